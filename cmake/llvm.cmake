@@ -1,0 +1,15 @@
+# Only backend/cpu includes LLVM's headers: each such file takes about ten seconds to compile.
+target_include_directories(tl_backend SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+target_compile_definitions(tl_backend PRIVATE ${LLVM_DEFINITIONS_LIST})
+target_link_libraries(tl_backend PRIVATE LLVM-19)
+target_link_directories(tl_backend PUBLIC ${LLVM_LIBRARY_DIRS})
+find_package(CUDAToolkit QUIET)
+if(CUDAToolkit_FOUND)
+  # Headers for the types alone: NVRTC is loaded at run time, never linked.
+  target_include_directories(tl_backend SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+  target_compile_definitions(tl_backend PRIVATE TL_HAVE_CUDA_HEADERS=1)
+  find_library(TL_NVRTC nvrtc HINTS ${CUDAToolkit_LIBRARY_DIR})
+  if(TL_NVRTC)
+    target_compile_definitions(tl_backend PRIVATE TL_NVRTC_PATH="${TL_NVRTC}")
+  endif()
+endif()

@@ -1,0 +1,147 @@
+// What the VM executes. Made by passes/schedule, run by vm/, and internal: a file of it carries the exact build.
+//
+// A frame is an array of slots. A slot holds one of: a host scalar (known while issuing), a tensor handle (its elements
+// are computed later; dtype and sizes are known while issuing), a string handle (computed later). Handles may be poisoned
+// by a failure, and so may host scalars (a checked host division by zero, say): what is computed from a poisoned value is
+// poisoned by the same failure, and the first effect, Await, branch or end of program that needs it stops the program.
+#pragma once
+#include "vm/abi/error.h"
+#include "vm/abi/kernel.h"
+#include "vm/abi/scalar_op.h"
+#include "vm/abi/tensor.h"
+
+namespace tl {
+
+struct Slot {
+  uint32_t index = 0;
+  bool operator==(const Slot&) const = default;
+};
+
+// An input of an instruction; `last_use`: the frame gives its reference away (fixed at compile time).
+struct Operand {
+  Slot slot;
+  bool last_use = false;
+};
+
+enum class BcOp : uint8_t {
+  ConstScalar, // out0 <- scalar `imm` of dtype
+  ConstTensor, // out0 <- tensors[index]
+  ConstStr,    // out0 <- strings[index]
+  Move,        // out0 <- in0
+  Scalar,      // out0 <- scalar(dtype; in...)                          host scalars, at once
+  Convert,     // out0 <- in0 converted from dtype2 to dtype            host scalar
+  Guard,       // out0 <- in0 if host bool in1 holds, else poisoned by sites[index] with payload in2, in3 (host i64s)
+  Await,       // out0 <- host scalar out of the rank-0 tensor in0: waits
+  View,        // out0 <- tensor in0 under the sizes outputs[0].dims, starting `in1` elements later (in1 optional); free
+  Launch,      // kernel `index` on in...; makes out... as described by outputs; asynchronous
+  Host,        // the run-time entry host_op on in...; asynchronous unless its HostOp says otherwise
+  Jump,        // to instruction `target`
+  JumpIfNot,   // to `target` unless host bool in0 (a poisoned condition stops the program)
+  Call,        // out... <- functions[index](in...)
+  Return,      // in... are the results
+  Drop,        // releases the slots in...
+};
+
+// Run-time entries. (effect): runs in program order among effects, without holding up anything else.
+enum class HostOp : uint8_t {
+  Format,  // out0: str <- formats[index] with in... filled in (host scalars, tensors or strings)
+  Print,   // (effect) writes the strings in..., as they stand
+  Assert,  // (effect) in0: bool, host scalar or rank-0 tensor; if false, fails with sites[site], whose message is
+           // formats[index] filled with in1...
+  Load,    // (effect) in0: path (str), dtype; outputs[0].dims.size() is the rank. out0: tensor, out1...: its sizes as host
+           // i64s, which the issuing waits for (reads the header when its turn comes)
+  Save,    // (effect) in0: path (str), in1: tensor or host scalar
+  Wait,    // waits until in... are computed; out... are the same values
+  WaitAll, // waits for everything issued
+  Time,    // out0 <- f64 seconds, at once, when reached
+  Exit,    // (effect) drains, then ends the program with in0: i64
+  Debug,   // (effect) prints place (loc), type, min, mean, max and NaN count of in0 to stderr
+};
+
+struct SizeRef { // a size: a constant, or a host i64 slot
+  bool is_slot = false;
+  int64_t constant = 0;
+  Slot slot;
+};
+
+enum class AliasMode : uint8_t {
+  None,     // fresh memory
+  Reuse,    // may take the memory of input `alias` if that is a last use and nobody else holds it
+  Initial,  // starts as a copy of input `alias`; takes its memory instead if that is a last use and nobody else holds it
+};
+
+struct OutputDesc {
+  DType dtype = DType::F32;
+  std::vector<SizeRef> dims;
+  AliasMode mode = AliasMode::None;
+  uint32_t alias = 0; // index into `in`
+};
+
+struct Instruction {
+  BcOp op;
+  ScalarOp scalar{};
+  HostOp host_op{};
+  DType dtype{}, dtype2{};
+  LocId loc;
+  uint32_t index = 0;  // kernel, constant, function, format or site, by op
+  uint32_t target = 0; // jumps
+  int32_t site = -1;   // Assert: its ErrorSite
+  Scalar imm;
+  std::vector<Operand> in;
+  std::vector<Slot> out;
+  std::vector<OutputDesc> outputs; // Launch, View, Load
+};
+
+// "epoch {}: {:.4}" cut up: literal[0] spec[0] literal[1] … literal[n]; one more literal than specs.
+struct FormatTemplate {
+  std::vector<std::string> literals;
+  std::vector<std::string> specs; // Python format specifications, "" for plain
+};
+
+struct BcFunction {
+  std::string name;
+  uint32_t slot_count = 0;
+  std::vector<Slot> params;
+  std::vector<Instruction> code;
+};
+
+// The command line of a program: `main`'s parameters.
+struct ParamInfo {
+  enum class Kind : uint8_t { Scalar, Str, Tensor };
+  Kind kind = Kind::Scalar;
+  std::string name, doc, type_text; // type as the user wrote it
+  DType dtype = DType::F32;
+  uint32_t rank = 0;
+  bool has_default = false;
+  std::string default_text; // as the user wrote it, for --help
+};
+struct ResultInfo {
+  bool is_str = false, is_scalar = false;
+  DType dtype = DType::F32;
+  uint32_t rank = 0;
+};
+struct ProgramInterface {
+  std::string doc;
+  std::vector<ParamInfo> params;
+  std::vector<ResultInfo> results; // leaves of main's result
+};
+
+// The entry function's parameters, in this order for each parameter of main: with has_default, a host bool "was it
+// given"; then for a tensor its sizes as host i64s and the tensor; otherwise the scalar or string. Its results are the
+// leaves of main's result.
+struct Program {
+  ProgramInterface interface;
+  std::vector<BcFunction> functions;
+  uint32_t entry = 0;
+  uint32_t kernel_count = 0;
+  std::vector<HostTensor> tensors;
+  std::vector<std::string> strings;
+  std::vector<FormatTemplate> formats;
+  std::vector<ErrorSite> sites;
+  std::vector<Location> locations; // by LocId; [0] is nowhere
+};
+
+// The bytecode as text, one instruction a line (`tl dump --stage bytecode`).
+std::string to_text(const Program& program);
+
+} // namespace tl

@@ -1,0 +1,59 @@
+// The two orders of summation that the language fixes, as reference code. Every engine gives these bits.
+//
+// Sums (and every other reduction): the logical row-major index k of the reduced elements is cut into chunks of
+// kSumChunk. In a chunk, lane l = k % kSumLanes folds its elements by ascending k, starting from the identity; the lanes
+// combine by halving (lane l with lane l + 16, then + 8, 4, 2, 1). The chunk results combine left to right, starting from
+// the first, in the *total* type: f64 for sum and prod of floats, else the accumulator's own type.
+// Accumulators: f16 and bf16 in f32; otherwise the element type. (sum and prod of bools and narrow integers: i64, wrapping.)
+// The identity of sum is -0.0, exact to add, so that masked tails never change a bit; an empty sum is +0.0.
+//
+// Contractions (a sum of products of two factors): k ascending in chunks of kContractChunk; each chunk is one chain
+// acc = fma(a, b, acc) from +0.0; chunk sums add left to right starting from the first. f16 and bf16 accumulate in f32.
+// Integers: wrapping multiply and add (no order needed).
+#pragma once
+#include <cstdint>
+
+namespace tl {
+
+constexpr int64_t kSumLanes = 32;
+constexpr int64_t kSumChunk = 4096;
+constexpr int64_t kContractChunk = 512;
+
+enum class ReduceOp : uint8_t { Sum, Prod, Min, Max, Any, All, ArgMin, ArgMax };
+
+// Folds load(0) .. load(n - 1) in the order of sums.
+//   Acc      accumulator type; identity is neutral for combine
+//   combine  (Acc, Acc) -> Acc      total: (Total, Total) -> Total      widen: Acc -> Total
+// n = 0 gives widen(identity).
+template <class Acc, class Load, class Combine, class Widen, class Total>
+auto reduce_in_order(int64_t n, Acc identity, Load load, Combine combine, Widen widen, Total total) {
+  auto result = widen(identity);
+  for (int64_t begin = 0; begin < n; begin += kSumChunk) {
+    int64_t end = begin + kSumChunk < n ? begin + kSumChunk : n;
+    Acc lanes[kSumLanes];
+    for (auto& lane : lanes) lane = identity;
+    for (int64_t k = begin; k < end; ++k) {
+      Acc& lane = lanes[(k - begin) % kSumLanes];
+      lane = combine(lane, load(k));
+    }
+    for (int64_t step = kSumLanes / 2; step > 0; step /= 2)
+      for (int64_t l = 0; l < step; ++l) lanes[l] = combine(lanes[l], lanes[l + step]);
+    result = begin == 0 ? widen(lanes[0]) : total(result, widen(lanes[0]));
+  }
+  return result;
+}
+
+// Sum of a(k) * b(k) for k in [0, n) in the order of contractions. fma(x, y, z) and add(x, y) are the accumulator's.
+template <class Acc, class A, class B, class Fma, class Add>
+Acc contract_in_order(int64_t n, Acc zero, A a, B b, Fma fma, Add add) {
+  Acc result = zero;
+  for (int64_t begin = 0; begin < n; begin += kContractChunk) {
+    int64_t end = begin + kContractChunk < n ? begin + kContractChunk : n;
+    Acc acc = zero;
+    for (int64_t k = begin; k < end; ++k) acc = fma(a(k), b(k), acc);
+    result = begin == 0 ? acc : add(result, acc);
+  }
+  return result;
+}
+
+} // namespace tl
