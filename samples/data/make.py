@@ -1,0 +1,29 @@
+"""Writes the files that the samples read, with NumPy and Pillow: python3 make.py (needs: pip install numpy pillow)."""
+import os
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+here = os.path.dirname(os.path.abspath(__file__))
+rng = np.random.default_rng(7)
+
+# A picture with soft and hard edges: a sky, a sun, hills, a house.
+width, height = 240, 160
+sky = np.linspace([70, 120, 200], [230, 220, 200], height)[:, None, :].repeat(width, axis=1)
+sky += rng.normal(0, 4, sky.shape)
+picture = Image.fromarray(np.clip(sky, 0, 255).astype(np.uint8))
+draw = ImageDraw.Draw(picture)
+draw.ellipse([170, 15, 210, 55], fill=(255, 240, 150))
+draw.polygon([(0, 130), (60, 70), (130, 125), (185, 85), (240, 130), (240, 160), (0, 160)], fill=(60, 110, 60))
+draw.rectangle([95, 95, 145, 145], fill=(180, 90, 70))
+draw.polygon([(88, 97), (120, 68), (152, 97)], fill=(110, 50, 45))
+draw.rectangle([113, 118, 127, 145], fill=(70, 45, 35))
+picture.save(os.path.join(here, "house.png"))
+
+# Three clouds of points in the plane.
+centers = np.array([[-4.0, 0.0], [3.0, 3.0], [2.0, -4.0]])
+points = np.concatenate([c + rng.normal(0, 1.0, (200, 2)) for c in centers])
+np.save(os.path.join(here, "points.npy"), rng.permutation(points).astype(np.float32))
+
+# Scores of 6 examples for 5 classes; in Fortran order, as other tools write too.
+np.save(os.path.join(here, "scores.npy"), np.asfortranarray(rng.normal(0, 2, (6, 5)).astype(np.float32)))
