@@ -1,0 +1,22 @@
+// Text -> syntax tree.
+#pragma once
+#include "lang/ast.h"
+#include "lang/diagnostics.h"
+#include "lang/source.h"
+#include <string>
+
+namespace tl {
+
+struct ParseOptions {
+  // The prelude declares what is built in as functions without a body; elsewhere that is an error.
+  bool allow_missing_bodies = false;
+};
+
+// Parses a file. All its syntax errors are reported to `diagnostics`; what could be read is returned, but after an
+// error the tree lacks statements, so it is not to be checked. Never throws on bad input, whatever the bytes.
+ast::File parse(const SourceManager& sources, FileId file, Diagnostics& diagnostics, const ParseOptions& options = {});
+
+// The tokens of a file as the grammar sees them, one a line: `line:column kind text`. For `tl dump --stage tokens`.
+std::string dump_tokens(const SourceManager& sources, FileId file, Diagnostics& diagnostics);
+
+} // namespace tl
