@@ -1,20 +1,29 @@
-// Kernel IR: the loop nests that both targets share. backend/kernel makes it from Kernel nodes of the graph, backend/cpu
-// prints it as LLVM IR with explicit vectors, backend/cuda as CUDA C++. Structured SSA over scalars with explicit offsets.
+// Kernel IR: the loop nests that both targets share. backend/kernel makes it from Kernel nodes of the graph,
+// backend/cpu prints it as LLVM IR with explicit vectors, backend/cuda as CUDA C++. Structured SSA over scalars with
+// explicit offsets.
 //
 // One phase is the body of "for tile in [tile_begin, tile_end)"; the tile index is the phase block's only parameter.
 // Loops inside say how they may run:
 //   For Serial   one iteration after the other, with carried values
-//   For Vector   iterations are independent (no carried values): the CPU runs W at a time with a masked tail, the GPU one
+//   For Vector   iterations are independent (no carried values): the CPU runs W at a time with a masked tail, the GPU
+//   one
 //                per thread. Vector loops do not nest. Values that do not depend on its index stay scalar; a load whose
 //                offset moves by 1 with the index is a vector load, by 0 a splat, else a gather
-//   Reduce       an index k in [0, n) folded in the order of sums (vm/abi/orders.h). Outside a Vector loop the CPU runs its
+//   Reduce       an index k in [0, n) folded in the order of sums (vm/abi/orders.h). Outside a Vector loop the CPU runs
+//   its
 //                32 lanes as a vector along k; inside one, each lane is a vector along the Vector loop's index
 //   Contract     sum of a(k) * b(k) in the order of contractions
+// Inside a Vector loop there may be Reduce, Contract and serial For whose bounds are the same for all lanes, If
+// (masked), While (runs until no lane goes on; lanes that are done keep their values) and Check. A Reduce's block may
+// Store: each k is visited once, and outside a Vector loop it is vectorised along k just as a Vector loop is. Memory:
+// loads and stores of one iteration happen in order. Lowering hoists loads itself where that is allowed, so a target
+// need not move loads across stores. An Output may overlap an Input (updates in place): no `noalias` between them.
 //
 // Bool is i1 as a value and one byte in memory. f16 and bf16 are loaded and stored in 2 bytes and are f32 as values:
 // lowering rounds after every operation with Round16 (attribute dtype).
 //
-// Text: to_text prints it (`tl dump --stage kernel`); that text is the key by which equal kernels are shared and cached.
+// Text: to_text prints it (`tl dump --stage kernel`); that text is the key by which equal kernels are shared and
+// cached.
 #pragma once
 #include "ir/graph.h"
 
@@ -49,29 +58,52 @@ enum class KOp : uint8_t {
   Load,  // {param} (offset i64) -> param's dtype (f16, bf16 as f32)
   Store, // {param} (offset, value)
   // arithmetic on one type (ints wrap). Total for every input.
-  Add, Sub, Mul, Neg, // ints and floats
-  Div,                // floats
-  FloorDivInt, ModInt, // floor semantics; by zero: 0; INT_MIN // -1 wraps
-  UDiv, URem,          // i64 known to be non-negative, divisor positive (index arithmetic)
-  Fma, Sqrt, Abs, Floor, Ceil, RoundEven, Trunc, CopySign, // floats
-  And, Or, Xor, Not, Shl, LShr, AShr, // ints and bool; shift counts are in range
+  Add,
+  Sub,
+  Mul,
+  Neg, // ints and floats
+  Div, // floats
+  FloorDivInt,
+  ModInt, // floor semantics; by zero: 0; INT_MIN // -1 wraps
+  UDiv,
+  URem, // i64 known to be non-negative, divisor positive (index arithmetic)
+  Fma,
+  Sqrt,
+  Abs,
+  Floor,
+  Ceil,
+  RoundEven,
+  Trunc,
+  CopySign, // floats
+  And,
+  Or,
+  Xor,
+  Not,
+  Shl,
+  LShr,
+  AShr,     // ints and bool; shift counts are in range
   MulHiU32, // i32/u32 operands: high 32 bits of the unsigned product
-  Eq, Ne, Lt, Le, // -> bool; ints by the type's signedness, floats ordered (Ne: unordered); Gt, Ge by swapping
+  Eq,
+  Ne,
+  Lt,
+  Le,      // -> bool; ints by the type's signedness, floats ordered (Ne: unordered); Gt, Ge by swapping
   Select,  // (c, a, b)
   Convert, // between types as the language defines (saturating float -> int, wrapping int -> int, bool = != 0)
   Bitcast, // same width: f32 <-> i32/u32, f64 <-> i64/u64
   Round16, // f32 -> f32, rounded to {dtype} F16 or BF16
   // control
-  For,      // {vector} (lo, hi, step, init…) block(i, carried…) yields carried… ; Vector: step 1, no carried
-  While,    // (init…) blocks: cond(carried…) yields bool; body(carried…) yields carried…
-  If,       // (c) two blocks; yields are the results. In a Vector loop: both run under masks (loads of masked-off lanes do
-            // not happen)
-  Reduce,   // {reduce, dtype: accumulator} (n) block(k) yields value, or value and mask (bool). ArgMin/ArgMax: results are
-            // (best value, i64 index); otherwise one result of the accumulator's type. Empty: sum +0.0, others identity
-  ReduceChunk, // like Reduce, but one chunk: (begin, end) with end - begin <= kSumChunk; result: the chunk's value, widened
+  For,   // {vector} (lo, hi, step, init…) block(i, carried…) yields carried… ; Vector: step 1, no carried
+  While, // (init…) blocks: cond(carried…) yields bool; body(carried…) yields carried…
+  If,    // (c) two blocks; yields are the results. In a Vector loop: both run under masks (loads of masked-off lanes do
+         // not happen)
+  Reduce, // {reduce, dtype: accumulator} (n) block(k) yields value, or value and mask (bool). ArgMin/ArgMax: results
+          // are
+          // (best value, i64 index); otherwise one result of the accumulator's type. Empty: sum +0.0, others identity
+  ReduceChunk, // like Reduce, but one chunk: (begin, end) with end - begin <= kSumChunk; result: the chunk's value,
+               // widened
                // to the total type (for sums that several tiles share; a later phase combines left to right)
-  Contract, // {dtype: accumulator} (n) block(k) yields a, b
-  Check,    // {site} (ok: bool, element i64, a i64, b i64): records a failure where ok is false
+  Contract,    // {dtype: accumulator} (n) block(k) yields a, b
+  Check,       // {site} (ok: bool, element i64, a i64, b i64): records a failure where ok is false
 };
 
 struct Instr;
@@ -83,7 +115,7 @@ struct Block {
 
 struct Instr {
   KOp op;
-  DType dtype{};       // type of the result (for Load the value's type; for Reduce the accumulator; for Convert the target)
+  DType dtype{}; // type of the result (for Load the value's type; for Reduce the accumulator; for Convert the target)
   bool vector = false; // For
   ReduceOp reduce{};
   uint32_t param = 0;
@@ -104,13 +136,14 @@ struct Phase {
 struct Gemm {
   uint32_t a = 0, b = 0, c = 0; // parameters
   DType type = DType::F32;      // of A, B and the accumulator (f16, bf16: f32 accumulator); C has its parameter's type
-  Block header;                 // no parameters; yields, i64: batch, m, n, k, a_batch, a_row, a_col, b_batch, b_row, b_col
-  Block epilogue;               // params: (batch, i, j, accumulated value); yields the value to store at C[batch, i, j]
-                                // (C is dense: offset (batch*m + i)*n + j); may Load other inputs
+  Block header;   // no parameters; yields, i64: batch, m, n, k, a_batch, a_row, a_col, b_batch, b_row, b_col,
+                  // a_base, b_base (offset of element (0, 0, 0))
+  Block epilogue; // params: (batch, i, j, accumulated value); yields the value to store at C[batch, i, j]
+                  // (C is dense: offset (batch*m + i)*n + j); may Load other inputs
 };
 
 struct Kernel {
-  std::string name;  // "softmax_3": from the function and line it came from
+  std::string name; // "softmax_3": from the function and line it came from
   LocId loc;
   std::vector<Param> params;
   std::vector<DType> types; // by ValueId
@@ -120,7 +153,8 @@ struct Kernel {
 };
 
 std::string to_text(const Kernel& kernel);
-// Structure: operands defined before use, types as the ops say, Vector loops not nested. Empty if fine, else what is wrong.
+// Structure: operands defined before use, types as the ops say, Vector loops not nested. Empty if fine, else what is
+// wrong.
 std::string verify(const Kernel& kernel);
 
 } // namespace tl::kir

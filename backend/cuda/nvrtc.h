@@ -1,0 +1,20 @@
+// NVRTC, loaded when first needed and never linked: turns CUDA C++ into machine code for a card. Works without a GPU.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace tl {
+
+struct NvrtcResult {
+  bool ok = false;
+  std::vector<char> code; // cubin for sm_XX, PTX for compute_XX
+  std::string log;        // warnings and errors of the compiler
+};
+
+// Is a usable NVRTC installed? If not, `why` (if given) says what was tried.
+bool nvrtc_available(std::string* why = nullptr);
+
+// Compiles `source` for `architecture` ("sm_90": cubin, "compute_90": PTX) with -fmad=false. Thread-safe.
+NvrtcResult nvrtc_compile(const std::string& source, const std::string& name, const std::string& architecture);
+
+} // namespace tl
