@@ -1,0 +1,165 @@
+// Symbolic sizes: polynomials with integer coefficients over atoms, kept normalised, so that 1 + n and n + 1, or
+// 2*(n + m) and n*2 + m*2, are the same Size. An atom is a named size, an opaque i64 value, or one of three compound
+// forms. Everything else reduces to these:
+//   max(a, b) = b + positive(a - b)      min(a, b) = a - positive(a - b)      clip(e, lo, hi) = min(max(e, lo), hi)
+//   a % b     = a - b * (a // b)         where positive(e) = max(e, 0)
+// Printing turns them back into the user's words. Arithmetic on coefficients wraps as i64 does.
+#pragma once
+#include "lang/source.h"
+#include <algorithm>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tl {
+
+struct AtomId {
+  uint32_t index = UINT32_MAX;
+  bool valid() const { return index != UINT32_MAX; }
+  auto operator<=>(const AtomId&) const = default;
+};
+
+struct Size {
+  struct Term {
+    std::vector<AtomId> atoms; // ascending; an atom stands twice for its square; none: the constant term
+    int64_t coefficient = 0;   // never 0
+    auto operator<=>(const Term&) const = default;
+  };
+  std::vector<Term> terms; // ascending by atoms; none: 0
+
+  Size() = default;
+  Size(int64_t constant) { // NOLINT: a literal is a size
+    if (constant != 0) terms.push_back({{}, constant});
+  }
+  static Size of(AtomId atom) {
+    Size s;
+    s.terms.push_back({{atom}, 1});
+    return s;
+  }
+  bool is_constant() const { return terms.empty() || (terms.size() == 1 && terms[0].atoms.empty()); }
+  int64_t constant() const {
+    return !terms.empty() && terms[0].atoms.empty() ? terms[0].coefficient : 0;
+  } // constant term
+  bool is(int64_t value) const { return is_constant() && constant() == value; }
+  std::optional<AtomId> as_atom() const {
+    if (terms.size() == 1 && terms[0].coefficient == 1 && terms[0].atoms.size() == 1) return terms[0].atoms[0];
+    return std::nullopt;
+  }
+  auto operator<=>(const Size&) const = default;
+};
+
+Size operator+(const Size& a, const Size& b);
+Size operator-(const Size& a, const Size& b);
+Size operator*(const Size& a, const Size& b);
+// a / b where b divides a as a polynomial, otherwise nothing.
+std::optional<Size> divide_exactly(const Size& a, const Size& b);
+
+enum class AtomKind : uint8_t {
+  Named,    // a name in a shape: x: f32[n]. Two of them are different wherever equality is only implied
+  Value,    // the value of an immutable i64 variable
+  Fresh,    // a size that is known when its value has been computed: masks, load, clipped counts
+  FloorDiv, // a // b; where b is 0 it is 0 (a check stands beside it)
+  Positive, // max(a, 0)
+  Wrap,     // a < 0 ? a + b : a       (a subscript or slice bound counted from the end)
+};
+
+struct SizeAtom {
+  AtomKind kind = AtomKind::Fresh;
+  std::string name; // "n"; for Fresh a description: "rows of x[mask]"
+  Span origin;      // where it comes from
+  bool not_negative = false;
+  Size a, b; // operands of the compound kinds
+};
+
+// What is known at a place: equalities (from assert n == m) and things that are not negative (from assert n >= 3, loop
+// bounds). A stack: a block remembers mark() and ends with restore().
+struct SizeFacts {
+  std::vector<std::pair<AtomId, Size>> equal; // atom == size, applied in order
+  std::vector<Size> not_negative;
+  struct Mark {
+    size_t equal, not_negative;
+  };
+  Mark mark() const { return {equal.size(), not_negative.size()}; }
+  void restore(Mark m) {
+    equal.resize(m.equal);
+    not_negative.resize(m.not_negative);
+  }
+};
+
+enum class Compare : uint8_t { Equal, Different, Unknown };
+
+// The atoms of a program. Ids are stable; compound atoms are unique per operands.
+class SizeAtoms {
+public:
+  AtomId add(SizeAtom atom); // Named, Value, Fresh
+  const SizeAtom& operator[](AtomId id) const { return atoms_[id.index]; }
+  size_t size() const { return atoms_.size(); }
+
+  Size floor_div(const Size& a, const Size& b);
+  Size mod(const Size& a, const Size& b) { return a - b * floor_div(a, b); }
+  Size positive(const Size& e, const SizeFacts& facts = {});
+  Size max(const Size& a, const Size& b, const SizeFacts& facts = {}) { return b + positive(a - b, facts); }
+  Size min(const Size& a, const Size& b, const SizeFacts& facts = {}) { return a - positive(a - b, facts); }
+  Size clip(const Size& e, const Size& lo, const Size& hi, const SizeFacts& facts = {}) {
+    return min(max(e, lo, facts), hi, facts);
+  }
+  Size wrap(const Size& e, const Size& n, const SizeFacts& facts = {});
+
+  bool proves_not_negative(const Size& e, const SizeFacts& facts = {}) const;
+  // Equal or Different where that holds for all values of the atoms that the facts allow.
+  Compare compare(const Size& a, const Size& b, const SizeFacts& facts = {}) const;
+  // Replaces atoms by sizes, also inside compound atoms.
+  Size substitute(const Size& s, const std::map<AtomId, Size>& by);
+  // The atoms of s and, through compound ones, of their operands: Named, Value and Fresh only.
+  void collect(const Size& s, std::vector<AtomId>& into) const;
+  // The value of s where `value_of` gives those of Named, Value and Fresh atoms.
+  template <class F> int64_t evaluate(const Size& s, const F& value_of) const;
+
+  std::string to_string(const Size& s) const; // in the user's words: "2*n + 1", "min(n, 256)", "n // 2"
+
+private:
+  AtomId compound(AtomKind kind, Size a, Size b);
+  bool not_negative(const Size& e, const SizeFacts& facts, int depth) const;
+
+  std::vector<SizeAtom> atoms_;
+  std::map<std::tuple<AtomKind, Size, Size>, AtomId> compounds_;
+};
+
+// floor(a / b) as the language defines it for i64; 0 where b is 0.
+inline int64_t floor_div_i64(int64_t a, int64_t b) {
+  if (b == 0) return 0;
+  if (b == -1) return static_cast<int64_t>(0 - static_cast<uint64_t>(a));
+  int64_t q = a / b;
+  return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
+}
+
+template <class F> int64_t SizeAtoms::evaluate(const Size& s, const F& value_of) const {
+  uint64_t sum = 0;
+  for (const auto& term : s.terms) {
+    auto product = static_cast<uint64_t>(term.coefficient);
+    for (AtomId id : term.atoms) {
+      const SizeAtom& atom = atoms_[id.index];
+      int64_t v = 0;
+      switch (atom.kind) {
+      case AtomKind::Named:
+      case AtomKind::Value:
+      case AtomKind::Fresh: v = value_of(id); break;
+      case AtomKind::FloorDiv: v = floor_div_i64(evaluate(atom.a, value_of), evaluate(atom.b, value_of)); break;
+      case AtomKind::Positive: v = std::max<int64_t>(evaluate(atom.a, value_of), 0); break;
+      case AtomKind::Wrap: {
+        int64_t a = evaluate(atom.a, value_of);
+        v = a < 0 ? a + evaluate(atom.b, value_of) : a;
+        break;
+      }
+      }
+      product *= static_cast<uint64_t>(v);
+    }
+    sum += product;
+  }
+  return static_cast<int64_t>(sum);
+}
+
+} // namespace tl
