@@ -1,0 +1,46 @@
+// Runs a Program: the host interpreter issues operations ahead of their execution, the engine runs them on a pool of
+// workers. What a program prints, returns and how it fails depends neither on threads nor on schedules.
+#pragma once
+#include "vm/abi/bytecode.h"
+#include "vm/abi/kernel.h"
+#include "vm/abi/outcome.h"
+#include <atomic>
+#include <optional>
+#include <string>
+
+namespace tl {
+
+struct RunOptions {
+  int threads = 0;                              // workers; 0: one per core that this process may use
+  bool sync = false;                            // each operation finishes before the next is issued
+  uint64_t memory_limit = 0;                    // bytes of tensors and workspaces; 0: most of the machine's memory
+  bool flush_each_effect = false;               // for terminals; else output is flushed at waits and at the end
+  std::optional<uint64_t> schedule_seed;        // permutes ready work and delays it; the output stays the same
+  uint32_t max_in_flight = 4096;                // operations issued and not finished
+  uint32_t max_call_depth = 10000;              // recursion beyond it is a run-time error
+  const std::atomic<bool>* interrupt = nullptr; // becomes true (Ctrl-C): stop issuing, drain, exit code 130
+  std::optional<uint64_t> fail_allocation;      // for tests: this allocation (from 0) finds no memory
+};
+
+struct Stats {
+  uint64_t operations = 0; // issued: kernels, formatting and effects
+  uint64_t kernels_launched = 0;
+  uint64_t kernels_compiled = 0; // distinct kernels asked of the provider
+  uint64_t bytes = 0;            // that kernels read and wrote, as sizes of their tensors
+  uint64_t waits = 0;            // times that the program stood still for a value or for memory
+  double wait_seconds = 0, seconds = 0;
+  uint64_t peak_memory = 0; // bytes of tensors and workspaces
+  int threads = 0;
+};
+std::string to_text(const Stats& stats); // for --stats, some lines
+
+// Runs the entry function.
+//   arguments  one per parameter of program.interface (std::monostate: not given, its default applies), types as there
+//   out, err   where print and debug write; called from one thread at a time, buffered as the options say
+//   stats      filled if given
+// Throws std::logic_error where the program itself is malformed (a fault of the compiler), and what the provider
+// throws.
+Outcome run(const Program& program, KernelProvider& kernels, std::vector<Argument> arguments, const RunOptions& options,
+            OutputSink out, OutputSink err, Stats* stats = nullptr);
+
+} // namespace tl
