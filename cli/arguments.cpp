@@ -1,0 +1,193 @@
+#include "arguments.h"
+#include "options.h"
+#include "vm/io/io.h"
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+
+namespace tl::cli {
+namespace {
+
+std::string flag_name(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return "--" + name;
+}
+
+bool same_name(const ParamInfo& param, std::string_view flag) {
+  std::string given(flag);
+  std::replace(given.begin(), given.end(), '-', '_');
+  return given == param.name;
+}
+
+bool is_flag(const std::string& word) {
+  if (word.size() < 2 || word[0] != '-') return false;
+  return !(word[1] >= '0' && word[1] <= '9') && word[1] != '.'; // -3 and -.5 are values
+}
+
+HostTensor read_tensor(const ParamInfo& param, const std::string& path) {
+  HostTensor tensor;
+  try {
+    tensor = load_tensor(path);
+  } catch (const IoError& error) {
+    throw UsageError(fmt::format("'{}': {}", param.name, error.what()));
+  }
+  if (tensor.dtype != param.dtype || tensor.dims.size() != param.rank) {
+    std::string sizes = fmt::format("{}", fmt::join(tensor.dims, ", "));
+    throw UsageError(fmt::format("'{}' is {}, but {} holds {}[{}]", param.name, param.type_text, path,
+                                 name_of(tensor.dtype), sizes));
+  }
+  return tensor;
+}
+
+template <class T> bool parse_whole(const std::string& text, T& value) {
+  const char* begin = text.data();
+  const char* end = begin + text.size();
+  if (begin != end && *begin == '+') ++begin;
+  auto [stop, error] = std::from_chars(begin, end, value);
+  return error == std::errc() && stop == end && begin != end;
+}
+
+template <class T> Scalar parse_int(DType type, const std::string& name, const std::string& text) {
+  T value{};
+  if (!parse_whole(text, value)) throw UsageError(fmt::format("{}: '{}' is not an {}", name, text, name_of(type)));
+  return Scalar::of(value);
+}
+
+} // namespace
+
+Scalar parse_scalar(DType type, const std::string& name, const std::string& text) {
+  switch (type) {
+  case DType::Bool:
+    if (text == "true" || text == "1") return Scalar::of(true);
+    if (text == "false" || text == "0") return Scalar::of(false);
+    throw UsageError(fmt::format("{}: '{}' is not true or false", name, text));
+  case DType::U8: return parse_int<uint8_t>(type, name, text);
+  case DType::I8: return parse_int<int8_t>(type, name, text);
+  case DType::U16: return parse_int<uint16_t>(type, name, text);
+  case DType::I16: return parse_int<int16_t>(type, name, text);
+  case DType::U32: return parse_int<uint32_t>(type, name, text);
+  case DType::I32: return parse_int<int32_t>(type, name, text);
+  case DType::U64: return parse_int<uint64_t>(type, name, text);
+  case DType::Key: return parse_int<uint64_t>(type, name, text);
+  case DType::I64: return parse_int<int64_t>(type, name, text);
+  case DType::F32: {
+    float value = 0; // straight to f32: by way of f64 it would be rounded twice
+    if (!parse_whole(text, value)) throw UsageError(fmt::format("{}: '{}' is not a number", name, text));
+    return Scalar::of(value);
+  }
+  default: {
+    double value = 0;
+    if (!parse_whole(text, value)) throw UsageError(fmt::format("{}: '{}' is not a number", name, text));
+    return convert_scalar(DType::F64, type, Scalar::of(value));
+  }
+  }
+}
+
+ProgramArguments parse_arguments(const ProgramInterface& interface, const std::vector<std::string>& words) {
+  ProgramArguments result;
+  const auto& params = interface.params;
+  result.values.resize(params.size());
+  std::vector<size_t> files; // parameters that files fill, in order
+  for (size_t i = 0; i < params.size(); ++i)
+    if (params[i].kind == ParamInfo::Kind::Tensor) files.push_back(i);
+  size_t next_file = 0;
+  bool only_files = false;
+  for (size_t w = 0; w < words.size(); ++w) {
+    const std::string& word = words[w];
+    if (!only_files && word == "--") {
+      only_files = true;
+      continue;
+    }
+    if (!only_files && (word == "--help" || word == "-h")) {
+      result.help = true;
+      return result;
+    }
+    if (!only_files && word == "-o") {
+      if (w + 1 == words.size()) throw UsageError("-o needs a file name");
+      result.outputs.push_back(words[++w]);
+      continue;
+    }
+    if (only_files || !is_flag(word)) {
+      if (next_file == files.size())
+        throw UsageError(files.empty() ? fmt::format("unexpected argument '{}': this program reads no files", word)
+                                       : fmt::format("unexpected argument '{}': this program reads {} file{}", word,
+                                                     files.size(), files.size() == 1 ? "" : "s"));
+      size_t i = files[next_file++];
+      result.values[i] = read_tensor(params[i], word);
+      continue;
+    }
+    size_t equals = word.find('=');
+    std::string name = word.substr(0, equals);
+    auto found = std::find_if(params.begin(), params.end(), [&](const ParamInfo& p) {
+      return p.kind != ParamInfo::Kind::Tensor && name.size() > 2 && name[1] == '-' && same_name(p, name.substr(2));
+    });
+    if (found == params.end()) throw UsageError(fmt::format("unknown option {}; --help lists the program's", name));
+    size_t i = static_cast<size_t>(found - params.begin());
+    std::string value;
+    if (equals != std::string::npos) {
+      value = word.substr(equals + 1);
+    } else if (found->kind == ParamInfo::Kind::Scalar && found->dtype == DType::Bool) {
+      value = "true"; // a flag; an explicit value may follow
+      if (w + 1 < words.size() && (words[w + 1] == "true" || words[w + 1] == "false")) value = words[++w];
+    } else {
+      if (w + 1 == words.size()) throw UsageError(fmt::format("{} needs a value", name));
+      value = words[++w];
+    }
+    if (found->kind == ParamInfo::Kind::Str) {
+      result.values[i] = value;
+    } else {
+      HostTensor scalar = HostTensor::make(found->dtype, {});
+      scalar.set(0, parse_scalar(found->dtype, name, value));
+      result.values[i] = scalar;
+    }
+  }
+  for (size_t i = 0; i < params.size(); ++i)
+    if (std::holds_alternative<std::monostate>(result.values[i]) && !params[i].has_default) {
+      bool file = params[i].kind == ParamInfo::Kind::Tensor;
+      throw UsageError(file ? fmt::format("missing a file for '{}' ({})", params[i].name, params[i].type_text)
+                            : fmt::format("missing {} ({})", flag_name(params[i].name), params[i].type_text));
+    }
+  if (result.outputs.size() > interface.results.size())
+    throw UsageError(fmt::format("{} files after -o, but the program has {} result{}", result.outputs.size(),
+                                 interface.results.size(), interface.results.size() == 1 ? "" : "s"));
+  return result;
+}
+
+std::string help_text(const ProgramInterface& interface, const std::string& program) {
+  std::string usage = fmt::format("usage: tl run {}", program), files, options;
+  for (const ParamInfo& param : interface.params) {
+    bool file = param.kind == ParamInfo::Kind::Tensor;
+    std::string left = file ? param.name : fmt::format("{} {}", flag_name(param.name), param.type_text);
+    std::string right = file ? fmt::format("a file of {}", param.type_text) : "";
+    if (!param.doc.empty()) right += (right.empty() ? "" : ": ") + param.doc;
+    if (param.has_default) right += fmt::format("{}(default {})", right.empty() ? "" : " ", param.default_text);
+    (file ? files : options) += fmt::format("  {:<24} {}\n", left, right);
+    if (file) usage += param.has_default ? fmt::format(" [{}]", param.name) : " " + param.name;
+  }
+  if (!options.empty()) usage += " [options]";
+  if (!interface.results.empty()) {
+    usage += " [-o FILE]";
+    options += fmt::format("  {:<24} {}\n", "-o FILE", "write the result there instead of printing it");
+  }
+  std::string text = usage + "\n";
+  if (!interface.doc.empty()) text += "\n" + interface.doc + "\n";
+  if (!files.empty()) text += "\nfiles:\n" + files;
+  if (!options.empty()) text += "\noptions:\n" + options;
+  return text;
+}
+
+void deliver_results(const std::vector<Argument>& results, const std::vector<std::string>& outputs,
+                     const OutputSink& out) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Argument& result = results[i];
+    if (const auto* text = std::get_if<std::string>(&result)) {
+      if (i < outputs.size()) throw IoError(fmt::format("{}: a string cannot be saved there", outputs[i]));
+      out(*text + "\n");
+    } else if (const auto* tensor = std::get_if<HostTensor>(&result)) {
+      if (i < outputs.size()) save_tensor(outputs[i], *tensor);
+      else out(print_text(*tensor) + "\n");
+    }
+  }
+}
+
+} // namespace tl::cli

@@ -1,0 +1,29 @@
+// The command line of a tl program: the parameters of its `main`.
+#pragma once
+#include "vm/abi/bytecode.h"
+#include "vm/abi/outcome.h"
+#include <string>
+#include <vector>
+
+namespace tl::cli {
+
+struct ProgramArguments {
+  std::vector<Argument> values;     // one per parameter of main; nothing where the default is to be used
+  std::vector<std::string> outputs; // files after -o, in order
+  bool help = false;
+};
+
+// Scalars and strings are `--name value`, tensors are file names in order, `-o FILE` takes a result. Reads the files and
+// checks element type and rank. Throws UsageError, also for files that cannot be read.
+ProgramArguments parse_arguments(const ProgramInterface& interface, const std::vector<std::string>& words);
+
+// What `--help` prints.
+std::string help_text(const ProgramInterface& interface, const std::string& program);
+
+// A scalar from text, as the command line writes it. Nothing is converted: "2.5" is no i64. Throws UsageError.
+Scalar parse_scalar(DType type, const std::string& name, const std::string& text);
+
+// Writes results to the files, in order, or prints those that no file takes. Throws IoError.
+void deliver_results(const std::vector<Argument>& results, const std::vector<std::string>& outputs, const OutputSink& out);
+
+} // namespace tl::cli

@@ -1,0 +1,16 @@
+// One function per command: adds it to the command line; when chosen it runs during parsing and leaves its exit code.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace tl::cli {
+
+void add_run(CLI::App& app, int& exit_code);
+void add_check(CLI::App& app, int& exit_code);
+void add_dump(CLI::App& app, int& exit_code);
+void add_test(CLI::App& app, int& exit_code);
+void add_version(CLI::App& app, int& exit_code);
+
+std::string version_text();
+
+} // namespace tl::cli

@@ -1,0 +1,144 @@
+#include "compile.h"
+#include "backend/kernel/lower.h"
+#include "ir/verify.h"
+#include "lang/stdlib.h"
+#include "parser/check.h"
+#include "passes/pipeline.h"
+#include "passes/schedule.h"
+#include "vm/io/io.h"
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fmt/format.h>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <set>
+#include <sys/stat.h>
+
+namespace tl::cli {
+namespace {
+
+constexpr const char* kPrelude = "prelude.tl";
+
+std::string read_file(const std::string& path) {
+  if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  struct stat status{};
+  if (stat(path.c_str(), &status) != 0) throw UsageError(fmt::format("{}: {}", path, std::strerror(errno)));
+  if (S_ISDIR(status.st_mode)) throw UsageError(fmt::format("{}: is a directory", path));
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file && !file.eof()) throw UsageError(fmt::format("{}: {}", path, std::strerror(errno)));
+  return text;
+}
+
+std::optional<FileHeader> read_header(const std::string& path) {
+  try {
+    auto header = peek_header(path);
+    return FileHeader{header.dtype, static_cast<uint32_t>(header.dims.size())};
+  } catch (const IoError&) {
+    return std::nullopt; // the checker asks for a type, or run time says what is wrong
+  }
+}
+
+// The prelude's places are of no use to a user: the message points at the first caller outside it.
+LocId user_place(LocId loc, const std::vector<Location>& locations) {
+  while (loc.index != 0 && locations[loc.index].file == kPrelude && locations[loc.index].caller.index != 0)
+    loc = locations[loc.index].caller;
+  return loc;
+}
+
+Span span_of(LocId loc, const std::vector<Location>& locations, const SourceManager& sources, FileId main) {
+  if (loc.index == 0) return {};
+  const Location& place = locations[loc.index];
+  if (main.valid() && sources.name(main) == place.file) return {main, place.begin, place.end};
+  FileId other{main.valid() && main.index == 0 ? 1u : 0u}; // two files: the prelude and the program
+  if (sources.name(other) == place.file) return {other, place.begin, place.end};
+  return {};
+}
+
+} // namespace
+
+void read_source(Frontend& frontend, const std::string& path, const std::string* code) {
+  for (const EmbeddedFile& file : embedded_stdlib())
+    if (file.name == kPrelude) {
+      FileId id = frontend.sources.add(file.name, file.text);
+      frontend.prelude = parse(frontend.sources, id, frontend.diagnostics);
+    }
+  std::string text = code ? *code : read_file(path);
+  frontend.file = frontend.sources.add(path == "-" ? "<stdin>" : path, std::move(text));
+}
+
+typed::Program check_source(Frontend& frontend, bool for_check) {
+  frontend.tree = parse(frontend.sources, frontend.file, frontend.diagnostics);
+  if (frontend.diagnostics.has_errors()) {
+    typed::Program none;
+    none.ok = false;
+    return none;
+  }
+  CheckOptions options;
+  options.read_header = read_header;
+  options.missing_file_is_warning = for_check;
+  return check(frontend.tree, frontend.prelude, frontend.sources, frontend.diagnostics, options);
+}
+
+ir::Module optimise(ir::Module module, const RunFlags& flags) {
+  PassTimes times;
+  PassOptions options = flags.pass_options();
+  if (flags.time_passes) options.times = &times;
+  module = run_passes(std::move(module), options);
+  if (flags.time_passes)
+    for (const auto& [name, seconds] : times) fmt::print(stderr, "{:<12} {:8.3f} ms\n", name, seconds * 1e3);
+  return module;
+}
+
+Executable make_executable(const ir::Module& module, const RunFlags& flags) {
+  (void)flags;
+  Scheduled scheduled = schedule(module);
+  JitOptions options;
+  options.ahead_threads = 2;
+  return {std::move(scheduled.program), make_jit(kernels_of(module, scheduled), options)};
+}
+
+std::vector<kir::Kernel> kernels_of(const ir::Module& module, const Scheduled& scheduled) {
+  std::vector<kir::Kernel> kernels;
+  for (const KernelRef& ref : scheduled.kernels)
+    kernels.push_back(lower_kernel(module, module.functions[ref.function], ref.node));
+  return kernels;
+}
+
+int report_failure(const RuntimeError& error, const std::vector<Location>& locations, const SourceManager& sources,
+                   FileId main) {
+  Diagnostic diagnostic;
+  diagnostic.kind = error.kind;
+  diagnostic.message = error.message;
+  diagnostic.hint = error.hint;
+  LocId place = user_place(error.loc, locations);
+  diagnostic.span = span_of(place, locations, sources, main);
+  for (const auto& [text, loc] : error.notes) {
+    Span span = span_of(loc, locations, sources, main);
+    if (span.valid()) diagnostic.labels.push_back({span, text});
+  }
+  // The way from the top of the program to the place: who called whom.
+  for (LocId loc = place; loc.index != 0 && locations[loc.index].caller.index != 0;) {
+    LocId caller = locations[loc.index].caller;
+    Span span = span_of(caller, locations, sources, main);
+    if (span.valid()) diagnostic.labels.push_back({span, fmt::format("called here: {}", locations[loc.index].function)});
+    loc = caller;
+  }
+  std::fputs(render(diagnostic, sources).c_str(), stderr);
+  return error.exit_code;
+}
+
+OutputSink StandardOutput::sink() {
+  return [](std::string_view text) {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
+      throw IoError(fmt::format("standard output: {}", std::strerror(errno)));
+  };
+}
+
+void StandardOutput::flush() {
+  if (std::fflush(stdout) != 0) throw IoError(fmt::format("standard output: {}", std::strerror(errno)));
+}
+
+} // namespace tl::cli

@@ -1,0 +1,55 @@
+// From a file name to a module, a program and kernels: what run, check, dump and test share.
+#pragma once
+#include "backend/cpu/jit.h"
+#include "ir/graph.h"
+#include "ir/kernel_ir.h"
+#include "lang/diagnostics.h"
+#include "lang/source.h"
+#include "lang/typed.h"
+#include "options.h"
+#include "parser/parse.h"
+#include "passes/schedule.h"
+#include <string>
+
+namespace tl::cli {
+
+// Everything that was read and said about one program. Not copied: later structures point into `sources` and the trees.
+struct Frontend {
+  SourceManager sources;
+  Diagnostics diagnostics;
+  FileId file;
+  ast::File prelude, tree;
+
+  Frontend() = default;
+  Frontend(const Frontend&) = delete;
+};
+
+// Reads a file ("-": standard input) or, with `code`, takes that text. Throws UsageError if it cannot be read.
+void read_source(Frontend& frontend, const std::string& path, const std::string* code = nullptr);
+
+// Parses and checks. The program is only meaningful if frontend.diagnostics has no errors. `for_check`: a data file that
+// is not there yet is a warning.
+typed::Program check_source(Frontend& frontend, bool for_check = false);
+
+struct Executable {
+  Program program;
+  std::unique_ptr<KernelProvider> kernels;
+};
+
+// Graph with all passes done (Kernel nodes made). With --time-passes the table goes to stderr.
+ir::Module optimise(ir::Module module, const RunFlags& flags);
+std::vector<kir::Kernel> kernels_of(const ir::Module& module, const Scheduled& scheduled);
+Executable make_executable(const ir::Module& module, const RunFlags& flags);
+
+// The failure of a run as a diagnostic, with the call chain as further places; to stderr, and its exit code back.
+int report_failure(const RuntimeError& error, const std::vector<Location>& locations, const SourceManager& sources,
+                   FileId main);
+
+// Standard output: buffered, flushed by the caller's flush(); a failing write is an IoError.
+class StandardOutput {
+public:
+  OutputSink sink();
+  void flush();
+};
+
+} // namespace tl::cli

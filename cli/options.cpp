@@ -1,0 +1,61 @@
+#include "options.h"
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+
+namespace tl::cli {
+
+void RunFlags::add_to(CLI::App& app) {
+  app.add_option("--threads", run.threads, "worker threads (default: all cores)")
+      ->envname("TL_THREADS")
+      ->check(CLI::Range(1, 1024));
+  app.add_flag("--sync", run.sync, "finish each operation before the next is issued")->envname("TL_SYNC");
+  app.add_option("--memory-limit", memory_limit, "bound on the memory of tensors, such as 512M or 2GiB")
+      ->envname("TL_MEMORY_LIMIT");
+  app.add_flag("--stats", stats, "print operations, kernels, bytes, waits and peak memory to stderr at the end")
+      ->envname("TL_STATS");
+  app.add_option("--schedule-seed", run.schedule_seed, "permute ready work by this seed; results never change")
+      ->envname("TL_SCHEDULE_SEED");
+  app.add_option("--device", device, "where to run: cpu")->envname("TL_DEVICE");
+  app.add_flag("--interp", interpreter, "run on the reference interpreter")->envname("TL_INTERP");
+  app.add_option("--disable", disabled, "switch off a compiler pass (tl dump --passes lists them)");
+  app.add_flag("--time-passes", time_passes, "print the time of each compiler pass to stderr");
+  app.add_flag("--verify", verify, "check the graph after every pass");
+}
+
+void RunFlags::finish() {
+  if (device != "cpu" && device != "auto")
+    throw UsageError(fmt::format("--device {}: only cpu is supported in this version", device));
+  if (!memory_limit.empty()) run.memory_limit = parse_size(memory_limit);
+  for (const std::string& name : disabled) {
+    auto known = std::any_of(passes().begin(), passes().end(), [&](const PassInfo& pass) { return pass.name == name; });
+    if (!known) throw UsageError(fmt::format("--disable {}: there is no such pass; tl dump --passes lists them", name));
+  }
+  run.stats = stats;
+}
+
+PassOptions RunFlags::pass_options() const {
+  PassOptions options;
+  options.disabled.insert(disabled.begin(), disabled.end());
+  options.verify = verify;
+  return options;
+}
+
+uint64_t parse_size(const std::string& text) {
+  double number = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  std::string unit(end, text.data() + text.size());
+  double scale = 0;
+  if (unit.empty() || unit == "B") scale = 1;
+  else if (unit == "K" || unit == "KB") scale = 1e3;
+  else if (unit == "M" || unit == "MB") scale = 1e6;
+  else if (unit == "G" || unit == "GB") scale = 1e9;
+  else if (unit == "KiB") scale = 1024;
+  else if (unit == "MiB") scale = 1024.0 * 1024;
+  else if (unit == "GiB") scale = 1024.0 * 1024 * 1024;
+  if (error != std::errc() || scale == 0 || !(number > 0) || number * scale > 1e18)
+    throw UsageError(fmt::format("'{}' is not a size: write digits with K, M, G, KiB, MiB or GiB", text));
+  return static_cast<uint64_t>(number * scale);
+}
+
+} // namespace tl::cli

@@ -1,0 +1,35 @@
+// The flags that run, test and dump share, and exit codes.
+#pragma once
+#include "passes/pipeline.h"
+#include "vm/vm.h"
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace tl::cli {
+
+enum ExitCode { kFine = 0, kRejected = 1, kUsage = 2, kRuntimeError = 3, kInternal = 70 };
+
+// A wrong command line or an unreadable file: printed as `tl: message`, exit code 2.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct RunFlags {
+  RunOptions run;
+  bool interpreter = false;
+  bool stats = false;
+  bool time_passes = false;
+  bool verify = false;
+  std::string device = "cpu";
+  std::string memory_limit;
+  std::vector<std::string> disabled; // passes
+
+  void add_to(CLI::App& app);
+  void finish(); // checks what CLI11 cannot, fills `run`
+  PassOptions pass_options() const;
+};
+
+// "64M", "1.5GiB", "1000000": bytes. Throws UsageError.
+uint64_t parse_size(const std::string& text);
+
+} // namespace tl::cli

@@ -1,0 +1,74 @@
+// tl run FILE [ARGS]
+#include "arguments.h"
+#include "commands.h"
+#include "compile.h"
+#include "ir/interpret.h"
+#include "ir/lower.h"
+#include "vm/io/io.h"
+#include <fmt/format.h>
+
+namespace tl::cli {
+namespace {
+
+int run(const RunFlags& flags, const std::vector<std::string>& words, const std::string* code) {
+  if (!code && words.empty()) throw UsageError("run needs a file (or -e CODE)");
+  std::string path = code ? "<command line>" : words.front();
+  std::vector<std::string> rest(words.begin() + (code ? 0 : 1), words.end());
+
+  Frontend frontend;
+  read_source(frontend, path, code);
+  typed::Program typed = check_source(frontend);
+  std::fputs(render(frontend.diagnostics, frontend.sources).c_str(), stderr);
+  if (frontend.diagnostics.has_errors()) return kRejected;
+
+  ir::Module module = ir::lower(typed, frontend.sources);
+  ProgramArguments arguments = parse_arguments(module.interface, rest);
+  if (arguments.help) {
+    std::fputs(help_text(module.interface, path).c_str(), stdout);
+    return kFine;
+  }
+
+  StandardOutput out;
+  Outcome outcome;
+  std::string stats;
+  if (flags.interpreter) {
+    outcome = ir::interpret(module, arguments.values, out.sink());
+  } else {
+    module = optimise(std::move(module), flags);
+    Executable executable = make_executable(module, flags);
+    Stats counters;
+    outcome = tl::run(executable.program, *executable.kernels, arguments.values, flags.run, out.sink(), &counters);
+    if (flags.stats) stats = to_text(counters);
+  }
+  int exit_code = outcome.exit_code;
+  try {
+    if (!outcome.error) deliver_results(outcome.results, arguments.outputs, out.sink());
+    out.flush();
+  } catch (const IoError& error) {
+    fmt::print(stderr, "tl: {}\n", error.what());
+    exit_code = kRuntimeError;
+  }
+  if (outcome.error) exit_code = report_failure(*outcome.error, module.locations, frontend.sources, frontend.file);
+  std::fputs(stats.c_str(), stderr);
+  return exit_code;
+}
+
+} // namespace
+
+void add_run(CLI::App& app, int& exit_code) {
+  struct State {
+    RunFlags flags;
+    std::string code;
+  };
+  auto state = std::make_shared<State>();
+  CLI::App* command = app.add_subcommand("run", "compile and run a program: tl run [flags] FILE [the program's arguments]");
+  command->prefix_command(); // all that follows FILE is the program's
+  state->flags.add_to(*command);
+  CLI::Option* inline_code = command->add_option("-e", state->code, "run this text");
+  command->callback([command, state, inline_code, &exit_code] {
+    state->flags.finish();
+    exit_code = run(state->flags, command->remaining(), inline_code->count() ? &state->code : nullptr);
+  });
+}
+
+} // namespace tl::cli

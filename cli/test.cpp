@@ -1,0 +1,96 @@
+// tl test [PATH…]: runs the `test` blocks of files, a line for each.
+#include "commands.h"
+#include "compile.h"
+#include "ir/interpret.h"
+#include "ir/lower.h"
+#include "vm/io/io.h"
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace tl::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct TestFlags {
+  RunFlags run;
+  std::vector<std::string> paths;
+  std::string filter;
+};
+
+std::vector<std::string> files_under(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!fs::is_directory(path, error)) {
+      files.push_back(path);
+      continue;
+    }
+    std::vector<std::string> found;
+    for (const auto& entry : fs::recursive_directory_iterator(path, error))
+      if (entry.path().extension() == ".tl") found.push_back(entry.path().string());
+    std::sort(found.begin(), found.end());
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  return files;
+}
+
+struct Count {
+  int passed = 0, failed = 0;
+};
+
+void run_file(const std::string& path, const TestFlags& flags, Count& count) {
+  Frontend frontend;
+  read_source(frontend, path);
+  typed::Program typed = check_source(frontend);
+  std::fputs(render(frontend.diagnostics, frontend.sources).c_str(), stderr);
+  if (frontend.diagnostics.has_errors()) {
+    fmt::print("FAIL  {}: rejected\n", path);
+    ++count.failed;
+    return;
+  }
+  if (typed.tests.empty()) return;
+  ir::Module lowered = ir::lower(typed, frontend.sources);
+  for (const ir::TestEntry& test : ir::tests(lowered)) {
+    if (test.name.find(flags.filter) == std::string::npos) continue;
+    ir::Module module = ir::with_entry(lowered, test);
+    std::string printed;
+    OutputSink sink = [&](std::string_view text) { printed += text; };
+    Outcome outcome;
+    if (flags.run.interpreter) {
+      outcome = ir::interpret(module, {}, sink);
+    } else {
+      module = optimise(std::move(module), flags.run);
+      Executable executable = make_executable(module, flags.run);
+      outcome = tl::run(executable.program, *executable.kernels, {}, flags.run.run, sink, nullptr);
+    }
+    bool passed = !outcome.error && outcome.exit_code == 0;
+    ++(passed ? count.passed : count.failed);
+    fmt::print("{}  {}: {}\n", passed ? "ok  " : "FAIL", path, test.name);
+    if (passed) continue;
+    std::fputs(printed.c_str(), stdout);
+    std::fflush(stdout);
+    if (outcome.error) report_failure(*outcome.error, module.locations, frontend.sources, frontend.file);
+  }
+}
+
+} // namespace
+
+void add_test(CLI::App& app, int& exit_code) {
+  auto flags = std::make_shared<TestFlags>();
+  CLI::App* command = app.add_subcommand("test", "run the test blocks of files, or of all .tl files in folders");
+  command->add_option("PATH", flags->paths, "files and folders (default: this folder)");
+  command->add_option("--filter", flags->filter, "only tests whose names contain this");
+  flags->run.add_to(*command);
+  command->callback([flags, &exit_code] {
+    flags->run.finish();
+    if (flags->paths.empty()) flags->paths.push_back(".");
+    Count count;
+    for (const std::string& path : files_under(flags->paths)) run_file(path, *flags, count);
+    fmt::print("{} passed, {} failed\n", count.passed, count.failed);
+    exit_code = count.failed ? kRejected : kFine;
+  });
+}
+
+} // namespace tl::cli
