@@ -7,6 +7,7 @@
 
 namespace tl::ir {
 
-std::vector<std::string> verify(const Module& module); // empty: fine; else one message per fault, with the function's name
+std::vector<std::string>
+verify(const Module& module); // empty: fine; else one message per fault, with the function's name
 
 } // namespace tl::ir
