@@ -45,9 +45,10 @@ enum class ParamKind : uint8_t {
 
 struct Param {
   ParamKind kind;
-  DType dtype;       // memory type
-  std::string name;  // for dumps
-  SizeFormula count; // Shared, Local: how many elements
+  DType dtype;            // memory type
+  std::string name;       // for dumps
+  SizeFormula count;      // Shared, Local: how many elements
+  bool exclusive = false; // Output: no other parameter shares its memory (so that its stores and other loads may move)
   // Input and Output: the address of kernel argument number = position among non-workspace params.
 };
 
