@@ -1,0 +1,28 @@
+# Sourced by the shell tests: counts checks, and prints `N passed, N failed` at the end by finish.
+passed=0 failed=0
+
+# check NAME EXIT_CODE [PATTERN] -- COMMAND…: runs it; its exit code must be EXIT_CODE and its output (both streams) hold
+# PATTERN (an extended regular expression).
+check() {
+  local name=$1 code=$2 pattern=""
+  shift 2
+  if [[ $1 != -- ]]; then pattern=$1; shift; fi
+  shift
+  [[ -n ${filter:-} && $name != *"$filter"* ]] && return
+  local text status
+  text=$(timeout 60 "$@" 2>&1 </dev/null)
+  status=$?
+  if ((status == code)) && { [[ -z $pattern ]] || grep -qE -- "$pattern" <<<"$text"; }; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    echo "FAIL $name: exit code $status, expected $code${pattern:+ and /$pattern/}"
+    echo "  command: $*"
+    sed 's/^/  | /' <<<"$text" | head -n 20
+  fi
+}
+
+finish() {
+  echo "$passed passed, $failed failed"
+  ((failed == 0))
+}

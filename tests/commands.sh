@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# The commands as a user types them, with right and wrong input: tests/commands.sh TL [FILTER].
+set -uo pipefail
+tl=$(realpath "$1") filter=${2:-}
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source tests/check.sh
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+
+# ---- command line
+check "version" 0 "^tl [0-9]" -- "$tl" version
+check "no command" 2 -- "$tl"
+check "unknown flag" 2 -- "$tl" run --nonsense x.tl
+check "missing file" 2 "nowhere.tl" -- "$tl" run nowhere.tl
+check "directory" 2 "directory" -- "$tl" run tests/
+check "run without file" 2 -- "$tl" run
+check "bad size" 2 "is not a size" -- "$tl" run --memory-limit lots -e 'print(1)'
+check "unknown pass" 2 "no such pass" -- "$tl" run --disable nonsense -e 'print(1)'
+check "inline code" 0 "^3$" -- "$tl" -e 'print(1 + 2)'
+check "file without run" 0 "usage: tl run" -- "$tl" samples/softmax.tl --help
+check "help names parameters" 0 "--temperature f32 +.*default 1.0" -- "$tl" run samples/softmax.tl --help
+check "standard input" 0 "^hello$" -- sh -c "echo 'print(\"hello\")' | '$tl' run -"
+check "closed output" 3 "standard output" -- sh -c "'$tl' run -e 'print(1)' >/dev/full"
+
+# ---- the program's own arguments
+add='fn main(a: f32[n], b: i64 = 2, name: str = "x", loud: bool = false) { print("{a.sum()} {b} {name} {loud}") }'
+"$tl" run -e 'fn main() -> f32[3] = [1.0, 2.0, 3.0]' -o "$out/a.npy"
+"$tl" run -e 'fn main() -> f64[3] = [1.0, 2.0, 3.0]' -o "$out/double.npy"
+check "arguments" 0 "^6.0 -4 y true$" -- "$tl" run -e "$add" "$out/a.npy" --b -4 --name=y --loud
+check "defaults" 0 "^6.0 2 x false$" -- "$tl" run -e "$add" "$out/a.npy" --loud false
+check "missing argument" 2 "missing a file for 'a'" -- "$tl" run -e "$add"
+check "not a number" 2 "'three' is not an i64" -- "$tl" run -e "$add" "$out/a.npy" --b three
+check "unknown option" 2 "unknown option --c" -- "$tl" run -e "$add" "$out/a.npy" --c 3
+check "too many files" 2 "unexpected argument" -- "$tl" run -e "$add" "$out/a.npy" "$out/a.npy"
+check "wrong element type" 2 "f32.*f64" -- "$tl" run -e "$add" "$out/double.npy"
+
+# ---- files that are wrong
+check "missing tensor file" 2 "no such file" -- "$tl" run -e "$add" "$out/none.npy"
+head -c 100 samples/data/points.npy >"$out/short-header.npy"
+head -c 1000 samples/data/points.npy >"$out/short.npy"
+head -c 5000 samples/data/house.png >"$out/short.png"
+printf 'no tensor at all' >"$out/text.npy"
+check "truncated header" 2 -- "$tl" run samples/kmeans.tl "$out/short-header.npy"
+check "truncated npy" 2 "truncated|ends|short" -- "$tl" run samples/kmeans.tl "$out/short.npy"
+check "truncated png" 2 "PNG|png" -- "$tl" run samples/blur.tl "$out/short.png"
+check "not a tensor" 2 -- "$tl" run samples/kmeans.tl "$out/text.npy"
+check "load of a truncated file" 3 "1 \|" -- "$tl" run -e "let x: f32[n, m] = load(\"$out/short.npy\"); print(x.sum())"
+check "save to no folder" 3 -- "$tl" run -e "save(\"$out/none/x.npy\", [1.0])"
+check "save of a strange kind" 3 -- "$tl" run -e "save(\"$out/x.xyz\", [1.0])"
+
+# ---- failures while running
+cat >"$out/sizes.tl" <<'T'
+fn main(a: f32[n], b: f32[n]) { print((a + b).sum()) }
+T
+"$tl" run -e 'fn main() -> f32[5] = zeros([5])' -o "$out/five.npy"
+check "sizes at run time" 3 "ShapeMismatch" -- "$tl" run "$out/sizes.tl" "$out/a.npy" "$out/five.npy"
+check "both sizes are named" 3 "3.*5|5.*3" -- "$tl" run "$out/sizes.tl" "$out/a.npy" "$out/five.npy"
+cat >"$out/index.tl" <<'T'
+fn pick(x: f32[n], i: i64[m]) -> f32[m] = x[i]
+fn main(x: f32[n]) {
+  let far = pick(x, [0, 7])
+  print("before")
+  print(far)
+  print("never")
+}
+T
+check "index in asynchronous work" 3 "index.tl:1:.*index 7 is out of range" -- "$tl" run "$out/index.tl" "$out/a.npy"
+check "what came before is printed" 3 "^before$" -- "$tl" run "$out/index.tl" "$out/a.npy"
+check "nothing after it is" 1 -- sh -c "'$tl' run '$out/index.tl' '$out/a.npy' 2>/dev/null | grep never"
+check "memory limit" 3 "OutOfMemory" -- "$tl" run --memory-limit 10M -e 'let x = zeros([100, 1000, 1000]); print(x.sum())'
+check "endless recursion" 3 "depth" -- "$tl" run -e 'fn f(n: i64) -> i64 { if n == 0 { 0 } else { 1 + f(n + 1) } }
+print(f(1))'
+check "exit code of the program" 7 -- "$tl" run -e 'exit(7)'
+
+# ---- rejected programs
+cat >"$out/three.tl" <<'T'
+fn f(a: f32[n, 3], b: f32[n, 4]) -> f32[n, 3] = a + b
+fn g(x: f32[n]) -> f32 = sum(y)
+fn main() { let i: i64 = 1; print(i * 2.5) }
+T
+check "three mistakes" 1 "three.tl:1:.*error" -- "$tl" run "$out/three.tl"
+check "three mistakes: second" 1 "three.tl:2:.*error\[UnknownName\]" -- "$tl" check "$out/three.tl"
+check "three mistakes: third" 1 "three.tl:3:.*error" -- "$tl" check "$out/three.tl"
+check "check of a good file" 0 -- "$tl" check samples/blur.tl samples/kmeans.tl
+
+# ---- one compilation for all sizes
+sizes='fn f(x: f32[n, 64]) -> f32 = softmax(x * 2.0).sum()
+fn main(step: i64 = 1) { var total = 0.0
+  for i in 0..20 { total += f(ones([step * (i + 1), 64])) }
+  print(total) }'
+compiled() { "$tl" run --stats -e "$sizes" "$@" 2>&1 | grep -oE 'kernels compiled:? *[0-9]+|[0-9]+ kernels compiled|compiled [0-9]+' | grep -oE '[0-9]+'; }
+check "twenty batch sizes, few kernels" 0 -- test "$(compiled)" -le 3
+
+# ---- every stage as text
+for stage in tokens ast typed ir kernel bytecode llvm asm cuda; do
+  check "dump $stage" 0 . -- "$tl" dump --stage "$stage" samples/softmax.tl
+done
+check "dump after a pass" 0 "func" -- "$tl" dump --stage ir --after cse samples/softmax.tl
+check "dump after all" 0 "# after fuse" -- "$tl" dump --stage ir --after-all samples/softmax.tl
+check "dump of a bad stage" 2 -- "$tl" dump --stage nonsense samples/softmax.tl
+check "test command" 0 "ok .*rows sum to one" -- "$tl" test samples/softmax.tl
+echo 'test "wrong" { assert 1 == 2, "no" }' >"$out/wrong.tl"
+check "failing test" 1 "FAIL.*wrong" -- "$tl" test "$out/wrong.tl"
+finish

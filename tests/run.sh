@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Runs every test program of a build folder: tests/run.sh BUILD [FILTER]. Prints what ran, and at the end one line
+# `N passed, N failed`. Exit code 1 if anything failed.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+build=$1 filter=${2:-}
+passed=0 failed=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# Halt on the first report, and find leaks only in tl (LLVM keeps globals).
+export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
+export LSAN_OPTIONS=suppressions=$PWD/tests/lsan.supp:print_suppressions=0
+
+# count NAME STATUS: adds the last `N passed, N failed` line of the log; a run without one counts as its exit status.
+count() {
+  local line
+  line=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
+  if [[ -n $line ]]; then
+    passed=$((passed + $(awk '{print $1}' <<<"$line")))
+    failed=$((failed + $(awk '{print $3}' <<<"$line")))
+    if (($2 != 0)) && [[ $line == *", 0 failed"* ]]; then failed=$((failed + 1)); fi
+  elif (($2 == 0)); then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+  printf '   %-20s %s\n' "$1" "${line:-exit code $2}"
+}
+
+# doctest NAME: a unit-test program; its summary becomes the common one.
+doctest() {
+  local program=$build/tests/tl_test_$1
+  [[ -x $program ]] || return 0
+  local arguments=()
+  [[ -n $filter ]] && arguments=("--test-case=*$filter*")
+  "$program" "${arguments[@]}" >"$log" 2>&1
+  local status=$?
+  local summary
+  summary=$(grep 'test cases:' "$log" | tail -n 1)
+  ((status == 0)) || cat "$log"
+  [[ -n $summary ]] && sed -E 's/.*\| *([0-9]+) passed *\| *([0-9]+) failed.*/\1 passed, \2 failed/' <<<"$summary" >"$log"
+  count "unit $1" $status
+}
+
+run() { # run NAME COMMAND…: prints its output
+  local name=$1
+  shift
+  "$@" 2>&1 | tee "$log"
+  count "$name" "${PIPESTATUS[0]}"
+}
+
+echo "── unit tests"
+for lib in abi io lang parser ir passes backend vm; do doctest $lib; done
+echo "── golden programs"
+run golden "$build/tests/tl_golden" --tl "$build/tl" ${filter:+--filter "$filter"} tests/golden
+echo "── tests generated from the op table"
+run generated "$build/tests/tl_generated" ${filter:+--filter "$filter"}
+echo "── samples and commands"
+run samples tests/samples.sh "$build/tl" "$filter"
+run commands tests/commands.sh "$build/tl" "$filter"
+run "tl test" "$build/tl" test samples stdlib ${filter:+--filter "$filter"}
+
+echo "$passed passed, $failed failed"
+((failed == 0))

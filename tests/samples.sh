@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Runs the samples on files that other tools wrote and compares with results computed by NumPy (tests/samples):
+# tests/samples.sh TL [FILTER]. Each in several configurations, whose outputs must be equal to the byte.
+set -uo pipefail
+tl=$(realpath "$1") filter=${2:-}
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source tests/check.sh
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+expected=tests/samples/expected
+
+# close TYPE TOLERANCE: a program that asserts that two files of this type are equal within the tolerance
+close() {
+  echo "fn main(got: $1, want: $1) { let off = abs(f64(got) - f64(want)).max()
+    assert off <= $2, \"off by {off}\" }"
+}
+
+# sample NAME TYPE TOLERANCE ARGUMENTS…
+sample() {
+  local name=$1 type=$2 tolerance=$3
+  shift 3
+  check "$name" 0 -- "$tl" run "samples/$name.tl" "$@" -o "$out/$name.npy"
+  check "$name against numpy" 0 -- "$tl" run -e "$(close "$type" "$tolerance")" "$out/$name.npy" "$expected/$name.npy"
+  local config
+  for config in --interp --sync "--threads 1" "--threads 2" "--schedule-seed 3" "--disable fuse" "--disable outline"; do
+    # shellcheck disable=SC2086
+    check "$name $config" 0 -- "$tl" run $config "samples/$name.tl" "$@" -o "$out/other.npy"
+    check "$name $config: same bytes" 0 -- cmp "$out/$name.npy" "$out/other.npy"
+  done
+}
+
+sample softmax "f32[n, m]" 1e-6 samples/data/scores.npy --temperature 2
+sample kmeans "f32[n, m]" 1e-4 samples/data/points.npy --k 3
+sample edges "u8[h, w]" 1 samples/data/house.png
+sample blur "u8[h, w, c]" 1 samples/data/house.png
+check "blur writes png" 0 -- "$tl" run samples/blur.tl samples/data/house.png -o "$out/blur.png"
+check "png is the npy" 0 -- "$tl" run -e "$(close "u8[h, w, c]" 0)" "$out/blur.png" "$out/blur.npy"
+check "four ways" 0 "in blocks of 64 +[0-9.]+ ms" -- "$tl" run samples/four_ways.tl --repeats 1
+finish
