@@ -1,0 +1,37 @@
+// The passes over the graph, as one table, and the function that runs them in its order.
+//
+// The names are the flags (--disable NAME), the rows of --time-passes and the stops of `tl dump --stage ir --after NAME`.
+#pragma once
+#include "ir/graph.h"
+#include <functional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tl {
+
+struct PassInfo {
+  std::string_view name, doc;
+  std::string_view needs, gives; // what it requires of the graph and what it guarantees afterwards
+  bool required;                 // schedule cannot do without it: switching it off has no effect
+  ir::Module (*run)(ir::Module);
+};
+
+// In the order in which they run.
+std::span<const PassInfo> passes();
+
+using PassTimes = std::vector<std::pair<std::string, double>>; // pass and seconds
+
+struct PassOptions {
+  std::set<std::string> disabled;
+  bool verify = false; // after every pass; what it finds is thrown as std::logic_error
+  std::function<void(std::string_view name, const ir::Module& module)> hook; // after every pass that ran
+  PassTimes* times = nullptr;                                               // filled if given
+};
+
+ir::Module run_passes(ir::Module module, const PassOptions& options = {});
+
+} // namespace tl
