@@ -25,18 +25,15 @@ bool is_flag(const std::string& word) {
 }
 
 HostTensor read_tensor(const ParamInfo& param, const std::string& path) {
-  HostTensor tensor;
   try {
-    tensor = load_tensor(path);
+    TensorReader reader(path);
+    require_type(path, reader.header(), param.dtype, param.rank);
+    HostTensor tensor = HostTensor::make(reader.header().dtype, reader.header().dims);
+    reader.read(tensor.data());
+    return tensor;
   } catch (const IoError& error) {
-    throw UsageError(fmt::format("'{}': {}", param.name, error.what()));
+    throw UsageError(fmt::format("'{}' ({}): {}", param.name, param.type_text, error.what()));
   }
-  if (tensor.dtype != param.dtype || tensor.dims.size() != param.rank) {
-    std::string sizes = fmt::format("{}", fmt::join(tensor.dims, ", "));
-    throw UsageError(fmt::format("'{}' is {}, but {} holds {}[{}]", param.name, param.type_text, path,
-                                 name_of(tensor.dtype), sizes));
-  }
-  return tensor;
 }
 
 template <class T> bool parse_whole(const std::string& text, T& value) {
@@ -185,7 +182,7 @@ void deliver_results(const std::vector<Argument>& results, const std::vector<std
       out(*text + "\n");
     } else if (const auto* tensor = std::get_if<HostTensor>(&result)) {
       if (i < outputs.size()) save_tensor(outputs[i], *tensor);
-      else out(print_text(*tensor) + "\n");
+      else out(format_tensor(*tensor) + "\n");
     }
   }
 }

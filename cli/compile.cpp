@@ -130,6 +130,10 @@ int report_failure(const RuntimeError& error, const std::vector<Location>& locat
   return error.exit_code;
 }
 
+OutputSink error_output() {
+  return [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); };
+}
+
 OutputSink StandardOutput::sink() {
   return [](std::string_view text) {
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())

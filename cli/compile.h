@@ -45,6 +45,8 @@ Executable make_executable(const ir::Module& module, const RunFlags& flags);
 int report_failure(const RuntimeError& error, const std::vector<Location>& locations, const SourceManager& sources,
                    FileId main);
 
+OutputSink error_output(); // standard error, for debug
+
 // Standard output: buffered, flushed by the caller's flush(); a failing write is an IoError.
 class StandardOutput {
 public:

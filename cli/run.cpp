@@ -6,6 +6,7 @@
 #include "ir/lower.h"
 #include "vm/io/io.h"
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace tl::cli {
 namespace {
@@ -37,7 +38,10 @@ int run(const RunFlags& flags, const std::vector<std::string>& words, const std:
     module = optimise(std::move(module), flags);
     Executable executable = make_executable(module, flags);
     Stats counters;
-    outcome = tl::run(executable.program, *executable.kernels, arguments.values, flags.run, out.sink(), &counters);
+    RunOptions options = flags.run;
+    options.flush_each_effect = isatty(STDOUT_FILENO) != 0;
+    outcome = tl::run(executable.program, *executable.kernels, arguments.values, options, out.sink(),
+                      error_output(), &counters);
     if (flags.stats) stats = to_text(counters);
   }
   int exit_code = outcome.exit_code;

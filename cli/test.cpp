@@ -63,7 +63,7 @@ void run_file(const std::string& path, const TestFlags& flags, Count& count) {
     } else {
       module = optimise(std::move(module), flags.run);
       Executable executable = make_executable(module, flags.run);
-      outcome = tl::run(executable.program, *executable.kernels, {}, flags.run.run, sink, nullptr);
+      outcome = tl::run(executable.program, *executable.kernels, {}, flags.run.run, sink, error_output());
     }
     bool passed = !outcome.error && outcome.exit_code == 0;
     ++(passed ? count.passed : count.failed);
