@@ -19,11 +19,11 @@
 // loads and stores of one iteration happen in order. Lowering hoists loads itself where that is allowed, so a target
 // need not move loads across stores. An Output may overlap an Input (updates in place): no `noalias` between them.
 //
-// Bool is i1 as a value and one byte in memory. f16 and bf16 are loaded and stored in 2 bytes and are f32 as values:
-// lowering rounds after every operation with Round16 (attribute dtype).
+// Bool is i1 as a value and one byte in memory. A key is u64 as a value. f16 and bf16 are loaded and stored in 2 bytes
+// and are f32 as values: lowering rounds after every operation with Round16 (attribute dtype).
 //
-// Text: to_text prints it (`tl dump --stage kernel`); that text is the key by which equal kernels are shared and
-// cached.
+// Text: to_text prints it (`tl dump --stage kernel`). All but its first line (the name) is the key by which equal
+// kernels are shared and cached.
 #pragma once
 #include "ir/graph.h"
 

@@ -1,0 +1,20 @@
+// Facts about the operations of Kernel IR, for its printers, verifier and lowering.
+#pragma once
+#include "ir/kernel_ir.h"
+#include <string_view>
+
+namespace tl::kir {
+
+std::string_view name_of(KOp op);
+std::string to_text(const SizeFormula& formula);
+
+// Depends on its operands alone: may be shared, moved and removed. Loads are not pure here (memory changes).
+bool is_pure(KOp op);
+
+// What chunks of a reduction combine in, and what ReduceChunk gives: f64 for sum and prod of floats.
+DType total_type(ReduceOp op, DType accumulator);
+
+// The type of a value that lives in memory as `memory`: f32 for f16 and bf16, u64 for key.
+DType value_type(DType memory);
+
+} // namespace tl::kir
