@@ -1,0 +1,215 @@
+// Bodies that need no approximation: arithmetic, rounding, comparisons, bits, integers.
+#pragma once
+#include "vm/abi/scalar_math.h"
+#include <limits>
+
+namespace tl::body {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+template <class M, class V> V Neg(M& m, V x) { return m.neg(x); }
+
+template <class M, class V> V Abs(M& m, V x) {
+  return m.if_float(
+      x, [&](auto v) { return m.abs(v); },
+      [&](auto v) { return m.is_signed(v) ? m.select(m.lt(v, m.integer(0, v)), m.neg(v), v) : v; });
+}
+
+template <class M, class V> V Sign(M& m, V x) {
+  return m.if_float(
+      x,
+      [&](auto v) {
+        auto zero = m.constant(0, v);
+        // NaN and zeros fail both comparisons and stay.
+        return m.select(m.lt(zero, v), m.constant(1, v), m.select(m.lt(v, zero), m.constant(-1, v), v));
+      },
+      [&](auto v) {
+        auto zero = m.integer(0, v);
+        auto positive = m.select(m.lt(zero, v), m.integer(1, v), zero);
+        return m.is_signed(v) ? m.select(m.lt(v, zero), m.integer(-1, v), positive) : positive;
+      });
+}
+
+template <class M, class V> V Floor(M& m, V x) { return m.floor(x); }
+template <class M, class V> V Ceil(M& m, V x) { return m.ceil(x); }
+template <class M, class V> V Round(M& m, V x) { return m.round_even(x); }
+template <class M, class V> V Trunc(M& m, V x) { return m.trunc(x); }
+template <class M, class V> V Sqrt(M& m, V x) { return m.sqrt(x); }
+template <class M, class V> V Rsqrt(M& m, V x) { return m.div(m.constant(1, x), m.sqrt(x)); }
+
+template <class M, class V> V Add(M& m, V x, V y) { return m.add(x, y); }
+template <class M, class V> V Sub(M& m, V x, V y) { return m.sub(x, y); }
+template <class M, class V> V Mul(M& m, V x, V y) { return m.mul(x, y); }
+template <class M, class V> V Div(M& m, V x, V y) { return m.div(x, y); }
+
+// Comparisons with NaN are false: a NaN in x stays, a NaN in y is chosen by the second select.
+template <class M, class V> V Min(M& m, V x, V y) {
+  auto least = m.select(m.lt(y, x), y, x);
+  return m.if_float(
+      y, [&](auto v) { return m.select(m.ne(v, v), v, least); }, [&](auto) { return least; });
+}
+template <class M, class V> V Max(M& m, V x, V y) {
+  auto greatest = m.select(m.lt(x, y), y, x);
+  return m.if_float(
+      y, [&](auto v) { return m.select(m.ne(v, v), v, greatest); }, [&](auto) { return greatest; });
+}
+template <class M, class V> V Clamp(M& m, V x, V lo, V hi) { return Min(m, Max(m, x, lo), hi); }
+
+template <class M, class V> auto IsNan(M& m, V x) { return m.ne(x, x); }
+template <class M, class V> auto IsInf(M& m, V x) { return m.eq(m.abs(x), m.constant(kInfinity, x)); }
+template <class M, class V> auto IsFinite(M& m, V x) { return m.lt(m.abs(x), m.constant(kInfinity, x)); }
+
+template <class M, class V> auto Eq(M& m, V x, V y) { return m.eq(x, y); }
+template <class M, class V> auto Ne(M& m, V x, V y) { return m.ne(x, y); }
+template <class M, class V> auto Lt(M& m, V x, V y) { return m.lt(x, y); }
+template <class M, class V> auto Le(M& m, V x, V y) { return m.le(x, y); }
+template <class M, class V> auto Gt(M& m, V x, V y) { return m.lt(y, x); }
+template <class M, class V> auto Ge(M& m, V x, V y) { return m.le(y, x); }
+template <class M, class B, class V> V Where(M& m, B c, V x, V y) { return m.select(c, x, y); }
+
+template <class M, class V> V Not(M& m, V x) { return m.bit_not(x); }
+template <class M, class V> V And(M& m, V x, V y) { return m.bit_and(x, y); }
+template <class M, class V> V Or(M& m, V x, V y) { return m.bit_or(x, y); }
+template <class M, class V> V BitNot(M& m, V x) { return m.bit_not(x); }
+template <class M, class V> V BitAnd(M& m, V x, V y) { return m.bit_and(x, y); }
+template <class M, class V> V BitOr(M& m, V x, V y) { return m.bit_or(x, y); }
+template <class M, class V> V BitXor(M& m, V x, V y) { return m.bit_xor(x, y); }
+
+template <class M, class V> V not_negative(M& m, V x) {
+  return m.is_signed(x) ? m.select(m.lt(x, m.integer(0, x)), m.integer(0, x), x) : x;
+}
+
+template <class M, class V> V ShiftLeft(M& m, V x, V y) {
+  auto zero = m.integer(0, x);
+  auto count = not_negative(m, y);
+  auto in_range = m.lt(count, m.integer(m.width(x), x));
+  return m.select(in_range, m.shift_left(x, m.select(in_range, count, zero)), zero);
+}
+
+template <class M, class V> V ShiftRight(M& m, V x, V y) {
+  auto zero = m.integer(0, x);
+  auto count = not_negative(m, y);
+  auto in_range = m.lt(count, m.integer(m.width(x), x));
+  // Past the width every bit is the sign: as many shifts as the last count gives that too.
+  if (m.is_signed(x)) return m.shift_right_arithmetic(x, m.select(in_range, count, m.integer(m.width(x) - 1, x)));
+  return m.select(in_range, m.shift_right_logical(x, m.select(in_range, count, zero)), zero);
+}
+
+// Floor of the exact quotient, and the remainder, of floats. For q = x / y rounded to nearest, or its floor, x - q*y is
+// exact in one FMA (Boldo, Daumas: Representable correcting terms, 2003); a second round takes what a quotient beyond
+// the precision left. Exact while |x / y| < 2^(2p - 2) (f32: 2^46); beyond, the remainder is 0 with the sign of y.
+//   finite % inf is x where the signs agree, else y (so the quotient is 0 or -1). By zero: NaN, and x / y for the
+//   quotient.
+template <class V> struct QuotientRest { V quotient, rest; };
+template <class M, class V> QuotientRest<V> floor_divide(M& m, V x, V y) {
+  auto zero = m.constant(0, x), one = m.constant(1, x), infinity = m.constant(kInfinity, x);
+  auto negative = m.neg(y);
+  auto plain = m.div(x, y);
+  auto q1 = m.floor(plain);
+  auto r1 = m.fma(q1, negative, x);
+  auto q2 = m.floor(m.div(r1, y));
+  auto r2 = m.fma(q2, negative, r1);
+  auto size = m.abs(y);
+  // Rounding may have put the floor one too high (the rest has the other sign) or too low (the rest reaches y).
+  auto opposite = m.bit_or(m.bit_and(m.lt(r2, zero), m.lt(zero, y)), m.bit_and(m.lt(zero, r2), m.lt(y, zero)));
+  auto reaches = m.bit_and(m.le(size, m.abs(r2)), m.bit_not(opposite));
+  auto q3 = m.select(opposite, m.sub(q2, one), m.select(reaches, m.add(q2, one), q2));
+  auto r3 = m.select(opposite, m.add(r2, y), m.select(reaches, m.sub(r2, y), r2));
+  auto outside = m.bit_or(m.lt(size, m.abs(r3)), m.bit_and(m.eq(size, m.abs(r3)), m.bit_not(opposite)));
+  auto quotient = m.add(q1, q3);
+  auto rest = m.copysign(m.select(outside, zero, r3), y);
+
+  auto x_finite = m.lt(m.abs(x), infinity);
+  auto by_infinity = m.bit_and(x_finite, m.eq(size, infinity));
+  auto disagree = m.bit_or(m.bit_and(m.lt(x, zero), m.lt(zero, y)), m.bit_and(m.lt(zero, x), m.lt(y, zero)));
+  quotient = m.select(by_infinity, m.select(disagree, m.neg(one), plain), quotient);
+  rest = m.select(by_infinity, m.select(disagree, y, m.copysign(x, y)), rest);
+  // Overflow, division by zero, infinities and NaN: what the division says. A zero keeps its sign.
+  auto ordinary = m.bit_and(m.lt(m.abs(plain), infinity), m.ne(plain, zero));
+  quotient = m.select(m.bit_or(ordinary, by_infinity), quotient, plain);
+  return {quotient, rest};
+}
+
+template <class M, class V> V FloorDiv(M& m, V x, V y) {
+  return m.if_float(
+      x, [&](auto v) { return floor_divide(m, v, y).quotient; }, [&](auto v) { return m.floor_div_int(v, y); });
+}
+template <class M, class V> V Mod(M& m, V x, V y) {
+  return m.if_float(
+      x, [&](auto v) { return floor_divide(m, v, y).rest; }, [&](auto v) { return m.mod_int(v, y); });
+}
+
+// Powers of integers, wrapping; a negative exponent gives 0 (the language puts a check beside it). Square and multiply
+// over the exponent's low bits: the odd numbers modulo 2^w repeat after 2^(w-2) steps, and even ones are 0 from the
+// exponent w on.
+template <class M, class V> V pow_int(M& m, V x, V y) {
+  auto zero = m.integer(0, x), one = m.integer(1, x);
+  auto result = one, square = x, exponent = y;
+  const int steps = m.width(x) - 2;
+  for (int i = 0; i < steps; ++i) {
+    auto odd = m.ne(m.bit_and(exponent, one), zero);
+    result = m.select(odd, m.mul(result, square), result);
+    if (i + 1 == steps) break;
+    square = m.mul(square, square);
+    exponent = m.shift_right_logical(exponent, one);
+  }
+  auto even = m.eq(m.bit_and(x, one), zero);
+  auto vanishes = m.bit_and(even, m.le(m.integer(m.width(x), x), y));
+  if (m.is_signed(x)) vanishes = m.bit_or(vanishes, m.lt(y, zero));
+  return m.select(vanishes, zero, result);
+}
+
+// Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011), checked against
+// the known answers published with Random123.
+template <class W> struct PhiloxWords { W word[4]; };
+template <class M, class W> PhiloxWords<W> philox(M& m, PhiloxWords<W> counter, W key0, W key1) {
+  auto [c0, c1, c2, c3] = counter.word;
+  auto multiplier0 = m.integer(0xD2511F53, c0), multiplier1 = m.integer(0xCD9E8D57, c0);
+  auto weyl0 = m.integer(0x9E3779B9, c0), weyl1 = m.integer(0xBB67AE85, c0);
+  for (int round = 0; round < 10; ++round) {
+    if (round > 0) {
+      key0 = m.add(key0, weyl0);
+      key1 = m.add(key1, weyl1);
+    }
+    auto high0 = m.mul_hi_u32(multiplier0, c0), low0 = m.mul(multiplier0, c0);
+    auto high1 = m.mul_hi_u32(multiplier1, c2), low1 = m.mul(multiplier1, c2);
+    c0 = m.bit_xor(m.bit_xor(high1, c1), key0);
+    c1 = low1;
+    c2 = m.bit_xor(m.bit_xor(high0, c3), key1);
+    c3 = low0;
+  }
+  return {{c0, c1, c2, c3}};
+}
+
+// The two halves of a 64-bit value.
+template <class M, class V> auto low_half(M& m, V x) { return m.to_u32(x); }
+template <class M, class V> auto high_half(M& m, V x) { return m.to_u32(m.shift_right_logical(x, m.integer(32, x))); }
+
+// Word i of a key's stream: lane i % 4 of the block with counter (i / 4, 0).
+template <class M, class K, class I> auto KeyBits(M& m, K key, I i) {
+  auto k = m.to_u64(key), n = m.to_u64(i);
+  auto block = m.shift_right_logical(n, m.integer(2, n));
+  auto lane = m.bit_and(low_half(m, n), m.integer(3, low_half(m, n)));
+  auto none = m.integer(0, lane);
+  auto words = philox(m, PhiloxWords<decltype(lane)>{{low_half(m, block), high_half(m, block), none, none}},
+                      low_half(m, k), high_half(m, k));
+  auto is = [&](int number) { return m.eq(lane, m.integer(number, lane)); };
+  auto upper = m.select(is(2), words.word[2], words.word[3]);
+  return m.to_i64(m.select(is(0), words.word[0], m.select(is(1), words.word[1], upper)));
+}
+
+// A derived key: the first two words of the block (i, 0, tag). The tag keeps it apart from the words of the stream,
+// whose last counter word is 0.
+constexpr int64_t kFoldTag = 0x666F6C64; // "fold"
+template <class M, class K, class I> K KeyFold(M& m, K key, I i) {
+  auto k = m.to_u64(key), n = m.to_u64(i);
+  auto none = m.integer(0, low_half(m, n));
+  auto tag = m.integer(kFoldTag, none);
+  auto words = philox(m, PhiloxWords<decltype(none)>{{low_half(m, n), high_half(m, n), none, tag}}, low_half(m, k),
+                      high_half(m, k));
+  auto high = m.to_u64(words.word[1]);
+  return m.bit_or(m.to_u64(words.word[0]), m.shift_left(high, m.integer(32, high)));
+}
+
+} // namespace tl::body
