@@ -4,6 +4,7 @@
 // are computed later; dtype and sizes are known while issuing), a string handle (computed later). Handles may be poisoned
 // by a failure, and so may host scalars (a checked host division by zero, say): what is computed from a poisoned value is
 // poisoned by the same failure, and the first effect, Await, branch or end of program that needs it stops the program.
+// Where a rank-0 tensor may stand, a host scalar may stand too (Await of one is a Move): a branch may give either.
 #pragma once
 #include "vm/abi/error.h"
 #include "vm/abi/kernel.h"
