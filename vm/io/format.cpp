@@ -1,0 +1,327 @@
+// Python's format specifications (the "Format Specification Mini-Language" of its library reference), as CPython's
+// formatter_unicode.c applies them, in the C locale.
+#include "vm/io/io.h"
+#include "vm/io/number.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tl {
+
+namespace {
+
+enum class Category { Bool, Int, Float, Str };
+
+struct Spec {
+  std::string fill = " "; // one character, UTF-8
+  char align = 0;         // < > = ^, or 0 for the type's own
+  char sign = '-';
+  bool sign_given = false, no_negative_zero = false, alternate = false;
+  int64_t width = -1, precision = -1;
+  char grouping = 0; // , or _
+  char type = 0;
+};
+
+constexpr int64_t kLongest = 10000; // of width and precision: no line of output is longer
+
+bool is_align(char c) { return c == '<' || c == '>' || c == '=' || c == '^'; }
+
+size_t character_length(std::string_view text) {
+  size_t n = 1;
+  while (n < text.size() && (static_cast<unsigned char>(text[n]) & 0xc0) == 0x80)
+    ++n;
+  return n;
+}
+
+std::string_view name_of(Category c) {
+  switch (c) {
+  case Category::Bool: return "bools";
+  case Category::Int: return "integers";
+  case Category::Float: return "floats";
+  case Category::Str: return "strings";
+  }
+  return "";
+}
+
+// Returns what is wrong, or nothing and fills `spec`.
+std::optional<std::string> parse_number(std::string_view text, size_t& at, int64_t& number) {
+  number = 0;
+  while (at < text.size() && text[at] >= '0' && text[at] <= '9') {
+    number = number * 10 + (text[at++] - '0');
+    if (number > kLongest) return fmt::format("a width or precision above {} is not supported", kLongest);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> parse_layout(std::string_view text, size_t& at, Category category, Spec& spec) {
+  auto peek = [&](size_t i) { return at + i < text.size() ? text[at + i] : '\0'; };
+  bool fill_given = false;
+  size_t first = text.empty() ? 0 : character_length(text);
+  if (!text.empty() && is_align(peek(first))) {
+    spec.fill = std::string(text.substr(0, first));
+    spec.align = peek(first);
+    at += first + 1;
+    fill_given = true;
+  } else if (is_align(peek(0))) {
+    spec.align = text[at++];
+  }
+  if (peek(0) == '+' || peek(0) == '-' || peek(0) == ' ') {
+    spec.sign = text[at++];
+    spec.sign_given = true;
+  }
+  if (peek(0) == 'z') spec.no_negative_zero = true, ++at;
+  if (peek(0) == '#') spec.alternate = true, ++at;
+  if (!fill_given && peek(0) == '0') {
+    spec.fill.assign(1, '0');
+    if (!spec.align && category != Category::Str) spec.align = '=';
+    ++at;
+  }
+  if (peek(0) >= '0' && peek(0) <= '9')
+    if (auto wrong = parse_number(text, at, spec.width)) return wrong;
+  if (peek(0) == ',' || peek(0) == '_') {
+    spec.grouping = text[at++];
+    if (peek(0) == ',' || peek(0) == '_') return "only one of ',' and '_' may group digits";
+  }
+  if (peek(0) == '.') {
+    ++at;
+    if (peek(0) < '0' || peek(0) > '9') return "digits must follow the '.' of a format";
+    if (auto wrong = parse_number(text, at, spec.precision)) return wrong;
+  }
+  return std::nullopt;
+}
+
+bool is_float_type(char t) { return t && std::string_view("eEfFgG%").find(t) != std::string_view::npos; }
+bool is_int_type(char t) { return t && std::string_view("bcdoxX").find(t) != std::string_view::npos; }
+
+std::optional<std::string> parse(std::string_view text, Category category, Spec& spec) {
+  size_t at = 0;
+  if (auto wrong = parse_layout(text, at, category, spec)) return wrong;
+  if (at < text.size()) {
+    spec.type = text[at++];
+    if (at < text.size() ||
+        !(is_float_type(spec.type) || is_int_type(spec.type) || spec.type == 'n' || spec.type == 's'))
+      return fmt::format("'{}' is not a format specification", text);
+  }
+  char t = spec.type;
+  auto misfit = [&] { return fmt::format("format '{}' does not fit {}", t, name_of(category)); };
+  if (category == Category::Str && t && t != 's') return misfit();
+  if (category != Category::Str && t == 's' && category != Category::Bool) return misfit();
+  if (category == Category::Float && is_int_type(t)) return misfit();
+  bool as_text = category == Category::Str || (category == Category::Bool && (!t || t == 's'));
+  bool as_float = is_float_type(t) || (category == Category::Float && (!t || t == 'n'));
+  if (as_text) {
+    if (spec.sign_given) return fmt::format("a sign does not fit {}", name_of(category));
+    if (spec.alternate) return fmt::format("'#' does not fit {}", name_of(category));
+    if (spec.no_negative_zero) return fmt::format("'z' does not fit {}", name_of(category));
+    if (spec.grouping) return fmt::format("'{}' does not fit {}", spec.grouping, name_of(category));
+    if (spec.align == '=') return fmt::format("alignment '=' does not fit {}", name_of(category));
+  } else if (!as_float) {
+    if (spec.precision >= 0)
+      return fmt::format("a precision does not fit {} in format '{}'", name_of(category), t ? t : 'd');
+    if (spec.no_negative_zero) return fmt::format("'z' does not fit {} in format '{}'", name_of(category), t ? t : 'd');
+    if (t == 'c' && (spec.sign_given || spec.alternate)) return "a sign or '#' does not fit format 'c'";
+    if (t == 'c' && spec.grouping) return fmt::format("'{}' does not fit format 'c'", spec.grouping);
+    if (spec.grouping == ',' && (t == 'b' || t == 'o' || t == 'x' || t == 'X'))
+      return fmt::format("',' does not fit format '{}'; '_' does", t);
+  }
+  if (spec.grouping && t == 'n') return fmt::format("'{}' does not fit format 'n'", spec.grouping);
+  return std::nullopt;
+}
+
+std::string repeat(std::string_view text, int64_t times) {
+  std::string out;
+  for (int64_t i = 0; i < times; ++i)
+    out += text;
+  return out;
+}
+
+// A number laid out: sign, prefix such as 0x, digits before the point, and the rest (".5e+10").
+struct Parts {
+  std::string sign, prefix, digits, rest;
+};
+
+// Digits in groups from the right, filled up with zeros to `least` characters; never starts with a separator.
+std::string grouped(std::string_view digits, char separator, int64_t group, int64_t least) {
+  std::string out;
+  auto remaining = static_cast<int64_t>(digits.size());
+  if (!separator) return repeat("0", least - remaining) + std::string(digits);
+  while (true) {
+    int64_t length = std::min(group, std::max({remaining, least, int64_t{1}}));
+    int64_t taken = std::max<int64_t>(0, std::min(remaining, length));
+    std::string piece = repeat("0", length - taken);
+    piece += digits.substr(static_cast<size_t>(remaining - taken), static_cast<size_t>(taken));
+    out.insert(0, piece);
+    remaining -= taken;
+    least -= length;
+    if (remaining <= 0 && least <= 0) return out;
+    out.insert(out.begin(), separator);
+    least -= 1;
+  }
+}
+
+std::string pad(const std::string& left, const std::string& right, const Spec& spec, char default_align) {
+  auto length = static_cast<int64_t>(code_points(left) + code_points(right));
+  int64_t missing = std::max<int64_t>(0, spec.width - length);
+  switch (spec.align ? spec.align : default_align) {
+  case '<': return left + right + repeat(spec.fill, missing);
+  case '^': return repeat(spec.fill, missing / 2) + left + right + repeat(spec.fill, missing - missing / 2);
+  case '=': return left + repeat(spec.fill, missing) + right;
+  default: return repeat(spec.fill, missing) + left + right;
+  }
+}
+
+std::string lay_out(const Parts& parts, const Spec& spec, int64_t group) {
+  std::string digits;
+  if (!parts.digits.empty()) {
+    auto others = static_cast<int64_t>(parts.sign.size() + parts.prefix.size() + parts.rest.size());
+    int64_t least = spec.fill == "0" && spec.align == '=' ? spec.width - others : 0;
+    digits = grouped(parts.digits, spec.grouping, group, least);
+  }
+  return pad(parts.sign + parts.prefix, digits + parts.rest, spec, '>');
+}
+
+std::string sign_of(bool negative, const Spec& spec) {
+  if (negative) return "-";
+  return spec.sign == '+' ? "+" : spec.sign == ' ' ? " " : "";
+}
+
+std::string utf8(uint64_t code) {
+  if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) code = 0xfffd; // total: the replacement character
+  auto byte = [](uint64_t b) { return static_cast<char>(b); };
+  if (code < 0x80) return {byte(code)};
+  if (code < 0x800) return {byte(0xc0 | code >> 6), byte(0x80 | (code & 63))};
+  if (code < 0x10000) return {byte(0xe0 | code >> 12), byte(0x80 | (code >> 6 & 63)), byte(0x80 | (code & 63))};
+  return {byte(0xf0 | code >> 18), byte(0x80 | (code >> 12 & 63)), byte(0x80 | (code >> 6 & 63)),
+          byte(0x80 | (code & 63))};
+}
+
+std::string format_integer(Integer value, const Spec& spec) {
+  if (spec.type == 'c') return pad("", utf8(value.negative ? 0xfffd : value.magnitude), spec, '>');
+  unsigned base = spec.type == 'b' ? 2 : spec.type == 'o' ? 8 : spec.type == 'x' || spec.type == 'X' ? 16 : 10;
+  Parts parts;
+  const char* symbols = spec.type == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
+  uint64_t rest = value.magnitude;
+  do
+    parts.digits += symbols[rest % base];
+  while (rest /= base);
+  std::reverse(parts.digits.begin(), parts.digits.end());
+  parts.sign = sign_of(value.negative, spec);
+  if (spec.alternate && base != 10) parts.prefix = {'0', spec.type};
+  return lay_out(parts, spec, base == 10 ? 3 : 4);
+}
+
+// As CPython's format_float_short lays digits out. kind: 'r' shortest, else e, f or g.
+void lay_out_digits(const Decimal& decimal, char kind, int precision, bool add_dot_0, bool alternate, Parts& parts) {
+  int point = decimal.point, end = static_cast<int>(decimal.digits.size()), exponent = 0;
+  bool use_exponent = false;
+  if (kind == 'e') use_exponent = true, end = precision + 1;
+  if (kind == 'f') end = point + precision;
+  if (kind == 'g') {
+    use_exponent = point <= -4 || point > precision - (add_dot_0 ? 1 : 0);
+    if (alternate) end = precision;
+  }
+  if (kind == 'r') use_exponent = point <= -4 || point > 16;
+  if (use_exponent) {
+    exponent = point - 1;
+    point = 1;
+  }
+  end = std::max(end, !use_exponent && add_dot_0 ? point + 1 : point);
+  int begin = point <= 0 ? point - 1 : 0;
+  auto digit = [&](int i) {
+    return i >= 0 && i < static_cast<int>(decimal.digits.size()) ? decimal.digits[static_cast<size_t>(i)] : '0';
+  };
+  for (int i = begin; i < point; ++i)
+    parts.digits += digit(i);
+  if (end > point || alternate) parts.rest += '.';
+  for (int i = point; i < end; ++i)
+    parts.rest += digit(i);
+  if (use_exponent) parts.rest += fmt::format("e{}{:02}", exponent < 0 ? '-' : '+', std::abs(exponent));
+}
+
+// `shortest` is used when the specification asks for no digits of its own.
+std::string format_double(double value, const Decimal* shortest, const Spec& spec) {
+  char kind = spec.type ? spec.type : 'r';
+  bool percent = kind == '%', upper = kind == 'E' || kind == 'F' || kind == 'G';
+  if (percent) kind = 'f', value *= 100;
+  if (upper) kind = static_cast<char>(kind - 'A' + 'a');
+  if (kind == 'n') kind = 'g';
+  bool add_dot_0 = kind == 'r';
+  int precision = static_cast<int>(spec.precision);
+  if (kind == 'r' && precision >= 0) kind = 'g';
+  if (precision < 0) precision = 6;
+  if (kind == 'g' && precision == 0) precision = 1;
+  Decimal decimal = kind == 'r'   ? *shortest
+                    : kind == 'f' ? fixed_decimal(value, precision)
+                                  : significant_decimal(value, kind == 'e' ? precision + 1 : precision);
+  Parts parts;
+  if (decimal.special)
+    parts.rest = decimal.special;
+  else
+    lay_out_digits(decimal, kind, precision, add_dot_0, spec.alternate, parts);
+  if (percent) parts.rest += '%';
+  if (upper)
+    for (char& c : parts.rest)
+      if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  bool zero = !decimal.special && decimal.digits == "0";
+  parts.sign = sign_of(decimal.negative && !(zero && spec.no_negative_zero), spec);
+  return lay_out(parts, spec, 3);
+}
+
+Category category_of(DType type) {
+  return type == DType::Bool ? Category::Bool : is_float(type) ? Category::Float : Category::Int;
+}
+
+} // namespace
+
+std::optional<std::string> check_format(std::string_view text, DType dtype) {
+  Spec spec;
+  return parse(text, category_of(dtype), spec);
+}
+
+std::optional<std::string> check_format_of_string(std::string_view text) {
+  Spec spec;
+  return parse(text, Category::Str, spec);
+}
+
+std::string format_string(std::string_view text, std::string_view spec_text) {
+  if (spec_text.empty()) return std::string(text);
+  Spec spec;
+  if (auto wrong = parse(spec_text, Category::Str, spec)) throw std::invalid_argument(*wrong);
+  if (spec.precision >= 0) {
+    size_t end = 0;
+    for (int64_t i = 0; i < spec.precision && end < text.size(); ++i)
+      end += character_length(text.substr(end));
+    text = text.substr(0, end);
+  }
+  return pad("", std::string(text), spec, '<');
+}
+
+std::string format_scalar(DType dtype, Scalar value, std::string_view spec_text) {
+  Category category = category_of(dtype);
+  Spec spec;
+  if (auto wrong = parse(spec_text, category, spec)) throw std::invalid_argument(*wrong);
+  if (category == Category::Float) {
+    Decimal shortest;
+    if (!spec.type && spec.precision < 0) shortest = shortest_decimal(dtype, value);
+    return format_double(float_value(dtype, value), &shortest, spec);
+  }
+  Integer integer = integer_value(dtype, value);
+  if (category == Category::Bool && (!spec.type || spec.type == 's')) {
+    std::string_view word = integer.magnitude ? "true" : "false";
+    if (spec.precision >= 0) word = word.substr(0, static_cast<size_t>(spec.precision));
+    return pad("", std::string(word), spec, '<');
+  }
+  if (!is_float_type(spec.type)) return format_integer(integer, spec);
+  auto magnitude = static_cast<double>(integer.magnitude);
+  return format_double(integer.negative ? -magnitude : magnitude, nullptr, spec);
+}
+
+std::string fill_template(const FormatTemplate& format, std::span<const FormatValue> values) {
+  std::string text;
+  for (size_t i = 0; i < format.literals.size(); ++i) {
+    text += format.literals[i];
+    if (i < format.specs.size()) text += values[i](format.specs[i]);
+  }
+  return text;
+}
+
+} // namespace tl

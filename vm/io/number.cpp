@@ -1,0 +1,127 @@
+#include "vm/io/number.h"
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fmt/format.h>
+
+namespace tl {
+
+double float_value(DType type, Scalar value) {
+  switch (type) {
+  case DType::F16: return f16_to_float(value.as<uint16_t>());
+  case DType::BF16: return bf16_to_float(value.as<uint16_t>());
+  case DType::F32: return value.as<float>();
+  default: return value.as<double>();
+  }
+}
+
+// Reads "-1.25e+03", as printf and to_chars write it.
+static Decimal parse_scientific(std::string_view text) {
+  Decimal result;
+  if (!text.empty() && text[0] == '-') {
+    result.negative = true;
+    text.remove_prefix(1);
+  }
+  size_t e = text.find('e');
+  for (char c : text.substr(0, e))
+    if (c != '.') result.digits += c;
+  int exponent = std::atoi(std::string(text.substr(e + 1)).c_str());
+  result.point = exponent + 1;
+  while (result.digits.size() > 1 && result.digits.back() == '0')
+    result.digits.pop_back();
+  if (result.digits == "0") result.point = 1;
+  return result;
+}
+
+static bool special(double value, Decimal& result) {
+  if (std::isfinite(value)) return false;
+  result.special = std::isnan(value) ? "nan" : "inf";
+  result.negative = std::isinf(value) && value < 0;
+  return true;
+}
+
+// The narrow floats: the fewest digits that round to the same bits.
+static std::string shortest_narrow(DType type, uint16_t bits, double value) {
+  std::string text;
+  for (int digits = 1; digits <= 9; ++digits) {
+    text = fmt::format("{:.{}e}", value, digits - 1);
+    float back = std::strtof(text.c_str(), nullptr);
+    if ((type == DType::F16 ? float_to_f16(back) : float_to_bf16(back)) == bits) break;
+  }
+  return text;
+}
+
+Decimal shortest_decimal(DType type, Scalar value) {
+  Decimal result;
+  double wide = float_value(type, value);
+  if (special(wide, result)) return result;
+  if (type == DType::F16 || type == DType::BF16)
+    return parse_scientific(shortest_narrow(type, value.as<uint16_t>(), wide));
+  char buffer[64];
+  auto end = type == DType::F32 ? std::to_chars(buffer, buffer + 64, value.as<float>(), std::chars_format::scientific)
+                                : std::to_chars(buffer, buffer + 64, wide, std::chars_format::scientific);
+  return parse_scientific({buffer, static_cast<size_t>(end.ptr - buffer)});
+}
+
+Decimal significant_decimal(double value, int digits) {
+  Decimal result;
+  if (special(value, result)) return result;
+  return parse_scientific(fmt::format("{:.{}e}", value, digits - 1));
+}
+
+Decimal fixed_decimal(double value, int decimals) {
+  Decimal result;
+  if (special(value, result)) return result;
+  // printf rounds the exact value, half to even, at any length.
+  int length = std::snprintf(nullptr, 0, "%.*f", decimals, value);
+  std::string text(static_cast<size_t>(length), 0);
+  std::snprintf(text.data(), text.size() + 1, "%.*f", decimals, value);
+  std::string_view rest = text;
+  if (rest[0] == '-') {
+    result.negative = true;
+    rest.remove_prefix(1);
+  }
+  size_t dot = rest.find('.');
+  result.point = static_cast<int>(dot == std::string_view::npos ? rest.size() : dot);
+  for (char c : rest)
+    if (c != '.') result.digits += c;
+  size_t leading = result.digits.find_first_not_of('0');
+  if (leading == std::string::npos) {
+    result.digits.assign(1, '0');
+    result.point = 1;
+    return result;
+  }
+  result.digits.erase(0, leading);
+  result.point -= static_cast<int>(leading);
+  while (result.digits.size() > 1 && result.digits.back() == '0')
+    result.digits.pop_back();
+  return result;
+}
+
+static Integer from_signed(int64_t v) {
+  return {v < 0, v < 0 ? 0 - static_cast<uint64_t>(v) : static_cast<uint64_t>(v)};
+}
+
+Integer integer_value(DType type, Scalar value) {
+  switch (type) {
+  case DType::Bool: return {false, value.as<uint8_t>() ? 1u : 0u};
+  case DType::U8: return {false, value.as<uint8_t>()};
+  case DType::U16: return {false, value.as<uint16_t>()};
+  case DType::U32: return {false, value.as<uint32_t>()};
+  case DType::I8: return from_signed(value.as<int8_t>());
+  case DType::I16: return from_signed(value.as<int16_t>());
+  case DType::I32: return from_signed(value.as<int32_t>());
+  case DType::I64: return from_signed(value.as<int64_t>());
+  default: return {false, value.bits};
+  }
+}
+
+size_t code_points(std::string_view utf8) {
+  size_t count = 0;
+  for (char c : utf8)
+    count += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  return count;
+}
+
+} // namespace tl
