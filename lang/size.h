@@ -108,9 +108,11 @@ public:
   }
   Size wrap(const Size& e, const Size& n, const SizeFacts& facts = {});
 
-  bool proves_not_negative(const Size& e, const SizeFacts& facts = {}) const;
+  bool proves_not_negative(const Size& e, const SizeFacts& facts = {});
   // Equal or Different where that holds for all values of the atoms that the facts allow.
-  Compare compare(const Size& a, const Size& b, const SizeFacts& facts = {}) const;
+  Compare compare(const Size& a, const Size& b, const SizeFacts& facts = {});
+  // s with the equalities of the facts put in.
+  Size under(const Size& s, const SizeFacts& facts);
   // Replaces atoms by sizes, also inside compound atoms.
   Size substitute(const Size& s, const std::map<AtomId, Size>& by);
   // The atoms of s and, through compound ones, of their operands: Named, Value and Fresh only.
@@ -122,7 +124,8 @@ public:
 
 private:
   AtomId compound(AtomKind kind, Size a, Size b);
-  bool not_negative(const Size& e, const SizeFacts& facts, int depth) const;
+  bool not_negative(const Size& e, const SizeFacts& facts, int depth);
+  bool atom_not_negative(AtomId id, const SizeFacts& facts, int depth);
 
   std::vector<SizeAtom> atoms_;
   std::map<std::tuple<AtomKind, Size, Size>, AtomId> compounds_;

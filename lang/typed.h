@@ -118,6 +118,8 @@ struct Subscript {
   Span span;
 };
 
+// With index tensors, subscripts pair up as in NumPy: Tensor (and then also At, as rank 0) entries broadcast together;
+// the broadcast axes stand in the place of the first of them if they are adjacent, else before all others.
 enum class ExprKind : uint8_t {
   Literal,   // literal: a scalar of type.dtype
   Str,       // text
@@ -138,9 +140,9 @@ enum class ExprKind : uint8_t {
   Block,         // blocks[0]
   Comprehension, // indices, filter (may be null), body = operand 0. is_reduction: `reduce` over all index positions
                  // (axis order: as written), mean: sum over count; else a tensor: type.shape = extents + body's shape
-  Interp, // format filled with operands (scalars, tensors, strings)
-  Range,  // type says it: lo, hi, step. binds give the atoms in them
-  Recast, // operand 0, whose type is written otherwise: checks run once it is there, the value is the same
+  Interp,        // format filled with operands (scalars, tensors, strings)
+  Range,         // type says it: lo, hi, step. binds give the atoms in them
+  Recast,        // operand 0, whose type is written otherwise: checks run once it is there, the value is the same
 };
 
 // Builtins that remain (the others become simpler nodes: shape, rank, len -> SizeValue, zeros, ones, *_like -> Full,
@@ -170,7 +172,7 @@ struct Expr {
   ExprKind kind = ExprKind::Unit;
   Type type;
   Span span;
-  // Order of evaluation: operands (and the values in subscripts) left to right, binds, checks, the operation, fresh.
+  // Order of evaluation: binds, operands (and the values in subscripts) left to right, checks, the operation, fresh.
   std::vector<ExprPtr> operands;
   std::vector<SizeBind> binds;
   std::vector<SizeCheck> checks;
