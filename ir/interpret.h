@@ -1,5 +1,5 @@
-// The reference interpreter: what every op means, written for obviousness. It runs a graph as lowered or after any pass,
-// and is the oracle for kernels and the VM: its results are the bits that they must give.
+// The reference interpreter: what every op means, written for obviousness. It runs a graph as lowered or after any
+// pass, and is the oracle for kernels and the VM: its results are the bits that they must give.
 #pragma once
 #include "ir/graph.h"
 #include "vm/abi/outcome.h"
@@ -7,7 +7,9 @@
 namespace tl::ir {
 
 // Runs module.entry. One argument per module.interface.params (nothing: use the default). What the program prints goes
-// to `output` at once. Failures of the program are in the outcome; nothing is thrown but for faults of tl itself.
-Outcome interpret(const Module& module, const std::vector<Argument>& arguments, const OutputSink& output);
+// to `out` at once, what `debug` prints to `err` (stderr if empty). Failures of the program are in the outcome; only
+// faults of tl itself are thrown.
+Outcome interpret(const Module& module, const std::vector<Argument>& arguments, const OutputSink& out,
+                  const OutputSink& err = {});
 
 } // namespace tl::ir

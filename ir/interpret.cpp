@@ -1,0 +1,539 @@
+#include "ir/interpret.h"
+#include "ir/interpret_tensor.h"
+#include "ir/op_info.h"
+#include "ir/rewrite.h"
+#include "vm/io/io.h"
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <fmt/format.h>
+#include <new>
+#include <pthread.h>
+#include <stdexcept>
+#include <utility>
+
+namespace tl::ir {
+namespace {
+
+constexpr int kMaxCallDepth = 10000;
+constexpr size_t kStackBytes = size_t{1} << 30; // address space only: deep recursion of programs is recursion here
+
+// A failure as a value. `order`: its place among all failures of the run.
+struct Failure {
+  RuntimeError error;
+  uint64_t order = 0;
+};
+using Poison = std::shared_ptr<const Failure>;
+
+Poison first(const Poison& a, const Poison& b) {
+  if (!a || !b) return a ? a : b;
+  return b->order < a->order ? b : a;
+}
+
+struct Cell {
+  Data data;
+  std::shared_ptr<const std::string> text;
+  Poison poison;
+};
+using Frame = std::vector<Cell>;
+
+// Thrown to leave the program: by the first effect or branch that needs a failed value, or by exit.
+struct Stop {
+  Poison failure; // null: exit
+  int exit_code = 0;
+};
+
+// Values whose only use stands in the region that defines them: that use may take the value away, so that an Update in
+// a loop need not copy.
+std::vector<bool> find_single_uses(const Function& f) {
+  std::vector<uint32_t> counts = use_counts(f);
+  std::vector<bool> single(f.values.size());
+  std::function<void(const Region&)> visit = [&](const Region& region) {
+    std::vector<ValueId> defined = region.params, used = region.yields;
+    for (NodeId id : region.nodes) {
+      defined.insert(defined.end(), f[id].results.begin(), f[id].results.end());
+      used.insert(used.end(), f[id].operands.begin(), f[id].operands.end());
+      for (const Region& inner : f[id].regions)
+        visit(inner);
+    }
+    std::vector<ValueId> sorted = used;
+    std::sort(sorted.begin(), sorted.end());
+    for (ValueId id : defined)
+      single[id.index] = counts[id.index] == 1 && std::binary_search(sorted.begin(), sorted.end(), id);
+  };
+  visit(f.body);
+  return single;
+}
+
+class Interpreter {
+public:
+  Interpreter(const Module& module, const OutputSink& out, const OutputSink& err)
+      : module_(module), out_(out), err_(err), single_uses_(module.functions.size()) {}
+
+  Outcome run(const std::vector<Argument>& arguments) {
+    Outcome outcome;
+    try {
+      std::vector<Cell> results = run_entry(arguments);
+      if (first_failure_) throw Stop{first_failure_, 0};
+      for (size_t i = 1; i < results.size(); ++i) {
+        if (results[i].poison) throw Stop{results[i].poison, 0};
+        if (results[i].text)
+          outcome.results.emplace_back(*results[i].text);
+        else
+          outcome.results.emplace_back(results[i].data.host());
+      }
+    } catch (const Stop& stop) {
+      outcome.exit_code = stop.exit_code;
+      if (stop.failure) {
+        outcome.error = stop.failure->error;
+        outcome.exit_code = stop.failure->error.exit_code;
+      }
+    }
+    return outcome;
+  }
+
+private:
+  std::vector<Cell> run_entry(const std::vector<Argument>& arguments) {
+    try {
+      return call(module_.entry, entry_arguments(arguments), {});
+    } catch (const std::bad_alloc&) {
+      throw Stop{fail({"OutOfMemory", "there is not enough memory", "", loc_, 3, {}}), 0};
+    }
+  }
+
+  // ---- failures ----------------------------------------------------------------------------------------------------
+  Poison fail(RuntimeError error) {
+    auto failure = std::make_shared<const Failure>(Failure{std::move(error), next_order_++});
+    if (!first_failure_) first_failure_ = failure;
+    return failure;
+  }
+  Poison fail_at(const ErrorSite& site, const std::string& message) {
+    return fail({site.kind, message, site.hint, site.loc, 3, site.notes});
+  }
+  [[noreturn]] static void fault(const std::string& what) { throw std::logic_error("interpreter: " + what); }
+
+  static std::string filled(std::string text, const std::vector<std::pair<std::string, int64_t>>& holes) {
+    for (const auto& [hole, value] : holes)
+      for (size_t at = text.find(hole); at != std::string::npos; at = text.find(hole, at))
+        text.replace(at, hole.size(), std::to_string(value));
+    return text;
+  }
+
+  // ---- the command line --------------------------------------------------------------------------------------------
+  static Cell cell(Data data) { return {std::move(data), nullptr, nullptr}; }
+  static Cell cell(std::string text) { return {{}, std::make_shared<const std::string>(std::move(text)), nullptr}; }
+
+  std::vector<Cell> entry_arguments(const std::vector<Argument>& arguments) {
+    const auto& params = module_.interface.params;
+    if (arguments.size() != params.size()) fault("a wrong number of arguments");
+    std::vector<Cell> cells{Cell{}}; // the token
+    for (size_t i = 0; i < params.size(); ++i) {
+      bool given = !std::holds_alternative<std::monostate>(arguments[i]);
+      if (params[i].has_default)
+        cells.push_back(cell(Data::of(DType::Bool, Scalar::of(uint8_t{given}))));
+      else if (!given)
+        fault("an argument without a default is missing");
+      if (params[i].kind == ParamInfo::Kind::Str) {
+        cells.push_back(cell(given ? std::get<std::string>(arguments[i]) : std::string()));
+        continue;
+      }
+      HostTensor t =
+          given ? std::get<HostTensor>(arguments[i]) : HostTensor::make(params[i].dtype, Dims(params[i].rank, 0));
+      if (t.dtype != params[i].dtype || t.dims.size() != params[i].rank) fault("an argument has a wrong type");
+      for (int64_t size : t.dims)
+        cells.push_back(cell(Data::of(size)));
+      cells.push_back(cell(Data::of(std::move(t))));
+    }
+    return cells;
+  }
+
+  // ---- control -----------------------------------------------------------------------------------------------------
+  std::vector<Cell> call(uint32_t index, std::vector<Cell> arguments, LocId loc) {
+    if (depth_ >= kMaxCallDepth)
+      throw Stop{fail({"StackOverflow",
+                       fmt::format("calls are nested more than {} deep", kMaxCallDepth),
+                       "does the recursion end?",
+                       loc,
+                       3,
+                       {}}),
+                 0};
+    const Function& f = module_.functions[index];
+    if (single_uses_[index].empty()) single_uses_[index] = find_single_uses(f);
+    if (f.body.params.size() != arguments.size()) fault("@" + f.name + " gets a wrong number of arguments");
+    Frame frame(f.values.size());
+    for (size_t i = 0; i < arguments.size(); ++i)
+      frame[f.body.params[i].index] = std::move(arguments[i]);
+    const std::vector<bool>* single = std::exchange(single_, &single_uses_[index]);
+    ++depth_;
+    std::vector<Cell> results = region(f, f.body, frame);
+    --depth_;
+    single_ = single;
+    return results;
+  }
+
+  // The value of an operand or yield; moved where this is its only use.
+  Cell take(Frame& frame, ValueId id) { return (*single_)[id.index] ? std::move(frame[id.index]) : frame[id.index]; }
+
+  std::vector<Cell> region(const Function& f, const Region& r, Frame& frame) {
+    for (NodeId id : r.nodes)
+      node(f, f[id], frame);
+    std::vector<Cell> results;
+    results.reserve(r.yields.size());
+    for (ValueId id : r.yields)
+      results.push_back(take(frame, id));
+    return results;
+  }
+
+  // Inside a map a condition that failed poisons the element; elsewhere the program must know it and stops.
+  bool needs(const Node& n, Frame& frame, const Poison& poison) {
+    if (!poison) return true;
+    if (map_depth_ == 0) throw Stop{poison, 0};
+    for (ValueId id : n.results) {
+      frame[id.index] = {};
+      frame[id.index].poison = poison;
+    }
+    return false;
+  }
+
+  static void give(Frame& frame, const std::vector<ValueId>& to, std::vector<Cell>&& values) {
+    for (size_t i = 0; i < to.size(); ++i)
+      frame[to[i].index] = std::move(values[i]);
+  }
+
+  void run_if(const Function& f, const Node& n, Frame& frame) {
+    const Cell& condition = frame[n.operands[0].index];
+    if (!needs(n, frame, condition.poison)) return;
+    give(frame, n.results, region(f, n.regions[condition.data.truth() ? 0 : 1], frame));
+  }
+
+  void run_for(const Function& f, const Node& n, Frame& frame) {
+    Poison poison;
+    for (int i = 0; i < 3; ++i)
+      poison = first(poison, frame[n.operands[static_cast<size_t>(i)].index].poison);
+    if (!needs(n, frame, poison)) return;
+    int64_t i = frame[n.operands[0].index].data.i64(), end = frame[n.operands[1].index].data.i64();
+    int64_t step = frame[n.operands[2].index].data.i64();
+    const Region& body = n.regions[0];
+    std::vector<ValueId> carried(body.params.begin() + 1, body.params.end());
+    std::vector<Cell> values;
+    for (size_t k = 3; k < n.operands.size(); ++k)
+      values.push_back(take(frame, n.operands[k]));
+    while (step > 0 ? i < end : i > end) {
+      frame[body.params[0].index] = cell(Data::of(i));
+      give(frame, carried, std::move(values));
+      values = region(f, body, frame);
+      if (__builtin_add_overflow(i, step, &i)) break;
+    }
+    give(frame, n.results, std::move(values));
+  }
+
+  void run_while(const Function& f, const Node& n, Frame& frame) {
+    std::vector<Cell> values;
+    for (ValueId id : n.operands)
+      values.push_back(take(frame, id));
+    for (;;) {
+      give(frame, n.regions[0].params, std::vector<Cell>(values));
+      Cell condition = region(f, n.regions[0], frame)[0];
+      if (!needs(n, frame, condition.poison)) return;
+      if (!condition.data.truth()) break;
+      for (ValueId id : n.regions[0].params)
+        frame[id.index] = {}; // so that the body may write in place
+      give(frame, n.regions[1].params, std::move(values));
+      values = region(f, n.regions[1], frame);
+    }
+    give(frame, n.results, std::move(values));
+  }
+
+  void run_map(const Function& f, const Node& n, Frame& frame) {
+    Poison poison;
+    Dims dims = sizes(f[n.results[0]].type, frame, poison);
+    std::vector<Data> results;
+    if (!poison) {
+      for (ValueId id : n.results)
+        results.push_back(Data::make(f[id].type.dtype, dims));
+      const Region& body = n.regions[0];
+      int64_t count = element_count(dims);
+      Dims at(dims.size(), 0);
+      ++map_depth_;
+      for (int64_t linear = 0; linear < count; ++linear) {
+        for (size_t i = 0; i < at.size(); ++i)
+          frame[body.params[i].index] = cell(Data::of(at[i]));
+        for (NodeId id : body.nodes)
+          node(f, f[id], frame);
+        for (size_t i = 0; i < results.size(); ++i) {
+          const Cell& value = frame[body.yields[i].index];
+          poison = first(poison, value.poison);
+          if (!value.poison) results[i].set(linear, value.data.scalar);
+        }
+        for (size_t i = dims.size(); i-- > 0;) {
+          if (++at[i] < dims[i]) break;
+          at[i] = 0;
+        }
+      }
+      --map_depth_;
+    }
+    for (size_t i = 0; i < n.results.size(); ++i) {
+      frame[n.results[i].index] = poison ? Cell{{}, nullptr, poison} : cell(std::move(results[i]));
+    }
+  }
+
+  // ---- one node ----------------------------------------------------------------------------------------------------
+  Dims sizes(const Type& type, const Frame& frame, Poison& poison) const {
+    Dims dims;
+    for (const Dim& dim : type.dims) {
+      if (dim.is_constant()) {
+        dims.push_back(dim.constant);
+        continue;
+      }
+      const Cell& size = frame[dim.value.index];
+      poison = first(poison, size.poison);
+      dims.push_back(size.poison ? 0 : size.data.i64());
+      if (dims.back() < 0) fault("a size is negative and nothing checked it");
+    }
+    return dims;
+  }
+
+  void node(const Function& f, const Node& n, Frame& frame) {
+    loc_ = n.loc;
+    switch (n.op) {
+    case Op::If: return run_if(f, n, frame);
+    case Op::For: return run_for(f, n, frame);
+    case Op::While: return run_while(f, n, frame);
+    case Op::Map: return run_map(f, n, frame);
+    case Op::Kernel: return give(frame, n.results, region(f, n.regions[0], frame));
+    case Op::Call: {
+      std::vector<Cell> arguments;
+      for (ValueId id : n.operands)
+        arguments.push_back(take(frame, id));
+      return give(frame, n.results, call(n.attrs.index, std::move(arguments), n.loc));
+    }
+    case Op::Guard: return guard(n, frame);
+    case Op::Format: return format_node(n, frame);
+    case Op::Print:
+    case Op::Assert:
+    case Op::Load:
+    case Op::Save:
+    case Op::Wait:
+    case Op::WaitAll:
+    case Op::Time:
+    case Op::Exit:
+    case Op::Debug: return effect(f, n, frame);
+    default: break;
+    }
+    // Pure tensor operations: poisoned if an operand or a size is.
+    Cell result;
+    for (ValueId id : n.operands)
+      result.poison = first(result.poison, frame[id.index].poison);
+    Dims dims = sizes(f[n.results[0]].type, frame, result.poison);
+    if (!result.poison) {
+      if (n.op == Op::ConstStr)
+        result.text = std::make_shared<const std::string>(n.attrs.text);
+      else if (n.op == Op::Await)
+        result = frame[n.operands[0].index];
+      else
+        result.data = pure(f, n, frame, dims);
+      if (n.op != Op::ConstStr && result.data.dims() != dims)
+        fault(fmt::format("a result of {} has not the sizes of its type", name_of(n.op)));
+    }
+    frame[n.results[0].index] = std::move(result);
+  }
+
+  Data pure(const Function& f, const Node& n, Frame& frame, const Dims& dims) {
+    const Attrs& a = n.attrs;
+    DType type = f[n.results[0]].type.dtype;
+    auto in = [&](size_t i) -> const Data& { return frame[n.operands[i].index].data; };
+    auto ints = [&](size_t from) {
+      Dims values;
+      for (size_t i = from; i < n.operands.size(); ++i)
+        values.push_back(in(i).i64());
+      return values;
+    };
+    std::vector<const Data*> operands;
+    for (ValueId id : n.operands)
+      operands.push_back(&frame[id.index].data);
+    switch (n.op) {
+    case Op::Constant: return Data::of(type, a.literal);
+    case Op::ConstTensor: return Data::of(module_.tensors[a.index]);
+    case Op::Iota: return iota(dims[0]);
+    case Op::Elementwise:
+      return elementwise(a.scalar, in(a.scalar == ScalarOp::Where ? 1 : 0).dtype, operands, type, dims);
+    case Op::Convert: return convert(in(0), type);
+    case Op::Broadcast: return broadcast(in(0), a.ints, dims);
+    case Op::Reshape: return reshape(in(0), dims);
+    case Op::Transpose: return transpose(in(0), a.ints);
+    case Op::Slice: return slice(in(0), ints(1), a.ints, dims);
+    case Op::Pad: return pad(in(0), in(1).scalar, ints(2), dims);
+    case Op::Concat: return concat(operands, a.ints[0], dims);
+    case Op::Index: return index(in(0), ints(1));
+    case Op::Gather: return gather(in(0), in(1), a.ints[0]);
+    case Op::Update: {
+      Dims starts = ints(2);
+      return update(take(frame, n.operands[0]).data, in(1), starts, a.ints, a.update);
+    }
+    case Op::Scatter: return scatter(take(frame, n.operands[0]).data, in(1), in(2), a.update);
+    case Op::Reduce: return reduce(a.reduce, in(0), n.operands.size() == 2 ? &in(1) : nullptr, a.ints);
+    case Op::Scan: return scan(a.reduce, in(0), a.ints[0]);
+    case Op::Contract: return contract(in(0), in(1), a);
+    default: fault(fmt::format("{} is not pure", name_of(n.op)));
+    }
+  }
+
+  void guard(const Node& n, Frame& frame) {
+    Cell condition = frame[n.operands[1].index];
+    Cell result = take(frame, n.operands[0]);
+    result.poison = first(result.poison, condition.poison);
+    if (!condition.poison)
+      for (int64_t k = 0; k < condition.data.count(); ++k) {
+        if (condition.data.get(k).as<uint8_t>()) continue;
+        const ErrorSite& site = module_.sites[n.attrs.index];
+        std::vector<std::pair<std::string, int64_t>> holes{{"{e}", k}};
+        for (size_t p = 2; p < n.operands.size(); ++p)
+          holes.emplace_back(fmt::format("{{{}}}", p - 2), frame[n.operands[p].index].data.get(k).as<int64_t>());
+        result.poison = first(result.poison, fail_at(site, filled(site.message, holes)));
+        break;
+      }
+    frame[n.results[0].index] = std::move(result);
+  }
+
+  std::string fill(const FormatTemplate& format, const Node& n, const Frame& frame, size_t from) const {
+    std::vector<FormatValue> values;
+    for (size_t i = from; i < n.operands.size(); ++i) {
+      const Cell* value = &frame[n.operands[i].index];
+      values.push_back([value](std::string_view spec) {
+        if (value->text) return format_string(*value->text, spec);
+        if (value->data.is_scalar()) return format_scalar(value->data.dtype, value->data.scalar, spec);
+        return format_tensor(value->data.tensor, spec);
+      });
+    }
+    return fill_template(format, values);
+  }
+
+  void format_node(const Node& n, Frame& frame) {
+    Cell result;
+    for (ValueId id : n.operands)
+      result.poison = first(result.poison, frame[id.index].poison);
+    if (!result.poison) result = cell(fill(n.attrs.format, n, frame, 0));
+    frame[n.results[0].index] = std::move(result);
+  }
+
+  // ---- effects -----------------------------------------------------------------------------------------------------
+  void effect(const Function& f, const Node& n, Frame& frame) {
+    // An assertion needs only its condition; its values once it has failed. Debug passes failures on.
+    size_t needed = n.op == Op::Assert ? 2 : n.op == Op::Debug ? 1 : n.operands.size();
+    Poison poison;
+    for (size_t i = 1; i < needed; ++i)
+      poison = first(poison, frame[n.operands[i].index].poison);
+    if (n.op == Op::WaitAll || n.op == Op::Exit) poison = first(poison, first_failure_);
+    if (poison) throw Stop{poison, 0};
+    auto in = [&](size_t i) -> const Cell& { return frame[n.operands[i].index]; };
+    auto out = [&](size_t i) -> Cell& { return frame[n.results[i].index]; };
+    try {
+      switch (n.op) {
+      case Op::Print:
+        for (size_t i = 1; i < n.operands.size(); ++i)
+          out_(*in(i).text);
+        return;
+      case Op::Assert: return assertion(n, frame);
+      case Op::Load: {
+        DType type = f[n.results[1]].type.dtype;
+        HostTensor t = load_tensor(*in(1).text);
+        require_type(*in(1).text, {t.dtype, t.dims}, type, n.results.size() - 2);
+        for (size_t i = 0; i < t.dims.size(); ++i)
+          out(2 + i) = cell(Data::of(t.dims[i]));
+        out(1) = cell(Data::of(std::move(t)));
+        return;
+      }
+      case Op::Save: return save_tensor(*in(1).text, in(2).data.host());
+      case Op::Wait:
+        for (size_t i = 1; i < n.operands.size(); ++i) {
+          Cell value = in(i);
+          out(i) = std::move(value);
+        }
+        return;
+      case Op::WaitAll: return;
+      case Op::Time: {
+        std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+        out(1) = cell(Data::of(DType::F64, Scalar::of(now.count())));
+        return;
+      }
+      case Op::Exit: throw Stop{nullptr, static_cast<int>(in(1).data.i64() & 0xff)};
+      case Op::Debug: return debug(n, frame);
+      default: fault("not an effect");
+      }
+    } catch (const IoError& error) {
+      throw Stop{fail({error.kind, error.what(), "", n.loc, 3, {}}), 0};
+    }
+  }
+
+  void assertion(const Node& n, Frame& frame) {
+    if (frame[n.operands[1].index].data.truth()) return;
+    Poison poison;
+    for (size_t i = 2; i < n.operands.size(); ++i)
+      poison = first(poison, frame[n.operands[i].index].poison);
+    if (poison) throw Stop{poison, 0};
+    throw Stop{fail_at(module_.sites[n.attrs.index], fill(n.attrs.format, n, frame, 2)), 0};
+  }
+
+  void debug(const Node& n, Frame& frame) {
+    Cell value = frame[n.operands[1].index];
+    const Location& at = module_.locations[n.loc.index];
+    std::string summary = "failed: ";
+    if (value.poison) {
+      summary += value.poison->error.message;
+    } else {
+      HostTensor t = value.data.host();
+      summary = debug_summary(t.dtype, t.dims, t.data());
+    }
+    std::string line = fmt::format("{}:{}: {}\n", at.file, at.line, summary);
+    if (err_)
+      err_(line);
+    else
+      std::fputs(line.c_str(), stderr);
+    frame[n.results[1].index] = std::move(value);
+  }
+
+  const Module& module_;
+  const OutputSink& out_;
+  const OutputSink& err_;
+  std::vector<std::vector<bool>> single_uses_; // by function, filled when it is first called
+  const std::vector<bool>* single_ = nullptr;  // of the function that runs
+  Poison first_failure_;
+  uint64_t next_order_ = 0;
+  LocId loc_; // of the node that runs
+  int depth_ = 0;
+  int map_depth_ = 0;
+};
+
+struct Job {
+  std::function<void()> run;
+  std::exception_ptr thrown;
+};
+
+} // namespace
+
+Outcome interpret(const Module& module, const std::vector<Argument>& arguments, const OutputSink& out,
+                  const OutputSink& err) {
+  Outcome outcome;
+  Job job{[&] { outcome = Interpreter(module, out, err).run(arguments); }, nullptr};
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  pthread_t thread;
+  auto entry = [](void* argument) -> void* {
+    auto* job = static_cast<Job*>(argument);
+    try {
+      job->run();
+    } catch (...) {
+      job->thrown = std::current_exception();
+    }
+    return nullptr;
+  };
+  if (pthread_create(&thread, &attributes, entry, &job) != 0) throw std::runtime_error("cannot start the interpreter");
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+  if (job.thrown) std::rethrow_exception(job.thrown);
+  return outcome;
+}
+
+} // namespace tl::ir
