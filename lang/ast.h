@@ -54,6 +54,7 @@ struct FunctionType { // `fn(A, B) -> C`
 };
 struct TypeExpr {
   Span span;
+  int depth = 1; // height of the tree below
   std::variant<NamedType, TupleType, FunctionType> node;
 };
 
@@ -312,6 +313,7 @@ struct Test { // `test "name" { … }`
 
 struct Stmt {
   Span span;
+  int depth = 1; // height of the tree below
   std::variant<ExprStmt, Let, Const, Assign, For, While, Break, Continue, Return, Assert, On, Function, Struct, Import,
                Test>
       node;

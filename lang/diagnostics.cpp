@@ -1,0 +1,229 @@
+#include "lang/diagnostics.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tl {
+
+void Diagnostics::report(Diagnostic diagnostic) {
+  for (const Diagnostic& other : all_)
+    if (other.kind == diagnostic.kind && other.span == diagnostic.span && other.message == diagnostic.message) return;
+  if (diagnostic.severity == Severity::Error) ++errors_;
+  all_.push_back(std::move(diagnostic));
+}
+
+void Diagnostics::error(std::string kind, Span span, std::string message, std::string hint, std::vector<Label> labels) {
+  report({Severity::Error, std::move(kind), std::move(message), span, std::move(labels), std::move(hint)});
+}
+
+void Diagnostics::warning(std::string kind, Span span, std::string message, std::string hint,
+                          std::vector<Label> labels) {
+  report({Severity::Warning, std::move(kind), std::move(message), span, std::move(labels), std::move(hint)});
+}
+
+std::vector<Diagnostic> Diagnostics::sorted() const {
+  std::vector<Diagnostic> out = all_;
+  auto key = [](const Diagnostic& d) { return std::pair(d.span.file.index, d.span.begin); };
+  std::stable_sort(out.begin(), out.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+  return out;
+}
+
+namespace {
+
+// Length in bytes of the UTF-8 character that begins at `at`; 1 for what is not UTF-8.
+size_t character_length(std::string_view text, size_t at) {
+  unsigned char c = static_cast<unsigned char>(text[at]);
+  size_t length = c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : c >= 0xC2 ? 2 : 1;
+  if (at + length > text.size()) return 1;
+  for (size_t i = 1; i < length; ++i)
+    if ((static_cast<unsigned char>(text[at + i]) & 0xC0) != 0x80) return 1;
+  return length;
+}
+
+// A line as it can be shown: one column per character, nothing that disturbs a terminal.
+struct ShownLine {
+  std::vector<std::string> characters;
+  std::vector<uint32_t> offsets; // of each character in the line, and of its end
+};
+
+ShownLine show(std::string_view line) {
+  ShownLine out;
+  for (size_t i = 0; i < line.size();) {
+    size_t length = character_length(line, i);
+    unsigned char c = static_cast<unsigned char>(line[i]);
+    bool plain = length > 1 || (c >= 0x20 && c < 0x7F) || c == '\t';
+    out.characters.push_back(plain ? std::string(line.substr(i, length)) : "?");
+    out.offsets.push_back(static_cast<uint32_t>(i));
+    i += length;
+  }
+  out.offsets.push_back(static_cast<uint32_t>(line.size()));
+  return out;
+}
+
+struct Mark {
+  size_t first, last; // columns [first, last)
+  std::string text;
+};
+
+constexpr size_t widest_line = 160;
+
+// The source line and a row of carets per mark; marks without a text share a row.
+std::string show_line(const SourceManager& sources, FileId file, uint32_t line, size_t gutter,
+                      const std::vector<Label>& labels) {
+  uint32_t begin = sources.line_begin(file, line);
+  ShownLine shown = show(sources.line_text(file, line));
+  auto column = [&](uint32_t offset) {
+    offset = offset > begin ? offset - begin : 0;
+    auto at = std::lower_bound(shown.offsets.begin(), shown.offsets.end(), offset);
+    return std::min(static_cast<size_t>(at - shown.offsets.begin()), shown.characters.size());
+  };
+  std::vector<Mark> marks;
+  size_t lowest = SIZE_MAX;
+  for (const Label& label : labels) {
+    Mark mark{column(label.span.begin), column(label.span.end), label.text};
+    mark.last = std::max(mark.last, mark.first + 1);
+    lowest = std::min(lowest, mark.first);
+    marks.push_back(std::move(mark));
+  }
+  std::stable_sort(marks.begin(), marks.end(), [](const Mark& a, const Mark& b) { return a.first < b.first; });
+  // A long line is shown from a little before its first mark.
+  size_t from = 0, to = shown.characters.size();
+  if (to > widest_line) {
+    from = lowest > 40 ? lowest - 40 : 0;
+    to = std::min(to, from + widest_line);
+  }
+  std::string out = fmt::format("{:>{}} | ", line, gutter);
+  if (from > 0) out += "… ";
+  for (size_t i = from; i < to; ++i)
+    out += shown.characters[i];
+  if (to < shown.characters.size()) out += " …";
+  out += '\n';
+
+  std::string indent = fmt::format("{:>{}} | ", "", gutter) + (from > 0 ? "  " : "");
+  auto row = [&](const std::vector<Mark>& together) {
+    std::string carets;
+    size_t at = from;
+    for (const Mark& mark : together) {
+      for (; at < std::min(mark.first, to); ++at)
+        carets += at < shown.characters.size() && shown.characters[at] == "\t" ? '\t' : ' ';
+      for (; at < std::min(mark.last, to + 1); ++at)
+        carets += '^';
+    }
+    out += indent + carets;
+    if (!together.back().text.empty()) out += ' ' + together.back().text;
+    out += '\n';
+  };
+  std::vector<Mark> silent;
+  for (const Mark& mark : marks)
+    if (mark.text.empty()) silent.push_back(mark);
+  bool silent_shown = silent.empty();
+  for (const Mark& mark : marks) {
+    if (mark.text.empty()) {
+      if (!silent_shown) row(silent);
+      silent_shown = true;
+    } else {
+      row({mark});
+    }
+  }
+  return out;
+}
+
+std::string json_string(std::string_view text) {
+  std::string out = "\"";
+  for (size_t i = 0; i < text.size();) {
+    size_t length = character_length(text, i);
+    unsigned char c = static_cast<unsigned char>(text[i]);
+    if (length > 1)
+      out += text.substr(i, length);
+    else if (c == '"' || c == '\\')
+      out += fmt::format("\\{}", static_cast<char>(c));
+    else if (c == '\n')
+      out += "\\n";
+    else if (c < 0x20)
+      out += fmt::format("\\u{:04x}", c);
+    else if (c < 0x80)
+      out += static_cast<char>(c);
+    else
+      out += "\\ufffd"; // not UTF-8
+    i += length;
+  }
+  return out + '"';
+}
+
+std::string json_place(const SourceManager& sources, Span span) {
+  if (!span.valid()) return R"("file":null,"line":null,"column":null,"end_line":null,"end_column":null)";
+  LineColumn first = sources.line_column(span.file, span.begin), last = sources.line_column(span.file, span.end);
+  return fmt::format(R"("file":{},"line":{},"column":{},"end_line":{},"end_column":{})",
+                     json_string(sources.name(span.file)), first.line, first.column, last.line, last.column);
+}
+
+const char* severity_name(Severity severity) { return severity == Severity::Error ? "error" : "warning"; }
+
+} // namespace
+
+std::string render(const Diagnostic& diagnostic, const SourceManager& sources) {
+  std::string out;
+  if (diagnostic.span.valid()) {
+    LineColumn place = sources.line_column(diagnostic.span);
+    out = fmt::format("{}:{}:{}: ", sources.name(diagnostic.span.file), place.line, place.column);
+  }
+  out += fmt::format("{}[{}]: {}\n", severity_name(diagnostic.severity), diagnostic.kind, diagnostic.message);
+
+  // Every place once; the main one has its text in the headline.
+  std::vector<Label> labels;
+  bool main_labelled = false;
+  for (const Label& label : diagnostic.labels) {
+    if (!label.span.valid()) continue;
+    main_labelled = main_labelled || label.span == diagnostic.span;
+    labels.push_back(label);
+  }
+  if (diagnostic.span.valid() && !main_labelled) labels.insert(labels.begin(), {diagnostic.span, ""});
+  FileId main_file = diagnostic.span.file;
+  auto key = [&](const Label& l) {
+    return std::tuple(l.span.file != main_file, l.span.file.index, sources.line_column(l.span).line);
+  };
+  std::stable_sort(labels.begin(), labels.end(), [&](const Label& a, const Label& b) { return key(a) < key(b); });
+
+  uint32_t last_line = 0;
+  for (const Label& label : labels)
+    last_line = std::max(last_line, sources.line_column(label.span).line);
+  size_t gutter = std::max<size_t>(3, fmt::format("{}", last_line).size() + 1);
+  FileId file = main_file;
+  uint32_t previous = 0;
+  for (size_t i = 0; i < labels.size();) {
+    FileId this_file = labels[i].span.file;
+    uint32_t line = sources.line_column(labels[i].span).line;
+    std::vector<Label> here;
+    for (; i < labels.size() && labels[i].span.file == this_file && sources.line_column(labels[i].span).line == line;
+         ++i)
+      here.push_back(labels[i]);
+    if (this_file != file)
+      out += fmt::format("{:>{}}--> {}\n", "", gutter, sources.name(this_file));
+    else if (previous != 0 && line > previous + 1)
+      out += fmt::format("{:>{}} …\n", "", gutter);
+    out += show_line(sources, this_file, line, gutter, here);
+    file = this_file;
+    previous = line;
+  }
+  if (!diagnostic.hint.empty()) out += fmt::format("{:>{}} hint: {}\n", "", gutter, diagnostic.hint);
+  return out;
+}
+
+std::string render(const Diagnostics& diagnostics, const SourceManager& sources) {
+  std::string out;
+  for (const Diagnostic& diagnostic : diagnostics.sorted())
+    out += render(diagnostic, sources);
+  return out;
+}
+
+std::string render_json(const Diagnostic& diagnostic, const SourceManager& sources) {
+  std::string labels;
+  for (const Label& label : diagnostic.labels)
+    labels += fmt::format("{}{{{},\"text\":{}}}", labels.empty() ? "" : ",", json_place(sources, label.span),
+                          json_string(label.text));
+  return fmt::format("{{{},\"severity\":\"{}\",\"kind\":{},\"message\":{},\"hint\":{},\"labels\":[{}]}}\n",
+                     json_place(sources, diagnostic.span), severity_name(diagnostic.severity),
+                     json_string(diagnostic.kind), json_string(diagnostic.message), json_string(diagnostic.hint),
+                     labels);
+}
+
+} // namespace tl

@@ -1,0 +1,43 @@
+#include "lang/source.h"
+#include <algorithm>
+
+namespace tl {
+
+Span join(Span a, Span b) {
+  if (!a.valid()) return b;
+  if (!b.valid()) return a;
+  return {a.file, std::min(a.begin, b.begin), std::max(a.end, b.end)};
+}
+
+FileId SourceManager::add(std::string name, std::string text) {
+  File& file = files_.emplace_back();
+  file.name = std::move(name);
+  file.text = std::move(text);
+  file.line_starts.push_back(0);
+  for (size_t i = 0; i < file.text.size(); ++i)
+    if (file.text[i] == '\n') file.line_starts.push_back(static_cast<uint32_t>(i + 1));
+  return {static_cast<uint32_t>(files_.size() - 1)};
+}
+
+LineColumn SourceManager::line_column(FileId id, uint32_t offset) const {
+  const File& file = at(id);
+  offset = std::min(offset, static_cast<uint32_t>(file.text.size()));
+  auto after = std::upper_bound(file.line_starts.begin(), file.line_starts.end(), offset);
+  uint32_t line = static_cast<uint32_t>(after - file.line_starts.begin());
+  LineColumn place{line, 1};
+  for (uint32_t i = file.line_starts[line - 1]; i < offset; ++i)
+    place.column += (static_cast<unsigned char>(file.text[i]) & 0xC0) != 0x80; // not inside a UTF-8 character
+  return place;
+}
+
+std::string_view SourceManager::line_text(FileId id, uint32_t line) const {
+  const File& file = at(id);
+  uint32_t begin = file.line_starts[line - 1];
+  uint32_t end = line < file.line_starts.size() ? file.line_starts[line] : static_cast<uint32_t>(file.text.size());
+  std::string_view text = std::string_view(file.text).substr(begin, end - begin);
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r'))
+    text.remove_suffix(1);
+  return text;
+}
+
+} // namespace tl
