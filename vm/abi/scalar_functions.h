@@ -2,10 +2,14 @@
 // name of its enum, over a Math policy and its values (vm/abi/scalar_math.h).
 //
 //   body::Exp(m, x)              one body
+//   body::f64_to_odd_f32(m, x)   the first half of a conversion from f64 to f16 or bf16 (then round the f32)
 //   apply_body(m, op, args)      the body of op on a policy whose values have one C++ type (the Kernel IR builder)
 #pragma once
+#include "vm/abi/scalar_exp.h"
+#include "vm/abi/scalar_log.h"
 #include "vm/abi/scalar_op.h"
 #include "vm/abi/scalar_simple.h"
+#include "vm/abi/scalar_trig.h"
 
 namespace tl {
 
@@ -15,9 +19,11 @@ template <class M, class V> V apply_body(M& m, ScalarOp op, const V* args) {
 #define TL_ARGS_2 args[0], args[1]
 #define TL_ARGS_3 args[0], args[1], args[2]
   switch (op) {
+    // clang-format off
 #define TL_ELEMENTWISE(Enum, name, arity, ...)                                                                         \
-  case ScalarOp::Enum: return body::Enum(m, TL_ARGS_##arity);                                                          \
-      #include "vm/abi/ops.def"
+  case ScalarOp::Enum: return body::Enum(m, TL_ARGS_##arity);
+#include "vm/abi/ops.def"
+    // clang-format on
   }
 #undef TL_ARGS_1
 #undef TL_ARGS_2

@@ -1,12 +1,32 @@
 // Bodies that need no approximation: arithmetic, rounding, comparisons, bits, integers.
 #pragma once
 #include "vm/abi/scalar_math.h"
+#include <initializer_list>
 #include <limits>
 
 namespace tl::body {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// c[0] + c[1] x + c[2] x^2 + ...
+template <class M, class V> V polynomial(M& m, V x, std::initializer_list<double> c) {
+  auto term = c.end();
+  V sum = m.constant(*--term, x);
+  while (term != c.begin())
+    sum = m.fma(sum, x, m.constant(*--term, x));
+  return sum;
+}
+
+// x, or the bound that it passes; NaN stays.
+template <class M, class V> V at_most(M& m, V x, double bound) {
+  auto b = m.constant(bound, x);
+  return m.select(m.lt(b, x), b, x);
+}
+template <class M, class V> V at_least(M& m, V x, double bound) {
+  auto b = m.constant(bound, x);
+  return m.select(m.lt(x, b), b, x);
+}
 
 template <class M, class V> V Neg(M& m, V x) { return m.neg(x); }
 
@@ -96,39 +116,49 @@ template <class M, class V> V ShiftRight(M& m, V x, V y) {
   return m.select(in_range, m.shift_right_logical(x, m.select(in_range, count, zero)), zero);
 }
 
+// The f32 from which rounding to f16 or bf16 gives what rounding the f64 x directly would: x rounded to odd, that is
+// toward zero with the last bit set where that is inexact (Boldo, Melquiond: Emulation of a FMA and correctly rounded
+// sums: proved algorithms using rounding to odd, 2008). Conversions from f64 to f16 and bf16 go through it; those from
+// integers go through the nearest f32.
+template <class M, class V> auto f64_to_odd_f32(M& m, V x) {
+  auto nearest = m.to_f32(x);
+  auto back = m.to_f64(nearest);
+  auto bits = m.as_int(nearest);
+  auto one = m.integer(1, bits);
+  auto inward = m.select(m.lt(m.abs(x), m.abs(back)), m.sub(bits, one), bits);
+  return m.as_float(m.select(m.ne(back, x), m.bit_or(inward, one), bits));
+}
+
 // Floor of the exact quotient, and the remainder, of floats. For q = x / y rounded to nearest, or its floor, x - q*y is
-// exact in one FMA (Boldo, Daumas: Representable correcting terms, 2003); a second round takes what a quotient beyond
-// the precision left. Exact while |x / y| < 2^(2p - 2) (f32: 2^46); beyond, the remainder is 0 with the sign of y.
-//   finite % inf is x where the signs agree, else y (so the quotient is 0 or -1). By zero: NaN, and x / y for the
-//   quotient.
+// exact in one FMA (Boldo, Daumas: Representable correcting terms for possibly underflowing floating point operations,
+// 2003); a second round takes what a quotient beyond the precision left. Exact while |x / y| < 2^(2p - 2) (f32: 2^46);
+// beyond, the remainder is 0. A remainder has the sign of y, also when it is 0. By zero: x / y, and NaN for the
+// remainder.
 template <class V> struct QuotientRest { V quotient, rest; };
 template <class M, class V> QuotientRest<V> floor_divide(M& m, V x, V y) {
   auto zero = m.constant(0, x), one = m.constant(1, x), infinity = m.constant(kInfinity, x);
-  auto negative = m.neg(y);
-  auto plain = m.div(x, y);
+  auto signs_differ = [&](V a, V b) {
+    return m.bit_or(m.bit_and(m.lt(a, zero), m.lt(zero, b)), m.bit_and(m.lt(zero, a), m.lt(b, zero)));
+  };
+  auto negative = m.neg(y), size = m.abs(y), plain = m.div(x, y);
   auto q1 = m.floor(plain);
   auto r1 = m.fma(q1, negative, x);
   auto q2 = m.floor(m.div(r1, y));
   auto r2 = m.fma(q2, negative, r1);
-  auto size = m.abs(y);
   // Rounding may have put the floor one too high (the rest has the other sign) or too low (the rest reaches y).
-  auto opposite = m.bit_or(m.bit_and(m.lt(r2, zero), m.lt(zero, y)), m.bit_and(m.lt(zero, r2), m.lt(y, zero)));
-  auto reaches = m.bit_and(m.le(size, m.abs(r2)), m.bit_not(opposite));
-  auto q3 = m.select(opposite, m.sub(q2, one), m.select(reaches, m.add(q2, one), q2));
-  auto r3 = m.select(opposite, m.add(r2, y), m.select(reaches, m.sub(r2, y), r2));
-  auto outside = m.bit_or(m.lt(size, m.abs(r3)), m.bit_and(m.eq(size, m.abs(r3)), m.bit_not(opposite)));
-  auto quotient = m.add(q1, q3);
-  auto rest = m.copysign(m.select(outside, zero, r3), y);
-
-  auto x_finite = m.lt(m.abs(x), infinity);
-  auto by_infinity = m.bit_and(x_finite, m.eq(size, infinity));
-  auto disagree = m.bit_or(m.bit_and(m.lt(x, zero), m.lt(zero, y)), m.bit_and(m.lt(zero, x), m.lt(y, zero)));
-  quotient = m.select(by_infinity, m.select(disagree, m.neg(one), plain), quotient);
-  rest = m.select(by_infinity, m.select(disagree, y, m.copysign(x, y)), rest);
-  // Overflow, division by zero, infinities and NaN: what the division says. A zero keeps its sign.
-  auto ordinary = m.bit_and(m.lt(m.abs(plain), infinity), m.ne(plain, zero));
-  quotient = m.select(m.bit_or(ordinary, by_infinity), quotient, plain);
-  return {quotient, rest};
+  auto high = signs_differ(r2, y);
+  auto low = m.bit_and(m.bit_not(high), m.le(size, m.abs(r2)));
+  auto quotient = m.add(q1, m.select(high, m.sub(q2, one), m.select(low, m.add(q2, one), q2)));
+  auto rest = m.select(high, m.add(r2, y), m.select(low, m.sub(r2, y), r2));
+  auto overflow = m.bit_and(m.eq(m.abs(plain), infinity), m.bit_and(m.lt(m.abs(x), infinity), m.lt(zero, size)));
+  rest = m.select(m.bit_or(overflow, m.le(size, m.abs(rest))), zero, rest);
+  // |x| < |y|, with y perhaps infinite: the quotient is 0 or -1.
+  auto small = m.lt(m.abs(x), size), differ = signs_differ(x, y);
+  rest = m.select(small, m.select(differ, m.add(x, y), x), rest);
+  quotient = m.select(small, m.select(differ, m.neg(one), m.mul(plain, zero)), quotient);
+  // Overflow, division by zero, infinities and NaN: what the division says.
+  quotient = m.select(m.lt(m.abs(plain), infinity), quotient, plain);
+  return {quotient, m.copysign(rest, y)};
 }
 
 template <class M, class V> V FloorDiv(M& m, V x, V y) {
