@@ -52,10 +52,9 @@ Instr make(KOp op, std::vector<ValueId> operands) {
   return instr;
 }
 
-std::vector<ValueId> Builder::open(const std::vector<DType>& params, bool conditional, ValueId trips) {
+std::vector<ValueId> Builder::open(const std::vector<DType>& params, bool conditional) {
   scopes_.push_back({});
   scopes_.back().conditional = conditional;
-  scopes_.back().trips = trips;
   std::vector<ValueId> ids;
   for (DType type : params)
     ids.push_back(fresh(type, current()));

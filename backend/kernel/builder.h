@@ -25,10 +25,9 @@ public:
   struct Scope {
     Block block;
     bool conditional = false; // may not run, or runs an unknown number of times: nothing but index arithmetic leaves
-    ValueId trips;            // for the body of a counted loop: how often it runs; invalid: unknown or at least once
     std::map<MemoKey, ValueId> memo;
   };
-  std::vector<ValueId> open(const std::vector<DType>& params, bool conditional = false, ValueId trips = {});
+  std::vector<ValueId> open(const std::vector<DType>& params, bool conditional = false);
   Block close(std::vector<ValueId> yields = {});
   int depth() const { return static_cast<int>(scopes_.size()); }
   int level(ValueId v) const { return levels_[v.index]; }

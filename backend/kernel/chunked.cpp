@@ -1,0 +1,215 @@
+// Reductions that several tiles share: over leading axes (columns), or over everything.
+//
+// Reductions come in layers: those of one layer depend only on earlier layers. A layer is two phases:
+//   parts     tile = one chunk of kSumChunk of the folded index and a block of columns; its fold goes to workspace
+//   combine   tile = a block of columns; chunks combine left to right in the total type
+// The outputs are computed in the last combine.
+#include "backend/kernel/forms.h"
+#include "ir/op_info.h"
+
+namespace tl::kir {
+namespace {
+
+constexpr int64_t kColumns = 256; // columns of one tile
+
+bool is_arg(ReduceOp op) { return op == ReduceOp::ArgMin || op == ReduceOp::ArgMax; }
+
+struct Folded {
+  ir::ValueId value;
+  const ir::Node* node;
+  int layer = 0;
+  uint32_t parts = 0, positions = 0, result = 0; // workspaces
+};
+
+class Chunked {
+public:
+  Chunked(Emitter& e, const KernelShape& shape, const Layout& layout)
+      : e_(e), outer_(shape.outer), inner_(shape.inner), layout_(layout) {}
+
+  void run() {
+    for (ir::NodeId id : e_.region().nodes) {
+      const ir::Node& n = e_.function[id];
+      if (n.op == ir::Op::Reduce) reduces_.push_back({n.results[0], &n});
+    }
+    std::map<uint32_t, int> layers;
+    for (Folded& r : reduces_)
+      r.layer = layers[r.value.index] = layer_below(*r.node, layers);
+    int last = 0;
+    for (const Folded& r : reduces_)
+      last = std::max(last, r.layer);
+
+    bool constant = true;
+    int64_t n = 1;
+    for (const ir::Dim& dim : inner_) {
+      constant &= dim.is_constant();
+      n *= dim.constant;
+    }
+    if (constant && n <= kSumChunk) { // one chunk: no parts
+      columns_phase([&](const Index& index, ValueId) { outputs(index); }, SizeFormula::constant(n));
+      return;
+    }
+    chunks_ = at_least_one(ceil_div(e_.formula(inner_), SizeFormula::constant(kSumChunk)));
+    SizeFormula columns = e_.formula(outer_);
+    for (Folded& r : reduces_) {
+      DType acc = value_type(e_.type(r.node->operands[0]).dtype);
+      r.parts =
+          e_.add_workspace(ParamKind::Shared, total_type(r.node->attrs.reduce, acc), times(chunks_, columns), "parts");
+      if (is_arg(r.node->attrs.reduce))
+        r.positions = e_.add_workspace(ParamKind::Shared, DType::I64, times(chunks_, columns), "positions");
+      r.result = e_.add_workspace(ParamKind::Shared, e_.type(r.value).dtype, columns, "folded");
+    }
+    for (int layer = 0; layer <= last; ++layer) {
+      parts_phase(layer);
+      columns_phase(
+          [&](const Index& index, ValueId column) {
+            for (Folded& r : reduces_)
+              if (r.layer == layer) combine_chunks(r, index, column);
+            if (layer == last) outputs(index);
+          },
+          SizeFormula::constant(64));
+      for (Folded& r : reduces_)
+        if (r.layer == layer) e_.buffers[r.value.index] = {.param = r.result, .skip = 0, .stable = true, .base = {}};
+    }
+  }
+
+private:
+  // One more than the deepest Reduce that this one's operands read.
+  int layer_below(const ir::Node& n, const std::map<uint32_t, int>& layers) {
+    int layer = 0;
+    for (ir::ValueId v : n.operands) {
+      if (!e_.inside(v)) continue;
+      if (auto it = layers.find(v.index); it != layers.end())
+        layer = std::max(layer, it->second + 1);
+      else if (e_.function[v].producer.valid())
+        layer = std::max(layer, layer_below(e_.producer(v), layers));
+    }
+    return layer;
+  }
+
+  ValueId column_number(const Index& index) { return e_.linearise(index, outer_); }
+
+  void columns_phase(const std::function<void(const Index&, ValueId)>& body, SizeFormula work) {
+    phase(
+        e_, space_tiles(e_, outer_, layout_, kColumns),
+        [&](ValueId tile) {
+          loop_over_tile(e_, tile, outer_, layout_, kColumns,
+                         [&](const Index& index) { body(index, column_number(index)); });
+        },
+        times(work, SizeFormula::constant(outer_.empty() ? 1 : kColumns)));
+  }
+
+  void parts_phase(int layer) {
+    Builder& b = e_.b;
+    SizeFormula blocks = space_tiles(e_, outer_, layout_, kColumns);
+    phase(
+        e_, times(chunks_, blocks),
+        [&](ValueId tile) {
+          ValueId chunk = tile, block = b.i64(0);
+          if (!outer_.empty()) {
+            ValueId count = block_count();
+            chunk = b.udiv(tile, count);
+            block = b.urem(tile, count);
+          }
+          ValueId n = e_.product(inner_), begin = b.mul(chunk, b.i64(kSumChunk));
+          ValueId end = b.min(b.add(begin, b.i64(kSumChunk)), n);
+          loop_over_tile(e_, block, outer_, layout_, kColumns, [&](const Index& index) {
+            ValueId offset = b.add(b.mul(chunk, e_.product(outer_)), column_number(index));
+            for (Folded& r : reduces_)
+              if (r.layer == layer) fold_chunk(r, index, begin, end, offset);
+          });
+        },
+        SizeFormula::constant(outer_.empty() ? 1 : kColumns));
+  }
+
+  // As many blocks as loop_over_tile counts.
+  ValueId block_count() {
+    Builder& b = e_.b;
+    std::span<const ir::Dim> dims = outer_;
+    ValueId columns = e_.product(dims.subspan(layout_.split));
+    ValueId blocks = b.udiv(b.add(columns, b.i64(kColumns - 1)), b.i64(kColumns));
+    return b.mul(e_.product(dims.first(layout_.split)), blocks);
+  }
+
+  void fold_chunk(Folded& r, const Index& index, ValueId begin, ValueId end, ValueId offset) {
+    Builder& b = e_.b;
+    const ir::Node& n = *r.node;
+    DType acc = value_type(e_.type(n.operands[0]).dtype);
+    Instr instr = make(KOp::ReduceChunk, {begin, end});
+    instr.reduce = n.attrs.reduce;
+    instr.dtype = acc;
+    ValueId k = b.open({DType::I64})[0];
+    Index full = e_.folded_index(n, index, k);
+    std::vector<ValueId> yields;
+    for (ir::ValueId operand : n.operands)
+      yields.push_back(e_.pull(operand, full));
+    instr.blocks.push_back(b.close(std::move(yields)));
+    std::vector<DType> types{total_type(n.attrs.reduce, acc)};
+    if (is_arg(n.attrs.reduce)) types.push_back(DType::I64);
+    std::vector<ValueId> results = b.append(std::move(instr), types);
+    b.store(r.parts, offset, results[0]);
+    if (results.size() > 1) b.store(r.positions, offset, results[1]);
+  }
+
+  void combine_chunks(Folded& r, const Index& index, ValueId column) {
+    Builder& b = e_.b;
+    const ir::Node& n = *r.node;
+    ReduceOp op = n.attrs.reduce;
+    DType acc = value_type(e_.type(n.operands[0]).dtype), total = total_type(op, acc);
+    ValueId elements = e_.product(inner_), columns = e_.product(outer_);
+    ValueId chunks = b.udiv(b.add(elements, b.i64(kSumChunk - 1)), b.i64(kSumChunk));
+    std::vector<ValueId> init{b.load(r.parts, column, false)};
+    if (is_arg(op)) init.push_back(b.load(r.positions, column, false));
+    std::vector<DType> types;
+    for (ValueId v : init)
+      types.push_back(b.type(v));
+    Instr loop = make(KOp::For, {b.i64(1), chunks, b.i64(1)});
+    loop.operands.insert(loop.operands.end(), init.begin(), init.end());
+    std::vector<DType> params = types;
+    params.insert(params.begin(), DType::I64);
+    std::vector<ValueId> p = b.open(params);
+    ValueId offset = b.add(b.mul(p[0], columns), column);
+    ValueId next = b.load(r.parts, offset, false);
+    if (is_arg(op)) {
+      ValueId position = b.load(r.positions, offset, false);
+      ValueId better = replaces(b, op, acc, p[1], next);
+      loop.blocks.push_back(b.close({b.select(better, next, p[1]), b.select(better, position, p[2])}));
+    } else {
+      loop.blocks.push_back(b.close({combine(b, op, total, p[1], next)}));
+    }
+    std::vector<ValueId> results = b.append(std::move(loop), types);
+    DType type = e_.type(r.value).dtype;
+    ValueId value = results.back();
+    if (!is_arg(op)) {
+      if (total != acc) value = b.pure(KOp::Convert, acc, {value});
+      // A sum of nothing is +0.0; the chunks' identity is -0.0.
+      if (op == ReduceOp::Sum && is_float(acc)) {
+        ValueId empty = b.eq(elements, b.i64(0));
+        value = b.select(empty, b.constant(acc, Scalar{}), value);
+        value = e_.unmasked_zero(n, index, value);
+      }
+      value = round_to(b, type, value);
+    }
+    b.store(r.result, column, value);
+    // Read back in this very iteration, and freely in later phases.
+    e_.buffers[r.value.index] = {.param = r.result, .skip = 0, .stable = false, .base = {}};
+  }
+
+  void outputs(const Index& index) {
+    std::vector<size_t> all;
+    for (size_t i = 0; i < e_.region().yields.size(); ++i)
+      all.push_back(i);
+    store_outputs(e_, all, index);
+  }
+
+  Emitter& e_;
+  std::vector<ir::Dim> outer_, inner_;
+  Layout layout_;
+  SizeFormula chunks_;
+  std::vector<Folded> reduces_;
+};
+
+} // namespace
+
+void lower_chunked(Emitter& e, const KernelShape& shape, const Layout& layout) { Chunked(e, shape, layout).run(); }
+
+} // namespace tl::kir

@@ -1,0 +1,131 @@
+// Views and other ops that only choose which element to read.
+#include "backend/kernel/emit.h"
+
+namespace tl::kir {
+
+ValueId Emitter::view(const ir::Node& n, const Index& index) {
+  ir::ValueId x = n.operands[0];
+  const std::vector<ir::Dim>& dims = type(x).dims;
+  Index at(dims.size());
+  switch (n.op) {
+  case ir::Op::Broadcast:
+    for (size_t i = 0; i < dims.size(); ++i) {
+      bool stretches = dims[i].is_constant() && dims[i].constant == 1;
+      at[i] = stretches ? b.i64(0) : index[static_cast<size_t>(n.attrs.ints[i])];
+    }
+    break;
+  case ir::Op::Reshape: at = reshape_index(dims, type(n.results[0]).dims, index); break;
+  case ir::Op::Transpose:
+    for (size_t i = 0; i < index.size(); ++i)
+      at[static_cast<size_t>(n.attrs.ints[i])] = index[i];
+    break;
+  case ir::Op::Slice:
+    for (size_t i = 0; i < dims.size(); ++i)
+      at[i] = b.add(scalar(n.operands[i + 1]), b.mul(index[i], b.i64(n.attrs.ints[i])));
+    break;
+  case ir::Op::Index: {
+    size_t given = n.operands.size() - 1;
+    for (size_t i = 0; i < given; ++i)
+      at[i] = scalar(n.operands[i + 1]);
+    for (size_t i = given; i < dims.size(); ++i)
+      at[i] = index[i - given];
+    break;
+  }
+  default: { // Gather
+    size_t axis = static_cast<size_t>(n.attrs.ints[0]), rank = type(n.operands[1]).dims.size();
+    Index where(index.begin() + static_cast<ptrdiff_t>(axis), index.begin() + static_cast<ptrdiff_t>(axis + rank));
+    for (size_t i = 0; i < axis; ++i)
+      at[i] = index[i];
+    at[axis] = pull(n.operands[1], where);
+    for (size_t i = axis + 1; i < dims.size(); ++i)
+      at[i] = index[i + rank - 1];
+    break;
+  }
+  }
+  return pull(x, at);
+}
+
+ValueId Emitter::pad(const ir::Node& n, const Index& index) {
+  const std::vector<ir::Dim>& dims = type(n.operands[0]).dims;
+  Index at;
+  ValueId inside = b.boolean(true);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    at.push_back(b.sub(index[i], scalar(n.operands[i + 2])));
+    inside = b.both(inside, b.both(b.le(b.i64(0), at[i]), b.lt(at[i], size(dims[i]))));
+  }
+  ValueId value = scalar(n.operands[1]);
+  return branch(
+      inside, b.type(value), [&] { return pull(n.operands[0], at); }, [&] { return value; });
+}
+
+ValueId Emitter::concat(const ir::Node& n, ir::NodeId id, const Index& index) {
+  size_t axis = static_cast<size_t>(n.attrs.ints[0]);
+  DType dtype = value_type(type(n.results[0]).dtype);
+  std::vector<ValueId> starts{b.i64(0)};
+  for (ir::ValueId x : n.operands)
+    starts.push_back(b.add(starts.back(), size(type(x).dims[axis])));
+  auto piece = [&](size_t i) {
+    Index at = index;
+    at[axis] = b.sub(index[axis], starts[i]);
+    return pull(n.operands[i], at);
+  };
+  if (auto it = concat_piece.find(id.index); it != concat_piece.end()) return piece(it->second);
+  std::function<ValueId(size_t)> from = [&](size_t i) {
+    if (i + 1 == n.operands.size()) return piece(i);
+    return branch(
+        b.lt(index[axis], starts[i + 1]), dtype, [&] { return piece(i); }, [&] { return from(i + 1); });
+  };
+  return from(0);
+}
+
+// One element of a running fold by folding everything before it: for stray uses; kernels of the form Scan do better.
+ValueId Emitter::scan_element(const ir::Node& n, const Index& index) {
+  return at_level_of(n.results[0], index, [&] {
+    size_t axis = static_cast<size_t>(n.attrs.ints[0]);
+    DType dtype = type(n.results[0]).dtype;
+    Index at = index;
+    at[axis] = b.i64(0);
+    ValueId first = pull(n.operands[0], at);
+    Instr instr = make(KOp::For, {b.i64(1), b.add(index[axis], b.i64(1)), b.i64(1), first});
+    std::vector<ValueId> params = b.open({DType::I64, b.type(first)});
+    at[axis] = params[0];
+    ValueId value = pull(n.operands[0], at);
+    instr.blocks.push_back(b.close({combine(b, n.attrs.reduce, dtype, params[1], value)}));
+    return b.append(std::move(instr), {b.type(first)})[0];
+  });
+}
+
+// An element of an updated tensor: the new value where the slice covers it, else the old one.
+ValueId Emitter::update_element(const ir::Node& n, const Index& index) {
+  ir::ValueId x = n.operands[0], value = n.operands[1];
+  const std::vector<ir::Dim>& dims = type(value).dims;
+  bool element = type(value).is_scalar() && n.attrs.ints.empty();
+  ValueId covered = b.boolean(true);
+  Index at;
+  for (size_t i = 0; i < index.size(); ++i) {
+    ValueId start = scalar(n.operands[i + 2]);
+    if (element) {
+      covered = b.both(covered, b.eq(index[i], start));
+      continue;
+    }
+    int64_t step = n.attrs.ints[i];
+    ValueId distance = step > 0 ? b.sub(index[i], start) : b.sub(start, index[i]);
+    ValueId width = b.i64(step > 0 ? step : -step);
+    // Distances below zero are out of the slice, and UDiv wants none of them.
+    ValueId valid = b.le(b.i64(0), distance);
+    ValueId safe = b.select(valid, distance, b.i64(0));
+    at.push_back(b.udiv(safe, width));
+    ValueId on_step = b.eq(b.urem(safe, width), b.i64(0));
+    covered = b.both(covered, b.both(valid, b.both(on_step, b.lt(at.back(), size(dims[i])))));
+  }
+  DType dtype = type(x).dtype;
+  return branch(
+      covered, value_type(dtype),
+      [&] {
+        ValueId v = pull(value, at);
+        return n.attrs.update == ir::UpdateMode::Add ? expand(b, ScalarOp::Add, dtype, {pull(x, index), v}) : v;
+      },
+      [&] { return pull(x, index); });
+}
+
+} // namespace tl::kir

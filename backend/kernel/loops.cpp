@@ -1,0 +1,232 @@
+#include "backend/kernel/loops.h"
+#include <set>
+
+namespace tl::kir {
+namespace {
+
+// Follows what depends on the index of a vector loop.
+class Inspector {
+public:
+  Findings findings;
+
+  void block(const Block& b, bool in_vector) {
+    for (const Instr& instr : b.instrs) {
+      bool varies = false;
+      for (ValueId v : instr.operands)
+        varies |= in_vector && varying_.count(v.index);
+      switch (instr.op) {
+      case KOp::UDiv:
+      case KOp::URem: findings.divisions |= varies; break;
+      case KOp::For:
+        if (instr.vector) {
+          varying_.insert(instr.blocks[0].params[0].index);
+          block(instr.blocks[0], true);
+          continue;
+        }
+        for (size_t i = 0; i < 3; ++i)
+          findings.nonuniform |= in_vector && varying_.count(instr.operands[i].index);
+        varies = in_vector;
+        break;
+      case KOp::Reduce:
+      case KOp::ReduceChunk:
+      case KOp::Contract:
+        findings.nonuniform |= varies;
+        varies = in_vector;
+        break;
+      case KOp::While:
+      case KOp::If: varies = in_vector; break;
+      default: break;
+      }
+      for (const Block& nested : instr.blocks) {
+        // Carried values may differ between lanes; the index of a counted loop does not.
+        bool counted = instr.op == KOp::For || instr.op == KOp::Reduce || instr.op == KOp::ReduceChunk ||
+                       instr.op == KOp::Contract;
+        for (size_t i = counted ? 1 : 0; i < nested.params.size(); ++i)
+          if (in_vector) varying_.insert(nested.params[i].index);
+        block(nested, in_vector);
+      }
+      if (varies)
+        for (ValueId v : instr.results)
+          varying_.insert(v.index);
+    }
+  }
+
+private:
+  std::set<uint32_t> varying_;
+};
+
+// Nanoseconds, roughly: enough to decide how many tiles are worth a task.
+class CostModel {
+public:
+  explicit CostModel(const Kernel& kernel) {
+    for (const Phase& p : kernel.phases)
+      constants(p.body);
+  }
+  void constants(const Block& b) {
+    for (const Instr& instr : b.instrs) {
+      if (instr.op == KOp::Const && instr.dtype == DType::I64)
+        constants_[instr.results[0].index] = instr.imm.as<int64_t>();
+      for (const Block& nested : instr.blocks)
+        constants(nested);
+    }
+  }
+  double block(const Block& b, bool vector, double unknown) const {
+    double cost = 0;
+    for (const Instr& instr : b.instrs) {
+      double inner = 0;
+      bool folds = instr.op == KOp::Reduce || instr.op == KOp::ReduceChunk || instr.op == KOp::Contract;
+      for (const Block& nested : instr.blocks)
+        inner += block(nested, vector || instr.vector || folds, unknown);
+      switch (instr.op) {
+      case KOp::Const:
+      case KOp::Arg: break;
+      case KOp::Load:
+      case KOp::Store: cost += vector ? 0.25 : 1; break;
+      case KOp::Div:
+      case KOp::Sqrt: cost += vector ? 0.4 : 3; break;
+      case KOp::UDiv:
+      case KOp::URem:
+      case KOp::FloorDivInt:
+      case KOp::ModInt: cost += vector ? 2 : 5; break;
+      case KOp::For: cost += inner * trips(instr.operands[0], instr.operands[1], unknown); break;
+      case KOp::Reduce:
+      case KOp::Contract: cost += inner * count(instr.operands[0], unknown); break;
+      case KOp::ReduceChunk: cost += inner * static_cast<double>(kSumChunk); break;
+      case KOp::While: cost += inner * 100; break;
+      case KOp::If: cost += inner; break;
+      default: cost += vector ? 0.05 : 0.4; break;
+      }
+    }
+    return cost;
+  }
+
+private:
+  double count(ValueId v, double unknown) const {
+    auto it = constants_.find(v.index);
+    return it == constants_.end() ? unknown : static_cast<double>(it->second);
+  }
+  double trips(ValueId lo, ValueId hi, double unknown) const {
+    auto a = constants_.find(lo.index), b = constants_.find(hi.index);
+    if (a == constants_.end() || b == constants_.end()) return unknown;
+    return static_cast<double>(std::max<int64_t>(0, b->second - a->second));
+  }
+  std::map<uint32_t, int64_t> constants_;
+};
+
+SizeFormula binary(SizeFormula a, const SizeFormula& b, SizeFormula::Op op) {
+  a.steps.insert(a.steps.end(), b.steps.begin(), b.steps.end());
+  a.steps.push_back({op});
+  return a;
+}
+
+std::optional<int64_t> constant_of(const SizeFormula& f) {
+  if (f.steps.size() == 1 && f.steps[0].op == SizeFormula::Op::Const) return f.steps[0].value;
+  return std::nullopt;
+}
+
+} // namespace
+
+SizeFormula times(SizeFormula a, const SizeFormula& b) {
+  auto x = constant_of(a), y = constant_of(b);
+  if (x && y) return SizeFormula::constant(*x * *y);
+  if (y == 1) return a;
+  if (x == 1) return b;
+  return binary(std::move(a), b, SizeFormula::Op::Mul);
+}
+
+SizeFormula at_least_one(SizeFormula a) {
+  if (auto x = constant_of(a)) return SizeFormula::constant(std::max<int64_t>(1, *x));
+  return binary(std::move(a), SizeFormula::constant(1), SizeFormula::Op::Max);
+}
+
+SizeFormula ceil_div(SizeFormula a, SizeFormula b) {
+  auto x = constant_of(a), y = constant_of(b);
+  if (x && y) return SizeFormula::constant((*x + *y - 1) / *y);
+  if (y == 1) return a;
+  return binary(std::move(a), b, SizeFormula::Op::CeilDiv);
+}
+
+Findings inspect(const Kernel& kernel) {
+  Inspector inspector;
+  for (const Phase& p : kernel.phases)
+    inspector.block(p.body, false);
+  return inspector.findings;
+}
+
+SizeFormula space_tiles(const Emitter& e, std::span<const ir::Dim> dims, const Layout& layout, int64_t block) {
+  SizeFormula blocks = ceil_div(e.formula(dims.subspan(layout.split)), SizeFormula::constant(block));
+  return times(e.formula(dims.first(layout.split)), blocks);
+}
+
+void loop_over_tile(Emitter& e, ValueId tile, std::span<const ir::Dim> dims, const Layout& layout, int64_t block,
+                    const std::function<void(const Index&)>& body) {
+  if (dims.empty()) return body({});
+  std::span<const ir::Dim> outer = dims.first(layout.split), inner = dims.subspan(layout.split);
+  Builder& b = e.b;
+  ValueId count = e.product(inner), lo = b.i64(0), hi = count, row = tile;
+  auto constant = b.constant_of(count);
+  if (!constant || *constant > block) {
+    ValueId number = tile;
+    if (!outer.empty()) {
+      ValueId blocks = b.udiv(b.add(count, b.i64(block - 1)), b.i64(block));
+      row = b.udiv(tile, blocks);
+      number = b.urem(tile, blocks);
+    }
+    lo = b.mul(number, b.i64(block));
+    hi = b.min(b.add(lo, b.i64(block)), count);
+  }
+  Index index = e.decompose(row, outer);
+  auto at = [&](ValueId j) {
+    Index full = index, rest = e.decompose(j, inner);
+    full.insert(full.end(), rest.begin(), rest.end());
+    body(full);
+  };
+  if (constant == 1)
+    at(b.i64(0));
+  else if (layout.vector)
+    e.vector_loop(lo, hi, at);
+  else
+    e.serial_loop(lo, hi, at);
+}
+
+void phase(Emitter& e, SizeFormula tiles, const std::function<void(ValueId)>& body,
+           std::optional<SizeFormula> work_per_tile) {
+  ValueId tile = e.b.open({DType::I64})[0];
+  body(tile);
+  Phase p;
+  p.body = e.b.close();
+  p.tiles = std::move(tiles);
+  e.b.kernel.phases.push_back(std::move(p));
+  // Loops of unknown length: their work is given as a formula, or taken to be a block.
+  Phase& made = e.b.kernel.phases.back();
+  double unknown = work_per_tile ? 1 : static_cast<double>(kBlock);
+  double ns = std::max(1.0, CostModel(e.b.kernel).block(made.body, false, unknown));
+  auto worth = static_cast<int64_t>(std::max(1.0, 100000.0 / ns));
+  made.grain = SizeFormula::constant(worth);
+  if (work_per_tile && !constant_of(*work_per_tile)) made.grain = ceil_div(made.grain, at_least_one(*work_per_tile));
+}
+
+void store_outputs(Emitter& e, const std::vector<size_t>& results, const Index& index) {
+  std::vector<ValueId> values;
+  for (size_t r : results)
+    values.push_back(e.pull(e.region().yields[r], index));
+  for (size_t i = 0; i < results.size(); ++i) {
+    ValueId offset = e.linearise(index, e.type(e.region().yields[results[i]]).dims);
+    e.b.store(e.output_param(results[i]), offset, values[i]);
+  }
+}
+
+void check_guards(Emitter& e) {
+  for (ir::NodeId id : e.region().nodes) {
+    const ir::Node& n = e.function[id];
+    if (n.op != ir::Op::Guard) continue;
+    const std::vector<ir::Dim>& dims = e.type(n.operands[1]).dims;
+    Layout layout;
+    phase(e, space_tiles(e, dims, layout, kBlock), [&](ValueId tile) {
+      loop_over_tile(e, tile, dims, layout, kBlock, [&](const Index& index) { e.guard(n, index); });
+    });
+  }
+  e.checked_apart = true;
+}
+
+} // namespace tl::kir

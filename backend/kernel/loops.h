@@ -1,0 +1,42 @@
+// Phases and the loops in them: how an index space is cut into tiles, rows and vector loops, and how long a tile takes.
+#pragma once
+#include "backend/kernel/emit.h"
+
+namespace tl::kir {
+
+constexpr int64_t kBlock = 16384; // elements of one tile of an elementwise loop
+
+// How the loops of a kernel are laid out. Lowering tries one layout, looks at what came out, and may try the next.
+struct Layout {
+  size_t split = 0;   // axes before it are rows (decomposed once per row), the others are one linear loop
+  bool vector = true; // the linear loop is a Vector loop
+};
+
+// What is wrong with the vector loops of a kernel.
+struct Findings {
+  bool divisions = false;  // an index is decomposed per element
+  bool nonuniform = false; // the bounds of an inner loop differ from lane to lane: the loop must be serial
+};
+Findings inspect(const Kernel& kernel);
+
+// Tiles of a space: rows (axes before split) times blocks of the linear rest.
+SizeFormula space_tiles(const Emitter& emitter, std::span<const ir::Dim> dims, const Layout& layout, int64_t block);
+// The loop over one tile of it; `body` gets the index. Without axes the body runs once.
+void loop_over_tile(Emitter& emitter, ValueId tile, std::span<const ir::Dim> dims, const Layout& layout, int64_t block,
+                    const std::function<void(const Index&)>& body);
+
+// Builds one phase; `body` gets the tile.
+void phase(Emitter& emitter, SizeFormula tiles, const std::function<void(ValueId)>& body,
+           std::optional<SizeFormula> work_per_tile = {});
+
+SizeFormula times(SizeFormula a, const SizeFormula& b);
+SizeFormula at_least_one(SizeFormula a);
+SizeFormula ceil_div(SizeFormula a, SizeFormula b);
+
+// Stores of outputs at one index: every value is computed before the first store. Axes beyond the index have size 1.
+void store_outputs(Emitter& emitter, const std::vector<size_t>& results, const Index& index);
+
+// The Guards of the kernel's own region, as a phase of Checks over their conditions. Sets checked_apart.
+void check_guards(Emitter& emitter);
+
+} // namespace tl::kir

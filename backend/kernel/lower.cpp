@@ -1,0 +1,136 @@
+#include "backend/kernel/lower.h"
+#include "backend/kernel/forms.h"
+#include <fmt/format.h>
+
+namespace tl {
+namespace {
+
+using namespace kir;
+
+constexpr int64_t kRowInOneTile = 65536; // a space of one row up to this size is not worth several phases
+
+struct Job {
+  const ir::Module& module;
+  const ir::Function& function;
+  const ir::Node& node;
+
+  template <class Form> Kernel build(Form form) const {
+    Kernel kernel;
+    kernel.loc = node.loc;
+    kernel.name = name();
+    Emitter emitter(module, function, node, kernel);
+    form(emitter);
+    remove_dead(kernel);
+    return kernel;
+  }
+
+  // Tries layouts from the longest vector loop on, until one has no division per element. Loops whose inner bounds
+  // differ from lane to lane become serial.
+  template <class Form> Kernel best_layout(const std::vector<ir::Dim>& dims, Form form) const {
+    size_t last = dims.empty() ? 0 : dims.size() - 1;
+    bool tiny_last = !dims.empty() && dims.back().is_constant() && dims.back().constant < 8;
+    Layout layout;
+    while (true) {
+      Kernel kernel = build([&](Emitter& e) { form(e, layout); });
+      Findings findings = inspect(kernel);
+      if (findings.nonuniform && layout.vector) {
+        layout.vector = false;
+        continue;
+      }
+      if (!findings.divisions || layout.split >= last) return kernel;
+      // A vector loop over 3 channels wastes most of its lanes: divisions are dearer only on paper.
+      if (layout.split + 1 == last && tiny_last) {
+        Layout flat = layout;
+        flat.split = 0;
+        return layout.split == 0 ? kernel : build([&](Emitter& e) { form(e, flat); });
+      }
+      ++layout.split;
+    }
+  }
+
+  std::string name() const {
+    const ir::Value& first = function[node.results[0]];
+    std::string text = first.name.empty() ? function.name : first.name;
+    uint32_t line = node.loc.index < module.locations.size() ? module.locations[node.loc.index].line : 0;
+    for (char& c : text)
+      if (!isalnum(static_cast<unsigned char>(c))) c = '_';
+    if (text.empty() || isdigit(static_cast<unsigned char>(text[0]))) text = "k" + text;
+    return line ? fmt::format("{}_{}", text, line) : text;
+  }
+
+  Kernel nest() const {
+    KernelShape shape = kernel_shape(function, node);
+    int64_t inner = 1; // -1: not a constant
+    for (const ir::Dim& dim : shape.inner)
+      inner = inner >= 0 && dim.is_constant() ? inner * dim.constant : -1;
+    switch (shape.form) {
+    case NestForm::Map:
+      return best_layout(shape.outer, [](Emitter& e, const Layout& layout) {
+        check_guards(e);
+        lower_map(e, layout);
+      });
+    case NestForm::Rows:
+      if (!shape.outer.empty() || (inner >= 0 && inner <= kRowInOneTile))
+        return best_layout(shape.inner, [&](Emitter& e, const Layout& layout) {
+          check_guards(e);
+          lower_rows(e, shape, layout);
+        });
+      [[fallthrough]];
+    case NestForm::Columns:
+      return best_layout(shape.outer, [&](Emitter& e, const Layout& layout) {
+        check_guards(e);
+        lower_chunked(e, shape, layout);
+      });
+    case NestForm::Scan:
+      return build([&](Emitter& e) {
+        check_guards(e);
+        lower_scan(e, shape);
+      });
+    }
+    unsupported("an unknown form");
+  }
+
+  Kernel contract() const {
+    bool done = false;
+    Kernel kernel = build([&](Emitter& e) { done = lower_gemm(e); });
+    if (done) return kernel;
+    return best_layout(function[node.results[0]].type.dims, [](Emitter& e, const Layout& layout) {
+      check_guards(e);
+      lower_map(e, layout);
+    });
+  }
+
+  Kernel update() const {
+    const ir::Node& last = function[function[node.regions[0].yields[0]].producer];
+    if (last.op == ir::Op::Scatter)
+      return build([](Emitter& e) {
+        check_guards(e);
+        lower_scatter(e);
+      });
+    if (last.op != ir::Op::Update) unsupported("an update kernel without Update or Scatter");
+    return best_layout(function[last.operands[1]].type.dims, [](Emitter& e, const Layout& layout) {
+      check_guards(e);
+      lower_update(e, layout);
+    });
+  }
+
+  Kernel lower() const {
+    switch (node.attrs.kernel) {
+    case ir::KernelKind::Nest: return nest();
+    case ir::KernelKind::Contract: return contract();
+    case ir::KernelKind::Update: return update();
+    case ir::KernelKind::Loop: return build([](Emitter& e) { lower_loop(e); });
+    }
+    unsupported("an unknown kind");
+  }
+};
+
+} // namespace
+
+kir::Kernel lower_kernel(const ir::Module& module, const ir::Function& function, ir::NodeId kernel_node) {
+  const ir::Node& node = function[kernel_node];
+  if (node.op != ir::Op::Kernel) unsupported("not a Kernel node");
+  return Job{module, function, node}.lower();
+}
+
+} // namespace tl

@@ -1,0 +1,47 @@
+// Elementwise kernels and maps: every output at one index, in one loop nest.
+#include "backend/kernel/forms.h"
+
+namespace tl::kir {
+
+void lower_map(Emitter& e, const Layout& layout) {
+  const ir::Region& region = e.region();
+  std::vector<size_t> all;
+  for (size_t i = 0; i < region.yields.size(); ++i)
+    all.push_back(i);
+  const std::vector<ir::Dim>& dims = e.type(region.yields[0]).dims;
+
+  // A Concat on the way from the output's own index: one loop per piece instead of a choice per element.
+  if (region.yields.size() == 1) {
+    ir::ValueId v = region.yields[0];
+    while (e.inside(v) && (e.producer(v).op == ir::Op::Convert ||
+                           (e.producer(v).op == ir::Op::Elementwise && e.producer(v).operands.size() == 1)))
+      v = e.producer(v).operands[0];
+    if (e.inside(v) && e.function[v].producer.valid() && e.producer(v).op == ir::Op::Concat) {
+      const ir::Node& concat = e.producer(v);
+      size_t axis = static_cast<size_t>(concat.attrs.ints[0]);
+      uint32_t id = e.function[v].producer.index;
+      std::vector<ir::Dim> before;
+      for (size_t i = 0; i < concat.operands.size(); ++i) {
+        std::vector<ir::Dim> piece = e.type(concat.operands[i]).dims;
+        e.concat_piece[id] = i;
+        phase(e, space_tiles(e, piece, layout, kBlock), [&](ValueId tile) {
+          ValueId start = e.b.i64(0);
+          for (const ir::Dim& dim : before)
+            start = e.b.add(start, e.size(dim));
+          loop_over_tile(e, tile, piece, layout, kBlock, [&](Index index) {
+            index[axis] = e.b.add(index[axis], start);
+            store_outputs(e, all, index);
+          });
+        });
+        before.push_back(piece[axis]);
+      }
+      e.concat_piece.clear();
+      return;
+    }
+  }
+  phase(e, space_tiles(e, dims, layout, kBlock), [&](ValueId tile) {
+    loop_over_tile(e, tile, dims, layout, kBlock, [&](const Index& index) { store_outputs(e, all, index); });
+  });
+}
+
+} // namespace tl::kir
