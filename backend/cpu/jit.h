@@ -14,20 +14,21 @@ struct JitOptions {
   // Processor as LLVM names it and its features ("+avx2,+fma,-avx512f"); empty: the machine this runs on. Whatever is
   // given, x86-64-v3 is the floor.
   std::string cpu, features;
-  int level = 2;           // 0: no optimisation passes and the fastest code generation, for tests; 2: all
-  int ahead_threads = 0;   // compile in the background with so many threads as soon as the provider exists; 0: on demand
+  int level = 2;         // 0: no optimisation passes and the fastest code generation, for tests; 2: all
+  int ahead_threads = 0; // compile in the background with so many threads as soon as the provider exists; 0: on demand
   bool check_input = true; // run kir::verify on every kernel first; what it finds is an internal error
 
-  // Called for every kernel compiled, from the thread that compiles it, with the optimised LLVM IR or the assembler text.
-  std::function<void(const std::string& name, const std::string& text)> on_llvm, on_asm;
+  // Called for every kernel compiled, from the thread that compiles it, with the optimised LLVM IR or the assembler
+  // text.
+  std::function<void(const std::string&name, const std::string&text)> on_llvm, on_asm;
 };
 
 // Kernel `id` of the provider is kernels[id]. Each is compiled once, when first asked for or ahead of that in the
-// background; kernels equal but for their names share their code. Thread-safe. Throws std::logic_error where a kernel is
-// malformed or LLVM refuses it.
+// background; kernels equal but for their names share their code. Thread-safe. Throws std::logic_error where a kernel
+// is malformed or LLVM refuses it.
 std::unique_ptr<KernelProvider> make_jit(std::vector<kir::Kernel> kernels, const JitOptions& options = {});
 
-// Optimised LLVM IR, assembler text, and an ELF object file of one kernel. Its phases are functions `symbol`_0, _1, …
+// Optimised LLVM IR and assembler text of one kernel. Its phases are functions NAME_0, NAME_1, …
 std::string to_llvm(const kir::Kernel& kernel, const JitOptions& options = {});
 std::string to_asm(const kir::Kernel& kernel, const JitOptions& options = {});
 

@@ -1,0 +1,151 @@
+// The emitter: one LLVM function per phase of a kernel. Internal to backend/cpu; includes LLVM's headers.
+//
+// Code is scalar, or runs in lanes: then a value is uniform (one scalar for all lanes), varying (a vector with one
+// element per lane) or, for i64, a line (base + stride * lane with scalar base and stride), which is what makes a load
+// with consecutive offsets one vector load. Lanes may be switched off by a mask.
+#pragma once
+#include "backend/cpu/uniform.h"
+#include "ir/kernel_ir.h"
+#include <functional>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+namespace tl::cpu {
+
+// What the emitter must know of the processor.
+struct Machine {
+  bool avx512 = false;
+  unsigned vector_bytes() const { return avx512 ? 64 : 32; }
+};
+
+// A kernel value as LLVM sees it.
+struct Val {
+  llvm::Value* v = nullptr; // scalar, or one element per lane; null for a line not yet needed as a vector
+  bool varying = false;
+  llvm::Value *base = nullptr, *stride = nullptr; // a line
+  bool is_line() const { return base != nullptr; }
+  static Val uniform(llvm::Value* v) { return {v, false, nullptr, nullptr}; }
+  static Val vector(llvm::Value* v) { return {v, true, nullptr, nullptr}; }
+  static Val line(llvm::Value* base, llvm::Value* stride) { return {nullptr, true, base, stride}; }
+};
+
+struct Lanes {
+  unsigned width = 0;          // 0: scalar code
+  llvm::Value* mask = nullptr; // <width x i1>; null: every lane is on
+};
+
+using Values = std::vector<llvm::Value*>;
+
+// Value and position of the best element; index is null except for ArgMin and ArgMax.
+struct Partial {
+  llvm::Value *v = nullptr, *index = nullptr;
+};
+
+[[noreturn]] void fault(const kir::Kernel& kernel, const std::string& what);
+
+class Emitter {
+public:
+  Emitter(llvm::Module& module, const kir::Kernel& kernel, const Machine& machine);
+
+  // Defines void `symbol`(args, tile_begin, tile_end, workspace, errors), of which the phase is the body per tile.
+  void emit_phase(const kir::Phase& phase, const std::string& symbol);
+  // Defines `symbol`_0 and `symbol`_1 of a matrix product (emit_gemm.cpp).
+  void emit_gemm(const std::string& symbol);
+
+private:
+  friend class GemmEmitter;
+
+  // --- emit_kernel.cpp: functions, parameters, memory
+  llvm::Function* begin_function(const std::string& symbol);
+  void end_function();
+  llvm::Value* formula(const SizeFormula& formula); // in the entry block
+  llvm::Value* pointer(uint32_t param);             // address of a parameter's element 0
+  void bind_params();
+  void block(const kir::Block& block);
+  void instruction(const kir::Instr& instr);
+  void load(const kir::Instr& instr);
+  void store(const kir::Instr& instr);
+  void check(const kir::Instr& instr);
+  void record(const kir::Instr& instr, llvm::Value* element, llvm::Value* a, llvm::Value* b);
+  llvm::Value* from_memory(DType memory, llvm::Value* raw);
+  llvm::Value* to_memory(DType memory, llvm::Value* value);
+  llvm::Instruction* note_alias(llvm::Instruction* access, uint32_t param);
+  llvm::Value* local_variable(llvm::Type* type, const char* name); // alloca in the entry block
+
+  // --- values
+  Val get(kir::ValueId value) const { return values_[value.index]; }
+  void set(kir::ValueId value, Val v) { values_[value.index] = v; }
+  llvm::Value* scalar(kir::ValueId value) const; // of a uniform value
+  llvm::Value* in_lanes(Val value);              // as a vector; in scalar code as it is
+  llvm::Value* in_lanes(kir::ValueId value) { return in_lanes(get(value)); }
+  llvm::Value* splat(llvm::Value* value) { return b.CreateVectorSplat(lanes_.width, value); }
+  llvm::Value* lane_ids(llvm::Type* integer); // <0, 1, 2, …>
+  bool varies(kir::ValueId value) const { return lanes_.width != 0 && varying_[value.index]; }
+  DType type_of(kir::ValueId value) const { return kernel_.types[value.index]; }
+
+  // --- emit_ops.cpp: arithmetic, alike on scalars and vectors
+  llvm::Type* value_type(DType type);
+  llvm::Type* memory_type(DType type);
+  llvm::Type* shaped(DType type, bool varying); // value type, or vector of it
+  llvm::Constant* constant(DType type, Scalar value);
+  void arithmetic(const kir::Instr& instr);
+  bool line_arithmetic(const kir::Instr& instr);
+  llvm::Value* operation(const kir::Instr& instr, DType type, const Values& x);
+  llvm::Value* floor_division(DType type, llvm::Value* x, llvm::Value* y, bool remainder);
+  llvm::Value* unsigned_division(llvm::Value* x, llvm::Value* y, bool remainder);
+  llvm::Value* convert(DType from, DType to, llvm::Value* x);
+  llvm::Value* round16(DType to, llvm::Value* x);
+  llvm::Value* round_to_odd(DType from, llvm::Value* x);       // f64 or integers -> f32
+  llvm::Type* like(llvm::Value* x, llvm::Type* element) const; // the type with x's lanes and this element
+
+  // --- emit_control.cpp: loops and branches
+  // for (i = lo; i < hi; i += step) with step a positive constant; returns the carried values at the end.
+  using LoopBody = std::function<Values(llvm::Value* index, const Values& carried)>;
+  Values loop(llvm::Value* lo, llvm::Value* hi, int64_t step, Values init, const LoopBody& body);
+  // if (condition) results = then() else results = otherwise
+  Values branch(llvm::Value* condition, const std::function<Values()>& then, const Values& otherwise);
+  void serial_for(const kir::Instr& instr);
+  void vector_for(const kir::Instr& instr);
+  void while_loop(const kir::Instr& instr);
+  void masked_while(const kir::Instr& instr);
+  void if_instr(const kir::Instr& instr);
+  void masked_if(const kir::Instr& instr);
+  llvm::Value* any(llvm::Value* mask);
+  llvm::Value* tail_mask(llvm::Value* count);                         // lane < count, count an i64 that is at least 0
+  llvm::Value* masked(llvm::Value* condition);                        // condition and the current mask, both vectors
+  std::pair<unsigned, unsigned> widths(const kir::Block& body) const; // lanes of the main loop and of the rest
+  llvm::BasicBlock* new_block(const char* name);
+
+  // --- emit_reduce.cpp
+  void reduce(const kir::Instr& instr);
+  void reduce_unrolled(const kir::Instr& instr, int64_t n);
+  void reduce_along_k(const kir::Instr& instr);
+  void reduce_in_lanes(const kir::Instr& instr);
+  Partial chunk_along_k(const kir::Instr& instr, llvm::Value* begin, llvm::Value* end, Partial* any_taken);
+  Partial element(const kir::Instr& instr, Val k, llvm::Value** taken, bool varying);
+  Partial identity(const kir::Instr& instr, bool varying);
+  Partial combine(const kir::Instr& instr, Partial x, Partial y);
+  llvm::Value* total(const kir::Instr& instr, llvm::Value* x, llvm::Value* y);
+  llvm::Value* widen(const kir::Instr& instr, llvm::Value* x);
+  void finish_reduce(const kir::Instr& instr, Partial result, llvm::Value* taken, bool varying);
+  void contract(const kir::Instr& instr);
+
+  llvm::Module& module_;
+  llvm::LLVMContext& context_;
+  const kir::Kernel& kernel_;
+  Machine machine_;
+  llvm::IRBuilder<> b;
+  Lanes lanes_;
+  std::vector<Val> values_;
+  std::vector<bool> varying_;
+  std::vector<const kir::Instr*> definition_;
+
+  llvm::Function* function_ = nullptr;
+  llvm::Instruction* entry_end_ = nullptr; // code for the whole call is inserted before it
+  Values param_;                           // by parameter: address, or the value of a Size
+  llvm::Value* argument_array_ = nullptr;
+  llvm::Value* errors_ = nullptr;
+  std::vector<llvm::MDNode*> scope_, others_; // alias scopes by parameter
+};
+
+} // namespace tl::cpu

@@ -1,0 +1,452 @@
+// Matrix products: packing, register tiles, and the epilogue as a vector loop along j.
+//
+// The order of contractions fixes every bit: for each chunk of kContractChunk products one chain of fused
+// multiply-adds from zero, the chunks added left to right. A register tile runs one chunk; what lies around it only
+// chooses which elements of C come when. Padding is never stored.
+#include "backend/cpu/emit.h"
+#include "backend/cpu/gemm_plan.h"
+#include <fmt/format.h>
+#include <map>
+
+namespace tl::cpu {
+using llvm::Value;
+namespace in = llvm::Intrinsic;
+
+class GemmEmitter {
+public:
+  GemmEmitter(Emitter& emitter)
+      : e(emitter), b(emitter.b), gemm(emitter.kernel_.gemm),
+        plan(plan_gemm(emitter.kernel_, emitter.machine_.avx512)) {}
+
+  void emit(const std::string& symbol) {
+    element = e.value_type(plan.acc);
+    vector = llvm::FixedVectorType::get(element, static_cast<unsigned>(plan.lanes));
+    align = llvm::Align(static_cast<uint64_t>(size_of(plan.acc)));
+    int phase = 0;
+    if (plan.has_pack_phase) emit_pack(fmt::format("{}_{}", symbol, phase++));
+    emit_tiles(symbol, fmt::format("{}_{}", symbol, phase));
+  }
+
+private:
+  Value* number(int64_t value) { return b.getInt64(static_cast<uint64_t>(value)); }
+  Value* minimum(Value* x, Value* y) { return b.CreateBinaryIntrinsic(in::smin, x, y); }
+  Value* maximum(Value* x, Value* y) { return b.CreateBinaryIntrinsic(in::smax, x, y); }
+  Value* multiply(Value* x, Value* y) { return b.CreateMul(x, y); }
+  Value* at(Value* base, Value* offset) { return b.CreateInBoundsGEP(element, base, offset); }
+  Value* ceiling(Value* x, int64_t divisor) {
+    return b.CreateUDiv(b.CreateAdd(x, number(divisor - 1)), number(divisor));
+  }
+  void lanes(int64_t width, Value* mask = nullptr) { e.lanes_ = {static_cast<unsigned>(width), mask}; }
+  void repeat(Value* lo, Value* hi, int64_t step, const std::function<void(Value*)>& body) {
+    e.loop(lo, hi, step, {}, [&](Value* i, const Values&) {
+      body(i);
+      return Values{};
+    });
+  }
+
+  // The header's values, in a function's first block.
+  void begin(const std::string& symbol) {
+    e.begin_function(symbol);
+    e.block(gemm.header);
+    Value *a_base = nullptr, *b_base = nullptr;
+    Value** place[] = {&batch, &m, &n, &k, &a_batch, &a_row, &a_col, &b_batch, &b_row, &b_col, &a_base, &b_base};
+    for (size_t i = 0; i < 12; ++i)
+      *place[i] = e.scalar(gemm.header.yields[i]);
+    a_start_of_all = b.CreateInBoundsGEP(e.memory_type(gemm.type), e.pointer(gemm.a), a_base, "a");
+    b_start_of_all = b.CreateInBoundsGEP(e.memory_type(gemm.type), e.pointer(gemm.b), b_base, "b");
+    panels = ceiling(n, plan.nr);
+    chunks = ceiling(k, kContractChunk);
+    Value* workspace = e.function_->getArg(3);
+    packed = b.CreateLoad(b.getPtrTy(), workspace, "packed_b");
+    local = b.CreateLoad(b.getPtrTy(), b.CreateConstInBoundsGEP1_64(b.getPtrTy(), workspace, 1), "local");
+  }
+
+  // Where panel `panel` of chunk `chunk` starts among the packed elements.
+  Value* panel_offset(Value* which_batch, Value* k0, Value* length, Value* panel) {
+    Value* row = b.CreateAdd(multiply(which_batch, k), k0);
+    return multiply(b.CreateAdd(multiply(row, panels), multiply(panel, length)), number(plan.nr));
+  }
+
+  // --- phase 0
+
+  void emit_pack(const std::string& symbol) {
+    begin(symbol);
+    repeat(e.function_->getArg(1), e.function_->getArg(2), 1, [&](Value* tile) {
+      Value* panel = b.CreateURem(tile, panels);
+      Value* rest = b.CreateUDiv(tile, panels);
+      Value *chunk = b.CreateURem(rest, chunks), *which = b.CreateUDiv(rest, chunks);
+      Value* k0 = multiply(chunk, number(kContractChunk));
+      Value* length = minimum(number(kContractChunk), b.CreateSub(k, k0));
+      Value* column = multiply(panel, number(plan.nr));
+      Value* columns = minimum(number(plan.nr), b.CreateSub(n, column));
+      Value* source = b.CreateAdd(multiply(which, b_batch), b.CreateAdd(multiply(k0, b_row), multiply(column, b_col)));
+      Value* target = at(packed, panel_offset(which, k0, length, panel));
+      Value* full = b.CreateICmpEQ(columns, number(plan.nr));
+      if (plan.b_contiguous) {
+        e.branch(full, [&] { return pack_rows(source, target, number(0), length, nullptr); }, {});
+        e.branch(b.CreateNot(full), [&] { return pack_rows(source, target, number(0), length, columns); }, {});
+      } else if (plan.b_transposed && size_of(gemm.type) >= 4) {
+        Value* blocks = b.CreateSelect(full, b.CreateAnd(length, number(-plan.lanes)), number(0));
+        repeat(number(0), blocks, plan.lanes, [&](Value* kk) { pack_transposed(source, target, kk); });
+        pack_rows(source, target, blocks, length, columns);
+      } else {
+        pack_rows(source, target, number(0), length, columns);
+      }
+    });
+    e.end_function();
+  }
+
+  // Rows [from, to) of the panel; `columns` null: all of it is there.
+  Values pack_rows(Value* source, Value* target, Value* from, Value* to, Value* columns) {
+    llvm::Type* memory = e.memory_type(gemm.type);
+    llvm::Align memory_align(static_cast<uint64_t>(size_of(gemm.type)));
+    auto* raw_type = llvm::FixedVectorType::get(memory, static_cast<unsigned>(plan.lanes));
+    repeat(from, to, 1, [&](Value* row) {
+      for (int64_t v = 0; v < plan.nr / plan.lanes; ++v) {
+        lanes(plan.lanes);
+        if (columns) e.lanes_.mask = e.tail_mask(maximum(b.CreateSub(columns, number(v * plan.lanes)), number(0)));
+        Value* first = b.CreateAdd(source, b.CreateAdd(multiply(row, b_row), multiply(number(v * plan.lanes), b_col)));
+        Value* base = b.CreateGEP(memory, b_start_of_all, first);
+        Value* mask = e.lanes_.mask ? e.lanes_.mask : e.splat(b.getTrue());
+        Value *zero = llvm::Constant::getNullValue(raw_type), *raw = nullptr;
+        if (plan.b_contiguous && !columns)
+          raw = b.CreateAlignedLoad(raw_type, base, memory_align);
+        else if (plan.b_contiguous)
+          raw = b.CreateMaskedLoad(raw_type, base, memory_align, mask, zero);
+        else
+          raw = b.CreateMaskedGather(raw_type, b.CreateGEP(memory, base, e.in_lanes(Val::line(number(0), b_col))),
+                                     memory_align, mask, zero);
+        Value* place = b.CreateAdd(multiply(row, number(plan.nr)), number(v * plan.lanes));
+        b.CreateAlignedStore(e.from_memory(gemm.type, raw), at(target, place), align);
+        lanes(0);
+      }
+    });
+    return {};
+  }
+
+  // `lanes` rows from row kk on, of all columns of the panel, where each column of B is contiguous: vectors along k are
+  // loaded and transposed in registers, log2(lanes) times interleaving vector i with vector i + lanes / 2.
+  void pack_transposed(Value* source, Value* target, Value* kk) {
+    auto count = static_cast<size_t>(plan.lanes);
+    std::vector<int> low, high;
+    for (int i = 0; i < plan.lanes / 2; ++i) {
+      low.insert(low.end(), {i, i + static_cast<int>(plan.lanes)});
+      int j = i + static_cast<int>(plan.lanes) / 2;
+      high.insert(high.end(), {j, j + static_cast<int>(plan.lanes)});
+    }
+    for (int64_t v = 0; v < plan.nr / plan.lanes; ++v) {
+      Values x;
+      for (int64_t c = 0; c < plan.lanes; ++c) {
+        Value* offset = b.CreateAdd(b.CreateAdd(source, kk), multiply(number(v * plan.lanes + c), b_col));
+        x.push_back(b.CreateAlignedLoad(vector, at(b_start_of_all, offset), align));
+      }
+      for (size_t stage = 1; stage < count; stage *= 2) {
+        Values y;
+        for (size_t i = 0; i < count / 2; ++i) {
+          y.push_back(b.CreateShuffleVector(x[i], x[i + count / 2], low));
+          y.push_back(b.CreateShuffleVector(x[i], x[i + count / 2], high));
+        }
+        x = std::move(y);
+      }
+      for (int64_t r = 0; r < plan.lanes; ++r) {
+        Value* place = b.CreateAdd(multiply(b.CreateAdd(kk, number(r)), number(plan.nr)), number(v * plan.lanes));
+        b.CreateAlignedStore(x[static_cast<size_t>(r)], at(target, place), align);
+      }
+    }
+  }
+
+  // --- register tiles
+
+  // void tile(a, a_row, b, b_row, c, c_row, length, last, add): `rows` x `vectors` elements of one chunk. With `edge`
+  // the last vector has only its first `last` elements. add: c += the chunk's sums, else c = them.
+  llvm::Function* register_tile(const std::string& symbol, int64_t rows, int64_t vectors, bool edge) {
+    llvm::Function*& function = tiles[{rows, vectors, edge}];
+    if (function) return function;
+    llvm::Type *pointer = b.getPtrTy(), *i64 = b.getInt64Ty();
+    auto* type = llvm::FunctionType::get(b.getVoidTy(),
+                                         {pointer, i64, pointer, i64, pointer, i64, i64, i64, b.getInt1Ty()}, false);
+    function = llvm::Function::Create(type, llvm::Function::InternalLinkage,
+                                      fmt::format("{}_tile{}x{}{}", symbol, rows, vectors, edge ? "e" : ""), e.module_);
+    function->addFnAttr(llvm::Attribute::NoUnwind);
+    function->addFnAttr(llvm::Attribute::NoInline);
+
+    llvm::IRBuilderBase::InsertPointGuard guard(b);
+    llvm::Function* outer = std::exchange(e.function_, function);
+    Lanes outer_lanes = std::exchange(e.lanes_, {static_cast<unsigned>(plan.lanes), nullptr});
+    b.SetInsertPoint(e.new_block("entry"));
+    Value *a = function->getArg(0), *row_step = function->getArg(1), *b_step = function->getArg(3),
+          *c = function->getArg(4), *c_row = function->getArg(5), *length = function->getArg(6),
+          *add = function->getArg(8);
+    Value* mask = edge ? e.tail_mask(function->getArg(7)) : nullptr;
+    Value* zero = llvm::Constant::getNullValue(vector);
+    auto load = [&](Value* place, bool masked) -> Value* {
+      if (masked) return b.CreateMaskedLoad(vector, place, align, mask, zero);
+      return b.CreateAlignedLoad(vector, place, align);
+    };
+    // Rows of A: one pointer each where A lies as it is, one for all if it is packed.
+    Values row_base;
+    for (int64_t r = 0; r < rows; ++r)
+      row_base.push_back(plan.a_direct ? at(a, multiply(number(r), row_step)) : at(a, number(r)));
+    bool real = is_float(plan.acc);
+    auto step = [&](Value* index, Value* row_of_b, Values& sums) {
+      Values y;
+      for (int64_t v = 0; v < vectors; ++v)
+        y.push_back(load(at(row_of_b, number(v * plan.lanes)), edge && v == vectors - 1));
+      for (int64_t r = 0; r < rows; ++r) {
+        Value* place = at(row_base[static_cast<size_t>(r)], plan.a_direct ? index : multiply(index, number(plan.mr)));
+        Value* x = e.splat(b.CreateAlignedLoad(element, place, align));
+        for (int64_t v = 0; v < vectors; ++v) {
+          Value*& sum = sums[static_cast<size_t>(r * vectors + v)];
+          Value* factor = y[static_cast<size_t>(v)];
+          sum =
+              real ? b.CreateIntrinsic(in::fma, {vector}, {x, factor, sum}) : b.CreateAdd(b.CreateMul(x, factor), sum);
+        }
+      }
+    };
+    constexpr int64_t kUnroll = 4;
+    Values carried(static_cast<size_t>(rows * vectors), zero);
+    carried.push_back(function->getArg(2));
+    auto run = [&](int64_t times) {
+      return [&, times](Value* index, const Values& now) {
+        Values next(now.begin(), now.end() - 1);
+        Value* row_of_b = now.back();
+        for (int64_t u = 0; u < times; ++u) {
+          step(b.CreateNSWAdd(index, number(u)), row_of_b, next);
+          row_of_b = at(row_of_b, b_step);
+        }
+        next.push_back(row_of_b);
+        return next;
+      };
+    };
+    Value* main = b.CreateAnd(length, number(-kUnroll));
+    carried = e.loop(number(0), main, kUnroll, carried, run(kUnroll));
+    carried = e.loop(main, length, 1, carried, run(1));
+
+    auto each = [&](const std::function<void(Value*, Value*, bool)>& visit) {
+      for (int64_t r = 0; r < rows; ++r)
+        for (int64_t v = 0; v < vectors; ++v)
+          visit(at(c, b.CreateAdd(multiply(number(r), c_row), number(v * plan.lanes))),
+                carried[static_cast<size_t>(r * vectors + v)], edge && v == vectors - 1);
+    };
+    auto put = [&](Value* place, Value* value, bool masked) {
+      if (masked)
+        b.CreateMaskedStore(value, place, align, mask);
+      else
+        b.CreateAlignedStore(value, place, align);
+    };
+    auto *adds = e.new_block("add"), *stores = e.new_block("store"), *done = e.new_block("done");
+    b.CreateCondBr(add, adds, stores);
+    b.SetInsertPoint(adds);
+    each([&](Value* place, Value* sum, bool masked) {
+      Value* before = load(place, masked);
+      put(place, real ? b.CreateFAdd(before, sum) : b.CreateAdd(before, sum), masked);
+    });
+    b.CreateBr(done);
+    b.SetInsertPoint(stores);
+    each(put);
+    b.CreateBr(done);
+    b.SetInsertPoint(done);
+    b.CreateRetVoid();
+    e.function_ = outer;
+    e.lanes_ = outer_lanes;
+    return function;
+  }
+
+  // --- phase 1
+
+  void emit_tiles(const std::string& symbol, const std::string& phase_symbol) {
+    begin(phase_symbol);
+    Value* row_blocks = ceiling(m, plan.block_rows);
+    Value* column_blocks = ceiling(n, plan.block_columns);
+    Value* packs = b.CreateICmpNE(e.formula(plan.pack), number(0));
+    sums = b.CreateInBoundsGEP(b.getInt8Ty(), local, e.formula(plan.a_bytes), "sums");
+    repeat(e.function_->getArg(1), e.function_->getArg(2), 1, [&](Value* tile) {
+      Value* column_block = b.CreateURem(tile, column_blocks);
+      Value* rest = b.CreateUDiv(tile, column_blocks);
+      Value *row_block = b.CreateURem(rest, row_blocks), *which = b.CreateUDiv(rest, row_blocks);
+      i0 = multiply(row_block, number(plan.block_rows));
+      j0 = multiply(column_block, number(plan.block_columns));
+      rows = minimum(number(plan.block_rows), b.CreateSub(m, i0));
+      columns = minimum(number(plan.block_columns), b.CreateSub(n, j0));
+      which_batch = which;
+      c_start = b.CreateAdd(multiply(b.CreateAdd(multiply(which, m), i0), n), j0);
+      Value* b_which = is_number(plan.b_batches, 1) || !same(plan.b_batches, plan.batch) ? number(0) : which;
+      // One chunk at least: a product over no elements is zero.
+      repeat(number(0), maximum(k, number(1)), kContractChunk, [&](Value* k0) {
+        Value* length = minimum(number(kContractChunk), b.CreateSub(k, k0));
+        Value* a_start = b.CreateAdd(multiply(which, a_batch), b.CreateAdd(multiply(i0, a_row), multiply(k0, a_col)));
+        if (!plan.a_direct) pack_a(a_start, length);
+        // Where panel p of the tile's part of B starts, and the distance of its rows.
+        Value* plain = b.CreateAdd(multiply(which, b_batch), b.CreateAdd(multiply(k0, b_row), j0));
+        Value* from_packed = panel_offset(b_which, k0, length, b.CreateUDiv(j0, number(plan.nr)));
+        bool maybe_plain = !is_number(plan.pack, 1);
+        Value* b_base = at(packed, from_packed);
+        b_step = number(plan.nr);
+        panel_step = multiply(length, number(plan.nr));
+        if (maybe_plain) {
+          b_base = b.CreateSelect(packs, b_base, at(b_start_of_all, plain));
+          b_step = b.CreateSelect(packs, b_step, b_row);
+          panel_step = b.CreateSelect(packs, panel_step, number(plan.nr));
+        }
+        Value* add = b.CreateICmpNE(k0, number(0));
+        Value* first = number(0);
+        for (int64_t height : {plan.mr, int64_t{4}, int64_t{2}, int64_t{1}}) {
+          Value* last = b.CreateSub(rows, b.CreateURem(b.CreateSub(rows, first), number(height)));
+          if (height != plan.mr && needless(plan.m, height)) continue;
+          repeat(first, last, height, [&](Value* i) { row_of_tiles(symbol, height, i, a_start, b_base, length, add); });
+          first = last;
+        }
+      });
+      if (!plan.in_c) epilogue();
+    });
+    e.end_function();
+  }
+
+  // Does a number of rows known at compile time never leave `height` rows over?
+  bool needless(const SizeFormula& extent, int64_t height) const {
+    if (extent.steps.size() != 1 || extent.steps[0].op != SizeFormula::Op::Const) return false;
+    int64_t rest = extent.steps[0].value % plan.mr;
+    for (int64_t h : {int64_t{4}, int64_t{2}, int64_t{1}}) {
+      if (h == height) return rest < h;
+      rest %= h;
+    }
+    return false;
+  }
+  bool same(const SizeFormula& x, const SizeFormula& y) const {
+    if (x.steps.size() != y.steps.size()) return false;
+    for (size_t i = 0; i < x.steps.size(); ++i)
+      if (x.steps[i].op != y.steps[i].op || x.steps[i].value != y.steps[i].value) return false;
+    return true;
+  }
+
+  // All register tiles of the rows [i, i + height).
+  void row_of_tiles(const std::string& symbol, int64_t height, Value* i, Value* a_start, Value* b_base, Value* length,
+                    Value* add) {
+    Value *a = nullptr, *row_step = a_row;
+    if (plan.a_direct) {
+      a = at(a_start_of_all, b.CreateAdd(a_start, multiply(i, a_row)));
+    } else { // panels of mr rows
+      Value *panel = b.CreateUDiv(i, number(plan.mr)), *within = b.CreateURem(i, number(plan.mr));
+      a = at(local, b.CreateAdd(multiply(multiply(panel, number(plan.mr)), length), within));
+    }
+    Value* c_row = plan.in_c ? n : number(plan.block_columns);
+    Value* c = plan.in_c ? at(e.pointer(gemm.c), b.CreateAdd(c_start, multiply(i, n)))
+                         : at(sums, multiply(i, number(plan.block_columns)));
+    auto call = [&](Value* j, int64_t vectors, Value* last) {
+      Value* from = at(b_base, multiply(b.CreateUDiv(j, number(plan.nr)), panel_step));
+      b.CreateCall(register_tile(symbol, height, vectors, last != nullptr),
+                   {a, row_step, from, b_step, at(c, j), c_row, length, last ? last : number(plan.lanes), add});
+      return Values{};
+    };
+    int64_t most = plan.nr / plan.lanes;
+    Value* whole = b.CreateSub(columns, b.CreateURem(columns, number(plan.nr)));
+    repeat(number(0), whole, plan.nr, [&](Value* j) { call(j, most, nullptr); });
+    Value* left = b.CreateSub(columns, whole);
+    for (int64_t v = 1; v <= most; ++v) {
+      Value* fits = b.CreateAnd(b.CreateICmpSGT(left, number((v - 1) * plan.lanes)),
+                                b.CreateICmpSLE(left, number(v * plan.lanes)));
+      if (known_columns() && *known_columns() / plan.lanes + (*known_columns() % plan.lanes != 0) != v) continue;
+      e.branch(fits, [&] { return call(whole, v, b.CreateSub(left, number((v - 1) * plan.lanes))); }, {});
+    }
+  }
+
+  // Columns of the last panel, if known at compile time (0: there is none that is not whole).
+  std::optional<int64_t> known_columns() const {
+    if (plan.n.steps.size() != 1 || plan.n.steps[0].op != SizeFormula::Op::Const) return std::nullopt;
+    return plan.n.steps[0].value % plan.nr;
+  }
+
+  // The tile's rows of A for one chunk: panels of mr rows, in each the rows side by side.
+  void pack_a(Value* a_start, Value* length) {
+    llvm::Type* memory = e.memory_type(gemm.type);
+    llvm::Align memory_align(static_cast<uint64_t>(size_of(gemm.type)));
+    Value* source = a_start_of_all;
+    auto* a_stride = llvm::dyn_cast<llvm::ConstantInt>(a_row);
+    bool contiguous = a_stride && a_stride->isOne();
+    repeat(number(0), rows, plan.mr, [&](Value* i) {
+      Value* target = at(local, multiply(i, length));
+      Value* height = minimum(number(plan.mr), b.CreateSub(rows, i));
+      Value* first = b.CreateAdd(a_start, multiply(i, a_row));
+      auto copy_rows = [&](Value* count) {
+        repeat(number(0), length, 1, [&](Value* kk) {
+          lanes(plan.mr);
+          auto* raw_type = llvm::FixedVectorType::get(memory, static_cast<unsigned>(plan.mr));
+          Value* place = b.CreateGEP(memory, source, b.CreateAdd(first, multiply(kk, a_col)));
+          Value* raw = count ? static_cast<Value*>(b.CreateMaskedLoad(raw_type, place, memory_align, e.tail_mask(count),
+                                                                      llvm::Constant::getNullValue(raw_type)))
+                             : b.CreateAlignedLoad(raw_type, place, memory_align);
+          b.CreateAlignedStore(e.from_memory(gemm.type, raw), at(target, multiply(kk, number(plan.mr))), align);
+          lanes(0);
+        });
+        return Values{};
+      };
+      if (contiguous) {
+        Value* full = b.CreateICmpEQ(height, number(plan.mr));
+        e.branch(full, [&] { return copy_rows(nullptr); }, {});
+        e.branch(b.CreateNot(full), [&] { return copy_rows(height); }, {});
+        return;
+      }
+      repeat(number(0), height, 1, [&](Value* r) {
+        Value* row = b.CreateAdd(first, multiply(r, a_row));
+        repeat(number(0), length, 1, [&](Value* kk) {
+          Value* place = b.CreateGEP(memory, source, b.CreateAdd(row, multiply(kk, a_col)));
+          Value* value = e.from_memory(gemm.type, b.CreateAlignedLoad(memory, place, memory_align));
+          b.CreateAlignedStore(value, at(target, b.CreateAdd(multiply(kk, number(plan.mr)), r)), align);
+        });
+      });
+    });
+  }
+
+  // C = epilogue(sums), row by row along j.
+  void epilogue() {
+    const kir::Block& body = gemm.epilogue;
+    DType memory = e.kernel_.params[gemm.c].dtype;
+    llvm::Type* c_element = e.memory_type(memory);
+    llvm::Align c_align(static_cast<uint64_t>(size_of(memory)));
+    repeat(number(0), rows, 1, [&](Value* i) {
+      auto run = [&](Value* j, bool tail) {
+        lanes(plan.lanes);
+        if (tail) e.lanes_.mask = e.tail_mask(b.CreateSub(columns, j));
+        // What the tile's edge leaves unwritten in `sums` is read and thrown away.
+        Value* sum =
+            b.CreateAlignedLoad(vector, at(sums, b.CreateAdd(multiply(i, number(plan.block_columns)), j)), align);
+        e.set(body.params[0], Val::uniform(which_batch));
+        e.set(body.params[1], Val::uniform(b.CreateAdd(i0, i)));
+        e.set(body.params[2], Val::line(b.CreateAdd(j0, j), number(1)));
+        e.set(body.params[3], Val::vector(sum));
+        e.block(body);
+        Value* result = e.to_memory(memory, e.in_lanes(body.yields[0]));
+        Value* place =
+            b.CreateInBoundsGEP(c_element, e.pointer(gemm.c), b.CreateAdd(c_start, b.CreateAdd(multiply(i, n), j)));
+        if (tail)
+          b.CreateMaskedStore(result, place, c_align, e.lanes_.mask);
+        else
+          b.CreateAlignedStore(result, place, c_align);
+        lanes(0);
+      };
+      Value* whole = b.CreateAnd(columns, number(-plan.lanes));
+      repeat(number(0), whole, plan.lanes, [&](Value* j) { run(j, false); });
+      repeat(whole, columns, plan.lanes, [&](Value* j) { run(j, true); });
+    });
+  }
+
+  Emitter& e;
+  llvm::IRBuilder<>& b;
+  const kir::Gemm& gemm;
+  GemmPlan plan;
+  llvm::Type* element = nullptr;
+  llvm::FixedVectorType* vector = nullptr;
+  llvm::Align align;
+  std::map<std::tuple<int64_t, int64_t, bool>, llvm::Function*> tiles;
+
+  // of the function being emitted
+  Value *batch, *m, *n, *k, *a_batch, *a_row, *a_col, *b_batch, *b_row, *b_col;
+  Value *a_start_of_all, *b_start_of_all;
+  Value *panels, *chunks, *packed, *local, *sums;
+  // of the tile being emitted
+  Value *i0, *j0, *rows, *columns, *which_batch, *c_start, *b_step, *panel_step;
+};
+
+void Emitter::emit_gemm(const std::string& symbol) { GemmEmitter(*this).emit(symbol); }
+
+} // namespace tl::cpu

@@ -1,0 +1,58 @@
+#include "backend/cpu/gemm_plan.h"
+
+namespace tl::cpu {
+
+GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
+  const kir::Gemm& gemm = kernel.gemm;
+  enum { Batch, M, N, K, ABatch, ARow, ACol, BBatch, BRow, BCol };
+  auto header = [&](int i) { return formula_of(kernel, gemm.header, gemm.header.yields[static_cast<size_t>(i)]); };
+  // Strides are only asked whether they are known to be 0 or 1; they need not be formulas.
+  auto known = [&](int i, int64_t value) {
+    kir::ValueId id = gemm.header.yields[static_cast<size_t>(i)];
+    for (const kir::Instr& instr : gemm.header.instrs)
+      if (!instr.results.empty() && instr.results[0] == id)
+        return instr.op == kir::KOp::Const && instr.imm.as<int64_t>() == value;
+    return false;
+  };
+  bool narrow = gemm.type == DType::F16 || gemm.type == DType::BF16;
+
+  GemmPlan plan{};
+  plan.acc = narrow ? DType::F32 : gemm.type;
+  int64_t bytes = size_of(plan.acc);
+  plan.lanes = (avx512 ? 64 : 32) / bytes;
+  plan.mr = avx512 ? 8 : 6;
+  plan.nr = plan.lanes * (avx512 ? 3 : 2);
+  plan.block_rows = avx512 ? 128 : 120;
+  // A chunk of the tile's part of B is about half a megabyte, half of a level-2 cache.
+  plan.block_columns = 960 / bytes / plan.nr * plan.nr;
+  plan.a_direct = known(ACol, 1) && !narrow;
+  plan.b_contiguous = known(BCol, 1);
+  plan.b_transposed = !plan.b_contiguous && known(BRow, 1);
+  const kir::Block& epilogue = gemm.epilogue;
+  plan.in_c = epilogue.yields[0] == epilogue.params[3] && kernel.params[gemm.c].dtype == plan.acc;
+
+  plan.batch = header(Batch), plan.m = header(M), plan.n = header(N), plan.k = header(K);
+  plan.b_batches = known(BBatch, 0) ? min(plan.batch, number(1)) : plan.batch;
+  SizeFormula one = number(1);
+  if (plan.b_contiguous && !narrow) // packing pays for itself if B is read often and does not stay in cache by itself
+    plan.pack = min(floor_div(plan.m, number(kPackRows)), one) *
+                min(floor_div(plan.k * plan.n * number(bytes), number(kPackBytes)), one);
+  else
+    plan.pack = one;
+  plan.has_pack_phase = !is_number(plan.pack, 0);
+  plan.panels = ceil_div(plan.n, number(plan.nr));
+  plan.chunks = ceil_div(plan.k, number(kContractChunk));
+  plan.pack_tiles = plan.pack * plan.b_batches * plan.panels * plan.chunks;
+  plan.pack_grain = number(4);
+  plan.tiles = plan.batch * ceil_div(plan.m, number(plan.block_rows)) * ceil_div(plan.n, number(plan.block_columns));
+  // About 100 us of multiply-adds, 40 a nanosecond.
+  SizeFormula work = max(one, min(plan.m, number(plan.block_rows)) * min(plan.n, number(plan.block_columns)) * plan.k);
+  plan.grain = max(one, floor_div(number(4000000 * 4 / bytes), work));
+
+  plan.shared_bytes = plan.pack * plan.b_batches * plan.k * plan.panels * number(plan.nr * bytes);
+  plan.a_bytes = number(plan.a_direct ? 0 : plan.block_rows * kContractChunk * bytes);
+  plan.local_bytes = plan.a_bytes + number(plan.in_c ? 0 : plan.block_rows * plan.block_columns * bytes);
+  return plan;
+}
+
+} // namespace tl::cpu

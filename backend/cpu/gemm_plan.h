@@ -1,0 +1,31 @@
+// How a matrix product is cut up: tile sizes for the processor, workspace and tile counts as formulas. No LLVM here.
+//
+// Phase 0 packs B into panels of `nr` columns (chunk after chunk of kContractChunk rows, panel after panel, row after
+// row), where that pays. Phase 1 computes tiles of C of up to block_rows x block_columns; a tile goes through the
+// chunks of k, and for each through register tiles of mr x nr.
+#pragma once
+#include "backend/cpu/workspace.h"
+
+namespace tl::cpu {
+
+// B is packed if it is at least so large and so many rows of C are made from it.
+constexpr int64_t kPackBytes = 256 * 1024, kPackRows = 32;
+
+struct GemmPlan {
+  DType acc;                         // type of accumulation
+  int64_t lanes, mr, nr;             // elements of a vector, rows and columns of a register tile
+  int64_t block_rows, block_columns; // of a tile of C
+  bool a_direct;                     // A is read where it lies: its rows are contiguous and of the accumulator's type
+  bool b_contiguous, b_transposed;   // known strides: columns side by side, or rows side by side
+  bool in_c;                         // sums gather in C itself: it has their type, and nothing is done to them
+  SizeFormula batch, m, n, k, b_batches; // b_batches: 1 if all batches share B
+  SizeFormula pack;                      // 1: phase 0 packs B; 0: B is read where it lies
+  SizeFormula panels, chunks;            // of B: columns / nr, rows / kContractChunk
+  SizeFormula pack_tiles, pack_grain, tiles, grain;
+  SizeFormula shared_bytes, a_bytes, local_bytes; // local: packed A, then sums
+  bool has_pack_phase;
+};
+
+GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512);
+
+} // namespace tl::cpu

@@ -1,0 +1,317 @@
+// From LLVM IR to machine code: target, passes, object files, and the provider that links them into this process.
+#include "backend/cpu/jit.h"
+#include "backend/cpu/emit.h"
+#include "backend/cpu/gemm_plan.h"
+#include <atomic>
+#include <fmt/format.h>
+#include <llvm/ADT/StringMap.h>
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Support/xxhash.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Host.h>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <unordered_map>
+
+namespace tl {
+namespace {
+using namespace cpu;
+
+struct Processor {
+  std::string cpu, features;
+};
+
+Processor processor(const JitOptions& options) {
+  // The name alone may be wrong; the features are what the processor itself reports.
+  Processor result{options.cpu, options.features};
+  if (result.cpu.empty()) result.cpu = options.features.empty() ? llvm::sys::getHostCPUName().str() : "x86-64-v3";
+  if (result.features.empty() && options.cpu.empty())
+    for (const auto& feature : llvm::sys::getHostCPUFeatures())
+      result.features += fmt::format("{}{}{}", result.features.empty() ? "" : ",", feature.second ? '+' : '-',
+                                     std::string(feature.first()));
+  return result;
+}
+
+struct LlvmTarget {
+  std::unique_ptr<llvm::TargetMachine> target;
+  Machine machine;
+  Processor processor;
+};
+
+LlvmTarget make_target(const JitOptions& options) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+  LlvmTarget result;
+  result.processor = processor(options);
+  std::string triple = llvm::sys::getProcessTriple(), error;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target) throw std::logic_error("internal error: LLVM knows no target " + triple + ": " + error);
+  llvm::TargetOptions how;
+  how.AllowFPOpFusion = llvm::FPOpFusion::Strict; // a product and a sum stay two operations
+  result.target.reset(target->createTargetMachine(
+      triple, result.processor.cpu, result.processor.features, how, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+      options.level == 0 ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default));
+  auto has = [&](const char* feature) { return result.target->getMCSubtargetInfo()->checkFeatures(feature); };
+  result.machine.avx512 = has("+avx512f,+avx512vl,+avx512bw,+avx512dq");
+  if (!has("+avx2,+fma,+f16c"))
+    throw std::runtime_error("this processor is older than x86-64-v3: AVX2, FMA and F16C are needed");
+  return result;
+}
+
+std::unique_ptr<llvm::Module> build_module(llvm::LLVMContext& context, const kir::Kernel& kernel,
+                                           const std::string& symbol, const LlvmTarget& target,
+                                           const JitOptions& options) {
+  if (options.check_input)
+    if (std::string wrong = kir::verify(kernel); !wrong.empty()) fault(kernel, wrong);
+  auto module = std::make_unique<llvm::Module>(kernel.name, context);
+  module->setTargetTriple(target.target->getTargetTriple().str());
+  module->setDataLayout(target.target->createDataLayout());
+  Emitter emitter(*module, kernel, target.machine);
+  if (kernel.is_gemm)
+    emitter.emit_gemm(symbol);
+  else
+    for (size_t i = 0; i < kernel.phases.size(); ++i)
+      emitter.emit_phase(kernel.phases[i], fmt::format("{}_{}", symbol, i));
+  for (llvm::Function& function : *module) {
+    if (function.isDeclaration()) continue;
+    function.addFnAttr("target-cpu", target.processor.cpu);
+    function.addFnAttr("target-features", target.processor.features);
+    if (target.machine.avx512) function.addFnAttr("prefer-vector-width", "512");
+  }
+  std::string message;
+  llvm::raw_string_ostream stream(message);
+  if (llvm::verifyModule(*module, &stream)) fault(kernel, "LLVM refuses its IR: " + message);
+  return module;
+}
+
+// Kernels that already are vectors get a few cheap passes; plain scalar loops get what a C compiler would do.
+void optimise(llvm::Module& module, const kir::Kernel& kernel, llvm::TargetMachine& target, int level) {
+  if (level == 0) return;
+  bool scalar = !kernel.is_gemm;
+  for (const kir::Phase& phase : kernel.phases)
+    scalar = scalar && !has_vector_code(phase.body);
+  llvm::PipelineTuningOptions tuning;
+  tuning.SLPVectorization = true;
+  llvm::PassBuilder builder(&target, tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::ModulePassManager passes;
+  if (scalar) {
+    passes = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
+  } else {
+    constexpr const char* kCheap = "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
+                                   "loop-mssa(licm<allowspeculation>),early-cse<memssa>,adce)";
+    if (auto error = builder.parsePassPipeline(passes, kCheap))
+      throw std::logic_error("internal error: pass pipeline: " + llvm::toString(std::move(error)));
+  }
+  passes.run(module, modules);
+}
+
+llvm::SmallVector<char, 0> generate(llvm::Module& module, llvm::TargetMachine& target, llvm::CodeGenFileType kind) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  if (target.addPassesToEmitFile(passes, stream, nullptr, kind))
+    throw std::logic_error("internal error: LLVM cannot write this kind of file");
+  passes.run(module);
+  return bytes;
+}
+
+std::string text_of(const llvm::Module& module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  return text;
+}
+
+// Equal kernels have equal keys, whatever they are called.
+std::string key_of(const kir::Kernel& kernel) {
+  kir::Kernel anonymous = kernel;
+  anonymous.name = "kernel";
+  anonymous.loc = {};
+  return kir::to_text(anonymous);
+}
+
+std::string symbol_of(const std::string& key) {
+  auto hash = llvm::xxh3_128bits(llvm::ArrayRef(reinterpret_cast<const uint8_t*>(key.data()), key.size()));
+  return fmt::format("tl_{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+// What the engine needs besides the functions.
+CompiledKernel describe(const kir::Kernel& kernel, const Machine& machine) {
+  CompiledKernel result;
+  result.name = kernel.name;
+  if (kernel.is_gemm) {
+    GemmPlan plan = plan_gemm(kernel, machine.avx512);
+    if (plan.has_pack_phase) result.phases.push_back({nullptr, plan.pack_tiles, plan.pack_grain});
+    result.phases.push_back({nullptr, plan.tiles, plan.grain});
+    result.shared_bytes = plan.shared_bytes;
+    result.local_bytes = plan.local_bytes;
+    return result;
+  }
+  for (const kir::Phase& phase : kernel.phases)
+    result.phases.push_back({nullptr, phase.tiles, phase.grain});
+  result.shared_bytes = workspace_offset(kernel, kir::ParamKind::Shared, kernel.params.size());
+  result.local_bytes = workspace_offset(kernel, kir::ParamKind::Local, kernel.params.size());
+  return result;
+}
+
+class JitProvider : public KernelProvider {
+public:
+  JitProvider(std::vector<kir::Kernel> kernels, const JitOptions& options) : options_(options) {
+    std::unordered_map<std::string, size_t> by_key;
+    for (kir::Kernel& kernel : kernels) {
+      std::string key = key_of(kernel);
+      auto [place, added] = by_key.emplace(key, units_.size());
+      if (added) {
+        units_.push_back(std::make_unique<Unit>());
+        units_.back()->kernel = std::move(kernel);
+        units_.back()->symbol = symbol_of(key);
+      }
+      unit_of_.push_back(place->second);
+    }
+    for (int i = 0; i < options_.ahead_threads; ++i)
+      ahead_.emplace_back([this] { compile_ahead(); });
+  }
+
+  ~JitProvider() override {
+    stop_ = true;
+    for (std::thread& thread : ahead_)
+      thread.join();
+  }
+
+  const CompiledKernel& kernel(uint32_t id) override { return compiled(*units_.at(unit_of_.at(id))); }
+
+private:
+  struct Unit {
+    kir::Kernel kernel;
+    std::string symbol;
+    std::once_flag once;
+    CompiledKernel compiled;
+  };
+
+  const CompiledKernel& compiled(Unit& unit) {
+    std::call_once(unit.once, [&] { unit.compiled = compile(unit); });
+    return unit.compiled;
+  }
+
+  void compile_ahead() {
+    while (!stop_) {
+      size_t next = next_++;
+      if (next >= units_.size()) return;
+      try {
+        compiled(*units_[next]);
+      } catch (...) {
+        // Whoever asks for the kernel compiles it again and gets the exception.
+      }
+    }
+  }
+
+  // Targets are not thread-safe: each compilation borrows one.
+  LlvmTarget borrow_target() {
+    {
+      std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        LlvmTarget target = std::move(idle_.back());
+        idle_.pop_back();
+        return target;
+      }
+    }
+    return make_target(options_);
+  }
+
+  CompiledKernel compile(const Unit& unit) {
+    LlvmTarget target = borrow_target();
+    CompiledKernel result = describe(unit.kernel, target.machine);
+    llvm::LLVMContext context;
+    auto module = build_module(context, unit.kernel, unit.symbol, target, options_);
+    optimise(*module, unit.kernel, *target.target, options_.level);
+    if (options_.on_llvm) options_.on_llvm(unit.kernel.name, text_of(*module));
+    if (options_.on_asm) {
+      auto copy = llvm::SmallVector<char, 0>(generate(*module, *target.target, llvm::CodeGenFileType::AssemblyFile));
+      options_.on_asm(unit.kernel.name, std::string(copy.begin(), copy.end()));
+    }
+    auto object = generate(*module, *target.target, llvm::CodeGenFileType::ObjectFile);
+    llvm::orc::LLJIT& jit = linker();
+    check(jit.addObjectFile(std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), unit.symbol, false)));
+    for (size_t i = 0; i < result.phases.size(); ++i) {
+      auto address = jit.lookup(fmt::format("{}_{}", unit.symbol, i));
+      if (!address) check(address.takeError());
+      result.phases[i].function = address->toPtr<PhaseFunction>();
+    }
+    std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(target));
+    return result;
+  }
+
+  llvm::orc::LLJIT& linker() {
+    std::lock_guard lock(mutex_);
+    if (!jit_) {
+      auto jit = llvm::orc::LLJITBuilder().create();
+      if (!jit) check(jit.takeError());
+      jit_ = std::move(*jit);
+    }
+    return *jit_;
+  }
+
+  static void check(llvm::Error error) {
+    if (error) throw std::logic_error("internal error: linking a kernel: " + llvm::toString(std::move(error)));
+  }
+
+  JitOptions options_;
+  std::vector<std::unique_ptr<Unit>> units_;
+  std::vector<size_t> unit_of_; // by kernel
+  std::vector<std::thread> ahead_;
+  std::atomic<size_t> next_ = 0;
+  std::atomic<bool> stop_ = false;
+  std::mutex mutex_;
+  std::vector<LlvmTarget> idle_;
+  std::unique_ptr<llvm::orc::LLJIT> jit_;
+};
+
+std::string compile_text(const kir::Kernel& kernel, const JitOptions& options, bool assembler) {
+  LlvmTarget target = make_target(options);
+  llvm::LLVMContext context;
+  auto module = build_module(context, kernel, kernel.name, target, options);
+  optimise(*module, kernel, *target.target, options.level);
+  if (!assembler) return text_of(*module);
+  auto bytes = generate(*module, *target.target, llvm::CodeGenFileType::AssemblyFile);
+  return std::string(bytes.begin(), bytes.end());
+}
+
+} // namespace
+
+std::unique_ptr<KernelProvider> make_jit(std::vector<kir::Kernel> kernels, const JitOptions& options) {
+  return std::make_unique<JitProvider>(std::move(kernels), options);
+}
+
+std::string to_llvm(const kir::Kernel& kernel, const JitOptions& options) {
+  return compile_text(kernel, options, false);
+}
+std::string to_asm(const kir::Kernel& kernel, const JitOptions& options) { return compile_text(kernel, options, true); }
+
+std::string host_description() {
+  Processor host = processor({});
+  return host.cpu + " " + host.features;
+}
+
+} // namespace tl
