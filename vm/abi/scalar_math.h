@@ -9,7 +9,6 @@
 // The contract of a policy; each row is one KOp, or a constant:
 //   is_f64(x) is_signed(x) width(x)      of x's element type: F64? (else F32), a signed integer?, bits (bool: 1)
 //   if_float(x, f, g)                    f(x) where x is a float, else g(x); both take `auto` (only one need compile)
-//   if_f64(x, f, g)                      f(x) where x is F64, else g(x); likewise
 //   constant(double, like)               Const, rounded to nearest in like's float type
 //   integer(int64_t, like)               Const of like's integer type, wrapped
 //   add sub mul neg                      ints wrap
@@ -41,13 +40,6 @@ struct NativeMath {
   template <class V> static constexpr int width(V) { return std::is_same_v<V, bool> ? 1 : 8 * int(sizeof(V)); }
   template <class V, class F, class G> static auto if_float(V x, F f, G g) {
     if constexpr (std::is_floating_point_v<V>)
-      return f(x);
-    else
-      return g(x);
-  }
-
-  template <class V, class F, class G> static auto if_f64(V x, F f, G g) {
-    if constexpr (std::is_same_v<V, double>)
       return f(x);
     else
       return g(x);

@@ -100,11 +100,11 @@ template <class From> Scalar convert_from(From value, DType to) {
   case DType::F32: return Scalar::of(static_cast<float>(value));
   case DType::F16:
   case DType::BF16:
-    if constexpr (std::is_same_v<From, double>) {
+    if constexpr (std::is_same_v<From, float>) {
+      return float_to_narrow(to, value);
+    } else { // integers through f64, which is exact below 2^53
       NativeMath m;
-      return float_to_narrow(to, body::f64_to_odd_f32(m, value));
-    } else {
-      return float_to_narrow(to, static_cast<float>(value)); // integers through f32
+      return float_to_narrow(to, body::f64_to_odd_f32(m, static_cast<double>(value)));
     }
   default: break;
   }

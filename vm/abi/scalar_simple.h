@@ -28,6 +28,16 @@ template <class M, class V> V at_least(M& m, V x, double bound) {
   return m.select(m.lt(x, b), b, x);
 }
 
+// f(x) where x is F64, else g(x). Where C++ types tell, only one is compiled: the branches may give different types.
+template <class M, class V, class F, class G> auto if_f64(M& m, V x, F f, G g) {
+  if constexpr (std::is_same_v<V, double>)
+    return f(x);
+  else if constexpr (std::is_same_v<V, float>)
+    return g(x);
+  else
+    return m.is_f64(x) ? f(x) : g(x);
+}
+
 template <class M, class V> V Neg(M& m, V x) { return m.neg(x); }
 
 template <class M, class V> V Abs(M& m, V x) {
@@ -118,8 +128,8 @@ template <class M, class V> V ShiftRight(M& m, V x, V y) {
 
 // The f32 from which rounding to f16 or bf16 gives what rounding the f64 x directly would: x rounded to odd, that is
 // toward zero with the last bit set where that is inexact (Boldo, Melquiond: Emulation of a FMA and correctly rounded
-// sums: proved algorithms using rounding to odd, 2008). Conversions from f64 to f16 and bf16 go through it; those from
-// integers go through the nearest f32.
+// sums: proved algorithms using rounding to odd, 2008). Conversions from f64 to f16 and bf16 go through it, those from
+// integers through the nearest f64 and then it.
 template <class M, class V> auto f64_to_odd_f32(M& m, V x) {
   auto nearest = m.to_f32(x);
   auto back = m.to_f64(nearest);

@@ -89,8 +89,8 @@ template <class M, class V, class R, class N> V circular(M& m, Circular function
 
 template <class M, class V> V circular(M& m, Circular function, V x) {
   auto reduced = quadrant(m, m.abs(x));
-  return m.if_f64(
-      x, [&](auto v) { return circular(m, function, v, reduced.r, reduced.n); },
+  return if_f64(
+      m, x, [&](auto v) { return circular(m, function, v, reduced.r, reduced.n); },
       [&](auto v) { return circular(m, function, v, m.to_f32(reduced.r), m.to_i32(reduced.n)); });
 }
 

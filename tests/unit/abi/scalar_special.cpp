@@ -413,6 +413,8 @@ TEST_CASE("conversions truncate, saturate, wrap and round as the language says")
   CHECK(narrow(DType::F16, 1e300) == 0x7C00);
   CHECK(std::isnan(f16_to_float(narrow(DType::F16, nan_value))));
   CHECK(convert_scalar(DType::F16, DType::I32, Scalar::of(float_to_f16(-2.5f))).as<int32_t>() == -2);
+  CHECK(convert_scalar(DType::I32, DType::BF16, Scalar::of(int32_t((257 << 16) + 1))).as<uint16_t>() ==
+        float_to_bf16(258 << 16)); // just past a tie that f32 cannot tell
   CHECK(convert_scalar(DType::I32, DType::BF16, Scalar::of(int32_t(257))).as<uint16_t>() == float_to_bf16(256));
 }
 
