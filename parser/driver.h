@@ -18,6 +18,9 @@ public:
   int next(Grammar::semantic_type* value, Span* location);
   // Reports that the last token cannot stand where it does, and moves on to where an `error` rule can continue.
   void syntax_error(const std::vector<Kind>& expected);
+  // For `error` rules that are reduced before the parser looks at the token after the error: hands out from where the
+  // last syntax error moved on to, whatever token the parser still held (and clears).
+  void resume() { next_ = recovered_; }
 
   // Building. Spans are those of the whole node.
   template <class Node> ast::Expr* expr(Span span, Node node);
@@ -74,6 +77,7 @@ private:
   std::vector<Token> tokens_;
   Docs docs_;
   size_t next_ = 0; // index of the token to hand out next
+  size_t recovered_ = 0;
   bool too_deep_ = false;
   ast::File result_;
 };

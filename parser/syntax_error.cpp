@@ -251,8 +251,8 @@ void Driver::syntax_error(const std::vector<Kind>& expected) {
     }
     error("SyntaxError", token.span, message, hint_for(index, expected));
   }
-  size_t target = recovery_point(index);
-  if (target != index) next_ = target;
+  recovered_ = recovery_point(index);
+  if (recovered_ != index) next_ = recovered_; // else the parser keeps the token
 }
 
 // If the token stands between a keyword and the block that it wants (`if x = 1 {`): the index of the keyword. Else -1.
