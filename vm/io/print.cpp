@@ -86,6 +86,12 @@ std::string exponent_text(int exponent, size_t digits) {
   return fmt::format("e{}{:0{}}", exponent < 0 ? '-' : '+', std::abs(exponent), static_cast<int>(digits));
 }
 
+double rounded_to(DType type, double value) {
+  if (type == DType::F64) return value;
+  auto narrow = static_cast<float>(value);
+  return type == DType::F16 ? f16_to_float(float_to_f16(narrow)) : narrow;
+}
+
 FloatFormat choose_format(const View& view) {
   FloatFormat format;
   double largest = 0, smallest = INFINITY;
@@ -104,11 +110,9 @@ FloatFormat choose_format(const View& view) {
   };
   for_each_shown(view, 0, 0, scan);
   if (largest > 0) {
-    // In the precision of the elements, as NumPy divides.
-    double ratio = view.dtype == DType::F64
-                       ? largest / smallest
-                       : static_cast<double>(static_cast<float>(largest) / static_cast<float>(smallest));
-    format.scientific = largest >= 1e8 || smallest < 0.0001 || ratio > 1000;
+    // In the precision of the elements, as NumPy compares and divides.
+    double ratio = rounded_to(view.dtype, largest / smallest);
+    format.scientific = largest >= 1e8 || smallest < rounded_to(view.dtype, 0.0001) || ratio > 1000;
   }
   if (any_finite) {
     auto measure = [&](int64_t i) {
@@ -212,8 +216,8 @@ template <class Element> std::string format_all(const View& view, Element& eleme
 }
 
 // Elements as words of one width, right-aligned.
-std::string format_words(const View& view, const std::function<std::string(Scalar)>& word) {
-  size_t widest = 0;
+std::string format_words(const View& view, size_t least_width, const std::function<std::string(Scalar)>& word) {
+  size_t widest = least_width;
   auto measure = [&](int64_t i) { widest = std::max(widest, code_points(word(view.at(i)))); };
   for_each_shown(view, 0, 0, measure);
   auto element = [&](int64_t i) {
@@ -235,7 +239,8 @@ std::string format_tensor(DType dtype, std::span<const int64_t> dims, const std:
     count *= d;
   view.summarised = count > kThreshold;
   if (!spec.empty() || !is_float(dtype))
-    return format_words(view, [&](Scalar s) { return format_scalar(dtype, s, spec); });
+    return format_words(view, spec.empty() && dtype == DType::Bool ? 5 : 0,
+                        [&](Scalar s) { return format_scalar(dtype, s, spec); });
   FloatFormat format = choose_format(view);
   auto element = [&](int64_t i) { return format_float(view, i, format); };
   return format_all(view, element);

@@ -1,0 +1,43 @@
+// What a program prints, gathered and handed on at flushes.
+#pragma once
+#include "vm/abi/outcome.h"
+#include <mutex>
+
+namespace tl {
+
+class Console {
+public:
+  Console(OutputSink out, OutputSink err, bool flush_each)
+      : out_(std::move(out)), err_(std::move(err)), each_(flush_each) {}
+
+  // Thread-safe. May throw what the sink throws.
+  void print(std::string_view text) {
+    std::lock_guard lock(mutex_);
+    buffer_ += text;
+    if (each_ || buffer_.size() > kMost) flush_locked();
+  }
+  void print_error(std::string_view text) { // after what was printed before it
+    std::lock_guard lock(mutex_);
+    flush_locked();
+    if (err_) err_(text);
+  }
+  void flush() {
+    std::lock_guard lock(mutex_);
+    flush_locked();
+  }
+
+private:
+  static constexpr size_t kMost = 1 << 16;
+  void flush_locked() {
+    if (buffer_.empty()) return;
+    std::string text;
+    text.swap(buffer_); // once, also if the sink throws
+    if (out_) out_(text);
+  }
+  std::mutex mutex_;
+  std::string buffer_;
+  OutputSink out_, err_;
+  bool each_;
+};
+
+} // namespace tl

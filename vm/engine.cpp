@@ -1,0 +1,240 @@
+// The issuing side: making and submitting operations, waiting, memory. vm/engine_run.cpp is what workers do.
+#include "vm/engine.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <immintrin.h>
+#include <sched.h>
+
+namespace tl {
+
+static void record_first(KernelErrors* self, int32_t site, int64_t element, int64_t a, int64_t b) {
+  auto* recorder = static_cast<ErrorRecorder*>(self);
+  if (element > recorder->least.load(std::memory_order_relaxed)) return;
+  std::lock_guard lock(recorder->mutex);
+  recorder->least.store(std::min(element, recorder->least.load(std::memory_order_relaxed)), std::memory_order_relaxed);
+  if (recorder->failed && std::pair(recorder->element, recorder->site) <= std::pair(element, site)) return;
+  recorder->failed = true;
+  recorder->site = site;
+  recorder->element = element;
+  recorder->a = a;
+  recorder->b = b;
+}
+
+ErrorRecorder::ErrorRecorder() : KernelErrors{record_first} {}
+
+static int cores() {
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+Engine::Engine(const Program& program, const RunOptions& options, std::shared_ptr<Pool> memory, Stats& stats)
+    : nodes(memory), program_(program), options_(options), memory_(std::move(memory)), stats_(stats),
+      threads_(options.threads > 0 ? options.threads : cores()), max_in_flight_(std::max(1u, options.max_in_flight)),
+      cancelled_(new Failure({"Cancelled", "", "", {}, 3, {}}, UINT64_MAX)) {
+  for (int i = 0; i <= threads_; ++i) {
+    workers_.push_back(std::make_unique<Worker>());
+    workers_.back()->random.seed(options.schedule_seed.value_or(0) * 1000003 + static_cast<uint64_t>(i));
+  }
+  stats_.threads = threads_;
+}
+
+Engine::~Engine() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  work_ready_.notify_all();
+  for (auto& worker : workers_) {
+    if (worker->thread.joinable()) worker->thread.join();
+    std::free(worker->scratch);
+  }
+  memory_->release(scratch_ * workers_.size());
+}
+
+// Threads are made when there is first something for them: a program that only prints starts none.
+void Engine::start_workers() {
+  started_ = true;
+  for (size_t i = 0; i + 1 < workers_.size(); ++i) {
+    Worker* worker = workers_[i].get();
+    worker->thread = std::thread([this, worker] { work(*worker); });
+  }
+}
+
+Operation* Engine::create(uint64_t issue, LocId loc, const CallSite* call) {
+  if (in_flight_.load(std::memory_order_relaxed) >= max_in_flight_)
+    wait_until([&] { return in_flight_.load(std::memory_order_seq_cst) <= max_in_flight_ / 2; });
+  if (!free_) free_ = returned_.exchange(nullptr, std::memory_order_acquire);
+  if (!free_) {
+    operations_.push_back(std::make_unique<Operation>());
+    free_ = operations_.back().get();
+  }
+  Operation* op = std::exchange(free_, free_->next_free);
+  op->next_free = nullptr;
+  op->issue = op->priority = issue;
+  op->loc = loc;
+  op->call = call;
+  if (options_.schedule_seed) op->priority = workers_.back()->random();
+  ++stats_.operations;
+  in_flight_.fetch_add(1, std::memory_order_relaxed);
+  return op;
+}
+
+void Engine::add_input(Operation& op, Node* node, bool reads) {
+  nodes.retain(node);
+  if (reads) node->readers.fetch_add(1, std::memory_order_relaxed);
+  op.inputs.push_back({node, reads});
+}
+
+void Engine::add_output(Operation& op, Node* node) {
+  nodes.retain(node);
+  op.outputs.push_back(node);
+}
+
+void Engine::submit(Operation* op) {
+  size_t waits = op->inputs.size() + op->overwrites.size();
+  op->edges.assign(waits, Edge{op, nullptr}); // sized once: nodes point into it
+  op->pending.store(static_cast<int32_t>(waits) + 1, std::memory_order_relaxed);
+  int32_t satisfied = 1;
+  size_t edge = 0;
+  for (const Operation::Input& input : op->inputs)
+    satisfied += !input.node->add_waiter(&op->edges[edge++]);
+  for (Node* node : op->overwrites) {
+    node->exclusive = &op->edges[edge++];
+    satisfied += node->readers.fetch_add(Node::kExclusive, std::memory_order_acq_rel) == 0;
+  }
+  // The work of a fused chain of tiny operations is cheaper than handing it over.
+  bool at_once = op->small && !(options_.schedule_seed && workers_.back()->random() % 2);
+  if (op->pending.fetch_sub(satisfied, std::memory_order_acq_rel) == satisfied) {
+    if (at_once)
+      run(*workers_.back(), op);
+    else
+      push(op);
+  }
+  if (options_.sync) wait_all();
+}
+
+bool Engine::reserve_scratch(uint64_t local_bytes) {
+  if (local_bytes <= scratch_) return true;
+  uint64_t rounded = Pool::class_bytes(local_bytes);
+  uint64_t more = (rounded - scratch_) * workers_.size();
+  if (!memory_->reserve(more)) {
+    drain_others();
+    memory_->trim();
+    if (!memory_->reserve(more)) return false;
+  }
+  scratch_ = rounded;
+  return true;
+}
+
+void Engine::wait(Node* node) {
+  if (node->done()) return;
+  wait_until([node] { return node->done(); });
+}
+
+void Engine::wait_all() {
+  if (in_flight_.load(std::memory_order_seq_cst) == 0) return;
+  wait_until([this] { return in_flight_.load(std::memory_order_seq_cst) == 0; });
+}
+
+void Engine::drain_others() {
+  wait_until([this] { return in_flight_.load(std::memory_order_seq_cst) <= 1; });
+}
+
+void Engine::wait_until(const std::function<bool()>& reached) {
+  if (reached()) return;
+  auto start = std::chrono::steady_clock::now();
+  stats_.waits += !options_.sync; // with --sync every operation is a wait, which says nothing
+  int spins = 0;
+  while (!reached()) {
+    if (help()) {
+      spins = 0;
+      continue;
+    }
+    if (++spins < 100) {
+      _mm_pause();
+      continue;
+    }
+    std::unique_lock lock(wait_mutex_);
+    waiting_.store(true, std::memory_order_seq_cst);
+    // The time limit only covers work that became ready while nothing completed, which workers take in any case.
+    if (!reached()) progress_.wait_for(lock, std::chrono::milliseconds(20));
+    waiting_.store(false, std::memory_order_relaxed);
+  }
+  stats_.wait_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+Block Engine::allocate(uint64_t bytes, const std::function<void()>& sweep) {
+  if (options_.fail_allocation && *options_.fail_allocation == allocations_++) return {};
+  while (true) {
+    if (Block block = memory_->allocate(bytes)) return block;
+    // The operation being issued counts as in flight, and is not submitted yet.
+    if (in_flight_.load(std::memory_order_seq_cst) <= 1) break;
+    uint64_t before = completed_.load(std::memory_order_seq_cst);
+    wait_until([&] {
+      return completed_.load(std::memory_order_seq_cst) != before || in_flight_.load(std::memory_order_seq_cst) <= 1;
+    });
+  }
+  sweep();
+  memory_->trim();
+  return memory_->allocate(bytes);
+}
+
+FailureRef Engine::effect_failure() {
+  std::lock_guard lock(failure_mutex_);
+  return effect_failure_;
+}
+
+FailureRef Engine::first_failure() {
+  std::lock_guard lock(failure_mutex_);
+  return first_failure_;
+}
+
+void Engine::record(const FailureRef& failure) {
+  std::lock_guard lock(failure_mutex_);
+  take_first(first_failure_, failure);
+}
+
+void Engine::add_calls(RuntimeError& error, const CallSite* call) {
+  constexpr int most = 20;
+  int n = 0;
+  for (; call && n < most; call = call->caller, ++n)
+    error.notes.emplace_back("called from here", call->loc);
+  int more = 0;
+  for (; call; call = call->caller)
+    ++more;
+  if (more) error.notes.emplace_back(fmt::format("and {} more calls", more), LocId{});
+}
+
+// Fills {0}, {1} and {e}.
+static std::string fill(const std::string& text, int64_t element, int64_t a, int64_t b) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '{' && i + 2 < text.size() && text[i + 2] == '}') {
+      char hole = text[i + 1];
+      if (hole == '0' || hole == '1' || hole == 'e') {
+        out += std::to_string(hole == '0' ? a : hole == '1' ? b : element);
+        i += 2;
+        continue;
+      }
+    }
+    out += text[i];
+  }
+  return out;
+}
+
+RuntimeError Engine::error_at_site(int32_t site, int64_t element, int64_t a, int64_t b, LocId loc,
+                                   const CallSite* call) const {
+  RuntimeError error;
+  if (site < 0 || static_cast<size_t>(site) >= program_.sites.size()) {
+    error = {"InternalError", fmt::format("a failure at the unknown site {}", site), "", loc, 70, {}};
+  } else {
+    const ErrorSite& at = program_.sites[static_cast<size_t>(site)];
+    error = {at.kind, fill(at.message, element, a, b), fill(at.hint, element, a, b), at.loc.index ? at.loc : loc, 3,
+             at.notes};
+  }
+  add_calls(error, call);
+  return error;
+}
+
+} // namespace tl

@@ -1,0 +1,309 @@
+// The running side of the engine: what workers, and the issuing thread while it waits, do with ready operations.
+#include "vm/engine.h"
+#include "vm/io/io.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <immintrin.h>
+
+namespace tl {
+
+namespace {
+
+constexpr int64_t kCopyTile = 256 << 10;
+
+struct Later {
+  bool operator()(const Operation* a, const Operation* b) const {
+    return a->priority != b->priority ? a->priority > b->priority : a->issue > b->issue;
+  }
+};
+
+} // namespace
+
+void Engine::push(Operation* op) {
+  if (!started_) start_workers();
+  bool wake;
+  int64_t pieces = op->open ? (op->tiles + op->chunk - 1) / op->chunk : 1;
+  {
+    std::lock_guard lock(mutex_);
+    heap_.push_back(op);
+    std::push_heap(heap_.begin(), heap_.end(), Later{});
+    heap_size_.store(heap_.size(), std::memory_order_relaxed);
+    wake = sleepers_ > 0 && active_ < threads_;
+  }
+  if (!wake) return;
+  if (pieces > 2)
+    work_ready_.notify_all();
+  else
+    for (int64_t i = 0; i < pieces; ++i)
+      work_ready_.notify_one();
+}
+
+Operation* Engine::take(int64_t& begin, int64_t& end) {
+  Operation* op = heap_.front();
+  if (op->open) {
+    begin = op->next_tile;
+    end = std::min(op->tiles, begin + op->chunk);
+    op->next_tile = end;
+    if (end < op->tiles) return op; // the rest stays for others
+    op->open = false;
+  } else {
+    end = -1;
+  }
+  std::pop_heap(heap_.begin(), heap_.end(), Later{});
+  heap_.pop_back();
+  heap_size_.store(heap_.size(), std::memory_order_relaxed);
+  return op;
+}
+
+void Engine::work(Worker& self) {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    if (heap_.empty() && !stop_) { // a little patience: the next operation often comes within microseconds
+      lock.unlock();
+      for (int i = 0; i < 200 && heap_size_.load(std::memory_order_relaxed) == 0; ++i)
+        _mm_pause();
+      lock.lock();
+    }
+    while (!stop_ && (heap_.empty() || active_ >= threads_)) {
+      ++sleepers_;
+      work_ready_.wait(lock);
+      --sleepers_;
+    }
+    if (stop_) return;
+    int64_t begin = 0, end = 0;
+    Operation* op = take(begin, end);
+    ++active_;
+    lock.unlock();
+    run_piece(self, op, begin, end);
+    lock.lock();
+    --active_;
+  }
+}
+
+bool Engine::help() {
+  if (heap_size_.load(std::memory_order_relaxed) == 0) return false;
+  int64_t begin = 0, end = 0;
+  Operation* op;
+  {
+    std::lock_guard lock(mutex_);
+    if (heap_.empty() || active_ >= threads_) return false;
+    op = take(begin, end);
+    ++active_;
+  }
+  run_piece(*workers_.back(), op, begin, end);
+  bool wake;
+  {
+    std::lock_guard lock(mutex_);
+    --active_;
+    wake = !heap_.empty() && sleepers_ > 0; // a worker may have found every place taken
+  }
+  if (wake) work_ready_.notify_one();
+  return true;
+}
+
+// With a schedule seed: hold the work back for a while, so that orders occur which rarely would.
+void Engine::delay(Worker& self) {
+  if (options_.schedule_seed && self.random() % 4 == 0)
+    std::this_thread::sleep_for(std::chrono::microseconds(self.random() % 150));
+}
+
+void Engine::run_piece(Worker& self, Operation* op, int64_t begin, int64_t end) {
+  delay(self);
+  if (end < 0) return run(self, op);
+  run_tiles(self, op, begin, end);
+  int64_t done = end - begin;
+  if (op->tiles_left.fetch_sub(done, std::memory_order_acq_rel) != done) return;
+  ++op->stage; // the last tile of this phase: the barrier
+  if (!advance(self, op)) return;
+  Ready ready;
+  complete(op, ready);
+  for (Operation* next : ready)
+    push(next);
+}
+
+void Engine::run(Worker& self, Operation* op) {
+  Ready ready;
+  while (op) {
+    bool complete_now = start(self, op);
+    if (!complete_now) return;
+    ready.clear();
+    complete(op, ready);
+    op = nullptr;
+    // Go on with the first that is ready, while its inputs are in the cache, and leave the others to everyone. The
+    // issuing thread hands over all but tiny work.
+    for (Operation* next : ready) {
+      bool mine = !op && !options_.schedule_seed && (&self != workers_.back().get() || next->small);
+      if (mine)
+        op = next;
+      else
+        push(next);
+    }
+  }
+}
+
+// Begins an operation whose inputs are done. True: it is complete; false: its tiles are in the heap.
+bool Engine::start(Worker& self, Operation* op) {
+  FailureRef failure = std::move(op->failure);
+  op->failure = {};
+  size_t first = 0;
+  if (op->effect) { // an effect after a failed one does not begin
+    first = 1;
+    if (op->inputs[0].node->failure) {
+      op->failure = op->inputs[0].node->failure;
+      return true;
+    }
+  }
+  if (!op->checks_inputs)
+    for (size_t i = first; i < op->inputs.size(); ++i)
+      take_first(failure, op->inputs[i].node->failure);
+  if (failure) {
+    op->failure = std::move(failure);
+    return true;
+  }
+  if (op->issue > cancel_after_.load(std::memory_order_relaxed)) {
+    op->failure = cancelled_;
+    return true;
+  }
+  switch (op->kind) {
+  case Operation::Kind::Poison: return true;
+  case Operation::Kind::Task: run_task(op); return true;
+  case Operation::Kind::Kernel: op->stage = 0; return advance(self, op);
+  }
+  return true;
+}
+
+void Engine::run_task(Operation* op) {
+  RuntimeError error;
+  try {
+    op->task(*op);
+    return;
+  } catch (RuntimeError& e) {
+    error = std::move(e);
+    if (!error.loc.index) error.loc = op->loc;
+  } catch (const IoError& e) {
+    error = {e.kind, e.what(), "", op->loc, 3, {}};
+  } catch (const std::bad_alloc&) {
+    error = {"OutOfMemory", "no memory is left", "", op->loc, 3, {}};
+  } catch (const FailureRef& inherited) { // of an input: reported as it is
+    op->failure = inherited;
+    return;
+  } catch (const std::exception& e) {
+    error = {"InternalError", e.what(), "", op->loc, 70, {}};
+  }
+  add_calls(error, op->call);
+  op->failure = FailureRef(new Failure(std::move(error), op->issue));
+  record(op->failure);
+}
+
+// Runs copies and phases from op->stage on, as far as this thread can alone. True: all are done.
+bool Engine::advance(Worker& self, Operation* op) {
+  size_t stages = op->copies.size() + op->kernel->phases.size();
+  for (; op->stage < stages; ++op->stage) {
+    int64_t tiles, grain;
+    if (op->stage < op->copies.size()) {
+      tiles = (op->copies[op->stage].bytes + kCopyTile - 1) / kCopyTile;
+      grain = 4;
+    } else {
+      const KernelPhase& phase = op->kernel->phases[op->stage - op->copies.size()];
+      tiles = phase.tiles.evaluate(op->args.data());
+      grain = std::max<int64_t>(1, phase.grain.evaluate(op->args.data()));
+    }
+    if (tiles <= 0) continue;
+    int64_t spread = (tiles + threads_ * 4 - 1) / (threads_ * 4);
+    int64_t chunk = threads_ == 1 ? tiles : std::max(grain, spread);
+    if (options_.schedule_seed) chunk = 1 + static_cast<int64_t>(self.random() % static_cast<uint64_t>(tiles));
+    if (tiles <= chunk) {
+      run_tiles(self, op, 0, tiles);
+      continue;
+    }
+    op->tiles = tiles;
+    op->next_tile = 0;
+    op->chunk = chunk;
+    op->tiles_left.store(tiles, std::memory_order_relaxed);
+    op->open = true;
+    push(op);
+    return false;
+  }
+  return true;
+}
+
+void Engine::run_tiles(Worker& self, Operation* op, int64_t begin, int64_t end) {
+  if (op->stage < op->copies.size()) {
+    const Operation::Copy& copy = op->copies[op->stage];
+    int64_t from = begin * kCopyTile, to = std::min(copy.bytes, end * kCopyTile);
+    std::memcpy(copy.to + from, copy.from + from, static_cast<size_t>(to - from));
+    return;
+  }
+  if (self.scratch_bytes < op->local_bytes) {
+    std::free(self.scratch);
+    self.scratch_bytes = Pool::class_bytes(op->local_bytes);
+    self.scratch = static_cast<std::byte*>(std::aligned_alloc(64, self.scratch_bytes));
+    if (!self.scratch) std::abort(); // reserved beforehand, and the system does not refuse small blocks
+  }
+  KernelWorkspace workspace{op->shared.data, self.scratch};
+  const KernelPhase& phase = op->kernel->phases[op->stage - op->copies.size()];
+  phase.function(op->args.data(), begin, end, &workspace, &op->errors);
+}
+
+void Engine::count_down(Operation* op, Ready& ready) {
+  if (op->pending.fetch_sub(1, std::memory_order_acq_rel) == 1) ready.push_back(op);
+}
+
+void Engine::complete(Operation* op, Ready& ready) {
+  if (op->errors.failed && !op->failure) {
+    const ErrorRecorder& e = op->errors;
+    op->failure = FailureRef(new Failure(error_at_site(e.site, e.element, e.a, e.b, op->loc, op->call), op->issue));
+    record(op->failure);
+  }
+  if (op->effect && op->failure) {
+    std::lock_guard lock(failure_mutex_);
+    if (!effect_failure_ && op->failure.get() != cancelled_.get()) {
+      effect_failure_ = op->failure;
+      cancel_after_.store(op->issue, std::memory_order_relaxed);
+    }
+  }
+  for (Node* node : op->outputs) {
+    node->failure = op->failure;
+    Edge* edge = node->waiters.exchange(Node::done_mark(), std::memory_order_seq_cst);
+    while (edge) {
+      Edge* next = edge->next; // before the consumer may run and be recycled
+      count_down(edge->consumer, ready);
+      edge = next;
+    }
+    nodes.release(node);
+  }
+  for (const Operation::Input& input : op->inputs) {
+    if (input.reads && input.node->readers.fetch_sub(1, std::memory_order_acq_rel) == Node::kExclusive + 1)
+      count_down(input.node->exclusive->consumer, ready);
+    nodes.release(input.node);
+  }
+  for (Node* node : op->overwrites)
+    nodes.release(node);
+  memory_->free(std::exchange(op->shared, {}));
+  op->inputs.clear();
+  op->outputs.clear();
+  op->overwrites.clear();
+  op->copies.clear();
+  op->args.clear();
+  op->scalars.clear();
+  op->failure = {};
+  op->task = nullptr;
+  op->kernel = nullptr;
+  op->kind = Operation::Kind::Poison;
+  op->effect = op->checks_inputs = op->small = false;
+  op->local_bytes = 0;
+  op->errors.reset();
+  Operation* head = returned_.load(std::memory_order_relaxed);
+  do
+    op->next_free = head;
+  while (!returned_.compare_exchange_weak(head, op, std::memory_order_release, std::memory_order_relaxed));
+  // Last: from here on the issuing thread may find everything done.
+  completed_.fetch_add(1, std::memory_order_seq_cst);
+  in_flight_.fetch_sub(1, std::memory_order_seq_cst);
+  if (waiting_.load(std::memory_order_seq_cst)) {
+    std::lock_guard lock(wait_mutex_);
+    progress_.notify_all();
+  }
+}
+
+} // namespace tl

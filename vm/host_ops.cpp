@@ -1,0 +1,260 @@
+// The run-time entries: formatting, effects, waits. An effect's task runs when its operands are computed and the effect
+// before it is done.
+#include "vm/interpreter.h"
+#include "vm/io/io.h"
+#include <ctime>
+#include <fmt/format.h>
+
+namespace tl {
+
+static const std::byte* data_of(Node* node, int64_t offset) { return node->data + offset; }
+
+std::string Interpreter::Operand::text(std::string_view spec) const {
+  FailureRef poisoned = node ? node->failure : failure;
+  if (poisoned) throw poisoned;
+  switch (kind) {
+  case Value::Kind::Scalar: return format_scalar(dtype, scalar, spec);
+  case Value::Kind::Tensor: return format_tensor(dtype, dims, data_of(node, offset), spec);
+  case Value::Kind::Str: return format_string(node->text, spec);
+  case Value::Kind::Empty: break;
+  }
+  return "";
+}
+
+Interpreter::Operand Interpreter::operand(Operation& op, const Value& value) {
+  Operand result{value.kind, value.dtype, value.scalar, value.failure, value.node, value.offset, {}};
+  auto dims = value.dims.view();
+  if (value.kind == Value::Kind::Tensor) result.dims.assign(dims.begin(), dims.end());
+  if (value.node) engine_.add_input(op, value.node, value.kind == Value::Kind::Tensor);
+  return result;
+}
+
+std::vector<Interpreter::Operand> Interpreter::operands(Operation& op, const Instruction& i, size_t from) {
+  std::vector<Operand> result;
+  for (size_t k = from; k < i.in.size(); ++k)
+    result.push_back(operand(op, in(i, k)));
+  return result;
+}
+
+static void take_host_failures(Operation& op, const FailureRef& failure) { take_first(op.failure, failure); }
+
+static std::string render(const FormatTemplate& format, size_t count,
+                          const std::function<std::string(size_t, std::string_view)>& text) {
+  std::vector<FormatValue> values;
+  for (size_t k = 0; k < count; ++k)
+    values.push_back([&text, k](std::string_view spec) { return text(k, spec); });
+  return fill_template(format, values);
+}
+
+Operation* Interpreter::effect() {
+  Operation* op = operation();
+  op->kind = Operation::Kind::Task;
+  op->effect = true;
+  engine_.add_input(*op, effects_.node, false);
+  Node* node = engine_.nodes.create();
+  engine_.add_output(*op, node);
+  effects_ = Value::of_node(engine_.nodes, node, Value::Kind::Str);
+  return op;
+}
+
+void Interpreter::host(const Instruction& i) {
+  switch (i.host_op) {
+  case HostOp::Format: return format(i);
+  case HostOp::Print: return print(i);
+  case HostOp::Assert: return check_assertion(i);
+  case HostOp::Load: return load(i);
+  case HostOp::Save: return save(i);
+  case HostOp::Wait: return wait(i);
+  case HostOp::WaitAll: return wait_all();
+  case HostOp::Exit: return exit_program(i);
+  case HostOp::Debug: return debug(i);
+  case HostOp::Time: {
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    double seconds = static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+    return set(i.out[0], Value::of_scalar(DType::F64, Scalar::of(seconds)));
+  }
+  }
+}
+
+void Interpreter::format(const Instruction& i) {
+  const FormatTemplate& format = program_.formats.at(i.index);
+  if (format.specs.size() != i.in.size()) malformed("a format with other holes than operands");
+  Operation* op = operation();
+  op->kind = Operation::Kind::Task;
+  std::vector<Operand> values = operands(*op, i, 0);
+  op->small = true;
+  for (const Operand& v : values) {
+    take_host_failures(*op, v.failure);
+    if (!v.dims.empty()) op->small = false;
+  }
+  Node* node = engine_.nodes.create();
+  engine_.add_output(*op, node);
+  op->task = [values = std::move(values), &format, node](Operation&) {
+    node->text = render(format, values.size(), [&](size_t k, std::string_view spec) { return values[k].text(spec); });
+  };
+  Value result = Value::of_node(engine_.nodes, node, Value::Kind::Str);
+  give_away(i);
+  set(i.out[0], std::move(result));
+  engine_.submit(op);
+}
+
+void Interpreter::print(const Instruction& i) {
+  Operation* op = effect();
+  std::vector<Operand> values = operands(*op, i, 0);
+  for (const Operand& v : values)
+    take_host_failures(*op, v.failure);
+  op->small = true;
+  op->task = [values = std::move(values), this](Operation&) {
+    if (values.size() == 1 && values[0].kind == Value::Kind::Str) return console_.print(values[0].node->text);
+    std::string text;
+    for (const Operand& v : values)
+      text += v.text({});
+    console_.print(text);
+  };
+  give_away(i);
+  engine_.submit(op);
+}
+
+void Interpreter::check_assertion(const Instruction& i) {
+  const Value& condition = in(i, 0);
+  bool known = condition.kind == Value::Kind::Scalar;
+  if (known && !condition.failure && condition.scalar.as<uint8_t>()) return give_away(i);
+  Operation* op = effect();
+  op->checks_inputs = true; // the message's operands matter only if it fails
+  Operand tested = operand(*op, condition);
+  std::vector<Operand> values = operands(*op, i, 1);
+  op->small = true;
+  if (tested.failure) op->failure = tested.failure;
+  int32_t site = i.site;
+  const FormatTemplate* message = i.index < program_.formats.size() ? &program_.formats[i.index] : nullptr;
+  if (message && message->specs.size() != values.size()) message = nullptr;
+  op->task = [tested = std::move(tested), values = std::move(values), site, message, this](Operation& self) {
+    if (tested.node && tested.node->failure) throw FailureRef(tested.node->failure);
+    Scalar scalar = tested.scalar;
+    if (tested.node) std::memcpy(&scalar.bits, data_of(tested.node, tested.offset), 1);
+    if (scalar.as<uint8_t>()) return;
+    RuntimeError error = site >= 0 ? engine_.error_at_site(site, 0, 0, 0, self.loc, nullptr)
+                                   : RuntimeError{"AssertionFailed", "", "", self.loc, 3, {}};
+    if (message) {
+      std::string text =
+          render(*message, values.size(), [&](size_t k, std::string_view spec) { return values[k].text(spec); });
+      if (!text.empty()) error.message = std::move(text);
+    }
+    throw error;
+  };
+  give_away(i);
+  engine_.submit(op);
+}
+
+void Interpreter::save(const Instruction& i) {
+  Operation* op = effect();
+  Operand path = operand(*op, in(i, 0));
+  Operand x = operand(*op, in(i, 1));
+  take_host_failures(*op, x.failure);
+  op->task = [path = std::move(path), x = std::move(x)](Operation&) {
+    const auto* scalar = reinterpret_cast<const std::byte*>(&x.scalar.bits);
+    save_tensor(path.node->text, x.dtype, x.dims, x.node ? data_of(x.node, x.offset) : scalar);
+  };
+  give_away(i);
+  engine_.submit(op);
+}
+
+void Interpreter::debug(const Instruction& i) {
+  Operation* op = effect();
+  Operand x = operand(*op, in(i, 0));
+  take_host_failures(*op, x.failure);
+  std::string place;
+  if (i.loc.index && i.loc.index < program_.locations.size())
+    place = fmt::format("{}:{}: ", program_.locations[i.loc.index].file, program_.locations[i.loc.index].line);
+  op->task = [x = std::move(x), place = std::move(place), this](Operation&) {
+    const auto* scalar = reinterpret_cast<const std::byte*>(&x.scalar.bits);
+    std::string summary = x.kind == Value::Kind::Str
+                              ? x.node->text
+                              : debug_summary(x.dtype, x.dims, x.node ? data_of(x.node, x.offset) : scalar);
+    console_.print_error(fmt::format("{}{}\n", place, summary));
+  };
+  Value same = i.out.empty() ? Value() : in(i, 0);
+  give_away(i);
+  if (!i.out.empty()) set(i.out[0], std::move(same));
+  engine_.submit(op);
+}
+
+// The sizes are needed to go on, so the file is opened here, once the effects before are done. The elements are read
+// behind the program's back, as an effect.
+void Interpreter::load(const Instruction& i) {
+  const OutputDesc& desc = i.outputs.at(0);
+  wait_for(effects_.node);
+  check_stop();
+  Node* path = in(i, 0).node;
+  if (!path) malformed("load takes a string");
+  wait_for(path);
+  if (path->failure) stop(path->failure);
+  std::shared_ptr<TensorReader> reader;
+  try {
+    reader = std::make_shared<TensorReader>(path->text);
+    require_type(path->text, reader->header(), i.dtype, desc.dims.size());
+  } catch (const IoError& e) {
+    RuntimeError error{e.kind, e.what(), "", i.loc, 3, {}};
+    Engine::add_calls(error, top().call);
+    stop(fail(std::move(error)));
+  }
+  const TensorHeader& header = reader->header();
+  Dims dims;
+  for (int64_t d : header.dims)
+    dims.push_back(d);
+  Operation* op = effect();
+  Value result = make_output(*op, i.dtype, dims);
+  auto bytes = static_cast<uint64_t>(element_count(header.dims) * size_of(i.dtype));
+  result.node->block = engine_.allocate(bytes, [this] { sweep(); });
+  result.node->data = result.node->block.data;
+  if (!result.node->block) op->failure = no_memory(*op, type_text(header.dtype, header.dims), bytes);
+  op->task = [reader, data = result.node->data](Operation&) { reader->read(data); };
+  std::vector<int64_t> sizes = header.dims;
+  give_away(i);
+  set(i.out[0], std::move(result));
+  for (size_t k = 0; k < sizes.size() && k + 1 < i.out.size(); ++k)
+    set(i.out[k + 1], Value::of_scalar(DType::I64, Scalar::of(sizes[k])));
+  engine_.submit(op);
+}
+
+void Interpreter::wait(const Instruction& i) {
+  flush();
+  FailureRef failure;
+  std::vector<Value> values;
+  for (size_t k = 0; k < i.in.size(); ++k) {
+    Value value = in(i, k);
+    if (value.node) {
+      wait_for(value.node);
+      take_first(failure, value.node->failure);
+    } else {
+      take_first(failure, value.failure);
+    }
+    values.push_back(std::move(value));
+  }
+  if (failure) stop(failure);
+  give_away(i);
+  for (size_t k = 0; k < values.size() && k < i.out.size(); ++k)
+    set(i.out[k], std::move(values[k]));
+  flush(); // what was printed meanwhile
+}
+
+void Interpreter::wait_all() {
+  flush();
+  engine_.wait_all();
+  flush();
+  check_stop();
+  if (FailureRef failure = engine_.first_failure()) stop(failure);
+}
+
+void Interpreter::exit_program(const Instruction& i) {
+  wait_all();
+  const Value& code = in(i, 0);
+  FailureRef failure = code.node ? code.node->failure : code.failure;
+  if (failure) stop(failure);
+  Scalar value = code.scalar;
+  if (code.node) std::memcpy(&value.bits, data_of(code.node, code.offset), static_cast<size_t>(size_of(code.dtype)));
+  throw Exited{static_cast<int>(value.as<int64_t>() & 255)};
+}
+
+} // namespace tl

@@ -1,0 +1,343 @@
+// Control flow and host scalars. Operations are issued in vm/issue.cpp and vm/host_ops.cpp.
+#include "vm/interpreter.h"
+#include <fmt/format.h>
+#include <stdexcept>
+
+namespace tl {
+
+Interpreter::Interpreter(const Program& program, KernelProvider& kernels, const RunOptions& options,
+                         std::shared_ptr<Pool> memory, Console& console, Stats& stats)
+    : program_(program), kernels_(kernels), options_(options), memory_(memory), console_(console), stats_(stats),
+      engine_(program, options, std::move(memory), stats), constant_tensors_(program.tensors.size()),
+      constant_strings_(program.strings.size()), compiled_(program.kernel_count) {
+  Node* start = engine_.nodes.create();
+  start->waiters.store(Node::done_mark(), std::memory_order_relaxed);
+  effects_ = Value::of_node(engine_.nodes, start, Value::Kind::Str);
+}
+
+Interpreter::~Interpreter() { engine_.wait_all(); }
+
+void Interpreter::malformed(const std::string& what) const {
+  throw std::logic_error(fmt::format("malformed program: {}", what));
+}
+
+const Value& Interpreter::host_scalar(const Instruction& i, size_t k) {
+  if (k >= i.in.size()) malformed("an operand is missing");
+  const Value& value = slot(i.in[k].slot);
+  if (value.kind != Value::Kind::Scalar) malformed(fmt::format("slot {} is no host scalar", i.in[k].slot.index));
+  return value;
+}
+
+const Value& Interpreter::tensor(const Instruction& i, size_t k) {
+  if (k >= i.in.size()) malformed("an operand is missing");
+  const Value& value = slot(i.in[k].slot);
+  if (value.kind != Value::Kind::Tensor) malformed(fmt::format("slot {} is no tensor", i.in[k].slot.index));
+  return value;
+}
+
+void Interpreter::give_away(const Instruction& i) {
+  for (const auto& operand : i.in)
+    if (operand.last_use) slot(operand.slot).reset();
+}
+
+FailureRef Interpreter::fail(RuntimeError error) {
+  if (!error.loc.index) error.loc = instruction_->loc;
+  FailureRef failure(new Failure(std::move(error), issue_));
+  engine_.record(failure);
+  return failure;
+}
+
+void Interpreter::flush() {
+  try {
+    console_.flush();
+  } catch (const IoError& e) {
+    stop(fail({e.kind, e.what(), "", {}, 3, {}}));
+  }
+}
+
+void Interpreter::check_stop() {
+  if (engine_.stopped()) stop(engine_.effect_failure());
+  if (options_.interrupt && options_.interrupt->load(std::memory_order_relaxed)) throw Interrupted{};
+}
+
+std::vector<Value> Interpreter::loop() {
+  while (true) {
+    Frame& frame = top();
+    if (frame.at >= frame.function->code.size()) malformed("a function ends without return");
+    const Instruction& i = frame.function->code[frame.at++];
+    instruction_ = &i;
+    ++issue_;
+    if (i.op == BcOp::Return && depth_ == 1) {
+      std::vector<Value> values;
+      for (const auto& operand : i.in)
+        values.push_back(slot(operand.slot));
+      return values;
+    }
+    step(i);
+  }
+}
+
+void Interpreter::step(const Instruction& i) {
+  switch (i.op) {
+  case BcOp::ConstScalar: set(i.out[0], Value::of_scalar(i.dtype, i.imm)); break;
+  case BcOp::ConstTensor: {
+    Value& constant = constant_tensors_.at(i.index);
+    if (!constant.node) {
+      const HostTensor& x = program_.tensors[i.index];
+      Node* node = engine_.nodes.create();
+      node->external = x.bytes;
+      node->data = x.bytes.get();
+      node->waiters.store(Node::done_mark(), std::memory_order_relaxed);
+      Dims dims;
+      for (int64_t d : x.dims)
+        dims.push_back(d);
+      constant = Value::of_node(engine_.nodes, node, Value::Kind::Tensor, x.dtype, std::move(dims));
+    }
+    set(i.out[0], constant);
+    break;
+  }
+  case BcOp::ConstStr: {
+    Value& constant = constant_strings_.at(i.index);
+    if (!constant.node) {
+      Node* node = engine_.nodes.create();
+      node->text = program_.strings[i.index];
+      node->waiters.store(Node::done_mark(), std::memory_order_relaxed);
+      constant = Value::of_node(engine_.nodes, node, Value::Kind::Str);
+    }
+    set(i.out[0], constant);
+    break;
+  }
+  case BcOp::Move:
+    if (i.in[0].last_use)
+      set(i.out[0], std::move(in(i, 0)));
+    else
+      set(i.out[0], in(i, 0));
+    break;
+  case BcOp::Scalar: scalar(i); break;
+  case BcOp::Convert: {
+    const Value& from = host_scalar(i, 0);
+    Value result = Value::of_scalar(i.dtype, convert_scalar(i.dtype2, i.dtype, from.scalar));
+    result.failure = from.failure;
+    give_away(i);
+    set(i.out[0], std::move(result));
+    break;
+  }
+  case BcOp::Guard: guard(i); break;
+  case BcOp::Await: await(i); break;
+  case BcOp::View: view(i); break;
+  case BcOp::Launch:
+    check_stop();
+    launch(i);
+    break;
+  case BcOp::Host:
+    check_stop();
+    host(i);
+    break;
+  case BcOp::Jump:
+    check_stop();
+    top().at = i.target;
+    break;
+  case BcOp::JumpIfNot: {
+    check_stop();
+    const Value& condition = host_scalar(i, 0);
+    if (condition.failure) stop(condition.failure);
+    bool holds = condition.scalar.as<uint8_t>() != 0;
+    give_away(i);
+    if (!holds) top().at = i.target;
+    break;
+  }
+  case BcOp::Call:
+    check_stop();
+    call(i);
+    break;
+  case BcOp::Return: {
+    std::vector<Value> values;
+    values.reserve(i.in.size());
+    for (const auto& operand : i.in)
+      values.push_back(slot(operand.slot));
+    for (Value& v : top().slots)
+      v.reset();
+    --depth_;
+    const Instruction& caller = top().function->code[top().at - 1];
+    for (size_t k = 0; k < caller.out.size() && k < values.size(); ++k)
+      set(caller.out[k], std::move(values[k]));
+    break;
+  }
+  case BcOp::Drop:
+    for (const auto& operand : i.in)
+      slot(operand.slot).reset();
+    break;
+  }
+}
+
+// The commonest scalars, without the way through the op table.
+static bool quick(ScalarOp op, DType type, const Scalar* a, Scalar& result) {
+  if (type == DType::I64) {
+    auto x = a[0].as<int64_t>(), y = a[1].as<int64_t>();
+    auto ux = static_cast<uint64_t>(x), uy = static_cast<uint64_t>(y);
+    switch (op) {
+    case ScalarOp::Add: result = Scalar::of(ux + uy); return true;
+    case ScalarOp::Sub: result = Scalar::of(ux - uy); return true;
+    case ScalarOp::Mul: result = Scalar::of(ux * uy); return true;
+    case ScalarOp::Min: result = Scalar::of(x < y ? x : y); return true;
+    case ScalarOp::Max: result = Scalar::of(x > y ? x : y); return true;
+    case ScalarOp::Eq: result = Scalar::of(uint8_t{x == y}); return true;
+    case ScalarOp::Ne: result = Scalar::of(uint8_t{x != y}); return true;
+    case ScalarOp::Lt: result = Scalar::of(uint8_t{x < y}); return true;
+    case ScalarOp::Le: result = Scalar::of(uint8_t{x <= y}); return true;
+    case ScalarOp::Gt: result = Scalar::of(uint8_t{x > y}); return true;
+    case ScalarOp::Ge: result = Scalar::of(uint8_t{x >= y}); return true;
+    default: return false;
+    }
+  }
+  if (type == DType::Bool && (op == ScalarOp::And || op == ScalarOp::Or)) {
+    bool x = a[0].as<uint8_t>() != 0, y = a[1].as<uint8_t>() != 0;
+    result = Scalar::of(uint8_t{op == ScalarOp::And ? x && y : x || y});
+    return true;
+  }
+  return false;
+}
+
+void Interpreter::scalar(const Instruction& i) {
+  Scalar args[3];
+  FailureRef failure;
+  size_t n = i.in.size();
+  if (n > 3 || static_cast<int>(n) != info(i.scalar).arity) malformed("a scalar operation has too many operands");
+  for (size_t k = 0; k < n; ++k) {
+    const Value& v = host_scalar(i, k);
+    args[k] = v.scalar;
+    if (v.failure) take_first(failure, v.failure);
+  }
+  Scalar result;
+  if (n != 2 || !quick(i.scalar, i.dtype, args, result)) result = eval_scalar(i.scalar, i.dtype, {args, n});
+  give_away(i);
+  Value& out = slot(i.out[0]);
+  if (out.kind != Value::Kind::Scalar) out = Value::of_scalar(result_type(i.scalar, i.dtype), result);
+  out.dtype = result_type(i.scalar, i.dtype);
+  out.scalar = result;
+  if (failure || out.failure) out.failure = std::move(failure);
+}
+
+void Interpreter::guard(const Instruction& i) {
+  const Value& condition = host_scalar(i, 1);
+  if (!condition.failure && condition.scalar.as<uint8_t>()) {
+    Value value = i.in[0].last_use ? std::move(in(i, 0)) : in(i, 0);
+    give_away(i);
+    set(i.out[0], std::move(value));
+    return;
+  }
+  FailureRef failure = condition.failure;
+  if (!failure) {
+    int64_t payload[2] = {0, 0};
+    for (size_t k = 2; k < i.in.size() && k < 4; ++k) {
+      const Value& v = host_scalar(i, k);
+      payload[k - 2] = v.scalar.as<int64_t>();
+      take_first(failure, v.failure);
+    }
+    if (!failure)
+      failure =
+          fail(engine_.error_at_site(static_cast<int32_t>(i.index), 0, payload[0], payload[1], i.loc, top().call));
+  }
+  Value result = in(i, 0);
+  if (result.kind == Value::Kind::Scalar) {
+    take_first(failure, result.failure);
+    result.failure = std::move(failure);
+  } else { // the guarded value may turn out to have failed before
+    Operation* op = operation();
+    op->failure = std::move(failure);
+    engine_.add_input(*op, result.node, false);
+    Node* node = engine_.nodes.create();
+    node->loc = i.loc;
+    engine_.add_output(*op, node);
+    result = Value::of_node(engine_.nodes, node, result.kind, result.dtype, result.dims);
+    engine_.submit(op);
+  }
+  give_away(i);
+  set(i.out[0], std::move(result));
+}
+
+void Interpreter::view(const Instruction& i) {
+  const OutputDesc& desc = i.outputs.at(0);
+  Dims dims;
+  FailureRef poison;
+  bool known = sizes(desc, dims, poison);
+  int64_t start = 0;
+  if (i.in.size() > 1) {
+    const Value& at = host_scalar(i, 1);
+    start = at.scalar.as<int64_t>();
+    take_first(poison, at.failure);
+  }
+  const Value& from = tensor(i, 0);
+  if (!known || poison) {
+    Operation* op = operation();
+    op->failure = std::move(poison);
+    engine_.add_input(*op, from.node, false);
+    Value result = make_output(*op, desc.dtype, std::move(dims));
+    engine_.submit(op);
+    give_away(i);
+    set(i.out[0], std::move(result));
+    return;
+  }
+  auto count = dims.count(), there = from.dims.count();
+  if (from.node->data && (!count || !there || start < 0 || *count > *there - start))
+    malformed("a view reaches outside its tensor");
+  Value result = i.in[0].last_use ? std::move(in(i, 0)) : from;
+  result.dtype = desc.dtype;
+  result.dims = std::move(dims);
+  result.offset += start * size_of(desc.dtype);
+  give_away(i);
+  set(i.out[0], std::move(result));
+}
+
+void Interpreter::await(const Instruction& i) {
+  check_stop();
+  const Value& from = in(i, 0);
+  if (from.kind == Value::Kind::Scalar) {
+    if (from.failure) stop(from.failure);
+    Value copy = from;
+    give_away(i);
+    set(i.out[0], std::move(copy));
+    return;
+  }
+  const Value& value = tensor(i, 0);
+  wait_for(value.node);
+  if (value.node->failure) stop(value.node->failure);
+  Scalar result;
+  std::memcpy(&result.bits, value.node->data + value.offset, static_cast<size_t>(size_of(value.dtype)));
+  Value out = Value::of_scalar(value.dtype, result);
+  give_away(i);
+  set(i.out[0], std::move(out));
+}
+
+void Interpreter::wait_for(Node* node) {
+  if (!node->done()) flush();
+  engine_.wait(node);
+}
+
+void Interpreter::call(const Instruction& i) {
+  const BcFunction& callee = program_.functions.at(i.index);
+  if (depth_ >= options_.max_call_depth)
+    stop(fail({"RecursionTooDeep",
+               fmt::format("'{}' was called at a depth of more than {} calls", callee.name, options_.max_call_depth),
+               "does the recursion end?",
+               i.loc,
+               3,
+               {}}));
+  if (callee.params.size() != i.in.size())
+    malformed(fmt::format("'{}' takes {} values", callee.name, callee.params.size()));
+  if (frames_.size() == depth_) frames_.emplace_back();
+  Frame& frame = frames_[depth_];
+  frame.function = &callee;
+  frame.at = 0;
+  frame.slots.resize(callee.slot_count);
+  CallSite& site = calls_[{top().call, i.loc.index}];
+  site.loc = i.loc;
+  site.caller = top().call;
+  frame.call = &site;
+  for (size_t k = 0; k < i.in.size(); ++k)
+    frame.slots[callee.params[k].index] = slot(i.in[k].slot);
+  give_away(i);
+  ++depth_;
+}
+
+} // namespace tl

@@ -1,0 +1,118 @@
+// The host interpreter: executes bytecode on one thread, computing host scalars and issuing operations to the engine
+// ahead of their execution. Internal to vm/; vm.h is the interface.
+#pragma once
+#include "vm/console.h"
+#include "vm/engine.h"
+#include "vm/io/io.h"
+#include <deque>
+#include <map>
+
+namespace tl {
+
+class Interpreter {
+public:
+  Interpreter(const Program& program, KernelProvider& kernels, const RunOptions& options, std::shared_ptr<Pool> memory,
+              Console& console, Stats& stats);
+  ~Interpreter();
+
+  Outcome run(std::vector<Argument> arguments);
+
+private:
+  struct Frame {
+    const BcFunction* function = nullptr;
+    size_t at = 0; // next instruction
+    std::vector<Value> slots;
+    const CallSite* call = nullptr;
+  };
+  // Ends the program: thrown by an instruction that needs a failed value, caught in run().
+  struct Stop {
+    FailureRef failure;
+  };
+  struct Exited {
+    int code;
+  };
+  struct Interrupted {};
+
+  // ---- interpreter.cpp: control flow and host scalars ----
+  void enter_arguments(Frame& frame, std::vector<Argument> arguments);
+  std::vector<Value> loop();
+  void step(const Instruction& i);
+  void scalar(const Instruction& i);
+  void guard(const Instruction& i);
+  void view(const Instruction& i);
+  void await(const Instruction& i);
+  void call(const Instruction& i);
+  void check_stop();
+  [[noreturn]] void stop(FailureRef failure) { throw Stop{std::move(failure)}; }
+  [[noreturn]] void malformed(const std::string& what) const;
+
+  Frame& top() { return frames_[depth_ - 1]; }
+  Value& slot(Slot s) { return top().slots[s.index]; }
+  Value& in(const Instruction& i, size_t k) { return slot(i.in[k].slot); }
+  void give_away(const Instruction& i); // clears the slots whose last use this was
+  void set(Slot s, Value value) { slot(s) = std::move(value); }
+  const Value& host_scalar(const Instruction& i, size_t k);
+  const Value& tensor(const Instruction& i, size_t k);
+  FailureRef fail(RuntimeError error); // a new failure of this instruction, recorded
+
+  // ---- issue.cpp: operations ----
+  void launch(const Instruction& i);
+  bool sizes(const OutputDesc& desc, Dims& dims, FailureRef& poison); // false: poisoned
+  bool can_take_over(const Instruction& i, const OutputDesc& desc, uint64_t bytes);
+  Operation* operation() { return engine_.create(issue_, instruction_->loc, top().call); }
+  Operation* effect(); // an operation in the chain of effects, as yet without other inputs
+  FailureRef no_memory(const Operation& op, const std::string& what, uint64_t bytes);
+  void sweep(); // frees what failed values still hold; nothing is in flight
+  bool is_small(const CompiledKernel& kernel, KernelArgs args) const;
+  Value make_output(Operation& op, DType type, Dims dims, int64_t offset = 0); // with a new node, without memory
+  const CompiledKernel& kernel(uint32_t index);
+
+  // ---- host_ops.cpp ----
+  void host(const Instruction& i);
+  void format(const Instruction& i);
+  void print(const Instruction& i);
+  void check_assertion(const Instruction& i);
+  void load(const Instruction& i);
+  void save(const Instruction& i);
+  void wait(const Instruction& i);
+  void wait_all();
+  void exit_program(const Instruction& i);
+  void debug(const Instruction& i);
+  void wait_for(Node* node);
+  // Operands as a running task sees them: nodes are inputs of the operation, so they live and are computed.
+  struct Operand {
+    Value::Kind kind;
+    DType dtype;
+    Scalar scalar;
+    FailureRef failure;
+    Node* node;
+    int64_t offset;
+    std::vector<int64_t> dims;
+    std::string text(std::string_view spec) const; // throws FailureRef if poisoned
+  };
+  Operand operand(Operation& op, const Value& value); // adds its node as an input of op
+  std::vector<Operand> operands(Operation& op, const Instruction& i, size_t from);
+
+  // ---- vm.cpp ----
+  std::vector<Argument> results(std::vector<Value>& values);
+  void flush();
+
+  const Program& program_;
+  KernelProvider& kernels_;
+  const RunOptions& options_;
+  std::shared_ptr<Pool> memory_;
+  Console& console_;
+  Stats& stats_;
+  Engine engine_;
+  std::deque<Frame> frames_; // by depth; those beyond depth_ keep their storage for the next call
+  size_t depth_ = 0;
+  const Instruction* instruction_ = nullptr;
+  uint64_t issue_ = 0; // counts instructions executed: the program order of failures
+  Value effects_;      // the last effect's node
+  std::vector<Value> constant_tensors_, constant_strings_;
+  std::vector<const CompiledKernel*> compiled_;
+  std::map<std::pair<const CallSite*, uint32_t>, CallSite> calls_;
+  std::vector<Value> outputs_; // of the instruction being issued
+};
+
+} // namespace tl

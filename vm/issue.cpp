@@ -1,0 +1,215 @@
+// Issuing kernels: sizes, memory in program order, memory taken over from values that nobody needs any more.
+#include "vm/interpreter.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tl {
+
+static std::string bytes_text(uint64_t bytes) {
+  constexpr const char* units[] = {"bytes", "KB", "MB", "GB", "TB", "PB", "EB"};
+  double value = static_cast<double>(bytes);
+  size_t unit = 0;
+  while (value >= 1000 && unit + 1 < std::size(units))
+    value /= 1000, ++unit;
+  return unit == 0 ? fmt::format("{} bytes", bytes) : fmt::format("{:.1f} {}", value, units[unit]);
+}
+
+const CompiledKernel& Interpreter::kernel(uint32_t index) {
+  if (index >= compiled_.size()) compiled_.resize(index + 1);
+  if (!compiled_[index]) {
+    compiled_[index] = &kernels_.kernel(index);
+    ++stats_.kernels_compiled;
+  }
+  return *compiled_[index];
+}
+
+bool Interpreter::sizes(const OutputDesc& desc, Dims& dims, FailureRef& poison) {
+  dims.clear();
+  bool known = true;
+  for (const SizeRef& size : desc.dims) {
+    if (!size.is_slot) {
+      dims.push_back(size.constant);
+      continue;
+    }
+    const Value& v = slot(size.slot);
+    if (v.kind != Value::Kind::Scalar) malformed(fmt::format("slot {} is no size", size.slot.index));
+    if (v.failure) {
+      take_first(poison, v.failure);
+      known = false;
+      dims.push_back(0);
+    } else {
+      dims.push_back(v.scalar.as<int64_t>());
+    }
+  }
+  return known;
+}
+
+Value Interpreter::make_output(Operation& op, DType type, Dims dims, int64_t offset) {
+  Node* node = engine_.nodes.create();
+  node->loc = instruction_->loc;
+  engine_.add_output(op, node);
+  return Value::of_node(engine_.nodes, node, Value::Kind::Tensor, type, std::move(dims), offset);
+}
+
+// Whether an output may take the memory of its input `desc.alias`: the frame's reference is the only one left, and no
+// other operand is the same value. Operations in flight that read it come first (Operation::overwrites).
+bool Interpreter::can_take_over(const Instruction& i, const OutputDesc& desc, uint64_t bytes) {
+  if (desc.mode == AliasMode::None || desc.alias >= i.in.size() || !i.in[desc.alias].last_use) return false;
+  const Value& from = slot(i.in[desc.alias].slot);
+  if (from.kind != Value::Kind::Tensor || from.node->handles != 1 || !from.node->block) return false;
+  if (static_cast<uint64_t>(from.offset) + bytes > from.node->block.bytes) return false;
+  for (size_t k = 0; k < i.in.size(); ++k)
+    if (k != desc.alias && slot(i.in[k].slot).node == from.node) return false;
+  return true;
+}
+
+bool Interpreter::is_small(const CompiledKernel& kernel, KernelArgs args) const {
+  constexpr int64_t share = 20; // of the work that is worth a task of its own, about 100 us
+  for (const KernelPhase& phase : kernel.phases) {
+    int64_t tiles = phase.tiles.evaluate(args), grain = phase.grain.evaluate(args);
+    if (tiles > 0 && tiles > grain / share) return false;
+  }
+  return true;
+}
+
+void Interpreter::sweep() {
+  auto drop = [this](Value& v) {
+    if (v.node && v.node->done() && v.node->failure && v.node->block) memory_->free(std::exchange(v.node->block, {}));
+  };
+  for (size_t d = 0; d < depth_; ++d)
+    for (Value& v : frames_[d].slots)
+      drop(v);
+}
+
+FailureRef Interpreter::no_memory(const Operation& op, const std::string& what, uint64_t bytes) {
+  // Everything in flight is done: an input that failed is the reason to report, not memory.
+  for (const Operation::Input& input : op.inputs)
+    if (input.node->done() && input.node->failure) return input.node->failure;
+  RuntimeError error;
+  error.kind = "OutOfMemory";
+  error.message = fmt::format("there is no room for {} ({}) under the memory limit of {}", what, bytes_text(bytes),
+                              bytes_text(memory_->limit()));
+  error.loc = instruction_->loc;
+  // The largest values that are still needed, each once.
+  std::vector<const Value*> live;
+  for (size_t d = 0; d < depth_; ++d)
+    for (const Value& v : frames_[d].slots)
+      if (v.kind == Value::Kind::Tensor && v.node->block &&
+          std::none_of(live.begin(), live.end(), [&](const Value* other) { return other->node == v.node; }))
+        live.push_back(&v);
+  std::stable_sort(live.begin(), live.end(),
+                   [](const Value* a, const Value* b) { return a->node->block.bytes > b->node->block.bytes; });
+  for (size_t k = 0; k < live.size() && k < 3; ++k)
+    error.notes.emplace_back(fmt::format("{} ({}) is still needed", type_text(live[k]->dtype, live[k]->dims.view()),
+                                         bytes_text(live[k]->node->block.bytes)),
+                             live[k]->node->loc);
+  Engine::add_calls(error, top().call);
+  return fail(std::move(error));
+}
+
+void Interpreter::launch(const Instruction& i) {
+  const CompiledKernel& compiled = kernel(i.index);
+  if (i.outputs.size() != i.out.size()) malformed("a launch whose outputs are not described");
+  FailureRef poison;
+  std::vector<Dims> dims(i.outputs.size());
+  for (size_t k = 0; k < i.outputs.size(); ++k)
+    sizes(i.outputs[k], dims[k], poison);
+  for (size_t k = 0; k < i.in.size(); ++k) {
+    const Value& v = in(i, k);
+    if (v.kind != Value::Kind::Scalar && v.kind != Value::Kind::Tensor) malformed("a kernel's operand is no number");
+    take_first(poison, v.failure);
+  }
+
+  Operation* op = operation();
+  op->kind = Operation::Kind::Kernel;
+  op->kernel = &compiled;
+  ++stats_.kernels_launched;
+  op->scalars.reserve(i.in.size());
+  outputs_.clear();
+  std::vector<bool> taken(i.in.size(), false);
+
+  // Which inputs' memory becomes an output's, before the others count as readers.
+  std::vector<int64_t> bytes(i.outputs.size(), 0);
+  std::vector<bool> in_place(i.outputs.size(), false);
+  for (size_t k = 0; k < i.outputs.size() && !poison; ++k) {
+    const OutputDesc& desc = i.outputs[k];
+    auto count = dims[k].count();
+    if (!count || __builtin_mul_overflow(*count, size_of(desc.dtype), &bytes[k])) {
+      auto view = dims[k].view();
+      bool negative = std::any_of(view.begin(), view.end(), [](int64_t d) { return d < 0; });
+      std::string what =
+          fmt::format("the sizes of {} are {}", type_text(desc.dtype, view), negative ? "negative" : "too large");
+      poison = fail({negative ? "InvalidSize" : "OutOfMemory", what, "", i.loc, 3, {}});
+      break;
+    }
+    if (can_take_over(i, desc, static_cast<uint64_t>(bytes[k])) && !taken[desc.alias]) {
+      taken[desc.alias] = true;
+      in_place[k] = true;
+    }
+  }
+  for (size_t k = 0; k < i.in.size(); ++k) {
+    const Value& v = in(i, k);
+    if (v.kind == Value::Kind::Scalar) {
+      op->scalars.push_back(v.scalar);
+      op->args.push_back(&op->scalars.back());
+    } else {
+      engine_.add_input(*op, v.node, !poison && !taken[k]);
+      op->args.push_back(v.node->data + v.offset);
+      if (auto count = v.dims.count()) stats_.bytes += static_cast<uint64_t>(*count * size_of(v.dtype));
+    }
+  }
+  for (size_t k = 0; k < i.outputs.size(); ++k) {
+    const OutputDesc& desc = i.outputs[k];
+    auto size = static_cast<uint64_t>(bytes[k]);
+    if (!poison && in_place[k]) {
+      Value& from = slot(i.in[desc.alias].slot);
+      outputs_.push_back(make_output(*op, desc.dtype, std::move(dims[k]), from.offset));
+      Node* node = outputs_.back().node;
+      node->block = std::exchange(from.node->block, {});
+      node->data = from.node->data;
+      engine_.nodes.retain(from.node);
+      op->overwrites.push_back(from.node);
+    } else {
+      outputs_.push_back(make_output(*op, desc.dtype, std::move(dims[k])));
+      Node* node = outputs_.back().node;
+      if (!poison) {
+        node->block = engine_.allocate(size, [this] { sweep(); });
+        node->data = node->block.data;
+        if (!node->block) poison = no_memory(*op, type_text(desc.dtype, outputs_.back().dims.view()), size);
+      }
+      if (!poison && desc.mode == AliasMode::Initial) {
+        const Value& from = tensor(i, desc.alias);
+        op->copies.push_back({from.node->data + from.offset, node->data, bytes[k]});
+      }
+    }
+    op->args.push_back(outputs_.back().node->data + outputs_.back().offset);
+    stats_.bytes += size;
+  }
+  if (!poison) {
+    int64_t shared = compiled.shared_bytes.evaluate(op->args.data());
+    int64_t local = compiled.local_bytes.evaluate(op->args.data());
+    if (shared > 0) {
+      op->shared = engine_.allocate(static_cast<uint64_t>(shared), [this] { sweep(); });
+      if (!op->shared) poison = no_memory(*op, "a workspace", static_cast<uint64_t>(shared));
+    }
+    if (!poison && local > 0) {
+      op->local_bytes = static_cast<uint64_t>(local);
+      if (!engine_.reserve_scratch(op->local_bytes)) poison = no_memory(*op, "workspaces", op->local_bytes);
+    }
+  }
+  if (poison) {
+    op->kind = Operation::Kind::Poison;
+    op->failure = std::move(poison);
+    for (size_t k = 0; k < outputs_.size(); ++k) // memory that nothing is written to
+      if (!in_place[k]) memory_->free(std::exchange(outputs_[k].node->block, {}));
+  } else {
+    op->small = op->copies.empty() && is_small(compiled, op->args.data());
+  }
+  give_away(i);
+  for (size_t k = 0; k < outputs_.size(); ++k)
+    set(i.out[k], std::move(outputs_[k]));
+  outputs_.clear();
+  engine_.submit(op);
+}
+
+} // namespace tl

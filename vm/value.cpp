@@ -1,0 +1,87 @@
+#include "vm/value.h"
+
+namespace tl {
+
+Value::Value(const Value& other)
+    : kind(other.kind), dtype(other.dtype), scalar(other.scalar), failure(other.failure), node(other.node),
+      offset(other.offset), dims(other.dims), pool(other.pool) {
+  if (node) ++node->handles;
+}
+
+Value::Value(Value&& other) noexcept
+    : kind(std::exchange(other.kind, Kind::Empty)), dtype(other.dtype), scalar(other.scalar),
+      failure(std::move(other.failure)), node(std::exchange(other.node, nullptr)), offset(other.offset),
+      dims(std::move(other.dims)), pool(other.pool) {}
+
+Value& Value::operator=(const Value& other) {
+  if (this != &other) *this = Value(other);
+  return *this;
+}
+
+Value& Value::operator=(Value&& other) noexcept {
+  if (this == &other) return *this;
+  reset();
+  kind = std::exchange(other.kind, Kind::Empty);
+  dtype = other.dtype;
+  scalar = other.scalar;
+  failure = std::move(other.failure);
+  node = std::exchange(other.node, nullptr);
+  offset = other.offset;
+  if (node) dims = std::move(other.dims);
+  pool = other.pool;
+  return *this;
+}
+
+void Value::reset() {
+  if (node && --node->handles == 0) pool->release(node);
+  node = nullptr;
+  kind = Kind::Empty;
+  if (failure) failure = {};
+}
+
+Value Value::of_node(NodePool& pool, Node* node, Kind kind, DType type, Dims dims, int64_t offset) {
+  Value v;
+  v.kind = kind;
+  v.dtype = type;
+  v.node = node;
+  v.offset = offset;
+  v.dims = std::move(dims);
+  v.pool = &pool;
+  if (node->handles++ == 0) pool.retain(node);
+  return v;
+}
+
+NodePool::~NodePool() = default;
+
+Node* NodePool::create() {
+  if (!free_) free_ = returned_.exchange(nullptr, std::memory_order_acquire);
+  if (!free_) {
+    constexpr size_t count = 64;
+    slabs_.push_back(std::make_unique<Node[]>(count));
+    for (size_t i = 0; i < count; ++i) {
+      slabs_.back()[i].next_free = free_;
+      free_ = &slabs_.back()[i];
+    }
+  }
+  Node* node = std::exchange(free_, free_->next_free);
+  node->waiters.store(nullptr, std::memory_order_relaxed);
+  node->readers.store(0, std::memory_order_relaxed);
+  node->exclusive = nullptr;
+  node->data = nullptr;
+  node->loc = {};
+  return node;
+}
+
+void NodePool::recycle(Node* node) {
+  if (node->block) memory_->free(std::exchange(node->block, {}));
+  if (node->reserved) memory_->release(std::exchange(node->reserved, 0));
+  node->external.reset();
+  node->failure = {};
+  node->text.clear();
+  Node* head = returned_.load(std::memory_order_relaxed);
+  do
+    node->next_free = head;
+  while (!returned_.compare_exchange_weak(head, node, std::memory_order_release, std::memory_order_relaxed));
+}
+
+} // namespace tl

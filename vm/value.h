@@ -1,0 +1,186 @@
+// What slots of a frame hold, and what in-flight operations compute into.
+//
+// A Node is one computed thing: a tensor's memory or a string. It is pending until its operation completes; it may
+// carry a failure instead of contents. Handles (the Values in frames) belong to the issuing thread alone, so they are
+// counted without atomics; operations in flight hold further references.
+#pragma once
+#include "vm/abi/bytecode.h"
+#include "vm/memory.h"
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace tl {
+
+// An intrusively counted reference to a T with an atomic member `refs` that starts at 0.
+template <class T> class Ref {
+public:
+  Ref() = default;
+  explicit Ref(T* p) : p_(p) {
+    if (p_) p_->refs.fetch_add(1, std::memory_order_relaxed);
+  }
+  Ref(const Ref& other) : Ref(other.p_) {}
+  Ref(Ref&& other) noexcept : p_(std::exchange(other.p_, nullptr)) {}
+  Ref& operator=(Ref other) noexcept {
+    std::swap(p_, other.p_);
+    return *this;
+  }
+  ~Ref() {
+    if (p_ && p_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete p_;
+  }
+  T* operator->() const { return p_; }
+  T& operator*() const { return *p_; }
+  T* get() const { return p_; }
+  explicit operator bool() const { return p_ != nullptr; }
+
+private:
+  T* p_ = nullptr;
+};
+
+// A failure and where it stands in program order: among several, the one issued first is reported.
+struct Failure {
+  Failure(RuntimeError e, uint64_t i) : error(std::move(e)), issue(i) {}
+  RuntimeError error;
+  uint64_t issue;
+  std::atomic<uint32_t> refs{0};
+};
+using FailureRef = Ref<Failure>;
+
+inline void take_first(FailureRef& first, const FailureRef& other) {
+  if (other && (!first || other->issue < first->issue)) first = other;
+}
+
+struct Operation;
+
+// An entry in a list of what waits for a node.
+struct Edge {
+  Operation* consumer = nullptr;
+  Edge* next = nullptr;
+};
+
+struct Node {
+  std::atomic<uint32_t> refs{0}; // operations in flight, and one for all handles together
+  uint32_t handles = 0;          // issuing thread only
+  std::atomic<Edge*> waiters{nullptr};
+  std::atomic<uint64_t> readers{0}; // operations in flight that read `data`; kExclusive: `exclusive` waits for them
+  Edge* exclusive = nullptr;
+  FailureRef failure; // set before the node is done
+  std::byte* data = nullptr;
+  Block block;                           // owned memory, or
+  std::shared_ptr<std::byte[]> external; // somebody else's, never written
+  uint64_t reserved = 0;                 // bytes of `external` that count towards the limit
+  std::string text;                      // of a string
+  LocId loc;                             // where it was issued
+  Node* next_free = nullptr;
+
+  static constexpr uint64_t kExclusive = uint64_t{1} << 63;
+  static Edge* done_mark() {
+    static Edge mark;
+    return &mark;
+  }
+  bool done() const { return waiters.load(std::memory_order_seq_cst) == done_mark(); }
+  // Adds to the waiting list; false if the node is done already.
+  bool add_waiter(Edge* edge) {
+    Edge* head = waiters.load(std::memory_order_acquire);
+    do {
+      if (head == done_mark()) return false;
+      edge->next = head;
+    } while (!waiters.compare_exchange_weak(head, edge, std::memory_order_acq_rel, std::memory_order_acquire));
+    return true;
+  }
+};
+
+// Sizes; no allocation up to rank 6.
+class Dims {
+public:
+  void clear() {
+    rank_ = 0;
+    large_.clear();
+  }
+  void push_back(int64_t size) {
+    if (rank_ < kInline)
+      small_[rank_] = size;
+    else {
+      if (rank_ == kInline) large_.assign(small_, small_ + kInline);
+      large_.push_back(size);
+    }
+    ++rank_;
+  }
+  std::span<const int64_t> view() const { return {rank_ <= kInline ? small_ : large_.data(), rank_}; }
+  // Number of elements, or nothing if a size is negative or the product overflows.
+  std::optional<int64_t> count() const {
+    int64_t n = 1;
+    bool empty = false, overflow = false;
+    for (int64_t d : view()) {
+      if (d < 0) return std::nullopt;
+      empty |= d == 0;
+      overflow |= __builtin_mul_overflow(n, d, &n);
+    }
+    if (empty) return 0;
+    if (overflow) return std::nullopt;
+    return n;
+  }
+
+private:
+  static constexpr size_t kInline = 6;
+  size_t rank_ = 0;
+  int64_t small_[kInline] = {};
+  std::vector<int64_t> large_;
+};
+
+class NodePool;
+
+// What a slot holds. Only the issuing thread touches values.
+struct Value {
+  enum class Kind : uint8_t { Empty, Scalar, Tensor, Str };
+  Kind kind = Kind::Empty;
+  DType dtype{};
+  Scalar scalar;        // Scalar
+  FailureRef failure;   // Scalar: poisoned
+  Node* node = nullptr; // Tensor, Str
+  int64_t offset = 0;   // Tensor: bytes from node->data
+  Dims dims;            // Tensor
+  NodePool* pool = nullptr;
+
+  Value() = default;
+  Value(const Value& other);
+  Value(Value&& other) noexcept;
+  Value& operator=(const Value& other);
+  Value& operator=(Value&& other) noexcept;
+  ~Value() { reset(); }
+  void reset();
+
+  static Value of_scalar(DType type, Scalar scalar) {
+    Value v;
+    v.kind = Kind::Scalar;
+    v.dtype = type;
+    v.scalar = scalar;
+    return v;
+  }
+  // A new handle on a node.
+  static Value of_node(NodePool& pool, Node* node, Kind kind, DType type = {}, Dims dims = {}, int64_t offset = 0);
+};
+
+// Makes and recycles nodes. Made by the issuing thread, released by any.
+class NodePool {
+public:
+  explicit NodePool(std::shared_ptr<Pool> memory) : memory_(std::move(memory)) {}
+  ~NodePool();
+  Node* create(); // no references yet
+  void retain(Node* node) { node->refs.fetch_add(1, std::memory_order_relaxed); }
+  void release(Node* node) {
+    if (node->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) recycle(node);
+  }
+  const std::shared_ptr<Pool>& memory() const { return memory_; }
+
+private:
+  void recycle(Node* node);
+  std::shared_ptr<Pool> memory_;
+  Node* free_ = nullptr;                 // issuing thread
+  std::atomic<Node*> returned_{nullptr}; // from any thread, taken all at once
+  std::vector<std::unique_ptr<Node[]>> slabs_;
+};
+
+} // namespace tl
