@@ -138,38 +138,40 @@ ValueId Builder::arg(uint32_t param) {
 
 // Identities of integers and bools only: floats stay as written.
 std::optional<ValueId> Builder::fold(KOp op, DType type, const std::vector<ValueId>& v) {
-  auto a = v.size() > 0 ? constant_of(v[0]) : std::nullopt;
-  auto b = v.size() > 1 ? constant_of(v[1]) : std::nullopt;
+  std::optional<int64_t> a, b;
+  if (v.size() > 0) a = constant_of(v[0]);
+  if (v.size() > 1) b = constant_of(v[1]);
+  int64_t x = a.value_or(0), y = b.value_or(0);
   bool signed_or_small = !v.empty() && this->type(v[0]) != DType::U64;
   if (op == KOp::Select) {
-    if (a) return *a ? v[1] : v[2];
+    if (a) return x ? v[1] : v[2];
     if (v[1] == v[2]) return v[1];
     return std::nullopt;
   }
   if (op == KOp::Convert && this->type(v[0]) == type) return v[0];
   if (v.empty() || !is_integral(this->type(v[0]))) return std::nullopt;
   auto make = [&](int64_t value) { return constant(type, Scalar::of(wrap(type, value))); };
-  auto u = [](int64_t x) { return static_cast<uint64_t>(x); };
+  auto u = [](int64_t value) { return static_cast<uint64_t>(value); };
   if (a && b) {
     switch (op) {
-    case KOp::Add: return make(static_cast<int64_t>(u(*a) + u(*b)));
-    case KOp::Sub: return make(static_cast<int64_t>(u(*a) - u(*b)));
-    case KOp::Mul: return make(static_cast<int64_t>(u(*a) * u(*b)));
+    case KOp::Add: return make(static_cast<int64_t>(u(x) + u(y)));
+    case KOp::Sub: return make(static_cast<int64_t>(u(x) - u(y)));
+    case KOp::Mul: return make(static_cast<int64_t>(u(x) * u(y)));
     case KOp::UDiv:
-      if (*b > 0) return make(*a / *b);
+      if (y > 0) return make(x / y);
       break;
     case KOp::URem:
-      if (*b > 0) return make(*a % *b);
+      if (y > 0) return make(x % y);
       break;
-    case KOp::And: return make(*a & *b);
-    case KOp::Or: return make(*a | *b);
-    case KOp::Eq: return boolean(*a == *b);
-    case KOp::Ne: return boolean(*a != *b);
+    case KOp::And: return make(x & y);
+    case KOp::Or: return make(x | y);
+    case KOp::Eq: return boolean(x == y);
+    case KOp::Ne: return boolean(x != y);
     case KOp::Lt:
-      if (signed_or_small) return boolean(*a < *b);
+      if (signed_or_small) return boolean(x < y);
       break;
     case KOp::Le:
-      if (signed_or_small) return boolean(*a <= *b);
+      if (signed_or_small) return boolean(x <= y);
       break;
     default: break;
     }
@@ -177,37 +179,37 @@ std::optional<ValueId> Builder::fold(KOp op, DType type, const std::vector<Value
   }
   switch (op) {
   case KOp::Add:
-    if (a && *a == 0) return v[1];
-    if (b && *b == 0) return v[0];
+    if (a && x == 0) return v[1];
+    if (b && y == 0) return v[0];
     break;
   case KOp::Sub:
-    if (b && *b == 0) return v[0];
+    if (b && y == 0) return v[0];
     break;
   case KOp::Mul:
-    if (a && *a == 1) return v[1];
-    if (b && *b == 1) return v[0];
-    if ((a && *a == 0) || (b && *b == 0)) return make(0);
+    if (a && x == 1) return v[1];
+    if (b && y == 1) return v[0];
+    if ((a && x == 0) || (b && y == 0)) return make(0);
     break;
   case KOp::UDiv:
-    if (b && *b == 1) return v[0];
-    if (a && *a == 0) return v[0];
+    if (b && y == 1) return v[0];
+    if (a && x == 0) return v[0];
     break;
   case KOp::URem:
-    if (b && *b == 1) return make(0);
-    if (a && *a == 0) return v[0];
+    if (b && y == 1) return make(0);
+    if (a && x == 0) return v[0];
     break;
   case KOp::And:
     if (v[0] == v[1]) return v[0];
-    if (type == DType::Bool && a) return *a ? v[1] : v[0];
-    if (type == DType::Bool && b) return *b ? v[0] : v[1];
+    if (type == DType::Bool && a) return x ? v[1] : v[0];
+    if (type == DType::Bool && b) return y ? v[0] : v[1];
     break;
   case KOp::Or:
     if (v[0] == v[1]) return v[0];
-    if (type == DType::Bool && a) return *a ? v[0] : v[1];
-    if (type == DType::Bool && b) return *b ? v[1] : v[0];
+    if (type == DType::Bool && a) return x ? v[0] : v[1];
+    if (type == DType::Bool && b) return y ? v[1] : v[0];
     break;
   case KOp::Not:
-    if (type == DType::Bool && a) return boolean(!*a);
+    if (type == DType::Bool && a) return boolean(!x);
     break;
   default: break;
   }
