@@ -95,6 +95,7 @@ struct Join {
   std::vector<FreshAtom> fresh;
 };
 
+// A variable that is bound in a Block which is an expression stays bound after it: ids are unique.
 struct Block {
   std::vector<Stmt> statements;
   ExprPtr result;        // may be null: the block is ()
@@ -241,8 +242,9 @@ struct Stmt {
   std::vector<Place> targets; // the value is broadcast to the place: aligned right, rank 0 and constant-1 axes stretch
   AssignMode mode = AssignMode::Set;
   ScalarOp scalar_op{};
-  std::vector<std::pair<AtomId, Size>> size_defs;
-  std::vector<SizeCheck> checks; // after value, subscripts; before the write
+  std::vector<SizeBind> binds;                    // Assign: evaluated first
+  std::vector<std::pair<AtomId, Size>> size_defs; // once the value is there
+  std::vector<SizeCheck> checks;                  // after value, subscripts; before the write
   Block body;
   std::vector<Join> head;  // loops: types at the start of every iteration (and at the test of a while)
   std::vector<Join> after; // loops: types after the loop

@@ -1,0 +1,429 @@
+// The checker's course: declarations, top-level statements, main, tests, and every instance that these need.
+#include "parser/check.h"
+#include "parser/check_context.h"
+#include <fmt/format.h>
+
+namespace tl {
+
+typed::Program check(const ast::File& file, const ast::File& prelude, const SourceManager& sources,
+                     Diagnostics& diagnostics, const CheckOptions& options) {
+  return checker::Checker(sources, options).run(file, prelude, diagnostics);
+}
+
+} // namespace tl
+
+namespace tl::checker {
+
+namespace {
+constexpr int kMaxWaiting = 64; // instances that wait for each other's result types
+} // namespace
+
+Checker::Checker(const SourceManager& sources, const CheckOptions& options) : sources_(sources), options_(options) {
+  // Operations that are written as operators have no name to call them by.
+  static const std::set<std::string_view> operators = {"add", "sub", "mul", "div", "floor_div", "mod", "not", "and",
+                                                       "or",  "eq",  "ne",  "lt",  "le",        "gt",  "ge"};
+  for (int i = 0; i < kScalarOpCount; ++i)
+    if (!operators.count(kScalarOps[i].name))
+      builtins_[std::string(kScalarOps[i].name)].scalar = static_cast<ScalarOp>(i);
+  for (int i = 0; i < kBuiltinCount; ++i)
+    if (static_cast<Builtin>(i) != Builtin::TransposeAll) // a field, x.T
+      builtins_[std::string(kBuiltins[i].name)].builtin = static_cast<Builtin>(i);
+  for (int i = 0; i < kDTypeCount; ++i)
+    if (static_cast<DType>(i) != DType::Key)
+      builtins_[std::string(name_of(static_cast<DType>(i)))].conversion = static_cast<DType>(i);
+}
+
+typed::Program Checker::run(const ast::File& file, const ast::File& prelude, Diagnostics& diagnostics) {
+  contexts_.emplace_back();
+  top_ = ctx_ = &contexts_.back();
+  ctx_->is_top_level = true;
+  prelude_file_ = prelude.id;
+  prelude_ = push_scope();
+  hoist(prelude.statements);
+  file_ = push_scope();
+  file_->is_file = true;
+  hoist(file.statements);
+  check_top_level(file);
+  check_main(file);
+  check_tests(file);
+  check_uncalled();
+  check_waiting();
+  finish_program();
+  flush_reports(diagnostics);
+  p_.ok = !diagnostics.has_errors();
+  return std::move(p_);
+}
+
+void Checker::check_top_level(const ast::File& file) {
+  for (const ast::Stmt* s : file.statements) {
+    if (ast::as<ast::Function>(s) || ast::as<ast::Test>(s)) continue;
+    size_t before = p_.top_level.statements.size();
+    statement(*s, p_.top_level);
+    // Each statement closes its own literals.
+    for (size_t i = before; i < p_.top_level.statements.size(); ++i)
+      finalize(p_.top_level.statements[i]);
+    for (VarId var : ctx_->variables) {
+      settle(p_.variables[var.index].type);
+      if (auto it = ctx_->current.find(var); it != ctx_->current.end()) settle(it->second);
+      // An immutable i64 whose literal was open until now.
+      typed::Variable& v = p_.variables[var.index];
+      if (!v.is_mutable && v.type.is_scalar() && v.type.dtype == DType::I64 && !v.atom.valid() &&
+          !known_sizes_.count(var))
+        bind_atom(var);
+    }
+    ctx_->reachable = true;
+  }
+}
+
+void Checker::check_main(const ast::File& file) {
+  p_.interface.doc = file.doc;
+  auto it = file_->names.find("main");
+  if (it == file_->names.end() || it->second.kind != Entity::Kind::Function) return;
+  main_ = it->second.function;
+  const ast::Function& decl = *main_->decl;
+  if (p_.interface.doc.empty()) p_.interface.doc = decl.doc;
+  bool fine = true;
+  for (const ast::Param& param : decl.params)
+    if (!param.type) {
+      error("TypeMismatch", param.name.span,
+            fmt::format("`main` is the command line, so `{}` needs a type", param.name.text),
+            fmt::format("like `{}: i64` or `{}: f32[n, 3]`", param.name.text, param.name.text));
+      fine = false;
+    }
+  if (!decl.type_params.empty() || (fine && main_->is_template)) {
+    error("TypeMismatch", decl.name.span, "`main` is the command line: its types and ranks must be known");
+    fine = false;
+  }
+  if (!fine) return;
+  Scope* saved = scope_;
+  scope_ = file_;
+  push_scope();
+  std::deque<Arg> args;
+  std::vector<Arg*> by_param(decl.params.size(), nullptr);
+  Bindings bindings;
+  bindings.params.resize(decl.params.size());
+  typed::Block& block = p_.main_call;
+  std::vector<ExprPtr> values;
+  for (size_t i = 0; i < decl.params.size(); ++i) {
+    const ast::Param& param = decl.params[i];
+    auto* named = ast::as<ast::NamedType>(param.type);
+    std::optional<DType> dtype = named ? dtype_from_name(named->name.text) : std::nullopt;
+    bool is_str = named && named->name.text == "str";
+    if ((!dtype && !is_str) || dtype == DType::Key) {
+      error("TypeMismatch", param.type->span,
+            fmt::format("a command line cannot give a value of type `{}`", text(param.type->span)),
+            "scalars, str and tensors it can");
+      fine = false;
+      continue;
+    }
+    ParamInfo info;
+    info.name = param.name.text;
+    info.doc = param.doc;
+    info.type_text = text(param.type->span);
+    info.rank = static_cast<uint32_t>(named->dims.size());
+    info.kind = is_str ? ParamInfo::Kind::Str : info.rank ? ParamInfo::Kind::Tensor : ParamInfo::Kind::Scalar;
+    if (dtype) info.dtype = *dtype;
+    info.has_default = param.default_value != nullptr;
+    if (info.has_default) info.default_text = text(param.default_value->span);
+    Type type = is_str ? Type::str() : Type::scalar(*dtype);
+    for (uint32_t k = 0; k < info.rank; ++k) {
+      SizeAtom atom;
+      atom.kind = AtomKind::Fresh;
+      atom.name = fmt::format("axis {} of `{}`", k, info.name);
+      atom.origin = param.type->span;
+      atom.not_negative = true;
+      type.shape.push_back(Size::of(p_.atoms.add(std::move(atom))));
+    }
+    if (info.has_default && info.rank) {
+      error("NotSupported", param.default_value->span,
+            "a default for a tensor of the command line is not supported yet");
+      fine = false;
+      continue;
+    }
+    typed::EntryParam entry;
+    entry.var = new_variable(info.name, type, false, param.name.span);
+    if (type.is_scalar() && type.dtype == DType::I64) bind_atom(entry.var);
+    ExprPtr value = variable(entry.var, param.name.span);
+    if (info.has_default) {
+      entry.given = new_variable(info.name + "?", Type::scalar(DType::Bool), false, param.name.span);
+      ExprPtr otherwise = default_value(*main_, i, by_param, bindings, block);
+      otherwise = coerce(std::move(otherwise), type, fmt::format("the default of `{}`", info.name));
+      auto choice = make(ExprKind::If, param.name.span, type);
+      choice->operands.push_back(variable(entry.given, param.name.span));
+      choice->blocks.resize(2);
+      choice->blocks[0].result = std::move(value);
+      choice->blocks[1].result = std::move(otherwise);
+      if (choice->blocks[1].result->type.is_error()) fine = false;
+      // Held by a variable, so that sizes and later defaults can refer to it.
+      VarId held = new_variable(info.name, type, false, param.name.span);
+      if (type.is_scalar() && type.dtype == DType::I64) bind_atom(held);
+      typed::Stmt let;
+      let.kind = StmtKind::Let;
+      let.span = param.name.span;
+      let.pattern.var = held;
+      let.value = std::move(choice);
+      block.statements.push_back(std::move(let));
+      value = variable(held, param.name.span);
+    }
+    p_.entry_params.push_back(entry);
+    p_.interface.params.push_back(std::move(info));
+    Arg arg;
+    arg.name = param.name.text;
+    arg.span = param.name.span;
+    values.push_back(copy_simple(*value));
+    arg.value = std::move(value);
+    args.push_back(std::move(arg));
+    by_param[i] = &args.back();
+  }
+  if (fine) {
+    InstanceId id = instance_for(*main_, bindings, {});
+    if (!states_[id.index].signature.has_result) check_instance(id);
+    top_level_calls_.push_back({id, decl.name.span, top_level_order_.size()});
+    block.result = finish_call(*main_, states_[id.index].signature, std::move(values), decl.name.span, id, block);
+    finalize(block);
+    p_.has_main = true;
+    auto leaves = [&](auto& self, const Type& type) -> void {
+      if (type.is_tuple())
+        for (const Type& element : type.elements)
+          self(self, element);
+      else if (type.is_str() || type.is_tensor()) {
+        ResultInfo result;
+        result.is_str = type.is_str();
+        result.is_scalar = type.is_scalar();
+        result.dtype = type.dtype;
+        result.rank = static_cast<uint32_t>(type.rank());
+        p_.interface.results.push_back(result);
+      }
+    };
+    leaves(leaves, block.result->type);
+  }
+  scope_ = saved;
+}
+
+void Checker::check_tests(const ast::File& file) {
+  for (const ast::Stmt* s : file.statements) {
+    auto* test = ast::as<ast::Test>(s);
+    if (!test) continue;
+    InstanceId id{static_cast<uint32_t>(states_.size())};
+    states_.emplace_back();
+    p_.instances.emplace_back();
+    states_.back().stage = InstanceState::Stage::Running;
+    states_.back().signature.has_result = true;
+    states_.back().signature.result = Type::unit();
+    contexts_.emplace_back();
+    FunctionContext& context = contexts_.back();
+    context.parent = top_;
+    context.instance = id;
+    context.signature = &states_.back().signature;
+    states_.back().context = &context;
+    FunctionContext* saved_context = ctx_;
+    Scope* saved_scope = scope_;
+    ctx_ = &context;
+    scope_ = file_;
+    typed::Block body = block(test->body, false);
+    finalize(body);
+    ctx_ = saved_context;
+    scope_ = saved_scope;
+    typed::Instance& instance = p_.instances[id.index];
+    instance.name = instance.key = fmt::format("test \"{}\"", test->name);
+    instance.span = test->name_span;
+    instance.result = Type::unit();
+    instance.body = std::move(body);
+    states_[id.index].stage = InstanceState::Stage::Done;
+    states_[id.index].reports = std::move(context.reports);
+    p_.tests.push_back({test->name, test->name_span, id});
+  }
+}
+
+// Functions whose types are all written are checked even if nobody calls them.
+void Checker::check_uncalled() {
+  for (size_t i = 0; i < functions_.size(); ++i) {
+    FunctionInfo& info = functions_[i];
+    if (info.is_prelude || info.is_template || !info.instances.empty() || info.parent != top_) continue;
+    Bindings bindings;
+    bindings.params.resize(info.decl->params.size());
+    instance_for(info, bindings, {});
+  }
+}
+
+void Checker::check_waiting() {
+  while (!waiting_.empty()) {
+    InstanceId id = waiting_.back();
+    waiting_.pop_back();
+    check_instance(id);
+  }
+}
+
+void Checker::check_instance(InstanceId id) {
+  InstanceState& state = states_[id.index];
+  if (state.stage != InstanceState::Stage::Waiting) return;
+  const ast::Function& decl = *state.info->decl;
+  if (depth_ > kMaxWaiting) {
+    error("InstantiationDepth", state.call.valid() ? state.call : decl.name.span,
+          fmt::format("the result type of `{}` needs too many others to be found first", decl.name.text),
+          "write its result type");
+    state.stage = InstanceState::Stage::Done;
+    state.signature.has_result = true;
+    state.signature.result = Type::error();
+    return;
+  }
+  state.stage = InstanceState::Stage::Running;
+  ++depth_;
+  FunctionContext* saved_context = ctx_;
+  Scope* saved_scope = scope_;
+  bool saved_const = in_const_;
+  int saved_comprehension = in_comprehension_;
+  in_const_ = false;
+  in_comprehension_ = 0;
+  contexts_.emplace_back();
+  FunctionContext& context = contexts_.back();
+  context.parent = state.info->parent;
+  context.instance = id;
+  context.signature = &state.signature;
+  state.context = &context;
+  ctx_ = &context;
+  scope_ = state.signature.scope;
+  scope_->function = &context;
+  typed::Instance made;
+  for (const auto& param : state.signature.params) {
+    if (!param.var.valid()) continue;
+    context.own.insert(param.var.index);
+    context.variables.push_back(param.var);
+    made.params.push_back(param.var);
+  }
+  size_t first_local_atom = p_.atoms.size();
+  Signature& signature = state.signature;
+  bool declared = signature.has_result;
+  const Type* expected = declared ? &signature.result : nullptr;
+  bool want = !(declared && signature.result.is_unit());
+  typed::Block body;
+  push_scope();
+  if (decl.body.expression) {
+    ExprPtr e = expr(decl.body.expression, expected, true);
+    TypeKind kind = e->type.kind;
+    if (kind == TypeKind::Element || kind == TypeKind::None || kind == TypeKind::Function) {
+      error("TypeMismatch", e->span, fmt::format("`{}` is not a value here", text(e->span)));
+      e->type = Type::error();
+    }
+    if (e->type.is_unit() && e->kind != ExprKind::Unit) {
+      typed::Stmt s;
+      s.span = e->span;
+      s.value = std::move(e);
+      body.statements.push_back(std::move(s));
+    } else
+      body.result = std::move(e);
+    body.diverges = !ctx_->reachable;
+  } else if (decl.body.block) {
+    hoist(decl.body.block->statements);
+    statements(decl.body.block->statements, body, want, expected);
+  }
+  if (declared) {
+    if (body.result && !(signature.result.is_unit() && body.result->type.is_unit()))
+      body.result = coerce(std::move(body.result), signature.result, fmt::format("the result of `{}`", decl.name.text));
+    else if (!body.result && context.reachable && !signature.result.is_unit() && !signature.result.is_error())
+      error("MissingResult", decl.name.span,
+            fmt::format("`{}` returns {}, but its body ends without a value", decl.name.text, show(signature.result)),
+            "the last line of a block is its value", {{decl.result->span, "declared here"}});
+  } else {
+    infer_result(state, body, first_local_atom, made);
+  }
+  finalize(body);
+  for (VarId var : context.variables) {
+    settle(p_.variables[var.index].type);
+  }
+  settle(signature.result);
+  ctx_ = saved_context;
+  scope_ = saved_scope;
+  in_const_ = saved_const;
+  in_comprehension_ = saved_comprehension;
+  --depth_;
+  typed::Instance& instance = p_.instances[id.index];
+  instance.params = std::move(made.params);
+  instance.size_params = signature.size_params;
+  instance.result = signature.result;
+  instance.result_atoms = signature.result_atoms;
+  instance.body = std::move(body);
+  state.stage = InstanceState::Stage::Done;
+  state.reports = std::move(context.reports);
+}
+
+// The result type of a function that doesn't write it. Its sizes are those of the parameters where they are; the others
+// only the result's value tells.
+void Checker::infer_result(InstanceState& state, typed::Block& body, size_t first_local_atom, typed::Instance&) {
+  std::vector<Type> types = ctx_->returned;
+  Type own = body.result ? refresh(*body.result) : Type::unit();
+  if (ctx_->reachable || types.empty()) types.push_back(own);
+  Signature& signature = state.signature;
+  signature.has_result = true;
+  Type result = resolved(types[0]);
+  auto same_form = [&](auto& self, const Type& a, const Type& b) -> bool {
+    if (a.kind != b.kind || a.rank() != b.rank() || a.elements.size() != b.elements.size()) return false;
+    if (a.is_tensor() && !unify(a, b)) return false;
+    for (size_t i = 0; i < a.elements.size(); ++i)
+      if (!self(self, a.elements[i], b.elements[i])) return false;
+    return true;
+  };
+  for (const Type& type : types) {
+    if (type.is_error()) {
+      signature.result = Type::error();
+      return;
+    }
+    if (type.is_range()) {
+      error("NotSupported", state.info->decl->name.span, "a range cannot be a result yet");
+      signature.result = Type::error();
+      return;
+    }
+    if (same_form(same_form, result, type)) continue;
+    error("TypeMismatch", state.info->decl->name.span,
+          fmt::format("`{}` returns {} in one place and {} in another", state.info->decl->name.text, show(result),
+                      show(type)));
+    signature.result = Type::error();
+    return;
+  }
+  settle(result);
+  auto outer = [&](auto& self, Type& into, const std::vector<const Type*>& all, std::vector<uint32_t> path) -> void {
+    for (size_t k = 0; k < into.shape.size(); ++k) {
+      bool same = true;
+      for (const Type* type : all)
+        same = same && type->shape[k] == into.shape[k];
+      std::vector<AtomId> atoms;
+      p_.atoms.collect(into.shape[k], atoms);
+      for (AtomId atom : atoms)
+        same = same && atom.index < first_local_atom;
+      if (same) continue;
+      SizeAtom atom;
+      atom.kind = AtomKind::Fresh;
+      atom.name = fmt::format("axis {} of the result of `{}`", k, state.info->decl->name.text);
+      atom.origin = state.info->decl->name.span;
+      atom.not_negative = true;
+      AtomId id = p_.atoms.add(std::move(atom));
+      into.shape[k] = Size::of(id);
+      signature.result_atoms.push_back({id, path, static_cast<uint32_t>(k)});
+    }
+    for (size_t i = 0; i < into.elements.size(); ++i) {
+      std::vector<const Type*> inner;
+      for (const Type* type : all)
+        inner.push_back(&type->elements[i]);
+      auto inner_path = path;
+      inner_path.push_back(static_cast<uint32_t>(i));
+      self(self, into.elements[i], inner, inner_path);
+    }
+  };
+  std::vector<const Type*> all;
+  for (const Type& type : types)
+    all.push_back(&type);
+  outer(outer, result, all, {});
+  signature.result = result;
+}
+
+void Checker::flush_reports(Diagnostics& diagnostics) {
+  std::vector<bool> reachable = reachable_instances();
+  for (Diagnostic& d : top_->reports)
+    diagnostics.report(d);
+  for (size_t i = 0; i < states_.size(); ++i)
+    if (reachable[i])
+      for (Diagnostic& d : states_[i].reports)
+        diagnostics.report(d);
+}
+
+} // namespace tl::checker

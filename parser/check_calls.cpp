@@ -1,0 +1,724 @@
+// Calls: what a name means, arguments in their places, generic functions, and the instances that calls need.
+#include "parser/check_context.h"
+#include <fmt/format.h>
+
+namespace tl::checker {
+
+namespace {
+constexpr int kMaxDepth = 64;          // of instances that wait for each other's result types
+constexpr int kMaxInstantiation = 200; // of a chain of calls that each need another instance
+constexpr size_t kMaxInstances = 20000;
+} // namespace
+
+// A value that is known without checking: literals, `none`, names of types and functions, constants of those.
+std::optional<Static> Checker::static_of(const ast::Expr* e) {
+  Static result;
+  if (auto* node = ast::as<ast::IntLiteral>(e)) {
+    result.kind = Static::Kind::Int;
+    result.number = static_cast<int64_t>(node->value);
+    return result;
+  }
+  if (auto* node = ast::as<ast::Unary>(e); node && node->op == ast::UnaryOp::Negate) {
+    auto inner = static_of(node->operand);
+    if (!inner || inner->kind != Static::Kind::Int) return std::nullopt;
+    inner->number = -inner->number;
+    return inner;
+  }
+  if (auto* node = ast::as<ast::BoolLiteral>(e)) {
+    result.kind = Static::Kind::Bool;
+    result.number = node->value;
+    return result;
+  }
+  if (ast::as<ast::NoneLiteral>(e)) return result;
+  auto list = [&](const std::vector<ast::Expr*>& elements) -> std::optional<Static> {
+    result.kind = Static::Kind::Tuple;
+    for (const ast::Expr* element : elements) {
+      auto inner = static_of(element);
+      if (!inner) return std::nullopt;
+      result.elements.push_back(*inner);
+    }
+    return result;
+  };
+  if (auto* node = ast::as<ast::Tuple>(e)) return list(node->elements);
+  if (auto* node = ast::as<ast::Name>(e)) {
+    if (const Entity* entity = find(node->name)) {
+      switch (entity->kind) {
+      case Entity::Kind::Static: return entity->value;
+      case Entity::Kind::TypeParam:
+        result.kind = Static::Kind::Element;
+        result.dtype = resolved(entity->element).dtype;
+        return result;
+      case Entity::Kind::Const: return static_of(entity->constant->decl->value);
+      case Entity::Kind::Function: break;
+      default: return std::nullopt;
+      }
+    }
+    if (auto dtype = dtype_from_name(node->name)) {
+      result.kind = Static::Kind::Element;
+      result.dtype = *dtype;
+      return result;
+    }
+    if (auto callable = find_callable(node->name, false)) {
+      result.kind = Static::Kind::Function;
+      result.callable = *callable;
+      result.name = node->name;
+      return result;
+    }
+  }
+  return std::nullopt;
+}
+
+void Checker::check_arg(Arg& arg, const Type* expected) {
+  if (arg.value ||
+      (arg.constant && (arg.constant->kind == Static::Kind::None || arg.constant->kind == Static::Kind::Element ||
+                        arg.constant->kind == Static::Kind::Function)))
+    return;
+  if (!arg.source) return;
+  if (!arg.constant) arg.constant = static_of(arg.source);
+  if (arg.constant && (arg.constant->kind == Static::Kind::None || arg.constant->kind == Static::Kind::Element ||
+                       arg.constant->kind == Static::Kind::Function))
+    return;
+  arg.value = value(arg.source, expected);
+}
+
+ExprPtr Checker::call(const ast::Expr& e, const ast::Call& c, const Type* expected) {
+  auto* callee = ast::as<ast::Name>(c.callee);
+  if (!callee) {
+    error("NotCallable", c.callee->span, "only a name can be called");
+    return broken(e.span);
+  }
+  if (c.arguments.size() == 1)
+    if (auto* comp = ast::as<ast::Comprehension>(c.arguments[0].value); comp && comp->in_call) {
+      const Entity* entity = find(callee->name);
+      if (entity && entity->kind == Entity::Kind::Function && !entity->function->is_prelude) {
+        error("NotCallable", c.callee->span,
+              fmt::format("`{}` is a function of this file, not a reduction", callee->name));
+        return broken(e.span);
+      }
+      return comprehension(*c.arguments[0].value, *comp, callee->name, e.span, expected);
+    }
+  std::vector<Arg> args;
+  for (const ast::Argument& argument : c.arguments)
+    args.push_back(
+        {argument.name.text, argument.value, argument.value->span, argument.name.span, nullptr, std::nullopt});
+  auto callable = find_callable(callee->name, false);
+  if (!callable) {
+    if (const Entity* entity = find(callee->name); entity && entity->kind != Entity::Kind::Function) {
+      if (entity->kind != Entity::Kind::Poisoned) {
+        std::string hint;
+        if (entity->kind == Entity::Kind::Variable && current_type(entity->var).is_tensor())
+          hint = fmt::format("to take an element, write `{}[…]`", callee->name);
+        error("NotCallable", c.callee->span, fmt::format("`{}` is not a function", callee->name), hint);
+      }
+    } else {
+      unknown_name(callee->name, c.callee->span, true);
+    }
+    for (Arg& arg : args)
+      check_arg(arg);
+    return broken(e.span);
+  }
+  return call_named(*callable, callee->name, c.callee->span, std::move(args), e.span, false, expected);
+}
+
+ExprPtr Checker::method_call(const ast::Expr& e, const ast::MethodCall& c, const Type* expected) {
+  if (auto* name = ast::as<ast::Name>(c.receiver); name && !find(name->name) && !dtype_from_name(name->name) &&
+                                                   !builtins_.count(name->name) && name->name != "pi" &&
+                                                   name->name != "e" && name->name != "inf" && name->name != "nan") {
+    unknown_name(name->name, c.receiver->span, false);
+    return broken(e.span);
+  }
+  std::vector<Arg> args;
+  args.push_back({"", c.receiver, c.receiver->span, {}, nullptr, std::nullopt});
+  for (const ast::Argument& argument : c.arguments)
+    args.push_back(
+        {argument.name.text, argument.value, argument.value->span, argument.name.span, nullptr, std::nullopt});
+  auto callable = find_callable(c.name.text, true);
+  if (!callable) {
+    unknown_name(c.name.text, c.name.span, true);
+    for (Arg& arg : args)
+      check_arg(arg);
+    return broken(e.span);
+  }
+  return call_named(*callable, c.name.text, c.name.span, std::move(args), e.span, true, expected);
+}
+
+ExprPtr Checker::call_named(const Callable& callable, const std::string& name, Span, std::vector<Arg> args, Span span,
+                            bool is_method, const Type* expected) {
+  if (callable.conversion) return conversion(*callable.conversion, std::move(args), span);
+  size_t positional = 0;
+  for (const Arg& arg : args)
+    positional += arg.name.empty();
+  if (callable.scalar && callable.builtin) {
+    // min and max: two operands, or one to reduce.
+    if (is_method && positional == 2) {
+      error("WrongArguments", args[1].span, fmt::format("`x.{0}(…)` takes no second operand", name),
+            fmt::format("for an axis write `{0}.{1}(axis = {2})`, for the {3} of two values `{1}({0}, {2})`",
+                        text(args[0].span), name, text(args[1].span), name == "min" ? "smaller" : "larger"));
+      return broken(span);
+    }
+    if (positional >= 2) return call_scalar(*callable.scalar, std::move(args), span, name);
+    return builtin_call(*callable.builtin, std::move(args), span, is_method, expected);
+  }
+  if (callable.scalar) return call_scalar(*callable.scalar, std::move(args), span, name);
+  if (callable.builtin) return builtin_call(*callable.builtin, std::move(args), span, is_method, expected);
+  FunctionInfo* function = callable.functions[0];
+  if (callable.functions.size() > 1) {
+    function = choose_overload(callable.functions, args, span, name);
+    if (!function) return broken(span);
+  }
+  return call_function(*function, std::move(args), span, expected);
+}
+
+ExprPtr Checker::call_scalar(ScalarOp op, std::vector<Arg> args, Span span, const std::string& name) {
+  auto arity = static_cast<size_t>(info(op).arity);
+  for (const Arg& arg : args)
+    if (!arg.name.empty()) {
+      bool reduces = op == ScalarOp::Min || op == ScalarOp::Max;
+      error("WrongArguments", arg.name_span,
+            fmt::format("`{}` of {} operands has no parameter `{}`", name, arity, arg.name),
+            reduces ? fmt::format("`{}` reduces one tensor along an axis: `{}(x, axis = 0)`", name, name) : "");
+      return broken(span);
+    }
+  if (args.size() != arity) {
+    error("WrongArguments", span,
+          fmt::format("`{}` takes {} argument{}, not {}", name, arity, arity == 1 ? "" : "s", args.size()));
+    return broken(span);
+  }
+  std::vector<ExprPtr> operands;
+  for (Arg& arg : args)
+    operands.push_back(value(arg.source));
+  return scalar_node(op, std::move(operands), span, fmt::format("`{}`", name));
+}
+
+ExprPtr Checker::conversion(DType type, std::vector<Arg> args, Span span) {
+  if (args.size() != 1 || !args[0].name.empty()) {
+    error("WrongArguments", span, fmt::format("`{}` converts one value", name_of(type)));
+    return broken(span);
+  }
+  return convert(value(args[0].source), type, span);
+}
+
+// May these (checked) arguments be meant for this function? Element types and kinds decide; an open literal counts as
+// its default.
+bool Checker::accepts(const FunctionInfo& info, const std::vector<Arg>& args) {
+  const auto& params = info.decl->params;
+  size_t index = 0;
+  std::set<std::string> given;
+  for (const Arg& arg : args) {
+    const ast::Param* param = nullptr;
+    if (arg.name.empty()) {
+      if (index >= params.size()) return false;
+      param = &params[index++];
+    } else {
+      for (const ast::Param& p : params)
+        if (p.name.text == arg.name) param = &p;
+      if (!param) return false;
+    }
+    given.insert(param->name.text);
+    if (!param->type || !arg.value) continue;
+    Type actual = resolved(arg.value->type);
+    auto* named = ast::as<ast::NamedType>(param->type);
+    if (!named) {
+      if (!actual.is_tuple() && !actual.is_error()) return false;
+      continue;
+    }
+    if (auto dtype = dtype_from_name(named->name.text)) {
+      if (!actual.is_tensor() || actual.dtype != *dtype) return false;
+      bool spread = false;
+      for (const ast::Expr* dim : named->dims)
+        spread = spread || ast::as<ast::Spread>(dim);
+      if (!spread && actual.rank() != named->dims.size()) return false;
+    } else if (named->name.text == "str" && !actual.is_str())
+      return false;
+    else if (named->name.text != "str" && !actual.is_tensor())
+      return false;
+  }
+  for (const ast::Param& p : params)
+    if (!p.default_value && !given.count(p.name.text)) return false;
+  return true;
+}
+
+FunctionInfo* Checker::choose_overload(const std::vector<FunctionInfo*>& functions, std::vector<Arg>& args, Span span,
+                                       const std::string& name) {
+  for (Arg& arg : args) {
+    check_arg(arg);
+    if (arg.value && arg.value->type.is_error()) return nullptr;
+  }
+  for (FunctionInfo* function : functions)
+    if (accepts(*function, args)) return function;
+  std::vector<std::string> types;
+  for (const Arg& arg : args)
+    types.push_back(arg.value ? show(arg.value->type) : to_string(*arg.constant));
+  error("WrongArguments", span, fmt::format("`{}` does not take ({})", name, fmt::join(types, ", ")));
+  return nullptr;
+}
+
+// Arguments by parameter; null where the default stands.
+std::vector<Arg*> Checker::arrange(FunctionInfo& info, std::vector<Arg>& args, Span span, bool& ok) {
+  const auto& params = info.decl->params;
+  const std::string& name = info.decl->name.text;
+  std::vector<Arg*> result(params.size(), nullptr);
+  size_t index = 0;
+  for (Arg& arg : args) {
+    if (arg.name.empty()) {
+      if (index >= params.size()) {
+        error("WrongArguments", arg.span,
+              fmt::format("`{}` takes {} argument{}, not {}", name, params.size(), params.size() == 1 ? "" : "s",
+                          args.size()),
+              "", {{info.is_prelude ? span : info.decl->name.span, info.is_prelude ? "" : "declared here"}});
+        ok = false;
+        break;
+      }
+      result[index++] = &arg;
+      continue;
+    }
+    size_t found = params.size();
+    for (size_t i = 0; i < params.size(); ++i)
+      if (params[i].name.text == arg.name) found = i;
+    if (found == params.size()) {
+      std::string hint;
+      for (const ast::Param& p : params)
+        if (edit_distance(p.name.text, arg.name) <= 2 || (p.name.text == "axis" && arg.name == "dim") ||
+            (p.name.text == "keep" && (arg.name == "keepdim" || arg.name == "keepdims")))
+          hint = fmt::format("did you mean `{} = `?", p.name.text);
+      error("WrongArguments", arg.name_span, fmt::format("`{}` has no parameter `{}`", name, arg.name), hint);
+      ok = false;
+      continue;
+    }
+    if (result[found]) {
+      error("WrongArguments", arg.name_span, fmt::format("`{}` is given twice", arg.name));
+      ok = false;
+      continue;
+    }
+    result[found] = &arg;
+  }
+  if (ok)
+    for (size_t i = 0; i < params.size(); ++i)
+      if (!result[i] && !params[i].default_value) {
+        error("WrongArguments", span, fmt::format("`{}` needs an argument for `{}`", name, params[i].name.text), "",
+              info.is_prelude ? std::vector<Label>{} : std::vector<Label>{{params[i].span, "this parameter"}});
+        ok = false;
+      }
+  return result;
+}
+
+// Learns type parameters and ranks of ..s from one argument.
+bool Checker::infer_type(const ast::TypeExpr* type, const Type& actual, FunctionInfo& info, Bindings& bindings,
+                         const Arg& arg, const std::string& param) {
+  if (actual.is_error()) return false;
+  if (auto* tuple = ast::as<ast::TupleType>(type)) {
+    if (!actual.is_tuple() || actual.elements.size() != tuple->elements.size()) return true; // coerce says it
+    for (size_t i = 0; i < tuple->elements.size(); ++i)
+      if (!infer_type(tuple->elements[i], actual.elements[i], info, bindings, arg, param)) return false;
+    return true;
+  }
+  auto* named = ast::as<ast::NamedType>(type);
+  if (!named) return true;
+  const ast::TypeParam* type_param = nullptr;
+  for (const ast::TypeParam& p : info.decl->type_params)
+    if (p.name.text == named->name.text) type_param = &p;
+  if (type_param && !actual.is_tensor()) {
+    error("TypeMismatch", arg.span,
+          fmt::format("`{}` of `{}` takes a tensor, not {}", param, info.decl->name.text, show(actual)));
+    return false;
+  }
+  if (type_param) {
+    auto [it, is_new] = bindings.types.try_emplace(named->name.text, element_of(actual));
+    if (is_new) {
+      if (!fits_bound(*type_param, actual, arg.span, info.decl->name.text)) return false;
+    } else if (!unify(it->second, actual)) {
+      error("MixedTypes", arg.span,
+            fmt::format("`{}` takes one element type {}, but here are {} and {}", info.decl->name.text,
+                        named->name.text, show(it->second), name_of(resolved(actual).dtype)),
+            fmt::format("write `{}({})`", show(it->second), text(arg.span)), {{arg.span, show(actual)}});
+      return false;
+    }
+  }
+  size_t plain = 0;
+  const ast::Spread* spread = nullptr;
+  for (const ast::Expr* dim : named->dims) {
+    if (auto* s = ast::as<ast::Spread>(dim))
+      spread = s;
+    else
+      ++plain;
+  }
+  if (!spread || !actual.is_tensor()) return true;
+  if (actual.rank() < plain) {
+    error("TypeMismatch", arg.span,
+          fmt::format("`{}` of `{}` needs at least {} ax{}, and this is {}", param, info.decl->name.text, plain,
+                      plain == 1 ? "is" : "es", show(actual)));
+    return false;
+  }
+  auto [it, is_new] = bindings.ranks.try_emplace(spread->name.text, actual.rank() - plain);
+  if (!is_new && it->second != actual.rank() - plain) {
+    error("TypeMismatch", arg.span,
+          fmt::format("`..{}` of `{}` has {} axes, but {} in `{}`", spread->name.text, info.decl->name.text, it->second,
+                      actual.rank() - plain, text(arg.span)),
+          "", {{arg.span, show(actual)}});
+    return false;
+  }
+  return true;
+}
+
+std::string Checker::key_of(const FunctionInfo& info, const Bindings& bindings) {
+  std::vector<std::string> parts;
+  for (const auto& [name, type] : bindings.types)
+    parts.push_back(fmt::format("{}={}", name, name_of(resolved(type).dtype)));
+  for (const auto& [name, rank] : bindings.ranks)
+    parts.push_back(fmt::format("..{}={}", name, rank));
+  std::map<Size, size_t> names;
+  auto pattern = [&](auto& self, const Type& type) -> std::string {
+    if (type.is_tuple()) {
+      std::string text = "(";
+      for (const Type& element : type.elements)
+        text += self(self, element) + ",";
+      return text + ")";
+    }
+    if (!type.is_tensor()) return to_string(type, p_.atoms);
+    std::vector<std::string> sizes;
+    for (const Size& size : type.shape) {
+      if (size.is_constant()) {
+        sizes.push_back(show(size));
+        continue;
+      }
+      auto single = size.as_atom();
+      bool named = single && p_.atoms[*single].kind == AtomKind::Named;
+      sizes.push_back(fmt::format("{}{}", named ? "n" : "?", names.try_emplace(size, names.size()).first->second));
+    }
+    return fmt::format("{}[{}]", name_of(resolved(type).dtype), fmt::join(sizes, ","));
+  };
+  for (size_t i = 0; i < bindings.params.size(); ++i) {
+    if (info.decl->params[i].type) continue;
+    const auto& param = bindings.params[i];
+    parts.push_back(fmt::format("{}={}", info.decl->params[i].name.text,
+                                param.constant ? to_string(*param.constant) : pattern(pattern, param.type)));
+  }
+  return fmt::format("{}({})", info.decl->name.text, fmt::join(parts, ", "));
+}
+
+InstanceId Checker::instance_for(FunctionInfo& info, const Bindings& bindings, Span call) {
+  std::string key = key_of(info, bindings);
+  if (auto it = info.instances.find(key); it != info.instances.end()) return it->second;
+  InstanceId id{static_cast<uint32_t>(states_.size())};
+  states_.emplace_back();
+  p_.instances.emplace_back();
+  info.instances[key] = id;
+  InstanceState& state = states_.back();
+  state.info = &info;
+  state.call = call;
+  state.caller = ctx_->instance;
+  state.depth = ctx_->instance.valid() ? states_[ctx_->instance.index].depth + 1 : 0;
+  typed::Instance& instance = p_.instances.back();
+  instance.name = info.decl->name.text;
+  instance.key = key;
+  instance.span = info.decl->name.span;
+  if (state.depth > kMaxInstantiation || states_.size() > kMaxInstances) {
+    if (state.depth == kMaxInstantiation + 1 || states_.size() == kMaxInstances + 1)
+      error("InstantiationDepth", call,
+            fmt::format("calling `{}` needs ever new versions of it: each call has other element types or ranks",
+                        instance.name));
+    state.stage = InstanceState::Stage::Done;
+    state.signature.has_result = true;
+    state.signature.result = Type::error();
+    state.signature.params.resize(info.decl->params.size());
+    return id;
+  }
+  // What is wrong with the signature is reported with the instance.
+  Signature signature = make_signature(info, bindings, call);
+  states_[id.index].signature = std::move(signature);
+  waiting_.push_back(id);
+  return id;
+}
+
+Type Checker::substitute(const Type& type, const std::map<AtomId, Size>& by) {
+  Type result = type;
+  for (Size& size : result.shape)
+    size = p_.atoms.substitute(size, by);
+  for (Type& element : result.elements)
+    element = substitute(element, by);
+  return result;
+}
+
+// A default is checked at the call, among the names of the function, with the earlier parameters as they are given
+// here.
+ExprPtr Checker::default_value(FunctionInfo& info, size_t param, std::vector<Arg*>& args, const Bindings& bindings,
+                               typed::Block& before) {
+  const auto& params = info.decl->params;
+  Scope* saved = scope_;
+  scope_ = info.env;
+  push_scope();
+  Scope* names = scope_;
+  for (const auto& [name, type] : bindings.types) {
+    Entity entity;
+    entity.kind = Entity::Kind::TypeParam;
+    entity.element = type;
+    names->names[name] = entity;
+  }
+  for (size_t i = 0; i < param; ++i) {
+    Arg* arg = args[i];
+    if (!arg) continue;
+    Entity entity;
+    entity.span = params[i].name.span;
+    if (!arg->value) {
+      if (!arg->constant) continue;
+      entity.kind = Entity::Kind::Static;
+      entity.value = *arg->constant;
+    } else if (ast::as<ast::IntLiteral>(params[param].default_value) ||
+               ast::as<ast::FloatLiteral>(params[param].default_value) || arg->value->type.is_error()) {
+      continue; // no names in it
+    } else {
+      if (arg->value->kind != ExprKind::Variable || p_.variables[arg->value->var.index].is_mutable) {
+        Type type = refresh(*arg->value);
+        auto size = size_of(*arg->value);
+        VarId var = new_variable(params[i].name.text, type, false, arg->span);
+        if (size)
+          known_sizes_[var] = *size;
+        else if (type.is_scalar() && type.dtype == DType::I64)
+          bind_atom(var);
+        typed::Stmt let;
+        let.kind = StmtKind::Let;
+        let.span = arg->span;
+        let.pattern.var = var;
+        let.value = std::move(arg->value);
+        before.statements.push_back(std::move(let));
+        arg->value = variable(var, arg->span);
+      }
+      entity.kind = Entity::Kind::Variable;
+      entity.var = arg->value->var;
+      // Sizes that this parameter names.
+      if (auto* named = ast::as<ast::NamedType>(params[i].type); named && named->dims.size() == arg->value->type.rank())
+        for (size_t k = 0; k < named->dims.size(); ++k)
+          if (auto* name = ast::as<ast::Name>(named->dims[k])) {
+            Entity size;
+            size.kind = Entity::Kind::SizeName;
+            size.size = arg->value->type.shape[k];
+            names->names.try_emplace(name->name, size);
+          }
+    }
+    names->names[params[i].name.text] = entity;
+  }
+  ExprPtr result = value(params[param].default_value);
+  scope_ = saved;
+  return result;
+}
+
+ExprPtr Checker::call_function(FunctionInfo& info, std::vector<Arg> args, Span span, const Type*) {
+  const ast::Function& decl = *info.decl;
+  const auto& params = decl.params;
+  for (Arg& arg : args)
+    check_arg(arg);
+  bool ok = true;
+  std::vector<Arg*> by_param = arrange(info, args, span, ok);
+  for (const Arg& arg : args)
+    ok = ok && !(arg.value && arg.value->type.is_error());
+  if (!ok) {
+    ExprPtr result = broken(span);
+    return result;
+  }
+  Bindings bindings;
+  bindings.params.resize(params.size());
+  typed::Block before;
+  std::deque<Arg> defaults;
+  auto take = [&](size_t i) { // learns from argument i
+    Arg& arg = *by_param[i];
+    const ast::Param& param = params[i];
+    if (param.type) {
+      if (!arg.value) {
+        error("TypeMismatch", arg.span,
+              fmt::format("`{}` of `{}` is {}, not {}", param.name.text, decl.name.text, text(param.type->span),
+                          arg.constant && arg.constant->kind == Static::Kind::None ? "none" : text(arg.span)));
+        return false;
+      }
+      return infer_type(param.type, refresh(*arg.value), info, bindings, arg, param.name.text);
+    }
+    if (arg.constant && (!arg.value || param.default_value))
+      bindings.params[i].constant = arg.constant;
+    else if (arg.value) {
+      settle(*arg.value);
+      if (arg.value->type.is_range() || arg.value->type.is_unit()) {
+        error("NotSupported", arg.span, fmt::format("{} cannot be an argument", show(arg.value->type)));
+        return false;
+      }
+      bindings.params[i].type = arg.value->type;
+    }
+    return true;
+  };
+  for (size_t i = 0; i < params.size(); ++i)
+    if (by_param[i] && !take(i)) return broken(span);
+  for (size_t i = 0; i < params.size(); ++i) {
+    if (by_param[i]) continue;
+    Arg arg;
+    arg.span = span;
+    Scope* saved = scope_;
+    scope_ = info.env;
+    arg.constant = static_of(params[i].default_value);
+    scope_ = saved;
+    if (params[i].type || !arg.constant) arg.value = default_value(info, i, by_param, bindings, before);
+    if (arg.value && arg.value->type.is_error()) return broken(span);
+    defaults.push_back(std::move(arg));
+    by_param[i] = &defaults.back();
+    if (!take(i)) return broken(span);
+  }
+  for (const ast::TypeParam& p : decl.type_params)
+    if (!bindings.types.count(p.name.text)) {
+      error("WrongArguments", span,
+            fmt::format("the arguments of `{}` do not tell the type {}", decl.name.text, p.name.text));
+      return broken(span);
+    }
+  // A generic call whose element type is still open gets its instance when that is known, if the result is declared.
+  bool open = false;
+  for (auto& [name, type] : bindings.types) {
+    if (!decl.result) settle(type);
+    type = resolved(type);
+    open = open || type.open;
+  }
+  std::vector<ExprPtr> values;
+  std::vector<size_t> indices;
+  for (size_t i = 0; i < params.size(); ++i)
+    if (params[i].type || !bindings.params[i].constant) values.push_back(std::move(by_param[i]->value));
+  InstanceId id;
+  Signature provisional;
+  if (open) {
+    provisional = make_signature(info, bindings, span);
+  } else {
+    id = instance_for(info, bindings, span);
+    if (!states_[id.index].signature.has_result) {
+      if (states_[id.index].stage == InstanceState::Stage::Running) {
+        error("TypeMismatch", span, fmt::format("`{}` calls itself, so it needs a result type", decl.name.text),
+              fmt::format("write `fn {}(…) -> T`", decl.name.text),
+              {{decl.name.span, "declared without a result type"}});
+        return broken(span);
+      }
+      check_instance(id);
+    }
+    if (ctx_->is_top_level) top_level_calls_.push_back({id, span, top_level_order_.size()});
+  }
+  ExprPtr node =
+      finish_call(info, open ? provisional : states_[id.index].signature, std::move(values), span, id, before);
+  if (open && node->kind == ExprKind::Call) {
+    ctx_->calls.push_back({node.get(), &info, bindings});
+    node->index = static_cast<uint32_t>(ctx_->calls.size());
+  }
+  if (before.statements.empty()) return node;
+  auto wrapped = make(ExprKind::Block, span, node->type);
+  before.result = std::move(node);
+  wrapped->blocks.push_back(std::move(before));
+  return wrapped;
+}
+
+// Solves the callee's sizes from the arguments, checks the arguments against the parameters, makes the node.
+ExprPtr Checker::finish_call(FunctionInfo& info, const Signature& original, std::vector<ExprPtr> args, Span span,
+                             InstanceId instance, typed::Block&) {
+  const Signature signature = original; // checking may make instances
+  auto node = make(ExprKind::Call, span, Type::error());
+  node->instance = instance;
+  std::vector<Signature::Param> params;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < signature.params.size(); ++i)
+    if (signature.params[i].var.valid()) {
+      params.push_back(signature.params[i]);
+      names.push_back(info.decl->params[i].name.text);
+    }
+  if (params.size() != args.size()) return node; // an instance that went wrong
+  std::set<AtomId> unknown(signature.size_params.begin(), signature.size_params.end());
+  std::map<AtomId, Size> known;
+  // Which atoms do the shapes mention?
+  std::vector<AtomId> mentioned;
+  auto mention = [&](auto& self, const Type& type) -> void {
+    for (const Size& size : type.shape)
+      p_.atoms.collect(size, mentioned);
+    for (const Type& element : type.elements)
+      self(self, element);
+  };
+  for (const auto& param : params)
+    mention(mention, param.type);
+  mention(mention, signature.result);
+  for (size_t i = 0; i < params.size(); ++i) {
+    AtomId atom = p_.variables[params[i].var.index].atom;
+    if (!atom.valid()) continue;
+    args[i] = coerce(std::move(args[i]), params[i].type,
+                     fmt::format("argument `{}` of `{}`", names[i], info.decl->name.text));
+    if (args[i]->type.is_error()) return node;
+    if (auto size = size_of(*args[i]))
+      known[atom] = *size;
+    else if (std::find(mentioned.begin(), mentioned.end(), atom) != mentioned.end()) {
+      Span arg_span = args[i]->span;
+      Size size = size_argument(std::move(args[i]), *node, false, "");
+      known[atom] = size;
+      args[i] = size_value(size, arg_span);
+    }
+  }
+  auto solve = [&](bool bare_only) {
+    auto visit = [&](auto& self, const Type& param, const Type& arg) -> void {
+      for (size_t k = 0; k < param.shape.size() && k < arg.shape.size(); ++k) {
+        if (auto atom = param.shape[k].as_atom(); atom && unknown.count(*atom)) {
+          known.try_emplace(*atom, arg.shape[k]);
+          continue;
+        }
+        if (bare_only) continue;
+        std::vector<AtomId> atoms;
+        p_.atoms.collect(param.shape[k], atoms);
+        std::set<AtomId> open;
+        for (AtomId a : atoms)
+          if (unknown.count(a) && !known.count(a)) open.insert(a);
+        if (open.size() != 1) continue;
+        AtomId x = *open.begin();
+        for (const auto& term : param.shape[k].terms) {
+          if (term.atoms != std::vector<AtomId>{x}) continue;
+          Size rest = p_.atoms.substitute(param.shape[k] - Size(term.coefficient) * Size::of(x), known);
+          std::vector<AtomId> left;
+          p_.atoms.collect(rest, left);
+          if (std::find(left.begin(), left.end(), x) != left.end()) break;
+          known[x] = p_.atoms.floor_div(arg.shape[k] - rest, term.coefficient);
+          require_at_least(known[x], 0,
+                           fmt::format("the size `{}` of `{}` would be {{0}}", p_.atoms[x].name, info.decl->name.text),
+                           span, node->checks);
+          break;
+        }
+      }
+      for (size_t k = 0; k < param.elements.size() && k < arg.elements.size(); ++k)
+        self(self, param.elements[k], arg.elements[k]);
+    };
+    for (size_t i = 0; i < params.size(); ++i)
+      visit(visit, params[i].type, refresh(*args[i]));
+  };
+  solve(true);
+  solve(false);
+  bool fine = true;
+  for (AtomId atom : unknown)
+    if (!known.count(atom)) {
+      known[atom] = Size::of(atom); // only in a shape that cannot be solved, or where an argument does not fit
+      bool fits = true;
+      for (size_t i = 0; i < params.size(); ++i)
+        fits = fits && params[i].type.rank() == args[i]->type.rank();
+      if (fits) {
+        error("UnboundSize", p_.atoms[atom].origin.valid() ? p_.atoms[atom].origin : span,
+              fmt::format("the size `{}` cannot be told from the arguments", p_.atoms[atom].name),
+              "name it alone in the shape of some parameter");
+        fine = false;
+      }
+    }
+  for (size_t i = 0; i < params.size(); ++i) {
+    args[i] = coerce(std::move(args[i]), substitute(params[i].type, known),
+                     fmt::format("argument `{}` of `{}`", names[i], info.decl->name.text));
+    fine = fine && !args[i]->type.is_error();
+    node->operands.push_back(std::move(args[i]));
+  }
+  for (AtomId atom : signature.size_params)
+    node->size_args.push_back(known[atom]);
+  std::map<AtomId, Size> with_result = known;
+  for (const auto& fresh : signature.result_atoms) {
+    SizeAtom atom = p_.atoms[fresh.atom];
+    atom.kind = AtomKind::Fresh;
+    atom.name =
+        fmt::format("axis {} of `{}`", fresh.axis, text(span).size() <= 30 ? text(span) : info.decl->name.text + "(…)");
+    atom.origin = span;
+    AtomId id = p_.atoms.add(std::move(atom));
+    with_result[fresh.atom] = Size::of(id);
+    node->fresh.push_back({id, fresh.path, fresh.axis});
+  }
+  if (fine) node->type = resolved(substitute(signature.result, with_result));
+  return node;
+}
+
+} // namespace tl::checker

@@ -1,0 +1,382 @@
+// [e for i in 0..m, j] and sum(e for k if c): ranges, inferred or written; the element; the reduction.
+#include "parser/check_context.h"
+#include <fmt/format.h>
+
+namespace tl::checker {
+
+namespace {
+
+// Does an expression use one of these names?
+bool mentions(const ast::Expr* e, const std::set<std::string>& names);
+bool mentions(const ast::Block& b, const std::set<std::string>& names);
+
+bool mentions_stmt(const ast::Stmt* s, const std::set<std::string>& names) {
+  if (auto* node = ast::as<ast::ExprStmt>(s)) return mentions(node->value, names);
+  if (auto* node = ast::as<ast::Let>(s)) return mentions(node->value, names);
+  return true; // statements do not occur in what is asked about; be careful
+}
+bool mentions(const ast::Block& b, const std::set<std::string>& names) {
+  for (const ast::Stmt* s : b.statements)
+    if (mentions_stmt(s, names)) return true;
+  return false;
+}
+
+template <class F> void children(const ast::Expr* e, const F& visit) {
+  std::visit(
+      [&](const auto& node) {
+        using T = std::decay_t<decltype(node)>;
+        if constexpr (std::is_same_v<T, ast::StringLiteral>) {
+          for (const auto& part : node.parts)
+            if (part.value) visit(part.value);
+        } else if constexpr (std::is_same_v<T, ast::Tuple> || std::is_same_v<T, ast::ListLiteral>) {
+          for (const ast::Expr* element : node.elements)
+            visit(element);
+        } else if constexpr (std::is_same_v<T, ast::Unary>)
+          visit(node.operand);
+        else if constexpr (std::is_same_v<T, ast::Binary>)
+          visit(node.left), visit(node.right);
+        else if constexpr (std::is_same_v<T, ast::Range>)
+          visit(node.first), visit(node.last);
+        else if constexpr (std::is_same_v<T, ast::Call>) {
+          visit(node.callee);
+          for (const auto& argument : node.arguments)
+            visit(argument.value);
+        } else if constexpr (std::is_same_v<T, ast::MethodCall>) {
+          visit(node.receiver);
+          for (const auto& argument : node.arguments)
+            visit(argument.value);
+        } else if constexpr (std::is_same_v<T, ast::Field>)
+          visit(node.object);
+        else if constexpr (std::is_same_v<T, ast::Subscript>) {
+          visit(node.object);
+          for (const auto& item : node.items)
+            for (const ast::Expr* part : {item.index, item.first, item.last, item.step})
+              if (part) visit(part);
+        }
+      },
+      e->node);
+}
+
+bool mentions(const ast::Expr* e, const std::set<std::string>& names) {
+  if (auto* node = ast::as<ast::Name>(e)) return names.count(node->name) != 0;
+  if (auto* node = ast::as<ast::Comprehension>(e)) {
+    for (const auto& clause : node->clauses)
+      if (clause.range && mentions(clause.range, names)) return true;
+    return mentions(node->element, names) || (node->filter && mentions(node->filter, names));
+  }
+  if (auto* node = ast::as<ast::If>(e))
+    return mentions(node->condition, names) || mentions(node->then_block, names) ||
+           (node->else_block && mentions(*node->else_block, names));
+  if (ast::as<ast::Lambda>(e)) return true;
+  bool found = false;
+  children(e, [&](const ast::Expr* child) { found = found || mentions(child, names); });
+  return found;
+}
+
+void pattern_names(const ast::Pattern& p, std::set<std::string>& into) {
+  if (p.kind == ast::Pattern::Kind::Name) into.insert(p.name);
+  for (const ast::Pattern* element : p.elements)
+    pattern_names(*element, into);
+}
+
+} // namespace
+
+// The axes that the bare index subscripts in one subscript expression.
+void Checker::axes_of(const ast::Subscript& s, const std::string& index, const std::set<std::string>& bound,
+                      std::vector<Axis>& out) {
+  std::vector<size_t> at;
+  size_t ellipsis = s.items.size();
+  for (size_t i = 0; i < s.items.size(); ++i) {
+    if (s.items[i].kind == ast::SubscriptItem::Kind::Ellipsis) ellipsis = i;
+    if (s.items[i].kind != ast::SubscriptItem::Kind::Index) continue;
+    if (auto* name = ast::as<ast::Name>(s.items[i].index); name && name->name == index) at.push_back(i);
+  }
+  if (at.empty() || mentions(s.object, bound)) return;
+  // The type of the value, checked on the side.
+  Snapshot before = snapshot();
+  ExprPtr base = expr(s.object);
+  Type type = resolved(base->type);
+  rollback(before);
+  if (!type.is_tensor()) return;
+  for (size_t i : at) {
+    size_t axis = 0;
+    auto consumes = [&](size_t k) { return s.items[k].kind != ast::SubscriptItem::Kind::NewAxis ? 1u : 0u; };
+    if (i < ellipsis) {
+      for (size_t k = 0; k < i; ++k)
+        axis += consumes(k);
+    } else {
+      size_t after = 0;
+      for (size_t k = i; k < s.items.size(); ++k)
+        after += consumes(k);
+      if (after > type.rank()) continue;
+      axis = type.rank() - after;
+    }
+    if (axis < type.rank()) out.push_back({type.shape[axis], s.items[i].span, text(s.object->span)});
+  }
+}
+
+void Checker::find_axes(const ast::Block& b, const std::string& index, std::set<std::string>& bound,
+                        std::vector<Axis>& out) {
+  std::set<std::string> inner = bound;
+  for (const ast::Stmt* s : b.statements) {
+    if (auto* node = ast::as<ast::ExprStmt>(s))
+      find_axes(node->value, index, inner, out);
+    else if (auto* let = ast::as<ast::Let>(s)) {
+      find_axes(let->value, index, inner, out);
+      pattern_names(*let->pattern, inner);
+      if (inner.count(index) && !bound.count(index)) return; // another thing has the name now
+    } else if (auto* assign = ast::as<ast::Assign>(s)) {
+      find_axes(assign->value, index, inner, out);
+    } else if (auto* loop = ast::as<ast::For>(s)) {
+      std::set<std::string> in_loop = inner;
+      for (const auto& clause : loop->clauses)
+        pattern_names(*clause.pattern, in_loop);
+      if (in_loop.count(index) == bound.count(index)) find_axes(loop->body, index, in_loop, out);
+    }
+  }
+}
+
+void Checker::find_axes(const ast::Expr* e, const std::string& index, std::set<std::string>& bound,
+                        std::vector<Axis>& out) {
+  if (auto* node = ast::as<ast::Comprehension>(e)) {
+    std::set<std::string> inner = bound;
+    for (const auto& clause : node->clauses) {
+      if (clause.range) find_axes(clause.range, index, inner, out);
+      std::set<std::string> names;
+      pattern_names(*clause.pattern, names);
+      if (names.count(index)) return; // shadowed
+      inner.insert(names.begin(), names.end());
+    }
+    find_axes(node->element, index, inner, out);
+    if (node->filter) find_axes(node->filter, index, inner, out);
+    return;
+  }
+  if (auto* node = ast::as<ast::If>(e)) {
+    find_axes(node->condition, index, bound, out);
+    find_axes(node->then_block, index, bound, out);
+    if (node->else_block) find_axes(*node->else_block, index, bound, out);
+    return;
+  }
+  if (auto* node = ast::as<ast::Subscript>(e)) axes_of(*node, index, bound, out);
+  children(e, [&](const ast::Expr* child) { find_axes(child, index, bound, out); });
+}
+
+ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, const std::string& reduction, Span span,
+                               const Type* expected) {
+  static const std::map<std::string, ReduceOp> reductions = {
+      {"sum", ReduceOp::Sum}, {"mean", ReduceOp::Sum},      {"prod", ReduceOp::Prod},
+      {"min", ReduceOp::Min}, {"max", ReduceOp::Max},       {"any", ReduceOp::Any},
+      {"all", ReduceOp::All}, {"argmin", ReduceOp::ArgMin}, {"argmax", ReduceOp::ArgMax}};
+  bool reduces = !reduction.empty();
+  if (reduces && !reductions.count(reduction)) {
+    if (reduction == "list")
+      error("NotSupported", span, "lists are not supported yet");
+    else
+      error("NotCallable", span, fmt::format("`{}` does not reduce a comprehension", reduction),
+            "sum, prod, mean, min, max, any, all, argmin and argmax do; a tensor is written in brackets");
+    return broken(span);
+  }
+  auto node = make(ExprKind::Comprehension, span, Type::error());
+  Scope* saved_scope = scope_;
+  SizeFacts saved_facts = ctx_->facts;
+  auto saved_loops = std::move(ctx_->loops);
+  ctx_->loops.clear();
+  bool saved_reachable = ctx_->reachable;
+  ++in_comprehension_;
+  bool fine = true;
+  std::set<std::string> names; // of all indices
+  for (const auto& clause : c.clauses)
+    pattern_names(*clause.pattern, names);
+  std::vector<Size> extents;
+  for (const auto& clause : c.clauses) {
+    typed::ComprehensionIndex index;
+    index.span = clause.span;
+    bool is_name = clause.pattern->kind != ast::Pattern::Kind::Tuple;
+    if (!is_name) {
+      error("NotSupported", clause.span, "a comprehension over pairs is not supported yet",
+            "go over `0..n` and subscript");
+      fine = false;
+      continue;
+    }
+    if (clause.range) {
+      ExprPtr range = value(clause.range);
+      Type type = refresh(*range);
+      if (type.is_error()) {
+        fine = false;
+      } else if (!type.is_range()) {
+        error("TypeMismatch", clause.range->span, fmt::format("an index goes over a range, not {}", show(type)),
+              type.is_scalar() ? fmt::format("write `0..{}`", text(clause.range->span))
+                               : fmt::format("write `{0} in 0..len({1})` and subscript `{1}[{0}]`",
+                                             clause.pattern->name, text(clause.range->span)));
+        fine = false;
+      } else if (!type.shape[2].is(1)) {
+        error("NotSupported", clause.range->span, "an index of a comprehension goes by steps of 1",
+              "multiply it in the element");
+        fine = false;
+      } else {
+        index.lo = type.shape[0];
+        index.hi = type.shape[1];
+        auto take = [&](auto& self, typed::Expr& r) -> void {
+          for (auto& bind : r.binds)
+            index.binds.push_back(std::move(bind));
+          for (auto& operand : r.operands)
+            self(self, *operand);
+        };
+        take(take, *range);
+      }
+    } else {
+      std::vector<Axis> axes;
+      std::set<std::string> bound = names;
+      const std::string& name = clause.pattern->name;
+      find_axes(c.element, name, bound, axes);
+      if (c.filter) find_axes(c.filter, name, bound, axes);
+      for (const auto& other : c.clauses)
+        if (other.range) find_axes(other.range, name, bound, axes);
+      if (axes.empty()) {
+        error("UnboundIndex", clause.span, fmt::format("nothing tells the range of `{}`", name),
+              fmt::format("write `{} in 0..n`, or subscript an axis by `{}` alone", name, name));
+        fine = false;
+      } else {
+        index.hi = axes[0].size;
+        for (size_t i = 1; i < axes.size(); ++i) {
+          if (index.hi == axes[i].size) continue;
+          std::string message =
+              fmt::format("`{}` goes over an axis of `{}` with size {{0}} and one of `{}` with size {{1}}", name,
+                          axes[0].base, axes[i].base);
+          if (!require_equal(index.hi, axes[i].size, true, message, axes[i].span, node->checks)) {
+            std::vector<Label> labels{{axes[0].span, fmt::format("size {}", show(axes[0].size))},
+                                      {axes[i].span, fmt::format("size {}", show(axes[i].size))}};
+            add_origins(index.hi, axes[i].size, labels);
+            std::string hint = equality_hint(index.hi, axes[i].size);
+            error("ShapeMismatch", axes[i].span,
+                  fmt::format("`{}` goes over axes of different sizes, {}", name, different(index.hi, axes[i].size)),
+                  hint.empty() ? fmt::format("write the range: `{} in 0..n`", name) : hint, std::move(labels));
+            fine = false;
+            break;
+          }
+          if (axes[i].size.is_constant()) index.hi = axes[i].size;
+        }
+      }
+    }
+    push_scope();
+    if (clause.pattern->kind == ast::Pattern::Kind::Name) {
+      Entity entity;
+      entity.span = clause.pattern->span;
+      if (fine) {
+        index.var = new_variable(clause.pattern->name, Type::scalar(DType::I64), false, clause.pattern->span);
+        bind_atom(index.var);
+        Size i = Size::of(p_.variables[index.var.index].atom);
+        ctx_->facts.not_negative.push_back(i - index.lo);
+        ctx_->facts.not_negative.push_back(index.hi - i - Size(1));
+        entity.kind = Entity::Kind::Variable;
+        entity.var = index.var;
+      }
+      enter(clause.pattern->name, entity);
+    } else if (fine) {
+      index.var = new_variable("_", Type::scalar(DType::I64), false, clause.pattern->span);
+      bind_atom(index.var);
+    }
+    extents.push_back(p_.atoms.positive(index.hi - index.lo, saved_facts));
+    node->indices.push_back(std::move(index));
+  }
+  size_t first_inner_atom = p_.atoms.size();
+  if (c.filter) {
+    if (!reduces) {
+      error("WrongArguments", c.filter->span, "a trailing `if` filters reductions, not tensors",
+            "choose elements by a mask: `x[mask]`, or write `if c { a } else { b }` in the element");
+      fine = false;
+    }
+    node->filter = condition(c.filter);
+    fine = fine && !node->filter->type.is_error();
+    if (fine) learn(*node->filter, true);
+  }
+  Type element_expected;
+  if (expected && expected->is_tensor()) element_expected = element_of(*expected);
+  ExprPtr body = value(c.element);
+  --in_comprehension_;
+  scope_ = saved_scope;
+  ctx_->facts = saved_facts;
+  ctx_->loops = std::move(saved_loops);
+  ctx_->reachable = saved_reachable;
+  refresh(*body);
+  if (body->type.is_error() || !fine) return broken(span);
+  if (!body->type.is_tensor()) {
+    error(body->type.is_tuple() ? "NotSupported" : "TypeMismatch", body->span,
+          fmt::format("the element of a comprehension is a number or a tensor{}, not {}",
+                      body->type.is_tuple() ? " (tuples are not supported yet)" : "", show(body->type)));
+    return broken(span);
+  }
+  // Sizes of the element must not depend on the indices, nor be known only inside.
+  for (const Size& size : body->type.shape) {
+    std::vector<AtomId> atoms;
+    p_.atoms.collect(size, atoms);
+    for (AtomId atom : atoms) {
+      bool inner = atom.index >= first_inner_atom;
+      for (const auto& index : node->indices)
+        inner = inner || (index.var.valid() && p_.variables[index.var.index].atom == atom);
+      if (!inner) continue;
+      error("ShapeMismatch", body->span,
+            fmt::format("the elements of a comprehension need one shape, and the size {} may differ between them",
+                        show(size)),
+            "", {label(*body)});
+      return broken(span);
+    }
+  }
+  if (!reduces) {
+    // Ranges must not depend on earlier indices: rows would have different lengths.
+    for (size_t i = 0; i < extents.size(); ++i) {
+      std::vector<AtomId> atoms;
+      p_.atoms.collect(extents[i], atoms);
+      for (const auto& index : node->indices)
+        for (AtomId atom : atoms)
+          if (index.var.valid() && p_.variables[index.var.index].atom == atom) {
+            error("ShapeMismatch", node->indices[i].span,
+                  "the range of an index of a tensor cannot depend on another index");
+            return broken(span);
+          }
+    }
+    node->type = body->type;
+    node->type.shape.insert(node->type.shape.begin(), extents.begin(), extents.end());
+    node->operands.push_back(std::move(body));
+    return node;
+  }
+  node->is_reduction = true;
+  node->reduce = reductions.at(reduction);
+  node->is_mean = reduction == "mean";
+  ReduceOp op = node->reduce;
+  if (op == ReduceOp::Any || op == ReduceOp::All) {
+    settle(*body);
+    if (body->type.dtype != DType::Bool) {
+      error("TypeMismatch", body->span, fmt::format("`{}` takes bools, and this is {}", reduction, show(body->type)),
+            fmt::format("write `{} != 0`", text(body->span)), {label(*body)});
+      return broken(span);
+    }
+  } else if (node->is_mean) {
+    if (!constrain_float(body->type)) {
+      error("TypeMismatch", body->span, fmt::format("`mean` takes floats, and this is {}", show(body->type)),
+            fmt::format("write `f32({})`", text(body->span)), {label(*body)});
+      return broken(span);
+    }
+  } else if ((op == ReduceOp::Sum || op == ReduceOp::Prod) && !body->type.open && !is_float(body->type.dtype) &&
+             body->type.dtype != DType::I64) {
+    if (body->type.dtype == DType::Key) {
+      error("TypeMismatch", body->span, fmt::format("`{}` takes numbers, not keys", reduction));
+      return broken(span);
+    }
+    if (body->type.dtype != DType::U64) body = convert(std::move(body), DType::I64, body->span);
+  } else if (!body->type.open && !is_num(body->type.dtype)) {
+    error("TypeMismatch", body->span, fmt::format("`{}` takes numbers, and this is {}", reduction, show(body->type)),
+          "", {label(*body)});
+    return broken(span);
+  }
+  node->type = refresh(*body);
+  if (op == ReduceOp::ArgMin || op == ReduceOp::ArgMax) {
+    settle(*body);
+    node->type = Type::tensor(DType::I64, body->type.shape);
+  }
+  node->operands.push_back(std::move(body));
+  (void)e;
+  return node;
+}
+
+} // namespace tl::checker

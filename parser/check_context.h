@@ -1,0 +1,449 @@
+// What the parts of the checker share: scopes, functions and their instances, the state of the function being checked.
+// The entry is parser/check.h; each check_*.cpp holds one part of Checker, builtin_rules*.cpp its rules for built-in
+// functions. Start reading in check.cpp.
+#pragma once
+#include "lang/ast.h"
+#include "lang/diagnostics.h"
+#include "lang/typed.h"
+#include "parser/check.h"
+#include <deque>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+namespace tl::checker {
+
+using typed::ExprKind;
+using typed::ExprPtr;
+using typed::InstanceId;
+using typed::SizeCheck;
+using typed::StmtKind;
+using typed::VarId;
+
+struct FunctionContext;
+struct FunctionInfo;
+
+// What a called name may mean: overloads written in tl, an elementwise operation, a builtin, a conversion.
+struct Callable {
+  std::vector<FunctionInfo*> functions;
+  std::optional<ScalarOp> scalar;
+  std::optional<Builtin> builtin;
+  std::optional<DType> conversion;
+  bool empty() const { return functions.empty() && !scalar && !builtin && !conversion; }
+};
+
+// A value that is known while checking: constants for `axis` and `keep`, `none`, element types, functions.
+struct Static {
+  enum class Kind { Int, Bool, None, Tuple, Element, Function } kind = Kind::None;
+  int64_t number = 0;
+  DType dtype{};
+  std::vector<Static> elements;
+  Callable callable;
+  std::string name; // of the function
+};
+std::string to_string(const Static& value);
+
+struct ConstInfo {
+  const ast::Const* decl = nullptr;
+  struct Scope* env = nullptr;
+  bool in_use = false; // being evaluated: a cycle if asked again
+};
+
+// What a name means.
+struct Entity {
+  enum class Kind { Variable, SizeName, Spread, Const, Function, Static, TypeParam, Poisoned } kind = Kind::Poisoned;
+  VarId var;
+  Size size;
+  std::vector<Size> sizes; // of a spread
+  ConstInfo* constant = nullptr;
+  FunctionInfo* function = nullptr;
+  Static value;
+  Type element; // of a type parameter; may be open
+  Span span;
+};
+
+// Names of a block, or of the rest of a block from a `let` on. Scopes live as long as the checker.
+struct Scope {
+  Scope* parent = nullptr;
+  FunctionContext* function = nullptr; // the function whose block this is; null: the file
+  std::map<std::string, Entity> names;
+  bool is_file = false;
+};
+
+struct FunctionInfo {
+  const ast::Function* decl = nullptr;
+  Scope* env = nullptr;              // where it is declared
+  FunctionContext* parent = nullptr; // the function around it
+  bool is_prelude = false;
+  bool is_template = false; // has type parameters, `..s`, or parameters without a type
+  std::map<std::string, InstanceId> instances;
+};
+
+// What one call says about the generic parts of a function.
+struct Bindings {
+  std::map<std::string, Type> types;   // T -> scalar type, perhaps still open
+  std::map<std::string, size_t> ranks; // ..s -> number of axes
+  struct Param {
+    Type type;                      // of an untyped parameter: the argument's
+    std::optional<Static> constant; // known while compiling: not passed at run time
+  };
+  std::vector<Param> params;
+};
+
+struct Signature {
+  struct Param {
+    VarId var; // invalid: static
+    Type type;
+  };
+  Scope* scope = nullptr;
+  std::vector<Param> params;
+  std::vector<AtomId> size_params;
+  bool has_result = false;
+  Type result;
+  std::vector<typed::FreshAtom> result_atoms;
+};
+
+struct InstanceState {
+  FunctionInfo* info = nullptr;
+  Signature signature;
+  enum class Stage { Waiting, Running, Done } stage = Stage::Waiting;
+  Span call;         // the first call, for "called here"
+  InstanceId caller; // instance in which that call stands
+  int depth = 0;     // of the chain of instantiations
+  std::vector<Diagnostic> reports;
+  FunctionContext* context = nullptr; // of its body
+};
+
+// An argument as written; checked when its role is known.
+struct Arg {
+  std::string name; // empty: positional
+  const ast::Expr* source = nullptr;
+  Span span, name_span;
+  ExprPtr value;                  // checked
+  std::optional<Static> constant; // known
+};
+
+enum class LiteralKind : uint8_t {
+  Int,     // may become any number; i64 if nothing wants it
+  Float,   // may become any float; f32
+  Builder, // zeros, ones: any element type; f32
+};
+
+struct PendingLiteral {
+  typed::Expr* node;
+  bool is_float = false, negative = false;
+  uint64_t magnitude = 0;
+  double value = 0;
+  std::string text;
+};
+// A call of a generic function whose element types were still open.
+struct PendingCall {
+  typed::Expr* node;
+  FunctionInfo* function;
+  Bindings bindings;
+};
+
+struct Loop {
+  std::vector<std::map<VarId, Type>> exits;     // types of the vars at each break
+  std::vector<std::map<VarId, Type>> continues; // and at each continue
+};
+
+// The function (or the top level) being checked.
+struct FunctionContext {
+  FunctionContext* parent = nullptr; // lexically around it
+  InstanceId instance;               // invalid: top level
+  bool is_top_level = false;
+  Signature* signature = nullptr;
+  std::vector<Type> returned; // when the result is inferred
+  std::vector<Span> returned_spans;
+  std::map<VarId, Type> current; // the types of `var`s, here
+  std::vector<VarId> variables;  // made by this function
+  std::set<uint32_t> own;        // the same, by index
+  bool reachable = true;
+  std::vector<Loop> loops;
+  SizeFacts facts;
+  std::vector<VarId> captures;
+  std::vector<PendingLiteral> literals;
+  std::vector<PendingCall> calls;
+  std::vector<Diagnostic> reports;
+  int quiet = 0; // speculation: reports are dropped later
+};
+
+struct Snapshot {
+  size_t reports, literals, calls, captures, variables;
+  SizeFacts facts;
+  std::map<VarId, Type> current;
+  bool reachable;
+  std::vector<Loop> loops;
+  Scope* scope;
+};
+
+class Checker {
+public:
+  Checker(const SourceManager& sources, const CheckOptions& options);
+  typed::Program run(const ast::File& file, const ast::File& prelude, Diagnostics& diagnostics);
+
+private:
+  // --- check.cpp: the program as a whole
+  void declare(const std::vector<ast::Stmt*>& statements, bool is_prelude);
+  void check_top_level(const ast::File& file);
+  void check_main(const ast::File& file);
+  void check_tests(const ast::File& file);
+  void check_uncalled();
+  void check_waiting();
+  void flush_reports(Diagnostics& diagnostics);
+
+  // --- check_finish.cpp: effects, captures, unused values, once everything is known
+  void finish_program();
+  std::vector<bool> reachable_instances();
+  bool has_effects(const typed::Expr& e);
+  bool has_effects(const typed::Block& block);
+  bool has_effects(const typed::Stmt& s);
+  void check_uses(const typed::Block& block);
+  void check_uses(const typed::Expr& e);
+  void check_uses(const typed::Stmt& s);
+
+  // --- check_names.cpp: scopes, look-up, messages
+  void report(Diagnostic d);
+  void error(std::string kind, Span span, std::string message, std::string hint = {}, std::vector<Label> labels = {});
+  std::string text(Span span) const { return std::string(sources_.text(span)); }
+  std::string show(const Type& type) { return to_string(resolved(type), p_.atoms); }
+  std::string show(const Size& size) { return p_.atoms.to_string(size); }
+  Label label(const typed::Expr& e) { return {e.span, show(e.type)}; }
+  Scope* push_scope();
+  void enter(const std::string& name, Entity entity);
+  const Entity* find(const std::string& name) const;
+  std::optional<Callable> find_callable(const std::string& name, bool skip_values) const;
+  std::string did_you_mean(const std::string& name, bool callable) const;
+  void unknown_name(const std::string& name, Span span, bool callable);
+  VarId raw_variable(std::string name, Type type, bool is_mutable, Span span); // of no function yet
+  VarId new_variable(std::string name, Type type, bool is_mutable, Span span);
+  void bind_atom(VarId var, AtomKind kind = AtomKind::Value); // gives an immutable i64 an atom
+  Type current_type(VarId var) const;
+  void capture(VarId var, const Scope* found_in, Span span, const std::string& name);
+
+  // --- check_unify.cpp: open element types
+  Type new_open(LiteralKind kind);
+  uint32_t root(uint32_t var) const;
+  Type resolved(Type type) const;
+  Type& refresh(typed::Expr& e) { return e.type = resolved(e.type); }
+  void settle(Type& type); // closes it by its default
+  void settle(typed::Expr& e) { settle(e.type); }
+  bool unify(const Type& a, const Type& b); // element types only
+  bool constrain_float(const Type& type);   // false: not a float
+  Type element_of(const Type& type) const;  // its element type as a scalar type
+  void finalize(typed::Block& block);
+  void finalize(typed::Stmt& s);
+  void finalize(typed::Expr& e);
+  void finalize_pattern(const typed::Pattern& pattern);
+  void finish_literals();
+  void finish_calls();
+  Snapshot snapshot() const;
+  void rollback(const Snapshot& s);
+
+  // --- check_sizes.cpp
+  Compare compare(const Size& a, const Size& b) { return p_.atoms.compare(a, b, ctx_->facts); }
+  std::optional<Size> size_of(const typed::Expr& e); // an i64 expression as a size, where it is one
+  std::string origin(const Size& size);              // "n is axis 0 of x", or nothing
+  void add_origins(const Size& a, const Size& b, std::vector<Label>& labels);
+  SizeCheck size_check(const Size& a, const Size& b, std::string message, Span span);
+  // Two sizes that have to be equal. Adds a check to `checks` where that cannot be decided; false where they differ.
+  // implied: by an operation rather than written down, so that two names are two sizes.
+  bool require_equal(const Size& a, const Size& b, bool implied, const std::string& message, Span span,
+                     std::vector<SizeCheck>& checks);
+  void require_at_least(const Size& a, int64_t b, const std::string& message, Span span,
+                        std::vector<SizeCheck>& checks);
+  std::string different(const Size& a, const Size& b);     // "n and m are different sizes", "3 is not 4"
+  std::string equality_hint(const Size& a, const Size& b); // "write `assert n == m` …"
+  std::optional<std::vector<Size>> broadcast(const std::vector<typed::Expr*>& operands, const std::string& what,
+                                             Span span, std::vector<SizeCheck>& checks, size_t skip_last_axes = 0);
+  // e as a value of the written type: unifies element types, compares or checks sizes.
+  ExprPtr coerce(ExprPtr e, const Type& target, const std::string& what);
+  Size size_argument(ExprPtr value, typed::Expr& node, bool not_negative, const std::string& what);
+  void learn(const typed::Expr& condition, bool holds);
+  Type fresh_join(const Type& a, const Type& b, std::vector<typed::FreshAtom>& fresh, const std::string& what,
+                  Span span, std::vector<uint32_t> path = {});
+  std::vector<typed::Join> join_variables(std::vector<std::map<VarId, Type>> states, Span span);
+
+  // --- check_types.cpp: types as written, signatures
+  enum class DimMode { Lookup, Bind, Annotation, Result };
+  struct DimContext {
+    DimMode mode = DimMode::Lookup;
+    std::vector<AtomId>* bound = nullptr;           // Bind: size parameters; Annotation: names to be solved
+    std::vector<typed::FreshAtom>* fresh = nullptr; // Result: `_`
+    std::vector<uint32_t> path;
+    uint32_t axis = 0;
+    std::string of; // parameter's name, for origins
+  };
+  Type type_of(const ast::TypeExpr* type, DimContext& context);
+  void bind_names(const ast::TypeExpr* type, DimContext& context, bool bare_only);
+  std::optional<Size> dim_of(const ast::Expr* e, DimContext& context);
+  Signature make_signature(FunctionInfo& info, const Bindings& bindings, Span call);
+  Type abstracted(const Type& type, std::map<Size, Size>& names, Signature& signature, Span origin);
+  bool fits_bound(const ast::TypeParam& param, const Type& type, Span span, const std::string& function);
+
+  // --- check_statements.cpp
+  typed::Block block(const ast::Block& block, bool want, const Type* expected = nullptr);
+  void statements(const std::vector<ast::Stmt*>& list, typed::Block& into, bool want, const Type* expected);
+  void statement(const ast::Stmt& s, typed::Block& into);
+  void let(const ast::Let& s, Span span, typed::Block& into);
+  typed::Pattern pattern(const ast::Pattern& p, const Type& type, bool is_mutable, const typed::Expr* value);
+  void assign(const ast::Assign& s, Span span, typed::Block& into);
+  std::optional<typed::Place> place(const ast::Expr* target, typed::Stmt& s);
+  bool broadcast_to_place(const typed::Place& place, typed::Expr& value, typed::Stmt& s);
+  void for_loop(const ast::For& s, size_t clause, Span span, typed::Block& into);
+  void loop_variables(const ast::Pattern& p, const typed::Expr& iterated, typed::Stmt& loop);
+  void while_loop(const ast::While& s, Span span, typed::Block& into);
+  template <class Body> void check_loop(Span span, typed::Stmt& loop, Body body);
+  void return_statement(const ast::Return& s, Span span, typed::Block& into);
+  void assert_statement(const ast::Assert& s, Span span, typed::Block& into);
+  void hoist(const std::vector<ast::Stmt*>& list);
+
+  // --- check_expressions.cpp
+  ExprPtr make(ExprKind kind, Span span, Type type);
+  ExprPtr broken(Span span) { return make(ExprKind::Unit, span, Type::error()); }
+  ExprPtr expr(const ast::Expr* e, const Type* expected = nullptr, bool want = true);
+  ExprPtr value(const ast::Expr* e, const Type* expected = nullptr); // an error if it has no run-time value
+  ExprPtr literal(int64_t value, Span span);
+  ExprPtr literal_bool(bool value, Span span);
+  ExprPtr int_literal(uint64_t magnitude, bool negative, Span span);
+  ExprPtr float_literal(double value, const std::string& text, bool negative, Span span);
+  ExprPtr size_value(const Size& size, Span span);
+  ExprPtr variable(VarId var, Span span);
+  ExprPtr name(const ast::Expr& e, const std::string& name);
+  ExprPtr static_value(const Static& value, Span span);
+  ExprPtr const_value(ConstInfo& info, const std::string& name, Span span);
+  ExprPtr unary(const ast::Expr& e, const ast::Unary& u, const Type* expected);
+  ExprPtr binary(const ast::Expr& e, const ast::Binary& b, const Type* expected);
+  ExprPtr binary_op(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Span op_span);
+  ExprPtr short_circuit(const ast::Expr& e, const ast::Binary& b);
+  ExprPtr power(ExprPtr base, const ast::Expr* exponent, Span span, Span op_span);
+  ExprPtr matmul(ExprPtr a, ExprPtr b, Span span, const std::string& what);
+  ExprPtr scalar_node(ScalarOp op, std::vector<ExprPtr> operands, Span span, const std::string& what);
+  bool same_element(std::vector<ExprPtr>& operands, size_t first, const std::string& what, Span span);
+  void mixed_types(const typed::Expr& a, const typed::Expr& b, const std::string& what, Span span);
+  ExprPtr list_literal(const ast::Expr& e, const ast::ListLiteral& list, const Type* expected);
+  ExprPtr if_expr(const ast::Expr& e, const ast::If& node, const Type* expected, bool want);
+  ExprPtr condition(const ast::Expr* e);
+  ExprPtr range(const ast::Expr& e, const ast::Range& r);
+  ExprPtr field(const ast::Expr& e, const ast::Field& f);
+  ExprPtr convert(ExprPtr value, DType target, Span span);
+  ExprPtr to_i64(ExprPtr value, const std::string& what);
+  ExprPtr copy_simple(const typed::Expr& e); // of a variable, literal or size
+  bool is_simple(const typed::Expr& e) const;
+  ExprPtr shared(ExprPtr value, typed::Block& block); // a variable that holds it, or itself when simple
+
+  // --- check_strings.cpp
+  ExprPtr string(const ast::Expr& e, const ast::StringLiteral& s);
+  void append_value(typed::Expr& interp, ExprPtr value, const std::string& spec, Span span);
+  void append_text(typed::Expr& interp, std::string_view text);
+  ExprPtr new_interp(Span span);
+  ExprPtr finish_interp(ExprPtr interp);
+
+  // --- check_calls.cpp
+  ExprPtr call(const ast::Expr& e, const ast::Call& c, const Type* expected);
+  ExprPtr method_call(const ast::Expr& e, const ast::MethodCall& c, const Type* expected);
+  ExprPtr call_named(const Callable& callable, const std::string& name, Span name_span, std::vector<Arg> args,
+                     Span span, bool is_method, const Type* expected);
+  ExprPtr call_function(FunctionInfo& info, std::vector<Arg> args, Span span, const Type* expected);
+  ExprPtr call_scalar(ScalarOp op, std::vector<Arg> args, Span span, const std::string& name);
+  ExprPtr conversion(DType type, std::vector<Arg> args, Span span);
+  FunctionInfo* choose_overload(const std::vector<FunctionInfo*>& functions, std::vector<Arg>& args, Span span,
+                                const std::string& name);
+  bool accepts(const FunctionInfo& info, const std::vector<Arg>& args);
+  std::optional<Static> static_of(const ast::Expr* e);
+  void check_arg(Arg& arg, const Type* expected = nullptr);
+  std::vector<Arg*> arrange(FunctionInfo& info, std::vector<Arg>& args, Span span, bool& ok);
+  bool infer(FunctionInfo& info, const std::vector<Arg*>& args, Bindings& bindings, Span span);
+  bool infer_type(const ast::TypeExpr* type, const Type& actual, FunctionInfo& info, Bindings& bindings, const Arg& arg,
+                  const std::string& param);
+  std::string key_of(const FunctionInfo& info, const Bindings& bindings);
+  InstanceId instance_for(FunctionInfo& info, const Bindings& bindings, Span call);
+  void check_instance(InstanceId id);
+  ExprPtr finish_call(FunctionInfo& info, const Signature& signature, std::vector<ExprPtr> args, Span span,
+                      InstanceId instance, typed::Block& before);
+  ExprPtr default_value(FunctionInfo& info, size_t param, std::vector<Arg*>& args, const Bindings& bindings,
+                        typed::Block& before);
+  void infer_result(InstanceState& state, typed::Block& body, size_t first_local_atom, typed::Instance& instance);
+  Type substitute(const Type& type, const std::map<AtomId, Size>& by);
+
+  // --- check_indexing.cpp
+  ExprPtr subscript(const ast::Expr& e, const ast::Subscript& s);
+  ExprPtr index_node(ExprPtr base, const std::vector<ast::SubscriptItem>& items, Span span);
+  // Fills subscripts; result: the shape of the part. Binds and checks go to `node`.
+  std::optional<std::vector<Size>> subscripts(const Type& base, const std::string& base_text,
+                                              const std::vector<ast::SubscriptItem>& items, Span span,
+                                              typed::Expr& node, std::vector<typed::Subscript>& out);
+  void slice(typed::Subscript& s, const Size& axis, std::optional<Size> first, std::optional<Size> last, int64_t step);
+
+  // --- check_comprehensions.cpp
+  ExprPtr comprehension(const ast::Expr& e, const ast::Comprehension& c, const std::string& reduction, Span span,
+                        const Type* expected);
+  struct Axis {
+    Size size;
+    Span span;
+    std::string base;
+  };
+  void find_axes(const ast::Expr* e, const std::string& index, std::set<std::string>& bound, std::vector<Axis>& out);
+  void find_axes(const ast::Block& b, const std::string& index, std::set<std::string>& bound, std::vector<Axis>& out);
+  void axes_of(const ast::Subscript& s, const std::string& index, const std::set<std::string>& bound,
+               std::vector<Axis>& out);
+
+  // --- builtin_rules*.cpp
+  struct Rule; // reads the arguments of one call
+  ExprPtr builtin_call(Builtin builtin, std::vector<Arg> args, Span span, bool is_method, const Type* expected);
+  ExprPtr reduction(Builtin builtin, Rule& r);
+  ExprPtr builder(Builtin builtin, Rule& r, const Type* expected);
+  ExprPtr shape_rule(Builtin builtin, Rule& r);
+  ExprPtr random_rule(Builtin builtin, Rule& r, const Type* expected);
+  ExprPtr effect_rule(Builtin builtin, Rule& r, const Type* expected);
+  ExprPtr print_call(Rule& r);
+  ExprPtr load_call(Rule& r, const Type* expected);
+  ExprPtr reshape_to(ExprPtr x, std::vector<Size> shape, Span span);
+  ExprPtr permute_to(ExprPtr x, std::vector<int64_t> axes, Span span);
+  ExprPtr join_tensors(Builtin builtin, Rule& r);
+  std::optional<std::vector<Size>> dims(const ast::Expr* e, typed::Expr& node, const std::string& function,
+                                        int* minus_one = nullptr);
+  std::vector<ExprPtr> sequence(const ast::Expr* e, const std::string& function); // (a, b) or [a, b] of tensors
+
+  const SourceManager& sources_;
+  const CheckOptions& options_;
+  typed::Program p_;
+  std::deque<Scope> scopes_;
+  std::deque<FunctionInfo> functions_;
+  std::deque<ConstInfo> constants_;
+  std::deque<InstanceState> states_; // by InstanceId
+  std::deque<FunctionContext> contexts_;
+  std::map<std::string, Callable> builtins_;
+  Scope *prelude_ = nullptr, *file_ = nullptr, *scope_ = nullptr;
+  FunctionContext *top_ = nullptr, *ctx_ = nullptr;
+  std::vector<InstanceId> waiting_;
+  std::map<VarId, Size> known_sizes_; // immutable i64 variables that are a size
+  struct OpenVar {
+    uint32_t parent = 0;
+    std::optional<DType> fixed;
+    LiteralKind kind = LiteralKind::Int;
+  };
+  std::vector<OpenVar> open_{1};
+  struct TopLevelCall {
+    InstanceId instance;
+    Span span;
+    size_t defined; // number of top-level variables then
+  };
+  std::vector<TopLevelCall> top_level_calls_;
+  std::map<VarId, size_t> top_level_order_;
+  FunctionInfo* main_ = nullptr;
+  FileId prelude_file_;
+  bool in_const_ = false;
+  int in_comprehension_ = 0;
+  int depth_ = 0;
+
+  friend struct Rule;
+};
+
+// Distance in edits between two names, for "did you mean".
+size_t edit_distance(std::string_view a, std::string_view b);
+// Is a Python format specification fit for a value of this type? An empty string, or what is wrong.
+std::string check_format(const std::string& spec, const Type& type);
+
+} // namespace tl::checker

@@ -1,0 +1,816 @@
+// Names, literals, operators on scalars and tensors, `if`, fields.
+#include "parser/check_context.h"
+#include <fmt/format.h>
+#include <limits>
+#include <numbers>
+
+namespace tl::checker {
+
+ExprPtr Checker::make(ExprKind kind, Span span, Type type) {
+  auto e = std::make_unique<typed::Expr>();
+  e->kind = kind;
+  e->span = span;
+  e->type = std::move(type);
+  return e;
+}
+
+ExprPtr Checker::literal(int64_t value, Span span) {
+  auto e = make(ExprKind::Literal, span, Type::scalar(DType::I64));
+  e->literal = Scalar::of(value);
+  return e;
+}
+
+ExprPtr Checker::literal_bool(bool value, Span span) {
+  auto e = make(ExprKind::Literal, span, Type::scalar(DType::Bool));
+  e->literal = Scalar::of<uint8_t>(value);
+  return e;
+}
+
+// The value is written when the type is known (check_unify.cpp).
+ExprPtr Checker::int_literal(uint64_t magnitude, bool negative, Span span) {
+  auto e = make(ExprKind::Literal, span, new_open(LiteralKind::Int));
+  e->literal = Scalar::of(magnitude);
+  e->flag = negative;
+  e->index = 1;
+  return e;
+}
+
+ExprPtr Checker::float_literal(double value, const std::string& text, bool negative, Span span) {
+  auto e = make(ExprKind::Literal, span, new_open(LiteralKind::Float));
+  e->literal = Scalar::of(value);
+  e->text = text;
+  e->flag = negative;
+  e->index = 2;
+  return e;
+}
+
+ExprPtr Checker::size_value(const Size& size, Span span) {
+  auto e = make(ExprKind::SizeValue, span, Type::scalar(DType::I64));
+  e->size = size;
+  return e;
+}
+
+ExprPtr Checker::variable(VarId var, Span span) {
+  auto e = make(ExprKind::Variable, span, current_type(var));
+  e->var = var;
+  return e;
+}
+
+bool Checker::is_simple(const typed::Expr& e) const {
+  return e.kind == ExprKind::Literal || e.kind == ExprKind::SizeValue || e.kind == ExprKind::Variable;
+}
+
+ExprPtr Checker::copy_simple(const typed::Expr& e) {
+  auto copy = make(e.kind, e.span, e.type);
+  copy->literal = e.literal;
+  copy->text = e.text;
+  copy->flag = e.flag;
+  copy->index = e.index;
+  copy->size = e.size;
+  copy->var = e.var;
+  return copy;
+}
+
+// A value to be used more than once: held by a variable that `block` binds, unless it is simple.
+ExprPtr Checker::shared(ExprPtr value, typed::Block& block) {
+  if (is_simple(*value)) return value;
+  VarId var = new_variable("", refresh(*value), false, value->span);
+  typed::Stmt let;
+  let.kind = StmtKind::Let;
+  let.span = value->span;
+  let.pattern.var = var;
+  let.value = std::move(value);
+  Span span = let.span;
+  block.statements.push_back(std::move(let));
+  return variable(var, span);
+}
+
+ExprPtr Checker::value(const ast::Expr* e, const Type* expected) {
+  ExprPtr result = expr(e, expected);
+  switch (result->type.kind) {
+  case TypeKind::Element:
+  case TypeKind::None:
+  case TypeKind::Function:
+    error("TypeMismatch", e->span, fmt::format("`{}` is not a value here", text(e->span)),
+          result->type.kind == TypeKind::Function
+              ? "functions can only be called, or passed to a parameter without a type"
+              : "");
+    return broken(e->span);
+  default: return result;
+  }
+}
+
+ExprPtr Checker::expr(const ast::Expr* e, const Type* expected, bool want) {
+  return std::visit(
+      [&](const auto& node) -> ExprPtr {
+        using T = std::decay_t<decltype(node)>;
+        auto unsupported = [&](const char* what, const char* hint = "") {
+          error("NotSupported", e->span, fmt::format("{} not supported yet", what), hint);
+          return broken(e->span);
+        };
+        if constexpr (std::is_same_v<T, ast::IntLiteral>)
+          return int_literal(node.value, false, e->span);
+        else if constexpr (std::is_same_v<T, ast::FloatLiteral>)
+          return float_literal(node.value, node.text, false, e->span);
+        else if constexpr (std::is_same_v<T, ast::BoolLiteral>)
+          return literal_bool(node.value, e->span);
+        else if constexpr (std::is_same_v<T, ast::NoneLiteral>)
+          return make(ExprKind::Unit, e->span, Type::none());
+        else if constexpr (std::is_same_v<T, ast::StringLiteral>)
+          return string(*e, node);
+        else if constexpr (std::is_same_v<T, ast::Name>)
+          return name(*e, node.name);
+        else if constexpr (std::is_same_v<T, ast::Wildcard>) {
+          error("UnknownName", e->span, "`_` is not a value");
+          return broken(e->span);
+        } else if constexpr (std::is_same_v<T, ast::Spread>) {
+          error("TypeMismatch", e->span, "`..` stands in the sizes of a shape");
+          return broken(e->span);
+        } else if constexpr (std::is_same_v<T, ast::Tuple>) {
+          if (node.elements.empty()) return make(ExprKind::Unit, e->span, Type::unit());
+          auto tuple = make(ExprKind::Tuple, e->span, Type::tuple({}));
+          bool fine = true;
+          for (size_t i = 0; i < node.elements.size(); ++i) {
+            const Type* inner =
+                expected && expected->is_tuple() && i < expected->elements.size() ? &expected->elements[i] : nullptr;
+            tuple->operands.push_back(value(node.elements[i], inner));
+            tuple->type.elements.push_back(tuple->operands.back()->type);
+            fine = fine && !tuple->operands.back()->type.is_error();
+          }
+          if (!fine) tuple->type = Type::error();
+          return tuple;
+        } else if constexpr (std::is_same_v<T, ast::ListLiteral>)
+          return list_literal(*e, node, expected);
+        else if constexpr (std::is_same_v<T, ast::Comprehension>)
+          return comprehension(*e, node, "", e->span, expected);
+        else if constexpr (std::is_same_v<T, ast::Unary>)
+          return unary(*e, node, expected);
+        else if constexpr (std::is_same_v<T, ast::Binary>)
+          return binary(*e, node, expected);
+        else if constexpr (std::is_same_v<T, ast::Range>)
+          return range(*e, node);
+        else if constexpr (std::is_same_v<T, ast::Call>)
+          return call(*e, node, expected);
+        else if constexpr (std::is_same_v<T, ast::MethodCall>)
+          return method_call(*e, node, expected);
+        else if constexpr (std::is_same_v<T, ast::Field>)
+          return field(*e, node);
+        else if constexpr (std::is_same_v<T, ast::Subscript>)
+          return subscript(*e, node);
+        else if constexpr (std::is_same_v<T, ast::If>)
+          return if_expr(*e, node, expected, want);
+        else
+          return unsupported("lambdas are", "name a function with `fn`");
+      },
+      e->node);
+}
+
+ExprPtr Checker::static_value(const Static& value, Span span) {
+  switch (value.kind) {
+  case Static::Kind::Int:
+    return int_literal(value.number < 0 ? 0 - static_cast<uint64_t>(value.number) : static_cast<uint64_t>(value.number),
+                       value.number < 0, span);
+  case Static::Kind::Bool: return literal_bool(value.number != 0, span);
+  case Static::Kind::None: return make(ExprKind::Unit, span, Type::none());
+  case Static::Kind::Element: return make(ExprKind::Unit, span, Type::element(value.dtype));
+  case Static::Kind::Function: return make(ExprKind::Unit, span, Type::make(TypeKind::Function));
+  case Static::Kind::Tuple: {
+    auto tuple = make(ExprKind::Tuple, span, Type::tuple({}));
+    for (const Static& element : value.elements) {
+      tuple->operands.push_back(static_value(element, span));
+      tuple->type.elements.push_back(tuple->operands.back()->type);
+    }
+    return tuple;
+  }
+  }
+  return broken(span);
+}
+
+// A const has the type that each use wants, so its expression is checked again at each.
+ExprPtr Checker::const_value(ConstInfo& info, const std::string& name, Span span) {
+  if (info.in_use) {
+    error("UnknownName", info.decl->name.span, fmt::format("the const `{}` is defined by itself", name));
+    return broken(span);
+  }
+  Scope* saved = scope_;
+  bool saved_const = in_const_;
+  scope_ = info.env;
+  in_const_ = info.in_use = true;
+  ExprPtr result = value(info.decl->value);
+  if (info.decl->type) {
+    DimContext context;
+    Type type = type_of(info.decl->type, context);
+    result = coerce(std::move(result), type, fmt::format("const `{}`", name));
+  }
+  scope_ = saved;
+  in_const_ = saved_const;
+  info.in_use = false;
+  return result;
+}
+
+ExprPtr Checker::name(const ast::Expr& e, const std::string& name) {
+  const Scope* found_in = nullptr;
+  const Entity* entity = nullptr;
+  for (const Scope* s = scope_; s && !entity; s = s->parent)
+    if (auto it = s->names.find(name); it != s->names.end()) {
+      entity = &it->second;
+      found_in = s;
+    }
+  if (entity && entity->kind == Entity::Kind::Function && entity->function->is_prelude) entity = nullptr;
+  if (!entity) {
+    if (auto dtype = dtype_from_name(name)) return make(ExprKind::Unit, e.span, Type::element(*dtype));
+    if (builtins_.count(name)) return make(ExprKind::Unit, e.span, Type::make(TypeKind::Function));
+    double number = 0;
+    if (name == "pi")
+      number = std::numbers::pi;
+    else if (name == "e")
+      number = std::numbers::e;
+    else if (name == "inf")
+      number = std::numeric_limits<double>::infinity();
+    else if (name == "nan")
+      number = std::numeric_limits<double>::quiet_NaN();
+    else {
+      unknown_name(name, e.span, false);
+      return broken(e.span);
+    }
+    return float_literal(number,
+                         name == "pi"  ? "3.14159265358979323846"
+                         : name == "e" ? "2.71828182845904523536"
+                                       : "",
+                         false, e.span);
+  }
+  switch (entity->kind) {
+  case Entity::Kind::Variable: {
+    if (in_const_) {
+      error("NotConstant", e.span,
+            fmt::format("a const must be known when the program is compiled, and `{}` is a variable", name));
+      return broken(e.span);
+    }
+    VarId var = entity->var;
+    capture(var, found_in, e.span, name);
+    return variable(var, e.span);
+  }
+  case Entity::Kind::SizeName: return size_value(entity->size, e.span);
+  case Entity::Kind::Const: return const_value(*entity->constant, name, e.span);
+  case Entity::Kind::Function: return make(ExprKind::Unit, e.span, Type::make(TypeKind::Function));
+  case Entity::Kind::Static: return static_value(entity->value, e.span);
+  case Entity::Kind::TypeParam: return make(ExprKind::Unit, e.span, Type::element(resolved(entity->element).dtype));
+  case Entity::Kind::Spread:
+    error("TypeMismatch", e.span, fmt::format("`{}` names axes: write `..{}` in a shape", name, name));
+    return broken(e.span);
+  case Entity::Kind::Poisoned: return broken(e.span);
+  }
+  return broken(e.span);
+}
+
+void Checker::mixed_types(const typed::Expr& a, const typed::Expr& b, const std::string& what, Span span) {
+  Type x = resolved(a.type), y = resolved(b.type);
+  std::string hint;
+  // Convert towards the float, or the wider type.
+  bool convert_a = is_float(y.dtype) && !is_float(x.dtype);
+  if (is_float(x.dtype) == is_float(y.dtype)) convert_a = tl::size_of(x.dtype) < tl::size_of(y.dtype);
+  const typed::Expr& from = convert_a ? a : b;
+  const Type& to = convert_a ? y : x;
+  if (x.dtype == DType::Key || y.dtype == DType::Key)
+    hint = "";
+  else if (from.index != 0 && from.kind == ExprKind::Literal)
+    hint = fmt::format("write the literal as {}", is_float(to.dtype) ? "a float" : "an integer");
+  else
+    hint = fmt::format("write `{}({})` to convert it", name_of(to.dtype), text(from.span));
+  std::vector<Label> labels{label(a), label(b)};
+  error("MixedTypes", span, fmt::format("{} mixes {} and {}", what, name_of(x.dtype), name_of(y.dtype)), hint,
+        std::move(labels));
+}
+
+// One element type for operands first, first + 1, …
+bool Checker::same_element(std::vector<ExprPtr>& operands, size_t first, const std::string& what, Span span) {
+  for (size_t i = first + 1; i < operands.size(); ++i) {
+    if (!unify(operands[first]->type, operands[i]->type)) {
+      mixed_types(*operands[first], *operands[i], what, span);
+      return false;
+    }
+  }
+  for (auto& operand : operands)
+    refresh(*operand);
+  return true;
+}
+
+ExprPtr Checker::scalar_node(ScalarOp op, std::vector<ExprPtr> operands, Span span, const std::string& what) {
+  for (auto& operand : operands) {
+    refresh(*operand);
+    if (operand->type.is_error()) return broken(span);
+    if (!operand->type.is_tensor()) {
+      std::string hint;
+      if (operand->type.is_str()) hint = "text is put together as \"{a}{b}\"";
+      error("TypeMismatch", operand->span,
+            fmt::format("{} works on numbers and tensors, not on {}", what, show(operand->type)), hint,
+            {label(*operand)});
+      return broken(span);
+    }
+  }
+  TypeRule rule = info(op).rule;
+  auto expects = [&](size_t i, const std::string& wanted, const std::string& hint) {
+    error("TypeMismatch", operands[i]->span,
+          fmt::format("{} takes {}, and `{}` is {}", what, wanted, text(operands[i]->span), show(operands[i]->type)),
+          hint, {label(*operands[i])});
+    return broken(span);
+  };
+  size_t first = rule == TypeRule::Select ? 1 : 0; // the operands of one element type start here
+  if (rule == TypeRule::Bits || rule == TypeRule::KeyFold) {
+    if (operands[0]->type.dtype != DType::Key) return expects(0, "a key", "");
+    if (!unify(operands[1]->type, Type::scalar(DType::I64))) return expects(1, "an i64", "");
+    refresh(*operands[1]);
+  } else {
+    if (rule == TypeRule::Select) {
+      settle(*operands[0]);
+      if (operands[0]->type.dtype != DType::Bool) return expects(0, "a bool first", "a condition like `x > 0`");
+    }
+    if (!same_element(operands, first, what, span)) return broken(span);
+  }
+  const Type element = operands[first]->type;
+  switch (rule) {
+  case TypeRule::NumSame:
+  case TypeRule::OrdBool:
+    if (!element.open && !is_num(element.dtype))
+      return expects(
+          first, "numbers",
+          element.dtype == DType::Bool ? fmt::format("`i64({})` counts true as 1", text(operands[first]->span)) : "");
+    break;
+  case TypeRule::FloatSame:
+  case TypeRule::FloatBool:
+    if (!constrain_float(element)) {
+      std::string hint = fmt::format("write `f32({})` to convert it", text(operands[first]->span));
+      if (op == ScalarOp::Div)
+        hint = fmt::format("`//` divides integers and rounds down; `f32({})` converts", text(operands[first]->span));
+      return expects(first, "floats", hint);
+    }
+    break;
+  case TypeRule::IntSame:
+    for (auto& operand : operands)
+      settle(*operand);
+    if (!is_int(operands[first]->type.dtype)) return expects(first, "integers", "");
+    break;
+  case TypeRule::BoolSame:
+    for (size_t i = 0; i < operands.size(); ++i) {
+      settle(*operands[i]);
+      if (operands[i]->type.dtype != DType::Bool)
+        return expects(i, "bools", fmt::format("write `{} != 0`", text(operands[i]->span)));
+    }
+    break;
+  case TypeRule::EqBool:
+  case TypeRule::Select:
+    if (element.dtype == DType::Key && rule == TypeRule::EqBool) return expects(first, "numbers or bools", "");
+    break;
+  case TypeRule::Bits:
+  case TypeRule::KeyFold: break;
+  }
+  auto node = make(ExprKind::Scalar, span, Type::error());
+  node->scalar_op = op;
+  std::vector<typed::Expr*> raw;
+  for (auto& operand : operands)
+    raw.push_back((refresh(*operand), operand.get()));
+  auto shape = broadcast(raw, what, span, node->checks);
+  if (!shape) return broken(span);
+  Type result = resolved(operands[first]->type);
+  if (rule == TypeRule::EqBool || rule == TypeRule::OrdBool || rule == TypeRule::FloatBool)
+    result = Type::scalar(DType::Bool);
+  if (rule == TypeRule::Bits) result = Type::scalar(DType::I64);
+  result.shape = std::move(*shape);
+  node->type = std::move(result);
+  node->operands = std::move(operands);
+  return node;
+}
+
+ExprPtr Checker::unary(const ast::Expr& e, const ast::Unary& u, const Type* expected) {
+  if (u.op == ast::UnaryOp::Negate) {
+    if (auto* node = ast::as<ast::IntLiteral>(u.operand)) return int_literal(node->value, true, e.span);
+    if (auto* node = ast::as<ast::FloatLiteral>(u.operand)) return float_literal(node->value, node->text, true, e.span);
+  }
+  std::vector<ExprPtr> operands;
+  operands.push_back(value(u.operand, expected));
+  return scalar_node(u.op == ast::UnaryOp::Negate ? ScalarOp::Neg : ScalarOp::Not, std::move(operands), e.span,
+                     u.op == ast::UnaryOp::Negate ? "`-`" : "`not`");
+}
+
+namespace {
+
+// Can it neither fail nor cost more than a few instructions?
+bool is_total(const typed::Expr& e) {
+  switch (e.kind) {
+  case ExprKind::Literal:
+  case ExprKind::SizeValue:
+  case ExprKind::Variable: return true;
+  case ExprKind::Scalar:
+    if (e.scalar_op == ScalarOp::FloorDiv || e.scalar_op == ScalarOp::Mod || e.scalar_op == ScalarOp::Pow ||
+        !e.checks.empty())
+      return false;
+    break;
+  case ExprKind::Convert: break;
+  default: return false;
+  }
+  for (const auto& operand : e.operands)
+    if (!is_total(*operand)) return false;
+  return true;
+}
+
+} // namespace
+
+ExprPtr Checker::short_circuit(const ast::Expr& e, const ast::Binary& b) {
+  bool is_and = b.op == ast::BinaryOp::And;
+  std::string what = is_and ? "`and`" : "`or`";
+  ExprPtr left = value(b.left);
+  auto mark = ctx_->facts;
+  auto current = ctx_->current;
+  if (left->type.is_scalar()) learn(*left, is_and);
+  ExprPtr right = value(b.right);
+  ctx_->facts = mark;
+  std::vector<ExprPtr> operands;
+  bool scalars = left->type.is_scalar() && right->type.is_scalar();
+  if (!scalars || is_total(*right)) {
+    operands.push_back(std::move(left));
+    operands.push_back(std::move(right));
+    return scalar_node(is_and ? ScalarOp::And : ScalarOp::Or, std::move(operands), e.span, what);
+  }
+  for (const auto* side : {&left, &right})
+    if (resolved((*side)->type).dtype != DType::Bool) {
+      error("TypeMismatch", (*side)->span, fmt::format("{} takes bools, and this is {}", what, show((*side)->type)),
+            fmt::format("write `{} != 0`", text((*side)->span)), {label(**side)});
+      return broken(e.span);
+    }
+  auto node = make(ExprKind::If, e.span, Type::scalar(DType::Bool));
+  node->operands.push_back(std::move(left));
+  node->blocks.resize(2);
+  node->blocks[is_and ? 0 : 1].result = std::move(right);
+  node->blocks[is_and ? 1 : 0].result = literal_bool(!is_and, e.span);
+  return node;
+}
+
+ExprPtr Checker::power(ExprPtr base, const ast::Expr* exponent, Span span, Span) {
+  auto* small = ast::as<ast::IntLiteral>(exponent);
+  if (small && small->value >= 2 && small->value <= 4 && refresh(*base).is_tensor()) {
+    typed::Block block;
+    ExprPtr x = shared(std::move(base), block);
+    ExprPtr product = copy_simple(*x);
+    for (uint64_t i = 1; i < small->value; ++i) {
+      std::vector<ExprPtr> factors;
+      factors.push_back(std::move(product));
+      factors.push_back(copy_simple(*x));
+      product = scalar_node(ScalarOp::Mul, std::move(factors), span, "`**`");
+      if (product->type.is_error()) return product;
+    }
+    if (block.statements.empty()) return product;
+    auto node = make(ExprKind::Block, span, product->type);
+    block.result = std::move(product);
+    node->blocks.push_back(std::move(block));
+    return node;
+  }
+  std::vector<ExprPtr> operands;
+  operands.push_back(std::move(base));
+  operands.push_back(value(exponent));
+  return scalar_node(ScalarOp::Pow, std::move(operands), span, fmt::format("`{}`", text(span)));
+}
+
+ExprPtr Checker::binary(const ast::Expr& e, const ast::Binary& b, const Type* expected) {
+  if (b.op == ast::BinaryOp::And || b.op == ast::BinaryOp::Or) return short_circuit(e, b);
+  if (b.op == ast::BinaryOp::Power) return power(value(b.left, expected), b.right, e.span, b.op_span);
+  ExprPtr left = value(b.left), right = value(b.right);
+  return binary_op(b.op, std::move(left), std::move(right), e.span, b.op_span);
+}
+
+ExprPtr Checker::binary_op(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Span) {
+  refresh(*a);
+  refresh(*b);
+  if (a->type.is_error() || b->type.is_error()) return broken(span);
+  std::string what = span.length() <= 40 ? fmt::format("`{}`", text(span)) : fmt::format("`{}`", ast::symbol(op));
+  if (what.find('\n') != std::string::npos) what = fmt::format("`{}`", ast::symbol(op));
+  if (op == ast::BinaryOp::Add && a->type.is_str() && b->type.is_str()) {
+    auto text = new_interp(span);
+    append_value(*text, std::move(a), "", span);
+    append_value(*text, std::move(b), "", span);
+    return finish_interp(std::move(text));
+  }
+  if (op == ast::BinaryOp::MatrixMultiply) return matmul(std::move(a), std::move(b), span, what);
+  static const std::map<ast::BinaryOp, ScalarOp> ops = {{ast::BinaryOp::Add, ScalarOp::Add},
+                                                        {ast::BinaryOp::Subtract, ScalarOp::Sub},
+                                                        {ast::BinaryOp::Multiply, ScalarOp::Mul},
+                                                        {ast::BinaryOp::Divide, ScalarOp::Div},
+                                                        {ast::BinaryOp::FloorDivide, ScalarOp::FloorDiv},
+                                                        {ast::BinaryOp::Remainder, ScalarOp::Mod},
+                                                        {ast::BinaryOp::Power, ScalarOp::Pow},
+                                                        {ast::BinaryOp::Equal, ScalarOp::Eq},
+                                                        {ast::BinaryOp::NotEqual, ScalarOp::Ne},
+                                                        {ast::BinaryOp::Less, ScalarOp::Lt},
+                                                        {ast::BinaryOp::LessEqual, ScalarOp::Le},
+                                                        {ast::BinaryOp::Greater, ScalarOp::Gt},
+                                                        {ast::BinaryOp::GreaterEqual, ScalarOp::Ge},
+                                                        {ast::BinaryOp::And, ScalarOp::And},
+                                                        {ast::BinaryOp::Or, ScalarOp::Or}};
+  std::vector<ExprPtr> operands;
+  operands.push_back(std::move(a));
+  operands.push_back(std::move(b));
+  return scalar_node(ops.at(op), std::move(operands), span, what);
+}
+
+ExprPtr Checker::matmul(ExprPtr a, ExprPtr b, Span span, const std::string& what) {
+  for (auto* side : {&a, &b}) {
+    if (refresh(**side).is_error()) return broken(span);
+    if (!(*side)->type.is_tensor() || (*side)->type.rank() == 0) {
+      error("TypeMismatch", (*side)->span,
+            fmt::format("{} multiplies matrices and vectors, not {}", what, show((*side)->type)),
+            (*side)->type.is_scalar() ? "a scalar scales with `*`" : "", {label(*a), label(*b)});
+      return broken(span);
+    }
+  }
+  std::vector<ExprPtr> both;
+  both.push_back(std::move(a));
+  both.push_back(std::move(b));
+  if (!same_element(both, 0, what, span)) return broken(span);
+  typed::Expr &x = *both[0], &y = *both[1];
+  if (!x.type.open && !is_num(x.type.dtype)) {
+    error("TypeMismatch", span, fmt::format("{} takes numbers, not {}", what, name_of(x.type.dtype)));
+    return broken(span);
+  }
+  auto node = make(ExprKind::Builtin, span, Type::error());
+  node->builtin = Builtin::Matmul;
+  const Size inner_a = x.type.shape.back();
+  const Size inner_b = y.type.rank() == 1 ? y.type.shape[0] : y.type.shape[y.type.rank() - 2];
+  std::string message =
+      fmt::format("{} needs equal inner sizes, but the last axis of `{}` is {{0}} and axis {} of `{}` is {{1}}", what,
+                  text(x.span), y.type.rank() == 1 ? 0 : y.type.rank() - 2, text(y.span));
+  if (!require_equal(inner_a, inner_b, true, message, span, node->checks)) {
+    std::vector<Label> labels{label(x), label(y)};
+    add_origins(inner_a, inner_b, labels);
+    std::string hint = equality_hint(inner_a, inner_b);
+    if (y.type.rank() >= 2 && compare(inner_a, y.type.shape.back()) == Compare::Equal)
+      hint = fmt::format("transpose the second: `{}.T`", text(y.span));
+    else if (x.type.rank() >= 2 && compare(x.type.shape[x.type.rank() - 2], inner_b) == Compare::Equal)
+      hint = fmt::format("transpose the first: `{}.T`", text(x.span));
+    error("ShapeMismatch", span,
+          fmt::format("{} needs equal inner sizes, but has {}", what, different(inner_a, inner_b)), hint,
+          std::move(labels));
+    return broken(span);
+  }
+  size_t matrix_axes_a = x.type.rank() == 1 ? 1 : 2, matrix_axes_b = y.type.rank() == 1 ? 1 : 2;
+  std::vector<Size> shape;
+  if (x.type.rank() > matrix_axes_a && y.type.rank() > matrix_axes_b) {
+    std::vector<typed::Expr*> raw{&x, &y};
+    auto leading = broadcast(raw, what, span, node->checks, 2);
+    if (!leading) return broken(span);
+    shape = *leading;
+  } else {
+    const typed::Expr& wide = x.type.rank() > matrix_axes_a ? x : y;
+    size_t matrix_axes = &wide == &x ? matrix_axes_a : matrix_axes_b;
+    shape.assign(wide.type.shape.begin(), wide.type.shape.end() - static_cast<ptrdiff_t>(matrix_axes));
+  }
+  if (matrix_axes_a == 2) shape.push_back(x.type.shape[x.type.rank() - 2]);
+  if (matrix_axes_b == 2) shape.push_back(y.type.shape.back());
+  node->type = resolved(x.type);
+  node->type.shape = std::move(shape);
+  node->operands = std::move(both);
+  return node;
+}
+
+ExprPtr Checker::list_literal(const ast::Expr& e, const ast::ListLiteral& list, const Type* expected) {
+  auto node = make(ExprKind::TensorLiteral, e.span, Type::error());
+  if (list.elements.empty()) {
+    node->type = new_open(LiteralKind::Builder);
+    node->type.shape = {Size(0)};
+    if (expected && expected->is_tensor()) (void)unify(node->type, *expected);
+    return node;
+  }
+  for (const ast::Expr* element : list.elements) {
+    node->operands.push_back(value(element));
+    typed::Expr& v = *node->operands.back();
+    if (v.type.is_error()) return broken(e.span);
+    if (!v.type.is_tensor()) {
+      error("NotSupported", v.span, fmt::format("lists of {} are not supported yet", show(v.type)),
+            "brackets make tensors of numbers", {label(v)});
+      return broken(e.span);
+    }
+  }
+  if (!same_element(node->operands, 0, "this tensor", e.span)) return broken(e.span);
+  Type type = node->operands[0]->type;
+  for (size_t i = 1; i < node->operands.size(); ++i) {
+    const typed::Expr& v = *node->operands[i];
+    bool fits = v.type.rank() == type.rank();
+    for (size_t k = 0; fits && k < type.rank(); ++k)
+      fits = require_equal(type.shape[k], v.type.shape[k], true,
+                           fmt::format("the rows of a tensor need one shape, but axis {} is {{0}} and {{1}}", k),
+                           v.span, node->checks);
+    if (fits) continue;
+    error("ShapeMismatch", v.span, "the rows of a tensor need one shape", "", {label(*node->operands[0]), label(v)});
+    return broken(e.span);
+  }
+  type.shape.insert(type.shape.begin(), Size(static_cast<int64_t>(node->operands.size())));
+  node->type = std::move(type);
+  return node;
+}
+
+ExprPtr Checker::condition(const ast::Expr* e) {
+  ExprPtr c = value(e);
+  settle(*c);
+  if (c->type.is_error()) return c;
+  if (c->type.is_scalar() && c->type.dtype == DType::Bool) return c;
+  std::string hint;
+  if (c->type.is_tensor() && c->type.dtype == DType::Bool)
+    hint = fmt::format("write `all({0})` or `any({0})`", text(e->span));
+  else if (c->type.is_scalar())
+    hint = fmt::format("write `{} != 0`", text(e->span));
+  error("TypeMismatch", e->span, fmt::format("a condition is one bool, not {}", show(c->type)), hint, {label(*c)});
+  c->type = Type::error();
+  return c;
+}
+
+ExprPtr Checker::if_expr(const ast::Expr& e, const ast::If& node, const Type* expected, bool want) {
+  // What is known for this instance of a generic function picks its branch while checking.
+  if (auto* name = ast::as<ast::Name>(node.condition))
+    if (const Entity* entity = find(name->name);
+        entity && entity->kind == Entity::Kind::Static && entity->value.kind == Static::Kind::Bool) {
+      auto chosen = make(ExprKind::Block, e.span, Type::unit());
+      chosen->blocks.emplace_back();
+      if (entity->value.number != 0)
+        chosen->blocks[0] = block(node.then_block, want, expected);
+      else if (node.else_block)
+        chosen->blocks[0] = block(*node.else_block, want, expected);
+      if (chosen->blocks[0].result) chosen->type = chosen->blocks[0].result->type;
+      return chosen;
+    }
+  auto result = make(ExprKind::If, e.span, Type::unit());
+  result->operands.push_back(condition(node.condition));
+  const typed::Expr& test = *result->operands[0];
+  auto facts = ctx_->facts;
+  auto before = ctx_->current;
+  bool was_reachable = ctx_->reachable;
+  bool want_value = want && node.else_block;
+  std::vector<std::map<VarId, Type>> states;
+  result->blocks.resize(2);
+  if (!test.type.is_error()) learn(test, true);
+  result->blocks[0] = block(node.then_block, want_value, expected);
+  bool then_ends = ctx_->reachable;
+  if (then_ends) states.push_back(ctx_->current);
+  ctx_->facts = facts;
+  ctx_->current = before;
+  ctx_->reachable = was_reachable;
+  if (!test.type.is_error()) learn(test, false);
+  auto else_facts = ctx_->facts;
+  bool else_ends = was_reachable;
+  if (node.else_block) {
+    result->blocks[1] = block(*node.else_block, want_value, expected);
+    else_ends = ctx_->reachable;
+  }
+  if (else_ends) states.push_back(ctx_->current);
+  // After `if c { return }` it is known that c was false.
+  ctx_->facts = !then_ends && else_ends && !node.else_block ? else_facts : facts;
+  ctx_->reachable = was_reachable && (then_ends || else_ends);
+  if (states.empty())
+    ctx_->current = before;
+  else
+    result->joins = join_variables(std::move(states), e.span);
+  if (test.type.is_error()) result->type = Type::error();
+  if (!want_value || result->type.is_error()) return result;
+  typed::Expr *a = result->blocks[0].result.get(), *b = result->blocks[1].result.get();
+  Type left = a ? refresh(*a) : Type::unit(), right = b ? refresh(*b) : Type::unit();
+  if (!then_ends)
+    result->type = right;
+  else if (!else_ends)
+    result->type = left;
+  else if (left.is_error() || right.is_error())
+    result->type = Type::error();
+  else {
+    std::vector<Label> labels;
+    if (a) labels.push_back(label(*a));
+    if (b) labels.push_back(label(*b));
+    bool fits = true;
+    auto match = [&](auto& self, const Type& x, const Type& y) -> void {
+      if (x.kind != y.kind || x.rank() != y.rank() || x.elements.size() != y.elements.size())
+        fits = false;
+      else if (x.is_tensor() && !unify(x, y))
+        fits = false;
+      for (size_t i = 0; fits && i < x.elements.size(); ++i)
+        self(self, x.elements[i], y.elements[i]);
+    };
+    match(match, left, right);
+    if (!fits) {
+      std::string hint;
+      if (left.is_tensor() && right.is_tensor() && left.rank() == right.rank() && b)
+        hint = fmt::format("write `{}({})`", name_of(left.dtype), text(b->span));
+      error("TypeMismatch", e.span,
+            fmt::format("the branches of `if` have different types, {} and {}", show(left), show(right)), hint,
+            std::move(labels));
+      result->type = Type::error();
+    } else {
+      result->type = fresh_join(resolved(left), resolved(right), result->fresh, "this `if`", e.span);
+    }
+  }
+  return result;
+}
+
+ExprPtr Checker::range(const ast::Expr& e, const ast::Range& r) {
+  auto node = make(ExprKind::Range, e.span, Type::error());
+  ExprPtr first = value(r.first), last = value(r.last);
+  if (first->type.is_error() || last->type.is_error()) return node;
+  size_t errors = ctx_->reports.size();
+  Size lo = size_argument(std::move(first), *node, false, "the start of a range");
+  Size hi = size_argument(std::move(last), *node, false, "the end of a range");
+  if (ctx_->reports.size() == errors) node->type = Type::range(lo, hi, 1);
+  return node;
+}
+
+ExprPtr Checker::to_i64(ExprPtr value, const std::string& what) {
+  Type& type = refresh(*value);
+  if (type.is_error()) return value;
+  if (type.is_scalar() && unify(type, Type::scalar(DType::I64))) {
+    refresh(*value);
+    return value;
+  }
+  if (type.is_scalar() && !type.open && is_int(type.dtype)) {
+    auto node = make(ExprKind::Convert, value->span, Type::scalar(DType::I64));
+    node->operands.push_back(std::move(value));
+    return node;
+  }
+  error("TypeMismatch", value->span,
+        fmt::format("{} is an integer, not {}", what.empty() ? "a size" : what, show(type)),
+        type.is_scalar() && is_float(type.dtype) ? fmt::format("write `i64({})`", text(value->span)) : "",
+        {label(*value)});
+  value->type = Type::error();
+  return value;
+}
+
+ExprPtr Checker::convert(ExprPtr value, DType target, Span span) {
+  refresh(*value);
+  if (value->type.is_error()) return value;
+  if (!value->type.is_tensor() || (value->type.dtype == DType::Key) != (target == DType::Key)) {
+    error("TypeMismatch", span, fmt::format("{} cannot be converted to {}", show(value->type), name_of(target)),
+          target == DType::Key ? "`key(seed)` makes a key" : "", {label(*value)});
+    return broken(span);
+  }
+  // A literal is of that type at once: f64(0.1) is the nearest f64.
+  auto is_literal = [](auto& self, const typed::Expr& e) -> bool {
+    if (e.kind == ExprKind::Literal) return true;
+    if (e.kind != ExprKind::TensorLiteral) return false;
+    for (const auto& operand : e.operands)
+      if (!self(self, *operand)) return false;
+    return true;
+  };
+  if (value->type.open && is_literal(is_literal, *value) && target != DType::Bool &&
+      unify(value->type, Type::scalar(target))) {
+    refresh(*value);
+    value->span = span;
+    return value;
+  }
+  settle(*value);
+  if (value->type.dtype == target) return value;
+  auto node = make(ExprKind::Convert, span, value->type);
+  node->type.dtype = target;
+  node->operands.push_back(std::move(value));
+  return node;
+}
+
+ExprPtr Checker::field(const ast::Expr& e, const ast::Field& f) {
+  if (auto* receiver = ast::as<ast::Name>(f.object);
+      receiver && !find(receiver->name) && !builtins_.count(receiver->name) && !dtype_from_name(receiver->name) &&
+      receiver->name != "pi" && receiver->name != "e" && receiver->name != "inf" && receiver->name != "nan") {
+    unknown_name(receiver->name, f.object->span, false);
+    return broken(e.span);
+  }
+  ExprPtr object = value(f.object);
+  refresh(*object);
+  if (object->type.is_error()) return object;
+  const std::string& name = f.name.text;
+  if (object->type.is_tensor() && name == "T") {
+    std::vector<int64_t> axes;
+    for (size_t i = object->type.rank(); i-- > 0;)
+      axes.push_back(static_cast<int64_t>(i));
+    return permute_to(std::move(object), std::move(axes), e.span);
+  }
+  if (object->type.is_tensor() && name == "shape") {
+    typed::Block block;
+    object = shared(std::move(object), block);
+    auto tuple = make(ExprKind::Tuple, e.span, Type::tuple({}));
+    for (const Size& size : object->type.shape) {
+      tuple->operands.push_back(size_value(size, e.span));
+      tuple->type.elements.push_back(Type::scalar(DType::I64));
+    }
+    if (block.statements.empty()) return tuple;
+    auto node = make(ExprKind::Block, e.span, tuple->type);
+    block.result = std::move(tuple);
+    node->blocks.push_back(std::move(block));
+    return node;
+  }
+  std::string hint;
+  if (name == "device") {
+    error("NotSupported", f.name.span, "devices are not supported yet");
+    return broken(e.span);
+  }
+  if (find_callable(name, true))
+    hint = fmt::format("`{}` is a function: write `{}()`", name, text(e.span));
+  else if (name == "size" || name == "ndim")
+    hint = name == "size" ? "`x.shape` has the sizes" : "write `rank(x)`";
+  else if (name == "dtype")
+    hint = "element types are known when compiling; error messages show them";
+  error("UnknownName", f.name.span, fmt::format("{} has no field `{}`", show(object->type), name), hint,
+        {label(*object)});
+  return broken(e.span);
+}
+
+} // namespace tl::checker

@@ -1,0 +1,291 @@
+// What can be said only when every instance has been checked: effects, captures, values that nobody uses.
+#include "parser/check_context.h"
+#include <fmt/format.h>
+
+namespace tl::checker {
+
+namespace {
+
+// Calls on_expr and on_stmt for every node below, parents first.
+struct Walker {
+  std::function<void(const typed::Expr&)> on_expr;
+  std::function<void(const typed::Stmt&)> on_stmt;
+
+  void walk(const typed::Expr& e) const {
+    on_expr(e);
+    for (const auto& bind : e.binds)
+      walk(*bind.value);
+    for (const auto& operand : e.operands)
+      walk(*operand);
+    for (const auto& s : e.subscripts)
+      if (s.value) walk(*s.value);
+    for (const auto& index : e.indices)
+      for (const auto& bind : index.binds)
+        walk(*bind.value);
+    if (e.filter) walk(*e.filter);
+    for (const auto& block : e.blocks)
+      walk(block);
+  }
+  void walk(const typed::Stmt& s) const {
+    on_stmt(s);
+    if (s.value) walk(*s.value);
+    if (s.message) walk(*s.message);
+    for (const auto& bind : s.binds)
+      walk(*bind.value);
+    for (const auto& target : s.targets)
+      for (const auto& sub : target.subscripts)
+        if (sub.value) walk(*sub.value);
+    walk(s.body);
+  }
+  void walk(const typed::Block& block) const {
+    for (const auto& s : block.statements)
+      walk(s);
+    if (block.result) walk(*block.result);
+  }
+};
+
+bool is_effect(Builtin b) {
+  switch (b) {
+  case Builtin::Print:
+  case Builtin::Load:
+  case Builtin::Save:
+  case Builtin::Wait:
+  case Builtin::WaitAll:
+  case Builtin::Time:
+  case Builtin::Exit:
+  case Builtin::Debug: return true;
+  default: return false;
+  }
+}
+
+} // namespace
+
+bool Checker::has_effects(const typed::Block& block) {
+  bool found = false;
+  Walker walker;
+  walker.on_expr = [&](const typed::Expr& e) {
+    if (e.kind == ExprKind::Builtin) found = found || is_effect(e.builtin);
+    if (e.kind == ExprKind::Call && e.instance.valid()) found = found || p_.instances[e.instance.index].has_effects;
+  };
+  walker.on_stmt = [&](const typed::Stmt& s) { found = found || s.kind == StmtKind::Assert; };
+  walker.walk(block);
+  return found;
+}
+
+bool Checker::has_effects(const typed::Expr& e) {
+  bool found = false;
+  Walker walker;
+  walker.on_expr = [&](const typed::Expr& x) {
+    if (x.kind == ExprKind::Builtin) found = found || is_effect(x.builtin);
+    if (x.kind == ExprKind::Call && x.instance.valid()) found = found || p_.instances[x.instance.index].has_effects;
+  };
+  // A branch that assigns or leaves is used for that.
+  walker.on_stmt = [&](const typed::Stmt& s) {
+    found = found || s.kind == StmtKind::Assert || s.kind == StmtKind::Assign || s.kind == StmtKind::Return ||
+            s.kind == StmtKind::Break || s.kind == StmtKind::Continue;
+  };
+  walker.walk(e);
+  return found;
+}
+
+void Checker::check_uses(const typed::Block& block) {
+  Walker walker;
+  walker.on_stmt = [&](const typed::Stmt& s) {
+    if (s.kind != StmtKind::Expr || !s.value) return;
+    const Type& type = s.value->type;
+    if (type.is_error() || type.is_unit() || has_effects(*s.value)) return;
+    std::string hint = "bind it by `let`, or remove it";
+    if (s.value->kind == ExprKind::Scalar && s.value->scalar_op == ScalarOp::Eq) hint = "`=` assigns, `==` compares";
+    if (s.value->kind == ExprKind::Str || s.value->kind == ExprKind::Interp) hint = "`print(…)` writes it";
+    error("UnusedValue", s.value->span, "the value of this expression is not used", hint, {label(*s.value)});
+  };
+  walker.on_expr = [&](const typed::Expr& e) {
+    if (e.kind != ExprKind::Comprehension) return;
+    Walker inner;
+    const typed::Expr* culprit = nullptr;
+    Span at;
+    inner.on_expr = [&](const typed::Expr& x) {
+      if (culprit) return;
+      if ((x.kind == ExprKind::Builtin && is_effect(x.builtin)) ||
+          (x.kind == ExprKind::Call && x.instance.valid() && p_.instances[x.instance.index].has_effects))
+        culprit = &x;
+    };
+    inner.on_stmt = [&](const typed::Stmt& s) {
+      if (s.kind == StmtKind::Assert) at = s.span;
+    };
+    for (const auto& operand : e.operands)
+      inner.walk(*operand);
+    if (e.filter) inner.walk(*e.filter);
+    if (culprit) at = culprit->span;
+    if (at.valid())
+      error("EffectInComprehension", at, "a comprehension's element has no effects: it is computed in any order",
+            "write a `for` loop");
+  };
+  walker.walk(block);
+}
+
+// Instances that the program needs: called from what is kept, or checked for their own sake.
+std::vector<bool> Checker::reachable_instances() {
+  std::vector<bool> reachable(p_.instances.size(), false);
+  std::vector<uint32_t> work;
+  auto visit = [&](const typed::Expr& e) {
+    if (e.kind == ExprKind::Call && e.instance.valid() && !reachable[e.instance.index]) {
+      reachable[e.instance.index] = true;
+      work.push_back(e.instance.index);
+    }
+  };
+  Walker walker{visit, [](const typed::Stmt&) {}};
+  walker.walk(p_.top_level);
+  walker.walk(p_.main_call);
+  for (uint32_t i = 0; i < states_.size(); ++i)
+    if (!reachable[i] && (!states_[i].info || !states_[i].info->is_template)) {
+      reachable[i] = true;
+      work.push_back(i);
+    }
+  // A call that went wrong leaves no node; its instance's errors count where the caller's do.
+  auto failed = [&] {
+    for (uint32_t i = 0; i < states_.size(); ++i)
+      if (!reachable[i] && !states_[i].reports.empty() && states_[i].signature.result.is_error()) {
+        reachable[i] = true;
+        work.push_back(i);
+      }
+  };
+  failed();
+  while (!work.empty()) {
+    uint32_t i = work.back();
+    work.pop_back();
+    walker.walk(p_.instances[i].body);
+  }
+  return reachable;
+}
+
+void Checker::finish_program() {
+  std::vector<bool> reachable = reachable_instances();
+  // Effects, captures and outer atoms go from callees to callers until nothing changes.
+  struct Uses {
+    std::set<uint32_t> callees;
+    std::set<AtomId> used, defined;
+    std::set<VarId> captures;
+  };
+  std::vector<Uses> uses(p_.instances.size());
+  for (size_t i = 0; i < p_.instances.size(); ++i) {
+    if (!reachable[i]) continue;
+    typed::Instance& instance = p_.instances[i];
+    Uses& u = uses[i];
+    auto use = [&](const Size& size) {
+      std::vector<AtomId> atoms;
+      p_.atoms.collect(size, atoms);
+      u.used.insert(atoms.begin(), atoms.end());
+    };
+    auto use_type = [&](auto& self, const Type& type) -> void {
+      for (const Size& size : type.shape)
+        use(size);
+      for (const Type& element : type.elements)
+        self(self, element);
+    };
+    auto use_checks = [&](const std::vector<SizeCheck>& checks) {
+      for (const SizeCheck& check : checks)
+        use(check.a), use(check.b);
+    };
+    auto use_subscripts = [&](const std::vector<typed::Subscript>& subscripts) {
+      for (const auto& s : subscripts)
+        use(s.start), use(s.length);
+    };
+    auto joins = [&](const std::vector<typed::Join>& list) {
+      for (const auto& join : list) {
+        use_type(use_type, join.type);
+        for (const auto& fresh : join.fresh)
+          u.defined.insert(fresh.atom);
+      }
+    };
+    Walker walker;
+    walker.on_expr = [&](const typed::Expr& e) {
+      if (e.kind == ExprKind::Call && e.instance.valid()) u.callees.insert(e.instance.index);
+      use_type(use_type, e.type);
+      if (e.kind == ExprKind::SizeValue) use(e.size);
+      for (const Size& size : e.size_args)
+        use(size);
+      for (const Size& size : e.sizes)
+        use(size);
+      use_checks(e.checks);
+      use_subscripts(e.subscripts);
+      for (const auto& bind : e.binds)
+        u.defined.insert(bind.atom);
+      for (const auto& fresh : e.fresh)
+        u.defined.insert(fresh.atom);
+      joins(e.joins);
+      for (const auto& index : e.indices) {
+        use(index.lo), use(index.hi);
+        for (const auto& bind : index.binds)
+          u.defined.insert(bind.atom);
+      }
+    };
+    walker.on_stmt = [&](const typed::Stmt& s) {
+      for (const auto& [atom, size] : s.size_defs)
+        u.defined.insert(atom), use(size);
+      for (const auto& bind : s.binds)
+        u.defined.insert(bind.atom);
+      for (const auto& target : s.targets)
+        use_type(use_type, target.type), use_subscripts(target.subscripts);
+      use_checks(s.checks);
+      joins(s.head);
+      joins(s.after);
+    };
+    walker.walk(instance.body);
+    use_type(use_type, instance.result);
+    for (AtomId atom : instance.size_params)
+      u.defined.insert(atom);
+    for (const auto& fresh : instance.result_atoms)
+      u.defined.insert(fresh.atom);
+    if (states_[i].context) {
+      for (uint32_t var : states_[i].context->own)
+        if (p_.variables[var].atom.valid()) u.defined.insert(p_.variables[var].atom);
+      for (VarId var : states_[i].context->captures) {
+        u.captures.insert(var);
+        // A captured i64 brings its atom; the sizes in its type are read too.
+        if (p_.variables[var.index].atom.valid()) u.defined.insert(p_.variables[var.index].atom);
+        use_type(use_type, p_.variables[var.index].type);
+      }
+    }
+    for (AtomId atom : u.defined)
+      u.used.erase(atom);
+    instance.has_effects = has_effects(instance.body);
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t i = 0; i < uses.size(); ++i) {
+      if (!reachable[i]) continue;
+      for (uint32_t callee : uses[i].callees) {
+        if (p_.instances[callee].has_effects && !p_.instances[i].has_effects)
+          p_.instances[i].has_effects = changed = true;
+        for (VarId var : uses[callee].captures)
+          if (!(states_[i].context && states_[i].context->own.count(var.index)) &&
+              uses[i].captures.insert(var).second) {
+            changed = true;
+            if (p_.variables[var.index].atom.valid()) uses[i].defined.insert(p_.variables[var.index].atom);
+          }
+        for (AtomId atom : uses[callee].used)
+          if (!uses[i].defined.count(atom) && uses[i].used.insert(atom).second) changed = true;
+      }
+    }
+  }
+  for (size_t i = 0; i < uses.size(); ++i) {
+    p_.instances[i].captures.assign(uses[i].captures.begin(), uses[i].captures.end());
+    p_.instances[i].captured_atoms.assign(uses[i].used.begin(), uses[i].used.end());
+  }
+  ctx_ = top_;
+  for (const TopLevelCall& call : top_level_calls_)
+    for (VarId var : p_.instances[call.instance.index].captures) {
+      auto order = top_level_order_.find(var);
+      if (order == top_level_order_.end() || order->second < call.defined) continue;
+      error("UsedBeforeSet", call.span,
+            fmt::format("`{}` reads `{}`, which is set only after this call", p_.instances[call.instance.index].name,
+                        p_.variables[var.index].name),
+            "", {{p_.variables[var.index].span, "set here"}});
+    }
+  check_uses(p_.top_level);
+  for (size_t i = 0; i < p_.instances.size(); ++i)
+    if (reachable[i] && (!states_[i].info || !states_[i].info->is_prelude)) check_uses(p_.instances[i].body);
+}
+
+} // namespace tl::checker

@@ -1,0 +1,216 @@
+// Scopes, look-up of names, and reports.
+#include "parser/check_context.h"
+#include <fmt/format.h>
+
+namespace tl::checker {
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j)
+    row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string to_string(const Static& value) {
+  switch (value.kind) {
+  case Static::Kind::Int: return std::to_string(value.number);
+  case Static::Kind::Bool: return value.number ? "true" : "false";
+  case Static::Kind::None: return "none";
+  case Static::Kind::Element: return std::string(name_of(value.dtype));
+  case Static::Kind::Function:
+    // Two functions of one name may be meant in different scopes.
+    return value.callable.functions.empty()
+               ? value.name
+               : fmt::format("{}@{}", value.name, value.callable.functions[0]->decl->name.span.begin);
+  case Static::Kind::Tuple: {
+    std::vector<std::string> elements;
+    for (const Static& element : value.elements)
+      elements.push_back(to_string(element));
+    return fmt::format("({},)", fmt::join(elements, ","));
+  }
+  }
+  return "";
+}
+
+// An error in the body of a generic function belongs to the call that made that instance; one in the prelude is shown
+// only there.
+void Checker::report(Diagnostic d) {
+  InstanceId id = ctx_->instance;
+  for (int steps = 0; id.valid() && steps < 20; ++steps) {
+    const InstanceState& state = states_[id.index];
+    if (!state.info || !state.info->is_template) break;
+    if (d.span.valid() && d.span.file == prelude_file_ && state.call.valid()) {
+      d.span = state.call;
+      d.labels.clear();
+      d.message = fmt::format("in `{}`: {}", state.info->decl->name.text, d.message);
+    } else if (state.call.valid() && state.call.file != prelude_file_) {
+      Label label{state.call, fmt::format("in this call of `{}`", state.info->decl->name.text)};
+      if (std::find(d.labels.begin(), d.labels.end(), label) == d.labels.end()) d.labels.push_back(label);
+    }
+    id = state.caller;
+  }
+  ctx_->reports.push_back(std::move(d));
+}
+
+void Checker::error(std::string kind, Span span, std::string message, std::string hint, std::vector<Label> labels) {
+  report({Severity::Error, std::move(kind), std::move(message), span, std::move(labels), std::move(hint)});
+}
+
+Scope* Checker::push_scope() {
+  scopes_.push_back({scope_, ctx_, {}, false});
+  return scope_ = &scopes_.back();
+}
+
+void Checker::enter(const std::string& name, Entity entity) {
+  if (name == "_") return;
+  scope_->names[name] = std::move(entity);
+}
+
+const Entity* Checker::find(const std::string& name) const {
+  for (const Scope* s = scope_; s; s = s->parent)
+    if (auto it = s->names.find(name); it != s->names.end()) return &it->second;
+  return nullptr;
+}
+
+std::optional<Callable> Checker::find_callable(const std::string& name, bool skip_values) const {
+  for (const Scope* s = scope_; s; s = s->parent) {
+    auto it = s->names.find(name);
+    if (it == s->names.end()) continue;
+    const Entity& entity = it->second;
+    Callable callable;
+    if (entity.kind == Entity::Kind::Function) {
+      if (s == prelude_) break; // overloads and builtins of the prelude together
+      callable.functions.push_back(entity.function);
+      return callable;
+    }
+    if (entity.kind == Entity::Kind::Static && entity.value.kind == Static::Kind::Function)
+      return entity.value.callable;
+    if (entity.kind == Entity::Kind::Static && entity.value.kind == Static::Kind::Element) {
+      callable.conversion = entity.value.dtype;
+      return callable;
+    }
+    if (entity.kind == Entity::Kind::TypeParam) {
+      callable.conversion = resolved(entity.element).dtype;
+      return callable;
+    }
+    if (!skip_values) return std::nullopt;
+  }
+  if (auto it = builtins_.find(name); it != builtins_.end()) return it->second;
+  return std::nullopt;
+}
+
+std::string Checker::did_you_mean(const std::string& name, bool callable) const {
+  std::string best;
+  size_t limit = name.size() <= 3 ? 1 : name.size() <= 6 ? 2 : 3, best_distance = limit + 1;
+  auto consider = [&](const std::string& candidate) {
+    size_t distance = edit_distance(name, candidate);
+    if (distance < best_distance && distance < candidate.size() && candidate != name)
+      best = candidate, best_distance = distance;
+  };
+  for (const Scope* s = scope_; s; s = s->parent)
+    for (const auto& [candidate, entity] : s->names)
+      if (!callable || entity.kind == Entity::Kind::Function) consider(candidate);
+  if (callable)
+    for (const auto& [candidate, value] : builtins_)
+      consider(candidate);
+  return best;
+}
+
+void Checker::unknown_name(const std::string& name, Span span, bool callable) {
+  static const std::map<std::string, std::string> elsewhere = {
+      {"np", "functions are called without a prefix: `sum(x)`, not `np.sum(x)`"},
+      {"numpy", "functions are called without a prefix: `sum(x)`"},
+      {"torch", "functions are called without a prefix: `sum(x)`, not `torch.sum(x)`"},
+      {"jnp", "functions are called without a prefix: `sum(x)`"},
+      {"math", "functions are called without a prefix: `sqrt(x)`"},
+      {"F", "functions are called without a prefix: `relu(x)`"},
+      {"True", "write `true`"},
+      {"False", "write `false`"},
+      {"None", "write `none`"},
+      {"int", "write `i64`"},
+      {"float", "write `f32` or `f64`"},
+      {"double", "write `f64`"},
+      {"array", "write the brackets alone: `[1.0, 2.0]`"},
+      {"tensor", "write the brackets alone: `[1.0, 2.0]`"},
+      {"view", "write `reshape`"},
+      {"cat", "write `concat`"},
+      {"concatenate", "write `concat`"},
+      {"vstack", "write `concat` or `stack`"},
+      {"unsqueeze", "write `expand_dims(x, axis = …)` or `x[new, :]`"},
+      {"astype", "write the element type: `f32(x)`"},
+      {"to", "write the element type: `f32(x)`"},
+      {"numel", "write `x.shape`; the product of its sizes is the number of elements"},
+      {"size", "write `x.shape`"},
+      {"ndim", "write `rank(x)`"},
+      {"dim", "write `rank(x)`"},
+      {"power", "write `x ** y` or `pow(x, y)`"},
+      {"clip", "write `clamp(x, lo, hi)`"},
+      {"var", "the reduction is called `variance`"},
+      {"item", "a scalar needs no conversion"},
+      {"amax", "write `max`"},
+      {"amin", "write `min`"},
+  };
+  std::string hint;
+  if (auto it = elsewhere.find(name); it != elsewhere.end())
+    hint = it->second;
+  else if (std::string other = did_you_mean(name, callable); !other.empty())
+    hint = fmt::format("did you mean `{}`?", other);
+  error("UnknownName", span, fmt::format("there is no {} `{}` here", callable ? "function" : "name", name), hint);
+}
+
+VarId Checker::raw_variable(std::string name, Type type, bool is_mutable, Span span) {
+  typed::Variable v;
+  v.name = std::move(name);
+  v.type = std::move(type);
+  v.is_mutable = is_mutable;
+  v.span = span;
+  p_.variables.push_back(std::move(v));
+  return {static_cast<uint32_t>(p_.variables.size() - 1)};
+}
+
+VarId Checker::new_variable(std::string name, Type type, bool is_mutable, Span span) {
+  VarId id = raw_variable(std::move(name), std::move(type), is_mutable, span);
+  ctx_->variables.push_back(id);
+  ctx_->own.insert(id.index);
+  if (is_mutable) ctx_->current[id] = p_.variables[id.index].type;
+  return id;
+}
+
+void Checker::bind_atom(VarId var, AtomKind kind) {
+  typed::Variable& v = p_.variables[var.index];
+  SizeAtom atom;
+  atom.kind = kind;
+  atom.name = v.name;
+  atom.origin = v.span;
+  v.atom = p_.atoms.add(std::move(atom));
+}
+
+Type Checker::current_type(VarId var) const {
+  const typed::Variable& v = p_.variables[var.index];
+  if (v.is_mutable)
+    for (const FunctionContext* c = ctx_; c; c = c->parent)
+      if (auto it = c->current.find(var); it != c->current.end()) return resolved(it->second);
+  return resolved(v.type);
+}
+
+// Notes that the function being checked reads a variable of a function, or of the script, around it.
+void Checker::capture(VarId var, const Scope*, Span span, const std::string& name) {
+  if (ctx_->own.count(var.index)) return;
+  if (p_.variables[var.index].is_mutable)
+    error("NotCaptured", span, fmt::format("`{}` is a `var` outside this function, which sees only values", name),
+          fmt::format("pass it as an argument, or bind its value by `let` first"),
+          {{p_.variables[var.index].span, "declared here"}});
+  if (std::find(ctx_->captures.begin(), ctx_->captures.end(), var) == ctx_->captures.end())
+    ctx_->captures.push_back(var);
+}
+
+} // namespace tl::checker

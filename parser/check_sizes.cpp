@@ -1,0 +1,408 @@
+// Equalities between sizes: what is proven, what is rejected, what is left to run time; broadcasting; joins.
+#include "parser/check_context.h"
+#include <fmt/format.h>
+
+namespace tl::checker {
+
+std::optional<Size> Checker::size_of(const typed::Expr& e) {
+  Type t = resolved(e.type);
+  if (!t.is_scalar() || t.dtype != DType::I64) return std::nullopt;
+  if (t.open && open_[t.open].kind != LiteralKind::Int) return std::nullopt;
+  switch (e.kind) {
+  case ExprKind::SizeValue: return e.size;
+  case ExprKind::Literal:
+    if (e.index == 2) return std::nullopt;
+    return Size(static_cast<int64_t>(e.flag ? 0 - e.literal.bits : e.literal.bits));
+  case ExprKind::Variable: {
+    if (auto it = known_sizes_.find(e.var); it != known_sizes_.end()) return it->second;
+    AtomId atom = p_.variables[e.var.index].atom;
+    if (atom.valid()) return Size::of(atom);
+    return std::nullopt;
+  }
+  case ExprKind::Scalar: {
+    std::vector<Size> args;
+    for (const auto& operand : e.operands) {
+      auto size = size_of(*operand);
+      if (!size) return std::nullopt;
+      args.push_back(*size);
+    }
+    SizeAtoms& atoms = p_.atoms;
+    const SizeFacts& facts = ctx_->facts;
+    switch (e.scalar_op) {
+    case ScalarOp::Add: return args[0] + args[1];
+    case ScalarOp::Sub: return args[0] - args[1];
+    case ScalarOp::Mul: return args[0] * args[1];
+    case ScalarOp::Neg: return Size(0) - args[0];
+    case ScalarOp::FloorDiv: return atoms.floor_div(args[0], args[1]);
+    case ScalarOp::Mod: return atoms.mod(args[0], args[1]);
+    case ScalarOp::Min: return atoms.min(args[0], args[1], facts);
+    case ScalarOp::Max: return atoms.max(args[0], args[1], facts);
+    case ScalarOp::Clamp: return atoms.clip(args[0], args[1], args[2], facts);
+    default: return std::nullopt;
+    }
+  }
+  default: return std::nullopt;
+  }
+}
+
+std::string Checker::origin(const Size& size) {
+  std::vector<AtomId> atoms;
+  p_.atoms.collect(size, atoms);
+  return atoms.empty() ? "" : p_.atoms[atoms[0]].name;
+}
+
+// Labels at the places where the names in a and b come from.
+void Checker::add_origins(const Size& a, const Size& b, std::vector<Label>& labels) {
+  std::vector<AtomId> atoms;
+  p_.atoms.collect(a, atoms);
+  p_.atoms.collect(b, atoms);
+  for (AtomId id : atoms) {
+    const SizeAtom& atom = p_.atoms[id];
+    if (!atom.origin.valid() || atom.origin.file == prelude_file_) continue;
+    Label label{atom.origin, fmt::format("`{}` comes from here", atom.name.empty() ? "_" : atom.name)};
+    if (std::find(labels.begin(), labels.end(), label) == labels.end()) labels.push_back(label);
+  }
+}
+
+SizeCheck Checker::size_check(const Size& a, const Size& b, std::string message, Span span) {
+  SizeCheck check;
+  check.a = a;
+  check.b = b;
+  check.kind = "ShapeMismatch";
+  check.message = std::move(message);
+  check.span = span;
+  std::vector<Label> labels;
+  add_origins(a, b, labels);
+  for (Label& label : labels)
+    check.notes.push_back({label.text, label.span});
+  return check;
+}
+
+std::string Checker::different(const Size& a, const Size& b) { return fmt::format("{} and {}", show(a), show(b)); }
+
+std::string Checker::equality_hint(const Size& a, const Size& b) {
+  auto x = a.as_atom(), y = b.as_atom();
+  if (x && y && p_.atoms[*x].kind == AtomKind::Named && p_.atoms[*y].kind == AtomKind::Named)
+    return fmt::format("if they are equal, say so before: `assert {} == {}`, or use one name for both", show(a),
+                       show(b));
+  return "";
+}
+
+bool Checker::require_equal(const Size& a, const Size& b, bool implied, const std::string& message, Span span,
+                            std::vector<SizeCheck>& checks) {
+  switch (compare(a, b)) {
+  case Compare::Equal: return true;
+  case Compare::Different: return false;
+  case Compare::Unknown: break;
+  }
+  auto x = a.as_atom(), y = b.as_atom();
+  if (implied && x && y && p_.atoms[*x].kind == AtomKind::Named && p_.atoms[*y].kind == AtomKind::Named) return false;
+  checks.push_back(size_check(p_.atoms.under(a, ctx_->facts), p_.atoms.under(b, ctx_->facts), message, span));
+  // From here on it is a fact: what runs later runs only if it holds.
+  for (const auto& [atom, other] : {std::pair{x, b}, std::pair{y, a}})
+    if (atom) {
+      std::vector<AtomId> inside;
+      p_.atoms.collect(p_.atoms.under(other, ctx_->facts), inside);
+      if (std::find(inside.begin(), inside.end(), *atom) == inside.end()) {
+        ctx_->facts.equal.push_back({*atom, other});
+        break;
+      }
+    }
+  return true;
+}
+
+void Checker::require_at_least(const Size& a, int64_t b, const std::string& message, Span span,
+                               std::vector<SizeCheck>& checks) {
+  if (p_.atoms.proves_not_negative(a - Size(b), ctx_->facts)) return;
+  SizeCheck check = size_check(a, b, message, span);
+  check.relation = SizeCheck::Relation::AtLeast;
+  check.kind = "NegativeSize";
+  checks.push_back(std::move(check));
+  ctx_->facts.not_negative.push_back(a - Size(b));
+}
+
+// NumPy's rule: aligned right; a literal 1 stretches, rank 0 too. Nothing if two sizes differ (reported).
+std::optional<std::vector<Size>> Checker::broadcast(const std::vector<typed::Expr*>& operands, const std::string& what,
+                                                    Span span, std::vector<SizeCheck>& checks, size_t skip_last_axes) {
+  std::vector<Size> result;
+  std::vector<typed::Expr*> from; // which operand gave each axis, from the right
+  for (typed::Expr* operand : operands) {
+    const auto& shape = operand->type.shape;
+    if (shape.size() < skip_last_axes) continue;
+    size_t rank = shape.size() - skip_last_axes;
+    for (size_t i = 0; i < rank; ++i) {
+      const Size& size = shape[rank - 1 - i];
+      if (i >= result.size()) {
+        result.push_back(size);
+        from.push_back(operand);
+        continue;
+      }
+      if (size.is(1) || result[i] == size) continue;
+      if (result[i].is(1)) {
+        result[i] = size;
+        from[i] = operand;
+        continue;
+      }
+      std::string message = fmt::format(
+          "{} needs equal sizes, but axis {} of `{}` is {{0}} and axis {} of `{}` is {{1}}", what,
+          from[i]->type.shape.size() - skip_last_axes - 1 - i, text(from[i]->span), rank - 1 - i, text(operand->span));
+      if (!require_equal(result[i], size, true, message, span, checks)) {
+        std::vector<Label> labels;
+        for (typed::Expr* e : operands)
+          if (!e->type.is_scalar()) labels.push_back(label(*e));
+        add_origins(result[i], size, labels);
+        error("ShapeMismatch", span, fmt::format("{} needs equal sizes, but has {}", what, different(result[i], size)),
+              equality_hint(result[i], size), std::move(labels));
+        return std::nullopt;
+      }
+      if (size.is_constant()) result[i] = size; // checked: the constant says more
+    }
+  }
+  std::reverse(result.begin(), result.end());
+  return result;
+}
+
+namespace {
+std::string conversion_hint(const std::string& source, const Type& from, const Type& to) {
+  if (!from.is_tensor() || !to.is_tensor()) return "";
+  return fmt::format("write `{}({})` to convert it", name_of(to.dtype), source);
+}
+} // namespace
+
+ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what) {
+  refresh(*e);
+  Type target = resolved(wanted);
+  if (e->type.is_error()) return e;
+  if (target.is_error()) {
+    e->type = Type::error();
+    return e;
+  }
+  auto mismatch = [&](const std::string& hint) {
+    error("TypeMismatch", e->span, fmt::format("{} is {}, not {}", what, show(target), show(e->type)), hint,
+          {label(*e)});
+    e->type = Type::error();
+  };
+  if (e->type.kind != target.kind || e->type.rank() != target.rank()) {
+    mismatch("");
+    return e;
+  }
+  if (target.is_tuple()) {
+    if (target.elements.size() != e->type.elements.size()) {
+      mismatch("");
+      return e;
+    }
+    if (e->kind == ExprKind::Tuple) {
+      for (size_t i = 0; i < e->operands.size(); ++i) {
+        e->operands[i] =
+            coerce(std::move(e->operands[i]), target.elements[i], fmt::format("element {} of {}", i, what));
+        e->type.elements[i] = e->operands[i]->type;
+      }
+      return e;
+    }
+  }
+  if (!target.is_tensor() && !target.is_tuple()) return e;
+  // Sizes: written, so unequal names are checked when it runs.
+  std::vector<SizeCheck> checks;
+  bool fine = true, same = true;
+  auto visit = [&](auto& self, const Type& from, const Type& to, const std::string& part) -> void {
+    if (!fine) return;
+    if (from.kind != to.kind || from.rank() != to.rank() || from.elements.size() != to.elements.size() ||
+        (from.is_tensor() && !unify(from, to))) {
+      fine = false;
+      mismatch(conversion_hint(text(e->span), from, resolved(to)));
+      return;
+    }
+    for (size_t i = 0; i < from.shape.size(); ++i) {
+      same = same && from.shape[i] == to.shape[i];
+      std::string message =
+          fmt::format("axis {} of {} is {{0}}, where {} is written, which is {{1}}", i, part, show(to.shape[i]));
+      if (to.shape[i].is_constant())
+        message = fmt::format("axis {} of {} is {{0}}, where {} is written", i, part, show(to.shape[i]));
+      if (require_equal(from.shape[i], to.shape[i], false, message, e->span, checks)) continue;
+      fine = false;
+      std::vector<Label> labels{label(*e)};
+      add_origins(from.shape[i], to.shape[i], labels);
+      error("ShapeMismatch", e->span,
+            fmt::format("{} is {}, not {}: axis {} is {}, not {}", part, show(to), show(from), i, show(from.shape[i]),
+                        show(to.shape[i])),
+            "", std::move(labels));
+      e->type = Type::error();
+      return;
+    }
+    for (size_t i = 0; i < from.elements.size() && fine; ++i)
+      self(self, from.elements[i], to.elements[i], fmt::format("element {} of {}", i, part));
+  };
+  Type from = e->type;
+  visit(visit, from, target, what);
+  if (!fine) return e;
+  refresh(*e);
+  if (same) return e;
+  auto node = make(ExprKind::Recast, e->span, resolved(target));
+  node->checks = std::move(checks);
+  node->operands.push_back(std::move(e));
+  return node;
+}
+
+// An i64 value where a size stands: itself if it is one, else a new atom that this node binds.
+Size Checker::size_argument(ExprPtr value, typed::Expr& node, bool not_negative, const std::string& what) {
+  value = to_i64(std::move(value), what);
+  if (value->type.is_error()) return 0;
+  Span span = value->span;
+  Size size;
+  if (auto known = size_of(*value))
+    size = *known;
+  else {
+    SizeAtom atom;
+    atom.kind = AtomKind::Fresh;
+    atom.name = text(span);
+    atom.origin = span;
+    AtomId id = p_.atoms.add(std::move(atom));
+    node.binds.push_back({id, std::move(value)});
+    size = Size::of(id);
+  }
+  if (size.is_constant() && not_negative && size.constant() < 0)
+    error("NegativeSize", span, fmt::format("a size cannot be {}", show(size)));
+  else if (not_negative)
+    require_at_least(size, 0, fmt::format("a size cannot be {{0}}: `{}`", text(span)), span, node.checks);
+  return size;
+}
+
+// What a condition says about sizes: equalities, and which differences are not negative.
+void Checker::learn(const typed::Expr& c, bool holds) {
+  if (c.kind == ExprKind::Scalar && c.scalar_op == ScalarOp::Not) return learn(*c.operands[0], !holds);
+  if (c.kind == ExprKind::If && c.blocks.size() == 2 && c.blocks[0].result && c.blocks[1].result) {
+    // `a and b` is `if a { b } else { false }`, `a or b` is `if a { true } else { b }`
+    const typed::Expr &yes = *c.blocks[0].result, &no = *c.blocks[1].result;
+    if (holds && no.kind == ExprKind::Literal && no.literal.bits == 0) learn(*c.operands[0], true), learn(yes, true);
+    if (!holds && yes.kind == ExprKind::Literal && yes.literal.bits != 0)
+      learn(*c.operands[0], false), learn(no, false);
+    return;
+  }
+  if (c.kind != ExprKind::Scalar || c.operands.size() != 2) return;
+  ScalarOp op = c.scalar_op;
+  if (op == ScalarOp::And && holds) {
+    learn(*c.operands[0], true);
+    learn(*c.operands[1], true);
+    return;
+  }
+  if (op == ScalarOp::Or && !holds) {
+    learn(*c.operands[0], false);
+    learn(*c.operands[1], false);
+    return;
+  }
+  auto a = size_of(*c.operands[0]), b = size_of(*c.operands[1]);
+  if (!a || !b) return;
+  SizeFacts& facts = ctx_->facts;
+  Size less = *b - *a; // a < b means less - 1 >= 0
+  if (!holds) {
+    switch (op) {
+    case ScalarOp::Lt: op = ScalarOp::Ge; break;
+    case ScalarOp::Le: op = ScalarOp::Gt; break;
+    case ScalarOp::Gt: op = ScalarOp::Le; break;
+    case ScalarOp::Ge: op = ScalarOp::Lt; break;
+    case ScalarOp::Ne: op = ScalarOp::Eq; break;
+    default: return;
+    }
+  }
+  switch (op) {
+  case ScalarOp::Lt: facts.not_negative.push_back(less - Size(1)); break;
+  case ScalarOp::Le: facts.not_negative.push_back(less); break;
+  case ScalarOp::Gt: facts.not_negative.push_back(Size(-1) - less); break;
+  case ScalarOp::Ge: facts.not_negative.push_back(Size(0) - less); break;
+  case ScalarOp::Eq: {
+    Size difference = p_.atoms.under(*a - *b, facts);
+    // One atom that stands alone with coefficient 1 or -1 is solved for; the youngest, so that older names stay.
+    for (auto term = difference.terms.rbegin(); term != difference.terms.rend(); ++term) {
+      if (term->atoms.size() != 1 || (term->coefficient != 1 && term->coefficient != -1)) continue;
+      AtomId atom = term->atoms[0];
+      AtomKind kind = p_.atoms[atom].kind;
+      if (kind != AtomKind::Named && kind != AtomKind::Value && kind != AtomKind::Fresh) continue;
+      Size value = Size::of(atom) - difference * Size(term->coefficient);
+      std::vector<AtomId> inside;
+      p_.atoms.collect(value, inside);
+      if (std::find(inside.begin(), inside.end(), atom) != inside.end()) continue;
+      facts.equal.push_back({atom, value});
+      return;
+    }
+    facts.not_negative.push_back(difference);
+    facts.not_negative.push_back(Size(0) - difference);
+    break;
+  }
+  default: break;
+  }
+}
+
+// The type of a value that is an a on one way and a b on the other (same kinds and ranks): where sizes differ, new
+// ones.
+Type Checker::fresh_join(const Type& a, const Type& b, std::vector<typed::FreshAtom>& fresh, const std::string& what,
+                         Span span, std::vector<uint32_t> path) {
+  Type result = a;
+  for (size_t i = 0; i < a.shape.size() && i < b.shape.size(); ++i) {
+    if (a.shape[i] == b.shape[i] || compare(a.shape[i], b.shape[i]) == Compare::Equal) continue;
+    SizeAtom atom;
+    atom.kind = AtomKind::Fresh;
+    atom.name = fmt::format("axis {} of {}", i, what);
+    atom.origin = span;
+    atom.not_negative = true;
+    AtomId id = p_.atoms.add(std::move(atom));
+    result.shape[i] = Size::of(id);
+    fresh.push_back({id, path, static_cast<uint32_t>(i)});
+  }
+  for (size_t i = 0; i < a.elements.size() && i < b.elements.size(); ++i) {
+    auto inner = path;
+    inner.push_back(static_cast<uint32_t>(i));
+    result.elements[i] = fresh_join(a.elements[i], b.elements[i], fresh, what, span, inner);
+  }
+  return result;
+}
+
+// Where several ways meet: the variables whose sizes differ get new ones. Sets the current types.
+std::vector<typed::Join> Checker::join_variables(std::vector<std::map<VarId, Type>> states, Span span) {
+  std::vector<typed::Join> joins;
+  if (states.empty()) return joins;
+  std::map<VarId, Type> merged;
+  for (const auto& [var, first] : states[0]) {
+    Type type = resolved(first);
+    bool everywhere = true, same = true;
+    Type other = type;
+    for (size_t i = 1; i < states.size(); ++i) {
+      auto it = states[i].find(var);
+      if (it == states[i].end()) {
+        everywhere = false;
+        break;
+      }
+      Type t = resolved(it->second);
+      std::vector<typed::FreshAtom> unused;
+      if (t == type || t.is_error()) continue;
+      same = false;
+      other = type.is_error() ? type : t;
+    }
+    if (!everywhere) continue;
+    if (same || type.is_error() || type.is_range()) {
+      merged[var] = type;
+      continue;
+    }
+    // All sizes that differ between any two ways.
+    typed::Join join;
+    join.var = var;
+    Type mixed = type;
+    for (size_t i = 1; i < states.size(); ++i) {
+      Type t = resolved(states[i].at(var));
+      auto mark = [&](auto& self, Type& into, const Type& from) -> void {
+        for (size_t k = 0; k < into.shape.size() && k < from.shape.size(); ++k)
+          if (compare(into.shape[k], from.shape[k]) != Compare::Equal)
+            into.shape[k] = Size(INT64_MIN); // equal to no size
+        for (size_t k = 0; k < into.elements.size() && k < from.elements.size(); ++k)
+          self(self, into.elements[k], from.elements[k]);
+      };
+      mark(mark, mixed, t);
+    }
+    join.type = fresh_join(type, mixed, join.fresh, fmt::format("`{}`", p_.variables[var.index].name), span);
+    merged[var] = join.type;
+    joins.push_back(std::move(join));
+  }
+  ctx_->current = std::move(merged);
+  return joins;
+}
+
+} // namespace tl::checker

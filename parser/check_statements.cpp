@@ -1,0 +1,754 @@
+// Statements: bindings, assignments, loops, return, assert.
+#include "parser/check_context.h"
+#include <fmt/format.h>
+
+namespace tl::checker {
+
+void Checker::hoist(const std::vector<ast::Stmt*>& list) {
+  for (const ast::Stmt* s : list) {
+    if (auto* decl = ast::as<ast::Function>(s)) {
+      functions_.emplace_back();
+      FunctionInfo& info = functions_.back();
+      info.decl = decl;
+      info.env = scope_;
+      info.parent = ctx_;
+      info.is_prelude = scope_ == prelude_;
+      info.is_template = !decl->type_params.empty();
+      for (const ast::Param& param : decl->params) {
+        auto has_spread = [](auto& self, const ast::TypeExpr* type) -> bool {
+          if (auto* tuple = ast::as<ast::TupleType>(type))
+            for (const ast::TypeExpr* element : tuple->elements)
+              if (self(self, element)) return true;
+          if (auto* named = ast::as<ast::NamedType>(type))
+            for (const ast::Expr* dim : named->dims)
+              if (ast::as<ast::Spread>(dim)) return true;
+          return false;
+        };
+        info.is_template = info.is_template || !param.type || has_spread(has_spread, param.type);
+      }
+      if (scope_ == prelude_ && !decl->body.empty()) builtins_[decl->name.text].functions.push_back(&info);
+      auto it = scope_->names.find(decl->name.text);
+      if (it != scope_->names.end() && it->second.kind == Entity::Kind::Function && scope_ != prelude_) {
+        error("DuplicateName", decl->name.span, fmt::format("there are two functions `{}`", decl->name.text), "",
+              {{it->second.function->decl->name.span, "the first"}});
+        continue;
+      }
+      Entity entity;
+      entity.kind = Entity::Kind::Function;
+      entity.function = &info;
+      entity.span = decl->name.span;
+      enter(decl->name.text, entity);
+    } else if (auto* constant = ast::as<ast::Const>(s)) {
+      constants_.push_back({constant, scope_, false});
+      Entity entity;
+      entity.kind = Entity::Kind::Const;
+      entity.constant = &constants_.back();
+      entity.span = constant->name.span;
+      if (auto it = scope_->names.find(constant->name.text); it != scope_->names.end())
+        error("DuplicateName", constant->name.span, fmt::format("`{}` is declared twice", constant->name.text), "",
+              {{it->second.span, "the first"}});
+      enter(constant->name.text, entity);
+    }
+  }
+}
+
+typed::Block Checker::block(const ast::Block& b, bool want, const Type* expected) {
+  Scope* saved = scope_;
+  SizeFacts::Mark mark = ctx_->facts.mark();
+  push_scope();
+  typed::Block result;
+  hoist(b.statements);
+  statements(b.statements, result, want, expected);
+  scope_ = saved;
+  ctx_->facts.restore(mark);
+  return result;
+}
+
+void Checker::statements(const std::vector<ast::Stmt*>& list, typed::Block& into, bool want, const Type* expected) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    auto* last = ast::as<ast::ExprStmt>(list[i]);
+    if (want && last && i + 1 == list.size()) {
+      into.result = expr(last->value, expected, true);
+      TypeKind kind = into.result->type.kind;
+      if (kind == TypeKind::Element || kind == TypeKind::None || kind == TypeKind::Function) {
+        error("TypeMismatch", last->value->span, fmt::format("`{}` is not a value here", text(last->value->span)));
+        into.result->type = Type::error();
+      }
+      if (into.result->type.is_unit() && into.result->kind != ExprKind::Unit) {
+        typed::Stmt s;
+        s.span = list[i]->span;
+        s.value = std::move(into.result);
+        into.statements.push_back(std::move(s));
+      }
+      continue;
+    }
+    statement(*list[i], into);
+  }
+  into.diverges = !ctx_->reachable;
+}
+
+void Checker::statement(const ast::Stmt& s, typed::Block& into) {
+  auto unsupported = [&](const char* what) {
+    error("NotSupported", s.span, fmt::format("{} not supported yet", what));
+  };
+  std::visit(
+      [&](const auto& node) {
+        using T = std::decay_t<decltype(node)>;
+        if constexpr (std::is_same_v<T, ast::ExprStmt>) {
+          typed::Stmt out;
+          out.kind = StmtKind::Expr;
+          out.span = s.span;
+          out.value = expr(node.value, nullptr, false);
+          TypeKind kind = out.value->type.kind;
+          if (kind == TypeKind::Element || kind == TypeKind::None || kind == TypeKind::Function) {
+            error("UnusedValue", s.span, "this has no effect");
+            return;
+          }
+          into.statements.push_back(std::move(out));
+        } else if constexpr (std::is_same_v<T, ast::Let>)
+          let(node, s.span, into);
+        else if constexpr (std::is_same_v<T, ast::Const>) {
+          if (!node.value) return;
+          ExprPtr v =
+              const_value(*find(node.name.text)->constant, node.name.text, node.name.span); // reports what is wrong
+        } else if constexpr (std::is_same_v<T, ast::Assign>)
+          assign(node, s.span, into);
+        else if constexpr (std::is_same_v<T, ast::For>)
+          for_loop(node, 0, s.span, into);
+        else if constexpr (std::is_same_v<T, ast::While>)
+          while_loop(node, s.span, into);
+        else if constexpr (std::is_same_v<T, ast::Break> || std::is_same_v<T, ast::Continue>) {
+          constexpr bool is_break = std::is_same_v<T, ast::Break>;
+          if (ctx_->loops.empty()) {
+            error("NotInLoop", s.span, fmt::format("`{}` stands outside a loop", is_break ? "break" : "continue"));
+            return;
+          }
+          Loop& loop = ctx_->loops.back();
+          if (ctx_->reachable) (is_break ? loop.exits : loop.continues).push_back(ctx_->current);
+          ctx_->reachable = false;
+          typed::Stmt out;
+          out.kind = is_break ? StmtKind::Break : StmtKind::Continue;
+          out.span = s.span;
+          into.statements.push_back(std::move(out));
+        } else if constexpr (std::is_same_v<T, ast::Return>)
+          return_statement(node, s.span, into);
+        else if constexpr (std::is_same_v<T, ast::Assert>)
+          assert_statement(node, s.span, into);
+        else if constexpr (std::is_same_v<T, ast::Function>) {
+          if (const Entity* entity = find(node.name.text);
+              entity && entity->kind == Entity::Kind::Function && entity->function->decl == &node)
+            entity->function->env = scope_; // from here on it sees what was bound before it
+        } else if constexpr (std::is_same_v<T, ast::On>)
+          unsupported("`on` is");
+        else if constexpr (std::is_same_v<T, ast::Struct>)
+          unsupported("structs are");
+        else if constexpr (std::is_same_v<T, ast::Import>)
+          unsupported("imports are");
+        else if constexpr (std::is_same_v<T, ast::Test>)
+          error("NotSupported", s.span, "a test stands at the top level of a file");
+      },
+      s.node);
+}
+
+// Binds the names of a pattern in the current scope.
+typed::Pattern Checker::pattern(const ast::Pattern& p, const Type& type, bool is_mutable, const typed::Expr* value) {
+  typed::Pattern result;
+  if (p.kind == ast::Pattern::Kind::Wildcard) return result;
+  if (p.kind == ast::Pattern::Kind::Tuple) {
+    result.is_tuple = true;
+    bool fits = type.is_tuple() && type.elements.size() == p.elements.size();
+    if (!fits && !type.is_error())
+      error("TypeMismatch", p.span,
+            fmt::format("this pattern takes {} values, and the value is {}", p.elements.size(), show(type)));
+    for (size_t i = 0; i < p.elements.size(); ++i)
+      result.elements.push_back(
+          pattern(*p.elements[i], fits ? type.elements[i] : Type::error(), is_mutable,
+                  fits && value && value->kind == ExprKind::Tuple ? value->operands[i].get() : nullptr));
+    return result;
+  }
+  Entity entity;
+  entity.span = p.span;
+  if (type.is_error()) {
+    enter(p.name, entity); // poisoned: no further messages about it
+    return result;
+  }
+  if (type.is_range() && is_mutable)
+    error("NotSupported", p.span, "a `var` cannot hold a range yet", "keep its two ends");
+  VarId var = new_variable(p.name, type, is_mutable, p.span);
+  if (ctx_->is_top_level) top_level_order_.try_emplace(var, top_level_order_.size());
+  if (!is_mutable && type.is_scalar()) {
+    auto size = value ? size_of(*value) : std::nullopt;
+    if (size && !size->is_constant()) {
+      // An open literal in it is an i64 from here on, as sizes are.
+      if (resolved(type).dtype == DType::I64 && !resolved(type).open) known_sizes_[var] = *size;
+    } else if (resolved(type).dtype == DType::I64) {
+      bind_atom(var);
+      if (size) ctx_->facts.equal.push_back({p_.variables[var.index].atom, *size});
+    }
+  }
+  result.var = var;
+  entity.kind = Entity::Kind::Variable;
+  entity.var = var;
+  enter(p.name, entity);
+  return result;
+}
+
+void Checker::let(const ast::Let& s, Span span, typed::Block& into) {
+  typed::Stmt out;
+  out.kind = StmtKind::Let;
+  out.span = span;
+  Scope* outer = scope_;
+  if (scope_ != file_) push_scope();
+  Scope* inner = scope_;
+  Type annotated;
+  std::vector<AtomId> bound;
+  if (s.type) {
+    DimContext context;
+    context.mode = DimMode::Annotation;
+    context.bound = &bound;
+    bind_names(s.type, context, true);
+    annotated = type_of(s.type, context);
+  }
+  scope_ = outer;
+  ExprPtr v = value(s.value, s.type && !annotated.is_error() ? &annotated : nullptr);
+  scope_ = inner;
+  refresh(*v);
+  if (v->type.is_unit() && !v->type.is_error() && v->kind != ExprKind::Unit) {
+    error("TypeMismatch", s.value->span, "this has no value");
+    v->type = Type::error();
+  }
+  if (s.type) {
+    // New names in the annotation get their values from the value's sizes.
+    auto solve = [&](auto& self, const Type& to, const Type& from) -> void {
+      if (to.shape.size() != from.shape.size()) return;
+      for (size_t k = 0; k < to.shape.size(); ++k) {
+        std::vector<AtomId> atoms;
+        p_.atoms.collect(to.shape[k], atoms);
+        for (AtomId atom : atoms) {
+          if (std::find(bound.begin(), bound.end(), atom) == bound.end()) continue;
+          for (const auto& term : to.shape[k].terms) {
+            if (term.atoms != std::vector<AtomId>{atom}) continue;
+            Size rest = to.shape[k] - Size(term.coefficient) * Size::of(atom);
+            Size solved = p_.atoms.floor_div(p_.atoms.under(from.shape[k] - rest, ctx_->facts), term.coefficient);
+            out.size_defs.push_back({atom, solved});
+            ctx_->facts.equal.push_back({atom, solved});
+            bound.erase(std::find(bound.begin(), bound.end(), atom));
+            break;
+          }
+          break;
+        }
+      }
+      for (size_t i = 0; i < to.elements.size() && i < from.elements.size(); ++i)
+        self(self, to.elements[i], from.elements[i]);
+    };
+    if (!v->type.is_error() && !annotated.is_error()) solve(solve, annotated, v->type);
+    std::string what = s.pattern->kind == ast::Pattern::Kind::Name ? fmt::format("`{}`", s.pattern->name) : "this";
+    v = coerce(std::move(v), annotated, what);
+    if (!v->type.is_error() && !annotated.is_error() && !bound.empty())
+      error("UnboundSize", s.type->span,
+            fmt::format("the size `{}` cannot be told from the value", p_.atoms[bound[0]].name));
+  }
+  out.pattern = pattern(*s.pattern, refresh(*v), s.is_var, v.get());
+  out.value = std::move(v);
+  into.statements.push_back(std::move(out));
+}
+
+// The variable, or part of a variable, that an assignment writes. Binds and checks of subscripts go to s.
+std::optional<typed::Place> Checker::place(const ast::Expr* target, typed::Stmt& s) {
+  typed::Place result;
+  result.span = target->span;
+  if (ast::as<ast::Wildcard>(target)) return result;
+  std::vector<const ast::Subscript*> levels;
+  const ast::Expr* base = target;
+  while (auto* sub = ast::as<ast::Subscript>(base)) {
+    levels.push_back(sub);
+    base = sub->object;
+  }
+  auto* name = ast::as<ast::Name>(base);
+  if (!name) {
+    error("NotAssignable", target->span,
+          ast::as<ast::Field>(base) ? "fields cannot be assigned: this has none" : "only a variable can be assigned");
+    return std::nullopt;
+  }
+  const Entity* entity = find(name->name);
+  if (!entity) {
+    unknown_name(name->name, base->span, false);
+    return std::nullopt;
+  }
+  if (entity->kind == Entity::Kind::Poisoned) return std::nullopt;
+  if (entity->kind != Entity::Kind::Variable || !p_.variables[entity->var.index].is_mutable) {
+    std::string what =
+        entity->kind == Entity::Kind::Variable ? "is bound by `let`, a parameter or a loop" : "is not a variable";
+    error("NotAssignable", base->span, fmt::format("`{}` {} and cannot be assigned", name->name, what),
+          fmt::format("declare it by `var`, or copy it: `var y = {}`", name->name), {{entity->span, "declared here"}});
+    return std::nullopt;
+  }
+  VarId var = entity->var;
+  if (!ctx_->own.count(var.index)) {
+    error("NotAssignable", base->span,
+          fmt::format("`{}` belongs to the code around this function, which sees only values", name->name),
+          "return the new value instead", {{entity->span, "declared here"}});
+    return std::nullopt;
+  }
+  if (in_comprehension_ && entity->span.valid() && !ctx_->current.count(var)) return std::nullopt;
+  result.var = var;
+  Type type = current_type(var);
+  result.type = type;
+  if (type.is_error()) return std::nullopt;
+  if (levels.empty()) return result;
+  std::reverse(levels.begin(), levels.end());
+  std::vector<ast::SubscriptItem> items;
+  for (size_t i = 0; i < levels.size(); ++i) {
+    // x[i][j] = e is x[i, j] = e
+    for (const auto& item : levels[i]->items)
+      if (i + 1 < levels.size() && item.kind != ast::SubscriptItem::Kind::Index) {
+        error("NotSupported", item.span, "assigning through this subscript is not supported yet",
+              "write one subscript: `x[i, j]`");
+        return std::nullopt;
+      }
+    items.insert(items.end(), levels[i]->items.begin(), levels[i]->items.end());
+  }
+  if (!type.is_tensor()) {
+    error("NotAssignable", target->span, fmt::format("an element of {} cannot be assigned", show(type)));
+    return std::nullopt;
+  }
+  auto holder = make(ExprKind::Index, target->span, Type::error());
+  auto shape = subscripts(type, text(base->span), items, target->span, *holder, result.subscripts);
+  for (auto& bind : holder->binds)
+    s.binds.push_back(std::move(bind));
+  for (auto& check : holder->checks)
+    s.checks.push_back(std::move(check));
+  if (!shape) return std::nullopt;
+  for (const auto& sub : result.subscripts)
+    if (sub.kind == typed::Subscript::Kind::NewAxis) {
+      error("NotAssignable", sub.span, "`new` has no place in a target");
+      return std::nullopt;
+    }
+  result.type.shape = *shape;
+  return result;
+}
+
+bool Checker::broadcast_to_place(const typed::Place& place, typed::Expr& v, typed::Stmt& s) {
+  const auto &to = place.type.shape, &from = v.type.shape;
+  bool fits = v.type.is_tensor() && from.size() <= to.size();
+  for (size_t i = 0; fits && i < from.size(); ++i) {
+    const Size &a = to[to.size() - 1 - i], &b = from[from.size() - 1 - i];
+    if (b.is(1)) continue;
+    fits = require_equal(a, b, true,
+                         fmt::format("`{}` has {{0}} along axis {} and `{}` has {{1}}", text(place.span),
+                                     to.size() - 1 - i, text(v.span)),
+                         v.span, s.checks);
+    if (!fits) {
+      std::vector<Label> labels{{place.span, show(place.type)}, label(v)};
+      add_origins(a, b, labels);
+      error("ShapeMismatch", v.span, fmt::format("the value does not fit its place: {}", different(a, b)),
+            equality_hint(a, b), std::move(labels));
+      return false;
+    }
+  }
+  if (!fits)
+    error("ShapeMismatch", v.span, "the value does not fit its place", "", {{place.span, show(place.type)}, label(v)});
+  return fits;
+}
+
+void Checker::assign(const ast::Assign& s, Span span, typed::Block& into) {
+  typed::Stmt out;
+  out.kind = StmtKind::Assign;
+  out.span = span;
+  if (in_comprehension_ > 0)
+    for (const ast::Expr* base = s.target; base;) {
+      if (auto* sub = ast::as<ast::Subscript>(base))
+        base = sub->object;
+      else
+        break;
+    }
+  if (auto* tuple = ast::as<ast::Tuple>(s.target)) {
+    std::vector<const ast::Expr*> targets;
+    auto flatten = [&](auto& self, const ast::Tuple& t, std::vector<Type>& types) -> void {
+      for (const ast::Expr* element : t.elements)
+        if (auto* inner = ast::as<ast::Tuple>(element))
+          self(self, *inner, types);
+        else
+          targets.push_back(element);
+    };
+    std::vector<Type> types;
+    flatten(flatten, *tuple, types);
+    ExprPtr v = value(s.value);
+    refresh(*v);
+    if (v->type.is_error()) return;
+    if (!v->type.is_tuple() || v->type.elements.size() != tuple->elements.size() ||
+        targets.size() != tuple->elements.size()) {
+      error("TypeMismatch", s.value->span,
+            fmt::format("{} targets take a tuple of {}, and this is {}", tuple->elements.size(), tuple->elements.size(),
+                        show(v->type)));
+      return;
+    }
+    for (size_t i = 0; i < targets.size(); ++i) {
+      auto target = place(targets[i], out);
+      if (!target) return;
+      const Type& part = v->type.elements[i];
+      if (target->var.valid()) {
+        auto dummy = make(ExprKind::Unit, v->span, part);
+        if (!target->subscripts.empty()) {
+          if (!unify(target->type, part) || !broadcast_to_place(*target, *dummy, out)) {
+            error("TypeMismatch", v->span,
+                  fmt::format("`{}` is {}, not {}", text(targets[i]->span), show(target->type), show(part)));
+            return;
+          }
+        } else {
+          if (target->type.kind != part.kind || target->type.rank() != part.rank() ||
+              (part.is_tensor() && !unify(target->type, part))) {
+            error("TypeMismatch", v->span,
+                  fmt::format("`{}` is {}, not {}", text(targets[i]->span), show(target->type), show(part)));
+            return;
+          }
+          ctx_->current[target->var] = part;
+        }
+      }
+      out.targets.push_back(std::move(*target));
+    }
+    out.value = std::move(v);
+    into.statements.push_back(std::move(out));
+    return;
+  }
+  size_t errors = ctx_->reports.size();
+  bool whole = !ast::as<ast::Subscript>(s.target);
+  // Left to right: subscripts before the value, but the variable's own type may change in the value's statement only
+  // here.
+  auto target = place(s.target, out);
+  if (!target) {
+    if (ctx_->reports.size() == errors) return;
+    (void)value(s.value);
+    return;
+  }
+  Type expected = target->type;
+  if (whole) {
+    if (!target->var.valid()) { // `_ = e`
+      out.value = value(s.value);
+      out.targets.push_back(std::move(*target));
+      into.statements.push_back(std::move(out));
+      return;
+    }
+    ExprPtr v;
+    if (s.op) {
+      ExprPtr left = variable(target->var, s.target->span);
+      v = *s.op == ast::BinaryOp::Power ? power(std::move(left), s.value, span, s.op_span)
+                                        : binary_op(*s.op, std::move(left), value(s.value), span, s.op_span);
+    } else
+      v = value(s.value, &expected);
+    refresh(*v);
+    if (v->type.is_error()) return;
+    auto same_form = [&](auto& self, const Type& a, const Type& b) -> bool {
+      if (a.kind != b.kind || a.rank() != b.rank() || a.elements.size() != b.elements.size()) return false;
+      if (a.is_tensor() && !unify(a, b)) return false;
+      for (size_t i = 0; i < a.elements.size(); ++i)
+        if (!self(self, a.elements[i], b.elements[i])) return false;
+      return true;
+    };
+    if (!same_form(same_form, target->type, v->type)) {
+      std::string hint;
+      if (target->type.is_tensor() && v->type.is_tensor() && target->type.rank() == v->type.rank())
+        hint = fmt::format("write `{}({})` to convert it", name_of(resolved(target->type).dtype), text(s.value->span));
+      else if (target->type.is_tensor() && v->type.is_tensor())
+        hint = "a `var` keeps its number of axes; `x[:] = e` writes all its elements";
+      error("TypeMismatch", v->span,
+            fmt::format("`{}` is {}, not {}", text(s.target->span), show(target->type), show(v->type)), hint,
+            {{p_.variables[target->var.index].span,
+              fmt::format("declared as {}", show(p_.variables[target->var.index].type))},
+             label(*v)});
+      return;
+    }
+    ctx_->current[target->var] = refresh(*v);
+    target->type = v->type;
+    out.value = std::move(v);
+    out.targets.push_back(std::move(*target));
+    into.statements.push_back(std::move(out));
+    return;
+  }
+  ExprPtr v = value(s.value, &expected);
+  refresh(*v);
+  if (v->type.is_error()) return;
+  bool by_tensor = false;
+  for (const auto& sub : target->subscripts)
+    by_tensor = by_tensor || sub.kind == typed::Subscript::Kind::Tensor;
+  if (!v->type.is_tensor() || !unify(target->type, v->type)) {
+    auto place_expr = make(ExprKind::Unit, s.target->span, target->type);
+    if (v->type.is_tensor())
+      mixed_types(*place_expr, *v, "this assignment", span);
+    else
+      error("TypeMismatch", v->span,
+            fmt::format("`{}` is {}, not {}", text(s.target->span), show(target->type), show(v->type)));
+    return;
+  }
+  if (s.op) {
+    static const std::map<ast::BinaryOp, ScalarOp> ops = {{ast::BinaryOp::Add, ScalarOp::Add},
+                                                          {ast::BinaryOp::Subtract, ScalarOp::Sub},
+                                                          {ast::BinaryOp::Multiply, ScalarOp::Mul},
+                                                          {ast::BinaryOp::Divide, ScalarOp::Div},
+                                                          {ast::BinaryOp::FloorDivide, ScalarOp::FloorDiv},
+                                                          {ast::BinaryOp::Remainder, ScalarOp::Mod},
+                                                          {ast::BinaryOp::Power, ScalarOp::Pow}};
+    auto op = ops.find(*s.op);
+    if (op == ops.end()) {
+      error("NotSupported", s.op_span, fmt::format("`{}=` does not write a part", ast::symbol(*s.op)),
+            "write the right side out");
+      return;
+    }
+    if (by_tensor && op->second != ScalarOp::Add && op->second != ScalarOp::Sub) {
+      error("NotAssignable", s.op_span,
+            fmt::format("`{}=` with an index tensor is not defined where indices repeat", ast::symbol(*s.op)),
+            "only += and -= accumulate");
+      return;
+    }
+    // The type rule of the operator.
+    std::vector<ExprPtr> operands;
+    operands.push_back(make(ExprKind::Unit, s.target->span, target->type));
+    operands.push_back(std::move(v));
+    SizeFacts facts = ctx_->facts;
+    size_t reports = ctx_->reports.size();
+    ExprPtr node = scalar_node(op->second, std::move(operands), span, fmt::format("`{}=`", ast::symbol(*s.op)));
+    ctx_->facts = facts;
+    if (ctx_->reports.size() != reports || node->type.is_error()) return;
+    v = std::move(node->operands[1]);
+    out.mode = typed::AssignMode::Combine;
+    out.scalar_op = op->second;
+    if (by_tensor) {
+      out.mode = typed::AssignMode::Accumulate;
+      if (op->second == ScalarOp::Sub) {
+        std::vector<ExprPtr> one;
+        Span value_span = v->span;
+        one.push_back(std::move(v));
+        v = scalar_node(ScalarOp::Neg, std::move(one), value_span, "`-=`");
+      }
+      out.scalar_op = ScalarOp::Add;
+    }
+  }
+  if (!broadcast_to_place(*target, *v, out)) return;
+  target->type = resolved(target->type);
+  out.value = std::move(v);
+  out.targets.push_back(std::move(*target));
+  into.statements.push_back(std::move(out));
+}
+
+// Checks a loop's body, first as if no variable's sizes changed in it; where they do, again with sizes that are fresh
+// in every iteration. `body` fills the loop and returns whether the loop can end by itself.
+template <class Body> void Checker::check_loop(Span span, typed::Stmt& loop, Body body) {
+  std::map<VarId, Type> head = ctx_->current;
+  std::vector<typed::Join> joins;
+  for (int round = 0;; ++round) {
+    Snapshot before = snapshot();
+    ctx_->current = head;
+    ctx_->loops.emplace_back();
+    bool ends = body(loop);
+    Loop state = std::move(ctx_->loops.back());
+    ctx_->loops.pop_back();
+    if (ctx_->reachable) state.continues.push_back(ctx_->current);
+    ctx_->facts = before.facts;
+    bool changed = false;
+    std::map<VarId, Type> next = head;
+    for (auto& [var, type] : next) {
+      std::vector<typed::FreshAtom> fresh;
+      Type mixed = resolved(type);
+      auto mark = [&](auto& self, Type& into, const Type& from) -> void {
+        for (size_t k = 0; k < into.shape.size() && k < from.shape.size(); ++k)
+          if (compare(into.shape[k], from.shape[k]) != Compare::Equal) into.shape[k] = Size(INT64_MIN), changed = true;
+        for (size_t k = 0; k < into.elements.size() && k < from.elements.size(); ++k)
+          self(self, into.elements[k], from.elements[k]);
+      };
+      bool before_changed = changed;
+      changed = false;
+      for (const auto& back : state.continues)
+        if (auto it = back.find(var); it != back.end()) mark(mark, mixed, resolved(it->second));
+      // A size that is fresh at the head already stays so.
+      bool is_fresh_already = false;
+      for (auto& join : joins)
+        is_fresh_already = is_fresh_already || join.var == var;
+      if (changed) {
+        Type joined = fresh_join(resolved(type), mixed, fresh, fmt::format("`{}`", p_.variables[var.index].name), span);
+        if (is_fresh_already) {
+          for (auto& join : joins)
+            if (join.var == var) {
+              join.type = joined;
+              join.fresh.insert(join.fresh.end(), fresh.begin(), fresh.end());
+            }
+        } else
+          joins.push_back({var, joined, fresh});
+        type = joined;
+      }
+      // Only axes that were not fresh count as a change.
+      changed = before_changed || (changed && !fresh.empty() && [&] {
+                  for (const auto& f : fresh) {
+                    const Type* t = &head.at(var);
+                    for (uint32_t step : f.path)
+                      t = &t->elements[step];
+                    auto atom = t->shape[f.axis].as_atom();
+                    bool was_fresh = false;
+                    for (const auto& join : joins)
+                      if (join.var == var)
+                        for (const auto& g : join.fresh)
+                          was_fresh = was_fresh || (atom && g.atom == *atom);
+                    if (!was_fresh) return true;
+                  }
+                  return false;
+                }());
+    }
+    if (changed && round < 32) {
+      rollback(before);
+      head = next;
+      loop.body = {};
+      continue;
+    }
+    // Drop atoms that the last round made for axes that were fresh already.
+    std::vector<typed::Join> kept;
+    for (auto& join : joins) {
+      typed::Join k{join.var, resolved(head.at(join.var)), {}};
+      for (const auto& f : join.fresh) {
+        const Type* t = &k.type;
+        for (uint32_t step : f.path)
+          t = &t->elements[step];
+        if (t->shape[f.axis] == Size::of(f.atom)) k.fresh.push_back(f);
+      }
+      if (!k.fresh.empty()) kept.push_back(std::move(k));
+    }
+    loop.head = kept;
+    // After the loop: the types at its head, and those at each break. What was fresh in the loop has a new name.
+    std::vector<std::map<VarId, Type>> states = std::move(state.exits);
+    if (ends) {
+      std::map<VarId, Type> hidden = head;
+      for (const auto& join : kept)
+        for (const auto& f : join.fresh) {
+          Type* t = &hidden.at(join.var);
+          for (uint32_t step : f.path)
+            t = &t->elements[step];
+          t->shape[f.axis] = Size(INT64_MIN);
+        }
+      states.insert(states.begin(), hidden);
+      states.insert(states.begin(), head);
+    }
+    ctx_->reachable = before.reachable && !states.empty();
+    if (states.empty())
+      ctx_->current = head;
+    else {
+      std::map<VarId, Type> outer;
+      for (auto& s : states)
+        for (auto it = s.begin(); it != s.end();)
+          it = head.count(it->first) ? std::next(it) : s.erase(it);
+      loop.after = join_variables(std::move(states), span);
+    }
+    return;
+  }
+}
+
+void Checker::loop_variables(const ast::Pattern& p, const typed::Expr& iterated, typed::Stmt& loop) {
+  const Type& type = iterated.type;
+  if (type.is_range()) {
+    loop.pattern = pattern(p, Type::scalar(DType::I64), false, nullptr);
+    VarId var = loop.pattern.var;
+    if (var.valid() && type.shape[2].is_constant()) {
+      Size i = Size::of(p_.variables[var.index].atom);
+      if (type.shape[2].constant() > 0) {
+        ctx_->facts.not_negative.push_back(i - type.shape[0]);
+        ctx_->facts.not_negative.push_back(type.shape[1] - i - Size(1));
+      } else {
+        ctx_->facts.not_negative.push_back(type.shape[0] - i);
+        ctx_->facts.not_negative.push_back(i - type.shape[1] - Size(1));
+      }
+    }
+    return;
+  }
+  Type row = type;
+  if (row.is_tensor()) row.shape.erase(row.shape.begin());
+  loop.pattern = pattern(p, row, false, nullptr);
+}
+
+void Checker::for_loop(const ast::For& s, size_t clause, Span span, typed::Block& into) {
+  typed::Stmt loop;
+  loop.kind = StmtKind::For;
+  loop.span = span;
+  loop.value = value(s.clauses[clause].range);
+  Type& type = refresh(*loop.value);
+  if (type.is_tensor() && type.rank() == 0) {
+    error("TypeMismatch", loop.value->span,
+          fmt::format("a loop goes over a range or the rows of a tensor, not {}", show(type)),
+          fmt::format("write `0..{}`", text(loop.value->span)), {label(*loop.value)});
+    type = Type::error();
+  } else if (!type.is_error() && !type.is_range() && !type.is_tensor()) {
+    error("TypeMismatch", loop.value->span,
+          fmt::format("a loop goes over a range or the rows of a tensor, not {}", show(type)), "",
+          {label(*loop.value)});
+    type = Type::error();
+  }
+  check_loop(span, loop, [&](typed::Stmt& l) {
+    Scope* saved = scope_;
+    push_scope();
+    loop_variables(*s.clauses[clause].pattern, *l.value, l);
+    if (clause + 1 < s.clauses.size())
+      for_loop(s, clause + 1, span, l.body);
+    else
+      l.body = block(s.body, false);
+    scope_ = saved;
+    return true;
+  });
+  into.statements.push_back(std::move(loop));
+}
+
+void Checker::while_loop(const ast::While& s, Span span, typed::Block& into) {
+  typed::Stmt loop;
+  loop.kind = StmtKind::While;
+  loop.span = span;
+  auto* forever = ast::as<ast::BoolLiteral>(s.condition);
+  check_loop(span, loop, [&](typed::Stmt& l) {
+    l.value = condition(s.condition);
+    if (!l.value->type.is_error()) learn(*l.value, true);
+    l.body = block(s.body, false);
+    return !(forever && forever->value);
+  });
+  into.statements.push_back(std::move(loop));
+}
+
+void Checker::return_statement(const ast::Return& s, Span span, typed::Block& into) {
+  typed::Stmt out;
+  out.kind = StmtKind::Return;
+  out.span = span;
+  if (!ctx_->signature || in_comprehension_ > 0) {
+    error("NotInFunction", span,
+          in_comprehension_ > 0 ? "a comprehension cannot return" : "`return` stands outside a function");
+    return;
+  }
+  const Signature& signature = *ctx_->signature;
+  bool declared = states_[ctx_->instance.index].info && signature.has_result;
+  if (s.value) {
+    out.value = value(s.value, declared ? &signature.result : nullptr);
+    if (declared)
+      out.value = coerce(std::move(out.value), signature.result,
+                         fmt::format("the result of `{}`", states_[ctx_->instance.index].info->decl->name.text));
+  }
+  Type type = s.value ? refresh(*out.value) : Type::unit();
+  if (declared && !s.value && !signature.result.is_unit() && !signature.result.is_error())
+    error("TypeMismatch", span, fmt::format("the result is {}, so `return` needs a value", show(signature.result)));
+  if (ctx_->reachable && !declared) {
+    ctx_->returned.push_back(type);
+    ctx_->returned_spans.push_back(span);
+  }
+  ctx_->reachable = false;
+  into.statements.push_back(std::move(out));
+}
+
+void Checker::assert_statement(const ast::Assert& s, Span span, typed::Block& into) {
+  typed::Stmt out;
+  out.kind = StmtKind::Assert;
+  out.span = span;
+  out.text = text(s.condition->span);
+  out.value = condition(s.condition);
+  if (s.message) {
+    out.message = value(s.message);
+    if (!out.message->type.is_str() && !out.message->type.is_error())
+      error("TypeMismatch", s.message->span,
+            fmt::format("the message of an assert is text, not {}", show(out.message->type)),
+            fmt::format("write \"{{{}}}\"", text(s.message->span)));
+  }
+  if (!out.value->type.is_error()) learn(*out.value, true);
+  into.statements.push_back(std::move(out));
+}
+
+} // namespace tl::checker
