@@ -70,20 +70,21 @@ private:
 
   struct Pass {
     std::vector<ir::ValueId> roots;
-    std::set<uint32_t> seen, captured;
+    std::set<uint32_t> seen;
   };
 
   void plan() {
     for (const ir::Node* r : reduces_)
-      passes_.push_back({r->operands, {}, {}});
+      passes_.push_back({r->operands, {}});
     Pass last;
     for (size_t i : element_outputs_)
       last.roots.push_back(e_.region().yields[i]);
     if (!last.roots.empty()) passes_.push_back(std::move(last));
     std::map<uint32_t, size_t> readers, first;
     for (size_t p = 0; p < passes_.size(); ++p) {
+      std::set<uint32_t> captured;
       for (ir::ValueId v : passes_[p].roots)
-        visit(v, passes_[p].seen, passes_[p].captured);
+        visit(v, passes_[p].seen, captured);
       for (uint32_t v : passes_[p].seen) {
         ++readers[v];
         first.emplace(v, p);
@@ -105,6 +106,15 @@ private:
     for (ir::NodeId id : e_.region().nodes) // operands first
       for (ir::ValueId v : e_.function[id].results)
         if (readers[v.index] >= 2 && is_element(v) && is_edge(v) && is_dear_value(v)) keep(v, first[v.index]);
+    drop_stored_outputs();
+  }
+
+  // Outputs that are kept in their own rows are stored by the pass that computes them.
+  void drop_stored_outputs() {
+    std::erase_if(element_outputs_, [&](size_t i) {
+      auto it = kept_.find(e_.region().yields[i].index);
+      return it != kept_.end() && it->second.buffer.param == e_.output_param(i);
+    });
   }
 
   void keep(ir::ValueId v, size_t first) {
@@ -126,11 +136,11 @@ private:
   // may be in the memory of an input of its type, so no later pass may read such an input.
   std::optional<size_t> free_output(ir::ValueId v, size_t first) {
     for (size_t i : element_outputs_)
-      if (e_.region().yields[i] == v && !input_read_after(first, e_.type(v))) return i;
+      if (e_.region().yields[i] == v && !input_read_after(first, v)) return i;
     for (size_t i : element_outputs_) {
       ir::ValueId yield = e_.region().yields[i];
       // Another output that is kept itself keeps its own row.
-      if (taken_.count(i) || e_.type(yield) != e_.type(v) || input_read_after(first, e_.type(v))) continue;
+      if (taken_.count(i) || e_.type(yield) != e_.type(v) || input_read_after(first, v)) continue;
       bool kept_itself = false;
       for (const Pass& pass : passes_)
         kept_itself |= &pass != &passes_.back() && pass.seen.count(yield.index);
@@ -138,11 +148,17 @@ private:
     }
     return std::nullopt;
   }
-  bool input_read_after(size_t first, const ir::Type& type) const {
+  // Does a pass after `first` read an operand of v's type, when v and what is kept already come from their buffers?
+  bool input_read_after(size_t first, ir::ValueId v) const {
+    std::set<uint32_t> seen{v.index};
+    for (const auto& [kept, where] : kept_)
+      seen.insert(kept);
+    std::set<uint32_t> captured;
     for (size_t p = first + 1; p < passes_.size(); ++p)
-      for (uint32_t v : passes_[p].captured)
-        if (e_.type(ir::ValueId{v}) == type) return true;
-    return false;
+      for (ir::ValueId root : passes_[p].roots)
+        visit(root, seen, captured);
+    return std::any_of(captured.begin(), captured.end(),
+                       [&](uint32_t c) { return e_.type(ir::ValueId{c}) == e_.type(v); });
   }
 
   void row(ValueId tile) {

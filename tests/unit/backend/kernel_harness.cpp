@@ -69,7 +69,7 @@ std::optional<KirFailure> compare(const Lowered& l, const std::vector<int>& init
   const ir::Node& node = f[kernel_of(f)];
   std::vector<HostTensor> operands = values_of(l.module, node.operands, true);
   REQUIRE(operands.size() == node.operands.size());
-  std::vector<HostTensor> expected = values_of(l.module, node.results, false);
+  std::vector<HostTensor> expected;
   std::optional<KirFailure> failure;
   for (uint32_t seed : {0u, 1u}) {
     std::vector<HostTensor> arguments;
@@ -94,6 +94,7 @@ std::optional<KirFailure> compare(const Lowered& l, const std::vector<int>& init
     eval.run();
     failure = eval.failure;
     if (failure) continue; // results of a failed kernel are nobody's business
+    if (expected.empty()) expected = values_of(l.module, node.results, false);
     REQUIRE(expected.size() == node.results.size());
     for (size_t i = 0; i < expected.size(); ++i) {
       const HostTensor& got = arguments[operands.size() + i];
