@@ -157,8 +157,9 @@ private:
 
   // --- register tiles
 
-  // void tile(a, a_row, b, b_row, c, c_row, length, last, add): `rows` x `vectors` elements of one chunk. With `edge`
-  // the last vector has only its first `last` elements. add: c += the chunk's sums, else c = them.
+  // void tile(a, a_step, b, b_row, c, c_row, length, columns, before): `rows` x `vectors` elements of one chunk. With
+  // `edge` only the first `columns` columns are touched. before: all ones if the chunk's sums are added to what c
+  // holds, 0 if they replace it.
   llvm::Function* register_tile(const std::string& symbol, int64_t rows, int64_t vectors, bool edge) {
     llvm::Function*& function = tiles[{rows, vectors, edge}];
     if (function) return function;
@@ -174,78 +175,68 @@ private:
     llvm::Function* outer = std::exchange(e.function_, function);
     Lanes outer_lanes = std::exchange(e.lanes_, {static_cast<unsigned>(plan.lanes), nullptr});
     b.SetInsertPoint(e.new_block("entry"));
-    Value *a = function->getArg(0), *row_step = function->getArg(1), *b_step = function->getArg(3),
+    Value *a = function->getArg(0), *a_step = function->getArg(1), *b_step = function->getArg(3),
           *c = function->getArg(4), *c_row = function->getArg(5), *length = function->getArg(6),
-          *add = function->getArg(8);
-    Value* mask = edge ? e.tail_mask(function->getArg(7)) : nullptr;
+          *columns_here = function->getArg(7), *before = function->getArg(8);
+    Values masks; // by vector
+    for (int64_t v = 0; edge && v < vectors; ++v)
+      masks.push_back(e.tail_mask(maximum(b.CreateSub(columns_here, number(v * plan.lanes)), number(0))));
+    // The narrow tiles know that only their last vector is not whole.
+    for (int64_t v = 0; edge && rows == plan.mr && v + 1 < vectors; ++v)
+      masks[static_cast<size_t>(v)] = nullptr;
+    if (!edge) masks.assign(static_cast<size_t>(vectors), nullptr);
     Value* zero = llvm::Constant::getNullValue(vector);
-    auto load = [&](Value* place, bool masked) -> Value* {
-      if (masked) return b.CreateMaskedLoad(vector, place, align, mask, zero);
+    auto load = [&](Value* place, Value* mask) -> Value* {
+      if (mask) return b.CreateMaskedLoad(vector, place, align, mask, zero);
       return b.CreateAlignedLoad(vector, place, align);
     };
-    // Rows of A: one pointer each where A lies as it is, one for all if it is packed.
+    // Rows of A: one pointer each where A lies as it is; else they are side by side, and one pointer goes from column
+    // to column.
+    bool by_rows = plan.a == GemmPlan::ReadA::Rows;
     Values row_base;
-    for (int64_t r = 0; r < rows; ++r)
-      row_base.push_back(plan.a_direct ? at(a, multiply(number(r), row_step)) : at(a, number(r)));
+    for (int64_t r = 0; by_rows && r < rows; ++r)
+      row_base.push_back(at(a, multiply(number(r), a_step)));
     bool real = is_float(plan.acc);
-    auto step = [&](Value* index, Value* row_of_b, Values& sums) {
+    Values carried(static_cast<size_t>(rows * vectors), zero);
+    carried.push_back(function->getArg(2));
+    if (!by_rows) carried.push_back(a);
+    carried = e.loop(number(0), length, 1, carried, [&](Value* index, const Values& now) {
+      Values next = now;
+      Value*& row_of_b = next[static_cast<size_t>(rows * vectors)];
       Values y;
       for (int64_t v = 0; v < vectors; ++v)
-        y.push_back(load(at(row_of_b, number(v * plan.lanes)), edge && v == vectors - 1));
+        y.push_back(load(at(row_of_b, number(v * plan.lanes)), masks[static_cast<size_t>(v)]));
       for (int64_t r = 0; r < rows; ++r) {
-        Value* place = at(row_base[static_cast<size_t>(r)], plan.a_direct ? index : multiply(index, number(plan.mr)));
+        Value* place = by_rows ? at(row_base[static_cast<size_t>(r)], index) : at(next.back(), number(r));
         Value* x = e.splat(b.CreateAlignedLoad(element, place, align));
         for (int64_t v = 0; v < vectors; ++v) {
-          Value*& sum = sums[static_cast<size_t>(r * vectors + v)];
+          Value*& sum = next[static_cast<size_t>(r * vectors + v)];
           Value* factor = y[static_cast<size_t>(v)];
           sum =
               real ? b.CreateIntrinsic(in::fma, {vector}, {x, factor, sum}) : b.CreateAdd(b.CreateMul(x, factor), sum);
         }
       }
-    };
-    constexpr int64_t kUnroll = 4;
-    Values carried(static_cast<size_t>(rows * vectors), zero);
-    carried.push_back(function->getArg(2));
-    auto run = [&](int64_t times) {
-      return [&, times](Value* index, const Values& now) {
-        Values next(now.begin(), now.end() - 1);
-        Value* row_of_b = now.back();
-        for (int64_t u = 0; u < times; ++u) {
-          step(b.CreateNSWAdd(index, number(u)), row_of_b, next);
-          row_of_b = at(row_of_b, b_step);
-        }
-        next.push_back(row_of_b);
-        return next;
-      };
-    };
-    Value* main = b.CreateAnd(length, number(-kUnroll));
-    carried = e.loop(number(0), main, kUnroll, carried, run(kUnroll));
-    carried = e.loop(main, length, 1, carried, run(1));
-
-    auto each = [&](const std::function<void(Value*, Value*, bool)>& visit) {
-      for (int64_t r = 0; r < rows; ++r)
-        for (int64_t v = 0; v < vectors; ++v)
-          visit(at(c, b.CreateAdd(multiply(number(r), c_row), number(v * plan.lanes))),
-                carried[static_cast<size_t>(r * vectors + v)], edge && v == vectors - 1);
-    };
-    auto put = [&](Value* place, Value* value, bool masked) {
-      if (masked)
-        b.CreateMaskedStore(value, place, align, mask);
-      else
-        b.CreateAlignedStore(value, place, align);
-    };
-    auto *adds = e.new_block("add"), *stores = e.new_block("store"), *done = e.new_block("done");
-    b.CreateCondBr(add, adds, stores);
-    b.SetInsertPoint(adds);
-    each([&](Value* place, Value* sum, bool masked) {
-      Value* before = load(place, masked);
-      put(place, real ? b.CreateFAdd(before, sum) : b.CreateAdd(before, sum), masked);
+      row_of_b = at(row_of_b, b_step);
+      if (!by_rows) next.back() = at(next.back(), a_step);
+      return next;
     });
-    b.CreateBr(done);
-    b.SetInsertPoint(stores);
-    each(put);
-    b.CreateBr(done);
-    b.SetInsertPoint(done);
+
+    // Without sums before, nothing is loaded but -0.0, exact to add.
+    Value* nothing = real ? llvm::ConstantFP::getNegativeZero(vector) : zero;
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t v = 0; v < vectors; ++v) {
+        Value* place = at(c, b.CreateAdd(multiply(number(r), c_row), number(v * plan.lanes)));
+        Value* mask = masks[static_cast<size_t>(v)];
+        Value* loads = e.splat(before);
+        if (mask) loads = b.CreateAnd(loads, mask);
+        Value* old = b.CreateMaskedLoad(vector, place, align, loads, nothing);
+        Value* sum = carried[static_cast<size_t>(r * vectors + v)];
+        sum = real ? b.CreateFAdd(old, sum) : b.CreateAdd(old, sum);
+        if (mask)
+          b.CreateMaskedStore(sum, place, align, mask);
+        else
+          b.CreateAlignedStore(sum, place, align);
+      }
     b.CreateRetVoid();
     e.function_ = outer;
     e.lanes_ = outer_lanes;
@@ -257,7 +248,12 @@ private:
   void emit_tiles(const std::string& symbol, const std::string& phase_symbol) {
     begin(phase_symbol);
     Value* row_blocks = ceiling(m, plan.block_rows);
-    Value* column_blocks = ceiling(n, plan.block_columns);
+    Value* block_columns = e.formula(plan.block_columns);
+    sums_row = e.formula(plan.sums_row);
+    Value* column_blocks = b.CreateUDiv(b.CreateAdd(n, b.CreateSub(block_columns, number(1))), block_columns);
+    Value* far = b.CreateICmpSGT(a_col, number(kPackStride / size_of(plan.acc)));
+    a_packed = plan.a == GemmPlan::ReadA::Rows ? b.getFalse() : plan.a == GemmPlan::ReadA::Packed ? b.getTrue() : far;
+    a_step = plan.a == GemmPlan::ReadA::Rows ? a_row : b.CreateSelect(a_packed, number(plan.mr), a_col);
     Value* packs = b.CreateICmpNE(e.formula(plan.pack), number(0));
     sums = b.CreateInBoundsGEP(b.getInt8Ty(), local, e.formula(plan.a_bytes), "sums");
     repeat(e.function_->getArg(1), e.function_->getArg(2), 1, [&](Value* tile) {
@@ -265,9 +261,9 @@ private:
       Value* rest = b.CreateUDiv(tile, column_blocks);
       Value *row_block = b.CreateURem(rest, row_blocks), *which = b.CreateUDiv(rest, row_blocks);
       i0 = multiply(row_block, number(plan.block_rows));
-      j0 = multiply(column_block, number(plan.block_columns));
+      j0 = multiply(column_block, block_columns);
       rows = minimum(number(plan.block_rows), b.CreateSub(m, i0));
-      columns = minimum(number(plan.block_columns), b.CreateSub(n, j0));
+      columns = minimum(block_columns, b.CreateSub(n, j0));
       which_batch = which;
       c_start = b.CreateAdd(multiply(b.CreateAdd(multiply(which, m), i0), n), j0);
       Value* b_which = is_number(plan.b_batches, 1) || !same(plan.b_batches, plan.batch) ? number(0) : which;
@@ -275,7 +271,7 @@ private:
       repeat(number(0), maximum(k, number(1)), kContractChunk, [&](Value* k0) {
         Value* length = minimum(number(kContractChunk), b.CreateSub(k, k0));
         Value* a_start = b.CreateAdd(multiply(which, a_batch), b.CreateAdd(multiply(i0, a_row), multiply(k0, a_col)));
-        if (!plan.a_direct) pack_a(a_start, length);
+        e.branch(a_packed, [&] { return pack_a(a_start, length); }, {});
         // Where panel p of the tile's part of B starts, and the distance of its rows.
         Value* plain = b.CreateAdd(multiply(which, b_batch), b.CreateAdd(multiply(k0, b_row), j0));
         Value* from_packed = panel_offset(b_which, k0, length, b.CreateUDiv(j0, number(plan.nr)));
@@ -289,13 +285,18 @@ private:
           panel_step = b.CreateSelect(packs, panel_step, number(plan.nr));
         }
         Value* add = b.CreateICmpNE(k0, number(0));
-        Value* first = number(0);
-        for (int64_t height : {plan.mr, int64_t{4}, int64_t{2}, int64_t{1}}) {
-          Value* last = b.CreateSub(rows, b.CreateURem(b.CreateSub(rows, first), number(height)));
-          if (height != plan.mr && needless(plan.m, height)) continue;
-          repeat(first, last, height, [&](Value* i) { row_of_tiles(symbol, height, i, a_start, b_base, length, add); });
-          first = last;
-        }
+        repeat(number(0), columns, plan.inner_columns, [&](Value* j) {
+          Value* inner = minimum(number(plan.inner_columns), b.CreateSub(columns, j));
+          Value* b_here = at(b_base, multiply(b.CreateUDiv(j, number(plan.nr)), panel_step));
+          Value* first = number(0);
+          for (int64_t height : {plan.mr, int64_t{4}, int64_t{1}}) {
+            Value* last = b.CreateSub(rows, b.CreateURem(b.CreateSub(rows, first), number(height)));
+            if (height != plan.mr && needless(plan.m, height)) continue;
+            repeat(first, last, height,
+                   [&](Value* i) { row_of_tiles(symbol, height, i, j, inner, a_start, b_here, length, add); });
+            first = last;
+          }
+        });
       });
       if (!plan.in_c) epilogue();
     });
@@ -306,7 +307,7 @@ private:
   bool needless(const SizeFormula& extent, int64_t height) const {
     if (extent.steps.size() != 1 || extent.steps[0].op != SizeFormula::Op::Const) return false;
     int64_t rest = extent.steps[0].value % plan.mr;
-    for (int64_t h : {int64_t{4}, int64_t{2}, int64_t{1}}) {
+    for (int64_t h : {int64_t{4}, int64_t{1}}) {
       if (h == height) return rest < h;
       rest %= h;
     }
@@ -319,34 +320,39 @@ private:
     return true;
   }
 
-  // All register tiles of the rows [i, i + height).
-  void row_of_tiles(const std::string& symbol, int64_t height, Value* i, Value* a_start, Value* b_base, Value* length,
-                    Value* add) {
-    Value *a = nullptr, *row_step = a_row;
-    if (plan.a_direct) {
-      a = at(a_start_of_all, b.CreateAdd(a_start, multiply(i, a_row)));
-    } else { // panels of mr rows
-      Value *panel = b.CreateUDiv(i, number(plan.mr)), *within = b.CreateURem(i, number(plan.mr));
-      a = at(local, b.CreateAdd(multiply(multiply(panel, number(plan.mr)), length), within));
-    }
-    Value* c_row = plan.in_c ? n : number(plan.block_columns);
-    Value* c = plan.in_c ? at(e.pointer(gemm.c), b.CreateAdd(c_start, multiply(i, n)))
-                         : at(sums, multiply(i, number(plan.block_columns)));
-    auto call = [&](Value* j, int64_t vectors, Value* last) {
-      Value* from = at(b_base, multiply(b.CreateUDiv(j, number(plan.nr)), panel_step));
-      b.CreateCall(register_tile(symbol, height, vectors, last != nullptr),
-                   {a, row_step, from, b_step, at(c, j), c_row, length, last ? last : number(plan.lanes), add});
+  // All register tiles of the rows [i, i + height) and `width` columns of the tile from j on.
+  void row_of_tiles(const std::string& symbol, int64_t height, Value* i, Value* j, Value* width, Value* a_start,
+                    Value* b_base, Value* length, Value* add) {
+    Value* in_place = at(a_start_of_all, b.CreateAdd(a_start, multiply(i, a_row)));
+    // Packed: panels of mr rows.
+    Value *panel = b.CreateUDiv(i, number(plan.mr)), *within = b.CreateURem(i, number(plan.mr));
+    Value* in_panel = at(local, b.CreateAdd(multiply(multiply(panel, number(plan.mr)), length), within));
+    Value* a = b.CreateSelect(a_packed, in_panel, in_place);
+    Value* c_row = plan.in_c ? n : sums_row;
+    Value* c =
+        plan.in_c ? at(e.pointer(gemm.c), b.CreateAdd(c_start, multiply(i, n))) : at(sums, multiply(i, sums_row));
+    c = at(c, j);
+    auto call = [&](Value* at_column, int64_t vectors, Value* columns_here) {
+      Value* from = at(b_base, multiply(b.CreateUDiv(at_column, number(plan.nr)), panel_step));
+      b.CreateCall(register_tile(symbol, height, vectors, columns_here != nullptr),
+                   {a, a_step, from, b_step, at(c, at_column), c_row, length,
+                    columns_here ? columns_here : number(plan.nr), add});
       return Values{};
     };
     int64_t most = plan.nr / plan.lanes;
-    Value* whole = b.CreateSub(columns, b.CreateURem(columns, number(plan.nr)));
-    repeat(number(0), whole, plan.nr, [&](Value* j) { call(j, most, nullptr); });
-    Value* left = b.CreateSub(columns, whole);
+    if (height != plan.mr) { // few rows: one tile for all widths
+      repeat(number(0), width, plan.nr,
+             [&](Value* at_column) { call(at_column, most, minimum(number(plan.nr), b.CreateSub(width, at_column))); });
+      return;
+    }
+    Value* whole = b.CreateSub(width, b.CreateURem(width, number(plan.nr)));
+    repeat(number(0), whole, plan.nr, [&](Value* at_column) { call(at_column, most, nullptr); });
+    Value* left = b.CreateSub(width, whole);
     for (int64_t v = 1; v <= most; ++v) {
+      if (known_columns() && *known_columns() / plan.lanes + (*known_columns() % plan.lanes != 0) != v) continue;
       Value* fits = b.CreateAnd(b.CreateICmpSGT(left, number((v - 1) * plan.lanes)),
                                 b.CreateICmpSLE(left, number(v * plan.lanes)));
-      if (known_columns() && *known_columns() / plan.lanes + (*known_columns() % plan.lanes != 0) != v) continue;
-      e.branch(fits, [&] { return call(whole, v, b.CreateSub(left, number((v - 1) * plan.lanes))); }, {});
+      e.branch(fits, [&] { return call(whole, v, left); }, {});
     }
   }
 
@@ -357,44 +363,39 @@ private:
   }
 
   // The tile's rows of A for one chunk: panels of mr rows, in each the rows side by side.
-  void pack_a(Value* a_start, Value* length) {
+  Values pack_a(Value* a_start, Value* length) {
     llvm::Type* memory = e.memory_type(gemm.type);
     llvm::Align memory_align(static_cast<uint64_t>(size_of(gemm.type)));
-    Value* source = a_start_of_all;
-    auto* a_stride = llvm::dyn_cast<llvm::ConstantInt>(a_row);
-    bool contiguous = a_stride && a_stride->isOne();
-    repeat(number(0), rows, plan.mr, [&](Value* i) {
-      Value* target = at(local, multiply(i, length));
-      Value* height = minimum(number(plan.mr), b.CreateSub(rows, i));
-      Value* first = b.CreateAdd(a_start, multiply(i, a_row));
-      auto copy_rows = [&](Value* count) {
-        repeat(number(0), length, 1, [&](Value* kk) {
-          lanes(plan.mr);
-          auto* raw_type = llvm::FixedVectorType::get(memory, static_cast<unsigned>(plan.mr));
-          Value* place = b.CreateGEP(memory, source, b.CreateAdd(first, multiply(kk, a_col)));
-          Value* raw = count ? static_cast<Value*>(b.CreateMaskedLoad(raw_type, place, memory_align, e.tail_mask(count),
-                                                                      llvm::Constant::getNullValue(raw_type)))
-                             : b.CreateAlignedLoad(raw_type, place, memory_align);
-          b.CreateAlignedStore(e.from_memory(gemm.type, raw), at(target, multiply(kk, number(plan.mr))), align);
-          lanes(0);
+    auto source = [&](Value* i, Value* kk) {
+      Value* offset = b.CreateAdd(b.CreateAdd(a_start, multiply(i, a_row)), multiply(kk, a_col));
+      return b.CreateGEP(memory, a_start_of_all, offset);
+    };
+    auto target = [&](Value* panel, Value* kk) {
+      return at(local, b.CreateAdd(multiply(panel, length), multiply(kk, number(plan.mr))));
+    };
+    if (plan.a == GemmPlan::ReadA::Columns) { // column by column, as they lie
+      auto* type = llvm::FixedVectorType::get(memory, static_cast<unsigned>(plan.mr));
+      Value* whole = b.CreateSub(rows, b.CreateURem(rows, number(plan.mr)));
+      repeat(number(0), length, 1, [&](Value* kk) {
+        repeat(number(0), whole, plan.mr, [&](Value* i) {
+          Value* x = b.CreateAlignedLoad(type, source(i, kk), memory_align);
+          b.CreateAlignedStore(x, target(i, kk), align);
         });
-        return Values{};
-      };
-      if (contiguous) {
-        Value* full = b.CreateICmpEQ(height, number(plan.mr));
-        e.branch(full, [&] { return copy_rows(nullptr); }, {});
-        e.branch(b.CreateNot(full), [&] { return copy_rows(height); }, {});
-        return;
-      }
-      repeat(number(0), height, 1, [&](Value* r) {
-        Value* row = b.CreateAdd(first, multiply(r, a_row));
-        repeat(number(0), length, 1, [&](Value* kk) {
-          Value* place = b.CreateGEP(memory, source, b.CreateAdd(row, multiply(kk, a_col)));
-          Value* value = e.from_memory(gemm.type, b.CreateAlignedLoad(memory, place, memory_align));
-          b.CreateAlignedStore(value, at(target, b.CreateAdd(multiply(kk, number(plan.mr)), r)), align);
+        repeat(whole, rows, 1, [&](Value* i) {
+          Value* x = b.CreateAlignedLoad(memory, source(i, kk), memory_align);
+          b.CreateAlignedStore(x, at(target(whole, kk), b.CreateSub(i, whole)), align);
         });
       });
+      return {};
+    }
+    repeat(number(0), rows, 1, [&](Value* i) {
+      Value* within = b.CreateURem(i, number(plan.mr));
+      repeat(number(0), length, 1, [&](Value* kk) {
+        Value* value = e.from_memory(gemm.type, b.CreateAlignedLoad(memory, source(i, kk), memory_align));
+        b.CreateAlignedStore(value, at(target(b.CreateSub(i, within), kk), within), align);
+      });
     });
+    return {};
   }
 
   // C = epilogue(sums), row by row along j.
@@ -408,8 +409,7 @@ private:
         lanes(plan.lanes);
         if (tail) e.lanes_.mask = e.tail_mask(b.CreateSub(columns, j));
         // What the tile's edge leaves unwritten in `sums` is read and thrown away.
-        Value* sum =
-            b.CreateAlignedLoad(vector, at(sums, b.CreateAdd(multiply(i, number(plan.block_columns)), j)), align);
+        Value* sum = b.CreateAlignedLoad(vector, at(sums, b.CreateAdd(multiply(i, sums_row), j)), align);
         e.set(body.params[0], Val::uniform(which_batch));
         e.set(body.params[1], Val::uniform(b.CreateAdd(i0, i)));
         e.set(body.params[2], Val::line(b.CreateAdd(j0, j), number(1)));
@@ -442,7 +442,8 @@ private:
   // of the function being emitted
   Value *batch, *m, *n, *k, *a_batch, *a_row, *a_col, *b_batch, *b_row, *b_col;
   Value *a_start_of_all, *b_start_of_all;
-  Value *panels, *chunks, *packed, *local, *sums;
+  Value *panels, *chunks, *packed, *local, *sums, *sums_row;
+  Value *a_packed, *a_step; // whether A is packed, and the distance that register tiles are told
   // of the tile being emitted
   Value *i0, *j0, *rows, *columns, *which_batch, *c_start, *b_step, *panel_step;
 };

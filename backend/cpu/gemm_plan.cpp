@@ -24,8 +24,9 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   plan.nr = plan.lanes * (avx512 ? 3 : 2);
   plan.block_rows = avx512 ? 128 : 120;
   // A chunk of the tile's part of B is about half a megabyte, half of a level-2 cache.
-  plan.block_columns = 960 / bytes / plan.nr * plan.nr;
-  plan.a_direct = known(ACol, 1) && !narrow;
+  plan.inner_columns = 960 / bytes / plan.nr * plan.nr;
+  using ReadA = GemmPlan::ReadA;
+  plan.a = narrow ? ReadA::Packed : known(ACol, 1) ? ReadA::Rows : known(ARow, 1) ? ReadA::Columns : ReadA::Packed;
   plan.b_contiguous = known(BCol, 1);
   plan.b_transposed = !plan.b_contiguous && known(BRow, 1);
   const kir::Block& epilogue = gemm.epilogue;
@@ -40,18 +41,23 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   else
     plan.pack = one;
   plan.has_pack_phase = !is_number(plan.pack, 0);
-  plan.panels = ceil_div(plan.n, number(plan.nr));
-  plan.chunks = ceil_div(plan.k, number(kContractChunk));
-  plan.pack_tiles = plan.pack * plan.b_batches * plan.panels * plan.chunks;
+  SizeFormula panels = ceil_div(plan.n, number(plan.nr));
+  plan.pack_tiles = plan.pack * plan.b_batches * panels * ceil_div(plan.k, number(kContractChunk));
   plan.pack_grain = number(4);
-  plan.tiles = plan.batch * ceil_div(plan.m, number(plan.block_rows)) * ceil_div(plan.n, number(plan.block_columns));
+  // Wide tiles use packed A more often; with few rows to share out there are more and narrower ones.
+  SizeFormula row_blocks = plan.batch * ceil_div(plan.m, number(plan.block_rows));
+  SizeFormula many = min(one, floor_div(row_blocks, number(4)));
+  plan.block_columns = number(plan.inner_columns) + number(3 * plan.inner_columns) * many;
+  plan.tiles = row_blocks * ceil_div(plan.n, plan.block_columns);
   // About 100 us of multiply-adds, 40 a nanosecond.
-  SizeFormula work = max(one, min(plan.m, number(plan.block_rows)) * min(plan.n, number(plan.block_columns)) * plan.k);
+  SizeFormula work = max(one, min(plan.m, number(plan.block_rows)) * min(plan.n, plan.block_columns) * plan.k);
   plan.grain = max(one, floor_div(number(4000000 * 4 / bytes), work));
 
-  plan.shared_bytes = plan.pack * plan.b_batches * plan.k * plan.panels * number(plan.nr * bytes);
-  plan.a_bytes = number(plan.a_direct ? 0 : plan.block_rows * kContractChunk * bytes);
-  plan.local_bytes = plan.a_bytes + number(plan.in_c ? 0 : plan.block_rows * plan.block_columns * bytes);
+  plan.shared_bytes = plan.pack * plan.b_batches * plan.k * panels * number(plan.nr * bytes);
+  plan.a_bytes = number(plan.a == ReadA::Rows ? 0 : plan.block_rows * kContractChunk * bytes);
+  plan.sums_row = min(plan.block_columns, panels * number(plan.nr));
+  plan.local_bytes = plan.a_bytes;
+  if (!plan.in_c) plan.local_bytes = plan.a_bytes + number(plan.block_rows * bytes) * plan.sums_row;
   return plan;
 }
 

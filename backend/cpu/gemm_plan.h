@@ -10,20 +10,27 @@ namespace tl::cpu {
 
 // B is packed if it is at least so large and so many rows of C are made from it.
 constexpr int64_t kPackBytes = 256 * 1024, kPackRows = 32;
+// Columns of A further apart than so many bytes are packed.
+constexpr int64_t kPackStride = 2048;
 
 struct GemmPlan {
-  DType acc;                         // type of accumulation
-  int64_t lanes, mr, nr;             // elements of a vector, rows and columns of a register tile
-  int64_t block_rows, block_columns; // of a tile of C
-  bool a_direct;                     // A is read where it lies: its rows are contiguous and of the accumulator's type
-  bool b_contiguous, b_transposed;   // known strides: columns side by side, or rows side by side
-  bool in_c;                         // sums gather in C itself: it has their type, and nothing is done to them
-  SizeFormula batch, m, n, k, b_batches; // b_batches: 1 if all batches share B
-  SizeFormula pack;                      // 1: phase 0 packs B; 0: B is read where it lies
-  SizeFormula panels, chunks;            // of B: columns / nr, rows / kContractChunk
-  SizeFormula pack_tiles, pack_grain, tiles, grain;
-  SizeFormula shared_bytes, a_bytes, local_bytes; // local: packed A, then sums
+  DType acc;             // type of accumulation
+  int64_t lanes, mr, nr; // elements of a vector, rows and columns of a register tile
+  int64_t block_rows;    // of a tile of C
+  int64_t inner_columns; // columns of a tile that are done before the next ones, so that their part of B stays in cache
+  SizeFormula block_columns; // of a tile of C: several times inner_columns
+  // How A is read: where it lies, its rows contiguous (rows) or its columns (columns, packed if they are far apart); or
+  // always packed.
+  enum class ReadA { Rows, Columns, Packed } a;
+  bool b_contiguous, b_transposed; // known strides: columns side by side, or rows side by side
+  bool in_c;                       // sums gather in C itself: it has their type, and nothing is done to them
+  SizeFormula batch, m, n, k;
+  SizeFormula b_batches; // 1 if all batches share B
+  SizeFormula pack;      // 1: phase 0 packs B; 0: B is read where it lies
   bool has_pack_phase;
+  SizeFormula pack_tiles, pack_grain, tiles, grain;
+  SizeFormula sums_row;                           // distance of the rows of sums, where they do not gather in C
+  SizeFormula shared_bytes, a_bytes, local_bytes; // local: packed A, then sums
 };
 
 GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512);

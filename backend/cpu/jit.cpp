@@ -130,7 +130,7 @@ llvm::SmallVector<char, 0> generate(llvm::Module& module, llvm::TargetMachine& t
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
-  if (target.addPassesToEmitFile(passes, stream, nullptr, kind))
+  if (target.addPassesToEmitFile(passes, stream, nullptr, kind, true))
     throw std::logic_error("internal error: LLVM cannot write this kind of file");
   passes.run(module);
   return bytes;
