@@ -1,6 +1,7 @@
 // The passes over the graph, as one table, and the function that runs them in its order.
 //
-// The names are the flags (--disable NAME), the rows of --time-passes and the stops of `tl dump --stage ir --after NAME`.
+// The names are the flags (--disable NAME), the rows of --time-passes and the stops of `tl dump --stage ir --after
+// NAME`.
 #pragma once
 #include "ir/graph.h"
 #include <functional>
@@ -29,7 +30,7 @@ struct PassOptions {
   std::set<std::string> disabled;
   bool verify = false; // after every pass; what it finds is thrown as std::logic_error
   std::function<void(std::string_view name, const ir::Module& module)> hook; // after every pass that ran
-  PassTimes* times = nullptr;                                               // filled if given
+  PassTimes* times = nullptr;                                                // filled if given
 };
 
 ir::Module run_passes(ir::Module module, const PassOptions& options = {});

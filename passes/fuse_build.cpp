@@ -1,0 +1,213 @@
+// What fusion knows of a region's nodes before it decides: their classes, readers and costs.
+#include "ir/op_info.h"
+#include "ir/rewrite.h"
+#include "passes/edit.h"
+#include "passes/fuse_groups.h"
+#include "passes/views.h"
+#include <algorithm>
+
+namespace tl {
+using namespace ir;
+namespace {
+
+constexpr uint32_t kDear = 1000; // computed again only at the price of time that shows
+
+uint32_t cost_of(ScalarOp op) {
+  const ScalarOpInfo& row = info(op);
+  if (row.ulp != 0 || op == ScalarOp::KeyBits || op == ScalarOp::KeyFold) return kDear; // polynomials, Philox
+  switch (op) {
+  case ScalarOp::Div:
+  case ScalarOp::FloorDiv:
+  case ScalarOp::Mod:
+  case ScalarOp::Sqrt: return 5;
+  default: return 1;
+  }
+}
+
+uint32_t cost_of(const Function& f, const Node& node) {
+  switch (node.op) {
+  case Op::Elementwise: return cost_of(node.attrs.scalar);
+  case Op::Convert: return 1;
+  case Op::Pad:
+  case Op::Concat: return 3;
+  case Op::Gather: return 2;
+  case Op::Map: {
+    uint32_t sum = 0;
+    walk(f, node.regions[0], [&](NodeId id) {
+      const Node& inner = f[id];
+      switch (inner.op) {
+      case Op::Map:
+      case Op::Reduce:
+      case Op::Contract:
+      case Op::For:
+      case Op::While: sum = kDear; break;
+      default: sum = std::min(kDear, sum + cost_of(f, inner));
+      }
+    });
+    return sum;
+  }
+  case Op::Reduce:
+  case Op::Scan:
+  case Op::Contract: return kDear;
+  default: return 0;
+  }
+}
+
+bool holds_guard(const Function& f, const Node& node) {
+  bool found = false;
+  for (const Region& region : node.regions)
+    walk(f, region, [&](NodeId id) { found = found || f[id].op == Op::Guard; });
+  return found;
+}
+
+} // namespace
+
+bool Fusion::host_scalar(ValueId value) const {
+  return f_[value].type.is_scalar() && !(value.index < dataflow_.size() && dataflow_[value.index]);
+}
+
+ItemClass Fusion::classify(const Node& node) const {
+  switch (node.op) {
+  case Op::Elementwise:
+  case Op::Convert: return host_scalar(node.results[0]) ? ItemClass::Outside : ItemClass::Scalar;
+  case Op::Pad:
+  case Op::Concat:
+  case Op::Gather:
+  case Op::Iota: return ItemClass::Scalar;
+  case Op::Broadcast:
+  case Op::Transpose:
+  case Op::Slice:
+  case Op::Index: return ItemClass::View;
+  case Op::Reshape: {
+    const auto& from = f_[node.operands[0]].type.dims;
+    bool ones = from.empty() || only_ones_differ(from, f_[node.results[0]].type.dims);
+    return ones ? ItemClass::View : ItemClass::Outside;
+  }
+  case Op::Guard: {
+    if (!f_[node.operands[0]].type.is_tensor() || host_scalar(node.results[0])) return ItemClass::Outside;
+    for (size_t i = 1; i < node.operands.size(); ++i)
+      if (!host_scalar(node.operands[i])) return ItemClass::Guard;
+    return ItemClass::HostGuard;
+  }
+  case Op::Map: return ItemClass::Map;
+  case Op::Reduce: return ItemClass::Reduce;
+  case Op::Scan: return ItemClass::Scan;
+  case Op::Contract: return ItemClass::Contract;
+  case Op::Update:
+  case Op::Scatter: return ItemClass::Update;
+  default: return ItemClass::Outside;
+  }
+}
+
+int32_t Fusion::item_of(ValueId value) const {
+  auto at = item_of_value_.find(value.index);
+  return at == item_of_value_.end() ? -1 : static_cast<int32_t>(at->second);
+}
+
+// Values of this region that the node's regions use, each once.
+void Fusion::inner_uses(const Node& node, std::vector<ValueId>& values) const {
+  auto use = [&](ValueId value) {
+    if (item_of(value) >= 0) values.push_back(value);
+  };
+  for (const Region& region : node.regions) {
+    for (NodeId id : region.nodes) {
+      for (ValueId value : f_[id].operands)
+        use(value);
+      inner_uses(f_[id], values);
+    }
+    for (ValueId value : region.yields)
+      use(value);
+  }
+}
+
+void Fusion::estimate(Item& item) {
+  const Node& node = f_[item.node];
+  item.guards = item.kind == ItemClass::Guard || holds_guard(f_, node);
+  item.cost = cost_of(f_, node);
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    int32_t producer = item_of(node.operands[i]);
+    bool scalar = f_[node.operands[i]].type.is_scalar();
+    ItemClass kind = producer < 0 ? ItemClass::Outside : items_[static_cast<size_t>(producer)].kind;
+    bool pulled = kind == ItemClass::Scalar || kind == ItemClass::View || kind == ItemClass::Map;
+    if (pulled) {
+      item.cost = std::min(kDear, item.cost + items_[static_cast<size_t>(producer)].cost);
+      item.leaves += items_[static_cast<size_t>(producer)].leaves;
+    } else if (!scalar) {
+      ++item.leaves;
+    }
+    if (producer < 0) continue;
+    if (kind == ItemClass::Reduce)
+      item.reduce = producer;
+    else if (item.reduce < 0)
+      item.reduce = items_[static_cast<size_t>(producer)].reduce;
+  }
+  if (node.op == Op::Broadcast) item.leaves = 0; // small beside what it becomes
+}
+
+void Fusion::add_items(const Region& region) {
+  for (NodeId id : region.nodes) {
+    uint32_t index = static_cast<uint32_t>(items_.size());
+    Item item;
+    item.node = id;
+    item.position = item.original = index;
+    item.kind = classify(f_[id]);
+    estimate(item);
+    items_.push_back(item);
+    for (ValueId result : f_[id].results)
+      item_of_value_[result.index] = index;
+    const Node& node = f_[id];
+    for (size_t i = 0; i < node.operands.size(); ++i)
+      if (item_of(node.operands[i]) >= 0) uses_[node.operands[i].index].push_back({index, static_cast<int32_t>(i)});
+    if (node.regions.empty()) continue;
+    std::vector<ValueId> values;
+    inner_uses(node, values);
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    for (ValueId value : values)
+      uses_[value.index].push_back({index, -1});
+    inner_[index] = std::move(values);
+  }
+  for (ValueId value : region.yields)
+    yielded_.insert(value.index);
+}
+
+std::vector<Use> Fusion::uses(uint32_t item) const {
+  std::vector<Use> all;
+  for (ValueId result : node_of(item).results) {
+    auto at = uses_.find(result.index);
+    if (at != uses_.end()) all.insert(all.end(), at->second.begin(), at->second.end());
+  }
+  return all;
+}
+
+double Fusion::order_of(uint32_t item) const {
+  int32_t group = items_[item].group;
+  return group >= 0 ? groups_[static_cast<size_t>(group)].order : items_[item].position;
+}
+
+bool Fusion::cheap(const Item& item) const {
+  constexpr uint32_t kCheap = 8, kLeaves = 2;
+  if (item.guards) return false;
+  if (item.kind == ItemClass::View) return true;
+  if (item.kind != ItemClass::Scalar && item.kind != ItemClass::Map) return false;
+  return item.cost <= kCheap && item.leaves <= kLeaves;
+}
+
+void Fusion::group(const Region& region, bool fuse) {
+  add_items(region);
+  for (size_t i = items_.size(); i-- > 0;) {
+    uint32_t item = static_cast<uint32_t>(i);
+    if (items_[item].kind == ItemClass::Outside) continue;
+    if (fuse)
+      visit(item);
+    else if (items_[item].kind != ItemClass::HostGuard)
+      start(item);
+  }
+  if (!fuse) return;
+  for (size_t g = 0, end = groups_.size(); g < end; ++g)
+    if (groups_[g].alive && !groups_[g].decided && groups_[g].rows >= 0)
+      dissolve_expected_rows(static_cast<uint32_t>(g));
+  merge_siblings();
+}
+
+} // namespace tl

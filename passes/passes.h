@@ -1,0 +1,19 @@
+// The passes, one per file. What each requires and guarantees stands above its definition and in the table of
+// pipeline.cpp.
+#pragma once
+#include "ir/graph.h"
+
+namespace tl {
+
+ir::Module inline_calls(ir::Module module);
+ir::Module simplify(ir::Module module);
+ir::Module fold(ir::Module module);
+ir::Module cse(ir::Module module);
+ir::Module dce(ir::Module module);
+ir::Module hoist(ir::Module module);
+ir::Module outline(ir::Module module);
+ir::Module place(ir::Module module);
+ir::Module fuse(ir::Module module);
+ir::Module make_kernels(ir::Module module);
+
+} // namespace tl

@@ -1,0 +1,61 @@
+#include "passes/pipeline.h"
+#include "ir/verify.h"
+#include "passes/passes.h"
+#include <chrono>
+#include <fmt/format.h>
+#include <stdexcept>
+
+namespace tl {
+namespace {
+
+constexpr PassInfo kPasses[] = {
+    {"inline", "bodies of functions in place of their calls", "a graph as lowered",
+     "no calls but recursive ones; only functions that the entry reaches", false, inline_calls},
+    {"fold", "arithmetic on constants, done", "", "no scalar operation on constants alone", false, fold},
+    {"simplify", "x * 1 -> x, and the like; one form for views", "", "no rule applies", false, simplify},
+    {"cse", "equal pure nodes, computed once", "", "equal sizes are one value", false, cse},
+    {"dce", "what nobody needs, removed", "", "only effects, Guards and what they or results need", false, dce},
+    {"hoist", "out of loops what every turn computes alike", "", "the same values", false, hoist},
+    {"outline", "loops over scalars and subscripts as native code", "", "Kernel nodes of kind Loop", false, outline},
+    {"place", "Await where the host must know a value", "", "conditions, bounds and sizes are host scalars", true,
+     place},
+    {"fuse", "tensor work as few kernels", "place", "Kernel nodes as docs/kernels.md says", false, fuse},
+    {"kernels", "a kernel for each operation that is in none", "place", "no tensor work outside of kernels", true,
+     make_kernels},
+};
+
+// Folding makes work for simplify and the other way round: twice is enough for what programs hold.
+constexpr std::string_view kOrder[] = {"inline", "fold", "simplify", "cse",  "fold",    "simplify",
+                                       "cse",    "dce",  "hoist",    "cse",  "dce",     "outline",
+                                       "place",  "cse",  "dce",      "fuse", "kernels", "dce"};
+
+const PassInfo& find(std::string_view name) {
+  for (const PassInfo& pass : kPasses)
+    if (pass.name == name) return pass;
+  throw std::logic_error(fmt::format("there is no pass {}", name));
+}
+
+} // namespace
+
+std::span<const PassInfo> passes() { return kPasses; }
+
+ir::Module run_passes(ir::Module module, const PassOptions& options) {
+  for (std::string_view name : kOrder) {
+    const PassInfo& pass = find(name);
+    if (!pass.required && options.disabled.contains(std::string(name))) continue;
+    auto start = std::chrono::steady_clock::now();
+    module = pass.run(std::move(module));
+    if (options.times) {
+      double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      options.times->emplace_back(std::string(name), seconds);
+    }
+    if (options.verify) {
+      auto faults = ir::verify(module);
+      if (!faults.empty()) throw std::logic_error(fmt::format("after {}: {}", name, faults[0]));
+    }
+    if (options.hook) options.hook(name, module);
+  }
+  return module;
+}
+
+} // namespace tl
