@@ -1,15 +1,30 @@
-// Typed AST -> graph. Tuples are flattened, variables become SSA values that loops and branches carry, sizes become host
-// i64 values (one per normalised polynomial), effects become a chain of tokens, failures become Guards.
+// Typed AST -> graph. Tuples are flattened, variables become SSA values that loops and branches carry, sizes become
+// host i64 values (one per normalised polynomial), effects become a chain of tokens, failures become Guards.
 #pragma once
 #include "ir/graph.h"
 #include "lang/source.h"
 #include "lang/typed.h"
+#include <stdexcept>
 
 namespace tl::ir {
 
-// The module's entry runs the top-level statements, then main. Each `test` block becomes a function "test NAME" that takes
-// and gives a token; tests(module) lists them, and running one is making it the entry.
-// Throws tl::ir::Unsupported for what the compiler cannot do yet.
+// What the language has and the compiler cannot do yet. The message says what; the location where.
+struct Unsupported : std::runtime_error {
+  Unsupported(const std::string& message, Span span) : std::runtime_error(message), span(span) {}
+  Span span;
+};
+
+// The module's entry runs the top-level statements, then main, as Program (vm/abi/bytecode.h) says. Each `test` block
+// becomes a function that takes and gives a token: it runs the top-level statements, then the test.
+// Requires program.ok. Throws Unsupported.
 Module lower(const typed::Program& program, const SourceManager& sources);
+
+struct TestEntry {
+  std::string name; // the test's
+  uint32_t function = 0;
+};
+std::vector<TestEntry> tests(const Module& module);
+// The module with a test as its entry, without a command line.
+Module with_entry(const Module& module, const TestEntry& test);
 
 } // namespace tl::ir

@@ -1,0 +1,314 @@
+// Lowering of one function of the typed AST: the state, and what the files lower_*.cpp share. Internal to ir/.
+//
+//   lower.cpp                functions, calls, the entry
+//   lower_sizes.cpp          sizes as values, size checks, locations
+//   lower_statements.cpp     blocks, assignments, early exits
+//   lower_loops.cpp          loops
+//   lower_expressions.cpp    expressions, branches
+//   lower_indexing.cpp       subscripts, read and written
+//   lower_comprehensions.cpp comprehensions: Map, Reduce, Contract
+//   scalarize.cpp            bodies of maps down to scalars
+//   lower_builtins.cpp, lower_random.cpp
+#pragma once
+#include "ir/lower.h"
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+
+namespace tl::ir {
+
+using Leaves = std::vector<ValueId>; // a value of the typed AST: the leaves of its tuple; unit, ranges, types: none
+using VarKey = uint32_t;             // a VarId's index, or one of the pseudo variables below
+
+// How an instance is called: parameters and results of its graph function.
+//   parameters: token (if effects), size_params, captured_atoms, sizes, then leaves of captures and parameters
+//   results:    token (if effects), leaves of the result, result_sizes
+struct Signature {
+  bool effects = false;
+  std::vector<AtomId> atoms;      // size_params, captured_atoms
+  std::vector<Size> sizes;        // that parameters' types mention and that are not plain atoms
+  std::vector<tl::Type> leaves;   // types of the leaves of captures and parameters
+  std::vector<tl::Type> results;  // types of the leaves of the result
+  std::vector<Size> result_sizes; // that the results' types mention and that the caller cannot name itself
+};
+
+// What all functions of a program share.
+struct LowerProgram {
+  const typed::Program& program;
+  const SourceManager& sources;
+  Module module;
+  SizeAtoms atoms; // a copy: lowering makes compound atoms
+  std::vector<Signature> signatures;
+  struct LocKey {
+    uint32_t file, begin, end, caller;
+    std::string function;
+    auto operator<=>(const LocKey&) const = default;
+  };
+  std::map<LocKey, LocId> locations;
+
+  LowerProgram(const typed::Program& program, const SourceManager& sources);
+  LocId location(Span span, const std::string& function, LocId caller);
+};
+
+// The leaves of a type, in order.
+void leaf_types(const tl::Type& type, std::vector<tl::Type>& into);
+std::vector<tl::Type> leaf_types(const tl::Type& type);
+// Which leaf the element at this path is (its first leaf).
+size_t leaf_index(const tl::Type& type, const std::vector<uint32_t>& path);
+
+// Walks of the typed AST. `visit` returns false to leave out what is inside.
+using VisitExpr = std::function<bool(const typed::Expr&)>;
+using VisitStmt = std::function<bool(const typed::Stmt&)>;
+void walk(const typed::Expr& expr, const VisitExpr& on_expr, const VisitStmt& on_stmt);
+void walk(const typed::Stmt& stmt, const VisitExpr& on_expr, const VisitStmt& on_stmt);
+void walk(const typed::Block& block, const VisitExpr& on_expr, const VisitStmt& on_stmt);
+
+class FunctionLowerer {
+public:
+  FunctionLowerer(LowerProgram& shared, std::string name);
+
+  Function instance(typed::InstanceId id); // the graph function of an instance
+  Function entry();                        // top-level statements and main
+  Function test(const typed::Test& test);  // top-level statements and a test
+
+private:
+  // ---- state -------------------------------------------------------------------------------------------------------
+  enum class ScopeKind : uint8_t { Plain, Lazy, MapBody, Inline };
+  // A region under construction, or an inlined call in one. Sizes are looked up from the innermost to the outermost.
+  struct Scope {
+    Region* region;
+    ScopeKind kind;
+    std::map<Size, ValueId> sizes;
+  };
+  using Env = std::map<VarKey, Leaves>;
+  static constexpr VarKey kToken = 0xffffffff; // pseudo variables count down from here
+  struct Loop {
+    VarKey broke, continued; // 0: the loop has none
+  };
+  // A function whose body is being lowered: this one, or one inlined into it.
+  struct Callee {
+    const typed::Block* body = nullptr; // its value is the result
+    const tl::Type* result_type = nullptr;
+    VarKey returned = 0, result = 0;
+    std::vector<Loop> loops;
+    std::string name;
+    LocId caller;
+  };
+  // An index of a comprehension: lo, lo + 1, … `extent` of them.
+  struct IndexRange {
+    const typed::ComprehensionIndex* index = nullptr;
+    Size lo, extent;
+    VarKey var() const { return index->var.index; }
+  };
+  // A comprehension whose body is being lowered into a Map.
+  struct MapFrame {
+    std::vector<IndexRange> ranges;
+    std::vector<ValueId> params;
+    size_t scope;  // index of its scope
+    uint32_t mark; // values before this one are known outside
+  };
+  struct Snapshot {
+    std::vector<size_t> node_counts;
+    std::vector<std::map<Size, ValueId>> sizes;
+    size_t sites;
+  };
+
+  // ---- lower.cpp: functions ----------------------------------------------------------------------------------------
+  void function_body(const typed::Block& body, const tl::Type& result);
+  Leaves call(const typed::Expr& e, std::vector<Leaves> arguments);
+  Leaves inline_call(const typed::Expr& e, const typed::Instance& callee, std::vector<Leaves> arguments);
+  Leaves call_instance(typed::InstanceId id, const std::vector<Size>& size_args, std::vector<Leaves> arguments,
+                       Span span);
+  void bind_parameters(const std::vector<typed::VarId>& vars, const Leaves& leaves);
+  void top_level();
+  void entry_parameters();
+
+  // ---- lower_sizes.cpp ---------------------------------------------------------------------------------------------
+  LocId loc(Span span);
+  Builder at(size_t scope) { return Builder(shared_.module, f_, *scopes_[scope].region); }
+  Builder here() { return at(scopes_.size() - 1); }
+  ValueId i64(int64_t value) { return here().i64(value); }
+  ValueId scalar(ScalarOp op, std::vector<ValueId> operands, LocId loc = {}) {
+    return here().scalar(op, std::move(operands), loc);
+  }
+  ValueId constant(DType type, double value); // converted to type
+  bool knows(const Size& size);               // all its atoms have values
+  Dim dim(const Size& size);
+  std::vector<Dim> dims(const std::vector<Size>& shape);
+  ValueId size_value(const Size& size);
+  void bind_atom(AtomId atom, ValueId value);
+  void bind_fresh(const std::vector<typed::FreshAtom>& fresh, const tl::Type& type, const Leaves& leaves);
+  void bind_all(const std::vector<typed::SizeBind>& binds);
+  Type graph_type(const tl::Type& type); // of one leaf
+  const Type& type(ValueId value) const { return f_[value].type; }
+  // The same value under other sizes (equal ones, as has been checked or proven).
+  ValueId retyped(ValueId value, const std::vector<Dim>& dims);
+  ValueId as_type(ValueId value, const tl::Type& type);
+  Leaves as_type(Leaves leaves, const tl::Type& type);
+  uint32_t site(std::string kind, std::string message, Span span, std::string hint = {},
+                std::vector<std::pair<std::string, LocId>> notes = {});
+  ValueId guard(ValueId value, ValueId condition, uint32_t site, std::vector<ValueId> payload, Span span);
+  ValueId checked(ValueId value, const std::vector<typed::SizeCheck>& checks);
+  Leaves checked(Leaves leaves, const std::vector<typed::SizeCheck>& checks, bool all);
+  Dim checked(Dim dim, const std::vector<typed::SizeCheck>& checks);
+  bool is_outer(ValueId value, uint32_t mark) const; // known outside of what began when there were `mark` values
+  size_t push(Region& region, ScopeKind kind);
+  void pop() { scopes_.pop_back(); }
+  Snapshot snapshot() const;
+  void restore(const Snapshot& snapshot);
+
+  // ---- lower_statements.cpp ----------------------------------------------------------------------------------------
+  using Rest = std::function<Leaves()>;
+  using Use = std::function<Leaves(const Leaves&)>;
+  Leaves block(const typed::Block& block) { return statements(block, 0); }
+  Leaves statements(const typed::Block& block, size_t from);
+  // Evaluates e and goes on with its value, where the evaluation has not left the loop or function.
+  Leaves with_value(const typed::Expr& e, const Use& use);
+  Leaves unless_exited(const Rest& rest, Span span);
+  std::optional<ValueId> exited(); // a bool: some flag is set; nothing: surely none is
+  void finish(const typed::Stmt& stmt, const Leaves& value);
+  void bind(const typed::Pattern& pattern, const tl::Type& type, const Leaves& leaves, size_t& next);
+  void assign(const typed::Stmt& stmt, const Leaves& value);
+  void assign_place(const typed::Stmt& stmt, const typed::Place& place, const tl::Type& value_type, Leaves value);
+  void assertion(const typed::Stmt& stmt);
+  void jump(const typed::Stmt& stmt);
+  ValueId token() { return env_.at(kToken)[0]; }
+  void set_token(ValueId value) { env_[kToken] = {value}; }
+  VarKey new_pseudo() { return --next_pseudo_; }
+  VarKey new_flag();
+
+  // ---- lower_loops.cpp ---------------------------------------------------------------------------------------------
+  // What a loop carries. Each leaf is carried after the sizes of its axes that change (`varying`).
+  struct Carried {
+    struct Leaf {
+      VarKey var;
+      size_t leaf;
+      std::set<uint32_t> varying;
+    };
+    std::vector<Leaf> leaves;
+  };
+  void loop(const typed::Stmt& stmt);
+  void for_loop(const typed::Stmt& stmt, const Loop& exits, bool returns);
+  void while_loop(const typed::Stmt& stmt, const Loop& exits, bool returns);
+  Carried carried_by(const typed::Stmt& stmt, const Loop& exits, bool returns);
+  std::vector<ValueId> current(const Carried& carried, const std::vector<ValueId>& params = {}); // sizes and leaves
+  std::vector<ValueId> enter(const Carried& carried, Region& region); // new parameters; the variables become these
+  void leave(const Carried& carried, const std::vector<ValueId>& params, NodeId loop);
+  void bind_joins(const std::vector<typed::Join>& joins);
+  void loop_body(const typed::Stmt& stmt, const Loop& exits, const Leaves& value, const tl::Type& value_type);
+  Leaves placeholder(const tl::Type& type);
+  ValueId placeholder(const Type& type, const std::vector<Dim>& dims);
+
+  // ---- lower_expressions.cpp ---------------------------------------------------------------------------------------
+  Leaves expr(const typed::Expr& e);
+  ValueId one(const typed::Expr& e) { return expr(e).at(0); }
+  Leaves operation(const typed::Expr& e);
+  Leaves scalar_operation(const typed::Expr& e, std::vector<Leaves> operands);
+  // The right operand of an operation that it can make fail (a divisor, an exponent), guarded.
+  ValueId guarded_operand(ScalarOp op, ValueId operand, Span span);
+  ValueId elementwise(ScalarOp op, std::vector<ValueId> operands, const std::vector<Dim>& dims, LocId loc);
+  // Operands may be of any rank up to the dims'; equal sizes count as such where `shape` says 1 is not meant.
+  ValueId broadcast(ValueId value, const std::vector<Size>& from, const std::vector<Size>& to, LocId loc);
+  ValueId splat(ValueId scalar, const std::vector<Dim>& dims, LocId loc);
+  ValueId convert(ValueId value, DType to, LocId loc = {});
+  ValueId tensor_literal(const typed::Expr& e);
+  Leaves if_expression(const typed::Expr& e, const Use& use);
+  // An If: both ways start from the variables of now and go on with those that they end with. A way that gives no value
+  // (it has left the loop or function) is filled up with zeros.
+  Leaves merge(ValueId condition, const Rest& then, const Rest& otherwise, LocId loc);
+  ValueId format(const typed::Expr& e);
+  ValueId iota(const Dim& count, LocId loc);
+  ValueId reduce(ReduceOp op, ValueId x, std::vector<int64_t> axes, ValueId mask, LocId loc);
+  ValueId slice(ValueId x, std::vector<ValueId> starts, std::vector<int64_t> steps, std::vector<Dim> dims, LocId loc);
+
+  // ---- lower_indexing.cpp ------------------------------------------------------------------------------------------
+  struct Subscripts { // evaluated
+    const std::vector<typed::Subscript>* items = nullptr;
+    std::vector<ValueId> values; // At and Tensor: wrapped and checked; Mask: the mask; others: none
+    size_t tensors = 0, masks = 0;
+  };
+  Subscripts evaluate(const std::vector<typed::Subscript>& items, const std::vector<Dim>& base);
+  ValueId wrapped(ValueId index, const Dim& size, size_t axis, const typed::Subscript& item);
+  Leaves index(const typed::Expr& e);
+  ValueId read(ValueId base, const Subscripts& subscripts, const std::vector<Size>& shape, LocId loc);
+  ValueId read_mask(ValueId base, const Subscripts& subscripts, LocId loc);
+  // Base under its first `axes` axes as one.
+  ValueId with_leading_flat(ValueId base, size_t axes);
+  ValueId mask_positions(ValueId mask, LocId loc); // of the true ones, in order: i64[count]
+  ValueId linear_indices(ValueId base, const Subscripts& subscripts, const std::vector<Dim>& result, LocId loc);
+  ValueId write(ValueId base, const Subscripts& subscripts, ValueId value, const typed::Place& place,
+                const std::vector<Size>& value_shape, UpdateMode mode, Span span);
+  ValueId write_mask(ValueId base, const Subscripts& subscripts, ValueId value, bool per_row, Span span);
+  ValueId gather(ValueId x, ValueId idx, int64_t axis, LocId loc);
+  ValueId scatter(ValueId x, ValueId idx, ValueId value, UpdateMode mode, LocId loc);
+  Dim product(const std::vector<Dim>& dims);
+  ValueId convert_index(ValueId value);                                      // other integers to i64
+  ValueId splat_to(ValueId value, const std::vector<Dim>& shape, LocId loc); // where it is a scalar
+
+  // ---- lower_comprehensions.cpp ------------------------------------------------------------------------------------
+  Leaves comprehension(const typed::Expr& e);
+  void bind_index(const IndexRange& range, ValueId position);
+  Leaves tensor_comprehension(const typed::Expr& e);
+  Leaves reduction(const typed::Expr& e);
+  // The reduced value, and (if `count`) how many elements took part, over the indices of e from the given one on.
+  Leaves reduce_over(const typed::Expr& e, const std::vector<IndexRange>& ranges, size_t from, bool count);
+  Leaves filtered(const typed::Expr& e, DType type, const std::vector<IndexRange>& ranges);
+  // Tensors of body()'s leaves over all positions: of sizes extents + those of the element.
+  Leaves map(const std::vector<IndexRange>& ranges, const std::vector<Dim>& extents,
+             const std::vector<tl::Type>& elements, const Rest& body, LocId loc);
+  Leaves map_by_loop(const std::vector<IndexRange>& ranges, const std::vector<Dim>& extents,
+                     const std::vector<tl::Type>& elements, const Rest& body, LocId loc);
+
+  // ---- lower_products.cpp: sums of products ------------------------------------------------------------------------
+  struct Factor {
+    const typed::Expr* expr = nullptr;
+    std::set<size_t> uses; // which labels
+    bool bare = false;     // a tensor under subscripts that are distinct labels
+    bool free = true;      // it uses nothing from inside the regions that the product is lifted out of
+  };
+  std::optional<ValueId> product_sum(const typed::Expr& e, const std::vector<IndexRange>& ranges);
+  std::vector<size_t> frames_to_leave() const;
+  Factor factor(const typed::Expr& e, const std::vector<IndexRange>& labels, size_t outside, uint32_t mark);
+  bool known_at(const Size& size, size_t scopes);
+  ValueId contract(const typed::Expr& e, const std::vector<IndexRange>& labels, size_t kept, Factor a, Factor b);
+  ValueId factor_tensor(const Factor& factor, const std::vector<IndexRange>& labels, std::vector<int64_t>& axes,
+                        LocId loc);
+
+  // ---- lower_builtins.cpp, lower_random.cpp ------------------------------------------------------------------------
+  Leaves builtin(const typed::Expr& e, const std::vector<Leaves>& operands);
+  ValueId builtin_reduce(const typed::Expr& e, ReduceOp op, ValueId x);
+  ValueId matmul(const typed::Expr& e, ValueId a, ValueId b);
+  ValueId concat(std::vector<ValueId> parts, int64_t axis, const std::vector<Dim>& dims, LocId loc);
+  ValueId guard_not_empty(ValueId x, ValueId count, Span span);
+  // operands[0] is a place for the token; gives the results after the token.
+  Leaves effect(Op op, std::vector<ValueId> operands, std::vector<Type> results, Attrs attrs, LocId loc);
+  ValueId positions(const std::vector<Size>& shape, LocId loc); // 0, 1, … under this shape, i64
+  ValueId random_unit(ValueId key, ValueId positions, int64_t stride, int64_t word, DType type, LocId loc);
+  ValueId uniform(const typed::Expr& e, ValueId key, ValueId lo, ValueId hi);
+  ValueId normal(const typed::Expr& e, ValueId key);
+  ValueId randint(const typed::Expr& e, ValueId key, ValueId lo, ValueId hi);
+
+  [[noreturn]] void unsupported(const std::string& what, Span span) const {
+    throw Unsupported("not supported yet: " + what, span);
+  }
+
+  LowerProgram& shared_;
+  Function f_;
+  std::vector<Scope> scopes_;
+  std::map<uint32_t, size_t> hoisted_; // values that were put into an outer scope: into which
+  Env env_;
+  std::vector<Callee> callees_;
+  std::vector<MapFrame> frames_;
+  std::vector<typed::InstanceId> inlining_;
+  bool dead_ = false; // this place is never reached
+  VarKey next_pseudo_ = kToken;
+};
+
+// Bodies of maps down to scalars. `body` was lowered with tensors as values; its parameters are the indices. Gives Map
+// nodes in `into`, one tensor per yield of `body`, of sizes dims + those of the yield. Nothing if the body holds what
+// cannot be done one element at a time; then `into` is unchanged, unreachable nodes aside.
+std::optional<std::vector<ValueId>> scalarize(Module& module, Function& function, Builder& into, const Region& body,
+                                              const std::vector<Dim>& dims, LocId loc);
+
+} // namespace tl::ir

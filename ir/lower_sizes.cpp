@@ -1,0 +1,257 @@
+#include "ir/lower_function.h"
+#include <algorithm>
+
+namespace tl::ir {
+
+LocId FunctionLowerer::loc(Span span) {
+  return shared_.location(span, callees_.empty() ? std::string() : callees_.back().name,
+                          callees_.empty() ? LocId{} : callees_.back().caller);
+}
+
+ValueId FunctionLowerer::constant(DType type, double value) {
+  return here().constant(type, convert_scalar(DType::F64, type, Scalar::of(value)));
+}
+
+// ---- scopes
+// -----------------------------------------------------------------------------------------------------------
+
+size_t FunctionLowerer::push(Region& region, ScopeKind kind) {
+  scopes_.push_back({&region, kind, {}});
+  return scopes_.size() - 1;
+}
+
+FunctionLowerer::Snapshot FunctionLowerer::snapshot() const {
+  Snapshot s{{}, {}, shared_.module.sites.size()};
+  for (const Scope& scope : scopes_) {
+    s.node_counts.push_back(scope.region->nodes.size());
+    s.sizes.push_back(scope.sizes);
+  }
+  return s;
+}
+
+void FunctionLowerer::restore(const Snapshot& s) {
+  scopes_.resize(s.node_counts.size());
+  for (size_t i = 0; i < scopes_.size(); ++i) {
+    scopes_[i].region->nodes.resize(s.node_counts[i]);
+    scopes_[i].sizes = s.sizes[i];
+  }
+  shared_.module.sites.resize(s.sites);
+}
+
+bool FunctionLowerer::is_outer(ValueId value, uint32_t mark) const {
+  if (value.index < mark) return true;
+  auto found = hoisted_.find(value.index);
+  return found != hoisted_.end() && found->second < scopes_.size();
+}
+
+// ---- sizes as values
+// --------------------------------------------------------------------------------------------------
+
+void FunctionLowerer::bind_atom(AtomId atom, ValueId value) { scopes_.back().sizes[Size::of(atom)] = value; }
+
+bool FunctionLowerer::knows(const Size& size) {
+  std::vector<AtomId> atoms;
+  shared_.atoms.collect(size, atoms);
+  return std::all_of(atoms.begin(), atoms.end(), [&](AtomId atom) {
+    return std::any_of(scopes_.begin(), scopes_.end(),
+                       [&](const Scope& scope) { return scope.sizes.contains(Size::of(atom)); });
+  });
+}
+
+Dim FunctionLowerer::dim(const Size& size) {
+  return size.is_constant() ? Dim::of(size.constant()) : Dim::of(size_value(size));
+}
+
+std::vector<Dim> FunctionLowerer::dims(const std::vector<Size>& shape) {
+  std::vector<Dim> result;
+  for (const Size& size : shape)
+    result.push_back(dim(size));
+  return result;
+}
+
+// Computed once, as far outside as its atoms are known: then every place inside sees the same value.
+ValueId FunctionLowerer::size_value(const Size& size) {
+  if (size.is_constant()) return i64(size.constant());
+  for (size_t i = scopes_.size(); i-- > 0;)
+    if (auto found = scopes_[i].sizes.find(size); found != scopes_[i].sizes.end()) return found->second;
+  std::vector<AtomId> atoms;
+  shared_.atoms.collect(size, atoms);
+  size_t scope = 0;
+  for (AtomId atom : atoms) {
+    size_t i = scopes_.size();
+    while (i > 0 && !scopes_[i - 1].sizes.contains(Size::of(atom)))
+      --i;
+    if (i == 0)
+      throw std::logic_error("lowering: the size " + shared_.atoms.to_string(size) + " has no value in " + f_.name);
+    scope = std::max(scope, i - 1);
+  }
+  // Operands first: they may be computed in scopes further out.
+  auto atom_value = [&](AtomId id) -> ValueId {
+    SizeAtom atom = shared_.atoms[id];
+    Size self = Size::of(id);
+    if (self != size) return size_value(self);
+    auto emit = [&](ScalarOp op, std::vector<ValueId> operands) { return at(scope).scalar(op, std::move(operands)); };
+    auto operand = [&](const Size& s) { return s.is_constant() ? at(scope).i64(s.constant()) : size_value(s); };
+    ValueId a = operand(atom.a);
+    switch (atom.kind) {
+    case AtomKind::FloorDiv: return emit(ScalarOp::FloorDiv, {a, operand(atom.b)});
+    case AtomKind::Positive: return emit(ScalarOp::Max, {a, at(scope).i64(0)});
+    case AtomKind::Wrap: {
+      ValueId negative = emit(ScalarOp::Lt, {a, at(scope).i64(0)});
+      return emit(ScalarOp::Where, {negative, emit(ScalarOp::Add, {a, operand(atom.b)}), a});
+    }
+    case AtomKind::Named:
+    case AtomKind::Value:
+    case AtomKind::Fresh: break;
+    }
+    throw std::logic_error("lowering: the size " + atom.name + " has no value in " + f_.name);
+  };
+  ValueId sum;
+  if (size.as_atom()) {
+    sum = atom_value(*size.as_atom());
+  } else {
+    // Positive terms first, so that n - 1 is one subtraction.
+    std::vector<Size::Term> terms = size.terms;
+    std::stable_partition(terms.begin(), terms.end(), [](auto& t) { return t.coefficient > 0 && !t.atoms.empty(); });
+    for (const Size::Term& term : terms) {
+      bool subtract = sum.valid() && term.coefficient < 0 && term.coefficient != INT64_MIN;
+      int64_t factor = subtract ? -term.coefficient : term.coefficient;
+      ValueId product;
+      for (AtomId id : term.atoms) {
+        ValueId value = atom_value(id);
+        product = product.valid() ? at(scope).scalar(ScalarOp::Mul, {product, value}) : value;
+      }
+      if (!product.valid())
+        product = at(scope).i64(factor);
+      else if (factor != 1)
+        product = at(scope).scalar(ScalarOp::Mul, {product, at(scope).i64(factor)});
+      if (!sum.valid())
+        sum = product;
+      else
+        sum = at(scope).scalar(subtract ? ScalarOp::Sub : ScalarOp::Add, {sum, product});
+    }
+  }
+  scopes_[scope].sizes[size] = sum;
+  hoisted_[sum.index] = scope;
+  return sum;
+}
+
+void FunctionLowerer::bind_fresh(const std::vector<typed::FreshAtom>& fresh, const tl::Type& whole,
+                                 const Leaves& leaves) {
+  for (const typed::FreshAtom& atom : fresh) {
+    const Dim& d = type(leaves.at(leaf_index(whole, atom.path))).dims.at(atom.axis);
+    bind_atom(atom.atom, here().size(d));
+  }
+}
+
+void FunctionLowerer::bind_all(const std::vector<typed::SizeBind>& binds) {
+  for (const typed::SizeBind& bind : binds)
+    bind_atom(bind.atom, one(*bind.value));
+}
+
+// ---- types
+// ------------------------------------------------------------------------------------------------------------
+
+Type FunctionLowerer::graph_type(const tl::Type& t) {
+  if (t.is_str()) return Type::str();
+  return Type::tensor(t.dtype, dims(t.shape));
+}
+
+ValueId FunctionLowerer::retyped(ValueId value, const std::vector<Dim>& wanted) {
+  if (!type(value).is_tensor() || type(value).dims == wanted) return value;
+  Type t = Type::tensor(type(value).dtype, wanted);
+  return here().one(Op::Reshape, {value}, std::move(t));
+}
+
+ValueId FunctionLowerer::as_type(ValueId value, const tl::Type& t) {
+  if (!t.is_tensor() || t.shape.empty()) return value;
+  for (const Size& size : t.shape)
+    if (!knows(size)) return value;
+  return retyped(value, dims(t.shape));
+}
+
+Leaves FunctionLowerer::as_type(Leaves leaves, const tl::Type& t) {
+  std::vector<tl::Type> types = leaf_types(t);
+  for (size_t i = 0; i < leaves.size() && i < types.size(); ++i)
+    leaves[i] = as_type(leaves[i], types[i]);
+  return leaves;
+}
+
+void leaf_types(const tl::Type& type, std::vector<tl::Type>& into) {
+  if (type.is_tuple())
+    for (const tl::Type& element : type.elements)
+      leaf_types(element, into);
+  else if (type.is_tensor() || type.is_str())
+    into.push_back(type);
+}
+
+std::vector<tl::Type> leaf_types(const tl::Type& type) {
+  std::vector<tl::Type> types;
+  leaf_types(type, types);
+  return types;
+}
+
+size_t leaf_index(const tl::Type& type, const std::vector<uint32_t>& path) {
+  const tl::Type* t = &type;
+  size_t index = 0;
+  for (uint32_t step : path) {
+    if (!t->is_tuple() || step >= t->elements.size()) throw std::logic_error("lowering: a path leads out of a tuple");
+    for (uint32_t i = 0; i < step; ++i)
+      index += leaf_types(t->elements[i]).size();
+    t = &t->elements[step];
+  }
+  return index;
+}
+
+// ---- checks
+// -----------------------------------------------------------------------------------------------------------
+
+uint32_t FunctionLowerer::site(std::string kind, std::string message, Span span, std::string hint,
+                               std::vector<std::pair<std::string, LocId>> notes) {
+  shared_.module.sites.push_back({std::move(kind), std::move(message), std::move(hint), loc(span), std::move(notes)});
+  return static_cast<uint32_t>(shared_.module.sites.size() - 1);
+}
+
+ValueId FunctionLowerer::guard(ValueId value, ValueId condition, uint32_t site, std::vector<ValueId> payload,
+                               Span span) {
+  Attrs attrs;
+  attrs.index = site;
+  payload.insert(payload.begin(), {value, condition});
+  Type t = type(value);
+  return here().one(Op::Guard, std::move(payload), std::move(t), std::move(attrs), loc(span));
+}
+
+ValueId FunctionLowerer::checked(ValueId value, const std::vector<typed::SizeCheck>& checks) {
+  for (const typed::SizeCheck& check : checks) {
+    ValueId a = size_value(check.a), b = size_value(check.b);
+    bool equal = check.relation == typed::SizeCheck::Relation::Equal;
+    std::vector<std::pair<std::string, LocId>> notes;
+    for (const auto& [note, span] : check.notes)
+      notes.emplace_back(note, loc(span));
+    uint32_t s = site(check.kind, check.message, check.span, check.hint, std::move(notes));
+    value = guard(value, scalar(equal ? ScalarOp::Eq : ScalarOp::Ge, {a, b}), s, {a, b}, check.span);
+  }
+  return value;
+}
+
+// `all`: every leaf; otherwise the first tensor with axes (or the first leaf), which is enough where the result depends
+// on all operands.
+Leaves FunctionLowerer::checked(Leaves leaves, const std::vector<typed::SizeCheck>& checks, bool all) {
+  if (checks.empty() || leaves.empty()) return leaves;
+  if (all) {
+    for (ValueId& leaf : leaves)
+      leaf = checked(leaf, checks);
+    return leaves;
+  }
+  auto has_axes = [&](ValueId v) { return type(v).is_tensor() && !type(v).dims.empty(); };
+  auto found = std::find_if(leaves.begin(), leaves.end(), has_axes);
+  ValueId& guarded = found == leaves.end() ? leaves[0] : *found;
+  guarded = checked(guarded, checks);
+  return leaves;
+}
+
+Dim FunctionLowerer::checked(Dim d, const std::vector<typed::SizeCheck>& checks) {
+  return checks.empty() ? d : Dim::of(checked(here().size(d), checks));
+}
+
+} // namespace tl::ir
