@@ -1,6 +1,9 @@
 #include "tests/unit/backend/kernel_harness.h"
+#include "backend/cuda/nvrtc.h"
+#include "backend/cuda/print.h"
 #include <algorithm>
 #include <doctest/doctest.h>
+#include <set>
 
 namespace tl::test {
 namespace {
@@ -50,6 +53,22 @@ static std::string closed(std::string text) {
   return text;
 }
 
+// Every kernel of these tests is CUDA C++ that NVRTC takes, where one is installed.
+static void cuda_compiles(const kir::Kernel& kernel) {
+  std::string source = to_cuda(kernel), why;
+  if (!nvrtc_available(&why)) {
+    static bool told = false;
+    if (!told) MESSAGE("skipped: no NVRTC to compile CUDA kernels with (", why, ")");
+    told = true;
+    return;
+  }
+  static std::set<std::string> seen;
+  if (!seen.insert(source).second) return;
+  static int turn = 0; // one architecture each: compiling is slow
+  NvrtcResult result = nvrtc_compile(source, kernel.name + ".cu", turn++ % 2 ? "sm_80" : "sm_90");
+  if (!result.ok) FAIL_CHECK(result.log, source.substr(source.find("extern \"C\"")));
+}
+
 Lowered lower_text(const std::string& text) {
   Lowered l;
   l.module = ir::parse_text(closed(text));
@@ -60,6 +79,7 @@ Lowered lower_text(const std::string& text) {
   l.text = kir::to_text(l.kernel);
   INFO(l.text);
   CHECK(kir::verify(l.kernel) == "");
+  cuda_compiles(l.kernel);
   return l;
 }
 

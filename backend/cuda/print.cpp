@@ -1,0 +1,471 @@
+#include "backend/cuda/print.h"
+#include "backend/cuda/prelude.h"
+#include "ir/kernel_ops.h"
+#include <cmath>
+#include <fmt/format.h>
+#include <functional>
+
+namespace tl {
+namespace {
+
+using namespace kir;
+
+std::string_view type_name(DType type) {
+  switch (type) {
+  case DType::Bool: return "bool";
+  case DType::U8: return "u8";
+  case DType::I8: return "i8";
+  case DType::U16: return "u16";
+  case DType::I16: return "short";
+  case DType::U32: return "u32";
+  case DType::I32: return "int";
+  case DType::U64:
+  case DType::Key: return "u64";
+  case DType::I64: return "i64";
+  case DType::F16:
+  case DType::BF16: return "u16"; // in memory
+  case DType::F32: return "float";
+  case DType::F64: return "double";
+  }
+  return "void";
+}
+
+std::string_view memory_name(DType type) { return type == DType::Bool ? "u8" : type_name(type); }
+
+std::string number(DType type, Scalar value) {
+  switch (type) {
+  case DType::Bool: return value.as<uint8_t>() ? "true" : "false";
+  case DType::F32: {
+    float x = value.as<float>();
+    return std::isfinite(x) ? fmt::format("{:a}f", x) : fmt::format("__int_as_float(0x{:08x})", value.as<uint32_t>());
+  }
+  case DType::F64: {
+    double x = value.as<double>();
+    return std::isfinite(x) ? fmt::format("{:a}", x) : fmt::format("__longlong_as_double(0x{:016x}ll)", value.bits);
+  }
+  case DType::I64: {
+    int64_t x = value.as<int64_t>();
+    return x == INT64_MIN ? "(-9223372036854775807ll - 1)" : fmt::format("{}ll", x);
+  }
+  case DType::U64:
+  case DType::Key: return fmt::format("{}ull", value.bits);
+  case DType::U32: return fmt::format("{}u", value.as<uint32_t>());
+  case DType::I32:
+    return value.as<int32_t>() == INT32_MIN ? "(-2147483647 - 1)" : fmt::format("{}", value.as<int32_t>());
+  case DType::U8: return fmt::format("u8({})", value.as<uint8_t>());
+  case DType::I8: return fmt::format("i8({})", value.as<int8_t>());
+  case DType::U16: return fmt::format("u16({})", value.as<uint16_t>());
+  default: return fmt::format("short({})", value.as<int16_t>());
+  }
+}
+
+bool has(const Block& block, const std::function<bool(const Instr&)>& test) {
+  for (const Instr& instr : block.instrs) {
+    if (test(instr)) return true;
+    for (const Block& inner : instr.blocks)
+      if (has(inner, test)) return true;
+  }
+  return false;
+}
+
+// How the threads of a block share a phase.
+enum class Mode {
+  Block,  // one tile at a time: vector loops and reductions over all threads, the rest by all alike
+  Thread, // a tile per thread
+  Solo,   // a tile at a time by one thread: sequential code with workspace of its own
+};
+
+class Printer {
+public:
+  explicit Printer(const Kernel& kernel) : kernel_(kernel) {}
+
+  std::string print() {
+    out_ = std::string(kCudaPrelude) + "\n";
+    if (kernel_.is_gemm) gemm();
+    for (size_t i = 0; i < kernel_.phases.size(); ++i)
+      phase(i);
+    return std::move(out_);
+  }
+
+private:
+  void line(const std::string& text) { out_ += std::string(static_cast<size_t>(depth_) * 2, ' ') + text + "\n"; }
+  void open(const std::string& text) {
+    line(text + " {");
+    ++depth_;
+  }
+  void close(const std::string& after = "") {
+    --depth_;
+    line("}" + after);
+  }
+
+  std::string v(ValueId id) const { return fmt::format("v{}", id.index); }
+  DType type(ValueId id) const { return kernel_.types[id.index]; }
+  std::string pointer(uint32_t param) const { return fmt::format("p{}", param); }
+  void define(ValueId id, const std::string& value) {
+    line(fmt::format("const {} {} = {};", type_name(type(id)), v(id), value));
+  }
+
+  std::string formula(const SizeFormula& f) const {
+    std::vector<std::string> stack;
+    for (const SizeFormula::Step& step : f.steps) {
+      using Op = SizeFormula::Op;
+      if (step.op == Op::Const)
+        stack.push_back(fmt::format("{}ll", step.value));
+      else if (step.op == Op::Arg)
+        stack.push_back(fmt::format("*(const i64*)args[{}]", step.value));
+      else {
+        std::string b = stack.back();
+        stack.pop_back();
+        std::string& a = stack.back();
+        switch (step.op) {
+        case Op::Add: a = fmt::format("({} + {})", a, b); break;
+        case Op::Sub: a = fmt::format("({} - {})", a, b); break;
+        case Op::Mul: a = fmt::format("({} * {})", a, b); break;
+        case Op::CeilDiv: a = fmt::format("(({} + {} - 1) / {})", a, b, b); break;
+        case Op::FloorDiv: a = fmt::format("({} / {})", a, b); break;
+        case Op::Min: a = fmt::format("({0} < {1} ? {0} : {1})", a, b); break;
+        default: a = fmt::format("({0} > {1} ? {0} : {1})", a, b); break;
+        }
+      }
+    }
+    return stack.empty() ? "0ll" : stack.back();
+  }
+
+  void signature(size_t phase) {
+    open(fmt::format(
+        "extern \"C\" __global__ void {}_phase{}(void* const* args, i64 tile_begin, i64 tile_end, char* shared, "
+        "char* local, i64 local_bytes, tl_errors* errors)",
+        kernel_.name, phase));
+    bool any_shared = false, any_local = false;
+    for (size_t i = 0; i < kernel_.params.size(); ++i) {
+      const Param& p = kernel_.params[i];
+      std::string_view name = memory_name(p.dtype);
+      switch (p.kind) {
+      case ParamKind::Input:
+        line(fmt::format("const {0}* const p{1} = (const {0}*)args[{1}]; // {2}", name, i, p.name));
+        break;
+      case ParamKind::Size:
+        line(fmt::format("const i64* const p{0} = (const i64*)args[{0}]; // {1}", i, p.name));
+        break;
+      case ParamKind::Output: line(fmt::format("{0}* const p{1} = ({0}*)args[{1}]; // {2}", name, i, p.name)); break;
+      case ParamKind::Shared:
+      case ParamKind::Local: {
+        bool is_shared = p.kind == ParamKind::Shared;
+        bool& any = is_shared ? any_shared : any_local;
+        std::string_view offset = is_shared ? "shared_at" : "local_at";
+        if (!any) line(fmt::format("i64 {} = 0;", offset));
+        any = true;
+        std::string_view base = is_shared ? "shared" : "local + i64(blockIdx.x) * local_bytes";
+        line(fmt::format("{0}* const p{1} = ({0}*)({2} + {3}); // {4}", name, i, base, offset, p.name));
+        line(fmt::format("{0} += ({1} * {2} + 63) / 64 * 64;", offset, formula(p.count), size_of(p.dtype)));
+        break;
+      }
+      }
+    }
+  }
+
+  void phase(size_t i) {
+    const Block& body = kernel_.phases[i].body;
+    bool parallel =
+        has(body, [](const Instr& in) { return in.vector || in.op == KOp::Reduce || in.op == KOp::ReduceChunk; });
+    bool local = false;
+    for (const Param& p : kernel_.params)
+      local |= p.kind == ParamKind::Local;
+    mode_ = parallel ? Mode::Block : local ? Mode::Solo : Mode::Thread;
+    together_ = mode_ == Mode::Block;
+    signature(i);
+    std::string tile = v(body.params[0]);
+    if (mode_ == Mode::Solo) line("if (threadIdx.x != 0) return;");
+    if (mode_ == Mode::Thread)
+      open(fmt::format("for (i64 {0} = tile_begin + i64(blockIdx.x) * blockDim.x + threadIdx.x; {0} < tile_end; {0} += "
+                       "i64(gridDim.x) * "
+                       "blockDim.x)",
+                       tile));
+    else
+      open(fmt::format("for (i64 {0} = tile_begin + blockIdx.x; {0} < tile_end; {0} += gridDim.x)", tile));
+    block(body);
+    close();
+    close();
+  }
+
+  // Values of C[l, i, j]: a block computes 16 by 16 of them, k in steps of 16 through shared memory, in the order of
+  // contractions.
+  void gemm() {
+    const Gemm& g = kernel_.gemm;
+    signature(0);
+    together_ = false;
+    block(g.header);
+    const char* names[] = {"batch", "m",       "n",     "k",     "a_batch", "a_row",
+                           "a_col", "b_batch", "b_row", "b_col", "a_base",  "b_base"};
+    for (size_t i = 0; i < g.header.yields.size(); ++i)
+      line(fmt::format("const i64 {} = {};", names[i], v(g.header.yields[i])));
+    std::string_view acc = type_name(value_type(g.type));
+    line(fmt::format("__shared__ {} a_part[16][17], b_part[16][17];", acc));
+    line("const int row = threadIdx.x / 16, column = threadIdx.x % 16;");
+    line("const i64 across = (n + 15) / 16, down = (m + 15) / 16;");
+    line("if (tile_end > batch * across * down) tile_end = batch * across * down;");
+    open("for (i64 tile = tile_begin + blockIdx.x; tile < tile_end; tile += gridDim.x)");
+    line("const i64 l = tile / (across * down), i = tile / across % down * 16 + row, j = tile % across * 16 + column;");
+    line(fmt::format("{} total = 0, acc = 0;", acc));
+    open("for (i64 k0 = 0; k0 < k; k0 += 16)");
+    line("const i64 ka = k0 + column, kb = k0 + row;");
+    line(fmt::format("a_part[row][column] = i < m && ka < k ? {} : {}(0);",
+                     load(g.a, "a_base + l * a_batch + i * a_row + ka * a_col"), acc));
+    line(fmt::format("b_part[row][column] = kb < k && j < n ? {} : {}(0);",
+                     load(g.b, "b_base + l * b_batch + kb * b_row + j * b_col"), acc));
+    line("__syncthreads();");
+    line("const int count = k - k0 < 16 ? int(k - k0) : 16;");
+    line("for (int q = 0; q < count; ++q) acc = tl_fma(a_part[row][q], b_part[q][column], acc);");
+    open("if ((k0 + 16) % 512 == 0 || k0 + 16 >= k)");
+    line("total = k0 < 512 ? acc : total + acc;");
+    line("acc = 0;");
+    close();
+    line("__syncthreads();");
+    close();
+    open("if (i < m && j < n)");
+    const Block& e = g.epilogue;
+    const char* values[] = {"l", "i", "j", "total"};
+    for (size_t p = 0; p < 4; ++p)
+      define(e.params[p], values[p]);
+    block(e);
+    line(store(g.c, "(l * m + i) * n + j", v(e.yields[0])));
+    close();
+    close();
+    close();
+  }
+
+  std::string load(uint32_t param, const std::string& offset) const {
+    std::string element = fmt::format("{}[{}]", pointer(param), offset);
+    switch (kernel_.params[param].dtype) {
+    case DType::Bool: return fmt::format("({} != 0)", element);
+    case DType::F16: return fmt::format("tl_from_f16({})", element);
+    case DType::BF16: return fmt::format("tl_from_bf16({})", element);
+    default: return element;
+    }
+  }
+  std::string store(uint32_t param, const std::string& offset, const std::string& value) const {
+    std::string stored = value;
+    switch (kernel_.params[param].dtype) {
+    case DType::Bool: stored = fmt::format("u8({})", value); break;
+    case DType::F16: stored = fmt::format("tl_to_f16({})", value); break;
+    case DType::BF16: stored = fmt::format("tl_to_bf16({})", value); break;
+    default: break;
+    }
+    return fmt::format("{}[{}] = {};", pointer(param), offset, stored);
+  }
+
+  void block(const Block& b) {
+    for (const Instr& instr : b.instrs)
+      print(instr);
+  }
+
+  std::string convert(DType from, DType to, const std::string& x) const {
+    if (to == DType::Bool) return fmt::format("{} != {}(0)", x, type_name(from));
+    if (!is_float(from) || is_float(to)) return fmt::format("{}({})", type_name(to), x);
+    bool is_signed = !is_unsigned(to);
+    int bits = 8 * size_of(to);
+    // The bounds are powers of two, so exact in either float.
+    double past = std::ldexp(1.0, is_signed ? bits - 1 : bits), least = is_signed ? -past : 0.0;
+    std::string_view f = type_name(from), t = type_name(to);
+    return fmt::format("tl_saturate<{0}, {1}>({2}, {1}({3:a}), {1}({4:a}), tl_bounds<{0}>::lo(), tl_bounds<{0}>::hi())",
+                       t, f, x, least, past);
+  }
+
+  std::string expression(const Instr& in) const {
+    auto o = [&](size_t i) { return v(in.operands[i]); };
+    DType t = in.operands.empty() ? in.dtype : type(in.operands[0]);
+    bool flt = is_float(t), wide = t == DType::F64, logical = t == DType::Bool;
+    auto infix = [&](const char* op) { return fmt::format("{} {} {}", o(0), op, o(1)); };
+    auto call = [&](std::string_view name) {
+      std::string text = std::string(name) + "(" + o(0);
+      for (size_t i = 1; i < in.operands.size(); ++i)
+        text += ", " + o(i);
+      return text + ")";
+    };
+    auto math = [&](const char* name) { return call(std::string(name) + (wide ? "" : "f")); };
+    auto integral = [&](const char* op) { return fmt::format("{}({})", type_name(t), infix(op)); };
+    switch (in.op) {
+    case KOp::Const: return number(in.dtype, in.imm);
+    case KOp::Arg: return fmt::format("*{}", pointer(in.param));
+    case KOp::Load: return load(in.param, o(0));
+    case KOp::Add: return flt ? infix("+") : call("tl_add");
+    case KOp::Sub: return flt ? infix("-") : call("tl_sub");
+    case KOp::Mul: return flt ? infix("*") : call("tl_mul");
+    case KOp::Neg: return flt ? "-" + o(0) : fmt::format("tl_sub({}(0), {})", type_name(t), o(0));
+    case KOp::Div: return infix("/");
+    case KOp::FloorDivInt: return call("tl_floor_div");
+    case KOp::ModInt: return call("tl_mod");
+    case KOp::UDiv: return call("tl_udiv");
+    case KOp::URem: return call("tl_urem");
+    case KOp::Fma: return math("fma");
+    case KOp::Sqrt: return math("sqrt");
+    case KOp::Abs: return math("fabs");
+    case KOp::Floor: return math("floor");
+    case KOp::Ceil: return math("ceil");
+    case KOp::RoundEven: return math("rint");
+    case KOp::Trunc: return math("trunc");
+    case KOp::CopySign: return math("copysign");
+    case KOp::And: return logical ? infix("&&") : integral("&");
+    case KOp::Or: return logical ? infix("||") : integral("|");
+    case KOp::Xor: return logical ? infix("!=") : integral("^");
+    case KOp::Not: return logical ? "!" + o(0) : fmt::format("{}(~{})", type_name(t), o(0));
+    case KOp::Shl: return call("tl_shl");
+    case KOp::LShr: {
+      constexpr std::string_view unsigned_names[] = {"u8", "u16", "u32", "u64"};
+      int bytes = size_of(t);
+      std::string_view u = unsigned_names[bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3];
+      return fmt::format("{}({}({}) >> {})", type_name(t), u, o(0), o(1));
+    }
+    case KOp::AShr: return integral(">>");
+    case KOp::MulHiU32: return fmt::format("{}(__umulhi(u32({}), u32({})))", type_name(t), o(0), o(1));
+    case KOp::Eq: return infix("==");
+    case KOp::Ne: return infix("!=");
+    case KOp::Lt: return infix("<");
+    case KOp::Le: return infix("<=");
+    case KOp::Select: return fmt::format("{} ? {} : {}", o(0), o(1), o(2));
+    case KOp::Convert: return convert(t, in.dtype, o(0));
+    case KOp::Bitcast:
+      if (t == DType::F32) return fmt::format("{}(__float_as_int({}))", type_name(in.dtype), o(0));
+      if (t == DType::F64) return fmt::format("{}(__double_as_longlong({}))", type_name(in.dtype), o(0));
+      if (in.dtype == DType::F32) return fmt::format("__int_as_float(int({}))", o(0));
+      if (in.dtype == DType::F64) return fmt::format("__longlong_as_double(i64({}))", o(0));
+      return fmt::format("{}({})", type_name(in.dtype), o(0));
+    case KOp::Round16: return call(in.dtype == DType::F16 ? "tl_round_f16" : "tl_round_bf16");
+    default: return "";
+    }
+  }
+
+  // Results of a branch or loop are variables that its blocks assign.
+  void assign(const std::vector<ValueId>& to, const std::vector<ValueId>& from) {
+    if (to.size() == 1) return line(fmt::format("{} = {};", v(to[0]), v(from[0])));
+    for (size_t i = 0; i < to.size(); ++i)
+      line(fmt::format("const {} next{} = {};", type_name(type(to[i])), i, v(from[i])));
+    for (size_t i = 0; i < to.size(); ++i)
+      line(fmt::format("{} = next{};", v(to[i]), i));
+  }
+  void variables(const std::vector<ValueId>& ids, const std::vector<ValueId>& init, size_t from = 0) {
+    for (size_t i = 0; i < ids.size(); ++i)
+      line(fmt::format("{} {}{};", type_name(type(ids[i])), v(ids[i]), init.empty() ? "" : " = " + v(init[i + from])));
+  }
+
+  void print(const Instr& in) {
+    switch (in.op) {
+    case KOp::Store: {
+      std::string text = store(in.param, v(in.operands[0]), v(in.operands[1]));
+      if (!together_) return line(text);
+      line("__syncthreads();");
+      line("if (threadIdx.x == 0) " + text);
+      return line("__syncthreads();");
+    }
+    case KOp::Check:
+      return line(fmt::format("if (!{}{}) tl_record(errors, {}, {}, {}, {});", v(in.operands[0]),
+                              together_ ? " && threadIdx.x == 0" : "", in.site, v(in.operands[1]), v(in.operands[2]),
+                              v(in.operands[3])));
+    case KOp::For: return print_for(in);
+    case KOp::While: {
+      // The condition's parameters are the carried variables; the body's are the same.
+      const Block &condition = in.blocks[0], &body = in.blocks[1];
+      variables(in.results, in.operands);
+      open("while (true)");
+      for (size_t i = 0; i < in.results.size(); ++i)
+        define(condition.params[i], v(in.results[i]));
+      block(condition);
+      line(fmt::format("if (!{}) break;", v(condition.yields[0])));
+      for (size_t i = 0; i < in.results.size(); ++i)
+        define(body.params[i], v(in.results[i]));
+      block(body);
+      if (!in.results.empty()) assign(in.results, body.yields);
+      return close();
+    }
+    case KOp::If:
+      variables(in.results, {});
+      open(fmt::format("if ({})", v(in.operands[0])));
+      block(in.blocks[0]);
+      if (!in.results.empty()) assign(in.results, in.blocks[0].yields);
+      if (in.blocks[1].instrs.empty() && in.results.empty()) return close();
+      close(" else {");
+      ++depth_;
+      block(in.blocks[1]);
+      if (!in.results.empty()) assign(in.results, in.blocks[1].yields);
+      return close();
+    case KOp::Reduce:
+    case KOp::ReduceChunk: return print_reduce(in);
+    case KOp::Contract: {
+      std::string_view t = type_name(in.dtype);
+      line(fmt::format("const {0} {1} = tl_contract<{0}>({2}, [&](i64 {3}) -> tl_pair<{0}, {0}> {{", t,
+                       v(in.results[0]), v(in.operands[0]), v(in.blocks[0].params[0])));
+      nested(in.blocks[0]);
+      line(fmt::format("  return {{{}, {}}};", v(in.blocks[0].yields[0]), v(in.blocks[0].yields[1])));
+      return line("});");
+    }
+    default: return define(in.results[0], expression(in));
+    }
+  }
+
+  // The body of a lambda or vector loop: each thread works for itself.
+  void nested(const Block& b) {
+    bool before = together_;
+    together_ = false;
+    ++depth_;
+    block(b);
+    --depth_;
+    together_ = before;
+  }
+
+  void print_for(const Instr& in) {
+    const Block& body = in.blocks[0];
+    std::string i = v(body.params[0]), lo = v(in.operands[0]), hi = v(in.operands[1]), step = v(in.operands[2]);
+    if (in.vector && together_) {
+      line(fmt::format("for (i64 {0} = {1} + threadIdx.x; {0} < {2}; {0} += blockDim.x) {{", i, lo, hi));
+      nested(body);
+      line("}");
+      return line("__syncthreads();");
+    }
+    std::vector<ValueId> carried(body.params.begin() + 1, body.params.end());
+    variables(in.results, in.operands, 3);
+    open(fmt::format("for (i64 {0} = {1}; {3} > 0 ? {0} < {2} : {0} > {2}; {0} += {3})", i, lo, hi, step));
+    for (size_t c = 0; c < carried.size(); ++c)
+      define(carried[c], v(in.results[c]));
+    block(body);
+    if (!in.results.empty()) assign(in.results, body.yields);
+    close();
+  }
+
+  void print_reduce(const Instr& in) {
+    constexpr std::string_view names[] = {"sum", "prod", "min", "max", "any", "all", "argmin", "argmax"};
+    bool arg = in.reduce == ReduceOp::ArgMin || in.reduce == ReduceOp::ArgMax, chunk = in.op == KOp::ReduceChunk;
+    const Block& body = in.blocks[0];
+    std::string_view t = type_name(in.dtype);
+    std::string op = fmt::format("tl_{}<{}>", names[static_cast<int>(in.reduce)], t), r = v(in.results[0]);
+    std::string k = v(body.params[0]), begin = chunk ? v(in.operands[0]) : "0ll", end = v(in.operands[chunk ? 1 : 0]);
+    line(fmt::format("bool {}_any = false;", r));
+    line(fmt::format(
+        "const {0}::total {1}_total = tl_reduce_{2}<{0}>({3}, {4}, &{1}_any, [&](i64 {5}) -> tl_element<{0}::acc> {{",
+        op, r, together_ ? "block" : "thread", begin, end, k));
+    nested(body);
+    std::string value = v(body.yields[0]), taken = body.yields.size() > 1 ? v(body.yields[1]) : "true";
+    line(arg ? fmt::format("  return {{{{{}, {}}}, {}}};", value, k, taken)
+             : fmt::format("  return {{{}, {}}};", value, taken));
+    line("});");
+    if (arg) {
+      define(in.results[0], r + "_total.value");
+      define(in.results[1], fmt::format("{0}_any ? {0}_total.at : 0ll", r));
+    } else if (!chunk && in.reduce == ReduceOp::Sum) {
+      define(in.results[0], fmt::format("{0}_any ? {1}({0}_total) : {1}(0)", r, t));
+    } else {
+      define(in.results[0], fmt::format("{}({}_total)", type_name(type(in.results[0])), r));
+    }
+  }
+
+  const Kernel& kernel_;
+  std::string out_;
+  int depth_ = 0;
+  Mode mode_ = Mode::Block;
+  bool together_ = false; // all threads of the block are doing this alike
+};
+
+} // namespace
+
+std::string to_cuda(const kir::Kernel& kernel) { return Printer(kernel).print(); }
+
+} // namespace tl

@@ -1,0 +1,59 @@
+#include "backend/cuda/nvrtc.h"
+#include "backend/cuda/print.h"
+#include "tests/unit/backend/kernel_harness.h"
+#include <doctest/doctest.h>
+
+using namespace tl;
+using namespace tl::test;
+
+namespace {
+
+kir::Kernel row_sum() {
+  return lower_text(R"(func @main(%t: token) {
+  %n: i64 = constant i64 3
+  %m: i64 = constant i64 40
+  %x: f16[%n, %m] = map (%i: i64, %j: i64) {
+    %s: i64 = add %i, %j
+    %f: f16 = convert %s
+    yield %f
+  }
+  %y: f32[%n] = kernel %x, %n, %m {kernel = nest} {
+    %w: f32[%n, %m] = convert %x
+    %r: f32[%n] = reduce %w {op = sum, ints = [1]}
+    yield %r
+  }
+  yield %t, %y
+}
+)")
+      .kernel;
+}
+
+} // namespace
+
+TEST_CASE("CUDA C++ names its phases and folds a row with the whole block") {
+  std::string text = to_cuda(row_sum());
+  CHECK(count(text, "extern \"C\" __global__ void y_phase0(") == 1);
+  CHECK(count(text, "#include") == 0);
+  CHECK(count(text, "= tl_reduce_block<tl_sum<float>>(0ll, ") == 1);
+  CHECK(count(text, "tl_from_f16(p0[") == 1);
+}
+
+TEST_CASE("NVRTC makes cubins and PTX, and explains what it does not take") {
+  std::string why;
+  if (!nvrtc_available(&why)) {
+    MESSAGE("skipped: no NVRTC (", why, ")");
+    return;
+  }
+  std::string text = to_cuda(row_sum());
+  NvrtcResult cubin = nvrtc_compile(text, "row_sum.cu", "sm_90");
+  CHECK_MESSAGE(cubin.ok, cubin.log);
+  CHECK(std::string(cubin.code.begin(), cubin.code.begin() + 4) == "\x7f"
+                                                                   "ELF");
+  NvrtcResult ptx = nvrtc_compile(text, "row_sum.cu", "compute_80");
+  CHECK_MESSAGE(ptx.ok, ptx.log);
+  std::string assembly(ptx.code.begin(), ptx.code.end());
+  CHECK(assembly.find("y_phase0") != std::string::npos);
+  NvrtcResult bad = nvrtc_compile("__global__ void f() { nothing; }", "bad.cu", "sm_90");
+  CHECK_FALSE(bad.ok);
+  CHECK(bad.log.find("nothing") != std::string::npos);
+}
