@@ -7,6 +7,7 @@ namespace tl {
 namespace {
 
 constexpr int kProofDepth = 5;
+constexpr int kProofBudget = 1000; // subtractions of facts tried in one proof
 
 int64_t add_wrapping(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
@@ -246,17 +247,23 @@ bool SizeAtoms::not_negative(const Size& e, const SizeFacts& facts, int depth) {
       if (not_negative(rest + Size(term.coefficient) * bound, facts, depth - 1)) return true;
     }
   }
-  const auto& target = e.terms[negative.back()];
+  // A fact f >= 0 helps where subtracting a multiple of it cancels a negative term, or pays for a negative constant.
+  bool negative_constant = e.constant() < 0;
   for (const Size& fact : facts.not_negative)
     for (const auto& term : fact.terms) {
-      if (term.atoms != target.atoms || (term.coefficient < 0) != (target.coefficient < 0)) continue;
-      if (target.coefficient % term.coefficient != 0) continue;
-      if (not_negative(e - Size(target.coefficient / term.coefficient) * fact, facts, depth - 1)) return true;
+      if (term.atoms.empty()) continue;
+      for (const auto& own : e.terms) {
+        if (own.atoms != term.atoms || (own.coefficient < 0) != (term.coefficient < 0)) continue;
+        if (own.coefficient > 0 && !negative_constant) continue;
+        if (own.coefficient % term.coefficient != 0 || --proof_budget_ < 0) continue;
+        if (not_negative(e - Size(own.coefficient / term.coefficient) * fact, facts, depth - 1)) return true;
+      }
     }
   return false;
 }
 
 bool SizeAtoms::proves_not_negative(const Size& e, const SizeFacts& facts) {
+  proof_budget_ = kProofBudget;
   if (e.is_constant()) return e.constant() >= 0;
   if (facts.equal.empty()) return not_negative(e, facts, kProofDepth);
   SizeFacts reduced;
@@ -287,10 +294,12 @@ std::string SizeAtoms::to_string(const Size& s) const {
     if (term.atoms.size() != 1) continue;
     const SizeAtom& atom = atoms_[term.atoms[0].index];
     Size rest = without_term(s, i);
-    if (atom.kind == AtomKind::Positive && term.coefficient == 1)
-      return fmt::format("max({}, {})", to_string(rest + atom.a), to_string(rest));
-    if (atom.kind == AtomKind::Positive && term.coefficient == -1)
-      return fmt::format("min({}, {})", to_string(rest), to_string(rest - atom.a));
+    if (atom.kind == AtomKind::Positive && (term.coefficient == 1 || term.coefficient == -1)) {
+      bool is_max = term.coefficient == 1;
+      Size x = is_max ? rest + atom.a : rest, y = is_max ? rest : rest - atom.a;
+      if (x.is_constant() || (!y.is_constant() && y < x)) std::swap(x, y);
+      return fmt::format("{}({}, {})", is_max ? "max" : "min", to_string(x), to_string(y));
+    }
     if (atom.kind == AtomKind::FloorDiv && rest == atom.a && Size(term.coefficient) == atom.b * Size(-1))
       return fmt::format("{} % {}", in_parentheses(atom.a), in_parentheses(atom.b));
   }

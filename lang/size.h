@@ -128,6 +128,7 @@ private:
   bool atom_not_negative(AtomId id, const SizeFacts& facts, int depth);
 
   std::vector<SizeAtom> atoms_;
+  int proof_budget_ = 0;
   std::map<std::tuple<AtomKind, Size, Size>, AtomId> compounds_;
 };
 

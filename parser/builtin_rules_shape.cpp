@@ -443,10 +443,16 @@ ExprPtr Checker::builder(Builtin builtin, Rule& r, const Type*) {
   switch (builtin) {
   case Builtin::Zeros:
   case Builtin::Ones: {
+    if (r.args.size() > 1 && r.args[1].name.empty() && r.args[1].source && ast::as<ast::IntLiteral>(r.args[1].source)) {
+      r.fail("TypeMismatch", r.span, fmt::format("the sizes of `{}` stand in brackets", r.name),
+             fmt::format("like `{}([2, 3])`", r.name));
+      return nullptr;
+    }
     if (!r.bind("dims T", 1)) return nullptr;
     auto sizes = dims(r.by[0]->source, *node, r.name);
+    if (!sizes) return nullptr;
     auto element = r.element(1);
-    if (!sizes || !r.ok) return nullptr;
+    if (!r.ok) return nullptr;
     if (element == DType::Key) {
       r.fail("TypeMismatch", r.by[1]->span, "keys are made by `key` and `split`");
       return nullptr;

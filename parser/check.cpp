@@ -323,7 +323,8 @@ void Checker::check_instance(InstanceId id) {
     else if (!body.result && context.reachable && !signature.result.is_unit() && !signature.result.is_error())
       error("MissingResult", decl.name.span,
             fmt::format("`{}` returns {}, but its body ends without a value", decl.name.text, show(signature.result)),
-            "the last line of a block is its value", {{decl.result->span, "declared here"}});
+            "the last line of a block is its value, and an `if` has one only with `else`",
+            {{decl.result->span, "declared here"}});
   } else {
     infer_result(state, body, first_local_atom, made);
   }

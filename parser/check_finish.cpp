@@ -285,7 +285,12 @@ void Checker::finish_program() {
     }
   check_uses(p_.top_level);
   for (size_t i = 0; i < p_.instances.size(); ++i)
-    if (reachable[i] && (!states_[i].info || !states_[i].info->is_prelude)) check_uses(p_.instances[i].body);
+    if (reachable[i] && (!states_[i].info || !states_[i].info->is_prelude)) {
+      bool lacks_result = false; // then its unused last value has been talked about
+      for (const Diagnostic& d : states_[i].reports)
+        lacks_result = lacks_result || d.kind == "MissingResult";
+      if (!lacks_result) check_uses(p_.instances[i].body);
+    }
 }
 
 } // namespace tl::checker

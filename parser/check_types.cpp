@@ -34,10 +34,12 @@ std::optional<Size> Checker::dim_of(const ast::Expr* e, DimContext& context) {
       auto it = s->names.find(node->name);
       if (it == s->names.end()) continue;
       const Entity& entity = it->second;
+      // What the script's statements bind doesn't take the place of a size's name in a function.
+      bool is_binding = entity.kind == Entity::Kind::SizeName || entity.kind == Entity::Kind::Variable ||
+                        entity.kind == Entity::Kind::Poisoned;
+      if (s->is_file && is_binding && !ctx_->is_top_level) continue;
       switch (entity.kind) {
-      case Entity::Kind::SizeName:
-        if (s->is_file && !ctx_->is_top_level) continue;
-        return entity.size;
+      case Entity::Kind::SizeName: return entity.size;
       case Entity::Kind::Static:
         if (entity.value.kind == Static::Kind::Int) return Size(entity.value.number);
         break;
@@ -50,8 +52,6 @@ std::optional<Size> Checker::dim_of(const ast::Expr* e, DimContext& context) {
         return std::nullopt;
       }
       case Entity::Kind::Variable: {
-        // A top-level variable doesn't take the place of a size's name in a function.
-        if (s->is_file && !ctx_->is_top_level) continue;
         const typed::Variable& v = p_.variables[entity.var.index];
         Type type = resolved(v.type);
         if (type.is_error()) return std::nullopt;

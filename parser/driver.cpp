@@ -19,6 +19,11 @@ Driver::Driver(const SourceManager& sources, FileId file, Diagnostics& diagnosti
 }
 
 int Driver::next(Grammar::semantic_type* value, Span* location) {
+  if (inserted_ > 0) {
+    Span here = tokens_[next_].span;
+    *location = {here.file, here.begin, here.begin};
+    return inserted_-- == 2 ? LBRACE : RBRACE;
+  }
   const Token& token = tokens_[std::min(next_, tokens_.size() - 1)];
   next_ = std::min(next_ + 1, tokens_.size());
   *location = token.span;

@@ -16,11 +16,13 @@ public:
          TokenList tokens);
 
   int next(Grammar::semantic_type* value, Span* location);
-  // Reports that the last token cannot stand where it does, and moves on to where an `error` rule can continue.
+  // Reports that the last token cannot stand where it does, and finds where a `recovery` can continue.
   void syntax_error(const std::vector<Kind>& expected);
-  // For `error` rules that are reduced before the parser looks at the token after the error: hands out from where the
-  // last syntax error moved on to, whatever token the parser still held (and clears).
-  void resume() { next_ = recovered_; }
+  // After a syntax error, whatever token the parser still held (and clears): hands out from the end of the statement.
+  // False: give up, the parser is stuck.
+  bool resume();
+  // The same from the next block of the broken header; an empty one is inserted if it has none.
+  bool resume_at_block();
 
   // Building. Spans are those of the whole node.
   template <class Node> ast::Expr* expr(Span span, Node node);
@@ -69,15 +71,19 @@ private:
   std::string describe(const Token& token) const;
   std::string hint_for(size_t index, const std::vector<Kind>& expected) const;
   int find_header(size_t index) const;
-  size_t recovery_point(size_t index) const;
+  bool ends_statement(size_t index, int level) const;
+  size_t statement_end(size_t index) const;
+  size_t block_begin(size_t index) const;
 
   const SourceManager& sources_;
   Diagnostics& diagnostics_;
   ParseOptions options_;
   std::vector<Token> tokens_;
   Docs docs_;
-  size_t next_ = 0; // index of the token to hand out next
-  size_t recovered_ = 0;
+  size_t next_ = 0;               // index of the token to hand out next
+  size_t error_index_ = SIZE_MAX; // of the token of the last syntax error
+  int errors_here_ = 0;           // how many in a row at that token
+  int inserted_ = 0;              // tokens of an empty block that are to be handed out first
   bool too_deep_ = false;
   ast::File result_;
 };

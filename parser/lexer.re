@@ -261,8 +261,8 @@ private:
           string.triple ? "this string is never closed" : "this string is not closed on its line", hint);
     Span here{file_, offset(start_), offset(start_)};
     while (strings_.size() > outermost) {
-      if (strings_.back().in_code) add(INTERP_END, here);
-      add(STRING_END, here);
+      if (strings_.back().in_code) add(INTERP_END, here).synthetic = true;
+      add(STRING_END, here).synthetic = true;
       strings_.pop_back();
     }
   }
@@ -299,7 +299,7 @@ private:
       add(FORMAT, span(), std::string(reinterpret_cast<const char*>(first), cursor_ - first));
       start_ = cursor_;
       error("UnterminatedString", span(), "`}` is missing after the format", "a brace itself is `{{`");
-      add(INTERP_END, {file_, offset(cursor_), offset(cursor_)});
+      add(INTERP_END, {file_, offset(cursor_), offset(cursor_)}).synthetic = true;
       strings_.back().in_code = false;
       return;
     }

@@ -102,6 +102,8 @@ std::vector<std::string> wanted(std::vector<Kind> expected) {
     if (has(expected, LESS) && expected.size() > 2)
       std::erase_if(expected, [](Kind k) { return k == LESS || k == LBRACKET || k == DOT; });
   }
+  if (has(expected, ARROW) || (has(expected, LBRACE) && has(expected, ASSIGN))) // the body of a function
+    std::erase_if(expected, [](Kind k) { return k == END_STATEMENT || k == END || k == RBRACE; });
   if (has(expected, END_STATEMENT)) {
     words.push_back("the end of the statement");
     std::erase_if(expected, [](Kind k) { return k == END_STATEMENT || k == END || k == RBRACE; });
@@ -113,7 +115,7 @@ std::vector<std::string> wanted(std::vector<Kind> expected) {
     words.push_back(describe_kind(kind));
   std::sort(words.begin(), words.end());
   words.erase(std::unique(words.begin(), words.end()), words.end());
-  if (words.size() > 3) words.clear();
+  if (words.size() > 4) words.clear();
   return words;
 }
 
@@ -171,6 +173,9 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
                                               previous == RPAREN || previous == RBRACKET))
           return std::string(foreign.hint);
   bool in_header = find_header(index) >= 0;
+  if (expected.size() == 1 && expected[0] == COLON && index >= 2 && tokens_[index - 2].kind == NAME)
+    return "a field is written `name: type`";
+  if (token.kind == LBRACE && before && before->text == "test") return "a test has a name: `test \"…\" { }`";
   switch (token.kind) {
   case ASSIGN:
     if (previous == COLON) return "a declaration is `let x = e`";
@@ -208,6 +213,7 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
       return "a block stands only after `fn`, `if`, `else`, `for`, `while` and as the body of a lambda";
     break;
   case COMMA:
+    if (has(expected, RPAREN) && expected.size() == 1) return "a comprehension is the only argument of its call";
     if (find_header(index) < 0 && has(expected, END_STATEMENT)) return "a tuple stands in parentheses: `(a, b)`";
     if (index >= 2 && (tokens_[index - 2].kind == LET || tokens_[index - 2].kind == VAR))
       return "to take a tuple apart write `let (a, b) = e`";
@@ -233,12 +239,26 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
 void Driver::syntax_error(const std::vector<Kind>& expected) {
   size_t index = next_ - 1;
   const Token& token = tokens_[index];
+  errors_here_ = index == error_index_ ? errors_here_ + 1 : 0;
+  error_index_ = index;
   // What the lexer or the layout has complained about needs no second message.
-  if (token.kind != BAD && !token.synthetic && !too_deep_) {
+  bool reported = token.kind == BAD || too_deep_ || errors_here_ > 0;
+  size_t end = statement_end(index);
+  for (size_t i = index; i <= end && !reported; ++i)
+    reported = tokens_[i].synthetic;
+  if (!reported) {
     std::vector<std::string> words = wanted(expected);
     std::string found = describe(token), message;
+    Span place = token.span;
+    // Something is missing at the end of a line; what the next one begins with is not to blame.
+    bool after_line = index > 0 && (token.kind == END || (token.kind == RBRACE && token.line_start));
+    if (after_line) {
+      uint32_t end = tokens_[index - 1].span.end;
+      place = {place.file, end, end};
+      if (token.kind != END) found = "the line ends";
+    }
     if (words.empty()) {
-      message = token.kind == END || token.kind == END_STATEMENT
+      message = after_line || token.kind == END_STATEMENT
                     ? fmt::format("{} too early", found)
                     : fmt::format("`{}` cannot stand here", token.kind == STRING_BEGIN ? "\"" : text(token));
     } else {
@@ -249,10 +269,8 @@ void Driver::syntax_error(const std::vector<Kind>& expected) {
       }
       message += ", but " + found;
     }
-    error("SyntaxError", token.span, message, hint_for(index, expected));
+    error("SyntaxError", place, message, hint_for(index, expected));
   }
-  recovered_ = recovery_point(index);
-  if (recovered_ != index) next_ = recovered_; // else the parser keeps the token
 }
 
 // If the token stands between a keyword and the block that it wants (`if x = 1 {`): the index of the keyword. Else -1.
@@ -293,32 +311,54 @@ int Driver::find_header(size_t index) const {
   }
 }
 
-// From here the parser can go on with an `error` rule: the block of a broken header, or the end of the statement.
-size_t Driver::recovery_point(size_t index) const {
-  auto ends = [&](size_t i, int level) {
-    const Token& token = tokens_[i];
-    if (token.kind == END) return true;
-    if (token.parent != level) return false;
-    if (token.kind == END_STATEMENT || token.kind == RBRACE) return true;
-    bool in_brackets = level >= 0 && tokens_[level].kind != LBRACE;
-    return in_brackets &&
-           (token.kind == COMMA || token.kind == RPAREN || token.kind == RBRACKET || token.kind == INTERP_END);
-  };
-  if (int header = find_header(index); header >= 0) {
-    int level = tokens_[header].parent;
-    bool body_is_expression = false;
-    for (size_t i = index;; ++i) {
-      if (ends(i, level)) return i;
-      if (tokens_[i].parent != level) continue;
-      if (tokens_[i].kind == ASSIGN && tokens_[header].kind == FN) body_is_expression = true;
-      if (tokens_[i].kind == LBRACE && !body_is_expression) return i;
-    }
-  }
+// Does the statement that stands at this level (the index of the bracket around it) end here? Inside ( ) and [ ] also
+// the element does.
+bool Driver::ends_statement(size_t index, int level) const {
+  const Token& token = tokens_[index];
+  if (token.kind == END) return true;
+  if (token.parent != level) return false;
+  if (token.kind == END_STATEMENT || token.kind == RBRACE) return true;
+  bool in_brackets = level >= 0 && tokens_[level].kind != LBRACE;
+  return in_brackets &&
+         (token.kind == COMMA || token.kind == RPAREN || token.kind == RBRACKET || token.kind == INTERP_END);
+}
+
+// The end of the statement that the token stands in.
+size_t Driver::statement_end(size_t index) const {
   int level = tokens_[index].parent;
   while (level >= 0 && tokens_[level].kind != LBRACE)
     level = tokens_[level].parent;
-  for (size_t i = index;; ++i)
-    if (ends(i, level)) return i;
+  while (!ends_statement(index, level))
+    ++index;
+  return index;
+}
+
+// The block of the broken header that the token stands in, or where that statement or element ends.
+size_t Driver::block_begin(size_t index) const {
+  int header = find_header(index);
+  if (header < 0) return statement_end(index);
+  int level = tokens_[header].parent;
+  bool body_is_expression = false;
+  for (;; ++index) {
+    if (ends_statement(index, level)) return index;
+    if (tokens_[index].parent != level) continue;
+    if (tokens_[index].kind == ASSIGN && tokens_[header].kind == FN) body_is_expression = true;
+    if (tokens_[index].kind == LBRACE && !body_is_expression) return index;
+  }
+}
+
+// One token can break every header around it, and each of them recovers; more errors than that mean no progress.
+constexpr int most_errors_at_a_token = 300;
+
+bool Driver::resume() {
+  next_ = statement_end(error_index_);
+  return errors_here_ < most_errors_at_a_token;
+}
+
+bool Driver::resume_at_block() {
+  next_ = block_begin(error_index_);
+  if (tokens_[next_].kind != LBRACE) inserted_ = 2;
+  return errors_here_ < most_errors_at_a_token;
 }
 
 } // namespace tl::syntax

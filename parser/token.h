@@ -20,9 +20,9 @@ struct Token {
   uint64_t integer = 0;    // INT
   double number = 0;       // FLOAT
   bool line_start = false; // the first on its line
+  bool synthetic = false;  // not in the text: closes a string or bracket that was left open (and reported)
   // Set by the layout:
-  int parent = -1;        // index of the innermost open bracket; of a closing bracket: of its opening one; -1: none
-  bool synthetic = false; // not in the text: closes a bracket that was left open
+  int parent = -1; // index of the innermost open bracket; of a closing bracket: of its opening one; -1: none
 };
 
 // `##` comments, joined by lines. A block above is keyed by the first byte of the token on the next line, a comment

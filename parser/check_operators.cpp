@@ -1,0 +1,314 @@
+// Operators: elementwise with broadcasting, `and` and `or`, `**`, `@`; what to say when types don't go together.
+#include "parser/check_context.h"
+#include <fmt/format.h>
+
+namespace tl::checker {
+
+void Checker::mixed_types(const typed::Expr& a, const typed::Expr& b, const std::string& what, Span span) {
+  Type x = resolved(a.type), y = resolved(b.type);
+  std::string hint;
+  // Convert towards the float, or the wider type.
+  bool convert_a = is_float(y.dtype) && !is_float(x.dtype);
+  if (is_float(x.dtype) == is_float(y.dtype)) convert_a = tl::size_of(x.dtype) < tl::size_of(y.dtype);
+  const typed::Expr& from = convert_a ? a : b;
+  const Type& to = convert_a ? y : x;
+  if (x.dtype == DType::Key || y.dtype == DType::Key)
+    hint = "";
+  else if (from.index != 0 && from.kind == ExprKind::Literal)
+    hint = fmt::format("write the literal as {}", is_float(to.dtype) ? "a float" : "an integer");
+  else
+    hint = fmt::format("write `{}({})` to convert it", name_of(to.dtype), text(from.span));
+  std::vector<Label> labels{label(a), label(b)};
+  error("MixedTypes", span, fmt::format("{} mixes {} and {}", what, name_of(x.dtype), name_of(y.dtype)), hint,
+        std::move(labels));
+}
+
+// One element type for operands first, first + 1, …
+bool Checker::same_element(std::vector<ExprPtr>& operands, size_t first, const std::string& what, Span span) {
+  for (size_t i = first + 1; i < operands.size(); ++i) {
+    if (!unify(operands[first]->type, operands[i]->type)) {
+      mixed_types(*operands[first], *operands[i], what, span);
+      return false;
+    }
+  }
+  for (auto& operand : operands)
+    refresh(*operand);
+  return true;
+}
+
+ExprPtr Checker::scalar_node(ScalarOp op, std::vector<ExprPtr> operands, Span span, const std::string& what) {
+  for (auto& operand : operands) {
+    refresh(*operand);
+    if (operand->type.is_error()) return broken(span);
+    if (!operand->type.is_tensor()) {
+      std::string hint;
+      if (operand->type.is_str()) hint = "text is put together as \"{a}{b}\"";
+      error("TypeMismatch", operand->span,
+            fmt::format("{} works on numbers and tensors, not on {}", what, show(operand->type)), hint,
+            {label(*operand)});
+      return broken(span);
+    }
+  }
+  TypeRule rule = info(op).rule;
+  auto expects = [&](size_t i, const std::string& wanted, const std::string& hint) {
+    error("TypeMismatch", operands[i]->span,
+          fmt::format("{} takes {}, and `{}` is {}", what, wanted, text(operands[i]->span), show(operands[i]->type)),
+          hint, {label(*operands[i])});
+    return broken(span);
+  };
+  size_t first = rule == TypeRule::Select ? 1 : 0; // the operands of one element type start here
+  if (rule == TypeRule::Bits || rule == TypeRule::KeyFold) {
+    if (operands[0]->type.dtype != DType::Key) return expects(0, "a key", "");
+    if (!unify(operands[1]->type, Type::scalar(DType::I64))) return expects(1, "an i64", "");
+    refresh(*operands[1]);
+  } else {
+    if (rule == TypeRule::Select) {
+      settle(*operands[0]);
+      if (operands[0]->type.dtype != DType::Bool) return expects(0, "a bool first", "a condition like `x > 0`");
+    }
+    if (!same_element(operands, first, what, span)) return broken(span);
+  }
+  const Type element = operands[first]->type;
+  switch (rule) {
+  case TypeRule::NumSame:
+  case TypeRule::OrdBool:
+    if (!element.open && !is_num(element.dtype))
+      return expects(
+          first, "numbers",
+          element.dtype == DType::Bool ? fmt::format("`i64({})` counts true as 1", text(operands[first]->span)) : "");
+    break;
+  case TypeRule::FloatSame:
+  case TypeRule::FloatBool:
+    if (!constrain_float(element)) {
+      std::string hint = fmt::format("write `f32({})` to convert it", text(operands[first]->span));
+      if (op == ScalarOp::Div)
+        hint = fmt::format("`//` divides integers and rounds down; `f32({})` converts", text(operands[first]->span));
+      return expects(first, "floats", hint);
+    }
+    break;
+  case TypeRule::IntSame:
+    for (auto& operand : operands)
+      settle(*operand);
+    if (!is_int(operands[first]->type.dtype)) return expects(first, "integers", "");
+    break;
+  case TypeRule::BoolSame:
+    for (size_t i = 0; i < operands.size(); ++i) {
+      settle(*operands[i]);
+      if (operands[i]->type.dtype != DType::Bool)
+        return expects(i, "bools", fmt::format("write `{} != 0`", text(operands[i]->span)));
+    }
+    break;
+  case TypeRule::EqBool:
+  case TypeRule::Select:
+    if (element.dtype == DType::Key && rule == TypeRule::EqBool) return expects(first, "numbers or bools", "");
+    break;
+  case TypeRule::Bits:
+  case TypeRule::KeyFold: break;
+  }
+  auto node = make(ExprKind::Scalar, span, Type::error());
+  node->scalar_op = op;
+  std::vector<typed::Expr*> raw;
+  for (auto& operand : operands)
+    raw.push_back((refresh(*operand), operand.get()));
+  auto shape = broadcast(raw, what, span, node->checks);
+  if (!shape) return broken(span);
+  Type result = resolved(operands[first]->type);
+  if (rule == TypeRule::EqBool || rule == TypeRule::OrdBool || rule == TypeRule::FloatBool)
+    result = Type::scalar(DType::Bool);
+  if (rule == TypeRule::Bits) result = Type::scalar(DType::I64);
+  result.shape = std::move(*shape);
+  node->type = std::move(result);
+  node->operands = std::move(operands);
+  return node;
+}
+
+ExprPtr Checker::unary(const ast::Expr& e, const ast::Unary& u, const Type* expected) {
+  if (u.op == ast::UnaryOp::Negate) {
+    if (auto* node = ast::as<ast::IntLiteral>(u.operand)) return int_literal(node->value, true, e.span);
+    if (auto* node = ast::as<ast::FloatLiteral>(u.operand)) return float_literal(node->value, node->text, true, e.span);
+  }
+  std::vector<ExprPtr> operands;
+  operands.push_back(value(u.operand, expected));
+  return scalar_node(u.op == ast::UnaryOp::Negate ? ScalarOp::Neg : ScalarOp::Not, std::move(operands), e.span,
+                     u.op == ast::UnaryOp::Negate ? "`-`" : "`not`");
+}
+
+namespace {
+
+// Can it neither fail nor cost more than a few instructions?
+bool is_total(const typed::Expr& e) {
+  switch (e.kind) {
+  case ExprKind::Literal:
+  case ExprKind::SizeValue:
+  case ExprKind::Variable: return true;
+  case ExprKind::Scalar:
+    if (e.scalar_op == ScalarOp::FloorDiv || e.scalar_op == ScalarOp::Mod || e.scalar_op == ScalarOp::Pow ||
+        !e.checks.empty())
+      return false;
+    break;
+  case ExprKind::Convert: break;
+  default: return false;
+  }
+  for (const auto& operand : e.operands)
+    if (!is_total(*operand)) return false;
+  return true;
+}
+
+} // namespace
+
+ExprPtr Checker::short_circuit(const ast::Expr& e, const ast::Binary& b) {
+  bool is_and = b.op == ast::BinaryOp::And;
+  std::string what = is_and ? "`and`" : "`or`";
+  ExprPtr left = value(b.left);
+  auto mark = ctx_->facts;
+  auto current = ctx_->current;
+  if (left->type.is_scalar()) learn(*left, is_and);
+  ExprPtr right = value(b.right);
+  ctx_->facts = mark;
+  std::vector<ExprPtr> operands;
+  bool scalars = left->type.is_scalar() && right->type.is_scalar();
+  if (!scalars || is_total(*right)) {
+    operands.push_back(std::move(left));
+    operands.push_back(std::move(right));
+    return scalar_node(is_and ? ScalarOp::And : ScalarOp::Or, std::move(operands), e.span, what);
+  }
+  for (const auto* side : {&left, &right})
+    if (resolved((*side)->type).dtype != DType::Bool) {
+      error("TypeMismatch", (*side)->span, fmt::format("{} takes bools, and this is {}", what, show((*side)->type)),
+            fmt::format("write `{} != 0`", text((*side)->span)), {label(**side)});
+      return broken(e.span);
+    }
+  auto node = make(ExprKind::If, e.span, Type::scalar(DType::Bool));
+  node->operands.push_back(std::move(left));
+  node->blocks.resize(2);
+  node->blocks[is_and ? 0 : 1].result = std::move(right);
+  node->blocks[is_and ? 1 : 0].result = literal_bool(!is_and, e.span);
+  return node;
+}
+
+ExprPtr Checker::power(ExprPtr base, const ast::Expr* exponent, Span span, Span) {
+  auto* small = ast::as<ast::IntLiteral>(exponent);
+  if (small && small->value >= 2 && small->value <= 4 && refresh(*base).is_tensor()) {
+    typed::Block block;
+    ExprPtr x = shared(std::move(base), block);
+    ExprPtr product = copy_simple(*x);
+    for (uint64_t i = 1; i < small->value; ++i) {
+      std::vector<ExprPtr> factors;
+      factors.push_back(std::move(product));
+      factors.push_back(copy_simple(*x));
+      product = scalar_node(ScalarOp::Mul, std::move(factors), span, "`**`");
+      if (product->type.is_error()) return product;
+    }
+    if (block.statements.empty()) return product;
+    auto node = make(ExprKind::Block, span, product->type);
+    block.result = std::move(product);
+    node->blocks.push_back(std::move(block));
+    return node;
+  }
+  std::vector<ExprPtr> operands;
+  operands.push_back(std::move(base));
+  operands.push_back(value(exponent));
+  return scalar_node(ScalarOp::Pow, std::move(operands), span, fmt::format("`{}`", text(span)));
+}
+
+ExprPtr Checker::binary(const ast::Expr& e, const ast::Binary& b, const Type* expected) {
+  if (b.op == ast::BinaryOp::And || b.op == ast::BinaryOp::Or) return short_circuit(e, b);
+  if (b.op == ast::BinaryOp::Power) return power(value(b.left, expected), b.right, e.span, b.op_span);
+  ExprPtr left = value(b.left), right = value(b.right);
+  return binary_op(b.op, std::move(left), std::move(right), e.span, b.op_span);
+}
+
+ExprPtr Checker::binary_op(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Span) {
+  refresh(*a);
+  refresh(*b);
+  if (a->type.is_error() || b->type.is_error()) return broken(span);
+  std::string what = span.length() <= 40 ? fmt::format("`{}`", text(span)) : fmt::format("`{}`", ast::symbol(op));
+  if (what.find('\n') != std::string::npos) what = fmt::format("`{}`", ast::symbol(op));
+  if (op == ast::BinaryOp::Add && a->type.is_str() && b->type.is_str()) {
+    auto text = new_interp(span);
+    append_value(*text, std::move(a), "", span);
+    append_value(*text, std::move(b), "", span);
+    return finish_interp(std::move(text));
+  }
+  if (op == ast::BinaryOp::MatrixMultiply) return matmul(std::move(a), std::move(b), span, what);
+  static const std::map<ast::BinaryOp, ScalarOp> ops = {{ast::BinaryOp::Add, ScalarOp::Add},
+                                                        {ast::BinaryOp::Subtract, ScalarOp::Sub},
+                                                        {ast::BinaryOp::Multiply, ScalarOp::Mul},
+                                                        {ast::BinaryOp::Divide, ScalarOp::Div},
+                                                        {ast::BinaryOp::FloorDivide, ScalarOp::FloorDiv},
+                                                        {ast::BinaryOp::Remainder, ScalarOp::Mod},
+                                                        {ast::BinaryOp::Power, ScalarOp::Pow},
+                                                        {ast::BinaryOp::Equal, ScalarOp::Eq},
+                                                        {ast::BinaryOp::NotEqual, ScalarOp::Ne},
+                                                        {ast::BinaryOp::Less, ScalarOp::Lt},
+                                                        {ast::BinaryOp::LessEqual, ScalarOp::Le},
+                                                        {ast::BinaryOp::Greater, ScalarOp::Gt},
+                                                        {ast::BinaryOp::GreaterEqual, ScalarOp::Ge},
+                                                        {ast::BinaryOp::And, ScalarOp::And},
+                                                        {ast::BinaryOp::Or, ScalarOp::Or}};
+  std::vector<ExprPtr> operands;
+  operands.push_back(std::move(a));
+  operands.push_back(std::move(b));
+  return scalar_node(ops.at(op), std::move(operands), span, what);
+}
+
+ExprPtr Checker::matmul(ExprPtr a, ExprPtr b, Span span, const std::string& what) {
+  for (auto* side : {&a, &b}) {
+    if (refresh(**side).is_error()) return broken(span);
+    if (!(*side)->type.is_tensor() || (*side)->type.rank() == 0) {
+      error("TypeMismatch", (*side)->span,
+            fmt::format("{} multiplies matrices and vectors, not {}", what, show((*side)->type)),
+            (*side)->type.is_scalar() ? "a scalar scales with `*`" : "", {label(*a), label(*b)});
+      return broken(span);
+    }
+  }
+  std::vector<ExprPtr> both;
+  both.push_back(std::move(a));
+  both.push_back(std::move(b));
+  if (!same_element(both, 0, what, span)) return broken(span);
+  typed::Expr &x = *both[0], &y = *both[1];
+  if (!x.type.open && !is_num(x.type.dtype)) {
+    error("TypeMismatch", span, fmt::format("{} takes numbers, not {}", what, name_of(x.type.dtype)));
+    return broken(span);
+  }
+  auto node = make(ExprKind::Builtin, span, Type::error());
+  node->builtin = Builtin::Matmul;
+  const Size inner_a = x.type.shape.back();
+  const Size inner_b = y.type.rank() == 1 ? y.type.shape[0] : y.type.shape[y.type.rank() - 2];
+  std::string message =
+      fmt::format("{} needs equal inner sizes, but the last axis of `{}` is {{0}} and axis {} of `{}` is {{1}}", what,
+                  text(x.span), y.type.rank() == 1 ? 0 : y.type.rank() - 2, text(y.span));
+  if (!require_equal(inner_a, inner_b, true, message, span, node->checks)) {
+    std::vector<Label> labels{label(x), label(y)};
+    add_origins(inner_a, inner_b, labels);
+    std::string hint = equality_hint(inner_a, inner_b);
+    if (y.type.rank() >= 2 && compare(inner_a, y.type.shape.back()) == Compare::Equal)
+      hint = fmt::format("transpose the second: `{}.T`", text(y.span));
+    else if (x.type.rank() >= 2 && compare(x.type.shape[x.type.rank() - 2], inner_b) == Compare::Equal)
+      hint = fmt::format("transpose the first: `{}.T`", text(x.span));
+    error("ShapeMismatch", span,
+          fmt::format("{} needs equal inner sizes, but has {}", what, different(inner_a, inner_b)), hint,
+          std::move(labels));
+    return broken(span);
+  }
+  size_t matrix_axes_a = x.type.rank() == 1 ? 1 : 2, matrix_axes_b = y.type.rank() == 1 ? 1 : 2;
+  std::vector<Size> shape;
+  if (x.type.rank() > matrix_axes_a && y.type.rank() > matrix_axes_b) {
+    std::vector<typed::Expr*> raw{&x, &y};
+    auto leading = broadcast(raw, what, span, node->checks, 2);
+    if (!leading) return broken(span);
+    shape = *leading;
+  } else {
+    const typed::Expr& wide = x.type.rank() > matrix_axes_a ? x : y;
+    size_t matrix_axes = &wide == &x ? matrix_axes_a : matrix_axes_b;
+    shape.assign(wide.type.shape.begin(), wide.type.shape.end() - static_cast<ptrdiff_t>(matrix_axes));
+  }
+  if (matrix_axes_a == 2) shape.push_back(x.type.shape[x.type.rank() - 2]);
+  if (matrix_axes_b == 2) shape.push_back(y.type.shape.back());
+  node->type = resolved(x.type);
+  node->type.shape = std::move(shape);
+  node->operands = std::move(both);
+  return node;
+}
+
+} // namespace tl::checker
