@@ -50,7 +50,7 @@ Partial Emitter::identity(const Instr& instr, bool varying) {
   return {};
 }
 
-// x comes before y in the order of the fold. NaN wins, the first of several; of equal elements the first stays.
+// x comes before y in the order of the fold. NaN wins; of equal elements the first stays.
 Partial Emitter::combine(const Instr& instr, Partial x, Partial y) {
   bool real = is_float(instr.dtype), is_signed = !is_unsigned(instr.dtype) && instr.dtype != DType::Bool;
   switch (instr.reduce) {
@@ -66,9 +66,11 @@ Partial Emitter::combine(const Instr& instr, Partial x, Partial y) {
   bool least = is_min(instr);
   Value* better = nullptr;
   if (real) {
-    // "less or unordered", unless x is NaN itself
-    better = least ? b.CreateFCmpULT(y.v, x.v) : b.CreateFCmpUGT(y.v, x.v);
-    better = b.CreateAnd(better, b.CreateFCmpORD(x.v, x.v));
+    better = least ? b.CreateFCmpOLT(y.v, x.v) : b.CreateFCmpOGT(y.v, x.v);
+    Value* y_is_nan = b.CreateFCmpUNO(y.v, y.v);
+    // Two selects: the first is one instruction, and the second test does not wait for x.
+    if (!is_arg(instr)) return {b.CreateSelect(y_is_nan, y.v, b.CreateSelect(better, y.v, x.v))};
+    better = b.CreateOr(better, b.CreateAnd(y_is_nan, b.CreateFCmpORD(x.v, x.v)));
   } else if (is_signed) {
     better = least ? b.CreateICmpSLT(y.v, x.v) : b.CreateICmpSGT(y.v, x.v);
   } else {
