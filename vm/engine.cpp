@@ -62,8 +62,7 @@ void Engine::start_workers() {
 }
 
 Operation* Engine::create(uint64_t issue, LocId loc, const CallSite* call) {
-  if (in_flight_.load(std::memory_order_relaxed) >= max_in_flight_)
-    wait_until([&] { return in_flight_.load(std::memory_order_seq_cst) <= max_in_flight_ / 2; });
+  if (in_flight() >= max_in_flight_) wait_until([&] { return in_flight() <= max_in_flight_ / 2; });
   if (!free_) free_ = returned_.exchange(nullptr, std::memory_order_acquire);
   if (!free_) {
     operations_.push_back(std::make_unique<Operation>());
@@ -76,7 +75,7 @@ Operation* Engine::create(uint64_t issue, LocId loc, const CallSite* call) {
   op->call = call;
   if (options_.schedule_seed) op->priority = workers_.back()->random();
   ++stats_.operations;
-  in_flight_.fetch_add(1, std::memory_order_relaxed);
+  ++created_;
   return op;
 }
 
@@ -133,12 +132,12 @@ void Engine::wait(Node* node) {
 }
 
 void Engine::wait_all() {
-  if (in_flight_.load(std::memory_order_seq_cst) == 0) return;
-  wait_until([this] { return in_flight_.load(std::memory_order_seq_cst) == 0; });
+  if (in_flight() == 0) return;
+  wait_until([this] { return in_flight() == 0; });
 }
 
 void Engine::drain_others() {
-  wait_until([this] { return in_flight_.load(std::memory_order_seq_cst) <= 1; });
+  wait_until([this] { return in_flight() <= 1; });
 }
 
 void Engine::wait_until(const std::function<bool()>& reached) {
@@ -169,11 +168,9 @@ Block Engine::allocate(uint64_t bytes, const std::function<void()>& sweep) {
   while (true) {
     if (Block block = memory_->allocate(bytes)) return block;
     // The operation being issued counts as in flight, and is not submitted yet.
-    if (in_flight_.load(std::memory_order_seq_cst) <= 1) break;
+    if (in_flight() <= 1) break;
     uint64_t before = completed_.load(std::memory_order_seq_cst);
-    wait_until([&] {
-      return completed_.load(std::memory_order_seq_cst) != before || in_flight_.load(std::memory_order_seq_cst) <= 1;
-    });
+    wait_until([&] { return completed_.load(std::memory_order_seq_cst) != before || in_flight() <= 1; });
   }
   sweep();
   memory_->trim();

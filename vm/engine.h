@@ -151,7 +151,9 @@ private:
   std::vector<std::unique_ptr<Worker>> workers_; // the last one is the issuing thread's
   bool started_ = false;
 
-  std::atomic<uint64_t> in_flight_{0}, completed_{0};
+  uint64_t created_ = 0; // operations, by the issuing thread alone
+  std::atomic<uint64_t> completed_{0};
+  uint64_t in_flight() const { return created_ - completed_.load(std::memory_order_seq_cst); }
   std::atomic<bool> waiting_{false};
   std::mutex wait_mutex_;
   std::condition_variable progress_;

@@ -299,7 +299,6 @@ void Engine::complete(Operation* op, Ready& ready) {
   while (!returned_.compare_exchange_weak(head, op, std::memory_order_release, std::memory_order_relaxed));
   // Last: from here on the issuing thread may find everything done.
   completed_.fetch_add(1, std::memory_order_seq_cst);
-  in_flight_.fetch_sub(1, std::memory_order_seq_cst);
   if (waiting_.load(std::memory_order_seq_cst)) {
     std::lock_guard lock(wait_mutex_);
     progress_.notify_all();

@@ -112,7 +112,15 @@ private:
   std::vector<Value> constant_tensors_, constant_strings_;
   std::vector<const CompiledKernel*> compiled_;
   std::map<std::pair<const CallSite*, uint32_t>, CallSite> calls_;
-  std::vector<Value> outputs_; // of the instruction being issued
+  // Outputs of the launch being issued, kept from one to the next for their storage.
+  struct Planned {
+    Dims dims;
+    int64_t bytes = 0;
+    bool in_place = false;
+  };
+  std::vector<Planned> planned_;
+  std::vector<Value> outputs_;
+  std::vector<uint8_t> taken_; // by operand: its memory becomes an output's
 };
 
 } // namespace tl

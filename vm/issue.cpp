@@ -111,9 +111,13 @@ void Interpreter::launch(const Instruction& i) {
   const CompiledKernel& compiled = kernel(i.index);
   if (i.outputs.size() != i.out.size()) malformed("a launch whose outputs are not described");
   FailureRef poison;
-  std::vector<Dims> dims(i.outputs.size());
-  for (size_t k = 0; k < i.outputs.size(); ++k)
-    sizes(i.outputs[k], dims[k], poison);
+  if (planned_.size() < i.outputs.size()) planned_.resize(i.outputs.size());
+  taken_.assign(i.in.size(), 0);
+  for (size_t k = 0; k < i.outputs.size(); ++k) {
+    planned_[k].bytes = 0;
+    planned_[k].in_place = false;
+    sizes(i.outputs[k], planned_[k].dims, poison);
+  }
   for (size_t k = 0; k < i.in.size(); ++k) {
     const Value& v = in(i, k);
     if (v.kind != Value::Kind::Scalar && v.kind != Value::Kind::Tensor) malformed("a kernel's operand is no number");
@@ -126,25 +130,22 @@ void Interpreter::launch(const Instruction& i) {
   ++stats_.kernels_launched;
   op->scalars.reserve(i.in.size());
   outputs_.clear();
-  std::vector<bool> taken(i.in.size(), false);
 
   // Which inputs' memory becomes an output's, before the others count as readers.
-  std::vector<int64_t> bytes(i.outputs.size(), 0);
-  std::vector<bool> in_place(i.outputs.size(), false);
   for (size_t k = 0; k < i.outputs.size() && !poison; ++k) {
     const OutputDesc& desc = i.outputs[k];
-    auto count = dims[k].count();
-    if (!count || __builtin_mul_overflow(*count, size_of(desc.dtype), &bytes[k])) {
-      auto view = dims[k].view();
+    auto count = planned_[k].dims.count();
+    if (!count || __builtin_mul_overflow(*count, size_of(desc.dtype), &planned_[k].bytes)) {
+      auto view = planned_[k].dims.view();
       bool negative = std::any_of(view.begin(), view.end(), [](int64_t d) { return d < 0; });
       std::string what =
           fmt::format("the sizes of {} are {}", type_text(desc.dtype, view), negative ? "negative" : "too large");
       poison = fail({negative ? "InvalidSize" : "OutOfMemory", what, "", i.loc, 3, {}});
       break;
     }
-    if (can_take_over(i, desc, static_cast<uint64_t>(bytes[k])) && !taken[desc.alias]) {
-      taken[desc.alias] = true;
-      in_place[k] = true;
+    if (can_take_over(i, desc, static_cast<uint64_t>(planned_[k].bytes)) && !taken_[desc.alias]) {
+      taken_[desc.alias] = true;
+      planned_[k].in_place = true;
     }
   }
   for (size_t k = 0; k < i.in.size(); ++k) {
@@ -153,24 +154,24 @@ void Interpreter::launch(const Instruction& i) {
       op->scalars.push_back(v.scalar);
       op->args.push_back(&op->scalars.back());
     } else {
-      engine_.add_input(*op, v.node, !poison && !taken[k]);
+      engine_.add_input(*op, v.node, !poison && !taken_[k]);
       op->args.push_back(v.node->data + v.offset);
       if (auto count = v.dims.count()) stats_.bytes += static_cast<uint64_t>(*count * size_of(v.dtype));
     }
   }
   for (size_t k = 0; k < i.outputs.size(); ++k) {
     const OutputDesc& desc = i.outputs[k];
-    auto size = static_cast<uint64_t>(bytes[k]);
-    if (!poison && in_place[k]) {
+    auto size = static_cast<uint64_t>(planned_[k].bytes);
+    if (!poison && planned_[k].in_place) {
       Value& from = slot(i.in[desc.alias].slot);
-      outputs_.push_back(make_output(*op, desc.dtype, std::move(dims[k]), from.offset));
+      outputs_.push_back(make_output(*op, desc.dtype, std::move(planned_[k].dims), from.offset));
       Node* node = outputs_.back().node;
       node->block = std::exchange(from.node->block, {});
       node->data = from.node->data;
       engine_.nodes.retain(from.node);
       op->overwrites.push_back(from.node);
     } else {
-      outputs_.push_back(make_output(*op, desc.dtype, std::move(dims[k])));
+      outputs_.push_back(make_output(*op, desc.dtype, std::move(planned_[k].dims)));
       Node* node = outputs_.back().node;
       if (!poison) {
         node->block = engine_.allocate(size, [this] { sweep(); });
@@ -179,7 +180,7 @@ void Interpreter::launch(const Instruction& i) {
       }
       if (!poison && desc.mode == AliasMode::Initial) {
         const Value& from = tensor(i, desc.alias);
-        op->copies.push_back({from.node->data + from.offset, node->data, bytes[k]});
+        op->copies.push_back({from.node->data + from.offset, node->data, planned_[k].bytes});
       }
     }
     op->args.push_back(outputs_.back().node->data + outputs_.back().offset);
@@ -201,7 +202,7 @@ void Interpreter::launch(const Instruction& i) {
     op->kind = Operation::Kind::Poison;
     op->failure = std::move(poison);
     for (size_t k = 0; k < outputs_.size(); ++k) // memory that nothing is written to
-      if (!in_place[k]) memory_->free(std::exchange(outputs_[k].node->block, {}));
+      if (!planned_[k].in_place) memory_->free(std::exchange(outputs_[k].node->block, {}));
   } else {
     op->small = op->copies.empty() && is_small(compiled, op->args.data());
   }
