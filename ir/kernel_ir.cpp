@@ -40,6 +40,7 @@ public:
       const Param& p = kernel_.params[i];
       out_ += fmt::format("  ${}: {} {}", i, name_of(p.kind), tl::name_of(p.dtype));
       if (p.kind == ParamKind::Shared || p.kind == ParamKind::Local) out_ += fmt::format("[{}]", to_text(p.count));
+      if (p.exclusive) out_ += " exclusive";
       out_ += "\n";
     }
     if (kernel_.is_gemm) {

@@ -10,7 +10,8 @@ namespace tl {
 //   tl_errors* errors)
 // as the CPU's PhaseFunction has them, with `local` cut into one piece of local_bytes for each block. A block takes the
 // tiles tile_begin + blockIdx.x, + gridDim.x, …; Vector loops run over its threads.
-// Compile with -fmad=false.
+// Blocks have 256 threads. A matrix product has one tile for each 16 by 16 elements: batch * ceil(m / 16) * ceil(n /
+// 16). Compile with -fmad=false.
 std::string to_cuda(const kir::Kernel& kernel);
 
 } // namespace tl

@@ -69,6 +69,11 @@ SizeFormula Emitter::formula(std::span<const ir::Dim> dims) const {
       constant *= dim.constant;
       continue;
     }
+    bool literal = function[dim.value].producer.valid() && producer(dim.value).op == ir::Op::Constant;
+    if (literal && !operand_of_.count(dim.value.index)) {
+      constant *= producer(dim.value).attrs.literal.as<int64_t>();
+      continue;
+    }
     if (inside(dim.value)) unsupported("a size made inside the kernel");
     f.steps.push_back({SizeFormula::Op::Arg, param_of(dim.value)});
     if (f.steps.size() > 1) f.steps.push_back({SizeFormula::Op::Mul});
@@ -294,6 +299,9 @@ ValueId Emitter::pull(ir::ValueId v, const Index& index) {
 }
 
 ValueId Emitter::captured(ir::ValueId v, const Index& index) {
+  // A constant size of an operand need not be an operand.
+  if (!operand_of_.count(v.index) && function[v].producer.valid() && producer(v).op == ir::Op::Constant)
+    return literal(b, type(v).dtype, producer(v).attrs.literal);
   uint32_t param = param_of(v);
   const ir::Type& t = type(v);
   if (b.kernel.params[param].kind == ParamKind::Size) return b.arg(param);

@@ -1,6 +1,8 @@
 #include "backend/kernel/lower.h"
 #include "backend/kernel/forms.h"
+#include "passes/alias.h"
 #include <fmt/format.h>
+#include <set>
 
 namespace tl {
 namespace {
@@ -8,6 +10,27 @@ namespace {
 using namespace kir;
 
 constexpr int64_t kRowInOneTile = 65536; // a space of one row up to this size is not worth several phases
+
+void loaded_params(const Block& block, std::set<uint32_t>& params) {
+  for (const Instr& instr : block.instrs) {
+    if (instr.op == KOp::Load) params.insert(instr.param);
+    for (const Block& nested : instr.blocks)
+      loaded_params(nested, params);
+  }
+}
+
+// Says which outputs share memory with nothing that the kernel reads.
+void mark_exclusive(Kernel& kernel, const ir::Function& function, const ir::Node& node) {
+  std::set<uint32_t> loaded;
+  for (const Phase& p : kernel.phases)
+    loaded_params(p.body, loaded);
+  std::vector<OutputAlias> aliases = output_aliases(function, node);
+  for (size_t i = 0; i < aliases.size(); ++i) {
+    const OutputAlias& alias = aliases[i];
+    bool apart = alias.mode == AliasMode::None || alias.keep_operand || !loaded.count(alias.operand);
+    kernel.params[node.operands.size() + i].exclusive = apart;
+  }
+}
 
 struct Job {
   const ir::Module& module;
@@ -130,7 +153,9 @@ struct Job {
 kir::Kernel lower_kernel(const ir::Module& module, const ir::Function& function, ir::NodeId kernel_node) {
   const ir::Node& node = function[kernel_node];
   if (node.op != ir::Op::Kernel) unsupported("not a Kernel node");
-  return Job{module, function, node}.lower();
+  Kernel kernel = Job{module, function, node}.lower();
+  mark_exclusive(kernel, function, node);
+  return kernel;
 }
 
 } // namespace tl

@@ -148,7 +148,8 @@ private:
     }
     return std::nullopt;
   }
-  // Does a pass after `first` read an operand of v's type, when v and what is kept already come from their buffers?
+  // Does a pass after `first` read an operand that could lend its memory to v's output, when v and what is kept already
+  // come from their buffers?
   bool input_read_after(size_t first, ir::ValueId v) const {
     std::set<uint32_t> seen{v.index};
     for (const auto& [kept, where] : kept_)
@@ -157,8 +158,11 @@ private:
     for (size_t p = first + 1; p < passes_.size(); ++p)
       for (ir::ValueId root : passes_[p].roots)
         visit(root, seen, captured);
-    return std::any_of(captured.begin(), captured.end(),
-                       [&](uint32_t c) { return e_.type(ir::ValueId{c}) == e_.type(v); });
+    auto may_overlap = [&](uint32_t c) {
+      const ir::Type &a = e_.type(ir::ValueId{c}), &b = e_.type(v);
+      return a.dims == b.dims && size_of(a.dtype) == size_of(b.dtype);
+    };
+    return std::any_of(captured.begin(), captured.end(), may_overlap);
   }
 
   void row(ValueId tile) {
