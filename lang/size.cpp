@@ -7,7 +7,7 @@ namespace tl {
 namespace {
 
 constexpr int kProofDepth = 5;
-constexpr int kProofBudget = 1000; // subtractions of facts tried in one proof
+constexpr int kProofBudget = 1000; // polynomials looked at in one proof
 
 int64_t add_wrapping(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
@@ -219,6 +219,7 @@ bool SizeAtoms::atom_not_negative(AtomId id, const SizeFacts& facts, int depth) 
 // Sound, not complete: sums of things that are not negative; both cases of each max; bounds of each floor division; and
 // facts that cancel a negative term.
 bool SizeAtoms::not_negative(const Size& e, const SizeFacts& facts, int depth) {
+  if (--proof_budget_ < 0) return false;
   std::vector<size_t> negative;
   for (size_t i = 0; i < e.terms.size(); ++i) {
     const auto& term = e.terms[i];
@@ -252,10 +253,11 @@ bool SizeAtoms::not_negative(const Size& e, const SizeFacts& facts, int depth) {
   for (const Size& fact : facts.not_negative)
     for (const auto& term : fact.terms) {
       if (term.atoms.empty()) continue;
-      for (const auto& own : e.terms) {
+      for (size_t i = 0; i < e.terms.size(); ++i) {
+        const auto& own = e.terms[i];
         if (own.atoms != term.atoms || (own.coefficient < 0) != (term.coefficient < 0)) continue;
-        if (own.coefficient > 0 && !negative_constant) continue;
-        if (own.coefficient % term.coefficient != 0 || --proof_budget_ < 0) continue;
+        if (!negative_constant && std::find(negative.begin(), negative.end(), i) == negative.end()) continue;
+        if (own.coefficient % term.coefficient != 0) continue;
         if (not_negative(e - Size(own.coefficient / term.coefficient) * fact, facts, depth - 1)) return true;
       }
     }
@@ -288,6 +290,12 @@ std::string SizeAtoms::to_string(const Size& s) const {
     bool simple = e.is_constant() ? e.constant() >= 0 : e.as_atom().has_value();
     return simple ? to_string(e) : "(" + to_string(e) + ")";
   };
+  auto has_positive = [&](const Size& e) {
+    for (const auto& term : e.terms)
+      for (AtomId id : term.atoms)
+        if (atoms_[id.index].kind == AtomKind::Positive) return true;
+    return false;
+  };
   // max, min and % were taken apart into a sum; find them again.
   for (size_t i = 0; i < s.terms.size(); ++i) {
     const auto& term = s.terms[i];
@@ -297,6 +305,8 @@ std::string SizeAtoms::to_string(const Size& s) const {
     if (atom.kind == AtomKind::Positive && (term.coefficient == 1 || term.coefficient == -1)) {
       bool is_max = term.coefficient == 1;
       Size x = is_max ? rest + atom.a : rest, y = is_max ? rest : rest - atom.a;
+      // One of them must be free of further ones, or the text would double at every level.
+      if (has_positive(x) && has_positive(y)) continue;
       if (x.is_constant() || (!y.is_constant() && y < x)) std::swap(x, y);
       return fmt::format("{}({}, {})", is_max ? "max" : "min", to_string(x), to_string(y));
     }

@@ -114,6 +114,13 @@ TEST_CASE("proven equalities leave no check, others leave one") {
   }
 }
 
+TEST_CASE("unknown bounds of slices stay small") {
+  Checked c = check_text(
+      "fn f(x: f32[n], i: i64, j: i64) { let y = x[i:j]\n let z = y[i:j]\n let w: f32[3] = z[i:j]\n print(w) }");
+  CHECK(c.kinds() == "");
+  CHECK(c.text().size() < 20000);
+}
+
 TEST_CASE("subscripts that are in range are known to be") {
   Checked c = check_text("fn f(x: f32[n, m]) {\n"
                          "  for i in 0..n { for j in 1..m { print(x[i, j] - x[i, j - 1]) } }\n"
