@@ -166,21 +166,38 @@ void Fusion::add(uint32_t item, uint32_t group, const Read& read) {
   if (read.rows >= 0) g.rows = read.rows;
 }
 
-// An Update's output may lie in the memory of what it updates, so its value must not read that elsewhere.
+// What a value is a view of, where views share memory.
+ValueId Fusion::viewed(ValueId value) const {
+  for (;;) {
+    const Node* node = producer_of(f_, value);
+    bool view =
+        node && (node->op == Op::Guard || node->op == Op::Reshape || node->op == Op::Slice || node->op == Op::Index);
+    if (!view) return value;
+    value = node->operands[0];
+  }
+}
+
+// An Update's output may lie in the memory of what it updates, so its value must not read that elsewhere. A view would
+// also hold that memory, and make the Update a copy of the whole.
 bool Fusion::fits_update(uint32_t item, const Group& group) const {
   const Node& root = node_of(group.root);
-  ValueId updated = root.operands[0];
-  const Node& node = node_of(item);
-  bool reads = std::count(node.operands.begin(), node.operands.end(), updated) > 0;
-  auto inner = inner_.find(items_[item].original);
-  if (inner != inner_.end()) reads = reads || std::count(inner->second.begin(), inner->second.end(), updated) > 0;
-  if (item_of(updated) < 0 && !node.regions.empty()) return false; // inner_ knows values of this region only
-  if (!reads) return true;
   if (root.op == Op::Update && root.attrs.ints.empty()) return true; // one element, read in full before the store
-  return root.op == Op::Update && node.op == Op::Slice && items_[item].place == Place::Element &&
-         node.operands.size() == root.operands.size() - 1 && node.attrs.ints == root.attrs.ints &&
-         std::equal(node.operands.begin() + 1, node.operands.end(), root.operands.begin() + 2) &&
-         same_dims(f_, node.results[0], root.operands[1]);
+  ValueId updated = root.operands[0], memory = viewed(updated);
+  auto same_place = [&](const Node& slice) {
+    return root.op == Op::Update && slice.op == Op::Slice && slice.operands[0] == updated &&
+           slice.operands.size() == root.operands.size() - 1 && slice.attrs.ints == root.attrs.ints &&
+           std::equal(slice.operands.begin() + 1, slice.operands.end(), root.operands.begin() + 2) &&
+           same_dims(f_, slice.results[0], root.operands[1]);
+  };
+  const Node& node = node_of(item);
+  if (!node.regions.empty()) return false; // a Map may read anything
+  if (node.op == Op::Slice && same_place(node)) return items_[item].place == Place::Element;
+  for (ValueId value : node.operands) {
+    if (f_[value].type.is_scalar() || viewed(value) != memory) continue;
+    const Node* slice = producer_of(f_, value);
+    if (!slice || !same_place(*slice)) return false;
+  }
+  return true;
 }
 
 bool Fusion::join_operand_side(uint32_t item, uint32_t group, const std::vector<Use>& edges, Mode mode) {

@@ -102,6 +102,7 @@ private:
   bool join_reduce(uint32_t item, uint32_t group, const std::vector<Use>& edges, Mode mode);
   bool join_contract(uint32_t item, uint32_t group, const std::vector<Use>& edges, Mode mode);
   bool join_operand_side(uint32_t item, uint32_t group, const std::vector<Use>& edges, Mode mode);
+  ir::ValueId viewed(ir::ValueId value) const;
   bool fits_update(uint32_t item, const Group& group) const;
   bool join_copies(uint32_t item, const std::vector<uint32_t>& readers, bool outside);
   Group* first_reader(uint32_t item);
