@@ -94,6 +94,13 @@ std::vector<ValueId> captures(const Function& function, const Node& node) {
       seen[value.index] = true;
       result.push_back(value);
     });
+  // Whoever reads a tensor from outside needs its sizes too.
+  for (size_t i = 0; i < result.size(); ++i)
+    each_use_in_types(function, {result[i]}, [&](ValueId size) {
+      if (seen[size.index]) return;
+      seen[size.index] = true;
+      result.push_back(size);
+    });
   return result;
 }
 

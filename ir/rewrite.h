@@ -13,7 +13,8 @@ void walk(const Function& function, const Region& region, const std::function<vo
 // parameter.
 std::vector<uint32_t> use_counts(const Function& function);
 
-// Values from outside that a node's regions use (operands, yields, sizes in types), each once, in order of first use.
+// Values from outside that a node's regions use (operands, yields, sizes in types), each once, in order of first use;
+// then the sizes in the types of those.
 std::vector<ValueId> captures(const Function& function, const Node& node);
 
 // Removes pure nodes whose results nobody uses, in all regions (see must_stay in op_info.h). Returns whether any went.
