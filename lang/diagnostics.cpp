@@ -5,9 +5,13 @@
 namespace tl {
 
 void Diagnostics::report(Diagnostic diagnostic) {
-  for (const Diagnostic& other : all_)
+  for (const Diagnostic& other : all_) // few: see most_kept
     if (other.kind == diagnostic.kind && other.span == diagnostic.span && other.message == diagnostic.message) return;
   if (diagnostic.severity == Severity::Error) ++errors_;
+  if (all_.size() >= most_kept) {
+    ++left_out_;
+    return;
+  }
   all_.push_back(std::move(diagnostic));
 }
 
@@ -64,48 +68,64 @@ struct Mark {
   std::string text;
 };
 
-constexpr size_t widest_line = 160;
+constexpr size_t widest_line = 160, most_before_mark = 40;
+
+// The part of a long line that begins a little before `mark` (all are bytes of the line).
+struct Window {
+  size_t begin = 0, end = 0;
+};
+Window window(std::string_view line, size_t mark) {
+  Window out{0, line.size()};
+  if (line.size() <= widest_line) return out;
+  auto inside_character = [&](size_t at) { return (static_cast<unsigned char>(line[at]) & 0xC0) == 0x80; };
+  out.begin = std::min(mark, line.size()) > most_before_mark ? std::min(mark, line.size()) - most_before_mark : 0;
+  out.end = std::min(line.size(), out.begin + widest_line);
+  // At most three steps each, also in bytes that are no UTF-8.
+  for (int i = 0; i < 3 && out.begin > 0 && inside_character(out.begin); ++i)
+    --out.begin;
+  for (int i = 0; i < 3 && out.end < line.size() && inside_character(out.end); ++i)
+    ++out.end;
+  return out;
+}
 
 // The source line and a row of carets per mark; marks without a text share a row.
 std::string show_line(const SourceManager& sources, FileId file, uint32_t line, size_t gutter,
                       const std::vector<Label>& labels) {
-  uint32_t begin = sources.line_begin(file, line);
-  ShownLine shown = show(sources.line_text(file, line));
+  uint32_t line_begin = sources.line_begin(file, line);
+  std::string_view text = sources.line_text(file, line);
+  uint32_t lowest = UINT32_MAX;
+  for (const Label& label : labels)
+    lowest = std::min(lowest, label.span.begin);
+  Window part = window(text, lowest > line_begin ? lowest - line_begin : 0);
+  ShownLine shown = show(text.substr(part.begin, part.end - part.begin));
+  size_t part_begin = line_begin + part.begin;
   auto column = [&](uint32_t offset) {
-    offset = offset > begin ? offset - begin : 0;
-    auto at = std::lower_bound(shown.offsets.begin(), shown.offsets.end(), offset);
+    uint32_t in_part = offset > part_begin ? static_cast<uint32_t>(offset - part_begin) : 0;
+    auto at = std::lower_bound(shown.offsets.begin(), shown.offsets.end(), in_part);
     return std::min(static_cast<size_t>(at - shown.offsets.begin()), shown.characters.size());
   };
   std::vector<Mark> marks;
-  size_t lowest = SIZE_MAX;
   for (const Label& label : labels) {
     Mark mark{column(label.span.begin), column(label.span.end), label.text};
     mark.last = std::max(mark.last, mark.first + 1);
-    lowest = std::min(lowest, mark.first);
     marks.push_back(std::move(mark));
   }
   std::stable_sort(marks.begin(), marks.end(), [](const Mark& a, const Mark& b) { return a.first < b.first; });
-  // A long line is shown from a little before its first mark.
-  size_t from = 0, to = shown.characters.size();
-  if (to > widest_line) {
-    from = lowest > 40 ? lowest - 40 : 0;
-    to = std::min(to, from + widest_line);
-  }
   std::string out = fmt::format("{:>{}} | ", line, gutter);
-  if (from > 0) out += "… ";
-  for (size_t i = from; i < to; ++i)
-    out += shown.characters[i];
-  if (to < shown.characters.size()) out += " …";
+  if (part.begin > 0) out += "… ";
+  for (const std::string& character : shown.characters)
+    out += character;
+  if (part.end < text.size()) out += " …";
   out += '\n';
 
-  std::string indent = fmt::format("{:>{}} | ", "", gutter) + (from > 0 ? "  " : "");
+  std::string indent = fmt::format("{:>{}} | ", "", gutter) + (part.begin > 0 ? "  " : "");
   auto row = [&](const std::vector<Mark>& together) {
     std::string carets;
-    size_t at = from;
+    size_t at = 0;
     for (const Mark& mark : together) {
-      for (; at < std::min(mark.first, to); ++at)
+      for (; at < mark.first; ++at)
         carets += at < shown.characters.size() && shown.characters[at] == "\t" ? '\t' : ' ';
-      for (; at < std::min(mark.last, to + 1); ++at)
+      for (; at < mark.last; ++at)
         carets += '^';
     }
     out += indent + carets;

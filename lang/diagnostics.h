@@ -26,9 +26,12 @@ struct Diagnostic {
   bool operator==(const Diagnostic&) const = default;
 };
 
-// Collects; the order of reports does not matter. Not thread-safe.
+// Collects; the order of reports does not matter. Of very many errors (a file that is no tl program) only the first
+// ones are kept, the others counted. Not thread-safe.
 class Diagnostics {
 public:
+  static constexpr size_t most_kept = 1000;
+
   void report(Diagnostic diagnostic);
   // Short forms for the common case.
   void error(std::string kind, Span span, std::string message, std::string hint = {}, std::vector<Label> labels = {});
@@ -36,19 +39,20 @@ public:
 
   bool has_errors() const { return errors_ != 0; }
   size_t error_count() const { return errors_; }
+  size_t left_out() const { return left_out_; }
   bool empty() const { return all_.empty(); }
   // By file, place, then order of report; the same kind at the same place with the same message appears once.
   std::vector<Diagnostic> sorted() const;
 
 private:
   std::vector<Diagnostic> all_;
-  size_t errors_ = 0;
+  size_t errors_ = 0, left_out_ = 0;
 };
 
 // `file:line:column: error[Kind]: message`, the source line, carets under the span and under every label with its text,
 // and `hint: …`. Ends with a newline.
 std::string render(const Diagnostic& diagnostic, const SourceManager& sources);
-// All of them, sorted.
+// All of them, sorted, and how many were left out.
 std::string render(const Diagnostics& diagnostics, const SourceManager& sources);
 // One JSON object on one line: file, line, column, kind, severity, message, hint, labels. Ends with a newline.
 std::string render_json(const Diagnostic& diagnostic, const SourceManager& sources);
