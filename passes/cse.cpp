@@ -3,6 +3,7 @@
 // Needs: nothing.
 // Gives: no two equal pure nodes without regions where the first is in scope of the second. So equal sizes are one
 // value.
+#include "ir/rewrite.h"
 #include "passes/edit.h"
 #include "passes/passes.h"
 #include <unordered_map>
@@ -84,17 +85,21 @@ bool equal(const Function& f, const Node& a, const Node& b) {
 
 void run(Module& module, Function& f) {
   Edit edit(module, f);
-  std::unordered_multimap<size_t, NodeId> known;
-  std::vector<std::unordered_multimap<size_t, NodeId>::iterator> added;
+  using Known = std::unordered_multimap<size_t, NodeId>;
+  Known known, outside;
+  std::vector<Known::iterator> added;
   std::vector<size_t> scopes; // how many of `added` belong to the regions around
-  edit.scope = [&](NodeId, size_t, bool enter) {
+  edit.scope = [&](NodeId id, size_t, bool enter) {
+    bool kernel = f[id].op == Op::Kernel; // it has constants of its own
     if (enter) {
+      if (kernel) known.swap(outside);
       scopes.push_back(added.size());
       return;
     }
     for (; added.size() > scopes.back(); added.pop_back())
       known.erase(added.back());
     scopes.pop_back();
+    if (kernel) known.swap(outside);
   };
   edit.visit = [&](NodeId id) {
     const Node& node = f[id];
@@ -107,6 +112,10 @@ void run(Module& module, Function& f) {
       return Edit::Drop;
     }
     added.push_back(known.emplace(hash, id));
+    return Edit::Keep;
+  };
+  edit.leave = [&](NodeId id) {
+    if (f[id].op == Op::Kernel) f[id].operands = captures(f, f[id]); // two may have become one
     return Edit::Keep;
   };
   edit.run();

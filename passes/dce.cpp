@@ -4,6 +4,7 @@
 // Gives: every node left is an effect, a Guard, a call, a While, or what one of those or a result of the function
 // needs.
 #include "ir/op_info.h"
+#include "ir/rewrite.h"
 #include "passes/passes.h"
 
 namespace tl {
@@ -141,6 +142,7 @@ private:
       }
       for (Region& inner : node.regions)
         sweep(inner);
+      if (node.op == Op::Kernel) node.operands = captures(f_, node);
     }
   }
 

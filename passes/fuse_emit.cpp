@@ -59,31 +59,40 @@ void Fusion::emit_group(uint32_t group, std::vector<NodeId>& out) {
   });
 
   // Members that somebody reads, and the values that are read from outside.
-  std::vector<uint32_t> live;
   std::vector<ValueId> outputs;
   std::vector<bool> dead(g.members.size());
   std::unordered_map<uint32_t, size_t> number;
   for (size_t i = 0; i < g.members.size(); ++i)
     number[g.members[i]] = i;
-  for (size_t i = g.members.size(); i-- > 0;) {
-    uint32_t member = g.members[i];
-    bool used = items_[member].guards || items_[member].kind == ItemClass::HostGuard;
-    for (ValueId result : node_of(member).results) {
-      bool leaves = yielded_.contains(result.index);
-      auto at = uses_.find(result.index);
-      if (at != uses_.end())
-        for (const Use& use : at->second) {
-          bool here = items_[use.item].group == static_cast<int32_t>(group);
-          leaves = leaves || !here;
-          used = used || !here || !dead[number[use.item]];
-        }
-      used = used || leaves;
-      if (leaves) outputs.push_back(result);
+  auto mark = [&](bool keep_root) {
+    bool any = false;
+    for (size_t i = g.members.size(); i-- > 0;) {
+      uint32_t member = g.members[i];
+      bool used = items_[member].guards || items_[member].kind == ItemClass::HostGuard;
+      if (keep_root && member == g.root) {
+        used = true;
+        outputs.push_back(node_of(member).results[0]);
+      }
+      for (ValueId result : node_of(member).results) {
+        bool leaves = yielded_.contains(result.index);
+        auto at = uses_.find(result.index);
+        if (at != uses_.end())
+          for (const Use& use : at->second) {
+            bool here = items_[use.item].group == static_cast<int32_t>(group);
+            leaves = leaves || !here;
+            used = used || !here || !dead[number[use.item]];
+          }
+        used = used || leaves;
+        if (leaves) outputs.push_back(result);
+      }
+      dead[i] = !used;
+      any = any || used;
     }
-    dead[i] = !used;
-  }
+    return any;
+  };
+  if (!mark(false)) return;
   // A Guard that nobody reads is checked all the same, so somebody has to compute it.
-  if (outputs.empty()) outputs.push_back(node_of(g.root).results[0]);
+  if (outputs.empty()) mark(true);
   std::reverse(outputs.begin(), outputs.end());
 
   std::vector<std::pair<NodeId, uint32_t>> nodes; // with the original
