@@ -5,13 +5,15 @@
 namespace tl {
 
 void Diagnostics::report(Diagnostic diagnostic) {
-  for (const Diagnostic& other : all_) // few: see most_kept
-    if (other.kind == diagnostic.kind && other.span == diagnostic.span && other.message == diagnostic.message) return;
-  if (diagnostic.severity == Severity::Error) ++errors_;
+  bool is_error = diagnostic.severity == Severity::Error;
   if (all_.size() >= most_kept) {
     ++left_out_;
+    errors_ += is_error;
     return;
   }
+  for (const Diagnostic& other : all_)
+    if (other.kind == diagnostic.kind && other.span == diagnostic.span && other.message == diagnostic.message) return;
+  errors_ += is_error;
   all_.push_back(std::move(diagnostic));
 }
 

@@ -20,12 +20,14 @@ Driver::Driver(const SourceManager& sources, FileId file, Diagnostics& diagnosti
 
 int Driver::next(Grammar::semantic_type* value, Span* location) {
   if (inserted_ > 0) {
-    Span here = tokens_[next_].span;
+    Span here = tokens_[next_].span; // resuming, so not behind the last token
     *location = {here.file, here.begin, here.begin};
-    return inserted_-- == 2 ? LBRACE : RBRACE;
+    last_index_ = next_;
+    return inserted_-- % 2 == 0 ? LBRACE : RBRACE;
   }
-  const Token& token = tokens_[std::min(next_, tokens_.size() - 1)];
-  next_ = std::min(next_ + 1, tokens_.size());
+  last_index_ = std::min(next_, tokens_.size() - 1);
+  const Token& token = tokens_[last_index_];
+  next_ = last_index_ + 1;
   *location = token.span;
   switch (token.kind) {
   case NAME:

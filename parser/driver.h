@@ -18,6 +18,7 @@ public:
   int next(Grammar::semantic_type* value, Span* location);
   // Reports that the last token cannot stand where it does, and finds where a `recovery` can continue.
   void syntax_error(const std::vector<Kind>& expected);
+  bool wants_more_errors() const { return diagnostics_.left_out() == 0; }
   // After a syntax error, whatever token the parser still held (and clears): hands out from the end of the statement.
   // False: give up, the parser is stuck.
   bool resume();
@@ -83,7 +84,9 @@ private:
   size_t next_ = 0;               // index of the token to hand out next
   size_t error_index_ = SIZE_MAX; // of the token of the last syntax error
   int errors_here_ = 0;           // how many in a row at that token
-  int inserted_ = 0;              // tokens of an empty block that are to be handed out first
+  int inserted_ = 0;              // tokens of empty blocks that are to be handed out first
+  size_t last_index_ = 0;         // of the token handed out last, or behind the block inserted last
+  size_t last_end_ = SIZE_MAX;    // the end of the statement that the last syntax error stands in
   bool too_deep_ = false;
   ast::File result_;
 };

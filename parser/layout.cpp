@@ -327,7 +327,8 @@ private:
     }
     if (level == 0) {
       diagnostics_.error("UnclosedBracket", token.span, fmt::format("this `{}` closes nothing", text(token)));
-      return; // left out
+      push(token).kind = BAD;
+      return;
     }
     close_down_to(level, token.span, true);
     int index = open_.back().index;

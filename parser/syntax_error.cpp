@@ -237,13 +237,15 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
 }
 
 void Driver::syntax_error(const std::vector<Kind>& expected) {
-  size_t index = next_ - 1;
+  size_t index = last_index_;
   const Token& token = tokens_[index];
   errors_here_ = index == error_index_ ? errors_here_ + 1 : 0;
   error_index_ = index;
   // What the lexer or the layout has complained about needs no second message.
-  bool reported = token.kind == BAD || too_deep_ || errors_here_ > 0;
+  // One statement gives one, but for those in its blocks.
   size_t end = statement_end(index);
+  bool reported = token.kind == BAD || too_deep_ || end == last_end_;
+  last_end_ = end;
   for (size_t i = index; i <= end && !reported; ++i)
     reported = tokens_[i].synthetic;
   if (!reported) {
@@ -347,17 +349,19 @@ size_t Driver::block_begin(size_t index) const {
   }
 }
 
-// One token can break every header around it, and each of them recovers; more errors than that mean no progress.
+// One token can break every header around it (`while if for x: y`); more errors than that mean no progress.
 constexpr int most_errors_at_a_token = 300;
 
 bool Driver::resume() {
   next_ = statement_end(error_index_);
+  inserted_ = 0;
   return errors_here_ < most_errors_at_a_token;
 }
 
 bool Driver::resume_at_block() {
   next_ = block_begin(error_index_);
-  if (tokens_[next_].kind != LBRACE) inserted_ = 2;
+  // The parser comes back to the innermost header until every header around has a block too: one more each time.
+  inserted_ = tokens_[next_].kind != LBRACE ? 2 * (errors_here_ + 1) : 0;
   return errors_here_ < most_errors_at_a_token;
 }
 
