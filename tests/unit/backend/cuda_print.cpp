@@ -1,6 +1,6 @@
 #include "backend/cuda/nvrtc.h"
 #include "backend/cuda/print.h"
-#include "tests/unit/backend/kernel_harness.h"
+#include "kernel_harness.h"
 #include <doctest/doctest.h>
 
 using namespace tl;

@@ -1,4 +1,4 @@
-#include "tests/unit/backend/kernel_harness.h"
+#include "kernel_harness.h"
 #include "backend/cuda/nvrtc.h"
 #include "backend/cuda/print.h"
 #include <algorithm>

@@ -6,7 +6,7 @@
 #include "ir/interpret.h"
 #include "ir/text.h"
 #include "ir/verify.h"
-#include "tests/unit/backend/kir_eval.h"
+#include "kir_eval.h"
 
 namespace tl::test {
 

@@ -1,4 +1,4 @@
-#include "tests/unit/backend/kernel_harness.h"
+#include "kernel_harness.h"
 #include <doctest/doctest.h>
 
 using namespace tl::test;
@@ -140,7 +140,8 @@ TEST_CASE("views: transpose, reverse slice, reshape, pad, concat, gather") {
     %a6: i64 = mod %a3, %six
     yield %a6
   }
-  %y: f32[%k, %m] = kernel %x, %idx, %k, %m {kernel = nest} {
+  %y: f32[%k, %m] = kernel %x, %idx, %k, %m, %n {kernel = nest} {
+    %uses_n: i64 = neg %n
     %p: f32[%k, %m] = gather %x, %idx {ints = [0]}
     yield %p
   }

@@ -1,4 +1,4 @@
-#include "tests/unit/backend/kernel_harness.h"
+#include "kernel_harness.h"
 #include <doctest/doctest.h>
 
 using namespace tl::test;
@@ -56,7 +56,8 @@ TEST_CASE("products of views become matrix products with strides and an epilogue
   // a slice with a start, and a batch by broadcast
   l = lower_text(with_factors(7, 20, 5, "f32", R"(
   %m2: i64 = constant i64 3
-  %y: f32[%m2, %n] = kernel %a, %b, %m2, %n, %k {kernel = contract} {
+  %y: f32[%m2, %n] = kernel %a, %b, %m2, %n, %k, %m {kernel = contract} {
+    %uses_sizes: i64 = mul %k, %m
     %one: i64 = constant i64 1
     %zero: i64 = constant i64 0
     %s: f32[%m2, %k] = slice %a, %one, %zero {ints = [2, 1]}
@@ -217,7 +218,8 @@ TEST_CASE("outlined loops carry scalars in registers and tensors in place") {
 TEST_CASE("a failed guard in a loop keeps memory safe and ends a while") {
   auto l = lower_text("site 0 \"IndexOutOfRange\" \"{0} of {1}\" hint \"\" @0\n" + with_factors(4, 6, 5, "f32", R"(
   %start: i64 = constant i64 0
-  %y: i64 = kernel %start, %k, %a {kernel = loop} {
+  %y: i64 = kernel %start, %k, %a, %m {kernel = loop} {
+    %uses_m: i64 = neg %m
     %last: i64 = while %start (%i: i64) {
       %yes: bool = constant bool true
       yield %yes

@@ -1,4 +1,4 @@
-#include "tests/unit/backend/kernel_harness.h"
+#include "kernel_harness.h"
 #include <doctest/doctest.h>
 
 using namespace tl::test;
