@@ -31,7 +31,6 @@ void RunFlags::finish() {
     auto known = std::any_of(passes().begin(), passes().end(), [&](const PassInfo& pass) { return pass.name == name; });
     if (!known) throw UsageError(fmt::format("--disable {}: there is no such pass; tl dump --passes lists them", name));
   }
-  run.stats = stats;
 }
 
 PassOptions RunFlags::pass_options() const {
