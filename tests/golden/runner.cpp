@@ -1,0 +1,365 @@
+// tl_golden: runs programs whose expected values stand beside their lines (expectations.h). README.md says how.
+#include "expectations.h"
+#include "process.h"
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <sstream>
+#include <thread>
+
+namespace fs = std::filesystem;
+
+namespace tl::golden {
+namespace {
+
+struct Options {
+  std::string tl;
+  bool update = false;
+  std::string filter;
+  unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
+  std::vector<std::string> configurations; // empty: all
+  double seconds = 10;
+  std::vector<fs::path> folders;
+};
+
+// A way to run a program that must make no difference.
+struct Configuration {
+  std::string name;
+  std::vector<std::string> flags;
+};
+
+const std::vector<std::string> kKinds = {"lex", "parse", "check", "ir", "pass", "run", "error"};
+
+std::string read_file(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  if (!in) throw std::runtime_error("cannot read " + path.string());
+  return text.str();
+}
+
+// A folder of its own for each run, for the files that it saves.
+class Scratch {
+public:
+  Scratch() {
+    std::string pattern = (fs::temp_directory_path() / "tl_golden_XXXXXX").string();
+    if (!mkdtemp(pattern.data()))
+      throw std::runtime_error("cannot make a folder in " + fs::temp_directory_path().string());
+    path_ = pattern;
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  std::string path() const { return path_; }
+
+private:
+  std::string path_;
+};
+
+std::vector<Configuration> all_configurations(const Options& options) {
+  std::vector<Configuration> out = {{"default", {}},
+                                    {"interp", {"--interp"}},
+                                    {"sync", {"--sync"}},
+                                    {"threads1", {"--threads", "1"}},
+                                    {"threads2", {"--threads", "2"}},
+                                    {"seed7", {"--schedule-seed", "7"}}};
+  Ran passes = run_process({options.tl, "dump", "--passes"}, ".", options.seconds);
+  if (passes.exit_code != 0) throw std::runtime_error("`tl dump --passes` fails:\n" + passes.err);
+  for (const std::string& line : split_lines(passes.out)) {
+    std::string name = line.substr(0, line.find(' '));
+    if (!name.empty()) out.push_back({"no-" + name, {"--disable", name}});
+  }
+  if (options.configurations.empty()) return out;
+  std::vector<Configuration> chosen;
+  for (const std::string& name : options.configurations) {
+    auto at = std::find_if(out.begin(), out.end(), [&](const Configuration& c) { return c.name == name; });
+    if (at == out.end()) throw std::runtime_error("there is no configuration " + name);
+    chosen.push_back(*at);
+  }
+  return chosen;
+}
+
+struct GoldenFile {
+  fs::path path;
+  std::string kind; // its folder
+};
+
+std::vector<GoldenFile> find_files(const Options& options) {
+  std::vector<GoldenFile> out;
+  for (const fs::path& folder : options.folders) {
+    if (!fs::exists(folder)) throw std::runtime_error("there is no " + folder.string());
+    auto add = [&](const fs::path& path) {
+      std::string kind = path.parent_path().filename().string();
+      bool known = std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end();
+      if (path.extension() != ".tl" || !known) return;
+      if (path.string().find(options.filter) == std::string::npos) return;
+      out.push_back({fs::absolute(path).lexically_normal(), kind});
+    };
+    if (fs::is_regular_file(folder))
+      add(fs::absolute(folder));
+    else
+      for (const fs::directory_entry& entry : fs::recursive_directory_iterator(fs::absolute(folder).lexically_normal()))
+        if (entry.is_regular_file()) add(entry.path());
+  }
+  std::sort(out.begin(), out.end(), [](const GoldenFile& a, const GoldenFile& b) { return a.path < b.path; });
+  out.erase(std::unique(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.path == b.path; }),
+            out.end());
+  return out;
+}
+
+std::vector<std::string> command_for(const Options& options, const GoldenFile& file, const Expectations& expected,
+                                     const Configuration& configuration) {
+  std::string path = file.path.string();
+  if (file.kind == "lex") return {options.tl, "dump", path, "--stage", "tokens"};
+  if (file.kind == "parse") return {options.tl, "dump", path, "--stage", "ast"};
+  if (file.kind == "check") return {options.tl, "check", path};
+  if (file.kind == "ir") return {options.tl, "dump", path, "--stage", "ir", "--after", "lower"};
+  if (file.kind == "pass") return {options.tl, "dump", path, "--stage", "ir", "--after", "fuse"};
+  std::vector<std::string> command = {options.tl, "run"};
+  command.insert(command.end(), configuration.flags.begin(), configuration.flags.end());
+  command.push_back(path);
+  for (std::string word : expected.arguments) {
+    if (size_t at = word.find("FOLDER"); at != std::string::npos) word.replace(at, 6, file.path.parent_path().string());
+    command.push_back(std::move(word));
+  }
+  return command;
+}
+
+std::vector<std::string> output_lines(const std::string& out) {
+  std::vector<std::string> lines = split_lines(out);
+  for (std::string& line : lines)
+    while (!line.empty() && (line.back() == ' ' || line.back() == '\t'))
+      line.pop_back();
+  return lines;
+}
+
+// The first line where two texts differ, and what each says there.
+std::string difference(const std::vector<std::string>& expected, const std::vector<std::string>& found) {
+  size_t i = 0;
+  while (i < expected.size() && i < found.size() && expected[i] == found[i])
+    ++i;
+  auto at = [&](const std::vector<std::string>& lines) {
+    return i < lines.size() ? "`" + lines[i] + "`" : "no more lines";
+  };
+  return fmt::format("line {} of the output: expected {}, found {}", i + 1, at(expected), at(found));
+}
+
+// The line of a failing run that says why; it must not depend on how the program is run.
+std::string first_error_line(const std::string& err) {
+  for (const std::string& line : split_lines(err))
+    if (line.find("error") != std::string::npos) return line;
+  return {};
+}
+
+// All that is wrong with one run, each in one line.
+std::vector<std::string> faults(const GoldenFile& file, const Expectations& expected, const Ran& ran, double seconds) {
+  std::vector<std::string> out;
+  if (ran.timed_out) return {fmt::format("it runs longer than {} s", seconds)};
+  if (ran.cut) return {"it prints more than 16 MiB"};
+  bool must_fail = file.path.filename().string().starts_with("fail_");
+  if (ran.exit_code == 70 || ran.exit_code >= 128)
+    out.push_back(fmt::format("a fault of tl's own, exit code {}", ran.exit_code));
+  if (expected.exit_code) {
+    if (ran.exit_code != *expected.exit_code)
+      out.push_back(fmt::format("exit code {}, expected {}", ran.exit_code, *expected.exit_code));
+  } else if (must_fail != (ran.exit_code != 0)) {
+    out.push_back(must_fail ? "it succeeds, though its name begins with fail_"
+                            : fmt::format("exit code {}, though its name does not begin with fail_", ran.exit_code));
+  }
+
+  std::vector<std::string> found = output_lines(ran.out);
+  bool graph = file.kind == "ir" || file.kind == "pass";
+  if (graph) { // a dump says too much to repeat: the lines given must be among its own, in order
+    size_t next = 0;
+    for (const std::string& line : found)
+      if (next < expected.output.size() && line.find(expected.output[next]) != std::string::npos) ++next;
+    if (next < expected.output.size())
+      out.push_back(fmt::format("the dump has no line with `{}` (in this order)", expected.output[next]));
+    for (const ExpectedCount& count : expected.counts)
+      if (int n = count_op(ran.out, count.op); n != count.count)
+        out.push_back(fmt::format("op {} occurs {} times, expected {}", count.op, n, count.count));
+  } else if (found != expected.output) {
+    out.push_back(difference(expected.output, found));
+  }
+
+  // Expected and reported diagnostics pair up one to one.
+  std::vector<Reported> reported = read_diagnostics(ran.err);
+  for (const ExpectedError& error : expected.errors) {
+    auto match = std::find_if(reported.begin(), reported.end(), [&](const Reported& r) {
+      return r.line == error.line && r.kind == error.kind && r.message.find(error.text) != std::string::npos;
+    });
+    if (match == reported.end())
+      out.push_back(fmt::format("line {}: {}{} is expected and not reported", error.line, error.kind,
+                                error.text.empty() ? "" : " (" + error.text + ")"));
+    else
+      reported.erase(match);
+  }
+  for (const Reported& extra : reported)
+    out.push_back(fmt::format("line {}: {} is reported and not expected: {}", extra.line, extra.kind, extra.message));
+  if (!out.empty() && reported.empty() && expected.errors.empty() && !ran.err.empty())
+    out.push_back("standard error: " + split_lines(ran.err).front());
+  return out;
+}
+
+struct Result {
+  std::vector<std::string> faults; // each with its configuration
+  int runs = 0;
+  bool updated = false;
+};
+
+Result check_file(const Options& options, const GoldenFile& file, const std::vector<Configuration>& configurations) {
+  Result result;
+  auto run = [&](const Expectations& expected, const Configuration& configuration) {
+    ++result.runs;
+    Scratch scratch;
+    return run_process(command_for(options, file, expected, configuration), scratch.path(), options.seconds);
+  };
+  std::string text = read_file(file.path);
+  Expectations expected = read_expectations(text);
+  bool is_run = file.kind == "run" || file.kind == "error";
+  std::vector<Configuration> matrix = is_run ? configurations : std::vector<Configuration>{{"", {}}};
+
+  bool rewrites = options.update && file.kind != "ir" && file.kind != "pass";
+  for (int round = 0; rewrites && round < 3; ++round) { // rewriting moves lines, which lex shows
+    Ran ran = run(expected, matrix[0]);
+    if (ran.timed_out || output_lines(ran.out) == expected.output) break;
+    text = with_output(text, output_lines(ran.out));
+    std::ofstream(file.path, std::ios::binary) << text;
+    expected = read_expectations(text);
+    result.updated = true;
+  }
+
+  std::string first_output, first_error;
+  int first_code = 0;
+  for (size_t i = 0; i < matrix.size(); ++i) {
+    Ran ran = run(expected, matrix[i]);
+    std::string where = matrix[i].name.empty() ? "" : matrix[i].name + ": ";
+    for (const std::string& fault : faults(file, expected, ran, options.seconds))
+      result.faults.push_back(where + fault);
+    std::string error = first_error_line(ran.err);
+    if (i == 0) {
+      first_output = ran.out;
+      first_error = error;
+      first_code = ran.exit_code;
+      continue;
+    }
+    if (ran.timed_out) continue;
+    std::string other = matrix[0].name;
+    if (ran.out != first_output)
+      result.faults.push_back(where + "prints other bytes than " + other + "; " +
+                              difference(split_lines(first_output), split_lines(ran.out)));
+    if (ran.exit_code != first_code)
+      result.faults.push_back(fmt::format("{}exit code {}, with {} {}", where, ran.exit_code, other, first_code));
+    if (error != first_error)
+      result.faults.push_back(fmt::format("{}reports `{}`, with {} `{}`", where, error, other, first_error));
+  }
+  return result;
+}
+
+int run_all(const Options& options) {
+  std::vector<Configuration> configurations = all_configurations(options);
+  std::vector<GoldenFile> files = find_files(options);
+  if (files.empty()) throw std::runtime_error("no golden files found");
+
+  struct Totals {
+    int files = 0, runs = 0, failed = 0, updated = 0;
+  };
+  std::map<std::string, Totals> totals;
+  std::mutex mutex;
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    for (size_t i = next++; i < files.size(); i = next++) {
+      Result result;
+      try {
+        result = check_file(options, files[i], configurations);
+      } catch (const std::exception& error) {
+        result.faults.push_back(error.what());
+      }
+      std::lock_guard lock(mutex);
+      Totals& t = totals[files[i].kind];
+      ++t.files;
+      t.runs += result.runs;
+      t.failed += !result.faults.empty();
+      t.updated += result.updated;
+      if (result.faults.empty()) continue;
+      fmt::print("FAILED {}\n", fs::relative(files[i].path).string());
+      for (size_t f = 0; f < std::min<size_t>(result.faults.size(), 12); ++f)
+        fmt::print("  {}\n", result.faults[f]);
+      if (result.faults.size() > 12) fmt::print("  … and {} more\n", result.faults.size() - 12);
+    }
+  };
+  std::vector<std::thread> workers;
+  for (unsigned i = 0; i < options.jobs; ++i)
+    workers.emplace_back(work);
+  for (std::thread& worker : workers)
+    worker.join();
+
+  int passed = 0, failed = 0;
+  for (const std::string& kind : kKinds) {
+    if (!totals.contains(kind)) continue;
+    const Totals& t = totals[kind];
+    fmt::print("{:<6} {} files, {} runs", kind, t.files, t.runs);
+    if (kind == "run" || kind == "error") fmt::print(", {} configurations", configurations.size());
+    if (t.updated) fmt::print(", {} rewritten", t.updated);
+    fmt::print(", {} failed\n", t.failed);
+    passed += t.files - t.failed;
+    failed += t.failed;
+  }
+  fmt::print("{} passed, {} failed\n", passed, failed);
+  return failed == 0 ? 0 : 1;
+}
+
+constexpr const char* kUsage =
+    "usage: tl_golden --tl PATH [--update] [--filter TEXT] [--jobs N] [--config NAME,NAME] [--seconds N] FOLDER…\n";
+
+Options read_options(int argc, char** argv) {
+  Options options;
+  auto value = [&](int& i) -> std::string {
+    if (i + 1 >= argc) throw std::runtime_error(std::string(argv[i]) + " needs a value");
+    return argv[++i];
+  };
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i];
+    if (word == "--tl")
+      options.tl = fs::absolute(value(i)).string();
+    else if (word == "--update")
+      options.update = true;
+    else if (word == "--filter")
+      options.filter = value(i);
+    else if (word == "--jobs")
+      options.jobs = static_cast<unsigned>(std::clamp(std::stoi(value(i)), 1, 256));
+    else if (word == "--seconds")
+      options.seconds = std::stod(value(i));
+    else if (word == "--config") {
+      std::stringstream names(value(i));
+      for (std::string name; std::getline(names, name, ',');)
+        options.configurations.push_back(name);
+    } else if (word.starts_with("-"))
+      throw std::runtime_error("unknown option " + word);
+    else
+      options.folders.emplace_back(word);
+  }
+  if (options.tl.empty() || options.folders.empty()) throw std::runtime_error(kUsage);
+  return options;
+}
+
+} // namespace
+} // namespace tl::golden
+
+int main(int argc, char** argv) {
+  try {
+    return tl::golden::run_all(tl::golden::read_options(argc, argv));
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "tl_golden: {}\n", error.what());
+    return 2;
+  }
+}
