@@ -84,7 +84,8 @@ ValueId FunctionLowerer::convert_index(ValueId value) {
 Leaves FunctionLowerer::index(const typed::Expr& e) {
   LocId at = loc(e.span);
   ValueId base = one(*e.operands[0]);
-  Subscripts subscripts = evaluate(e.subscripts, type(base).dims);
+  const std::vector<Dim> dims = type(base).dims; // a copy: evaluating adds values
+  Subscripts subscripts = evaluate(e.subscripts, dims);
   bind_all(e.binds);
   base = checked(base, e.checks);
   Leaves result{subscripts.masks ? read_mask(base, subscripts, at) : read(base, subscripts, e.type.shape, at)};

@@ -187,7 +187,8 @@ void FunctionLowerer::assign_place(const typed::Stmt& stmt, const typed::Place& 
     return;
   }
   ValueId base = target.at(0);
-  Subscripts subscripts = evaluate(place.subscripts, type(base).dims);
+  const std::vector<Dim> dims = type(base).dims; // a copy: evaluating adds values
+  Subscripts subscripts = evaluate(place.subscripts, dims);
   ValueId v = value.at(0);
   std::vector<Size> shape = value_type.shape;
   UpdateMode mode = UpdateMode::Set;
