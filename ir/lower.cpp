@@ -42,8 +42,27 @@ Signature signature_of(const typed::Program& program, const typed::Instance& ins
 LowerProgram::LowerProgram(const typed::Program& program, const SourceManager& sources)
     : program(program), sources(sources), atoms(program.atoms) {
   module.interface = program.interface;
-  for (const typed::Instance& instance : program.instances)
-    signatures.push_back(signature_of(program, instance));
+  // Instances that are called, in order. The others may be unfinished.
+  std::set<uint32_t> found;
+  std::vector<uint32_t> work;
+  VisitExpr visit = [&](const typed::Expr& e) {
+    if (e.kind == typed::ExprKind::Call && found.insert(e.instance.index).second) work.push_back(e.instance.index);
+    return true;
+  };
+  walk(program.top_level, visit, nullptr);
+  walk(program.main_call, visit, nullptr);
+  for (const typed::Test& test : program.tests)
+    if (found.insert(test.instance.index).second) work.push_back(test.instance.index);
+  while (!work.empty()) {
+    uint32_t next = work.back();
+    work.pop_back();
+    walk(program.instances[next].body, visit, nullptr);
+  }
+  for (uint32_t id : found) {
+    function_of[id] = static_cast<uint32_t>(called.size());
+    called.push_back({id});
+    signatures[id] = signature_of(program, program.instances[id]);
+  }
 }
 
 LocId LowerProgram::location(Span span, const std::string& function, LocId caller) {
@@ -92,7 +111,7 @@ void FunctionLowerer::function_body(const typed::Block& body, const tl::Type& re
 
 Function FunctionLowerer::instance(typed::InstanceId id) {
   const typed::Instance& instance = shared_.program.instances[id.index];
-  const Signature& s = shared_.signatures[id.index];
+  const Signature& s = shared_.signatures.at(id.index);
   Builder builder = here();
   if (s.effects) set_token(builder.param(Type::token()));
   for (AtomId atom : s.atoms)
@@ -139,7 +158,7 @@ Leaves FunctionLowerer::call(const typed::Expr& e, std::vector<Leaves> arguments
 Leaves FunctionLowerer::call_instance(typed::InstanceId id, const std::vector<Size>& size_args,
                                       std::vector<Leaves> arguments, Span span) {
   const typed::Instance& callee = shared_.program.instances[id.index];
-  const Signature& s = shared_.signatures[id.index];
+  const Signature& s = shared_.signatures.at(id.index);
   std::map<AtomId, Size> by;
   for (size_t i = 0; i < callee.size_params.size(); ++i)
     by[callee.size_params[i]] = size_args.at(i);
@@ -173,7 +192,7 @@ Leaves FunctionLowerer::call_instance(typed::InstanceId id, const std::vector<Si
     types.push_back(leaf.is_str() ? Type::str() : Type::tensor(leaf.dtype, std::vector<Dim>(leaf.rank())));
   types.insert(types.end(), s.result_sizes.size(), Type::scalar(DType::I64));
   Attrs attrs;
-  attrs.index = id.index;
+  attrs.index = shared_.function_of.at(id.index);
   NodeId node = here().node(Op::Call, operands, types, std::move(attrs), loc(span));
   std::vector<ValueId> results = f_[node].results;
   // A result's size is a constant, one that was passed, or a result of its own.
@@ -280,8 +299,8 @@ Function FunctionLowerer::test(const typed::Test& test) {
 Module lower(const typed::Program& program, const SourceManager& sources) {
   if (!program.ok) throw std::logic_error("lowering: the program has errors");
   LowerProgram shared(program, sources);
-  for (uint32_t i = 0; i < program.instances.size(); ++i)
-    shared.module.functions.push_back(FunctionLowerer(shared, program.instances[i].name).instance({i}));
+  for (typed::InstanceId id : shared.called)
+    shared.module.functions.push_back(FunctionLowerer(shared, program.instances[id.index].name).instance(id));
   shared.module.entry = static_cast<uint32_t>(shared.module.functions.size());
   shared.module.functions.push_back(FunctionLowerer(shared, "").entry());
   shared.module.functions.back().name = "entry";

@@ -39,7 +39,9 @@ struct LowerProgram {
   const SourceManager& sources;
   Module module;
   SizeAtoms atoms; // a copy: lowering makes compound atoms
-  std::vector<Signature> signatures;
+  std::vector<typed::InstanceId> called;
+  std::map<uint32_t, uint32_t> function_of; // by instance: its graph function
+  std::map<uint32_t, Signature> signatures; // by instance
   struct LocKey {
     uint32_t file, begin, end, caller;
     std::string function;

@@ -122,13 +122,14 @@ private:
     int line;
   };
 
-  [[noreturn]] void fail(const std::string& message) const { fail(message, token_.line); }
+  [[noreturn]] void fail(const std::string& message) const { fail(message, last_line_); }
   [[noreturn]] static void fail(const std::string& message, int line) {
     throw std::runtime_error(fmt::format("line {}: {}", line, message));
   }
 
   Token take() {
     Token token = std::move(token_);
+    last_line_ = token.line;
     token_ = lexer_.next();
     return token;
   }
@@ -141,11 +142,12 @@ private:
     return true;
   }
   void expect(std::string_view text) {
-    if (!accept(text)) fail(fmt::format("expected {}, not {}", text, token_.text.empty() ? "the end" : token_.text));
+    if (!accept(text))
+      fail(fmt::format("expected {}, not {}", text, token_.text.empty() ? "the end" : token_.text), token_.line);
   }
   std::string expect(Token::Kind kind, std::string_view what) {
     if (token_.kind != kind)
-      fail(fmt::format("expected {}, not {}", what, token_.text.empty() ? "the end" : token_.text));
+      fail(fmt::format("expected {}, not {}", what, token_.text.empty() ? "the end" : token_.text), token_.line);
     return take().text;
   }
   std::string string() { return expect(Token::Kind::String, "a string"); }
@@ -364,7 +366,9 @@ private:
 
   std::vector<ValueId> value_list() {
     std::vector<ValueId> ids;
-    while (token_.kind == Token::Kind::Value) {
+    // On the line of the operation: the next line may begin with a value too.
+    int line = last_line_;
+    while (token_.kind == Token::Kind::Value && token_.line == line) {
       Token token = take();
       ids.push_back(lookup(token.text, token.line));
       if (!accept(",")) break;
@@ -418,7 +422,7 @@ private:
     if (has_regions(node.op))
       while (is("(") || is("{"))
         node.regions.push_back(region());
-    if (token_.kind == Token::Kind::Function) node.loc = loc();
+    if (token_.kind == Token::Kind::Function && token_.line == last_line_) node.loc = loc();
     (*function_)[id] = std::move(node);
     return id;
   }
@@ -493,6 +497,7 @@ private:
 
   Lexer lexer_;
   Token token_;
+  int last_line_ = 1; // of the last token taken
   Module module_;
   Function* function_ = nullptr;
   std::map<std::string, ValueId> values_;
