@@ -181,8 +181,10 @@ void deliver_results(const std::vector<Argument>& results, const std::vector<std
       if (i < outputs.size()) throw IoError(fmt::format("{}: a string cannot be saved there", outputs[i]));
       out(*text + "\n");
     } else if (const auto* tensor = std::get_if<HostTensor>(&result)) {
-      if (i < outputs.size()) save_tensor(outputs[i], *tensor);
-      else out(format_tensor(*tensor) + "\n");
+      if (i < outputs.size())
+        save_tensor(outputs[i], *tensor);
+      else
+        out(format_tensor(*tensor) + "\n");
     }
   }
 }

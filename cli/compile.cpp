@@ -23,7 +23,7 @@ constexpr const char* kPrelude = "prelude.tl";
 
 std::string read_file(const std::string& path) {
   if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
-  struct stat status{};
+  struct stat status {};
   if (stat(path.c_str(), &status) != 0) throw UsageError(fmt::format("{}: {}", path, std::strerror(errno)));
   if (S_ISDIR(status.st_mode)) throw UsageError(fmt::format("{}: is a directory", path));
   std::ifstream file(path, std::ios::binary);
@@ -88,7 +88,8 @@ ir::Module optimise(ir::Module module, const RunFlags& flags) {
   if (flags.time_passes) options.times = &times;
   module = run_passes(std::move(module), options);
   if (flags.time_passes)
-    for (const auto& [name, seconds] : times) fmt::print(stderr, "{:<12} {:8.3f} ms\n", name, seconds * 1e3);
+    for (const auto& [name, seconds] : times)
+      fmt::print(stderr, "{:<12} {:8.3f} ms\n", name, seconds * 1e3);
   return module;
 }
 
@@ -123,7 +124,8 @@ int report_failure(const RuntimeError& error, const std::vector<Location>& locat
   for (LocId loc = place; loc.index != 0 && locations[loc.index].caller.index != 0;) {
     LocId caller = locations[loc.index].caller;
     Span span = span_of(caller, locations, sources, main);
-    if (span.valid()) diagnostic.labels.push_back({span, fmt::format("called here: {}", locations[loc.index].function)});
+    if (span.valid())
+      diagnostic.labels.push_back({span, fmt::format("called here: {}", locations[loc.index].function)});
     loc = caller;
   }
   std::fputs(render(diagnostic, sources).c_str(), stderr);

@@ -27,8 +27,8 @@ struct Frontend {
 // Reads a file ("-": standard input) or, with `code`, takes that text. Throws UsageError if it cannot be read.
 void read_source(Frontend& frontend, const std::string& path, const std::string* code = nullptr);
 
-// Parses and checks. The program is only meaningful if frontend.diagnostics has no errors. `for_check`: a data file that
-// is not there yet is a warning.
+// Parses and checks. The program is only meaningful if frontend.diagnostics has no errors. `for_check`: a data file
+// that is not there yet is a warning.
 typed::Program check_source(Frontend& frontend, bool for_check = false);
 
 struct Executable {

@@ -39,10 +39,14 @@ void dump_graph(ir::Module module, const DumpFlags& flags) {
 
 void dump_kernels(const std::vector<kir::Kernel>& kernels, const DumpFlags& flags) {
   for (const kir::Kernel& kernel : kernels) {
-    if (flags.stage == "kernel") print(kir::to_text(kernel) + "\n");
-    else if (flags.stage == "llvm") print(to_llvm(kernel) + "\n");
-    else if (flags.stage == "asm") print(to_asm(kernel) + "\n");
-    else if (flags.stage == "cuda") print(to_cuda(kernel) + "\n");
+    if (flags.stage == "kernel")
+      print(kir::to_text(kernel) + "\n");
+    else if (flags.stage == "llvm")
+      print(to_llvm(kernel) + "\n");
+    else if (flags.stage == "asm")
+      print(to_asm(kernel) + "\n");
+    else if (flags.stage == "cuda")
+      print(to_cuda(kernel) + "\n");
     else {
       std::string why;
       if (!nvrtc_available(&why)) throw UsageError("--stage ptx needs NVRTC: " + why);
@@ -55,7 +59,8 @@ void dump_kernels(const std::vector<kir::Kernel>& kernels, const DumpFlags& flag
 
 int dump(const DumpFlags& flags) {
   if (flags.list_passes) {
-    for (const PassInfo& pass : passes()) fmt::print("{:<12} {}\n", pass.name, pass.doc);
+    for (const PassInfo& pass : passes())
+      fmt::print("{:<12} {}\n", pass.name, pass.doc);
     return kFine;
   }
   if (flags.file.empty()) throw UsageError("dump needs a file");
@@ -87,8 +92,10 @@ int dump(const DumpFlags& flags) {
   }
   module = optimise(std::move(module), flags.run);
   Scheduled scheduled = schedule(module);
-  if (flags.stage == "bytecode") print(to_text(scheduled.program));
-  else dump_kernels(kernels_of(module, scheduled), flags);
+  if (flags.stage == "bytecode")
+    print(to_text(scheduled.program));
+  else
+    dump_kernels(kernels_of(module, scheduled), flags);
   return finish();
 }
 

@@ -17,8 +17,8 @@ std::vector<std::string> normalise(std::vector<std::string> words) {
   const std::string& first = words.front();
   bool is_command = std::find(kCommands.begin(), kCommands.end(), first) != kCommands.end();
   bool is_help = first == "-h" || first == "--help" || first == "--version";
-  bool looks_like_file =
-      first == "-" || first.find('.') != std::string::npos || first.find('/') != std::string::npos || access(first.c_str(), R_OK) == 0;
+  bool looks_like_file = first == "-" || first.find('.') != std::string::npos || first.find('/') != std::string::npos ||
+                         access(first.c_str(), R_OK) == 0;
   if (!is_command && !is_help && (first[0] == '-' || looks_like_file)) words.insert(words.begin(), "run");
   return words;
 }

@@ -18,7 +18,8 @@ void RunFlags::add_to(CLI::App& app) {
       ->envname("TL_SCHEDULE_SEED");
   app.add_option("--device", device, "where to run: cpu")->envname("TL_DEVICE");
   app.add_flag("--interp", interpreter, "run on the reference interpreter")->envname("TL_INTERP");
-  app.add_option("--disable", disabled, "switch off a compiler pass (tl dump --passes lists them)");
+  app.add_option("--disable", disabled, "switch off a compiler pass (tl dump --passes lists them)")
+      ->allow_extra_args(false);
   app.add_flag("--time-passes", time_passes, "print the time of each compiler pass to stderr");
   app.add_flag("--verify", verify, "check the graph after every pass");
 }
@@ -45,13 +46,20 @@ uint64_t parse_size(const std::string& text) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   std::string unit(end, text.data() + text.size());
   double scale = 0;
-  if (unit.empty() || unit == "B") scale = 1;
-  else if (unit == "K" || unit == "KB") scale = 1e3;
-  else if (unit == "M" || unit == "MB") scale = 1e6;
-  else if (unit == "G" || unit == "GB") scale = 1e9;
-  else if (unit == "KiB") scale = 1024;
-  else if (unit == "MiB") scale = 1024.0 * 1024;
-  else if (unit == "GiB") scale = 1024.0 * 1024 * 1024;
+  if (unit.empty() || unit == "B")
+    scale = 1;
+  else if (unit == "K" || unit == "KB")
+    scale = 1e3;
+  else if (unit == "M" || unit == "MB")
+    scale = 1e6;
+  else if (unit == "G" || unit == "GB")
+    scale = 1e9;
+  else if (unit == "KiB")
+    scale = 1024;
+  else if (unit == "MiB")
+    scale = 1024.0 * 1024;
+  else if (unit == "GiB")
+    scale = 1024.0 * 1024 * 1024;
   if (error != std::errc() || scale == 0 || !(number > 0) || number * scale > 1e18)
     throw UsageError(fmt::format("'{}' is not a size: write digits with K, M, G, KiB, MiB or GiB", text));
   return static_cast<uint64_t>(number * scale);

@@ -40,8 +40,8 @@ int run(const RunFlags& flags, const std::vector<std::string>& words, const std:
     Stats counters;
     RunOptions options = flags.run;
     options.flush_each_effect = isatty(STDOUT_FILENO) != 0;
-    outcome = tl::run(executable.program, *executable.kernels, arguments.values, options, out.sink(),
-                      error_output(), &counters);
+    outcome = tl::run(executable.program, *executable.kernels, arguments.values, options, out.sink(), error_output(),
+                      &counters);
     if (flags.stats) stats = to_text(counters);
   }
   int exit_code = outcome.exit_code;
@@ -65,7 +65,8 @@ void add_run(CLI::App& app, int& exit_code) {
     std::string code;
   };
   auto state = std::make_shared<State>();
-  CLI::App* command = app.add_subcommand("run", "compile and run a program: tl run [flags] FILE [the program's arguments]");
+  CLI::App* command =
+      app.add_subcommand("run", "compile and run a program: tl run [flags] FILE [the program's arguments]");
   command->prefix_command(); // all that follows FILE is the program's
   state->flags.add_to(*command);
   CLI::Option* inline_code = command->add_option("-e", state->code, "run this text");

@@ -87,7 +87,8 @@ void add_test(CLI::App& app, int& exit_code) {
     flags->run.finish();
     if (flags->paths.empty()) flags->paths.push_back(".");
     Count count;
-    for (const std::string& path : files_under(flags->paths)) run_file(path, *flags, count);
+    for (const std::string& path : files_under(flags->paths))
+      run_file(path, *flags, count);
     fmt::print("{} passed, {} failed\n", count.passed, count.failed);
     exit_code = count.failed ? kRejected : kFine;
   });

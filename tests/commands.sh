@@ -67,8 +67,8 @@ T
 check "index in asynchronous work" 3 "index.tl:1:.*index 7 is out of range" -- "$tl" run "$out/index.tl" "$out/a.npy"
 check "what came before is printed" 3 "^before$" -- "$tl" run "$out/index.tl" "$out/a.npy"
 check "nothing after it is" 1 -- sh -c "'$tl' run '$out/index.tl' '$out/a.npy' 2>/dev/null | grep never"
-check "memory limit" 3 "OutOfMemory" -- "$tl" run --memory-limit 10M -e 'let x = zeros([100, 1000, 1000]); print(x.sum())'
-check "endless recursion" 3 "depth" -- "$tl" run -e 'fn f(n: i64) -> i64 { if n == 0 { 0 } else { 1 + f(n + 1) } }
+check "memory limit" 3 "OutOfMemory" -- "$tl" run --memory-limit 10M -e 'let x = wait(zeros([100, 1000, 1000])); print(x.sum())'
+check "endless recursion" 3 "StackOverflow" -- "$tl" run -e 'fn f(n: i64) -> i64 { if n == 0 { 0 } else { 1 + f(n + 1) } }
 print(f(1))'
 check "exit code of the program" 7 -- "$tl" run -e 'exit(7)'
 
