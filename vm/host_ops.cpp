@@ -162,14 +162,16 @@ void Interpreter::save(const Instruction& i) {
 
 void Interpreter::debug(const Instruction& i) {
   Operation* op = effect();
+  op->checks_inputs = true; // it tells of a failure, and passes it on
   Operand x = operand(*op, in(i, 0));
-  take_host_failures(*op, x.failure);
   std::string place;
   if (i.loc.index && i.loc.index < program_.locations.size())
     place = fmt::format("{}:{}: ", program_.locations[i.loc.index].file, program_.locations[i.loc.index].line);
   op->task = [x = std::move(x), place = std::move(place), this](Operation&) {
     const auto* scalar = reinterpret_cast<const std::byte*>(&x.scalar.bits);
-    std::string summary = x.kind == Value::Kind::Str
+    FailureRef failure = x.node ? x.node->failure : x.failure;
+    std::string summary = failure ? fmt::format("failed: {}", failure->error.message)
+                          : x.kind == Value::Kind::Str
                               ? x.node->text
                               : debug_summary(x.dtype, x.dims, x.node ? data_of(x.node, x.offset) : scalar);
     console_.print_error(fmt::format("{}{}\n", place, summary));

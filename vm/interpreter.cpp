@@ -267,7 +267,18 @@ void Interpreter::view(const Instruction& i) {
     start = at.scalar.as<int64_t>();
     take_first(poison, at.failure);
   }
-  const Value& from = tensor(i, 0);
+  Value made;
+  if (in(i, 0).kind == Value::Kind::Scalar) { // a branch may give either: from here on a tensor
+    take_first(poison, in(i, 0).failure);
+    HostTensor x = HostTensor::make(in(i, 0).dtype, {});
+    x.set(0, in(i, 0).scalar);
+    Node* node = engine_.nodes.create();
+    node->external = x.bytes;
+    node->data = x.bytes.get();
+    node->waiters.store(Node::done_mark(), std::memory_order_relaxed);
+    made = Value::of_node(engine_.nodes, node, Value::Kind::Tensor, x.dtype);
+  }
+  const Value& from = made.node ? made : tensor(i, 0);
   if (!known || poison) {
     Operation* op = operation();
     op->failure = std::move(poison);
@@ -281,7 +292,7 @@ void Interpreter::view(const Instruction& i) {
   auto count = dims.count(), there = from.dims.count();
   if (from.node->data && (!count || !there || start < 0 || *count > *there - start))
     malformed("a view reaches outside its tensor");
-  Value result = i.in[0].last_use ? std::move(in(i, 0)) : from;
+  Value result = made.node ? std::move(made) : i.in[0].last_use ? std::move(in(i, 0)) : from;
   result.dtype = desc.dtype;
   result.dims = std::move(dims);
   result.offset += start * size_of(desc.dtype);
@@ -316,9 +327,9 @@ void Interpreter::wait_for(Node* node) {
 
 void Interpreter::call(const Instruction& i) {
   const BcFunction& callee = program_.functions.at(i.index);
-  if (depth_ >= options_.max_call_depth)
-    stop(fail({"RecursionTooDeep",
-               fmt::format("'{}' was called at a depth of more than {} calls", callee.name, options_.max_call_depth),
+  if (depth_ > options_.max_call_depth) // main itself is not a call
+    stop(fail({"StackOverflow",
+               fmt::format("calls are nested more than {} deep", options_.max_call_depth),
                "does the recursion end?",
                i.loc,
                3,

@@ -155,7 +155,7 @@ void Interpreter::launch(const Instruction& i) {
       op->args.push_back(&op->scalars.back());
     } else {
       engine_.add_input(*op, v.node, !poison && !taken_[k]);
-      op->args.push_back(v.node->data + v.offset);
+      op->args.push_back(v.node->data ? v.node->data + v.offset : nullptr); // null: it has failed
       if (auto count = v.dims.count()) stats_.bytes += static_cast<uint64_t>(*count * size_of(v.dtype));
     }
   }
@@ -179,11 +179,12 @@ void Interpreter::launch(const Instruction& i) {
         if (!node->block) poison = no_memory(*op, type_text(desc.dtype, outputs_.back().dims.view()), size);
       }
       if (!poison && desc.mode == AliasMode::Initial) {
-        const Value& from = tensor(i, desc.alias);
-        op->copies.push_back({from.node->data + from.offset, node->data, planned_[k].bytes});
+        if (desc.alias >= i.in.size()) malformed("an output that starts as an operand which is not there");
+        op->copies.push_back({static_cast<const std::byte*>(op->args[desc.alias]), node->data, planned_[k].bytes});
       }
     }
-    op->args.push_back(outputs_.back().node->data + outputs_.back().offset);
+    Value& made = outputs_.back();
+    op->args.push_back(made.node->data ? made.node->data + made.offset : nullptr);
     stats_.bytes += size;
   }
   if (!poison) {

@@ -209,3 +209,14 @@ TEST_CASE("failures say through which calls they came") {
   REQUIRE(o.error->notes.size() == 1);
   CHECK(o.error->notes[0].second.index == line);
 }
+
+TEST_CASE("debug tells of a failure and passes it on") {
+  Failing m;
+  Slot bad = m.failing(31, 7);
+  m.host(HostOp::Debug, {bad});
+  m.print(m.one);
+  m.print(bad);
+  m.ret();
+  expect(m, "1\n", "element 6 of 7 is 31");
+  CHECK(m.err.find(": failed: element 6 of 7 is 31\n") != std::string::npos);
+}

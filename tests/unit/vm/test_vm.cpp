@@ -109,7 +109,7 @@ TEST_CASE("calls and recursion") {
   m.main().code[0].imm = Scalar::of(int64_t{1000000});
   Outcome o = m.run();
   REQUIRE(o.error);
-  CHECK(o.error->kind == "RecursionTooDeep");
+  CHECK(o.error->kind == "StackOverflow");
   CHECK(o.exit_code == 3);
   CHECK(m.out.empty());
 }
@@ -322,4 +322,28 @@ TEST_CASE("the bytecode has a text form") {
   CHECK(text.find("const i64 3 -> s0    # a.tl:1\n") != std::string::npos);
   CHECK(text.find("launch k6 s2!, s0 -> s3: i64[s0] reuse 0") != std::string::npos);
   CHECK(text.find("host format \"{}\\n\" s0 -> s4") != std::string::npos);
+}
+
+TEST_CASE("a host scalar may stand for a rank-0 tensor") {
+  Machine m;
+  Slot one = m.i64(1), k = m.i64(20), v = m.fresh();
+  Instruction view = Machine::make(BcOp::View, {k}, {v});
+  view.outputs = {{DType::I64, {Machine::size(1), Machine::size(1)}, AliasMode::None, 0}};
+  m.emit(view);
+  Slot x = m.launch(kScale, {k, one}, {}, DType::I64);
+  Slot y = m.launch(kBump, {k, k, one}, {}, DType::I64, AliasMode::Initial, 0);
+  m.print(v);
+  m.print(x);
+  m.print(m.scalar(ScalarOp::Add, DType::I64, {m.await(y), m.await(k)}));
+  Slot w = m.fresh();
+  m.host(HostOp::Wait, {k}, {w});
+  m.host(HostOp::Debug, {w});
+  m.ret({v});
+  for (const RunOptions& options : schedules()) {
+    Outcome o = m.run(options);
+    CHECK(!o.error);
+    CHECK(m.out == "[[20]]\n101\n100\n");
+    CHECK(m.err.find(": i64 20\n") != std::string::npos);
+    CHECK(std::get<HostTensor>(o.results.at(0)).dims == std::vector<int64_t>{1, 1});
+  }
 }
