@@ -360,7 +360,7 @@ void Lexer::lex_text() {
   std::string piece;
   bool triple = strings_.back().triple;
   auto flush = [&] {
-    if (start_ > first) add(TEXT, {file_, offset(first), offset(start_)}, piece);
+    if (!piece.empty()) add(TEXT, {file_, offset(first), offset(start_)}, piece);
   };
   for (;;) {
     start_ = cursor_;
