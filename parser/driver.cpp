@@ -271,8 +271,9 @@ Expr* Driver::binary(Span span, BinaryOp op, Span op_span, Expr* left, Expr* rig
 }
 
 Expr* Driver::compare(Span span, BinaryOp op, Span op_span, Expr* left, Expr* right) {
-  // Built by this function if it is a Binary that stands here without parentheses.
-  if (const Binary* first = as<Binary>(left); first && !left->parenthesized) {
+  const Binary* first = as<Binary>(left);
+  bool left_compares = first && first->op >= BinaryOp::Equal && first->op <= BinaryOp::GreaterEqual;
+  if (left_compares && !left->parenthesized) {
     std::string middle(sources_.text(first->right->span));
     std::string hint = middle.size() <= 30 && middle.find('\n') == std::string::npos
                            ? fmt::format("write `… {} {} and {} {} …`", symbol(first->op), middle, middle, symbol(op))

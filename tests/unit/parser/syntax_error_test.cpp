@@ -80,6 +80,8 @@ TEST_CASE("fields of a struct recover one by one") {
 
 TEST_CASE("what the grammar alone would accept") {
   CHECK(errors("a < b < c") == "1:7 ChainedComparison comparisons do not chain");
+  CHECK(errors("a + b < c; (a < b) == c; not a < b; a < b and c < d") == "");
+  CHECK(errors("a == b != c") == "1:8 ChainedComparison comparisons do not chain");
   CHECK(hint("a < b < c") == "write `… < b and b < …`");
   CHECK(errors("f(x) = 1") == "1:1 InvalidTarget this cannot be assigned to");
   CHECK(errors("(a, b) += c") == "1:1 InvalidTarget `+=` does not take a tuple");
