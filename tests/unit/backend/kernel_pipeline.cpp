@@ -12,7 +12,8 @@ namespace {
 // Lowers every kernel that the passes make of a function's body; gives their number.
 int kernels(const std::string& body) {
   std::string text =
-      "func @main(%t: token, %n: i64, %m: i64, %x: f32[%n, %m], %a: f32[%n, 64], %b: f32[64, %m]) {\n" + body + "}\n";
+      "func @main(%t: token, %n: i64, %m: i64, %x: f32[%n, %m], %k: i64, %a: f32[%n, %k], %b: f32[%k, %m]) {\n" + body +
+      "}\n";
   ir::Module module = run_passes(ir::parse_text(text));
   int count = 0;
   for (const ir::Function& f : module.functions)
