@@ -32,7 +32,7 @@ std::string source_of(const Row& row) {
   static const std::set<std::string_view> statements{"print", "save",  "wait_all", "exit", "time",
                                                      "key",   "split", "fold_in",  "wait", "debug"};
   std::string example(row.example);
-  if (row.name == "range") return fmt::format("for i in {}:\n  print(i)\n", example);
+  if (row.name == "range") return fmt::format("for i in {} {{\n  print(i)\n}}\n", example);
   std::string head;
   if (row.name == "load") head = "save(\"x.npy\", [1.0, 2.0])\n";
   if (row.name == "save" || row.name == "wait") head = "let x = full([3, 2], 1.5)\n";

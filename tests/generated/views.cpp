@@ -46,6 +46,8 @@ const std::vector<Snippet> kSnippets = {
                        "  %r: T[%a, %b] = update %x, %y, %one, %z {mode = set, ints = [1, 1]}\n"},
     {"update backwards", "  %y: T[%a, %bhalf] = slice %x, %z, %z {ints = [1, 1]}\n"
                          "  %r: T[%a, %b] = update %x, %y, %alast, %blast {mode = set, ints = [-1, -2]}\n"},
+    {"update by itself backwards", "  %y: T[%b, %a] = transpose %x {ints = [1, 0]}\n"
+                                   "  %r: T[%b, %a] = update %y, %y, %blast, %alast {mode = set, ints = [-1, -1]}\n"},
     {"update an element", "  %e: T = index %v, %z\n  %r: T[%a, %b] = update %x, %e, %alast, %z {mode = set}\n"},
     {"scatter",
      "  %y: T[%p, %b] = gather %x, %i {ints = [0]}\n  %y2: T[%p, %b] = slice %y, %z, %blast {ints = [1, -1]}\n"
