@@ -5,8 +5,8 @@
 // Effects are ordered by tokens: an effect node takes a token as its first operand and gives one as its first result.
 //
 // Sizes: the type of a tensor names each size as a constant or as a host i64 value. Equal sizes are the same value
-// (lowering makes one value per normalised polynomial), so that "same shape" is a comparison of ids and never depends on
-// run-time sizes. A type may refer to a parameter or result beside it: `%n: i64, %x: f32[%n, 3]`.
+// (lowering makes one value per normalised polynomial), so that "same shape" is a comparison of ids and never depends
+// on run-time sizes. A type may refer to a parameter or result beside it: `%n: i64, %x: f32[%n, 3]`.
 //
 // Text form (ir/text.h), printed and read back:
 //   func @scale(%t: token, %n: i64, %x: f32[%n, 784]) {
@@ -72,55 +72,61 @@ enum class Op : uint8_t {
   Elementwise, // {scalar} op on operands of one dtype (Where: bool, T, T; KeyBits, KeyFold: key, i64)
   Convert,     // element type of the operand to that of the result
   // views (index maps inside kernels)
-  Broadcast, // (x) {ints}: for each axis of x, the axis of the result that it becomes, ascending; an axis of x whose size
+  Broadcast, // (x) {ints}: for each axis of x, the axis of the result that it becomes, ascending; an axis of x whose
+             // size
              // is the constant 1 stretches
   Reshape,   // (x) row-major reinterpretation; equal element counts are the producer's duty (a Guard before if needed)
   Transpose, // (x) {ints}: result axis i is x's axis ints[i]
-  Slice,     // (x, start_0, …, start_{r-1}) {ints}: step per axis (may be negative); result dims are the lengths; starts are
-             // i64 scalars, in range by construction (clipped)
-  Pad,       // (x, value, before_0, …) result dims given; outside x the value
-  Concat,    // (x_0, x_1, …) {ints}: [axis]
+  Slice,  // (x, start_0, …, start_{r-1}) {ints}: step per axis (may be negative); result dims are the lengths; starts
+          // are
+          // i64 scalars, in range by construction (clipped)
+  Pad,    // (x, value, before_0, …) result dims given; outside x the value
+  Concat, // (x_0, x_1, …) {ints}: [axis]
   // indexing
-  Index,   // (x, i_0, …, i_{k-1}) scalars i64, already wrapped and checked: the element or sub-tensor x[i_0, …, i_{k-1}]
-  Gather,  // (x, idx) {ints}: [axis]; idx i64 of any rank, wrapped and checked: x's axis replaced by idx's axes
-  Update,  // (x, value, start_0, …, start_{r-1}) {ints}: step per axis, {update}: Set or Add. x with the slice replaced;
-           // value has one axis per axis of x (its sizes are the slice's) — or rank 0 with no steps: the element at start…
+  Index, // (x, i_0, …, i_{k-1}) scalars i64, already wrapped and checked: the element or sub-tensor x[i_0, …, i_{k-1}]
+  Gather, // (x, idx) {ints}: [axis]; idx i64 of any rank, wrapped and checked: x's axis replaced by idx's axes
+  Update, // (x, value, start_0, …, start_{r-1}) {ints}: step per axis, {update}: Set or Add. x with the slice replaced;
+  // value has one axis per axis of x (its sizes are the slice's) — or rank 0 with no steps: the element at start…
   Scatter, // (x, idx, value) {update} along axis 0: x[idx[j]] = or += value[j], j ascending (last of repeats wins);
            // idx i64 rank 1, wrapped and checked; value dims: [len(idx), x's other axes]
   // reductions and products
-  Reduce,   // (x) or (x, mask) {reduce, ints: axes ascending}: in the order of sums over the row-major index of the reduced
-            // axes; reduced axes disappear. mask: bool, x's dims; elements where it is false do not take part. Sum and Prod
-            // of the accumulator type (operand already converted: bool and narrow ints to i64). ArgMin, ArgMax: i64
+  Reduce, // (x) or (x, mask) {reduce, ints: axes ascending}: in the order of sums over the row-major index of the
+          // reduced
+  // axes; reduced axes disappear. mask: bool, x's dims; elements where it is false do not take part. Sum and Prod
+  // of the accumulator type (operand already converted: bool and narrow ints to i64). ArgMin, ArgMax: i64
   Scan,     // (x) {reduce: Sum or Prod, ints: [axis]} running fold, sequential along the axis
-  Contract, // (a, b) {ints: for each axis of a its label, then for each axis of b its label; text: see below} dot-general:
-            // labels are 0 … ; result axes are the labels in {labels}, in that order; the other labels are summed, in order
-            // of contractions, row-major over the summed labels in ascending label order
+  Contract, // (a, b) {ints: for each axis of a its label, then for each axis of b its label; text: see below}
+            // dot-general:
+  // labels are 0 … ; result axes are the labels in {labels}, in that order; the other labels are summed, in order
+  // of contractions, row-major over the summed labels in ascending label order
   // index-space map: a comprehension
   Map, // () region(i_0: i64, …, i_{r-1}: i64) yields scalars; results are tensors whose dims are the index ranges
        // (start at 0). The region may use Index, Elementwise, Convert, If (lazy), Reduce and Contract of nested Maps,
-       // Guard, For and While over scalars. Its values may also be tensors of constant or outer size made by nested Maps.
+  // Guard, For and While over scalars. Its values may also be tensors of constant or outer size made by nested Maps.
   // control
-  If,    // (c: bool scalar) two regions without parameters; their yields are the results
-  For,   // (lo, hi, step, init…) region(i: i64, carried…) yields carried…; results: the final carried. step is nonzero
+  If, // (c: bool scalar) two regions without parameters; their yields are the results
+  For, // (lo, hi, step, init…) region(i: i64, carried…) yields carried…; results: the final carried. step is nonzero
   While, // (init…) regions: cond(carried…) yields bool; body(carried…) yields carried…
   Call,  // (args…) {index}: function
   // failures: a total op plus a check
-  Guard, // (x, cond, payload…) {index: site}: x (any type), poisoned where cond is false. cond: bool scalar, or a bool tensor
-         // all of whose elements must hold. payload: up to two i64, of cond's dims or scalar, for the message.
+  Guard, // (x, cond, payload…) {index: site}: x (any type), poisoned where cond is false. cond: bool scalar, or a bool
+         // tensor
+  // all of whose elements must hold. payload: up to two i64, of cond's dims or scalar, for the message.
   Await, // (x: scalar) the same value, known to the host (passes/place inserts it)
   // effects: token first
-  Format, // (values…) -> str {format}          pure; values: scalars, tensors, strings
-  Print,  // (token, str…) -> token
-  Assert, // (token, cond, values…) -> token {index: site, format}
-  Load,   // (token, path) -> token, tensor, sizes… (i64 each; the tensor's dims refer to them)
-  Save,   // (token, path, x) -> token
-  Wait,   // (token, values…) -> token, values…
+  Format,  // (values…) -> str {format}          pure; values: scalars, tensors, strings
+  Print,   // (token, str…) -> token
+  Assert,  // (token, cond, values…) -> token {index: site, format}
+  Load,    // (token, path) -> token, tensor, sizes… (i64 each; the tensor's dims refer to them)
+  Save,    // (token, path, x) -> token
+  Wait,    // (token, values…) -> token, values…
   WaitAll, // (token) -> token
-  Time,   // (token) -> token, f64
-  Exit,   // (token, code) -> token
-  Debug,  // (token, x) -> token, x
+  Time,    // (token) -> token, f64
+  Exit,    // (token, code) -> token
+  Debug,   // (token, x) -> token, x
   // made by passes
-  Kernel, // (captured…) one region without parameters whose yields are the results; operands: every outer value that the
+  Kernel, // (captured…) one region without parameters whose yields are the results; operands: every outer value that
+          // the
           // region uses (sizes in types included), each once. {kernel}
 };
 

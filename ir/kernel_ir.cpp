@@ -168,6 +168,9 @@ DType total_type(ReduceOp op, DType accumulator) {
   return is_float(accumulator) && (op == ReduceOp::Sum || op == ReduceOp::Prod) ? DType::F64 : accumulator;
 }
 
-DType value_type(DType memory) { return memory == DType::F16 || memory == DType::BF16 ? DType::F32 : memory; }
+DType value_type(DType memory) {
+  if (memory == DType::F16 || memory == DType::BF16) return DType::F32;
+  return memory == DType::Key ? DType::U64 : memory;
+}
 
 } // namespace tl::kir

@@ -100,7 +100,8 @@ enum class KOp : uint8_t {
   Reduce, // {reduce, dtype: accumulator} (n) block(k) yields value, or value and mask (bool). ArgMin/ArgMax: results
           // are
           // (best value, i64 index); otherwise one result of the accumulator's type. Empty: sum +0.0, others identity
-  ReduceChunk, // like Reduce, but one chunk: (begin, end) with end - begin <= kSumChunk, block(k) for k in it; result: the chunk's value,
+  ReduceChunk, // like Reduce, but one chunk: (begin, end) with end - begin <= kSumChunk, block(k) for k in it; result:
+               // the chunk's value,
                // widened
                // to the total type (for sums that several tiles share; a later phase combines left to right)
   Contract,    // {dtype: accumulator} (n) block(k) yields a, b

@@ -314,7 +314,7 @@ Module lower(const typed::Program& program, const SourceManager& sources) {
 
 std::vector<TestEntry> tests(const Module& module) {
   std::vector<TestEntry> entries;
-  for (uint32_t i = 0; i < module.functions.size(); ++i) {
+  for (uint32_t i = module.entry + 1; i < module.functions.size(); ++i) { // they stand behind the entry
     const std::string& name = module.functions[i].name;
     if (name.starts_with(kTestPrefix)) entries.push_back({name.substr(kTestPrefix.size()), i});
   }

@@ -6,6 +6,7 @@ namespace tl {
 
 namespace {
 
+constexpr int kTextDepth = 5; // of compound sizes in messages; deeper parts are shown as …
 constexpr int kProofDepth = 5;
 constexpr int kProofBudget = 1000; // polynomials looked at in one proof
 
@@ -285,10 +286,13 @@ Compare SizeAtoms::compare(const Size& a, const Size& b, const SizeFacts& facts)
   return Compare::Unknown;
 }
 
-std::string SizeAtoms::to_string(const Size& s) const {
+std::string SizeAtoms::to_string(const Size& s) const { return to_string(s, kTextDepth); }
+
+std::string SizeAtoms::to_string(const Size& s, int depth) const {
+  if (depth == 0) return "…";
   auto in_parentheses = [&](const Size& e) {
     bool simple = e.is_constant() ? e.constant() >= 0 : e.as_atom().has_value();
-    return simple ? to_string(e) : "(" + to_string(e) + ")";
+    return simple ? to_string(e, depth - 1) : "(" + to_string(e, depth - 1) + ")";
   };
   auto has_positive = [&](const Size& e) {
     for (const auto& term : e.terms)
@@ -308,7 +312,7 @@ std::string SizeAtoms::to_string(const Size& s) const {
       // One of them must be free of further ones, or the text would double at every level.
       if (has_positive(x) && has_positive(y)) continue;
       if (x.is_constant() || (!y.is_constant() && y < x)) std::swap(x, y);
-      return fmt::format("{}({}, {})", is_max ? "max" : "min", to_string(x), to_string(y));
+      return fmt::format("{}({}, {})", is_max ? "max" : "min", to_string(x, depth - 1), to_string(y, depth - 1));
     }
     if (atom.kind == AtomKind::FloorDiv && rest == atom.a && Size(term.coefficient) == atom.b * Size(-1))
       return fmt::format("{} % {}", in_parentheses(atom.a), in_parentheses(atom.b));
@@ -332,8 +336,10 @@ std::string SizeAtoms::to_string(const Size& s) const {
                                                                                           : "(" + division + ")");
         break;
       }
-      case AtomKind::Positive: factors.push_back(fmt::format("max({}, 0)", to_string(atom.a))); break;
-      case AtomKind::Wrap: factors.push_back(in_parentheses(atom.a)); break;
+      case AtomKind::Positive: factors.push_back(fmt::format("max({}, 0)", to_string(atom.a, depth - 1))); break;
+      case AtomKind::Wrap:
+        factors.push_back(in_parentheses(atom.a));
+        break; // counted from the end where it is negative
       }
     }
     text += fmt::format("{}", fmt::join(factors, "*"));

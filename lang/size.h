@@ -123,6 +123,7 @@ public:
   std::string to_string(const Size& s) const; // in the user's words: "2*n + 1", "min(n, 256)", "n // 2"
 
 private:
+  std::string to_string(const Size& s, int depth) const;
   AtomId compound(AtomKind kind, Size a, Size b);
   bool not_negative(const Size& e, const SizeFacts& facts, int depth);
   bool atom_not_negative(AtomId id, const SizeFacts& facts, int depth);

@@ -213,7 +213,8 @@ enum class AssignMode : uint8_t {
   Accumulate, // x[subs] += e with an index tensor: adds in index order (-= has negated e)
 };
 
-// A variable, or a part of it.
+// A variable, or a part of it. Under a mask the value has one row for each true (a run-time check of the statement
+// itself) or is the same for all; the size of that axis in `type` has no value of its own.
 struct Place {
   VarId var;                         // invalid: `_` in a tuple assignment
   std::vector<Subscript> subscripts; // none: all of it

@@ -183,6 +183,8 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
   ctx_->loops.clear();
   bool saved_reachable = ctx_->reachable;
   ++in_comprehension_;
+  uint32_t saved_variables = comprehension_variables_;
+  comprehension_variables_ = static_cast<uint32_t>(p_.variables.size());
   bool fine = true;
   std::set<std::string> names; // of all indices
   for (const auto& clause : c.clauses)
@@ -294,6 +296,7 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
   if (expected && expected->is_tensor()) element_expected = element_of(*expected);
   ExprPtr body = value(c.element);
   --in_comprehension_;
+  comprehension_variables_ = saved_variables;
   scope_ = saved_scope;
   ctx_->facts = saved_facts;
   ctx_->loops = std::move(saved_loops);

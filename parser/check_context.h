@@ -129,13 +129,6 @@ enum class LiteralKind : uint8_t {
   Builder, // zeros, ones: any element type; f32
 };
 
-struct PendingLiteral {
-  typed::Expr* node;
-  bool is_float = false, negative = false;
-  uint64_t magnitude = 0;
-  double value = 0;
-  std::string text;
-};
 // A call of a generic function whose element types were still open.
 struct PendingCall {
   typed::Expr* node;
@@ -163,14 +156,12 @@ struct FunctionContext {
   std::vector<Loop> loops;
   SizeFacts facts;
   std::vector<VarId> captures;
-  std::vector<PendingLiteral> literals;
   std::vector<PendingCall> calls;
   std::vector<Diagnostic> reports;
-  int quiet = 0; // speculation: reports are dropped later
 };
 
 struct Snapshot {
-  size_t reports, literals, calls, captures, variables;
+  size_t reports;
   SizeFacts facts;
   std::map<VarId, Type> current;
   bool reachable;
@@ -220,7 +211,7 @@ private:
   VarId new_variable(std::string name, Type type, bool is_mutable, Span span);
   void bind_atom(VarId var, AtomKind kind = AtomKind::Value); // gives an immutable i64 an atom
   Type current_type(VarId var) const;
-  void capture(VarId var, const Scope* found_in, Span span, const std::string& name);
+  void capture(VarId var, Span span, const std::string& name);
 
   // --- check_unify.cpp: open element types
   Type new_open(LiteralKind kind);
@@ -236,15 +227,12 @@ private:
   void finalize(typed::Stmt& s);
   void finalize(typed::Expr& e);
   void finalize_pattern(const typed::Pattern& pattern);
-  void finish_literals();
-  void finish_calls();
   Snapshot snapshot() const;
   void rollback(const Snapshot& s);
 
   // --- check_sizes.cpp
   Compare compare(const Size& a, const Size& b) { return p_.atoms.compare(a, b, ctx_->facts); }
   std::optional<Size> size_of(const typed::Expr& e); // an i64 expression as a size, where it is one
-  std::string origin(const Size& size);              // "n is axis 0 of x", or nothing
   void add_origins(const Size& a, const Size& b, std::vector<Label>& labels);
   SizeCheck size_check(const Size& a, const Size& b, std::string message, Span span);
   // Two sizes that have to be equal. Adds a check to `checks` where that cannot be decided; false where they differ.
@@ -436,6 +424,8 @@ private:
   FileId prelude_file_;
   bool in_const_ = false;
   int in_comprehension_ = 0;
+  uint32_t comprehension_variables_ = 0; // variables before this one stand outside the comprehension
+  std::set<AtomId> mask_counts_;         // of targets like x[mask]: the assignment itself compares them
   int depth_ = 0;
 
   friend struct Rule;

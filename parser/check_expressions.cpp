@@ -209,13 +209,9 @@ ExprPtr Checker::const_value(ConstInfo& info, const std::string& name, Span span
 }
 
 ExprPtr Checker::name(const ast::Expr& e, const std::string& name) {
-  const Scope* found_in = nullptr;
   const Entity* entity = nullptr;
   for (const Scope* s = scope_; s && !entity; s = s->parent)
-    if (auto it = s->names.find(name); it != s->names.end()) {
-      entity = &it->second;
-      found_in = s;
-    }
+    if (auto it = s->names.find(name); it != s->names.end()) entity = &it->second;
   if (entity && entity->kind == Entity::Kind::Function && entity->function->is_prelude) entity = nullptr;
   if (!entity) {
     if (auto dtype = dtype_from_name(name)) return make(ExprKind::Unit, e.span, Type::element(*dtype));
@@ -247,7 +243,7 @@ ExprPtr Checker::name(const ast::Expr& e, const std::string& name) {
       return broken(e.span);
     }
     VarId var = entity->var;
-    capture(var, found_in, e.span, name);
+    capture(var, e.span, name);
     return variable(var, e.span);
   }
   case Entity::Kind::SizeName: return size_value(entity->size, e.span);

@@ -247,6 +247,7 @@ void Checker::finish_program() {
         use_type(use_type, p_.variables[var.index].type);
       }
     }
+    u.defined.insert(mask_counts_.begin(), mask_counts_.end());
     for (AtomId atom : u.defined)
       u.used.erase(atom);
     instance.has_effects = has_effects(instance.body);

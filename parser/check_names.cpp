@@ -203,7 +203,7 @@ Type Checker::current_type(VarId var) const {
 }
 
 // Notes that the function being checked reads a variable of a function, or of the script, around it.
-void Checker::capture(VarId var, const Scope*, Span span, const std::string& name) {
+void Checker::capture(VarId var, Span span, const std::string& name) {
   if (ctx_->own.count(var.index)) return;
   if (p_.variables[var.index].is_mutable)
     error("NotCaptured", span, fmt::format("`{}` is a `var` outside this function, which sees only values", name),

@@ -45,12 +45,6 @@ std::optional<Size> Checker::size_of(const typed::Expr& e) {
   }
 }
 
-std::string Checker::origin(const Size& size) {
-  std::vector<AtomId> atoms;
-  p_.atoms.collect(size, atoms);
-  return atoms.empty() ? "" : p_.atoms[atoms[0]].name;
-}
-
 // Labels at the places where the names in a and b come from.
 void Checker::add_origins(const Size& a, const Size& b, std::vector<Label>& labels) {
   std::vector<AtomId> atoms;
@@ -201,6 +195,18 @@ ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what) 
     }
   }
   if (!target.is_tensor() && !target.is_tuple()) return e;
+  // A `_` in the result of this function is whatever the value has.
+  auto keep_open_sizes = [&](auto& self, Type& to, const Type& have) -> void {
+    if (to.rank() != have.rank() || to.elements.size() != have.elements.size()) return;
+    for (size_t i = 0; i < to.shape.size(); ++i) {
+      std::optional<AtomId> atom = to.shape[i].as_atom();
+      for (const typed::FreshAtom& open : ctx_->signature->result_atoms)
+        if (atom && open.atom == *atom) to.shape[i] = have.shape[i];
+    }
+    for (size_t i = 0; i < to.elements.size(); ++i)
+      self(self, to.elements[i], have.elements[i]);
+  };
+  if (ctx_->signature) keep_open_sizes(keep_open_sizes, target, e->type);
   // Sizes: written, so unequal names are checked when it runs.
   std::vector<SizeCheck> checks;
   bool fine = true, same = true;

@@ -290,7 +290,12 @@ std::optional<typed::Place> Checker::place(const ast::Expr* target, typed::Stmt&
           "return the new value instead", {{entity->span, "declared here"}});
     return std::nullopt;
   }
-  if (in_comprehension_ && entity->span.valid() && !ctx_->current.count(var)) return std::nullopt;
+  if (in_comprehension_ && var.index < comprehension_variables_) {
+    error("NotAssignable", base->span,
+          fmt::format("the element of a comprehension cannot assign `{}`, which stands outside it", name->name),
+          "write a `for` loop", {{entity->span, "declared here"}});
+    return std::nullopt;
+  }
   result.var = var;
   Type type = current_type(var);
   result.type = type;
@@ -319,6 +324,8 @@ std::optional<typed::Place> Checker::place(const ast::Expr* target, typed::Stmt&
   for (auto& check : holder->checks)
     s.checks.push_back(std::move(check));
   if (!shape) return std::nullopt;
+  for (const auto& fresh : holder->fresh)
+    mask_counts_.insert(fresh.atom);
   for (const auto& sub : result.subscripts)
     if (sub.kind == typed::Subscript::Kind::NewAxis) {
       error("NotAssignable", sub.span, "`new` has no place in a target");
@@ -334,6 +341,7 @@ bool Checker::broadcast_to_place(const typed::Place& place, typed::Expr& v, type
   for (size_t i = 0; fits && i < from.size(); ++i) {
     const Size &a = to[to.size() - 1 - i], &b = from[from.size() - 1 - i];
     if (b.is(1)) continue;
+    if (auto count = a.as_atom(); count && mask_counts_.count(*count)) continue;
     fits = require_equal(a, b, true,
                          fmt::format("`{}` has {{0}} along axis {} and `{}` has {{1}}", text(place.span),
                                      to.size() - 1 - i, text(v.span)),
@@ -355,13 +363,6 @@ void Checker::assign(const ast::Assign& s, Span span, typed::Block& into) {
   typed::Stmt out;
   out.kind = StmtKind::Assign;
   out.span = span;
-  if (in_comprehension_ > 0)
-    for (const ast::Expr* base = s.target; base;) {
-      if (auto* sub = ast::as<ast::Subscript>(base))
-        base = sub->object;
-      else
-        break;
-    }
   if (auto* tuple = ast::as<ast::Tuple>(s.target)) {
     std::vector<const ast::Expr*> targets;
     auto flatten = [&](auto& self, const ast::Tuple& t, std::vector<Type>& types) -> void {
@@ -629,7 +630,6 @@ template <class Body> void Checker::check_loop(Span span, typed::Stmt& loop, Bod
     if (states.empty())
       ctx_->current = head;
     else {
-      std::map<VarId, Type> outer;
       for (auto& s : states)
         for (auto it = s.begin(); it != s.end();)
           it = head.count(it->first) ? std::next(it) : s.erase(it);

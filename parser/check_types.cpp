@@ -7,13 +7,12 @@ namespace tl::checker {
 // A size expression: literals, names, + - * // %, min, max, x.shape[0] and `_`.
 std::optional<Size> Checker::dim_of(const ast::Expr* e, DimContext& context) {
   if (auto* node = ast::as<ast::IntLiteral>(e)) return Size(static_cast<int64_t>(node->value));
-  auto new_atom = [&](AtomKind kind, const std::string& name, const std::string& what) {
+  auto new_atom = [&](AtomKind kind, const std::string& name) {
     SizeAtom atom;
     atom.kind = kind;
     atom.name = name;
     atom.origin = e->span;
     atom.not_negative = true;
-    (void)what;
     return p_.atoms.add(std::move(atom));
   };
   if (ast::as<ast::Wildcard>(e)) {
@@ -21,8 +20,8 @@ std::optional<Size> Checker::dim_of(const ast::Expr* e, DimContext& context) {
       error("UnboundSize", e->span, "`_` stands for any size, and here a size is needed");
       return std::nullopt;
     }
-    AtomId id = new_atom(AtomKind::Fresh,
-                         context.of.empty() ? "_" : fmt::format("axis {} of {}", context.axis, context.of), "_");
+    AtomId id =
+        new_atom(AtomKind::Fresh, context.of.empty() ? "_" : fmt::format("axis {} of {}", context.axis, context.of));
     if (context.mode == DimMode::Result)
       context.fresh->push_back({id, context.path, context.axis});
     else
@@ -63,7 +62,7 @@ std::optional<Size> Checker::dim_of(const ast::Expr* e, DimContext& context) {
           return std::nullopt;
         }
         settle(p_.variables[entity.var.index].type);
-        capture(entity.var, s, e->span, node->name);
+        capture(entity.var, e->span, node->name);
         if (auto known = known_sizes_.find(entity.var); known != known_sizes_.end()) return known->second;
         if (v.atom.valid()) return Size::of(v.atom);
         return std::nullopt;
@@ -73,7 +72,7 @@ std::optional<Size> Checker::dim_of(const ast::Expr* e, DimContext& context) {
       break;
     }
     if (context.mode == DimMode::Bind || context.mode == DimMode::Annotation) {
-      AtomId id = new_atom(AtomKind::Named, node->name, node->name);
+      AtomId id = new_atom(AtomKind::Named, node->name);
       context.bound->push_back(id);
       Entity entity;
       entity.kind = Entity::Kind::SizeName;

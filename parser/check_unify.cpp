@@ -200,9 +200,7 @@ void Checker::finalize(typed::Block& block) {
 
 // Speculation: check something, look at the outcome, and take it back.
 Snapshot Checker::snapshot() const {
-  return {
-      ctx_->reports.size(), ctx_->literals.size(), ctx_->calls.size(), ctx_->captures.size(), ctx_->variables.size(),
-      ctx_->facts,          ctx_->current,         ctx_->reachable,    ctx_->loops,           scope_};
+  return {ctx_->reports.size(), ctx_->facts, ctx_->current, ctx_->reachable, ctx_->loops, scope_};
 }
 
 void Checker::rollback(const Snapshot& s) {

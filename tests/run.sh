@@ -47,15 +47,15 @@ run() { # run NAME COMMAND…: prints its output
 }
 
 echo "── unit tests"
-for lib in abi io lang parser ir passes backend vm; do doctest $lib; done
+for lib in abi io lang parser ir passes backend vm golden; do doctest $lib; done
 echo "── golden programs"
 run golden "$build/tests/tl_golden" --tl "$build/tl" ${filter:+--filter "$filter"} tests/golden
 echo "── tests generated from the op table"
-run generated "$build/tests/tl_generated" ${filter:+--filter "$filter"}
+run generated "$build/tests/tl_generated" ${filter:+--only "$filter"}
 echo "── samples and commands"
 run samples tests/samples.sh "$build/tl" "$filter"
 run commands tests/commands.sh "$build/tl" "$filter"
-run "tl test" "$build/tl" test samples stdlib ${filter:+--filter "$filter"}
+run "tl test" "$build/tl" test samples ${filter:+--filter "$filter"}
 
 echo "$passed passed, $failed failed"
 ((failed == 0))

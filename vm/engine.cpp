@@ -223,7 +223,9 @@ static std::string fill(const std::string& text, int64_t element, int64_t a, int
 RuntimeError Engine::error_at_site(int32_t site, int64_t element, int64_t a, int64_t b, LocId loc,
                                    const CallSite* call) const {
   RuntimeError error;
-  if (site < 0 || static_cast<size_t>(site) >= program_.sites.size()) {
+  if (site == kNoMemory) {
+    error = {"OutOfMemory", "the system has no memory for a workspace", "", loc, 3, {}};
+  } else if (site < 0 || static_cast<size_t>(site) >= program_.sites.size()) {
     error = {"InternalError", fmt::format("a failure at the unknown site {}", site), "", loc, 70, {}};
   } else {
     const ErrorSite& at = program_.sites[static_cast<size_t>(site)];

@@ -25,6 +25,9 @@ struct CallSite {
   const CallSite* caller = nullptr;
 };
 
+// In place of a site: a worker found no memory for its workspace.
+constexpr int32_t kNoMemory = -2;
+
 // Collects the first failing (element, site) of a kernel.
 struct ErrorRecorder : KernelErrors {
   ErrorRecorder();

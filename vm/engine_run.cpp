@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <immintrin.h>
+#include <sys/mman.h>
 
 namespace tl {
 
@@ -237,8 +238,16 @@ void Engine::run_tiles(Worker& self, Operation* op, int64_t begin, int64_t end) 
   if (self.scratch_bytes < op->local_bytes) {
     std::free(self.scratch);
     self.scratch_bytes = Pool::class_bytes(op->local_bytes);
-    self.scratch = static_cast<std::byte*>(std::aligned_alloc(64, self.scratch_bytes));
-    if (!self.scratch) std::abort(); // reserved beforehand, and the system does not refuse small blocks
+    constexpr uint64_t huge = 2 << 20;
+    bool large = self.scratch_bytes >= huge;
+    void* scratch = nullptr;
+    if (::posix_memalign(&scratch, large ? huge : 64, self.scratch_bytes) != 0) scratch = nullptr;
+    self.scratch = static_cast<std::byte*>(scratch);
+    if (large && self.scratch) ::madvise(self.scratch, self.scratch_bytes, MADV_HUGEPAGE);
+    if (!self.scratch) { // reserved under our own limit, but the system refuses
+      self.scratch_bytes = 0;
+      return op->errors.record(&op->errors, kNoMemory, 0, 0, 0);
+    }
   }
   KernelWorkspace workspace{op->shared.data, self.scratch};
   const KernelPhase& phase = op->kernel->phases[op->stage - op->copies.size()];

@@ -75,6 +75,10 @@ int Builder::barrier() const {
   return 0;
 }
 
+bool Builder::in_lanes() const {
+  return std::any_of(scopes_.begin(), scopes_.end(), [](const Scope& scope) { return scope.lanes; });
+}
+
 std::vector<Builder::Scope> Builder::suspend(int level) {
   auto from = scopes_.begin() + level + 1;
   std::vector<Scope> tail(std::make_move_iterator(from), std::make_move_iterator(scopes_.end()));

@@ -25,10 +25,13 @@ public:
   struct Scope {
     Block block;
     bool conditional = false; // may not run, or runs an unknown number of times: nothing but index arithmetic leaves
+    bool lanes = false;       // iterations run side by side: a vector loop or the body of a Reduce
     std::map<MemoKey, ValueId> memo;
   };
   std::vector<ValueId> open(const std::vector<DType>& params, bool conditional = false);
   Block close(std::vector<ValueId> yields = {});
+  void run_in_lanes() { scopes_.back().lanes = true; } // the innermost scope
+  bool in_lanes() const;
   int depth() const { return static_cast<int>(scopes_.size()); }
   int level(ValueId v) const { return levels_[v.index]; }
   int current() const { return depth() - 1; }

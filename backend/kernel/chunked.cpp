@@ -137,12 +137,7 @@ private:
     Instr instr = make(KOp::ReduceChunk, {begin, end});
     instr.reduce = n.attrs.reduce;
     instr.dtype = acc;
-    ValueId k = b.open({DType::I64})[0];
-    Index full = e_.folded_index(n, index, k);
-    std::vector<ValueId> yields;
-    for (ir::ValueId operand : n.operands)
-      yields.push_back(e_.pull(operand, full));
-    instr.blocks.push_back(b.close(std::move(yields)));
+    instr.blocks.push_back(*e_.folded_block(n, index, begin, end, true));
     std::vector<DType> types{total_type(n.attrs.reduce, acc)};
     if (is_arg(n.attrs.reduce)) types.push_back(DType::I64);
     std::vector<ValueId> results = b.append(std::move(instr), types);
@@ -154,7 +149,6 @@ private:
     Builder& b = e_.b;
     const ir::Node& n = *r.node;
     ReduceOp op = n.attrs.reduce;
-    DType acc = value_type(e_.type(n.operands[0]).dtype), total = total_type(op, acc);
     ValueId elements = e_.product(inner_), columns = e_.product(outer_);
     ValueId chunks = b.udiv(b.add(elements, b.i64(kSumChunk - 1)), b.i64(kSumChunk));
     std::vector<ValueId> init{b.load(r.parts, column, false)};
@@ -168,27 +162,11 @@ private:
     params.insert(params.begin(), DType::I64);
     std::vector<ValueId> p = b.open(params);
     ValueId offset = b.add(b.mul(p[0], columns), column);
-    ValueId next = b.load(r.parts, offset, false);
-    if (is_arg(op)) {
-      ValueId position = b.load(r.positions, offset, false);
-      ValueId better = replaces(b, op, acc, p[1], next);
-      loop.blocks.push_back(b.close({b.select(better, next, p[1]), b.select(better, position, p[2])}));
-    } else {
-      loop.blocks.push_back(b.close({combine(b, op, total, p[1], next)}));
-    }
+    std::vector<ValueId> next{b.load(r.parts, offset, false)};
+    if (is_arg(op)) next.push_back(b.load(r.positions, offset, false));
+    loop.blocks.push_back(b.close(e_.fold_totals(n, b.boolean(false), {p.begin() + 1, p.end()}, next)));
     std::vector<ValueId> results = b.append(std::move(loop), types);
-    DType type = e_.type(r.value).dtype;
-    ValueId value = results.back();
-    if (!is_arg(op)) {
-      if (total != acc) value = b.pure(KOp::Convert, acc, {value});
-      // A sum of nothing is +0.0; the chunks' identity is -0.0.
-      if (op == ReduceOp::Sum && is_float(acc)) {
-        ValueId empty = b.eq(elements, b.i64(0));
-        value = b.select(empty, b.constant(acc, Scalar{}), value);
-        value = e_.unmasked_zero(n, index, value);
-      }
-      value = round_to(b, type, value);
-    }
+    ValueId value = is_arg(op) ? position(b, results[1]) : e_.finish_total(n, index, results[0]);
     b.store(r.result, column, value);
     // Read back in this very iteration, and freely in later phases.
     e_.buffers[r.value.index] = {.param = r.result, .skip = 0, .stable = false, .base = {}};

@@ -425,26 +425,6 @@ Index Emitter::folded_index(const ir::Node& n, const Index& kept, ValueId k) {
   return full;
 }
 
-ValueId Emitter::reduce(const ir::Node& n, const Index& index) {
-  return at_level_of(n.results[0], index, [&] {
-    DType from = value_type(type(n.operands[0]).dtype);
-    Instr instr = make(KOp::Reduce, {product(folded_dims(n))});
-    instr.reduce = n.attrs.reduce;
-    instr.dtype = from;
-    ValueId k = b.open({DType::I64})[0];
-    Index full = folded_index(n, index, k);
-    std::vector<ValueId> yields;
-    for (ir::ValueId operand : n.operands)
-      yields.push_back(pull(operand, full));
-    if (in_reduce && element_.empty()) in_reduce(n, full);
-    instr.blocks.push_back(b.close(std::move(yields)));
-    if (n.attrs.reduce == ReduceOp::ArgMin || n.attrs.reduce == ReduceOp::ArgMax)
-      return b.append(std::move(instr), {from, DType::I64})[1];
-    ValueId result = unmasked_zero(n, index, b.append(std::move(instr), {from})[0]);
-    return round_to(b, type(n.results[0]).dtype, result);
-  });
-}
-
 ValueId Emitter::unmasked_zero(const ir::Node& n, const Index& index, ValueId sum) {
   DType dtype = b.type(sum);
   if (n.operands.size() < 2 || n.attrs.reduce != ReduceOp::Sum || !is_float(dtype)) return sum;

@@ -81,6 +81,16 @@ public:
   Index folded_index(const ir::Node& reduce, const Index& kept, ValueId k);
   std::vector<ir::Dim> folded_dims(const ir::Node& reduce) const;
 
+  // The block of a Reduce or ReduceChunk over k in [begin, end), at most a chunk if `chunk`. Where an inner loop's
+  // bounds depend on k, the lanes of a reduction cannot run side by side: then the elements of a chunk are computed one
+  // after the other into workspace and folded from there. Nothing: that is so, but [begin, end) may be longer than a
+  // chunk.
+  std::optional<Block> folded_block(const ir::Node& reduce, const Index& kept, ValueId begin, ValueId end, bool chunk);
+  // Folds a total (and a position, for ArgMin and ArgMax) with those of the next chunk; the first chunk starts it.
+  std::vector<ValueId> fold_totals(const ir::Node& reduce, ValueId first, const std::vector<ValueId>& totals,
+                                   const std::vector<ValueId>& next);
+  ValueId finish_total(const ir::Node& reduce, const Index& kept, ValueId total); // as the graph's value
+
   // A float sum whose mask took no element is +0.0, not the identity -0.0.
   ValueId unmasked_zero(const ir::Node& reduce, const Index& kept, ValueId sum);
   // Called inside a Reduce of the kernel's own region, with the index of the element being folded.
@@ -109,6 +119,7 @@ private:
   template <class Body> void loop(ValueId lo, ValueId hi, bool vector, Body body) {
     ValueId one = b.i64(1);
     std::vector<ValueId> params = b.open({DType::I64});
+    if (vector) b.run_in_lanes();
     body(params[0]);
     Instr instr = make(KOp::For, {lo, hi, one});
     instr.vector = vector;
@@ -122,6 +133,7 @@ private:
   ValueId pad(const ir::Node& node, const Index& index);
   ValueId concat(const ir::Node& node, ir::NodeId id, const Index& index);
   ValueId reduce(const ir::Node& node, const Index& index);
+  ValueId reduce_by_chunks(const ir::Node& node, const Index& index);
   ValueId contract(const ir::Node& node, const Index& index);
   ValueId map_element(const ir::Node& node, uint32_t result, const Index& index);
   ValueId scan_element(const ir::Node& node, const Index& index);
@@ -133,6 +145,7 @@ private:
   int natural_level(ir::ValueId v, const Index& index);
   void mark_inside(const ir::Region& region);
 
+  uint32_t take_staging(DType dtype);
   std::vector<bool> inside_;
   std::unordered_map<uint32_t, uint32_t> operand_of_;                // ir::ValueId -> parameter
   std::unordered_map<uint32_t, std::vector<uint32_t>> dependencies_; // by NodeId

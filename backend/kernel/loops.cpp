@@ -9,6 +9,8 @@ class Inspector {
 public:
   Findings findings;
 
+  void vary(ValueId v) { varying_.insert(v.index); }
+
   void block(const Block& b, bool in_vector) {
     for (const Instr& instr : b.instrs) {
       bool varies = false;
@@ -38,12 +40,15 @@ public:
       default: break;
       }
       for (const Block& nested : instr.blocks) {
+        // Outside of vector loops the elements of a Reduce are lanes.
+        bool lanes = !in_vector && (instr.op == KOp::Reduce || instr.op == KOp::ReduceChunk);
+        if (lanes) vary(nested.params[0]);
         // Carried values may differ between lanes; the index of a counted loop does not.
         bool counted = instr.op == KOp::For || instr.op == KOp::Reduce || instr.op == KOp::ReduceChunk ||
                        instr.op == KOp::Contract;
         for (size_t i = counted ? 1 : 0; i < nested.params.size(); ++i)
           if (in_vector) varying_.insert(nested.params[i].index);
-        block(nested, in_vector);
+        block(nested, in_vector || lanes);
       }
       if (varies)
         for (ValueId v : instr.results)
@@ -151,6 +156,13 @@ Findings inspect(const Kernel& kernel) {
   for (const Phase& p : kernel.phases)
     inspector.block(p.body, false);
   return inspector.findings;
+}
+
+bool is_nonuniform(const Block& block, ValueId index) {
+  Inspector inspector;
+  inspector.vary(index);
+  inspector.block(block, true);
+  return inspector.findings.nonuniform;
 }
 
 SizeFormula space_tiles(const Emitter& e, std::span<const ir::Dim> dims, const Layout& layout, int64_t block) {

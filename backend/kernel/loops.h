@@ -18,6 +18,7 @@ struct Findings {
   bool nonuniform = false; // the bounds of an inner loop differ from lane to lane: the loop must be serial
 };
 Findings inspect(const Kernel& kernel);
+bool is_nonuniform(const Block& block, ValueId index); // in lanes of `index`
 
 // Tiles of a space: rows (axes before split) times blocks of the linear rest.
 SizeFormula space_tiles(const Emitter& emitter, std::span<const ir::Dim> dims, const Layout& layout, int64_t block);

@@ -60,6 +60,7 @@ struct Job {
         layout.vector = false;
         continue;
       }
+      if (findings.nonuniform) unsupported("lanes with bounds of their own");
       if (!findings.divisions || layout.split >= last) return kernel;
       // A vector loop over 3 channels wastes most of its lanes: divisions are dearer only on paper.
       if (layout.split + 1 == last && tiny_last) {

@@ -1,5 +1,6 @@
 #include "backend/kernel/scalar.h"
 #include "vm/abi/scalar_functions.h"
+#include <limits>
 
 namespace tl::kir {
 namespace {
@@ -133,6 +134,11 @@ ValueId replaces(Builder& b, ReduceOp op, DType type, ValueId x, ValueId y) {
   if (!is_float(type)) return better;
   ValueId x_nan = b.pure(KOp::Ne, DType::Bool, {x, x}), y_nan = b.pure(KOp::Ne, DType::Bool, {y, y});
   return b.both(b.either(better, y_nan), b.pure(KOp::Not, DType::Bool, {x_nan}));
+}
+
+ValueId position(Builder& b, ValueId best) {
+  ValueId none = b.eq(best, b.i64(std::numeric_limits<int64_t>::max()));
+  return b.select(none, b.i64(0), best);
 }
 
 bool is_dear(ScalarOp op, DType type) {

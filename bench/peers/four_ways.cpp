@@ -1,5 +1,5 @@
-// The peer of samples/four_ways.tl: the same loops in C++ at -O3 with tl's semantics (no contraction), and OpenBLAS on one
-// thread or several. Prints the same table.
+// The peer of samples/four_ways.tl: the same loops in C++ at -O3 with tl's semantics (no contraction), and OpenBLAS on
+// one thread or several. Prints the same table.
 #include <algorithm>
 #include <cblas.h>
 #include <chrono>
@@ -16,7 +16,8 @@ void element_by_element(const float* a, const float* b, float* c, long n) {
   for (long i = 0; i < n; ++i)
     for (long j = 0; j < n; ++j) {
       float s = 0;
-      for (long k = 0; k < n; ++k) s += a[i * n + k] * b[k * n + j];
+      for (long k = 0; k < n; ++k)
+        s += a[i * n + k] * b[k * n + j];
       c[i * n + j] = s;
     }
 }
@@ -57,11 +58,17 @@ int main(int argc, char** argv) {
   Matrix a(n * n), b(n * n), c(n * n);
   unsigned state = 1;
   auto random = [&] { return static_cast<float>((state = state * 1664525u + 1013904223u) >> 8) / 16777216.0f - 0.5f; };
-  for (auto& x : a) x = random();
-  for (auto& x : b) x = random();
-  report("element by element", [&] { element_by_element(a.data(), b.data(), c.data(), n); }, repeats);
-  report("column by column", [&] { column_by_column(a.data(), b.data(), c.data(), n); }, repeats);
-  report("whole", [&] { whole(a.data(), b.data(), c.data(), n); }, repeats);
-  report("in blocks of 64", [&] { in_blocks(a.data(), b.data(), c.data(), n); }, repeats);
+  for (auto& x : a)
+    x = random();
+  for (auto& x : b)
+    x = random();
+  report(
+      "element by element", [&] { element_by_element(a.data(), b.data(), c.data(), n); }, repeats);
+  report(
+      "column by column", [&] { column_by_column(a.data(), b.data(), c.data(), n); }, repeats);
+  report(
+      "whole", [&] { whole(a.data(), b.data(), c.data(), n); }, repeats);
+  report(
+      "in blocks of 64", [&] { in_blocks(a.data(), b.data(), c.data(), n); }, repeats);
   std::fprintf(stderr, "checksum %g\n", static_cast<double>(c[n / 2]));
 }

@@ -1,10 +1,11 @@
 // What the VM executes. Made by passes/schedule, run by vm/, and internal: a file of it carries the exact build.
 //
 // A frame is an array of slots. A slot holds one of: a host scalar (known while issuing), a tensor handle (its elements
-// are computed later; dtype and sizes are known while issuing), a string handle (computed later). Handles may be poisoned
-// by a failure, and so may host scalars (a checked host division by zero, say): what is computed from a poisoned value is
-// poisoned by the same failure, and the first effect, Await, branch or end of program that needs it stops the program.
-// Where a rank-0 tensor may stand, a host scalar may stand too (Await of one is a Move): a branch may give either.
+// are computed later; dtype and sizes are known while issuing), a string handle (computed later). Handles may be
+// poisoned by a failure, and so may host scalars (a checked host division by zero, say): what is computed from a
+// poisoned value is poisoned by the same failure, and the first effect, Await, branch or end of program that needs it
+// stops the program. Where a rank-0 tensor may stand, a host scalar may stand too (Await of one is a Move): a branch
+// may give either.
 #pragma once
 #include "vm/abi/error.h"
 #include "vm/abi/kernel.h"
@@ -45,14 +46,14 @@ enum class BcOp : uint8_t {
 
 // Run-time entries. (effect): runs in program order among effects, without holding up anything else.
 enum class HostOp : uint8_t {
-  Format,  // out0: str <- formats[index] with in... filled in (host scalars, tensors or strings)
-  Print,   // (effect) writes the strings in..., as they stand
-  Assert,  // (effect) in0: bool, host scalar or rank-0 tensor; if false, fails with sites[site], whose message is
-           // formats[index] filled with in1...
-  Load,    // (effect) in0: path (str), dtype; outputs[0].dims.size() is the rank. out0: tensor, out1...: its sizes as host
-           // i64s, which the issuing waits for (reads the header when its turn comes)
-  Save,    // (effect) in0: path (str), in1: tensor or host scalar
-  Wait,    // waits until in... are computed; out... are the same values
+  Format, // out0: str <- formats[index] with in... filled in (host scalars, tensors or strings)
+  Print,  // (effect) writes the strings in..., as they stand
+  Assert, // (effect) in0: bool, host scalar or rank-0 tensor; if false, fails with sites[site], whose message is
+          // formats[index] filled with in1...
+  Load, // (effect) in0: path (str), dtype; outputs[0].dims.size() is the rank. out0: tensor, out1...: its sizes as host
+        // i64s, which the issuing waits for (reads the header when its turn comes)
+  Save, // (effect) in0: path (str), in1: tensor or host scalar
+  Wait, // waits until in... are computed; out... are the same values
   WaitAll, // waits for everything issued
   Time,    // out0 <- f64 seconds, at once, when reached
   Exit,    // (effect) drains, then ends the program with in0: i64
@@ -66,9 +67,9 @@ struct SizeRef { // a size: a constant, or a host i64 slot
 };
 
 enum class AliasMode : uint8_t {
-  None,     // fresh memory
-  Reuse,    // may take the memory of input `alias` if that is a last use and nobody else holds it
-  Initial,  // starts as a copy of input `alias`; takes its memory instead if that is a last use and nobody else holds it
+  None,    // fresh memory
+  Reuse,   // may take the memory of input `alias` if that is a last use and nobody else holds it
+  Initial, // starts as a copy of input `alias`; takes its memory instead if that is a last use and nobody else holds it
 };
 
 struct OutputDesc {

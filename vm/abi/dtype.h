@@ -1,8 +1,8 @@
 // Element types, and how one scalar of each is stored.
 //
 // A scalar travels in an 8-byte slot: the value's own little-endian bytes first, the rest zero. Kernels get the address
-// of the slot, so a scalar and the first element of a tensor read alike. Bool is one byte, 0 or 1. Key (a random key) is
-// a u64.
+// of the slot, so a scalar and the first element of a tensor read alike. Bool is one byte, 0 or 1. Key (a random key)
+// is a u64.
 #pragma once
 #include <cstdint>
 #include <cstring>

@@ -23,7 +23,8 @@ struct Location {
 
 // A run-time failure: what ends a program with exit code 3 (or `exit_code`).
 struct RuntimeError {
-  std::string kind;    // "IndexOutOfRange", "ShapeMismatch", "AssertionFailed", "OutOfMemory", "IoError", "DivisionByZero" …
+  std::string
+      kind; // "IndexOutOfRange", "ShapeMismatch", "AssertionFailed", "OutOfMemory", "IoError", "DivisionByZero" …
   std::string message; // in the user's words, without place
   std::string hint;    // may be empty
   LocId loc;

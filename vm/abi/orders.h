@@ -1,11 +1,11 @@
 // The two orders of summation that the language fixes, as reference code. Every engine gives these bits.
 //
 // Sums (and every other reduction): the logical row-major index k of the reduced elements is cut into chunks of
-// kSumChunk. In a chunk, lane l = k % kSumLanes folds its elements by ascending k, starting from the identity; the lanes
-// combine by halving (lane l with lane l + 16, then + 8, 4, 2, 1). The chunk results combine left to right, starting from
-// the first, in the *total* type: f64 for sum and prod of floats, else the accumulator's own type.
-// Accumulators: f16 and bf16 in f32; otherwise the element type. (sum and prod of bools and narrow integers: i64, wrapping.)
-// The identity of sum is -0.0, exact to add, so that masked tails never change a bit; an empty sum is +0.0.
+// kSumChunk. In a chunk, lane l = k % kSumLanes folds its elements by ascending k, starting from the identity; the
+// lanes combine by halving (lane l with lane l + 16, then + 8, 4, 2, 1). The chunk results combine left to right,
+// starting from the first, in the *total* type: f64 for sum and prod of floats, else the accumulator's own type.
+// Accumulators: f16 and bf16 in f32; otherwise the element type. (sum and prod of bools and narrow integers: i64,
+// wrapping.) The identity of sum is -0.0, exact to add, so that masked tails never change a bit; an empty sum is +0.0.
 //
 // Contractions (a sum of products of two factors): k ascending in chunks of kContractChunk; each chunk is one chain
 // acc = fma(a, b, acc) from +0.0; chunk sums add left to right starting from the first. f16 and bf16 accumulate in f32.
@@ -31,13 +31,15 @@ auto reduce_in_order(int64_t n, Acc identity, Load load, Combine combine, Widen 
   for (int64_t begin = 0; begin < n; begin += kSumChunk) {
     int64_t end = begin + kSumChunk < n ? begin + kSumChunk : n;
     Acc lanes[kSumLanes];
-    for (auto& lane : lanes) lane = identity;
+    for (auto& lane : lanes)
+      lane = identity;
     for (int64_t k = begin; k < end; ++k) {
       Acc& lane = lanes[(k - begin) % kSumLanes];
       lane = combine(lane, load(k));
     }
     for (int64_t step = kSumLanes / 2; step > 0; step /= 2)
-      for (int64_t l = 0; l < step; ++l) lanes[l] = combine(lanes[l], lanes[l + step]);
+      for (int64_t l = 0; l < step; ++l)
+        lanes[l] = combine(lanes[l], lanes[l + step]);
     result = begin == 0 ? widen(lanes[0]) : total(result, widen(lanes[0]));
   }
   return result;
@@ -50,7 +52,8 @@ Acc contract_in_order(int64_t n, Acc zero, A a, B b, Fma fma, Add add) {
   for (int64_t begin = 0; begin < n; begin += kContractChunk) {
     int64_t end = begin + kContractChunk < n ? begin + kContractChunk : n;
     Acc acc = zero;
-    for (int64_t k = begin; k < end; ++k) acc = fma(a(k), b(k), acc);
+    for (int64_t k = begin; k < end; ++k)
+      acc = fma(a(k), b(k), acc);
     result = begin == 0 ? acc : add(result, acc);
   }
   return result;

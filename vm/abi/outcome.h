@@ -12,14 +12,15 @@
 
 namespace tl {
 
-// One argument of `main`, or one leaf of its result. A scalar is a tensor of rank 0. Nothing: the argument was not given
-// (its parameter has a default).
+// One argument of `main`, or one leaf of its result. A scalar is a tensor of rank 0. Nothing: the argument was not
+// given (its parameter has a default).
 using Argument = std::variant<std::monostate, HostTensor, std::string>;
 
 struct Outcome {
   std::optional<RuntimeError> error; // set: the program failed; exit_code is the error's
   int exit_code = 0;
-  std::vector<Argument> results; // leaves of main's result, as ProgramInterface::results says; empty after an error or exit
+  std::vector<Argument>
+      results; // leaves of main's result, as ProgramInterface::results says; empty after an error or exit
 };
 
 // Takes what the program prints, in order. May throw IoError, which becomes a failure of the program.

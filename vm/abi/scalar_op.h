@@ -11,7 +11,18 @@ enum class ScalarOp : uint8_t {
 #include "vm/abi/ops.def"
 };
 
-enum class TypeRule : uint8_t { NumSame, FloatSame, IntSame, EqBool, OrdBool, FloatBool, BoolSame, Select, Bits, KeyFold };
+enum class TypeRule : uint8_t {
+  NumSame,
+  FloatSame,
+  IntSame,
+  EqBool,
+  OrdBool,
+  FloatBool,
+  BoolSame,
+  Select,
+  Bits,
+  KeyFold
+};
 
 struct ScalarOpInfo {
   std::string_view name;
@@ -32,7 +43,8 @@ inline constexpr int kScalarOpCount = sizeof(kScalarOps) / sizeof(kScalarOps[0])
 
 constexpr const ScalarOpInfo& info(ScalarOp op) { return kScalarOps[static_cast<int>(op)]; }
 
-// The result's element type for operands of type T (for Where, T is the type of the branches; for Bits and KeyFold the key).
+// The result's element type for operands of type T (for Where, T is the type of the branches; for Bits and KeyFold the
+// key).
 constexpr DType result_type(ScalarOp op, DType operand) {
   switch (info(op).rule) {
   case TypeRule::EqBool:
@@ -49,8 +61,8 @@ constexpr DType result_type(ScalarOp op, DType operand) {
 // f16 and bf16 compute in f32 and round once. Total: integer division by zero gives 0.
 Scalar eval_scalar(ScalarOp op, DType type, std::span<const Scalar> args);
 
-// Conversion as the language defines it: float to integer truncates and saturates (NaN is 0), integer to narrower wraps,
-// to bool is `!= 0`, to a narrower float rounds to nearest even.
+// Conversion as the language defines it: float to integer truncates and saturates (NaN is 0), integer to narrower
+// wraps, to bool is `!= 0`, to a narrower float rounds to nearest even.
 Scalar convert_scalar(DType from, DType to, Scalar value);
 
 // f16 and bf16 bits to and from float; rounding to nearest even, NaN stays NaN.

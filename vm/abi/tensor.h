@@ -10,7 +10,8 @@ namespace tl {
 // Product of the sizes; 1 for rank 0. The sizes are not negative and their product fits.
 inline int64_t element_count(const std::vector<int64_t>& dims) {
   int64_t n = 1;
-  for (int64_t d : dims) n *= d;
+  for (int64_t d : dims)
+    n *= d;
   return n;
 }
 

@@ -1,4 +1,5 @@
 #include "kernel_harness.h"
+#include <algorithm>
 #include <doctest/doctest.h>
 
 using namespace tl::test;
@@ -196,4 +197,57 @@ TEST_CASE("running folds along either axis") {
       compare(l);
       CHECK(count(l.text, "for vector") == (axis == "0" ? 2 : 0));
     }
+}
+
+TEST_CASE("a sum of sums whose inner length depends on the outer index") {
+  for (int m : {0, 1, 40, 4100}) {
+    // in a full reduction, where chunks are tiles, and inside an element
+    auto l = lower_text(with_matrix(1, std::max(m, 3), "  %k: i64 = constant i64 " + std::to_string(m) + R"(
+  %y: f32, %at: i64 = kernel %x, %k, %n, %m {kernel = nest} {
+    %uses_n: i64 = mul %n, %m
+    %rows: f32[%k] = map (%i: i64) {
+      %z: i64 = constant i64 0
+      %three: i64 = constant i64 3
+      %len: i64 = mod %i, %three
+      %inner: f32[%len] = map (%j: i64) {
+        %a: f32 = index %x, %z, %j
+        yield %a
+      }
+      %s: f32 = reduce %inner {op = sum, ints = [0]}
+      yield %s
+    }
+    %t1: f32 = reduce %rows {op = sum, ints = [0]}
+    %t2: i64 = reduce %rows {op = argmax, ints = [0]}
+    yield %t1, %t2
+  }
+  yield %t, %y, %at
+)"));
+    compare(l);
+    l = lower_text(with_matrix(1, std::max(m, 3), "  %k: i64 = constant i64 " + std::to_string(m) + R"(
+  %y: f32[2] = kernel %x, %k, %n, %m {kernel = nest} {
+    %uses_n: i64 = mul %n, %m
+    %both: f32[2] = map (%q: i64) {
+      %rows: f32[%k] = map (%i: i64) {
+        %z: i64 = constant i64 0
+        %three: i64 = constant i64 3
+        %iq: i64 = add %i, %q
+        %len: i64 = mod %iq, %three
+        %inner: f32[%len] = map (%j: i64) {
+          %a: f32 = index %x, %z, %j
+          yield %a
+        }
+        %s: f32 = reduce %inner {op = sum, ints = [0]}
+        yield %s
+      }
+      %t1: f32 = reduce %rows {op = sum, ints = [0]}
+      yield %t1
+    }
+    yield %both
+  }
+  yield %t, %y
+)"));
+    compare(l);
+    CHECK(count(l.text, "for vector") == 0);
+    CHECK(count(l.text, "local f32[4096]") == 1);
+  }
 }

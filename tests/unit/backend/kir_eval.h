@@ -78,7 +78,7 @@ private:
     t.set(offset, convert_scalar(value_type_of(memory), memory, value));
   }
   // Keys convert to nothing: their bits are a u64's.
-  static DType value_type_of(DType memory) { return memory == DType::Key ? DType::Key : kir::value_type(memory); }
+  static DType value_type_of(DType memory) { return kir::value_type(memory); }
 
   std::vector<Scalar> block(const kir::Block& b, const std::vector<Scalar>& params = {}) {
     for (size_t i = 0; i < params.size(); ++i)

@@ -105,6 +105,7 @@ const Row rows[] = {
     {"print([1 for i in 0..3, j in 0..i])", "ShapeMismatch"},
     {"fn f(x: f32[n]) = [wait(x[i]) for i]", "EffectInComprehension"},
     {"print(foo(i for i in 0..3))", "NotCallable"},
+    {"var t = 0\nprint([if true { t = i\n i } else { 0 } for i in 0..3])", "NotAssignable", "`for` loop"},
     // statements
     {"1 + 2", "UnusedValue"},
     {"fn f(x: f32[n]) { x + 1.0\n print(x) }", "UnusedValue"},

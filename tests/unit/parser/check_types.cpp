@@ -68,6 +68,7 @@ TEST_CASE("shapes of operators and builtins") {
   expect_type("let a = argmax([[1.0], [2.0]], axis = 0)", "a", "i64[1]");
   expect_type("let a = variance([[1.0], [2.0]], axis = 0)", "a", "f32[1]");
   expect_type("let a = logsumexp([[1.0], [2.0]], axis = 0, keep = true)", "a", "f32[1, 1]");
+  expect_type("let a = one_hot([1, 0], 3)", "a", "f32[2, 3]");
   expect_type("let a = f16(1.0)\nlet b = gelu(a)", "b", "f16");
   expect_type("let product = outer([1.0, 2.0], [3.0])", "product", "f32[2, 1]");
 }

@@ -33,6 +33,11 @@ inline int64_t number(KernelArgs args, int k) {
 }
 inline int64_t* numbers(KernelArgs args, int k) { return static_cast<int64_t*>(args[k]); }
 
+// a * b + c, wrapping.
+inline int64_t multiply_add(int64_t a, int64_t b, int64_t c) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b) + static_cast<uint64_t>(c));
+}
+
 constexpr int64_t kTile = 64;
 
 template <class Body> void each(int64_t n, int64_t begin, int64_t end, Body body) {
@@ -44,14 +49,14 @@ inline void iota(KernelArgs a, int64_t b, int64_t e, const KernelWorkspace*, Ker
   each(number(a, 1), b, e, [&](int64_t i) { numbers(a, 2)[i] = number(a, 0) * i; });
 }
 inline void add(KernelArgs a, int64_t b, int64_t e, const KernelWorkspace*, KernelErrors*) {
-  each(number(a, 2), b, e, [&](int64_t i) { numbers(a, 3)[i] = numbers(a, 0)[i] + numbers(a, 1)[i]; });
+  each(number(a, 2), b, e, [&](int64_t i) { numbers(a, 3)[i] = multiply_add(1, numbers(a, 0)[i], numbers(a, 1)[i]); });
 }
 inline void reverse(KernelArgs a, int64_t b, int64_t e, const KernelWorkspace*, KernelErrors*) {
   int64_t n = number(a, 1);
   each(n, b, e, [&](int64_t i) { numbers(a, 2)[i] = numbers(a, 0)[n - 1 - i]; });
 }
 inline void bump(KernelArgs a, int64_t b, int64_t e, const KernelWorkspace*, KernelErrors*) {
-  each(number(a, 2), b, e, [&](int64_t i) { numbers(a, 3)[i] += 3 * numbers(a, 1)[i]; });
+  each(number(a, 2), b, e, [&](int64_t i) { numbers(a, 3)[i] = multiply_add(3, numbers(a, 1)[i], numbers(a, 3)[i]); });
 }
 inline void sum_parts(KernelArgs a, int64_t b, int64_t e, const KernelWorkspace* w, KernelErrors*) {
   for (int64_t tile = b; tile < e; ++tile) {
@@ -61,14 +66,14 @@ inline void sum_parts(KernelArgs a, int64_t b, int64_t e, const KernelWorkspace*
       mine[i] = numbers(a, 0)[tile * kTile + i];
     int64_t s = 0;
     for (int64_t i = 0; i < n; ++i)
-      s += mine[i];
+      s = multiply_add(1, s, mine[i]);
     reinterpret_cast<int64_t*>(w->shared)[tile] = s;
   }
 }
 inline void sum_total(KernelArgs a, int64_t, int64_t, const KernelWorkspace* w, KernelErrors*) {
   int64_t s = 0, tiles = (number(a, 1) + kTile - 1) / kTile;
   for (int64_t t = 0; t < tiles; ++t)
-    s += reinterpret_cast<int64_t*>(w->shared)[t];
+    s = multiply_add(1, s, reinterpret_cast<int64_t*>(w->shared)[t]);
   numbers(a, 2)[0] = s;
 }
 inline void check(KernelArgs a, int64_t b, int64_t e, const KernelWorkspace*, KernelErrors* errors) {
@@ -79,7 +84,7 @@ inline void check(KernelArgs a, int64_t b, int64_t e, const KernelWorkspace*, Ke
   });
 }
 inline void scale(KernelArgs a, int64_t b, int64_t e, const KernelWorkspace*, KernelErrors*) {
-  each(number(a, 1), b, e, [&](int64_t i) { numbers(a, 2)[i] = 5 * numbers(a, 0)[i] + 1; });
+  each(number(a, 1), b, e, [&](int64_t i) { numbers(a, 2)[i] = multiply_add(5, numbers(a, 0)[i], 1); });
 }
 inline void slow(KernelArgs a, int64_t, int64_t, const KernelWorkspace*, KernelErrors*) {
   std::this_thread::sleep_for(std::chrono::microseconds(number(a, 1)));
@@ -90,7 +95,7 @@ inline void odd(KernelArgs a, int64_t, int64_t, const KernelWorkspace*, KernelEr
 }
 inline void tiny(KernelArgs a, int64_t, int64_t, const KernelWorkspace*, KernelErrors*) {
   for (int64_t i = 0; i < number(a, 1); ++i)
-    numbers(a, 2)[i] = numbers(a, 0)[i] + 1;
+    numbers(a, 2)[i] = multiply_add(1, numbers(a, 0)[i], 1);
 }
 
 class Kernels : public KernelProvider {

@@ -90,9 +90,6 @@ private:
     Data data = x->data;
     std::optional<int> failed = x->failure;
     size_t s = x->size_index;
-    auto wrap = [](int64_t a, int64_t b, int64_t c) { // a * b + c, wrapping
-      return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b) + static_cast<uint64_t>(c));
-    };
     switch (pick(failing_ ? 10 : 9)) {
     case 0: return iota();
     case 1: {
@@ -100,7 +97,7 @@ private:
       if (!y) return;
       bool reuse = pick(2);
       for (size_t i = 0; i < data.size(); ++i)
-        data[i] = wrap(1, data[i], y->data[i]);
+        data[i] = multiply_add(1, data[i], y->data[i]);
       failed = first(failed, y->failure);
       Slot out =
           m.launch(kAdd, {x->slot, y->slot, n(*x)}, {n(*x)}, DType::I64, reuse ? AliasMode::Reuse : AliasMode::None, 0);
@@ -117,7 +114,7 @@ private:
       Tracked* y = like(*x);
       if (!y) return;
       for (size_t i = 0; i < data.size(); ++i)
-        data[i] = wrap(3, y->data[i], data[i]);
+        data[i] = multiply_add(3, y->data[i], data[i]);
       failed = first(failed, y->failure);
       Slot out = m.launch(kBump, {x->slot, y->slot, n(*x)}, {n(*x)}, DType::I64, AliasMode::Initial, 0);
       if (x != y) maybe_give_away(*x);
@@ -125,7 +122,7 @@ private:
     }
     case 4: {
       for (int64_t& v : data)
-        v = wrap(5, v, 1);
+        v = multiply_add(5, v, 1);
       Slot out = m.launch(kScale, {x->slot, n(*x)}, {n(*x)}, DType::I64, AliasMode::Reuse, 0);
       maybe_give_away(*x);
       return add(out, s, std::move(data), failed);
@@ -156,7 +153,7 @@ private:
       m.print(known);
       int64_t sum = 0;
       for (int64_t v : data)
-        sum = wrap(1, sum, v);
+        sum = multiply_add(1, sum, v);
       out += std::to_string(sum) + "\n";
       return;
     }
