@@ -24,9 +24,29 @@ size_t uses_of(const Function& f, const Region& region, ValueId value) {
   return count;
 }
 
+// Does the kernel read what an Update or Scatter writes into other than at the written places themselves, each before
+// it is written? `x[a:b] += e` does not; `x[::-1] = x` does.
+bool reads_elsewhere(const Function& f, const Region& region, NodeId update_id) {
+  const Node& update = f[update_id];
+  ValueId base = update.operands[0];
+  std::vector<ValueId> starts(update.operands.begin() + std::min<size_t>(2, update.operands.size()),
+                              update.operands.end());
+  bool elsewhere = std::count(update.operands.begin() + 1, update.operands.end(), base) > 0;
+  walk(f, region, [&](NodeId id) {
+    const Node& node = f[id];
+    if (id == update_id || std::count(node.operands.begin(), node.operands.end(), base) == 0) return;
+    bool same_place = update.op == Op::Update && (node.op == Op::Slice || node.op == Op::Index) &&
+                      node.operands[0] == base && node.attrs.ints == update.attrs.ints &&
+                      std::equal(node.operands.begin() + 1, node.operands.end(), starts.begin(), starts.end());
+    elsewhere = elsewhere || !same_place;
+  });
+  return elsewhere;
+}
+
 std::vector<OutputAlias> of_update(const Function& f, const Node& kernel) {
-  const Node& update = f[f[kernel.regions[0].yields[0]].producer];
-  return {{AliasMode::Initial, operand_number(kernel, update.operands[0]), false}};
+  NodeId update = f[kernel.regions[0].yields[0]].producer;
+  return {{AliasMode::Initial, operand_number(kernel, f[update].operands[0]),
+           reads_elsewhere(f, kernel.regions[0], update)}};
 }
 
 std::vector<OutputAlias> of_loop(const Function& f, const Node& kernel) {

@@ -353,25 +353,50 @@ void Emitter::contract(const Instr& instr) {
   bool varying = varies(instr.results[0]), real = is_float(instr.dtype);
   llvm::Type* type = shaped(instr.dtype, varying);
   Value *zero = llvm::Constant::getNullValue(type), *n = scalar(instr.operands[0]);
+  auto step = [&](Value* k, Value* acc) -> Value* {
+    set(body.params[0], Val::uniform(k));
+    block(body);
+    auto factor = [&](size_t i) { return varying ? in_lanes(body.yields[i]) : scalar(body.yields[i]); };
+    Value *x = factor(0), *y = factor(1);
+    if (real) return b.CreateIntrinsic(in::fma, {type}, {x, y, acc});
+    return b.CreateAdd(b.CreateMul(x, y), acc);
+  };
   auto chain = [&](Value* begin, Value* end) {
-    return loop(begin, end, 1, {zero}, [&](Value* k, const Values& carried) -> Values {
-      set(body.params[0], Val::uniform(k));
-      block(body);
-      auto factor = [&](size_t i) { return varying ? in_lanes(body.yields[i]) : scalar(body.yields[i]); };
-      Value *x = factor(0), *y = factor(1);
-      if (real) return {b.CreateIntrinsic(in::fma, {type}, {x, y, carried[0]})};
-      return {b.CreateAdd(b.CreateMul(x, y), carried[0])};
-    })[0];
+    return loop(begin, end, 1, {zero}, [&](Value* k, const Values& now) -> Values { return {step(k, now[0])}; })[0];
   };
   Value *first = b.getInt64(0), *result = nullptr;
   if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(n); known && known->getSExtValue() <= kContractChunk) {
     result = chain(first, n);
   } else {
-    result = loop(first, n, kContractChunk, {zero}, [&](Value* begin, const Values& carried) -> Values {
+    auto add = [&](Value* begin, Value* sum, Value* acc) { // the first chunk replaces what is there
+      Value* both = real ? b.CreateFAdd(sum, acc) : b.CreateAdd(sum, acc);
+      return b.CreateSelect(b.CreateICmpEQ(begin, first), acc, both);
+    };
+    Value *start = first, *sum = zero;
+    constexpr int64_t kAtOnce = 8;
+    if (lanes_.width == 0 && instruction_count(body) <= 12) {
+      // A chain waits for itself: alone, several chunks run side by side.
+      start = b.CreateSelect(b.CreateICmpSGT(n, first),
+                             b.CreateAnd(n, b.getInt64(~uint64_t{kAtOnce * kContractChunk - 1})), first);
+      sum = loop(first, start, kAtOnce * kContractChunk, {sum}, [&](Value* begin, const Values& carried) -> Values {
+        Values sums =
+            loop(first, b.getInt64(kContractChunk), 1, Values(kAtOnce, zero), [&](Value* k, const Values& now) {
+              Values next;
+              for (int64_t c = 0; c < kAtOnce; ++c)
+                next.push_back(
+                    step(b.CreateAdd(b.CreateAdd(begin, k), b.getInt64(static_cast<uint64_t>(c * kContractChunk))),
+                         now[static_cast<size_t>(c)]));
+              return next;
+            });
+        Value* total = add(begin, carried[0], sums[0]);
+        for (size_t c = 1; c < sums.size(); ++c)
+          total = real ? b.CreateFAdd(total, sums[c]) : b.CreateAdd(total, sums[c]);
+        return {total};
+      })[0];
+    }
+    result = loop(start, n, kContractChunk, {sum}, [&](Value* begin, const Values& carried) -> Values {
       Value* end = b.CreateBinaryIntrinsic(in::smin, b.CreateNSWAdd(begin, b.getInt64(kContractChunk)), n);
-      Value* acc = chain(begin, end);
-      Value* sum = real ? b.CreateFAdd(carried[0], acc) : b.CreateAdd(carried[0], acc);
-      return {b.CreateSelect(b.CreateICmpEQ(begin, first), acc, sum)};
+      return {add(begin, carried[0], chain(begin, end))};
     })[0];
   }
   set(instr.results[0], varying ? Val::vector(result) : Val::uniform(result));

@@ -255,7 +255,7 @@ TEST_CASE("contractions, alone and in lanes") {
     };
     Both floats(build(DType::F32)), integers(build(DType::I32));
     for (int target = 0; target < 2; ++target)
-      for (int64_t n : {0, 1, 2, 100, 511, 512, 513, 1025}) {
+      for (int64_t n : {0, 1, 2, 100, 511, 512, 513, 1025, 4096, 9001}) {
         int64_t m = lanes ? 83 : 1;
         auto a = random_values<float>(static_cast<size_t>(n), 1),
              b = random_values<float>(static_cast<size_t>(n * m), 2);
