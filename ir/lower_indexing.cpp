@@ -304,7 +304,8 @@ ValueId FunctionLowerer::write(ValueId base, const Subscripts& subscripts, Value
     std::vector<Dim> whole = type(base).dims, part = dims(place.type.shape);
     ValueId where = with_leading_flat(linear_indices(base, subscripts, part, at), part.size());
     ValueId flat = with_leading_flat(base, whole.size());
-    ValueId values = retyped(with_leading_flat(value, part.size()), type(where).dims);
+    const std::vector<Dim> count = type(where).dims; // a copy: new values move the old ones
+    ValueId values = retyped(with_leading_flat(value, part.size()), count);
     return retyped(scatter(flat, where, values, mode, at), whole);
   }
   std::vector<ValueId> operands{base, value};

@@ -197,8 +197,8 @@ int Tester::finish() {
   return failed_ ? 1 : 0;
 }
 
-// Faults that docs/STATUS.md describes and that are not mended yet: printed, counted apart, and to be taken off this list
-// by whoever mends them.
+// Faults that docs/STATUS.md describes and that are not mended yet: printed, counted apart, and to be taken off this
+// list by whoever mends them.
 static bool is_known_fault(const std::string& name) {
   return name.starts_with("the first of two failures") || name.starts_with("random 1012");
 }
