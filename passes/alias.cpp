@@ -29,6 +29,8 @@ size_t uses_of(const Function& f, const Region& region, ValueId value) {
 bool reads_elsewhere(const Function& f, const Region& region, NodeId update_id) {
   const Node& update = f[update_id];
   ValueId base = update.operands[0];
+  if (update.op == Op::Update && update.attrs.ints.empty())
+    return false; // one element: its value is there before it is written
   std::vector<ValueId> starts(update.operands.begin() + std::min<size_t>(2, update.operands.size()),
                               update.operands.end());
   bool elsewhere = std::count(update.operands.begin() + 1, update.operands.end(), base) > 0;
