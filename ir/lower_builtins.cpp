@@ -25,7 +25,6 @@ ValueId FunctionLowerer::builtin_reduce(const typed::Expr& e, ReduceOp op, Value
   for (int64_t axis : e.ints)
     reduced.push_back(type(x).dims.at(static_cast<size_t>(axis)));
   bool arg = op == ReduceOp::ArgMin || op == ReduceOp::ArgMax;
-  if (arg || op == ReduceOp::Min || op == ReduceOp::Max) x = guard_not_empty(x, here().size(product(reduced)), e.span);
   if (e.ints.empty()) return arg ? splat(i64(0), std::vector<Dim>(type(x).dims), at) : x;
   bool is_mean = e.builtin == Builtin::Mean;
   DType t = type(x).dtype;
@@ -35,6 +34,8 @@ ValueId FunctionLowerer::builtin_reduce(const typed::Expr& e, ReduceOp op, Value
     ValueId count = convert(here().size(product(reduced)), type(r).dtype, at);
     r = elementwise(ScalarOp::Div, {r, count}, std::vector<Dim>(type(r).dims), at);
   }
+  // The result is guarded, not the operand: inside a map that is one check, not one for each element.
+  if (arg || op == ReduceOp::Min || op == ReduceOp::Max) r = guard_not_empty(r, here().size(product(reduced)), e.span);
   if (!arg) r = convert(r, t, at);
   return retyped(r, dims(e.type.shape)); // `keep` brings axes of size 1 back
 }
