@@ -539,28 +539,26 @@ private:
     if (!check(body.params.size() == node_->operands.size() && body.yields.size() == node_->results.size(),
                "passes or gives a wrong number of values"))
       return;
-    auto translated = [&](Type t, bool& known) {
-      for (Dim& dim : t.dims) {
-        if (dim.is_constant()) continue;
-        bool found = false;
-        for (size_t i = 0; i < body.params.size() && !found; ++i)
-          if (body.params[i] == dim.value) dim = Dim::of(node_->operands[i]), found = true;
-        for (size_t i = 0; i < body.yields.size() && !found; ++i)
-          if (body.yields[i] == dim.value) dim = Dim::of(node_->results[i]), found = true;
-        known = known && found;
-      }
-      return t;
+    // What a size of the callee is called here: an operand, a result, or (a parameter that is given back) either.
+    auto matches = [&](const Dim& theirs, const Dim& ours) {
+      if (theirs.is_constant()) return same(theirs, ours);
+      auto is = [&](const std::vector<ValueId>& names, const std::vector<ValueId>& values) {
+        for (size_t i = 0; i < names.size(); ++i)
+          if (names[i] == theirs.value && same(Dim::of(values[i]), ours)) return true;
+        return false;
+      };
+      return is(body.params, node_->operands) || is(body.yields, node_->results);
     };
-    for (size_t i = 0; i < body.params.size(); ++i) {
-      bool known = true;
-      Type t = translated(callee[body.params[i]].type, known);
-      if (check(known, "a parameter's size is no parameter")) want(i, t);
-    }
-    for (size_t i = 0; i < body.yields.size(); ++i) {
-      bool known = true;
-      Type t = translated(callee[body.yields[i]].type, known);
-      if (check(known, "a result's size is neither a parameter nor a result")) result(t, i);
-    }
+    auto compare = [&](const std::vector<ValueId>& theirs, const std::vector<ValueId>& ours, std::string_view what) {
+      for (size_t i = 0; i < theirs.size(); ++i) {
+        const Type &want = callee[theirs[i]].type, &have = type(ours[i]);
+        check(want.kind == have.kind && want.dtype == have.dtype &&
+                  std::equal(want.dims.begin(), want.dims.end(), have.dims.begin(), have.dims.end(), matches),
+              fmt::format("{} {} is {}, which is not the callee's {}", what, i, text(have), to_text(want, callee)));
+      }
+    };
+    compare(body.params, node_->operands, "operand");
+    compare(body.yields, node_->results, "result");
   }
 
   void kernel() {

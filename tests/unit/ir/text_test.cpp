@@ -132,6 +132,18 @@ TEST_CASE("the verifier accepts what is right and names what is wrong") {
             "step of 0"));
 }
 
+TEST_CASE("the verifier follows sizes through calls") {
+  const std::string callee = "func @f(%k: i64, %x: f32[%k]) {\n  yield %x, %k\n}\n";
+  auto faults = [&](const std::string& type) {
+    return verify(parse_text(callee + "func @main(%t: token, %n: i64, %x: f32[%n]) {\n  %y: " + type +
+                             ", %m: i64 = call %n, %x {function = @f}\n  yield %t, %y, %m\n}\n"));
+  };
+  CHECK(faults("f32[%n]").empty()); // the size that was passed
+  CHECK(faults("f32[%m]").empty()); // the same, given back
+  CHECK_FALSE(faults("f32[3]").empty());
+  CHECK_FALSE(faults("f64[%n]").empty());
+}
+
 TEST_CASE("the verifier follows carried sizes") {
   const char* loop = R"(func @f(%t: token, %n: i64, %x: f32[%n]) {
   %0: i64 = constant i64 0
