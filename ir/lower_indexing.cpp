@@ -287,6 +287,7 @@ ValueId FunctionLowerer::write(ValueId base, const Subscripts& subscripts, Value
   LocId at = loc(span);
   if (subscripts.masks) {
     if (mode == UpdateMode::Add) unsupported("adding under a mask", span);
+    only_leading_mask(items);
     // As many axes as x[mask] has: one row for each true. Fewer: the same for each.
     size_t rows = type(base).dims.size() - type(subscripts.values[0]).dims.size() + 1;
     return write_mask(base, subscripts, value, value_shape.size() == rows, span);
