@@ -12,7 +12,8 @@ void add_check(CLI::App& app, int& exit_code) {
     for (const std::string& path : *files) {
       Frontend frontend;
       read_source(frontend, path);
-      check_source(frontend, true);
+      typed::Program program = check_source(frontend, true);
+      if (!frontend.diagnostics.has_errors()) lower_source(frontend, program);
       std::fputs(render(frontend.diagnostics, frontend.sources).c_str(), stderr);
       if (frontend.diagnostics.has_errors()) exit_code = kRejected;
     }

@@ -1,5 +1,6 @@
 #include "compile.h"
 #include "backend/kernel/lower.h"
+#include "ir/lower.h"
 #include "ir/verify.h"
 #include "lang/stdlib.h"
 #include "parser/check.h"
@@ -80,6 +81,15 @@ typed::Program check_source(Frontend& frontend, bool for_check) {
   options.read_header = read_header;
   options.missing_file_is_warning = for_check;
   return check(frontend.tree, frontend.prelude, frontend.sources, frontend.diagnostics, options);
+}
+
+std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program& program) {
+  try {
+    return ir::lower(program, frontend.sources);
+  } catch (const ir::Unsupported& reason) {
+    frontend.diagnostics.error("NotSupported", reason.span, reason.what());
+    return std::nullopt;
+  }
 }
 
 ir::Module optimise(ir::Module module, const RunFlags& flags) {

@@ -9,6 +9,7 @@
 #include "options.h"
 #include "parser/parse.h"
 #include "passes/schedule.h"
+#include <optional>
 #include <string>
 
 namespace tl::cli {
@@ -30,6 +31,9 @@ void read_source(Frontend& frontend, const std::string& path, const std::string*
 // Parses and checks. The program is only meaningful if frontend.diagnostics has no errors. `for_check`: a data file
 // that is not there yet is a warning.
 typed::Program check_source(Frontend& frontend, bool for_check = false);
+
+// The graph before all passes, or nothing after reporting what it cannot express yet. Needs a program without errors.
+std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program& program);
 
 struct Executable {
   Program program;

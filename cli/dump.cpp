@@ -85,7 +85,9 @@ int dump(const DumpFlags& flags) {
     print(typed::to_text(typed));
     return finish();
   }
-  ir::Module module = ir::lower(typed, frontend.sources);
+  std::optional<ir::Module> lowered = lower_source(frontend, typed);
+  if (!lowered) return finish();
+  ir::Module module = std::move(*lowered);
   if (flags.stage == "ir") {
     dump_graph(std::move(module), flags);
     return finish();

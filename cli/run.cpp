@@ -19,10 +19,12 @@ int run(const RunFlags& flags, const std::vector<std::string>& words, const std:
   Frontend frontend;
   read_source(frontend, path, code);
   typed::Program typed = check_source(frontend);
+  std::optional<ir::Module> lowered;
+  if (!frontend.diagnostics.has_errors()) lowered = lower_source(frontend, typed);
   std::fputs(render(frontend.diagnostics, frontend.sources).c_str(), stderr);
-  if (frontend.diagnostics.has_errors()) return kRejected;
+  if (!lowered) return kRejected;
 
-  ir::Module module = ir::lower(typed, frontend.sources);
+  ir::Module module = std::move(*lowered);
   ProgramArguments arguments = parse_arguments(module.interface, rest);
   if (arguments.help) {
     std::fputs(help_text(module.interface, path).c_str(), stdout);

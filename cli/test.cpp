@@ -44,17 +44,18 @@ void run_file(const std::string& path, const TestFlags& flags, Count& count) {
   Frontend frontend;
   read_source(frontend, path);
   typed::Program typed = check_source(frontend);
+  std::optional<ir::Module> lowered;
+  if (!frontend.diagnostics.has_errors()) lowered = lower_source(frontend, typed);
   std::fputs(render(frontend.diagnostics, frontend.sources).c_str(), stderr);
-  if (frontend.diagnostics.has_errors()) {
+  if (!lowered) {
     fmt::print("FAIL  {}: rejected\n", path);
     ++count.failed;
     return;
   }
   if (typed.tests.empty()) return;
-  ir::Module lowered = ir::lower(typed, frontend.sources);
-  for (const ir::TestEntry& test : ir::tests(lowered)) {
+  for (const ir::TestEntry& test : ir::tests(*lowered)) {
     if (test.name.find(flags.filter) == std::string::npos) continue;
-    ir::Module module = ir::with_entry(lowered, test);
+    ir::Module module = ir::with_entry(*lowered, test);
     std::string printed;
     OutputSink sink = [&](std::string_view text) { printed += text; };
     Outcome outcome;

@@ -241,7 +241,9 @@ private:
   ValueId linear_indices(ValueId base, const Subscripts& subscripts, const std::vector<Dim>& result, LocId loc);
   ValueId write(ValueId base, const Subscripts& subscripts, ValueId value, const typed::Place& place,
                 const std::vector<Size>& value_shape, UpdateMode mode, Span span);
-  ValueId write_mask(ValueId base, const Subscripts& subscripts, ValueId value, bool per_row, Span span);
+  // `rank`: of the value as written; `combine` (may be empty): of what stands there and the value.
+  ValueId write_mask(ValueId base, const Subscripts& subscripts, ValueId value, size_t rank,
+                     const std::function<ValueId(ValueId, ValueId)>& combine, Span span);
   ValueId gather(ValueId x, ValueId idx, int64_t axis, LocId loc);
   ValueId scatter(ValueId x, ValueId idx, ValueId value, UpdateMode mode, LocId loc);
   Dim product(const std::vector<Dim>& dims);
@@ -292,7 +294,7 @@ private:
   ValueId randint(const typed::Expr& e, ValueId key, ValueId lo, ValueId hi);
 
   [[noreturn]] void unsupported(const std::string& what, Span span) const {
-    throw Unsupported("not supported yet: " + what, span);
+    throw Unsupported(what + " is not supported yet", span);
   }
 
   LowerProgram& shared_;

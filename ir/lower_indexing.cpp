@@ -174,7 +174,7 @@ void only_leading_mask(const std::vector<typed::Subscript>& items) {
   bool fine = items[0].kind == Kind::Mask;
   for (size_t i = 1; i < items.size(); ++i)
     fine = fine && items[i].kind == Kind::Full;
-  if (!fine) throw Unsupported("not supported yet: a mask beside other subscripts", items[0].span);
+  if (!fine) throw Unsupported("a mask beside other subscripts is not supported yet", items[0].span);
 }
 
 } // namespace
@@ -285,13 +285,6 @@ ValueId FunctionLowerer::write(ValueId base, const Subscripts& subscripts, Value
                                const std::vector<Size>& value_shape, UpdateMode mode, Span span) {
   const std::vector<typed::Subscript>& items = *subscripts.items;
   LocId at = loc(span);
-  if (subscripts.masks) {
-    if (mode == UpdateMode::Add) unsupported("adding under a mask", span);
-    only_leading_mask(items);
-    // As many axes as x[mask] has: one row for each true. Fewer: the same for each.
-    size_t rows = type(base).dims.size() - type(subscripts.values[0]).dims.size() + 1;
-    return write_mask(base, subscripts, value, value_shape.size() == rows, span);
-  }
   if (subscripts.tensors) {
     value = splat_to(broadcast(value, value_shape, place.type.shape, at), dims(place.type.shape), at);
     bool rows = items[0].kind == Kind::Tensor && type(subscripts.values[0]).dims.size() == 1;
@@ -337,14 +330,15 @@ ValueId FunctionLowerer::write(ValueId base, const Subscripts& subscripts, Value
 }
 
 // per_row: the value has a row for each true; otherwise its axes are the last ones of the base.
-ValueId FunctionLowerer::write_mask(ValueId base, const Subscripts& subscripts, ValueId value, bool per_row,
-                                    Span span) {
+ValueId FunctionLowerer::write_mask(ValueId base, const Subscripts& subscripts, ValueId value, size_t rank,
+                                    const std::function<ValueId(ValueId, ValueId)>& combine, Span span) {
   only_leading_mask(*subscripts.items);
   LocId at = loc(span);
   ValueId mask = subscripts.values[0];
   std::vector<Dim> shape = type(base).dims;
   size_t mask_rank = type(mask).dims.size();
-  if (per_row) {
+  // As many axes as x[mask] has: one row for each true. Fewer: the same for each.
+  if (rank == shape.size() - mask_rank + 1) {
     ValueId where = mask_positions(mask, at);
     ValueId flat = with_leading_flat(base, mask_rank);
     std::vector<Dim> wanted = type(flat).dims;
@@ -352,7 +346,9 @@ ValueId FunctionLowerer::write_mask(ValueId base, const Subscripts& subscripts, 
     ValueId count = here().size(wanted[0]), given = here().size(type(value).dims[0]);
     uint32_t s = site("ShapeMismatch", "{0} values for {1} places that the mask chooses", span);
     value = guard(value, scalar(ScalarOp::Eq, {given, count}), s, {given, count}, span);
-    return retyped(scatter(flat, where, retyped(value, wanted), UpdateMode::Set, at), shape);
+    value = retyped(value, wanted);
+    if (combine) value = combine(gather(flat, where, 0, at), value);
+    return retyped(scatter(flat, where, value, UpdateMode::Set, at), shape);
   }
   auto spread = [&](ValueId x, size_t from) { // its axes are those of base from this one on
     if (type(x).dims.empty() || type(x).dims == shape) return x;
@@ -362,8 +358,9 @@ ValueId FunctionLowerer::write_mask(ValueId base, const Subscripts& subscripts, 
     Type t = Type::tensor(type(x).dtype, shape);
     return here().one(Op::Broadcast, {x}, std::move(t), std::move(attrs), at);
   };
-  return elementwise(ScalarOp::Where, {spread(mask, 0), spread(value, shape.size() - type(value).dims.size()), base},
-                     shape, at);
+  value = spread(value, shape.size() - type(value).dims.size());
+  if (combine) value = combine(base, value);
+  return elementwise(ScalarOp::Where, {spread(mask, 0), value, base}, shape, at);
 }
 
 } // namespace tl::ir

@@ -193,14 +193,17 @@ void FunctionLowerer::assign_place(const typed::Stmt& stmt, const typed::Place& 
   std::vector<Size> shape = value_type.shape;
   UpdateMode mode = UpdateMode::Set;
   if (stmt.mode == typed::AssignMode::Accumulate) mode = UpdateMode::Add;
+  if (subscripts.masks) { // what a mask chooses is chosen once: adding up is combining
+    std::function<ValueId(ValueId, ValueId)> with;
+    if (stmt.mode == typed::AssignMode::Combine) with = combine;
+    if (stmt.mode == typed::AssignMode::Accumulate)
+      with = [&](ValueId old, ValueId operand) {
+        return elementwise(ScalarOp::Add, {old, operand}, type(old).dims, at);
+      };
+    env_[place.var.index] = {write_mask(base, subscripts, v, shape.size(), with, stmt.span)};
+    return;
+  }
   if (stmt.mode == typed::AssignMode::Combine) {
-    if (subscripts.masks) { // all of it is combined, and what the mask chooses is written
-      if (!shape.empty()) unsupported("an operator with a mask and a tensor", stmt.span);
-      v = combine(base, v);
-      ValueId written = write_mask(base, subscripts, v, false, stmt.span);
-      env_[place.var.index] = {written};
-      return;
-    }
     ValueId old = read(base, subscripts, place.type.shape, at);
     v = combine(old, broadcast(v, value_type.shape, place.type.shape, at));
     shape = place.type.shape;

@@ -144,6 +144,21 @@ void Fusion::estimate(Item& item) {
   if (node.op == Op::Broadcast) item.leaves = 0; // small beside what it becomes
 }
 
+void Fusion::find_last_check(Item& item) {
+  const Node& node = f_[item.node];
+  auto from = [&](ValueId value) {
+    int32_t producer = item_of(value);
+    if (producer >= 0) item.last_check = std::max(item.last_check, items_[static_cast<size_t>(producer)].last_check);
+  };
+  for (ValueId operand : node.operands)
+    from(operand);
+  for (ValueId result : node.results)
+    for (const Dim& dim : f_[result].type.dims)
+      if (!dim.is_constant()) from(dim.value);
+  if (node.op == Op::Guard || node.op == Op::Call || is_effect(f_, node) || holds_guard(f_, node))
+    item.last_check = item.position;
+}
+
 void Fusion::add_items(const Region& region) {
   for (NodeId id : region.nodes) {
     uint32_t index = static_cast<uint32_t>(items_.size());
@@ -152,6 +167,7 @@ void Fusion::add_items(const Region& region) {
     item.position = item.original = index;
     item.kind = classify(f_[id]);
     estimate(item);
+    find_last_check(item);
     items_.push_back(item);
     for (ValueId result : f_[id].results)
       item_of_value_[result.index] = index;

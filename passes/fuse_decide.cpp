@@ -177,6 +177,21 @@ ValueId Fusion::viewed(ValueId value) const {
   }
 }
 
+// A kernel does not run when something that it reads has failed. The failure that a program reports is the first in
+// program order, so a check joins no kernel that waits for a later one.
+bool Fusion::later_failure_hides(uint32_t guard, const Group& group) const {
+  int64_t position = items_[guard].position;
+  for (uint32_t member : group.members) {
+    if (items_[member].kind == ItemClass::HostGuard && items_[member].position > position) return true;
+    for (ValueId operand : node_of(member).operands) {
+      int32_t producer = item_of(operand);
+      if (producer < 0 || items_[static_cast<size_t>(producer)].group == items_[group.root].group) continue;
+      if (items_[static_cast<size_t>(producer)].last_check > position) return true;
+    }
+  }
+  return false;
+}
+
 // An Update's output may lie in the memory of what it updates, so its value must not read that elsewhere. A view would
 // also hold that memory, and make the Update a copy of the whole.
 bool Fusion::fits_update(uint32_t item, const Group& group) const {
@@ -293,7 +308,7 @@ bool Fusion::join(uint32_t item, uint32_t group, Mode mode) {
   if (it.kind == ItemClass::HostGuard && g.outputs != 1) return false;
   if (it.guards) {
     bool everywhere = how.place == Place::Element || (how.place == Place::Row && g.decided);
-    if (g.outputs != 1 || !how.full || !everywhere) return false;
+    if (g.outputs != 1 || !how.full || !everywhere || later_failure_hides(item, g)) return false;
   }
   bool free = it.kind == ItemClass::View || it.kind == ItemClass::HostGuard;
   if (how.place == Place::Other && !free && !how.once && !cheap(it)) return false;

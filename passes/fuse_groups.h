@@ -45,6 +45,7 @@ struct Item {
   bool full = true;          // at every element of its own
   bool operand_side = false; // a view between a Contract and its operand
   bool guards = false;       // can record a failure
+  int64_t last_check = -1;   // position of the last of it and what it is computed from that can fail
   uint32_t cost = 0;         // of one element, with what is pulled for it
   uint32_t leaves = 0;       // tensors read for that
   int32_t reduce = -1;       // the Reduce that a row value is computed from
@@ -88,6 +89,7 @@ private:
   ItemClass classify(const ir::Node& node) const;
   void inner_uses(const ir::Node& node, std::vector<ir::ValueId>& values) const;
   void estimate(Item& item);
+  void find_last_check(Item& item);
   const ir::Node& node_of(uint32_t item) const { return f_[items_[item].node]; }
   int32_t item_of(ir::ValueId value) const;
   std::vector<Use> uses(uint32_t item) const;
@@ -103,6 +105,7 @@ private:
   bool join_contract(uint32_t item, uint32_t group, const std::vector<Use>& edges, Mode mode);
   bool join_operand_side(uint32_t item, uint32_t group, const std::vector<Use>& edges, Mode mode);
   ir::ValueId viewed(ir::ValueId value) const;
+  bool later_failure_hides(uint32_t guard, const Group& group) const;
   bool fits_update(uint32_t item, const Group& group) const;
   bool join_copies(uint32_t item, const std::vector<uint32_t>& readers, bool outside);
   Group* first_reader(uint32_t item);

@@ -183,11 +183,17 @@ std::vector<bool> wanted_on_host(const Function& f) {
     wanted[value.index] = true;
     work.push_back(value);
   };
-  for (const Value& value : f.values)
-    for (const Dim& dim : value.type.dims)
-      if (!dim.is_constant()) want(dim.value);
+  auto want_sizes = [&](const std::vector<ValueId>& values) {
+    for (ValueId value : values)
+      for (const Dim& dim : f[value].type.dims)
+        if (!dim.is_constant()) want(dim.value);
+  };
+  want_sizes(f.body.params);
   walk(f, f.body, [&](NodeId id) {
     const Node& node = f[id];
+    want_sizes(node.results);
+    for (const Region& region : node.regions)
+      want_sizes(region.params);
     size_t count = node.op == Op::If ? 1 : node.op == Op::For ? 3 : node.op == Op::Call ? node.operands.size() : 0;
     for (size_t i = 0; i < count; ++i)
       want(node.operands[i]);

@@ -68,7 +68,7 @@ private:
   void compiled(const std::string& name, const ir::Module& module, const std::vector<std::vector<Argument>>& inputs,
                 const std::vector<Expected>& expected, const std::string& disabled);
 
-  int passed_ = 0, failed_ = 0, known_ = 0, cases_ = 0;
+  int passed_ = 0, failed_ = 0, cases_ = 0;
   int section_passed_ = 0, section_failed_ = 0, section_cases_ = 0;
   double section_start_ = 0;
   std::string section_;
