@@ -149,15 +149,14 @@ private:
   }
 
   // ---- control -----------------------------------------------------------------------------------------------------
+  // What runs at every level of a recursion keeps its frame small: rare and large things are functions of their own.
+  [[noreturn, gnu::noinline]] void too_deep(LocId loc) {
+    std::string message = fmt::format("calls are nested more than {} deep", kMaxCallDepth);
+    throw Stop{fail({"StackOverflow", std::move(message), "does the recursion end?", loc, 3, {}}), 0};
+  }
+
   std::vector<Cell> call(uint32_t index, std::vector<Cell> arguments, LocId loc) {
-    if (depth_ >= kMaxCallDepth)
-      throw Stop{fail({"StackOverflow",
-                       fmt::format("calls are nested more than {} deep", kMaxCallDepth),
-                       "does the recursion end?",
-                       loc,
-                       3,
-                       {}}),
-                 0};
+    if (depth_ >= kMaxCallDepth) too_deep(loc);
     const Function& f = module_.functions[index];
     if (single_uses_[index].empty()) single_uses_[index] = find_single_uses(f);
     if (f.body.params.size() != arguments.size()) fault("@" + f.name + " gets a wrong number of arguments");
@@ -301,13 +300,8 @@ private:
     case Op::For: return run_for(f, n, frame);
     case Op::While: return run_while(f, n, frame);
     case Op::Map: return run_map(f, n, frame);
-    case Op::Kernel: return give(frame, n.results, region(f, n.regions[0], frame));
-    case Op::Call: {
-      std::vector<Cell> arguments;
-      for (ValueId id : n.operands)
-        arguments.push_back(take(frame, id));
-      return give(frame, n.results, call(n.attrs.index, std::move(arguments), n.loc));
-    }
+    case Op::Kernel: return run_kernel(f, n, frame);
+    case Op::Call: return run_call(n, frame);
     case Op::Guard: return guard(n, frame);
     case Op::Format: return format_node(n, frame);
     case Op::Print:
@@ -319,9 +313,23 @@ private:
     case Op::Time:
     case Op::Exit:
     case Op::Debug: return effect(f, n, frame);
-    default: break;
+    default: return compute(f, n, frame);
     }
-    // Pure tensor operations: poisoned if an operand or a size is.
+  }
+
+  void run_kernel(const Function& f, const Node& n, Frame& frame) {
+    give(frame, n.results, region(f, n.regions[0], frame));
+  }
+
+  void run_call(const Node& n, Frame& frame) {
+    std::vector<Cell> arguments;
+    for (ValueId id : n.operands)
+      arguments.push_back(take(frame, id));
+    give(frame, n.results, call(n.attrs.index, std::move(arguments), n.loc));
+  }
+
+  // Pure tensor operations: poisoned if an operand or a size is.
+  [[gnu::noinline]] void compute(const Function& f, const Node& n, Frame& frame) {
     Cell result;
     for (ValueId id : n.operands)
       result.poison = first(result.poison, frame[id.index].poison);
