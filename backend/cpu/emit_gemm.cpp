@@ -81,32 +81,42 @@ private:
       Value* columns = minimum(number(plan.nr), b.CreateSub(n, column));
       Value* source = b.CreateAdd(multiply(which, b_batch), b.CreateAdd(multiply(k0, b_row), multiply(column, b_col)));
       Value* target = at(packed, panel_offset(which, k0, length, panel));
-      Value* full = b.CreateICmpEQ(columns, number(plan.nr));
-      if (plan.b_contiguous) {
-        e.branch(full, [&] { return pack_rows(source, target, number(0), length, nullptr); }, {});
-        e.branch(b.CreateNot(full), [&] { return pack_rows(source, target, number(0), length, columns); }, {});
-      } else if (plan.b_transposed && size_of(gemm.type) >= 4) {
-        Value* blocks = b.CreateSelect(full, b.CreateAnd(length, number(-plan.lanes)), number(0));
-        repeat(number(0), blocks, plan.lanes, [&](Value* kk) { pack_transposed(source, target, kk); });
-        pack_rows(source, target, blocks, length, columns);
-      } else {
-        pack_rows(source, target, number(0), length, columns);
-      }
+      pack_panel(source, target, length, columns);
     });
     e.end_function();
   }
 
-  // Rows [from, to) of the panel; `columns` null: all of it is there.
-  Values pack_rows(Value* source, Value* target, Value* from, Value* to, Value* columns) {
+  // A panel of `columns` columns and `length` rows.
+  void pack_panel(Value* source, Value* target, Value* length, Value* columns) {
+    int64_t vectors = plan.nr / plan.lanes;
+    if (plan.b_contiguous) {
+      Value* full = b.CreateICmpEQ(columns, number(plan.nr));
+      e.branch(full, [&] { return pack_rows(source, target, number(0), length, nullptr, 0, vectors); }, {});
+      e.branch(b.CreateNot(full), [&] { return pack_rows(source, target, number(0), length, columns, 0, vectors); },
+               {});
+    } else if (plan.b_transposed && size_of(gemm.type) >= 4) {
+      for (int64_t v = 0; v < vectors; ++v) {
+        Value* full = b.CreateICmpSGE(columns, number((v + 1) * plan.lanes));
+        Value* blocks = b.CreateSelect(full, b.CreateAnd(length, number(-plan.lanes)), number(0));
+        repeat(number(0), blocks, plan.lanes, [&](Value* kk) { pack_transposed(source, target, kk, v); });
+        pack_rows(source, target, blocks, length, columns, v, v + 1);
+      }
+    } else {
+      pack_rows(source, target, number(0), length, columns, 0, vectors);
+    }
+  }
+
+  // Rows [from, to) of the panel's vectors [first, last); `columns` null: all of it is there.
+  Values pack_rows(Value* source, Value* target, Value* from, Value* to, Value* columns, int64_t first, int64_t last) {
     llvm::Type* memory = e.memory_type(gemm.type);
     llvm::Align memory_align(static_cast<uint64_t>(size_of(gemm.type)));
     auto* raw_type = llvm::FixedVectorType::get(memory, static_cast<unsigned>(plan.lanes));
     repeat(from, to, 1, [&](Value* row) {
-      for (int64_t v = 0; v < plan.nr / plan.lanes; ++v) {
+      for (int64_t v = first; v < last; ++v) {
         lanes(plan.lanes);
         if (columns) e.lanes_.mask = e.tail_mask(maximum(b.CreateSub(columns, number(v * plan.lanes)), number(0)));
-        Value* first = b.CreateAdd(source, b.CreateAdd(multiply(row, b_row), multiply(number(v * plan.lanes), b_col)));
-        Value* base = b.CreateGEP(memory, b_start_of_all, first);
+        Value* start = b.CreateAdd(source, b.CreateAdd(multiply(row, b_row), multiply(number(v * plan.lanes), b_col)));
+        Value* base = b.CreateGEP(memory, b_start_of_all, start);
         Value* mask = e.lanes_.mask ? e.lanes_.mask : e.splat(b.getTrue());
         Value *zero = llvm::Constant::getNullValue(raw_type), *raw = nullptr;
         if (plan.b_contiguous && !columns)
@@ -124,9 +134,9 @@ private:
     return {};
   }
 
-  // `lanes` rows from row kk on, of all columns of the panel, where each column of B is contiguous: vectors along k are
+  // `lanes` rows from row kk on, of vector v of the panel, where each column of B is contiguous: vectors along k are
   // loaded and transposed in registers, log2(lanes) times interleaving vector i with vector i + lanes / 2.
-  void pack_transposed(Value* source, Value* target, Value* kk) {
+  void pack_transposed(Value* source, Value* target, Value* kk, int64_t v) {
     auto count = static_cast<size_t>(plan.lanes);
     std::vector<int> low, high;
     for (int i = 0; i < plan.lanes / 2; ++i) {
@@ -134,24 +144,22 @@ private:
       int j = i + static_cast<int>(plan.lanes) / 2;
       high.insert(high.end(), {j, j + static_cast<int>(plan.lanes)});
     }
-    for (int64_t v = 0; v < plan.nr / plan.lanes; ++v) {
-      Values x;
-      for (int64_t c = 0; c < plan.lanes; ++c) {
-        Value* offset = b.CreateAdd(b.CreateAdd(source, kk), multiply(number(v * plan.lanes + c), b_col));
-        x.push_back(b.CreateAlignedLoad(vector, at(b_start_of_all, offset), align));
+    Values x;
+    for (int64_t c = 0; c < plan.lanes; ++c) {
+      Value* offset = b.CreateAdd(b.CreateAdd(source, kk), multiply(number(v * plan.lanes + c), b_col));
+      x.push_back(b.CreateAlignedLoad(vector, at(b_start_of_all, offset), align));
+    }
+    for (size_t stage = 1; stage < count; stage *= 2) {
+      Values y;
+      for (size_t i = 0; i < count / 2; ++i) {
+        y.push_back(b.CreateShuffleVector(x[i], x[i + count / 2], low));
+        y.push_back(b.CreateShuffleVector(x[i], x[i + count / 2], high));
       }
-      for (size_t stage = 1; stage < count; stage *= 2) {
-        Values y;
-        for (size_t i = 0; i < count / 2; ++i) {
-          y.push_back(b.CreateShuffleVector(x[i], x[i + count / 2], low));
-          y.push_back(b.CreateShuffleVector(x[i], x[i + count / 2], high));
-        }
-        x = std::move(y);
-      }
-      for (int64_t r = 0; r < plan.lanes; ++r) {
-        Value* place = b.CreateAdd(multiply(b.CreateAdd(kk, number(r)), number(plan.nr)), number(v * plan.lanes));
-        b.CreateAlignedStore(x[static_cast<size_t>(r)], at(target, place), align);
-      }
+      x = std::move(y);
+    }
+    for (int64_t r = 0; r < plan.lanes; ++r) {
+      Value* place = b.CreateAdd(multiply(b.CreateAdd(kk, number(r)), number(plan.nr)), number(v * plan.lanes));
+      b.CreateAlignedStore(x[static_cast<size_t>(r)], at(target, place), align);
     }
   }
 
@@ -255,7 +263,8 @@ private:
     a_packed = plan.a == GemmPlan::ReadA::Rows ? b.getFalse() : plan.a == GemmPlan::ReadA::Packed ? b.getTrue() : far;
     a_step = plan.a == GemmPlan::ReadA::Rows ? a_row : b.CreateSelect(a_packed, number(plan.mr), a_col);
     Value* packs = b.CreateICmpNE(e.formula(plan.pack), number(0));
-    sums = b.CreateInBoundsGEP(b.getInt8Ty(), local, e.formula(plan.a_bytes), "sums");
+    Value* panel_here = b.CreateInBoundsGEP(b.getInt8Ty(), local, e.formula(plan.a_bytes), "panel");
+    sums = b.CreateInBoundsGEP(b.getInt8Ty(), panel_here, e.formula(plan.panel_bytes), "sums");
     repeat(e.function_->getArg(1), e.function_->getArg(2), 1, [&](Value* tile) {
       Value* column_block = b.CreateURem(tile, column_blocks);
       Value* rest = b.CreateUDiv(tile, column_blocks);
@@ -273,13 +282,14 @@ private:
         Value* a_start = b.CreateAdd(multiply(which, a_batch), b.CreateAdd(multiply(i0, a_row), multiply(k0, a_col)));
         e.branch(a_packed, [&] { return pack_a(a_start, length); }, {});
         // Where panel p of the tile's part of B starts, and the distance of its rows.
-        Value* plain = b.CreateAdd(multiply(which, b_batch), b.CreateAdd(multiply(k0, b_row), j0));
+        Value* column = multiply(j0, b_col);
+        Value* plain = b.CreateAdd(multiply(which, b_batch), b.CreateAdd(multiply(k0, b_row), column));
         Value* from_packed = panel_offset(b_which, k0, length, b.CreateUDiv(j0, number(plan.nr)));
         bool maybe_plain = !is_number(plan.pack, 1);
         Value* b_base = at(packed, from_packed);
         b_step = number(plan.nr);
         panel_step = multiply(length, number(plan.nr));
-        if (maybe_plain) {
+        if (maybe_plain && !plan.panel_here) {
           b_base = b.CreateSelect(packs, b_base, at(b_start_of_all, plain));
           b_step = b.CreateSelect(packs, b_step, b_row);
           panel_step = b.CreateSelect(packs, panel_step, number(plan.nr));
@@ -288,10 +298,14 @@ private:
         repeat(number(0), columns, plan.inner_columns, [&](Value* j) {
           Value* inner = minimum(number(plan.inner_columns), b.CreateSub(columns, j));
           Value* b_here = at(b_base, multiply(b.CreateUDiv(j, number(plan.nr)), panel_step));
+          if (plan.panel_here) {
+            pack_panel(b.CreateAdd(plain, multiply(j, b_col)), panel_here, length, inner);
+            b_here = panel_here;
+          }
           Value* first = number(0);
           for (int64_t height : {plan.mr, int64_t{4}, int64_t{1}}) {
             Value* last = b.CreateSub(rows, b.CreateURem(b.CreateSub(rows, first), number(height)));
-            if (height != plan.mr && needless(plan.m, height)) continue;
+            if (needless(plan.m, height)) continue;
             repeat(first, last, height,
                    [&](Value* i) { row_of_tiles(symbol, height, i, j, inner, a_start, b_here, length, add); });
             first = last;
@@ -306,6 +320,7 @@ private:
   // Does a number of rows known at compile time never leave `height` rows over?
   bool needless(const SizeFormula& extent, int64_t height) const {
     if (extent.steps.size() != 1 || extent.steps[0].op != SizeFormula::Op::Const) return false;
+    if (height == plan.mr) return extent.steps[0].value < height;
     int64_t rest = extent.steps[0].value % plan.mr;
     for (int64_t h : {int64_t{4}, int64_t{1}}) {
       if (h == height) return rest < h;

@@ -35,7 +35,13 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   plan.batch = header(Batch), plan.m = header(M), plan.n = header(N), plan.k = header(K);
   plan.b_batches = known(BBatch, 0) ? min(plan.batch, number(1)) : plan.batch;
   SizeFormula one = number(1);
-  if (plan.b_contiguous && !narrow) // packing pays for itself if B is read often and does not stay in cache by itself
+  plan.panel_here = is_number(plan.m, 1) && !plan.b_contiguous;
+  if (plan.panel_here) {
+    plan.block_rows = plan.mr;
+    plan.inner_columns = plan.nr;
+    plan.pack = number(0);
+  } else if (plan.b_contiguous &&
+             !narrow) // packing pays for itself if B is read often and does not stay in cache by itself
     plan.pack = min(floor_div(plan.m, number(kPackRows)), one) *
                 min(floor_div(plan.k * plan.n * number(bytes), number(kPackBytes)), one);
   else
@@ -47,7 +53,8 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   // Wide tiles use packed A more often; with few rows to share out there are more and narrower ones.
   SizeFormula row_blocks = plan.batch * ceil_div(plan.m, number(plan.block_rows));
   SizeFormula many = min(one, floor_div(row_blocks, number(4)));
-  plan.block_columns = number(plan.inner_columns) + number(3 * plan.inner_columns) * many;
+  plan.block_columns =
+      plan.panel_here ? number(4 * plan.nr) : number(plan.inner_columns) + number(3 * plan.inner_columns) * many;
   plan.tiles = row_blocks * ceil_div(plan.n, plan.block_columns);
   // About 100 us of multiply-adds, 40 a nanosecond.
   SizeFormula work = max(one, min(plan.m, number(plan.block_rows)) * min(plan.n, plan.block_columns) * plan.k);
@@ -56,8 +63,9 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   plan.shared_bytes = plan.pack * plan.b_batches * plan.k * panels * number(plan.nr * bytes);
   plan.a_bytes = number(plan.a == ReadA::Rows ? 0 : plan.block_rows * kContractChunk * bytes);
   plan.sums_row = min(plan.block_columns, panels * number(plan.nr));
-  plan.local_bytes = plan.a_bytes;
-  if (!plan.in_c) plan.local_bytes = plan.a_bytes + number(plan.block_rows * bytes) * plan.sums_row;
+  plan.panel_bytes = number(plan.panel_here ? plan.nr * kContractChunk * bytes : 0);
+  plan.local_bytes = plan.a_bytes + plan.panel_bytes;
+  if (!plan.in_c) plan.local_bytes = plan.local_bytes + number(plan.block_rows * bytes) * plan.sums_row;
   return plan;
 }
 

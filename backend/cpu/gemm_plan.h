@@ -1,8 +1,9 @@
 // How a matrix product is cut up: tile sizes for the processor, workspace and tile counts as formulas. No LLVM here.
 //
 // Phase 0 packs B into panels of `nr` columns (chunk after chunk of kContractChunk rows, panel after panel, row after
-// row), where that pays. Phase 1 computes tiles of C of up to block_rows x block_columns; a tile goes through the
-// chunks of k, and for each through register tiles of mr x nr.
+// row), where that pays; a matrix times a vector (m = 1) packs a panel at a time, where it is used. Phase 1 computes
+// tiles of C of up to block_rows x block_columns; a tile goes through the chunks of k, and for each through register
+// tiles of mr x nr.
 #pragma once
 #include "backend/cpu/workspace.h"
 
@@ -23,14 +24,15 @@ struct GemmPlan {
   // always packed.
   enum class ReadA { Rows, Columns, Packed } a;
   bool b_contiguous, b_transposed; // known strides: columns side by side, or rows side by side
+  bool panel_here;                 // one row of C: a tile packs each panel of B for itself, just before its use
   bool in_c;                       // sums gather in C itself: it has their type, and nothing is done to them
   SizeFormula batch, m, n, k;
   SizeFormula b_batches; // 1 if all batches share B
   SizeFormula pack;      // 1: phase 0 packs B; 0: B is read where it lies
   bool has_pack_phase;
   SizeFormula pack_tiles, pack_grain, tiles, grain;
-  SizeFormula sums_row;                           // distance of the rows of sums, where they do not gather in C
-  SizeFormula shared_bytes, a_bytes, local_bytes; // local: packed A, then sums
+  SizeFormula sums_row; // distance of the rows of sums, where they do not gather in C
+  SizeFormula shared_bytes, a_bytes, panel_bytes, local_bytes; // local: packed A, a panel of B, then sums
 };
 
 GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512);

@@ -31,14 +31,19 @@ public:
     b.open({});
     auto left = trace(n_.operands[0]), right = trace(n_.operands[1]);
     if (!left || !right || !sort_labels()) return false;
+    if (columns_.empty()) { // a matrix times a vector: one row times many columns
+      swapped_ = !swapped_;
+      std::swap(rows_, columns_);
+    }
     if (swapped_) std::swap(left, right);
-    if (rows_.empty() || columns_.empty()) return false; // a vector times a matrix: a loop nest does as well
+    if (columns_.empty()) return false; // two vectors
     auto batch_a = collapse(batch_, left->strides, left_labels()),
          batch_b = collapse(batch_, right->strides, right_labels());
     auto row = collapse(rows_, left->strides, left_labels()),
          column = collapse(columns_, right->strides, right_labels());
     auto k_a = collapse(summed_, left->strides, left_labels()), k_b = collapse(summed_, right->strides, right_labels());
     if (!batch_a || !batch_b || !row || !column || !k_a || !k_b) return false;
+    if (rows_.empty() && *column == Monomial{1, {}}) return false; // a loop nest over the columns does as well
     std::vector<ValueId> yields{count(batch_),   count(rows_),   count(columns_), count(summed_),
                                 value(*batch_a), value(*row),    value(*k_a),     value(*batch_b),
                                 value(*k_b),     value(*column), left->base,      right->base};
