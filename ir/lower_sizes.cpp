@@ -178,7 +178,7 @@ Leaves FunctionLowerer::as_type(Leaves leaves, const tl::Type& t) {
 }
 
 void leaf_types(const tl::Type& type, std::vector<tl::Type>& into) {
-  if (type.is_tuple())
+  if (type.is_aggregate())
     for (const tl::Type& element : type.elements)
       leaf_types(element, into);
   else if (type.is_tensor() || type.is_str())
@@ -195,7 +195,8 @@ size_t leaf_index(const tl::Type& type, const std::vector<uint32_t>& path) {
   const tl::Type* t = &type;
   size_t index = 0;
   for (uint32_t step : path) {
-    if (!t->is_tuple() || step >= t->elements.size()) throw std::logic_error("lowering: a path leads out of a tuple");
+    if (!t->is_aggregate() || step >= t->elements.size())
+      throw std::logic_error("lowering: a path leads out of a tuple or struct");
     for (uint32_t i = 0; i < step; ++i)
       index += leaf_types(t->elements[i]).size();
     t = &t->elements[step];

@@ -168,7 +168,21 @@ void FunctionLowerer::assign_place(const typed::Stmt& stmt, const typed::Place& 
                                    Leaves value) {
   if (!place.var.valid()) return;
   LocId at = loc(stmt.span);
-  Leaves target = env_.at(place.var.index);
+  Leaves& whole = env_.at(place.var.index);
+  // The leaves of the part; a leaf below subscripts is a whole tensor.
+  size_t first = place.path.empty() ? 0 : leaf_index(shared_.program.variables[place.var.index].type, place.path);
+  size_t count = place.path.empty() ? whole.size() : place.subscripts.empty() ? leaf_types(place.type).size() : 1;
+  auto begin = whole.begin() + static_cast<long>(first);
+  Leaves target(begin, begin + static_cast<long>(count));
+  auto store = [&](Leaves leaves) {
+    Leaves& variable = env_.at(place.var.index);
+    if (place.path.empty())
+      variable = std::move(leaves);
+    else
+      std::copy(leaves.begin(), leaves.end(), variable.begin() + static_cast<long>(first));
+    if (variable.size() == 1 && f_[variable[0]].name.empty())
+      f_[variable[0]].name = shared_.program.variables[place.var.index].name;
+  };
   auto combine = [&](ValueId old, ValueId operand) {
     std::vector<Dim> shape = type(old).dims;
     ValueId b = guarded_operand(stmt.scalar_op, operand, stmt.span);
@@ -181,10 +195,7 @@ void FunctionLowerer::assign_place(const typed::Stmt& stmt, const typed::Place& 
       if (stmt.mode == typed::AssignMode::Combine) v = combine(as_type(target[0], place.type), v);
       value = {v};
     }
-    env_[place.var.index] = std::move(value);
-    if (env_[place.var.index].size() == 1 && f_[env_[place.var.index][0]].name.empty())
-      f_[env_[place.var.index][0]].name = shared_.program.variables[place.var.index].name;
-    return;
+    return store(std::move(value));
   }
   ValueId base = target.at(0);
   const std::vector<Dim> dims = type(base).dims; // a copy: evaluating adds values
@@ -200,17 +211,14 @@ void FunctionLowerer::assign_place(const typed::Stmt& stmt, const typed::Place& 
       with = [&](ValueId old, ValueId operand) {
         return elementwise(ScalarOp::Add, {old, operand}, type(old).dims, at);
       };
-    env_[place.var.index] = {write_mask(base, subscripts, v, shape.size(), with, stmt.span)};
-    return;
+    return store({write_mask(base, subscripts, v, shape.size(), with, stmt.span)});
   }
   if (stmt.mode == typed::AssignMode::Combine) {
     ValueId old = read(base, subscripts, place.type.shape, at);
     v = combine(old, broadcast(v, value_type.shape, place.type.shape, at));
     shape = place.type.shape;
   }
-  ValueId written = write(base, subscripts, v, place, shape, mode, stmt.span);
-  if (f_[written].name.empty()) f_[written].name = shared_.program.variables[place.var.index].name;
-  env_[place.var.index] = {written};
+  store({write(base, subscripts, v, place, shape, mode, stmt.span)});
 }
 
 void FunctionLowerer::assertion(const typed::Stmt& stmt) {

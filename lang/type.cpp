@@ -3,6 +3,21 @@
 
 namespace tl {
 
+std::optional<uint32_t> Record::find(std::string_view field) const {
+  for (size_t i = 0; i < fields.size(); ++i)
+    if (fields[i].name == field) return static_cast<uint32_t>(i);
+  return std::nullopt;
+}
+
+const Type* part_of(const Type& type, const std::vector<uint32_t>& path) {
+  const Type* part = &type;
+  for (uint32_t step : path) {
+    if (step >= part->elements.size()) return nullptr;
+    part = &part->elements[step];
+  }
+  return part;
+}
+
 std::string to_string(const Type& type, const SizeAtoms& atoms) {
   switch (type.kind) {
   case TypeKind::Error: return "?";
@@ -13,7 +28,22 @@ std::string to_string(const Type& type, const SizeAtoms& atoms) {
   case TypeKind::Element: return fmt::format("the type {}", name_of(type.dtype));
   case TypeKind::Function: return "function";
   case TypeKind::List: return "List";
-  case TypeKind::Struct: return "struct";
+  case TypeKind::Struct: {
+    const Record& record = *type.record;
+    std::string text = record.name;
+    std::vector<std::string> types, sizes;
+    for (const auto& place : record.types) {
+      const Type* part = place ? part_of(type, place->path) : nullptr;
+      types.push_back(!part ? "_" : part->is_tensor() ? std::string(name_of(part->dtype)) : to_string(*part, atoms));
+    }
+    for (const auto& place : record.sizes) {
+      const Type* part = place ? part_of(type, place->path) : nullptr;
+      sizes.push_back(part && place->axis < part->shape.size() ? atoms.to_string(part->shape[place->axis]) : "_");
+    }
+    if (!types.empty()) text += fmt::format("<{}>", fmt::join(types, ", "));
+    if (!sizes.empty()) text += fmt::format("[{}]", fmt::join(sizes, ", "));
+    return text;
+  }
   case TypeKind::Tensor: {
     std::string text(name_of(type.dtype));
     if (type.shape.empty()) return text;

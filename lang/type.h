@@ -2,6 +2,9 @@
 #pragma once
 #include "lang/size.h"
 #include "vm/abi/dtype.h"
+#include <memory>
+#include <optional>
+#include <string_view>
 
 namespace tl {
 
@@ -14,17 +17,40 @@ enum class TypeKind : uint8_t {
   Range,    // lo..hi by step: shape holds these three sizes, so the type says the value
   Element,  // an element type as a value, as in zeros([n], f64): dtype
   None,     // `none`
-  Function, // known when compiling, never at run time
+  Function, // known when compiling, never at run time: `function` says which
   List,     // reserved
-  Struct,   // reserved
+  Struct,   // elements: the types of its fields; record: its name and theirs
+};
+
+// What a declaration of a struct says of all types that it makes. Types of one struct share it, and differ in their
+// elements.
+struct Record {
+  // A part of a value: element path[0] of element path[1] …, and of a tensor there this axis.
+  struct Place {
+    std::vector<uint32_t> path;
+    uint32_t axis = 0;
+  };
+  struct Field {
+    std::string name;
+    bool is_state = false;       // `state`: not trained
+    std::vector<bool> free_axes; // of a tensor: is the size `_`, so that an update may change it?
+  };
+  std::string name;
+  std::vector<Field> fields;
+  std::vector<std::optional<Place>> types; // where each type parameter is the (element) type of a part, if anywhere
+  std::vector<std::optional<Place>> sizes; // where each size parameter stands alone as an axis, if anywhere
+  // The field's position, or nothing.
+  std::optional<uint32_t> find(std::string_view field) const;
 };
 
 struct Type {
   TypeKind kind = TypeKind::Error;
   DType dtype = DType::F32;
-  uint32_t open = 0; // while checking: the element type is still this variable; 0 in a typed program
+  uint32_t open = 0;     // while checking: the element type is still this variable; 0 in a typed program
+  uint32_t function = 0; // which function: an id of the checker; 0 in a type as written, fn(A) -> B
   std::vector<Size> shape;
   std::vector<Type> elements;
+  std::shared_ptr<const Record> record;
 
   static Type error() { return {}; }
   static Type unit() { return make(TypeKind::Unit); }
@@ -53,6 +79,12 @@ struct Type {
     r.elements = std::move(elements);
     return r;
   }
+  static Type structure(std::shared_ptr<const Record> record, std::vector<Type> fields) {
+    Type r = make(TypeKind::Struct);
+    r.record = std::move(record);
+    r.elements = std::move(fields);
+    return r;
+  }
   static Type make(TypeKind kind) {
     Type r;
     r.kind = kind;
@@ -65,6 +97,11 @@ struct Type {
   bool is_scalar() const { return kind == TypeKind::Tensor && shape.empty(); }
   bool is_str() const { return kind == TypeKind::Str; }
   bool is_tuple() const { return kind == TypeKind::Tuple; }
+  bool is_struct() const { return kind == TypeKind::Struct; }
+  bool is_function() const { return kind == TypeKind::Function; }
+  bool is_aggregate() const {
+    return is_tuple() || is_struct();
+  } // a value of parts: its leaves are those of its elements
   bool is_range() const { return kind == TypeKind::Range; }
   size_t rank() const { return shape.size(); }
   bool operator==(const Type&) const = default;
@@ -72,5 +109,8 @@ struct Type {
 
 // As the user writes it: "f32[n, 784]", "(i64, str)", "range".
 std::string to_string(const Type& type, const SizeAtoms& atoms);
+
+// The part of a type at this path; null if the path leads out of it.
+const Type* part_of(const Type& type, const std::vector<uint32_t>& path);
 
 } // namespace tl

@@ -27,13 +27,16 @@ struct Printer {
           fmt::format(" check({} {} {})", size(c.a), c.relation == SizeCheck::Relation::Equal ? "==" : ">=", size(c.b));
     return text;
   }
+  std::string path(const std::vector<uint32_t>& steps) const {
+    std::string text;
+    for (uint32_t step : steps)
+      text += fmt::format(".{}", step);
+    return text;
+  }
   std::string fresh(const std::vector<FreshAtom>& list) const {
     std::string text;
     for (const FreshAtom& f : list) {
-      std::string path;
-      for (uint32_t step : f.path)
-        path += fmt::format(".{}", step);
-      text += fmt::format(" fresh({} = axis {}{})", size(Size::of(f.atom)), f.axis, path);
+      text += fmt::format(" fresh({} = axis {}{})", size(Size::of(f.atom)), f.axis, path(f.path));
     }
     return text;
   }
@@ -195,7 +198,8 @@ struct Printer {
     case StmtKind::Assign: {
       std::vector<std::string> targets;
       for (const Place& place : s.targets)
-        targets.push_back(name(place.var) + (place.subscripts.empty() ? "" : subscripts(place.subscripts)));
+        targets.push_back(name(place.var) + path(place.path) +
+                          (place.subscripts.empty() ? "" : subscripts(place.subscripts)));
       std::string mode = s.mode == AssignMode::Set          ? "="
                          : s.mode == AssignMode::Accumulate ? "accumulate"
                                                             : fmt::format("{}=", info(s.scalar_op).name);

@@ -133,8 +133,8 @@ enum class ExprKind : uint8_t {
   Convert,   // operand 0 to type.dtype
   Builtin,   // builtin on operands with ints, flag, sizes: see the table below
   Call,      // instance on operands in the order of its parameters, size_args for its size_params
-  Tuple,     // operands
-  TupleGet,  // element `index` of operand 0
+  Tuple,     // operands: a tuple, or (by its type) a struct of these fields
+  TupleGet,  // element `index` of operand 0, a tuple or struct
   Index,     // operand 0 under subscripts
   TensorLiteral, // operands, all of one shape, stacked along a new first axis (no operands: type.shape[0] is 0)
   If,            // operand 0: a bool scalar; blocks[0], blocks[1]; joins afterwards
@@ -213,10 +213,12 @@ enum class AssignMode : uint8_t {
   Accumulate, // x[subs] += e with an index tensor: adds in index order (-= has negated e)
 };
 
-// A variable, or a part of it. Under a mask the value has one row for each true (a run-time check of the statement
-// itself) or is the same for all; the size of that axis in `type` has no value of its own.
+// A variable, or a part of it: element path[0] of element path[1] … and then subscripts. Under a mask the value has one
+// row for each true (a run-time check of the statement itself) or is the same for all; the size of that axis in `type`
+// has no value of its own.
 struct Place {
   VarId var;                         // invalid: `_` in a tuple assignment
+  std::vector<uint32_t> path;        // of tuple elements and fields; empty: the variable itself
   std::vector<Subscript> subscripts; // none: all of it
   Type type; // of the part; for Accumulate and Combine broadcast of the value to it happened as in Scalar
   Span span;
