@@ -205,6 +205,10 @@ Type Checker::current_type(VarId var) const {
 // Notes that the function being checked reads a variable of a function, or of the script, around it.
 void Checker::capture(VarId var, Span span, const std::string& name) {
   if (ctx_->own.count(var.index)) return;
+  const FunctionContext* owner = ctx_->parent;
+  while (owner && !owner->own.count(var.index))
+    owner = owner->parent;
+  if (!owner) return; // a parameter of the function whose signature is being made for a call in this one
   if (p_.variables[var.index].is_mutable)
     error("NotCaptured", span, fmt::format("`{}` is a `var` outside this function, which sees only values", name),
           fmt::format("pass it as an argument, or bind its value by `let` first"),

@@ -33,6 +33,10 @@ sample softmax "f32[n, m]" 1e-6 samples/data/scores.npy --temperature 2
 sample kmeans "f32[n, m]" 1e-4 samples/data/points.npy --k 3
 sample edges "u8[h, w]" 1 samples/data/house.png
 sample blur "u8[h, w, c]" 1 samples/data/house.png
+sample heat "f64[n, m]" 1e-12 --n 17
+sample mandelbrot "u8[h, w, c]" 1 --width 60 --height 40 --limit 50
+sample pagerank "f64[n]" 1e-9 samples/data/links.npy
+check "option" 0 "simulated [0-9.]+ ± [0-9.]+, formula 7.1281" -- "$tl" run samples/option.tl
 check "blur writes png" 0 -- "$tl" run samples/blur.tl samples/data/house.png -o "$out/blur.png"
 check "png is the npy" 0 -- "$tl" run -e "$(close "u8[h, w, c]" 0)" "$out/blur.png" "$out/blur.npy"
 check "four ways" 0 "in blocks of 64 +[0-9.]+ ms" -- "$tl" run samples/four_ways.tl --repeats 1

@@ -27,3 +27,8 @@ np.save(os.path.join(here, "points.npy"), rng.permutation(points).astype(np.floa
 
 # Scores of 6 examples for 5 classes; in Fortran order, as other tools write too.
 np.save(os.path.join(here, "scores.npy"), np.asfortranarray(rng.normal(0, 2, (6, 5)).astype(np.float32)))
+
+# Links among 60 pages, some of them without any of their own.
+pages = np.random.default_rng(8)
+edges = np.stack([pages.integers(0, 50, 300), pages.integers(0, 60, 300) ** 2 // 60], axis=1)
+np.save(os.path.join(here, "links.npy"), np.concatenate([edges, [[0, 59]]]).astype(np.int64))

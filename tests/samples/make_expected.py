@@ -42,3 +42,42 @@ np.save(os.path.join(out, "kmeans.npy"), centers.astype(np.float32))
 scores = np.load(os.path.join(data, "scores.npy")).astype(np.float64) / 2.0
 e = np.exp(scores - scores.max(axis=1, keepdims=True))
 np.save(os.path.join(out, "softmax.npy"), (e / e.sum(axis=1, keepdims=True)).astype(np.float32))
+
+# Heat: one step as a matrix, its power applied at once.
+n = 17
+h = 1 / (n - 1)
+steps = int(np.ceil(0.05 / (0.2 * h * h)))
+dt = 0.05 / steps
+line = np.eye(n, k=1) + np.eye(n, k=-1) - 2 * np.eye(n)
+inside = np.zeros((n, n))
+inside[1:-1, 1:-1] = 1
+step = np.eye(n * n) + dt / h**2 * inside.ravel()[:, None] * (np.kron(line, np.eye(n)) + np.kron(np.eye(n), line))
+start = np.outer(*[np.sin(np.pi * np.linspace(0, 1, n))] * 2)
+np.save(os.path.join(out, "heat.npy"), (np.linalg.matrix_power(step, steps) @ start.ravel()).reshape(n, n))
+
+# Mandelbrot: all pixels at once, masked.
+width, height, limit = 60, 40, 50
+c = (-2 + 3 * (np.arange(width) + 0.5) / width)[None, :] + 1j * (-1 + 2 * (np.arange(height) + 0.5) / height)[:, None]
+z, count = np.zeros_like(c), np.zeros(c.shape, int)
+for _ in range(limit):
+    going = np.abs(z) <= 2
+    z[going] = z[going] ** 2 + c[going]
+    count += going
+t = count / limit
+colours = np.stack([t**0.5, t**0.3, 0.2 + 0.8 * t**0.2], axis=-1) * 255
+colours[count == limit] = 0
+np.save(os.path.join(out, "mandelbrot.npy"), colours.astype(np.uint8))
+
+# PageRank: the stationary distribution by solving the linear system.
+edges = np.load(os.path.join(data, "links.npy"))
+n = edges.max() + 1
+links = np.zeros((n, n))
+np.add.at(links, (edges[:, 1], edges[:, 0]), 1)
+total = links.sum(axis=0)
+follow = np.where(total > 0, links / np.maximum(total, 1), 1 / n)
+np.save(os.path.join(out, "pagerank.npy"), np.linalg.solve(np.eye(n) - 0.85 * follow, np.full(n, 0.15 / n)))
+
+# Life: a glider moves one cell down and right in four steps.
+world = np.zeros((12, 12), int)
+world[0:3, 0:3] = [[0, 1, 0], [0, 0, 1], [1, 1, 1]]
+np.save(os.path.join(out, "life.npy"), np.roll(world, (5, 5), axis=(0, 1)))
