@@ -27,11 +27,29 @@ four_ways() {
   done
 }
 
+loops() {
+  g++ -O3 -march=native -ffp-contract=off -std=c++20 bench/peers/loops.cpp -o "$out/loops"
+  rm -f "$out"/loops.*.txt
+  for ((pair = 0; pair < pairs; ++pair)); do
+    build/tl run --threads "$threads" bench/loops.tl >>"$out/loops.tl.txt"
+    "$out/loops" 5 >>"$out/loops.peer.txt"
+  done
+  printf '%-28s %12s %12s %8s\n' "loops, $threads thread(s)" "tl ms" "peer ms" "peer/tl"
+  for row in recurrence mandelbrot gauss-seidel "insertion sort" common sieve; do
+    local ours theirs results
+    ours=$(grep "^$row" "$out/loops.tl.txt" | awk '{print $(NF-2)}' | median)
+    theirs=$(grep "^$row" "$out/loops.peer.txt" | awk '{print $(NF-2)}' | median)
+    results=$(cat "$out"/loops.*.txt | grep "^$row" | awk '{print $NF}' | sort -u | wc -l)
+    awk -v r="$row" -v a="$ours" -v b="$theirs" -v n="$results" \
+      'BEGIN {printf "%-28s %12.3f %12.3f %8.2f%s\n", r, a, b, b / a, n == 1 ? "" : "  the results differ"}'
+  done
+}
+
 cases=("$@")
-((${#cases[@]})) || cases=(four_ways)
+((${#cases[@]})) || cases=(four_ways loops)
 for name in "${cases[@]}"; do
   case $name in
-    four_ways) four_ways ;;
-    *) echo "bench: no case '$name' (four_ways)" >&2; exit 2 ;;
+    four_ways | loops) "$name" ;;
+    *) echo "bench: no case '$name' (four_ways, loops)" >&2; exit 2 ;;
   esac
 done
