@@ -26,13 +26,13 @@ bool is_flag(const std::string& word) {
 
 HostTensor read_tensor(const ParamInfo& param, const std::string& path) {
   try {
-    TensorReader reader(path);
+    TensorReader reader(path, {{}, "", param.dtype, param.rank});
     require_type(path, reader.header(), param.dtype, param.rank);
-    HostTensor tensor = HostTensor::make(reader.header().dtype, reader.header().dims);
-    reader.read(tensor.data());
-    return tensor;
+    return reader.take();
   } catch (const IoError& error) {
     throw UsageError(fmt::format("'{}' ({}): {}", param.name, param.type_text, error.what()));
+  } catch (const std::bad_alloc&) {
+    throw UsageError(fmt::format("'{}' ({}): there is no memory for what is in '{}'", param.name, param.type_text, path));
   }
 }
 

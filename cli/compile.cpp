@@ -33,12 +33,12 @@ std::string read_file(const std::string& path) {
   return text;
 }
 
-std::optional<FileHeader> read_header(const std::string& path) {
+FileHeader read_header(const std::string& path, const std::string& name, LoadOptions options) {
   try {
-    auto header = peek_header(path);
-    return FileHeader{header.dtype, static_cast<uint32_t>(header.dims.size())};
-  } catch (const IoError&) {
-    return std::nullopt; // the checker asks for a type, or run time says what is wrong
+    auto header = TensorReader(path, {options, name, {}, {}}).header();
+    return {header.dtype, static_cast<uint32_t>(header.dims.size()), ""};
+  } catch (const IoError& error) {
+    return {{}, 0, error.what()};
   }
 }
 

@@ -117,8 +117,12 @@ enum class Op : uint8_t {
   Format,  // (values…) -> str {format}          pure; values: scalars, tensors, strings
   Print,   // (token, str…) -> token
   Assert,  // (token, cond, values…) -> token {index: site, format}
-  Load,    // (token, path) -> token, tensor, sizes… (i64 each; the tensor's dims refer to them)
-  Save,    // (token, path, x) -> token
+  Load, // (token, path) or (token, path, name) {index: LoadOptions, packed} -> token, tensor, sizes… (i64 each; the
+        // tensor's dims refer to them)
+  Save,      // (token, path, x) or (token, path, names, x…) -> token; names: str, one a line
+  Exists,    // (token, path) -> token, bool
+  ReadText,  // (token, path) -> token, str
+  WriteText, // (token, path, str) -> token
   Wait,    // (token, values…) -> token, values…
   WaitAll, // (token) -> token
   Time,    // (token) -> token, f64

@@ -308,6 +308,9 @@ private:
     case Op::Assert:
     case Op::Load:
     case Op::Save:
+    case Op::Exists:
+    case Op::ReadText:
+    case Op::WriteText:
     case Op::Wait:
     case Op::WaitAll:
     case Op::Time:
@@ -445,14 +448,26 @@ private:
       case Op::Assert: return assertion(n, frame);
       case Op::Load: {
         DType type = f[n.results[1]].type.dtype;
-        HostTensor t = load_tensor(*in(1).text);
-        require_type(*in(1).text, {t.dtype, t.dims}, type, n.results.size() - 2);
+        std::string name = n.operands.size() > 2 ? *in(2).text : std::string();
+        TensorReader reader(*in(1).text, {LoadOptions::unpacked({n.attrs.index}), name, type, n.results.size() - 2});
+        require_type(*in(1).text, reader.header(), type, n.results.size() - 2);
+        HostTensor t = reader.take();
         for (size_t i = 0; i < t.dims.size(); ++i)
           out(2 + i) = cell(Data::of(t.dims[i]));
         out(1) = cell(Data::of(std::move(t)));
         return;
       }
-      case Op::Save: return save_tensor(*in(1).text, in(2).data.host());
+      case Op::Save: {
+        std::vector<NamedTensor> tensors;
+        bool named = in(2).text != nullptr;
+        for (size_t i = named ? 3 : 2; i < n.operands.size(); ++i)
+          tensors.push_back({"", in(i).data.host()});
+        if (named) set_names(tensors, *in(2).text);
+        return save_tensors(*in(1).text, tensors);
+      }
+      case Op::Exists: out(1) = cell(Data::of(DType::Bool, Scalar::of(file_exists(*in(1).text)))); return;
+      case Op::ReadText: out(1) = cell(read_text(*in(1).text)); return;
+      case Op::WriteText: return write_text(*in(1).text, *in(2).text);
       case Op::Wait:
         for (size_t i = 1; i < n.operands.size(); ++i) {
           Cell value = in(i);

@@ -1,6 +1,7 @@
 // The functions of the prelude that are not elementwise. What the checker has made of their arguments: lang/typed.h.
 #include "ir/lower_function.h"
 #include <algorithm>
+#include <sstream>
 
 namespace tl::ir {
 
@@ -101,6 +102,39 @@ ValueId FunctionLowerer::matmul(const typed::Expr& e, ValueId a, ValueId b) {
   return here().one(Op::Contract, {a, b}, Type::tensor(e.type.dtype, result), std::move(attrs), at);
 }
 
+ValueId FunctionLowerer::string(std::string text, LocId at) {
+  Attrs attrs;
+  attrs.text = std::move(text);
+  return here().one(Op::ConstStr, {}, Type::str(), std::move(attrs), at);
+}
+
+// One Load for each leaf of the type.
+Leaves FunctionLowerer::load(const typed::Expr& e, const Leaves& operands) {
+  LocId at = loc(e.span);
+  std::istringstream names(e.text);
+  Leaves result;
+  auto visit = [&](auto& self, const tl::Type& t) -> void {
+    if (!t.is_tensor()) {
+      for (const tl::Type& element : t.elements)
+        self(self, element);
+      return;
+    }
+    std::vector<ValueId> values{ValueId{}};
+    values.insert(values.end(), operands.begin(), operands.end());
+    if (std::string name; std::getline(names, name)) values.push_back(string(name, at));
+    Attrs attrs;
+    attrs.index = e.index;
+    std::vector<Type> types{Type::token(), Type::tensor(t.dtype, std::vector<Dim>(t.rank()))};
+    types.insert(types.end(), t.rank(), Type::scalar(DType::I64));
+    Leaves made = effect(Op::Load, std::move(values), std::move(types), std::move(attrs), at);
+    for (size_t i = 0; i < t.rank(); ++i)
+      f_[made[0]].type.dims[i] = Dim::of(made[1 + i]);
+    result.push_back(made[0]);
+  };
+  visit(visit, e.type);
+  return result;
+}
+
 Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>& given) {
   LocId at = loc(e.span);
   // Checks protect the operands; where there are none, the first size of the result.
@@ -126,14 +160,16 @@ Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>&
   switch (e.builtin) {
   case Builtin::Print: return effect(Op::Print, with_token(), {Type::token()}, {}, at);
   case Builtin::Load: {
-    std::vector<Type> types{Type::token(), Type::tensor(e.type.dtype, std::vector<Dim>(e.type.rank()))};
-    types.insert(types.end(), e.type.rank(), Type::scalar(DType::I64));
-    Leaves values = effect(Op::Load, with_token(), std::move(types), {}, at);
-    for (size_t i = 0; i < e.type.rank(); ++i)
-      f_[values[0]].type.dims[i] = Dim::of(values[1 + i]);
-    return {values[0]};
+    return load(e, operands);
   }
-  case Builtin::Save: return effect(Op::Save, with_token(), {Type::token()}, {}, at);
+  case Builtin::Save: {
+    std::vector<ValueId> values = with_token();
+    if (!e.text.empty()) values.insert(values.begin() + 2, string(e.text, at));
+    return effect(Op::Save, std::move(values), {Type::token()}, {}, at);
+  }
+  case Builtin::Exists: return effect(Op::Exists, with_token(), {Type::token(), Type::scalar(DType::Bool)}, {}, at);
+  case Builtin::ReadText: return effect(Op::ReadText, with_token(), {Type::token(), Type::str()}, {}, at);
+  case Builtin::WriteText: return effect(Op::WriteText, with_token(), {Type::token()}, {}, at);
   case Builtin::Wait: return effect(Op::Wait, with_token(), types_with_token(operands), {}, at);
   case Builtin::WaitAll: return effect(Op::WaitAll, {ValueId{}}, {Type::token()}, {}, at);
   case Builtin::Time: return effect(Op::Time, {ValueId{}}, {Type::token(), Type::scalar(DType::F64)}, {}, at);
@@ -262,7 +298,11 @@ Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>&
   case Builtin::Normal: return {normal(e, x())};
   case Builtin::RandInt: return {randint(e, x(), operands.at(1), operands.at(2))};
 
-  case Builtin::Shape: // simpler nodes by now
+  case Builtin::ReadCsv: // simpler nodes by now
+  case Builtin::ReadIdx:
+  case Builtin::ReadNpz:
+  case Builtin::ReadSafetensors:
+  case Builtin::Shape:
   case Builtin::Rank:
   case Builtin::Len:
   case Builtin::Flatten:

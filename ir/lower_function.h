@@ -286,6 +286,8 @@ private:
   ValueId concat(std::vector<ValueId> parts, int64_t axis, const std::vector<Dim>& dims, LocId loc);
   ValueId guard_not_empty(ValueId x, ValueId count, Span span);
   // operands[0] is a place for the token; gives the results after the token.
+  ValueId string(std::string text, LocId loc);
+  Leaves load(const typed::Expr& e, const Leaves& operands);
   Leaves effect(Op op, std::vector<ValueId> operands, std::vector<Type> results, Attrs attrs, LocId loc);
   ValueId positions(const std::vector<Size>& shape, LocId loc); // 0, 1, … under this shape, i64
   ValueId random_unit(ValueId key, ValueId positions, int64_t stride, int64_t word, DType type, LocId loc);

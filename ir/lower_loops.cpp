@@ -18,6 +18,9 @@ bool is_effect(const typed::Program& program, const typed::Expr& e) {
   case Builtin::Print:
   case Builtin::Load:
   case Builtin::Save:
+  case Builtin::Exists:
+  case Builtin::ReadText:
+  case Builtin::WriteText:
   case Builtin::Wait:
   case Builtin::WaitAll:
   case Builtin::Time:

@@ -341,8 +341,11 @@ private:
       format(node_->operands.size() - 2);
       return effect();
     case Op::Load:
-      if (!check(node_->operands.size() == 2 && node_->results.size() >= 2, "wants a token and a path")) return;
-      want(1, Type::str());
+      if (!check(node_->operands.size() >= 2 && node_->operands.size() <= 3 && node_->results.size() >= 2,
+                 "wants a token, a path and perhaps a name"))
+        return;
+      for (size_t i = 1; i < node_->operands.size(); ++i)
+        want(i, Type::str());
       check(out(1).is_tensor() && out(1).dims.size() == node_->results.size() - 2, "gives not one size per axis");
       for (size_t i = 2; i < node_->results.size(); ++i) {
         result(Type::scalar(DType::I64), i);
@@ -351,9 +354,26 @@ private:
       }
       return effect();
     case Op::Save:
+      if (!at_least(3, 1)) return;
+      want(1, Type::str());
+      if (in(2).is_tensor() && !counts(3, 1)) return;
+      for (size_t i = in(2).is_tensor() ? 2 : 3; i < node_->operands.size(); ++i)
+        check(in(i).is_tensor(), "saves no tensor");
+      return effect();
+    case Op::Exists:
+      if (!counts(2, 2)) return;
+      want(1, Type::str());
+      result(Type::scalar(DType::Bool), 1);
+      return effect();
+    case Op::ReadText:
+      if (!counts(2, 2)) return;
+      want(1, Type::str());
+      result(Type::str(), 1);
+      return effect();
+    case Op::WriteText:
       if (!counts(3, 1)) return;
       want(1, Type::str());
-      check(in(2).is_tensor(), "saves no tensor");
+      want(2, Type::str());
       return effect();
     case Op::Wait:
       if (!at_least(1, node_->operands.size())) return;

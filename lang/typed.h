@@ -148,7 +148,11 @@ enum class ExprKind : uint8_t {
 
 // Builtins that remain (the others become simpler nodes: shape, rank, len -> SizeValue, zeros, ones, *_like -> Full,
 // flatten, expand_dims, squeeze -> Reshape, transpose, T -> Permute, matmul -> Matmul, range -> Range):
-//   Print (str)   Load (path): type, fresh   Save (path, x)   Wait (x)   WaitAll ()   Time ()   Exit (code)   Debug (x)
+//   Print (str)   Wait (x)   WaitAll ()   Time ()   Exit (code)   Debug (x)
+//   Load (path) or (path, name): type, fresh, index = LoadOptions, packed; a tuple's leaves are loaded by the names in
+//     text, one a line   (read_csv, read_idx, read_npz, read_safetensors -> Load)
+//   Save (path, x): text = names of x's leaves, one a line; none for a tensor
+//   Exists (path)   ReadText (path)   WriteText (path, s)
 //   Sum Mean Prod ReduceMin ReduceMax Any All ArgMin ArgMax (x): ints = the reduced axes, ascending; flag = keep
 //     (sum and prod of bool and narrow integers: x is converted to i64 already; a mean of no elements is NaN; an empty
 //      min, max, argmin, argmax is a run-time error of this node)

@@ -6,6 +6,8 @@
 
 namespace tl::checker {
 
+static bool is_file_function(Builtin builtin) { return builtin >= Builtin::Load && builtin <= Builtin::WriteText; }
+
 void Checker::Rule::fail(const std::string& kind, Span at, const std::string& message, const std::string& hint) {
   ok = false;
   c.error(kind, at, message, hint);
@@ -176,19 +178,26 @@ std::optional<DType> Checker::Rule::element(size_t i) {
 ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span, bool is_method, const Type* expected) {
   Rule r{*this, builtin, std::string(info(builtin).name), span, is_method, args, {}, true};
   ExprPtr result;
-  if (in_const_ && (builtin == Builtin::Load || builtin == Builtin::Time)) {
+  if (in_const_ && (is_file_function(builtin) || builtin == Builtin::Time)) {
     error("NotConstant", span, "a const must be known when the program is compiled");
     return broken(span);
   }
   switch (builtin) {
-  case Builtin::Print:
   case Builtin::Load:
   case Builtin::Save:
+  case Builtin::ReadCsv:
+  case Builtin::ReadIdx:
+  case Builtin::ReadNpz:
+  case Builtin::ReadSafetensors:
+  case Builtin::Exists:
+  case Builtin::ReadText:
+  case Builtin::WriteText: result = file_rule(builtin, r, expected); break;
+  case Builtin::Print:
   case Builtin::Wait:
   case Builtin::WaitAll:
   case Builtin::Time:
   case Builtin::Exit:
-  case Builtin::Debug: result = effect_rule(builtin, r, expected); break;
+  case Builtin::Debug: result = effect_rule(builtin, r); break;
   case Builtin::Sum:
   case Builtin::Mean:
   case Builtin::Prod:
@@ -347,84 +356,11 @@ ExprPtr Checker::print_call(Rule& r) {
   return node;
 }
 
-ExprPtr Checker::load_call(Rule& r, const Type* expected) {
-  if (!r.bind("path name", 1)) return nullptr;
-  if (r.has(1)) {
-    r.fail("NotSupported", r.by[1]->span, "reading one tensor of several in a file is not supported yet");
-    return nullptr;
-  }
-  ExprPtr path = r.value(0);
-  if (!r.ok) return nullptr;
-  if (!path->type.is_str()) {
-    r.fail("TypeMismatch", path->span, fmt::format("a path is text, not {}", show(path->type)));
-    return nullptr;
-  }
-  auto node = make(ExprKind::Builtin, r.span, Type::error());
-  node->builtin = Builtin::Load;
-  DType dtype{};
-  size_t rank = 0;
-  if (expected && expected->is_tensor() && !resolved(*expected).open) {
-    dtype = expected->dtype;
-    rank = expected->rank();
-  } else {
-    const std::string hint = "say what is in it: `let x: f32[n, 3] = load(…)`";
-    if (path->kind != ExprKind::Str) {
-      r.fail("UntypedLoad", r.span, "the type of what is loaded is not known here", hint);
-      return nullptr;
-    }
-    std::optional<FileHeader> header;
-    if (options_.read_header) header = options_.read_header(path->text);
-    if (!header) {
-      if (options_.missing_file_is_warning)
-        report({Severity::Warning,
-                "UntypedLoad",
-                fmt::format("the file `{}` cannot be read now, so what is loaded from it has no type", path->text),
-                r.span,
-                {},
-                hint});
-      else
-        r.fail("UntypedLoad", r.span,
-               fmt::format("the file `{}` cannot be read now, so what is loaded from it has no type", path->text),
-               hint);
-      r.ok = false;
-      return nullptr;
-    }
-    dtype = header->dtype;
-    rank = header->rank;
-  }
-  node->type = Type::scalar(dtype);
-  for (size_t k = 0; k < rank; ++k) {
-    SizeAtom atom;
-    atom.kind = AtomKind::Fresh;
-    atom.name = fmt::format("axis {} of {}", k, text(r.span));
-    atom.origin = r.span;
-    atom.not_negative = true;
-    AtomId id = p_.atoms.add(std::move(atom));
-    node->fresh.push_back({id, {}, static_cast<uint32_t>(k)});
-    node->type.shape.push_back(Size::of(id));
-  }
-  node->operands.push_back(std::move(path));
-  return node;
-}
-
-ExprPtr Checker::effect_rule(Builtin builtin, Rule& r, const Type* expected) {
+ExprPtr Checker::effect_rule(Builtin builtin, Rule& r) {
   if (builtin == Builtin::Print) return print_call(r);
-  if (builtin == Builtin::Load) return load_call(r, expected);
   auto node = make(ExprKind::Builtin, r.span, Type::unit());
   node->builtin = builtin;
-  if (builtin == Builtin::Save) {
-    if (!r.bind("path x", 2)) return nullptr;
-    ExprPtr path = r.value(0), x = r.tensor(1);
-    if (!r.ok) return nullptr;
-    if (!path->type.is_str()) {
-      r.fail("TypeMismatch", path->span, fmt::format("a path is text, not {}", show(path->type)),
-             "the path comes first: `save(\"x.npy\", x)`");
-      return nullptr;
-    }
-    settle(*x);
-    node->operands.push_back(std::move(path));
-    node->operands.push_back(std::move(x));
-  } else if (builtin == Builtin::Wait || builtin == Builtin::Debug) {
+  if (builtin == Builtin::Wait || builtin == Builtin::Debug) {
     if (!r.bind("x", 1)) return nullptr;
     ExprPtr x = r.value(0);
     if (!r.ok) return nullptr;

@@ -22,6 +22,7 @@ struct Checker::Rule {
   ExprPtr value(size_t i, const Type* expected = nullptr);
   ExprPtr tensor(size_t i);                    // of any rank
   ExprPtr key(size_t i);                       // a scalar key
+  ExprPtr text(size_t i, const char* what, const std::string& hint = {}); // a string; `what` it is, for the message
   std::optional<Static> constant(size_t i);    // known while checking
   bool flag(size_t i);                         // a constant bool, false if not given
   int64_t number(size_t i, int64_t otherwise); // a constant integer

@@ -10,14 +10,15 @@ namespace tl {
 
 // Element type and rank of a file, for `load` of a constant path without a type.
 struct FileHeader {
-  DType dtype;
-  uint32_t rank;
+  DType dtype = DType::F32;
+  uint32_t rank = 0;
+  std::string problem; // not empty: why they cannot be told
 };
 
 struct CheckOptions {
-  // Reads the header of the file at `path`, relative to the working directory; nothing where there is no such file or
-  // it is not a tensor. Null: never.
-  std::function<std::optional<FileHeader>(const std::string& path)> read_header;
+  // Reads the header of the file at `path`, relative to the working directory; `name` of one tensor in it, or "".
+  // Null: never.
+  std::function<FileHeader(const std::string& path, const std::string& name, LoadOptions options)> read_header;
   bool missing_file_is_warning = false; // `tl check`: a `load` of a file that isn't there yet
 };
 

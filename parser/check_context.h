@@ -384,9 +384,14 @@ private:
   ExprPtr builder(Builtin builtin, Rule& r, const Type* expected);
   ExprPtr shape_rule(Builtin builtin, Rule& r);
   ExprPtr random_rule(Builtin builtin, Rule& r, const Type* expected);
-  ExprPtr effect_rule(Builtin builtin, Rule& r, const Type* expected);
+  ExprPtr effect_rule(Builtin builtin, Rule& r);
   ExprPtr print_call(Rule& r);
-  ExprPtr load_call(Rule& r, const Type* expected);
+  // ---- builtin_rules_files.cpp ----
+  ExprPtr file_rule(Builtin builtin, Rule& r, const Type* expected);
+  ExprPtr load_call(Builtin builtin, Rule& r, const Type* expected);
+  ExprPtr save_call(Rule& r);
+  void fresh_axes(typed::Expr& node, Type& type, std::vector<uint32_t> path);
+  bool leaf_names(const Type& type, const std::string& prefix, std::string& names);
   ExprPtr reshape_to(ExprPtr x, std::vector<Size> shape, Span span);
   ExprPtr permute_to(ExprPtr x, std::vector<int64_t> axes, Span span);
   ExprPtr join_tensors(Builtin builtin, Rule& r);

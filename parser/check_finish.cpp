@@ -49,6 +49,9 @@ bool is_effect(Builtin b) {
   case Builtin::Print:
   case Builtin::Load:
   case Builtin::Save:
+  case Builtin::Exists:
+  case Builtin::ReadText:
+  case Builtin::WriteText:
   case Builtin::Wait:
   case Builtin::WaitAll:
   case Builtin::Time:

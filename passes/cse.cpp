@@ -23,6 +23,9 @@ bool shared(Op op) {
   case Op::Assert:
   case Op::Load:
   case Op::Save:
+  case Op::Exists:
+  case Op::ReadText:
+  case Op::WriteText:
   case Op::Wait:
   case Op::WaitAll:
   case Op::Time:

@@ -78,6 +78,7 @@ bool gives_dataflow(const Function& f, const Node& node, const std::vector<bool>
   case Op::Await:
   case Op::Call:
   case Op::Load:
+  case Op::Exists:
   case Op::Time: return false;
   case Op::Elementwise:
   case Op::Convert:

@@ -279,11 +279,15 @@ private:
       Instruction i = plain(BcOp::Host, node);
       i.host_op = HostOp::Load;
       i.dtype = f_[node.results[1]].type.dtype;
+      i.imm = {node.attrs.index};
       i.outputs.push_back(describe(f_[node.results[1]].type));
       add(std::move(i));
       return;
     }
     case Op::Save: return host(HostOp::Save, node);
+    case Op::Exists: return host(HostOp::Exists, node);
+    case Op::ReadText: return host(HostOp::ReadText, node);
+    case Op::WriteText: return host(HostOp::WriteText, node);
     case Op::Wait: return host(HostOp::Wait, node);
     case Op::WaitAll: return host(HostOp::WaitAll, node);
     case Op::Time: return host(HostOp::Time, node);

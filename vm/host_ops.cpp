@@ -64,6 +64,9 @@ void Interpreter::host(const Instruction& i) {
   case HostOp::Assert: return check_assertion(i);
   case HostOp::Load: return load(i);
   case HostOp::Save: return save(i);
+  case HostOp::Exists: return exists(i);
+  case HostOp::ReadText: return read_text(i);
+  case HostOp::WriteText: return write_text(i);
   case HostOp::Wait: return wait(i);
   case HostOp::WaitAll: return wait_all();
   case HostOp::Exit: return exit_program(i);
@@ -147,19 +150,6 @@ void Interpreter::check_assertion(const Instruction& i) {
   engine_.submit(op);
 }
 
-void Interpreter::save(const Instruction& i) {
-  Operation* op = effect();
-  Operand path = operand(*op, in(i, 0));
-  Operand x = operand(*op, in(i, 1));
-  take_host_failures(*op, x.failure);
-  op->task = [path = std::move(path), x = std::move(x)](Operation&) {
-    const auto* scalar = reinterpret_cast<const std::byte*>(&x.scalar.bits);
-    save_tensor(path.node->text, x.dtype, x.dims, x.node ? data_of(x.node, x.offset) : scalar);
-  };
-  give_away(i);
-  engine_.submit(op);
-}
-
 void Interpreter::debug(const Instruction& i) {
   Operation* op = effect();
   op->checks_inputs = true; // it tells of a failure, and passes it on
@@ -179,44 +169,6 @@ void Interpreter::debug(const Instruction& i) {
   Value same = i.out.empty() ? Value() : in(i, 0);
   give_away(i);
   if (!i.out.empty()) set(i.out[0], std::move(same));
-  engine_.submit(op);
-}
-
-// The sizes are needed to go on, so the file is opened here, once the effects before are done. The elements are read
-// behind the program's back, as an effect.
-void Interpreter::load(const Instruction& i) {
-  const OutputDesc& desc = i.outputs.at(0);
-  wait_for(effects_.node);
-  check_stop();
-  Node* path = in(i, 0).node;
-  if (!path) malformed("load takes a string");
-  wait_for(path);
-  if (path->failure) stop(path->failure);
-  std::shared_ptr<TensorReader> reader;
-  try {
-    reader = std::make_shared<TensorReader>(path->text);
-    require_type(path->text, reader->header(), i.dtype, desc.dims.size());
-  } catch (const IoError& e) {
-    RuntimeError error{e.kind, e.what(), "", i.loc, 3, {}};
-    Engine::add_calls(error, top().call);
-    stop(fail(std::move(error)));
-  }
-  const TensorHeader& header = reader->header();
-  Dims dims;
-  for (int64_t d : header.dims)
-    dims.push_back(d);
-  Operation* op = effect();
-  Value result = make_output(*op, i.dtype, dims);
-  auto bytes = static_cast<uint64_t>(element_count(header.dims) * size_of(i.dtype));
-  result.node->block = engine_.allocate(bytes, [this] { sweep(); });
-  result.node->data = result.node->block.data;
-  if (!result.node->block) op->failure = no_memory(*op, type_text(header.dtype, header.dims), bytes);
-  op->task = [reader, data = result.node->data](Operation&) { reader->read(data); };
-  std::vector<int64_t> sizes = header.dims;
-  give_away(i);
-  set(i.out[0], std::move(result));
-  for (size_t k = 0; k < sizes.size() && k + 1 < i.out.size(); ++k)
-    set(i.out[k + 1], Value::of_scalar(DType::I64, Scalar::of(sizes[k])));
   engine_.submit(op);
 }
 

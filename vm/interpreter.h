@@ -72,8 +72,6 @@ private:
   void format(const Instruction& i);
   void print(const Instruction& i);
   void check_assertion(const Instruction& i);
-  void load(const Instruction& i);
-  void save(const Instruction& i);
   void wait(const Instruction& i);
   void wait_all();
   void exit_program(const Instruction& i);
@@ -92,6 +90,14 @@ private:
   };
   Operand operand(Operation& op, const Value& value); // adds its node as an input of op
   std::vector<Operand> operands(Operation& op, const Instruction& i, size_t from);
+
+  // ---- file_ops.cpp ----
+  void load(const Instruction& i);
+  void save(const Instruction& i);
+  void exists(const Instruction& i);
+  void read_text(const Instruction& i);
+  void write_text(const Instruction& i);
+  const std::string& known_text(const Instruction& i, size_t k);
 
   // ---- vm.cpp ----
   std::vector<Argument> results(std::vector<Value>& values);

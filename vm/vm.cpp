@@ -48,7 +48,7 @@ void Interpreter::enter_arguments(Frame& frame, std::vector<Argument> arguments)
       dims.push_back(d);
     }
     Node* node = engine_.nodes.create();
-    auto bytes = static_cast<uint64_t>(x.byte_count());
+    uint64_t bytes = x.mapped ? 0 : static_cast<uint64_t>(x.byte_count());
     if (!memory_->reserve(bytes))
       stop(fail({"OutOfMemory",
                  fmt::format("there is no room for the argument '{}' under the memory limit", param.name),

@@ -38,6 +38,9 @@ static std::string_view name_of(HostOp op) {
   case HostOp::Assert: return "assert";
   case HostOp::Load: return "load";
   case HostOp::Save: return "save";
+  case HostOp::Exists: return "exists";
+  case HostOp::ReadText: return "read_text";
+  case HostOp::WriteText: return "write_text";
   case HostOp::Wait: return "wait";
   case HostOp::WaitAll: return "wait_all";
   case HostOp::Time: return "time";

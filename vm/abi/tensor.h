@@ -20,6 +20,7 @@ struct HostTensor {
   DType dtype = DType::F32;
   std::vector<int64_t> dims;
   std::shared_ptr<std::byte[]> bytes;
+  bool mapped = false; // a file's pages, read as they are touched: they take no memory of ours
 
   static HostTensor make(DType dtype, std::vector<int64_t> dims); // zeroed
   int64_t count() const { return element_count(dims); }

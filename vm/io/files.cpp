@@ -1,57 +1,134 @@
-// Which format a file has, and replacing one atomically.
-#include "vm/io/npy.h"
-#include "vm/io/png_file.h"
-#include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <climits>
-#include <cstdlib>
-#include <cstring>
-#include <fcntl.h>
+// Which format a file has: by its content when it is read, by its ending when it is written.
+#include "vm/io/formats.h"
 #include <fmt/format.h>
+#include <sstream>
 #include <sys/stat.h>
-#include <system_error>
-#include <unistd.h>
+#include <zlib.h>
 
 namespace tl {
 
+// ---- reading --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr uint64_t kWorthMapping = 256 << 10; // below, a copy costs less than pages
+
+enum class Kind { Npy, Npz, Safetensors, Idx, Png, Jpeg, Pnm, Text };
+
+struct KindRow {
+  Kind kind;
+  bool (*is)(const Source&);
+  const char* name;
+};
+// In the order in which they are tried: the surest first.
+constexpr KindRow kKinds[] = {
+    {Kind::Npy, is_npy, ".npy file"},    {Kind::Png, is_png, "PNG image"},
+    {Kind::Jpeg, is_jpeg, "JPEG image"}, {Kind::Npz, is_npz, ".npz file"},
+    {Kind::Idx, is_idx, "IDX file"},     {Kind::Safetensors, is_safetensors, ".safetensors file"},
+    {Kind::Pnm, is_pnm, "PNM image"},    {Kind::Text, is_text, "table of text"}};
+
+const KindRow& recognise(const Source& source) {
+  for (const KindRow& row : kKinds)
+    if (row.is(source)) return row;
+  unsigned char head[2] = {};
+  size_t n = source.read_some(0, reinterpret_cast<std::byte*>(head), 2);
+  bool utf16 = n == 2 && ((head[0] == 0xff && head[1] == 0xfe) || (head[0] == 0xfe && head[1] == 0xff));
+  throw IoError(fmt::format("cannot read '{}': {}", source.path(),
+                            n == 0  ? "it is empty"
+                            : utf16 ? "it is text in UTF-16; save it as UTF-8"
+                                    : "it is of no format that tl knows (.npy, .npz, .safetensors, IDX, PNG, JPEG, "
+                                      "PNM, a table as text; or gzip of one)"));
+}
+
+void require_kind(const Source& source, const KindRow& row, FileKind wanted) {
+  bool fits = true;
+  const char* name = "";
+  switch (wanted) {
+  case FileKind::Any: break;
+  case FileKind::Text: fits = row.kind == Kind::Text, name = "table of text"; break;
+  case FileKind::Idx: fits = row.kind == Kind::Idx, name = "IDX file"; break;
+  case FileKind::Npz: fits = row.kind == Kind::Npz, name = ".npz file"; break;
+  case FileKind::Safetensors: fits = row.kind == Kind::Safetensors, name = ".safetensors file"; break;
+  }
+  if (!fits) throw IoError(fmt::format("'{}' is a {}, not a {}", source.path(), row.name, name));
+}
+
+} // namespace
+
 struct TensorReader::Impl {
-  Source source;
-  TensorHeader header;
-  std::optional<NpyLayout> npy; // else a PNG
+  std::unique_ptr<Source> source;
+  OpenTensor tensor;
 };
 
-TensorReader::TensorReader(const std::string& path) : impl_(new Impl{Source(path), {}, {}}) {
-  if (is_npy(impl_->source)) {
-    impl_->npy = read_npy_layout(impl_->source);
-    impl_->header = impl_->npy->header;
-  } else if (is_png(impl_->source)) {
-    impl_->header = read_png_header(impl_->source);
-  } else {
-    throw IoError(fmt::format("cannot read '{}': {}", path,
-                              impl_->source.size() ? "it is neither .npy nor PNG by its content" : "it is empty"));
+TensorReader::TensorReader(const std::string& path, const ReadOptions& options)
+    : impl_(new Impl{open_source(path), {}}) {
+  const Source& source = *impl_->source;
+  const KindRow& row = recognise(source);
+  require_kind(source, row, options.load.kind);
+  if (!options.name.empty() && row.kind != Kind::Npz && row.kind != Kind::Safetensors)
+    throw IoError(fmt::format("'{}' is a {}: its one tensor has no name", path, row.name));
+  bool image = row.kind == Kind::Png || row.kind == Kind::Jpeg || row.kind == Kind::Pnm;
+  if (options.load.channels && !image)
+    throw IoError(fmt::format("'{}' is a {}: only images have channels", path, row.name));
+  switch (row.kind) {
+  case Kind::Npy: impl_->tensor = open_npy(source); break;
+  case Kind::Npz: impl_->tensor = open_npz(source, options.name); break;
+  case Kind::Safetensors: impl_->tensor = open_safetensors(source, options.name); break;
+  case Kind::Idx: impl_->tensor = open_idx(source); break;
+  case Kind::Png: impl_->tensor = open_png(source); break;
+  case Kind::Jpeg: impl_->tensor = open_jpeg(source); break;
+  case Kind::Pnm: impl_->tensor = open_pnm(source); break;
+  case Kind::Text: impl_->tensor = open_text_table(source, options); break;
   }
+  if (image) impl_->tensor = with_channels(std::move(impl_->tensor), options.load.channels);
 }
 TensorReader::~TensorReader() = default;
 TensorReader::TensorReader(TensorReader&&) noexcept = default;
 TensorReader& TensorReader::operator=(TensorReader&&) noexcept = default;
 
-const TensorHeader& TensorReader::header() const { return impl_->header; }
+const TensorHeader& TensorReader::header() const { return impl_->tensor.header; }
 
 void TensorReader::read(std::byte* out) {
-  if (impl_->npy)
-    read_npy_data(impl_->source, *impl_->npy, out);
-  else
-    read_png_data(impl_->source, impl_->header, out);
+  impl_->tensor.read(out);
+  impl_->source->finish();
+}
+
+HostTensor TensorReader::map() const {
+  const OpenTensor& tensor = impl_->tensor;
+  uint64_t bytes = byte_count(tensor.header);
+  bool aligned = tensor.raw_offset % static_cast<uint64_t>(size_of(tensor.header.dtype)) == 0;
+  if (!tensor.raw || bytes < kWorthMapping || !aligned) return {};
+  HostTensor result;
+  result.dtype = tensor.header.dtype;
+  result.dims = tensor.header.dims;
+  result.bytes = tensor.raw->map(tensor.raw_offset, bytes);
+  // Mapped memory is aligned as it stands in the file, which for a member of an archive is another matter.
+  if (reinterpret_cast<uintptr_t>(result.data()) % static_cast<uintptr_t>(size_of(result.dtype)) != 0) return {};
+  result.mapped = result.bytes != nullptr;
+  return result;
+}
+
+HostTensor TensorReader::take() {
+  HostTensor result = map();
+  if (result.bytes) return result;
+  result = HostTensor::make(header().dtype, header().dims);
+  read(result.data());
+  return result;
 }
 
 TensorHeader peek_header(const std::string& path) { return TensorReader(path).header(); }
 
-HostTensor load_tensor(const std::string& path) {
-  TensorReader reader(path);
-  HostTensor result = HostTensor::make(reader.header().dtype, reader.header().dims);
-  reader.read(result.data());
-  return result;
+HostTensor load_tensor(const std::string& path, const ReadOptions& options) {
+  return TensorReader(path, options).take();
+}
+
+std::vector<std::string> tensor_names(const std::string& path) {
+  auto source = open_source(path);
+  switch (recognise(*source).kind) {
+  case Kind::Npz: return npz_names(*source);
+  case Kind::Safetensors: return safetensors_names(*source);
+  default: return {};
+  }
 }
 
 void require_type(const std::string& path, const TensorHeader& header, DType dtype, size_t rank) {
@@ -64,110 +141,160 @@ void require_type(const std::string& path, const TensorHeader& header, DType dty
                 "FileMismatch");
 }
 
+// ---- writing --------------------------------------------------------------------------------------------------------
+
 namespace {
 
-// Closes a descriptor and removes a temporary file unless it was renamed.
-struct Temporary {
-  int descriptor = -1;
-  std::string path;
-  ~Temporary() {
-    if (descriptor >= 0) ::close(descriptor);
-    if (!path.empty()) ::unlink(path.c_str());
+// The last two endings of a path in lower case: ".csv" and ".gz" of "a.b/x.CSV.gz".
+std::pair<std::string, bool> ending_of(const std::string& path) {
+  std::string name = path.substr(path.rfind('/') + 1);
+  for (char& c : name)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  bool gzip = name.ends_with(".gz");
+  if (gzip) name.resize(name.size() - 3);
+  size_t dot = name.rfind('.');
+  return {dot == std::string::npos ? "" : name.substr(dot), gzip};
+}
+
+// Gzips what goes through it. The bytes do not depend on time or place.
+class Gzip {
+public:
+  explicit Gzip(Output out) : out_(std::move(out)) {
+    if (::deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+      throw std::bad_alloc();
   }
+  ~Gzip() { ::deflateEnd(&stream_); }
+  Gzip(const Gzip&) = delete;
+  Gzip& operator=(const Gzip&) = delete;
+
+  void write(const void* data, size_t count) {
+    constexpr size_t most = 1 << 30;
+    for (auto* at = static_cast<const Bytef*>(data); count > 0;) {
+      size_t piece = std::min(count, most);
+      run(at, piece, Z_NO_FLUSH);
+      at += piece;
+      count -= piece;
+    }
+  }
+  void finish() { run(nullptr, 0, Z_FINISH); }
+
+private:
+  void run(const Bytef* data, size_t count, int flush) {
+    stream_.next_in = const_cast<Bytef*>(data);
+    stream_.avail_in = static_cast<uInt>(count);
+    do {
+      stream_.next_out = buffer_;
+      stream_.avail_out = sizeof buffer_;
+      ::deflate(&stream_, flush);
+      out_(buffer_, sizeof buffer_ - stream_.avail_out);
+    } while (stream_.avail_out == 0);
+  }
+
+  Output out_;
+  z_stream stream_{};
+  Bytef buffer_[65536];
 };
 
-[[noreturn]] void cannot_write(const std::string& path, int error) {
-  throw IoError(fmt::format("cannot write '{}': {}", path, system_error_text(error)));
-}
-
-void write_bytes(int descriptor, const std::byte* data, size_t count) {
-  while (count > 0) {
-    ssize_t done = ::write(descriptor, data, std::min<size_t>(count, size_t{1} << 30));
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) throw std::system_error(errno, std::generic_category());
-    data += done;
-    count -= static_cast<size_t>(done);
-  }
-}
-
-std::string extension_of(const std::string& path) {
-  size_t dot = path.rfind('.'), slash = path.rfind('/');
-  if (dot == std::string::npos || (slash != std::string::npos && dot < slash)) return "";
-  std::string extension = path.substr(dot);
-  for (char& c : extension)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return extension;
+void write_as(const Output& out, const std::string& ending, const std::string& path,
+              std::span<const NamedTensor> tensors) {
+  const HostTensor& x = tensors[0].tensor;
+  if (ending == ".npz") return write_npz(out, path, tensors);
+  if (ending == ".safetensors") return write_safetensors(out, path, tensors);
+  if (ending == ".npy") return write_npy(out, path, x);
+  if (ending == ".idx") return write_idx(out, path, x);
+  if (ending == ".csv") return write_text_table(out, path, x, ',');
+  if (ending == ".tsv") return write_text_table(out, path, x, '\t');
+  if (ending == ".txt") return write_text_table(out, path, x, ' ');
+  if (ending == ".png") return write_png(out, path, x);
+  if (ending == ".jpg" || ending == ".jpeg") return write_jpeg(out, path, x);
+  write_pnm(out, path, x, ending);
 }
 
 } // namespace
 
-void write_file_atomically(const std::string& path, const std::function<void(int descriptor)>& write) {
-  std::string target = path;
-  char real[PATH_MAX];
-  if (::realpath(path.c_str(), real)) target = real; // through a link, to the file it names
-  struct stat info {};
-  bool exists = ::stat(target.c_str(), &info) == 0;
-  if (exists && S_ISDIR(info.st_mode)) cannot_write(path, EISDIR);
-  if (exists && ::access(target.c_str(), W_OK) != 0) cannot_write(path, errno);
-  try {
-    if (exists && !S_ISREG(info.st_mode)) { // a pipe or a device: nothing to replace
-      Temporary direct;
-      direct.descriptor = ::open(target.c_str(), O_WRONLY | O_CLOEXEC);
-      if (direct.descriptor < 0) cannot_write(path, errno);
-      write(direct.descriptor);
-      return;
-    }
-    static std::atomic<unsigned> counter{0};
-    Temporary file;
-    for (int attempt = 0; attempt < 100 && file.descriptor < 0; ++attempt) {
-      std::string name = fmt::format("{}.{}-{}.tmp", target, ::getpid(), counter++);
-      file.descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-      if (file.descriptor >= 0)
-        file.path = name;
-      else if (errno != EEXIST)
-        break;
-    }
-    if (file.descriptor < 0) cannot_write(path, errno);
-    if (exists) (void)!::fchmod(file.descriptor, info.st_mode & 07777);
-    write(file.descriptor);
-    int closed = ::close(file.descriptor); // where some file systems tell of a full disk
-    file.descriptor = -1;
-    if (closed != 0 || ::rename(file.path.c_str(), target.c_str()) != 0) cannot_write(path, errno);
-    file.path.clear();
-  } catch (const std::system_error& error) {
-    cannot_write(path, error.code().value());
-  }
+void set_names(std::vector<NamedTensor>& tensors, const std::string& names) {
+  std::istringstream lines(names);
+  for (NamedTensor& x : tensors)
+    std::getline(lines, x.name);
 }
 
-void save_tensor(const std::string& path, DType dtype, std::span<const int64_t> dims, const std::byte* data) {
-  std::string extension = extension_of(path);
-  int64_t count = 1;
-  for (int64_t d : dims)
-    count *= d;
-  if (extension == ".npy") {
-    if (dtype == DType::BF16)
-      throw IoError(fmt::format("cannot save '{}': .npy has no bf16; convert to f32 first", path));
-    std::string head = npy_header(dtype, dims);
-    write_file_atomically(path, [&](int descriptor) {
-      write_bytes(descriptor, reinterpret_cast<const std::byte*>(head.data()), head.size());
-      write_bytes(descriptor, data, static_cast<size_t>(count * size_of(dtype)));
-    });
-    return;
+void save_tensors(const std::string& path, std::span<const NamedTensor> tensors) {
+  auto [ending, gzip] = ending_of(path);
+  bool several = ending == ".npz" || ending == ".safetensors";
+  bool image = ending == ".png" || ending == ".jpg" || ending == ".jpeg" || ending == ".ppm" || ending == ".pgm" ||
+               ending == ".pnm";
+  bool plain = ending == ".npy" || ending == ".idx" || ending == ".csv" || ending == ".tsv" || ending == ".txt";
+  if ((!several && !image && !plain) || (gzip && !plain))
+    throw IoError(fmt::format("cannot save '{}': its ending is none of .npy .npz .safetensors .idx .csv .tsv .txt .png "
+                              ".jpg .ppm .pgm, or .npy .idx .csv .tsv .txt with .gz",
+                              path));
+  if (tensors.empty()) throw IoError(fmt::format("cannot save '{}': there is no tensor to save", path));
+  if (tensors.size() > 1 && !several)
+    throw IoError(
+        fmt::format("cannot save '{}': {} tensors go into a .npz or .safetensors file", path, tensors.size()));
+  write_file_atomically(path, [&, &ending = ending, gzip = gzip](int descriptor) {
+    Output file = [descriptor](const void* data, size_t count) { write_bytes(descriptor, data, count); };
+    if (!gzip) return write_as(file, ending, path, tensors);
+    Gzip packer(file);
+    write_as([&](const void* data, size_t count) { packer.write(data, count); }, ending, path, tensors);
+    packer.finish();
+  });
+}
+
+void save_tensor(const std::string& path, const HostTensor& x) {
+  NamedTensor one{"", x};
+  save_tensors(path, {&one, 1});
+}
+
+// ---- text -----------------------------------------------------------------------------------------------------------
+
+bool file_exists(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0;
+}
+
+// Where the bytes stop being UTF-8 (RFC 3629); npos if they do not.
+static size_t first_invalid(std::string_view text) {
+  auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  for (size_t i = 0; i < text.size();) {
+    unsigned char c = byte(i);
+    size_t length = c < 0x80                ? 1
+                    : c >= 0xc2 && c < 0xe0 ? 2
+                    : c >= 0xe0 && c < 0xf0 ? 3
+                    : c >= 0xf0 && c < 0xf5 ? 4
+                                            : 0;
+    if (length == 0 || length > text.size() - i) return i;
+    for (size_t k = 1; k < length; ++k)
+      if ((byte(i + k) & 0xc0) != 0x80) return i;
+    if (length > 2) {
+      unsigned char second = byte(i + 1);
+      if ((c == 0xe0 && second < 0xa0) || (c == 0xed && second >= 0xa0) || (c == 0xf0 && second < 0x90) ||
+          (c == 0xf4 && second >= 0x90))
+        return i;
+    }
+    i += length;
   }
-  if (extension == ".png") {
-    bool fits = dtype == DType::U8 && (dims.size() == 2 || (dims.size() == 3 && dims[2] >= 1 && dims[2] <= 4));
-    if (!fits)
-      throw IoError(fmt::format("cannot save '{}': a PNG image is u8[h, w] or u8[h, w, c] with c from 1 to 4, not {}",
-                                path, type_text(dtype, dims)));
-    constexpr int64_t largest = 1000000; // libpng's limit for either side
-    if (count == 0 || dims[0] > largest || dims[1] > largest)
-      throw IoError(fmt::format("cannot save '{}': a PNG image has 1 to {} rows and columns, not {}", path, largest,
-                                type_text(dtype, dims)));
-    std::vector<std::byte> bytes = encode_png(dims, data);
-    write_file_atomically(path, [&](int descriptor) { write_bytes(descriptor, bytes.data(), bytes.size()); });
-    return;
+  return std::string_view::npos;
+}
+
+std::string read_text(const std::string& path) {
+  auto source = open_source(path);
+  std::string text;
+  for (size_t filled = 0;; filled = text.size()) {
+    text.resize(filled + (filled < 65536 ? 65536 : filled));
+    size_t got = source->read_some(filled, reinterpret_cast<std::byte*>(text.data()) + filled, text.size() - filled);
+    bool more = got == text.size() - filled;
+    text.resize(filled + got);
+    if (!more) break;
   }
-  throw IoError(fmt::format("cannot save '{}': its ending is neither .npy nor .png", path));
+  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
+  if (size_t at = first_invalid(text); at != std::string::npos)
+    throw IoError(fmt::format("'{}' is not text: byte {} is not UTF-8", path, at));
+  return text;
+}
+
+void write_text(const std::string& path, std::string_view text) {
+  write_file_atomically(path, [&](int descriptor) { write_bytes(descriptor, text.data(), text.size()); });
 }
 
 } // namespace tl

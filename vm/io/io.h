@@ -6,7 +6,8 @@
 //   format_scalar(DType::F32, Scalar::of(0.1f), ">8.3");   // "     0.1"
 //   format_tensor(x);                                      // "[[1. 2.]\n [3. 4.]]"
 //
-// Functions are thread-safe unless they share an object. Files are read by content and written by extension.
+// Functions are thread-safe unless they share an object. Files are known by their content, gzipped or not, and written
+// by their ending. What a file claims is checked against its size before memory is taken for it.
 #pragma once
 #include "vm/abi/bytecode.h"
 #include "vm/abi/tensor.h"
@@ -36,11 +37,20 @@ struct TensorHeader {
   std::vector<int64_t> dims;
 };
 
+struct ReadOptions {
+  LoadOptions load; // format, header line of a table, channels of an image
+  std::string name; // of one tensor among several; empty: the only one
+  // What is wanted: tables of text are read as this element type (f64 unless told), and a table of one column or row
+  // also as rank 1. Every other file says itself what it holds.
+  std::optional<DType> dtype;
+  std::optional<size_t> rank;
+};
+
 // A file whose header was read and found sound (its size fits the header), and whose elements were not read yet.
 class TensorReader {
 public:
-  // Throws IoError: missing, a directory, no permission, of no known format, malformed, truncated.
-  explicit TensorReader(const std::string& path);
+  // Throws IoError: missing, a directory, no permission, of no known format, malformed, truncated, no such tensor.
+  explicit TensorReader(const std::string& path, const ReadOptions& options = {});
   ~TensorReader();
   TensorReader(TensorReader&&) noexcept;
   TensorReader& operator=(TensorReader&&) noexcept;
@@ -48,6 +58,10 @@ public:
   const TensorHeader& header() const;
   // Writes the elements to `out` (room for all of them), row-major in the machine's byte order. Call at most once.
   void read(std::byte* out);
+  // The file's own pages, where it holds many elements as they stand in memory (writing to them does not change the
+  // file); else a tensor without bytes.
+  HostTensor map() const;
+  HostTensor take(); // mapped, or else read
 
   struct Impl;
 
@@ -56,21 +70,32 @@ private:
 };
 
 TensorHeader peek_header(const std::string& path); // element type and sizes, without the elements
-HostTensor load_tensor(const std::string& path);
+HostTensor load_tensor(const std::string& path, const ReadOptions& options = {});
+// Of the tensors in a .npz or .safetensors file, in the order of the file; other files have none.
+std::vector<std::string> tensor_names(const std::string& path);
 
 // Throws IoError (kind FileMismatch) unless the header has this element type and rank; the message names both.
 void require_type(const std::string& path, const TensorHeader& header, DType dtype, size_t rank);
 
-// Writes `.npy` (any type but bf16, which the format lacks; keys as u64) or `.png` (u8[h, w] or u8[h, w, c], c from 1
-// to 4). Replaces atomically: readers see the old file or the new one. Creates no folders.
-void save_tensor(const std::string& path, DType dtype, std::span<const int64_t> dims, const std::byte* data);
-inline void save_tensor(const std::string& path, const HostTensor& x) { save_tensor(path, x.dtype, x.dims, x.data()); }
+struct NamedTensor {
+  std::string name; // empty: it is the only one
+  HostTensor tensor;
+};
+void set_names(std::vector<NamedTensor>& tensors, const std::string& names); // one a line, as many as tensors
+
+// Writes by the ending of the path: .npy .npz .safetensors .idx .csv .tsv .txt .png .jpg .jpeg .ppm .pgm .pnm; and all
+// but images, .npz and .safetensors gzipped with .gz after it. Several tensors go into .npz and .safetensors. Element
+// types that the format lacks are an IoError that names them; keys are written as u64. Images are u8[h, w] or
+// u8[h, w, c]. Replaces atomically: readers see the old file or the new one. Creates no folders.
+void save_tensors(const std::string& path, std::span<const NamedTensor> tensors);
+void save_tensor(const std::string& path, const HostTensor& x);
+
+bool file_exists(const std::string& path);
+std::string read_text(const std::string& path); // UTF-8, without a byte order mark; else an IoError
+void write_text(const std::string& path, std::string_view text);
 
 // Writes a file the same atomic way. /dev/stdout and the like are written directly.
 void write_file_atomically(const std::string& path, const std::function<void(int descriptor)>& write);
-
-// The bytes of a .npy file (version 1.0) before its elements.
-std::string npy_header(DType dtype, std::span<const int64_t> dims);
 
 // ---- text -----------------------------------------------------------------------------------------------------------
 // Format specifications are Python's: [[fill]align][sign][z][#][0][width][grouping][.precision][type].

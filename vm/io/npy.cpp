@@ -1,4 +1,5 @@
-#include "vm/io/npy.h"
+// NumPy's .npy files (its "NEP 1": magic, version, a Python dictionary as header, the elements).
+#include "vm/io/formats.h"
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
@@ -136,11 +137,6 @@ DType element_type(const std::string& path, const std::string& descr, bool& swap
   throw IoError(fmt::format("'{}' has elements of NumPy type '{}', which tl has not", path, descr));
 }
 
-template <class T> void swap_elements(std::byte* data, int64_t count) {
-  for (int64_t i = 0; i < count; ++i)
-    std::reverse(data + i * int64_t{sizeof(T)}, data + (i + 1) * int64_t{sizeof(T)});
-}
-
 // From first-axis-fastest to last-axis-fastest.
 void from_fortran(const std::byte* in, std::byte* out, const TensorHeader& header) {
   size_t rank = header.dims.size(), width = static_cast<size_t>(size_of(header.dtype));
@@ -162,14 +158,14 @@ void from_fortran(const std::byte* in, std::byte* out, const TensorHeader& heade
   }
 }
 
-} // namespace
+struct Layout {
+  TensorHeader header;
+  uint64_t data_offset = 0;
+  bool swap_bytes = false;    // the file is big-endian
+  bool fortran_order = false; // the first axis runs fastest
+};
 
-bool is_npy(const Source& source) {
-  std::byte magic[6];
-  return source.read_some(0, magic, 6) == 6 && std::memcmp(magic, kMagic, 6) == 0;
-}
-
-NpyLayout read_npy_layout(const Source& source) {
+Layout read_layout(const Source& source) {
   const std::string& path = source.path();
   unsigned char prefix[12] = {};
   size_t got = source.read_some(0, reinterpret_cast<std::byte*>(prefix), 12);
@@ -186,41 +182,53 @@ NpyLayout read_npy_layout(const Source& source) {
   std::string text(length, '\0');
   source.read(start, reinterpret_cast<std::byte*>(text.data()), length);
 
-  NpyLayout layout;
+  Layout layout;
   std::string descr;
   HeaderParser(text, path).parse(descr, layout.fortran_order, layout.header.dims);
   layout.header.dtype = element_type(path, descr, layout.swap_bytes);
   layout.data_offset = start + length;
-  uint64_t bytes = static_cast<uint64_t>(size_of(layout.header.dtype));
-  bool empty = std::find(layout.header.dims.begin(), layout.header.dims.end(), 0) != layout.header.dims.end();
-  for (int64_t d : layout.header.dims)
-    if (!empty && __builtin_mul_overflow(bytes, static_cast<uint64_t>(d), &bytes)) bytes = UINT64_MAX;
-  if (empty) bytes = 0;
-  uint64_t there = source.size() - layout.data_offset;
-  if (bytes > there)
-    throw IoError(fmt::format("'{}' is truncated: its header says {}, but only {} bytes of elements are there", path,
-                              type_text(layout.header.dtype, layout.header.dims), there));
+  require_room(source, layout.header, layout.data_offset);
   return layout;
 }
 
-void read_npy_data(const Source& source, const NpyLayout& layout, std::byte* out) {
+void read_data(const Source& source, const Layout& layout, std::byte* out) {
   int64_t count = element_count(layout.header.dims);
   auto bytes = static_cast<size_t>(count * size_of(layout.header.dtype));
   bool turn = layout.fortran_order && layout.header.dims.size() > 1;
   std::unique_ptr<std::byte[]> turned(turn ? new std::byte[bytes] : nullptr);
   std::byte* target = turn ? turned.get() : out;
   source.read(layout.data_offset, target, bytes);
-  if (layout.swap_bytes) {
-    switch (size_of(layout.header.dtype)) {
-    case 2: swap_elements<uint16_t>(target, count); break;
-    case 4: swap_elements<uint32_t>(target, count); break;
-    case 8: swap_elements<uint64_t>(target, count); break;
-    }
-  }
-  if (layout.header.dtype == DType::Bool) // any other byte than 0 and 1 would be no bool of tl's
-    for (int64_t i = 0; i < count; ++i)
-      target[i] = std::byte(target[i] != std::byte{0});
+  if (layout.swap_bytes) swap_bytes(target, count, size_of(layout.header.dtype));
+  if (layout.header.dtype == DType::Bool) make_bools(target, count);
   if (turn) from_fortran(target, out, layout.header);
+}
+
+} // namespace
+
+bool is_npy(const Source& source) {
+  std::byte magic[6];
+  return source.read_some(0, magic, 6) == 6 && std::memcmp(magic, kMagic, 6) == 0;
+}
+
+OpenTensor open_npy(const Source& source) {
+  Layout layout = read_layout(source);
+  OpenTensor result;
+  result.header = layout.header;
+  bool as_in_memory = !layout.swap_bytes && (!layout.fortran_order || layout.header.dims.size() < 2);
+  if (as_in_memory && layout.header.dtype != DType::Bool) {
+    result.raw = &source;
+    result.raw_offset = layout.data_offset;
+  }
+  result.read = [&source, layout](std::byte* out) { read_data(source, layout, out); };
+  return result;
+}
+
+void write_npy(const Output& out, const std::string& path, const HostTensor& x) {
+  if (x.dtype == DType::BF16)
+    throw IoError(fmt::format("cannot save '{}': .npy has no bf16; convert to f32 first", path));
+  std::string head = npy_header(x.dtype, x.dims);
+  out(head.data(), head.size());
+  out(x.data(), static_cast<size_t>(x.byte_count()));
 }
 
 std::string npy_header(DType dtype, std::span<const int64_t> dims) {

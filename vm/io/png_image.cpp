@@ -1,6 +1,8 @@
+// PNG images as u8[height, width, channels].
+//
 // libpng reports errors by longjmp out of its callbacks. So every function that calls setjmp here holds only plain data
 // made before it, and what must be freed belongs to its caller.
-#include "vm/io/png_file.h"
+#include "vm/io/formats.h"
 #include <csetjmp>
 #include <cstring>
 #include <fmt/format.h>
@@ -150,12 +152,7 @@ bool is_png(const Source& source) {
   return source.read_some(0, magic, 8) == 8 && png_sig_cmp(reinterpret_cast<png_bytep>(magic), 0, 8) == 0;
 }
 
-TensorHeader read_png_header(const Source& source) {
-  Reader reader(source);
-  return start_or_throw(source, reader);
-}
-
-void read_png_data(const Source& source, const TensorHeader& header, std::byte* out) {
+static void read_png_data(const Source& source, const TensorHeader& header, std::byte* out) {
   Reader reader(source);
   TensorHeader again = start_or_throw(source, reader);
   if (again.dims != header.dims) malformed(source, "it changed while it was read");
@@ -163,14 +160,22 @@ void read_png_data(const Source& source, const TensorHeader& header, std::byte* 
   if (!finish(reader, rows.data())) malformed(source, reader.error.text);
 }
 
-std::vector<std::byte> encode_png(std::span<const int64_t> dims, const std::byte* data) {
+OpenTensor open_png(const Source& source) {
+  Reader reader(source);
+  OpenTensor result;
+  result.header = start_or_throw(source, reader);
+  result.read = [&source, header = result.header](std::byte* out) { read_png_data(source, header, out); };
+  return result;
+}
+
+void write_png(const Output& out, const std::string& path, const HostTensor& x) {
+  int channels = require_image(path, x, "PNG", "1234", 1000000); // libpng's limit for either side
   Writer writer;
-  int64_t channels = dims.size() == 3 ? dims[2] : 1;
-  auto rows = row_pointers(data, dims[0], dims[1] * channels);
-  if (!write_all(writer, static_cast<png_uint_32>(dims[0]), static_cast<png_uint_32>(dims[1]),
-                 static_cast<int>(channels), rows.data()))
+  auto rows = row_pointers(x.data(), x.dims[0], x.dims[1] * channels);
+  if (!write_all(writer, static_cast<png_uint_32>(x.dims[0]), static_cast<png_uint_32>(x.dims[1]), channels,
+                 rows.data()))
     throw IoError(fmt::format("cannot make a PNG image: {}", writer.error.text));
-  return std::move(writer.bytes);
+  out(writer.bytes.data(), writer.bytes.size());
 }
 
 } // namespace tl

@@ -1,0 +1,124 @@
+// Run-time entries that read and write files.
+#include "vm/interpreter.h"
+#include "vm/io/io.h"
+
+namespace tl {
+
+// The text of an operand that the program must know to go on.
+const std::string& Interpreter::known_text(const Instruction& i, size_t k) {
+  Node* node = k < i.in.size() ? in(i, k).node : nullptr;
+  if (!node || in(i, k).kind != Value::Kind::Str) malformed("an operand is no string");
+  wait_for(node);
+  if (node->failure) stop(node->failure);
+  return node->text;
+}
+
+void Interpreter::save(const Instruction& i) {
+  Operation* op = effect();
+  std::vector<Operand> values = operands(*op, i, 0);
+  for (const Operand& v : values)
+    take_first(op->failure, v.failure);
+  op->task = [values = std::move(values)](Operation&) {
+    std::vector<NamedTensor> tensors;
+    bool named = values.at(1).kind == Value::Kind::Str;
+    for (size_t k = named ? 2 : 1; k < values.size(); ++k) {
+      const Operand& x = values[k];
+      HostTensor tensor;
+      if (x.node) {
+        tensor.dtype = x.dtype;
+        tensor.dims = x.dims; // the bytes are not owned: the operation keeps them
+        tensor.bytes = std::shared_ptr<std::byte[]>(std::shared_ptr<std::byte[]>(), x.node->data + x.offset);
+      } else {
+        tensor = HostTensor::make(x.dtype, {});
+        tensor.set(0, x.scalar);
+      }
+      tensors.push_back({"", std::move(tensor)});
+    }
+    if (named) set_names(tensors, values[1].node->text);
+    save_tensors(values[0].node->text, tensors);
+  };
+  give_away(i);
+  engine_.submit(op);
+}
+
+// The sizes are needed to go on, so the file is opened here, once the effects before are done. The elements are read
+// behind the program's back, as an effect; or, where the file's pages can stand for them, when they are touched.
+void Interpreter::load(const Instruction& i) {
+  const OutputDesc& desc = i.outputs.at(0);
+  wait_for(effects_.node);
+  check_stop();
+  std::string path = known_text(i, 0), name = i.in.size() > 1 ? known_text(i, 1) : std::string();
+  std::shared_ptr<TensorReader> reader;
+  HostTensor mapped;
+  try {
+    reader = std::make_shared<TensorReader>(
+        path, ReadOptions{LoadOptions::unpacked(i.imm), std::move(name), i.dtype, desc.dims.size()});
+    require_type(path, reader->header(), i.dtype, desc.dims.size());
+    mapped = reader->map();
+  } catch (const IoError& e) {
+    RuntimeError error{e.kind, e.what(), "", i.loc, 3, {}};
+    Engine::add_calls(error, top().call);
+    stop(fail(std::move(error)));
+  }
+  const TensorHeader& header = reader->header();
+  Dims dims;
+  for (int64_t d : header.dims)
+    dims.push_back(d);
+  std::vector<int64_t> sizes = header.dims;
+  Operation* op = nullptr;
+  Value result;
+  if (mapped.bytes) {
+    Node* node = engine_.nodes.create();
+    node->loc = i.loc;
+    node->external = mapped.bytes;
+    node->data = mapped.data();
+    node->waiters.store(Node::done_mark(), std::memory_order_relaxed);
+    result = Value::of_node(engine_.nodes, node, Value::Kind::Tensor, i.dtype, std::move(dims));
+  } else {
+    op = effect();
+    result = make_output(*op, i.dtype, std::move(dims));
+    auto bytes = static_cast<uint64_t>(element_count(header.dims) * size_of(i.dtype));
+    result.node->block = engine_.allocate(bytes, [this] { sweep(); });
+    result.node->data = result.node->block.data;
+    if (!result.node->block) op->failure = no_memory(*op, type_text(header.dtype, header.dims), bytes);
+    op->task = [reader, data = result.node->data](Operation&) { reader->read(data); };
+  }
+  give_away(i);
+  set(i.out[0], std::move(result));
+  for (size_t k = 0; k < sizes.size() && k + 1 < i.out.size(); ++k)
+    set(i.out[k + 1], Value::of_scalar(DType::I64, Scalar::of(sizes[k])));
+  if (op) engine_.submit(op);
+}
+
+void Interpreter::exists(const Instruction& i) {
+  wait_for(effects_.node);
+  check_stop();
+  bool there = file_exists(known_text(i, 0));
+  give_away(i);
+  set(i.out[0], Value::of_scalar(DType::Bool, Scalar::of(uint8_t{there})));
+}
+
+void Interpreter::read_text(const Instruction& i) {
+  Operation* op = effect();
+  Operand path = operand(*op, in(i, 0));
+  Node* node = engine_.nodes.create();
+  node->loc = i.loc;
+  engine_.add_output(*op, node);
+  op->task = [path = std::move(path), node](Operation&) { node->text = tl::read_text(path.node->text); };
+  Value result = Value::of_node(engine_.nodes, node, Value::Kind::Str);
+  give_away(i);
+  set(i.out[0], std::move(result));
+  engine_.submit(op);
+}
+
+void Interpreter::write_text(const Instruction& i) {
+  Operation* op = effect();
+  Operand path = operand(*op, in(i, 0)), text = operand(*op, in(i, 1));
+  op->task = [path = std::move(path), text = std::move(text)](Operation&) {
+    tl::write_text(path.node->text, text.node->text);
+  };
+  give_away(i);
+  engine_.submit(op);
+}
+
+} // namespace tl
