@@ -32,7 +32,8 @@ HostTensor read_tensor(const ParamInfo& param, const std::string& path) {
   } catch (const IoError& error) {
     throw UsageError(fmt::format("'{}' ({}): {}", param.name, param.type_text, error.what()));
   } catch (const std::bad_alloc&) {
-    throw UsageError(fmt::format("'{}' ({}): there is no memory for what is in '{}'", param.name, param.type_text, path));
+    throw UsageError(
+        fmt::format("'{}' ({}): there is no memory for what is in '{}'", param.name, param.type_text, path));
   }
 }
 

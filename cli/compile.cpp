@@ -36,9 +36,9 @@ std::string read_file(const std::string& path) {
 FileHeader read_header(const std::string& path, const std::string& name, LoadOptions options) {
   try {
     auto header = TensorReader(path, {options, name, {}, {}}).header();
-    return {header.dtype, static_cast<uint32_t>(header.dims.size()), ""};
+    return {header.dtype, static_cast<uint32_t>(header.dims.size()), "", false};
   } catch (const IoError& error) {
-    return {{}, 0, error.what()};
+    return {{}, 0, error.what(), !file_exists(path)};
   }
 }
 

@@ -4,11 +4,11 @@ namespace tl::ir {
 namespace {
 
 constexpr std::string_view kOpNames[] = {
-    "constant",  "const_tensor", "const_str", "iota",   "elementwise", "convert", "broadcast", "reshape",
-    "transpose", "slice",        "pad",       "concat", "index",       "gather",  "update",    "scatter",
-    "reduce",    "scan",         "contract",  "map",    "if",          "for",     "while",     "call",
-    "guard",     "await",        "format",    "print",  "assert",      "load",    "save",      "exists", "read_text", "write_text", "wait",
-    "wait_all",  "time",         "exit",      "debug",  "kernel"};
+    "constant",  "const_tensor", "const_str", "iota",     "elementwise", "convert", "broadcast", "reshape",
+    "transpose", "slice",        "pad",       "concat",   "index",       "gather",  "update",    "scatter",
+    "reduce",    "scan",         "contract",  "map",      "if",          "for",     "while",     "call",
+    "guard",     "await",        "format",    "print",    "assert",      "load",    "save",      "exists",
+    "read_text", "write_text",   "wait",      "wait_all", "time",        "exit",    "debug",     "kernel"};
 static_assert(std::size(kOpNames) == kOpCount);
 
 constexpr std::string_view kReduceNames[] = {"sum", "prod", "min", "max", "any", "all", "argmin", "argmax"};

@@ -20,12 +20,12 @@ struct Checker::Rule {
   bool has(size_t i) const { return by[i] != nullptr; }
   // Checked arguments. After an error, `ok` is false and the value has the error type.
   ExprPtr value(size_t i, const Type* expected = nullptr);
-  ExprPtr tensor(size_t i);                    // of any rank
-  ExprPtr key(size_t i);                       // a scalar key
+  ExprPtr tensor(size_t i);                                               // of any rank
+  ExprPtr key(size_t i);                                                  // a scalar key
   ExprPtr text(size_t i, const char* what, const std::string& hint = {}); // a string; `what` it is, for the message
-  std::optional<Static> constant(size_t i);    // known while checking
-  bool flag(size_t i);                         // a constant bool, false if not given
-  int64_t number(size_t i, int64_t otherwise); // a constant integer
+  std::optional<Static> constant(size_t i);                               // known while checking
+  bool flag(size_t i);                                                    // a constant bool, false if not given
+  int64_t number(size_t i, int64_t otherwise);                            // a constant integer
   // A constant axis or several, counted from the end where negative, ascending, each once. Not given or `none`: all.
   std::vector<int64_t> axes(size_t i, size_t rank);
   int64_t axis(size_t i, size_t rank, int64_t otherwise); // a single one

@@ -120,14 +120,15 @@ ExprPtr Checker::load_call(Builtin builtin, Rule& r, const Type* expected) {
       r.fail("UntypedLoad", r.span, "the type of what is loaded is not known here", kSayType);
       return nullptr;
     }
-    FileHeader header{{}, 0, "nothing reads it here"};
+    FileHeader header{{}, 0, "nothing reads it here", true};
     if (options_.read_header) header = options_.read_header(path->text, name ? name->text : "", options);
     if (!header.problem.empty()) {
       std::string message = fmt::format("what is loaded has no type yet: {}", header.problem);
-      if (options_.missing_file_is_warning)
-        report({Severity::Warning, "UntypedLoad", message, r.span, {}, kSayType});
+      std::string hint = header.missing ? kSayType : "";
+      if (header.missing && options_.missing_file_is_warning)
+        report({Severity::Warning, "UntypedLoad", message, r.span, {}, hint});
       else
-        r.fail("UntypedLoad", r.span, message, kSayType);
+        r.fail("UntypedLoad", r.span, message, hint);
       r.ok = false;
       return nullptr;
     }

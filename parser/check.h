@@ -12,7 +12,8 @@ namespace tl {
 struct FileHeader {
   DType dtype = DType::F32;
   uint32_t rank = 0;
-  std::string problem; // not empty: why they cannot be told
+  std::string problem;  // not empty: why they cannot be told
+  bool missing = false; // there is no such file
 };
 
 struct CheckOptions {

@@ -50,18 +50,18 @@ enum class HostOp : uint8_t {
   Print,  // (effect) writes the strings in..., as they stand
   Assert, // (effect) in0: bool, host scalar or rank-0 tensor; if false, fails with sites[site], whose message is
           // formats[index] filled with in1...
-  Load, // (effect) in0: path (str), optional in1: name of one tensor among several (str), dtype, imm: LoadOptions;
-        // outputs[0].dims.size() is the rank. out0: tensor, out1...: its sizes as host i64s, which the issuing waits
-        // for (reads the header when its turn comes)
-  Save, // (effect) in0: path (str), then a tensor or host scalar; or names (str, one a line) and as many of those
-  Exists,    // (effect) in0: path (str). out0 <- host bool "is there such a file or folder", waits for its turn
+  Load,   // (effect) in0: path (str), optional in1: name of one tensor among several (str), dtype, imm: LoadOptions;
+          // outputs[0].dims.size() is the rank. out0: tensor, out1...: its sizes as host i64s, which the issuing waits
+          // for (reads the header when its turn comes)
+  Save,   // (effect) in0: path (str), then a tensor or host scalar; or names (str, one a line) and as many of those
+  Exists, // (effect) in0: path (str). out0 <- host bool "is there such a file or folder", waits for its turn
   ReadText,  // (effect) in0: path (str). out0: str <- the file's UTF-8 text
   WriteText, // (effect) in0: path (str), in1: str
-  Wait, // waits until in... are computed; out... are the same values
-  WaitAll, // waits for everything issued
-  Time,    // out0 <- f64 seconds, at once, when reached
-  Exit,    // (effect) drains, then ends the program with in0: i64
-  Debug,   // (effect) prints place (loc), type, min, mean, max and NaN count of in0 to stderr
+  Wait,      // waits until in... are computed; out... are the same values
+  WaitAll,   // waits for everything issued
+  Time,      // out0 <- f64 seconds, at once, when reached
+  Exit,      // (effect) drains, then ends the program with in0: i64
+  Debug,     // (effect) prints place (loc), type, min, mean, max and NaN count of in0 to stderr
 };
 
 // How a file is read, beside its path. Any: by its content; the others insist.

@@ -193,7 +193,7 @@ private:
   std::byte buffer_[65536];
 };
 
-// The separator that the second row has (or the first, if it is alone): the first row may hold names.
+// The separator that the second row has, or else the first: that one may hold names.
 Dialect find_dialect(const Source& source) {
   std::vector<char> head(1 << 16);
   head.resize(source.read_some(0, reinterpret_cast<std::byte*>(head.data()), head.size()));
@@ -209,19 +209,21 @@ Dialect find_dialect(const Source& source) {
     if (!line.empty() && line[0] != '#') rows[count++] = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  std::string outside; // what does not stand in quotes
-  bool quoted = false;
-  for (char c : rows[count == 2])
-    if (c == '"')
-      quoted = !quoted;
-    else if (!quoted)
-      outside += c;
   dialect.separator = kBlanks;
-  for (char c : {'\t', ';', ','})
-    if (outside.find(c) != std::string::npos) {
-      dialect.separator = c;
-      break;
-    }
+  for (std::string_view row : {rows[1], rows[0]}) {
+    std::string outside; // what does not stand in quotes
+    bool quoted = false;
+    for (char c : row)
+      if (c == '"')
+        quoted = !quoted;
+      else if (!quoted)
+        outside += c;
+    for (char c : {'\t', ';', ','})
+      if (outside.find(c) != std::string::npos) {
+        dialect.separator = c;
+        return dialect;
+      }
+  }
   return dialect;
 }
 

@@ -210,15 +210,23 @@ TEST_CASE("main is the command line") {
 
 TEST_CASE("load without a type reads the header") {
   CheckOptions options;
-  options.read_header = [](const std::string& path) -> std::optional<FileHeader> {
-    if (path == "x.npy") return FileHeader{DType::F64, 2};
-    return std::nullopt;
+  options.read_header = [](const std::string& path, const std::string& name, LoadOptions load) -> FileHeader {
+    if (path == "x.npy") return {DType::F64, 2, "", false};
+    if (path == "x.npz" && name == "b" && load.kind == FileKind::Npz) return {DType::I8, 1, "", false};
+    return {DType::F32, 0, "it is not there", true};
   };
   Checked c = check_text("let x = load(\"x.npy\")\nlet y = x.sum(axis = 0)", options);
   INFO(c.messages());
   CHECK(c.kinds() == "");
   CHECK(c.type_of("y").starts_with("f64["));
   CHECK(check_text("let x = load(\"y.npy\")", options).kinds() == "UntypedLoad");
+  CHECK(check_text("let x = read_npz(\"x.npz\", \"b\")", options).type_of("x").starts_with("i8["));
+  CHECK(check_text("let x = read_npz(\"x.npz\", \"c\")", options).kinds() == "UntypedLoad");
+  CHECK(check_text("let x = read_csv(\"x.csv\")", options).type_of("x").starts_with("f64["));
+  CHECK(check_text("let (a, b): (f32[n], i64) = load(\"x.npz\")", options).kinds() == "");
+  CHECK(check_text("let x: f32[_] = load(\"x.png\", channels = 5)", options).kinds() == "WrongArguments");
+  CHECK(check_text("save(\"x.npz\", \"text\")", options).kinds() == "TypeMismatch");
+  CHECK(check_text("let s: str = read_text(1)", options).kinds() == "TypeMismatch");
 }
 
 TEST_CASE("tests see top-level lets, and functions capture them") {
