@@ -9,6 +9,7 @@ void add_run(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
 void add_dump(CLI::App& app, int& exit_code);
 void add_test(CLI::App& app, int& exit_code);
+void add_explain(CLI::App& app, int& exit_code);
 void add_version(CLI::App& app, int& exit_code);
 
 std::string version_text();

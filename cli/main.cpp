@@ -9,7 +9,7 @@
 namespace tl::cli {
 namespace {
 
-const std::vector<std::string> kCommands = {"run", "check", "dump", "test", "version"};
+const std::vector<std::string> kCommands = {"run", "check", "dump", "test", "explain", "version"};
 
 // `tl FILE …` is `tl run FILE …`, `tl -e CODE` is `tl run -e CODE`; a #! line works through the first.
 std::vector<std::string> normalise(std::vector<std::string> words) {
@@ -32,6 +32,7 @@ int dispatch(std::vector<std::string> words) {
   add_check(app, code);
   add_dump(app, code);
   add_test(app, code);
+  add_explain(app, code);
   add_version(app, code);
   words = normalise(std::move(words));
   if (words.empty()) {

@@ -1,4 +1,5 @@
 // Calls: what a name means, arguments in their places, generic functions, and the instances that calls need.
+#include "lang/suggest.h"
 #include "parser/check_context.h"
 #include <fmt/format.h>
 

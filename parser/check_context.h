@@ -436,8 +436,6 @@ private:
   friend struct Rule;
 };
 
-// Distance in edits between two names, for "did you mean".
-size_t edit_distance(std::string_view a, std::string_view b);
 // Is a Python format specification fit for a value of this type? An empty string, or what is wrong.
 std::string check_format(const std::string& spec, const Type& type);
 

@@ -1,24 +1,9 @@
 // Scopes, look-up of names, and reports.
+#include "lang/suggest.h"
 #include "parser/check_context.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
-
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j)
-    row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
-    }
-  }
-  return row[b.size()];
-}
 
 std::string to_string(const Static& value) {
   switch (value.kind) {
@@ -109,20 +94,14 @@ std::optional<Callable> Checker::find_callable(const std::string& name, bool ski
 }
 
 std::string Checker::did_you_mean(const std::string& name, bool callable) const {
-  std::string best;
-  size_t limit = name.size() <= 3 ? 1 : name.size() <= 6 ? 2 : 3, best_distance = limit + 1;
-  auto consider = [&](const std::string& candidate) {
-    size_t distance = edit_distance(name, candidate);
-    if (distance < best_distance && distance < candidate.size() && candidate != name)
-      best = candidate, best_distance = distance;
-  };
+  Nearest nearest(name);
   for (const Scope* s = scope_; s; s = s->parent)
     for (const auto& [candidate, entity] : s->names)
-      if (!callable || entity.kind == Entity::Kind::Function) consider(candidate);
+      if (!callable || entity.kind == Entity::Kind::Function) nearest.consider(candidate);
   if (callable)
     for (const auto& [candidate, value] : builtins_)
-      consider(candidate);
-  return best;
+      nearest.consider(candidate);
+  return nearest.best();
 }
 
 void Checker::unknown_name(const std::string& name, Span span, bool callable) {

@@ -1,4 +1,5 @@
 // Types as they are written, and the signatures of functions.
+#include "lang/suggest.h"
 #include "parser/check_context.h"
 #include <fmt/format.h>
 

@@ -140,7 +140,7 @@ void Interpreter::launch(const Instruction& i) {
       bool negative = std::any_of(view.begin(), view.end(), [](int64_t d) { return d < 0; });
       std::string what =
           fmt::format("the sizes of {} are {}", type_text(desc.dtype, view), negative ? "negative" : "too large");
-      poison = fail({negative ? "InvalidSize" : "OutOfMemory", what, "", i.loc, 3, {}});
+      poison = fail({negative ? "NegativeSize" : "OutOfMemory", what, "", i.loc, 3, {}});
       break;
     }
     if (can_take_over(i, desc, static_cast<uint64_t>(planned_[k].bytes)) && !taken_[desc.alias]) {
