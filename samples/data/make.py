@@ -32,3 +32,18 @@ np.save(os.path.join(here, "scores.npy"), np.asfortranarray(rng.normal(0, 2, (6,
 pages = np.random.default_rng(8)
 edges = np.stack([pages.integers(0, 50, 300), pages.integers(0, 60, 300) ** 2 // 60], axis=1)
 np.save(os.path.join(here, "links.npy"), np.concatenate([edges, [[0, 59]]]).astype(np.int64))
+
+# A physical table: the sound level of an aerofoil in a wind tunnel, from 5 quantities by a smooth law with noise.
+wind = np.random.default_rng(9)
+rows = 1503
+frequency = np.exp(wind.uniform(np.log(200), np.log(20000), rows)).round()
+angle = wind.choice([0, 1.5, 3, 4, 5.4, 7.3, 9.9, 12.6, 15.4, 17.4, 22.2], rows)
+chord = wind.choice([0.0254, 0.0508, 0.1016, 0.1524, 0.2286, 0.3048], rows)
+speed = wind.choice([31.7, 39.6, 55.5, 71.3], rows)
+thickness = (0.0004 + 0.0025 * angle * chord * (71.3 / speed) ** 0.5 + wind.uniform(0, 0.004, rows)).round(6)
+level = 132 - 4.5 * np.log10(frequency / 1000) ** 2 - 3 * np.log10(frequency / 1000) - 0.35 * angle - 30 * chord + 0.09 * speed - 120 * thickness
+level = (level + wind.normal(0, 2.0, rows)).round(3)
+with open(os.path.join(here, "sound.csv"), "w", newline="") as table:
+    table.write("frequency,angle,chord,speed,thickness,level\n")
+    for row in zip(frequency, angle, chord, speed, thickness, level):
+        table.write(",".join(f"{v:g}" if v != row[-1] else f"{v:.3f}" for v in row) + "\n")
