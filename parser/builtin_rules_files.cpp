@@ -43,7 +43,7 @@ ExprPtr Checker::Rule::text(size_t i, const char* what, const std::string& hint)
 
 // Every axis of the tensors in the type becomes a size that is known once the node has been computed.
 void Checker::fresh_axes(typed::Expr& node, Type& type, std::vector<uint32_t> path) {
-  if (type.is_tuple()) {
+  if (type.is_aggregate()) {
     for (uint32_t i = 0; i < type.elements.size(); ++i) {
       std::vector<uint32_t> inner = path;
       inner.push_back(i);
@@ -63,15 +63,17 @@ void Checker::fresh_axes(typed::Expr& node, Type& type, std::vector<uint32_t> pa
   }
 }
 
-// The names of the leaves of a tuple, one a line: "0", "1.0". False: a leaf is no tensor.
+// The names of the leaves of a tuple or struct, one a line: "0", "layer.w". False: a leaf is no tensor.
 bool Checker::leaf_names(const Type& type, const std::string& prefix, std::string& names) {
   if (type.is_tensor()) {
     names += (names.empty() ? "" : "\n") + prefix;
     return true;
   }
-  if (!type.is_tuple()) return false;
-  for (size_t i = 0; i < type.elements.size(); ++i)
-    if (!leaf_names(type.elements[i], prefix + (prefix.empty() ? "" : ".") + std::to_string(i), names)) return false;
+  if (!type.is_aggregate()) return false;
+  for (size_t i = 0; i < type.elements.size(); ++i) {
+    std::string name = type.is_struct() ? type.record->fields.at(i).name : std::to_string(i);
+    if (!leaf_names(type.elements[i], prefix.empty() ? name : prefix + "." + name, names)) return false;
+  }
   return true;
 }
 
@@ -108,10 +110,14 @@ ExprPtr Checker::load_call(Builtin builtin, Rule& r, const Type* expected) {
   auto node = make(ExprKind::Builtin, r.span, Type::error());
   node->builtin = Builtin::Load;
   node->index = static_cast<uint32_t>(options.packed().bits);
-  Type wanted = expected ? resolved(*expected) : Type::error();
+  Type wanted = expected ? resolved(*expected) : Type::none();
+  if (wanted.is_error()) { // reported
+    r.ok = false;
+    return nullptr;
+  }
   if (wanted.is_tensor() && !wanted.open) {
     node->type = Type::tensor(wanted.dtype, std::vector<Size>(wanted.rank()));
-  } else if (wanted.is_tuple() && !has_name && leaf_names(wanted, "", node->text)) {
+  } else if (wanted.is_aggregate() && !has_name && leaf_names(wanted, "", node->text)) {
     node->type = wanted;
   } else if (is_text_table(builtin)) {
     node->type = Type::tensor(DType::F64, std::vector<Size>(2));
@@ -147,7 +153,8 @@ ExprPtr Checker::save_call(Rule& r) {
   auto node = make(ExprKind::Builtin, r.span, Type::unit());
   node->builtin = Builtin::Save;
   if (!x->type.is_tensor() && (!leaf_names(x->type, "", node->text) || node->text.empty())) {
-    r.fail("TypeMismatch", x->span, fmt::format("`save` takes a tensor or a tuple of tensors, not {}", show(x->type)),
+    r.fail("TypeMismatch", x->span,
+           fmt::format("`save` takes a tensor, or a tuple or struct of tensors, not {}", show(x->type)),
            x->type.is_str() ? "`write_text(path, s)` writes text" : "");
     return nullptr;
   }

@@ -50,11 +50,13 @@ void Interpreter::load(const Instruction& i) {
   std::string path = known_text(i, 0), name = i.in.size() > 1 ? known_text(i, 1) : std::string();
   std::shared_ptr<TensorReader> reader;
   HostTensor mapped;
+  Scalar scalar;
   try {
     reader = std::make_shared<TensorReader>(
         path, ReadOptions{LoadOptions::unpacked(i.imm), std::move(name), i.dtype, desc.dims.size()});
     require_type(path, reader->header(), i.dtype, desc.dims.size());
     mapped = reader->map();
+    if (desc.dims.empty()) reader->read(reinterpret_cast<std::byte*>(&scalar.bits));
   } catch (const IoError& e) {
     RuntimeError error{e.kind, e.what(), "", i.loc, 3, {}};
     Engine::add_calls(error, top().call);
@@ -67,7 +69,9 @@ void Interpreter::load(const Instruction& i) {
   std::vector<int64_t> sizes = header.dims;
   Operation* op = nullptr;
   Value result;
-  if (mapped.bytes) {
+  if (desc.dims.empty()) { // the host knows it, as it knows sizes
+    result = Value::of_scalar(i.dtype, scalar);
+  } else if (mapped.bytes) {
     Node* node = engine_.nodes.create();
     node->loc = i.loc;
     node->external = mapped.bytes;

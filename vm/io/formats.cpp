@@ -5,11 +5,14 @@
 namespace tl {
 
 uint64_t byte_count(const TensorHeader& header) {
-  if (std::find(header.dims.begin(), header.dims.end(), 0) != header.dims.end()) return 0;
   auto bytes = static_cast<uint64_t>(size_of(header.dtype));
-  for (int64_t d : header.dims)
-    if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(d), &bytes)) return UINT64_MAX;
-  return bytes;
+  bool empty = false;
+  for (int64_t d : header.dims) {
+    empty = empty || d == 0;
+    if (d != 0 && (__builtin_mul_overflow(bytes, static_cast<uint64_t>(d), &bytes) || bytes > uint64_t{INT64_MAX}))
+      return UINT64_MAX;
+  }
+  return empty ? 0 : bytes;
 }
 
 void swap_bytes(std::byte* data, int64_t count, int width) {

@@ -54,7 +54,7 @@ void write_pnm(const Output& out, const std::string& path, const HostTensor& x, 
 
 // ---- what several formats need ----
 
-// Bytes of the elements; UINT64_MAX if that overflows. Sizes are not negative.
+// Bytes of the elements; UINT64_MAX if a product of the sizes that are not 0 overflows. Sizes are not negative.
 uint64_t byte_count(const TensorHeader& header);
 void swap_bytes(std::byte* data, int64_t count, int width); // of each element
 void make_bools(std::byte* data, int64_t count);            // any byte but 0 becomes 1

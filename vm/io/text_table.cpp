@@ -95,7 +95,7 @@ public:
     while (true) {
       bool more = read_field();
       if (index == kMostColumns) fail(fmt::format("has more than {} fields", kMostColumns));
-      field(index++, quoted_ ? std::string_view(text_) : trimmed(text_));
+      field(index++, trimmed(text_));
       if (!more) break;
     }
     end_line();
@@ -193,7 +193,7 @@ private:
   std::byte buffer_[65536];
 };
 
-// The separator that the second row has, or else the first: that one may hold names.
+// The separator that both of the first rows have; or else the second, or the first, which may hold names.
 Dialect find_dialect(const Source& source) {
   std::vector<char> head(1 << 16);
   head.resize(source.read_some(0, reinterpret_cast<std::byte*>(head.data()), head.size()));
@@ -209,54 +209,27 @@ Dialect find_dialect(const Source& source) {
     if (!line.empty() && line[0] != '#') rows[count++] = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  dialect.separator = kBlanks;
-  for (std::string_view row : {rows[1], rows[0]}) {
-    std::string outside; // what does not stand in quotes
+  auto has = [](std::string_view row, char separator) { // outside of quotes
     bool quoted = false;
-    for (char c : row)
-      if (c == '"')
-        quoted = !quoted;
-      else if (!quoted)
-        outside += c;
-    for (char c : {'\t', ';', ','})
-      if (outside.find(c) != std::string::npos) {
+    for (char c : row) {
+      if (c == '"') quoted = !quoted;
+      if (c == separator && !quoted) return true;
+    }
+    return false;
+  };
+  dialect.separator = kBlanks;
+  for (char c : {'\t', ';', ','})
+    if (count > 0 && has(rows[0], c) && (count == 1 || has(rows[1], c))) {
+      dialect.separator = c;
+      return dialect;
+    }
+  for (std::string_view row : {rows[1], rows[0]})
+    for (char c : {';', ','})
+      if (has(row, c)) {
         dialect.separator = c;
         return dialect;
       }
-  }
   return dialect;
-}
-
-struct Layout {
-  Dialect dialect;
-  int64_t rows = 0, columns = 0;
-};
-
-Layout read_layout(const Source& source, TextHeader header) {
-  Layout layout;
-  layout.dialect = find_dialect(source);
-  Rows rows(source, layout.dialect);
-  bool first = true;
-  while (true) {
-    int64_t fields = 0;
-    bool names = false;
-    bool found = rows.next([&](int64_t index, std::string_view field) {
-      fields = index + 1;
-      if (first) names = names || (!is_missing(field) && !is_number(field));
-    });
-    if (!found) break;
-    if (first) layout.columns = fields;
-    if (fields != layout.columns)
-      rows.fail(fmt::format("has {} field{}, not {} as the first row", fields, fields == 1 ? "" : "s", layout.columns));
-    if (first && (header == TextHeader::Yes || (header == TextHeader::Detect && names)))
-      layout.dialect.has_header = true;
-    else
-      ++layout.rows;
-    first = false;
-  }
-  if (first || (layout.rows == 0 && header != TextHeader::Yes))
-    throw IoError(fmt::format("'{}' is text, but holds no row of numbers", source.path()));
-  return layout;
 }
 
 // One field as an element. False: it is none.
@@ -298,6 +271,40 @@ bool parse(DType type, std::string_view field, Scalar& out) {
   return convert_scalar(type, DType::I64, out).as<int64_t>() == value;
 }
 
+struct Layout {
+  Dialect dialect;
+  int64_t rows = 0, columns = 0;
+};
+
+Layout read_layout(const Source& source, TextHeader header, DType type) {
+  Layout layout;
+  layout.dialect = find_dialect(source);
+  Rows rows(source, layout.dialect);
+  bool first = true;
+  while (true) {
+    int64_t fields = 0;
+    bool names = false;
+    bool found = rows.next([&](int64_t index, std::string_view field) {
+      fields = index + 1;
+      if (!first) return;
+      Scalar ignored;
+      names = names || (!is_missing(field) && !is_number(field) && !parse(type, field, ignored));
+    });
+    if (!found) break;
+    if (first) layout.columns = fields;
+    if (fields != layout.columns)
+      rows.fail(fmt::format("has {} field{}, not {} as the first row", fields, fields == 1 ? "" : "s", layout.columns));
+    if (first && (header == TextHeader::Yes || (header == TextHeader::Detect && names)))
+      layout.dialect.has_header = true;
+    else
+      ++layout.rows;
+    first = false;
+  }
+  if (first || (layout.rows == 0 && header != TextHeader::Yes))
+    throw IoError(fmt::format("'{}' is text, but holds no row of numbers", source.path()));
+  return layout;
+}
+
 void read_data(const Source& source, const Layout& layout, DType type, std::byte* out) {
   Rows rows(source, layout.dialect);
   auto width = static_cast<size_t>(size_of(type));
@@ -335,8 +342,8 @@ bool is_text(const Source& source) {
 }
 
 OpenTensor open_text_table(const Source& source, const ReadOptions& options) {
-  Layout layout = read_layout(source, options.load.header);
   DType type = options.dtype.value_or(DType::F64);
+  Layout layout = read_layout(source, options.load.header, type);
   OpenTensor result;
   result.header = {type, {layout.rows, layout.columns}};
   if (options.rank == size_t{1} && layout.columns == 1) result.header.dims = {layout.rows};

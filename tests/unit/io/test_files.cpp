@@ -1,67 +1,18 @@
 // Reading and writing .npy and PNG: files that other programs made, round trips, and broken files, which must be
 // refused with a message and never crash.
-#include "vm/io/io.h"
+#include "folder.h"
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <doctest/doctest.h>
-#include <filesystem>
-#include <fstream>
 #include <sys/stat.h>
 #include <unistd.h>
 
 using namespace tl;
+using namespace tl::test;
 namespace fs = std::filesystem;
 
 #include "file_bytes.inc"
 
 namespace {
-
-struct Folder {
-  fs::path path;
-  Folder() {
-    char name[] = "/tmp/tl-io-test-XXXXXX";
-    path = ::mkdtemp(name);
-  }
-  ~Folder() { fs::remove_all(path); }
-  std::string operator/(const std::string& name) const { return (path / name).string(); }
-};
-
-std::string bytes_of(std::string_view hex) {
-  std::string bytes;
-  for (size_t i = 0; i + 1 < hex.size(); i += 2)
-    bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
-  return bytes;
-}
-
-void write(const std::string& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-}
-
-std::string read(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-HostTensor load_bytes(const Folder& folder, const std::string& bytes) {
-  write(folder / "x", bytes);
-  return load_tensor(folder / "x");
-}
-
-std::string failure(const Folder& folder, const std::string& bytes) {
-  try {
-    load_bytes(folder, bytes);
-  } catch (const IoError& error) {
-    return error.what();
-  }
-  return "none";
-}
-
-bool contains(const std::string& text, std::string_view part) {
-  bool found = text.find(part) != std::string::npos;
-  if (!found) MESSAGE(text);
-  return found;
-}
 
 // A .npy file of version 1 with this header text.
 std::string with_header(const std::string& header, const std::string& data = {}) {
