@@ -56,6 +56,7 @@ int dispatch(std::vector<std::string> words) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN); // a closed pipe is a failing write, reported as such
+  std::signal(SIGXFSZ, SIG_IGN); // and so is a file that may grow no further
   try {
     return tl::cli::dispatch({argv + 1, argv + argc});
   } catch (const tl::cli::UsageError& error) {

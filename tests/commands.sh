@@ -46,7 +46,36 @@ check "truncated png" 2 "PNG|png" -- "$tl" run samples/blur.tl "$out/short.png"
 check "not a tensor" 2 -- "$tl" run samples/kmeans.tl "$out/text.npy"
 check "load of a truncated file" 3 "1 \|" -- "$tl" run -e "let x: f32[n, m] = load(\"$out/short.npy\"); print(x.sum())"
 check "save to no folder" 3 -- "$tl" run -e "save(\"$out/none/x.npy\", [1.0])"
-check "save of a strange kind" 3 -- "$tl" run -e "save(\"$out/x.xyz\", [1.0])"
+check "save of a strange kind" 3 "ending" -- "$tl" run -e "save(\"$out/x.xyz\", [1.0])"
+table='fn main(x: f64[n, m]) { print(n, m, x.sum()) }'
+printf 'a,b\n1,2\n3,4.5\n' >"$out/t.csv"
+printf '1,2\n3\n' >"$out/ragged.csv"
+printf '1 2\n3 four\n' >"$out/word.txt"
+gzip -kc "$out/t.csv" >"$out/t.csv.gz"
+head -c 20 "$out/t.csv.gz" >"$out/cut.csv.gz"
+check "a table of text" 0 "^2 2 10.5$" -- "$tl" run -e "$table" "$out/t.csv"
+check "a gzipped table" 0 "^2 2 10.5$" -- "$tl" run -e "$table" "$out/t.csv.gz"
+check "a table as another type" 0 "^2 3.0$" -- "$tl" run -e 'fn main(x: f32[n, 2]) { print(n, x[0].sum()) }' "$out/t.csv"
+check "ragged table" 2 "line 2 has 1 field, not 2" -- "$tl" run -e "$table" "$out/ragged.csv"
+check "no number in a table" 2 "line 2 field 2 is 'four'" -- "$tl" run -e "$table" "$out/word.txt"
+check "truncated gzip" 2 "truncated" -- "$tl" run -e "$table" "$out/cut.csv.gz"
+check "an archive of several" 2 "holds 2 tensors: say which" -- sh -c \
+  "'$tl' run -e 'save(\"$out/t.npz\", ([1.0], [2.0]))' && '$tl' run -e '$table' '$out/t.npz'"
+check "no tensor of that name" 3 "holds no tensor 'w'; there are 'arr_0', 'arr_1'" -- "$tl" run -e \
+  "let x: f32[n] = load(\"$out/t.npz\", \"w\"); print(x)"
+check "load when compiled says what is wrong" 1 "say which" -- "$tl" run -e "print(load(\"$out/t.npz\"))"
+check "load by name when compiled" 0 "^\[2.\]$" -- "$tl" run -e "print(load(\"$out/t.npz\", \"arr_1\"))"
+check "check of a file to come" 0 "warning.UntypedLoad.*no such file" -- "$tl" check <(echo 'let x = load("not-yet.npy")')
+truncate -s 1G "$out/hole.idx"
+printf '\000\000\010\003\377\377\377\377\377\377\377\377\377\377\377\377' | dd of="$out/hole.idx" conv=notrunc status=none
+check "absurd sizes" 2 "truncated" -- "$tl" run -e 'fn main(x: u8[a, b, c]) { print(a) }' "$out/hole.idx"
+printf '\000\000\010\003\000\020\000\000\000\000\003\377\000\000\000\001' | dd of="$out/hole.idx" conv=notrunc status=none
+check "slices of a file larger than the limit" 0 "^1048576 0$" -- "$tl" run --memory-limit 1M -e \
+  'fn main(x: u8[a, b, c]) { print(a, i64(x[1000:1100]).sum()) }' "$out/hole.idx"
+check "nothing left behind" 0 "^0$" -- sh -c "ls '$out' | grep -c tmp; true"
+(ulimit -f 8; "$tl" run -e "save(\"$out/limited.npy\", zeros([1000000]))" >/dev/null 2>"$out/limited.err"; echo "code $?" >>"$out/limited.err")
+check "a file that grows too large" 0 "code 3" -- cat "$out/limited.err"
+check "nothing left behind by a failed save" 0 "^0$" -- sh -c "ls '$out' | grep -c 'limited.npy'; true"
 
 # ---- failures while running
 cat >"$out/sizes.tl" <<'T'
