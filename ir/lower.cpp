@@ -162,6 +162,14 @@ Leaves FunctionLowerer::call_instance(typed::InstanceId id, const std::vector<Si
   std::map<AtomId, Size> by;
   for (size_t i = 0; i < callee.size_params.size(); ++i)
     by[callee.size_params[i]] = size_args.at(i);
+  // Sizes of parameters may be computed from i64 parameters: fn f(n: i64, x: f32[n]).
+  std::vector<AtomId> mentioned;
+  for (const Size& size : s.sizes)
+    shared_.atoms.collect(size, mentioned);
+  for (size_t i = 0; i < callee.params.size(); ++i) {
+    AtomId atom = shared_.program.variables[callee.params[i].index].atom;
+    if (atom.valid() && std::count(mentioned.begin(), mentioned.end(), atom)) by[atom] = as_size(arguments.at(i).at(0));
+  }
   auto translated = [&](const Size& size) { return shared_.atoms.substitute(size, by); };
 
   std::vector<ValueId> operands;
@@ -223,8 +231,11 @@ Leaves FunctionLowerer::inline_call(const typed::Expr& e, const typed::Instance&
   for (size_t i = 0; i < sizes.size(); ++i)
     bind_atom(callee.size_params[i], sizes[i]);
   Leaves leaves;
-  for (const Leaves& argument : arguments)
-    leaves.insert(leaves.end(), argument.begin(), argument.end());
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    AtomId atom = shared_.program.variables[callee.params[i].index].atom;
+    if (atom.valid() && arguments[i].size() == 1) bind_atom(atom, arguments[i][0]);
+    leaves.insert(leaves.end(), arguments[i].begin(), arguments[i].end());
+  }
   std::vector<tl::Type> types;
   for (typed::VarId var : callee.params)
     leaf_types(shared_.program.variables[var.index].type, types);

@@ -136,6 +136,7 @@ private:
   }
   ValueId constant(DType type, double value); // converted to type
   bool knows(const Size& size);               // all its atoms have values
+  Size as_size(ValueId value);
   Dim dim(const Size& size);
   std::vector<Dim> dims(const std::vector<Size>& shape);
   ValueId size_value(const Size& size);

@@ -58,6 +58,18 @@ bool FunctionLowerer::knows(const Size& size) {
   });
 }
 
+// An i64 value as a size.
+Size FunctionLowerer::as_size(ValueId value) {
+  NodeId producer = f_[value].producer;
+  if (producer.valid() && f_[producer].op == Op::Constant) return Size(f_[producer].attrs.literal.as<int64_t>());
+  SizeAtom atom;
+  atom.kind = AtomKind::Value;
+  atom.name = f_[value].name;
+  AtomId id = shared_.atoms.add(std::move(atom));
+  bind_atom(id, value);
+  return Size::of(id);
+}
+
 Dim FunctionLowerer::dim(const Size& size) {
   return size.is_constant() ? Dim::of(size.constant()) : Dim::of(size_value(size));
 }
