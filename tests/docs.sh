@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# The programs of the tutorial: a block ```tl runs and must print what the block after it says; of a block
+# ```tl error the message must hold the next block's line. tests/docs.sh TL [FILTER].
+set -uo pipefail
+tl=$(realpath "$1") filter=${2:-}
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source tests/check.sh
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+
+for page in docs/tutorial.md; do
+  rm -f "$out"/*
+  awk -v out="$out" '
+    /^```tl/ { n += 1; file = sprintf("%s/%03d.%s", out, n, $2 == "error" ? "error" : "tl"); next }
+    /^```$/ { if (file == "" && expects) { file = sprintf("%s/%03d.want", out, n); printf "" > file; expects = 0 } else { expects = file !~ /want/; file = "" } next }
+    file != "" { print > file }' "$page"
+  for want in "$out"/*.want; do
+    name=$(basename "$want" .want)
+    if [[ -f $out/$name.tl ]]; then
+      "$tl" run "$out/$name.tl" >"$out/$name.got" 2>&1
+      check "$page, program $name" 0 -- diff "$out/$name.got" "$want"
+    else
+      check "$page, program $name is refused" 0 -- grep -qF -- "$(cat "$want")" <("$tl" run "$out/$name.error" 2>&1)
+    fi
+  done
+done
+finish
