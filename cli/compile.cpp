@@ -3,35 +3,22 @@
 #include "ir/lower.h"
 #include "ir/verify.h"
 #include "lang/stdlib.h"
+#include "messages.h"
 #include "parser/check.h"
 #include "passes/pipeline.h"
 #include "passes/schedule.h"
+#include "programs.h"
 #include "vm/io/io.h"
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <fmt/format.h>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 #include <set>
-#include <sys/stat.h>
 
 namespace tl::cli {
 namespace {
 
 constexpr const char* kPrelude = "prelude.tl";
-
-std::string read_file(const std::string& path) {
-  if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0) throw UsageError(fmt::format("{}: {}", path, std::strerror(errno)));
-  if (S_ISDIR(status.st_mode)) throw UsageError(fmt::format("{}: is a directory", path));
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file && !file.eof()) throw UsageError(fmt::format("{}: {}", path, std::strerror(errno)));
-  return text;
-}
 
 FileHeader read_header(const std::string& path, const std::string& name, LoadOptions options) {
   try {
@@ -66,7 +53,7 @@ void read_source(Frontend& frontend, const std::string& path, const std::string*
       FileId id = frontend.sources.add(file.name, file.text);
       frontend.prelude = parse(frontend.sources, id, frontend.diagnostics);
     }
-  std::string text = code ? *code : read_file(path);
+  std::string text = code ? *code : read_program(path);
   frontend.file = frontend.sources.add(path == "-" ? "<stdin>" : path, std::move(text));
 }
 
@@ -138,7 +125,7 @@ int report_failure(const RuntimeError& error, const std::vector<Location>& locat
       diagnostic.labels.push_back({span, fmt::format("called here: {}", locations[loc.index].function)});
     loc = caller;
   }
-  std::fputs(render(diagnostic, sources).c_str(), stderr);
+  show(diagnostic, sources);
   return error.exit_code;
 }
 

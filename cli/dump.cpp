@@ -5,6 +5,7 @@
 #include "compile.h"
 #include "ir/lower.h"
 #include "ir/text.h"
+#include "messages.h"
 #include "vm/abi/bytecode.h"
 #include <fmt/format.h>
 
@@ -67,7 +68,7 @@ int dump(const DumpFlags& flags) {
   Frontend frontend;
   read_source(frontend, flags.file);
   auto finish = [&] {
-    std::fputs(render(frontend.diagnostics, frontend.sources).c_str(), stderr);
+    show(frontend.diagnostics, frontend.sources);
     return frontend.diagnostics.has_errors() ? kRejected : kFine;
   };
   if (flags.stage == "tokens") {

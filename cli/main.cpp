@@ -1,6 +1,8 @@
 // The tl command. One file per command; this one finds which it is.
 #include "commands.h"
+#include "messages.h"
 #include "options.h"
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <fmt/format.h>
@@ -9,17 +11,40 @@
 namespace tl::cli {
 namespace {
 
-const std::vector<std::string> kCommands = {"run", "check", "dump", "test", "explain", "version"};
+// Letters to insert, leave out, change or swap with the next one to get from a to b.
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i)
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        d[i][j] = i + j;
+        continue;
+      }
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  return d[a.size()][b.size()];
+}
 
-// `tl FILE …` is `tl run FILE …`, `tl -e CODE` is `tl run -e CODE`; a #! line works through the first.
-std::vector<std::string> normalise(std::vector<std::string> words) {
+// `tl FILE …` is `tl run FILE …`, `tl -e CODE` is `tl run -e CODE`; a #! line works through the first. Throws
+// UsageError for a word that is neither a command nor a file.
+std::vector<std::string> normalise(CLI::App& app, std::vector<std::string> words) {
   if (words.empty()) return words;
   const std::string& first = words.front();
-  bool is_command = std::find(kCommands.begin(), kCommands.end(), first) != kCommands.end();
-  bool is_help = first == "-h" || first == "--help" || first == "--version";
-  bool looks_like_file = first == "-" || first.find('.') != std::string::npos || first.find('/') != std::string::npos ||
-                         access(first.c_str(), R_OK) == 0;
-  if (!is_command && !is_help && (first[0] == '-' || looks_like_file)) words.insert(words.begin(), "run");
+  std::string nearest;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == first) return words;
+    size_t distance = edit_distance(first, command->get_name());
+    if (distance <= 2 && (nearest.empty() || distance < edit_distance(first, nearest))) nearest = command->get_name();
+  }
+  if (first == "-h" || first == "--help" || first == "--version") return words;
+  bool is_file = first.find_first_of("./-") != std::string::npos || access(first.c_str(), R_OK) == 0;
+  if (!is_file)
+    throw UsageError(fmt::format("there is no command or file '{}'{}", first,
+                                 nearest.empty() ? "; tl --help lists the commands"
+                                                 : fmt::format("; did you mean 'tl {}'?", nearest)));
+  words.insert(words.begin(), "run");
   return words;
 }
 
@@ -30,11 +55,12 @@ int dispatch(std::vector<std::string> words) {
   int code = kFine;
   add_run(app, code);
   add_check(app, code);
-  add_dump(app, code);
+  add_fmt(app, code);
   add_test(app, code);
+  add_dump(app, code);
   add_explain(app, code);
   add_version(app, code);
-  words = normalise(std::move(words));
+  words = normalise(app, std::move(words));
   if (words.empty()) {
     std::fputs(app.help().c_str(), stdout);
     return kUsage;
@@ -45,7 +71,7 @@ int dispatch(std::vector<std::string> words) {
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "tl: {}\n", error.what());
+    show("UsageError", error.what());
     return kUsage;
   }
   return code;
@@ -60,10 +86,11 @@ int main(int argc, char** argv) {
   try {
     return tl::cli::dispatch({argv + 1, argv + argc});
   } catch (const tl::cli::UsageError& error) {
-    fmt::print(stderr, "tl: {}\n", error.what());
+    tl::cli::show("UsageError", error.what());
     return tl::cli::kUsage;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "tl: internal error: {}\nThis is a fault of tl, not of the program.\n", error.what());
+    tl::cli::show("InternalError",
+                  fmt::format("internal error: {}; this is a fault of tl, not of the program", error.what()));
     return tl::cli::kInternal;
   }
 }

@@ -1,4 +1,5 @@
 #include "options.h"
+#include "messages.h"
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
@@ -21,6 +22,7 @@ void RunFlags::add_to(CLI::App& app) {
   app.add_option("--disable", disabled, "switch off a compiler pass (tl dump --passes lists them)")
       ->allow_extra_args(false);
   app.add_flag("--time-passes", time_passes, "print the time of each compiler pass to stderr");
+  add_message_format(app);
   app.add_flag("--verify", verify, "check the graph after every pass");
 }
 

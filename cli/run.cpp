@@ -4,6 +4,7 @@
 #include "compile.h"
 #include "ir/interpret.h"
 #include "ir/lower.h"
+#include "messages.h"
 #include "vm/io/io.h"
 #include <fmt/format.h>
 #include <unistd.h>
@@ -13,6 +14,9 @@ namespace {
 
 int run(const RunFlags& flags, const std::vector<std::string>& words, const std::string* code) {
   if (!code && words.empty()) throw UsageError("run needs a file (or -e CODE)");
+  if (!code && words.front().size() > 1 && words.front()[0] == '-')
+    throw UsageError(
+        fmt::format("unknown option {}; tl run --help lists those that stand before the file", words.front()));
   std::string path = code ? "<command line>" : words.front();
   std::vector<std::string> rest(words.begin() + (code ? 0 : 1), words.end());
 
@@ -21,7 +25,7 @@ int run(const RunFlags& flags, const std::vector<std::string>& words, const std:
   typed::Program typed = check_source(frontend);
   std::optional<ir::Module> lowered;
   if (!frontend.diagnostics.has_errors()) lowered = lower_source(frontend, typed);
-  std::fputs(render(frontend.diagnostics, frontend.sources).c_str(), stderr);
+  show(frontend.diagnostics, frontend.sources);
   if (!lowered) return kRejected;
 
   ir::Module module = std::move(*lowered);
@@ -51,7 +55,7 @@ int run(const RunFlags& flags, const std::vector<std::string>& words, const std:
     if (!outcome.error) deliver_results(outcome.results, arguments.outputs, out.sink());
     out.flush();
   } catch (const IoError& error) {
-    fmt::print(stderr, "tl: {}\n", error.what());
+    show(error.kind, error.what());
     exit_code = kRuntimeError;
   }
   if (outcome.error) exit_code = report_failure(*outcome.error, module.locations, frontend.sources, frontend.file);

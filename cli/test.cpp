@@ -3,38 +3,19 @@
 #include "compile.h"
 #include "ir/interpret.h"
 #include "ir/lower.h"
+#include "messages.h"
+#include "programs.h"
 #include "vm/io/io.h"
-#include <algorithm>
-#include <filesystem>
 #include <fmt/format.h>
 
 namespace tl::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct TestFlags {
   RunFlags run;
   std::vector<std::string> paths;
   std::string filter;
 };
-
-std::vector<std::string> files_under(const std::vector<std::string>& paths) {
-  std::vector<std::string> files;
-  for (const std::string& path : paths) {
-    std::error_code error;
-    if (!fs::is_directory(path, error)) {
-      files.push_back(path);
-      continue;
-    }
-    std::vector<std::string> found;
-    for (const auto& entry : fs::recursive_directory_iterator(path, error))
-      if (entry.path().extension() == ".tl") found.push_back(entry.path().string());
-    std::sort(found.begin(), found.end());
-    files.insert(files.end(), found.begin(), found.end());
-  }
-  return files;
-}
 
 struct Count {
   int passed = 0, failed = 0;
@@ -46,7 +27,7 @@ void run_file(const std::string& path, const TestFlags& flags, Count& count) {
   typed::Program typed = check_source(frontend);
   std::optional<ir::Module> lowered;
   if (!frontend.diagnostics.has_errors()) lowered = lower_source(frontend, typed);
-  std::fputs(render(frontend.diagnostics, frontend.sources).c_str(), stderr);
+  show(frontend.diagnostics, frontend.sources);
   if (!lowered) {
     fmt::print("FAIL  {}: rejected\n", path);
     ++count.failed;
@@ -88,7 +69,7 @@ void add_test(CLI::App& app, int& exit_code) {
     flags->run.finish();
     if (flags->paths.empty()) flags->paths.push_back(".");
     Count count;
-    for (const std::string& path : files_under(flags->paths))
+    for (const std::string& path : programs_under(flags->paths))
       run_file(path, *flags, count);
     fmt::print("{} passed, {} failed\n", count.passed, count.failed);
     exit_code = count.failed ? kRejected : kFine;

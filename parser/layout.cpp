@@ -110,6 +110,7 @@ public:
   Layout(TokenList lexed, const SourceManager& sources, Diagnostics& diagnostics)
       : in_(std::move(lexed.tokens)), sources_(sources), diagnostics_(diagnostics) {
     out_.docs = std::move(lexed.docs);
+    out_.comments = std::move(lexed.comments);
     out_.tokens.reserve(in_.size() + in_.size() / 8);
   }
 

@@ -126,6 +126,7 @@ private:
   }
 
   void add_doc() {
+    out_.comments.push_back(span());
     std::string_view doc = lexeme().substr(2);
     if (doc.starts_with(' ')) doc.remove_prefix(1);
     while (!doc.empty() && (doc.back() == '\r' || doc.back() == ' ')) doc.remove_suffix(1);
@@ -444,7 +445,7 @@ void Lexer::lex_code() {
     "\r"? "\n" { return newline(); }
     [ \t\r] { return; }
     "##" [^\n\x00]* { return add_doc(); }
-    "#" [^\n\x00]* { return; }
+    "#" [^\n\x00]* { out_.comments.push_back(span()); return; }
 
     "let" { return add(LET); }
     "var" { return add(VAR); }

@@ -35,6 +35,7 @@ struct Docs {
 struct TokenList {
   std::vector<Token> tokens; // ends with one END
   Docs docs;
+  std::vector<Span> comments; // all of them, `##` too, from the `#` to the end of the line
 };
 
 // All tokens of a file, with strings taken apart: STRING_BEGIN (TEXT | INTERP_BEGIN … FORMAT? INTERP_END)* STRING_END.

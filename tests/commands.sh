@@ -21,6 +21,40 @@ check "file without run" 0 "usage: tl run" -- "$tl" samples/softmax.tl --help
 check "help names parameters" 0 "--temperature f32 +.*default 1.0" -- "$tl" run samples/softmax.tl --help
 check "standard input" 0 "^hello$" -- sh -c "echo 'print(\"hello\")' | '$tl' run -"
 check "closed output" 3 "standard output" -- sh -c "'$tl' run -e 'print(1)' >/dev/full"
+check "command line that is not a file" 2 "did you mean 'tl run'" -- "$tl" rnu samples/softmax.tl
+check "neither command nor file" 2 "no command or file 'nonsense'" -- "$tl" nonsense
+check "unknown flag before the file" 2 "unknown option --nonsense" -- "$tl" run --nonsense samples/softmax.tl
+check "flags before code" 0 "^1$" -- "$tl" --threads 1 -e 'print(1)'
+check "flag from the environment" 2 "threads" -- env TL_THREADS=0 "$tl" -e 'print(1)'
+check "code without text" 2 -- "$tl" -e
+
+# ---- messages for tools
+printf 'fn f(a: f32[n, 3], b: f32[n, 4]) -> f32[n, 3] = a + b\nprint(y)\n' >"$out/bad.tl"
+check "json of an error" 1 '^\{"file":".*bad.tl","line":1,"column":49,.*"kind":"ShapeMismatch".*"labels":\[\{' -- "$tl" check --message-format=json "$out/bad.tl"
+check "json: an object a line" 0 -- sh -c "[ \$('$tl' check --message-format json '$out/bad.tl' 2>&1 | grep -c '^{.*}\$') = 2 ]"
+check "json of a failure" 3 '"line":2,"column":7,.*"kind":"IndexOutOfRange"' -- "$tl" run --message-format=json -e 'let x = [1, 2]
+print(x[len(x)])'
+check "json of a failing test" 1 '"kind":"AssertionFailed"' -- sh -c "echo 'test \"a\" { assert [1].sum() == 2 }' >'$out/t.tl'; '$tl' test --message-format=json '$out/t.tl'"
+check "json of a wrong command line" 2 '^\{"file":null,.*"kind":"UsageError","message":"nowhere.tl' -- "$tl" run --message-format=json nowhere.tl
+check "json from the environment" 2 '^\{"file":null' -- env TL_MESSAGE_FORMAT=json "$tl" run nowhere.tl
+check "unknown message format" 2 "xml" -- "$tl" run --message-format xml -e 'print(1)'
+
+# ---- formatting
+printf 'let a=[1,2];print( a )# end\n' >"$out/ugly.tl"
+check "fmt --check lists" 1 "^$out/ugly.tl$" -- "$tl" fmt --check "$out/ugly.tl"
+check "fmt" 0 -- "$tl" fmt "$out/ugly.tl"
+check "fmt has written" 0 -- test "$(cat "$out/ugly.tl")" = "let a = [1, 2]
+print(a)  # end"
+check "fmt again" 0 -- "$tl" fmt --check "$out/ugly.tl"
+check "fmt of standard input" 0 "^let a = 1$" -- sh -c "echo 'let a=1' | '$tl' fmt -"
+cp "$out/bad.tl" "$out/broken.tl" && echo 'let a=(1' >>"$out/broken.tl"
+check "fmt of what does not parse" 1 "UnclosedBracket" -- "$tl" fmt "$out/broken.tl"
+check "and leaves it alone" 0 -- test "$(tail -n 1 "$out/broken.tl")" = 'let a=(1'
+mkdir -p "$out/folder/inner" && echo 'let a=1' >"$out/folder/inner/x.tl"
+check "fmt of a folder" 1 "inner/x.tl" -- "$tl" fmt --check "$out/folder"
+check "fmt of nothing" 2 -- "$tl" fmt
+check "fmt of a missing file" 2 "nowhere.tl" -- "$tl" fmt nowhere.tl
+check "fmt keeps what a program does" 0 -- sh -c "for f in samples/*.tl; do '$tl' fmt - <\$f >'$out/f.tl' && '$tl' check '$out/f.tl' || exit 1; done"
 
 # ---- the program's own arguments
 add='fn main(a: f32[n], b: i64 = 2, name: str = "x", loud: bool = false) { print("{a.sum()} {b} {name} {loud}") }'
