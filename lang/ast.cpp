@@ -50,7 +50,6 @@ std::string quoted(std::string_view text) {
 // Builds text for one tree; blocks are indented below their statement.
 struct Writer {
   int indent = 0;
-  bool docs = true;
 
   template <class T> std::string all(const std::vector<T>& parts) {
     std::string out;
@@ -91,7 +90,7 @@ struct Writer {
     std::string out = p.name.text;
     if (p.type) out += ": " + text(p.type);
     if (p.default_value) out += " = " + text(p.default_value);
-    out += doc(p.doc);
+    if (!p.doc.empty()) out += " doc " + quoted(p.doc);
     return out == p.name.text ? out : '(' + out + ')';
   }
   std::string text(const StructField& f) {
@@ -112,7 +111,7 @@ struct Writer {
     return fmt::format("(insert {} {})", text(p.value), quoted(p.format));
   }
 
-  std::string doc(const std::string& doc) { return doc.empty() || !docs ? "" : " doc " + quoted(doc); }
+  std::string doc(const std::string& doc) { return doc.empty() ? "" : " doc " + quoted(doc); }
   std::string type_annotation(const TypeExpr* type) { return type ? ": " + text(type) : ""; }
   std::string block(const Block& b) {
     indent += 2;
@@ -216,11 +215,10 @@ struct Writer {
 
 } // namespace
 
-std::string to_text(const File& file, bool docs) {
+std::string to_text(const File& file) {
   Writer writer;
-  writer.docs = docs;
   std::string out;
-  if (docs && !file.doc.empty()) out += "(doc " + quoted(file.doc) + ")\n";
+  if (!file.doc.empty()) out += "(doc " + quoted(file.doc) + ")\n";
   for (const Stmt* statement : file.statements)
     out += writer.text(statement) + '\n';
   return out;

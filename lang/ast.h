@@ -343,8 +343,7 @@ const T* as(const Node& node) { return std::get_if<T>(&node.node); }
 template <class T, class Node> const T* as(Node* node) { return node ? std::get_if<T>(&node->node) : nullptr; }
 
 // S-expressions, one statement a line at the top and nested blocks indented; without spans. For `tl dump --stage ast`.
-// `docs`: with what `##` comments say.
-std::string to_text(const File& file, bool docs = true);
+std::string to_text(const File& file);
 std::string to_text(const Expr& expr);
 std::string to_text(const TypeExpr& type);
 
