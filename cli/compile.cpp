@@ -47,6 +47,10 @@ Span span_of(LocId loc, const std::vector<Location>& locations, const SourceMana
 
 } // namespace
 
+Span place_of(LocId loc, const std::vector<Location>& locations, const SourceManager& sources, FileId main) {
+  return span_of(user_place(loc, locations), locations, sources, main);
+}
+
 void read_source(Frontend& frontend, const std::string& path, const std::string* code) {
   for (const EmbeddedFile& file : embedded_stdlib())
     if (file.name == kPrelude) {

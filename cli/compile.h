@@ -49,6 +49,9 @@ Executable make_executable(const ir::Module& module, const RunFlags& flags);
 int report_failure(const RuntimeError& error, const std::vector<Location>& locations, const SourceManager& sources,
                    FileId main);
 
+// The place in the user's own files that `loc` stands at or was called from. `main` is the program's file.
+Span place_of(LocId loc, const std::vector<Location>& locations, const SourceManager& sources, FileId main);
+
 OutputSink error_output(); // standard error, for debug
 
 // Standard output: buffered, flushed by the caller's flush(); a failing write is an IoError.

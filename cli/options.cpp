@@ -15,6 +15,10 @@ void RunFlags::add_to(CLI::App& app) {
       ->envname("TL_MEMORY_LIMIT");
   app.add_flag("--stats", stats, "print operations, kernels, bytes, waits and peak memory to stderr at the end")
       ->envname("TL_STATS");
+  app.add_flag("--profile", profile, "print time and bytes by source line to stderr at the end")->envname("TL_PROFILE");
+  app.add_option("--trace", trace, "write a timeline (JSON for Perfetto or chrome://tracing) to this file")
+      ->envname("TL_TRACE");
+  app.add_flag("--check-nan", run.check_nan, "stop at the line that computes the first NaN")->envname("TL_CHECK_NAN");
   app.add_option("--schedule-seed", run.schedule_seed, "permute ready work by this seed; results never change")
       ->envname("TL_SCHEDULE_SEED");
   app.add_option("--device", device, "where to run: cpu")->envname("TL_DEVICE");
@@ -29,6 +33,8 @@ void RunFlags::add_to(CLI::App& app) {
 void RunFlags::finish() {
   if (device != "cpu" && device != "auto")
     throw UsageError(fmt::format("--device {}: only cpu is supported in this version", device));
+  if (interpreter && (profile || !trace.empty() || run.check_nan))
+    throw UsageError("--profile, --trace and --check-nan look at the compiled program: leave out --interp");
   if (!memory_limit.empty()) run.memory_limit = parse_size(memory_limit);
   for (const std::string& name : disabled) {
     auto known = std::any_of(passes().begin(), passes().end(), [&](const PassInfo& pass) { return pass.name == name; });

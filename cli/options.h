@@ -18,6 +18,8 @@ struct RunFlags {
   RunOptions run;
   bool interpreter = false;
   bool stats = false;
+  bool profile = false;
+  std::string trace; // a file, or empty
   bool time_passes = false;
   bool verify = false;
   std::string device = "cpu";

@@ -5,6 +5,7 @@
 #include "ir/interpret.h"
 #include "ir/lower.h"
 #include "messages.h"
+#include "profile.h"
 #include "vm/io/io.h"
 #include <fmt/format.h>
 #include <unistd.h>
@@ -38,6 +39,7 @@ int run(const RunFlags& flags, const std::vector<std::string>& words, const std:
   StandardOutput out;
   Outcome outcome;
   std::string stats;
+  bool trace_failed = false;
   if (flags.interpreter) {
     outcome = ir::interpret(module, arguments.values, out.sink());
   } else {
@@ -46,9 +48,19 @@ int run(const RunFlags& flags, const std::vector<std::string>& words, const std:
     Stats counters;
     RunOptions options = flags.run;
     options.flush_each_effect = isatty(STDOUT_FILENO) != 0;
+    std::optional<Profile> profile;
+    if (flags.profile || !flags.trace.empty()) options.profile = &profile.emplace(!flags.trace.empty());
     outcome = tl::run(executable.program, *executable.kernels, arguments.values, options, out.sink(), error_output(),
                       &counters);
     if (flags.stats) stats = to_text(counters);
+    const auto& locations = executable.program.locations;
+    if (flags.profile) stats += profile_table(*profile, counters, locations, frontend.sources, frontend.file);
+    if (!flags.trace.empty()) try {
+        write_trace(flags.trace, *profile, locations, frontend.sources, frontend.file);
+      } catch (const IoError& error) {
+        show(error.kind, error.what());
+        trace_failed = true;
+      }
   }
   int exit_code = outcome.exit_code;
   try {
@@ -60,7 +72,7 @@ int run(const RunFlags& flags, const std::vector<std::string>& words, const std:
   }
   if (outcome.error) exit_code = report_failure(*outcome.error, module.locations, frontend.sources, frontend.file);
   std::fputs(stats.c_str(), stderr);
-  return exit_code;
+  return exit_code == kFine && trace_failed ? kRuntimeError : exit_code;
 }
 
 } // namespace

@@ -34,6 +34,7 @@ Engine::Engine(const Program& program, const RunOptions& options, std::shared_pt
       cancelled_(new Failure({"Cancelled", "", "", {}, 3, {}}, UINT64_MAX)) {
   for (int i = 0; i <= threads_; ++i) {
     workers_.push_back(std::make_unique<Worker>());
+    workers_.back()->index = i;
     workers_.back()->random.seed(options.schedule_seed.value_or(0) * 1000003 + static_cast<uint64_t>(i));
   }
   stats_.threads = threads_;

@@ -8,6 +8,7 @@
 //
 // Effects are chained: each gives a node without contents that the next one takes as its first input.
 #pragma once
+#include "vm/profile.h"
 #include "vm/value.h"
 #include "vm/vm.h"
 #include <chrono>
@@ -74,6 +75,8 @@ struct Operation {
   std::vector<Copy> copies;
   Block shared;
   uint64_t local_bytes = 0;
+  uint64_t bytes = 0;               // read and written, for profiles
+  Profile::Clock::time_point begun; // the same; not set: it has not run
   ErrorRecorder errors;
   size_t stage = 0;  // copies first, then phases
   bool open = false; // in the heap with tiles to take
@@ -117,6 +120,7 @@ private:
     std::thread thread;
     std::byte* scratch = nullptr;
     uint64_t scratch_bytes = 0;
+    int index = 0;
     std::mt19937_64 random;
   };
   using Ready = std::vector<Operation*>;
@@ -133,6 +137,7 @@ private:
   bool start(Worker& self, Operation* op);
   bool advance(Worker& self, Operation* op); // true: complete
   void run_tiles(Worker& self, Operation* op, int64_t begin, int64_t end);
+  void run_tiles_untimed(Worker& self, Operation* op, int64_t begin, int64_t end);
   void run_task(Operation* op);
   void complete(Operation* op, Ready& ready);
   void count_down(Operation* op, Ready& ready);

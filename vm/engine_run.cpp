@@ -165,9 +165,14 @@ bool Engine::start(Worker& self, Operation* op) {
     op->failure = cancelled_;
     return true;
   }
+  if (options_.profile && op->kind != Operation::Kind::Poison) op->begun = Profile::Clock::now();
   switch (op->kind) {
   case Operation::Kind::Poison: return true;
-  case Operation::Kind::Task: run_task(op); return true;
+  case Operation::Kind::Task:
+    run_task(op);
+    if (options_.profile && options_.profile->timeline)
+      options_.profile->ran("task", op->loc, self.index, op->begun, Profile::Clock::now());
+    return true;
   case Operation::Kind::Kernel: op->stage = 0; return advance(self, op);
   }
   return true;
@@ -229,6 +234,13 @@ bool Engine::advance(Worker& self, Operation* op) {
 }
 
 void Engine::run_tiles(Worker& self, Operation* op, int64_t begin, int64_t end) {
+  if (!options_.profile || !options_.profile->timeline) return run_tiles_untimed(self, op, begin, end);
+  auto start = Profile::Clock::now();
+  run_tiles_untimed(self, op, begin, end);
+  options_.profile->ran(op->kernel->name, op->loc, self.index, start, Profile::Clock::now());
+}
+
+void Engine::run_tiles_untimed(Worker& self, Operation* op, int64_t begin, int64_t end) {
   if (op->stage < op->copies.size()) {
     const Operation::Copy& copy = op->copies[op->stage];
     int64_t from = begin * kCopyTile, to = std::min(copy.bytes, end * kCopyTile);
@@ -259,6 +271,8 @@ void Engine::count_down(Operation* op, Ready& ready) {
 }
 
 void Engine::complete(Operation* op, Ready& ready) {
+  if (options_.profile && op->begun != Profile::Clock::time_point())
+    options_.profile->finished(op->loc, op->begun, Profile::Clock::now(), op->bytes);
   if (op->errors.failed && !op->failure) {
     const ErrorRecorder& e = op->errors;
     op->failure = FailureRef(new Failure(error_at_site(e.site, e.element, e.a, e.b, op->loc, op->call), op->issue));
@@ -300,7 +314,8 @@ void Engine::complete(Operation* op, Ready& ready) {
   op->kernel = nullptr;
   op->kind = Operation::Kind::Poison;
   op->effect = op->checks_inputs = op->small = false;
-  op->local_bytes = 0;
+  op->local_bytes = op->bytes = 0;
+  op->begun = {};
   op->errors.reset();
   Operation* head = returned_.load(std::memory_order_relaxed);
   do

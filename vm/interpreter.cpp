@@ -1,5 +1,6 @@
 // Control flow and host scalars. Operations are issued in vm/issue.cpp and vm/host_ops.cpp.
 #include "vm/interpreter.h"
+#include "vm/nan_check.h"
 #include <fmt/format.h>
 #include <stdexcept>
 
@@ -216,6 +217,12 @@ void Interpreter::scalar(const Instruction& i) {
   out.dtype = result_type(i.scalar, i.dtype);
   out.scalar = result;
   if (failure || out.failure) out.failure = std::move(failure);
+  if (options_.check_nan) {
+    bool had = false;
+    for (size_t k = 0; k < n; ++k)
+      had = had || first_nan(i.dtype, reinterpret_cast<const std::byte*>(&args[k].bits), 1) >= 0;
+    if (!had) stop_at_nan(slot(i.out[0]), i);
+  }
 }
 
 void Interpreter::guard(const Instruction& i) {

@@ -67,6 +67,10 @@ private:
   Value make_output(Operation& op, DType type, Dims dims, int64_t offset = 0); // with a new node, without memory
   const CompiledKernel& kernel(uint32_t index);
 
+  // ---- nan_check.cpp: with --check-nan ----
+  int64_t nan_in(const Value& v); // the first NaN's index or -1; waits
+  void stop_at_nan(const Value& made, const Instruction& i);
+
   // ---- host_ops.cpp ----
   void host(const Instruction& i);
   void format(const Instruction& i);

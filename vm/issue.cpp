@@ -123,7 +123,12 @@ void Interpreter::launch(const Instruction& i) {
     if (v.kind != Value::Kind::Scalar && v.kind != Value::Kind::Tensor) malformed("a kernel's operand is no number");
     take_first(poison, v.failure);
   }
+  bool had_nan = false;
+  if (options_.check_nan)
+    for (size_t k = 0; k < i.in.size(); ++k)
+      had_nan = had_nan || nan_in(in(i, k)) >= 0;
 
+  uint64_t bytes_before = stats_.bytes;
   Operation* op = operation();
   op->kind = Operation::Kind::Kernel;
   op->kernel = &compiled;
@@ -211,7 +216,11 @@ void Interpreter::launch(const Instruction& i) {
   for (size_t k = 0; k < outputs_.size(); ++k)
     set(i.out[k], std::move(outputs_[k]));
   outputs_.clear();
+  op->bytes = stats_.bytes - bytes_before;
   engine_.submit(op);
+  if (options_.check_nan && !had_nan)
+    for (const Slot& made : i.out)
+      stop_at_nan(slot(made), i);
 }
 
 } // namespace tl

@@ -10,6 +10,8 @@
 
 namespace tl {
 
+class Profile;
+
 struct RunOptions {
   int threads = 0;                              // workers; 0: one per core that this process may use
   bool sync = false;                            // each operation finishes before the next is issued
@@ -19,6 +21,8 @@ struct RunOptions {
   uint32_t max_in_flight = 4096;                // operations issued and not finished
   uint32_t max_call_depth = 10000;              // recursion beyond it is a run-time error
   const std::atomic<bool>* interrupt = nullptr; // becomes true (Ctrl-C): stop issuing, drain, exit code 130
+  bool check_nan = false;                       // stop at the first operation that computes a NaN from numbers
+  Profile* profile = nullptr;                   // filled if given
   std::optional<uint64_t> fail_allocation;      // for tests: this allocation (from 0) finds no memory
 };
 

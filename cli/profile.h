@@ -1,0 +1,22 @@
+// What --profile and --trace show of a run.
+#pragma once
+#include "lang/source.h"
+#include "vm/abi/error.h"
+#include "vm/profile.h"
+#include "vm/vm.h"
+#include <string>
+#include <vector>
+
+namespace tl::cli {
+
+// A table by source line, sorted by time: seconds, share of the run, operations, bytes, GB/s and their share of the
+// memory bandwidth that is measured here (some milliseconds). `main` is the program's file.
+std::string profile_table(const Profile& profile, const Stats& stats, const std::vector<Location>& locations,
+                          const SourceManager& sources, FileId main);
+
+// The timeline as the JSON that Perfetto and chrome://tracing open: a row per worker, a slice per piece of work. Throws
+// IoError.
+void write_trace(const std::string& path, const Profile& profile, const std::vector<Location>& locations,
+                 const SourceManager& sources, FileId main);
+
+} // namespace tl::cli
