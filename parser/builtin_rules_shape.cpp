@@ -270,7 +270,9 @@ ExprPtr Checker::shape_rule(Builtin builtin, Rule& r) {
     break;
   }
   case Builtin::Flatten: {
-    int64_t from = rank == 0 ? 0 : r.axis(1, rank, 0);
+    // From behind the last axis on there are no axes: their product is 1.
+    int64_t from = rank == 0 || r.number(1, 0) == static_cast<int64_t>(rank) ? static_cast<int64_t>(rank)
+                                                                             : r.axis(1, rank, 0);
     if (!r.ok) return nullptr;
     std::vector<Size> flat(shape.begin(), shape.begin() + from);
     flat.push_back(product(std::vector<Size>(shape.begin() + from, shape.end())));
