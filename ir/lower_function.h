@@ -247,6 +247,10 @@ private:
                      const std::function<ValueId(ValueId, ValueId)>& combine, Span span);
   ValueId gather(ValueId x, ValueId idx, int64_t axis, LocId loc);
   ValueId scatter(ValueId x, ValueId idx, ValueId value, UpdateMode mode, LocId loc);
+  // Row-major positions in a tensor of sizes `base`, for each position of `result`: its axis k is at axis to[k] of the
+  // result, except `axis`, which idx gives (of the result's sizes).
+  ValueId positions_along(const std::vector<Dim>& base, const std::vector<Dim>& result, ValueId idx, size_t axis,
+                          const std::vector<size_t>& to, LocId loc);
   Dim product(const std::vector<Dim>& dims);
   ValueId convert_index(ValueId value);                                      // other integers to i64
   ValueId splat_to(ValueId value, const std::vector<Dim>& shape, LocId loc); // where it is a scalar
@@ -280,10 +284,20 @@ private:
   ValueId factor_tensor(const Factor& factor, const std::vector<IndexRange>& labels, std::vector<int64_t>& axes,
                         LocId loc);
 
+  // ---- lower_einsum.cpp
+  // --------------------------------------------------------------------------------------------
+  ValueId einsum(const typed::Expr& e, std::vector<ValueId> operands);
+  ValueId einsum_of_one(const typed::Expr& e, ValueId x);
+  ValueId transpose(ValueId x, const std::vector<int64_t>& axes, LocId loc);
+  // x with its axis i as axis axes[i] of `to`, stretched along the others.
+  ValueId spread(ValueId x, const std::vector<int64_t>& axes, const std::vector<Dim>& to, LocId loc);
+
   // ---- lower_builtins.cpp, lower_random.cpp ------------------------------------------------------------------------
   Leaves builtin(const typed::Expr& e, const std::vector<Leaves>& operands);
   ValueId builtin_reduce(const typed::Expr& e, ReduceOp op, ValueId x);
   ValueId matmul(const typed::Expr& e, ValueId a, ValueId b);
+  ValueId gather_along(const typed::Expr& e, ValueId x, ValueId idx);
+  ValueId scatter_add(const typed::Expr& e, ValueId x, ValueId idx, ValueId value);
   ValueId concat(std::vector<ValueId> parts, int64_t axis, const std::vector<Dim>& dims, LocId loc);
   ValueId guard_not_empty(ValueId x, ValueId count, Span span);
   // operands[0] is a place for the token; gives the results after the token.

@@ -111,6 +111,21 @@ ValueId FunctionLowerer::scatter(ValueId x, ValueId idx, ValueId value, UpdateMo
   return here().one(Op::Scatter, {x, idx, value}, std::move(t), std::move(attrs), at);
 }
 
+ValueId FunctionLowerer::positions_along(const std::vector<Dim>& base, const std::vector<Dim>& result, ValueId idx,
+                                         size_t axis, const std::vector<size_t>& to, LocId at) {
+  ValueId sum;
+  for (size_t k = 0; k < base.size(); ++k) {
+    if (k != axis && base[k] == Dim::of(1)) continue;
+    ValueId part = k == axis ? idx : iota(result[to[k]], at);
+    Dim stride = product({base.begin() + static_cast<long>(k) + 1, base.end()});
+    if (!(stride == Dim::of(1)))
+      part = elementwise(ScalarOp::Mul, {part, here().size(stride)}, std::vector<Dim>(type(part).dims), at);
+    if (k != axis) part = spread(part, {static_cast<int64_t>(to[k])}, result, at);
+    sum = sum.valid() ? elementwise(ScalarOp::Add, {sum, part}, result, at) : part;
+  }
+  return sum;
+}
+
 ValueId FunctionLowerer::read(ValueId base, const Subscripts& subscripts, const std::vector<Size>& shape, LocId at) {
   const std::vector<typed::Subscript>& items = *subscripts.items;
   bool any_at = std::any_of(items.begin(), items.end(), [](auto& item) { return item.kind == Kind::At; });

@@ -383,6 +383,11 @@ private:
   ExprPtr reduction(Builtin builtin, Rule& r);
   ExprPtr builder(Builtin builtin, Rule& r, const Type* expected);
   ExprPtr shape_rule(Builtin builtin, Rule& r);
+  ExprPtr choosing_rule(Builtin builtin, Rule& r);
+  ExprPtr einsum_rule(Rule& r);
+  ExprPtr matmul_in(Rule& r, ExprPtr a, ExprPtr b);
+  ExprPtr broadcast_reshaped(ExprPtr node, ExprPtr x, std::vector<Size> from,
+                             std::vector<Size> wide, std::vector<Size> to);
   ExprPtr random_rule(Builtin builtin, Rule& r, const Type* expected);
   ExprPtr effect_rule(Builtin builtin, Rule& r);
   ExprPtr print_call(Rule& r);
