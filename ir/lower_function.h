@@ -228,10 +228,19 @@ private:
   // ---- lower_indexing.cpp ------------------------------------------------------------------------------------------
   struct Subscripts { // evaluated
     const std::vector<typed::Subscript>* items = nullptr;
-    std::vector<ValueId> values; // At and Tensor: wrapped and checked; Mask: the mask; others: none
+    std::vector<ValueId> values; // At and Tensor: wrapped and checked; Mask: the mask; Slice: a step of the run's
     size_t tensors = 0, masks = 0;
+    bool steps = false;                                      // some slice has a step that only the run tells
+    std::shared_ptr<std::vector<typed::Subscript>> expanded; // owns items where a mask became index tensors
+    ValueId count;                                           // of the true ones in that mask
+    std::optional<AtomId> count_atom;
   };
-  Subscripts evaluate(const std::vector<typed::Subscript>& items, const std::vector<Dim>& base);
+  // `shape`: of the part. The count of a mask becomes known.
+  Subscripts evaluate(const std::vector<typed::Subscript>& items, const std::vector<Dim>& base,
+                      const std::vector<Size>& shape);
+  ValueId guard_count(const Subscripts& subscripts, ValueId value, const std::vector<Size>& from,
+                      const std::vector<Size>& to, Span span);
+  Subscripts without_mask(Subscripts subscripts, const std::vector<Size>& shape);
   ValueId wrapped(ValueId index, const Dim& size, size_t axis, const typed::Subscript& item);
   Leaves index(const typed::Expr& e);
   ValueId read(ValueId base, const Subscripts& subscripts, const std::vector<Size>& shape, LocId loc);
@@ -262,6 +271,12 @@ private:
   Leaves reduction(const typed::Expr& e);
   // The reduced value, and (if `count`) how many elements took part, over the indices of e from the given one on.
   Leaves reduce_over(const typed::Expr& e, const std::vector<IndexRange>& ranges, size_t from, bool count);
+  std::pair<std::vector<IndexRange>, std::vector<Dim>> independent(const typed::Expr& e,
+                                                                   const std::vector<IndexRange>& ranges, size_t from);
+  struct Best { // of a range of positions: the value, where, how many positions there are and how many take part
+    ValueId value, position, size, count;
+  };
+  Best arg_over(const typed::Expr& e, const std::vector<IndexRange>& ranges, size_t from);
   Leaves filtered(const typed::Expr& e, DType type, const std::vector<IndexRange>& ranges);
   // Tensors of body()'s leaves over all positions: of sizes extents + those of the element.
   Leaves map(const std::vector<IndexRange>& ranges, const std::vector<Dim>& extents,

@@ -363,6 +363,8 @@ private:
                                               const std::vector<ast::SubscriptItem>& items, Span span,
                                               typed::Expr& node, std::vector<typed::Subscript>& out);
   void slice(typed::Subscript& s, const Size& axis, std::optional<Size> first, std::optional<Size> last, int64_t step);
+  void slice(typed::Subscript& s, const Size& axis, std::optional<Size> first, std::optional<Size> last,
+             const Size& step, typed::Expr& node);
 
   // --- check_comprehensions.cpp
   ExprPtr comprehension(const ast::Expr& e, const ast::Comprehension& c, const std::string& reduction, Span span,
