@@ -135,13 +135,61 @@ Leaves FunctionLowerer::load(const typed::Expr& e, const Leaves& operands) {
   return result;
 }
 
+// x[…, idx[…, j, …], …]: only the position along the axis changes.
+ValueId FunctionLowerer::gather_along(const typed::Expr& e, ValueId x, ValueId idx) {
+  LocId at = loc(e.span);
+  auto axis = static_cast<size_t>(e.ints.at(0));
+  const std::vector<Dim> base = type(x).dims, result = dims(e.type.shape);
+  typed::Subscript item;
+  item.span = e.span;
+  idx = broadcast(wrapped(idx, base.at(axis), axis, item), e.operands[1]->type.shape, e.type.shape, at);
+  if (base.size() == 1) return gather(x, idx, 0, at);
+  std::vector<size_t> same;
+  for (size_t k = 0; k < base.size(); ++k)
+    same.push_back(k);
+  return gather(with_leading_flat(x, base.size()), positions_along(base, result, idx, axis, same, at), 0, at);
+}
+
+ValueId FunctionLowerer::scatter_add(const typed::Expr& e, ValueId x, ValueId idx, ValueId value) {
+  LocId at = loc(e.span);
+  auto axis = static_cast<size_t>(e.ints.at(0));
+  const std::vector<Dim> base = type(x).dims, places = dims(e.sizes);
+  typed::Subscript item;
+  item.span = e.span;
+  idx = wrapped(idx, base.at(axis), axis, item);
+  value = broadcast(value, e.operands[2]->type.shape, e.sizes, at);
+  const std::vector<Dim> by = type(idx).dims;
+  if (axis == 0 && !e.flag) { // whole slices
+    std::vector<Dim> rows = base;
+    rows[0] = product(by);
+    return scatter(x, retyped(idx, {rows[0]}), retyped(value, rows), UpdateMode::Add, at);
+  }
+  std::vector<size_t> to;
+  std::vector<int64_t> own;
+  for (size_t k = 0; k < base.size(); ++k)
+    to.push_back(k <= axis || e.flag ? k : k + by.size() - 1);
+  if (!e.flag) {
+    for (size_t k = 0; k < by.size(); ++k)
+      own.push_back(static_cast<int64_t>(axis + k));
+    std::vector<Dim> sized(places.begin() + static_cast<long>(axis),
+                           places.begin() + static_cast<long>(axis + by.size()));
+    idx = own.empty() ? splat(idx, places, at) : spread(retyped(idx, sized), own, places, at);
+  } else
+    idx = retyped(idx, places);
+  ValueId where = with_leading_flat(positions_along(base, places, idx, axis, to, at), places.size());
+  value = with_leading_flat(value, places.size());
+  value = retyped(value, type(where).dims);
+  return retyped(scatter(with_leading_flat(x, base.size()), where, value, UpdateMode::Add, at), base);
+}
+
 Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>& given) {
   LocId at = loc(e.span);
   // Checks protect the operands; where there are none, the first size of the result.
   Leaves operands;
   for (const Leaves& leaves : given)
     operands.insert(operands.end(), leaves.begin(), leaves.end());
-  bool all = e.builtin == Builtin::Concat || e.builtin == Builtin::Stack || e.builtin == Builtin::Wait;
+  bool all = e.builtin == Builtin::Concat || e.builtin == Builtin::Stack || e.builtin == Builtin::Wait ||
+             e.builtin == Builtin::Einsum;
   operands = checked(std::move(operands), e.checks, all);
   auto x = [&] { return operands.at(0); };
   auto shape = [&] { return dims(e.type.shape); };
@@ -197,14 +245,7 @@ Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>&
   }
 
   case Builtin::Reshape: return {retyped(x(), shape())};
-  case Builtin::Permute: {
-    Attrs attrs;
-    attrs.ints = e.ints;
-    Type t = Type::tensor(e.type.dtype, {});
-    for (int64_t axis : e.ints)
-      t.dims.push_back(type(x()).dims.at(static_cast<size_t>(axis)));
-    return {here().one(Op::Transpose, {x()}, std::move(t), std::move(attrs), at)};
-  }
+  case Builtin::Permute: return {transpose(x(), e.ints, at)};
   case Builtin::BroadcastTo: return {broadcast(x(), e.operands[0]->type.shape, e.type.shape, at)};
   case Builtin::Concat: return {concat(operands, e.ints.at(0), shape(), at)};
   case Builtin::Stack: {
@@ -273,6 +314,9 @@ Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>&
     ValueId idx = wrapped(convert_index(operands.at(1)), type(x()).dims.at(axis), axis, item);
     return {gather(x(), idx, e.ints[0], at)};
   }
+  case Builtin::Gather: return {gather_along(e, x(), operands.at(1))};
+  case Builtin::ScatterAdd: return {scatter_add(e, x(), operands.at(1), operands.at(2))};
+  case Builtin::Einsum: return {einsum(e, operands)};
   case Builtin::Matmul:
   case Builtin::Dot: return {matmul(e, x(), operands.at(1))};
 
@@ -306,6 +350,8 @@ Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>&
   case Builtin::Rank:
   case Builtin::Len:
   case Builtin::Flatten:
+  case Builtin::Tile:
+  case Builtin::Repeat:
   case Builtin::Transpose:
   case Builtin::TransposeAll:
   case Builtin::ExpandDims:

@@ -87,8 +87,12 @@ Leaves FunctionLowerer::reduction(const typed::Expr& e) {
   }
   if (rectangular)
     if (std::optional<ValueId> sum = product_sum(e, ranges)) return {*sum};
-  if (!rectangular && is_arg(e.reduce))
-    unsupported("argmin and argmax over a range that uses an earlier index", e.span);
+  if (!rectangular && is_arg(e.reduce)) {
+    if (!e.operands[0]->type.is_scalar())
+      unsupported("argmin and argmax of tensors over a range that uses an earlier index", e.span);
+    Best best = arg_over(e, ranges, 0);
+    return {guard_not_empty(best.position, best.count, e.span)};
+  }
 
   bool needs_one = is_arg(e.reduce) || e.reduce == ReduceOp::Min || e.reduce == ReduceOp::Max;
   Leaves result = reduce_over(e, ranges, 0, needs_one || e.is_mean);
@@ -101,10 +105,9 @@ Leaves FunctionLowerer::reduction(const typed::Expr& e) {
   return {convert(result[0], is_arg(e.reduce) ? DType::I64 : e.type.dtype, at)};
 }
 
-Leaves FunctionLowerer::reduce_over(const typed::Expr& e, const std::vector<IndexRange>& ranges, size_t from,
-                                    bool count) {
-  LocId at = loc(e.span);
-  // Indices up to the first whose range uses one of them; the rest is a reduction for each of their positions.
+// Indices up to the first whose range uses one of them; the rest is a reduction for each of their positions.
+std::pair<std::vector<FunctionLowerer::IndexRange>, std::vector<Dim>>
+FunctionLowerer::independent(const typed::Expr& e, const std::vector<IndexRange>& ranges, size_t from) {
   std::set<VarKey> earlier;
   size_t to = from;
   while (to < ranges.size() && !depends(shared_, *ranges[to].index, earlier))
@@ -117,6 +120,14 @@ Leaves FunctionLowerer::reduce_over(const typed::Expr& e, const std::vector<Inde
   for (const IndexRange& range : now)
     extents.push_back(dim(range.extent));
   extents[0] = checked(extents[0], from == 0 ? e.checks : std::vector<typed::SizeCheck>());
+  return {now, extents};
+}
+
+Leaves FunctionLowerer::reduce_over(const typed::Expr& e, const std::vector<IndexRange>& ranges, size_t from,
+                                    bool count) {
+  LocId at = loc(e.span);
+  auto [now, extents] = independent(e, ranges, from);
+  size_t to = from + now.size();
   std::vector<int64_t> axes;
   for (size_t i = 0; i < now.size(); ++i)
     axes.push_back(static_cast<int64_t>(i));
@@ -153,6 +164,48 @@ Leaves FunctionLowerer::reduce_over(const typed::Expr& e, const std::vector<Inde
     result.push_back(counted.valid() ? reduce(ReduceOp::Sum, convert(counted, DType::I64, at), axes, {}, at)
                                      : here().size(product(extents)));
   return result;
+}
+
+// The rows of the first ranges, whose sizes differ: the best of the rows' best, and how much stands before its row.
+FunctionLowerer::Best FunctionLowerer::arg_over(const typed::Expr& e, const std::vector<IndexRange>& ranges,
+                                                size_t from) {
+  LocId at = loc(e.span);
+  ReduceOp value_op = e.reduce == ReduceOp::ArgMin ? ReduceOp::Min : ReduceOp::Max;
+  auto [now, extents] = independent(e, ranges, from);
+  size_t to = from + now.size();
+  std::vector<int64_t> axes;
+  for (size_t i = 0; i < now.size(); ++i)
+    axes.push_back(static_cast<int64_t>(i));
+  tl::Type element = e.operands[0]->type, whole = tl::Type::scalar(DType::I64);
+  if (to == ranges.size()) {
+    std::vector<tl::Type> elements{element};
+    if (e.filter) elements.push_back(tl::Type::scalar(DType::Bool));
+    Leaves mapped = map(
+        now, extents, elements, [&] { return filtered(e, element.dtype, now); }, at);
+    ValueId mask = e.filter ? mapped[1] : ValueId{}, size = here().size(product(extents));
+    ValueId count = mask.valid() ? reduce(ReduceOp::Sum, convert(mask, DType::I64, at), axes, {}, at) : size;
+    return {reduce(value_op, mapped[0], axes, mask, at), reduce(e.reduce, mapped[0], axes, mask, at), size, count};
+  }
+  Leaves rows = map(
+      now, extents, {element, whole, whole, whole},
+      [&]() -> Leaves {
+        Best row = arg_over(e, ranges, to);
+        return {row.value, row.position, row.size, row.count};
+      },
+      at);
+  for (ValueId& leaf : rows)
+    leaf = with_leading_flat(leaf, now.size());
+  const std::vector<Dim> flat = type(rows[0]).dims;
+  auto each = [&](ScalarOp op, std::vector<ValueId> operands) {
+    return elementwise(op, std::move(operands), flat, at);
+  };
+  auto total = [&](ValueId x) { return reduce(ReduceOp::Sum, x, {0}, {}, at); };
+  ValueId some = each(ScalarOp::Gt, {rows[3], i64(0)}), row = reduce(e.reduce, rows[0], {0}, some, at);
+  ValueId number = iota(flat[0], at), zero = i64(0);
+  ValueId before = each(ScalarOp::Where, {each(ScalarOp::Lt, {number, row}), rows[2], zero});
+  ValueId within = each(ScalarOp::Where, {each(ScalarOp::Eq, {number, row}), rows[1], zero});
+  return {reduce(value_op, rows[0], {0}, some, at), total(each(ScalarOp::Add, {before, within})), total(rows[2]),
+          total(rows[3])};
 }
 
 // The element, and whether it takes part. The element is evaluated only then, unless that makes no difference.

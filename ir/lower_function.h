@@ -228,10 +228,19 @@ private:
   // ---- lower_indexing.cpp ------------------------------------------------------------------------------------------
   struct Subscripts { // evaluated
     const std::vector<typed::Subscript>* items = nullptr;
-    std::vector<ValueId> values; // At and Tensor: wrapped and checked; Mask: the mask; others: none
+    std::vector<ValueId> values; // At and Tensor: wrapped and checked; Mask: the mask; Slice: a step of the run's
     size_t tensors = 0, masks = 0;
+    bool steps = false;                                      // some slice has a step that only the run tells
+    std::shared_ptr<std::vector<typed::Subscript>> expanded; // owns items where a mask became index tensors
+    ValueId count;                                           // of the true ones in that mask
+    std::optional<AtomId> count_atom;
   };
-  Subscripts evaluate(const std::vector<typed::Subscript>& items, const std::vector<Dim>& base);
+  // `shape`: of the part. The count of a mask becomes known.
+  Subscripts evaluate(const std::vector<typed::Subscript>& items, const std::vector<Dim>& base,
+                      const std::vector<Size>& shape);
+  ValueId guard_count(const Subscripts& subscripts, ValueId value, const std::vector<Size>& from,
+                      const std::vector<Size>& to, Span span);
+  Subscripts without_mask(Subscripts subscripts, const std::vector<Size>& shape);
   ValueId wrapped(ValueId index, const Dim& size, size_t axis, const typed::Subscript& item);
   Leaves index(const typed::Expr& e);
   ValueId read(ValueId base, const Subscripts& subscripts, const std::vector<Size>& shape, LocId loc);
@@ -247,6 +256,10 @@ private:
                      const std::function<ValueId(ValueId, ValueId)>& combine, Span span);
   ValueId gather(ValueId x, ValueId idx, int64_t axis, LocId loc);
   ValueId scatter(ValueId x, ValueId idx, ValueId value, UpdateMode mode, LocId loc);
+  // Row-major positions in a tensor of sizes `base`, for each position of `result`: its axis k is at axis to[k] of the
+  // result, except `axis`, which idx gives (of the result's sizes).
+  ValueId positions_along(const std::vector<Dim>& base, const std::vector<Dim>& result, ValueId idx, size_t axis,
+                          const std::vector<size_t>& to, LocId loc);
   Dim product(const std::vector<Dim>& dims);
   ValueId convert_index(ValueId value);                                      // other integers to i64
   ValueId splat_to(ValueId value, const std::vector<Dim>& shape, LocId loc); // where it is a scalar
@@ -258,6 +271,12 @@ private:
   Leaves reduction(const typed::Expr& e);
   // The reduced value, and (if `count`) how many elements took part, over the indices of e from the given one on.
   Leaves reduce_over(const typed::Expr& e, const std::vector<IndexRange>& ranges, size_t from, bool count);
+  std::pair<std::vector<IndexRange>, std::vector<Dim>> independent(const typed::Expr& e,
+                                                                   const std::vector<IndexRange>& ranges, size_t from);
+  struct Best { // of a range of positions: the value, where, how many positions there are and how many take part
+    ValueId value, position, size, count;
+  };
+  Best arg_over(const typed::Expr& e, const std::vector<IndexRange>& ranges, size_t from);
   Leaves filtered(const typed::Expr& e, DType type, const std::vector<IndexRange>& ranges);
   // Tensors of body()'s leaves over all positions: of sizes extents + those of the element.
   Leaves map(const std::vector<IndexRange>& ranges, const std::vector<Dim>& extents,
@@ -280,10 +299,20 @@ private:
   ValueId factor_tensor(const Factor& factor, const std::vector<IndexRange>& labels, std::vector<int64_t>& axes,
                         LocId loc);
 
+  // ---- lower_einsum.cpp
+  // --------------------------------------------------------------------------------------------
+  ValueId einsum(const typed::Expr& e, std::vector<ValueId> operands);
+  ValueId einsum_of_one(const typed::Expr& e, ValueId x);
+  ValueId transpose(ValueId x, const std::vector<int64_t>& axes, LocId loc);
+  // x with its axis i as axis axes[i] of `to`, stretched along the others.
+  ValueId spread(ValueId x, const std::vector<int64_t>& axes, const std::vector<Dim>& to, LocId loc);
+
   // ---- lower_builtins.cpp, lower_random.cpp ------------------------------------------------------------------------
   Leaves builtin(const typed::Expr& e, const std::vector<Leaves>& operands);
   ValueId builtin_reduce(const typed::Expr& e, ReduceOp op, ValueId x);
   ValueId matmul(const typed::Expr& e, ValueId a, ValueId b);
+  ValueId gather_along(const typed::Expr& e, ValueId x, ValueId idx);
+  ValueId scatter_add(const typed::Expr& e, ValueId x, ValueId idx, ValueId value);
   ValueId concat(std::vector<ValueId> parts, int64_t axis, const std::vector<Dim>& dims, LocId loc);
   ValueId guard_not_empty(ValueId x, ValueId count, Span span);
   // operands[0] is a place for the token; gives the results after the token.

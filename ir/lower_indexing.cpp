@@ -6,6 +6,15 @@ namespace tl::ir {
 
 using Kind = typed::Subscript::Kind;
 
+namespace {
+
+bool only_leading_mask(const std::vector<typed::Subscript>& items) {
+  return items[0].kind == Kind::Mask &&
+         std::all_of(items.begin() + 1, items.end(), [](auto& item) { return item.kind == Kind::Full; });
+}
+
+} // namespace
+
 Dim FunctionLowerer::product(const std::vector<Dim>& sizes) {
   int64_t constant = 1;
   ValueId value;
@@ -43,8 +52,9 @@ ValueId FunctionLowerer::wrapped(ValueId index, const Dim& size, size_t axis, co
 }
 
 FunctionLowerer::Subscripts FunctionLowerer::evaluate(const std::vector<typed::Subscript>& items,
-                                                      const std::vector<Dim>& base) {
-  Subscripts result{&items, {}, 0, 0};
+                                                      const std::vector<Dim>& base, const std::vector<Size>& shape) {
+  Subscripts result;
+  result.items = &items;
   size_t axis = 0;
   for (const typed::Subscript& item : items) {
     ValueId value = item.value ? convert_index(one(*item.value)) : ValueId{};
@@ -63,13 +73,58 @@ FunctionLowerer::Subscripts FunctionLowerer::evaluate(const std::vector<typed::S
       axis += rank - 1;
       break;
     }
-    case Kind::Slice:
+    case Kind::Slice: result.steps = result.steps || item.step == 0; break;
     case Kind::Full: break;
     case Kind::NewAxis: --axis; break;
     }
     ++axis;
     result.values.push_back(value);
   }
+  return result.masks && !only_leading_mask(items) ? without_mask(std::move(result), shape) : result;
+}
+
+// The mask as an index tensor for each of its axes.
+FunctionLowerer::Subscripts FunctionLowerer::without_mask(Subscripts subscripts, const std::vector<Size>& shape) {
+  Subscripts result;
+  result.steps = subscripts.steps;
+  result.expanded = std::make_shared<std::vector<typed::Subscript>>();
+  result.items = result.expanded.get();
+  for (size_t i = 0; i < subscripts.items->size(); ++i) {
+    const typed::Subscript& item = (*subscripts.items)[i];
+    LocId at = loc(item.span);
+    auto add = [&](Kind kind, ValueId value) {
+      typed::Subscript copy;
+      copy.kind = kind;
+      copy.start = item.start;
+      copy.length = item.length;
+      copy.step = item.step;
+      copy.span = item.span;
+      result.expanded->push_back(std::move(copy));
+      result.values.push_back(value);
+    };
+    if (item.kind != Kind::Mask) {
+      add(item.kind, subscripts.values[i]);
+      continue;
+    }
+    const std::vector<Dim> sizes = type(subscripts.values[i]).dims;
+    ValueId where = mask_positions(subscripts.values[i], at);
+    const std::vector<Dim> found = type(where).dims;
+    result.count = here().size(found[0]);
+    for (size_t k = 0; k < sizes.size(); ++k) {
+      ValueId part = where;
+      Dim stride = product({sizes.begin() + static_cast<long>(k) + 1, sizes.end()});
+      if (!(stride == Dim::of(1)))
+        part = elementwise(ScalarOp::FloorDiv, {part, here().size(stride)}, found, at);
+      if (k > 0) part = elementwise(ScalarOp::Mod, {part, here().size(sizes[k])}, found, at);
+      add(Kind::Tensor, part);
+      ++result.tensors;
+    }
+  }
+  for (const Size& size : shape)
+    if (auto atom = size.as_atom(); atom && !knows(size)) {
+      bind_atom(*atom, result.count);
+      result.count_atom = atom;
+    }
   return result;
 }
 
@@ -85,11 +140,11 @@ Leaves FunctionLowerer::index(const typed::Expr& e) {
   LocId at = loc(e.span);
   ValueId base = one(*e.operands[0]);
   const std::vector<Dim> dims = type(base).dims; // a copy: evaluating adds values
-  Subscripts subscripts = evaluate(e.subscripts, dims);
   bind_all(e.binds);
+  Subscripts subscripts = evaluate(e.subscripts, dims, e.type.shape);
   base = checked(base, e.checks);
   Leaves result{subscripts.masks ? read_mask(base, subscripts, at) : read(base, subscripts, e.type.shape, at)};
-  bind_fresh(e.fresh, e.type, result);
+  if (!subscripts.count_atom) bind_fresh(e.fresh, e.type, result);
   return as_type(std::move(result), e.type);
 }
 
@@ -111,10 +166,25 @@ ValueId FunctionLowerer::scatter(ValueId x, ValueId idx, ValueId value, UpdateMo
   return here().one(Op::Scatter, {x, idx, value}, std::move(t), std::move(attrs), at);
 }
 
+ValueId FunctionLowerer::positions_along(const std::vector<Dim>& base, const std::vector<Dim>& result, ValueId idx,
+                                         size_t axis, const std::vector<size_t>& to, LocId at) {
+  ValueId sum;
+  for (size_t k = 0; k < base.size(); ++k) {
+    if (k != axis && base[k] == Dim::of(1)) continue;
+    ValueId part = k == axis ? idx : iota(result[to[k]], at);
+    Dim stride = product({base.begin() + static_cast<long>(k) + 1, base.end()});
+    if (!(stride == Dim::of(1)))
+      part = elementwise(ScalarOp::Mul, {part, here().size(stride)}, std::vector<Dim>(type(part).dims), at);
+    if (k != axis) part = spread(part, {static_cast<int64_t>(to[k])}, result, at);
+    sum = sum.valid() ? elementwise(ScalarOp::Add, {sum, part}, result, at) : part;
+  }
+  return sum;
+}
+
 ValueId FunctionLowerer::read(ValueId base, const Subscripts& subscripts, const std::vector<Size>& shape, LocId at) {
   const std::vector<typed::Subscript>& items = *subscripts.items;
   bool any_at = std::any_of(items.begin(), items.end(), [](auto& item) { return item.kind == Kind::At; });
-  if (subscripts.tensors > 1 || (subscripts.tensors == 1 && any_at)) {
+  if (subscripts.tensors > 1 || (subscripts.tensors == 1 && any_at) || subscripts.steps) {
     std::vector<Dim> result = dims(shape);
     ValueId where = linear_indices(base, subscripts, result, at);
     return gather(with_leading_flat(base, type(base).dims.size()), where, 0, at);
@@ -168,19 +238,7 @@ ValueId FunctionLowerer::with_leading_flat(ValueId base, size_t axes) {
   return retyped(base, to);
 }
 
-namespace {
-
-void only_leading_mask(const std::vector<typed::Subscript>& items) {
-  bool fine = items[0].kind == Kind::Mask;
-  for (size_t i = 1; i < items.size(); ++i)
-    fine = fine && items[i].kind == Kind::Full;
-  if (!fine) throw Unsupported("a mask beside other subscripts is not supported yet", items[0].span);
-}
-
-} // namespace
-
 ValueId FunctionLowerer::read_mask(ValueId base, const Subscripts& subscripts, LocId at) {
-  only_leading_mask(*subscripts.items);
   ValueId mask = subscripts.values[0];
   ValueId flat = with_leading_flat(base, type(mask).dims.size());
   return gather(flat, mask_positions(mask, at), 0, at);
@@ -244,7 +302,8 @@ ValueId FunctionLowerer::linear_indices(ValueId base, const Subscripts& subscrip
       const Dim& length = result[result_axis[i]];
       part = iota(length, at);
       if (items[i].kind == Kind::Slice) {
-        if (items[i].step != 1) part = elementwise(ScalarOp::Mul, {part, i64(items[i].step)}, {length}, at);
+        ValueId step = items[i].step == 0 ? subscripts.values[i] : i64(items[i].step);
+        if (items[i].step != 1) part = elementwise(ScalarOp::Mul, {part, step}, {length}, at);
         part = elementwise(ScalarOp::Add, {part, size_value(items[i].start)}, {length}, at);
       }
       axes = {static_cast<int64_t>(result_axis[i])};
@@ -281,11 +340,23 @@ ValueId FunctionLowerer::splat_to(ValueId value, const std::vector<Dim>& shape, 
 // ---- writing
 // ----------------------------------------------------------------------------------------------------------
 
+// A value for each place that the mask among the subscripts chooses: the other sizes were compared when checked.
+ValueId FunctionLowerer::guard_count(const Subscripts& subscripts, ValueId value, const std::vector<Size>& from,
+                                     const std::vector<Size>& to, Span span) {
+  for (size_t k = 0; subscripts.count_atom && k < from.size(); ++k) {
+    if (from[k].is(1) || to[to.size() - from.size() + k] != Size::of(*subscripts.count_atom)) continue;
+    ValueId given = here().size(type(value).dims[k]);
+    uint32_t s = site("ShapeMismatch", "{0} values for {1} places that the mask chooses", span);
+    value = guard(value, scalar(ScalarOp::Eq, {given, subscripts.count}), s, {given, subscripts.count}, span);
+  }
+  return value;
+}
+
 ValueId FunctionLowerer::write(ValueId base, const Subscripts& subscripts, ValueId value, const typed::Place& place,
                                const std::vector<Size>& value_shape, UpdateMode mode, Span span) {
   const std::vector<typed::Subscript>& items = *subscripts.items;
   LocId at = loc(span);
-  if (subscripts.tensors) {
+  if (subscripts.tensors || subscripts.steps) {
     value = splat_to(broadcast(value, value_shape, place.type.shape, at), dims(place.type.shape), at);
     bool rows = items[0].kind == Kind::Tensor && type(subscripts.values[0]).dims.size() == 1;
     for (size_t i = 1; i < items.size(); ++i)
@@ -332,7 +403,6 @@ ValueId FunctionLowerer::write(ValueId base, const Subscripts& subscripts, Value
 // per_row: the value has a row for each true; otherwise its axes are the last ones of the base.
 ValueId FunctionLowerer::write_mask(ValueId base, const Subscripts& subscripts, ValueId value, size_t rank,
                                     const std::function<ValueId(ValueId, ValueId)>& combine, Span span) {
-  only_leading_mask(*subscripts.items);
   LocId at = loc(span);
   ValueId mask = subscripts.values[0];
   std::vector<Dim> shape = type(base).dims;

@@ -199,7 +199,7 @@ void FunctionLowerer::assign_place(const typed::Stmt& stmt, const typed::Place& 
   }
   ValueId base = target.at(0);
   const std::vector<Dim> dims = type(base).dims; // a copy: evaluating adds values
-  Subscripts subscripts = evaluate(place.subscripts, dims);
+  Subscripts subscripts = evaluate(place.subscripts, dims, place.type.shape);
   ValueId v = value.at(0);
   std::vector<Size> shape = value_type.shape;
   UpdateMode mode = UpdateMode::Set;
@@ -213,6 +213,7 @@ void FunctionLowerer::assign_place(const typed::Stmt& stmt, const typed::Place& 
       };
     return store({write_mask(base, subscripts, v, shape.size(), with, stmt.span)});
   }
+  v = guard_count(subscripts, v, shape, place.type.shape, stmt.span);
   if (stmt.mode == typed::AssignMode::Combine) {
     ValueId old = read(base, subscripts, place.type.shape, at);
     v = combine(old, broadcast(v, value_type.shape, place.type.shape, at));

@@ -106,11 +106,13 @@ struct Block {
 struct Subscript {
   enum class Kind : uint8_t {
     At,    // value: an integer scalar (converted to i64); wraps, then must be in range of the axis
-    Slice, // start, start + step, … `length` of them (start and length are clipped already); step is a nonzero constant
+    Slice, // start, start + step, … `length` of them (start and length are clipped already); step is a nonzero
+           // constant, or 0: then `value` is the step
     Full,    // the whole axis
     NewAxis, // an axis of size 1
     Tensor,  // value: i64 tensor; several of them broadcast together and pair up, as in NumPy
-    Mask,    // value: bool tensor over value.rank axes, all of which it covers
+    Mask,    // value: bool tensor over value.rank axes, all of which it covers; like an index tensor for each of them.
+             // One that is not followed by whole axes only has its count as the broadcast axis
   } kind = Kind::Full;
   ExprPtr value;
   bool in_range = false; // At: proven to be in 0 <= i < size, needs neither wrap nor check

@@ -227,6 +227,11 @@ ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span,
   case Builtin::Take:
   case Builtin::Matmul:
   case Builtin::Dot: result = shape_rule(builtin, r); break;
+  case Builtin::Tile:
+  case Builtin::Repeat:
+  case Builtin::Gather:
+  case Builtin::ScatterAdd: result = choosing_rule(builtin, r); break;
+  case Builtin::Einsum: result = einsum_rule(r); break;
   case Builtin::Zeros:
   case Builtin::Ones:
   case Builtin::Full:

@@ -185,14 +185,45 @@ ExprPtr Checker::join_tensors(Builtin builtin, Rule& r) {
   return node;
 }
 
+// matmul(a, b, acc = f64): sums are at least as wide as the operands, and in f32 at least; the result is rounded once.
+ExprPtr Checker::matmul_in(Rule& r, ExprPtr a, ExprPtr b) {
+  auto acc = r.element(2);
+  if (!r.ok) return nullptr;
+  std::vector<ExprPtr> both;
+  both.push_back(std::move(a));
+  both.push_back(std::move(b));
+  if (!same_element(both, 0, "`matmul`", r.span)) return nullptr;
+  for (auto& operand : both)
+    settle(*operand);
+  DType type = both[0]->type.dtype;
+  if (!is_float(type)) {
+    r.fail("TypeMismatch", r.by[2]->span, fmt::format("`acc` is for products of floats, not {}", name_of(type)),
+           "products of integers wrap in their own type: convert the operands");
+    return nullptr;
+  }
+  DType least = type == DType::F64 ? DType::F64 : DType::F32;
+  if (*acc != DType::F64 && *acc != least) {
+    r.fail("TypeMismatch", r.by[2]->span,
+           fmt::format("products of {} are summed in {} at least, not {}", name_of(type), name_of(least),
+                       name_of(*acc)));
+    return nullptr;
+  }
+  bool wider = *acc != least;
+  for (auto& operand : both)
+    if (wider) operand = convert(std::move(operand), *acc, operand->span);
+  ExprPtr product = matmul(std::move(both[0]), std::move(both[1]), r.span, "`matmul`");
+  return wider && !product->type.is_error() ? convert(std::move(product), type, r.span) : std::move(product);
+}
+
 ExprPtr Checker::shape_rule(Builtin builtin, Rule& r) {
   if (builtin == Builtin::Concat || builtin == Builtin::Stack) return join_tensors(builtin, r);
   auto node = make(ExprKind::Builtin, r.span, Type::error());
   node->builtin = builtin;
   if (builtin == Builtin::Matmul || builtin == Builtin::Dot) {
-    if (!r.bind("a b", 2)) return nullptr;
+    if (!r.bind(builtin == Builtin::Dot ? "a b" : "a b | acc", 2)) return nullptr;
     ExprPtr a = r.tensor(0), b = r.tensor(1);
     if (!r.ok) return nullptr;
+    if (builtin == Builtin::Matmul && r.has(2)) return matmul_in(r, std::move(a), std::move(b));
     if (builtin == Builtin::Dot)
       for (const auto* side : {&a, &b})
         if ((*side)->type.rank() != 1) {
@@ -234,7 +265,7 @@ ExprPtr Checker::shape_rule(Builtin builtin, Rule& r) {
   static const std::map<Builtin, std::pair<const char*, size_t>> parameters = {
       {Builtin::Reshape, {"x dims", 2}},  {Builtin::Flatten, {"x from", 1}},     {Builtin::Permute, {"x axes", 2}},
       {Builtin::Transpose, {"x i j", 1}}, {Builtin::TransposeAll, {"x", 1}},     {Builtin::ExpandDims, {"x axis", 2}},
-      {Builtin::Squeeze, {"x axis", 2}},  {Builtin::BroadcastTo, {"x dims", 2}}, {Builtin::Pad, {"x margins value", 2}},
+      {Builtin::Squeeze, {"x axis", 1}},  {Builtin::BroadcastTo, {"x dims", 2}}, {Builtin::Pad, {"x margins value", 2}},
       {Builtin::Flip, {"x | axis", 1}},   {Builtin::Take, {"x idx | axis", 2}}};
   if (!r.bind(parameters.at(builtin).first, parameters.at(builtin).second)) return nullptr;
   ExprPtr x = r.tensor(0);
@@ -270,7 +301,9 @@ ExprPtr Checker::shape_rule(Builtin builtin, Rule& r) {
     break;
   }
   case Builtin::Flatten: {
-    int64_t from = rank == 0 ? 0 : r.axis(1, rank, 0);
+    // From behind the last axis on there are no axes: their product is 1.
+    int64_t from = rank == 0 || r.number(1, 0) == static_cast<int64_t>(rank) ? static_cast<int64_t>(rank)
+                                                                             : r.axis(1, rank, 0);
     if (!r.ok) return nullptr;
     std::vector<Size> flat(shape.begin(), shape.begin() + from);
     flat.push_back(product(std::vector<Size>(shape.begin() + from, shape.end())));
@@ -325,7 +358,10 @@ ExprPtr Checker::shape_rule(Builtin builtin, Rule& r) {
     return reshape_to(std::move(x), std::move(wide), r.span);
   }
   case Builtin::Squeeze: {
-    std::vector<int64_t> axes = r.axes(1, rank);
+    std::vector<int64_t> axes;
+    if (r.has(1)) axes = r.axes(1, rank);
+    for (size_t k = 0; !r.has(1) && k < rank; ++k)
+      if (shape[k].is(1)) axes.push_back(static_cast<int64_t>(k));
     if (!r.ok) return nullptr;
     node->type.shape.clear();
     node->builtin = Builtin::Reshape;

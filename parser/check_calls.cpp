@@ -223,12 +223,22 @@ bool Checker::accepts(const FunctionInfo& info, const std::vector<Arg>& args) {
       if (!actual.is_tuple() && !actual.is_error()) return false;
       continue;
     }
+    auto fits_rank = [&] {
+      size_t own = named->dims.size();
+      bool spread = std::any_of(named->dims.begin(), named->dims.end(), [](auto* d) { return ast::as<ast::Spread>(d); });
+      return spread ? actual.rank() + 1 >= own : actual.rank() == own;
+    };
+    auto type_param = std::find_if(info.decl->type_params.begin(), info.decl->type_params.end(),
+                                   [&](const ast::TypeParam& p) { return p.name.text == named->name.text; });
     if (auto dtype = dtype_from_name(named->name.text)) {
-      if (!actual.is_tensor() || actual.dtype != *dtype) return false;
-      bool spread = false;
-      for (const ast::Expr* dim : named->dims)
-        spread = spread || ast::as<ast::Spread>(dim);
-      if (!spread && actual.rank() != named->dims.size()) return false;
+      if (!actual.is_tensor() || actual.dtype != *dtype || !fits_rank()) return false;
+    } else if (type_param != info.decl->type_params.end()) {
+      if (!actual.is_tensor() || !fits_rank()) return false;
+      const std::string& bound = type_param->bound.text;
+      DType t = actual.dtype;
+      if (actual.open) t = open_[actual.open].kind == LiteralKind::Int ? DType::I64 : DType::F32;
+      if ((bound == "float" && !is_float(t)) || (bound == "int" && !is_int(t)) || (bound == "num" && !is_num(t)))
+        return false;
     } else if (named->name.text == "str" && !actual.is_str())
       return false;
     else if (named->name.text != "str" && !actual.is_tensor())

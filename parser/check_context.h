@@ -363,6 +363,8 @@ private:
                                               const std::vector<ast::SubscriptItem>& items, Span span,
                                               typed::Expr& node, std::vector<typed::Subscript>& out);
   void slice(typed::Subscript& s, const Size& axis, std::optional<Size> first, std::optional<Size> last, int64_t step);
+  void slice(typed::Subscript& s, const Size& axis, std::optional<Size> first, std::optional<Size> last,
+             const Size& step, typed::Expr& node);
 
   // --- check_comprehensions.cpp
   ExprPtr comprehension(const ast::Expr& e, const ast::Comprehension& c, const std::string& reduction, Span span,
@@ -383,6 +385,11 @@ private:
   ExprPtr reduction(Builtin builtin, Rule& r);
   ExprPtr builder(Builtin builtin, Rule& r, const Type* expected);
   ExprPtr shape_rule(Builtin builtin, Rule& r);
+  ExprPtr choosing_rule(Builtin builtin, Rule& r);
+  ExprPtr einsum_rule(Rule& r);
+  ExprPtr matmul_in(Rule& r, ExprPtr a, ExprPtr b);
+  ExprPtr broadcast_reshaped(ExprPtr node, ExprPtr x, std::vector<Size> from,
+                             std::vector<Size> wide, std::vector<Size> to);
   ExprPtr random_rule(Builtin builtin, Rule& r, const Type* expected);
   ExprPtr effect_rule(Builtin builtin, Rule& r);
   ExprPtr print_call(Rule& r);

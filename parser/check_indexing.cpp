@@ -6,6 +6,12 @@ namespace tl::checker {
 
 using Kind = typed::Subscript::Kind;
 
+namespace {
+bool is_full(const ast::SubscriptItem& item) {
+  return item.kind == ast::SubscriptItem::Kind::Slice && !item.first && !item.last && !item.step;
+}
+} // namespace
+
 ExprPtr Checker::subscript(const ast::Expr& e, const ast::Subscript& s) {
   ExprPtr base = value(s.object);
   refresh(*base);
@@ -79,6 +85,29 @@ void Checker::slice(typed::Subscript& s, const Size& n, std::optional<Size> firs
   if (step == 1 && s.start.is(0) && s.length == n) s.kind = Kind::Full;
 }
 
+// The same for a step that only the run tells: forward and backward are both written down, and its sign chooses.
+void Checker::slice(typed::Subscript& s, const Size& n, std::optional<Size> first, std::optional<Size> last,
+                    const Size& step, typed::Expr& node) {
+  SizeAtoms& atoms = p_.atoms;
+  const SizeFacts& facts = ctx_->facts;
+  Size up = atoms.clip(step, 0, 1, facts);
+  typed::Subscript forward, backward;
+  slice(forward, n, first, last, 1);
+  slice(backward, n, first, last, -1);
+  auto both = [&](const Size& a, const Size& b) { return b + up * (a - b); };
+  s.kind = Kind::Slice;
+  s.step = 0;
+  s.start = both(forward.kind == Kind::Full ? Size(0) : forward.start, backward.start);
+  Size distance = both(forward.kind == Kind::Full ? n : forward.length, backward.length);
+  Size stride = atoms.max(both(step, Size(0) - step), 1, facts);
+  s.length = atoms.floor_div(distance + stride - Size(1), stride);
+  s.value = size_value(step, s.span);
+  SizeCheck check = size_check(step * step, 1, "the step of a slice cannot be 0", s.span);
+  check.relation = SizeCheck::Relation::AtLeast;
+  check.kind = "WrongIndex";
+  node.checks.push_back(std::move(check));
+}
+
 std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std::string& base_text,
                                                      const std::vector<ast::SubscriptItem>& items, Span span,
                                                      typed::Expr& node, std::vector<typed::Subscript>& out) {
@@ -118,6 +147,13 @@ std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std
   bool any_tensor = false, any_mask = false, in_group = false;
   for (const auto& v : values)
     if (v && v->type.is_tensor() && v->type.rank() > 0) (v->type.dtype == DType::Bool ? any_mask : any_tensor) = true;
+  // A mask stands for its positions along each of its axes: index tensors. In front of whole axes only it is simpler.
+  const bool other_tensors = any_tensor;
+  size_t masks = 0;
+  for (size_t i = 0; any_mask && !any_tensor && i < items.size(); ++i) {
+    bool is_mask = values[i] && values[i]->type.is_tensor() && values[i]->type.dtype == DType::Bool;
+    any_tensor = i == 0 ? !is_mask : items[i].kind != Item::Ellipsis && !is_full(items[i]);
+  }
   size_t axis = 0;
   auto full = [&](size_t count) {
     for (size_t k = 0; k < count; ++k) {
@@ -151,25 +187,21 @@ std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std
     }
     const Size n = base.shape[axis];
     if (item.kind == Item::Slice) {
-      int64_t step = 1;
-      if (item.step) {
-        auto constant = static_of(item.step);
-        if (!constant || constant->kind != Static::Kind::Int) {
-          error("NotSupported", item.step->span, "the step of a slice is a constant");
-          return std::nullopt;
-        }
-        step = constant->number;
-        if (step == 0) {
-          error("WrongIndex", item.step->span, "the step of a slice cannot be 0");
-          return std::nullopt;
-        }
-      }
       size_t errors = ctx_->reports.size();
       std::optional<Size> first, last;
+      Size step = 1;
       if (item.first) first = size_argument(value(item.first), node, false, "a bound of a slice");
       if (item.last) last = size_argument(value(item.last), node, false, "a bound of a slice");
+      if (item.step) step = size_argument(value(item.step), node, false, "the step of a slice");
       if (ctx_->reports.size() != errors) return std::nullopt;
-      slice(s, n, first, last, step);
+      if (step.is(0)) {
+        error("WrongIndex", item.step->span, "the step of a slice cannot be 0");
+        return std::nullopt;
+      }
+      if (step.is_constant())
+        slice(s, n, first, last, step.constant());
+      else
+        slice(s, n, first, last, step, node);
       shape.push_back(s.kind == Kind::Full ? n : s.length);
       in_group = false;
       ++axis;
@@ -178,11 +210,11 @@ std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std
     }
     ExprPtr v = std::move(values[i]);
     if (v->type.is_range()) {
-      if (!v->type.shape[2].is_constant() || v->type.shape[2].is(0)) {
-        error("NotSupported", v->span, "a range with a step that is not constant cannot be a subscript yet");
-        return std::nullopt;
-      }
-      slice(s, n, v->type.shape[0], v->type.shape[1], v->type.shape[2].constant());
+      const Size step = v->type.shape[2];
+      if (step.is_constant())
+        slice(s, n, v->type.shape[0], v->type.shape[1], step.constant());
+      else
+        slice(s, n, v->type.shape[0], v->type.shape[1], step, node);
       for (auto& bind : v->binds)
         node.binds.push_back(std::move(bind));
       shape.push_back(s.kind == Kind::Full ? n : s.length);
@@ -223,10 +255,12 @@ std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std
       continue;
     }
     if (v->type.dtype == DType::Bool) {
-      if (any_tensor || in_group || groups > 0) {
-        error("NotSupported", item.span, "a mask beside other index tensors is not supported yet");
+      if (++masks > 1 || other_tensors) {
+        error("NotSupported", item.span, "a mask beside other index tensors is not supported yet",
+              "`nonzero(mask)` gives its positions along each axis");
         return std::nullopt;
       }
+      if (any_tensor) advanced();
       for (size_t k = 0; k < v->type.rank(); ++k)
         if (!require_equal(
                 v->type.shape[k], base.shape[axis + k], true,
@@ -246,8 +280,7 @@ std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std
       count.not_negative = true;
       AtomId id = p_.atoms.add(std::move(count));
       node.fresh.push_back({id, {}, static_cast<uint32_t>(shape.size())});
-      shape.push_back(Size::of(id));
-      ++groups;
+      (any_tensor ? broadcast : shape).push_back(Size::of(id));
       s.kind = Kind::Mask;
       s.value = std::move(v);
       out.push_back(std::move(s));
@@ -284,7 +317,6 @@ std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std
     auto at = shape.begin() + static_cast<ptrdiff_t>(groups > 1 ? 0 : place);
     shape.insert(at, broadcast.begin(), broadcast.end());
   }
-  if (any_tensor && any_mask) return std::nullopt;
   return shape;
 }
 
