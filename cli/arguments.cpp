@@ -28,7 +28,9 @@ HostTensor read_tensor(const ParamInfo& param, const std::string& path) {
   try {
     TensorReader reader(path, {{}, "", param.dtype, param.rank});
     require_type(path, reader.header(), param.dtype, param.rank);
-    return reader.take();
+    HostTensor tensor = reader.take();
+    tensor.dtype = param.dtype; // keys are kept as u64
+    return tensor;
   } catch (const IoError& error) {
     throw UsageError(fmt::format("'{}' ({}): {}", param.name, param.type_text, error.what()));
   } catch (const std::bad_alloc&) {

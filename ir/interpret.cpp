@@ -452,6 +452,7 @@ private:
         TensorReader reader(*in(1).text, {LoadOptions::unpacked({n.attrs.index}), name, type, n.results.size() - 2});
         require_type(*in(1).text, reader.header(), type, n.results.size() - 2);
         HostTensor t = reader.take();
+        t.dtype = type; // keys are kept as u64
         for (size_t i = 0; i < t.dims.size(); ++i)
           out(2 + i) = cell(Data::of(t.dims[i]));
         out(1) = cell(Data::of(std::move(t)));

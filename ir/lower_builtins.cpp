@@ -320,17 +320,7 @@ Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>&
   case Builtin::Matmul:
   case Builtin::Dot: return {matmul(e, x(), operands.at(1))};
 
-  case Builtin::Key: {
-    ValueId root = here().constant(DType::Key, {});
-    return {here().one(
-        Op::Elementwise, {root, convert_index(x())}, Type::scalar(DType::Key),
-        [] {
-          Attrs attrs;
-          attrs.scalar = ScalarOp::KeyFold;
-          return attrs;
-        }(),
-        at)};
-  }
+  case Builtin::Key: return {convert(convert_index(x()), DType::Key, at)}; // the seed's bits
   case Builtin::SplitKey: {
     if (e.type.is_tuple())
       return {scalar(ScalarOp::KeyFold, {x(), i64(0)}, at), scalar(ScalarOp::KeyFold, {x(), i64(1)}, at)};
@@ -341,6 +331,7 @@ Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>&
   case Builtin::Uniform: return {uniform(e, x(), operands.at(1), operands.at(2))};
   case Builtin::Normal: return {normal(e, x())};
   case Builtin::RandInt: return {randint(e, x(), operands.at(1), operands.at(2))};
+  case Builtin::Bernoulli: return {bernoulli(e, x(), operands.at(1))};
 
   case Builtin::ReadCsv: // simpler nodes by now
   case Builtin::ReadIdx:

@@ -324,6 +324,7 @@ private:
   ValueId uniform(const typed::Expr& e, ValueId key, ValueId lo, ValueId hi);
   ValueId normal(const typed::Expr& e, ValueId key);
   ValueId randint(const typed::Expr& e, ValueId key, ValueId lo, ValueId hi);
+  ValueId bernoulli(const typed::Expr& e, ValueId key, ValueId p);
 
   [[noreturn]] void unsupported(const std::string& what, Span span) const {
     throw Unsupported(what + " is not supported yet", span);

@@ -62,6 +62,13 @@ ValueId FunctionLowerer::normal(const typed::Expr& e, ValueId key) {
   return convert(two(ScalarOp::Mul, radius, angle), t, at);
 }
 
+ValueId FunctionLowerer::bernoulli(const typed::Expr& e, ValueId key, ValueId p) {
+  LocId at = loc(e.span);
+  DType compute = type(p).dtype == DType::F64 ? DType::F64 : DType::F32;
+  ValueId unit = random_unit(key, positions(e.type.shape, at), compute == DType::F64 ? 2 : 1, 0, compute, at);
+  return elementwise(ScalarOp::Lt, {unit, convert(p, compute, at)}, dims(e.type.shape), at);
+}
+
 ValueId FunctionLowerer::randint(const typed::Expr& e, ValueId key, ValueId lo, ValueId hi) {
   LocId at = loc(e.span);
   std::vector<Dim> shape = dims(e.type.shape);

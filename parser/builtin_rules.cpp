@@ -25,7 +25,22 @@ bool Checker::Rule::bind(const char* parameters, size_t required) {
   positional = std::min(positional, names.size());
   by.assign(names.size(), nullptr);
   size_t index = 0;
+  // An element type at the end is T, whatever was left out before it: `uniform(k, [n], f64)`.
+  Arg* element = nullptr;
+  if (!args.empty() && !names.empty() && names.back() == "T" && args.back().name.empty()) {
+    Arg& last = args.back();
+    auto known = last.constant ? last.constant : last.source ? c.static_of(last.source) : std::nullopt;
+    if (known && known->kind == Static::Kind::Element) element = &last;
+  }
   for (Arg& arg : args) {
+    if (&arg == element) {
+      if (by.back()) {
+        fail("WrongArguments", arg.span, "`T` is given twice");
+        return false;
+      }
+      by.back() = &arg;
+      continue;
+    }
     if (arg.name.empty()) {
       if (index >= positional) {
         std::string hint;
@@ -246,7 +261,8 @@ ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span,
   case Builtin::Bits:
   case Builtin::Uniform:
   case Builtin::Normal:
-  case Builtin::RandInt: result = random_rule(builtin, r, expected); break;
+  case Builtin::RandInt:
+  case Builtin::Bernoulli: result = random_rule(builtin, r, expected); break;
   }
   if (!r.ok || !result) return broken(span);
   return result;

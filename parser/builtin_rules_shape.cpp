@@ -710,19 +710,33 @@ ExprPtr Checker::random_rule(Builtin builtin, Rule& r, const Type*) {
     node->operands.push_back(std::move(k));
     return node;
   }
-  bool range = builtin == Builtin::RandInt;
+  bool range = builtin == Builtin::RandInt, bernoulli = builtin == Builtin::Bernoulli;
   if (!r.bind(builtin == Builtin::Uniform  ? "k dims lo hi T"
               : builtin == Builtin::Normal ? "k dims T"
               : range                      ? "k dims lo hi"
+              : bernoulli                  ? "k p dims"
                                            : "k dims",
-              range ? 4 : 2))
+              range       ? 4
+              : bernoulli ? 3
+                          : 2))
     return nullptr;
   ExprPtr k = r.key(0);
   if (!r.ok) return nullptr;
   node->operands.push_back(std::move(k));
-  auto sizes = dims(r.by[1]->source, *node, r.name);
+  if (bernoulli) {
+    ExprPtr p = r.value(1);
+    if (!r.ok) return nullptr;
+    if (!p->type.is_scalar() || !constrain_float(p->type)) {
+      r.fail("TypeMismatch", p->span, fmt::format("a probability is a float, not {}", show(p->type)));
+      return nullptr;
+    }
+    node->operands.push_back(std::move(p));
+  }
+  auto sizes = dims(r.by[bernoulli ? 2 : 1]->source, *node, r.name);
   if (!sizes) return nullptr;
-  if (builtin == Builtin::Bits || range) {
+  if (bernoulli) {
+    node->type = Type::scalar(DType::Bool);
+  } else if (builtin == Builtin::Bits || range) {
     node->type = Type::scalar(DType::I64);
     for (size_t i = 2; range && i < 4; ++i) {
       ExprPtr end = to_i64(r.value(i), "an end of the range");

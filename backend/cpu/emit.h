@@ -95,6 +95,8 @@ private:
   llvm::Value* unsigned_division(llvm::Value* x, llvm::Value* y, bool remainder);
   llvm::Value* convert(DType from, DType to, llvm::Value* x);
   llvm::Value* round16(DType to, llvm::Value* x);
+  llvm::Value* half_to_float(llvm::Value* x);
+  llvm::Value* float_to_half(llvm::Value* x);
   llvm::Value* round_to_odd(DType from, llvm::Value* x);       // f64 or integers -> f32
   llvm::Type* like(llvm::Value* x, llvm::Type* element) const; // the type with x's lanes and this element
 

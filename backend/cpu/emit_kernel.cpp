@@ -203,7 +203,7 @@ Value* Emitter::in_lanes(Val value) {
 Value* Emitter::from_memory(DType memory, Value* raw) {
   switch (memory) {
   case DType::Bool: return b.CreateICmpNE(raw, llvm::Constant::getNullValue(raw->getType()));
-  case DType::F16: return b.CreateFPExt(b.CreateBitCast(raw, like(raw, b.getHalfTy())), like(raw, b.getFloatTy()));
+  case DType::F16: return half_to_float(b.CreateBitCast(raw, like(raw, b.getHalfTy())));
   case DType::BF16: {
     Value* wide = b.CreateZExt(raw, like(raw, b.getInt32Ty()));
     return b.CreateBitCast(b.CreateShl(wide, 16), like(raw, b.getFloatTy()));
@@ -215,8 +215,7 @@ Value* Emitter::from_memory(DType memory, Value* raw) {
 Value* Emitter::to_memory(DType memory, Value* value) {
   switch (memory) {
   case DType::Bool: return b.CreateZExt(value, like(value, b.getInt8Ty()));
-  case DType::F16:
-    return b.CreateBitCast(b.CreateFPTrunc(value, like(value, b.getHalfTy())), like(value, b.getInt16Ty()));
+  case DType::F16: return b.CreateBitCast(float_to_half(value), like(value, b.getInt16Ty()));
   case DType::BF16: {
     Value* bits = b.CreateBitCast(round16(DType::BF16, value), like(value, b.getInt32Ty()));
     return b.CreateTrunc(b.CreateLShr(bits, 16), like(value, b.getInt16Ty()));

@@ -1,6 +1,7 @@
 // Arithmetic, alike on scalars and on vectors.
 #include "backend/cpu/emit.h"
 #include <fmt/format.h>
+#include <llvm/IR/IntrinsicInst.h>
 
 namespace tl::cpu {
 using kir::Instr;
@@ -244,8 +245,21 @@ Value* Emitter::round_to_odd(DType from, Value* x) {
   return b.CreateBitCast(b.CreateSelect(inexact, odd, r), single);
 }
 
+// Behind a fence, else LLVM computes in half where it can, element by element, and its maximum of -0 and 0 is 0.
+Value* Emitter::half_to_float(Value* x) {
+  Value* wide = b.CreateFPExt(x, like(x, b.getFloatTy()));
+  return b.CreateIntrinsic(in::arithmetic_fence, {wide->getType()}, {wide});
+}
+
+Value* Emitter::float_to_half(Value* x) {
+  // What was half before.
+  if (auto* fence = llvm::dyn_cast<llvm::IntrinsicInst>(x); fence && fence->getIntrinsicID() == in::arithmetic_fence)
+    if (auto* wide = llvm::dyn_cast<llvm::FPExtInst>(fence->getArgOperand(0))) return wide->getOperand(0);
+  return b.CreateFPTrunc(x, like(x, b.getHalfTy()));
+}
+
 Value* Emitter::round16(DType to, Value* x) {
-  if (to == DType::F16) return b.CreateFPExt(b.CreateFPTrunc(x, like(x, b.getHalfTy())), x->getType());
+  if (to == DType::F16) return half_to_float(float_to_half(x));
   if (to != DType::BF16) fault(kernel_, "Round16 to a type that has not 16 bits");
   // By integers: the processor's own conversion flushes denormal numbers.
   llvm::Type* integer = like(x, b.getInt32Ty());

@@ -51,8 +51,9 @@ template <class M, class V> V Sign(M& m, V x) {
       x,
       [&](auto v) {
         auto zero = m.constant(0, v);
-        // NaN and zeros fail both comparisons and stay.
-        return m.select(m.lt(zero, v), m.constant(1, v), m.select(m.lt(v, zero), m.constant(-1, v), v));
+        auto unit =
+            m.select(m.lt(zero, v), m.constant(1, v), m.select(m.lt(v, zero), m.constant(-1, v), v)); // NaN stays
+        return m.select(m.eq(v, zero), zero, unit);
       },
       [&](auto v) {
         auto zero = m.integer(0, v);
@@ -143,7 +144,7 @@ template <class M, class V> auto f64_to_odd_f32(M& m, V x) {
 // exact in one FMA (Boldo, Daumas: Representable correcting terms for possibly underflowing floating point operations,
 // 2003); a second round takes what a quotient beyond the precision left. Exact while |x / y| < 2^(2p - 2) (f32: 2^46);
 // beyond, the remainder is 0. A remainder has the sign of y, also when it is 0. By zero: x / y, and NaN for the
-// remainder.
+// remainder; NaN for both if x is infinite.
 template <class V> struct QuotientRest { V quotient, rest; };
 template <class M, class V> QuotientRest<V> floor_divide(M& m, V x, V y) {
   auto zero = m.constant(0, x), one = m.constant(1, x), infinity = m.constant(kInfinity, x);
@@ -166,8 +167,9 @@ template <class M, class V> QuotientRest<V> floor_divide(M& m, V x, V y) {
   auto small = m.lt(m.abs(x), size), differ = signs_differ(x, y);
   rest = m.select(small, m.select(differ, m.add(x, y), x), rest);
   quotient = m.select(small, m.select(differ, m.neg(one), m.mul(plain, zero)), quotient);
-  // Overflow, division by zero, infinities and NaN: what the division says.
+  // Overflow, division by zero and NaN: what the division says.
   quotient = m.select(m.lt(m.abs(plain), infinity), quotient, plain);
+  quotient = m.select(m.eq(m.abs(x), infinity), m.constant(kNaN, x), quotient);
   return {quotient, m.copysign(rest, y)};
 }
 

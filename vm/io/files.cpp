@@ -132,7 +132,9 @@ std::vector<std::string> tensor_names(const std::string& path) {
 }
 
 void require_type(const std::string& path, const TensorHeader& header, DType dtype, size_t rank) {
-  if (header.dtype == dtype && header.dims.size() == rank) return;
+  // Keys are kept as u64.
+  const DType kept = dtype == DType::Key ? DType::U64 : dtype;
+  if (header.dtype == kept && header.dims.size() == rank) return;
   std::string wanted{name_of(dtype)};
   for (size_t i = 0; i < rank; ++i)
     wanted += i ? ", _" : "[_";

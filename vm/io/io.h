@@ -74,7 +74,8 @@ HostTensor load_tensor(const std::string& path, const ReadOptions& options = {})
 // Of the tensors in a .npz or .safetensors file, in the order of the file; other files have none.
 std::vector<std::string> tensor_names(const std::string& path);
 
-// Throws IoError (kind FileMismatch) unless the header has this element type and rank; the message names both.
+// Throws IoError (kind FileMismatch) unless the header has this element type and rank (keys are kept as u64); the
+// message names both.
 void require_type(const std::string& path, const TensorHeader& header, DType dtype, size_t rank);
 
 struct NamedTensor {

@@ -70,10 +70,12 @@ Pieces positional(DType type, Scalar value, int precision) {
   return p;
 }
 
-Pieces scientific(DType type, Scalar value, int precision) {
+// `least` decimals are shown: where the shortest form has fewer, those of the value itself follow (0.3 in f32 with 7:
+// 3.0000001e-01), as in NumPy.
+Pieces scientific(DType type, Scalar value, int precision, int least = 0) {
   Decimal d = shortest_decimal(type, value);
-  if (static_cast<int>(d.digits.size()) - 1 > precision)
-    d = significant_decimal(float_value(type, value), precision + 1);
+  const int decimals = static_cast<int>(d.digits.size()) - 1;
+  if (decimals > precision || decimals < least) d = significant_decimal(float_value(type, value), precision + 1);
   Pieces p;
   if (d.negative) p.whole += '-';
   p.whole += d.digits[0];
@@ -143,7 +145,8 @@ std::string format_float(const View& view, int64_t index, const FloatFormat& for
     size_t width = format.left + 1 + format.right + (format.scientific ? format.exponent_digits + 2 : 0);
     return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
   }
-  Pieces p = format.scientific ? scientific(view.dtype, s, format.precision) : positional(view.dtype, s, kPrecision);
+  Pieces p = format.scientific ? scientific(view.dtype, s, format.precision, format.precision)
+                               : positional(view.dtype, s, kPrecision);
   text = std::string(format.left > p.whole.size() ? format.left - p.whole.size() : 0, ' ');
   text += p.whole;
   text += '.';
