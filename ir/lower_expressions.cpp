@@ -287,7 +287,7 @@ Leaves FunctionLowerer::merge(ValueId condition, const Rest& then, const Rest& o
         for (Dim& d : t.dims)
           if (!d.is_constant() && !is_outer(d.value, mark)) d = Dim::of(0);
         scopes_.push_back({&ways[i].region, ScopeKind::Lazy, {}});
-        values[i] = placeholder(t.kind == Type::Kind::Str ? t : Type::scalar(t.dtype), t.dims);
+        values[i] = placeholder(t.is_tensor() ? Type::scalar(t.dtype) : t, t.dims);
         pop();
       }
     Type t = type(values[0]);

@@ -7,6 +7,7 @@
 #include "lang/typed.h"
 #include "parser/check.h"
 #include <deque>
+#include <functional>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -363,6 +364,51 @@ private:
                                               const std::vector<ast::SubscriptItem>& items, Span span,
                                               typed::Expr& node, std::vector<typed::Subscript>& out);
   void slice(typed::Subscript& s, const Size& axis, std::optional<Size> first, std::optional<Size> last, int64_t step);
+
+  // --- check_lists.cpp: the types of lists, operations on them
+  // A list of such elements: sizes that `varies` says are each element's own become Element atoms.
+  Type list_of(const Type& element, const std::function<bool(const Size&)>& varies = nullptr);
+  Type list_element(const Type& list, std::vector<typed::FreshAtom>& fresh, Span span); // with fresh sizes of its own
+  // One type for values of these two: sizes that differ are each value's own. Of one form already (same_form).
+  Type either_element(const Type& a, const Type& b);
+  bool same_form(const Type& a, const Type& b); // same kinds, ranks and, as unified now, element types
+  bool has_list(const Type& type) const;
+  ExprPtr list_node(typed::ListOp op, Span span, Type type);
+  ExprPtr list_make(std::vector<ExprPtr> elements, Span span, const Type* expected);
+  ExprPtr list_length(ExprPtr list, Span span);
+  ExprPtr list_get(ExprPtr list, ExprPtr index, bool in_range, Span span);
+  ExprPtr list_concat(ExprPtr a, ExprPtr b, Span span);
+  ExprPtr list_subscript(ExprPtr list, const ast::Subscript& s, Span span);
+  ExprPtr list_call(std::vector<Arg> args, Span span, const Type* expected);
+  ExprPtr coerce_list(ExprPtr e, const Type& target, const std::string& what);
+  // list(f(element) for element in list), of elements of this type
+  ExprPtr map_list(ExprPtr list, const Type& element, const std::function<ExprPtr(ExprPtr)>& f, Span span);
+  // A loop that appends `element(position)` for each of `count` positions to a list of this type.
+  ExprPtr build_list(const Type& list, const Size& count, typed::Block before,
+                     const std::function<ExprPtr(ExprPtr)>& element, Span span);
+  std::vector<ExprPtr> slice_bounds(const ast::SubscriptItem& item, std::vector<int64_t>& given);
+
+  // --- check_iteration.cpp: what loops and comprehensions go over besides ranges
+  // Positions 0, 1, … count - 1, and what stands at each.
+  struct Iteration {
+    Size count;
+    std::function<ExprPtr(const Size& position, Span span)> element; // null: not iterable, reported
+    bool is_list = false; // elements come from a list: they are taken one by one
+  };
+  Iteration iterate(const ast::Expr* e, typed::Block& before);
+  Iteration iterate_value(ExprPtr value, typed::Block& before);
+  ExprPtr iteration_call(Builtin builtin, Rule& r); // enumerate, zip, batches as values
+  Iteration iterate_call(Builtin builtin, std::vector<Arg>& args, Span span, typed::Block& before);
+  Iteration iterate_batches(std::vector<Arg>& args, Span span, typed::Block& before);
+  ExprPtr list_comprehension(const ast::Comprehension& c, Span span, const Type* expected);
+  Size bound_size(ExprPtr value, const std::string& name, typed::Block& before); // held by a variable of `before`
+  void for_each(const ast::For& s, size_t clause, Span span, Iteration over, typed::Block& into);
+
+  // --- check_text.cpp
+  ExprPtr text_node(TextOp op, std::vector<ExprPtr> operands, Span span);
+  ExprPtr text_compare(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span);
+  ExprPtr text_subscript(ExprPtr text, const ast::Subscript& s, Span span);
+  ExprPtr text_rule(Builtin builtin, Rule& r);
 
   // --- check_comprehensions.cpp
   ExprPtr comprehension(const ast::Expr& e, const ast::Comprehension& c, const std::string& reduction, Span span,

@@ -178,7 +178,8 @@ void Checker::finish_program() {
     auto use = [&](const Size& size) {
       std::vector<AtomId> atoms;
       p_.atoms.collect(size, atoms);
-      u.used.insert(atoms.begin(), atoms.end());
+      for (AtomId atom : atoms)
+        if (p_.atoms[atom].kind != AtomKind::Element) u.used.insert(atom);
     };
     auto use_type = [&](auto& self, const Type& type) -> void {
       for (const Size& size : type.shape)
