@@ -69,6 +69,8 @@ Leaves FunctionLowerer::operation(const typed::Expr& e) {
   case ExprKind::Convert: result = {convert(flat.at(0), e.type.dtype, loc(e.span))}; break;
   case ExprKind::Call: return call(e, std::move(operands));
   case ExprKind::Builtin: result = builtin(e, operands); break;
+  case ExprKind::List: result = list_operation(e, operands); break;
+  case ExprKind::Text: result = text_operation(e, operands); break;
   case ExprKind::Interp: {
     Attrs attrs;
     attrs.format = e.format;

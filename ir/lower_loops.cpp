@@ -17,6 +17,7 @@ bool is_effect(const typed::Program& program, const typed::Expr& e) {
   switch (e.builtin) {
   case Builtin::Print:
   case Builtin::Load:
+  case Builtin::ReadLine:
   case Builtin::Save:
   case Builtin::Exists:
   case Builtin::ReadText:

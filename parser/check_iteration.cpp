@@ -20,7 +20,7 @@ Size Checker::bound_size(ExprPtr value, const std::string& name, typed::Block& b
   return Size::of(p_.variables[var.index].atom);
 }
 
-Checker::Iteration Checker::iterate_value(ExprPtr value, typed::Block& before) {
+Checker::Iteration Checker::iterate_value(ExprPtr value, typed::Block& before, bool numbers_together) {
   Type type = refresh(*value);
   Span span = value->span;
   Iteration result;
@@ -44,6 +44,10 @@ Checker::Iteration Checker::iterate_value(ExprPtr value, typed::Block& before) {
       return size_value(lo + position * step, at);
     };
     return result;
+  }
+  if (type.is_list() && numbers_together && !type.elements.empty() && type.elements[0].is_scalar()) {
+    value = list_stacked(std::move(value), span);
+    type = value->type;
   }
   if (type.is_list()) {
     settle(*value);
@@ -86,31 +90,40 @@ Checker::Iteration Checker::iterate_value(ExprPtr value, typed::Block& before) {
   return result;
 }
 
-Checker::Iteration Checker::iterate(const ast::Expr* e, typed::Block& before) {
+bool Checker::iterates(const ast::Expr* e) {
   const std::string* name = nullptr;
-  std::vector<Arg> args;
-  auto take = [&](const std::vector<ast::Argument>& arguments) {
-    for (const ast::Argument& a : arguments)
-      args.push_back({a.name.text, a.value, a.value->span, a.name.span, nullptr, std::nullopt});
-  };
   if (auto* call = ast::as<ast::Call>(e)) {
     if (auto* callee = ast::as<ast::Name>(call->callee)) name = &callee->name;
-    take(call->arguments);
-  } else if (auto* call = ast::as<ast::MethodCall>(e)) {
-    name = &call->name.text;
-    args.push_back({"", call->receiver, call->receiver->span, {}, nullptr, std::nullopt});
-    take(call->arguments);
+  } else if (auto* method = ast::as<ast::MethodCall>(e)) {
+    name = &method->name.text;
   }
-  bool plain = std::none_of(args.begin(), args.end(), [](const Arg& a) { return ast::as<ast::Comprehension>(a.source) && ast::as<ast::Comprehension>(a.source)->in_call; });
-  if (name && plain)
-    if (auto callable = find_callable(*name, true); callable && callable->builtin)
-      if (callable->builtin == Builtin::Enumerate || callable->builtin == Builtin::Zip ||
-          callable->builtin == Builtin::Batches)
-        return iterate_call(*callable->builtin, args, e->span, before);
-  return iterate_value(value(e), before);
+  if (!name) return false;
+  auto callable = find_callable(*name, true);
+  return callable && (callable->builtin == Builtin::Enumerate || callable->builtin == Builtin::Zip ||
+                      callable->builtin == Builtin::Batches);
 }
 
-Checker::Iteration Checker::iterate_call(Builtin builtin, std::vector<Arg>& args, Span span, typed::Block& before) {
+Checker::Iteration Checker::iterate(const ast::Expr* e, typed::Block& before, bool numbers_together) {
+  if (!iterates(e)) return iterate_value(value(e), before, numbers_together);
+  std::vector<Arg> args;
+  std::string name;
+  const std::vector<ast::Argument>* given = nullptr;
+  if (auto* call = ast::as<ast::Call>(e)) {
+    name = ast::as<ast::Name>(call->callee)->name;
+    given = &call->arguments;
+  } else {
+    auto* method = ast::as<ast::MethodCall>(e);
+    name = method->name.text;
+    args.push_back({"", method->receiver, method->receiver->span, {}, nullptr, std::nullopt});
+    given = &method->arguments;
+  }
+  for (const ast::Argument& a : *given)
+    args.push_back({a.name.text, a.value, a.value->span, a.name.span, nullptr, std::nullopt});
+  return iterate_call(*find_callable(name, true)->builtin, args, e->span, before, numbers_together);
+}
+
+Checker::Iteration Checker::iterate_call(Builtin builtin, std::vector<Arg>& args, Span span, typed::Block& before,
+                                          bool numbers_together) {
   if (builtin == Builtin::Batches) return iterate_batches(args, span, before);
   bool is_zip = builtin == Builtin::Zip;
   for (const Arg& arg : args)
@@ -126,7 +139,8 @@ Checker::Iteration Checker::iterate_call(Builtin builtin, std::vector<Arg>& args
   }
   std::vector<Iteration> parts;
   for (Arg& arg : args) {
-    parts.push_back(arg.value ? iterate_value(std::move(arg.value), before) : iterate(arg.source, before));
+    parts.push_back(arg.value ? iterate_value(std::move(arg.value), before, numbers_together)
+                              : iterate(arg.source, before, numbers_together));
     if (!parts.back().element) return {};
   }
   Iteration result;
@@ -481,6 +495,28 @@ ExprPtr Checker::list_comprehension(const ast::Comprehension& c, Span span, cons
   node->blocks.push_back(std::move(whole));
   node->flag = true; // a comprehension: no effects in it
   return node;
+}
+
+// A comprehension over lists of other things than numbers: the list of its elements, as one tensor, reduced.
+ExprPtr Checker::reduce_list(const ast::Comprehension& c, const std::string& reduction, Span span,
+                             const Type* expected) {
+  ExprPtr list = list_comprehension(c, span, nullptr);
+  if (refresh(*list).is_error()) return list;
+  ExprPtr tensor = list_stacked(std::move(list), span);
+  if (refresh(*tensor).is_error() || reduction.empty()) return tensor;
+  auto callable = builtins_.find(reduction);
+  std::vector<Arg> args(1);
+  args[0].span = span;
+  if (tensor->type.rank() > 1) {
+    Arg axis;
+    axis.name = "axis";
+    axis.span = axis.name_span = span;
+    axis.constant.emplace();
+    axis.constant->kind = Static::Kind::Int;
+    args.push_back(std::move(axis));
+  }
+  args[0].value = std::move(tensor);
+  return builtin_call(*callable->second.builtin, std::move(args), span, false, expected);
 }
 
 } // namespace tl::checker

@@ -276,6 +276,31 @@ ExprPtr Checker::list_call(std::vector<Arg> args, Span span, const Type* expecte
   return list_make(std::move(elements), span, expected);
 }
 
+ExprPtr Checker::list_stacked(ExprPtr list, Span span) {
+  settle(*list);
+  if (list->type.elements.empty() || !list->type.elements[0].is_tensor()) {
+    error("TypeMismatch", span, fmt::format("this takes numbers or tensors, and the elements are of {}", show(list->type)),
+          "`list(… for … in …)` makes a list", {label(*list)});
+    return broken(span);
+  }
+  auto node = list_node(typed::ListOp::Join, span, list->type.elements[0]);
+  node->ints = {0, 1};
+  node->type.shape.insert(node->type.shape.begin(), Size(0));
+  for (size_t k = 0; k < node->type.rank(); ++k) {
+    if (k > 0 && !has_element_atom(p_.atoms, node->type.shape[k])) continue;
+    SizeAtom atom;
+    atom.kind = AtomKind::Fresh;
+    atom.name = fmt::format("axis {} of `{}`", k, text(span));
+    atom.origin = span;
+    atom.not_negative = true;
+    AtomId id = p_.atoms.add(std::move(atom));
+    node->type.shape[k] = Size::of(id);
+    node->fresh.push_back({id, {}, static_cast<uint32_t>(k)});
+  }
+  node->operands.push_back(std::move(list));
+  return node;
+}
+
 ExprPtr Checker::build_list(const Type& list, const Size& count, typed::Block block,
                             const std::function<ExprPtr(ExprPtr)>& element, Span span) {
   VarId built = new_variable("", list, true, span);
