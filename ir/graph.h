@@ -47,7 +47,7 @@ struct Dim {
 };
 
 struct Type {
-  enum class Kind : uint8_t { Tensor, Str, Token };
+  enum class Kind : uint8_t { Tensor, Str, List, Token }; // a list's elements say themselves what they are
   Kind kind = Kind::Tensor;
   DType dtype = DType::F32;
   std::vector<Dim> dims; // rank 0: a scalar
@@ -55,6 +55,7 @@ struct Type {
   static Type scalar(DType t) { return {Kind::Tensor, t, {}}; }
   static Type tensor(DType t, std::vector<Dim> dims) { return {Kind::Tensor, t, std::move(dims)}; }
   static Type str() { return {Kind::Str, DType::U8, {}}; }
+  static Type list() { return {Kind::List, DType::U8, {}}; }
   static Type token() { return {Kind::Token, DType::U8, {}}; }
   bool is_tensor() const { return kind == Kind::Tensor; }
   bool is_scalar() const { return kind == Kind::Tensor && dims.empty(); }
@@ -108,6 +109,21 @@ enum class Op : uint8_t {
   For, // (lo, hi, step, init…) region(i: i64, carried…) yields carried…; results: the final carried. step is nonzero
   While, // (init…) regions: cond(carried…) yields bool; body(carried…) yields carried…
   Call,  // (args…) {index}: function
+  // lists: of elements of `width` leaves each (tensors, scalars, strings or lists)
+  ListMake,   // (leaves of the first element, of the second …) {ints: [width, count]}
+  ListLength, // (list) -> i64
+  ListGet,    // (list, i) {ints: leaf and axis of each size} -> leaves of element i, then these sizes as i64s, which the
+              // leaves' types refer to. i is in range
+  ListSet,    // (list, i, leaves…) -> the list with that element. i is in range
+  ListAppend, // (list, leaves…) {ints: [width]}
+  ListConcat, // (a, b)
+  ListSlice,  // (list, bounds…) {ints: which of first, last and step are operands (0 or 1)}: Python's slice
+  ListJoin,   // (list) {index: site; ints: [axis, stack]} -> one tensor of its elements (of one leaf each), joined along
+              // the axis or (stack 1) a new one; then its sizes, which its type refers to. Other sizes that differ, and an
+              // empty list, fail as the site says
+  // text
+  Text,     // {index: TextOp, ints} see vm/abi/text_op.h; Bytes gives the size too, which the tensor's type refers to
+  ReadLine, // (token) -> token, str
   // failures: a total op plus a check
   Guard, // (x, cond, payload…) {index: site}: x (any type), poisoned where cond is false. cond: bool scalar, or a bool
          // tensor

@@ -3,6 +3,8 @@
 #include "ir/op_info.h"
 #include "ir/rewrite.h"
 #include "vm/io/io.h"
+#include "vm/io/list.h"
+#include "vm/io/text.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -31,10 +33,17 @@ Poison first(const Poison& a, const Poison& b) {
   return b->order < a->order ? b : a;
 }
 
+struct List;
 struct Cell {
   Data data;
   std::shared_ptr<const std::string> text;
   Poison poison;
+  std::shared_ptr<List> list;
+};
+struct List {
+  size_t width = 1;
+  std::vector<Cell> values;
+  int64_t length() const { return static_cast<int64_t>(values.size() / width); }
 };
 using Frame = std::vector<Cell>;
 
@@ -121,8 +130,11 @@ private:
   }
 
   // ---- the command line --------------------------------------------------------------------------------------------
-  static Cell cell(Data data) { return {std::move(data), nullptr, nullptr}; }
-  static Cell cell(std::string text) { return {{}, std::make_shared<const std::string>(std::move(text)), nullptr}; }
+  static Cell cell(Data data) { return {std::move(data), nullptr, nullptr, nullptr}; }
+  static Cell cell(std::string text) {
+    return {{}, std::make_shared<const std::string>(std::move(text)), nullptr, nullptr};
+  }
+  static Cell cell(std::shared_ptr<List> list) { return {{}, nullptr, nullptr, std::move(list)}; }
 
   std::vector<Cell> entry_arguments(const std::vector<Argument>& arguments) {
     const auto& params = module_.interface.params;
@@ -273,7 +285,7 @@ private:
       --map_depth_;
     }
     for (size_t i = 0; i < n.results.size(); ++i) {
-      frame[n.results[i].index] = poison ? Cell{{}, nullptr, poison} : cell(std::move(results[i]));
+      frame[n.results[i].index] = poison ? Cell{{}, nullptr, poison, nullptr} : cell(std::move(results[i]));
     }
   }
 
@@ -304,8 +316,18 @@ private:
     case Op::Call: return run_call(n, frame);
     case Op::Guard: return guard(n, frame);
     case Op::Format: return format_node(n, frame);
+    case Op::ListMake:
+    case Op::ListLength:
+    case Op::ListGet:
+    case Op::ListSet:
+    case Op::ListAppend:
+    case Op::ListConcat:
+    case Op::ListSlice:
+    case Op::ListJoin: return list(n, frame);
+    case Op::Text: return text(f, n, frame);
     case Op::Print:
     case Op::Assert:
+    case Op::ReadLine:
     case Op::Load:
     case Op::Save:
     case Op::Exists:
@@ -428,6 +450,193 @@ private:
     frame[n.results[0].index] = std::move(result);
   }
 
+  // ---- lists and text ----------------------------------------------------------------------------------------------
+  void poison_results(const Node& n, Frame& frame, const Poison& poison) {
+    for (ValueId id : n.results) {
+      frame[id.index] = {};
+      frame[id.index].poison = poison;
+    }
+  }
+
+  // The list of operand 0, to be changed: a copy unless nobody else has it.
+  std::shared_ptr<List> own_list(const Node& n, Frame& frame) {
+    Cell taken = take(frame, n.operands[0]);
+    return taken.list.use_count() == 1 ? std::move(taken.list) : std::make_shared<List>(*taken.list);
+  }
+
+  [[gnu::noinline]] void list(const Node& n, Frame& frame) {
+    auto in = [&](size_t i) -> Cell& { return frame[n.operands[i].index]; };
+    // An element may have failed; the list and its indices must not.
+    size_t needed = n.operands.size();
+    if (n.op == Op::ListMake) needed = 0;
+    if (n.op == Op::ListAppend) needed = 1;
+    if (n.op == Op::ListSet) needed = 2;
+    Poison poison;
+    for (size_t i = 0; i < needed; ++i)
+      poison = first(poison, in(i).poison);
+    if (poison) return poison_results(n, frame, poison);
+    const std::vector<int64_t>& ints = n.attrs.ints;
+    Cell& out = frame[n.results[0].index];
+    auto leaves = [&](List& into, size_t from) {
+      for (size_t i = from; i < n.operands.size(); ++i)
+        into.values.push_back(in(i));
+    };
+    switch (n.op) {
+    case Op::ListMake: {
+      auto made = std::make_shared<List>();
+      made->width = static_cast<size_t>(ints[0]);
+      leaves(*made, 0);
+      out = cell(std::move(made));
+      return;
+    }
+    case Op::ListLength: out = cell(Data::of(in(0).list->length())); return;
+    case Op::ListGet: {
+      std::shared_ptr<List> from = in(0).list;
+      auto at = static_cast<size_t>(in(1).data.i64());
+      size_t width = n.results.size() - ints.size() / 2;
+      if (at >= from->values.size() / from->width) fault("an index of a list is out of range");
+      for (size_t i = 0; i < width; ++i)
+        frame[n.results[i].index] = from->values[at * from->width + i];
+      for (size_t i = 0; i < ints.size(); i += 2) {
+        const Cell& leaf = from->values[at * from->width + static_cast<size_t>(ints[i])];
+        Cell& size = frame[n.results[width + i / 2].index];
+        size = leaf.poison ? Cell{} : cell(Data::of(leaf.data.dims()[static_cast<size_t>(ints[i + 1])]));
+        size.poison = leaf.poison;
+      }
+      return;
+    }
+    case Op::ListSet: {
+      auto at = static_cast<size_t>(in(1).data.i64());
+      std::shared_ptr<List> made = own_list(n, frame);
+      for (size_t i = 2; i < n.operands.size(); ++i)
+        made->values.at(at * made->width + i - 2) = in(i);
+      out = cell(std::move(made));
+      return;
+    }
+    case Op::ListAppend: {
+      std::shared_ptr<List> made = own_list(n, frame);
+      if (made->values.empty()) made->width = static_cast<size_t>(ints[0]);
+      leaves(*made, 1);
+      out = cell(std::move(made));
+      return;
+    }
+    case Op::ListConcat: {
+      std::shared_ptr<List> more = in(1).list;
+      if (more->values.empty()) {
+        out = Cell(in(0));
+        return;
+      }
+      std::shared_ptr<List> made = own_list(n, frame);
+      made->width = more->width;
+      std::vector<Cell> added = more->values; // it may be the same list
+      made->values.insert(made->values.end(), added.begin(), added.end());
+      out = cell(std::move(made));
+      return;
+    }
+    case Op::ListSlice: {
+      SliceBounds bounds;
+      std::optional<int64_t>* parts[] = {&bounds.first, &bounds.last, &bounds.step};
+      size_t next = 1;
+      for (size_t i = 0; i < 3; ++i)
+        if (ints[i]) *parts[i] = in(next++).data.i64();
+      if (bounds.step == 0) {
+        out = {};
+        out.poison = fail({"InvalidSlice", "the step of a slice is 0", "", n.loc, 3, {}});
+        return;
+      }
+      const List& from = *in(0).list;
+      auto made = std::make_shared<List>();
+      made->width = from.width;
+      auto [start, count, step] = bounds.resolve(from.length());
+      for (int64_t k = 0; k < count; ++k)
+        for (size_t leaf = 0; leaf < from.width; ++leaf)
+          made->values.push_back(from.values[static_cast<size_t>(start + k * step) * from.width + leaf]);
+      out = cell(std::move(made));
+      return;
+    }
+    case Op::ListJoin: return list_join(n, frame);
+    default: fault("no operation on lists");
+    }
+  }
+
+  void list_join(const Node& n, Frame& frame) {
+    const List& from = *frame[n.operands[0].index].list;
+    Poison poison;
+    std::vector<Dims> parts;
+    for (const Cell& element : from.values) {
+      poison = first(poison, element.poison);
+      parts.push_back(element.data.is_scalar() ? Dims{} : element.data.dims());
+    }
+    if (poison) return poison_results(n, frame, poison);
+    JoinedSizes joined = join_sizes(parts, static_cast<size_t>(n.attrs.ints[0]), n.attrs.ints[1] != 0);
+    if (!joined.problem.empty())
+      return poison_results(n, frame, fail_at(module_.sites[n.attrs.index], joined.problem));
+    DType type = from.values[0].data.dtype;
+    HostTensor made = HostTensor::make(type, joined.dims);
+    std::vector<HostTensor> tensors;
+    std::vector<const std::byte*> bytes;
+    for (const Cell& element : from.values) {
+      tensors.push_back(element.data.host());
+      bytes.push_back(tensors.back().data());
+    }
+    join_parts(joined, size_of(type), bytes, made.data());
+    frame[n.results[0].index] = cell(Data::of(std::move(made)));
+    for (size_t i = 0; i < joined.dims.size(); ++i)
+      frame[n.results[1 + i].index] = cell(Data::of(joined.dims[i]));
+  }
+
+  [[gnu::noinline]] void text(const Function& f, const Node& n, Frame& frame) {
+    Poison poison;
+    std::vector<TextInput> arguments;
+    for (ValueId id : n.operands) {
+      const Cell& value = frame[id.index];
+      poison = first(poison, value.poison);
+      if (value.poison) continue;
+      if (value.text) {
+        arguments.emplace_back(std::string_view(*value.text));
+      } else if (value.list) {
+        std::vector<std::string_view> texts;
+        for (const Cell& element : value.list->values) {
+          poison = first(poison, element.poison);
+          if (element.text) texts.emplace_back(*element.text);
+        }
+        arguments.emplace_back(std::move(texts));
+      } else if (f[id].type.is_scalar()) {
+        arguments.emplace_back(value.data.i64());
+      } else {
+        const HostTensor& t = value.data.tensor;
+        arguments.emplace_back(
+            std::string_view(reinterpret_cast<const char*>(t.data()), static_cast<size_t>(t.count())));
+      }
+    }
+    if (poison) return poison_results(n, frame, poison);
+    const Type& type = f[n.results[0]].type;
+    TextOutput result;
+    try {
+      result = eval_text(static_cast<TextOp>(n.attrs.index), type.dtype, arguments, n.attrs.ints);
+    } catch (const IoError& error) {
+      return poison_results(n, frame, fail({error.kind, error.what(), "", n.loc, 3, {}}));
+    }
+    Cell& out = frame[n.results[0].index];
+    if (const auto* scalar = std::get_if<Scalar>(&result)) {
+      out = cell(Data::of(type.dtype, *scalar));
+    } else if (auto* texts = std::get_if<std::vector<std::string>>(&result)) {
+      auto made = std::make_shared<List>();
+      for (std::string& t : *texts)
+        made->values.push_back(cell(std::move(t)));
+      out = cell(std::move(made));
+    } else if (type.kind == Type::Kind::Str) {
+      out = cell(std::get<std::string>(std::move(result)));
+    } else {
+      const auto& bytes = std::get<std::string>(result);
+      HostTensor t = HostTensor::make(DType::U8, {static_cast<int64_t>(bytes.size())});
+      std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(t.data()));
+      int64_t count = t.dims[0];
+      out = cell(Data::of(std::move(t)));
+      frame[n.results[1].index] = cell(Data::of(count));
+    }
+  }
+
   // ---- effects -----------------------------------------------------------------------------------------------------
   void effect(const Function& f, const Node& n, Frame& frame) {
     // An assertion needs only its condition; its values once it has failed. Debug passes failures on.
@@ -435,6 +644,15 @@ private:
     Poison poison;
     for (size_t i = 1; i < needed; ++i)
       poison = first(poison, frame[n.operands[i].index].poison);
+    std::function<void(const Cell&)> elements = [&](const Cell& c) { // what is waited for is needed to its last leaf
+      poison = first(poison, c.poison);
+      if (c.list)
+        for (const Cell& element : c.list->values)
+          elements(element);
+    };
+    if (n.op == Op::Wait)
+      for (size_t i = 1; i < needed; ++i)
+        elements(frame[n.operands[i].index]);
     if (n.op == Op::WaitAll || n.op == Op::Exit) poison = first(poison, first_failure_);
     if (poison) throw Stop{poison, 0};
     auto in = [&](size_t i) -> const Cell& { return frame[n.operands[i].index]; };
@@ -481,6 +699,7 @@ private:
         out(1) = cell(Data::of(DType::F64, Scalar::of(now.count())));
         return;
       }
+      case Op::ReadLine: out(1) = cell(read_input_line()); return;
       case Op::Exit: throw Stop{nullptr, static_cast<int>(in(1).data.i64() & 0xff)};
       case Op::Debug: return debug(n, frame);
       default: fault("not an effect");

@@ -197,7 +197,7 @@ Leaves FunctionLowerer::call_instance(typed::InstanceId id, const std::vector<Si
   if (s.effects) types.push_back(Type::token());
   size_t first = types.size();
   for (const tl::Type& leaf : s.results)
-    types.push_back(leaf.is_str() ? Type::str() : Type::tensor(leaf.dtype, std::vector<Dim>(leaf.rank())));
+    types.push_back(leaf.is_tensor() ? Type::tensor(leaf.dtype, std::vector<Dim>(leaf.rank())) : graph_type(leaf));
   types.insert(types.end(), s.result_sizes.size(), Type::scalar(DType::I64));
   Attrs attrs;
   attrs.index = shared_.function_of.at(id.index);

@@ -218,6 +218,7 @@ Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>&
   case Builtin::Exists: return effect(Op::Exists, with_token(), {Type::token(), Type::scalar(DType::Bool)}, {}, at);
   case Builtin::ReadText: return effect(Op::ReadText, with_token(), {Type::token(), Type::str()}, {}, at);
   case Builtin::WriteText: return effect(Op::WriteText, with_token(), {Type::token()}, {}, at);
+  case Builtin::ReadLine: return effect(Op::ReadLine, {ValueId{}}, {Type::token(), Type::str()}, {}, at);
   case Builtin::Wait: return effect(Op::Wait, with_token(), types_with_token(operands), {}, at);
   case Builtin::WaitAll: return effect(Op::WaitAll, {ValueId{}}, {Type::token()}, {}, at);
   case Builtin::Time: return effect(Op::Time, {ValueId{}}, {Type::token(), Type::scalar(DType::F64)}, {}, at);
@@ -351,7 +352,19 @@ Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>&
   case Builtin::Ones:
   case Builtin::ZerosLike:
   case Builtin::OnesLike:
-  case Builtin::Range: break;
+  case Builtin::Range:
+  case Builtin::List:
+  case Builtin::Enumerate:
+  case Builtin::Zip:
+  case Builtin::Batches:
+  case Builtin::Strip:
+  case Builtin::Replace:
+  case Builtin::Find:
+  case Builtin::Lines:
+  case Builtin::Join:
+  case Builtin::Parse:
+  case Builtin::Str:
+  case Builtin::Bytes: break;
   }
   throw std::logic_error("lowering: a built-in function that the checker should have replaced");
 }

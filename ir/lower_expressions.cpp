@@ -69,6 +69,8 @@ Leaves FunctionLowerer::operation(const typed::Expr& e) {
   case ExprKind::Convert: result = {convert(flat.at(0), e.type.dtype, loc(e.span))}; break;
   case ExprKind::Call: return call(e, std::move(operands));
   case ExprKind::Builtin: result = builtin(e, operands); break;
+  case ExprKind::List: result = list_operation(e, operands); break;
+  case ExprKind::Text: result = text_operation(e, operands); break;
   case ExprKind::Interp: {
     Attrs attrs;
     attrs.format = e.format;
@@ -287,7 +289,7 @@ Leaves FunctionLowerer::merge(ValueId condition, const Rest& then, const Rest& o
         for (Dim& d : t.dims)
           if (!d.is_constant() && !is_outer(d.value, mark)) d = Dim::of(0);
         scopes_.push_back({&ways[i].region, ScopeKind::Lazy, {}});
-        values[i] = placeholder(t.kind == Type::Kind::Str ? t : Type::scalar(t.dtype), t.dims);
+        values[i] = placeholder(t.is_tensor() ? Type::scalar(t.dtype) : t, t.dims);
         pop();
       }
     Type t = type(values[0]);

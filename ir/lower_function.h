@@ -8,6 +8,7 @@
 //   lower_indexing.cpp       subscripts, read and written
 //   lower_comprehensions.cpp comprehensions: Map, Reduce, Contract
 //   scalarize.cpp            bodies of maps down to scalars
+//   lower_lists.cpp          lists and text
 //   lower_builtins.cpp, lower_random.cpp
 #pragma once
 #include "ir/lower.h"
@@ -263,6 +264,11 @@ private:
   Dim product(const std::vector<Dim>& dims);
   ValueId convert_index(ValueId value);                                      // other integers to i64
   ValueId splat_to(ValueId value, const std::vector<Dim>& shape, LocId loc); // where it is a scalar
+
+  // ---- lower_lists.cpp ---------------------------------------------------------------------------------------------
+  ValueId list_index(ValueId list, ValueId index, Span span);
+  Leaves list_operation(const typed::Expr& e, const std::vector<Leaves>& operands);
+  Leaves text_operation(const typed::Expr& e, const std::vector<Leaves>& operands);
 
   // ---- lower_comprehensions.cpp ------------------------------------------------------------------------------------
   Leaves comprehension(const typed::Expr& e);

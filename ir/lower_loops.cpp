@@ -17,6 +17,7 @@ bool is_effect(const typed::Program& program, const typed::Expr& e) {
   switch (e.builtin) {
   case Builtin::Print:
   case Builtin::Load:
+  case Builtin::ReadLine:
   case Builtin::Save:
   case Builtin::Exists:
   case Builtin::ReadText:
@@ -162,13 +163,18 @@ Leaves FunctionLowerer::placeholder(const tl::Type& t) {
     std::vector<Dim> sizes;
     for (const Size& size : leaf.shape)
       sizes.push_back(knows(size) ? dim(size) : Dim::of(0));
-    leaves.push_back(placeholder(leaf.is_str() ? Type::str() : Type::scalar(leaf.dtype), sizes));
+    leaves.push_back(placeholder(leaf.is_tensor() ? Type::scalar(leaf.dtype) : graph_type(leaf), sizes));
   }
   return leaves;
 }
 
 ValueId FunctionLowerer::placeholder(const Type& t, const std::vector<Dim>& sizes) {
   if (t.kind == Type::Kind::Str) return here().one(Op::ConstStr, {}, Type::str());
+  if (t.kind == Type::Kind::List) {
+    Attrs attrs;
+    attrs.ints = {1, 0};
+    return here().one(Op::ListMake, {}, Type::list(), std::move(attrs));
+  }
   return splat(here().constant(t.dtype, {}), sizes, {});
 }
 

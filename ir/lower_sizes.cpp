@@ -114,6 +114,7 @@ ValueId FunctionLowerer::size_value(const Size& size) {
     }
     case AtomKind::Named:
     case AtomKind::Value:
+    case AtomKind::Element:
     case AtomKind::Fresh: break;
     }
     throw std::logic_error("lowering: the size " + atom.name + " has no value in " + f_.name);
@@ -166,6 +167,7 @@ void FunctionLowerer::bind_all(const std::vector<typed::SizeBind>& binds) {
 
 Type FunctionLowerer::graph_type(const tl::Type& t) {
   if (t.is_str()) return Type::str();
+  if (t.is_list()) return Type::list();
   return Type::tensor(t.dtype, dims(t.shape));
 }
 
@@ -193,7 +195,7 @@ void leaf_types(const tl::Type& type, std::vector<tl::Type>& into) {
   if (type.is_aggregate())
     for (const tl::Type& element : type.elements)
       leaf_types(element, into);
-  else if (type.is_tensor() || type.is_str())
+  else if (type.is_tensor() || type.is_str() || type.is_list())
     into.push_back(type);
 }
 

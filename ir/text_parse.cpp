@@ -343,6 +343,7 @@ private:
   Type type(std::vector<std::pair<size_t, Token>>& sizes) {
     if (accept("token")) return Type::token();
     if (accept("str")) return Type::str();
+    if (accept("list")) return Type::list();
     Type t = Type::scalar(dtype());
     if (!accept("[")) return t;
     while (!is("]")) {

@@ -66,6 +66,7 @@ public:
   std::string type(const Type& type) const {
     if (type.kind == Type::Kind::Token) return "token";
     if (type.kind == Type::Kind::Str) return "str";
+    if (type.kind == Type::Kind::List) return "list";
     std::string text(name_of(type.dtype));
     if (type.dims.empty()) return text;
     text += "[";
@@ -160,6 +161,7 @@ private:
     const Attrs& a = node.attrs;
     switch (node.op) {
     case Op::ConstTensor: add("tensor", std::to_string(a.index)); break;
+    case Op::ListJoin:
     case Op::Guard:
     case Op::Assert: add("site", std::to_string(a.index)); break;
     case Op::Call:

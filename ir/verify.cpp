@@ -2,6 +2,7 @@
 #include "ir/op_info.h"
 #include "ir/rewrite.h"
 #include "ir/text.h"
+#include "vm/abi/text_op.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -325,6 +326,48 @@ private:
     case Op::Await:
       if (counts(1, 1) && check(in(0).is_scalar(), "is not of a scalar")) result(in(0));
       return;
+    case Op::ListMake:
+      if (!check(a.ints.size() == 2 && a.ints[0] > 0 && a.ints[1] >= 0, "has no width and count")) return;
+      if (counts(static_cast<size_t>(a.ints[0] * a.ints[1]), 1)) result(Type::list());
+      return;
+    case Op::ListLength:
+      if (!counts(1, 1)) return;
+      want(0, Type::list());
+      return result(Type::scalar(DType::I64));
+    case Op::ListGet: return list_get();
+    case Op::ListSet:
+      if (!at_least(3, 1)) return;
+      want(0, Type::list());
+      want_i64(1, 2);
+      return result(Type::list());
+    case Op::ListAppend:
+      if (!at_least(2, 1)) return;
+      check(a.ints == std::vector<int64_t>{static_cast<int64_t>(node_->operands.size()) - 1}, "has a wrong width");
+      want(0, Type::list());
+      return result(Type::list());
+    case Op::ListConcat:
+      if (!counts(2, 1)) return;
+      want(0, Type::list());
+      want(1, Type::list());
+      return result(Type::list());
+    case Op::ListSlice:
+      if (!check(a.ints.size() == 3, "does not say which bounds it has") ||
+          !counts(static_cast<size_t>(1 + a.ints[0] + a.ints[1] + a.ints[2]), 1))
+        return;
+      want(0, Type::list());
+      want_i64(1, node_->operands.size());
+      return result(Type::list());
+    case Op::ListJoin:
+      if (!check(node_->operands.size() == 1 && node_->results.size() >= 1 && a.ints.size() == 2, "has a wrong form"))
+        return;
+      want(0, Type::list());
+      check(a.index < module_.sites.size(), "its site does not exist");
+      return sizes_beside(1);
+    case Op::Text: return text_operation();
+    case Op::ReadLine:
+      if (!counts(1, 2)) return;
+      result(Type::str(), 1);
+      return effect();
     case Op::Format:
       if (!check(node_->results.size() == 1, "has no result")) return;
       format(node_->operands.size());
@@ -396,6 +439,60 @@ private:
       result(in(1), 1);
       return effect();
     case Op::Kernel: return kernel();
+    }
+  }
+
+  // The results from `first` on are the sizes of the tensor before them.
+  void sizes_beside(size_t first) {
+    const Type& t = out(first - 1);
+    if (!check(t.is_tensor() && node_->results.size() == first + t.dims.size(), "gives not one size per axis")) return;
+    for (size_t i = 0; i < t.dims.size(); ++i) {
+      result(Type::scalar(DType::I64), first + i);
+      check(t.dims[i] == Dim::of(node_->results[first + i]), "the tensor's sizes are not the results beside it");
+    }
+  }
+
+  void list_get() {
+    const std::vector<int64_t>& own = node_->attrs.ints;
+    if (!check(node_->operands.size() == 2 && own.size() % 2 == 0 && node_->results.size() > own.size() / 2,
+               "has a wrong form"))
+      return;
+    want(0, Type::list());
+    want_i64(1, 2);
+    size_t width = node_->results.size() - own.size() / 2;
+    for (size_t i = 0; i < own.size() / 2; ++i) {
+      result(Type::scalar(DType::I64), width + i);
+      auto leaf = static_cast<size_t>(own[2 * i]), axis = static_cast<size_t>(own[2 * i + 1]);
+      if (!check(leaf < width && axis < out(leaf).dims.size(), "names an axis that is not there")) return;
+      check(!out(leaf).dims[axis].is_constant(), "gives a size that is a constant");
+    }
+  }
+
+  void text_operation() {
+    if (!check(node_->attrs.index < static_cast<uint32_t>(kTextOpCount), "is no operation on text")) return;
+    auto op = static_cast<TextOp>(node_->attrs.index);
+    const TextOpInfo& row = info(op);
+    size_t given = 0;
+    bool optional = false;
+    for (char kind : row.operands) {
+      optional = optional || kind == '(';
+      if (kind == '(' || kind == ')' || (optional && given == node_->operands.size())) continue;
+      if (!check(given < node_->operands.size(), "has too few operands")) return;
+      if (kind == 's') want(given, Type::str());
+      if (kind == 'l') want(given, Type::list());
+      if (kind == 'i') want(given, Type::scalar(DType::I64));
+      if (kind == 'b') check(in(given).is_tensor() && in(given).dtype == DType::U8, "wants u8 elements");
+      ++given;
+    }
+    if (!check(given == node_->operands.size(), "has too many operands") ||
+        !check(!node_->results.empty(), "has no result"))
+      return;
+    switch (row.result[0]) {
+    case 's': return result(Type::str());
+    case 'l': return result(Type::list());
+    case 'i': return result(Type::scalar(DType::I64));
+    case 'b': return sizes_beside(1);
+    default: check(out().is_scalar(), "gives no number");
     }
   }
 

@@ -103,6 +103,17 @@ AtomId SizeAtoms::add(SizeAtom atom) {
   return {static_cast<uint32_t>(atoms_.size() - 1)};
 }
 
+AtomId SizeAtoms::element(size_t n) {
+  while (elements_.size() <= n) {
+    SizeAtom atom;
+    atom.kind = AtomKind::Element;
+    atom.name = "_";
+    atom.not_negative = true;
+    elements_.push_back(add(std::move(atom)));
+  }
+  return elements_[n];
+}
+
 AtomId SizeAtoms::compound(AtomKind kind, Size a, Size b) {
   auto key = std::tuple(kind, a, b);
   if (auto it = compounds_.find(key); it != compounds_.end()) return it->second;
@@ -174,6 +185,7 @@ Size SizeAtoms::substitute(const Size& s, const std::map<AtomId, Size>& by) {
       switch (atom.kind) {
       case AtomKind::Named:
       case AtomKind::Value:
+      case AtomKind::Element:
       case AtomKind::Fresh: break;
       case AtomKind::FloorDiv: value = floor_div(substitute(atom.a, by), substitute(atom.b, by)); break;
       case AtomKind::Positive: value = positive(substitute(atom.a, by)); break;
@@ -200,7 +212,9 @@ void SizeAtoms::collect(const Size& s, std::vector<AtomId>& into) const {
   for (const auto& term : s.terms)
     for (AtomId id : term.atoms) {
       const SizeAtom& atom = atoms_[id.index];
-      if (atom.kind == AtomKind::Named || atom.kind == AtomKind::Value || atom.kind == AtomKind::Fresh)
+      bool leaf = atom.kind == AtomKind::Named || atom.kind == AtomKind::Value || atom.kind == AtomKind::Fresh ||
+                  atom.kind == AtomKind::Element;
+      if (leaf)
         into.push_back(id);
       else {
         collect(atom.a, into);
@@ -329,6 +343,7 @@ std::string SizeAtoms::to_string(const Size& s, int depth) const {
       switch (atom.kind) {
       case AtomKind::Named:
       case AtomKind::Value:
+      case AtomKind::Element:
       case AtomKind::Fresh: factors.push_back(atom.name.empty() ? "_" : atom.name); break;
       case AtomKind::FloorDiv: {
         std::string division = fmt::format("{} // {}", in_parentheses(atom.a), in_parentheses(atom.b));

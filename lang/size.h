@@ -61,6 +61,8 @@ enum class AtomKind : uint8_t {
   Named,    // a name in a shape: x: f32[n]. Two of them are different wherever equality is only implied
   Value,    // the value of an immutable i64 variable
   Fresh,    // a size that is known when its value has been computed: masks, load, clipped counts
+  Element,  // in the type of a list's elements: a size of each element's own. The n-th of a type is the same atom in
+            // all, so that equal types compare equal; taking an element puts a Fresh in its place. It has no value
   FloorDiv, // a // b; where b is 0 it is 0 (a check stands beside it)
   Positive, // max(a, 0)
   Wrap,     // a < 0 ? a + b : a       (a subscript or slice bound counted from the end)
@@ -95,6 +97,7 @@ enum class Compare : uint8_t { Equal, Different, Unknown };
 class SizeAtoms {
 public:
   AtomId add(SizeAtom atom); // Named, Value, Fresh
+  AtomId element(size_t n);  // the n-th Element
   const SizeAtom& operator[](AtomId id) const { return atoms_[id.index]; }
   size_t size() const { return atoms_.size(); }
 
@@ -115,7 +118,7 @@ public:
   Size under(const Size& s, const SizeFacts& facts);
   // Replaces atoms by sizes, also inside compound atoms.
   Size substitute(const Size& s, const std::map<AtomId, Size>& by);
-  // The atoms of s and, through compound ones, of their operands: Named, Value and Fresh only.
+  // The atoms of s and, through compound ones, of their operands: Named, Value, Fresh and Element only.
   void collect(const Size& s, std::vector<AtomId>& into) const;
   // The value of s where `value_of` gives those of Named, Value and Fresh atoms.
   template <class F> int64_t evaluate(const Size& s, const F& value_of) const;
@@ -129,6 +132,7 @@ private:
   bool atom_not_negative(AtomId id, const SizeFacts& facts, int depth);
 
   std::vector<SizeAtom> atoms_;
+  std::vector<AtomId> elements_;
   int proof_budget_ = 0;
   std::map<std::tuple<AtomKind, Size, Size>, AtomId> compounds_;
 };
@@ -151,6 +155,7 @@ template <class F> int64_t SizeAtoms::evaluate(const Size& s, const F& value_of)
       switch (atom.kind) {
       case AtomKind::Named:
       case AtomKind::Value:
+      case AtomKind::Element:
       case AtomKind::Fresh: v = value_of(id); break;
       case AtomKind::FloorDiv: v = floor_div_i64(evaluate(atom.a, value_of), evaluate(atom.b, value_of)); break;
       case AtomKind::Positive: v = std::max<int64_t>(evaluate(atom.a, value_of), 0); break;

@@ -27,7 +27,8 @@ std::string to_string(const Type& type, const SizeAtoms& atoms) {
   case TypeKind::None: return "none";
   case TypeKind::Element: return fmt::format("the type {}", name_of(type.dtype));
   case TypeKind::Function: return "function";
-  case TypeKind::List: return "List";
+  case TypeKind::List:
+    return type.elements.empty() ? "List<?>" : fmt::format("List<{}>", to_string(type.elements[0], atoms));
   case TypeKind::Struct: {
     const Record& record = *type.record;
     std::string text = record.name;

@@ -18,7 +18,7 @@ enum class TypeKind : uint8_t {
   Element,  // an element type as a value, as in zeros([n], f64): dtype
   None,     // `none`
   Function, // known when compiling, never at run time: `function` says which
-  List,     // reserved
+  List,     // elements[0]; sizes that differ between the elements are atoms of kind Element
   Struct,   // elements: the types of its fields; record: its name and theirs
 };
 
@@ -85,6 +85,11 @@ struct Type {
     r.elements = std::move(fields);
     return r;
   }
+  static Type list(Type element) {
+    Type r = make(TypeKind::List);
+    r.elements.push_back(std::move(element));
+    return r;
+  }
   static Type make(TypeKind kind) {
     Type r;
     r.kind = kind;
@@ -102,6 +107,7 @@ struct Type {
   bool is_aggregate() const {
     return is_tuple() || is_struct();
   } // a value of parts: its leaves are those of its elements
+  bool is_list() const { return kind == TypeKind::List; }
   bool is_range() const { return kind == TypeKind::Range; }
   size_t rank() const { return shape.size(); }
   bool operator==(const Type&) const = default;

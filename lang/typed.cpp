@@ -149,6 +149,13 @@ struct Printer {
     }
     case ExprKind::Range:
       return fmt::format("range({}, {}, {})", size(e.type.shape[0]), size(e.type.shape[1]), size(e.type.shape[2]));
+    case ExprKind::List: {
+      static const char* names[] = {"list", "length", "get", "set", "append", "concat", "slice", "join"};
+      std::string text = fmt::format("list_{}({}", names[static_cast<int>(e.list_op)], list(e.operands));
+      if (!e.ints.empty()) text += fmt::format("; {}", fmt::join(e.ints, " "));
+      return text + ")";
+    }
+    case ExprKind::Text: return fmt::format("{}({})", info(e.text_op).name, list(e.operands));
     case ExprKind::Recast: return fmt::format("recast({})", list(e.operands));
     }
     return "?";

@@ -18,6 +18,7 @@
 #include "vm/abi/bytecode.h" // FormatTemplate, ProgramInterface
 #include "vm/abi/orders.h"   // ReduceOp
 #include "vm/abi/scalar_op.h"
+#include "vm/abi/text_op.h"
 #include <memory>
 
 namespace tl {
@@ -145,6 +146,8 @@ enum class ExprKind : uint8_t {
                  // (axis order: as written), mean: sum over count; else a tensor: type.shape = extents + body's shape
   Interp,        // format filled with operands (scalars, tensors, strings)
   Range,         // type says it: lo, hi, step. binds give the atoms in them
+  List,          // list_op on operands
+  Text,          // text_op on operands (vm/abi/text_op.h); Parse: to type.dtype; fresh: the axis of Bytes
   Recast,        // operand 0, whose type is written otherwise: checks run once it is there, the value is the same
 };
 
@@ -167,6 +170,17 @@ enum class ExprKind : uint8_t {
 //   Key (seed)   SplitKey (k): a tuple of two, or key[n], by the type   Bits (k)   Uniform (k, lo, hi)   Normal (k)
 //   RandInt (k, lo, hi)
 // The result's element type and sizes are in the node's type.
+
+enum class ListOp : uint8_t {
+  Make,   // operands: the elements
+  Length, // (list) -> i64
+  Get,    // (list, i) -> the element; i wraps, then must be in range, unless flag says it is. fresh: the sizes of its own
+  Set,    // (list, i, element) -> the list with that element; i as for Get
+  Append, // (list, element)
+  Concat, // (a, b)
+  Slice,  // (list, bounds…): Python's slice; ints = which of first, last and step are given (0 or 1 each)
+  Join,   // (list of tensors or numbers) -> one tensor: ints = [axis, 1 to stack or 0 to concatenate]; its own sizes: fresh
+};
 
 struct ComprehensionIndex {
   VarId var;
@@ -191,6 +205,8 @@ struct Expr {
   Size size;
   ScalarOp scalar_op{};
   Builtin builtin{};
+  ListOp list_op{};
+  TextOp text_op{};
   InstanceId instance;
   std::vector<Size> size_args;
   std::vector<int64_t> ints;

@@ -193,7 +193,7 @@ std::optional<DType> Checker::Rule::element(size_t i) {
 ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span, bool is_method, const Type* expected) {
   Rule r{*this, builtin, std::string(info(builtin).name), span, is_method, args, {}, true};
   ExprPtr result;
-  if (in_const_ && (is_file_function(builtin) || builtin == Builtin::Time)) {
+  if (in_const_ && (is_file_function(builtin) || builtin == Builtin::Time || builtin == Builtin::ReadLine)) {
     error("NotConstant", span, "a const must be known when the program is compiled");
     return broken(span);
   }
@@ -213,6 +213,19 @@ ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span,
   case Builtin::Time:
   case Builtin::Exit:
   case Builtin::Debug: result = effect_rule(builtin, r); break;
+  case Builtin::List: return list_call(std::move(args), span, expected);
+  case Builtin::Enumerate:
+  case Builtin::Zip:
+  case Builtin::Batches: result = iteration_call(builtin, r); break;
+  case Builtin::ReadLine:
+  case Builtin::Str:
+  case Builtin::Bytes:
+  case Builtin::Lines:
+  case Builtin::Strip:
+  case Builtin::Replace:
+  case Builtin::Find:
+  case Builtin::Join:
+  case Builtin::Parse: result = text_rule(builtin, r); break;
   case Builtin::Sum:
   case Builtin::Mean:
   case Builtin::Prod:

@@ -92,7 +92,8 @@ ExprPtr Checker::permute_to(ExprPtr x, std::vector<int64_t> axes, Span span) {
 }
 
 // The tensors of concat((a, b)) or stack([a, b]).
-std::vector<ExprPtr> Checker::sequence(const ast::Expr* e, const std::string& function) {
+std::vector<ExprPtr> Checker::sequence(Arg& arg, const std::string& function) {
+  const ast::Expr* e = arg.source;
   std::vector<ExprPtr> result;
   const std::vector<ast::Expr*>* elements = nullptr;
   if (auto* tuple = ast::as<ast::Tuple>(e)) elements = &tuple->elements;
@@ -103,7 +104,7 @@ std::vector<ExprPtr> Checker::sequence(const ast::Expr* e, const std::string& fu
     if (result.empty()) error("WrongArguments", e->span, fmt::format("`{}` needs at least one tensor", function));
     return result;
   }
-  ExprPtr v = value(e);
+  ExprPtr v = arg.value ? std::move(arg.value) : value(e);
   refresh(*v);
   if (v->type.is_error()) return result;
   if (v->kind == ExprKind::Tuple) {
@@ -126,9 +127,16 @@ std::vector<ExprPtr> Checker::sequence(const ast::Expr* e, const std::string& fu
 ExprPtr Checker::join_tensors(Builtin builtin, Rule& r) {
   bool stack = builtin == Builtin::Stack;
   if (!r.bind("xs | axis", 1)) return nullptr;
+  bool written = ast::as<ast::Tuple>(r.by[0]->source) || ast::as<ast::ListLiteral>(r.by[0]->source);
+  if (!written || r.by[0]->value) {
+    ExprPtr xs = r.value(0);
+    if (!r.ok) return nullptr;
+    if (xs->type.is_list()) return join_list(std::move(xs), stack, r);
+    r.by[0]->value = std::move(xs);
+  }
   auto node = make(ExprKind::Builtin, r.span, Type::error());
   node->builtin = builtin;
-  node->operands = sequence(r.by[0]->source, r.name);
+  node->operands = sequence(*r.by[0], r.name);
   if (node->operands.empty()) r.ok = false;
   for (auto& operand : node->operands) {
     refresh(*operand);
@@ -215,6 +223,168 @@ ExprPtr Checker::matmul_in(Rule& r, ExprPtr a, ExprPtr b) {
   return wider && !product->type.is_error() ? convert(std::move(product), type, r.span) : std::move(product);
 }
 
+// One tensor of a list's elements.
+ExprPtr Checker::join_list(ExprPtr list, bool stack, Rule& r) {
+  if (list->type.elements.empty()) {
+    r.fail("TypeMismatch", list->span, "nothing tells what the elements of this list are");
+    return nullptr;
+  }
+  settle(*list);
+  auto node = list_node(typed::ListOp::Join, r.span, list->type.elements[0]);
+  Type& type = node->type;
+  if (!type.is_tensor() || (!stack && type.rank() == 0)) {
+    r.fail("TypeMismatch", list->span, fmt::format("`{}` joins tensors, and this is {}", r.name, show(list->type)),
+           type.is_scalar() ? "`stack` makes a tensor of numbers" : "");
+    return nullptr;
+  }
+  int64_t axis = r.axis(1, type.rank() + (stack ? 1 : 0), 0);
+  if (!r.ok) return nullptr;
+  node->ints = {axis, stack};
+  if (stack) type.shape.insert(type.shape.begin() + axis, Size(0));
+  for (size_t k = 0; k < type.rank(); ++k) {
+    std::vector<AtomId> atoms;
+    p_.atoms.collect(type.shape[k], atoms);
+    bool own = static_cast<int64_t>(k) == axis;
+    for (AtomId atom : atoms)
+      own = own || p_.atoms[atom].kind == AtomKind::Element;
+    if (!own) continue;
+    SizeAtom atom;
+    atom.kind = AtomKind::Fresh;
+    atom.name = fmt::format("axis {} of `{}`", k, text(r.span));
+    atom.origin = r.span;
+    atom.not_negative = true;
+    AtomId id = p_.atoms.add(std::move(atom));
+    type.shape[k] = Size::of(id);
+    node->fresh.push_back({id, {}, static_cast<uint32_t>(k)});
+  }
+  node->operands.push_back(std::move(list));
+  return node;
+}
+
+// split(s, separator), and without one at white space.
+ExprPtr Checker::split_text(Rule& r) {
+  if (!r.bind("s separator", 1)) return nullptr;
+  std::vector<ExprPtr> operands;
+  for (size_t i = 0; i < 2 && r.has(i); ++i) {
+    operands.push_back(r.value(i));
+    if (!r.ok) return nullptr;
+    if (operands[i]->type.is_str()) continue;
+    r.fail("TypeMismatch", operands[i]->span, fmt::format("a text is split at a text, not {}", show(operands[i]->type)));
+    return nullptr;
+  }
+  return text_node(TextOp::Split, std::move(operands), r.span);
+}
+
+// split(x, [2, 3], axis = 0) and split(x, n, axis = 0): a list of parts.
+ExprPtr Checker::split_tensor(Rule& r) {
+  if (!r.bind("x sizes | axis", 2)) return nullptr;
+  ExprPtr x = r.tensor(0);
+  if (!r.ok) return nullptr;
+  auto axis = static_cast<size_t>(r.axis(2, x->type.rank(), 0));
+  if (!r.ok) return nullptr;
+  settle(*x);
+  const Size whole = x->type.shape[axis];
+  const ast::Expr* sizes = r.by[1]->source;
+  typed::Block block;
+  auto part = [this, axis, span = r.span](const typed::Expr& held, const Size& start, const Size& length) {
+    auto node = make(ExprKind::Index, span, held.type);
+    node->type.shape[axis] = length;
+    for (size_t k = 0; k < held.type.rank(); ++k) {
+      typed::Subscript s;
+      s.span = span;
+      if (k == axis) {
+        s.kind = typed::Subscript::Kind::Slice;
+        s.start = start;
+        s.length = length;
+      }
+      node->subscripts.push_back(std::move(s));
+    }
+    node->operands.push_back(copy_simple(held));
+    return node;
+  };
+  auto finish = [&](ExprPtr list) {
+    if (block.statements.empty() || list->type.is_error()) return list;
+    auto node = make(ExprKind::Block, r.span, list->type);
+    block.result = std::move(list);
+    node->blocks.push_back(std::move(block));
+    return node;
+  };
+  if (auto* written = ast::as<ast::ListLiteral>(sizes)) {
+    auto checked = make(ExprKind::Recast, x->span, x->type);
+    std::vector<Size> lengths;
+    Size total = 0;
+    size_t errors = ctx_->reports.size();
+    for (const ast::Expr* element : written->elements) {
+      lengths.push_back(size_argument(value(element), *checked, true, "the size of a part"));
+      total = total + lengths.back();
+    }
+    if (ctx_->reports.size() != errors) return nullptr;
+    std::string message = fmt::format("the parts of `split` are {{1}} long together, but axis {} of `{}` is {{0}}", axis, text(x->span));
+    if (!require_equal(whole, total, false, message, sizes->span, checked->checks)) {
+      std::vector<Label> labels{label(*x)};
+      add_origins(whole, total, labels);
+      error("ShapeMismatch", sizes->span,
+            fmt::format("the parts of `split` are {} long together, but axis {} of `{}` is {}", show(total), axis, text(x->span), show(whole)),
+            "", std::move(labels));
+      return nullptr;
+    }
+    if (!checked->checks.empty() || !checked->binds.empty()) {
+      checked->operands.push_back(std::move(x));
+      x = std::move(checked);
+    }
+    ExprPtr held = shared(std::move(x), block);
+    std::vector<ExprPtr> parts;
+    Size start = 0;
+    for (const Size& length : lengths) {
+      parts.push_back(part(*held, start, length));
+      start = start + length;
+    }
+    if (parts.empty()) {
+      r.fail("WrongArguments", sizes->span, "`split` makes at least one part");
+      return nullptr;
+    }
+    return finish(list_make(std::move(parts), r.span, nullptr));
+  }
+  auto checked = make(ExprKind::Recast, x->span, x->type);
+  size_t errors = ctx_->reports.size();
+  ExprPtr count = r.value(1);
+  if (!r.ok) return nullptr;
+  if (count->type.is_tuple()) {
+    r.fail("WrongArguments", r.by[1]->span, "the sizes of the parts stand in brackets", "like `split(x, [2, 3])`");
+    return nullptr;
+  }
+  Size n = size_argument(std::move(count), *checked, false, "the number of parts");
+  if (ctx_->reports.size() != errors) return nullptr;
+  if (n.is_constant() && n.constant() < 1) {
+    r.fail("WrongArguments", r.by[1]->span, "`split` makes at least one part");
+    return nullptr;
+  }
+  require_at_least(n, 1, "`split` makes at least one part, not {0}", r.by[1]->span, checked->checks);
+  Size length = p_.atoms.floor_div(whole, n);
+  std::string message = fmt::format("axis {} of `{}` is {{0}} and cannot be split into equal parts: {} of {{1}}", axis, text(x->span), show(n));
+  message = fmt::format("axis {} of `{}`, which is {{0}}, cannot be split into {} equal parts", axis, text(x->span), n.is_constant() ? show(n) : fmt::format("`{}`", text(r.by[1]->span)));
+  if (!require_equal(whole, length * n, false, message, r.span, checked->checks)) {
+    error("ShapeMismatch", r.span, fmt::format("axis {} of `{}` is {}, which cannot be split into {} equal parts", axis, text(x->span), show(whole), show(n)), "give the sizes: `split(x, [2, 3])`", {label(*x)});
+    return nullptr;
+  }
+  if (!checked->checks.empty() || !checked->binds.empty()) {
+    checked->operands.push_back(std::move(x));
+    x = std::move(checked);
+  }
+  std::shared_ptr<typed::Expr> held = shared(std::move(x), block);
+  if (n.is_constant() && n.constant() <= 64) {
+    std::vector<ExprPtr> parts;
+    for (int64_t k = 0; k < n.constant(); ++k)
+      parts.push_back(part(*held, Size(k) * length, length));
+    return finish(list_make(std::move(parts), r.span, nullptr));
+  }
+  Type element = held->type;
+  element.shape[axis] = length;
+  return build_list(
+      list_of(element), n, std::move(block),
+      [&](ExprPtr position) { return part(*held, *size_of(*position) * length, length); }, r.span);
+}
+
 ExprPtr Checker::shape_rule(Builtin builtin, Rule& r) {
   if (builtin == Builtin::Concat || builtin == Builtin::Stack) return join_tensors(builtin, r);
   auto node = make(ExprKind::Builtin, r.span, Type::error());
@@ -239,6 +409,12 @@ ExprPtr Checker::shape_rule(Builtin builtin, Rule& r) {
     if (!r.ok) return nullptr;
     if (builtin == Builtin::Len && x->type.is_tuple())
       return literal(static_cast<int64_t>(x->type.elements.size()), r.span);
+    if (builtin == Builtin::Len && x->type.is_list()) return list_length(std::move(x), r.span);
+    if (builtin == Builtin::Len && x->type.is_str()) {
+      std::vector<ExprPtr> operands;
+      operands.push_back(std::move(x));
+      return text_node(TextOp::Length, std::move(operands), r.span);
+    }
     if (!x->type.is_tensor() || (builtin == Builtin::Len && x->type.rank() == 0)) {
       r.fail("TypeMismatch", x->span, fmt::format("`{}` takes a tensor, not {}", r.name, show(x->type)));
       return nullptr;
@@ -691,10 +867,9 @@ ExprPtr Checker::random_rule(Builtin builtin, Rule& r, const Type*) {
     if (!r.args.empty() && r.args[0].source && r.args.size() >= 1) {
       r.args[0].value = value(r.args[0].source);
       Type type = refresh(*r.args[0].value);
-      if (type.is_tensor() && type.dtype != DType::Key) {
-        r.fail("NotSupported", r.span, "splitting tensors is not supported yet", "take slices: `x[:n]`, `x[n:]`");
-        return nullptr;
-      }
+      if (type.is_error()) return nullptr;
+      if (type.is_str()) return split_text(r);
+      if (type.is_tensor() && type.dtype != DType::Key) return split_tensor(r);
     }
     if (!r.bind("k n", 1)) return nullptr;
     ExprPtr k = r.key(0);

@@ -180,6 +180,11 @@ void Checker::check_main(const ast::File& file) {
     if (!states_[id.index].signature.has_result) check_instance(id);
     top_level_calls_.push_back({id, decl.name.span, top_level_order_.size()});
     block.result = finish_call(*main_, states_[id.index].signature, std::move(values), decl.name.span, id, block);
+    if (has_list(block.result->type) && !block.result->type.is_error()) { // shown as it prints
+      auto shown = new_interp(decl.name.span);
+      append_value(*shown, std::move(block.result), "", decl.name.span);
+      block.result = finish_interp(std::move(shown));
+    }
     finalize(block);
     p_.has_main = true;
     auto leaves = [&](auto& self, const Type& type) -> void {
@@ -357,13 +362,6 @@ void Checker::infer_result(InstanceState& state, typed::Block& body, size_t firs
   Signature& signature = state.signature;
   signature.has_result = true;
   Type result = resolved(types[0]);
-  auto same_form = [&](auto& self, const Type& a, const Type& b) -> bool {
-    if (a.kind != b.kind || a.rank() != b.rank() || a.elements.size() != b.elements.size()) return false;
-    if (a.is_tensor() && !unify(a, b)) return false;
-    for (size_t i = 0; i < a.elements.size(); ++i)
-      if (!self(self, a.elements[i], b.elements[i])) return false;
-    return true;
-  };
   for (const Type& type : types) {
     if (type.is_error()) {
       signature.result = Type::error();
@@ -374,7 +372,7 @@ void Checker::infer_result(InstanceState& state, typed::Block& body, size_t firs
       signature.result = Type::error();
       return;
     }
-    if (same_form(same_form, result, type)) continue;
+    if (same_form(result, type)) continue;
     error("TypeMismatch", state.info->decl->name.span,
           fmt::format("`{}` returns {} in one place and {} in another", state.info->decl->name.text, show(result),
                       show(type)));
@@ -383,6 +381,17 @@ void Checker::infer_result(InstanceState& state, typed::Block& body, size_t firs
   }
   settle(result);
   auto outer = [&](auto& self, Type& into, const std::vector<const Type*>& all, std::vector<uint32_t> path) -> void {
+    if (into.is_list()) { // sizes that the caller cannot know are each element's own
+      for (const Type* type : all)
+        into = either_element(into, *type);
+      if (into.elements.empty()) return;
+      into = list_of(into.elements[0], [&](const Size& size) {
+        std::vector<AtomId> atoms;
+        p_.atoms.collect(size, atoms);
+        return std::any_of(atoms.begin(), atoms.end(), [&](AtomId a) { return a.index >= first_local_atom; });
+      });
+      return;
+    }
     for (size_t k = 0; k < into.shape.size(); ++k) {
       bool same = true;
       for (const Type* type : all)

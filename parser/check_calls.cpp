@@ -239,6 +239,8 @@ bool Checker::accepts(const FunctionInfo& info, const std::vector<Arg>& args) {
       if (actual.open) t = open_[actual.open].kind == LiteralKind::Int ? DType::I64 : DType::F32;
       if ((bound == "float" && !is_float(t)) || (bound == "int" && !is_int(t)) || (bound == "num" && !is_num(t)))
         return false;
+    } else if (named->name.text == "List") {
+      if (!actual.is_list()) return false;
     } else if (named->name.text == "str" && !actual.is_str())
       return false;
     else if (named->name.text != "str" && !actual.is_tensor())
@@ -325,6 +327,10 @@ bool Checker::infer_type(const ast::TypeExpr* type, const Type& actual, Function
   }
   auto* named = ast::as<ast::NamedType>(type);
   if (!named) return true;
+  if (named->name.text == "List" && named->arguments.size() == 1) {
+    if (!actual.is_list() || actual.elements.empty()) return true; // coerce says it
+    return infer_type(named->arguments[0], actual.elements[0], info, bindings, arg, param);
+  }
   const ast::TypeParam* type_param = nullptr;
   for (const ast::TypeParam& p : info.decl->type_params)
     if (p.name.text == named->name.text) type_param = &p;
@@ -385,6 +391,7 @@ std::string Checker::key_of(const FunctionInfo& info, const Bindings& bindings) 
         text += self(self, element) + ",";
       return text + ")";
     }
+    if (type.is_list()) return "List<" + (type.elements.empty() ? "?" : self(self, type.elements[0])) + ">";
     if (!type.is_tensor()) return to_string(type, p_.atoms);
     std::vector<std::string> sizes;
     for (const Size& size : type.shape) {
@@ -393,6 +400,10 @@ std::string Checker::key_of(const FunctionInfo& info, const Bindings& bindings) 
         continue;
       }
       auto single = size.as_atom();
+      if (single && p_.atoms[*single].kind == AtomKind::Element) {
+        sizes.push_back(fmt::format("_{}", single->index));
+        continue;
+      }
       bool named = single && p_.atoms[*single].kind == AtomKind::Named;
       sizes.push_back(fmt::format("{}{}", named ? "n" : "?", names.try_emplace(size, names.size()).first->second));
     }
@@ -662,6 +673,7 @@ ExprPtr Checker::finish_call(FunctionInfo& info, const Signature& original, std:
   auto solve = [&](bool bare_only) {
     auto visit = [&](auto& self, const Type& param, const Type& arg) -> void {
       for (size_t k = 0; k < param.shape.size() && k < arg.shape.size(); ++k) {
+        if (auto own = arg.shape[k].as_atom(); own && p_.atoms[*own].kind == AtomKind::Element) continue;
         if (auto atom = param.shape[k].as_atom(); atom && unknown.count(*atom)) {
           known.try_emplace(*atom, arg.shape[k]);
           continue;
@@ -699,10 +711,18 @@ ExprPtr Checker::finish_call(FunctionInfo& info, const Signature& original, std:
   for (AtomId atom : unknown)
     if (!known.count(atom)) {
       known[atom] = Size::of(atom); // only in a shape that cannot be solved, or where an argument does not fit
-      bool fits = true;
-      for (size_t i = 0; i < params.size(); ++i)
+      bool fits = true, differs = false;
+      for (size_t i = 0; i < params.size(); ++i) {
         fits = fits && params[i].type.rank() == args[i]->type.rank();
-      if (fits) {
+        differs = differs || has_list(params[i].type);
+      }
+      if (fits && differs) {
+        error("UnboundSize", span,
+              fmt::format("the size `{}` of `{}` cannot be told: the elements of the list have sizes of their own",
+                          p_.atoms[atom].name, info.decl->name.text),
+              "write `_` for it in the parameter, if they may differ", {{p_.atoms[atom].origin, "named here"}});
+        fine = false;
+      } else if (fits) {
         error("UnboundSize", p_.atoms[atom].origin.valid() ? p_.atoms[atom].origin : span,
               fmt::format("the size `{}` cannot be told from the arguments", p_.atoms[atom].name),
               "name it alone in the shape of some parameter");

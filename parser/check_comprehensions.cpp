@@ -79,6 +79,14 @@ void pattern_names(const ast::Pattern& p, std::set<std::string>& into) {
     pattern_names(*element, into);
 }
 
+// The names that the clauses before this one bind.
+std::set<std::string> clause_names(const ast::Comprehension& c, size_t before) {
+  std::set<std::string> names;
+  for (size_t i = 0; i < before; ++i)
+    pattern_names(*c.clauses[i].pattern, names);
+  return names;
+}
+
 } // namespace
 
 // The axes that the bare index subscripts in one subscript expression.
@@ -168,15 +176,49 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
       {"min", ReduceOp::Min}, {"max", ReduceOp::Max},       {"any", ReduceOp::Any},
       {"all", ReduceOp::All}, {"argmin", ReduceOp::ArgMin}, {"argmax", ReduceOp::ArgMax}};
   bool reduces = !reduction.empty();
+  if (reduction == "list") return list_comprehension(c, span, expected);
   if (reduces && !reductions.count(reduction)) {
-    if (reduction == "list")
-      error("NotSupported", span, "lists are not supported yet");
-    else
-      error("NotCallable", span, fmt::format("`{}` does not reduce a comprehension", reduction),
-            "sum, prod, mean, min, max, any, all, argmin and argmax do; a tensor is written in brackets");
+    error("NotCallable", span, fmt::format("`{}` does not reduce a comprehension", reduction),
+            "sum, prod, mean, min, max, any, all, argmin, argmax and list do; a tensor is written in brackets");
     return broken(span);
   }
+  // What is no range is gone through by position. Lists of other things than numbers are taken element by element.
+  bool by_position = false, by_element = false;
+  for (size_t i = 0; i < c.clauses.size(); ++i) {
+    const auto& clause = c.clauses[i];
+    if (!clause.range || ast::as<ast::Range>(clause.range)) continue;
+    if (i > 0 && mentions(clause.range, clause_names(c, i))) { // goes over a part of an earlier element
+      by_element = true;
+      break;
+    }
+    Snapshot before = snapshot();
+    typed::Block aside;
+    bool is_call = iterates(clause.range);
+    Iteration probe;
+    Type type;
+    if (is_call) {
+      probe = iterate(clause.range, aside, true);
+    } else {
+      ExprPtr range = value(clause.range);
+      type = refresh(*range);
+      if (!type.is_range() && !type.is_error() && (!type.is_scalar() || !type.is_tensor()))
+        probe = iterate_value(std::move(range), aside, true);
+    }
+    rollback(before);
+    by_element = by_element || probe.is_list;
+    by_position = by_position || probe.element;
+  }
+  if (by_element) {
+    if (!reduces && (c.clauses.size() > 1 || c.filter)) {
+      error("NotSupported", span, "a tensor over several lists, or parts of one, is not supported yet",
+            "`list(… for … in …)` makes a list, and `stack` a tensor of it");
+      return broken(span);
+    }
+    return reduce_list(c, reduction, span, expected);
+  }
   auto node = make(ExprKind::Comprehension, span, Type::error());
+  typed::Block around;                     // what is gone through by position, evaluated once
+  std::vector<std::function<typed::Stmt()>> bindings; // of what stands at a position
   Scope* saved_scope = scope_;
   SizeFacts saved_facts = ctx_->facts;
   auto saved_loops = std::move(ctx_->loops);
@@ -194,9 +236,46 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
     typed::ComprehensionIndex index;
     index.span = clause.span;
     bool is_name = clause.pattern->kind != ast::Pattern::Kind::Tuple;
+    Iteration over;
+    if (clause.range && by_position && !ast::as<ast::Range>(clause.range)) {
+      bool is_range = false;
+      if (!iterates(clause.range)) {
+        Snapshot before = snapshot();
+        is_range = expr(clause.range)->type.is_range();
+        rollback(before);
+      }
+      if (!is_range) {
+        over = iterate(clause.range, around, true);
+        fine = fine && over.element;
+      }
+    }
+    if (over.element) {
+      index.hi = over.count;
+      push_scope();
+      index.var = new_variable("", Type::scalar(DType::I64), false, clause.span);
+      bind_atom(index.var);
+      Size i = Size::of(p_.variables[index.var.index].atom);
+      ctx_->facts.not_negative.push_back(i);
+      ctx_->facts.not_negative.push_back(index.hi - i - Size(1));
+      Span at = clause.range->span;
+      ExprPtr first = over.element(i, at);
+      auto bound = pattern(*clause.pattern, refresh(*first), false, first.get());
+      bindings.push_back([over, i, at, bound] {
+        typed::Stmt let;
+        let.kind = StmtKind::Let;
+        let.span = at;
+        let.pattern = bound;
+        let.value = over.element(i, at);
+        return let;
+      });
+      extents.push_back(p_.atoms.positive(index.hi, saved_facts));
+      node->indices.push_back(std::move(index));
+      continue;
+    }
     if (!is_name) {
-      error("NotSupported", clause.span, "a comprehension over pairs is not supported yet",
-            "go over `0..n` and subscript");
+      if (fine)
+        error("TypeMismatch", clause.span, "this pattern takes the parts of tuples, and an index is a number",
+              "like `for (a, b) in zip(xs, ys)`");
       fine = false;
       continue;
     }
@@ -295,6 +374,16 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
   Type element_expected;
   if (expected && expected->is_tensor()) element_expected = element_of(*expected);
   ExprPtr body = value(c.element);
+  auto with_bindings = [&](ExprPtr e) {
+    if (bindings.empty() || e->type.is_error()) return e;
+    auto block = make(ExprKind::Block, e->span, e->type);
+    block->blocks.emplace_back();
+    for (const auto& binding : bindings)
+      block->blocks[0].statements.push_back(binding());
+    block->blocks[0].result = std::move(e);
+    return block;
+  };
+  if (node->filter) node->filter = with_bindings(std::move(node->filter));
   --in_comprehension_;
   comprehension_variables_ = saved_variables;
   scope_ = saved_scope;
@@ -325,6 +414,13 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
       return broken(span);
     }
   }
+  auto finish = [&](ExprPtr made) {
+    if (around.statements.empty()) return made;
+    auto block = make(ExprKind::Block, span, made->type);
+    around.result = std::move(made);
+    block->blocks.push_back(std::move(around));
+    return block;
+  };
   if (!reduces) {
     // Ranges must not depend on earlier indices: rows would have different lengths.
     for (size_t i = 0; i < extents.size(); ++i) {
@@ -340,8 +436,8 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
     }
     node->type = body->type;
     node->type.shape.insert(node->type.shape.begin(), extents.begin(), extents.end());
-    node->operands.push_back(std::move(body));
-    return node;
+    node->operands.push_back(with_bindings(std::move(body)));
+    return finish(std::move(node));
   }
   node->is_reduction = true;
   node->reduce = reductions.at(reduction);
@@ -377,9 +473,9 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
     settle(*body);
     node->type = Type::tensor(DType::I64, body->type.shape);
   }
-  node->operands.push_back(std::move(body));
+  node->operands.push_back(with_bindings(std::move(body)));
   (void)e;
-  return node;
+  return finish(std::move(node));
 }
 
 } // namespace tl::checker

@@ -7,6 +7,7 @@
 #include "lang/typed.h"
 #include "parser/check.h"
 #include <deque>
+#include <functional>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -261,6 +262,7 @@ private:
     std::vector<typed::FreshAtom>* fresh = nullptr; // Result: `_`
     std::vector<uint32_t> path;
     uint32_t axis = 0;
+    bool in_list = false; // in the type of a list's elements
     std::string of; // parameter's name, for origins
   };
   Type type_of(const ast::TypeExpr* type, DimContext& context);
@@ -282,7 +284,7 @@ private:
   void for_loop(const ast::For& s, size_t clause, Span span, typed::Block& into);
   void loop_variables(const ast::Pattern& p, const typed::Expr& iterated, typed::Stmt& loop);
   void while_loop(const ast::While& s, Span span, typed::Block& into);
-  template <class Body> void check_loop(Span span, typed::Stmt& loop, Body body);
+  void check_loop(Span span, typed::Stmt& loop, const std::function<bool(typed::Stmt&)>& body);
   void return_statement(const ast::Return& s, Span span, typed::Block& into);
   void assert_statement(const ast::Assert& s, Span span, typed::Block& into);
   void hoist(const std::vector<ast::Stmt*>& list);
@@ -324,6 +326,7 @@ private:
   // --- check_strings.cpp
   ExprPtr string(const ast::Expr& e, const ast::StringLiteral& s);
   void append_value(typed::Expr& interp, ExprPtr value, const std::string& spec, Span span);
+  void append_element(typed::Expr& interp, ExprPtr value, const std::string& spec, Span span);
   void append_text(typed::Expr& interp, std::string_view text);
   ExprPtr new_interp(Span span);
   ExprPtr finish_interp(ExprPtr interp);
@@ -366,6 +369,58 @@ private:
   void slice(typed::Subscript& s, const Size& axis, std::optional<Size> first, std::optional<Size> last,
              const Size& step, typed::Expr& node);
 
+  struct Rule; // reads the arguments of one call of a builtin
+
+  // --- check_lists.cpp: the types of lists, operations on them
+  // A list of such elements: sizes that `varies` says are each element's own become Element atoms.
+  Type list_of(const Type& element, const std::function<bool(const Size&)>& varies = nullptr);
+  Type list_element(const Type& list, std::vector<typed::FreshAtom>& fresh, Span span); // with fresh sizes of its own
+  // One type for values of these two: sizes that differ are each value's own. Of one form already (same_form).
+  Type either_element(const Type& a, const Type& b);
+  bool same_form(const Type& a, const Type& b); // same kinds, ranks and, as unified now, element types
+  bool has_list(const Type& type) const;
+  ExprPtr list_node(typed::ListOp op, Span span, Type type);
+  ExprPtr list_make(std::vector<ExprPtr> elements, Span span, const Type* expected);
+  ExprPtr list_length(ExprPtr list, Span span);
+  ExprPtr list_get(ExprPtr list, ExprPtr index, bool in_range, Span span);
+  ExprPtr list_concat(ExprPtr a, ExprPtr b, Span span);
+  ExprPtr list_subscript(ExprPtr list, const ast::Subscript& s, Span span);
+  ExprPtr list_stacked(ExprPtr list, Span span); // one tensor, or null where the elements are no tensors
+  ExprPtr list_call(std::vector<Arg> args, Span span, const Type* expected);
+  ExprPtr coerce_list(ExprPtr e, const Type& target, const std::string& what);
+  // list(f(element) for element in list), of elements of this type
+  ExprPtr map_list(ExprPtr list, const Type& element, const std::function<ExprPtr(ExprPtr)>& f, Span span);
+  // A loop that appends `element(position)` for each of `count` positions to a list of this type.
+  ExprPtr build_list(const Type& list, const Size& count, typed::Block before,
+                     const std::function<ExprPtr(ExprPtr)>& element, Span span);
+  std::vector<ExprPtr> slice_bounds(const ast::SubscriptItem& item, std::vector<int64_t>& given);
+
+  // --- check_iteration.cpp: what loops and comprehensions go over besides ranges
+  // Positions 0, 1, … count - 1, and what stands at each.
+  struct Iteration {
+    Size count;
+    std::function<ExprPtr(const Size& position, Span span)> element; // null: not iterable, reported
+    bool is_list = false; // elements come from a list: they are taken one by one
+  };
+  bool iterates(const ast::Expr* e); // a call of enumerate, zip or batches
+  // numbers_together: a list of numbers becomes a tensor first, so that the loop may become a kernel.
+  Iteration iterate(const ast::Expr* e, typed::Block& before, bool numbers_together = false);
+  Iteration iterate_value(ExprPtr value, typed::Block& before, bool numbers_together = false);
+  ExprPtr reduce_list(const ast::Comprehension& c, const std::string& reduction, Span span, const Type* expected);
+  ExprPtr iteration_call(Builtin builtin, Rule& r); // enumerate, zip, batches as values
+  Iteration iterate_call(Builtin builtin, std::vector<Arg>& args, Span span, typed::Block& before,
+                         bool numbers_together = false);
+  Iteration iterate_batches(std::vector<Arg>& args, Span span, typed::Block& before);
+  ExprPtr list_comprehension(const ast::Comprehension& c, Span span, const Type* expected);
+  Size bound_size(ExprPtr value, const std::string& name, typed::Block& before); // held by a variable of `before`
+  void for_each(const ast::For& s, size_t clause, Span span, Iteration over, typed::Block& into);
+
+  // --- check_text.cpp
+  ExprPtr text_node(TextOp op, std::vector<ExprPtr> operands, Span span);
+  ExprPtr text_compare(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span);
+  ExprPtr text_subscript(ExprPtr text, const ast::Subscript& s, Span span);
+  ExprPtr text_rule(Builtin builtin, Rule& r);
+
   // --- check_comprehensions.cpp
   ExprPtr comprehension(const ast::Expr& e, const ast::Comprehension& c, const std::string& reduction, Span span,
                         const Type* expected);
@@ -380,7 +435,6 @@ private:
                std::vector<Axis>& out);
 
   // --- builtin_rules*.cpp
-  struct Rule; // reads the arguments of one call
   ExprPtr builtin_call(Builtin builtin, std::vector<Arg> args, Span span, bool is_method, const Type* expected);
   ExprPtr reduction(Builtin builtin, Rule& r);
   ExprPtr builder(Builtin builtin, Rule& r, const Type* expected);
@@ -404,7 +458,10 @@ private:
   ExprPtr join_tensors(Builtin builtin, Rule& r);
   std::optional<std::vector<Size>> dims(const ast::Expr* e, typed::Expr& node, const std::string& function,
                                         int* minus_one = nullptr);
-  std::vector<ExprPtr> sequence(const ast::Expr* e, const std::string& function); // (a, b) or [a, b] of tensors
+  ExprPtr join_list(ExprPtr list, bool stack, Rule& r);
+  ExprPtr split_tensor(Rule& r);
+  ExprPtr split_text(Rule& r);
+  std::vector<ExprPtr> sequence(Arg& arg, const std::string& function); // (a, b) or [a, b] of tensors
 
   const SourceManager& sources_;
   const CheckOptions& options_;

@@ -260,6 +260,12 @@ ExprPtr Checker::name(const ast::Expr& e, const std::string& name) {
 }
 
 ExprPtr Checker::list_literal(const ast::Expr& e, const ast::ListLiteral& list, const Type* expected) {
+  if (expected && expected->is_list()) {
+    std::vector<ExprPtr> elements;
+    for (const ast::Expr* element : list.elements)
+      elements.push_back(value(element, expected->elements.empty() ? nullptr : &expected->elements[0]));
+    return list_make(std::move(elements), e.span, expected);
+  }
   auto node = make(ExprKind::TensorLiteral, e.span, Type::error());
   if (list.elements.empty()) {
     node->type = new_open(LiteralKind::Builder);
@@ -271,10 +277,10 @@ ExprPtr Checker::list_literal(const ast::Expr& e, const ast::ListLiteral& list, 
     node->operands.push_back(value(element));
     typed::Expr& v = *node->operands.back();
     if (v.type.is_error()) return broken(e.span);
-    if (!v.type.is_tensor()) {
-      error("NotSupported", v.span, fmt::format("lists of {} are not supported yet", show(v.type)),
-            "brackets make tensors of numbers", {label(v)});
-      return broken(e.span);
+    if (!v.type.is_tensor()) { // what is no number makes a list
+      while (node->operands.size() < list.elements.size())
+        node->operands.push_back(value(list.elements[node->operands.size()]));
+      return list_make(std::move(node->operands), e.span, expected);
     }
   }
   if (!same_element(node->operands, 0, "this tensor", e.span)) return broken(e.span);
@@ -371,6 +377,10 @@ ExprPtr Checker::if_expr(const ast::Expr& e, const ast::If& node, const Type* ex
     if (b) labels.push_back(label(*b));
     bool fits = true;
     auto match = [&](auto& self, const Type& x, const Type& y) -> void {
+      if (x.is_list() && y.is_list()) {
+        fits = fits && same_form(x, y);
+        return;
+      }
       if (x.kind != y.kind || x.rank() != y.rank() || x.elements.size() != y.elements.size())
         fits = false;
       else if (x.is_tensor() && !unify(x, y))

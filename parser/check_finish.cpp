@@ -48,6 +48,7 @@ bool is_effect(Builtin b) {
   switch (b) {
   case Builtin::Print:
   case Builtin::Load:
+  case Builtin::ReadLine:
   case Builtin::Save:
   case Builtin::Exists:
   case Builtin::ReadText:
@@ -103,7 +104,8 @@ void Checker::check_uses(const typed::Block& block) {
     error("UnusedValue", s.value->span, "the value of this expression is not used", hint, {label(*s.value)});
   };
   walker.on_expr = [&](const typed::Expr& e) {
-    if (e.kind != ExprKind::Comprehension) return;
+    bool builds_list = e.kind == ExprKind::Block && e.flag; // list(… for …)
+    if (e.kind != ExprKind::Comprehension && !builds_list) return;
     Walker inner;
     const typed::Expr* culprit = nullptr;
     Span at;
@@ -119,6 +121,9 @@ void Checker::check_uses(const typed::Block& block) {
     for (const auto& operand : e.operands)
       inner.walk(*operand);
     if (e.filter) inner.walk(*e.filter);
+    if (builds_list)
+      for (const auto& s : e.blocks[0].statements) // what is gone through may have effects, the loops may not
+        if (s.kind == StmtKind::For) inner.walk(s.body);
     if (culprit) at = culprit->span;
     if (at.valid())
       error("EffectInComprehension", at, "a comprehension's element has no effects: it is computed in any order",
@@ -178,7 +183,8 @@ void Checker::finish_program() {
     auto use = [&](const Size& size) {
       std::vector<AtomId> atoms;
       p_.atoms.collect(size, atoms);
-      u.used.insert(atoms.begin(), atoms.end());
+      for (AtomId atom : atoms)
+        if (p_.atoms[atom].kind != AtomKind::Element) u.used.insert(atom);
     };
     auto use_type = [&](auto& self, const Type& type) -> void {
       for (const Size& size : type.shape)

@@ -42,6 +42,8 @@ ExprPtr Checker::subscript(const ast::Expr& e, const ast::Subscript& s) {
     node->operands.push_back(std::move(base));
     return node;
   }
+  if (base->type.is_list()) return list_subscript(std::move(base), s, e.span);
+  if (base->type.is_str()) return text_subscript(std::move(base), s, e.span);
   if (!base->type.is_tensor()) {
     error("TypeMismatch", e.span, fmt::format("{} has no elements to take", show(base->type)), "", {label(*base)});
     return broken(e.span);

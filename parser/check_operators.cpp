@@ -214,7 +214,10 @@ ExprPtr Checker::power(ExprPtr base, const ast::Expr* exponent, Span span, Span)
 ExprPtr Checker::binary(const ast::Expr& e, const ast::Binary& b, const Type* expected) {
   if (b.op == ast::BinaryOp::And || b.op == ast::BinaryOp::Or) return short_circuit(e, b);
   if (b.op == ast::BinaryOp::Power) return power(value(b.left, expected), b.right, e.span, b.op_span);
-  ExprPtr left = value(b.left), right = value(b.right);
+  ExprPtr left = value(b.left, expected && expected->is_list() ? expected : nullptr);
+  // xs + [x] joins lists
+  Type list = refresh(*left);
+  ExprPtr right = value(b.right, list.is_list() && b.op == ast::BinaryOp::Add ? &list : nullptr);
   return binary_op(b.op, std::move(left), std::move(right), e.span, b.op_span);
 }
 
@@ -229,6 +232,34 @@ ExprPtr Checker::binary_op(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Sp
     append_value(*text, std::move(a), "", span);
     append_value(*text, std::move(b), "", span);
     return finish_interp(std::move(text));
+  }
+  if (a->type.is_list() || b->type.is_list()) {
+    if (op == ast::BinaryOp::Add) return list_concat(std::move(a), std::move(b), span);
+    error("TypeMismatch", span, fmt::format("`{}` does not work on lists", ast::symbol(op)),
+          op == ast::BinaryOp::Equal || op == ast::BinaryOp::NotEqual
+              ? fmt::format("compare the elements: `all(x == y for (x, y) in zip({}, {}))`", text(a->span), text(b->span))
+              : fmt::format("`list(… for x in {})` makes a list of results", text((a->type.is_list() ? a : b)->span)),
+          {label(*a), label(*b)});
+    return broken(span);
+  }
+  if (a->type.is_str() || b->type.is_str()) {
+    switch (op) {
+    case ast::BinaryOp::Equal:
+    case ast::BinaryOp::NotEqual:
+    case ast::BinaryOp::Less:
+    case ast::BinaryOp::LessEqual:
+    case ast::BinaryOp::Greater:
+    case ast::BinaryOp::GreaterEqual: return text_compare(op, std::move(a), std::move(b), span);
+    case ast::BinaryOp::Multiply: {
+      if (b->type.is_str()) std::swap(a, b);
+      if (!b->type.is_scalar() || (!b->type.open && !is_int(b->type.dtype))) break;
+      std::vector<ExprPtr> operands;
+      operands.push_back(std::move(a));
+      operands.push_back(to_i64(std::move(b), "a count"));
+      return text_node(TextOp::Repeat, std::move(operands), span);
+    }
+    default: break;
+    }
   }
   if (op == ast::BinaryOp::MatrixMultiply) return matmul(std::move(a), std::move(b), span, what);
   static const std::map<ast::BinaryOp, ScalarOp> ops = {{ast::BinaryOp::Add, ScalarOp::Add},

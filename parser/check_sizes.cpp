@@ -180,6 +180,27 @@ ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what) 
     mismatch("");
     return e;
   }
+  if (target.is_list()) return coerce_list(std::move(e), target, what);
+  if (target.is_aggregate() && has_list(target) && e->kind != ExprKind::Tuple &&
+      target.elements.size() == e->type.elements.size()) { // part by part
+    typed::Block block;
+    Type from = e->type;
+    Span span = e->span;
+    ExprPtr held = shared(std::move(e), block);
+    auto parts = make(ExprKind::Tuple, span, from);
+    for (size_t i = 0; i < from.elements.size(); ++i) {
+      auto get = make(ExprKind::TupleGet, span, from.elements[i]);
+      get->index = static_cast<uint32_t>(i);
+      get->operands.push_back(copy_simple(*held));
+      parts->operands.push_back(std::move(get));
+    }
+    ExprPtr result = coerce(std::move(parts), target, what);
+    if (block.statements.empty() || result->type.is_error()) return result;
+    auto node = make(ExprKind::Block, span, result->type);
+    block.result = std::move(result);
+    node->blocks.push_back(std::move(block));
+    return node;
+  }
   if (target.is_tuple()) {
     if (target.elements.size() != e->type.elements.size()) {
       mismatch("");
@@ -207,6 +228,16 @@ ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what) 
       self(self, to.elements[i], have.elements[i]);
   };
   if (ctx_->signature) keep_open_sizes(keep_open_sizes, target, e->type);
+  // So is a size that an element of a list has of its own.
+  auto keep_own_sizes = [&](auto& self, Type& to, const Type& have) -> void {
+    if (to.is_list()) return;
+    for (size_t i = 0; i < to.shape.size() && i < have.shape.size(); ++i)
+      if (auto atom = to.shape[i].as_atom(); atom && p_.atoms[*atom].kind == AtomKind::Element)
+        to.shape[i] = have.shape[i];
+    for (size_t i = 0; i < to.elements.size() && i < have.elements.size(); ++i)
+      self(self, to.elements[i], have.elements[i]);
+  };
+  keep_own_sizes(keep_own_sizes, target, e->type);
   // Sizes: written, so unequal names are checked when it runs.
   std::vector<SizeCheck> checks;
   bool fine = true, same = true;
@@ -342,6 +373,7 @@ void Checker::learn(const typed::Expr& c, bool holds) {
 // ones.
 Type Checker::fresh_join(const Type& a, const Type& b, std::vector<typed::FreshAtom>& fresh, const std::string& what,
                          Span span, std::vector<uint32_t> path) {
+  if (a.is_list() && b.is_list()) return either_element(a, b);
   Type result = a;
   for (size_t i = 0; i < a.shape.size() && i < b.shape.size(); ++i) {
     if (a.shape[i] == b.shape[i] || compare(a.shape[i], b.shape[i]) == Compare::Equal) continue;
@@ -395,6 +427,10 @@ std::vector<typed::Join> Checker::join_variables(std::vector<std::map<VarId, Typ
     for (size_t i = 1; i < states.size(); ++i) {
       Type t = resolved(states[i].at(var));
       auto mark = [&](auto& self, Type& into, const Type& from) -> void {
+        if (into.is_list()) {
+          into = either_element(into, from);
+          return;
+        }
         for (size_t k = 0; k < into.shape.size() && k < from.shape.size(); ++k)
           if (compare(into.shape[k], from.shape[k]) != Compare::Equal)
             into.shape[k] = Size(INT64_MIN); // equal to no size

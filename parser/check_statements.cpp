@@ -397,8 +397,7 @@ void Checker::assign(const ast::Assign& s, Span span, typed::Block& into) {
             return;
           }
         } else {
-          if (target->type.kind != part.kind || target->type.rank() != part.rank() ||
-              (part.is_tensor() && !unify(target->type, part))) {
+          if (!same_form(target->type, part)) {
             error("TypeMismatch", v->span,
                   fmt::format("`{}` is {}, not {}", text(targets[i]->span), show(target->type), show(part)));
             return;
@@ -439,14 +438,7 @@ void Checker::assign(const ast::Assign& s, Span span, typed::Block& into) {
       v = value(s.value, &expected);
     refresh(*v);
     if (v->type.is_error()) return;
-    auto same_form = [&](auto& self, const Type& a, const Type& b) -> bool {
-      if (a.kind != b.kind || a.rank() != b.rank() || a.elements.size() != b.elements.size()) return false;
-      if (a.is_tensor() && !unify(a, b)) return false;
-      for (size_t i = 0; i < a.elements.size(); ++i)
-        if (!self(self, a.elements[i], b.elements[i])) return false;
-      return true;
-    };
-    if (!same_form(same_form, target->type, v->type)) {
+    if (!same_form(target->type, v->type)) {
       std::string hint;
       if (target->type.is_tensor() && v->type.is_tensor() && target->type.rank() == v->type.rank())
         hint = fmt::format("write `{}({})` to convert it", name_of(resolved(target->type).dtype), text(s.value->span));
@@ -533,7 +525,7 @@ void Checker::assign(const ast::Assign& s, Span span, typed::Block& into) {
 
 // Checks a loop's body, first as if no variable's sizes changed in it; where they do, again with sizes that are fresh
 // in every iteration. `body` fills the loop and returns whether the loop can end by itself.
-template <class Body> void Checker::check_loop(Span span, typed::Stmt& loop, Body body) {
+void Checker::check_loop(Span span, typed::Stmt& loop, const std::function<bool(typed::Stmt&)>& body) {
   std::map<VarId, Type> head = ctx_->current;
   std::vector<typed::Join> joins;
   for (int round = 0;; ++round) {
@@ -545,12 +537,18 @@ template <class Body> void Checker::check_loop(Span span, typed::Stmt& loop, Bod
     ctx_->loops.pop_back();
     if (ctx_->reachable) state.continues.push_back(ctx_->current);
     ctx_->facts = before.facts;
-    bool changed = false;
+    bool changed = false, lists_changed = false;
     std::map<VarId, Type> next = head;
     for (auto& [var, type] : next) {
       std::vector<typed::FreshAtom> fresh;
       Type mixed = resolved(type);
       auto mark = [&](auto& self, Type& into, const Type& from) -> void {
+        if (into.is_list()) { // its elements' sizes are part of its type: no sizes of its own at the head
+          Type both = either_element(into, from);
+          lists_changed = lists_changed || both != into;
+          into = std::move(both);
+          return;
+        }
         for (size_t k = 0; k < into.shape.size() && k < from.shape.size(); ++k)
           if (compare(into.shape[k], from.shape[k]) != Compare::Equal) into.shape[k] = Size(INT64_MIN), changed = true;
         for (size_t k = 0; k < into.elements.size() && k < from.elements.size(); ++k)
@@ -564,6 +562,7 @@ template <class Body> void Checker::check_loop(Span span, typed::Stmt& loop, Bod
       bool is_fresh_already = false;
       for (auto& join : joins)
         is_fresh_already = is_fresh_already || join.var == var;
+      if (lists_changed && !changed) type = mixed;
       if (changed) {
         Type joined = fresh_join(resolved(type), mixed, fresh, fmt::format("`{}`", p_.variables[var.index].name), span);
         if (is_fresh_already) {
@@ -593,7 +592,7 @@ template <class Body> void Checker::check_loop(Span span, typed::Stmt& loop, Bod
                   return false;
                 }());
     }
-    if (changed && round < 32) {
+    if ((changed || lists_changed) && round < 32) {
       rollback(before);
       head = next;
       loop.body = {};
@@ -665,17 +664,32 @@ void Checker::for_loop(const ast::For& s, size_t clause, Span span, typed::Block
   typed::Stmt loop;
   loop.kind = StmtKind::For;
   loop.span = span;
-  loop.value = value(s.clauses[clause].range);
+  typed::Block before;
+  const ast::Expr* iterated = s.clauses[clause].range;
+  if (iterates(iterated)) { // enumerate, zip, batches: no list is made
+    Iteration over = iterate(iterated, before);
+    if (over.element) {
+      for (auto& statement : before.statements)
+        into.statements.push_back(std::move(statement));
+      return for_each(s, clause, span, std::move(over), into);
+    }
+    loop.value = broken(iterated->span);
+  } else {
+    loop.value = value(iterated);
+    Type kind = refresh(*loop.value);
+    if (!kind.is_error() && !kind.is_range() && !kind.is_tensor()) {
+      Iteration over = iterate_value(std::move(loop.value), before);
+      for (auto& statement : before.statements)
+        into.statements.push_back(std::move(statement));
+      if (over.element) return for_each(s, clause, span, std::move(over), into);
+      loop.value = broken(iterated->span);
+    }
+  }
   Type& type = refresh(*loop.value);
   if (type.is_tensor() && type.rank() == 0) {
     error("TypeMismatch", loop.value->span,
           fmt::format("a loop goes over a range or the rows of a tensor, not {}", show(type)),
           fmt::format("write `0..{}`", text(loop.value->span)), {label(*loop.value)});
-    type = Type::error();
-  } else if (!type.is_error() && !type.is_range() && !type.is_tensor()) {
-    error("TypeMismatch", loop.value->span,
-          fmt::format("a loop goes over a range or the rows of a tensor, not {}", show(type)), "",
-          {label(*loop.value)});
     type = Type::error();
   }
   check_loop(span, loop, [&](typed::Stmt& l) {

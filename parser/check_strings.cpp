@@ -108,22 +108,45 @@ void Checker::append_value(typed::Expr& interp, ExprPtr value, const std::string
         // The first element's operand binds the variable that the others read: operands are evaluated in order.
         get->operands.push_back(i == 0 ? std::move(first) : copy_simple(*held));
         if (i) append_text(interp, ", ");
-        append_value(interp, std::move(get), spec, span);
+        append_element(interp, std::move(get), spec, span);
       }
     } else {
       for (size_t i = 0; i < count; ++i) {
         if (i) append_text(interp, ", ");
         if (value->kind == ExprKind::Tuple) {
-          append_value(interp, std::move(value->operands[i]), spec, span);
+          append_element(interp, std::move(value->operands[i]), spec, span);
           continue;
         }
         auto get = make(ExprKind::TupleGet, value->span, value->type.elements[i]);
         get->index = static_cast<uint32_t>(i);
         get->operands.push_back(copy_simple(*value));
-        append_value(interp, std::move(get), spec, span);
+        append_element(interp, std::move(get), spec, span);
       }
     }
     append_text(interp, count == 1 ? ",)" : ")");
+    return;
+  }
+  if (value->type.is_list()) { // "[" + join(list("{x}" for x in list), ", ") + "]"
+    append_text(interp, "[");
+    if (!value->type.elements.empty()) {
+      std::vector<ExprPtr> operands;
+      operands.push_back(map_list(
+          std::move(value), Type::str(),
+          [&](ExprPtr element) {
+            auto shown = new_interp(span);
+            append_element(*shown, std::move(element), spec, span);
+            return finish_interp(std::move(shown));
+          },
+          span));
+      if (operands[0]->type.is_error()) {
+        interp.type = Type::error();
+        return;
+      }
+      operands.push_back(make(ExprKind::Str, span, Type::str()));
+      operands.back()->text = ", ";
+      append_value(interp, text_node(TextOp::Join, std::move(operands), span), "", span);
+    }
+    append_text(interp, "]");
     return;
   }
   if (value->type.is_range()) {
@@ -140,6 +163,14 @@ void Checker::append_value(typed::Expr& interp, ExprPtr value, const std::string
   interp.format.specs.push_back(spec);
   interp.format.literals.push_back("");
   interp.operands.push_back(std::move(value));
+}
+
+// In a list or tuple, text stands in quotes.
+void Checker::append_element(typed::Expr& interp, ExprPtr value, const std::string& spec, Span span) {
+  bool quoted = value->type.is_str() && spec.empty();
+  if (quoted) append_text(interp, "'");
+  append_value(interp, std::move(value), spec, span);
+  if (quoted) append_text(interp, "'");
 }
 
 // Without values it is plain text.

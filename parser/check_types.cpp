@@ -16,6 +16,8 @@ std::optional<Size> Checker::dim_of(const ast::Expr* e, DimContext& context) {
     atom.not_negative = true;
     return p_.atoms.add(std::move(atom));
   };
+  if (ast::as<ast::Wildcard>(e) && context.in_list) // a size that each element has of its own
+    return Size::of(new_atom(AtomKind::Element, "_")); // list_of numbers it
   if (ast::as<ast::Wildcard>(e)) {
     if (context.mode == DimMode::Lookup) {
       error("UnboundSize", e->span, "`_` stands for any size, and here a size is needed");
@@ -149,7 +151,23 @@ Type Checker::type_of(const ast::TypeExpr* type, DimContext& context) {
     return Type::error();
   }
   const std::string& name = named->name.text;
-  if (!named->module.empty() || name == "List" || name == "device" || !named->arguments.empty()) {
+  if (name == "List" && named->module.empty()) {
+    if (named->arguments.size() != 1 || named->has_dims) {
+      error("UnknownType", type->span, "a list's type names that of its elements", "like `List<f32>` or `List<f32[_, 3]>`");
+      return Type::error();
+    }
+    bool outer = context.in_list;
+    context.in_list = true;
+    Type element = type_of(named->arguments[0], context);
+    context.in_list = outer;
+    if (element.is_error()) return element;
+    if (element.is_unit() || element.is_range()) {
+      error("UnknownType", named->arguments[0]->span, fmt::format("{} cannot be an element of a list", show(element)));
+      return Type::error();
+    }
+    return list_of(element);
+  }
+  if (!named->module.empty() || name == "device" || !named->arguments.empty()) {
     error("NotSupported", type->span, fmt::format("the type `{}` is not supported yet", text(type->span)));
     return Type::error();
   }
@@ -220,9 +238,13 @@ void Checker::bind_names(const ast::TypeExpr* type, DimContext& context, bool ba
   if (auto* tuple = ast::as<ast::TupleType>(type))
     for (const ast::TypeExpr* element : tuple->elements)
       bind_names(element, context, bare_only);
-  if (auto* named = ast::as<ast::NamedType>(type))
+  if (auto* named = ast::as<ast::NamedType>(type)) {
+    if (named->name.text == "List")
+      for (const ast::TypeExpr* element : named->arguments)
+        bind_names(element, context, bare_only);
     for (const ast::Expr* dim : named->dims)
       if (ast::as<ast::Name>(dim)) (void)dim_of(dim, context);
+  }
 }
 
 // A type of an argument with its sizes replaced by parameters of the instance: the same size, the same parameter.
@@ -231,6 +253,7 @@ Type Checker::abstracted(const Type& type, std::map<Size, Size>& names, Signatur
   Type result = type;
   for (Size& size : result.shape) {
     if (size.is_constant()) continue;
+    if (auto atom = size.as_atom(); atom && p_.atoms[*atom].kind == AtomKind::Element) continue;
     auto [it, is_new] = names.try_emplace(size);
     if (is_new) {
       SizeAtom atom;

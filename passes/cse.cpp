@@ -22,6 +22,7 @@ bool shared(Op op) {
   case Op::Print:
   case Op::Assert:
   case Op::Load:
+  case Op::ReadLine:
   case Op::Save:
   case Op::Exists:
   case Op::ReadText:

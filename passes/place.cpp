@@ -225,6 +225,10 @@ private:
     case Op::Call: return true;
     case Op::For: return i < 3;
     case Op::Exit: return i == 1;
+    case Op::ListGet:
+    case Op::ListSet: return i == 1;
+    case Op::ListSlice:
+    case Op::Text: return i > 0;
     case Op::Guard: return i > 0 && !f_[node.operands[0]].type.is_tensor(); // of a string
     default: return false;
     }

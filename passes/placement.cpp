@@ -53,6 +53,10 @@ private:
       for (size_t i = 1; i < node.results.size(); ++i)
         mark(node.results[i], dataflow[node.operands[i].index]);
       return;
+    case Op::ListGet: // an element may be either
+      for (size_t i = 0; i < node.results.size() - node.attrs.ints.size() / 2; ++i)
+        mark(node.results[i], true);
+      return;
     case Op::Debug: return mark(node.results[1], dataflow[node.operands[1].index]);
     case Op::Kernel:
       for (ValueId result : node.results)
@@ -79,6 +83,8 @@ bool gives_dataflow(const Function& f, const Node& node, const std::vector<bool>
   case Op::Call:
   case Op::Load:
   case Op::Exists:
+  case Op::ListLength:
+  case Op::Text:
   case Op::Time: return false;
   case Op::Elementwise:
   case Op::Convert:

@@ -95,6 +95,8 @@ private:
   OutputDesc describe(const Type& type) const {
     OutputDesc desc;
     desc.dtype = type.dtype;
+    if (type.kind == Type::Kind::Str) desc.kind = OutputDesc::Kind::Str;
+    if (type.kind == Type::Kind::List) desc.kind = OutputDesc::Kind::List;
     for (const Dim& dim : type.dims)
       desc.dims.push_back(size(dim));
     return desc;
@@ -204,6 +206,18 @@ private:
       if (!is_token(value)) instruction.out.push_back(define(value));
     return instruction;
   }
+  // With its attributes, and what each result is.
+  void described_host(HostOp op, const Node& node) {
+    Instruction instruction = plain(BcOp::Host, node);
+    instruction.host_op = op;
+    instruction.index = node.attrs.index;
+    instruction.ints = node.attrs.ints;
+    if (op == HostOp::ListJoin) instruction.site = static_cast<int32_t>(node.attrs.index);
+    for (ValueId value : node.results)
+      if (!is_token(value)) instruction.outputs.push_back(describe(f_[value].type));
+    instruction.dtype = f_[node.results[0]].type.dtype;
+    add(std::move(instruction));
+  }
   void host(HostOp op, const Node& node) {
     Instruction instruction = plain(BcOp::Host, node);
     instruction.host_op = op;
@@ -284,6 +298,16 @@ private:
       add(std::move(i));
       return;
     }
+    case Op::ListMake: return described_host(HostOp::ListMake, node);
+    case Op::ListLength: return described_host(HostOp::ListLength, node);
+    case Op::ListGet: return described_host(HostOp::ListGet, node);
+    case Op::ListSet: return described_host(HostOp::ListSet, node);
+    case Op::ListAppend: return described_host(HostOp::ListAppend, node);
+    case Op::ListConcat: return described_host(HostOp::ListConcat, node);
+    case Op::ListSlice: return described_host(HostOp::ListSlice, node);
+    case Op::ListJoin: return described_host(HostOp::ListJoin, node);
+    case Op::Text: return described_host(HostOp::Text, node);
+    case Op::ReadLine: return host(HostOp::ReadLine, node);
     case Op::Save: return host(HostOp::Save, node);
     case Op::Exists: return host(HostOp::Exists, node);
     case Op::ReadText: return host(HostOp::ReadText, node);

@@ -16,6 +16,7 @@ std::string Interpreter::Operand::text(std::string_view spec) const {
   case Value::Kind::Scalar: return format_scalar(dtype, scalar, spec);
   case Value::Kind::Tensor: return format_tensor(dtype, dims, data_of(node, offset), spec);
   case Value::Kind::Str: return format_string(node->text, spec);
+  case Value::Kind::List:
   case Value::Kind::Empty: break;
   }
   return "";
@@ -71,6 +72,16 @@ void Interpreter::host(const Instruction& i) {
   case HostOp::WaitAll: return wait_all();
   case HostOp::Exit: return exit_program(i);
   case HostOp::Debug: return debug(i);
+  case HostOp::ListMake:
+  case HostOp::ListLength:
+  case HostOp::ListGet:
+  case HostOp::ListSet:
+  case HostOp::ListAppend:
+  case HostOp::ListConcat:
+  case HostOp::ListSlice:
+  case HostOp::ListJoin: return list(i);
+  case HostOp::Text: return text(i);
+  case HostOp::ReadLine: return read_line(i);
   case HostOp::Time: {
     timespec now{};
     ::clock_gettime(CLOCK_REALTIME, &now);
@@ -178,12 +189,7 @@ void Interpreter::wait(const Instruction& i) {
   std::vector<Value> values;
   for (size_t k = 0; k < i.in.size(); ++k) {
     Value value = in(i, k);
-    if (value.node) {
-      wait_for(value.node);
-      take_first(failure, value.node->failure);
-    } else {
-      take_first(failure, value.failure);
-    }
+    wait_for_all(value, failure);
     values.push_back(std::move(value));
   }
   if (failure) stop(failure);

@@ -246,8 +246,9 @@ void Interpreter::guard(const Instruction& i) {
           fail(engine_.error_at_site(static_cast<int32_t>(i.index), 0, payload[0], payload[1], i.loc, top().call));
   }
   Value result = in(i, 0);
-  if (result.kind == Value::Kind::Scalar) {
+  if (result.kind == Value::Kind::Scalar || result.kind == Value::Kind::List) {
     take_first(failure, result.failure);
+    if (result.kind == Value::Kind::List) result = Value::of_list(nullptr);
     result.failure = std::move(failure);
   } else { // the guarded value may turn out to have failed before
     Operation* op = operation();

@@ -79,6 +79,7 @@ private:
   void wait(const Instruction& i);
   void wait_all();
   void exit_program(const Instruction& i);
+  void read_line(const Instruction& i);
   void debug(const Instruction& i);
   void wait_for(Node* node);
   // Operands as a running task sees them: nodes are inputs of the operation, so they live and are computed.
@@ -102,6 +103,21 @@ private:
   void read_text(const Instruction& i);
   void write_text(const Instruction& i);
   const std::string& known_text(const Instruction& i, size_t k);
+
+  // ---- list_ops.cpp, text_ops.cpp ----
+  void list(const Instruction& i);
+  // The list in an operand, to be read; null: it has no elements. A failure that it carries is taken.
+  const List* list_at(const Instruction& i, size_t k, FailureRef& failure);
+  int64_t number_at(const Instruction& i, size_t k, FailureRef& failure); // a host i64
+  // The list in operand 0 to be changed: the same one where it is the only handle and given away, else a copy.
+  List* own_list(const Instruction& i, size_t width, FailureRef& failure);
+  void list_get(const Instruction& i);
+  void list_join(const Instruction& i);
+  Value poisoned(const OutputDesc& desc, const FailureRef& failure); // of that kind
+  void give_results(const Instruction& i, std::vector<Value> values);
+  void wait_for_all(const Value& value, FailureRef& failure); // elements of lists too
+  void text(const Instruction& i);
+  Value text_value(std::string text); // known now
 
   // ---- vm.cpp ----
   std::vector<Argument> results(std::vector<Value>& values);

@@ -2,6 +2,7 @@
 #include "vm/interpreter.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <functional>
 
 namespace tl {
 
@@ -73,7 +74,10 @@ bool Interpreter::is_small(const CompiledKernel& kernel, KernelArgs args) const 
 }
 
 void Interpreter::sweep() {
-  auto drop = [this](Value& v) {
+  std::function<void(Value&)> drop = [&](Value& v) {
+    if (v.list)
+      for (Value& element : v.list->values)
+        drop(element);
     if (v.node && v.node->done() && v.node->failure && v.node->block) memory_->free(std::exchange(v.node->block, {}));
   };
   for (size_t d = 0; d < depth_; ++d)

@@ -4,14 +4,15 @@ namespace tl {
 
 Value::Value(const Value& other)
     : kind(other.kind), dtype(other.dtype), scalar(other.scalar), failure(other.failure), node(other.node),
-      offset(other.offset), dims(other.dims), pool(other.pool) {
+      offset(other.offset), dims(other.dims), pool(other.pool), list(other.list) {
   if (node) ++node->handles;
+  if (list) ++list->handles;
 }
 
 Value::Value(Value&& other) noexcept
     : kind(std::exchange(other.kind, Kind::Empty)), dtype(other.dtype), scalar(other.scalar),
       failure(std::move(other.failure)), node(std::exchange(other.node, nullptr)), offset(other.offset),
-      dims(std::move(other.dims)), pool(other.pool) {}
+      dims(std::move(other.dims)), pool(other.pool), list(std::exchange(other.list, nullptr)) {}
 
 Value& Value::operator=(const Value& other) {
   if (this != &other) *this = Value(other);
@@ -29,14 +30,25 @@ Value& Value::operator=(Value&& other) noexcept {
   offset = other.offset;
   if (node) dims = std::move(other.dims);
   pool = other.pool;
+  list = std::exchange(other.list, nullptr);
   return *this;
 }
 
 void Value::reset() {
   if (node && --node->handles == 0) pool->release(node);
   node = nullptr;
+  if (list && --list->handles == 0) delete list;
+  list = nullptr;
   kind = Kind::Empty;
   if (failure) failure = {};
+}
+
+Value Value::of_list(List* list) {
+  Value v;
+  v.kind = Kind::List;
+  v.list = list;
+  if (list) ++list->handles;
+  return v;
 }
 
 Value Value::of_node(NodePool& pool, Node* node, Kind kind, DType type, Dims dims, int64_t offset) {

@@ -131,18 +131,20 @@ private:
 };
 
 class NodePool;
+struct List;
 
 // What a slot holds. Only the issuing thread touches values.
 struct Value {
-  enum class Kind : uint8_t { Empty, Scalar, Tensor, Str };
+  enum class Kind : uint8_t { Empty, Scalar, Tensor, Str, List };
   Kind kind = Kind::Empty;
   DType dtype{};
   Scalar scalar;        // Scalar
-  FailureRef failure;   // Scalar: poisoned
+  FailureRef failure;   // Scalar, List: poisoned
   Node* node = nullptr; // Tensor, Str
   int64_t offset = 0;   // Tensor: bytes from node->data
   Dims dims;            // Tensor
   NodePool* pool = nullptr;
+  List* list = nullptr; // List; null: of no elements, or poisoned
 
   Value() = default;
   Value(const Value& other);
@@ -159,8 +161,17 @@ struct Value {
     v.scalar = scalar;
     return v;
   }
+  static Value of_list(List* list); // a new handle on a list
   // A new handle on a node.
   static Value of_node(NodePool& pool, Node* node, Kind kind, DType type = {}, Dims dims = {}, int64_t offset = 0);
+};
+
+// Elements of `width` values each. Issuing thread only; the only handle on it may change it.
+struct List {
+  uint32_t handles = 0;
+  size_t width = 1;
+  std::vector<Value> values;
+  size_t length() const { return values.size() / width; }
 };
 
 // Makes and recycles nodes. Made by the issuing thread, released by any.

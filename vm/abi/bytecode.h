@@ -61,6 +61,16 @@ enum class HostOp : uint8_t {
   WaitAll,   // waits for everything issued
   Time,      // out0 <- f64 seconds, at once, when reached
   Exit,      // (effect) drains, then ends the program with in0: i64
+  ListMake,   // out0 <- list of ints[1] elements of ints[0] leaves each, row by row in in...
+  ListLength, // out0 <- host i64
+  ListGet,    // out... <- the leaves of element in1 of in0, then the sizes that ints names (leaf, axis, leaf, axis …)
+  ListSet,    // out0 <- in0 with element in1 replaced by in2...
+  ListAppend, // out0 <- in0 and one more element, in1...
+  ListConcat, // out0 <- the elements of in0, then those of in1
+  ListSlice,  // out0 <- Python's slice of in0; ints: which of first, last and step are in...
+  ListJoin,   // out0: tensor of the elements of in0, joined along axis ints[0] (ints[1]: a new one), out1...: its sizes
+  Text,       // TextOp `index`. Text from text is made asynchronously; numbers and lists wait for the text
+  ReadLine,   // (effect) out0: str <- a line of standard input
   Debug,     // (effect) prints place (loc), type, min, mean, max and NaN count of in0 to stderr
 };
 
@@ -99,6 +109,7 @@ struct OutputDesc {
   std::vector<SizeRef> dims;
   AliasMode mode = AliasMode::None;
   uint32_t alias = 0; // index into `in`
+  enum class Kind : uint8_t { Tensor, Str, List } kind = Kind::Tensor;
 };
 
 struct Instruction {
@@ -113,7 +124,8 @@ struct Instruction {
   Scalar imm;
   std::vector<Operand> in;
   std::vector<Slot> out;
-  std::vector<OutputDesc> outputs; // Launch, View, Load
+  std::vector<OutputDesc> outputs; // Launch, View, Load, ListGet, ListJoin, Text
+  std::vector<int64_t> ints;       // of list and text operations
 };
 
 // "epoch {}: {:.4}" cut up: literal[0] spec[0] literal[1] … literal[n]; one more literal than specs.

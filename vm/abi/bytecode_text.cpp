@@ -5,6 +5,7 @@
 //
 // `!` marks a last use; `s4` is a slot, `k0` a kernel.
 #include "vm/abi/bytecode.h"
+#include "vm/abi/text_op.h"
 #include <fmt/format.h>
 
 namespace tl {
@@ -45,6 +46,16 @@ static std::string_view name_of(HostOp op) {
   case HostOp::WaitAll: return "wait_all";
   case HostOp::Time: return "time";
   case HostOp::Exit: return "exit";
+  case HostOp::ListMake: return "list_make";
+  case HostOp::ListLength: return "list_length";
+  case HostOp::ListGet: return "list_get";
+  case HostOp::ListSet: return "list_set";
+  case HostOp::ListAppend: return "list_append";
+  case HostOp::ListConcat: return "list_concat";
+  case HostOp::ListSlice: return "list_slice";
+  case HostOp::ListJoin: return "list_join";
+  case HostOp::Text: return "text";
+  case HostOp::ReadLine: return "read_line";
   case HostOp::Debug: return "debug";
   }
   return "?";
@@ -90,6 +101,7 @@ static std::string size_text(const SizeRef& size) {
 }
 
 static std::string output_text(const OutputDesc& output) {
+  if (output.kind != OutputDesc::Kind::Tensor) return output.kind == OutputDesc::Kind::Str ? ": str" : ": list";
   std::string text = fmt::format(": {}", name_of(output.dtype));
   if (!output.dims.empty()) {
     for (size_t i = 0; i < output.dims.size(); ++i)
@@ -128,6 +140,9 @@ static std::string details(const Program& program, const Instruction& i) {
     std::string text = fmt::format(" {}", name_of(i.host_op));
     if (i.host_op == HostOp::Format || i.host_op == HostOp::Assert)
       text += i.index < program.formats.size() ? fmt::format(" {}", format_text(program.formats[i.index])) : " ?";
+    if (i.host_op == HostOp::Text && i.index < static_cast<uint32_t>(kTextOpCount))
+      text = fmt::format(" {}", info(static_cast<TextOp>(i.index)).name);
+    if (!i.ints.empty()) text += fmt::format(" [{}]", fmt::join(i.ints, ", "));
     if (i.site >= 0) text += fmt::format(" site{}", i.site);
     if (i.host_op == HostOp::Load) text += fmt::format(" {}", name_of(i.dtype));
     return text;

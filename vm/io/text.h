@@ -1,0 +1,21 @@
+// What the operations on text mean (vm/abi/text_op.h), for both engines. Texts are UTF-8; positions count characters.
+#pragma once
+#include "vm/abi/scalar_op.h"
+#include "vm/abi/text_op.h"
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace tl {
+
+using TextInput = std::variant<int64_t, std::string_view, std::vector<std::string_view>>; // bytes are a string_view
+using TextOutput = std::variant<Scalar, std::string, std::vector<std::string>>;           // bytes are a string
+
+// `type`: of the number that Parse gives. `ints`: those of the node. Throws IoError with the kind of the failure.
+TextOutput eval_text(TextOp op, DType type, const std::vector<TextInput>& in, const std::vector<int64_t>& ints);
+
+// The next line of standard input without its end; throws IoError (kind EndOfInput) where there is none.
+std::string read_input_line();
+
+} // namespace tl

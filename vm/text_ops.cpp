@@ -1,0 +1,144 @@
+// Operations on text.
+#include "vm/interpreter.h"
+#include "vm/io/io.h"
+#include "vm/io/text.h"
+#include <fmt/format.h>
+
+namespace tl {
+
+Value Interpreter::text_value(std::string text) {
+  Node* node = engine_.nodes.create();
+  node->text = std::move(text);
+  node->waiters.store(Node::done_mark(), std::memory_order_relaxed);
+  return Value::of_node(engine_.nodes, node, Value::Kind::Str);
+}
+
+void Interpreter::text(const Instruction& i) {
+  auto op = static_cast<TextOp>(i.index);
+  const OutputDesc& desc = i.outputs.at(0);
+  FailureRef failure;
+  // Text from text is made behind the program's back; everything else must be known here.
+  bool later = desc.kind == OutputDesc::Kind::Str;
+  std::vector<Operand> given; // texts and elements of lists stand for themselves, in order
+  std::vector<size_t> lengths;
+  Operation* operation_ = nullptr;
+  if (later) {
+    operation_ = operation();
+    operation_->kind = Operation::Kind::Task;
+    operation_->small = true;
+  }
+  std::vector<std::function<TextInput(const std::vector<Operand>&)>> inputs;
+  auto add = [&](const Value& value) {
+    take_first(failure, value.failure);
+    if (later) {
+      given.push_back(operand(*operation_, value));
+    } else {
+      if (value.node) {
+        wait_for(value.node);
+        take_first(failure, value.node->failure);
+      }
+      auto dims = value.dims.view();
+      given.push_back({value.kind, value.dtype, value.scalar, value.failure, value.node, value.offset,
+                       std::vector<int64_t>(dims.begin(), dims.end())});
+    }
+    return given.size() - 1;
+  };
+  auto input_of = [](const Operand& x) -> TextInput {
+    if (x.kind == Value::Kind::Str) return std::string_view(x.node->text);
+    if (x.kind == Value::Kind::Scalar) return x.scalar.as<int64_t>();
+    int64_t count = 1;
+    for (int64_t d : x.dims)
+      count *= d;
+    return std::string_view(reinterpret_cast<const char*>(x.node->data + x.offset), static_cast<size_t>(count));
+  };
+  for (size_t k = 0; k < i.in.size(); ++k) {
+    const Value& value = in(i, k);
+    if (value.kind != Value::Kind::List) {
+      size_t at = add(value);
+      inputs.push_back([at, input_of](const std::vector<Operand>& all) { return input_of(all[at]); });
+      continue;
+    }
+    take_first(failure, value.failure);
+    size_t from = given.size();
+    if (value.list)
+      for (const Value& element : value.list->values)
+        add(element);
+    size_t to = given.size();
+    inputs.push_back([from, to](const std::vector<Operand>& all) -> TextInput {
+      std::vector<std::string_view> texts;
+      for (size_t n = from; n < to; ++n)
+        texts.emplace_back(all[n].node->text);
+      return texts;
+    });
+  }
+  auto evaluate = [op, type = i.dtype, ints = i.ints, inputs](const std::vector<Operand>& all) {
+    std::vector<TextInput> arguments;
+    for (const auto& input : inputs)
+      arguments.push_back(input(all));
+    return eval_text(op, type, arguments, ints);
+  };
+  std::vector<Value> values;
+  if (later) {
+    Node* node = engine_.nodes.create();
+    node->loc = i.loc;
+    engine_.add_output(*operation_, node);
+    if (failure) operation_->failure = failure;
+    operation_->task = [evaluate, given = std::move(given), node](Operation&) {
+      node->text = std::get<std::string>(evaluate(given));
+    };
+    values.push_back(Value::of_node(engine_.nodes, node, Value::Kind::Str));
+    give_results(i, std::move(values));
+    engine_.submit(operation_);
+    return;
+  }
+  TextOutput result;
+  if (!failure) {
+    try {
+      result = evaluate(given);
+    } catch (const IoError& e) {
+      RuntimeError error{e.kind, e.what(), "", i.loc, 3, {}};
+      Engine::add_calls(error, top().call);
+      failure = fail(std::move(error));
+    }
+  }
+  if (failure) {
+    for (size_t k = 0; k < i.out.size(); ++k)
+      values.push_back(poisoned(i.outputs.at(k), failure));
+  } else if (const auto* scalar = std::get_if<Scalar>(&result)) {
+    values.push_back(Value::of_scalar(desc.dtype, *scalar));
+  } else if (auto* texts = std::get_if<std::vector<std::string>>(&result)) {
+    auto* list = new List;
+    for (std::string& text : *texts)
+      list->values.push_back(text_value(std::move(text)));
+    values.push_back(Value::of_list(list));
+  } else { // bytes
+    const auto& bytes = std::get<std::string>(result);
+    HostTensor x = HostTensor::make(DType::U8, {static_cast<int64_t>(bytes.size())});
+    std::memcpy(x.data(), bytes.data(), bytes.size());
+    Node* node = engine_.nodes.create();
+    node->external = x.bytes;
+    node->data = x.bytes.get();
+    node->waiters.store(Node::done_mark(), std::memory_order_relaxed);
+    Dims dims;
+    dims.push_back(x.dims[0]);
+    values.push_back(Value::of_node(engine_.nodes, node, Value::Kind::Tensor, DType::U8, dims));
+    values.push_back(Value::of_scalar(DType::I64, Scalar::of(x.dims[0])));
+  }
+  give_results(i, std::move(values));
+}
+
+void Interpreter::read_line(const Instruction& i) {
+  Operation* op = effect();
+  Node* node = engine_.nodes.create();
+  engine_.add_output(*op, node);
+  op->task = [node, this](Operation&) {
+    console_.flush(); // a question comes before its answer
+    node->text = read_input_line();
+  };
+  std::vector<Value> values;
+  values.push_back(Value::of_node(engine_.nodes, node, Value::Kind::Str));
+  give_results(i, std::move(values));
+  engine_.submit(op);
+}
+
+} // namespace tl
