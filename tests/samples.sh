@@ -36,6 +36,16 @@ sample blur "u8[h, w, c]" 1 samples/data/house.png
 sample heat "f64[n, m]" 1e-12 --n 17
 sample mandelbrot "u8[h, w, c]" 1 --width 60 --height 40 --limit 50
 sample pagerank "f64[n]" 1e-9 samples/data/links.npy
+sample life "i64[n, m]" 0 --glider --size 12 --steps 20
+sample clean "f64[n, c]" 1e-9 samples/data/weather.csv
+check "clean writes csv" 0 -- "$tl" run samples/clean.tl samples/data/weather.csv -o "$out/clean.csv"
+check "csv is the npy" 0 -- "$tl" run -e "$(close "f64[n, c]" 0)" "$out/clean.csv" "$out/clean.npy"
+check "edit distance" 0 "kitten -> sitting: 3" -- "$tl" run samples/edit_distance.tl
+check "edit distance of nothing" 0 ": 8" -- "$tl" run samples/edit_distance.tl --a "" --b distance
+check "text statistics" 0 "^2 lines, 7 words" -- sh -c "printf 'the cat and the dog\nsat down\n' >'$out/text'; '$tl' run samples/text_stats.tl --path '$out/text' | sed 's/^[^:]*: //'"
+check "text statistics of a missing file" 3 "no such file" -- "$tl" run samples/text_stats.tl --path "$out/none"
+check "regression" 0 "batches of  1503: loss 0.13[0-9]+" -- "$tl" run samples/regression.tl samples/data/sound.csv --plot "$out/loss.svg"
+check "regression: four curves" 0 -- test "$(grep -c '<polyline' "$out/loss.svg")" = 4
 check "option" 0 "simulated [0-9.]+ ± [0-9.]+, formula 7.1281" -- "$tl" run samples/option.tl
 check "blur writes png" 0 -- "$tl" run samples/blur.tl samples/data/house.png -o "$out/blur.png"
 check "png is the npy" 0 -- "$tl" run -e "$(close "u8[h, w, c]" 0)" "$out/blur.png" "$out/blur.npy"

@@ -47,3 +47,18 @@ with open(os.path.join(here, "sound.csv"), "w", newline="") as table:
     table.write("frequency,angle,chord,speed,thickness,level\n")
     for row in zip(frequency, angle, chord, speed, thickness, level):
         table.write(",".join(f"{v:g}" if v != row[-1] else f"{v:.3f}" for v in row) + "\n")
+
+# A year of weather with gaps and typing errors.
+days = np.random.default_rng(10)
+n = 365
+season = -np.cos(2 * np.pi * (np.arange(n) - 20) / 365)
+weather = np.stack([10 + 9 * season + days.normal(0, 3, n), 1013 + days.normal(0, 8, n), np.clip(70 - 15 * season + days.normal(0, 9, n), 5, 100),
+                    days.gamma(2, 1.8, n), np.maximum(days.normal(-2, 5, n), 0)], axis=1)
+with open(os.path.join(here, "weather.csv"), "w", newline="") as table:
+    table.write("temperature,pressure,humidity,wind,rain\n")
+    for row in weather:
+        words = [f"{v:.2f}" for v in row]
+        for k in range(5):
+            chance = days.random()
+            words[k] = ["", "NA", "nan"][days.integers(3)] if chance < 0.03 else f"{row[k] * 100:.2f}" if chance < 0.037 else words[k]
+        table.write(",".join(words) + "\n")

@@ -81,3 +81,14 @@ np.save(os.path.join(out, "pagerank.npy"), np.linalg.solve(np.eye(n) - 0.85 * fo
 world = np.zeros((12, 12), int)
 world[0:3, 0:3] = [[0, 1, 0], [0, 0, 1], [1, 1, 1]]
 np.save(os.path.join(out, "life.npy"), np.roll(world, (5, 5), axis=(0, 1)))
+
+# Weather: cleaned with NumPy's median.
+table = np.genfromtxt(os.path.join(data, "weather.csv"), delimiter=",", skip_header=1, missing_values=["", "NA", "nan"])
+table = table[~np.isnan(table[:, -1])]
+for j in range(table.shape[1]):
+    middle = np.nanmedian(table[:, j])
+    column = np.where(np.isnan(table[:, j]), middle, table[:, j])
+    spread = np.nanmedian(np.abs(table[:, j] - middle)) * 1.4826
+    reach = 4 * spread if spread > 0 else np.inf
+    table[:, j] = np.clip(column, middle - reach, middle + reach)
+np.save(os.path.join(out, "clean.npy"), np.round(table, 2))
