@@ -113,8 +113,7 @@ FunctionLowerer::Subscripts FunctionLowerer::without_mask(Subscripts subscripts,
     for (size_t k = 0; k < sizes.size(); ++k) {
       ValueId part = where;
       Dim stride = product({sizes.begin() + static_cast<long>(k) + 1, sizes.end()});
-      if (!(stride == Dim::of(1)))
-        part = elementwise(ScalarOp::FloorDiv, {part, here().size(stride)}, found, at);
+      if (!(stride == Dim::of(1))) part = elementwise(ScalarOp::FloorDiv, {part, here().size(stride)}, found, at);
       if (k > 0) part = elementwise(ScalarOp::Mod, {part, here().size(sizes[k])}, found, at);
       add(Kind::Tensor, part);
       ++result.tensors;

@@ -106,9 +106,9 @@ struct Block {
 // One entry of x[ , , ]. The entries cover all axes of x in order, NewAxis aside (an ellipsis is expanded to Full).
 struct Subscript {
   enum class Kind : uint8_t {
-    At,    // value: an integer scalar (converted to i64); wraps, then must be in range of the axis
-    Slice, // start, start + step, … `length` of them (start and length are clipped already); step is a nonzero
-           // constant, or 0: then `value` is the step
+    At,      // value: an integer scalar (converted to i64); wraps, then must be in range of the axis
+    Slice,   // start, start + step, … `length` of them (start and length are clipped already); step is a nonzero
+             // constant, or 0: then `value` is the step
     Full,    // the whole axis
     NewAxis, // an axis of size 1
     Tensor,  // value: i64 tensor; several of them broadcast together and pair up, as in NumPy

@@ -5,8 +5,8 @@
 
 namespace tl::checker {
 
-// x under the sizes `from`, stretched to `wide`, under the sizes `to`. `node` is an empty node with the binds and checks
-// of the sizes; it becomes the stretching.
+// x under the sizes `from`, stretched to `wide`, under the sizes `to`. `node` is an empty node with the binds and
+// checks of the sizes; it becomes the stretching.
 ExprPtr Checker::broadcast_reshaped(ExprPtr node, ExprPtr x, std::vector<Size> from, std::vector<Size> wide,
                                     std::vector<Size> to) {
   node->builtin = Builtin::BroadcastTo;

@@ -211,9 +211,9 @@ ExprPtr Checker::matmul_in(Rule& r, ExprPtr a, ExprPtr b) {
   }
   DType least = type == DType::F64 ? DType::F64 : DType::F32;
   if (*acc != DType::F64 && *acc != least) {
-    r.fail("TypeMismatch", r.by[2]->span,
-           fmt::format("products of {} are summed in {} at least, not {}", name_of(type), name_of(least),
-                       name_of(*acc)));
+    r.fail(
+        "TypeMismatch", r.by[2]->span,
+        fmt::format("products of {} are summed in {} at least, not {}", name_of(type), name_of(least), name_of(*acc)));
     return nullptr;
   }
   bool wider = *acc != least;
@@ -478,8 +478,8 @@ ExprPtr Checker::shape_rule(Builtin builtin, Rule& r) {
   }
   case Builtin::Flatten: {
     // From behind the last axis on there are no axes: their product is 1.
-    int64_t from = rank == 0 || r.number(1, 0) == static_cast<int64_t>(rank) ? static_cast<int64_t>(rank)
-                                                                             : r.axis(1, rank, 0);
+    int64_t from =
+        rank == 0 || r.number(1, 0) == static_cast<int64_t>(rank) ? static_cast<int64_t>(rank) : r.axis(1, rank, 0);
     if (!r.ok) return nullptr;
     std::vector<Size> flat(shape.begin(), shape.begin() + from);
     flat.push_back(product(std::vector<Size>(shape.begin() + from, shape.end())));

@@ -225,7 +225,8 @@ bool Checker::accepts(const FunctionInfo& info, const std::vector<Arg>& args) {
     }
     auto fits_rank = [&] {
       size_t own = named->dims.size();
-      bool spread = std::any_of(named->dims.begin(), named->dims.end(), [](auto* d) { return ast::as<ast::Spread>(d); });
+      bool spread =
+          std::any_of(named->dims.begin(), named->dims.end(), [](auto* d) { return ast::as<ast::Spread>(d); });
       return spread ? actual.rank() + 1 >= own : actual.rank() == own;
     };
     auto type_param = std::find_if(info.decl->type_params.begin(), info.decl->type_params.end(),

@@ -442,8 +442,8 @@ private:
   ExprPtr choosing_rule(Builtin builtin, Rule& r);
   ExprPtr einsum_rule(Rule& r);
   ExprPtr matmul_in(Rule& r, ExprPtr a, ExprPtr b);
-  ExprPtr broadcast_reshaped(ExprPtr node, ExprPtr x, std::vector<Size> from,
-                             std::vector<Size> wide, std::vector<Size> to);
+  ExprPtr broadcast_reshaped(ExprPtr node, ExprPtr x, std::vector<Size> from, std::vector<Size> wide,
+                             std::vector<Size> to);
   ExprPtr random_rule(Builtin builtin, Rule& r, const Type* expected);
   ExprPtr effect_rule(Builtin builtin, Rule& r);
   ExprPtr print_call(Rule& r);
