@@ -81,7 +81,8 @@ ExprPtr Checker::choosing_rule(Builtin builtin, Rule& r) {
   auto mismatch = [&](const char* what, const typed::Expr& other, size_t k, const Size& a, const Size& b) {
     std::vector<Label> labels{label(*x), label(other)};
     add_origins(a, b, labels);
-    error("ShapeMismatch", r.span, fmt::format("`{}` needs {}: along axis {} {}", r.name, what, k, different(a, b)),
+    error("ShapeMismatch", r.span,
+          fmt::format("`{}` needs {}: along axis {} they are {}", r.name, what, k, different(a, b)),
           equality_hint(a, b), std::move(labels));
     return nullptr;
   };
