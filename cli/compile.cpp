@@ -19,6 +19,7 @@ namespace tl::cli {
 namespace {
 
 constexpr const char* kPrelude = "prelude.tl";
+constexpr int kAheadThreads = 2; // compile kernels while the program already runs
 
 FileHeader read_header(const std::string& path, const std::string& name, LoadOptions options) {
   try {
@@ -95,11 +96,11 @@ ir::Module optimise(ir::Module module, const RunFlags& flags) {
 }
 
 Executable make_executable(const ir::Module& module, const RunFlags& flags) {
-  (void)flags;
   Scheduled scheduled = schedule(module);
   JitOptions options;
-  options.ahead_threads = 2;
-  return {std::move(scheduled.program), make_jit(kernels_of(module, scheduled), options)};
+  options.ahead_threads = kAheadThreads;
+  options.cache = flags.disk_cache();
+  return {std::move(scheduled.program), make_jit(kernels_of(module, scheduled), options), options.cache};
 }
 
 std::vector<kir::Kernel> kernels_of(const ir::Module& module, const Scheduled& scheduled) {
@@ -131,6 +132,13 @@ int report_failure(const RuntimeError& error, const std::vector<Location>& locat
   }
   show(diagnostic, sources);
   return error.exit_code;
+}
+
+std::string cache_text(const DiskCache* cache) {
+  if (!cache) return "kernels from disk 0 (no cache)\n";
+  std::string problem = cache->problem();
+  return fmt::format("kernels from disk {} of {}, {} stored\n{}", cache->hits(), cache->hits() + cache->misses(),
+                     cache->stored(), problem.empty() ? "" : fmt::format("disk cache        {}\n", problem));
 }
 
 OutputSink error_output() {

@@ -38,6 +38,7 @@ std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program&
 struct Executable {
   Program program;
   std::unique_ptr<KernelProvider> kernels;
+  std::shared_ptr<DiskCache> cache; // that the kernels come from; may be null
 };
 
 // Graph with all passes done (Kernel nodes made). With --time-passes the table goes to stderr.
@@ -51,6 +52,9 @@ int report_failure(const RuntimeError& error, const std::vector<Location>& locat
 
 // The place in the user's own files that `loc` stands at or was called from. `main` is the program's file.
 Span place_of(LocId loc, const std::vector<Location>& locations, const SourceManager& sources, FileId main);
+
+// What the disk cache did, as further lines of --stats.
+std::string cache_text(const DiskCache* cache);
 
 OutputSink error_output(); // standard error, for debug
 

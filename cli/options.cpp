@@ -21,6 +21,9 @@ void RunFlags::add_to(CLI::App& app) {
   app.add_flag("--check-nan", run.check_nan, "stop at the line that computes the first NaN")->envname("TL_CHECK_NAN");
   app.add_option("--schedule-seed", run.schedule_seed, "permute ready work by this seed; results never change")
       ->envname("TL_SCHEDULE_SEED");
+  app.add_flag("--no-cache", no_cache, "neither take compiled kernels from the disk cache nor put them there")
+      ->envname("TL_NO_CACHE");
+  app.add_option("--cache-limit", cache_limit, "bound on the disk cache (default: 256MiB)")->envname("TL_CACHE_LIMIT");
   app.add_option("--device", device, "where to run: cpu")->envname("TL_DEVICE");
   app.add_flag("--interp", interpreter, "run on the reference interpreter")->envname("TL_INTERP");
   app.add_option("--disable", disabled, "switch off a compiler pass (tl dump --passes lists them)")
@@ -36,6 +39,7 @@ void RunFlags::finish() {
   if (interpreter && (profile || !trace.empty() || run.check_nan))
     throw UsageError("--profile, --trace and --check-nan look at the compiled program: leave out --interp");
   if (!memory_limit.empty()) run.memory_limit = parse_size(memory_limit);
+  if (!cache_limit.empty()) parse_size(cache_limit);
   for (const std::string& name : disabled) {
     auto known = std::any_of(passes().begin(), passes().end(), [&](const PassInfo& pass) { return pass.name == name; });
     if (!known) throw UsageError(fmt::format("--disable {}: there is no such pass; tl dump --passes lists them", name));
@@ -47,6 +51,14 @@ PassOptions RunFlags::pass_options() const {
   options.disabled.insert(disabled.begin(), disabled.end());
   options.verify = verify;
   return options;
+}
+
+std::shared_ptr<DiskCache> RunFlags::disk_cache() const {
+  CacheOptions options;
+  options.folder = default_cache_folder();
+  if (no_cache || options.folder.empty()) return nullptr;
+  if (!cache_limit.empty()) options.limit = parse_size(cache_limit);
+  return std::make_shared<DiskCache>(std::move(options));
 }
 
 uint64_t parse_size(const std::string& text) {

@@ -1,8 +1,10 @@
 // The flags that run, test and dump share, and exit codes.
 #pragma once
+#include "backend/cache/disk_cache.h"
 #include "passes/pipeline.h"
 #include "vm/vm.h"
 #include <CLI/CLI.hpp>
+#include <memory>
 #include <string>
 
 namespace tl::cli {
@@ -22,6 +24,8 @@ struct RunFlags {
   std::string trace; // a file, or empty
   bool time_passes = false;
   bool verify = false;
+  bool no_cache = false;
+  std::string cache_limit;
   std::string device = "cpu";
   std::string memory_limit;
   std::vector<std::string> disabled; // passes
@@ -29,6 +33,7 @@ struct RunFlags {
   void add_to(CLI::App& app);
   void finish(); // checks what CLI11 cannot, fills `run`
   PassOptions pass_options() const;
+  std::shared_ptr<DiskCache> disk_cache() const; // null: --no-cache, or nowhere to put it
 };
 
 // "64M", "1.5GiB", "1000000": bytes. Throws UsageError.

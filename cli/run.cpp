@@ -52,7 +52,7 @@ int run(const RunFlags& flags, const std::vector<std::string>& words, const std:
     if (flags.profile || !flags.trace.empty()) options.profile = &profile.emplace(!flags.trace.empty());
     outcome = tl::run(executable.program, *executable.kernels, arguments.values, options, out.sink(), error_output(),
                       &counters);
-    if (flags.stats) stats = to_text(counters);
+    if (flags.stats) stats = to_text(counters) + cache_text(executable.cache.get());
     const auto& locations = executable.program.locations;
     if (flags.profile) stats += profile_table(*profile, counters, locations, frontend.sources, frontend.file);
     if (!flags.trace.empty()) try {

@@ -156,6 +156,23 @@ fn main(step: i64 = 1) { var total = 0.0
 compiled() { "$tl" run --stats -e "$sizes" "$@" 2>&1 | grep -oE 'kernels compiled:? *[0-9]+|[0-9]+ kernels compiled|compiled [0-9]+' | grep -oE '[0-9]+'; }
 check "twenty batch sizes, few kernels" 0 -- test "$(compiled)" -le 3
 
+# ---- the disk cache: whatever the folder is or does, the program prints the same
+cached=(env TL_CACHE_DIR="$out/cache" "$tl" run --stats -e "$sizes")
+check "cold cache" 0 "from disk 0 of [1-9]" -- "${cached[@]}"
+check "warm cache" 0 "from disk ([1-9]) of \\1, 0 stored" -- "${cached[@]}"
+check "no cache" 0 "no cache" -- env TL_CACHE_DIR="$out/cache" "$tl" run --no-cache --stats -e "$sizes"
+find "$out/cache" -name '*.tlc' -exec sh -c 'head -c 100 "$1" >"$1.new"; mv "$1.new" "$1"' _ {} \;
+check "truncated cache" 0 "from disk 0 of" -- "${cached[@]}"
+check "cache that healed" 0 "from disk ([1-9]) of \\1, 0 stored" -- "${cached[@]}"
+touch "$out/file"
+check "a file for a cache" 0 "disk cache +.*file" -- env TL_CACHE_DIR="$out/file" "$tl" run --stats -e "$sizes"
+check "no folder for a cache" 0 "^210.0$" -- env -u HOME -u XDG_CACHE_HOME -u TL_CACHE_DIR "$tl" run -e "$sizes"
+check "bad cache limit" 2 "is not a size" -- "$tl" run --cache-limit lots -e 'print(1)'
+cat >"$out/race.sh" <<'T' # 40 processes on one folder that is empty at first and too small for all
+for i in $(seq 40); do TL_CACHE_LIMIT=$((1 + i % 2))MB "$1" run -e "$2" & done | sort | uniq -c
+T
+check "forty processes, one cache" 0 "^ +40 210.0$" -- env TL_CACHE_DIR="$out/race" bash "$out/race.sh" "$tl" "$sizes"
+
 # ---- every stage as text
 for stage in tokens ast typed ir kernel bytecode llvm asm cuda; do
   check "dump $stage" 0 . -- "$tl" dump --stage "$stage" samples/softmax.tl

@@ -12,6 +12,10 @@ trap 'rm -f "$log"' EXIT
 export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
 export LSAN_OPTIONS=suppressions=$PWD/tests/lsan.supp:print_suppressions=0
 
+# Kernels that tests compile stay out of the user's cache.
+export TL_CACHE_DIR=$PWD/$build/kernel-cache
+[[ $build == /* ]] && TL_CACHE_DIR=$build/kernel-cache
+
 # count NAME STATUS: adds the last `N passed, N failed` line of the log; a run without one counts as its exit status.
 count() {
   local line

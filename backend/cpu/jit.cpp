@@ -2,16 +2,16 @@
 #include "backend/cpu/jit.h"
 #include "backend/cpu/emit.h"
 #include "backend/cpu/gemm_plan.h"
+#include "backend/cpu/link.h"
+#include <algorithm>
 #include <atomic>
 #include <fmt/format.h>
 #include <llvm/ADT/StringMap.h>
-#include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Support/xxhash.h>
@@ -47,11 +47,21 @@ struct LlvmTarget {
   Processor processor;
 };
 
+// Whether a list such as "+avx2,-avx512f" has all of `wanted`.
+bool has_features(const std::string& list, std::initializer_list<const char*> wanted) {
+  std::string bounded = "," + list + ",";
+  return std::all_of(wanted.begin(), wanted.end(), [&](const char* feature) {
+    return bounded.find(fmt::format(",+{},", feature)) != std::string::npos;
+  });
+}
+
 LlvmTarget make_target(const JitOptions& options) {
   static std::once_flag once;
   std::call_once(once, [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
   });
   LlvmTarget result;
   result.processor = processor(options);
@@ -68,6 +78,13 @@ LlvmTarget make_target(const JitOptions& options) {
   if (!has("+avx2,+fma,+f16c"))
     throw std::runtime_error("this processor is older than x86-64-v3: AVX2, FMA and F16C are needed");
   return result;
+}
+
+// What kernels are compiled for. The features alone say it where they are given; only a bare name needs LLVM's tables.
+Machine machine_of(const Processor& processor, const JitOptions& options) {
+  if (processor.features.empty()) return make_target(options).machine;
+  if (!has_features(processor.features, {"avx2", "fma", "f16c"})) return make_target(options).machine; // or its error
+  return {has_features(processor.features, {"avx512f", "avx512vl", "avx512bw", "avx512dq"})};
 }
 
 std::unique_ptr<llvm::Module> build_module(llvm::LLVMContext& context, const kir::Kernel& kernel,
@@ -178,18 +195,23 @@ CompiledKernel describe(const kir::Kernel& kernel, const Machine& machine) {
 class JitProvider : public KernelProvider {
 public:
   JitProvider(std::vector<kir::Kernel> kernels, const JitOptions& options) : options_(options) {
+    if (kernels.empty()) return;
+    processor_ = processor(options_);
+    machine_ = machine_of(processor_, options_);
+    if (options_.on_llvm || options_.on_asm || build_id().empty()) options_.cache = nullptr;
     std::unordered_map<std::string, size_t> by_key;
     for (kir::Kernel& kernel : kernels) {
-      std::string key = key_of(kernel);
-      auto [place, added] = by_key.emplace(key, units_.size());
+      auto [place, added] = by_key.emplace(key_of(kernel), units_.size());
       if (added) {
         units_.push_back(std::make_unique<Unit>());
         units_.back()->kernel = std::move(kernel);
-        units_.back()->symbol = symbol_of(key);
+        units_.back()->symbol = symbol_of(place->first);
+        if (options_.cache) units_.back()->key = disk_key(place->first);
       }
       unit_of_.push_back(place->second);
     }
-    for (int i = 0; i < options_.ahead_threads; ++i)
+    size_t threads = std::min(units_.size(), static_cast<size_t>(std::max(options_.ahead_threads, 0)));
+    for (size_t i = 0; i < threads; ++i)
       ahead_.emplace_back([this] { compile_ahead(); });
   }
 
@@ -205,12 +227,29 @@ private:
   struct Unit {
     kir::Kernel kernel;
     std::string symbol;
+    CacheKey key{}; // on disk
     std::once_flag once;
+    std::unique_ptr<LinkedObject> object;
     CompiledKernel compiled;
   };
 
+  // Everything that the machine code depends on.
+  CacheKey disk_key(const std::string& kernel_text) const {
+    return cache_key(
+        {"cpu kernel", build_id(), processor_.cpu, processor_.features, std::to_string(options_.level), kernel_text});
+  }
+
   const CompiledKernel& compiled(Unit& unit) {
-    std::call_once(unit.once, [&] { unit.compiled = compile(unit); });
+    std::call_once(unit.once, [&] {
+      CompiledKernel result = describe(unit.kernel, machine_);
+      if (!load(unit, result)) {
+        llvm::SmallVector<char, 0> object = compile(unit);
+        std::string_view bytes(object.data(), object.size());
+        link(unit, bytes, result);
+        if (options_.cache) options_.cache->store(unit.key, bytes);
+      }
+      unit.compiled = std::move(result);
+    });
     return unit.compiled;
   }
 
@@ -223,6 +262,29 @@ private:
       } catch (...) {
         // Whoever asks for the kernel compiles it again and gets the exception.
       }
+    }
+  }
+
+  bool load(Unit& unit, CompiledKernel& result) {
+    if (!options_.cache) return false;
+    std::optional<std::string> bytes = options_.cache->find(unit.key);
+    if (!bytes) return false;
+    try {
+      link(unit, *bytes, result);
+      return true;
+    } catch (const std::logic_error& error) {
+      options_.cache->reject(unit.key, error.what());
+      return false;
+    }
+  }
+
+  static void link(Unit& unit, std::string_view bytes, CompiledKernel& result) {
+    unit.object = link_object(bytes);
+    for (size_t i = 0; i < result.phases.size(); ++i) {
+      std::string symbol = fmt::format("{}_{}", unit.symbol, i);
+      void* address = unit.object->find(symbol);
+      if (!address) throw std::logic_error("internal error: a kernel's object code does not define " + symbol);
+      result.phases[i].function = reinterpret_cast<PhaseFunction>(address);
     }
   }
 
@@ -239,9 +301,8 @@ private:
     return make_target(options_);
   }
 
-  CompiledKernel compile(const Unit& unit) {
+  llvm::SmallVector<char, 0> compile(const Unit& unit) {
     LlvmTarget target = borrow_target();
-    CompiledKernel result = describe(unit.kernel, target.machine);
     llvm::LLVMContext context;
     auto module = build_module(context, unit.kernel, unit.symbol, target, options_);
     optimise(*module, unit.kernel, *target.target, options_.level);
@@ -251,33 +312,14 @@ private:
       options_.on_asm(unit.kernel.name, std::string(copy.begin(), copy.end()));
     }
     auto object = generate(*module, *target.target, llvm::CodeGenFileType::ObjectFile);
-    llvm::orc::LLJIT& jit = linker();
-    check(jit.addObjectFile(std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), unit.symbol, false)));
-    for (size_t i = 0; i < result.phases.size(); ++i) {
-      auto address = jit.lookup(fmt::format("{}_{}", unit.symbol, i));
-      if (!address) check(address.takeError());
-      result.phases[i].function = address->toPtr<PhaseFunction>();
-    }
     std::lock_guard lock(mutex_);
     idle_.push_back(std::move(target));
-    return result;
-  }
-
-  llvm::orc::LLJIT& linker() {
-    std::lock_guard lock(mutex_);
-    if (!jit_) {
-      auto jit = llvm::orc::LLJITBuilder().create();
-      if (!jit) check(jit.takeError());
-      jit_ = std::move(*jit);
-    }
-    return *jit_;
-  }
-
-  static void check(llvm::Error error) {
-    if (error) throw std::logic_error("internal error: linking a kernel: " + llvm::toString(std::move(error)));
+    return object;
   }
 
   JitOptions options_;
+  Processor processor_;
+  Machine machine_;
   std::vector<std::unique_ptr<Unit>> units_;
   std::vector<size_t> unit_of_; // by kernel
   std::vector<std::thread> ahead_;
@@ -285,7 +327,6 @@ private:
   std::atomic<bool> stop_ = false;
   std::mutex mutex_;
   std::vector<LlvmTarget> idle_;
-  std::unique_ptr<llvm::orc::LLJIT> jit_;
 };
 
 std::string compile_text(const kir::Kernel& kernel, const JitOptions& options, bool assembler) {

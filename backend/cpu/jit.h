@@ -2,6 +2,7 @@
 //
 // make_jit gives the VM its kernels; to_llvm and to_asm show what became of one (tl dump --stage llvm, asm).
 #pragma once
+#include "backend/cache/disk_cache.h"
 #include "ir/kernel_ir.h"
 #include <functional>
 #include <memory>
@@ -18,8 +19,10 @@ struct JitOptions {
   int ahead_threads = 0; // compile in the background with so many threads as soon as the provider exists; 0: on demand
   bool check_input = true; // run kir::verify on every kernel first; what it finds is an internal error
 
-  // Called for every kernel compiled, from the thread that compiles it, with the optimised LLVM IR or the assembler
-  // text.
+  std::shared_ptr<DiskCache> cache; // machine code comes from here if it is there, and goes there; null: none
+
+  // Called for every kernel compiled (with one of them set, nothing is taken from the cache), from the thread that
+  // compiles it, with the optimised LLVM IR or the assembler text.
   std::function<void(const std::string&name, const std::string&text)> on_llvm, on_asm;
 };
 
