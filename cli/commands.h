@@ -10,6 +10,7 @@ void add_check(CLI::App& app, int& exit_code);
 void add_dump(CLI::App& app, int& exit_code);
 void add_fmt(CLI::App& app, int& exit_code);
 void add_test(CLI::App& app, int& exit_code);
+void add_doc(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
 void add_version(CLI::App& app, int& exit_code);
 

@@ -58,6 +58,7 @@ int dispatch(std::vector<std::string> words) {
   add_fmt(app, code);
   add_test(app, code);
   add_dump(app, code);
+  add_doc(app, code);
   add_explain(app, code);
   add_version(app, code);
   words = normalise(app, std::move(words));

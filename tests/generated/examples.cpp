@@ -1,47 +1,86 @@
-// The example of every row of the op table as a program: it is printed by the interpreter and by the VM alike.
+// The documentation of the prelude: every function has a comment and an example, and every example gives what it says,
+// on the interpreter and on the VM alike.
+#include "ir/interpret.h"
 #include "ir/lower.h"
 #include "lang/diagnostics.h"
 #include "lang/stdlib.h"
 #include "parser/check.h"
 #include "parser/parse.h"
+#include "parser/reference.h"
 #include "sections.h"
-#include "vm/abi/scalar_op.h"
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <set>
 #include <unistd.h>
 
 namespace tl::generated {
 namespace {
 
-struct Row {
-  std::string_view name, example;
-};
+// What only acts, so that there is no value to show.
+const std::set<std::string> kActions{"print", "save", "write_text", "wait_all", "exit", "read_line"};
 
-const std::vector<Row>& rows() {
-  static const std::vector<Row> all = {
-#define TL_ELEMENTWISE(Enum, name, arity, Rule, lo, hi, ulp, doc, example) {name, example},
-#define TL_BUILTIN(Enum, name, signature, doc, example) {name, example},
-#include "vm/abi/ops.def"
-  };
-  return all;
+// The program of an example. What it is prints twice the same; what it is about is within 1/1000.
+std::string source_of(const Example& example) {
+  if (example.value.empty()) return example.code + '\n';
+  size_t last = example.code.rfind("; ");
+  size_t begin = last == std::string::npos ? 0 : last + 2;
+  std::string before = example.code.substr(0, begin), expression = example.code.substr(begin);
+  const char* form = example.about ? "{}\nassert_close({}, {}, rtol = 1e-3)\n" : "{}\nprint({})\nprint({})\n";
+  return fmt::format(fmt::runtime(form), before, expression, example.value);
 }
 
-std::string source_of(const Row& row) {
-  // Statements, and values that are not printed: keys, and the time.
-  static const std::set<std::string_view> statements{"print", "save",  "wait_all", "exit", "time",
-                                                     "key",   "split", "fold_in",  "wait", "debug"};
-  std::string example(row.example);
-  if (row.name == "range") return fmt::format("for i in {} {{\n  print(i)\n}}\n", example);
-  std::string head;
-  if (row.name == "load") head = "save(\"x.npy\", [1.0, 2.0])\n";
-  if (row.name == "save" || row.name == "wait") head = "let x = full([3, 2], 1.5)\n";
-  if (row.name == "save") example = "save(\"y.npy\", x)";
-  if (row.name == "load") return head + "let x: f32[2] = " + example + "\nprint(x)\n";
-  if (row.name == "print" || row.name == "save" || row.name == "wait_all" || row.name == "exit")
-    return head + example + "\n";
-  if (statements.contains(row.name)) return head + "let y = " + example + "\n";
-  return head + "print(" + example + ")\n";
+// What is wrong with what the example printed, or nothing.
+std::string complaint(const Example& example, const Outcome& outcome, const std::string& printed) {
+  if (outcome.error) return outcome.error->message;
+  if (outcome.exit_code != 0) return fmt::format("exit code {}", outcome.exit_code);
+  if (example.value.empty() || example.about) return {};
+  std::string_view text = printed;
+  if (text.size() % 2 == 0 && text.substr(0, text.size() / 2) == text.substr(text.size() / 2)) return {};
+  return "the two values differ:\n" + printed;
+}
+
+void run_example(Tester& tester, const std::string& name, const Example& example) {
+  const std::string source = source_of(example);
+  SourceManager sources;
+  Diagnostics diagnostics;
+  ast::File prelude;
+  for (const EmbeddedFile& file : embedded_stdlib())
+    if (file.name == "prelude.tl")
+      prelude = parse(sources, sources.add(std::string(file.name), std::string(file.text)), diagnostics);
+  FileId file = sources.add("example.tl", source);
+  ast::File tree = parse(sources, file, diagnostics);
+  try {
+    typed::Program program;
+    if (!diagnostics.has_errors()) program = check(tree, prelude, sources, diagnostics, {});
+    if (diagnostics.has_errors()) {
+      std::string said;
+      for (const Diagnostic& d : diagnostics.sorted())
+        said += render(d, sources);
+      return tester.fail(name, source + said);
+    }
+    ir::Module module = ir::lower(program, sources);
+    std::string printed;
+    Outcome outcome = ir::interpret(
+        module, {}, [&](std::string_view text) { printed += text; }, [](std::string_view) {});
+    if (std::string wrong = complaint(example, outcome, printed); !wrong.empty())
+      return tester.fail(name, source + wrong);
+    tester.run(name, module, {{}});
+  } catch (const std::exception& e) {
+    tester.fail(name, fmt::format("{}: {}", source, e.what()));
+  }
+}
+
+std::vector<Documented> reference() {
+  SourceManager sources;
+  Diagnostics diagnostics;
+  for (const EmbeddedFile& file : embedded_stdlib())
+    if (file.name == "prelude.tl")
+      return documented_prelude(
+          parse(sources, sources.add(std::string(file.name), std::string(file.text)), diagnostics), sources);
+  return {};
 }
 
 } // namespace
@@ -50,31 +89,25 @@ void examples(Tester& tester) {
   // The examples write files.
   char folder[] = "/tmp/tl_generated_XXXXXX";
   if (!mkdtemp(folder) || chdir(folder) != 0) return tester.fail("examples", "no temporary folder");
-  for (const Row& row : rows()) {
-    const std::string name = fmt::format("example {}", row.name);
+  {
+    // What read_line reads: each run of its example takes a line.
+    std::ofstream input("input");
+    for (int i = 0; i < 1000; ++i)
+      input << "hello\n";
+  }
+  if (!std::freopen("input", "r", stdin)) return tester.fail("examples", "no input");
+  for (const Documented& entry : reference()) {
+    const std::string name = fmt::format("example {}", entry.name);
     if (!tester.wants(name)) continue;
-    const std::string source = source_of(row);
-    SourceManager sources;
-    Diagnostics diagnostics;
-    ast::File prelude;
-    for (const EmbeddedFile& file : embedded_stdlib())
-      if (file.name == "prelude.tl")
-        prelude = parse(sources, sources.add(std::string(file.name), std::string(file.text)), diagnostics);
-    FileId file = sources.add("example.tl", source);
-    ast::File tree = parse(sources, file, diagnostics);
-    try {
-      typed::Program program;
-      if (!diagnostics.has_errors()) program = check(tree, prelude, sources, diagnostics, {});
-      if (diagnostics.has_errors()) {
-        std::string said;
-        for (const Diagnostic& d : diagnostics.sorted())
-          said += render(d, sources);
-        tester.fail(name, source + said);
-        continue;
-      }
-      tester.run(name, ir::lower(program, sources), {{}});
-    } catch (const std::exception& e) {
-      tester.fail(name, fmt::format("{}: {}", source, e.what()));
+    if (entry.doc.empty()) tester.fail(name, "no comment above the function");
+    if (entry.examples.empty())
+      tester.fail(name, fmt::format("no example in the comment: `{0}(…)` is `…`, or `{0}(…)` passes", entry.name));
+    const bool acts = kActions.contains(entry.name);
+    for (const Example& example : entry.examples) {
+      if (example.value.empty() && !acts && example.code.find("assert") == std::string::npos)
+        tester.fail(name, fmt::format("the example does not say what `{}` is", example.code));
+      else
+        run_example(tester, name, example);
     }
   }
   std::error_code ignored;
