@@ -112,15 +112,15 @@ enum class Op : uint8_t {
   // lists: of elements of `width` leaves each (tensors, scalars, strings or lists)
   ListMake,   // (leaves of the first element, of the second …) {ints: [width, count]}
   ListLength, // (list) -> i64
-  ListGet,    // (list, i) {ints: leaf and axis of each size} -> leaves of element i, then these sizes as i64s, which the
-              // leaves' types refer to. i is in range
-  ListSet,    // (list, i, leaves…) -> the list with that element. i is in range
+  ListGet, // (list, i) {ints: leaf and axis of each size} -> leaves of element i, then these sizes as i64s, which the
+           // leaves' types refer to. i is in range
+  ListSet, // (list, i, leaves…) -> the list with that element. i is in range
   ListAppend, // (list, leaves…) {ints: [width]}
   ListConcat, // (a, b)
   ListSlice,  // (list, bounds…) {ints: which of first, last and step are operands (0 or 1)}: Python's slice
-  ListJoin,   // (list) {index: site; ints: [axis, stack]} -> one tensor of its elements (of one leaf each), joined along
-              // the axis or (stack 1) a new one; then its sizes, which its type refers to. Other sizes that differ, and an
-              // empty list, fail as the site says
+  ListJoin, // (list) {index: site; ints: [axis, stack]} -> one tensor of its elements (of one leaf each), joined along
+  // the axis or (stack 1) a new one; then its sizes, which its type refers to. Other sizes that differ, and an
+  // empty list, fail as the site says
   // text
   Text,     // {index: TextOp, ints} see vm/abi/text_op.h; Bytes gives the size too, which the tensor's type refers to
   ReadLine, // (token) -> token, str

@@ -569,8 +569,7 @@ private:
     }
     if (poison) return poison_results(n, frame, poison);
     JoinedSizes joined = join_sizes(parts, static_cast<size_t>(n.attrs.ints[0]), n.attrs.ints[1] != 0);
-    if (!joined.problem.empty())
-      return poison_results(n, frame, fail_at(module_.sites[n.attrs.index], joined.problem));
+    if (!joined.problem.empty()) return poison_results(n, frame, fail_at(module_.sites[n.attrs.index], joined.problem));
     DType type = from.values[0].data.dtype;
     HostTensor made = HostTensor::make(type, joined.dims);
     std::vector<HostTensor> tensors;

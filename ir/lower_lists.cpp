@@ -28,9 +28,7 @@ Leaves FunctionLowerer::list_operation(const typed::Expr& e, const std::vector<L
   };
   auto one = [&](Op op) -> Leaves { return {here().one(op, std::move(flat), Type::list(), std::move(attrs), at)}; };
   switch (e.list_op) {
-  case ListOp::Make:
-    attrs.ints = {width(e.type), static_cast<int64_t>(e.operands.size())};
-    return one(Op::ListMake);
+  case ListOp::Make: attrs.ints = {width(e.type), static_cast<int64_t>(e.operands.size())}; return one(Op::ListMake);
   case ListOp::Length: return {here().one(Op::ListLength, std::move(flat), Type::scalar(DType::I64), {}, at)};
   case ListOp::Get: {
     if (!e.flag) flat.at(1) = list_index(flat[0], flat[1], e.operands[1]->span);
@@ -65,9 +63,7 @@ Leaves FunctionLowerer::list_operation(const typed::Expr& e, const std::vector<L
           Dim::of(results[leaves.size() + i / 2]);
     return {results.begin(), results.begin() + static_cast<long>(leaves.size())};
   }
-  case ListOp::Set:
-    flat.at(1) = list_index(flat[0], flat[1], e.operands[1]->span);
-    return one(Op::ListSet);
+  case ListOp::Set: flat.at(1) = list_index(flat[0], flat[1], e.operands[1]->span); return one(Op::ListSet);
   case ListOp::Append: attrs.ints = {static_cast<int64_t>(flat.size()) - 1}; return one(Op::ListAppend);
   case ListOp::Concat: return one(Op::ListConcat);
   case ListOp::Slice: attrs.ints = e.ints; return one(Op::ListSlice);

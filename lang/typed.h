@@ -174,12 +174,13 @@ enum class ExprKind : uint8_t {
 enum class ListOp : uint8_t {
   Make,   // operands: the elements
   Length, // (list) -> i64
-  Get,    // (list, i) -> the element; i wraps, then must be in range, unless flag says it is. fresh: the sizes of its own
-  Set,    // (list, i, element) -> the list with that element; i as for Get
+  Get, // (list, i) -> the element; i wraps, then must be in range, unless flag says it is. fresh: the sizes of its own
+  Set, // (list, i, element) -> the list with that element; i as for Get
   Append, // (list, element)
   Concat, // (a, b)
   Slice,  // (list, bounds…): Python's slice; ints = which of first, last and step are given (0 or 1 each)
-  Join,   // (list of tensors or numbers) -> one tensor: ints = [axis, 1 to stack or 0 to concatenate]; its own sizes: fresh
+  Join,   // (list of tensors or numbers) -> one tensor: ints = [axis, 1 to stack or 0 to concatenate]; its own sizes:
+          // fresh
 };
 
 struct ComprehensionIndex {

@@ -269,7 +269,8 @@ ExprPtr Checker::split_text(Rule& r) {
     operands.push_back(r.value(i));
     if (!r.ok) return nullptr;
     if (operands[i]->type.is_str()) continue;
-    r.fail("TypeMismatch", operands[i]->span, fmt::format("a text is split at a text, not {}", show(operands[i]->type)));
+    r.fail("TypeMismatch", operands[i]->span,
+           fmt::format("a text is split at a text, not {}", show(operands[i]->type)));
     return nullptr;
   }
   return text_node(TextOp::Split, std::move(operands), r.span);
@@ -319,12 +320,14 @@ ExprPtr Checker::split_tensor(Rule& r) {
       total = total + lengths.back();
     }
     if (ctx_->reports.size() != errors) return nullptr;
-    std::string message = fmt::format("the parts of `split` are {{1}} long together, but axis {} of `{}` is {{0}}", axis, text(x->span));
+    std::string message =
+        fmt::format("the parts of `split` are {{1}} long together, but axis {} of `{}` is {{0}}", axis, text(x->span));
     if (!require_equal(whole, total, false, message, sizes->span, checked->checks)) {
       std::vector<Label> labels{label(*x)};
       add_origins(whole, total, labels);
       error("ShapeMismatch", sizes->span,
-            fmt::format("the parts of `split` are {} long together, but axis {} of `{}` is {}", show(total), axis, text(x->span), show(whole)),
+            fmt::format("the parts of `split` are {} long together, but axis {} of `{}` is {}", show(total), axis,
+                        text(x->span), show(whole)),
             "", std::move(labels));
       return nullptr;
     }
@@ -361,10 +364,15 @@ ExprPtr Checker::split_tensor(Rule& r) {
   }
   require_at_least(n, 1, "`split` makes at least one part, not {0}", r.by[1]->span, checked->checks);
   Size length = p_.atoms.floor_div(whole, n);
-  std::string message = fmt::format("axis {} of `{}` is {{0}} and cannot be split into equal parts: {} of {{1}}", axis, text(x->span), show(n));
-  message = fmt::format("axis {} of `{}`, which is {{0}}, cannot be split into {} equal parts", axis, text(x->span), n.is_constant() ? show(n) : fmt::format("`{}`", text(r.by[1]->span)));
+  std::string message = fmt::format("axis {} of `{}` is {{0}} and cannot be split into equal parts: {} of {{1}}", axis,
+                                    text(x->span), show(n));
+  message = fmt::format("axis {} of `{}`, which is {{0}}, cannot be split into {} equal parts", axis, text(x->span),
+                        n.is_constant() ? show(n) : fmt::format("`{}`", text(r.by[1]->span)));
   if (!require_equal(whole, length * n, false, message, r.span, checked->checks)) {
-    error("ShapeMismatch", r.span, fmt::format("axis {} of `{}` is {}, which cannot be split into {} equal parts", axis, text(x->span), show(whole), show(n)), "give the sizes: `split(x, [2, 3])`", {label(*x)});
+    error("ShapeMismatch", r.span,
+          fmt::format("axis {} of `{}` is {}, which cannot be split into {} equal parts", axis, text(x->span),
+                      show(whole), show(n)),
+          "give the sizes: `split(x, [2, 3])`", {label(*x)});
     return nullptr;
   }
   if (!checked->checks.empty() || !checked->binds.empty()) {

@@ -179,7 +179,7 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
   if (reduction == "list") return list_comprehension(c, span, expected);
   if (reduces && !reductions.count(reduction)) {
     error("NotCallable", span, fmt::format("`{}` does not reduce a comprehension", reduction),
-            "sum, prod, mean, min, max, any, all, argmin, argmax and list do; a tensor is written in brackets");
+          "sum, prod, mean, min, max, any, all, argmin, argmax and list do; a tensor is written in brackets");
     return broken(span);
   }
   // What is no range is gone through by position. Lists of other things than numbers are taken element by element.
@@ -217,7 +217,7 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
     return reduce_list(c, reduction, span, expected);
   }
   auto node = make(ExprKind::Comprehension, span, Type::error());
-  typed::Block around;                     // what is gone through by position, evaluated once
+  typed::Block around;                                // what is gone through by position, evaluated once
   std::vector<std::function<typed::Stmt()>> bindings; // of what stands at a position
   Scope* saved_scope = scope_;
   SizeFacts saved_facts = ctx_->facts;

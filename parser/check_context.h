@@ -263,7 +263,7 @@ private:
     std::vector<uint32_t> path;
     uint32_t axis = 0;
     bool in_list = false; // in the type of a list's elements
-    std::string of; // parameter's name, for origins
+    std::string of;       // parameter's name, for origins
   };
   Type type_of(const ast::TypeExpr* type, DimContext& context);
   void bind_names(const ast::TypeExpr* type, DimContext& context, bool bare_only);

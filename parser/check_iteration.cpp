@@ -123,7 +123,7 @@ Checker::Iteration Checker::iterate(const ast::Expr* e, typed::Block& before, bo
 }
 
 Checker::Iteration Checker::iterate_call(Builtin builtin, std::vector<Arg>& args, Span span, typed::Block& before,
-                                          bool numbers_together) {
+                                         bool numbers_together) {
   if (builtin == Builtin::Batches) return iterate_batches(args, span, before);
   bool is_zip = builtin == Builtin::Zip;
   for (const Arg& arg : args)
@@ -202,7 +202,8 @@ Checker::Iteration Checker::iterate_batches(std::vector<Arg>& args, Span span, t
     if (refresh(*v).is_error()) return {};
     settle(*v);
     if (!v->type.is_tensor() || v->type.rank() == 0) {
-      error("TypeMismatch", arg->span, fmt::format("`batches` cuts tensors along their first axis, and this is {}", show(v->type)), "",
+      error("TypeMismatch", arg->span,
+            fmt::format("`batches` cuts tensors along their first axis, and this is {}", show(v->type)), "",
             {label(*v)});
       return {};
     }
@@ -216,8 +217,9 @@ Checker::Iteration Checker::iterate_batches(std::vector<Arg>& args, Span span, t
   const Size rows = values[0]->type.shape[0];
   for (size_t i = 1; i < values.size(); ++i) {
     const Size& other = values[i]->type.shape[0];
-    std::string message = fmt::format("`batches` needs tensors of equally many rows, but `{}` has {{0}} and `{}` has {{1}}",
-                                      text(tensors[0]->span), text(tensors[i]->span));
+    std::string message =
+        fmt::format("`batches` needs tensors of equally many rows, but `{}` has {{0}} and `{}` has {{1}}",
+                    text(tensors[0]->span), text(tensors[i]->span));
     if (require_equal(rows, other, false, message, tensors[i]->span, checks)) continue;
     std::vector<Label> labels{label(*values[0]), label(*values[i])};
     add_origins(rows, other, labels);
@@ -323,8 +325,7 @@ ExprPtr Checker::iteration_call(Builtin builtin, Rule& r) {
     return std::any_of(atoms.begin(), atoms.end(), [&](AtomId a) { return a.index >= first_inner; });
   });
   return build_list(
-      list, over.count, std::move(before),
-      [&](ExprPtr at) { return over.element(*size_of(*at), r.span); }, r.span);
+      list, over.count, std::move(before), [&](ExprPtr at) { return over.element(*size_of(*at), r.span); }, r.span);
 }
 
 // for pattern in a list, enumerate(…) … : a loop over positions that binds the pattern first.
@@ -365,7 +366,8 @@ void Checker::for_each(const ast::For& s, size_t clause, Span span, Iteration ov
 
 // list(e for p in xs, q in ys if c): loops that append.
 ExprPtr Checker::list_comprehension(const ast::Comprehension& c, Span span, const Type* expected) {
-  const Type* wanted = expected && expected->is_list() && !expected->elements.empty() ? &expected->elements[0] : nullptr;
+  const Type* wanted =
+      expected && expected->is_list() && !expected->elements.empty() ? &expected->elements[0] : nullptr;
   Scope* saved_scope = scope_;
   SizeFacts saved_facts = ctx_->facts;
   auto saved_loops = std::move(ctx_->loops);

@@ -122,7 +122,8 @@ ExprPtr Checker::list_node(typed::ListOp op, Span span, Type type) {
 
 ExprPtr Checker::list_make(std::vector<ExprPtr> elements, Span span, const Type* expected) {
   auto node = list_node(typed::ListOp::Make, span, Type::make(TypeKind::List));
-  const Type* wanted = expected && expected->is_list() && !expected->elements.empty() ? &expected->elements[0] : nullptr;
+  const Type* wanted =
+      expected && expected->is_list() && !expected->elements.empty() ? &expected->elements[0] : nullptr;
   Type type;
   for (size_t i = 0; i < elements.size(); ++i) {
     if (elements[i]->type.is_error()) return broken(span);
@@ -170,8 +171,8 @@ ExprPtr Checker::list_get(ExprPtr list, ExprPtr index, bool in_range, Span span)
   refresh(*list);
   if (list->type.is_error() || index->type.is_error()) return broken(span);
   if (list->type.elements.empty()) {
-    error("TypeMismatch", span, "nothing tells what the elements of this list are", "give it a type: `var xs: List<f32> = list()`",
-          {label(*list)});
+    error("TypeMismatch", span, "nothing tells what the elements of this list are",
+          "give it a type: `var xs: List<f32> = list()`", {label(*list)});
     return broken(span);
   }
   settle(*list);
@@ -194,8 +195,9 @@ ExprPtr Checker::list_concat(ExprPtr a, ExprPtr b, Span span) {
       return broken(span);
     }
   if (!same_form(a->type, b->type)) {
-    error("TypeMismatch", span, fmt::format("`+` joins lists of one type, and here are {} and {}", show(a->type), show(b->type)),
-          "", {label(*a), label(*b)});
+    error("TypeMismatch", span,
+          fmt::format("`+` joins lists of one type, and here are {} and {}", show(a->type), show(b->type)), "",
+          {label(*a), label(*b)});
     return broken(span);
   }
   Type type = either_element(resolved(a->type), resolved(b->type));
@@ -263,7 +265,8 @@ ExprPtr Checker::list_subscript(ExprPtr list, const ast::Subscript& s, Span span
 
 // list(a, b): positional values.
 ExprPtr Checker::list_call(std::vector<Arg> args, Span span, const Type* expected) {
-  const Type* wanted = expected && expected->is_list() && !expected->elements.empty() ? &expected->elements[0] : nullptr;
+  const Type* wanted =
+      expected && expected->is_list() && !expected->elements.empty() ? &expected->elements[0] : nullptr;
   std::vector<ExprPtr> elements;
   for (Arg& arg : args) {
     if (!arg.name.empty()) {
@@ -279,7 +282,8 @@ ExprPtr Checker::list_call(std::vector<Arg> args, Span span, const Type* expecte
 ExprPtr Checker::list_stacked(ExprPtr list, Span span) {
   settle(*list);
   if (list->type.elements.empty() || !list->type.elements[0].is_tensor()) {
-    error("TypeMismatch", span, fmt::format("this takes numbers or tensors, and the elements are of {}", show(list->type)),
+    error("TypeMismatch", span,
+          fmt::format("this takes numbers or tensors, and the elements are of {}", show(list->type)),
           "`list(… for … in …)` makes a list", {label(*list)});
     return broken(span);
   }
@@ -378,14 +382,14 @@ ExprPtr Checker::coerce_list(ExprPtr e, const Type& target, const std::string& w
       } else if (has_element_atom(p_.atoms, x.shape[k])) {
         free = false;
       } else if (compare(x.shape[k], y.shape[k]) != Compare::Equal) {
-        std::string message = fmt::format("axis {} of the elements of {} is {{0}}, where {} is written, which is {{1}}", k,
-                                          what, show(y.shape[k]));
+        std::string message = fmt::format("axis {} of the elements of {} is {{0}}, where {} is written, which is {{1}}",
+                                          k, what, show(y.shape[k]));
         if (!require_equal(x.shape[k], y.shape[k], false, message, e->span, checks)) {
           std::vector<Label> labels{label(*e)};
           add_origins(x.shape[k], y.shape[k], labels);
           error("ShapeMismatch", e->span,
-                fmt::format("{} is {}, not {}: axis {} of its elements is {}, not {}", what, show(target), show(from), k,
-                            show(x.shape[k]), show(y.shape[k])),
+                fmt::format("{} is {}, not {}: axis {} of its elements is {}, not {}", what, show(target), show(from),
+                            k, show(x.shape[k]), show(y.shape[k])),
                 "", std::move(labels));
           e->type = Type::error();
           return;
@@ -406,7 +410,9 @@ ExprPtr Checker::coerce_list(ExprPtr e, const Type& target, const std::string& w
   Span span = e->span;
   return map_list(
       std::move(e), target.elements[0],
-      [&](ExprPtr element) { return coerce(std::move(element), target.elements[0], fmt::format("an element of {}", what)); },
+      [&](ExprPtr element) {
+        return coerce(std::move(element), target.elements[0], fmt::format("an element of {}", what));
+      },
       span);
 }
 

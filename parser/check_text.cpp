@@ -35,7 +35,9 @@ ExprPtr Checker::text_compare(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span)
   if (!a->type.is_str() || !b->type.is_str()) {
     const typed::Expr& other = a->type.is_str() ? *b : *a;
     error("TypeMismatch", span, fmt::format("text cannot be compared with {}", show(other.type)),
-          other.type.is_scalar() ? fmt::format("write `str({})`, or `parse({}, …)`", text(other.span), name_of(resolved(other.type).dtype)) : "",
+          other.type.is_scalar()
+              ? fmt::format("write `str({})`, or `parse({}, …)`", text(other.span), name_of(resolved(other.type).dtype))
+              : "",
           {label(*a), label(*b)});
     return broken(span);
   }
@@ -116,8 +118,12 @@ ExprPtr Checker::text_rule(Builtin builtin, Rule& r) {
     if (a->type.is_str() && b->type.is_list()) std::swap(a, b);
     bool texts = a->type.is_list() && (a->type.elements.empty() || a->type.elements[0].is_str());
     if (!texts || !b->type.is_str()) {
-      r.fail("TypeMismatch", r.span, fmt::format("`join` takes a list of texts and a separator, and here are {} and {}", show(a->type), show(b->type)),
-             a->type.is_list() && b->type.is_str() ? fmt::format("write `join(list(str(x) for x in {}), {})`", text(a->span), text(b->span)) : "");
+      r.fail("TypeMismatch", r.span,
+             fmt::format("`join` takes a list of texts and a separator, and here are {} and {}", show(a->type),
+                         show(b->type)),
+             a->type.is_list() && b->type.is_str()
+                 ? fmt::format("write `join(list(str(x) for x in {}), {})`", text(a->span), text(b->span))
+                 : "");
       return nullptr;
     }
     operands.push_back(std::move(a));

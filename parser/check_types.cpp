@@ -16,7 +16,7 @@ std::optional<Size> Checker::dim_of(const ast::Expr* e, DimContext& context) {
     atom.not_negative = true;
     return p_.atoms.add(std::move(atom));
   };
-  if (ast::as<ast::Wildcard>(e) && context.in_list) // a size that each element has of its own
+  if (ast::as<ast::Wildcard>(e) && context.in_list)    // a size that each element has of its own
     return Size::of(new_atom(AtomKind::Element, "_")); // list_of numbers it
   if (ast::as<ast::Wildcard>(e)) {
     if (context.mode == DimMode::Lookup) {
@@ -153,7 +153,8 @@ Type Checker::type_of(const ast::TypeExpr* type, DimContext& context) {
   const std::string& name = named->name.text;
   if (name == "List" && named->module.empty()) {
     if (named->arguments.size() != 1 || named->has_dims) {
-      error("UnknownType", type->span, "a list's type names that of its elements", "like `List<f32>` or `List<f32[_, 3]>`");
+      error("UnknownType", type->span, "a list's type names that of its elements",
+            "like `List<f32>` or `List<f32[_, 3]>`");
       return Type::error();
     }
     bool outer = context.in_list;

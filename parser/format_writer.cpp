@@ -245,8 +245,7 @@ std::optional<std::string> format_source(SourceManager& sources, FileId file, Di
     ast::File reread = parse_any(sources, again, broken);
     if (broken.has_errors()) throw std::logic_error("the formatted text does not parse:\n" + render(broken, sources));
     // A `##` comment in the midst of something may come to stand behind all of it, which it then documents.
-    if (tree_text(tree) != tree_text(reread))
-      throw std::logic_error("the formatted text means something else");
+    if (tree_text(tree) != tree_text(reread)) throw std::logic_error("the formatted text means something else");
     if (comments_of(sources, file) != comments_of(sources, again))
       throw std::logic_error("the formatted text has other comments");
     std::string next = lay_out_anew(sources, again, reread);

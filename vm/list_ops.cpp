@@ -137,8 +137,7 @@ void Interpreter::list(const Instruction& i) {
     for (size_t k = 0; k < 3; ++k)
       if (i.ints.at(k)) *parts[k] = number_at(i, next++, failure);
     const List* list = list_at(i, 0, failure);
-    if (!failure && bounds.step == 0)
-      failure = fail({"InvalidSlice", "the step of a slice is 0", "", i.loc, 3, {}});
+    if (!failure && bounds.step == 0) failure = fail({"InvalidSlice", "the step of a slice is 0", "", i.loc, 3, {}});
     if (failure || !list) return give_list(nullptr);
     auto* part = new List;
     part->width = list->width;
@@ -170,8 +169,7 @@ void Interpreter::list_get(const Instruction& i) {
     values.push_back(list->values[static_cast<size_t>(at) * list->width + k]);
   for (size_t k = 0; k < i.ints.size(); k += 2) {
     const Value& leaf = values.at(static_cast<size_t>(i.ints[k]));
-    values.push_back(
-        Value::of_scalar(DType::I64, Scalar::of(leaf.dims.view()[static_cast<size_t>(i.ints[k + 1])])));
+    values.push_back(Value::of_scalar(DType::I64, Scalar::of(leaf.dims.view()[static_cast<size_t>(i.ints[k + 1])])));
   }
   give_results(i, std::move(values));
 }
@@ -223,8 +221,7 @@ void Interpreter::list_join(const Instruction& i) {
   auto bytes = static_cast<uint64_t>(*dims.count() * size_of(desc.dtype));
   result.node->block = engine_.allocate(bytes, [this] { sweep(); });
   result.node->data = result.node->block.data;
-  if (!result.node->block)
-    op->failure = no_memory(*op, type_text(desc.dtype, joined.dims), bytes);
+  if (!result.node->block) op->failure = no_memory(*op, type_text(desc.dtype, joined.dims), bytes);
   op->task = [sources = std::move(sources), data = result.node->data, joined, type = desc.dtype](Operation&) {
     std::vector<const std::byte*> from;
     for (const Operand& source : sources)

@@ -55,12 +55,12 @@ enum class HostOp : uint8_t {
           // for (reads the header when its turn comes)
   Save,   // (effect) in0: path (str), then a tensor or host scalar; or names (str, one a line) and as many of those
   Exists, // (effect) in0: path (str). out0 <- host bool "is there such a file or folder", waits for its turn
-  ReadText,  // (effect) in0: path (str). out0: str <- the file's UTF-8 text
-  WriteText, // (effect) in0: path (str), in1: str
-  Wait,      // waits until in... are computed; out... are the same values
-  WaitAll,   // waits for everything issued
-  Time,      // out0 <- f64 seconds, at once, when reached
-  Exit,      // (effect) drains, then ends the program with in0: i64
+  ReadText,   // (effect) in0: path (str). out0: str <- the file's UTF-8 text
+  WriteText,  // (effect) in0: path (str), in1: str
+  Wait,       // waits until in... are computed; out... are the same values
+  WaitAll,    // waits for everything issued
+  Time,       // out0 <- f64 seconds, at once, when reached
+  Exit,       // (effect) drains, then ends the program with in0: i64
   ListMake,   // out0 <- list of ints[1] elements of ints[0] leaves each, row by row in in...
   ListLength, // out0 <- host i64
   ListGet,    // out... <- the leaves of element in1 of in0, then the sizes that ints names (leaf, axis, leaf, axis …)
@@ -71,7 +71,7 @@ enum class HostOp : uint8_t {
   ListJoin,   // out0: tensor of the elements of in0, joined along axis ints[0] (ints[1]: a new one), out1...: its sizes
   Text,       // TextOp `index`. Text from text is made asynchronously; numbers and lists wait for the text
   ReadLine,   // (effect) out0: str <- a line of standard input
-  Debug,     // (effect) prints place (loc), type, min, mean, max and NaN count of in0 to stderr
+  Debug,      // (effect) prints place (loc), type, min, mean, max and NaN count of in0 to stderr
 };
 
 // How a file is read, beside its path. Any: by its content; the others insist.

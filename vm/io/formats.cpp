@@ -28,7 +28,7 @@ void make_bools(std::byte* data, int64_t count) {
 void require_room(const Source& source, const TensorHeader& header, uint64_t offset) {
   uint64_t there = source.size() > offset ? source.size() - offset : 0;
   if (byte_count(header) > there)
-    throw IoError(fmt::format("'{}' is truncated: its header says {}, but only {} bytes of elements are there",
+    throw IoError(fmt::format("'{}' is truncated: its header says {}, but at most {} bytes of elements are there",
                               source.path(), type_text(header.dtype, header.dims), there));
 }
 

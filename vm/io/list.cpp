@@ -38,8 +38,8 @@ JoinedSizes join_sizes(const std::vector<std::vector<int64_t>>& parts, size_t ax
   for (size_t p = 0; p < parts.size(); ++p) {
     for (size_t k = 0; k < first.size(); ++k)
       if ((stack || k != axis) && parts[p][k] != first[k]) {
-        result.problem = fmt::format("element {} of the list has {} along axis {}, and the first has {}", p, parts[p][k],
-                                     k, first[k]);
+        result.problem = fmt::format("element {} of the list has {} along axis {}, and the first has {}", p,
+                                     parts[p][k], k, first[k]);
         return result;
       }
     if (!stack) result.dims[axis] += parts[p][axis];

@@ -18,8 +18,8 @@ struct SliceBounds {
   Resolved resolve(int64_t length) const;
 };
 
-// The sizes of a tensor that is joined from parts of these sizes, along an axis or (stack) along a new one. A `problem`,
-// in the user's words: no parts, or other sizes that differ.
+// The sizes of a tensor that is joined from parts of these sizes, along an axis or (stack) along a new one. A
+// `problem`, in the user's words: no parts, or other sizes that differ.
 struct JoinedSizes {
   std::vector<int64_t> dims;
   std::string problem;
@@ -28,6 +28,7 @@ struct JoinedSizes {
 };
 JoinedSizes join_sizes(const std::vector<std::vector<int64_t>>& parts, size_t axis, bool stack);
 // Copies dense parts with elements of this many bytes to `out`.
-void join_parts(const JoinedSizes& sizes, int element_bytes, const std::vector<const std::byte*>& parts, std::byte* out);
+void join_parts(const JoinedSizes& sizes, int element_bytes, const std::vector<const std::byte*>& parts,
+                std::byte* out);
 
 } // namespace tl

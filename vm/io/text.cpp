@@ -192,7 +192,11 @@ bool is_utf8(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     auto byte = [&](size_t k) { return static_cast<unsigned char>(text[k]); };
     unsigned char lead = byte(i);
-    size_t length = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+    size_t length = lead < 0x80                   ? 1
+                    : lead >= 0xc2 && lead < 0xe0 ? 2
+                    : lead >= 0xe0 && lead < 0xf0 ? 3
+                    : lead >= 0xf0 && lead < 0xf5 ? 4
+                                                  : 0;
     if (length == 0 || i + length > text.size()) return false;
     for (size_t k = 1; k < length; ++k)
       if ((byte(i + k) & 0xc0) != 0x80) return false;
@@ -248,7 +252,8 @@ TextOutput eval_text(TextOp op, DType type, const std::vector<TextInput>& in, co
   case TextOp::Parse: {
     auto value = number(type, stripped(text(0)));
     if (!value) {
-      bool vowel = type == DType::I8 || type == DType::I16 || type == DType::I32 || type == DType::I64 || type == DType::F16 || type == DType::F32 || type == DType::F64;
+      bool vowel = type == DType::I8 || type == DType::I16 || type == DType::I32 || type == DType::I64 ||
+                   type == DType::F16 || type == DType::F32 || type == DType::F64;
       throw IoError(fmt::format("{} is not {} {}", shown(text(0)), vowel ? "an" : "a", name_of(type)), "ParseError");
     }
     return *value;

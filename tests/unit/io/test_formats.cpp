@@ -2,6 +2,7 @@
 #include "folder.h"
 #include <cmath>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace tl;
@@ -330,6 +331,29 @@ TEST_CASE("large files are mapped, and writing to them changes no file") {
     CHECK(huge.mapped);
     CHECK(huge.get(134217727999).as<double>() == 0.0);
   }
+}
+
+TEST_CASE("a mapped file that is cut short ends the process with a message, not by a signal") {
+  Folder folder;
+  save_tensor(folder / "x.npy", ramp(DType::F64, {100000}));
+  int pipe_ends[2];
+  REQUIRE(::pipe(pipe_ends) == 0);
+  pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(pipe_ends[1], STDERR_FILENO);
+    HostTensor x = load_tensor(folder / "x.npy");
+    if (!x.mapped || ::truncate((folder / "x.npy").c_str(), 100) != 0) ::_exit(1);
+    ::_exit(x.get(99999).as<double>() == 0 ? 2 : 0); // never reached
+  }
+  ::close(pipe_ends[1]);
+  char text[200] = {};
+  (void)!::read(pipe_ends[0], text, sizeof text - 1);
+  ::close(pipe_ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 3);
+  CHECK(contains(text, "cut short"));
 }
 
 TEST_CASE("text files are UTF-8") {
