@@ -120,7 +120,7 @@ const Row rows[] = {
     {"print(\"{1:.2}\")", "FormatMismatch"},
     {"print(\"{[1.0]:.2x}\")", "FormatMismatch"},
     {"print(\"{\"a\":5.1f}\")", "FormatMismatch"},
-    {"print(\"a\" * 2)", "TypeMismatch"},
+    {"print(\"a\" - 2)", "TypeMismatch"},
     // main and load
     {"fn main(x) { }", "TypeMismatch", "command line"},
     {"let x = load(\"missing.npy\")", "UntypedLoad", "let x: f32[n, 3]"},

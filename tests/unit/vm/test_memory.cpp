@@ -115,7 +115,7 @@ TEST_CASE("sizes that overflow or are negative are errors, not crashes") {
     for (const RunOptions& options : schedules()) {
       Outcome o = m.run(options);
       REQUIRE(o.error);
-      CHECK(o.error->kind == (huge < 0 ? "InvalidSize" : "OutOfMemory"));
+      CHECK(o.error->kind == (huge < 0 ? "NegativeSize" : "OutOfMemory"));
     }
   }
 }
