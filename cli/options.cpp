@@ -15,9 +15,6 @@ void RunFlags::add_to(CLI::App& app) {
       ->envname("TL_MEMORY_LIMIT");
   app.add_flag("--stats", stats, "print operations, kernels, bytes, waits and peak memory to stderr at the end")
       ->envname("TL_STATS");
-  app.add_flag("--profile", profile, "print time and bytes by source line to stderr at the end")->envname("TL_PROFILE");
-  app.add_option("--trace", trace, "write a timeline (JSON for Perfetto or chrome://tracing) to this file")
-      ->envname("TL_TRACE");
   app.add_flag("--check-nan", run.check_nan, "stop at the line that computes the first NaN")->envname("TL_CHECK_NAN");
   app.add_option("--schedule-seed", run.schedule_seed, "permute ready work by this seed; results never change")
       ->envname("TL_SCHEDULE_SEED");
@@ -31,6 +28,12 @@ void RunFlags::add_to(CLI::App& app) {
   app.add_flag("--time-passes", time_passes, "print the time of each compiler pass to stderr");
   add_message_format(app);
   app.add_flag("--verify", verify, "check the graph after every pass");
+}
+
+void RunFlags::add_profiling_to(CLI::App& app) {
+  app.add_flag("--profile", profile, "print time and bytes by source line to stderr at the end")->envname("TL_PROFILE");
+  app.add_option("--trace", trace, "write a timeline (JSON for Perfetto or chrome://tracing) to this file")
+      ->envname("TL_TRACE");
 }
 
 void RunFlags::finish() {

@@ -31,7 +31,8 @@ struct RunFlags {
   std::vector<std::string> disabled; // passes
 
   void add_to(CLI::App& app);
-  void finish(); // checks what CLI11 cannot, fills `run`
+  void add_profiling_to(CLI::App& app); // --profile, --trace
+  void finish();                        // checks what CLI11 cannot, fills `run`
   PassOptions pass_options() const;
   std::shared_ptr<DiskCache> disk_cache() const; // null: --no-cache, or nowhere to put it
 };

@@ -55,12 +55,12 @@ int run(const RunFlags& flags, const std::vector<std::string>& words, const std:
     if (flags.stats) stats = to_text(counters) + cache_text(executable.cache.get());
     const auto& locations = executable.program.locations;
     if (flags.profile) stats += profile_table(*profile, counters, locations, frontend.sources, frontend.file);
-    if (!flags.trace.empty()) try {
-        write_trace(flags.trace, *profile, locations, frontend.sources, frontend.file);
-      } catch (const IoError& error) {
-        show(error.kind, error.what());
-        trace_failed = true;
-      }
+    try {
+      if (!flags.trace.empty()) write_trace(flags.trace, *profile, locations, frontend.sources, frontend.file);
+    } catch (const IoError& error) {
+      show(error.kind, error.what());
+      trace_failed = true;
+    }
   }
   int exit_code = outcome.exit_code;
   try {
@@ -87,6 +87,7 @@ void add_run(CLI::App& app, int& exit_code) {
       app.add_subcommand("run", "compile and run a program: tl run [flags] FILE [the program's arguments]");
   command->prefix_command(); // all that follows FILE is the program's
   state->flags.add_to(*command);
+  state->flags.add_profiling_to(*command);
   CLI::Option* inline_code = command->add_option("-e", state->code, "run this text");
   command->callback([command, state, inline_code, &exit_code] {
     state->flags.finish();

@@ -173,6 +173,45 @@ for i in $(seq 40); do TL_CACHE_LIMIT=$((1 + i % 2))MB "$1" run -e "$2" & done |
 T
 check "forty processes, one cache" 0 "^ +40 210.0$" -- env TL_CACHE_DIR="$out/race" bash "$out/race.sh" "$tl" "$sizes"
 
+# ---- where the time goes, where a NaN comes from
+cat >"$out/work.tl" <<'T'
+fn main(n: i64 = 300) {
+  let x = normal(key(1), [n, n])
+  var y = x
+  for i in 0..3 {
+    y = y @ x
+  }
+  print(y.sum() * 0.0)
+}
+T
+check "profile names the slowest line" 0 "^profile: .* threads" -- "$tl" run --profile "$out/work.tl"
+check "profile counts calls by line" 0 " 3 +[0-9.]+ MB +[0-9.]+ +[0-9]+ % +.*work.tl:5  y = y @ x" -- "$tl" run --profile "$out/work.tl"
+check "trace" 0 -- "$tl" run --trace "$out/trace.json" "$out/work.tl"
+check "trace is JSON with places" 0 '"line": ?".*work.tl:5"' -- cat "$out/trace.json"
+check "trace that cannot be written" 3 "cannot write" -- "$tl" run --trace "$out/none/trace.json" "$out/work.tl"
+check "profile of the reference interpreter" 2 "interp" -- "$tl" run --interp --profile "$out/work.tl"
+cat >"$out/nan.tl" <<'T'
+fn root(x: f32[n]) -> f32[n] = sqrt(x)
+fn main() {
+  let x = wait(arange(6) - 3)
+  let y = wait(root(f32(x)))
+  print("before")
+  print(y.sum())
+}
+T
+check "NaN without --check-nan" 0 "^nan$" -- "$tl" run "$out/nan.tl"
+check "NaN with --check-nan" 3 "nan.tl:1:.*NotANumber.*element \[0\] of f32\[6\] is NaN" -- "$tl" run --check-nan "$out/nan.tl"
+check "--check-nan tells the calls" 3 "4 \|   let y" -- "$tl" run --check-nan "$out/nan.tl"
+check "NaN that is read is not made" 0 "^nan$" -- "$tl" run --check-nan -e 'let x = wait([1.0, nan])
+print(x.sum())'
+check "--check-nan finds host scalars" 3 "NotANumber" -- "$tl" run --check-nan -e 'fn f(x: f64) -> f64 = sqrt(x)
+print(f(-1.0))'
+check "--check-nan of a good program" 0 -- "$tl" run --check-nan "$out/work.tl"
+check "assert_close tells where" 3 "1 of 4 values differ, most at element 2: 3.0 and 3.5" -- "$tl" run -e 'assert_close([[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [3.5, 4.0]])'
+check "assert_close and NaN" 3 "element 1: nan and 1.0" -- "$tl" run -e 'assert_close([1.0, nan], [1.0, 1.0])'
+check "assert_close and infinity, and nothing" 0 "^fine$" -- "$tl" run -e 'assert_close([inf, 1.0], [inf, 1.000001]); assert_close(zeros([0]), zeros([0])); assert_close(2.0, 2.0); print("fine")'
+check "debug tells place and values" 0 "command line>:1: f32\[3\] min 1.0 mean 2 max 3.0" -- "$tl" run -e 'print(debug([1.0, 2.0, 3.0]).sum())'
+
 # ---- every stage as text
 for stage in tokens ast typed ir kernel bytecode llvm asm cuda; do
   check "dump $stage" 0 . -- "$tl" dump --stage "$stage" samples/softmax.tl
