@@ -204,8 +204,7 @@ check "NaN with --check-nan" 3 "nan.tl:1:.*NotANumber.*element \[0\] of f32\[6\]
 check "--check-nan tells the calls" 3 "4 \|   let y" -- "$tl" run --check-nan "$out/nan.tl"
 check "NaN that is read is not made" 0 "^nan$" -- "$tl" run --check-nan -e 'let x = wait([1.0, nan])
 print(x.sum())'
-check "--check-nan finds host scalars" 3 "NotANumber" -- "$tl" run --check-nan -e 'fn f(x: f64) -> f64 = sqrt(x)
-print(f(-1.0))'
+check "--check-nan finds host scalars" 3 "NotANumber" -- "$tl" run --check-nan -e 'fn main(x: f64 = -1.0) { print(sqrt(x)) }'
 check "--check-nan of a good program" 0 -- "$tl" run --check-nan "$out/work.tl"
 check "assert_close tells where" 3 "1 of 4 values differ, most at element 2: 3.0 and 3.5" -- "$tl" run -e 'assert_close([[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [3.5, 4.0]])'
 check "assert_close and NaN" 3 "element 1: nan and 1.0" -- "$tl" run -e 'assert_close([1.0, nan], [1.0, 1.0])'
