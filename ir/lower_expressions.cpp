@@ -46,6 +46,17 @@ Leaves FunctionLowerer::expr(const typed::Expr& e) {
 Leaves FunctionLowerer::operation(const typed::Expr& e) {
   using typed::ExprKind;
   if (e.kind == ExprKind::Index) return index(e);
+  if (e.kind == ExprKind::TupleGet) { // of a variable: only the leaves asked for
+    const typed::Expr* base = &e;
+    std::vector<uint32_t> path;
+    for (; base->kind == ExprKind::TupleGet; base = base->operands[0].get())
+      path.insert(path.begin(), base->index);
+    if (base->kind == ExprKind::Variable)
+      if (auto found = env_.find(base->var.index); found != env_.end()) {
+        auto begin = found->second.begin() + static_cast<long>(leaf_index(base->type, path));
+        return as_type(Leaves(begin, begin + static_cast<long>(leaf_types(e.type).size())), e.type);
+      }
+  }
   std::vector<Leaves> operands;
   for (const typed::ExprPtr& operand : e.operands)
     operands.push_back(expr(*operand));

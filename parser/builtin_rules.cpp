@@ -363,7 +363,7 @@ ExprPtr Checker::print_call(Rule& r) {
   bool first = true;
   for (Arg& arg : r.args) {
     if (arg.name == "end") {
-      end = value(arg.source);
+      end = take(arg);
       if (!end->type.is_str() && !end->type.is_error())
         r.fail("TypeMismatch", arg.span, fmt::format("`end` is text, not {}", show(end->type)));
       continue;
@@ -377,7 +377,7 @@ ExprPtr Checker::print_call(Rule& r) {
     }
     if (!first) append_text(*line, " ");
     first = false;
-    append_value(*line, value(arg.source), "", arg.span);
+    append_value(*line, take(arg), "", arg.span);
   }
   if (end)
     append_value(*line, std::move(end), "", r.span);

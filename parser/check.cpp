@@ -28,6 +28,8 @@ Checker::Checker(const SourceManager& sources, const CheckOptions& options) : so
   for (int i = 0; i < kBuiltinCount; ++i)
     if (static_cast<Builtin>(i) != Builtin::TransposeAll) // a field, x.T
       builtins_[std::string(kBuiltins[i].name)].builtin = static_cast<Builtin>(i);
+  builtins_["map"].leaves = Callable::Leaves::Map;
+  builtins_["fold"].leaves = Callable::Leaves::Fold;
   for (int i = 0; i < kDTypeCount; ++i)
     if (static_cast<DType>(i) != DType::Key)
       builtins_[std::string(name_of(static_cast<DType>(i)))].conversion = static_cast<DType>(i);
@@ -43,6 +45,8 @@ typed::Program Checker::run(const ast::File& file, const ast::File& prelude, Dia
   file_ = push_scope();
   file_->is_file = true;
   hoist(file.statements);
+  for (StructInfo& info : structs_)
+    (void)record_of(info);
   check_top_level(file);
   check_main(file);
   check_tests(file);
@@ -179,7 +183,12 @@ void Checker::check_main(const ast::File& file) {
     InstanceId id = instance_for(*main_, bindings, {});
     if (!states_[id.index].signature.has_result) check_instance(id);
     top_level_calls_.push_back({id, decl.name.span, top_level_order_.size()});
-    block.result = finish_call(*main_, states_[id.index].signature, std::move(values), decl.name.span, id, block);
+    if (has_function(states_[id.index].signature.result)) {
+      error("TypeMismatch", decl.name.span, "`main` gives its result to the command line, and a function is no such value");
+      scope_ = saved;
+      return;
+    }
+    block.result = finish_call(*main_, states_[id.index].signature, std::move(values), decl.name.span, id);
     if (has_list(block.result->type) && !block.result->type.is_error()) { // shown as it prints
       auto shown = new_interp(decl.name.span);
       append_value(*shown, std::move(block.result), "", decl.name.span);
@@ -188,7 +197,7 @@ void Checker::check_main(const ast::File& file) {
     finalize(block);
     p_.has_main = true;
     auto leaves = [&](auto& self, const Type& type) -> void {
-      if (type.is_tuple())
+      if (type.is_aggregate())
         for (const Type& element : type.elements)
           self(self, element);
       else if (type.is_str() || type.is_tensor()) {
@@ -244,7 +253,12 @@ void Checker::check_tests(const ast::File& file) {
 void Checker::check_uncalled() {
   for (size_t i = 0; i < functions_.size(); ++i) {
     FunctionInfo& info = functions_[i];
-    if (info.is_prelude || info.is_template || !info.instances.empty() || info.parent != top_) continue;
+    if (info.is_prelude || info.is_template || info.is_closure || !info.instances.empty()) continue;
+    scope_ = info.env;
+    bool takes_function = std::any_of(info.decl->params.begin(), info.decl->params.end(),
+                                      [&](const ast::Param& param) { return returns_function(param.type); });
+    scope_ = file_;
+    if (takes_function || (info.decl->result && returns_function(info.decl->result))) continue;
     Bindings bindings;
     bindings.params.resize(info.decl->params.size());
     instance_for(info, bindings, {});
@@ -276,15 +290,16 @@ void Checker::check_instance(InstanceId id) {
   ++depth_;
   FunctionContext* saved_context = ctx_;
   Scope* saved_scope = scope_;
-  bool saved_const = in_const_;
+  bool saved_const = in_const_, saved_expanding = expanding_;
   int saved_comprehension = in_comprehension_;
-  in_const_ = false;
+  in_const_ = expanding_ = false;
   in_comprehension_ = 0;
   contexts_.emplace_back();
   FunctionContext& context = contexts_.back();
   context.parent = state.info->parent;
   context.instance = id;
   context.signature = &state.signature;
+  if (state.info->is_closure) context.facts = state.info->facts;
   state.context = &context;
   ctx_ = &context;
   scope_ = state.signature.scope;
@@ -299,14 +314,14 @@ void Checker::check_instance(InstanceId id) {
   size_t first_local_atom = p_.atoms.size();
   Signature& signature = state.signature;
   bool declared = signature.has_result;
-  const Type* expected = declared ? &signature.result : nullptr;
+  const Type* expected = declared ? &signature.result : state.wanted.is_error() ? nullptr : &state.wanted;
   bool want = !(declared && signature.result.is_unit());
   typed::Block body;
   push_scope();
   if (decl.body.expression) {
     ExprPtr e = expr(decl.body.expression, expected, true);
     TypeKind kind = e->type.kind;
-    if (kind == TypeKind::Element || kind == TypeKind::None || kind == TypeKind::Function) {
+    if (kind == TypeKind::Element || kind == TypeKind::None) {
       error("TypeMismatch", e->span, fmt::format("`{}` is not a value here", text(e->span)));
       e->type = Type::error();
     }
@@ -341,6 +356,7 @@ void Checker::check_instance(InstanceId id) {
   ctx_ = saved_context;
   scope_ = saved_scope;
   in_const_ = saved_const;
+  expanding_ = saved_expanding;
   in_comprehension_ = saved_comprehension;
   --depth_;
   typed::Instance& instance = p_.instances[id.index];
@@ -361,6 +377,8 @@ void Checker::infer_result(InstanceState& state, typed::Block& body, size_t firs
   if (ctx_->reachable || types.empty()) types.push_back(own);
   Signature& signature = state.signature;
   signature.has_result = true;
+  for (const Type& type : types)
+    close_to(type, state.wanted);
   Type result = resolved(types[0]);
   for (const Type& type : types) {
     if (type.is_error()) {

@@ -5,12 +5,6 @@
 
 namespace tl::checker {
 
-namespace {
-constexpr int kMaxDepth = 64;          // of instances that wait for each other's result types
-constexpr int kMaxInstantiation = 200; // of a chain of calls that each need another instance
-constexpr size_t kMaxInstances = 20000;
-} // namespace
-
 // A value that is known without checking: literals, `none`, names of types and functions, constants of those.
 std::optional<Static> Checker::static_of(const ast::Expr* e) {
   Static result;
@@ -50,7 +44,13 @@ std::optional<Static> Checker::static_of(const ast::Expr* e) {
         result.dtype = resolved(entity->element).dtype;
         return result;
       case Entity::Kind::Const: return static_of(entity->constant->decl->value);
-      case Entity::Kind::Function: break;
+      case Entity::Kind::Function:
+      case Entity::Kind::Struct: break;
+      case Entity::Kind::Variable:
+        if (const Type& type = p_.variables[entity->var.index].type;
+            type.is_function() && type.function && !(type.function & kWritten))
+          return function_of(type);
+        return std::nullopt;
       default: return std::nullopt;
       }
     }
@@ -70,23 +70,29 @@ std::optional<Static> Checker::static_of(const ast::Expr* e) {
 }
 
 void Checker::check_arg(Arg& arg, const Type* expected) {
-  if (arg.value ||
-      (arg.constant && (arg.constant->kind == Static::Kind::None || arg.constant->kind == Static::Kind::Element ||
-                        arg.constant->kind == Static::Kind::Function)))
-    return;
-  if (!arg.source) return;
+  if (arg.value) return;
+  auto has_no_value = [&] {
+    return arg.constant && (arg.constant->kind == Static::Kind::None || arg.constant->kind == Static::Kind::Element ||
+                            arg.constant->kind == Static::Kind::Function);
+  };
+  if (has_no_value() || !arg.source) return;
   if (!arg.constant) arg.constant = static_of(arg.source);
-  if (arg.constant && (arg.constant->kind == Static::Kind::None || arg.constant->kind == Static::Kind::Element ||
-                       arg.constant->kind == Static::Kind::Function))
-    return;
-  arg.value = value(arg.source, expected);
+  if (!has_no_value()) arg.value = value(arg.source, expected);
+}
+
+ExprPtr Checker::take(Arg& arg, const Type* expected) {
+  return arg.value ? std::move(arg.value) : value(arg.source, expected);
 }
 
 ExprPtr Checker::call(const ast::Expr& e, const ast::Call& c, const Type* expected) {
   auto* callee = ast::as<ast::Name>(c.callee);
   if (!callee) {
-    error("NotCallable", c.callee->span, "only a name can be called");
-    return broken(e.span);
+    ExprPtr function = value(c.callee);
+    if (function->type.is_error()) return broken(e.span);
+    std::vector<Arg> args;
+    for (const ast::Argument& argument : c.arguments)
+      args.push_back({argument.name.text, argument.value, argument.value->span, argument.name.span, nullptr, {}});
+    return call_expression(std::move(function), std::move(args), e.span, expected);
   }
   if (c.arguments.size() == 1)
     if (auto* comp = ast::as<ast::Comprehension>(c.arguments[0].value); comp && comp->in_call) {
@@ -121,12 +127,53 @@ ExprPtr Checker::call(const ast::Expr& e, const ast::Call& c, const Type* expect
   return call_named(*callable, callee->name, c.callee->span, std::move(args), e.span, false, expected);
 }
 
+// A call of what an expression gives.
+ExprPtr Checker::call_expression(ExprPtr function, std::vector<Arg> args, Span span, const Type* expected) {
+  const Type type = refresh(*function);
+  if (!type.is_function() || !type.function || (type.function & kWritten)) {
+    error("NotCallable", function->span,
+          type.is_function() ? fmt::format("which function `{}` is, is not known here", text(function->span))
+                             : fmt::format("`{}` is {}, not a function", text(function->span), show(type)),
+          type.is_tensor() && type.rank() ? "to take an element, write brackets: `x[i]`" : "");
+    for (Arg& arg : args)
+      check_arg(arg);
+    return broken(span);
+  }
+  typed::Block before;
+  if (function->kind != ExprKind::Unit && function->kind != ExprKind::Variable) {
+    typed::Stmt let;
+    let.kind = StmtKind::Let;
+    let.span = function->span;
+    let.value = std::move(function);
+    before.statements.push_back(std::move(let));
+  }
+  const Static callee = function_of(type);
+  ExprPtr result = call_named(callee.callable, callee.name, span, std::move(args), span, false, expected);
+  return in_block(std::move(before), std::move(result), span);
+}
+
 ExprPtr Checker::method_call(const ast::Expr& e, const ast::MethodCall& c, const Type* expected) {
   if (auto* name = ast::as<ast::Name>(c.receiver); name && !find(name->name) && !dtype_from_name(name->name) &&
                                                    !builtins_.count(name->name) && name->name != "pi" &&
                                                    name->name != "e" && name->name != "inf" && name->name != "nan") {
     unknown_name(name->name, c.receiver->span, false);
     return broken(e.span);
+  }
+  if (c.name.text == "with" && !find_callable("with", true)) return with_call(e, c);
+  // A field that holds a function.
+  for (const auto& [record, info] : struct_of_) {
+    auto index = record->find(c.name.text);
+    if (!index || !returns_function(info->decl->fields[*index].type)) continue;
+    Snapshot now = snapshot();
+    Type type = resolved(expr(c.receiver)->type);
+    rollback(now);
+    if (!type.is_struct() || !(index = type.record->find(c.name.text)) || !type.elements[*index].is_function()) break;
+    std::vector<Arg> args;
+    for (const ast::Argument& argument : c.arguments)
+      args.push_back({argument.name.text, argument.value, argument.value->span, argument.name.span, nullptr, {}});
+    return call_expression(
+        get(value(c.receiver), *index, {c.receiver->span.file, c.receiver->span.begin, c.name.span.end}),
+        std::move(args), e.span, expected);
   }
   std::vector<Arg> args;
   args.push_back({"", c.receiver, c.receiver->span, {}, nullptr, std::nullopt});
@@ -135,7 +182,13 @@ ExprPtr Checker::method_call(const ast::Expr& e, const ast::MethodCall& c, const
         {argument.name.text, argument.value, argument.value->span, argument.name.span, nullptr, std::nullopt});
   auto callable = find_callable(c.name.text, true);
   if (!callable) {
-    unknown_name(c.name.text, c.name.span, true);
+    args[0].value = value(c.receiver);
+    if (args[0].value->type.is_error()) return broken(e.span);
+    if (args[0].value->type.is_struct() && args[0].value->type.record->find(c.name.text))
+      error("NotCallable", c.name.span, fmt::format("the field `{}` is not a function", c.name.text),
+            fmt::format("a field is read by `{}.{}`", text(c.receiver->span), c.name.text));
+    else
+      unknown_name(c.name.text, c.name.span, true);
     for (Arg& arg : args)
       check_arg(arg);
     return broken(e.span);
@@ -146,6 +199,9 @@ ExprPtr Checker::method_call(const ast::Expr& e, const ast::MethodCall& c, const
 ExprPtr Checker::call_named(const Callable& callable, const std::string& name, Span, std::vector<Arg> args, Span span,
                             bool is_method, const Type* expected) {
   if (callable.conversion) return conversion(*callable.conversion, std::move(args), span);
+  if (callable.leaves != Callable::Leaves::None)
+    return call_leaves(callable.leaves == Callable::Leaves::Map, std::move(args), span);
+  if (callable.structure) return construct(*callable.structure, std::move(args), span, expected);
   size_t positional = 0;
   for (const Arg& arg : args)
     positional += arg.name.empty();
@@ -187,7 +243,7 @@ ExprPtr Checker::call_scalar(ScalarOp op, std::vector<Arg> args, Span span, cons
   }
   std::vector<ExprPtr> operands;
   for (Arg& arg : args)
-    operands.push_back(value(arg.source));
+    operands.push_back(take(arg));
   return scalar_node(op, std::move(operands), span, fmt::format("`{}`", name));
 }
 
@@ -196,7 +252,7 @@ ExprPtr Checker::conversion(DType type, std::vector<Arg> args, Span span) {
     error("WrongArguments", span, fmt::format("`{}` converts one value", name_of(type)));
     return broken(span);
   }
-  return convert(value(args[0].source), type, span);
+  return convert(take(args[0]), type, span);
 }
 
 // May these (checked) arguments be meant for this function? Element types and kinds decide; an open literal counts as
@@ -335,6 +391,25 @@ bool Checker::infer_type(const ast::TypeExpr* type, const Type& actual, Function
   const ast::TypeParam* type_param = nullptr;
   for (const ast::TypeParam& p : info.decl->type_params)
     if (p.name.text == named->name.text) type_param = &p;
+  if (!named->arguments.empty() && actual.is_struct()) {
+    for (size_t i = 0; i < named->arguments.size() && i < actual.record->types.size(); ++i) {
+      const auto& place = actual.record->types[i];
+      const Type* part = place ? part_of(actual, place->path) : nullptr;
+      if (!part) continue;
+      Type inferred = part->is_tensor() ? element_of(*part) : *part;
+      if (!infer_type(named->arguments[i], inferred, info, bindings, arg, param)) return false;
+    }
+    return true;
+  }
+  if (type_param && actual.is_struct() && !named->has_dims) {
+    auto [it, is_new] = bindings.types.try_emplace(named->name.text, actual);
+    if (is_new) return fits_bound(*type_param, actual, arg.span, info.decl->name.text);
+    if (same_form(it->second, actual)) return true;
+    error("TypeMismatch", arg.span,
+          fmt::format("`{}` takes one type {}, but here are {} and {}", info.decl->name.text, named->name.text,
+                      show(it->second), show(actual)));
+    return false;
+  }
   if (type_param && !actual.is_tensor()) {
     error("TypeMismatch", arg.span,
           fmt::format("`{}` of `{}` takes a tensor, not {}", param, info.decl->name.text, show(actual)));
@@ -344,6 +419,11 @@ bool Checker::infer_type(const ast::TypeExpr* type, const Type& actual, Function
     auto [it, is_new] = bindings.types.try_emplace(named->name.text, element_of(actual));
     if (is_new) {
       if (!fits_bound(*type_param, actual, arg.span, info.decl->name.text)) return false;
+    } else if (!it->second.is_tensor()) {
+      error("TypeMismatch", arg.span,
+            fmt::format("`{}` takes one type {}, but here are {} and {}", info.decl->name.text, named->name.text,
+                        show(it->second), show(actual)));
+      return false;
     } else if (!unify(it->second, actual)) {
       error("MixedTypes", arg.span,
             fmt::format("`{}` takes one element type {}, but here are {} and {}", info.decl->name.text,
@@ -376,90 +456,6 @@ bool Checker::infer_type(const ast::TypeExpr* type, const Type& actual, Function
     return false;
   }
   return true;
-}
-
-std::string Checker::key_of(const FunctionInfo& info, const Bindings& bindings) {
-  std::vector<std::string> parts;
-  for (const auto& [name, type] : bindings.types)
-    parts.push_back(fmt::format("{}={}", name, name_of(resolved(type).dtype)));
-  for (const auto& [name, rank] : bindings.ranks)
-    parts.push_back(fmt::format("..{}={}", name, rank));
-  std::map<Size, size_t> names;
-  auto pattern = [&](auto& self, const Type& type) -> std::string {
-    if (type.is_tuple()) {
-      std::string text = "(";
-      for (const Type& element : type.elements)
-        text += self(self, element) + ",";
-      return text + ")";
-    }
-    if (type.is_list()) return "List<" + (type.elements.empty() ? "?" : self(self, type.elements[0])) + ">";
-    if (!type.is_tensor()) return to_string(type, p_.atoms);
-    std::vector<std::string> sizes;
-    for (const Size& size : type.shape) {
-      if (size.is_constant()) {
-        sizes.push_back(show(size));
-        continue;
-      }
-      auto single = size.as_atom();
-      if (single && p_.atoms[*single].kind == AtomKind::Element) {
-        sizes.push_back(fmt::format("_{}", single->index));
-        continue;
-      }
-      bool named = single && p_.atoms[*single].kind == AtomKind::Named;
-      sizes.push_back(fmt::format("{}{}", named ? "n" : "?", names.try_emplace(size, names.size()).first->second));
-    }
-    return fmt::format("{}[{}]", name_of(resolved(type).dtype), fmt::join(sizes, ","));
-  };
-  for (size_t i = 0; i < bindings.params.size(); ++i) {
-    if (info.decl->params[i].type) continue;
-    const auto& param = bindings.params[i];
-    parts.push_back(fmt::format("{}={}", info.decl->params[i].name.text,
-                                param.constant ? to_string(*param.constant) : pattern(pattern, param.type)));
-  }
-  return fmt::format("{}({})", info.decl->name.text, fmt::join(parts, ", "));
-}
-
-InstanceId Checker::instance_for(FunctionInfo& info, const Bindings& bindings, Span call) {
-  std::string key = key_of(info, bindings);
-  if (auto it = info.instances.find(key); it != info.instances.end()) return it->second;
-  InstanceId id{static_cast<uint32_t>(states_.size())};
-  states_.emplace_back();
-  p_.instances.emplace_back();
-  info.instances[key] = id;
-  InstanceState& state = states_.back();
-  state.info = &info;
-  state.call = call;
-  state.caller = ctx_->instance;
-  state.depth = ctx_->instance.valid() ? states_[ctx_->instance.index].depth + 1 : 0;
-  typed::Instance& instance = p_.instances.back();
-  instance.name = info.decl->name.text;
-  instance.key = key;
-  instance.span = info.decl->name.span;
-  if (state.depth > kMaxInstantiation || states_.size() > kMaxInstances) {
-    if (state.depth == kMaxInstantiation + 1 || states_.size() == kMaxInstances + 1)
-      error("InstantiationDepth", call,
-            fmt::format("calling `{}` needs ever new versions of it: each call has other element types or ranks",
-                        instance.name));
-    state.stage = InstanceState::Stage::Done;
-    state.signature.has_result = true;
-    state.signature.result = Type::error();
-    state.signature.params.resize(info.decl->params.size());
-    return id;
-  }
-  // What is wrong with the signature is reported with the instance.
-  Signature signature = make_signature(info, bindings, call);
-  states_[id.index].signature = std::move(signature);
-  waiting_.push_back(id);
-  return id;
-}
-
-Type Checker::substitute(const Type& type, const std::map<AtomId, Size>& by) {
-  Type result = type;
-  for (Size& size : result.shape)
-    size = p_.atoms.substitute(size, by);
-  for (Type& element : result.elements)
-    element = substitute(element, by);
-  return result;
 }
 
 // A default is checked at the call, among the names of the function, with the earlier parameters as they are given
@@ -525,7 +521,7 @@ ExprPtr Checker::default_value(FunctionInfo& info, size_t param, std::vector<Arg
   return result;
 }
 
-ExprPtr Checker::call_function(FunctionInfo& info, std::vector<Arg> args, Span span, const Type*) {
+ExprPtr Checker::call_function(FunctionInfo& info, std::vector<Arg> args, Span span, const Type* expected) {
   const ast::Function& decl = *info.decl;
   const auto& params = decl.params;
   for (Arg& arg : args)
@@ -542,9 +538,51 @@ ExprPtr Checker::call_function(FunctionInfo& info, std::vector<Arg> args, Span s
   bindings.params.resize(params.size());
   typed::Block before;
   std::deque<Arg> defaults;
-  auto take = [&](size_t i) { // learns from argument i
+  bool takes_closure = info.wraps != nullptr;
+  auto learn_from = [&](size_t i) { // argument i
     Arg& arg = *by_param[i];
     const ast::Param& param = params[i];
+    if (arg.value && arg.value->type.is_function() && arg.value->type.function &&
+        !(arg.value->type.function & kWritten)) {
+      arg.constant = function_of(arg.value->type);
+      if (arg.value->kind != ExprKind::Unit && arg.value->kind != ExprKind::Variable) {
+        typed::Stmt let;
+        let.kind = StmtKind::Let;
+        let.span = arg.span;
+        let.value = std::move(arg.value);
+        before.statements.push_back(std::move(let));
+      }
+      arg.value = nullptr;
+    }
+    if (arg.value && has_function(arg.value->type)) {
+      bindings.params[i].type = arg.value->type;
+      takes_closure = takes_closure || has_closure(arg.value->type);
+    }
+    bool is_function = !arg.value && arg.constant && arg.constant->kind == Static::Kind::Function;
+    takes_closure = takes_closure || (is_function && is_closure(*arg.constant));
+    if (param.type && ast::as<ast::FunctionType>(param.type)) {
+      if (arg.constant && arg.constant->kind == Static::Kind::Element) {
+        arg.constant = conversion_function(arg.constant->dtype);
+        is_function = true;
+      }
+      bindings.params[i].constant = arg.constant;
+      bindings.params[i].span = arg.span;
+      if (is_function) {
+        // Does it take as many arguments?
+        bool fits = true;
+        Scope* saved = scope_;
+        scope_ = info.env;
+        (void)under_type(*arg.constant, written_function(*ast::as<ast::FunctionType>(param.type)).function, arg.span,
+                         fits);
+        scope_ = saved;
+        return fits;
+      }
+      error("TypeMismatch", arg.span,
+            fmt::format("`{}` of `{}` is {}, and `{}` is {}", param.name.text, decl.name.text, text(param.type->span),
+                        text(arg.span), arg.value ? show(arg.value->type) : to_string(*arg.constant)),
+            "a lambda is written `|x| x + 1`");
+      return false;
+    }
     if (param.type) {
       if (!arg.value) {
         error("TypeMismatch", arg.span,
@@ -567,7 +605,7 @@ ExprPtr Checker::call_function(FunctionInfo& info, std::vector<Arg> args, Span s
     return true;
   };
   for (size_t i = 0; i < params.size(); ++i)
-    if (by_param[i] && !take(i)) return broken(span);
+    if (by_param[i] && !learn_from(i)) return broken(span);
   for (size_t i = 0; i < params.size(); ++i) {
     if (by_param[i]) continue;
     Arg arg;
@@ -580,8 +618,16 @@ ExprPtr Checker::call_function(FunctionInfo& info, std::vector<Arg> args, Span s
     if (arg.value && arg.value->type.is_error()) return broken(span);
     defaults.push_back(std::move(arg));
     by_param[i] = &defaults.back();
-    if (!take(i)) return broken(span);
+    if (!learn_from(i)) return broken(span);
   }
+  for (const ast::TypeParam& p : decl.type_params)
+    if (!bindings.types.count(p.name.text) && p.default_type) {
+      DimContext context;
+      Scope* saved = scope_;
+      scope_ = info.env;
+      bindings.types[p.name.text] = type_of(p.default_type, context);
+      scope_ = saved;
+    }
   for (const ast::TypeParam& p : decl.type_params)
     if (!bindings.types.count(p.name.text)) {
       error("WrongArguments", span,
@@ -598,7 +644,15 @@ ExprPtr Checker::call_function(FunctionInfo& info, std::vector<Arg> args, Span s
   std::vector<ExprPtr> values;
   std::vector<size_t> indices;
   for (size_t i = 0; i < params.size(); ++i)
-    if (params[i].type || !bindings.params[i].constant) values.push_back(std::move(by_param[i]->value));
+    if (!bindings.params[i].constant) values.push_back(std::move(by_param[i]->value));
+  if (info.is_closure && !decl.result && expected) bindings.result = resolved(*expected);
+  bindings.exact = (info.is_closure || takes_closure) && !is_called_deeply(info);
+  if (bindings.exact && takes_closure) exact_sizes(info, bindings, values, span);
+  Scope* saved_scope = scope_;
+  scope_ = info.env;
+  bool expands = decl.result && returns_function(decl.result);
+  scope_ = saved_scope;
+  if (expands) return expand_call(info, bindings, std::move(values), span, before);
   InstanceId id;
   Signature provisional;
   if (open) {
@@ -608,30 +662,28 @@ ExprPtr Checker::call_function(FunctionInfo& info, std::vector<Arg> args, Span s
     if (!states_[id.index].signature.has_result) {
       if (states_[id.index].stage == InstanceState::Stage::Running) {
         error("TypeMismatch", span, fmt::format("`{}` calls itself, so it needs a result type", decl.name.text),
-              fmt::format("write `fn {}(…) -> T`", decl.name.text),
+              decl.name.text.starts_with("|") ? "declare it: `fn f(…) -> T`"
+                                              : fmt::format("write `fn {}(…) -> T`", decl.name.text),
               {{decl.name.span, "declared without a result type"}});
         return broken(span);
       }
       check_instance(id);
     }
+    if (has_function(states_[id.index].signature.result))
+      return expand_call(info, bindings, std::move(values), span, before);
     if (ctx_->is_top_level) top_level_calls_.push_back({id, span, top_level_order_.size()});
   }
-  ExprPtr node =
-      finish_call(info, open ? provisional : states_[id.index].signature, std::move(values), span, id, before);
+  ExprPtr node = finish_call(info, open ? provisional : states_[id.index].signature, std::move(values), span, id);
   if (open && node->kind == ExprKind::Call) {
     ctx_->calls.push_back({node.get(), &info, bindings});
     node->index = static_cast<uint32_t>(ctx_->calls.size());
   }
-  if (before.statements.empty()) return node;
-  auto wrapped = make(ExprKind::Block, span, node->type);
-  before.result = std::move(node);
-  wrapped->blocks.push_back(std::move(before));
-  return wrapped;
+  return in_block(std::move(before), std::move(node), span);
 }
 
 // Solves the callee's sizes from the arguments, checks the arguments against the parameters, makes the node.
 ExprPtr Checker::finish_call(FunctionInfo& info, const Signature& original, std::vector<ExprPtr> args, Span span,
-                             InstanceId instance, typed::Block&) {
+                             InstanceId instance) {
   const Signature signature = original; // checking may make instances
   auto node = make(ExprKind::Call, span, Type::error());
   node->instance = instance;
@@ -671,43 +723,12 @@ ExprPtr Checker::finish_call(FunctionInfo& info, const Signature& original, std:
       args[i] = size_value(size, arg_span);
     }
   }
-  auto solve = [&](bool bare_only) {
-    auto visit = [&](auto& self, const Type& param, const Type& arg) -> void {
-      for (size_t k = 0; k < param.shape.size() && k < arg.shape.size(); ++k) {
-        if (auto own = arg.shape[k].as_atom(); own && p_.atoms[*own].kind == AtomKind::Element) continue;
-        if (auto atom = param.shape[k].as_atom(); atom && unknown.count(*atom)) {
-          known.try_emplace(*atom, arg.shape[k]);
-          continue;
-        }
-        if (bare_only) continue;
-        std::vector<AtomId> atoms;
-        p_.atoms.collect(param.shape[k], atoms);
-        std::set<AtomId> open;
-        for (AtomId a : atoms)
-          if (unknown.count(a) && !known.count(a)) open.insert(a);
-        if (open.size() != 1) continue;
-        AtomId x = *open.begin();
-        for (const auto& term : param.shape[k].terms) {
-          if (term.atoms != std::vector<AtomId>{x}) continue;
-          Size rest = p_.atoms.substitute(param.shape[k] - Size(term.coefficient) * Size::of(x), known);
-          std::vector<AtomId> left;
-          p_.atoms.collect(rest, left);
-          if (std::find(left.begin(), left.end(), x) != left.end()) break;
-          known[x] = p_.atoms.floor_div(arg.shape[k] - rest, term.coefficient);
-          require_at_least(known[x], 0,
-                           fmt::format("the size `{}` of `{}` would be {{0}}", p_.atoms[x].name, info.decl->name.text),
-                           span, node->checks);
-          break;
-        }
-      }
-      for (size_t k = 0; k < param.elements.size() && k < arg.elements.size(); ++k)
-        self(self, param.elements[k], arg.elements[k]);
-    };
-    for (size_t i = 0; i < params.size(); ++i)
-      visit(visit, params[i].type, refresh(*args[i]));
-  };
-  solve(true);
-  solve(false);
+  std::vector<const Type*> param_types, arg_types;
+  for (size_t i = 0; i < params.size(); ++i) {
+    param_types.push_back(&params[i].type);
+    arg_types.push_back(&refresh(*args[i]));
+  }
+  solve_sizes(param_types, arg_types, unknown, info.decl->name.text, span, known, node->checks);
   bool fine = true;
   for (AtomId atom : unknown)
     if (!known.count(atom)) {

@@ -165,6 +165,16 @@ void Checker::find_axes(const ast::Expr* e, const std::string& index, std::set<s
     if (node->else_block) find_axes(*node->else_block, index, bound, out);
     return;
   }
+  if (auto* node = ast::as<ast::Lambda>(e)) {
+    std::set<std::string> inner = bound;
+    for (const ast::Param& param : node->params) {
+      if (param.name.text == index) return; // shadowed
+      inner.insert(param.name.text);
+    }
+    if (node->body.expression) find_axes(node->body.expression, index, inner, out);
+    if (node->body.block) find_axes(*node->body.block, index, inner, out);
+    return;
+  }
   if (auto* node = ast::as<ast::Subscript>(e)) axes_of(*node, index, bound, out);
   children(e, [&](const ast::Expr* child) { find_axes(child, index, bound, out); });
 }

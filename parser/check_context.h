@@ -23,14 +23,20 @@ using typed::VarId;
 
 struct FunctionContext;
 struct FunctionInfo;
+struct StructInfo;
 
-// What a called name may mean: overloads written in tl, an elementwise operation, a builtin, a conversion.
+// What a called name may mean: overloads written in tl, an elementwise operation, a builtin, a conversion, a struct.
 struct Callable {
   std::vector<FunctionInfo*> functions;
   std::optional<ScalarOp> scalar;
   std::optional<Builtin> builtin;
   std::optional<DType> conversion;
-  bool empty() const { return functions.empty() && !scalar && !builtin && !conversion; }
+  StructInfo* structure = nullptr;
+  enum class Leaves : uint8_t { None, Map, Fold } leaves = Leaves::None; // map and fold: calls for every leaf
+  bool empty() const {
+    return functions.empty() && !scalar && !builtin && !conversion && !structure && leaves == Leaves::None;
+  }
+  bool operator==(const Callable&) const = default;
 };
 
 // A value that is known while checking: constants for `axis` and `keep`, `none`, element types, functions.
@@ -44,6 +50,15 @@ struct Static {
 };
 std::string to_string(const Static& value);
 
+// A declaration `struct P<T>[n] { … }`.
+struct StructInfo {
+  const ast::Struct* decl = nullptr;
+  struct Scope* env = nullptr;
+  std::shared_ptr<const Record> record; // made when it is first asked for
+  bool in_use = false;                  // being made: a cycle if asked again
+  bool is_bad = false;                  // and reported
+};
+
 struct ConstInfo {
   const ast::Const* decl = nullptr;
   struct Scope* env = nullptr;
@@ -52,14 +67,25 @@ struct ConstInfo {
 
 // What a name means.
 struct Entity {
-  enum class Kind { Variable, SizeName, Spread, Const, Function, Static, TypeParam, Poisoned } kind = Kind::Poisoned;
+  enum class Kind {
+    Variable,
+    SizeName,
+    Spread,
+    Const,
+    Function,
+    Struct,
+    Static,
+    TypeParam,
+    Poisoned
+  } kind = Kind::Poisoned;
   VarId var;
   Size size;
   std::vector<Size> sizes; // of a spread
   ConstInfo* constant = nullptr;
   FunctionInfo* function = nullptr;
+  StructInfo* structure = nullptr;
   Static value;
-  Type element; // of a type parameter; may be open
+  Type element; // of a type parameter; may be open, or a struct
   Span span;
 };
 
@@ -75,20 +101,31 @@ struct FunctionInfo {
   const ast::Function* decl = nullptr;
   Scope* env = nullptr;              // where it is declared
   FunctionContext* parent = nullptr; // the function around it
+  uint32_t id = 0;
   bool is_prelude = false;
-  bool is_template = false; // has type parameters, `..s`, or parameters without a type
+  bool is_template = false; // has type parameters, `..s`, parameters without a type or of function types
+  // A lambda, a function inside another, or a parameter of function type: it sees the sizes of what is around it, so
+  // its instances, and those of functions that it is passed to, have the very sizes of a call and none of their own.
+  bool is_closure = false;
+  const ast::FunctionType* wraps = nullptr; // a function under this type
+  SizeFacts facts;                          // known where a closure was made
   std::map<std::string, InstanceId> instances;
 };
 
 // What one call says about the generic parts of a function.
 struct Bindings {
-  std::map<std::string, Type> types;   // T -> scalar type, perhaps still open
+  std::map<std::string, Type> types;   // T -> scalar type, perhaps still open, or a struct
   std::map<std::string, size_t> ranks; // ..s -> number of axes
   struct Param {
-    Type type;                      // of an untyped parameter: the argument's
+    Type type;                      // of an untyped parameter, or one with functions in it: the argument's
     std::optional<Static> constant; // known while compiling: not passed at run time
+    Span span;                      // of a constant
   };
   std::vector<Param> params;
+  Type result;                       // of a closure: what the call wants, for literals; an error type if nothing
+  bool exact = false;                // see FunctionInfo::is_closure
+  std::map<std::string, Size> sizes; // exact: the sizes that parameters name
+  std::map<std::string, std::vector<Size>> spreads; // exact: of ..s
 };
 
 struct Signature {
@@ -108,6 +145,7 @@ struct InstanceState {
   FunctionInfo* info = nullptr;
   Signature signature;
   enum class Stage { Waiting, Running, Done } stage = Stage::Waiting;
+  Type wanted;       // Bindings::result
   Span call;         // the first call, for "called here"
   InstanceId caller; // instance in which that call stands
   int depth = 0;     // of the chain of instantiations
@@ -168,6 +206,7 @@ struct Snapshot {
   bool reachable;
   std::vector<Loop> loops;
   Scope* scope;
+  size_t instances;
 };
 
 class Checker {
@@ -199,6 +238,7 @@ private:
   void report(Diagnostic d);
   void error(std::string kind, Span span, std::string message, std::string hint = {}, std::vector<Label> labels = {});
   std::string text(Span span) const { return std::string(sources_.text(span)); }
+  void unknown_field(const Type& type, const ast::Ident& name);
   std::string show(const Type& type) { return to_string(resolved(type), p_.atoms); }
   std::string show(const Size& size) { return p_.atoms.to_string(size); }
   Label label(const typed::Expr& e) { return {e.span, show(e.type)}; }
@@ -262,11 +302,13 @@ private:
     std::vector<typed::FreshAtom>* fresh = nullptr; // Result: `_`
     std::vector<uint32_t> path;
     uint32_t axis = 0;
-    bool in_list = false; // in the type of a list's elements
-    std::string of;       // parameter's name, for origins
+    std::string of;          // parameter's name, for origins
+    bool in_struct = false;  // the field of a struct: names are not bound by it
+    bool in_wrapper = false; // the result of a function type: names that are not bound are like `_`
+    bool in_list = false;    // in the type of a list's elements
   };
   Type type_of(const ast::TypeExpr* type, DimContext& context);
-  void bind_names(const ast::TypeExpr* type, DimContext& context, bool bare_only);
+  void bind_names(const ast::TypeExpr* type, DimContext& context);
   std::optional<Size> dim_of(const ast::Expr* e, DimContext& context);
   Signature make_signature(FunctionInfo& info, const Bindings& bindings, Span call);
   Type abstracted(const Type& type, std::map<Size, Size>& names, Signature& signature, Span origin);
@@ -280,6 +322,8 @@ private:
   typed::Pattern pattern(const ast::Pattern& p, const Type& type, bool is_mutable, const typed::Expr* value);
   void assign(const ast::Assign& s, Span span, typed::Block& into);
   std::optional<typed::Place> place(const ast::Expr* target, typed::Stmt& s);
+  Type wanted_by(const typed::Place& place, const Type& have);
+  void set_current(const typed::Place& place, const Type& type);
   bool broadcast_to_place(const typed::Place& place, typed::Expr& value, typed::Stmt& s);
   void for_loop(const ast::For& s, size_t clause, Span span, typed::Block& into);
   void loop_variables(const ast::Pattern& p, const typed::Expr& iterated, typed::Stmt& loop);
@@ -306,6 +350,7 @@ private:
   ExprPtr unary(const ast::Expr& e, const ast::Unary& u, const Type* expected);
   ExprPtr binary(const ast::Expr& e, const ast::Binary& b, const Type* expected);
   ExprPtr binary_op(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Span op_span);
+  ExprPtr struct_op(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Span op_span);
   ExprPtr short_circuit(const ast::Expr& e, const ast::Binary& b);
   ExprPtr power(ExprPtr base, const ast::Expr* exponent, Span span, Span op_span);
   ExprPtr matmul(ExprPtr a, ExprPtr b, Span span, const std::string& what);
@@ -344,6 +389,7 @@ private:
   bool accepts(const FunctionInfo& info, const std::vector<Arg>& args);
   std::optional<Static> static_of(const ast::Expr* e);
   void check_arg(Arg& arg, const Type* expected = nullptr);
+  ExprPtr take(Arg& arg, const Type* expected = nullptr); // its value
   std::vector<Arg*> arrange(FunctionInfo& info, std::vector<Arg>& args, Span span, bool& ok);
   bool infer(FunctionInfo& info, const std::vector<Arg*>& args, Bindings& bindings, Span span);
   bool infer_type(const ast::TypeExpr* type, const Type& actual, FunctionInfo& info, Bindings& bindings, const Arg& arg,
@@ -352,11 +398,57 @@ private:
   InstanceId instance_for(FunctionInfo& info, const Bindings& bindings, Span call);
   void check_instance(InstanceId id);
   ExprPtr finish_call(FunctionInfo& info, const Signature& signature, std::vector<ExprPtr> args, Span span,
-                      InstanceId instance, typed::Block& before);
+                      InstanceId instance);
+  // Solves sizes that parameters' types name for those of the arguments; what is found goes to `known`.
+  void solve_sizes(const std::vector<const Type*>& params, const std::vector<const Type*>& args,
+                   const std::set<AtomId>& unknown, const std::string& of, Span span, std::map<AtomId, Size>& known,
+                   std::vector<SizeCheck>& checks);
+  void exact_sizes(FunctionInfo& info, Bindings& bindings, const std::vector<ExprPtr>& values, Span span);
+  ExprPtr call_expression(ExprPtr function, std::vector<Arg> args, Span span, const Type* expected);
+  bool is_called_deeply(const FunctionInfo& info) const;
   ExprPtr default_value(FunctionInfo& info, size_t param, std::vector<Arg*>& args, const Bindings& bindings,
                         typed::Block& before);
   void infer_result(InstanceState& state, typed::Block& body, size_t first_local_atom, typed::Instance& instance);
   Type substitute(const Type& type, const std::map<AtomId, Size>& by);
+
+  // --- check_functions.cpp: functions as values
+  Type function_type(const Static& function);
+  Static conversion_function(DType type) const;
+  const Static& function_of(const Type& type) const { return function_values_[type.function]; }
+  bool has_function(const Type& type) const;
+  bool has_closure(const Type& type) const;
+  bool is_closure(const Static& function) const;
+  bool returns_function(const ast::TypeExpr* type);
+  ExprPtr lambda(const ast::Expr& e, const ast::Lambda& l);
+  // The `var`s of the function being checked that a closure names, as values of now: `let`s in `into`.
+  void keep_values(const std::set<std::string>& names, Span span, typed::Block& into);
+  Type written_function(const ast::FunctionType& type);
+  Static under_type(const Static& function, uint32_t written, Span span, bool& ok);
+  // Function types as written, in `to`, become the functions that `have` holds there.
+  bool fill_functions(Type& to, const Type& have, Span span);
+  ExprPtr expand_call(FunctionInfo& info, const Bindings& bindings, std::vector<ExprPtr> args, Span span,
+                      typed::Block& before);
+  ExprPtr call_value(const Static& function, std::vector<ExprPtr> args, Span span);
+  ExprPtr call_leaves(bool is_map, std::vector<Arg> args, Span span);
+  // Element types of `type` that are still open become those of `wanted`, where these fit.
+  void close_to(const Type& type, const Type& wanted);
+  ExprPtr in_block(typed::Block block, ExprPtr result, Span span); // the result after the block's statements
+
+  // --- check_structs.cpp
+  std::shared_ptr<const Record> record_of(StructInfo& info);
+  Type struct_type(StructInfo& info, const ast::NamedType& named, Span span, DimContext& context);
+  // The fields' types for these type and size parameters.
+  std::vector<Type> field_types(StructInfo& info, const std::map<std::string, Type>& types,
+                                const std::vector<Size>& sizes, DimContext& context);
+  ExprPtr construct(StructInfo& info, std::vector<Arg> args, Span span, const Type* expected);
+  ExprPtr with_call(const ast::Expr& e, const ast::MethodCall& c);
+  ExprPtr get(ExprPtr object, uint32_t index, Span span);
+  ExprPtr unary_struct(ast::UnaryOp op, ExprPtr operand, Span span);
+  // Makes a value of this form whose leaves are leaf(path): tensors, text, keys; functions stay.
+  ExprPtr rebuild(const Type& type, const ExprPtr& held, Span span,
+                  const std::function<ExprPtr(const Type&, const std::vector<uint32_t>&)>& leaf);
+  ExprPtr part(const typed::Expr& held, const std::vector<uint32_t>& path, Span span);
+  void free_sizes(Type& target, const Type& have) const; // axes that fields declare as `_` take the sizes of `have`
 
   // --- check_indexing.cpp
   ExprPtr subscript(const ast::Expr& e, const ast::Subscript& s);
@@ -475,6 +567,20 @@ private:
   Scope *prelude_ = nullptr, *file_ = nullptr, *scope_ = nullptr;
   FunctionContext *top_ = nullptr, *ctx_ = nullptr;
   std::vector<InstanceId> waiting_;
+  std::vector<Static> function_values_{1}; // by Type::function
+  struct WrittenFunction {
+    const ast::FunctionType* type;
+    Scope* env;
+  };
+  std::vector<WrittenFunction> written_functions_; // by Type::function, less kWritten
+  static constexpr uint32_t kWritten = 0x80000000;
+  std::deque<StructInfo> structs_;
+  std::map<const Record*, StructInfo*> struct_of_;
+  ast::Arena made_; // syntax that the checker makes: calls of function values
+  std::deque<ast::Function> made_functions_;
+  std::map<const ast::Lambda*, const ast::Function*> lambda_functions_;
+  int expansions_ = 0; // calls being checked in place
+  bool expanding_ = false;
   std::map<VarId, Size> known_sizes_; // immutable i64 variables that are a size
   struct OpenVar {
     uint32_t parent = 0;
@@ -500,6 +606,8 @@ private:
   friend struct Rule;
 };
 
+// All names that the body of a function mentions.
+std::set<std::string> names_in(const ast::Body& body);
 // Is a Python format specification fit for a value of this type? An empty string, or what is wrong.
 std::string check_format(const std::string& spec, const Type& type);
 

@@ -90,11 +90,7 @@ ExprPtr Checker::value(const ast::Expr* e, const Type* expected) {
   switch (result->type.kind) {
   case TypeKind::Element:
   case TypeKind::None:
-  case TypeKind::Function:
-    error("TypeMismatch", e->span, fmt::format("`{}` is not a value here", text(e->span)),
-          result->type.kind == TypeKind::Function
-              ? "functions can only be called, or passed to a parameter without a type"
-              : "");
+    error("TypeMismatch", e->span, fmt::format("`{}` is not a value here", text(e->span)));
     return broken(e->span);
   default: return result;
   }
@@ -104,10 +100,6 @@ ExprPtr Checker::expr(const ast::Expr* e, const Type* expected, bool want) {
   return std::visit(
       [&](const auto& node) -> ExprPtr {
         using T = std::decay_t<decltype(node)>;
-        auto unsupported = [&](const char* what, const char* hint = "") {
-          error("NotSupported", e->span, fmt::format("{} not supported yet", what), hint);
-          return broken(e->span);
-        };
         if constexpr (std::is_same_v<T, ast::IntLiteral>)
           return int_literal(node.value, false, e->span);
         else if constexpr (std::is_same_v<T, ast::FloatLiteral>)
@@ -160,7 +152,7 @@ ExprPtr Checker::expr(const ast::Expr* e, const Type* expected, bool want) {
         else if constexpr (std::is_same_v<T, ast::If>)
           return if_expr(*e, node, expected, want);
         else
-          return unsupported("lambdas are", "name a function with `fn`");
+          return lambda(*e, node);
       },
       e->node);
 }
@@ -173,7 +165,7 @@ ExprPtr Checker::static_value(const Static& value, Span span) {
   case Static::Kind::Bool: return literal_bool(value.number != 0, span);
   case Static::Kind::None: return make(ExprKind::Unit, span, Type::none());
   case Static::Kind::Element: return make(ExprKind::Unit, span, Type::element(value.dtype));
-  case Static::Kind::Function: return make(ExprKind::Unit, span, Type::make(TypeKind::Function));
+  case Static::Kind::Function: return make(ExprKind::Unit, span, function_type(value));
   case Static::Kind::Tuple: {
     auto tuple = make(ExprKind::Tuple, span, Type::tuple({}));
     for (const Static& element : value.elements) {
@@ -215,7 +207,7 @@ ExprPtr Checker::name(const ast::Expr& e, const std::string& name) {
   if (entity && entity->kind == Entity::Kind::Function && entity->function->is_prelude) entity = nullptr;
   if (!entity) {
     if (auto dtype = dtype_from_name(name)) return make(ExprKind::Unit, e.span, Type::element(*dtype));
-    if (builtins_.count(name)) return make(ExprKind::Unit, e.span, Type::make(TypeKind::Function));
+    if (builtins_.count(name)) return make(ExprKind::Unit, e.span, function_type(*static_of(&e)));
     double number = 0;
     if (name == "pi")
       number = std::numbers::pi;
@@ -243,12 +235,13 @@ ExprPtr Checker::name(const ast::Expr& e, const std::string& name) {
       return broken(e.span);
     }
     VarId var = entity->var;
-    capture(var, e.span, name);
+    if (!p_.variables[var.index].type.is_function()) capture(var, e.span, name); // a function has nothing at run time
     return variable(var, e.span);
   }
   case Entity::Kind::SizeName: return size_value(entity->size, e.span);
   case Entity::Kind::Const: return const_value(*entity->constant, name, e.span);
-  case Entity::Kind::Function: return make(ExprKind::Unit, e.span, Type::make(TypeKind::Function));
+  case Entity::Kind::Function:
+  case Entity::Kind::Struct: return make(ExprKind::Unit, e.span, function_type(*static_of(&e)));
   case Entity::Kind::Static: return static_value(entity->value, e.span);
   case Entity::Kind::TypeParam: return make(ExprKind::Unit, e.span, Type::element(resolved(entity->element).dtype));
   case Entity::Kind::Spread:
@@ -375,22 +368,11 @@ ExprPtr Checker::if_expr(const ast::Expr& e, const ast::If& node, const Type* ex
     std::vector<Label> labels;
     if (a) labels.push_back(label(*a));
     if (b) labels.push_back(label(*b));
-    bool fits = true;
-    auto match = [&](auto& self, const Type& x, const Type& y) -> void {
-      if (x.is_list() && y.is_list()) {
-        fits = fits && same_form(x, y);
-        return;
-      }
-      if (x.kind != y.kind || x.rank() != y.rank() || x.elements.size() != y.elements.size())
-        fits = false;
-      else if (x.is_tensor() && !unify(x, y))
-        fits = false;
-      for (size_t i = 0; fits && i < x.elements.size(); ++i)
-        self(self, x.elements[i], y.elements[i]);
-    };
-    match(match, left, right);
-    if (!fits) {
+    if (!same_form(left, right)) {
       std::string hint;
+      if (has_function(left) && has_function(right))
+        hint =
+            "which function is called is known when compiling: put the `if` into one function, `|x| if c { f(x) } …`";
       if (left.is_tensor() && right.is_tensor() && left.rank() == right.rank() && b)
         hint = fmt::format("write `{}({})`", name_of(left.dtype), text(b->span));
       error("TypeMismatch", e.span,
@@ -476,6 +458,17 @@ ExprPtr Checker::field(const ast::Expr& e, const ast::Field& f) {
   refresh(*object);
   if (object->type.is_error()) return object;
   const std::string& name = f.name.text;
+  if (object->type.is_struct()) {
+    auto index = object->type.record->find(name);
+    if (index) {
+      if (object->kind == ExprKind::Tuple && std::all_of(object->operands.begin(), object->operands.end(),
+                                                         [&](const ExprPtr& operand) { return is_simple(*operand); }))
+        return std::move(object->operands[*index]);
+      return get(std::move(object), *index, e.span);
+    }
+    unknown_field(object->type, f.name);
+    return broken(e.span);
+  }
   if (object->type.is_tensor() && name == "T") {
     std::vector<int64_t> axes;
     for (size_t i = object->type.rank(); i-- > 0;)

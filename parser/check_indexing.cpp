@@ -45,7 +45,11 @@ ExprPtr Checker::subscript(const ast::Expr& e, const ast::Subscript& s) {
   if (base->type.is_list()) return list_subscript(std::move(base), s, e.span);
   if (base->type.is_str()) return text_subscript(std::move(base), s, e.span);
   if (!base->type.is_tensor()) {
-    error("TypeMismatch", e.span, fmt::format("{} has no elements to take", show(base->type)), "", {label(*base)});
+    error("TypeMismatch", e.span, fmt::format("{} has no elements to take", show(base->type)),
+          base->type.is_struct() && !base->type.record->fields.empty()
+              ? fmt::format("a field is read by its name: `{}.{}`", text(base->span), base->type.record->fields[0].name)
+              : "",
+          {label(*base)});
     return broken(e.span);
   }
   return index_node(std::move(base), s.items, e.span);

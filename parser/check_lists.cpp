@@ -79,7 +79,10 @@ Type Checker::list_element(const Type& list, std::vector<typed::FreshAtom>& fres
 bool Checker::same_form(const Type& left, const Type& right) {
   Type a = resolved(left), b = resolved(right);
   if (a.is_list() && b.is_list() && (a.elements.empty() || b.elements.empty())) return true;
-  if (a.kind != b.kind || a.rank() != b.rank() || a.elements.size() != b.elements.size()) return false;
+  if (a.is_error() || b.is_error()) return true;
+  if (a.kind != b.kind || a.rank() != b.rank() || a.elements.size() != b.elements.size() || a.record != b.record)
+    return false;
+  if (a.is_function()) return a.function == b.function || ((a.function | b.function) & kWritten);
   if (a.is_tensor() && !unify(a, b)) return false;
   for (size_t i = 0; i < a.elements.size(); ++i)
     if (!same_form(a.elements[i], b.elements[i])) return false;

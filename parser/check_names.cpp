@@ -13,9 +13,8 @@ std::string to_string(const Static& value) {
   case Static::Kind::Element: return std::string(name_of(value.dtype));
   case Static::Kind::Function:
     // Two functions of one name may be meant in different scopes.
-    return value.callable.functions.empty()
-               ? value.name
-               : fmt::format("{}@{}", value.name, value.callable.functions[0]->decl->name.span.begin);
+    return value.callable.functions.empty() ? value.name
+                                            : fmt::format("{}@{}", value.name, value.callable.functions[0]->id);
   case Static::Kind::Tuple: {
     std::vector<std::string> elements;
     for (const Static& element : value.elements)
@@ -77,8 +76,16 @@ std::optional<Callable> Checker::find_callable(const std::string& name, bool ski
       callable.functions.push_back(entity.function);
       return callable;
     }
+    if (entity.kind == Entity::Kind::Struct) {
+      callable.structure = entity.structure;
+      return callable;
+    }
     if (entity.kind == Entity::Kind::Static && entity.value.kind == Static::Kind::Function)
       return entity.value.callable;
+    if (entity.kind == Entity::Kind::Variable)
+      if (const Type& type = p_.variables[entity.var.index].type;
+          type.is_function() && type.function && !(type.function & kWritten))
+        return function_of(type).callable;
     if (entity.kind == Entity::Kind::Static && entity.value.kind == Static::Kind::Element) {
       callable.conversion = entity.value.dtype;
       return callable;
@@ -97,7 +104,8 @@ std::string Checker::did_you_mean(const std::string& name, bool callable) const 
   Nearest nearest(name);
   for (const Scope* s = scope_; s; s = s->parent)
     for (const auto& [candidate, entity] : s->names)
-      if (!callable || entity.kind == Entity::Kind::Function) nearest.consider(candidate);
+      if (!callable || entity.kind == Entity::Kind::Function || entity.kind == Entity::Kind::Struct)
+        nearest.consider(candidate);
   if (callable)
     for (const auto& [candidate, value] : builtins_)
       nearest.consider(candidate);
@@ -135,6 +143,8 @@ void Checker::unknown_name(const std::string& name, Span span, bool callable) {
       {"clip", "write `clamp(x, lo, hi)`"},
       {"var", "the reduction is called `variance`"},
       {"item", "a scalar needs no conversion"},
+      {"T", "`T` is a field: write `x.T`"},
+      {"lambda", "a function without a name is written `|x| x + 1`"},
       {"amax", "write `max`"},
       {"amin", "write `min`"},
   };

@@ -43,6 +43,7 @@ ExprPtr Checker::scalar_node(ScalarOp op, std::vector<ExprPtr> operands, Span sp
     if (!operand->type.is_tensor()) {
       std::string hint;
       if (operand->type.is_str()) hint = "text is put together as \"{a}{b}\"";
+      if (operand->type.is_struct()) hint = "`map(f, p)` works on each leaf of a struct";
       error("TypeMismatch", operand->span,
             fmt::format("{} works on numbers and tensors, not on {}", what, show(operand->type)), hint,
             {label(*operand)});
@@ -129,6 +130,7 @@ ExprPtr Checker::unary(const ast::Expr& e, const ast::Unary& u, const Type* expe
   }
   std::vector<ExprPtr> operands;
   operands.push_back(value(u.operand, expected));
+  if (refresh(*operands[0]).is_struct()) return unary_struct(u.op, std::move(operands[0]), e.span);
   return scalar_node(u.op == ast::UnaryOp::Negate ? ScalarOp::Neg : ScalarOp::Not, std::move(operands), e.span,
                      u.op == ast::UnaryOp::Negate ? "`-`" : "`not`");
 }
@@ -186,7 +188,9 @@ ExprPtr Checker::short_circuit(const ast::Expr& e, const ast::Binary& b) {
   return node;
 }
 
-ExprPtr Checker::power(ExprPtr base, const ast::Expr* exponent, Span span, Span) {
+ExprPtr Checker::power(ExprPtr base, const ast::Expr* exponent, Span span, Span op_span) {
+  if (refresh(*base).is_struct())
+    return struct_op(ast::BinaryOp::Power, std::move(base), value(exponent), span, op_span);
   auto* small = ast::as<ast::IntLiteral>(exponent);
   if (small && small->value >= 2 && small->value <= 4 && refresh(*base).is_tensor()) {
     typed::Block block;
@@ -221,7 +225,7 @@ ExprPtr Checker::binary(const ast::Expr& e, const ast::Binary& b, const Type* ex
   return binary_op(b.op, std::move(left), std::move(right), e.span, b.op_span);
 }
 
-ExprPtr Checker::binary_op(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Span) {
+ExprPtr Checker::binary_op(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Span op_span) {
   refresh(*a);
   refresh(*b);
   if (a->type.is_error() || b->type.is_error()) return broken(span);
@@ -262,6 +266,7 @@ ExprPtr Checker::binary_op(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Sp
     default: break;
     }
   }
+  if (a->type.is_struct() || b->type.is_struct()) return struct_op(op, std::move(a), std::move(b), span, op_span);
   if (op == ast::BinaryOp::MatrixMultiply) return matmul(std::move(a), std::move(b), span, what);
   static const std::map<ast::BinaryOp, ScalarOp> ops = {{ast::BinaryOp::Add, ScalarOp::Add},
                                                         {ast::BinaryOp::Subtract, ScalarOp::Sub},

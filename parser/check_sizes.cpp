@@ -158,7 +158,7 @@ std::optional<std::vector<Size>> Checker::broadcast(const std::vector<typed::Exp
 
 namespace {
 std::string conversion_hint(const std::string& source, const Type& from, const Type& to) {
-  if (!from.is_tensor() || !to.is_tensor()) return "";
+  if (!from.is_tensor() || !to.is_tensor() || source.starts_with("|")) return "";
   return fmt::format("write `{}({})` to convert it", name_of(to.dtype), source);
 }
 } // namespace
@@ -176,9 +176,19 @@ ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what) 
           {label(*e)});
     e->type = Type::error();
   };
-  if (e->type.kind != target.kind || e->type.rank() != target.rank()) {
+  if (e->type.kind != target.kind || e->type.rank() != target.rank() || e->type.record != target.record) {
     mismatch("");
     return e;
+  }
+  if (has_function(target)) {
+    if (!fill_functions(target, e->type, e->span)) {
+      e->type = Type::error();
+      return e;
+    }
+    if (target.is_function()) {
+      e->type = target;
+      return e;
+    }
   }
   if (target.is_list()) return coerce_list(std::move(e), target, what);
   if (target.is_aggregate() && has_list(target) && e->kind != ExprKind::Tuple &&
@@ -215,7 +225,7 @@ ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what) 
       return e;
     }
   }
-  if (!target.is_tensor() && !target.is_tuple()) return e;
+  if (!target.is_tensor() && !target.is_aggregate()) return e;
   // A `_` in the result of this function is whatever the value has.
   auto keep_open_sizes = [&](auto& self, Type& to, const Type& have) -> void {
     if (to.rank() != have.rank() || to.elements.size() != have.elements.size()) return;
@@ -244,9 +254,9 @@ ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what) 
   auto visit = [&](auto& self, const Type& from, const Type& to, const std::string& part) -> void {
     if (!fine) return;
     if (from.kind != to.kind || from.rank() != to.rank() || from.elements.size() != to.elements.size() ||
-        (from.is_tensor() && !unify(from, to))) {
+        from.record != to.record || (from.is_tensor() && !unify(from, to))) {
       fine = false;
-      mismatch(conversion_hint(text(e->span), from, resolved(to)));
+      mismatch(e->type.is_tensor() ? conversion_hint(text(e->span), from, resolved(to)) : "");
       return;
     }
     for (size_t i = 0; i < from.shape.size(); ++i) {
@@ -267,13 +277,18 @@ ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what) 
       return;
     }
     for (size_t i = 0; i < from.elements.size() && fine; ++i)
-      self(self, from.elements[i], to.elements[i], fmt::format("element {} of {}", i, part));
+      self(self, from.elements[i], to.elements[i],
+           from.record ? fmt::format("field `{}` of {}", from.record->fields[i].name, part)
+                       : fmt::format("element {} of {}", i, part));
   };
   Type from = e->type;
   visit(visit, from, target, what);
   if (!fine) return e;
   refresh(*e);
-  if (same) return e;
+  if (same) {
+    if (has_function(target)) e->type = resolved(target);
+    return e;
+  }
   auto node = make(ExprKind::Recast, e->span, resolved(target));
   node->checks = std::move(checks);
   node->operands.push_back(std::move(e));

@@ -1,4 +1,4 @@
-// Statements: bindings, assignments, loops, return, assert.
+// Statements: bindings, assignments, return, assert. Loops: check_loops.cpp.
 #include "parser/check_context.h"
 #include <fmt/format.h>
 
@@ -13,12 +13,16 @@ void Checker::hoist(const std::vector<ast::Stmt*>& list) {
       info.env = scope_;
       info.parent = ctx_;
       info.is_prelude = scope_ == prelude_;
+      info.id = static_cast<uint32_t>(functions_.size());
       info.is_template = !decl->type_params.empty();
+      info.is_closure = scope_ != prelude_ && scope_ != file_;
+      info.facts = ctx_->facts;
       for (const ast::Param& param : decl->params) {
         auto has_spread = [](auto& self, const ast::TypeExpr* type) -> bool {
           if (auto* tuple = ast::as<ast::TupleType>(type))
             for (const ast::TypeExpr* element : tuple->elements)
               if (self(self, element)) return true;
+          if (ast::as<ast::FunctionType>(type)) return true;
           if (auto* named = ast::as<ast::NamedType>(type))
             for (const ast::Expr* dim : named->dims)
               if (ast::as<ast::Spread>(dim)) return true;
@@ -38,6 +42,18 @@ void Checker::hoist(const std::vector<ast::Stmt*>& list) {
       entity.function = &info;
       entity.span = decl->name.span;
       enter(decl->name.text, entity);
+    } else if (auto* structure = ast::as<ast::Struct>(s)) {
+      structs_.push_back({structure, scope_, nullptr, false, false});
+      if (auto it = scope_->names.find(structure->name.text); it != scope_->names.end()) {
+        error("DuplicateName", structure->name.span, fmt::format("`{}` is declared twice", structure->name.text), "",
+              {{it->second.span, "the first"}});
+        continue;
+      }
+      Entity entity;
+      entity.kind = Entity::Kind::Struct;
+      entity.structure = &structs_.back();
+      entity.span = structure->name.span;
+      enter(structure->name.text, entity);
     } else if (auto* constant = ast::as<ast::Const>(s)) {
       constants_.push_back({constant, scope_, false});
       Entity entity;
@@ -70,7 +86,7 @@ void Checker::statements(const std::vector<ast::Stmt*>& list, typed::Block& into
     if (want && last && i + 1 == list.size()) {
       into.result = expr(last->value, expected, true);
       TypeKind kind = into.result->type.kind;
-      if (kind == TypeKind::Element || kind == TypeKind::None || kind == TypeKind::Function) {
+      if (kind == TypeKind::Element || kind == TypeKind::None) {
         error("TypeMismatch", last->value->span, fmt::format("`{}` is not a value here", text(last->value->span)));
         into.result->type = Type::error();
       }
@@ -136,13 +152,25 @@ void Checker::statement(const ast::Stmt& s, typed::Block& into) {
           assert_statement(node, s.span, into);
         else if constexpr (std::is_same_v<T, ast::Function>) {
           if (const Entity* entity = find(node.name.text);
-              entity && entity->kind == Entity::Kind::Function && entity->function->decl == &node)
-            entity->function->env = scope_; // from here on it sees what was bound before it
+              entity && entity->kind == Entity::Kind::Function && entity->function->decl == &node) {
+            // From here on it sees what was bound before it, and the values that `var`s have now.
+            FunctionInfo* function = entity->function;
+            if (function->is_closure) {
+              Scope* saved = scope_;
+              push_scope();
+              keep_values(names_in(node.body), node.name.span, into);
+              function->env = scope_;
+              function->facts = ctx_->facts;
+              scope_ = saved;
+            } else
+              function->env = scope_;
+          }
         } else if constexpr (std::is_same_v<T, ast::On>)
           unsupported("`on` is");
-        else if constexpr (std::is_same_v<T, ast::Struct>)
-          unsupported("structs are");
-        else if constexpr (std::is_same_v<T, ast::Import>)
+        else if constexpr (std::is_same_v<T, ast::Struct>) {
+          if (const Entity* entity = find(node.name.text); entity && entity->kind == Entity::Kind::Struct)
+            (void)record_of(*entity->structure); // reports what is wrong
+        } else if constexpr (std::is_same_v<T, ast::Import>)
           unsupported("imports are");
         else if constexpr (std::is_same_v<T, ast::Test>)
           error("NotSupported", s.span, "a test stands at the top level of a file");
@@ -206,7 +234,7 @@ void Checker::let(const ast::Let& s, Span span, typed::Block& into) {
     DimContext context;
     context.mode = DimMode::Annotation;
     context.bound = &bound;
-    bind_names(s.type, context, true);
+    bind_names(s.type, context);
     annotated = type_of(s.type, context);
   }
   scope_ = outer;
@@ -258,21 +286,29 @@ std::optional<typed::Place> Checker::place(const ast::Expr* target, typed::Stmt&
   typed::Place result;
   result.span = target->span;
   if (ast::as<ast::Wildcard>(target)) return result;
-  std::vector<const ast::Subscript*> levels;
+  std::vector<const ast::Expr*> steps; // fields and subscripts, the last first
   const ast::Expr* base = target;
-  while (auto* sub = ast::as<ast::Subscript>(base)) {
-    levels.push_back(sub);
-    base = sub->object;
+  for (;;) {
+    auto* sub = ast::as<ast::Subscript>(base);
+    auto* field = ast::as<ast::Field>(base);
+    if (!sub && !field) break;
+    steps.push_back(base);
+    base = sub ? sub->object : field->object;
   }
+  std::reverse(steps.begin(), steps.end());
   auto* name = ast::as<ast::Name>(base);
   if (!name) {
-    error("NotAssignable", target->span,
-          ast::as<ast::Field>(base) ? "fields cannot be assigned: this has none" : "only a variable can be assigned");
+    error("NotAssignable", target->span, "only a variable, or a part of one, can be assigned");
     return std::nullopt;
   }
   const Entity* entity = find(name->name);
   if (!entity) {
-    unknown_name(name->name, base->span, false);
+    if (std::string other = did_you_mean(name->name, false); !other.empty() || !steps.empty())
+      unknown_name(name->name, base->span, false);
+    else
+      error("UnknownName", base->span, fmt::format("there is no name `{}` here", name->name),
+            fmt::format("a variable is declared before it is assigned: `var {} = …`, or `let` if it never changes",
+                        name->name));
     return std::nullopt;
   }
   if (entity->kind == Entity::Kind::Poisoned) return std::nullopt;
@@ -298,27 +334,64 @@ std::optional<typed::Place> Checker::place(const ast::Expr* target, typed::Stmt&
   }
   result.var = var;
   Type type = current_type(var);
+  if (type.is_error()) return std::nullopt;
+  // Fields, and constant indices of tuples; then subscripts of a tensor.
+  size_t step = 0;
+  for (; step < steps.size() && type.is_aggregate(); ++step) {
+    std::optional<uint32_t> index;
+    if (auto* field = ast::as<ast::Field>(steps[step])) {
+      if (type.is_struct()) index = type.record->find(field->name.text);
+      if (!index) {
+        if (type.is_struct())
+          unknown_field(type, field->name);
+        else
+          error("NotAssignable", field->name.span, fmt::format("{} has no fields", show(type)), "write `t[0] = …`");
+        return std::nullopt;
+      }
+    } else {
+      auto* sub = ast::as<ast::Subscript>(steps[step]);
+      auto constant = sub->items.size() == 1 && sub->items[0].index ? static_of(sub->items[0].index) : std::nullopt;
+      auto count = static_cast<int64_t>(type.elements.size());
+      if (!type.is_tuple() || !constant || constant->kind != Static::Kind::Int || constant->number >= count ||
+          constant->number < -count) {
+        error("NotAssignable", steps[step]->span,
+              type.is_tuple() ? fmt::format("a tuple of {} takes one constant index", count)
+                              : fmt::format("an element of {} cannot be assigned", show(type)),
+              type.is_struct() ? "assign a field: `p.x = …`" : "");
+        return std::nullopt;
+      }
+      index = static_cast<uint32_t>(constant->number < 0 ? constant->number + count : constant->number);
+    }
+    result.path.push_back(*index);
+    Type inner = type.elements[*index];
+    type = std::move(inner);
+  }
   result.type = type;
   if (type.is_error()) return std::nullopt;
-  if (levels.empty()) return result;
-  std::reverse(levels.begin(), levels.end());
+  if (step == steps.size()) return result;
+  const ast::Expr* tensor = step ? steps[step - 1] : base;
   std::vector<ast::SubscriptItem> items;
-  for (size_t i = 0; i < levels.size(); ++i) {
+  for (; step < steps.size(); ++step) {
+    auto* sub = ast::as<ast::Subscript>(steps[step]);
+    if (!sub) {
+      error("NotAssignable", steps[step]->span, fmt::format("{} has no field that can be assigned", show(type)));
+      return std::nullopt;
+    }
     // x[i][j] = e is x[i, j] = e
-    for (const auto& item : levels[i]->items)
-      if (i + 1 < levels.size() && item.kind != ast::SubscriptItem::Kind::Index) {
+    for (const auto& item : sub->items)
+      if (step + 1 < steps.size() && item.kind != ast::SubscriptItem::Kind::Index) {
         error("NotSupported", item.span, "assigning through this subscript is not supported yet",
               "write one subscript: `x[i, j]`");
         return std::nullopt;
       }
-    items.insert(items.end(), levels[i]->items.begin(), levels[i]->items.end());
+    items.insert(items.end(), sub->items.begin(), sub->items.end());
   }
   if (!type.is_tensor()) {
     error("NotAssignable", target->span, fmt::format("an element of {} cannot be assigned", show(type)));
     return std::nullopt;
   }
   auto holder = make(ExprKind::Index, target->span, Type::error());
-  auto shape = subscripts(type, text(base->span), items, target->span, *holder, result.subscripts);
+  auto shape = subscripts(type, text(tensor->span), items, target->span, *holder, result.subscripts);
   for (auto& bind : holder->binds)
     s.binds.push_back(std::move(bind));
   for (auto& check : holder->checks)
@@ -333,6 +406,35 @@ std::optional<typed::Place> Checker::place(const ast::Expr* target, typed::Stmt&
     }
   result.type.shape = *shape;
   return result;
+}
+
+// The type that a value assigned to a variable or to a part of one must have: the fields of a struct keep their sizes,
+// but for those declared as `_`; a variable and the elements of a tuple take those of the value.
+Type Checker::wanted_by(const typed::Place& place, const Type& have) {
+  const Type whole = current_type(place.var);
+  Type parent = whole;
+  bool in_struct = false;
+  for (size_t i = 0; i + 1 < place.path.size(); ++i) {
+    in_struct = in_struct || parent.is_struct();
+    Type inner = parent.elements[place.path[i]];
+    parent = std::move(inner);
+  }
+  in_struct = in_struct || (parent.is_struct() && !place.path.empty());
+  if (!in_struct) return have;
+  Type holder = Type::structure(parent.record, parent.elements), value = holder;
+  if (parent.is_tuple()) holder = value = parent;
+  value.elements[place.path.back()] = have;
+  free_sizes(holder, value);
+  return holder.elements[place.path.back()];
+}
+
+void Checker::set_current(const typed::Place& place, const Type& type) {
+  Type whole = current_type(place.var);
+  Type* part = &whole;
+  for (uint32_t step : place.path)
+    part = &part->elements[step];
+  *part = type;
+  ctx_->current[place.var] = std::move(whole);
 }
 
 bool Checker::broadcast_to_place(const typed::Place& place, typed::Expr& v, typed::Stmt& s) {
@@ -402,7 +504,11 @@ void Checker::assign(const ast::Assign& s, Span span, typed::Block& into) {
                   fmt::format("`{}` is {}, not {}", text(targets[i]->span), show(target->type), show(part)));
             return;
           }
-          ctx_->current[target->var] = part;
+          dummy = coerce(std::move(dummy), wanted_by(*target, part), fmt::format("`{}`", text(targets[i]->span)));
+          if (dummy->type.is_error()) return;
+          for (SizeCheck& check : dummy->checks)
+            out.checks.push_back(std::move(check));
+          set_current(*target, dummy->type);
         }
       }
       out.targets.push_back(std::move(*target));
@@ -412,7 +518,6 @@ void Checker::assign(const ast::Assign& s, Span span, typed::Block& into) {
     return;
   }
   size_t errors = ctx_->reports.size();
-  bool whole = !ast::as<ast::Subscript>(s.target);
   // Left to right: subscripts before the value, but the variable's own type may change in the value's statement only
   // here.
   auto target = place(s.target, out);
@@ -422,7 +527,7 @@ void Checker::assign(const ast::Assign& s, Span span, typed::Block& into) {
     return;
   }
   Type expected = target->type;
-  if (whole) {
+  if (target->subscripts.empty()) {
     if (!target->var.valid()) { // `_ = e`
       out.value = value(s.value);
       out.targets.push_back(std::move(*target));
@@ -431,7 +536,7 @@ void Checker::assign(const ast::Assign& s, Span span, typed::Block& into) {
     }
     ExprPtr v;
     if (s.op) {
-      ExprPtr left = variable(target->var, s.target->span);
+      ExprPtr left = part(*variable(target->var, s.target->span), target->path, s.target->span);
       v = *s.op == ast::BinaryOp::Power ? power(std::move(left), s.value, span, s.op_span)
                                         : binary_op(*s.op, std::move(left), value(s.value), span, s.op_span);
     } else
@@ -444,6 +549,8 @@ void Checker::assign(const ast::Assign& s, Span span, typed::Block& into) {
         hint = fmt::format("write `{}({})` to convert it", name_of(resolved(target->type).dtype), text(s.value->span));
       else if (target->type.is_tensor() && v->type.is_tensor())
         hint = "a `var` keeps its number of axes; `x[:] = e` writes all its elements";
+      else if (has_function(target->type))
+        hint = "which function a name stands for is known when compiling: choose inside one function";
       error("TypeMismatch", v->span,
             fmt::format("`{}` is {}, not {}", text(s.target->span), show(target->type), show(v->type)), hint,
             {{p_.variables[target->var.index].span,
@@ -451,7 +558,9 @@ void Checker::assign(const ast::Assign& s, Span span, typed::Block& into) {
              label(*v)});
       return;
     }
-    ctx_->current[target->var] = refresh(*v);
+    v = coerce(std::move(v), wanted_by(*target, refresh(*v)), fmt::format("`{}`", text(s.target->span)));
+    if (v->type.is_error()) return;
+    set_current(*target, v->type);
     target->type = v->type;
     out.value = std::move(v);
     out.targets.push_back(std::move(*target));
@@ -523,203 +632,6 @@ void Checker::assign(const ast::Assign& s, Span span, typed::Block& into) {
   into.statements.push_back(std::move(out));
 }
 
-// Checks a loop's body, first as if no variable's sizes changed in it; where they do, again with sizes that are fresh
-// in every iteration. `body` fills the loop and returns whether the loop can end by itself.
-void Checker::check_loop(Span span, typed::Stmt& loop, const std::function<bool(typed::Stmt&)>& body) {
-  std::map<VarId, Type> head = ctx_->current;
-  std::vector<typed::Join> joins;
-  for (int round = 0;; ++round) {
-    Snapshot before = snapshot();
-    ctx_->current = head;
-    ctx_->loops.emplace_back();
-    bool ends = body(loop);
-    Loop state = std::move(ctx_->loops.back());
-    ctx_->loops.pop_back();
-    if (ctx_->reachable) state.continues.push_back(ctx_->current);
-    ctx_->facts = before.facts;
-    bool changed = false, lists_changed = false;
-    std::map<VarId, Type> next = head;
-    for (auto& [var, type] : next) {
-      std::vector<typed::FreshAtom> fresh;
-      Type mixed = resolved(type);
-      auto mark = [&](auto& self, Type& into, const Type& from) -> void {
-        if (into.is_list()) { // its elements' sizes are part of its type: no sizes of its own at the head
-          Type both = either_element(into, from);
-          lists_changed = lists_changed || both != into;
-          into = std::move(both);
-          return;
-        }
-        for (size_t k = 0; k < into.shape.size() && k < from.shape.size(); ++k)
-          if (compare(into.shape[k], from.shape[k]) != Compare::Equal) into.shape[k] = Size(INT64_MIN), changed = true;
-        for (size_t k = 0; k < into.elements.size() && k < from.elements.size(); ++k)
-          self(self, into.elements[k], from.elements[k]);
-      };
-      bool before_changed = changed;
-      changed = false;
-      for (const auto& back : state.continues)
-        if (auto it = back.find(var); it != back.end()) mark(mark, mixed, resolved(it->second));
-      // A size that is fresh at the head already stays so.
-      bool is_fresh_already = false;
-      for (auto& join : joins)
-        is_fresh_already = is_fresh_already || join.var == var;
-      if (lists_changed && !changed) type = mixed;
-      if (changed) {
-        Type joined = fresh_join(resolved(type), mixed, fresh, fmt::format("`{}`", p_.variables[var.index].name), span);
-        if (is_fresh_already) {
-          for (auto& join : joins)
-            if (join.var == var) {
-              join.type = joined;
-              join.fresh.insert(join.fresh.end(), fresh.begin(), fresh.end());
-            }
-        } else
-          joins.push_back({var, joined, fresh});
-        type = joined;
-      }
-      // Only axes that were not fresh count as a change.
-      changed = before_changed || (changed && !fresh.empty() && [&] {
-                  for (const auto& f : fresh) {
-                    const Type* t = &head.at(var);
-                    for (uint32_t step : f.path)
-                      t = &t->elements[step];
-                    auto atom = t->shape[f.axis].as_atom();
-                    bool was_fresh = false;
-                    for (const auto& join : joins)
-                      if (join.var == var)
-                        for (const auto& g : join.fresh)
-                          was_fresh = was_fresh || (atom && g.atom == *atom);
-                    if (!was_fresh) return true;
-                  }
-                  return false;
-                }());
-    }
-    if ((changed || lists_changed) && round < 32) {
-      rollback(before);
-      head = next;
-      loop.body = {};
-      continue;
-    }
-    // Drop atoms that the last round made for axes that were fresh already.
-    std::vector<typed::Join> kept;
-    for (auto& join : joins) {
-      typed::Join k{join.var, resolved(head.at(join.var)), {}};
-      for (const auto& f : join.fresh) {
-        const Type* t = &k.type;
-        for (uint32_t step : f.path)
-          t = &t->elements[step];
-        if (t->shape[f.axis] == Size::of(f.atom)) k.fresh.push_back(f);
-      }
-      if (!k.fresh.empty()) kept.push_back(std::move(k));
-    }
-    loop.head = kept;
-    // After the loop: the types at its head, and those at each break. What was fresh in the loop has a new name.
-    std::vector<std::map<VarId, Type>> states = std::move(state.exits);
-    if (ends) {
-      std::map<VarId, Type> hidden = head;
-      for (const auto& join : kept)
-        for (const auto& f : join.fresh) {
-          Type* t = &hidden.at(join.var);
-          for (uint32_t step : f.path)
-            t = &t->elements[step];
-          t->shape[f.axis] = Size(INT64_MIN);
-        }
-      states.insert(states.begin(), hidden);
-      states.insert(states.begin(), head);
-    }
-    ctx_->reachable = before.reachable && !states.empty();
-    if (states.empty())
-      ctx_->current = head;
-    else {
-      for (auto& s : states)
-        for (auto it = s.begin(); it != s.end();)
-          it = head.count(it->first) ? std::next(it) : s.erase(it);
-      loop.after = join_variables(std::move(states), span);
-    }
-    return;
-  }
-}
-
-void Checker::loop_variables(const ast::Pattern& p, const typed::Expr& iterated, typed::Stmt& loop) {
-  const Type& type = iterated.type;
-  if (type.is_range()) {
-    loop.pattern = pattern(p, Type::scalar(DType::I64), false, nullptr);
-    VarId var = loop.pattern.var;
-    if (var.valid() && type.shape[2].is_constant()) {
-      Size i = Size::of(p_.variables[var.index].atom);
-      if (type.shape[2].constant() > 0) {
-        ctx_->facts.not_negative.push_back(i - type.shape[0]);
-        ctx_->facts.not_negative.push_back(type.shape[1] - i - Size(1));
-      } else {
-        ctx_->facts.not_negative.push_back(type.shape[0] - i);
-        ctx_->facts.not_negative.push_back(i - type.shape[1] - Size(1));
-      }
-    }
-    return;
-  }
-  Type row = type;
-  if (row.is_tensor()) row.shape.erase(row.shape.begin());
-  loop.pattern = pattern(p, row, false, nullptr);
-}
-
-void Checker::for_loop(const ast::For& s, size_t clause, Span span, typed::Block& into) {
-  typed::Stmt loop;
-  loop.kind = StmtKind::For;
-  loop.span = span;
-  typed::Block before;
-  const ast::Expr* iterated = s.clauses[clause].range;
-  if (iterates(iterated)) { // enumerate, zip, batches: no list is made
-    Iteration over = iterate(iterated, before);
-    if (over.element) {
-      for (auto& statement : before.statements)
-        into.statements.push_back(std::move(statement));
-      return for_each(s, clause, span, std::move(over), into);
-    }
-    loop.value = broken(iterated->span);
-  } else {
-    loop.value = value(iterated);
-    Type kind = refresh(*loop.value);
-    if (!kind.is_error() && !kind.is_range() && !kind.is_tensor()) {
-      Iteration over = iterate_value(std::move(loop.value), before);
-      for (auto& statement : before.statements)
-        into.statements.push_back(std::move(statement));
-      if (over.element) return for_each(s, clause, span, std::move(over), into);
-      loop.value = broken(iterated->span);
-    }
-  }
-  Type& type = refresh(*loop.value);
-  if (type.is_tensor() && type.rank() == 0) {
-    error("TypeMismatch", loop.value->span,
-          fmt::format("a loop goes over a range or the rows of a tensor, not {}", show(type)),
-          fmt::format("write `0..{}`", text(loop.value->span)), {label(*loop.value)});
-    type = Type::error();
-  }
-  check_loop(span, loop, [&](typed::Stmt& l) {
-    Scope* saved = scope_;
-    push_scope();
-    loop_variables(*s.clauses[clause].pattern, *l.value, l);
-    if (clause + 1 < s.clauses.size())
-      for_loop(s, clause + 1, span, l.body);
-    else
-      l.body = block(s.body, false);
-    scope_ = saved;
-    return true;
-  });
-  into.statements.push_back(std::move(loop));
-}
-
-void Checker::while_loop(const ast::While& s, Span span, typed::Block& into) {
-  typed::Stmt loop;
-  loop.kind = StmtKind::While;
-  loop.span = span;
-  auto* forever = ast::as<ast::BoolLiteral>(s.condition);
-  check_loop(span, loop, [&](typed::Stmt& l) {
-    l.value = condition(s.condition);
-    if (!l.value->type.is_error()) learn(*l.value, true);
-    l.body = block(s.body, false);
-    return !(forever && forever->value);
-  });
-  into.statements.push_back(std::move(loop));
-}
-
 void Checker::return_statement(const ast::Return& s, Span span, typed::Block& into) {
   typed::Stmt out;
   out.kind = StmtKind::Return;
@@ -727,6 +639,11 @@ void Checker::return_statement(const ast::Return& s, Span span, typed::Block& in
   if (!ctx_->signature || in_comprehension_ > 0) {
     error("NotInFunction", span,
           in_comprehension_ > 0 ? "a comprehension cannot return" : "`return` stands outside a function");
+    return;
+  }
+  if (expanding_) {
+    error("NotSupported", span, "a function that returns a function ends with its one result",
+          "choose inside the function that is returned");
     return;
   }
   const Signature& signature = *ctx_->signature;

@@ -91,10 +91,20 @@ void Checker::append_value(typed::Expr& interp, ExprPtr value, const std::string
     return append_text(interp, value->format.literals.back());
   }
   if (value->type.is_unit()) return append_text(interp, "()");
-  if (value->type.is_tuple()) {
+  if (value->type.is_function()) {
+    error("TypeMismatch", value->span, fmt::format("{} cannot be printed", show(value->type)), "", {label(*value)});
+    interp.type = Type::error();
+    return;
+  }
+  if (value->type.is_aggregate()) {
+    const std::shared_ptr<const Record> record = value->type.record;
+    auto begin = [&](size_t i) { // what stands before element i
+      if (i) append_text(interp, ", ");
+      if (record) append_text(interp, record->fields[i].name + " = ");
+    };
     // Element by element; a value that is not simple would be computed for each, so it is shared by a block.
     size_t count = value->type.elements.size();
-    append_text(interp, "(");
+    append_text(interp, record ? record->name + "(" : "(");
     typed::Block block;
     if (value->kind != ExprKind::Tuple && !is_simple(*value)) {
       Type type = value->type;
@@ -107,12 +117,12 @@ void Checker::append_value(typed::Expr& interp, ExprPtr value, const std::string
         get->index = static_cast<uint32_t>(i);
         // The first element's operand binds the variable that the others read: operands are evaluated in order.
         get->operands.push_back(i == 0 ? std::move(first) : copy_simple(*held));
-        if (i) append_text(interp, ", ");
+        begin(i);
         append_element(interp, std::move(get), spec, span);
       }
     } else {
       for (size_t i = 0; i < count; ++i) {
-        if (i) append_text(interp, ", ");
+        begin(i);
         if (value->kind == ExprKind::Tuple) {
           append_element(interp, std::move(value->operands[i]), spec, span);
           continue;
@@ -123,7 +133,7 @@ void Checker::append_value(typed::Expr& interp, ExprPtr value, const std::string
         append_element(interp, std::move(get), spec, span);
       }
     }
-    append_text(interp, count == 1 ? ",)" : ")");
+    append_text(interp, count == 1 && !record ? ",)" : ")");
     return;
   }
   if (value->type.is_list()) { // "[" + join(list("{x}" for x in list), ", ") + "]"

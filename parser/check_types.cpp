@@ -74,7 +74,7 @@ std::optional<Size> Checker::dim_of(const ast::Expr* e, DimContext& context) {
       }
       break;
     }
-    if (context.mode == DimMode::Bind || context.mode == DimMode::Annotation) {
+    if ((context.mode == DimMode::Bind || context.mode == DimMode::Annotation) && !context.in_struct) {
       AtomId id = new_atom(AtomKind::Named, node->name);
       context.bound->push_back(id);
       Entity entity;
@@ -84,9 +84,20 @@ std::optional<Size> Checker::dim_of(const ast::Expr* e, DimContext& context) {
       enter(node->name, entity);
       return Size::of(id);
     }
+    if (context.in_wrapper && !context.in_struct) {
+      AtomId id = new_atom(AtomKind::Fresh, node->name);
+      context.fresh->push_back({id, context.path, context.axis});
+      Entity entity;
+      entity.kind = Entity::Kind::SizeName;
+      entity.size = Size::of(id);
+      entity.span = e->span;
+      enter(node->name, entity);
+      return Size::of(id);
+    }
     std::string other = did_you_mean(node->name, false);
     error("UnboundSize", e->span, fmt::format("the size `{}` is not bound", node->name),
-          context.mode == DimMode::Result
+          context.in_struct ? "the sizes of a struct stand behind its name: `struct P[n] { … }`"
+          : context.mode == DimMode::Result
               ? fmt::format("name it in the shape of a parameter, or write `_` for a size that only the result tells")
           : other.empty() ? ""
                           : fmt::format("did you mean `{}`?", other));
@@ -145,12 +156,12 @@ Type Checker::type_of(const ast::TypeExpr* type, DimContext& context) {
     }
     return Type::tuple(std::move(elements));
   }
+  if (auto* function = ast::as<ast::FunctionType>(type)) return written_function(*function);
   auto* named = ast::as<ast::NamedType>(type);
-  if (!named) {
-    error("NotSupported", type->span, "function types are not supported yet", "leave the parameter's type out");
-    return Type::error();
-  }
   const std::string& name = named->name.text;
+  const Entity* entity = named->module.empty() ? find(name) : nullptr;
+  if (entity && entity->kind == Entity::Kind::Struct)
+    return struct_type(*entity->structure, *named, type->span, context);
   if (name == "List" && named->module.empty()) {
     if (named->arguments.size() != 1 || named->has_dims) {
       error("UnknownType", type->span, "a list's type names that of its elements",
@@ -177,10 +188,14 @@ Type Checker::type_of(const ast::TypeExpr* type, DimContext& context) {
     if (named->has_dims) error("UnknownType", type->span, fmt::format("`{}` has no axes", name));
     return name == "str" ? Type::str() : Type::make(TypeKind::Range);
   }
-  const Entity* entity = find(name);
-  if (entity && entity->kind == Entity::Kind::TypeParam)
+  if (entity && entity->kind == Entity::Kind::TypeParam) {
     result = resolved(entity->element);
-  else if (auto dtype = dtype_from_name(name))
+    if (!result.is_tensor()) {
+      if (named->has_dims && !result.is_error())
+        error("UnknownType", type->span, fmt::format("`{}` is {} here, which has no axes", name, show(result)));
+      return named->has_dims ? Type::error() : result;
+    }
+  } else if (auto dtype = dtype_from_name(name))
     result = Type::scalar(*dtype);
   else {
     static const std::map<std::string, std::string> elsewhere = {
@@ -196,6 +211,10 @@ Type Checker::type_of(const ast::TypeExpr* type, DimContext& context) {
       for (int i = 0; i < kDTypeCount; ++i)
         if (edit_distance(name, name_of(static_cast<DType>(i))) == 1 && hint.empty())
           hint = fmt::format("did you mean `{}`?", name_of(static_cast<DType>(i)));
+    for (const Scope* s = scope_; s && hint.empty(); s = s->parent)
+      for (const auto& [candidate, other] : s->names)
+        if (other.kind == Entity::Kind::Struct && edit_distance(name, candidate) <= 2)
+          hint = fmt::format("did you mean `{}`?", candidate);
     error("UnknownType", named->name.span, fmt::format("there is no type `{}`", name), hint);
     return Type::error();
   }
@@ -235,14 +254,13 @@ Type Checker::type_of(const ast::TypeExpr* type, DimContext& context) {
 }
 
 // Enters the names that a type binds: first those that stand alone, so that `f64[n + 1]` may use them.
-void Checker::bind_names(const ast::TypeExpr* type, DimContext& context, bool bare_only) {
+void Checker::bind_names(const ast::TypeExpr* type, DimContext& context) {
   if (auto* tuple = ast::as<ast::TupleType>(type))
     for (const ast::TypeExpr* element : tuple->elements)
-      bind_names(element, context, bare_only);
+      bind_names(element, context);
   if (auto* named = ast::as<ast::NamedType>(type)) {
-    if (named->name.text == "List")
-      for (const ast::TypeExpr* element : named->arguments)
-        bind_names(element, context, bare_only);
+    for (const ast::TypeExpr* argument : named->arguments)
+      bind_names(argument, context);
     for (const ast::Expr* dim : named->dims)
       if (ast::as<ast::Name>(dim)) (void)dim_of(dim, context);
   }
@@ -279,7 +297,9 @@ bool Checker::fits_bound(const ast::TypeParam& param, const Type& type, Span spa
   const std::string& bound = param.bound.text;
   Type t = resolved(type);
   bool fits = true;
-  if (bound == "float")
+  if (!t.is_tensor() && (bound == "float" || bound == "int" || bound == "num"))
+    fits = false;
+  else if (bound == "float")
     fits = constrain_float(t);
   else if (bound == "int") {
     settle(t);
@@ -293,8 +313,9 @@ bool Checker::fits_bound(const ast::TypeParam& param, const Type& type, Span spa
   }
   if (!fits)
     error("TypeMismatch", span,
-          fmt::format("`{}` takes a type {} that is {}, not {}", function, param.name.text, bound, name_of(t.dtype)),
-          bound == "float" ? "write `f32(…)` to convert it" : "");
+          fmt::format("`{}` takes a type {} that is {}, not {}", function, param.name.text, bound,
+                      t.is_tensor() ? std::string(name_of(t.dtype)) : show(t)),
+          bound == "float" && t.is_tensor() ? "write `f32(…)` to convert it" : "");
   return fits;
 }
 
@@ -312,16 +333,28 @@ Signature Checker::make_signature(FunctionInfo& info, const Bindings& bindings, 
   scope_ = info.env;
   signature.scope = push_scope();
   const ast::Function& decl = *info.decl;
+  std::map<Size, Size> names;
+  auto own_sizes = [&](const Type& type) {
+    return bindings.exact ? resolved(type) : abstracted(resolved(type), names, signature, call);
+  };
   for (const auto& [name, type] : bindings.types) {
     Entity entity;
     entity.kind = Entity::Kind::TypeParam;
-    entity.element = type;
+    entity.element = type.is_tensor() ? type : own_sizes(type);
+    enter(name, entity);
+  }
+  for (const auto& [name, size] : bindings.sizes) {
+    Entity entity;
+    entity.kind = Entity::Kind::SizeName;
+    entity.size = size;
+    entity.span = decl.name.span;
     enter(name, entity);
   }
   for (const auto& [name, rank] : bindings.ranks) {
     Entity entity;
     entity.kind = Entity::Kind::Spread;
-    for (size_t i = 0; i < rank; ++i) {
+    if (auto it = bindings.spreads.find(name); it != bindings.spreads.end()) entity.sizes = it->second;
+    for (size_t i = entity.sizes.size(); i < rank; ++i) {
       SizeAtom atom;
       atom.kind = AtomKind::Named;
       atom.name = rank == 1 ? name : fmt::format("{}{}", name, i);
@@ -333,6 +366,13 @@ Signature Checker::make_signature(FunctionInfo& info, const Bindings& bindings, 
     }
     enter(name, entity);
   }
+  auto enter_static = [&](size_t i, const Static& value) {
+    Entity entity;
+    entity.kind = Entity::Kind::Static;
+    entity.value = value;
+    entity.span = decl.params[i].name.span;
+    enter(decl.params[i].name.text, entity);
+  };
   // i64 parameters may be sizes of other parameters' shapes, wherever these stand.
   signature.params.resize(decl.params.size());
   auto enter_param = [&](size_t i, Type type) {
@@ -354,8 +394,7 @@ Signature Checker::make_signature(FunctionInfo& info, const Bindings& bindings, 
   context.mode = DimMode::Bind;
   context.bound = &signature.size_params;
   for (const ast::Param& param : decl.params)
-    if (param.type) bind_names(param.type, context, true);
-  std::map<Size, Size> names;
+    if (param.type) bind_names(param.type, context);
   for (size_t i = 0; i < decl.params.size(); ++i) {
     const ast::Param& param = decl.params[i];
     if (signature.params[i].var.valid()) continue;
@@ -366,24 +405,28 @@ Signature Checker::make_signature(FunctionInfo& info, const Bindings& bindings, 
         error("NotSupported", param.type->span, "a range cannot be a parameter yet", "pass its two ends");
         type = Type::error();
       }
+      const Bindings::Param& binding = bindings.params[i];
+      Span at = binding.span.valid() ? binding.span : call.valid() ? call : param.type->span;
+      if (type.is_function() && binding.constant) {
+        bool ok = true;
+        enter_static(i, under_type(*binding.constant, type.function, at, ok));
+        continue;
+      }
+      if (!binding.type.is_error()) (void)fill_functions(type, binding.type, at);
       enter_param(i, type);
       continue;
     }
     const Bindings::Param& binding = bindings.params[i];
-    if (binding.constant) {
-      Entity entity;
-      entity.kind = Entity::Kind::Static;
-      entity.value = *binding.constant;
-      entity.span = param.name.span;
-      enter(param.name.text, entity);
-      continue;
-    }
-    enter_param(i, abstracted(resolved(binding.type), names, signature, call));
+    if (binding.constant)
+      enter_static(i, *binding.constant);
+    else
+      enter_param(i, own_sizes(binding.type));
   }
   if (decl.result) {
     DimContext result;
     result.mode = DimMode::Result;
     result.fresh = &signature.result_atoms;
+    result.in_wrapper = info.wraps != nullptr;
     result.of = fmt::format("the result of `{}`", decl.name.text);
     signature.result = type_of(decl.result, result);
     signature.has_result = true;

@@ -71,6 +71,13 @@ bool Checker::unify(const Type& left, const Type& right) {
   return fits;
 }
 
+void Checker::close_to(const Type& type, const Type& wanted) {
+  if (type.kind != wanted.kind) return;
+  if (type.is_tensor() && resolved(type).open) (void)unify(type, wanted);
+  for (size_t i = 0; i < type.elements.size() && i < wanted.elements.size(); ++i)
+    close_to(type.elements[i], wanted.elements[i]);
+}
+
 bool Checker::constrain_float(const Type& type) {
   Type t = resolved(type);
   if (!t.open) return is_float(t.dtype);
@@ -200,7 +207,7 @@ void Checker::finalize(typed::Block& block) {
 
 // Speculation: check something, look at the outcome, and take it back.
 Snapshot Checker::snapshot() const {
-  return {ctx_->reports.size(), ctx_->facts, ctx_->current, ctx_->reachable, ctx_->loops, scope_};
+  return {ctx_->reports.size(), ctx_->facts, ctx_->current, ctx_->reachable, ctx_->loops, scope_, states_.size()};
 }
 
 void Checker::rollback(const Snapshot& s) {
@@ -210,6 +217,13 @@ void Checker::rollback(const Snapshot& s) {
   ctx_->reachable = s.reachable;
   ctx_->loops = s.loops;
   scope_ = s.scope;
+  // Instances that went wrong on the way were perhaps made for what does not hold: they are made again where needed.
+  for (size_t i = s.instances; i < states_.size(); ++i) {
+    InstanceState& state = states_[i];
+    if (state.reports.empty() || !state.info || state.stage != InstanceState::Stage::Done) continue;
+    state.reports.clear();
+    state.info->instances.erase(p_.instances[i].key);
+  }
 }
 
 } // namespace tl::checker

@@ -1,0 +1,549 @@
+// Structs: what a declaration says, types as written, construction, fields, `with`, arithmetic leaf by leaf.
+#include "lang/suggest.h"
+#include "parser/check_context.h"
+#include <fmt/format.h>
+
+namespace tl::checker {
+
+namespace {
+
+std::string counted(size_t count, const char* noun) {
+  return fmt::format("{} {}{}", count == 0 ? "no" : std::to_string(count), noun, count == 1 ? "" : "s");
+}
+
+} // namespace
+
+// ---- declarations and types
+// ------------------------------------------------------------------------------------------
+
+std::vector<Type> Checker::field_types(StructInfo& info, const std::map<std::string, Type>& types,
+                                       const std::vector<Size>& sizes, DimContext& context) {
+  Scope* saved = scope_;
+  scope_ = info.env;
+  push_scope();
+  for (const auto& [name, type] : types) {
+    Entity entity;
+    entity.kind = Entity::Kind::TypeParam;
+    entity.element = type;
+    enter(name, std::move(entity));
+  }
+  for (size_t i = 0; i < info.decl->sizes.size(); ++i) {
+    Entity entity;
+    entity.kind = Entity::Kind::SizeName;
+    entity.size = sizes[i];
+    entity.span = info.decl->sizes[i].span;
+    enter(info.decl->sizes[i].text, std::move(entity));
+  }
+  bool saved_in_struct = context.in_struct;
+  context.in_struct = true;
+  std::vector<Type> result;
+  for (size_t i = 0; i < info.decl->fields.size(); ++i) {
+    context.path.push_back(static_cast<uint32_t>(i));
+    result.push_back(type_of(info.decl->fields[i].type, context));
+    context.path.pop_back();
+  }
+  context.in_struct = saved_in_struct;
+  scope_ = saved;
+  return result;
+}
+
+std::shared_ptr<const Record> Checker::record_of(StructInfo& info) {
+  if (info.record || info.is_bad) return info.record;
+  const ast::Struct& decl = *info.decl;
+  if (info.in_use) {
+    error("UnknownType", decl.name.span, fmt::format("the struct `{}` contains itself", decl.name.text),
+          "a value would have no end");
+    info.is_bad = true;
+    return nullptr;
+  }
+  info.in_use = true;
+  size_t errors = ctx_->reports.size();
+  auto record = std::make_shared<Record>();
+  record->name = decl.name.text;
+  std::set<std::string> seen;
+  for (const ast::StructField& field : decl.fields) {
+    if (!seen.insert(field.name.text).second)
+      error("DuplicateName", field.name.span,
+            fmt::format("the struct `{}` has two fields `{}`", decl.name.text, field.name.text));
+    Record::Field f;
+    f.name = field.name.text;
+    f.is_state = field.is_state;
+    if (auto* named = ast::as<ast::NamedType>(field.type))
+      for (const ast::Expr* dim : named->dims)
+        f.free_axes.push_back(ast::as<ast::Wildcard>(dim) != nullptr);
+    record->fields.push_back(std::move(f));
+  }
+  // The fields for parameters that stand for anything, to see where these show.
+  std::map<std::string, Type> types;
+  for (const ast::TypeParam& param : decl.type_params)
+    types[param.name.text] = new_open(LiteralKind::Builder);
+  std::vector<Size> sizes;
+  std::vector<AtomId> bound;
+  for (const ast::Ident& size : decl.sizes) {
+    SizeAtom atom;
+    atom.kind = AtomKind::Named;
+    atom.name = size.text;
+    atom.origin = size.span;
+    atom.not_negative = true;
+    sizes.push_back(Size::of(p_.atoms.add(std::move(atom))));
+  }
+  DimContext context;
+  context.mode = DimMode::Bind;
+  context.bound = &bound;
+  std::vector<Type> fields = field_types(info, types, sizes, context);
+  info.in_use = false;
+  for (const Type& field : fields)
+    info.is_bad = info.is_bad || field.is_error();
+  if (info.is_bad || ctx_->reports.size() != errors) {
+    info.is_bad = true;
+    return nullptr;
+  }
+  auto find_part = [](auto& self, const Type& type, std::vector<uint32_t>& path, const auto& fits) -> bool {
+    if (fits(type)) return true;
+    for (size_t i = 0; i < type.elements.size(); ++i) {
+      path.push_back(static_cast<uint32_t>(i));
+      if (self(self, type.elements[i], path, fits)) return true;
+      path.pop_back();
+    }
+    return false;
+  };
+  auto place = [&](const auto& fits, uint32_t& axis) -> std::optional<Record::Place> {
+    std::vector<uint32_t> path;
+    for (size_t i = 0; i < fields.size(); ++i) {
+      path.assign(1, static_cast<uint32_t>(i));
+      if (find_part(find_part, fields[i], path, fits)) return Record::Place{path, axis};
+    }
+    return std::nullopt;
+  };
+  uint32_t axis = 0;
+  for (const ast::TypeParam& param : decl.type_params) {
+    const uint32_t var = root(types[param.name.text].open);
+    record->types.push_back(place(
+        [&](const Type& type) {
+          Type t = type;
+          t.elements.clear();
+          return t.is_tensor() && t.open && root(t.open) == var;
+        },
+        axis = 0));
+  }
+  for (const Size& size : sizes)
+    record->sizes.push_back(place(
+        [&](const Type& type) {
+          if (!type.is_tensor()) return false;
+          for (size_t k = 0; k < type.shape.size(); ++k)
+            if (type.shape[k] == size) {
+              axis = static_cast<uint32_t>(k);
+              return true;
+            }
+          return false;
+        },
+        axis));
+  info.record = std::move(record);
+  struct_of_[info.record.get()] = &info;
+  return info.record;
+}
+
+Type Checker::struct_type(StructInfo& info, const ast::NamedType& named, Span span, DimContext& context) {
+  std::shared_ptr<const Record> record = record_of(info);
+  const ast::Struct& decl = *info.decl;
+  if (!record) return Type::error();
+  if (named.has_dims && named.dims.size() != decl.sizes.size()) {
+    error("UnknownType", span,
+          fmt::format("the struct `{}` has {}, and here {} {}", decl.name.text, counted(decl.sizes.size(), "size"),
+                      named.dims.size() == 1 ? "is" : "are", named.dims.size()),
+          "", {{decl.name.span, "declared here"}});
+    return Type::error();
+  }
+  if (named.arguments.size() > decl.type_params.size()) {
+    error("UnknownType", span,
+          fmt::format("the struct `{}` has {}, and here {} {}", decl.name.text,
+                      counted(decl.type_params.size(), "type parameter"), named.arguments.size() == 1 ? "is" : "are",
+                      named.arguments.size()),
+          "", {{decl.name.span, "declared here"}});
+    return Type::error();
+  }
+  bool fine = true;
+  std::vector<Size> sizes;
+  for (size_t i = 0; i < decl.sizes.size(); ++i) {
+    const ast::Expr* dim = named.has_dims ? named.dims[i] : nullptr;
+    if (dim && !ast::as<ast::Wildcard>(dim)) {
+      auto size = dim_of(dim, context);
+      fine = fine && size;
+      sizes.push_back(size.value_or(Size(0)));
+      continue;
+    }
+    if (context.mode == DimMode::Lookup) {
+      error("UnboundSize", span,
+            fmt::format("the size `{}` of `{}` is needed here", decl.sizes[i].text, decl.name.text));
+      return Type::error();
+    }
+    SizeAtom atom;
+    atom.kind = AtomKind::Fresh;
+    atom.name = context.of.empty() ? decl.sizes[i].text : fmt::format("{} of {}", decl.sizes[i].text, context.of);
+    atom.origin = span;
+    atom.not_negative = true;
+    AtomId id = p_.atoms.add(std::move(atom));
+    sizes.push_back(Size::of(id));
+    if (context.mode != DimMode::Result) {
+      context.bound->push_back(id);
+      continue;
+    }
+    if (!record->sizes[i]) {
+      error("UnboundSize", span,
+            fmt::format("the size `{}` of `{}` is needed here: no field has it as an axis", decl.sizes[i].text,
+                        decl.name.text));
+      return Type::error();
+    }
+    std::vector<uint32_t> path = context.path;
+    path.insert(path.end(), record->sizes[i]->path.begin(), record->sizes[i]->path.end());
+    context.fresh->push_back({id, std::move(path), record->sizes[i]->axis});
+  }
+  std::map<std::string, Type> types;
+  for (size_t i = 0; i < decl.type_params.size(); ++i) {
+    const ast::TypeParam& param = decl.type_params[i];
+    Type type;
+    if (i < named.arguments.size()) {
+      type = type_of(named.arguments[i], context);
+      if (type.is_error()) return type;
+      if (type.is_tensor() && !fits_bound(param, type, named.arguments[i]->span, decl.name.text)) return Type::error();
+    } else if (param.default_type) {
+      DimContext plain;
+      Scope* saved = scope_;
+      scope_ = info.env;
+      type = type_of(param.default_type, plain);
+      scope_ = saved;
+    } else {
+      error("UnknownType", span, fmt::format("`{}` needs a type for `{}`", decl.name.text, param.name.text),
+            fmt::format("write `{}<f32>`", decl.name.text));
+      return Type::error();
+    }
+    types[param.name.text] = type;
+  }
+  if (!fine) return Type::error();
+  std::vector<Type> fields = field_types(info, types, sizes, context);
+  for (const Type& field : fields)
+    if (field.is_error()) return Type::error();
+  return Type::structure(std::move(record), std::move(fields));
+}
+
+// ---- construction
+// ---------------------------------------------------------------------------------------------------
+
+ExprPtr Checker::construct(StructInfo& info, std::vector<Arg> args, Span span, const Type* expected) {
+  std::shared_ptr<const Record> record = record_of(info);
+  const ast::Struct& decl = *info.decl;
+  bool fine = record != nullptr;
+  std::vector<Arg*> by_field(decl.fields.size(), nullptr);
+  size_t next = 0;
+  for (Arg& arg : args) {
+    std::optional<uint32_t> index;
+    if (arg.name.empty()) {
+      if (next < decl.fields.size()) index = static_cast<uint32_t>(next++);
+    } else if (record) {
+      index = record->find(arg.name);
+    }
+    if (!record) continue;
+    if (!index) {
+      fine = false;
+      if (arg.name.empty()) {
+        error("WrongArguments", arg.span,
+              fmt::format("`{}` has {}, and here are {} values", decl.name.text, counted(decl.fields.size(), "field"),
+                          args.size()),
+              "", {{decl.name.span, "declared here"}});
+        break;
+      }
+      unknown_field(Type::structure(record, {}), {arg.name, arg.name_span});
+    } else if (by_field[*index]) {
+      error("WrongArguments", arg.name.empty() ? arg.span : arg.name_span,
+            fmt::format("the field `{}` is given twice", decl.fields[*index].name.text));
+      fine = false;
+    } else {
+      by_field[*index] = &arg;
+    }
+  }
+  // What the fields want, as far as that is known before their values are.
+  bool same_record = expected && expected->is_struct() && expected->record == record;
+  std::vector<Type> wanted;
+  std::vector<AtomId> bound;
+  std::vector<Size> sizes;
+  std::map<std::string, Type> types;
+  DimContext context;
+  context.mode = DimMode::Bind;
+  context.bound = &bound;
+  for (const ast::Ident& size : decl.sizes) {
+    SizeAtom atom;
+    atom.kind = AtomKind::Named;
+    atom.name = size.text;
+    atom.origin = size.span;
+    atom.not_negative = true;
+    bound.push_back(p_.atoms.add(std::move(atom)));
+    sizes.push_back(Size::of(bound.back()));
+  }
+  for (const ast::TypeParam& param : decl.type_params)
+    types[param.name.text] = new_open(LiteralKind::Builder);
+  if (record) wanted = field_types(info, types, sizes, context);
+  std::vector<std::string> missing;
+  for (size_t i = 0; i < decl.fields.size() && record; ++i) {
+    Arg* arg = by_field[i];
+    if (!arg) {
+      missing.push_back(fmt::format("`{}`", decl.fields[i].name.text));
+      continue;
+    }
+    const Type* want = same_record && i < expected->elements.size() ? &expected->elements[i] : &wanted[i];
+    if (!arg->value) {
+      arg->value = value(arg->source, want);
+      refresh(*arg->value);
+    }
+    fine = fine && !arg->value->type.is_error();
+    // A type parameter that is a struct.
+    auto* named = ast::as<ast::NamedType>(decl.fields[i].type);
+    if (named && types.count(named->name.text) && !named->has_dims && arg->value->type.is_aggregate())
+      types[named->name.text] = arg->value->type;
+  }
+  if (!record)
+    for (Arg& arg : args)
+      if (arg.source && !arg.value) (void)value(arg.source);
+  if (fine && !missing.empty()) {
+    error("WrongArguments", span, fmt::format("`{}` needs a value for {}", decl.name.text, fmt::join(missing, " and ")),
+          fmt::format("write `{}({} = …)`", decl.name.text, missing[0].substr(1, missing[0].size() - 2)),
+          {{decl.name.span, "declared here"}});
+    fine = false;
+  }
+  if (!fine) return broken(span);
+  wanted = field_types(info, types, sizes, context);
+  std::vector<const Type*> field_list, value_list;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i].is_error()) return broken(span);
+    field_list.push_back(&wanted[i]);
+    value_list.push_back(&by_field[i]->value->type);
+  }
+  std::map<AtomId, Size> known;
+  auto recast = make(ExprKind::Recast, span, Type::error());
+  std::set<AtomId> unknown(bound.begin(), bound.end());
+  solve_sizes(field_list, value_list, unknown, decl.name.text, span, known, recast->checks);
+  // Function types stand among the sizes that are known now.
+  if (std::any_of(wanted.begin(), wanted.end(), [&](const Type& t) { return has_function(t); })) {
+    for (Size& size : sizes)
+      size = p_.atoms.substitute(size, known);
+    wanted = field_types(info, types, sizes, context);
+  }
+  auto node = make(ExprKind::Tuple, span, Type::structure(record, {}));
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    Type target = substitute(wanted[i], known);
+    free_sizes(target, by_field[i]->value->type);
+    ExprPtr v = coerce(std::move(by_field[i]->value), target,
+                       fmt::format("field `{}` of `{}`", decl.fields[i].name.text, decl.name.text));
+    fine = fine && !v->type.is_error();
+    node->type.elements.push_back(v->type);
+    node->operands.push_back(std::move(v));
+  }
+  for (const ast::TypeParam& param : decl.type_params) {
+    Type type = resolved(types[param.name.text]);
+    if (type.is_tensor() && fine) fine = fits_bound(param, type, span, decl.name.text);
+  }
+  if (!fine) return broken(span);
+  refresh(*node);
+  if (recast->checks.empty()) return node;
+  recast->type = node->type;
+  recast->operands.push_back(std::move(node));
+  return recast;
+}
+
+// A `_` in a field's type, and a size that solving left open, is what the value has.
+void Checker::free_sizes(Type& target, const Type& have) const {
+  if (target.elements.size() != have.elements.size()) return;
+  for (size_t i = 0; i < target.elements.size(); ++i) {
+    Type& element = target.elements[i];
+    if (target.is_struct() && element.is_tensor() && element.rank() == have.elements[i].rank()) {
+      const auto& free = target.record->fields[i].free_axes;
+      for (size_t k = 0; k < element.shape.size() && k < free.size(); ++k)
+        if (free[k]) element.shape[k] = have.elements[i].shape[k];
+    }
+    free_sizes(element, have.elements[i]);
+  }
+}
+
+// p.with(w = …): p with other values in some fields.
+ExprPtr Checker::with_call(const ast::Expr& e, const ast::MethodCall& c) {
+  ExprPtr object = value(c.receiver);
+  refresh(*object);
+  if (object->type.is_error()) return broken(e.span);
+  if (!object->type.is_struct()) {
+    error("TypeMismatch", c.receiver->span, fmt::format("`with` copies a struct, not {}", show(object->type)), "",
+          {label(*object)});
+    return broken(e.span);
+  }
+  const Type type = object->type;
+  typed::Block before;
+  object = shared(std::move(object), before);
+  std::vector<Arg> args;
+  std::set<std::string> given;
+  bool fine = true;
+  for (const ast::Argument& argument : c.arguments) {
+    if (argument.name.empty()) {
+      error("WrongArguments", argument.value->span, "`with` takes fields by name",
+            fmt::format("write `with({} = {})`", type.record->fields.empty() ? "x" : type.record->fields[0].name,
+                        text(argument.value->span)));
+      return broken(e.span);
+    }
+    if (!type.record->find(argument.name.text)) {
+      unknown_field(type, argument.name);
+      fine = false;
+    }
+    given.insert(argument.name.text);
+    args.push_back({argument.name.text, argument.value, argument.value->span, argument.name.span, nullptr, {}});
+  }
+  if (!fine) return broken(e.span);
+  for (size_t i = 0; i < type.record->fields.size(); ++i) {
+    const std::string& name = type.record->fields[i].name;
+    if (given.count(name)) continue;
+    Arg arg;
+    arg.name = name;
+    arg.span = arg.name_span = c.receiver->span;
+    arg.value = get(copy_simple(*object), static_cast<uint32_t>(i), c.receiver->span);
+    args.push_back(std::move(arg));
+  }
+  ExprPtr result = construct(*struct_of_.at(type.record.get()), std::move(args), e.span, &type);
+  return in_block(std::move(before), std::move(result), e.span);
+}
+
+// ---- parts
+// -----------------------------------------------------------------------------------------------------------
+
+ExprPtr Checker::get(ExprPtr object, uint32_t index, Span span) {
+  auto node = make(ExprKind::TupleGet, span, object->type.elements[index]);
+  node->index = index;
+  node->operands.push_back(std::move(object));
+  return node;
+}
+
+ExprPtr Checker::part(const typed::Expr& held, const std::vector<uint32_t>& path, Span span) {
+  ExprPtr result = copy_simple(held);
+  for (uint32_t step : path)
+    result = get(std::move(result), step, span);
+  return result;
+}
+
+ExprPtr Checker::rebuild(const Type& type, const ExprPtr& held, Span span,
+                         const std::function<ExprPtr(const Type&, const std::vector<uint32_t>&)>& leaf) {
+  auto visit = [&](auto& self, const Type& t, const std::vector<uint32_t>& path) -> ExprPtr {
+    if (t.is_function()) return part(*held, path, span);
+    if (!t.is_aggregate()) return leaf(t, path);
+    auto node = make(ExprKind::Tuple, span, t);
+    for (size_t i = 0; i < t.elements.size(); ++i) {
+      auto inner = path;
+      inner.push_back(static_cast<uint32_t>(i));
+      node->operands.push_back(self(self, t.elements[i], inner));
+      node->type.elements[i] = node->operands.back()->type;
+    }
+    return node;
+  };
+  return visit(visit, type, {});
+}
+
+void Checker::unknown_field(const Type& type, const ast::Ident& name) {
+  std::string hint;
+  std::vector<std::string> names;
+  Nearest nearest(name.text);
+  for (const Record::Field& field : type.record->fields) {
+    names.push_back(field.name);
+    nearest.consider(field.name);
+  }
+  if (!nearest.best().empty())
+    hint = fmt::format("did you mean `{}`?", nearest.best());
+  else if (!names.empty())
+    hint = fmt::format("it has {}", fmt::join(names, ", "));
+  auto info = struct_of_.find(type.record.get());
+  std::vector<Label> labels;
+  if (info != struct_of_.end()) labels.push_back({info->second->decl->name.span, "declared here"});
+  error("UnknownName", name.span, fmt::format("the struct `{}` has no field `{}`", type.record->name, name.text), hint,
+        std::move(labels));
+}
+
+// ---- arithmetic
+// ------------------------------------------------------------------------------------------------------
+
+// Of two structs of one kind leaf by leaf, or of a struct and a scalar. What the operator does not work on (text, keys,
+// bools; integers beside a float) stays as it is in the struct, or in the left one.
+ExprPtr Checker::struct_op(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Span op_span) {
+  switch (op) {
+  case ast::BinaryOp::Add:
+  case ast::BinaryOp::Subtract:
+  case ast::BinaryOp::Multiply:
+  case ast::BinaryOp::Divide:
+  case ast::BinaryOp::FloorDivide:
+  case ast::BinaryOp::Remainder:
+  case ast::BinaryOp::Power: break;
+  default:
+    error("TypeMismatch", span, fmt::format("`{}` does not work on structs", ast::symbol(op)), "compare their fields",
+          {label(*a), label(*b)});
+    return broken(span);
+  }
+  bool both = a->type.is_struct() && b->type.is_struct();
+  typed::Expr& other = a->type.is_struct() ? *b : *a;
+  if (!both && !other.type.is_scalar()) {
+    error("TypeMismatch", span,
+          fmt::format("`{}` of a struct takes another of its kind or a scalar, not {}", ast::symbol(op),
+                      show(other.type)),
+          other.type.is_tensor() ? "`map(|x| …, p)` works on each leaf" : "", {label(*a), label(*b)});
+    return broken(span);
+  }
+  if (both && a->type.record != b->type.record) {
+    error("TypeMismatch", span,
+          fmt::format("`{}` needs two structs of one kind, and these are {} and {}", ast::symbol(op), show(a->type),
+                      show(b->type)),
+          "", {label(*a), label(*b)});
+    return broken(span);
+  }
+  typed::Block before;
+  a = shared(std::move(a), before);
+  b = shared(std::move(b), before);
+  const Type left = a->type, right = b->type, form = left.is_struct() ? left : right;
+  // Of a scalar: is it a float, or a literal that may be any number?
+  const Type scalar = both ? Type::error() : resolved(left.is_struct() ? right : left);
+  bool any_number = scalar.open && open_[root(scalar.open)].kind == LiteralKind::Int;
+  bool is_float_scalar = !both && !any_number && is_float(scalar.dtype);
+  auto operand = [&](const ExprPtr& side, const std::vector<uint32_t>& path) -> ExprPtr {
+    if (side->type.is_struct()) return part(*side, path, side->span);
+    ExprPtr copy = copy_simple(*side);
+    if (copy->kind == ExprKind::Literal && scalar.open) // each leaf has a literal of its own type
+      copy->type = new_open(open_[root(scalar.open)].kind);
+    return copy;
+  };
+  bool fine = true;
+  const ExprPtr& held = left.is_struct() ? a : b;
+  ExprPtr result = rebuild(form, held, span, [&](const Type& t, const std::vector<uint32_t>& path) -> ExprPtr {
+    Type leaf = resolved(t);
+    bool works = fine && leaf.is_tensor() && (leaf.open || is_num(leaf.dtype));
+    if (is_float_scalar || op == ast::BinaryOp::Divide) works = works && (leaf.open || is_float(leaf.dtype));
+    if (!works) return part(*held, path, span);
+    ExprPtr v = binary_op(op, operand(a, path), operand(b, path), span, op_span);
+    fine = fine && !v->type.is_error();
+    return v;
+  });
+  if (!fine) return broken(span);
+  return in_block(std::move(before), std::move(result), span);
+}
+
+ExprPtr Checker::unary_struct(ast::UnaryOp op, ExprPtr operand, Span span) {
+  if (op != ast::UnaryOp::Negate) {
+    error("TypeMismatch", span, fmt::format("`{}` does not work on structs", ast::symbol(op)), "", {label(*operand)});
+    return broken(span);
+  }
+  typed::Block before;
+  operand = shared(std::move(operand), before);
+  bool fine = true;
+  ExprPtr result = rebuild(operand->type, operand, span, [&](const Type& t, const std::vector<uint32_t>& path) {
+    ExprPtr leaf = part(*operand, path, span);
+    if (!fine || !t.is_tensor() || !is_num(resolved(t).dtype)) return leaf;
+    std::vector<ExprPtr> one;
+    one.push_back(std::move(leaf));
+    ExprPtr v = scalar_node(ScalarOp::Neg, std::move(one), span, "`-`");
+    fine = fine && !v->type.is_error();
+    return v;
+  });
+  if (!fine) return broken(span);
+  return in_block(std::move(before), std::move(result), span);
+}
+
+} // namespace tl::checker
