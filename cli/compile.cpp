@@ -32,7 +32,7 @@ FileHeader read_header(const std::string& path, const std::string& name, LoadOpt
 
 // The prelude's places are of no use to a user: the message points at the first caller outside it.
 LocId user_place(LocId loc, const std::vector<Location>& locations) {
-  while (loc.index != 0 && locations[loc.index].file == kPrelude && locations[loc.index].caller.index != 0)
+  while (loc.index != 0 && is_library_file(locations[loc.index].file) && locations[loc.index].caller.index != 0)
     loc = locations[loc.index].caller;
   return loc;
 }
@@ -41,9 +41,28 @@ Span span_of(LocId loc, const std::vector<Location>& locations, const SourceMana
   if (loc.index == 0) return {};
   const Location& place = locations[loc.index];
   if (main.valid() && sources.name(main) == place.file) return {main, place.begin, place.end};
-  FileId other{main.valid() && main.index == 0 ? 1u : 0u}; // two files: the prelude and the program
-  if (sources.name(other) == place.file) return {other, place.begin, place.end};
+  for (uint32_t i = 0; i < sources.file_count(); ++i)
+    if (sources.name(FileId{i}) == place.file) return {FileId{i}, place.begin, place.end};
   return {};
+}
+
+ImportReader import_reader() {
+  ImportReader reader;
+  reader.module = [](const std::string& name) -> std::optional<std::string> {
+    for (const EmbeddedFile& file : embedded_stdlib())
+      if (file.name == name + ".tl" && file.name != kPrelude) return file.text;
+    return std::nullopt;
+  };
+  reader.file = [](const std::string& path, std::string& problem) -> std::optional<std::string> {
+    try {
+      return read_program(path);
+    } catch (const UsageError& error) {
+      problem = error.what();
+      if (problem.rfind(path + ": ", 0) == 0) problem.erase(0, path.size() + 2);
+      return std::nullopt;
+    }
+  };
+  return reader;
 }
 
 } // namespace
@@ -64,6 +83,8 @@ void read_source(Frontend& frontend, const std::string& path, const std::string*
 
 typed::Program check_source(Frontend& frontend, bool for_check) {
   frontend.tree = parse(frontend.sources, frontend.file, frontend.diagnostics);
+  if (!frontend.diagnostics.has_errors())
+    frontend.imports = load_imports(frontend.sources, frontend.tree, frontend.diagnostics, import_reader());
   if (frontend.diagnostics.has_errors()) {
     typed::Program none;
     none.ok = false;
@@ -71,6 +92,7 @@ typed::Program check_source(Frontend& frontend, bool for_check) {
   }
   CheckOptions options;
   options.read_header = read_header;
+  options.imports = &frontend.imports;
   options.missing_file_is_warning = for_check;
   return check(frontend.tree, frontend.prelude, frontend.sources, frontend.diagnostics, options);
 }

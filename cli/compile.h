@@ -7,6 +7,7 @@
 #include "lang/source.h"
 #include "lang/typed.h"
 #include "options.h"
+#include "parser/imports.h"
 #include "parser/parse.h"
 #include "passes/schedule.h"
 #include <optional>
@@ -20,6 +21,7 @@ struct Frontend {
   Diagnostics diagnostics;
   FileId file;
   ast::File prelude, tree;
+  Imports imports;
 
   Frontend() = default;
   Frontend(const Frontend&) = delete;

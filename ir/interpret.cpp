@@ -541,7 +541,7 @@ private:
         if (ints[i]) *parts[i] = in(next++).data.i64();
       if (bounds.step == 0) {
         out = {};
-        out.poison = fail({"InvalidSlice", "the step of a slice is 0", "", n.loc, 3, {}});
+        out.poison = fail({"WrongIndex", "the step of a slice is 0", "", n.loc, 3, {}});
         return;
       }
       const List& from = *in(0).list;

@@ -37,6 +37,7 @@ struct LineColumn {
 class SourceManager {
 public:
   FileId add(std::string name, std::string text);
+  size_t file_count() const { return files_.size(); }
   const std::string& name(FileId file) const { return at(file).name; }
   std::string_view text(FileId file) const { return at(file).text; }
   std::string_view text(Span span) const { return text(span.file).substr(span.begin, span.end - span.begin); }

@@ -184,7 +184,8 @@ void Checker::check_main(const ast::File& file) {
     if (!states_[id.index].signature.has_result) check_instance(id);
     top_level_calls_.push_back({id, decl.name.span, top_level_order_.size()});
     if (has_function(states_[id.index].signature.result)) {
-      error("TypeMismatch", decl.name.span, "`main` gives its result to the command line, and a function is no such value");
+      error("TypeMismatch", decl.name.span,
+            "`main` gives its result to the command line, and a function is no such value");
       scope_ = saved;
       return;
     }
@@ -253,7 +254,8 @@ void Checker::check_tests(const ast::File& file) {
 void Checker::check_uncalled() {
   for (size_t i = 0; i < functions_.size(); ++i) {
     FunctionInfo& info = functions_[i];
-    if (info.is_prelude || info.is_template || info.is_closure || !info.instances.empty()) continue;
+    if (is_library(info.decl->name.span.file) || info.is_template || info.is_closure || !info.instances.empty())
+      continue;
     scope_ = info.env;
     bool takes_function = std::any_of(info.decl->params.begin(), info.decl->params.end(),
                                       [&](const ast::Param& param) { return returns_function(param.type); });

@@ -4,6 +4,7 @@
 #include "lang/diagnostics.h"
 #include "lang/source.h"
 #include "lang/typed.h"
+#include "parser/imports.h"
 #include <functional>
 
 namespace tl {
@@ -20,6 +21,7 @@ struct CheckOptions {
   // Reads the header of the file at `path`, relative to the working directory; `name` of one tensor in it, or "".
   // Null: never.
   std::function<FileHeader(const std::string& path, const std::string& name, LoadOptions options)> read_header;
+  const Imports* imports = nullptr;     // what the program's import statements mean; null: it has none
   bool missing_file_is_warning = false; // `tl check`: a `load` of a file that isn't there yet
 };
 

@@ -35,6 +35,19 @@ std::optional<Static> Checker::static_of(const ast::Expr* e) {
     return result;
   };
   if (auto* node = ast::as<ast::Tuple>(e)) return list(node->elements);
+  if (auto* node = ast::as<ast::Field>(e))
+    if (Scope* module = module_of(node->object)) {
+      if (auto callable = callable_in(module, node->name.text)) {
+        result.kind = Static::Kind::Function;
+        result.callable = *callable;
+        result.name = node->name.text;
+        return result;
+      }
+      auto it = module->names.find(node->name.text);
+      if (it != module->names.end() && it->second.kind == Entity::Kind::Const)
+        return static_of(it->second.constant->decl->value);
+      return std::nullopt;
+    }
   if (auto* node = ast::as<ast::Name>(e)) {
     if (const Entity* entity = find(node->name)) {
       switch (entity->kind) {
@@ -153,6 +166,7 @@ ExprPtr Checker::call_expression(ExprPtr function, std::vector<Arg> args, Span s
 }
 
 ExprPtr Checker::method_call(const ast::Expr& e, const ast::MethodCall& c, const Type* expected) {
+  if (Scope* module = module_of(c.receiver)) return module_call(module, e, c, expected);
   if (auto* name = ast::as<ast::Name>(c.receiver); name && !find(name->name) && !dtype_from_name(name->name) &&
                                                    !builtins_.count(name->name) && name->name != "pi" &&
                                                    name->name != "e" && name->name != "inf" && name->name != "nan") {
@@ -180,8 +194,10 @@ ExprPtr Checker::method_call(const ast::Expr& e, const ast::MethodCall& c, const
   for (const ast::Argument& argument : c.arguments)
     args.push_back(
         {argument.name.text, argument.value, argument.value->span, argument.name.span, nullptr, std::nullopt});
-  auto callable = find_callable(c.name.text, true);
+  bool reported = false;
+  auto callable = find_method(c.name, reported);
   if (!callable) {
+    if (reported) return broken(e.span);
     args[0].value = value(c.receiver);
     if (args[0].value->type.is_error()) return broken(e.span);
     if (args[0].value->type.is_struct() && args[0].value->type.record->find(c.name.text))

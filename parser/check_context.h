@@ -76,6 +76,7 @@ struct Entity {
     Struct,
     Static,
     TypeParam,
+    Module,
     Poisoned
   } kind = Kind::Poisoned;
   VarId var;
@@ -86,6 +87,7 @@ struct Entity {
   StructInfo* structure = nullptr;
   Static value;
   Type element; // of a type parameter; may be open, or a struct
+  struct Scope* module = nullptr;
   Span span;
 };
 
@@ -233,6 +235,21 @@ private:
   void check_uses(const typed::Block& block);
   void check_uses(const typed::Expr& e);
   void check_uses(const typed::Stmt& s);
+
+  // --- check_modules.cpp: imported files
+  void import_names(const ast::Import& import); // enters the module, with its declarations
+  void run_import(const ast::Import& import);   // its top-level statements, the first time
+  Scope* module_scope(const ast::File& file);
+  Scope* module_of(const ast::Expr* e) const; // of a name that means a module, else null
+  const Entity* find_in(Scope* module, const ast::Ident& name, const std::string& module_name); // null: reported
+  ExprPtr module_name(Scope* module, const ast::Expr& e, const ast::Field& f);
+  ExprPtr module_call(Scope* module, const ast::Expr& e, const ast::MethodCall& c, const Type* expected);
+  std::optional<Callable> callable_in(Scope* module, const std::string& name) const;
+  // x.f(…): f of this file's scopes, else of the prelude or one imported module. Null and `reported`: of several.
+  std::optional<Callable> find_method(const ast::Ident& name, bool& reported);
+  bool is_library(FileId file) const {
+    return file == prelude_file_ || (options_.imports && options_.imports->library.count(file.index));
+  }
 
   // --- check_names.cpp: scopes, look-up, messages
   void report(Diagnostic d);
@@ -479,6 +496,8 @@ private:
   ExprPtr list_subscript(ExprPtr list, const ast::Subscript& s, Span span);
   ExprPtr list_stacked(ExprPtr list, Span span); // one tensor, or null where the elements are no tensors
   ExprPtr list_call(std::vector<Arg> args, Span span, const Type* expected);
+  ExprPtr unpacked(ExprPtr list, size_t count, Span span); // its elements as a tuple, of which there must be so many
+  bool assign_element(const ast::Assign& s, Span span, typed::Block& into); // xs[i] = e; false: not of a list
   ExprPtr coerce_list(ExprPtr e, const Type& target, const std::string& what);
   // list(f(element) for element in list), of elements of this type
   ExprPtr map_list(ExprPtr list, const Type& element, const std::function<ExprPtr(ExprPtr)>& f, Span span);
@@ -564,6 +583,11 @@ private:
   std::deque<InstanceState> states_; // by InstanceId
   std::deque<FunctionContext> contexts_;
   std::map<std::string, Callable> builtins_;
+  struct Module {
+    Scope* scope = nullptr;
+    bool has_run = false;
+  };
+  std::map<const ast::File*, Module> modules_;
   Scope *prelude_ = nullptr, *file_ = nullptr, *scope_ = nullptr;
   FunctionContext *top_ = nullptr, *ctx_ = nullptr;
   std::vector<InstanceId> waiting_;

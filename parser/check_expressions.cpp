@@ -247,6 +247,10 @@ ExprPtr Checker::name(const ast::Expr& e, const std::string& name) {
   case Entity::Kind::Spread:
     error("TypeMismatch", e.span, fmt::format("`{}` names axes: write `..{}` in a shape", name, name));
     return broken(e.span);
+  case Entity::Kind::Module:
+    error("TypeMismatch", e.span, fmt::format("`{}` is a module, not a value", name),
+          fmt::format("its names are written `{}.name`", name));
+    return broken(e.span);
   case Entity::Kind::Poisoned: return broken(e.span);
   }
   return broken(e.span);
@@ -448,6 +452,7 @@ ExprPtr Checker::convert(ExprPtr value, DType target, Span span) {
 }
 
 ExprPtr Checker::field(const ast::Expr& e, const ast::Field& f) {
+  if (Scope* module = module_of(f.object)) return module_name(module, e, f);
   if (auto* receiver = ast::as<ast::Name>(f.object);
       receiver && !find(receiver->name) && !builtins_.count(receiver->name) && !dtype_from_name(receiver->name) &&
       receiver->name != "pi" && receiver->name != "e" && receiver->name != "inf" && receiver->name != "nan") {

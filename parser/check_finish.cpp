@@ -295,7 +295,7 @@ void Checker::finish_program() {
     }
   check_uses(p_.top_level);
   for (size_t i = 0; i < p_.instances.size(); ++i)
-    if (reachable[i] && (!states_[i].info || !states_[i].info->is_prelude)) {
+    if (reachable[i] && (!states_[i].info || !is_library(states_[i].info->decl->name.span.file))) {
       bool lacks_result = false; // then its unused last value has been talked about
       for (const Diagnostic& d : states_[i].reports)
         lacks_result = lacks_result || d.kind == "MissingResult";

@@ -384,7 +384,7 @@ ExprPtr Checker::list_comprehension(const ast::Comprehension& c, Span span, cons
   std::vector<typed::Block> blocks(1);
   std::vector<typed::Stmt> loops;
   size_t first_inner = p_.atoms.size();
-  bool fine = true;
+  bool fine = true, all_bound = true;
   for (const auto& clause : c.clauses) {
     typed::Block& before = blocks.back();
     typed::Stmt loop;
@@ -392,7 +392,7 @@ ExprPtr Checker::list_comprehension(const ast::Comprehension& c, Span span, cons
     loop.span = clause.span;
     if (!clause.range) {
       error("UnboundIndex", clause.span, "an index of a list has its range written", "like `i in 0..n`");
-      fine = false;
+      fine = all_bound = false;
       break;
     }
     Iteration over = iterate(clause.range, before);
@@ -434,7 +434,7 @@ ExprPtr Checker::list_comprehension(const ast::Comprehension& c, Span span, cons
     if (fine) learn(*filter, true);
   }
   ExprPtr element;
-  if (fine || !c.clauses.empty()) element = value(c.element, wanted);
+  if (all_bound) element = value(c.element, wanted);
   if (element && wanted && fine) element = coerce(std::move(element), *wanted, "an element of the list");
   --in_comprehension_;
   comprehension_variables_ = saved_variables;

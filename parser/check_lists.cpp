@@ -355,6 +355,129 @@ ExprPtr Checker::map_list(ExprPtr list, const Type& element, const std::function
       [&](ExprPtr position) { return f(list_get(copy_simple(*held), std::move(position), true, span)); }, span);
 }
 
+ExprPtr Checker::unpacked(ExprPtr list, size_t count, Span span) {
+  typed::Block block;
+  settle(*list);
+  ExprPtr held = shared(std::move(list), block);
+  Size length = bound_size(list_length(copy_simple(*held), span), "", block);
+  auto checked = make(ExprKind::Recast, span, held->type);
+  std::string message = "this pattern takes {1} values, and the list has {0}";
+  (void)require_equal(length, static_cast<int64_t>(count), false, message, span, checked->checks);
+  checked->operands.push_back(std::move(held));
+  ExprPtr whole = shared(std::move(checked), block);
+  auto tuple = make(ExprKind::Tuple, span, Type::tuple({}));
+  for (size_t k = 0; k < count; ++k) {
+    tuple->operands.push_back(list_get(copy_simple(*whole), literal(static_cast<int64_t>(k), span), true, span));
+    if (tuple->operands.back()->type.is_error()) return broken(span);
+    tuple->type.elements.push_back(tuple->operands.back()->type);
+  }
+  auto node = make(ExprKind::Block, span, tuple->type);
+  block.result = std::move(tuple);
+  node->blocks.push_back(std::move(block));
+  return node;
+}
+
+// xs[i] = e makes a list with that element and assigns it. What stands further in, xs[i].w[j] = e, is written into a
+// copy of the element.
+bool Checker::assign_element(const ast::Assign& s, Span span, typed::Block& into) {
+  std::vector<const ast::Expr*> chain; // from the target inwards
+  const ast::Expr* at = s.target;
+  for (;;) {
+    chain.push_back(at);
+    if (auto* sub = ast::as<ast::Subscript>(at))
+      at = sub->object;
+    else if (auto* field = ast::as<ast::Field>(at))
+      at = field->object;
+    else
+      break;
+  }
+  auto* name = ast::as<ast::Name>(at);
+  if (!name || chain.size() < 2) return false;
+  auto* innermost = ast::as<ast::Subscript>(chain[chain.size() - 2]);
+  const Entity* entity = find(name->name);
+  if (!innermost || !entity || entity->kind != Entity::Kind::Variable || !current_type(entity->var).is_list())
+    return false;
+  typed::Stmt out;
+  out.kind = StmtKind::Assign;
+  out.span = span;
+  auto target = place(at, out); // may it be assigned?
+  if (!target) return true;
+  VarId var = target->var;
+  if (innermost->items.size() != 1 || innermost->items[0].kind != ast::SubscriptItem::Kind::Index) {
+    error("NotSupported", chain[chain.size() - 2]->span, "only one element of a list can be assigned",
+          "build the list anew: `list(… for … in …)`");
+    return true;
+  }
+  ExprPtr index = to_i64(value(innermost->items[0].index), "an index of a list");
+  if (index->type.is_error()) return true;
+  settle(*index);
+  index = shared(std::move(index), into);
+  Span element_span = chain[chain.size() - 2]->span;
+  Type list = current_type(var);
+  ExprPtr element;
+  if (chain.size() > 2) {
+    ExprPtr old = list_get(variable(var, at->span), copy_simple(*index), false, element_span);
+    if (old->type.is_error()) return true;
+    VarId part = new_variable("", old->type, true, element_span);
+    typed::Stmt let;
+    let.kind = StmtKind::Let;
+    let.span = element_span;
+    let.pattern.var = part;
+    let.value = std::move(old);
+    into.statements.push_back(std::move(let));
+    Scope* saved = scope_;
+    push_scope();
+    const std::string unutterable = "element of " + name->name;
+    Entity held;
+    held.kind = Entity::Kind::Variable;
+    held.var = part;
+    held.span = element_span;
+    enter(unutterable, held);
+    made_.exprs.emplace_back();
+    made_.exprs.back().span = element_span;
+    made_.exprs.back().node = ast::Name{unutterable};
+    ast::Expr* inner = &made_.exprs.back();
+    for (size_t i = chain.size() - 2; i-- > 0;) {
+      ast::Expr copy = *chain[i];
+      if (auto* sub = std::get_if<ast::Subscript>(&copy.node)) sub->object = inner;
+      if (auto* field = std::get_if<ast::Field>(&copy.node)) field->object = inner;
+      made_.exprs.push_back(std::move(copy));
+      inner = &made_.exprs.back();
+    }
+    ast::Assign rest = s;
+    rest.target = inner;
+    size_t errors = ctx_->reports.size();
+    assign(rest, span, into);
+    scope_ = saved;
+    if (ctx_->reports.size() != errors) return true;
+    element = variable(part, element_span);
+  } else if (s.op) {
+    ExprPtr old = list_get(variable(var, at->span), copy_simple(*index), false, element_span);
+    if (old->type.is_error()) return true;
+    element = *s.op == ast::BinaryOp::Power ? power(std::move(old), s.value, span, s.op_span)
+                                            : binary_op(*s.op, std::move(old), value(s.value), span, s.op_span);
+  } else {
+    element = value(s.value, list.elements.empty() ? nullptr : &list.elements[0]);
+  }
+  if (refresh(*element).is_error()) return true;
+  if (!list.elements.empty() && !same_form(list.elements[0], element->type)) {
+    error("TypeMismatch", element->span,
+          fmt::format("`{}` is {}, not {}", text(element_span), show(list.elements[0]), show(element->type)), "",
+          {label(*element)});
+    return true;
+  }
+  Type changed = either_element(list, list_of(resolved(refresh(*element))));
+  out.value = list_node(typed::ListOp::Set, span, changed);
+  out.value->operands.push_back(variable(var, at->span));
+  out.value->operands.push_back(std::move(index));
+  out.value->operands.push_back(std::move(element));
+  target->type = changed;
+  ctx_->current[var] = changed;
+  out.targets.push_back(std::move(*target));
+  into.statements.push_back(std::move(out));
+  return true;
+}
+
 // Every list of a form may stand for one whose elements' sizes are their own; other sizes are compared, or checked one
 // element after the other.
 ExprPtr Checker::coerce_list(ExprPtr e, const Type& target, const std::string& what) {

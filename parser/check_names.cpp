@@ -32,11 +32,11 @@ void Checker::report(Diagnostic d) {
   for (int steps = 0; id.valid() && steps < 20; ++steps) {
     const InstanceState& state = states_[id.index];
     if (!state.info || !state.info->is_template) break;
-    if (d.span.valid() && d.span.file == prelude_file_ && state.call.valid()) {
+    if (d.span.valid() && is_library(d.span.file) && state.call.valid()) {
       d.span = state.call;
       d.labels.clear();
       d.message = fmt::format("in `{}`: {}", state.info->decl->name.text, d.message);
-    } else if (state.call.valid() && state.call.file != prelude_file_) {
+    } else if (state.call.valid() && !is_library(state.call.file)) {
       Label label{state.call, fmt::format("in this call of `{}`", state.info->decl->name.text)};
       if (std::find(d.labels.begin(), d.labels.end(), label) == d.labels.end()) d.labels.push_back(label);
     }

@@ -221,6 +221,8 @@ ExprPtr Checker::binary(const ast::Expr& e, const ast::Binary& b, const Type* ex
   ExprPtr left = value(b.left, expected && expected->is_list() ? expected : nullptr);
   // xs + [x] joins lists
   Type list = refresh(*left);
+  if (list.is_list() && !list.elements.empty()) // of any sizes
+    list = list_of(list.elements[0], [](const Size&) { return true; });
   ExprPtr right = value(b.right, list.is_list() && b.op == ast::BinaryOp::Add ? &list : nullptr);
   return binary_op(b.op, std::move(left), std::move(right), e.span, b.op_span);
 }

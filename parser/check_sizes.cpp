@@ -52,7 +52,7 @@ void Checker::add_origins(const Size& a, const Size& b, std::vector<Label>& labe
   p_.atoms.collect(b, atoms);
   for (AtomId id : atoms) {
     const SizeAtom& atom = p_.atoms[id];
-    if (!atom.origin.valid() || atom.origin.file == prelude_file_) continue;
+    if (!atom.origin.valid() || is_library(atom.origin.file)) continue;
     Label label{atom.origin, fmt::format("`{}` comes from here", atom.name.empty() ? "_" : atom.name)};
     if (std::find(labels.begin(), labels.end(), label) == labels.end()) labels.push_back(label);
   }

@@ -54,6 +54,8 @@ void Checker::hoist(const std::vector<ast::Stmt*>& list) {
       entity.structure = &structs_.back();
       entity.span = structure->name.span;
       enter(structure->name.text, entity);
+    } else if (auto* import = ast::as<ast::Import>(s)) {
+      import_names(*import);
     } else if (auto* constant = ast::as<ast::Const>(s)) {
       constants_.push_back({constant, scope_, false});
       Entity entity;
@@ -171,7 +173,7 @@ void Checker::statement(const ast::Stmt& s, typed::Block& into) {
           if (const Entity* entity = find(node.name.text); entity && entity->kind == Entity::Kind::Struct)
             (void)record_of(*entity->structure); // reports what is wrong
         } else if constexpr (std::is_same_v<T, ast::Import>)
-          unsupported("imports are");
+          run_import(node);
         else if constexpr (std::is_same_v<T, ast::Test>)
           error("NotSupported", s.span, "a test stands at the top level of a file");
       },
@@ -276,6 +278,8 @@ void Checker::let(const ast::Let& s, Span span, typed::Block& into) {
       error("UnboundSize", s.type->span,
             fmt::format("the size `{}` cannot be told from the value", p_.atoms[bound[0]].name));
   }
+  if (s.pattern->kind == ast::Pattern::Kind::Tuple && refresh(*v).is_list() && !v->type.is_error())
+    v = unpacked(std::move(v), s.pattern->elements.size(), s.value->span);
   out.pattern = pattern(*s.pattern, refresh(*v), s.is_var, v.get());
   out.value = std::move(v);
   into.statements.push_back(std::move(out));
@@ -517,6 +521,7 @@ void Checker::assign(const ast::Assign& s, Span span, typed::Block& into) {
     into.statements.push_back(std::move(out));
     return;
   }
+  if (assign_element(s, span, into)) return;
   size_t errors = ctx_->reports.size();
   // Left to right: subscripts before the value, but the variable's own type may change in the value's statement only
   // here.
@@ -537,8 +542,12 @@ void Checker::assign(const ast::Assign& s, Span span, typed::Block& into) {
     ExprPtr v;
     if (s.op) {
       ExprPtr left = part(*variable(target->var, s.target->span), target->path, s.target->span);
-      v = *s.op == ast::BinaryOp::Power ? power(std::move(left), s.value, span, s.op_span)
-                                        : binary_op(*s.op, std::move(left), value(s.value), span, s.op_span);
+      if (expected.is_list() && !expected.elements.empty()) // of any sizes
+        expected = list_of(expected.elements[0], [](const Size&) { return true; });
+      v = *s.op == ast::BinaryOp::Power
+              ? power(std::move(left), s.value, span, s.op_span)
+              : binary_op(*s.op, std::move(left), value(s.value, expected.is_list() ? &expected : nullptr), span,
+                          s.op_span);
     } else
       v = value(s.value, &expected);
     refresh(*v);

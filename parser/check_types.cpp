@@ -159,7 +159,23 @@ Type Checker::type_of(const ast::TypeExpr* type, DimContext& context) {
   if (auto* function = ast::as<ast::FunctionType>(type)) return written_function(*function);
   auto* named = ast::as<ast::NamedType>(type);
   const std::string& name = named->name.text;
-  const Entity* entity = named->module.empty() ? find(name) : nullptr;
+  const Entity* entity = nullptr;
+  if (named->module.empty()) {
+    entity = find(name);
+  } else {
+    const Entity* module = find(named->module.text);
+    if (!module || module->kind != Entity::Kind::Module) {
+      error("UnknownName", named->module.span, fmt::format("there is no module `{}` here", named->module.text),
+            fmt::format("`import {}` at the top of the file makes it known", named->module.text));
+      return Type::error();
+    }
+    entity = find_in(module->module, named->name, named->module.text);
+    if (!entity) return Type::error();
+    if (entity->kind != Entity::Kind::Struct) {
+      error("UnknownType", named->name.span, fmt::format("`{}.{}` is not a type", named->module.text, name));
+      return Type::error();
+    }
+  }
   if (entity && entity->kind == Entity::Kind::Struct)
     return struct_type(*entity->structure, *named, type->span, context);
   if (name == "List" && named->module.empty()) {

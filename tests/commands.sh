@@ -68,6 +68,28 @@ check "unknown option" 2 "unknown option --c" -- "$tl" run -e "$add" "$out/a.npy
 check "too many files" 2 "unexpected argument" -- "$tl" run -e "$add" "$out/a.npy" "$out/a.npy"
 check "wrong element type" 2 "f32.*f64" -- "$tl" run -e "$add" "$out/double.npy"
 
+# ---- imported files
+mkdir -p "$out/lib"
+printf '## Picks.\nfn pick(x: f32[n], i: i64) -> f32 = x[i]\n' >"$out/lib/faulty.tl"
+printf 'import "lib/faulty.tl"\nprint(faulty.pick([1.0, 2.0], 5))\n' >"$out/uses.tl"
+check "a failure in an imported file names that file" 3 "lib/faulty.tl:2:39: error.IndexOutOfRange" -- "$tl" run "$out/uses.tl"
+check "and the call in the importing file" 3 "uses.tl:2:7" -- "$tl" run "$out/uses.tl"
+printf 'fn wrong(x: f32) -> i64 = x\n' >"$out/lib/wrong.tl"
+printf 'import "lib/wrong.tl"\n' >"$out/imports_wrong.tl"
+check "an error in an imported file" 1 "lib/wrong.tl:1:27: error.TypeMismatch" -- "$tl" check "$out/imports_wrong.tl"
+printf 'fn f( = 1\n' >"$out/lib/syntax.tl"
+printf 'import "lib/syntax.tl"\n' >"$out/imports_syntax.tl"
+check "a syntax error in an imported file" 1 "lib/syntax.tl:1:.*SyntaxError" -- "$tl" check "$out/imports_syntax.tl"
+printf 'import "b.tl"\n' >"$out/lib/a.tl"
+printf 'import "a.tl"\n' >"$out/lib/b.tl"
+check "a circle of imports shows the way" 1 "lib/a.tl → .*lib/b.tl → .*lib/a.tl" -- "$tl" check "$out/lib/a.tl"
+check "a module that is not there" 1 "no module .nosuch" -- "$tl" check - <<<'import nosuch'
+printf 'import "lib/faulty.tl"\ntest "picks" { assert faulty.pick([1.0, 2.0], 1) == 2.0 }\n' >"$out/tested.tl"
+check "tests use imported files" 0 "1 passed" -- "$tl" test "$out/tested.tl"
+check "dump with imports" 0 "pick" -- "$tl" dump "$out/uses.tl" --stage typed
+check "standard input by lines" 0 "^5$" -- sh -c "printf '2\n3\n' | '$tl' run -e 'print(parse(i64, read_line()) + parse(i64, read_line()))'"
+check "no more lines" 3 "EndOfInput" -- "$tl" run -e 'print(read_line())' </dev/null
+
 # ---- files that are wrong
 check "missing tensor file" 2 "no such file" -- "$tl" run -e "$add" "$out/none.npy"
 head -c 100 samples/data/points.npy >"$out/short-header.npy"

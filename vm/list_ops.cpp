@@ -137,7 +137,7 @@ void Interpreter::list(const Instruction& i) {
     for (size_t k = 0; k < 3; ++k)
       if (i.ints.at(k)) *parts[k] = number_at(i, next++, failure);
     const List* list = list_at(i, 0, failure);
-    if (!failure && bounds.step == 0) failure = fail({"InvalidSlice", "the step of a slice is 0", "", i.loc, 3, {}});
+    if (!failure && bounds.step == 0) failure = fail({"WrongIndex", "the step of a slice is 0", "", i.loc, 3, {}});
     if (failure || !list) return give_list(nullptr);
     auto* part = new List;
     part->width = list->width;

@@ -54,7 +54,7 @@ std::string slice(std::string_view text, const std::vector<TextInput>& in, const
   size_t next = 1;
   for (size_t k = 0; k < 3; ++k)
     if (given.at(k)) *parts[k] = std::get<int64_t>(in.at(next++));
-  if (bounds.step == 0) throw IoError("the step of a slice is 0", "InvalidSlice");
+  if (bounds.step == 0) throw IoError("the step of a slice is 0", "WrongIndex");
   std::vector<size_t> starts = characters(text);
   auto [start, count, step] = bounds.resolve(static_cast<int64_t>(starts.size()) - 1);
   std::string result;
@@ -122,7 +122,7 @@ std::vector<std::string> split_at_space(std::string_view text) {
 }
 
 std::vector<std::string> split_at(std::string_view text, std::string_view separator) {
-  if (separator.empty()) throw IoError("text cannot be split at an empty separator", "InvalidArgument");
+  if (separator.empty()) throw IoError("text cannot be split at an empty separator", "WrongArguments");
   std::vector<std::string> result;
   size_t from = 0;
   for (size_t found; (found = text.find(separator, from)) != std::string_view::npos; from = found + separator.size())

@@ -1,0 +1,36 @@
+// The files that a program imports: found, parsed, each once.
+#pragma once
+#include "lang/ast.h"
+#include "lang/diagnostics.h"
+#include "lang/source.h"
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace tl {
+
+// Texts of files. Nothing, and why in `problem`, where there is none.
+struct ImportReader {
+  std::function<std::optional<std::string>(const std::string& name)> module; // of the standard library: "nn"
+  std::function<std::optional<std::string>(const std::string& path, std::string& problem)> file;
+};
+
+struct Imports {
+  std::deque<ast::File> files;                            // without the program's own
+  std::map<const ast::Import*, const ast::File*> targets; // what each import statement means
+  std::set<uint32_t> library;                             // FileIds of the standard library's
+};
+
+// A file of the standard library is called this in messages and locations.
+inline std::string library_file_name(const std::string& module) { return "std:" + module + ".tl"; }
+inline bool is_library_file(const std::string& name) { return name == "prelude.tl" || name.rfind("std:", 0) == 0; }
+
+// Reads what `root` imports, and what that imports. Paths are relative to the file that names them. Reports missing
+// files, syntax errors in them, and circles.
+Imports load_imports(SourceManager& sources, const ast::File& root, Diagnostics& diagnostics,
+                     const ImportReader& reader);
+
+} // namespace tl
