@@ -17,6 +17,7 @@ TEST_CASE("a profile counts operations and bytes by place") {
   Slot y = m.launch(kAdd, {x, x, n}, {n});
   uint32_t add = m.main().code.back().loc.index;
   m.print(m.launch(kSum, {y, n}, {}));
+  m.ret();
   for (bool timeline : {false, true})
     for (int threads : {1, 3}) {
       Profile profile(timeline);
