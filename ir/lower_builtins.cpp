@@ -189,7 +189,7 @@ Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>&
   for (const Leaves& leaves : given)
     operands.insert(operands.end(), leaves.begin(), leaves.end());
   bool all = e.builtin == Builtin::Concat || e.builtin == Builtin::Stack || e.builtin == Builtin::Wait ||
-             e.builtin == Builtin::Einsum;
+             e.builtin == Builtin::Time || e.builtin == Builtin::Einsum;
   operands = checked(std::move(operands), e.checks, all);
   auto x = [&] { return operands.at(0); };
   auto shape = [&] { return dims(e.type.shape); };
@@ -221,7 +221,9 @@ Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>&
   case Builtin::ReadLine: return effect(Op::ReadLine, {ValueId{}}, {Type::token(), Type::str()}, {}, at);
   case Builtin::Wait: return effect(Op::Wait, with_token(), types_with_token(operands), {}, at);
   case Builtin::WaitAll: return effect(Op::WaitAll, {ValueId{}}, {Type::token()}, {}, at);
-  case Builtin::Time: return effect(Op::Time, {ValueId{}}, {Type::token(), Type::scalar(DType::F64)}, {}, at);
+  case Builtin::Time:
+    if (!operands.empty()) effect(Op::Wait, with_token(), types_with_token(operands), {}, at);
+    return effect(Op::Time, {ValueId{}}, {Type::token(), Type::scalar(DType::F64)}, {}, at);
   case Builtin::Exit: return effect(Op::Exit, with_token(), {Type::token()}, {}, at);
   case Builtin::Debug: return effect(Op::Debug, with_token(), types_with_token(operands), {}, at);
 

@@ -407,12 +407,12 @@ ExprPtr Checker::effect_rule(Builtin builtin, Rule& r) {
   } else if (builtin == Builtin::WaitAll) {
     if (!r.bind("", 0)) return nullptr;
   } else if (builtin == Builtin::Time) {
-    if (!r.args.empty() && r.args[0].name == "after") {
-      r.fail("NotSupported", r.args[0].name_span, "`time(after = x)` is not supported yet",
-             "`wait(x)` before `time()`");
-      return nullptr;
+    if (!r.bind("| after", 0)) return nullptr;
+    if (r.has(0)) {
+      ExprPtr x = r.value(0);
+      if (!r.ok) return nullptr;
+      node->operands.push_back(std::move(x));
     }
-    if (!r.bind("", 0)) return nullptr;
     node->type = Type::scalar(DType::F64);
   } else { // exit
     if (!r.bind("code", 1)) return nullptr;
