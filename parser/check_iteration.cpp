@@ -457,17 +457,7 @@ ExprPtr Checker::list_comprehension(const ast::Comprehension& c, Span span, cons
   });
   p_.variables[built.index].type = list;
   ctx_->current[keep] = list;
-  typed::Stmt append;
-  append.kind = StmtKind::Assign;
-  append.span = span;
-  typed::Place place;
-  place.var = built;
-  place.type = list;
-  place.span = span;
-  append.targets.push_back(std::move(place));
-  append.value = list_node(typed::ListOp::Append, span, list);
-  append.value->operands.push_back(variable(built, span));
-  append.value->operands.push_back(std::move(element));
+  typed::Stmt append = append_to(built, list, std::move(element), span);
   if (filter) {
     auto chosen = make(ExprKind::If, filter->span, Type::unit());
     chosen->operands.push_back(std::move(filter));

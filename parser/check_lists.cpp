@@ -308,6 +308,22 @@ ExprPtr Checker::list_stacked(ExprPtr list, Span span) {
   return node;
 }
 
+// built = built + [element]
+typed::Stmt Checker::append_to(VarId built, const Type& list, ExprPtr element, Span span) {
+  typed::Stmt append;
+  append.kind = StmtKind::Assign;
+  append.span = span;
+  typed::Place place;
+  place.var = built;
+  place.type = list;
+  place.span = span;
+  append.targets.push_back(std::move(place));
+  append.value = list_node(typed::ListOp::Append, span, list);
+  append.value->operands.push_back(variable(built, span));
+  append.value->operands.push_back(std::move(element));
+  return append;
+}
+
 ExprPtr Checker::build_list(const Type& list, const Size& count, typed::Block block,
                             const std::function<ExprPtr(ExprPtr)>& element, Span span) {
   VarId built = new_variable("", list, true, span);
@@ -325,17 +341,7 @@ ExprPtr Checker::build_list(const Type& list, const Size& count, typed::Block bl
   VarId position = new_variable("", Type::scalar(DType::I64), false, span);
   bind_atom(position);
   loop.pattern.var = position;
-  typed::Stmt append;
-  append.kind = StmtKind::Assign;
-  append.span = span;
-  typed::Place place;
-  place.var = built;
-  place.type = list;
-  place.span = span;
-  append.targets.push_back(std::move(place));
-  append.value = list_node(typed::ListOp::Append, span, list);
-  append.value->operands.push_back(variable(built, span));
-  append.value->operands.push_back(element(variable(position, span)));
+  typed::Stmt append = append_to(built, list, element(variable(position, span)), span);
   bool fine = !append.value->operands[1]->type.is_error();
   loop.body.statements.push_back(std::move(append));
   block.statements.push_back(std::move(loop));

@@ -1,5 +1,6 @@
 // Which format a file has: by its content when it is read, by its ending when it is written.
 #include "vm/io/formats.h"
+#include "vm/io/text.h"
 #include <fmt/format.h>
 #include <sstream>
 #include <sys/stat.h>
@@ -255,30 +256,6 @@ bool file_exists(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0;
 }
 
-// Where the bytes stop being UTF-8 (RFC 3629); npos if they do not.
-static size_t first_invalid(std::string_view text) {
-  auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  for (size_t i = 0; i < text.size();) {
-    unsigned char c = byte(i);
-    size_t length = c < 0x80                ? 1
-                    : c >= 0xc2 && c < 0xe0 ? 2
-                    : c >= 0xe0 && c < 0xf0 ? 3
-                    : c >= 0xf0 && c < 0xf5 ? 4
-                                            : 0;
-    if (length == 0 || length > text.size() - i) return i;
-    for (size_t k = 1; k < length; ++k)
-      if ((byte(i + k) & 0xc0) != 0x80) return i;
-    if (length > 2) {
-      unsigned char second = byte(i + 1);
-      if ((c == 0xe0 && second < 0xa0) || (c == 0xed && second >= 0xa0) || (c == 0xf0 && second < 0x90) ||
-          (c == 0xf4 && second >= 0x90))
-        return i;
-    }
-    i += length;
-  }
-  return std::string_view::npos;
-}
-
 std::string read_text(const std::string& path) {
   auto source = open_source(path);
   std::string text;
@@ -290,7 +267,7 @@ std::string read_text(const std::string& path) {
     if (!more) break;
   }
   if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
-  if (size_t at = first_invalid(text); at != std::string::npos)
+  if (size_t at = invalid_utf8(text); at != std::string::npos)
     throw IoError(fmt::format("'{}' is not text: byte {} is not UTF-8", path, at));
   return text;
 }

@@ -8,6 +8,30 @@
 #include <limits>
 
 namespace tl {
+
+size_t invalid_utf8(std::string_view text) {
+  auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  for (size_t i = 0; i < text.size();) {
+    unsigned char c = byte(i);
+    size_t length = c < 0x80                ? 1
+                    : c >= 0xc2 && c < 0xe0 ? 2
+                    : c >= 0xe0 && c < 0xf0 ? 3
+                    : c >= 0xf0 && c < 0xf5 ? 4
+                                            : 0;
+    if (length == 0 || length > text.size() - i) return i;
+    for (size_t k = 1; k < length; ++k)
+      if ((byte(i + k) & 0xc0) != 0x80) return i;
+    if (length > 2) {
+      unsigned char second = byte(i + 1);
+      if ((c == 0xe0 && second < 0xa0) || (c == 0xed && second >= 0xa0) || (c == 0xf0 && second < 0x90) ||
+          (c == 0xf4 && second >= 0x90))
+        return i;
+    }
+    i += length;
+  }
+  return std::string_view::npos;
+}
+
 namespace {
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
@@ -188,26 +212,6 @@ std::optional<Scalar> number(DType type, std::string_view text) {
   return std::nullopt;
 }
 
-bool is_utf8(std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    auto byte = [&](size_t k) { return static_cast<unsigned char>(text[k]); };
-    unsigned char lead = byte(i);
-    size_t length = lead < 0x80                   ? 1
-                    : lead >= 0xc2 && lead < 0xe0 ? 2
-                    : lead >= 0xe0 && lead < 0xf0 ? 3
-                    : lead >= 0xf0 && lead < 0xf5 ? 4
-                                                  : 0;
-    if (length == 0 || i + length > text.size()) return false;
-    for (size_t k = 1; k < length; ++k)
-      if ((byte(i + k) & 0xc0) != 0x80) return false;
-    if ((lead == 0xe0 && byte(i + 1) < 0xa0) || (lead == 0xed && byte(i + 1) >= 0xa0) ||
-        (lead == 0xf0 && byte(i + 1) < 0x90) || (lead == 0xf4 && byte(i + 1) >= 0x90))
-      return false;
-    i += length;
-  }
-  return true;
-}
-
 std::string repeated(std::string_view text, int64_t count) {
   constexpr uint64_t most = uint64_t{1} << 32;
   if (count > 0 && !text.empty() && static_cast<uint64_t>(count) > most / text.size())
@@ -260,7 +264,7 @@ TextOutput eval_text(TextOp op, DType type, const std::vector<TextInput>& in, co
   }
   case TextOp::Bytes: return std::string(text(0));
   case TextOp::Decode:
-    if (!is_utf8(text(0))) throw IoError("these bytes are not text in UTF-8", "ParseError");
+    if (invalid_utf8(text(0)) != std::string::npos) throw IoError("these bytes are not text in UTF-8", "ParseError");
     return std::string(text(0));
   }
   return Scalar{};

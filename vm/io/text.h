@@ -15,6 +15,9 @@ using TextOutput = std::variant<Scalar, std::string, std::vector<std::string>>; 
 // `type`: of the number that Parse gives. `ints`: those of the node. Throws IoError with the kind of the failure.
 TextOutput eval_text(TextOp op, DType type, const std::vector<TextInput>& in, const std::vector<int64_t>& ints);
 
+// Where the bytes stop being UTF-8 (RFC 3629); npos if they do not.
+size_t invalid_utf8(std::string_view text);
+
 // The next line of standard input without its end; throws IoError (kind EndOfInput) where there is none.
 std::string read_input_line();
 
