@@ -52,12 +52,7 @@ void Checker::fresh_axes(typed::Expr& node, Type& type, std::vector<uint32_t> pa
     return;
   }
   for (uint32_t axis = 0; axis < type.shape.size(); ++axis) {
-    SizeAtom atom;
-    atom.kind = AtomKind::Fresh;
-    atom.name = fmt::format("axis {} of {}", axis, text(node.span));
-    atom.origin = node.span;
-    atom.not_negative = true;
-    AtomId id = p_.atoms.add(std::move(atom));
+    AtomId id = size_atom(AtomKind::Fresh, fmt::format("axis {} of {}", axis, text(node.span)), node.span);
     node.fresh.push_back({id, path, axis});
     type.shape[axis] = Size::of(id);
   }

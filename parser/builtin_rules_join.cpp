@@ -131,12 +131,7 @@ ExprPtr Checker::join_list(ExprPtr list, bool stack, Rule& r) {
     for (AtomId atom : atoms)
       own = own || p_.atoms[atom].kind == AtomKind::Element;
     if (!own) continue;
-    SizeAtom atom;
-    atom.kind = AtomKind::Fresh;
-    atom.name = fmt::format("axis {} of `{}`", k, text(r.span));
-    atom.origin = r.span;
-    atom.not_negative = true;
-    AtomId id = p_.atoms.add(std::move(atom));
+    AtomId id = size_atom(AtomKind::Fresh, fmt::format("axis {} of `{}`", k, text(r.span)), r.span);
     type.shape[k] = Size::of(id);
     node->fresh.push_back({id, {}, static_cast<uint32_t>(k)});
   }

@@ -131,12 +131,8 @@ void Checker::check_main(const ast::File& file) {
     if (info.has_default) info.default_text = text(param.default_value->span);
     Type type = is_str ? Type::str() : Type::scalar(*dtype);
     for (uint32_t k = 0; k < info.rank; ++k) {
-      SizeAtom atom;
-      atom.kind = AtomKind::Fresh;
-      atom.name = fmt::format("axis {} of `{}`", k, info.name);
-      atom.origin = param.type->span;
-      atom.not_negative = true;
-      type.shape.push_back(Size::of(p_.atoms.add(std::move(atom))));
+      type.shape.push_back(
+          Size::of(size_atom(AtomKind::Fresh, fmt::format("axis {} of `{}`", k, info.name), param.type->span)));
     }
     if (info.has_default && info.rank) {
       error("NotSupported", param.default_value->span,
@@ -421,12 +417,9 @@ void Checker::infer_result(InstanceState& state, typed::Block& body, size_t firs
       for (AtomId atom : atoms)
         same = same && atom.index < first_local_atom;
       if (same) continue;
-      SizeAtom atom;
-      atom.kind = AtomKind::Fresh;
-      atom.name = fmt::format("axis {} of the result of `{}`", k, state.info->decl->name.text);
-      atom.origin = state.info->decl->name.span;
-      atom.not_negative = true;
-      AtomId id = p_.atoms.add(std::move(atom));
+      AtomId id =
+          size_atom(AtomKind::Fresh, fmt::format("axis {} of the result of `{}`", k, state.info->decl->name.text),
+                    state.info->decl->name.span);
       into.shape[k] = Size::of(id);
       signature.result_atoms.push_back({id, path, static_cast<uint32_t>(k)});
     }

@@ -502,6 +502,8 @@ private:
   // list(f(element) for element in list), of elements of this type
   ExprPtr map_list(ExprPtr list, const Type& element, const std::function<ExprPtr(ExprPtr)>& f, Span span);
   // A loop that appends `element(position)` for each of `count` positions to a list of this type.
+  // A new atom for a size, which is not negative.
+  AtomId size_atom(AtomKind kind, std::string name, Span origin);
   typed::Stmt append_to(VarId built, const Type& list, ExprPtr element, Span span);
   ExprPtr build_list(const Type& list, const Size& count, typed::Block before,
                      const std::function<ExprPtr(ExprPtr)>& element, Span span);

@@ -279,12 +279,7 @@ std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std
           return std::nullopt;
         }
       axis += v->type.rank();
-      SizeAtom count;
-      count.kind = AtomKind::Fresh;
-      count.name = fmt::format("the number of true in {}", text(v->span));
-      count.origin = v->span;
-      count.not_negative = true;
-      AtomId id = p_.atoms.add(std::move(count));
+      AtomId id = size_atom(AtomKind::Fresh, fmt::format("the number of true in {}", text(v->span)), v->span);
       node.fresh.push_back({id, {}, static_cast<uint32_t>(shape.size())});
       (any_tensor ? broadcast : shape).push_back(Size::of(id));
       s.kind = Kind::Mask;

@@ -54,12 +54,7 @@ Type Checker::list_element(const Type& list, std::vector<typed::FreshAtom>& fres
       if (!atom || p_.atoms[*atom].kind != AtomKind::Element) continue;
       auto [it, is_new] = by.try_emplace(*atom);
       if (is_new) {
-        SizeAtom own;
-        own.kind = AtomKind::Fresh;
-        own.name = fmt::format("axis {} of `{}`", k, text(span));
-        own.origin = span;
-        own.not_negative = true;
-        AtomId id = p_.atoms.add(std::move(own));
+        AtomId id = size_atom(AtomKind::Fresh, fmt::format("axis {} of `{}`", k, text(span)), span);
         it->second = Size::of(id);
         fresh.push_back({id, path, static_cast<uint32_t>(k)});
       }
@@ -295,12 +290,7 @@ ExprPtr Checker::list_stacked(ExprPtr list, Span span) {
   node->type.shape.insert(node->type.shape.begin(), Size(0));
   for (size_t k = 0; k < node->type.rank(); ++k) {
     if (k > 0 && !has_element_atom(p_.atoms, node->type.shape[k])) continue;
-    SizeAtom atom;
-    atom.kind = AtomKind::Fresh;
-    atom.name = fmt::format("axis {} of `{}`", k, text(span));
-    atom.origin = span;
-    atom.not_negative = true;
-    AtomId id = p_.atoms.add(std::move(atom));
+    AtomId id = size_atom(AtomKind::Fresh, fmt::format("axis {} of `{}`", k, text(span)), span);
     node->type.shape[k] = Size::of(id);
     node->fresh.push_back({id, {}, static_cast<uint32_t>(k)});
   }

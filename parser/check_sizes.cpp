@@ -4,6 +4,15 @@
 
 namespace tl::checker {
 
+AtomId Checker::size_atom(AtomKind kind, std::string name, Span origin) {
+  SizeAtom atom;
+  atom.kind = kind;
+  atom.name = std::move(name);
+  atom.origin = origin;
+  atom.not_negative = true;
+  return p_.atoms.add(std::move(atom));
+}
+
 std::optional<Size> Checker::size_of(const typed::Expr& e) {
   Type t = resolved(e.type);
   if (!t.is_scalar() || t.dtype != DType::I64) return std::nullopt;
@@ -392,12 +401,7 @@ Type Checker::fresh_join(const Type& a, const Type& b, std::vector<typed::FreshA
   Type result = a;
   for (size_t i = 0; i < a.shape.size() && i < b.shape.size(); ++i) {
     if (a.shape[i] == b.shape[i] || compare(a.shape[i], b.shape[i]) == Compare::Equal) continue;
-    SizeAtom atom;
-    atom.kind = AtomKind::Fresh;
-    atom.name = fmt::format("axis {} of {}", i, what);
-    atom.origin = span;
-    atom.not_negative = true;
-    AtomId id = p_.atoms.add(std::move(atom));
+    AtomId id = size_atom(AtomKind::Fresh, fmt::format("axis {} of {}", i, what), span);
     result.shape[i] = Size::of(id);
     fresh.push_back({id, path, static_cast<uint32_t>(i)});
   }

@@ -80,12 +80,7 @@ std::shared_ptr<const Record> Checker::record_of(StructInfo& info) {
   std::vector<Size> sizes;
   std::vector<AtomId> bound;
   for (const ast::Ident& size : decl.sizes) {
-    SizeAtom atom;
-    atom.kind = AtomKind::Named;
-    atom.name = size.text;
-    atom.origin = size.span;
-    atom.not_negative = true;
-    sizes.push_back(Size::of(p_.atoms.add(std::move(atom))));
+    sizes.push_back(Size::of(size_atom(AtomKind::Named, size.text, size.span)));
   }
   DimContext context;
   context.mode = DimMode::Bind;
@@ -177,12 +172,9 @@ Type Checker::struct_type(StructInfo& info, const ast::NamedType& named, Span sp
             fmt::format("the size `{}` of `{}` is needed here", decl.sizes[i].text, decl.name.text));
       return Type::error();
     }
-    SizeAtom atom;
-    atom.kind = AtomKind::Fresh;
-    atom.name = context.of.empty() ? decl.sizes[i].text : fmt::format("{} of {}", decl.sizes[i].text, context.of);
-    atom.origin = span;
-    atom.not_negative = true;
-    AtomId id = p_.atoms.add(std::move(atom));
+    AtomId id = size_atom(
+        AtomKind::Fresh,
+        context.of.empty() ? decl.sizes[i].text : fmt::format("{} of {}", decl.sizes[i].text, context.of), span);
     sizes.push_back(Size::of(id));
     if (context.mode != DimMode::Result) {
       context.bound->push_back(id);
@@ -271,12 +263,7 @@ ExprPtr Checker::construct(StructInfo& info, std::vector<Arg> args, Span span, c
   context.mode = DimMode::Bind;
   context.bound = &bound;
   for (const ast::Ident& size : decl.sizes) {
-    SizeAtom atom;
-    atom.kind = AtomKind::Named;
-    atom.name = size.text;
-    atom.origin = size.span;
-    atom.not_negative = true;
-    bound.push_back(p_.atoms.add(std::move(atom)));
+    bound.push_back(size_atom(AtomKind::Named, size.text, size.span));
     sizes.push_back(Size::of(bound.back()));
   }
   for (const ast::TypeParam& param : decl.type_params)

@@ -18,12 +18,7 @@ ExprPtr Checker::text_node(TextOp op, std::vector<ExprPtr> operands, Span span) 
   node->text_op = op;
   node->operands = std::move(operands);
   if (op == TextOp::Bytes) {
-    SizeAtom atom;
-    atom.kind = AtomKind::Fresh;
-    atom.name = fmt::format("axis 0 of `{}`", text(span));
-    atom.origin = span;
-    atom.not_negative = true;
-    AtomId id = p_.atoms.add(std::move(atom));
+    AtomId id = size_atom(AtomKind::Fresh, fmt::format("axis 0 of `{}`", text(span)), span);
     node->type.shape = {Size::of(id)};
     node->fresh.push_back({id, {}, 0});
   }

@@ -371,12 +371,7 @@ Signature Checker::make_signature(FunctionInfo& info, const Bindings& bindings, 
     entity.kind = Entity::Kind::Spread;
     if (auto it = bindings.spreads.find(name); it != bindings.spreads.end()) entity.sizes = it->second;
     for (size_t i = entity.sizes.size(); i < rank; ++i) {
-      SizeAtom atom;
-      atom.kind = AtomKind::Named;
-      atom.name = rank == 1 ? name : fmt::format("{}{}", name, i);
-      atom.origin = decl.name.span;
-      atom.not_negative = true;
-      AtomId id = p_.atoms.add(std::move(atom));
+      AtomId id = size_atom(AtomKind::Named, rank == 1 ? name : fmt::format("{}{}", name, i), decl.name.span);
       signature.size_params.push_back(id);
       entity.sizes.push_back(Size::of(id));
     }
