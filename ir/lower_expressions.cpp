@@ -167,7 +167,7 @@ Leaves FunctionLowerer::scalar_operation(const typed::Expr& e, std::vector<Leave
   Leaves values;
   for (const Leaves& operand : operands)
     values.push_back(operand.at(0));
-  values = checked(std::move(values), e.checks, false);
+  values = checked_operands(std::move(values), e);
   for (size_t i = 0; i < values.size(); ++i) {
     const tl::Type& t = e.operands[i]->type;
     if (t.rank()) values[i] = broadcast(values[i], t.shape, e.type.shape, at);

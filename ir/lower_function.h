@@ -155,6 +155,7 @@ private:
   ValueId guard(ValueId value, ValueId condition, uint32_t site, std::vector<ValueId> payload, Span span);
   ValueId checked(ValueId value, const std::vector<typed::SizeCheck>& checks);
   Leaves checked(Leaves leaves, const std::vector<typed::SizeCheck>& checks, bool all);
+  Leaves checked_operands(Leaves values, const typed::Expr& e);
   Dim checked(Dim dim, const std::vector<typed::SizeCheck>& checks);
   bool is_outer(ValueId value, uint32_t mark) const; // known outside of what began when there were `mark` values
   size_t push(Region& region, ScopeKind kind);
@@ -303,7 +304,7 @@ private:
   bool known_at(const Size& size, size_t scopes);
   ValueId contract(const typed::Expr& e, const std::vector<IndexRange>& labels, size_t kept, Factor a, Factor b);
   ValueId factor_tensor(const Factor& factor, const std::vector<IndexRange>& labels, std::vector<int64_t>& axes,
-                        LocId loc);
+                        const std::vector<typed::SizeCheck>& checks, LocId loc);
 
   // ---- lower_einsum.cpp
   // --------------------------------------------------------------------------------------------

@@ -176,9 +176,8 @@ ValueId FunctionLowerer::contract(const typed::Expr& e, const std::vector<IndexR
       a.bare = false;
     }
   Attrs attrs;
-  ValueId x = factor_tensor(a, labels, attrs.ints, at);
-  x = checked(x, e.checks);
-  ValueId y = factor_tensor(b, labels, attrs.ints, at);
+  ValueId x = factor_tensor(a, labels, attrs.ints, e.checks, at);
+  ValueId y = factor_tensor(b, labels, attrs.ints, e.checks, at);
   Type t = Type::tensor(type(x).dtype, {});
   for (size_t i = 0; i < kept; ++i)
     if (a.uses.contains(i) || b.uses.contains(i)) {
@@ -190,7 +189,8 @@ ValueId FunctionLowerer::contract(const typed::Expr& e, const std::vector<IndexR
 
 // The factor as a tensor over the labels it uses; appends the label of each of its axes.
 ValueId FunctionLowerer::factor_tensor(const Factor& factor, const std::vector<IndexRange>& labels,
-                                       std::vector<int64_t>& axes, LocId at) {
+                                       std::vector<int64_t>& axes, const std::vector<typed::SizeCheck>& checks,
+                                       LocId at) {
   const typed::Expr& e = *factor.expr;
   if (!factor.bare) {
     std::vector<IndexRange> used;
@@ -200,12 +200,13 @@ ValueId FunctionLowerer::factor_tensor(const Factor& factor, const std::vector<I
       extents.push_back(dim(labels[label].extent));
       axes.push_back(static_cast<int64_t>(label));
     }
-    if (used.empty()) return one(e);
+    if (used.empty()) return checked(one(e), checks);
+    extents[0] = checked(extents[0], checks); // nothing is read where a check fails
     return map(
         used, extents, {tl::Type::scalar(e.type.dtype)}, [&] { return expr(e); }, at)[0];
   }
   const typed::Expr& base = *e.operands[0];
-  ValueId tensor = one(base);
+  ValueId tensor = checked(one(base), checks);
   bool whole = true;
   std::vector<ValueId> starts;
   std::vector<Dim> extents;

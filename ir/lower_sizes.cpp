@@ -249,6 +249,23 @@ ValueId FunctionLowerer::checked(ValueId value, const std::vector<typed::SizeChe
   return value;
 }
 
+// Of an elementwise operation: every operand that will be read under other sizes than its own, so that nothing is read
+// where the check fails; at least one.
+Leaves FunctionLowerer::checked_operands(Leaves values, const typed::Expr& e) {
+  if (e.checks.empty()) return values;
+  bool any = false;
+  const std::vector<Size>& to = e.type.shape;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const std::vector<Size>& from = e.operands[i]->type.shape;
+    bool differs = false;
+    for (size_t k = 0; k < from.size(); ++k)
+      differs = differs || (!from[k].is(1) && from[k] != to[to.size() - from.size() + k]);
+    if (differs) values[i] = checked(values[i], e.checks);
+    any = any || differs;
+  }
+  return any ? values : checked(std::move(values), e.checks, false);
+}
+
 // `all`: every leaf; otherwise the first tensor with axes (or the first leaf), which is enough where the result depends
 // on all operands.
 Leaves FunctionLowerer::checked(Leaves leaves, const std::vector<typed::SizeCheck>& checks, bool all) {

@@ -226,6 +226,8 @@ void SizeAtoms::collect(const Size& s, std::vector<AtomId>& into) const {
 bool SizeAtoms::atom_not_negative(AtomId id, const SizeFacts& facts, int depth) {
   const SizeAtom atom = atoms_[id.index];
   if (atom.not_negative) return true;
+  for (const Size& fact : facts.not_negative) // id - c >= 0
+    if (fact.constant() <= 0 && fact - Size(fact.constant()) == Size::of(id)) return true;
   if (atom.kind == AtomKind::FloorDiv)
     return depth > 0 && not_negative(atom.a, facts, depth - 1) && not_negative(atom.b, facts, depth - 1);
   return false;
@@ -263,6 +265,28 @@ bool SizeAtoms::not_negative(const Size& e, const SizeFacts& facts, int depth) {
       if (not_negative(rest + Size(term.coefficient) * bound, facts, depth - 1)) return true;
     }
   }
+  // a - b < b * (a // b) <= a where b > 0; other factors of the product must not be negative.
+  for (size_t i = 0; i < e.terms.size(); ++i) {
+    const auto term = e.terms[i];
+    for (AtomId division : term.atoms) {
+      const SizeAtom atom = atoms_[division.index];
+      auto divisor = atom.kind == AtomKind::FloorDiv ? atom.b.as_atom() : std::nullopt;
+      if (!divisor) continue;
+      Size::Term others = term;
+      others.atoms.erase(std::find(others.atoms.begin(), others.atoms.end(), division));
+      auto at = std::find(others.atoms.begin(), others.atoms.end(), *divisor);
+      if (at == others.atoms.end()) continue;
+      others.atoms.erase(at);
+      bool fine = not_negative(atom.b - Size(1), facts, depth - 1);
+      for (AtomId other : others.atoms)
+        fine = fine && atom_not_negative(other, facts, depth - 1);
+      if (!fine) continue;
+      Size factor;
+      factor.terms.push_back(others);
+      Size bound = term.coefficient < 0 ? atom.a : atom.a - atom.b + Size(1);
+      if (not_negative(without_term(e, i) + factor * bound, facts, depth - 1)) return true;
+    }
+  }
   // A fact f >= 0 helps where subtracting a multiple of it cancels a negative term, or pays for a negative constant.
   bool negative_constant = e.constant() < 0;
   for (const Size& fact : facts.not_negative)
@@ -282,16 +306,37 @@ bool SizeAtoms::not_negative(const Size& e, const SizeFacts& facts, int depth) {
 bool SizeAtoms::proves_not_negative(const Size& e, const SizeFacts& facts) {
   proof_budget_ = kProofBudget;
   if (e.is_constant()) return e.constant() >= 0;
-  if (facts.equal.empty()) return not_negative(e, facts, kProofDepth);
+  if (not_negative(e, facts, kProofDepth)) return true;
+  if (facts.equal.empty()) return false;
+  proof_budget_ = kProofBudget;
   SizeFacts reduced;
   for (const Size& fact : facts.not_negative)
     reduced.not_negative.push_back(under(fact, facts));
   return not_negative(under(e, facts), reduced, kProofDepth);
 }
 
+// With (e + 1) // 2 as e - e // 2, so that the halves of something are all of it.
+Size SizeAtoms::with_lower_halves(const Size& s) {
+  Size result = s;
+  for (const auto& term : s.terms)
+    for (AtomId id : term.atoms) {
+      const SizeAtom atom = atoms_[id.index];
+      if (atom.kind != AtomKind::FloorDiv || !atom.b.is(2) || atom.a.constant() != 1) continue;
+      Size less = atom.a - Size(1);
+      Size::Term others = term;
+      others.atoms.erase(std::find(others.atoms.begin(), others.atoms.end(), id));
+      Size own, factor;
+      own.terms.push_back(term);
+      factor.terms.push_back(others);
+      result = result - own + factor * (less - floor_div(less, 2));
+      break;
+    }
+  return result;
+}
+
 Compare SizeAtoms::compare(const Size& a, const Size& b, const SizeFacts& facts) {
   if (a == b) return Compare::Equal;
-  Size difference = under(a - b, facts);
+  Size difference = with_lower_halves(under(a - b, facts));
   if (difference.is_constant()) return difference.is(0) ? Compare::Equal : Compare::Different;
   Size reversed = difference * Size(-1);
   if (proves_not_negative(difference - Size(1), facts) || proves_not_negative(reversed - Size(1), facts))
@@ -359,10 +404,14 @@ std::string SizeAtoms::to_string(const Size& s, int depth) const {
     }
     text += fmt::format("{}", fmt::join(factors, "*"));
   };
+  // n - k + 1: what is added first, and constants last, unless all else is taken away from one.
+  bool from_constant = s.constant() > 0;
   for (const auto& term : s.terms)
-    if (!term.atoms.empty()) add_term(term);
+    if (!term.atoms.empty() && term.coefficient > 0) add_term(term), from_constant = false;
+  if (from_constant) add_term(s.terms[0]);
   for (const auto& term : s.terms)
-    if (term.atoms.empty()) add_term(term);
+    if (!term.atoms.empty() && term.coefficient < 0) add_term(term);
+  if (s.constant() != 0 && !from_constant) add_term(s.terms[0]);
   return text.empty() ? "0" : text;
 }
 

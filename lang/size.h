@@ -128,6 +128,7 @@ public:
 private:
   std::string to_string(const Size& s, int depth) const;
   AtomId compound(AtomKind kind, Size a, Size b);
+  Size with_lower_halves(const Size& s);
   bool not_negative(const Size& e, const SizeFacts& facts, int depth);
   bool atom_not_negative(AtomId id, const SizeFacts& facts, int depth);
 

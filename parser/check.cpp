@@ -108,6 +108,7 @@ void Checker::check_main(const ast::File& file) {
   bindings.params.resize(decl.params.size());
   typed::Block& block = p_.main_call;
   std::vector<ExprPtr> values;
+  std::set<std::string> sizes; // that a parameter has named
   for (size_t i = 0; i < decl.params.size(); ++i) {
     const ast::Param& param = decl.params[i];
     auto* named = ast::as<ast::NamedType>(param.type);
@@ -131,8 +132,10 @@ void Checker::check_main(const ast::File& file) {
     if (info.has_default) info.default_text = text(param.default_value->span);
     Type type = is_str ? Type::str() : Type::scalar(*dtype);
     for (uint32_t k = 0; k < info.rank; ++k) {
-      type.shape.push_back(
-          Size::of(size_atom(AtomKind::Fresh, fmt::format("axis {} of `{}`", k, info.name), param.type->span)));
+      auto* bare = ast::as<ast::Name>(named->dims[k]);
+      std::string size =
+          bare && sizes.insert(bare->name).second ? bare->name : fmt::format("axis {} of `{}`", k, info.name);
+      type.shape.push_back(Size::of(size_atom(AtomKind::Fresh, size, named->dims[k]->span)));
     }
     if (info.has_default && info.rank) {
       error("NotSupported", param.default_value->span,
@@ -250,8 +253,11 @@ void Checker::check_tests(const ast::File& file) {
 void Checker::check_uncalled() {
   for (size_t i = 0; i < functions_.size(); ++i) {
     FunctionInfo& info = functions_[i];
-    if (is_library(info.decl->name.span.file) || info.is_template || info.is_closure || !info.instances.empty())
+    if (is_library(info.decl->name.span.file) || info.is_closure || !info.instances.empty()) continue;
+    if (info.is_template) {
+      if (auto bindings = plain_bindings(info)) instance_for(info, *bindings, {});
       continue;
+    }
     scope_ = info.env;
     bool takes_function = std::any_of(info.decl->params.begin(), info.decl->params.end(),
                                       [&](const ast::Param& param) { return returns_function(param.type); });
@@ -261,6 +267,37 @@ void Checker::check_uncalled() {
     bindings.params.resize(info.decl->params.size());
     instance_for(info, bindings, {});
   }
+}
+
+// Element types that the bounds allow, and one axis for each `..s`. Nothing where a call might bring what no bound
+// tells: a parameter without a type, functions, structs.
+std::optional<Bindings> Checker::plain_bindings(const FunctionInfo& info) {
+  const ast::Function& decl = *info.decl;
+  Bindings bindings;
+  bindings.params.resize(decl.params.size());
+  for (const ast::TypeParam& param : decl.type_params) {
+    const std::string& bound = param.bound.text;
+    if (param.default_type || (bound != "float" && bound != "int" && bound != "num")) return std::nullopt;
+    bindings.types[param.name.text] = Type::scalar(bound == "int" ? DType::I64 : DType::F32);
+  }
+  auto visit = [&](auto& self, const ast::TypeExpr* type) -> bool {
+    if (!type || ast::as<ast::FunctionType>(type)) return false;
+    if (auto* tuple = ast::as<ast::TupleType>(type))
+      return std::all_of(tuple->elements.begin(), tuple->elements.end(), [&](auto* t) { return self(self, t); });
+    auto* named = ast::as<ast::NamedType>(type);
+    if (!named) return false;
+    for (const ast::Expr* dim : named->dims)
+      if (auto* spread = ast::as<ast::Spread>(dim)) bindings.ranks[spread->name.text] = 1;
+    return std::all_of(named->arguments.begin(), named->arguments.end(), [&](auto* t) { return self(self, t); });
+  };
+  Scope* saved = scope_;
+  scope_ = info.env;
+  bool plain = !decl.result || !returns_function(decl.result);
+  for (const ast::Param& param : decl.params)
+    plain = plain && visit(visit, param.type) && !returns_function(param.type);
+  scope_ = saved;
+  if (!plain) return std::nullopt;
+  return bindings;
 }
 
 void Checker::check_waiting() {
@@ -316,6 +353,7 @@ void Checker::check_instance(InstanceId id) {
   bool want = !(declared && signature.result.is_unit());
   typed::Block body;
   push_scope();
+  if (!is_library(decl.name.span.file)) check_solvable(signature);
   if (decl.body.expression) {
     ExprPtr e = expr(decl.body.expression, expected, true);
     TypeKind kind = e->type.kind;

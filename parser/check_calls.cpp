@@ -697,6 +697,29 @@ ExprPtr Checker::call_function(FunctionInfo& info, std::vector<Arg> args, Span s
   return in_block(std::move(before), std::move(node), span);
 }
 
+// Where `f32[2*n]` is written and n is known now: an argument that is provably of another size is refused in these
+// words.
+bool Checker::fits_solved(const Type& written, const Type& actual, const std::map<AtomId, Size>& known,
+                          const std::string& what, const typed::Expr& arg) {
+  for (size_t k = 0; k < written.shape.size() && k < actual.shape.size(); ++k) {
+    const Size& size = written.shape[k];
+    if (size.is_constant() || size.as_atom()) continue;
+    if (compare(p_.atoms.substitute(size, known), actual.shape[k]) != Compare::Different) continue;
+    std::vector<AtomId> atoms;
+    p_.atoms.collect(size, atoms);
+    std::set<std::string> values;
+    for (AtomId atom : atoms)
+      if (auto it = known.find(atom); it != known.end())
+        values.insert(fmt::format("{} = {}", p_.atoms[atom].name, show(it->second)));
+    error("ShapeMismatch", arg.span,
+          fmt::format("{} is {}, not {}: axis {} is {}, not {} with {}", what, show(written), show(actual), k,
+                      show(actual.shape[k]), show(size), fmt::join(values, " and ")),
+          "", {label(arg)});
+    return false;
+  }
+  return true;
+}
+
 // Solves the callee's sizes from the arguments, checks the arguments against the parameters, makes the node.
 ExprPtr Checker::finish_call(FunctionInfo& info, const Signature& original, std::vector<ExprPtr> args, Span span,
                              InstanceId instance) {
@@ -761,12 +784,13 @@ ExprPtr Checker::finish_call(FunctionInfo& info, const Signature& original, std:
               "write `_` for it in the parameter, if they may differ", {{p_.atoms[atom].origin, "named here"}});
         fine = false;
       } else if (fits) {
-        error("UnboundSize", p_.atoms[atom].origin.valid() ? p_.atoms[atom].origin : span,
-              fmt::format("the size `{}` cannot be told from the arguments", p_.atoms[atom].name),
-              "name it alone in the shape of some parameter");
-        fine = false;
+        fine = false; // said where the function is checked
       }
     }
+  for (size_t i = 0; i < params.size() && fine; ++i)
+    fine = fits_solved(params[i].type, args[i]->type, known,
+                       fmt::format("argument `{}` of `{}`", names[i], info.decl->name.text), *args[i]);
+  if (!fine) return node;
   for (size_t i = 0; i < params.size(); ++i) {
     args[i] = coerce(std::move(args[i]), substitute(params[i].type, known),
                      fmt::format("argument `{}` of `{}`", names[i], info.decl->name.text));

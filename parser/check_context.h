@@ -223,6 +223,7 @@ private:
   void check_main(const ast::File& file);
   void check_tests(const ast::File& file);
   void check_uncalled();
+  std::optional<Bindings> plain_bindings(const FunctionInfo& info); // of a generic function that nobody calls
   void check_waiting();
   void flush_reports(Diagnostics& diagnostics);
 
@@ -420,6 +421,10 @@ private:
   void solve_sizes(const std::vector<const Type*>& params, const std::vector<const Type*>& args,
                    const std::set<AtomId>& unknown, const std::string& of, Span span, std::map<AtomId, Size>& known,
                    std::vector<SizeCheck>& checks);
+  bool fits_solved(const Type& written, const Type& actual, const std::map<AtomId, Size>& known,
+                   const std::string& what, const typed::Expr& arg);
+  // Reports sizes of a signature that no argument can tell.
+  void check_solvable(const Signature& signature);
   void exact_sizes(FunctionInfo& info, Bindings& bindings, const std::vector<ExprPtr>& values, Span span);
   ExprPtr call_expression(ExprPtr function, std::vector<Arg> args, Span span, const Type* expected);
   bool is_called_deeply(const FunctionInfo& info) const;

@@ -146,7 +146,7 @@ std::vector<bool> Checker::reachable_instances() {
   walker.walk(p_.top_level);
   walker.walk(p_.main_call);
   for (uint32_t i = 0; i < states_.size(); ++i)
-    if (!reachable[i] && (!states_[i].info || !states_[i].info->is_template)) {
+    if (!reachable[i] && (!states_[i].info || !states_[i].info->is_template || !states_[i].call.valid())) {
       reachable[i] = true;
       work.push_back(i);
     }

@@ -81,6 +81,9 @@ void Checker::slice(typed::Subscript& s, const Size& n, std::optional<Size> firs
     s.start = first ? atoms.clip(atoms.wrap(*first, n, facts), 0, n, facts) : Size(0);
     Size end = last ? atoms.clip(atoms.wrap(*last, n, facts), 0, n, facts) : n;
     distance = atoms.positive(end - s.start, facts);
+    // x[a::step] with 0 <= a < step has (n - a + step - 1) // step elements, also where a > n: no clip is needed.
+    if (first && !last && first->is_constant() && first->constant() >= 0 && first->constant() < step)
+      distance = n - *first;
   } else {
     s.start = first ? atoms.clip(atoms.wrap(*first, n, facts), -1, n - Size(1), facts) : n - Size(1);
     Size end = last ? atoms.clip(atoms.wrap(*last, n, facts), -1, n - Size(1), facts) : Size(-1);
@@ -108,6 +111,7 @@ void Checker::slice(typed::Subscript& s, const Size& n, std::optional<Size> firs
   Size stride = atoms.max(both(step, Size(0) - step), 1, facts);
   s.length = atoms.floor_div(distance + stride - Size(1), stride);
   s.value = size_value(step, s.span);
+  if (atoms.proves_not_negative(step - Size(1), facts) || atoms.proves_not_negative(Size(-1) - step, facts)) return;
   SizeCheck check = size_check(step * step, 1, "the step of a slice cannot be 0", s.span);
   check.relation = SizeCheck::Relation::AtLeast;
   check.kind = "WrongIndex";

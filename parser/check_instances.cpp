@@ -179,6 +179,28 @@ void Checker::solve_sizes(const std::vector<const Type*>& params, const std::vec
   solve(false);
 }
 
+void Checker::check_solvable(const Signature& signature) {
+  std::vector<const Type*> types;
+  for (const auto& param : signature.params)
+    if (param.type.is_error())
+      return;
+    else if (param.var.valid())
+      types.push_back(&param.type);
+  std::set<AtomId> unknown(signature.size_params.begin(), signature.size_params.end());
+  std::map<AtomId, Size> known;
+  std::vector<SizeCheck> checks;
+  SizeFacts facts = ctx_->facts;
+  solve_sizes(types, types, unknown, "", {}, known, checks);
+  ctx_->facts = facts;
+  for (AtomId atom : unknown)
+    if (!known.count(atom) && p_.atoms[atom].origin.valid()) {
+      error("UnboundSize", p_.atoms[atom].origin,
+            fmt::format("the size `{}` cannot be told from the arguments", p_.atoms[atom].name),
+            "name it alone in the shape of some parameter, or make it a parameter");
+      return; // others may follow from it
+    }
+}
+
 // The sizes that the parameters of a function name, as they are in this call: see FunctionInfo::is_closure.
 void Checker::exact_sizes(FunctionInfo& info, Bindings& bindings, const std::vector<ExprPtr>& values, Span span) {
   size_t reports = ctx_->reports.size();

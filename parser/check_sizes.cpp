@@ -381,7 +381,9 @@ void Checker::learn(const typed::Expr& c, bool holds) {
       Size value = Size::of(atom) - difference * Size(term->coefficient);
       std::vector<AtomId> inside;
       p_.atoms.collect(value, inside);
-      if (std::find(inside.begin(), inside.end(), atom) != inside.end()) continue;
+      // n % k == 0 is n == k * (n // k): a rule that leaves what it makes as it is.
+      bool divides = value != Size::of(atom) && p_.atoms.substitute(value, {{atom, value}}) == value;
+      if (!divides && std::find(inside.begin(), inside.end(), atom) != inside.end()) continue;
       facts.equal.push_back({atom, value});
       return;
     }

@@ -96,10 +96,15 @@ public:
   // Called inside a Reduce of the kernel's own region, with the index of the element being folded.
   std::function<void(const ir::Node&, const Index&)> in_reduce;
 
-  // Works at the level where everything that (v, index) depends on is known.
+  // Works at the level where everything that (v, index) depends on is known. A check there is one of the first element
+  // of the Maps around that do not matter to it.
   template <class Body> auto at_level_of(ir::ValueId v, const Index& index, Body body) {
-    std::vector<Builder::Scope> aside = b.suspend(std::max(natural_level(v, index), b.barrier()));
+    int level = std::max(natural_level(v, index), b.barrier());
+    std::vector<Builder::Scope> aside = b.suspend(level);
+    bool outside = !element_.empty() && b.level(element_.back()) > level;
+    if (outside) element_.push_back(b.i64(0));
     auto result = body();
+    if (outside) element_.pop_back();
     b.resume(std::move(aside));
     return result;
   }
