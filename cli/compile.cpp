@@ -5,6 +5,7 @@
 #include "lang/stdlib.h"
 #include "messages.h"
 #include "parser/check.h"
+#include "parser/library_parts.h"
 #include "passes/pipeline.h"
 #include "passes/schedule.h"
 #include "programs.h"
@@ -18,7 +19,7 @@
 namespace tl::cli {
 namespace {
 
-constexpr const char* kPrelude = "prelude.tl";
+constexpr const char* kPrelude = "prelude";
 constexpr int kAheadThreads = 2; // compile kernels while the program already runs
 
 FileHeader read_header(const std::string& path, const std::string& name, LoadOptions options) {
@@ -46,12 +47,42 @@ Span span_of(LocId loc, const std::vector<Location>& locations, const SourceMana
   return {};
 }
 
-ImportReader import_reader() {
-  ImportReader reader;
-  reader.module = [](const std::string& name) -> std::optional<std::string> {
+// The standard library for one program: all of it, or only what the files that were read before name.
+class Library {
+public:
+  Library(const SourceManager& sources, bool whole) : sources_(sources), whole_(whole) {}
+
+  std::optional<std::string> module(const std::string& name) {
+    if (texts_.empty()) read();
+    auto found = texts_.find(name);
+    return found == texts_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+private:
+  void read() {
+    std::vector<LibraryFile> files;
     for (const EmbeddedFile& file : embedded_stdlib())
-      if (file.name == name + ".tl" && file.name != kPrelude) return file.text;
-    return std::nullopt;
+      if (file.name.ends_with(kEnding))
+        files.push_back({file.name.substr(0, file.name.size() - kEnding.size()), file.text});
+    std::vector<std::string_view> program;
+    for (uint32_t i = 0; i < sources_.file_count(); ++i)
+      program.push_back(sources_.text(FileId{i}));
+    std::vector<std::string> parts;
+    if (!whole_) parts = reachable_parts(program, files);
+    for (size_t i = 0; i < files.size(); ++i)
+      texts_[files[i].name] = whole_ ? std::string(files[i].text) : std::move(parts[i]);
+  }
+
+  static constexpr std::string_view kEnding = ".tl";
+  const SourceManager& sources_;
+  bool whole_;
+  std::map<std::string, std::string> texts_; // by module
+};
+
+ImportReader import_reader(Library& library) {
+  ImportReader reader;
+  reader.module = [&library](const std::string& name) {
+    return name == kPrelude ? std::nullopt : library.module(name);
   };
   reader.file = [](const std::string& path, std::string& problem) -> std::optional<std::string> {
     try {
@@ -65,36 +96,50 @@ ImportReader import_reader() {
   return reader;
 }
 
+typed::Program check_against(Frontend& frontend, bool whole_library, bool for_check) {
+  typed::Program none;
+  none.ok = false;
+  frontend.tree = parse(frontend.sources, frontend.file, frontend.diagnostics);
+  if (frontend.diagnostics.has_errors()) return none;
+  Library library(frontend.sources, whole_library);
+  frontend.imports = load_imports(frontend.sources, frontend.tree, frontend.diagnostics, import_reader(library));
+  FileId prelude = frontend.sources.add(library_file_name(kPrelude), library.module(kPrelude).value());
+  frontend.prelude = parse(frontend.sources, prelude, frontend.diagnostics);
+  if (frontend.diagnostics.has_errors()) return none;
+  CheckOptions options;
+  options.read_header = read_header;
+  options.imports = &frontend.imports;
+  options.missing_file_is_warning = for_check;
+  return check(frontend.tree, frontend.prelude, frontend.sources, frontend.diagnostics, options);
+}
+
 } // namespace
 
 Span place_of(LocId loc, const std::vector<Location>& locations, const SourceManager& sources, FileId main) {
   return span_of(user_place(loc, locations), locations, sources, main);
 }
 
+void Frontend::restart() {
+  sources = {};
+  diagnostics = {};
+  tree = {};
+  prelude = {};
+  imports = {};
+  file = sources.add(name, text);
+}
+
 void read_source(Frontend& frontend, const std::string& path, const std::string* code) {
-  for (const EmbeddedFile& file : embedded_stdlib())
-    if (file.name == kPrelude) {
-      FileId id = frontend.sources.add(file.name, file.text);
-      frontend.prelude = parse(frontend.sources, id, frontend.diagnostics);
-    }
-  std::string text = code ? *code : read_program(path);
-  frontend.file = frontend.sources.add(path == "-" ? "<stdin>" : path, std::move(text));
+  frontend.text = code ? *code : read_program(path);
+  frontend.name = path == "-" ? "<stdin>" : path;
+  frontend.restart();
 }
 
 typed::Program check_source(Frontend& frontend, bool for_check) {
-  frontend.tree = parse(frontend.sources, frontend.file, frontend.diagnostics);
-  if (!frontend.diagnostics.has_errors())
-    frontend.imports = load_imports(frontend.sources, frontend.tree, frontend.diagnostics, import_reader());
-  if (frontend.diagnostics.has_errors()) {
-    typed::Program none;
-    none.ok = false;
-    return none;
-  }
-  CheckOptions options;
-  options.read_header = read_header;
-  options.imports = &frontend.imports;
-  options.missing_file_is_warning = for_check;
-  return check(frontend.tree, frontend.prelude, frontend.sources, frontend.diagnostics, options);
+  typed::Program program = check_against(frontend, false, for_check);
+  if (program.ok) return program;
+  // Suggestions come from the whole library.
+  frontend.restart();
+  return check_against(frontend, true, for_check);
 }
 
 std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program& program) {

@@ -17,6 +17,7 @@ namespace tl::cli {
 
 // Everything that was read and said about one program. Not copied: later structures point into `sources` and the trees.
 struct Frontend {
+  std::string name, text; // of the program
   SourceManager sources;
   Diagnostics diagnostics;
   FileId file;
@@ -25,6 +26,8 @@ struct Frontend {
 
   Frontend() = default;
   Frontend(const Frontend&) = delete;
+  // Forgets all but the program's text.
+  void restart();
 };
 
 // Reads a file ("-": standard input) or, with `code`, takes that text. Throws UsageError if it cannot be read.

@@ -131,19 +131,20 @@ enum class Op : uint8_t {
   Await, // (x: scalar) the same value, known to the host (passes/place inserts it)
   // effects: token first
   Format, // (values…) -> str {format}          pure; values: scalars, tensors, strings
-  Print,  // (token, str…) -> token
+  Print,  // (token, str…) {index: 1 for stderr} -> token
   Assert, // (token, cond, values…) -> token {index: site, format}
   Load,   // (token, path) or (token, path, name) {index: LoadOptions, packed} -> token, tensor, sizes… (i64 each; the
           // tensor's dims refer to them)
   Save,   // (token, path, x) or (token, path, names, x…) -> token; names: str, one a line
   Exists, // (token, path) -> token, bool
-  ReadText,  // (token, path) -> token, str
+  ReadText,  // (token, path) {index: 1 for the names of its tensors, one a line} -> token, str
   WriteText, // (token, path, str) -> token
   Wait,      // (token, values…) -> token, values…
   WaitAll,   // (token) -> token
   Time,      // (token) -> token, f64
   Exit,      // (token, code) -> token
-  Debug,     // (token, x) -> token, x
+  Debug,     // (token, x) {format: what x is called, without values} -> token, x
+  Progress, // (token, done, total, show: str, values…) {index: 1 for the last} -> token: a bar, once values are there
   // made by passes
   Kernel, // (captured…) one region without parameters whose yields are the results; operands: every outer value that
           // the

@@ -337,6 +337,7 @@ private:
     case Op::WaitAll:
     case Op::Time:
     case Op::Exit:
+    case Op::Progress:
     case Op::Debug: return effect(f, n, frame);
     default: return compute(f, n, frame);
     }
@@ -660,8 +661,10 @@ private:
       switch (n.op) {
       case Op::Print:
         for (size_t i = 1; i < n.operands.size(); ++i)
-          out_(*in(i).text);
+          n.attrs.index ? print_error(*in(i).text) : out_(*in(i).text);
         return;
+      case Op::Progress:
+        return print_error(progress_text(in(1).data.i64(), in(2).data.i64(), *in(3).text, n.attrs.index, false));
       case Op::Assert: return assertion(n, frame);
       case Op::Load: {
         DType type = f[n.results[1]].type.dtype;
@@ -684,7 +687,7 @@ private:
         return save_tensors(*in(1).text, tensors);
       }
       case Op::Exists: out(1) = cell(Data::of(DType::Bool, Scalar::of(file_exists(*in(1).text)))); return;
-      case Op::ReadText: out(1) = cell(read_text(*in(1).text)); return;
+      case Op::ReadText: out(1) = cell(n.attrs.index ? tensor_names_text(*in(1).text) : read_text(*in(1).text)); return;
       case Op::WriteText: return write_text(*in(1).text, *in(2).text);
       case Op::Wait:
         for (size_t i = 1; i < n.operands.size(); ++i) {
@@ -717,21 +720,27 @@ private:
     throw Stop{fail_at(module_.sites[n.attrs.index], fill(n.attrs.format, n, frame, 2)), 0};
   }
 
+  void print_error(const std::string& text) {
+    if (err_)
+      err_(text);
+    else
+      std::fputs(text.c_str(), stderr);
+  }
+
   void debug(const Node& n, Frame& frame) {
     Cell value = frame[n.operands[1].index];
     const Location& at = module_.locations[n.loc.index];
     std::string summary = "failed: ";
     if (value.poison) {
       summary += value.poison->error.message;
+    } else if (value.text) {
+      summary = *value.text;
     } else {
       HostTensor t = value.data.host();
       summary = debug_summary(t.dtype, t.dims, t.data());
     }
-    std::string line = fmt::format("{}:{}: {}\n", at.file, at.line, summary);
-    if (err_)
-      err_(line);
-    else
-      std::fputs(line.c_str(), stderr);
+    std::string name = n.attrs.format.literals.empty() ? "" : n.attrs.format.literals[0];
+    print_error(fmt::format("{}:{}: {}{}\n", at.file, at.line, name, summary));
     frame[n.results[1].index] = std::move(value);
   }
 

@@ -207,7 +207,11 @@ Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>&
   };
 
   switch (e.builtin) {
-  case Builtin::Print: return effect(Op::Print, with_token(), {Type::token()}, {}, at);
+  case Builtin::Print: {
+    Attrs attrs;
+    attrs.index = e.flag;
+    return effect(Op::Print, with_token(), {Type::token()}, std::move(attrs), at);
+  }
   case Builtin::Load: {
     return load(e, operands);
   }
@@ -217,7 +221,12 @@ Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>&
     return effect(Op::Save, std::move(values), {Type::token()}, {}, at);
   }
   case Builtin::Exists: return effect(Op::Exists, with_token(), {Type::token(), Type::scalar(DType::Bool)}, {}, at);
-  case Builtin::ReadText: return effect(Op::ReadText, with_token(), {Type::token(), Type::str()}, {}, at);
+  case Builtin::ReadText:
+  case Builtin::TensorNames: {
+    Attrs attrs;
+    attrs.index = e.builtin == Builtin::TensorNames;
+    return effect(Op::ReadText, with_token(), {Type::token(), Type::str()}, std::move(attrs), at);
+  }
   case Builtin::WriteText: return effect(Op::WriteText, with_token(), {Type::token()}, {}, at);
   case Builtin::ReadLine: return effect(Op::ReadLine, {ValueId{}}, {Type::token(), Type::str()}, {}, at);
   case Builtin::Wait: return effect(Op::Wait, with_token(), types_with_token(operands), {}, at);
@@ -226,7 +235,16 @@ Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>&
     if (!operands.empty()) effect(Op::Wait, with_token(), types_with_token(operands), {}, at);
     return effect(Op::Time, {ValueId{}}, {Type::token(), Type::scalar(DType::F64)}, {}, at);
   case Builtin::Exit: return effect(Op::Exit, with_token(), {Type::token()}, {}, at);
-  case Builtin::Debug: return effect(Op::Debug, with_token(), types_with_token(operands), {}, at);
+  case Builtin::Debug: {
+    Attrs attrs;
+    if (!e.text.empty()) attrs.format.literals = {e.text};
+    return effect(Op::Debug, with_token(), types_with_token(operands), std::move(attrs), at);
+  }
+  case Builtin::Progress: {
+    Attrs attrs;
+    attrs.index = e.flag;
+    return effect(Op::Progress, with_token(), {Type::token()}, std::move(attrs), at);
+  }
 
   case Builtin::Sum:
   case Builtin::Mean: return {builtin_reduce(e, ReduceOp::Sum, x())};
@@ -358,6 +376,8 @@ Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>&
   case Builtin::Range:
   case Builtin::List:
   case Builtin::Enumerate:
+  case Builtin::Map:
+  case Builtin::Fold:
   case Builtin::Zip:
   case Builtin::Batches:
   case Builtin::Strip:

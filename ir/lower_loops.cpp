@@ -21,6 +21,8 @@ bool is_effect(const typed::Program& program, const typed::Expr& e) {
   case Builtin::Save:
   case Builtin::Exists:
   case Builtin::ReadText:
+  case Builtin::TensorNames:
+  case Builtin::Progress:
   case Builtin::WriteText:
   case Builtin::Wait:
   case Builtin::WaitAll:

@@ -11,7 +11,7 @@ constexpr std::string_view kOpNames[] = {
     "list_make", "list_length",  "list_get",  "list_set",   "list_append", "list_concat", "list_slice", "list_join",
     "text",      "read_line",    "guard",     "await",      "format",      "print",       "assert",     "load",
     "save",      "exists",       "read_text", "write_text", "wait",        "wait_all",    "time",       "exit",
-    "debug",     "kernel"};
+    "debug",     "progress",     "kernel"};
 static_assert(std::size(kOpNames) == kOpCount);
 
 constexpr std::string_view kReduceNames[] = {"sum", "prod", "min", "max", "any", "all", "argmin", "argmax"};

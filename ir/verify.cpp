@@ -438,6 +438,11 @@ private:
       if (!counts(2, 2)) return;
       result(in(1), 1);
       return effect();
+    case Op::Progress:
+      if (!at_least(4, 1)) return;
+      want_i64(1, 3);
+      want(3, Type::str());
+      return effect();
     case Op::Kernel: return kernel();
     }
   }

@@ -153,11 +153,13 @@ enum class ExprKind : uint8_t {
 
 // Builtins that remain (the others become simpler nodes: shape, rank, len -> SizeValue, zeros, ones, *_like -> Full,
 // flatten, expand_dims, squeeze -> Reshape, transpose, T -> Permute, matmul -> Matmul, range -> Range):
-//   Print (str)   Wait (x)   WaitAll ()   Time ()   Exit (code)   Debug (x)
+//   Wait (x)   WaitAll ()   Time ()   Exit (code)
 //   Load (path) or (path, name): type, fresh, index = LoadOptions, packed; a tuple's leaves are loaded by the names in
 //     text, one a line   (read_csv, read_idx, read_npz, read_safetensors -> Load)
 //   Save (path, x): text = names of x's leaves, one a line; none for a tensor
-//   Exists (path)   ReadText (path)   WriteText (path, s)
+//   Exists (path)   ReadText (path)   WriteText (path, s)   TensorNames (path): str, one a line
+//   Print (str): flag = to stderr   Debug (x): text = what it is called
+//   Progress (done, total, show: str, values…): flag = the last; done once the values are there
 //   Sum Mean Prod ReduceMin ReduceMax Any All ArgMin ArgMax (x): ints = the reduced axes, ascending; flag = keep
 //     (sum and prod of bool and narrow integers: x is converted to i64 already; a mean of no elements is NaN; an empty
 //      min, max, argmin, argmax is a run-time error of this node)

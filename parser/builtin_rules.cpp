@@ -205,6 +205,7 @@ ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span,
   case Builtin::ReadNpz:
   case Builtin::ReadSafetensors:
   case Builtin::Exists:
+  case Builtin::TensorNames:
   case Builtin::ReadText:
   case Builtin::WriteText: result = file_rule(builtin, r, expected); break;
   case Builtin::Print:
@@ -213,6 +214,13 @@ ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span,
   case Builtin::Time:
   case Builtin::Exit:
   case Builtin::Debug: result = effect_rule(builtin, r); break;
+  case Builtin::Map:
+  case Builtin::Fold: return call_leaves(builtin == Builtin::Map, std::move(args), span);
+  case Builtin::Progress:
+    error("WrongArguments", span, "`progress` is what a `for` goes over", "like `for x in progress(xs) { … }`");
+    for (Arg& arg : args)
+      check_arg(arg);
+    return broken(span);
   case Builtin::List: return list_call(std::move(args), span, expected);
   case Builtin::Enumerate:
   case Builtin::Zip:
@@ -360,7 +368,7 @@ ExprPtr Checker::reduction(Builtin builtin, Rule& r) {
 ExprPtr Checker::print_call(Rule& r) {
   auto line = new_interp(r.span);
   ExprPtr end;
-  bool first = true;
+  bool first = true, to_stderr = false;
   for (Arg& arg : r.args) {
     if (arg.name == "end") {
       end = take(arg);
@@ -368,10 +376,15 @@ ExprPtr Checker::print_call(Rule& r) {
         r.fail("TypeMismatch", arg.span, fmt::format("`end` is text, not {}", show(end->type)));
       continue;
     }
+    if (arg.name == "to") {
+      auto* name = ast::as<ast::Name>(arg.source);
+      to_stderr = name && name->name == "stderr";
+      if (!to_stderr && !(name && name->name == "stdout"))
+        r.fail("WrongArguments", arg.span, "`to` is `stdout` or `stderr`", "`write_text` writes files");
+      continue;
+    }
     if (!arg.name.empty()) {
-      r.fail(arg.name == "to" ? "NotSupported" : "WrongArguments", arg.name_span,
-             arg.name == "to" ? "printing elsewhere is not supported yet"
-                              : fmt::format("`print` has no parameter `{}`", arg.name),
+      r.fail("WrongArguments", arg.name_span, fmt::format("`print` has no parameter `{}`", arg.name),
              arg.name == "sep" ? "put the text together: `print(\"{a}, {b}\")`" : "");
       return nullptr;
     }
@@ -386,8 +399,56 @@ ExprPtr Checker::print_call(Rule& r) {
   if (line->type.is_error()) r.ok = false;
   auto node = make(ExprKind::Builtin, r.span, Type::unit());
   node->builtin = Builtin::Print;
+  node->flag = to_stderr;
   node->operands.push_back(finish_interp(std::move(line)));
   return node;
+}
+
+// Tensors and text are shown by the op itself, with `text` as their name; what else there is by its leaves or as text.
+ExprPtr Checker::debug_call(ExprPtr x, Span span) {
+  Type type = refresh(*x);
+  if (type.is_error()) return x;
+  auto shown = [&](ExprPtr value, const std::string& name) {
+    auto node = make(ExprKind::Builtin, span, refresh(*value));
+    node->builtin = Builtin::Debug;
+    node->text = name;
+    node->operands.push_back(std::move(value));
+    return node;
+  };
+  auto as_text = [&](ExprPtr value) {
+    auto line = new_interp(span);
+    append_value(*line, std::move(value), "", span);
+    return finish_interp(std::move(line));
+  };
+  bool is_leaf = type.is_str() || (type.is_tensor() && (type.dtype != DType::Key || type.open));
+  if (is_leaf) return shown(std::move(x), "");
+  settle(*x);
+  typed::Block before;
+  std::shared_ptr<typed::Expr> held = shared(std::move(x), before);
+  auto statement = [&](ExprPtr value) {
+    typed::Stmt s;
+    s.span = span;
+    s.value = std::move(value);
+    before.statements.push_back(std::move(s));
+  };
+  if (type.is_aggregate() && !has_list(type)) {
+    ExprPtr base = copy_simple(*held);
+    rebuild(type, base, span, [&](const Type& leaf, const std::vector<uint32_t>& path) {
+      std::string name;
+      const Type* at = &type;
+      for (uint32_t step : path) {
+        name += "." + (at->is_struct() ? at->record->fields.at(step).name : std::to_string(step));
+        at = &at->elements[step];
+      }
+      ExprPtr value = part(*base, path, span);
+      statement(
+          shown(leaf.is_str() || leaf.dtype != DType::Key ? std::move(value) : as_text(std::move(value)), name + " "));
+      return part(*base, path, span);
+    });
+  } else {
+    statement(shown(as_text(copy_simple(*held)), ""));
+  }
+  return in_block(std::move(before), copy_simple(*held), span);
 }
 
 ExprPtr Checker::effect_rule(Builtin builtin, Rule& r) {
@@ -398,10 +459,7 @@ ExprPtr Checker::effect_rule(Builtin builtin, Rule& r) {
     if (!r.bind("x", 1)) return nullptr;
     ExprPtr x = r.value(0);
     if (!r.ok) return nullptr;
-    if (builtin == Builtin::Debug && !x->type.is_tensor()) {
-      r.fail("TypeMismatch", x->span, fmt::format("`debug` takes a tensor, not {}", show(x->type)));
-      return nullptr;
-    }
+    if (builtin == Builtin::Debug) return debug_call(std::move(x), r.span);
     node->type = x->type;
     node->operands.push_back(std::move(x));
   } else if (builtin == Builtin::WaitAll) {

@@ -163,7 +163,8 @@ ExprPtr Checker::file_rule(Builtin builtin, Rule& r, const Type* expected) {
                    builtin == Builtin::ReadSafetensors;
   if (!r.bind(parameters_of(builtin), needs_two ? 2 : 1)) return nullptr;
   if (builtin == Builtin::Save) return save_call(r);
-  if (builtin != Builtin::Exists && builtin != Builtin::ReadText && builtin != Builtin::WriteText)
+  if (builtin != Builtin::Exists && builtin != Builtin::ReadText && builtin != Builtin::WriteText &&
+      builtin != Builtin::TensorNames)
     return load_call(builtin, r, expected);
   auto node = make(ExprKind::Builtin, r.span, Type::unit());
   node->builtin = builtin;
@@ -171,8 +172,12 @@ ExprPtr Checker::file_rule(Builtin builtin, Rule& r, const Type* expected) {
   if (builtin == Builtin::WriteText)
     node->operands.push_back(r.text(1, "what is written", "`\"{x}\"` makes text of a value"));
   if (builtin == Builtin::Exists) node->type = Type::scalar(DType::Bool);
-  if (builtin == Builtin::ReadText) node->type = Type::str();
-  return r.ok ? std::move(node) : nullptr;
+  if (builtin == Builtin::ReadText || builtin == Builtin::TensorNames) node->type = Type::str();
+  if (!r.ok) return nullptr;
+  if (builtin != Builtin::TensorNames) return node;
+  std::vector<ExprPtr> names;
+  names.push_back(std::move(node));
+  return text_node(TextOp::Lines, std::move(names), r.span);
 }
 
 } // namespace tl::checker

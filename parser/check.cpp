@@ -28,8 +28,6 @@ Checker::Checker(const SourceManager& sources, const CheckOptions& options) : so
   for (int i = 0; i < kBuiltinCount; ++i)
     if (static_cast<Builtin>(i) != Builtin::TransposeAll) // a field, x.T
       builtins_[std::string(kBuiltins[i].name)].builtin = static_cast<Builtin>(i);
-  builtins_["map"].leaves = Callable::Leaves::Map;
-  builtins_["fold"].leaves = Callable::Leaves::Fold;
   for (int i = 0; i < kDTypeCount; ++i)
     if (static_cast<DType>(i) != DType::Key)
       builtins_[std::string(name_of(static_cast<DType>(i)))].conversion = static_cast<DType>(i);

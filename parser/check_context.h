@@ -32,10 +32,7 @@ struct Callable {
   std::optional<Builtin> builtin;
   std::optional<DType> conversion;
   StructInfo* structure = nullptr;
-  enum class Leaves : uint8_t { None, Map, Fold } leaves = Leaves::None; // map and fold: calls for every leaf
-  bool empty() const {
-    return functions.empty() && !scalar && !builtin && !conversion && !structure && leaves == Leaves::None;
-  }
+  bool empty() const { return functions.empty() && !scalar && !builtin && !conversion && !structure; }
   bool operator==(const Callable&) const = default;
 };
 
@@ -532,7 +529,15 @@ private:
   Iteration iterate_batches(std::vector<Arg>& args, Span span, typed::Block& before);
   ExprPtr list_comprehension(const ast::Comprehension& c, Span span, const Type* expected);
   Size bound_size(ExprPtr value, const std::string& name, typed::Block& before); // held by a variable of `before`
-  void for_each(const ast::For& s, size_t clause, Span span, Iteration over, typed::Block& into);
+  // A bar that advances with the iterations of a loop: for … in progress(xs, show = e).
+  struct Progress {
+    bool is_shown = false;
+    const ast::Expr* show = nullptr;
+  };
+  void for_each(const ast::For& s, size_t clause, Span span, Iteration over, const Progress& bar, typed::Block& into);
+  const ast::Expr* progress_of(const ast::Expr* e, Progress& bar); // what it goes over; e itself: no such call
+  typed::Stmt progress_tick(const Progress& bar, const Size& done, const Size& total, std::vector<ExprPtr> computed,
+                            Span span);
 
   // --- check_text.cpp
   ExprPtr text_node(TextOp op, std::vector<ExprPtr> operands, Span span);
@@ -566,6 +571,7 @@ private:
   ExprPtr random_rule(Builtin builtin, Rule& r, const Type* expected);
   ExprPtr effect_rule(Builtin builtin, Rule& r);
   ExprPtr print_call(Rule& r);
+  ExprPtr debug_call(ExprPtr x, Span span);
   // ---- builtin_rules_files.cpp ----
   ExprPtr file_rule(Builtin builtin, Rule& r, const Type* expected);
   ExprPtr load_call(Builtin builtin, Rule& r, const Type* expected);

@@ -52,6 +52,8 @@ bool is_effect(Builtin b) {
   case Builtin::Save:
   case Builtin::Exists:
   case Builtin::ReadText:
+  case Builtin::TensorNames:
+  case Builtin::Progress:
   case Builtin::WriteText:
   case Builtin::Wait:
   case Builtin::WaitAll:

@@ -329,7 +329,89 @@ ExprPtr Checker::iteration_call(Builtin builtin, Rule& r) {
 }
 
 // for pattern in a list, enumerate(…) … : a loop over positions that binds the pattern first.
-void Checker::for_each(const ast::For& s, size_t clause, Span span, Iteration over, typed::Block& into) {
+const ast::Expr* Checker::progress_of(const ast::Expr* e, Progress& bar) {
+  const std::vector<ast::Argument>* given = nullptr;
+  const ast::Expr* xs = nullptr;
+  std::string name;
+  if (auto* call = ast::as<ast::Call>(e)) {
+    if (auto* callee = ast::as<ast::Name>(call->callee)) name = callee->name;
+    given = &call->arguments;
+  } else if (auto* method = ast::as<ast::MethodCall>(e)) {
+    if (module_of(method->receiver)) return e;
+    name = method->name.text;
+    given = &method->arguments;
+    xs = method->receiver;
+  }
+  if (name != "progress") return e;
+  auto callable = find_callable(name, true);
+  if (!callable || callable->builtin != Builtin::Progress) return e;
+  bar.is_shown = true;
+  for (const ast::Argument& argument : *given) {
+    bool is_show = argument.name.text == "show" || (argument.name.empty() && xs);
+    if ((is_show && bar.show) || (!is_show && !argument.name.empty())) {
+      error("WrongArguments", argument.value->span, "`progress` takes what to go over, and `show`",
+            fmt::format("it is {}", info(Builtin::Progress).signature));
+      continue;
+    }
+    (is_show ? bar.show : xs) = argument.value;
+  }
+  if (bar.show && ast::as<ast::NoneLiteral>(bar.show)) bar.show = nullptr;
+  if (!xs)
+    error("WrongArguments", e->span, "`progress` needs something to go over", "like `for x in progress(xs) { … }`");
+  return xs;
+}
+
+typed::Stmt Checker::progress_tick(const Progress& bar, const Size& done, const Size& total,
+                                   std::vector<ExprPtr> computed, Span span) {
+  auto beside = new_interp(span);
+  if (bar.show)
+    append_value(*beside, value(bar.show), "", bar.show->span);
+  else
+    append_text(*beside, "");
+  auto node = make(ExprKind::Builtin, span, Type::unit());
+  node->builtin = Builtin::Progress;
+  node->operands.push_back(size_value(done, span));
+  node->operands.push_back(size_value(total, span));
+  node->operands.push_back(finish_interp(std::move(beside)));
+  for (ExprPtr& value : computed)
+    node->operands.push_back(std::move(value));
+  typed::Stmt tick;
+  tick.span = span;
+  tick.value = std::move(node);
+  return tick;
+}
+
+namespace {
+
+// The variables that a loop assigns and that stand outside it: those before `first_inner`.
+void assigned_in(const typed::Block& block, uint32_t first_inner, std::set<VarId>& into) {
+  for (const typed::Stmt& s : block.statements) {
+    for (const typed::Place& place : s.targets)
+      if (place.var.valid() && place.var.index < first_inner) into.insert(place.var);
+    assigned_in(s.body, first_inner, into);
+    if (s.value && s.value->kind == ExprKind::If)
+      for (const typed::Block& branch : s.value->blocks)
+        assigned_in(branch, first_inner, into);
+  }
+}
+
+} // namespace
+
+void Checker::for_each(const ast::For& s, size_t clause, Span span, Iteration over, const Progress& bar,
+                       typed::Block& into) {
+  // A bar tells at the start of an iteration that those before it are done: what they assigned is computed.
+  uint32_t first_inner = static_cast<uint32_t>(p_.variables.size());
+  std::set<VarId> assigned;
+  auto computed = [&](const std::map<VarId, Type>& types) {
+    std::vector<ExprPtr> values;
+    for (VarId var : assigned)
+      if (auto type = types.find(var); type != types.end()) {
+        auto value = variable(var, span);
+        value->type = type->second;
+        values.push_back(std::move(value));
+      }
+    return values;
+  };
   typed::Stmt loop;
   loop.kind = StmtKind::For;
   loop.span = span;
@@ -345,6 +427,9 @@ void Checker::for_each(const ast::For& s, size_t clause, Span span, Iteration ov
     Size position = Size::of(p_.variables[var.index].atom);
     ctx_->facts.not_negative.push_back(position);
     ctx_->facts.not_negative.push_back(over.count - position - Size(1));
+    std::map<VarId, Type> at_start = ctx_->current;
+    std::optional<typed::Stmt> tick;
+    if (bar.is_shown) tick = progress_tick(bar, position, over.count, {}, at);
     typed::Stmt let;
     let.kind = StmtKind::Let;
     let.span = at;
@@ -358,10 +443,21 @@ void Checker::for_each(const ast::For& s, size_t clause, Span span, Iteration ov
       l.body = block(s.body, false);
     }
     l.body.statements.insert(l.body.statements.begin(), std::move(let));
+    if (tick) {
+      assigned_in(l.body, first_inner, assigned);
+      for (ExprPtr& value : computed(at_start))
+        tick->value->operands.push_back(std::move(value));
+      l.body.statements.insert(l.body.statements.begin(), std::move(*tick));
+    }
     scope_ = saved;
     return true;
   });
   into.statements.push_back(std::move(loop));
+  if (bar.is_shown) {
+    typed::Stmt last = progress_tick(bar, over.count, over.count, computed(ctx_->current), at);
+    last.value->flag = true;
+    into.statements.push_back(std::move(last));
+  }
 }
 
 // list(e for p in xs, q in ys if c): loops that append.

@@ -146,13 +146,16 @@ void Checker::for_loop(const ast::For& s, size_t clause, Span span, typed::Block
   loop.kind = StmtKind::For;
   loop.span = span;
   typed::Block before;
-  const ast::Expr* iterated = s.clauses[clause].range;
-  if (iterates(iterated)) { // enumerate, zip, batches: no list is made
+  Progress bar;
+  const ast::Expr* iterated = progress_of(s.clauses[clause].range, bar);
+  if (!iterated) {
+    loop.value = broken(span);
+  } else if (bar.is_shown || iterates(iterated)) { // enumerate, zip, batches: no list is made
     Iteration over = iterate(iterated, before);
     if (over.element) {
       for (auto& statement : before.statements)
         into.statements.push_back(std::move(statement));
-      return for_each(s, clause, span, std::move(over), into);
+      return for_each(s, clause, span, std::move(over), bar, into);
     }
     loop.value = broken(iterated->span);
   } else {
@@ -162,7 +165,7 @@ void Checker::for_loop(const ast::For& s, size_t clause, Span span, typed::Block
       Iteration over = iterate_value(std::move(loop.value), before);
       for (auto& statement : before.statements)
         into.statements.push_back(std::move(statement));
-      if (over.element) return for_each(s, clause, span, std::move(over), into);
+      if (over.element) return for_each(s, clause, span, std::move(over), bar, into);
       loop.value = broken(iterated->span);
     }
   }

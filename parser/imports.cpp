@@ -17,8 +17,19 @@ public:
   void load(const ast::File& file, const std::string& name) {
     way_.push_back(name);
     for (const ast::Stmt* statement : file.statements)
-      if (auto* import = ast::as<ast::Import>(statement)) follow(*import, name);
+      if (auto* import = ast::as<ast::Import>(statement)) {
+        if (import->is_file || in_library_)
+          follow(*import, name);
+        else
+          modules_.push_back(import);
+      }
     way_.pop_back();
+  }
+  // The library's modules, once all of the program's own files have been read.
+  void load_modules() {
+    in_library_ = true;
+    for (const ast::Import* import : modules_)
+      follow(*import, {});
   }
 
 private:
@@ -72,7 +83,9 @@ private:
   const ImportReader& reader_;
   Imports& result_;
   std::map<std::string, const ast::File*> by_name_;
-  std::vector<std::string> way_; // the files that are being read, from the program on
+  std::vector<std::string> way_;            // the files that are being read, from the program on
+  std::vector<const ast::Import*> modules_; // that files of the program name
+  bool in_library_ = false;
 };
 
 } // namespace
@@ -81,8 +94,9 @@ Imports load_imports(SourceManager& sources, const ast::File& root, Diagnostics&
                      const ImportReader& reader) {
   Imports result;
   std::string name = sources.name(root.id);
-  Loader(sources, diagnostics, reader, result)
-      .load(root, name.rfind('<', 0) == 0 ? name : fs::path(name).lexically_normal().string());
+  Loader loader(sources, diagnostics, reader, result);
+  loader.load(root, name.rfind('<', 0) == 0 ? name : fs::path(name).lexically_normal().string());
+  loader.load_modules();
   return result;
 }
 

@@ -12,7 +12,8 @@
 
 namespace tl {
 
-// Texts of files. Nothing, and why in `problem`, where there is none.
+// Texts of files. Nothing, and why in `problem`, where there is none. Modules are asked for when all of the program's
+// own files have been.
 struct ImportReader {
   std::function<std::optional<std::string>(const std::string& name)> module; // of the standard library: "nn"
   std::function<std::optional<std::string>(const std::string& path, std::string& problem)> file;
@@ -26,7 +27,7 @@ struct Imports {
 
 // A file of the standard library is called this in messages and locations.
 inline std::string library_file_name(const std::string& module) { return "std:" + module + ".tl"; }
-inline bool is_library_file(const std::string& name) { return name == "prelude.tl" || name.rfind("std:", 0) == 0; }
+inline bool is_library_file(const std::string& name) { return name.starts_with("std:"); }
 
 // Reads what `root` imports, and what that imports. Paths are relative to the file that names them. Reports missing
 // files, syntax errors in them, and circles.

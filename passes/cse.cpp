@@ -26,6 +26,7 @@ bool shared(Op op) {
   case Op::Save:
   case Op::Exists:
   case Op::ReadText:
+  case Op::Progress:
   case Op::WriteText:
   case Op::Wait:
   case Op::WaitAll:

@@ -221,6 +221,7 @@ private:
   void host(HostOp op, const Node& node) {
     Instruction instruction = plain(BcOp::Host, node);
     instruction.host_op = op;
+    instruction.index = node.attrs.index;
     add(std::move(instruction));
   }
 
@@ -319,10 +320,12 @@ private:
     case Op::Debug: {
       Instruction i = make(BcOp::Host, node.loc);
       i.host_op = HostOp::Debug;
+      if (!node.attrs.format.literals.empty()) i.index = 1 + tables_.format(node.attrs.format);
       i.in.push_back({slot(node.operands[1])});
       add(std::move(i));
       return move(define(node.results[1]), slot(node.operands[1]), node.loc);
     }
+    case Op::Progress: return host(HostOp::Progress, node);
     case Op::Kernel: return launch(id, node);
     default: fail(node, "stands outside of a kernel");
     }

@@ -231,6 +231,9 @@ check "--check-nan of a good program" 0 -- "$tl" run --check-nan "$out/work.tl"
 check "assert_close tells where" 3 "1 of 4 values differ, most at element 2: 3.0 and 3.5" -- "$tl" run -e 'assert_close([[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [3.5, 4.0]])'
 check "assert_close and NaN" 3 "element 1: nan and 1.0" -- "$tl" run -e 'assert_close([1.0, nan], [1.0, 1.0])'
 check "assert_close and infinity, and nothing" 0 "^fine$" -- "$tl" run -e 'assert_close([inf, 1.0], [inf, 1.000001]); assert_close(zeros([0]), zeros([0])); assert_close(2.0, 2.0); print("fine")'
+check "debug names the leaves of a struct" 0 "command line>:1: .w f32\[2\] min 1.0 mean 1.5 max 2.0" -- "$tl" run -e 'struct P { w: f32[2], s: str }; let p = debug(P(w = [1.0, 2.0], s = "x"))'
+check "progress says how far it is" 0 "progress  50% 2/4  at 1" -- "$tl" run -e 'for i in progress(0..4, show = "at 1") { print(i) }'
+check "print to stderr" 0 "to stderr" -- "$tl" run -e 'print("to stderr", to = stderr)'
 check "debug tells place and values" 0 "command line>:1: f32\[3\] min 1.0 mean 2 max 3.0" -- "$tl" run -e 'print(debug([1.0, 2.0, 3.0]).sum())'
 
 # ---- every stage as text

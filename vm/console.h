@@ -13,13 +13,23 @@ public:
   // Thread-safe. May throw what the sink throws.
   void print(std::string_view text) {
     std::lock_guard lock(mutex_);
+    clear_bar();
     buffer_ += text;
     if (each_ || buffer_.size() > kMost) flush_locked();
   }
   void print_error(std::string_view text) { // after what was printed before it
     std::lock_guard lock(mutex_);
+    clear_bar();
     flush_locked();
     if (err_) err_(text);
+  }
+  // A bar that the next output on a terminal overwrites, unless it ends its line.
+  void draw_bar(std::string_view text) {
+    if (text.empty()) return;
+    std::lock_guard lock(mutex_);
+    flush_locked();
+    if (err_) err_(text);
+    has_bar_ = text.back() != '\n';
   }
   void flush() {
     std::lock_guard lock(mutex_);
@@ -27,6 +37,10 @@ public:
   }
 
 private:
+  void clear_bar() {
+    if (has_bar_ && err_) err_("\r\x1b[K");
+    has_bar_ = false;
+  }
   static constexpr size_t kMost = 1 << 16;
   void flush_locked() {
     if (buffer_.empty()) return;
@@ -37,7 +51,7 @@ private:
   std::mutex mutex_;
   std::string buffer_;
   OutputSink out_, err_;
-  bool each_;
+  bool each_, has_bar_ = false;
 };
 
 } // namespace tl

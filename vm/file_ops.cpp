@@ -108,7 +108,9 @@ void Interpreter::read_text(const Instruction& i) {
   Node* node = engine_.nodes.create();
   node->loc = i.loc;
   engine_.add_output(*op, node);
-  op->task = [path = std::move(path), node](Operation&) { node->text = tl::read_text(path.node->text); };
+  op->task = [path = std::move(path), node, names = i.index == 1](Operation&) {
+    node->text = names ? tensor_names_text(path.node->text) : tl::read_text(path.node->text);
+  };
   Value result = Value::of_node(engine_.nodes, node, Value::Kind::Str);
   give_away(i);
   set(i.out[0], std::move(result));

@@ -4,6 +4,7 @@
 #include "vm/io/io.h"
 #include <ctime>
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace tl {
 
@@ -82,6 +83,7 @@ void Interpreter::host(const Instruction& i) {
   case HostOp::ListJoin: return list(i);
   case HostOp::Text: return text(i);
   case HostOp::ReadLine: return read_line(i);
+  case HostOp::Progress: return progress(i);
   case HostOp::Time: {
     timespec now{};
     ::clock_gettime(CLOCK_REALTIME, &now);
@@ -119,12 +121,11 @@ void Interpreter::print(const Instruction& i) {
   for (const Operand& v : values)
     take_host_failures(*op, v.failure);
   op->small = true;
-  op->task = [values = std::move(values), this](Operation&) {
-    if (values.size() == 1 && values[0].kind == Value::Kind::Str) return console_.print(values[0].node->text);
+  op->task = [values = std::move(values), to_stderr = i.index == 1, this](Operation&) {
     std::string text;
     for (const Operand& v : values)
       text += v.text({});
-    console_.print(text);
+    to_stderr ? console_.print_error(text) : console_.print(text);
   };
   give_away(i);
   engine_.submit(op);
@@ -168,6 +169,7 @@ void Interpreter::debug(const Instruction& i) {
   std::string place;
   if (i.loc.index && i.loc.index < program_.locations.size())
     place = fmt::format("{}:{}: ", program_.locations[i.loc.index].file, program_.locations[i.loc.index].line);
+  if (i.index) place += program_.formats.at(i.index - 1).literals.at(0);
   op->task = [x = std::move(x), place = std::move(place), this](Operation&) {
     const auto* scalar = reinterpret_cast<const std::byte*>(&x.scalar.bits);
     FailureRef failure = x.node ? x.node->failure : x.failure;
@@ -180,6 +182,27 @@ void Interpreter::debug(const Instruction& i) {
   Value same = i.out.empty() ? Value() : in(i, 0);
   give_away(i);
   if (!i.out.empty()) set(i.out[0], std::move(same));
+  engine_.submit(op);
+}
+
+void Interpreter::progress(const Instruction& i) {
+  Operation* op = effect();
+  std::vector<Operand> values = operands(*op, i, 0); // those behind the third are only waited for
+  for (const Operand& v : values)
+    take_host_failures(*op, v.failure);
+  op->small = true;
+  values.resize(3);
+  bool is_last = i.index == 1;
+  op->task = [values = std::move(values), is_last, this](Operation&) {
+    auto number = [&](const Operand& v) {
+      Scalar scalar = v.scalar;
+      if (v.node) std::memcpy(&scalar.bits, data_of(v.node, v.offset), sizeof(int64_t));
+      return scalar.as<int64_t>();
+    };
+    static const bool terminal = ::isatty(STDERR_FILENO) != 0;
+    console_.draw_bar(progress_text(number(values[0]), number(values[1]), values[2].node->text, is_last, terminal));
+  };
+  give_away(i);
   engine_.submit(op);
 }
 

@@ -81,6 +81,7 @@ private:
   void exit_program(const Instruction& i);
   void read_line(const Instruction& i);
   void debug(const Instruction& i);
+  void progress(const Instruction& i);
   void wait_for(Node* node);
   // Operands as a running task sees them: nodes are inputs of the operation, so they live and are computed.
   struct Operand {

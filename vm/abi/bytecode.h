@@ -47,7 +47,7 @@ enum class BcOp : uint8_t {
 // Run-time entries. (effect): runs in program order among effects, without holding up anything else.
 enum class HostOp : uint8_t {
   Format, // out0: str <- formats[index] with in... filled in (host scalars, tensors or strings)
-  Print,  // (effect) writes the strings in..., as they stand
+  Print,  // (effect) writes the strings in..., as they stand; index 1: to stderr
   Assert, // (effect) in0: bool, host scalar or rank-0 tensor; if false, fails with sites[site], whose message is
           // formats[index] filled with in1...
   Load,   // (effect) in0: path (str), optional in1: name of one tensor among several (str), dtype, imm: LoadOptions;
@@ -55,7 +55,7 @@ enum class HostOp : uint8_t {
           // for (reads the header when its turn comes)
   Save,   // (effect) in0: path (str), then a tensor or host scalar; or names (str, one a line) and as many of those
   Exists, // (effect) in0: path (str). out0 <- host bool "is there such a file or folder", waits for its turn
-  ReadText,   // (effect) in0: path (str). out0: str <- the file's UTF-8 text
+  ReadText,   // (effect) in0: path (str). out0: str <- the file's UTF-8 text; index 1: the names of its tensors
   WriteText,  // (effect) in0: path (str), in1: str
   Wait,       // waits until in... are computed; out... are the same values
   WaitAll,    // waits for everything issued
@@ -71,7 +71,10 @@ enum class HostOp : uint8_t {
   ListJoin,   // out0: tensor of the elements of in0, joined along axis ints[0] (ints[1]: a new one), out1...: its sizes
   Text,       // TextOp `index`. Text from text is made asynchronously; numbers and lists wait for the text
   ReadLine,   // (effect) out0: str <- a line of standard input
-  Debug,      // (effect) prints place (loc), type, min, mean, max and NaN count of in0 to stderr
+  Debug,      // (effect) prints place (loc), type, min, mean, max and NaN count of in0 to stderr; index: 0, or 1 + the
+              // format that is its name
+  Progress, // (effect) a bar on stderr: in0 of in1 are done (i64s), in2: str beside it, once in3... are computed; index
+            // 1: the last of them
 };
 
 // How a file is read, beside its path. Any: by its content; the others insist.

@@ -57,6 +57,7 @@ static std::string_view name_of(HostOp op) {
   case HostOp::Text: return "text";
   case HostOp::ReadLine: return "read_line";
   case HostOp::Debug: return "debug";
+  case HostOp::Progress: return "progress";
   }
   return "?";
 }

@@ -132,6 +132,16 @@ std::vector<std::string> tensor_names(const std::string& path) {
   }
 }
 
+std::string tensor_names_text(const std::string& path) {
+  std::string text;
+  for (const std::string& name : tensor_names(path)) {
+    if (name.find_first_of("\r\n") != std::string::npos)
+      throw IoError(fmt::format("'{}' has a tensor whose name holds the end of a line", path));
+    text += name + '\n';
+  }
+  return text;
+}
+
 void require_type(const std::string& path, const TensorHeader& header, DType dtype, size_t rank) {
   // Keys are kept as u64.
   const DType kept = dtype == DType::Key ? DType::U64 : dtype;

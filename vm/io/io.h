@@ -73,6 +73,7 @@ TensorHeader peek_header(const std::string& path); // element type and sizes, wi
 HostTensor load_tensor(const std::string& path, const ReadOptions& options = {});
 // Of the tensors in a .npz or .safetensors file, in the order of the file; other files have none.
 std::vector<std::string> tensor_names(const std::string& path);
+std::string tensor_names_text(const std::string& path); // one a line; a name that holds a line's end is an IoError
 
 // Throws IoError (kind FileMismatch) unless the header has this element type and rank (keys are kept as u64); the
 // message names both.
@@ -126,6 +127,10 @@ std::string fill_template(const FormatTemplate& format, std::span<const FormatVa
 
 // One line for `debug`: "f32[2, 3] min 0.0 mean 1.5 max 3.0", and ", 2 NaN" where there are some.
 std::string debug_summary(DType dtype, std::span<const int64_t> dims, const std::byte* data);
+
+// What `progress` writes once `done` of `total` steps are: on a terminal a bar over the one before (`is_last`: and the
+// end of its line), else a line for each tenth. Mostly nothing, where steps are many.
+std::string progress_text(int64_t done, int64_t total, std::string_view beside, bool is_last, bool terminal);
 
 // "f32[2, 3]", "i64".
 std::string type_text(DType dtype, std::span<const int64_t> dims);

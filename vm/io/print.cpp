@@ -288,4 +288,23 @@ std::string debug_summary(DType dtype, std::span<const int64_t> dims, const std:
   return text;
 }
 
+std::string progress_text(int64_t done, int64_t total, std::string_view beside, bool is_last, bool terminal) {
+  constexpr int64_t kWidth = 30, kDraws = 200;
+  if (total <= 0) return "";
+  auto steps = [&](int64_t at, int64_t parts) {
+    return static_cast<int64_t>(static_cast<__int128>(at) * parts / total);
+  };
+  auto passed = [&](int64_t parts) { return done > 0 && steps(done, parts) != steps(done - 1, parts); };
+  std::string counts =
+      fmt::format("{:3}% {}/{}{}{}", steps(done, 100), done, total, beside.empty() ? "" : "  ", beside);
+  if (!terminal) return passed(10) ? fmt::format("progress {}\n", counts) : "";
+  if (!is_last && done > 0 && !passed(kDraws)) return "";
+  std::string bar;
+  int64_t eighths = steps(done, kWidth * 8);
+  static constexpr const char* parts[] = {" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  for (int64_t k = 0; k < kWidth; ++k, eighths -= 8)
+    bar += eighths >= 8 ? "█" : parts[std::max<int64_t>(eighths, 0)];
+  return fmt::format("\r\x1b[K▕{}▏{}{}", bar, counts, is_last ? "\n" : "");
+}
+
 } // namespace tl

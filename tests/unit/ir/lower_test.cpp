@@ -23,7 +23,7 @@ std::string read(const std::string& path) {
 ir::Module lowered(const std::string& text) {
   SourceManager sources;
   Diagnostics diagnostics;
-  FileId prelude = sources.add("prelude.tl", read(TL_SOURCE_DIR "/stdlib/prelude.tl"));
+  FileId prelude = sources.add("std:prelude.tl", read(TL_SOURCE_DIR "/stdlib/prelude.tl"));
   FileId file = sources.add("a.tl", text);
   ast::File prelude_ast = parse(sources, prelude, diagnostics), ast = parse(sources, file, diagnostics);
   REQUIRE_MESSAGE(!diagnostics.has_errors(), render(diagnostics, sources));

@@ -1,0 +1,21 @@
+// The standard library, as much of it as a program can reach.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tl {
+
+// Texts of library files in which every function, struct and constant whose name occurs neither in `program` (the texts
+// of the program's own files) nor in a declaration that is kept is blanked, and so are comments between declarations:
+// what is left keeps its bytes and lines. Words are all that is looked at, so too much may be kept, but never too
+// little. A declaration of a library file begins at the start of a line, and what continues it does not (as `tl fmt`
+// writes it); other statements are kept. `names` are the library's modules: one that no word names is blank.
+struct LibraryFile {
+  std::string name; // of the module: "prelude", which is always there, or "nn"
+  std::string_view text;
+};
+std::vector<std::string> reachable_parts(const std::vector<std::string_view>& program,
+                                         const std::vector<LibraryFile>& library);
+
+} // namespace tl
