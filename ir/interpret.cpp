@@ -300,7 +300,7 @@ private:
       const Cell& size = frame[dim.value.index];
       poison = first(poison, size.poison);
       dims.push_back(size.poison ? 0 : size.data.i64());
-      if (dims.back() < 0) fault("a size is negative and nothing checked it");
+      if (dims.back() < 0 && !poison) fault("a size is negative and nothing checked it");
     }
     return dims;
   }

@@ -188,10 +188,7 @@ Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>&
   Leaves operands;
   for (const Leaves& leaves : given)
     operands.insert(operands.end(), leaves.begin(), leaves.end());
-  bool all = e.builtin == Builtin::Concat || e.builtin == Builtin::Stack || e.builtin == Builtin::Wait ||
-             e.builtin == Builtin::Time || e.builtin == Builtin::Einsum || e.builtin == Builtin::Matmul ||
-             e.builtin == Builtin::Dot;
-  operands = checked(std::move(operands), e.checks, all);
+  operands = checked(std::move(operands), e.checks, true);
   auto x = [&] { return operands.at(0); };
   auto shape = [&] { return dims(e.type.shape); };
   auto with_token = [&] {

@@ -57,10 +57,17 @@ Leaves FunctionLowerer::operation(const typed::Expr& e) {
         return as_type(Leaves(begin, begin + static_cast<long>(leaf_types(e.type).size())), e.type);
       }
   }
+  // A size that an argument computes has its place among the operands.
   std::vector<Leaves> operands;
-  for (const typed::ExprPtr& operand : e.operands)
+  std::span<const typed::SizeBind> binds = e.binds;
+  for (const typed::ExprPtr& operand : e.operands) {
+    while (operand->kind == ExprKind::SizeValue && !knows(operand->size) && !binds.empty()) {
+      bind_all(binds.first(1));
+      binds = binds.subspan(1);
+    }
     operands.push_back(expr(*operand));
-  bind_all(e.binds);
+  }
+  bind_all(binds);
   Leaves flat;
   for (const Leaves& operand : operands)
     flat.insert(flat.end(), operand.begin(), operand.end());

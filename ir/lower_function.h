@@ -16,6 +16,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 
 namespace tl::ir {
 
@@ -143,7 +144,7 @@ private:
   ValueId size_value(const Size& size);
   void bind_atom(AtomId atom, ValueId value);
   void bind_fresh(const std::vector<typed::FreshAtom>& fresh, const tl::Type& type, const Leaves& leaves);
-  void bind_all(const std::vector<typed::SizeBind>& binds);
+  void bind_all(std::span<const typed::SizeBind> binds);
   Type graph_type(const tl::Type& type); // of one leaf
   const Type& type(ValueId value) const { return f_[value].type; }
   // The same value under other sizes (equal ones, as has been checked or proven).
@@ -237,9 +238,9 @@ private:
     ValueId count;                                           // of the true ones in that mask
     std::optional<AtomId> count_atom;
   };
-  // `shape`: of the part. The count of a mask becomes known.
+  // `shape`: of the part. `checks`: what must hold for a mask to fit. The count of a mask becomes known.
   Subscripts evaluate(const std::vector<typed::Subscript>& items, const std::vector<Dim>& base,
-                      const std::vector<Size>& shape);
+                      const std::vector<Size>& shape, const std::vector<typed::SizeCheck>& checks);
   ValueId guard_count(const Subscripts& subscripts, ValueId value, const std::vector<Size>& from,
                       const std::vector<Size>& to, Span span);
   Subscripts without_mask(Subscripts subscripts, const std::vector<Size>& shape);

@@ -52,7 +52,8 @@ ValueId FunctionLowerer::wrapped(ValueId index, const Dim& size, size_t axis, co
 }
 
 FunctionLowerer::Subscripts FunctionLowerer::evaluate(const std::vector<typed::Subscript>& items,
-                                                      const std::vector<Dim>& base, const std::vector<Size>& shape) {
+                                                      const std::vector<Dim>& base, const std::vector<Size>& shape,
+                                                      const std::vector<typed::SizeCheck>& checks) {
   Subscripts result;
   result.items = &items;
   size_t axis = 0;
@@ -69,7 +70,8 @@ FunctionLowerer::Subscripts FunctionLowerer::evaluate(const std::vector<typed::S
     case Kind::Mask: {
       ++result.masks;
       size_t rank = type(value).dims.size();
-      value = retyped(value, {base.begin() + static_cast<long>(axis), base.begin() + static_cast<long>(axis + rank)});
+      value = retyped(checked(value, checks),
+                      {base.begin() + static_cast<long>(axis), base.begin() + static_cast<long>(axis + rank)});
       axis += rank - 1;
       break;
     }
@@ -140,7 +142,7 @@ Leaves FunctionLowerer::index(const typed::Expr& e) {
   ValueId base = one(*e.operands[0]);
   const std::vector<Dim> dims = type(base).dims; // a copy: evaluating adds values
   bind_all(e.binds);
-  Subscripts subscripts = evaluate(e.subscripts, dims, e.type.shape);
+  Subscripts subscripts = evaluate(e.subscripts, dims, e.type.shape, e.checks);
   base = checked(base, e.checks);
   Leaves result{subscripts.masks ? read_mask(base, subscripts, at) : read(base, subscripts, e.type.shape, at)};
   if (!subscripts.count_atom) bind_fresh(e.fresh, e.type, result);

@@ -187,7 +187,8 @@ ValueId FunctionLowerer::contract(const typed::Expr& e, const std::vector<IndexR
   return here().one(Op::Contract, {x, y}, std::move(t), std::move(attrs), at);
 }
 
-// The factor as a tensor over the labels it uses; appends the label of each of its axes.
+// The factor as a tensor over the labels it uses; appends the label of each of its axes. What it reads is read only
+// where the checks hold.
 ValueId FunctionLowerer::factor_tensor(const Factor& factor, const std::vector<IndexRange>& labels,
                                        std::vector<int64_t>& axes, const std::vector<typed::SizeCheck>& checks,
                                        LocId at) {

@@ -157,7 +157,7 @@ void FunctionLowerer::bind_fresh(const std::vector<typed::FreshAtom>& fresh, con
   }
 }
 
-void FunctionLowerer::bind_all(const std::vector<typed::SizeBind>& binds) {
+void FunctionLowerer::bind_all(std::span<const typed::SizeBind> binds) {
   for (const typed::SizeBind& bind : binds)
     bind_atom(bind.atom, one(*bind.value));
 }

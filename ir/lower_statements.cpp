@@ -199,7 +199,7 @@ void FunctionLowerer::assign_place(const typed::Stmt& stmt, const typed::Place& 
   }
   ValueId base = target.at(0);
   const std::vector<Dim> dims = type(base).dims; // a copy: evaluating adds values
-  Subscripts subscripts = evaluate(place.subscripts, dims, place.type.shape);
+  Subscripts subscripts = evaluate(place.subscripts, dims, place.type.shape, stmt.checks);
   ValueId v = value.at(0);
   std::vector<Size> shape = value_type.shape;
   UpdateMode mode = UpdateMode::Set;

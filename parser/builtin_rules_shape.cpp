@@ -151,6 +151,14 @@ ExprPtr Checker::shape_rule(Builtin builtin, Rule& r) {
       operands.push_back(std::move(x));
       return text_node(TextOp::Length, std::move(operands), r.span);
     }
+    if (builtin == Builtin::Len && x->type.is_range()) {
+      auto whole = make(ExprKind::Block, r.span, Type::scalar(DType::I64));
+      typed::Block before;
+      Size count = iterate_value(std::move(x), before, false).count;
+      before.result = size_value(count, r.span);
+      whole->blocks.push_back(std::move(before));
+      return whole;
+    }
     if (!x->type.is_tensor() || (builtin == Builtin::Len && x->type.rank() == 0)) {
       r.fail("TypeMismatch", x->span, fmt::format("`{}` takes a tensor, not {}", r.name, show(x->type)));
       return nullptr;
@@ -272,8 +280,13 @@ ExprPtr Checker::shape_rule(Builtin builtin, Rule& r) {
   case Builtin::Squeeze: {
     std::vector<int64_t> axes;
     if (r.has(1)) axes = r.axes(1, rank);
-    for (size_t k = 0; !r.has(1) && k < rank; ++k)
+    for (size_t k = 0; !r.has(1) && k < rank; ++k) {
       if (shape[k].is(1)) axes.push_back(static_cast<int64_t>(k));
+      if (r.ok && compare(shape[k], 1) == Compare::Unknown)
+        r.fail("WrongArguments", r.span,
+               fmt::format("`squeeze` needs to know which axes: whether axis {} has size 1 is seen when it runs", k),
+               "write `axis = …`");
+    }
     if (!r.ok) return nullptr;
     node->type.shape.clear();
     node->builtin = Builtin::Reshape;
@@ -515,6 +528,9 @@ ExprPtr Checker::builder(Builtin builtin, Rule& r, const Type*) {
       return nullptr;
     }
     whole = whole && is_int(resolved(end->type).dtype);
+    // Of the type of its arguments; what is computed from sizes, which are i64, is of the type that the context wants.
+    Type type = resolved(end->type);
+    if (!r.has(3) && !type.open && is_int(type.dtype) && type.dtype != DType::I64) element = type.dtype;
   }
   if (whole) {
     // The count is a size; start and step are literals of whatever type the context wants, unless they are values.

@@ -726,10 +726,12 @@ ExprPtr Checker::finish_call(FunctionInfo& info, const Signature& original, std:
   node->instance = instance;
   std::vector<Signature::Param> params;
   std::vector<std::string> names;
+  std::vector<const ast::TypeExpr*> written;
   for (size_t i = 0; i < signature.params.size(); ++i)
     if (signature.params[i].var.valid()) {
       params.push_back(signature.params[i]);
       names.push_back(info.decl->params[i].name.text);
+      written.push_back(info.decl->params[i].type);
     }
   if (params.size() != args.size()) return node; // an instance that went wrong
   std::set<AtomId> unknown(signature.size_params.begin(), signature.size_params.end());
@@ -791,7 +793,7 @@ ExprPtr Checker::finish_call(FunctionInfo& info, const Signature& original, std:
   if (!fine) return node;
   for (size_t i = 0; i < params.size(); ++i) {
     args[i] = coerce(std::move(args[i]), substitute(params[i].type, known),
-                     fmt::format("argument `{}` of `{}`", names[i], info.decl->name.text));
+                     fmt::format("argument `{}` of `{}`", names[i], info.decl->name.text), written[i]);
     fine = fine && !args[i]->type.is_error();
     node->operands.push_back(std::move(args[i]));
   }

@@ -302,7 +302,9 @@ private:
   std::optional<std::vector<Size>> broadcast(const std::vector<typed::Expr*>& operands, const std::string& what,
                                              Span span, std::vector<SizeCheck>& checks, size_t skip_last_axes = 0);
   // e as a value of the written type: unifies element types, compares or checks sizes.
-  ExprPtr coerce(ExprPtr e, const Type& target, const std::string& what);
+  // `written`: the declaration's type, whose names for sizes the messages take.
+  ExprPtr coerce(ExprPtr e, const Type& target, const std::string& what, const ast::TypeExpr* written = nullptr);
+  void distinct_params(const std::vector<ast::Param>& params); // no two of one name
   Size size_argument(ExprPtr value, typed::Expr& node, bool not_negative, const std::string& what);
   void learn(const typed::Expr& condition, bool holds);
   Type fresh_join(const Type& a, const Type& b, std::vector<typed::FreshAtom>& fresh, const std::string& what,

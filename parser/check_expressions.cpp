@@ -429,10 +429,11 @@ ExprPtr Checker::convert(ExprPtr value, DType target, Span span) {
           target == DType::Key ? "`key(seed)` makes a key" : "", {label(*value)});
     return broken(span);
   }
-  // A literal is of that type at once: f64(0.1) is the nearest f64.
-  auto is_literal = [](auto& self, const typed::Expr& e) -> bool {
+  // A literal is of that type at once: f64(0.1) is the nearest f64. In f64 what is computed from float literals is too.
+  bool computes = target == DType::F64 && is_float(value->type.dtype);
+  auto is_literal = [&](auto& self, const typed::Expr& e) -> bool {
     if (e.kind == ExprKind::Literal) return true;
-    if (e.kind != ExprKind::TensorLiteral) return false;
+    if (e.kind != ExprKind::TensorLiteral && !(computes && e.kind == ExprKind::Scalar)) return false;
     for (const auto& operand : e.operands)
       if (!self(self, *operand)) return false;
     return true;

@@ -201,6 +201,7 @@ ExprPtr Checker::in_block(typed::Block block, ExprPtr result, Span span) {
 ExprPtr Checker::lambda(const ast::Expr& e, const ast::Lambda& l) {
   const ast::Function*& decl = lambda_functions_[&l];
   if (!decl) {
+    distinct_params(l.params);
     made_functions_.emplace_back();
     ast::Function& made = made_functions_.back();
     std::vector<std::string> names;
@@ -339,11 +340,13 @@ ExprPtr Checker::expand_call(FunctionInfo& info, const Bindings& bindings, std::
   std::vector<const Type*> param_types, arg_types;
   std::vector<VarId> vars;
   std::vector<std::string> names;
+  std::vector<const ast::TypeExpr*> written;
   for (size_t i = 0; i < signature.params.size(); ++i)
     if (signature.params[i].var.valid()) {
       vars.push_back(signature.params[i].var);
       param_types.push_back(&signature.params[i].type);
       names.push_back(decl.params[i].name.text);
+      written.push_back(decl.params[i].type);
     }
   if (vars.size() != args.size()) return broken(span);
   for (auto& arg : args)
@@ -357,7 +360,7 @@ ExprPtr Checker::expand_call(FunctionInfo& info, const Bindings& bindings, std::
     let.kind = StmtKind::Let;
     let.span = args[i]->span;
     args[i] = coerce(std::move(args[i]), substitute(*param_types[i], known),
-                     fmt::format("argument `{}` of `{}`", names[i], decl.name.text));
+                     fmt::format("argument `{}` of `{}`", names[i], decl.name.text), written[i]);
     if (args[i]->type.is_error()) return broken(span);
     AtomId atom = p_.variables[vars[i].index].atom;
     if (auto size = size_of(*args[i]); size && atom.valid()) ctx_->facts.equal.push_back({atom, *size});

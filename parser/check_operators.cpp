@@ -14,7 +14,7 @@ void Checker::mixed_types(const typed::Expr& a, const typed::Expr& b, const std:
   const Type& to = convert_a ? y : x;
   if (x.dtype == DType::Key || y.dtype == DType::Key)
     hint = "";
-  else if (from.index != 0 && from.kind == ExprKind::Literal)
+  else if (resolved(from.type).open && from.kind == ExprKind::Literal)
     hint = fmt::format("write the literal as {}", is_float(to.dtype) ? "a float" : "an integer");
   else
     hint = fmt::format("write `{}({})` to convert it", name_of(to.dtype), text(from.span));

@@ -62,7 +62,9 @@ void Checker::add_origins(const Size& a, const Size& b, std::vector<Label>& labe
   for (AtomId id : atoms) {
     const SizeAtom& atom = p_.atoms[id];
     if (!atom.origin.valid() || is_library(atom.origin.file)) continue;
-    Label label{atom.origin, fmt::format("`{}` comes from here", atom.name.empty() ? "_" : atom.name)};
+    bool quoted = atom.name.find('`') != std::string::npos; // "axis 0 of `x`"
+    std::string name = atom.name.empty() ? "_" : atom.name;
+    Label label{atom.origin, (quoted ? name : fmt::format("`{}`", name)) + " comes from here"};
     if (std::find(labels.begin(), labels.end(), label) == labels.end()) labels.push_back(label);
   }
 }
@@ -172,7 +174,7 @@ std::string conversion_hint(const std::string& source, const Type& from, const T
 }
 } // namespace
 
-ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what) {
+ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what, const ast::TypeExpr* written) {
   refresh(*e);
   Type target = resolved(wanted);
   if (e->type.is_error()) return e;
@@ -270,8 +272,12 @@ ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what) 
     }
     for (size_t i = 0; i < from.shape.size(); ++i) {
       same = same && from.shape[i] == to.shape[i];
-      std::string message =
-          fmt::format("axis {} of {} is {{0}}, where {} is written, which is {{1}}", i, part, show(to.shape[i]));
+      auto* named = ast::as<ast::NamedType>(written);
+      bool has_name = named && &to == &target && named->dims.size() == to.rank() &&
+                      std::none_of(named->dims.begin(), named->dims.end(),
+                                   [](const ast::Expr* dim) { return ast::as<ast::Spread>(dim) != nullptr; });
+      std::string message = fmt::format("axis {} of {} is {{0}}, where {} is written, which is {{1}}", i, part,
+                                        has_name ? text(named->dims[i]->span) : show(to.shape[i]));
       if (to.shape[i].is_constant())
         message = fmt::format("axis {} of {} is {{0}}, where {} is written", i, part, show(to.shape[i]));
       if (require_equal(from.shape[i], to.shape[i], false, message, e->span, checks)) continue;

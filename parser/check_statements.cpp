@@ -17,6 +17,7 @@ void Checker::hoist(const std::vector<ast::Stmt*>& list) {
       info.is_template = !decl->type_params.empty();
       info.is_closure = scope_ != prelude_ && scope_ != file_;
       info.facts = ctx_->facts;
+      distinct_params(decl->params);
       for (const ast::Param& param : decl->params) {
         auto has_spread = [](auto& self, const ast::TypeExpr* type) -> bool {
           if (auto* tuple = ast::as<ast::TupleType>(type))
@@ -181,6 +182,22 @@ void Checker::statement(const ast::Stmt& s, typed::Block& into) {
 }
 
 // Binds the names of a pattern in the current scope.
+void Checker::distinct_params(const std::vector<ast::Param>& params) {
+  std::map<std::string, Span> seen;
+  for (const ast::Param& param : params)
+    if (auto [it, is_new] = seen.try_emplace(param.name.text, param.name.span); !is_new && param.name.text != "_")
+      error("DuplicateName", param.name.span, fmt::format("there are two parameters `{}`", param.name.text), "",
+            {{it->second, "the first"}});
+}
+
+namespace {
+void each_name(const ast::Pattern& p, const std::function<void(const ast::Pattern&)>& visit) {
+  if (p.kind == ast::Pattern::Kind::Name) visit(p);
+  for (const ast::Pattern* element : p.elements)
+    each_name(*element, visit);
+}
+} // namespace
+
 typed::Pattern Checker::pattern(const ast::Pattern& p, const Type& type, bool is_mutable, const typed::Expr* value) {
   typed::Pattern result;
   if (p.kind == ast::Pattern::Kind::Wildcard) return result;
@@ -190,6 +207,17 @@ typed::Pattern Checker::pattern(const ast::Pattern& p, const Type& type, bool is
     if (!fits && !type.is_error())
       error("TypeMismatch", p.span,
             fmt::format("this pattern takes {} values, and the value is {}", p.elements.size(), show(type)));
+    std::map<std::string, Span> seen;
+    for (const ast::Pattern* element : p.elements) {
+      std::map<std::string, Span> own;
+      each_name(*element, [&](const ast::Pattern& name) {
+        own.try_emplace(name.name, name.span);
+        if (auto it = seen.find(name.name); it != seen.end())
+          error("DuplicateName", name.span, fmt::format("this pattern binds `{}` twice", name.name), "",
+                {{it->second, "the first"}});
+      });
+      seen.merge(own);
+    }
     for (size_t i = 0; i < p.elements.size(); ++i)
       result.elements.push_back(
           pattern(*p.elements[i], fits ? type.elements[i] : Type::error(), is_mutable,

@@ -134,6 +134,9 @@ static void finish_literal(typed::Expr& e, std::string& problem) {
       e.literal = Scalar::of(negative ? -single : single);
     } else {
       e.literal = convert_scalar(DType::F64, type, Scalar::of(negative ? -value : value));
+      if (std::isinf(convert_scalar(type, DType::F64, e.literal).as<double>()) && std::isfinite(value))
+        problem =
+            fmt::format("{} does not fit in {}", e.text.empty() ? fmt::format("{}", value) : e.text, name_of(type));
     }
     if (e.index == 2 && std::isinf(value) && !e.text.empty() && e.text != "inf")
       problem = fmt::format("{} does not fit in {}", e.text, name_of(type));

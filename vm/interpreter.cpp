@@ -287,8 +287,15 @@ void Interpreter::view(const Instruction& i) {
     made = Value::of_node(engine_.nodes, node, Value::Kind::Tensor, x.dtype);
   }
   const Value& from = made.node ? made : tensor(i, 0);
-  if (!known || poison) {
+  // A value that a guard refused has the sizes it really has: whether this one was is seen when it is done.
+  auto count = dims.count(), there = from.dims.count();
+  bool outside = from.node->data && (!count || !there || start < 0 || *count > *there - start);
+  if (!known || poison || outside) {
     Operation* op = operation();
+    if (outside) {
+      op->kind = Operation::Kind::Task;
+      op->task = [](Operation&) { throw std::logic_error("malformed program: a view reaches outside its tensor"); };
+    }
     op->failure = std::move(poison);
     engine_.add_input(*op, from.node, false);
     Value result = make_output(*op, desc.dtype, std::move(dims));
@@ -297,9 +304,6 @@ void Interpreter::view(const Instruction& i) {
     set(i.out[0], std::move(result));
     return;
   }
-  auto count = dims.count(), there = from.dims.count();
-  if (from.node->data && (!count || !there || start < 0 || *count > *there - start))
-    malformed("a view reaches outside its tensor");
   Value result = made.node ? std::move(made) : i.in[0].last_use ? std::move(in(i, 0)) : from;
   result.dtype = desc.dtype;
   result.dims = std::move(dims);
