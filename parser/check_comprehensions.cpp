@@ -79,6 +79,22 @@ void pattern_names(const ast::Pattern& p, std::set<std::string>& into) {
     pattern_names(*element, into);
 }
 
+// Is it a tensor, or made of nothing but tensors?
+bool tensor_leaves(const Type& type, std::vector<const Type*>& into) {
+  if (!type.is_aggregate()) {
+    into.push_back(&type);
+    return type.is_tensor();
+  }
+  return std::all_of(type.elements.begin(), type.elements.end(),
+                     [&](const Type& element) { return tensor_leaves(element, into); });
+}
+
+void add_leading(Type& type, const std::vector<Size>& extents) {
+  if (!type.is_aggregate()) type.shape.insert(type.shape.begin(), extents.begin(), extents.end());
+  for (Type& element : type.elements)
+    add_leading(element, extents);
+}
+
 // The names that the clauses before this one bind.
 std::set<std::string> clause_names(const ast::Comprehension& c, size_t before) {
   std::set<std::string> names;
@@ -185,6 +201,9 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
       {"sum", ReduceOp::Sum}, {"mean", ReduceOp::Sum},      {"prod", ReduceOp::Prod},
       {"min", ReduceOp::Min}, {"max", ReduceOp::Max},       {"any", ReduceOp::Any},
       {"all", ReduceOp::All}, {"argmin", ReduceOp::ArgMin}, {"argmax", ReduceOp::ArgMax}};
+  static const std::map<std::string, Builtin> leaf_reductions = {
+      {"sum", Builtin::Sum},       {"mean", Builtin::Mean},     {"prod", Builtin::Prod}, {"min", Builtin::ReduceMin},
+      {"max", Builtin::ReduceMax}, {"any", Builtin::Any}, {"all", Builtin::All}};
   bool reduces = !reduction.empty();
   if (reduction == "list") return list_comprehension(c, span, expected);
   if (reduces && !reductions.count(reduction)) {
@@ -402,14 +421,30 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
   ctx_->reachable = saved_reachable;
   refresh(*body);
   if (body->type.is_error() || !fine) return broken(span);
-  if (!body->type.is_tensor()) {
-    error(body->type.is_tuple() ? "NotSupported" : "TypeMismatch", body->span,
-          fmt::format("the element of a comprehension is a number or a tensor{}, not {}",
-                      body->type.is_tuple() ? " (tuples are not supported yet)" : "", show(body->type)));
+  std::vector<const Type*> leaves;
+  if (!tensor_leaves(body->type, leaves)) {
+    error("TypeMismatch", body->span,
+          fmt::format("the element of a comprehension is a number or a tensor, or a tuple or struct of them, not {}",
+                      show(body->type)),
+          body->type.is_unit() ? "" : "`list(… for …)` makes a list");
+    return broken(span);
+  }
+  if (body->type.is_aggregate()) settle(*body);
+  bool by_leaf = reduces && body->type.is_aggregate(); // each part is a tensor first, and is then reduced
+  if (by_leaf && (node->filter || reduction.starts_with("arg"))) {
+    error("TypeMismatch", body->span,
+          fmt::format("{}, not {}",
+                      node->filter ? "with a filter, the element of a reduction is a number or a tensor"
+                                   : fmt::format("`{}` takes numbers", reduction),
+                      show(body->type)),
+          "", {label(*body)});
     return broken(span);
   }
   // Sizes of the element must not depend on the indices, nor be known only inside.
-  for (const Size& size : body->type.shape) {
+  std::vector<Size> sizes;
+  for (const Type* leaf : leaves)
+    sizes.insert(sizes.end(), leaf->shape.begin(), leaf->shape.end());
+  for (const Size& size : sizes) {
     std::vector<AtomId> atoms;
     p_.atoms.collect(size, atoms);
     for (AtomId atom : atoms) {
@@ -431,7 +466,7 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
     block->blocks.push_back(std::move(around));
     return block;
   };
-  if (!reduces) {
+  if (!reduces || by_leaf) {
     // Ranges must not depend on earlier indices: rows would have different lengths.
     for (size_t i = 0; i < extents.size(); ++i) {
       std::vector<AtomId> atoms;
@@ -445,9 +480,52 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
           }
     }
     node->type = body->type;
-    node->type.shape.insert(node->type.shape.begin(), extents.begin(), extents.end());
+    add_leading(node->type, extents);
     node->operands.push_back(with_bindings(std::move(body)));
-    return finish(std::move(node));
+    if (!by_leaf) return finish(std::move(node));
+    auto whole = make(ExprKind::Block, span, Type::unit());
+    whole->blocks.emplace_back();
+    ExprPtr all = shared(std::move(node), whole->blocks[0]);
+    Static axes;
+    axes.kind = Static::Kind::Tuple;
+    for (size_t k = 0; k < extents.size(); ++k) {
+      axes.elements.emplace_back();
+      axes.elements.back().kind = Static::Kind::Int;
+      axes.elements.back().number = static_cast<int64_t>(k);
+    }
+    auto reduced = [&](auto& self, const Type& type, std::vector<uint32_t>& path, bool in_struct) -> ExprPtr {
+      if (type.is_aggregate()) {
+        auto made = make(ExprKind::Tuple, span, type);
+        for (uint32_t i = 0; i < type.elements.size(); ++i) {
+          path.push_back(i);
+          made->operands.push_back(self(self, type.elements[i], path, type.is_struct()));
+          made->type.elements[i] = made->operands.back()->type;
+          path.pop_back();
+          fine = fine && !made->type.elements[i].is_error();
+        }
+        return made;
+      }
+      ExprPtr leaf = copy_simple(*all);
+      for (uint32_t step : path) {
+        auto part = make(ExprKind::TupleGet, span, leaf->type.elements[step]);
+        part->index = step;
+        part->operands.push_back(std::move(leaf));
+        leaf = std::move(part);
+      }
+      std::vector<Arg> args(2);
+      args[0].span = args[1].span = span;
+      args[0].value = std::move(leaf);
+      args[1].name = "axis";
+      args[1].constant = axes;
+      ExprPtr made = builtin_call(leaf_reductions.at(reduction), std::move(args), span, false, nullptr);
+      return in_struct && !made->type.is_error() ? convert(std::move(made), type.dtype, span) : std::move(made);
+    };
+    std::vector<uint32_t> path;
+    ExprPtr result = reduced(reduced, all->type, path, false);
+    if (!fine) return broken(span);
+    whole->type = result->type;
+    whole->blocks[0].result = std::move(result);
+    return finish(std::move(whole));
   }
   node->is_reduction = true;
   node->reduce = reductions.at(reduction);
