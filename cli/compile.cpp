@@ -183,11 +183,15 @@ int report_failure(const RuntimeError& error, const std::vector<Location>& locat
   diagnostic.kind = error.kind;
   diagnostic.message = error.message;
   diagnostic.hint = error.hint;
+  auto in_library = [&](LocId loc) { return loc.index != 0 && is_library_file(locations[loc.index].file); };
   LocId place = user_place(error.loc, locations);
+  // A call that was not inlined: its callers stand in the notes.
+  for (const auto& [text, loc] : error.notes)
+    if (in_library(place) && !in_library(user_place(loc, locations))) place = user_place(loc, locations);
   diagnostic.span = span_of(place, locations, sources, main);
   for (const auto& [text, loc] : error.notes) {
     Span span = span_of(loc, locations, sources, main);
-    if (span.valid()) diagnostic.labels.push_back({span, text});
+    if (span.valid() && !in_library(loc) && loc != place) diagnostic.labels.push_back({span, text});
   }
   // The way from the top of the program to the place: who called whom.
   for (LocId loc = place; loc.index != 0 && locations[loc.index].caller.index != 0;) {

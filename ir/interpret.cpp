@@ -118,7 +118,12 @@ private:
     return failure;
   }
   Poison fail_at(const ErrorSite& site, const std::string& message) {
-    return fail({site.kind, message, site.hint, site.loc, 3, site.notes});
+    RuntimeError error{site.kind, message, site.hint, site.loc, 3, site.notes};
+    constexpr size_t most = 20;
+    for (size_t i = 0; i < calls_.size() && i < most; ++i)
+      error.notes.emplace_back("called from here", calls_[calls_.size() - 1 - i]);
+    if (calls_.size() > most) error.notes.emplace_back(fmt::format("and {} more calls", calls_.size() - most), LocId{});
+    return fail(std::move(error));
   }
   [[noreturn]] static void fault(const std::string& what) { throw std::logic_error("interpreter: " + what); }
 
@@ -177,7 +182,9 @@ private:
       frame[f.body.params[i].index] = std::move(arguments[i]);
     const std::vector<bool>* single = std::exchange(single_, &single_uses_[index]);
     ++depth_;
+    if (loc.index) calls_.push_back(loc);
     std::vector<Cell> results = region(f, f.body, frame);
+    if (loc.index) calls_.pop_back();
     --depth_;
     single_ = single;
     return results;
@@ -753,6 +760,7 @@ private:
   uint64_t next_order_ = 0;
   LocId loc_; // of the node that runs
   int depth_ = 0;
+  std::vector<LocId> calls_; // of the calls that run, the innermost last
   int map_depth_ = 0;
 };
 

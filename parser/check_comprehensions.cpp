@@ -202,8 +202,8 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
       {"min", ReduceOp::Min}, {"max", ReduceOp::Max},       {"any", ReduceOp::Any},
       {"all", ReduceOp::All}, {"argmin", ReduceOp::ArgMin}, {"argmax", ReduceOp::ArgMax}};
   static const std::map<std::string, Builtin> leaf_reductions = {
-      {"sum", Builtin::Sum},       {"mean", Builtin::Mean},     {"prod", Builtin::Prod}, {"min", Builtin::ReduceMin},
-      {"max", Builtin::ReduceMax}, {"any", Builtin::Any}, {"all", Builtin::All}};
+      {"sum", Builtin::Sum},       {"mean", Builtin::Mean}, {"prod", Builtin::Prod}, {"min", Builtin::ReduceMin},
+      {"max", Builtin::ReduceMax}, {"any", Builtin::Any},   {"all", Builtin::All}};
   bool reduces = !reduction.empty();
   if (reduction == "list") return list_comprehension(c, span, expected);
   if (reduces && !reductions.count(reduction)) {

@@ -559,6 +559,12 @@ void Checker::assign(const ast::Assign& s, Span span, typed::Block& into) {
     (void)value(s.value);
     return;
   }
+  // The value is what can be converted.
+  auto mixed_assignment = [&](const typed::Expr& to, const typed::Expr& from, const std::string& what) {
+    Type x = resolved(to.type), y = resolved(from.type);
+    error("MixedTypes", span, fmt::format("{} mixes {} and {}", what, name_of(x.dtype), name_of(y.dtype)),
+          fmt::format("write `{}({})` to convert it", name_of(x.dtype), text(from.span)), {label(to), label(from)});
+  };
   Type expected = target->type;
   if (target->subscripts.empty()) {
     if (!target->var.valid()) { // `_ = e`
@@ -572,10 +578,17 @@ void Checker::assign(const ast::Assign& s, Span span, typed::Block& into) {
       ExprPtr left = part(*variable(target->var, s.target->span), target->path, s.target->span);
       if (expected.is_list() && !expected.elements.empty()) // of any sizes
         expected = list_of(expected.elements[0], [](const Size&) { return true; });
-      v = *s.op == ast::BinaryOp::Power
-              ? power(std::move(left), s.value, span, s.op_span)
-              : binary_op(*s.op, std::move(left), value(s.value, expected.is_list() ? &expected : nullptr), span,
-                          s.op_span);
+      if (*s.op == ast::BinaryOp::Power) {
+        v = power(std::move(left), s.value, span, s.op_span);
+      } else {
+        ExprPtr right = value(s.value, expected.is_list() ? &expected : nullptr);
+        Type x = refresh(*left), y = refresh(*right);
+        if (x.is_tensor() && y.is_tensor() && is_num(x.dtype) && is_num(y.dtype) && !unify(x, y)) {
+          mixed_assignment(*left, *right, fmt::format("`{}`", text(span)));
+          return;
+        }
+        v = binary_op(*s.op, std::move(left), std::move(right), span, s.op_span);
+      }
     } else
       v = value(s.value, &expected);
     refresh(*v);
@@ -613,7 +626,7 @@ void Checker::assign(const ast::Assign& s, Span span, typed::Block& into) {
   if (!v->type.is_tensor() || !unify(target->type, v->type)) {
     auto place_expr = make(ExprKind::Unit, s.target->span, target->type);
     if (v->type.is_tensor())
-      mixed_types(*place_expr, *v, "this assignment", span);
+      mixed_assignment(*place_expr, *v, "this assignment");
     else
       error("TypeMismatch", v->span,
             fmt::format("`{}` is {}, not {}", text(s.target->span), show(target->type), show(v->type)));

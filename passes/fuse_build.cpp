@@ -148,15 +148,22 @@ void Fusion::find_last_check(Item& item) {
   const Node& node = f_[item.node];
   auto from = [&](ValueId value) {
     int32_t producer = item_of(value);
-    if (producer >= 0) item.last_check = std::max(item.last_check, items_[static_cast<size_t>(producer)].last_check);
+    if (producer < 0) return;
+    item.last_check = std::max(item.last_check, items_[static_cast<size_t>(producer)].last_check);
+    item.checks |= items_[static_cast<size_t>(producer)].checks;
   };
   for (ValueId operand : node.operands)
     from(operand);
   for (ValueId result : node.results)
     for (const Dim& dim : f_[result].type.dims)
       if (!dim.is_constant()) from(dim.value);
+  std::vector<ValueId> inner;
+  inner_uses(node, inner);
+  for (ValueId value : inner)
+    from(value);
   if (node.op == Op::Guard || node.op == Op::Call || is_effect(f_, node) || holds_guard(f_, node))
     item.last_check = item.position;
+  if (node.op == Op::Guard || holds_guard(f_, node)) item.checks.set(item.position % item.checks.size());
 }
 
 void Fusion::add_items(const Region& region) {

@@ -192,6 +192,11 @@ bool Fusion::later_failure_hides(uint32_t guard, const Group& group) const {
   return false;
 }
 
+// A kernel that reads a value which failed gives none of its outputs: so all of them depend on the same checks.
+bool Fusion::fail_together(uint32_t item, const Group& group) const {
+  return items_[item].checks == items_[group.root].checks;
+}
+
 // An Update's output may lie in the memory of what it updates, so its value must not read that elsewhere. A view would
 // also hold that memory, and make the Update a copy of the whole.
 bool Fusion::fits_update(uint32_t item, const Group& group) const {
@@ -286,7 +291,8 @@ bool Fusion::join(uint32_t item, uint32_t group, Mode mode) {
   for (const Use& use : uses(item))
     if (items_[use.item].group == static_cast<int32_t>(group)) edges.push_back(use);
   if (edges.empty() || g.members.size() >= kMembers) return false;
-  if (mode == Mode::Output && (g.kind != KernelKind::Nest || g.guards || it.guards || g.scan || g.outputs >= kOutputs))
+  if (mode == Mode::Output && (g.kind != KernelKind::Nest || g.guards || it.guards || g.scan ||
+                               g.outputs >= kOutputs || !fail_together(item, g)))
     return false;
 
   switch (it.kind) {
@@ -350,7 +356,7 @@ bool Fusion::compatible(const Group& a, const Group& b) const {
 
 // Two groups that do not read each other become one, if that makes no cycle.
 bool Fusion::merge(uint32_t a, uint32_t b) {
-  if (a == b || !compatible(groups_[a], groups_[b])) return false;
+  if (a == b || !compatible(groups_[a], groups_[b]) || !fail_together(groups_[a].root, groups_[b])) return false;
   if (groups_[a].order > groups_[b].order) std::swap(a, b);
   Group &first = groups_[a], &last = groups_[b];
   auto in = [&](uint32_t item, uint32_t group) { return items_[item].group == static_cast<int32_t>(group); };

@@ -7,6 +7,7 @@
 // everything that reads it runs after.
 #pragma once
 #include "passes/kernel_shape.h"
+#include <bitset>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -46,6 +47,7 @@ struct Item {
   bool operand_side = false; // a view between a Contract and its operand
   bool guards = false;       // can record a failure
   int64_t last_check = -1;   // position of the last of it and what it is computed from that can fail
+  std::bitset<256> checks;   // the Guards among those, each by the bit that its position names
   uint32_t cost = 0;         // of one element, with what is pulled for it
   uint32_t leaves = 0;       // tensors read for that
   int32_t reduce = -1;       // the Reduce that a row value is computed from
@@ -120,6 +122,7 @@ private:
   void add(uint32_t item, uint32_t group, const Read& read);
   bool merge(uint32_t a, uint32_t b);
   bool compatible(const Group& a, const Group& b) const;
+  bool fail_together(uint32_t item, const Group& group) const;
   void dissolve_expected_rows(uint32_t group);
   void merge_siblings();
 
