@@ -121,6 +121,10 @@ enum class Op : uint8_t {
   ListJoin, // (list) {index: site; ints: [axis, stack]} -> one tensor of its elements (of one leaf each), joined along
   // the axis or (stack 1) a new one; then its sizes, which its type refers to. Other sizes that differ, and an
   // empty list, fail as the site says
+  // decompositions
+  Linalg, // (a) or (a, b) {index: site; ints: [LinalgOp]}: see vm/abi/linalg_op.h; leading axes are the same
+          // everywhere. What
+  // has no such decomposition fails as the site says: {0} is the number of the matrix in the batch, {1} LAPACK's info
   // text
   Text,     // {index: TextOp, ints} see vm/abi/text_op.h; Bytes gives the size too, which the tensor's type refers to
   ReadLine, // (token) -> token, str
@@ -144,6 +148,10 @@ enum class Op : uint8_t {
   Time,      // (token) -> token, f64
   Exit,      // (token, code) -> token
   Debug,     // (token, x) {format: what x is called, without values} -> token, x
+  Plot, // (token, title: str, path: str if ints[0], labels: str (one a line), tensors…) {index: PlotKind; ints: has a
+        // path, has x}
+        // -> token. The tensors: vm/abi/plot_op.h
+  Stopwatch, // (token) or (token, number) {index: StopwatchOp} -> token, i64 or f64 (of Lap too: vm/abi/stopwatch.h)
   Progress, // (token, done, total, show: str, values…) {index: 1 for the last} -> token: a bar, once values are there
   // made by passes
   Kernel, // (captured…) one region without parameters whose yields are the results; operands: every outer value that

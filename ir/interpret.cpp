@@ -1,10 +1,11 @@
 #include "ir/interpret.h"
-#include "ir/interpret_tensor.h"
+#include "ir/interpret_values.h"
 #include "ir/op_info.h"
-#include "ir/rewrite.h"
+#include "vm/abi/stopwatch.h"
 #include "vm/io/io.h"
 #include "vm/io/list.h"
 #include "vm/io/text.h"
+#include "vm/plot/plot.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -20,60 +21,6 @@ namespace {
 
 constexpr int kMaxCallDepth = 10000;
 constexpr size_t kStackBytes = size_t{1} << 30; // address space only: deep recursion of programs is recursion here
-
-// A failure as a value. `order`: its place among all failures of the run.
-struct Failure {
-  RuntimeError error;
-  uint64_t order = 0;
-};
-using Poison = std::shared_ptr<const Failure>;
-
-Poison first(const Poison& a, const Poison& b) {
-  if (!a || !b) return a ? a : b;
-  return b->order < a->order ? b : a;
-}
-
-struct List;
-struct Cell {
-  Data data;
-  std::shared_ptr<const std::string> text;
-  Poison poison;
-  std::shared_ptr<List> list;
-};
-struct List {
-  size_t width = 1;
-  std::vector<Cell> values;
-  int64_t length() const { return static_cast<int64_t>(values.size() / width); }
-};
-using Frame = std::vector<Cell>;
-
-// Thrown to leave the program: by the first effect or branch that needs a failed value, or by exit.
-struct Stop {
-  Poison failure; // null: exit
-  int exit_code = 0;
-};
-
-// Values whose only use stands in the region that defines them: that use may take the value away, so that an Update in
-// a loop need not copy.
-std::vector<bool> find_single_uses(const Function& f) {
-  std::vector<uint32_t> counts = use_counts(f);
-  std::vector<bool> single(f.values.size());
-  std::function<void(const Region&)> visit = [&](const Region& region) {
-    std::vector<ValueId> defined = region.params, used = region.yields;
-    for (NodeId id : region.nodes) {
-      defined.insert(defined.end(), f[id].results.begin(), f[id].results.end());
-      used.insert(used.end(), f[id].operands.begin(), f[id].operands.end());
-      for (const Region& inner : f[id].regions)
-        visit(inner);
-    }
-    std::vector<ValueId> sorted = used;
-    std::sort(sorted.begin(), sorted.end());
-    for (ValueId id : defined)
-      single[id.index] = counts[id.index] == 1 && std::binary_search(sorted.begin(), sorted.end(), id);
-  };
-  visit(f.body);
-  return single;
-}
 
 class Interpreter {
 public:
@@ -331,6 +278,7 @@ private:
     case Op::ListConcat:
     case Op::ListSlice:
     case Op::ListJoin: return list(n, frame);
+    case Op::Linalg: return linalg(f, n, frame);
     case Op::Text: return text(f, n, frame);
     case Op::Print:
     case Op::Assert:
@@ -344,6 +292,8 @@ private:
     case Op::WaitAll:
     case Op::Time:
     case Op::Exit:
+    case Op::Plot:
+    case Op::Stopwatch:
     case Op::Progress:
     case Op::Debug: return effect(f, n, frame);
     default: return compute(f, n, frame);
@@ -592,6 +542,26 @@ private:
       frame[n.results[1 + i].index] = cell(Data::of(joined.dims[i]));
   }
 
+  [[gnu::noinline]] void linalg(const Function& f, const Node& n, Frame& frame) {
+    Poison poison;
+    std::vector<const Data*> operands;
+    for (ValueId id : n.operands) {
+      poison = first(poison, frame[id.index].poison);
+      operands.push_back(&frame[id.index].data);
+    }
+    std::vector<Data> results;
+    for (ValueId id : n.results)
+      results.push_back(Data::make(f[id].type.dtype, sizes(f[id].type, frame, poison)));
+    if (poison) return poison_results(n, frame, poison);
+    if (auto failed = decompose(static_cast<LinalgOp>(n.attrs.ints[0]), operands, results)) {
+      const ErrorSite& site = module_.sites[n.attrs.index];
+      const std::string message = filled(site.message, {{"{0}", failed->matrix}, {"{1}", failed->info}});
+      return poison_results(n, frame, fail_at(site, message));
+    }
+    for (size_t i = 0; i < results.size(); ++i)
+      frame[n.results[i].index] = cell(std::move(results[i]));
+  }
+
   [[gnu::noinline]] void text(const Function& f, const Node& n, Frame& frame) {
     Poison poison;
     std::vector<TextInput> arguments;
@@ -670,6 +640,13 @@ private:
         for (size_t i = 1; i < n.operands.size(); ++i)
           n.attrs.index ? print_error(*in(i).text) : out_(*in(i).text);
         return;
+      case Op::Plot: return plot(n, frame);
+      case Op::Stopwatch: {
+        const Scalar value =
+            stopwatches_(static_cast<StopwatchOp>(n.attrs.index), n.operands.size() > 1 ? in(1).data.i64() : 0);
+        out(1) = cell(Data::of(f[n.results[1]].type.dtype, value));
+        return;
+      }
       case Op::Progress:
         return print_error(progress_text(in(1).data.i64(), in(2).data.i64(), *in(3).text, n.attrs.index, false));
       case Op::Assert: return assertion(n, frame);
@@ -718,6 +695,20 @@ private:
     }
   }
 
+  void plot(const Node& n, Frame& frame) {
+    auto in = [&](size_t i) -> const Cell& { return frame[n.operands[i].index]; };
+    PlotRequest request;
+    request.kind = static_cast<PlotKind>(n.attrs.index);
+    request.title = *in(1).text;
+    size_t next = 2;
+    if (n.attrs.ints[0]) request.path = *in(next++).text;
+    request.labels = *in(next++).text;
+    request.has_x = n.attrs.ints[1] != 0;
+    for (; next < n.operands.size(); ++next)
+      request.tensors.push_back(in(next).data.host());
+    out_(draw_plot(request, terminal()));
+  }
+
   void assertion(const Node& n, Frame& frame) {
     if (frame[n.operands[1].index].data.truth()) return;
     Poison poison;
@@ -757,6 +748,7 @@ private:
   std::vector<std::vector<bool>> single_uses_; // by function, filled when it is first called
   const std::vector<bool>* single_ = nullptr;  // of the function that runs
   Poison first_failure_;
+  Stopwatches stopwatches_;
   uint64_t next_order_ = 0;
   LocId loc_; // of the node that runs
   int depth_ = 0;

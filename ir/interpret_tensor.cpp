@@ -413,4 +413,19 @@ Data contract(const Data& a, const Data& b, const Attrs& attrs) {
   return r;
 }
 
+std::optional<LinalgFailure> decompose(LinalgOp op, const std::vector<const Data*>& operands,
+                                       std::vector<Data>& results) {
+  const Dims& dims = operands[0]->dims();
+  const size_t leading = dims.size() - 2;
+  LinalgSizes sizes{element_count({dims.begin(), dims.begin() + static_cast<long>(leading)}), dims[leading],
+                    dims[leading + 1], operands.size() > 1 ? operands[1]->dims().back() : 0};
+  std::vector<const std::byte*> from;
+  std::vector<std::byte*> to;
+  for (const Data* operand : operands)
+    from.push_back(operand->tensor.data());
+  for (Data& result : results)
+    to.push_back(result.tensor.data());
+  return run_linalg(op, operands[0]->dtype, sizes, from, to);
+}
+
 } // namespace tl::ir

@@ -336,6 +336,32 @@ Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>&
   case Builtin::Gather: return {gather_along(e, x(), operands.at(1))};
   case Builtin::ScatterAdd: return {scatter_add(e, x(), operands.at(1), operands.at(2))};
   case Builtin::Einsum: return {einsum(e, operands)};
+  case Builtin::Cholesky:
+  case Builtin::LuFactor:
+  case Builtin::Solve:
+  case Builtin::TriangularSolve:
+  case Builtin::Qr:
+  case Builtin::Svd:
+  case Builtin::Eigh: return linalg(e, operands);
+  case Builtin::PlotLine:
+  case Builtin::PlotScatter:
+  case Builtin::PlotHist:
+  case Builtin::PlotImage: {
+    Attrs attrs;
+    attrs.index = static_cast<uint32_t>(e.builtin) - static_cast<uint32_t>(Builtin::PlotLine);
+    attrs.ints = e.ints;
+    std::vector<ValueId> values = with_token();
+    values.insert(values.begin() + (e.ints[0] ? 3 : 2), string(e.text, at));
+    return effect(Op::Plot, std::move(values), {Type::token()}, std::move(attrs), at);
+  }
+  case Builtin::StopwatchStart:
+  case Builtin::StopwatchLap:
+  case Builtin::StopwatchTotal:
+  case Builtin::StopwatchCount: {
+    Attrs attrs;
+    attrs.index = static_cast<uint32_t>(e.builtin) - static_cast<uint32_t>(Builtin::StopwatchStart);
+    return effect(Op::Stopwatch, with_token(), {Type::token(), Type::scalar(e.type.dtype)}, std::move(attrs), at);
+  }
   case Builtin::Matmul:
   case Builtin::Dot: return {matmul(e, x(), operands.at(1))};
 

@@ -310,6 +310,7 @@ private:
   // ---- lower_einsum.cpp
   // --------------------------------------------------------------------------------------------
   ValueId einsum(const typed::Expr& e, std::vector<ValueId> operands);
+  Leaves linalg(const typed::Expr& e, const Leaves& operands); // lower_linalg.cpp
   ValueId einsum_of_one(const typed::Expr& e, ValueId x);
   ValueId transpose(ValueId x, const std::vector<int64_t>& axes, LocId loc);
   // x with its axis i as axis axes[i] of `to`, stretched along the others.

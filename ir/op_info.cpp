@@ -5,13 +5,13 @@ namespace tl::ir {
 namespace {
 
 constexpr std::string_view kOpNames[] = {
-    "constant",  "const_tensor", "const_str", "iota",       "elementwise", "convert",     "broadcast",  "reshape",
-    "transpose", "slice",        "pad",       "concat",     "index",       "gather",      "update",     "scatter",
-    "reduce",    "scan",         "contract",  "map",        "if",          "for",         "while",      "call",
-    "list_make", "list_length",  "list_get",  "list_set",   "list_append", "list_concat", "list_slice", "list_join",
-    "text",      "read_line",    "guard",     "await",      "format",      "print",       "assert",     "load",
-    "save",      "exists",       "read_text", "write_text", "wait",        "wait_all",    "time",       "exit",
-    "debug",     "progress",     "kernel"};
+    "constant",  "const_tensor", "const_str", "iota",      "elementwise", "convert",     "broadcast",  "reshape",
+    "transpose", "slice",        "pad",       "concat",    "index",       "gather",      "update",     "scatter",
+    "reduce",    "scan",         "contract",  "map",       "if",          "for",         "while",      "call",
+    "list_make", "list_length",  "list_get",  "list_set",  "list_append", "list_concat", "list_slice", "list_join",
+    "linalg",    "text",         "read_line", "guard",     "await",       "format",      "print",      "assert",
+    "load",      "save",         "exists",    "read_text", "write_text",  "wait",        "wait_all",   "time",
+    "exit",      "debug",        "plot",      "stopwatch", "progress",    "kernel"};
 static_assert(std::size(kOpNames) == kOpCount);
 
 constexpr std::string_view kReduceNames[] = {"sum", "prod", "min", "max", "any", "all", "argmin", "argmax"};
@@ -46,8 +46,8 @@ bool is_effect(const Function& function, const Node& node) {
 
 bool must_stay(const Function& function, const Node& node) {
   if (node.op == Op::Text && node.attrs.index == static_cast<uint32_t>(TextOp::Parse)) return true; // may fail
-  if (node.op == Op::ListJoin || node.op == Op::Guard || node.op == Op::Call || node.op == Op::While ||
-      is_effect(function, node))
+  if (node.op == Op::ListJoin || node.op == Op::Linalg || node.op == Op::Guard || node.op == Op::Call ||
+      node.op == Op::While || is_effect(function, node))
     return true;
   for (const Region& region : node.regions)
     for (NodeId id : region.nodes)

@@ -162,6 +162,7 @@ private:
     switch (node.op) {
     case Op::ConstTensor: add("tensor", std::to_string(a.index)); break;
     case Op::ListJoin:
+    case Op::Linalg:
     case Op::Guard:
     case Op::Assert: add("site", std::to_string(a.index)); break;
     case Op::Call:

@@ -2,6 +2,9 @@
 #include "ir/op_info.h"
 #include "ir/rewrite.h"
 #include "ir/text.h"
+#include "vm/abi/linalg_op.h"
+#include "vm/abi/plot_op.h"
+#include "vm/abi/stopwatch.h"
 #include "vm/abi/text_op.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -363,6 +366,7 @@ private:
       want(0, Type::list());
       check(a.index < module_.sites.size(), "its site does not exist");
       return sizes_beside(1);
+    case Op::Linalg: return linalg();
     case Op::Text: return text_operation();
     case Op::ReadLine:
       if (!counts(1, 2)) return;
@@ -438,6 +442,27 @@ private:
       if (!counts(2, 2)) return;
       result(in(1), 1);
       return effect();
+    case Op::Plot: {
+      if (!check(a.ints.size() == 2 && a.index < static_cast<uint32_t>(kPlotKindCount), "does not say what it draws"))
+        return;
+      const size_t texts = a.ints[0] ? 4 : 3;
+      if (!at_least(texts + 1, 1)) return;
+      for (size_t i = 1; i < node_->operands.size(); ++i)
+        if (i < texts)
+          want(i, Type::str());
+        else
+          check(in(i).is_tensor(), "draws what is no tensor");
+      return effect();
+    }
+    case Op::Stopwatch: {
+      const auto op = static_cast<StopwatchOp>(a.index);
+      if (!check(a.index < static_cast<uint32_t>(kStopwatchOpCount), "does nothing") ||
+          !counts(op == StopwatchOp::Start ? 1 : 2, 2))
+        return;
+      want_i64(1, node_->operands.size());
+      result(Type::scalar(op == StopwatchOp::Start || op == StopwatchOp::Count ? DType::I64 : DType::F64), 1);
+      return effect();
+    }
     case Op::Progress:
       if (!at_least(4, 1)) return;
       want_i64(1, 3);
@@ -471,6 +496,27 @@ private:
       if (!check(leaf < width && axis < out(leaf).dims.size(), "names an axis that is not there")) return;
       check(!out(leaf).dims[axis].is_constant(), "gives a size that is a constant");
     }
+  }
+
+  void linalg() {
+    const std::vector<int64_t>& ints = node_->attrs.ints;
+    if (!check(ints.size() == 1 && ints[0] >= 0 && ints[0] < kLinalgOpCount, "names no decomposition")) return;
+    const LinalgOpInfo& row = info(static_cast<LinalgOp>(ints[0]));
+    if (!counts(static_cast<size_t>(row.operands), static_cast<size_t>(row.results))) return;
+    check(node_->attrs.index < module_.sites.size(), "its site does not exist");
+    const size_t rank = in(0).dims.size();
+    if (!check(in(0).is_tensor() && rank >= 2 && (in(0).dtype == DType::F32 || in(0).dtype == DType::F64),
+               "is not of matrices of f32 or f64"))
+      return;
+    auto fits = [&](const Type& t) { // the leading axes are those of the first operand
+      check(t.is_tensor() && t.dims.size() + 1 >= rank && t.dims.size() <= rank, "has a value of another rank");
+      for (size_t i = 0; i + 2 < rank && i < t.dims.size(); ++i)
+        check(t.dims[i] == in(0).dims[i], "has a value of other leading axes");
+    };
+    for (size_t i = 0; i < node_->operands.size(); ++i)
+      fits(in(i));
+    for (size_t i = 0; i < node_->results.size(); ++i)
+      fits(out(i));
   }
 
   void text_operation() {

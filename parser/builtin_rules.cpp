@@ -268,6 +268,21 @@ ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span,
   case Builtin::Gather:
   case Builtin::ScatterAdd: result = choosing_rule(builtin, r); break;
   case Builtin::Einsum: result = einsum_rule(r); break;
+  case Builtin::Cholesky:
+  case Builtin::LuFactor:
+  case Builtin::Solve:
+  case Builtin::TriangularSolve:
+  case Builtin::Qr:
+  case Builtin::Svd:
+  case Builtin::Eigh: result = linalg_rule(builtin, r); break;
+  case Builtin::PlotLine:
+  case Builtin::PlotScatter:
+  case Builtin::PlotHist:
+  case Builtin::PlotImage: result = plot_rule(builtin, r); break;
+  case Builtin::StopwatchStart:
+  case Builtin::StopwatchLap:
+  case Builtin::StopwatchTotal:
+  case Builtin::StopwatchCount: result = stopwatch_rule(builtin, r); break;
   case Builtin::Zeros:
   case Builtin::Ones:
   case Builtin::Full:

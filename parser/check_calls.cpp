@@ -195,7 +195,7 @@ ExprPtr Checker::method_call(const ast::Expr& e, const ast::MethodCall& c, const
     args.push_back(
         {argument.name.text, argument.value, argument.value->span, argument.name.span, nullptr, std::nullopt});
   bool reported = false;
-  auto callable = find_method(c.name, reported);
+  auto callable = find_method(c.name, c.receiver, reported);
   if (!callable) {
     if (reported) return broken(e.span);
     args[0].value = value(c.receiver);
@@ -314,7 +314,8 @@ bool Checker::accepts(const FunctionInfo& info, const std::vector<Arg>& args) {
       if (!actual.is_list()) return false;
     } else if (named->name.text == "str" && !actual.is_str())
       return false;
-    else if (named->name.text != "str" && !actual.is_tensor())
+    else if (named->name.text != "str" && !actual.is_tensor() &&
+             !(actual.is_struct() && actual.record->name == named->name.text))
       return false;
   }
   for (const ast::Param& p : params)

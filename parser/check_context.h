@@ -94,6 +94,7 @@ struct Scope {
   FunctionContext* function = nullptr; // the function whose block this is; null: the file
   std::map<std::string, Entity> names;
   bool is_file = false;
+  std::string prefix; // of a module of the standard library ("linalg."): its functions are builtins_ of these names
 };
 
 struct FunctionInfo {
@@ -244,7 +245,8 @@ private:
   ExprPtr module_call(Scope* module, const ast::Expr& e, const ast::MethodCall& c, const Type* expected);
   std::optional<Callable> callable_in(Scope* module, const std::string& name) const;
   // x.f(…): f of this file's scopes, else of the prelude or one imported module. Null and `reported`: of several.
-  std::optional<Callable> find_method(const ast::Ident& name, bool& reported);
+  std::optional<Callable> find_method(const ast::Ident& name, const ast::Expr* receiver, bool& reported);
+  std::optional<Callable> method_of_record(const ast::Expr* receiver, const std::string& name);
   bool is_library(FileId file) const {
     return file == prelude_file_ || (options_.imports && options_.imports->library.count(file.index));
   }
@@ -567,6 +569,9 @@ private:
   ExprPtr shape_rule(Builtin builtin, Rule& r);
   ExprPtr choosing_rule(Builtin builtin, Rule& r);
   ExprPtr einsum_rule(Rule& r);
+  ExprPtr linalg_rule(Builtin builtin, Rule& r);
+  ExprPtr plot_rule(Builtin builtin, Rule& r);
+  ExprPtr stopwatch_rule(Builtin builtin, Rule& r);
   ExprPtr matmul_in(Rule& r, ExprPtr a, ExprPtr b);
   ExprPtr broadcast_reshaped(ExprPtr node, ExprPtr x, std::vector<Size> from, std::vector<Size> wide,
                              std::vector<Size> to);

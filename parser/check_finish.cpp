@@ -59,6 +59,14 @@ bool is_effect(Builtin b) {
   case Builtin::WaitAll:
   case Builtin::Time:
   case Builtin::Exit:
+  case Builtin::PlotLine:
+  case Builtin::PlotScatter:
+  case Builtin::PlotHist:
+  case Builtin::PlotImage:
+  case Builtin::StopwatchStart:
+  case Builtin::StopwatchLap:
+  case Builtin::StopwatchTotal:
+  case Builtin::StopwatchCount:
   case Builtin::Debug: return true;
   default: return false;
   }

@@ -13,6 +13,7 @@ Scope* Checker::module_scope(const ast::File& file) {
   scope_ = prelude_;
   Scope* module = push_scope();
   module->is_file = true;
+  if (is_library(file.id)) module->prefix = library_module(sources_.name(file.id)) + ".";
   it->second.scope = file_ = module;
   hoist(file.statements);
   scope_ = saved_scope;
@@ -69,6 +70,8 @@ Scope* Checker::module_of(const ast::Expr* e) const {
 }
 
 std::optional<Callable> Checker::callable_in(Scope* module, const std::string& name) const {
+  if (!module->prefix.empty())
+    if (auto it = builtins_.find(module->prefix + name); it != builtins_.end()) return it->second;
   auto it = module->names.find(name);
   Callable callable;
   if (it != module->names.end() && it->second.kind == Entity::Kind::Function) {
@@ -131,7 +134,16 @@ ExprPtr Checker::module_call(Scope* module, const ast::Expr& e, const ast::Metho
   return call_named(*callable, c.name.text, c.name.span, std::move(args), e.span, false, expected);
 }
 
-std::optional<Callable> Checker::find_method(const ast::Ident& name, bool& reported) {
+// The function of this name in the module that declares the receiver's struct.
+std::optional<Callable> Checker::method_of_record(const ast::Expr* receiver, const std::string& name) {
+  Snapshot now = snapshot();
+  Type type = resolved(expr(receiver)->type);
+  rollback(now);
+  auto info = type.is_struct() ? struct_of_.find(type.record.get()) : struct_of_.end();
+  return info == struct_of_.end() || !info->second->env->is_file ? std::nullopt : callable_in(info->second->env, name);
+}
+
+std::optional<Callable> Checker::find_method(const ast::Ident& name, const ast::Expr* receiver, bool& reported) {
   const Scope* file = scope_;
   for (; file && !file->is_file; file = file->parent) {
   }
@@ -151,6 +163,7 @@ std::optional<Callable> Checker::find_method(const ast::Ident& name, bool& repor
     auto other = callable_in(entity.module, name.text);
     if (!other) continue;
     if (callable) {
+      if (auto own = method_of_record(receiver, name.text)) return own;
       error("AmbiguousName", name.span, fmt::format("`{}` is a function of {} and of `{}`", name.text, from, module),
             fmt::format("say which: `{}.{}(…)`", module, name.text));
       reported = true;

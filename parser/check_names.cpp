@@ -50,7 +50,7 @@ void Checker::error(std::string kind, Span span, std::string message, std::strin
 }
 
 Scope* Checker::push_scope() {
-  scopes_.push_back({scope_, ctx_, {}, false});
+  scopes_.push_back({scope_, ctx_, {}, false, {}});
   return scope_ = &scopes_.back();
 }
 
@@ -67,6 +67,8 @@ const Entity* Checker::find(const std::string& name) const {
 
 std::optional<Callable> Checker::find_callable(const std::string& name, bool skip_values) const {
   for (const Scope* s = scope_; s; s = s->parent) {
+    if (!s->prefix.empty())
+      if (auto it = builtins_.find(s->prefix + name); it != builtins_.end()) return it->second;
     auto it = s->names.find(name);
     if (it == s->names.end()) continue;
     const Entity& entity = it->second;

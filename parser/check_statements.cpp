@@ -31,9 +31,10 @@ void Checker::hoist(const std::vector<ast::Stmt*>& list) {
         };
         info.is_template = info.is_template || !param.type || has_spread(has_spread, param.type);
       }
-      if (scope_ == prelude_ && !decl->body.empty()) builtins_[decl->name.text].functions.push_back(&info);
+      bool overloads = scope_ == prelude_ || !scope_->prefix.empty(); // of the library
+      if (overloads && !decl->body.empty()) builtins_[scope_->prefix + decl->name.text].functions.push_back(&info);
       auto it = scope_->names.find(decl->name.text);
-      if (it != scope_->names.end() && it->second.kind == Entity::Kind::Function && scope_ != prelude_) {
+      if (it != scope_->names.end() && it->second.kind == Entity::Kind::Function && !overloads) {
         error("DuplicateName", decl->name.span, fmt::format("there are two functions `{}`", decl->name.text), "",
               {{it->second.function->decl->name.span, "the first"}});
         continue;

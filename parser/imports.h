@@ -27,6 +27,7 @@ struct Imports {
 
 // A file of the standard library is called this in messages and locations.
 inline std::string library_file_name(const std::string& module) { return "std:" + module + ".tl"; }
+inline std::string library_module(const std::string& file) { return file.substr(4, file.size() - 7); }
 inline bool is_library_file(const std::string& name) { return name.starts_with("std:"); }
 
 // Reads what `root` imports, and what that imports. Paths are relative to the file that names them. Reports missing

@@ -134,22 +134,26 @@ std::string signature_of(std::string_view text) {
 
 } // namespace
 
-std::vector<Documented> documented_prelude(const ast::File& prelude, const SourceManager& sources) {
+std::vector<Documented> documented(const std::string& module, const ast::File& file, const SourceManager& sources) {
+  const std::string prefix = module == "prelude" ? "" : module + ".";
   std::vector<Documented> all;
+  auto is_here = [&](std::string_view name) {
+    return prefix.empty() ? name.find('.') == std::string_view::npos : name.starts_with(prefix);
+  };
 #define TL_ELEMENTWISE(Enum, name, arity, Rule, lo, hi, ulp, doc, example)                                             \
-  all.push_back({name, {elementwise_signature(ScalarOp::Enum)}, doc, {read_example(example)}});
+  if (is_here(name)) all.push_back({name, {elementwise_signature(ScalarOp::Enum)}, doc, {read_example(example)}});
 #define TL_BUILTIN(Enum, name, signature, doc, example)                                                                \
-  all.push_back({name, {signature}, doc, {read_example(example)}});
+  if (is_here(name)) all.push_back({name, {signature}, doc, {read_example(example)}});
 #include "vm/abi/ops.def"
   const size_t written = all.size();
-  for (const ast::Stmt* statement : prelude.statements) {
+  for (const ast::Stmt* statement : file.statements) {
     const auto* function = ast::as<ast::Function>(statement);
     if (!function) continue;
-    const std::string& name = function->name.text;
+    const std::string name = prefix + function->name.text;
     auto entry = std::find_if(all.begin() + static_cast<std::ptrdiff_t>(written), all.end(),
                               [&](const Documented& d) { return d.name == name; });
     if (entry == all.end()) entry = all.insert(all.end(), Documented{name, {}, {}, {}});
-    entry->signatures.push_back(signature_of(sources.text(statement->span)));
+    entry->signatures.push_back(prefix + signature_of(sources.text(statement->span)));
     if (function->doc.empty()) continue;
     if (!entry->doc.empty()) entry->doc += '\n';
     entry->doc += function->doc;

@@ -1,5 +1,5 @@
-// What is documented of the prelude: the rows of the op table, and the functions that are written in tl with the `##`
-// comments above them. `tl doc` shows it; tests/generated runs every example.
+// What is documented of the standard library: the rows of the op table, and the functions that are written in tl with
+// the `##` comments above them. `tl doc` shows it; tests/generated runs every example.
 //
 // An example is tl code: statements that end with `;`, then an expression and what it is:
 //   in the op table's column   max([1.0, 2.0]) is 2.0      save("x.npy", y); exists("x.npy") is true      exp(1.0) is
@@ -27,8 +27,8 @@ struct Documented {
   std::vector<Example> examples;
 };
 
-// One entry per name and place (a name may be both elementwise and a reduction), in the order of the op table and then
-// of the file.
-std::vector<Documented> documented_prelude(const ast::File& prelude, const SourceManager& sources);
+// Of a module ("prelude", or "linalg", whose functions are called `linalg.inv` here): one entry per name and place (a
+// name may be both elementwise and a reduction), in the order of the op table and then of the file.
+std::vector<Documented> documented(const std::string& module, const ast::File& file, const SourceManager& sources);
 
 } // namespace tl

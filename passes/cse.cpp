@@ -26,6 +26,8 @@ bool shared(Op op) {
   case Op::Save:
   case Op::Exists:
   case Op::ReadText:
+  case Op::Plot:
+  case Op::Stopwatch:
   case Op::Progress:
   case Op::WriteText:
   case Op::Wait:

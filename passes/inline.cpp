@@ -121,7 +121,7 @@ void inline_into(Module& module, Function& function, const Order& order) {
     cloner.relocate = [&](LocId loc) { return relocation(loc); };
     cloner.hook = [&](NodeId inner, Builder& into) {
       Op op = callee[inner].op;
-      if (op != Op::Guard && op != Op::Assert) return false;
+      if (op != Op::Guard && op != Op::Assert && op != Op::Linalg) return false;
       NodeId copy = cloner.clone(inner, into);
       into.function()[copy].attrs.index = relocation.site(callee[inner].attrs.index);
       return true;

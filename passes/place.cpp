@@ -224,6 +224,7 @@ private:
     case Op::If:
     case Op::Call: return true;
     case Op::For: return i < 3;
+    case Op::Stopwatch:
     case Op::Exit: return i == 1;
     case Op::ListGet:
     case Op::ListSet: return i == 1;

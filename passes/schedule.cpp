@@ -307,6 +307,7 @@ private:
     case Op::ListConcat: return described_host(HostOp::ListConcat, node);
     case Op::ListSlice: return described_host(HostOp::ListSlice, node);
     case Op::ListJoin: return described_host(HostOp::ListJoin, node);
+    case Op::Linalg: return linalg(node);
     case Op::Text: return described_host(HostOp::Text, node);
     case Op::ReadLine: return host(HostOp::ReadLine, node);
     case Op::Save: return host(HostOp::Save, node);
@@ -325,6 +326,8 @@ private:
       add(std::move(i));
       return move(define(node.results[1]), slot(node.operands[1]), node.loc);
     }
+    case Op::Plot: return described_host(HostOp::Plot, node);
+    case Op::Stopwatch: return described_host(HostOp::Stopwatch, node);
     case Op::Progress: return host(HostOp::Progress, node);
     case Op::Kernel: return launch(id, node);
     default: fail(node, "stands outside of a kernel");
@@ -362,6 +365,28 @@ private:
     if (!(offset.known && offset.value == 0)) i.in.push_back({in_slot(offset, node.loc)});
     i.outputs.push_back(describe(f_[node.results[0]].type));
     i.out.push_back(define(node.results[0]));
+    add(std::move(i));
+  }
+
+  // Batch, m, n, k and the site, then the operands.
+  void linalg(const Node& node) {
+    const std::vector<Dim>& dims = f_[node.operands[0]].type.dims;
+    const size_t leading = dims.size() - 2;
+    Number batch{true, 1, {}};
+    for (size_t axis = 0; axis < leading; ++axis)
+      batch = combine(ScalarOp::Mul, batch, number(dims[axis]), node.loc);
+    Number columns;
+    if (node.operands.size() > 1) columns = number(f_[node.operands[1]].type.dims.back());
+    std::vector<Operand> numbers;
+    for (const Number& n : {batch, number(dims[leading]), number(dims[leading + 1]), columns})
+      numbers.push_back({in_slot(n, node.loc)});
+    numbers.push_back({constant(DType::I64, Scalar::of(int64_t{node.attrs.index}), node.loc)});
+    Instruction i = plain(BcOp::Linalg, node);
+    i.in.insert(i.in.begin(), numbers.begin(), numbers.end());
+    i.index = static_cast<uint32_t>(node.attrs.ints[0]);
+    i.dtype = f_[node.operands[0]].type.dtype;
+    for (ValueId value : node.results)
+      i.outputs.push_back(describe(f_[value].type));
     add(std::move(i));
   }
 

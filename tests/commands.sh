@@ -16,6 +16,13 @@ check "directory" 2 "directory" -- "$tl" run tests/
 check "run without file" 2 -- "$tl" run
 check "bad size" 2 "is not a size" -- "$tl" run --memory-limit lots -e 'print(1)'
 check "unknown pass" 2 "no such pass" -- "$tl" run --disable nonsense -e 'print(1)'
+check "linalg: a failure is at the caller's line" 3 "<command line>:2:.*SingularMatrix.*the matrix is singular" -- "$tl" -e 'import linalg
+print(linalg.inv([[1.0, 2.0], [2.0, 4.0]]))'
+check "data: a wrong share" 3 "a share is from 0 to 1, not 1.5" -- "$tl" -e 'import data
+print(data.train_test_split(key(0), [1, 2], 1.5))'
+check "documentation of a module's function" 0 "linalg.solve\(a: T" -- "$tl" doc linalg.solve
+check "documentation of a module" 0 "plot.hist\(x: T" -- "$tl" doc plot
+check "documentation by the function's own name" 0 "linalg.inv<T: float>" -- "$tl" doc inv
 check "inline code" 0 "^3$" -- "$tl" -e 'print(1 + 2)'
 check "file without run" 0 "usage: tl run" -- "$tl" samples/softmax.tl --help
 check "help names parameters" 0 "--temperature f32 +.*default 1.0" -- "$tl" run samples/softmax.tl --help

@@ -21,19 +21,8 @@ void Interpreter::save(const Instruction& i) {
   op->task = [values = std::move(values)](Operation&) {
     std::vector<NamedTensor> tensors;
     bool named = values.at(1).kind == Value::Kind::Str;
-    for (size_t k = named ? 2 : 1; k < values.size(); ++k) {
-      const Operand& x = values[k];
-      HostTensor tensor;
-      if (x.node) {
-        tensor.dtype = x.dtype;
-        tensor.dims = x.dims; // the bytes are not owned: the operation keeps them
-        tensor.bytes = std::shared_ptr<std::byte[]>(std::shared_ptr<std::byte[]>(), x.node->data + x.offset);
-      } else {
-        tensor = HostTensor::make(x.dtype, {});
-        tensor.set(0, x.scalar);
-      }
-      tensors.push_back({"", std::move(tensor)});
-    }
+    for (size_t k = named ? 2 : 1; k < values.size(); ++k)
+      tensors.push_back({"", values[k].host()});
     if (named) set_names(tensors, values[1].node->text);
     save_tensors(values[0].node->text, tensors);
   };

@@ -2,6 +2,7 @@
 // before it is done.
 #include "vm/interpreter.h"
 #include "vm/io/io.h"
+#include "vm/plot/plot.h"
 #include <ctime>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -21,6 +22,19 @@ std::string Interpreter::Operand::text(std::string_view spec) const {
   case Value::Kind::Empty: break;
   }
   return "";
+}
+
+HostTensor Interpreter::Operand::host() const {
+  HostTensor tensor;
+  if (node) {
+    tensor.dtype = dtype;
+    tensor.dims = dims; // the bytes are not owned: the operation keeps them
+    tensor.bytes = std::shared_ptr<std::byte[]>(std::shared_ptr<std::byte[]>(), node->data + offset);
+  } else {
+    tensor = HostTensor::make(dtype, {});
+    tensor.set(0, scalar);
+  }
+  return tensor;
 }
 
 Interpreter::Operand Interpreter::operand(Operation& op, const Value& value) {
@@ -83,6 +97,13 @@ void Interpreter::host(const Instruction& i) {
   case HostOp::ListJoin: return list(i);
   case HostOp::Text: return text(i);
   case HostOp::ReadLine: return read_line(i);
+  case HostOp::Plot: return plot(i);
+  case HostOp::Stopwatch: {
+    Scalar value =
+        stopwatches_(static_cast<StopwatchOp>(i.index), i.in.empty() ? 0 : host_scalar(i, 0).scalar.as<int64_t>());
+    give_away(i);
+    return set(i.out[0], Value::of_scalar(i.outputs[0].dtype, value));
+  }
   case HostOp::Progress: return progress(i);
   case HostOp::Time: {
     timespec now{};
@@ -126,6 +147,27 @@ void Interpreter::print(const Instruction& i) {
     for (const Operand& v : values)
       text += v.text({});
     to_stderr ? console_.print_error(text) : console_.print(text);
+  };
+  give_away(i);
+  engine_.submit(op);
+}
+
+void Interpreter::plot(const Instruction& i) {
+  Operation* op = effect();
+  std::vector<Operand> values = operands(*op, i, 0);
+  for (const Operand& v : values)
+    take_host_failures(*op, v.failure);
+  op->task = [values = std::move(values), &i, this](Operation&) {
+    PlotRequest request;
+    request.kind = static_cast<PlotKind>(i.index);
+    request.title = values.at(0).node->text;
+    size_t next = 1;
+    if (i.ints[0]) request.path = values.at(next++).node->text;
+    request.labels = values.at(next++).node->text;
+    request.has_x = i.ints[1] != 0;
+    for (; next < values.size(); ++next)
+      request.tensors.push_back(values[next].host());
+    console_.print(draw_plot(request, terminal()));
   };
   give_away(i);
   engine_.submit(op);

@@ -130,6 +130,10 @@ void Interpreter::step(const Instruction& i) {
     check_stop();
     launch(i);
     break;
+  case BcOp::Linalg:
+    check_stop();
+    linalg(i);
+    break;
   case BcOp::Host:
     check_stop();
     host(i);

@@ -1,6 +1,7 @@
 // The host interpreter: executes bytecode on one thread, computing host scalars and issuing operations to the engine
 // ahead of their execution. Internal to vm/; vm.h is the interface.
 #pragma once
+#include "vm/abi/stopwatch.h"
 #include "vm/console.h"
 #include "vm/engine.h"
 #include "vm/io/io.h"
@@ -57,6 +58,8 @@ private:
 
   // ---- issue.cpp: operations ----
   void launch(const Instruction& i);
+  void linalg(const Instruction& i);
+  void launch(const Instruction& i, const CompiledKernel& compiled, FailureRef poison, int64_t local_bytes);
   bool sizes(const OutputDesc& desc, Dims& dims, FailureRef& poison); // false: poisoned
   bool can_take_over(const Instruction& i, const OutputDesc& desc, uint64_t bytes);
   Operation* operation() { return engine_.create(issue_, instruction_->loc, top().call); }
@@ -81,6 +84,7 @@ private:
   void exit_program(const Instruction& i);
   void read_line(const Instruction& i);
   void debug(const Instruction& i);
+  void plot(const Instruction& i);
   void progress(const Instruction& i);
   void wait_for(Node* node);
   // Operands as a running task sees them: nodes are inputs of the operation, so they live and are computed.
@@ -93,6 +97,7 @@ private:
     int64_t offset;
     std::vector<int64_t> dims;
     std::string text(std::string_view spec) const; // throws FailureRef if poisoned
+    HostTensor host() const;                       // of a number or tensor
   };
   Operand operand(Operation& op, const Value& value); // adds its node as an input of op
   std::vector<Operand> operands(Operation& op, const Instruction& i, size_t from);
@@ -136,6 +141,7 @@ private:
   const Instruction* instruction_ = nullptr;
   uint64_t issue_ = 0; // counts instructions executed: the program order of failures
   Value effects_;      // the last effect's node
+  Stopwatches stopwatches_;
   std::vector<Value> constant_tensors_, constant_strings_;
   std::vector<const CompiledKernel*> compiled_;
   std::map<std::pair<const CallSite*, uint32_t>, CallSite> calls_;

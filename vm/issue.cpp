@@ -1,5 +1,6 @@
 // Issuing kernels: sizes, memory in program order, memory taken over from values that nobody needs any more.
 #include "vm/interpreter.h"
+#include "vm/linalg/linalg.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <functional>
@@ -111,10 +112,27 @@ FailureRef Interpreter::no_memory(const Operation& op, const std::string& what, 
   return fail(std::move(error));
 }
 
-void Interpreter::launch(const Instruction& i) {
-  const CompiledKernel& compiled = kernel(i.index);
-  if (i.outputs.size() != i.out.size()) malformed("a launch whose outputs are not described");
+void Interpreter::launch(const Instruction& i) { launch(i, kernel(i.index), {}, 0); }
+
+void Interpreter::linalg(const Instruction& i) {
   FailureRef poison;
+  int64_t numbers[4];
+  for (size_t k = 0; k < 4; ++k) {
+    const Value& v = host_scalar(i, k);
+    numbers[k] = v.scalar.as<int64_t>();
+    take_first(poison, v.failure);
+  }
+  const auto op = static_cast<LinalgOp>(i.index);
+  const LinalgSizes sizes{numbers[0], numbers[1], numbers[2], numbers[3]};
+  std::optional<int64_t> local = 0;
+  if (!poison) local = linalg_workspace(op, i.dtype, sizes);
+  if (!local) poison = fail({"OutOfMemory", linalg_too_large(op, sizes), "", i.loc, 3, {}});
+  launch(i, linalg_kernel(op, i.dtype), std::move(poison), local.value_or(0));
+}
+
+// `poison`: why it need not run. `local_bytes`: workspace of each worker beside what the kernel's formula gives.
+void Interpreter::launch(const Instruction& i, const CompiledKernel& compiled, FailureRef poison, int64_t local_bytes) {
+  if (i.outputs.size() != i.out.size()) malformed("a launch whose outputs are not described");
   if (planned_.size() < i.outputs.size()) planned_.resize(i.outputs.size());
   taken_.assign(i.in.size(), 0);
   for (size_t k = 0; k < i.outputs.size(); ++k) {
@@ -198,7 +216,7 @@ void Interpreter::launch(const Instruction& i) {
   }
   if (!poison) {
     int64_t shared = compiled.shared_bytes.evaluate(op->args.data());
-    int64_t local = compiled.local_bytes.evaluate(op->args.data());
+    int64_t local = local_bytes + compiled.local_bytes.evaluate(op->args.data());
     if (shared > 0) {
       op->shared = engine_.allocate(static_cast<uint64_t>(shared), [this] { sweep(); });
       if (!op->shared) poison = no_memory(*op, "a workspace", static_cast<uint64_t>(shared));

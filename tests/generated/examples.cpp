@@ -1,10 +1,11 @@
-// The documentation of the prelude: every function has a comment and an example, and every example gives what it says,
-// on the interpreter and on the VM alike.
+// The documentation of the standard library: every function has a comment and an example, and every example gives what
+// it says, on the interpreter and on the VM alike.
 #include "ir/interpret.h"
 #include "ir/lower.h"
 #include "lang/diagnostics.h"
 #include "lang/stdlib.h"
 #include "parser/check.h"
+#include "parser/imports.h"
 #include "parser/parse.h"
 #include "parser/reference.h"
 #include "sections.h"
@@ -22,14 +23,22 @@ namespace {
 // What only acts, so that there is no value to show.
 const std::set<std::string> kActions{"print", "save", "write_text", "wait_all", "exit", "read_line"};
 
+std::optional<std::string> library_text(const std::string& module) {
+  for (const EmbeddedFile& file : embedded_stdlib())
+    if (file.name == module + ".tl") return std::string(file.text);
+  return std::nullopt;
+}
+
 // The program of an example. What it is prints twice the same; what it is about is within 1/1000.
-std::string source_of(const Example& example) {
-  if (example.value.empty()) return example.code + '\n';
+std::string source_of(const std::string& module, const Example& example) {
+  const std::string import = module == "prelude" ? "" : fmt::format("import {}\n", module);
+  if (example.value.empty()) return import + example.code + '\n';
   size_t last = example.code.rfind("; ");
   size_t begin = last == std::string::npos ? 0 : last + 2;
   std::string before = example.code.substr(0, begin), expression = example.code.substr(begin);
-  const char* form = example.about ? "{}\nassert_close({}, {}, rtol = 1e-3)\n" : "{}\nprint({})\nprint({})\n";
-  return fmt::format(fmt::runtime(form), before, expression, example.value);
+  const char* form =
+      example.about ? "{}\nassert_close({}, {}, rtol = 1e-3, atol = 1e-6)\n" : "{}\nprint({})\nprint({})\n";
+  return import + fmt::format(fmt::runtime(form), before, expression, example.value);
 }
 
 // What is wrong with what the example printed, or nothing.
@@ -42,19 +51,23 @@ std::string complaint(const Example& example, const Outcome& outcome, const std:
   return "the two values differ:\n" + printed;
 }
 
-void run_example(Tester& tester, const std::string& name, const Example& example) {
-  const std::string source = source_of(example);
+void run_example(Tester& tester, const std::string& module, const std::string& name, const Example& example) {
+  const std::string source = source_of(module, example);
   SourceManager sources;
   Diagnostics diagnostics;
   ast::File prelude;
-  for (const EmbeddedFile& file : embedded_stdlib())
-    if (file.name == "prelude.tl")
-      prelude = parse(sources, sources.add(std::string(file.name), std::string(file.text)), diagnostics);
+  if (auto text = library_text("prelude"))
+    prelude = parse(sources, sources.add(library_file_name("prelude"), *text), diagnostics);
   FileId file = sources.add("example.tl", source);
   ast::File tree = parse(sources, file, diagnostics);
+  ImportReader reader;
+  reader.module = library_text;
+  Imports imports = load_imports(sources, tree, diagnostics, reader);
+  CheckOptions options;
+  options.imports = &imports;
   try {
     typed::Program program;
-    if (!diagnostics.has_errors()) program = check(tree, prelude, sources, diagnostics, {});
+    if (!diagnostics.has_errors()) program = check(tree, prelude, sources, diagnostics, options);
     if (diagnostics.has_errors()) {
       std::string said;
       for (const Diagnostic& d : diagnostics.sorted())
@@ -73,14 +86,28 @@ void run_example(Tester& tester, const std::string& name, const Example& example
   }
 }
 
-std::vector<Documented> reference() {
+std::vector<Documented> reference(const std::string& module) {
   SourceManager sources;
   Diagnostics diagnostics;
-  for (const EmbeddedFile& file : embedded_stdlib())
-    if (file.name == "prelude.tl")
-      return documented_prelude(
-          parse(sources, sources.add(std::string(file.name), std::string(file.text)), diagnostics), sources);
-  return {};
+  ast::File file = parse(sources, sources.add(module + ".tl", *library_text(module)), diagnostics);
+  return documented(module, file, sources);
+}
+
+void run_module(Tester& tester, const std::string& module) {
+  for (const Documented& entry : reference(module)) {
+    const std::string name = fmt::format("example {}", entry.name);
+    if (!tester.wants(name)) continue;
+    if (entry.doc.empty()) tester.fail(name, "no comment above the function");
+    if (entry.examples.empty())
+      tester.fail(name, fmt::format("no example in the comment: `{0}(…)` is `…`, or `{0}(…)` passes", entry.name));
+    const bool acts = kActions.contains(entry.name);
+    for (const Example& example : entry.examples) {
+      if (example.value.empty() && !acts && example.code.find("assert") == std::string::npos)
+        tester.fail(name, fmt::format("the example does not say what `{}` is", example.code));
+      else
+        run_example(tester, module, name, example);
+    }
+  }
 }
 
 } // namespace
@@ -96,20 +123,8 @@ void examples(Tester& tester) {
       input << "hello\n";
   }
   if (!std::freopen("input", "r", stdin)) return tester.fail("examples", "no input");
-  for (const Documented& entry : reference()) {
-    const std::string name = fmt::format("example {}", entry.name);
-    if (!tester.wants(name)) continue;
-    if (entry.doc.empty()) tester.fail(name, "no comment above the function");
-    if (entry.examples.empty())
-      tester.fail(name, fmt::format("no example in the comment: `{0}(…)` is `…`, or `{0}(…)` passes", entry.name));
-    const bool acts = kActions.contains(entry.name);
-    for (const Example& example : entry.examples) {
-      if (example.value.empty() && !acts && example.code.find("assert") == std::string::npos)
-        tester.fail(name, fmt::format("the example does not say what `{}` is", example.code));
-      else
-        run_example(tester, name, example);
-    }
-  }
+  for (const EmbeddedFile& file : embedded_stdlib())
+    if (file.name.ends_with(".tl")) run_module(tester, file.name.substr(0, file.name.size() - 3));
   std::error_code ignored;
   std::filesystem::current_path("/", ignored);
   std::filesystem::remove_all(folder, ignored);

@@ -36,12 +36,13 @@ enum class BcOp : uint8_t {
   Await,       // out0 <- host scalar out of the rank-0 tensor in0: waits
   View,        // out0 <- tensor in0 under the sizes outputs[0].dims, starting `in1` elements later (in1 optional); free
   Launch,      // kernel `index` on in...; makes out... as described by outputs; asynchronous
-  Host,        // the run-time entry host_op on in...; asynchronous unless its HostOp says otherwise
-  Jump,        // to instruction `target`
-  JumpIfNot,   // to `target` unless host bool in0 (a poisoned condition stops the program)
-  Call,        // out... <- functions[index](in...)
-  Return,      // in... are the results
-  Drop,        // releases the slots in...
+  Linalg, // LinalgOp `index` on batch, m, n, k and site (host i64s) and its operands in in...; asynchronous, as Launch
+  Host,   // the run-time entry host_op on in...; asynchronous unless its HostOp says otherwise
+  Jump,   // to instruction `target`
+  JumpIfNot, // to `target` unless host bool in0 (a poisoned condition stops the program)
+  Call,      // out... <- functions[index](in...)
+  Return,    // in... are the results
+  Drop,      // releases the slots in...
 };
 
 // Run-time entries. (effect): runs in program order among effects, without holding up anything else.
@@ -73,6 +74,8 @@ enum class HostOp : uint8_t {
   ReadLine,   // (effect) out0: str <- a line of standard input
   Debug,      // (effect) prints place (loc), type, min, mean, max and NaN count of in0 to stderr; index: 0, or 1 + the
               // format that is its name
+  Plot,       // (effect) PlotKind `index` of the strings and tensors in in..., as ints say: see ir/graph.h
+  Stopwatch,  // StopwatchOp `index`, at once, when reached; in0: its number. out0 <- host i64 or f64
   Progress, // (effect) a bar on stderr: in0 of in1 are done (i64s), in2: str beside it, once in3... are computed; index
             // 1: the last of them
 };
@@ -127,7 +130,7 @@ struct Instruction {
   Scalar imm;
   std::vector<Operand> in;
   std::vector<Slot> out;
-  std::vector<OutputDesc> outputs; // Launch, View, Load, ListGet, ListJoin, Text
+  std::vector<OutputDesc> outputs; // Launch, Linalg, View, Load, ListGet, ListJoin, Text
   std::vector<int64_t> ints;       // of list and text operations
 };
 

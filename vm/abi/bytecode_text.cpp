@@ -5,6 +5,7 @@
 //
 // `!` marks a last use; `s4` is a slot, `k0` a kernel.
 #include "vm/abi/bytecode.h"
+#include "vm/abi/linalg_op.h"
 #include "vm/abi/text_op.h"
 #include <fmt/format.h>
 
@@ -22,6 +23,7 @@ static std::string_view name_of(BcOp op) {
   case BcOp::Await: return "await";
   case BcOp::View: return "view";
   case BcOp::Launch: return "launch";
+  case BcOp::Linalg: return "linalg";
   case BcOp::Host: return "host";
   case BcOp::Jump: return "jump";
   case BcOp::JumpIfNot: return "jump_if_not";
@@ -57,6 +59,8 @@ static std::string_view name_of(HostOp op) {
   case HostOp::Text: return "text";
   case HostOp::ReadLine: return "read_line";
   case HostOp::Debug: return "debug";
+  case HostOp::Plot: return "plot";
+  case HostOp::Stopwatch: return "stopwatch";
   case HostOp::Progress: return "progress";
   }
   return "?";
@@ -133,6 +137,7 @@ static std::string details(const Program& program, const Instruction& i) {
   case BcOp::Convert: return fmt::format(" {} to {}", name_of(i.dtype2), name_of(i.dtype));
   case BcOp::Guard: return fmt::format(" site{}", i.index);
   case BcOp::Launch: return fmt::format(" k{}", i.index);
+  case BcOp::Linalg: return fmt::format(" {} {}", info(static_cast<LinalgOp>(i.index)).name, name_of(i.dtype));
   case BcOp::Jump:
   case BcOp::JumpIfNot: return fmt::format(" ->{}", i.target);
   case BcOp::Call:

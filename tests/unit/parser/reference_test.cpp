@@ -14,7 +14,7 @@ std::vector<Documented> of(std::string text) {
   Diagnostics diagnostics;
   ast::File file = parse(sources, sources.add("p.tl", std::move(text)), diagnostics);
   REQUIRE(!diagnostics.has_errors());
-  return documented_prelude(file, sources);
+  return documented("prelude", file, sources);
 }
 
 } // namespace

@@ -114,6 +114,7 @@ private:
         }
         break;
       }
+      case BcOp::Linalg: FAIL("no test has decompositions"); break;
       case BcOp::Host:
         if (i.host_op == HostOp::Print) {
           for (Cell& cell : in)

@@ -1,0 +1,68 @@
+// What the values of the reference interpreter are, and how failures travel in them. Internal to ir/interpret.cpp.
+#pragma once
+#include "ir/interpret_tensor.h"
+#include "ir/rewrite.h"
+#include "vm/abi/error.h"
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tl::ir {
+
+// A failure as a value. `order`: its place among all failures of the run.
+struct Failure {
+  RuntimeError error;
+  uint64_t order = 0;
+};
+using Poison = std::shared_ptr<const Failure>;
+
+inline Poison first(const Poison& a, const Poison& b) {
+  if (!a || !b) return a ? a : b;
+  return b->order < a->order ? b : a;
+}
+
+struct List;
+struct Cell {
+  Data data;
+  std::shared_ptr<const std::string> text;
+  Poison poison;
+  std::shared_ptr<List> list;
+};
+struct List {
+  size_t width = 1;
+  std::vector<Cell> values;
+  int64_t length() const { return static_cast<int64_t>(values.size() / width); }
+};
+using Frame = std::vector<Cell>;
+
+// Thrown to leave the program: by the first effect or branch that needs a failed value, or by exit.
+struct Stop {
+  Poison failure; // null: exit
+  int exit_code = 0;
+};
+
+// Values whose only use stands in the region that defines them: that use may take the value away, so that an Update in
+// a loop need not copy.
+inline std::vector<bool> find_single_uses(const Function& f) {
+  std::vector<uint32_t> counts = use_counts(f);
+  std::vector<bool> single(f.values.size());
+  std::function<void(const Region&)> visit = [&](const Region& region) {
+    std::vector<ValueId> defined = region.params, used = region.yields;
+    for (NodeId id : region.nodes) {
+      defined.insert(defined.end(), f[id].results.begin(), f[id].results.end());
+      used.insert(used.end(), f[id].operands.begin(), f[id].operands.end());
+      for (const Region& inner : f[id].regions)
+        visit(inner);
+    }
+    std::vector<ValueId> sorted = used;
+    std::sort(sorted.begin(), sorted.end());
+    for (ValueId id : defined)
+      single[id.index] = counts[id.index] == 1 && std::binary_search(sorted.begin(), sorted.end(), id);
+  };
+  visit(f.body);
+  return single;
+}
+
+} // namespace tl::ir

@@ -1,0 +1,293 @@
+#include "vm/linalg/linalg.h"
+#include "vm/linalg/lapack.h"
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <fmt/format.h>
+#include <limits>
+#include <memory>
+#include <new>
+
+namespace tl {
+namespace {
+
+using lapack::Int;
+
+// The workspace of one matrix: arrays of T, then the integers.
+struct Plan {
+  int64_t a = 0, b = 0, c = 0, work = 0; // elements of T
+  int64_t integers = 0;
+};
+
+// What a query for the best length of a workspace gave. It comes as a float, which may have lost its last digits.
+template <class T> int64_t length(T given) {
+  return static_cast<int64_t>(std::ceil(std::nextafter(given, std::numeric_limits<T>::infinity())));
+}
+
+template <class T> Plan plan(LinalgOp op, Int m, Int n, Int k) {
+  const Int p = std::min(m, n);
+  const int64_t a = int64_t{m} * n;
+  T best = 0, other = 0;
+  Plan result;
+  if (p == 0) return result; // nothing to compute
+  switch (op) {
+  case LinalgOp::Cholesky:
+  case LinalgOp::SolveLower:
+  case LinalgOp::SolveUpper: break; // in the result itself
+  case LinalgOp::LuFactor:
+    result.a = a;
+    result.integers = p;
+    break;
+  case LinalgOp::Solve:
+    result.a = a;
+    result.b = int64_t{n} * k;
+    result.integers = n;
+    break;
+  case LinalgOp::Qr:
+    lapack::geqrf(m, n, nullptr, m, nullptr, &best, -1);
+    lapack::orgqr(m, p, p, nullptr, m, nullptr, &other, -1);
+    result.a = a;
+    result.b = p;
+    result.work = std::max<int64_t>(length(std::max(best, other)), n);
+    break;
+  case LinalgOp::Svd: {
+    lapack::gesdd('S', m, n, nullptr, m, nullptr, nullptr, m, nullptr, p, &best, -1, nullptr);
+    const int64_t q = p;
+    result.a = a;
+    result.b = m * q;
+    result.c = q * n;
+    result.work = std::max(length(best), 4 * q * q + 7 * q + std::max(m, n));
+    result.integers = 8 * q;
+    break;
+  }
+  case LinalgOp::Eigh: {
+    Int integers = 0;
+    lapack::syevd('V', 'L', n, nullptr, n, nullptr, &best, -1, &integers, -1);
+    const int64_t q = n;
+    result.a = a;
+    result.work = std::max(length(best), 1 + 6 * q + 2 * q * q);
+    result.integers = std::max<int64_t>(integers, 3 + 5 * q);
+    break;
+  }
+  }
+  return result;
+}
+
+// The other order of elements: `from` is rows × columns, row-major.
+template <class T> void transpose(const T* from, int64_t rows, int64_t columns, T* to) {
+  constexpr int64_t block = 16;
+  for (int64_t i0 = 0; i0 < rows; i0 += block)
+    for (int64_t j0 = 0; j0 < columns; j0 += block)
+      for (int64_t i = i0; i < std::min(rows, i0 + block); ++i)
+        for (int64_t j = j0; j < std::min(columns, j0 + block); ++j)
+          to[j * rows + i] = from[i * columns + j];
+}
+
+// One matrix: reads in[…], writes out[…]. Gives what is wrong with it, or 0.
+template <class T> struct Matrix {
+  Int m, n, k;
+  const Plan& plan;
+  T *a, *b, *c, *work; // workspaces
+  Int* integers;
+
+  Int cholesky(const T* from, T* to) {
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t j = 0; j < n; ++j)
+        to[i * n + j] = j <= i ? from[i * n + j] : T(0);
+    return lapack::potrf('U', n, to, n); // our lower triangle is the upper one of the column-major matrix
+  }
+
+  Int lu_factor(const T* from, T* to, int64_t* pivots) {
+    transpose(from, m, n, a);
+    lapack::getrf(m, n, a, m, integers); // a zero pivot is no failure here
+    transpose(a, n, m, to);
+    for (Int i = 0; i < std::min(m, n); ++i)
+      pivots[i] = integers[i] - 1;
+    return 0;
+  }
+
+  Int solve(const T* from, const T* right, T* x) {
+    transpose(from, n, n, a);
+    transpose(right, n, k, b);
+    Int info = lapack::gesv(n, k, a, n, integers, b, n);
+    transpose(b, k, n, x);
+    return info;
+  }
+
+  // x a' = b' for the column-major transposes of a, b and x, which are the row-major ones as they stand.
+  Int solve_triangular(bool lower, const T* from, const T* right, T* x) {
+    std::copy(right, right + int64_t{n} * k, x);
+    for (int64_t i = 0; i < n; ++i)
+      if (from[i * n + i] == T(0)) return static_cast<Int>(i + 1);
+    if (k > 0) lapack::trsm('R', lower ? 'U' : 'L', 'N', 'N', k, n, T(1), from, n, x, k);
+    return 0;
+  }
+
+  Int qr(const T* from, T* q, T* r) {
+    const Int p = std::min(m, n);
+    const auto lwork = static_cast<Int>(plan.work);
+    transpose(from, m, n, a);
+    lapack::geqrf(m, n, a, m, b, work, lwork);
+    for (int64_t i = 0; i < p; ++i)
+      for (int64_t j = 0; j < n; ++j)
+        r[i * n + j] = i <= j ? a[j * m + i] : T(0);
+    lapack::orgqr(m, p, p, a, m, b, work, lwork);
+    transpose(a, p, m, q);
+    return 0;
+  }
+
+  Int svd(const T* from, T* u, T* s, T* vt) {
+    const Int p = std::min(m, n);
+    transpose(from, m, n, a);
+    Int info = lapack::gesdd('S', m, n, a, m, s, b, m, c, p, work, static_cast<Int>(plan.work), integers);
+    transpose(b, p, m, u);
+    transpose(c, n, p, vt);
+    return info;
+  }
+
+  Int eigh(const T* from, T* w, T* v) {
+    transpose(from, n, n, a);
+    Int info = lapack::syevd('V', 'L', n, a, n, w, work, static_cast<Int>(plan.work), integers,
+                             static_cast<Int>(plan.integers));
+    transpose(a, n, n, v);
+    return info;
+  }
+};
+
+int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+template <class T> int64_t bytes_of(const Plan& plan) {
+  const auto t = static_cast<int64_t>(sizeof(T));
+  return aligned(plan.a * t) + aligned(plan.b * t) + aligned(plan.c * t) + aligned(plan.work * t) +
+         aligned(plan.integers * static_cast<int64_t>(sizeof(Int)));
+}
+
+int64_t number(KernelArgs args, size_t i) {
+  int64_t value;
+  std::memcpy(&value, args[i], sizeof value);
+  return value;
+}
+
+template <class T, LinalgOp op>
+void phase(KernelArgs args, int64_t begin, int64_t end, const KernelWorkspace* workspace, KernelErrors* errors) {
+  const int64_t m = number(args, 1), n = number(args, 2), k = number(args, 3);
+  const auto site = static_cast<int32_t>(number(args, 4));
+  const int64_t p = std::min(m, n);
+  if (p == 0) return; // what there is of results is empty
+  const Plan space = plan<T>(op, static_cast<Int>(m), static_cast<Int>(n), static_cast<Int>(k));
+  std::byte* at = workspace->local;
+  auto next = [&](int64_t elements) {
+    auto* array = reinterpret_cast<T*>(at);
+    at += aligned(elements * static_cast<int64_t>(sizeof(T)));
+    return array;
+  };
+  Matrix<T> matrix{static_cast<Int>(m),
+                   static_cast<Int>(n),
+                   static_cast<Int>(k),
+                   space,
+                   nullptr,
+                   nullptr,
+                   nullptr,
+                   nullptr,
+                   nullptr};
+  matrix.a = next(space.a);
+  matrix.b = next(space.b);
+  matrix.c = next(space.c);
+  matrix.work = next(space.work);
+  matrix.integers = reinterpret_cast<Int*>(at);
+  auto tensor = [&](size_t i, int64_t t, int64_t elements) {
+    return static_cast<T*>(args[kLinalgNumbers + i]) + t * elements;
+  };
+  for (int64_t t = begin; t < end; ++t) {
+    const T* a = tensor(0, t, m * n);
+    Int info = 0;
+    if constexpr (op == LinalgOp::Cholesky)
+      info = matrix.cholesky(a, tensor(1, t, m * n));
+    else if constexpr (op == LinalgOp::LuFactor)
+      info = matrix.lu_factor(a, tensor(1, t, m * n), static_cast<int64_t*>(args[kLinalgNumbers + 2]) + t * p);
+    else if constexpr (op == LinalgOp::Solve)
+      info = matrix.solve(a, tensor(1, t, n * k), tensor(2, t, n * k));
+    else if constexpr (op == LinalgOp::SolveLower || op == LinalgOp::SolveUpper)
+      info = matrix.solve_triangular(op == LinalgOp::SolveLower, a, tensor(1, t, n * k), tensor(2, t, n * k));
+    else if constexpr (op == LinalgOp::Qr)
+      info = matrix.qr(a, tensor(1, t, m * p), tensor(2, t, p * n));
+    else if constexpr (op == LinalgOp::Svd)
+      info = matrix.svd(a, tensor(1, t, m * p), tensor(2, t, p), tensor(3, t, p * n));
+    else
+      info = matrix.eigh(a, tensor(1, t, n), tensor(2, t, n * n));
+    if (info != 0) errors->record(errors, site, t, t, info);
+  }
+}
+
+template <LinalgOp op> CompiledKernel make_kernel(DType type) {
+  using Step = SizeFormula::Op;
+  CompiledKernel kernel;
+  kernel.name = std::string("linalg ") + std::string(info(op).name);
+  KernelPhase& only = kernel.phases.emplace_back();
+  only.function = type == DType::F32 ? phase<float, op> : phase<double, op>;
+  only.tiles.steps = {{Step::Arg, 0}};
+  // About an operation a nanosecond: 100 us are worth a task. 100000 / (n * n * (m + k) + 1), rounded up
+  only.grain.steps = {{Step::Const, 100000}, {Step::Arg, 2}, {Step::Arg, 2}, {Step::Mul},
+                      {Step::Arg, 1},        {Step::Arg, 3}, {Step::Add},    {Step::Mul},
+                      {Step::Const, 1},      {Step::Add},    {Step::CeilDiv}};
+  return kernel;
+}
+
+struct FirstFailure : KernelErrors {
+  std::optional<LinalgFailure> first;
+};
+
+} // namespace
+
+const CompiledKernel& linalg_kernel(LinalgOp op, DType type) {
+#define TL_LINALG(Enum, ...) {make_kernel<LinalgOp::Enum>(DType::F32), make_kernel<LinalgOp::Enum>(DType::F64)},
+  static const CompiledKernel kernels[kLinalgOpCount][2] = {TL_LINALG_OPS(TL_LINALG)};
+#undef TL_LINALG
+  return kernels[static_cast<int>(op)][type == DType::F64];
+}
+
+std::optional<int64_t> linalg_workspace(LinalgOp op, DType type, const LinalgSizes& sizes) {
+  constexpr int64_t most = INT32_MAX;
+  if (std::max({sizes.m, sizes.n, sizes.k}) > most) return std::nullopt;
+  auto m = static_cast<Int>(sizes.m), n = static_cast<Int>(sizes.n), k = static_cast<Int>(sizes.k);
+  // LAPACK computes the least lengths of its workspaces in 32 bits.
+  const int64_t p = std::min(m, n), wide = std::max(m, n);
+  if (op == LinalgOp::Svd && (p > 20000 || wide > most / 128)) return std::nullopt;
+  if ((op == LinalgOp::Eigh && p > 20000) || (op == LinalgOp::Qr && n > most / 128)) return std::nullopt;
+  const Plan space = type == DType::F64 ? plan<double>(op, m, n, k) : plan<float>(op, m, n, k);
+  if (space.work > most || space.integers > most) return std::nullopt;
+  return type == DType::F64 ? bytes_of<double>(space) : bytes_of<float>(space);
+}
+
+std::string linalg_too_large(LinalgOp op, const LinalgSizes& sizes) {
+  return fmt::format("matrices of {} by {} are too large for `linalg.{}`", sizes.m, sizes.n, info(op).name);
+}
+
+std::optional<LinalgFailure> run_linalg(LinalgOp op, DType type, const LinalgSizes& sizes,
+                                        const std::vector<const std::byte*>& operands,
+                                        const std::vector<std::byte*>& results) {
+  std::optional<int64_t> bytes = linalg_workspace(op, type, sizes);
+  if (!bytes) throw std::bad_alloc();
+  std::unique_ptr<std::byte, decltype(&std::free)> local(
+      static_cast<std::byte*>(std::aligned_alloc(64, static_cast<size_t>(aligned(std::max<int64_t>(*bytes, 1))))),
+      std::free);
+  if (!local) throw std::bad_alloc();
+  int64_t numbers[kLinalgNumbers] = {sizes.batch, sizes.m, sizes.n, sizes.k, 0};
+  std::vector<void*> args;
+  for (int64_t& value : numbers)
+    args.push_back(&value);
+  for (const std::byte* operand : operands)
+    args.push_back(const_cast<std::byte*>(operand)); // only read
+  args.insert(args.end(), results.begin(), results.end());
+  FirstFailure errors;
+  errors.record = [](KernelErrors* self, int32_t, int64_t matrix, int64_t, int64_t info) {
+    auto& first = static_cast<FirstFailure*>(self)->first;
+    if (!first) first = LinalgFailure{matrix, info};
+  };
+  KernelWorkspace workspace{nullptr, local.get()};
+  linalg_kernel(op, type).phases[0].function(args.data(), 0, sizes.batch, &workspace, &errors);
+  return errors.first;
+}
+
+} // namespace tl

@@ -1,0 +1,35 @@
+#include "vm/plot/plot.h"
+#include "vm/io/formats.h"
+#include "vm/plot/picture.h"
+#include <cstdlib>
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace tl {
+
+Terminal terminal() {
+  Terminal result;
+  if (!::isatty(STDOUT_FILENO)) return result;
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) result.columns = size.ws_col;
+  const char* none = std::getenv("NO_COLOR");
+  result.colours = !none || !*none;
+  return result;
+}
+
+std::string draw_plot(const PlotRequest& request, const Terminal& terminal) {
+  if (!request.path) return plot::to_text(plot::make_figure(request), terminal);
+  const std::string& path = *request.path;
+  const bool svg = path.ends_with(".svg"), png = path.ends_with(".png");
+  if (!svg && !png)
+    throw IoError(fmt::format("cannot draw to '{}': the name of a picture's file ends in .svg or .png", path));
+  const plot::Figure figure = plot::make_figure(request);
+  const plot::Picture picture = plot::compose(figure);
+  const std::string bytes =
+      svg ? plot::to_svg(picture, figure.pixels) : plot::to_png(plot::to_pixels(picture, figure.pixels, 2));
+  write_file_atomically(path, [&](int file) { write_bytes(file, bytes.data(), bytes.size()); });
+  return "";
+}
+
+} // namespace tl

@@ -1,0 +1,33 @@
+// Pictures of data for the module plot: laid out once (figure.h), drawn as text for a terminal, as SVG or as PNG.
+#pragma once
+#include "vm/abi/plot_op.h"
+#include "vm/abi/tensor.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tl {
+
+struct PlotRequest {
+  PlotKind kind = PlotKind::Line;
+  std::string title;
+  std::optional<std::string> path; // .svg or .png; nothing: the terminal
+  std::string labels;              // of the lines, for the legend: one a line
+  bool has_x = false;              // of Line: the first tensor is x
+  std::vector<HostTensor> tensors; // as PlotKind says
+};
+
+// What text is drawn for. The default is what a pipe or file gets: always the same.
+struct Terminal {
+  int columns = 80;
+  bool colours = false; // 24-bit ANSI colours
+};
+
+// The terminal on standard output, or the default where it is none.
+Terminal terminal();
+
+// The text for a terminal, or nothing once the file has been written (atomically). Points that are NaN or infinite are
+// left out. Throws IoError: no such kind of file, or it cannot be written. Thread-safe.
+std::string draw_plot(const PlotRequest& request, const Terminal& terminal);
+
+} // namespace tl
