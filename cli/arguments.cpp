@@ -72,12 +72,12 @@ Scalar parse_scalar(DType type, const std::string& name, const std::string& text
   case DType::I64: return parse_int<int64_t>(type, name, text);
   case DType::F32: {
     float value = 0; // straight to f32: by way of f64 it would be rounded twice
-    if (!parse_whole(text, value)) throw UsageError(fmt::format("{}: '{}' is not a number", name, text));
+    if (!parse_whole(text, value)) throw UsageError(fmt::format("{}: '{}' is not an {}", name, text, name_of(type)));
     return Scalar::of(value);
   }
   default: {
     double value = 0;
-    if (!parse_whole(text, value)) throw UsageError(fmt::format("{}: '{}' is not a number", name, text));
+    if (!parse_whole(text, value)) throw UsageError(fmt::format("{}: '{}' is not an {}", name, text, name_of(type)));
     return convert_scalar(DType::F64, type, Scalar::of(value));
   }
   }
@@ -105,6 +105,11 @@ ProgramArguments parse_arguments(const ProgramInterface& interface, const std::v
     if (!only_files && word == "-o") {
       if (w + 1 == words.size()) throw UsageError("-o needs a file name");
       result.outputs.push_back(words[++w]);
+      try {
+        require_known_ending(words[w]);
+      } catch (const IoError& e) {
+        throw UsageError(e.what());
+      }
       continue;
     }
     if (only_files || !is_flag(word)) {

@@ -291,8 +291,8 @@ bool Fusion::join(uint32_t item, uint32_t group, Mode mode) {
   for (const Use& use : uses(item))
     if (items_[use.item].group == static_cast<int32_t>(group)) edges.push_back(use);
   if (edges.empty() || g.members.size() >= kMembers) return false;
-  if (mode == Mode::Output && (g.kind != KernelKind::Nest || g.guards || it.guards || g.scan ||
-                               g.outputs >= kOutputs || !fail_together(item, g)))
+  if (mode == Mode::Output && (g.kind != KernelKind::Nest || g.guards || it.guards || g.scan || g.outputs >= kOutputs ||
+                               !fail_together(item, g)))
     return false;
 
   switch (it.kind) {

@@ -231,9 +231,11 @@ void set_names(std::vector<NamedTensor>& tensors, const std::string& names) {
     std::getline(lines, x.name);
 }
 
-void save_tensors(const std::string& path, std::span<const NamedTensor> tensors) {
+static bool holds_several(const std::string& ending) { return ending == ".npz" || ending == ".safetensors"; }
+
+void require_known_ending(const std::string& path) {
   auto [ending, gzip] = ending_of(path);
-  bool several = ending == ".npz" || ending == ".safetensors";
+  bool several = holds_several(ending);
   bool image = ending == ".png" || ending == ".jpg" || ending == ".jpeg" || ending == ".ppm" || ending == ".pgm" ||
                ending == ".pnm";
   bool plain = ending == ".npy" || ending == ".idx" || ending == ".csv" || ending == ".tsv" || ending == ".txt";
@@ -241,6 +243,12 @@ void save_tensors(const std::string& path, std::span<const NamedTensor> tensors)
     throw IoError(fmt::format("cannot save '{}': its ending is none of .npy .npz .safetensors .idx .csv .tsv .txt .png "
                               ".jpg .ppm .pgm, or .npy .idx .csv .tsv .txt with .gz",
                               path));
+}
+
+void save_tensors(const std::string& path, std::span<const NamedTensor> tensors) {
+  require_known_ending(path);
+  auto [ending, gzip] = ending_of(path);
+  bool several = holds_several(ending);
   if (tensors.empty()) throw IoError(fmt::format("cannot save '{}': there is no tensor to save", path));
   if (tensors.size() > 1 && !several)
     throw IoError(

@@ -90,6 +90,7 @@ void set_names(std::vector<NamedTensor>& tensors, const std::string& names); // 
 // types that the format lacks are an IoError that names them; keys are written as u64. Images are u8[h, w] or
 // u8[h, w, c]. Replaces atomically: readers see the old file or the new one. Creates no folders.
 void save_tensors(const std::string& path, std::span<const NamedTensor> tensors);
+void require_known_ending(const std::string& path); // IoError: no format of files is written under this ending
 void save_tensor(const std::string& path, const HostTensor& x);
 
 bool file_exists(const std::string& path);
