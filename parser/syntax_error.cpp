@@ -228,6 +228,17 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
     if (has(expected, RPAREN)) return "a comprehension is the only argument of its call, or stands in `[ ]`";
     break;
   case NEW: return "`new` adds an axis, in a subscript: `x[new, :]`";
+  case IF:
+    if (has(expected, END_STATEMENT) || has(expected, RPAREN) || has(expected, RBRACKET))
+      return "a choice is written `if c { a } else { b }`";
+    break;
+  case IN:
+    if (!in_header) return "`in` belongs to `for`; to look something up write `any(x == a)`";
+    break;
+  case RBRACKET:
+    if (previous == LBRACKET && index >= 2 && tokens_[index - 2].kind == NAME && has(expected, DOTDOT))
+      return "without axes the type is the element's: `f32`";
+    break;
   default: break;
   }
   if (token.kind == END_STATEMENT && in_header && has(expected, LBRACE)) return "the `{` stands on the same line";
