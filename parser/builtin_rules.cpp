@@ -145,7 +145,7 @@ std::vector<int64_t> Checker::Rule::axes(size_t i, size_t rank) {
     list = {*known};
   if (!known) {
     fail("NotConstant", by[i]->span, "an axis must be known when the program is compiled",
-         "write a literal or a const");
+         "write a literal or a const; a parameter without a type is known at each call: `fn f(x, axis = 0)`");
     return result;
   }
   for (const Static& one : list) {

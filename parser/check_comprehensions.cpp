@@ -89,6 +89,9 @@ bool tensor_leaves(const Type& type, std::vector<const Type*>& into) {
                      [&](const Type& element) { return tensor_leaves(element, into); });
 }
 
+// The ranges that an index goes over itself; others are gone through by position.
+bool in_steps_of_1(const Type& type) { return type.is_range() && type.shape[2].is(1); }
+
 void add_leading(Type& type, const std::vector<Size>& extents) {
   if (!type.is_aggregate()) type.shape.insert(type.shape.begin(), extents.begin(), extents.end());
   for (Type& element : type.elements)
@@ -230,7 +233,7 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
     } else {
       ExprPtr range = value(clause.range);
       type = refresh(*range);
-      if (!type.is_range() && !type.is_error() && (!type.is_scalar() || !type.is_tensor()))
+      if (!in_steps_of_1(type) && !type.is_error() && (!type.is_scalar() || !type.is_tensor()))
         probe = iterate_value(std::move(range), aside, true);
     }
     rollback(before);
@@ -270,7 +273,7 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
       bool is_range = false;
       if (!iterates(clause.range)) {
         Snapshot before = snapshot();
-        is_range = expr(clause.range)->type.is_range();
+        is_range = in_steps_of_1(expr(clause.range)->type);
         rollback(before);
       }
       if (!is_range) {
@@ -319,8 +322,8 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
                                : fmt::format("write `{0} in 0..len({1})` and subscript `{1}[{0}]`",
                                              clause.pattern->name, text(clause.range->span)));
         fine = false;
-      } else if (!type.shape[2].is(1)) {
-        error("NotSupported", clause.range->span, "an index of a comprehension goes by steps of 1",
+      } else if (!in_steps_of_1(type)) {
+        error("NotSupported", clause.range->span, "an index of a comprehension goes by constant steps",
               "multiply it in the element");
         fine = false;
       } else {
