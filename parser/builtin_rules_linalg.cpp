@@ -19,8 +19,11 @@ ExprPtr Checker::linalg_rule(Builtin builtin, Rule& r) {
   typed::Expr& a = *node->operands[0];
   const DType element = refresh(a).dtype;
   if (!constrain_float(a.type) || (!a.type.open && element != DType::F32 && element != DType::F64)) {
-    r.fail("TypeMismatch", a.span, fmt::format("{} works on f32 and f64, not {}", what, show(a.type)),
-           fmt::format("write `{}`", fmt::format("{}(f32({}){})", r.name, text(a.span), solves ? ", …" : "")));
+    const bool is_ours = is_library(a.span.file); // called by a function of linalg.tl, which the message names
+    r.fail("TypeMismatch", a.span,
+           fmt::format("{} works on f32 and f64, not {}", is_ours ? "`linalg`" : what, name_of(element)),
+           is_ours ? "convert before: `f32(x)`"
+                   : fmt::format("write `{}(f32({}){})`", r.name, text(a.span), solves ? ", …" : ""));
     return nullptr;
   }
   const size_t rank = a.type.rank();

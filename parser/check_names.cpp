@@ -163,6 +163,10 @@ void Checker::unknown_name(const std::string& name, Span span, bool callable) {
     hint = it->second;
   else if (std::string other = did_you_mean(name, callable); !other.empty())
     hint = fmt::format("did you mean `{}`?", other);
+  if (callable)
+    for (const auto& [candidate, value] : builtins_)
+      if (candidate.ends_with("." + name))
+        hint = fmt::format("with `import {}` it is `{}`", candidate.substr(0, candidate.find('.')), candidate);
   error("UnknownName", span, fmt::format("there is no {} `{}` here", callable ? "function" : "name", name), hint);
 }
 

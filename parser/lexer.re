@@ -438,6 +438,7 @@ void Lexer::lex_code() {
       if (start_ < end_) return bad_character();
       --cursor_;
       if (!strings_.empty()) return unterminated(true);
+      finish_doc_block(UINT32_MAX, 0); // there is nothing below that it could be about
       add(END, {file_, offset(start_), offset(start_)});
       done_ = true;
       return;

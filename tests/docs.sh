@@ -17,7 +17,7 @@ for page in docs/tutorial.md; do
   for want in "$out"/*.want; do
     name=$(basename "$want" .want)
     if [[ -f $out/$name.tl ]]; then
-      "$tl" run "$out/$name.tl" >"$out/$name.got" 2>&1
+      (cd "$out" && "$tl" run "$name.tl") >"$out/$name.got" 2>&1 # in a folder of its own: it may write files
       check "$page, program $name" 0 -- diff "$out/$name.got" "$want"
     else
       check "$page, program $name is refused" 0 -- grep -qF -- "$(cat "$want")" <("$tl" run "$out/$name.error" 2>&1)
