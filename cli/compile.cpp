@@ -2,10 +2,9 @@
 #include "backend/kernel/lower.h"
 #include "ir/lower.h"
 #include "ir/verify.h"
-#include "lang/stdlib.h"
+#include "library.h"
 #include "messages.h"
 #include "parser/check.h"
-#include "parser/library_parts.h"
 #include "passes/pipeline.h"
 #include "passes/schedule.h"
 #include "programs.h"
@@ -19,17 +18,7 @@
 namespace tl::cli {
 namespace {
 
-constexpr const char* kPrelude = "prelude";
 constexpr int kAheadThreads = 2; // compile kernels while the program already runs
-
-FileHeader read_header(const std::string& path, const std::string& name, LoadOptions options) {
-  try {
-    auto header = TensorReader(path, {options, name, {}, {}}).header();
-    return {header.dtype, static_cast<uint32_t>(header.dims.size()), "", false};
-  } catch (const IoError& error) {
-    return {{}, 0, error.what(), !file_exists(path)};
-  }
-}
 
 // The prelude's places are of no use to a user: the message points at the first caller outside it.
 LocId user_place(LocId loc, const std::vector<Location>& locations) {
@@ -47,68 +36,17 @@ Span span_of(LocId loc, const std::vector<Location>& locations, const SourceMana
   return {};
 }
 
-// The standard library for one program: all of it, or only what the files that were read before name.
-class Library {
-public:
-  Library(const SourceManager& sources, bool whole) : sources_(sources), whole_(whole) {}
-
-  std::optional<std::string> module(const std::string& name) {
-    if (texts_.empty()) read();
-    auto found = texts_.find(name);
-    return found == texts_.end() ? std::nullopt : std::optional(found->second);
-  }
-
-private:
-  void read() {
-    std::vector<LibraryFile> files;
-    for (const EmbeddedFile& file : embedded_stdlib())
-      if (file.name.ends_with(kEnding))
-        files.push_back({file.name.substr(0, file.name.size() - kEnding.size()), file.text});
-    std::vector<std::string_view> program;
-    for (uint32_t i = 0; i < sources_.file_count(); ++i)
-      program.push_back(sources_.text(FileId{i}));
-    std::vector<std::string> parts;
-    if (!whole_) parts = reachable_parts(program, files);
-    for (size_t i = 0; i < files.size(); ++i)
-      texts_[files[i].name] = whole_ ? std::string(files[i].text) : std::move(parts[i]);
-  }
-
-  static constexpr std::string_view kEnding = ".tl";
-  const SourceManager& sources_;
-  bool whole_;
-  std::map<std::string, std::string> texts_; // by module
-};
-
-ImportReader import_reader(Library& library) {
-  ImportReader reader;
-  reader.module = [&library](const std::string& name) {
-    return name == kPrelude ? std::nullopt : library.module(name);
-  };
-  reader.file = [](const std::string& path, std::string& problem) -> std::optional<std::string> {
-    try {
-      return read_program(path);
-    } catch (const UsageError& error) {
-      problem = error.what();
-      if (problem.rfind(path + ": ", 0) == 0) problem.erase(0, path.size() + 2);
-      return std::nullopt;
-    }
-  };
-  return reader;
-}
-
 typed::Program check_against(Frontend& frontend, bool whole_library, bool for_check) {
   typed::Program none;
   none.ok = false;
   frontend.tree = parse(frontend.sources, frontend.file, frontend.diagnostics);
   if (frontend.diagnostics.has_errors()) return none;
   Library library(frontend.sources, whole_library);
-  frontend.imports = load_imports(frontend.sources, frontend.tree, frontend.diagnostics, import_reader(library));
+  load_imports(frontend.sources, frontend.tree, frontend.diagnostics, import_reader(library), frontend.imports);
   FileId prelude = frontend.sources.add(library_file_name(kPrelude), library.module(kPrelude).value());
   frontend.prelude = parse(frontend.sources, prelude, frontend.diagnostics);
   if (frontend.diagnostics.has_errors()) return none;
-  CheckOptions options;
-  options.read_header = read_header;
-  options.imports = &frontend.imports;
+  CheckOptions options = check_options(frontend.imports);
   options.missing_file_is_warning = for_check;
   return check(frontend.tree, frontend.prelude, frontend.sources, frontend.diagnostics, options);
 }

@@ -49,7 +49,9 @@ void show(const Documented& entry) {
   }
 }
 
-int doc(const std::string& name) {
+} // namespace
+
+bool show_documentation(const std::string& name) {
   bool found = false;
   auto entry = [&](const Documented& documented) {
     if (found) fmt::print("\n");
@@ -71,19 +73,19 @@ int doc(const std::string& name) {
     for (const Module& module : modules)
       for (const Documented& documented : module.functions)
         if (documented.name == module.name + "." + name) entry(documented);
-  if (found) return kFine;
-  fmt::print(stderr, "tl: there is no documentation of '{}'; `tl doc` lists all\n", name);
-  return kUsage;
+  return found;
 }
-
-} // namespace
 
 void add_doc(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("doc", "documentation of the standard library, of a module or of one function");
   auto name = std::make_shared<std::string>();
   command->add_option("NAME", *name, "a function or module");
-  command->callback([name, &exit_code] { exit_code = doc(*name); });
+  command->callback([name, &exit_code] {
+    if (show_documentation(*name)) return;
+    fmt::print(stderr, "tl: there is no documentation of '{}'; `tl doc` lists all\n", *name);
+    exit_code = kUsage;
+  });
 }
 
 } // namespace tl::cli

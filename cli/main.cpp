@@ -30,6 +30,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 // `tl FILE …` is `tl run FILE …`, `tl -e CODE` is `tl run -e CODE`; a #! line works through the first. Throws
 // UsageError for a word that is neither a command nor a file.
 std::vector<std::string> normalise(CLI::App& app, std::vector<std::string> words) {
+  if (words.empty() && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) return {"repl"};
   if (words.empty()) return words;
   const std::string& first = words.front();
   std::string nearest;
@@ -61,6 +62,7 @@ int dispatch(std::vector<std::string> words) {
   add_doc(app, code);
   add_explain(app, code);
   add_version(app, code);
+  add_repl(app, code);
   words = normalise(app, std::move(words));
   if (words.empty()) {
     std::fputs(app.help().c_str(), stdout);

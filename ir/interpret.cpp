@@ -34,10 +34,7 @@ public:
       if (first_failure_) throw Stop{first_failure_, 0};
       for (size_t i = 1; i < results.size(); ++i) {
         if (results[i].poison) throw Stop{results[i].poison, 0};
-        if (results[i].text)
-          outcome.results.emplace_back(*results[i].text);
-        else
-          outcome.results.emplace_back(results[i].data.host());
+        outcome.results.push_back(argument(results[i]));
       }
     } catch (const Stop& stop) {
       outcome.exit_code = stop.exit_code;
@@ -90,7 +87,7 @@ private:
 
   std::vector<Cell> entry_arguments(const std::vector<Argument>& arguments) {
     const auto& params = module_.interface.params;
-    if (arguments.size() != params.size()) fault("a wrong number of arguments");
+    if (arguments.size() < params.size()) fault("a wrong number of arguments");
     std::vector<Cell> cells{Cell{}}; // the token
     for (size_t i = 0; i < params.size(); ++i) {
       bool given = !std::holds_alternative<std::monostate>(arguments[i]);
@@ -109,7 +106,33 @@ private:
         cells.push_back(cell(Data::of(size)));
       cells.push_back(cell(Data::of(std::move(t))));
     }
+    for (size_t i = params.size(); i < arguments.size(); ++i) { // of a session
+      if (auto* t = std::get_if<HostTensor>(&arguments[i]))
+        for (int64_t size : t->dims)
+          cells.push_back(cell(Data::of(size)));
+      cells.push_back(cell(arguments[i]));
+    }
     return cells;
+  }
+
+  static Cell cell(const Argument& argument) {
+    if (auto* text = std::get_if<std::string>(&argument)) return cell(std::string(*text));
+    if (auto* t = std::get_if<HostTensor>(&argument)) return cell(Data::of(HostTensor(*t)));
+    const ListArgument& given = *std::get<std::shared_ptr<const ListArgument>>(argument);
+    auto list = std::make_shared<List>();
+    list->width = given.width;
+    for (const Argument& element : given.values)
+      list->values.push_back(cell(element));
+    return cell(std::move(list));
+  }
+  static Argument argument(const Cell& value) {
+    if (value.text) return *value.text;
+    if (!value.list) return value.data.host();
+    auto list = std::make_shared<ListArgument>();
+    list->width = value.list->width;
+    for (const Cell& element : value.list->values)
+      list->values.push_back(argument(element));
+    return list;
   }
 
   // ---- control -----------------------------------------------------------------------------------------------------

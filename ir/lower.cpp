@@ -273,9 +273,50 @@ void FunctionLowerer::entry_parameters() {
   }
 }
 
+// What earlier pieces of a session left.
+void FunctionLowerer::session_parameters() {
+  Builder builder = here();
+  const typed::SessionState& session = shared_.program.session;
+  for (AtomId atom : session.sizes)
+    bind_atom(atom, builder.param(Type::scalar(DType::I64), shared_.atoms[atom].name));
+  for (typed::VarId id : session.given) {
+    const typed::Variable& var = shared_.program.variables[id.index];
+    Leaves& leaves = env_[id.index];
+    for (const tl::Type& leaf : leaf_types(var.type)) {
+      if (leaf.is_tensor())
+        for (const Size& size : leaf.shape) {
+          ValueId axis = builder.param(Type::scalar(DType::I64));
+          if (!size.is_constant() && !knows(size)) scopes_[0].sizes[size] = axis;
+        }
+      leaves.push_back(builder.param(graph_type(leaf), var.name));
+    }
+    if (var.atom.valid() && leaves.size() == 1 && !knows(Size::of(var.atom))) bind_atom(var.atom, leaves[0]);
+  }
+}
+
+void FunctionLowerer::session_results() {
+  const typed::Program& program = shared_.program;
+  if (!program.session.is_piece) return;
+  for (typed::VarId id : program.session.kept) {
+    auto found = env_.find(id.index);
+    if (found == env_.end()) // the piece has ended before
+      found = env_.emplace(id.index, placeholder(program.variables[id.index].type)).first;
+    f_.body.yields.insert(f_.body.yields.end(), found->second.begin(), found->second.end());
+  }
+  for (size_t i = program.session.first_atom; i < program.atoms.size(); ++i) {
+    AtomId atom{static_cast<uint32_t>(i)};
+    AtomKind kind = program.atoms[atom].kind;
+    bool has_value = kind == AtomKind::Named || kind == AtomKind::Value || kind == AtomKind::Fresh;
+    if (!has_value || !scopes_[0].sizes.contains(Size::of(atom))) continue;
+    shared_.session_sizes.push_back(atom);
+    f_.body.yields.push_back(scopes_[0].sizes.at(Size::of(atom)));
+  }
+}
+
 Function FunctionLowerer::entry() {
   set_token(here().param(Type::token()));
   entry_parameters();
+  session_parameters();
   static const tl::Type unit = tl::Type::unit();
   callees_.back().result_type = &unit;
   callees_.back().returned = new_flag();
@@ -290,6 +331,7 @@ Function FunctionLowerer::entry() {
   if (result.size() > count) result.resize(count);
   if (result.size() < count) result = placeholder(program.main_call.result->type); // exit before main
   f_.body.yields.insert(f_.body.yields.end(), result.begin(), result.end());
+  session_results();
   remove_dead_nodes(f_);
   return std::move(f_);
 }
@@ -307,7 +349,7 @@ Function FunctionLowerer::test(const typed::Test& test) {
   return std::move(f_);
 }
 
-Module lower(const typed::Program& program, const SourceManager& sources) {
+Piece lower_piece(const typed::Program& program, const SourceManager& sources) {
   if (!program.ok) throw std::logic_error("lowering: the program has errors");
   LowerProgram shared(program, sources);
   for (typed::InstanceId id : shared.called)
@@ -320,8 +362,14 @@ Module lower(const typed::Program& program, const SourceManager& sources) {
     f.name = std::string(kTestPrefix) + test.name;
     shared.module.functions.push_back(std::move(f));
   }
-  return std::move(shared.module);
+  return {std::move(shared.module), std::move(shared.session_sizes)};
 }
+
+Module lower(const typed::Program& program, const SourceManager& sources) {
+  return lower_piece(program, sources).module;
+}
+
+size_t leaf_count(const tl::Type& type) { return leaf_types(type).size(); }
 
 std::vector<TestEntry> tests(const Module& module) {
   std::vector<TestEntry> entries;

@@ -19,6 +19,17 @@ struct Unsupported : std::runtime_error {
 // Requires program.ok. Throws Unsupported.
 Module lower(const typed::Program& program, const SourceManager& sources);
 
+// A piece of a session: the entry's further parameters are program.session.sizes, then the leaves of
+// program.session.given, a tensor behind the sizes of its axes; its further results the leaves of program.session.kept,
+// then `sizes`: those of this piece that later pieces may refer to.
+struct Piece {
+  Module module;
+  std::vector<AtomId> sizes;
+};
+Piece lower_piece(const typed::Program& program, const SourceManager& sources);
+// How many leaves a value of this type has.
+size_t leaf_count(const tl::Type& type);
+
 struct TestEntry {
   std::string name; // the test's
   uint32_t function = 0;

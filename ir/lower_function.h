@@ -40,7 +40,8 @@ struct LowerProgram {
   const typed::Program& program;
   const SourceManager& sources;
   Module module;
-  SizeAtoms atoms; // a copy: lowering makes compound atoms
+  std::vector<AtomId> session_sizes; // that the entry gives, see Piece
+  SizeAtoms atoms;                   // a copy: lowering makes compound atoms
   std::vector<typed::InstanceId> called;
   std::map<uint32_t, uint32_t> function_of; // by instance: its graph function
   std::map<uint32_t, Signature> signatures; // by instance
@@ -127,6 +128,8 @@ private:
   void bind_parameters(const std::vector<typed::VarId>& vars, const Leaves& leaves);
   void top_level();
   void entry_parameters();
+  void session_parameters();
+  void session_results();
 
   // ---- lower_sizes.cpp ---------------------------------------------------------------------------------------------
   LocId loc(Span span);

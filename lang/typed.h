@@ -306,6 +306,16 @@ struct Test {
   InstanceId instance; // without parameters; reads top-level variables by capture
 };
 
+// What a piece of a session (parser/check.h) takes from the pieces before it and leaves to those after it.
+struct SessionState {
+  bool is_piece = false;     // false: a whole program
+  std::vector<VarId> given;  // variables with a value from earlier pieces, under the types that `variables` has
+  std::vector<AtomId> sizes; // sizes with a value from earlier pieces
+  std::vector<VarId> kept;   // variables whose values this piece binds or may change
+  std::vector<VarId> live;   // all that later pieces can refer to
+  size_t first_atom = 0;     // atoms from here on are this piece's
+};
+
 struct Program {
   SizeAtoms atoms;
   std::vector<Variable> variables;      // by VarId
@@ -317,6 +327,7 @@ struct Program {
   bool has_main = false;
   std::vector<Test> tests; // `tl test`: top_level, then each
   ProgramInterface interface;
+  SessionState session;
   bool ok = true; // no errors; otherwise nothing but diagnostics may be used
 };
 

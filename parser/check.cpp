@@ -33,7 +33,7 @@ Checker::Checker(const SourceManager& sources, const CheckOptions& options) : so
       builtins_[std::string(name_of(static_cast<DType>(i)))].conversion = static_cast<DType>(i);
 }
 
-typed::Program Checker::run(const ast::File& file, const ast::File& prelude, Diagnostics& diagnostics) {
+void Checker::begin(const ast::File& prelude) {
   contexts_.emplace_back();
   top_ = ctx_ = &contexts_.back();
   ctx_->is_top_level = true;
@@ -42,6 +42,10 @@ typed::Program Checker::run(const ast::File& file, const ast::File& prelude, Dia
   hoist(prelude.statements);
   file_ = push_scope();
   file_->is_file = true;
+}
+
+typed::Program Checker::run(const ast::File& file, const ast::File& prelude, Diagnostics& diagnostics) {
+  begin(prelude);
   hoist(file.statements);
   for (StructInfo& info : structs_)
     (void)record_of(info);
@@ -60,7 +64,11 @@ void Checker::check_top_level(const ast::File& file) {
   for (const ast::Stmt* s : file.statements) {
     if (ast::as<ast::Function>(s) || ast::as<ast::Test>(s)) continue;
     size_t before = p_.top_level.statements.size();
-    statement(*s, p_.top_level);
+    auto* alone = is_session_ && scope_ == file_ ? ast::as<ast::ExprStmt>(s) : nullptr;
+    if (alone)
+      show_value(*alone->value, p_.top_level);
+    else
+      statement(*s, p_.top_level);
     // Each statement closes its own literals.
     for (size_t i = before; i < p_.top_level.statements.size(); ++i)
       finalize(p_.top_level.statements[i]);
@@ -249,7 +257,7 @@ void Checker::check_tests(const ast::File& file) {
 
 // Functions whose types are all written are checked even if nobody calls them.
 void Checker::check_uncalled() {
-  for (size_t i = 0; i < functions_.size(); ++i) {
+  for (size_t i = first_function_; i < functions_.size(); ++i) {
     FunctionInfo& info = functions_[i];
     if (is_library(info.decl->name.span.file) || info.is_closure || !info.instances.empty()) continue;
     if (info.is_template) {
@@ -479,7 +487,7 @@ void Checker::flush_reports(Diagnostics& diagnostics) {
   std::vector<bool> reachable = reachable_instances();
   for (Diagnostic& d : top_->reports)
     diagnostics.report(d);
-  for (size_t i = 0; i < states_.size(); ++i)
+  for (size_t i = first_state_; i < states_.size(); ++i)
     if (reachable[i])
       for (Diagnostic& d : states_[i].reports)
         diagnostics.report(d);

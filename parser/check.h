@@ -6,6 +6,7 @@
 #include "lang/typed.h"
 #include "parser/imports.h"
 #include <functional>
+#include <memory>
 
 namespace tl {
 
@@ -29,5 +30,34 @@ struct CheckOptions {
 // that every program sees; instances of them are made where they are used.
 typed::Program check(const ast::File& file, const ast::File& prelude, const SourceManager& sources,
                      Diagnostics& diagnostics, const CheckOptions& options = {});
+
+namespace checker {
+class Checker;
+}
+
+// A program that comes in pieces, each with what the pieces before it declared and bound: what a REPL checks. A piece
+// may declare a name again; functions then use what it means from there on. Expressions that stand alone are shown,
+// with their types.
+class CheckSession {
+public:
+  // All of them must live as long as the session; `options.imports` may grow.
+  CheckSession(const ast::File& prelude, const SourceManager& sources, const CheckOptions& options);
+  ~CheckSession();
+
+  // The piece must live as long as the session. Without errors the program is `ok` and holds this piece's statements,
+  // and all instances so far; with errors the session is as before. Valid until the next piece.
+  const typed::Program& add(const ast::File& piece, Diagnostics& diagnostics);
+  // The last piece did not happen, because its run failed.
+  void undo();
+  // After `add`: the sizes whose values the run gave.
+  void know(const std::vector<AtomId>& sizes);
+  // The type of the last expression that stood alone in the last piece, as the user writes it; "" if there was none.
+  std::string shown_type() const;
+  // What is declared and bound, in the prelude's own file too.
+  std::vector<std::string> names() const;
+
+private:
+  std::unique_ptr<checker::Checker> checker_;
+};
 
 } // namespace tl

@@ -214,7 +214,22 @@ public:
   Checker(const SourceManager& sources, const CheckOptions& options);
   typed::Program run(const ast::File& file, const ast::File& prelude, Diagnostics& diagnostics);
 
+  // --- check_session.cpp
+  void begin(const ast::File& prelude);
+  const typed::Program& piece(const ast::File& file, Diagnostics& diagnostics);
+  void undo();
+  void know(const std::vector<AtomId>& sizes) { known_atoms_.insert(sizes.begin(), sizes.end()); }
+  const std::string& shown_type() const { return shown_type_; }
+  std::vector<std::string> names() const;
+
 private:
+  // --- check_session.cpp
+  void forget_declared(const ast::File& file);
+  void show_value(const ast::Expr& e, typed::Block& into); // an expression that stands alone is printed
+  std::string function_text(const Static& function);
+  void append_type(typed::Expr& interp, const Type& type, Span span);
+  void find_state();
+
   // --- check.cpp: the program as a whole
   void declare(const std::vector<ast::Stmt*>& statements, bool is_prelude);
   void check_top_level(const ast::File& file);
@@ -642,6 +657,20 @@ private:
   std::map<VarId, size_t> top_level_order_;
   FunctionInfo* main_ = nullptr;
   FileId prelude_file_;
+  // Of a session: where this piece began, what a failure goes back to, and which sizes have a value.
+  bool is_session_ = false;
+  size_t first_function_ = 0, first_struct_ = 0, first_state_ = 0, first_function_value_ = 1;
+  struct Before { // the state before a piece. The rest only grows; what a failed piece left in it is not reachable
+    std::map<std::string, Entity> names;
+    FunctionContext top;
+    std::map<const ast::File*, Module> modules;
+    std::set<AtomId> known_atoms;
+  };
+  std::optional<Before> before_;
+  std::set<AtomId> known_atoms_;
+  std::vector<typed::VarId> given_; // to the next piece
+  std::set<typed::VarId> hidden_;   // variables that functions which are values may read
+  std::string shown_type_;
   bool in_const_ = false;
   int in_comprehension_ = 0;
   uint32_t comprehension_variables_ = 0; // variables before this one stand outside the comprehension

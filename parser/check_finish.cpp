@@ -155,14 +155,14 @@ std::vector<bool> Checker::reachable_instances() {
   Walker walker{visit, [](const typed::Stmt&) {}};
   walker.walk(p_.top_level);
   walker.walk(p_.main_call);
-  for (uint32_t i = 0; i < states_.size(); ++i)
+  for (auto i = static_cast<uint32_t>(first_state_); i < states_.size(); ++i)
     if (!reachable[i] && (!states_[i].info || !states_[i].info->is_template || !states_[i].call.valid())) {
       reachable[i] = true;
       work.push_back(i);
     }
   // A call that went wrong leaves no node; its instance's errors count where the caller's do.
   auto failed = [&] {
-    for (uint32_t i = 0; i < states_.size(); ++i)
+    for (auto i = static_cast<uint32_t>(first_state_); i < states_.size(); ++i)
       if (!reachable[i] && !states_[i].reports.empty() && states_[i].signature.result.is_error()) {
         reachable[i] = true;
         work.push_back(i);

@@ -53,7 +53,7 @@ private:
                          "put what both need into a third file");
       return;
     }
-    auto [known, is_new] = by_name_.try_emplace(name, nullptr);
+    auto [known, is_new] = result_.by_name.try_emplace(name, nullptr);
     if (!is_new) {
       if (known->second) result_.targets[&import] = known->second;
       return;
@@ -73,7 +73,7 @@ private:
     FileId id = sources_.add(name, std::move(*text));
     if (is_module) result_.library.insert(id.index);
     const ast::File& file = result_.files.emplace_back(parse(sources_, id, diagnostics_));
-    by_name_[name] = &file;
+    result_.by_name[name] = &file;
     result_.targets[&import] = &file;
     load(file, name);
   }
@@ -82,7 +82,6 @@ private:
   Diagnostics& diagnostics_;
   const ImportReader& reader_;
   Imports& result_;
-  std::map<std::string, const ast::File*> by_name_;
   std::vector<std::string> way_;            // the files that are being read, from the program on
   std::vector<const ast::Import*> modules_; // that files of the program name
   bool in_library_ = false;
@@ -90,14 +89,12 @@ private:
 
 } // namespace
 
-Imports load_imports(SourceManager& sources, const ast::File& root, Diagnostics& diagnostics,
-                     const ImportReader& reader) {
-  Imports result;
+void load_imports(SourceManager& sources, const ast::File& root, Diagnostics& diagnostics, const ImportReader& reader,
+                  Imports& imports) {
   std::string name = sources.name(root.id);
-  Loader loader(sources, diagnostics, reader, result);
+  Loader loader(sources, diagnostics, reader, imports);
   loader.load(root, name.rfind('<', 0) == 0 ? name : fs::path(name).lexically_normal().string());
   loader.load_modules();
-  return result;
 }
 
 } // namespace tl

@@ -23,6 +23,7 @@ struct Imports {
   std::deque<ast::File> files;                            // without the program's own
   std::map<const ast::Import*, const ast::File*> targets; // what each import statement means
   std::set<uint32_t> library;                             // FileIds of the standard library's
+  std::map<std::string, const ast::File*> by_name;        // null: could not be read
 };
 
 // A file of the standard library is called this in messages and locations.
@@ -30,9 +31,9 @@ inline std::string library_file_name(const std::string& module) { return "std:" 
 inline std::string library_module(const std::string& file) { return file.substr(4, file.size() - 7); }
 inline bool is_library_file(const std::string& name) { return name.starts_with("std:"); }
 
-// Reads what `root` imports, and what that imports. Paths are relative to the file that names them. Reports missing
-// files, syntax errors in them, and circles.
-Imports load_imports(SourceManager& sources, const ast::File& root, Diagnostics& diagnostics,
-                     const ImportReader& reader);
+// Adds what `root` imports, and what that imports, but for files that are there already. Paths are relative to the file
+// that names them. Reports missing files, syntax errors in them, and circles.
+void load_imports(SourceManager& sources, const ast::File& root, Diagnostics& diagnostics, const ImportReader& reader,
+                  Imports& imports);
 
 } // namespace tl

@@ -1,4 +1,5 @@
 // The token layer between lexer and grammar: newlines, contextual words, `>=` after a type, brackets that match.
+#include "parser/parse.h"
 #include "parser/token.h"
 #include <fmt/format.h>
 
@@ -432,3 +433,22 @@ TokenList lay_out(TokenList lexed, const SourceManager& sources, Diagnostics& di
 }
 
 } // namespace tl::syntax
+
+namespace tl {
+
+bool is_incomplete(std::string_view text) {
+  using namespace syntax;
+  SourceManager sources;
+  Diagnostics in_words, in_lines;
+  TokenList lexed = lex(sources, sources.add("", std::string(text)), in_words);
+  for (const Diagnostic& d : in_words.sorted())
+    if (d.kind == "UnterminatedString" && d.span.length() == 3) return true; // of a string that may span lines
+  if (in_words.has_errors()) return false;
+  TokenList laid_out = lay_out(std::move(lexed), sources, in_lines);
+  if (laid_out.tokens.size() < 2) return false;
+  const Token& last = laid_out.tokens[laid_out.tokens.size() - 2];
+  bool closed_for_you = last.synthetic && (last.kind == RPAREN || last.kind == RBRACKET || last.kind == RBRACE);
+  return closed_for_you || continues_after(last.kind);
+}
+
+} // namespace tl

@@ -29,6 +29,6 @@ check "tl explain of no kind" 2 "did you mean .ShapeMismatch" -- "$tl" explain S
 # Faults of tl itself, and what a cancelled run ends with inside, are no messages about programs.
 sections=$("$tl" explain)
 kinds=$(grep -rhoE '"[A-Z][a-z]+[A-Z][A-Za-z]+"' parser ir vm lang --include=*.cpp --include=*.re --include=*.yy |
-  grep -oE '[A-Z][A-Za-z]+' | sort -u | grep -vxE 'InternalError|Cancelled')
+  grep -oE '[A-Z][A-Za-z]+' | sort -u | grep -vxE 'InternalError|Cancelled|Interrupted')
 for kind in $kinds; do check "docs/errors.md has $kind" 0 -- grep -qx "$kind" <(echo "$sections"); done
 finish

@@ -1,5 +1,6 @@
 // The issuing side: making and submitting operations, waiting, memory. vm/engine_run.cpp is what workers do.
 #include "vm/engine.h"
+#include "vm/interrupt.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <immintrin.h>
@@ -8,6 +9,7 @@
 namespace tl {
 
 static void record_first(KernelErrors* self, int32_t site, int64_t element, int64_t a, int64_t b) {
+  interrupt_detail::Stay until_the_lock_is_free;
   auto* recorder = static_cast<ErrorRecorder*>(self);
   if (element > recorder->least.load(std::memory_order_relaxed)) return;
   std::lock_guard lock(recorder->mutex);
@@ -226,6 +228,8 @@ RuntimeError Engine::error_at_site(int32_t site, int64_t element, int64_t a, int
   RuntimeError error;
   if (site == kNoMemory) {
     error = {"OutOfMemory", "the system has no memory for a workspace", "", loc, 3, {}};
+  } else if (site == kInterrupted) {
+    error = {"Interrupted", "interrupted", "", loc, 130, {}};
   } else if (site < 0 || static_cast<size_t>(site) >= program_.sites.size()) {
     error = {"InternalError", fmt::format("a failure at the unknown site {}", site), "", loc, 70, {}};
   } else {

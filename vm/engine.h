@@ -28,6 +28,8 @@ struct CallSite {
 
 // In place of a site: a worker found no memory for its workspace.
 constexpr int32_t kNoMemory = -2;
+// The kernel was left, or not begun, because of RunOptions::interrupt.
+constexpr int32_t kInterrupted = -3;
 
 // Collects the first failing (element, site) of a kernel.
 struct ErrorRecorder : KernelErrors {

@@ -1,5 +1,6 @@
 // The running side of the engine: what workers, and the issuing thread while it waits, do with ready operations.
 #include "vm/engine.h"
+#include "vm/interrupt.h"
 #include "vm/io/io.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -263,7 +264,10 @@ void Engine::run_tiles_untimed(Worker& self, Operation* op, int64_t begin, int64
   }
   KernelWorkspace workspace{op->shared.data, self.scratch};
   const KernelPhase& phase = op->kernel->phases[op->stage - op->copies.size()];
-  phase.function(op->args.data(), begin, end, &workspace, &op->errors);
+  auto call = [&] { phase.function(op->args.data(), begin, end, &workspace, &op->errors); };
+  if (!options_.interrupt) return call();
+  bool done = !options_.interrupt->load(std::memory_order_relaxed) && run_interruptibly(call);
+  if (!done) op->errors.record(&op->errors, kInterrupted, 0, 0, 0);
 }
 
 void Engine::count_down(Operation* op, Ready& ready) {

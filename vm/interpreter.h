@@ -126,7 +126,8 @@ private:
   Value text_value(std::string text); // known now
 
   // ---- vm.cpp ----
-  std::vector<Argument> results(std::vector<Value>& values);
+  void enter(std::vector<Value>& values, Argument argument, const std::string& name);
+  Argument result(Value& value);
   void flush();
 
   const Program& program_;

@@ -7,93 +7,104 @@
 
 namespace tl {
 
+// A leaf of an argument, behind the sizes of its axes.
+void Interpreter::enter(std::vector<Value>& values, Argument argument, const std::string& name) {
+  if (auto* text = std::get_if<std::string>(&argument)) return values.push_back(text_value(std::move(*text)));
+  if (auto* list = std::get_if<std::shared_ptr<const ListArgument>>(&argument)) {
+    auto* made = new List;
+    made->width = (*list)->width;
+    Value value = Value::of_list(made);
+    for (const Argument& element : (*list)->values) {
+      std::vector<Value> leaf;
+      enter(leaf, element, name);
+      made->values.push_back(std::move(leaf.back())); // its sizes are its own
+    }
+    return values.push_back(std::move(value));
+  }
+  HostTensor x = std::move(std::get<HostTensor>(argument));
+  if (x.dims.empty()) return values.push_back(Value::of_scalar(x.dtype, x.get(0)));
+  Dims dims;
+  for (int64_t d : x.dims) {
+    values.push_back(Value::of_scalar(DType::I64, Scalar::of(d)));
+    dims.push_back(d);
+  }
+  Node* node = engine_.nodes.create();
+  uint64_t bytes = x.mapped ? 0 : static_cast<uint64_t>(x.byte_count());
+  if (!memory_->reserve(bytes))
+    stop(fail({"OutOfMemory",
+               fmt::format("there is no room for {} under the memory limit",
+                           name.empty() ? "the values of the session" : "the argument '" + name + "'"),
+               "",
+               {},
+               3,
+               {}}));
+  node->reserved = bytes;
+  node->data = x.bytes.get();
+  node->external = std::move(x.bytes);
+  node->waiters.store(Node::done_mark(), std::memory_order_relaxed);
+  values.push_back(Value::of_node(engine_.nodes, node, Value::Kind::Tensor, x.dtype, std::move(dims)));
+}
+
 // Fills the entry function's parameters: per parameter of main, "was it given" if it has a default, then a tensor's
 // sizes, then the value.
 void Interpreter::enter_arguments(Frame& frame, std::vector<Argument> arguments) {
   const auto& params = program_.interface.params;
   std::vector<Value> values;
-  auto scalar = [&](DType type, auto value) { values.push_back(Value::of_scalar(type, Scalar::of(value))); };
   arguments.resize(std::max(arguments.size(), params.size()));
-  if (arguments.size() > params.size()) throw std::invalid_argument("more arguments than main has parameters");
   for (size_t k = 0; k < params.size(); ++k) {
     const ParamInfo& param = params[k];
     Argument& argument = arguments[k];
     bool given = argument.index() != 0;
     if (!given && !param.has_default) throw std::invalid_argument(fmt::format("no argument for '{}'", param.name));
-    if (param.has_default) scalar(DType::Bool, uint8_t{given});
+    if (param.has_default) values.push_back(Value::of_scalar(DType::Bool, Scalar::of(uint8_t{given})));
     if (param.kind == ParamInfo::Kind::Str) {
-      if (given && !std::holds_alternative<std::string>(argument))
+      if (!given) argument = std::string();
+      if (!std::holds_alternative<std::string>(argument))
         throw std::invalid_argument(fmt::format("'{}' takes a string", param.name));
-      Node* node = engine_.nodes.create();
-      if (given) node->text = std::move(std::get<std::string>(argument));
-      node->waiters.store(Node::done_mark(), std::memory_order_relaxed);
-      values.push_back(Value::of_node(engine_.nodes, node, Value::Kind::Str));
-      continue;
+    } else {
+      size_t rank = param.kind == ParamInfo::Kind::Scalar ? 0 : param.rank;
+      if (!given) argument = HostTensor::make(param.dtype, std::vector<int64_t>(rank, 0));
+      auto* x = std::get_if<HostTensor>(&argument);
+      if (!x || !x->bytes || x->dtype != param.dtype || x->dims.size() != rank)
+        throw std::invalid_argument(fmt::format("'{}' takes {} of rank {}", param.name, name_of(param.dtype), rank));
     }
-    size_t rank = param.kind == ParamInfo::Kind::Scalar ? 0 : param.rank;
-    HostTensor x;
-    if (!given)
-      x = HostTensor::make(param.dtype, std::vector<int64_t>(rank, 0));
-    else if (auto* tensor = std::get_if<HostTensor>(&argument))
-      x = std::move(*tensor);
-    if (!x.bytes || x.dtype != param.dtype || x.dims.size() != rank)
-      throw std::invalid_argument(fmt::format("'{}' takes {} of rank {}", param.name, name_of(param.dtype), rank));
-    if (param.kind == ParamInfo::Kind::Scalar) {
-      values.push_back(Value::of_scalar(param.dtype, x.get(0)));
-      continue;
-    }
-    Dims dims;
-    for (int64_t d : x.dims) {
-      scalar(DType::I64, d);
-      dims.push_back(d);
-    }
-    Node* node = engine_.nodes.create();
-    uint64_t bytes = x.mapped ? 0 : static_cast<uint64_t>(x.byte_count());
-    if (!memory_->reserve(bytes))
-      stop(fail({"OutOfMemory",
-                 fmt::format("there is no room for the argument '{}' under the memory limit", param.name),
-                 "",
-                 {},
-                 3,
-                 {}}));
-    node->reserved = bytes;
-    node->data = x.bytes.get();
-    node->external = std::move(x.bytes);
-    node->waiters.store(Node::done_mark(), std::memory_order_relaxed);
-    values.push_back(Value::of_node(engine_.nodes, node, Value::Kind::Tensor, param.dtype, std::move(dims)));
-    argument = std::monostate{};
+    enter(values, std::move(argument), param.name);
   }
+  for (size_t k = params.size(); k < arguments.size(); ++k)
+    enter(values, std::move(arguments[k]), "");
   if (values.size() != frame.function->params.size())
     malformed(fmt::format("the entry takes {} values, not {}", frame.function->params.size(), values.size()));
   for (size_t k = 0; k < values.size(); ++k)
     frame.slots[frame.function->params[k].index] = std::move(values[k]);
 }
 
-std::vector<Argument> Interpreter::results(std::vector<Value>& values) {
-  std::vector<Argument> out;
-  for (Value& v : values) {
-    if (v.kind == Value::Kind::Str) {
-      out.emplace_back(v.node->text);
-      continue;
+Argument Interpreter::result(Value& v) {
+  if (v.kind == Value::Kind::Str) return v.node->text;
+  if (v.kind == Value::Kind::List) {
+    auto list = std::make_shared<ListArgument>();
+    if (v.list) {
+      list->width = v.list->width;
+      for (Value& element : v.list->values)
+        list->values.push_back(result(element));
     }
-    HostTensor x;
-    x.dtype = v.dtype;
-    if (v.kind == Value::Kind::Scalar) {
-      x = HostTensor::make(v.dtype, {});
-      x.set(0, v.scalar);
-    } else if (v.kind == Value::Kind::Tensor) {
-      x.dims.assign(v.dims.view().begin(), v.dims.view().end());
-      Node* node = v.node;
-      if (!node->external) { // the pool's memory outlives the run with the result
-        Block block = std::exchange(node->block, {});
-        node->external =
-            std::shared_ptr<std::byte[]>(block.data, [pool = memory_, block](std::byte*) { pool->free(block); });
-      }
-      x.bytes = std::shared_ptr<std::byte[]>(node->external, node->data + v.offset);
-    }
-    out.emplace_back(std::move(x));
+    return list;
   }
-  return out;
+  HostTensor x;
+  x.dtype = v.dtype;
+  if (v.kind == Value::Kind::Scalar) {
+    x = HostTensor::make(v.dtype, {});
+    x.set(0, v.scalar);
+  } else if (v.kind == Value::Kind::Tensor) {
+    x.dims.assign(v.dims.view().begin(), v.dims.view().end());
+    Node* node = v.node;
+    if (!node->external) { // the pool's memory outlives the run with the result
+      Block block = std::exchange(node->block, {});
+      node->external =
+          std::shared_ptr<std::byte[]>(block.data, [pool = memory_, block](std::byte*) { pool->free(block); });
+    }
+    x.bytes = std::shared_ptr<std::byte[]>(node->external, node->data + v.offset);
+  }
+  return x;
 }
 
 Outcome Interpreter::run(std::vector<Argument> arguments) {
@@ -135,7 +146,8 @@ Outcome Interpreter::run(std::vector<Argument> arguments) {
     outcome.error = failure->error;
     outcome.exit_code = failure->error.exit_code;
   } else {
-    outcome.results = results(values);
+    for (Value& value : values)
+      outcome.results.push_back(result(value));
   }
   values.clear();
   return outcome;

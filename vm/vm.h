@@ -13,17 +13,19 @@ namespace tl {
 class Profile;
 
 struct RunOptions {
-  int threads = 0;                              // workers; 0: one per core that this process may use
-  bool sync = false;                            // each operation finishes before the next is issued
-  uint64_t memory_limit = 0;                    // bytes of tensors and workspaces; 0: most of the machine's memory
-  bool flush_each_effect = false;               // for terminals; else output is flushed at waits and at the end
-  std::optional<uint64_t> schedule_seed;        // permutes ready work and delays it; the output stays the same
-  uint32_t max_in_flight = 4096;                // operations issued and not finished
-  uint32_t max_call_depth = 10000;              // recursion beyond it is a run-time error
-  const std::atomic<bool>* interrupt = nullptr; // becomes true (Ctrl-C): stop issuing, drain, exit code 130
-  bool check_nan = false;                       // stop at the first operation that computes a NaN from numbers
-  Profile* profile = nullptr;                   // filled if given
-  std::optional<uint64_t> fail_allocation;      // for tests: this allocation (from 0) finds no memory
+  int threads = 0;                       // workers; 0: one per core that this process may use
+  bool sync = false;                     // each operation finishes before the next is issued
+  uint64_t memory_limit = 0;             // bytes of tensors and workspaces; 0: most of the machine's memory
+  bool flush_each_effect = false;        // for terminals; else output is flushed at waits and at the end
+  std::optional<uint64_t> schedule_seed; // permutes ready work and delays it; the output stays the same
+  uint32_t max_in_flight = 4096;         // operations issued and not finished
+  uint32_t max_call_depth = 10000;       // recursion beyond it is a run-time error
+  // Becomes true (Ctrl-C): stop issuing, drain, exit code 130. Whoever sets it also calls interrupt_kernels()
+  // (vm/interrupt.h), which ends kernels that run.
+  const std::atomic<bool>* interrupt = nullptr;
+  bool check_nan = false;                  // stop at the first operation that computes a NaN from numbers
+  Profile* profile = nullptr;              // filled if given
+  std::optional<uint64_t> fail_allocation; // for tests: this allocation (from 0) finds no memory
 };
 
 struct Stats {
@@ -39,7 +41,8 @@ struct Stats {
 std::string to_text(const Stats& stats); // for --stats, some lines
 
 // Runs the entry function.
-//   arguments  one per parameter of program.interface (std::monostate: not given, its default applies), types as there
+//   arguments  one per parameter of program.interface (std::monostate: not given, its default applies), types as there;
+//              then values of a session (ir/lower.h): tensors, scalars, strings, lists
 //   out, err   where print and debug write; called from one thread at a time, buffered as the options say
 //   stats      filled if given
 // Throws std::logic_error where the program itself is malformed (a fault of the compiler), and what the provider

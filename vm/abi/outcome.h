@@ -13,8 +13,15 @@
 namespace tl {
 
 // One argument of `main`, or one leaf of its result. A scalar is a tensor of rank 0. Nothing: the argument was not
-// given (its parameter has a default).
-using Argument = std::variant<std::monostate, HostTensor, std::string>;
+// given (its parameter has a default). A list is an argument of a session's piece alone.
+struct ListArgument;
+using Argument = std::variant<std::monostate, HostTensor, std::string, std::shared_ptr<const ListArgument>>;
+
+// A list of elements of `width` leaves each.
+struct ListArgument {
+  size_t width = 1;
+  std::vector<Argument> values;
+};
 
 struct Outcome {
   std::optional<RuntimeError> error; // set: the program failed; exit_code is the error's

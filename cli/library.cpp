@@ -1,0 +1,68 @@
+#include "library.h"
+#include "lang/stdlib.h"
+#include "options.h"
+#include "parser/library_parts.h"
+#include "programs.h"
+#include "vm/io/io.h"
+
+namespace tl::cli {
+namespace {
+
+constexpr std::string_view kEnding = ".tl";
+
+FileHeader read_header(const std::string& path, const std::string& name, LoadOptions options) {
+  try {
+    auto header = TensorReader(path, {options, name, {}, {}}).header();
+    return {header.dtype, static_cast<uint32_t>(header.dims.size()), "", false};
+  } catch (const IoError& error) {
+    return {{}, 0, error.what(), !file_exists(path)};
+  }
+}
+
+} // namespace
+
+std::optional<std::string> Library::module(const std::string& name) {
+  if (texts_.empty()) read();
+  auto found = texts_.find(name);
+  return found == texts_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Library::read() {
+  std::vector<LibraryFile> files;
+  for (const EmbeddedFile& file : embedded_stdlib())
+    if (file.name.ends_with(kEnding))
+      files.push_back({file.name.substr(0, file.name.size() - kEnding.size()), file.text});
+  std::vector<std::string_view> program;
+  for (uint32_t i = 0; i < sources_.file_count(); ++i)
+    program.push_back(sources_.text(FileId{i}));
+  std::vector<std::string> parts;
+  if (!whole_) parts = reachable_parts(program, files);
+  for (size_t i = 0; i < files.size(); ++i)
+    texts_[files[i].name] = whole_ ? std::string(files[i].text) : std::move(parts[i]);
+}
+
+ImportReader import_reader(Library& library) {
+  ImportReader reader;
+  reader.module = [&library](const std::string& name) {
+    return name == kPrelude ? std::nullopt : library.module(name);
+  };
+  reader.file = [](const std::string& path, std::string& problem) -> std::optional<std::string> {
+    try {
+      return read_program(path);
+    } catch (const UsageError& error) {
+      problem = error.what();
+      if (problem.rfind(path + ": ", 0) == 0) problem.erase(0, path.size() + 2);
+      return std::nullopt;
+    }
+  };
+  return reader;
+}
+
+CheckOptions check_options(const Imports& imports) {
+  CheckOptions options;
+  options.read_header = read_header;
+  options.imports = &imports;
+  return options;
+}
+
+} // namespace tl::cli

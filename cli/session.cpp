@@ -1,0 +1,136 @@
+#include "session.h"
+#include "ir/interpret.h"
+#include "ir/lower.h"
+#include "ir/text.h"
+#include "messages.h"
+#include "vm/io/io.h"
+#include <unistd.h>
+
+namespace tl::cli {
+
+Session::Session(const RunFlags& flags, const std::atomic<bool>* interrupt) : flags_(flags), interrupt_(interrupt) {
+  Diagnostics diagnostics;
+  FileId file = sources_.add(library_file_name(kPrelude), library_.module(kPrelude).value());
+  prelude_ = parse(sources_, file, diagnostics);
+  checker_ = std::make_unique<CheckSession>(prelude_, sources_, options_);
+}
+
+const typed::Program* Session::check(const std::string& text, const std::string& name) {
+  Diagnostics diagnostics;
+  file_ = sources_.add(name, text);
+  ast::File& tree = pieces_.emplace_back(parse(sources_, file_, diagnostics));
+  std::set<std::string> known;
+  for (const auto& [path, file] : imports_.by_name)
+    known.insert(path);
+  if (!diagnostics.has_errors()) load_imports(sources_, tree, diagnostics, import_reader(library_), imports_);
+  const typed::Program* program = diagnostics.has_errors() ? nullptr : &checker_->add(tree, diagnostics);
+  show(diagnostics, sources_);
+  if (!diagnostics.has_errors()) return program;
+  // A file that was wrong is read again when it is imported again.
+  std::erase_if(imports_.by_name, [&](const auto& entry) { return !known.count(entry.first); });
+  return nullptr;
+}
+
+std::vector<Argument> Session::arguments(const typed::Program& program) const {
+  std::vector<Argument> result;
+  for (AtomId size : program.session.sizes) {
+    HostTensor value = HostTensor::make(DType::I64, {});
+    value.set(0, Scalar::of(sizes_.at(size)));
+    result.emplace_back(std::move(value));
+  }
+  for (typed::VarId var : program.session.given)
+    for (const Argument& leaf : values_.at(var))
+      result.push_back(leaf);
+  return result;
+}
+
+// False: the program ended before its end.
+bool Session::keep(const typed::Program& program, const std::vector<AtomId>& sizes, std::vector<Argument> results) {
+  size_t expected = sizes.size();
+  for (typed::VarId var : program.session.kept)
+    expected += ir::leaf_count(program.variables[var.index].type);
+  if (results.size() != expected) return false;
+  size_t next = 0;
+  std::map<typed::VarId, std::vector<Argument>> values;
+  for (typed::VarId var : program.session.live)
+    if (auto old = values_.find(var); old != values_.end()) values.insert(values_.extract(old));
+  for (typed::VarId var : program.session.kept) {
+    size_t count = ir::leaf_count(program.variables[var.index].type);
+    auto first = results.begin() + static_cast<long>(next);
+    values[var].assign(std::make_move_iterator(first), std::make_move_iterator(first + static_cast<long>(count)));
+    next += count;
+  }
+  values_ = std::move(values);
+  for (AtomId size : sizes)
+    sizes_[size] = std::get<HostTensor>(results[next++]).get(0).as<int64_t>();
+  checker_->know(sizes);
+  return true;
+}
+
+Session::End Session::run(const std::string& text, const std::string& name) {
+  const typed::Program* program = check(text, name);
+  if (!program) return End::Rejected;
+  StandardOutput out;
+  Outcome outcome;
+  std::optional<ir::Piece> piece;
+  std::string stats;
+  try {
+    piece = ir::lower_piece(*program, sources_);
+  } catch (const ir::Unsupported& reason) {
+    Diagnostics diagnostics;
+    diagnostics.error("NotSupported", reason.span, reason.what());
+    show(diagnostics, sources_);
+    checker_->undo();
+    return End::Rejected;
+  }
+  ir::Module module = std::move(piece->module);
+  if (flags_.interpreter) {
+    outcome = ir::interpret(module, arguments(*program), out.sink());
+  } else {
+    module = optimise(std::move(module), flags_);
+    Executable executable = make_executable(module, flags_);
+    RunOptions options = flags_.run;
+    options.flush_each_effect = isatty(STDOUT_FILENO) != 0;
+    options.interrupt = interrupt_;
+    Stats counters;
+    outcome = tl::run(executable.program, *executable.kernels, arguments(*program), options, out.sink(), error_output(),
+                      &counters);
+    if (flags_.stats) stats = to_text(counters) + cache_text(executable.cache.get());
+  }
+  out.flush();
+  bool interrupted = interrupt_ && *interrupt_;
+  if (outcome.error && !interrupted) report_failure(*outcome.error, module.locations, sources_, file_);
+  std::fputs(stats.c_str(), stderr);
+  if (outcome.error || interrupted) {
+    checker_->undo();
+    return End::Failed;
+  }
+  if (keep(*program, piece->sizes, std::move(outcome.results))) return End::Done;
+  exit_code_ = outcome.exit_code;
+  return End::Exited;
+}
+
+std::optional<std::string> Session::type_of(const std::string& text) {
+  const typed::Program* program = check(text, "<type>");
+  if (!program) return std::nullopt;
+  std::string type = checker_->shown_type();
+  checker_->undo();
+  return type.empty() ? "()" : type;
+}
+
+std::optional<std::string> Session::graph_of(const std::string& text) {
+  const typed::Program* program = check(text, "<ir>");
+  if (!program) return std::nullopt;
+  std::optional<std::string> result;
+  try {
+    result = ir::to_text(optimise(ir::lower(*program, sources_), flags_));
+  } catch (const ir::Unsupported& reason) {
+    Diagnostics diagnostics;
+    diagnostics.error("NotSupported", reason.span, reason.what());
+    show(diagnostics, sources_);
+  }
+  checker_->undo();
+  return result;
+}
+
+} // namespace tl::cli

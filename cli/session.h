@@ -1,0 +1,52 @@
+// Compiles and runs a program piece by piece, as it is typed: what was declared and bound stays for the next piece.
+#pragma once
+#include "compile.h"
+#include "library.h"
+#include "parser/check.h"
+#include <atomic>
+#include <deque>
+#include <set>
+
+namespace tl::cli {
+
+class Session {
+public:
+  // Of the runs; `interrupt` (may be null) ends a run when it becomes true.
+  Session(const RunFlags& flags, const std::atomic<bool>* interrupt);
+
+  enum class End { Done, Rejected, Failed, Exited };
+  // Compiles and runs a text. What it prints goes to stdout, messages to stderr. A piece that is rejected or fails
+  // changes nothing. `name` stands in messages.
+  End run(const std::string& text, const std::string& name);
+  int exit_code() const { return exit_code_; } // of a piece that ended by exit()
+
+  // The type of an expression, which is not computed; nothing if it is wrong (and said so).
+  std::optional<std::string> type_of(const std::string& text);
+  // The graph of a piece after all passes, the same way.
+  std::optional<std::string> graph_of(const std::string& text);
+  // Did the last piece show a value that stood alone?
+  bool showed_value() const { return !checker_->shown_type().empty(); }
+  // What can be written: declared and bound names.
+  std::vector<std::string> names() const { return checker_->names(); }
+
+private:
+  const typed::Program* check(const std::string& text, const std::string& name); // null: wrong, and said so
+  std::vector<Argument> arguments(const typed::Program& program) const;
+  bool keep(const typed::Program& program, const std::vector<AtomId>& sizes, std::vector<Argument> results);
+
+  const RunFlags& flags_;
+  const std::atomic<bool>* interrupt_;
+  SourceManager sources_;
+  ast::File prelude_;
+  Library library_{sources_, true};
+  Imports imports_;
+  CheckOptions options_ = check_options(imports_);
+  std::unique_ptr<CheckSession> checker_;
+  std::deque<ast::File> pieces_;
+  FileId file_;                                          // of the piece
+  std::map<typed::VarId, std::vector<Argument>> values_; // leaves
+  std::map<AtomId, int64_t> sizes_;
+  int exit_code_ = 0;
+};
+
+} // namespace tl::cli

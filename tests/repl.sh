@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# tl repl: a session from a pipe, on both engines, and at a terminal. usage: repl.sh PATH/tl
+set -u
+tl=$(realpath "$1")
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+source "$here/check.sh"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 2
+export tl here
+export TL_HISTORY="$work/history"
+
+# What it prints and says, and the exit code that the session's last input asks for.
+session() {
+  timeout 120 "$tl" repl "$@" < "$here/repl/session.txt" > out 2> err
+  [[ $? == 4 ]] && diff out "$here/repl/session.out" && diff err "$here/repl/session.err"
+}
+export -f session
+check "a session" 0 -- bash -c session
+check "a session on the reference interpreter" 0 -- bash -c "session --interp"
+check "a session, each operation waited for" 0 -- bash -c "session --sync"
+check "an empty session" 0 -- bash -c "'$tl' repl < /dev/null"
+check "an open bracket at the end is an error, not a hang" 0 "UnclosedBracket" -- bash -c "echo 'f(1' | timeout 20 '$tl' repl"
+check "wrong flags" 2 -- "$tl" repl --nonsense
+
+printf 'fn triple(x) = 3 * x\nlet a = triple(5)\n' > three.tl
+check "load and save" 0 "30 : i64" -- bash -c "printf ':load three.tl\na * 2\nbroken(\n)\n:save saved.tl\n' | '$tl' repl"
+check "what was saved runs" 0 -- "$tl" check saved.tl
+check "help of a function" 0 "Probabilities along an axis" -- bash -c "echo ':help softmax' | '$tl' repl"
+check "the graph of an input" 0 "kernel" -- bash -c "printf 'let x = ones([3])\n:ir x * 2\n' | '$tl' repl"
+check "reset forgets" 0 "no name .a. here" -- bash -c "printf 'let a = 1\n:reset\na\n' | '$tl' repl"
+check "a broken import is read again" 0 "7 : i64" -- bash -c "
+  (echo 'let z = ' > broken.tl; echo 'import \"broken.tl\"'; sleep 1; echo 'let z = 7' > broken.tl; echo 'import \"broken.tl\"'; echo 'broken.z') | '$tl' repl"
+
+# At a terminal: a prompt, lines that go on, values, history.
+check "a terminal" 0 "3 : i64" -- bash -c "(sleep 1; printf '1 +\n2\n'; sleep 1; printf ':quit\n') | TERM=xterm script -qec '$tl' /dev/null"
+check "the history is kept" 0 "1.*2" -- cat history
+# Ctrl-C ends a native loop, and then a line; the session goes on.
+check "Ctrl-C" 0 "interrupted.*6 : i64" -- bash -c "
+  (sleep 1; printf 'var s = 5\n'; sleep 1; printf 'while true { s += 1 }\n'; sleep 2; printf '\003'; sleep 1
+   printf 'junk'; sleep 1; printf '\003'; sleep 1; printf 's + 1\n'; sleep 1; printf ':quit\n') |
+  TERM=xterm script -qec '$tl' /dev/null | tr -d '\r' | tr '\n' ' '"
+finish
