@@ -482,11 +482,26 @@ private:
   ExprPtr with_call(const ast::Expr& e, const ast::MethodCall& c);
   ExprPtr get(ExprPtr object, uint32_t index, Span span);
   ExprPtr unary_struct(ast::UnaryOp op, ExprPtr operand, Span span);
-  // Makes a value of this form whose leaves are leaf(path): tensors, text, keys; functions stay.
-  ExprPtr rebuild(const Type& type, const ExprPtr& held, Span span,
-                  const std::function<ExprPtr(const Type&, const std::vector<uint32_t>&)>& leaf);
   ExprPtr part(const typed::Expr& held, const std::vector<uint32_t>& path, Span span);
   void free_sizes(Type& target, const Type& have) const; // axes that fields declare as `_` take the sizes of `have`
+
+  // --- check_leaves.cpp: what goes through the parts of values
+  ExprPtr again(const typed::Expr& e); // a copy of a part of a variable, or of what is simple
+  // A value of the form of these (of one form all), whose leaves are leaf(type, theirs): tensors, text, keys. Functions
+  // stay. Lists are gone through by a loop.
+  using Leaf = std::function<ExprPtr(const Type&, std::vector<ExprPtr>)>;
+  ExprPtr rebuild(std::vector<ExprPtr> values, Span span, const Leaf& leaf);
+  // step(step(start, first leaf), second leaf) and so on.
+  ExprPtr fold_leaves(ExprPtr start, ExprPtr value, typed::Block& before,
+                      const std::function<ExprPtr(ExprPtr, ExprPtr)>& step, Span span);
+  // The head of a loop over the elements of lists of one length, which `body` binds.
+  std::vector<ExprPtr> enter_lists(std::vector<ExprPtr> lists, Span span, typed::Block& before, typed::Stmt& loop);
+  ExprPtr equality(bool equal, ExprPtr a, ExprPtr b, Span span); // == or != of lists, tuples, structs: one bool
+  ExprPtr equal_parts(ExprPtr a, ExprPtr b, typed::Block& before, Span span);
+  ExprPtr equal_tensors(ExprPtr a, ExprPtr b, typed::Block& before, Span span);
+  ExprPtr bool_op(ScalarOp op, ExprPtr a, ExprPtr b, Span span);
+  typed::Stmt set_variable(VarId var, ExprPtr value, Span span);
+  typed::Stmt let_variable(VarId var, ExprPtr value, Span span);
 
   // --- check_indexing.cpp
   ExprPtr subscript(const ast::Expr& e, const ast::Subscript& s);

@@ -531,11 +531,8 @@ ExprPtr Checker::call_leaves(bool is_map, std::vector<Arg> args, Span span) {
     }
   bool fine = true;
   if (is_map) {
-    ExprPtr result = rebuild(type, held[0], span, [&](const Type&, const std::vector<uint32_t>& path) -> ExprPtr {
+    ExprPtr result = rebuild(std::move(held), span, [&](const Type&, std::vector<ExprPtr> leaves) -> ExprPtr {
       if (!fine) return broken(span);
-      std::vector<ExprPtr> leaves;
-      for (const ExprPtr& value : held)
-        leaves.push_back(part(*value, path, value->span));
       ExprPtr v = call_value(*function, std::move(leaves), span);
       settle(*v);
       fine = fine && !v->type.is_error();
@@ -544,14 +541,14 @@ ExprPtr Checker::call_leaves(bool is_map, std::vector<Arg> args, Span span) {
     return fine ? in_block(std::move(before), std::move(result), span) : broken(span);
   }
   // A start without a type of its own: what it is by itself, or else what the first leaf is.
-  ExprPtr accumulator = std::move(init);
   bool first = true;
-  auto step = [&](const Type& leaf_type, const std::vector<uint32_t>& path) -> ExprPtr {
+  auto step = [&](ExprPtr accumulator, ExprPtr leaf) -> ExprPtr {
     if (!fine) return broken(span);
-    auto apply = [&](ExprPtr start) {
+    const Type leaf_type = leaf->type;
+    auto apply = [&](ExprPtr start, ExprPtr value) {
       std::vector<ExprPtr> operands;
       operands.push_back(std::move(start));
-      operands.push_back(part(*held[0], path, held[0]->span));
+      operands.push_back(std::move(value));
       return call_value(*function, std::move(operands), span);
     };
     Type start_type = refresh(*accumulator);
@@ -560,17 +557,17 @@ ExprPtr Checker::call_leaves(bool is_map, std::vector<Arg> args, Span span) {
       LiteralKind kind = open_[root(start_type.open)].kind;
       auto trial = copy_simple(*accumulator);
       trial->type = new_open(kind);
-      bool works = !apply(std::move(trial))->type.is_error();
+      bool works = !apply(std::move(trial), again(*leaf))->type.is_error();
       rollback(now);
       if (!works) (void)unify(accumulator->type, leaf_type);
     }
     first = false;
-    accumulator = apply(std::move(accumulator));
-    settle(*accumulator);
-    fine = fine && !accumulator->type.is_error();
-    return make(ExprKind::Unit, span, Type::unit());
+    ExprPtr result = apply(std::move(accumulator), std::move(leaf));
+    settle(*result);
+    fine = fine && !result->type.is_error();
+    return result;
   };
-  (void)rebuild(type, held[0], span, step);
+  ExprPtr accumulator = fold_leaves(std::move(init), std::move(held[0]), before, step, span);
   if (!fine) return broken(span);
   return in_block(std::move(before), std::move(accumulator), span);
 }

@@ -373,8 +373,8 @@ ExprPtr Checker::unpacked(ExprPtr list, size_t count, Span span) {
   return node;
 }
 
-// xs[i] = e makes a list with that element and assigns it. What stands further in, xs[i].w[j] = e, is written into a
-// copy of the element.
+// xs[i] = e, p.xs[i] = e: makes a list with that element and assigns it. What stands further in, xs[i].w[j] = e, is
+// written into a copy of the element.
 bool Checker::assign_element(const ast::Assign& s, Span span, typed::Block& into) {
   std::vector<const ast::Expr*> chain; // from the target inwards
   const ast::Expr* at = s.target;
@@ -388,17 +388,37 @@ bool Checker::assign_element(const ast::Assign& s, Span span, typed::Block& into
       break;
   }
   auto* name = ast::as<ast::Name>(at);
-  if (!name || chain.size() < 2) return false;
-  auto* innermost = ast::as<ast::Subscript>(chain[chain.size() - 2]);
-  const Entity* entity = find(name->name);
-  if (!innermost || !entity || entity->kind != Entity::Kind::Variable || !current_type(entity->var).is_list())
-    return false;
+  const Entity* entity = name ? find(name->name) : nullptr;
+  if (!entity || entity->kind != Entity::Kind::Variable) return false;
+  // The first list on the way, and the subscript of it.
+  size_t step = chain.size() - 1;
+  Type type = current_type(entity->var);
+  for (; step > 0 && type.is_aggregate(); --step) {
+    std::optional<uint32_t> index;
+    if (auto* field = ast::as<ast::Field>(chain[step - 1])) {
+      if (type.is_struct()) index = type.record->find(field->name.text);
+    } else if (auto* sub = ast::as<ast::Subscript>(chain[step - 1]); sub->items.size() == 1 && sub->items[0].index) {
+      auto known = static_of(sub->items[0].index);
+      auto count = static_cast<int64_t>(type.elements.size());
+      if (known && known->kind == Static::Kind::Int && known->number < count && known->number >= -count)
+        index = static_cast<uint32_t>(known->number < 0 ? known->number + count : known->number);
+    }
+    if (!index) return false;
+    Type inner = type.elements[*index];
+    type = std::move(inner);
+  }
+  if (step == 0 || !type.is_list()) return false;
+  auto* innermost = ast::as<ast::Subscript>(chain[step - 1]);
+  if (!innermost) return false;
+  at = chain[step];
+  chain.resize(step + 1);
   typed::Stmt out;
   out.kind = StmtKind::Assign;
   out.span = span;
   auto target = place(at, out); // may it be assigned?
   if (!target) return true;
   VarId var = target->var;
+  auto held_list = [&] { return part(*variable(var, at->span), target->path, at->span); };
   if (innermost->items.size() != 1 || innermost->items[0].kind != ast::SubscriptItem::Kind::Index) {
     error("NotSupported", chain[chain.size() - 2]->span, "only one element of a list can be assigned",
           "build the list anew: `list(… for … in …)`");
@@ -409,10 +429,10 @@ bool Checker::assign_element(const ast::Assign& s, Span span, typed::Block& into
   settle(*index);
   index = shared(std::move(index), into);
   Span element_span = chain[chain.size() - 2]->span;
-  Type list = current_type(var);
+  const Type list = target->type;
   ExprPtr element;
   if (chain.size() > 2) {
-    ExprPtr old = list_get(variable(var, at->span), copy_simple(*index), false, element_span);
+    ExprPtr old = list_get(held_list(), copy_simple(*index), false, element_span);
     if (old->type.is_error()) return true;
     VarId part = new_variable("", old->type, true, element_span);
     typed::Stmt let;
@@ -423,7 +443,7 @@ bool Checker::assign_element(const ast::Assign& s, Span span, typed::Block& into
     into.statements.push_back(std::move(let));
     Scope* saved = scope_;
     push_scope();
-    const std::string unutterable = "element of " + name->name;
+    const std::string unutterable = text(element_span);
     Entity held;
     held.kind = Entity::Kind::Variable;
     held.var = part;
@@ -448,7 +468,7 @@ bool Checker::assign_element(const ast::Assign& s, Span span, typed::Block& into
     if (ctx_->reports.size() != errors) return true;
     element = variable(part, element_span);
   } else if (s.op) {
-    ExprPtr old = list_get(variable(var, at->span), copy_simple(*index), false, element_span);
+    ExprPtr old = list_get(held_list(), copy_simple(*index), false, element_span);
     if (old->type.is_error()) return true;
     element = *s.op == ast::BinaryOp::Power ? power(std::move(old), s.value, span, s.op_span)
                                             : binary_op(*s.op, std::move(old), value(s.value), span, s.op_span);
@@ -464,11 +484,17 @@ bool Checker::assign_element(const ast::Assign& s, Span span, typed::Block& into
   }
   Type changed = either_element(list, list_of(resolved(refresh(*element))));
   out.value = list_node(typed::ListOp::Set, span, changed);
-  out.value->operands.push_back(variable(var, at->span));
+  out.value->operands.push_back(held_list());
   out.value->operands.push_back(std::move(index));
   out.value->operands.push_back(std::move(element));
+  if (!target->path.empty()) {
+    changed = wanted_by(*target, changed);
+    out.value = coerce(std::move(out.value), changed, fmt::format("`{}`", text(at->span)));
+    if (out.value->type.is_error()) return true;
+    changed = out.value->type;
+  }
   target->type = changed;
-  ctx_->current[var] = changed;
+  set_current(*target, changed);
   out.targets.push_back(std::move(*target));
   into.statements.push_back(std::move(out));
   return true;

@@ -239,12 +239,15 @@ ExprPtr Checker::binary_op(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Sp
     append_value(*text, std::move(b), "", span);
     return finish_interp(std::move(text));
   }
+  bool compares = op == ast::BinaryOp::Equal || op == ast::BinaryOp::NotEqual;
+  auto has_parts = [](const typed::Expr& e) { return e.type.is_list() || e.type.is_aggregate(); };
+  if (compares && has_parts(*a) && has_parts(*b))
+    return equality(op == ast::BinaryOp::Equal, std::move(a), std::move(b), span);
   if (a->type.is_list() || b->type.is_list()) {
     if (op == ast::BinaryOp::Add) return list_concat(std::move(a), std::move(b), span);
     error(
         "TypeMismatch", span, fmt::format("`{}` does not work on lists", ast::symbol(op)),
-        op == ast::BinaryOp::Equal || op == ast::BinaryOp::NotEqual
-            ? fmt::format("compare the elements: `all(x == y for (x, y) in zip({}, {}))`", text(a->span), text(b->span))
+        compares ? "a list is compared with a list"
             : fmt::format("`list(… for x in {})` makes a list of results", text((a->type.is_list() ? a : b)->span)),
         {label(*a), label(*b)});
     return broken(span);

@@ -411,23 +411,6 @@ ExprPtr Checker::part(const typed::Expr& held, const std::vector<uint32_t>& path
   return result;
 }
 
-ExprPtr Checker::rebuild(const Type& type, const ExprPtr& held, Span span,
-                         const std::function<ExprPtr(const Type&, const std::vector<uint32_t>&)>& leaf) {
-  auto visit = [&](auto& self, const Type& t, const std::vector<uint32_t>& path) -> ExprPtr {
-    if (t.is_function()) return part(*held, path, span);
-    if (!t.is_aggregate()) return leaf(t, path);
-    auto node = make(ExprKind::Tuple, span, t);
-    for (size_t i = 0; i < t.elements.size(); ++i) {
-      auto inner = path;
-      inner.push_back(static_cast<uint32_t>(i));
-      node->operands.push_back(self(self, t.elements[i], inner));
-      node->type.elements[i] = node->operands.back()->type;
-    }
-    return node;
-  };
-  return visit(visit, type, {});
-}
-
 void Checker::unknown_field(const Type& type, const ast::Ident& name) {
   std::string hint;
   std::vector<std::string> names;
@@ -485,26 +468,29 @@ ExprPtr Checker::struct_op(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Sp
   typed::Block before;
   a = shared(std::move(a), before);
   b = shared(std::move(b), before);
-  const Type left = a->type, right = b->type, form = left.is_struct() ? left : right;
+  const Type left = a->type, right = b->type;
   // Of a scalar: is it a float, or a literal that may be any number?
   const Type scalar = both ? Type::error() : resolved(left.is_struct() ? right : left);
   bool any_number = scalar.open && open_[root(scalar.open)].kind == LiteralKind::Int;
   bool is_float_scalar = !both && !any_number && is_float(scalar.dtype);
-  auto operand = [&](const ExprPtr& side, const std::vector<uint32_t>& path) -> ExprPtr {
-    if (side->type.is_struct()) return part(*side, path, side->span);
-    ExprPtr copy = copy_simple(*side);
+  auto scalar_operand = [&](const typed::Expr& side) -> ExprPtr {
+    ExprPtr copy = copy_simple(side);
     if (copy->kind == ExprKind::Literal && scalar.open) // each leaf has a literal of its own type
       copy->type = new_open(open_[root(scalar.open)].kind);
     return copy;
   };
   bool fine = true;
-  const ExprPtr& held = left.is_struct() ? a : b;
-  ExprPtr result = rebuild(form, held, span, [&](const Type& t, const std::vector<uint32_t>& path) -> ExprPtr {
+  std::vector<ExprPtr> sides;
+  if (left.is_struct()) sides.push_back(copy_simple(*a));
+  if (right.is_struct()) sides.push_back(copy_simple(*b));
+  ExprPtr result = rebuild(std::move(sides), span, [&](const Type& t, std::vector<ExprPtr> parts) -> ExprPtr {
     Type leaf = resolved(t);
     bool works = fine && leaf.is_tensor() && (leaf.open || is_num(leaf.dtype));
     if (is_float_scalar || op == ast::BinaryOp::Divide) works = works && (leaf.open || is_float(leaf.dtype));
-    if (!works) return part(*held, path, span);
-    ExprPtr v = binary_op(op, operand(a, path), operand(b, path), span, op_span);
+    if (!works) return std::move(parts[0]);
+    ExprPtr x = left.is_struct() ? std::move(parts[0]) : scalar_operand(*a);
+    ExprPtr y = both ? std::move(parts[1]) : left.is_struct() ? scalar_operand(*b) : std::move(parts[0]);
+    ExprPtr v = binary_op(op, std::move(x), std::move(y), span, op_span);
     fine = fine && !v->type.is_error();
     return v;
   });
@@ -520,12 +506,11 @@ ExprPtr Checker::unary_struct(ast::UnaryOp op, ExprPtr operand, Span span) {
   typed::Block before;
   operand = shared(std::move(operand), before);
   bool fine = true;
-  ExprPtr result = rebuild(operand->type, operand, span, [&](const Type& t, const std::vector<uint32_t>& path) {
-    ExprPtr leaf = part(*operand, path, span);
-    if (!fine || !t.is_tensor() || !is_num(resolved(t).dtype)) return leaf;
-    std::vector<ExprPtr> one;
-    one.push_back(std::move(leaf));
-    ExprPtr v = scalar_node(ScalarOp::Neg, std::move(one), span, "`-`");
+  std::vector<ExprPtr> one;
+  one.push_back(std::move(operand));
+  ExprPtr result = rebuild(std::move(one), span, [&](const Type& t, std::vector<ExprPtr> leaf) -> ExprPtr {
+    if (!fine || !t.is_tensor() || !is_num(resolved(t).dtype)) return std::move(leaf[0]);
+    ExprPtr v = scalar_node(ScalarOp::Neg, std::move(leaf), span, "`-`");
     fine = fine && !v->type.is_error();
     return v;
   });
