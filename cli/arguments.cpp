@@ -24,9 +24,11 @@ bool is_flag(const std::string& word) {
   return !(word[1] >= '0' && word[1] <= '9') && word[1] != '.'; // -3 and -.5 are values
 }
 
+bool is_file(const ParamInfo& param) { return param.kind == ParamInfo::Kind::Tensor || !param.leaf.empty(); }
+
 HostTensor read_tensor(const ParamInfo& param, const std::string& path) {
   try {
-    TensorReader reader(path, {{}, "", param.dtype, param.rank});
+    TensorReader reader(path, {{}, param.leaf, param.dtype, param.rank});
     require_type(path, reader.header(), param.dtype, param.rank);
     HostTensor tensor = reader.take();
     tensor.dtype = param.dtype; // keys are kept as u64
@@ -89,7 +91,8 @@ ProgramArguments parse_arguments(const ProgramInterface& interface, const std::v
   result.values.resize(params.size());
   std::vector<size_t> files; // parameters that files fill, in order
   for (size_t i = 0; i < params.size(); ++i)
-    if (params[i].kind == ParamInfo::Kind::Tensor) files.push_back(i);
+    if (is_file(params[i]) && (params[i].leaf.empty() || i == 0 || params[i - 1].name != params[i].name))
+      files.push_back(i); // of a struct: the first of its leaves
   size_t next_file = 0;
   bool only_files = false;
   for (size_t w = 0; w < words.size(); ++w) {
@@ -118,27 +121,36 @@ ProgramArguments parse_arguments(const ProgramInterface& interface, const std::v
                                        : fmt::format("unexpected argument '{}': this program reads {} file{}", word,
                                                      files.size(), files.size() == 1 ? "" : "s"));
       size_t i = files[next_file++];
-      result.values[i] = read_tensor(params[i], word);
+      for (size_t leaf = i; leaf < params.size() && params[leaf].name == params[i].name; ++leaf)
+        result.values[leaf] = read_tensor(params[leaf], word);
       continue;
     }
     size_t equals = word.find('=');
     std::string name = word.substr(0, equals);
     auto found = std::find_if(params.begin(), params.end(), [&](const ParamInfo& p) {
-      return p.kind != ParamInfo::Kind::Tensor && name.size() > 2 && name[1] == '-' && same_name(p, name.substr(2));
+      return !is_file(p) && name.size() > 2 && name[1] == '-' && same_name(p, name.substr(2));
     });
     if (found == params.end()) throw UsageError(fmt::format("unknown option {}; --help lists the program's", name));
     size_t i = static_cast<size_t>(found - params.begin());
     std::string value;
     if (equals != std::string::npos) {
       value = word.substr(equals + 1);
-    } else if (found->kind == ParamInfo::Kind::Scalar && found->dtype == DType::Bool) {
+    } else if (found->dtype == DType::Bool &&
+               (found->kind == ParamInfo::Kind::Scalar || (found->is_list && !found->is_text))) {
       value = "true"; // a flag; an explicit value may follow
       if (w + 1 < words.size() && (words[w + 1] == "true" || words[w + 1] == "false")) value = words[++w];
     } else {
       if (w + 1 == words.size()) throw UsageError(fmt::format("{} needs a value", name));
       value = words[++w];
     }
-    if (found->kind == ParamInfo::Kind::Str) {
+    if (found->is_list) {
+      if (!found->is_text) {
+        Scalar known = parse_scalar(found->dtype, name, value);
+        if (found->dtype == DType::Bool) value = known.as<uint8_t>() ? "true" : "false";
+      }
+      auto* list = std::get_if<std::string>(&result.values[i]);
+      result.values[i] = (list ? *list : "") + value + std::string(1, '\0');
+    } else if (found->kind == ParamInfo::Kind::Str) {
       result.values[i] = value;
     } else {
       HostTensor scalar = HostTensor::make(found->dtype, {});
@@ -148,22 +160,31 @@ ProgramArguments parse_arguments(const ProgramInterface& interface, const std::v
   }
   for (size_t i = 0; i < params.size(); ++i)
     if (std::holds_alternative<std::monostate>(result.values[i]) && !params[i].has_default) {
-      bool file = params[i].kind == ParamInfo::Kind::Tensor;
+      if (params[i].is_list) {
+        result.values[i] = std::string();
+        continue;
+      }
+      bool file = is_file(params[i]);
       throw UsageError(file ? fmt::format("missing a file for '{}' ({})", params[i].name, params[i].type_text)
                             : fmt::format("missing {} ({})", flag_name(params[i].name), params[i].type_text));
     }
-  if (result.outputs.size() > interface.results.size())
-    throw UsageError(fmt::format("{} files after -o, but the program has {} result{}", result.outputs.size(),
-                                 interface.results.size(), interface.results.size() == 1 ? "" : "s"));
+  size_t count = interface.results.empty() ? 0 : interface.results.back().value + 1;
+  if (result.outputs.size() > count)
+    throw UsageError(fmt::format("{} files after -o, but the program has {} result{}", result.outputs.size(), count,
+                                 count == 1 ? "" : "s"));
   return result;
 }
 
 std::string help_text(const ProgramInterface& interface, const std::string& program) {
   std::string usage = fmt::format("usage: tl run {}", program), files, options;
+  const ParamInfo* before = nullptr;
   for (const ParamInfo& param : interface.params) {
-    bool file = param.kind == ParamInfo::Kind::Tensor;
+    bool file = is_file(param);
+    if (before && !param.leaf.empty() && before->name == param.name) continue; // another leaf of the struct
+    before = &param;
     std::string left = file ? param.name : fmt::format("{} {}", flag_name(param.name), param.type_text);
     std::string right = file ? fmt::format("a file of {}", param.type_text) : "";
+    if (param.is_list) right += "any number of times";
     if (!param.doc.empty()) right += (right.empty() ? "" : ": ") + param.doc;
     if (param.has_default) right += fmt::format("{}(default {})", right.empty() ? "" : " ", param.default_text);
     (file ? files : options) += fmt::format("  {:<24} {}\n", left, right);
@@ -181,16 +202,30 @@ std::string help_text(const ProgramInterface& interface, const std::string& prog
   return text;
 }
 
-void deliver_results(const std::vector<Argument>& results, const std::vector<std::string>& outputs,
-                     const OutputSink& out) {
+void deliver_results(const ProgramInterface& interface, const std::vector<Argument>& results,
+                     const std::vector<std::string>& outputs, const OutputSink& out) {
+  std::vector<NamedTensor> leaves; // of the struct at hand
   for (size_t i = 0; i < results.size(); ++i) {
     const Argument& result = results[i];
+    const ResultInfo info = i < interface.results.size() ? interface.results[i] : ResultInfo{};
+    const std::string* file = info.value < outputs.size() ? &outputs[info.value] : nullptr;
     if (const auto* text = std::get_if<std::string>(&result)) {
-      if (i < outputs.size()) throw IoError(fmt::format("{}: a string cannot be saved there", outputs[i]));
-      out(*text + "\n");
+      if (!file) {
+        out(*text + "\n");
+      } else if (info.is_printed && !leaves.empty()) {
+        save_tensors(*file, leaves);
+      } else {
+        throw IoError(info.is_printed ? fmt::format("cannot save '{}': the result has parts that are no tensors, or "
+                                                    "lists; `save` in the program writes a value with lists",
+                                                    *file)
+                                      : fmt::format("{}: a string cannot be saved there", *file));
+      }
+      leaves.clear();
     } else if (const auto* tensor = std::get_if<HostTensor>(&result)) {
-      if (i < outputs.size())
-        save_tensor(outputs[i], *tensor);
+      if (!info.leaf.empty())
+        leaves.push_back({info.leaf, *tensor});
+      else if (file)
+        save_tensor(*file, *tensor);
       else
         out(format_tensor(*tensor) + "\n");
     }

@@ -13,8 +13,9 @@ struct ProgramArguments {
   bool help = false;
 };
 
-// Scalars and strings are `--name value`, tensors are file names in order, `-o FILE` takes a result. Reads the files
-// and checks element type and rank. Throws UsageError, also for files that cannot be read.
+// Scalars and strings are `--name value`, lists the same several times, tensors and structs file names in order, `-o
+// FILE` takes a result. Reads the files and checks element type and rank. Throws UsageError, also for files that cannot
+// be read.
 ProgramArguments parse_arguments(const ProgramInterface& interface, const std::vector<std::string>& words);
 
 // What `--help` prints.
@@ -24,7 +25,7 @@ std::string help_text(const ProgramInterface& interface, const std::string& prog
 Scalar parse_scalar(DType type, const std::string& name, const std::string& text);
 
 // Writes results to the files, in order, or prints those that no file takes. Throws IoError.
-void deliver_results(const std::vector<Argument>& results, const std::vector<std::string>& outputs,
-                     const OutputSink& out);
+void deliver_results(const ProgramInterface& interface, const std::vector<Argument>& results,
+                     const std::vector<std::string>& outputs, const OutputSink& out);
 
 } // namespace tl::cli

@@ -36,6 +36,7 @@ int run(const RunFlags& flags, const std::vector<std::string>& words, const std:
     return kFine;
   }
 
+  const ProgramInterface interface = module.interface;
   StandardOutput out;
   Outcome outcome;
   std::string stats;
@@ -64,7 +65,7 @@ int run(const RunFlags& flags, const std::vector<std::string>& words, const std:
   }
   int exit_code = outcome.exit_code;
   try {
-    if (!outcome.error) deliver_results(outcome.results, arguments.outputs, out.sink());
+    if (!outcome.error) deliver_results(interface, outcome.results, arguments.outputs, out.sink());
     out.flush();
   } catch (const IoError& error) {
     show(error.kind, error.what());

@@ -650,7 +650,7 @@ private:
         for (const Cell& element : c.list->values)
           elements(element);
     };
-    if (n.op == Op::Wait)
+    if (n.op == Op::Wait || n.op == Op::Save)
       for (size_t i = 1; i < needed; ++i)
         elements(frame[n.operands[i].index]);
     if (n.op == Op::WaitAll || n.op == Op::Exit) poison = first(poison, first_failure_);
@@ -689,11 +689,19 @@ private:
         std::vector<NamedTensor> tensors;
         bool named = in(2).text != nullptr;
         for (size_t i = named ? 3 : 2; i < n.operands.size(); ++i)
-          tensors.push_back({"", in(i).data.host()});
+          if (in(i).list)
+            for (const Cell& element : in(i).list->values)
+              tensors.push_back({"", element.data.host()});
+          else
+            tensors.push_back({"", in(i).data.host()});
         if (named) set_names(tensors, *in(2).text);
         return save_tensors(*in(1).text, tensors);
       }
-      case Op::Exists: out(1) = cell(Data::of(DType::Bool, Scalar::of(file_exists(*in(1).text)))); return;
+      case Op::Exists: {
+        bool there = n.operands.size() > 2 ? holds_tensor(*in(1).text, *in(2).text) : file_exists(*in(1).text);
+        out(1) = cell(Data::of(DType::Bool, Scalar::of(there)));
+        return;
+      }
       case Op::ReadText: out(1) = cell(n.attrs.index ? tensor_names_text(*in(1).text) : read_text(*in(1).text)); return;
       case Op::WriteText: return write_text(*in(1).text, *in(2).text);
       case Op::Wait:

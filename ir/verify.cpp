@@ -405,11 +405,12 @@ private:
       want(1, Type::str());
       if (in(2).is_tensor() && !counts(3, 1)) return;
       for (size_t i = in(2).is_tensor() ? 2 : 3; i < node_->operands.size(); ++i)
-        check(in(i).is_tensor(), "saves no tensor");
+        check(in(i).is_tensor() || in(i).kind == Type::Kind::List, "saves no tensor");
       return effect();
     case Op::Exists:
-      if (!counts(2, 2)) return;
+      if (!counts(node_->operands.size() > 2 ? 3 : 2, 2)) return;
       want(1, Type::str());
+      if (node_->operands.size() > 2) want(2, Type::str());
       result(Type::scalar(DType::Bool), 1);
       return effect();
     case Op::ReadText:

@@ -72,6 +72,113 @@ bool Checker::leaf_names(const Type& type, const std::string& prefix, std::strin
   return true;
 }
 
+// The name of a leaf: fields, positions, and positions in lists, which only the run tells.
+ExprPtr Checker::leaf_name(const LeafPath& path, Span span) {
+  auto name = new_interp(span);
+  for (size_t i = 0; i < path.size(); ++i) {
+    if (i) append_text(*name, ".");
+    if (auto* text = std::get_if<std::string>(&path[i]))
+      append_text(*name, *text);
+    else
+      append_value(*name, variable(std::get<VarId>(path[i]), span), "", span);
+  }
+  return finish_interp(std::move(name));
+}
+
+namespace {
+template <class Path> Path inner_path(const Path& path, const Type& type, size_t i) {
+  Path inner = path;
+  inner.push_back(type.is_struct() ? type.record->fields.at(i).name : std::to_string(i));
+  return inner;
+}
+} // namespace
+
+bool Checker::has_only_tensors(const Type& type) {
+  if (!type.is_aggregate() && !type.is_list()) return type.is_tensor();
+  return std::all_of(type.elements.begin(), type.elements.end(), [&](const Type& t) { return has_only_tensors(t); });
+}
+
+// Leaf by leaf, of a type with lists in it: these have as many elements as the file has names for.
+ExprPtr Checker::load_parts(const Type& type, const LeafPath& path, const typed::Expr& load, typed::Block& before) {
+  const Span span = load.span;
+  const typed::Expr& file = *load.operands[0];
+  if (type.is_aggregate()) {
+    auto node = make(ExprKind::Tuple, span, type);
+    for (size_t i = 0; i < type.elements.size(); ++i) {
+      node->operands.push_back(load_parts(type.elements[i], inner_path(path, type, i), load, before));
+      node->type.elements[i] = node->operands.back()->type;
+    }
+    return node;
+  }
+  if (type.is_tensor()) {
+    auto node = make(ExprKind::Builtin, span, Type::tensor(type.dtype, std::vector<Size>(type.rank())));
+    node->builtin = Builtin::Load;
+    node->index = load.index;
+    fresh_axes(*node, node->type, {});
+    node->operands.push_back(copy_simple(file));
+    node->operands.push_back(leaf_name(path, span));
+    return shared(std::move(node), before);
+  }
+  size_t first_own = p_.atoms.size();
+  VarId position = new_variable("", Type::scalar(DType::I64), true, span);
+  LeafPath inner = path;
+  inner.push_back(position);
+  typed::Stmt loop;
+  loop.kind = StmtKind::While;
+  loop.span = span;
+  loop.value = make(ExprKind::Builtin, span, Type::scalar(DType::Bool));
+  loop.value->builtin = Builtin::Exists;
+  loop.value->operands.push_back(copy_simple(file));
+  loop.value->operands.push_back(leaf_name(inner, span));
+  ExprPtr element = load_parts(type.elements.at(0), inner, load, loop.body);
+  Type list = list_of(element->type, [&](const Size& size) {
+    std::vector<AtomId> atoms;
+    p_.atoms.collect(size, atoms);
+    return std::any_of(atoms.begin(), atoms.end(), [&](AtomId a) { return a.index >= first_own; });
+  });
+  VarId built = new_variable("", list, true, span);
+  before.statements.push_back(let_variable(position, literal(0, span), span));
+  before.statements.push_back(let_variable(built, list_node(typed::ListOp::Make, span, list), span));
+  loop.body.statements.push_back(append_to(built, list, std::move(element), span));
+  auto next = make(ExprKind::Scalar, span, Type::scalar(DType::I64));
+  next->scalar_op = ScalarOp::Add;
+  next->operands.push_back(variable(position, span));
+  next->operands.push_back(literal(1, span));
+  loop.body.statements.push_back(set_variable(position, std::move(next), span));
+  before.statements.push_back(std::move(loop));
+  return variable(built, span);
+}
+
+// The leaves of a value with lists in it: their names, one a line, and they themselves, one after the other.
+void Checker::collect_leaves(ExprPtr value, const LeafPath& path, VarId names, VarId leaves, typed::Block& into,
+                             Span span) {
+  const Type type = refresh(*value);
+  if (type.is_aggregate()) {
+    for (size_t i = 0; i < type.elements.size(); ++i)
+      collect_leaves(get(again(*value), static_cast<uint32_t>(i), span), inner_path(path, type, i), names, leaves, into,
+                     span);
+    return;
+  }
+  if (type.is_list()) {
+    if (type.elements.empty()) return;
+    typed::Stmt loop;
+    std::vector<ExprPtr> one;
+    one.push_back(std::move(value));
+    auto elements = enter_lists(std::move(one), span, into, loop);
+    LeafPath inner = path;
+    inner.push_back(loop.pattern.var);
+    collect_leaves(std::move(elements[0]), inner, names, leaves, loop.body, span);
+    into.statements.push_back(std::move(loop));
+    return;
+  }
+  auto more = new_interp(span);
+  append_value(*more, variable(names, span), "", span);
+  append_value(*more, leaf_name(path, span), "", span);
+  append_text(*more, "\n");
+  into.statements.push_back(set_variable(names, finish_interp(std::move(more)), span));
+  into.statements.push_back(append_to(leaves, p_.variables[leaves.index].type, std::move(value), span));
+}
+
 ExprPtr Checker::load_call(Builtin builtin, Rule& r, const Type* expected) {
   ExprPtr path = r.text(0, "a path"), name;
   if (!r.ok) return nullptr;
@@ -114,6 +221,14 @@ ExprPtr Checker::load_call(Builtin builtin, Rule& r, const Type* expected) {
     node->type = Type::tensor(wanted.dtype, std::vector<Size>(wanted.rank()));
   } else if (wanted.is_aggregate() && !has_name && leaf_names(wanted, "", node->text)) {
     node->type = wanted;
+  } else if ((wanted.is_aggregate() || wanted.is_list()) && !has_name && has_only_tensors(wanted)) {
+    typed::Block before;
+    node->operands.push_back(shared(std::move(path), before));
+    ExprPtr parts = load_parts(wanted, {}, *node, before);
+    return in_block(std::move(before), std::move(parts), r.span);
+  } else if (wanted.is_aggregate() || wanted.is_list()) {
+    r.fail("TypeMismatch", r.span, fmt::format("a file holds tensors, and {} has other parts", show(wanted)));
+    return nullptr;
   } else if (is_text_table(builtin)) {
     node->type = Type::tensor(DType::F64, std::vector<Size>(2));
   } else {
@@ -147,6 +262,27 @@ ExprPtr Checker::save_call(Rule& r) {
   settle(*x);
   auto node = make(ExprKind::Builtin, r.span, Type::unit());
   node->builtin = Builtin::Save;
+  if (!x->type.is_tensor() && has_list(x->type) && has_only_tensors(x->type)) {
+    typed::Block before;
+    path = shared(std::move(path), before);
+    x = shared(std::move(x), before);
+    VarId held_names = new_variable("", Type::str(), true, r.span);
+    VarId leaves = new_variable("", Type::list(Type::scalar(DType::F32)), true, r.span); // of any types, in truth
+    before.statements.push_back(let_variable(held_names, finish_interp(new_interp(r.span)), r.span));
+    before.statements.push_back(
+        let_variable(leaves, list_node(typed::ListOp::Make, r.span, p_.variables[leaves.index].type), r.span));
+    collect_leaves(std::move(x), {}, held_names, leaves, before, r.span);
+    node->operands.push_back(std::move(path));
+    node->operands.push_back(variable(held_names, r.span));
+    node->operands.push_back(variable(leaves, r.span));
+    typed::Stmt save;
+    save.span = r.span;
+    save.value = std::move(node);
+    before.statements.push_back(std::move(save));
+    auto block = make(ExprKind::Block, r.span, Type::unit());
+    block->blocks.push_back(std::move(before));
+    return block;
+  }
   if (!x->type.is_tensor() && (!leaf_names(x->type, "", node->text) || node->text.empty())) {
     r.fail("TypeMismatch", x->span,
            fmt::format("`save` takes a tensor, or a tuple or struct of tensors, not {}", show(x->type)),

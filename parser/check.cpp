@@ -118,12 +118,25 @@ void Checker::check_main(const ast::File& file) {
   for (size_t i = 0; i < decl.params.size(); ++i) {
     const ast::Param& param = decl.params[i];
     auto* named = ast::as<ast::NamedType>(param.type);
+    const ast::TypeExpr* element = param.type; // of a list
+    bool is_list = named && named->name.text == "List" && named->arguments.size() == 1;
+    if (is_list) element = named->arguments[0], named = ast::as<ast::NamedType>(element);
     std::optional<DType> dtype = named ? dtype_from_name(named->name.text) : std::nullopt;
     bool is_str = named && named->name.text == "str";
-    if ((!dtype && !is_str) || dtype == DType::Key) {
+    if (named && !dtype && !is_str && !is_list && returns_struct(*named)) {
+      ExprPtr value = main_struct(param, sizes);
+      if (value->type.is_error()) {
+        fine = false;
+        continue;
+      }
+      values.push_back(nullptr);
+      std::swap(values.back(), value);
+      continue;
+    }
+    if ((!dtype && !is_str) || dtype == DType::Key || (is_list && !named->dims.empty())) {
       error("TypeMismatch", param.type->span,
             fmt::format("a command line cannot give a value of type `{}`", text(param.type->span)),
-            "scalars, str and tensors it can");
+            "it can give scalars, text, lists of those, tensors, and structs of tensors");
       fine = false;
       continue;
     }
@@ -134,18 +147,24 @@ void Checker::check_main(const ast::File& file) {
     info.rank = static_cast<uint32_t>(named->dims.size());
     info.kind = is_str ? ParamInfo::Kind::Str : info.rank ? ParamInfo::Kind::Tensor : ParamInfo::Kind::Scalar;
     if (dtype) info.dtype = *dtype;
+    if (is_list) {
+      info.is_list = true;
+      info.is_text = is_str;
+      info.kind = ParamInfo::Kind::Str;
+    }
     info.has_default = param.default_value != nullptr;
     if (info.has_default) info.default_text = text(param.default_value->span);
-    Type type = is_str ? Type::str() : Type::scalar(*dtype);
+    Type type = is_str || is_list ? Type::str() : Type::scalar(*dtype);
     for (uint32_t k = 0; k < info.rank; ++k) {
       auto* bare = ast::as<ast::Name>(named->dims[k]);
       std::string size =
           bare && sizes.insert(bare->name).second ? bare->name : fmt::format("axis {} of `{}`", k, info.name);
       type.shape.push_back(Size::of(size_atom(AtomKind::Fresh, size, named->dims[k]->span)));
     }
-    if (info.has_default && info.rank) {
+    if (info.has_default && (info.rank || is_list)) {
       error("NotSupported", param.default_value->span,
-            "a default for a tensor of the command line is not supported yet");
+            fmt::format("a default for a {} of the command line is not supported yet", is_list ? "list" : "tensor"),
+            is_list ? "a list that is not given is empty" : "");
       fine = false;
       continue;
     }
@@ -176,6 +195,10 @@ void Checker::check_main(const ast::File& file) {
     }
     p_.entry_params.push_back(entry);
     p_.interface.params.push_back(std::move(info));
+    if (is_list) {
+      values.push_back(main_list(std::move(value), is_str ? std::nullopt : dtype, block));
+      continue;
+    }
     Arg arg;
     arg.name = param.name.text;
     arg.span = param.name.span;
@@ -195,27 +218,9 @@ void Checker::check_main(const ast::File& file) {
       return;
     }
     block.result = finish_call(*main_, states_[id.index].signature, std::move(values), decl.name.span, id);
-    if (has_list(block.result->type) && !block.result->type.is_error()) { // shown as it prints
-      auto shown = new_interp(decl.name.span);
-      append_value(*shown, std::move(block.result), "", decl.name.span);
-      block.result = finish_interp(std::move(shown));
-    }
+    if (!block.result->type.is_error()) main_results(block);
     finalize(block);
     p_.has_main = true;
-    auto leaves = [&](auto& self, const Type& type) -> void {
-      if (type.is_aggregate())
-        for (const Type& element : type.elements)
-          self(self, element);
-      else if (type.is_str() || type.is_tensor()) {
-        ResultInfo result;
-        result.is_str = type.is_str();
-        result.is_scalar = type.is_scalar();
-        result.dtype = type.dtype;
-        result.rank = static_cast<uint32_t>(type.rank());
-        p_.interface.results.push_back(result);
-      }
-    };
-    leaves(leaves, block.result->type);
   }
   scope_ = saved;
 }

@@ -240,6 +240,12 @@ private:
   void check_waiting();
   void flush_reports(Diagnostics& diagnostics);
 
+  // --- check_main.cpp: the command line
+  bool returns_struct(const ast::NamedType& type) const;                      // does it name one?
+  ExprPtr main_struct(const ast::Param& param, std::set<std::string>& sizes); // sizes: those that have a name
+  ExprPtr main_list(ExprPtr given, std::optional<DType> dtype, typed::Block& before);
+  void main_results(typed::Block& block);
+
   // --- check_finish.cpp: effects, captures, unused values, once everything is known
   void finish_program();
   std::vector<bool> reachable_instances();
@@ -615,6 +621,11 @@ private:
   ExprPtr save_call(Rule& r);
   void fresh_axes(typed::Expr& node, Type& type, std::vector<uint32_t> path);
   bool leaf_names(const Type& type, const std::string& prefix, std::string& names);
+  using LeafPath = std::vector<std::variant<std::string, VarId>>; // VarId: the position in a list
+  ExprPtr leaf_name(const LeafPath& path, Span span);
+  static bool has_only_tensors(const Type& type);
+  ExprPtr load_parts(const Type& type, const LeafPath& path, const typed::Expr& load, typed::Block& before);
+  void collect_leaves(ExprPtr value, const LeafPath& path, VarId names, VarId leaves, typed::Block& into, Span span);
   ExprPtr reshape_to(ExprPtr x, std::vector<Size> shape, Span span);
   ExprPtr permute_to(ExprPtr x, std::vector<int64_t> axes, Span span);
   ExprPtr join_tensors(Builtin builtin, Rule& r);

@@ -102,8 +102,8 @@ ExprPtr Checker::fold_leaves(ExprPtr start, ExprPtr value, typed::Block& before,
   if (type.is_function() || start->type.is_error()) return start;
   if (type.is_aggregate()) {
     for (size_t i = 0; i < type.elements.size(); ++i)
-      start = fold_leaves(std::move(start), get(again(*value), static_cast<uint32_t>(i), value->span), before, step,
-                          span);
+      start =
+          fold_leaves(std::move(start), get(again(*value), static_cast<uint32_t>(i), value->span), before, step, span);
     return start;
   }
   if (!type.is_list()) return step(std::move(start), std::move(value));

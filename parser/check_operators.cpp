@@ -245,11 +245,11 @@ ExprPtr Checker::binary_op(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Sp
     return equality(op == ast::BinaryOp::Equal, std::move(a), std::move(b), span);
   if (a->type.is_list() || b->type.is_list()) {
     if (op == ast::BinaryOp::Add) return list_concat(std::move(a), std::move(b), span);
-    error(
-        "TypeMismatch", span, fmt::format("`{}` does not work on lists", ast::symbol(op)),
-        compares ? "a list is compared with a list"
-            : fmt::format("`list(… for x in {})` makes a list of results", text((a->type.is_list() ? a : b)->span)),
-        {label(*a), label(*b)});
+    error("TypeMismatch", span, fmt::format("`{}` does not work on lists", ast::symbol(op)),
+          compares
+              ? "a list is compared with a list"
+              : fmt::format("`list(… for x in {})` makes a list of results", text((a->type.is_list() ? a : b)->span)),
+          {label(*a), label(*b)});
     return broken(span);
   }
   if (a->type.is_str() || b->type.is_str()) {

@@ -222,17 +222,21 @@ ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what, 
     node->blocks.push_back(std::move(block));
     return node;
   }
-  if (target.is_tuple()) {
+  if (target.is_tuple() || (target.is_struct() && has_list(target))) {
     if (target.elements.size() != e->type.elements.size()) {
       mismatch("");
       return e;
     }
     if (e->kind == ExprKind::Tuple) {
+      bool fine = true;
       for (size_t i = 0; i < e->operands.size(); ++i) {
-        e->operands[i] =
-            coerce(std::move(e->operands[i]), target.elements[i], fmt::format("element {} of {}", i, what));
+        std::string part = target.is_struct() ? fmt::format("field `{}` of {}", target.record->fields[i].name, what)
+                                              : fmt::format("element {} of {}", i, what);
+        e->operands[i] = coerce(std::move(e->operands[i]), target.elements[i], part);
         e->type.elements[i] = e->operands[i]->type;
+        fine = fine && !e->operands[i]->type.is_error();
       }
+      if (!fine && target.is_struct()) e->type = Type::error();
       return e;
     }
   }

@@ -254,4 +254,32 @@ check "dump of a bad stage" 2 -- "$tl" dump --stage nonsense samples/softmax.tl
 check "test command" 0 "ok .*rows sum to one" -- "$tl" test samples/softmax.tl
 echo 'test "wrong" { assert 1 == 2, "no" }' >"$out/wrong.tl"
 check "failing test" 1 "FAIL.*wrong" -- "$tl" test "$out/wrong.tl"
+# ---- main with lists and structs
+cat >"$out/net.tl" <<'END'
+struct Lin[i, o] { w: f32[i, o], b: f32[o], s: f32 }
+struct Net[d] { a: Lin[d, 2], k: i64 }
+fn main(m: Net[d], x: f32[n, d], scale: f32 = 2.0, xs: List<i64>, names: List<str>) -> (Net[d], f32[n, 2]) {
+  print(xs, names)
+  (m * scale, x @ m.a.w)
+}
+END
+"$tl" run -e "
+struct Lin { w: f32[3, 2], b: f32[2], s: f32 }
+struct Net { a: Lin, k: i64 }
+save(\"$out/net.npz\", Net(a = Lin(w = ones([3, 2]), b = zeros([2]), s = 1.5), k = 7))
+save(\"$out/x.npy\", ones([1, 3]))
+save(\"$out/x4.npy\", ones([1, 4]))"
+check "lists from the command line" 0 "^\[1, 2\] \['a', 'b c'\]$" -- "$tl" run "$out/net.tl" "$out/net.npz" "$out/x.npy" --xs 1 --xs=2 --names a --names "b c"
+check "a struct from a file" 0 "s = 3.0\), k = 7\)" -- "$tl" run "$out/net.tl" "$out/net.npz" "$out/x.npy"
+check "a struct into a file" 0 -- "$tl" run "$out/net.tl" "$out/net.npz" "$out/x.npy" -o "$out/net.safetensors" -o "$out/y.npy"
+check "and back" 0 "s = 6.0\), k = 7\)" -- "$tl" run --interp "$out/net.tl" "$out/net.safetensors" "$out/x.npy"
+check "a struct's size against a tensor's" 3 "axis 1 of argument .x. of .main. is 4, where d is written, which is 3" -- "$tl" run "$out/net.tl" "$out/net.npz" "$out/x4.npy"
+check "a file without those names" 2 "one tensor has no name" -- "$tl" run "$out/net.tl" "$out/x.npy" "$out/x.npy"
+check "a list's value of another type" 2 "'1.5' is not an i64" -- "$tl" run "$out/net.tl" "$out/net.npz" "$out/x.npy" --xs 1.5
+check "help on lists and structs" 0 "a file of Net\[d\]" -- "$tl" run "$out/net.tl" --help
+check "a list of flags" 0 "^\[true, false\]$" -- "$tl" run -e 'fn main(flags: List<bool>) = flags' --flags --flags false
+check "a result with lists into a file" 3 "lists; .save. in the program" -- "$tl" run -e 'fn main() = list(1)' -o "$out/l.npz"
+check "a struct of other parts" 1 "take its file" -- "$tl" run -e 'struct N { s: str }
+fn main(n: N) = n.s'
+
 finish

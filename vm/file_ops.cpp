@@ -15,7 +15,18 @@ const std::string& Interpreter::known_text(const Instruction& i, size_t k) {
 
 void Interpreter::save(const Instruction& i) {
   Operation* op = effect();
-  std::vector<Operand> values = operands(*op, i, 0);
+  std::vector<Operand> values;
+  for (size_t k = 0; k < i.in.size(); ++k) {
+    const Value& value = in(i, k);
+    if (value.kind != Value::Kind::List) {
+      values.push_back(operand(*op, value));
+      continue;
+    }
+    take_first(op->failure, value.failure);
+    if (value.list)
+      for (const Value& element : value.list->values)
+        values.push_back(operand(*op, element));
+  }
   for (const Operand& v : values)
     take_first(op->failure, v.failure);
   op->task = [values = std::move(values)](Operation&) {
@@ -86,7 +97,14 @@ void Interpreter::load(const Instruction& i) {
 void Interpreter::exists(const Instruction& i) {
   wait_for(effects_.node);
   check_stop();
-  bool there = file_exists(known_text(i, 0));
+  bool there = false;
+  try {
+    there = i.in.size() > 1 ? holds_tensor(known_text(i, 0), known_text(i, 1)) : file_exists(known_text(i, 0));
+  } catch (const IoError& e) {
+    RuntimeError error{e.kind, e.what(), "", i.loc, 3, {}};
+    Engine::add_calls(error, top().call);
+    stop(fail(std::move(error)));
+  }
   give_away(i);
   set(i.out[0], Value::of_scalar(DType::Bool, Scalar::of(uint8_t{there})));
 }

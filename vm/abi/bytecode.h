@@ -54,8 +54,10 @@ enum class HostOp : uint8_t {
   Load,   // (effect) in0: path (str), optional in1: name of one tensor among several (str), dtype, imm: LoadOptions;
           // outputs[0].dims.size() is the rank. out0: tensor, out1...: its sizes as host i64s, which the issuing waits
           // for (reads the header when its turn comes)
-  Save,   // (effect) in0: path (str), then a tensor or host scalar; or names (str, one a line) and as many of those
-  Exists, // (effect) in0: path (str). out0 <- host bool "is there such a file or folder", waits for its turn
+  Save,   // (effect) in0: path (str), then a tensor or host scalar; or names (str, one a line) and as many of those,
+          // one after the other or in one list
+  Exists, // (effect) in0: path (str). out0 <- host bool "is there such a file or folder", waits for its turn; with
+          // in1 (str): "has the file a tensor of this name, or of one that goes on with a dot after it"
   ReadText,   // (effect) in0: path (str). out0: str <- the file's UTF-8 text; index 1: the names of its tensors
   WriteText,  // (effect) in0: path (str), in1: str
   Wait,       // waits until in... are computed; out... are the same values
@@ -156,11 +158,17 @@ struct ParamInfo {
   uint32_t rank = 0;
   bool has_default = false;
   std::string default_text; // as the user wrote it, for --help
+  std::string leaf;         // of a struct, one after the other: the name of this leaf, "layer.w", in the struct's file
+  bool is_list = false;     // a Str: each value that was given, and "\0" after it; dtype: of the values, unless is_text
+  bool is_text = false;
 };
 struct ResultInfo {
   bool is_str = false, is_scalar = false;
   DType dtype = DType::F32;
   uint32_t rank = 0;
+  uint32_t value = 0;      // which value of the result: each takes an -o
+  std::string leaf;        // of a struct: this leaf's name in a file
+  bool is_printed = false; // a Str: what is printed of that struct where no file takes it
 };
 struct ProgramInterface {
   std::string doc;

@@ -274,6 +274,14 @@ bool file_exists(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0;
 }
 
+bool holds_tensor(const std::string& path, const std::string& name) {
+  std::vector<std::string> names = tensor_names(path);
+  return std::any_of(names.begin(), names.end(),
+                     [&](const std::string& x) { // NumPy calls the parts of a tuple arr_0, arr_1
+                       return x == name || x == "arr_" + name || x.starts_with(name + ".");
+                     });
+}
+
 std::string read_text(const std::string& path) {
   auto source = open_source(path);
   std::string text;

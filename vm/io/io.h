@@ -94,6 +94,8 @@ void require_known_ending(const std::string& path); // IoError: no format of fil
 void save_tensor(const std::string& path, const HostTensor& x);
 
 bool file_exists(const std::string& path);
+// Has a .npz or .safetensors file a tensor of this name, or of one that goes on with a dot after it? Throws IoError.
+bool holds_tensor(const std::string& path, const std::string& name);
 std::string read_text(const std::string& path); // UTF-8, without a byte order mark; else an IoError
 void write_text(const std::string& path, std::string_view text);
 
