@@ -447,18 +447,18 @@ ExprPtr Checker::debug_call(ExprPtr x, Span span) {
     before.statements.push_back(std::move(s));
   };
   if (type.is_aggregate() && !has_list(type)) {
-    ExprPtr base = copy_simple(*held);
-    rebuild(type, base, span, [&](const Type& leaf, const std::vector<uint32_t>& path) {
+    std::vector<ExprPtr> whole;
+    whole.push_back(copy_simple(*held));
+    (void)rebuild(std::move(whole), span, [&](const Type& leaf, std::vector<ExprPtr> parts) {
       std::string name;
-      const Type* at = &type;
-      for (uint32_t step : path) {
-        name += "." + (at->is_struct() ? at->record->fields.at(step).name : std::to_string(step));
-        at = &at->elements[step];
+      for (const typed::Expr* e = parts[0].get(); e->kind == ExprKind::TupleGet; e = e->operands[0].get()) {
+        const Type& of = e->operands[0]->type;
+        name = "." + (of.is_struct() ? of.record->fields.at(e->index).name : std::to_string(e->index)) + name;
       }
-      ExprPtr value = part(*base, path, span);
+      ExprPtr value = again(*parts[0]);
       statement(
           shown(leaf.is_str() || leaf.dtype != DType::Key ? std::move(value) : as_text(std::move(value)), name + " "));
-      return part(*base, path, span);
+      return std::move(parts[0]);
     });
   } else {
     statement(shown(as_text(copy_simple(*held)), ""));
