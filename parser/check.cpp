@@ -63,7 +63,7 @@ typed::Program Checker::run(const ast::File& file, const ast::File& prelude, Dia
 void Checker::check_top_level(const ast::File& file) {
   for (const ast::Stmt* s : file.statements) {
     if (ast::as<ast::Function>(s) || ast::as<ast::Test>(s)) continue;
-    size_t before = p_.top_level.statements.size();
+    size_t before = p_.top_level.statements.size(), first_variable = ctx_->variables.size();
     auto* alone = is_session_ && scope_ == file_ ? ast::as<ast::ExprStmt>(s) : nullptr;
     if (alone)
       show_value(*alone->value, p_.top_level);
@@ -72,7 +72,8 @@ void Checker::check_top_level(const ast::File& file) {
     // Each statement closes its own literals.
     for (size_t i = before; i < p_.top_level.statements.size(); ++i)
       finalize(p_.top_level.statements[i]);
-    for (VarId var : ctx_->variables) {
+    for (size_t i = first_variable; i < ctx_->variables.size(); ++i) { // the earlier ones are closed
+      const VarId var = ctx_->variables[i];
       settle(p_.variables[var.index].type);
       if (auto it = ctx_->current.find(var); it != ctx_->current.end()) settle(it->second);
       // An immutable i64 whose literal was open until now.

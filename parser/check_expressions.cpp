@@ -426,7 +426,10 @@ ExprPtr Checker::convert(ExprPtr value, DType target, Span span) {
   if (value->type.is_error()) return value;
   if (!value->type.is_tensor() || (value->type.dtype == DType::Key) != (target == DType::Key)) {
     error("TypeMismatch", span, fmt::format("{} cannot be converted to {}", show(value->type), name_of(target)),
-          target == DType::Key ? "`key(seed)` makes a key" : "", {label(*value)});
+          target == DType::Key   ? "`key(seed)` makes a key"
+          : value->type.is_str() ? fmt::format("write `parse({}, {})`", name_of(target), text(value->span))
+                                 : "",
+          {label(*value)});
     return broken(span);
   }
   // A literal is of that type at once: f64(0.1) is the nearest f64. In f64 what is computed from float literals is too.

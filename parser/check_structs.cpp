@@ -6,6 +6,10 @@
 namespace tl::checker {
 
 namespace {
+constexpr size_t kMaxNesting = 100; // of structs in structs
+} // namespace
+
+namespace {
 
 std::string counted(size_t count, const char* noun) {
   return fmt::format("{} {}{}", count == 0 ? "no" : std::to_string(count), noun, count == 1 ? "" : "s");
@@ -89,6 +93,17 @@ std::shared_ptr<const Record> Checker::record_of(StructInfo& info) {
   info.in_use = false;
   for (const Type& field : fields)
     info.is_bad = info.is_bad || field.is_error();
+  auto depth_of = [](auto& self, const Type& type) -> size_t {
+    size_t deepest = 0;
+    for (const Type& element : type.elements)
+      deepest = std::max(deepest, self(self, element) + 1);
+    return deepest;
+  };
+  for (const Type& field : fields)
+    if (!info.is_bad && depth_of(depth_of, field) >= kMaxNesting) {
+      error("TooDeep", decl.name.span, fmt::format("structs are nested more than {} deep", kMaxNesting));
+      info.is_bad = true;
+    }
   if (info.is_bad || ctx_->reports.size() != errors) {
     info.is_bad = true;
     return nullptr;

@@ -146,6 +146,15 @@ constexpr ForeignWord foreign_words[] = {
     {"global", "a function takes what it needs as parameters and returns what it makes"},
     {"yield", "build a list with `list(e for … )`"},
     {"is", "write `==`"},
+    {"try", "a failure ends the program; `exists(path)` and `if` test beforehand"},
+    {"pub", "all names of a file are public"},
+    {"public", "all names of a file are public"},
+    {"async", "every call is asynchronous; `wait(x)` waits"},
+    {"await", "every call is asynchronous; `wait(x)` waits"},
+    {"int", "a variable is declared with `let` or `var`: `let x: i64 = e`"},
+    {"float", "a variable is declared with `let` or `var`: `let x: f32 = e`"},
+    {"auto", "a variable is declared with `let` or `var`"},
+    {"pass", "an empty block is `{ }`"},
 };
 
 } // namespace
@@ -176,8 +185,19 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
   if (expected.size() == 1 && expected[0] == COLON && index >= 2 && tokens_[index - 2].kind == NAME)
     return "a field is written `name: type`";
   if (token.kind == LBRACE && before && before->text == "test") return "a test has a name: `test \"…\" { }`";
+  if (previous == NAME && before->text == "f" && token.kind == STRING_BEGIN) return "every string fills in `{x}`";
   switch (token.kind) {
+  case SLASH:
+  case SLASH_SLASH:
+    if (has(expected, LET)) return "a comment begins with `#`";
+    break;
+  case IF:
+    if (has(expected, END_STATEMENT) && before && before->kind != END_STATEMENT)
+      return "a choice is `if c { a } else { b }`";
+    break;
+  case IN: return "`any(x == y for y in ys)` tells whether a list holds something";
   case ASSIGN:
+    if (previous == EQUAL) return "write `==`";
     if (previous == COLON) return "a declaration is `let x = e`";
     if (in_header) return "`==` compares; `=` only assigns, as a statement of its own";
     if (previous == ASSIGN || has(expected, EQUAL)) return "`==` compares; an assignment is a statement of its own";
@@ -200,6 +220,7 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
     break;
   case GREATER:
   case GREATER_EQUAL:
+    if (previous == LESS) return "write `!=`";
     if (previous == GREATER) return "bits are shifted by `shift_right(a, n)`";
     if (previous == ASSIGN) return "the body of a function follows `=`, of a lambda its second `|`";
     break;
@@ -209,6 +230,9 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
   case BAR: return "the bits of integers are combined by `bit_or(a, b)`, conditions by `or`";
   case ELSE: return "`else` follows the block of an `if`";
   case LBRACE:
+    if (previous == NAME && index + 2 < tokens_.size() && tokens_[index + 1].kind == NAME &&
+        tokens_[index + 2].kind == COLON)
+      return "a struct is made with parentheses: `P(x = 1.0)`";
     if (before && (previous == ASSIGN || previous == LPAREN || previous == COMMA || previous == RETURN))
       return "a block stands only after `fn`, `if`, `else`, `for`, `while` and as the body of a lambda";
     break;

@@ -282,4 +282,24 @@ check "a result with lists into a file" 3 "lists; .save. in the program" -- "$tl
 check "a struct of other parts" 1 "take its file" -- "$tl" run -e 'struct N { s: str }
 fn main(n: N) = n.s'
 
+# ---- what is nested too deeply is refused, whatever it is
+nest() { # name, before, repeated, middle, repeated, after
+  check "deep: $1" 1 "TooDeep" -- sh -c "awk 'BEGIN { printf \"%s\", ARGV[1]; for (i = 0; i < 3000; i++) printf \"%s\", ARGV[2]; printf \"%s\", ARGV[3]; for (i = 0; i < 3000; i++) printf \"%s\", ARGV[4]; print ARGV[5] }' \"\$@\" | '$tl' run -" sh "$2" "$3" "$4" "$5" "$6"
+}
+nest parentheses 'let a = ' '(' 1 ')' ''
+nest brackets 'let a = ' '[' 1 ']' ''
+nest minus 'let a = ' '-' 1 '' ''
+nest powers 'let a = ' '1.0 ** ' 1.0 '' ''
+nest lambdas 'let f = ' '|x| ' 1 '' ''
+nest conditions 'let a = ' 'if true { 1 } else { ' 1 ' }' ''
+nest blocks '' 'if true { ' 'print(1)' ' }' ''
+nest loops '' 'for i in 0..3 { ' 'print(1)' ' }' ''
+nest subscripts 'let x = [1]; let a = ' 'x[' 0 ']' ''
+nest types 'fn f(x: ' 'List<' f32 '>' ') { }'
+nest calls 'let a = ' 'exp(' 1.0 ')' ''
+nest methods 'let a = [1.0]' '' '' '.exp()' ''
+nest sums 'let a = 1' '' '' ' + 1' ''
+awk 'BEGIN { print "struct S0 { a: f32 }"; for (i = 1; i < 3000; i++) print "struct S" i " { a: S" i - 1 " }" }' >"$out/deep.tl"
+check "deep: structs" 1 "TooDeep.*structs are nested" -- "$tl" check "$out/deep.tl"
+
 finish
