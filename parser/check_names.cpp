@@ -166,7 +166,6 @@ void Checker::unknown_name(const std::string& name, Span span, bool callable) {
       {"uint8", "write `u8`"},
       {"randn", "write `normal(key(0), [n])`"},
       {"rand", "write `uniform(key(0), [n])`"},
-      {"append", "a list is put together by `xs = xs + [x]`, tensors by `concat`"},
       {"push", "a list is put together by `xs = xs + [x]`"},
       {"println", "write `print`"},
       {"printf", "write `print(\"{x}\")`"},

@@ -191,11 +191,6 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
   case SLASH_SLASH:
     if (has(expected, LET)) return "a comment begins with `#`";
     break;
-  case IF:
-    if (has(expected, END_STATEMENT) && before && before->kind != END_STATEMENT)
-      return "a choice is `if c { a } else { b }`";
-    break;
-  case IN: return "`any(x == y for y in ys)` tells whether a list holds something";
   case ASSIGN:
     if (previous == EQUAL) return "write `==`";
     if (previous == COLON) return "a declaration is `let x = e`";
