@@ -1,34 +1,14 @@
-// tl doc: what a function of the library does, with an example, or a module; without a name, what there is.
+// tl doc: what a function of the library does, with an example, or a module; without a name, what there is; with --html
+// all of it and the manual as pages.
 #include "commands.h"
-#include "lang/diagnostics.h"
-#include "lang/stdlib.h"
+#include "documentation.h"
 #include "options.h"
-#include "parser/parse.h"
-#include "parser/reference.h"
+#include "site.h"
 #include <fmt/format.h>
 #include <memory>
 
 namespace tl::cli {
 namespace {
-
-struct Module {
-  std::string name, doc;
-  std::vector<Documented> functions;
-};
-
-std::vector<Module> library() { // the prelude first
-  std::vector<Module> modules;
-  SourceManager sources;
-  Diagnostics diagnostics;
-  for (const EmbeddedFile& file : embedded_stdlib()) {
-    if (!file.name.ends_with(".tl")) continue;
-    const std::string name = file.name.substr(0, file.name.size() - 3);
-    ast::File tree = parse(sources, sources.add(file.name, file.text), diagnostics, {true});
-    Module module{name, tree.doc, documented(name, tree, sources)};
-    modules.insert(name == "prelude" ? modules.begin() : modules.end(), std::move(module));
-  }
-  return modules;
-}
 
 void show_lines(const std::string& text) {
   for (size_t begin = 0; begin < text.size();) {
@@ -58,8 +38,8 @@ bool show_documentation(const std::string& name) {
     show(documented);
     found = true;
   };
-  const std::vector<Module> modules = library();
-  for (const Module& module : modules) {
+  const std::vector<DocumentedModule> modules = documented_library();
+  for (const DocumentedModule& module : modules) {
     const bool is_named = module.name == name;
     if (is_named || (name.empty() && module.name != "prelude")) {
       fmt::print("{}import {}\n", found ? "\n" : "", module.name);
@@ -70,21 +50,29 @@ bool show_documentation(const std::string& name) {
       if (name.empty() || is_named || documented.name == name) entry(documented);
   }
   if (!found) // of a module that was not named
-    for (const Module& module : modules)
+    for (const DocumentedModule& module : modules)
       for (const Documented& documented : module.functions)
         if (documented.name == module.name + "." + name) entry(documented);
   return found;
 }
 
 void add_doc(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      app.add_subcommand("doc", "documentation of the standard library, of a module or of one function");
+  CLI::App* command = app.add_subcommand(
+      "doc", "documentation of the standard library, of a module or of one function; or all as HTML");
   auto name = std::make_shared<std::string>();
-  command->add_option("NAME", *name, "a function or module");
-  command->callback([name, &exit_code] {
-    if (show_documentation(*name)) return;
-    fmt::print(stderr, "tl: there is no documentation of '{}'; `tl doc` lists all\n", *name);
-    exit_code = kUsage;
+  auto folder = std::make_shared<std::string>();
+  CLI::Option* name_option = command->add_option("NAME", *name, "a function or module");
+  CLI::Option* folder_option =
+      command->add_option("--html", *folder, "write the manual and the library's reference as pages into this folder")
+          ->type_name("FOLDER")
+          ->excludes(name_option);
+  command->callback([name, folder, folder_option, &app, &exit_code] {
+    if (folder_option->count() > 0) {
+      exit_code = write_site(*folder, app);
+    } else if (!show_documentation(*name)) {
+      fmt::print(stderr, "tl: there is no documentation of '{}'; `tl doc` lists all\n", *name);
+      exit_code = kUsage;
+    }
   });
 }
 

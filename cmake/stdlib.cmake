@@ -1,6 +1,8 @@
-# The standard library's .tl files and the catalogue of errors are embedded in the binary as one generated source of string literals.
+# The standard library's .tl files and the pages of the manual are embedded in the binary as one generated source of string literals.
 file(GLOB stdlib_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/stdlib/*.tl)
-list(APPEND stdlib_files ${CMAKE_SOURCE_DIR}/docs/errors.md)
+foreach(page tutorial.md language.md commands.md errors.md files.md random.md accuracy.md formatting.md site/style.css site/search.js)
+  list(APPEND stdlib_files ${CMAKE_SOURCE_DIR}/docs/${page})
+endforeach()
 set(embedded ${CMAKE_BINARY_DIR}/generated/stdlib.cpp)
 add_custom_command(OUTPUT ${embedded}
   COMMAND ${CMAKE_COMMAND} -DOUT=${embedded} "-DFILES=${stdlib_files}" -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake

@@ -1,5 +1,5 @@
-// The standard library's sources and docs/errors.md, embedded in the binary at build time (cmake/embed.cmake writes the
-// table).
+// The standard library's sources and the pages of the manual (cmake/stdlib.cmake lists them), embedded in the binary at
+// build time (cmake/embed.cmake writes the table).
 #pragma once
 #include <string>
 #include <vector>
@@ -7,7 +7,7 @@
 namespace tl {
 
 struct EmbeddedFile {
-  std::string name; // "prelude.tl", "errors.md"
+  std::string name; // "prelude.tl", "errors.md", "style.css"
   std::string text;
 };
 

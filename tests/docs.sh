@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The programs of the tutorial: a block ```tl runs and must print what the block after it says; of a block
-# ```tl error the message must hold the next block's line. tests/docs.sh TL [FILTER].
+# The programs of the tutorial and of the language reference: a block ```tl runs and must print what the block after it says;
+# of a block ```tl error the message must hold the next block's line. tests/docs.sh TL [FILTER].
 set -uo pipefail
 tl=$(realpath "$1") filter=${2:-}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -8,12 +8,14 @@ source tests/check.sh
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
-for page in docs/tutorial.md; do
+for page in docs/tutorial.md docs/language.md; do
   rm -f "$out"/*
   awk -v out="$out" '
     /^```tl/ { n += 1; file = sprintf("%s/%03d.%s", out, n, $2 == "error" ? "error" : "tl"); next }
     /^```$/ { if (file == "" && expects) { file = sprintf("%s/%03d.want", out, n); printf "" > file; expects = 0 } else { expects = file !~ /want/; file = "" } next }
     file != "" { print > file }' "$page"
+  programs=$(ls "$out" | grep -c -e '\.tl$' -e '\.error$')
+  check "$page: every program says what it prints" 0 -- test "$programs" = "$(ls "$out" | grep -c '\.want$')"
   for want in "$out"/*.want; do
     name=$(basename "$want" .want)
     if [[ -f $out/$name.tl ]]; then

@@ -1,0 +1,22 @@
+#include "documentation.h"
+#include "lang/diagnostics.h"
+#include "lang/stdlib.h"
+#include "parser/parse.h"
+
+namespace tl::cli {
+
+std::vector<DocumentedModule> documented_library() {
+  std::vector<DocumentedModule> modules;
+  SourceManager sources;
+  Diagnostics diagnostics;
+  for (const EmbeddedFile& file : embedded_stdlib()) {
+    if (!file.name.ends_with(".tl")) continue;
+    const std::string name = file.name.substr(0, file.name.size() - 3);
+    ast::File tree = parse(sources, sources.add(file.name, file.text), diagnostics, {true});
+    DocumentedModule module{name, tree.doc, documented(name, tree, sources)};
+    modules.insert(name == "prelude" ? modules.begin() : modules.end(), std::move(module));
+  }
+  return modules;
+}
+
+} // namespace tl::cli

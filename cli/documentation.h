@@ -1,0 +1,17 @@
+// The standard library as it is documented, for `tl doc` on the terminal and as HTML.
+#pragma once
+#include "parser/reference.h"
+#include <string>
+#include <vector>
+
+namespace tl::cli {
+
+struct DocumentedModule {
+  std::string name, doc; // doc: the `##` comment at the head of its file
+  std::vector<Documented> functions;
+};
+
+// The prelude first, then the modules by name.
+std::vector<DocumentedModule> documented_library();
+
+} // namespace tl::cli

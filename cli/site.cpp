@@ -1,0 +1,290 @@
+#include "site.h"
+#include "commands.h"
+#include "documentation.h"
+#include "lang/stdlib.h"
+#include "markdown.h"
+#include "messages.h"
+#include "options.h"
+#include "vm/io/io.h"
+#include "vm/io/source.h"
+#include <algorithm>
+#include <cerrno>
+#include <fmt/format.h>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+
+namespace tl::cli {
+namespace {
+
+struct Page {
+  std::string file, title, group, body;
+  std::vector<Heading> headings;
+};
+
+// What the search box finds.
+struct Name {
+  std::string name, url, about;
+};
+
+const std::string& embedded(std::string_view name) {
+  for (const EmbeddedFile& file : embedded_stdlib())
+    if (file.name == name) return file.text;
+  throw std::logic_error(fmt::format("'{}' is not embedded", name));
+}
+
+std::string link(std::string_view url, std::string_view text) {
+  return fmt::format("<a href=\"{}\">{}</a>", escape_html(url), escape_html(text));
+}
+
+std::string line_of(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
+
+// "linalg.solve" -> "solve": the entry's id in the page of its module.
+std::string id_of(const std::string& name) {
+  size_t dot = name.rfind('.');
+  return dot == std::string::npos ? name : name.substr(dot + 1);
+}
+
+class Site {
+public:
+  explicit Site(CLI::App& app) : app_(app), library_(documented_library()) { collect_links(); }
+
+  int write(std::string folder) {
+    while (folder.size() > 1 && folder.ends_with('/'))
+      folder.pop_back();
+    add_manual("The language", {{"tutorial", "Tutorial"}, {"language", "Language reference"}});
+    for (const DocumentedModule& module : library_)
+      add_module(module);
+    add_functions();
+    add_manual("Using tl", {{"commands", "Commands"},
+                            {"errors", "Errors"},
+                            {"files", "Files"},
+                            {"random", "Random numbers"},
+                            {"accuracy", "Accuracy"},
+                            {"formatting", "Canonical form"}});
+    add_index();
+    if (mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
+      throw IoError(fmt::format("cannot create the folder '{}': {}", folder, system_error_text(errno)));
+    const std::string prefix = folder + "/";
+    for (const Page& page : pages_)
+      write_text(prefix + page.file, html(page));
+    write_text(prefix + "style.css", embedded("style.css"));
+    write_text(prefix + "search.js", embedded("search.js"));
+    write_text(prefix + "names.js", names());
+    fmt::print("{}index.html\n", prefix);
+    return kFine;
+  }
+
+private:
+  CLI::App& app_;
+  std::vector<DocumentedModule> library_;
+  std::vector<Page> pages_;
+  std::vector<Name> names_;
+  std::map<std::string, std::string, std::less<>> links_; // inline code -> URL
+
+  void collect_links() {
+    for (const EmbeddedFile& file : embedded_stdlib())
+      if (file.name.ends_with(".md")) {
+        const std::string stem = file.name.substr(0, file.name.size() - 3);
+        links_["docs/" + file.name] = stem + ".html";
+      }
+    for (const DocumentedModule& module : library_) {
+      const std::string file = module.name + ".html";
+      if (module.name != "prelude") links_[module.name] = links_["import " + module.name] = file;
+      for (const Documented& entry : module.functions)
+        links_[entry.name] = file + "#" + id_of(entry.name);
+    }
+    for (const CLI::App* command : app_.get_subcommands({}))
+      links_["tl " + command->get_name()] = "commands.html#tl-" + command->get_name();
+    const std::string& errors = embedded("errors.md");
+    for (size_t at = errors.find("\n## "); at != std::string::npos; at = errors.find("\n## ", at + 1)) {
+      const std::string kind = line_of(std::string_view(errors).substr(at + 4));
+      links_[kind] = "errors.html#" + kind;
+    }
+  }
+
+  // `sum`, `sum(x, axis = 0)`, `tl fmt --check`, `ShapeMismatch`
+  std::string link_of(std::string_view code) const {
+    auto found = links_.find(code);
+    if (found == links_.end() && code.starts_with("tl ")) {
+      found = links_.find(code.substr(0, code.find(' ', 3)));
+    } else if (found == links_.end() && code.ends_with(')')) {
+      // the bracket that opens behind the name must be the one that closes at the end
+      size_t open = code.find('(');
+      int depth = 0;
+      for (size_t i = open; i + 1 < code.size(); ++i)
+        if ((depth += (code[i] == '(') - (code[i] == ')')) == 0) return {};
+      found = links_.find(code.substr(0, open));
+    }
+    return found == links_.end() ? std::string() : found->second;
+  }
+
+  Html from_markdown(const std::string& text) const {
+    return markdown_to_html(text, [this](std::string_view code) { return link_of(code); });
+  }
+
+  void add_manual(const std::string& group, const std::vector<std::pair<std::string, std::string>>& names) {
+    for (const auto& [stem, title] : names) {
+      std::string text = embedded(stem + ".md");
+      if (stem == "commands") text += commands();
+      Html html = from_markdown(text);
+      for (const Heading& heading : html.headings)
+        if (heading.level > 1) names_.push_back({heading.title, stem + ".html#" + heading.id, title});
+      pages_.push_back({stem + ".html", title, group, std::move(html.body), std::move(html.headings)});
+    }
+  }
+
+  // A section for each command with a table of what may follow it, as Markdown.
+  std::string commands() const {
+    auto cell = [](std::string text) {
+      for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2)
+        text.insert(at, "\\");
+      return text;
+    };
+    std::string out;
+    for (const CLI::App* command : app_.get_subcommands({})) {
+      out += fmt::format("\n## tl {}\n{}\n\n", command->get_name(), cell(command->get_description()));
+      std::string rows;
+      for (const CLI::Option* option : command->get_options()) {
+        if (option->get_name(false, true) == "-h,--help") continue;
+        const std::string name = option->get_positional() ? option->get_name(true) : option->get_name(false, true);
+        const std::string variable = option->get_envname().empty() ? "" : '`' + option->get_envname() + '`';
+        rows += fmt::format("| `{}` | {} | {} |\n", name, cell(option->get_description()), variable);
+      }
+      if (!rows.empty()) out += "| | | environment |\n| --- | --- | --- |\n" + rows;
+    }
+    return out;
+  }
+
+  std::string entry_html(const Documented& entry) const {
+    std::string signatures;
+    for (std::string signature : entry.signatures) {
+      for (size_t at; (at = signature.find("  ")) != std::string::npos;) // the op table has several in a row
+        signature.replace(at, 2, "\n");
+      signatures += (signatures.empty() ? "" : "\n") + signature;
+    }
+    std::string out = code_block(signatures, "tl signature") + from_markdown(entry.doc).body;
+    std::string examples;
+    for (const Example& example : entry.examples) {
+      if (entry.doc.find('`' + example.code + '`') != std::string::npos) continue; // the text says it
+      examples += example.code;
+      if (!example.value.empty()) examples += fmt::format("  # {}{}", example.about ? "about " : "", example.value);
+    }
+    return examples.empty() ? out : out + code_block(examples);
+  }
+
+  void add_module(const DocumentedModule& module) {
+    const bool prelude = module.name == "prelude";
+    Page page{module.name + ".html", module.name, "Standard library", {}, {}};
+    page.body = fmt::format("<h1>{}</h1>\n", module.name);
+    page.body += prelude ? "<p>What every program can use without an <code>import</code>.</p>\n"
+                         : from_markdown(fmt::format("```tl\nimport {}\n```\n\n{}", module.name, module.doc)).body;
+    // Entries of one name (`max` of two and `max` of all) stand together.
+    std::vector<std::pair<std::string, std::string>> entries;
+    for (const Documented& documented : module.functions) {
+      auto same = std::find_if(entries.begin(), entries.end(), [&](auto& e) { return e.first == documented.name; });
+      if (same == entries.end()) {
+        names_.push_back({documented.name, page.file + "#" + id_of(documented.name), line_of(documented.doc)});
+        entries.emplace_back(documented.name, entry_html(documented));
+      } else {
+        same->second += entry_html(documented);
+      }
+    }
+    page.body += "<p class=\"names\">";
+    for (const auto& [name, text] : entries)
+      page.body += link("#" + id_of(name), id_of(name)) + " ";
+    page.body += "</p>\n";
+    for (const auto& [name, text] : entries)
+      page.body += fmt::format("<section class=\"entry\">\n<h3><a class=\"anchor\" id=\"{0}\" href=\"#{0}\" "
+                               "aria-label=\"link\"></a>{1}</h3>\n{2}</section>\n",
+                               escape_html(id_of(name)), escape_html(name), text);
+    pages_.push_back(std::move(page));
+  }
+
+  void add_functions() {
+    std::vector<Name> sorted;
+    for (const Name& name : names_)
+      if (std::any_of(library_.begin(), library_.end(),
+                      [&](const DocumentedModule& m) { return name.url.starts_with(m.name + ".html#"); }))
+        sorted.push_back(name);
+    std::sort(sorted.begin(), sorted.end(), [](const Name& a, const Name& b) {
+      return std::pair(id_of(a.name), a.name) < std::pair(id_of(b.name), b.name);
+    });
+    std::string body = "<h1>All functions</h1>\n<table>\n<tbody>\n";
+    for (const Name& name : sorted)
+      body += fmt::format("<tr><td><a href=\"{}\"><code>{}</code></a></td><td>{}</td></tr>\n", escape_html(name.url),
+                          escape_html(name.name), escape_html(name.about));
+    pages_.push_back({"functions.html", "All functions", "Standard library", body + "</tbody>\n</table>\n", {}});
+  }
+
+  void add_index() {
+    std::string body = from_markdown("# tl\n\nA small language for tensor programs: loops, slices, index notation and "
+                                     "ordinary functions, with shapes that are checked before anything runs.\n\n"
+                                     "```tl\nfn distance(a: f32[n], b: f32[n]) -> f32 = sqrt(sum((a - b) ** 2))\n\n"
+                                     "print(distance([0.0, 3.0], [4.0, 0.0]))\n```\n```\n5.0\n```\n")
+                           .body;
+    std::string group;
+    for (const Page& page : pages_) {
+      if (page.group != group) body += fmt::format("{}<h2>{}</h2>\n<ul>\n", group.empty() ? "" : "</ul>\n", page.group);
+      group = page.group;
+      body += fmt::format("<li>{}</li>\n", link(page.file, page.title));
+    }
+    body += fmt::format("</ul>\n<p>{}</p>\n", escape_html(version_text()));
+    pages_.insert(pages_.begin(), {"index.html", "Overview", "", std::move(body), {}});
+  }
+
+  std::string html(const Page& page) const {
+    std::string out = fmt::format("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\" />\n"
+                                  "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\" />\n"
+                                  "<title>{} – tl</title>\n<link rel=\"stylesheet\" href=\"style.css\" />\n</head>\n"
+                                  "<body>\n<nav>\n",
+                                  escape_html(page.title));
+    out += "<input type=\"search\" id=\"search\" placeholder=\"Search (press /)\" aria-label=\"Search\" "
+           "autocomplete=\"off\" />\n<div id=\"results\"></div>\n";
+    std::string group = "-";
+    for (const Page& other : pages_) {
+      if (other.group != group) out += fmt::format("{}{}<ul>\n", group == "-" ? "" : "</ul>\n", group_title(other));
+      group = other.group;
+      const bool here = &other == &page;
+      out += fmt::format("<li>{}", here ? fmt::format("<a href=\"{}\" aria-current=\"page\">{}</a>", page.file,
+                                                      escape_html(page.title))
+                                        : link(other.file, other.title));
+      if (here) out += contents(page);
+      out += "</li>\n";
+    }
+    return out + "</ul>\n</nav>\n<main>\n" + page.body +
+           "</main>\n<script src=\"names.js\"></script>\n<script src=\"search.js\"></script>\n</body>\n</html>\n";
+  }
+
+  static std::string group_title(const Page& page) {
+    return page.group.empty() ? "" : fmt::format("<p class=\"group\">{}</p>\n", escape_html(page.group));
+  }
+
+  static std::string contents(const Page& page) {
+    std::string rows;
+    for (const Heading& heading : page.headings)
+      if (heading.level == 2) rows += fmt::format("<li>{}</li>\n", link("#" + heading.id, heading.title));
+    return rows.empty() ? rows : "\n<ul>\n" + rows + "</ul>\n";
+  }
+
+  std::string names() const {
+    nlohmann::json all = nlohmann::json::array();
+    for (const Name& name : names_)
+      all.push_back({name.name, name.url, name.about});
+    return "const names = " + all.dump() + ";\n";
+  }
+};
+
+} // namespace
+
+int write_site(const std::string& folder, CLI::App& app) {
+  if (folder.empty()) throw UsageError("--html needs the name of a folder");
+  try {
+    return Site(app).write(folder);
+  } catch (const IoError& error) {
+    show("IoError", error.what());
+    return kRuntimeError;
+  }
+}
+
+} // namespace tl::cli
