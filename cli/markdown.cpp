@@ -150,10 +150,12 @@ Html markdown_to_html(const std::string& text, const LinkOf& link_of) {
       if (end != std::string::npos && url.find(':') == std::string::npos)
         cmark_node_set_url(node, (url.substr(0, end) + ".html" + url.substr(end + 3)).c_str());
     } else if (type == CMARK_NODE_CODE && !stands_in(node, CMARK_NODE_LINK) && !stands_in(node, CMARK_NODE_HEADING)) {
-      const std::string code = literal(node), url = link_of(code);
-      if (!url.empty())
-        replace(node, CMARK_NODE_HTML_INLINE,
-                fmt::format("<a href=\"{}\"><code>{}</code></a>", escape_html(url), escape_html(code)));
+      const std::string code = literal(node);
+      const Target target = link_of(code);
+      if (target.url.empty()) continue;
+      const std::string shown =
+          target.title.empty() ? fmt::format("<code>{}</code>", escape_html(code)) : escape_html(target.title);
+      replace(node, CMARK_NODE_HTML_INLINE, fmt::format("<a href=\"{}\">{}</a>", escape_html(target.url), shown));
     }
   }
   const std::unique_ptr<char, Free> out(

@@ -17,8 +17,13 @@ struct Html {
   std::vector<Heading> headings; // in order; ids are unique in the page
 };
 
-// Where a piece of inline code leads, or "" where nowhere: `sum(x)` to its entry in the reference.
-using LinkOf = std::function<std::string(std::string_view code)>;
+// Where a piece of inline code leads: `sum(x)` to its entry in the reference, `docs/files.md` to that page by its
+// title.
+struct Target {
+  std::string url;   // empty: nowhere
+  std::string title; // what the link says; empty: the code
+};
+using LinkOf = std::function<Target(std::string_view code)>;
 
 // GitHub's Markdown with tables. Code of tl is coloured; HTML in the text is shown as text, not taken as HTML.
 Html markdown_to_html(const std::string& text, const LinkOf& link_of);

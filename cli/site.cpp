@@ -27,6 +27,14 @@ struct Name {
   std::string name, url, about;
 };
 
+struct ManualPage {
+  const char *stem, *title; // docs/STEM.md
+};
+constexpr ManualPage kLanguagePages[] = {{"tutorial", "Tutorial"}, {"language", "Language reference"}};
+constexpr ManualPage kUsePages[] = {{"commands", "Commands"}, {"errors", "Errors"},
+                                    {"files", "Files"},       {"random", "Random numbers"},
+                                    {"accuracy", "Accuracy"}, {"formatting", "Canonical form"}};
+
 const std::string& embedded(std::string_view name) {
   for (const EmbeddedFile& file : embedded_stdlib())
     if (file.name == name) return file.text;
@@ -52,16 +60,13 @@ public:
   int write(std::string folder) {
     while (folder.size() > 1 && folder.ends_with('/'))
       folder.pop_back();
-    add_manual("The language", {{"tutorial", "Tutorial"}, {"language", "Language reference"}});
+    for (const ManualPage& page : kLanguagePages)
+      add_manual("The language", page);
     for (const DocumentedModule& module : library_)
       add_module(module);
     add_functions();
-    add_manual("Using tl", {{"commands", "Commands"},
-                            {"errors", "Errors"},
-                            {"files", "Files"},
-                            {"random", "Random numbers"},
-                            {"accuracy", "Accuracy"},
-                            {"formatting", "Canonical form"}});
+    for (const ManualPage& page : kUsePages)
+      add_manual("Using tl", page);
     add_index();
     if (mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
       throw IoError(fmt::format("cannot create the folder '{}': {}", folder, system_error_text(errno)));
@@ -80,31 +85,31 @@ private:
   std::vector<DocumentedModule> library_;
   std::vector<Page> pages_;
   std::vector<Name> names_;
-  std::map<std::string, std::string, std::less<>> links_; // inline code -> URL
+  std::map<std::string, Target, std::less<>> links_; // by inline code
 
   void collect_links() {
-    for (const EmbeddedFile& file : embedded_stdlib())
-      if (file.name.ends_with(".md")) {
-        const std::string stem = file.name.substr(0, file.name.size() - 3);
-        links_["docs/" + file.name] = stem + ".html";
-      }
+    auto link_page = [&](const ManualPage& page) {
+      links_[fmt::format("docs/{}.md", page.stem)] = {fmt::format("{}.html", page.stem), page.title};
+    };
+    std::for_each(std::begin(kLanguagePages), std::end(kLanguagePages), link_page);
+    std::for_each(std::begin(kUsePages), std::end(kUsePages), link_page);
     for (const DocumentedModule& module : library_) {
       const std::string file = module.name + ".html";
-      if (module.name != "prelude") links_[module.name] = links_["import " + module.name] = file;
+      if (module.name != "prelude") links_[module.name] = links_["import " + module.name] = {file, {}};
       for (const Documented& entry : module.functions)
-        links_[entry.name] = file + "#" + id_of(entry.name);
+        links_[entry.name] = {file + "#" + id_of(entry.name), {}};
     }
     for (const CLI::App* command : app_.get_subcommands({}))
-      links_["tl " + command->get_name()] = "commands.html#tl-" + command->get_name();
+      links_["tl " + command->get_name()] = {"commands.html#tl-" + command->get_name(), {}};
     const std::string& errors = embedded("errors.md");
     for (size_t at = errors.find("\n## "); at != std::string::npos; at = errors.find("\n## ", at + 1)) {
       const std::string kind = line_of(std::string_view(errors).substr(at + 4));
-      links_[kind] = "errors.html#" + kind;
+      links_[kind] = {"errors.html#" + kind, {}};
     }
   }
 
   // `sum`, `sum(x, axis = 0)`, `tl fmt --check`, `ShapeMismatch`
-  std::string link_of(std::string_view code) const {
+  Target link_of(std::string_view code) const {
     auto found = links_.find(code);
     if (found == links_.end() && code.starts_with("tl ")) {
       found = links_.find(code.substr(0, code.find(' ', 3)));
@@ -116,21 +121,29 @@ private:
         if ((depth += (code[i] == '(') - (code[i] == ')')) == 0) return {};
       found = links_.find(code.substr(0, open));
     }
-    return found == links_.end() ? std::string() : found->second;
+    return found == links_.end() ? Target{} : found->second;
   }
 
   Html from_markdown(const std::string& text) const {
     return markdown_to_html(text, [this](std::string_view code) { return link_of(code); });
   }
 
-  void add_manual(const std::string& group, const std::vector<std::pair<std::string, std::string>>& names) {
-    for (const auto& [stem, title] : names) {
-      std::string text = embedded(stem + ".md");
-      if (stem == "commands") text += commands();
-      Html html = from_markdown(text);
-      for (const Heading& heading : html.headings)
-        if (heading.level > 1) names_.push_back({heading.title, stem + ".html#" + heading.id, title});
-      pages_.push_back({stem + ".html", title, group, std::move(html.body), std::move(html.headings)});
+  void add_manual(const std::string& group, const ManualPage& manual) {
+    std::string text = embedded(std::string(manual.stem) + ".md");
+    const std::string file = std::string(manual.stem) + ".html";
+    if (file == "commands.html") text += commands();
+    if (file == "errors.html") mark_refused(text);
+    Html html = from_markdown(text);
+    for (const Heading& heading : html.headings)
+      if (heading.level > 1) names_.push_back({heading.title, file + "#" + heading.id, manual.title});
+    pages_.push_back({file, manual.title, group, std::move(html.body), std::move(html.headings)});
+  }
+
+  // The first program of a section of the catalogue of errors is the one that is refused.
+  static void mark_refused(std::string& errors) {
+    for (size_t at = errors.find("\n## "); at != std::string::npos; at = errors.find("\n## ", at + 1)) {
+      size_t program = errors.find("\n```tl\n", at);
+      if (program < errors.find("\n## ", at + 1)) errors.insert(program + 6, " error");
     }
   }
 

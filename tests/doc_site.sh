@@ -91,6 +91,9 @@ check "code that names a function leads to it" 0 -- grep -q '<a href="prelude.ht
 for command in run check fmt test dump doc explain; do
   check "the page of commands has tl $command" 0 -- grep -q " id=\"tl-$command\"" "$site/commands.html"
 done
+check "a page is linked by its title" 0 -- grep -q '<a href="files.html">Files</a> says' "$site/language.html"
+check "each section of errors marks what is refused" 0 -- test "$(grep -c '<pre class="tl refused">' "$site/errors.html")" = \
+  "$(awk '/^## / { fresh = 1 } /^```tl/ && fresh { n++; fresh = 0 } END { print n }' docs/errors.md)"
 for kind in $("$tl" explain); do
   check "the page of errors has $kind" 0 -- grep -q " id=\"$kind\"" "$site/errors.html"
 done
