@@ -180,7 +180,7 @@ private:
     std::string examples;
     for (const Example& example : entry.examples) {
       if (entry.doc.find('`' + example.code + '`') != std::string::npos) continue; // the text says it
-      examples += example.code;
+      examples += (examples.empty() ? "" : "\n") + example.code;
       if (!example.value.empty()) examples += fmt::format("  # {}{}", example.about ? "about " : "", example.value);
     }
     return examples.empty() ? out : out + code_block(examples);
