@@ -205,13 +205,13 @@ void Interpreter::check_assertion(const Instruction& i) {
 }
 
 void Interpreter::debug(const Instruction& i) {
-  Operation* op = effect();
-  op->checks_inputs = true; // it tells of a failure, and passes it on
-  Operand x = operand(*op, in(i, 0));
   std::string place;
   if (i.loc.index && i.loc.index < program_.locations.size())
     place = fmt::format("{}:{}: ", program_.locations[i.loc.index].file, program_.locations[i.loc.index].line);
   if (i.index) place += program_.formats.at(i.index - 1).literals.at(0);
+  Operation* op = effect();
+  op->checks_inputs = true; // it tells of a failure, and passes it on
+  Operand x = operand(*op, in(i, 0));
   op->task = [x = std::move(x), place = std::move(place), this](Operation&) {
     const auto* scalar = reinterpret_cast<const std::byte*>(&x.scalar.bits);
     FailureRef failure = x.node ? x.node->failure : x.failure;

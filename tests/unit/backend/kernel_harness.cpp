@@ -27,7 +27,10 @@ std::vector<HostTensor> values_of(ir::Module module, const std::vector<ir::Value
   for (ir::ValueId v : values) {
     f.body.yields.push_back(v);
     const ir::Type& t = f[v].type;
-    module.interface.results.push_back({false, t.is_scalar(), t.dtype, static_cast<uint32_t>(t.dims.size())});
+    ResultInfo& result = module.interface.results.emplace_back();
+    result.is_scalar = t.is_scalar();
+    result.dtype = t.dtype;
+    result.rank = static_cast<uint32_t>(t.dims.size());
   }
   Outcome outcome = ir::interpret(module, {}, [](std::string_view) {});
   std::vector<HostTensor> tensors;

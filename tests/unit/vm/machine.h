@@ -229,7 +229,7 @@ public:
   Instruction& host(HostOp op, const std::vector<Slot>& in, std::vector<Slot> out = {}) {
     Instruction i = make(BcOp::Host, in, std::move(out));
     i.host_op = op;
-    i.index = UINT32_MAX;
+    if (op == HostOp::Assert) i.index = UINT32_MAX; // without a message of its own
     return emit(i);
   }
   void print(Slot value) { host(HostOp::Print, {format(value)}); }

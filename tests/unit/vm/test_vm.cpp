@@ -152,9 +152,18 @@ TEST_CASE("the program does not wait for work that nobody asks for; wait does") 
 
 TEST_CASE("arguments and results") {
   Machine m;
-  m.program.interface.params = {{ParamInfo::Kind::Tensor, "x", "", "i64[n]", DType::I64, 1, false, ""},
-                                {ParamInfo::Kind::Scalar, "k", "", "i64", DType::I64, 0, true, "7"},
-                                {ParamInfo::Kind::Str, "s", "", "str", DType::U8, 0, false, ""}};
+  auto param = [](ParamInfo::Kind kind, const std::string& name, DType dtype, uint32_t rank, bool has_default) {
+    ParamInfo info;
+    info.kind = kind;
+    info.name = name;
+    info.dtype = dtype;
+    info.rank = rank;
+    info.has_default = has_default;
+    return info;
+  };
+  m.program.interface.params = {param(ParamInfo::Kind::Tensor, "x", DType::I64, 1, false),
+                                param(ParamInfo::Kind::Scalar, "k", DType::I64, 0, true),
+                                param(ParamInfo::Kind::Str, "s", DType::U8, 0, false)};
   Slot n = m.fresh(), x = m.fresh(), given = m.fresh(), k = m.fresh(), s = m.fresh();
   m.main().params = {n, x, given, k, s};
   Slot sum = m.launch(kSum, {x, n}, {});
