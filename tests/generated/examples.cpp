@@ -62,7 +62,8 @@ void run_example(Tester& tester, const std::string& module, const std::string& n
   ast::File tree = parse(sources, file, diagnostics);
   ImportReader reader;
   reader.module = library_text;
-  Imports imports = load_imports(sources, tree, diagnostics, reader);
+  Imports imports;
+  load_imports(sources, tree, diagnostics, reader, imports);
   CheckOptions options;
   options.imports = &imports;
   try {

@@ -66,8 +66,11 @@ void add_interface(ir::Module& module) {
   for (ir::ValueId id : entry.body.yields) {
     const ir::Type& type = entry[id].type;
     if (type.kind == ir::Type::Kind::Token) continue;
-    module.interface.results.push_back(
-        {!type.is_tensor(), type.is_scalar(), type.dtype, static_cast<uint32_t>(type.dims.size())});
+    ResultInfo& result = module.interface.results.emplace_back();
+    result.is_str = !type.is_tensor();
+    result.is_scalar = type.is_scalar();
+    result.dtype = type.dtype;
+    result.rank = static_cast<uint32_t>(type.dims.size());
   }
 }
 
