@@ -432,7 +432,10 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
           body->type.is_unit() ? "" : "`list(… for …)` makes a list");
     return broken(span);
   }
-  if (body->type.is_aggregate()) settle(*body);
+  std::vector<Size> sizes;
+  for (const Type* leaf : leaves)
+    sizes.insert(sizes.end(), leaf->shape.begin(), leaf->shape.end());
+  if (body->type.is_aggregate()) settle(*body); // the leaves that were looked at are gone
   bool by_leaf = reduces && body->type.is_aggregate(); // each part is a tensor first, and is then reduced
   if (by_leaf && (node->filter || reduction.starts_with("arg"))) {
     error("TypeMismatch", body->span,
@@ -444,9 +447,6 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
     return broken(span);
   }
   // Sizes of the element must not depend on the indices, nor be known only inside.
-  std::vector<Size> sizes;
-  for (const Type* leaf : leaves)
-    sizes.insert(sizes.end(), leaf->shape.begin(), leaf->shape.end());
   for (const Size& size : sizes) {
     std::vector<AtomId> atoms;
     p_.atoms.collect(size, atoms);
