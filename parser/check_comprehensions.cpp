@@ -435,7 +435,7 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
   std::vector<Size> sizes;
   for (const Type* leaf : leaves)
     sizes.insert(sizes.end(), leaf->shape.begin(), leaf->shape.end());
-  if (body->type.is_aggregate()) settle(*body); // the leaves that were looked at are gone
+  if (body->type.is_aggregate()) settle(*body);        // the leaves that were looked at are gone
   bool by_leaf = reduces && body->type.is_aggregate(); // each part is a tensor first, and is then reduced
   if (by_leaf && (node->filter || reduction.starts_with("arg"))) {
     error("TypeMismatch", body->span,
