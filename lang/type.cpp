@@ -35,7 +35,9 @@ std::string to_string(const Type& type, const SizeAtoms& atoms) {
     std::vector<std::string> types, sizes;
     for (const auto& place : record.types) {
       const Type* part = place ? part_of(type, place->path) : nullptr;
-      types.push_back(!part ? "_" : part->is_tensor() ? std::string(name_of(part->dtype)) : to_string(*part, atoms));
+      types.push_back(!part                                   ? "_"
+                      : part->is_tensor() && !place->is_whole ? std::string(name_of(part->dtype))
+                                                              : to_string(*part, atoms));
     }
     for (const auto& place : record.sizes) {
       const Type* part = place ? part_of(type, place->path) : nullptr;

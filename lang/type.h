@@ -29,6 +29,7 @@ struct Record {
   struct Place {
     std::vector<uint32_t> path;
     uint32_t axis = 0;
+    bool is_whole = false; // of a type parameter: the part itself is of that type; else its element type is
   };
   struct Field {
     std::string name;
@@ -37,7 +38,7 @@ struct Record {
   };
   std::string name;
   std::vector<Field> fields;
-  std::vector<std::optional<Place>> types; // where each type parameter is the (element) type of a part, if anywhere
+  std::vector<std::optional<Place>> types; // where each type parameter is the type of a part, if anywhere
   std::vector<std::optional<Place>> sizes; // where each size parameter stands alone as an axis, if anywhere
   // The field's position, or nothing.
   std::optional<uint32_t> find(std::string_view field) const;
@@ -115,6 +116,9 @@ struct Type {
 
 // As the user writes it: "f32[n, 784]", "(i64, str)", "range".
 std::string to_string(const Type& type, const SizeAtoms& atoms);
+
+// Does an optimizer change this leaf, if it stands in no field marked `state`? Floats are trained.
+inline bool is_trainable(const Type& leaf) { return leaf.is_tensor() && is_float(leaf.dtype); }
 
 // The part of a type at this path; null if the path leads out of it.
 const Type* part_of(const Type& type, const std::vector<uint32_t>& path);

@@ -449,7 +449,7 @@ ExprPtr Checker::debug_call(ExprPtr x, Span span) {
   if (type.is_aggregate() && !has_list(type)) {
     std::vector<ExprPtr> whole;
     whole.push_back(copy_simple(*held));
-    (void)rebuild(std::move(whole), span, [&](const Type& leaf, std::vector<ExprPtr> parts) {
+    (void)rebuild(std::move(whole), span, [&](const Type& leaf, bool, std::vector<ExprPtr> parts) {
       std::string name;
       for (const typed::Expr* e = parts[0].get(); e->kind == ExprKind::TupleGet; e = e->operands[0].get()) {
         const Type& of = e->operands[0]->type;

@@ -303,6 +303,8 @@ bool Checker::accepts(const FunctionInfo& info, const std::vector<Arg>& args) {
                                    [&](const ast::TypeParam& p) { return p.name.text == named->name.text; });
     if (auto dtype = dtype_from_name(named->name.text)) {
       if (!actual.is_tensor() || actual.dtype != *dtype || !fits_rank()) return false;
+    } else if (type_param != info.decl->type_params.end() && is_whole(*type_param, *info.decl)) {
+      continue;
     } else if (type_param != info.decl->type_params.end()) {
       if (!actual.is_tensor() || !fits_rank()) return false;
       const std::string& bound = type_param->bound.text;
@@ -411,12 +413,12 @@ bool Checker::infer_type(const ast::TypeExpr* type, const Type& actual, Function
       const auto& place = actual.record->types[i];
       const Type* part = place ? part_of(actual, place->path) : nullptr;
       if (!part) continue;
-      Type inferred = part->is_tensor() ? element_of(*part) : *part;
+      Type inferred = place->is_whole ? *part : element_of(*part);
       if (!infer_type(named->arguments[i], inferred, info, bindings, arg, param)) return false;
     }
     return true;
   }
-  if (type_param && actual.is_struct() && !named->has_dims) {
+  if (type_param && is_whole(*type_param, *info.decl)) {
     auto [it, is_new] = bindings.types.try_emplace(named->name.text, actual);
     if (is_new) return fits_bound(*type_param, actual, arg.span, info.decl->name.text);
     if (same_form(it->second, actual)) return true;
@@ -434,11 +436,6 @@ bool Checker::infer_type(const ast::TypeExpr* type, const Type& actual, Function
     auto [it, is_new] = bindings.types.try_emplace(named->name.text, element_of(actual));
     if (is_new) {
       if (!fits_bound(*type_param, actual, arg.span, info.decl->name.text)) return false;
-    } else if (!it->second.is_tensor()) {
-      error("TypeMismatch", arg.span,
-            fmt::format("`{}` takes one type {}, but here are {} and {}", info.decl->name.text, named->name.text,
-                        show(it->second), show(actual)));
-      return false;
     } else if (!unify(it->second, actual)) {
       error("MixedTypes", arg.span,
             fmt::format("`{}` takes one element type {}, but here are {} and {}", info.decl->name.text,

@@ -481,6 +481,8 @@ private:
   // --- check_structs.cpp
   std::shared_ptr<const Record> record_of(StructInfo& info);
   Type struct_type(StructInfo& info, const ast::NamedType& named, Span span, DimContext& context);
+  void learn_types(const ast::TypeExpr* written, const Type& actual, const ast::Struct& decl,
+                   std::map<std::string, Type>& learned);
   // The fields' types for these type and size parameters.
   std::vector<Type> field_types(StructInfo& info, const std::map<std::string, Type>& types,
                                 const std::vector<Size>& sizes, DimContext& context);
@@ -494,12 +496,13 @@ private:
   // --- check_leaves.cpp: what goes through the parts of values
   ExprPtr again(const typed::Expr& e); // a copy of a part of a variable, or of what is simple
   // A value of the form of these (of one form all), whose leaves are leaf(type, theirs): tensors, text, keys. Functions
-  // stay. Lists are gone through by a loop.
-  using Leaf = std::function<ExprPtr(const Type&, std::vector<ExprPtr>)>;
-  ExprPtr rebuild(std::vector<ExprPtr> values, Span span, const Leaf& leaf);
+  // stay. Lists are gone through by a loop. in_state: the leaf stands in a field marked `state`.
+  using Leaf = std::function<ExprPtr(const Type&, bool in_state, std::vector<ExprPtr>)>;
+  ExprPtr rebuild(std::vector<ExprPtr> values, Span span, const Leaf& leaf, bool in_state = false);
   // step(step(start, first leaf), second leaf) and so on.
-  ExprPtr fold_leaves(ExprPtr start, ExprPtr value, typed::Block& before,
-                      const std::function<ExprPtr(ExprPtr, ExprPtr)>& step, Span span);
+  using FoldStep = std::function<ExprPtr(ExprPtr, bool in_state, ExprPtr)>;
+  ExprPtr fold_leaves(ExprPtr start, ExprPtr value, typed::Block& before, const FoldStep& step, Span span,
+                      bool in_state = false);
   // The head of a loop over the elements of lists of one length, which `body` binds.
   std::vector<ExprPtr> enter_lists(std::vector<ExprPtr> lists, Span span, typed::Block& before, typed::Stmt& loop);
   ExprPtr equality(bool equal, ExprPtr a, ExprPtr b, Span span); // == or != of lists, tuples, structs: one bool
@@ -705,6 +708,11 @@ private:
 
   friend struct Rule;
 };
+
+// Does a type parameter stand for a whole type, as M in `m: M` (else for an element type, as T in `x: T[n]`)? It does
+// if it has no bound and no axes follow it in the declaration.
+bool is_whole(const ast::TypeParam& param, const ast::Struct& decl);
+bool is_whole(const ast::TypeParam& param, const ast::Function& decl);
 
 // All names that the body of a function mentions.
 std::set<std::string> names_in(const ast::Body& body);

@@ -462,13 +462,24 @@ ExprPtr Checker::call_value(const Static& function, std::vector<ExprPtr> args, S
 // ----------------------------------------------------------------------------------------
 
 // map(f, p, q…): f of every leaf of a struct, tuple or list, or of the leaves of several that match. fold(f, init, p):
-// f(f(init, first leaf), second leaf) and so on. The value may stand before the function, as in p.map(f).
+// f(f(init, first leaf), second leaf) and so on. The value may stand before the function, as in p.map(f). With
+// `trained = true` only the leaves that are trained: the others are those of p, or are left out of the fold.
 ExprPtr Checker::call_leaves(bool is_map, std::vector<Arg> args, Span span) {
   const std::string name = is_map ? "map" : "fold", form = is_map ? "it is map(f, p, …)" : "it is fold(f, init, p)";
   typed::Block before;
   std::optional<Static> function;
   std::vector<ExprPtr> values;
   size_t position = 0;
+  bool trained = false;
+  if (!args.empty() && args.back().name == "trained") {
+    auto given = args.back().source ? static_of(args.back().source) : std::nullopt;
+    if (!given || given->kind != Static::Kind::Bool) {
+      error("WrongArguments", args.back().span, fmt::format("`trained` of `{}` is true or false", name));
+      return broken(span);
+    }
+    trained = given->number != 0;
+    args.pop_back();
+  }
   for (size_t i = 0; i < args.size(); ++i) {
     Arg& arg = args[i];
     if (!arg.name.empty() && !(arg.name == "init" && !is_map)) {
@@ -531,20 +542,23 @@ ExprPtr Checker::call_leaves(bool is_map, std::vector<Arg> args, Span span) {
     }
   bool fine = true;
   if (is_map) {
-    ExprPtr result = rebuild(std::move(held), span, [&](const Type&, std::vector<ExprPtr> leaves) -> ExprPtr {
-      if (!fine) return broken(span);
-      ExprPtr v = call_value(*function, std::move(leaves), span);
-      settle(*v);
-      fine = fine && !v->type.is_error();
-      return v;
-    });
+    ExprPtr result =
+        rebuild(std::move(held), span, [&](const Type& leaf, bool in_state, std::vector<ExprPtr> leaves) -> ExprPtr {
+          if (!fine) return broken(span);
+          if (trained && (in_state || !is_trainable(resolved(leaf)))) return std::move(leaves[0]);
+          ExprPtr v = call_value(*function, std::move(leaves), span);
+          settle(*v);
+          fine = fine && !v->type.is_error();
+          return v;
+        });
     return fine ? in_block(std::move(before), std::move(result), span) : broken(span);
   }
   // A start without a type of its own: what it is by itself, or else what the first leaf is.
   bool first = true;
-  auto step = [&](ExprPtr accumulator, ExprPtr leaf) -> ExprPtr {
+  auto step = [&](ExprPtr accumulator, bool in_state, ExprPtr leaf) -> ExprPtr {
     if (!fine) return broken(span);
     const Type leaf_type = leaf->type;
+    if (trained && (in_state || !is_trainable(resolved(leaf_type)))) return accumulator;
     auto apply = [&](ExprPtr start, ExprPtr value) {
       std::vector<ExprPtr> operands;
       operands.push_back(std::move(start));

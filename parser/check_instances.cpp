@@ -53,8 +53,9 @@ std::string Checker::key_of(const FunctionInfo& info, const Bindings& bindings) 
     return fmt::format("{}[{}]", name_of(resolved(type).dtype), fmt::join(sizes, ","));
   };
   for (const auto& [name, type] : bindings.types)
-    parts.push_back(type.is_tensor() ? fmt::format("{}={}", name, name_of(resolved(type).dtype))
-                                     : fmt::format("{}={}", name, pattern(pattern, resolved(type))));
+    parts.push_back(type.is_tensor() && type.rank() == 0
+                        ? fmt::format("{}={}", name, name_of(resolved(type).dtype))
+                        : fmt::format("{}={}", name, pattern(pattern, resolved(type))));
   for (const auto& [name, rank] : bindings.ranks)
     parts.push_back(fmt::format("..{}={}", name, rank));
   for (const auto& [name, size] : bindings.sizes)

@@ -4,6 +4,10 @@
 
 namespace tl::checker {
 
+static bool is_state_field(const Type& type, size_t index) {
+  return type.is_struct() && type.record->fields[index].is_state;
+}
+
 ExprPtr Checker::again(const typed::Expr& e) {
   if (e.kind != ExprKind::TupleGet) return copy_simple(e);
   auto copy = make(ExprKind::TupleGet, e.span, e.type);
@@ -61,7 +65,7 @@ std::vector<ExprPtr> Checker::enter_lists(std::vector<ExprPtr> lists, Span span,
   return elements;
 }
 
-ExprPtr Checker::rebuild(std::vector<ExprPtr> values, Span span, const Leaf& leaf) {
+ExprPtr Checker::rebuild(std::vector<ExprPtr> values, Span span, const Leaf& leaf, bool in_state) {
   const Type type = refresh(*values[0]);
   if (type.is_function()) return std::move(values[0]);
   if (type.is_aggregate()) {
@@ -70,18 +74,18 @@ ExprPtr Checker::rebuild(std::vector<ExprPtr> values, Span span, const Leaf& lea
       std::vector<ExprPtr> parts;
       for (const ExprPtr& value : values)
         parts.push_back(get(again(*value), static_cast<uint32_t>(i), value->span));
-      node->operands.push_back(rebuild(std::move(parts), span, leaf));
+      node->operands.push_back(rebuild(std::move(parts), span, leaf, in_state || is_state_field(type, i)));
       node->type.elements[i] = node->operands.back()->type;
       if (node->type.elements[i].is_error()) return broken(span);
     }
     return node;
   }
-  if (!type.is_list()) return leaf(type, std::move(values));
+  if (!type.is_list()) return leaf(type, in_state, std::move(values));
   if (type.elements.empty()) return std::move(values[0]);
   typed::Block before;
   typed::Stmt loop;
   size_t first_own = p_.atoms.size();
-  ExprPtr element = rebuild(enter_lists(std::move(values), span, before, loop), span, leaf);
+  ExprPtr element = rebuild(enter_lists(std::move(values), span, before, loop), span, leaf, in_state);
   settle(*element);
   if (element->type.is_error()) return broken(span);
   Type list = list_of(element->type, [&](const Size& size) { // what each element has of its own
@@ -96,17 +100,17 @@ ExprPtr Checker::rebuild(std::vector<ExprPtr> values, Span span, const Leaf& lea
   return in_block(std::move(before), variable(built, span), span);
 }
 
-ExprPtr Checker::fold_leaves(ExprPtr start, ExprPtr value, typed::Block& before,
-                             const std::function<ExprPtr(ExprPtr, ExprPtr)>& step, Span span) {
+ExprPtr Checker::fold_leaves(ExprPtr start, ExprPtr value, typed::Block& before, const FoldStep& step, Span span,
+                             bool in_state) {
   const Type type = refresh(*value);
   if (type.is_function() || start->type.is_error()) return start;
   if (type.is_aggregate()) {
     for (size_t i = 0; i < type.elements.size(); ++i)
-      start =
-          fold_leaves(std::move(start), get(again(*value), static_cast<uint32_t>(i), value->span), before, step, span);
+      start = fold_leaves(std::move(start), get(again(*value), static_cast<uint32_t>(i), value->span), before, step,
+                          span, in_state || is_state_field(type, i));
     return start;
   }
-  if (!type.is_list()) return step(std::move(start), std::move(value));
+  if (!type.is_list()) return step(std::move(start), in_state, std::move(value));
   if (type.elements.empty()) return start;
   // One turn outside of what runs, to learn the type of what is carried: it stays the same.
   typed::Block rehearsal;
@@ -115,7 +119,7 @@ ExprPtr Checker::fold_leaves(ExprPtr start, ExprPtr value, typed::Block& before,
   one.push_back(again(*value));
   if (start->kind == ExprKind::Literal) {
     auto elements = enter_lists(std::move(one), span, rehearsal, unused);
-    ExprPtr trial = fold_leaves(copy_simple(*start), std::move(elements[0]), unused.body, step, span);
+    ExprPtr trial = fold_leaves(copy_simple(*start), std::move(elements[0]), unused.body, step, span, in_state);
     if (trial->type.is_error()) return trial;
     if (start->type.open) (void)unify(start->type, trial->type);
   }
@@ -127,7 +131,7 @@ ExprPtr Checker::fold_leaves(ExprPtr start, ExprPtr value, typed::Block& before,
   one.clear();
   one.push_back(std::move(value));
   auto elements = enter_lists(std::move(one), span, before, loop);
-  ExprPtr next = fold_leaves(variable(total, span), std::move(elements[0]), loop.body, step, span);
+  ExprPtr next = fold_leaves(variable(total, span), std::move(elements[0]), loop.body, step, span, in_state);
   if (next->type.is_error()) return next;
   next = coerce(std::move(next), carried, "what `fold` carries");
   if (next->type.is_error()) return next;

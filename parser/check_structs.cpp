@@ -128,13 +128,9 @@ std::shared_ptr<const Record> Checker::record_of(StructInfo& info) {
   uint32_t axis = 0;
   for (const ast::TypeParam& param : decl.type_params) {
     const uint32_t var = root(types[param.name.text].open);
-    record->types.push_back(place(
-        [&](const Type& type) {
-          Type t = type;
-          t.elements.clear();
-          return t.is_tensor() && t.open && root(t.open) == var;
-        },
-        axis = 0));
+    record->types.push_back(
+        place([&](const Type& type) { return type.is_tensor() && type.open && root(type.open) == var; }, axis = 0));
+    if (record->types.back()) record->types.back()->is_whole = is_whole(param, decl);
   }
   for (const Size& size : sizes)
     record->sizes.push_back(place(
@@ -210,8 +206,19 @@ Type Checker::struct_type(StructInfo& info, const ast::NamedType& named, Span sp
     const ast::TypeParam& param = decl.type_params[i];
     Type type;
     if (i < named.arguments.size()) {
+      const auto& place = record->types[i]; // fresh sizes of a result are read there
+      const size_t depth = context.path.size();
+      if (place) context.path.insert(context.path.end(), place->path.begin(), place->path.end());
       type = type_of(named.arguments[i], context);
+      context.path.resize(depth);
       if (type.is_error()) return type;
+      if (!is_whole(param, decl) && (!type.is_tensor() || type.rank() != 0)) {
+        error(
+            "UnknownType", named.arguments[i]->span,
+            fmt::format("`{}` of `{}` is an element type, and this is {}", param.name.text, decl.name.text, show(type)),
+            "", {{decl.name.span, "declared here"}});
+        return Type::error();
+      }
       if (type.is_tensor() && !fits_bound(param, type, named.arguments[i]->span, decl.name.text)) return Type::error();
     } else if (param.default_type) {
       DimContext plain;
@@ -231,6 +238,28 @@ Type Checker::struct_type(StructInfo& info, const ast::NamedType& named, Span sp
   for (const Type& field : fields)
     if (field.is_error()) return Type::error();
   return Type::structure(std::move(record), std::move(fields));
+}
+
+// What type parameters that stand for whole types are, where a field of the type as written has this value.
+void Checker::learn_types(const ast::TypeExpr* written, const Type& actual, const ast::Struct& decl,
+                          std::map<std::string, Type>& learned) {
+  if (auto* tuple = ast::as<ast::TupleType>(written)) {
+    for (size_t i = 0; i < tuple->elements.size() && actual.is_tuple() && i < actual.elements.size(); ++i)
+      learn_types(tuple->elements[i], actual.elements[i], decl, learned);
+    return;
+  }
+  auto* named = ast::as<ast::NamedType>(written);
+  if (!named) return;
+  if (actual.is_list() && named->name.text == "List" && !actual.elements.empty() && !named->arguments.empty())
+    learn_types(named->arguments[0], actual.elements[0], decl, learned);
+  for (size_t i = 0; actual.is_struct() && i < named->arguments.size() && i < actual.record->types.size(); ++i) {
+    const auto& place = actual.record->types[i];
+    const Type* part = place ? part_of(actual, place->path) : nullptr;
+    if (part) learn_types(named->arguments[i], place->is_whole ? *part : element_of(*part), decl, learned);
+  }
+  for (const ast::TypeParam& param : decl.type_params)
+    if (param.name.text == named->name.text && !named->has_dims && is_whole(param, decl))
+      learned.try_emplace(param.name.text, actual);
 }
 
 // ---- construction
@@ -273,7 +302,7 @@ ExprPtr Checker::construct(StructInfo& info, std::vector<Arg> args, Span span, c
   std::vector<Type> wanted;
   std::vector<AtomId> bound;
   std::vector<Size> sizes;
-  std::map<std::string, Type> types;
+  std::map<std::string, Type> types, learned;
   DimContext context;
   context.mode = DimMode::Bind;
   context.bound = &bound;
@@ -297,10 +326,12 @@ ExprPtr Checker::construct(StructInfo& info, std::vector<Arg> args, Span span, c
       refresh(*arg->value);
     }
     fine = fine && !arg->value->type.is_error();
-    // A type parameter that is a struct.
-    auto* named = ast::as<ast::NamedType>(decl.fields[i].type);
-    if (named && types.count(named->name.text) && !named->has_dims && arg->value->type.is_aggregate())
-      types[named->name.text] = arg->value->type;
+    const size_t known = learned.size();
+    learn_types(decl.fields[i].type, arg->value->type, decl, learned);
+    if (learned.size() == known) continue;
+    for (const auto& [name, type] : learned)
+      types[name] = type;
+    wanted = field_types(info, types, sizes, context);
   }
   if (!record)
     for (Arg& arg : args)
@@ -449,7 +480,7 @@ void Checker::unknown_field(const Type& type, const ast::Ident& name) {
 // ------------------------------------------------------------------------------------------------------
 
 // Of two structs of one kind leaf by leaf, or of a struct and a scalar. What the operator does not work on (text, keys,
-// bools; integers beside a float) stays as it is in the struct, or in the left one.
+// bools; integers beside a float; fields marked `state`) stays as it is in the struct, or in the left one.
 ExprPtr Checker::struct_op(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Span op_span) {
   switch (op) {
   case ast::BinaryOp::Add:
@@ -498,17 +529,18 @@ ExprPtr Checker::struct_op(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Sp
   std::vector<ExprPtr> sides;
   if (left.is_struct()) sides.push_back(copy_simple(*a));
   if (right.is_struct()) sides.push_back(copy_simple(*b));
-  ExprPtr result = rebuild(std::move(sides), span, [&](const Type& t, std::vector<ExprPtr> parts) -> ExprPtr {
-    Type leaf = resolved(t);
-    bool works = fine && leaf.is_tensor() && (leaf.open || is_num(leaf.dtype));
-    if (is_float_scalar || op == ast::BinaryOp::Divide) works = works && (leaf.open || is_float(leaf.dtype));
-    if (!works) return std::move(parts[0]);
-    ExprPtr x = left.is_struct() ? std::move(parts[0]) : scalar_operand(*a);
-    ExprPtr y = both ? std::move(parts[1]) : left.is_struct() ? scalar_operand(*b) : std::move(parts[0]);
-    ExprPtr v = binary_op(op, std::move(x), std::move(y), span, op_span);
-    fine = fine && !v->type.is_error();
-    return v;
-  });
+  ExprPtr result =
+      rebuild(std::move(sides), span, [&](const Type& t, bool in_state, std::vector<ExprPtr> parts) -> ExprPtr {
+        Type leaf = resolved(t);
+        bool works = fine && !in_state && leaf.is_tensor() && (leaf.open || is_num(leaf.dtype));
+        if (is_float_scalar || op == ast::BinaryOp::Divide) works = works && (leaf.open || is_float(leaf.dtype));
+        if (!works) return std::move(parts[0]);
+        ExprPtr x = left.is_struct() ? std::move(parts[0]) : scalar_operand(*a);
+        ExprPtr y = both ? std::move(parts[1]) : left.is_struct() ? scalar_operand(*b) : std::move(parts[0]);
+        ExprPtr v = binary_op(op, std::move(x), std::move(y), span, op_span);
+        fine = fine && !v->type.is_error();
+        return v;
+      });
   if (!fine) return broken(span);
   return in_block(std::move(before), std::move(result), span);
 }
@@ -523,12 +555,13 @@ ExprPtr Checker::unary_struct(ast::UnaryOp op, ExprPtr operand, Span span) {
   bool fine = true;
   std::vector<ExprPtr> one;
   one.push_back(std::move(operand));
-  ExprPtr result = rebuild(std::move(one), span, [&](const Type& t, std::vector<ExprPtr> leaf) -> ExprPtr {
-    if (!fine || !t.is_tensor() || !is_num(resolved(t).dtype)) return std::move(leaf[0]);
-    ExprPtr v = scalar_node(ScalarOp::Neg, std::move(leaf), span, "`-`");
-    fine = fine && !v->type.is_error();
-    return v;
-  });
+  ExprPtr result =
+      rebuild(std::move(one), span, [&](const Type& t, bool in_state, std::vector<ExprPtr> leaf) -> ExprPtr {
+        if (!fine || in_state || !t.is_tensor() || !is_num(resolved(t).dtype)) return std::move(leaf[0]);
+        ExprPtr v = scalar_node(ScalarOp::Neg, std::move(leaf), span, "`-`");
+        fine = fine && !v->type.is_error();
+        return v;
+      });
   if (!fine) return broken(span);
   return in_block(std::move(before), std::move(result), span);
 }

@@ -5,6 +5,36 @@
 
 namespace tl::checker {
 
+namespace {
+
+bool has_axes(const std::string& name, const ast::TypeExpr* type) {
+  auto any = [&](const std::vector<ast::TypeExpr*>& types) {
+    return std::any_of(types.begin(), types.end(), [&](const ast::TypeExpr* t) { return has_axes(name, t); });
+  };
+  if (!type) return false;
+  if (auto* tuple = ast::as<ast::TupleType>(type)) return any(tuple->elements);
+  if (auto* function = ast::as<ast::FunctionType>(type))
+    return any(function->parameters) || has_axes(name, function->result);
+  auto* named = ast::as<ast::NamedType>(type);
+  return (named->has_dims && named->module.empty() && named->name.text == name) || any(named->arguments);
+}
+
+bool is_bounded(const ast::TypeParam& param) { return !param.bound.empty() && param.bound.text != "any"; }
+
+} // namespace
+
+bool is_whole(const ast::TypeParam& param, const ast::Struct& decl) {
+  return !is_bounded(param) && std::none_of(decl.fields.begin(), decl.fields.end(), [&](const ast::StructField& f) {
+    return has_axes(param.name.text, f.type);
+  });
+}
+
+bool is_whole(const ast::TypeParam& param, const ast::Function& decl) {
+  return !is_bounded(param) && !has_axes(param.name.text, decl.result) &&
+         std::none_of(decl.params.begin(), decl.params.end(),
+                      [&](const ast::Param& p) { return has_axes(param.name.text, p.type); });
+}
+
 // A size expression: literals, names, + - * // %, min, max, x.shape[0] and `_`.
 std::optional<Size> Checker::dim_of(const ast::Expr* e, DimContext& context) {
   if (auto* node = ast::as<ast::IntLiteral>(e)) return Size(static_cast<int64_t>(node->value));
@@ -206,10 +236,11 @@ Type Checker::type_of(const ast::TypeExpr* type, DimContext& context) {
   }
   if (entity && entity->kind == Entity::Kind::TypeParam) {
     result = resolved(entity->element);
+    if (!named->has_dims) return result;
     if (!result.is_tensor()) {
-      if (named->has_dims && !result.is_error())
+      if (!result.is_error())
         error("UnknownType", type->span, fmt::format("`{}` is {} here, which has no axes", name, show(result)));
-      return named->has_dims ? Type::error() : result;
+      return Type::error();
     }
   } else if (auto dtype = dtype_from_name(name))
     result = Type::scalar(*dtype);
@@ -356,7 +387,7 @@ Signature Checker::make_signature(FunctionInfo& info, const Bindings& bindings, 
   for (const auto& [name, type] : bindings.types) {
     Entity entity;
     entity.kind = Entity::Kind::TypeParam;
-    entity.element = type.is_tensor() ? type : own_sizes(type);
+    entity.element = own_sizes(type);
     enter(name, entity);
   }
   for (const auto& [name, size] : bindings.sizes) {
