@@ -297,7 +297,13 @@ bool Checker::accepts(const FunctionInfo& info, const std::vector<Arg>& args) {
       size_t own = named->dims.size();
       bool spread =
           std::any_of(named->dims.begin(), named->dims.end(), [](auto* d) { return ast::as<ast::Spread>(d); });
-      return spread ? actual.rank() + 1 >= own : actual.rank() == own;
+      if (spread) return actual.rank() + 1 >= own;
+      if (actual.rank() != own) return false;
+      for (size_t k = 0; k < own; ++k) // of overloads for 2 and for 4 numbers, the one that fits
+        if (auto* size = ast::as<ast::IntLiteral>(named->dims[k]);
+            size && actual.shape[k].is_constant() && !actual.shape[k].is(static_cast<int64_t>(size->value)))
+          return false;
+      return true;
     };
     auto type_param = std::find_if(info.decl->type_params.begin(), info.decl->type_params.end(),
                                    [&](const ast::TypeParam& p) { return p.name.text == named->name.text; });
@@ -418,6 +424,13 @@ bool Checker::infer_type(const ast::TypeExpr* type, const Type& actual, Function
     }
     return true;
   }
+  if (type_param && type_param->default_type && resolved(actual).open && !bindings.types.count(named->name.text)) {
+    DimContext context; // what a literal is where nothing else says it
+    Scope* saved = scope_;
+    scope_ = info.env;
+    (void)unify(actual, type_of(type_param->default_type, context));
+    scope_ = saved;
+  }
   if (type_param && is_whole(*type_param, *info.decl)) {
     auto [it, is_new] = bindings.types.try_emplace(named->name.text, actual);
     if (is_new) return fits_bound(*type_param, actual, arg.span, info.decl->name.text);
@@ -462,8 +475,8 @@ bool Checker::infer_type(const ast::TypeExpr* type, const Type& actual, Function
   auto [it, is_new] = bindings.ranks.try_emplace(spread->name.text, actual.rank() - plain);
   if (!is_new && it->second != actual.rank() - plain) {
     error("TypeMismatch", arg.span,
-          fmt::format("`..{}` of `{}` has {} axes, but {} in `{}`", spread->name.text, info.decl->name.text, it->second,
-                      actual.rank() - plain, text(arg.span)),
+          fmt::format("`..{}` of `{}` has {} ax{}, but {} in `{}`", spread->name.text, info.decl->name.text, it->second,
+                      it->second == 1 ? "is" : "es", actual.rank() - plain, text(arg.span)),
           "", {{arg.span, show(actual)}});
     return false;
   }
