@@ -96,6 +96,9 @@ bool Checker::iterates(const ast::Expr* e) {
     if (auto* callee = ast::as<ast::Name>(call->callee)) name = &callee->name;
   } else if (auto* method = ast::as<ast::MethodCall>(e)) {
     name = &method->name.text;
+    // data.batches is the prelude's; a module may have functions of its own under these names.
+    Scope* module = module_of(method->receiver);
+    if (module && (module->prefix.empty() || callable_in(module, *name))) return false;
   }
   if (!name) return false;
   auto callable = find_callable(*name, true);
@@ -114,7 +117,8 @@ Checker::Iteration Checker::iterate(const ast::Expr* e, typed::Block& before, bo
   } else {
     auto* method = ast::as<ast::MethodCall>(e);
     name = method->name.text;
-    args.push_back({"", method->receiver, method->receiver->span, {}, nullptr, std::nullopt});
+    if (!module_of(method->receiver))
+      args.push_back({"", method->receiver, method->receiver->span, {}, nullptr, std::nullopt});
     given = &method->arguments;
   }
   for (const ast::Argument& a : *given)

@@ -47,6 +47,14 @@ check "text statistics of a missing file" 3 "no such file" -- "$tl" run samples/
 check "regression" 0 "batches of  1503: loss 0.13[0-9]+" -- "$tl" run samples/regression.tl samples/data/sound.csv --plot "$out/loss.svg"
 check "regression: four curves" 0 -- test "$(grep -c '<polyline' "$out/loss.svg")" = 4
 check "option" 0 "simulated [0-9.]+ ± [0-9.]+, formula 7.1281" -- "$tl" run samples/option.tl
+check "generate" 0 "60 images" -- "$tl" run samples/data/generate.tl --count 60 --to "$out/first"
+for config in --interp "--threads 2" "--disable fuse"; do
+  # shellcheck disable=SC2086
+  check "generate $config" 0 -- "$tl" run $config samples/data/generate.tl --count 60 --to "$out/digits"
+  check "generate $config: same images" 0 -- cmp "$out/first-images.idx.gz" "$out/digits-images.idx.gz"
+done
+check "generate shapes" 0 -- "$tl" run samples/data/generate.tl --count 20 --shape --to "$out/shapes"
+check "shapes are images" 0 "^20 28 9$" -- "$tl" run -e 'fn main(x: u8[n, h, h], y: u8[n]) { print(n, h, max(y)); assert max(x) > 150 and min(x) == 0 }' "$out/shapes-images.idx.gz" "$out/shapes-labels.idx.gz"
 check "blur writes png" 0 -- "$tl" run samples/blur.tl samples/data/house.png -o "$out/blur.png"
 check "png is the npy" 0 -- "$tl" run -e "$(close "u8[h, w, c]" 0)" "$out/blur.png" "$out/blur.npy"
 check "four ways" 0 "in blocks of 64 +[0-9.]+ ms" -- "$tl" run samples/four_ways.tl --repeats 1
