@@ -36,8 +36,12 @@ private:
     faults_.push_back(where + ": " + message);
     broken_ = true;
   }
-  bool check(bool ok, const std::string& message) {
+  bool check(bool ok, const char* message) {
     if (!ok) fail(message);
+    return ok;
+  }
+  template <class Message> bool check(bool ok, Message message) { // made only where it is needed: text() is slow
+    if (!ok) fail(message());
     return ok;
   }
 
@@ -72,29 +76,32 @@ private:
   }
   // Values passed for others: as many, and of their types under the substitution.
   void passes(const std::vector<ValueId>& formal, const std::vector<ValueId>& actual, std::string_view what) {
-    if (!check(formal.size() == actual.size(), fmt::format("{}: {} values for {}", what, actual.size(), formal.size())))
+    if (!check(formal.size() == actual.size(),
+               [&] { return fmt::format("{}: {} values for {}", what, actual.size(), formal.size()); }))
       return;
     for (size_t i = 0; i < formal.size(); ++i) {
       Type want = substituted(type(formal[i]), formal, actual);
       check(same(want, type(actual[i])),
-            fmt::format("{} {} is {}, not {}", what, i, text(type(actual[i])), text(want)));
+            [&] { return fmt::format("{} {} is {}, not {}", what, i, text(type(actual[i])), text(want)); });
     }
   }
   void want(size_t i, const Type& t) {
-    check(same(in(i), t), fmt::format("operand {} is {}, not {}", i, text(in(i)), text(t)));
+    check(same(in(i), t), [&] { return fmt::format("operand {} is {}, not {}", i, text(in(i)), text(t)); });
   }
   void result(const Type& t, size_t i = 0) {
-    check(same(out(i), t), fmt::format("result {} is {}, not {}", i, text(out(i)), text(t)));
+    check(same(out(i), t), [&] { return fmt::format("result {} is {}, not {}", i, text(out(i)), text(t)); });
   }
   bool counts(size_t operands, size_t results) {
-    return check(node_->operands.size() == operands && node_->results.size() == results,
-                 fmt::format("{} operands and {} results, not {} and {}", node_->operands.size(), node_->results.size(),
-                             operands, results));
+    return check(node_->operands.size() == operands && node_->results.size() == results, [&] {
+      return fmt::format("{} operands and {} results, not {} and {}", node_->operands.size(), node_->results.size(),
+                         operands, results);
+    });
   }
   bool at_least(size_t operands, size_t results) {
-    return check(node_->operands.size() >= operands && node_->results.size() == results,
-                 fmt::format("{} operands and {} results, not at least {} and {}", node_->operands.size(),
-                             node_->results.size(), operands, results));
+    return check(node_->operands.size() >= operands && node_->results.size() == results, [&] {
+      return fmt::format("{} operands and {} results, not at least {} and {}", node_->operands.size(),
+                         node_->results.size(), operands, results);
+    });
   }
   void want_i64(size_t from, size_t to) {
     for (size_t i = from; i < to; ++i)
@@ -118,15 +125,16 @@ private:
   // ---- structure -------------------------------------------------------------------------------------------------
   bool use(ValueId id) {
     if (!id.valid() || id.index >= f_.values.size()) return check(false, "uses a value that does not exist");
-    return check(defined_[id.index],
-                 fmt::format("uses value {} ({}) before it is defined or out of its scope", id.index, f_[id].name));
+    return check(defined_[id.index], [&] {
+      return fmt::format("uses value {} ({}) before it is defined or out of its scope", id.index, f_[id].name);
+    });
   }
   void define(const std::vector<ValueId>& ids, NodeId producer, std::vector<ValueId>& scope) {
     for (size_t i = 0; i < ids.size(); ++i) {
       if (!check(ids[i].valid() && ids[i].index < f_.values.size(), "defines a value that does not exist")) return;
-      check(!defined_[ids[i].index], fmt::format("defines value {} twice", ids[i].index));
+      check(!defined_[ids[i].index], [&] { return fmt::format("defines value {} twice", ids[i].index); });
       check(f_[ids[i]].producer == producer && f_[ids[i]].result == i,
-            fmt::format("value {} does not know its producer", ids[i].index));
+            [&] { return fmt::format("value {} does not know its producer", ids[i].index); });
       defined_[ids[i].index] = true;
       scope.push_back(ids[i]);
     }
@@ -190,7 +198,8 @@ private:
       if (!is_token(id)) return;
       int count = uses.contains(id) ? uses[id] : 0;
       uses.erase(id);
-      check(count == 1 || (count == 0 && !all_used), fmt::format("token {} is used {} times", id.index, count));
+      check(count == 1 || (count == 0 && !all_used),
+            [&] { return fmt::format("token {} is used {} times", id.index, count); });
     };
     for (ValueId id : r.params)
       own(id);
@@ -574,7 +583,7 @@ private:
     for (size_t i = 0; i < node_->operands.size(); ++i) {
       if (!check(in(i).is_tensor(), "has an operand that is not a tensor")) return;
       check(in(i).dims.empty() || same(in(i).dims, out().dims),
-            fmt::format("operand {} is {}, the result is {}", i, text(in(i)), text(out())));
+            [&] { return fmt::format("operand {} is {}, the result is {}", i, text(in(i)), text(out())); });
       shaped = shaped || in(i).dims.size() == out().dims.size();
     }
     check(shaped, "no operand has the result's sizes");
@@ -582,7 +591,7 @@ private:
     auto operands_are = [&](std::vector<DType> types) {
       for (size_t i = 0; i < types.size(); ++i)
         check(in(i).dtype == types[i],
-              fmt::format("operand {} is of {}, not {}", i, name_of(in(i).dtype), name_of(types[i])));
+              [&] { return fmt::format("operand {} is of {}, not {}", i, name_of(in(i).dtype), name_of(types[i])); });
     };
     bool type_fits = true;
     switch (info(op).rule) {
@@ -597,7 +606,7 @@ private:
     case TypeRule::Bits:
     case TypeRule::KeyFold: operands_are({DType::Key, DType::I64}); break;
     }
-    check(type_fits, fmt::format("is not for {}", name_of(t)));
+    check(type_fits, [&] { return fmt::format("is not for {}", name_of(t)); });
     if (op != ScalarOp::Where && op != ScalarOp::KeyBits && op != ScalarOp::KeyFold)
       operands_are(std::vector<DType>(node_->operands.size(), t));
     check(out().is_tensor() && out().dtype == result_type(op, t), "has a wrong element type");
@@ -613,7 +622,7 @@ private:
     for (size_t i = 0; i < axes.size(); ++i) {
       const Dim& from = in(0).dims[i];
       check(from == Dim::of(1) || same(from, out().dims[static_cast<size_t>(axes[i])]),
-            fmt::format("{} does not stretch to {}", text(in(0)), text(out())));
+            [&] { return fmt::format("{} does not stretch to {}", text(in(0)), text(out())); });
     }
   }
 
@@ -627,7 +636,8 @@ private:
       return n;
     };
     int64_t before = count(in(0)), after = count(out());
-    check(before < 0 || after < 0 || before == after, fmt::format("{} to {}", text(in(0)), text(out())));
+    check(before < 0 || after < 0 || before == after,
+          [&] { return fmt::format("{} to {}", text(in(0)), text(out())); });
   }
 
   void update() {
@@ -653,7 +663,7 @@ private:
     bool fits = is_num(t);
     if (op == ReduceOp::Any || op == ReduceOp::All) fits = t == DType::Bool;
     if (op == ReduceOp::Sum || op == ReduceOp::Prod) fits = fits && t != DType::F16 && t != DType::BF16;
-    check(fits, fmt::format("{} is not for {}", name_of(op), name_of(t)));
+    check(fits, [&] { return fmt::format("{} is not for {}", name_of(op), name_of(t)); });
     Type r{Type::Kind::Tensor, op == ReduceOp::ArgMin || op == ReduceOp::ArgMax ? DType::I64 : t, {}};
     for (size_t i = 0; i < in(0).dims.size(); ++i)
       if (!std::count(node_->attrs.ints.begin(), node_->attrs.ints.end(), static_cast<int64_t>(i)))
@@ -670,7 +680,7 @@ private:
     for (size_t i = 0; i < a.ints.size(); ++i) {
       const Dim& dim = i < in(0).dims.size() ? in(0).dims[i] : in(1).dims[i - in(0).dims.size()];
       auto [at, fresh] = sizes.emplace(a.ints[i], dim);
-      check(fresh || same(at->second, dim), fmt::format("label {} has two sizes", a.ints[i]));
+      check(fresh || same(at->second, dim), [&] { return fmt::format("label {} has two sizes", a.ints[i]); });
     }
     Type r = Type::tensor(in(0).dtype, {});
     std::set<int64_t> seen;
@@ -723,7 +733,10 @@ private:
         const Type &want = callee[theirs[i]].type, &have = type(ours[i]);
         check(want.kind == have.kind && want.dtype == have.dtype &&
                   std::equal(want.dims.begin(), want.dims.end(), have.dims.begin(), have.dims.end(), matches),
-              fmt::format("{} {} is {}, which is not the callee's {}", what, i, text(have), to_text(want, callee)));
+              [&] {
+                return fmt::format("{} {} is {}, which is not the callee's {}", what, i, text(have),
+                                   to_text(want, callee));
+              });
       }
     };
     compare(body.params, node_->operands, "operand");

@@ -19,6 +19,7 @@ constexpr Section kSections[] = {
     {"views", views},
     {"control", control},
     {"random", random_graphs},
+    {"vectorized", vectorized},
     {"examples", examples},
     {"cuda", cuda},
 };

@@ -11,7 +11,8 @@ void contractions(Tester& tester);
 void views(Tester& tester);   // views, indexing, updates
 void control(Tester& tester); // loops, branches, failures
 void random_graphs(Tester& tester);
-void examples(Tester& tester); // of the op table, from source text
-void cuda(Tester& tester);     // CUDA C++ of all kernels that the sections before compiled, through NVRTC
+void vectorized(Tester& tester); // random regions for all positions of a batch at once
+void examples(Tester& tester);   // of the op table, from source text
+void cuda(Tester& tester);       // CUDA C++ of all kernels that the sections before compiled, through NVRTC
 
 } // namespace tl::generated

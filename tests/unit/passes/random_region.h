@@ -99,9 +99,11 @@ private:
     s.integers.push_back(i);
   }
   ValueId guarded(Scope& s, ValueId x, ValueId condition) {
+    ir::Attrs attrs;
+    attrs.index = 1;
     std::vector<ValueId> operands{x, condition};
     if (type(condition).is_scalar()) operands.push_back(integer(s));
-    return s.b.one(Op::Guard, operands, Type(type(x)));
+    return s.b.one(Op::Guard, operands, Type(type(x)), attrs);
   }
   ValueId in_range(Scope& s, ValueId i, const Dim& d) {
     return op(s, ScalarOp::And, {op(s, ScalarOp::Ge, {i, s.b.i64(0)}), op(s, ScalarOp::Lt, {i, s.b.size(d)})});

@@ -570,7 +570,7 @@ TEST_CASE("what cannot be vectorized leaves nothing behind") {
 
 TEST_CASE("random regions, position by position and at once") {
   int failed = 0;
-  for (uint32_t seed = 1; seed <= 150; ++seed) {
+  for (uint32_t seed = 1; seed <= 300; ++seed) {
     CAPTURE(seed);
     RegionCase made = random_region(seed, 8, seed % 4 == 0);
     ir::Module m = same_vectorized(made, {4, 5, 3}, kUsual, seed % 10 == 0);
