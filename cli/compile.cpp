@@ -5,6 +5,7 @@
 #include "library.h"
 #include "messages.h"
 #include "parser/check.h"
+#include "passes/derive.h"
 #include "passes/pipeline.h"
 #include "passes/schedule.h"
 #include "programs.h"
@@ -80,13 +81,26 @@ typed::Program check_source(Frontend& frontend, bool for_check) {
   return check_against(frontend, true, for_check);
 }
 
-std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program& program) {
+std::optional<ir::Module> expand_lowered(const std::function<ir::Module()>& lower, const SourceManager& sources,
+                                         FileId main, Diagnostics& diagnostics) {
   try {
-    return ir::lower(program, frontend.sources);
+    return expand_transforms(lower());
   } catch (const ir::Unsupported& reason) {
-    frontend.diagnostics.error("NotSupported", reason.span, reason.what());
-    return std::nullopt;
+    diagnostics.error("NotSupported", reason.span, reason.what());
+  } catch (const NotDifferentiable& reason) {
+    RuntimeError error;
+    error.kind = "NotDifferentiable";
+    error.message = reason.what();
+    error.loc = reason.loc;
+    Diagnostic d = diagnostic_of(error, reason.locations, sources, main);
+    diagnostics.error(d.kind, d.span, d.message, d.hint, d.labels);
   }
+  return std::nullopt;
+}
+
+std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program& program) {
+  return expand_lowered([&] { return ir::lower(program, frontend.sources); }, frontend.sources, frontend.file,
+                        frontend.diagnostics);
 }
 
 ir::Module optimise(ir::Module module, const RunFlags& flags) {
@@ -115,8 +129,8 @@ std::vector<kir::Kernel> kernels_of(const ir::Module& module, const Scheduled& s
   return kernels;
 }
 
-int report_failure(const RuntimeError& error, const std::vector<Location>& locations, const SourceManager& sources,
-                   FileId main) {
+Diagnostic diagnostic_of(const RuntimeError& error, const std::vector<Location>& locations,
+                         const SourceManager& sources, FileId main) {
   Diagnostic diagnostic;
   diagnostic.kind = error.kind;
   diagnostic.message = error.message;
@@ -139,7 +153,12 @@ int report_failure(const RuntimeError& error, const std::vector<Location>& locat
       diagnostic.labels.push_back({span, fmt::format("called here: {}", locations[loc.index].function)});
     loc = caller;
   }
-  show(diagnostic, sources);
+  return diagnostic;
+}
+
+int report_failure(const RuntimeError& error, const std::vector<Location>& locations, const SourceManager& sources,
+                   FileId main) {
+  show(diagnostic_of(error, locations, sources, main), sources);
   return error.exit_code;
 }
 

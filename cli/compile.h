@@ -10,6 +10,7 @@
 #include "parser/imports.h"
 #include "parser/parse.h"
 #include "passes/schedule.h"
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -37,7 +38,10 @@ void read_source(Frontend& frontend, const std::string& path, const std::string*
 // that is not there yet is a warning.
 typed::Program check_source(Frontend& frontend, bool for_check = false);
 
-// The graph before all passes, or nothing after reporting what it cannot express yet. Needs a program without errors.
+// The graph before all passes, transforms of functions expanded, or nothing after reporting what it cannot express yet.
+std::optional<ir::Module> expand_lowered(const std::function<ir::Module()>& lower, const SourceManager& sources,
+                                         FileId main, Diagnostics& diagnostics);
+// The same, of a whole program without errors.
 std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program& program);
 
 struct Executable {
@@ -51,7 +55,10 @@ ir::Module optimise(ir::Module module, const RunFlags& flags);
 std::vector<kir::Kernel> kernels_of(const ir::Module& module, const Scheduled& scheduled);
 Executable make_executable(const ir::Module& module, const RunFlags& flags);
 
-// The failure of a run as a diagnostic, with the call chain as further places; to stderr, and its exit code back.
+// The failure of a run as a diagnostic.
+Diagnostic diagnostic_of(const RuntimeError& error, const std::vector<Location>& locations,
+                         const SourceManager& sources, FileId main);
+// The same, with the call chain as further places; to stderr, and its exit code back.
 int report_failure(const RuntimeError& error, const std::vector<Location>& locations, const SourceManager& sources,
                    FileId main);
 

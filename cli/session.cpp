@@ -67,6 +67,13 @@ bool Session::keep(const typed::Program& program, const std::vector<AtomId>& siz
   return true;
 }
 
+std::optional<ir::Module> Session::lower(const std::function<ir::Module()>& how) {
+  Diagnostics diagnostics;
+  auto module = expand_lowered(how, sources_, file_, diagnostics);
+  if (!module) show(diagnostics, sources_);
+  return module;
+}
+
 Session::End Session::run(const std::string& text, const std::string& name) {
   const typed::Program* program = check(text, name);
   if (!program) return End::Rejected;
@@ -74,16 +81,15 @@ Session::End Session::run(const std::string& text, const std::string& name) {
   Outcome outcome;
   std::optional<ir::Piece> piece;
   std::string stats;
-  try {
+  std::optional<ir::Module> lowered = lower([&] {
     piece = ir::lower_piece(*program, sources_);
-  } catch (const ir::Unsupported& reason) {
-    Diagnostics diagnostics;
-    diagnostics.error("NotSupported", reason.span, reason.what());
-    show(diagnostics, sources_);
+    return std::move(piece->module);
+  });
+  if (!lowered) {
     checker_->undo();
     return End::Rejected;
   }
-  ir::Module module = std::move(piece->module);
+  ir::Module module = std::move(*lowered);
   if (flags_.interpreter) {
     outcome = ir::interpret(module, arguments(*program), out.sink());
   } else {
@@ -122,13 +128,8 @@ std::optional<std::string> Session::graph_of(const std::string& text) {
   const typed::Program* program = check(text, "<ir>");
   if (!program) return std::nullopt;
   std::optional<std::string> result;
-  try {
-    result = ir::to_text(optimise(ir::lower(*program, sources_), flags_));
-  } catch (const ir::Unsupported& reason) {
-    Diagnostics diagnostics;
-    diagnostics.error("NotSupported", reason.span, reason.what());
-    show(diagnostics, sources_);
-  }
+  if (auto module = lower([&] { return ir::lower(*program, sources_); }))
+    result = ir::to_text(optimise(std::move(*module), flags_));
   checker_->undo();
   return result;
 }

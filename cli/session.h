@@ -31,6 +31,7 @@ public:
 
 private:
   const typed::Program* check(const std::string& text, const std::string& name); // null: wrong, and said so
+  std::optional<ir::Module> lower(const std::function<ir::Module()>& how); // null: not to be expressed, and said so
   std::vector<Argument> arguments(const typed::Program& program) const;
   bool keep(const typed::Program& program, const std::vector<AtomId>& sizes, std::vector<Argument> results);
 

@@ -153,11 +153,25 @@ enum class Op : uint8_t {
         // -> token. The tensors: vm/abi/plot_op.h
   Stopwatch, // (token) or (token, number) {index: StopwatchOp} -> token, i64 or f64 (of Lap too: vm/abi/stopwatch.h)
   Progress, // (token, done, total, show: str, values…) {index: 1 for the last} -> token: a bar, once values are there
+  // transforms: expanded by passes/derive, before everything that computes. {ints[0]}: 1 if the first result is a token
+  Vjp, // (x_0 … x_{n-1}, seeds…) region(x'…) -> [token,] y…  {ints: token, 1 to leave effects out, n, then which of y
+  // the
+  // seeds are cotangents of} -> [token,] y…, dx_0 … dx_{n-1}. x are floats and lists; seeds have the sizes of y
+  Jvp, // (x…, tangents…) region(x'…) -> [token,] y…  {ints: token, n, then which of y} -> [token,] y…, their tangents
+  Vmap, // (count: i64, x…) region(x'…) -> y…  {ints: 0, then for each x 1 if its first axis is the one gone over} ->
+        // y… with
+        // an axis of size count in front
+  Checkpoint, // (x…) region(x'…) -> [token,] y… -> [token,] y…: derivatives compute it again
+  CustomVjp, // (x…) regions (x'…) -> y… and (x'…, y'…, dy'… of the floats in y) -> dx… of the floats in x -> y…
+  StopGradient, // (x) -> x, a constant to derivatives
   // made by passes
   Kernel, // (captured…) one region without parameters whose yields are the results; operands: every outer value that
           // the
           // region uses (sizes in types included), each once. {kernel}
 };
+
+// The parts of a Vjp node's operands, results and attributes.
+constexpr size_t kVjpSeeds = 3; // where the positions of the seeds begin in ints
 
 enum class UpdateMode : uint8_t { Set, Add };
 

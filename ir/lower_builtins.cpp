@@ -378,6 +378,17 @@ Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>&
   case Builtin::RandInt: return {randint(e, x(), operands.at(1), operands.at(2))};
   case Builtin::Bernoulli: return {bernoulli(e, x(), operands.at(1))};
 
+  case Builtin::StopGradient: return {here().one(Op::StopGradient, {x()}, type(x()), {}, at)};
+
+  case Builtin::Grad: // Derive nodes by now
+  case Builtin::ValueAndGrad:
+  case Builtin::Vjp:
+  case Builtin::Jvp:
+  case Builtin::Vmap:
+  case Builtin::Jacobian:
+  case Builtin::Hessian:
+  case Builtin::CustomVjp:
+  case Builtin::Checkpoint:
   case Builtin::ReadCsv: // simpler nodes by now
   case Builtin::ReadIdx:
   case Builtin::ReadNpz:

@@ -37,6 +37,7 @@ Leaves FunctionLowerer::expr(const typed::Expr& e) {
     return as_type(std::move(result), e.type);
   }
   case ExprKind::Comprehension: return comprehension(e);
+  case ExprKind::Derive: return derive(e);
   case ExprKind::TensorLiteral: return {tensor_literal(e)};
   default: return operation(e);
   }

@@ -319,6 +319,29 @@ private:
   // x with its axis i as axis axes[i] of `to`, stretched along the others.
   ValueId spread(ValueId x, const std::vector<int64_t>& axes, const std::vector<Dim>& to, LocId loc);
 
+  // ---- lower_derive.cpp: transforms of functions -------------------------------------------------------------------
+  // The function of a Derive node as a region over new parameters.
+  struct Derived {
+    Region region;
+    Leaves y;             // in the region
+    bool effects = false; // then the token is its first yield; the sizes of y that only the region knows are next
+    std::vector<Dim> own; // these
+    std::vector<Type> results;
+  };
+  Leaves derive(const typed::Expr& e);
+  Leaves derive_vjp(const typed::Expr& e, const std::vector<Leaves>& operands);
+  Leaves derive_jvp(const typed::Expr& e, const std::vector<Leaves>& operands);
+  Leaves derive_vmap(const typed::Expr& e, const std::vector<Leaves>& operands);
+  Leaves derive_jacobian(const typed::Expr& e, const std::vector<Leaves>& operands);
+  Leaves derive_block(const typed::Expr& e, const std::vector<Leaves>& operands); // checkpoint, custom_vjp
+  Derived derived_region(const typed::Expr& e, const std::vector<Leaves>& operands);
+  // The leaves of y behind a node of these results; its token and sizes become known.
+  Leaves derived_results(const typed::Expr& e, const Derived& derived, NodeId node);
+  // Of values of these types, the leaves that derivatives see; `given` has all of them.
+  Leaves trained(const tl::Type& type, const Leaves& given);
+  // The cotangent or tangent of a value with these leaves: `moved` for those that are trained, else nothing moves.
+  Leaves with_still_leaves(const tl::Type& type, const Leaves& given, const Leaves& moved);
+
   // ---- lower_builtins.cpp, lower_random.cpp ------------------------------------------------------------------------
   Leaves builtin(const typed::Expr& e, const std::vector<Leaves>& operands);
   ValueId builtin_reduce(const typed::Expr& e, ReduceOp op, ValueId x);

@@ -182,7 +182,10 @@ private:
       std::vector<std::map<ValueId, int>> inner;
       for (size_t i = 0; i < n.regions.size(); ++i)
         inner.push_back(tokens(n.regions[i], !(n.op == Op::While && i == 0))); // a condition has no effects
-      if (n.op == Op::If && inner.size() == 2) {
+      if (n.op == Op::Vjp || n.op == Op::Jvp || n.op == Op::Checkpoint) {
+        for (auto& [token, count] : inner[0])
+          uses[token] += count;
+      } else if (n.op == Op::If && inner.size() == 2) {
         check(inner[0] == inner[1], "only one branch uses a token");
         for (auto& [token, count] : inner[0])
           uses[token] += count;
@@ -478,6 +481,14 @@ private:
       want_i64(1, 3);
       want(3, Type::str());
       return effect();
+    case Op::Vjp:
+    case Op::Jvp:
+    case Op::Vmap:
+    case Op::Checkpoint:
+    case Op::CustomVjp: return transform();
+    case Op::StopGradient:
+      if (counts(1, 1)) result(in(0));
+      return;
     case Op::Kernel: return kernel();
     }
   }
@@ -741,6 +752,15 @@ private:
     };
     compare(body.params, node_->operands, "operand");
     compare(body.yields, node_->results, "result");
+  }
+
+  // What is inside has been looked at; that it fits together is checked once it is expanded.
+  void transform() {
+    bool custom = node_->op == Op::CustomVjp, over = node_->op == Op::Vmap;
+    if (!regions(custom ? 2 : 1) || !check(!node_->attrs.ints.empty(), "lacks its numbers")) return;
+    size_t params = node_->regions[0].params.size(), yields = node_->regions[0].yields.size();
+    check(node_->operands.size() >= params + (over ? 1 : 0), "has fewer operands than its region has parameters");
+    check(node_->results.size() >= yields, "has fewer results than its region yields");
   }
 
   void kernel() {

@@ -9,6 +9,31 @@ std::optional<uint32_t> Record::find(std::string_view field) const {
   return std::nullopt;
 }
 
+namespace {
+
+void trained_leaves(const Type& type, bool trained, std::vector<bool>& into) {
+  if (type.is_aggregate()) {
+    for (size_t i = 0; i < type.elements.size(); ++i)
+      trained_leaves(type.elements[i], trained && !(type.record && type.record->fields[i].is_state), into);
+  } else if (type.is_list()) {
+    std::vector<bool> inside;
+    if (!type.elements.empty()) trained_leaves(type.elements[0], trained, inside);
+    into.push_back(std::find(inside.begin(), inside.end(), true) != inside.end());
+  } else if (type.is_tensor()) {
+    into.push_back(trained && is_float(type.dtype));
+  } else if (type.is_str()) {
+    into.push_back(false);
+  }
+}
+
+} // namespace
+
+std::vector<bool> trained_leaves(const Type& type) {
+  std::vector<bool> result;
+  trained_leaves(type, true, result);
+  return result;
+}
+
 const Type* part_of(const Type& type, const std::vector<uint32_t>& path) {
   const Type* part = &type;
   for (uint32_t step : path) {

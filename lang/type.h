@@ -114,6 +114,15 @@ struct Type {
   bool operator==(const Type&) const = default;
 };
 
+// For each leaf of a type, in order, whether derivatives see it: floats, and lists that hold some, but no fields marked
+// `state`.
+std::vector<bool> trained_leaves(const Type& type);
+inline bool has_trained_leaf(const Type& type) {
+  for (bool leaf : trained_leaves(type))
+    if (leaf) return true;
+  return false;
+}
+
 // As the user writes it: "f32[n, 784]", "(i64, str)", "range".
 std::string to_string(const Type& type, const SizeAtoms& atoms);
 

@@ -156,6 +156,10 @@ struct Printer {
       return text + ")";
     }
     case ExprKind::Text: return fmt::format("{}({})", info(e.text_op).name, list(e.operands));
+    case ExprKind::Derive: {
+      constexpr const char* names[] = {"vjp", "jvp", "vmap", "jacobian", "checkpoint", "custom_vjp"};
+      return fmt::format("{}({})", names[static_cast<int>(e.transform)], list(e.operands));
+    }
     case ExprKind::Recast: return fmt::format("recast({})", list(e.operands));
     }
     return "?";

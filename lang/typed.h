@@ -148,6 +148,7 @@ enum class ExprKind : uint8_t {
   Range,         // type says it: lo, hi, step. binds give the atoms in them
   List,          // list_op on operands
   Text,          // text_op on operands (vm/abi/text_op.h); Parse: to type.dtype; fresh: the axis of Bytes
+  Derive,        // a transform of the function whose body is blocks[0], over params: see Transform
   Recast,        // operand 0, whose type is written otherwise: checks run once it is there, the value is the same
 };
 
@@ -183,6 +184,17 @@ enum class ListOp : uint8_t {
   Slice,  // (list, bounds…): Python's slice; ints = which of first, last and step are given (0 or 1 each)
   Join,   // (list of tensors or numbers) -> one tensor: ints = [axis, 1 to stack or 0 to concatenate]; its own sizes:
           // fresh
+};
+
+// Transforms of a function: of blocks[0], a call in which `params` stand for the operands that are asked about.
+enum class Transform : uint8_t {
+  Vjp, // (x…) or (x…, dy): (y, dx…), the cotangents of x for the cotangent dy of y; without it y is one float, and dy
+       // is 1. flag: effects are left out
+  Jvp,        // (x…, dx…): (y, dy)
+  Vmap,       // (x…): y for each position of the first axis of every x, of which there are sizes[0]
+  Jacobian,   // (x): the derivatives, with the axes of y and then of x
+  Checkpoint, // (x…): y
+  CustomVjp,  // (x…): y. blocks[1] gives dx… from params behind the first ones: x…, y, dy
 };
 
 struct ComprehensionIndex {
@@ -224,6 +236,8 @@ struct Expr {
   std::vector<ComprehensionIndex> indices;
   ExprPtr filter;
   FormatTemplate format;
+  Transform transform{};
+  std::vector<VarId> params; // Derive
 };
 
 struct Pattern {

@@ -214,6 +214,16 @@ ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span,
   case Builtin::Time:
   case Builtin::Exit:
   case Builtin::Debug: result = effect_rule(builtin, r); break;
+  case Builtin::Grad:
+  case Builtin::ValueAndGrad:
+  case Builtin::Vjp:
+  case Builtin::Jvp:
+  case Builtin::Vmap:
+  case Builtin::Jacobian:
+  case Builtin::Hessian:
+  case Builtin::CustomVjp:
+  case Builtin::StopGradient:
+  case Builtin::Checkpoint: return transform_call(builtin, std::move(args), span);
   case Builtin::Map:
   case Builtin::Fold: return call_leaves(builtin == Builtin::Map, std::move(args), span);
   case Builtin::Progress:

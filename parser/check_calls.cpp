@@ -215,6 +215,7 @@ ExprPtr Checker::method_call(const ast::Expr& e, const ast::MethodCall& c, const
 ExprPtr Checker::call_named(const Callable& callable, const std::string& name, Span, std::vector<Arg> args, Span span,
                             bool is_method, const Type* expected) {
   if (callable.conversion) return conversion(*callable.conversion, std::move(args), span);
+  if (callable.transformed) return call_transformed(*callable.transformed, std::move(args), span);
   if (callable.structure) return construct(*callable.structure, std::move(args), span, expected);
   size_t positional = 0;
   for (const Arg& arg : args)

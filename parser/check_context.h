@@ -24,6 +24,7 @@ using typed::VarId;
 struct FunctionContext;
 struct FunctionInfo;
 struct StructInfo;
+struct Transformed;
 
 // What a called name may mean: overloads written in tl, an elementwise operation, a builtin, a conversion, a struct.
 struct Callable {
@@ -32,7 +33,8 @@ struct Callable {
   std::optional<Builtin> builtin;
   std::optional<DType> conversion;
   StructInfo* structure = nullptr;
-  bool empty() const { return functions.empty() && !scalar && !builtin && !conversion && !structure; }
+  const Transformed* transformed = nullptr; // what the body of a derived function calls
+  bool empty() const { return functions.empty() && !scalar && !builtin && !conversion && !structure && !transformed; }
   bool operator==(const Callable&) const = default;
 };
 
@@ -44,8 +46,20 @@ struct Static {
   std::vector<Static> elements;
   Callable callable;
   std::string name; // of the function
+  bool operator==(const Static&) const = default;
 };
 std::string to_string(const Static& value);
+
+// A function under a transform: what grad(f), vmap(f) and the like stand for.
+struct Transformed {
+  Builtin builtin{};           // Grad, ValueAndGrad, Vjp (from arguments and cotangent), Vmap, Jacobian, CustomVjp …
+  Static function, rule;       // rule: of custom_vjp
+  std::vector<int64_t> chosen; // positions of arguments; Vmap: for each the axis, or kNoAxis
+  bool one = true;             // a single one was named, not a tuple of them
+  bool aux = false;
+  static constexpr int64_t kNoAxis = INT64_MIN;
+  bool operator==(const Transformed&) const = default;
+};
 
 // A declaration `struct P<T>[n] { … }`.
 struct StructInfo {
@@ -478,6 +492,21 @@ private:
   void close_to(const Type& type, const Type& wanted);
   ExprPtr in_block(typed::Block block, ExprPtr result, Span span); // the result after the block's statements
 
+  // --- check_derive.cpp: derivatives and other transforms of functions
+  ExprPtr transform_call(Builtin builtin, std::vector<Arg> args, Span span); // grad(f), vjp(f, x) … as written
+  Static transformed_function(Transformed what, Span span);                  // the function that grad(f) is
+  ExprPtr call_transformed(const Transformed& what, std::vector<Arg> args, Span span);
+  // A transform of a call of `function` with these arguments, those of `chosen` positions as its operands.
+  ExprPtr derive(typed::Transform transform, const Static& function, std::vector<Arg> args,
+                 const std::vector<int64_t>& chosen, Span span);
+  ExprPtr derive_gradient(const Transformed& what, std::vector<Arg> args, Span span);
+  ExprPtr derive_vmap(const Transformed& what, std::vector<Arg> args, Span span);
+  ExprPtr vjp_call(std::vector<Arg> args, Span span);
+  ExprPtr jvp_call(std::vector<Arg> args, Span span);
+  Arg bound_arg(const std::string& name, Entity entity, Span span); // under a name that no text has
+  ExprPtr seed_for(ExprPtr seed, const Type& type, const std::string& what);
+  std::optional<Static> function_argument(Arg& arg, const std::string& name);
+
   // --- check_structs.cpp
   std::shared_ptr<const Record> record_of(StructInfo& info);
   Type struct_type(StructInfo& info, const ast::NamedType& named, Span span, DimContext& context);
@@ -657,6 +686,8 @@ private:
   FunctionContext *top_ = nullptr, *ctx_ = nullptr;
   std::vector<InstanceId> waiting_;
   std::vector<Static> function_values_{1}; // by Type::function
+  std::deque<Transformed> transformed_;
+  std::deque<std::pair<const Transformed*, Static>> derived_; // the functions made for them
   struct WrittenFunction {
     const ast::FunctionType* type;
     Scope* env;

@@ -35,6 +35,11 @@ bool shared(Op op) {
   case Op::Time:
   case Op::Exit:
   case Op::Debug:
+  case Op::Vjp:
+  case Op::Jvp:
+  case Op::Vmap:
+  case Op::Checkpoint:
+  case Op::CustomVjp:
   case Op::Kernel: return false;
   default: return true;
   }

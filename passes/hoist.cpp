@@ -52,7 +52,9 @@ private:
     for (NodeId id : r.nodes) {
       Op op = f_[id].op;
       bool is_loop = op == Op::For || op == Op::While;
-      if (is_loop || op == Op::If)
+      bool is_transform =
+          op == Op::Vjp || op == Op::Jvp || op == Op::Vmap || op == Op::Checkpoint || op == Op::CustomVjp;
+      if (is_loop || is_transform || op == Op::If)
         for (Region& inner : f_[id].regions)
           for (NodeId moved : region(inner, depth + (is_loop ? 1 : 0), is_loop))
             put(moved);

@@ -11,6 +11,7 @@ namespace {
 constexpr PassInfo kPasses[] = {
     {"inline", "bodies of functions in place of their calls", "a graph as lowered",
      "no calls but recursive ones; only functions that the entry reaches", false, inline_calls},
+    {"derive", "grad, vjp, jvp, vmap as ordinary graph", "inline", "no transforms of functions", true, derive},
     {"fold", "arithmetic on constants, done", "", "no scalar operation on constants alone", false, fold},
     {"simplify", "x * 1 -> x, and the like; one form for views", "", "no rule applies", false, simplify},
     {"cse", "equal pure nodes, computed once", "", "equal sizes are one value", false, cse},
@@ -25,9 +26,9 @@ constexpr PassInfo kPasses[] = {
 };
 
 // Folding makes work for simplify and the other way round: twice is enough for what programs hold.
-constexpr std::string_view kOrder[] = {"inline", "fold", "simplify", "cse",  "fold",    "simplify",
-                                       "cse",    "dce",  "hoist",    "cse",  "dce",     "outline",
-                                       "place",  "cse",  "dce",      "fuse", "kernels", "dce"};
+constexpr std::string_view kOrder[] = {"inline", "derive", "fold",  "simplify", "cse", "fold",    "simplify",
+                                       "cse",    "dce",    "hoist", "cse",      "dce", "outline", "place",
+                                       "cse",    "dce",    "fuse",  "kernels",  "dce"};
 
 const PassInfo& find(std::string_view name) {
   for (const PassInfo& pass : kPasses)

@@ -8,6 +8,7 @@
 #include "parser/imports.h"
 #include "parser/parse.h"
 #include "parser/reference.h"
+#include "passes/derive.h"
 #include "sections.h"
 #include <algorithm>
 #include <cstdio>
@@ -75,7 +76,7 @@ void run_example(Tester& tester, const std::string& module, const std::string& n
         said += render(d, sources);
       return tester.fail(name, source + said);
     }
-    ir::Module module = ir::lower(program, sources);
+    ir::Module module = expand_transforms(ir::lower(program, sources));
     std::string printed;
     Outcome outcome = ir::interpret(
         module, {}, [&](std::string_view text) { printed += text; }, [](std::string_view) {});

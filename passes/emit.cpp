@@ -1,0 +1,191 @@
+#include "passes/emit.h"
+#include "ir/op_info.h"
+#include <algorithm>
+
+namespace tl {
+using namespace ir;
+
+std::vector<int64_t> other_axes(size_t rank, const std::vector<int64_t>& axes) {
+  std::vector<int64_t> result;
+  for (int64_t i = 0; i < static_cast<int64_t>(rank); ++i)
+    if (!std::count(axes.begin(), axes.end(), i)) result.push_back(i);
+  return result;
+}
+
+ValueId Emit::number(DType t, double value) {
+  return builder_.constant(t, convert_scalar(DType::F64, t, Scalar::of(value)));
+}
+
+ValueId Emit::filled(const Type& t, double value) {
+  std::vector<Dim> wanted = t.dims;
+  return splat(number(t.dtype, value), std::move(wanted));
+}
+
+ValueId Emit::iota(const Dim& count) { return builder_.one(Op::Iota, {}, Type::tensor(DType::I64, {count}), {}, loc_); }
+
+ValueId Emit::op(ScalarOp o, std::vector<ValueId> operands) {
+  DType t = type(operands[o == ScalarOp::Where ? 1 : 0]).dtype;
+  std::vector<Dim> shape;
+  for (ValueId v : operands)
+    if (!dims(v).empty()) shape = dims(v);
+  Attrs attrs;
+  attrs.scalar = o;
+  return builder_.one(Op::Elementwise, std::move(operands), Type::tensor(result_type(o, t), std::move(shape)),
+                      std::move(attrs), loc_);
+}
+
+ValueId Emit::convert(ValueId x, DType to) {
+  if (type(x).dtype == to) return x;
+  std::vector<Dim> shape = dims(x);
+  return builder_.one(Op::Convert, {x}, Type::tensor(to, std::move(shape)), {}, loc_);
+}
+
+ValueId Emit::reshape(ValueId x, std::vector<Dim> shape) {
+  if (dims(x) == shape) return x;
+  DType t = type(x).dtype;
+  return builder_.one(Op::Reshape, {x}, Type::tensor(t, std::move(shape)), {}, loc_);
+}
+
+ValueId Emit::transpose(ValueId x, std::vector<int64_t> axes) {
+  if (std::is_sorted(axes.begin(), axes.end())) return x;
+  Type t = Type::tensor(type(x).dtype, {});
+  for (int64_t axis : axes)
+    t.dims.push_back(dims(x)[static_cast<size_t>(axis)]);
+  Attrs attrs;
+  attrs.ints = std::move(axes);
+  return builder_.one(Op::Transpose, {x}, std::move(t), std::move(attrs), loc_);
+}
+
+ValueId Emit::broadcast(ValueId x, std::vector<int64_t> axes, std::vector<Dim> shape) {
+  if (dims(x) == shape) return x;
+  DType t = type(x).dtype;
+  Attrs attrs;
+  attrs.ints = std::move(axes);
+  return builder_.one(Op::Broadcast, {x}, Type::tensor(t, std::move(shape)), std::move(attrs), loc_);
+}
+
+ValueId Emit::splat(ValueId scalar, std::vector<Dim> shape) {
+  return shape.empty() ? scalar : broadcast(scalar, {}, std::move(shape));
+}
+
+ValueId Emit::slice(ValueId x, std::vector<ValueId> starts, std::vector<int64_t> steps, std::vector<Dim> shape) {
+  DType t = type(x).dtype;
+  Attrs attrs;
+  attrs.ints = std::move(steps);
+  starts.insert(starts.begin(), x);
+  return builder_.one(Op::Slice, std::move(starts), Type::tensor(t, std::move(shape)), std::move(attrs), loc_);
+}
+
+ValueId Emit::update(ValueId x, ValueId value, std::vector<ValueId> starts, std::vector<int64_t> steps,
+                     UpdateMode mode) {
+  Type t = type(x);
+  Attrs attrs;
+  attrs.update = mode;
+  attrs.ints = std::move(steps);
+  starts.insert(starts.begin(), {x, value});
+  return builder_.one(Op::Update, std::move(starts), std::move(t), std::move(attrs), loc_);
+}
+
+ValueId Emit::at(ValueId x, std::vector<ValueId> positions) {
+  Type t = type(x);
+  t.dims.erase(t.dims.begin(), t.dims.begin() + static_cast<long>(positions.size()));
+  positions.insert(positions.begin(), x);
+  return builder_.one(Op::Index, std::move(positions), std::move(t), {}, loc_);
+}
+
+ValueId Emit::with_at(ValueId x, std::vector<ValueId> positions, ValueId value, UpdateMode mode) {
+  std::vector<Dim> shape = dims(x);
+  if (positions.size() == shape.size()) return update(x, value, std::move(positions), {}, mode);
+  for (size_t i = 0; i < positions.size(); ++i)
+    shape[i] = Dim::of(1);
+  value = reshape(value, shape);
+  while (positions.size() < shape.size())
+    positions.push_back(i64(0));
+  std::vector<int64_t> steps(shape.size(), 1);
+  return update(x, value, std::move(positions), std::move(steps), mode);
+}
+
+ValueId Emit::reduce(ReduceOp o, ValueId x, std::vector<int64_t> axes) {
+  Type t = type(x);
+  if (o == ReduceOp::ArgMin || o == ReduceOp::ArgMax) t.dtype = DType::I64;
+  std::vector<Dim> kept;
+  for (int64_t axis : other_axes(t.dims.size(), axes))
+    kept.push_back(t.dims[static_cast<size_t>(axis)]);
+  t.dims = std::move(kept);
+  Attrs attrs;
+  attrs.reduce = o;
+  attrs.ints = std::move(axes);
+  return builder_.one(Op::Reduce, {x}, std::move(t), std::move(attrs), loc_);
+}
+
+ValueId Emit::sum(ValueId x, std::vector<int64_t> axes) {
+  if (axes.empty()) return x;
+  DType t = type(x).dtype;
+  return convert(reduce(ReduceOp::Sum, convert(x, accumulator_of(t)), std::move(axes)), t);
+}
+
+ValueId Emit::scan(ReduceOp o, ValueId x, int64_t axis) {
+  Type t = type(x);
+  Attrs attrs;
+  attrs.reduce = o;
+  attrs.ints = {axis};
+  return builder_.one(Op::Scan, {x}, std::move(t), std::move(attrs), loc_);
+}
+
+ValueId Emit::gather(ValueId x, ValueId idx, int64_t axis) {
+  Type t = type(x);
+  std::vector<Dim> positions = dims(idx);
+  t.dims.erase(t.dims.begin() + axis);
+  t.dims.insert(t.dims.begin() + axis, positions.begin(), positions.end());
+  Attrs attrs;
+  attrs.ints = {axis};
+  return builder_.one(Op::Gather, {x, idx}, std::move(t), std::move(attrs), loc_);
+}
+
+ValueId Emit::flip(ValueId x, int64_t axis) {
+  std::vector<Dim> shape = dims(x);
+  std::vector<ValueId> starts;
+  std::vector<int64_t> steps;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    bool here = static_cast<int64_t>(i) == axis;
+    starts.push_back(here ? sub(size(shape[i]), i64(1)) : i64(0));
+    steps.push_back(here ? -1 : 1);
+  }
+  return slice(x, std::move(starts), std::move(steps), std::move(shape));
+}
+
+ValueId Emit::contract(ValueId a, ValueId b, std::vector<int64_t> a_labels, std::vector<int64_t> b_labels,
+                       std::vector<int64_t> labels) {
+  Type t = Type::tensor(type(a).dtype, {});
+  for (int64_t label : labels) {
+    auto in_a = std::find(a_labels.begin(), a_labels.end(), label);
+    auto in_b = std::find(b_labels.begin(), b_labels.end(), label);
+    t.dims.push_back(in_a != a_labels.end() ? dims(a)[static_cast<size_t>(in_a - a_labels.begin())]
+                                            : dims(b)[static_cast<size_t>(in_b - b_labels.begin())]);
+  }
+  Attrs attrs;
+  attrs.ints = std::move(a_labels);
+  attrs.ints.insert(attrs.ints.end(), b_labels.begin(), b_labels.end());
+  attrs.labels = std::move(labels);
+  return builder_.one(Op::Contract, {a, b}, std::move(t), std::move(attrs), loc_);
+}
+
+std::vector<ValueId> Emit::loop(ValueId lo, ValueId hi, ValueId step, std::vector<ValueId> initial, const Body& body) {
+  Region region;
+  Emit inner(builder_.module(), builder_.function(), region, loc_);
+  ValueId index = inner.builder_.param(Type::scalar(DType::I64));
+  std::vector<ValueId> params;
+  std::vector<Type> types;
+  for (ValueId value : initial) {
+    types.push_back(type(value));
+    params.push_back(inner.builder_.param(Type(types.back())));
+  }
+  region.yields = body(inner, index, params);
+  initial.insert(initial.begin(), {lo, hi, step});
+  std::vector<Region> regions;
+  regions.push_back(std::move(region));
+  NodeId node = builder_.node(Op::For, std::move(initial), std::move(types), {}, loc_, std::move(regions));
+  return function()[node].results;
+}
+
+} // namespace tl

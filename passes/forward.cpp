@@ -1,0 +1,254 @@
+#include "passes/forward.h"
+#include "ir/op_info.h"
+#include "passes/derive.h"
+#include "passes/partials.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tl {
+using namespace ir;
+
+void Forward::run(Region& r, const std::vector<std::pair<ValueId, ValueId>>& inputs) {
+  for (auto [value, moved] : inputs) {
+    moving_.start(value);
+    tangents_[value.index] = moved;
+  }
+  moving_.find(r.nodes);
+  region(r);
+}
+
+ValueId Forward::tangent(ValueId value, Region& r, LocId loc) {
+  Emit e(module_, f_, r, loc);
+  return or_zero(e, value);
+}
+
+ValueId Forward::or_zero(Emit& e, ValueId value) {
+  ValueId known = of(value);
+  if (known.valid()) return known;
+  if (!type(value).is_tensor()) throw NotDifferentiable("the derivative through a list is not supported yet", {});
+  return e.zeros(Type(type(value)));
+}
+
+void Forward::region(Region& r) {
+  std::vector<NodeId> nodes = std::move(r.nodes);
+  r.nodes.clear();
+  for (NodeId id : nodes)
+    node(id, r);
+}
+
+void Forward::node(NodeId id, Region& r) {
+  Emit e(module_, f_, r, f_[id].loc);
+  bool wanted = false;
+  for (ValueId v : f_[id].results)
+    wanted = wanted || (moves(v) && !of(v).valid()); // the inputs have theirs
+  if (!wanted) {
+    r.nodes.push_back(id);
+    return;
+  }
+  switch (f_[id].op) {
+  case Op::If: return branches(id, e);
+  case Op::For:
+  case Op::While: return loop(id, e);
+  default: break;
+  }
+  r.nodes.push_back(id);
+  const Node node = f_[id];
+  ValueId result;
+  switch (node.op) {
+  case Op::Elementwise: {
+    size_t moving = 0;
+    for (ValueId v : node.operands)
+      moving += moves(v);
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      ValueId d = of(node.operands[i]);
+      if (!d.valid()) continue;
+      if (type(d).dims.empty()) d = e.splat(d, std::vector<Dim>(type(node.results[0]).dims));
+      ValueId part = scaled_partial(e, node.attrs.scalar, node.operands, node.results[0], i, d, moving > 1, true);
+      if (part.valid()) result = result.valid() ? e.add(result, part) : part;
+    }
+    break;
+  }
+  case Op::Convert:
+  case Op::Broadcast:
+  case Op::Reshape:
+  case Op::Transpose:
+  case Op::Slice:
+  case Op::Index:
+  case Op::Gather: result = linear(e, node, 1); break;
+  case Op::Pad:
+  case Op::Update: result = linear(e, node, 2); break;
+  case Op::Concat: result = linear(e, node, node.operands.size()); break;
+  case Op::Scatter: {
+    Node moved = node;
+    moved.operands[0] = or_zero(e, node.operands[0]);
+    moved.operands[2] = or_zero(e, node.operands[2]);
+    result = e.builder().one(Op::Scatter, moved.operands, Type(type(node.results[0])), node.attrs, node.loc);
+    break;
+  }
+  case Op::Guard: result = of(node.operands[0]); break;
+  case Op::Wait:
+    for (size_t i = 1; i < node.results.size(); ++i)
+      if (ValueId d = of(node.operands[i]); d.valid()) tangents_[node.results[i].index] = d;
+    return;
+  case Op::Debug: tangents_[node.results[1].index] = of(node.operands[1]); return;
+  case Op::Reduce: result = reduction(e, node); break;
+  case Op::Scan: result = node.attrs.reduce == ReduceOp::Sum ? linear(e, node, 1) : running_product(e, node); break;
+  case Op::Contract:
+    for (size_t k = 0; k < 2; ++k) {
+      ValueId d = of(node.operands[k]);
+      if (!d.valid()) continue;
+      std::vector<ValueId> operands = node.operands;
+      operands[k] = d;
+      ValueId part = e.builder().one(Op::Contract, operands, Type(type(node.results[0])), node.attrs, node.loc);
+      result = result.valid() ? e.add(result, part) : part;
+    }
+    break;
+  case Op::CustomVjp:
+    throw NotDifferentiable("a function under `custom_vjp` has no derivative in forward mode", node.loc);
+  case Op::Call: throw NotDifferentiable("the derivative of a function that calls itself is not known", node.loc);
+  case Op::ListMake:
+  case Op::ListGet:
+  case Op::ListSet:
+  case Op::ListAppend:
+  case Op::ListConcat:
+  case Op::ListSlice:
+  case Op::ListJoin: throw NotDifferentiable("the derivative through a list is not supported yet", node.loc);
+  default: throw NotDifferentiable(fmt::format("the derivative of `{}` is not known", name_of(node.op)), node.loc);
+  }
+  if (result.valid()) tangents_[node.results[0].index] = result;
+}
+
+ValueId Forward::linear(Emit& e, const Node& node, size_t operands) {
+  std::vector<ValueId> moved = node.operands;
+  for (size_t i = 0; i < operands; ++i)
+    moved[i] = or_zero(e, node.operands[i]);
+  return e.builder().one(node.op, std::move(moved), Type(type(node.results[0])), node.attrs, node.loc);
+}
+
+ValueId Forward::reduction(Emit& e, const Node& node) {
+  ValueId x = node.operands[0], d = of(x);
+  bool masked = node.operands.size() > 1;
+  if (masked) d = e.where(node.operands[1], d, 0);
+  const std::vector<int64_t> axes = node.attrs.ints;
+  std::vector<Dim> shape = type(x).dims;
+  std::vector<int64_t> kept = other_axes(shape.size(), axes);
+  auto spread = [&](ValueId v) { return e.broadcast(v, kept, shape); };
+  switch (node.attrs.reduce) {
+  case ReduceOp::Sum: return e.reduce(ReduceOp::Sum, d, axes);
+  case ReduceOp::Prod: {
+    ValueId value = masked ? e.where(node.operands[1], x, 1) : x;
+    ValueId zero = e.compare(ScalarOp::Eq, value, 0);
+    ValueId others = e.reduce(ReduceOp::Prod, e.where(zero, e.number(type(value).dtype, 1), value), axes);
+    ValueId zeros = spread(e.reduce(ReduceOp::Sum, e.convert(zero, DType::I64), axes));
+    ValueId without = e.where(e.compare(ScalarOp::Eq, zeros, 0), e.div(spread(others), value), 0);
+    ValueId one = e.op(ScalarOp::And, {zero, e.compare(ScalarOp::Eq, zeros, 1)});
+    return e.reduce(ReduceOp::Sum, e.mul(d, e.where(one, spread(others), without)), axes);
+  }
+  case ReduceOp::Min:
+  case ReduceOp::Max: {
+    Attrs attrs = node.attrs;
+    attrs.reduce = node.attrs.reduce == ReduceOp::Max ? ReduceOp::ArgMax : ReduceOp::ArgMin;
+    Type t = type(node.results[0]);
+    t.dtype = DType::I64;
+    ValueId first = e.builder().one(Op::Reduce, node.operands, std::move(t), attrs, node.loc);
+    ValueId position;
+    for (int64_t axis : axes) {
+      Dim n = shape[static_cast<size_t>(axis)];
+      ValueId along = e.broadcast(e.iota(n), {axis}, shape);
+      position = position.valid() ? e.add(e.mul(position, e.size(n)), along) : along;
+    }
+    if (!position.valid()) return d;
+    return e.reduce(ReduceOp::Sum, e.where(e.op(ScalarOp::Eq, {position, spread(first)}), d, 0), axes);
+  }
+  default: return {};
+  }
+}
+
+// y_i = y_{i-1} x_i, so dy_i = dy_{i-1} x_i + y_{i-1} dx_i, row by row.
+ValueId Forward::running_product(Emit& e, const Node& node) {
+  ValueId x = node.operands[0], y = node.results[0];
+  int64_t axis = node.attrs.ints[0];
+  std::vector<int64_t> front{axis};
+  for (int64_t other : other_axes(type(x).dims.size(), {axis}))
+    front.push_back(other);
+  std::vector<int64_t> back(front.size());
+  for (size_t i = 0; i < front.size(); ++i)
+    back[static_cast<size_t>(front[i])] = static_cast<int64_t>(i);
+  ValueId xs = e.transpose(x, front), ys = e.transpose(y, front), ds = e.transpose(of(x), front);
+  std::vector<Dim> rows = type(xs).dims;
+  Type row = Type::tensor(type(x).dtype, std::vector<Dim>(rows.begin() + 1, rows.end()));
+  std::vector<ValueId> out =
+      e.loop(e.i64(0), e.size(rows[0]), e.i64(1), {e.zeros(Type::tensor(type(x).dtype, rows)), e.zeros(row)},
+             [&](Emit& in, ValueId i, const std::vector<ValueId>& carried) {
+               ValueId is_first = in.compare(ScalarOp::Eq, i, 0);
+               ValueId before = in.at(ys, {in.op(ScalarOp::Max, {in.sub(i, in.i64(1)), in.i64(0)})});
+               ValueId d = in.at(ds, {i});
+               ValueId moved = in.where(is_first, d, in.add(in.mul(carried[1], in.at(xs, {i})), in.mul(before, d)));
+               return std::vector<ValueId>{in.with_at(carried[0], {i}, moved, UpdateMode::Set), moved};
+             });
+  return e.transpose(out[0], back);
+}
+
+void Forward::branches(NodeId id, Emit& e) {
+  std::vector<size_t> moving;
+  std::vector<Type> types;
+  const std::vector<ValueId> results = f_[id].results;
+  for (size_t i = 0; i < results.size(); ++i)
+    if (moves(results[i])) moving.push_back(i);
+  for (size_t k = 0; k < 2; ++k) {
+    Region branch = std::move(f_[id].regions[k]);
+    region(branch);
+    Emit inside(module_, f_, branch, f_[id].loc);
+    for (size_t i : moving)
+      branch.yields.push_back(or_zero(inside, branch.yields[i]));
+    f_[id].regions[k] = std::move(branch);
+  }
+  for (size_t i : moving) {
+    ValueId added{static_cast<uint32_t>(f_.values.size())};
+    f_.values.push_back({Type(type(results[i])), id, static_cast<uint32_t>(f_[id].results.size()), {}});
+    f_[id].results.push_back(added);
+    tangents_[results[i].index] = added;
+  }
+  e.builder().region().nodes.push_back(id);
+}
+
+void Forward::loop(NodeId id, Emit& e) {
+  bool is_for = f_[id].op == Op::For;
+  size_t first = is_for ? 1 : 0;
+  const std::vector<ValueId> results = f_[id].results, operands = f_[id].operands;
+  std::vector<size_t> moving;
+  std::vector<ValueId> initial;
+  for (size_t i = 0; i < results.size(); ++i)
+    if (moves(results[i])) {
+      moving.push_back(i);
+      ValueId start = operands[i + (is_for ? 3 : 0)];
+      initial.push_back(or_zero(e, start));
+    }
+  size_t count = f_[id].regions.size();
+  for (size_t k = 0; k < count; ++k) {
+    Region body = std::move(f_[id].regions[k]);
+    Emit inside(module_, f_, body, f_[id].loc);
+    bool condition = !is_for && k == 0;
+    for (size_t i : moving) {
+      ValueId param = body.params[i + first];
+      ValueId added = inside.builder().param(Type(type(param)));
+      if (!condition) tangents_[param.index] = added;
+    }
+    if (!condition) {
+      region(body);
+      for (size_t i : moving)
+        body.yields.push_back(or_zero(inside, body.yields[i]));
+    }
+    f_[id].regions[k] = std::move(body);
+  }
+  f_[id].operands.insert(f_[id].operands.end(), initial.begin(), initial.end());
+  for (size_t i : moving) {
+    ValueId added{static_cast<uint32_t>(f_.values.size())};
+    f_.values.push_back({Type(type(results[i])), id, static_cast<uint32_t>(f_[id].results.size()), {}});
+    f_[id].results.push_back(added);
+    tangents_[results[i].index] = added;
+  }
+  e.builder().region().nodes.push_back(id);
+}
+
+} // namespace tl

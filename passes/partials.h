@@ -1,0 +1,23 @@
+// The derivatives of the elementwise operations, as one table for both modes.
+#pragma once
+#include "passes/emit.h"
+#include <span>
+
+namespace tl {
+
+// d · ∂op/∂operand i, which is what a tangent d of that operand adds to the tangent of the result, and what a cotangent
+// d of the result adds to that of the operand. Invalid: nothing (the derivative is zero everywhere).
+//   operands   those of the operation; y: its result
+//   others     some other operand moves too: where two are equal, min and max follow the first. Otherwise, against a
+//              constant, their derivative there is zero
+//   guarded    d may be zero for elements that have been left out (by a Where, a slice …) and whose derivative may be
+//              infinite or NaN: these stay zero
+ir::ValueId scaled_partial(Emit& e, ScalarOp op, std::span<const ir::ValueId> operands, ir::ValueId y, size_t i,
+                           ir::ValueId d, bool others, bool guarded);
+
+// Is there any operand of it through which a derivative goes?
+bool has_derivative(ScalarOp op);
+// Does its derivative leave elements out? Then what comes from it is `guarded`.
+bool leaves_out(ScalarOp op);
+
+} // namespace tl
