@@ -114,9 +114,13 @@ void Reverse::reverse(Scope& s, NodeId id) {
   }
   case Op::Index: return add_part([&](ValueId dx) { return emit(s).with_at(dx, starts_from(1), dy, UpdateMode::Add); });
   case Op::Pad: {
+    // The other way round: what the result does not show of x (its end may lie before that of x) has no part in it.
     std::vector<ValueId> starts = starts_from(2);
-    std::vector<int64_t> steps(starts.size(), 1);
-    ValueId inside = e.slice(dy, starts, steps, dims(s, x));
+    std::vector<ValueId> operands{dy, e.number(type(dy).dtype, 0)};
+    for (ValueId start : starts)
+      operands.push_back(e.sub(e.i64(0), start));
+    ValueId inside =
+        e.builder().one(Op::Pad, std::move(operands), Type::tensor(type(dy).dtype, dims(s, x)), {}, node.loc);
     if (moves(node.operands[1])) {
       ValueId margin = e.sub(e.sum(dy, all_axes(starts.size())), e.sum(inside, all_axes(starts.size())));
       add(s, node.operands[1], margin, guarded);
