@@ -1,5 +1,7 @@
 // The tl command. One file per command; this one finds which it is.
 #include "commands.h"
+#include "deep_stack.h"
+#include "lang/suggest.h"
 #include "messages.h"
 #include "options.h"
 #include <algorithm>
@@ -11,40 +13,23 @@
 namespace tl::cli {
 namespace {
 
-// Letters to insert, leave out, change or swap with the next one to get from a to b.
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i)
-    for (size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        d[i][j] = i + j;
-        continue;
-      }
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-    }
-  return d[a.size()][b.size()];
-}
-
 // `tl FILE …` is `tl run FILE …`, `tl -e CODE` is `tl run -e CODE`; a #! line works through the first. Throws
 // UsageError for a word that is neither a command nor a file.
 std::vector<std::string> normalise(CLI::App& app, std::vector<std::string> words) {
   if (words.empty() && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) return {"repl"};
   if (words.empty()) return words;
   const std::string& first = words.front();
-  std::string nearest;
+  Nearest nearest(first);
   for (const CLI::App* command : app.get_subcommands({})) {
     if (command->get_name() == first) return words;
-    size_t distance = edit_distance(first, command->get_name());
-    if (distance <= 2 && (nearest.empty() || distance < edit_distance(first, nearest))) nearest = command->get_name();
+    nearest.consider(command->get_name());
   }
   if (first == "-h" || first == "--help" || first == "--version") return words;
   bool is_file = first.find_first_of("./-") != std::string::npos || access(first.c_str(), R_OK) == 0;
   if (!is_file)
     throw UsageError(fmt::format("there is no command or file '{}'{}", first,
-                                 nearest.empty() ? "; tl --help lists the commands"
-                                                 : fmt::format("; did you mean 'tl {}'?", nearest)));
+                                 nearest.best().empty() ? "; tl --help lists the commands"
+                                                        : fmt::format("; did you mean 'tl {}'?", nearest.best())));
   words.insert(words.begin(), "run");
   return words;
 }
@@ -87,7 +72,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN); // a closed pipe is a failing write, reported as such
   std::signal(SIGXFSZ, SIG_IGN); // and so is a file that may grow no further
   try {
-    return tl::cli::dispatch({argv + 1, argv + argc});
+    return tl::cli::on_deep_stack([&] { return tl::cli::dispatch({argv + 1, argv + argc}); });
   } catch (const tl::cli::UsageError& error) {
     tl::cli::show("UsageError", error.what());
     return tl::cli::kUsage;

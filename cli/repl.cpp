@@ -16,6 +16,13 @@ namespace tl::cli {
 namespace {
 
 std::atomic<bool> interrupted{false};
+pthread_t reader; // the thread that reads lines: a signal ends its waiting for one
+
+void on_interrupt(int signal) {
+  interrupted = true;
+  interrupt_kernels();
+  if (!::pthread_equal(::pthread_self(), reader)) ::pthread_kill(reader, signal);
+}
 
 struct Command {
   std::string_view name, argument, doc;
@@ -234,10 +241,8 @@ void add_repl(CLI::App& app, int& exit_code) {
   command->callback([flags, &exit_code] {
     flags->finish();
     struct sigaction action {};
-    action.sa_handler = [](int) {
-      interrupted = true;
-      interrupt_kernels();
-    };
+    action.sa_handler = on_interrupt;
+    reader = ::pthread_self();
     action.sa_flags = SA_NODEFER;          // the handler may be left by a jump
     ::sigaction(SIGINT, &action, nullptr); // without SA_RESTART: reading a line ends
     exit_code = Repl(*flags).run();

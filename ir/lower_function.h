@@ -99,6 +99,7 @@ private:
     std::vector<Loop> loops;
     std::string name;
     LocId caller;
+    bool without_jumps = false; // what is being lowered holds no break, continue and return of this function
   };
   // An index of a comprehension: lo, lo + 1, … `extent` of them.
   struct IndexRange {
@@ -174,6 +175,8 @@ private:
   Leaves statements(const typed::Block& block, size_t from);
   // Evaluates e and goes on with its value, where the evaluation has not left the loop or function.
   Leaves with_value(const typed::Expr& e, const Use& use);
+  bool may_jump(const typed::Expr& e) const; // does it hold a break, continue or return?
+  Leaves expr_without_jumps(const typed::Expr& e);
   Leaves unless_exited(const Rest& rest, Span span);
   std::optional<ValueId> exited(); // a bool: some flag is set; nothing: surely none is
   void finish(const typed::Stmt& stmt, const Leaves& value);

@@ -1,6 +1,7 @@
 #include "ir/lower_function.h"
 #include "ir/op_info.h"
 #include <algorithm>
+#include <utility>
 
 namespace tl::ir {
 namespace {
@@ -29,6 +30,18 @@ VarKey FunctionLowerer::new_flag() {
   return key;
 }
 
+bool FunctionLowerer::may_jump(const typed::Expr& e) const {
+  return !callees_.back().without_jumps && contains_jump(e);
+}
+
+// What stands inside of it is not asked again, so that deep nests cost linear time.
+Leaves FunctionLowerer::expr_without_jumps(const typed::Expr& e) {
+  bool outside = std::exchange(callees_.back().without_jumps, true);
+  Leaves value = expr(e);
+  callees_.back().without_jumps = outside;
+  return value;
+}
+
 // ---- blocks
 // -----------------------------------------------------------------------------------------------------------
 
@@ -42,12 +55,12 @@ Leaves FunctionLowerer::statements(const typed::Block& block, size_t from) {
     case typed::StmtKind::Let:
     case typed::StmtKind::Assign:
     case typed::StmtKind::Expr:
-      if (contains_jump(*stmt.value))
+      if (may_jump(*stmt.value))
         return with_value(*stmt.value, [&](const Leaves& value) -> Leaves {
           finish(stmt, value);
           return rest();
         });
-      finish(stmt, expr(*stmt.value));
+      finish(stmt, expr_without_jumps(*stmt.value));
       break;
     case typed::StmtKind::For:
     case typed::StmtKind::While:
@@ -70,7 +83,7 @@ Leaves FunctionLowerer::statements(const typed::Block& block, size_t from) {
 }
 
 Leaves FunctionLowerer::with_value(const typed::Expr& e, const Use& use) {
-  if (!contains_jump(e)) return use(expr(e));
+  if (!may_jump(e)) return use(expr_without_jumps(e));
   // Where one branch never comes back, all that follows goes into the other.
   if (e.kind == typed::ExprKind::If && (e.blocks[0].diverges || e.blocks[1].diverges)) return if_expression(e, use);
   Leaves value = expr(e);

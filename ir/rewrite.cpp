@@ -1,5 +1,6 @@
 #include "ir/rewrite.h"
 #include "ir/op_info.h"
+#include <algorithm>
 #include <stdexcept>
 
 namespace tl::ir {
@@ -55,10 +56,9 @@ bool sweep(Function& function, Region& region, std::vector<bool>& used) {
   std::vector<NodeId> kept;
   for (size_t i = region.nodes.size(); i-- > 0;) {
     NodeId id = region.nodes[i];
-    bool live = must_stay(function, function[id]);
-    for (ValueId value : function[id].results)
-      live = live || used[value.index];
-    if (!live) {
+    const auto& results = function[id].results;
+    bool live = std::any_of(results.begin(), results.end(), [&](ValueId value) { return used[value.index]; });
+    if (!live && !must_stay(function, function[id])) {
       changed = true;
       continue;
     }

@@ -2,7 +2,7 @@
 //
 // Nodes live in the arena of their File and point to each other with plain pointers; they are not changed after
 // parsing. A pointer is never null unless its comment says so. Each node has the span of its text; names and operators
-// have their own, for carets. Nested no deeper than `max_depth`, so walks may recurse.
+// have their own, for carets. The parser bounds how deep they nest, so walks may recurse on a large stack.
 #pragma once
 #include "lang/source.h"
 #include <deque>
@@ -14,8 +14,6 @@
 #include <vector>
 
 namespace tl::ast {
-
-inline constexpr int max_depth = 256;
 
 struct Expr;
 struct Stmt;

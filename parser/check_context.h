@@ -406,6 +406,7 @@ private:
   ExprPtr binary_op(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Span op_span);
   ExprPtr struct_op(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Span op_span);
   ExprPtr short_circuit(const ast::Expr& e, const ast::Binary& b);
+  ExprPtr join_conditions(ast::BinaryOp op, ExprPtr left, ExprPtr right, Span span);
   ExprPtr power(ExprPtr base, const ast::Expr* exponent, Span span, Span op_span);
   ExprPtr matmul(ExprPtr a, ExprPtr b, Span span, const std::string& what);
   ExprPtr scalar_node(ScalarOp op, std::vector<ExprPtr> operands, Span span, const std::string& what);
@@ -736,6 +737,7 @@ private:
   uint32_t comprehension_variables_ = 0; // variables before this one stand outside the comprehension
   std::set<AtomId> mask_counts_;         // of targets like x[mask]: the assignment itself compares them
   int depth_ = 0;
+  mutable int suggestions_ = 0; // looked for in this piece
 
   friend struct Rule;
 };

@@ -5,6 +5,10 @@
 
 namespace tl::checker {
 
+namespace {
+constexpr int kMaxSuggestions = 200; // more than anybody reads, and each asks all names
+}
+
 std::string to_string(const Static& value) {
   switch (value.kind) {
   case Static::Kind::Int: return std::to_string(value.number);
@@ -103,6 +107,7 @@ std::optional<Callable> Checker::find_callable(const std::string& name, bool ski
 }
 
 std::string Checker::did_you_mean(const std::string& name, bool callable) const {
+  if (++suggestions_ > kMaxSuggestions) return {};
   Nearest nearest(name);
   for (const Scope* s = scope_; s; s = s->parent)
     for (const auto& [candidate, entity] : s->names)

@@ -158,33 +158,48 @@ bool is_total(const typed::Expr& e) {
 
 } // namespace
 
+// A chain `a and b and c` is gone through from its first operand, so that each is learnt from once.
 ExprPtr Checker::short_circuit(const ast::Expr& e, const ast::Binary& b) {
-  bool is_and = b.op == ast::BinaryOp::And;
-  std::string what = is_and ? "`and`" : "`or`";
-  ExprPtr left = value(b.left);
+  std::vector<const ast::Expr*> chain{&e}; // from the whole to its first pair
+  while (auto* inner = ast::as<ast::Binary>(ast::as<ast::Binary>(chain.back())->left)) {
+    if (inner->op != b.op) break;
+    chain.push_back(ast::as<ast::Binary>(chain.back())->left);
+  }
   auto mark = ctx_->facts;
-  auto current = ctx_->current;
-  if (left->type.is_scalar()) learn(*left, is_and);
-  ExprPtr right = value(b.right);
+  ExprPtr result = value(ast::as<ast::Binary>(chain.back())->left);
+  bool scalars = result->type.is_scalar(); // otherwise all operands are computed, whatever the others are
+  if (scalars) learn(*result, b.op == ast::BinaryOp::And);
+  for (auto pair = chain.rbegin(); pair != chain.rend() && !result->type.is_error(); ++pair) {
+    ExprPtr right = value(ast::as<ast::Binary>(*pair)->right);
+    scalars = scalars && right->type.is_scalar();
+    if (scalars) learn(*right, b.op == ast::BinaryOp::And);
+    result = join_conditions(b.op, std::move(result), std::move(right), (*pair)->span);
+  }
   ctx_->facts = mark;
+  return result;
+}
+
+ExprPtr Checker::join_conditions(ast::BinaryOp op, ExprPtr left, ExprPtr right, Span span) {
+  bool is_and = op == ast::BinaryOp::And;
+  std::string what = is_and ? "`and`" : "`or`";
   std::vector<ExprPtr> operands;
   bool scalars = left->type.is_scalar() && right->type.is_scalar();
   if (!scalars || is_total(*right)) {
     operands.push_back(std::move(left));
     operands.push_back(std::move(right));
-    return scalar_node(is_and ? ScalarOp::And : ScalarOp::Or, std::move(operands), e.span, what);
+    return scalar_node(is_and ? ScalarOp::And : ScalarOp::Or, std::move(operands), span, what);
   }
   for (const auto* side : {&left, &right})
     if (resolved((*side)->type).dtype != DType::Bool) {
       error("TypeMismatch", (*side)->span, fmt::format("{} takes bools, and this is {}", what, show((*side)->type)),
             fmt::format("write `{} != 0`", text((*side)->span)), {label(**side)});
-      return broken(e.span);
+      return broken(span);
     }
-  auto node = make(ExprKind::If, e.span, Type::scalar(DType::Bool));
+  auto node = make(ExprKind::If, span, Type::scalar(DType::Bool));
   node->operands.push_back(std::move(left));
   node->blocks.resize(2);
   node->blocks[is_and ? 0 : 1].result = std::move(right);
-  node->blocks[is_and ? 1 : 0].result = literal_bool(!is_and, e.span);
+  node->blocks[is_and ? 1 : 0].result = literal_bool(!is_and, span);
   return node;
 }
 

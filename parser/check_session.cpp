@@ -33,6 +33,7 @@ const typed::Program& Checker::piece(const ast::File& file, Diagnostics& diagnos
   p_.session.is_piece = true;
   p_.session.first_atom = p_.atoms.size();
   shown_type_.clear();
+  suggestions_ = 0;
   top_level_calls_.clear();
   top_->reports.clear();
   top_->reachable = true;

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 namespace tl::checker {
+namespace {
+// A product of sums has as many terms as all of them multiplied: beyond this a size is any number.
+constexpr size_t kMaxTerms = 256;
+} // namespace
 
 AtomId Checker::size_atom(AtomKind kind, std::string name, Span origin) {
   SizeAtom atom;
@@ -32,7 +36,7 @@ std::optional<Size> Checker::size_of(const typed::Expr& e) {
     std::vector<Size> args;
     for (const auto& operand : e.operands) {
       auto size = size_of(*operand);
-      if (!size) return std::nullopt;
+      if (!size || size->terms.size() > kMaxTerms) return std::nullopt;
       args.push_back(*size);
     }
     SizeAtoms& atoms = p_.atoms;

@@ -75,7 +75,9 @@ void Checker::hoist(const std::vector<ast::Stmt*>& list) {
 typed::Block Checker::block(const ast::Block& b, bool want, const Type* expected) {
   Scope* saved = scope_;
   SizeFacts::Mark mark = ctx_->facts.mark();
-  push_scope();
+  // An expression alone declares nothing: so a long chain of `else if` is no deep nest of scopes.
+  bool declares = b.statements.size() != 1 || !ast::as<ast::ExprStmt>(b.statements[0]);
+  if (declares || scope_ == file_) push_scope();
   typed::Block result;
   hoist(b.statements);
   statements(b.statements, result, want, expected);

@@ -44,9 +44,22 @@ int Driver::next(Grammar::semantic_type* value, Span* location) {
 
 namespace {
 
-// The height of the tallest part of a node.
+// Every walk of the tree recurses, on a stack that holds kMaxDepth nested nodes. What takes later stages more than a
+// few calls counts as several.
+constexpr int kMaxDepth = 20'000;
+constexpr int kBlock = 16;         // so 1,250 nested blocks; each `else if` is one
+constexpr int kComprehension = 64; // so 312
+constexpr int kElements = 200;     // of tuples, lists and types: so 100, which are as many axes of a tensor
+
+bool is_else_if(const Stmt& s) {
+  const auto* value = std::get_if<ExprStmt>(&s.node);
+  return value && std::holds_alternative<If>(value->value->node) && !value->value->parenthesized;
+}
+
+// The height of the tallest part of a node, and what the node itself adds.
 struct PartDepth {
   int depth = 0;
+  int own = 1;
 
   void add(const Expr* e) {
     if (e) depth = std::max(depth, e->depth);
@@ -56,6 +69,7 @@ struct PartDepth {
   }
   void add(const Stmt* s) { depth = std::max(depth, s->depth); }
   void add(const Block& b) {
+    own = std::max(own, kBlock);
     for (const Stmt* s : b.statements)
       add(s);
   }
@@ -94,9 +108,16 @@ struct PartDepth {
   void of(const Name&) {}
   void of(const Wildcard&) {}
   void of(const Spread&) {}
-  void of(const Tuple& n) { add(n.elements); }
-  void of(const ListLiteral& n) { add(n.elements); }
+  void of(const Tuple& n) {
+    own = kElements;
+    add(n.elements);
+  }
+  void of(const ListLiteral& n) {
+    own = kElements;
+    add(n.elements);
+  }
   void of(const Comprehension& n) {
+    own = kComprehension;
     add(n.element);
     add(n.clauses);
     add(n.filter);
@@ -123,10 +144,15 @@ struct PartDepth {
     add(n.object);
     add(n.items);
   }
+  // A chain of `else if` is no nest, though its tree is one.
   void of(const If& n) {
     add(n.condition);
-    add(n.then_block);
-    add(n.else_block);
+    PartDepth blocks;
+    blocks.add(n.then_block);
+    bool chain = n.else_block && n.else_block->statements.size() == 1 && is_else_if(*n.else_block->statements[0]);
+    if (n.else_block && !chain) blocks.add(*n.else_block);
+    depth = std::max(depth, blocks.depth + kBlock - 1);
+    if (chain) add(n.else_block->statements[0]);
   }
   void of(const Lambda& n) {
     add(n.params);
@@ -179,11 +205,16 @@ struct PartDepth {
   void of(const Test& n) { add(n.body); }
 
   void of(const NamedType& n) {
+    own = kElements;
     add(n.arguments);
     add(n.dims);
   }
-  void of(const TupleType& n) { add(n.elements); }
+  void of(const TupleType& n) {
+    own = kElements;
+    add(n.elements);
+  }
   void of(const FunctionType& n) {
+    own = kElements;
     add(n.parameters);
     add(n.result);
   }
@@ -192,16 +223,15 @@ struct PartDepth {
 template <class Node> int depth_with(const Node& node) {
   PartDepth parts;
   parts.of(node);
-  return parts.depth + 1;
+  return parts.depth + parts.own;
 }
 
 } // namespace
 
 bool Driver::allowed_depth(int depth, Span span) {
-  if (depth <= max_depth) return true;
+  if (depth <= kMaxDepth) return true;
   if (!too_deep_)
-    error("TooDeep", span, fmt::format("this is nested more than {} deep", max_depth),
-          "name parts of it with `let`, or write a loop");
+    error("TooDeep", span, "this is nested too deep", "name parts of it with `let`, or write a loop or a function");
   too_deep_ = true;
   return false;
 }

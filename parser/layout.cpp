@@ -6,7 +6,8 @@
 namespace tl::syntax {
 namespace {
 
-constexpr size_t max_brackets = 256;
+constexpr size_t kMaxBrackets = 20'000;
+constexpr size_t kMaxTypes = 256; // `<` in each other
 
 // Does a line that ends in this token go on?
 bool continues_after(Kind kind) {
@@ -284,6 +285,8 @@ private:
     return false;
   }
 
+  bool too_many_types_open() const { return open_.size() >= kMaxTypes && open_[open_.size() - kMaxTypes].kind == LESS; }
+
   // Does a `<` after the last token open the arguments of a type? It does after `: name`, `-> name`, `fn name`, `struct
   // name`, and inside such arguments. A `:` in [ ] belongs to a slice.
   bool opens_type_arguments() const {
@@ -306,11 +309,8 @@ private:
   }
 
   bool open_bracket(const Token& token) {
-    size_t brackets = 0;
-    for (const Open& open : open_)
-      brackets += open.kind != LESS;
-    if (brackets >= max_brackets) {
-      diagnostics_.error("TooDeep", token.span, fmt::format("brackets are nested more than {} deep", max_brackets));
+    if (open_.size() >= kMaxBrackets) {
+      diagnostics_.error("TooDeep", token.span, fmt::format("brackets are nested more than {} deep", kMaxBrackets));
       return false;
     }
     if (token.kind == LBRACE) drop_type_brackets();
@@ -374,7 +374,7 @@ private:
     case RBRACE:
     case INTERP_END: close_bracket(token); return true;
     case LESS:
-      if (open_.size() < 2 * max_brackets && opens_type_arguments()) {
+      if (!too_many_types_open() && opens_type_arguments()) {
         push(token);
         open_.push_back({static_cast<int>(out_.tokens.size()) - 1, LESS});
         return true;

@@ -282,10 +282,30 @@ check "a result with lists into a file" 3 "lists; .save. in the program" -- "$tl
 check "a struct of other parts" 1 "take its file" -- "$tl" run -e 'struct N { s: str }
 fn main(n: N) = n.s'
 
-# ---- what is nested too deeply is refused, whatever it is
-nest() { # name, before, repeated, middle, repeated, after
-  check "deep: $1" 1 "TooDeep" -- sh -c "awk 'BEGIN { printf \"%s\", ARGV[1]; for (i = 0; i < 3000; i++) printf \"%s\", ARGV[2]; printf \"%s\", ARGV[3]; for (i = 0; i < 3000; i++) printf \"%s\", ARGV[4]; print ARGV[5] }' \"\$@\" | '$tl' run -" sh "$2" "$3" "$4" "$5" "$6"
+# ---- what is nested too deeply is refused, whatever it is; what a program may reach works
+deep() { # times, before, repeated, middle, repeated, after
+  awk 'BEGIN { printf "%s", ARGV[2]; for (i = 0; i < ARGV[1]; i++) printf "%s", ARGV[3]; printf "%s", ARGV[4]; for (i = 0; i < ARGV[1]; i++) printf "%s", ARGV[5]; print ARGV[6] }' "$@" >"$out/deep.tl"
 }
+nest() { # name, before, repeated, middle, repeated, after
+  deep 25000 "${@:2}"
+  check "deep: $1" 1 "TooDeep" -- "$tl" run "$out/deep.tl"
+}
+fits() { # name, times, what it prints, before, repeated, middle, repeated, after
+  deep "$2" "${@:4}"
+  check "deep and fine: $1" 0 "$3" -- "$tl" run "$out/deep.tl"
+  check "deep and fine, interpreted: $1" 0 "$3" -- "$tl" run --interp "$out/deep.tl"
+}
+fits parentheses 15000 '^1$' 'print(' '(' 1 ')' ')'
+fits minus 15000 '^1.0$' 'let a = 1.0; print(' '-' a '' ')'
+fits lambdas 15000 '^2$' 'let f = ' '|x| ' 1 '' '; print(2)'
+fits calls 15000 '^1.5$' 'let a = 1.5; print(' 'abs(' a ')' ')'
+fits "calls of functions" 5000 '^5001.5$' 'fn f(x: f32) -> f32 = x + 1.0; let a = 1.5; print(' 'f(' a ')' ')'
+fits methods 15000 '^1.5$' 'let a = 1.5; print(a' '' '' '.abs()' ')'
+fits sums 15000 '^15001$' 'let a = 1; print(a' '' '' ' + a' ')'
+fits "sums of tensors" 400 '^\[401\]$' 'let a = [1]; print(a' '' '' ' + a' ')'
+fits "else if" 5000 '^3$' 'fn f(a: i64) -> i64 = if a == 0 { 1 }' ' else if a == 2 { 2 }' ' else { 3 }' '' '; print(f(1))'
+fits blocks 1000 '^1$' '' 'if true { ' 'print(1)' ' }' ''
+fits loops 300 '^3$' 'var s = 0; ' 'for i in 0..1 { ' 's += 3' ' }' '; print(s)'
 nest parentheses 'let a = ' '(' 1 ')' ''
 nest brackets 'let a = ' '[' 1 ']' ''
 nest minus 'let a = ' '-' 1 '' ''

@@ -62,6 +62,7 @@ run commands tests/commands.sh "$build/tl" "$filter"
 run repl tests/repl.sh "$build/tl"
 run docs tests/docs.sh "$build/tl" "$filter"
 run explain tests/explain.sh "$build/tl" "$filter"
+run scaling tests/scaling.sh "$build/tl" "$filter"
 run "doc site" tests/doc_site.sh "$build/tl" "$filter"
 run "tl test" "$build/tl" test samples ${filter:+--filter "$filter"}
 

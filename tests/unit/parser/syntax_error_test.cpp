@@ -122,9 +122,15 @@ TEST_CASE("depth is limited with a message, not by the stack") {
     return out;
   };
   auto too_deep = [](const std::string& text) { return errors(text).find("TooDeep") != std::string::npos; };
-  CHECK_FALSE(too_deep("x = " + repeat("(", 250) + "1" + repeat(")", 250)));
-  CHECK_FALSE(too_deep("x = 0" + repeat(" + 1", 250)));
-  for (int n : {300, 20000}) {
+  CHECK_FALSE(too_deep("x = " + repeat("(", 15000) + "1" + repeat(")", 15000)));
+  CHECK_FALSE(too_deep("x = 0" + repeat(" + 1", 15000)));
+  CHECK_FALSE(too_deep("x = 0" + repeat(".f()", 15000)));
+  CHECK_FALSE(too_deep("if a { }" + repeat(" else if a { }", 9000)));
+  CHECK_FALSE(too_deep(repeat("if a { ", 1000) + repeat("}", 1000)));
+  CHECK(too_deep(repeat("if a { ", 1500) + repeat("}", 1500)));
+  CHECK(too_deep("x = " + repeat("[", 150) + repeat("]", 150)));
+  CHECK(too_deep("fn f(x: " + repeat("List<", 150) + "f32" + repeat(">", 150) + ") = 1"));
+  for (int n : {25000, 100000}) {
     CHECK(too_deep("x = " + repeat("(", n)));
     CHECK(too_deep("x = " + repeat("[", n) + repeat("]", n)));
     CHECK(too_deep("x = 0" + repeat(" + 1", n)));
