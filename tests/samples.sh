@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the samples on files that other tools wrote and compares with results computed by NumPy (tests/samples):
-# tests/samples.sh TL [FILTER]. Each in several configurations, whose outputs must be equal to the byte.
+# Runs the samples on files that other tools wrote and compares with results computed by NumPy (tests/samples), and trains
+# those that train to a quality: tests/samples.sh TL [FILTER]. In several configurations, whose outputs must be equal to the byte.
 set -uo pipefail
 tl=$(realpath "$1") filter=${2:-}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -58,4 +58,48 @@ check "shapes are images" 0 "^20 28 9$" -- "$tl" run -e 'fn main(x: u8[n, h, h],
 check "blur writes png" 0 -- "$tl" run samples/blur.tl samples/data/house.png -o "$out/blur.png"
 check "png is the npy" 0 -- "$tl" run -e "$(close "u8[h, w, c]" 0)" "$out/blur.png" "$out/blur.npy"
 check "four ways" 0 "in blocks of 64 +[0-9.]+ ms" -- "$tl" run samples/four_ways.tl --repeats 1
+
+# Training programs, each with the quality that it must reach.
+# quality NAME WORDS-BEFORE-THE-NUMBER LEAST GREATEST COMMAND…: the last number after these words in the output
+quality() {
+  local name=$1 words=$2 least=$3 greatest=$4
+  shift 4
+  check "$name" 0 -- sh -c '"$@" >"$0"' "$out/text" "$@"
+  check "$name: $words from $least to $greatest" 0 -- awk -v least="$least" -v greatest="$greatest" -v words="$words" '
+    { at = index($0, words); if (at) value = substr($0, at + length(words)) + 0 }
+    END { if (value == "" || value < least || value > greatest) { print "measured: " value; exit 1 } }' "$out/text"
+}
+
+digits=("$out/train-images.idx.gz" "$out/train-labels.idx.gz")
+check "digits" 0 -- "$tl" run samples/data/generate.tl --count 12000 --to "$out/train"
+plot=(--plot_file "$out/curve.svg")
+quality "softmax regression" ", " 90 97 "$tl" run samples/classify.tl "${digits[@]}" --epochs 4 "${plot[@]}"
+quality "perceptron" ", " 92 98 "$tl" run samples/mlp.tl "${digits[@]}" --epochs 5 --to "$out/mlp.npz" "${plot[@]}"
+quality "LeNet" ", " 97 100 "$tl" run samples/lenet.tl "${digits[@]}" --epochs 1 "${plot[@]}"
+quality "components" "linear classifier of the components: " 80 90 "$tl" run samples/pca.tl "${digits[@]}" --plot_file "$out/components.png"
+quality "wide perceptron" "unseen " 0 0.6 "$tl" run samples/dense.tl --epochs 2 "${plot[@]}"
+quality "LSTM" "unseen text: " 2 4 "$tl" run samples/lstm.tl --epochs 5 "${plot[@]}"
+quality "Newton's method" "slope " 0 1e-12 "$tl" run samples/newton.tl "${plot[@]}"
+quality "mixture" "at first, " -3.92 -3.91 "$tl" run samples/mixture.tl samples/data/points.npy "${plot[@]}"
+quality "ODE" "off by " 0 1 "$tl" run samples/ode.tl "${plot[@]}"
+quality "curves of PyTorch" "off by " 0 1e-3 "$tl" run tests/reference/curves.tl
+check "a plot of the loss" 0 -- grep -q polyline "$out/curve.svg"
+
+# Stopped and resumed: the same bits; in bf16: about the same loss.
+gpt=("$tl" run samples/gpt.tl --steps 60 "${plot[@]}")
+quality "GPT" "unseen text: " 4 5 "${gpt[@]}" --to "$out/whole.npz"
+check "GPT stops" 0 -- "${gpt[@]}" --stop 25 --to "$out/part.npz"
+check "GPT goes on" 0 -- "${gpt[@]}" --resume "$out/part.npz" --to "$out/resumed.npz"
+check "GPT: the same bits" 0 -- cmp "$out/whole.npz" "$out/resumed.npz"
+quality "GPT in bf16" "unseen text: " 4 5 "${gpt[@]}" --half --to "$out/half.npz"
+
+# The same bits on every engine.
+check "few digits" 0 -- "$tl" run samples/data/generate.tl --count 40 --to "$out/few"
+few=("$out/few-images.idx.gz" "$out/few-labels.idx.gz")
+check "perceptron trains" 0 -- "$tl" run samples/mlp.tl "${few[@]}" --epochs 1 --batch 12 --to "$out/few.npz" "${plot[@]}"
+for config in --interp --sync "--threads 1" "--schedule-seed 3" "--disable fuse" "--disable outline"; do
+  # shellcheck disable=SC2086
+  check "perceptron trains $config" 0 -- "$tl" run $config samples/mlp.tl "${few[@]}" --epochs 1 --batch 12 --to "$out/other.npz" "${plot[@]}"
+  check "perceptron trains $config: same bytes" 0 -- cmp "$out/few.npz" "$out/other.npz"
+done
 finish
