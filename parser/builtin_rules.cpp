@@ -326,6 +326,7 @@ ExprPtr Checker::reduction(Builtin builtin, Rule& r) {
     r.fail("TypeMismatch", x->span, fmt::format("`{}` takes numbers, not keys", r.name));
     return nullptr;
   }
+  bool of_bools = false;
   switch (builtin) {
   case Builtin::Any:
   case Builtin::All:
@@ -352,10 +353,16 @@ ExprPtr Checker::reduction(Builtin builtin, Rule& r) {
     if (!x->type.open && !is_float(x->type.dtype) && x->type.dtype != DType::I64 && x->type.dtype != DType::U64)
       x = convert(std::move(x), DType::I64, x->span);
     break;
+  case Builtin::ReduceMin:
+  case Builtin::ReduceMax:
+  case Builtin::ArgMin:
+  case Builtin::ArgMax:
+    of_bools = !x->type.open && x->type.dtype == DType::Bool;
+    if (of_bools) x = convert(std::move(x), DType::U8, x->span); // false before true
+    [[fallthrough]];
   default:
     if (!x->type.open && !is_num(x->type.dtype))
-      r.fail("TypeMismatch", x->span, fmt::format("`{}` takes numbers, not {}", r.name, show(x->type)),
-             x->type.dtype == DType::Bool ? "write `any(…)` or `all(…)`" : "");
+      r.fail("TypeMismatch", x->span, fmt::format("`{}` takes numbers, not {}", r.name, show(x->type)));
     break;
   }
   if (!r.ok) return nullptr;
@@ -387,6 +394,7 @@ ExprPtr Checker::reduction(Builtin builtin, Rule& r) {
     }
   }
   node->operands.push_back(std::move(x));
+  if (of_bools && !arg) return convert(std::move(node), DType::Bool, r.span);
   return node;
 }
 

@@ -129,7 +129,10 @@ ExprPtr Checker::plot_rule(Builtin builtin, Rule& r) {
     node->operands.push_back(finish_interp(std::move(none)));
   }
   if (given(title + 1)) {
-    node->operands.push_back(r.text(title + 1, "the name of a file", "`file = \"plot.svg\"`"));
+    ExprPtr file = r.text(title + 1, "the name of a file", "`file = \"plot.svg\"`");
+    if (r.ok && file->kind == ExprKind::Str && !file->text.ends_with(".svg") && !file->text.ends_with(".png"))
+      r.fail("WrongArguments", file->span, "the name of a picture's file ends in .svg or .png");
+    node->operands.push_back(std::move(file));
     node->ints[0] = 1;
   }
   for (ExprPtr& tensor : tensors)

@@ -605,7 +605,7 @@ ExprPtr Checker::builder(Builtin builtin, Rule& r, const Type*) {
   return wrapped;
 }
 
-ExprPtr Checker::random_rule(Builtin builtin, Rule& r, const Type*) {
+ExprPtr Checker::random_rule(Builtin builtin, Rule& r, const Type* expected) {
   auto node = make(ExprKind::Builtin, r.span, Type::scalar(DType::Key));
   node->builtin = builtin;
   if (builtin == Builtin::Key) {
@@ -664,7 +664,8 @@ ExprPtr Checker::random_rule(Builtin builtin, Rule& r, const Type*) {
   if (bernoulli) {
     node->type = Type::scalar(DType::Bool);
   } else if (builtin == Builtin::Bits || range) {
-    node->type = Type::scalar(DType::I64);
+    bool wanted = range && expected && expected->is_tensor() && !expected->open && is_int(expected->dtype);
+    node->type = Type::scalar(wanted ? expected->dtype : DType::I64);
     for (size_t i = 2; range && i < 4; ++i) {
       ExprPtr end = to_i64(r.value(i), "an end of the range");
       if (end->type.is_error()) r.ok = false;

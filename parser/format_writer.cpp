@@ -81,7 +81,9 @@ const Doc* FormatWriter::with_comments(std::string text, uint32_t begin, uint32_
     Span c = comments_[next_comment_];
     parts.push_back(docs_.fresh_line());
     parts.push_back(docs_.text(clean(c)));
-    parts.push_back(docs_.hard_line());
+    bool last = next_comment_ + 1 == comments_.size() || comments_[next_comment_ + 1].begin >= begin;
+    parts.push_back(blank_before(last ? begin : comments_[next_comment_ + 1].begin) ? docs_.blank_line()
+                                                                                    : docs_.hard_line());
   }
   parts.push_back(docs_.text(std::move(text)));
   if (next_comment_ < comments_.size()) {

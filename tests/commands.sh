@@ -165,6 +165,21 @@ check "endless recursion" 3 "StackOverflow" -- "$tl" run -e 'fn f(n: i64) -> i64
 print(f(1))'
 check "exit code of the program" 7 -- "$tl" run -e 'exit(7)'
 
+# ---- several files
+echo 'import "./b.tl"' >"$out/a.tl"
+echo 'import "./c.tl"' >"$out/b.tl"
+echo 'import "./a.tl"' >"$out/c.tl"
+echo 'import "./self.tl"' >"$out/self.tl"
+check "an import cycle is shown" 1 "c.tl:1:8: error.ImportCycle.: these files import each other: .*a.tl → .*b.tl → .*c.tl → .*a.tl" -- "$tl" run "$out/a.tl"
+check "a file that imports itself" 1 "ImportCycle.*self.tl → .*self.tl" -- "$tl" run "$out/self.tl"
+check "a module that is not there" 1 "ImportNotFound.*no module .nosuch." -- "$tl" run -e 'import nosuch'
+echo 'fn scale(x: f32[n]) -> f32[n] = x' >"$out/u1.tl"
+echo 'fn scale(x: f32[n]) -> f32[n] = x * 2.0' >"$out/u2.tl"
+printf 'import "./u1.tl"\nimport "./u2.tl"\nprint([1.0].scale())\n' >"$out/two.tl"
+printf 'import "./u2.tl"\nfn scale(x: f32[n]) -> f32[n] = x * 3.0\nprint([1.0].scale())\n' >"$out/own.tl"
+check "a method of two modules" 1 "two.tl:3:13: error.AmbiguousName.: .scale. is a function of .u1. and of .u2." -- "$tl" run "$out/two.tl"
+check "a method of this file comes first" 0 "^\[3\.\]$" -- "$tl" run "$out/own.tl"
+
 # ---- rejected programs
 cat >"$out/three.tl" <<'T'
 fn f(a: f32[n, 3], b: f32[n, 4]) -> f32[n, 3] = a + b

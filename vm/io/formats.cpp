@@ -1,6 +1,7 @@
 #include "vm/io/formats.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <limits>
 
 namespace tl {
 
@@ -51,15 +52,23 @@ size_t choose_name(const std::string& path, const std::vector<std::string>& name
 
 namespace {
 
-void convert_pixel(const uint8_t* in, int from, uint8_t* out, int to) {
+template <class T> void convert_pixel(const T* in, int from, T* out, int to) {
   bool color = from >= 3, alpha = from % 2 == 0;
   if (to >= 3) {
     for (int c = 0; c < 3; ++c)
       out[c] = in[color ? c : 0];
   } else { // as Pillow rounds it
-    out[0] = color ? static_cast<uint8_t>((in[0] * 19595 + in[1] * 38470 + in[2] * 7471 + 0x8000) >> 16) : in[0];
+    out[0] = color ? static_cast<T>((in[0] * 19595U + in[1] * 38470U + in[2] * 7471U + 0x8000U) >> 16) : in[0];
   }
-  if (to % 2 == 0) out[to - 1] = alpha ? in[from - 1] : 255;
+  if (to % 2 == 0) out[to - 1] = alpha ? in[from - 1] : std::numeric_limits<T>::max();
+}
+
+template <class T>
+void convert_pixels(const HostTensor& whole, int64_t pixels, int from, std::byte* out, int channels) {
+  auto* in = reinterpret_cast<const T*>(whole.data());
+  auto* to = reinterpret_cast<T*>(out);
+  for (int64_t i = 0; i < pixels; ++i)
+    convert_pixel(in + i * from, from, to + i * channels, channels);
 }
 
 } // namespace
@@ -72,12 +81,12 @@ OpenTensor with_channels(OpenTensor image, int channels) {
   result.header = image.header;
   result.header.dims[2] = channels;
   result.read = [image = std::move(image), pixels, from, channels](std::byte* out) {
-    HostTensor whole = HostTensor::make(DType::U8, image.header.dims);
+    HostTensor whole = HostTensor::make(image.header.dtype, image.header.dims);
     image.read(whole.data());
-    auto* in = reinterpret_cast<const uint8_t*>(whole.data());
-    auto* to = reinterpret_cast<uint8_t*>(out);
-    for (int64_t i = 0; i < pixels; ++i)
-      convert_pixel(in + i * from, from, to + i * channels, channels);
+    if (image.header.dtype == DType::U16)
+      convert_pixels<uint16_t>(whole, pixels, from, out, channels);
+    else
+      convert_pixels<uint8_t>(whole, pixels, from, out, channels);
   };
   return result;
 }

@@ -1,8 +1,9 @@
-// PNG images as u8[height, width, channels].
+// PNG images as u8[height, width, channels], those of 16 bits a channel as u16.
 //
 // libpng reports errors by longjmp out of its callbacks. So every function that calls setjmp here holds only plain data
 // made before it, and what must be freed belongs to its caller.
 #include "vm/io/formats.h"
+#include <bit>
 #include <csetjmp>
 #include <cstring>
 #include <fmt/format.h>
@@ -56,19 +57,21 @@ void read_bytes(png_structp png, png_bytep out, size_t count) {
   reader->offset += count;
 }
 
-// Reads the header and asks for 8 bits a channel, palettes and transparency expanded. False: reader.error says why.
-bool start(Reader& reader, png_uint_32* height, png_uint_32* width, int* channels) {
+// Reads the header and asks for 8 or 16 bits a channel, palettes and transparency expanded. False: reader.error says
+// why.
+bool start(Reader& reader, png_uint_32* height, png_uint_32* width, int* channels, int* bits) {
   png_structp png = reader.png;
   if (setjmp(png_jmpbuf(png))) return false;
   png_set_read_fn(png, &reader, read_bytes);
   png_read_info(png, reader.info);
-  png_set_scale_16(png);
+  if constexpr (std::endian::native == std::endian::little) png_set_swap(png);
   png_set_expand(png); // palette to RGB, 1, 2 and 4 bits to 8, a transparent colour to alpha
   png_set_interlace_handling(png);
   png_read_update_info(png, reader.info);
   *height = png_get_image_height(png, reader.info);
   *width = png_get_image_width(png, reader.info);
   *channels = png_get_channels(png, reader.info);
+  *bits = png_get_bit_depth(png, reader.info);
   return true;
 }
 
@@ -85,12 +88,12 @@ bool finish(Reader& reader, png_bytepp rows) {
 
 TensorHeader start_or_throw(const Source& source, Reader& reader) {
   png_uint_32 height = 0, width = 0;
-  int channels = 0;
-  if (!start(reader, &height, &width, &channels)) malformed(source, reader.error.text);
+  int channels = 0, bits = 0;
+  if (!start(reader, &height, &width, &channels, &bits)) malformed(source, reader.error.text);
   // Compression gives at most about 1 : 1032, and a packed pixel has at least one bit.
   uint64_t least = uint64_t{height} * ((uint64_t{width} + 7) / 8) / 1032;
   if (least > source.size()) malformed(source, "it is truncated: its header claims more than the file can hold");
-  return {DType::U8, {height, width, channels}};
+  return {bits == 16 ? DType::U16 : DType::U8, {height, width, channels}};
 }
 
 // ---- writing ----
@@ -155,8 +158,9 @@ bool is_png(const Source& source) {
 static void read_png_data(const Source& source, const TensorHeader& header, std::byte* out) {
   Reader reader(source);
   TensorHeader again = start_or_throw(source, reader);
-  if (again.dims != header.dims) malformed(source, "it changed while it was read");
-  auto rows = row_pointers(out, header.dims[0], header.dims[1] * header.dims[2]);
+  if (again.dims != header.dims || again.dtype != header.dtype) malformed(source, "it changed while it was read");
+  auto rows =
+      row_pointers(out, header.dims[0], header.dims[1] * header.dims[2] * static_cast<int64_t>(size_of(header.dtype)));
   if (!finish(reader, rows.data())) malformed(source, reader.error.text);
 }
 

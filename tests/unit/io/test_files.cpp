@@ -131,13 +131,29 @@ TEST_CASE("PNG images of every kind become u8[h, w, c]") {
       CHECK(x.get(static_cast<int64_t>(i)).as<uint8_t>() == values[i]);
   };
   check(kPngGray, {2, 3, 1}, {1, 2, 3, 4, 5, 6});
-  check(kPngGray16, {1, 2, 1}, {0x12, 255});
   check(kPngGray1, {1, 8, 1}, {255, 0, 255, 0, 0, 255, 0, 255});
   check(kPngPalette, {1, 4, 3}, {10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120});
   check(kPngPaletteAlpha, {1, 2, 4}, {10, 20, 30, 7, 40, 50, 60, 255});
   check(kPngRgba, {1, 1, 4}, {1, 2, 3, 4});
   check(kPngGrayAlpha, {1, 1, 2}, {9, 8});
   check(kPngInterlaced, {2, 2, 1}, {1, 2, 3, 4});
+}
+
+TEST_CASE("a PNG image of 16 bits a channel becomes u16") {
+  Folder folder;
+  HostTensor x = load_bytes(folder, bytes_of(kPngGray16));
+  CHECK(x.dtype == DType::U16);
+  CHECK(x.dims == std::vector<int64_t>{1, 2, 1});
+  CHECK(peek_header(folder / "x").dtype == DType::U16);
+  CHECK(x.get(0).as<uint16_t>() == 0x1234);
+  CHECK(x.get(1).as<uint16_t>() == 0xffff);
+  ReadOptions options;
+  options.load.channels = 4;
+  HostTensor rgba = load_tensor(folder / "x", options);
+  CHECK(rgba.dims == std::vector<int64_t>{1, 2, 4});
+  for (int64_t i = 0; i < 3; ++i)
+    CHECK(rgba.get(i).as<uint16_t>() == 0x1234);
+  CHECK(rgba.get(3).as<uint16_t>() == 0xffff);
 }
 
 TEST_CASE("broken PNG images are refused") {
