@@ -1,6 +1,6 @@
 // The tl command. One file per command; this one finds which it is.
 #include "commands.h"
-#include "deep_stack.h"
+#include "lang/deep_stack.h"
 #include "lang/suggest.h"
 #include "messages.h"
 #include "options.h"
@@ -72,7 +72,9 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN); // a closed pipe is a failing write, reported as such
   std::signal(SIGXFSZ, SIG_IGN); // and so is a file that may grow no further
   try {
-    return tl::cli::on_deep_stack([&] { return tl::cli::dispatch({argv + 1, argv + argc}); });
+    int code = 0;
+    tl::on_deep_stack([&] { code = tl::cli::dispatch({argv + 1, argv + argc}); });
+    return code;
   } catch (const tl::cli::UsageError& error) {
     tl::cli::show("UsageError", error.what());
     return tl::cli::kUsage;

@@ -1,4 +1,5 @@
 // tl repl: explore. Each input is a piece of one growing program.
+#include "backend/cpu/jit.h"
 #include "commands.h"
 #include "line_editor.h"
 #include "messages.h"
@@ -7,10 +8,12 @@
 #include "session.h"
 #include "vm/interrupt.h"
 #include "vm/io/io.h"
+#include "vm/memory.h"
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <fmt/format.h>
+#include <thread>
 
 namespace tl::cli {
 namespace {
@@ -31,7 +34,11 @@ constexpr Command kCommands[] = {
     {":help", "[NAME]", "this text, or what a function of the library does"},
     {":type", "EXPRESSION", "its type, without computing it"},
     {":ir", "INPUT", "what the compiler makes of it, after all passes"},
+    {":asm", "INPUT", "its kernels as machine code"},
+    {":cuda", "INPUT", "its kernels as CUDA C++"},
     {":time", "INPUT", "run it and say how long that took"},
+    {":mem", "", "what the values of this session take, by device"},
+    {":devices", "", "what there is to run on"},
     {":load", "FILE", "run a file; what it declares and binds stays"},
     {":save", "FILE", "write what was entered, without what failed, as a program"},
     {":reset", "", "forget everything"},
@@ -166,7 +173,18 @@ private:
     } else if (name == ":type") {
       if (auto type = session_->type_of(rest)) fmt::print("{}\n", *type);
     } else if (name == ":ir") {
-      if (auto graph = session_->graph_of(rest)) fmt::print("{}", *graph);
+      show_stage(rest, Session::Stage::Graph);
+    } else if (name == ":asm") {
+      show_stage(rest, Session::Stage::Asm);
+    } else if (name == ":cuda") {
+      show_stage(rest, Session::Stage::Cuda);
+    } else if (name == ":mem") {
+      auto [tensors, bytes] = session_->held();
+      fmt::print("cpu  {} in {} tensor{} of this session\n", memory_text(bytes), tensors, tensors == 1 ? "" : "s");
+    } else if (name == ":devices") {
+      std::string processor = host_description();
+      fmt::print("cpu  {}, {} threads, {}\n", processor.substr(0, processor.find(' ')),
+                 std::thread::hardware_concurrency(), memory_text(machine_memory()));
     } else if (name == ":time") {
       auto start = std::chrono::steady_clock::now();
       enter(rest, fmt::format("<input {}>", ++count_));
@@ -200,6 +218,19 @@ private:
     fmt::print("Enter statements or expressions; a value that stands alone is shown with its type.\n");
     for (const Command& c : kCommands)
       fmt::print("  {:<20} {}\n", fmt::format("{} {}", c.name, c.argument), c.doc);
+  }
+
+  void show_stage(const std::string& input, Session::Stage stage) {
+    if (auto text = session_->made_of(input, stage)) fmt::print("{}", *text);
+  }
+
+  static std::string memory_text(uint64_t bytes) {
+    constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    auto amount = static_cast<double>(bytes);
+    int unit = 0;
+    for (; amount >= 1024 && unit < 4; ++unit)
+      amount /= 1024;
+    return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", amount, units[unit]);
   }
 
   static void say(const std::string& message) { show("UsageError", message); }

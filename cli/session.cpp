@@ -1,4 +1,5 @@
 #include "session.h"
+#include "backend/cuda/print.h"
 #include "ir/interpret.h"
 #include "ir/lower.h"
 #include "ir/text.h"
@@ -91,7 +92,7 @@ Session::End Session::run(const std::string& text, const std::string& name) {
   }
   ir::Module module = std::move(*lowered);
   if (flags_.interpreter) {
-    outcome = ir::interpret(module, arguments(*program), out.sink());
+    outcome = ir::interpret(module, arguments(*program), out.sink(), {}, interrupt_);
   } else {
     module = optimise(std::move(module), flags_);
     Executable executable = make_executable(module, flags_);
@@ -124,13 +125,37 @@ std::optional<std::string> Session::type_of(const std::string& text) {
   return type.empty() ? "()" : type;
 }
 
-std::optional<std::string> Session::graph_of(const std::string& text) {
-  const typed::Program* program = check(text, "<ir>");
+std::optional<std::string> Session::made_of(const std::string& text, Stage stage) {
+  const typed::Program* program = check(text, "<input>");
   if (!program) return std::nullopt;
-  std::optional<std::string> result;
-  if (auto module = lower([&] { return ir::lower(*program, sources_); }))
-    result = ir::to_text(optimise(std::move(*module), flags_));
+  std::optional<ir::Module> module = lower([&] { return ir::lower(*program, sources_); });
   checker_->undo();
+  if (!module) return std::nullopt;
+  module = optimise(std::move(*module), flags_);
+  if (stage == Stage::Graph) return ir::to_text(*module);
+  std::string result;
+  for (const kir::Kernel& kernel : kernels_of(*module, schedule(*module)))
+    result += (stage == Stage::Asm ? to_asm(kernel) : to_cuda(kernel)) + "\n";
+  return result.empty() ? "no kernels: the host computes it\n" : result;
+}
+
+namespace {
+void count(const Argument& value, size_t& tensors, uint64_t& bytes) {
+  if (auto* tensor = std::get_if<HostTensor>(&value)) {
+    ++tensors;
+    bytes += static_cast<uint64_t>(tensor->count()) * size_of(tensor->dtype);
+  } else if (auto* list = std::get_if<std::shared_ptr<const ListArgument>>(&value)) {
+    for (const Argument& element : (*list)->values)
+      count(element, tensors, bytes);
+  }
+}
+} // namespace
+
+std::pair<size_t, uint64_t> Session::held() const {
+  std::pair<size_t, uint64_t> result{0, 0};
+  for (const auto& [var, leaves] : values_)
+    for (const Argument& leaf : leaves)
+      count(leaf, result.first, result.second);
   return result;
 }
 

@@ -22,8 +22,11 @@ public:
 
   // The type of an expression, which is not computed; nothing if it is wrong (and said so).
   std::optional<std::string> type_of(const std::string& text);
-  // The graph of a piece after all passes, the same way.
-  std::optional<std::string> graph_of(const std::string& text);
+  // What the compiler makes of a piece, the same way: the graph after all passes, or its kernels.
+  enum class Stage { Graph, Asm, Cuda };
+  std::optional<std::string> made_of(const std::string& text, Stage stage);
+  // The tensors that are kept, and their bytes.
+  std::pair<size_t, uint64_t> held() const;
   // Did the last piece show a value that stood alone?
   bool showed_value() const { return !checker_->shown_type().empty(); }
   // What can be written: declared and bound names.

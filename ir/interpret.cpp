@@ -1,6 +1,7 @@
 #include "ir/interpret.h"
 #include "ir/interpret_values.h"
 #include "ir/op_info.h"
+#include "lang/deep_stack.h"
 #include "vm/abi/stopwatch.h"
 #include "vm/io/io.h"
 #include "vm/io/list.h"
@@ -9,10 +10,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <exception>
 #include <fmt/format.h>
 #include <new>
-#include <pthread.h>
 #include <stdexcept>
 #include <utility>
 
@@ -20,12 +19,11 @@ namespace tl::ir {
 namespace {
 
 constexpr int kMaxCallDepth = 10000;
-constexpr size_t kStackBytes = size_t{1} << 30; // address space only: deep recursion of programs is recursion here
 
 class Interpreter {
 public:
-  Interpreter(const Module& module, const OutputSink& out, const OutputSink& err)
-      : module_(module), out_(out), err_(err), single_uses_(module.functions.size()) {}
+  Interpreter(const Module& module, const OutputSink& out, const OutputSink& err, const std::atomic<bool>* interrupt)
+      : module_(module), out_(out), err_(err), interrupt_(interrupt), single_uses_(module.functions.size()) {}
 
   Outcome run(const std::vector<Argument>& arguments) {
     Outcome outcome;
@@ -164,6 +162,8 @@ private:
   Cell take(Frame& frame, ValueId id) { return (*single_)[id.index] ? std::move(frame[id.index]) : frame[id.index]; }
 
   std::vector<Cell> region(const Function& f, const Region& r, Frame& frame) {
+    if (interrupt_ && interrupt_->load(std::memory_order_relaxed))
+      throw Stop{fail({"Interrupted", "interrupted", "", loc_, 130, {}}), 0};
     for (NodeId id : r.nodes)
       node(f, f[id], frame);
     std::vector<Cell> results;
@@ -776,6 +776,7 @@ private:
   const Module& module_;
   const OutputSink& out_;
   const OutputSink& err_;
+  const std::atomic<bool>* interrupt_;         // may be null
   std::vector<std::vector<bool>> single_uses_; // by function, filled when it is first called
   const std::vector<bool>* single_ = nullptr;  // of the function that runs
   Poison first_failure_;
@@ -787,34 +788,12 @@ private:
   int map_depth_ = 0;
 };
 
-struct Job {
-  std::function<void()> run;
-  std::exception_ptr thrown;
-};
-
 } // namespace
 
 Outcome interpret(const Module& module, const std::vector<Argument>& arguments, const OutputSink& out,
-                  const OutputSink& err) {
+                  const OutputSink& err, const std::atomic<bool>* interrupt) {
   Outcome outcome;
-  Job job{[&] { outcome = Interpreter(module, out, err).run(arguments); }, nullptr};
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, kStackBytes);
-  pthread_t thread;
-  auto entry = [](void* argument) -> void* {
-    auto* job = static_cast<Job*>(argument);
-    try {
-      job->run();
-    } catch (...) {
-      job->thrown = std::current_exception();
-    }
-    return nullptr;
-  };
-  if (pthread_create(&thread, &attributes, entry, &job) != 0) throw std::runtime_error("cannot start the interpreter");
-  pthread_join(thread, nullptr);
-  pthread_attr_destroy(&attributes);
-  if (job.thrown) std::rethrow_exception(job.thrown);
+  on_deep_stack([&] { outcome = Interpreter(module, out, err, interrupt).run(arguments); });
   return outcome;
 }
 

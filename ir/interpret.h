@@ -3,13 +3,14 @@
 #pragma once
 #include "ir/graph.h"
 #include "vm/abi/outcome.h"
+#include <atomic>
 
 namespace tl::ir {
 
 // Runs module.entry. One argument per module.interface.params (nothing: use the default). What the program prints goes
 // to `out` at once, what `debug` prints to `err` (stderr if empty). Failures of the program are in the outcome; only
-// faults of tl itself are thrown.
+// faults of tl itself are thrown. It stops, as an interrupted run of the VM does, when `interrupt` becomes true.
 Outcome interpret(const Module& module, const std::vector<Argument>& arguments, const OutputSink& out,
-                  const OutputSink& err = {});
+                  const OutputSink& err = {}, const std::atomic<bool>* interrupt = nullptr);
 
 } // namespace tl::ir

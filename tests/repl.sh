@@ -28,6 +28,11 @@ check "load and save" 0 "30 : i64" -- bash -c "printf ':load three.tl\na * 2\nbr
 check "what was saved runs" 0 -- "$tl" check saved.tl
 check "help of a function" 0 "Probabilities along an axis" -- bash -c "echo ':help softmax' | '$tl' repl"
 check "the graph of an input" 0 "kernel" -- bash -c "printf 'let x = ones([3])\n:ir x * 2\n' | '$tl' repl"
+check "the machine code of an input" 0 "ret" -- bash -c "printf 'let x = ones([3])\n:asm x * 2.0\n' | '$tl' repl"
+check "an input as CUDA C++" 0 "__global__" -- bash -c "printf 'let x = ones([3])\n:cuda x * 2.0\n' | '$tl' repl"
+check "an input without kernels" 0 "no kernels" -- bash -c "echo ':asm 1 + 1' | '$tl' repl"
+check "the memory of a session" 0 "cpu  4.0 KiB in 1 tensor " -- bash -c "printf 'let x = ones([1024])\n:mem\n' | '$tl' repl"
+check "the devices" 0 "^cpu  .*threads, .*iB" -- bash -c "echo ':devices' | '$tl' repl"
 check "reset forgets" 0 "no name .a. here" -- bash -c "printf 'let a = 1\n:reset\na\n' | '$tl' repl"
 check "a broken import is read again" 0 "7 : i64" -- bash -c "
   (echo 'let z = ' > broken.tl; echo 'import \"broken.tl\"'; sleep 1; echo 'let z = 7' > broken.tl; echo 'import \"broken.tl\"'; echo 'broken.z') | '$tl' repl"
@@ -36,6 +41,10 @@ check "a broken import is read again" 0 "7 : i64" -- bash -c "
 check "a terminal" 0 "3 : i64" -- bash -c "(sleep 1; printf '1 +\n2\n'; sleep 1; printf ':quit\n') | TERM=xterm script -qec '$tl' /dev/null"
 check "the history is kept" 0 "1.*2" -- cat history
 # Ctrl-C ends a native loop, and then a line; the session goes on.
+check "Ctrl-C in the reference interpreter" 0 "interrupted.*6 : i64" -- bash -c "
+  (sleep 1; printf 'var s = 5\n'; sleep 1; printf 'while true { s += 1 }\n'; sleep 2; printf '\003'; sleep 1
+   printf 's + 1\n'; sleep 1; printf ':quit\n') |
+  TERM=xterm script -qec '$tl repl --interp' /dev/null | tr -d '\r' | tr '\n' ' '"
 check "Ctrl-C" 0 "interrupted.*6 : i64" -- bash -c "
   (sleep 1; printf 'var s = 5\n'; sleep 1; printf 'while true { s += 1 }\n'; sleep 2; printf '\003'; sleep 1
    printf 'junk'; sleep 1; printf '\003'; sleep 1; printf 's + 1\n'; sleep 1; printf ':quit\n') |

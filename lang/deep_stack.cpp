@@ -1,25 +1,23 @@
-#include "deep_stack.h"
+#include "lang/deep_stack.h"
 #include <exception>
 #include <pthread.h>
 #include <sys/mman.h>
 
-namespace tl::cli {
+namespace tl {
 namespace {
 
-// Only what is touched becomes memory. The deepest tree needs a quarter of it, under the address sanitizer most of it.
 constexpr size_t kStack = size_t{1} << 30;
 constexpr size_t kGuard = size_t{1} << 16;
 
 struct Work {
-  const std::function<int()>& f;
-  int result = 0;
+  const std::function<void()>& f;
   std::exception_ptr failure;
 };
 
 void* work(void* argument) {
   Work& work = *static_cast<Work*>(argument);
   try {
-    work.result = work.f();
+    work.f();
   } catch (...) {
     work.failure = std::current_exception();
   }
@@ -31,7 +29,7 @@ bool on_stack(void* memory, Work& work) {
   if (::pthread_attr_init(&attributes) != 0) return false;
   pthread_t thread{};
   bool started = ::pthread_attr_setstack(&attributes, static_cast<char*>(memory) + kGuard, kStack) == 0 &&
-                 ::pthread_create(&thread, &attributes, cli::work, &work) == 0;
+                 ::pthread_create(&thread, &attributes, tl::work, &work) == 0;
   ::pthread_attr_destroy(&attributes);
   if (started) ::pthread_join(thread, nullptr);
   return started;
@@ -39,18 +37,17 @@ bool on_stack(void* memory, Work& work) {
 
 } // namespace
 
-int on_deep_stack(const std::function<int()>& f) {
+void on_deep_stack(const std::function<void()>& f) {
   void* memory = ::mmap(nullptr, kGuard + kStack, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED) return f();
   ::mprotect(memory, kGuard, PROT_NONE);
   ::madvise(memory, kGuard + kStack, MADV_NOHUGEPAGE); // or the first touch would clear 2 MiB
-  Work work{f, 0, nullptr};
+  Work work{f, nullptr};
   bool done = on_stack(memory, work);
   ::munmap(memory, kGuard + kStack);
   if (!done) return f();
   if (work.failure) std::rethrow_exception(work.failure);
-  return work.result;
 }
 
-} // namespace tl::cli
+} // namespace tl
