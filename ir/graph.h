@@ -47,18 +47,21 @@ struct Dim {
 };
 
 struct Type {
-  enum class Kind : uint8_t { Tensor, Str, List, Token }; // a list's elements say themselves what they are
+  enum class Kind : uint8_t { Tensor, Str, List, Token };
   Kind kind = Kind::Tensor;
   DType dtype = DType::F32;
   std::vector<Dim> dims; // rank 0: a scalar
+  std::vector<Type> elements =
+      {}; // List: the leaves of an element, with sizes of 0 that say the rank alone; none: unknown
 
-  static Type scalar(DType t) { return {Kind::Tensor, t, {}}; }
-  static Type tensor(DType t, std::vector<Dim> dims) { return {Kind::Tensor, t, std::move(dims)}; }
-  static Type str() { return {Kind::Str, DType::U8, {}}; }
-  static Type list() { return {Kind::List, DType::U8, {}}; }
-  static Type token() { return {Kind::Token, DType::U8, {}}; }
+  static Type scalar(DType t) { return {Kind::Tensor, t, {}, {}}; }
+  static Type tensor(DType t, std::vector<Dim> dims) { return {Kind::Tensor, t, std::move(dims), {}}; }
+  static Type str() { return {Kind::Str, DType::U8, {}, {}}; }
+  static Type list(std::vector<Type> elements = {}) { return {Kind::List, DType::U8, {}, std::move(elements)}; }
+  static Type token() { return {Kind::Token, DType::U8, {}, {}}; }
   bool is_tensor() const { return kind == Kind::Tensor; }
   bool is_scalar() const { return kind == Kind::Tensor && dims.empty(); }
+  bool is_list() const { return kind == Kind::List; }
   bool operator==(const Type&) const = default;
 };
 

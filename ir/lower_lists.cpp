@@ -26,7 +26,9 @@ Leaves FunctionLowerer::list_operation(const typed::Expr& e, const std::vector<L
   auto width = [](const tl::Type& list) {
     return list.elements.empty() ? 1 : static_cast<int64_t>(leaf_types(list.elements[0]).size());
   };
-  auto one = [&](Op op) -> Leaves { return {here().one(op, std::move(flat), Type::list(), std::move(attrs), at)}; };
+  auto one = [&](Op op) -> Leaves {
+    return {here().one(op, std::move(flat), graph_type(e.type), std::move(attrs), at)};
+  };
   switch (e.list_op) {
   case ListOp::Make: attrs.ints = {width(e.type), static_cast<int64_t>(e.operands.size())}; return one(Op::ListMake);
   case ListOp::Length: return {here().one(Op::ListLength, std::move(flat), Type::scalar(DType::I64), {}, at)};

@@ -175,7 +175,7 @@ ValueId FunctionLowerer::placeholder(const Type& t, const std::vector<Dim>& size
   if (t.kind == Type::Kind::List) {
     Attrs attrs;
     attrs.ints = {1, 0};
-    return here().one(Op::ListMake, {}, Type::list(), std::move(attrs));
+    return here().one(Op::ListMake, {}, Type(t), std::move(attrs));
   }
   return splat(here().constant(t.dtype, {}), sizes, {});
 }

@@ -167,7 +167,15 @@ void FunctionLowerer::bind_all(std::span<const typed::SizeBind> binds) {
 
 Type FunctionLowerer::graph_type(const tl::Type& t) {
   if (t.is_str()) return Type::str();
-  if (t.is_list()) return Type::list();
+  if (t.is_list()) {
+    std::vector<Type> elements;
+    if (!t.elements.empty())
+      for (const tl::Type& leaf : leaf_types(t.elements[0])) {
+        bool tensor = leaf.is_tensor();
+        elements.push_back(tensor ? Type::tensor(leaf.dtype, std::vector<Dim>(leaf.rank())) : graph_type(leaf));
+      }
+    return Type::list(std::move(elements));
+  }
   return Type::tensor(t.dtype, dims(t.shape));
 }
 

@@ -343,7 +343,16 @@ private:
   Type type(std::vector<std::pair<size_t, Token>>& sizes) {
     if (accept("token")) return Type::token();
     if (accept("str")) return Type::str();
-    if (accept("list")) return Type::list();
+    if (accept("list")) {
+      Type list = Type::list();
+      if (!accept("(")) return list;
+      do {
+        std::vector<std::pair<size_t, Token>> none;
+        list.elements.push_back(type(none));
+      } while (accept(","));
+      expect(")");
+      return list;
+    }
     Type t = Type::scalar(dtype());
     if (!accept("[")) return t;
     while (!is("]")) {

@@ -66,7 +66,12 @@ public:
   std::string type(const Type& type) const {
     if (type.kind == Type::Kind::Token) return "token";
     if (type.kind == Type::Kind::Str) return "str";
-    if (type.kind == Type::Kind::List) return "list";
+    if (type.kind == Type::Kind::List) {
+      std::string text;
+      for (const Type& element : type.elements)
+        text += (text.empty() ? "" : ", ") + this->type(element);
+      return text.empty() ? "list" : "list(" + text + ")";
+    }
     std::string text(name_of(type.dtype));
     if (type.dims.empty()) return text;
     text += "[";

@@ -66,8 +66,11 @@ private:
     Builder builder(module_, f_, into);
     for (size_t i = 0; i < region.params.size(); ++i) {
       // Not the operand itself, which the function may know by another way.
-      result.inputs.push_back(
-          builder.one(Op::Reshape, {node.operands[i]}, Type(f_[node.operands[i]].type), {}, node.loc));
+      Type type = f_[node.operands[i]].type;
+      Attrs attrs;
+      if (type.is_list()) attrs.ints = {0, 0, 0};
+      Op same = type.is_list() ? Op::ListSlice : Op::Reshape;
+      result.inputs.push_back(builder.one(same, {node.operands[i]}, std::move(type), std::move(attrs), node.loc));
       cloner.map(region.params[i], result.inputs.back());
     }
     cloner.hook = [&](NodeId inner, Builder& at) {

@@ -170,6 +170,96 @@ ValueId Emit::contract(ValueId a, ValueId b, std::vector<int64_t> a_labels, std:
   return builder_.one(Op::Contract, {a, b}, std::move(t), std::move(attrs), loc_);
 }
 
+// ---- lists
+// ------------------------------------------------------------------------------------------------------------
+
+std::vector<ValueId> Emit::element(ValueId list, ValueId i) {
+  std::vector<Type> types = type(list).elements;
+  size_t width = types.size();
+  Attrs attrs;
+  for (size_t leaf = 0; leaf < width; ++leaf)
+    for (size_t axis = 0; axis < types[leaf].dims.size(); ++axis) {
+      attrs.ints.push_back(static_cast<int64_t>(leaf));
+      attrs.ints.push_back(static_cast<int64_t>(axis));
+    }
+  std::vector<int64_t> sizes = attrs.ints;
+  types.insert(types.end(), sizes.size() / 2, Type::scalar(DType::I64));
+  NodeId node = builder_.node(Op::ListGet, {list, i}, std::move(types), std::move(attrs), loc_);
+  std::vector<ValueId> results = function()[node].results;
+  for (size_t k = 0; k < sizes.size(); k += 2)
+    function()[results[static_cast<size_t>(sizes[k])]].type.dims[static_cast<size_t>(sizes[k + 1])] =
+        Dim::of(results[width + k / 2]);
+  results.resize(width);
+  return results;
+}
+
+ValueId Emit::length(ValueId list) { return builder_.one(Op::ListLength, {list}, Type::scalar(DType::I64), {}, loc_); }
+
+ValueId Emit::with_element(ValueId list, ValueId i, std::vector<ValueId> leaves) {
+  Type t = type(list);
+  leaves.insert(leaves.begin(), {list, i});
+  return builder_.one(Op::ListSet, std::move(leaves), std::move(t), {}, loc_);
+}
+
+ValueId Emit::list_of(const Type& t, std::vector<ValueId> leaves) {
+  Attrs attrs;
+  attrs.ints = {static_cast<int64_t>(t.elements.size()), leaves.empty() ? 0 : 1};
+  return builder_.one(Op::ListMake, std::move(leaves), Type(t), std::move(attrs), loc_);
+}
+
+ValueId Emit::append(ValueId list, std::vector<ValueId> leaves) {
+  Type t = type(list);
+  Attrs attrs;
+  attrs.ints = {static_cast<int64_t>(leaves.size())};
+  leaves.insert(leaves.begin(), list);
+  return builder_.one(Op::ListAppend, std::move(leaves), std::move(t), std::move(attrs), loc_);
+}
+
+ValueId Emit::list_slice(ValueId list, ValueId first, ValueId last) {
+  Type t = type(list);
+  Attrs attrs;
+  attrs.ints = {1, 1, 0};
+  return builder_.one(Op::ListSlice, {list, first, last}, std::move(t), std::move(attrs), loc_);
+}
+
+ValueId Emit::list_by(const Type& t, ValueId count, const Element& element) {
+  Type list = t;
+  return loop(i64(0), count, i64(1), {list_of(list, {})},
+              [&](Emit& in, ValueId i, const std::vector<ValueId>& carried) {
+                return std::vector<ValueId>{in.append(carried[0], element(in, i))};
+              })[0];
+}
+
+ValueId Emit::still(ValueId list) {
+  Type t = type(list);
+  return list_by(t, length(list), [&](Emit& in, ValueId i) {
+    std::vector<ValueId> leaves = in.element(list, i);
+    for (ValueId& leaf : leaves) {
+      Type own = in.type(leaf);
+      if (own.is_list())
+        leaf = in.still(leaf);
+      else if (own.is_tensor() && own.dtype != DType::Key)
+        leaf = in.splat(in.builder().constant(own.dtype, {}), own.dims);
+    }
+    return leaves;
+  });
+}
+
+ValueId Emit::sum(ValueId list, ValueId more) {
+  Type t = type(list);
+  return list_by(t, length(list), [&](Emit& in, ValueId i) {
+    std::vector<ValueId> leaves = in.element(list, i), others = in.element(more, i);
+    for (size_t k = 0; k < leaves.size(); ++k) {
+      Type own = in.type(leaves[k]);
+      if (own.is_list())
+        leaves[k] = in.sum(leaves[k], others[k]);
+      else if (own.is_tensor() && is_float(own.dtype))
+        leaves[k] = in.add(leaves[k], in.reshape(others[k], own.dims));
+    }
+    return leaves;
+  });
+}
+
 std::vector<ValueId> Emit::loop(ValueId lo, ValueId hi, ValueId step, std::vector<ValueId> initial, const Body& body) {
   Region region;
   Emit inner(builder_.module(), builder_.function(), region, loc_);

@@ -58,6 +58,19 @@ public:
   ir::ValueId flip(ir::ValueId x, int64_t axis);
   ir::ValueId contract(ir::ValueId a, ir::ValueId b, std::vector<int64_t> a_labels, std::vector<int64_t> b_labels,
                        std::vector<int64_t> labels);
+  // Lists. The leaves of element i, with sizes of their own.
+  std::vector<ir::ValueId> element(ir::ValueId list, ir::ValueId i);
+  ir::ValueId length(ir::ValueId list);
+  ir::ValueId with_element(ir::ValueId list, ir::ValueId i, std::vector<ir::ValueId> leaves);
+  ir::ValueId list_of(const ir::Type& type, std::vector<ir::ValueId> leaves); // of one element, or of none
+  ir::ValueId append(ir::ValueId list, std::vector<ir::ValueId> leaves);
+  ir::ValueId list_slice(ir::ValueId list, ir::ValueId first, ir::ValueId last);
+  // A list of this type, whose element i has the leaves that `element` gives.
+  using Element = std::function<std::vector<ir::ValueId>(Emit&, ir::ValueId i)>;
+  ir::ValueId list_by(const ir::Type& type, ir::ValueId count, const Element& element);
+  ir::ValueId still(ir::ValueId list);                 // zeros for numbers; texts and keys as they are
+  ir::ValueId sum(ir::ValueId list, ir::ValueId more); // of the floats in two of one form
+
   // lo, lo + step, … below hi (above, for a negative step). `body` is given the index and the carried values, and gives
   // the next ones, in the region whose Emit it is given.
   using Body = std::function<std::vector<ir::ValueId>(Emit&, ir::ValueId, const std::vector<ir::ValueId>&)>;

@@ -25,7 +25,7 @@ ValueId Forward::tangent(ValueId value, Region& r, LocId loc) {
 ValueId Forward::or_zero(Emit& e, ValueId value) {
   ValueId known = of(value);
   if (known.valid()) return known;
-  if (!type(value).is_tensor()) throw NotDifferentiable("the derivative through a list is not supported yet", {});
+  if (type(value).is_list()) return e.still(value);
   return e.zeros(Type(type(value)));
 }
 
@@ -112,10 +112,43 @@ void Forward::node(NodeId id, Region& r) {
   case Op::ListAppend:
   case Op::ListConcat:
   case Op::ListSlice:
-  case Op::ListJoin: throw NotDifferentiable("the derivative through a list is not supported yet", node.loc);
+  case Op::ListJoin: return list(e, node);
   default: throw NotDifferentiable(fmt::format("the derivative of `{}` is not known", name_of(node.op)), node.loc);
   }
   if (result.valid()) tangents_[node.results[0].index] = result;
+}
+
+// The same operation on lists of tangents. What never moves in them is as it is in the values.
+void Forward::list(Emit& e, const Node& node) {
+  size_t lists = node.op == Op::ListMake ? 0 : node.op == Op::ListConcat ? 2 : 1;
+  size_t first = node.op == Op::ListMake ? 0 : node.op == Op::ListAppend ? 1 : node.op == Op::ListSet ? 2 : SIZE_MAX;
+  std::vector<ValueId> operands = node.operands;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Type t = type(operands[i]);
+    if (i < lists || (i >= first && Moving::can(t)))
+      operands[i] = or_zero(e, operands[i]);
+    else if (i >= first && t.is_tensor() && t.dtype != DType::Key)
+      operands[i] = e.splat(e.builder().constant(t.dtype, {}), t.dims);
+  }
+  if (node.op == Op::ListGet) {
+    std::vector<ValueId> leaves = e.element(operands[0], operands[1]);
+    for (size_t k = 0; k < leaves.size(); ++k)
+      if (moves(node.results[k]))
+        tangents_[node.results[k].index] = e.reshape(leaves[k], std::vector<Dim>(type(node.results[k]).dims));
+    return;
+  }
+  std::vector<Type> types;
+  for (ValueId v : node.results)
+    types.push_back(type(v));
+  NodeId copy = e.builder().node(node.op, std::move(operands), std::move(types), node.attrs, node.loc);
+  const std::vector<ValueId> results = f_[copy].results;
+  if (node.op == Op::ListJoin) {
+    for (size_t axis = 0; axis + 1 < results.size(); ++axis)
+      f_[results[0]].type.dims[axis] = Dim::of(results[axis + 1]);
+    tangents_[node.results[0].index] = e.reshape(results[0], std::vector<Dim>(type(node.results[0]).dims));
+  } else {
+    tangents_[node.results[0].index] = results[0];
+  }
 }
 
 ValueId Forward::linear(Emit& e, const Node& node, size_t operands) {

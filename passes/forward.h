@@ -20,6 +20,7 @@ private:
   void region(ir::Region& region);
   void node(ir::NodeId id, ir::Region& region);
   ir::ValueId linear(Emit& e, const ir::Node& node, size_t operands); // the same operation, of tangents
+  void list(Emit& e, const ir::Node& node);
   void branches(ir::NodeId id, Emit& e);
   void loop(ir::NodeId id, Emit& e);
   ir::ValueId reduction(Emit& e, const ir::Node& node);

@@ -5,7 +5,10 @@
 namespace tl {
 using namespace ir;
 
-bool Moving::can(const Type& t) { return t.kind == Type::Kind::List || (t.is_tensor() && is_float(t.dtype)); }
+bool Moving::can(const Type& t) {
+  if (t.is_list()) return std::any_of(t.elements.begin(), t.elements.end(), can);
+  return t.is_tensor() && is_float(t.dtype);
+}
 
 bool Moving::find_loop(const Node& node) {
   bool is_for = node.op == Op::For;

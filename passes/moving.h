@@ -15,7 +15,7 @@ public:
   void find(const std::vector<ir::NodeId>& nodes);
   bool operator()(ir::ValueId value) const { return values_.count(value.index) > 0; }
 
-  static bool can(const ir::Type& type); // floats; lists, which may hold some
+  static bool can(const ir::Type& type); // floats, and lists that hold some
 
 private:
   bool find_loop(const ir::Node& node);

@@ -220,12 +220,11 @@ double Reverse::cost(Scope& s, ValueId v) {
   return s.loop->costs[v.index] = std::min(again, weight(v));
 }
 
-bool Reverse::can_save(Scope& s, ValueId v) {
-  const Type& t = type(v);
-  if (!t.is_tensor()) return false;
-  for (const Dim& dim : t.dims)
-    if (!dim.is_constant() && s.owned.count(dim.value.index)) return false;
-  return true;
+// Do the sizes of a value change from turn to turn?
+bool Reverse::varies(Scope& s, ValueId v) {
+  const std::vector<Dim>& sizes = type(v).dims;
+  return std::any_of(sizes.begin(), sizes.end(),
+                     [&](const Dim& dim) { return !dim.is_constant() && s.owned.count(dim.value.index); });
 }
 
 // An original of this scope's own tape, in the place where the sweep is.
@@ -241,7 +240,7 @@ ValueId Reverse::materialize(Scope& s, ValueId v) {
              cost(s, v) >= weight(v);
       if (node.op == Op::Constant || node.op == Op::ConstTensor || node.op == Op::ConstStr) save = false;
     }
-    if (save && can_save(s, v)) return s.primal[v.index] = saved(s, v);
+    if (save && type(v).is_tensor() && (must || !varies(s, v))) return s.primal[v.index] = saved(s, v);
     if (must)
       throw NotDifferentiable(
           "the derivative of a loop that carries a list, a text, or a tensor whose size changes, is "
@@ -259,27 +258,32 @@ void Reverse::insert_before(Region& region, NodeId node, const Region& nodes) {
   region.nodes.insert(at, nodes.nodes.begin(), nodes.nodes.end());
 }
 
-// A row for each iteration, filled by the forward loop; the row of the iteration that the sweep is at.
+// A row for each iteration, filled by the forward loop; the row of the iteration that the sweep is at. What changes its
+// size is an element of a list.
 ValueId Reverse::saved(Scope& s, ValueId v) {
   Loop& loop = *s.loop;
   LocId loc = f_[loop.forward].loc;
-  Type row = type(v);
-  size_t known = loop.home->nodes.size();
-  row.dims = dims(*s.parent, row.dims);
-  // Sizes that were made known just now are needed before the forward loop.
-  Region sizes;
-  sizes.nodes.assign(loop.home->nodes.begin() + static_cast<long>(known), loop.home->nodes.end());
-  loop.home->nodes.resize(known);
-  insert_before(*loop.home, loop.forward, sizes);
-  Type stack = row;
-  stack.dims.insert(stack.dims.begin(), Dim::of(loop.count));
-  if (auto constant = integer_of(f_, loop.count)) stack.dims[0] = Dim::of(*constant);
+  Type stack = type(v);
+  bool in_list = varies(s, v);
+  if (in_list) {
+    stack = Type::list({Type::tensor(stack.dtype, std::vector<Dim>(stack.dims.size()))});
+  } else {
+    size_t known = loop.home->nodes.size();
+    stack.dims = dims(*s.parent, stack.dims);
+    // Sizes that were made known just now are needed before the forward loop.
+    Region sizes;
+    sizes.nodes.assign(loop.home->nodes.begin() + static_cast<long>(known), loop.home->nodes.end());
+    loop.home->nodes.resize(known);
+    insert_before(*loop.home, loop.forward, sizes);
+    auto constant = integer_of(f_, loop.count);
+    stack.dims.insert(stack.dims.begin(), constant ? Dim::of(*constant) : Dim::of(loop.count));
+  }
   Region before;
   Emit start(module_, f_, before, loc);
-  ValueId empty = start.zeros(stack);
+  ValueId empty = in_list ? start.list_of(stack, {}) : start.zeros(stack);
   insert_before(*loop.home, loop.forward, before);
 
-  auto copy = [&](ValueId original) { return loop.copies ? (*loop.copies)(original) : original; };
+  ValueId kept = loop.copies ? (*loop.copies)(v) : v;
   Region body = std::move(f_[loop.forward].regions[0]);
   Emit inside(module_, f_, body, loc);
   ValueId filled = inside.builder().param(Type(stack));
@@ -288,13 +292,15 @@ ValueId Reverse::saved(Scope& s, ValueId v) {
     bool plain = integer_of(f_, lo) == 0 && integer_of(f_, step) == 1;
     loop.forward_index = plain ? i : inside.op(ScalarOp::FloorDiv, {inside.sub(i, lo), step});
   }
-  body.yields.push_back(inside.with_at(filled, {loop.forward_index}, copy(v), UpdateMode::Set));
+  body.yields.push_back(in_list ? inside.append(filled, {kept})
+                                : inside.with_at(filled, {loop.forward_index}, kept, UpdateMode::Set));
   Node& node = f_[loop.forward];
   node.regions[0] = std::move(body);
   node.operands.push_back(empty);
   ValueId result{static_cast<uint32_t>(f_.values.size())};
   f_.values.push_back({stack, loop.forward, static_cast<uint32_t>(node.results.size()), {}});
   f_[loop.forward].results.push_back(result);
+  if (in_list) return emit(s).reshape(emit(s).element(result, loop.index)[0], dims(s, v));
   return emit(s).at(result, {loop.index});
 }
 
@@ -309,9 +315,7 @@ ValueId Reverse::cotangent(Scope& s, ValueId original) {
 
 ValueId Reverse::zero_cotangent(Scope& s, ValueId original) {
   Type t = type(original);
-  if (!t.is_tensor())
-    throw NotDifferentiable("the derivative of a list that is put together inside the function is not supported",
-                            s.loc);
+  if (t.is_list()) return emit(s).still(primal(s, original));
   t.dims = dims(s, t.dims);
   ValueId zero = emit(s).zeros(t);
   guard(zero);
@@ -333,6 +337,7 @@ void Reverse::add(Scope& s, ValueId original, ValueId contribution, bool guarded
   ValueId known = cotangent(s, original);
   if (!known.valid()) return set(s, original, contribution, guarded);
   Emit e = emit(s);
+  if (type(known).is_list()) return set(s, original, e.sum(known, contribution), true);
   contribution = e.reshape(contribution, std::vector<Dim>(type(known).dims));
   set(s, original, e.add(known, contribution), guarded || is_guarded(known));
 }

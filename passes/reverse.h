@@ -70,7 +70,7 @@ private:
   ir::ValueId materialize(Scope& s, ir::ValueId original);
   void run_again(Scope& s, ir::NodeId node);
   ir::ValueId saved(Scope& s, ir::ValueId original);
-  bool can_save(Scope& s, ir::ValueId original);
+  bool varies(Scope& s, ir::ValueId original);
   double weight(ir::ValueId original) const;
   double cost(Scope& s, ir::ValueId original);
   ir::ValueId cotangent(Scope& s, ir::ValueId original); // invalid: none
@@ -92,6 +92,11 @@ private:
   void reverse_scatter(Scope& s, const ir::Node& node, ir::ValueId dy);
   void reverse_gather(Scope& s, const ir::Node& node, ir::ValueId dy);
   void reverse_linalg(Scope& s, const ir::Node& node);
+
+  // ---- reverse_lists.cpp: the cotangent of a list is a list of that form
+  void reverse_list_get(Scope& s, const ir::Node& node);
+  void reverse_list(Scope& s, const ir::Node& node, ir::ValueId dy);
+  void add_leaves(Scope& s, const std::vector<ir::ValueId>& originals, const std::vector<ir::ValueId>& cotangents);
 
   // ---- reverse_regions.cpp
   void reverse_if(Scope& s, ir::NodeId node);

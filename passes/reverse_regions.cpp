@@ -207,35 +207,32 @@ void Reverse::reverse_loop(Scope& s, NodeId id) {
   // What is carried backwards: the cotangents of what the loop carries, and of what it reads.
   struct Slot {
     ValueId original, param, initial, last;
-    size_t position = SIZE_MAX; // among the carried; else it is from outside
+    size_t position = SIZE_MAX;                      // among the carried; else it is from outside
+    std::vector<std::pair<size_t, ValueId>> varying; // axes whose size the loop changes, and that size, carried too
+    size_t result = 0;
   };
   std::vector<Slot> slots;
   auto slot = [&](ValueId original, ValueId initial, size_t position) {
-    ValueId param = inside.builder().param(Type(type(initial)));
-    guard(param);
-    slots.push_back({original, param, initial, {}, position});
-    return param;
+    Type t = type(initial);
+    Slot made{original, {}, initial, {}, position, {}, 0};
+    if (position != SIZE_MAX)
+      for (size_t axis = 0; axis < t.dims.size(); ++axis) {
+        Dim dim = type(original).dims[axis];
+        if (dim.is_constant() || !b.owned.count(dim.value.index)) continue;
+        made.varying.emplace_back(axis, inside.builder().param(Type::scalar(DType::I64)));
+        t.dims[axis] = Dim::of(made.varying.back().second);
+      }
+    made.param = inside.builder().param(std::move(t));
+    guard(made.param);
+    slots.push_back(made);
+    return made.param;
   };
-  for (const Dim& dim : [&] { // a variable that changes its size
-         std::vector<Dim> all;
-         for (size_t k = 0; k + first_param < tape.params.size(); ++k)
-           if (moves(tape.params[k + first_param]))
-             for (const Dim& d : type(tape.params[k + first_param]).dims)
-               all.push_back(d);
-         return all;
-       }())
-    if (!dim.is_constant() && b.owned.count(dim.value.index))
-      throw NotDifferentiable("the derivative of a loop that changes the size of a tensor is not supported", loc);
   std::vector<std::pair<ValueId, ValueId>> seeds;
   for (size_t k = 0; k + first_param < tape.params.size() && k < node.results.size(); ++k)
     if (moves(tape.params[k + first_param])) {
       ValueId initial = cotangent(s, node.results[k]);
       if (!initial.valid()) {
-        Type t = type(tape.params[k + first_param]);
-        t.dims = dims(s, t.dims);
-        if (!t.is_tensor())
-          throw NotDifferentiable("the derivative of a loop that carries a list is not supported yet", loc);
-        initial = emit(s).zeros(t);
+        initial = zero_cotangent(s, node.results[k]);
       }
       seeds.emplace_back(tape.yields[k], slot(tape.params[k + first_param], initial, k));
     }
@@ -244,7 +241,7 @@ void Reverse::reverse_loop(Scope& s, NodeId id) {
   for (ValueId v : moving_captures(reads))
     b.adjoint[v.index] = slot(v, cotangent_or_zero(s, v), SIZE_MAX);
   for (auto [yield, seed] : seeds)
-    add(b, yield, seed, true);
+    if (moves(yield)) add(b, yield, type(seed).is_list() ? seed : emit(b).reshape(seed, dims(b, yield)), true);
   sweep(b, tape.nodes);
 
   b.loc = loc;
@@ -255,16 +252,26 @@ void Reverse::reverse_loop(Scope& s, NodeId id) {
       if (one.last == one.param) continue; // nothing was added
     } else {
       ValueId d = cotangent(b, one.original);
-      one.last = d.valid() ? d : emit(b).zeros(Type(type(one.param)));
+      one.last = d.valid() ? d : zero_cotangent(b, one.original);
     }
-    one.last = emit(b).reshape(one.last, std::vector<Dim>(type(one.param).dims));
+    std::vector<Dim> wanted = type(one.param).dims;
+    for (auto [axis, size] : one.varying)
+      wanted[axis] = dims(b, one.original)[axis];
+    one.last = emit(b).reshape(one.last, wanted);
     kept.push_back(one);
   }
   std::vector<ValueId> params{turn}, operands;
   std::vector<Type> types;
   Emit e = emit(s);
   operands = {e.i64(0), b.loop->count, e.i64(1)};
-  for (const Slot& one : kept) {
+  for (Slot& one : kept) {
+    for (auto [axis, size] : one.varying) {
+      params.push_back(size);
+      operands.push_back(e.size(type(one.initial).dims[axis]));
+      body.yields.push_back(inside.size(type(one.last).dims[axis]));
+      types.push_back(Type::scalar(DType::I64));
+    }
+    one.result = types.size();
     params.push_back(one.param);
     operands.push_back(one.initial);
     body.yields.push_back(one.last);
@@ -277,11 +284,16 @@ void Reverse::reverse_loop(Scope& s, NodeId id) {
   regions.push_back(std::move(body));
   NodeId back = e.builder().node(Op::For, std::move(operands), std::move(types), {}, loc, std::move(regions));
   std::vector<ValueId> results = f_[back].results;
-  for (size_t i = 0; i < kept.size(); ++i) {
-    if (kept[i].position == SIZE_MAX) set(s, kept[i].original, results[i], true);
-  }
-  for (size_t i = 0; i < kept.size(); ++i)
-    if (kept[i].position != SIZE_MAX) add(s, node.operands[first_operand + kept[i].position], results[i], true);
+  for (const Slot& one : kept)
+    for (size_t i = 0; i < one.varying.size(); ++i)
+      f_[results[one.result]].type.dims[one.varying[i].first] = Dim::of(results[one.result - one.varying.size() + i]);
+  for (const Slot& one : kept)
+    if (one.position == SIZE_MAX) set(s, one.original, results[one.result], true);
+  for (const Slot& one : kept)
+    if (one.position != SIZE_MAX) {
+      ValueId start = node.operands[first_operand + one.position], d = results[one.result];
+      if (moves(start)) add(s, start, type(d).is_list() ? d : emit(s).reshape(d, dims(s, start)), true);
+    }
 }
 
 // Computed again, in a loop of one turn: what stands in it is not taken for what has been computed before.

@@ -64,6 +64,7 @@ void Reverse::reverse(Scope& s, NodeId id) {
   }
   default: break;
   }
+  if (node.op == Op::ListGet) return reverse_list_get(s, node);
   ValueId dy = cotangent(s, node.results[0]);
   if (!dy.valid()) return;
   bool guarded = is_guarded(dy);
@@ -162,12 +163,11 @@ void Reverse::reverse(Scope& s, NodeId id) {
   case Op::Contract: return reverse_contract(s, node, dy);
   case Op::Call: throw NotDifferentiable("the derivative of a function that calls itself is not known", node.loc);
   case Op::ListMake:
-  case Op::ListGet:
   case Op::ListSet:
   case Op::ListAppend:
   case Op::ListConcat:
   case Op::ListSlice:
-  case Op::ListJoin: throw NotDifferentiable("the derivative through a list is not supported yet", node.loc);
+  case Op::ListJoin: return reverse_list(s, node, dy);
   default: throw NotDifferentiable(fmt::format("the derivative of `{}` is not known", name_of(node.op)), node.loc);
   }
 }
