@@ -16,5 +16,6 @@ ir::Module outline(ir::Module module);
 ir::Module place(ir::Module module);
 ir::Module fuse(ir::Module module);
 ir::Module make_kernels(ir::Module module);
+ir::Module order(ir::Module module);
 
 } // namespace tl

@@ -23,12 +23,13 @@ constexpr PassInfo kPasses[] = {
     {"fuse", "tensor work as few kernels", "place", "Kernel nodes as docs/kernels.md says", false, fuse},
     {"kernels", "a kernel for each operation that is in none", "place", "no tensor work outside of kernels", true,
      make_kernels},
+    {"order", "reads of a tensor before updates of it", "kernels", "updates copy less", false, order},
 };
 
 // Folding makes work for simplify and the other way round: twice is enough for what programs hold.
-constexpr std::string_view kOrder[] = {"inline", "derive", "fold",  "simplify", "cse", "fold",    "simplify",
-                                       "cse",    "dce",    "hoist", "cse",      "dce", "outline", "place",
-                                       "cse",    "dce",    "fuse",  "kernels",  "dce"};
+constexpr std::string_view kOrder[] = {"inline", "derive", "fold",  "simplify", "cse",   "fold",    "simplify",
+                                       "cse",    "dce",    "hoist", "cse",      "dce",   "outline", "place",
+                                       "cse",    "dce",    "fuse",  "kernels",  "order", "dce"};
 
 const PassInfo& find(std::string_view name) {
   for (const PassInfo& pass : kPasses)
