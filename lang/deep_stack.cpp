@@ -1,4 +1,5 @@
 #include "lang/deep_stack.h"
+#include <atomic>
 #include <exception>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -8,6 +9,8 @@ namespace {
 
 constexpr size_t kStack = size_t{1} << 30;
 constexpr size_t kGuard = size_t{1} << 16;
+
+std::atomic<bool> refused{false};
 
 struct Work {
   const std::function<void()>& f;
@@ -40,14 +43,22 @@ bool on_stack(void* memory, Work& work) {
 void on_deep_stack(const std::function<void()>& f) {
   void* memory = ::mmap(nullptr, kGuard + kStack, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-  if (memory == MAP_FAILED) return f();
+  if (memory == MAP_FAILED) {
+    refused = true;
+    return f();
+  }
   ::mprotect(memory, kGuard, PROT_NONE);
   ::madvise(memory, kGuard + kStack, MADV_NOHUGEPAGE); // or the first touch would clear 2 MiB
   Work work{f, nullptr};
   bool done = on_stack(memory, work);
   ::munmap(memory, kGuard + kStack);
-  if (!done) return f();
+  if (!done) {
+    refused = true;
+    return f();
+  }
   if (work.failure) std::rethrow_exception(work.failure);
 }
+
+bool deep_stack_refused() { return refused; }
 
 } // namespace tl

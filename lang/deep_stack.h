@@ -9,4 +9,7 @@ namespace tl {
 // throws. Where the system grants no such stack, on this thread.
 void on_deep_stack(const std::function<void()>& f);
 
+// Did the system ever refuse it? Then less deep programs are taken.
+bool deep_stack_refused();
+
 } // namespace tl

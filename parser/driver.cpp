@@ -1,4 +1,5 @@
 #include "parser/driver.h"
+#include "lang/deep_stack.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -47,9 +48,10 @@ namespace {
 // Every walk of the tree recurses, on a stack that holds kMaxDepth nested nodes. What takes later stages more than a
 // few calls counts as several.
 constexpr int kMaxDepth = 20'000;
-constexpr int kBlock = 16;         // so 1,250 nested blocks; each `else if` is one
-constexpr int kComprehension = 64; // so 312
-constexpr int kElements = 200;     // of tuples, lists and types: so 100, which are as many axes of a tensor
+constexpr int kMaxDepthOnSmallStack = kMaxDepth / 16; // in the 8 MiB that a program begins with
+constexpr int kBlock = 16;                            // so 1,250 nested blocks; each `else if` is one
+constexpr int kComprehension = 64;                    // so 312
+constexpr int kElements = 200; // of tuples, lists and types: so 100, which are as many axes of a tensor
 
 bool is_else_if(const Stmt& s) {
   const auto* value = std::get_if<ExprStmt>(&s.node);
@@ -229,7 +231,7 @@ template <class Node> int depth_with(const Node& node) {
 } // namespace
 
 bool Driver::allowed_depth(int depth, Span span) {
-  if (depth <= kMaxDepth) return true;
+  if (depth <= (deep_stack_refused() ? kMaxDepthOnSmallStack : kMaxDepth)) return true;
   if (!too_deep_)
     error("TooDeep", span, "this is nested too deep", "name parts of it with `let`, or write a loop or a function");
   too_deep_ = true;

@@ -310,6 +310,8 @@ fits() { # name, times, what it prints, before, repeated, middle, repeated, afte
   check "deep and fine: $1" 0 "$3" -- "$tl" run "$out/deep.tl"
   check "deep and fine, interpreted: $1" 0 "$3" -- "$tl" run --interp "$out/deep.tl"
 }
+deep 15000 'let a = 1.5; print(' 'exp(' a ')' ')'
+check "deep, but the system grants no large stack" 1 "TooDeep" -- sh -c "ulimit -v 900000; '$tl' check '$out/deep.tl'"
 fits parentheses 15000 '^1$' 'print(' '(' 1 ')' ')'
 fits minus 15000 '^1.0$' 'let a = 1.0; print(' '-' a '' ')'
 fits lambdas 15000 '^2$' 'let f = ' '|x| ' 1 '' '; print(2)'
