@@ -30,7 +30,8 @@ struct Name {
 struct ManualPage {
   const char *stem, *title; // docs/STEM.md
 };
-constexpr ManualPage kLanguagePages[] = {{"tutorial", "Tutorial"}, {"language", "Language reference"}};
+constexpr ManualPage kLanguagePages[] = {
+    {"tutorial", "Tutorial"}, {"language", "Language reference"}, {"training", "Training"}};
 constexpr ManualPage kUsePages[] = {{"commands", "Commands"}, {"errors", "Errors"},
                                     {"files", "Files"},       {"random", "Random numbers"},
                                     {"accuracy", "Accuracy"}, {"formatting", "Canonical form"}};

@@ -169,9 +169,16 @@ void Engine::wait_until(const std::function<bool()>& reached) {
 Block Engine::allocate(uint64_t bytes, const std::function<void()>& sweep) {
   if (options_.fail_allocation && *options_.fail_allocation == allocations_++) return {};
   while (true) {
-    if (Block block = memory_->allocate(bytes)) return block;
+    if (Block block = memory_->allocate(bytes, ahead_)) return block;
     // The operation being issued counts as in flight, and is not submitted yet.
-    if (in_flight() <= 1) break;
+    if (in_flight() <= 1) {
+      // Without running ahead so much is needed: a quarter more lets operations overlap.
+      if (Block block = memory_->allocate(bytes)) {
+        ahead_ = std::max(ahead_, memory_->held() / 4 * 5);
+        return block;
+      }
+      break;
+    }
     uint64_t before = completed_.load(std::memory_order_seq_cst);
     wait_until([&] { return completed_.load(std::memory_order_seq_cst) != before || in_flight() <= 1; });
   }

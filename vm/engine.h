@@ -177,6 +177,9 @@ private:
   std::atomic<Operation*> returned_{nullptr};
   std::vector<std::unique_ptr<Operation>> operations_;
   uint64_t scratch_ = 0;
+  // What may be held while issuing runs ahead of the work: new memory beyond it waits for work to finish, which gives
+  // back memory that is warm. It grows as far as the program needs.
+  uint64_t ahead_ = uint64_t{64} << 20;
   uint64_t allocations_ = 0;
 };
 

@@ -55,7 +55,7 @@ Pool::~Pool() {
     ::munmap(slab.data, kSlab); // those with blocks that nobody gave back
 }
 
-Block Pool::allocate(uint64_t bytes) {
+Block Pool::allocate(uint64_t bytes, uint64_t held_at_most) {
   if (bytes > uint64_t{1} << 47) return {}; // beyond any address space
   int index = class_index(bytes);
   uint64_t size = bytes_of_class(index);
@@ -63,7 +63,7 @@ Block Pool::allocate(uint64_t bytes) {
   auto& waiting = free_[static_cast<size_t>(index)];
   bool large = size > kLargestSmall;
   if (in_use_ + size > limit_) return {};
-  if (waiting.empty() && large && in_use_ + cached_ + size > limit_) return {};
+  if (waiting.empty() && large && in_use_ + cached_ + size > std::min(limit_, held_at_most)) return {};
   Block block;
   if (!waiting.empty()) {
     block = {waiting.back(), size};
@@ -160,6 +160,11 @@ void Pool::release(uint64_t bytes) {
 uint64_t Pool::in_use() const {
   std::lock_guard lock(mutex_);
   return in_use_;
+}
+
+uint64_t Pool::held() const {
+  std::lock_guard lock(mutex_);
+  return in_use_ + cached_;
 }
 
 uint64_t Pool::peak() const {

@@ -25,8 +25,9 @@ public:
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  // Thread-safe. Nothing when the limit stands against it, or the system has no memory.
-  Block allocate(uint64_t bytes);
+  // Thread-safe. Nothing when the limit stands against it, or the system has no memory, or a large block would have to
+  // be mapped that takes what is held beyond `held_at_most`.
+  Block allocate(uint64_t bytes, uint64_t held_at_most = UINT64_MAX);
   void free(Block block);
   void trim(); // gives cached memory back to the system
 
@@ -36,6 +37,7 @@ public:
 
   uint64_t limit() const { return limit_; }
   uint64_t in_use() const;
+  uint64_t held() const; // in use, and large blocks that wait
   uint64_t peak() const;
   static uint64_t class_bytes(uint64_t bytes); // what a block for so many bytes takes
 
