@@ -153,6 +153,15 @@ Diagnostic diagnostic_of(const RuntimeError& error, const std::vector<Location>&
       diagnostic.labels.push_back({span, fmt::format("called here: {}", locations[loc.index].function)});
     loc = caller;
   }
+  // What a derivative keeps for its way back is the usual reason.
+  bool derived = false;
+  for (LocId loc = error.loc; loc.index != 0; loc = locations[loc.index].caller) {
+    std::string_view function = locations[loc.index].function;
+    derived = derived || function.find("grad(") != function.npos || function.starts_with("vjp(");
+  }
+  if (derived && error.kind == "OutOfMemory" && diagnostic.hint.empty())
+    diagnostic.hint = "the derivative keeps what it needs of every step; with `checkpoint(f)` around a part of the "
+                      "function, that part is computed again instead";
   return diagnostic;
 }
 
