@@ -64,7 +64,44 @@ public:
     return result;
   }
 
+  // Would an element of a tensor that is dear to compute be computed again for each of many others? As in a product of
+  // products, where one element at a time computes the inner product for each column of the outer one.
+  bool repeats_work(const Region& body) const {
+    std::set<ValueId> dear; // tensors that are dear, or computed from such
+    for (NodeId id : body.nodes) {
+      const Node& n = f_[id];
+      int64_t times = 1; // each of their elements is asked for
+      auto multiply = [&](const Dim& dim) {
+        times = dim.is_constant() && times < kRepeats ? times * dim.constant : kRepeats + 1;
+      };
+      bool any = false;
+      for (size_t k = 0; k < n.operands.size(); ++k) {
+        if (!dear.contains(n.operands[k])) continue;
+        any = true;
+        times = 1;
+        const std::vector<Dim>& shape = f_[n.results[0]].type.dims;
+        if (n.op == Op::Broadcast) {
+          for (size_t axis = 0; axis < shape.size(); ++axis)
+            if (!std::count(n.attrs.ints.begin(), n.attrs.ints.end(), static_cast<int64_t>(axis)))
+              multiply(shape[axis]);
+        } else if (n.op == Op::Contract) {
+          auto begin = n.attrs.ints.begin() + static_cast<long>(k ? rank(n.operands[0]) : 0);
+          for (size_t axis = 0; axis < shape.size(); ++axis)
+            if (!std::count(begin, begin + static_cast<long>(rank(n.operands[k])), n.attrs.labels[axis]))
+              multiply(shape[axis]);
+        }
+        if (times > kRepeats) return true;
+      }
+      if (any || is_costly(n) || n.op == Op::Scan)
+        for (ValueId v : n.results)
+          if (rank(v) > 0) dear.insert(v);
+    }
+    return false;
+  }
+
 private:
+  static constexpr int64_t kRepeats = 16;
+
   // What has been emitted into a region, or for one place where a map was inlined.
   struct Level {
     Region* region;
@@ -476,6 +513,7 @@ private:
 std::optional<std::vector<ValueId>> scalarize(Module& module, Function& f, Builder& into, const Region& body,
                                               const std::vector<Dim>& dims, LocId loc) {
   Scalarizer scalarizer(module, f, body);
+  if (scalarizer.repeats_work(body)) return std::nullopt;
   size_t nodes = into.region().nodes.size();
   auto map = [&](Region region, const std::vector<Dim>& shape) {
     std::vector<Type> types;
