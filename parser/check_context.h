@@ -511,6 +511,7 @@ private:
   // --- check_structs.cpp
   std::shared_ptr<const Record> record_of(StructInfo& info);
   Type struct_type(StructInfo& info, const ast::NamedType& named, Span span, DimContext& context);
+  bool has_atom(const Type& type, const std::vector<AtomId>& atoms) const; // does a size in it use one of these?
   void learn_types(const ast::TypeExpr* written, const Type& actual, const ast::Struct& decl,
                    std::map<std::string, Type>& learned);
   // The fields' types for these type and size parameters.

@@ -2,6 +2,7 @@
 #include "lang/suggest.h"
 #include "parser/check_context.h"
 #include <fmt/format.h>
+#include <numeric>
 
 namespace tl::checker {
 
@@ -262,6 +263,15 @@ void Checker::learn_types(const ast::TypeExpr* written, const Type& actual, cons
       learned.try_emplace(param.name.text, actual);
 }
 
+bool Checker::has_atom(const Type& type, const std::vector<AtomId>& atoms) const {
+  std::vector<AtomId> used;
+  for (const Size& size : type.shape)
+    p_.atoms.collect(size, used);
+  return std::any_of(used.begin(), used.end(),
+                     [&](AtomId a) { return std::find(atoms.begin(), atoms.end(), a) != atoms.end(); }) ||
+         std::any_of(type.elements.begin(), type.elements.end(), [&](const Type& t) { return has_atom(t, atoms); });
+}
+
 // ---- construction
 // ---------------------------------------------------------------------------------------------------
 
@@ -314,13 +324,35 @@ ExprPtr Checker::construct(StructInfo& info, std::vector<Arg> args, Span span, c
     types[param.name.text] = new_open(LiteralKind::Builder);
   if (record) wanted = field_types(info, types, sizes, context);
   std::vector<std::string> missing;
-  for (size_t i = 0; i < decl.fields.size() && record; ++i) {
+  // What elements of a list are is told by the other fields first: a list takes the type that is wanted of it.
+  std::vector<size_t> order(wanted.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  auto first_list = std::stable_partition(order.begin(), order.end(), [&](size_t i) { return !has_list(wanted[i]); });
+  const size_t lists_from = static_cast<size_t>(first_list - order.begin());
+  std::map<AtomId, Size> told;
+  for (size_t k = 0; k < order.size(); ++k) {
+    const size_t i = order[k];
     Arg* arg = by_field[i];
     if (!arg) {
       missing.push_back(fmt::format("`{}`", decl.fields[i].name.text));
       continue;
     }
-    const Type* want = same_record && i < expected->elements.size() ? &expected->elements[i] : &wanted[i];
+    if (k == lists_from && k > 0 && fine && !same_record) {
+      std::vector<const Type*> field_list, value_list;
+      for (size_t j = 0; j < k; ++j)
+        if (by_field[order[j]]) {
+          field_list.push_back(&wanted[order[j]]);
+          value_list.push_back(&by_field[order[j]]->value->type);
+        }
+      std::vector<SizeCheck> checks; // made below
+      solve_sizes(field_list, value_list, std::set<AtomId>(bound.begin(), bound.end()), decl.name.text, span, told,
+                  checks);
+    }
+    const Type given = k < lists_from ? Type::error() : substitute(wanted[i], told);
+    const Type* want = same_record && i < expected->elements.size() ? &expected->elements[i]
+                       : k < lists_from                             ? &wanted[i]
+                                                                    : &given;
+    if (want == &given && has_atom(given, bound) && !ast::as<ast::ListLiteral>(arg->source)) want = nullptr;
     if (!arg->value) {
       arg->value = value(arg->source, want);
       refresh(*arg->value);
@@ -369,6 +401,11 @@ ExprPtr Checker::construct(StructInfo& info, std::vector<Arg> args, Span span, c
     fine = fine && !v->type.is_error();
     node->type.elements.push_back(v->type);
     node->operands.push_back(std::move(v));
+  }
+  if (fine && has_atom(node->type, bound)) {
+    error("UnboundSize", span, fmt::format("the sizes of `{}` cannot be told from these values", decl.name.text),
+          fmt::format("write its type: `let x: {}[…] = …`", decl.name.text));
+    fine = false;
   }
   for (const ast::TypeParam& param : decl.type_params) {
     Type type = resolved(types[param.name.text]);
