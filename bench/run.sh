@@ -45,11 +45,17 @@ loops() {
   done
 }
 
+# tl alone: what a gradient costs beside its function.
+gradients() {
+  printf '%-16s%12s%12s%9s\n' "gradients, $threads thread(s)" "forward ms" "gradient ms" "ratio"
+  build/tl run --threads "$threads" bench/gradients.tl
+}
+
 cases=("$@")
-((${#cases[@]})) || cases=(four_ways loops)
+((${#cases[@]})) || cases=(four_ways loops gradients)
 for name in "${cases[@]}"; do
   case $name in
-    four_ways | loops) "$name" ;;
-    *) echo "bench: no case '$name' (four_ways, loops)" >&2; exit 2 ;;
+    four_ways | loops | gradients) "$name" ;;
+    *) echo "bench: no case '$name' (four_ways, loops, gradients)" >&2; exit 2 ;;
   esac
 done

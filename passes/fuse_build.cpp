@@ -141,7 +141,7 @@ void Fusion::estimate(Item& item) {
     else if (item.reduce < 0)
       item.reduce = items_[static_cast<size_t>(producer)].reduce;
   }
-  if (node.op == Op::Broadcast) item.leaves = 0; // small beside what it becomes
+  if (node.op == Op::Broadcast) item.leaves = item.cost = 0; // small beside what it becomes
 }
 
 void Fusion::find_last_check(Item& item) {
