@@ -76,6 +76,7 @@ void Edit::nodes(const std::vector<NodeId>& ids) {
       value = resolve(value);
     types(std::vector<ValueId>(f_[id].results));
     if (visit && visit(id) == Drop) continue;
+    types(std::vector<ValueId>(f_[id].results)); // a size beside them may have been replaced
     for (size_t i = 0; i < f_[id].regions.size(); ++i) {
       // Moved out: adding nodes moves the others.
       Region inner = std::move(f_[id].regions[i]);

@@ -1,6 +1,7 @@
 #include "passes/forward.h"
 #include "ir/op_info.h"
 #include "passes/derive.h"
+#include "passes/linalg_rules.h"
 #include "passes/partials.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -103,6 +104,16 @@ void Forward::node(NodeId id, Region& r) {
       result = result.valid() ? e.add(result, part) : part;
     }
     break;
+  case Op::Linalg: {
+    Decomposition made{static_cast<LinalgOp>(node.attrs.ints[0]), node.attrs.index, node.operands, node.results};
+    std::vector<ValueId> dx;
+    for (ValueId v : node.operands)
+      dx.push_back(of(v));
+    std::vector<ValueId> dy = linalg_tangents(e, made, dx, node.loc);
+    for (size_t i = 0; i < dy.size(); ++i)
+      if (dy[i].valid()) tangents_[node.results[i].index] = dy[i];
+    return;
+  }
   case Op::CustomVjp:
     throw NotDifferentiable("a function under `custom_vjp` has no derivative in forward mode", node.loc);
   case Op::Call: throw NotDifferentiable("the derivative of a function that calls itself is not known", node.loc);

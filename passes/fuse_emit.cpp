@@ -32,12 +32,16 @@ void replace_uses(Function& f, NodeId id, ValueId from, ValueId to) {
 }
 
 // Copies of one node that read the same are one: groups that merged may each have brought theirs.
-void share_copies(Function& f, const std::vector<std::pair<NodeId, uint32_t>>& nodes, std::vector<NodeId>& kept) {
+// Those that are read outside stay.
+void share_copies(Function& f, const std::vector<std::pair<NodeId, uint32_t>>& nodes,
+                  const std::vector<ValueId>& outputs, std::vector<NodeId>& kept) {
   std::map<std::pair<uint32_t, std::vector<ValueId>>, NodeId> known; // by original and operands
   for (size_t i = 0; i < nodes.size(); ++i) {
     auto [id, original] = nodes[i];
     auto [at, fresh] = known.try_emplace({original, f[id].operands}, id);
-    if (fresh || !f[id].regions.empty()) {
+    bool leaves = std::find_first_of(outputs.begin(), outputs.end(), f[id].results.begin(), f[id].results.end()) !=
+                  outputs.end();
+    if (fresh || leaves || !f[id].regions.empty()) {
       kept.push_back(id);
       continue;
     }
@@ -123,7 +127,7 @@ void Fusion::emit_group(uint32_t group, std::vector<NodeId>& out) {
       if (names[later].second == result) names[later].second = guarded;
   }
   std::vector<NodeId> kept;
-  share_copies(f_, nodes, kept);
+  share_copies(f_, nodes, outputs, kept);
   NodeId kernel = wrap_kernel(module_, f_, std::move(kept), g.kind, outputs, node_of(g.root).loc);
 
   // What the host Guards inside would have poisoned, the whole kernel, they poison through one of its operands.
