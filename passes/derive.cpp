@@ -170,7 +170,13 @@ private:
     bool effects = node.attrs.ints[0] != 0;
     auto count = static_cast<size_t>(node.attrs.ints[1]);
     Opened opened = open(id, made, effects);
+    // What the blocks hold is copied, and so is all around them: inputs and yields have other ids then.
+    made.yields = opened.inputs;
+    made.yields.insert(made.yields.end(), opened.yields.begin(), opened.yields.end());
     inline_blocks(made);
+    auto first_yield = made.yields.begin() + static_cast<long>(opened.inputs.size());
+    opened = {{made.yields.begin(), first_yield}, {first_yield, made.yields.end()}};
+    made.yields.clear();
     std::vector<std::pair<ValueId, ValueId>> inputs;
     for (size_t i = 0; i < count; ++i) {
       Emit e(module_, f_, made, node.loc);

@@ -86,6 +86,7 @@ void Edit::nodes(const std::vector<NodeId>& ids) {
       f_[id].regions[i] = std::move(inner);
     }
     if (leave && leave(id) == Drop) continue;
+    types(std::vector<ValueId>(f_[id].results));
     out_->push_back(id);
   }
 }

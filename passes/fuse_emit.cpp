@@ -39,8 +39,8 @@ void share_copies(Function& f, const std::vector<std::pair<NodeId, uint32_t>>& n
   for (size_t i = 0; i < nodes.size(); ++i) {
     auto [id, original] = nodes[i];
     auto [at, fresh] = known.try_emplace({original, f[id].operands}, id);
-    bool leaves = std::find_first_of(outputs.begin(), outputs.end(), f[id].results.begin(), f[id].results.end()) !=
-                  outputs.end();
+    bool leaves =
+        std::find_first_of(outputs.begin(), outputs.end(), f[id].results.begin(), f[id].results.end()) != outputs.end();
     if (fresh || leaves || !f[id].regions.empty()) {
       kept.push_back(id);
       continue;

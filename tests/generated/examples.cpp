@@ -1,15 +1,12 @@
 // The documentation of the standard library: every function has a comment and an example, and every example gives what
 // it says, on the interpreter and on the VM alike.
 #include "ir/interpret.h"
-#include "ir/lower.h"
 #include "lang/diagnostics.h"
 #include "lang/stdlib.h"
-#include "parser/check.h"
-#include "parser/imports.h"
 #include "parser/parse.h"
 #include "parser/reference.h"
-#include "passes/derive.h"
 #include "sections.h"
+#include "source_case.h"
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -23,12 +20,6 @@ namespace {
 
 // What only acts, so that there is no value to show.
 const std::set<std::string> kActions{"print", "save", "write_text", "wait_all", "exit", "read_line"};
-
-std::optional<std::string> library_text(const std::string& module) {
-  for (const EmbeddedFile& file : embedded_stdlib())
-    if (file.name == module + ".tl") return std::string(file.text);
-  return std::nullopt;
-}
 
 // The program of an example. What it is prints twice the same; what it is about is within 1/1000.
 std::string source_of(const std::string& module, const Example& example) {
@@ -54,35 +45,16 @@ std::string complaint(const Example& example, const Outcome& outcome, const std:
 
 void run_example(Tester& tester, const std::string& module, const std::string& name, const Example& example) {
   const std::string source = source_of(module, example);
-  SourceManager sources;
-  Diagnostics diagnostics;
-  ast::File prelude;
-  if (auto text = library_text("prelude"))
-    prelude = parse(sources, sources.add(library_file_name("prelude"), *text), diagnostics);
-  FileId file = sources.add("example.tl", source);
-  ast::File tree = parse(sources, file, diagnostics);
-  ImportReader reader;
-  reader.module = library_text;
-  Imports imports;
-  load_imports(sources, tree, diagnostics, reader, imports);
-  CheckOptions options;
-  options.imports = &imports;
+  std::string said;
   try {
-    typed::Program program;
-    if (!diagnostics.has_errors()) program = check(tree, prelude, sources, diagnostics, options);
-    if (diagnostics.has_errors()) {
-      std::string said;
-      for (const Diagnostic& d : diagnostics.sorted())
-        said += render(d, sources);
-      return tester.fail(name, source + said);
-    }
-    ir::Module module = expand_transforms(ir::lower(program, sources));
+    std::optional<ir::Module> program = module_of_source(source, said);
+    if (!program) return tester.fail(name, source + said);
     std::string printed;
     Outcome outcome = ir::interpret(
-        module, {}, [&](std::string_view text) { printed += text; }, [](std::string_view) {});
+        *program, {}, [&](std::string_view text) { printed += text; }, [](std::string_view) {});
     if (std::string wrong = complaint(example, outcome, printed); !wrong.empty())
       return tester.fail(name, source + wrong);
-    tester.run(name, module, {{}});
+    tester.run(name, *program, {{}});
   } catch (const std::exception& e) {
     tester.fail(name, fmt::format("{}: {}", source, e.what()));
   }

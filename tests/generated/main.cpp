@@ -21,6 +21,7 @@ constexpr Section kSections[] = {
     {"random", random_graphs},
     {"vectorized", vectorized},
     {"examples", examples},
+    {"derivatives", derivatives},
     {"cuda", cuda},
 };
 

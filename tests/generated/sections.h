@@ -11,8 +11,9 @@ void contractions(Tester& tester);
 void views(Tester& tester);   // views, indexing, updates
 void control(Tester& tester); // loops, branches, failures
 void random_graphs(Tester& tester);
-void vectorized(Tester& tester); // random regions for all positions of a batch at once
-void examples(Tester& tester);   // of the op table, from source text
-void cuda(Tester& tester);       // CUDA C++ of all kernels that the sections before compiled, through NVRTC
+void vectorized(Tester& tester);  // random regions for all positions of a batch at once
+void examples(Tester& tester);    // of the op table, from source text
+void derivatives(Tester& tester); // of every operation and of random programs, against central differences
+void cuda(Tester& tester);        // CUDA C++ of all kernels that the sections before compiled, through NVRTC
 
 } // namespace tl::generated
