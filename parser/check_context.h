@@ -267,6 +267,7 @@ private:
   bool has_effects(const typed::Block& block);
   bool has_effects(const typed::Stmt& s);
   void check_uses(const typed::Block& block);
+  void check_derivatives(const typed::Block& block, const std::vector<std::set<uint32_t>>& callees);
   void check_uses(const typed::Expr& e);
   void check_uses(const typed::Stmt& s);
 

@@ -155,7 +155,10 @@ ExprPtr Checker::transform_call(Builtin builtin, std::vector<Arg> args, Span spa
     if (!fine) {
       error("TypeMismatch", arg.span,
             positions ? "`argnums` is the position of an argument, from 0, or a tuple of several"
-                      : "`axes` is an axis, `none`, or a tuple of these, one for each argument");
+                      : "`axes` is an axis, `none`, or a tuple of these, one for each argument",
+            arg.name.empty()
+                ? fmt::format("`{0}` gives a function: write `{0}({1})({2})`", name, text(args[0].span), text(arg.span))
+                : "");
       return broken(span);
     }
   }
@@ -568,7 +571,8 @@ ExprPtr Checker::jvp_call(std::vector<Arg> args, Span span) {
   }
   if (parts[0].size() != parts[1].size()) {
     error("WrongArguments", span,
-          fmt::format("`jvp` has {} and {} tangents", count_of(parts[0].size()), parts[1].size()));
+          fmt::format("`jvp` has {} and {} tangent{}", count_of(parts[0].size()), parts[1].size(),
+                      parts[1].size() == 1 ? "" : "s"));
     return broken(span);
   }
   std::vector<Arg> list;
@@ -601,7 +605,6 @@ ExprPtr Checker::derive_vmap(const Transformed& what, std::vector<Arg> args, Spa
   std::optional<Size> count;
   std::vector<int64_t> mapped;
   std::vector<Type> types;
-  auto holder = make(ExprKind::Recast, span, Type::unit());
   for (size_t i = 0; i < args.size(); ++i) {
     int64_t axis = what.chosen[what.one ? 0 : i];
     check_arg(args[i]);
@@ -638,7 +641,8 @@ ExprPtr Checker::derive_vmap(const Transformed& what, std::vector<Arg> args, Spa
       });
     }
     const Type front = value->type;
-    bool same = true;
+    std::optional<Size> other; // what it cannot be
+    auto checked = make(ExprKind::Recast, span, front);
     auto sizes = [&](auto& self, const Type& t) -> void {
       if (!t.is_tensor()) {
         for (const Type& part : t.elements)
@@ -646,25 +650,30 @@ ExprPtr Checker::derive_vmap(const Transformed& what, std::vector<Arg> args, Spa
       } else if (!count) {
         count = t.shape[0];
       } else {
-        same = same &&
-               require_equal(*count, t.shape[0], false, "`vmap` goes over axes of one size, and these have {0} and {1}",
-                             args[i].span, holder->checks);
+        if (!require_equal(*count, t.shape[0], false, "`vmap` goes over axes of one size, and these have {0} and {1}",
+                           args[i].span, checked->checks))
+          other = t.shape[0];
       }
     };
     sizes(sizes, front);
-    if (!same) return broken(span);
+    if (other) {
+      std::vector<Label> labels{label(*value)};
+      add_origins(*count, *other, labels);
+      error("ShapeMismatch", args[i].span,
+            fmt::format("`vmap` goes over axes of one size: {}", different(*count, *other)),
+            "`none` in `axes` stands for an argument that is the same for all", std::move(labels));
+      return broken(span);
+    }
+    if (!checked->checks.empty()) {
+      checked->operands.push_back(std::move(value));
+      value = std::move(checked);
+    }
     args[i].value = std::move(value);
     mapped.push_back(static_cast<int64_t>(i));
   }
   if (!count) {
     error("WrongArguments", span, "`vmap` needs an argument whose axis it goes over");
     return broken(span);
-  }
-  if (!holder->checks.empty()) { // they run with the first argument
-    auto checked = make(ExprKind::Recast, span, args[static_cast<size_t>(mapped[0])].value->type);
-    checked->checks = std::move(holder->checks);
-    checked->operands.push_back(std::move(args[static_cast<size_t>(mapped[0])].value));
-    args[static_cast<size_t>(mapped[0])].value = std::move(checked);
   }
   // Inside, the arguments lack the axis.
   std::vector<ExprPtr> whole;

@@ -1,5 +1,6 @@
 // What can be said only when every instance has been checked: effects, captures, values that nobody uses.
 #include "parser/check_context.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace tl::checker {
@@ -115,7 +116,8 @@ void Checker::check_uses(const typed::Block& block) {
   };
   walker.on_expr = [&](const typed::Expr& e) {
     bool builds_list = e.kind == ExprKind::Block && e.flag; // list(… for …)
-    if (e.kind != ExprKind::Comprehension && !builds_list) return;
+    bool maps = e.kind == ExprKind::Derive && e.transform == typed::Transform::Vmap;
+    if (e.kind != ExprKind::Comprehension && !builds_list && !maps) return;
     Walker inner;
     const typed::Expr* culprit = nullptr;
     Span at;
@@ -134,10 +136,60 @@ void Checker::check_uses(const typed::Block& block) {
     if (builds_list)
       for (const auto& s : e.blocks[0].statements) // what is gone through may have effects, the loops may not
         if (s.kind == StmtKind::For) inner.walk(s.body);
+    if (maps) inner.walk(e.blocks[0]);
     if (culprit) at = culprit->span;
-    if (at.valid())
+    if (at.valid() && maps)
+      error("EffectInComprehension", e.span, "a function under `vmap` has no effects: its calls run in any order",
+            "write a `for` loop");
+    else if (at.valid())
       error("EffectInComprehension", at, "a comprehension's element has no effects: it is computed in any order",
             "write a `for` loop");
+  };
+  walker.walk(block);
+}
+
+// A function that calls itself has no derivative, where floats come out of it.
+void Checker::check_derivatives(const typed::Block& block, const std::vector<std::set<uint32_t>>& callees) {
+  Walker walker;
+  walker.on_stmt = [](const typed::Stmt&) {};
+  walker.on_expr = [&](const typed::Expr& e) {
+    if (e.kind != ExprKind::Derive || e.transform == typed::Transform::Vmap ||
+        e.transform == typed::Transform::Checkpoint)
+      return;
+    std::vector<uint32_t> path;
+    std::set<uint32_t> done;
+    std::vector<uint32_t> cycle;
+    std::function<void(uint32_t)> visit = [&](uint32_t i) {
+      if (!cycle.empty()) return;
+      if (auto at = std::find(path.begin(), path.end(), i); at != path.end()) {
+        if (std::any_of(at, path.end(), [&](uint32_t k) { return has_trained_leaf(p_.instances[k].result); }))
+          cycle.assign(at, path.end());
+        return;
+      }
+      if (!done.insert(i).second) return;
+      path.push_back(i);
+      for (uint32_t callee : callees[i])
+        visit(callee);
+      path.pop_back();
+    };
+    Walker inner;
+    inner.on_stmt = [](const typed::Stmt&) {};
+    inner.on_expr = [&](const typed::Expr& x) {
+      if (x.kind == ExprKind::Call && x.instance.valid()) visit(x.instance.index);
+    };
+    inner.walk(e.blocks[0]);
+    if (cycle.empty()) return;
+    std::string names;
+    std::vector<Label> labels;
+    for (size_t k = 0; k < cycle.size(); ++k) {
+      const std::string& next = p_.instances[cycle[(k + 1) % cycle.size()]].name;
+      names += k == 0 ? fmt::format("`{}` calls `{}`", p_.instances[cycle[0]].name, next)
+                      : fmt::format(", which calls `{}`", next);
+      if (const FunctionInfo* info = states_[cycle[k]].info) labels.push_back({info->decl->name.span, "declared here"});
+    }
+    error("NotDifferentiable", e.span,
+          fmt::format("the derivative of a function that calls itself is not known: {}", names), "write a loop",
+          std::move(labels));
   };
   walker.walk(block);
 }
@@ -303,6 +355,12 @@ void Checker::finish_program() {
                         p_.variables[var.index].name),
             "", {{p_.variables[var.index].span, "set here"}});
     }
+  std::vector<std::set<uint32_t>> callees;
+  for (const Uses& u : uses)
+    callees.push_back(u.callees);
+  check_derivatives(p_.top_level, callees);
+  for (size_t i = 0; i < p_.instances.size(); ++i)
+    if (reachable[i]) check_derivatives(p_.instances[i].body, callees);
   check_uses(p_.top_level);
   for (size_t i = 0; i < p_.instances.size(); ++i)
     if (reachable[i] && (!states_[i].info || !is_library(states_[i].info->decl->name.span.file))) {
