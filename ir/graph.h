@@ -144,13 +144,14 @@ enum class Op : uint8_t {
           // tensor's dims refer to them)
   Save,   // (token, path, x) or (token, path, names, x…) -> token; names: str, one a line
   Exists, // (token, path) -> token, bool
-  ReadText,  // (token, path) {index: 1 for the names of its tensors, one a line} -> token, str
-  WriteText, // (token, path, str) -> token
-  Wait,      // (token, values…) -> token, values…
-  WaitAll,   // (token) -> token
-  Time,      // (token) -> token, f64
-  Exit,      // (token, code) -> token
-  Debug,     // (token, x) {format: what x is called, without values} -> token, x
+  ReadText,    // (token, path) {index: 1 for the names of its tensors, one a line} -> token, str
+  WriteText,   // (token, path, str) -> token
+  Wait,        // (token, values…) -> token, values…
+  WaitAll,     // (token) -> token
+  Time,        // (token) -> token, f64
+  Interrupted, // (token) -> token, bool
+  Exit,        // (token, code) -> token
+  Debug,       // (token, x) {format: what x is called, without values} -> token, x
   Plot, // (token, title: str, path: str if ints[0], labels: str (one a line), tensors…) {index: PlotKind; ints: has a
         // path, has x}
         // -> token. The tensors: vm/abi/plot_op.h

@@ -2,6 +2,7 @@
 #include "ir/interpret_values.h"
 #include "ir/op_info.h"
 #include "lang/deep_stack.h"
+#include "vm/abi/interrupted.h"
 #include "vm/abi/stopwatch.h"
 #include "vm/io/io.h"
 #include "vm/io/list.h"
@@ -314,6 +315,7 @@ private:
     case Op::Wait:
     case Op::WaitAll:
     case Op::Time:
+    case Op::Interrupted:
     case Op::Exit:
     case Op::Plot:
     case Op::Stopwatch:
@@ -716,6 +718,9 @@ private:
         out(1) = cell(Data::of(DType::F64, Scalar::of(now.count())));
         return;
       }
+      case Op::Interrupted:
+        out(1) = cell(Data::of(DType::Bool, Scalar::of(static_cast<uint8_t>(tl::interrupted()))));
+        return;
       case Op::ReadLine: out(1) = cell(read_input_line()); return;
       case Op::Exit: throw Stop{nullptr, static_cast<int>(in(1).data.i64() & 0xff)};
       case Op::Debug: return debug(n, frame);

@@ -231,6 +231,8 @@ Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>&
   case Builtin::Time:
     if (!operands.empty()) effect(Op::Wait, with_token(), types_with_token(operands), {}, at);
     return effect(Op::Time, {ValueId{}}, {Type::token(), Type::scalar(DType::F64)}, {}, at);
+  case Builtin::Interrupted:
+    return effect(Op::Interrupted, {ValueId{}}, {Type::token(), Type::scalar(DType::Bool)}, {}, at);
   case Builtin::Exit: return effect(Op::Exit, with_token(), {Type::token()}, {}, at);
   case Builtin::Debug: {
     Attrs attrs;

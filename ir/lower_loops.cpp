@@ -27,6 +27,7 @@ bool is_effect(const typed::Program& program, const typed::Expr& e) {
   case Builtin::Wait:
   case Builtin::WaitAll:
   case Builtin::Time:
+  case Builtin::Interrupted:
   case Builtin::Exit:
   case Builtin::Debug: return true;
   default: return false;

@@ -447,6 +447,10 @@ private:
       if (!counts(1, 2)) return;
       result(Type::scalar(DType::F64), 1);
       return effect();
+    case Op::Interrupted:
+      if (!counts(1, 2)) return;
+      result(Type::scalar(DType::Bool), 1);
+      return effect();
     case Op::Exit:
       if (!counts(2, 1)) return;
       want_i64(1, 2);

@@ -154,7 +154,7 @@ enum class ExprKind : uint8_t {
 
 // Builtins that remain (the others become simpler nodes: shape, rank, len -> SizeValue, zeros, ones, *_like -> Full,
 // flatten, expand_dims, squeeze -> Reshape, transpose, T -> Permute, matmul -> Matmul, range -> Range):
-//   Wait (x)   WaitAll ()   Time ()   Exit (code)
+//   Wait (x)   WaitAll ()   Time ()   Interrupted ()   Exit (code)
 //   Load (path) or (path, name): type, fresh, index = LoadOptions, packed; a tuple's leaves are loaded by the names in
 //     text, one a line   (read_csv, read_idx, read_npz, read_safetensors -> Load)
 //   Save (path, x): text = names of x's leaves, one a line; none for a tensor

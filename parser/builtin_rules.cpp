@@ -193,7 +193,8 @@ std::optional<DType> Checker::Rule::element(size_t i) {
 ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span, bool is_method, const Type* expected) {
   Rule r{*this, builtin, std::string(info(builtin).name), span, is_method, args, {}, true};
   ExprPtr result;
-  if (in_const_ && (is_file_function(builtin) || builtin == Builtin::Time || builtin == Builtin::ReadLine)) {
+  if (in_const_ && (is_file_function(builtin) || builtin == Builtin::Time || builtin == Builtin::Interrupted ||
+                    builtin == Builtin::ReadLine)) {
     error("NotConstant", span, "a const must be known when the program is compiled");
     return broken(span);
   }
@@ -212,6 +213,7 @@ ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span,
   case Builtin::Wait:
   case Builtin::WaitAll:
   case Builtin::Time:
+  case Builtin::Interrupted:
   case Builtin::Exit:
   case Builtin::Debug: result = effect_rule(builtin, r); break;
   case Builtin::Grad:
@@ -497,6 +499,9 @@ ExprPtr Checker::effect_rule(Builtin builtin, Rule& r) {
     node->operands.push_back(std::move(x));
   } else if (builtin == Builtin::WaitAll) {
     if (!r.bind("", 0)) return nullptr;
+  } else if (builtin == Builtin::Interrupted) {
+    if (!r.bind("", 0)) return nullptr;
+    node->type = Type::scalar(DType::Bool);
   } else if (builtin == Builtin::Time) {
     if (!r.bind("| after", 0)) return nullptr;
     if (r.has(0)) {

@@ -59,6 +59,7 @@ bool is_effect(Builtin b) {
   case Builtin::Wait:
   case Builtin::WaitAll:
   case Builtin::Time:
+  case Builtin::Interrupted:
   case Builtin::Exit:
   case Builtin::PlotLine:
   case Builtin::PlotScatter:

@@ -33,6 +33,7 @@ bool shared(Op op) {
   case Op::Wait:
   case Op::WaitAll:
   case Op::Time:
+  case Op::Interrupted:
   case Op::Exit:
   case Op::Debug:
   case Op::Vjp:

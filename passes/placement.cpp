@@ -85,7 +85,8 @@ bool gives_dataflow(const Function& f, const Node& node, const std::vector<bool>
   case Op::Exists:
   case Op::ListLength:
   case Op::Text:
-  case Op::Time: return false;
+  case Op::Time:
+  case Op::Interrupted: return false;
   case Op::Elementwise:
   case Op::Convert:
   case Op::Guard:

@@ -317,6 +317,7 @@ private:
     case Op::Wait: return host(HostOp::Wait, node);
     case Op::WaitAll: return host(HostOp::WaitAll, node);
     case Op::Time: return host(HostOp::Time, node);
+    case Op::Interrupted: return host(HostOp::Interrupted, node);
     case Op::Exit: return host(HostOp::Exit, node);
     case Op::Debug: {
       Instruction i = make(BcOp::Host, node.loc);

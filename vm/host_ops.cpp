@@ -1,5 +1,6 @@
 // The run-time entries: formatting, effects, waits. An effect's task runs when its operands are computed and the effect
 // before it is done.
+#include "vm/abi/interrupted.h"
 #include "vm/interpreter.h"
 #include "vm/io/io.h"
 #include "vm/plot/plot.h"
@@ -105,6 +106,8 @@ void Interpreter::host(const Instruction& i) {
     return set(i.out[0], Value::of_scalar(i.outputs[0].dtype, value));
   }
   case HostOp::Progress: return progress(i);
+  case HostOp::Interrupted:
+    return set(i.out[0], Value::of_scalar(DType::Bool, Scalar::of(static_cast<uint8_t>(interrupted()))));
   case HostOp::Time: {
     timespec now{};
     ::clock_gettime(CLOCK_REALTIME, &now);

@@ -58,14 +58,15 @@ enum class HostOp : uint8_t {
           // one after the other or in one list
   Exists, // (effect) in0: path (str). out0 <- host bool "is there such a file or folder", waits for its turn; with
           // in1 (str): "has the file a tensor of this name, or of one that goes on with a dot after it"
-  ReadText,   // (effect) in0: path (str). out0: str <- the file's UTF-8 text; index 1: the names of its tensors
-  WriteText,  // (effect) in0: path (str), in1: str
-  Wait,       // waits until in... are computed; out... are the same values
-  WaitAll,    // waits for everything issued
-  Time,       // out0 <- f64 seconds, at once, when reached
-  Exit,       // (effect) drains, then ends the program with in0: i64
-  ListMake,   // out0 <- list of ints[1] elements of ints[0] leaves each, row by row in in...
-  ListLength, // out0 <- host i64
+  ReadText,    // (effect) in0: path (str). out0: str <- the file's UTF-8 text; index 1: the names of its tensors
+  WriteText,   // (effect) in0: path (str), in1: str
+  Wait,        // waits until in... are computed; out... are the same values
+  WaitAll,     // waits for everything issued
+  Time,        // out0 <- f64 seconds, at once, when reached
+  Interrupted, // out0 <- bool: has Ctrl-C been pressed, when reached (vm/abi/interrupted.h)
+  Exit,        // (effect) drains, then ends the program with in0: i64
+  ListMake,    // out0 <- list of ints[1] elements of ints[0] leaves each, row by row in in...
+  ListLength,  // out0 <- host i64
   ListGet,    // out... <- the leaves of element in1 of in0, then the sizes that ints names (leaf, axis, leaf, axis …)
   ListSet,    // out0 <- in0 with element in1 replaced by in2...
   ListAppend, // out0 <- in0 and one more element, in1...

@@ -47,6 +47,7 @@ static std::string_view name_of(HostOp op) {
   case HostOp::Wait: return "wait";
   case HostOp::WaitAll: return "wait_all";
   case HostOp::Time: return "time";
+  case HostOp::Interrupted: return "interrupted";
   case HostOp::Exit: return "exit";
   case HostOp::ListMake: return "list_make";
   case HostOp::ListLength: return "list_length";
