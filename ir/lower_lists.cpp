@@ -63,7 +63,13 @@ Leaves FunctionLowerer::list_operation(const typed::Expr& e, const std::vector<L
     for (size_t i = 0; i < sizes.size(); i += 2)
       f_[results[static_cast<size_t>(sizes[i])]].type.dims[static_cast<size_t>(sizes[i + 1])] =
           Dim::of(results[leaves.size() + i / 2]);
-    return {results.begin(), results.begin() + static_cast<long>(leaves.size())};
+    results.resize(leaves.size());
+    // A field marked `state` is a constant to derivatives, here too.
+    std::vector<bool> trained = trained_leaves(e.type);
+    for (size_t i = 0; i < leaves.size(); ++i)
+      if (leaves[i].is_tensor() && is_float(leaves[i].dtype) && !trained[i])
+        results[i] = here().one(Op::StopGradient, {results[i]}, Type(type(results[i])), {}, at);
+    return results;
   }
   case ListOp::Set: flat.at(1) = list_index(flat[0], flat[1], e.operands[1]->span); return one(Op::ListSet);
   case ListOp::Append: attrs.ints = {static_cast<int64_t>(flat.size()) - 1}; return one(Op::ListAppend);

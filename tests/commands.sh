@@ -36,6 +36,13 @@ check "flags before code" 0 "^1$" -- "$tl" --threads 1 -e 'print(1)'
 check "flag from the environment" 2 "threads" -- env TL_THREADS=0 "$tl" -e 'print(1)'
 check "code without text" 2 -- "$tl" -e
 
+# ---- Ctrl-C, for programs that ask
+echo 'var steps = 0
+while not interrupted() { steps += 1 }
+print("saved", steps > 0)' >"$out/asks.tl"
+check "a program that asks ends by itself on Ctrl-C" 0 "^saved true$" -- sh -c "timeout -s INT 1 '$tl' run '$out/asks.tl'; true"
+check "so it does in the reference interpreter" 0 "^saved true$" -- sh -c "timeout -s INT 1 '$tl' run --interp '$out/asks.tl'; true"
+
 # ---- messages for tools
 printf 'fn f(a: f32[n, 3], b: f32[n, 4]) -> f32[n, 3] = a + b\nprint(y)\n' >"$out/bad.tl"
 check "json of an error" 1 '^\{"file":".*bad.tl","line":1,"column":49,.*"kind":"ShapeMismatch".*"labels":\[\{' -- "$tl" check --message-format=json "$out/bad.tl"
