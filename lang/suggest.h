@@ -5,7 +5,8 @@
 
 namespace tl {
 
-// Insertions, deletions and replacements of one character between two names (Levenshtein's distance).
+// Insertions, deletions and replacements of a character, and exchanges of two neighbours, between two names (the
+// optimal string alignment distance, Levenshtein's with transpositions).
 size_t edit_distance(std::string_view a, std::string_view b);
 
 // Keeps the nearest of the candidates: one edit off for names of up to 3 characters, two up to 6, else three.
