@@ -30,29 +30,47 @@ static int cores() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-Engine::Engine(const Program& program, const RunOptions& options, std::shared_ptr<Pool> memory, Stats& stats)
-    : nodes(memory), program_(program), options_(options), memory_(std::move(memory)), stats_(stats),
+Engine::Engine(const Program& program, const RunOptions& options, const Devices& devices, Stats& stats)
+    : program_(program), options_(options), devices_(devices), stats_(stats),
       threads_(options.threads > 0 ? options.threads : cores()), max_in_flight_(std::max(1u, options.max_in_flight)),
       cancelled_(new Failure({"Cancelled", "", "", {}, 3, {}}, UINT64_MAX)) {
-  for (int i = 0; i <= threads_; ++i) {
-    workers_.push_back(std::make_unique<Worker>());
-    workers_.back()->index = i;
-    workers_.back()->random.seed(options.schedule_seed.value_or(0) * 1000003 + static_cast<uint64_t>(i));
-  }
+  for (int i = 0; i <= threads_; ++i)
+    seed(*workers_.emplace_back(std::make_unique<Worker>()), i);
+  queues_.resize(static_cast<size_t>(devices.count()));
+  for (int d = 0; d < devices.count(); ++d)
+    queues_[static_cast<size_t>(d)].cores = devices.cores(d, threads_);
+  lanes_.resize(static_cast<size_t>(kFirstCopyLane + devices.count() * devices.count()));
   stats_.threads = threads_;
 }
 
+void Engine::seed(Worker& worker, int index) {
+  worker.index = index;
+  worker.random.seed(options_.schedule_seed.value_or(0) * 1000003 + static_cast<uint64_t>(index));
+}
+
 Engine::~Engine() {
+  stop_threads();
+  for (int d = 0; d < devices_.count(); ++d) {
+    Queue& queue = queues_[static_cast<size_t>(d)];
+    devices_.memory(d).release(queue.scratch * static_cast<uint64_t>(queue.cores + 1));
+  }
+}
+
+void Engine::stop_threads() {
   {
     std::lock_guard lock(mutex_);
     stop_ = true;
   }
   work_ready_.notify_all();
+  for (auto& lane : lanes_) {
+    if (!lane) continue;
+    lane->work.notify_all();
+    lane->self.thread.join();
+  }
   for (auto& worker : workers_) {
     if (worker->thread.joinable()) worker->thread.join();
     std::free(worker->scratch);
   }
-  memory_->release(scratch_ * workers_.size());
 }
 
 // Threads are made when there is first something for them: a program that only prints starts none.
@@ -93,7 +111,19 @@ void Engine::add_output(Operation& op, Node* node) {
   op.outputs.push_back(node);
 }
 
+// For tests: counts what could fail, and says whether this is the one that shall.
+static bool is_injected(const RunOptions& options, RunOptions::Fault::Kind kind, uint64_t& count) {
+  return options.inject && options.inject->kind == kind && options.inject->number == count++;
+}
+
 void Engine::submit(Operation* op) {
+  if (options_.inject && op->kind != Operation::Kind::Poison) {
+    using Fault = RunOptions::Fault::Kind;
+    Fault kind = op->kind == Operation::Kind::Task   ? Fault::Task
+                 : op->kind == Operation::Kind::Copy ? Fault::Copy
+                                                     : Fault::Kernel;
+    op->fails = is_injected(options_, kind, injectable_);
+  }
   size_t waits = op->inputs.size() + op->overwrites.size();
   op->edges.assign(waits, Edge{op, nullptr}); // sized once: nodes point into it
   op->pending.store(static_cast<int32_t>(waits) + 1, std::memory_order_relaxed);
@@ -106,7 +136,7 @@ void Engine::submit(Operation* op) {
     satisfied += node->readers.fetch_add(Node::kExclusive, std::memory_order_acq_rel) == 0;
   }
   // The work of a fused chain of tiny operations is cheaper than handing it over.
-  bool at_once = op->small && !(options_.schedule_seed && workers_.back()->random() % 2);
+  bool at_once = op->small && op->lane == kNoLane && !(options_.schedule_seed && workers_.back()->random() % 2);
   if (op->pending.fetch_sub(satisfied, std::memory_order_acq_rel) == satisfied) {
     if (at_once)
       run(*workers_.back(), op);
@@ -116,16 +146,19 @@ void Engine::submit(Operation* op) {
   if (options_.sync) wait_all();
 }
 
-bool Engine::reserve_scratch(uint64_t local_bytes) {
-  if (local_bytes <= scratch_) return true;
+// The issuing thread has a workspace beside those of the workers that compute at a time.
+bool Engine::reserve_scratch(int device, uint64_t local_bytes) {
+  Queue& queue = queues_[static_cast<size_t>(device)];
+  if (local_bytes <= queue.scratch) return true;
+  Pool& memory = devices_.memory(device);
   uint64_t rounded = Pool::class_bytes(local_bytes);
-  uint64_t more = (rounded - scratch_) * workers_.size();
-  if (!memory_->reserve(more)) {
+  uint64_t more = (rounded - queue.scratch) * static_cast<uint64_t>(queue.cores + 1);
+  if (!memory.reserve(more)) {
     drain_others();
-    memory_->trim();
-    if (!memory_->reserve(more)) return false;
+    memory.trim();
+    if (!memory.reserve(more)) return false;
   }
-  scratch_ = rounded;
+  queue.scratch = rounded;
   return true;
 }
 
@@ -166,15 +199,17 @@ void Engine::wait_until(const std::function<bool()>& reached) {
   stats_.wait_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-Block Engine::allocate(uint64_t bytes, const std::function<void()>& sweep) {
-  if (options_.fail_allocation && *options_.fail_allocation == allocations_++) return {};
+Block Engine::allocate(int device, uint64_t bytes, const std::function<void()>& sweep) {
+  if (is_injected(options_, RunOptions::Fault::Kind::Allocation, injectable_)) return {};
+  Pool& memory = devices_.memory(device);
+  uint64_t& ahead = queues_[static_cast<size_t>(device)].ahead;
   while (true) {
-    if (Block block = memory_->allocate(bytes, ahead_)) return block;
+    if (Block block = memory.allocate(bytes, ahead)) return block;
     // The operation being issued counts as in flight, and is not submitted yet.
     if (in_flight() <= 1) {
       // Without running ahead so much is needed: a quarter more lets operations overlap.
-      if (Block block = memory_->allocate(bytes)) {
-        ahead_ = std::max(ahead_, memory_->held() / 4 * 5);
+      if (Block block = memory.allocate(bytes)) {
+        ahead = std::max(ahead, memory.held() / 4 * 5);
         return block;
       }
       break;
@@ -183,8 +218,8 @@ Block Engine::allocate(uint64_t bytes, const std::function<void()>& sweep) {
     wait_until([&] { return completed_.load(std::memory_order_seq_cst) != before || in_flight() <= 1; });
   }
   sweep();
-  memory_->trim();
-  return memory_->allocate(bytes);
+  memory.trim();
+  return memory.allocate(bytes);
 }
 
 FailureRef Engine::effect_failure() {

@@ -1,139 +1,110 @@
 // The asynchronous engine: runs issued operations when their inputs are computed.
 //
-// One thread issues; workers run. An operation waits for its inputs by counting them down; when the count reaches zero
-// it is ready, and ready operations stand in one heap by program order. A kernel with many tiles stays in the heap
-// while workers take tiles from it, so tiles of all ready operations mix; the worker that finishes the last tile of a
-// phase goes on with the next phase. No worker ever blocks. At most `threads` threads compute at a time: the issuing
-// thread runs operations too, while it waits and a worker sleeps, and tiny ones at once.
+// How it is used. One thread, the issuing one, walks through the program and for each operation calls `create`, names
+// inputs and outputs (`add_input`, `add_output`), takes memory for the outputs (`allocate`) and calls `submit`, which
+// returns at once. Outputs are nodes (vm/value.h) that are done when the operation has completed, with or without a
+// failure; `wait` is for one of them, `wait_all` for everything.
 //
-// Effects are chained: each gives a node without contents that the next one takes as its first input.
+// How operations run. Each counts down the inputs that it waits for; at zero it is ready. Ready operations stand in one
+// heap for each device, by program order, and workers take from it. A kernel with many tiles stays in the heap while
+// workers take tiles from it, so tiles of all ready operations mix; the worker that finishes the last tile of a phase
+// goes on with the next phase. At most `threads` threads compute at a time, and for each device no more than its share:
+// the issuing thread runs operations too, while it waits and a worker sleeps, and tiny ones at once. No worker ever
+// blocks: files, and copies between devices, have threads of their own (lanes), one for each direction of copying.
+//
+// What bounds it. Memory is taken when an operation is issued, in program order, so what is issued can always finish;
+// where there is none, issuing waits until work in flight has given some back. With nothing left in flight the program
+// holds what it would hold if every operation had finished before the next was issued: so a limit that is enough for
+// that (`--sync`) is enough for every schedule, and no schedule can deadlock.
+//
+// What order means. Effects are chained: each gives a node without contents that the next one takes as its first input.
+// A failure is a value with the number of the instruction that made it: what depends on it is not run and carries it
+// on, and among several the one issued first is reported, on every schedule.
 #pragma once
-#include "vm/profile.h"
-#include "vm/value.h"
+#include "vm/devices.h"
+#include "vm/operation.h"
 #include "vm/vm.h"
-#include <chrono>
 #include <condition_variable>
-#include <functional>
-#include <mutex>
 #include <random>
 #include <thread>
 
 namespace tl {
 
-// A call that is being executed, for the call chain of failures. Unique by place and caller; lives as long as the run.
-struct CallSite {
-  LocId loc;
-  const CallSite* caller = nullptr;
-};
-
-// In place of a site: a worker found no memory for its workspace.
-constexpr int32_t kNoMemory = -2;
-// The kernel was left, or not begun, because of RunOptions::interrupt.
-constexpr int32_t kInterrupted = -3;
-
-// Collects the first failing (element, site) of a kernel.
-struct ErrorRecorder : KernelErrors {
-  ErrorRecorder();
-  void reset() {
-    failed = false;
-    least.store(INT64_MAX, std::memory_order_relaxed);
-  }
-  std::atomic<int64_t> least{INT64_MAX}; // of the elements recorded, so that most need no lock
-  std::mutex mutex;
-  bool failed = false;
-  int32_t site = 0;
-  int64_t element = 0, a = 0, b = 0;
-};
-
-struct Operation {
-  enum class Kind : uint8_t { Kernel, Task, Poison };
-  struct Input {
-    Node* node;
-    bool reads; // counts as a reader of node->data
-  };
-  struct Copy { // of an output that starts as a copy of an input
-    const std::byte* from;
-    std::byte* to;
-    int64_t bytes;
-  };
-
-  Kind kind = Kind::Poison;
-  bool effect = false;        // inputs[0] and outputs[0] are the chain of effects
-  bool checks_inputs = false; // a task that looks at failures of its inputs itself (those of effects' chain excepted)
-  bool small = false;         // worth running at once on the issuing thread
-  uint64_t issue = 0, priority = 0;
-  LocId loc;
-  const CallSite* call = nullptr;
-  std::atomic<int32_t> pending{0};
-  std::vector<Input> inputs;
-  std::vector<Node*> outputs;
-  std::vector<Node*> overwrites; // nodes whose memory an output took: their other readers come first
-  std::vector<Edge> edges;
-  FailureRef failure; // known at issue, then the result
-  // Kernel
-  const CompiledKernel* kernel = nullptr;
-  std::vector<void*> args;
-  std::vector<Scalar> scalars;
-  std::vector<Copy> copies;
-  Block shared;
-  uint64_t local_bytes = 0;
-  uint64_t bytes = 0;               // read and written, for profiles
-  Profile::Clock::time_point begun; // the same; not set: it has not run
-  ErrorRecorder errors;
-  size_t stage = 0;  // copies first, then phases
-  bool open = false; // in the heap with tiles to take
-  int64_t tiles = 0, next_tile = 0, chunk = 1;
-  std::atomic<int64_t> tiles_left{0};
-  // Task: throws RuntimeError, IoError or std::bad_alloc
-  std::function<void(Operation&)> task;
-  Operation* next_free = nullptr;
-};
-
 class Engine {
 public:
-  Engine(const Program& program, const RunOptions& options, std::shared_ptr<Pool> memory, Stats& stats);
+  Engine(const Program& program, const RunOptions& options, const Devices& devices, Stats& stats);
   ~Engine(); // after wait_all
 
   // ---- the issuing thread ----
-  Operation* create(uint64_t issue, LocId loc, const CallSite* call); // waits while too much is in flight
-  void add_input(Operation& op, Node* node, bool reads);
+
+  // A new operation for the instruction number `issue`; waits while too much is in flight.
+  Operation* create(uint64_t issue, LocId loc, const CallSite* call);
+  void add_input(Operation& op, Node* node, bool reads); // reads: nobody may write node->data before it has run
   void add_output(Operation& op, Node* node);
-  void submit(Operation* op); // owns it from here on
-  bool reserve_scratch(uint64_t local_bytes);
+  void submit(Operation* op);                // owns it from here on
+  LaneId copy_lane(int from, int to) const { // of copies between these two devices
+    return static_cast<LaneId>(kFirstCopyLane + from * devices_.count() + to);
+  }
+
+  // Memory for an output or workspace: waits for work in flight, then calls `sweep`, which frees what it can, and trims
+  // the pool. Nothing: there is no room.
+  Block allocate(int device, uint64_t bytes, const std::function<void()>& sweep);
+  // Room for so much workspace on each worker of a device, kept from then on. False: there is none.
+  bool reserve_scratch(int device, uint64_t local_bytes);
 
   void wait(Node* node);
   void wait_all();
-  // Memory for an output or workspace: waits for work in flight, then trims. Nothing: there is no room.
-  Block allocate(uint64_t bytes, const std::function<void()>& sweep);
 
-  bool stopped() const { return cancel_after_.load(std::memory_order_relaxed) != UINT64_MAX; }
+  bool stopped() const { return cancel_after_.load(std::memory_order_relaxed) != UINT64_MAX; } // an effect failed
   FailureRef effect_failure(); // of the first effect that failed
   FailureRef first_failure();  // the one issued first, of all so far
   void record(const FailureRef& failure);
   RuntimeError error_at_site(int32_t site, int64_t element, int64_t a, int64_t b, LocId loc,
                              const CallSite* call) const;
-  static void add_calls(RuntimeError& error, const CallSite* call);
+  static void add_calls(RuntimeError& error, const CallSite* call); // the call chain, as notes
 
   NodePool nodes;
   int threads() const { return threads_; }
 
 private:
+  using Ready = std::vector<Operation*>; // a heap, first in program order on top
   struct Worker {
     std::thread thread;
     std::byte* scratch = nullptr;
     uint64_t scratch_bytes = 0;
-    int index = 0;
+    int index = 0; // the last one is the issuing thread's; lanes come after it
     std::mt19937_64 random;
   };
-  using Ready = std::vector<Operation*>;
+  struct Lane {
+    Worker self;
+    std::condition_variable work;
+    Ready heap;
+  };
+  struct Queue { // of one device
+    Ready heap;
+    int active = 0; // threads that compute for it
+    int cores = 1;  // the most of them
+    uint64_t scratch = 0;
+    // What may be held while issuing runs ahead of the work: new memory beyond it waits for work to finish, which gives
+    // back memory that is warm. It grows as far as the program needs.
+    uint64_t ahead = uint64_t{64} << 20;
+  };
 
+  // ---- engine.cpp ----
+  void seed(Worker& worker, int index);
   void start_workers();
-  void work(Worker& self);
-  bool help(); // runs one piece of ready work if a worker's place is free
+  void stop_threads();
   void wait_until(const std::function<bool()>& reached);
   void drain_others(); // all but the operation being issued
+
+  // ---- engine_run.cpp ----
+  void work(Worker& self);
+  void work(Lane& self);
+  bool help(); // runs one piece of ready work if a worker's place is free
   void push(Operation* op);
-  Operation* take(int64_t& begin, int64_t& end); // under mutex_; end < 0: not started yet
+  void push_to_lane(Operation* op);
+  Queue* next_queue();                                         // under mutex_: the one to take from; null: none
+  Operation* take(Queue& queue, int64_t& begin, int64_t& end); // under mutex_; end < 0: not started yet
   void run_piece(Worker& self, Operation* op, int64_t begin, int64_t end);
   void run(Worker& self, Operation* op); // from its start, and what became ready by it
   bool start(Worker& self, Operation* op);
@@ -147,19 +118,20 @@ private:
 
   const Program& program_;
   const RunOptions& options_;
-  std::shared_ptr<Pool> memory_;
+  const Devices& devices_;
   Stats& stats_;
   int threads_ = 1;
   uint32_t max_in_flight_;
 
-  std::mutex mutex_; // the heap, active_, sleepers_, stop_
+  std::mutex mutex_; // the heaps, active_, sleepers_, stop_
   std::condition_variable work_ready_;
-  std::vector<Operation*> heap_;
-  std::atomic<size_t> heap_size_{0};
+  std::vector<Queue> queues_;    // by device
+  std::atomic<size_t> ready_{0}; // operations in them
   int active_ = 0, sleepers_ = 0;
   bool stop_ = false;
   std::vector<std::unique_ptr<Worker>> workers_; // the last one is the issuing thread's
   bool started_ = false;
+  std::vector<std::unique_ptr<Lane>> lanes_; // by LaneId; null: nothing came for it yet
 
   uint64_t created_ = 0; // operations, by the issuing thread alone
   std::atomic<uint64_t> completed_{0};
@@ -176,11 +148,7 @@ private:
   Operation* free_ = nullptr;
   std::atomic<Operation*> returned_{nullptr};
   std::vector<std::unique_ptr<Operation>> operations_;
-  uint64_t scratch_ = 0;
-  // What may be held while issuing runs ahead of the work: new memory beyond it waits for work to finish, which gives
-  // back memory that is warm. It grows as far as the program needs.
-  uint64_t ahead_ = uint64_t{64} << 20;
-  uint64_t allocations_ = 0;
+  uint64_t injectable_ = 0; // allocations or operations that RunOptions::inject has counted
 };
 
 } // namespace tl

@@ -22,15 +22,17 @@ struct Later {
 } // namespace
 
 void Engine::push(Operation* op) {
+  if (op->lane != kNoLane) return push_to_lane(op);
   if (!started_) start_workers();
   bool wake;
   int64_t pieces = op->open ? (op->tiles + op->chunk - 1) / op->chunk : 1;
   {
     std::lock_guard lock(mutex_);
-    heap_.push_back(op);
-    std::push_heap(heap_.begin(), heap_.end(), Later{});
-    heap_size_.store(heap_.size(), std::memory_order_relaxed);
-    wake = sleepers_ > 0 && active_ < threads_;
+    Queue& queue = queues_[static_cast<size_t>(op->device)];
+    queue.heap.push_back(op);
+    std::push_heap(queue.heap.begin(), queue.heap.end(), Later{});
+    ready_.fetch_add(1, std::memory_order_relaxed);
+    wake = sleepers_ > 0 && active_ < threads_ && queue.active < queue.cores;
   }
   if (!wake) return;
   if (pieces > 2)
@@ -40,8 +42,32 @@ void Engine::push(Operation* op) {
       work_ready_.notify_one();
 }
 
-Operation* Engine::take(int64_t& begin, int64_t& end) {
-  Operation* op = heap_.front();
+void Engine::push_to_lane(Operation* op) {
+  std::lock_guard lock(mutex_);
+  auto& lane = lanes_[static_cast<size_t>(op->lane)];
+  if (!lane) {
+    lane = std::make_unique<Lane>();
+    seed(lane->self, threads_ + 1 + op->lane);
+    lane->self.thread = std::thread([this, self = lane.get()] { work(*self); });
+  }
+  lane->heap.push_back(op);
+  std::push_heap(lane->heap.begin(), lane->heap.end(), Later{});
+  lane->work.notify_one();
+}
+
+// The queue with the ready operation that comes first in program order, of devices whose workers are not all busy.
+Engine::Queue* Engine::next_queue() {
+  if (active_ >= threads_) return nullptr;
+  Queue* first = nullptr;
+  for (Queue& queue : queues_)
+    if (!queue.heap.empty() && queue.active < queue.cores &&
+        (!first || Later{}(first->heap.front(), queue.heap.front())))
+      first = &queue;
+  return first;
+}
+
+Operation* Engine::take(Queue& queue, int64_t& begin, int64_t& end) {
+  Operation* op = queue.heap.front();
   if (op->open) {
     begin = op->next_tile;
     end = std::min(op->tiles, begin + op->chunk);
@@ -51,53 +77,71 @@ Operation* Engine::take(int64_t& begin, int64_t& end) {
   } else {
     end = -1;
   }
-  std::pop_heap(heap_.begin(), heap_.end(), Later{});
-  heap_.pop_back();
-  heap_size_.store(heap_.size(), std::memory_order_relaxed);
+  std::pop_heap(queue.heap.begin(), queue.heap.end(), Later{});
+  queue.heap.pop_back();
+  ready_.fetch_sub(1, std::memory_order_relaxed);
   return op;
 }
 
 void Engine::work(Worker& self) {
   std::unique_lock lock(mutex_);
   while (true) {
-    if (heap_.empty() && !stop_) { // a little patience: the next operation often comes within microseconds
+    Queue* queue = next_queue();
+    if (!queue && !stop_) { // a little patience: the next operation often comes within microseconds
       lock.unlock();
-      for (int i = 0; i < 200 && heap_size_.load(std::memory_order_relaxed) == 0; ++i)
+      for (int i = 0; i < 200 && ready_.load(std::memory_order_relaxed) == 0; ++i)
         _mm_pause();
       lock.lock();
     }
-    while (!stop_ && (heap_.empty() || active_ >= threads_)) {
+    while (!stop_ && !(queue = next_queue())) {
       ++sleepers_;
       work_ready_.wait(lock);
       --sleepers_;
     }
     if (stop_) return;
     int64_t begin = 0, end = 0;
-    Operation* op = take(begin, end);
-    ++active_;
+    Operation* op = take(*queue, begin, end);
+    ++active_, ++queue->active;
     lock.unlock();
     run_piece(self, op, begin, end);
     lock.lock();
-    --active_;
+    --active_, --queue->active;
+  }
+}
+
+void Engine::work(Lane& lane) {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    lane.work.wait(lock, [&] { return stop_ || !lane.heap.empty(); });
+    if (lane.heap.empty()) return;
+    std::pop_heap(lane.heap.begin(), lane.heap.end(), Later{});
+    Operation* op = lane.heap.back();
+    lane.heap.pop_back();
+    lock.unlock();
+    delay(lane.self);
+    run(lane.self, op);
+    lock.lock();
   }
 }
 
 bool Engine::help() {
-  if (heap_size_.load(std::memory_order_relaxed) == 0) return false;
+  if (ready_.load(std::memory_order_relaxed) == 0) return false;
   int64_t begin = 0, end = 0;
   Operation* op;
+  Queue* queue;
   {
     std::lock_guard lock(mutex_);
-    if (heap_.empty() || active_ >= threads_) return false;
-    op = take(begin, end);
-    ++active_;
+    queue = next_queue();
+    if (!queue) return false;
+    op = take(*queue, begin, end);
+    ++active_, ++queue->active;
   }
   run_piece(*workers_.back(), op, begin, end);
   bool wake;
   {
     std::lock_guard lock(mutex_);
-    --active_;
-    wake = !heap_.empty() && sleepers_ > 0; // a worker may have found every place taken
+    --active_, --queue->active;
+    wake = sleepers_ > 0 && next_queue(); // a worker may have found every place taken
   }
   if (wake) work_ready_.notify_one();
   return true;
@@ -126,15 +170,17 @@ void Engine::run_piece(Worker& self, Operation* op, int64_t begin, int64_t end) 
 void Engine::run(Worker& self, Operation* op) {
   Ready ready;
   while (op) {
+    int16_t device = op->device;
     bool complete_now = start(self, op);
     if (!complete_now) return;
     ready.clear();
     complete(op, ready);
     op = nullptr;
     // Go on with the first that is ready, while its inputs are in the cache, and leave the others to everyone. The
-    // issuing thread hands over all but tiny work.
+    // issuing thread hands over all but tiny work, a lane everything.
     for (Operation* next : ready) {
-      bool mine = !op && !options_.schedule_seed && (&self != workers_.back().get() || next->small);
+      bool here = next->lane == kNoLane && self.index <= threads_ && next->device == device;
+      bool mine = !op && here && !options_.schedule_seed && (&self != workers_.back().get() || next->small);
       if (mine)
         op = next;
       else
@@ -166,6 +212,13 @@ bool Engine::start(Worker& self, Operation* op) {
     op->failure = cancelled_;
     return true;
   }
+  if (op->fails) {
+    RuntimeError error{"InjectedFault", "this operation was told to fail", "", op->loc, 3, {}};
+    add_calls(error, op->call);
+    op->failure = FailureRef(new Failure(std::move(error), op->issue));
+    record(op->failure);
+    return true;
+  }
   if (options_.profile && op->kind != Operation::Kind::Poison) op->begun = Profile::Clock::now();
   switch (op->kind) {
   case Operation::Kind::Poison: return true;
@@ -174,6 +227,7 @@ bool Engine::start(Worker& self, Operation* op) {
     if (options_.profile && options_.profile->timeline)
       options_.profile->ran("task", op->loc, self.index, op->begun, Profile::Clock::now());
     return true;
+  case Operation::Kind::Copy:
   case Operation::Kind::Kernel: op->stage = 0; return advance(self, op);
   }
   return true;
@@ -204,7 +258,7 @@ void Engine::run_task(Operation* op) {
 
 // Runs copies and phases from op->stage on, as far as this thread can alone. True: all are done.
 bool Engine::advance(Worker& self, Operation* op) {
-  size_t stages = op->copies.size() + op->kernel->phases.size();
+  size_t stages = op->copies.size() + (op->kernel ? op->kernel->phases.size() : 0);
   for (; op->stage < stages; ++op->stage) {
     int64_t tiles, grain;
     if (op->stage < op->copies.size()) {
@@ -217,8 +271,9 @@ bool Engine::advance(Worker& self, Operation* op) {
     }
     if (tiles <= 0) continue;
     int64_t spread = (tiles + threads_ * 4 - 1) / (threads_ * 4);
-    int64_t chunk = threads_ == 1 ? tiles : std::max(grain, spread);
-    if (options_.schedule_seed) chunk = 1 + static_cast<int64_t>(self.random() % static_cast<uint64_t>(tiles));
+    int64_t chunk = threads_ == 1 || op->lane != kNoLane ? tiles : std::max(grain, spread);
+    if (options_.schedule_seed && op->lane == kNoLane)
+      chunk = 1 + static_cast<int64_t>(self.random() % static_cast<uint64_t>(tiles));
     if (tiles <= chunk) {
       run_tiles(self, op, 0, tiles);
       continue;
@@ -238,7 +293,7 @@ void Engine::run_tiles(Worker& self, Operation* op, int64_t begin, int64_t end) 
   if (!options_.profile || !options_.profile->timeline) return run_tiles_untimed(self, op, begin, end);
   auto start = Profile::Clock::now();
   run_tiles_untimed(self, op, begin, end);
-  options_.profile->ran(op->kernel->name, op->loc, self.index, start, Profile::Clock::now());
+  options_.profile->ran(op->kernel ? op->kernel->name : "copy", op->loc, self.index, start, Profile::Clock::now());
 }
 
 void Engine::run_tiles_untimed(Worker& self, Operation* op, int64_t begin, int64_t end) {
@@ -306,7 +361,7 @@ void Engine::complete(Operation* op, Ready& ready) {
   }
   for (Node* node : op->overwrites)
     nodes.release(node);
-  memory_->free(std::exchange(op->shared, {}));
+  Pool::free(op->shared);
   op->inputs.clear();
   op->outputs.clear();
   op->overwrites.clear();
@@ -317,7 +372,9 @@ void Engine::complete(Operation* op, Ready& ready) {
   op->task = nullptr;
   op->kernel = nullptr;
   op->kind = Operation::Kind::Poison;
-  op->effect = op->checks_inputs = op->small = false;
+  op->effect = op->checks_inputs = op->small = op->fails = false;
+  op->device = 0;
+  op->lane = kNoLane;
   op->local_bytes = op->bytes = 0;
   op->begun = {};
   op->errors.reset();

@@ -29,6 +29,7 @@ void Interpreter::save(const Instruction& i) {
   }
   for (const Operand& v : values)
     take_first(op->failure, v.failure);
+  op->lane = kFileLane;
   op->task = [values = std::move(values)](Operation&) {
     std::vector<NamedTensor> tensors;
     bool named = values.at(1).kind == Value::Kind::Str;
@@ -82,9 +83,10 @@ void Interpreter::load(const Instruction& i) {
     op = effect();
     result = make_output(*op, i.dtype, std::move(dims));
     auto bytes = static_cast<uint64_t>(element_count(header.dims) * size_of(i.dtype));
-    result.node->block = engine_.allocate(bytes, [this] { sweep(); });
+    result.node->block = engine_.allocate(op->device, bytes, [this] { sweep(); });
     result.node->data = result.node->block.data;
     if (!result.node->block) op->failure = no_memory(*op, type_text(header.dtype, header.dims), bytes);
+    op->lane = kFileLane;
     op->task = [reader, data = result.node->data](Operation&) { reader->read(data); };
   }
   give_away(i);
@@ -115,6 +117,7 @@ void Interpreter::read_text(const Instruction& i) {
   Node* node = engine_.nodes.create();
   node->loc = i.loc;
   engine_.add_output(*op, node);
+  op->lane = kFileLane;
   op->task = [path = std::move(path), node, names = i.index == 1](Operation&) {
     node->text = names ? tensor_names_text(path.node->text) : tl::read_text(path.node->text);
   };
@@ -127,6 +130,7 @@ void Interpreter::read_text(const Instruction& i) {
 void Interpreter::write_text(const Instruction& i) {
   Operation* op = effect();
   Operand path = operand(*op, in(i, 0)), text = operand(*op, in(i, 1));
+  op->lane = kFileLane;
   op->task = [path = std::move(path), text = std::move(text)](Operation&) {
     tl::write_text(path.node->text, text.node->text);
   };

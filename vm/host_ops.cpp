@@ -145,6 +145,7 @@ void Interpreter::print(const Instruction& i) {
   for (const Operand& v : values)
     take_host_failures(*op, v.failure);
   op->small = true;
+  if (options_.flush_each_effect) op->lane = kFileLane; // a terminal may be slow
   op->task = [values = std::move(values), to_stderr = i.index == 1, this](Operation&) {
     std::string text;
     for (const Operand& v : values)
@@ -160,6 +161,7 @@ void Interpreter::plot(const Instruction& i) {
   std::vector<Operand> values = operands(*op, i, 0);
   for (const Operand& v : values)
     take_host_failures(*op, v.failure);
+  op->lane = kFileLane;
   op->task = [values = std::move(values), &i, this](Operation&) {
     PlotRequest request;
     request.kind = static_cast<PlotKind>(i.index);

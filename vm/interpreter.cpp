@@ -7,9 +7,9 @@
 namespace tl {
 
 Interpreter::Interpreter(const Program& program, KernelProvider& kernels, const RunOptions& options,
-                         std::shared_ptr<Pool> memory, Console& console, Stats& stats)
-    : program_(program), kernels_(kernels), options_(options), memory_(memory), console_(console), stats_(stats),
-      engine_(program, options, std::move(memory), stats), constant_tensors_(program.tensors.size()),
+                         const Devices& devices, Console& console, Stats& stats)
+    : program_(program), kernels_(kernels), options_(options), devices_(devices), console_(console), stats_(stats),
+      engine_(program, options, devices, stats), constant_tensors_(program.tensors.size()),
       constant_strings_(program.strings.size()), compiled_(program.kernel_count) {
   Node* start = engine_.nodes.create();
   start->waiters.store(Node::done_mark(), std::memory_order_relaxed);

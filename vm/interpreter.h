@@ -12,7 +12,7 @@ namespace tl {
 
 class Interpreter {
 public:
-  Interpreter(const Program& program, KernelProvider& kernels, const RunOptions& options, std::shared_ptr<Pool> memory,
+  Interpreter(const Program& program, KernelProvider& kernels, const RunOptions& options, const Devices& devices,
               Console& console, Stats& stats);
   ~Interpreter();
 
@@ -133,7 +133,7 @@ private:
   const Program& program_;
   KernelProvider& kernels_;
   const RunOptions& options_;
-  std::shared_ptr<Pool> memory_;
+  const Devices& devices_;
   Console& console_;
   Stats& stats_;
   Engine engine_;

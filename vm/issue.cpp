@@ -79,7 +79,7 @@ void Interpreter::sweep() {
     if (v.list)
       for (Value& element : v.list->values)
         drop(element);
-    if (v.node && v.node->done() && v.node->failure && v.node->block) memory_->free(std::exchange(v.node->block, {}));
+    if (v.node && v.node->done() && v.node->failure) Pool::free(v.node->block);
   };
   for (size_t d = 0; d < depth_; ++d)
     for (Value& v : frames_[d].slots)
@@ -93,7 +93,7 @@ FailureRef Interpreter::no_memory(const Operation& op, const std::string& what, 
   RuntimeError error;
   error.kind = "OutOfMemory";
   error.message = fmt::format("there is no room for {} ({}) under the memory limit of {}", what, bytes_text(bytes),
-                              bytes_text(memory_->limit()));
+                              bytes_text(devices_.memory(op.device).limit()));
   error.loc = instruction_->loc;
   // The largest values that are still needed, each once.
   std::vector<const Value*> live;
@@ -201,7 +201,7 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel& compiled, F
       outputs_.push_back(make_output(*op, desc.dtype, std::move(planned_[k].dims)));
       Node* node = outputs_.back().node;
       if (!poison) {
-        node->block = engine_.allocate(size, [this] { sweep(); });
+        node->block = engine_.allocate(op->device, size, [this] { sweep(); });
         node->data = node->block.data;
         if (!node->block) poison = no_memory(*op, type_text(desc.dtype, outputs_.back().dims.view()), size);
       }
@@ -218,19 +218,19 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel& compiled, F
     int64_t shared = compiled.shared_bytes.evaluate(op->args.data());
     int64_t local = local_bytes + compiled.local_bytes.evaluate(op->args.data());
     if (shared > 0) {
-      op->shared = engine_.allocate(static_cast<uint64_t>(shared), [this] { sweep(); });
+      op->shared = engine_.allocate(op->device, static_cast<uint64_t>(shared), [this] { sweep(); });
       if (!op->shared) poison = no_memory(*op, "a workspace", static_cast<uint64_t>(shared));
     }
     if (!poison && local > 0) {
       op->local_bytes = static_cast<uint64_t>(local);
-      if (!engine_.reserve_scratch(op->local_bytes)) poison = no_memory(*op, "workspaces", op->local_bytes);
+      if (!engine_.reserve_scratch(op->device, op->local_bytes)) poison = no_memory(*op, "workspaces", op->local_bytes);
     }
   }
   if (poison) {
     op->kind = Operation::Kind::Poison;
     op->failure = std::move(poison);
     for (size_t k = 0; k < outputs_.size(); ++k) // memory that nothing is written to
-      if (!planned_[k].in_place) memory_->free(std::exchange(outputs_[k].node->block, {}));
+      if (!planned_[k].in_place) Pool::free(outputs_[k].node->block);
   } else {
     op->small = op->copies.empty() && is_small(compiled, op->args.data());
   }

@@ -219,7 +219,7 @@ void Interpreter::list_join(const Instruction& i) {
     sources.push_back(operand(*op, element));
   Value result = make_output(*op, desc.dtype, dims);
   auto bytes = static_cast<uint64_t>(*dims.count() * size_of(desc.dtype));
-  result.node->block = engine_.allocate(bytes, [this] { sweep(); });
+  result.node->block = engine_.allocate(op->device, bytes, [this] { sweep(); });
   result.node->data = result.node->block.data;
   if (!result.node->block) op->failure = no_memory(*op, type_text(desc.dtype, joined.dims), bytes);
   op->task = [sources = std::move(sources), data = result.node->data, joined, type = desc.dtype](Operation&) {

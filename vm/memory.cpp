@@ -1,7 +1,9 @@
 #include "vm/memory.h"
 #include <algorithm>
 #include <bit>
-#include <cstdio>
+#include <fstream>
+#include <optional>
+#include <string>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -9,7 +11,7 @@ namespace tl {
 
 namespace {
 
-constexpr uint64_t kSmallest = 64, kLargestSmall = 64 << 10, kSlab = 1 << 20;
+constexpr uint64_t kSmallest = 64, kLargestSmall = 64 << 10;
 constexpr uint64_t kHuge = 2 << 20; // a huge page
 
 // Class 4 e + q holds blocks of (4 + q) 2^(e - 2) bytes, q from 0 to 3. Requests are multiples of the alignment first,
@@ -52,7 +54,13 @@ uint64_t Pool::class_bytes(uint64_t bytes) { return bytes_of_class(class_index(b
 Pool::~Pool() {
   trim_locked();
   for (const Slab& slab : slabs_)
-    ::munmap(slab.data, kSlab); // those with blocks that nobody gave back
+    ::munmap(slab.data, kSlabBytes); // those with blocks that nobody gave back
+}
+
+Pool::Slab& Pool::slab_of(const std::byte* block) {
+  return *(std::upper_bound(slabs_.begin(), slabs_.end(), block,
+                            [](const std::byte* p, const Slab& s) { return p < s.data; }) -
+           1);
 }
 
 Block Pool::allocate(uint64_t bytes, uint64_t held_at_most) {
@@ -64,54 +72,59 @@ Block Pool::allocate(uint64_t bytes, uint64_t held_at_most) {
   bool large = size > kLargestSmall;
   if (in_use_ + size > limit_) return {};
   if (waiting.empty() && large && in_use_ + cached_ + size > std::min(limit_, held_at_most)) return {};
-  Block block;
+  Block block{nullptr, size, this};
   if (!waiting.empty()) {
-    block = {waiting.back(), size};
+    block.data = waiting.back();
     waiting.pop_back();
     if (large) cached_ -= size;
   } else if (large) {
-    block = {map(page_rounded(size)), size};
+    make_room(size);
+    block.data = map(page_rounded(size));
   } else {
+    make_room(kSlabBytes);
     block = carve(index, size);
   }
   if (!block) return {};
   if (!large) {
-    auto slab = std::upper_bound(slabs_.begin(), slabs_.end(), block.data,
-                                 [](const std::byte* p, const Slab& s) { return p < s.data; }) -
-                1;
-    ++slab->live;
+    Slab& slab = slab_of(block.data);
+    if (slab.live++ == 0) --empty_slabs_;
+    small_in_use_ += size;
   }
   in_use_ += size;
   peak_ = std::max(peak_, in_use_);
   return block;
 }
 
+// Gives empty slabs back where the mapping would otherwise take resident memory past the limit.
+void Pool::make_room(uint64_t bytes) {
+  if (empty_slabs_ == 0 || idle_small() <= kIdleSmall) return;
+  if (in_use_ + cached_ + idle_small() - kIdleSmall + bytes > limit_) trim_small();
+}
+
 // A new slab of this class; its blocks but the first wait.
 Block Pool::carve(int index, uint64_t bytes) {
-  std::byte* data = map(kSlab);
+  std::byte* data = map(kSlabBytes);
   if (!data) return {};
   Slab slab{data, bytes, 0};
+  ++empty_slabs_;
   slabs_.insert(std::upper_bound(slabs_.begin(), slabs_.end(), data,
                                  [](const std::byte* p, const Slab& s) { return p < s.data; }),
                 slab);
   auto& waiting = free_[static_cast<size_t>(index)];
-  for (uint64_t at = kSlab / bytes - 1; at > 0; --at)
+  for (uint64_t at = kSlabBytes / bytes - 1; at > 0; --at)
     waiting.push_back(data + at * bytes);
-  return {data, bytes};
+  return {data, bytes, this};
 }
 
-void Pool::free(Block block) {
-  if (!block) return;
+void Pool::take_back(Block block) {
   std::lock_guard lock(mutex_);
   in_use_ -= block.bytes;
   free_[static_cast<size_t>(class_index(block.bytes))].push_back(block.data);
   if (block.bytes > kLargestSmall) {
     cached_ += block.bytes;
   } else {
-    auto slab = std::upper_bound(slabs_.begin(), slabs_.end(), block.data,
-                                 [](const std::byte* p, const Slab& s) { return p < s.data; }) -
-                1;
-    --slab->live;
+    if (--slab_of(block.data).live == 0) ++empty_slabs_;
+    small_in_use_ -= block.bytes;
   }
 }
 
@@ -121,27 +134,25 @@ void Pool::trim() {
 }
 
 void Pool::trim_locked() {
-  auto slab_of = [&](std::byte* p) {
-    return std::upper_bound(slabs_.begin(), slabs_.end(), p,
-                            [](const std::byte* q, const Slab& s) { return q < s.data; }) -
-           1;
-  };
-  for (int index = 0; index < kClasses; ++index) {
+  for (int index = class_index(kLargestSmall) + 1; index < kClasses; ++index) {
     auto& waiting = free_[static_cast<size_t>(index)];
-    if (waiting.empty()) continue;
-    if (bytes_of_class(index) > kLargestSmall) {
-      for (std::byte* data : waiting)
-        ::munmap(data, page_rounded(bytes_of_class(index)));
-      waiting.clear();
-    } else {
-      std::erase_if(waiting, [&](std::byte* data) { return slab_of(data)->live == 0; });
-    }
+    for (std::byte* data : waiting)
+      ::munmap(data, page_rounded(bytes_of_class(index)));
+    waiting.clear();
   }
+  cached_ = 0;
+  trim_small();
+}
+
+void Pool::trim_small() {
+  if (empty_slabs_ == 0) return;
+  for (int index = 0; index <= class_index(kLargestSmall); ++index)
+    std::erase_if(free_[static_cast<size_t>(index)], [&](std::byte* data) { return slab_of(data).live == 0; });
   std::erase_if(slabs_, [](const Slab& slab) {
-    if (slab.live == 0) ::munmap(slab.data, kSlab);
+    if (slab.live == 0) ::munmap(slab.data, kSlabBytes);
     return slab.live == 0;
   });
-  cached_ = 0;
+  empty_slabs_ = 0;
 }
 
 bool Pool::reserve(uint64_t bytes) {
@@ -167,20 +178,35 @@ uint64_t Pool::held() const {
   return in_use_ + cached_;
 }
 
+uint64_t Pool::cached() const {
+  std::lock_guard lock(mutex_);
+  return cached_ + idle_small();
+}
+
 uint64_t Pool::peak() const {
   std::lock_guard lock(mutex_);
   return peak_;
 }
 
+// The number in a file of a control group; nothing: none, or "max".
+static std::optional<uint64_t> limit_in(const std::string& path) {
+  uint64_t limit = 0;
+  std::ifstream file(path);
+  if (file >> limit && limit > 0) return limit;
+  return std::nullopt;
+}
+
 uint64_t machine_memory() {
   uint64_t bytes = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    if (std::FILE* file = std::fopen(path, "r")) {
-      unsigned long long limit = 0;
-      if (std::fscanf(file, "%llu", &limit) == 1 && limit > 0) bytes = std::min<uint64_t>(bytes, limit);
-      std::fclose(file);
-    }
+  auto take = [&](const std::string& path) { bytes = std::min(bytes, limit_in(path).value_or(bytes)); };
+  take("/sys/fs/cgroup/memory/memory.limit_in_bytes"); // version 1
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    if (!line.starts_with("0::")) continue; // version 2: this group and those around it
+    for (std::string group = line.substr(3); !group.empty(); group.resize(group.rfind('/')))
+      take("/sys/fs/cgroup" + group + "/memory.max");
   }
+  take("/sys/fs/cgroup/memory.max");
   return bytes;
 }
 

@@ -2,24 +2,34 @@
 //
 // Blocks come in size classes (four for each power of two), 64-byte aligned. Small ones are carved from slabs, large
 // ones are mapped on their own, with huge pages. A freed block waits in its class for the next of that size; `trim`
-// gives what waits back to the system. The limit counts blocks in use and large blocks that wait.
+// gives what waits back to the system. The limit counts blocks in use and large blocks that wait. Slabs that hold no
+// block in use are given back before new memory would take what is mapped beyond the limit, so resident memory passes
+// it only by slabs that are partly used (and kIdleSmall).
 #pragma once
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace tl {
 
+class Pool;
+
 struct Block {
   std::byte* data = nullptr;
-  uint64_t bytes = 0; // the class's size: at least what was asked for
+  uint64_t bytes = 0;   // the class's size: at least what was asked for
+  Pool* pool = nullptr; // where it came from
   explicit operator bool() const { return data != nullptr; }
 };
 
-class Pool {
+// The memory of one device. Blocks that outlive a run keep it by shared_from_this.
+class Pool : public std::enable_shared_from_this<Pool> {
 public:
+  static constexpr uint64_t kIdleSmall = 32 << 20; // bytes of slabs that may wait unused
+
   explicit Pool(uint64_t limit) : limit_(limit) {}
   ~Pool();
   Pool(const Pool&) = delete;
@@ -28,7 +38,10 @@ public:
   // Thread-safe. Nothing when the limit stands against it, or the system has no memory, or a large block would have to
   // be mapped that takes what is held beyond `held_at_most`.
   Block allocate(uint64_t bytes, uint64_t held_at_most = UINT64_MAX);
-  void free(Block block);
+  // Of whichever pool; leaves `block` empty.
+  static void free(Block& block) {
+    if (block) block.pool->take_back(std::exchange(block, {}));
+  }
   void trim(); // gives cached memory back to the system
 
   // Memory that others hold and that counts towards the limit (arguments, workers' scratch). False: no room.
@@ -37,29 +50,37 @@ public:
 
   uint64_t limit() const { return limit_; }
   uint64_t in_use() const;
-  uint64_t held() const; // in use, and large blocks that wait
+  uint64_t held() const;   // in use, and large blocks that wait
+  uint64_t cached() const; // what waits: large blocks, and in slabs
   uint64_t peak() const;
   static uint64_t class_bytes(uint64_t bytes); // what a block for so many bytes takes
 
 private:
   static constexpr int kClasses = 4 * 64;
+  static constexpr uint64_t kSlabBytes = 1 << 20;
   struct Slab {
     std::byte* data;
     uint64_t block_bytes;
     uint64_t live;
   };
 
+  void take_back(Block block);
+  Slab& slab_of(const std::byte* block);
+  uint64_t idle_small() const { return slabs_.size() * kSlabBytes - small_in_use_; }
+  void make_room(uint64_t bytes); // for a new mapping
   Block carve(int index, uint64_t bytes);
   void trim_locked();
+  void trim_small(); // slabs
 
   const uint64_t limit_;
   mutable std::mutex mutex_;
   uint64_t in_use_ = 0, cached_ = 0, peak_ = 0; // cached_: large blocks only
+  uint64_t small_in_use_ = 0, empty_slabs_ = 0; // blocks of slabs; slabs without a block in use
   std::array<std::vector<std::byte*>, kClasses> free_;
   std::vector<Slab> slabs_; // by address
 };
 
-// Memory of the machine, or of the control group that this process is in.
+// Memory of the machine, or of the control groups that this process is in.
 uint64_t machine_memory();
 
 } // namespace tl

@@ -131,6 +131,7 @@ void Interpreter::read_line(const Instruction& i) {
   Operation* op = effect();
   Node* node = engine_.nodes.create();
   engine_.add_output(*op, node);
+  op->lane = kFileLane;
   op->task = [node, this](Operation&) {
     console_.flush(); // a question comes before its answer
     node->text = read_input_line();

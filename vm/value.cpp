@@ -63,8 +63,6 @@ Value Value::of_node(NodePool& pool, Node* node, Kind kind, DType type, Dims dim
   return v;
 }
 
-NodePool::~NodePool() = default;
-
 Node* NodePool::create() {
   if (!free_) free_ = returned_.exchange(nullptr, std::memory_order_acquire);
   if (!free_) {
@@ -81,12 +79,13 @@ Node* NodePool::create() {
   node->exclusive = nullptr;
   node->data = nullptr;
   node->loc = {};
+  node->device = kNoDevice;
   return node;
 }
 
 void NodePool::recycle(Node* node) {
-  if (node->block) memory_->free(std::exchange(node->block, {}));
-  if (node->reserved) memory_->release(std::exchange(node->reserved, 0));
+  Pool::free(node->block);
+  if (node->reserved) node->account->release(std::exchange(node->reserved, 0));
   node->external.reset();
   node->failure = {};
   node->text.clear();

@@ -5,7 +5,7 @@
 // counted without atomics; operations in flight hold further references.
 #pragma once
 #include "vm/abi/bytecode.h"
-#include "vm/memory.h"
+#include "vm/devices.h"
 #include <atomic>
 #include <memory>
 #include <span>
@@ -70,9 +70,11 @@ struct Node {
   std::byte* data = nullptr;
   Block block;                           // owned memory, or
   std::shared_ptr<std::byte[]> external; // somebody else's, never written
-  uint64_t reserved = 0;                 // bytes of `external` that count towards the limit
+  uint64_t reserved = 0;                 // bytes of `external` that count towards the limit of
+  Pool* account = nullptr;               // this memory
   std::string text;                      // of a string
   LocId loc;                             // where it was issued
+  int16_t device = kNoDevice;            // whose memory it is in, as programs see it
   Node* next_free = nullptr;
 
   static constexpr uint64_t kExclusive = uint64_t{1} << 63;
@@ -177,18 +179,14 @@ struct List {
 // Makes and recycles nodes. Made by the issuing thread, released by any.
 class NodePool {
 public:
-  explicit NodePool(std::shared_ptr<Pool> memory) : memory_(std::move(memory)) {}
-  ~NodePool();
   Node* create(); // no references yet
   void retain(Node* node) { node->refs.fetch_add(1, std::memory_order_relaxed); }
   void release(Node* node) {
     if (node->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) recycle(node);
   }
-  const std::shared_ptr<Pool>& memory() const { return memory_; }
 
 private:
   void recycle(Node* node);
-  std::shared_ptr<Pool> memory_;
   Node* free_ = nullptr;                 // issuing thread
   std::atomic<Node*> returned_{nullptr}; // from any thread, taken all at once
   std::vector<std::unique_ptr<Node[]>> slabs_;

@@ -30,7 +30,8 @@ void Interpreter::enter(std::vector<Value>& values, Argument argument, const std
   }
   Node* node = engine_.nodes.create();
   uint64_t bytes = x.mapped ? 0 : static_cast<uint64_t>(x.byte_count());
-  if (!memory_->reserve(bytes))
+  Pool& memory = devices_.memory(0);
+  if (!memory.reserve(bytes))
     stop(fail({"OutOfMemory",
                fmt::format("there is no room for {} under the memory limit",
                            name.empty() ? "the values of the session" : "the argument '" + name + "'"),
@@ -39,6 +40,7 @@ void Interpreter::enter(std::vector<Value>& values, Argument argument, const std
                3,
                {}}));
   node->reserved = bytes;
+  node->account = &memory;
   node->data = x.bytes.get();
   node->external = std::move(x.bytes);
   node->waiters.store(Node::done_mark(), std::memory_order_relaxed);
@@ -99,8 +101,8 @@ Argument Interpreter::result(Value& v) {
     Node* node = v.node;
     if (!node->external) { // the pool's memory outlives the run with the result
       Block block = std::exchange(node->block, {});
-      node->external =
-          std::shared_ptr<std::byte[]>(block.data, [pool = memory_, block](std::byte*) { pool->free(block); });
+      node->external = std::shared_ptr<std::byte[]>(
+          block.data, [pool = block.pool->shared_from_this(), block](std::byte*) mutable { Pool::free(block); });
     }
     x.bytes = std::shared_ptr<std::byte[]>(node->external, node->data + v.offset);
   }
@@ -159,14 +161,16 @@ Outcome run(const Program& program, KernelProvider& kernels, std::vector<Argumen
   Stats& counters = stats ? *stats : local;
   counters = {};
   auto start = std::chrono::steady_clock::now();
-  auto pool = std::make_shared<Pool>(options.memory_limit ? options.memory_limit : machine_memory() / 10 * 9);
+  const int count = std::max(1, options.cpu_devices);
+  const Devices devices(count, options.memory_limit ? options.memory_limit
+                                                    : machine_memory() / 5 * 4 / static_cast<uint64_t>(count));
   Console console(std::move(out), std::move(err), options.flush_each_effect);
   Outcome outcome;
   {
-    Interpreter interpreter(program, kernels, options, pool, console, counters);
+    Interpreter interpreter(program, kernels, options, devices, console, counters);
     outcome = interpreter.run(std::move(arguments));
   }
-  counters.peak_memory = pool->peak();
+  counters.peak_memory = devices.peak();
   counters.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return outcome;
 }

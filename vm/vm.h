@@ -15,7 +15,8 @@ class Profile;
 struct RunOptions {
   int threads = 0;                       // workers; 0: one per core that this process may use
   bool sync = false;                     // each operation finishes before the next is issued
-  uint64_t memory_limit = 0;             // bytes of tensors and workspaces; 0: most of the machine's memory
+  int cpu_devices = 1;                   // cpu(0) …
+  uint64_t memory_limit = 0;             // of each device, bytes of tensors and workspaces; 0: together, 80 % of memory
   bool flush_each_effect = false;        // for terminals; else output is flushed at waits and at the end
   std::optional<uint64_t> schedule_seed; // permutes ready work and delays it; the output stays the same
   uint32_t max_in_flight = 4096;         // operations issued and not finished
@@ -23,9 +24,13 @@ struct RunOptions {
   // Becomes true (Ctrl-C): stop issuing, drain, exit code 130. Whoever sets it also calls interrupt_kernels()
   // (vm/interrupt.h), which ends kernels that run.
   const std::atomic<bool>* interrupt = nullptr;
-  bool check_nan = false;                  // stop at the first operation that computes a NaN from numbers
-  Profile* profile = nullptr;              // filled if given
-  std::optional<uint64_t> fail_allocation; // for tests: this allocation (from 0) finds no memory
+  bool check_nan = false;     // stop at the first operation that computes a NaN from numbers
+  Profile* profile = nullptr; // filled if given
+  struct Fault {
+    enum class Kind : uint8_t { Allocation, Kernel, Task, Copy } kind;
+    uint64_t number;
+  };
+  std::optional<Fault> inject; // for tests: of this kind the one with this number, from 0 in program order, fails
 };
 
 struct Stats {
@@ -35,7 +40,7 @@ struct Stats {
   uint64_t bytes = 0;            // that kernels read and wrote, as sizes of their tensors
   uint64_t waits = 0;            // times that the program stood still for a value or for memory
   double wait_seconds = 0, seconds = 0;
-  uint64_t peak_memory = 0; // bytes of tensors and workspaces
+  uint64_t peak_memory = 0; // bytes of tensors and workspaces, of all devices
   int threads = 0;
 };
 std::string to_text(const Stats& stats); // for --stats, some lines

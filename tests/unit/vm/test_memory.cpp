@@ -16,7 +16,7 @@ TEST_CASE("blocks are aligned, large enough and do not overlap") {
       size_t k = random() % blocks.size();
       CHECK(blocks[k].data[0] == std::byte(blocks[k].bytes % 251));
       CHECK(blocks[k].data[blocks[k].bytes - 1] == std::byte(blocks[k].bytes % 241));
-      pool.free(blocks[k]);
+      Pool::free(blocks[k]);
       blocks.erase(blocks.begin() + static_cast<int64_t>(k));
       continue;
     }
@@ -32,7 +32,7 @@ TEST_CASE("blocks are aligned, large enough and do not overlap") {
     blocks.push_back(block);
   }
   for (Block b : blocks)
-    pool.free(b);
+    Pool::free(b);
   CHECK(pool.in_use() == 0);
   pool.trim();
   CHECK(pool.allocate(100));
@@ -45,17 +45,38 @@ TEST_CASE("the limit is hard, and counts what waits in caches until it is trimme
   CHECK(!pool.allocate(6 << 20));
   CHECK(!pool.reserve(6 << 20));
   CHECK(pool.reserve(1 << 20));
-  pool.free(a);
-  CHECK(pool.allocate(6 << 20).data == a.data); // from the cache
-  pool.free(a);
+  const std::byte* data = a.data;
+  Pool::free(a);
+  CHECK(!a);
+  a = pool.allocate(6 << 20);
+  CHECK(a.data == data); // from the cache
+  Pool::free(a);
   CHECK(!pool.allocate(5 << 20));
   pool.trim();
   Block b = pool.allocate(5 << 20);
   CHECK(b);
   CHECK(!pool.allocate(UINT64_MAX));
   CHECK(!pool.allocate(UINT64_MAX / 2));
-  pool.free(b);
+  Pool::free(b);
   CHECK(pool.peak() <= pool.limit());
+}
+
+TEST_CASE("small blocks that wait give way to large ones") {
+  Pool pool(256 << 20);
+  std::vector<Block> small;
+  for (int i = 0; i < 3000; ++i)
+    small.push_back(pool.allocate(64 << 10)); // 188 MiB in slabs
+  Block kept = small[1000];
+  small.erase(small.begin() + 1000);
+  for (Block& block : small)
+    Pool::free(block);
+  CHECK(pool.cached() > 180 << 20);
+  Block large = pool.allocate(uint64_t{200} << 20);
+  REQUIRE(large);
+  CHECK(pool.cached() <= 1 << 20); // but for the slab with a block in use
+  Pool::free(large);
+  Pool::free(kept);
+  REQUIRE(pool.allocate(64 << 10));
 }
 
 // x = iota(n); repeat: x = scale(x), each into fresh memory; nothing waits.
@@ -126,7 +147,7 @@ TEST_CASE("every allocation may fail") {
   for (const RunOptions& base : schedules())
     for (uint64_t k = 0;; ++k) {
       RunOptions options = base;
-      options.fail_allocation = k;
+      options.inject = RunOptions::Fault{RunOptions::Fault::Kind::Allocation, k};
       Outcome o = m.run(options);
       if (!o.error) {
         CHECK(k >= 7);

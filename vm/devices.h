@@ -1,0 +1,33 @@
+// The devices of a run: cpu(0) … cpu(count - 1), each with a memory of its own and a share of the workers. They stand
+// for separate machines' devices on one machine: nothing is visible from one to the other but by a copy.
+#pragma once
+#include "vm/memory.h"
+#include <algorithm>
+#include <vector>
+
+namespace tl {
+
+constexpr int16_t kNoDevice = -1; // of values of rank 0, and of those that met no device yet
+
+class Devices {
+public:
+  Devices(int count, uint64_t limit_of_each) {
+    for (int d = 0; d < count; ++d)
+      memories_.push_back(std::make_shared<Pool>(limit_of_each));
+  }
+  int count() const { return static_cast<int>(memories_.size()); }
+  Pool& memory(int device) const { return *memories_[static_cast<size_t>(device)]; }
+  uint64_t peak() const { // of all, each at its own moment
+    uint64_t sum = 0;
+    for (const auto& memory : memories_)
+      sum += memory->peak();
+    return sum;
+  }
+  // How many of `threads` compute for a device at a time: as evenly as possible, at least one.
+  int cores(int device, int threads) const { return std::max(1, threads / count() + (device < threads % count())); }
+
+private:
+  std::vector<std::shared_ptr<Pool>> memories_;
+};
+
+} // namespace tl

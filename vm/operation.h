@@ -1,0 +1,92 @@
+// An operation in flight: what the issuing thread hands to the engine (vm/engine.h).
+#pragma once
+#include "vm/abi/kernel.h"
+#include "vm/profile.h"
+#include "vm/value.h"
+#include <functional>
+#include <mutex>
+
+namespace tl {
+
+// A call that is being executed, for the call chain of failures. Unique by place and caller; lives as long as the run.
+struct CallSite {
+  LocId loc;
+  const CallSite* caller = nullptr;
+};
+
+// In place of a site: a worker found no memory for its workspace.
+constexpr int32_t kNoMemory = -2;
+// The kernel was left, or not begun, because of RunOptions::interrupt.
+constexpr int32_t kInterrupted = -3;
+
+// Collects the first failing (element, site) of a kernel.
+struct ErrorRecorder : KernelErrors {
+  ErrorRecorder();
+  void reset() {
+    failed = false;
+    least.store(INT64_MAX, std::memory_order_relaxed);
+  }
+  std::atomic<int64_t> least{INT64_MAX}; // of the elements recorded, so that most need no lock
+  std::mutex mutex;
+  bool failed = false;
+  int32_t site = 0;
+  int64_t element = 0, a = 0, b = 0;
+};
+
+// Threads of their own for what would keep a worker from computing: files, and copies from one device to another.
+using LaneId = int16_t;
+constexpr LaneId kNoLane = -1, kFileLane = 0, kFirstCopyLane = 1;
+
+struct Operation {
+  enum class Kind : uint8_t {
+    Kernel, // first `copies`, then the phases of `kernel`
+    Copy,   // `copies`, from one device to another
+    Task,   // a function on one thread
+    Poison, // nothing to run: it has failed already
+  };
+  struct Input {
+    Node* node;
+    bool reads; // counts as a reader of node->data
+  };
+  struct Copy { // of an output that starts as a copy of an input
+    const std::byte* from;
+    std::byte* to;
+    int64_t bytes;
+  };
+
+  Kind kind = Kind::Poison;
+  bool effect = false;        // inputs[0] and outputs[0] are the chain of effects
+  bool checks_inputs = false; // a task that looks at failures of its inputs itself (those of effects' chain excepted)
+  bool small = false;         // worth running at once on the issuing thread
+  bool fails = false;         // a test has it fail (RunOptions::inject)
+  int16_t device = 0;         // whose share of the workers runs it
+  LaneId lane = kNoLane;      // or which thread of its own
+  uint64_t issue = 0, priority = 0;
+  LocId loc;
+  const CallSite* call = nullptr;
+  std::atomic<int32_t> pending{0};
+  std::vector<Input> inputs;
+  std::vector<Node*> outputs;
+  std::vector<Node*> overwrites; // nodes whose memory an output took: their other readers come first
+  std::vector<Edge> edges;
+  FailureRef failure; // known at issue, then the result
+  // Kernel, Copy
+  const CompiledKernel* kernel = nullptr;
+  std::vector<void*> args;
+  std::vector<Scalar> scalars;
+  std::vector<Copy> copies;
+  Block shared;
+  uint64_t local_bytes = 0;
+  uint64_t bytes = 0;               // read and written, for profiles
+  Profile::Clock::time_point begun; // the same; not set: it has not run
+  ErrorRecorder errors;
+  size_t stage = 0;  // copies first, then phases
+  bool open = false; // in the heap with tiles to take
+  int64_t tiles = 0, next_tile = 0, chunk = 1;
+  std::atomic<int64_t> tiles_left{0};
+  // Task: throws RuntimeError, IoError or std::bad_alloc
+  std::function<void(Operation&)> task;
+  Operation* next_free = nullptr;
+};
+
+} // namespace tl
