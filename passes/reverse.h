@@ -5,11 +5,15 @@
 // must. A region inside (a branch, a loop's body) is a Scope of its own:
 //   - the body of a loop is swept in a loop that goes backwards. What the sweep needs of an iteration is computed again
 //     from what was saved: the choice is by size (see materialize), so that a loop over the elements of a tensor saves
-//     elements. Saved values stand in tensors with one row for each iteration, which the forward loop fills;
+//     elements. Saved values stand in tensors with one row for each iteration, which the forward loop fills; what
+//     a branch or an inner loop in it makes is saved from there, with an axis for each of the loops around it;
+//   - an inner loop is run again from what it starts with, or it runs once and saves what its own turns need: the
+//   choice
+//     is by size again, so that loops that update one table by element save elements, not tables;
 //   - cotangents of values from outside are carried through that loop and updated in place, so that reading an element
 //     in each of n iterations costs n and not n squared;
 //   - a `while` is run once more with its count of iterations known;
-//   - a branch is computed again in the branch of the reverse sweep.
+//   - what is cheap in a branch is computed again in the branch of the reverse sweep.
 // The scheme is that of Futhark's reverse mode (Schenck et al., SC 2022), with a choice of what to save.
 #pragma once
 #include "ir/rewrite.h"
@@ -37,14 +41,19 @@ public:
 private:
   // A loop whose iterations are being reversed.
   struct Loop {
-    ir::NodeId forward; // the For that runs again, or ran: in the region `home`
-    ir::Region* home = nullptr;
-    std::shared_ptr<ir::Cloner> copies; // original -> its copy in `forward`; null: they are the same
-    ir::ValueId count;                  // of iterations
-    ir::ValueId forward_index;          // which iteration it is, in the forward loop; made when first needed
-    ir::ValueId index;                  // and in the reverse loop
-    std::set<uint32_t> carried;         // originals that depend on what the loop carries
-    std::unordered_map<uint32_t, double> costs;
+    ir::Region* home = nullptr; // where its forward node stands; null: in the forward node of the scope around
+    double turns = 0;           // an estimate
+    ir::ValueId count;          // of iterations, where the sweep is
+    ir::ValueId forward_index;  // which iteration it is, in the forward loop; made when first needed
+    ir::ValueId index;          // and in the reverse loop
+    std::set<uint32_t> carried; // originals that depend on what the loop carries
+  };
+  // What runs, or ran, forwards where a Scope is swept: a For, or an If inside of such a one. Values are saved there.
+  struct Run {
+    ir::NodeId node;
+    size_t side = 0;                    // the region of the If
+    std::shared_ptr<ir::Cloner> copies; // original -> its copy in there; null: they are the same
+    std::set<uint32_t> inside;          // values of the region in there, under their ids in there
   };
   struct Scope {
     Scope* parent = nullptr;
@@ -53,6 +62,8 @@ private:
     std::unordered_map<uint32_t, ir::ValueId> primal, adjoint; // by original
     std::set<uint32_t> owned;                                  // originals that the tape of this scope defines
     std::unique_ptr<Loop> loop;                                // of the body of a loop
+    std::unique_ptr<Run> run;                                  // of a loop, and of what is saved from there
+    std::unordered_map<uint32_t, double> costs;                // by original
     bool closed = false; // cotangents of outside are carried, not reached for: the body of a loop
     std::map<uint32_t, std::pair<ir::NodeId, std::shared_ptr<ir::Cloner>>> copies; // by original node: loops run again
   };
@@ -67,12 +78,7 @@ private:
   std::vector<ir::ValueId> primal(Scope& s, const std::vector<ir::ValueId>& originals);
   std::vector<ir::Dim> dims(Scope& s, ir::ValueId original); // of an original, as they are known in s
   std::vector<ir::Dim> dims(Scope& s, const std::vector<ir::Dim>& of);
-  ir::ValueId materialize(Scope& s, ir::ValueId original);
   void run_again(Scope& s, ir::NodeId node);
-  ir::ValueId saved(Scope& s, ir::ValueId original);
-  bool varies(Scope& s, ir::ValueId original);
-  double weight(ir::ValueId original) const;
-  double cost(Scope& s, ir::ValueId original);
   ir::ValueId cotangent(Scope& s, ir::ValueId original); // invalid: none
   ir::ValueId cotangent_or_zero(Scope& s, ir::ValueId original);
   ir::ValueId zero_cotangent(Scope& s, ir::ValueId original);
@@ -81,6 +87,29 @@ private:
   bool is_guarded(ir::ValueId cotangent) const { return guarded_.count(cotangent.index) > 0; }
   void guard(ir::ValueId cotangent) { guarded_.insert(cotangent.index); }
   void insert_before(ir::Region& region, ir::NodeId node, const ir::Region& nodes);
+
+  // ---- reverse_saving.cpp: what of an iteration is saved, and where
+  ir::ValueId materialize(Scope& s, ir::ValueId original);
+  std::unique_ptr<Run> make_run(ir::NodeId forward, size_t side, std::shared_ptr<ir::Cloner> copies,
+                                const Scope& of) const;
+  static ir::ValueId ran(const Run& run, ir::ValueId original);
+  ir::NodeId ran(const Run& run, ir::NodeId original) const;
+  static void depends(const ir::Function& function, const std::vector<ir::NodeId>& nodes, std::set<uint32_t>& from);
+  static void carry(const ir::Function& function, const ir::Node& loop, std::set<uint32_t>& from);
+  bool saves_inside(Scope& s, const ir::Node& loop);
+  double turns(const ir::Node& loop) const;
+  double needs(const ir::Region& body, const std::set<uint32_t>& carried) const;
+  bool is_carried(const Scope& s, ir::ValueId original) const;
+  bool varies(Scope& s, ir::ValueId original);
+  double weight(ir::ValueId original) const;
+  double cost(Scope& s, ir::ValueId original);
+  using Levels = std::vector<Scope*>; // a scope and those around it, up to the loop that runs on its own
+  ir::ValueId save(Scope& s, ir::ValueId kept);
+  ir::ValueId thread(const Levels& levels, size_t level, ir::ValueId incoming, std::vector<ir::ValueId> turn,
+                     ir::ValueId kept);
+  ir::ValueId outside(const Levels& levels, size_t count, ir::ValueId value, Emit* e) const;
+  bool is_outside(const Levels& levels, size_t count, ir::ValueId kept) const;
+  ir::ValueId trip_count(Emit& e, ir::ValueId lo, ir::ValueId hi, ir::ValueId step) const;
 
   // ---- reverse_rules.cpp
   void sweep(Scope& s, const std::vector<ir::NodeId>& tape);

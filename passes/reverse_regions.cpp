@@ -6,24 +6,6 @@
 namespace tl {
 using namespace ir;
 
-namespace {
-
-// Values that depend on some of `from`, in the nodes of a region.
-void depends(const Function& f, const std::vector<NodeId>& nodes, std::set<uint32_t>& from) {
-  for (NodeId id : nodes) {
-    const Node& node = f[id];
-    bool any = std::any_of(node.operands.begin(), node.operands.end(), [&](ValueId v) { return from.count(v.index); });
-    if (!node.regions.empty() && !any)
-      for (ValueId v : captures(f, node))
-        any = any || from.count(v.index);
-    if (any)
-      for (ValueId v : node.results)
-        from.insert(v.index);
-  }
-}
-
-} // namespace
-
 // Values from outside whose cotangents the node's regions add to.
 std::vector<ValueId> Reverse::moving_captures(const Node& node) {
   std::vector<ValueId> result;
@@ -44,6 +26,7 @@ void Reverse::reverse_if(Scope& s, NodeId id) {
     b.out = &regions[k];
     b.loc = node.loc;
     own(b, node.regions[k], false);
+    if (s.run) b.run = make_run(ran(*s.run, id), k, s.run->copies, b);
     for (size_t i = 0; i < node.results.size(); ++i)
       if (moves(node.results[i]))
         if (ValueId d = cotangent(s, node.results[i]); d.valid()) add(b, node.regions[k].yields[i], d, is_guarded(d));
@@ -145,47 +128,42 @@ void Reverse::reverse_loop(Scope& s, NodeId id) {
   s.loc = f_[id].loc;
   bool is_for = f_[id].op == Op::For;
   auto loop = std::make_unique<Loop>();
+  NodeId forward = id;
+  std::shared_ptr<Cloner> copies;
+  loop->turns = turns(f_[id]);
   loop->home = s.out;
   if (!is_for) {
-    std::tie(loop->forward, loop->copies) = counted(s, id);
-  } else if (!s.parent) {
-    loop->forward = id; // it ran here
-  } else {
+    std::tie(forward, copies) = counted(s, id);
+  } else if (s.parent && !s.copies.count(id.index) && saves_inside(s, f_[id])) {
+    loop->home = nullptr;
+    forward = ran(*s.run, id);
+    copies = s.run->copies;
+  } else if (s.parent) { // else it ran here
     if (!s.copies.count(id.index)) run_again(s, id);
-    std::tie(loop->forward, loop->copies) = s.copies[id.index];
+    std::tie(forward, copies) = s.copies[id.index];
   }
   const Node node = f_[id];
   const LocId loc = node.loc;
   Region tape = node.regions.back();
   size_t first_param = is_for ? 1 : 0, first_operand = is_for ? 3 : 0;
 
-  // How often, known before the forward loop.
-  {
+  // How often, known before the forward loop if it stands here.
+  std::vector<ValueId> bounds;
+  for (size_t i = 0; i < 3; ++i)
+    bounds.push_back(loop->home ? f_[forward].operands[i] : primal(s, node.operands[i]));
+  if (!is_for) {
+    loop->count = bounds[1];
+  } else {
     Region before;
     Emit e(module_, f_, before, loc);
-    std::vector<ValueId> bounds(f_[loop->forward].operands.begin(), f_[loop->forward].operands.begin() + 3);
-    auto lo = integer_of(f_, bounds[0]), hi = integer_of(f_, bounds[1]), step = integer_of(f_, bounds[2]);
-    if (!is_for) {
-      loop->count = bounds[1];
-    } else if (lo && hi && step) {
-      int64_t span = *hi - *lo, n = 0;
-      if ((*step > 0 && span > 0) || (*step < 0 && span < 0)) n = (span + *step - (*step > 0 ? 1 : -1)) / *step;
-      loop->count = e.i64(n);
-    } else {
-      ValueId span = lo == 0 ? bounds[1] : e.sub(bounds[1], bounds[0]);
-      if (step != 1) {
-        ValueId sign = e.op(ScalarOp::Sign, {bounds[2]});
-        span = e.op(ScalarOp::FloorDiv, {e.sub(e.add(span, bounds[2]), sign), bounds[2]});
-      }
-      loop->count = e.op(ScalarOp::Max, {span, e.i64(0)});
-    }
-    insert_before(*loop->home, loop->forward, before);
+    loop->count = trip_count(e, bounds[0], bounds[1], bounds[2]);
+    if (loop->home)
+      insert_before(*loop->home, forward, before);
+    else
+      s.out->nodes.insert(s.out->nodes.end(), before.nodes.begin(), before.nodes.end());
   }
-
   // What the body depends on by what is carried.
-  for (size_t i = first_param; i < tape.params.size(); ++i)
-    loop->carried.insert(tape.params[i].index);
-  depends(f_, tape.nodes, loop->carried);
+  carry(f_, node, loop->carried);
 
   Region body;
   Scope b;
@@ -198,11 +176,12 @@ void Reverse::reverse_loop(Scope& s, NodeId id) {
   ValueId turn = inside.builder().param(Type::scalar(DType::I64));
   loop->index = inside.sub(inside.sub(loop->count, inside.i64(1)), turn);
   if (is_for) {
-    ValueId lo = f_[loop->forward].operands[0], step = f_[loop->forward].operands[2];
+    ValueId lo = bounds[0], step = bounds[2];
     bool plain = integer_of(f_, lo) == 0 && integer_of(f_, step) == 1;
     b.primal[tape.params[0].index] = plain ? loop->index : inside.add(lo, inside.mul(loop->index, step));
   }
   b.loop = std::move(loop);
+  b.run = make_run(forward, 0, std::move(copies), b);
 
   // What is carried backwards: the cotangents of what the loop carries, and of what it reads.
   struct Slot {
@@ -354,11 +333,12 @@ void Reverse::reverse_checkpoint(Scope& s, NodeId id) {
           out.push_back(emit(b).reshape(b.adjoint.at(v.index), std::vector<Dim>(type(carried[k]).dims))), ++k;
         return out;
       });
+  // What is captured first: it may be an operand too.
   size_t next = operands.size();
+  for (size_t i = 0; i < captured.size(); ++i)
+    set(s, captured[i], results[next + inputs.size() + i], true);
   for (ValueId v : inputs)
     add(s, v, results[next++], true);
-  for (ValueId v : captured)
-    set(s, v, results[next++], true);
 }
 
 void Reverse::reverse_custom(Scope& s, NodeId id) {

@@ -173,7 +173,7 @@ void derivatives(Tester& tester) {
   for (int i = 0; i < programs; ++i) {
     const uint64_t seed = tester.options.seed * 10000 + static_cast<uint64_t>(i);
     RandomProgram program(seed);
-    std::string source = program.make(5 + i % 16);
+    std::string source = i % 4 == 2 ? program.make(i % 3, 1 + i % 2) : program.make(5 + i % 16);
     std::vector<double> x;
     Random values(seed);
     for (int k = 0; k < RandomProgram::kSize; ++k)

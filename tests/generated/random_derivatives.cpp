@@ -290,6 +290,59 @@ void RandomProgram::loop() {
   variables_.push_back({made, a.shape});
 }
 
+// Loops in loops that read and write elements or rows of one table.
+void RandomProgram::nest() {
+  const Variable* v = pick(2);
+  if (!v) return loop();
+  const Variable a = *v;
+  const int m = a.shape[0], n = a.shape[1];
+  const std::string made = name(), s = scalar(), outer = indent_;
+  line(fmt::format("var {} = {}", made, a.name));
+  auto read = [&]() -> std::string {
+    static const std::vector<const char*> rows{"(i + 1)", "(i + 2)", "(i * 2)", "i"};
+    static const std::vector<const char*> columns{"(j + 1)", "(j + 3)", "(i + j)", "j"};
+    return fmt::format("{}[{} % {}, {} % {}]", made, any(rows), m, any(columns), n);
+  };
+  static const std::vector<const char*> outers{"0..{0}", "1..{0}", "range({0} - 1, -1, -1)", "range(0, {0}, 2)"};
+  static const std::vector<const char*> inners{"0..{0}",           "1..{0}", "0..min(i + 1, {0})",
+                                               "min(i, {0})..{0}", "0..2",   "range({0} - 1, -1, -1)"};
+  auto diagonal = [&] { return fmt::format("{}[i % {}, (i + 1) % {}]", made, m, n); };
+  auto open = [&](const char* index, const std::string& over) {
+    line(fmt::format("for {} in {} {{", index, over));
+    indent_ += "  ";
+  };
+  open("i", fmt::format(fmt::runtime(any(outers)), m));
+  if (below(4) == 0) line(fmt::format("if {} > 1.4 {{ break }}", diagonal()));
+  if (below(4) == 0) line(fmt::format("{0}[i] = sin({0}[i]) * 0.7", made));
+  bool rows = below(4) == 0, third = !rows && below(3) == 0;
+  if (below(4) == 0) line(fmt::format("if {} > 0.2 {{ continue }}", diagonal()));
+  open("j", fmt::format(fmt::runtime(any(inners)), n));
+  if (below(4) == 0) line(fmt::format("if {} > 1.2 {{ {} }}", read(), below(2) ? "break" : "continue"));
+  if (rows) {
+    line(fmt::format("{0}[i] = 0.6 * {0}[i] + 0.4 * sin({0}[(i + 1) % {1}]) * {2}", made, m, below(2) ? read() : s));
+  } else if (third) {
+    line(fmt::format("var sum_{} = {} * 0.5", made, s));
+    open("k", below(2) ? "0..3" : "0..i % 3 + 1");
+    line(fmt::format("sum_{0} += 0.3 * sin({0}[(i + k) % {1}, j]) * {2}", made, m, read()));
+    if (below(2)) line(fmt::format("{0}[i, (j + k) % {1}] *= 0.8 + 0.1 * {2}", made, n, s));
+    indent_.resize(indent_.size() - 2);
+    line("}");
+    line(fmt::format("{0}[i, j] = sin(sum_{0})", made));
+  } else {
+    const std::string to = fmt::format("{}[i, j]", made);
+    std::string change = fmt::format("{} = sin({}) * {} + 0.3 * {}", to, read(), read(), below(2) ? s : read());
+    if (below(3) == 0)
+      line(fmt::format("if {0} > 0.3 {{ {1} }} else {{ {2} += 0.2 * cos({3}) }}", read(), change, to, read()));
+    else
+      line(change);
+  }
+  indent_.resize(indent_.size() - 2);
+  line("}");
+  indent_ = outer;
+  line("}");
+  variables_.push_back({made, a.shape});
+}
+
 void RandomProgram::branch() {
   const Variable a = pick();
   std::string made = name(), condition = fmt::format("{} > {:.1f}", scalar(), 0.1 * static_cast<double>(below(8)));
@@ -330,7 +383,7 @@ void RandomProgram::function() {
 }
 
 void RandomProgram::step() {
-  switch (below(16)) {
+  switch (below(17)) {
   case 0:
   case 1: return one_operand();
   case 2:
@@ -346,17 +399,20 @@ void RandomProgram::step() {
   case 12: return below(2) ? ordered() : comprehension();
   case 13: return loop();
   case 14: return below(2) ? branch() : comprehension();
+  case 15: return nest();
   default: return function();
   }
 }
 
-std::string RandomProgram::make(int statements) {
+std::string RandomProgram::make(int statements, int nests) {
   line("let m = x[0:12].reshape([3, 4])");
   line("let q = x[4:20].reshape([4, 4])");
   line("let p = x[2:6]");
   line("let r = x[10:13]");
   line("let s = x[19]");
   variables_ = {{"m", {3, 4}}, {"q", {4, 4}}, {"p", {4}}, {"r", {3}}, {"s", {}}};
+  for (int i = 0; i < nests; ++i)
+    nest();
   for (int i = 0; i < statements; ++i)
     step();
   std::string result;

@@ -12,8 +12,8 @@ public:
 
   explicit RandomProgram(uint64_t seed) : random_(seed) {}
 
-  // fn f(x: f64[n]) -> f64, of some statements; it takes a vector of kSize elements.
-  std::string make(int statements);
+  // fn f(x: f64[n]) -> f64, of some statements, loops in loops first; it takes a vector of kSize elements.
+  std::string make(int statements, int nests = 0);
 
 private:
   struct Variable {
@@ -42,6 +42,7 @@ private:
   void ordered();
   void comprehension();
   void loop();
+  void nest();
   void branch();
   void function();
 
