@@ -200,7 +200,11 @@ void Engine::wait_until(const std::function<bool()>& reached) {
 }
 
 Block Engine::allocate(int device, uint64_t bytes, const std::function<void()>& sweep) {
-  if (is_injected(options_, RunOptions::Fault::Kind::Allocation, injectable_)) return {};
+  if (is_injected(options_, RunOptions::Fault::Kind::Allocation, injectable_)) {
+    drain_others();
+    sweep();
+    return {};
+  }
   Pool& memory = devices_.memory(device);
   uint64_t& ahead = queues_[static_cast<size_t>(device)].ahead;
   while (true) {

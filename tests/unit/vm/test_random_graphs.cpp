@@ -1,208 +1,12 @@
-// Random programs against a serial evaluation of the same steps, bit for bit, with failures, on every schedule. The
-// evaluation knows the language's rules alone: values or failures, effects in order.
-#include "machine.h"
-#include "vm/io/io.h"
+// Random programs against a serial evaluation of the same steps, bit for bit, with failures, on every schedule, under
+// the least memory that suffices, with a fault at every place, and cancelled at any moment.
+#include "random_program.h"
 #include <doctest/doctest.h>
-#include <map>
-#include <optional>
-#include <random>
 
 using namespace tl;
 using namespace tl::test;
 
 namespace {
-
-using Data = std::vector<int64_t>;
-
-struct Tracked { // a tensor in the program and what it must be
-  Slot slot;
-  size_t size_index;
-  Data data;
-  std::optional<int> failure; // the step that failed
-  bool gone = false;          // its slot was given away
-};
-
-class RandomProgram {
-public:
-  Machine m;
-  std::string out;
-  std::optional<int> failure;          // the step whose failure is reported
-  std::map<int, std::string> messages; // of the steps that failed
-
-  RandomProgram(uint64_t seed, int steps, bool failing) : random_(seed), failing_(failing) {
-    site_ = m.site("Test", "step {0} element {e} is {1}");
-    site_slot_ = m.i64(site_);
-    for (int64_t n : {0, 1, 5, 64, 700, 3000}) {
-      sizes_.push_back(n);
-      size_slots_.push_back(m.i64(n));
-    }
-    for (int i = 0; i < 4; ++i)
-      iota();
-    for (step_ = 0; step_ < steps && !stopped_; ++step_)
-      step();
-    if (!stopped_) {
-      m.ret();
-      if (!roots_.empty()) failure = roots_.front();
-    }
-  }
-
-private:
-  uint64_t pick(uint64_t n) { return random_() % n; }
-  Tracked* any() {
-    for (int tries = 0; tries < 50; ++tries)
-      if (Tracked& t = values_[pick(values_.size())]; !t.gone) return &t;
-    return nullptr;
-  }
-  Tracked* like(const Tracked& other) {
-    for (int tries = 0; tries < 50; ++tries)
-      if (Tracked& t = values_[pick(values_.size())]; !t.gone && t.size_index == other.size_index) return &t;
-    return nullptr;
-  }
-  static std::optional<int> first(std::optional<int> a, std::optional<int> b) {
-    return !a ? b : !b ? a : std::min(*a, *b);
-  }
-  void add(Slot slot, size_t size_index, Data data, std::optional<int> failed) {
-    values_.push_back({slot, size_index, std::move(data), failed, false});
-  }
-  Slot n(const Tracked& t) const { return size_slots_[t.size_index]; }
-
-  void iota() {
-    size_t s = pick(sizes_.size());
-    auto factor = static_cast<int64_t>(pick(100)) + 1;
-    Slot slot = m.launch(kIota, {m.i64(factor), size_slots_[s]}, {size_slots_[s]});
-    Data data(static_cast<size_t>(sizes_[s]));
-    for (size_t i = 0; i < data.size(); ++i)
-      data[i] = factor * static_cast<int64_t>(i);
-    add(slot, s, std::move(data), {});
-  }
-
-  // Takes the first operand away where chance wants, so that its memory may be reused.
-  void maybe_give_away(Tracked& x) {
-    if (pick(2)) {
-      m.give_away(0);
-      x.gone = true;
-    }
-  }
-
-  void step() {
-    Tracked* x = any();
-    if (!x) return iota();
-    Data data = x->data;
-    std::optional<int> failed = x->failure;
-    size_t s = x->size_index;
-    switch (pick(failing_ ? 10 : 9)) {
-    case 0: return iota();
-    case 1: {
-      Tracked* y = like(*x);
-      if (!y) return;
-      bool reuse = pick(2);
-      for (size_t i = 0; i < data.size(); ++i)
-        data[i] = multiply_add(1, data[i], y->data[i]);
-      failed = first(failed, y->failure);
-      Slot out =
-          m.launch(kAdd, {x->slot, y->slot, n(*x)}, {n(*x)}, DType::I64, reuse ? AliasMode::Reuse : AliasMode::None, 0);
-      if (x != y) maybe_give_away(*x);
-      return add(out, s, std::move(data), failed);
-    }
-    case 2: {
-      std::reverse(data.begin(), data.end());
-      Slot out = m.launch(kReverse, {x->slot, n(*x)}, {n(*x)});
-      maybe_give_away(*x);
-      return add(out, s, std::move(data), failed);
-    }
-    case 3: {
-      Tracked* y = like(*x);
-      if (!y) return;
-      for (size_t i = 0; i < data.size(); ++i)
-        data[i] = multiply_add(3, y->data[i], data[i]);
-      failed = first(failed, y->failure);
-      Slot out = m.launch(kBump, {x->slot, y->slot, n(*x)}, {n(*x)}, DType::I64, AliasMode::Initial, 0);
-      if (x != y) maybe_give_away(*x);
-      return add(out, s, std::move(data), failed);
-    }
-    case 4: {
-      for (int64_t& v : data)
-        v = multiply_add(5, v, 1);
-      Slot out = m.launch(kScale, {x->slot, n(*x)}, {n(*x)}, DType::I64, AliasMode::Reuse, 0);
-      maybe_give_away(*x);
-      return add(out, s, std::move(data), failed);
-    }
-    case 5: { // a view of the whole: another handle on the same memory
-      Slot v = m.fresh();
-      Instruction view = Machine::make(BcOp::View, {x->slot}, {v});
-      view.outputs = {{DType::I64, {Machine::size(n(*x))}, AliasMode::None, 0}};
-      m.emit(view);
-      maybe_give_away(*x);
-      return add(v, s, std::move(data), failed);
-    }
-    case 6: { // print
-      if (pick(3)) return;
-      m.print(x->slot);
-      if (failed) return stop(failed);
-      HostTensor t = HostTensor::make(DType::I64, {sizes_[s]});
-      for (size_t i = 0; i < data.size(); ++i)
-        t.set(static_cast<int64_t>(i), Scalar::of(data[i]));
-      out += format_tensor(t) + "\n";
-      return;
-    }
-    case 7: { // print the sum as a host scalar: waits
-      if (pick(3)) return;
-      Slot total = m.launch(kSum, {x->slot, n(*x)}, {});
-      Slot known = m.await(total);
-      if (failed) return stop(failed);
-      m.print(known);
-      int64_t sum = 0;
-      for (int64_t v : data)
-        sum = multiply_add(1, sum, v);
-      out += std::to_string(sum) + "\n";
-      return;
-    }
-    case 8: {
-      Slot out = m.launch(kSlow, {x->slot, m.i64(static_cast<int64_t>(pick(60))), n(*x)}, {n(*x)});
-      maybe_give_away(*x);
-      return add(out, s, std::move(data), failed);
-    }
-    case 9: {
-      if (pick(2)) return;
-      auto modulus = static_cast<int64_t>(pick(4000)) + 500;
-      Slot out = m.launch(kCheck, {x->slot, m.i64(modulus), m.i64(step_), site_slot_, n(*x)}, {n(*x)});
-      if (!failed)
-        for (size_t i = 1; i < data.size() && !failed; ++i)
-          if (data[i] % modulus == 0) fails(i, data[i], failed);
-      if (!failed && !data.empty() && data[0] % modulus == 0)
-        fails(0, data[0], failed);
-      else if (failed && !x->failure && !data.empty() && data[0] % modulus == 0)
-        messages[step_] = message(0, data[0]);
-      return add(out, s, std::move(data), failed);
-    }
-    }
-  }
-  std::string message(size_t i, int64_t v) const {
-    return "step " + std::to_string(step_) + " element " + std::to_string(i) + " is " + std::to_string(v);
-  }
-  void fails(size_t i, int64_t v, std::optional<int>& failed) {
-    failed = step_;
-    messages[step_] = message(i, v);
-    roots_.push_back(step_);
-  }
-  void stop(std::optional<int> failed) {
-    failure = failed;
-    stopped_ = true;
-    m.print(site_slot_); // never reached
-    m.ret();
-  }
-
-  std::mt19937_64 random_;
-  bool failing_;
-  int32_t site_;
-  Slot site_slot_;
-  int step_ = 0;
-  bool stopped_ = false;
-  std::vector<int64_t> sizes_;
-  std::vector<Slot> size_slots_;
-  std::vector<Tracked> values_;
-  std::vector<int> roots_;
-};
 
 void compare(RandomProgram& p, const RunOptions& options, uint64_t seed) {
   CAPTURE(seed);
@@ -218,7 +22,7 @@ void compare(RandomProgram& p, const RunOptions& options, uint64_t seed) {
 } // namespace
 
 TEST_CASE("random graphs give what serial evaluation gives") {
-  for (uint64_t seed = 0; seed < 150; ++seed) {
+  for (uint64_t seed = 0; seed < rounds(150); ++seed) {
     RandomProgram p(seed, 60, false);
     for (const RunOptions& options : schedules())
       compare(p, options, seed);
@@ -234,13 +38,80 @@ TEST_CASE("random graphs give what serial evaluation gives") {
 
 TEST_CASE("random graphs with failures report what serial evaluation reports") {
   int failed = 0;
-  for (uint64_t seed = 1000; seed < 1200; ++seed) {
+  for (uint64_t seed = 1000; seed < 1000 + rounds(200); ++seed) {
     RandomProgram p(seed, 60, true);
     failed += p.failure.has_value();
     for (const RunOptions& options : schedules())
       compare(p, options, seed);
     compare(p, seeded(seed), seed);
   }
-  CHECK(failed > 50);
-  CHECK(failed < 200);
+  CHECK(failed > static_cast<int>(rounds(50)));
+  CHECK(failed < static_cast<int>(rounds(200)));
+}
+
+TEST_CASE("whatever fails, every schedule prints and reports what the serial one does") {
+  using Kind = RunOptions::Fault::Kind;
+  for (uint64_t seed = 0; seed < rounds(6); ++seed) {
+    RandomProgram p(seed, 40, seed % 2);
+    for (Kind kind : {Kind::Allocation, Kind::Kernel, Kind::Task, Kind::Copy}) {
+      for (uint64_t k = 0;; ++k) {
+        REQUIRE(k < 1000);
+        RunOptions options = synchronous();
+        options.inject = RunOptions::Fault{kind, k};
+        Outcome expected = p.m.run(options);
+        std::string printed = p.m.out;
+        CAPTURE(seed);
+        CAPTURE(int(kind));
+        CAPTURE(k);
+        REQUIRE(p.out.starts_with(printed));
+        for (RunOptions other : {threads(3), seeded(seed + k)}) {
+          other.inject = options.inject;
+          Outcome o = p.m.run(other);
+          REQUIRE(p.m.out == printed);
+          REQUIRE(o.error.has_value() == expected.error.has_value());
+          if (o.error) REQUIRE(o.error->message == expected.error->message);
+        }
+        bool injected = expected.error && (expected.error->kind == "InjectedFault" || expected.error->kind == "OutOfMemory");
+        if (!injected) break; // there are no more to fail
+      }
+    }
+  }
+}
+
+TEST_CASE("a program cancelled at any moment has printed a beginning of what it would print") {
+  std::mt19937_64 random(5);
+  for (uint64_t seed = 0; seed < rounds(60); ++seed) {
+    RandomProgram p(seed, 60, false);
+    std::atomic<bool> interrupt{false};
+    RunOptions options = seed % 2 ? seeded(seed) : threads(3);
+    options.interrupt = &interrupt;
+    std::thread later([&, pause = random() % 1500] {
+      std::this_thread::sleep_for(std::chrono::microseconds(pause));
+      interrupt = true;
+    });
+    Outcome o = p.m.run(options);
+    later.join();
+    CAPTURE(seed);
+    REQUIRE((o.exit_code == 130 || o.exit_code == 0));
+    REQUIRE(p.out.starts_with(p.m.out));
+    if (o.exit_code == 0) REQUIRE(p.out == p.m.out);
+  }
+}
+
+TEST_CASE("no limit below the synchronous peak hangs or changes what is printed before it is reached") {
+  std::mt19937_64 random(9);
+  for (uint64_t seed = 0; seed < rounds(40); ++seed) {
+    RandomProgram p(seed, 60, false);
+    p.m.run(synchronous());
+    uint64_t peak = p.m.stats.peak_memory;
+    for (RunOptions options : {threads(3), seeded(seed)}) {
+      options.memory_limit = 1 + random() % (peak + 10000);
+      Outcome o = p.m.run(options);
+      CAPTURE(seed);
+      CAPTURE(options.memory_limit);
+      REQUIRE(p.out.starts_with(p.m.out));
+      REQUIRE(p.m.stats.peak_memory <= options.memory_limit);
+      if (o.error) REQUIRE(o.error->kind == "OutOfMemory");
+    }
+  }
 }
