@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <sstream>
 #include <thread>
 
@@ -32,6 +33,7 @@ struct Options {
 struct Configuration {
   std::string name;
   std::vector<std::string> flags;
+  bool least_memory = false; // under the peak of a --sync run as its limit
 };
 
 const std::vector<std::string> kKinds = {"lex", "parse", "check", "ir", "pass", "run", "error"};
@@ -66,17 +68,18 @@ private:
 };
 
 std::vector<Configuration> all_configurations(const Options& options) {
-  std::vector<Configuration> out = {{"default", {}},
-                                    {"interp", {"--interp"}},
-                                    {"sync", {"--sync"}},
-                                    {"threads1", {"--threads", "1"}},
-                                    {"threads2", {"--threads", "2"}},
-                                    {"seed7", {"--schedule-seed", "7"}}};
+  std::vector<Configuration> out = {{"default", {}, false},
+                                    {"interp", {"--interp"}, false},
+                                    {"sync", {"--sync"}, false},
+                                    {"threads1", {"--threads", "1"}, false},
+                                    {"threads2", {"--threads", "2"}, false},
+                                    {"seed7", {"--schedule-seed", "7"}, false},
+                                    {"limit", {"--threads", "2", "--schedule-seed", "3"}, true}};
   Ran passes = run_process({options.tl, "dump", "--passes"}, ".", options.seconds);
   if (passes.exit_code != 0) throw std::runtime_error("`tl dump --passes` fails:\n" + passes.err);
   for (const std::string& line : split_lines(passes.out)) {
     std::string name = line.substr(0, line.find(' '));
-    if (!name.empty()) out.push_back({"no-" + name, {"--disable", name}});
+    if (!name.empty()) out.push_back({"no-" + name, {"--disable", name}, false});
   }
   if (options.configurations.empty()) return out;
   std::vector<Configuration> chosen;
@@ -210,6 +213,16 @@ std::vector<std::string> faults(const GoldenFile& file, const Expectations& expe
   return out;
 }
 
+// The number after `key` in what --stats says.
+std::optional<std::string> stats_number(const std::string& err, const std::string& key) {
+  for (const std::string& line : split_lines(err))
+    if (line.starts_with(key)) {
+      size_t from = line.find_first_of("0123456789"), to = line.find_first_not_of("0123456789", from);
+      if (from != std::string::npos) return line.substr(from, to - from);
+    }
+  return std::nullopt;
+}
+
 struct Result {
   std::vector<std::string> faults; // each with its configuration
   int runs = 0;
@@ -218,15 +231,23 @@ struct Result {
 
 Result check_file(const Options& options, const GoldenFile& file, const std::vector<Configuration>& configurations) {
   Result result;
-  auto run = [&](const Expectations& expected, const Configuration& configuration) {
+  auto run = [&](const Expectations& expected, Configuration configuration) {
     ++result.runs;
     Scratch scratch;
+    if (configuration.least_memory) {
+      Configuration serial{"", {"--threads", "2", "--sync", "--stats"}, false};
+      Scratch other;
+      Ran ran = run_process(command_for(options, file, expected, serial), other.path(), options.seconds);
+      // None: the program was rejected before it ran. A limit of 0 would mean the default.
+      std::string peak = stats_number(ran.err, "peak memory").value_or("1");
+      configuration.flags.insert(configuration.flags.end(), {"--memory-limit", peak == "0" ? "1" : peak});
+    }
     return run_process(command_for(options, file, expected, configuration), scratch.path(), options.seconds);
   };
   std::string text = read_file(file.path);
   Expectations expected = read_expectations(text);
   bool is_run = file.kind == "run" || file.kind == "error";
-  std::vector<Configuration> matrix = is_run ? configurations : std::vector<Configuration>{{"", {}}};
+  std::vector<Configuration> matrix = is_run ? configurations : std::vector<Configuration>{{"", {}, false}};
 
   bool rewrites = options.update && file.kind != "ir" && file.kind != "pass";
   for (int round = 0; rewrites && round < 3; ++round) { // rewriting moves lines, which lex shows
