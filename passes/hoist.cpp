@@ -3,16 +3,27 @@
 // Needs: nothing.
 // Gives: the same values; only total, pure nodes moved (never a Guard, a read at an index or anything with a region),
 // and
-//        of tensor work only what is dear. Cheap tensor work stays beside its use, for fusion.
+//        of tensor work only what is dear. Cheap tensor work stays beside its use, for fusion; all of it in a loop that
+//        looks at the clock, which measures what is written there.
 #include "ir/op_info.h"
 #include "passes/edit.h"
 #include "passes/passes.h"
+#include <algorithm>
 
 namespace tl {
 using namespace ir;
 namespace {
 
-bool movable(const Function& f, const Node& node) {
+bool looks_at_clock(const Function& f, const Region& region) {
+  return std::any_of(region.nodes.begin(), region.nodes.end(), [&](NodeId id) {
+    const Node& node = f[id];
+    return node.op == Op::Time || node.op == Op::Stopwatch ||
+           std::any_of(node.regions.begin(), node.regions.end(),
+                       [&](const Region& inner) { return looks_at_clock(f, inner); });
+  });
+}
+
+bool movable(const Function& f, const Node& node, bool timed) {
   switch (node.op) {
   case Op::Constant:
   case Op::ConstTensor:
@@ -20,7 +31,7 @@ bool movable(const Function& f, const Node& node) {
   case Op::Elementwise:
   case Op::Convert: return f[node.results[0]].type.is_scalar();
   case Op::Contract:
-  case Op::Reduce: return true;
+  case Op::Reduce: return !timed;
   default: return false;
   }
 }
@@ -37,9 +48,10 @@ private:
     for (ValueId param : r.params)
       depth_[param.index] = depth;
     std::vector<NodeId> kept, leaving;
+    const bool timed = loop && looks_at_clock(f_, r);
     auto put = [&](NodeId id) {
       const Node& node = f_[id];
-      bool leaves = loop && movable(f_, node);
+      bool leaves = loop && movable(f_, node, timed);
       for (ValueId value : node.operands)
         leaves = leaves && depth_[value.index] < depth;
       for (ValueId value : node.results)

@@ -11,9 +11,9 @@ constexpr int16_t kNoDevice = -1; // of values of rank 0, and of those that met 
 
 class Devices {
 public:
-  Devices(int count, uint64_t limit_of_each) {
+  Devices(int count, uint64_t limit_of_each, bool poison) {
     for (int d = 0; d < count; ++d)
-      memories_.push_back(std::make_shared<Pool>(limit_of_each));
+      memories_.push_back(std::make_shared<Pool>(limit_of_each, poison));
   }
   int count() const { return static_cast<int>(memories_.size()); }
   Pool& memory(int device) const { return *memories_[static_cast<size_t>(device)]; }

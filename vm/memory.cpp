@@ -1,6 +1,7 @@
 #include "vm/memory.h"
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -64,6 +65,12 @@ Pool::Slab& Pool::slab_of(const std::byte* block) {
 }
 
 Block Pool::allocate(uint64_t bytes, uint64_t held_at_most) {
+  Block block = find(bytes, held_at_most);
+  if (poison_ && block) std::memset(block.data, kPoison, block.bytes);
+  return block;
+}
+
+Block Pool::find(uint64_t bytes, uint64_t held_at_most) {
   if (bytes > uint64_t{1} << 47) return {}; // beyond any address space
   int index = class_index(bytes);
   uint64_t size = bytes_of_class(index);
@@ -117,6 +124,7 @@ Block Pool::carve(int index, uint64_t bytes) {
 }
 
 void Pool::take_back(Block block) {
+  if (poison_) std::memset(block.data, kPoison, block.bytes);
   std::lock_guard lock(mutex_);
   in_use_ -= block.bytes;
   free_[static_cast<size_t>(class_index(block.bytes))].push_back(block.data);

@@ -28,9 +28,12 @@ struct Block {
 // The memory of one device. Blocks that outlive a run keep it by shared_from_this.
 class Pool : public std::enable_shared_from_this<Pool> {
 public:
+  static constexpr int kPoison = 0xfb;             // floats of these bytes are large and negative, or NaN
   static constexpr uint64_t kIdleSmall = 32 << 20; // bytes of slabs that may wait unused
 
-  explicit Pool(uint64_t limit) : limit_(limit) {}
+  // poison: fills blocks with kPoison before they are given out and when they come back, so that a program that reads
+  // what nobody wrote, or what is somebody else's by now, shows it.
+  explicit Pool(uint64_t limit, bool poison = false) : limit_(limit), poison_(poison) {}
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -64,6 +67,7 @@ private:
     uint64_t live;
   };
 
+  Block find(uint64_t bytes, uint64_t held_at_most);
   void take_back(Block block);
   Slab& slab_of(const std::byte* block);
   uint64_t idle_small() const { return slabs_.size() * kSlabBytes - small_in_use_; }
@@ -73,6 +77,7 @@ private:
   void trim_small(); // slabs
 
   const uint64_t limit_;
+  const bool poison_;
   mutable std::mutex mutex_;
   uint64_t in_use_ = 0, cached_ = 0, peak_ = 0; // cached_: large blocks only
   uint64_t small_in_use_ = 0, empty_slabs_ = 0; // blocks of slabs; slabs without a block in use

@@ -46,9 +46,10 @@ struct Ranks::Mpi {
     void* library = ::dlopen("libmpi.so.40", RTLD_NOW | RTLD_GLOBAL); // its plugins look for its symbols
     if (!library) library = ::dlopen("libmpi.so", RTLD_NOW | RTLD_GLOBAL);
     if (!library)
-      throw rank_error("MpiNotFound", fmt::format("this process was started by mpirun, and Open MPI cannot be loaded: {}",
-                                                  ::dlerror()),
-                       "install Open MPI (Debian: openmpi-bin)");
+      throw rank_error(
+          "MpiNotFound",
+          fmt::format("this process was started by mpirun, and Open MPI cannot be loaded: {}", ::dlerror()),
+          "install Open MPI (Debian: openmpi-bin)");
     auto find = [&](auto& function, const char* name) {
       void* symbol = ::dlsym(library, name);
       if (!symbol)
@@ -116,10 +117,10 @@ void Ranks::agree(const Notes& mine) {
   };
   for (size_t r = 1; r < all.size(); ++r)
     if (!same(all[r], all[0]))
-      throw rank_error("RanksDisagree",
-                       fmt::format("the processes do not do the same: rank 0 {}, rank {} {}", text(all[0]), r,
-                                   text(all[r])),
-                       "every rank must come to the same collective operations, with the same sizes");
+      throw rank_error(
+          "RanksDisagree",
+          fmt::format("the processes do not do the same: rank 0 {}, rank {} {}", text(all[0]), r, text(all[r])),
+          "every rank must come to the same collective operations, with the same sizes");
 }
 
 namespace {
@@ -138,7 +139,8 @@ void add_parts(const std::byte* parts, std::byte* sum, int64_t count, int n, Loa
 }
 
 template <class T> void add_numbers(const std::byte* parts, std::byte* sum, int64_t count, int n) {
-  add_parts<T, T>(parts, sum, count, n, [](T x) { return x; }, [](T x) { return x; });
+  add_parts<T, T>(
+      parts, sum, count, n, [](T x) { return x; }, [](T x) { return x; });
 }
 
 void add_parts(DType type, const std::byte* parts, std::byte* sum, int64_t count, int n) {
@@ -204,14 +206,15 @@ void Ranks::all_reduce(DType type, int64_t count, const std::byte* in, std::byte
 
 void Ranks::broadcast(DType type, int64_t count, std::byte* data, int root, uint32_t line) {
   if (root < 0 || root >= size_)
-    throw rank_error("NoSuchRank", fmt::format("broadcast from rank {}, and there are {} (0 to {})", root, size_,
-                                               size_ - 1));
+    throw rank_error("NoSuchRank",
+                     fmt::format("broadcast from rank {}, and there are {} (0 to {})", root, size_, size_ - 1));
   if (!mpi_) return;
   agree({What::Broadcast, static_cast<int64_t>(type), count, root, line});
   constexpr int64_t most = 1 << 30;
   for (int64_t begin = 0, bytes = count * size_of(type); begin < bytes; begin += most) {
     Mpi::Handle request = nullptr;
-    mpi_->ibcast(data + begin, static_cast<int>(std::min(most, bytes - begin)), mpi_->byte, root, mpi_->world, &request);
+    mpi_->ibcast(data + begin, static_cast<int>(std::min(most, bytes - begin)), mpi_->byte, root, mpi_->world,
+                 &request);
     mpi_->wait(request);
   }
 }

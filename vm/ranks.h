@@ -29,8 +29,8 @@ public:
   // Everyone gets root's elements.
   void broadcast(DType type, int64_t count, std::byte* data, int root, uint32_t line);
 
-  // The end of a program that did what it should: waits for the others' end. Throws RuntimeError where one of them still
-  // wants something of this one.
+  // The end of a program that did what it should: waits for the others' end. Throws RuntimeError where one of them
+  // still wants something of this one.
   void finish();
   // The end of one that failed: ends the others too.
   [[noreturn]] void abort(int exit_code);

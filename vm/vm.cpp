@@ -162,8 +162,9 @@ Outcome run(const Program& program, KernelProvider& kernels, std::vector<Argumen
   counters = {};
   auto start = std::chrono::steady_clock::now();
   const int count = std::max(1, options.cpu_devices);
-  const Devices devices(count, options.memory_limit ? options.memory_limit
-                                                    : machine_memory() / 5 * 4 / static_cast<uint64_t>(count));
+  const Devices devices(
+      count, options.memory_limit ? options.memory_limit : machine_memory() / 5 * 4 / static_cast<uint64_t>(count),
+      options.schedule_seed.has_value());
   Console console(std::move(out), std::move(err), options.flush_each_effect);
   Outcome outcome;
   {

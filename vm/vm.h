@@ -18,7 +18,7 @@ struct RunOptions {
   int cpu_devices = 1;                   // cpu(0) …
   uint64_t memory_limit = 0;             // of each device, bytes of tensors and workspaces; 0: together, 80 % of memory
   bool flush_each_effect = false;        // for terminals; else output is flushed at waits and at the end
-  std::optional<uint64_t> schedule_seed; // permutes ready work and delays it; the output stays the same
+  std::optional<uint64_t> schedule_seed; // permutes ready work, delays it and poisons free memory; the output stays
   uint32_t max_in_flight = 4096;         // operations issued and not finished
   uint32_t max_call_depth = 10000;       // recursion beyond it is a run-time error
   // Becomes true (Ctrl-C): stop issuing, drain, exit code 130. Whoever sets it also calls interrupt_kernels()

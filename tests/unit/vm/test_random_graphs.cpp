@@ -71,7 +71,8 @@ TEST_CASE("whatever fails, every schedule prints and reports what the serial one
           REQUIRE(o.error.has_value() == expected.error.has_value());
           if (o.error) REQUIRE(o.error->message == expected.error->message);
         }
-        bool injected = expected.error && (expected.error->kind == "InjectedFault" || expected.error->kind == "OutOfMemory");
+        bool injected =
+            expected.error && (expected.error->kind == "InjectedFault" || expected.error->kind == "OutOfMemory");
         if (!injected) break; // there are no more to fail
       }
     }
