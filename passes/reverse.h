@@ -47,11 +47,18 @@ private:
     ir::ValueId forward_index;  // which iteration it is, in the forward loop; made when first needed
     ir::ValueId index;          // and in the reverse loop
     std::set<uint32_t> carried; // originals that depend on what the loop carries
+    // Of a `while` that is not run again: a number for each of its turns in all turns of the loops around.
+    bool numbered = false;
+    ir::ValueId forward_number, number; // in the forward loop, and in the reverse loop
+    ir::ValueId total;                  // of them, before the outermost loop
+    // Of the outermost loop: a copy of it that runs before it and counts.
+    ir::NodeId counting;
+    std::shared_ptr<ir::Cloner> counting_copies; // from what is in the forward node
   };
   // What runs, or ran, forwards where a Scope is swept: a For, or an If inside of such a one. Values are saved there.
   struct Run {
     ir::NodeId node;
-    size_t side = 0;                    // the region of the If
+    size_t side = 0;                    // the region
     std::shared_ptr<ir::Cloner> copies; // original -> its copy in there; null: they are the same
     std::set<uint32_t> inside;          // values of the region in there, under their ids in there
   };
@@ -105,8 +112,12 @@ private:
   double cost(Scope& s, ir::ValueId original);
   using Levels = std::vector<Scope*>; // a scope and those around it, up to the loop that runs on its own
   ir::ValueId save(Scope& s, ir::ValueId kept);
+  static size_t innermost_numbered(const Levels& levels, size_t count);
+  Levels levels(Scope& s) const;
+  struct Thread;
   ir::ValueId thread(const Levels& levels, size_t level, ir::ValueId incoming, std::vector<ir::ValueId> turn,
-                     ir::ValueId kept);
+                     const Thread& how);
+  void number_turns(Scope& of);
   ir::ValueId outside(const Levels& levels, size_t count, ir::ValueId value, Emit* e) const;
   bool is_outside(const Levels& levels, size_t count, ir::ValueId kept) const;
   ir::ValueId trip_count(Emit& e, ir::ValueId lo, ir::ValueId hi, ir::ValueId step) const;

@@ -132,12 +132,12 @@ void Reverse::reverse_loop(Scope& s, NodeId id) {
   std::shared_ptr<Cloner> copies;
   loop->turns = turns(f_[id]);
   loop->home = s.out;
-  if (!is_for) {
-    std::tie(forward, copies) = counted(s, id);
-  } else if (s.parent && !s.copies.count(id.index) && saves_inside(s, f_[id])) {
+  if (s.parent && !s.copies.count(id.index) && saves_inside(s, f_[id])) {
     loop->home = nullptr;
     forward = ran(*s.run, id);
     copies = s.run->copies;
+  } else if (!is_for) {
+    std::tie(forward, copies) = counted(s, id);
   } else if (s.parent) { // else it ran here
     if (!s.copies.count(id.index)) run_again(s, id);
     std::tie(forward, copies) = s.copies[id.index];
@@ -149,11 +149,11 @@ void Reverse::reverse_loop(Scope& s, NodeId id) {
 
   // How often, known before the forward loop if it stands here.
   std::vector<ValueId> bounds;
-  for (size_t i = 0; i < 3; ++i)
+  for (size_t i = 0; i < 3 && (is_for || loop->home); ++i)
     bounds.push_back(loop->home ? f_[forward].operands[i] : primal(s, node.operands[i]));
-  if (!is_for) {
+  if (!is_for && loop->home) {
     loop->count = bounds[1];
-  } else {
+  } else if (is_for) {
     Region before;
     Emit e(module_, f_, before, loc);
     loop->count = trip_count(e, bounds[0], bounds[1], bounds[2]);
@@ -172,16 +172,18 @@ void Reverse::reverse_loop(Scope& s, NodeId id) {
   b.loc = loc;
   b.closed = true;
   own(b, tape, true);
+  b.run = make_run(forward, f_[forward].regions.size() - 1, std::move(copies), b);
+  b.loop = std::move(loop);
+  if (!b.loop->count.valid()) number_turns(b);
   Emit inside = emit(b);
   ValueId turn = inside.builder().param(Type::scalar(DType::I64));
-  loop->index = inside.sub(inside.sub(loop->count, inside.i64(1)), turn);
+  b.loop->index = inside.sub(inside.sub(b.loop->count, inside.i64(1)), turn);
+  if (b.loop->numbered) b.loop->number = inside.add(b.loop->number, b.loop->index);
   if (is_for) {
     ValueId lo = bounds[0], step = bounds[2];
     bool plain = integer_of(f_, lo) == 0 && integer_of(f_, step) == 1;
-    b.primal[tape.params[0].index] = plain ? loop->index : inside.add(lo, inside.mul(loop->index, step));
+    b.primal[tape.params[0].index] = plain ? b.loop->index : inside.add(lo, inside.mul(b.loop->index, step));
   }
-  b.loop = std::move(loop);
-  b.run = make_run(forward, 0, std::move(copies), b);
 
   // What is carried backwards: the cotangents of what the loop carries, and of what it reads.
   struct Slot {

@@ -30,6 +30,11 @@ bool is_dear(const Node& node) {
   }
 }
 
+bool has_tokens(const Function& f, const Node& node) {
+  return std::any_of(node.results.begin(), node.results.end(),
+                     [&](ValueId v) { return f[v].type.kind == Type::Kind::Token; });
+}
+
 bool is_read(const Node& node) {
   return node.op == Op::Index || node.op == Op::Slice || node.op == Op::Gather || node.op == Op::ListGet;
 }
@@ -177,7 +182,9 @@ double Reverse::needs(const Region& body, const std::set<uint32_t>& carried) con
 // Of a loop in a loop: is it less to save what its turns need while it runs than to save what it starts with, and to
 // run it again from there?
 bool Reverse::saves_inside(Scope& s, const Node& loop) {
-  if (loop.op != Op::For || !s.run) return false;
+  if (!s.run) return false;
+  // What happens once must not happen in a run that only counts.
+  if (loop.op == Op::While && has_tokens(f_, f_[levels(s).back()->run->node])) return false;
   std::set<uint32_t> carried, seen;
   double start = 0;
   auto know = [&](ValueId v) {
@@ -192,7 +199,7 @@ bool Reverse::saves_inside(Scope& s, const Node& loop) {
     know(v);
   if (start == 0) return false;
   carry(f_, loop, carried);
-  return start > turns(loop) * needs(loop.regions[0], carried);
+  return start > turns(loop) * needs(loop.regions.back(), carried);
 }
 
 // An original of this scope's own tape, in the place where the sweep is.
@@ -250,11 +257,28 @@ ValueId Reverse::outside(const Levels& levels, size_t count, ValueId v, Emit* e)
   return e ? e->builder().one(node.op, std::move(operands), Type(type(v)), node.attrs, node.loc) : v;
 }
 
+Reverse::Levels Reverse::levels(Scope& s) const {
+  Levels result{&s};
+  while (!result.back()->loop || !result.back()->loop->home)
+    result.push_back(result.back()->parent);
+  return result;
+}
+
+// The innermost `while` of numbered turns among the levels; count: there is none.
+size_t Reverse::innermost_numbered(const Levels& levels, size_t count) {
+  size_t k = 0;
+  while (k < count && !(levels[k]->loop && levels[k]->loop->numbered))
+    ++k;
+  return k;
+}
+
 // Are the sizes of the value, and how often the loops among the levels turn, known before the outermost one?
 bool Reverse::is_outside(const Levels& levels, size_t count, ValueId kept) const {
   for (const Dim& dim : type(kept).dims)
     if (!dim.is_constant() && !outside(levels, count, dim.value, nullptr).valid()) return false;
-  for (size_t k = 0; k < count; ++k)
+  size_t numbered = innermost_numbered(levels, count);
+  if (numbered < count && count < levels.size()) return false; // there is a number of turns for all levels alone
+  for (size_t k = 0; k < numbered; ++k)
     for (size_t i = 0; levels[k]->loop && i < 3; ++i)
       if (!outside(levels, count, f_[levels[k]->run->node].operands[i], nullptr).valid()) return false;
   return true;
@@ -276,22 +300,31 @@ ValueId Reverse::trip_count(Emit& e, ValueId first, ValueId last, ValueId by) co
   return e.op(ScalarOp::Max, {span, e.i64(0)});
 }
 
+// How a value goes through the forward nodes of some levels, from before the outermost to behind it.
+struct Reverse::Thread {
+  std::function<NodeId(const Scope&)> node; // of a level
+  bool wants_turn = false;                  // else `turn` says nothing
+  // In the innermost region, at its end, and in the sides of branches that are not taken.
+  std::function<ValueId(Emit&, ValueId incoming, const std::vector<ValueId>& turn)> inside;
+  std::function<ValueId(Emit&, ValueId incoming)> beside;
+};
+
 // Saves a value of the forward run in each turn (kept: as it is known there); what it was in the turn that the sweep is
 // at. It stands in a tensor with an axis for each of the loops around, as far as sizes are known before them, and the
-// tensors, if they are several, in lists with an element for each turn.
+// tensors, if they are several, in lists with an element for each turn. One axis is for all turns of a `while` and of
+// the loops around it.
 ValueId Reverse::save(Scope& s, ValueId kept) {
-  Levels levels{&s};
-  while (!levels.back()->loop || !levels.back()->loop->home)
-    levels.push_back(levels.back()->parent);
-  size_t count = type(kept).is_tensor() ? levels.size() : 0;
-  while (count > 0 && !(levels[count - 1]->loop && is_outside(levels, count, kept)))
+  const Levels all = levels(s);
+  size_t count = type(kept).is_tensor() ? all.size() : 0;
+  while (count > 0 && !(all[count - 1]->loop && is_outside(all, count, kept)))
     --count;
   const bool in_list = count == 0;
   if (in_list)
-    while (!levels[count++]->loop) {
+    while (!all[count++]->loop) {
     }
-  Scope& top = *levels[count - 1];
+  Scope& top = *all[count - 1];
   LocId loc = f_[top.run->node].loc;
+  const size_t numbered = in_list ? count : innermost_numbered(all, count);
 
   Region before;
   Emit start(module_, f_, before, loc);
@@ -302,86 +335,140 @@ ValueId Reverse::save(Scope& s, ValueId kept) {
     stack = Type::list({stack});
   } else {
     std::vector<Dim> sizes;
-    for (size_t k = count; k-- > 0;)
-      if (levels[k]->loop) {
+    if (numbered < count) sizes.push_back(Dim::of(all[numbered]->loop->total));
+    for (size_t k = numbered; k-- > 0;)
+      if (all[k]->loop) {
         std::vector<ValueId> bounds;
         for (size_t i = 0; i < 3; ++i)
-          bounds.push_back(outside(levels, count, f_[levels[k]->run->node].operands[i], &start));
+          bounds.push_back(outside(all, count, f_[all[k]->run->node].operands[i], &start));
         ValueId turns = trip_count(start, bounds[0], bounds[1], bounds[2]);
         auto constant = integer_of(f_, turns);
         sizes.push_back(constant ? Dim::of(*constant) : Dim::of(turns));
       }
     for (const Dim& dim : stack.dims)
-      sizes.push_back(dim.is_constant() ? dim : Dim::of(outside(levels, count, dim.value, &start)));
+      sizes.push_back(dim.is_constant() ? dim : Dim::of(outside(all, count, dim.value, &start)));
     stack.dims = std::move(sizes);
   }
   ValueId empty = in_list ? start.list_of(stack, {}) : start.zeros(stack);
-  if (count < levels.size())
+  if (count < all.size())
     for (NodeId id : before.nodes)
       for (ValueId v : f_[id].results)
-        levels[count]->run->inside.insert(v.index);
-  insert_before(top.loop->home ? *top.loop->home : f_[levels[count]->run->node].regions[levels[count]->run->side],
+        all[count]->run->inside.insert(v.index);
+  insert_before(top.loop->home ? *top.loop->home : f_[all[count]->run->node].regions[all[count]->run->side],
                 top.run->node, before);
-  ValueId known = thread({levels.begin(), levels.begin() + static_cast<long>(count)}, count - 1, empty, {}, kept);
-  if (count < levels.size()) known = save(*levels[count], known);
+  Thread how;
+  how.node = [](const Scope& level) { return level.run->node; };
+  how.wants_turn = true;
+  how.inside = [&](Emit& e, ValueId incoming, const std::vector<ValueId>& turn) {
+    return in_list ? e.append(incoming, {kept}) : e.with_at(incoming, turn, kept, UpdateMode::Set);
+  };
+  how.beside = [&](Emit& e, ValueId incoming) {
+    if (!in_list) return incoming;
+    Type nothing = stack.elements[0]; // an element for each turn, also where this side is not taken
+    return e.append(incoming, {nothing.is_list() ? e.list_of(nothing, {}) : e.zeros(nothing)});
+  };
+  ValueId known = thread(all, count - 1, empty, {}, how);
+  if (count < all.size()) known = save(*all[count], known);
   Emit e = emit(s);
   if (in_list) return e.element(known, top.loop->index)[0];
   std::vector<ValueId> turn;
-  for (size_t k = count; k-- > 0;)
-    if (levels[k]->loop) turn.push_back(levels[k]->loop->index);
+  if (numbered < count) turn.push_back(all[numbered]->loop->number);
+  for (size_t k = numbered; k-- > 0;)
+    if (all[k]->loop) turn.push_back(all[k]->loop->index);
   return e.at(known, turn);
 }
 
-// Has the forward node of a level carry the stack, and those inside of it, down to the level 0, which adds `kept`.
-// `turn`: of the loops so far. Gives the stack behind the node.
-ValueId Reverse::thread(const Levels& levels, size_t level, ValueId incoming, std::vector<ValueId> turn, ValueId kept) {
+// Has the forward node of a level carry a value, and those inside of it down to level 0. `turn`: of the loops so far.
+// Gives the value behind the node.
+ValueId Reverse::thread(const Levels& levels, size_t level, ValueId incoming, std::vector<ValueId> turn,
+                        const Thread& how) {
   Scope& s = *levels[level];
-  const NodeId id = s.run->node;
-  const Type stack = type(incoming);
+  const NodeId id = how.node(s);
+  const Type carried = type(incoming);
   const size_t side = s.run->side;
   LocId loc = f_[id].loc;
   ValueId inner = incoming;
   if (s.loop) {
-    Region body = std::move(f_[id].regions[0]);
-    inner = Builder(module_, f_, body).param(Type(stack));
-    if (!s.loop->forward_index.valid()) {
-      ValueId i = body.params[0], lo = f_[id].operands[0], step = f_[id].operands[2];
-      Region first;
-      Emit e(module_, f_, first, loc);
-      bool plain = integer_of(f_, lo) == 0 && integer_of(f_, step) == 1;
-      s.loop->forward_index = plain ? i : e.op(ScalarOp::FloorDiv, {e.sub(i, lo), step});
-      body.nodes.insert(body.nodes.begin(), first.nodes.begin(), first.nodes.end());
+    Region body = std::move(f_[id].regions[side]);
+    inner = Builder(module_, f_, body).param(Type(carried));
+    if (!how.wants_turn) {
+    } else if (f_[id].op == Op::While) {
+      turn = {s.loop->forward_number};
+    } else {
+      if (!s.loop->forward_index.valid()) {
+        ValueId i = body.params[0], lo = f_[id].operands[0], step = f_[id].operands[2];
+        Region first;
+        Emit e(module_, f_, first, loc);
+        bool plain = integer_of(f_, lo) == 0 && integer_of(f_, step) == 1;
+        s.loop->forward_index = plain ? i : e.op(ScalarOp::FloorDiv, {e.sub(i, lo), step});
+        body.nodes.insert(body.nodes.begin(), first.nodes.begin(), first.nodes.end());
+      }
+      turn.push_back(s.loop->forward_index);
     }
-    turn.push_back(s.loop->forward_index);
-    f_[id].regions[0] = std::move(body);
+    f_[id].regions[side] = std::move(body);
   }
-  ValueId filled;
+  ValueId result_inside;
   if (level > 0) {
-    filled = thread(levels, level - 1, inner, turn, kept);
+    result_inside = thread(levels, level - 1, inner, turn, how);
   } else {
     Region body = std::move(f_[id].regions[side]);
     Emit e(module_, f_, body, loc);
-    filled = stack.is_list() ? e.append(inner, {kept}) : e.with_at(inner, turn, kept, UpdateMode::Set);
+    result_inside = how.inside(e, inner, turn);
     f_[id].regions[side] = std::move(body);
   }
-  f_[id].regions[side].yields.push_back(filled);
-  if (s.loop) {
-    f_[id].operands.push_back(incoming);
-  } else {
+  f_[id].regions[side].yields.push_back(result_inside);
+  if (s.loop) f_[id].operands.push_back(incoming);
+  if (!s.loop || f_[id].op == Op::While) {
     Region other = std::move(f_[id].regions[1 - side]);
     Emit e(module_, f_, other, loc);
-    ValueId unchanged = incoming;
-    if (stack.is_list()) { // an element for each turn, also where this side is not taken
-      Type nothing = stack.elements[0];
-      unchanged = e.append(incoming, {nothing.is_list() ? e.list_of(nothing, {}) : e.zeros(nothing)});
-    }
-    other.yields.push_back(unchanged);
+    if (s.loop)
+      (void)e.builder().param(Type(carried));
+    else
+      other.yields.push_back(how.beside(e, incoming));
     f_[id].regions[1 - side] = std::move(other);
   }
   ValueId result{static_cast<uint32_t>(f_.values.size())};
-  f_.values.push_back({stack, id, static_cast<uint32_t>(f_[id].results.size()), {}});
+  f_.values.push_back({carried, id, static_cast<uint32_t>(f_[id].results.size()), {}});
   f_[id].results.push_back(result);
   return result;
+}
+
+// Of a `while` in other loops, whose body's scope this is: numbers its turns, and counts them before.
+void Reverse::number_turns(Scope& of) {
+  const Levels all = levels(of);
+  Scope& root = *all.back();
+  const NodeId id = of.run->node, outermost = root.run->node;
+  LocId loc = f_[outermost].loc;
+  auto one_more = [](Emit& e, ValueId incoming, const std::vector<ValueId>&) { return e.add(incoming, e.i64(1)); };
+  auto unchanged = [](Emit&, ValueId incoming) { return incoming; };
+  Region before;
+  ValueId zero = Emit(module_, f_, before, loc).i64(0);
+  insert_before(*root.loop->home, root.loop->counting.valid() ? root.loop->counting : outermost, before);
+  if (!root.loop->counting.valid()) {
+    Region copy;
+    Builder into(module_, f_, copy);
+    root.loop->counting_copies = std::make_shared<Cloner>(module_, f_, f_);
+    root.loop->counting = root.loop->counting_copies->clone(outermost, into);
+    insert_before(*root.loop->home, outermost, copy);
+  }
+  Thread count;
+  count.node = [&](const Scope& level) {
+    return f_[(*root.loop->counting_copies)(f_[level.run->node].results[0])].producer;
+  };
+  count.inside = one_more;
+  count.beside = unchanged;
+  of.loop->total = thread(all, all.size() - 1, zero, {}, count);
+  Thread number;
+  number.node = [](const Scope& level) { return level.run->node; };
+  number.inside = one_more;
+  number.beside = unchanged;
+  (void)thread(all, all.size() - 1, zero, {}, number);
+  of.loop->forward_number = f_[id].regions[1].params.back();
+  of.loop->numbered = true;
+  Scope& around = *of.parent;
+  ValueId first = save(around, f_[id].operands.back()), end = save(around, f_[id].results.back());
+  of.loop->count = emit(around).sub(end, first);
+  of.loop->number = first; // of the first turn
 }
 
 } // namespace tl

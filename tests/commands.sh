@@ -168,6 +168,46 @@ check "index in asynchronous work" 3 "index.tl:1:.*index 7 is out of range" -- "
 check "what came before is printed" 3 "^before$" -- "$tl" run "$out/index.tl" "$out/a.npy"
 check "nothing after it is" 1 -- sh -c "'$tl' run '$out/index.tl' '$out/a.npy' 2>/dev/null | grep never"
 check "memory limit" 3 "OutOfMemory" -- "$tl" run --memory-limit 10M -e 'let x = wait(zeros([100, 1000, 1000])); print(x.sum())'
+# Tables of 300 × 300 are 0.7 MB each: one for each turn of the outer loop would be 200 MB.
+cat >"$out/nests.tl" <<'END'
+fn triangle(x: f64[n, m]) -> f64 {
+  var t = x
+  for i in 1..n { for j in 1..i { t[i, j] = sin(t[i-1, j]) * 0.5 + t[i, j-1] * t[i, j] } }
+  sum(t)
+}
+fn broken(x: f64[n, m]) -> f64 {
+  var t = x
+  for i in 1..n { for j in 1..m { if t[i, j] > 1e6 { break }
+  t[i, j] = sin(t[i-1, j]) * 0.5 + t[i, j-1] * t[i, j] } }
+  sum(t)
+}
+fn rows(x: f64[n, m]) -> f64 {
+  var t = x
+  for i in 1..n { for j in 1..4 { t[i] = sin(t[i-1]) * 0.5 + t[i] } }
+  sum(t)
+}
+fn two(x: f64[n, m]) -> f64 {
+  var t = x
+  var u = x
+  for i in 1..n { for j in 1..m { t[i, j] = sin(u[i-1, j]) * 0.5 + t[i, j-1] * t[i, j]
+    if t[i, j] > 0.0 { u[i, j] = cos(t[i - 1, j] * u[i, j - 1]) } } }
+  sum(t) + sum(u)
+}
+fn seidel(x: f64[n, m]) -> f64 {
+  var t = x[0]
+  for i in 1..n { for j in 1..m-1 { t[j] = sin(t[j-1]) * 0.5 + t[j+1] * t[j] * 0.2 } }
+  sum(t)
+}
+fn main(n: i64, which: i64) {
+  let x = [0.0001 * f64(i) + 0.0002 * f64(j) for i in 0..n, j in 0..n]
+  let g = if which == 0 { grad(triangle)(x) } else if which == 1 { grad(broken)(x) } else if which == 2 { grad(rows)(x) } else if which == 3 { grad(two)(x) } else { grad(seidel)(x) }
+  print(sum(g), g[n//2, n//3])
+}
+END
+for which in 0 1 2 3 4; do
+  check "a gradient keeps elements, not tables: $which" 0 "^[0-9.]+ [0-9.e-]+$" -- \
+    "$tl" run --memory-limit 16M "$out/nests.tl" --n 300 --which $which
+done
 check "endless recursion" 3 "StackOverflow" -- "$tl" run -e 'fn f(n: i64) -> i64 { if n == 0 { 0 } else { 1 + f(n + 1) } }
 print(f(1))'
 check "exit code of the program" 7 -- "$tl" run -e 'exit(7)'
