@@ -24,7 +24,7 @@ static void record_first(KernelErrors* self, int32_t site, int64_t element, int6
 
 ErrorRecorder::ErrorRecorder() : KernelErrors{record_first} {}
 
-static int cores() {
+int cores() {
   cpu_set_t set;
   if (::sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));

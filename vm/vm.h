@@ -43,6 +43,8 @@ struct Stats {
   uint64_t peak_memory = 0; // bytes of tensors and workspaces, of all devices
   int threads = 0;
 };
+int cores(); // that this process may use: the workers of a run that does not say how many
+
 std::string to_text(const Stats& stats); // for --stats, some lines
 
 // Runs the entry function.

@@ -345,6 +345,17 @@ std::unique_ptr<KernelProvider> make_jit(std::vector<kir::Kernel> kernels, const
   return std::make_unique<JitProvider>(std::move(kernels), options);
 }
 
+std::vector<WorkspaceFormulas> workspaces_of(const std::vector<kir::Kernel>& kernels, const JitOptions& options) {
+  std::vector<WorkspaceFormulas> result;
+  if (kernels.empty()) return result;
+  Machine machine = machine_of(processor(options), options);
+  for (const kir::Kernel& kernel : kernels) {
+    CompiledKernel described = describe(kernel, machine);
+    result.push_back({std::move(described.shared_bytes), std::move(described.local_bytes)});
+  }
+  return result;
+}
+
 std::string to_llvm(const kir::Kernel& kernel, const JitOptions& options) {
   return compile_text(kernel, options, false);
 }

@@ -31,6 +31,13 @@ struct JitOptions {
 // is malformed or LLVM refuses it.
 std::unique_ptr<KernelProvider> make_jit(std::vector<kir::Kernel> kernels, const JitOptions& options = {});
 
+// The workspaces of a compiled kernel, without compiling it: formulas in its arguments (CompiledKernel::shared_bytes
+// and local_bytes of what make_jit gives with the same options).
+struct WorkspaceFormulas {
+  SizeFormula shared_bytes, local_bytes;
+};
+std::vector<WorkspaceFormulas> workspaces_of(const std::vector<kir::Kernel>& kernels, const JitOptions& options = {});
+
 // Optimised LLVM IR and assembler text of one kernel. Its phases are functions NAME_0, NAME_1, …
 std::string to_llvm(const kir::Kernel& kernel, const JitOptions& options = {});
 std::string to_asm(const kir::Kernel& kernel, const JitOptions& options = {});

@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# `tl check --memory` says what a run needs: its exact number is the peak that `--stats` measures with --sync, for every
+# golden program and sample whose sizes are known; its formulas for some programs: tests/memory.sh TL [FILTER].
+set -uo pipefail
+tl=$(realpath "$1") filter=${2:-}
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source tests/check.sh
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+export TL_THREADS=2
+
+# agrees NAME FILE VALUES ARGUMENTS…: the exact peak with these sizes is that of a run; or it says that it is not known.
+exact=0 unknown=0
+agrees() {
+  local name=$1 file=$2 values=$3
+  shift 3
+  [[ -n $filter && $name != *"$filter"* ]] && return
+  local said predicted measured
+  said=$(timeout 60 "$tl" check "--memory${values:+=$values}" "$file" 2>&1)
+  predicted=$(sed -n 's/^  exactly \([0-9]*\) bytes.*/\1/p' <<<"$said")
+  if [[ -z $predicted ]]; then
+    if grep -qE '^  (not known|k[0-9]+): ' <<<"$said" || grep -qE '^[^ ].*peak of cpu\(0\):.*[a-z_]+' <<<"${said//max(/}"; then
+      unknown=$((unknown + 1)) passed=$((passed + 1))
+    else
+      failed=$((failed + 1))
+      echo "FAIL $name: neither a number nor what is not known"
+      sed 's/^/  | /' <<<"$said" | head -n 10
+    fi
+    return
+  fi
+  measured=$(timeout 60 "$tl" run --sync --stats "$file" "$@" 2>&1 >/dev/null </dev/null | sed -n 's/^peak memory *\([0-9]*\) bytes.*/\1/p')
+  if [[ $predicted == "$measured" ]]; then
+    exact=$((exact + 1)) passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    echo "FAIL $name: predicted $predicted, measured $measured"
+  fi
+}
+
+for file in tests/golden/run/*.tl; do
+  grep -q '^#: ' "$file" && continue # arguments of its own
+  agrees "peak of $(basename "$file")" "$file" ""
+done
+agrees "peak of mandelbrot" samples/mandelbrot.tl width=60,height=40,limit=50 --width 60 --height 40 --limit 50
+agrees "peak of heat" samples/heat.tl n=17 --n 17
+agrees "peak of option" samples/option.tl paths=5000 --paths 5000
+agrees "peak of life" samples/life.tl glider=true,size=12,steps=20 --glider --size 12 --steps 20
+if [[ -z $filter ]] && ((exact < 50)); then
+  failed=$((failed + 1))
+  echo "FAIL only $exact peaks were known exactly"
+fi
+
+# formula NAME PATTERN FLAG TEXT: what the formula of this program is
+formula() {
+  printf '%s\n' "$4" >"$out/p.tl"
+  check "$1" 0 "$2" -- "$tl" check "$3" "$out/p.tl"
+}
+formula "formula of a chain" "^.*: peak of cpu\(0\): 12\*n\*m bytes$" --memory 'fn main(x: f32[n, m], y: f32[n, m]) -> f32[n, m] {
+  let a = wait(exp(x))
+  a + y
+}'
+formula "equal sizes are one name" "^.*: peak of cpu\(0\): 8\*n bytes$" --memory 'fn main(x: f32[n], y: f32[n]) { print(wait(x), wait(y)) }'
+formula "the larger of two branches" "max\(8\*n \+ 8\*m, 16\*n, 24\*m\) bytes$" --memory 'fn main(x: f64[n], y: f64[m], which: bool) {
+  if which { print(wait(exp(x))) } else { print(wait(exp(y)) + wait(sin(y)) * 2.0, y) }
+}'
+loop='fn main(x: f32[n], steps: i64) -> f32[n] {
+  var w = x
+  for i in 0..steps { w = wait(w * 0.5 + x) }
+  w
+}'
+formula "a loop needs no more than a turn" ": 8\*n bytes$" --memory "$loop"
+formula "a loop with its sizes" "exactly 8096 bytes" --memory=n=1000,steps=100 "$loop"
+formula "a loop that ends by its data" ": max\(8\*n, 4\*n \+ 8\*\(\(n \+ 4095\) // 4096\) \+ 139\) bytes$" --memory 'fn main(x: f32[n]) {
+  var w = wait(x * 2.0)
+  while w.sum() > 1.0 { w = w * 0.5 }
+  print(w.sum())
+}'
+formula "a size that the data tell has a name" "^  k1: a number that is computed from data at .*p.tl:" --memory 'fn main(x: f32[n]) { print(x[x > 0.5]) }'
+lists='fn main(x: f32[n], steps: i64) {
+  var xs: List<f32[n]> = []
+  for i in 0..steps { xs = xs + [x * f32(i)] }
+  print(len(xs))
+}'
+formula "a list that grows" "not known: memory grows from turn to turn of this loop, .*p.tl:3" --memory "$lists"
+formula "a list that grows a known number of times" ": 2400 bytes$" --memory=n=100,steps=5 "$lists"
+formula "the largest parts have their lines" "^    2000 +5 times f32\[100\] at .*p.tl:3" --memory=n=100,steps=5 "$lists"
+formula "some sizes given, others not" ": 40\*m \+ 40 bytes$" --memory=n=10 'fn main(x: f32[n], y: f32[n, m]) { print(wait(x), wait(y)) }'
+formula "a recursion" "exactly [0-9]+ bytes" --memory=n=10,depth=4 'fn down(x: f32[n], k: i64) -> f32[n] {
+  if k == 0 { return x }
+  down(wait(x * 2.0), k - 1) + x
+}
+fn main(x: f32[n], depth: i64) -> f32[n] = down(x, depth)'
+printf '%s\n' "$loop" >"$out/loop.tl"
+check "a size that there is not" 2 "there is no size 'q'; those of this program are n, steps" -- "$tl" check --memory=q=3 "$out/loop.tl"
+check "a size without a value" 2 "write sizes as in" -- "$tl" check --memory=n "$out/loop.tl"
+check "a size that is no number" 2 "n" -- "$tl" check --memory=n=many "$out/loop.tl"
+check "a negative size" 2 "not negative" -- "$tl" check --memory=n=-1 "$out/loop.tl"
+check "sizes of a program without any" 2 "takes no sizes" -- "$tl" check --memory=n=1 tests/golden/run/choosing.tl
+printf 'let x: i64 = "a"\n' >"$out/wrong.tl"
+check "a program that is wrong" 1 "TypeMismatch" -- "$tl" check --memory "$out/wrong.tl"
+finish
