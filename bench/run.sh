@@ -45,6 +45,52 @@ loops() {
   done
 }
 
+# Tiny operations, one after the other and eight chains at once, beside PyTorch (PYTHON=…, without it tl alone).
+dispatch() {
+  rm -f "$out"/dispatch.*.txt
+  local peer=0
+  ${PYTHON:-python3} -c 'import torch' 2>/dev/null && peer=1
+  for ((pair = 0; pair < pairs; ++pair)); do
+    build/tl run --threads "$threads" bench/dispatch.tl >>"$out/dispatch.tl.txt"
+    ((peer)) && ${PYTHON:-python3} bench/peers/dispatch.py 100000 "$threads" >>"$out/dispatch.peer.txt"
+  done
+  printf '%-28s %12s %12s %8s\n' "dispatch, $threads thread(s)" "tl ns" "PyTorch ns" "ratio"
+  for row in dependent independent; do
+    local ours theirs=nan
+    ours=$(awk -v r=$row '$1 == r {print $2}' "$out/dispatch.tl.txt" | median)
+    ((peer)) && theirs=$(awk -v r=$row '$1 == r {print $2}' "$out/dispatch.peer.txt" | median)
+    awk -v r="$row" -v a="$ours" -v b="$theirs" 'BEGIN {printf "%-28s %12.0f %12.0f %8.1f\n", r, a, b, b / a}'
+  done
+}
+
+# Two devices at work, and copies beside products: samples/async, whose last line is the ratio to the longer lane.
+overlap() {
+  for program in two_devices copies; do
+    rm -f "$out/$program.txt"
+    for ((pair = 0; pair < pairs; ++pair)); do
+      build/tl run --cpu-devices 2 --threads 2 "samples/async/$program.tl" >>"$out/$program.txt"
+    done
+    printf '%-28s %8.3f\n' "overlap: $program" "$(awk '/^ratio/ {print $NF}' "$out/$program.txt" | median)"
+  done
+}
+
+# The training loop that never waits: freely, and under 1.2 times the memory of a serial run.
+run_ahead() {
+  local peak limit
+  peak=$(build/tl run --threads 2 --sync --stats samples/async/run_ahead.tl --steps 10 2>&1 >/dev/null | awk '/^peak memory/ {print $3}')
+  limit=$((peak * 12 / 10))
+  rm -f "$out"/run_ahead.*.txt
+  for ((pair = 0; pair < pairs; ++pair)); do
+    build/tl run --threads 2 --stats samples/async/run_ahead.tl --steps "${STEPS:-100}" >>"$out/run_ahead.free.txt" 2>&1
+    build/tl run --threads 2 --stats --memory-limit $limit samples/async/run_ahead.tl --steps "${STEPS:-100}" >>"$out/run_ahead.limit.txt" 2>&1
+  done
+  local free bound reached
+  free=$(awk '/^not waiting/ {print $4}' "$out/run_ahead.free.txt" | median)
+  bound=$(awk '/^not waiting/ {print $4}' "$out/run_ahead.limit.txt" | median)
+  reached=$(awk '/^peak memory/ {print $3}' "$out/run_ahead.limit.txt" | sort -g | tail -n 1)
+  printf 'run_ahead: %s s freely, %s s under %s bytes (1.2 of the serial peak), at most %s used\n' "$free" "$bound" "$limit" "$reached"
+}
+
 # tl alone: what a gradient costs beside its function.
 gradients() {
   printf '%-16s%12s%12s%9s\n' "gradients, $threads thread(s)" "forward ms" "gradient ms" "ratio"
@@ -52,10 +98,10 @@ gradients() {
 }
 
 cases=("$@")
-((${#cases[@]})) || cases=(four_ways loops gradients)
+((${#cases[@]})) || cases=(four_ways loops gradients dispatch overlap run_ahead)
 for name in "${cases[@]}"; do
   case $name in
-    four_ways | loops | gradients) "$name" ;;
-    *) echo "bench: no case '$name' (four_ways, loops, gradients)" >&2; exit 2 ;;
+    four_ways | loops | gradients | dispatch | overlap | run_ahead) "$name" ;;
+    *) echo "bench: no case '$name' (four_ways, loops, gradients, dispatch, overlap, run_ahead)" >&2; exit 2 ;;
   esac
 done

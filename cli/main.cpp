@@ -4,6 +4,8 @@
 #include "lang/suggest.h"
 #include "messages.h"
 #include "options.h"
+#include "vm/abi/error.h"
+#include "vm/ranks.h"
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -65,6 +67,22 @@ int dispatch(std::vector<std::string> words) {
   return code;
 }
 
+// A process among several ends with the others: it waits for them where all is well, else it ends them too.
+int leave(int code) {
+  if (!Ranks::several()) return code;
+  if (code == kFine) {
+    try {
+      Ranks::world().finish();
+      return code;
+    } catch (const RuntimeError& error) {
+      show(error.kind, error.message);
+      code = kRuntimeError;
+    }
+  }
+  std::fflush(nullptr);
+  Ranks::world().abort(code);
+}
+
 } // namespace
 } // namespace tl::cli
 
@@ -74,13 +92,13 @@ int main(int argc, char** argv) {
   try {
     int code = 0;
     tl::on_deep_stack([&] { code = tl::cli::dispatch({argv + 1, argv + argc}); });
-    return code;
+    return tl::cli::leave(code);
   } catch (const tl::cli::UsageError& error) {
     tl::cli::show("UsageError", error.what());
     return tl::cli::kUsage;
   } catch (const std::exception& error) {
     tl::cli::show("InternalError",
                   fmt::format("internal error: {}; this is a fault of tl, not of the program", error.what()));
-    return tl::cli::kInternal;
+    return tl::cli::leave(tl::cli::kInternal);
   }
 }

@@ -24,33 +24,11 @@ TextClass class_of(const Token& token, const Token& next) {
   case FORMAT:
   case STRING_BEGIN:
   case STRING_END: return TextClass::String;
-  case LET:
-  case VAR:
-  case CONST:
-  case FN:
-  case STRUCT:
-  case IMPORT:
   case AS:
-  case IF:
-  case ELSE:
-  case FOR:
-  case IN:
-  case WHILE:
-  case BREAK:
-  case CONTINUE:
-  case RETURN:
-  case TRUE:
-  case FALSE:
-  case AND:
-  case OR:
-  case NOT:
-  case ASSERT:
   case TEST:
   case ON:
-  case EXPORT:
-  case NEW:
-  case NONE: return TextClass::Keyword;
-  default: return TextClass::Plain;
+  case EXPORT: return TextClass::Keyword;
+  default: return syntax::is_keyword(token.kind) ? TextClass::Keyword : TextClass::Plain;
   }
 }
 

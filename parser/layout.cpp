@@ -79,34 +79,6 @@ bool ends_operand(Kind kind) {
   }
 }
 
-bool is_keyword(Kind kind) {
-  switch (kind) {
-  case LET:
-  case VAR:
-  case CONST:
-  case FN:
-  case STRUCT:
-  case IMPORT:
-  case IF:
-  case ELSE:
-  case FOR:
-  case IN:
-  case WHILE:
-  case BREAK:
-  case CONTINUE:
-  case RETURN:
-  case TRUE:
-  case FALSE:
-  case AND:
-  case OR:
-  case NOT:
-  case ASSERT:
-  case NEW:
-  case NONE: return true;
-  default: return false;
-  }
-}
-
 class Layout {
 public:
   Layout(TokenList lexed, const SourceManager& sources, Diagnostics& diagnostics)
@@ -427,6 +399,34 @@ private:
 };
 
 } // namespace
+
+bool is_keyword(Kind kind) {
+  switch (kind) {
+  case LET:
+  case VAR:
+  case CONST:
+  case FN:
+  case STRUCT:
+  case IMPORT:
+  case IF:
+  case ELSE:
+  case FOR:
+  case IN:
+  case WHILE:
+  case BREAK:
+  case CONTINUE:
+  case RETURN:
+  case TRUE:
+  case FALSE:
+  case AND:
+  case OR:
+  case NOT:
+  case ASSERT:
+  case NEW:
+  case NONE: return true;
+  default: return false;
+  }
+}
 
 TokenList lay_out(TokenList lexed, const SourceManager& sources, Diagnostics& diagnostics) {
   return Layout(std::move(lexed), sources, diagnostics).run();

@@ -35,7 +35,7 @@ struct ErrorRecorder : KernelErrors {
 
 // Threads of their own for what would keep a worker from computing: files, and copies from one device to another.
 using LaneId = int16_t;
-constexpr LaneId kNoLane = -1, kFileLane = 0, kFirstCopyLane = 1;
+constexpr LaneId kNoLane = -1, kFileLane = 0, kRankLane = 1, kFirstCopyLane = 2;
 
 struct Operation {
   enum class Kind : uint8_t {

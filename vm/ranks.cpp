@@ -106,11 +106,10 @@ void Ranks::agree(const Notes& mine) {
   mpi_->iallgather(&mine, sizeof mine, mpi_->byte, all.data(), sizeof mine, mpi_->byte, mpi_->world, &request);
   mpi_->wait(request);
   auto text = [](const Notes& n) {
-    if (n.what == What::End) return std::string("has ended");
+    if (n.what == What::End) return std::string("has ended its program");
     std::string tensor = fmt::format("{} elements of {}", n.count, name_of(static_cast<DType>(n.type)));
-    std::string at = n.line ? fmt::format(" in line {}", n.line) : "";
-    if (n.what == What::AllReduce) return fmt::format("adds {} with all_reduce{}", tensor, at);
-    return fmt::format("broadcasts {} from rank {}{}", tensor, n.root, at);
+    if (n.what == What::AllReduce) return "adds " + tensor + " with all_reduce";
+    return fmt::format("broadcasts {} from rank {}", tensor, n.root);
   };
   auto same = [](const Notes& a, const Notes& b) {
     return a.what == b.what && a.type == b.type && a.count == b.count && a.root == b.root;
@@ -190,12 +189,12 @@ void Ranks::reduce_piece(DType type, int64_t count, const std::byte* in, std::by
   mpi_->wait(request);
 }
 
-void Ranks::all_reduce(DType type, int64_t count, const std::byte* in, std::byte* out, uint32_t line) {
+void Ranks::all_reduce(DType type, int64_t count, const std::byte* in, std::byte* out) {
   if (!mpi_) {
     if (in != out) std::copy_n(in, count * size_of(type), out);
     return;
   }
-  agree({What::AllReduce, static_cast<int64_t>(type), count, 0, line});
+  agree({What::AllReduce, static_cast<int64_t>(type), count, 0});
   constexpr int64_t most = 8 << 20; // bytes at a time: bounds the buffers, and MPI counts in int
   const int64_t piece = most / size_of(type);
   for (int64_t begin = 0; begin < count; begin += piece) {
@@ -204,12 +203,17 @@ void Ranks::all_reduce(DType type, int64_t count, const std::byte* in, std::byte
   }
 }
 
-void Ranks::broadcast(DType type, int64_t count, std::byte* data, int root, uint32_t line) {
+void Ranks::require(int64_t rank) const {
+  if (rank >= 0 && rank < size_) return;
+  throw rank_error("NoSuchRank", fmt::format("there is no rank {}: the processes are 0 to {}", rank, size_ - 1));
+}
+
+void Ranks::broadcast(DType type, int64_t count, std::byte* data, int root) {
   if (root < 0 || root >= size_)
     throw rank_error("NoSuchRank",
                      fmt::format("broadcast from rank {}, and there are {} (0 to {})", root, size_, size_ - 1));
   if (!mpi_) return;
-  agree({What::Broadcast, static_cast<int64_t>(type), count, root, line});
+  agree({What::Broadcast, static_cast<int64_t>(type), count, root});
   constexpr int64_t most = 1 << 30;
   for (int64_t begin = 0, bytes = count * size_of(type); begin < bytes; begin += most) {
     Mpi::Handle request = nullptr;
@@ -221,7 +225,7 @@ void Ranks::broadcast(DType type, int64_t count, std::byte* data, int root, uint
 
 void Ranks::finish() {
   if (!mpi_) return;
-  agree({What::End, 0, 0, 0, 0});
+  agree({What::End, 0, 0, 0});
   others = false;
   mpi_->finalize();
 }

@@ -24,10 +24,11 @@ public:
   int size() const { return size_; }
 
   // x[i] of all ranks added in the order of their ranks, the same bits on each. f16 and bf16 add in f32 and round once.
-  // `line` of the program, for the message. in and out may be the same. Throws RuntimeError.
-  void all_reduce(DType type, int64_t count, const std::byte* in, std::byte* out, uint32_t line);
+  // in and out may be the same. Throws RuntimeError, without a place.
+  void all_reduce(DType type, int64_t count, const std::byte* in, std::byte* out);
+  void require(int64_t rank) const; // throws RuntimeError where there is no such rank
   // Everyone gets root's elements.
-  void broadcast(DType type, int64_t count, std::byte* data, int root, uint32_t line);
+  void broadcast(DType type, int64_t count, std::byte* data, int root);
 
   // The end of a program that did what it should: waits for the others' end. Throws RuntimeError where one of them
   // still wants something of this one.
@@ -39,7 +40,7 @@ private:
   enum class What : int64_t { End, AllReduce, Broadcast };
   struct Notes { // what is compared
     What what;
-    int64_t type, count, root, line;
+    int64_t type, count, root;
   };
   struct Mpi;
 
