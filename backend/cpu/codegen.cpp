@@ -1,0 +1,238 @@
+// From LLVM IR to machine code: target, passes, object files.
+#include "backend/cpu/codegen.h"
+#include "backend/cpu/emit.h"
+#include "backend/cpu/gemm_plan.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Support/xxhash.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Host.h>
+#include <mutex>
+#include <stdexcept>
+#include <vector>
+
+namespace tl::cpu {
+namespace {
+
+struct Processor {
+  std::string cpu, features;
+};
+
+Processor processor(const CodegenOptions& options) {
+  // The name alone may be wrong; the features are what the processor itself reports.
+  Processor result{options.cpu, options.features};
+  if (result.cpu.empty()) result.cpu = options.features.empty() ? llvm::sys::getHostCPUName().str() : "x86-64-v3";
+  if (result.features.empty() && options.cpu.empty())
+    for (const auto& feature : llvm::sys::getHostCPUFeatures())
+      result.features += fmt::format("{}{}{}", result.features.empty() ? "" : ",", feature.second ? '+' : '-',
+                                     std::string(feature.first()));
+  return result;
+}
+
+struct LlvmTarget {
+  std::unique_ptr<llvm::TargetMachine> target;
+  Machine machine;
+  Processor processor;
+};
+
+// Whether a list such as "+avx2,-avx512f" has all of `wanted`.
+bool has_features(const std::string& list, std::initializer_list<const char*> wanted) {
+  std::string bounded = "," + list + ",";
+  return std::all_of(wanted.begin(), wanted.end(), [&](const char* feature) {
+    return bounded.find(fmt::format(",+{},", feature)) != std::string::npos;
+  });
+}
+
+LlvmTarget make_target(const CodegenOptions& options) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+  });
+  LlvmTarget result;
+  result.processor = processor(options);
+  std::string triple = llvm::sys::getProcessTriple(), error;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target) throw std::logic_error("internal error: LLVM knows no target " + triple + ": " + error);
+  llvm::TargetOptions how;
+  how.AllowFPOpFusion = llvm::FPOpFusion::Strict; // a product and a sum stay two operations
+  result.target.reset(target->createTargetMachine(
+      triple, result.processor.cpu, result.processor.features, how, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+      options.level == 0 ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default));
+  auto has = [&](const char* feature) { return result.target->getMCSubtargetInfo()->checkFeatures(feature); };
+  result.machine.avx512 = has("+avx512f,+avx512vl,+avx512bw,+avx512dq");
+  if (!has("+avx2,+fma,+f16c"))
+    throw std::runtime_error("this processor is older than x86-64-v3: AVX2, FMA and F16C are needed");
+  return result;
+}
+
+// What kernels are compiled for. The features alone say it where they are given; only a bare name needs LLVM's tables.
+Machine machine_of(const Processor& processor, const CodegenOptions& options) {
+  if (processor.features.empty()) return make_target(options).machine;
+  if (!has_features(processor.features, {"avx2", "fma", "f16c"})) return make_target(options).machine; // or its error
+  return {has_features(processor.features, {"avx512f", "avx512vl", "avx512bw", "avx512dq"})};
+}
+
+std::unique_ptr<llvm::Module> build_module(llvm::LLVMContext& context, const kir::Kernel& kernel,
+                                           const std::string& symbol, const LlvmTarget& target,
+                                           const CodegenOptions& options) {
+  if (options.check_input)
+    if (std::string wrong = kir::verify(kernel); !wrong.empty()) fault(kernel, wrong);
+  auto module = std::make_unique<llvm::Module>(kernel.name, context);
+  module->setTargetTriple(target.target->getTargetTriple().str());
+  module->setDataLayout(target.target->createDataLayout());
+  Emitter emitter(*module, kernel, target.machine);
+  if (kernel.is_gemm)
+    emitter.emit_gemm(symbol);
+  else
+    for (size_t i = 0; i < kernel.phases.size(); ++i)
+      emitter.emit_phase(kernel.phases[i], fmt::format("{}_{}", symbol, i));
+  for (llvm::Function& function : *module) {
+    if (function.isDeclaration()) continue;
+    function.addFnAttr("target-cpu", target.processor.cpu);
+    function.addFnAttr("target-features", target.processor.features);
+    if (target.machine.avx512) function.addFnAttr("prefer-vector-width", "512");
+  }
+  std::string message;
+  llvm::raw_string_ostream stream(message);
+  if (llvm::verifyModule(*module, &stream)) fault(kernel, "LLVM refuses its IR: " + message);
+  return module;
+}
+
+// Kernels that already are vectors get a few cheap passes; plain scalar loops get what a C compiler would do.
+void optimise(llvm::Module& module, const kir::Kernel& kernel, llvm::TargetMachine& target, int level) {
+  if (level == 0) return;
+  bool scalar = !kernel.is_gemm;
+  for (const kir::Phase& phase : kernel.phases)
+    scalar = scalar && !has_vector_code(phase.body);
+  llvm::PipelineTuningOptions tuning;
+  tuning.SLPVectorization = true;
+  llvm::PassBuilder builder(&target, tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::ModulePassManager passes;
+  if (scalar) {
+    passes = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
+  } else {
+    constexpr const char* kCheap = "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
+                                   "loop-mssa(licm<allowspeculation>),early-cse<memssa>,adce)";
+    if (auto error = builder.parsePassPipeline(passes, kCheap))
+      throw std::logic_error("internal error: pass pipeline: " + llvm::toString(std::move(error)));
+  }
+  passes.run(module, modules);
+}
+
+std::string generate(llvm::Module& module, llvm::TargetMachine& target, llvm::CodeGenFileType kind) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  if (target.addPassesToEmitFile(passes, stream, nullptr, kind, true))
+    throw std::logic_error("internal error: LLVM cannot write this kind of file");
+  passes.run(module);
+  return {bytes.begin(), bytes.end()};
+}
+
+std::string text_of(const llvm::Module& module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  return text;
+}
+
+// What the engine needs besides the functions.
+CompiledKernel describe_for(const kir::Kernel& kernel, const Machine& machine) {
+  CompiledKernel result;
+  result.name = kernel.name;
+  if (kernel.is_gemm) {
+    GemmPlan plan = plan_gemm(kernel, machine.avx512);
+    if (plan.has_pack_phase) result.phases.push_back({nullptr, plan.pack_tiles, plan.pack_grain});
+    result.phases.push_back({nullptr, plan.tiles, plan.grain});
+    result.shared_bytes = plan.shared_bytes;
+    result.local_bytes = plan.local_bytes;
+    return result;
+  }
+  for (const kir::Phase& phase : kernel.phases)
+    result.phases.push_back({nullptr, phase.tiles, phase.grain});
+  result.shared_bytes = workspace_offset(kernel, kir::ParamKind::Shared, kernel.params.size());
+  result.local_bytes = workspace_offset(kernel, kir::ParamKind::Local, kernel.params.size());
+  return result;
+}
+
+} // namespace
+
+std::string kernel_key(const kir::Kernel& kernel) {
+  kir::Kernel anonymous = kernel;
+  anonymous.name = "kernel";
+  anonymous.loc = {};
+  return kir::to_text(anonymous);
+}
+
+std::string symbol_of(const std::string& key) {
+  auto hash = llvm::xxh3_128bits(llvm::ArrayRef(reinterpret_cast<const uint8_t*>(key.data()), key.size()));
+  return fmt::format("tl_{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+struct Codegen::State {
+  CodegenOptions options;
+  Processor processor;
+  Machine machine;
+  std::mutex mutex;
+  std::vector<LlvmTarget> idle; // targets are not thread-safe: each compilation borrows one
+
+  LlvmTarget borrow() {
+    {
+      std::lock_guard lock(mutex);
+      if (!idle.empty()) {
+        LlvmTarget target = std::move(idle.back());
+        idle.pop_back();
+        return target;
+      }
+    }
+    return make_target(options);
+  }
+};
+
+Codegen::Codegen(CodegenOptions options) : state_(std::make_unique<State>()) {
+  state_->processor = processor(options);
+  state_->machine = machine_of(state_->processor, options);
+  state_->options = std::move(options);
+}
+
+Codegen::~Codegen() = default;
+
+const std::string& Codegen::cpu() const { return state_->processor.cpu; }
+const std::string& Codegen::features() const { return state_->processor.features; }
+
+CompiledKernel Codegen::describe(const kir::Kernel& kernel) const { return describe_for(kernel, state_->machine); }
+
+std::string Codegen::compile(const kir::Kernel& kernel, const std::string& symbol, CodeForm form) {
+  LlvmTarget target = state_->borrow();
+  llvm::LLVMContext context;
+  auto module = build_module(context, kernel, symbol, target, state_->options);
+  optimise(*module, kernel, *target.target, state_->options.level);
+  std::string code = form == CodeForm::Llvm ? text_of(*module)
+                                            : generate(*module, *target.target,
+                                                       form == CodeForm::Object ? llvm::CodeGenFileType::ObjectFile
+                                                                                : llvm::CodeGenFileType::AssemblyFile);
+  std::lock_guard lock(state_->mutex);
+  state_->idle.push_back(std::move(target));
+  return code;
+}
+
+} // namespace tl::cpu

@@ -1,0 +1,43 @@
+// Kernel IR to object files, assembler or LLVM IR, for one processor. No LLVM type appears here.
+#pragma once
+#include "ir/kernel_ir.h"
+#include "vm/abi/kernel.h"
+#include <memory>
+#include <string>
+
+namespace tl::cpu {
+
+struct CodegenOptions {
+  // Processor as LLVM names it and its features ("+avx2,+fma,-avx512f"); empty: the machine this runs on. Whatever is
+  // given, x86-64-v3 is the floor.
+  std::string cpu, features;
+  int level = 2;           // 0: no optimisation passes and the fastest code generation, for tests; 2: all
+  bool check_input = true; // run kir::verify on every kernel first; what it finds is an internal error
+};
+
+// What a kernel's code is: its phases are functions SYMBOL_0, SYMBOL_1, …
+enum class CodeForm : uint8_t { Object, Assembler, Llvm };
+
+// Thread-safe. Throws std::logic_error where a kernel is malformed or LLVM refuses it, std::runtime_error where the
+// processor is older than x86-64-v3.
+class Codegen {
+public:
+  explicit Codegen(CodegenOptions options);
+  ~Codegen();
+
+  const std::string& cpu() const;
+  const std::string& features() const;
+
+  std::string compile(const kir::Kernel& kernel, const std::string& symbol, CodeForm form = CodeForm::Object);
+  CompiledKernel describe(const kir::Kernel& kernel) const; // what the engine needs, but for the functions
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Equal kernels have equal texts and symbols, whatever they are called.
+std::string kernel_key(const kir::Kernel& kernel);
+std::string symbol_of(const std::string& key);
+
+} // namespace tl::cpu

@@ -1,0 +1,30 @@
+// A program as bytes: what built executables carry. Internal, and made for one build of tl: another one refuses it.
+#pragma once
+#include "vm/abi/bytecode.h"
+#include "vm/abi/kernel.h"
+#include <span>
+#include <string>
+
+namespace tl {
+
+// A source file, for messages.
+struct ProgramSource {
+  std::string name, text;
+};
+
+// What an executable needs beside the machine code of its kernels.
+struct ProgramFile {
+  Program program;
+  std::vector<ProgramSource> sources;   // the first is the program's own
+  std::vector<CompiledKernel> kernels;  // without functions
+  std::vector<uint32_t> first_function; // of each kernel in the table of functions
+};
+
+// Constants of the program stand in it as they are, each at a multiple of 64 bytes from the start.
+std::string write_program(const ProgramFile& file);
+
+// Constants stay where they are: `bytes` must live as long as the program and start at a multiple of 64. Throws
+// std::runtime_error where these are no bytes of write_program of this build, or broken ones.
+ProgramFile read_program(std::span<const std::byte> bytes);
+
+} // namespace tl
