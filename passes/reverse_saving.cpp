@@ -217,15 +217,13 @@ ValueId Reverse::materialize(Scope& s, ValueId v) {
       save_it = must || is_dear(node) || read || cost(s, v) >= weight(v);
       if (node.op == Op::Constant || node.op == Op::ConstTensor || node.op == Op::ConstStr) save_it = false;
     }
-    if (save_it && type(v).is_tensor() && (must || part || !varies(s, v))) {
+    if (save_it && (type(v).is_tensor() ? must || part || !varies(s, v) : must && type(v).is_list())) {
       ValueId known = save(s, ran(*s.run, v));
-      return s.primal[v.index] = emit(s).reshape(known, dims(s, v));
+      return s.primal[v.index] = type(v).is_list() ? known : emit(s).reshape(known, dims(s, v));
     }
     if (must)
-      throw NotDifferentiable(
-          "the derivative of a loop that carries a list, a text, or a tensor whose size changes, is "
-          "not supported",
-          f_[s.run->node].loc);
+      throw NotDifferentiable("the derivative of a loop that carries a text which it depends on is not supported",
+                              f_[s.run->node].loc);
   }
   if (!producer.valid()) throw std::logic_error("derive: a parameter is not known");
   run_again(s, producer);

@@ -1,6 +1,7 @@
 // Derivatives of every operation and of random programs: both modes against central differences, the value that comes
 // beside them, <v, Jᵀ1> = <Jv, 1>, and second derivatives in two ways. Each program checks itself and prints what is
 // wrong; the sums that it prints besides are compared between the engines.
+#include "derivative_cases.h"
 #include "ir/interpret.h"
 #include "passes/partials.h"
 #include "random_derivatives.h"
@@ -69,10 +70,12 @@ struct Counts {
   int elements = 0, kinks = 0;
 };
 
-void run_program(Tester& tester, const std::string& name, const std::string& source, bool compiled, Counts& counts) {
+// `imports` stand before the helpers, `source` behind them.
+void run_program(Tester& tester, const std::string& name, const std::string& imports, const std::string& source,
+                 bool compiled, Counts& counts) {
   if (!tester.wants(name)) return;
   std::string said;
-  std::optional<ir::Module> module = module_of_source(kHelpers + source, said);
+  std::optional<ir::Module> module = module_of_source(imports + kHelpers + source, said);
   if (!module) return tester.fail(name, source + said);
   std::string printed;
   try {
@@ -158,8 +161,34 @@ void operation(Tester& tester, ScalarOp op, Random& random, Counts& counts) {
   if (arity == 2 && op != ScalarOp::Where) form({"x[0:3][:, new]", "x[4:8][new, :]"});
   if (arity > 1) make([&](int i) { return i == 0 ? vector(i) : i == 1 ? "1.25" : "2.5"; });
   const std::string x = fmt::format("let x = {}\n", text_of(values));
-  run_program(tester, fmt::format("derivative of {}", row.name), x + first, true, counts);
-  if (!second.empty()) run_program(tester, fmt::format("second derivative of {}", row.name), x + second, false, counts);
+  run_program(tester, fmt::format("derivative of {}", row.name), "", x + first, true, counts);
+  if (!second.empty())
+    run_program(tester, fmt::format("second derivative of {}", row.name), "", x + second, false, counts);
+}
+
+// A structured operation by itself: each case as a function of 24 numbers.
+void structured(Tester& tester, std::string_view what, const DerivativeCases& cases, std::string_view imports,
+                Random& random, Counts& counts) {
+  std::vector<double> values;
+  for (int i = 0; i < 24; ++i)
+    values.push_back(std::uniform_real_distribution<double>(-1.5, 1.5)(random));
+  const std::string head = imports.empty() ? "" : fmt::format("import {}\n", imports);
+  const std::string x = fmt::format("let x = {}\n", text_of(values));
+  for (size_t k = 0; k < cases.size(); ++k) {
+    std::string statements(cases[k]), value = statements;
+    size_t last = statements.rfind('\n');
+    if (last == std::string::npos) {
+      statements.clear();
+    } else {
+      value = statements.substr(last + 1);
+      statements.resize(last + 1);
+    }
+    std::string source = fmt::format("fn f(x: f64[n]) -> f64 {{{}{}  weighed({})\n}}\n{}check(\"f\", f, x)\n", kReady,
+                                     statements, value, x);
+    if (k == 0) source += "check_second(\"f\", f, x)\n";
+    counts.elements += k == 0 ? 48 : 24;
+    run_program(tester, fmt::format("derivative of {}, {}", what, k + 1), head, source, k == 0 || tester.options.full, counts);
+  }
 }
 
 } // namespace
@@ -169,6 +198,13 @@ void derivatives(Tester& tester) {
   Counts counts;
   for (int o = 0; o < kScalarOpCount; ++o)
     operation(tester, static_cast<ScalarOp>(o), random, counts);
+  for (int b = 0; b < kBuiltinCount; ++b) {
+    auto builtin = static_cast<Builtin>(b);
+    std::string_view name = info(builtin).name;
+    structured(tester, name, derivative_cases(builtin), name.starts_with("linalg.") ? "linalg" : "", random, counts);
+  }
+  for (const NamedCases& row : other_derivative_cases())
+    structured(tester, row.name, row.cases, row.imports, random, counts);
   const int programs = tester.options.full ? 1000 : 40;
   for (int i = 0; i < programs; ++i) {
     const uint64_t seed = tester.options.seed * 10000 + static_cast<uint64_t>(i);
@@ -184,7 +220,7 @@ void derivatives(Tester& tester) {
       source += "check_second(\"f\", f, x)\n";
       counts.elements += RandomProgram::kSize;
     }
-    run_program(tester, fmt::format("derivative of program {}", seed), source, i % 10 == 0, counts);
+    run_program(tester, fmt::format("derivative of program {}", seed), "", source, i % 10 == 0, counts);
   }
   if (counts.kinks > counts.elements / 5)
     tester.fail("derivatives", fmt::format("of {} derivatives {} stand at kinks", counts.elements, counts.kinks));
