@@ -1,5 +1,6 @@
 #include "arguments.h"
 #include "options.h"
+#include "vm/abi/device.h"
 #include "vm/io/io.h"
 #include <algorithm>
 #include <charconv>
@@ -72,6 +73,9 @@ Scalar parse_scalar(DType type, const std::string& name, const std::string& text
   case DType::U64: return parse_int<uint64_t>(type, name, text);
   case DType::Key: return parse_int<uint64_t>(type, name, text);
   case DType::I64: return parse_int<int64_t>(type, name, text);
+  case DType::Device:
+    if (auto device = device_from_text(text)) return Scalar::of(*device);
+    throw UsageError(fmt::format("{}: '{}' is not a device such as cpu:0", name, text));
   case DType::F32: {
     float value = 0; // straight to f32: by way of f64 it would be rounded twice
     if (!parse_whole(text, value)) throw UsageError(fmt::format("{}: '{}' is not an {}", name, text, name_of(type)));

@@ -13,11 +13,13 @@ void add_test(CLI::App& app, int& exit_code);
 void add_doc(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
 void add_version(CLI::App& app, int& exit_code);
+void add_devices(CLI::App& app, int& exit_code);
 void add_repl(CLI::App& app, int& exit_code);
 
 // Of a function of the prelude, or with an empty name of all; false where there is none of this name.
 bool show_documentation(const std::string& name);
 
 std::string version_text();
+std::string devices_text(int cpu_devices); // a line for each device
 
 } // namespace tl::cli

@@ -6,6 +6,7 @@
 #include "messages.h"
 #include "parser/check.h"
 #include "passes/derive.h"
+#include "passes/devices.h"
 #include "passes/pipeline.h"
 #include "passes/schedule.h"
 #include "programs.h"
@@ -83,17 +84,18 @@ typed::Program check_source(Frontend& frontend, bool for_check) {
 
 std::optional<ir::Module> expand_lowered(const std::function<ir::Module()>& lower, const SourceManager& sources,
                                          FileId main, Diagnostics& diagnostics) {
+  auto reject = [&](const RuntimeError& error, const std::vector<Location>& locations) {
+    Diagnostic d = diagnostic_of(error, locations, sources, main);
+    diagnostics.error(d.kind, d.span, d.message, d.hint, d.labels);
+  };
   try {
     return expand_transforms(lower());
   } catch (const ir::Unsupported& reason) {
     diagnostics.error("NotSupported", reason.span, reason.what());
   } catch (const NotDifferentiable& reason) {
-    RuntimeError error;
-    error.kind = "NotDifferentiable";
-    error.message = reason.what();
-    error.loc = reason.loc;
-    Diagnostic d = diagnostic_of(error, reason.locations, sources, main);
-    diagnostics.error(d.kind, d.span, d.message, d.hint, d.labels);
+    reject({"NotDifferentiable", reason.what(), "", reason.loc, kRejected, {}}, reason.locations);
+  } catch (const MixedDevices& reason) {
+    reject({"DeviceMismatch", reason.what(), reason.hint, reason.loc, kRejected, {}}, reason.locations);
   }
   return std::nullopt;
 }

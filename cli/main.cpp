@@ -49,6 +49,7 @@ int dispatch(std::vector<std::string> words) {
   add_doc(app, code);
   add_explain(app, code);
   add_version(app, code);
+  add_devices(app, code);
   add_repl(app, code);
   words = normalise(app, std::move(words));
   if (words.empty()) {

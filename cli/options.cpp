@@ -21,6 +21,7 @@ void RunFlags::add_to(CLI::App& app) {
   app.add_flag("--no-cache", no_cache, "neither take compiled kernels from the disk cache nor put them there")
       ->envname("TL_NO_CACHE");
   app.add_option("--cache-limit", cache_limit, "bound on the disk cache (default: 256MiB)")->envname("TL_CACHE_LIMIT");
+  add_cpu_devices(app, run.cpu_devices);
   app.add_option("--device", device, "where to run: cpu")->envname("TL_DEVICE");
   app.add_flag("--interp", interpreter, "run on the reference interpreter")->envname("TL_INTERP");
   app.add_option("--disable", disabled, "switch off a compiler pass (tl dump --passes lists them)")
@@ -28,6 +29,12 @@ void RunFlags::add_to(CLI::App& app) {
   app.add_flag("--time-passes", time_passes, "print the time of each compiler pass to stderr");
   add_message_format(app);
   app.add_flag("--verify", verify, "check the graph after every pass");
+}
+
+void add_cpu_devices(CLI::App& app, int& count) {
+  app.add_option("--cpu-devices", count, "CPU devices, each with a memory of its own (default: 1)")
+      ->envname("TL_CPU_DEVICES")
+      ->check(CLI::Range(1, 64));
 }
 
 void RunFlags::add_profiling_to(CLI::App& app) {

@@ -37,6 +37,8 @@ struct RunFlags {
   std::shared_ptr<DiskCache> disk_cache() const; // null: --no-cache, or nowhere to put it
 };
 
+void add_cpu_devices(CLI::App& app, int& count); // --cpu-devices
+
 // "64M", "1.5GiB", "1000000": bytes. Throws UsageError.
 uint64_t parse_size(const std::string& text);
 

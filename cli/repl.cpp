@@ -1,5 +1,4 @@
 // tl repl: explore. Each input is a piece of one growing program.
-#include "backend/cpu/jit.h"
 #include "commands.h"
 #include "line_editor.h"
 #include "messages.h"
@@ -8,12 +7,10 @@
 #include "session.h"
 #include "vm/interrupt.h"
 #include "vm/io/io.h"
-#include "vm/memory.h"
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <fmt/format.h>
-#include <thread>
 
 namespace tl::cli {
 namespace {
@@ -182,9 +179,7 @@ private:
       auto [tensors, bytes] = session_->held();
       fmt::print("cpu  {} in {} tensor{} of this session\n", memory_text(bytes), tensors, tensors == 1 ? "" : "s");
     } else if (name == ":devices") {
-      std::string processor = host_description();
-      fmt::print("cpu  {}, {} threads, {}\n", processor.substr(0, processor.find(' ')),
-                 std::thread::hardware_concurrency(), memory_text(machine_memory()));
+      std::fputs(devices_text(flags_.run.cpu_devices).c_str(), stdout);
     } else if (name == ":time") {
       auto start = std::chrono::steady_clock::now();
       enter(rest, fmt::format("<input {}>", ++count_));

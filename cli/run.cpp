@@ -42,7 +42,7 @@ int run(const RunFlags& flags, const std::vector<std::string>& words, const std:
   std::string stats;
   bool trace_failed = false;
   if (flags.interpreter) {
-    outcome = ir::interpret(module, arguments.values, out.sink());
+    outcome = ir::interpret(module, arguments.values, out.sink(), {}, nullptr, flags.run.cpu_devices);
   } else {
     module = optimise(std::move(module), flags);
     Executable executable = make_executable(module, flags);

@@ -92,7 +92,7 @@ Session::End Session::run(const std::string& text, const std::string& name) {
   }
   ir::Module module = std::move(*lowered);
   if (flags_.interpreter) {
-    outcome = ir::interpret(module, arguments(*program), out.sink(), {}, interrupt_);
+    outcome = ir::interpret(module, arguments(*program), out.sink(), {}, interrupt_, flags_.run.cpu_devices);
   } else {
     module = optimise(std::move(module), flags_);
     Executable executable = make_executable(module, flags_);

@@ -41,7 +41,7 @@ void run_file(const std::string& path, const TestFlags& flags, Count& count) {
     OutputSink sink = [&](std::string_view text) { printed += text; };
     Outcome outcome;
     if (flags.run.interpreter) {
-      outcome = ir::interpret(module, {}, sink);
+      outcome = ir::interpret(module, {}, sink, {}, nullptr, flags.run.run.cpu_devices);
     } else {
       module = optimise(std::move(module), flags.run);
       Executable executable = make_executable(module, flags.run);

@@ -157,6 +157,21 @@ enum class Op : uint8_t {
         // -> token. The tensors: vm/abi/plot_op.h
   Stopwatch, // (token) or (token, number) {index: StopwatchOp} -> token, i64 or f64 (of Lap too: vm/abi/stopwatch.h)
   Progress, // (token, done, total, show: str, values…) {index: 1 for the last} -> token: a bar, once values are there
+  // devices. A tensor (never a scalar) may belong to one at run time; an operation's result belongs to the device that
+  // its
+  // operands have in common, and passes/devices puts Guards before what could mix two
+  DeviceCount,  // {index: DeviceKind} -> i64
+  DeviceOf,     // (x) -> i64: the device of a tensor, or -1. Known while issuing
+  Transfer,     // (x, d: device) -> x in the memory of d (of -1: anywhere, and belongs to no device)
+  Place,        // (x, d) -> x where it has a device, else on d. x: a tensor, or a list, whose elements are placed
+  DeviceInfo,   // (d) -> name: str, memory: i64, cores: i64, compute capability: str
+  MemoryStats,  // (token, d) -> token, bytes in use, peak, cached, limit: i64
+  ReleaseCache, // (token, d) -> token
+  // processes (one, without MPI)
+  ProcessRank,   // -> i64
+  WorldSize,     // -> i64
+  AllReduce,     // (x) -> the sum of every process's x
+  BroadcastFrom, // (x, root: i64) -> x of that process
   // transforms: expanded by passes/derive, before everything that computes. {ints[0]}: 1 if the first result is a token
   Vjp, // (x_0 … x_{n-1}, seeds…) region(x'…) -> [token,] y…  {ints: token, 1 to leave effects out, n, then which of y
   // the

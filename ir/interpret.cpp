@@ -2,6 +2,7 @@
 #include "ir/interpret_values.h"
 #include "ir/op_info.h"
 #include "lang/deep_stack.h"
+#include "vm/abi/device.h"
 #include "vm/abi/interrupted.h"
 #include "vm/abi/stopwatch.h"
 #include "vm/io/io.h"
@@ -23,8 +24,10 @@ constexpr int kMaxCallDepth = 10000;
 
 class Interpreter {
 public:
-  Interpreter(const Module& module, const OutputSink& out, const OutputSink& err, const std::atomic<bool>* interrupt)
-      : module_(module), out_(out), err_(err), interrupt_(interrupt), single_uses_(module.functions.size()) {}
+  Interpreter(const Module& module, const OutputSink& out, const OutputSink& err, const std::atomic<bool>* interrupt,
+              int cpu_devices)
+      : module_(module), out_(out), err_(err), interrupt_(interrupt), cpu_devices_(cpu_devices),
+        single_uses_(module.functions.size()) {}
 
   Outcome run(const std::vector<Argument>& arguments) {
     Outcome outcome;
@@ -73,7 +76,7 @@ private:
   static std::string filled(std::string text, const std::vector<std::pair<std::string, int64_t>>& holes) {
     for (const auto& [hole, value] : holes)
       for (size_t at = text.find(hole); at != std::string::npos; at = text.find(hole, at))
-        text.replace(at, hole.size(), std::to_string(value));
+        text.replace(at, hole.size(), hole[1] == 'd' ? device_name(value) : std::to_string(value));
     return text;
   }
 
@@ -116,7 +119,11 @@ private:
 
   static Cell cell(const Argument& argument) {
     if (auto* text = std::get_if<std::string>(&argument)) return cell(std::string(*text));
-    if (auto* t = std::get_if<HostTensor>(&argument)) return cell(Data::of(HostTensor(*t)));
+    if (auto* t = std::get_if<HostTensor>(&argument)) {
+      Cell made = cell(Data::of(HostTensor(*t)));
+      made.device = t->device;
+      return made;
+    }
     const ListArgument& given = *std::get<std::shared_ptr<const ListArgument>>(argument);
     auto list = std::make_shared<List>();
     list->width = given.width;
@@ -126,7 +133,11 @@ private:
   }
   static Argument argument(const Cell& value) {
     if (value.text) return *value.text;
-    if (!value.list) return value.data.host();
+    if (!value.list) {
+      HostTensor t = value.data.host();
+      t.device = value.device;
+      return t;
+    }
     auto list = std::make_shared<ListArgument>();
     list->width = value.list->width;
     for (const Cell& element : value.list->values)
@@ -262,9 +273,19 @@ private:
       }
       --map_depth_;
     }
+    const int16_t device = device_in(f, captures(f, n), frame);
     for (size_t i = 0; i < n.results.size(); ++i) {
       frame[n.results[i].index] = poison ? Cell{{}, nullptr, poison, nullptr} : cell(std::move(results[i]));
+      frame[n.results[i].index].device = device;
     }
+  }
+
+  // The device of what is computed from these, all of which are on one if on any (passes/devices.h).
+  int16_t device_in(const Function& f, const std::vector<ValueId>& values, const Frame& frame) const {
+    for (ValueId id : values)
+      if (f[id].type.is_tensor() && !f[id].type.dims.empty() && frame[id.index].device != kNoDevice)
+        return frame[id.index].device;
+    return kNoDevice;
   }
 
   // ---- one node ----------------------------------------------------------------------------------------------------
@@ -291,6 +312,15 @@ private:
     case Op::While: return run_while(f, n, frame);
     case Op::Map: return run_map(f, n, frame);
     case Op::Kernel: return run_kernel(f, n, frame);
+    case Op::DeviceCount:
+    case Op::DeviceOf:
+    case Op::Transfer:
+    case Op::Place:
+    case Op::DeviceInfo:
+    case Op::ProcessRank:
+    case Op::WorldSize:
+    case Op::AllReduce:
+    case Op::BroadcastFrom: return device(n, frame);
     case Op::Call: return run_call(n, frame);
     case Op::Guard: return guard(n, frame);
     case Op::Format: return format_node(n, frame);
@@ -320,6 +350,8 @@ private:
     case Op::Plot:
     case Op::Stopwatch:
     case Op::Progress:
+    case Op::MemoryStats:
+    case Op::ReleaseCache:
     case Op::Debug: return effect(f, n, frame);
     default: return compute(f, n, frame);
     }
@@ -339,6 +371,7 @@ private:
   // Pure tensor operations: poisoned if an operand or a size is.
   [[gnu::noinline]] void compute(const Function& f, const Node& n, Frame& frame) {
     Cell result;
+    const int16_t device = device_in(f, n.operands, frame); // before an operand is taken away
     for (ValueId id : n.operands)
       result.poison = first(result.poison, frame[id.index].poison);
     Dims dims = sizes(f[n.results[0]].type, frame, result.poison);
@@ -352,6 +385,7 @@ private:
       if (n.op != Op::ConstStr && result.data.dims() != dims)
         fault(fmt::format("a result of {} has not the sizes of its type", name_of(n.op)));
     }
+    if (!f[n.results[0]].type.dims.empty()) result.device = device;
     frame[n.results[0].index] = std::move(result);
   }
 
@@ -405,7 +439,9 @@ private:
         const ErrorSite& site = module_.sites[n.attrs.index];
         std::vector<std::pair<std::string, int64_t>> holes{{"{e}", k}};
         for (size_t p = 2; p < n.operands.size(); ++p)
-          holes.emplace_back(fmt::format("{{{}}}", p - 2), frame[n.operands[p].index].data.get(k).as<int64_t>());
+          for (const char* kind : {"", "d"})
+            holes.emplace_back(fmt::format("{{{}{}}}", kind, p - 2),
+                               frame[n.operands[p].index].data.get(k).as<int64_t>());
         result.poison = first(result.poison, fail_at(site, filled(site.message, holes)));
         break;
       }
@@ -431,6 +467,61 @@ private:
       result.poison = first(result.poison, frame[id.index].poison);
     if (!result.poison) result = cell(fill(n.attrs.format, n, frame, 0));
     frame[n.results[0].index] = std::move(result);
+  }
+
+  // ---- devices: memory is one; which of them a tensor is on is a tag ------------------------------------------------
+  [[gnu::noinline]] void device(const Node& n, Frame& frame) {
+    auto out = [&](size_t i) -> Cell& { return frame[n.results[i].index]; };
+    auto number = [](int64_t value) { return cell(Data::of(value)); };
+    switch (n.op) {
+    case Op::DeviceCount: out(0) = number(n.attrs.index == 0 ? cpu_devices_ : 0); return;
+    case Op::DeviceOf: out(0) = number(frame[n.operands[0].index].device); return;
+    case Op::ProcessRank: out(0) = number(0); return;
+    case Op::WorldSize: out(0) = number(1); return;
+    case Op::AllReduce:
+    case Op::BroadcastFrom: {
+      Cell same = frame[n.operands[0].index];
+      out(0) = std::move(same);
+      return;
+    }
+    case Op::DeviceInfo: {
+      const Cell d = frame[n.operands[0].index];
+      out(0) = cell(processor_name());
+      out(1) = number(static_cast<int64_t>(physical_memory()));
+      out(2) = number(processor_count());
+      out(3) = cell(std::string());
+      for (size_t i = 0; i < 4; ++i)
+        out(i).poison = d.poison;
+      return;
+    }
+    default: break;
+    }
+    const Cell d = frame[n.operands[1].index];
+    Cell x = frame[n.operands[0].index];
+    if (n.op == Op::Place && (x.list ? false : x.device != kNoDevice)) {
+      out(0) = std::move(x);
+      return;
+    }
+    x.poison = first(x.poison, d.poison);
+    if (!d.poison) {
+      auto device = static_cast<int16_t>(d.data.scalar.as<int64_t>());
+      if (n.op == Op::Place)
+        put(x, device);
+      else
+        x.device = device;
+    }
+    out(0) = std::move(x);
+  }
+
+  // What has no device gets this one; of a list its elements.
+  static void put(Cell& x, int16_t device) {
+    if (x.list) {
+      x.list = std::make_shared<List>(*x.list);
+      for (Cell& element : x.list->values)
+        put(element, device);
+    } else if (!x.text && !x.data.is_scalar() && x.device == kNoDevice) {
+      x.device = device;
+    }
   }
 
   // ---- lists and text ----------------------------------------------------------------------------------------------
@@ -553,6 +644,14 @@ private:
     if (poison) return poison_results(n, frame, poison);
     JoinedSizes joined = join_sizes(parts, static_cast<size_t>(n.attrs.ints[0]), n.attrs.ints[1] != 0);
     if (!joined.problem.empty()) return poison_results(n, frame, fail_at(module_.sites[n.attrs.index], joined.problem));
+    int16_t device = kNoDevice;
+    for (const Cell& element : from.values) {
+      if (device != kNoDevice && element.device != kNoDevice && device != element.device) {
+        RuntimeError error = mixed_devices(device, element.device, n.loc);
+        return poison_results(n, frame, fail_at({error.kind, "", error.hint, error.loc, {}}, error.message));
+      }
+      if (device == kNoDevice) device = element.device;
+    }
     DType type = from.values[0].data.dtype;
     HostTensor made = HostTensor::make(type, joined.dims);
     std::vector<HostTensor> tensors;
@@ -563,6 +662,7 @@ private:
     }
     join_parts(joined, size_of(type), bytes, made.data());
     frame[n.results[0].index] = cell(Data::of(std::move(made)));
+    frame[n.results[0].index].device = device;
     for (size_t i = 0; i < joined.dims.size(); ++i)
       frame[n.results[1 + i].index] = cell(Data::of(joined.dims[i]));
   }
@@ -583,8 +683,11 @@ private:
       const std::string message = filled(site.message, {{"{0}", failed->matrix}, {"{1}", failed->info}});
       return poison_results(n, frame, fail_at(site, message));
     }
-    for (size_t i = 0; i < results.size(); ++i)
+    const int16_t device = device_in(f, n.operands, frame);
+    for (size_t i = 0; i < results.size(); ++i) {
       frame[n.results[i].index] = cell(std::move(results[i]));
+      frame[n.results[i].index].device = device;
+    }
   }
 
   [[gnu::noinline]] void text(const Function& f, const Node& n, Frame& frame) {
@@ -712,7 +815,12 @@ private:
           out(i) = std::move(value);
         }
         return;
-      case Op::WaitAll: return;
+      case Op::WaitAll:
+      case Op::ReleaseCache: return; // nothing is kept
+      case Op::MemoryStats:          // nor counted
+        for (size_t i = 1; i < n.results.size(); ++i)
+          out(i) = cell(Data::of(int64_t{0}));
+        return;
       case Op::Time: {
         std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
         out(1) = cell(Data::of(DType::F64, Scalar::of(now.count())));
@@ -781,7 +889,8 @@ private:
   const Module& module_;
   const OutputSink& out_;
   const OutputSink& err_;
-  const std::atomic<bool>* interrupt_;         // may be null
+  const std::atomic<bool>* interrupt_; // may be null
+  int cpu_devices_;
   std::vector<std::vector<bool>> single_uses_; // by function, filled when it is first called
   const std::vector<bool>* single_ = nullptr;  // of the function that runs
   Poison first_failure_;
@@ -796,9 +905,9 @@ private:
 } // namespace
 
 Outcome interpret(const Module& module, const std::vector<Argument>& arguments, const OutputSink& out,
-                  const OutputSink& err, const std::atomic<bool>* interrupt) {
+                  const OutputSink& err, const std::atomic<bool>* interrupt, int cpu_devices) {
   Outcome outcome;
-  on_deep_stack([&] { outcome = Interpreter(module, out, err, interrupt).run(arguments); });
+  on_deep_stack([&] { outcome = Interpreter(module, out, err, interrupt, cpu_devices).run(arguments); });
   return outcome;
 }
 

@@ -11,6 +11,6 @@ namespace tl::ir {
 // to `out` at once, what `debug` prints to `err` (stderr if empty). Failures of the program are in the outcome; only
 // faults of tl itself are thrown. It stops, as an interrupted run of the VM does, when `interrupt` becomes true.
 Outcome interpret(const Module& module, const std::vector<Argument>& arguments, const OutputSink& out,
-                  const OutputSink& err = {}, const std::atomic<bool>* interrupt = nullptr);
+                  const OutputSink& err = {}, const std::atomic<bool>* interrupt = nullptr, int cpu_devices = 1);
 
 } // namespace tl::ir

@@ -29,6 +29,7 @@ struct Cell {
   std::shared_ptr<const std::string> text;
   Poison poison;
   std::shared_ptr<List> list;
+  int16_t device = kNoDevice; // of a tensor, not a scalar
 };
 struct List {
   size_t width = 1;

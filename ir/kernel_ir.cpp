@@ -170,6 +170,7 @@ DType total_type(ReduceOp op, DType accumulator) {
 
 DType value_type(DType memory) {
   if (memory == DType::F16 || memory == DType::BF16) return DType::F32;
+  if (memory == DType::Device) return DType::I64;
   return memory == DType::Key ? DType::U64 : memory;
 }
 

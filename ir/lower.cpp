@@ -2,6 +2,7 @@
 #include "ir/lower_function.h"
 #include "ir/rewrite.h"
 #include <algorithm>
+#include <utility>
 
 namespace tl::ir {
 namespace {
@@ -127,6 +128,10 @@ Function FunctionLowerer::instance(typed::InstanceId id) {
   for (typed::VarId var : vars)
     if (env_[var.index].size() == 1) f_[env_[var.index][0]].name = shared_.program.variables[var.index].name;
 
+  bool is_top = shared_.program.has_main && id == shared_.program.main;
+  for (const typed::Test& test : shared_.program.tests)
+    is_top = is_top || id == test.instance;
+  if (is_top && shared_.program.uses_devices) placing_ = device(0);
   function_body(instance.body, instance.result);
 
   Leaves result = env_[callees_.back().result];
@@ -225,6 +230,7 @@ Leaves FunctionLowerer::inline_call(const typed::Expr& e, const typed::Instance&
     sizes.push_back(size_value(size));
   LocId caller = loc(e.span);
   bool was_dead = dead_;
+  ValueId placing = std::exchange(placing_, ValueId{});
   inlining_.push_back(e.instance);
   callees_.push_back({nullptr, nullptr, 0, 0, {}, callee.name, caller});
   push(*scopes_.back().region, ScopeKind::Inline);
@@ -249,6 +255,7 @@ Leaves FunctionLowerer::inline_call(const typed::Expr& e, const typed::Instance&
   callees_.pop_back();
   inlining_.pop_back();
   dead_ = was_dead;
+  placing_ = placing;
   bind_fresh(e.fresh, e.type, result);
   return as_type(std::move(result), e.type);
 }
@@ -317,6 +324,11 @@ Function FunctionLowerer::entry() {
   set_token(here().param(Type::token()));
   entry_parameters();
   session_parameters();
+  if (shared_.program.uses_devices) {
+    placing_ = device(0);
+    for (auto& [var, leaves] : env_)
+      place_parameters(leaves);
+  }
   static const tl::Type unit = tl::Type::unit();
   callees_.back().result_type = &unit;
   callees_.back().returned = new_flag();
@@ -342,6 +354,7 @@ Function FunctionLowerer::test(const typed::Test& test) {
   callees_.back().result_type = &unit;
   callees_.back().returned = new_flag();
   callees_.back().result = new_pseudo();
+  if (shared_.program.uses_devices) placing_ = device(0);
   statements(shared_.program.top_level, 0);
   if (!dead_) call_instance(test.instance, {}, {}, test.span);
   f_.body.yields.push_back(token());

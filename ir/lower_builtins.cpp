@@ -294,7 +294,23 @@ Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>&
     return {sizes.empty() ? x() : slice(x(), starts, steps, sizes, at)};
   }
 
-  case Builtin::Full: return {splat(x(), shape(), at)};
+  case Builtin::Full: {
+    ValueId filled = splat(x(), shape(), at);
+    if (operands.size() < 2 || !shared_.program.uses_devices || type(filled).dims.empty()) return {filled};
+    return {put(filled, convert(device_of(operands[1], at), DType::Device), at)};
+  }
+  case Builtin::Cpu:
+  case Builtin::Gpu:
+  case Builtin::DeviceCount:
+  case Builtin::To:
+  case Builtin::DeviceOf:
+  case Builtin::DeviceFacts:
+  case Builtin::MemoryFacts:
+  case Builtin::ReleaseCache:
+  case Builtin::ProcessRank:
+  case Builtin::WorldSize:
+  case Builtin::AllReduce:
+  case Builtin::BroadcastFrom: return device_builtin(e, operands);
   case Builtin::Eye: {
     std::vector<Dim> square = shape();
     square[0] = checked(square[0], e.checks);
@@ -391,6 +407,7 @@ Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>&
   case Builtin::Hessian:
   case Builtin::CustomVjp:
   case Builtin::Checkpoint:
+  case Builtin::DataParallel:
   case Builtin::ReadCsv: // simpler nodes by now
   case Builtin::ReadIdx:
   case Builtin::ReadNpz:

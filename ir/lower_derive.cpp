@@ -23,7 +23,7 @@ Leaves FunctionLowerer::with_still_leaves(const tl::Type& t, const Leaves& given
     const Type leaf = type(given[i]);
     if (which.at(i))
       result.push_back(moved.at(next++));
-    else if (leaf.is_tensor() && leaf.dtype != DType::Key)
+    else if (leaf.is_tensor() && has_zero(leaf.dtype))
       result.push_back(splat(here().constant(leaf.dtype, {}), leaf.dims, {}));
     else
       result.push_back(given[i]);

@@ -6,6 +6,11 @@
 namespace tl::ir {
 
 Leaves FunctionLowerer::expr(const typed::Expr& e) {
+  Leaves value = evaluate(e);
+  return placing_.valid() && frames_.empty() ? placed(e, std::move(value)) : value;
+}
+
+Leaves FunctionLowerer::evaluate(const typed::Expr& e) {
   using typed::ExprKind;
   switch (e.kind) {
   case ExprKind::Unit: return {};
@@ -30,7 +35,10 @@ Leaves FunctionLowerer::expr(const typed::Expr& e) {
     return as_type(std::move(result), e.type);
   }
   case ExprKind::Block: {
+    ValueId outer = placing_;
+    if (!e.operands.empty()) placing_ = one(*e.operands[0]);
     Leaves result = block(e.blocks[0]);
+    placing_ = outer;
     bind_all(e.binds);
     result = checked(std::move(result), e.checks, true);
     bind_fresh(e.fresh, e.type, result);

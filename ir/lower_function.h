@@ -9,6 +9,7 @@
 //   lower_comprehensions.cpp comprehensions: Map, Reduce, Contract
 //   scalarize.cpp            bodies of maps down to scalars
 //   lower_lists.cpp          lists and text
+//   lower_devices.cpp        devices, and where new values go
 //   lower_builtins.cpp, lower_random.cpp
 #pragma once
 #include "ir/lower.h"
@@ -168,6 +169,16 @@ private:
   Snapshot snapshot() const;
   void restore(const Snapshot& snapshot);
 
+  // ---- lower_devices.cpp -------------------------------------------------------------------------------------------
+  Leaves device_builtin(const typed::Expr& e, const Leaves& operands);
+  ValueId device(int64_t number) { return here().constant(DType::Device, Scalar::of(number)); }
+  ValueId device_of(ValueId x, LocId loc); // i64; -1: none
+  ValueId put(ValueId x, ValueId device, LocId loc);
+  bool is_placed(const tl::Type& type) const; // does a tensor in it belong to a device?
+  // The value of an expression that makes something new, on the device of the `on` around it.
+  Leaves placed(const typed::Expr& e, Leaves value);
+  void place_parameters(Leaves& leaves);
+
   // ---- lower_statements.cpp ----------------------------------------------------------------------------------------
   using Rest = std::function<Leaves()>;
   using Use = std::function<Leaves(const Leaves&)>;
@@ -214,6 +225,7 @@ private:
 
   // ---- lower_expressions.cpp ---------------------------------------------------------------------------------------
   Leaves expr(const typed::Expr& e);
+  Leaves evaluate(const typed::Expr& e);
   ValueId one(const typed::Expr& e) { return expr(e).at(0); }
   Leaves operation(const typed::Expr& e);
   Leaves scalar_operation(const typed::Expr& e, std::vector<Leaves> operands);
@@ -375,6 +387,7 @@ private:
   Env env_;
   std::vector<Callee> callees_;
   std::vector<MapFrame> frames_;
+  ValueId placing_; // valid: the device that new tensors are put on here
   std::vector<typed::InstanceId> inlining_;
   bool dead_ = false; // this place is never reached
   VarKey next_pseudo_ = kToken;

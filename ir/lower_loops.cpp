@@ -29,6 +29,8 @@ bool is_effect(const typed::Program& program, const typed::Expr& e) {
   case Builtin::Time:
   case Builtin::Interrupted:
   case Builtin::Exit:
+  case Builtin::MemoryFacts:
+  case Builtin::ReleaseCache:
   case Builtin::Debug: return true;
   default: return false;
   }

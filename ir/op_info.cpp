@@ -5,15 +5,17 @@ namespace tl::ir {
 namespace {
 
 constexpr std::string_view kOpNames[] = {
-    "constant",    "const_tensor", "const_str",  "iota",          "elementwise", "convert",  "broadcast",
-    "reshape",     "transpose",    "slice",      "pad",           "concat",      "index",    "gather",
-    "update",      "scatter",      "reduce",     "scan",          "contract",    "map",      "if",
-    "for",         "while",        "call",       "list_make",     "list_length", "list_get", "list_set",
-    "list_append", "list_concat",  "list_slice", "list_join",     "linalg",      "text",     "read_line",
-    "guard",       "await",        "format",     "print",         "assert",      "load",     "save",
-    "exists",      "read_text",    "write_text", "wait",          "wait_all",    "time",     "interrupted",
-    "exit",        "debug",        "plot",       "stopwatch",     "progress",    "vjp",      "jvp",
-    "vmap",        "checkpoint",   "custom_vjp", "stop_gradient", "kernel"};
+    "constant",      "const_tensor",   "const_str",   "iota",         "elementwise",   "convert",      "broadcast",
+    "reshape",       "transpose",      "slice",       "pad",          "concat",        "index",        "gather",
+    "update",        "scatter",        "reduce",      "scan",         "contract",      "map",          "if",
+    "for",           "while",          "call",        "list_make",    "list_length",   "list_get",     "list_set",
+    "list_append",   "list_concat",    "list_slice",  "list_join",    "linalg",        "text",         "read_line",
+    "guard",         "await",          "format",      "print",        "assert",        "load",         "save",
+    "exists",        "read_text",      "write_text",  "wait",         "wait_all",      "time",         "interrupted",
+    "exit",          "debug",          "plot",        "stopwatch",    "progress",      "device_count", "device_of",
+    "transfer",      "place",          "device_info", "memory_stats", "release_cache", "process_rank", "world_size",
+    "all_reduce",    "broadcast_from", "vjp",         "jvp",          "vmap",          "checkpoint",   "custom_vjp",
+    "stop_gradient", "kernel"};
 static_assert(std::size(kOpNames) == kOpCount);
 
 constexpr std::string_view kReduceNames[] = {"sum", "prod", "min", "max", "any", "all", "argmin", "argmax"};

@@ -268,6 +268,7 @@ std::string scalar_text(DType type, Scalar value) {
   case DType::I32: return std::to_string(value.as<int32_t>());
   case DType::U64:
   case DType::Key: return std::to_string(value.as<uint64_t>());
+  case DType::Device:
   case DType::I64: return std::to_string(value.as<int64_t>());
   case DType::F16: {
     float f = f16_to_float(value.as<uint16_t>());

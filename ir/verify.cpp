@@ -485,6 +485,46 @@ private:
       want_i64(1, 3);
       want(3, Type::str());
       return effect();
+    case Op::DeviceCount:
+    case Op::ProcessRank:
+    case Op::WorldSize:
+      if (counts(0, 1)) result(Type::scalar(DType::I64));
+      return;
+    case Op::DeviceOf:
+      if (!counts(1, 1)) return;
+      check(in(0).is_tensor() && !in(0).dims.empty(), "is not of a tensor");
+      return result(Type::scalar(DType::I64));
+    case Op::Transfer:
+    case Op::Place:
+      if (!counts(2, 1)) return;
+      check((in(0).is_tensor() && !in(0).dims.empty()) || (node_->op == Op::Place && in(0).is_list()),
+            "is not of a tensor");
+      want(1, Type::scalar(DType::Device));
+      return result(in(0));
+    case Op::DeviceInfo:
+      if (!counts(1, 4)) return;
+      want(0, Type::scalar(DType::Device));
+      result(Type::str());
+      result(Type::scalar(DType::I64), 1);
+      result(Type::scalar(DType::I64), 2);
+      return result(Type::str(), 3);
+    case Op::MemoryStats:
+      if (!counts(2, 5)) return;
+      want(1, Type::scalar(DType::Device));
+      for (size_t i = 1; i < 5; ++i)
+        result(Type::scalar(DType::I64), i);
+      return effect();
+    case Op::ReleaseCache:
+      if (!counts(2, 1)) return;
+      want(1, Type::scalar(DType::Device));
+      return effect();
+    case Op::AllReduce:
+      if (counts(1, 1) && check(in(0).is_tensor(), "is not of a tensor")) result(in(0));
+      return;
+    case Op::BroadcastFrom:
+      if (!counts(2, 1) || !check(in(0).is_tensor(), "is not of a tensor")) return;
+      want_i64(1, 2);
+      return result(in(0));
     case Op::Vjp:
     case Op::Jvp:
     case Op::Vmap:

@@ -141,7 +141,7 @@ enum class ExprKind : uint8_t {
   Index,     // operand 0 under subscripts
   TensorLiteral, // operands, all of one shape, stacked along a new first axis (no operands: type.shape[0] is 0)
   If,            // operand 0: a bool scalar; blocks[0], blocks[1]; joins afterwards
-  Block,         // blocks[0]
+  Block,         // blocks[0]; with an operand, a device: what is made in it is put there (`on`)
   Comprehension, // indices, filter (may be null), body = operand 0. is_reduction: `reduce` over all index positions
                  // (axis order: as written), mean: sum over count; else a tensor: type.shape = extents + body's shape
   Interp,        // format filled with operands (scalars, tensors, strings)
@@ -158,6 +158,8 @@ enum class ExprKind : uint8_t {
 //   Load (path) or (path, name): type, fresh, index = LoadOptions, packed; a tuple's leaves are loaded by the names in
 //     text, one a line   (read_csv, read_idx, read_npz, read_safetensors -> Load)
 //   Save (path, x): text = names of x's leaves, one a line; none for a tensor
+//   Cpu Gpu (i)   DeviceCount (): flag = of GPUs   To (x, d)   DeviceOf (x)   DeviceFacts MemoryFacts ReleaseCache (d)
+//   ProcessRank ()   WorldSize ()   AllReduce (x)   BroadcastFrom (x, root)
 //   Exists (path)   ReadText (path)   WriteText (path, s)   TensorNames (path): str, one a line
 //   Print (str): flag = to stderr   Debug (x): text = what it is called
 //   Progress (done, total, show: str, values…): flag = the last; done once the values are there
@@ -167,11 +169,10 @@ enum class ExprKind : uint8_t {
 //   CumSum CumProd (x): ints = [axis]; x converted like that of Sum
 //   Reshape (x)   Permute (x): ints   BroadcastTo (x)   Concat Stack (x…): ints = [axis]   Flip (x): ints = axes
 //   Pad (x, value): sizes = before_0, after_0, before_1, …
-//   Full (value)   Eye ()   Arange (start, step): start + i * step   Linspace (lo, hi)
-//   Take (x, idx: i64): ints = [axis]; result: x's axes before, idx's axes, x's axes after
-//   Matmul (a, b): a[…, m, k], b[…, k, n], leading axes broadcast; a rank-1 operand has no m or n   Dot (a, b)
-//   Key (seed)   SplitKey (k): a tuple of two, or key[n], by the type   Bits (k)   Uniform (k, lo, hi)   Normal (k)
-//   RandInt (k, lo, hi)
+//   Full (value) or (value, x): on the device of x   Eye ()   Arange (start, step): start + i * step   Linspace (lo,
+//   hi) Take (x, idx: i64): ints = [axis]; result: x's axes before, idx's axes, x's axes after Matmul (a, b): a[…, m,
+//   k], b[…, k, n], leading axes broadcast; a rank-1 operand has no m or n   Dot (a, b) Key (seed)   SplitKey (k): a
+//   tuple of two, or key[n], by the type   Bits (k)   Uniform (k, lo, hi)   Normal (k) RandInt (k, lo, hi)
 // The result's element type and sizes are in the node's type.
 
 enum class ListOp : uint8_t {
@@ -342,7 +343,10 @@ struct Program {
   std::vector<Test> tests; // `tl test`: top_level, then each
   ProgramInterface interface;
   SessionState session;
-  bool ok = true; // no errors; otherwise nothing but diagnostics may be used
+  bool uses_devices =
+      false;       // it names a device somewhere: then each tensor of the script, of main and of tests is on one
+  InstanceId main; // if has_main
+  bool ok = true;  // no errors; otherwise nothing but diagnostics may be used
 };
 
 // As text, for `tl dump --stage typed`.

@@ -198,6 +198,7 @@ ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span,
     error("NotConstant", span, "a const must be known when the program is compiled");
     return broken(span);
   }
+  if (builtin == Builtin::Rank && args.empty()) builtin = r.builtin = Builtin::ProcessRank;
   switch (builtin) {
   case Builtin::Load:
   case Builtin::Save:
@@ -226,6 +227,7 @@ ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span,
   case Builtin::CustomVjp:
   case Builtin::StopGradient:
   case Builtin::Checkpoint: return transform_call(builtin, std::move(args), span);
+  case Builtin::DataParallel: return data_parallel(std::move(args), span);
   case Builtin::Map:
   case Builtin::Fold: return call_leaves(builtin == Builtin::Map, std::move(args), span);
   case Builtin::Progress:
@@ -295,6 +297,18 @@ ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span,
   case Builtin::StopwatchLap:
   case Builtin::StopwatchTotal:
   case Builtin::StopwatchCount: result = stopwatch_rule(builtin, r); break;
+  case Builtin::Cpu:
+  case Builtin::Gpu:
+  case Builtin::DeviceCount:
+  case Builtin::To:
+  case Builtin::DeviceOf:
+  case Builtin::DeviceFacts:
+  case Builtin::MemoryFacts:
+  case Builtin::ReleaseCache:
+  case Builtin::ProcessRank:
+  case Builtin::WorldSize:
+  case Builtin::AllReduce:
+  case Builtin::BroadcastFrom: result = device_rule(builtin, r); break;
   case Builtin::Zeros:
   case Builtin::Ones:
   case Builtin::Full:

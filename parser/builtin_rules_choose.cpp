@@ -18,6 +18,11 @@ ExprPtr Checker::broadcast_reshaped(ExprPtr node, ExprPtr x, std::vector<Size> f
 }
 
 ExprPtr Checker::choosing_rule(Builtin builtin, Rule& r) {
+  if (builtin == Builtin::Gather && r.args.size() == 1) { // of parts on several devices
+    check_arg(r.args[0]);
+    if (r.args[0].value && refresh(*r.args[0].value).is_list())
+      return prelude_call("gather_parts", std::move(r.args), r.span);
+  }
   bool adds = builtin == Builtin::ScatterAdd;
   if (!r.bind(builtin == Builtin::Tile     ? "x counts"
               : builtin == Builtin::Repeat ? "x n | axis"

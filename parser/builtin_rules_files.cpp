@@ -283,6 +283,13 @@ ExprPtr Checker::save_call(Rule& r) {
     block->blocks.push_back(std::move(before));
     return block;
   }
+  std::function<bool(const Type&)> holds_device = [&](const Type& type) {
+    return is_device(type) || std::any_of(type.elements.begin(), type.elements.end(), holds_device);
+  };
+  if (holds_device(x->type)) {
+    r.fail("TypeMismatch", x->span, "a device cannot be saved", "`str(d)` is its name");
+    return nullptr;
+  }
   if (!x->type.is_tensor() && (!leaf_names(x->type, "", node->text) || node->text.empty())) {
     r.fail("TypeMismatch", x->span,
            fmt::format("`save` takes a tensor, or a tuple or struct of tensors, not {}", show(x->type)),

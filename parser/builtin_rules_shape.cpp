@@ -430,10 +430,13 @@ ExprPtr Checker::builder(Builtin builtin, Rule& r, const Type*) {
     if (!r.ok) return nullptr;
     node->type = x->type;
     node->operands.push_back(number(builtin == Builtin::OnesLike, node->type));
-    if (is_simple(*x)) return node;
+    if (is_simple(*x)) {
+      node->operands.push_back(std::move(x));
+      return node;
+    }
     // The sizes may be known only with the value.
     typed::Block block;
-    (void)shared(std::move(x), block);
+    node->operands.push_back(shared(std::move(x), block));
     auto wrapped = make(ExprKind::Block, r.span, node->type);
     block.result = std::move(node);
     wrapped->blocks.push_back(std::move(block));

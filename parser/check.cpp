@@ -26,10 +26,11 @@ Checker::Checker(const SourceManager& sources, const CheckOptions& options) : so
     if (!operators.count(kScalarOps[i].name))
       builtins_[std::string(kScalarOps[i].name)].scalar = static_cast<ScalarOp>(i);
   for (int i = 0; i < kBuiltinCount; ++i)
-    if (static_cast<Builtin>(i) != Builtin::TransposeAll) // a field, x.T
+    if (auto b = static_cast<Builtin>(i); // fields, x.T and x.device; `rank` without arguments
+        b != Builtin::TransposeAll && b != Builtin::DeviceOf && b != Builtin::ProcessRank)
       builtins_[std::string(kBuiltins[i].name)].builtin = static_cast<Builtin>(i);
   for (int i = 0; i < kDTypeCount; ++i)
-    if (static_cast<DType>(i) != DType::Key)
+    if (static_cast<DType>(i) < DType::Key)
       builtins_[std::string(name_of(static_cast<DType>(i)))].conversion = static_cast<DType>(i);
 }
 
@@ -222,6 +223,7 @@ void Checker::check_main(const ast::File& file) {
     if (!block.result->type.is_error()) main_results(block);
     finalize(block);
     p_.has_main = true;
+    p_.main = id;
   }
   scope_ = saved;
 }

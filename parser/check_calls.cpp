@@ -72,7 +72,7 @@ std::optional<Static> Checker::static_of(const ast::Expr* e) {
       result.dtype = *dtype;
       return result;
     }
-    if (auto callable = find_callable(node->name, false)) {
+    if (auto callable = find_callable(node->name, false); callable && callable->builtin != Builtin::Cpu) {
       result.kind = Static::Kind::Function;
       result.callable = *callable;
       result.name = node->name;

@@ -633,6 +633,17 @@ private:
   void axes_of(const ast::Subscript& s, const std::string& index, const std::set<std::string>& bound,
                std::vector<Axis>& out);
 
+  // --- builtin_rules_devices.cpp
+  void on_device(const ast::On& s, Span span, typed::Block& into);
+  ExprPtr device_rule(Builtin builtin, Rule& r);
+  ExprPtr device_node(Builtin builtin, Span span, Type type, std::vector<ExprPtr> operands);
+  ExprPtr device_number(Builtin kind, ExprPtr number, Span span);         // cpu(number)
+  ExprPtr device_of(ExprPtr x, Span span);                                // x.device
+  ExprPtr on_leaves(Builtin builtin, ExprPtr x, ExprPtr more, Span span); // builtin(leaf, more) of each tensor
+  ExprPtr prelude_call(const std::string& name, std::vector<Arg> args, Span span);
+  ExprPtr data_parallel(std::vector<Arg> args, Span span);
+  static bool is_device(const Type& type) { return type.is_scalar() && !type.open && type.dtype == DType::Device; }
+
   // --- builtin_rules*.cpp
   ExprPtr builtin_call(Builtin builtin, std::vector<Arg> args, Span span, bool is_method, const Type* expected);
   ExprPtr reduction(Builtin builtin, Rule& r);

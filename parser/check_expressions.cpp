@@ -207,6 +207,7 @@ ExprPtr Checker::name(const ast::Expr& e, const std::string& name) {
   if (entity && entity->kind == Entity::Kind::Function && entity->function->is_prelude) entity = nullptr;
   if (!entity) {
     if (auto dtype = dtype_from_name(name)) return make(ExprKind::Unit, e.span, Type::element(*dtype));
+    if (name == "cpu") return device_number(Builtin::Cpu, literal(0, e.span), e.span);
     if (builtins_.count(name)) return make(ExprKind::Unit, e.span, function_type(*static_of(&e)));
     double number = 0;
     if (name == "pi")
@@ -274,7 +275,7 @@ ExprPtr Checker::list_literal(const ast::Expr& e, const ast::ListLiteral& list, 
     node->operands.push_back(value(element));
     typed::Expr& v = *node->operands.back();
     if (v.type.is_error()) return broken(e.span);
-    if (!v.type.is_tensor()) { // what is no number makes a list
+    if (!v.type.is_tensor() || is_device(v.type)) { // what is no number makes a list
       while (node->operands.size() < list.elements.size())
         node->operands.push_back(value(list.elements[node->operands.size()]));
       return list_make(std::move(node->operands), e.span, expected);
@@ -475,6 +476,7 @@ ExprPtr Checker::field(const ast::Expr& e, const ast::Field& f) {
         return std::move(object->operands[*index]);
       return get(std::move(object), *index, e.span);
     }
+    if (name == "device") return device_of(std::move(object), e.span);
     unknown_field(object->type, f.name);
     return broken(e.span);
   }
@@ -499,10 +501,7 @@ ExprPtr Checker::field(const ast::Expr& e, const ast::Field& f) {
     return node;
   }
   std::string hint;
-  if (name == "device") {
-    error("NotSupported", f.name.span, "devices are not supported yet");
-    return broken(e.span);
-  }
+  if (name == "device") return device_of(std::move(object), e.span);
   if (find_callable(name, true))
     hint = fmt::format("`{}` is a function: write `{}()`", name, text(e.span));
   else if (name == "size" || name == "ndim")

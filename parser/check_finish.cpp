@@ -61,6 +61,8 @@ bool is_effect(Builtin b) {
   case Builtin::Time:
   case Builtin::Interrupted:
   case Builtin::Exit:
+  case Builtin::MemoryFacts:
+  case Builtin::ReleaseCache:
   case Builtin::PlotLine:
   case Builtin::PlotScatter:
   case Builtin::PlotHist:

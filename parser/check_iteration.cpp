@@ -45,7 +45,8 @@ Checker::Iteration Checker::iterate_value(ExprPtr value, typed::Block& before, b
     };
     return result;
   }
-  if (type.is_list() && numbers_together && !type.elements.empty() && type.elements[0].is_scalar()) {
+  if (type.is_list() && numbers_together && !type.elements.empty() && type.elements[0].is_scalar() &&
+      !is_device(type.elements[0])) {
     value = list_stacked(std::move(value), span);
     type = value->type;
   }
@@ -594,6 +595,7 @@ ExprPtr Checker::reduce_list(const ast::Comprehension& c, const std::string& red
                              const Type* expected) {
   ExprPtr list = list_comprehension(c, span, nullptr);
   if (refresh(*list).is_error()) return list;
+  if (reduction.empty() && is_device(list->type.elements[0])) return list;
   ExprPtr tensor = list_stacked(std::move(list), span);
   if (refresh(*tensor).is_error() || reduction.empty()) return tensor;
   auto callable = builtins_.find(reduction);

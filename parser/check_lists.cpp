@@ -142,7 +142,7 @@ ExprPtr Checker::list_make(std::vector<ExprPtr> elements, Span span, const Type*
     if (!same_form(type, t)) {
       std::vector<Label> labels{label(*elements[0]), label(*elements[i])};
       std::string hint;
-      if (type.is_tensor() && t.is_tensor() && type.rank() == t.rank())
+      if (type.is_tensor() && t.is_tensor() && type.rank() == t.rank() && has_zero(type.dtype) && has_zero(t.dtype))
         hint = fmt::format("write `{}({})` to convert it", name_of(resolved(type).dtype), text(elements[i]->span));
       error("TypeMismatch", elements[i]->span,
             fmt::format("the elements of a list are of one type, and here are {} and {}", show(type), show(t)), hint,

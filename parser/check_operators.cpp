@@ -12,7 +12,7 @@ void Checker::mixed_types(const typed::Expr& a, const typed::Expr& b, const std:
   if (is_float(x.dtype) == is_float(y.dtype)) convert_a = tl::size_of(x.dtype) < tl::size_of(y.dtype);
   const typed::Expr& from = convert_a ? a : b;
   const Type& to = convert_a ? y : x;
-  if (x.dtype == DType::Key || y.dtype == DType::Key)
+  if (!has_zero(x.dtype) || !has_zero(y.dtype))
     hint = "";
   else if (resolved(from.type).open && from.kind == ExprKind::Literal)
     hint = fmt::format("write the literal as {}", is_float(to.dtype) ? "a float" : "an integer");

@@ -174,6 +174,7 @@ std::optional<std::vector<Size>> Checker::broadcast(const std::vector<typed::Exp
 namespace {
 std::string conversion_hint(const std::string& source, const Type& from, const Type& to) {
   if (!from.is_tensor() || !to.is_tensor() || source.starts_with("|")) return "";
+  if (!has_zero(from.dtype) || !has_zero(to.dtype)) return "";
   return fmt::format("write `{}({})` to convert it", name_of(to.dtype), source);
 }
 } // namespace

@@ -110,9 +110,6 @@ void Checker::statements(const std::vector<ast::Stmt*>& list, typed::Block& into
 }
 
 void Checker::statement(const ast::Stmt& s, typed::Block& into) {
-  auto unsupported = [&](const char* what) {
-    error("NotSupported", s.span, fmt::format("{} not supported yet", what));
-  };
   std::visit(
       [&](const auto& node) {
         using T = std::decay_t<decltype(node)>;
@@ -172,7 +169,7 @@ void Checker::statement(const ast::Stmt& s, typed::Block& into) {
               function->env = scope_;
           }
         } else if constexpr (std::is_same_v<T, ast::On>)
-          unsupported("`on` is");
+          on_device(node, s.span, into);
         else if constexpr (std::is_same_v<T, ast::Struct>) {
           if (const Entity* entity = find(node.name.text); entity && entity->kind == Entity::Kind::Struct)
             (void)record_of(*entity->structure); // reports what is wrong

@@ -43,7 +43,7 @@ std::string check_format(const std::string& spec, const Type& type) {
   char kind = 0;
   if (i < spec.size()) kind = spec[i++];
   if (i != spec.size()) return fmt::format("`{}` is not a format specification", spec);
-  if (type.is_str()) {
+  if (type.is_str() || (type.is_tensor() && type.dtype == DType::Device)) {
     if (kind && kind != 's') return fmt::format("`{}` does not fit text", kind);
     if (has_sign || has_alternate || has_group || numeric_align)
       return "text takes only fill, alignment, width and precision";

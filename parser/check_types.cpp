@@ -225,7 +225,7 @@ Type Checker::type_of(const ast::TypeExpr* type, DimContext& context) {
     }
     return list_of(element);
   }
-  if (!named->module.empty() || name == "device" || !named->arguments.empty()) {
+  if (!named->module.empty() || !named->arguments.empty()) {
     error("NotSupported", type->span, fmt::format("the type `{}` is not supported yet", text(type->span)));
     return Type::error();
   }
@@ -296,6 +296,10 @@ Type Checker::type_of(const ast::TypeExpr* type, DimContext& context) {
       fine = false;
     }
     result.shape.push_back(*size);
+  }
+  if (result.dtype == DType::Device && !result.shape.empty()) {
+    error("TypeMismatch", type->span, "devices do not make a tensor", "`List<device>` is a list of them");
+    fine = false;
   }
   return fine ? result : Type::error();
 }

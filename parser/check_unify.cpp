@@ -162,6 +162,8 @@ void Checker::finalize(typed::Expr& e) {
   for (auto& join : e.joins)
     settle(join.type);
   settle(e.type);
+  if (e.type.is_tensor() && e.type.rank() > 0 && e.type.dtype == DType::Device)
+    error("TypeMismatch", e.span, "devices do not make a tensor", "`list(…)` makes a list of them");
   if (e.kind == ExprKind::Literal && e.index != 0) {
     std::string problem;
     finish_literal(e, problem);

@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tl {
@@ -17,5 +18,9 @@ struct LibraryFile {
 };
 std::vector<std::string> reachable_parts(const std::vector<std::string_view>& program,
                                          const std::vector<LibraryFile>& library);
+
+// Built-in functions whose work, of some arguments, a function of the prelude does.
+constexpr std::pair<std::string_view, std::string_view> kWrittenInPrelude[] = {
+    {"gather", "gather_parts"}, {"all_reduce", "sum_on_each"}, {"data_parallel", "run_on_each"}};
 
 } // namespace tl

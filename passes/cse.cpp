@@ -35,6 +35,8 @@ bool shared(Op op) {
   case Op::Time:
   case Op::Interrupted:
   case Op::Exit:
+  case Op::MemoryStats:
+  case Op::ReleaseCache:
   case Op::Debug:
   case Op::Vjp:
   case Op::Jvp:

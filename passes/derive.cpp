@@ -4,6 +4,7 @@
 // Gives: none of these operations. Inner transforms are expanded before the ones around them, so that a derivative of a
 //        derivative is one of ordinary graph.
 #include "passes/derive.h"
+#include "passes/devices.h"
 #include "passes/edit.h"
 #include "passes/forward.h"
 #include "passes/passes.h"
@@ -304,7 +305,8 @@ Module derive(Module module) {
 }
 
 Module expand_transforms(Module module) {
-  return has_transforms(module) ? derive(inline_calls(std::move(module))) : std::move(module);
+  if (has_transforms(module)) module = derive(inline_calls(std::move(module)));
+  return check_devices(std::move(module));
 }
 
 } // namespace tl

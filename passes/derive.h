@@ -13,8 +13,8 @@ struct NotDifferentiable : std::runtime_error {
   std::vector<Location> locations; // of the module, where loc is one
 };
 
-// The passes `inline` and `derive`, if there is anything to derive: a module that the reference interpreter can run.
-// Throws NotDifferentiable.
+// The passes `inline` and `derive`, if there is anything to derive, and the checks of devices, if it names any: a
+// module that the reference interpreter can run. Throws NotDifferentiable and MixedDevices (passes/devices.h).
 ir::Module expand_transforms(ir::Module module);
 
 } // namespace tl

@@ -238,7 +238,7 @@ ValueId Emit::still(ValueId list) {
       Type own = in.type(leaf);
       if (own.is_list())
         leaf = in.still(leaf);
-      else if (own.is_tensor() && own.dtype != DType::Key)
+      else if (own.is_tensor() && has_zero(own.dtype))
         leaf = in.splat(in.builder().constant(own.dtype, {}), own.dims);
     }
     return leaves;

@@ -72,6 +72,10 @@ void Forward::node(NodeId id, Region& r) {
   case Op::Convert:
   case Op::Broadcast:
   case Op::Reshape:
+  case Op::Transfer:
+  case Op::Place:
+  case Op::AllReduce:
+  case Op::BroadcastFrom:
   case Op::Transpose:
   case Op::Slice:
   case Op::Index:
@@ -138,7 +142,7 @@ void Forward::list(Emit& e, const Node& node) {
     const Type t = type(operands[i]);
     if (i < lists || (i >= first && Moving::can(t)))
       operands[i] = or_zero(e, operands[i]);
-    else if (i >= first && t.is_tensor() && t.dtype != DType::Key)
+    else if (i >= first && t.is_tensor() && has_zero(t.dtype))
       operands[i] = e.splat(e.builder().constant(t.dtype, {}), t.dims);
   }
   if (node.op == Op::ListGet) {

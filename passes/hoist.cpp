@@ -30,6 +30,9 @@ bool movable(const Function& f, const Node& node, bool timed) {
   case Op::ConstStr: return true;
   case Op::Elementwise:
   case Op::Convert: return f[node.results[0]].type.is_scalar();
+  case Op::DeviceCount:
+  case Op::DeviceOf:
+  case Op::Transfer:
   case Op::Contract:
   case Op::Reduce: return !timed;
   default: return false;

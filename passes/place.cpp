@@ -222,8 +222,14 @@ private:
     if (!f_[node.operands[i]].type.is_scalar()) return false;
     switch (node.op) {
     case Op::If:
+    case Op::DeviceInfo:
     case Op::Call: return true;
     case Op::For: return i < 3;
+    case Op::Transfer:
+    case Op::Place:
+    case Op::MemoryStats:
+    case Op::ReleaseCache:
+    case Op::BroadcastFrom:
     case Op::Stopwatch:
     case Op::Exit: return i == 1;
     case Op::ListGet:

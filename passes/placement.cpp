@@ -86,7 +86,11 @@ bool gives_dataflow(const Function& f, const Node& node, const std::vector<bool>
   case Op::ListLength:
   case Op::Text:
   case Op::Time:
-  case Op::Interrupted: return false;
+  case Op::Interrupted:
+  case Op::DeviceCount:
+  case Op::DeviceOf:
+  case Op::ProcessRank:
+  case Op::WorldSize: return false;
   case Op::Elementwise:
   case Op::Convert:
   case Op::Guard:

@@ -22,6 +22,7 @@
 #include "passes/moving.h"
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -108,6 +109,8 @@ private:
   double needs(const ir::Region& body, const std::set<uint32_t>& carried) const;
   bool is_carried(const Scope& s, ir::ValueId original) const;
   bool varies(Scope& s, ir::ValueId original);
+  bool changes_device(const ir::Node& loop);   // from turn to turn, a tensor that is computed there
+  std::optional<bool> copies_between_devices_; // does anything in the function?
   double weight(ir::ValueId original) const;
   double cost(Scope& s, ir::ValueId original);
   using Levels = std::vector<Scope*>; // a scope and those around it, up to the loop that runs on its own

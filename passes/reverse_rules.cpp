@@ -99,7 +99,20 @@ void Reverse::reverse(Scope& s, NodeId id) {
   }
   case Op::Reshape: return add(s, x, e.reshape(dy, dims(s, x)), guarded);
   case Op::Transpose: return add(s, x, e.transpose(dy, inverse(node.attrs.ints)), guarded);
-  case Op::Guard: return add(s, x, dy, guarded);
+  case Op::Guard:
+  case Op::Place: return add(s, x, dy, guarded);
+  case Op::Transfer: { // back to where x is
+    ValueId home = e.builder().one(Op::DeviceOf, {primal(s, x)}, Type::scalar(DType::I64), {}, node.loc);
+    home = e.convert(home, DType::Device);
+    return add(s, x, e.builder().one(Op::Transfer, {dy, home}, Type(type(dy)), {}, node.loc), guarded);
+  }
+  case Op::AllReduce:
+  case Op::BroadcastFrom: {
+    ValueId sum = e.builder().one(Op::AllReduce, {dy}, Type(type(dy)), {}, node.loc);
+    if (node.op == Op::AllReduce) return add(s, x, sum, guarded);
+    ValueId rank = e.builder().one(Op::ProcessRank, {}, Type::scalar(DType::I64), {}, node.loc);
+    return add(s, x, e.where(e.op(ScalarOp::Eq, {rank, primal(s, node.operands[1])}), sum, 0), guarded);
+  }
   case Op::Slice: {
     std::vector<ValueId> starts = starts_from(1);
     bool whole = std::all_of(node.attrs.ints.begin(), node.attrs.ints.end(), [](int64_t step) { return step == 1; });

@@ -157,6 +157,17 @@ bool Reverse::varies(Scope& s, ValueId v) {
                      [&](const Dim& dim) { return !dim.is_constant() && s.owned.count(dim.value.index); });
 }
 
+bool Reverse::changes_device(const Node& loop) {
+  if (!copies_between_devices_)
+    copies_between_devices_ =
+        std::any_of(f_.nodes.begin(), f_.nodes.end(), [](const Node& node) { return node.op == Op::Transfer; });
+  bool found = false;
+  for (const Region& region : loop.regions)
+    if (*copies_between_devices_)
+      walk(f_, region, [&](NodeId id) { found = found || f_[id].op == Op::Transfer || f_[id].op == Op::ListGet; });
+  return found;
+}
+
 // What the turns of a loop need of each other, in elements for all turns: an estimate from above.
 double Reverse::needs(const Region& body, const std::set<uint32_t>& carried) const {
   double result = 0;
@@ -313,7 +324,9 @@ struct Reverse::Thread {
 // the loops around it.
 ValueId Reverse::save(Scope& s, ValueId kept) {
   const Levels all = levels(s);
-  size_t count = type(kept).is_tensor() ? all.size() : 0;
+  // Rows of one tensor are on one device, elements of a list each on its own.
+  bool in_rows = type(kept).is_tensor() && (type(kept).dims.empty() || !changes_device(f_[all.back()->run->node]));
+  size_t count = in_rows ? all.size() : 0;
   while (count > 0 && !(all[count - 1]->loop && is_outside(all, count, kept)))
     --count;
   const bool in_list = count == 0;

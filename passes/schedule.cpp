@@ -3,6 +3,7 @@
 #include "passes/schedule.h"
 #include "ir/op_info.h"
 #include "passes/alias.h"
+#include "passes/devices.h"
 #include "passes/edit.h"
 #include "passes/liveness.h"
 #include "passes/placement.h"
@@ -40,6 +41,7 @@ public:
   FunctionScheduler(const Module& module, uint32_t index, Tables& tables)
       : f_(module.functions[index]), index_(index), tables_(tables), dataflow_(dataflow_scalars(f_)) {
     slots_.assign(f_.values.size(), kNoSlot);
+    devices_ = has_devices(module);
   }
 
   BcFunction run() {
@@ -330,6 +332,17 @@ private:
     case Op::Plot: return described_host(HostOp::Plot, node);
     case Op::Stopwatch: return described_host(HostOp::Stopwatch, node);
     case Op::Progress: return host(HostOp::Progress, node);
+    case Op::DeviceCount: return described_host(HostOp::DeviceCount, node);
+    case Op::DeviceOf: return described_host(HostOp::DeviceOf, node);
+    case Op::Transfer: return described_host(HostOp::Transfer, node);
+    case Op::Place: return described_host(HostOp::Place, node);
+    case Op::DeviceInfo: return described_host(HostOp::DeviceInfo, node);
+    case Op::MemoryStats: return described_host(HostOp::MemoryStats, node);
+    case Op::ReleaseCache: return described_host(HostOp::ReleaseCache, node);
+    case Op::ProcessRank: return described_host(HostOp::ProcessRank, node);
+    case Op::WorldSize: return described_host(HostOp::WorldSize, node);
+    case Op::AllReduce: return described_host(HostOp::AllReduce, node);
+    case Op::BroadcastFrom: return described_host(HostOp::BroadcastFrom, node);
     case Op::Kernel: return launch(id, node);
     default: fail(node, "stands outside of a kernel");
     }
@@ -386,8 +399,11 @@ private:
     i.in.insert(i.in.begin(), numbers.begin(), numbers.end());
     i.index = static_cast<uint32_t>(node.attrs.ints[0]);
     i.dtype = f_[node.operands[0]].type.dtype;
-    for (ValueId value : node.results)
+    for (ValueId value : node.results) {
       i.outputs.push_back(describe(f_[value].type));
+      for (uint32_t k = 0; k < node.operands.size() && devices_; ++k)
+        i.outputs.back().device_of.push_back(static_cast<uint32_t>(numbers.size()) + k);
+    }
     add(std::move(i));
   }
 
@@ -400,6 +416,7 @@ private:
       OutputDesc desc = describe(f_[node.results[k]].type);
       desc.mode = aliases[k].mode;
       desc.alias = aliases[k].operand;
+      if (devices_) desc.device_of = device_operands(f_, node, k);
       i.outputs.push_back(std::move(desc));
       bool twice = false; // two outputs that start as one operand: each needs a copy
       for (size_t other = 0; other < aliases.size(); ++other)
@@ -520,6 +537,7 @@ private:
   uint32_t index_;
   Tables& tables_;
   std::vector<bool> dataflow_;
+  bool devices_ = false;        // does the program know any?
   std::vector<uint32_t> slots_; // by value
   std::vector<bool> handles_;   // by slot
   std::vector<KeptOperand> kept_;

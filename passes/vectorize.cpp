@@ -148,6 +148,14 @@ BatchValue Vectorizer::State::pure(const Node& n) {
   case Op::Reshape:
   case Op::Transpose:
   case Op::Scan: return shifted_view(n);
+  case Op::DeviceCount:
+  case Op::ProcessRank:
+  case Op::WorldSize: return plain(one(n.op, {}, own_type(n.results[0]), n.attrs));
+  case Op::DeviceOf: return plain(one(Op::DeviceOf, {lookup(n.operands[0]).value}, own_type(n.results[0]), n.attrs));
+  case Op::Transfer:
+  case Op::Place:
+  case Op::AllReduce:
+  case Op::BroadcastFrom: return elsewhere(n);
   case Op::Await: return lookup(n.operands[0]);
   case Op::Broadcast: return broadcast(n);
   case Op::Pad: return pad(n);
@@ -180,6 +188,19 @@ BatchValue Vectorizer::State::shifted_view(const Node& n) {
       attrs.ints.insert(attrs.ints.begin(), axis);
   Type t = Type::tensor(own.dtype, sizes(x.axes, own.dims));
   return plain_axes(one(n.op, {x.value}, std::move(t), std::move(attrs)), x.axes);
+}
+
+// The whole batch in the memory of another device or process; which one is the same for all of it.
+BatchValue Vectorizer::State::elsewhere(const Node& n) {
+  BatchValue x = lookup(n.operands[0]);
+  x.value = materialized(x);
+  std::vector<ValueId> operands{x.value};
+  if (n.operands.size() > 1) {
+    BatchValue d = lookup(n.operands[1]);
+    if (!d.axes.empty()) throw NotVectorizable{};
+    operands.push_back(d.value);
+  }
+  return plain_axes(one(n.op, std::move(operands), Type(type(x.value)), n.attrs), x.axes);
 }
 
 BatchValue Vectorizer::State::broadcast(const Node& n) {

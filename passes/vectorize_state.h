@@ -55,6 +55,7 @@ private:
   void emit(const ir::Node& node);
   BatchValue pure(const ir::Node& node);
   BatchValue broadcast(const ir::Node& node);
+  BatchValue elsewhere(const ir::Node& n);
   BatchValue shifted_view(const ir::Node& node);
   BatchValue pad(const ir::Node& node);
   BatchValue concat(const ir::Node& node);

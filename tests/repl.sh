@@ -32,7 +32,7 @@ check "the machine code of an input" 0 "ret" -- bash -c "printf 'let x = ones([3
 check "an input as CUDA C++" 0 "__global__" -- bash -c "printf 'let x = ones([3])\n:cuda x * 2.0\n' | '$tl' repl"
 check "an input without kernels" 0 "no kernels" -- bash -c "echo ':asm 1 + 1' | '$tl' repl"
 check "the memory of a session" 0 "cpu  4.0 KiB in 1 tensor " -- bash -c "printf 'let x = ones([1024])\n:mem\n' | '$tl' repl"
-check "the devices" 0 "^cpu  .*threads, .*iB" -- bash -c "echo ':devices' | '$tl' repl"
+check "the devices" 0 "^cpu.0.  .*core.*GB" -- bash -c "echo ':devices' | '$tl' repl"
 check "reset forgets" 0 "no name .a. here" -- bash -c "printf 'let a = 1\n:reset\na\n' | '$tl' repl"
 check "a broken import is read again" 0 "7 : i64" -- bash -c "
   (echo 'let z = ' > broken.tl; echo 'import \"broken.tl\"'; sleep 1; echo 'let z = 7' > broken.tl; echo 'import \"broken.tl\"'; echo 'broken.z') | '$tl' repl"

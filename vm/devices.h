@@ -1,13 +1,12 @@
 // The devices of a run: cpu(0) … cpu(count - 1), each with a memory of its own and a share of the workers. They stand
 // for separate machines' devices on one machine: nothing is visible from one to the other but by a copy.
 #pragma once
+#include "vm/abi/device.h"
 #include "vm/memory.h"
 #include <algorithm>
 #include <vector>
 
 namespace tl {
-
-constexpr int16_t kNoDevice = -1; // of values of rank 0, and of those that met no device yet
 
 class Devices {
 public:
@@ -17,6 +16,11 @@ public:
   }
   int count() const { return static_cast<int>(memories_.size()); }
   Pool& memory(int device) const { return *memories_[static_cast<size_t>(device)]; }
+  int device_of(const Pool* memory) const { // null, which is memory of the host: the first
+    for (size_t d = 0; d < memories_.size(); ++d)
+      if (memories_[d].get() == memory) return static_cast<int>(d);
+    return 0;
+  }
   uint64_t peak() const { // of all, each at its own moment
     uint64_t sum = 0;
     for (const auto& memory : memories_)

@@ -264,6 +264,11 @@ static std::string fill(const std::string& text, int64_t element, int64_t a, int
         continue;
       }
     }
+    if (text.compare(i, 4, "{d0}") == 0 || text.compare(i, 4, "{d1}") == 0) {
+      out += device_name(text[i + 2] == '0' ? a : b);
+      i += 3;
+      continue;
+    }
     out += text[i];
   }
   return out;

@@ -106,6 +106,17 @@ void Interpreter::host(const Instruction& i) {
     return set(i.out[0], Value::of_scalar(i.outputs[0].dtype, value));
   }
   case HostOp::Progress: return progress(i);
+  case HostOp::DeviceCount:
+  case HostOp::DeviceOf:
+  case HostOp::Transfer:
+  case HostOp::Place:
+  case HostOp::DeviceInfo:
+  case HostOp::MemoryStats:
+  case HostOp::ReleaseCache:
+  case HostOp::ProcessRank:
+  case HostOp::WorldSize:
+  case HostOp::AllReduce:
+  case HostOp::BroadcastFrom: return device(i);
   case HostOp::Interrupted:
     return set(i.out[0], Value::of_scalar(DType::Bool, Scalar::of(static_cast<uint8_t>(interrupted()))));
   case HostOp::Time: {

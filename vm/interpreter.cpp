@@ -261,7 +261,9 @@ void Interpreter::guard(const Instruction& i) {
     Node* node = engine_.nodes.create();
     node->loc = i.loc;
     engine_.add_output(*op, node);
+    int16_t device = result.device;
     result = Value::of_node(engine_.nodes, node, result.kind, result.dtype, result.dims);
+    result.device = device;
     engine_.submit(op);
   }
   give_away(i);
@@ -303,6 +305,7 @@ void Interpreter::view(const Instruction& i) {
     op->failure = std::move(poison);
     engine_.add_input(*op, from.node, false);
     Value result = make_output(*op, desc.dtype, std::move(dims));
+    result.device = from.device;
     engine_.submit(op);
     give_away(i);
     set(i.out[0], std::move(result));

@@ -61,7 +61,7 @@ private:
   void linalg(const Instruction& i);
   void launch(const Instruction& i, const CompiledKernel& compiled, FailureRef poison, int64_t local_bytes);
   bool sizes(const OutputDesc& desc, Dims& dims, FailureRef& poison); // false: poisoned
-  bool can_take_over(const Instruction& i, const OutputDesc& desc, uint64_t bytes);
+  bool can_take_over(const Instruction& i, const OutputDesc& desc, int device, uint64_t bytes);
   Operation* operation() { return engine_.create(issue_, instruction_->loc, top().call); }
   Operation* effect(); // an operation in the chain of effects, as yet without other inputs
   FailureRef no_memory(const Operation& op, const std::string& what, uint64_t bytes);
@@ -125,6 +125,12 @@ private:
   void text(const Instruction& i);
   Value text_value(std::string text); // known now
 
+  // ---- device_ops.cpp ----
+  void device(const Instruction& i);
+  Value on_device(const Value& x, int64_t device);                 // x in that memory, copied if it is elsewhere
+  Value placed(const Value& x, int64_t device);                    // where x, or an element of it, has no device
+  int16_t device_of(const Instruction& i, const OutputDesc& desc); // of an output
+
   // ---- vm.cpp ----
   void enter(std::vector<Value>& values, Argument argument, const std::string& name);
   Argument result(Value& value);
@@ -151,6 +157,7 @@ private:
     Dims dims;
     int64_t bytes = 0;
     bool in_place = false;
+    int16_t device = kNoDevice;
   };
   std::vector<Planned> planned_;
   std::vector<Value> outputs_;

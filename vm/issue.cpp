@@ -55,10 +55,11 @@ Value Interpreter::make_output(Operation& op, DType type, Dims dims, int64_t off
 
 // Whether an output may take the memory of its input `desc.alias`: the frame's reference is the only one left, and no
 // other operand is the same value. Operations in flight that read it come first (Operation::overwrites).
-bool Interpreter::can_take_over(const Instruction& i, const OutputDesc& desc, uint64_t bytes) {
+bool Interpreter::can_take_over(const Instruction& i, const OutputDesc& desc, int device, uint64_t bytes) {
   if (desc.mode == AliasMode::None || desc.alias >= i.in.size() || !i.in[desc.alias].last_use) return false;
   const Value& from = slot(i.in[desc.alias].slot);
   if (from.kind != Value::Kind::Tensor || from.node->handles != 1 || !from.node->block) return false;
+  if (from.node->block.pool != &devices_.memory(device)) return false;
   if (static_cast<uint64_t>(from.offset) + bytes > from.node->block.bytes) return false;
   for (size_t k = 0; k < i.in.size(); ++k)
     if (k != desc.alias && slot(i.in[k].slot).node == from.node) return false;
@@ -157,6 +158,12 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel& compiled, F
   ++stats_.kernels_launched;
   op->scalars.reserve(i.in.size());
   outputs_.clear();
+  int16_t device = kNoDevice; // of the first output that has one: there it runs
+  for (size_t k = 0; k < i.outputs.size(); ++k) {
+    planned_[k].device = device_of(i, i.outputs[k]);
+    if (device == kNoDevice) device = planned_[k].device;
+  }
+  if (device != kNoDevice) op->device = device;
 
   // Which inputs' memory becomes an output's, before the others count as readers.
   for (size_t k = 0; k < i.outputs.size() && !poison; ++k) {
@@ -170,7 +177,7 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel& compiled, F
       poison = fail({negative ? "NegativeSize" : "OutOfMemory", what, "", i.loc, 3, {}});
       break;
     }
-    if (can_take_over(i, desc, static_cast<uint64_t>(planned_[k].bytes)) && !taken_[desc.alias]) {
+    if (can_take_over(i, desc, op->device, static_cast<uint64_t>(planned_[k].bytes)) && !taken_[desc.alias]) {
       taken_[desc.alias] = true;
       planned_[k].in_place = true;
     }
@@ -211,6 +218,7 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel& compiled, F
       }
     }
     Value& made = outputs_.back();
+    if (!desc.dims.empty()) made.device = planned_[k].device;
     op->args.push_back(made.node->data ? made.node->data + made.offset : nullptr);
     stats_.bytes += size;
   }

@@ -203,6 +203,16 @@ void Interpreter::list_join(const Instruction& i) {
       if (!failure) failure = fail(std::move(error));
     }
   }
+  int16_t device = kNoDevice;
+  for (size_t k = 0; list && !failure && k < list->values.size(); ++k) {
+    int16_t other = list->values[k].device;
+    if (device != kNoDevice && other != kNoDevice && device != other) {
+      RuntimeError error = mixed_devices(device, other, i.loc);
+      Engine::add_calls(error, top().call);
+      failure = fail(std::move(error));
+    }
+    if (device == kNoDevice) device = other;
+  }
   std::vector<Value> values;
   if (failure) {
     for (size_t k = 0; k < i.out.size(); ++k)
@@ -217,7 +227,9 @@ void Interpreter::list_join(const Instruction& i) {
   std::vector<Operand> sources;
   for (const Value& element : list->values)
     sources.push_back(operand(*op, element));
+  if (device != kNoDevice) op->device = device;
   Value result = make_output(*op, desc.dtype, dims);
+  if (rank) result.device = device;
   auto bytes = static_cast<uint64_t>(*dims.count() * size_of(desc.dtype));
   result.node->block = engine_.allocate(op->device, bytes, [this] { sweep(); });
   result.node->data = result.node->block.data;

@@ -3,14 +3,14 @@
 namespace tl {
 
 Value::Value(const Value& other)
-    : kind(other.kind), dtype(other.dtype), scalar(other.scalar), failure(other.failure), node(other.node),
-      offset(other.offset), dims(other.dims), pool(other.pool), list(other.list) {
+    : kind(other.kind), dtype(other.dtype), device(other.device), scalar(other.scalar), failure(other.failure),
+      node(other.node), offset(other.offset), dims(other.dims), pool(other.pool), list(other.list) {
   if (node) ++node->handles;
   if (list) ++list->handles;
 }
 
 Value::Value(Value&& other) noexcept
-    : kind(std::exchange(other.kind, Kind::Empty)), dtype(other.dtype), scalar(other.scalar),
+    : kind(std::exchange(other.kind, Kind::Empty)), dtype(other.dtype), device(other.device), scalar(other.scalar),
       failure(std::move(other.failure)), node(std::exchange(other.node, nullptr)), offset(other.offset),
       dims(std::move(other.dims)), pool(other.pool), list(std::exchange(other.list, nullptr)) {}
 
@@ -24,6 +24,7 @@ Value& Value::operator=(Value&& other) noexcept {
   reset();
   kind = std::exchange(other.kind, Kind::Empty);
   dtype = other.dtype;
+  device = other.device;
   scalar = other.scalar;
   failure = std::move(other.failure);
   node = std::exchange(other.node, nullptr);
@@ -79,7 +80,6 @@ Node* NodePool::create() {
   node->exclusive = nullptr;
   node->data = nullptr;
   node->loc = {};
-  node->device = kNoDevice;
   return node;
 }
 

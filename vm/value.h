@@ -74,7 +74,6 @@ struct Node {
   Pool* account = nullptr;               // this memory
   std::string text;                      // of a string
   LocId loc;                             // where it was issued
-  int16_t device = kNoDevice;            // whose memory it is in, as programs see it
   Node* next_free = nullptr;
 
   static constexpr uint64_t kExclusive = uint64_t{1} << 63;
@@ -140,11 +139,12 @@ struct Value {
   enum class Kind : uint8_t { Empty, Scalar, Tensor, Str, List };
   Kind kind = Kind::Empty;
   DType dtype{};
-  Scalar scalar;        // Scalar
-  FailureRef failure;   // Scalar, List: poisoned
-  Node* node = nullptr; // Tensor, Str
-  int64_t offset = 0;   // Tensor: bytes from node->data
-  Dims dims;            // Tensor
+  int16_t device = kNoDevice; // Tensor, as programs see it: its memory is that device's
+  Scalar scalar;              // Scalar
+  FailureRef failure;         // Scalar, List: poisoned
+  Node* node = nullptr;       // Tensor, Str
+  int64_t offset = 0;         // Tensor: bytes from node->data
+  Dims dims;                  // Tensor
   NodePool* pool = nullptr;
   List* list = nullptr; // List; null: of no elements, or poisoned
 

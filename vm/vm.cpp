@@ -45,6 +45,7 @@ void Interpreter::enter(std::vector<Value>& values, Argument argument, const std
   node->external = std::move(x.bytes);
   node->waiters.store(Node::done_mark(), std::memory_order_relaxed);
   values.push_back(Value::of_node(engine_.nodes, node, Value::Kind::Tensor, x.dtype, std::move(dims)));
+  values.back().device = x.device < devices_.count() ? x.device : kNoDevice;
 }
 
 // Fills the entry function's parameters: per parameter of main, "was it given" if it has a default, then a tensor's
@@ -98,6 +99,7 @@ Argument Interpreter::result(Value& v) {
     x.set(0, v.scalar);
   } else if (v.kind == Value::Kind::Tensor) {
     x.dims.assign(v.dims.view().begin(), v.dims.view().end());
+    x.device = v.device;
     Node* node = v.node;
     if (!node->external) { // the pool's memory outlives the run with the result
       Block block = std::exchange(node->block, {});

@@ -21,6 +21,7 @@ std::string_view type_name(DType type) {
   case DType::I32: return "int";
   case DType::U64:
   case DType::Key: return "u64";
+  case DType::Device:
   case DType::I64: return "i64";
   case DType::F16:
   case DType::BF16: return "u16"; // in memory
@@ -43,6 +44,7 @@ std::string number(DType type, Scalar value) {
     double x = value.as<double>();
     return std::isfinite(x) ? fmt::format("{:a}", x) : fmt::format("__longlong_as_double(0x{:016x}ll)", value.bits);
   }
+  case DType::Device:
   case DType::I64: {
     int64_t x = value.as<int64_t>();
     return x == INT64_MIN ? "(-9223372036854775807ll - 1)" : fmt::format("{}ll", x);

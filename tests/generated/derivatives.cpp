@@ -187,7 +187,8 @@ void structured(Tester& tester, std::string_view what, const DerivativeCases& ca
                                      statements, value, x);
     if (k == 0) source += "check_second(\"f\", f, x)\n";
     counts.elements += k == 0 ? 48 : 24;
-    run_program(tester, fmt::format("derivative of {}, {}", what, k + 1), head, source, k == 0 || tester.options.full, counts);
+    run_program(tester, fmt::format("derivative of {}, {}", what, k + 1), head, source, k == 0 || tester.options.full,
+                counts);
   }
 }
 

@@ -108,6 +108,9 @@ Expectations read_expectations(std::string_view text) {
       out.counts.push_back({words[0] == "kernels" ? "kernel" : words[0], read_number(words[1], number)});
     } else if (whole.starts_with("#?")) {
       out.exit_code = read_number(whole.substr(2), number);
+    } else if (whole.starts_with("#%")) {
+      for (std::string& word : split_words(trim(whole.substr(2))))
+        out.flags.push_back(std::move(word));
     } else if (whole.starts_with("#:")) {
       for (std::string& word : split_words(trim(whole.substr(2))))
         out.arguments.push_back(std::move(word));

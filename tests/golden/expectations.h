@@ -4,6 +4,7 @@
 //   #! Kind: text   the next line that is no such comment has a diagnostic of this kind (whose message contains text)
 //   #= WORD N       the op WORD occurs N times in the dump; `#= kernels N` counts kernels
 //   #? N            the exit code
+//   #% FLAGS        flags of tl itself, as in `#% --cpu-devices 4`
 //   #: ARGS         arguments of the program; FOLDER stands for the file's own folder
 #pragma once
 #include <cstdint>
@@ -29,7 +30,7 @@ struct Expectations {
   std::vector<ExpectedError> errors;
   std::vector<ExpectedCount> counts;
   std::optional<int> exit_code;
-  std::vector<std::string> arguments;
+  std::vector<std::string> arguments, flags;
 };
 
 // Throws std::runtime_error for a comment of this kind that cannot be read.

@@ -129,6 +129,7 @@ std::vector<std::string> command_for(const Options& options, const GoldenFile& f
   if (file.kind == "pass") return {options.tl, "dump", path, "--stage", "ir", "--after", "fuse"};
   std::vector<std::string> command = {options.tl, "run"};
   command.insert(command.end(), configuration.flags.begin(), configuration.flags.end());
+  command.insert(command.end(), expected.flags.begin(), expected.flags.end());
   command.push_back(path);
   for (std::string word : expected.arguments) {
     if (size_t at = word.find("FOLDER"); at != std::string::npos) word.replace(at, 6, file.path.parent_path().string());

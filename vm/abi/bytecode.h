@@ -79,6 +79,17 @@ enum class HostOp : uint8_t {
               // format that is its name
   Plot,       // (effect) PlotKind `index` of the strings and tensors in in..., as ints say: see ir/graph.h
   Stopwatch,  // StopwatchOp `index`, at once, when reached; in0: its number. out0 <- host i64 or f64
+  DeviceCount,   // out0 <- host i64: how many devices of DeviceKind `index` there are
+  DeviceOf,      // out0 <- host i64: the device of in0, or -1 (kNoDevice)
+  Transfer,      // out0 <- in0 in the memory of device in1; asynchronous, free where it is there already
+  Place,         // out0 <- in0 where it has a device, else on device in1; of a list: its elements
+  DeviceInfo,    // out0: str, out1, out2: host i64, out3: str <- name, memory, cores, compute capability of device in0
+  MemoryStats,   // out0... <- host i64s: bytes in use, peak, cached, limit of device in0's pool, at once, when reached
+  ReleaseCache,  // gives what the pool of device in0 has cached back to the system, at once, when reached
+  ProcessRank,   // out0 <- host i64
+  WorldSize,     // out0 <- host i64
+  AllReduce,     // out0 <- the sum of every process's in0
+  BroadcastFrom, // out0 <- in0 of process in1
   Progress, // (effect) a bar on stderr: in0 of in1 are done (i64s), in2: str beside it, once in3... are computed; index
             // 1: the last of them
 };
@@ -119,6 +130,9 @@ struct OutputDesc {
   AliasMode mode = AliasMode::None;
   uint32_t alias = 0; // index into `in`
   enum class Kind : uint8_t { Tensor, Str, List } kind = Kind::Tensor;
+  // Inputs of a Launch or Linalg that may have a device: the first that has gives it to the output. Empty: to none, as
+  // in programs that know no devices.
+  std::vector<uint32_t> device_of = {};
 };
 
 struct Instruction {

@@ -5,6 +5,7 @@
 //
 // `!` marks a last use; `s4` is a slot, `k0` a kernel.
 #include "vm/abi/bytecode.h"
+#include "vm/abi/device.h"
 #include "vm/abi/linalg_op.h"
 #include "vm/abi/text_op.h"
 #include <fmt/format.h>
@@ -63,6 +64,17 @@ static std::string_view name_of(HostOp op) {
   case HostOp::Plot: return "plot";
   case HostOp::Stopwatch: return "stopwatch";
   case HostOp::Progress: return "progress";
+  case HostOp::DeviceCount: return "device_count";
+  case HostOp::DeviceOf: return "device_of";
+  case HostOp::Transfer: return "transfer";
+  case HostOp::Place: return "place";
+  case HostOp::DeviceInfo: return "device_info";
+  case HostOp::MemoryStats: return "memory_stats";
+  case HostOp::ReleaseCache: return "release_cache";
+  case HostOp::ProcessRank: return "process_rank";
+  case HostOp::WorldSize: return "world_size";
+  case HostOp::AllReduce: return "all_reduce";
+  case HostOp::BroadcastFrom: return "broadcast_from";
   }
   return "?";
 }
@@ -98,6 +110,7 @@ static std::string literal(DType type, Scalar value) {
   case DType::F32: return fmt::format("{}", value.as<float>());
   case DType::F64: return fmt::format("{}", value.as<double>());
   case DType::Key: return fmt::format("0x{:x}", value.bits);
+  case DType::Device: return device_name(value.as<int64_t>());
   }
   return "?";
 }

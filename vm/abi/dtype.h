@@ -2,7 +2,7 @@
 //
 // A scalar travels in an 8-byte slot: the value's own little-endian bytes first, the rest zero. Kernels get the address
 // of the slot, so a scalar and the first element of a tensor read alike. Bool is one byte, 0 or 1. Key (a random key)
-// is a u64.
+// is a u64. Device is the number of a device (vm/abi/device.h) as an i64, and only ever a scalar.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -11,9 +11,9 @@
 
 namespace tl {
 
-enum class DType : uint8_t { Bool, U8, I8, U16, I16, U32, I32, U64, I64, F16, BF16, F32, F64, Key };
+enum class DType : uint8_t { Bool, U8, I8, U16, I16, U32, I32, U64, I64, F16, BF16, F32, F64, Key, Device };
 
-constexpr int kDTypeCount = 14;
+constexpr int kDTypeCount = 15;
 
 constexpr int size_of(DType type) {
   switch (type) {
@@ -30,14 +30,15 @@ constexpr int size_of(DType type) {
   case DType::U64:
   case DType::I64:
   case DType::F64:
-  case DType::Key: return 8;
+  case DType::Key:
+  case DType::Device: return 8;
   }
   return 0;
 }
 
 constexpr std::string_view name_of(DType type) {
-  constexpr std::string_view names[] = {"bool", "u8",  "i8",  "u16",  "i16", "u32", "i32",
-                                        "u64",  "i64", "f16", "bf16", "f32", "f64", "key"};
+  constexpr std::string_view names[] = {"bool", "u8",  "i8",   "u16", "i16", "u32", "i32",   "u64",
+                                        "i64",  "f16", "bf16", "f32", "f64", "key", "device"};
   return names[static_cast<int>(type)];
 }
 
@@ -50,6 +51,8 @@ constexpr std::optional<DType> dtype_from_name(std::string_view name) {
 constexpr bool is_float(DType t) { return t >= DType::F16 && t <= DType::F64; }
 constexpr bool is_int(DType t) { return t >= DType::U8 && t <= DType::I64; }
 constexpr bool is_num(DType t) { return is_int(t) || is_float(t); }
+// Has it a zero, as numbers and bools do?
+constexpr bool has_zero(DType t) { return t < DType::Key; }
 constexpr bool is_unsigned(DType t) {
   return t == DType::U8 || t == DType::U16 || t == DType::U32 || t == DType::U64 || t == DType::Key;
 }

@@ -33,11 +33,14 @@ struct RuntimeError {
 };
 
 // A place in a kernel or in bytecode that can fail. `message` holds {0} and {1} where the two recorded integers go, {e}
-// where the element number goes.
+// where the element number goes, {d0} and {d1} where the integers are devices.
 struct ErrorSite {
   std::string kind, message, hint;
   LocId loc;
   std::vector<std::pair<std::string, LocId>> notes;
 };
+
+// The failure of an operation on tensors of two devices.
+RuntimeError mixed_devices(int64_t a, int64_t b, LocId loc);
 
 } // namespace tl

@@ -50,10 +50,7 @@ private:
 template <class A, class... T> void all(A& a, T&... parts);
 
 template <class A, class T>
-  requires(std::is_arithmetic_v<T> || std::is_enum_v<T>)
-void fields(A& a, T& x) {
-  a.raw(&x, sizeof x);
-}
+requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) void fields(A& a, T& x) { a.raw(&x, sizeof x); }
 template <class A> void fields(A& a, std::string& x) {
   x.resize(a.length(x.size()));
   a.raw(x.data(), x.size());
@@ -66,7 +63,7 @@ template <class A> void fields(A& a, Slot& x) { all(a, x.index); }
 template <class A> void fields(A& a, Scalar& x) { all(a, x.bits); }
 template <class A> void fields(A& a, Operand& x) { all(a, x.slot, x.last_use); }
 template <class A> void fields(A& a, SizeRef& x) { all(a, x.is_slot, x.constant, x.slot); }
-template <class A> void fields(A& a, OutputDesc& x) { all(a, x.dtype, x.dims, x.mode, x.alias, x.kind); }
+template <class A> void fields(A& a, OutputDesc& x) { all(a, x.dtype, x.dims, x.mode, x.alias, x.kind, x.device_of); }
 template <class A> void fields(A& a, Instruction& x) {
   all(a, x.op, x.scalar, x.host_op, x.dtype, x.dtype2, x.loc, x.index, x.target, x.site, x.imm, x.in, x.out, x.outputs,
       x.ints);

@@ -20,6 +20,7 @@ template <class F> Scalar with_int(DType type, F f) {
   case DType::I32: return f(int32_t());
   case DType::U64:
   case DType::Key: return f(uint64_t());
+  case DType::Device:
   case DType::I64: return f(int64_t());
   default: return {};
   }

@@ -1,5 +1,6 @@
 // A tensor in host memory: what files are read into, constants are kept in, and the interpreter computes on.
 #pragma once
+#include "vm/abi/device.h"
 #include "vm/abi/dtype.h"
 #include <cstddef>
 #include <memory>
@@ -20,7 +21,8 @@ struct HostTensor {
   DType dtype = DType::F32;
   std::vector<int64_t> dims;
   std::shared_ptr<std::byte[]> bytes;
-  bool mapped = false; // a file's pages, read as they are touched: they take no memory of ours
+  int16_t device = kNoDevice; // that a program saw it on
+  bool mapped = false;        // a file's pages, read as they are touched: they take no memory of ours
 
   static HostTensor make(DType dtype, std::vector<int64_t> dims); // zeroed
   int64_t count() const { return element_count(dims); }

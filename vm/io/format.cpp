@@ -1,5 +1,6 @@
 // Python's format specifications (the "Format Specification Mini-Language" of its library reference), as CPython's
 // formatter_unicode.c applies them, in the C locale.
+#include "vm/abi/device.h"
 #include "vm/io/io.h"
 #include "vm/io/number.h"
 #include <algorithm>
@@ -274,7 +275,7 @@ Category category_of(DType type) {
 
 std::optional<std::string> check_format(std::string_view text, DType dtype) {
   Spec spec;
-  return parse(text, category_of(dtype), spec);
+  return parse(text, dtype == DType::Device ? Category::Str : category_of(dtype), spec);
 }
 
 std::optional<std::string> check_format_of_string(std::string_view text) {
@@ -296,6 +297,7 @@ std::string format_string(std::string_view text, std::string_view spec_text) {
 }
 
 std::string format_scalar(DType dtype, Scalar value, std::string_view spec_text) {
+  if (dtype == DType::Device) return format_string(device_name(value.as<int64_t>()), spec_text);
   Category category = category_of(dtype);
   Spec spec;
   if (auto wrong = parse(spec_text, category, spec)) throw std::invalid_argument(*wrong);

@@ -1,4 +1,5 @@
 #include "vm/io/text.h"
+#include "vm/abi/device.h"
 #include "vm/io/io.h"
 #include "vm/io/list.h"
 #include <algorithm>
@@ -200,6 +201,10 @@ std::optional<Scalar> number(DType type, std::string_view text) {
   case DType::Key:
   case DType::U64: return integer<uint64_t>(text);
   case DType::I64: return integer<int64_t>(text);
+  case DType::Device: {
+    auto device = device_from_text(text);
+    return device ? std::optional(Scalar::of(*device)) : std::nullopt;
+  }
   case DType::F32: return integer<float>(text); // straight to f32: by way of f64 it would be rounded twice
   case DType::F64:
   case DType::F16:

@@ -101,7 +101,7 @@ TEST_CASE("archives and safetensors round trips") {
     std::vector<NamedTensor> tensors;
     for (int t = 0; t < kDTypeCount; ++t) {
       auto type = static_cast<DType>(t);
-      if (type == DType::Key || (type == DType::BF16 && std::string(file) == "x.npz")) continue;
+      if (!has_zero(type) || (type == DType::BF16 && std::string(file) == "x.npz")) continue;
       tensors.push_back({"layer." + std::string(name_of(type)), ramp(type, {3, t})});
     }
     tensors.push_back({"large", ramp(DType::F32, {300, 300})});
