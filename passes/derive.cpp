@@ -4,6 +4,8 @@
 // Gives: none of these operations. Inner transforms are expanded before the ones around them, so that a derivative of a
 //        derivative is one of ordinary graph.
 #include "passes/derive.h"
+#include "ir/op_info.h"
+#include "ir/rewrite.h"
 #include "passes/devices.h"
 #include "passes/edit.h"
 #include "passes/forward.h"
@@ -11,6 +13,7 @@
 #include "passes/reverse.h"
 #include "passes/vectorize.h"
 #include <algorithm>
+#include <set>
 
 namespace tl {
 using namespace ir;
@@ -274,6 +277,27 @@ private:
     Region body = std::move(f_.body);
     inline_blocks(body);
     f_.body = std::move(body);
+    // x + (y - stop_gradient(y)) was there for the derivatives of y: it is x now, and y need not be computed.
+    auto elementwise = [&](ValueId v, ScalarOp op) {
+      const Node* node = producer_of(f_, v);
+      return node && node->op == Op::Elementwise && node->attrs.scalar == op ? node : nullptr;
+    };
+    std::vector<ValueId> gone;
+    Edit derived(module_, f_);
+    derived.visit = [&](NodeId id) {
+      if (f_[id].results.empty()) return Edit::Keep;
+      const Node* sum = elementwise(f_[id].results[0], ScalarOp::Add);
+      const Node* rest = sum ? elementwise(sum->operands[1], ScalarOp::Sub) : nullptr;
+      const Node* same = rest ? producer_of(f_, rest->operands[1]) : nullptr;
+      if (!same || same->op != Op::StopGradient || same->operands[0] != rest->operands[0] ||
+          !same_dims(f_, sum->operands[0], sum->results[0]))
+        return Edit::Keep;
+      gone.push_back(sum->operands[1]);
+      derived.replace(sum->results[0], sum->operands[0]);
+      return Edit::Drop;
+    };
+    derived.run();
+    if (!gone.empty()) remove_unused(gone);
     Edit edit(module_, f_);
     edit.visit = [&](NodeId id) {
       if (f_[id].op != Op::StopGradient) return Edit::Keep;
@@ -281,6 +305,58 @@ private:
       return Edit::Drop;
     };
     edit.run();
+  }
+
+  // Removes what these values alone were computed from, also what can fail.
+  void remove_unused(const std::vector<ValueId>& values) {
+    std::set<uint32_t> nodes, live;
+    auto inputs = [&](NodeId id) {
+      std::vector<ValueId> result = f_[id].operands;
+      if (!f_[id].regions.empty())
+        for (ValueId v : captures(f_, f_[id]))
+          result.push_back(v);
+      for (ValueId v : f_[id].results)
+        for (const Dim& dim : f_[v].type.dims)
+          if (!dim.is_constant()) result.push_back(dim.value);
+      return result;
+    };
+    std::vector<ValueId> work = values;
+    while (!work.empty()) {
+      NodeId id = f_[work.back()].producer;
+      work.pop_back();
+      if (!id.valid() || is_effect(f_, f_[id]) || !nodes.insert(id.index).second) continue;
+      for (ValueId v : inputs(id))
+        work.push_back(v);
+    }
+    auto need = [&](ValueId value) {
+      work = {value};
+      while (!work.empty()) {
+        NodeId id = f_[work.back()].producer;
+        work.pop_back();
+        if (!id.valid() || !nodes.count(id.index) || !live.insert(id.index).second) continue;
+        for (ValueId v : inputs(id))
+          work.push_back(v);
+      }
+    };
+    std::function<void(const Region&)> others = [&](const Region& region) {
+      for (NodeId id : region.nodes) {
+        if (nodes.count(id.index)) continue;
+        for (ValueId v : inputs(id))
+          need(v);
+        for (const Region& inner : f_[id].regions)
+          others(inner);
+      }
+      for (ValueId v : region.yields)
+        need(v);
+    };
+    others(f_.body);
+    std::function<void(Region&)> remove = [&](Region& region) {
+      std::erase_if(region.nodes, [&](NodeId id) { return nodes.count(id.index) && !live.count(id.index); });
+      for (NodeId id : region.nodes)
+        for (Region& inner : f_[id].regions)
+          remove(inner);
+    };
+    remove(f_.body);
   }
 
   Module& module_;
