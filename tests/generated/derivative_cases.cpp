@@ -159,6 +159,19 @@ DerivativeCases derivative_cases(Builtin op) {
   case Builtin::Fold: return {"fold(|total, y| total * 0.5 + sum(y * y), s, (v, list(u, u * s)))"};
   case Builtin::SplitKey: return {"split(m, 1)[0] ** 2", "let parts = split(v, [2, 4])\nparts[1] * sum(parts[0])"};
   case Builtin::Wait: return {"wait(v * v)", "wait(s) * s"};
+  case Builtin::To: return {"v.to(cpu) * u", "(v * v).to(cpu(0)) * s.to(cpu)", "list(v, u).to(cpu)[1] ** 2"};
+  case Builtin::AllReduce: return {"let l = all_reduce(list(v, u * u))\nl[0] * l[1]"};
+  case Builtin::DataParallel: return {"data_parallel(|w, y| mean(w * sin(y)), list(cpu(0), cpu(0)))(s, v) * s"};
+  case Builtin::BroadcastFrom: // a value of another process: a constant
+  case Builtin::Cpu:
+  case Builtin::Gpu:
+  case Builtin::DeviceCount:
+  case Builtin::DeviceOf:
+  case Builtin::DeviceFacts:
+  case Builtin::MemoryFacts:
+  case Builtin::ReleaseCache:
+  case Builtin::ProcessRank:
+  case Builtin::WorldSize: return {};
   case Builtin::Debug: return {}; // it writes to standard error: tests/golden
   case Builtin::Cholesky:
     return {"linalg.cholesky(m @ m.T + 2.0 * eye(3, f64))", "linalg.cholesky(one.reshape([1, 1]) ** 2 + 0.5)",
