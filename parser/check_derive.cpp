@@ -339,7 +339,6 @@ ExprPtr Checker::call_transformed(const Transformed& what, std::vector<Arg> args
   case Builtin::CustomVjp:
   case Builtin::Checkpoint: {
     std::vector<int64_t> trained;
-    std::vector<typed::Expr*> none;
     for (size_t i = 0; i < args.size(); ++i) {
       check_arg(args[i]);
       if (!args[i].value) continue;

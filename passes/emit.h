@@ -15,6 +15,7 @@ public:
 
   ir::Builder& builder() { return builder_; }
   ir::Function& function() { return builder_.function(); }
+  LocId loc() const { return loc_; }
   const ir::Type& type(ir::ValueId value) { return builder_.function()[value].type; }
   const std::vector<ir::Dim>& dims(ir::ValueId value) { return type(value).dims; }
 

@@ -178,35 +178,16 @@ ValueId Forward::reduction(Emit& e, const Node& node) {
   bool masked = node.operands.size() > 1;
   if (masked) d = e.where(node.operands[1], d, 0);
   const std::vector<int64_t> axes = node.attrs.ints;
-  std::vector<Dim> shape = type(x).dims;
-  std::vector<int64_t> kept = other_axes(shape.size(), axes);
-  auto spread = [&](ValueId v) { return e.broadcast(v, kept, shape); };
   switch (node.attrs.reduce) {
   case ReduceOp::Sum: return e.reduce(ReduceOp::Sum, d, axes);
   case ReduceOp::Prod: {
     ValueId value = masked ? e.where(node.operands[1], x, 1) : x;
-    ValueId zero = e.compare(ScalarOp::Eq, value, 0);
-    ValueId others = e.reduce(ReduceOp::Prod, e.where(zero, e.number(type(value).dtype, 1), value), axes);
-    ValueId zeros = spread(e.reduce(ReduceOp::Sum, e.convert(zero, DType::I64), axes));
-    ValueId without = e.where(e.compare(ScalarOp::Eq, zeros, 0), e.div(spread(others), value), 0);
-    ValueId one = e.op(ScalarOp::And, {zero, e.compare(ScalarOp::Eq, zeros, 1)});
-    return e.reduce(ReduceOp::Sum, e.mul(d, e.where(one, spread(others), without)), axes);
+    return e.reduce(ReduceOp::Sum, e.mul(d, products_of_others(e, value, axes)), axes);
   }
   case ReduceOp::Min:
   case ReduceOp::Max: {
-    Attrs attrs = node.attrs;
-    attrs.reduce = node.attrs.reduce == ReduceOp::Max ? ReduceOp::ArgMax : ReduceOp::ArgMin;
-    Type t = type(node.results[0]);
-    t.dtype = DType::I64;
-    ValueId first = e.builder().one(Op::Reduce, node.operands, std::move(t), attrs, node.loc);
-    ValueId position;
-    for (int64_t axis : axes) {
-      Dim n = shape[static_cast<size_t>(axis)];
-      ValueId along = e.broadcast(e.iota(n), {axis}, shape);
-      position = position.valid() ? e.add(e.mul(position, e.size(n)), along) : along;
-    }
-    if (!position.valid()) return d;
-    return e.reduce(ReduceOp::Sum, e.where(e.op(ScalarOp::Eq, {position, spread(first)}), d, 0), axes);
+    ValueId first = is_first_extreme(e, node.attrs.reduce, x, masked ? node.operands[1] : ValueId{}, axes);
+    return first.valid() ? e.reduce(ReduceOp::Sum, e.where(first, d, 0), axes) : d;
   }
   default: return {};
   }

@@ -114,4 +114,39 @@ ValueId scaled_partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId
   return e.where(e.compare(ScalarOp::Eq, d, 0), e.number(e.type(result).dtype, 0), result);
 }
 
+ValueId products_of_others(Emit& e, ValueId x, const std::vector<int64_t>& axes) {
+  const std::vector<Dim> shape = e.dims(x);
+  const std::vector<int64_t> kept = other_axes(shape.size(), axes);
+  auto spread = [&](ValueId v) { return e.broadcast(v, kept, shape); };
+  // Without zeros the product over x; with one of them, only at its place, what is left.
+  ValueId zero = e.compare(ScalarOp::Eq, x, 0);
+  ValueId others = e.reduce(ReduceOp::Prod, e.where(zero, e.number(e.type(x).dtype, 1), x), axes);
+  ValueId zeros = spread(e.reduce(ReduceOp::Sum, e.convert(zero, DType::I64), axes));
+  ValueId without = e.where(e.compare(ScalarOp::Eq, zeros, 0), e.div(spread(others), x), 0);
+  ValueId one = e.op(ScalarOp::And, {zero, e.compare(ScalarOp::Eq, zeros, 1)});
+  return e.where(one, spread(others), without);
+}
+
+ValueId is_first_extreme(Emit& e, ReduceOp op, ValueId x, ValueId mask, const std::vector<int64_t>& axes) {
+  if (axes.empty()) return {};
+  const std::vector<Dim> shape = e.dims(x);
+  const std::vector<int64_t> kept = other_axes(shape.size(), axes);
+  Type t = Type::tensor(DType::I64, {});
+  for (int64_t axis : kept)
+    t.dims.push_back(shape[static_cast<size_t>(axis)]);
+  std::vector<ValueId> operands{x};
+  if (mask.valid()) operands.push_back(mask);
+  Attrs attrs;
+  attrs.reduce = op == ReduceOp::Max ? ReduceOp::ArgMax : ReduceOp::ArgMin;
+  attrs.ints = axes;
+  ValueId first = e.builder().one(Op::Reduce, std::move(operands), std::move(t), std::move(attrs), e.loc());
+  ValueId position; // among the reduced
+  for (int64_t axis : axes) {
+    Dim n = shape[static_cast<size_t>(axis)];
+    ValueId along = e.broadcast(e.iota(n), {axis}, shape);
+    position = position.valid() ? e.add(e.mul(position, e.size(n)), along) : along;
+  }
+  return e.op(ScalarOp::Eq, {position, e.broadcast(first, kept, shape)});
+}
+
 } // namespace tl

@@ -20,4 +20,10 @@ bool has_derivative(ScalarOp op);
 // Does its derivative leave elements out? Then what comes from it is `guarded`.
 bool leaves_out(ScalarOp op);
 
+// Of a product over axes of x: for each element the product of the others, whatever is 0 among them.
+ir::ValueId products_of_others(Emit& e, ir::ValueId x, const std::vector<int64_t>& axes);
+// Of Min or Max over axes of x (where the mask, if it is valid, is true): is an element the one that is taken, the
+// first of the extreme ones? Invalid where the axes are none: it is the only one.
+ir::ValueId is_first_extreme(Emit& e, ReduceOp op, ir::ValueId x, ir::ValueId mask, const std::vector<int64_t>& axes);
+
 } // namespace tl

@@ -309,37 +309,14 @@ void Reverse::reverse_reduce(Scope& s, const Node& node, ValueId dy) {
   switch (node.attrs.reduce) {
   case ReduceOp::Sum: return give(spread(dy), false);
   case ReduceOp::Prod: {
-    // Without zeros y / x; with one, only at that place, the product of the others.
     ValueId value = primal(s, x);
     if (masked) value = e.where(mask, value, 1);
-    ValueId zero = e.compare(ScalarOp::Eq, value, 0);
-    ValueId others = e.reduce(ReduceOp::Prod, e.where(zero, e.number(type(value).dtype, 1), value), axes);
-    ValueId zeros = spread(e.reduce(ReduceOp::Sum, e.convert(zero, DType::I64), axes));
-    ValueId without = e.where(e.compare(ScalarOp::Eq, zeros, 0), e.div(spread(others), value), 0);
-    ValueId one = e.op(ScalarOp::And, {zero, e.compare(ScalarOp::Eq, zeros, 1)});
-    return give(e.mul(spread(dy), e.where(one, spread(others), without)), true);
+    return give(e.mul(spread(dy), products_of_others(e, value, axes)), true);
   }
   case ReduceOp::Min:
   case ReduceOp::Max: {
-    // The first of the extreme elements: by its position among the reduced.
-    ValueId value = primal(s, x);
-    bool is_max = node.attrs.reduce == ReduceOp::Max;
-    ReduceOp which = is_max ? ReduceOp::ArgMax : ReduceOp::ArgMin;
-    std::vector<ValueId> operands{value};
-    if (masked) operands.push_back(mask);
-    Type t = Type::tensor(DType::I64, dims(s, std::vector<Dim>(type(node.results[0]).dims)));
-    Attrs attrs;
-    attrs.reduce = which;
-    attrs.ints = axes;
-    ValueId first = e.builder().one(Op::Reduce, operands, std::move(t), std::move(attrs), node.loc);
-    ValueId position;
-    for (int64_t axis : axes) {
-      Dim n = shape[static_cast<size_t>(axis)];
-      ValueId along = e.broadcast(e.iota(n), {axis}, shape);
-      position = position.valid() ? e.add(e.mul(position, e.size(n)), along) : along;
-    }
-    if (!position.valid()) return give(dy, false); // over no axis
-    ValueId chosen = e.op(ScalarOp::Eq, {position, spread(first)});
+    ValueId chosen = is_first_extreme(e, node.attrs.reduce, primal(s, x), mask, axes);
+    if (!chosen.valid()) return give(dy, false);
     return add(s, x, e.where(chosen, spread(dy), 0), true);
   }
   default: return;
