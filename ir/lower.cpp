@@ -265,6 +265,7 @@ Leaves FunctionLowerer::inline_call(const typed::Expr& e, const typed::Instance&
 
 void FunctionLowerer::entry_parameters() {
   Builder builder = here();
+  std::vector<typed::VarId> devices; // checked behind the parameters
   for (const typed::EntryParam& param : shared_.program.entry_params) {
     const typed::Variable& var = shared_.program.variables[param.var.index];
     if (param.given.valid()) env_[param.given.index] = {builder.param(Type::scalar(DType::Bool), var.name + "_given")};
@@ -276,8 +277,12 @@ void FunctionLowerer::entry_parameters() {
     }
     Type t = var.type.is_str() ? Type::str() : Type::tensor(var.type.dtype, dims);
     env_[param.var.index] = {builder.param(std::move(t), var.name)};
+    if (var.type.is_scalar() && var.type.dtype == DType::Device) devices.push_back(param.var);
     if (var.atom.valid()) bind_atom(var.atom, env_[param.var.index][0]);
   }
+  for (typed::VarId device : devices)
+    for (ValueId& value : env_[device.index])
+      value = existing(value, shared_.program.variables[device.index].span);
 }
 
 // What earlier pieces of a session left.

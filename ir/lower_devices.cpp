@@ -57,6 +57,24 @@ void FunctionLowerer::place_parameters(Leaves& leaves) {
     if (has_tensor(type(leaf))) leaf = put(leaf, placing_, {});
 }
 
+// A device that somebody else names, as the command line does.
+ValueId FunctionLowerer::existing(ValueId given, Span span) {
+  LocId at = loc(span);
+  ValueId number = convert(given, DType::I64, at);
+  auto among = [&](DeviceKind kind) {
+    Attrs attrs;
+    attrs.index = static_cast<uint32_t>(kind);
+    ValueId first = i64(kind == DeviceKind::Gpu ? kFirstGpu : 0);
+    ValueId end = scalar(ScalarOp::Add,
+                         {first, here().one(Op::DeviceCount, {}, Type::scalar(DType::I64), std::move(attrs), at)}, at);
+    return scalar(ScalarOp::And, {scalar(ScalarOp::Le, {first, number}, at), scalar(ScalarOp::Lt, {number, end}, at)},
+                  at);
+  };
+  ValueId fits = scalar(ScalarOp::Or, {among(DeviceKind::Cpu), among(DeviceKind::Gpu)}, at);
+  uint32_t s = site("NoSuchDevice", "there is no device {d0}", span, "`tl devices` lists what there is");
+  return guard(given, fits, s, {number}, span);
+}
+
 Leaves FunctionLowerer::device_builtin(const typed::Expr& e, const Leaves& operands) {
   LocId at = loc(e.span);
   const Type i64_type = Type::scalar(DType::I64);

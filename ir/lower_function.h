@@ -174,7 +174,7 @@ private:
   ValueId device(int64_t number) { return here().constant(DType::Device, Scalar::of(number)); }
   ValueId device_of(ValueId x, LocId loc); // i64; -1: none
   ValueId put(ValueId x, ValueId device, LocId loc);
-  bool is_placed(const tl::Type& type) const; // does a tensor in it belong to a device?
+  ValueId existing(ValueId device, Span span); // guarded: it may not be there
   // The value of an expression that makes something new, on the device of the `on` around it.
   Leaves placed(const typed::Expr& e, Leaves value);
   void place_parameters(Leaves& leaves);

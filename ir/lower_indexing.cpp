@@ -1,5 +1,6 @@
 #include "ir/lower_function.h"
 #include <algorithm>
+#include <utility>
 #include <fmt/format.h>
 
 namespace tl::ir {
@@ -58,7 +59,9 @@ FunctionLowerer::Subscripts FunctionLowerer::evaluate(const std::vector<typed::S
   result.items = &items;
   size_t axis = 0;
   for (const typed::Subscript& item : items) {
+    ValueId outer = std::exchange(placing_, ValueId{}); // index tensors that are written here go along
     ValueId value = item.value ? convert_index(one(*item.value)) : ValueId{};
+    placing_ = outer;
     switch (item.kind) {
     case Kind::At:
       if (!item.in_range) value = wrapped(value, base.at(axis), axis, item);

@@ -19,7 +19,7 @@ namespace tl::generated {
 namespace {
 
 // What only acts, so that there is no value to show.
-const std::set<std::string> kActions{"print", "save", "write_text", "wait_all", "exit", "read_line"};
+const std::set<std::string> kActions{"print", "release_cache", "save", "write_text", "wait_all", "exit", "read_line"};
 
 // The program of an example. What it is prints twice the same; what it is about is within 1/1000.
 std::string source_of(const std::string& module, const Example& example) {
