@@ -1,7 +1,7 @@
 #include "ir/lower_function.h"
 #include <algorithm>
-#include <utility>
 #include <fmt/format.h>
+#include <utility>
 
 namespace tl::ir {
 

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <unordered_map>
 
@@ -36,8 +37,11 @@ public:
       unit_of_.push_back(place->second);
     }
     size_t threads = std::min(units_.size(), static_cast<size_t>(std::max(options_.ahead_threads, 0)));
-    for (size_t i = 0; i < threads; ++i)
-      ahead_.emplace_back([this] { compile_ahead(); });
+    try {
+      for (size_t i = 0; i < threads; ++i)
+        ahead_.emplace_back([this] { compile_ahead(); });
+    } catch (const std::system_error&) { // the system grants no more: kernels are compiled when they are needed
+    }
   }
 
   ~JitProvider() override {
