@@ -1,8 +1,9 @@
-// What the values of the reference interpreter are, and how failures travel in them. Internal to ir/interpret.cpp.
+// What the values of the reference interpreter are, and how failures travel in them. Internal to ir/interpret*.cpp.
 #pragma once
 #include "ir/interpret_tensor.h"
 #include "ir/rewrite.h"
 #include "vm/abi/error.h"
+#include "vm/abi/outcome.h"
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -37,6 +38,21 @@ struct List {
   int64_t length() const { return static_cast<int64_t>(values.size() / width); }
 };
 using Frame = std::vector<Cell>;
+
+inline Cell cell(Data data) { return {std::move(data), nullptr, nullptr, nullptr}; }
+inline Cell cell(std::string text) {
+  return {{}, std::make_shared<const std::string>(std::move(text)), nullptr, nullptr};
+}
+inline Cell cell(std::shared_ptr<List> list) { return {{}, nullptr, nullptr, std::move(list)}; }
+
+// ---- interpret_values.cpp
+// The parameters of the entry. Throws std::logic_error for arguments that do not fit the program.
+std::vector<Cell> entry_arguments(const Module& module, const std::vector<Argument>& arguments);
+Argument argument(const Cell& value);
+// The device of what is computed from these, all of which are on one if on any (passes/devices.h).
+int16_t device_in(const Function& function, const std::vector<ValueId>& values, const Frame& frame);
+// Operations on devices and processes. Memory is one; which device a tensor is on is a tag.
+void run_device(const Node& node, Frame& frame, int cpu_devices);
 
 // Thrown to leave the program: by the first effect or branch that needs a failed value, or by exit.
 struct Stop {

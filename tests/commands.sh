@@ -9,6 +9,14 @@ trap 'rm -rf "$out"' EXIT
 
 # ---- command line
 check "version" 0 "^tl [0-9]" -- "$tl" version
+check "the devices" 0 "^cpu.1.  .*core.*GB" -- "$tl" devices --cpu-devices 2
+check "no devices" 2 "" -- "$tl" devices --cpu-devices 0
+check "devices by the environment" 0 "^3$" -- env TL_CPU_DEVICES=3 "$tl" -e 'print(len(devices()))'
+check "a device as an argument" 0 "^cpu.1. cpu.0.$" -- \
+  "$tl" run --cpu-devices 2 -e 'fn main(a: device, b: device = cpu) { print(a, b) }' --a cpu:1
+check "a device that is not there" 3 "NoSuchDevice.*there is no device cpu.5." -- \
+  "$tl" -e 'fn main(a: device) { print(a) }' --a 'cpu(5)'
+check "no name of a device" 2 "'moon' is not a device" -- "$tl" -e 'fn main(a: device) { print(a) }' --a moon
 check "no command" 2 -- "$tl"
 check "unknown flag" 2 -- "$tl" run --nonsense x.tl
 check "missing file" 2 "nowhere.tl" -- "$tl" run nowhere.tl
