@@ -41,13 +41,16 @@ void RunFlags::add_profiling_to(CLI::App& app) {
   app.add_flag("--profile", profile, "print time and bytes by source line to stderr at the end")->envname("TL_PROFILE");
   app.add_option("--trace", trace, "write a timeline (JSON for Perfetto or chrome://tracing) to this file")
       ->envname("TL_TRACE");
+  app.add_flag("--explain-idle", explain_idle, "print why threads stood idle, by line, to stderr at the end")
+      ->envname("TL_EXPLAIN_IDLE");
 }
 
 void RunFlags::finish() {
   if (device != "cpu" && device != "auto")
     throw UsageError(fmt::format("--device {}: only cpu is supported in this version", device));
-  if (interpreter && (profile || !trace.empty() || run.check_nan))
-    throw UsageError("--profile, --trace and --check-nan look at the compiled program: leave out --interp");
+  if (interpreter && (profile || explain_idle || !trace.empty() || run.check_nan))
+    throw UsageError("--profile, --trace, --explain-idle and --check-nan look at the compiled program: leave out "
+                     "--interp");
   if (!memory_limit.empty()) run.memory_limit = parse_size(memory_limit);
   if (!cache_limit.empty()) parse_size(cache_limit);
   for (const std::string& name : disabled) {

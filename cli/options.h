@@ -22,6 +22,7 @@ struct RunFlags {
   bool stats = false;
   bool profile = false;
   std::string trace; // a file, or empty
+  bool explain_idle = false;
   bool time_passes = false;
   bool verify = false;
   bool no_cache = false;
@@ -31,7 +32,7 @@ struct RunFlags {
   std::vector<std::string> disabled; // passes
 
   void add_to(CLI::App& app);
-  void add_profiling_to(CLI::App& app); // --profile, --trace
+  void add_profiling_to(CLI::App& app); // --profile, --trace, --explain-idle
   void finish();                        // checks what CLI11 cannot, fills `run`
   PassOptions pass_options() const;
   std::shared_ptr<DiskCache> disk_cache() const; // null: --no-cache, or nowhere to put it

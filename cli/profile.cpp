@@ -1,15 +1,11 @@
 #include "profile.h"
 #include "compile.h"
-#include "vm/io/io.h"
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <fmt/format.h>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <system_error>
 #include <thread>
-#include <unistd.h>
 
 namespace tl::cli {
 namespace {
@@ -55,12 +51,12 @@ std::string short_bytes(double bytes) {
   return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.3g} {}", bytes, units[unit]);
 }
 
+} // namespace
+
 std::string place_text(Span span, const SourceManager& sources) {
   if (!span.valid()) return "elsewhere";
   return fmt::format("{}:{}", sources.name(span.file), sources.line_column(span).line);
 }
-
-} // namespace
 
 std::string profile_table(const Profile& profile, const Stats& stats, const std::vector<Location>& locations,
                           const SourceManager& sources, FileId main) {
@@ -100,49 +96,6 @@ std::string profile_table(const Profile& profile, const Stats& stats, const std:
                        row.operations, moved, speed, share, place, line.code);
   }
   return out;
-}
-
-void write_trace(const std::string& path, const Profile& profile, const std::vector<Location>& locations,
-                 const SourceManager& sources, FileId main) {
-  write_file_atomically(path, [&](int descriptor) {
-    std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
-    auto flush = [&] {
-      for (std::string_view rest = text; !rest.empty();) {
-        ssize_t done = ::write(descriptor, rest.data(), rest.size());
-        if (done < 0 && errno == EINTR) continue;
-        if (done < 0) throw std::system_error(errno, std::generic_category());
-        rest.remove_prefix(static_cast<size_t>(done));
-      }
-      text.clear();
-    };
-    int workers = 0;
-    bool first = true;
-    for (const Profile::Piece& piece : profile.pieces()) {
-      Span span = place_of(piece.loc, locations, sources, main);
-      nlohmann::json event = {{"name", piece.name},
-                              {"ph", "X"},
-                              {"pid", 1},
-                              {"tid", piece.worker},
-                              {"ts", piece.begin * 1e6},
-                              {"dur", (piece.end - piece.begin) * 1e6},
-                              {"args", {{"line", place_text(span, sources)}}}};
-      text += (first ? "" : ",\n") + event.dump();
-      first = false;
-      workers = std::max(workers, piece.worker + 1);
-      if (text.size() > 1 << 20) flush();
-    }
-    for (int k = 0; k < workers; ++k) {
-      nlohmann::json name = {{"name", "thread_name"},
-                             {"ph", "M"},
-                             {"pid", 1},
-                             {"tid", k},
-                             {"args", {{"name", fmt::format("worker {}", k)}}}};
-      text += (first ? "" : ",\n") + name.dump();
-      first = false;
-    }
-    text += "\n]}\n";
-    flush();
-  });
 }
 
 } // namespace tl::cli

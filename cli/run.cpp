@@ -6,12 +6,36 @@
 #include "ir/lower.h"
 #include "messages.h"
 #include "profile.h"
+#include "vm/idle.h"
+#include "vm/interrupt.h"
 #include "vm/io/io.h"
+#include <atomic>
+#include <csignal>
 #include <fmt/format.h>
 #include <unistd.h>
 
 namespace tl::cli {
 namespace {
+
+std::atomic<bool> stopped{false};
+
+void stop(int) {
+  stopped = true;
+  interrupt_kernels();
+}
+
+// The first Ctrl-C ends the run in order, so that what was recorded of it can be shown; the second ends the process.
+// Not where the program asks for Ctrl-C itself.
+const std::atomic<bool>* stop_on_interrupt(const Program& program) {
+  for (const BcFunction& function : program.functions)
+    for (const Instruction& i : function.code)
+      if (i.op == BcOp::Host && i.host_op == HostOp::Interrupted) return nullptr;
+  struct sigaction action {};
+  action.sa_handler = stop;
+  action.sa_flags = static_cast<int>(SA_NODEFER | SA_RESETHAND); // the handler may be left by a jump
+  ::sigaction(SIGINT, &action, nullptr);
+  return &stopped;
+}
 
 int run(const RunFlags& flags, const std::vector<std::string>& words, const std::string* code) {
   if (!code && words.empty()) throw UsageError("run needs a file (or -e CODE)");
@@ -50,11 +74,17 @@ int run(const RunFlags& flags, const std::vector<std::string>& words, const std:
     RunOptions options = flags.run;
     options.flush_each_effect = isatty(STDOUT_FILENO) != 0;
     std::optional<Profile> profile;
-    if (flags.profile || !flags.trace.empty()) options.profile = &profile.emplace(!flags.trace.empty());
+    const bool timeline = flags.explain_idle || !flags.trace.empty();
+    if (flags.profile || flags.stats || timeline) options.profile = &profile.emplace(timeline);
+    if (timeline) options.interrupt = stop_on_interrupt(executable.program);
     outcome = tl::run(executable.program, *executable.kernels, arguments.values, options, out.sink(), error_output(),
                       &counters);
     if (flags.stats) stats = to_text(counters) + cache_text(executable.cache.get());
     const auto& locations = executable.program.locations;
+    if (flags.explain_idle)
+      stats += to_text(explain_idle(*profile), [&](LocId loc) {
+        return place_text(place_of(loc, locations, frontend.sources, frontend.file), frontend.sources);
+      });
     if (flags.profile) stats += profile_table(*profile, counters, locations, frontend.sources, frontend.file);
     try {
       if (!flags.trace.empty()) write_trace(flags.trace, *profile, locations, frontend.sources, frontend.file);

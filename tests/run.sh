@@ -59,6 +59,7 @@ run generated "$build/tests/tl_generated" ${filter:+--only "$filter"}
 echo "── samples and commands"
 run samples tests/samples.sh "$build/tl" "$filter"
 run memory tests/memory.sh "$build/tl" "$filter"
+run profiling tests/profiling.sh "$build/tl" "$filter"
 run commands tests/commands.sh "$build/tl" "$filter"
 run async tests/async.sh "$build/tl" "$filter"
 run repl tests/repl.sh "$build/tl"

@@ -41,6 +41,12 @@ Engine::Engine(const Program& program, const RunOptions& options, const Devices&
     queues_[static_cast<size_t>(d)].cores = devices.cores(d, threads_);
   lanes_.resize(static_cast<size_t>(kFirstCopyLane + devices.count() * devices.count()));
   stats_.threads = threads_;
+  if (options.profile) {
+    std::vector<int> cores_of;
+    for (const Queue& queue : queues_)
+      cores_of.push_back(queue.cores);
+    options.profile->begin(threads_, threads_ + 1 + static_cast<int>(lanes_.size()), std::move(cores_of));
+  }
 }
 
 void Engine::seed(Worker& worker, int index) {
@@ -83,7 +89,8 @@ void Engine::start_workers() {
 }
 
 Operation* Engine::create(uint64_t issue, LocId loc, const CallSite* call) {
-  if (in_flight() >= max_in_flight_) wait_until([&] { return in_flight() <= max_in_flight_ / 2; });
+  if (in_flight() >= max_in_flight_)
+    wait_until([&] { return in_flight() <= max_in_flight_ / 2; }, Profile::Doing::InFlight);
   if (!free_) free_ = returned_.exchange(nullptr, std::memory_order_acquire);
   if (!free_) {
     operations_.push_back(std::make_unique<Operation>());
@@ -95,6 +102,12 @@ Operation* Engine::create(uint64_t issue, LocId loc, const CallSite* call) {
   op->loc = loc;
   op->call = call;
   if (options_.schedule_seed) op->priority = workers_.back()->random();
+  if (options_.profile) {
+    op->record = options_.profile->create();
+    op->created = options_.profile->now();
+    waited_ = 0;
+    if (op->record) op->record->loc = loc;
+  }
   ++stats_.operations;
   ++created_;
   return op;
@@ -108,6 +121,7 @@ void Engine::add_input(Operation& op, Node* node, bool reads) {
 
 void Engine::add_output(Operation& op, Node* node) {
   nodes.retain(node);
+  if (op.record) node->record = op.record->number;
   op.outputs.push_back(node);
 }
 
@@ -127,6 +141,12 @@ void Engine::submit(Operation* op) {
   size_t waits = op->inputs.size() + op->overwrites.size();
   op->edges.assign(waits, Edge{op, nullptr}); // sized once: nodes point into it
   op->pending.store(static_cast<int32_t>(waits) + 1, std::memory_order_relaxed);
+  if (op->kind == Operation::Kind::Copy) {
+    ++stats_.copies;
+    for (const Operation::Copy& copy : op->copies)
+      stats_.bytes_copied += static_cast<uint64_t>(copy.bytes);
+  }
+  if (options_.profile) note_issue(*op);
   int32_t satisfied = 1;
   size_t edge = 0;
   for (const Operation::Input& input : op->inputs)
@@ -138,12 +158,31 @@ void Engine::submit(Operation* op) {
   // The work of a fused chain of tiny operations is cheaper than handing it over.
   bool at_once = op->small && op->lane == kNoLane && !(options_.schedule_seed && workers_.back()->random() % 2);
   if (op->pending.fetch_sub(satisfied, std::memory_order_acq_rel) == satisfied) {
+    if (op->record) op->record->ready = op->record->issued;
     if (at_once)
       run(*workers_.back(), op);
     else
       push(op);
   }
   if (options_.sync) wait_all();
+}
+
+// For a profile, while the operation is not yet anybody else's.
+void Engine::note_issue(Operation& op) {
+  Profile& profile = *options_.profile;
+  Profile::Time now = profile.now();
+  profile.create_ended(op.created, now, waited_);
+  if (!op.record) return;
+  Profile::Operation& record = *op.record;
+  record.issued = now;
+  record.is_copy = op.kind == Operation::Kind::Copy;
+  record.device = op.device;
+  record.lane = op.lane;
+  record.bytes = op.bytes;
+  for (const Operation::Input& input : op.inputs)
+    if (input.node->record) record.inputs.push_back(input.node->record);
+  profile.did(Profile::Doing::Issue, op.created, now, record.number);
+  profile.sample(threads_, op.device, devices_.memory(op.device).in_use());
 }
 
 // The issuing thread has a workspace beside those of the workers that compute at a time.
@@ -164,22 +203,22 @@ bool Engine::reserve_scratch(int device, uint64_t local_bytes) {
 
 void Engine::wait(Node* node) {
   if (node->done()) return;
-  wait_until([node] { return node->done(); });
+  wait_until([node] { return node->done(); }, Profile::Doing::Value, node->record);
 }
 
 void Engine::wait_all() {
   if (in_flight() == 0) return;
-  wait_until([this] { return in_flight() == 0; });
+  wait_until([this] { return in_flight() == 0; }, Profile::Doing::All);
 }
 
 void Engine::drain_others() {
-  wait_until([this] { return in_flight() <= 1; });
+  wait_until([this] { return in_flight() <= 1; }, Profile::Doing::Memory);
 }
 
-void Engine::wait_until(const std::function<bool()>& reached) {
+void Engine::wait_until(const std::function<bool()>& reached, Profile::Doing why, uint32_t record) {
   if (reached()) return;
   auto start = std::chrono::steady_clock::now();
-  stats_.waits += !options_.sync; // with --sync every operation is a wait, which says nothing
+  const Profile::Time begun = options_.profile ? options_.profile->now() : 0;
   int spins = 0;
   while (!reached()) {
     if (help()) {
@@ -196,7 +235,13 @@ void Engine::wait_until(const std::function<bool()>& reached) {
     if (!reached()) progress_.wait_for(lock, std::chrono::milliseconds(20));
     waiting_.store(false, std::memory_order_relaxed);
   }
-  stats_.wait_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  Stats::Waits& waits = stats_.waits[static_cast<size_t>(why)];
+  waits.count += !options_.sync; // with --sync every operation is a wait, which says nothing
+  waits.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!options_.profile) return;
+  const Profile::Time end = options_.profile->now();
+  waited_ += end - begun;
+  options_.profile->did(why, begun, end, record);
 }
 
 Block Engine::allocate(int device, uint64_t bytes, const std::function<void()>& sweep) {
@@ -219,7 +264,8 @@ Block Engine::allocate(int device, uint64_t bytes, const std::function<void()>& 
       break;
     }
     uint64_t before = completed_.load(std::memory_order_seq_cst);
-    wait_until([&] { return completed_.load(std::memory_order_seq_cst) != before || in_flight() <= 1; });
+    wait_until([&] { return completed_.load(std::memory_order_seq_cst) != before || in_flight() <= 1; },
+               Profile::Doing::Memory);
   }
   sweep();
   memory.trim();

@@ -94,7 +94,8 @@ private:
   void seed(Worker& worker, int index);
   void start_workers();
   void stop_threads();
-  void wait_until(const std::function<bool()>& reached);
+  void wait_until(const std::function<bool()>& reached, Profile::Doing why, uint32_t record = 0);
+  void note_issue(Operation& op);
   void drain_others(); // all but the operation being issued
 
   // ---- engine_run.cpp ----
@@ -112,8 +113,8 @@ private:
   void run_tiles(Worker& self, Operation* op, int64_t begin, int64_t end);
   void run_tiles_untimed(Worker& self, Operation* op, int64_t begin, int64_t end);
   void run_task(Operation* op);
-  void complete(Operation* op, Ready& ready);
-  void count_down(Operation* op, Ready& ready);
+  void complete(Worker& self, Operation* op, Ready& ready);
+  void count_down(Operation* op, const Operation* by, Ready& ready);
   void delay(Worker& self);
 
   const Program& program_;
@@ -148,7 +149,8 @@ private:
   Operation* free_ = nullptr;
   std::atomic<Operation*> returned_{nullptr};
   std::vector<std::unique_ptr<Operation>> operations_;
-  uint64_t injectable_ = 0; // allocations or operations that RunOptions::inject has counted
+  Profile::Time waited_ = 0; // while the operation that is created last is issued
+  uint64_t injectable_ = 0;  // allocations or operations that RunOptions::inject has counted
 };
 
 } // namespace tl

@@ -162,7 +162,7 @@ void Engine::run_piece(Worker& self, Operation* op, int64_t begin, int64_t end) 
   ++op->stage; // the last tile of this phase: the barrier
   if (!advance(self, op)) return;
   Ready ready;
-  complete(op, ready);
+  complete(self, op, ready);
   for (Operation* next : ready)
     push(next);
 }
@@ -174,7 +174,7 @@ void Engine::run(Worker& self, Operation* op) {
     bool complete_now = start(self, op);
     if (!complete_now) return;
     ready.clear();
-    complete(op, ready);
+    complete(self, op, ready);
     op = nullptr;
     // Go on with the first that is ready, while its inputs are in the cache, and leave the others to everyone. The
     // issuing thread hands over all but tiny work, a lane everything.
@@ -219,13 +219,15 @@ bool Engine::start(Worker& self, Operation* op) {
     record(op->failure);
     return true;
   }
-  if (options_.profile && op->kind != Operation::Kind::Poison) op->begun = Profile::Clock::now();
+  if (options_.profile && op->kind != Operation::Kind::Poison) {
+    op->begun = options_.profile->now();
+    if (op->record) op->record->begun = op->begun;
+  }
   switch (op->kind) {
   case Operation::Kind::Poison: return true;
   case Operation::Kind::Task:
     run_task(op);
-    if (options_.profile && options_.profile->timeline)
-      options_.profile->ran("task", op->loc, self.index, op->begun, Profile::Clock::now());
+    if (options_.profile) options_.profile->ran(self.index, op->record, op->begun, options_.profile->now());
     return true;
   case Operation::Kind::Copy:
   case Operation::Kind::Kernel: op->stage = 0; return advance(self, op);
@@ -290,10 +292,10 @@ bool Engine::advance(Worker& self, Operation* op) {
 }
 
 void Engine::run_tiles(Worker& self, Operation* op, int64_t begin, int64_t end) {
-  if (!options_.profile || !options_.profile->timeline) return run_tiles_untimed(self, op, begin, end);
-  auto start = Profile::Clock::now();
+  if (!options_.profile) return run_tiles_untimed(self, op, begin, end);
+  const Profile::Time start = options_.profile->now();
   run_tiles_untimed(self, op, begin, end);
-  options_.profile->ran(op->kernel ? op->kernel->name : "copy", op->loc, self.index, start, Profile::Clock::now());
+  options_.profile->ran(self.index, op->record, start, options_.profile->now());
 }
 
 void Engine::run_tiles_untimed(Worker& self, Operation* op, int64_t begin, int64_t end) {
@@ -325,13 +327,21 @@ void Engine::run_tiles_untimed(Worker& self, Operation* op, int64_t begin, int64
   if (!done) op->errors.record(&op->errors, kInterrupted, 0, 0, 0);
 }
 
-void Engine::count_down(Operation* op, Ready& ready) {
-  if (op->pending.fetch_sub(1, std::memory_order_acq_rel) == 1) ready.push_back(op);
+void Engine::count_down(Operation* op, const Operation* by, Ready& ready) {
+  if (op->pending.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (op->record && by->record) {
+    op->record->ready = by->record->ended;
+    op->record->released_by = by->record->number;
+  }
+  ready.push_back(op);
 }
 
-void Engine::complete(Operation* op, Ready& ready) {
-  if (options_.profile && op->begun != Profile::Clock::time_point())
-    options_.profile->finished(op->loc, op->begun, Profile::Clock::now(), op->bytes);
+void Engine::complete(Worker& self, Operation* op, Ready& ready) {
+  if (options_.profile) {
+    const Profile::Time now = options_.profile->now();
+    if (op->begun >= 0) options_.profile->finished(self.index, op->loc, op->begun, now, op->bytes);
+    if (op->record) op->record->ended = now;
+  }
   if (op->errors.failed && !op->failure) {
     const ErrorRecorder& e = op->errors;
     op->failure = FailureRef(new Failure(error_at_site(e.site, e.element, e.a, e.b, op->loc, op->call), op->issue));
@@ -349,19 +359,20 @@ void Engine::complete(Operation* op, Ready& ready) {
     Edge* edge = node->waiters.exchange(Node::done_mark(), std::memory_order_seq_cst);
     while (edge) {
       Edge* next = edge->next; // before the consumer may run and be recycled
-      count_down(edge->consumer, ready);
+      count_down(edge->consumer, op, ready);
       edge = next;
     }
     nodes.release(node);
   }
   for (const Operation::Input& input : op->inputs) {
     if (input.reads && input.node->readers.fetch_sub(1, std::memory_order_acq_rel) == Node::kExclusive + 1)
-      count_down(input.node->exclusive->consumer, ready);
+      count_down(input.node->exclusive->consumer, op, ready);
     nodes.release(input.node);
   }
   for (Node* node : op->overwrites)
     nodes.release(node);
   Pool::free(op->shared);
+  if (op->record) options_.profile->sample(self.index, op->device, devices_.memory(op->device).in_use());
   op->inputs.clear();
   op->outputs.clear();
   op->overwrites.clear();
@@ -376,7 +387,8 @@ void Engine::complete(Operation* op, Ready& ready) {
   op->device = 0;
   op->lane = kNoLane;
   op->local_bytes = op->bytes = 0;
-  op->begun = {};
+  op->begun = -1;
+  op->record = nullptr;
   op->errors.reset();
   Operation* head = returned_.load(std::memory_order_relaxed);
   do

@@ -11,6 +11,7 @@ Interpreter::Interpreter(const Program& program, KernelProvider& kernels, const 
     : program_(program), kernels_(kernels), options_(options), devices_(devices), console_(console), stats_(stats),
       engine_(program, options, devices, stats), constant_tensors_(program.tensors.size()),
       constant_strings_(program.strings.size()), compiled_(program.kernel_count) {
+  if (options.profile) options.profile->watch(&instruction_);
   Node* start = engine_.nodes.create();
   start->waiters.store(Node::done_mark(), std::memory_order_relaxed);
   effects_ = Value::of_node(engine_.nodes, start, Value::Kind::Str);

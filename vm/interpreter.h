@@ -62,7 +62,12 @@ private:
   void launch(const Instruction& i, const CompiledKernel& compiled, FailureRef poison, int64_t local_bytes);
   bool sizes(const OutputDesc& desc, Dims& dims, FailureRef& poison); // false: poisoned
   bool can_take_over(const Instruction& i, const OutputDesc& desc, int device, uint64_t bytes);
-  Operation* operation() { return engine_.create(issue_, instruction_->loc, top().call); }
+  Operation* operation() {
+    Operation* op = engine_.create(issue_, instruction_->loc, top().call);
+    if (op->record) options_.profile->set_name(*op->record, operation_name(*instruction_));
+    return op;
+  }
+  void note_shapes(Operation& op, const Instruction& i) const; // in a timeline: of its operands and outputs_
   Operation* effect(); // an operation in the chain of effects, as yet without other inputs
   FailureRef no_memory(const Operation& op, const std::string& what, uint64_t bytes);
   void sweep(); // frees what failed values still hold; nothing is in flight

@@ -19,7 +19,9 @@ static std::string bytes_text(uint64_t bytes) {
 const CompiledKernel& Interpreter::kernel(uint32_t index) {
   if (index >= compiled_.size()) compiled_.resize(index + 1);
   if (!compiled_[index]) {
+    const Profile::Time begun = options_.profile ? options_.profile->now() : 0;
     compiled_[index] = &kernels_.kernel(index);
+    if (options_.profile) options_.profile->did(Profile::Doing::Compile, begun, options_.profile->now());
     ++stats_.kernels_compiled;
   }
   return *compiled_[index];
@@ -111,6 +113,19 @@ FailureRef Interpreter::no_memory(const Operation& op, const std::string& what, 
                              live[k]->node->loc);
   Engine::add_calls(error, top().call);
   return fail(std::move(error));
+}
+
+void Interpreter::note_shapes(Operation& op, const Instruction& i) const {
+  auto add = [](std::vector<Profile::Shape>& to, const Value& v) {
+    if (v.kind != Value::Kind::Tensor) return;
+    auto dims = v.dims.view();
+    to.push_back({v.dtype, {dims.begin(), dims.end()}});
+  };
+  if (op.kernel && !op.kernel->name.empty()) options_.profile->set_name(*op.record, op.kernel->name);
+  for (const auto& operand : i.in)
+    add(op.record->reads, frames_[depth_ - 1].slots[operand.slot.index]);
+  for (const Value& value : outputs_)
+    add(op.record->makes, value);
 }
 
 void Interpreter::launch(const Instruction& i) { launch(i, kernel(i.index), {}, 0); }
@@ -242,6 +257,7 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel& compiled, F
   } else {
     op->small = op->copies.empty() && is_small(compiled, op->args.data());
   }
+  if (op->record) note_shapes(*op, i);
   give_away(i);
   for (size_t k = 0; k < outputs_.size(); ++k)
     set(i.out[k], std::move(outputs_[k]));

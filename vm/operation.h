@@ -77,8 +77,9 @@ struct Operation {
   std::vector<Copy> copies;
   Block shared;
   uint64_t local_bytes = 0;
-  uint64_t bytes = 0;               // read and written, for profiles
-  Profile::Clock::time_point begun; // the same; not set: it has not run
+  uint64_t bytes = 0;                    // read and written, for profiles
+  Profile::Time created = 0, begun = -1; // the same; -1: it has not run
+  Profile::Operation* record = nullptr;  // in a timeline
   ErrorRecorder errors;
   size_t stage = 0;  // copies first, then phases
   bool open = false; // in the heap with tiles to take

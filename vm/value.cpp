@@ -79,6 +79,7 @@ Node* NodePool::create() {
   node->readers.store(0, std::memory_order_relaxed);
   node->exclusive = nullptr;
   node->data = nullptr;
+  node->record = 0;
   node->loc = {};
   return node;
 }

@@ -74,6 +74,7 @@ struct Node {
   Pool* account = nullptr;               // this memory
   std::string text;                      // of a string
   LocId loc;                             // where it was issued
+  uint32_t record = 0;                   // of the operation that makes it: its number in a timeline (vm/profile.h)
   Node* next_free = nullptr;
 
   static constexpr uint64_t kExclusive = uint64_t{1} << 63;

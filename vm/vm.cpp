@@ -1,6 +1,7 @@
 // The interface: arguments in, the run, results and failures out.
 #include "vm/vm.h"
 #include "vm/interpreter.h"
+#include "vm/profile.h"
 #include <chrono>
 #include <fmt/format.h>
 #include <stdexcept>
@@ -174,21 +175,51 @@ Outcome run(const Program& program, KernelProvider& kernels, std::vector<Argumen
     outcome = interpreter.run(std::move(arguments));
   }
   counters.peak_memory = devices.peak();
+  for (int d = 0; d < devices.count(); ++d)
+    counters.device_peaks.push_back(devices.memory(d).peak());
   counters.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (options.profile) {
+    options.profile->finish();
+    counters.issue_seconds = options.profile->issue_seconds();
+    counters.busy_seconds = options.profile->busy_seconds();
+  }
   return outcome;
 }
 
 std::string to_text(const Stats& s) {
-  return fmt::format("operations        {}\n"
-                     "kernels launched  {}\n"
-                     "kernels compiled  {}\n"
-                     "bytes moved       {}\n"
-                     "waits             {} ({:.6f} s)\n"
-                     "peak memory       {} bytes\n"
-                     "threads           {}\n"
-                     "time              {:.6f} s\n",
-                     s.operations, s.kernels_launched, s.kernels_compiled, s.bytes, s.waits, s.wait_seconds,
-                     s.peak_memory, s.threads, s.seconds);
+  std::string text;
+  auto line = [&](std::string_view key, const std::string& value) { text += fmt::format("{:<17} {}\n", key, value); };
+  line("operations", std::to_string(s.operations));
+  line("kernels launched", std::to_string(s.kernels_launched));
+  line("kernels compiled", std::to_string(s.kernels_compiled));
+  line("bytes moved", std::to_string(s.bytes));
+  line("copies", fmt::format("{} ({} bytes)", s.copies, s.bytes_copied));
+  auto waits = [&](std::string_view key, std::initializer_list<Profile::Doing> reasons) {
+    Stats::Waits sum;
+    for (Profile::Doing why : reasons) {
+      sum.count += s.waits[static_cast<size_t>(why)].count;
+      sum.seconds += s.waits[static_cast<size_t>(why)].seconds;
+    }
+    line(key, fmt::format("{} ({:.6f} s)", sum.count, sum.seconds));
+  };
+  using Doing = Profile::Doing;
+  waits("waits", {Doing::Value, Doing::Memory, Doing::InFlight, Doing::All});
+  waits("  for a value", {Doing::Value});
+  waits("  for memory", {Doing::Memory});
+  waits("  for room", {Doing::InFlight});
+  waits("  for all", {Doing::All});
+  line("peak memory", fmt::format("{} bytes", s.peak_memory));
+  for (size_t d = 0; s.device_peaks.size() > 1 && d < s.device_peaks.size(); ++d)
+    line(fmt::format("  of cpu({})", d), fmt::format("{} bytes", s.device_peaks[d]));
+  line("threads", std::to_string(s.threads));
+  if (s.issue_seconds >= 0 && s.operations)
+    line("issue", fmt::format("{:.3f} us per operation ({:.6f} s)",
+                              s.issue_seconds * 1e6 / static_cast<double>(s.operations), s.issue_seconds));
+  if (s.busy_seconds >= 0 && s.seconds > 0)
+    line("busy", fmt::format("{:.1f} % of {} threads ({:.6f} s)", 100 * s.busy_seconds / s.seconds / s.threads,
+                             s.threads, s.busy_seconds));
+  line("time", fmt::format("{:.6f} s", s.seconds));
+  return text;
 }
 
 } // namespace tl

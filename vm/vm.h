@@ -4,9 +4,11 @@
 #include "vm/abi/bytecode.h"
 #include "vm/abi/kernel.h"
 #include "vm/abi/outcome.h"
+#include <array>
 #include <atomic>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tl {
 
@@ -36,12 +38,21 @@ struct RunOptions {
 struct Stats {
   uint64_t operations = 0; // issued: kernels, formatting and effects
   uint64_t kernels_launched = 0;
-  uint64_t kernels_compiled = 0; // distinct kernels asked of the provider
-  uint64_t bytes = 0;            // that kernels read and wrote, as sizes of their tensors
-  uint64_t waits = 0;            // times that the program stood still for a value or for memory
-  double wait_seconds = 0, seconds = 0;
-  uint64_t peak_memory = 0; // bytes of tensors and workspaces, of all devices
+  uint64_t kernels_compiled = 0;         // distinct kernels asked of the provider
+  uint64_t bytes = 0;                    // that kernels read and wrote, as sizes of their tensors
+  uint64_t copies = 0, bytes_copied = 0; // between devices
+  struct Waits {                         // times that the program stood still
+    uint64_t count = 0;
+    double seconds = 0;
+  };
+  std::array<Waits, 6> waits; // by Profile::Doing
+  double seconds = 0;
+  uint64_t peak_memory = 0;           // bytes of tensors and workspaces, of all devices
+  std::vector<uint64_t> device_peaks; // of each, at its own moment
   int threads = 0;
+  // With RunOptions::profile, else negative:
+  double issue_seconds = -1; // to make operations and hand them over
+  double busy_seconds = -1;  // of all threads that compute, together
 };
 int cores(); // that this process may use: the workers of a run that does not say how many
 

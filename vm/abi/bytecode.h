@@ -206,6 +206,9 @@ struct Program {
   std::vector<Location> locations; // by LocId; [0] is nowhere
 };
 
+// What an instruction that becomes an operation is called in profiles: "print", "svd", "guard".
+std::string_view operation_name(const Instruction& instruction);
+
 // The bytecode as text, one instruction a line (`tl dump --stage bytecode`).
 std::string to_text(const Program& program);
 

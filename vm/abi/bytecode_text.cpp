@@ -79,6 +79,12 @@ static std::string_view name_of(HostOp op) {
   return "?";
 }
 
+std::string_view operation_name(const Instruction& i) {
+  if (i.op == BcOp::Host) return name_of(i.host_op);
+  if (i.op == BcOp::Linalg) return info(static_cast<LinalgOp>(i.index)).name;
+  return name_of(i.op);
+}
+
 static std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (char c : text) {
