@@ -6,7 +6,7 @@
 #include "messages.h"
 #include "passes/peak_memory.h"
 #include "programs.h"
-#include "vm/memory.h"
+#include "vm/devices.h"
 #include "vm/vm.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ struct MemoryFlags {
   RunFlags compile; // how `tl run` would compile it
   std::string sizes;
   bool wanted = false;
-  int threads = 0;
+  int threads = 0, devices = 1;
 };
 
 // "n=1000,steps=10": sizes of parameters, and scalar parameters, by name. Throws UsageError.
@@ -73,7 +73,9 @@ void show_memory(Frontend& frontend, const typed::Program& typed, ir::Module mod
   for (WorkspaceFormulas& formulas : workspaces_of(kernels_of(module, scheduled)))
     query.workspaces.push_back({std::move(formulas.shared_bytes), std::move(formulas.local_bytes)});
   query.block_bytes = Pool::class_bytes;
-  query.threads = flags.threads > 0 ? flags.threads : cores();
+  const Devices devices(flags.devices, 0, false);
+  for (int d = 0; d < devices.count(); ++d)
+    query.threads.push_back(devices.cores(d, flags.threads > 0 ? flags.threads : cores()));
   PeakMemory peak = peak_memory(scheduled.program, query);
   fmt::print("{}: {}", frontend.name, to_text(peak, [&](LocId loc) -> std::string {
                Span span = place_of(loc, scheduled.program.locations, frontend.sources, frontend.file);
@@ -98,6 +100,7 @@ void add_check(CLI::App& app, int& exit_code) {
   command->add_option("--threads", state->memory.threads, "of the run that --memory is about (default: all cores)")
       ->envname("TL_THREADS")
       ->check(CLI::Range(1, 1024));
+  add_cpu_devices(*command, state->memory.devices);
   add_message_format(*command);
   command->callback([state, memory, &exit_code] {
     state->memory.wanted = memory->count() > 0;

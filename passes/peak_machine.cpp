@@ -19,7 +19,10 @@ constexpr size_t kMostFrames = 200; // of calls whose depth is not known
 
 Machine::Machine(const Program& program, const PeakQuery& query, std::map<AtomId, Size> equal)
     : program_(program), query_(query) {
-  device_.name = "cpu(0)";
+  const size_t count = std::max<size_t>(1, query.threads.size());
+  for (size_t d = 0; d < count; ++d)
+    devices_.push_back({device_name(static_cast<int64_t>(d)), {}, false, 0});
+  state_.memories.resize(count);
   state_.same = std::move(equal);
 }
 
@@ -45,7 +48,8 @@ Value Machine::found(DType type, const std::string& what, int part) {
 }
 
 void Machine::missing(const std::string& what) {
-  exact_.reset();
+  for (auto& device : devices_)
+    device.exact.reset();
   if (said_.insert({what, loc_.index}).second) result_.unknown.push_back({"", what, loc_});
 }
 
@@ -101,7 +105,7 @@ PeakMemory Machine::run() {
   Instruction start{};
   instruction_ = &start;
   enter();
-  note_peak({}, 0);
+  note_peak(0, {}, 0);
   while (true) {
     bool ended = !step();
     if (++steps_ > kMostSteps) {
@@ -115,12 +119,12 @@ PeakMemory Machine::run() {
   }
   // Names for what was found, as far as the formulas have it.
   std::vector<AtomId> used;
-  for (const auto& moment : device_.moments)
-    result_.atoms.collect(moment.bytes, used);
+  for (const auto& device : devices_)
+    for (const auto& moment : device.moments)
+      result_.atoms.collect(moment.bytes, used);
   std::sort(used.begin(), used.end());
   used.erase(std::unique(used.begin(), used.end()), used.end());
-  device_.exact = exact_;
-  result_.devices.push_back(std::move(device_));
+  result_.devices = std::move(devices_);
   SizeAtoms renamed; // atoms are immutable: the same once more, under their names
   int number = 0;
   for (uint32_t k = 0; k < result_.atoms.size(); ++k) {
@@ -510,14 +514,16 @@ void Machine::guard(const Instruction& i) {
         }
       for (Block& block : state_.blocks)
         if (Size bytes = normal(block.bytes); bytes != block.bytes) {
-          const bool was_exact = state_.exact;
+          bool& exact = state_.memories[block.device].exact;
+          const bool was_exact = exact;
           state_.resize(block, bytes);
-          state_.exact = was_exact;
+          exact = was_exact;
           for (Size& dim : block.dims)
             dim = normal(dim);
         }
-      for (Size& size : state_.scratch)
-        size = normal(size);
+      for (State::Memory& memory : state_.memories)
+        for (Size& size : memory.scratch)
+          size = normal(size);
     }
   }
   Value value = in(i, 0);

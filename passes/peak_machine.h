@@ -50,11 +50,16 @@ private:
   void list(const Instruction& i);
   void list_get(const Instruction& i);
   void list_join(const Instruction& i);
+  void device(const Instruction& i);
+  Value on_device(const Value& value, int16_t device, bool unless_placed);
   uint32_t own_list(const Instruction& i, size_t width); // kNone: its elements are not known
   std::vector<Size> sizes(const OutputDesc& desc);
   Size bytes_of(DType type, const std::vector<Size>& dims) const;
-  uint32_t allocate(DType type, std::vector<Size> dims, Size bytes);
-  void note_peak(const Size& workspace, std::optional<uint64_t> workspace_exact);
+  uint32_t allocate(size_t device, DType type, std::vector<Size> dims, Size bytes);
+  size_t scratches(size_t device) const { // the issuing thread works too
+    return static_cast<size_t>(query_.threads.empty() ? 1 : query_.threads[device]) + 1;
+  }
+  void note_peak(size_t device, const Size& workspace, std::optional<uint64_t> workspace_exact);
   Size evaluate(const SizeFormula& formula, const Instruction& i);
   Size above(const Size& size);
   bool covers(const Size& a, const Size& b);
@@ -69,7 +74,7 @@ private:
   const Program& program_;
   const PeakQuery& query_;
   PeakMemory result_;
-  PeakMemory::Device device_;
+  std::vector<PeakMemory::Device> devices_;
   std::map<std::string, AtomId> named_;
   std::map<std::tuple<const void*, int, int>, AtomId> found_; // by instruction, or head of a loop
   std::map<AtomId, PeakMemory::Unknown> explained_;
@@ -89,7 +94,6 @@ private:
   uint64_t steps_ = 0;
   int proofs_ = 0;
   bool forked_ = false;
-  std::optional<uint64_t> exact_ = 0;
 };
 
 } // namespace tl::peak

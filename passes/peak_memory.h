@@ -29,7 +29,7 @@ struct PeakQuery {
   std::vector<Workspace> workspaces;
   // The block that so many bytes get from the pool.
   std::function<uint64_t(uint64_t)> block_bytes;
-  int threads = 1;
+  std::vector<int> threads; // by device: how many compute for it at a time
 };
 
 struct PeakMemory {

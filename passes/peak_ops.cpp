@@ -52,9 +52,10 @@ std::vector<Size> Machine::sizes(const OutputDesc& desc) {
   return dims;
 }
 
-uint32_t Machine::allocate(DType type, std::vector<Size> dims, Size bytes) {
+uint32_t Machine::allocate(size_t device, DType type, std::vector<Size> dims, Size bytes) {
   Block block;
   block.counted = block.rounded = true;
+  block.device = device;
   block.bytes = std::move(bytes);
   if (block.bytes.is_constant())
     block.exact = query_.block_bytes(static_cast<uint64_t>(std::max<int64_t>(0, block.bytes.constant())));
@@ -65,19 +66,21 @@ uint32_t Machine::allocate(DType type, std::vector<Size> dims, Size bytes) {
 }
 
 // What is in use now, with a launch's workspace.
-void Machine::note_peak(const Size& workspace, std::optional<uint64_t> workspace_exact) {
-  const auto scratches = static_cast<int64_t>(query_.threads) + 1; // the issuing thread works too
-  if (exact_ && state_.exact && workspace_exact)
-    exact_ = std::max(*exact_,
-                      state_.live_exact + *workspace_exact + static_cast<uint64_t>(scratches) * state_.scratch_exact);
+void Machine::note_peak(size_t number, const Size& workspace, std::optional<uint64_t> workspace_exact) {
+  const size_t threads = scratches(number);
+  const State::Memory& memory = state_.memories[number];
+  PeakMemory::Device& device = devices_[number];
+  if (device.exact && memory.exact && workspace_exact)
+    device.exact =
+        std::max(*device.exact, memory.live_exact + *workspace_exact + uint64_t{threads} * memory.scratch_exact);
   else
-    exact_.reset();
+    device.exact.reset();
   std::vector<Size> totals;
-  for (const Size& scratch : state_.scratch)
-    totals.push_back(state_.live + workspace + scratch * Size(scratches));
-  if (totals.empty()) totals.push_back(state_.live + workspace);
+  for (const Size& scratch : memory.scratch)
+    totals.push_back(memory.live + workspace + scratch * Size(static_cast<int64_t>(threads)));
+  if (totals.empty()) totals.push_back(memory.live + workspace);
   for (const Size& total : totals) {
-    auto& moments = device_.moments;
+    auto& moments = device.moments;
     if (std::any_of(moments.begin(), moments.end(), [&](const auto& moment) { return covers(moment.bytes, total); }))
       continue;
     std::erase_if(moments, [&](const auto& moment) { return covers(total, moment.bytes); });
@@ -85,15 +88,15 @@ void Machine::note_peak(const Size& workspace, std::optional<uint64_t> workspace
     std::set<uint32_t> gone(state_.free_blocks.begin(), state_.free_blocks.end());
     for (uint32_t k = 0; k < state_.blocks.size(); ++k) {
       const Block& block = state_.blocks[k];
-      if (gone.contains(k) || !block.counted || block.bytes.is(0)) continue;
+      if (gone.contains(k) || !block.counted || block.device != number || block.bytes.is(0)) continue;
       std::string what = block.what.empty() ? std::string(name_of(block.dtype)) : block.what;
       std::vector<Size> dims = block.what.empty() ? block.dims : std::vector<Size>();
       moment.parts.push_back({block.bytes, std::move(what), std::move(dims), block.loc});
     }
     if (!workspace.is(0)) moment.parts.push_back({workspace, "a workspace", {}, loc_});
-    Size of_workers = total - state_.live - workspace;
+    Size of_workers = total - memory.live - workspace;
     if (!of_workers.is(0))
-      moment.parts.push_back({of_workers, fmt::format("workspaces of {} threads", scratches), {}, {}});
+      moment.parts.push_back({of_workers, fmt::format("workspaces of {} threads", threads), {}, {}});
     std::stable_sort(moment.parts.begin(), moment.parts.end(),
                      [&](const auto& a, const auto& b) { return a.bytes != b.bytes && covers(a.bytes, b.bytes); });
     moments.push_back(std::move(moment));
@@ -108,7 +111,7 @@ void Machine::note_peak(const Size& workspace, std::optional<uint64_t> workspace
     for (const auto& [atoms, coefficient] : most)
       if (coefficient > 0) bound.bytes.terms.push_back({atoms, coefficient});
     moments.assign(1, std::move(bound));
-    device_.at_most = true;
+    device.at_most = true;
   }
 }
 
@@ -178,13 +181,21 @@ void Machine::launch(const Instruction& i, const PeakQuery::Workspace& workspace
   std::vector<Value> made;
   std::vector<bool> taken(i.in.size());
   std::vector<bool> in_place(i.outputs.size());
+  std::vector<int16_t> placed(i.outputs.size(), kNoDevice);
+  int16_t runs_on = kNoDevice; // as the VM decides: of the first output that has a device
+  for (size_t k = 0; k < i.outputs.size(); ++k) {
+    for (uint32_t from : i.outputs[k].device_of)
+      if (placed[k] == kNoDevice) placed[k] = in(i, from).device;
+    if (runs_on == kNoDevice) runs_on = placed[k];
+  }
+  const size_t device = runs_on == kNoDevice ? 0 : static_cast<size_t>(runs_on);
   for (size_t k = 0; k < i.outputs.size(); ++k) {
     const OutputDesc& desc = i.outputs[k];
     if (desc.mode == AliasMode::None || desc.alias >= i.in.size() || !i.in[desc.alias].last_use) continue;
     const Value& from = in(i, desc.alias);
     if (from.kind != Value::Kind::Tensor || from.object == kNone || taken[desc.alias]) continue;
     const Block& block = state_.blocks[from.object];
-    bool alone = block.counted && block.rounded && block.handles == 1;
+    bool alone = block.counted && block.rounded && block.handles == 1 && block.device == device;
     for (size_t other = 0; other < i.in.size(); ++other)
       if (other != desc.alias && in(i, other).kind == Value::Kind::Tensor && in(i, other).object == from.object)
         alone = false;
@@ -198,14 +209,16 @@ void Machine::launch(const Instruction& i, const PeakQuery::Workspace& workspace
     if (in_place[k]) {
       Block old = state_.blocks[in(i, desc.alias).object];
       state_.stop_counting(state_.blocks[in(i, desc.alias).object]);
-      block = allocate(desc.dtype, dims, old.bytes);
+      block = allocate(device, desc.dtype, dims, old.bytes);
       Block& now = state_.blocks[block];
-      state_.live_exact = state_.live_exact - now.exact + old.exact;
+      uint64_t& live = state_.memories[device].live_exact;
+      live = live - now.exact + old.exact;
       now.exact = old.exact;
     } else {
-      block = allocate(desc.dtype, dims, std::move(bytes));
+      block = allocate(device, desc.dtype, dims, std::move(bytes));
     }
     made.push_back(Value::tensor(desc.dtype, std::move(dims), block));
+    if (!desc.dims.empty()) made.back().device = placed[k];
     state_.retain(made.back());
   }
   Size shared = evaluate(workspace.shared, i);
@@ -213,12 +226,13 @@ void Machine::launch(const Instruction& i, const PeakQuery::Workspace& workspace
   if (shared.is_constant())
     shared_exact = shared.constant() > 0 ? query_.block_bytes(static_cast<uint64_t>(shared.constant())) : 0;
   Size of_worker = local ? *local : evaluate(workspace.local, i);
-  if (!of_worker.is(0)) add_largest(state_.scratch, of_worker);
+  if (!of_worker.is(0)) add_largest(state_.memories[device].scratch, of_worker);
+  uint64_t& scratch_exact = state_.memories[device].scratch_exact;
   if (!of_worker.is_constant())
-    exact_.reset();
-  else if (of_worker.constant() > 0 && static_cast<uint64_t>(of_worker.constant()) > state_.scratch_exact)
-    state_.scratch_exact = query_.block_bytes(static_cast<uint64_t>(of_worker.constant()));
-  note_peak(shared, shared_exact);
+    devices_[device].exact.reset();
+  else if (of_worker.constant() > 0 && static_cast<uint64_t>(of_worker.constant()) > scratch_exact)
+    scratch_exact = query_.block_bytes(static_cast<uint64_t>(of_worker.constant()));
+  note_peak(device, shared, shared_exact);
   give_away(i);
   for (size_t k = 0; k < made.size(); ++k) {
     if (k < i.out.size()) state_.set(i.out[k], made[k]);
@@ -317,8 +331,65 @@ void Machine::host(const Instruction& i) {
   case HostOp::Format:
   case HostOp::ReadText:
   case HostOp::ReadLine: give_away(i); return state_.set(i.out.at(0), Value::text());
+  case HostOp::DeviceCount:
+  case HostOp::DeviceOf:
+  case HostOp::Transfer:
+  case HostOp::Place:
+  case HostOp::ReleaseCache:
+  case HostOp::AllReduce:
+  case HostOp::BroadcastFrom: return device(i);
   default: return define(i);
   }
+}
+
+// A handle on the value in that memory, as one reference for the caller.
+Value Machine::on_device(const Value& value, int16_t device, bool unless_placed) {
+  Value same = value;
+  if (value.kind == Value::Kind::List && value.object != kNone && unless_placed) {
+    uint32_t made = state_.new_list(state_.lists[value.object].width);
+    const std::vector<Value> elements = state_.lists[value.object].values;
+    for (const Value& element : elements) {
+      Value placed = on_device(element, device, true);
+      state_.lists[made].values.push_back(placed);
+    }
+    same = Value::list(made);
+  } else if (value.kind == Value::Kind::Tensor &&
+             !(unless_placed && (value.device != kNoDevice || value.dims.empty()))) {
+    const size_t from = value.object == kNone ? 0 : state_.blocks[value.object].device;
+    if (device >= 0 && static_cast<size_t>(device) < devices_.size() && static_cast<size_t>(device) != from)
+      same.object = allocate(static_cast<size_t>(device), value.dtype, value.dims, bytes_of(value.dtype, value.dims));
+    same.device = device;
+  }
+  state_.retain(same);
+  return same;
+}
+
+void Machine::device(const Instruction& i) {
+  Value made;
+  switch (i.host_op) {
+  case HostOp::ReleaseCache: return give_away(i);
+  case HostOp::DeviceCount:
+    made =
+        Value::of(Size(i.index == static_cast<uint32_t>(DeviceKind::Cpu) ? static_cast<int64_t>(devices_.size()) : 0));
+    break;
+  case HostOp::DeviceOf: made = Value::of(Size(in(i, 0).device)); break;
+  case HostOp::Transfer:
+  case HostOp::Place: {
+    std::optional<Scalar> number = in(i, 1).scalar();
+    if (!number && devices_.size() > 1) missing("what is on a device that depends on data");
+    made = on_device(in(i, 0), static_cast<int16_t>(number ? number->as<int64_t>() : 0), i.host_op == HostOp::Place);
+    for (size_t d = 0; d < devices_.size(); ++d)
+      note_peak(d, {}, 0);
+    give_away(i);
+    state_.set(i.out[0], made);
+    return state_.release(made);
+  }
+  default: made = in(i, 0); break; // of one process
+  }
+  state_.retain(made);
+  give_away(i);
+  state_.set(i.out[0], made);
+  state_.release(made);
 }
 
 // As if the file was read; one that can be mapped takes nothing.
@@ -330,9 +401,9 @@ void Machine::load(const Instruction& i) {
   for (size_t axis = 0; axis < desc.dims.size(); ++axis)
     dims.push_back(found(DType::I64, fmt::format("axis {} of what is loaded", axis), static_cast<int>(axis)).size);
   Size bytes = bytes_of(i.dtype, dims);
-  Value made = Value::tensor(i.dtype, dims, allocate(i.dtype, dims, std::move(bytes)));
+  Value made = Value::tensor(i.dtype, dims, allocate(0, i.dtype, dims, std::move(bytes)));
   state_.set(i.out[0], std::move(made));
-  note_peak({}, 0);
+  note_peak(0, {}, 0);
   for (size_t k = 0; k < dims.size() && k + 1 < i.out.size(); ++k)
     state_.set(i.out[k + 1], Value::of(dims[k]));
 }
@@ -485,9 +556,14 @@ void Machine::list_join(const Instruction& i) {
       if (axis < part.dims.size()) sum = sum + part.dims[axis];
     if (axis < dims.size()) dims[axis] = sum;
   }
-  Value made = Value::tensor(desc.dtype, dims, allocate(desc.dtype, dims, bytes_of(desc.dtype, dims)));
+  int16_t placed = kNoDevice;
+  for (const Value& part : parts)
+    if (placed == kNoDevice) placed = part.device;
+  const size_t device = placed == kNoDevice ? 0 : static_cast<size_t>(placed);
+  Value made = Value::tensor(desc.dtype, dims, allocate(device, desc.dtype, dims, bytes_of(desc.dtype, dims)));
+  made.device = placed;
   state_.retain(made);
-  note_peak({}, 0);
+  note_peak(device, {}, 0);
   give_away(i);
   state_.set(i.out[0], made);
   state_.release(made);

@@ -64,15 +64,17 @@ void State::retain(const Value& value) {
 
 void State::stop_counting(Block& block) {
   if (!block.counted) return;
-  live = live - block.bytes;
-  live_exact -= block.exact;
+  Memory& memory = memories[block.device];
+  memory.live = memory.live - block.bytes;
+  memory.live_exact -= block.exact;
   block.counted = false;
 }
 
 void State::resize(Block& block, Size bytes) {
-  if (block.counted) live = live - block.bytes + bytes;
+  Memory& memory = memories[block.device];
+  if (block.counted) memory.live = memory.live - block.bytes + bytes;
   block.bytes = std::move(bytes);
-  exact = exact && !block.counted;
+  memory.exact = memory.exact && !block.counted;
 }
 
 void State::release(Value& value) {
@@ -103,9 +105,10 @@ void State::set(Slot to, Value value) {
 
 uint32_t State::new_block(Block block) {
   if (block.counted) {
-    live = live + block.bytes;
-    live_exact += block.exact;
-    exact = exact && block.bytes.is_constant();
+    Memory& memory = memories[block.device];
+    memory.live = memory.live + block.bytes;
+    memory.live_exact += block.exact;
+    memory.exact = memory.exact && block.bytes.is_constant();
   }
   if (free_blocks.empty()) {
     blocks.push_back(std::move(block));
@@ -141,9 +144,11 @@ public:
       for (const Value& value : frame.slots)
         add(value);
     }
-    for (const Size& size : state.scratch)
-      add(size);
-    number(state.scratch_exact);
+    for (const State::Memory& memory : state.memories) {
+      for (const Size& size : memory.scratch)
+        add(size);
+      number(memory.scratch_exact);
+    }
     for (const auto& [atom, size] : state.same) {
       number(atom.index);
       add(size);
@@ -172,6 +177,7 @@ private:
     }
     for (const Size& size : v.dims)
       add(size);
+    number(static_cast<uint64_t>(v.device));
     if (v.object == kNone) return number(kNone);
     auto& numbers = v.kind == Value::Kind::List ? lists_ : blocks_;
     auto [at, fresh] = numbers.try_emplace(v.object, numbers.size());
@@ -180,6 +186,7 @@ private:
     if (v.kind == Value::Kind::Tensor) {
       const Block& block = s_.blocks[v.object];
       number(block.counted);
+      number(block.device);
       add(block.bytes);
     } else if (v.kind == Value::Kind::List) {
       number(s_.lists[v.object].values.size());
@@ -213,7 +220,7 @@ public:
 
 private:
   bool pair(size_t frame, uint32_t slot, const Value& a, Value& b) {
-    if (a.kind != b.kind || a.dtype != b.dtype || a.dims.size() != b.dims.size()) return false;
+    if (a.kind != b.kind || a.dtype != b.dtype || a.device != b.device || a.dims.size() != b.dims.size()) return false;
     switch (a.kind) {
     case Value::Kind::Empty:
     case Value::Kind::Str: return true;
@@ -254,7 +261,7 @@ private:
     if (at->second != a.object || other->second != b.object) return false;
     const Block& x = before_.blocks[a.object];
     Block& y = now_.blocks[b.object];
-    if (x.counted != y.counted) return false;
+    if (x.counted != y.counted || x.device != y.device) return false;
     if (apply_ && fresh && x.bytes != y.bytes) {
       Size bytes = Size(size_of(b.dtype));
       for (const Size& dim : b.dims)

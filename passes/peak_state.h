@@ -3,6 +3,7 @@
 #pragma once
 #include "lang/size.h"
 #include "vm/abi/bytecode.h"
+#include "vm/abi/device.h"
 #include <functional>
 #include <map>
 #include <memory>
@@ -27,6 +28,7 @@ struct Value {
   std::shared_ptr<const Comparison> test; // Scalar of type bool that is not known
   uint32_t object = kNone;                // Tensor: its block, List: its elements; none: elements that are not known
   std::vector<Size> dims;                 // Tensor
+  int16_t device = kNoDevice;             // Tensor
 
   static Value of(DType type, Scalar scalar);
   static Value of(Size size);
@@ -43,6 +45,7 @@ struct Block {
   uint32_t handles = 0;
   bool counted = false; // in the pool, and may be taken over
   bool rounded = false; // takes a block of the pool; not: an argument
+  size_t device = 0;    // whose pool
   Size bytes;
   uint64_t exact = 0; // in the pool; meaningful if `bytes` is constant
   std::string what;   // of an argument
@@ -81,11 +84,14 @@ struct State {
   std::vector<Block> blocks;
   std::vector<Elements> lists;
   std::vector<uint32_t> free_blocks, free_lists;
-  Size live;                   // bytes of counted blocks
-  uint64_t live_exact = 0;     // the same as blocks of the pool
-  bool exact = true;           // live_exact is meaningful
-  std::vector<Size> scratch;   // of each worker: the largest of these
-  uint64_t scratch_exact = 0;  // the same, rounded as the engine does
+  struct Memory {               // of a device
+    Size live;                  // bytes of counted blocks
+    uint64_t live_exact = 0;    // the same as blocks of the pool
+    bool exact = true;          // live_exact is meaningful
+    std::vector<Size> scratch;  // of each worker: the largest of these
+    uint64_t scratch_exact = 0; // the same, rounded as the engine does
+  };
+  std::vector<Memory> memories;
   std::map<AtomId, Size> same; // sizes that checks have shown to be equal
 
   Frame& top() { return frames.back(); }
