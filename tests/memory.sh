@@ -15,9 +15,12 @@ agrees() {
   local name=$1 file=$2 values=$3
   shift 3
   [[ -n $filter && $name != *"$filter"* ]] && return
-  local said predicted measured
-  said=$(timeout 60 "$tl" check "--memory${values:+=$values}" "$file" 2>&1)
-  predicted=$(sed -n 's/^  exactly \([0-9]*\) bytes.*/\1/p' <<<"$said")
+  local said predicted="" measured flags
+  read -ra flags <<<"$(sed -n 's/^#% //p' "$file")" # --cpu-devices
+  said=$(timeout 60 "$tl" check "--memory${values:+=$values}" "${flags[@]}" "$file" 2>&1)
+  if (($(grep -c 'peak of cpu' <<<"$said") == $(grep -c '^  exactly' <<<"$said"))); then # of all devices
+    predicted=$(sed -n 's/^  exactly \([0-9]*\) bytes.*/\1/p' <<<"$said" | awk '{ sum += $1 } END { print sum }')
+  fi
   if [[ -z $predicted ]]; then
     if grep -qE '^  (not known|k[0-9]+): ' <<<"$said" || grep -qE '^[^ ].*peak of cpu\(0\):.*[a-z_]+' <<<"${said//max(/}"; then
       unknown=$((unknown + 1)) passed=$((passed + 1))
@@ -28,7 +31,7 @@ agrees() {
     fi
     return
   fi
-  measured=$(timeout 60 "$tl" run --sync --stats "$file" "$@" 2>&1 >/dev/null </dev/null | sed -n 's/^peak memory *\([0-9]*\) bytes.*/\1/p')
+  measured=$(timeout 60 "$tl" run --sync --stats "${flags[@]}" "$file" "$@" 2>&1 >/dev/null </dev/null | sed -n 's/^peak memory *\([0-9]*\) bytes.*/\1/p')
   if [[ $predicted == "$measured" ]]; then
     exact=$((exact + 1)) passed=$((passed + 1))
   else
@@ -49,6 +52,10 @@ if [[ -z $filter ]] && ((exact < 50)); then
   failed=$((failed + 1))
   echo "FAIL only $exact peaks were known exactly"
 fi
+
+# Devices: each has a peak of its own.
+check "peaks of two devices" 0 "^peak of cpu\(1\): 4002052 bytes" -- sh -c "printf '%s\n' 'let x = wait(ones([1000, 1000]))' \
+  'let y = wait(x.to(cpu(1)) * 2.0)' 'print(y.sum())' >'$out/d.tl'; '$tl' check --memory --cpu-devices 2 --threads 2 '$out/d.tl'"
 
 # formula NAME PATTERN FLAG TEXT: what the formula of this program is
 formula() {
