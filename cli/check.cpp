@@ -1,8 +1,9 @@
 // tl check FILE…: all errors of the files, without running them; with --memory what each would need.
-#include "arguments.h"
 #include "backend/cpu/jit.h"
 #include "commands.h"
 #include "compile.h"
+#include "driver/arguments.h"
+#include "driver/messages.h"
 #include "messages.h"
 #include "passes/peak_memory.h"
 #include "programs.h"

@@ -1,5 +1,6 @@
 #include "compile.h"
 #include "backend/kernel/lower.h"
+#include "driver/messages.h"
 #include "ir/lower.h"
 #include "ir/verify.h"
 #include "library.h"
@@ -22,22 +23,6 @@ namespace {
 
 constexpr int kAheadThreads = 2; // compile kernels while the program already runs
 
-// The prelude's places are of no use to a user: the message points at the first caller outside it.
-LocId user_place(LocId loc, const std::vector<Location>& locations) {
-  while (loc.index != 0 && is_library_file(locations[loc.index].file) && locations[loc.index].caller.index != 0)
-    loc = locations[loc.index].caller;
-  return loc;
-}
-
-Span span_of(LocId loc, const std::vector<Location>& locations, const SourceManager& sources, FileId main) {
-  if (loc.index == 0) return {};
-  const Location& place = locations[loc.index];
-  if (main.valid() && sources.name(main) == place.file) return {main, place.begin, place.end};
-  for (uint32_t i = 0; i < sources.file_count(); ++i)
-    if (sources.name(FileId{i}) == place.file) return {FileId{i}, place.begin, place.end};
-  return {};
-}
-
 typed::Program check_against(Frontend& frontend, bool whole_library, bool for_check) {
   typed::Program none;
   none.ok = false;
@@ -54,10 +39,6 @@ typed::Program check_against(Frontend& frontend, bool whole_library, bool for_ch
 }
 
 } // namespace
-
-Span place_of(LocId loc, const std::vector<Location>& locations, const SourceManager& sources, FileId main) {
-  return span_of(user_place(loc, locations), locations, sources, main);
-}
 
 void Frontend::restart() {
   sources = {};
@@ -131,68 +112,11 @@ std::vector<kir::Kernel> kernels_of(const ir::Module& module, const Scheduled& s
   return kernels;
 }
 
-Diagnostic diagnostic_of(const RuntimeError& error, const std::vector<Location>& locations,
-                         const SourceManager& sources, FileId main) {
-  Diagnostic diagnostic;
-  diagnostic.kind = error.kind;
-  diagnostic.message = error.message;
-  diagnostic.hint = error.hint;
-  auto in_library = [&](LocId loc) { return loc.index != 0 && is_library_file(locations[loc.index].file); };
-  LocId place = user_place(error.loc, locations);
-  // A call that was not inlined: its callers stand in the notes.
-  for (const auto& [text, loc] : error.notes)
-    if (in_library(place) && !in_library(user_place(loc, locations))) place = user_place(loc, locations);
-  diagnostic.span = span_of(place, locations, sources, main);
-  for (const auto& [text, loc] : error.notes) {
-    Span span = span_of(loc, locations, sources, main);
-    if (span.valid() && !in_library(loc) && loc != place) diagnostic.labels.push_back({span, text});
-  }
-  // The way from the top of the program to the place: who called whom.
-  for (LocId loc = place; loc.index != 0 && locations[loc.index].caller.index != 0;) {
-    LocId caller = locations[loc.index].caller;
-    Span span = span_of(caller, locations, sources, main);
-    if (span.valid())
-      diagnostic.labels.push_back({span, fmt::format("called here: {}", locations[loc.index].function)});
-    loc = caller;
-  }
-  // What a derivative keeps for its way back is the usual reason.
-  bool derived = false;
-  for (LocId loc = error.loc; loc.index != 0; loc = locations[loc.index].caller) {
-    std::string_view function = locations[loc.index].function;
-    derived = derived || function.find("grad(") != function.npos || function.starts_with("vjp(");
-  }
-  if (derived && error.kind == "OutOfMemory" && diagnostic.hint.empty())
-    diagnostic.hint = "the derivative keeps what it needs of every step; with `checkpoint(f)` around a part of the "
-                      "function, that part is computed again instead";
-  return diagnostic;
-}
-
-int report_failure(const RuntimeError& error, const std::vector<Location>& locations, const SourceManager& sources,
-                   FileId main) {
-  show(diagnostic_of(error, locations, sources, main), sources);
-  return error.exit_code;
-}
-
 std::string cache_text(const DiskCache* cache) {
   if (!cache) return "kernels from disk 0 (no cache)\n";
   std::string problem = cache->problem();
   return fmt::format("kernels from disk {} of {}, {} stored\n{}", cache->hits(), cache->hits() + cache->misses(),
                      cache->stored(), problem.empty() ? "" : fmt::format("disk cache        {}\n", problem));
-}
-
-OutputSink error_output() {
-  return [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); };
-}
-
-OutputSink StandardOutput::sink() {
-  return [](std::string_view text) {
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
-      throw IoError(fmt::format("standard output: {}", std::strerror(errno)));
-  };
-}
-
-void StandardOutput::flush() {
-  if (std::fflush(stdout) != 0) throw IoError(fmt::format("standard output: {}", std::strerror(errno)));
 }
 
 } // namespace tl::cli

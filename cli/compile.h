@@ -1,6 +1,7 @@
 // From a file name to a module, a program and kernels: what run, check, dump and test share.
 #pragma once
 #include "backend/cpu/jit.h"
+#include "driver/messages.h"
 #include "ir/graph.h"
 #include "ir/kernel_ir.h"
 #include "lang/diagnostics.h"
@@ -55,26 +56,7 @@ ir::Module optimise(ir::Module module, const RunFlags& flags);
 std::vector<kir::Kernel> kernels_of(const ir::Module& module, const Scheduled& scheduled);
 Executable make_executable(const ir::Module& module, const RunFlags& flags);
 
-// The failure of a run as a diagnostic.
-Diagnostic diagnostic_of(const RuntimeError& error, const std::vector<Location>& locations,
-                         const SourceManager& sources, FileId main);
-// The same, with the call chain as further places; to stderr, and its exit code back.
-int report_failure(const RuntimeError& error, const std::vector<Location>& locations, const SourceManager& sources,
-                   FileId main);
-
-// The place in the user's own files that `loc` stands at or was called from. `main` is the program's file.
-Span place_of(LocId loc, const std::vector<Location>& locations, const SourceManager& sources, FileId main);
-
 // What the disk cache did, as further lines of --stats.
 std::string cache_text(const DiskCache* cache);
-
-OutputSink error_output(); // standard error, for debug
-
-// Standard output: buffered, flushed by the caller's flush(); a failing write is an IoError.
-class StandardOutput {
-public:
-  OutputSink sink();
-  void flush();
-};
 
 } // namespace tl::cli

@@ -3,9 +3,9 @@
 #include "backend/cuda/print.h"
 #include "commands.h"
 #include "compile.h"
+#include "driver/messages.h"
 #include "ir/lower.h"
 #include "ir/text.h"
-#include "messages.h"
 #include "vm/abi/bytecode.h"
 #include <fmt/format.h>
 

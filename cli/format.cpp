@@ -1,6 +1,7 @@
 // tl fmt FILE…: writes programs in their canonical form.
 #include "parser/format.h"
 #include "commands.h"
+#include "driver/messages.h"
 #include "messages.h"
 #include "options.h"
 #include "programs.h"

@@ -1,8 +1,8 @@
 // The tl command. One file per command; this one finds which it is.
 #include "commands.h"
+#include "driver/messages.h"
 #include "lang/deep_stack.h"
 #include "lang/suggest.h"
-#include "messages.h"
 #include "options.h"
 #include "vm/abi/error.h"
 #include "vm/ranks.h"

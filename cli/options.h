@@ -1,6 +1,7 @@
-// The flags that run, test and dump share, and exit codes.
+// The flags that run, test and dump share.
 #pragma once
 #include "backend/cache/disk_cache.h"
+#include "driver/usage.h"
 #include "passes/pipeline.h"
 #include "vm/vm.h"
 #include <CLI/CLI.hpp>
@@ -9,12 +10,7 @@
 
 namespace tl::cli {
 
-enum ExitCode { kFine = 0, kRejected = 1, kUsage = 2, kRuntimeError = 3, kInternal = 70 };
-
-// A wrong command line or an unreadable file: printed as `tl: message`, exit code 2.
-struct UsageError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
+using namespace driver; // exit codes, messages, results: what a built executable has too
 
 struct RunFlags {
   RunOptions run;
@@ -39,8 +35,5 @@ struct RunFlags {
 };
 
 void add_cpu_devices(CLI::App& app, int& count); // --cpu-devices
-
-// "64M", "1.5GiB", "1000000": bytes. Throws UsageError.
-uint64_t parse_size(const std::string& text);
 
 } // namespace tl::cli

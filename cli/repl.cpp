@@ -1,7 +1,7 @@
 // tl repl: explore. Each input is a piece of one growing program.
 #include "commands.h"
+#include "driver/messages.h"
 #include "line_editor.h"
-#include "messages.h"
 #include "parser/parse.h"
 #include "programs.h"
 #include "session.h"

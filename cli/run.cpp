@@ -1,10 +1,10 @@
 // tl run FILE [ARGS]
-#include "arguments.h"
 #include "commands.h"
 #include "compile.h"
+#include "driver/arguments.h"
+#include "driver/messages.h"
 #include "ir/interpret.h"
 #include "ir/lower.h"
-#include "messages.h"
 #include "profile.h"
 #include "vm/idle.h"
 #include "vm/interrupt.h"

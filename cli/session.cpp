@@ -1,9 +1,9 @@
 #include "session.h"
 #include "backend/cuda/print.h"
+#include "driver/messages.h"
 #include "ir/interpret.h"
 #include "ir/lower.h"
 #include "ir/text.h"
-#include "messages.h"
 #include "vm/io/io.h"
 #include <unistd.h>
 

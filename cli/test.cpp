@@ -1,9 +1,9 @@
 // tl test [PATH…]: runs the `test` blocks of files, a line for each.
 #include "commands.h"
 #include "compile.h"
+#include "driver/messages.h"
 #include "ir/interpret.h"
 #include "ir/lower.h"
-#include "messages.h"
 #include "programs.h"
 #include "vm/io/io.h"
 #include <fmt/format.h>

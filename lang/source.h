@@ -58,4 +58,9 @@ private:
   std::deque<File> files_;
 };
 
+// A file of the standard library is called this in messages and locations.
+inline std::string library_file_name(const std::string& module) { return "std:" + module + ".tl"; }
+inline std::string library_module(const std::string& file) { return file.substr(4, file.size() - 7); }
+inline bool is_library_file(const std::string& name) { return name.starts_with("std:"); }
+
 } // namespace tl

@@ -158,11 +158,13 @@ void Checker::on_device(const ast::On& s, Span span, typed::Block& into) {
   into.statements.push_back(std::move(out));
 }
 
-// data_parallel(f, ds) is |m, x, y| run_on_each(|m, b| f(m, b[0], b[1]), ds, m, (x, y)), with the parameters of f.
+// data_parallel(f, ds) is |m, x, y| run_on_each(|m, b| f(m, b[0], b[1]), ds, m, (x, y)), with the parameters of f;
+// data_parallel(f) is the same with run_on_ranks and without ds.
 ExprPtr Checker::data_parallel(std::vector<Arg> args, Span span) {
   p_.uses_devices = true;
-  if (args.size() != 2 || !args[0].name.empty() || !args[1].name.empty()) {
-    error("WrongArguments", span, "`data_parallel` takes a function and a list of devices",
+  const bool processes = args.size() == 1;
+  if (args.empty() || args.size() > 2 || !args[0].name.empty() || !args.back().name.empty()) {
+    error("WrongArguments", span, "`data_parallel` takes a function and a list of devices, or a function alone",
           fmt::format("it is `{}`", info(Builtin::DataParallel).signature));
     return broken(span);
   }
@@ -185,14 +187,17 @@ ExprPtr Checker::data_parallel(std::vector<Arg> args, Span span) {
                     function->name, names.size(), names.size() == 1 ? "" : "s"));
     return broken(span);
   }
-  Type devices_type = Type::list(Type::scalar(DType::Device));
-  ExprPtr devices = take(args[1], &devices_type);
-  refresh(*devices);
-  if (devices->type.is_error()) return broken(span);
-  if (!devices->type.is_list() || devices->type.elements.empty() || !is_device(devices->type.elements[0])) {
-    error("TypeMismatch", args[1].span, fmt::format("these are no devices, but {}", show(devices->type)),
-          "like `devices()` or `list(cpu(0), cpu(1))`");
-    return broken(span);
+  ExprPtr devices;
+  if (!processes) {
+    Type devices_type = Type::list(Type::scalar(DType::Device));
+    devices = take(args[1], &devices_type);
+    refresh(*devices);
+    if (devices->type.is_error()) return broken(span);
+    if (!devices->type.is_list() || devices->type.elements.empty() || !is_device(devices->type.elements[0])) {
+      error("TypeMismatch", args[1].span, fmt::format("these are no devices, but {}", show(devices->type)),
+            "like `devices()` or `list(cpu(0), cpu(1))`");
+      return broken(span);
+    }
   }
 
   typed::Block before;
@@ -205,8 +210,6 @@ ExprPtr Checker::data_parallel(std::vector<Arg> args, Span span) {
   }
   Scope* saved = scope_;
   push_scope();
-  VarId held = new_variable("devices", devices->type, false, args[1].span);
-  before.statements.push_back(let_variable(held, std::move(devices), args[1].span));
   auto enter_known = [&](const std::string& name, const Static& value) {
     Entity entity;
     entity.kind = Entity::Kind::Static;
@@ -214,16 +217,19 @@ ExprPtr Checker::data_parallel(std::vector<Arg> args, Span span) {
     entity.span = span;
     enter(name, std::move(entity));
   };
-  Entity of;
-  of.kind = Entity::Kind::Variable;
-  of.var = held;
-  of.span = span;
-  enter(" ds", std::move(of));
+  if (devices) {
+    Entity of;
+    of.kind = Entity::Kind::Variable;
+    of.var = new_variable("devices", devices->type, false, args[1].span);
+    of.span = span;
+    before.statements.push_back(let_variable(of.var, std::move(devices), args[1].span));
+    enter(" ds", std::move(of));
+  }
   enter_known(" f", *function);
   Static run;
   run.kind = Static::Kind::Function;
   run.name = "data_parallel";
-  run.callable.functions.push_back(prelude_->names.at("run_on_each").function);
+  run.callable.functions.push_back(prelude_->names.at(processes ? "run_on_ranks" : "run_on_each").function);
   enter_known(" run", run);
 
   auto expression = [&](auto node) {
@@ -255,9 +261,10 @@ ExprPtr Checker::data_parallel(std::vector<Arg> args, Span span) {
   each.body.expression = expression(std::move(inner));
   ast::Call whole;
   whole.callee = name(" run");
-  for (const ast::Expr* argument :
-       {expression(std::move(each)), name(" ds"), name(names[0]), expression(std::move(split))})
-    whole.arguments.push_back({{}, const_cast<ast::Expr*>(argument)});
+  whole.arguments.push_back({{}, expression(std::move(each))});
+  if (!processes) whole.arguments.push_back({{}, name(" ds")});
+  whole.arguments.push_back({{}, name(names[0])});
+  whole.arguments.push_back({{}, expression(std::move(split))});
   ast::Lambda made;
   for (const std::string& text : names)
     made.params.push_back(parameter(text));

@@ -26,11 +26,6 @@ struct Imports {
   std::map<std::string, const ast::File*> by_name;        // null: could not be read
 };
 
-// A file of the standard library is called this in messages and locations.
-inline std::string library_file_name(const std::string& module) { return "std:" + module + ".tl"; }
-inline std::string library_module(const std::string& file) { return file.substr(4, file.size() - 7); }
-inline bool is_library_file(const std::string& name) { return name.starts_with("std:"); }
-
 // Adds what `root` imports, and what that imports, but for files that are there already. Paths are relative to the file
 // that names them. Reports missing files, syntax errors in them, and circles.
 void load_imports(SourceManager& sources, const ast::File& root, Diagnostics& diagnostics, const ImportReader& reader,

@@ -21,6 +21,6 @@ std::vector<std::string> reachable_parts(const std::vector<std::string_view>& pr
 
 // Built-in functions whose work, of some arguments, a function of the prelude does.
 constexpr std::pair<std::string_view, std::string_view> kWrittenInPrelude[] = {
-    {"gather", "gather_parts"}, {"all_reduce", "sum_on_each"}, {"data_parallel", "run_on_each"}};
+    {"gather", "gather_parts"}, {"all_reduce", "sum_on_each"}, {"data_parallel", "run_on_each"}, {"data_parallel", "run_on_ranks"}};
 
 } // namespace tl

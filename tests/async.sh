@@ -56,4 +56,79 @@ check "resident memory keeps to the limit" 0 -- "$out/within" $((120000 + 96000)
 check "a long loop keeps memory flat" 0 -- "$out/within" 40000 "$tl" run --memory-limit 1M "$out/million.tl" --turns 50000
 check "too little memory names the line and the sizes" 3 'OutOfMemory.*there is no room for f32\[1000\]' -- "$tl" run --memory-limit 2K "$out/million.tl" --turns 10
 
+# ---- several processes
+if command -v mpirun >/dev/null; then
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+  processes() { printf '%s\n' mpirun -n "$1" "$tl" run --threads 1; }
+  mapfile -t three < <(processes 3)
+  mapfile -t two < <(processes 2)
+  cat >"$out/sum.tl" <<'TL'
+let r = rank()
+let x = all_reduce(full([5], f32(r + 1)))
+let b = broadcast([f32(r), 7.0], root = 1)
+let big = all_reduce(arange(3000000) + r)
+assert all(x == 6.0) and b[0] == 1.0 and big[2999999] == 9000000 and all_reduce(f64(r)) == 3.0
+assert all_reduce(full([3], bf16(1.0)))[0] == bf16(3.0)
+print("rank {r} of {world_size()}")
+TL
+  for r in 0 1 2; do check "processes: rank $r adds and is told" 0 "^rank $r of 3$" -- "${three[@]}" "$out/sum.tl"; done
+  cat >"$out/train.tl" <<'TL'
+## Least squares by all processes, each with its rows: the losses are those of one process.
+fn loss(w: f32[4], x: f32[n, 4], y: f32[n]) -> f32 = mean((x @ w - y) ** 2)
+let x = normal(key(0), [103, 4])
+let y = x @ [1.0, -2.0, 3.0, 0.5]
+var w = zeros([4])
+let step = data_parallel(value_and_grad(loss))
+for i in 0..20 {
+  let (l, g) = step(w, x, y)
+  w -= 0.1 * g
+  if rank() == 0 { print("{l:.4f}") }
+}
+TL
+  cat >"$out/same" <<'SH'
+#!/usr/bin/env bash
+# The same output from one process and from three.
+one=$("$1" run "$2") && all=$("${@:3}" "$2") && [[ $(wc -l <<<"$one") == 20 && $one == "$all" ]]
+SH
+  chmod +x "$out/same"
+  check "processes: training with data_parallel" 0 -- "$out/same" "$tl" "$out/train.tl" "${three[@]}"
+  echo 'let x = all_reduce(ones([3]))
+if rank() == 1 { assert x[0] == 2.0, "rank 1 is unhappy" }
+print(all_reduce(ones([4]))[0])' >"$out/fails.tl"
+  check "processes: one that fails ends the others" 3 "fails.tl:2:.*rank 1 is unhappy" -- "${three[@]}" "$out/fails.tl"
+  echo 'if rank() == 0 { print(all_reduce(ones([3]))) } else { print(all_reduce(ones([4]))) }' >"$out/differ.tl"
+  check "processes: they do different things" 3 "RanksDisagree.*rank 0 adds 3 elements of f32.*rank 1 adds 4 elements" -- "${two[@]}" "$out/differ.tl"
+  echo 'if rank() == 0 { print(all_reduce(ones([3]))) }' >"$out/ended.tl"
+  check "processes: one has ended" 3 "rank 1 has ended its program" -- "${two[@]}" "$out/ended.tl"
+  echo 'print(rank()); exit(4)' >"$out/exit.tl"
+  check "processes: exit" 4 -- "${two[@]}" "$out/exit.tl"
+else
+  echo "SKIPPED: 8 checks of several processes (there is no mpirun)"
+fi
+check "one process is its own world" 0 "^0 1 \[1. 2.\] \[1. 2.\]$" -- "$tl" -e 'print(rank(), world_size(), all_reduce([1.0, 2.0]), broadcast([1.0, 2.0]))'
+check "there is no such rank" 3 "NoSuchRank.*there is no rank 2" -- "$tl" -e 'print(broadcast([1.0, 2.0], root = 2))'
+
+# ---- samples/async: each prints its table
+number() { printf '%s' '[0-9]+(\.[0-9]+)?'; }
+check "issue" 0 "run 2 +$(number) us +$(number) ms" -- "$tl" run samples/async/issue.tl --n 300 --repeats 2
+check "two devices" 0 "^ratio to the longer one +$(number)" -- "$tl" run --cpu-devices 2 samples/async/two_devices.tl --n 200 --repeats 2
+check "two devices are needed" 3 "NoSuchDevice" -- "$tl" run samples/async/two_devices.tl --n 200
+check "copies" 0 "^ratio to the longer one +$(number)" -- "$tl" run --cpu-devices 2 samples/async/copies.tl --n 200 --repeats 2
+# Running ahead adds at most 1.2 times the memory that waiting after each step does.
+cat >"$out/added" <<'SH'
+#!/usr/bin/env bash
+"$1" run samples/async/run_ahead.tl --steps 12 --batch 512 |
+  awk '/^waiting/ {w = $NF} /^not waiting/ {n = $NF} END {print w, n; exit !(w > 0 && n <= 1.2 * w)}'
+SH
+chmod +x "$out/added"
+check "running ahead keeps to its memory" 0 -- "$out/added" "$tl"
+# One, two and four devices: the same losses to 1e-5.
+cat >"$out/lenet" <<'SH'
+#!/usr/bin/env bash
+"$1" run --cpu-devices 4 samples/async/lenet.tl --rows 128 --batch 32 --steps 8 |
+  awk '/^ +[124] / {print; rows += $4 < 1e-5} END {exit rows != 3}'
+SH
+chmod +x "$out/lenet"
+check "LeNet on 1, 2 and 4 devices" 0 -- "$out/lenet" "$tl"
+
 finish

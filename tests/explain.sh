@@ -26,9 +26,9 @@ done
 check "tl explain lists the kinds" 0 "^MixedTypes" -- "$tl" explain
 check "tl explain of no kind" 2 "did you mean .ShapeMismatch" -- "$tl" explain ShapeMissmatch
 
-# Faults of tl itself, and what a cancelled run ends with inside, are no messages about programs.
+# Faults of tl itself, those that tests inject, and what a cancelled run ends with inside, are no messages about programs.
 sections=$("$tl" explain)
 kinds=$(grep -rhoE '"[A-Z][a-z]+[A-Z][A-Za-z]+"' parser ir vm lang --include=*.cpp --include=*.re --include=*.yy |
-  grep -oE '[A-Z][A-Za-z]+' | sort -u | grep -vxE 'InternalError|Cancelled|Interrupted')
+  grep -oE '[A-Z][A-Za-z]+' | sort -u | grep -vxE 'InternalError|InjectedFault|Cancelled|Interrupted')
 for kind in $kinds; do check "docs/errors.md has $kind" 0 -- grep -qx "$kind" <(echo "$sections"); done
 finish

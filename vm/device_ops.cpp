@@ -1,4 +1,4 @@
-// Devices: where tensors are, copies from one memory to another, what there is. And processes, of which there is one.
+// Devices: where tensors are, copies from one memory to another, what there is.
 #include "vm/interpreter.h"
 
 namespace tl {
@@ -94,10 +94,6 @@ void Interpreter::device(const Instruction& i) {
     break;
   }
   case HostOp::ReleaseCache: devices_.memory(chosen(0)).trim(); break;
-  case HostOp::ProcessRank: values.push_back(number(0)); break;
-  case HostOp::WorldSize: values.push_back(number(1)); break;
-  case HostOp::AllReduce:
-  case HostOp::BroadcastFrom: values.push_back(in(i, 0)); break;
   default: malformed("no operation on devices");
   }
   give_results(i, std::move(values));

@@ -112,11 +112,11 @@ void Interpreter::host(const Instruction& i) {
   case HostOp::Place:
   case HostOp::DeviceInfo:
   case HostOp::MemoryStats:
-  case HostOp::ReleaseCache:
+  case HostOp::ReleaseCache: return device(i);
   case HostOp::ProcessRank:
   case HostOp::WorldSize:
   case HostOp::AllReduce:
-  case HostOp::BroadcastFrom: return device(i);
+  case HostOp::BroadcastFrom: return ranks(i);
   case HostOp::Interrupted:
     return set(i.out[0], Value::of_scalar(DType::Bool, Scalar::of(static_cast<uint8_t>(interrupted()))));
   case HostOp::Time: {

@@ -130,6 +130,10 @@ private:
   void text(const Instruction& i);
   Value text_value(std::string text); // known now
 
+  // ---- rank_ops.cpp ----
+  void ranks(const Instruction& i);
+  Value collective(const Instruction& i, int root);
+
   // ---- device_ops.cpp ----
   void device(const Instruction& i);
   Value on_device(const Value& x, int64_t device);                 // x in that memory, copied if it is elsewhere
@@ -153,6 +157,7 @@ private:
   const Instruction* instruction_ = nullptr;
   uint64_t issue_ = 0; // counts instructions executed: the program order of failures
   Value effects_;      // the last effect's node
+  Value collectives_;  // of the last operation that all processes come to
   Stopwatches stopwatches_;
   std::vector<Value> constant_tensors_, constant_strings_;
   std::vector<const CompiledKernel*> compiled_;

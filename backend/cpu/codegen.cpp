@@ -218,6 +218,7 @@ Codegen::~Codegen() = default;
 
 const std::string& Codegen::cpu() const { return state_->processor.cpu; }
 const std::string& Codegen::features() const { return state_->processor.features; }
+bool Codegen::has_avx512() const { return state_->machine.avx512; }
 
 CompiledKernel Codegen::describe(const kir::Kernel& kernel) const { return describe_for(kernel, state_->machine); }
 

@@ -27,6 +27,7 @@ public:
 
   const std::string& cpu() const;
   const std::string& features() const;
+  bool has_avx512() const; // and uses it
 
   std::string compile(const kir::Kernel& kernel, const std::string& symbol, CodeForm form = CodeForm::Object);
   CompiledKernel describe(const kir::Kernel& kernel) const; // what the engine needs, but for the functions

@@ -1,12 +1,12 @@
-#include "arguments.h"
-#include "options.h"
+#include "driver/arguments.h"
+#include "driver/usage.h"
 #include "vm/abi/device.h"
 #include "vm/io/io.h"
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 
-namespace tl::cli {
+namespace tl::driver {
 namespace {
 
 std::string flag_name(std::string name) {
@@ -236,4 +236,4 @@ void deliver_results(const ProgramInterface& interface, const std::vector<Argume
   }
 }
 
-} // namespace tl::cli
+} // namespace tl::driver

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tl::cli {
+namespace tl::driver {
 
 struct ProgramArguments {
   std::vector<Argument> values;     // one per parameter of main; nothing where the default is to be used
@@ -28,4 +28,4 @@ Scalar parse_scalar(DType type, const std::string& name, const std::string& text
 void deliver_results(const ProgramInterface& interface, const std::vector<Argument>& results,
                      const std::vector<std::string>& outputs, const OutputSink& out);
 
-} // namespace tl::cli
+} // namespace tl::driver

@@ -1,0 +1,38 @@
+// How diagnostics, run-time failures and wrong command lines are shown on stderr: for people, or as one JSON object a
+// line. And standard output.
+#pragma once
+#include "lang/diagnostics.h"
+#include "lang/source.h"
+#include "vm/abi/error.h"
+#include "vm/abi/outcome.h"
+#include <vector>
+
+namespace tl::driver {
+
+void show_as_json(bool json); // of the whole process
+
+void show(const Diagnostic& diagnostic, const SourceManager& sources);
+void show(const Diagnostics& diagnostics, const SourceManager& sources);
+// A message that has no place in a program: `tl: message`, or an object of this kind without file and line.
+void show(const std::string& kind, const std::string& message);
+
+// The failure of a run as a diagnostic.
+Diagnostic diagnostic_of(const RuntimeError& error, const std::vector<Location>& locations,
+                         const SourceManager& sources, FileId main);
+// The same, with the call chain as further places; to stderr, and its exit code back.
+int report_failure(const RuntimeError& error, const std::vector<Location>& locations, const SourceManager& sources,
+                   FileId main);
+
+// The place in the user's own files that `loc` stands at or was called from. `main` is the program's file.
+Span place_of(LocId loc, const std::vector<Location>& locations, const SourceManager& sources, FileId main);
+
+OutputSink error_output(); // standard error, for debug
+
+// Standard output: buffered, flushed by the caller's flush(); a failing write is an IoError.
+class StandardOutput {
+public:
+  OutputSink sink();
+  void flush();
+};
+
+} // namespace tl::driver
