@@ -5,6 +5,7 @@
 #include "ir/lower.h"
 #include "ir/text.h"
 #include "vm/io/io.h"
+#include "vm/profile.h"
 #include <unistd.h>
 
 namespace tl::cli {
@@ -100,6 +101,8 @@ Session::End Session::run(const std::string& text, const std::string& name) {
     options.flush_each_effect = isatty(STDOUT_FILENO) != 0;
     options.interrupt = interrupt_;
     Stats counters;
+    std::optional<Profile> profile;
+    if (flags_.stats) options.profile = &profile.emplace(false);
     outcome = tl::run(executable.program, *executable.kernels, arguments(*program), options, out.sink(), error_output(),
                       &counters);
     if (flags_.stats) stats = to_text(counters) + cache_text(executable.cache.get());

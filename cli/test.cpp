@@ -6,6 +6,7 @@
 #include "ir/lower.h"
 #include "programs.h"
 #include "vm/io/io.h"
+#include "vm/profile.h"
 #include <fmt/format.h>
 
 namespace tl::cli {
@@ -45,7 +46,13 @@ void run_file(const std::string& path, const TestFlags& flags, Count& count) {
     } else {
       module = optimise(std::move(module), flags.run);
       Executable executable = make_executable(module, flags.run);
-      outcome = tl::run(executable.program, *executable.kernels, {}, flags.run.run, sink, error_output());
+      Stats counters;
+      RunOptions options = flags.run.run;
+      std::optional<Profile> profile;
+      if (flags.run.stats) options.profile = &profile.emplace(false);
+      outcome = tl::run(executable.program, *executable.kernels, {}, options, sink, error_output(), &counters);
+      if (flags.run.stats)
+        fmt::print(stderr, "{}: {}\n{}{}", path, test.name, to_text(counters), cache_text(executable.cache.get()));
     }
     bool passed = !outcome.error && outcome.exit_code == 0;
     ++(passed ? count.passed : count.failed);
