@@ -141,7 +141,7 @@ Function FunctionLowerer::instance(typed::InstanceId id) {
     f_.body.yields.push_back(leaf);
   for (const Size& size : s.result_sizes)
     f_.body.yields.push_back(size_value(size));
-  remove_dead_nodes(f_);
+  if (!shared_.program.uses_devices) remove_dead_nodes(f_); // else passes/devices looks at all of it first
   return std::move(f_);
 }
 
@@ -349,7 +349,7 @@ Function FunctionLowerer::entry() {
   if (result.size() < count) result = placeholder(program.main_call.result->type); // exit before main
   f_.body.yields.insert(f_.body.yields.end(), result.begin(), result.end());
   session_results();
-  remove_dead_nodes(f_);
+  if (!shared_.program.uses_devices) remove_dead_nodes(f_); // else passes/devices looks at all of it first
   return std::move(f_);
 }
 
@@ -363,7 +363,7 @@ Function FunctionLowerer::test(const typed::Test& test) {
   statements(shared_.program.top_level, 0);
   if (!dead_) call_instance(test.instance, {}, {}, test.span);
   f_.body.yields.push_back(token());
-  remove_dead_nodes(f_);
+  if (!shared_.program.uses_devices) remove_dead_nodes(f_); // else passes/devices looks at all of it first
   return std::move(f_);
 }
 

@@ -178,7 +178,7 @@ ExprPtr Checker::data_parallel(std::vector<Arg> args, Span span) {
   }
   std::vector<std::string> names;
   for (const ast::Param& param : functions[0]->decl->params)
-    if (!param.default_value) names.push_back(fmt::format(" a{}", names.size()));
+    if (!param.default_value) names.push_back(param.name.text);
   if (names.size() < 2) {
     error(
         "TypeMismatch", args[0].span,
