@@ -20,7 +20,9 @@ std::vector<std::string> reachable_parts(const std::vector<std::string_view>& pr
                                          const std::vector<LibraryFile>& library);
 
 // Built-in functions whose work, of some arguments, a function of the prelude does.
-constexpr std::pair<std::string_view, std::string_view> kWrittenInPrelude[] = {
-    {"gather", "gather_parts"}, {"all_reduce", "sum_on_each"}, {"data_parallel", "run_on_each"}, {"data_parallel", "run_on_ranks"}};
+constexpr std::pair<std::string_view, std::string_view> kWrittenInPrelude[] = {{"gather", "gather_parts"},
+                                                                               {"all_reduce", "sum_on_each"},
+                                                                               {"data_parallel", "run_on_each"},
+                                                                               {"data_parallel", "run_on_ranks"}};
 
 } // namespace tl

@@ -29,7 +29,7 @@ for k in 0..3 {
   x = slow(x, 20000000)
   wait(x)
 }'
-idle "a memory limit" "memory: issuing at .*idle.tl:[378] waited for room under the memory limit" "--threads 2 --memory-limit 21M" 'for k in 0..4 {
+idle "a memory limit" "memory: issuing at .*idle.tl:[378] waited for room in memory" "--threads 2 --memory-limit 21M" 'for k in 0..4 {
   let x = slow(zeros([2000000], f64), 30000000)
   print(x[0])
 }'

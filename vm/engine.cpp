@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <immintrin.h>
 #include <sched.h>
+#include <system_error>
 
 namespace tl {
 
@@ -36,9 +37,8 @@ Engine::Engine(const Program& program, const RunOptions& options, const Devices&
       cancelled_(new Failure({"Cancelled", "", "", {}, 3, {}}, UINT64_MAX)) {
   for (int i = 0; i <= threads_; ++i)
     seed(*workers_.emplace_back(std::make_unique<Worker>()), i);
-  queues_.resize(static_cast<size_t>(devices.count()));
   for (int d = 0; d < devices.count(); ++d)
-    queues_[static_cast<size_t>(d)].cores = devices.cores(d, threads_);
+    queues_.emplace_back().cores = devices.cores(d, threads_);
   lanes_.resize(static_cast<size_t>(kFirstCopyLane + devices.count() * devices.count()));
   stats_.threads = threads_;
   if (options.profile) {
@@ -71,7 +71,7 @@ void Engine::stop_threads() {
   for (auto& lane : lanes_) {
     if (!lane) continue;
     lane->work.notify_all();
-    lane->self.thread.join();
+    if (lane->self.thread.joinable()) lane->self.thread.join();
   }
   for (auto& worker : workers_) {
     if (worker->thread.joinable()) worker->thread.join();
@@ -79,12 +79,17 @@ void Engine::stop_threads() {
   }
 }
 
-// Threads are made when there is first something for them: a program that only prints starts none.
+// Threads are made when there is first something for them: a program that only prints starts none. Where the system
+// grants fewer, these do the work, or the issuing thread alone whenever it waits.
 void Engine::start_workers() {
   started_ = true;
   for (size_t i = 0; i + 1 < workers_.size(); ++i) {
     Worker* worker = workers_[i].get();
-    worker->thread = std::thread([this, worker] { work(*worker); });
+    try {
+      worker->thread = std::thread([this, worker] { work(*worker); });
+    } catch (const std::system_error&) {
+      return;
+    }
   }
 }
 
@@ -138,6 +143,7 @@ void Engine::submit(Operation* op) {
                                                      : Fault::Kernel;
     op->fails = is_injected(options_, kind, injectable_);
   }
+  ++queues_[static_cast<size_t>(op->device)].issued;
   size_t waits = op->inputs.size() + op->overwrites.size();
   op->edges.assign(waits, Edge{op, nullptr}); // sized once: nodes point into it
   op->pending.store(static_cast<int32_t>(waits) + 1, std::memory_order_relaxed);
@@ -244,6 +250,15 @@ void Engine::wait_until(const std::function<bool()>& reached, Profile::Doing why
   options_.profile->did(why, begun, end, record);
 }
 
+// How far running ahead may go on a device: further while another one, which had work before, stands idle, since its
+// next work may come later in the program.
+uint64_t Engine::held_at_most(int device) const {
+  const Queue& own = queues_[static_cast<size_t>(device)];
+  bool other_idle = std::any_of(queues_.begin(), queues_.end(),
+                                [&](const Queue& other) { return &other != &own && other.issued > 0 && other.idle(); });
+  return other_idle ? 4 * own.ahead : own.ahead;
+}
+
 Block Engine::allocate(int device, uint64_t bytes, const std::function<void()>& sweep) {
   if (is_injected(options_, RunOptions::Fault::Kind::Allocation, injectable_)) {
     drain_others();
@@ -253,7 +268,7 @@ Block Engine::allocate(int device, uint64_t bytes, const std::function<void()>& 
   Pool& memory = devices_.memory(device);
   uint64_t& ahead = queues_[static_cast<size_t>(device)].ahead;
   while (true) {
-    if (Block block = memory.allocate(bytes, ahead)) return block;
+    if (Block block = memory.allocate(bytes, held_at_most(device))) return block;
     // The operation being issued counts as in flight, and is not submitted yet.
     if (in_flight() <= 1) {
       // Without running ahead so much is needed: a quarter more lets operations overlap.

@@ -25,6 +25,7 @@
 #include "vm/operation.h"
 #include "vm/vm.h"
 #include <condition_variable>
+#include <deque>
 #include <random>
 #include <thread>
 
@@ -88,6 +89,9 @@ private:
     // What may be held while issuing runs ahead of the work: new memory beyond it waits for work to finish, which gives
     // back memory that is warm. It grows as far as the program needs.
     uint64_t ahead = uint64_t{64} << 20;
+    uint64_t issued = 0; // operations, by the issuing thread alone
+    std::atomic<uint64_t> completed{0};
+    bool idle() const { return issued == completed.load(std::memory_order_relaxed); }
   };
 
   // ---- engine.cpp ----
@@ -97,6 +101,7 @@ private:
   void wait_until(const std::function<bool()>& reached, Profile::Doing why, uint32_t record = 0);
   void note_issue(Operation& op);
   void drain_others(); // all but the operation being issued
+  uint64_t held_at_most(int device) const;
 
   // ---- engine_run.cpp ----
   void work(Worker& self);
@@ -126,7 +131,7 @@ private:
 
   std::mutex mutex_; // the heaps, active_, sleepers_, stop_
   std::condition_variable work_ready_;
-  std::vector<Queue> queues_;    // by device
+  std::deque<Queue> queues_;     // by device
   std::atomic<size_t> ready_{0}; // operations in them
   int active_ = 0, sleepers_ = 0;
   bool stop_ = false;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <immintrin.h>
 #include <sys/mman.h>
+#include <system_error>
 
 namespace tl {
 
@@ -43,12 +44,20 @@ void Engine::push(Operation* op) {
 }
 
 void Engine::push_to_lane(Operation* op) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   auto& lane = lanes_[static_cast<size_t>(op->lane)];
   if (!lane) {
     lane = std::make_unique<Lane>();
     seed(lane->self, threads_ + 1 + op->lane);
-    lane->self.thread = std::thread([this, self = lane.get()] { work(*self); });
+    try {
+      lane->self.thread = std::thread([this, self = lane.get()] { work(*self); });
+    } catch (const std::system_error&) { // the system grants no thread: the workers do this, too
+    }
+  }
+  if (!lane->self.thread.joinable()) {
+    op->lane = kNoLane;
+    lock.unlock();
+    return push(op);
   }
   lane->heap.push_back(op);
   std::push_heap(lane->heap.begin(), lane->heap.end(), Later{});
@@ -372,6 +381,7 @@ void Engine::complete(Worker& self, Operation* op, Ready& ready) {
   for (Node* node : op->overwrites)
     nodes.release(node);
   Pool::free(op->shared);
+  queues_[static_cast<size_t>(op->device)].completed.fetch_add(1, std::memory_order_relaxed);
   if (op->record) options_.profile->sample(self.index, op->device, devices_.memory(op->device).in_use());
   op->inputs.clear();
   op->outputs.clear();

@@ -231,7 +231,7 @@ static std::string in_words(const IdleReport::Cause& cause, const IdleReport& re
   case Why::Wait:
     return fmt::format("wait: the program waited{} for `{}`{}, with nothing else issued", at(cause.loc), cause.name,
                        at(cause.other));
-  case Why::Memory: return fmt::format("memory: issuing{} waited for room under the memory limit", at(cause.loc));
+  case Why::Memory: return fmt::format("memory: issuing{} waited for room in memory", at(cause.loc));
   case Why::InFlight: return fmt::format("in flight: issuing{} waited, too many operations were", at(cause.loc));
   case Why::Compile: return fmt::format("compile: issuing{} waited for machine code", at(cause.loc));
   case Why::Issue: return fmt::format("issue: the issuing thread made the operation{}", at(cause.loc));

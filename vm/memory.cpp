@@ -46,8 +46,6 @@ std::byte* map(uint64_t bytes) {
   return begin;
 }
 
-uint64_t page_rounded(uint64_t bytes) { return (bytes + 4095) / 4096 * 4096; }
-
 } // namespace
 
 uint64_t Pool::class_bytes(uint64_t bytes) { return bytes_of_class(class_index(bytes)); }
@@ -78,15 +76,20 @@ Block Pool::find(uint64_t bytes, uint64_t held_at_most) {
   auto& waiting = free_[static_cast<size_t>(index)];
   bool large = size > kLargestSmall;
   if (in_use_ + size > limit_) return {};
-  if (waiting.empty() && large && in_use_ + cached_ + size > std::min(limit_, held_at_most)) return {};
   Block block{nullptr, size, this};
-  if (!waiting.empty()) {
+  if (waiting.empty() && large) {
+    const uint64_t held = in_use_ + cached_ + size;
+    if (held > held_at_most) return {};
+    if (held > limit_ && !(block.data = split(index, size))) evict(held - limit_);
+  }
+  if (block) {
+  } else if (!waiting.empty()) {
     block.data = waiting.back();
     waiting.pop_back();
     if (large) cached_ -= size;
   } else if (large) {
     make_room(size);
-    block.data = map(page_rounded(size));
+    block.data = map(size);
   } else {
     make_room(kSlabBytes);
     block = carve(index, size);
@@ -100,6 +103,40 @@ Block Pool::find(uint64_t bytes, uint64_t held_at_most) {
   in_use_ += size;
   peak_ = std::max(peak_, in_use_);
   return block;
+}
+
+// Memory that is warm in place of new: a part of a larger block that waits. The rest waits in its class, if there is
+// one of its size.
+std::byte* Pool::split(int index, uint64_t bytes) {
+  for (int larger = index + 1; larger < kClasses; ++larger) {
+    auto& waiting = free_[static_cast<size_t>(larger)];
+    if (waiting.empty()) continue;
+    std::byte* data = waiting.back();
+    waiting.pop_back();
+    uint64_t rest = bytes_of_class(larger) - bytes;
+    cached_ -= bytes_of_class(larger);
+    if (rest > kLargestSmall && class_bytes(rest) == rest) {
+      free_[static_cast<size_t>(class_index(rest))].push_back(data + bytes);
+      cached_ += rest;
+    } else {
+      ::munmap(data + bytes, rest);
+    }
+    return data;
+  }
+  return nullptr;
+}
+
+// Gives blocks that wait back to the system, the largest first, at least so many bytes of them, if there are.
+void Pool::evict(uint64_t bytes) {
+  uint64_t given = 0;
+  for (int index = kClasses - 1; index > class_index(kLargestSmall) && given < bytes; --index) {
+    auto& waiting = free_[static_cast<size_t>(index)];
+    for (; !waiting.empty() && given < bytes; waiting.pop_back()) {
+      ::munmap(waiting.back(), bytes_of_class(index));
+      given += bytes_of_class(index);
+    }
+  }
+  cached_ -= given;
 }
 
 // Gives empty slabs back where the mapping would otherwise take resident memory past the limit.
@@ -145,7 +182,7 @@ void Pool::trim_locked() {
   for (int index = class_index(kLargestSmall) + 1; index < kClasses; ++index) {
     auto& waiting = free_[static_cast<size_t>(index)];
     for (std::byte* data : waiting)
-      ::munmap(data, page_rounded(bytes_of_class(index)));
+      ::munmap(data, bytes_of_class(index));
     waiting.clear();
   }
   cached_ = 0;

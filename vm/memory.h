@@ -2,7 +2,8 @@
 //
 // Blocks come in size classes (four for each power of two), 64-byte aligned. Small ones are carved from slabs, large
 // ones are mapped on their own, with huge pages. A freed block waits in its class for the next of that size; `trim`
-// gives what waits back to the system. The limit counts blocks in use and large blocks that wait. Slabs that hold no
+// gives what waits back to the system. The limit counts blocks in use and large blocks that wait; where these stand in
+// the way, a larger one is cut, or they are given back. Slabs that hold no
 // block in use are given back before new memory would take what is mapped beyond the limit, so resident memory passes
 // it only by slabs that are partly used (and kIdleSmall).
 #pragma once
@@ -71,6 +72,8 @@ private:
   void take_back(Block block);
   Slab& slab_of(const std::byte* block);
   uint64_t idle_small() const { return slabs_.size() * kSlabBytes - small_in_use_; }
+  std::byte* split(int index, uint64_t bytes);
+  void evict(uint64_t bytes);
   void make_room(uint64_t bytes); // for a new mapping
   Block carve(int index, uint64_t bytes);
   void trim_locked();
