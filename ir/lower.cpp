@@ -66,12 +66,28 @@ LowerProgram::LowerProgram(const typed::Program& program, const SourceManager& s
   }
 }
 
+LineColumn LowerProgram::line_column(Span span) {
+  if (last_span.valid() && last_span.file == span.file) {
+    const auto [from, to] = std::minmax(last_span.begin, span.begin);
+    std::string_view between = sources.text(span.file).substr(from, to - from);
+    if (between.find('\n') == between.npos) {
+      auto characters = static_cast<uint32_t>(
+          std::count_if(between.begin(), between.end(), [](char c) { return (c & 0xC0) != 0x80; })); // of UTF-8
+      last_place.column = span.begin == to ? last_place.column + characters : last_place.column - characters;
+      last_span = span;
+      return last_place;
+    }
+  }
+  last_span = span;
+  return last_place = sources.line_column(span);
+}
+
 LocId LowerProgram::location(Span span, const std::string& function, LocId caller) {
   if (!span.valid()) return caller;
   auto [found, fresh] = locations.emplace(LocKey{span.file.index, span.begin, span.end, caller.index, function},
                                           LocId{static_cast<uint32_t>(module.locations.size())});
   if (fresh) {
-    LineColumn at = sources.line_column(span);
+    LineColumn at = line_column(span);
     module.locations.push_back({sources.name(span.file), at.line, at.column, span.begin, span.end, caller, function});
   }
   return found->second;

@@ -55,6 +55,10 @@ struct LowerProgram {
 
   LowerProgram(const typed::Program& program, const SourceManager& sources);
   LocId location(Span span, const std::string& function, LocId caller);
+  // Of the beginning of a span; counted from the one asked for before where both are in one line, which may be long.
+  LineColumn line_column(Span span);
+  Span last_span;
+  LineColumn last_place;
 };
 
 // The leaves of a type, in order.

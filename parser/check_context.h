@@ -721,7 +721,7 @@ private:
     std::optional<DType> fixed;
     LiteralKind kind = LiteralKind::Int;
   };
-  std::vector<OpenVar> open_{1};
+  mutable std::vector<OpenVar> open_{1}; // paths to roots get shorter when they are asked for
   struct TopLevelCall {
     InstanceId instance;
     Span span;

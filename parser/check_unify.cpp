@@ -17,7 +17,7 @@ Type Checker::new_open(LiteralKind kind) {
 
 uint32_t Checker::root(uint32_t var) const {
   while (open_[var].parent != var)
-    var = open_[var].parent;
+    var = open_[var].parent = open_[open_[var].parent].parent; // path halving
   return var;
 }
 
