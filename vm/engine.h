@@ -96,7 +96,7 @@ private:
 
   // ---- engine.cpp ----
   void seed(Worker& worker, int index);
-  void start_workers();
+  void start_workers(); // under mutex_
   void stop_threads();
   void wait_until(const std::function<bool()>& reached, Profile::Doing why, uint32_t record = 0);
   void note_issue(Operation& op);
@@ -129,7 +129,7 @@ private:
   int threads_ = 1;
   uint32_t max_in_flight_;
 
-  std::mutex mutex_; // the heaps, active_, sleepers_, stop_
+  std::mutex mutex_; // the heaps, lanes_, active_, sleepers_, started_, stop_
   std::condition_variable work_ready_;
   std::deque<Queue> queues_;     // by device
   std::atomic<size_t> ready_{0}; // operations in them

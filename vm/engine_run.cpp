@@ -24,11 +24,11 @@ struct Later {
 
 void Engine::push(Operation* op) {
   if (op->lane != kNoLane) return push_to_lane(op);
-  if (!started_) start_workers();
   bool wake;
   int64_t pieces = op->open ? (op->tiles + op->chunk - 1) / op->chunk : 1;
   {
     std::lock_guard lock(mutex_);
+    if (!started_) start_workers(); // by whoever comes first: the issuing thread or a lane
     Queue& queue = queues_[static_cast<size_t>(op->device)];
     queue.heap.push_back(op);
     std::push_heap(queue.heap.begin(), queue.heap.end(), Later{});

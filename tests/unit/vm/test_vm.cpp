@@ -292,6 +292,27 @@ TEST_CASE("load, save and debug") {
   std::filesystem::remove_all(folder);
 }
 
+TEST_CASE("workers start once, whether a lane or the issuing thread has the first work for them") {
+  for (int round = 0; round < 300; ++round) {
+    Machine m;
+    Slot n = m.i64(300000), one = m.i64(1), yes = m.fresh();
+    m.host(HostOp::Print, {m.text("first\n")}); // in the lane for files, where a terminal is written to
+    Instruction sure = Machine::make(BcOp::ConstScalar, {}, {yes});
+    sure.dtype = DType::Bool;
+    sure.imm = Scalar::of(uint8_t{1});
+    m.emit(sure);
+    m.host(HostOp::Assert, {yes}); // ready when the lane is done
+    Slot x = m.launch(kIota, {one, n}, {n});
+    m.await(m.launch(kSum, {x, n}, {}));
+    m.ret();
+    RunOptions options = threads(2);
+    options.flush_each_effect = true;
+    Outcome o = m.run(options);
+    REQUIRE(!o.error);
+    REQUIRE(m.out == "first\n");
+  }
+}
+
 TEST_CASE("an interrupt stops a loop that does not end") {
   Machine m;
   m.i64(0);
