@@ -17,7 +17,7 @@ struct Checker::Rule {
   // Puts the arguments in their places. The parameters before `|` may be positional, those after it are by name; the
   // first `required` must be there. False (and reported) if that does not work out.
   bool bind(const char* parameters, size_t required);
-  bool has(size_t i) const { return by[i] != nullptr; }
+  bool has(size_t i) const { return i < by.size() && by[i]; }
   // Checked arguments. After an error, `ok` is false and the value has the error type.
   ExprPtr value(size_t i, const Type* expected = nullptr);
   ExprPtr tensor(size_t i);                                               // of any rank
