@@ -48,8 +48,8 @@ check "code without text" 2 -- "$tl" -e
 echo 'var steps = 0
 while not interrupted() { steps += 1 }
 print("saved", steps > 0)' >"$out/asks.tl"
-check "a program that asks ends by itself on Ctrl-C" 0 "^saved true$" -- sh -c "timeout -s INT 1 '$tl' run '$out/asks.tl'; true"
-check "so it does in the reference interpreter" 0 "^saved true$" -- sh -c "timeout -s INT 1 '$tl' run --interp '$out/asks.tl'; true"
+check "a program that asks ends by itself on Ctrl-C" 0 "^saved true$" -- sh -c "timeout --foreground -s INT 1 '$tl' run '$out/asks.tl'; true"
+check "so it does in the reference interpreter" 0 "^saved true$" -- sh -c "timeout --foreground -s INT 1 '$tl' run --interp '$out/asks.tl'; true"
 
 # ---- messages for tools
 printf 'fn f(a: f32[n, 3], b: f32[n, 4]) -> f32[n, 3] = a + b\nprint(y)\n' >"$out/bad.tl"

@@ -86,5 +86,5 @@ printf '%s\n%s\n' "$slow" 'print(slow(zeros([4], f64), 100000000000)[0])' >"$out
 check "Ctrl-C: the timeline is there" 130 -- sh -c "timeout --preserve-status -s INT 2 '$tl' run --trace '$out/i.json' --stats '$out/long.tl'"
 check "Ctrl-C: and is JSON" 0 -- sh -c "$reads '$out/i.json'"
 check "Ctrl-C of a program that asks" 0 "^saved$" -- sh -c "echo 'while not interrupted() { }
-print(\"saved\")' >'$out/asks.tl'; timeout -s INT 1 '$tl' run --trace '$out/a.json' '$out/asks.tl'; true"
+print(\"saved\")' >'$out/asks.tl'; timeout --foreground -s INT 1 '$tl' run --trace '$out/a.json' '$out/asks.tl'; true"
 finish
