@@ -1,6 +1,7 @@
 #include "options.h"
 #include "driver/messages.h"
 #include "messages.h"
+#include "vm/ranks.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -48,6 +49,8 @@ void RunFlags::add_profiling_to(CLI::App& app) {
 void RunFlags::finish() {
   if (device != "cpu" && device != "auto")
     throw UsageError(fmt::format("--device {}: only cpu is supported in this version", device));
+  if (interpreter && Ranks::promised())
+    throw UsageError("the reference interpreter is one process: leave out --interp, or mpirun");
   if (interpreter && (profile || explain_idle || !trace.empty() || run.check_nan))
     throw UsageError("--profile, --trace, --explain-idle and --check-nan look at the compiled program: leave out "
                      "--interp");

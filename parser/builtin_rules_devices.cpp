@@ -58,10 +58,21 @@ ExprPtr Checker::on_leaves(Builtin builtin, ExprPtr x, ExprPtr more, Span span) 
   std::vector<ExprPtr> values;
   values.push_back(shared(std::move(x), before));
   if (more) more = shared(std::move(more), before);
-  bool scalars = builtin == Builtin::AllReduce || builtin == Builtin::BroadcastFrom;
+  auto takes = [&](const Type& type) {
+    if (!type.is_tensor()) return false;
+    if (builtin == Builtin::AllReduce) return is_num(type.dtype);
+    return type.rank() > 0 || (builtin == Builtin::BroadcastFrom && !is_device(type));
+  };
+  const Type whole = resolved(values[0]->type);
+  if (builtin != Builtin::To && !whole.is_aggregate() && !whole.is_error() && !takes(whole)) {
+    error("TypeMismatch", span,
+          fmt::format("`{}` takes {}, and this is {}", builtin == Builtin::AllReduce ? "all_reduce" : "broadcast",
+                      builtin == Builtin::AllReduce ? "numbers" : "tensors", show(whole)),
+          "", {label(*values[0])});
+    return broken(span);
+  }
   ExprPtr result = rebuild(std::move(values), span, [&](const Type& type, bool, std::vector<ExprPtr> leaf) -> ExprPtr {
-    bool takes = type.is_tensor() && (type.rank() > 0 || (scalars && has_zero(type.dtype)));
-    if (!takes || (builtin == Builtin::AllReduce && !is_num(type.dtype))) return std::move(leaf[0]);
+    if (!takes(type)) return std::move(leaf[0]);
     if (more) leaf.push_back(again(*more));
     return device_node(builtin, span, type, std::move(leaf));
   });

@@ -1,5 +1,5 @@
-// The devices of a run: cpu(0) … cpu(count - 1), each with a memory of its own and a share of the workers. They stand
-// for separate machines' devices on one machine: nothing is visible from one to the other but by a copy.
+// The devices of a run: cpu(0) … cpu(count - 1), each with a memory of its own and a share of the workers:
+// what is in one memory gets into another by a copy alone, as with devices that are apart.
 #pragma once
 #include "vm/abi/device.h"
 #include "vm/memory.h"

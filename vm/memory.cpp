@@ -76,33 +76,32 @@ Block Pool::find(uint64_t bytes, uint64_t held_at_most) {
   auto& waiting = free_[static_cast<size_t>(index)];
   bool large = size > kLargestSmall;
   if (in_use_ + size > limit_) return {};
-  Block block{nullptr, size, this};
-  if (waiting.empty() && large) {
-    const uint64_t held = in_use_ + cached_ + size;
-    if (held > held_at_most) return {};
-    if (held > limit_ && !(block.data = split(index, size))) evict(held - limit_);
-  }
-  if (block) {
-  } else if (!waiting.empty()) {
-    block.data = waiting.back();
+  std::byte* data = nullptr;
+  if (!waiting.empty()) {
+    data = waiting.back();
     waiting.pop_back();
     if (large) cached_ -= size;
   } else if (large) {
-    make_room(size);
-    block.data = map(size);
+    const uint64_t held = in_use_ + cached_ + size;
+    if (held > held_at_most) return {};
+    if (held > limit_ && !(data = split(index, size))) evict(held - limit_);
+    if (!data) {
+      make_room(size);
+      data = map(size);
+    }
   } else {
     make_room(kSlabBytes);
-    block = carve(index, size);
+    data = carve(index, size);
   }
-  if (!block) return {};
+  if (!data) return {};
   if (!large) {
-    Slab& slab = slab_of(block.data);
+    Slab& slab = slab_of(data);
     if (slab.live++ == 0) --empty_slabs_;
     small_in_use_ += size;
   }
   in_use_ += size;
   peak_ = std::max(peak_, in_use_);
-  return block;
+  return {data, size, this};
 }
 
 // Memory that is warm in place of new: a part of a larger block that waits. The rest waits in its class, if there is
@@ -146,9 +145,9 @@ void Pool::make_room(uint64_t bytes) {
 }
 
 // A new slab of this class; its blocks but the first wait.
-Block Pool::carve(int index, uint64_t bytes) {
+std::byte* Pool::carve(int index, uint64_t bytes) {
   std::byte* data = map(kSlabBytes);
-  if (!data) return {};
+  if (!data) return nullptr;
   Slab slab{data, bytes, 0};
   ++empty_slabs_;
   slabs_.insert(std::upper_bound(slabs_.begin(), slabs_.end(), data,
@@ -157,7 +156,7 @@ Block Pool::carve(int index, uint64_t bytes) {
   auto& waiting = free_[static_cast<size_t>(index)];
   for (uint64_t at = kSlabBytes / bytes - 1; at > 0; --at)
     waiting.push_back(data + at * bytes);
-  return {data, bytes, this};
+  return data;
 }
 
 void Pool::take_back(Block block) {

@@ -75,7 +75,7 @@ private:
   std::byte* split(int index, uint64_t bytes);
   void evict(uint64_t bytes);
   void make_room(uint64_t bytes); // for a new mapping
-  Block carve(int index, uint64_t bytes);
+  std::byte* carve(int index, uint64_t bytes);
   void trim_locked();
   void trim_small(); // slabs
 

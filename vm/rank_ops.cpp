@@ -34,10 +34,12 @@ void Interpreter::ranks(const Instruction& i) {
 // that fails fails those after it, which would otherwise meet others of the other processes.
 Value Interpreter::collective(const Instruction& i, int root) {
   const Value& x = in(i, 0);
-  if (Ranks::world().size() == 1 || x.failure) return x;
+  if (Ranks::world().size() == 1) return x;
   Operation* op = operation();
   op->kind = Operation::Kind::Task;
   op->lane = kRankLane;
+  op->failure = x.failure; // of a number that the host knows
+  if (x.device != kNoDevice) op->device = x.device;
   if (collectives_.node) engine_.add_input(*op, collectives_.node, false);
   Node* turn = engine_.nodes.create();
   engine_.add_output(*op, turn);

@@ -83,8 +83,10 @@ struct Ranks::Mpi {
   }
 };
 
+bool Ranks::promised() { return std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMIX_RANK"); }
+
 Ranks::Ranks() {
-  if (!std::getenv("OMPI_COMM_WORLD_SIZE") && !std::getenv("PMIX_RANK")) return;
+  if (!promised()) return;
   mpi_ = std::make_unique<Mpi>();
   mpi_->comm_rank(mpi_->world, &rank_);
   mpi_->comm_size(mpi_->world, &size_);

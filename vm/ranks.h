@@ -16,6 +16,7 @@ class Ranks {
 public:
   // Of this process; made at the first call, which throws RuntimeError where MPI was promised and cannot be loaded.
   static Ranks& world();
+  static bool promised(); // was this process started by mpirun?
   // Whether world() has found other processes: then the process must not end but through finish() or abort().
   static bool several();
   ~Ranks();
