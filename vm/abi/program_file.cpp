@@ -102,7 +102,8 @@ template <class A> void fields(A& a, SizeFormula& x) { all(a, x.steps); }
 template <class A> void fields(A& a, KernelPhase& x) { all(a, x.tiles, x.grain); }
 template <class A> void fields(A& a, CompiledKernel& x) { all(a, x.name, x.phases, x.shared_bytes, x.local_bytes); }
 template <class A> void fields(A& a, ProgramSource& x) { all(a, x.name, x.text); }
-template <class A> void fields(A& a, ProgramFile& x) { all(a, x.program, x.sources, x.kernels, x.first_function); }
+template <class A> void fields(A& a, KernelVariant& x) { all(a, x.avx512, x.kernels, x.first_function); }
+template <class A> void fields(A& a, ProgramFile& x) { all(a, x.program, x.sources, x.variants); }
 
 template <class A, class T> void fields(A& a, std::vector<T>& x) {
   x.resize(a.length(x.size()));

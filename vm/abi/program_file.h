@@ -12,12 +12,18 @@ struct ProgramSource {
   std::string name, text;
 };
 
-// What an executable needs beside the machine code of its kernels.
+// The kernels of a program, compiled for one kind of processor.
+struct KernelVariant {
+  bool avx512 = false;                  // it needs AVX-512 F, VL, BW and DQ; else x86-64-v3
+  std::vector<CompiledKernel> kernels;  // without functions
+  std::vector<uint32_t> first_function; // of each kernel, in the table of all functions
+};
+
+// What an executable needs beside machine code.
 struct ProgramFile {
   Program program;
-  std::vector<ProgramSource> sources;   // the first is the program's own
-  std::vector<CompiledKernel> kernels;  // without functions
-  std::vector<uint32_t> first_function; // of each kernel in the table of functions
+  std::vector<ProgramSource> sources;  // the first is the program's own
+  std::vector<KernelVariant> variants; // the last that the processor can run is used
 };
 
 // Constants of the program stand in it as they are, each at a multiple of 64 bytes from the start.
