@@ -20,7 +20,6 @@ struct MemoryFlags {
   RunFlags compile; // how `tl run` would compile it
   std::string sizes;
   bool wanted = false;
-  int threads = 0, devices = 1;
 };
 
 // "n=1000,steps=10": sizes of parameters, and scalar parameters, by name. Throws UsageError.
@@ -74,9 +73,9 @@ void show_memory(Frontend& frontend, const typed::Program& typed, ir::Module mod
   for (WorkspaceFormulas& formulas : workspaces_of(kernels_of(module, scheduled)))
     query.workspaces.push_back({std::move(formulas.shared_bytes), std::move(formulas.local_bytes)});
   query.block_bytes = Pool::class_bytes;
-  const Devices devices(flags.devices, 0, false);
+  const Devices devices(flags.compile.run.cpu_devices, 0, false);
   for (int d = 0; d < devices.count(); ++d)
-    query.threads.push_back(devices.cores(d, flags.threads > 0 ? flags.threads : cores()));
+    query.threads.push_back(devices.cores(d, flags.compile.run.threads > 0 ? flags.compile.run.threads : cores()));
   PeakMemory peak = peak_memory(scheduled.program, query);
   fmt::print("{}: {}", frontend.name, to_text(peak, [&](LocId loc) -> std::string {
                Span span = place_of(loc, scheduled.program.locations, frontend.sources, frontend.file);
@@ -98,10 +97,8 @@ void add_check(CLI::App& app, int& exit_code) {
   CLI::Option* memory = command->add_flag("--memory", state->memory.sizes,
                                           "show how much memory each program needs, as formulas in its sizes; "
                                           "--memory=n=1000,m=20 with these sizes put in");
-  command->add_option("--threads", state->memory.threads, "of the run that --memory is about (default: all cores)")
-      ->envname("TL_THREADS")
-      ->check(CLI::Range(1, 1024));
-  add_cpu_devices(*command, state->memory.devices);
+  for (const char* name : {"threads", "cpu-devices"}) // of the run that --memory is about
+    add_run_flag(*command, *find_run_flag(name), state->memory.compile);
   add_message_format(*command);
   command->callback([state, memory, &exit_code] {
     state->memory.wanted = memory->count() > 0;

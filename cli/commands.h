@@ -6,6 +6,7 @@
 namespace tl::cli {
 
 void add_run(CLI::App& app, int& exit_code);
+void add_build(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
 void add_dump(CLI::App& app, int& exit_code);
 void add_fmt(CLI::App& app, int& exit_code);

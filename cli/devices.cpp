@@ -21,11 +21,11 @@ std::string devices_text(int cpu_devices) {
 }
 
 void add_devices(CLI::App& app, int& exit_code) {
-  auto count = std::make_shared<int>(1);
+  auto setup = std::make_shared<RunSetup>();
   CLI::App* command = app.add_subcommand("devices", "what a program can run on: names, cores, memory");
-  add_cpu_devices(*command, *count);
-  command->callback([count, &exit_code] {
-    std::fputs(devices_text(*count).c_str(), stdout);
+  add_run_flag(*command, *find_run_flag("cpu-devices"), *setup);
+  command->callback([setup, &exit_code] {
+    std::fputs(devices_text(setup->run.cpu_devices).c_str(), stdout);
     exit_code = kFine;
   });
 }

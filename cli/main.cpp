@@ -1,13 +1,10 @@
 // The tl command. One file per command; this one finds which it is.
 #include "commands.h"
-#include "driver/messages.h"
+#include "driver/run.h"
 #include "lang/deep_stack.h"
 #include "lang/suggest.h"
 #include "options.h"
-#include "vm/abi/error.h"
-#include "vm/ranks.h"
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -43,6 +40,7 @@ int dispatch(std::vector<std::string> words) {
   int code = kFine;
   add_run(app, code);
   add_check(app, code);
+  add_build(app, code);
   add_fmt(app, code);
   add_test(app, code);
   add_dump(app, code);
@@ -68,38 +66,13 @@ int dispatch(std::vector<std::string> words) {
   return code;
 }
 
-// A process among several ends with the others: it waits for them where all is well, else it ends them too.
-int leave(int code) {
-  if (!Ranks::several()) return code;
-  if (code == kFine) {
-    try {
-      Ranks::world().finish();
-      return code;
-    } catch (const RuntimeError& error) {
-      show(error.kind, error.message);
-      code = kRuntimeError;
-    }
-  }
-  std::fflush(nullptr);
-  Ranks::world().abort(code);
-}
-
 } // namespace
 } // namespace tl::cli
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN); // a closed pipe is a failing write, reported as such
-  std::signal(SIGXFSZ, SIG_IGN); // and so is a file that may grow no further
-  try {
+  return tl::driver::guarded([&] {
     int code = 0;
     tl::on_deep_stack([&] { code = tl::cli::dispatch({argv + 1, argv + argc}); });
-    return tl::cli::leave(code);
-  } catch (const tl::cli::UsageError& error) {
-    tl::cli::show("UsageError", error.what());
-    return tl::cli::kUsage;
-  } catch (const std::exception& error) {
-    tl::cli::show("InternalError",
-                  fmt::format("internal error: {}; this is a fault of tl, not of the program", error.what()));
-    return tl::cli::leave(tl::cli::kInternal);
-  }
+    return code;
+  });
 }

@@ -2,8 +2,23 @@
 target_include_directories(tl_backend SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
 target_compile_definitions(tl_backend PRIVATE ${LLVM_DEFINITIONS_LIST})
 # Static, and no more of it than is used: the shared library costs 20 ms at every start.
-llvm_map_components_to_libnames(llvm_libraries passes x86codegen runtimedyld)
-target_link_libraries(tl_backend PRIVATE ${llvm_libraries})
+llvm_map_components_to_libnames(llvm_libraries passes x86codegen x86asmparser runtimedyld lto option)
+# lld by its archives: its CMake targets bring the shared LLVM library.
+find_library(TL_LLD_ELF liblldELF.a HINTS ${LLVM_LIBRARY_DIR} REQUIRED NO_DEFAULT_PATH)
+find_library(TL_LLD_COMMON liblldCommon.a HINTS ${LLVM_LIBRARY_DIR} REQUIRED NO_DEFAULT_PATH)
+target_link_libraries(tl_backend PRIVATE ${TL_LLD_ELF} ${TL_LLD_COMMON} ${llvm_libraries} ZLIB::ZLIB)
+# lld starts every target that LLVM was built with; but for x86 these do nothing here.
+set(stubs "")
+foreach(target ${LLVM_TARGETS_TO_BUILD})
+  if(NOT target STREQUAL X86)
+    foreach(part TargetInfo Target TargetMC AsmPrinter AsmParser)
+      string(APPEND stubs "void LLVMInitialize${target}${part}(void) {}\n")
+    endforeach()
+  endif()
+endforeach()
+file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/other_targets.c CONTENT "${stubs}")
+target_sources(tl_backend PRIVATE ${CMAKE_BINARY_DIR}/other_targets.c)
+set_source_files_properties(${CMAKE_BINARY_DIR}/other_targets.c PROPERTIES GENERATED TRUE COMPILE_OPTIONS -w)
 target_link_options(tl_backend INTERFACE -Wl,--gc-sections -no-pie) # no-pie: nothing to relocate at the start
 # The disk cache tells builds apart by their build id.
 target_link_options(tl_backend INTERFACE -Wl,--build-id=sha1)

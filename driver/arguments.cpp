@@ -42,6 +42,11 @@ HostTensor read_tensor(const ParamInfo& param, const std::string& path) {
   }
 }
 
+const RunFlag* flag_of_run(std::string_view word) { // --threads, --tl-threads
+  word.remove_prefix(word.starts_with("--tl-") ? 5 : std::min<size_t>(2, word.size()));
+  return find_run_flag(word);
+}
+
 template <class T> bool parse_whole(const std::string& text, T& value) {
   const char* begin = text.data();
   const char* end = begin + text.size();
@@ -89,7 +94,8 @@ Scalar parse_scalar(DType type, const std::string& name, const std::string& text
   }
 }
 
-ProgramArguments parse_arguments(const ProgramInterface& interface, const std::vector<std::string>& words) {
+ProgramArguments parse_arguments(const ProgramInterface& interface, const std::vector<std::string>& words,
+                                 RunSetup* setup) {
   ProgramArguments result;
   const auto& params = interface.params;
   result.values.resize(params.size());
@@ -134,7 +140,19 @@ ProgramArguments parse_arguments(const ProgramInterface& interface, const std::v
     auto found = std::find_if(params.begin(), params.end(), [&](const ParamInfo& p) {
       return !is_file(p) && name.size() > 2 && name[1] == '-' && same_name(p, name.substr(2));
     });
-    if (found == params.end()) throw UsageError(fmt::format("unknown option {}; --help lists the program's", name));
+    if (found == params.end()) {
+      const RunFlag* flag = setup ? flag_of_run(name) : nullptr;
+      if (!flag) throw UsageError(fmt::format("unknown option {}; --help lists the program's", name));
+      if (flag->value.empty() && equals == std::string::npos)
+        flag->set(*setup, "true");
+      else if (equals != std::string::npos)
+        flag->set(*setup, word.substr(equals + 1));
+      else if (w + 1 == words.size())
+        throw UsageError(fmt::format("{} needs a value", name));
+      else
+        flag->set(*setup, words[++w]);
+      continue;
+    }
     size_t i = static_cast<size_t>(found - params.begin());
     std::string value;
     if (equals != std::string::npos) {
@@ -179,8 +197,8 @@ ProgramArguments parse_arguments(const ProgramInterface& interface, const std::v
   return result;
 }
 
-std::string help_text(const ProgramInterface& interface, const std::string& program) {
-  std::string usage = fmt::format("usage: tl run {}", program), files, options;
+std::string help_text(const ProgramInterface& interface, const std::string& command, bool with_flags) {
+  std::string usage = "usage: " + command, files, options;
   const ParamInfo* before = nullptr;
   for (const ParamInfo& param : interface.params) {
     bool file = is_file(param);
@@ -203,6 +221,11 @@ std::string help_text(const ProgramInterface& interface, const std::string& prog
   if (!interface.doc.empty()) text += "\n" + interface.doc + "\n";
   if (!files.empty()) text += "\nfiles:\n" + files;
   if (!options.empty()) text += "\noptions:\n" + options;
+  if (with_flags) {
+    text += "\nof every tl program (also as --tl-NAME, and TL_NAME in the environment):\n";
+    for (const RunFlag& flag : run_flags())
+      text += fmt::format("  {:<24} {}\n", fmt::format("--{} {}", flag.name, flag.value), flag.help);
+  }
   return text;
 }
 

@@ -1,5 +1,6 @@
 // The command line of a tl program: the parameters of its `main`.
 #pragma once
+#include "driver/flags.h"
 #include "vm/abi/bytecode.h"
 #include "vm/abi/outcome.h"
 #include <string>
@@ -14,12 +15,13 @@ struct ProgramArguments {
 };
 
 // Scalars and strings are `--name value`, lists the same several times, tensors and structs file names in order, `-o
-// FILE` takes a result. Reads the files and checks element type and rank. Throws UsageError, also for files that cannot
-// be read.
-ProgramArguments parse_arguments(const ProgramInterface& interface, const std::vector<std::string>& words);
+// FILE` takes a result. Reads the files and checks element type and rank. With `setup`, the flags of a run stand among
+// them, also as `--tl-NAME`, which no parameter can be. Throws UsageError, also for files that cannot be read.
+ProgramArguments parse_arguments(const ProgramInterface& interface, const std::vector<std::string>& words,
+                                 RunSetup* setup = nullptr);
 
-// What `--help` prints.
-std::string help_text(const ProgramInterface& interface, const std::string& program);
+// What `--help` prints; `command` is how the program is called, `with_flags` whether the flags of a run are its own.
+std::string help_text(const ProgramInterface& interface, const std::string& command, bool with_flags = false);
 
 // A scalar from text, as the command line writes it. Nothing is converted: "2.5" is no i64. Throws UsageError.
 Scalar parse_scalar(DType type, const std::string& name, const std::string& text);

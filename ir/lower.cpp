@@ -71,8 +71,7 @@ LineColumn LowerProgram::line_column(Span span) {
     const auto [from, to] = std::minmax(last_span.begin, span.begin);
     std::string_view between = sources.text(span.file).substr(from, to - from);
     if (between.find('\n') == between.npos) {
-      auto characters = static_cast<uint32_t>(
-          std::count_if(between.begin(), between.end(), [](char c) { return (c & 0xC0) != 0x80; })); // of UTF-8
+      auto characters = static_cast<uint32_t>(character_count(between));
       last_place.column = span.begin == to ? last_place.column + characters : last_place.column - characters;
       last_span = span;
       return last_place;

@@ -1,4 +1,5 @@
 #include "lang/diagnostics.h"
+#include "lang/json.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -149,6 +150,17 @@ std::string show_line(const SourceManager& sources, FileId file, uint32_t line, 
   return out;
 }
 
+std::string json_place(const SourceManager& sources, Span span) {
+  if (!span.valid()) return R"("file":null,"line":null,"column":null,"end_line":null,"end_column":null)";
+  LineColumn first = sources.line_column(span.file, span.begin), last = sources.line_column(span.file, span.end);
+  return fmt::format(R"("file":{},"line":{},"column":{},"end_line":{},"end_column":{})",
+                     json_string(sources.name(span.file)), first.line, first.column, last.line, last.column);
+}
+
+const char* severity_name(Severity severity) { return severity == Severity::Error ? "error" : "warning"; }
+
+} // namespace
+
 std::string json_string(std::string_view text) {
   std::string out = "\"";
   for (size_t i = 0; i < text.size();) {
@@ -170,17 +182,6 @@ std::string json_string(std::string_view text) {
   }
   return out + '"';
 }
-
-std::string json_place(const SourceManager& sources, Span span) {
-  if (!span.valid()) return R"("file":null,"line":null,"column":null,"end_line":null,"end_column":null)";
-  LineColumn first = sources.line_column(span.file, span.begin), last = sources.line_column(span.file, span.end);
-  return fmt::format(R"("file":{},"line":{},"column":{},"end_line":{},"end_column":{})",
-                     json_string(sources.name(span.file)), first.line, first.column, last.line, last.column);
-}
-
-const char* severity_name(Severity severity) { return severity == Severity::Error ? "error" : "warning"; }
-
-} // namespace
 
 std::string render(const Diagnostic& diagnostic, const SourceManager& sources) {
   std::string out;

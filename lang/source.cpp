@@ -19,15 +19,18 @@ FileId SourceManager::add(std::string name, std::string text) {
   return {static_cast<uint32_t>(files_.size() - 1)};
 }
 
+size_t character_count(std::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
 LineColumn SourceManager::line_column(FileId id, uint32_t offset) const {
   const File& file = at(id);
   offset = std::min(offset, static_cast<uint32_t>(file.text.size()));
   auto after = std::upper_bound(file.line_starts.begin(), file.line_starts.end(), offset);
   uint32_t line = static_cast<uint32_t>(after - file.line_starts.begin());
-  LineColumn place{line, 1};
-  for (uint32_t i = file.line_starts[line - 1]; i < offset; ++i)
-    place.column += (static_cast<unsigned char>(file.text[i]) & 0xC0) != 0x80; // not inside a UTF-8 character
-  return place;
+  uint32_t begin = file.line_starts[line - 1];
+  auto before = character_count(std::string_view(file.text).substr(begin, offset - begin));
+  return {line, 1 + static_cast<uint32_t>(before)};
 }
 
 std::string_view SourceManager::line_text(FileId id, uint32_t line) const {

@@ -27,6 +27,9 @@ struct Span {
 // The smallest span that holds both; an invalid one is ignored. Both must be of one file.
 Span join(Span a, Span b);
 
+// How many UTF-8 characters these bytes begin: what columns and widths count.
+size_t character_count(std::string_view text);
+
 // Both count from 1; columns count UTF-8 characters, a tab as one.
 struct LineColumn {
   uint32_t line = 1, column = 1;

@@ -1,4 +1,5 @@
 #include "parser/doc.h"
+#include "lang/source.h"
 #include <algorithm>
 
 namespace tl::syntax {
@@ -98,10 +99,6 @@ struct Command {
   const Doc* doc;
 };
 
-size_t characters(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
 class Printer {
 public:
   explicit Printer(size_t width) : width_(width) {}
@@ -165,7 +162,7 @@ private:
       position_ = 0;
     }
     row_.code.append(text, start);
-    position_ += characters(std::string_view(text).substr(start));
+    position_ += character_count(std::string_view(text).substr(start));
   }
 
   void print(const Command& command) {
@@ -264,7 +261,7 @@ private:
   }
 
   static size_t flat_width(const Doc* doc) {
-    if (doc->kind == Doc::Kind::Text) return characters(doc->text);
+    if (doc->kind == Doc::Kind::Text) return character_count(doc->text);
     if (doc->kind == Doc::Kind::Line) return 1;
     size_t all = 0;
     for (const Doc* part : doc->parts)
@@ -288,7 +285,7 @@ private:
       switch (doc->kind) {
       case Doc::Kind::Text: {
         size_t end = doc->text.find('\n');
-        at += characters(std::string_view(doc->text).substr(0, end));
+        at += character_count(std::string_view(doc->text).substr(0, end));
         if (end != std::string::npos) return at <= width_;
         break;
       }
@@ -316,10 +313,10 @@ private:
       case Doc::Kind::FreshLine: return true;
       case Doc::Kind::Suffix: break; // comments may be wider
       case Doc::Kind::IfBroken:
-        if (mode == Mode::Broken) at += characters(doc->text);
+        if (mode == Mode::Broken) at += character_count(doc->text);
         break;
       case Doc::Kind::IfFlat:
-        if (mode == Mode::Flat) at += characters(doc->text);
+        if (mode == Mode::Flat) at += character_count(doc->text);
         break;
       case Doc::Kind::Lines: todo.push_back({indent, Mode::Broken, doc->parts[0]}); break;
       }
@@ -332,9 +329,9 @@ private:
       size_t end = i;
       size_t widest = 0;
       while (end < rows_.size() && !rows_[end].comment.empty() && rows_[end].column == rows_[i].column)
-        widest = std::max(widest, characters(rows_[end++].code));
+        widest = std::max(widest, character_count(rows_[end++].code));
       for (size_t k = i; k < end; ++k)
-        rows_[k].gap = widest + 2 - characters(rows_[k].code);
+        rows_[k].gap = widest + 2 - character_count(rows_[k].code);
       i = std::max(end, i + 1);
     }
   }

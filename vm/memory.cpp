@@ -1,8 +1,9 @@
 #include "vm/memory.h"
+#include "vm/abi/system_file.h"
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <sys/mman.h>
@@ -235,21 +236,20 @@ uint64_t Pool::peak() const {
 // The number in a file of a control group; nothing: none, or "max".
 static std::optional<uint64_t> limit_in(const std::string& path) {
   uint64_t limit = 0;
-  std::ifstream file(path);
-  if (file >> limit && limit > 0) return limit;
-  return std::nullopt;
+  const std::string text = system_file(path);
+  std::from_chars(text.data(), text.data() + text.size(), limit);
+  return limit > 0 ? std::optional(limit) : std::nullopt;
 }
 
 uint64_t machine_memory() {
   uint64_t bytes = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   auto take = [&](const std::string& path) { bytes = std::min(bytes, limit_in(path).value_or(bytes)); };
   take("/sys/fs/cgroup/memory/memory.limit_in_bytes"); // version 1
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    if (!line.starts_with("0::")) continue; // version 2: this group and those around it
-    for (std::string group = line.substr(3); !group.empty(); group.resize(group.rfind('/')))
+  const std::string groups = "\n" + system_file("/proc/self/cgroup");
+  if (size_t line = groups.find("\n0::"); line != groups.npos) // version 2: this group and those around it
+    for (std::string group = groups.substr(line + 4, groups.find('\n', line + 1) - line - 4); !group.empty();
+         group.resize(group.rfind('/')))
       take("/sys/fs/cgroup" + group + "/memory.max");
-  }
   take("/sys/fs/cgroup/memory.max");
   return bytes;
 }

@@ -2,6 +2,7 @@
 #include "backend/cpu/codegen.h"
 #include "backend/cpu/emit.h"
 #include "backend/cpu/gemm_plan.h"
+#include "vm/abi/processor.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -63,6 +64,9 @@ LlvmTarget make_target(const CodegenOptions& options) {
   std::string triple = llvm::sys::getProcessTriple(), error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target) throw std::logic_error("internal error: LLVM knows no target " + triple + ": " + error);
+  std::unique_ptr<llvm::MCSubtargetInfo> known(target->createMCSubtargetInfo(triple, "", ""));
+  if (!known->isCPUStringValid(result.processor.cpu))
+    throw UnknownProcessor(fmt::format("LLVM knows no processor '{}' among those of this kind", result.processor.cpu));
   llvm::TargetOptions how;
   how.AllowFPOpFusion = llvm::FPOpFusion::Strict; // a product and a sum stay two operations
   result.target.reset(target->createTargetMachine(
@@ -71,7 +75,8 @@ LlvmTarget make_target(const CodegenOptions& options) {
   auto has = [&](const char* feature) { return result.target->getMCSubtargetInfo()->checkFeatures(feature); };
   result.machine.avx512 = has("+avx512f,+avx512vl,+avx512bw,+avx512dq");
   if (!has("+avx2,+fma,+f16c"))
-    throw std::runtime_error("this processor is older than x86-64-v3: AVX2, FMA and F16C are needed");
+    throw UnknownProcessor(
+        fmt::format("the processor '{}' is older than x86-64-v3: AVX2, FMA and F16C are needed", result.processor.cpu));
   return result;
 }
 
@@ -206,6 +211,10 @@ struct Codegen::State {
     }
     return make_target(options);
   }
+  void give_back(LlvmTarget target) {
+    std::lock_guard lock(mutex);
+    idle.push_back(std::move(target));
+  }
 };
 
 Codegen::Codegen(CodegenOptions options) : state_(std::make_unique<State>()) {
@@ -220,6 +229,16 @@ const std::string& Codegen::cpu() const { return state_->processor.cpu; }
 const std::string& Codegen::features() const { return state_->processor.features; }
 bool Codegen::has_avx512() const { return state_->machine.avx512; }
 
+uint32_t Codegen::needed_features() const {
+  LlvmTarget target = state_->borrow();
+  uint32_t bits = 0;
+  for (size_t i = 0; i < std::size(kProcessorFeatures); ++i)
+    if (target.target->getMCSubtargetInfo()->checkFeatures("+" + std::string(kProcessorFeatures[i])))
+      bits |= uint32_t{1} << i;
+  state_->give_back(std::move(target));
+  return bits;
+}
+
 CompiledKernel Codegen::describe(const kir::Kernel& kernel) const { return describe_for(kernel, state_->machine); }
 
 std::string Codegen::compile(const kir::Kernel& kernel, const std::string& symbol, CodeForm form) {
@@ -231,8 +250,7 @@ std::string Codegen::compile(const kir::Kernel& kernel, const std::string& symbo
                                             : generate(*module, *target.target,
                                                        form == CodeForm::Object ? llvm::CodeGenFileType::ObjectFile
                                                                                 : llvm::CodeGenFileType::AssemblyFile);
-  std::lock_guard lock(state_->mutex);
-  state_->idle.push_back(std::move(target));
+  state_->give_back(std::move(target));
   return code;
 }
 

@@ -3,6 +3,7 @@
 #include "ir/kernel_ir.h"
 #include "vm/abi/kernel.h"
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 namespace tl::cpu {
@@ -15,11 +16,15 @@ struct CodegenOptions {
   bool check_input = true; // run kir::verify on every kernel first; what it finds is an internal error
 };
 
+struct UnknownProcessor : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 // What a kernel's code is: its phases are functions SYMBOL_0, SYMBOL_1, …
 enum class CodeForm : uint8_t { Object, Assembler, Llvm };
 
-// Thread-safe. Throws std::logic_error where a kernel is malformed or LLVM refuses it, std::runtime_error where the
-// processor is older than x86-64-v3.
+// Thread-safe. Throws std::logic_error where a kernel is malformed or LLVM refuses it, UnknownProcessor where
+// LLVM does not know it or it is older than x86-64-v3.
 class Codegen {
 public:
   explicit Codegen(CodegenOptions options);
@@ -27,7 +32,8 @@ public:
 
   const std::string& cpu() const;
   const std::string& features() const;
-  bool has_avx512() const; // and uses it
+  bool has_avx512() const;          // and uses it
+  uint32_t needed_features() const; // bits of vm/abi/processor.h
 
   std::string compile(const kir::Kernel& kernel, const std::string& symbol, CodeForm form = CodeForm::Object);
   CompiledKernel describe(const kir::Kernel& kernel) const; // what the engine needs, but for the functions

@@ -1,7 +1,7 @@
 #include "vm/abi/device.h"
 #include "vm/abi/error.h"
+#include "vm/abi/system_file.h"
 #include <charconv>
-#include <fstream>
 #include <unistd.h>
 
 namespace tl {
@@ -40,11 +40,9 @@ RuntimeError mixed_devices(int64_t a, int64_t b, LocId loc) {
 }
 
 std::string processor_name() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);)
-    if (line.starts_with("model name"))
-      if (size_t colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
-  return "CPU";
+  const std::string info = system_file("/proc/cpuinfo");
+  size_t line = info.find("model name"), colon = info.find(": ", line);
+  return colon == std::string::npos ? "CPU" : info.substr(colon + 2, info.find('\n', colon) - colon - 2);
 }
 
 uint64_t physical_memory() {

@@ -2,7 +2,6 @@
 #include "vm/io/formats.h"
 #include "vm/io/text.h"
 #include <fmt/format.h>
-#include <sstream>
 #include <sys/stat.h>
 #include <zlib.h>
 
@@ -226,9 +225,12 @@ void write_as(const Output& out, const std::string& ending, const std::string& p
 } // namespace
 
 void set_names(std::vector<NamedTensor>& tensors, const std::string& names) {
-  std::istringstream lines(names);
-  for (NamedTensor& x : tensors)
-    std::getline(lines, x.name);
+  size_t at = 0;
+  for (NamedTensor& x : tensors) {
+    const size_t end = std::min(names.find('\n', at), names.size());
+    x.name = names.substr(at, end - at);
+    at = std::min(end + 1, names.size());
+  }
 }
 
 static bool holds_several(const std::string& ending) { return ending == ".npz" || ending == ".safetensors"; }

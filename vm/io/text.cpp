@@ -4,8 +4,8 @@
 #include "vm/io/list.h"
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <fmt/format.h>
-#include <iostream>
 #include <limits>
 
 namespace tl {
@@ -277,7 +277,10 @@ TextOutput eval_text(TextOp op, DType type, const std::vector<TextInput>& in, co
 
 std::string read_input_line() {
   std::string line;
-  if (!std::getline(std::cin, line)) throw IoError("standard input has no more lines", "EndOfInput");
+  int c = 0;
+  while ((c = std::getc(stdin)) != EOF && c != '\n')
+    line += static_cast<char>(c);
+  if (c == EOF && line.empty()) throw IoError("standard input has no more lines", "EndOfInput");
   if (!line.empty() && line.back() == '\r') line.pop_back();
   return line;
 }

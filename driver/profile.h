@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tl::cli {
+namespace tl::driver {
 
 // A table by source line, sorted by time: seconds, share of the run, operations, bytes, GB/s and their share of the
 // memory bandwidth that is measured here (some milliseconds). `main` is the program's file.
@@ -24,4 +24,4 @@ std::string place_text(Span span, const SourceManager& sources);
 void write_trace(const std::string& path, const Profile& profile, const std::vector<Location>& locations,
                  const SourceManager& sources, FileId main);
 
-} // namespace tl::cli
+} // namespace tl::driver

@@ -1,5 +1,5 @@
-#include "profile.h"
-#include "compile.h"
+#include "driver/profile.h"
+#include "driver/messages.h"
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -7,7 +7,7 @@
 #include <memory>
 #include <thread>
 
-namespace tl::cli {
+namespace tl::driver {
 namespace {
 
 // Bytes per second that `threads` threads together read and write while they copy; the best of three.
@@ -98,4 +98,4 @@ std::string profile_table(const Profile& profile, const Stats& stats, const std:
   return out;
 }
 
-} // namespace tl::cli
+} // namespace tl::driver

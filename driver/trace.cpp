@@ -1,21 +1,17 @@
 // --trace: a timeline in the trace event format (the "JSON Array Format" of Chrome, which Perfetto opens).
-#include "compile.h"
-#include "profile.h"
+#include "driver/messages.h"
+#include "driver/profile.h"
+#include "lang/json.h"
 #include "vm/devices.h"
 #include "vm/io/io.h"
 #include "vm/operation.h"
 #include <algorithm>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <system_error>
 #include <unistd.h>
 
-namespace tl::cli {
+namespace tl::driver {
 namespace {
-
-std::string json_text(std::string_view text) {
-  return nlohmann::json(std::string(text)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 class TraceWriter {
 public:
@@ -59,7 +55,7 @@ private:
   static std::string micros(Profile::Time t) { return fmt::format("{}.{:03}", t / 1000, t % 1000); }
   const std::string& place(LocId loc) {
     auto [at, fresh] = places_.try_emplace(loc.index);
-    if (fresh) at->second = json_text(place_text(place_of(loc, locations_, sources_, main_), sources_));
+    if (fresh) at->second = json_string(place_text(place_of(loc, locations_, sources_, main_), sources_));
     return at->second;
   }
 
@@ -72,7 +68,7 @@ private:
   }
   void name(const char* what, int process, int thread, const std::string& name, int order) {
     event(fmt::format(R"({{"ph":"M","name":"{}_name","pid":{},"tid":{},"args":{{"name":{}}}}})", what, process, thread,
-                      json_text(name)));
+                      json_string(name)));
     event(fmt::format(R"({{"ph":"M","name":"{}_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})", what,
                       process, thread, order));
   }
@@ -119,7 +115,7 @@ private:
         what += fmt::format(": {}", p_.operation(span.operation).name);
       event(fmt::format(
           R"({{"ph":"X","cat":"issuing","name":{},"pid":{},"tid":0,"ts":{},"dur":{},"args":{{"line":{}{}}}}})",
-          json_text(what), kProgram, micros(span.begin), micros(span.end - span.begin), place(span.loc),
+          json_string(what), kProgram, micros(span.begin), micros(span.end - span.begin), place(span.loc),
           known ? fmt::format(",\"operation\":{}", span.operation) : ""));
     }
   }
@@ -135,7 +131,7 @@ private:
                           op.is_copy     ? "copy"
                           : op.lane >= 0 ? "lane"
                                          : "work",
-                          json_text(op.name), row.process, row.thread, micros(piece.begin),
+                          json_string(op.name), row.process, row.thread, micros(piece.begin),
                           micros(piece.end - piece.begin), place(op.loc), op.number, shapes(op.reads), shapes(op.makes),
                           op.bytes));
         Bounds& b = bounds_[piece.operation - 1];
@@ -215,4 +211,4 @@ void write_trace(const std::string& path, const Profile& profile, const std::vec
                         [&](int descriptor) { TraceWriter(descriptor, profile, locations, sources, main).write(); });
 }
 
-} // namespace tl::cli
+} // namespace tl::driver

@@ -1,0 +1,30 @@
+// Compiled programs to files that run by themselves: kernels as machine code for several processors, programs as data,
+// and the run-time part that tl carries, linked by lld in this process.
+#pragma once
+#include "backend/aot/link.h"
+#include "ir/kernel_ir.h"
+#include "vm/abi/program_file.h"
+#include <string>
+#include <vector>
+
+namespace tl {
+
+// A program with the kernels that its Launch instructions number.
+struct BuildProgram {
+  Program program;
+  std::vector<kir::Kernel> kernels;
+};
+
+struct BuildOptions {
+  std::string output;              // path; replaced in one step, and only where all went well
+  std::string target = "baseline"; // see compile_objects
+  bool symbols = false;            // keep symbols and debug information
+};
+
+// The first of `sources` is the program's own file. All throw BuildError.
+void build_executable(BuildProgram program, std::vector<ProgramSource> sources, const BuildOptions& options);
+
+// One relocatable object file with the program and its kernels, without the run-time part.
+void build_object(BuildProgram program, std::vector<ProgramSource> sources, const BuildOptions& options);
+
+} // namespace tl

@@ -1,0 +1,38 @@
+#include "backend/aot/link.h"
+#include <fmt/format.h>
+#include <fstream>
+#include <lld/Common/Driver.h>
+#include <llvm/Support/raw_ostream.h>
+
+LLD_HAS_DRIVER(elf)
+
+namespace tl {
+
+void link_elf(const LinkJob& job) {
+  std::vector<std::string> words = {"ld.lld", "-o", job.output, "--build-id=none", "-z", "noexecstack", "--threads=1"};
+  auto add = [&](std::initializer_list<const char*> more) { words.insert(words.end(), more.begin(), more.end()); };
+  if (job.kind == LinkJob::Kind::Relocatable) {
+    add({"-r"});
+  } else {
+    // Without the header of the unwind table exceptions end the program.
+    add({"--gc-sections", "--icf=safe", "--eh-frame-hdr", "-z", "relro", "-z", "now", "--hash-style=gnu"});
+    if (!job.keep_symbols) add({"--strip-all"});
+  }
+  if (job.kind == LinkJob::Kind::Executable) add({"-dynamic-linker", "/lib64/ld-linux-x86-64.so.2", "-e", "_start"});
+  if (job.kind == LinkJob::Kind::SharedLibrary) {
+    add({"-shared", "-Bsymbolic", "--no-undefined"});
+    const std::string script = job.output + ".exports";
+    std::ofstream(script) << fmt::format("{{ global: {}; local: *; }};\n", fmt::join(job.exports, "; "));
+    words.push_back("--version-script=" + script);
+  }
+  words.insert(words.end(), job.inputs.begin(), job.inputs.end());
+  std::vector<const char*> arguments;
+  for (const std::string& word : words)
+    arguments.push_back(word.c_str());
+  std::string said;
+  llvm::raw_string_ostream text(said);
+  lld::Result result = lld::lldMain(arguments, text, text, {{lld::Gnu, &lld::elf::link}});
+  if (result.retCode != 0) throw BuildError("linking failed: " + said);
+}
+
+} // namespace tl

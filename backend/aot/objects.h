@@ -1,0 +1,24 @@
+// The kernels of a program as object files, for the processors that an executable shall run on.
+#pragma once
+#include "backend/cpu/codegen.h"
+#include "ir/kernel_ir.h"
+#include "vm/abi/program_file.h"
+#include <string>
+#include <vector>
+
+namespace tl {
+
+struct KernelObjects {
+  std::vector<std::string> objects;    // ELF files
+  std::vector<std::string> functions;  // the table of functions that variants number
+  std::vector<KernelVariant> variants; // see ProgramFile
+};
+
+// The (first) processor of a target.
+cpu::CodegenOptions processor_of(const std::string& target);
+
+// target: "baseline" (x86-64-v3, and AVX-512 beside it), "native" (this machine), or a processor's name as LLVM knows
+// it. Throws std::runtime_error for one that it does not know or that is older than x86-64-v3.
+KernelObjects compile_objects(const std::vector<kir::Kernel>& kernels, const std::string& target);
+
+} // namespace tl

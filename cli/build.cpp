@@ -1,0 +1,126 @@
+// tl build FILE: an executable, or what stands on the way to it.
+#include "backend/aot/build.h"
+#include "backend/aot/objects.h"
+#include "backend/cpu/codegen.h"
+#include "backend/cuda/print.h"
+#include "commands.h"
+#include "compile.h"
+#include "ir/text.h"
+#include "vm/abi/bytecode.h"
+#include "vm/io/io.h"
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace tl::cli {
+namespace {
+
+struct BuildFlags {
+  RunFlags compile;
+  BuildOptions build;
+  std::string file, emit;
+};
+
+// For messages of the program. Those about library code point at the user's own files.
+std::vector<ProgramSource> sources_of(const Frontend& frontend) {
+  std::vector<ProgramSource> result;
+  result.push_back({frontend.name, frontend.text});
+  for (uint32_t i = 0; i < frontend.sources.file_count(); ++i) {
+    FileId file{i};
+    if (file != frontend.file && !is_library_file(frontend.sources.name(file)))
+      result.push_back({frontend.sources.name(file), std::string(frontend.sources.text(file))});
+  }
+  return result;
+}
+
+void write_or_print(const std::string& path, const std::string& text) {
+  if (!path.empty() && path != "-") return write_text(path, text);
+  StandardOutput out;
+  out.sink()(text);
+  out.flush();
+}
+
+std::string kernels_text(const std::vector<kir::Kernel>& kernels, const BuildFlags& flags) {
+  std::string text;
+  if (flags.emit == "cuda") {
+    for (const kir::Kernel& kernel : kernels)
+      text += to_cuda(kernel) + "\n";
+    return text;
+  }
+  cpu::Codegen codegen(processor_of(flags.build.target));
+  for (const kir::Kernel& kernel : kernels)
+    text +=
+        codegen.compile(kernel, kernel.name, flags.emit == "llvm" ? cpu::CodeForm::Llvm : cpu::CodeForm::Assembler) +
+        "\n";
+  return text;
+}
+
+int build(BuildFlags& flags) {
+  if (!flags.emit.empty() && flags.emit != "obj" && flags.build.output.empty()) flags.build.output = "-";
+  if (flags.build.output.empty()) {
+    if (flags.file == "-") throw UsageError("build needs -o OUT for a program from standard input");
+    flags.build.output = std::filesystem::path(flags.file).stem().string() + (flags.emit == "obj" ? ".o" : "");
+  }
+  std::error_code ignored;
+  if (std::filesystem::is_directory(flags.build.output, ignored))
+    throw UsageError(fmt::format("-o {}: that is a folder", flags.build.output));
+  if (std::filesystem::equivalent(flags.build.output, flags.file, ignored))
+    throw UsageError(fmt::format("-o {}: that is the program itself", flags.build.output));
+
+  Frontend frontend;
+  read_source(frontend, flags.file);
+  typed::Program typed = check_source(frontend);
+  std::optional<ir::Module> module;
+  if (!frontend.diagnostics.has_errors()) module = lower_source(frontend, typed);
+  show(frontend.diagnostics, frontend.sources);
+  if (!module) return kRejected;
+  module = optimise(std::move(*module), flags.compile);
+  if (flags.emit == "ir") {
+    write_or_print(flags.build.output, to_text(*module));
+    return kFine;
+  }
+  Scheduled scheduled = schedule(*module);
+  if (flags.emit == "bytecode") {
+    write_or_print(flags.build.output, to_text(scheduled.program));
+    return kFine;
+  }
+  BuildProgram program{std::move(scheduled.program), kernels_of(*module, scheduled)};
+  if (flags.emit == "obj")
+    build_object(std::move(program), sources_of(frontend), flags.build);
+  else if (flags.emit.empty())
+    build_executable(std::move(program), sources_of(frontend), flags.build);
+  else
+    write_or_print(flags.build.output, kernels_text(program.kernels, flags));
+  return kFine;
+}
+
+} // namespace
+
+void add_build(CLI::App& app, int& exit_code) {
+  auto flags = std::make_shared<BuildFlags>();
+  CLI::App* command = app.add_subcommand("build", "compile a program to an executable that needs neither tl nor LLVM");
+  command->add_option("FILE", flags->file, "the program; - is standard input")->required();
+  command->add_option("-o", flags->build.output, "what to write (default: the program's name without .tl)");
+  command->add_option("--emit", flags->emit, "instead of an executable: an object file, or a text")
+      ->check(CLI::IsMember({"obj", "llvm", "asm", "cuda", "ir", "bytecode"}));
+  command->add_option(
+      "--target", flags->build.target,
+      "the processor: baseline (default: x86-64-v3, and AVX-512 where there is), native, or LLVM's name");
+  command->add_flag("-g", flags->build.symbols, "keep symbols and lines for debuggers and profilers");
+  flags->compile.add_compiling_to(*command);
+  command->callback([flags, &exit_code] {
+    flags->compile.finish();
+    try {
+      exit_code = build(*flags);
+    } catch (const IoError& error) {
+      show(error.kind, error.what());
+      exit_code = kUsage;
+    } catch (const cpu::UnknownProcessor& error) {
+      throw UsageError(fmt::format("--target {}: {}", flags->build.target, error.what()));
+    } catch (const BuildError& error) {
+      show("BuildError", error.what());
+      exit_code = kUsage;
+    }
+  });
+}
+
+} // namespace tl::cli

@@ -1,0 +1,88 @@
+#include "driver/flags.h"
+#include "driver/messages.h"
+#include "driver/usage.h"
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <fmt/format.h>
+
+namespace tl::driver {
+namespace {
+
+template <class T> T number(std::string_view name, const std::string& text, T least, T most) {
+  T value{};
+  const char* end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || value < least || value > most)
+    throw UsageError(fmt::format("--{} {}: not a number from {} to {}", name, text, least, most));
+  return value;
+}
+
+void set_message_format(RunSetup&, const std::string& format) {
+  if (format != "text" && format != "json")
+    throw UsageError(fmt::format("--message-format {}: neither text nor json", format));
+  show_as_json(format == "json");
+}
+
+void set_device(RunSetup&, const std::string& device) {
+  if (device != "cpu" && device != "auto")
+    throw UsageError(fmt::format("--device {}: only cpu is supported in this version", device));
+}
+
+constexpr RunFlag kFlags[] = {
+    {"message-format", "FORMAT", "how messages are shown: text, or json (one object a line)", false,
+     set_message_format},
+    {"threads", "N", "worker threads (default: all cores)", false,
+     [](RunSetup& s, const std::string& text) { s.run.threads = number("threads", text, 1, 1024); }},
+    {"sync", "", "finish each operation before the next is issued", false,
+     [](RunSetup& s, const std::string& text) { s.run.sync = text == "true"; }},
+    {"memory-limit", "SIZE", "bound on the memory of tensors, such as 512M or 2GiB", false,
+     [](RunSetup& s, const std::string& text) { s.run.memory_limit = parse_size(text); }},
+    {"stats", "", "print operations, kernels, bytes, waits and peak memory to stderr at the end", false,
+     [](RunSetup& s, const std::string& text) { s.stats = text == "true"; }},
+    {"check-nan", "", "stop at the line that computes the first NaN", false,
+     [](RunSetup& s, const std::string& text) { s.run.check_nan = text == "true"; }},
+    {"schedule-seed", "SEED", "permute ready work by this seed; results never change", false,
+     [](RunSetup& s, const std::string& text) {
+       s.run.schedule_seed = number<uint64_t>("schedule-seed", text, 0, UINT64_MAX);
+     }},
+    {"cpu-devices", "N", "CPU devices, each with a memory of its own (default: 1)", false,
+     [](RunSetup& s, const std::string& text) { s.run.cpu_devices = number("cpu-devices", text, 1, 64); }},
+    {"device", "NAME", "where to run: cpu", false, set_device},
+    {"profile", "", "print time and bytes by source line to stderr at the end", true,
+     [](RunSetup& s, const std::string& text) { s.profile = text == "true"; }},
+    {"trace", "FILE", "write a timeline (JSON for Perfetto or chrome://tracing) to this file", true,
+     [](RunSetup& s, const std::string& text) { s.trace = text; }},
+    {"explain-idle", "", "print why threads stood idle, by line, to stderr at the end", true,
+     [](RunSetup& s, const std::string& text) { s.explain_idle = text == "true"; }},
+};
+
+} // namespace
+
+std::span<const RunFlag> run_flags() { return kFlags; }
+
+const RunFlag* find_run_flag(std::string_view name) {
+  const auto* found =
+      std::find_if(std::begin(kFlags), std::end(kFlags), [&](const RunFlag& f) { return f.name == name; });
+  return found == std::end(kFlags) ? nullptr : found;
+}
+
+std::string environment_name(const RunFlag& flag) {
+  std::string name = "TL_";
+  for (char c : flag.name)
+    name += c == '-' ? '_' : static_cast<char>(c - 'a' + 'A');
+  return name;
+}
+
+void take_environment(RunSetup& setup) {
+  for (const RunFlag& flag : kFlags) {
+    const char* text = std::getenv(environment_name(flag).c_str());
+    if (!text || !*text) continue;
+    std::string value = text;
+    if (flag.value.empty())
+      value = value == "0" || value == "false" || value == "off" || value == "no" ? "false" : "true";
+    flag.set(setup, value);
+  }
+}
+
+} // namespace tl::driver

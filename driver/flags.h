@@ -1,0 +1,33 @@
+// The flags of a run: `tl run`, `tl test` and built executables have them from one table.
+#pragma once
+#include "vm/vm.h"
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tl::driver {
+
+struct RunSetup {
+  RunOptions run;
+  bool stats = false, profile = false, explain_idle = false;
+  std::string trace; // a file, or empty
+
+  bool looks() const { return profile || explain_idle || !trace.empty(); }
+};
+
+struct RunFlag {
+  std::string_view name;  // without dashes; the environment has it as TL_NAME
+  std::string_view value; // what stands behind it; empty: a switch, whose value is "true"
+  std::string_view help;
+  bool looks;                                             // shows what a run did: of commands that run one program once
+  void (*set)(RunSetup& setup, const std::string& value); // throws UsageError
+};
+
+std::span<const RunFlag> run_flags();
+const RunFlag* find_run_flag(std::string_view name); // null: there is none
+std::string environment_name(const RunFlag& flag);
+
+// What the environment says. Throws UsageError.
+void take_environment(RunSetup& setup);
+
+} // namespace tl::driver

@@ -1,0 +1,140 @@
+#include "vm/abi/program_file.h"
+#include <cstring>
+#include <stdexcept>
+#include <type_traits>
+
+namespace tl {
+namespace {
+
+// Changes whenever what is written here does. Nothing reads a program of another build on purpose.
+constexpr char kBuild[] = "tl program 1";
+constexpr size_t kAlignment = 64;
+
+class Writer {
+public:
+  static constexpr bool reads = false;
+  std::string out;
+  void raw(void* data, size_t bytes) { out.append(static_cast<const char*>(data), bytes); }
+  uint64_t length(uint64_t n) {
+    raw(&n, sizeof n);
+    return n;
+  }
+  void align() { out.resize((out.size() + kAlignment - 1) / kAlignment * kAlignment); }
+};
+
+class Reader {
+public:
+  static constexpr bool reads = true;
+  explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  const std::byte* take(uint64_t count) {
+    if (count > bytes_.size() - at_) throw std::runtime_error("the program in this file is cut off");
+    at_ += count;
+    return bytes_.data() + (at_ - count);
+  }
+  void raw(void* data, size_t bytes) { std::memcpy(data, take(bytes), bytes); }
+  uint64_t length(uint64_t) {
+    uint64_t n = 0;
+    raw(&n, sizeof n);
+    if (n > bytes_.size()) throw std::runtime_error("the program in this file is broken");
+    return n;
+  }
+  void align() { take((kAlignment - at_ % kAlignment) % kAlignment); }
+
+private:
+  std::span<const std::byte> bytes_;
+  size_t at_ = 0;
+};
+
+// ---- each structure once, for both directions
+
+template <class A, class... T> void all(A& a, T&... parts);
+
+template <class A, class T>
+requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) void fields(A& a, T& x) { a.raw(&x, sizeof x); }
+template <class A> void fields(A& a, std::string& x) {
+  x.resize(a.length(x.size()));
+  a.raw(x.data(), x.size());
+}
+template <class A, class T> void fields(A& a, std::vector<T>& x);
+template <class A, class T, class U> void fields(A& a, std::pair<T, U>& x) { all(a, x.first, x.second); }
+
+template <class A> void fields(A& a, LocId& x) { all(a, x.index); }
+template <class A> void fields(A& a, Slot& x) { all(a, x.index); }
+template <class A> void fields(A& a, Scalar& x) { all(a, x.bits); }
+template <class A> void fields(A& a, Operand& x) { all(a, x.slot, x.last_use); }
+template <class A> void fields(A& a, SizeRef& x) { all(a, x.is_slot, x.constant, x.slot); }
+template <class A> void fields(A& a, OutputDesc& x) { all(a, x.dtype, x.dims, x.mode, x.alias, x.kind, x.device_of); }
+template <class A> void fields(A& a, Instruction& x) {
+  all(a, x.op, x.scalar, x.host_op, x.dtype, x.dtype2, x.loc, x.index, x.target, x.site, x.imm, x.in, x.out, x.outputs,
+      x.ints);
+}
+template <class A> void fields(A& a, BcFunction& x) { all(a, x.name, x.slot_count, x.params, x.code); }
+template <class A> void fields(A& a, FormatTemplate& x) { all(a, x.literals, x.specs); }
+template <class A> void fields(A& a, ErrorSite& x) { all(a, x.kind, x.message, x.hint, x.loc, x.notes); }
+template <class A> void fields(A& a, Location& x) {
+  all(a, x.file, x.line, x.column, x.begin, x.end, x.caller, x.function);
+}
+template <class A> void fields(A& a, ParamInfo& x) {
+  all(a, x.kind, x.name, x.doc, x.type_text, x.dtype, x.rank, x.has_default, x.default_text, x.leaf, x.is_list,
+      x.is_text);
+}
+template <class A> void fields(A& a, ResultInfo& x) {
+  all(a, x.is_str, x.is_scalar, x.dtype, x.rank, x.value, x.leaf, x.is_printed);
+}
+template <class A> void fields(A& a, ProgramInterface& x) { all(a, x.doc, x.params, x.results); }
+template <class A> void fields(A& a, HostTensor& x) {
+  all(a, x.dtype, x.dims);
+  a.align();
+  if constexpr (A::reads) {
+    // The bytes belong to the executable; its pages are the system's, like those of a mapped file.
+    auto* data = const_cast<std::byte*>(a.take(static_cast<uint64_t>(x.byte_count())));
+    x.bytes = std::shared_ptr<std::byte[]>(data, [](std::byte*) {});
+    x.mapped = true;
+  } else {
+    a.raw(x.data(), static_cast<size_t>(x.byte_count()));
+  }
+}
+template <class A> void fields(A& a, Program& x) {
+  all(a, x.interface, x.functions, x.entry, x.kernel_count, x.tensors, x.strings, x.formats, x.sites, x.locations);
+}
+template <class A> void fields(A& a, SizeFormula::Step& x) { all(a, x.op, x.value); }
+template <class A> void fields(A& a, SizeFormula& x) { all(a, x.steps); }
+template <class A> void fields(A& a, KernelPhase& x) { all(a, x.tiles, x.grain); }
+template <class A> void fields(A& a, CompiledKernel& x) { all(a, x.name, x.phases, x.shared_bytes, x.local_bytes); }
+template <class A> void fields(A& a, ProgramSource& x) { all(a, x.name, x.text); }
+template <class A> void fields(A& a, KernelVariant& x) { all(a, x.features, x.kernels, x.first_function); }
+template <class A> void fields(A& a, ProgramFile& x) { all(a, x.program, x.sources, x.variants); }
+
+template <class A, class T> void fields(A& a, std::vector<T>& x) {
+  x.resize(a.length(x.size()));
+  for (T& element : x)
+    fields(a, element);
+}
+template <class A, class... T> void all(A& a, T&... parts) { (fields(a, parts), ...); }
+
+} // namespace
+
+std::string write_program(const ProgramFile& file) {
+  Writer writer;
+  std::string build = kBuild;
+  fields(writer, build);
+  ProgramFile copy = file; // tensors share their bytes
+  fields(writer, copy);
+  return std::move(writer.out);
+}
+
+ProgramFile read_program(std::span<const std::byte> bytes) {
+  Reader reader(bytes);
+  std::string build;
+  try {
+    fields(reader, build);
+  } catch (const std::runtime_error&) {
+    build.clear();
+  }
+  if (build != kBuild) throw std::runtime_error("this program was built by another version of tl");
+  ProgramFile file;
+  fields(reader, file);
+  return file;
+}
+
+} // namespace tl
