@@ -1,5 +1,6 @@
 # What every executable that `tl build` makes carries: the VM and what runs a program, without a compiler, as one object
-# file inside tl. Sanitizers need a run-time part of their own, so those builds of tl make no executables.
+# file inside tl. Large parts that a program may do without are weak in it: beside it stand object files that replace
+# each of them by nothing. Sanitizers need a run-time part of their own, so those builds of tl make no executables.
 enable_language(ASM)
 if(TL_SANITIZE)
   target_compile_definitions(tl_backend PRIVATE TL_NO_BUILT_RUNTIME=1)
@@ -8,39 +9,52 @@ endif()
 
 file(GLOB built_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/driver/built/*.cpp)
 add_library(tl_built OBJECT ${built_sources})
-target_compile_options(tl_built PRIVATE ${TL_FLAGS})
-target_link_libraries(tl_built PRIVATE tl_driver)
+set(built_targets tl_built)
+set(parts linalg plot readers writers)
+set(without "")
+foreach(part ${parts})
+  add_library(tl_without_${part} OBJECT ${CMAKE_SOURCE_DIR}/driver/built/without/${part}.cpp)
+  list(APPEND built_targets tl_without_${part})
+  set(object ${CMAKE_BINARY_DIR}/without_${part}.o)
+  list(APPEND without ${object})
+  add_custom_command(OUTPUT ${object} COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_OBJECTS:tl_without_${part}> ${object}
+    DEPENDS tl_without_${part} $<TARGET_OBJECTS:tl_without_${part}> VERBATIM)
+endforeach()
+foreach(target ${built_targets})
+  target_compile_options(${target} PRIVATE ${TL_FLAGS})
+  target_link_libraries(${target} PRIVATE tl_driver)
+endforeach()
 
-function(tl_system_archive variable name)
+set(archives "")
+foreach(name libpng.a libjpeg.a libz.a libstdc++.a libgcc_eh.a libgcc.a libc_nonshared.a)
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${name} OUTPUT_VARIABLE path OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(NOT IS_ABSOLUTE "${path}")
     message(FATAL_ERROR "${name} is missing")
   endif()
-  set(${variable} ${path} PARENT_SCOPE)
-endfunction()
-set(archives "")
-foreach(name libpng.a libjpeg.a libz.a libstdc++.a libgcc_eh.a libgcc.a libc_nonshared.a)
-  tl_system_archive(path ${name})
   list(APPEND archives ${path})
 endforeach()
 
 set(runtime ${CMAKE_BINARY_DIR}/runtime.o)
+set(libraries tl_driver tl_lang tl_vm tl_linalg tl_plot tl_io tl_abi tl_fmt)
+set(library_files "")
+foreach(library ${libraries})
+  list(APPEND library_files $<TARGET_FILE:${library}>)
+endforeach()
+# The last two of -u: our own of these stand in tl_linalg (cmake/lapack.cmake).
 add_custom_command(OUTPUT ${runtime}
-  COMMAND ${CMAKE_LINKER} -r -o ${runtime} -e _start -u main -u xerbla_ -u _gfortran_concat_string --gc-sections --strip-debug
-          $<TARGET_OBJECTS:tl_built> --start-group $<TARGET_FILE:tl_driver> $<TARGET_FILE:tl_lang> $<TARGET_FILE:tl_vm>
-          $<TARGET_FILE:tl_linalg> $<TARGET_FILE:tl_plot> $<TARGET_FILE:tl_io> $<TARGET_FILE:tl_abi> $<TARGET_FILE:tl_fmt>
-          ${TL_LAPACK} ${TL_BLAS} ${archives} --end-group
-  DEPENDS tl_built tl_driver tl_lang tl_vm tl_linalg tl_plot tl_io tl_abi tl_fmt
+  COMMAND ${CMAKE_LINKER} -r -o ${runtime} --gc-sections --unique=.text* --unique=.rodata* --unique=.data* --unique=.bss* --strip-debug -e _start -u main -u xerbla_ -u _gfortran_concat_string
+          $<TARGET_OBJECTS:tl_built> --start-group ${library_files} ${TL_LAPACK} ${TL_BLAS} ${archives} --end-group
+  COMMAND sh -c "\"$@\" > ${runtime}.parts" sh ${CMAKE_NM} --defined-only --extern-only --format=just-symbols ${without}
+  COMMAND ${CMAKE_OBJCOPY} --weaken-symbols=${runtime}.parts ${runtime}
+  DEPENDS ${built_targets} $<TARGET_OBJECTS:tl_built> ${libraries} ${without}
   COMMAND_EXPAND_LISTS VERBATIM)
+
 set(embedded ${CMAKE_BINARY_DIR}/generated/runtime.S)
-file(GENERATE OUTPUT ${embedded} CONTENT
-".section .rodata, \"a\"
-.balign 64
-.globl tl_runtime_object
-.globl tl_runtime_object_end
-tl_runtime_object: .incbin \"${runtime}\"
-tl_runtime_object_end:
-.section .note.GNU-stack, \"\", @progbits
-")
+set(text ".section .rodata, \"a\"\n")
+foreach(object ${runtime} ${without})
+  get_filename_component(name ${object} NAME_WE)
+  string(APPEND text ".balign 64\n.globl tl_${name}, tl_${name}_end\ntl_${name}: .incbin \"${object}\"\ntl_${name}_end:\n")
+endforeach()
+file(GENERATE OUTPUT ${embedded} CONTENT "${text}.section .note.GNU-stack, \"\", @progbits\n")
 target_sources(tl_backend PRIVATE ${embedded})
-set_source_files_properties(${embedded} PROPERTIES GENERATED TRUE OBJECT_DEPENDS ${runtime})
+set_source_files_properties(${embedded} PROPERTIES GENERATED TRUE OBJECT_DEPENDS "${runtime};${without}")

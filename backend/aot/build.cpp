@@ -13,8 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+// Object files inside tl (cmake/built.cmake).
+#define TL_EMBEDDED(X) X(runtime) X(without_linalg) X(without_plot) X(without_readers) X(without_writers)
 extern "C" {
-extern const char tl_runtime_object[], tl_runtime_object_end[];
+#define X(name) extern const char tl_##name[], tl_##name##_end[];
+TL_EMBEDDED(X)
+#undef X
 }
 
 namespace tl {
@@ -76,6 +80,45 @@ void deliver(const std::string& from, const std::string& to, bool executable) {
   }
 }
 
+// The parts of the VM that a program may do without.
+struct Used {
+  bool linalg = false, plot = false, readers = false, writers = false;
+};
+
+Used used_by(const Program& program) {
+  Used used;
+  used.writers = !program.interface.results.empty(); // -o
+  for (const ParamInfo& param : program.interface.params)
+    if (param.kind == ParamInfo::Kind::Tensor || !param.leaf.empty()) used.readers = true;
+  for (const BcFunction& function : program.functions)
+    for (const Instruction& i : function.code) {
+      if (i.op == BcOp::Linalg) used.linalg = true;
+      if (i.op != BcOp::Host) continue;
+      switch (i.host_op) {
+      case HostOp::Plot: used.plot = true; break;
+      case HostOp::Save: used.writers = true; break;
+      case HostOp::Load:
+      case HostOp::Exists:
+      case HostOp::ReadText: used.readers = true; break;
+      default: break;
+      }
+    }
+  return used;
+}
+
+std::vector<std::pair<std::string, std::string_view>> runtime_for(const Used& used) {
+  std::vector<std::pair<std::string, std::string_view>> parts;
+  auto add = [&](const char* name, const char* begin, const char* end) {
+    parts.emplace_back(std::string(name) + ".o", std::string_view(begin, static_cast<size_t>(end - begin)));
+  };
+  add("runtime", tl_runtime, tl_runtime_end);
+  if (!used.linalg) add("without_linalg", tl_without_linalg, tl_without_linalg_end);
+  if (!used.plot) add("without_plot", tl_without_plot, tl_without_plot_end);
+  if (!used.readers) add("without_readers", tl_without_readers, tl_without_readers_end);
+  if (!used.writers) add("without_writers", tl_without_writers, tl_without_writers_end);
+  return parts;
+}
+
 // The object files of a program: data, the table of its kernels' functions, the kernels.
 std::vector<std::string> objects_of(const Workshop& workshop, BuildProgram&& input,
                                     std::vector<ProgramSource>&& sources, const std::string& target) {
@@ -97,12 +140,13 @@ std::vector<std::string> objects_of(const Workshop& workshop, BuildProgram&& inp
 
 void build_executable(BuildProgram program, std::vector<ProgramSource> sources, const BuildOptions& options) {
   Workshop workshop;
+  const Used used = used_by(program.program);
   LinkJob job;
   job.output = workshop.path("program");
   job.keep_symbols = options.symbols;
   job.inputs = objects_of(workshop, std::move(program), std::move(sources), options.target);
-  job.inputs.push_back(
-      workshop.put("runtime.o", {tl_runtime_object, static_cast<size_t>(tl_runtime_object_end - tl_runtime_object)}));
+  for (const auto& [name, bytes] : runtime_for(used))
+    job.inputs.push_back(workshop.put(name, bytes));
   job.inputs.push_back(library_of(reinterpret_cast<const void*>(&::getpid)));
   job.inputs.push_back(library_of(reinterpret_cast<const void*>(static_cast<double (*)(double)>(&std::exp))));
   link_elf(job);

@@ -2,39 +2,82 @@
 #include <cstring>
 #include <stdexcept>
 #include <type_traits>
+#include <unordered_map>
 
 namespace tl {
 namespace {
 
 // Changes whenever what is written here does. Nothing reads a program of another build on purpose.
-constexpr char kBuild[] = "tl program 1";
+constexpr char kBuild[] = "tl program 2";
 constexpr size_t kAlignment = 64;
 
+// Whole numbers take seven bits a byte, the lowest first (LEB128, signed ones with the sign as the lowest bit); a text
+// that stood before is its number.
 class Writer {
 public:
   static constexpr bool reads = false;
   std::string out;
-  void raw(void* data, size_t bytes) { out.append(static_cast<const char*>(data), bytes); }
+
+  void raw(const void* data, size_t bytes) { out.append(static_cast<const char*>(data), bytes); }
+  void number(uint64_t& n) {
+    uint64_t rest = n;
+    for (; rest >= 0x80; rest >>= 7)
+      out += static_cast<char>(rest | 0x80);
+    out += static_cast<char>(rest);
+  }
+  void text(std::string& x) {
+    uint64_t known = texts_.try_emplace(x, texts_.size()).first->second;
+    const bool is_new = known == written_;
+    number(known);
+    if (!is_new) return;
+    ++written_;
+    length(x.size());
+    raw(x.data(), x.size());
+  }
   uint64_t length(uint64_t n) {
-    raw(&n, sizeof n);
+    number(n);
     return n;
   }
   void align() { out.resize((out.size() + kAlignment - 1) / kAlignment * kAlignment); }
+
+private:
+  std::unordered_map<std::string, uint64_t> texts_;
+  uint64_t written_ = 0;
 };
 
 class Reader {
 public:
   static constexpr bool reads = true;
   explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
   const std::byte* take(uint64_t count) {
     if (count > bytes_.size() - at_) throw std::runtime_error("the program in this file is cut off");
     at_ += count;
     return bytes_.data() + (at_ - count);
   }
   void raw(void* data, size_t bytes) { std::memcpy(data, take(bytes), bytes); }
+  void number(uint64_t& n) {
+    n = 0;
+    for (int shift = 0;; shift += 7) {
+      const auto byte = static_cast<uint64_t>(*take(1));
+      if (shift < 64) n |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return;
+    }
+  }
+  void text(std::string& x) {
+    uint64_t known = 0;
+    number(known);
+    if (known < texts_.size()) {
+      x = texts_[known];
+      return;
+    }
+    const uint64_t size = length(0);
+    x.assign(reinterpret_cast<const char*>(take(size)), size);
+    texts_.emplace_back(x);
+  }
   uint64_t length(uint64_t) {
     uint64_t n = 0;
-    raw(&n, sizeof n);
+    number(n);
     if (n > bytes_.size()) throw std::runtime_error("the program in this file is broken");
     return n;
   }
@@ -43,18 +86,61 @@ public:
 private:
   std::span<const std::byte> bytes_;
   size_t at_ = 0;
+  std::vector<std::string> texts_;
 };
+
+// ---- the places that are left
+
+// Only those that the program can name: inlining leaves many that it cannot.
+template <class Visit> void each_place(Program& program, Visit visit) {
+  for (BcFunction& function : program.functions)
+    for (Instruction& i : function.code)
+      visit(i.loc);
+  for (ErrorSite& site : program.sites) {
+    visit(site.loc);
+    for (auto& note : site.notes)
+      visit(note.second);
+  }
+}
+
+void drop_unused_places(Program& program) {
+  const std::vector<Location> all = std::move(program.locations);
+  std::vector<bool> used(all.size());
+  each_place(program, [&](LocId& loc) {
+    for (LocId at = loc; at.index < all.size() && !used[at.index]; at = all[at.index].caller)
+      used[at.index] = true;
+  });
+  if (!used.empty()) used[0] = true; // nowhere
+  std::vector<LocId> now(all.size());
+  program.locations.clear();
+  for (size_t i = 0; i < all.size(); ++i)
+    if (used[i]) {
+      now[i].index = static_cast<uint32_t>(program.locations.size());
+      program.locations.push_back(all[i]);
+    }
+  for (Location& place : program.locations)
+    place.caller = now[place.caller.index];
+  each_place(program, [&](LocId& loc) { loc = now[loc.index]; });
+}
 
 // ---- each structure once, for both directions
 
 template <class A, class... T> void all(A& a, T&... parts);
 
 template <class A, class T>
-requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) void fields(A& a, T& x) { a.raw(&x, sizeof x); }
-template <class A> void fields(A& a, std::string& x) {
-  x.resize(a.length(x.size()));
-  a.raw(x.data(), x.size());
+requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) void fields(A& a, T& x) {
+  if constexpr (std::is_floating_point_v<T> || sizeof(T) == 1) {
+    a.raw(&x, sizeof x);
+  } else {
+    auto wide = static_cast<int64_t>(x);
+    auto n = static_cast<uint64_t>(wide);
+    if constexpr (std::is_signed_v<T>) n = n << 1 ^ static_cast<uint64_t>(wide >> 63);
+    a.number(n);
+    if constexpr (A::reads && std::is_signed_v<T>) n = n >> 1 ^ (0 - (n & 1));
+    if constexpr (A::reads) x = static_cast<T>(n);
+  }
 }
+template <class A> void fields(A& a, std::string& x) { a.text(x); }
 template <class A, class T> void fields(A& a, std::vector<T>& x);
 template <class A, class T, class U> void fields(A& a, std::pair<T, U>& x) { all(a, x.first, x.second); }
 
@@ -119,6 +205,7 @@ std::string write_program(const ProgramFile& file) {
   std::string build = kBuild;
   fields(writer, build);
   ProgramFile copy = file; // tensors share their bytes
+  drop_unused_places(copy.program);
   fields(writer, copy);
   return std::move(writer.out);
 }

@@ -1,5 +1,5 @@
 #include "vm/io/number.h"
-#include <charconv>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -16,21 +16,28 @@ double float_value(DType type, Scalar value) {
   }
 }
 
-// Reads "-1.25e+03", as printf and to_chars write it.
-static Decimal parse_scientific(std::string_view text) {
+// Reads "-1.25e+03" and "-1250.0", as printf and fmt write them.
+static Decimal parse_decimal(std::string_view text) {
   Decimal result;
-  if (!text.empty() && text[0] == '-') {
+  if (text.starts_with('-')) {
     result.negative = true;
     text.remove_prefix(1);
   }
-  size_t e = text.find('e');
-  for (char c : text.substr(0, e))
-    if (c != '.') result.digits += c;
-  int exponent = std::atoi(std::string(text.substr(e + 1)).c_str());
-  result.point = exponent + 1;
-  while (result.digits.size() > 1 && result.digits.back() == '0')
-    result.digits.pop_back();
-  if (result.digits == "0") result.point = 1;
+  const size_t e = std::min(text.find('e'), text.size());
+  const std::string_view mantissa = text.substr(0, e);
+  const size_t dot = std::min(mantissa.find('.'), mantissa.size());
+  result.digits = std::string(mantissa.substr(0, dot));
+  if (dot < mantissa.size()) result.digits += mantissa.substr(dot + 1);
+  const size_t leading = result.digits.find_first_not_of('0');
+  if (leading == std::string::npos) {
+    result.digits = "0";
+    result.point = 1;
+    return result;
+  }
+  const int exponent = e < text.size() ? std::atoi(std::string(text.substr(e + 1)).c_str()) : 0;
+  result.digits.erase(0, leading);
+  result.digits.resize(result.digits.find_last_not_of('0') + 1);
+  result.point = static_cast<int>(dot) - static_cast<int>(leading) + exponent;
   return result;
 }
 
@@ -57,17 +64,14 @@ Decimal shortest_decimal(DType type, Scalar value) {
   double wide = float_value(type, value);
   if (special(wide, result)) return result;
   if (type == DType::F16 || type == DType::BF16)
-    return parse_scientific(shortest_narrow(type, value.as<uint16_t>(), wide));
-  char buffer[64];
-  auto end = type == DType::F32 ? std::to_chars(buffer, buffer + 64, value.as<float>(), std::chars_format::scientific)
-                                : std::to_chars(buffer, buffer + 64, wide, std::chars_format::scientific);
-  return parse_scientific({buffer, static_cast<size_t>(end.ptr - buffer)});
+    return parse_decimal(shortest_narrow(type, value.as<uint16_t>(), wide));
+  return parse_decimal(type == DType::F32 ? fmt::format("{}", value.as<float>()) : fmt::format("{}", wide));
 }
 
 Decimal significant_decimal(double value, int digits) {
   Decimal result;
   if (special(value, result)) return result;
-  return parse_scientific(fmt::format("{:.{}e}", value, digits - 1));
+  return parse_decimal(fmt::format("{:.{}e}", value, digits - 1));
 }
 
 Decimal fixed_decimal(double value, int decimals) {
@@ -77,26 +81,7 @@ Decimal fixed_decimal(double value, int decimals) {
   int length = std::snprintf(nullptr, 0, "%.*f", decimals, value);
   std::string text(static_cast<size_t>(length), 0);
   std::snprintf(text.data(), text.size() + 1, "%.*f", decimals, value);
-  std::string_view rest = text;
-  if (rest[0] == '-') {
-    result.negative = true;
-    rest.remove_prefix(1);
-  }
-  size_t dot = rest.find('.');
-  result.point = static_cast<int>(dot == std::string_view::npos ? rest.size() : dot);
-  for (char c : rest)
-    if (c != '.') result.digits += c;
-  size_t leading = result.digits.find_first_not_of('0');
-  if (leading == std::string::npos) {
-    result.digits.assign(1, '0');
-    result.point = 1;
-    return result;
-  }
-  result.digits.erase(0, leading);
-  result.point -= static_cast<int>(leading);
-  while (result.digits.size() > 1 && result.digits.back() == '0')
-    result.digits.pop_back();
-  return result;
+  return parse_decimal(text);
 }
 
 static Integer from_signed(int64_t v) {

@@ -1,0 +1,10 @@
+// Stands in for vm/plot in executables of programs that draw nothing.
+#include "vm/plot/plot.h"
+#include <cstdlib>
+
+namespace tl {
+
+Terminal terminal() { std::abort(); }
+std::string draw_plot(const PlotRequest&, const Terminal&) { std::abort(); }
+
+} // namespace tl
