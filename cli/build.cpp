@@ -109,6 +109,7 @@ void add_build(CLI::App& app, int& exit_code) {
   flags->compile.add_compiling_to(*command);
   command->callback([flags, &exit_code] {
     flags->compile.finish();
+    flags->build.cache = flags->compile.disk_cache();
     try {
       exit_code = build(*flags);
     } catch (const IoError& error) {

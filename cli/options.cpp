@@ -24,14 +24,14 @@ void add_run_flag(CLI::App& app, const RunFlag& flag, RunSetup& setup) {
 void RunFlags::add_to(CLI::App& app) {
   for (const RunFlag& flag : run_flags())
     if (!flag.looks && &flag != find_run_flag("message-format")) add_run_flag(app, flag, *this);
-  app.add_flag("--no-cache", no_cache, "neither take compiled kernels from the disk cache nor put them there")
-      ->envname("TL_NO_CACHE");
-  app.add_option("--cache-limit", cache_limit, "bound on the disk cache (default: 256MiB)")->envname("TL_CACHE_LIMIT");
   app.add_flag("--interp", interpreter, "run on the reference interpreter")->envname("TL_INTERP");
   add_compiling_to(app);
 }
 
 void RunFlags::add_compiling_to(CLI::App& app) {
+  app.add_flag("--no-cache", no_cache, "neither take compiled kernels from the disk cache nor put them there")
+      ->envname("TL_NO_CACHE");
+  app.add_option("--cache-limit", cache_limit, "bound on the disk cache (default: 256MiB)")->envname("TL_CACHE_LIMIT");
   app.add_option("--disable", disabled, "switch off a compiler pass (tl dump --passes lists them)")
       ->allow_extra_args(false);
   app.add_flag("--time-passes", time_passes, "print the time of each compiler pass to stderr");

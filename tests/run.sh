@@ -53,7 +53,8 @@ run() { # run NAME COMMAND…: prints its output
 echo "── unit tests"
 for lib in abi io lang parser ir passes backend vm golden; do doctest $lib; done
 echo "── golden programs"
-run golden "$build/tests/tl_golden" --tl "$build/tl" --seconds 100 ${filter:+--filter "$filter"} tests/golden
+grep -qE '^TL_SANITIZE:STRING=.+' "$build/CMakeCache.txt" 2>/dev/null && builds=--no-builds || builds=
+run golden "$build/tests/tl_golden" --tl "$build/tl" --seconds 100 $builds ${filter:+--filter "$filter"} tests/golden
 echo "── tests generated from the op table"
 run generated "$build/tests/tl_generated" ${filter:+--only "$filter"}
 echo "── samples and commands"

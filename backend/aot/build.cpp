@@ -14,12 +14,14 @@
 #include <unistd.h>
 
 // Object files inside tl (cmake/built.cmake).
+#ifndef TL_NO_BUILT_RUNTIME
 #define TL_EMBEDDED(X) X(runtime) X(without_linalg) X(without_plot) X(without_readers) X(without_writers)
 extern "C" {
 #define X(name) extern const char tl_##name[], tl_##name##_end[];
 TL_EMBEDDED(X)
 #undef X
 }
+#endif
 
 namespace tl {
 namespace {
@@ -106,7 +108,10 @@ Used used_by(const Program& program) {
   return used;
 }
 
-std::vector<std::pair<std::string, std::string_view>> runtime_for(const Used& used) {
+std::vector<std::pair<std::string, std::string_view>> runtime_for([[maybe_unused]] const Used& used) {
+#ifdef TL_NO_BUILT_RUNTIME
+  throw BuildError("this tl was built with a sanitizer, and makes no executables");
+#else
   std::vector<std::pair<std::string, std::string_view>> parts;
   auto add = [&](const char* name, const char* begin, const char* end) {
     parts.emplace_back(std::string(name) + ".o", std::string_view(begin, static_cast<size_t>(end - begin)));
@@ -117,12 +122,13 @@ std::vector<std::pair<std::string, std::string_view>> runtime_for(const Used& us
   if (!used.readers) add("without_readers", tl_without_readers, tl_without_readers_end);
   if (!used.writers) add("without_writers", tl_without_writers, tl_without_writers_end);
   return parts;
+#endif
 }
 
 // The object files of a program: data, the table of its kernels' functions, the kernels.
 std::vector<std::string> objects_of(const Workshop& workshop, BuildProgram&& input,
-                                    std::vector<ProgramSource>&& sources, const std::string& target) {
-  KernelObjects kernels = compile_objects(input.kernels, target);
+                                    std::vector<ProgramSource>&& sources, const BuildOptions& options) {
+  KernelObjects kernels = compile_objects(input.kernels, options.target, options.cache.get());
   std::vector<std::string> paths;
   for (size_t i = 0; i < kernels.objects.size(); ++i)
     paths.push_back(workshop.put(fmt::format("kernel{}.o", i), kernels.objects[i]));
@@ -144,7 +150,7 @@ void build_executable(BuildProgram program, std::vector<ProgramSource> sources, 
   LinkJob job;
   job.output = workshop.path("program");
   job.keep_symbols = options.symbols;
-  job.inputs = objects_of(workshop, std::move(program), std::move(sources), options.target);
+  job.inputs = objects_of(workshop, std::move(program), std::move(sources), options);
   for (const auto& [name, bytes] : runtime_for(used))
     job.inputs.push_back(workshop.put(name, bytes));
   job.inputs.push_back(library_of(reinterpret_cast<const void*>(&::getpid)));
@@ -158,7 +164,7 @@ void build_object(BuildProgram program, std::vector<ProgramSource> sources, cons
   LinkJob job;
   job.kind = LinkJob::Kind::Relocatable;
   job.output = workshop.path("program.o.out");
-  job.inputs = objects_of(workshop, std::move(program), std::move(sources), options.target);
+  job.inputs = objects_of(workshop, std::move(program), std::move(sources), options);
   link_elf(job);
   deliver(job.output, options.output, false);
 }

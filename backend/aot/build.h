@@ -2,8 +2,10 @@
 // and the run-time part that tl carries, linked by lld in this process.
 #pragma once
 #include "backend/aot/link.h"
+#include "backend/cache/disk_cache.h"
 #include "ir/kernel_ir.h"
 #include "vm/abi/program_file.h"
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,9 +18,10 @@ struct BuildProgram {
 };
 
 struct BuildOptions {
-  std::string output;              // path; replaced in one step, and only where all went well
-  std::string target = "baseline"; // see compile_objects
-  bool symbols = false;            // keep symbols and debug information
+  std::string output;               // path; replaced in one step, and only where all went well
+  std::string target = "baseline";  // see compile_objects
+  bool symbols = false;             // keep symbols and debug information
+  std::shared_ptr<DiskCache> cache; // of kernels' object files; may be null
 };
 
 // The first of `sources` is the program's own file. All throw BuildError.

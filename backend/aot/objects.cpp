@@ -30,12 +30,14 @@ cpu::CodegenOptions processor_of(const std::string& target) {
   return {target, ""};
 }
 
-KernelObjects compile_objects(const std::vector<kir::Kernel>& kernels, const std::string& target) {
+KernelObjects compile_objects(const std::vector<kir::Kernel>& kernels, const std::string& target, DiskCache* cache) {
+  if (build_id().empty()) cache = nullptr;
   KernelObjects result;
   struct Job {
     cpu::Codegen* codegen;
     const kir::Kernel* kernel;
     std::string symbol;
+    CacheKey key;
   };
   std::vector<std::unique_ptr<cpu::Codegen>> generators;
   std::vector<Job> jobs;
@@ -52,7 +54,8 @@ KernelObjects compile_objects(const std::vector<kir::Kernel>& kernels, const std
       variant.first_function.push_back(place->second);
       if (!added) continue;
       std::string symbol = processor.prefix + cpu::symbol_of(key);
-      jobs.push_back({&codegen, &kernel, symbol});
+      jobs.push_back({&codegen, &kernel, symbol,
+                      cache_key({"object file", build_id(), codegen.cpu(), codegen.features(), symbol, key})});
       for (size_t i = 0; i < variant.kernels.back().phases.size(); ++i)
         result.functions.push_back(fmt::format("{}_{}", symbol, i));
     }
@@ -64,7 +67,10 @@ KernelObjects compile_objects(const std::vector<kir::Kernel>& kernels, const std
   auto work = [&] {
     for (size_t i = next++; i < jobs.size(); i = next++) {
       try {
-        result.objects[i] = jobs[i].codegen->compile(*jobs[i].kernel, jobs[i].symbol);
+        const Job& job = jobs[i];
+        std::optional<std::string> known = cache ? cache->find(job.key) : std::nullopt;
+        result.objects[i] = known ? std::move(*known) : job.codegen->compile(*job.kernel, job.symbol);
+        if (cache && !known) cache->store(job.key, result.objects[i]);
       } catch (...) {
         std::lock_guard lock(mutex);
         failure = std::current_exception();

@@ -1,5 +1,6 @@
 // The kernels of a program as object files, for the processors that an executable shall run on.
 #pragma once
+#include "backend/cache/disk_cache.h"
 #include "backend/cpu/codegen.h"
 #include "ir/kernel_ir.h"
 #include "vm/abi/program_file.h"
@@ -19,6 +20,7 @@ cpu::CodegenOptions processor_of(const std::string& target);
 
 // target: "baseline" (x86-64-v3, and AVX-512 beside it), "native" (this machine), or a processor's name as LLVM knows
 // it. Throws std::runtime_error for one that it does not know or that is older than x86-64-v3.
-KernelObjects compile_objects(const std::vector<kir::Kernel>& kernels, const std::string& target);
+// `cache`: object files come from there if they are there, and go there; may be null.
+KernelObjects compile_objects(const std::vector<kir::Kernel>& kernels, const std::string& target, DiskCache* cache);
 
 } // namespace tl

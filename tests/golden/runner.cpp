@@ -26,6 +26,7 @@ struct Options {
   unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
   std::vector<std::string> configurations; // empty: all
   double seconds = 10;
+  bool builds = true; // sanitizer builds of tl make no executables
   std::vector<fs::path> folders;
 };
 
@@ -34,6 +35,7 @@ struct Configuration {
   std::string name;
   std::vector<std::string> flags;
   bool least_memory = false; // under the peak of a --sync run as its limit
+  std::string target = {};   // as an executable that `tl build --target` makes
 };
 
 const std::vector<std::string> kKinds = {"lex", "parse", "check", "ir", "pass", "run", "error"};
@@ -75,6 +77,11 @@ std::vector<Configuration> all_configurations(const Options& options) {
                                     {"threads2", {"--threads", "2"}, false},
                                     {"seed7", {"--schedule-seed", "7"}, false},
                                     {"limit", {"--threads", "2", "--schedule-seed", "3"}, true}};
+  if (options.builds)
+    out.insert(out.end(), {{"built", {}, false, "baseline"},
+                           {"built-sync", {"--sync"}, false, "baseline"},
+                           {"built-seed9", {"--threads", "2", "--schedule-seed", "9"}, false, "baseline"},
+                           {"built-v3", {"--threads", "1"}, false, "x86-64-v3"}});
   Ran passes = run_process({options.tl, "dump", "--passes"}, ".", options.seconds);
   if (passes.exit_code != 0) throw std::runtime_error("`tl dump --passes` fails:\n" + passes.err);
   for (const std::string& line : split_lines(passes.out)) {
@@ -119,8 +126,9 @@ std::vector<GoldenFile> find_files(const Options& options) {
   return out;
 }
 
+// How a file is run: `program` is an executable made of it, or empty.
 std::vector<std::string> command_for(const Options& options, const GoldenFile& file, const Expectations& expected,
-                                     const Configuration& configuration) {
+                                     const Configuration& configuration, const std::string& program = {}) {
   std::string path = file.path.string();
   if (file.kind == "lex") return {options.tl, "dump", path, "--stage", "tokens"};
   if (file.kind == "parse") return {options.tl, "dump", path, "--stage", "ast"};
@@ -128,9 +136,10 @@ std::vector<std::string> command_for(const Options& options, const GoldenFile& f
   if (file.kind == "ir") return {options.tl, "dump", path, "--stage", "ir", "--after", "lower"};
   if (file.kind == "pass") return {options.tl, "dump", path, "--stage", "ir", "--after", "fuse"};
   std::vector<std::string> command = {options.tl, "run"};
+  if (!program.empty()) command = {program};
   command.insert(command.end(), configuration.flags.begin(), configuration.flags.end());
   command.insert(command.end(), expected.flags.begin(), expected.flags.end());
-  command.push_back(path);
+  if (program.empty()) command.push_back(path);
   for (std::string word : expected.arguments) {
     if (size_t at = word.find("FOLDER"); at != std::string::npos) word.replace(at, 6, file.path.parent_path().string());
     command.push_back(std::move(word));
@@ -232,9 +241,20 @@ struct Result {
 
 Result check_file(const Options& options, const GoldenFile& file, const std::vector<Configuration>& configurations) {
   Result result;
+  Scratch built;
+  std::map<std::string, Ran> builds; // by target
   auto run = [&](const Expectations& expected, Configuration configuration) {
     ++result.runs;
     Scratch scratch;
+    if (const std::string& target = configuration.target; !target.empty()) {
+      const std::string program = built.path() + "/" + target;
+      auto [made, is_new] = builds.try_emplace(target);
+      if (is_new)
+        made->second = run_process({options.tl, "build", file.path.string(), "-o", program, "--target", target}, ".",
+                                   options.seconds);
+      if (made->second.exit_code != 0 || made->second.timed_out) return made->second;
+      return run_process(command_for(options, file, expected, configuration, program), scratch.path(), options.seconds);
+    }
     if (configuration.least_memory) {
       Configuration serial{"", {"--threads", "2", "--sync", "--stats"}, false};
       Scratch other;
@@ -340,8 +360,8 @@ int run_all(const Options& options) {
   return failed == 0 ? 0 : 1;
 }
 
-constexpr const char* kUsage =
-    "usage: tl_golden --tl PATH [--update] [--filter TEXT] [--jobs N] [--config NAME,NAME] [--seconds N] FOLDER…\n";
+constexpr const char* kUsage = "usage: tl_golden --tl PATH [--update] [--filter TEXT] [--jobs N] [--config NAME,NAME] "
+                               "[--seconds N] [--no-builds] FOLDER…\n";
 
 Options read_options(int argc, char** argv) {
   Options options;
@@ -359,6 +379,8 @@ Options read_options(int argc, char** argv) {
       options.filter = value(i);
     else if (word == "--jobs")
       options.jobs = static_cast<unsigned>(std::clamp(std::stoi(value(i)), 1, 256));
+    else if (word == "--no-builds")
+      options.builds = false;
     else if (word == "--seconds")
       options.seconds = std::stod(value(i));
     else if (word == "--config") {
