@@ -3,10 +3,13 @@ target_include_directories(tl_backend SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
 target_compile_definitions(tl_backend PRIVATE ${LLVM_DEFINITIONS_LIST})
 # Static, and no more of it than is used: the shared library costs 20 ms at every start.
 llvm_map_components_to_libnames(llvm_libraries passes x86codegen x86asmparser runtimedyld lto option)
+# LLVM's CMake files name zstd and the solver Z3 as shared libraries. Nothing here calls Z3.
+find_library(TL_ZSTD libzstd.a REQUIRED)
+set_target_properties(LLVMSupport PROPERTIES INTERFACE_LINK_LIBRARIES "dl;m;${TL_ZLIB};${TL_ZSTD};LLVMDemangle")
 # lld by its archives: its CMake targets bring the shared LLVM library.
 find_library(TL_LLD_ELF liblldELF.a HINTS ${LLVM_LIBRARY_DIR} REQUIRED NO_DEFAULT_PATH)
 find_library(TL_LLD_COMMON liblldCommon.a HINTS ${LLVM_LIBRARY_DIR} REQUIRED NO_DEFAULT_PATH)
-target_link_libraries(tl_backend PRIVATE ${TL_LLD_ELF} ${TL_LLD_COMMON} ${llvm_libraries} ZLIB::ZLIB)
+target_link_libraries(tl_backend PRIVATE ${TL_LLD_ELF} ${TL_LLD_COMMON} ${llvm_libraries} ${TL_ZLIB})
 # lld starts every target that LLVM was built with; but for x86 these do nothing here.
 set(stubs "")
 foreach(target ${LLVM_TARGETS_TO_BUILD})

@@ -1,6 +1,18 @@
 # Sourced by the shell tests: counts checks, and prints `N passed, N failed` at the end by finish.
 passed=0 failed=0
 
+# needs TOOL…: a machine without one of them skips the whole script, by name.
+needs() {
+  local tool
+  for tool in "$@"; do
+    if ! command -v "$tool" >/dev/null; then
+      echo "SKIPPED: all of $(basename "$0") (there is no $tool)"
+      exit 77
+    fi
+  done
+}
+needs grep sed
+
 # check NAME EXIT_CODE [PATTERN] -- COMMAND…: runs it; its exit code must be EXIT_CODE and its output (both streams) hold
 # PATTERN (an extended regular expression).
 check() {

@@ -4,6 +4,7 @@ set -uo pipefail
 tl=$(realpath "$1") filter=${2:-}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tests/check.sh
+needs awk gzip find
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# tl repl: a session from a pipe, on both engines, and at a terminal. usage: repl.sh PATH/tl
+# tl repl: a session from a pipe, on both engines, and at a terminal: tests/repl.sh TL [FILTER].
 set -u
-tl=$(realpath "$1")
+tl=$(realpath "$1") filter=${2:-}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/check.sh"
+needs diff
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
@@ -37,7 +38,13 @@ check "reset forgets" 0 "no name .a. here" -- bash -c "printf 'let a = 1\n:reset
 check "a broken import is read again" 0 "7 : i64" -- bash -c "
   (echo 'let z = ' > broken.tl; echo 'import \"broken.tl\"'; sleep 1; echo 'let z = 7' > broken.tl; echo 'import \"broken.tl\"'; echo 'broken.z') | '$tl' repl"
 
-# At a terminal: a prompt, lines that go on, values, history.
+# What follows is at a terminal, which `script` makes.
+if ! command -v script >/dev/null; then
+  echo "SKIPPED: the terminal (there is no script)"
+  finish
+  exit
+fi
+# A prompt, lines that go on, values, history.
 check "a terminal" 0 "3 : i64" -- bash -c "(sleep 1; printf '1 +\n2\n'; sleep 1; printf ':quit\n') | TERM=xterm script -qec '$tl' /dev/null"
 check "the history is kept" 0 "1.*2" -- cat history
 # Ctrl-C ends a native loop, and then a line; the session goes on.

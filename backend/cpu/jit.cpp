@@ -56,8 +56,9 @@ private:
   struct Unit {
     kir::Kernel kernel;
     std::string symbol;
-    CacheKey key{}; // on disk
-    std::once_flag once;
+    CacheKey key{};   // on disk
+    std::mutex mutex; // while it is compiled
+    std::atomic<bool> ready = false;
     std::unique_ptr<LinkedObject> object;
     CompiledKernel compiled;
   };
@@ -68,16 +69,19 @@ private:
         {"cpu kernel", build_id(), codegen_->cpu(), codegen_->features(), std::to_string(options_.level), kernel_text});
   }
 
+  // Not by std::call_once: exceptions do not pass through libc's functions (docs/packaging.md).
   const CompiledKernel& compiled(Unit& unit) {
-    std::call_once(unit.once, [&] {
-      CompiledKernel result = codegen_->describe(unit.kernel);
-      if (!load(unit, result)) {
-        std::string object = compile(unit);
-        link(unit, object, result);
-        if (options_.cache) options_.cache->store(unit.key, object);
-      }
-      unit.compiled = std::move(result);
-    });
+    if (unit.ready.load(std::memory_order_acquire)) return unit.compiled;
+    std::lock_guard lock(unit.mutex);
+    if (unit.ready.load(std::memory_order_relaxed)) return unit.compiled;
+    CompiledKernel result = codegen_->describe(unit.kernel);
+    if (!load(unit, result)) {
+      std::string object = compile(unit);
+      link(unit, object, result);
+      if (options_.cache) options_.cache->store(unit.key, object);
+    }
+    unit.compiled = std::move(result);
+    unit.ready.store(true, std::memory_order_release);
     return unit.compiled;
   }
 

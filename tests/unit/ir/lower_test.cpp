@@ -3,27 +3,26 @@
 #include "ir/lower.h"
 #include "ir/text.h"
 #include "ir/verify.h"
+#include "lang/stdlib.h"
 #include "parser/check.h"
 #include "parser/parse.h"
 #include <doctest/doctest.h>
-#include <fstream>
-#include <sstream>
 
 using namespace tl;
 
 namespace {
 
-std::string read(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
+std::string prelude_text() {
+  for (const EmbeddedFile& file : embedded_stdlib())
+    if (file.name == "prelude.tl") return file.text;
+  FAIL("there is no prelude");
+  return {};
 }
 
 ir::Module lowered(const std::string& text) {
   SourceManager sources;
   Diagnostics diagnostics;
-  FileId prelude = sources.add("std:prelude.tl", read(TL_SOURCE_DIR "/stdlib/prelude.tl"));
+  FileId prelude = sources.add("std:prelude.tl", prelude_text());
   FileId file = sources.add("a.tl", text);
   ast::File prelude_ast = parse(sources, prelude, diagnostics), ast = parse(sources, file, diagnostics);
   REQUIRE_MESSAGE(!diagnostics.has_errors(), render(diagnostics, sources));

@@ -1,0 +1,28 @@
+# What `cmake --install` puts in place, and from it the Debian package (`./dev package`): tl, the manual, the samples, the
+# licenses of what is linked into tl. The standard library is inside tl. See docs/packaging.md.
+include(GNUInstallDirs)
+install(TARGETS tl)
+install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN site EXCLUDE)
+install(DIRECTORY samples DESTINATION ${CMAKE_INSTALL_DATADIR}/tl PATTERN *.py EXCLUDE)
+foreach(package llvm-19-dev liblld-19-dev libstdc++-12-dev libpng-dev libjpeg62-turbo-dev zlib1g-dev libzstd-dev
+        libfmt-dev libcli11-dev nlohmann-json3-dev liblapack-dev libblas-dev
+        libedit-dev libbsd-dev libmd-dev libncurses-dev libcmark-gfm-dev)
+  install(FILES /usr/share/doc/${package}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR}/licenses RENAME ${package} OPTIONAL)
+endforeach()
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_PACKAGE_NAME tl)
+set(CPACK_PACKAGE_VENDOR "the tl project")
+set(CPACK_PACKAGE_CONTACT "the tl project <tl@localhost>") # until it has an address
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "language for tensor programs, compiled to native kernels")
+set(CPACK_PACKAGE_DESCRIPTION "tl is a small language for tensor programs: shapes are checked before anything runs, the program is compiled to
+fused native kernels and runs asynchronously on all cores. `tl build` makes executables that need neither tl nor a compiler.
+The processor must have AVX2 and FMA (x86-64-v3).")
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_DEBIAN_PACKAGE_SECTION interpreters)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.36)") # tests/packaging.sh checks that this is all
+include(CPack)
