@@ -2,15 +2,19 @@
 #include "backend/aot/elf_object.h"
 #include "backend/aot/link.h"
 #include "backend/aot/objects.h"
+#include "vm/io/formats.h"
+#include "vm/io/io.h"
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
 
 // Object files inside tl (cmake/built.cmake).
@@ -64,22 +68,26 @@ std::string library_of(const void* function) {
   return info.dli_fname;
 }
 
-// Puts a finished file where it was wanted; the place may be on another file system.
+// Puts a finished file where it was wanted.
 void deliver(const std::string& from, const std::string& to, bool executable) {
-  const std::string beside = fmt::format("{}.{}.tmp", to, ::getpid());
-  std::error_code error;
-  std::filesystem::copy_file(from, beside, std::filesystem::copy_options::overwrite_existing, error);
-  if (!error && executable) {
-    mode_t mask = ::umask(0);
-    ::umask(mask);
-    if (::chmod(beside.c_str(), 0777 & ~mask) != 0) error = {errno, std::generic_category()};
+  const int source = ::open(from.c_str(), O_RDONLY | O_CLOEXEC);
+  if (source < 0) fail("cannot read", from);
+  try {
+    write_file_atomically(to, [&](int file) {
+      std::vector<char> buffer(1 << 20);
+      for (ssize_t count; (count = ::read(source, buffer.data(), buffer.size())) != 0;) {
+        if (count < 0) throw std::system_error(errno, std::generic_category());
+        write_bytes(file, buffer.data(), static_cast<size_t>(count));
+      }
+      struct stat info {};
+      if (executable && ::fstat(file, &info) == 0 && S_ISREG(info.st_mode)) // for those who may read it
+        (void)!::fchmod(file, (info.st_mode & 07777) | (info.st_mode & 0444) >> 2);
+    });
+  } catch (...) {
+    ::close(source);
+    throw;
   }
-  if (!error) std::filesystem::rename(beside, to, error);
-  if (error) {
-    std::error_code ignored;
-    std::filesystem::remove(beside, ignored);
-    throw BuildError(fmt::format("cannot write '{}': {}", to, error.message()));
-  }
+  ::close(source);
 }
 
 // The parts of the VM that a program may do without.
