@@ -8,6 +8,8 @@
 #include "ir/text.h"
 #include "vm/abi/bytecode.h"
 #include "vm/io/io.h"
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fmt/format.h>
 
@@ -18,6 +20,7 @@ struct BuildFlags {
   RunFlags compile;
   BuildOptions build;
   std::string file, emit;
+  bool library = false, python = false;
 };
 
 // For messages of the program. Those about library code point at the user's own files.
@@ -54,12 +57,73 @@ std::string kernels_text(const std::vector<kir::Kernel>& kernels, const BuildFla
   return text;
 }
 
+bool is_c_identifier(const std::string& name) {
+  auto fits = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
+  return !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) &&
+         std::all_of(name.begin(), name.end(), fits);
+}
+
+// The exported functions of a file, in its order.
+std::vector<const ast::Function*> exported_functions(const ast::File& file) {
+  std::vector<const ast::Function*> result;
+  for (const ast::Stmt* statement : file.statements)
+    if (const auto* function = ast::as<ast::Function>(statement); function && function->is_export)
+      result.push_back(function);
+  return result;
+}
+
+int build_library(BuildFlags& flags) {
+  if (!flags.emit.empty()) throw UsageError("--lib makes a library, and --emit something else: choose one of them");
+  std::string name = std::filesystem::path(flags.build.output).filename().string();
+  if (name.ends_with(".so") || name.ends_with(".a") || name.ends_with(".h"))
+    throw UsageError(
+        fmt::format("-o {}: give the name without its ending, for all the files of the library", flags.build.output));
+  if (!is_c_identifier(name))
+    throw UsageError(fmt::format("-o {}: '{}' is no name for C: letters, digits and _", flags.build.output, name));
+  Library library{name, "", {}};
+  std::vector<BuildProgram> programs;
+  std::vector<ProgramSource> sources;
+  std::vector<std::string> names;
+  for (size_t f = 0; f == 0 || f < names.size(); ++f) {
+    Frontend frontend;
+    read_source(frontend, flags.file);
+    typed::Program typed = check_source(frontend); // as a program: all that is wrong with it
+    if (frontend.diagnostics.has_errors()) {
+      show(frontend.diagnostics, frontend.sources);
+      return kRejected;
+    }
+    if (f == 0) {
+      for (const ast::Function* function : exported_functions(frontend.tree))
+        names.push_back(function->name.text);
+      if (names.empty())
+        throw UsageError(fmt::format("{}: --lib needs a function with `export` before its `fn`", flags.file));
+      library.doc = frontend.tree.doc;
+      sources = sources_of(frontend);
+    }
+    frontend.restart();
+    typed = check_source(frontend, false, names[f]);
+    std::optional<ir::Module> module;
+    if (!frontend.diagnostics.has_errors()) module = lower_source(frontend, typed);
+    if (f == 0 || !module) show(frontend.diagnostics, frontend.sources);
+    if (!module) return kRejected;
+    module = optimise(std::move(*module), flags.compile);
+    Scheduled scheduled = schedule(*module);
+    library.functions.push_back({names[f], scheduled.program.interface.doc, scheduled.program.interface});
+    std::vector<kir::Kernel> kernels = kernels_of(*module, scheduled);
+    programs.push_back({std::move(scheduled.program), std::move(kernels)});
+  }
+  build_library(library, std::move(programs), std::move(sources), flags.python, flags.build);
+  return kFine;
+}
+
 int build(BuildFlags& flags) {
   if (!flags.emit.empty() && flags.emit != "obj" && flags.build.output.empty()) flags.build.output = "-";
   if (flags.build.output.empty()) {
     if (flags.file == "-") throw UsageError("build needs -o OUT for a program from standard input");
     flags.build.output = std::filesystem::path(flags.file).stem().string() + (flags.emit == "obj" ? ".o" : "");
   }
+  if (flags.library) return build_library(flags);
+  if (flags.python) throw UsageError("--python writes a module beside a library: --lib --python");
   std::error_code ignored;
   if (std::filesystem::is_directory(flags.build.output, ignored))
     throw UsageError(fmt::format("-o {}: that is a folder", flags.build.output));
@@ -105,6 +169,9 @@ void add_build(CLI::App& app, int& exit_code) {
   command->add_option(
       "--target", flags->build.target,
       "the processor: baseline (default: x86-64-v3, and AVX-512 where there is), native, or LLVM's name");
+  command->add_flag("--lib", flags->library,
+                    "a library of the `export fn`s instead: OUT.so, OUT.a and OUT.h, with a C function for each");
+  command->add_flag("--python", flags->python, "with --lib: the folder OUT beside it, a Python package that calls it");
   command->add_flag("-g", flags->build.symbols, "keep symbols and lines for debuggers and profilers");
   flags->compile.add_compiling_to(*command);
   command->callback([flags, &exit_code] {

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kAheadThreads = 2; // compile kernels while the program already runs
 
-typed::Program check_against(Frontend& frontend, bool whole_library, bool for_check) {
+typed::Program check_against(Frontend& frontend, bool whole_library, bool for_check, const std::string& exported) {
   typed::Program none;
   none.ok = false;
   frontend.tree = parse(frontend.sources, frontend.file, frontend.diagnostics);
@@ -35,6 +35,7 @@ typed::Program check_against(Frontend& frontend, bool whole_library, bool for_ch
   if (frontend.diagnostics.has_errors()) return none;
   CheckOptions options = check_options(frontend.imports);
   options.missing_file_is_warning = for_check;
+  options.exported = exported;
   return check(frontend.tree, frontend.prelude, frontend.sources, frontend.diagnostics, options);
 }
 
@@ -55,12 +56,12 @@ void read_source(Frontend& frontend, const std::string& path, const std::string*
   frontend.restart();
 }
 
-typed::Program check_source(Frontend& frontend, bool for_check) {
-  typed::Program program = check_against(frontend, false, for_check);
+typed::Program check_source(Frontend& frontend, bool for_check, const std::string& exported) {
+  typed::Program program = check_against(frontend, false, for_check, exported);
   if (program.ok) return program;
   // Suggestions come from the whole library.
   frontend.restart();
-  return check_against(frontend, true, for_check);
+  return check_against(frontend, true, for_check, exported);
 }
 
 std::optional<ir::Module> expand_lowered(const std::function<ir::Module()>& lower, const SourceManager& sources,

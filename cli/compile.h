@@ -36,8 +36,8 @@ struct Frontend {
 void read_source(Frontend& frontend, const std::string& path, const std::string* code = nullptr);
 
 // Parses and checks. The program is only meaningful if frontend.diagnostics has no errors. `for_check`: a data file
-// that is not there yet is a warning.
-typed::Program check_source(Frontend& frontend, bool for_check = false);
+// that is not there yet is a warning. `exported`: this function is the entry (CheckOptions).
+typed::Program check_source(Frontend& frontend, bool for_check = false, const std::string& exported = {});
 
 // The graph before all passes, transforms of functions expanded, or nothing after reporting what it cannot express yet.
 std::optional<ir::Module> expand_lowered(const std::function<ir::Module()>& lower, const SourceManager& sources,

@@ -25,11 +25,17 @@ foreach(target ${built_targets})
   target_link_libraries(${target} PRIVATE tl_driver)
 endforeach()
 
+# Debian's archives are for executables: they take the address of `stderr`, which a shared library cannot know.
 set(archives "")
 foreach(name libpng.a libjpeg.a libz.a libstdc++.a libgcc_eh.a libgcc.a libc_nonshared.a)
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${name} OUTPUT_VARIABLE path OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(NOT IS_ABSOLUTE "${path}")
     message(FATAL_ERROR "${name} is missing")
+  endif()
+  if(name MATCHES "png|jpeg")
+    set(own ${CMAKE_BINARY_DIR}/built_${name})
+    add_custom_command(OUTPUT ${own} COMMAND ${CMAKE_OBJCOPY} --redefine-sym stderr=tl_stderr ${path} ${own} DEPENDS ${path} VERBATIM)
+    set(path ${own})
   endif()
   list(APPEND archives ${path})
 endforeach()
@@ -42,11 +48,12 @@ foreach(library ${libraries})
 endforeach()
 # The last two of -u: our own of these stand in tl_linalg (cmake/lapack.cmake).
 add_custom_command(OUTPUT ${runtime}
-  COMMAND ${CMAKE_LINKER} -r -o ${runtime} --gc-sections --unique=.text* --unique=.rodata* --unique=.data* --unique=.bss* --strip-debug -e _start -u main -u xerbla_ -u _gfortran_concat_string
+  COMMAND ${CMAKE_LINKER} -r -o ${runtime} --gc-sections --unique=.text* --unique=.rodata* --unique=.data* --unique=.bss* --strip-debug -e _start -u main -u tl_library_call -u tl_library_error
+          -u tl_library_configure -u tl_library_close -u xerbla_ -u _gfortran_concat_string
           $<TARGET_OBJECTS:tl_built> --start-group ${library_files} ${TL_LAPACK} ${TL_BLAS} ${archives} --end-group
   COMMAND sh -c "\"$@\" > ${runtime}.parts" sh ${CMAKE_NM} --defined-only --extern-only --format=just-symbols ${without}
   COMMAND ${CMAKE_OBJCOPY} --weaken-symbols=${runtime}.parts ${runtime}
-  DEPENDS ${built_targets} $<TARGET_OBJECTS:tl_built> ${libraries} ${without}
+  DEPENDS ${built_targets} $<TARGET_OBJECTS:tl_built> ${libraries} ${without} ${archives}
   COMMAND_EXPAND_LISTS VERBATIM)
 
 set(embedded ${CMAKE_BINARY_DIR}/generated/runtime.S)

@@ -2,7 +2,7 @@
 target_include_directories(tl_backend SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
 target_compile_definitions(tl_backend PRIVATE ${LLVM_DEFINITIONS_LIST})
 # Static, and no more of it than is used: the shared library costs 20 ms at every start.
-llvm_map_components_to_libnames(llvm_libraries passes x86codegen x86asmparser runtimedyld lto option)
+llvm_map_components_to_libnames(llvm_libraries passes x86codegen x86asmparser asmparser runtimedyld lto objcopy option)
 # LLVM's CMake files name zstd and the solver Z3 as shared libraries. Nothing here calls Z3.
 find_library(TL_ZSTD libzstd.a REQUIRED)
 set_target_properties(LLVMSupport PROPERTIES INTERFACE_LINK_LIBRARIES "dl;m;${TL_ZLIB};${TL_ZSTD};LLVMDemangle")

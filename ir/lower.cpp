@@ -290,7 +290,7 @@ void FunctionLowerer::entry_parameters() {
       bind_atom(size.as_atom().value(), value);
       dims.push_back(Dim::of(value));
     }
-    Type t = var.type.is_str() ? Type::str() : Type::tensor(var.type.dtype, dims);
+    Type t = var.type.is_tensor() ? Type::tensor(var.type.dtype, dims) : graph_type(var.type);
     env_[param.var.index] = {builder.param(std::move(t), var.name)};
     if (var.type.is_scalar() && var.type.dtype == DType::Device) devices.push_back(param.var);
     if (var.atom.valid()) bind_atom(var.atom, env_[param.var.index][0]);

@@ -51,11 +51,15 @@ typed::Program Checker::run(const ast::File& file, const ast::File& prelude, Dia
   for (StructInfo& info : structs_)
     (void)record_of(info);
   check_top_level(file);
-  check_main(file);
+  if (options_.exported.empty())
+    check_main(file);
+  else
+    check_export(options_.exported);
   check_tests(file);
   check_uncalled();
   check_waiting();
   finish_program();
+  if (!options_.exported.empty()) check_export_top_level(options_.exported);
   flush_reports(diagnostics);
   p_.ok = !diagnostics.has_errors();
   return std::move(p_);

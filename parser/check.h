@@ -24,6 +24,7 @@ struct CheckOptions {
   std::function<FileHeader(const std::string& path, const std::string& name, LoadOptions options)> read_header;
   const Imports* imports = nullptr;     // what the program's import statements mean; null: it has none
   bool missing_file_is_warning = false; // `tl check`: a `load` of a file that isn't there yet
+  std::string exported; // the entry is this `export fn`, and its parameters and results are as a library has them
 };
 
 // Reports all errors of the file. The result may be used further only if it is `ok`. `prelude` declares the functions

@@ -254,9 +254,17 @@ private:
   void check_waiting();
   void flush_reports(Diagnostics& diagnostics);
 
+  // --- check_export.cpp: what a library gives
+  void check_export(const std::string& name);
+  void check_export_top_level(const std::string& name);
+  std::string why_not_exported(const Type& type, bool is_part);
+  std::string record_name(const Type& type);
+  void export_results(typed::Block& block);
+
   // --- check_main.cpp: the command line
   bool returns_struct(const ast::NamedType& type) const;                      // does it name one?
   ExprPtr main_struct(const ast::Param& param, std::set<std::string>& sizes); // sizes: those that have a name
+  ExprPtr entry_leaves(const ast::Param& param, Type type, const std::string& path, std::set<std::string>& sizes);
   ExprPtr main_list(ExprPtr given, std::optional<DType> dtype, typed::Block& before);
   void main_results(typed::Block& block);
 

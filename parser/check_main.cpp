@@ -36,39 +36,45 @@ ExprPtr Checker::main_struct(const ast::Param& param, std::set<std::string>& siz
     error("NotSupported", param.default_value->span, "a default for a struct of the command line is not supported yet");
     return broken(param.type->span);
   }
-  auto leaves = [&](auto& self, Type of, const std::string& path) -> ExprPtr {
-    if (of.is_aggregate()) {
-      auto node = make(ExprKind::Tuple, param.name.span, of);
-      for (size_t i = 0; i < of.elements.size(); ++i) {
-        std::string step = of.is_struct() ? of.record->fields[i].name : std::to_string(i);
-        node->operands.push_back(self(self, of.elements[i], path.empty() ? step : path + "." + step));
-        node->type.elements[i] = node->operands.back()->type;
-      }
-      return node;
+  return entry_leaves(param, type, "", sizes);
+}
+
+// The parts of a parameter of the entry, each a parameter of its own, and the value that they make together.
+ExprPtr Checker::entry_leaves(const ast::Param& param, Type type, const std::string& path,
+                              std::set<std::string>& sizes) {
+  if (type.is_aggregate()) {
+    auto node = make(ExprKind::Tuple, param.name.span, type);
+    for (size_t i = 0; i < type.elements.size(); ++i) {
+      const std::string step = type.is_struct() ? type.record->fields[i].name : std::to_string(i);
+      node->operands.push_back(entry_leaves(param, type.elements[i], path.empty() ? step : path + "." + step, sizes));
+      node->type.elements[i] = node->operands.back()->type;
     }
-    ParamInfo info;
-    info.name = param.name.text;
-    info.doc = param.doc;
-    info.type_text = text(param.type->span);
-    info.leaf = path;
-    info.dtype = of.dtype;
-    info.rank = static_cast<uint32_t>(of.rank());
-    info.kind = info.rank ? ParamInfo::Kind::Tensor : ParamInfo::Kind::Scalar;
-    for (uint32_t k = 0; k < info.rank; ++k) {
-      auto own = of.shape[k].as_atom();
-      std::string size = own ? p_.atoms[*own].name : "";
-      if (size.empty() || p_.atoms[*own].kind != AtomKind::Named || !sizes.insert(size).second)
-        size = fmt::format("axis {} of `{}.{}`", k, info.name, path);
-      of.shape[k] = Size::of(size_atom(AtomKind::Fresh, size, param.type->span));
-    }
-    typed::EntryParam entry;
-    entry.var = new_variable(info.name + "." + path, of, false, param.name.span);
-    if (of.is_scalar() && of.dtype == DType::I64) bind_atom(entry.var);
-    p_.entry_params.push_back(entry);
-    p_.interface.params.push_back(std::move(info));
-    return variable(entry.var, param.name.span);
-  };
-  return leaves(leaves, type, "");
+    return node;
+  }
+  ParamInfo info;
+  info.name = param.name.text;
+  info.doc = param.doc;
+  info.type_text = text(param.type->span);
+  info.leaf = path;
+  info.dtype = type.dtype;
+  info.rank = static_cast<uint32_t>(type.rank());
+  info.kind = type.is_str()    ? ParamInfo::Kind::Str
+              : type.is_list() ? ParamInfo::Kind::List
+              : info.rank      ? ParamInfo::Kind::Tensor
+                               : ParamInfo::Kind::Scalar;
+  for (uint32_t k = 0; k < info.rank; ++k) {
+    auto own = type.shape[k].as_atom();
+    std::string size = own ? p_.atoms[*own].name : "";
+    if (size.empty() || p_.atoms[*own].kind != AtomKind::Named || !sizes.insert(size).second)
+      size = fmt::format("axis {} of `{}{}{}`", k, info.name, path.empty() ? "" : ".", path);
+    type.shape[k] = Size::of(size_atom(AtomKind::Fresh, size, param.type->span));
+  }
+  typed::EntryParam entry;
+  entry.var = new_variable(path.empty() ? info.name : info.name + "." + path, type, false, param.name.span);
+  if (type.is_scalar() && type.dtype == DType::I64) bind_atom(entry.var);
+  p_.entry_params.push_back(entry);
+  p_.interface.params.push_back(std::move(info));
+  return variable(entry.var, param.name.span);
 }
 
 // A list comes as one text, with a zero byte after each element.

@@ -118,7 +118,8 @@ void Interpreter::host(const Instruction& i) {
   case HostOp::AllReduce:
   case HostOp::BroadcastFrom: return ranks(i);
   case HostOp::Interrupted:
-    return set(i.out[0], Value::of_scalar(DType::Bool, Scalar::of(static_cast<uint8_t>(interrupted()))));
+    return set(i.out[0],
+               Value::of_scalar(DType::Bool, Scalar::of(static_cast<uint8_t>(options_.listens && interrupted()))));
   case HostOp::Time: {
     timespec now{};
     ::clock_gettime(CLOCK_REALTIME, &now);

@@ -61,7 +61,10 @@ void Interpreter::enter_arguments(Frame& frame, std::vector<Argument> arguments)
     bool given = argument.index() != 0;
     if (!given && !param.has_default) throw std::invalid_argument(fmt::format("no argument for '{}'", param.name));
     if (param.has_default) values.push_back(Value::of_scalar(DType::Bool, Scalar::of(uint8_t{given})));
-    if (param.kind == ParamInfo::Kind::Str) {
+    if (param.kind == ParamInfo::Kind::List) {
+      if (!std::holds_alternative<std::shared_ptr<const ListArgument>>(argument))
+        throw std::invalid_argument(fmt::format("'{}' takes a list", param.name));
+    } else if (param.kind == ParamInfo::Kind::Str) {
       if (!given) argument = std::string();
       if (!std::holds_alternative<std::string>(argument))
         throw std::invalid_argument(fmt::format("'{}' takes a string", param.name));
@@ -158,16 +161,21 @@ Outcome Interpreter::run(std::vector<Argument> arguments) {
   return outcome;
 }
 
+Devices make_devices(const RunOptions& options) {
+  const int count = std::max(1, options.cpu_devices);
+  return {count, options.memory_limit ? options.memory_limit : machine_memory() / 5 * 4 / static_cast<uint64_t>(count),
+          options.schedule_seed.has_value()};
+}
+
 Outcome run(const Program& program, KernelProvider& kernels, std::vector<Argument> arguments, const RunOptions& options,
-            OutputSink out, OutputSink err, Stats* stats) {
+            OutputSink out, OutputSink err, Stats* stats, const Devices* given) {
   Stats local;
   Stats& counters = stats ? *stats : local;
   counters = {};
   auto start = std::chrono::steady_clock::now();
-  const int count = std::max(1, options.cpu_devices);
-  const Devices devices(
-      count, options.memory_limit ? options.memory_limit : machine_memory() / 5 * 4 / static_cast<uint64_t>(count),
-      options.schedule_seed.has_value());
+  std::optional<Devices> own;
+  if (!given) own.emplace(make_devices(options));
+  const Devices& devices = given ? *given : *own;
   Console console(std::move(out), std::move(err), options.flush_each_effect);
   Outcome outcome;
   {

@@ -13,6 +13,7 @@
 namespace tl {
 
 class Profile;
+class Devices;
 
 struct RunOptions {
   int threads = 0;                       // workers; 0: one per core that this process may use
@@ -26,6 +27,7 @@ struct RunOptions {
   // Becomes true (Ctrl-C): stop issuing, drain, exit code 130. Whoever sets it also calls interrupt_kernels()
   // (vm/interrupt.h), which ends kernels that run.
   const std::atomic<bool>* interrupt = nullptr;
+  bool listens = true;        // `interrupted()` may ask for Ctrl-C; a library leaves signals alone
   bool check_nan = false;     // stop at the first operation that computes a NaN from numbers
   Profile* profile = nullptr; // filled if given
   struct Fault {
@@ -58,14 +60,17 @@ int cores(); // that this process may use: the workers of a run that does not sa
 
 std::string to_text(const Stats& stats); // for --stats, some lines
 
+Devices make_devices(const RunOptions& options); // vm/devices.h
+
 // Runs the entry function.
 //   arguments  one per parameter of program.interface (std::monostate: not given, its default applies), types as there;
 //              then values of a session (ir/lower.h): tensors, scalars, strings, lists
 //   out, err   where print and debug write; called from one thread at a time, buffered as the options say
 //   stats      filled if given
+//   devices    whose memory the run uses, with others at the same time; null: its own, as options say
 // Throws std::logic_error where the program itself is malformed (a fault of the compiler), and what the provider
 // throws.
 Outcome run(const Program& program, KernelProvider& kernels, std::vector<Argument> arguments, const RunOptions& options,
-            OutputSink out, OutputSink err, Stats* stats = nullptr);
+            OutputSink out, OutputSink err, Stats* stats = nullptr, const Devices* devices = nullptr);
 
 } // namespace tl

@@ -1,4 +1,5 @@
 #include "backend/aot/build.h"
+#include "backend/aot/archive.h"
 #include "backend/aot/elf_object.h"
 #include "backend/aot/link.h"
 #include "backend/aot/objects.h"
@@ -95,11 +96,13 @@ struct Used {
   bool linalg = false, plot = false, readers = false, writers = false;
 };
 
-Used used_by(const Program& program) {
-  Used used;
-  used.writers = !program.interface.results.empty(); // -o
-  for (const ParamInfo& param : program.interface.params)
+void used_by_command_line(const ProgramInterface& interface, Used& used) {
+  used.writers = !interface.results.empty(); // -o
+  for (const ParamInfo& param : interface.params)
     if (param.kind == ParamInfo::Kind::Tensor || !param.leaf.empty()) used.readers = true;
+}
+
+void used_by(const Program& program, Used& used) {
   for (const BcFunction& function : program.functions)
     for (const Instruction& i : function.code) {
       if (i.op == BcOp::Linalg) used.linalg = true;
@@ -113,7 +116,6 @@ Used used_by(const Program& program) {
       default: break;
       }
     }
-  return used;
 }
 
 std::vector<std::pair<std::string, std::string_view>> runtime_for([[maybe_unused]] const Used& used) {
@@ -134,15 +136,24 @@ std::vector<std::pair<std::string, std::string_view>> runtime_for([[maybe_unused
 }
 
 // The object files of a program: data, the table of its kernels' functions, the kernels.
-std::vector<std::string> objects_of(const Workshop& workshop, BuildProgram&& input,
+std::vector<std::string> objects_of(const Workshop& workshop, std::vector<BuildProgram>&& inputs,
                                     std::vector<ProgramSource>&& sources, const BuildOptions& options) {
-  KernelObjects kernels = compile_objects(input.kernels, options.target, options.cache.get());
+  ProgramFile file;
+  std::vector<kir::Kernel> all;
+  for (BuildProgram& input : inputs) {
+    for (BcFunction& function : input.program.functions)
+      for (Instruction& i : function.code)
+        if (i.op == BcOp::Launch) i.index += static_cast<uint32_t>(all.size());
+    std::move(input.kernels.begin(), input.kernels.end(), std::back_inserter(all));
+    file.programs.push_back(std::move(input.program));
+  }
+  for (Program& program : file.programs)
+    program.kernel_count = static_cast<uint32_t>(all.size());
+  KernelObjects kernels = compile_objects(all, options.target, options.cache.get());
   std::vector<std::string> paths;
   for (size_t i = 0; i < kernels.objects.size(); ++i)
     paths.push_back(workshop.put(fmt::format("kernel{}.o", i), kernels.objects[i]));
   paths.push_back(workshop.put("table.o", elf_table("tl_kernels", kernels.functions)));
-  ProgramFile file;
-  file.program = std::move(input.program);
   file.sources = std::move(sources);
   file.variants = std::move(kernels.variants);
   const std::string bytes = write_program(file);
@@ -150,19 +161,35 @@ std::vector<std::string> objects_of(const Workshop& workshop, BuildProgram&& inp
   return paths;
 }
 
+std::vector<BuildProgram> one(BuildProgram program) {
+  std::vector<BuildProgram> result;
+  result.push_back(std::move(program));
+  return result;
+}
+
+void add_runtime(const Workshop& workshop, const Used& used, LinkJob& job) {
+  for (const auto& [name, bytes] : runtime_for(used))
+    job.inputs.push_back(workshop.put(name, bytes));
+}
+
+void add_system(LinkJob& job) {
+  job.inputs.push_back(library_of(reinterpret_cast<const void*>(&::getpid)));
+  job.inputs.push_back(library_of(reinterpret_cast<const void*>(static_cast<double (*)(double)>(&std::exp))));
+}
+
 } // namespace
 
 void build_executable(BuildProgram program, std::vector<ProgramSource> sources, const BuildOptions& options) {
   Workshop workshop;
-  const Used used = used_by(program.program);
   LinkJob job;
   job.output = workshop.path("program");
   job.keep_symbols = options.symbols;
-  job.inputs = objects_of(workshop, std::move(program), std::move(sources), options);
-  for (const auto& [name, bytes] : runtime_for(used))
-    job.inputs.push_back(workshop.put(name, bytes));
-  job.inputs.push_back(library_of(reinterpret_cast<const void*>(&::getpid)));
-  job.inputs.push_back(library_of(reinterpret_cast<const void*>(static_cast<double (*)(double)>(&std::exp))));
+  Used used;
+  used_by(program.program, used);
+  used_by_command_line(program.program.interface, used);
+  job.inputs = objects_of(workshop, one(std::move(program)), std::move(sources), options);
+  add_runtime(workshop, used, job);
+  add_system(job);
   link_elf(job);
   deliver(job.output, options.output, true);
 }
@@ -172,9 +199,50 @@ void build_object(BuildProgram program, std::vector<ProgramSource> sources, cons
   LinkJob job;
   job.kind = LinkJob::Kind::Relocatable;
   job.output = workshop.path("program.o.out");
-  job.inputs = objects_of(workshop, std::move(program), std::move(sources), options);
+  job.inputs = objects_of(workshop, one(std::move(program)), std::move(sources), options);
   link_elf(job);
   deliver(job.output, options.output, false);
+}
+
+void build_library(const Library& library, std::vector<BuildProgram> programs, std::vector<ProgramSource> sources,
+                   bool python, const BuildOptions& options) {
+  Workshop workshop;
+  Used used;
+  for (const BuildProgram& program : programs)
+    used_by(program.program, used);
+  LinkJob job;
+  job.keep_symbols = options.symbols;
+  job.inputs = objects_of(workshop, std::move(programs), std::move(sources), options);
+  cpu::Codegen codegen(processor_of("baseline"));
+  job.inputs.push_back(workshop.put("functions.o", codegen.assemble(c_functions(library))));
+  add_runtime(workshop, used, job);
+  const std::vector<std::string> exports = exported_symbols(library);
+
+  LinkJob whole = job;
+  whole.kind = LinkJob::Kind::Relocatable;
+  whole.output = workshop.path("library.o.out");
+  link_elf(whole);
+  const std::string archive = workshop.path("library.a");
+  write_archive(whole.output, archive, library.name + ".o", exports);
+
+  job.kind = LinkJob::Kind::SharedLibrary;
+  job.output = workshop.path("library.so");
+  job.exports = exports;
+  add_system(job);
+  job.inputs.push_back(library_of(::dlsym(RTLD_DEFAULT, "__tls_get_addr"))); // the dynamic linker's own
+  link_elf(job);
+
+  deliver(job.output, options.output + ".so", true);
+  deliver(archive, options.output + ".a", false);
+  write_text(options.output + ".h", c_header(library));
+  if (!python) return;
+  // A folder: Python would take OUTPUT.so for OUTPUT.py, but a package goes before both.
+  std::error_code error;
+  std::filesystem::create_directory(options.output, error);
+  if (error)
+    throw BuildError(
+        fmt::format("cannot make the folder '{}' for the Python module: {}", options.output, error.message()));
+  write_text(options.output + "/__init__.py", python_module(library));
 }
 
 } // namespace tl

@@ -1,6 +1,7 @@
 // Compiled programs to files that run by themselves: kernels as machine code for several processors, programs as data,
 // and the run-time part that tl carries, linked by lld in this process.
 #pragma once
+#include "backend/aot/library.h"
 #include "backend/aot/link.h"
 #include "backend/cache/disk_cache.h"
 #include "ir/kernel_ir.h"
@@ -24,10 +25,16 @@ struct BuildOptions {
   std::shared_ptr<DiskCache> cache; // of kernels' object files; may be null
 };
 
-// The first of `sources` is the program's own file. All throw BuildError.
+// The first of `sources` is the program's own file. All throw BuildError, and IoError where the output cannot be
+// written.
 void build_executable(BuildProgram program, std::vector<ProgramSource> sources, const BuildOptions& options);
 
 // One relocatable object file with the program and its kernels, without the run-time part.
 void build_object(BuildProgram program, std::vector<ProgramSource> sources, const BuildOptions& options);
+
+// OUTPUT.so, OUTPUT.a and OUTPUT.h, and with `python` OUTPUT/__init__.py: `programs` are the functions of the library,
+// in their order.
+void build_library(const Library& library, std::vector<BuildProgram> programs, std::vector<ProgramSource> sources,
+                   bool python, const BuildOptions& options);
 
 } // namespace tl

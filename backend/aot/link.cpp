@@ -12,7 +12,7 @@ void link_elf(const LinkJob& job) {
   std::vector<std::string> words = {"ld.lld", "-o", job.output, "--build-id=none", "-z", "noexecstack", "--threads=1"};
   auto add = [&](std::initializer_list<const char*> more) { words.insert(words.end(), more.begin(), more.end()); };
   if (job.kind == LinkJob::Kind::Relocatable) {
-    add({"-r"});
+    add({"-r", "--unique", "--force-group-allocation"});
   } else {
     // Without the header of the unwind table exceptions end the program.
     add({"--gc-sections", "--icf=safe", "--eh-frame-hdr", "-z", "relro", "-z", "now", "--hash-style=gnu"});

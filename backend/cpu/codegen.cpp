@@ -5,11 +5,13 @@
 #include "vm/abi/processor.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Support/xxhash.h>
@@ -250,6 +252,20 @@ std::string Codegen::compile(const kir::Kernel& kernel, const std::string& symbo
                                             : generate(*module, *target.target,
                                                        form == CodeForm::Object ? llvm::CodeGenFileType::ObjectFile
                                                                                 : llvm::CodeGenFileType::AssemblyFile);
+  state_->give_back(std::move(target));
+  return code;
+}
+
+std::string Codegen::assemble(const std::string& text) {
+  LlvmTarget target = state_->borrow();
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic wrong;
+  auto module = llvm::parseAssemblyString(text, wrong, context);
+  if (!module) throw std::logic_error("internal error: LLVM IR: " + wrong.getMessage().str());
+  module->setTargetTriple(target.target->getTargetTriple().str());
+  module->setDataLayout(target.target->createDataLayout());
+  module->setPICLevel(llvm::PICLevel::BigPIC);
+  std::string code = generate(*module, *target.target, llvm::CodeGenFileType::ObjectFile);
   state_->give_back(std::move(target));
   return code;
 }

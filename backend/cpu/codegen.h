@@ -36,6 +36,7 @@ public:
   uint32_t needed_features() const; // bits of vm/abi/processor.h
 
   std::string compile(const kir::Kernel& kernel, const std::string& symbol, CodeForm form = CodeForm::Object);
+  std::string assemble(const std::string& ir); // LLVM IR as text, which is not optimised, to an object file
   CompiledKernel describe(const kir::Kernel& kernel) const; // what the engine needs, but for the functions
 
 private:

@@ -6,14 +6,13 @@
 
 namespace tl {
 
-#define TL_PROCESSOR_FEATURES(X)                                                                                       \
-  X(popcnt)                                                                                                            \
-  X(lzcnt)                                                                                                             \
-  X(bmi)                                                                                                               \
-  X(bmi2)                                                                                                              \
-  X(movbe) X(avx2) X(fma) X(f16c) X(avx512f) X(avx512vl) X(avx512bw) X(avx512dq) X(avx512cd) X(avx512vbmi)             \
-      X(avx512vbmi2) X(avx512vnni) X(avx512bitalg) X(avx512vpopcntdq) X(avx512bf16) X(avx512fp16) X(avxvnni) X(gfni)   \
-          X(vaes) X(vpclmulqdq)
+// clang-format off
+#define TL_PROCESSOR_FEATURES(X) \
+  X(popcnt) X(lzcnt) X(bmi) X(bmi2) X(movbe) X(avx2) X(fma) X(f16c) \
+  X(avx512f) X(avx512vl) X(avx512bw) X(avx512dq) X(avx512cd) \
+  X(avx512vbmi) X(avx512vbmi2) X(avx512vnni) X(avx512bitalg) X(avx512vpopcntdq) X(avx512bf16) X(avx512fp16) \
+  X(avxvnni) X(gfni) X(vaes) X(vpclmulqdq)
+// clang-format on
 
 constexpr const char* kProcessorFeatures[] = {
 #define X(name) #name,

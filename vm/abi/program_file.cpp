@@ -8,7 +8,7 @@ namespace tl {
 namespace {
 
 // Changes whenever what is written here does. Nothing reads a program of another build on purpose.
-constexpr char kBuild[] = "tl program 2";
+constexpr char kBuild[] = "tl program 3";
 constexpr size_t kAlignment = 64;
 
 // Whole numbers take seven bits a byte, the lowest first (LEB128, signed ones with the sign as the lowest bit); a text
@@ -38,9 +38,23 @@ public:
     number(n);
     return n;
   }
-  void align() { out.resize((out.size() + kAlignment - 1) / kAlignment * kAlignment); }
+  // Its bytes: those of a tensor before it, or here.
+  void tensor(HostTensor& x) {
+    const std::string_view bytes(reinterpret_cast<const char*>(x.data()), static_cast<size_t>(x.byte_count()));
+    auto [known, is_new] = tensors_.try_emplace(bytes, 0);
+    if (is_new) {
+      out += '\0';
+      out.resize((out.size() + kAlignment - 1) / kAlignment * kAlignment);
+      known->second = out.size();
+      raw(bytes.data(), bytes.size());
+    } else {
+      out += '\1';
+      number(known->second);
+    }
+  }
 
 private:
+  std::unordered_map<std::string_view, uint64_t> tensors_; // where the bytes of each stand
   std::unordered_map<std::string, uint64_t> texts_;
   uint64_t written_ = 0;
 };
@@ -81,7 +95,23 @@ public:
     if (n > bytes_.size()) throw std::runtime_error("the program in this file is broken");
     return n;
   }
-  void align() { take((kAlignment - at_ % kAlignment) % kAlignment); }
+  void tensor(HostTensor& x) {
+    const auto count = static_cast<uint64_t>(x.byte_count());
+    const std::byte* data = nullptr;
+    if (*take(1) == std::byte{0}) {
+      take((kAlignment - at_ % kAlignment) % kAlignment);
+      data = take(count);
+    } else {
+      uint64_t at = 0;
+      number(at);
+      if (at > bytes_.size() || count > bytes_.size() - at)
+        throw std::runtime_error("the program in this file is broken");
+      data = bytes_.data() + at;
+    }
+    // The bytes belong to the executable; its pages are the system's, like those of a mapped file.
+    x.bytes = std::shared_ptr<std::byte[]>(const_cast<std::byte*>(data), [](std::byte*) {});
+    x.mapped = true;
+  }
 
 private:
   std::span<const std::byte> bytes_;
@@ -162,23 +192,15 @@ template <class A> void fields(A& a, Location& x) {
 }
 template <class A> void fields(A& a, ParamInfo& x) {
   all(a, x.kind, x.name, x.doc, x.type_text, x.dtype, x.rank, x.has_default, x.default_text, x.leaf, x.is_list,
-      x.is_text);
+      x.is_text, x.record);
 }
 template <class A> void fields(A& a, ResultInfo& x) {
-  all(a, x.is_str, x.is_scalar, x.dtype, x.rank, x.value, x.leaf, x.is_printed);
+  all(a, x.is_str, x.is_scalar, x.is_list, x.dtype, x.rank, x.value, x.leaf, x.is_printed, x.record, x.type_text);
 }
 template <class A> void fields(A& a, ProgramInterface& x) { all(a, x.doc, x.params, x.results); }
 template <class A> void fields(A& a, HostTensor& x) {
   all(a, x.dtype, x.dims);
-  a.align();
-  if constexpr (A::reads) {
-    // The bytes belong to the executable; its pages are the system's, like those of a mapped file.
-    auto* data = const_cast<std::byte*>(a.take(static_cast<uint64_t>(x.byte_count())));
-    x.bytes = std::shared_ptr<std::byte[]>(data, [](std::byte*) {});
-    x.mapped = true;
-  } else {
-    a.raw(x.data(), static_cast<size_t>(x.byte_count()));
-  }
+  a.tensor(x);
 }
 template <class A> void fields(A& a, Program& x) {
   all(a, x.interface, x.functions, x.entry, x.kernel_count, x.tensors, x.strings, x.formats, x.sites, x.locations);
@@ -189,7 +211,7 @@ template <class A> void fields(A& a, KernelPhase& x) { all(a, x.tiles, x.grain);
 template <class A> void fields(A& a, CompiledKernel& x) { all(a, x.name, x.phases, x.shared_bytes, x.local_bytes); }
 template <class A> void fields(A& a, ProgramSource& x) { all(a, x.name, x.text); }
 template <class A> void fields(A& a, KernelVariant& x) { all(a, x.features, x.kernels, x.first_function); }
-template <class A> void fields(A& a, ProgramFile& x) { all(a, x.program, x.sources, x.variants); }
+template <class A> void fields(A& a, ProgramFile& x) { all(a, x.programs, x.sources, x.variants); }
 
 template <class A, class T> void fields(A& a, std::vector<T>& x) {
   x.resize(a.length(x.size()));
@@ -205,7 +227,8 @@ std::string write_program(const ProgramFile& file) {
   std::string build = kBuild;
   fields(writer, build);
   ProgramFile copy = file; // tensors share their bytes
-  drop_unused_places(copy.program);
+  for (Program& program : copy.programs)
+    drop_unused_places(program);
   fields(writer, copy);
   return std::move(writer.out);
 }

@@ -19,9 +19,9 @@ struct KernelVariant {
   std::vector<uint32_t> first_function; // of each kernel, in the table of all functions
 };
 
-// What an executable needs beside machine code.
+// What an executable or a library needs beside machine code. Its programs number the same kernels.
 struct ProgramFile {
-  Program program;
+  std::vector<Program> programs;       // one; of a library, one for each function
   std::vector<ProgramSource> sources;  // the first is the program's own
   std::vector<KernelVariant> variants; // the last that the processor can run is used
 };
