@@ -26,6 +26,13 @@ check "tl build" 0 -- "$build/tl" build "$out/program.tl" -o "$out/program"
 portable "what tl build made" "$out/program"
 check "it runs without an environment" 0 "^27.0$" -- env -i "$out/program"
 
+if command -v qemu-x86_64 >/dev/null; then
+  for program in "$build/tl" "$out/program"; do
+    check "$(basename "$program") refuses a processor without AVX2" 3 "older than x86-64-v3" -- qemu-x86_64 -cpu Nehalem "$program"
+  done
+else
+  echo "SKIPPED: an old processor (there is no qemu-x86_64)"
+fi
 if command -v cmake >/dev/null && [[ -f $build/cmake_install.cmake ]]; then
   check "cmake --install" 0 -- cmake --install "$build" --prefix "$out/prefix"
   check "the installed tl runs an installed sample" 0 "most likely" -- \

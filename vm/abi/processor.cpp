@@ -1,4 +1,15 @@
+// This file alone is compiled for any x86-64 (CMakeLists.txt): it runs first, wherever it is linked.
 #include "vm/abi/processor.h"
+#include <unistd.h>
+
+// Before other constructors, which may hold instructions that the processor does not have.
+extern "C" [[gnu::constructor(101)]] void tl_refuse_old_processors() {
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("x86-64-v3")) return;
+  constexpr char message[] = "tl: this processor is older than x86-64-v3: AVX2, FMA, BMI2 and F16C are needed\n";
+  (void)!::write(STDERR_FILENO, message, sizeof message - 1);
+  ::_exit(3);
+}
 
 namespace tl {
 
