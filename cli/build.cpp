@@ -42,14 +42,17 @@ void write_or_print(const std::string& path, const std::string& text) {
   out.flush();
 }
 
-std::string kernels_text(const std::vector<kir::Kernel>& kernels, const BuildFlags& flags) {
+std::string kernels_text(const std::vector<kir::Kernel>& kernels, const std::vector<Location>& lines,
+                         const BuildFlags& flags) {
   std::string text;
   if (flags.emit == "cuda") {
     for (const kir::Kernel& kernel : kernels)
       text += to_cuda(kernel) + "\n";
     return text;
   }
-  cpu::Codegen codegen(processor_of(flags.build.target));
+  cpu::CodegenOptions options = processor_of(flags.build.target);
+  if (flags.build.symbols) options.lines = &lines;
+  cpu::Codegen codegen(options);
   for (const kir::Kernel& kernel : kernels)
     text +=
         codegen.compile(kernel, kernel.name, flags.emit == "llvm" ? cpu::CodeForm::Llvm : cpu::CodeForm::Assembler) +
@@ -153,7 +156,7 @@ int build(BuildFlags& flags) {
   else if (flags.emit.empty())
     build_executable(std::move(program), sources_of(frontend), flags.build);
   else
-    write_or_print(flags.build.output, kernels_text(program.kernels, flags));
+    write_or_print(flags.build.output, kernels_text(program.kernels, program.program.locations, flags));
   return kFine;
 }
 

@@ -1,4 +1,5 @@
 #include "driver/messages.h"
+#include "lang/place.h"
 #include "vm/io/io.h"
 #include <cerrno>
 #include <cstdio>
@@ -9,13 +10,6 @@ namespace tl::driver {
 namespace {
 
 bool json = false;
-
-// The prelude's places are of no use to a user: the message points at the first caller outside it.
-LocId user_place(LocId loc, const std::vector<Location>& locations) {
-  while (loc.index != 0 && is_library_file(locations[loc.index].file) && locations[loc.index].caller.index != 0)
-    loc = locations[loc.index].caller;
-  return loc;
-}
 
 Span span_of(LocId loc, const std::vector<Location>& locations, const SourceManager& sources, FileId main) {
   if (loc.index == 0) return {};

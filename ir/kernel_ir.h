@@ -126,6 +126,7 @@ struct Instr {
   std::vector<ValueId> operands;
   std::vector<ValueId> results;
   std::vector<Block> blocks;
+  LocId loc; // for debuggers only: no part of the text; what several places share says one of them
 };
 
 struct Phase {

@@ -5,6 +5,7 @@
 #include "backend/aot/objects.h"
 #include "vm/io/formats.h"
 #include "vm/io/io.h"
+#include "ir/kernel_ops.h"
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -135,12 +136,30 @@ std::vector<std::pair<std::string, std::string_view>> runtime_for([[maybe_unused
 #endif
 }
 
+// Adds a program's places to those of others, and lets its kernels' instructions name them there.
+void append_lines(BuildProgram& input, std::vector<Location>& lines) {
+  const auto first = static_cast<uint32_t>(lines.size());
+  auto move = [&](LocId& loc) {
+    if (loc.index != 0) loc.index += first;
+  };
+  for (Location place : input.program.locations) {
+    move(place.caller);
+    lines.push_back(std::move(place));
+  }
+  for (kir::Kernel& kernel : input.kernels) {
+    move(kernel.loc);
+    kir::for_each_instr(kernel, [&](kir::Instr& instr) { move(instr.loc); });
+  }
+}
+
 // The object files of a program: data, the table of its kernels' functions, the kernels.
 std::vector<std::string> objects_of(const Workshop& workshop, std::vector<BuildProgram>&& inputs,
                                     std::vector<ProgramSource>&& sources, const BuildOptions& options) {
   ProgramFile file;
   std::vector<kir::Kernel> all;
+  std::vector<Location> lines; // of all programs
   for (BuildProgram& input : inputs) {
+    if (options.symbols) append_lines(input, lines);
     for (BcFunction& function : input.program.functions)
       for (Instruction& i : function.code)
         if (i.op == BcOp::Launch) i.index += static_cast<uint32_t>(all.size());
@@ -149,7 +168,7 @@ std::vector<std::string> objects_of(const Workshop& workshop, std::vector<BuildP
   }
   for (Program& program : file.programs)
     program.kernel_count = static_cast<uint32_t>(all.size());
-  KernelObjects kernels = compile_objects(all, options.target, options.cache.get());
+  KernelObjects kernels = compile_objects(all, options.target, options.cache.get(), options.symbols ? &lines : nullptr);
   std::vector<std::string> paths;
   for (size_t i = 0; i < kernels.objects.size(); ++i)
     paths.push_back(workshop.put(fmt::format("kernel{}.o", i), kernels.objects[i]));

@@ -1,11 +1,15 @@
 #include "backend/aot/objects.h"
 #include "backend/cpu/codegen.h"
+#include "ir/kernel_ops.h"
+#include "lang/place.h"
 #include <atomic>
 #include <exception>
 #include <fmt/format.h>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <tuple>
 
 namespace tl {
 namespace {
@@ -22,6 +26,34 @@ std::vector<Processor> processors(const std::string& target) {
   return {{processor_of(target), "v3_"}, {{"x86-64-v3", avx512}, "v4_"}};
 }
 
+// Numbers places so that those of the same lines, seen through calls on the same lines, are equal.
+class Lines {
+public:
+  explicit Lines(const std::vector<Location>& locations) : locations_(locations), number_(locations.size(), 0) {}
+
+  uint32_t operator()(LocId loc) {
+    loc = user_place(loc, locations_);
+    if (loc.index == 0) return 0;
+    if (number_[loc.index] != 0) return number_[loc.index];
+    const Location& place = locations_[loc.index];
+    const uint32_t caller = (*this)(place.caller);
+    auto [known, added] = known_.emplace(std::tuple(place.file, place.line, place.function, caller), known_.size() + 1);
+    return number_[loc.index] = known->second;
+  }
+
+  // The numbers of all instructions of a kernel.
+  std::string text(const kir::Kernel& kernel) {
+    std::string text = fmt::format("{} {}", kernel.name, (*this)(kernel.loc));
+    kir::for_each_instr(kernel, [&](const kir::Instr& instr) { text += fmt::format(" {}", (*this)(instr.loc)); });
+    return text;
+  }
+
+private:
+  const std::vector<Location>& locations_;
+  std::vector<uint32_t> number_; // by LocId; 0: not known yet
+  std::map<std::tuple<std::string, uint32_t, std::string, uint32_t>, uint32_t> known_;
+};
+
 } // namespace
 
 cpu::CodegenOptions processor_of(const std::string& target) {
@@ -30,8 +62,9 @@ cpu::CodegenOptions processor_of(const std::string& target) {
   return {target, ""};
 }
 
-KernelObjects compile_objects(const std::vector<kir::Kernel>& kernels, const std::string& target, DiskCache* cache) {
-  if (build_id().empty()) cache = nullptr;
+KernelObjects compile_objects(const std::vector<kir::Kernel>& kernels, const std::string& target, DiskCache* cache,
+                              const std::vector<Location>* lines) {
+  if (build_id().empty() || lines) cache = nullptr;
   KernelObjects result;
   struct Job {
     cpu::Codegen* codegen;
@@ -39,21 +72,30 @@ KernelObjects compile_objects(const std::vector<kir::Kernel>& kernels, const std
     std::string symbol;
     CacheKey key;
   };
+  std::optional<Lines> places;
+  if (lines) places.emplace(*lines);
   std::vector<std::unique_ptr<cpu::Codegen>> generators;
   std::vector<Job> jobs;
-  for (const Processor& processor : processors(target)) {
+  for (Processor& processor : processors(target)) {
+    processor.options.lines = lines;
     generators.push_back(std::make_unique<cpu::Codegen>(processor.options));
     cpu::Codegen& codegen = *generators.back();
     KernelVariant& variant = result.variants.emplace_back();
     variant.features = codegen.needed_features();
     std::map<std::string, uint32_t> first; // by key: equal kernels share their code
+    std::map<std::string, int> called;     // how many are called so
     for (const kir::Kernel& kernel : kernels) {
       variant.kernels.push_back(codegen.describe(kernel));
       std::string key = cpu::kernel_key(kernel);
+      if (places) key += places->text(kernel);
       auto [place, added] = first.emplace(key, static_cast<uint32_t>(result.functions.size()));
       variant.first_function.push_back(place->second);
       if (!added) continue;
       std::string symbol = processor.prefix + cpu::symbol_of(key);
+      if (lines) {
+        symbol = fmt::format("tl_{}{}", processor.prefix, kernel.name);
+        if (int number = ++called[kernel.name]; number > 1) symbol += fmt::format(".{}", number);
+      }
       jobs.push_back({&codegen, &kernel, symbol,
                       cache_key({"object file", build_id(), codegen.cpu(), codegen.features(), symbol, key})});
       for (size_t i = 0; i < variant.kernels.back().phases.size(); ++i)

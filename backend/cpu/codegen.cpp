@@ -18,6 +18,7 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -97,7 +98,9 @@ std::unique_ptr<llvm::Module> build_module(llvm::LLVMContext& context, const kir
   auto module = std::make_unique<llvm::Module>(kernel.name, context);
   module->setTargetTriple(target.target->getTargetTriple().str());
   module->setDataLayout(target.target->createDataLayout());
-  Emitter emitter(*module, kernel, target.machine);
+  std::optional<DebugLines> lines;
+  if (options.lines) lines.emplace(*module, kernel, *options.lines);
+  Emitter emitter(*module, kernel, target.machine, lines ? &*lines : nullptr);
   if (kernel.is_gemm)
     emitter.emit_gemm(symbol);
   else
@@ -109,6 +112,7 @@ std::unique_ptr<llvm::Module> build_module(llvm::LLVMContext& context, const kir
     function.addFnAttr("target-features", target.processor.features);
     if (target.machine.avx512) function.addFnAttr("prefer-vector-width", "512");
   }
+  if (lines) lines->finish();
   std::string message;
   llvm::raw_string_ostream stream(message);
   if (llvm::verifyModule(*module, &stream)) fault(kernel, "LLVM refuses its IR: " + message);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace tl::cpu {
 
@@ -14,6 +15,8 @@ struct CodegenOptions {
   std::string cpu, features;
   int level = 2;           // 0: no optimisation passes and the fastest code generation, for tests; 2: all
   bool check_input = true; // run kir::verify on every kernel first; what it finds is an internal error
+  // By LocId: gives the code debug information, with these lines. Not owned; null: without.
+  const std::vector<Location>* lines = nullptr;
 };
 
 struct UnknownProcessor : std::runtime_error {

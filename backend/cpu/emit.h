@@ -4,6 +4,7 @@
 // element per lane) or, for i64, a line (base + stride * lane with scalar base and stride), which is what makes a load
 // with consecutive offsets one vector load. Lanes may be switched off by a mask.
 #pragma once
+#include "backend/cpu/debug_lines.h"
 #include "backend/cpu/uniform.h"
 #include "ir/kernel_ir.h"
 #include <functional>
@@ -45,7 +46,8 @@ struct Partial {
 
 class Emitter {
 public:
-  Emitter(llvm::Module& module, const kir::Kernel& kernel, const Machine& machine);
+  // `lines`: null for code without debug information.
+  Emitter(llvm::Module& module, const kir::Kernel& kernel, const Machine& machine, DebugLines* lines = nullptr);
 
   // Defines void `symbol`(args, tile_begin, tile_end, workspace, errors), of which the phase is the body per tile.
   void emit_phase(const kir::Phase& phase, const std::string& symbol);
@@ -58,11 +60,13 @@ private:
   // --- emit_kernel.cpp: functions, parameters, memory
   llvm::Function* begin_function(const std::string& symbol);
   void end_function();
+  void begin_lines(llvm::Function* function);       // what comes next is at the kernel's line in `function`
   llvm::Value* formula(const SizeFormula& formula); // in the entry block
   llvm::Value* pointer(uint32_t param);             // address of a parameter's element 0
   void bind_params();
   void block(const kir::Block& block);
   void instruction(const kir::Instr& instr);
+  void translate(const kir::Instr& instr);
   void load(const kir::Instr& instr);
   void store(const kir::Instr& instr);
   void check(const kir::Instr& instr);
@@ -136,6 +140,7 @@ private:
   llvm::LLVMContext& context_;
   const kir::Kernel& kernel_;
   Machine machine_;
+  DebugLines* lines_;
   llvm::IRBuilder<> b;
   Lanes lanes_;
   std::vector<Val> values_;

@@ -182,6 +182,7 @@ private:
     llvm::IRBuilderBase::InsertPointGuard guard(b);
     llvm::Function* outer = std::exchange(e.function_, function);
     Lanes outer_lanes = std::exchange(e.lanes_, {static_cast<unsigned>(plan.lanes), nullptr});
+    e.begin_lines(function);
     b.SetInsertPoint(e.new_block("entry"));
     Value *a = function->getArg(0), *a_step = function->getArg(1), *b_step = function->getArg(3),
           *c = function->getArg(4), *c_row = function->getArg(5), *length = function->getArg(6),

@@ -15,8 +15,8 @@ void fault(const kir::Kernel& kernel, const std::string& what) {
   throw std::logic_error(fmt::format("internal error: kernel {}: {}", kernel.name, what));
 }
 
-Emitter::Emitter(llvm::Module& module, const kir::Kernel& kernel, const Machine& machine)
-    : module_(module), context_(module.getContext()), kernel_(kernel), machine_(machine), b(context_),
+Emitter::Emitter(llvm::Module& module, const kir::Kernel& kernel, const Machine& machine, DebugLines* lines)
+    : module_(module), context_(module.getContext()), kernel_(kernel), machine_(machine), lines_(lines), b(context_),
       values_(kernel.types.size()), varying_(varying_values(kernel)), definition_(definitions(kernel)) {
   // Memory that nothing else overlaps gets an alias scope of its own; all other parameters share one.
   llvm::MDBuilder metadata(context_);
@@ -56,6 +56,8 @@ llvm::Function* Emitter::begin_function(const std::string& symbol) {
   auto* entry = llvm::BasicBlock::Create(context_, "entry", function_);
   auto* body = llvm::BasicBlock::Create(context_, "start", function_);
   entry_end_ = llvm::BranchInst::Create(body, entry);
+  begin_lines(function_);
+  entry_end_->setDebugLoc(b.getCurrentDebugLocation());
   b.SetInsertPoint(body);
   lanes_ = {};
   bind_params();
@@ -63,6 +65,12 @@ llvm::Function* Emitter::begin_function(const std::string& symbol) {
 }
 
 void Emitter::end_function() { b.CreateRetVoid(); }
+
+void Emitter::begin_lines(llvm::Function* function) {
+  if (!lines_) return;
+  lines_->describe(*function);
+  b.SetCurrentDebugLocation(lines_->at(kernel_.loc, *function));
+}
 
 Value* Emitter::formula(const SizeFormula& formula) {
   llvm::IRBuilderBase::InsertPointGuard guard(b);
@@ -152,6 +160,14 @@ void Emitter::block(const kir::Block& block) {
 }
 
 void Emitter::instruction(const Instr& instr) {
+  if (!lines_) return translate(instr);
+  llvm::DebugLoc before = b.getCurrentDebugLocation();
+  b.SetCurrentDebugLocation(lines_->at(instr.loc, *function_));
+  translate(instr);
+  b.SetCurrentDebugLocation(before);
+}
+
+void Emitter::translate(const Instr& instr) {
   switch (instr.op) {
   case KOp::Const: set(instr.results[0], Val::uniform(constant(instr.dtype, instr.imm))); return;
   case KOp::Arg: set(instr.results[0], Val::uniform(param_[instr.param])); return;

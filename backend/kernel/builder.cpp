@@ -111,11 +111,16 @@ std::optional<int64_t> Builder::constant_of(ValueId v) const {
   return wrap(it->second.first, it->second.second.as<int64_t>());
 }
 
+void Builder::put(Instr instr, int level) {
+  instr.loc = loc_;
+  scopes_[static_cast<size_t>(level)].block.instrs.push_back(std::move(instr));
+}
+
 ValueId Builder::place(Instr instr, DType type, int level) {
   instr.dtype = instr.op == KOp::Round16 ? instr.dtype : type;
   ValueId id = fresh(type, level);
   instr.results = {id};
-  scopes_[static_cast<size_t>(level)].block.instrs.push_back(std::move(instr));
+  put(std::move(instr), level);
   return id;
 }
 
@@ -259,21 +264,21 @@ ValueId Builder::load(uint32_t param, ValueId offset, bool shared) {
 void Builder::store(uint32_t param, ValueId offset, ValueId value) {
   Instr instr = make(KOp::Store, {offset, value});
   instr.param = param;
-  scopes_.back().block.instrs.push_back(std::move(instr));
+  put(std::move(instr), current());
 }
 
 void Builder::check(int32_t site, ValueId ok, ValueId element, ValueId a, ValueId b) {
   if (constant_of(ok) == 1) return;
   Instr instr = make(KOp::Check, {ok, element, a, b});
   instr.site = site;
-  scopes_.back().block.instrs.push_back(std::move(instr));
+  put(std::move(instr), current());
 }
 
 std::vector<ValueId> Builder::append(Instr instr, const std::vector<DType>& results) {
   for (DType type : results)
     instr.results.push_back(fresh(type, current()));
   std::vector<ValueId> ids = instr.results;
-  scopes_.back().block.instrs.push_back(std::move(instr));
+  put(std::move(instr), current());
   return ids;
 }
 

@@ -17,7 +17,7 @@ Instr make(KOp op, std::vector<ValueId> operands = {});
 
 class Builder {
 public:
-  explicit Builder(Kernel& kernel) : kernel(kernel) {}
+  explicit Builder(Kernel& kernel) : kernel(kernel), loc_(kernel.loc) {}
 
   Kernel& kernel;
 
@@ -46,6 +46,20 @@ public:
   void remember(int level, MemoKey key, ValueId value) {
     scopes_[static_cast<size_t>(level)].memo[std::move(key)] = value;
   }
+
+  // What is made while this lives comes from `loc`, or where that is nowhere from the same place as before.
+  class At {
+  public:
+    At(Builder& b, LocId loc) : b_(b), before_(b.loc_) {
+      if (loc.index != 0) b.loc_ = loc;
+    }
+    ~At() { b_.loc_ = before_; }
+    At(const At&) = delete;
+
+  private:
+    Builder& b_;
+    LocId before_;
+  };
 
   // --- instructions
   ValueId fresh(DType type, int level);
@@ -80,8 +94,10 @@ public:
 private:
   std::optional<ValueId> fold(KOp op, DType type, const std::vector<ValueId>& operands);
   ValueId place(Instr instr, DType type, int level);
+  void put(Instr instr, int level);
 
   std::vector<Scope> scopes_;
+  LocId loc_;
   std::vector<int> levels_;                                // by ValueId
   std::map<uint32_t, std::pair<DType, Scalar>> constants_; // values of Const
 };

@@ -133,6 +133,7 @@ private:
   void fold_chunk(Folded& r, const Index& index, ValueId begin, ValueId end, ValueId offset) {
     Builder& b = e_.b;
     const ir::Node& n = *r.node;
+    Builder::At here(b, n.loc);
     DType acc = value_type(e_.type(n.operands[0]).dtype);
     Instr instr = make(KOp::ReduceChunk, {begin, end});
     instr.reduce = n.attrs.reduce;
@@ -148,6 +149,7 @@ private:
   void combine_chunks(Folded& r, const Index& index, ValueId column) {
     Builder& b = e_.b;
     const ir::Node& n = *r.node;
+    Builder::At here(b, n.loc);
     ReduceOp op = n.attrs.reduce;
     ValueId elements = e_.product(inner_), columns = e_.product(outer_);
     ValueId chunks = b.udiv(b.add(elements, b.i64(kSumChunk - 1)), b.i64(kSumChunk));

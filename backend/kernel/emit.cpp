@@ -284,6 +284,10 @@ int Emitter::natural_level(ir::ValueId v, const Index& index) {
 
 // --- values
 
+LocId Emitter::place_of(ir::ValueId v) const {
+  return inside(v) && function[v].producer.valid() ? producer(v).loc : LocId{};
+}
+
 ValueId Emitter::pull(ir::ValueId v, const Index& index) {
   if (auto it = bound.find(v.index); it != bound.end()) return it->second;
   if (auto it = known.find(v.index); it != known.end()) {
@@ -292,6 +296,7 @@ ValueId Emitter::pull(ir::ValueId v, const Index& index) {
   }
   MemoKey key = memo_key(v, index);
   if (auto found = b.find(key)) return *found;
+  Builder::At here(b, place_of(v));
   ValueId value = compute(v, index);
   bool is_guard = inside(v) && function[v].producer.valid() && producer(v).op == ir::Op::Guard;
   if (!is_guard) b.remember(b.level(value), std::move(key), value);
@@ -370,6 +375,7 @@ ValueId Emitter::compute(ir::ValueId v, const Index& index) {
 }
 
 ValueId Emitter::guard(const ir::Node& n, const Index& index) {
+  Builder::At here(b, n.loc);
   ValueId ok = pull(n.operands[1], index);
   ValueId payload[2] = {b.i64(0), b.i64(0)};
   for (size_t i = 0; i + 2 < n.operands.size() && i < 2; ++i) {

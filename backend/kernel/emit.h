@@ -27,6 +27,7 @@ public:
   const ir::Node& producer(ir::ValueId v) const { return function[function[v].producer]; }
   const ir::Type& type(ir::ValueId v) const { return function[v].type; }
   bool inside(ir::ValueId v) const { return inside_[v.index]; } // made by the region, not captured
+  LocId place_of(ir::ValueId v) const;                          // of what the region makes; else nowhere
   uint32_t param_of(ir::ValueId captured) const;                // throws if it is not an operand
   uint32_t output_param(size_t result) const { return static_cast<uint32_t>(node.operands.size() + result); }
   uint32_t add_workspace(ParamKind kind, DType dtype, SizeFormula count, std::string name);

@@ -223,6 +223,7 @@ void store_outputs(Emitter& e, const std::vector<size_t>& results, const Index& 
   for (size_t r : results)
     values.push_back(e.pull(e.region().yields[r], index));
   for (size_t i = 0; i < results.size(); ++i) {
+    Builder::At here(e.b, e.place_of(e.region().yields[results[i]]));
     ValueId offset = e.linearise(index, e.type(e.region().yields[results[i]]).dims);
     e.b.store(e.output_param(results[i]), offset, values[i]);
   }

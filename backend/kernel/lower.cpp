@@ -1,5 +1,6 @@
 #include "backend/kernel/lower.h"
 #include "backend/kernel/forms.h"
+#include "lang/place.h"
 #include "passes/alias.h"
 #include <fmt/format.h>
 #include <set>
@@ -73,9 +74,16 @@ struct Job {
   }
 
   std::string name() const {
-    const ir::Value& first = function[node.results[0]];
-    std::string text = first.name.empty() ? function.name : first.name;
-    uint32_t line = node.loc.index < module.locations.size() ? module.locations[node.loc.index].line : 0;
+    // After the value that it computes, else the function that it stands in; in the standard library after the function
+    // that the program calls.
+    LocId place = node.loc.index < module.locations.size() ? user_place(node.loc, module.locations) : LocId{};
+    std::string text = function[node.results[0]].name;
+    LocId called = node.loc;
+    for (LocId loc = node.loc; loc != place; loc = module.locations[loc.index].caller)
+      called = loc;
+    if (text.empty() || called != place) text = module.locations[called.index].function;
+    if (text.empty()) text = function.name;
+    uint32_t line = module.locations[place.index].line;
     for (char& c : text)
       if (!isalnum(static_cast<unsigned char>(c))) c = '_';
     if (text.empty() || isdigit(static_cast<unsigned char>(text[0]))) text = "k" + text;

@@ -56,6 +56,7 @@ private:
   }
 
   void node(const ir::Node& n) {
+    Builder::At here(b, n.loc);
     switch (n.op) {
     case ir::Op::For:
     case ir::Op::While: loop(n); break;
