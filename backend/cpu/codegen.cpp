@@ -95,7 +95,7 @@ std::unique_ptr<llvm::Module> build_module(llvm::LLVMContext& context, const kir
                                            const CodegenOptions& options) {
   if (options.check_input)
     if (std::string wrong = kir::verify(kernel); !wrong.empty()) fault(kernel, wrong);
-  auto module = std::make_unique<llvm::Module>(kernel.name, context);
+  auto module = std::make_unique<llvm::Module>(symbol, context);
   module->setTargetTriple(target.target->getTargetTriple().str());
   module->setDataLayout(target.target->createDataLayout());
   std::optional<DebugLines> lines;
@@ -188,10 +188,8 @@ CompiledKernel describe_for(const kir::Kernel& kernel, const Machine& machine) {
 } // namespace
 
 std::string kernel_key(const kir::Kernel& kernel) {
-  kir::Kernel anonymous = kernel;
-  anonymous.name = "kernel";
-  anonymous.loc = {};
-  return kir::to_text(anonymous);
+  std::string text = kir::to_text(kernel);
+  return text.substr(text.find('\n') + 1); // the names are in the first line
 }
 
 std::string symbol_of(const std::string& key) {

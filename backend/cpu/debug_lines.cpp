@@ -15,7 +15,7 @@ DebugLines::DebugLines(llvm::Module& module, const kir::Kernel& kernel, const st
     outermost = next;
   start_ = locations[outermost.index];
   module.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
-  module.addModuleFlag(llvm::Module::Max, "Dwarf Version", 5);
+  module.addModuleFlag(llvm::Module::Max, "Dwarf Version", 4); // of 5, binutils 2.40 does not find inlined functions
   builder_.createCompileUnit(llvm::dwarf::DW_LANG_C99, file(start_.file), "tl", true, "", 0, "",
                              llvm::DICompileUnit::FullDebug, 0, true, false,
                              llvm::DICompileUnit::DebugNameTableKind::None);
