@@ -5,6 +5,7 @@ tl=$(realpath "$1") filter=${2:-}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 tests=$PWD/tests
 source tests/check.sh
+needs awk sort xargs cmp objdump objcopy readelf nm addr2line
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 cd "$out" || exit
