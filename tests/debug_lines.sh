@@ -77,6 +77,21 @@ if ! "$tl" build -g lines.tl -o lines 2>&1 | grep -q "built with a sanitizer"; t
   check "an address to a line and its call" 0 "^scale [^ ]*lines.tl:3 scale_3 [^ ]*lines.tl:7 $" -- sh -c "
     address=\$(objdump --dwarf=decodedline lines | awk '\$2 == 3 { print \$3; exit }')
     addr2line -i -f -e lines \$address | tr '\n' ' '"
+  cat >library.tl <<'TL'
+export fn wave(x: f32[n]) -> f32[n] {
+  sin(x) * 2.0
+}
+
+export fn steps(x: f32[n]) -> f32[n] {
+  var sums = cumsum(x)
+  for i in 1..n {
+    sums[i] = sums[i - 1] * 0.5 + sums[i]
+  }
+  sums
+}
+TL
+  check "a library with lines" 0 -- "$tl" build -g --lib library.tl -o library
+  shows "lines of all its functions" "2 6 7 8" library.so library.tl
   "$tl" build lines.tl -o plain
   check "without -g no symbols either" 0 "^0$" -- sh -c "readelf -SW plain | grep -cE 'debug|symtab'; true"
 fi
