@@ -3,9 +3,9 @@
 #include "backend/aot/elf_object.h"
 #include "backend/aot/link.h"
 #include "backend/aot/objects.h"
+#include "ir/kernel_ops.h"
 #include "vm/io/formats.h"
 #include "vm/io/io.h"
-#include "ir/kernel_ops.h"
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -98,7 +98,7 @@ struct Used {
 };
 
 void used_by_command_line(const ProgramInterface& interface, Used& used) {
-  used.writers = !interface.results.empty(); // -o
+  if (!interface.results.empty()) used.writers = true; // -o
   for (const ParamInfo& param : interface.params)
     if (param.kind == ParamInfo::Kind::Tensor || !param.leaf.empty()) used.readers = true;
 }
