@@ -21,7 +21,8 @@
 
 // Object files inside tl (cmake/built.cmake).
 #ifndef TL_NO_BUILT_RUNTIME
-#define TL_EMBEDDED(X) X(runtime) X(without_linalg) X(without_plot) X(without_readers) X(without_writers)
+#define TL_EMBEDDED(X)                                                                                                 \
+  X(runtime) X(without_linalg) X(without_plot) X(without_readers) X(without_writers) X(without_png) X(without_jpeg)
 extern "C" {
 #define X(name) extern const char tl_##name[], tl_##name##_end[];
 TL_EMBEDDED(X)
@@ -94,11 +95,11 @@ void deliver(const std::string& from, const std::string& to, bool executable) {
 
 // The parts of the VM that a program may do without.
 struct Used {
-  bool linalg = false, plot = false, readers = false, writers = false;
+  bool linalg = false, plot = false, readers = false, writers = false, images = false; // images: written
 };
 
 void used_by_command_line(const ProgramInterface& interface, Used& used) {
-  if (!interface.results.empty()) used.writers = true; // -o
+  if (!interface.results.empty()) used.writers = used.images = true; // -o
   for (const ParamInfo& param : interface.params)
     if (param.kind == ParamInfo::Kind::Tensor || !param.leaf.empty()) used.readers = true;
 }
@@ -110,7 +111,10 @@ void used_by(const Program& program, Used& used) {
       if (i.op != BcOp::Host) continue;
       switch (i.host_op) {
       case HostOp::Plot: used.plot = true; break;
-      case HostOp::Save: used.writers = true; break;
+      case HostOp::Save:
+        used.writers = true;
+        if (i.in.size() <= 3) used.images = true; // a path, names, one tensor or a list; several are no image
+        break;
       case HostOp::Load:
       case HostOp::Exists:
       case HostOp::ReadText: used.readers = true; break;
@@ -132,6 +136,8 @@ std::vector<std::pair<std::string, std::string_view>> runtime_for([[maybe_unused
   if (!used.plot) add("without_plot", tl_without_plot, tl_without_plot_end);
   if (!used.readers) add("without_readers", tl_without_readers, tl_without_readers_end);
   if (!used.writers) add("without_writers", tl_without_writers, tl_without_writers_end);
+  if (!used.images && !used.plot) add("without_png", tl_without_png, tl_without_png_end);
+  if (!used.images) add("without_jpeg", tl_without_jpeg, tl_without_jpeg_end);
   return parts;
 #endif
 }
