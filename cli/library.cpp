@@ -10,12 +10,15 @@ namespace {
 
 constexpr std::string_view kEnding = ".tl";
 
-FileHeader read_header(const std::string& path, const std::string& name, LoadOptions options) {
+FileHeader read_header(const std::string& path, const std::string& name, LoadOptions options, const Type* wanted) {
   try {
-    auto header = TensorReader(path, {options, name, {}, {}}).header();
-    return {header.dtype, static_cast<uint32_t>(header.dims.size()), "", false};
+    ReadOptions how{options, name, {}, {}};
+    if (wanted) how.dtype = wanted->dtype, how.rank = wanted->rank();
+    TensorReader reader(path, how);
+    if (wanted) require_type(path, reader.header(), wanted->dtype, wanted->rank());
+    return {reader.header().dtype, reader.header().dims, "", false};
   } catch (const IoError& error) {
-    return {{}, 0, error.what(), !file_exists(path)};
+    return {{}, {}, error.what(), !file_exists(path)};
   }
 }
 

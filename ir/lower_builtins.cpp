@@ -1,5 +1,6 @@
 // The functions of the prelude that are not elementwise. What the checker has made of their arguments: lang/typed.h.
 #include "ir/lower_function.h"
+#include "vm/io/io.h"
 #include <algorithm>
 #include <sstream>
 
@@ -109,6 +110,24 @@ ValueId FunctionLowerer::string(std::string text, LocId at) {
 }
 
 // One Load for each leaf of the type.
+// A tensor of a file that a const is read from, each once.
+uint32_t FunctionLowerer::constant_file(const typed::Expr& e, const std::string& name, const tl::Type& type) {
+  const std::string& path = e.operands.at(0)->text;
+  auto [known, is_new] = shared_.files.try_emplace({path, name, type.dtype, type.rank(), e.index}, 0);
+  if (!is_new) return known->second;
+  try {
+    TensorReader reader(path, {LoadOptions::unpacked({e.index}), name, type.dtype, type.rank()});
+    require_type(path, reader.header(), type.dtype, type.rank());
+    HostTensor x = reader.take();
+    x.dtype = type.dtype; // keys are kept as u64
+    known->second = static_cast<uint32_t>(shared_.module.tensors.size());
+    shared_.module.tensors.push_back(std::move(x));
+    return known->second;
+  } catch (const IoError& error) {
+    throw Unsupported(error.what(), e.span);
+  }
+}
+
 Leaves FunctionLowerer::load(const typed::Expr& e, const Leaves& operands) {
   LocId at = loc(e.span);
   std::istringstream names(e.text);
@@ -119,9 +138,20 @@ Leaves FunctionLowerer::load(const typed::Expr& e, const Leaves& operands) {
         self(self, element);
       return;
     }
+    std::string name;
+    const bool is_leaf = static_cast<bool>(std::getline(names, name));
+    if (typed::is_constant_load(e)) {
+      if (!is_leaf && e.operands.size() > 1) name = e.operands[1]->text;
+      Attrs attrs;
+      attrs.index = constant_file(e, name, t);
+      // In the outermost region, so that maps find it outside of them.
+      result.push_back(
+          this->at(0).one(Op::ConstTensor, {}, Type::tensor(t.dtype, dims(t.shape)), std::move(attrs), at));
+      return;
+    }
     std::vector<ValueId> values{ValueId{}};
     values.insert(values.end(), operands.begin(), operands.end());
-    if (std::string name; std::getline(names, name)) values.push_back(string(name, at));
+    if (is_leaf) values.push_back(string(name, at));
     Attrs attrs;
     attrs.index = e.index;
     std::vector<Type> types{Type::token(), Type::tensor(t.dtype, std::vector<Dim>(t.rank()))};

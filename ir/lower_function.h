@@ -52,6 +52,8 @@ struct LowerProgram {
     auto operator<=>(const LocKey&) const = default;
   };
   std::map<LocKey, LocId> locations;
+  // Files that consts are read from: path, name, element type, rank, options; where Module::tensors has them.
+  std::map<std::tuple<std::string, std::string, DType, size_t, uint32_t>, uint32_t> files;
 
   LowerProgram(const typed::Program& program, const SourceManager& sources);
   LocId location(Span span, const std::string& function, LocId caller);
@@ -372,6 +374,7 @@ private:
   // operands[0] is a place for the token; gives the results after the token.
   ValueId string(std::string text, LocId loc);
   Leaves load(const typed::Expr& e, const Leaves& operands);
+  uint32_t constant_file(const typed::Expr& e, const std::string& name, const tl::Type& type);
   Leaves effect(Op op, std::vector<ValueId> operands, std::vector<Type> results, Attrs attrs, LocId loc);
   ValueId positions(const std::vector<Size>& shape, LocId loc); // 0, 1, … under this shape, i64
   ValueId random_unit(ValueId key, ValueId positions, int64_t stride, int64_t word, DType type, LocId loc);

@@ -13,7 +13,7 @@ struct Contents {
 
 bool is_effect(const typed::Program& program, const typed::Expr& e) {
   if (e.kind == typed::ExprKind::Call) return program.instances[e.instance.index].has_effects;
-  if (e.kind != typed::ExprKind::Builtin) return false;
+  if (e.kind != typed::ExprKind::Builtin || typed::is_constant_load(e)) return false;
   switch (e.builtin) {
   case Builtin::Print:
   case Builtin::Load:

@@ -321,6 +321,11 @@ struct Test {
   InstanceId instance; // without parameters; reads top-level variables by capture
 };
 
+// A `load` in a const: its flag is set, its type has the file's own sizes, and lowering reads the file. No effect.
+inline bool is_constant_load(const Expr& e) {
+  return e.kind == ExprKind::Builtin && e.builtin == Builtin::Load && e.flag;
+}
+
 // What a piece of a session (parser/check.h) takes from the pieces before it and leaves to those after it.
 struct SessionState {
   bool is_piece = false;     // false: a whole program

@@ -193,8 +193,9 @@ std::optional<DType> Checker::Rule::element(size_t i) {
 ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span, bool is_method, const Type* expected) {
   Rule r{*this, builtin, std::string(info(builtin).name), span, is_method, args, {}, true};
   ExprPtr result;
-  if (in_const_ && (is_file_function(builtin) || builtin == Builtin::Time || builtin == Builtin::Interrupted ||
-                    builtin == Builtin::ReadLine)) {
+  const bool reads = builtin >= Builtin::Load && builtin <= Builtin::ReadSafetensors && builtin != Builtin::Save;
+  if (in_const_ && ((is_file_function(builtin) && !reads) || builtin == Builtin::Time ||
+                    builtin == Builtin::Interrupted || builtin == Builtin::ReadLine)) {
     error("NotConstant", span, "a const must be known when the program is compiled");
     return broken(span);
   }

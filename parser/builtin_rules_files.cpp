@@ -179,6 +179,36 @@ void Checker::collect_leaves(ExprPtr value, const LeafPath& path, VarId names, V
   into.statements.push_back(append_to(leaves, p_.variables[leaves.index].type, std::move(value), span));
 }
 
+// The header of a file, or an error that begins with `what`.
+std::optional<FileHeader> Checker::header_of(const std::string& path, const std::string& name, LoadOptions options,
+                                             const Type* wanted, const std::string& what, const std::string& hint,
+                                             Rule& r) {
+  FileHeader header{{}, {}, "nothing reads it here", true};
+  if (options_.read_header) header = options_.read_header(path, name, options, wanted);
+  if (header.problem.empty()) return header;
+  const std::string message = fmt::format("{}: {}", what, header.problem);
+  if (header.missing && options_.missing_file_is_warning)
+    report({Severity::Warning, "UntypedLoad", message, r.span, {}, hint});
+  else
+    r.fail("UntypedLoad", r.span, message, header.missing ? hint : "");
+  r.ok = false;
+  return std::nullopt;
+}
+
+// A const is read when the program is compiled: its sizes are the file's. `names`: of the leaves, a line each.
+bool Checker::file_sizes(Type& type, const std::string& path, const std::string& name, std::istringstream& names,
+                         LoadOptions options, Rule& r) {
+  if (type.is_aggregate())
+    return std::all_of(type.elements.begin(), type.elements.end(),
+                       [&](Type& element) { return file_sizes(element, path, name, names, options, r); });
+  std::string leaf = name;
+  if (std::string line; std::getline(names, line)) leaf = line;
+  auto header = header_of(path, leaf, options, &type, "a const is read when the program is compiled", "", r);
+  if (!header) return false;
+  type.shape.assign(header->dims.begin(), header->dims.end());
+  return true;
+}
+
 ExprPtr Checker::load_call(Builtin builtin, Rule& r, const Type* expected) {
   ExprPtr path = r.text(0, "a path"), name;
   if (!r.ok) return nullptr;
@@ -221,7 +251,16 @@ ExprPtr Checker::load_call(Builtin builtin, Rule& r, const Type* expected) {
     node->type = Type::tensor(wanted.dtype, std::vector<Size>(wanted.rank()));
   } else if (wanted.is_aggregate() && !has_name && leaf_names(wanted, "", node->text)) {
     node->type = wanted;
+  } else if (in_const_ && wanted.is_list()) {
+    r.fail("NotConstant", r.span,
+           "a list cannot be read into a const: how many elements it has is seen when the program runs");
+    return nullptr;
   } else if ((wanted.is_aggregate() || wanted.is_list()) && !has_name && has_only_tensors(wanted)) {
+    if (in_const_) {
+      r.fail("NotConstant", r.span,
+             fmt::format("a const of type {} cannot be read from a file: it has lists in it", show(wanted)));
+      return nullptr;
+    }
     typed::Block before;
     node->operands.push_back(shared(std::move(path), before));
     ExprPtr parts = load_parts(wanted, {}, *node, before);
@@ -236,21 +275,22 @@ ExprPtr Checker::load_call(Builtin builtin, Rule& r, const Type* expected) {
       r.fail("UntypedLoad", r.span, "the type of what is loaded is not known here", kSayType);
       return nullptr;
     }
-    FileHeader header{{}, 0, "nothing reads it here", true};
-    if (options_.read_header) header = options_.read_header(path->text, name ? name->text : "", options);
-    if (!header.problem.empty()) {
-      std::string message = fmt::format("what is loaded has no type yet: {}", header.problem);
-      std::string hint = header.missing ? kSayType : "";
-      if (header.missing && options_.missing_file_is_warning)
-        report({Severity::Warning, "UntypedLoad", message, r.span, {}, hint});
-      else
-        r.fail("UntypedLoad", r.span, message, hint);
-      r.ok = false;
+    auto header = header_of(path->text, name ? name->text : "", options, nullptr, "what is loaded has no type yet",
+                            in_const_ ? "" : kSayType, r);
+    if (!header) return nullptr;
+    node->type = Type::tensor(header->dtype, std::vector<Size>(header->dims.size()));
+  }
+  if (in_const_) {
+    if (path->kind != ExprKind::Str || (name && name->kind != ExprKind::Str)) {
+      r.fail("NotConstant", r.span, "the path of a file that a const is read from is written out");
       return nullptr;
     }
-    node->type = Type::tensor(header.dtype, std::vector<Size>(header.rank));
+    node->flag = true;
+    std::istringstream names(node->text);
+    if (!file_sizes(node->type, path->text, name ? name->text : "", names, options, r)) return nullptr;
+  } else {
+    fresh_axes(*node, node->type, {});
   }
-  fresh_axes(*node, node->type, {});
   node->operands.push_back(std::move(path));
   if (name) node->operands.push_back(std::move(name));
   return node;

@@ -10,18 +10,19 @@
 
 namespace tl {
 
-// Element type and rank of a file, for `load` of a constant path without a type.
+// Element type and sizes of a tensor in a file, for `load` of a constant path without a type, and for constants.
 struct FileHeader {
   DType dtype = DType::F32;
-  uint32_t rank = 0;
+  std::vector<int64_t> dims;
   std::string problem;  // not empty: why they cannot be told
   bool missing = false; // there is no such file
 };
 
 struct CheckOptions {
   // Reads the header of the file at `path`, relative to the working directory; `name` of one tensor in it, or "".
-  // Null: never.
-  std::function<FileHeader(const std::string& path, const std::string& name, LoadOptions options)> read_header;
+  // `wanted`: what a table of text is to be read as, or null. Null: never.
+  std::function<FileHeader(const std::string& path, const std::string& name, LoadOptions options, const Type* wanted)>
+      read_header;
   const Imports* imports = nullptr;     // what the program's import statements mean; null: it has none
   bool missing_file_is_warning = false; // `tl check`: a `load` of a file that isn't there yet
   std::string exported; // the entry is this `export fn`, and its parameters and results are as a library has them

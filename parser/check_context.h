@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <sstream>
 #include <unordered_map>
 
 namespace tl::checker {
@@ -382,6 +383,8 @@ private:
   void statements(const std::vector<ast::Stmt*>& list, typed::Block& into, bool want, const Type* expected);
   void statement(const ast::Stmt& s, typed::Block& into);
   void let(const ast::Let& s, Span span, typed::Block& into);
+  ExprPtr annotated_value(const ast::TypeExpr* type, const ast::Expr* value_expr, Scope* outer, const std::string& what,
+                          std::vector<std::pair<AtomId, Size>>& defs);
   typed::Pattern pattern(const ast::Pattern& p, const Type& type, bool is_mutable, const typed::Expr* value);
   void assign(const ast::Assign& s, Span span, typed::Block& into);
   std::optional<typed::Place> place(const ast::Expr* target, typed::Stmt& s);
@@ -671,6 +674,10 @@ private:
   ExprPtr debug_call(ExprPtr x, Span span);
   // ---- builtin_rules_files.cpp ----
   ExprPtr file_rule(Builtin builtin, Rule& r, const Type* expected);
+  std::optional<FileHeader> header_of(const std::string& path, const std::string& name, LoadOptions options,
+                                      const Type* wanted, const std::string& what, const std::string& hint, Rule& r);
+  bool file_sizes(Type& type, const std::string& path, const std::string& name, std::istringstream& names,
+                  LoadOptions options, Rule& r);
   ExprPtr load_call(Builtin builtin, Rule& r, const Type* expected);
   ExprPtr save_call(Rule& r);
   void fresh_axes(typed::Expr& node, Type& type, std::vector<uint32_t> path);

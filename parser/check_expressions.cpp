@@ -188,11 +188,33 @@ ExprPtr Checker::const_value(ConstInfo& info, const std::string& name, Span span
   bool saved_const = in_const_;
   scope_ = info.env;
   in_const_ = info.in_use = true;
-  ExprPtr result = value(info.decl->value);
-  if (info.decl->type) {
-    DimContext context;
-    Type type = type_of(info.decl->type, context);
-    result = coerce(std::move(result), type, fmt::format("const `{}`", name));
+  const auto* written = info.decl->type ? ast::as<ast::NamedType>(info.decl->type) : nullptr;
+  ExprPtr result;
+  const bool is_scalar =
+      written && written->dims.empty() && (dtype_from_name(written->name.text) || written->name.text == "str");
+  if (info.decl->type && !is_scalar) {
+    // A tensor or a struct, whose sizes may be the value's.
+    typed::Block block;
+    typed::Stmt held;
+    held.kind = StmtKind::Let;
+    held.span = span;
+    push_scope();
+    result =
+        annotated_value(info.decl->type, info.decl->value, info.env, fmt::format("const `{}`", name), held.size_defs);
+    if (!result->type.is_error()) {
+      const VarId var = new_variable(name, refresh(*result), false, span);
+      held.pattern.var = var;
+      held.value = std::move(result);
+      block.statements.push_back(std::move(held));
+      result = in_block(std::move(block), variable(var, span), span);
+    }
+  } else {
+    result = value(info.decl->value);
+    if (info.decl->type) {
+      DimContext context;
+      Type type = type_of(info.decl->type, context);
+      result = coerce(std::move(result), type, fmt::format("const `{}`", name));
+    }
   }
   scope_ = saved;
   in_const_ = saved_const;

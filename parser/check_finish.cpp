@@ -76,13 +76,17 @@ bool is_effect(Builtin b) {
   }
 }
 
+bool is_effect(const typed::Expr& e) {
+  return e.kind == ExprKind::Builtin && is_effect(e.builtin) && !typed::is_constant_load(e);
+}
+
 } // namespace
 
 bool Checker::has_effects(const typed::Block& block) {
   bool found = false;
   Walker walker;
   walker.on_expr = [&](const typed::Expr& e) {
-    if (e.kind == ExprKind::Builtin) found = found || is_effect(e.builtin);
+    found = found || is_effect(e);
     if (e.kind == ExprKind::Call && e.instance.valid()) found = found || p_.instances[e.instance.index].has_effects;
   };
   walker.on_stmt = [&](const typed::Stmt& s) { found = found || s.kind == StmtKind::Assert; };
@@ -94,7 +98,7 @@ bool Checker::has_effects(const typed::Expr& e) {
   bool found = false;
   Walker walker;
   walker.on_expr = [&](const typed::Expr& x) {
-    if (x.kind == ExprKind::Builtin) found = found || is_effect(x.builtin);
+    found = found || is_effect(x);
     if (x.kind == ExprKind::Call && x.instance.valid()) found = found || p_.instances[x.instance.index].has_effects;
   };
   // A branch that assigns or leaves is used for that.
@@ -126,7 +130,7 @@ void Checker::check_uses(const typed::Block& block) {
     Span at;
     inner.on_expr = [&](const typed::Expr& x) {
       if (culprit) return;
-      if ((x.kind == ExprKind::Builtin && is_effect(x.builtin)) ||
+      if (is_effect(x) ||
           (x.kind == ExprKind::Call && x.instance.valid() && p_.instances[x.instance.index].has_effects))
         culprit = &x;
     };

@@ -251,61 +251,68 @@ typed::Pattern Checker::pattern(const ast::Pattern& p, const Type& type, bool is
   return result;
 }
 
+// A value under the type that is written for it (perhaps null). New names in that type get their values from the
+// value's sizes: `defs` of the statement that binds it. They are declared in the current scope, the value is checked in
+// `outer`.
+ExprPtr Checker::annotated_value(const ast::TypeExpr* type, const ast::Expr* value_expr, Scope* outer,
+                                 const std::string& what, std::vector<std::pair<AtomId, Size>>& defs) {
+  Scope* inner = scope_;
+  Type annotated;
+  std::vector<AtomId> bound;
+  if (type) {
+    DimContext context;
+    context.mode = DimMode::Annotation;
+    context.bound = &bound;
+    bind_names(type, context);
+    annotated = type_of(type, context);
+  }
+  scope_ = outer;
+  ExprPtr v = value(value_expr, type && !annotated.is_error() ? &annotated : nullptr);
+  scope_ = inner;
+  refresh(*v);
+  if (v->type.is_unit() && !v->type.is_error() && v->kind != ExprKind::Unit) {
+    error("TypeMismatch", value_expr->span, "this has no value");
+    v->type = Type::error();
+  }
+  if (!type) return v;
+  auto solve = [&](auto& self, const Type& to, const Type& from) -> void {
+    if (to.shape.size() != from.shape.size()) return;
+    for (size_t k = 0; k < to.shape.size(); ++k) {
+      std::vector<AtomId> atoms;
+      p_.atoms.collect(to.shape[k], atoms);
+      for (AtomId atom : atoms) {
+        if (std::find(bound.begin(), bound.end(), atom) == bound.end()) continue;
+        for (const auto& term : to.shape[k].terms) {
+          if (term.atoms != std::vector<AtomId>{atom}) continue;
+          Size rest = to.shape[k] - Size(term.coefficient) * Size::of(atom);
+          Size solved = p_.atoms.floor_div(p_.atoms.under(from.shape[k] - rest, ctx_->facts), term.coefficient);
+          defs.push_back({atom, solved});
+          ctx_->facts.equal.push_back({atom, solved});
+          bound.erase(std::find(bound.begin(), bound.end(), atom));
+          break;
+        }
+        break;
+      }
+    }
+    for (size_t i = 0; i < to.elements.size() && i < from.elements.size(); ++i)
+      self(self, to.elements[i], from.elements[i]);
+  };
+  if (!v->type.is_error() && !annotated.is_error()) solve(solve, annotated, v->type);
+  v = coerce(std::move(v), annotated, what);
+  if (!v->type.is_error() && !annotated.is_error() && !bound.empty())
+    error("UnboundSize", type->span,
+          fmt::format("the size `{}` cannot be told from the value", p_.atoms[bound[0]].name));
+  return v;
+}
+
 void Checker::let(const ast::Let& s, Span span, typed::Block& into) {
   typed::Stmt out;
   out.kind = StmtKind::Let;
   out.span = span;
   Scope* outer = scope_;
   if (scope_ != file_) push_scope();
-  Scope* inner = scope_;
-  Type annotated;
-  std::vector<AtomId> bound;
-  if (s.type) {
-    DimContext context;
-    context.mode = DimMode::Annotation;
-    context.bound = &bound;
-    bind_names(s.type, context);
-    annotated = type_of(s.type, context);
-  }
-  scope_ = outer;
-  ExprPtr v = value(s.value, s.type && !annotated.is_error() ? &annotated : nullptr);
-  scope_ = inner;
-  refresh(*v);
-  if (v->type.is_unit() && !v->type.is_error() && v->kind != ExprKind::Unit) {
-    error("TypeMismatch", s.value->span, "this has no value");
-    v->type = Type::error();
-  }
-  if (s.type) {
-    // New names in the annotation get their values from the value's sizes.
-    auto solve = [&](auto& self, const Type& to, const Type& from) -> void {
-      if (to.shape.size() != from.shape.size()) return;
-      for (size_t k = 0; k < to.shape.size(); ++k) {
-        std::vector<AtomId> atoms;
-        p_.atoms.collect(to.shape[k], atoms);
-        for (AtomId atom : atoms) {
-          if (std::find(bound.begin(), bound.end(), atom) == bound.end()) continue;
-          for (const auto& term : to.shape[k].terms) {
-            if (term.atoms != std::vector<AtomId>{atom}) continue;
-            Size rest = to.shape[k] - Size(term.coefficient) * Size::of(atom);
-            Size solved = p_.atoms.floor_div(p_.atoms.under(from.shape[k] - rest, ctx_->facts), term.coefficient);
-            out.size_defs.push_back({atom, solved});
-            ctx_->facts.equal.push_back({atom, solved});
-            bound.erase(std::find(bound.begin(), bound.end(), atom));
-            break;
-          }
-          break;
-        }
-      }
-      for (size_t i = 0; i < to.elements.size() && i < from.elements.size(); ++i)
-        self(self, to.elements[i], from.elements[i]);
-    };
-    if (!v->type.is_error() && !annotated.is_error()) solve(solve, annotated, v->type);
-    std::string what = s.pattern->kind == ast::Pattern::Kind::Name ? fmt::format("`{}`", s.pattern->name) : "this";
-    v = coerce(std::move(v), annotated, what);
-    if (!v->type.is_error() && !annotated.is_error() && !bound.empty())
-      error("UnboundSize", s.type->span,
-            fmt::format("the size `{}` cannot be told from the value", p_.atoms[bound[0]].name));
-  }
+  std::string what = s.pattern->kind == ast::Pattern::Kind::Name ? fmt::format("`{}`", s.pattern->name) : "this";
+  ExprPtr v = annotated_value(s.type, s.value, outer, what, out.size_defs);
   if (s.pattern->kind == ast::Pattern::Kind::Tuple && refresh(*v).is_list() && !v->type.is_error())
     v = unpacked(std::move(v), s.pattern->elements.size(), s.value->span);
   out.pattern = pattern(*s.pattern, refresh(*v), s.is_var, v.get());

@@ -210,10 +210,11 @@ TEST_CASE("main is the command line") {
 
 TEST_CASE("load without a type reads the header") {
   CheckOptions options;
-  options.read_header = [](const std::string& path, const std::string& name, LoadOptions load) -> FileHeader {
-    if (path == "x.npy") return {DType::F64, 2, "", false};
-    if (path == "x.npz" && name == "b" && load.kind == FileKind::Npz) return {DType::I8, 1, "", false};
-    return {DType::F32, 0, "it is not there", true};
+  options.read_header = [](const std::string& path, const std::string& name, LoadOptions load,
+                           const Type*) -> FileHeader {
+    if (path == "x.npy") return {DType::F64, {3, 4}, "", false};
+    if (path == "x.npz" && name == "b" && load.kind == FileKind::Npz) return {DType::I8, {5}, "", false};
+    return {DType::F32, {}, "it is not there", true};
   };
   Checked c = check_text("let x = load(\"x.npy\")\nlet y = x.sum(axis = 0)", options);
   INFO(c.messages());
