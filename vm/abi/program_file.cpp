@@ -174,44 +174,43 @@ template <class A> void fields(A& a, std::string& x) { a.text(x); }
 template <class A, class T> void fields(A& a, std::vector<T>& x);
 template <class A, class T, class U> void fields(A& a, std::pair<T, U>& x) { all(a, x.first, x.second); }
 
-template <class A> void fields(A& a, LocId& x) { all(a, x.index); }
-template <class A> void fields(A& a, Slot& x) { all(a, x.index); }
-template <class A> void fields(A& a, Scalar& x) { all(a, x.bits); }
-template <class A> void fields(A& a, Operand& x) { all(a, x.slot, x.last_use); }
-template <class A> void fields(A& a, SizeRef& x) { all(a, x.is_slot, x.constant, x.slot); }
-template <class A> void fields(A& a, OutputDesc& x) { all(a, x.dtype, x.dims, x.mode, x.alias, x.kind, x.device_of); }
-template <class A> void fields(A& a, Instruction& x) {
-  all(a, x.op, x.scalar, x.host_op, x.dtype, x.dtype2, x.loc, x.index, x.target, x.site, x.imm, x.in, x.out, x.outputs,
-      x.ints);
-}
-template <class A> void fields(A& a, BcFunction& x) { all(a, x.name, x.slot_count, x.params, x.code); }
-template <class A> void fields(A& a, FormatTemplate& x) { all(a, x.literals, x.specs); }
-template <class A> void fields(A& a, ErrorSite& x) { all(a, x.kind, x.message, x.hint, x.loc, x.notes); }
-template <class A> void fields(A& a, Location& x) {
-  all(a, x.file, x.line, x.column, x.begin, x.end, x.caller, x.function);
-}
-template <class A> void fields(A& a, ParamInfo& x) {
-  all(a, x.kind, x.name, x.doc, x.type_text, x.dtype, x.rank, x.has_default, x.default_text, x.leaf, x.is_list,
-      x.is_text, x.record);
-}
-template <class A> void fields(A& a, ResultInfo& x) {
-  all(a, x.is_str, x.is_scalar, x.is_list, x.dtype, x.rank, x.value, x.leaf, x.is_printed, x.record, x.type_text);
-}
-template <class A> void fields(A& a, ProgramInterface& x) { all(a, x.doc, x.params, x.results); }
+// A structure's members by position: one more of them does not compile until it is here.
+#define TL_FIELDS(Struct, ...)                                                                                         \
+  template <class A> void fields(A& a, Struct& x) {                                                                    \
+    auto& [__VA_ARGS__] = x;                                                                                           \
+    all(a, __VA_ARGS__);                                                                                               \
+  }
+TL_FIELDS(LocId, index)
+TL_FIELDS(Slot, index)
+TL_FIELDS(Scalar, bits)
+TL_FIELDS(Operand, slot, last_use)
+TL_FIELDS(SizeRef, is_slot, constant, slot)
+TL_FIELDS(OutputDesc, dtype, dims, mode, alias, kind, device_of)
+TL_FIELDS(Instruction, op, scalar, host_op, dtype, dtype2, loc, index, target, site, imm, in, out, outputs, ints)
+TL_FIELDS(BcFunction, name, slot_count, params, code)
+TL_FIELDS(FormatTemplate, literals, specs)
+TL_FIELDS(ErrorSite, kind, message, hint, loc, notes)
+TL_FIELDS(Location, file, line, column, begin, end, caller, function)
+TL_FIELDS(ParamInfo, kind, name, doc, type_text, dtype, rank, has_default, default_text, leaf, is_list, is_text, record)
+TL_FIELDS(ResultInfo, is_str, is_scalar, is_list, dtype, rank, value, leaf, is_printed, record, type_text)
+TL_FIELDS(ProgramInterface, doc, params, results)
 template <class A> void fields(A& a, HostTensor& x) {
   all(a, x.dtype, x.dims);
   a.tensor(x);
 }
-template <class A> void fields(A& a, Program& x) {
-  all(a, x.interface, x.functions, x.entry, x.kernel_count, x.tensors, x.strings, x.formats, x.sites, x.locations);
+TL_FIELDS(Program, interface, functions, entry, kernel_count, tensors, strings, formats, sites, locations)
+TL_FIELDS(SizeFormula::Step, op, value)
+TL_FIELDS(SizeFormula, steps)
+template <class A> void fields(A& a, KernelPhase& x) {
+  auto& [function, tiles, grain] = x; // the function is the linker's
+  static_cast<void>(function);
+  all(a, tiles, grain);
 }
-template <class A> void fields(A& a, SizeFormula::Step& x) { all(a, x.op, x.value); }
-template <class A> void fields(A& a, SizeFormula& x) { all(a, x.steps); }
-template <class A> void fields(A& a, KernelPhase& x) { all(a, x.tiles, x.grain); }
-template <class A> void fields(A& a, CompiledKernel& x) { all(a, x.name, x.phases, x.shared_bytes, x.local_bytes); }
-template <class A> void fields(A& a, ProgramSource& x) { all(a, x.name, x.text); }
-template <class A> void fields(A& a, KernelVariant& x) { all(a, x.features, x.kernels, x.first_function); }
-template <class A> void fields(A& a, ProgramFile& x) { all(a, x.programs, x.sources, x.variants); }
+TL_FIELDS(CompiledKernel, name, phases, shared_bytes, local_bytes)
+TL_FIELDS(ProgramSource, name, text)
+TL_FIELDS(KernelVariant, features, kernels, first_function)
+TL_FIELDS(ProgramFile, programs, sources, variants)
+#undef TL_FIELDS
 
 template <class A, class T> void fields(A& a, std::vector<T>& x) {
   x.resize(a.length(x.size()));
