@@ -97,11 +97,13 @@ gradients() {
   build/tl run --threads "$threads" bench/gradients.tl
 }
 
+source bench/starting.sh
+
 cases=("$@")
-((${#cases[@]})) || cases=(four_ways loops gradients dispatch overlap run_ahead)
+((${#cases[@]})) || cases=(four_ways loops gradients dispatch overlap run_ahead start size)
 for name in "${cases[@]}"; do
   case $name in
-    four_ways | loops | gradients | dispatch | overlap | run_ahead) "$name" ;;
-    *) echo "bench: no case '$name' (four_ways, loops, gradients, dispatch, overlap, run_ahead)" >&2; exit 2 ;;
+    four_ways | loops | gradients | dispatch | overlap | run_ahead | start | size) "$name" ;;
+    *) echo "bench: no case '$name' (four_ways, loops, gradients, dispatch, overlap, run_ahead, start, size)" >&2; exit 2 ;;
   esac
 done

@@ -1,0 +1,99 @@
+# What it takes before a program does anything: starts, builds and sizes. Sourced by run.sh, which says what $out and $pairs are.
+
+least() { sort -g | head -n 1; }
+
+# prepare_programs: hello.tl, a program that embeds 100 MB of weights, and a library, in $starts.
+prepare_programs() {
+  starts=$out/starts
+  rm -rf "$starts"
+  mkdir -p "$starts"
+  g++ -O2 -std=c++20 bench/spawned.cpp -o "$out/spawned"
+  export TL_CACHE_DIR=$starts/warm
+  echo 'print("hello")' >"$starts/hello.tl"
+  build/tl -e "save(\"$starts/w.npy\", normal(key(1), [5000, 5000]))"
+  printf 'const w = load("%s")\nprint(w[4999, 4999])\n' "$starts/w.npy" >"$starts/weights.tl"
+  echo 'export fn predict(x: f32[n, k], w: f32[k, c], b: f32[c]) -> f32[n, c] = softmax(x @ w + b)' >"$starts/library.tl"
+}
+
+# timed ROW COMMAND…: once, into the row's file. cold ROW COMMAND…: with an empty disk cache.
+timed() { "$out/spawned" 1 "${@:2}" >>"$starts/$1.txt"; }
+cold() {
+  rm -rf "$starts/cold"
+  TL_CACHE_DIR=$starts/cold timed "$@"
+}
+
+# times ROW LABEL WANTED
+times() {
+  [[ -s $starts/$1.txt ]] || return 0
+  printf '%-48s %10.2f %10.2f %8s\n' "$2" "$(cut -d' ' -f1 "$starts/$1.txt" | median)" \
+    "$(cut -d' ' -f1 "$starts/$1.txt" | least)" "$3"
+}
+
+# Milliseconds from starting a process to its end, or to the REPL's first result. The peer does nothing but `import torch`
+# (PYTHON=…; left out where there is none).
+start() {
+  local runs=$((pairs * 4)) peer=0
+  prepare_programs
+  ${PYTHON:-python3} -c 'import torch' 2>/dev/null && peer=1
+  build/tl build "$starts/hello.tl" -o "$starts/hello"
+  build/tl build "$starts/weights.tl" -o "$starts/weights"
+  build/tl run "$starts/hello.tl" >/dev/null # the cache is warm
+  printf '1 + 2\n0\n' >"$starts/input.txt"   # from a pipe the REPL computes an input when it has seen the next line
+  for ((i = 0; i < runs; ++i)); do
+    cold run_cold build/tl run "$starts/hello.tl"
+    timed run_warm build/tl run "$starts/hello.tl"
+    timed built "$starts/hello"
+    timed weights "$starts/weights"
+    "$out/spawned" --first "$starts/input.txt" 1 build/tl repl >>"$starts/repl.txt"
+    timed text build/tl -e 'print(1 + 2)'
+    if ((peer && i % 4 == 0)); then timed torch "${PYTHON:-python3}" -c 'import torch'; fi
+  done
+  printf '%-48s %10s %10s %8s\n' "start, $runs times" "median ms" "least ms" "wanted"
+  times run_cold "tl run hello.tl, empty disk cache" 60
+  times run_warm "tl run hello.tl" 15
+  times built "hello, built" 3
+  times repl "tl repl, first result" 100
+  times text "tl -e 'print(1 + 2)'" 100
+  times weights "100 MB of weights, built" ""
+  times torch "python -c 'import torch'" ""
+  printf '%-48s %10s KiB\n' "peak memory: hello, built" "$(cut -d' ' -f2 "$starts/built.txt" | median)"
+  printf '%-48s %10s KiB\n' "peak memory: 100 MB of weights, built" "$(cut -d' ' -f2 "$starts/weights.txt" | median)"
+}
+
+# size_of LABEL WANTED FILE: stripped, and what it needs.
+size_of() {
+  strip -o "$starts/stripped" "$3"
+  printf '%-48s %10d %10s   %s\n' "$1" "$(stat -c %s "$starts/stripped")" "$2" \
+    "$(ldd "$3" | awk '$2 == "=>" {sub(/\.so.*/, "", $1); printf "%s%s", n++ ? ", " : "", $1}')"
+}
+
+# Bytes of what tl makes and of tl itself, and milliseconds of making it.
+size() {
+  prepare_programs
+  local program name
+  for ((i = 0; i < pairs; ++i)); do
+    for program in "$starts/hello.tl" samples/{lenet,digit,gpt}.tl "$starts/weights.tl"; do
+      name=$(basename "$program" .tl)
+      cold "$name.cold" build/tl build "$program" -o "$starts/$name"
+      ((i)) || build/tl build "$program" -o "$starts/$name"
+      timed "$name.warm" build/tl build "$program" -o "$starts/$name"
+    done
+  done
+  build/tl build --lib "$starts/library.tl" -o "$starts/predict"
+  printf '%-48s %10s %10s   %s\n' "size" "bytes" "wanted" "needs"
+  size_of hello 1000000 "$starts/hello"
+  size_of lenet 2000000 "$starts/lenet"
+  size_of digit "" "$starts/digit"
+  size_of gpt "" "$starts/gpt"
+  size_of "100 MB of weights" "" "$starts/weights"
+  size_of "a library (a linear layer): .so" "" "$starts/predict.so"
+  size_of tl "" build/tl
+  for archive in build/tl[-_]*.{deb,tar.xz}; do
+    [[ -f $archive ]] && printf '%-48s %10d\n' "${archive#build/}" "$(stat -c %s "$archive")"
+  done
+  printf '%-48s %10s %10s\n' "tl build, $pairs times" "median ms" "least ms"
+  for name in hello lenet digit gpt weights; do
+    times "$name.cold" "$name, empty disk cache" ""
+    times "$name.warm" "$name" ""
+  done
+}
