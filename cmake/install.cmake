@@ -4,7 +4,7 @@ include(GNUInstallDirs)
 install(TARGETS tl)
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN site EXCLUDE)
-install(DIRECTORY samples DESTINATION ${CMAKE_INSTALL_DATADIR}/tl PATTERN *.py EXCLUDE)
+install(DIRECTORY samples DESTINATION ${CMAKE_INSTALL_DATADIR}/tl REGEX "/data/[^/]*[.]py$" EXCLUDE)
 foreach(package llvm-19-dev liblld-19-dev libstdc++-12-dev libpng-dev libjpeg62-turbo-dev zlib1g-dev libzstd-dev
         libfmt-dev libcli11-dev nlohmann-json3-dev liblapack-dev libblas-dev
         libedit-dev libbsd-dev libmd-dev libncurses-dev libcmark-gfm-dev)

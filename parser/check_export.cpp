@@ -5,11 +5,14 @@
 
 namespace tl::checker {
 
+constexpr const char* kMayCross = "scalars, text, tensors and structs can";
+
 // What of this type cannot cross, or nothing.
 std::string Checker::why_not_exported(const Type& type, bool is_part) {
   if (type.is_str()) return "";
   if (type.is_tensor()) return type.dtype == DType::Device ? "a device" : "";
   if (type.is_struct() || (type.is_tuple() && is_part)) {
+    if (type.is_struct() && type.elements.empty()) return fmt::format("a struct without fields (`{}`)", show(type));
     for (const Type& element : type.elements)
       if (std::string why = why_not_exported(element, true); !why.empty()) return why;
     return "";
@@ -48,8 +51,13 @@ void Checker::check_export(const std::string& name) {
   const ast::Function& decl = *exported->decl;
   p_.interface.doc = decl.doc;
   bool fine = true;
+  Scope* saved = scope_;
+  scope_ = file_;
   for (const ast::Param& param : decl.params)
-    if (!param.type) {
+    if (param.type && returns_function(param.type)) {
+      error("NotSupported", param.type->span, "a function cannot be a parameter of an exported function", kMayCross);
+      fine = false;
+    } else if (!param.type) {
       error("TypeMismatch", param.name.span,
             fmt::format("`{}` is exported, so `{}` needs a type", name, param.name.text),
             fmt::format("like `{}: i64` or `{}: f32[n, 3]`", param.name.text, param.name.text));
@@ -59,9 +67,10 @@ void Checker::check_export(const std::string& name) {
     error("TypeMismatch", decl.name.span, fmt::format("`{}` is exported: its types and ranks must be known", name));
     fine = false;
   }
-  if (!fine) return;
-  Scope* saved = scope_;
-  scope_ = file_;
+  if (!fine) {
+    scope_ = saved;
+    return;
+  }
   push_scope();
   typed::Block& block = p_.main_call;
   Bindings bindings;
@@ -82,7 +91,7 @@ void Checker::check_export(const std::string& name) {
     }
     if (std::string why = why_not_exported(type, false); !why.empty()) {
       error("NotSupported", param.type->span, fmt::format("{} cannot be a parameter of an exported function", why),
-            "scalars, text, tensors and structs can");
+            kMayCross);
       fine = false;
       continue;
     }

@@ -35,8 +35,9 @@ Engine::Engine(const Program& program, const RunOptions& options, const Devices&
     : program_(program), options_(options), devices_(devices), stats_(stats),
       threads_(options.threads > 0 ? options.threads : cores()), max_in_flight_(std::max(1u, options.max_in_flight)),
       cancelled_(new Failure({"Cancelled", "", "", {}, 3, {}}, UINT64_MAX)) {
+  workers_.resize(static_cast<size_t>(threads_) + 1); // for good: threads hold their addresses
   for (int i = 0; i <= threads_; ++i)
-    seed(*workers_.emplace_back(std::make_unique<Worker>()), i);
+    seed(workers_[static_cast<size_t>(i)], i);
   for (int d = 0; d < devices.count(); ++d)
     queues_.emplace_back().cores = devices.cores(d, threads_);
   lanes_.resize(static_cast<size_t>(kFirstCopyLane + devices.count() * devices.count()));
@@ -51,7 +52,8 @@ Engine::Engine(const Program& program, const RunOptions& options, const Devices&
 
 void Engine::seed(Worker& worker, int index) {
   worker.index = index;
-  worker.random.seed(options_.schedule_seed.value_or(0) * 1000003 + static_cast<uint64_t>(index));
+  if (options_.schedule_seed)
+    worker.random = std::make_unique<std::mt19937_64>(*options_.schedule_seed * 1000003 + static_cast<uint64_t>(index));
 }
 
 Engine::~Engine() {
@@ -73,23 +75,26 @@ void Engine::stop_threads() {
     lane->work.notify_all();
     if (lane->self.thread.joinable()) lane->self.thread.join();
   }
-  for (auto& worker : workers_) {
-    if (worker->thread.joinable()) worker->thread.join();
-    std::free(worker->scratch);
+  for (Worker& worker : workers_) {
+    if (worker.thread.joinable()) worker.thread.join();
+    std::free(worker.scratch);
   }
 }
 
-// Threads are made when there is first something for them: a program that only prints starts none. Where the system
-// grants fewer, these do the work, or the issuing thread alone whenever it waits.
-void Engine::start_workers() {
-  started_ = true;
-  for (size_t i = 0; i + 1 < workers_.size(); ++i) {
-    Worker* worker = workers_[i].get();
+// Threads are made when there is something for them, as many as there are pieces that nobody is free for: a program
+// that only prints starts none. Where the system grants fewer, these do the work, or the issuing thread alone whenever
+// it waits.
+void Engine::start_workers(int64_t pieces) {
+  const int64_t ready = static_cast<int64_t>(ready_.load(std::memory_order_relaxed)) - 1 + pieces;
+  for (int64_t free = started_ - active_; free < ready && started_ < threads_; ++free) {
+    Worker* worker = &workers_[static_cast<size_t>(started_)];
     try {
       worker->thread = std::thread([this, worker] { work(*worker); });
     } catch (const std::system_error&) {
+      started_ = threads_; // no more
       return;
     }
+    ++started_;
   }
 }
 
@@ -106,7 +111,7 @@ Operation* Engine::create(uint64_t issue, LocId loc, const CallSite* call) {
   op->issue = op->priority = issue;
   op->loc = loc;
   op->call = call;
-  if (options_.schedule_seed) op->priority = workers_.back()->random();
+  if (options_.schedule_seed) op->priority = (*workers_.back().random)();
   if (options_.profile) {
     op->record = options_.profile->create();
     op->created = options_.profile->now();
@@ -162,11 +167,11 @@ void Engine::submit(Operation* op) {
     satisfied += node->readers.fetch_add(Node::kExclusive, std::memory_order_acq_rel) == 0;
   }
   // The work of a fused chain of tiny operations is cheaper than handing it over.
-  bool at_once = op->small && op->lane == kNoLane && !(options_.schedule_seed && workers_.back()->random() % 2);
+  bool at_once = op->small && op->lane == kNoLane && !(options_.schedule_seed && (*workers_.back().random)() % 2);
   if (op->pending.fetch_sub(satisfied, std::memory_order_acq_rel) == satisfied) {
     if (op->record) op->record->ready = op->record->issued;
     if (at_once)
-      run(*workers_.back(), op);
+      run(workers_.back(), op);
     else
       push(op);
   }

@@ -73,8 +73,8 @@ private:
     std::thread thread;
     std::byte* scratch = nullptr;
     uint64_t scratch_bytes = 0;
-    int index = 0; // the last one is the issuing thread's; lanes come after it
-    std::mt19937_64 random;
+    int index = 0;                           // the last one is the issuing thread's; lanes come after it
+    std::unique_ptr<std::mt19937_64> random; // with a schedule seed
   };
   struct Lane {
     Worker self;
@@ -96,7 +96,7 @@ private:
 
   // ---- engine.cpp ----
   void seed(Worker& worker, int index);
-  void start_workers(); // under mutex_
+  void start_workers(int64_t pieces); // under mutex_
   void stop_threads();
   void wait_until(const std::function<bool()>& reached, Profile::Doing why, uint32_t record = 0);
   void note_issue(Operation& op);
@@ -109,6 +109,7 @@ private:
   bool help(); // runs one piece of ready work if a worker's place is free
   void push(Operation* op);
   void push_to_lane(Operation* op);
+  bool is_brief(const Operation& op) const;
   Queue* next_queue();                                         // under mutex_: the one to take from; null: none
   Operation* take(Queue& queue, int64_t& begin, int64_t& end); // under mutex_; end < 0: not started yet
   void run_piece(Worker& self, Operation* op, int64_t begin, int64_t end);
@@ -135,8 +136,10 @@ private:
   std::atomic<size_t> ready_{0}; // operations in them
   int active_ = 0, sleepers_ = 0;
   bool stop_ = false;
-  std::vector<std::unique_ptr<Worker>> workers_; // the last one is the issuing thread's
-  bool started_ = false;
+  std::vector<Worker> workers_; // the last one is the issuing thread's
+  int started_ = 0;             // of the others, the threads that there are
+  int left_to_issuer_ = 0;      // operations for which no thread was started
+  const std::thread::id issuer_ = std::this_thread::get_id();
   std::vector<std::unique_ptr<Lane>> lanes_; // by LaneId; null: nothing came for it yet
 
   uint64_t created_ = 0; // operations, by the issuing thread alone

@@ -13,6 +13,7 @@ namespace tl {
 namespace {
 
 constexpr int64_t kCopyTile = 256 << 10;
+constexpr int kLeftToIssuer = 16;
 
 struct Later {
   bool operator()(const Operation* a, const Operation* b) const {
@@ -28,11 +29,16 @@ void Engine::push(Operation* op) {
   int64_t pieces = op->open ? (op->tiles + op->chunk - 1) / op->chunk : 1;
   {
     std::lock_guard lock(mutex_);
-    if (!started_) start_workers(); // by whoever comes first: the issuing thread or a lane
     Queue& queue = queues_[static_cast<size_t>(op->device)];
     queue.heap.push_back(op);
     std::push_heap(queue.heap.begin(), queue.heap.end(), Later{});
-    ready_.fetch_add(1, std::memory_order_relaxed);
+    const bool alone = ready_.fetch_add(1, std::memory_order_relaxed) == 0;
+    // A thread costs as much as some tens of microseconds of work: the issuing thread does the first brief operations
+    // itself, as soon as it waits.
+    if (alone && started_ == 0 && left_to_issuer_ < kLeftToIssuer && is_brief(*op))
+      ++left_to_issuer_;
+    else
+      start_workers(pieces);
     wake = sleepers_ > 0 && active_ < threads_ && queue.active < queue.cores;
   }
   if (!wake) return;
@@ -41,6 +47,18 @@ void Engine::push(Operation* op) {
   else
     for (int64_t i = 0; i < pieces; ++i)
       work_ready_.notify_one();
+}
+
+// Whether it takes no longer than starting a thread for it, and it is the issuing thread that hands it over.
+bool Engine::is_brief(const Operation& op) const {
+  constexpr int64_t share = 2; // of the work that is worth a task of its own, about 100 us
+  if (op.kind != Operation::Kind::Kernel || op.open || options_.schedule_seed) return false;
+  if (std::this_thread::get_id() != issuer_) return false;
+  for (const Operation::Copy& copy : op.copies)
+    if (copy.bytes > kCopyTile) return false;
+  for (const KernelPhase& phase : op.kernel->phases)
+    if (phase.tiles.evaluate(op.args.data()) > phase.grain.evaluate(op.args.data()) / share) return false;
+  return true;
 }
 
 void Engine::push_to_lane(Operation* op) {
@@ -145,7 +163,7 @@ bool Engine::help() {
     op = take(*queue, begin, end);
     ++active_, ++queue->active;
   }
-  run_piece(*workers_.back(), op, begin, end);
+  run_piece(workers_.back(), op, begin, end);
   bool wake;
   {
     std::lock_guard lock(mutex_);
@@ -158,8 +176,8 @@ bool Engine::help() {
 
 // With a schedule seed: hold the work back for a while, so that orders occur which rarely would.
 void Engine::delay(Worker& self) {
-  if (options_.schedule_seed && self.random() % 4 == 0)
-    std::this_thread::sleep_for(std::chrono::microseconds(self.random() % 150));
+  if (options_.schedule_seed && (*self.random)() % 4 == 0)
+    std::this_thread::sleep_for(std::chrono::microseconds((*self.random)() % 150));
 }
 
 void Engine::run_piece(Worker& self, Operation* op, int64_t begin, int64_t end) {
@@ -189,7 +207,7 @@ void Engine::run(Worker& self, Operation* op) {
     // issuing thread hands over all but tiny work, a lane everything.
     for (Operation* next : ready) {
       bool here = next->lane == kNoLane && self.index <= threads_ && next->device == device;
-      bool mine = !op && here && !options_.schedule_seed && (&self != workers_.back().get() || next->small);
+      bool mine = !op && here && !options_.schedule_seed && (&self != &workers_.back() || next->small);
       if (mine)
         op = next;
       else
@@ -284,7 +302,7 @@ bool Engine::advance(Worker& self, Operation* op) {
     int64_t spread = (tiles + threads_ * 4 - 1) / (threads_ * 4);
     int64_t chunk = threads_ == 1 || op->lane != kNoLane ? tiles : std::max(grain, spread);
     if (options_.schedule_seed && op->lane == kNoLane)
-      chunk = 1 + static_cast<int64_t>(self.random() % static_cast<uint64_t>(tiles));
+      chunk = 1 + static_cast<int64_t>((*self.random)() % static_cast<uint64_t>(tiles));
     if (tiles <= chunk) {
       run_tiles(self, op, 0, tiles);
       continue;

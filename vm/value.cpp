@@ -67,7 +67,7 @@ Value Value::of_node(NodePool& pool, Node* node, Kind kind, DType type, Dims dim
 Node* NodePool::create() {
   if (!free_) free_ = returned_.exchange(nullptr, std::memory_order_acquire);
   if (!free_) {
-    constexpr size_t count = 64;
+    const size_t count = slabs_.empty() ? 16 : 64; // calls of libraries are often tiny
     slabs_.push_back(std::make_unique<Node[]>(count));
     for (size_t i = 0; i < count; ++i) {
       slabs_.back()[i].next_free = free_;

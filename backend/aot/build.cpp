@@ -6,6 +6,7 @@
 #include "ir/kernel_ops.h"
 #include "vm/io/formats.h"
 #include "vm/io/io.h"
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -231,6 +232,10 @@ void build_object(BuildProgram program, std::vector<ProgramSource> sources, cons
 
 void build_library(const Library& library, std::vector<BuildProgram> programs, std::vector<ProgramSource> sources,
                    bool python, const BuildOptions& options) {
+  const std::vector<std::string> exports = exported_symbols(library);
+  for (const std::string& symbol : exports)
+    if (std::count(exports.begin(), exports.end(), symbol) > 1)
+      throw BuildError(fmt::format("two things in C would be called '{}': one must have another name here", symbol));
   Workshop workshop;
   Used used;
   for (const BuildProgram& program : programs)
@@ -241,7 +246,6 @@ void build_library(const Library& library, std::vector<BuildProgram> programs, s
   cpu::Codegen codegen(processor_of("baseline"));
   job.inputs.push_back(workshop.put("functions.o", codegen.assemble(c_functions(library))));
   add_runtime(workshop, used, job);
-  const std::vector<std::string> exports = exported_symbols(library);
 
   LinkJob whole = job;
   whole.kind = LinkJob::Kind::Relocatable;

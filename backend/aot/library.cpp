@@ -76,14 +76,22 @@ const char* c_type(DType type) {
 // C's and C++'s words that a parameter may be called; tl allows them.
 bool is_reserved(const std::string& name) {
   static const char* const words[] = {
-      "alignas", "alignof",  "and",      "asm",       "auto",    "bool",     "break",    "case",    "catch",
-      "char",    "class",    "const",    "continue",  "default", "delete",   "do",       "double",  "else",
-      "enum",    "explicit", "extern",   "float",     "for",     "friend",   "goto",     "if",      "inline",
-      "int",     "long",     "mutable",  "namespace", "new",     "operator", "or",       "private", "protected",
-      "public",  "register", "restrict", "return",    "short",   "signed",   "sizeof",   "static",  "struct",
-      "switch",  "template", "this",     "throw",     "try",     "typedef",  "typename", "union",   "unsigned",
-      "using",   "virtual",  "void",     "volatile",  "while",   "xor",      "not",      "export",  "requires",
-      "concept", "int8_t"};
+      "alignas",       "alignof",      "and",       "asm",        "auto",         "bool",        "break",
+      "case",          "catch",        "char",      "class",      "const",        "continue",    "default",
+      "delete",        "do",           "double",    "else",       "enum",         "explicit",    "extern",
+      "float",         "for",          "friend",    "goto",       "if",           "inline",      "int",
+      "long",          "mutable",      "namespace", "new",        "operator",     "or",          "private",
+      "protected",     "public",       "register",  "restrict",   "return",       "short",       "signed",
+      "sizeof",        "static",       "struct",    "switch",     "template",     "this",        "throw",
+      "try",           "typedef",      "typename",  "union",      "unsigned",     "using",       "virtual",
+      "void",          "volatile",     "while",     "xor",        "not",          "export",      "requires",
+      "concept",       "int8_t",       "int16_t",   "int32_t",    "int64_t",      "uint8_t",     "uint16_t",
+      "uint32_t",      "uint64_t",     "size_t",    "NULL",       "EOF",          "linux",       "unix",
+      "true",          "false",        "nullptr",   "noexcept",   "decltype",     "typeid",      "bitand",
+      "bitor",         "compl",        "and_eq",    "or_eq",      "xor_eq",       "not_eq",      "typeof",
+      "wchar_t",       "char8_t",      "char16_t",  "char32_t",   "constexpr",    "consteval",   "constinit",
+      "co_await",      "co_return",    "co_yield",  "const_cast", "dynamic_cast", "static_cast", "reinterpret_cast",
+      "static_assert", "thread_local", "errno"};
   return std::any_of(std::begin(words), std::end(words), [&](const char* word) { return name == word; });
 }
 std::string c_name(const std::string& name) { return is_reserved(name) ? name + "_" : name; }
@@ -95,6 +103,8 @@ std::string comment_lines(const std::string& text, std::string_view prefix) {
     std::string line = text.substr(at, end - at);
     for (size_t k = line.find("*/"); k != std::string::npos; k = line.find("*/"))
       line.replace(k, 2, "* /");
+    for (size_t k = line.find("/*"); k != std::string::npos; k = line.find("/*"))
+      line.replace(k, 2, "/ *");
     out += fmt::format("{}{}\n", prefix, line);
     at = end + 1;
   }

@@ -20,7 +20,8 @@ void link_elf(const LinkJob& job) {
   }
   if (job.kind == LinkJob::Kind::Executable) add({"-dynamic-linker", "/lib64/ld-linux-x86-64.so.2", "-e", "_start"});
   if (job.kind == LinkJob::Kind::SharedLibrary) {
-    add({"-shared", "-Bsymbolic", "--no-undefined"});
+    // It stays until the process ends: results that are still in use are freed by its functions.
+    add({"-shared", "-Bsymbolic", "--no-undefined", "-z", "nodelete"});
     const std::string script = job.output + ".exports";
     std::ofstream(script) << fmt::format("{{ global: {}; local: *; }};\n", fmt::join(job.exports, "; "));
     words.push_back("--version-script=" + script);

@@ -9,12 +9,14 @@ namespace {
 
 constexpr const char* kHead = R"PY(
 import ctypes as _c
+import operator as _operator
 import os as _os
+import struct as _struct
 
 _here = _os.path.dirname(_os.path.abspath(__file__))
 _inside = _os.path.join(_here, "@NAME@.so")
 _lib = _c.CDLL(_inside if _os.path.exists(_inside) else _os.path.join(_os.path.dirname(_here), "@NAME@.so"))
-_api = _c.pythonapi
+_api = _c.PyDLL(None)  # not ctypes.pythonapi, whose types all modules would share
 
 
 class Error(RuntimeError):
@@ -55,8 +57,11 @@ _api.PyBuffer_Release.argtypes = [_c.POINTER(_Buffer)]
 _api.PyBuffer_Release.restype = None
 _api.PyCapsule_GetPointer.argtypes = [_c.py_object, _c.c_char_p]
 _api.PyCapsule_GetPointer.restype = _c.c_void_p
-_api.PyCapsule_New.argtypes = [_c.c_void_p, _c.c_char_p, _c.c_void_p]
+_Drop = _c.PYFUNCTYPE(None, _c.c_void_p)
+_api.PyCapsule_New.argtypes = [_c.c_void_p, _c.c_char_p, _Drop]
 _api.PyCapsule_New.restype = _c.py_object
+_capsule_is = _c.PYFUNCTYPE(_c.c_int, _c.c_void_p, _c.c_char_p)(("PyCapsule_IsValid", _api))
+_capsule_pointer = _c.PYFUNCTYPE(_c.c_void_p, _c.c_void_p, _c.c_char_p)(("PyCapsule_GetPointer", _api))
 _lib.@NAME@_error.restype = _c.c_char_p
 _lib.@NAME@_configure.argtypes = [_c.c_char_p, _c.c_char_p]
 _free = _c.CDLL(None).free
@@ -67,6 +72,13 @@ _names = {(0, 8): "int8", (0, 16): "int16", (0, 32): "int32", (0, 64): "int64", 
           (4, 16): "bfloat16", (6, 8): "bool"}
 _formats = {"int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
             "uint64": "Q", "float16": "e", "float32": "f", "float64": "d", "bool": "?"}
+
+
+@_Drop
+def _drop(capsule):
+    if _capsule_is(capsule, b"dltensor"):  # nobody took it
+        managed = _c.cast(_capsule_pointer(capsule, b"dltensor"), _c.POINTER(_Managed))
+        managed.contents.deleter(managed)
 
 
 def _numpy():
@@ -112,7 +124,7 @@ class Tensor:
         if not self._managed:
             raise BufferError("this tensor was given away")
         managed, self._managed = self._managed, None
-        return _api.PyCapsule_New(_c.cast(managed, _c.c_void_p), b"dltensor", None)
+        return _api.PyCapsule_New(_c.cast(managed, _c.c_void_p), b"dltensor", _drop)
 
     def _buffer(self):
         if not self._managed:
@@ -136,6 +148,41 @@ class Tensor:
 def _give(managed):
     tensor = Tensor(managed)
     return tensor.numpy() if _numpy() and tensor.dtype != "bfloat16" else tensor
+
+
+def _integer(name, value, bits, signed):
+    value = _operator.index(value)
+    least = -(1 << (bits - 1)) if signed else 0
+    if not least <= value < least + (1 << bits):
+        raise OverflowError("%s: %d does not fit into %d bits" % (name, value, bits))
+    return value
+
+
+def _half(value):
+    return int.from_bytes(_struct.pack("<e", value), "little")
+
+
+def _from_half(bits):
+    return _struct.unpack("<e", bits.to_bytes(2, "little"))[0]
+
+
+def _bfloat(value):
+    if value != value:
+        return 0x7FC0
+    bits = int.from_bytes(_struct.pack("<f", value), "little")
+    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+
+
+def _from_bfloat(bits):
+    return _struct.unpack("<f", (bits << 16).to_bytes(4, "little"))[0]
+
+
+def _chars(name, text):
+    if not isinstance(text, str):
+        raise TypeError("%s: a str is wanted, not a %s" % (name, type(text).__name__))
+    if "\0" in text:
+        raise ValueError("%s: a text with a character 0 cannot cross" % name)
+    return text.encode()
 
 
 def _text(pointer):
@@ -248,6 +295,25 @@ const char* ctypes_scalar(DType type) {
   }
 }
 
+// What goes through ctypes for a Python number, which would itself cut integers to their bits.
+std::string to_scalar(const std::string& name, DType type) {
+  switch (type) {
+  case DType::Bool: return fmt::format("bool({})", name);
+  case DType::F32:
+  case DType::F64: return fmt::format("float({})", name);
+  case DType::F16: return fmt::format("_half({})", name);
+  case DType::BF16: return fmt::format("_bfloat({})", name);
+  default: {
+    const bool is_signed = type == DType::I8 || type == DType::I16 || type == DType::I32 || type == DType::I64;
+    return fmt::format("_integer(\"{0}\", {0}, {1}, {2})", name, 8 * size_of(type), is_signed ? "True" : "False");
+  }
+  }
+}
+std::string from_scalar(const std::string& value, DType type) {
+  if (type == DType::F16) return fmt::format("_from_half({})", value);
+  return type == DType::BF16 ? fmt::format("_from_bfloat({})", value) : value;
+}
+
 std::string python_name(std::string name) {
   static const char* const words[] = {"False", "None",   "True",     "and",   "as",     "assert",  "async", "await",
                                       "class", "def",    "del",      "elif",  "except", "finally", "from",  "global",
@@ -307,11 +373,11 @@ std::string python_module(const Library& library) {
       switch (p.kind) {
       case Item::Kind::Scalar:
         types.push_back(fmt::format("_c.c_{}", ctypes_scalar(p.dtype)));
-        words.push_back(own);
+        words.push_back(to_scalar(own, p.dtype));
         break;
       case Item::Kind::Text:
         types.emplace_back("_c.c_char_p");
-        words.push_back(own + ".encode()");
+        words.push_back(fmt::format("_chars(\"{0}\", {0})", own));
         break;
       case Item::Kind::Tensor:
         types.emplace_back("_c.POINTER(_Tensor)");
@@ -330,7 +396,7 @@ std::string python_module(const Library& library) {
       switch (r.kind) {
       case Item::Kind::Scalar:
         type = fmt::format("_c.c_{}", ctypes_scalar(r.dtype));
-        value = own + ".value";
+        value = from_scalar(own + ".value", r.dtype);
         break;
       case Item::Kind::Text: value = fmt::format("_text({})", own); break;
       case Item::Kind::Tensor:

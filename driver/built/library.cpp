@@ -1,11 +1,12 @@
 // The functions of a library that `tl build --lib` makes: arguments from C come in, results go out. The functions that
-// C sees are a few instructions each (backend/aot/glue.cpp), which call tl_library_call.
+// C sees are a few instructions each (backend/aot/library.cpp), which call tl_library_call.
 #include "driver/built/kernels.h"
 #include "driver/flags.h"
 #include "driver/messages.h"
 #include "driver/usage.h"
 #include "vm/devices.h"
 #include "vm/io/io.h"
+#include "vm/io/mapping.h"
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
@@ -79,7 +80,7 @@ Settings& settings() {
   return *all;
 }
 Built& built() {
-  static auto* all = new Built;
+  static auto* all = (never_map_files(), new Built);
   return *all;
 }
 
@@ -116,7 +117,14 @@ HostTensor tensor_argument(const Tensor* x, const ParamInfo& param) {
     result.dims.push_back(x->shape[k]);
   }
   const auto width = static_cast<size_t>(size_of(param.dtype));
-  const int64_t count = result.count();
+  int64_t count = 1;
+  bool empty = false, overflow = false;
+  for (int64_t size : result.dims) {
+    empty |= size == 0;
+    overflow |= __builtin_mul_overflow(count, std::max<int64_t>(size, 1), &count);
+  }
+  if (overflow || count > INT64_MAX / 8) throw UsageError(fmt::format("{}: the sizes are too large", param.name));
+  if (empty) count = 0;
   auto* data = static_cast<std::byte*>(x->data) + x->byte_offset;
   if (!x->data && count > 0) throw UsageError(fmt::format("{}: the tensor has no data", param.name));
   bool dense = true;
@@ -129,7 +137,7 @@ HostTensor tensor_argument(const Tensor* x, const ParamInfo& param) {
   }
   if (count == 0 || (dense && reinterpret_cast<uintptr_t>(data) % width == 0)) {
     result.bytes = std::shared_ptr<std::byte[]>(data, [](std::byte*) {}); // the caller's, as long as the call lasts
-    result.mapped = true;
+    result.mapped = true;                                                 // it takes no memory of ours
     if (!data) result = HostTensor::make(param.dtype, result.dims);
     return result;
   }
@@ -142,8 +150,9 @@ HostTensor tensor_argument(const Tensor* x, const ParamInfo& param) {
   return result;
 }
 
-// What comes in, one cell for each parameter of C: a scalar's bits, or a pointer.
-std::vector<Argument> arguments_of(const ProgramInterface& interface, const uint64_t* cells) {
+// What comes in, one cell for each parameter of C: a scalar's bits, or a pointer. `lent`: what is the caller's memory.
+std::vector<Argument> arguments_of(const ProgramInterface& interface, const uint64_t* cells,
+                                   std::vector<HostTensor>& lent) {
   std::vector<Argument> values;
   for (size_t i = 0; i < interface.params.size(); ++i) {
     const ParamInfo& param = interface.params[i];
@@ -152,7 +161,10 @@ std::vector<Argument> arguments_of(const ProgramInterface& interface, const uint
       if (!handle || handle->record != param.record)
         throw UsageError(fmt::format("{}: a {} is wanted, and this is {}", param.name, param.record,
                                      handle ? "a " + handle->record : "null"));
-      values.insert(values.end(), handle->leaves.begin(), handle->leaves.end());
+      for (const Argument& leaf : handle->leaves) {
+        values.push_back(leaf);
+        if (auto* x = std::get_if<HostTensor>(&values.back())) x->mapped = true; // it is counted where it was made
+      }
       i += handle->leaves.size() - 1;
       continue;
     }
@@ -161,7 +173,9 @@ std::vector<Argument> arguments_of(const ProgramInterface& interface, const uint
       if (!cell) throw UsageError(fmt::format("{}: a text is wanted, and this is null", param.name));
       values.emplace_back(std::string(reinterpret_cast<const char*>(cell)));
     } else if (param.kind == ParamInfo::Kind::Tensor) {
-      values.emplace_back(tensor_argument(reinterpret_cast<const Tensor*>(cell), param));
+      HostTensor x = tensor_argument(reinterpret_cast<const Tensor*>(cell), param);
+      if (x.mapped) lent.push_back(x);
+      values.emplace_back(std::move(x));
     } else {
       HostTensor x = HostTensor::make(param.dtype, {});
       x.set(0, Scalar{cell});
@@ -171,7 +185,14 @@ std::vector<Argument> arguments_of(const ProgramInterface& interface, const uint
   return values;
 }
 
-// A result must not be a part of what the caller has lent.
+void copy_to_own(HostTensor& x) {
+  HostTensor copy = HostTensor::make(x.dtype, x.dims);
+  std::memcpy(copy.data(), x.data(), static_cast<size_t>(x.byte_count()));
+  x = std::move(copy);
+}
+
+// A part of a handle must not be what the caller has lent. It may be a part of another handle, or a constant: nobody
+// writes to those.
 void own(Argument& value, const std::vector<HostTensor>& lent) {
   if (auto* list = std::get_if<std::shared_ptr<const ListArgument>>(&value)) {
     auto copy = std::make_shared<ListArgument>(**list);
@@ -182,28 +203,25 @@ void own(Argument& value, const std::vector<HostTensor>& lent) {
   auto* x = std::get_if<HostTensor>(&value);
   if (!x) return;
   for (const HostTensor& from : lent)
-    if (std::less_equal<>()(from.data(), x->data()) && std::less<>()(x->data(), from.data() + from.byte_count())) {
-      HostTensor copy = HostTensor::make(x->dtype, x->dims);
-      std::memcpy(copy.data(), x->data(), static_cast<size_t>(x->byte_count()));
-      *x = std::move(copy);
-      return;
-    }
+    if (std::less_equal<>()(from.data(), x->data()) && std::less<>()(x->data(), from.data() + from.byte_count()))
+      return copy_to_own(*x);
 }
 
-// A tensor with what holds its memory.
+// A tensor with what holds its memory, which is the caller's alone: he may write to it.
 struct Given {
   ManagedTensor managed;
   HostTensor tensor;
 };
 
 ManagedTensor* give(HostTensor tensor) {
-  auto* given = new Given{{}, std::move(tensor)};
+  auto given = std::make_unique<Given>(Given{{}, std::move(tensor)});
   HostTensor& x = given->tensor;
+  if (x.bytes.use_count() != 1) copy_to_own(x); // an argument's, a constant's, another result's
   given->managed.tensor = {x.data(),      1,       0, static_cast<int32_t>(x.dims.size()), type_of(x.dtype),
                            x.dims.data(), nullptr, 0};
-  given->managed.context = given;
+  given->managed.context = given.get();
   given->managed.deleter = [](ManagedTensor* self) { delete static_cast<Given*>(self->context); };
-  return &given->managed;
+  return &given.release()->managed;
 }
 
 // What goes out, to one address for each result; null where it is not wanted.
@@ -246,6 +264,8 @@ template <class F> int guarded_call(F&& call) {
     return fail(kRuntimeError, "there is no memory left");
   } catch (const std::exception& error) {
     return fail(kInternal, fmt::format("internal error: {}; this is a fault of tl, not of the program", error.what()));
+  } catch (...) {
+    return fail(kInternal, "internal error; this is a fault of tl, not of the program");
   }
 }
 
@@ -263,12 +283,13 @@ int call(uint32_t function, const uint64_t* cells, void* const* results) {
   }
   options.listens = false;
   auto print = [](std::FILE* file) {
-    return [file](std::string_view text) { std::fwrite(text.data(), 1, text.size(), file); };
+    return [file](std::string_view text) {
+      std::fwrite(text.data(), 1, text.size(), file);
+      std::fflush(file); // it may be shared with a language that has buffers of its own
+    };
   };
-  std::vector<Argument> arguments = arguments_of(program.interface, cells);
   std::vector<HostTensor> lent;
-  for (const Argument& argument : arguments)
-    if (auto* x = std::get_if<HostTensor>(&argument); x && x->mapped) lent.push_back(*x);
+  std::vector<Argument> arguments = arguments_of(program.interface, cells, lent);
   Outcome outcome =
       run(program, all, std::move(arguments), options, print(stdout), print(stderr), nullptr, devices.get());
   if (outcome.error)
@@ -276,8 +297,8 @@ int call(uint32_t function, const uint64_t* cells, void* const* results) {
                 render(diagnostic_of(*outcome.error, program.locations, all.sources, all.main), all.sources));
   if (outcome.exit_code != 0 || outcome.results.size() != program.interface.results.size())
     return fail(kRuntimeError, fmt::format("the program called exit({})", outcome.exit_code));
-  for (Argument& result : outcome.results)
-    own(result, lent);
+  for (size_t i = 0; i < outcome.results.size(); ++i)
+    if (!program.interface.results[i].record.empty()) own(outcome.results[i], lent);
   deliver(program.interface, std::move(outcome.results), results);
   return kFine;
 }

@@ -11,4 +11,7 @@ namespace tl {
 // what is gone ends the process with a message and exit code 3, not by a signal.
 std::shared_ptr<std::byte[]> map_file(int descriptor, uint64_t offset, uint64_t count);
 
+// Of a process that is not ours, which keeps its signal handlers: from here on map_file gives nothing.
+void never_map_files();
+
 } // namespace tl
