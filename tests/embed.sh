@@ -4,6 +4,7 @@ set -uo pipefail
 tl=$(realpath "$1") filter=${2:-}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tests/check.sh
+step() { local filter="" && check "$@"; } # what later checks need: whatever the filter is
 needs gcc g++ cmp tail head
 repository=$PWD
 out=$(mktemp -d)
@@ -14,9 +15,9 @@ if "$tl" build --lib "$repository/samples/embed/mlp.tl" -o mlp 2>&1 | grep -q "b
   echo "SKIPPED: all of embed.sh (a tl with a sanitizer builds nothing)"
   exit 77
 fi
-check "build" 0 '^$' -- "$tl" build --lib --python "$repository/samples/embed/mlp.tl" -o mlp
-check "build another" 0 '^$' -- "$tl" build --lib --python "$repository/tests/embed/plain.tl" -o plain
-check "a large file" 0 -- "$tl" -e 'save("big.npy", 2.0 * ones([200000]))'
+step "build" 0 '^$' -- "$tl" build --lib --python "$repository/samples/embed/mlp.tl" -o mlp
+step "build another" 0 '^$' -- "$tl" build --lib --python "$repository/tests/embed/plain.tl" -o plain
+step "a large file" 0 -- "$tl" -e 'save("big.npy", 2.0 * ones([200000]))'
 
 # ---- what they show of themselves
 symbols() { nm "$1" "$2" | grep -vE ' [Uw] | A ' | grep -oE '[A-Za-z_0-9]+$' | sort | tr '\n' ' '; }
@@ -29,13 +30,13 @@ fi
 # ---- C and C++
 c=(gcc -std=c99 -Wall -Wextra -Wpedantic -Werror -I.) cpp=(g++ -Wall -Wextra -Wpedantic -Werror -I.)
 samples=$repository/samples/embed programs=$repository/tests/embed
-check "C" 0 -- "${c[@]}" "$samples/predict.c" ./mlp.so -o c_so
-check "C, archive" 0 -- "${c[@]}" "$samples/predict.c" mlp.a -lm -o c_a
-check "C++17" 0 -- "${cpp[@]}" -std=c++17 "$samples/predict.cpp" ./mlp.so -o cpp_so
-check "C++20, archive" 0 -- "${cpp[@]}" -std=c++20 "$samples/predict.cpp" mlp.a -lm -o cpp_a
+step "C" 0 -- "${c[@]}" "$samples/predict.c" ./mlp.so -o c_so
+step "C, archive" 0 -- "${c[@]}" "$samples/predict.c" mlp.a -lm -o c_a
+step "C++17" 0 -- "${cpp[@]}" -std=c++17 "$samples/predict.cpp" ./mlp.so -o cpp_so
+step "C++20, archive" 0 -- "${cpp[@]}" -std=c++20 "$samples/predict.cpp" mlp.a -lm -o cpp_a
 echo 'fn main(x: f32[n, 4]) -> f32[n, 3] = predict(create(1), x)' | cat "$samples/mlp.tl" - >run.tl
-check "flowers" 0 -- "$tl" -e 'save("flowers.npy", [f32(5.1), 3.5, 1.4, 0.2, 7.0, 3.2, 4.7, 1.4, 6.3, 3.3, 6.0, 2.5].reshape([3, 4]))'
-check "tl run" 0 -- "$tl" run run.tl flowers.npy -o expected.npy
+step "flowers" 0 -- "$tl" -e 'save("flowers.npy", [f32(5.1), 3.5, 1.4, 0.2, 7.0, 3.2, 4.7, 1.4, 6.3, 3.3, 6.0, 2.5].reshape([3, 4]))'
+step "tl run" 0 -- "$tl" run run.tl flowers.npy -o expected.npy
 # shellcheck disable=SC2016
 echo 'fn main(p: f32[3, 3]) { for i in 0..3 { print("flower {i}  {p[i, 0]:.4f} {p[i, 1]:.4f} {p[i, 2]:.4f}") } }' >table.tl
 check "the table" 0 "^flower 0  0\.[0-9]+" -- "$tl" run table.tl expected.npy
@@ -46,19 +47,19 @@ for program in c_so c_a cpp_so cpp_a; do
 done
 
 # ---- the same bits
-check "input" 0 -- "$tl" -e 'save("x.npy", normal(key(5), [77, 4]))'
-check "tl run's bits" 0 -- "$tl" run run.tl x.npy -o p.npy
+step "input" 0 -- "$tl" -e 'save("x.npy", normal(key(5), [77, 4]))'
+step "tl run's bits" 0 -- "$tl" run run.tl x.npy -o p.npy
 tail -c $((77 * 12)) p.npy >p.raw
 for library in ./mlp.so mlp.a; do
-  check "compile bits, $library" 0 -- "${c[@]}" "$programs/bits.c" $library -lm -o bits
+  step "compile bits, $library" 0 -- "${c[@]}" "$programs/bits.c" $library -lm -o bits
   check "bits, $library" 0 -- ./bits x.npy bits.raw
   check "tl run's and $library's bits" 0 -- cmp p.raw bits.raw
 done
 
 # ---- arguments of every kind, handles, failures, signals; two libraries in one program
 posix=(gcc -std=c99 -D_GNU_SOURCE -Wall -Wextra -Werror -g -I.)
-check "compile boundary" 0 -- "${posix[@]}" "$programs/boundary.c" ./mlp.so ./plain.so -o boundary_so
-check "compile boundary, archives" 0 -- "${posix[@]}" "$programs/boundary.c" mlp.a plain.a -lm -o boundary_a
+step "compile boundary" 0 -- "${posix[@]}" "$programs/boundary.c" ./mlp.so ./plain.so -o boundary_so
+step "compile boundary, archives" 0 -- "${posix[@]}" "$programs/boundary.c" mlp.a plain.a -lm -o boundary_a
 for program in boundary_so boundary_a; do check "$program" 0 "^OK$" -- "./$program"; done
 check "nothing is printed" 0 "^0$" -- sh -c "./boundary_so 2>&1 | grep -v '^OK\$' | wc -c"
 
@@ -76,14 +77,14 @@ int main(void) {
   return 0;
 }
 C
-check "compile talk" 0 -- "${c[@]}" talk.c ./plain.so -o talk
+step "compile talk" 0 -- "${c[@]}" talk.c ./plain.so -o talk
 check "a program that prints does so in order" 0 "^before/hello you/0 bye you/$" -- sh -c "./talk | tr '\n' '/'"
 
 # ---- threads
-check "compile threads" 0 -- "${posix[@]}" "$programs/threads.c" ./mlp.so -lpthread -o threads_so
-check "compile threads, archive" 0 -- "${posix[@]}" "$programs/threads.c" mlp.a -lm -lpthread -o threads_a
+step "compile threads" 0 -- "${posix[@]}" "$programs/threads.c" ./mlp.so -lpthread -o threads_so
+step "compile threads, archive" 0 -- "${posix[@]}" "$programs/threads.c" mlp.a -lm -lpthread -o threads_a
 for program in threads_so threads_a; do check "$program" 0 "^OK$" -- "./$program" 1000 flat; done
-check "compile reload" 0 -- "${posix[@]}" "$programs/reload.c" -ldl -lpthread -o reload
+step "compile reload" 0 -- "${posix[@]}" "$programs/reload.c" -ldl -lpthread -o reload
 check "loaded and closed again and again" 0 "^OK$" -- ./reload ./mlp.so ./plain.so
 
 # ---- under the address sanitizer: the library's memory is malloc's
@@ -91,9 +92,9 @@ echo 'int main(void) { return 0; }' >empty.c
 if gcc -fsanitize=address empty.c -o empty 2>/dev/null && ./empty; then
   export ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=
   for test in boundary threads; do
-    check "compile $test with asan" 0 -- "${posix[@]}" -fsanitize=address "$programs/$test.c" ./mlp.so ./plain.so -lpthread -o "asan_$test"
+    step "compile $test with asan" 0 -- "${posix[@]}" -fsanitize=address "$programs/$test.c" ./mlp.so ./plain.so -lpthread -o "asan_$test"
     check "$test with asan" 0 "^OK$" -- "./asan_$test" 50
-    check "compile $test with asan, archives" 0 -- "${posix[@]}" -fsanitize=address "$programs/$test.c" mlp.a plain.a -lm -lpthread -o "asan_$test"
+    step "compile $test with asan, archives" 0 -- "${posix[@]}" -fsanitize=address "$programs/$test.c" mlp.a plain.a -lm -lpthread -o "asan_$test"
     check "$test with asan, archives" 0 "^OK$" -- "./asan_$test" 50
   done
   asan=$(gcc -print-file-name=libasan.so)
@@ -145,7 +146,7 @@ cat >words.tl <<'TL'
 ## ends here */ and /* begins
 export fn lambda(int: i64, linux: f32, class: str, keep: f64[n]) -> (i64, f32, str) = (int, linux * f32(keep.sum()), class)
 TL
-check "names that are words elsewhere" 0 -- "$tl" build --lib --python words.tl -o words
+step "names that are words elsewhere" 0 -- "$tl" build --lib --python words.tl -o words
 printf '#include "words.h"\nint main(void) { int64_t i; return words_lambda(1, 1, 0, 0, &i, 0, 0) != 2; }\n' >words.c
 check "in C" 0 -- sh -c "gcc -std=gnu99 -Wall -Wextra -Werror -I. words.c ./words.so -o words_c && ./words_c"
 check "in C++" 0 -- sh -c "g++ -x c++ -Wall -Wextra -Werror -I. words.c -x none ./words.so -o words_cpp && ./words_cpp"

@@ -9,6 +9,7 @@ namespace {
 
 constexpr const char* kHead = R"PY(
 import ctypes as _c
+import functools as _functools
 import operator as _operator
 import os as _os
 import struct as _struct
@@ -81,6 +82,7 @@ def _drop(capsule):
         managed.contents.deleter(managed)
 
 
+@_functools.lru_cache(None)  # to look for what is not there takes long
 def _numpy():
     try:
         import numpy
