@@ -120,6 +120,10 @@ int build_library(BuildFlags& flags) {
 }
 
 int build(BuildFlags& flags) {
+  if (!processor_of(flags.build.target).triple.empty() && (flags.library || flags.emit.empty()))
+    throw UsageError(fmt::format("--target {}: executables and libraries are for x86-64 alone; an object file "
+                                 "(--emit obj) or a text (--emit asm, --emit llvm) can be made",
+                                 flags.build.target));
   if (!flags.emit.empty() && flags.emit != "obj" && flags.build.output.empty()) flags.build.output = "-";
   if (flags.build.output.empty()) {
     if (flags.file == "-") throw UsageError("build needs -o OUT for a program from standard input");

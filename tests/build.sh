@@ -36,6 +36,15 @@ check "no such file" 2 "No such file" -- "$tl" build "$out/none.tl"
 check "no file" 2 "FILE is required" -- "$tl" build
 check "an unknown processor" 2 "LLVM knows no processor 'm68k'" -- "$tl" build "$out/hello.tl" --target m68k -o "$out/t"
 check "an old processor" 2 "older than x86-64-v3" -- "$tl" build "$out/hello.tl" --target nehalem -o "$out/t"
+if grep -q "no such target" <("$tl" build samples/softmax.tl --target aarch64 --emit obj -o "$out/arm.o" 2>&1); then
+  check "AArch64 in builds without it" 2 "no such target .*TL_AARCH64" -- "$tl" build samples/softmax.tl --target aarch64 --emit obj -o "$out/arm.o"
+else
+  check "AArch64: an object file" 0 -- "$tl" build samples/lenet.tl --target aarch64 --emit obj -o "$out/arm.o"
+  check "AArch64: its machine" 0 "^ *183$" -- od -An -tu2 -j18 -N2 "$out/arm.o"
+  check "AArch64: assembler" 0 "fmul.*v[0-9]+\.4s" -- "$tl" build samples/softmax.tl --target aarch64 --emit asm
+  check "AArch64: no executable" 2 "for x86-64 alone" -- "$tl" build "$out/hello.tl" --target aarch64 -o "$out/t"
+  check "AArch64: no library" 2 "for x86-64 alone" -- "$tl" build --lib "$out/hello.tl" --target aarch64 -o "$out/t"
+fi
 check "no such folder" 2 "cannot write '$out/no/t'" -- "$tl" build "$out/hello.tl" -o "$out/no/t"
 check "a folder" 2 "that is a folder" -- "$tl" build "$out/hello.tl" -o "$out"
 check "the program itself" 2 "that is the program itself" -- "$tl" build "$out/hello.tl" -o "$out/hello.tl"

@@ -176,14 +176,16 @@ std::vector<std::string> objects_of(const Workshop& workshop, std::vector<BuildP
   for (Program& program : file.programs)
     program.kernel_count = static_cast<uint32_t>(all.size());
   KernelObjects kernels = compile_objects(all, options.target, options.cache.get(), options.symbols ? &lines : nullptr);
+  const ElfMachine machine = options.target == "aarch64" ? ElfMachine::AArch64 : ElfMachine::X86_64;
   std::vector<std::string> paths;
   for (size_t i = 0; i < kernels.objects.size(); ++i)
     paths.push_back(workshop.put(fmt::format("kernel{}.o", i), kernels.objects[i]));
-  paths.push_back(workshop.put("table.o", elf_table("tl_kernels", kernels.functions)));
+  paths.push_back(workshop.put("table.o", elf_table(machine, "tl_kernels", kernels.functions)));
   file.sources = std::move(sources);
   file.variants = std::move(kernels.variants);
   const std::string bytes = write_program(file);
-  paths.push_back(workshop.put("program.o", elf_object(bytes, {{"tl_program", 0}, {"tl_program_end", bytes.size()}})));
+  paths.push_back(
+      workshop.put("program.o", elf_object(machine, bytes, {{"tl_program", 0}, {"tl_program_end", bytes.size()}})));
   return paths;
 }
 

@@ -1,4 +1,4 @@
-// The format: System V ABI, "Object Files"; AMD64 supplement for the machine.
+// The format: System V ABI, "Object Files"; its AMD64 and AArch64 supplements for the machines.
 #include "backend/aot/elf_object.h"
 #include <cstring>
 #include <elf.h>
@@ -13,9 +13,11 @@ void align(std::string& out, size_t to) { out.resize((out.size() + to - 1) / to 
 
 // One section of bytes. `symbols` stand in it; `relocations` are functions whose addresses it holds, 8 bytes each from
 // its start.
-std::string write(std::string_view bytes, const std::vector<std::pair<std::string, uint64_t>>& symbols,
+std::string write(ElfMachine machine, std::string_view bytes,
+                  const std::vector<std::pair<std::string, uint64_t>>& symbols,
                   const std::vector<std::string>& relocations) {
   constexpr size_t kPage = 4096;
+  const bool arm = machine == ElfMachine::AArch64;
   enum : uint16_t { kNull, kData, kSymbols, kStrings, kNames, kStack, kRelocations, kSections };
   constexpr char names[] = "\0.data.rel.ro\0.rodata\0.symtab\0.strtab\0.shstrtab\0.note.GNU-stack\0.rela.data.rel.ro";
   auto name_at = [&](std::string_view name) {
@@ -69,7 +71,7 @@ std::string write(std::string_view bytes, const std::vector<std::pair<std::strin
   align(out, 8);
   start = out.size();
   for (size_t i = 0; i < relocations.size(); ++i)
-    append(out, Elf64_Rela{8 * i, ELF64_R_INFO(1 + symbols.size() + i, R_X86_64_64), 0});
+    append(out, Elf64_Rela{8 * i, ELF64_R_INFO(1 + symbols.size() + i, arm ? R_AARCH64_ABS64 : R_X86_64_64), 0});
   Elf64_Shdr& addresses = section(kRelocations, ".rela.data.rel.ro", SHT_RELA, start, 8);
   addresses.sh_entsize = sizeof(Elf64_Rela);
   addresses.sh_link = kSymbols;
@@ -83,7 +85,7 @@ std::string write(std::string_view bytes, const std::vector<std::pair<std::strin
   header.e_ident[EI_DATA] = ELFDATA2LSB;
   header.e_ident[EI_VERSION] = EV_CURRENT;
   header.e_type = ET_REL;
-  header.e_machine = EM_X86_64;
+  header.e_machine = arm ? EM_AARCH64 : EM_X86_64;
   header.e_version = EV_CURRENT;
   header.e_shoff = out.size();
   header.e_ehsize = sizeof header;
@@ -98,12 +100,13 @@ std::string write(std::string_view bytes, const std::vector<std::pair<std::strin
 
 } // namespace
 
-std::string elf_object(std::string_view bytes, const std::vector<std::pair<std::string, uint64_t>>& symbols) {
-  return write(bytes, symbols, {});
+std::string elf_object(ElfMachine machine, std::string_view bytes,
+                       const std::vector<std::pair<std::string, uint64_t>>& symbols) {
+  return write(machine, bytes, symbols, {});
 }
 
-std::string elf_table(const std::string& name, const std::vector<std::string>& functions) {
-  return write(std::string(8 * functions.size(), '\0'), {{name, 0}}, functions);
+std::string elf_table(ElfMachine machine, const std::string& name, const std::vector<std::string>& functions) {
+  return write(machine, std::string(8 * functions.size(), '\0'), {{name, 0}}, functions);
 }
 
 } // namespace tl

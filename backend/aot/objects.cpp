@@ -57,6 +57,15 @@ private:
 } // namespace
 
 cpu::CodegenOptions processor_of(const std::string& target) {
+  if (target == "aarch64") {
+#ifdef TL_AARCH64
+    cpu::CodegenOptions options{"generic", "+neon"};
+    options.triple = "aarch64-unknown-linux-gnu";
+    return options;
+#else
+    throw cpu::UnknownProcessor("this build of tl has no such target (one made with cmake -DTL_AARCH64=ON has)");
+#endif
+  }
   if (target == "baseline") return {"x86-64-v3", ""};
   if (target == "native") return {};
   return {target, ""};
@@ -96,8 +105,9 @@ KernelObjects compile_objects(const std::vector<kir::Kernel>& kernels, const std
         symbol = fmt::format("tl_{}{}", processor.prefix, kernel.name);
         if (int number = ++called[kernel.name]; number > 1) symbol += fmt::format(".{}", number);
       }
-      jobs.push_back({&codegen, &kernel, symbol,
-                      cache_key({"object file", build_id(), codegen.cpu(), codegen.features(), symbol, key})});
+      jobs.push_back(
+          {&codegen, &kernel, symbol,
+           cache_key({"object file", build_id(), codegen.triple(), codegen.cpu(), codegen.features(), symbol, key})});
       for (size_t i = 0; i < variant.kernels.back().phases.size(); ++i)
         result.functions.push_back(fmt::format("{}_{}", symbol, i));
     }

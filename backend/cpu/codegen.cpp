@@ -54,6 +54,9 @@ bool has_features(const std::string& list, std::initializer_list<const char*> wa
   });
 }
 
+// Whether code is for x86-64, as that of this process is.
+bool is_x86(const CodegenOptions& options) { return options.triple == llvm::sys::getProcessTriple(); }
+
 LlvmTarget make_target(const CodegenOptions& options) {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -61,10 +64,17 @@ LlvmTarget make_target(const CodegenOptions& options) {
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
+#ifdef TL_AARCH64
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+#endif
   });
   LlvmTarget result;
   result.processor = processor(options);
-  std::string triple = llvm::sys::getProcessTriple(), error;
+  const std::string& triple = options.triple;
+  std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target) throw std::logic_error("internal error: LLVM knows no target " + triple + ": " + error);
   std::unique_ptr<llvm::MCSubtargetInfo> known(target->createMCSubtargetInfo(triple, "", ""));
@@ -75,6 +85,7 @@ LlvmTarget make_target(const CodegenOptions& options) {
   result.target.reset(target->createTargetMachine(
       triple, result.processor.cpu, result.processor.features, how, llvm::Reloc::PIC_, llvm::CodeModel::Small,
       options.level == 0 ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default));
+  if (!is_x86(options)) return result;
   auto has = [&](const char* feature) { return result.target->getMCSubtargetInfo()->checkFeatures(feature); };
   result.machine.avx512 = has("+avx512f,+avx512vl,+avx512bw,+avx512dq");
   if (!has("+avx2,+fma,+f16c"))
@@ -85,6 +96,7 @@ LlvmTarget make_target(const CodegenOptions& options) {
 
 // What kernels are compiled for. The features alone say it where they are given; only a bare name needs LLVM's tables.
 Machine machine_of(const Processor& processor, const CodegenOptions& options) {
+  if (!is_x86(options)) return {};
   if (processor.features.empty()) return make_target(options).machine;
   if (!has_features(processor.features, {"avx2", "fma", "f16c"})) return make_target(options).machine; // or its error
   return {has_features(processor.features, {"avx512f", "avx512vl", "avx512bw", "avx512dq"})};
@@ -222,6 +234,7 @@ struct Codegen::State {
 };
 
 Codegen::Codegen(CodegenOptions options) : state_(std::make_unique<State>()) {
+  if (options.triple.empty()) options.triple = llvm::sys::getProcessTriple();
   state_->processor = processor(options);
   state_->machine = machine_of(state_->processor, options);
   state_->options = std::move(options);
@@ -231,9 +244,11 @@ Codegen::~Codegen() = default;
 
 const std::string& Codegen::cpu() const { return state_->processor.cpu; }
 const std::string& Codegen::features() const { return state_->processor.features; }
+const std::string& Codegen::triple() const { return state_->options.triple; }
 bool Codegen::has_avx512() const { return state_->machine.avx512; }
 
 uint32_t Codegen::needed_features() const {
+  if (!is_x86(state_->options)) return 0;
   LlvmTarget target = state_->borrow();
   uint32_t bits = 0;
   for (size_t i = 0; i < std::size(kProcessorFeatures); ++i)

@@ -11,12 +11,14 @@ namespace tl::cpu {
 
 struct CodegenOptions {
   // Processor as LLVM names it and its features ("+avx2,+fma,-avx512f"); empty: the machine this runs on. Whatever is
-  // given, x86-64-v3 is the floor.
+  // given, x86-64-v3 is the floor of x86-64.
   std::string cpu, features;
   int level = 2;           // 0: no optimisation passes and the fastest code generation, for tests; 2: all
   bool check_input = true; // run kir::verify on every kernel first; what it finds is an internal error
   // By LocId: gives the code debug information, with these lines. Not owned; null: without.
   const std::vector<Location>* lines = nullptr;
+  // As LLVM writes it; empty: this machine's. Code for another is for files alone, and needs a `cpu`.
+  std::string triple = {};
 };
 
 struct UnknownProcessor : std::runtime_error {
@@ -36,7 +38,8 @@ public:
   const std::string& cpu() const;
   const std::string& features() const;
   bool has_avx512() const;          // and uses it
-  uint32_t needed_features() const; // bits of vm/abi/processor.h
+  uint32_t needed_features() const; // bits of vm/abi/processor.h; 0 for other machines than x86-64
+  const std::string& triple() const;
 
   std::string compile(const kir::Kernel& kernel, const std::string& symbol, CodeForm form = CodeForm::Object);
   std::string assemble(const std::string& ir); // LLVM IR as text, which is not optimised, to an object file
