@@ -2,7 +2,7 @@
 
 least() { sort -g | head -n 1; }
 
-# prepare_programs: hello.tl, a program that embeds 100 MB of weights, and a library, in $starts.
+# prepare_programs: hello.tl and a program that embeds 100 MB of weights, in $starts.
 prepare_programs() {
   starts=$out/starts
   rm -rf "$starts"
@@ -12,7 +12,6 @@ prepare_programs() {
   echo 'print("hello")' >"$starts/hello.tl"
   build/tl -e "save(\"$starts/w.npy\", normal(key(1), [5000, 5000]))"
   printf 'const w = load("%s")\nprint(w[4999, 4999])\n' "$starts/w.npy" >"$starts/weights.tl"
-  echo 'export fn predict(x: f32[n, k], w: f32[k, c], b: f32[c]) -> f32[n, c] = softmax(x @ w + b)' >"$starts/library.tl"
 }
 
 # timed ROW COMMAND…: once, into the row's file. cold ROW COMMAND…: with an empty disk cache.
@@ -79,14 +78,14 @@ size() {
       timed "$name.warm" build/tl build "$program" -o "$starts/$name"
     done
   done
-  build/tl build --lib "$starts/library.tl" -o "$starts/predict"
+  build/tl build --lib samples/embed/mlp.tl -o "$starts/mlp"
   printf '%-48s %10s %10s   %s\n' "size" "bytes" "wanted" "needs"
   size_of hello 1000000 "$starts/hello"
   size_of lenet 2000000 "$starts/lenet"
   size_of digit "" "$starts/digit"
   size_of gpt "" "$starts/gpt"
   size_of "100 MB of weights" "" "$starts/weights"
-  size_of "a library (a linear layer): .so" "" "$starts/predict.so"
+  size_of "embed/mlp, a library: .so" "" "$starts/mlp.so"
   size_of tl "" build/tl
   for archive in build/tl[-_]*.{deb,tar.xz}; do
     [[ -f $archive ]] && printf '%-48s %10d\n' "${archive#build/}" "$(stat -c %s "$archive")"
