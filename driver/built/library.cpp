@@ -86,8 +86,10 @@ Built& built() {
 
 thread_local std::string message;
 
-int fail(int status, std::string text) {
-  message = std::move(text);
+// In place: C evaluates arguments in any order, so somebody may print the message of the call before.
+int fail(int status, std::string_view text) {
+  message.reserve(4096);
+  message = text;
   return status;
 }
 
