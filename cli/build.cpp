@@ -131,11 +131,14 @@ int build(BuildFlags& flags) {
   }
   if (flags.library) return build_library(flags);
   if (flags.python) throw UsageError("--python writes a module beside a library: --lib --python");
+  if (flags.build.output == "-" && (flags.emit.empty() || flags.emit == "obj"))
+    throw UsageError(
+        "-o -: that is for texts; -o /dev/stdout writes an executable or an object file to standard output");
   std::error_code ignored;
   if (std::filesystem::is_directory(flags.build.output, ignored))
     throw UsageError(fmt::format("-o {}: that is a folder", flags.build.output));
   if (std::filesystem::equivalent(flags.build.output, flags.file, ignored))
-    throw UsageError(fmt::format("-o {}: that is the program itself", flags.build.output));
+    throw UsageError(fmt::format("-o {}: that is the program itself; choose another name", flags.build.output));
 
   Frontend frontend;
   read_source(frontend, flags.file);

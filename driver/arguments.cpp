@@ -117,6 +117,7 @@ ProgramArguments parse_arguments(const ProgramInterface& interface, const std::v
     }
     if (!only_files && word == "-o") {
       if (w + 1 == words.size()) throw UsageError("-o needs a file name");
+      if (interface.results.empty()) throw UsageError(fmt::format("-o {}: this program has no result", words[w + 1]));
       result.outputs.push_back(words[++w]);
       try {
         require_known_ending(words[w]);

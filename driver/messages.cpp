@@ -35,7 +35,7 @@ void show(const Diagnostics& diagnostics, const SourceManager& sources) {
 
 void show(const std::string& kind, const std::string& message) {
   if (!json) {
-    fmt::print(stderr, "tl: {}\n", message);
+    std::fputs(fmt::format("tl: {}\n", message).c_str(), stderr); // fmt::print would throw where stderr is closed
     return;
   }
   Diagnostic diagnostic;

@@ -199,10 +199,23 @@ ExprPtr Checker::const_value(ConstInfo& info, const std::string& name, Span span
     held.kind = StmtKind::Let;
     held.span = span;
     push_scope();
+    // What is checked here holds where this value stands, and other uses check it again.
+    SizeFacts facts = ctx_->facts;
     result =
         annotated_value(info.decl->type, info.decl->value, info.env, fmt::format("const `{}`", name), held.size_defs);
+    ctx_->facts = std::move(facts);
     if (!result->type.is_error()) {
-      const VarId var = new_variable(name, refresh(*result), false, span);
+      // The names of sizes are this annotation's own: what they stand for is known.
+      const std::map<AtomId, Size> by(held.size_defs.begin(), held.size_defs.end());
+      auto known = [&](auto& self, Type& type) -> void {
+        for (Size& size : type.shape)
+          size = p_.atoms.substitute(size, by);
+        for (Type& element : type.elements)
+          self(self, element);
+      };
+      Type type = refresh(*result);
+      known(known, type);
+      const VarId var = new_variable(name, type, false, span);
       held.pattern.var = var;
       held.value = std::move(result);
       block.statements.push_back(std::move(held));

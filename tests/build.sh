@@ -54,6 +54,10 @@ echo 'print(x)' >"$out/wrong.tl"
 check "a wrong program" 1 "UnknownName" -- "$tl" build "$out/wrong.tl" -o "$out/wrong"
 check "nothing is left of it" 0 -- test ! -e "$out/wrong"
 check "nothing is left in the folder for temporary files" 0 -- sh -c "mkdir -p '$out/tmp' && TMPDIR='$out/tmp' '$tl' build '$out/hello.tl' -o '$out/t' && test -z \"\$(ls '$out/tmp')\""
+check "no folder for temporary files" 2 "temporary files '$out/none'" -- env TMPDIR="$out/none" "$tl" build "$out/hello.tl" -o "$out/t"
+check "nothing is left when it is interrupted" 0 -- sh -c "TMPDIR='$out/tmp' timeout -s INT 0.4 '$tl' build --no-cache samples/gpt.tl -o '$out/cut'; test -z \"\$(ls '$out/tmp')\""
+check "a result that is none to a file" 2 "this program has no result" -- "$out/hello" -o "$out/r.npy"
+check "nobody listens" 3 -- sh -c "'$out/hello' >&- 2>&-"
 
 # ---- the command line of an executable
 cat >"$out/args.tl" <<'E'
@@ -171,6 +175,13 @@ echo 'const w: f64[_, _] = load("w.npy"); print(w[0, 0])' >"$out/away/type.tl"
 check "constants: another type" 1 "a const is read when the program is compiled: .* holds f32\[1000, 2000\], not f64" -- sh -c "cd '$out/away' && '$tl' build type.tl -o t"
 echo 'const w: f32[n, 3] = load("w.npy"); print(w[0, 0])' >"$out/away/size.tl"
 check "constants: another size" 1 "axis 1 is 2000, not 3" -- sh -c "cd '$out/away' && '$tl' check size.tl"
+cat >"$out/away/within.tl" <<'E'
+fn within(x: f32[n]) { const w: f32[n, _] = load("w.npy"); print(w[0, 0] + x[0]) }
+fn rows(x: f32[2000]) { const w: f32[m, 2000] = load("w.npy"); w @ x }
+print(vmap(rows)(zeros([2, 2000])).shape)
+within([1.0, 2.0])
+E
+check "constants: a size that only the run tells" 3 "axis 0 of const .w. is 1000, where n is written, which is 2" -- sh -c "cd '$out/away' && '$tl' build within.tl -o t && ./t"
 
 # ---- trained networks, in a root with libc and nothing else
 check "LeNet as an executable" 0 -- "$out/lenet" "${digits[@]}" --epochs 2 --to "$out/lenet.safetensors" --plot_file "$out/l.svg"

@@ -8,7 +8,7 @@ extern "C" [[gnu::constructor(101)]] void tl_refuse_old_processors() {
   if (__builtin_cpu_supports("x86-64-v3")) return;
   constexpr char message[] = "tl: this processor is older than x86-64-v3: AVX2, FMA, BMI2 and F16C are needed\n";
   (void)!::write(STDERR_FILENO, message, sizeof message - 1);
-  ::_exit(3);
+  ::_exit(2);
 }
 
 namespace tl {
