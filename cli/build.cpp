@@ -83,39 +83,35 @@ int build_library(BuildFlags& flags) {
         fmt::format("-o {}: give the name without its ending, for all the files of the library", flags.build.output));
   if (!is_c_identifier(name))
     throw UsageError(fmt::format("-o {}: '{}' is no name for C: letters, digits and _", flags.build.output, name));
-  Library library{name, "", {}};
+  Frontend whole; // as a program: all that is wrong with it, and what it exports
+  read_source(whole, flags.file);
+  check_source(whole);
+  show(whole.diagnostics, whole.sources);
+  if (whole.diagnostics.has_errors()) return kRejected;
+  const std::vector<const ast::Function*> exported = exported_functions(whole.tree);
+  if (exported.empty())
+    throw UsageError(fmt::format("{}: --lib needs a function with `export` before its `fn`", flags.file));
+  Library library{name, whole.tree.doc, {}};
   std::vector<BuildProgram> programs;
-  std::vector<ProgramSource> sources;
-  std::vector<std::string> names;
-  for (size_t f = 0; f == 0 || f < names.size(); ++f) {
+  for (const ast::Function* function : exported) {
     Frontend frontend;
-    read_source(frontend, flags.file);
-    typed::Program typed = check_source(frontend); // as a program: all that is wrong with it
-    if (frontend.diagnostics.has_errors()) {
+    frontend.name = whole.name;
+    frontend.text = whole.text;
+    frontend.restart();
+    typed::Program typed = check_source(frontend, false, function->name.text);
+    std::optional<ir::Module> module;
+    if (!frontend.diagnostics.has_errors()) module = lower_source(frontend, typed);
+    if (!module) {
       show(frontend.diagnostics, frontend.sources);
       return kRejected;
     }
-    if (f == 0) {
-      for (const ast::Function* function : exported_functions(frontend.tree))
-        names.push_back(function->name.text);
-      if (names.empty())
-        throw UsageError(fmt::format("{}: --lib needs a function with `export` before its `fn`", flags.file));
-      library.doc = frontend.tree.doc;
-      sources = sources_of(frontend);
-    }
-    frontend.restart();
-    typed = check_source(frontend, false, names[f]);
-    std::optional<ir::Module> module;
-    if (!frontend.diagnostics.has_errors()) module = lower_source(frontend, typed);
-    if (f == 0 || !module) show(frontend.diagnostics, frontend.sources);
-    if (!module) return kRejected;
     module = optimise(std::move(*module), flags.compile);
     Scheduled scheduled = schedule(*module);
-    library.functions.push_back({names[f], scheduled.program.interface.doc, scheduled.program.interface});
+    library.functions.push_back({function->name.text, scheduled.program.interface.doc, scheduled.program.interface});
     std::vector<kir::Kernel> kernels = kernels_of(*module, scheduled);
     programs.push_back({std::move(scheduled.program), std::move(kernels)});
   }
-  build_library(library, std::move(programs), std::move(sources), flags.python, flags.build);
+  build_library(library, std::move(programs), sources_of(whole), flags.python, flags.build);
   return kFine;
 }
 

@@ -91,6 +91,32 @@ void Checker::check_top_level(const ast::File& file) {
   }
 }
 
+// Of the entry: what comes from outside has types that are written. `why`: "`main` is the command line".
+bool Checker::has_known_types(const FunctionInfo& entry, const std::string& why) {
+  const ast::Function& decl = *entry.decl;
+  bool fine = true;
+  for (const ast::Param& param : decl.params)
+    if (!param.type) {
+      error("TypeMismatch", param.name.span, fmt::format("{}, so `{}` needs a type", why, param.name.text),
+            fmt::format("like `{}: i64` or `{}: f32[n, 3]`", param.name.text, param.name.text));
+      fine = false;
+    }
+  if (!decl.type_params.empty() || (fine && entry.is_template)) {
+    error("TypeMismatch", decl.name.span, why + ": its types and ranks must be known");
+    fine = false;
+  }
+  return fine;
+}
+
+InstanceId Checker::entry_instance(FunctionInfo& entry, const Bindings& bindings) {
+  InstanceId id = instance_for(entry, bindings, {});
+  if (!states_[id.index].signature.has_result) check_instance(id);
+  top_level_calls_.push_back({id, entry.decl->name.span, top_level_order_.size()});
+  p_.has_main = true;
+  p_.main = id;
+  return id;
+}
+
 void Checker::check_main(const ast::File& file) {
   p_.interface.doc = file.doc;
   auto it = file_->names.find("main");
@@ -98,19 +124,8 @@ void Checker::check_main(const ast::File& file) {
   main_ = it->second.function;
   const ast::Function& decl = *main_->decl;
   if (p_.interface.doc.empty()) p_.interface.doc = decl.doc;
+  if (!has_known_types(*main_, "`main` is the command line")) return;
   bool fine = true;
-  for (const ast::Param& param : decl.params)
-    if (!param.type) {
-      error("TypeMismatch", param.name.span,
-            fmt::format("`main` is the command line, so `{}` needs a type", param.name.text),
-            fmt::format("like `{}: i64` or `{}: f32[n, 3]`", param.name.text, param.name.text));
-      fine = false;
-    }
-  if (!decl.type_params.empty() || (fine && main_->is_template)) {
-    error("TypeMismatch", decl.name.span, "`main` is the command line: its types and ranks must be known");
-    fine = false;
-  }
-  if (!fine) return;
   Scope* saved = scope_;
   scope_ = file_;
   push_scope();
@@ -214,9 +229,7 @@ void Checker::check_main(const ast::File& file) {
     by_param[i] = &args.back();
   }
   if (fine) {
-    InstanceId id = instance_for(*main_, bindings, {});
-    if (!states_[id.index].signature.has_result) check_instance(id);
-    top_level_calls_.push_back({id, decl.name.span, top_level_order_.size()});
+    InstanceId id = entry_instance(*main_, bindings);
     if (has_function(states_[id.index].signature.result)) {
       error("TypeMismatch", decl.name.span,
             "`main` gives its result to the command line, and a function is no such value");
@@ -226,8 +239,6 @@ void Checker::check_main(const ast::File& file) {
     block.result = finish_call(*main_, states_[id.index].signature, std::move(values), decl.name.span, id);
     if (!block.result->type.is_error()) main_results(block);
     finalize(block);
-    p_.has_main = true;
-    p_.main = id;
   }
   scope_ = saved;
 }

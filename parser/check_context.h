@@ -249,6 +249,8 @@ private:
   void declare(const std::vector<ast::Stmt*>& statements, bool is_prelude);
   void check_top_level(const ast::File& file);
   void check_main(const ast::File& file);
+  bool has_known_types(const FunctionInfo& entry, const std::string& why);
+  InstanceId entry_instance(FunctionInfo& entry, const Bindings& bindings);
   void check_tests(const ast::File& file);
   void check_uncalled();
   std::optional<Bindings> plain_bindings(const FunctionInfo& info); // of a generic function that nobody calls

@@ -57,16 +57,8 @@ void Checker::check_export(const std::string& name) {
     if (param.type && returns_function(param.type)) {
       error("NotSupported", param.type->span, "a function cannot be a parameter of an exported function", kMayCross);
       fine = false;
-    } else if (!param.type) {
-      error("TypeMismatch", param.name.span,
-            fmt::format("`{}` is exported, so `{}` needs a type", name, param.name.text),
-            fmt::format("like `{}: i64` or `{}: f32[n, 3]`", param.name.text, param.name.text));
-      fine = false;
     }
-  if (!decl.type_params.empty() || (fine && exported->is_template)) {
-    error("TypeMismatch", decl.name.span, fmt::format("`{}` is exported: its types and ranks must be known", name));
-    fine = false;
-  }
+  fine = fine && has_known_types(*exported, fmt::format("`{}` is exported", name));
   if (!fine) {
     scope_ = saved;
     return;
@@ -104,14 +96,10 @@ void Checker::check_export(const std::string& name) {
         p_.interface.params[i].record = record_name(type);
   }
   if (fine) {
-    InstanceId id = instance_for(*exported, bindings, {});
-    if (!states_[id.index].signature.has_result) check_instance(id);
-    top_level_calls_.push_back({id, decl.name.span, top_level_order_.size()});
+    InstanceId id = entry_instance(*exported, bindings);
     block.result = finish_call(*exported, states_[id.index].signature, std::move(values), decl.name.span, id);
     if (!block.result->type.is_error()) export_results(block);
     finalize(block);
-    p_.has_main = true;
-    p_.main = id;
   }
   scope_ = saved;
 }

@@ -3,18 +3,14 @@
 #include "backend/aot/elf_object.h"
 #include "backend/aot/link.h"
 #include "backend/aot/objects.h"
+#include "backend/aot/workshop.h"
 #include "ir/kernel_ops.h"
 #include "vm/io/formats.h"
 #include "vm/io/io.h"
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cmath>
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <filesystem>
@@ -37,95 +33,6 @@ TL_EMBEDDED(X)
 namespace tl {
 namespace {
 
-[[noreturn]] void fail(const std::string& what, const std::string& path) {
-  throw BuildError(fmt::format("{} '{}': {}", what, path, std::strerror(errno)));
-}
-
-constexpr std::array kEnding = {SIGINT, SIGTERM, SIGHUP};
-
-const char* interrupted_folder = nullptr; // to be gone when a signal ends the process
-
-// Only what a handler may call: no allocation, no locks.
-void remove_folder_and_end(int signal) {
-  if (const int folder = ::open(interrupted_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC); folder >= 0) {
-    alignas(dirent64) char entries[4096];
-    for (ssize_t count; (count = ::getdents64(folder, entries, sizeof entries)) > 0;)
-      for (ssize_t at = 0; at < count;) {
-        const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
-        ::unlinkat(folder, entry->d_name, 0); // the folder's own names, . and .., are refused
-        at += entry->d_reclen;
-      }
-    ::rmdir(interrupted_folder);
-  }
-  std::signal(signal, SIG_DFL);
-  ::raise(signal); // comes when this handler returns: the exit code tells of it
-}
-
-// A folder for what is linked, gone with this object or with the process. One at a time.
-class Workshop {
-public:
-  Workshop() {
-    std::error_code error;
-    const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
-    if (error) {
-      const char* named = std::getenv("TMPDIR");
-      throw BuildError(fmt::format("cannot use the folder for temporary files '{}' (TMPDIR): {}",
-                                   named ? named : "/tmp", error.message()));
-    }
-    path_ = (parent / "tl-build-XXXXXX").string();
-    if (!::mkdtemp(path_.data())) fail("cannot make the folder", path_);
-    interrupted_folder = path_.c_str();
-    struct sigaction action {};
-    action.sa_handler = remove_folder_and_end;
-    for (size_t i = 0; i < kEnding.size(); ++i) {
-      ::sigaction(kEnding[i], nullptr, &before_[i]);
-      if (before_[i].sa_handler == SIG_DFL) ::sigaction(kEnding[i], &action, nullptr); // else ignored, as by nohup
-    }
-  }
-  ~Workshop() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-    for (size_t i = 0; i < kEnding.size(); ++i)
-      ::sigaction(kEnding[i], &before_[i], nullptr);
-    interrupted_folder = nullptr;
-  }
-  Workshop(const Workshop&) = delete;
-
-  std::string path(const std::string& name) const { return path_ + "/" + name; }
-  std::string put(const std::string& name, std::string_view bytes) const {
-    std::string path = this->path(name);
-    std::FILE* file = std::fopen(path.c_str(), "wb");
-    bool fine = file && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-    if (file && std::fclose(file) != 0) fine = false;
-    if (!fine) fail("cannot write", path);
-    return path;
-  }
-
-private:
-  std::string path_;
-  std::array<struct sigaction, kEnding.size()> before_{};
-};
-
-// Holds back the signals that would leave half a file. Not while a pipe waits for its reader.
-class Undisturbed {
-public:
-  explicit Undisturbed(const std::string& file) {
-    std::error_code ignored;
-    const auto kind = std::filesystem::status(file, ignored).type();
-    sigset_t ending;
-    sigemptyset(&ending);
-    if (kind == std::filesystem::file_type::regular || kind == std::filesystem::file_type::not_found)
-      for (int signal : kEnding)
-        sigaddset(&ending, signal);
-    ::pthread_sigmask(SIG_BLOCK, &ending, &before_);
-  }
-  ~Undisturbed() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  Undisturbed(const Undisturbed&) = delete;
-
-private:
-  sigset_t before_{};
-};
-
 // The shared library that this process uses itself: there is one wherever a program can run.
 std::string library_of(const void* function) {
   Dl_info info{};
@@ -136,7 +43,7 @@ std::string library_of(const void* function) {
 // Puts a finished file where it was wanted.
 void deliver(const std::string& from, const std::string& to, bool executable) {
   const int source = ::open(from.c_str(), O_RDONLY | O_CLOEXEC);
-  if (source < 0) fail("cannot read", from);
+  if (source < 0) throw BuildError(fmt::format("cannot read '{}': {}", from, std::strerror(errno)));
   Undisturbed whole(to);
   try {
     write_file_atomically(to, [&](int file) {
