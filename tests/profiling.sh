@@ -83,7 +83,7 @@ check "trace that cannot be written" 3 "cannot write" -- "$tl" run --trace "$out
 check "trace with the interpreter" 2 "leave out --interp" -- "$tl" run --interp --explain-idle "$out/work.tl"
 check "trace from the environment" 0 -- sh -c "TL_TRACE='$out/e.json' '$tl' run '$out/work.tl' && test -s '$out/e.json'"
 printf '%s\n%s\n' "$slow" 'print(slow(zeros([4], f64), 100000000000)[0])' >"$out/long.tl"
-check "Ctrl-C: the timeline is there" 130 -- sh -c "timeout --preserve-status -s INT 2 '$tl' run --trace '$out/i.json' --stats '$out/long.tl'"
+check "Ctrl-C: the timeline is there" 130 -- sh -c "timeout --foreground --preserve-status -s INT 2 '$tl' run --trace '$out/i.json' --stats '$out/long.tl'"
 check "Ctrl-C: and is JSON" 0 -- sh -c "$reads '$out/i.json'"
 check "Ctrl-C of a program that asks" 0 "^saved$" -- sh -c "echo 'while not interrupted() { }
 print(\"saved\")' >'$out/asks.tl'; timeout --foreground -s INT 1 '$tl' run --trace '$out/a.json' '$out/asks.tl'; true"
