@@ -76,7 +76,7 @@ check "digits" 0 -- "$tl" run samples/data/generate.tl --count 12000 --to "$out/
 plot=(--plot_file "$out/curve.svg")
 quality "softmax regression" ", " 90 97 "$tl" run samples/classify.tl "${digits[@]}" --epochs 4 "${plot[@]}"
 quality "perceptron" ", " 92 98 "$tl" run samples/mlp.tl "${digits[@]}" --epochs 5 --to "$out/mlp.npz" "${plot[@]}"
-quality "LeNet" ", " 97 100 "$tl" run samples/lenet.tl "${digits[@]}" --epochs 1 "${plot[@]}"
+quality "LeNet" ", " 97 100 "$tl" run samples/lenet.tl "${digits[@]}" --epochs 1 --to "$out/lenet.npz" "${plot[@]}"
 quality "components" "linear classifier of the components: " 80 90 "$tl" run samples/pca.tl "${digits[@]}" --plot_file "$out/components.png"
 quality "wide perceptron" "unseen " 0 0.6 "$tl" run samples/dense.tl --epochs 2 "${plot[@]}"
 quality "LSTM" "unseen text: " 2 4 "$tl" run samples/lstm.tl --epochs 5 "${plot[@]}"
