@@ -58,6 +58,15 @@ check "a long loop keeps memory flat" 0 -- "$out/within" 40000 "$tl" run --memor
 check "too little memory names the line and the sizes" 3 'OutOfMemory.*there is no room for f32\[1000\]' -- "$tl" run --memory-limit 2K "$out/million.tl" --turns 10
 
 # ---- several processes
+# an MPI that is none: mpirun is played by its environment variable
+mkdir "$out/mpi"
+: >"$out/mpi/libmpi.so.40"
+cp "$out/mpi/libmpi.so.40" "$out/mpi/libmpi.so"
+check "processes: MPI cannot be loaded" 3 "MpiNotFound.*cannot be loaded" -- env OMPI_COMM_WORLD_SIZE=1 LD_LIBRARY_PATH="$out/mpi" "$tl" -e 'print(rank())'
+cp -L "$(ldd "$tl" | awk '$1 == "libm.so.6" {print $3}')" "$out/mpi/libmpi.so.40"
+cp "$out/mpi/libmpi.so.40" "$out/mpi/libmpi.so"
+check "processes: another MPI" 3 "MpiNotFound.*not Open MPI" -- env OMPI_COMM_WORLD_SIZE=1 LD_LIBRARY_PATH="$out/mpi" "$tl" -e 'print(rank())'
+check "processes: not with the interpreter" 2 "leave out --interp, or mpirun" -- env OMPI_COMM_WORLD_SIZE=2 "$tl" run --interp -e 'print(1)'
 if command -v mpirun >/dev/null; then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
   processes() { printf '%s\n' mpirun -n "$1" "$tl" run --threads 1; }

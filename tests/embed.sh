@@ -27,6 +27,15 @@ if command -v nm >/dev/null; then
   check "symbols of the archive" 0 "$own" -- echo "$(nm -g --defined-only mlp.a | grep -oE '[A-Za-z_0-9]+$' | grep -v '^o$' | sort | tr '\n' ' ')"
 fi
 
+# ---- on a processor without AVX2 an executable ends with a message; a library does not end the process that loads it
+if command -v qemu-x86_64 >/dev/null; then
+  echo '#include <dlfcn.h>
+#include <stdio.h>
+int main(void) { void *l = dlopen("./mlp.so", RTLD_NOW); puts(l ? "loaded" : dlerror()); return !l; }' >old.c
+  step "an old processor: build" 0 -- gcc old.c -o old
+  check "an old processor: the process goes on" 0 "^loaded$" -- qemu-x86_64 -cpu Nehalem ./old
+fi
+
 # ---- C and C++
 c=(gcc -std=c99 -Wall -Wextra -Wpedantic -Werror -I.) cpp=(g++ -Wall -Wextra -Wpedantic -Werror -I.)
 samples=$repository/samples/embed programs=$repository/tests/embed

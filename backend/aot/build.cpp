@@ -21,8 +21,11 @@
 
 // Object files inside tl (cmake/built.cmake).
 #ifndef TL_NO_BUILT_RUNTIME
-#define TL_EMBEDDED(X)                                                                                                 \
-  X(runtime) X(without_linalg) X(without_plot) X(without_readers) X(without_writers) X(without_png) X(without_jpeg)
+// clang-format off
+#define TL_EMBEDDED(X) \
+  X(runtime) \
+  X(without_linalg) X(without_plot) X(without_readers) X(without_writers) X(without_png) X(without_jpeg) X(without_refusal)
+// clang-format on
 extern "C" {
 #define X(name) extern const char tl_##name[], tl_##name##_end[];
 TL_EMBEDDED(X)
@@ -66,6 +69,7 @@ void deliver(const std::string& from, const std::string& to, bool executable) {
 // The parts of the VM that a program may do without.
 struct Used {
   bool linalg = false, plot = false, readers = false, writers = false, images = false; // images: written
+  bool refusal = true; // to run on an old processor: ends the process
 };
 
 void used_by_command_line(const ProgramInterface& interface, Used& used) {
@@ -107,6 +111,7 @@ std::vector<std::pair<std::string, std::string_view>> runtime_for([[maybe_unused
   if (!used.readers) add("without_readers", tl_without_readers, tl_without_readers_end);
   if (!used.writers) add("without_writers", tl_without_writers, tl_without_writers_end);
   if (!used.images && !used.plot) add("without_png", tl_without_png, tl_without_png_end);
+  if (!used.refusal) add("without_refusal", tl_without_refusal, tl_without_refusal_end);
   if (!used.images) add("without_jpeg", tl_without_jpeg, tl_without_jpeg_end);
   return parts;
 #endif
@@ -209,6 +214,7 @@ void build_library(const Library& library, std::vector<BuildProgram> programs, s
       throw BuildError(fmt::format("two things in C would be called '{}': one must have another name here", symbol));
   Workshop workshop;
   Used used;
+  used.refusal = false;
   for (const BuildProgram& program : programs)
     used_by(program.program, used);
   LinkJob job;
