@@ -147,8 +147,9 @@ sample life --glider --size 12 --steps 20 -o RESULT.txt
 sample clean samples/data/weather.csv -o RESULT.csv.gz
 sample edit_distance --a kitten --b sitting
 sample text_stats --path README.md
-sample newton
-sample mixture samples/data/points.npy
+sample newton --plot_file RESULT.svg
+sample mixture samples/data/points.npy --plot_file RESULT.svg
+sample ode --plot_file RESULT.svg
 sample option
 sample data/generate --count 300 --to RESULT
 digits=("$out/digits-images.idx.gz" "$out/digits-labels.idx.gz")
