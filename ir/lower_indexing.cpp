@@ -88,12 +88,14 @@ FunctionLowerer::Subscripts FunctionLowerer::evaluate(const std::vector<typed::S
   return result.masks && !only_leading_mask(items) ? without_mask(std::move(result), shape) : result;
 }
 
-// The mask as an index tensor for each of its axes.
+// Each mask as an index tensor for each of its axes. The last axis of all index tensors must be as long as the first
+// mask has true elements, unless it is a literal 1. Each may be read under the size of another: so all are guarded.
 FunctionLowerer::Subscripts FunctionLowerer::without_mask(Subscripts subscripts, const std::vector<Size>& shape) {
   Subscripts result;
   result.steps = subscripts.steps;
   result.expanded = std::make_shared<std::vector<typed::Subscript>>();
   result.items = result.expanded.get();
+  std::vector<size_t> paired, compared; // which values; of those, one for each subscript beside the first mask
   for (size_t i = 0; i < subscripts.items->size(); ++i) {
     const typed::Subscript& item = (*subscripts.items)[i];
     LocId at = loc(item.span);
@@ -108,14 +110,23 @@ FunctionLowerer::Subscripts FunctionLowerer::without_mask(Subscripts subscripts,
       result.values.push_back(value);
     };
     if (item.kind != Kind::Mask) {
+      if (item.kind == Kind::Tensor) ++result.tensors;
+      if (item.kind == Kind::Tensor && !item.value->type.shape.back().is(1)) {
+        paired.push_back(result.values.size());
+        compared.push_back(result.values.size());
+      }
       add(item.kind, subscripts.values[i]);
       continue;
     }
     const std::vector<Dim> sizes = type(subscripts.values[i]).dims;
     ValueId where = mask_positions(subscripts.values[i], at);
     const std::vector<Dim> found = type(where).dims;
-    result.count = here().size(found[0]);
+    if (result.count.valid())
+      compared.push_back(result.values.size());
+    else
+      result.count = here().size(found[0]);
     for (size_t k = 0; k < sizes.size(); ++k) {
+      paired.push_back(result.values.size());
       ValueId part = where;
       Dim stride = product({sizes.begin() + static_cast<long>(k) + 1, sizes.end()});
       if (!(stride == Dim::of(1))) part = elementwise(ScalarOp::FloorDiv, {part, here().size(stride)}, found, at);
@@ -123,6 +134,15 @@ FunctionLowerer::Subscripts FunctionLowerer::without_mask(Subscripts subscripts,
       add(Kind::Tensor, part);
       ++result.tensors;
     }
+  }
+  for (size_t i : compared) {
+    const Dim last = type(result.values[i]).dims.back(); // a copy: new values move the old ones
+    const Span span = (*result.items)[i].span;
+    ValueId size = here().size(last);
+    ValueId fine = scalar(ScalarOp::Eq, {size, result.count});
+    uint32_t s = site("ShapeMismatch", "the mask chooses {1} places, and the index beside it has size {0}", span);
+    for (size_t k : paired)
+      result.values[k] = guard(result.values[k], fine, s, {size, result.count}, span);
   }
   for (const Size& size : shape)
     if (auto atom = size.as_atom(); atom && !knows(size)) {

@@ -113,7 +113,7 @@ struct Subscript {
     NewAxis, // an axis of size 1
     Tensor,  // value: i64 tensor; several of them broadcast together and pair up, as in NumPy
     Mask,    // value: bool tensor over value.rank axes, all of which it covers; like an index tensor for each of them.
-             // One that is not followed by whole axes only has its count as the broadcast axis
+             // Its count is known, and compared with the others, only once it is evaluated: no check stands for that
   } kind = Kind::Full;
   ExprPtr value;
   bool in_range = false; // At: proven to be in 0 <= i < size, needs neither wrap nor check

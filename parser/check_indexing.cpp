@@ -61,7 +61,7 @@ ExprPtr Checker::index_node(ExprPtr base, const std::vector<ast::SubscriptItem>&
   if (!shape) return broken(span);
   node->type = resolved(base->type);
   node->type.shape = std::move(*shape);
-  // A mask's count is known with the result.
+  // Where an axis of the result is as long as a mask has true elements, that count is known with the result.
   for (auto& fresh : node->fresh)
     for (size_t k = 0; k < node->type.shape.size(); ++k)
       if (node->type.shape[k] == Size::of(fresh.atom)) fresh.axis = static_cast<uint32_t>(k);
@@ -158,8 +158,13 @@ std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std
   for (const auto& v : values)
     if (v && v->type.is_tensor() && v->type.rank() > 0) (v->type.dtype == DType::Bool ? any_mask : any_tensor) = true;
   // A mask stands for its positions along each of its axes: index tensors. In front of whole axes only it is simpler.
-  const bool other_tensors = any_tensor;
-  size_t masks = 0;
+  const typed::Expr* first_mask = nullptr;
+  auto count = [&] { // of the true ones in the first mask, where an axis of the result has that size
+    AtomId id =
+        size_atom(AtomKind::Fresh, fmt::format("the number of true in {}", text(first_mask->span)), first_mask->span);
+    node.fresh.push_back({id, {}, 0});
+    return Size::of(id);
+  };
   for (size_t i = 0; any_mask && !any_tensor && i < items.size(); ++i) {
     bool is_mask = values[i] && values[i]->type.is_tensor() && values[i]->type.dtype == DType::Bool;
     any_tensor = i == 0 ? !is_mask : items[i].kind != Item::Ellipsis && !is_full(items[i]);
@@ -265,11 +270,6 @@ std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std
       continue;
     }
     if (v->type.dtype == DType::Bool) {
-      if (++masks > 1 || other_tensors) {
-        error("NotSupported", item.span, "a mask beside other index tensors is not supported yet",
-              "`nonzero(mask)` gives its positions along each axis");
-        return std::nullopt;
-      }
       if (any_tensor) advanced();
       for (size_t k = 0; k < v->type.rank(); ++k)
         if (!require_equal(
@@ -283,9 +283,8 @@ std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std
           return std::nullopt;
         }
       axis += v->type.rank();
-      AtomId id = size_atom(AtomKind::Fresh, fmt::format("the number of true in {}", text(v->span)), v->span);
-      node.fresh.push_back({id, {}, static_cast<uint32_t>(shape.size())});
-      (any_tensor ? broadcast : shape).push_back(Size::of(id));
+      if (!first_mask) first_mask = v.get();
+      if (!any_tensor) shape.push_back(count());
       s.kind = Kind::Mask;
       s.value = std::move(v);
       out.push_back(std::move(s));
@@ -318,6 +317,9 @@ std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std
   }
   if (ellipses == 0) full(rank - axis);
   if (any_tensor) {
+    // That the counts fit each other and the index tensors shows when it runs; what an index tensor has, says more.
+    if (first_mask && broadcast.empty()) broadcast.push_back(1);
+    if (first_mask && broadcast[0].is(1)) broadcast[0] = count();
     std::reverse(broadcast.begin(), broadcast.end());
     auto at = shape.begin() + static_cast<ptrdiff_t>(groups > 1 ? 0 : place);
     shape.insert(at, broadcast.begin(), broadcast.end());
