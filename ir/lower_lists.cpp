@@ -1,6 +1,7 @@
 // Lists and text: one graph node for each operation. What they mean: lang/typed.h, vm/abi/text_op.h.
 #include "ir/lower_function.h"
 #include "vm/abi/text_op.h"
+#include <algorithm>
 #include <set>
 
 namespace tl::ir {
@@ -24,13 +25,22 @@ Leaves FunctionLowerer::list_operation(const typed::Expr& e, const std::vector<L
     for (ValueId leaf : operands[i])
       flat.push_back(leaf);
   auto width = [](const tl::Type& list) {
-    return list.elements.empty() ? 1 : static_cast<int64_t>(leaf_types(list.elements[0]).size());
+    return list.elements.empty() ? 1 : std::max<int64_t>(1, static_cast<int64_t>(leaf_types(list.elements[0]).size()));
+  };
+  // An element without leaves (a struct without fields) is held by one of no meaning.
+  auto hold = [&](size_t elements) {
+    if (e.type.elements.empty() || !leaf_types(e.type.elements[0]).empty()) return;
+    for (size_t i = 0; i < elements; ++i)
+      flat.push_back(here().constant(DType::Bool, {}));
   };
   auto one = [&](Op op) -> Leaves {
     return {here().one(op, std::move(flat), graph_type(e.type), std::move(attrs), at)};
   };
   switch (e.list_op) {
-  case ListOp::Make: attrs.ints = {width(e.type), static_cast<int64_t>(e.operands.size())}; return one(Op::ListMake);
+  case ListOp::Make:
+    hold(e.operands.size());
+    attrs.ints = {width(e.type), static_cast<int64_t>(e.operands.size())};
+    return one(Op::ListMake);
   case ListOp::Length: return {here().one(Op::ListLength, std::move(flat), Type::scalar(DType::I64), {}, at)};
   case ListOp::Get: {
     if (!e.flag) flat.at(1) = list_index(flat[0], flat[1], e.operands[1]->span);
@@ -56,6 +66,7 @@ Leaves FunctionLowerer::list_operation(const typed::Expr& e, const std::vector<L
       }
       types.push_back(std::move(t));
     }
+    if (types.empty()) types.push_back(Type::scalar(DType::Bool));
     std::vector<int64_t> sizes = attrs.ints;
     types.insert(types.end(), sizes.size() / 2, Type::scalar(DType::I64));
     NodeId node = here().node(Op::ListGet, std::move(flat), std::move(types), std::move(attrs), at);
@@ -71,8 +82,14 @@ Leaves FunctionLowerer::list_operation(const typed::Expr& e, const std::vector<L
         results[i] = here().one(Op::StopGradient, {results[i]}, Type(type(results[i])), {}, at);
     return results;
   }
-  case ListOp::Set: flat.at(1) = list_index(flat[0], flat[1], e.operands[1]->span); return one(Op::ListSet);
-  case ListOp::Append: attrs.ints = {static_cast<int64_t>(flat.size()) - 1}; return one(Op::ListAppend);
+  case ListOp::Set:
+    flat.at(1) = list_index(flat[0], flat[1], e.operands[1]->span);
+    hold(1);
+    return one(Op::ListSet);
+  case ListOp::Append:
+    hold(1);
+    attrs.ints = {static_cast<int64_t>(flat.size()) - 1};
+    return one(Op::ListAppend);
   case ListOp::Concat: return one(Op::ListConcat);
   case ListOp::Slice: attrs.ints = e.ints; return one(Op::ListSlice);
   case ListOp::Join: {

@@ -174,6 +174,7 @@ Type FunctionLowerer::graph_type(const tl::Type& t) {
         bool tensor = leaf.is_tensor();
         elements.push_back(tensor ? Type::tensor(leaf.dtype, std::vector<Dim>(leaf.rank())) : graph_type(leaf));
       }
+    if (!t.elements.empty() && elements.empty()) elements.push_back(Type::scalar(DType::Bool)); // lower_lists.cpp
     return Type::list(std::move(elements));
   }
   return Type::tensor(t.dtype, dims(t.shape));

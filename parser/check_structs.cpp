@@ -179,6 +179,10 @@ Type Checker::struct_type(StructInfo& info, const ast::NamedType& named, Span sp
       sizes.push_back(size.value_or(Size(0)));
       continue;
     }
+    if (context.in_list) { // each element has one of its own; list_of numbers it
+      sizes.push_back(Size::of(size_atom(AtomKind::Element, "_", span)));
+      continue;
+    }
     if (context.mode == DimMode::Lookup) {
       error("UnboundSize", span,
             fmt::format("the size `{}` of `{}` is needed here", decl.sizes[i].text, decl.name.text));
