@@ -1,4 +1,5 @@
 #include "driver/arguments.h"
+#include "driver/leaves.h"
 #include "driver/usage.h"
 #include "vm/abi/device.h"
 #include "vm/io/io.h"
@@ -25,21 +26,8 @@ bool is_flag(const std::string& word) {
   return !(word[1] >= '0' && word[1] <= '9') && word[1] != '.'; // -3 and -.5 are values
 }
 
-bool is_file(const ParamInfo& param) { return param.kind == ParamInfo::Kind::Tensor || !param.leaf.empty(); }
-
-HostTensor read_tensor(const ParamInfo& param, const std::string& path) {
-  try {
-    TensorReader reader(path, {{}, param.leaf, param.dtype, param.rank});
-    require_type(path, reader.header(), param.dtype, param.rank);
-    HostTensor tensor = reader.take();
-    tensor.dtype = param.dtype; // keys are kept as u64
-    return tensor;
-  } catch (const IoError& error) {
-    throw UsageError(fmt::format("'{}' ({}): {}", param.name, param.type_text, error.what()));
-  } catch (const std::bad_alloc&) {
-    throw UsageError(
-        fmt::format("'{}' ({}): there is no memory for what is in '{}'", param.name, param.type_text, path));
-  }
+bool is_file(const ParamInfo& param) {
+  return param.kind == ParamInfo::Kind::Tensor || param.kind == ParamInfo::Kind::List || !param.leaf.empty();
 }
 
 const RunFlag* flag_of_run(std::string_view word) { // --threads, --tl-threads
@@ -133,7 +121,7 @@ ProgramArguments parse_arguments(const ProgramInterface& interface, const std::v
                                                      files.size(), files.size() == 1 ? "" : "s"));
       size_t i = files[next_file++];
       for (size_t leaf = i; leaf < params.size() && params[leaf].name == params[i].name; ++leaf)
-        result.values[leaf] = read_tensor(params[leaf], word);
+        result.values[leaf] = read_leaf(params[leaf], word);
       continue;
     }
     size_t equals = word.find('=');
@@ -232,27 +220,28 @@ std::string help_text(const ProgramInterface& interface, const std::string& comm
 
 void deliver_results(const ProgramInterface& interface, const std::vector<Argument>& results,
                      const std::vector<std::string>& outputs, const OutputSink& out) {
-  std::vector<NamedTensor> leaves; // of the struct at hand
+  std::vector<NamedTensor> leaves; // of the struct or list at hand
+  bool has_leaves = false;
   for (size_t i = 0; i < results.size(); ++i) {
     const Argument& result = results[i];
     const ResultInfo info = i < interface.results.size() ? interface.results[i] : ResultInfo{};
     const std::string* file = info.value < outputs.size() ? &outputs[info.value] : nullptr;
     if (const auto* text = std::get_if<std::string>(&result)) {
-      if (!file) {
+      if (!file)
         out(*text + "\n");
-      } else if (info.is_printed && !leaves.empty()) {
+      else if (!info.is_printed)
+        throw IoError(fmt::format("{}: a string cannot be saved there", *file));
+      else if (!has_leaves)
+        throw IoError(fmt::format("cannot save '{}': the result has parts that are no tensors", *file));
+      else
         save_tensors(*file, leaves);
-      } else {
-        throw IoError(info.is_printed ? fmt::format("cannot save '{}': the result has parts that are no tensors, or "
-                                                    "lists; `save` in the program writes a value with lists",
-                                                    *file)
-                                      : fmt::format("{}: a string cannot be saved there", *file));
-      }
       leaves.clear();
+      has_leaves = false;
+    } else if (info.is_list || !info.leaf.empty()) {
+      has_leaves = true;
+      if (file) add_leaves(info, result, leaves);
     } else if (const auto* tensor = std::get_if<HostTensor>(&result)) {
-      if (!info.leaf.empty())
-        leaves.push_back({info.leaf, *tensor});
-      else if (file)
+      if (file)
         save_tensor(*file, *tensor);
       else
         out(format_tensor(*tensor) + "\n");

@@ -50,6 +50,10 @@ std::vector<Cell> entry_arguments(const Module& module, const std::vector<Argume
       cells.push_back(cell(given ? std::get<std::string>(arguments[i]) : std::string()));
       continue;
     }
+    if (params[i].kind == ParamInfo::Kind::List) {
+      cells.push_back(cell(arguments[i]));
+      continue;
+    }
     HostTensor t =
         given ? std::get<HostTensor>(arguments[i]) : HostTensor::make(params[i].dtype, Dims(params[i].rank, 0));
     if (t.dtype != params[i].dtype || t.dims.size() != params[i].rank) fault("an argument has a wrong type");

@@ -270,6 +270,8 @@ private:
     p.name = string();
     if (accept("str"))
       p.kind = ParamInfo::Kind::Str;
+    else if (accept("list"))
+      p.kind = ParamInfo::Kind::List;
     else
       p.dtype = dtype();
     if (accept("tensor")) {
@@ -289,6 +291,8 @@ private:
     ResultInfo r;
     if (accept("str"))
       r.is_str = true;
+    else if (accept("list"))
+      r.is_list = true;
     else {
       r.dtype = dtype();
       r.is_scalar = !is("tensor");

@@ -233,14 +233,15 @@ void print_interface(const ProgramInterface& interface, std::string& out) {
   if (!interface.doc.empty()) out += fmt::format("doc {}\n", quoted(interface.doc));
   for (const ParamInfo& p : interface.params) {
     std::string kind = p.kind == ParamInfo::Kind::Str ? "str" : std::string(name_of(p.dtype));
+    if (p.kind == ParamInfo::Kind::List) kind = "list";
     if (p.kind == ParamInfo::Kind::Tensor) kind += fmt::format(" tensor {}", p.rank);
     out += fmt::format("param {} {} type {} doc {}", quoted(p.name), kind, quoted(p.type_text), quoted(p.doc));
     if (p.has_default) out += " default " + quoted(p.default_text);
     out += "\n";
   }
   for (const ResultInfo& r : interface.results) {
-    std::string kind = r.is_str ? "str" : std::string(name_of(r.dtype));
-    if (!r.is_str && !r.is_scalar) kind += fmt::format(" tensor {}", r.rank);
+    std::string kind = r.is_str ? "str" : r.is_list ? "list" : std::string(name_of(r.dtype));
+    if (!r.is_str && !r.is_list && !r.is_scalar) kind += fmt::format(" tensor {}", r.rank);
     out += "result " + kind + "\n";
   }
 }

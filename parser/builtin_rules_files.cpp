@@ -58,9 +58,9 @@ void Checker::fresh_axes(typed::Expr& node, Type& type, std::vector<uint32_t> pa
   }
 }
 
-// The names of the leaves of a tuple or struct, one a line: "0", "layer.w". False: a leaf is no tensor.
+// The names of the leaves of a tuple or struct, one a line: "0", "layer.w". False: a leaf is no tensor, or a device.
 bool Checker::leaf_names(const Type& type, const std::string& prefix, std::string& names) {
-  if (type.is_tensor()) {
+  if (type.is_tensor() && !is_device(type)) {
     names += (names.empty() ? "" : "\n") + prefix;
     return true;
   }
@@ -94,7 +94,12 @@ template <class Path> Path inner_path(const Path& path, const Type& type, size_t
 } // namespace
 
 bool Checker::has_only_tensors(const Type& type) {
-  if (!type.is_aggregate() && !type.is_list()) return type.is_tensor();
+  auto has_leaf = [](auto& self, const Type& t) -> bool {
+    return !t.is_aggregate() ||
+           std::any_of(t.elements.begin(), t.elements.end(), [&](const Type& inner) { return self(self, inner); });
+  };
+  if (type.is_list() && !type.elements.empty() && !has_leaf(has_leaf, type.elements[0])) return false;
+  if (!type.is_aggregate() && !type.is_list()) return type.is_tensor() && !is_device(type);
   return std::all_of(type.elements.begin(), type.elements.end(), [&](const Type& t) { return has_only_tensors(t); });
 }
 

@@ -144,8 +144,9 @@ void Checker::check_main(const ast::File& file) {
     if (is_list) element = named->arguments[0], named = ast::as<ast::NamedType>(element);
     std::optional<DType> dtype = named ? dtype_from_name(named->name.text) : std::nullopt;
     bool is_str = named && named->name.text == "str";
-    if (named && !dtype && !is_str && !is_list && returns_struct(*named)) {
-      ExprPtr value = main_struct(param, sizes);
+    const bool by_flags = is_str || (dtype && dtype != DType::Key && named->dims.empty()); // the elements of a list are
+    if (is_list ? !by_flags : named && !dtype && !is_str && returns_struct(*named)) {
+      ExprPtr value = main_file(param, sizes);
       if (value->type.is_error()) {
         fine = false;
         continue;
@@ -154,10 +155,10 @@ void Checker::check_main(const ast::File& file) {
       std::swap(values.back(), value);
       continue;
     }
-    if ((!dtype && !is_str) || dtype == DType::Key || (is_list && !named->dims.empty())) {
+    if ((!dtype && !is_str) || dtype == DType::Key) {
       error("TypeMismatch", param.type->span,
             fmt::format("a command line cannot give a value of type `{}`", text(param.type->span)),
-            "it can give scalars, text, lists of those, tensors, and structs of tensors");
+            "it can give scalars, text, lists of those, tensors, and structs and lists of tensors");
       fine = false;
       continue;
     }

@@ -11,8 +11,48 @@ bool Checker::returns_struct(const ast::NamedType& type) const {
   return entity && entity->kind == Entity::Kind::Struct;
 }
 
-// A struct comes from one file: each leaf is a parameter of the entry.
-ExprPtr Checker::main_struct(const ast::Param& param, std::set<std::string>& sizes) {
+namespace {
+
+// The leaves of an element of a list, under their names in a file.
+void file_leaves(const Type& type, const std::string& path, std::vector<FileLeaf>& leaves) {
+  if (type.is_aggregate()) {
+    for (size_t i = 0; i < type.elements.size(); ++i) {
+      const std::string step = type.is_struct() ? type.record->fields[i].name : std::to_string(i);
+      file_leaves(type.elements[i], path.empty() ? step : path + "." + step, leaves);
+    }
+    return;
+  }
+  FileLeaf leaf;
+  leaf.name = path;
+  leaf.dtype = type.dtype;
+  leaf.rank = static_cast<uint32_t>(type.rank());
+  leaf.is_list = type.is_list();
+  if (leaf.is_list && !type.elements.empty()) file_leaves(type.elements[0], "", leaf.element);
+  leaves.push_back(std::move(leaf));
+}
+
+// What a file gives to a list: each element may have any sizes.
+void free_elements(Type& type, SizeAtoms& atoms) {
+  if (type.is_list()) {
+    size_t next = 0;
+    auto visit = [&](auto& self, Type& part) -> void {
+      if (part.is_list()) return free_elements(part, atoms);
+      for (Size& size : part.shape)
+        size = Size::of(atoms.element(next++));
+      for (Type& inner : part.elements)
+        self(self, inner);
+    };
+    visit(visit, type.elements.at(0));
+    return;
+  }
+  for (Type& inner : type.elements)
+    free_elements(inner, atoms);
+}
+
+} // namespace
+
+// A struct, or a list of what is no number and no text, comes from one file: each leaf is a parameter of the entry.
+ExprPtr Checker::main_file(const ast::Param& param, std::set<std::string>& sizes) {
   DimContext context;
   std::vector<AtomId> bound;
   context.mode = DimMode::Bind;
@@ -24,18 +64,21 @@ ExprPtr Checker::main_struct(const ast::Param& param, std::set<std::string>& siz
     ctx_->reports.resize(errors); // said again where `main` is checked
     return broken(param.type->span);
   }
-  std::string names;
-  if (!leaf_names(type, "", names)) {
+  if (!has_only_tensors(type)) {
     error("TypeMismatch", param.type->span,
-          fmt::format("a command line gives structs of tensors, and `{}` has other parts", text(param.type->span)),
+          fmt::format("a command line gives structs and lists of tensors, and `{}` has other parts",
+                      text(param.type->span)),
           fmt::format("take its file: `path: str`, and `let {}: {} = load(path)`", param.name.text,
                       text(param.type->span)));
     return broken(param.type->span);
   }
   if (param.default_value) {
-    error("NotSupported", param.default_value->span, "a default for a struct of the command line is not supported yet");
+    error(
+        "NotSupported", param.default_value->span,
+        fmt::format("a default for a {} of the command line is not supported yet", type.is_list() ? "list" : "struct"));
     return broken(param.type->span);
   }
+  free_elements(type, p_.atoms);
   return entry_leaves(param, type, "", sizes);
 }
 
@@ -62,6 +105,7 @@ ExprPtr Checker::entry_leaves(const ast::Param& param, Type type, const std::str
               : type.is_list() ? ParamInfo::Kind::List
               : info.rank      ? ParamInfo::Kind::Tensor
                                : ParamInfo::Kind::Scalar;
+  if (type.is_list()) file_leaves(type.elements.at(0), "", info.element);
   for (uint32_t k = 0; k < info.rank; ++k) {
     auto own = type.shape[k].as_atom();
     std::string size = own ? p_.atoms[*own].name : "";
@@ -108,8 +152,8 @@ ExprPtr Checker::main_list(ExprPtr given, std::optional<DType> dtype, typed::Blo
       span);
 }
 
-// What the result is for a command line: tensors and texts, each for a file or to be printed; of a struct its leaves
-// and, in case no file takes them, its text; of what no file takes its text alone.
+// What the result is for a command line: tensors and texts, each for a file or to be printed; of a struct or list its
+// leaves and, in case no file takes them, its text; of what no file takes its text alone.
 void Checker::main_results(typed::Block& block) {
   const Type type = refresh(*block.result);
   const Span span = block.result->span;
@@ -119,6 +163,8 @@ void Checker::main_results(typed::Block& block) {
     ResultInfo result;
     result.is_str = leaf.is_str();
     result.is_scalar = leaf.is_scalar();
+    result.is_list = leaf.is_list();
+    if (leaf.is_list() && !leaf.elements.empty()) file_leaves(leaf.elements[0], "", result.element);
     result.dtype = leaf.dtype;
     result.rank = static_cast<uint32_t>(leaf.rank());
     result.value = value;
@@ -136,7 +182,7 @@ void Checker::main_results(typed::Block& block) {
   };
   auto visit = [&](auto& self, ExprPtr part) -> void {
     const Type t = part->type;
-    if (t.is_tuple() && !has_list(t)) {
+    if (t.is_tuple()) {
       for (uint32_t i = 0; i < t.elements.size(); ++i)
         self(self, get(again(*part), i, span));
       return;
@@ -145,22 +191,20 @@ void Checker::main_results(typed::Block& block) {
       add(t, value++, "", false);
       return deliver(std::move(part));
     }
-    std::string names;
-    if (leaf_names(t, "", names)) {
-      size_t from = 0;
-      auto leaves = [&](auto& inner, ExprPtr leaf) -> void {
+    if (has_only_tensors(t)) {
+      auto leaves = [&](auto& inner, ExprPtr leaf, const std::string& path) -> void {
         const Type of = leaf->type;
         if (of.is_aggregate()) {
-          for (uint32_t i = 0; i < of.elements.size(); ++i)
-            inner(inner, get(again(*leaf), i, span));
+          for (uint32_t i = 0; i < of.elements.size(); ++i) {
+            const std::string step = of.is_struct() ? of.record->fields[i].name : std::to_string(i);
+            inner(inner, get(again(*leaf), i, span), path.empty() ? step : path + "." + step);
+          }
           return;
         }
-        size_t end = std::min(names.find('\n', from), names.size());
-        add(of, value, names.substr(from, end - from), false);
-        from = end + 1;
+        add(of, value, path, false);
         deliver(std::move(leaf));
       };
-      leaves(leaves, again(*part));
+      leaves(leaves, again(*part), "");
     }
     auto shown = new_interp(span);
     append_value(*shown, std::move(part), "", span);

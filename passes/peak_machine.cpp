@@ -73,6 +73,9 @@ void Machine::enter() {
     if (param.has_default) values.push_back(Value::of(DType::Bool, Scalar::of(uint8_t{!concrete || is_value})));
     if (param.kind == ParamInfo::Kind::Str) {
       values.push_back(Value::text());
+    } else if (param.kind == ParamInfo::Kind::List) {
+      values.push_back(Value::list(kNone));
+      missing(fmt::format("what the list `{}{}{}` holds", param.name, param.leaf.empty() ? "" : ".", param.leaf));
     } else if (param.kind == ParamInfo::Kind::Scalar) {
       if (is_value)
         values.push_back(Value::of(param.dtype, value->second));

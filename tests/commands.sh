@@ -349,7 +349,87 @@ check "a file without those names" 2 "one tensor has no name" -- "$tl" run "$out
 check "a list's value of another type" 2 "'1.5' is not an i64" -- "$tl" run "$out/net.tl" "$out/net.npz" "$out/x.npy" --xs 1.5
 check "help on lists and structs" 0 "a file of Net\[d\]" -- "$tl" run "$out/net.tl" --help
 check "a list of flags" 0 "^\[true, false\]$" -- "$tl" run -e 'fn main(flags: List<bool>) = flags' --flags --flags false
-check "a result with lists into a file" 3 "lists; .save. in the program" -- "$tl" run -e 'fn main() = list(1)' -o "$out/l.npz"
+# Lists in files: what -o writes, `load` and the command line read.
+cat >"$out/deep.tl" <<'END'
+import nn
+struct Net { layers: List<nn.Linear>, steps: List<i64>, t: (List<List<f32>>, f64) }
+fn make() -> Net = Net(
+  layers = list(nn.linear_init(key(i), i + 1, i + 2) for i in 0..3),
+  steps = list(4, 5),
+  t = (list(list(1.5), list(2.5, 3.5)), 6.5),
+)
+fn main(net: Net, xs: List<f32[_]>, more: List<i64>) -> (Net, List<f32[_]>, List<i64>) {
+  print(net == make(), list(x.shape for x in xs), more)
+  (net, list(x * 2.0 for x in xs), more + net.steps)
+}
+END
+cat >"$out/deep_made.tl" <<'END'
+import "./deep.tl" as deep
+fn main() -> (deep.Net, List<f32[_]>) = (deep.make(), list([1.0], [2.0, 3.0]))
+END
+for ending in npz safetensors; do
+  net=$out/deep.$ending xs=$out/xs.$ending
+  check "lists into $ending" 0 -- "$tl" run "$out/deep_made.tl" -o "$net" -o "$xs"
+  check "$ending: the names of leaves" 0 "^\['layers.0.b', 'layers.0.w', 'layers.1.b', .*'layers.2.w', 'steps.0', 'steps.1', 't.0.0.0', 't.0.1.0', 't.0.1.1', 't.1'\]$" -- "$tl" run -e "import data
+print(sorted(data.tensor_names(\"$net\")))
+fn sorted(xs: List<str>) -> List<str> { # by insertion
+  var out: List<str> = list()
+  for x in xs {
+    let k = sum(i64(y < x) for y in out)
+    out = out[:k] + [x] + out[k:]
+  }
+  out
+}"
+  check "lists from $ending" 0 "^true \[\(1,\), \(2,\)\] \[7\]$" -- "$tl" run "$out/deep.tl" "$net" "$xs" --more 7
+  check "and back into $ending, --interp" 0 "^true" -- "$tl" run --interp "$out/deep.tl" "$net" "$xs" --more 7 -o "$out/again.$ending" -o "$out/xs2.$ending" -o "$out/ns.$ending"
+  check "$ending: the same bytes" 0 -- cmp "$net" "$out/again.$ending"
+  check "load reads what -o wrote: $ending" 0 "^\[\[2.\], \[4. 6.\]\] \[7, 4, 5\]$" -- "$tl" run -e "let xs: List<f32[_]> = load(\"$out/xs2.$ending\")
+let ns: List<i64> = load(\"$out/ns.$ending\")
+print(xs, ns)"
+done
+"$tl" build "$out/deep.tl" -o "$out/deep" 2>/dev/null && {
+  check "an executable reads and writes lists" 0 "^true" -- "$out/deep" "$out/deep.npz" "$out/xs.npz" --more 7 -o "$out/built.npz" -o "$out/xs3.npz" -o "$out/ns3.npz"
+  check "the executable's file" 0 -- cmp "$out/deep.npz" "$out/built.npz"
+  check "an executable names what a file lacks" 2 "^tl: 'xs' \(List<f32\[_\]>\): .*'layers.0.w', which is no part" -- "$out/deep" "$out/deep.npz" "$out/deep.npz"
+}
+check "lists into a file of one tensor" 3 "cannot save .*: 2 tensors go into a .npz or .safetensors file" -- "$tl" run -e 'fn main() = list(1, 2)' -o "$out/l.npy"
+check "an empty list into a file" 3 "there is no tensor to save" -- "$tl" run -e 'fn main() -> List<f32> = list()' -o "$out/l.npz"
+check "a list of texts into a file" 3 "parts that are no tensors" -- "$tl" run -e 'fn main() = list("a")' -o "$out/l.npz"
+check "a device into a file" 3 "parts that are no tensors" -- "$tl" run -e 'fn main() = list(cpu(0))' -o "$out/l.npz"
+check "help on lists from files" 0 "xs +a file of List<f32\[_\]>" -- "$tl" run "$out/deep.tl" --help
+check "a list's file is missing" 2 "missing a file for 'xs'" -- "$tl" run "$out/deep.tl" "$out/deep.npz"
+wrong() { # name, what the message says, what is saved, the parameter's type
+  "$tl" run -e "struct L { w: f32[_], b: f32 }
+struct L1 { w: f32[_] }
+struct L3 { w: f32[_], b: f32, c: f32 }
+struct D { w: f64[_], b: f32 }
+struct M { w: f32[_, _], b: f32 }
+let (l, l1) = (L(w = [1.0], b = 2.0), L1(w = [1.0]))
+let (l3, d, m) = (L3(w = [1.0], b = 2.0, c = 3.0), D(w = [1.0], b = 2.0), M(w = [[1.0]], b = 2.0))
+$3" || return
+  check "lists from files: $1" 2 "$2" -- "$tl" run -e "struct L { w: f32[_], b: f32 }
+struct N { ls: List<L>, s: f32 }
+fn main(n: $4) = print(n)" "$out/wrong.npz"
+}
+wrong "a leaf is missing" "^tl: 'n.ls.1.b' \(N\): '.*wrong.npz' holds no tensor 'ls.1.b'$" "struct N { ls: (L, L1), s: f32 }
+save(\"$out/wrong.npz\", N(ls = (l, l1), s = 1.0))" N
+wrong "a leaf too many" "^tl: 'n.ls' \(N\): .* holds 'ls.1.c', which is no part of it$" "struct N { ls: (L, L3), s: f32 }
+save(\"$out/wrong.npz\", N(ls = (l, l3), s = 1.0))" N
+wrong "another element type" "^tl: 'n.ls.1.w' \(N\): .* holds f64\[1\], not f32\[_\]$" "struct N { ls: (L, D), s: f32 }
+save(\"$out/wrong.npz\", N(ls = (l, d), s = 1.0))" N
+wrong "another rank" "^tl: 'n.ls.1.w' \(N\): .* holds f32\[1, 1\], not f32\[_\]$" "struct N { ls: (L, M), s: f32 }
+save(\"$out/wrong.npz\", N(ls = (l, m), s = 1.0))" N
+wrong "a tensor for a list" "^tl: 'n.ls' \(N\): .* holds 'ls' as a tensor" "struct N { ls: f32[_], s: f32 }
+save(\"$out/wrong.npz\", N(ls = [1.0, 2.0], s = 1.0))" N
+wrong "no list" "^tl: 'n' \(List<L>\): .* holds 's', which is no part" "struct N { s: f32 }
+save(\"$out/wrong.npz\", N(s = 1.0))" "List<L>"
+header='{"0":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"2":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}'
+printf "\\x$(printf %x ${#header})\0\0\0\0\0\0\0%s\0\0\0\0\0\0\0\0" "$header" >"$out/gap.safetensors"
+check "a gap in a list" 2 "'n' \(List<f32\[_\]>\): .*gap.safetensors' holds '2', and no element 1$" -- "$tl" run -e 'fn main(n: List<f32[_]>) = print(n)' "$out/gap.safetensors"
+check "a table for a list" 2 "'n' .* is a .npy file: its one tensor has no name" -- "$tl" run -e 'fn main(n: List<f32[_]>) = print(n)' "$out/x.npy"
+check "load of a list from a file of one tensor" 3 "is a .npy file: its one tensor has no name" -- "$tl" run -e "let xs: List<f32[_]> = load(\"$out/x.npy\")
+print(xs)"
+check "a list of other parts" 1 "structs and lists of tensors, and .List<\(str, i64\)>. has other parts" -- "$tl" run -e 'fn main(n: List<(str, i64)>) = print(n)'
 check "a struct of other parts" 1 "take its file" -- "$tl" run -e 'struct N { s: str }
 fn main(n: N) = n.s'
 

@@ -75,7 +75,8 @@ struct Used {
 void used_by_command_line(const ProgramInterface& interface, Used& used) {
   if (!interface.results.empty()) used.writers = used.images = true; // -o
   for (const ParamInfo& param : interface.params)
-    if (param.kind == ParamInfo::Kind::Tensor || !param.leaf.empty()) used.readers = true;
+    if (param.kind == ParamInfo::Kind::Tensor || param.kind == ParamInfo::Kind::List || !param.leaf.empty())
+      used.readers = true;
 }
 
 void used_by(const Program& program, Used& used) {

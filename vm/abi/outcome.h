@@ -13,7 +13,7 @@
 namespace tl {
 
 // One argument of `main`, or one leaf of its result. A scalar is a tensor of rank 0. Nothing: the argument was not
-// given (its parameter has a default). A list is an argument of a session's piece alone.
+// given (its parameter has a default).
 struct ListArgument;
 using Argument = std::variant<std::monostate, HostTensor, std::string, std::shared_ptr<const ListArgument>>;
 

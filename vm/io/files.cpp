@@ -53,6 +53,10 @@ void require_kind(const Source& source, const KindRow& row, FileKind wanted) {
   if (!fits) throw IoError(fmt::format("'{}' is a {}, not a {}", source.path(), row.name, name));
 }
 
+[[noreturn]] void no_name(const std::string& path, const KindRow& row) {
+  throw IoError(fmt::format("'{}' is a {}: its one tensor has no name", path, row.name));
+}
+
 } // namespace
 
 struct TensorReader::Impl {
@@ -65,8 +69,7 @@ TensorReader::TensorReader(const std::string& path, const ReadOptions& options)
   const Source& source = *impl_->source;
   const KindRow& row = recognise(source);
   require_kind(source, row, options.load.kind);
-  if (!options.name.empty() && row.kind != Kind::Npz && row.kind != Kind::Safetensors)
-    throw IoError(fmt::format("'{}' is a {}: its one tensor has no name", path, row.name));
+  if (!options.name.empty() && row.kind != Kind::Npz && row.kind != Kind::Safetensors) no_name(path, row);
   bool image = row.kind == Kind::Png || row.kind == Kind::Jpeg || row.kind == Kind::Pnm;
   if (options.load.channels && !image)
     throw IoError(fmt::format("'{}' is a {}: only images have channels", path, row.name));
@@ -122,14 +125,22 @@ HostTensor load_tensor(const std::string& path, const ReadOptions& options) {
   return TensorReader(path, options).take();
 }
 
-std::vector<std::string> tensor_names(const std::string& path) {
+namespace {
+std::vector<std::string> names_in(const std::string& path, bool is_archive) {
   auto source = open_source(path);
-  switch (recognise(*source).kind) {
+  const KindRow& row = recognise(*source);
+  switch (row.kind) {
   case Kind::Npz: return npz_names(*source);
   case Kind::Safetensors: return safetensors_names(*source);
-  default: return {};
+  default: break;
   }
+  if (is_archive) no_name(path, row);
+  return {};
 }
+} // namespace
+
+std::vector<std::string> tensor_names(const std::string& path) { return names_in(path, false); }
+std::vector<std::string> archive_names(const std::string& path) { return names_in(path, true); }
 
 std::string tensor_names_text(const std::string& path) {
   std::string text;
@@ -277,7 +288,7 @@ bool file_exists(const std::string& path) {
 }
 
 bool holds_tensor(const std::string& path, const std::string& name) {
-  std::vector<std::string> names = tensor_names(path);
+  std::vector<std::string> names = archive_names(path);
   return std::any_of(names.begin(), names.end(),
                      [&](const std::string& x) { // NumPy calls the parts of a tuple arr_0, arr_1
                        return x == name || x == "arr_" + name || x.starts_with(name + ".");

@@ -73,6 +73,7 @@ TensorHeader peek_header(const std::string& path); // element type and sizes, wi
 HostTensor load_tensor(const std::string& path, const ReadOptions& options = {});
 // Of the tensors in a .npz or .safetensors file, in the order of the file; other files have none.
 std::vector<std::string> tensor_names(const std::string& path);
+std::vector<std::string> archive_names(const std::string& path); // the same; IoError for other files
 std::string tensor_names_text(const std::string& path); // one a line; a name that holds a line's end is an IoError
 
 // Throws IoError (kind FileMismatch) unless the header has this element type and rank (keys are kept as u64); the

@@ -15,6 +15,7 @@ HostTensor TensorReader::map() const { std::abort(); }
 HostTensor TensorReader::take() { std::abort(); }
 
 std::string read_text(const std::string&) { std::abort(); }
+std::vector<std::string> archive_names(const std::string&) { std::abort(); }
 std::string tensor_names_text(const std::string&) { std::abort(); }
 void require_type(const std::string&, const TensorHeader&, DType, size_t) { std::abort(); }
 bool holds_tensor(const std::string&, const std::string&) { std::abort(); }
