@@ -258,7 +258,7 @@ private:
     case Op::ListAppend:
     case Op::ListConcat:
     case Op::ListSlice:
-    case Op::ListJoin: return list(n, frame);
+    case Op::ListJoin: return list(f, n, frame);
     case Op::Linalg: return linalg(f, n, frame);
     case Op::Text: return text(f, n, frame);
     case Op::Print:
@@ -410,7 +410,7 @@ private:
     return taken.list.use_count() == 1 ? std::move(taken.list) : std::make_shared<List>(*taken.list);
   }
 
-  [[gnu::noinline]] void list(const Node& n, Frame& frame) {
+  [[gnu::noinline]] void list(const Function& f, const Node& n, Frame& frame) {
     auto in = [&](size_t i) -> Cell& { return frame[n.operands[i].index]; };
     // An element may have failed; the list and its indices must not.
     size_t needed = n.operands.size();
@@ -500,12 +500,12 @@ private:
       out = cell(std::move(made));
       return;
     }
-    case Op::ListJoin: return list_join(n, frame);
+    case Op::ListJoin: return list_join(f, n, frame);
     default: fault("no operation on lists");
     }
   }
 
-  void list_join(const Node& n, Frame& frame) {
+  void list_join(const Function& f, const Node& n, Frame& frame) {
     const List& from = *frame[n.operands[0].index].list;
     Poison poison;
     std::vector<Dims> parts;
@@ -514,7 +514,8 @@ private:
       parts.push_back(element.data.is_scalar() ? Dims{} : element.data.dims());
     }
     if (poison) return poison_results(n, frame, poison);
-    JoinedSizes joined = join_sizes(parts, static_cast<size_t>(n.attrs.ints[0]), n.attrs.ints[1] != 0);
+    JoinedSizes joined =
+        join_sizes(parts, static_cast<size_t>(n.attrs.ints[0]), n.attrs.ints[1] != 0, n.results.size() - 1);
     if (!joined.problem.empty()) return poison_results(n, frame, fail_at(module_.sites[n.attrs.index], joined.problem));
     int16_t device = kNoDevice;
     for (const Cell& element : from.values) {
@@ -524,7 +525,7 @@ private:
       }
       if (device == kNoDevice) device = element.device;
     }
-    DType type = from.values[0].data.dtype;
+    const DType type = f[n.results[0]].type.dtype;
     HostTensor made = HostTensor::make(type, joined.dims);
     std::vector<HostTensor> tensors;
     std::vector<const std::byte*> bytes;

@@ -540,13 +540,14 @@ void Machine::list_get(const Instruction& i) {
 
 void Machine::list_join(const Instruction& i) {
   const OutputDesc& desc = i.outputs.at(0);
-  if (in(i, 0).object == kNone || state_.lists[in(i, 0).object].values.empty()) {
+  const bool scalars = i.ints.at(1) != 0 && desc.dims.size() == 1; // none of them are an empty vector
+  if (in(i, 0).object == kNone || (state_.lists[in(i, 0).object].values.empty() && !scalars)) {
     missing("a tensor that is joined from a list whose elements are not known");
     return define(i);
   }
   const std::vector<Value> parts = state_.lists[in(i, 0).object].values;
   auto axis = static_cast<size_t>(i.ints.at(0));
-  std::vector<Size> dims = parts[0].dims;
+  std::vector<Size> dims = parts.empty() ? std::vector<Size>() : parts[0].dims;
   if (i.ints.at(1) != 0) {
     dims.insert(dims.begin() + static_cast<long>(std::min(axis, dims.size())),
                 Size(static_cast<int64_t>(parts.size())));

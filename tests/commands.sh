@@ -390,7 +390,7 @@ done
 "$tl" build "$out/deep.tl" -o "$out/deep" 2>/dev/null && {
   check "an executable reads and writes lists" 0 "^true" -- "$out/deep" "$out/deep.npz" "$out/xs.npz" --more 7 -o "$out/built.npz" -o "$out/xs3.npz" -o "$out/ns3.npz"
   check "the executable's file" 0 -- cmp "$out/deep.npz" "$out/built.npz"
-  check "an executable names what a file lacks" 2 "^tl: 'xs' \(List<f32\[_\]>\): .*'layers.0.w', which is no part" -- "$out/deep" "$out/deep.npz" "$out/deep.npz"
+  check "an executable names what a file lacks" 2 "^tl: 'xs' \(List<f32\[_\]>\): .*'layers.0.b', which is no part" -- "$out/deep" "$out/deep.npz" "$out/deep.npz"
 }
 check "lists into a file of one tensor" 3 "cannot save .*: 2 tensors go into a .npz or .safetensors file" -- "$tl" run -e 'fn main() = list(1, 2)' -o "$out/l.npy"
 check "an empty list into a file" 3 "there is no tensor to save" -- "$tl" run -e 'fn main() -> List<f32> = list()' -o "$out/l.npz"

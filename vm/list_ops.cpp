@@ -190,7 +190,7 @@ void Interpreter::list_join(const Instruction& i) {
   }
   JoinedSizes joined;
   if (!failure) {
-    joined = join_sizes(parts, axis, stack);
+    joined = join_sizes(parts, axis, stack, rank);
     if (!joined.problem.empty()) {
       RuntimeError error = engine_.error_at_site(i.site, 0, 0, 0, i.loc, top().call);
       error.message = joined.problem;
@@ -225,8 +225,8 @@ void Interpreter::list_join(const Instruction& i) {
   Operation* op = operation();
   op->kind = Operation::Kind::Task;
   std::vector<Operand> sources;
-  for (const Value& element : list->values)
-    sources.push_back(operand(*op, element));
+  for (size_t k = 0; list && k < list->values.size(); ++k)
+    sources.push_back(operand(*op, list->values[k]));
   if (device != kNoDevice) op->device = device;
   Value result = make_output(*op, desc.dtype, dims);
   if (rank) result.device = device;

@@ -18,8 +18,12 @@ SliceBounds::Resolved SliceBounds::resolve(int64_t n) const {
   return {from, from > to ? (from - to - 1) / stride + 1 : 0, by};
 }
 
-JoinedSizes join_sizes(const std::vector<std::vector<int64_t>>& parts, size_t axis, bool stack) {
+JoinedSizes join_sizes(const std::vector<std::vector<int64_t>>& parts, size_t axis, bool stack, size_t rank) {
   JoinedSizes result;
+  if (parts.empty() && stack && rank == 1) {
+    result.dims = {0};
+    return result;
+  }
   if (parts.empty()) {
     result.problem = "the list has no elements to join, so nothing tells the sizes of the result";
     return result;
