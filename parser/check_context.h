@@ -267,6 +267,7 @@ private:
   // --- check_main.cpp: the command line
   bool returns_struct(const ast::NamedType& type) const;                    // does it name one?
   ExprPtr main_file(const ast::Param& param, std::set<std::string>& sizes); // sizes: those that have a name
+  void free_elements(Type& type);
   ExprPtr entry_leaves(const ast::Param& param, Type type, const std::string& path, std::set<std::string>& sizes);
   ExprPtr main_list(ExprPtr given, std::optional<DType> dtype, typed::Block& before);
   void main_results(typed::Block& block);

@@ -1,11 +1,11 @@
 // `export fn` as the entry of a program: what a library calls. Tensors, scalars and texts cross as they are, a struct
-// as its parts, whatever they are: outside it is a handle.
+// as its parts, whatever they are, and a list as it is: outside these are handles.
 #include "parser/check_context.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
 
-constexpr const char* kMayCross = "scalars, text, tensors and structs can";
+constexpr const char* kMayCross = "scalars, text, tensors, structs and lists can";
 
 // What of this type cannot cross, or nothing.
 std::string Checker::why_not_exported(const Type& type, bool is_part) {
@@ -17,7 +17,11 @@ std::string Checker::why_not_exported(const Type& type, bool is_part) {
       if (std::string why = why_not_exported(element, true); !why.empty()) return why;
     return "";
   }
-  if (type.is_list() && is_part) {
+  if (type.is_list() && !is_part) {
+    if (type.elements.empty()) return "a list of which nothing tells what is in it";
+    return why_not_exported(type.elements[0], true);
+  }
+  if (type.is_list()) {
     bool own = true; // all its sizes are its elements' own
     auto visit = [&](auto& self, const Type& of) -> void {
       for (const Size& size : of.shape)
@@ -33,8 +37,20 @@ std::string Checker::why_not_exported(const Type& type, bool is_part) {
   return fmt::format("`{}`", show(type));
 }
 
-// Tells structs of a program apart: the name, and the element types of its parts where they may differ.
+// Tells structs and lists of a program apart: the name, and the element types of its parts where they may differ;
+// "List_f32_2d", "List_Tuple2_Model_i64".
 std::string Checker::record_name(const Type& type) {
+  if (type.is_tensor())
+    return type.rank() ? fmt::format("{}_{}d", name_of(type.dtype), type.rank()) : std::string(name_of(type.dtype));
+  if (type.is_str()) return "str";
+  if (!type.is_struct()) {
+    std::string name = type.is_list() ? "List" : fmt::format("Tuple{}", type.elements.size());
+    for (const Type& element : type.elements)
+      name += "_" + record_name(element);
+    for (const Entity* entity = find(name); entity && entity->kind == Entity::Kind::Struct; entity = find(name))
+      name += "_";
+    return name;
+  }
   std::string name = type.record->name;
   if (type.record->types.empty()) return name;
   auto visit = [&](auto& self, const Type& of) -> void {
@@ -88,10 +104,11 @@ void Checker::check_export(const std::string& name) {
       continue;
     }
     const size_t first = p_.interface.params.size();
+    const bool is_handle = type.is_struct() || type.is_list();
+    if (type.is_list()) free_elements(type);
     values.push_back(entry_leaves(param, type, "", sizes));
-    if (param.default_value && !type.is_struct())
-      p_.interface.params[first].default_text = text(param.default_value->span);
-    if (type.is_struct())
+    if (param.default_value && !is_handle) p_.interface.params[first].default_text = text(param.default_value->span);
+    if (is_handle)
       for (size_t i = first; i < p_.interface.params.size(); ++i)
         p_.interface.params[i].record = record_name(type);
   }
@@ -144,13 +161,13 @@ void Checker::export_results(typed::Block& block) {
     const Type type = part->type;
     if (std::string why = type.is_function() ? "a function" : why_not_exported(type, false); !why.empty()) {
       error("NotSupported", span, fmt::format("{} cannot be a result of an exported function", why),
-            "scalars, text, tensors and structs can, and tuples of those");
+            "scalars, text, tensors, structs and lists can, and tuples of those");
       return;
     }
     ResultInfo info;
     info.value = value++;
     info.type_text = show(type);
-    if (type.is_struct()) info.record = record_name(type);
+    if (type.is_struct() || type.is_list()) info.record = record_name(type);
     leaves(leaves, std::move(part), info, "");
   };
   if (whole.is_tuple())

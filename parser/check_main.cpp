@@ -31,14 +31,16 @@ void file_leaves(const Type& type, const std::string& path, std::vector<FileLeaf
   leaves.push_back(std::move(leaf));
 }
 
-// What a file gives to a list: each element may have any sizes.
-void free_elements(Type& type, SizeAtoms& atoms) {
+} // namespace
+
+// What a list is given from outside: each element may have any sizes.
+void Checker::free_elements(Type& type) {
   if (type.is_list()) {
     size_t next = 0;
     auto visit = [&](auto& self, Type& part) -> void {
-      if (part.is_list()) return free_elements(part, atoms);
+      if (part.is_list()) return free_elements(part);
       for (Size& size : part.shape)
-        size = Size::of(atoms.element(next++));
+        size = Size::of(p_.atoms.element(next++));
       for (Type& inner : part.elements)
         self(self, inner);
     };
@@ -46,10 +48,8 @@ void free_elements(Type& type, SizeAtoms& atoms) {
     return;
   }
   for (Type& inner : type.elements)
-    free_elements(inner, atoms);
+    free_elements(inner);
 }
-
-} // namespace
 
 // A struct, or a list of what is no number and no text, comes from one file: each leaf is a parameter of the entry.
 ExprPtr Checker::main_file(const ast::Param& param, std::set<std::string>& sizes) {
@@ -78,7 +78,7 @@ ExprPtr Checker::main_file(const ast::Param& param, std::set<std::string>& sizes
         fmt::format("a default for a {} of the command line is not supported yet", type.is_list() ? "list" : "struct"));
     return broken(param.type->span);
   }
-  free_elements(type, p_.atoms);
+  free_elements(type);
   return entry_leaves(param, type, "", sizes);
 }
 

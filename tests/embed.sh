@@ -133,8 +133,10 @@ refused() {
   check "refused: $1" 1 "^refused.tl:$2" -- "$tl" build --lib refused.tl -o refused
   check "refused: $1 leaves nothing" 0 -- test ! -e refused.so
 }
-refused "a list" '1:16: error\[NotSupported\]: `List<f32>` cannot be a parameter' 'export fn f(x: List<f32>) -> f32 = 1.0'
-refused "a list as a result" '1:11: error\[NotSupported\]: `List<f32>` cannot be a result' 'export fn f(n: i64) -> List<f32> = [1.0]'
+refused "a list of devices" '1:16: error\[NotSupported\]: a device cannot be a parameter' 'export fn f(x: List<device>) -> f32 = 1.0'
+refused "a list of nothing known" '1:11: error\[NotSupported\]: a list of which nothing tells what is in it cannot be a result' 'export fn f(n: i64) = list()'
+refused "a list of structs without fields" '2:11: error\[NotSupported\]: a struct without fields' $'struct E { }\nexport fn f(n: i64) -> List<E> = list(E())'
+refused "a size that only a list has" '1:11: error\[UnboundSize\]: the size `n` of `f` cannot be told' 'export fn f(x: List<f32[n]>) -> i64 = n'
 refused "a function" '1:16: error\[NotSupported\]: a function cannot be a parameter' 'export fn f(g: fn(f32) -> f32) -> f32 = g(1.0)'
 refused "a function as a result" '1:11: error\[NotSupported\]: a function cannot be a result' 'export fn f(x: f32) -> (fn(f32) -> f32) = sin'
 refused "a device" '1:16: error\[NotSupported\]: a device' 'export fn f(d: device) -> f32 = 1.0'
@@ -149,7 +151,11 @@ echo 'export fn error(x: f32) -> f32 = x' >taken.tl
 check "a name that is taken" 2 "would be called 'taken_error'" -- "$tl" build --lib taken.tl -o taken
 check "a name that is none in C" 2 "is no name for C" -- "$tl" build --lib none.tl -o my-lib
 check "--python alone" 2 "--lib --python" -- "$tl" build --python none.tl
-check "tl check takes exports that a library does not" 0 -- sh -c "echo 'export fn f(x: List<f32>) -> f32 = 1.0' >list.tl && '$tl' check list.tl"
+check "tl check takes exports that a library does not" 0 -- sh -c "echo 'export fn f(d: device) -> f32 = 1.0' >device.tl && '$tl' check device.tl"
+# a struct that is called like the handle of a list
+printf '%s\n' 'struct List_f32 { x: i64 }' 'export fn f(x: List<f32>, y: List_f32) -> i64 = len(x) + y.x' \
+  'export fn g() -> (List<f32>, List_f32) = (list(1.0), List_f32(x = 3))' >alike.tl
+check "a list and a struct of its name" 0 "List_f32_\* x, const alike_List_f32\* y" -- sh -c "'$tl' build --lib alike.tl -o alike && cat alike.h"
 # words of C and Python as names, comments in comments
 cat >words.tl <<'TL'
 ## ends here */ and /* begins

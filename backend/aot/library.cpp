@@ -38,7 +38,7 @@ Signature signature_of(const ProgramInterface& interface) {
   return out;
 }
 
-// Structs that cross, each once.
+// Structs and lists that cross, each once.
 std::vector<std::string> records_of(const Library& library) {
   std::vector<std::string> names;
   auto add = [&](const std::string& name) {
@@ -155,8 +155,8 @@ std::string c_header(const Library& library) {
 
    Tensors that go in are read where they lie, if their rows stand behind each other and they are aligned as C would
    have it; else they are copied. They need to live for the call alone. Tensors that come out belong to the caller:
-   t->deleter(t) gives one back. Texts that come out are free()d; structs that come out are handles, closed by their
-   _close function, and may be used by several threads at a time. */
+   t->deleter(t) gives one back. Texts that come out are free()d; structs and lists that come out are handles, closed
+   by their _close function, and may be used by several threads at a time. */
 #ifndef {1}
 #define {1}
 #include <stdbool.h>

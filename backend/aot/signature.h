@@ -16,6 +16,6 @@ struct Signature {
 };
 
 Signature signature_of(const ProgramInterface& interface);
-std::vector<std::string> records_of(const Library& library); // structs that cross, each once
+std::vector<std::string> records_of(const Library& library); // structs and lists that cross, each once
 
 } // namespace tl

@@ -123,7 +123,8 @@ static void programs(void) {
   a->deleter(a);
   EXPECT(plain_constant(&a) == 0 && ((float*)a->tensor.data)[0] == 1);
   a->deleter(a);
-  EXPECT(plain_hold(&x, &h) == 0);
+  plain_Held* h2 = NULL;
+  EXPECT(plain_hold(&x, &h) == 0 && plain_hold(&x, &h2) == 0);
   data[0] = 50; /* a handle does not hold what was lent */
   EXPECT(plain_look(h, &a, &b, &c) == 0);
   EXPECT(((float*)a->tensor.data)[0] == 1 && c->tensor.shape[0] == 2 && a->tensor.data != b->tensor.data);
@@ -137,6 +138,24 @@ static void programs(void) {
   b->deleter(b);
   c->deleter(c);
   plain_Held_close(g); /* null: nothing */
+
+  data[0] = 1;
+  plain_List_f32_1d *list = NULL, *longer = NULL;
+  EXPECT(plain_pair(&x, &x, &list) == 0 && plain_append(list, &x, &longer) == 0);
+  data[0] = 50; /* a list does not hold what was lent */
+  EXPECT(plain_at(longer, 2, &a) == 0 && ((float*)a->tensor.data)[0] == 1);
+  plain_List_f32_1d_close(longer);
+  a->deleter(a);
+  EXPECT(plain_at(list, 0, &a) == 0);
+  ((float*)a->tensor.data)[0] = 9;
+  a->deleter(a);
+  EXPECT(plain_at(list, 0, &a) == 0 && ((float*)a->tensor.data)[0] == 1);
+  a->deleter(a);
+  SAYS(plain_at(list, 2, &a), 3, "out of range for a list of length 2");
+  SAYS(plain_at(NULL, 0, &a), 2, "xs: a List_f32_1d is wanted, and this is null");
+  SAYS(plain_at((plain_List_f32_1d*)h2, 0, &a), 2, "xs: a List_f32_1d is wanted, and this is a Held");
+  plain_Held_close(h2);
+  plain_List_f32_1d_close(list);
 
   SAYS(plain_configure("colour", "red"), 2, "no setting 'colour'");
   SAYS(plain_configure("threads", "many"), 2, "threads");

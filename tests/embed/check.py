@@ -81,6 +81,26 @@ expect("a handle keeps its own", first.tolist() == [1, 2, 3] and second.tolist()
 del held
 expect("results outlive handles", first.tolist() == [1, 2, 3])
 
+three[0] = 1
+pair = plain.pair(three, array.array("f", [4, 5]))
+three[0] = 50
+expect("a list keeps its own", plain.at(pair, 0).tolist() == [1, 2, 3] and plain.at(pair, -1).tolist() == [4, 5])
+longer = plain.append(pair, three)
+expect("a list grows", plain.at(longer, 2).tolist() == [50, 2, 3] and type(longer) is plain.List_f32_1d)
+raises(plain.Error, "index 2 is out of range for a list of length 2", lambda: plain.at(pair, 2))
+raises(plain.Error, "axis 0 of an element of argument `xs` of `threes` is 2, where 3 is written", lambda: plain.threes(pair))
+raises(plain.Error, "where n is written, which is 3", lambda: plain.add(pair, three))
+raises(TypeError, "a List_f32_1d is wanted, not a Held", lambda: plain.at(plain.hold(three), 0))
+sums = plain.add(plain.pair(three, three), three)
+expect("a list of results", plain.threes(sums) == 220)
+tags, words, _ = plain.tags(2)
+told = "[Tag(name = 't0', at = []), Tag(name = 't1', at = [0])] [['a', 'b'], ['c']]"
+expect("lists of structs and lists", plain.told(tags, words) == told)
+with longer:
+    first = plain.at(longer, 0)
+raises(ValueError, "this List_f32_1d was closed", lambda: plain.at(longer, 0))
+expect("results outlive lists", first.tolist() == [1, 2, 3])
+
 try:
     import numpy
 except ImportError:
