@@ -281,7 +281,7 @@ ValueId FunctionLowerer::mask_positions(ValueId mask, LocId at) {
   ValueId count = reduce(ReduceOp::Sum, ones, {0}, {}, at);
   ValueId number = elementwise(ScalarOp::Sub, {upto, i64(1)}, shape, at);
   ValueId place = elementwise(ScalarOp::Where, {flat, number, count}, shape, at);
-  Dim room = Dim::of(scalar(ScalarOp::Add, {count, i64(1)}));
+  Dim room = Dim::of(scalar(ScalarOp::Add, {count, i64(1)}, at));
   ValueId empty = splat(i64(0), {room}, at);
   ValueId all = scatter(empty, place, iota(shape[0], at), UpdateMode::Set, at);
   return slice(all, {i64(0)}, {1}, {Dim::of(count)}, at);

@@ -185,6 +185,8 @@ bool Machine::step() {
   }
   case BcOp::Await: {
     Value value = in(i, 0);
+    if (!i.loc.index && value.kind == Value::Kind::Tensor && value.object != kNone)
+      if (LocId loc = state_.blocks[value.object].loc; loc.index) loc_ = loc; // where it was computed
     if (!value.is_scalar()) value = found(value.dtype, "a number that is computed from data");
     give_away(i);
     state_.set(i.out[0], std::move(value));
@@ -200,11 +202,13 @@ bool Machine::step() {
   case BcOp::Jump:
     frame.at = i.target;
     if (i.target <= at && !turn(at)) return false;
+    leave_loops(state_, i.target);
     return arrive();
-  case BcOp::JumpIfNot: test(i, at); return arrive();
+  case BcOp::JumpIfNot: return test(i, at) && arrive();
   case BcOp::Call: return call(i);
   case BcOp::Return:
     if (state_.frames.size() == 1) return false;
+    leave_loops(state_, std::nullopt);
     give_back();
     break;
   case BcOp::Drop:
@@ -220,12 +224,19 @@ void Machine::give_away(const Instruction& i) {
     if (operand.last_use) state_.release(state_.slot(operand.slot));
 }
 
-void Machine::test(const Instruction& i, size_t at) {
+bool Machine::test(const Instruction& i, size_t at) {
   std::optional<Scalar> condition = in(i, 0).scalar();
+  if (!condition)
+    if (auto loop = loop_left(state_.top().function, at, i.target);
+        loop && !turn_together(i, at, loop->first, loop->second))
+      return false;
   give_away(i);
   if (condition) {
-    if (!condition->as<uint8_t>()) state_.top().at = i.target;
-    return;
+    if (!condition->as<uint8_t>()) {
+      state_.top().at = i.target;
+      leave_loops(state_, i.target);
+    }
+    return true;
   }
   for (Turns& loop : state_.top().loops) // this leaves it, or does not
     if (!loop.open && loop.head <= at && at <= loop.end && i.target > loop.end) loop.open = true, loop.count = 1;
@@ -234,7 +245,9 @@ void Machine::test(const Instruction& i, size_t at) {
     steps_ += frame.slots.size() / 16; // what a copy costs
   State other = state_;
   other.top().at = i.target;
+  leave_loops(other, i.target);
   others_.push_back(std::move(other));
+  return true;
 }
 
 // Back at the head of a loop (state_ stands there). False: what comes now was seen, or grows without an end.
@@ -243,16 +256,17 @@ bool Machine::turn(size_t from) {
   const auto head = static_cast<uint32_t>(frame.at), end = static_cast<uint32_t>(from);
   std::erase_if(frame.loops, [&](const Turns& inner) { return inner.head > head && inner.head <= end; });
   auto loop = std::find_if(frame.loops.begin(), frame.loops.end(), [&](const Turns& l) { return l.head == head; });
-  if (loop == frame.loops.end()) loop = frame.loops.insert(loop, Turns{head, end, 0, false, nullptr});
+  if (loop == frame.loops.end()) loop = frame.loops.insert(loop, Turns{head, end, 0, false, nullptr, nullptr});
   if (!loop->open && steps_ >= kPatience) loop->open = true, loop->count = 0;
   ++loop->count;
   if (!loop->open) return true; // its turns can be counted out
   clear_dead();
+  if (loop->cycle && loop->cycle->turn.valid()) return true; // its test says how it goes on
   bool alike = true;
   if (loop->count > kExactTurns && loop->before)
     alike = widen(*loop->before, state_, names_at(head, "a number that changes from turn to turn of this loop"));
   if (loop->count > kMostTurns) {
-    if (!alike) missing("memory grows from turn to turn of this loop, and how many there are is not known");
+    if (!alike) missing(kGrows);
     return false;
   }
   loop->before = snapshot();
@@ -286,7 +300,10 @@ std::string Machine::place() const {
   for (const Frame& frame : state_.frames) {
     key += fmt::format("{}:{}", frame.function, frame.at);
     for (const Turns& loop : frame.loops)
-      if (!loop.open) key += fmt::format(" {}*{}", loop.head, loop.count);
+      if (!loop.open)
+        key += fmt::format(" {}*{}", loop.head, loop.count);
+      else if (loop.cycle)
+        key += fmt::format(" {}@{}", loop.head, loop.cycle->turn.index);
     key += '/';
   }
   return key;
@@ -392,6 +409,19 @@ void Machine::clear_dead() {
   if (live.empty()) return;
   for (size_t k = 0; k < frame.slots.size(); ++k)
     if (frame.slots[k].is_scalar() && !live[k]) frame.slots[k] = {};
+}
+
+void Machine::clear_dead(size_t head, size_t at) {
+  Frame& frame = state_.top();
+  const std::vector<bool>& live = live_at_targets(frame.function)[head];
+  if (live.empty()) return;
+  std::vector<bool> kept = live;
+  const auto& code = program_.functions[frame.function].code;
+  for (size_t k = head; k < at; ++k)
+    for (Slot slot : code[k].out)
+      kept[slot.index] = true;
+  for (size_t k = 0; k < frame.slots.size(); ++k)
+    if (frame.slots[k].is_scalar() && !kept[k]) frame.slots[k] = {};
 }
 
 // ---- scalars -------------------------------------------------------------------------------------------------------
@@ -501,7 +531,7 @@ void Machine::guard(const Instruction& i) {
     if (right && (!left || rank(*right) > rank(*left))) std::swap(left, right), std::swap(a, b);
     std::vector<AtomId> inside;
     result_.atoms.collect(b, inside);
-    if (a != b && left && std::find(inside.begin(), inside.end(), *left) == inside.end()) {
+    if (a != b && left && !turns_.contains(*left) && std::find(inside.begin(), inside.end(), *left) == inside.end()) {
       for (auto& [atom_id, size] : state_.same)
         size = result_.atoms.substitute(size, {{*left, b}});
       state_.same[*left] = b;

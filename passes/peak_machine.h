@@ -8,6 +8,23 @@
 
 namespace tl::peak {
 
+constexpr const char* kGrows = "memory grows with the turns of this loop, by what is not known";
+
+// Of a loop whose turns are taken together, from the first time that its test was not decided.
+struct Cycle {
+  size_t test = 0;                   // the instruction
+  std::shared_ptr<const State> base; // there: as it was first, or as it is assumed to be at turn `turn` after that
+  std::vector<PeakMemory::Device> devices; // what was known then
+  size_t others = 0;                       // ways to go, then
+  int shifts = 0;                          // turns before it, which were otherwise
+  int turns = 0;                           // that the loop had taken then
+  AtomId turn;                             // none: nothing is assumed yet
+  size_t count = 0;                        // of the quantities of `base`
+  std::map<size_t, AtomId> given_up;       // those that are names, since they change in no simple way
+  std::set<size_t> raised;                 // those of which less was assumed before
+  int tries = 0;
+};
+
 class Machine {
 public:
   // `equal`: what equal_parameters() gave before.
@@ -27,10 +44,25 @@ private:
   std::string place() const;
   std::shared_ptr<const State> snapshot() const;
   Widen names_at(size_t at, const char* what);
-  void test(const Instruction& i, size_t at);
+  bool test(const Instruction& i, size_t at); // false: this way ends
   bool call(const Instruction& i);
   void give_back();
   void clear_dead();
+  void clear_dead(size_t head, size_t at); // at an instruction without jumps between a target and that
+
+  // ---- loops (peak_loops.cpp)
+  std::optional<std::pair<uint32_t, uint32_t>> loop_left(uint32_t function, size_t at, uint32_t target);
+  bool turn_together(const Instruction& i, size_t at, uint32_t head, uint32_t end);
+  void leave_loops(State& state, std::optional<uint32_t> target); // none: all of the function
+  Size turns_of(const Instruction& i, const Comparison* test, AtomId turn, int before);
+  std::optional<Size> sum_over_turns(const Size& size, AtomId turn);
+  std::optional<Size> most_of_turns(const Size& size, AtomId turn);
+  std::vector<Size> at_last_turns(const Size& size);
+  void note_bound();
+  AtomId new_turn();
+  bool depends_on_turns(AtomId id);
+  bool mentions(const Size& size, AtomId turn);
+  Size with_turn(const Size& size, AtomId turn, const Size& number); // in the place of `turn`
   const std::vector<std::vector<bool>>& live_at_targets(uint32_t function);
 
   // ---- scalars
@@ -52,6 +84,8 @@ private:
   void list_join(const Instruction& i);
   void device(const Instruction& i);
   Value on_device(const Value& value, int16_t device, bool unless_placed);
+  void append_many(uint32_t to, uint32_t from);
+  Size size_along(const Alike& alike, size_t axis);
   uint32_t own_list(const Instruction& i, size_t width); // kNone: its elements are not known
   std::vector<Size> sizes(const OutputDesc& desc);
   Size bytes_of(DType type, const std::vector<Size>& dims) const;
@@ -87,7 +121,10 @@ private:
     int count = 0;
     std::shared_ptr<const State> last;
   };
-  std::unordered_map<std::string, Arrivals> arrivals_; // by place
+  std::unordered_map<std::string, Arrivals> arrivals_;                   // by place
+  std::map<uint32_t, std::vector<std::pair<uint32_t, uint32_t>>> loops_; // by function: first and last instruction
+  std::map<AtomId, Size> turns_;                                         // by number of a turn: how many there are
+  std::vector<int8_t> depends_on_turns_;                                 // by atom: -1: not known yet
   const Instruction* instruction_ = nullptr;
   LocId loc_; // of the last instruction that has one
   std::map<AtomId, Size> equal_parameters_;

@@ -3,9 +3,10 @@
 // or is taken over by an output, workspaces live as long as their kernel. What comes out is the peak of a `--sync` run,
 // which no limit may go below, as formulas in the names of the sizes.
 //
-// Branches whose condition is not known are followed both ways; a loop whose end is not known until a turn changes
-// nothing, and what changes in every turn becomes a name of its own; calls are followed. Requires a Program as
-// passes/schedule makes it. A run that fails earlier needs less.
+// Branches whose condition is not known are followed both ways. Of a loop whose end is not known the turns are taken
+// together (peak_loops.cpp): what holds memory and changes in every turn is a formula in their number. Where that
+// fails, the loop is followed until a turn changes nothing, and what changes is a name of its own. Calls are followed.
+// Requires a Program as passes/schedule makes it. A run that fails earlier needs less.
 #pragma once
 #include "lang/size.h"
 #include "vm/abi/bytecode.h"

@@ -76,9 +76,13 @@ void Machine::note_peak(size_t number, const Size& workspace, std::optional<uint
   else
     device.exact.reset();
   std::vector<Size> totals;
+  auto add_total = [&](const Size& total) {
+    for (Size& most : at_last_turns(total))
+      totals.push_back(std::move(most));
+  };
   for (const Size& scratch : memory.scratch)
-    totals.push_back(memory.live + workspace + scratch * Size(static_cast<int64_t>(threads)));
-  if (totals.empty()) totals.push_back(memory.live + workspace);
+    add_total(memory.live + workspace + scratch * Size(static_cast<int64_t>(threads)));
+  if (memory.scratch.empty()) add_total(memory.live + workspace);
   for (const Size& total : totals) {
     auto& moments = device.moments;
     if (std::any_of(moments.begin(), moments.end(), [&](const auto& moment) { return covers(moment.bytes, total); }))
@@ -90,11 +94,16 @@ void Machine::note_peak(size_t number, const Size& workspace, std::optional<uint
       const Block& block = state_.blocks[k];
       if (gone.contains(k) || !block.counted || block.device != number || block.bytes.is(0)) continue;
       std::string what = block.what.empty() ? std::string(name_of(block.dtype)) : block.what;
-      std::vector<Size> dims = block.what.empty() ? block.dims : std::vector<Size>();
-      moment.parts.push_back({block.bytes, std::move(what), std::move(dims), block.loc});
+      if (block.many) what = "elements of a list, each " + what;
+      std::vector<Size> dims;
+      for (const Size& dim : block.what.empty() ? block.dims : std::vector<Size>())
+        dims.push_back(at_last_turns(dim).front());
+      moment.parts.push_back({at_last_turns(block.bytes).front(), std::move(what), std::move(dims), block.loc});
     }
-    if (!workspace.is(0)) moment.parts.push_back({workspace, "a workspace", {}, loc_});
-    Size of_workers = total - memory.live - workspace;
+    if (!workspace.is(0)) moment.parts.push_back({at_last_turns(workspace).front(), "a workspace", {}, loc_});
+    Size of_workers = total;
+    for (const auto& part : moment.parts)
+      of_workers = of_workers - part.bytes;
     if (!of_workers.is(0))
       moment.parts.push_back({of_workers, fmt::format("workspaces of {} threads", threads), {}, {}});
     std::stable_sort(moment.parts.begin(), moment.parts.end(),
@@ -195,7 +204,7 @@ void Machine::launch(const Instruction& i, const PeakQuery::Workspace& workspace
     const Value& from = in(i, desc.alias);
     if (from.kind != Value::Kind::Tensor || from.object == kNone || taken[desc.alias]) continue;
     const Block& block = state_.blocks[from.object];
-    bool alone = block.counted && block.rounded && block.handles == 1 && block.device == device;
+    bool alone = block.counted && block.rounded && !block.many && block.handles == 1 && block.device == device;
     for (size_t other = 0; other < i.in.size(); ++other)
       if (other != desc.alias && in(i, other).kind == Value::Kind::Tensor && in(i, other).object == from.object)
         alone = false;
@@ -248,13 +257,10 @@ void Machine::linalg(const Instruction& i) {
     known = known && n;
     numbers[k] = n ? n->as<int64_t>() : 0;
   }
-  Size local;
   const auto op = static_cast<LinalgOp>(i.index);
   if (known)
-    local = linalg_workspace(op, i.dtype, {numbers[0], numbers[1], numbers[2], numbers[3]}).value_or(0);
-  else
-    missing(fmt::format("the workspace of `{}`: LAPACK tells it for given sizes only", info(op).name));
-  launch(i, {}, local);
+    return launch(i, {}, linalg_workspace(op, i.dtype, {numbers[0], numbers[1], numbers[2], numbers[3]}).value_or(0));
+  launch(i, {{}, linalg_workspace_formula(op, i.dtype)}, std::nullopt);
 }
 
 void Machine::view(const Instruction& i) {
@@ -345,7 +351,8 @@ void Machine::host(const Instruction& i) {
 // A handle on the value in that memory, as one reference for the caller.
 Value Machine::on_device(const Value& value, int16_t device, bool unless_placed) {
   Value same = value;
-  if (value.kind == Value::Kind::List && value.object != kNone && unless_placed) {
+  if (value.kind == Value::Kind::List && value.object != kNone && unless_placed &&
+      state_.lists[value.object].many.empty()) {
     uint32_t made = state_.new_list(state_.lists[value.object].width);
     const std::vector<Value> elements = state_.lists[value.object].values;
     for (const Value& element : elements) {
@@ -408,6 +415,15 @@ void Machine::load(const Instruction& i) {
     state_.set(i.out[k + 1], Value::of(dims[k]));
 }
 
+void Machine::append_many(uint32_t to, uint32_t from) {
+  const std::vector<Alike> many = state_.lists[from].many;
+  for (const Alike& alike : many) {
+    for (const Value& leaf : alike.unit)
+      state_.retain(leaf);
+    state_.lists[to].many.push_back(alike);
+  }
+}
+
 uint32_t Machine::own_list(const Instruction& i, size_t width) {
   const Value& value = in(i, 0);
   if (value.object != kNone && state_.lists[value.object].handles == 1 && i.in[0].last_use) return value.object;
@@ -417,6 +433,7 @@ uint32_t Machine::own_list(const Instruction& i, size_t width) {
   for (const Value& element : state_.lists[from].values)
     state_.retain(element);
   state_.lists[made].values = state_.lists[from].values;
+  append_many(made, from);
   return made;
 }
 
@@ -445,15 +462,15 @@ void Machine::list(const Instruction& i) {
     return give(made);
   }
   case HostOp::ListLength: {
-    Value length = known_list(0) ? Value::of(Size(static_cast<int64_t>(state_.lists[in(i, 0).object].length())))
-                                 : found(DType::I64, "the length of a list");
+    Value length =
+        known_list(0) ? Value::of(state_.lists[in(i, 0).object].length()) : found(DType::I64, "the length of a list");
     give_away(i);
     return state_.set(i.out[0], std::move(length));
   }
   case HostOp::ListSet: {
     std::optional<Scalar> at = in(i, 1).scalar();
     if (!known_list(0)) return give(kNone);
-    if (!at) return unknown();
+    if (!at || !state_.lists[in(i, 0).object].many.empty()) return unknown();
     size_t width = i.in.size() - 2;
     uint32_t made = own_list(i, width);
     for (size_t k = 0; k < width; ++k) {
@@ -478,6 +495,7 @@ void Machine::list(const Instruction& i) {
     std::vector<Value> more = state_.lists[in(i, 1).object].values;
     for (const Value& value : more)
       append(made, value);
+    append_many(made, in(i, 1).object);
     return give(made);
   }
   default: break;
@@ -486,7 +504,7 @@ void Machine::list(const Instruction& i) {
   SliceBounds bounds;
   std::optional<int64_t>* parts[] = {&bounds.first, &bounds.last, &bounds.step};
   size_t next = 1;
-  bool known = known_list(0);
+  bool known = known_list(0) && state_.lists[in(i, 0).object].many.empty();
   for (size_t k = 0; k < 3; ++k) {
     if (!i.ints.at(k)) continue;
     std::optional<Scalar> bound = in(i, next++).scalar();
@@ -497,7 +515,7 @@ void Machine::list(const Instruction& i) {
   if (bounds.step == 0) return give(kNone); // fails
   const Elements from = state_.lists[in(i, 0).object];
   uint32_t part = state_.new_list(from.width);
-  auto [start, count, step] = bounds.resolve(static_cast<int64_t>(from.length()));
+  auto [start, count, step] = bounds.resolve(static_cast<int64_t>(from.values.size() / from.width));
   for (int64_t k = 0; k < count; ++k)
     for (size_t leaf = 0; leaf < from.width; ++leaf)
       append(part, from.values[static_cast<size_t>(start + k * step) * from.width + leaf]);
@@ -508,20 +526,23 @@ void Machine::list_get(const Instruction& i) {
   if (in(i, 0).object == kNone) return define(i);
   const Elements& list = state_.lists[in(i, 0).object];
   std::optional<Scalar> at = in(i, 1).scalar();
+  if (!list.many.empty()) at.reset(); // where they are among the others is not known
   size_t width = i.out.size() - i.ints.size() / 2;
   size_t from = at ? static_cast<size_t>(at->as<int64_t>()) * width : 0;
   // At a place that is not known: any, if they are alike.
-  bool alike = list.values.size() >= width;
-  for (size_t k = 0; alike && !at && k < list.values.size(); ++k) {
-    const Value &a = list.values[k % width], &b = list.values[k];
+  std::vector<Value> all = list.values;
+  for (const Alike& many : list.many)
+    all.insert(all.end(), many.unit.begin(), many.unit.end());
+  bool alike = all.size() >= width;
+  for (size_t k = 0; alike && !at && k < all.size(); ++k) {
+    const Value &a = all[k % width], &b = all[k];
     alike = a.kind == b.kind && a.dims == b.dims && a.kind != Value::Kind::List;
   }
-  if (!alike || from + width > list.values.size()) {
-    if (!list.values.empty()) missing("the memory of an element of a list whose position is not known");
+  if (!alike || from + width > all.size()) {
+    if (!all.empty()) missing("the memory of an element of a list whose position is not known");
     return define(i);
   }
-  std::vector<Value> values(list.values.begin() + static_cast<long>(from),
-                            list.values.begin() + static_cast<long>(from + width));
+  std::vector<Value> values(all.begin() + static_cast<long>(from), all.begin() + static_cast<long>(from + width));
   for (size_t k = 0; !at && k < width; ++k)
     if (values[k].is_scalar()) values[k] = found(values[k].dtype, "an element of a list", static_cast<int>(k));
   for (const Value& value : values)
@@ -538,24 +559,43 @@ void Machine::list_get(const Instruction& i) {
     state_.set(i.out[width + k], std::move(dims[k]));
 }
 
+// Of all of them together: they may differ in that size, so their memory tells it.
+Size Machine::size_along(const Alike& alike, size_t axis) {
+  const Value& each = alike.unit.at(0);
+  if (axis >= each.dims.size()) return {};
+  if (each.object != kNone && state_.blocks[each.object].many) {
+    Size row = size_of(each.dtype);
+    for (size_t k = 0; k < each.dims.size(); ++k)
+      if (k != axis) row = row * each.dims[k];
+    if (auto sum = divide_exactly(state_.blocks[each.object].bytes, row)) return *sum;
+  }
+  return alike.count * each.dims[axis];
+}
+
 void Machine::list_join(const Instruction& i) {
   const OutputDesc& desc = i.outputs.at(0);
   const bool scalars = i.ints.at(1) != 0 && desc.dims.size() == 1; // none of them are an empty vector
-  if (in(i, 0).object == kNone || (state_.lists[in(i, 0).object].values.empty() && !scalars)) {
+  const bool known = in(i, 0).object != kNone;
+  const bool empty = known && state_.lists[in(i, 0).object].values.empty() && state_.lists[in(i, 0).object].many.empty();
+  if (!known || (empty && !scalars)) {
     missing("a tensor that is joined from a list whose elements are not known");
     return define(i);
   }
-  const std::vector<Value> parts = state_.lists[in(i, 0).object].values;
+  const Elements list = state_.lists[in(i, 0).object];
+  std::vector<Value> parts = list.values;
+  for (const Alike& alike : list.many)
+    parts.insert(parts.end(), alike.unit.begin(), alike.unit.end());
   auto axis = static_cast<size_t>(i.ints.at(0));
   std::vector<Size> dims = parts.empty() ? std::vector<Size>() : parts[0].dims;
   if (i.ints.at(1) != 0) {
-    dims.insert(dims.begin() + static_cast<long>(std::min(axis, dims.size())),
-                Size(static_cast<int64_t>(parts.size())));
-  } else {
+    dims.insert(dims.begin() + static_cast<long>(std::min(axis, dims.size())), list.length());
+  } else if (axis < dims.size()) {
     Size sum;
-    for (const Value& part : parts)
+    for (const Value& part : list.values)
       if (axis < part.dims.size()) sum = sum + part.dims[axis];
-    if (axis < dims.size()) dims[axis] = sum;
+    for (const Alike& alike : list.many)
+      sum = sum + size_along(alike, axis);
+    dims[axis] = sum;
   }
   int16_t placed = kNoDevice;
   for (const Value& part : parts)

@@ -88,11 +88,14 @@ void State::release(Value& value) {
     free_blocks.push_back(old.object);
   } else if (old.kind == Value::Kind::List) {
     if (--lists[old.object].handles) return;
-    std::vector<Value> values = std::move(lists[old.object].values);
-    lists[old.object].values.clear();
+    Elements elements = std::move(lists[old.object]);
+    lists[old.object] = {};
     free_lists.push_back(old.object);
-    for (Value& element : values)
+    for (Value& element : elements.values)
       release(element);
+    for (Alike& alike : elements.many)
+      for (Value& element : alike.unit)
+        release(element);
   }
 }
 
@@ -192,6 +195,11 @@ private:
       number(s_.lists[v.object].values.size());
       for (const Value& element : s_.lists[v.object].values)
         add(element);
+      for (const Alike& alike : s_.lists[v.object].many) {
+        add(alike.count);
+        for (const Value& element : alike.unit)
+          add(element);
+      }
     }
   }
   const State& s_;
@@ -248,6 +256,12 @@ private:
       }
       for (size_t k = 0; k < x.values.size(); ++k)
         if (!pair(frame, slot, x.values[k], y.values[k])) return false;
+      if (x.many.size() != y.many.size()) return false;
+      for (size_t k = 0; k < x.many.size(); ++k) {
+        if (x.many[k].count != y.many[k].count) return false;
+        for (size_t leaf = 0; leaf < x.many[k].unit.size(); ++leaf)
+          if (!pair(frame, slot, x.many[k].unit[leaf], y.many[k].unit[leaf])) return false;
+      }
       return true;
     }
     case Value::Kind::Tensor: break;

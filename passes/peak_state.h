@@ -45,6 +45,7 @@ struct Block {
   uint32_t handles = 0;
   bool counted = false; // in the pool, and may be taken over
   bool rounded = false; // takes a block of the pool; not: an argument
+  bool many = false;    // of so many elements of a list as a loop had turns; `dims` are those of each
   size_t device = 0;    // whose pool
   Size bytes;
   uint64_t exact = 0; // in the pool; meaningful if `bytes` is constant
@@ -54,14 +55,28 @@ struct Block {
   LocId loc;
 };
 
+// Elements of a list that are alike: `count` times the leaves `unit`, whose memory is one block for all of them, or one
+// that all of them share.
+struct Alike {
+  Size count;
+  std::vector<Value> unit;
+};
+
 struct Elements { // of a list
   uint32_t handles = 0;
   size_t width = 1;
   std::vector<Value> values;
-  size_t length() const { return values.size() / width; }
+  std::vector<Alike> many; // beside `values`; where among them is not known
+  Size length() const {
+    Size sum(static_cast<int64_t>(values.size() / width));
+    for (const Alike& alike : many)
+      sum = sum + alike.count;
+    return sum;
+  }
 };
 
 struct State;
+struct Cycle;
 
 // How often the head of a loop was reached again since it was entered.
 struct Turns {
@@ -69,6 +84,7 @@ struct Turns {
   int count = 0;              // of turns, since it is open if it is
   bool open = false;          // when it ends is not known
   std::shared_ptr<const State> before;
+  std::shared_ptr<const Cycle> cycle; // where its turns are taken together (peak_loops.cpp)
 };
 
 struct Frame {

@@ -26,8 +26,11 @@ std::string to_text(const PeakMemory& peak, const std::function<std::string(LocI
     bool lacks = false;
     for (const auto& unknown : peak.unknown)
       lacks = lacks || unknown.name.empty();
-    text += fmt::format("peak of {}: {}{} bytes{}\n", device.name, device.at_most ? "at most " : "", formula,
-                        lacks ? " and what is not known (below)" : "");
+    text += fmt::format("peak of {}: {}{} bytes\n", device.name,
+                        lacks            ? "at least "
+                        : device.at_most ? "at most "
+                                         : "",
+                        formula);
     for (size_t k = 0; k < device.moments.size() && k < kMostMoments; ++k) {
       const PeakMemory::Moment& moment = device.moments[k];
       if (moment.parts.empty()) continue;

@@ -89,7 +89,7 @@ lists='fn main(x: f32[n], steps: i64) {
   for i in 0..steps { xs = xs + [x * f32(i)] }
   print(len(xs))
 }'
-formula "a list that grows" "not known: memory grows from turn to turn of this loop, .*p.tl:3" --memory "$lists"
+formula "a list that grows" ": 4\*n \+ 4\*n\*steps bytes$" --memory "$lists"
 formula "a list that grows a known number of times" ": 2400 bytes$" --memory=n=100,steps=5 "$lists"
 formula "the largest parts have their lines" "^    2000 +5 times f32\[100\] at .*p.tl:3" --memory=n=100,steps=5 "$lists"
 formula "some sizes given, others not" ": 40\*m \+ 40 bytes$" --memory=n=10 'fn main(x: f32[n], y: f32[n, m]) { print(wait(x), wait(y)) }'
@@ -98,6 +98,113 @@ formula "a recursion" "exactly [0-9]+ bytes" --memory=n=10,depth=4 'fn down(x: f
   down(wait(x * 2.0), k - 1) + x
 }
 fn main(x: f32[n], depth: i64) -> f32[n] = down(x, depth)'
+
+# grows NAME VALUES TEXT: the formula of a program whose lists grow gives, with these values put in, what it needs with
+# these sizes, which is what a run needs.
+grows() {
+  [[ -n $filter && $1 != *"$filter"* ]] && return
+  local formula known values=() assign value
+  printf '%s\n' "$3" >"$out/grows.tl"
+  for value in ${2//,/ }; do values+=("--${value%%=*}" "${value#*=}") assign+="${value/=/ = }; "; done
+  agrees "$1 (exactly)" "$out/grows.tl" "$2" "${values[@]}"
+  formula=$("$tl" check --memory "$out/grows.tl" | sed -nE 's/^.*peak of cpu\(0\): (at most )?(.*) bytes$/\2/p' |
+    sed -E ':a; s#\(\(([^()]*)\) // ([0-9]+)\)#int(0 + [\1] / \2)#; ta; y/[]/()/')
+  known=$("$tl" check "--memory=$2" "$out/grows.tl" | sed -n 's/^.*peak of cpu(0): \(.*\) bytes$/\1/p')
+  check "$1" 0 "^as it is$" -- awk "function max(a, b, c, d) { if (c > b) b = c; if (d > b) b = d; return a > b ? a : b }
+    BEGIN { $assign s = $formula; print (s == $known ? \"as it is\" : s \" is not $known\") }"
+}
+grows "pushes in two loops" n=1000,a=5,b=10 'fn main(n: i64, a: i64, b: i64) {
+  let x = wait(ones([n]))
+  var xs: List<f32[_]> = []
+  for i in 0..a {
+    xs = xs + [x * f32(i)]
+    for j in range(0, b, 3) {
+      xs = xs + [x + f32(j)]
+      xs = xs + [concat((x, x)) * f32(i)]
+    }
+  }
+  print(len(xs))
+}'
+grows "as many pushes as the turn has a number" n=1000,m=9 'fn main(n: i64, m: i64) {
+  let x = wait(ones([n]))
+  var xs: List<f32[_]> = []
+  for i in 0..m { for j in 0..i { xs = xs + [x * f32(i)] } }
+  print(len(xs))
+}'
+grows "elements that grow" m=12 'fn main(m: i64) {
+  var xs: List<f32[_]> = []
+  for i in 0..m { xs = xs + [ones([i * 100]) * f32(i)] }
+  print(concat(xs).sum())
+}'
+grows "elements that variables hold too" n=1000,steps=7 'fn main(n: i64, steps: i64) {
+  var w = wait(ones([n]))
+  var xs: List<f32[n]> = [w, w + 1.0]
+  for i in 0..steps {
+    w = wait(w * 0.5)
+    xs = xs + [w]
+  }
+  print(w, stack(xs).sum())
+}'
+grows "the sum over a list that grew" n=1000,steps=7 'fn main(n: i64, steps: i64) {
+  let x = wait(ones([n]))
+  var xs: List<f32[_]> = []
+  for i in 0..steps { xs = xs + [x * f32(i)] }
+  var s = zeros([n])
+  for y in xs { s = wait(s + y) }
+  print(s)
+}'
+grows "two lists with the same elements" n=500,steps=6 'struct P { w: f32[_], at: i64 }
+fn main(n: i64, steps: i64) {
+  let x = wait(ones([n]))
+  var xs: List<f32[_]> = []
+  var ps: List<P> = []
+  for i in 0..steps {
+    let y = x * f32(i)
+    xs = xs + [y, x]
+    ps = ps + [P(w = y, at = i)]
+  }
+  print(len(xs), len(ps))
+}'
+grows "a tensor that grows" n=500,steps=6 'fn main(n: i64, steps: i64) {
+  let x = wait(ones([n]))
+  var s = wait(x * 2.0)
+  for i in 0..steps { s = concat((s, x)) }
+  print(s)
+}'
+grows "pieces of a tensor" n=960 'fn main(n: i64) {
+  let x = wait(ones([n]))
+  var xs: List<f32[_]> = []
+  for b in batches(x, 32) { xs = xs + [b * 2.0] }
+  print(len(xs))
+}'
+grows "pushes in one of two branches" n=500,steps=6 'fn main(n: i64, steps: i64) {
+  let x = wait(ones([n]))
+  var xs: List<f32[_]> = []
+  for i in 0..steps { if x[i] < 1000.0 { xs = xs + [x * f32(i)] } }
+  print(len(xs))
+}'
+formula "a list that grows while something holds" "^  k1: how many turns this loop takes at .*p.tl:4" --memory 'fn main(x: f32[n]) {
+  var xs: List<f32[n]> = []
+  var s = 1.0
+  while s < 100.0 { xs = xs + [x * s]; s += x.sum() }
+  print(len(xs))
+}'
+formula "how often is its name" "\* ?k1 \+ 12\) bytes$" --memory "$(cat "$out/p.tl")"
+formula "a loop that breaks" "^.*: 4\*n \+ 4\*n\*k1 " --memory 'fn main(x: f32[n], steps: i64) {
+  var xs: List<f32[n]> = []
+  for i in 0..steps {
+    xs = xs + [x * f32(i)]
+    if xs[-1].sum() > 100.0 { break }
+  }
+  print(len(xs))
+}'
+nested='fn main(x: f32[n], steps: i64) {
+  var xs: List<List<f32[n]>> = []
+  for i in 0..steps { xs = xs + [[x * f32(i)]] }
+  print(len(xs))
+}'
+formula "a list of lists that grows" "peak of cpu\(0\): at least " --memory "$nested"
+formula "where it grows" "not known: memory grows with the turns of this loop, by what is not known at .*p.tl:3" --memory "$nested"
 printf '%s\n' "$loop" >"$out/loop.tl"
 check "a size that there is not" 2 "there is no size 'q'; those of this program are n, steps" -- "$tl" check --memory=q=3 "$out/loop.tl"
 check "a size without a value" 2 "write sizes as in" -- "$tl" check --memory=n "$out/loop.tl"

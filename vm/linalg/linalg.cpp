@@ -260,6 +260,78 @@ std::optional<int64_t> linalg_workspace(LinalgOp op, DType type, const LinalgSiz
   return type == DType::F64 ? bytes_of<double>(space) : bytes_of<float>(space);
 }
 
+namespace {
+
+// Writes a formula in postfix order.
+struct FormulaWriter {
+  SizeFormula formula;
+  using Op = SizeFormula::Op;
+  FormulaWriter& arg(int64_t index) { return step(Op::Arg, index); }
+  FormulaWriter& number(int64_t value) { return step(Op::Const, value); }
+  FormulaWriter& step(Op op, int64_t value = 0) {
+    formula.steps.push_back({op, value});
+    return *this;
+  }
+};
+
+} // namespace
+
+SizeFormula linalg_workspace_formula(LinalgOp op, DType type) {
+  using Op = SizeFormula::Op;
+  constexpr int64_t kBlock = 32, kAlignment = 64 * 5; // of LAPACK's blocked algorithms (ilaenv); of the five arrays
+  const auto t = static_cast<int64_t>(size_of(type));
+  FormulaWriter f;
+  auto m = [&] { f.arg(1); };
+  auto n = [&] { f.arg(2); };
+  auto k = [&] { f.arg(3); };
+  auto p = [&] { f.arg(1).arg(2).step(Op::Min); };
+  // Adds factor * a * b to what is there.
+  f.number(kAlignment);
+  auto add = [&](int64_t factor, auto a, auto b) {
+    f.number(factor);
+    a(), f.step(Op::Mul);
+    b(), f.step(Op::Mul).step(Op::Add);
+  };
+  auto one = [&] { f.number(1); };
+  const auto integer = static_cast<int64_t>(sizeof(Int));
+  switch (op) {
+  case LinalgOp::Cholesky:
+  case LinalgOp::SolveLower:
+  case LinalgOp::SolveUpper: return {};
+  case LinalgOp::LuFactor:
+    add(t, m, n);
+    add(integer, p, one);
+    break;
+  case LinalgOp::Solve:
+    add(t, m, n);
+    add(t, n, k);
+    add(integer, n, one);
+    break;
+  case LinalgOp::Qr:
+    add(t, m, n);
+    add(t, p, one);
+    add(t * kBlock, n, one);
+    break;
+  case LinalgOp::Svd: // gesdd, the larger of its two ways
+    add(t, m, n);
+    add(t, m, p);
+    add(t, p, n);
+    add(4 * t, p, p);
+    add(t * (2 * kBlock + 7), m, one);
+    add(t * (2 * kBlock + 7), n, one);
+    add(8 * integer, p, one);
+    break;
+  case LinalgOp::Eigh: // syevd
+    add(t, m, n);
+    add(2 * t, n, n);
+    add(t * (kBlock + 2), n, one);
+    add(5 * integer, n, one);
+    add(t + 3 * integer, one, one);
+    break;
+  }
+  return f.formula;
+}
+
 std::string linalg_too_large(LinalgOp op, const LinalgSizes& sizes) {
   return fmt::format("matrices of {} by {} are too large for `linalg.{}`", sizes.m, sizes.n, info(op).name);
 }

@@ -18,6 +18,10 @@ const CompiledKernel& linalg_kernel(LinalgOp op, DType type);
 // Bytes of workspace that a worker needs. Nothing: the matrices are too large for LAPACK's 32-bit sizes.
 std::optional<int64_t> linalg_workspace(LinalgOp op, DType type, const LinalgSizes& sizes);
 
+// The same as a formula in the arguments: not less, and from a hundred rows and columns on at most half more, since
+// LAPACK tells its own part for given sizes only.
+SizeFormula linalg_workspace_formula(LinalgOp op, DType type);
+
 // The whole batch on this thread. Gives the first matrix that fails. Throws std::bad_alloc, also where the matrices are
 // too large.
 struct LinalgFailure {
