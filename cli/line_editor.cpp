@@ -1,10 +1,11 @@
 #include "line_editor.h"
+#include "vm/io/input_lines.h"
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <histedit.h>
-#include <iostream>
+#include <optional>
 #include <unistd.h>
 
 namespace tl::cli {
@@ -92,7 +93,11 @@ bool LineEditor::edits() const { return state_->editor != nullptr; }
 
 LineEditor::Answer LineEditor::read(const std::string& prompt, std::string& line) {
   line.clear();
-  if (!state_->editor) return std::getline(std::cin, line) ? Answer::Line : Answer::End;
+  if (!state_->editor) {
+    std::optional<std::string> next = next_input_line();
+    line = next.value_or("");
+    return next ? Answer::Line : Answer::End;
+  }
   state_->prompt = prompt;
   int count = 0;
   errno = 0;

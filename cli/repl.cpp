@@ -6,6 +6,7 @@
 #include "programs.h"
 #include "session.h"
 #include "vm/interrupt.h"
+#include "vm/io/input_lines.h"
 #include "vm/io/io.h"
 #include <algorithm>
 #include <chrono>
@@ -88,11 +89,7 @@ private:
     while (true) {
       std::string line;
       bool first = input.empty();
-      LineEditor::Answer answer = LineEditor::Answer::Line;
-      if (ahead_)
-        line = *std::exchange(ahead_, std::nullopt);
-      else
-        answer = editor_.read(first ? "tl> " : "  > ", line);
+      LineEditor::Answer answer = editor_.read(first ? "tl> " : "  > ", line);
       if (answer == LineEditor::Answer::Interrupted) {
         input.clear();
         continue;
@@ -110,15 +107,18 @@ private:
     }
   }
 
-  // From a pipe, the next line is there already: does it begin with `.name` or `else`?
-  bool goes_on() {
-    std::string line;
-    if (editor_.read("", line) != LineEditor::Answer::Line) return false;
-    ahead_ = line;
-    std::string text = trimmed(line);
-    return (text.size() > 1 && text[0] == '.' &&
-            (std::isalpha(static_cast<unsigned char>(text[1])) || text[1] == '_')) ||
-           text.rfind("else", 0) == 0;
+  // In a text that came as a whole the next line, past comments and blank ones, may begin with `.name` or `else`. What
+  // has not arrived is not waited for: somebody may be waiting for an answer to what has.
+  static bool goes_on() {
+    auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+    for (size_t ahead = 0;; ++ahead) {
+      std::optional<std::string> line = arrived_input_line(ahead);
+      if (!line) return false;
+      std::string text = trimmed(*line);
+      if (text.empty() || text[0] == '#') continue;
+      return (text.size() > 1 && text[0] == '.' && is_word(text[1]) && !std::isdigit(text[1])) ||
+             (text.rfind("else", 0) == 0 && (text.size() == 4 || !is_word(text[4])));
+    }
   }
 
   void enter(const std::string& text, const std::string& name) {
@@ -252,7 +252,6 @@ private:
   const RunFlags& flags_;
   std::optional<Session> session_;
   LineEditor editor_;
-  std::optional<std::string> ahead_; // a line of a pipe that has been read
   std::string accepted_;
   int count_ = 0, exit_code_ = kFine;
   bool ended_ = false;

@@ -24,6 +24,33 @@ check "an empty session" 0 -- bash -c "'$tl' repl < /dev/null"
 check "an open bracket at the end is an error, not a hang" 0 "UnclosedBracket" -- bash -c "echo 'f(1' | timeout 20 '$tl' repl"
 check "wrong flags" 2 -- "$tl" repl --nonsense
 
+# A program that waits for each answer: an input that is complete is computed at once, one that goes on is not.
+answers() {
+  coproc REPL { exec timeout 60 "$tl" repl 2>&1; }
+  local in=${REPL[1]} out=${REPL[0]} pid=$REPL_PID line
+  say() { printf '%b' "$1" >&"$in"; }
+  expect() {
+    if ! read -r -t 20 line <&"$out" || [[ $line != "$1" ]]; then
+      echo "expected '$1', got '${line:-}'"
+      kill "$pid"
+      exit 1
+    fi
+  }
+  say '1 + 1\n' && expect '2 : i64'
+  say 'if 1 < 2 { print("yes") }\n' && expect yes
+  say 'let a = [1,\n' && sleep 0.3 && say '2, 3]\na.sum()\n' && expect '6 : i64'
+  say 'for i in 0..2 {\n' && sleep 0.3 && say 'print(i)\n' && sleep 0.3 && say '}\n' && expect 0 && expect 1
+  say 'if 2 < 1 { print("yes") }\n\n# or\nelse { print("no") }\n' && expect no # came as a whole
+  say 'a\n  .sum()\n' && expect '6 : i64'
+  say 'let line = read_line()\nelsewhere\nline\n' && expect 'elsewhere : str'
+  say ':type a\n' && expect 'i64[3]'
+  say 'b\n' && expect '<input 10>:1:1: error[UnknownName]: there is no name `b` here' # messages too
+  exec {in}>&-
+  wait "$pid"
+}
+export -f answers
+check "a program that waits for each answer" 0 -- bash -c answers
+
 printf 'fn triple(x) = 3 * x\nlet a = triple(5)\n' > three.tl
 check "load and save" 0 "30 : i64" -- bash -c "printf ':load three.tl\na * 2\nbroken(\n)\n:save saved.tl\n' | '$tl' repl"
 check "what was saved runs" 0 -- "$tl" check saved.tl

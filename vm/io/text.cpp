@@ -1,5 +1,6 @@
 #include "vm/io/text.h"
 #include "vm/abi/device.h"
+#include "vm/io/input_lines.h"
 #include "vm/io/io.h"
 #include "vm/io/list.h"
 #include <algorithm>
@@ -276,13 +277,9 @@ TextOutput eval_text(TextOp op, DType type, const std::vector<TextInput>& in, co
 }
 
 std::string read_input_line() {
-  std::string line;
-  int c = 0;
-  while ((c = std::getc(stdin)) != EOF && c != '\n')
-    line += static_cast<char>(c);
-  if (c == EOF && line.empty()) throw IoError("standard input has no more lines", "EndOfInput");
-  if (!line.empty() && line.back() == '\r') line.pop_back();
-  return line;
+  std::optional<std::string> line = next_input_line();
+  if (!line) throw IoError("standard input has no more lines", "EndOfInput");
+  return *std::move(line);
 }
 
 } // namespace tl

@@ -1,0 +1,16 @@
+// Lines of standard input, for programs and for what is typed into tl. Everything that reads lines takes them from
+// here, so that none is lost in a buffer of somebody else's. Not thread-safe: effects, which run one after the other,
+// and the prompt of `tl repl`, between runs.
+#pragma once
+#include <optional>
+#include <string>
+
+namespace tl {
+
+// The next line without its end (and without a carriage return before it); nothing: there is none, or a signal came.
+std::optional<std::string> next_input_line();
+
+// The line `ahead` lines after the next one, which stays to be read, if it has arrived: this waits for nothing.
+std::optional<std::string> arrived_input_line(size_t ahead);
+
+} // namespace tl
