@@ -4,6 +4,8 @@
 #include "parser/library_parts.h"
 #include "programs.h"
 #include "vm/io/io.h"
+#include <filesystem>
+#include <fmt/format.h>
 
 namespace tl::cli {
 namespace {
@@ -14,6 +16,11 @@ FileHeader read_header(const std::string& path, const std::string& name, LoadOpt
   try {
     ReadOptions how{options, name, {}, {}};
     if (wanted) how.dtype = wanted->dtype, how.rank = wanted->rank();
+    std::error_code error;
+    const std::filesystem::file_status status = std::filesystem::status(path, error);
+    if (std::filesystem::exists(status) && !is_regular_file(status) && !is_directory(status))
+      throw IoError(fmt::format(
+          "cannot read '{}': it is no regular file, and others are not read before the program runs", path));
     TensorReader reader(path, how);
     if (wanted) require_type(path, reader.header(), wanted->dtype, wanted->rank());
     return {reader.header().dtype, reader.header().dims, "", false};

@@ -99,10 +99,8 @@ ExprPtr Checker::scalar_node(ScalarOp op, std::vector<ExprPtr> operands, Span sp
         return expects(i, "bools", fmt::format("write `{} != 0`", text(operands[i]->span)));
     }
     break;
-  case TypeRule::EqBool:
+  case TypeRule::EqBool: // keys too
   case TypeRule::Select:
-    if (element.dtype == DType::Key && rule == TypeRule::EqBool) return expects(first, "numbers or bools", "");
-    break;
   case TypeRule::Bits:
   case TypeRule::KeyFold: break;
   }

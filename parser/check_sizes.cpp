@@ -289,6 +289,11 @@ ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what, 
                                         has_name ? text(named->dims[i]->span) : show(to.shape[i]));
       if (to.shape[i].is_constant())
         message = fmt::format("axis {} of {} is {{0}}, where {} is written", i, part, show(to.shape[i]));
+      // A function of the library was asked for more than there is, as in topk(x, k).
+      if (auto atom = to.shape[i].as_atom();
+          atom && p_.atoms[*atom].kind == AtomKind::Value && is_library(e->span.file) && ctx_->instance.valid())
+        message = fmt::format("`{}` cannot give {} = {{1}} along an axis of {{0}}",
+                              states_[ctx_->instance.index].info->decl->name.text, show(to.shape[i]));
       if (require_equal(from.shape[i], to.shape[i], false, message, e->span, checks)) continue;
       fine = false;
       std::vector<Label> labels{label(*e)};

@@ -361,11 +361,13 @@ const Doc* FormatWriter::lambda(const Lambda& l) {
     parts.push_back(docs_.text("||"));
   } else {
     parts.push_back(take(BAR));
+    Parts params; // comments on lines of their own are indented, with what they are about
     for (size_t i = 0; i < l.params.size(); ++i) {
-      if (i) parts.push_back(docs_.text(", "));
-      parts.push_back(param(l.params[i]));
+      if (i) params.push_back(docs_.text(", "));
+      params.push_back(param(l.params[i]));
       skip(COMMA);
     }
+    parts.push_back(docs_.nest(docs_.concat(std::move(params))));
     parts.push_back(take(BAR));
   }
   parts.push_back(docs_.text(" "));

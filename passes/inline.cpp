@@ -4,9 +4,9 @@
 // Gives: no call but those into a cycle of functions (recursion) and those beyond the size limit; only functions that
 //        can be reached from the entry. Locations and error sites of inlined nodes say through which call they came.
 #include "ir/rewrite.h"
-#include "passes/edit.h"
 #include "passes/passes.h"
 #include <map>
+#include <unordered_set>
 
 namespace tl {
 using namespace ir;
@@ -108,60 +108,83 @@ private:
   std::map<uint32_t, uint32_t> sites_;
 };
 
-void inline_into(Module& module, Function& function, const Order& order) {
-  Edit edit(module, function);
-  edit.visit = [&](NodeId id) {
-    const Node& node = function[id];
-    if (node.op != Op::Call || order.recursive[node.attrs.index]) return Edit::Keep;
-    const Function& callee = module.functions[node.attrs.index];
-    if (function.nodes.size() + callee.nodes.size() > kNodeLimit) return Edit::Keep;
-    std::vector<ValueId> arguments = node.operands, results = node.results;
-    Relocation relocation(module, node.loc);
-    Cloner cloner(module, callee, function);
-    cloner.relocate = [&](LocId loc) { return relocation(loc); };
-    cloner.hook = [&](NodeId inner, Builder& into) {
-      Op op = callee[inner].op;
-      if (op != Op::Guard && op != Op::Assert && op != Op::Linalg) return false;
-      NodeId copy = cloner.clone(inner, into);
-      into.function()[copy].attrs.index = relocation.site(callee[inner].attrs.index);
+// Puts the bodies of callees, as they were written, where they are called, from the top down: so each node is copied
+// once for each place at which it stands in the end, however deep the calls are.
+class Inliner {
+public:
+  Inliner(Module& module, const Order& order) : module_(module), inlined_(module.functions.size()) {
+    std::vector<size_t> sizes(module.functions.size());
+    for (uint32_t f : order.functions) { // callees first
+      const Function& function = module.functions[f];
+      std::vector<NodeId> calls;
+      walk(function, function.body, [&](NodeId id) {
+        ++sizes[f];
+        if (function[id].op == Op::Call) calls.push_back(id);
+      });
+      for (NodeId id : calls) {
+        const uint32_t callee = function[id].attrs.index;
+        if (order.recursive[callee] || sizes[f] + sizes[callee] > kNodeLimit) continue;
+        sizes[f] += sizes[callee];
+        inlined_[f].insert(id.index);
+      }
+    }
+  }
+
+  Function run(uint32_t f) {
+    Function result;
+    Cloner cloner(module_, module_.functions[f], result);
+    cloner.hook = [&](NodeId id, Builder& into) { return expand(f, cloner, id, into, nullptr); };
+    cloner.function();
+    return result;
+  }
+
+private:
+  // `call`: the way here; none in the function that stays.
+  bool expand(uint32_t f, Cloner& cloner, NodeId id, Builder& into, Relocation* call) {
+    const Node& node = module_.functions[f][id];
+    if (call && (node.op == Op::Guard || node.op == Op::Assert || node.op == Op::Linalg)) {
+      NodeId copy = cloner.clone(id, into);
+      into.function()[copy].attrs.index = call->site(node.attrs.index);
       return true;
-    };
-    for (size_t i = 0; i < arguments.size(); ++i)
-      cloner.map(callee.body.params[i], arguments[i]);
-    Region body;
-    Builder into(module, function, body);
-    std::vector<ValueId> yields = cloner.inline_region(callee.body, into);
-    for (NodeId inner : body.nodes)
-      edit.keep(inner);
-    for (size_t i = 0; i < results.size(); ++i)
-      edit.replace(results[i], yields[i]);
-    return Edit::Drop;
-  };
-  edit.run();
-}
+    }
+    if (node.op != Op::Call || !inlined_[f].contains(id.index)) return false;
+    const uint32_t callee = node.attrs.index;
+    const Function& body = module_.functions[callee];
+    Relocation relocation(module_, call ? (*call)(node.loc) : node.loc);
+    Cloner inner(module_, body, into.function());
+    inner.relocate = [&](LocId loc) { return relocation(loc); };
+    inner.hook = [&](NodeId next, Builder& at) { return expand(callee, inner, next, at, &relocation); };
+    for (size_t i = 0; i < node.operands.size(); ++i)
+      inner.map(body.body.params[i], cloner(node.operands[i]));
+    std::vector<ValueId> yields = inner.inline_region(body.body, into);
+    for (size_t i = 0; i < node.results.size(); ++i)
+      cloner.map(node.results[i], yields[i]);
+    return true;
+  }
+
+  Module& module_;
+  std::vector<std::unordered_set<uint32_t>> inlined_; // by function: its calls that give way to a body
+};
 
 } // namespace
 
 Module inline_calls(Module module) {
-  Order order = Components(module).run();
-  for (uint32_t f : order.functions)
-    inline_into(module, module.functions[f], order);
-
+  Inliner inliner(module, Components(module).run());
   // What can still be reached, renumbered.
   std::vector<uint32_t> number(module.functions.size(), UINT32_MAX), queue{module.entry};
   number[module.entry] = 0;
-  for (size_t i = 0; i < queue.size(); ++i)
-    for (uint32_t callee : callees(module.functions[queue[i]]))
-      if (number[callee] == UINT32_MAX) {
-        number[callee] = static_cast<uint32_t>(queue.size());
-        queue.push_back(callee);
-      }
   std::vector<Function> kept;
-  for (uint32_t f : queue) {
-    kept.push_back(compact(module, module.functions[f]));
-    Function& function = kept.back();
-    for (Node& node : function.nodes)
-      if (node.op == Op::Call) node.attrs.index = number[node.attrs.index];
+  for (size_t i = 0; i < queue.size(); ++i) {
+    kept.push_back(inliner.run(queue[i]));
+    for (Node& node : kept.back().nodes) {
+      if (node.op != Op::Call) continue;
+      uint32_t& callee = number[node.attrs.index];
+      if (callee == UINT32_MAX) {
+        callee = static_cast<uint32_t>(queue.size());
+        queue.push_back(node.attrs.index);
+      }
+      node.attrs.index = callee;
+    }
   }
   module.functions = std::move(kept);
   module.entry = 0;

@@ -3,6 +3,7 @@
 // kind are one.
 #include "passes/simplify.h"
 #include "passes/views.h"
+#include <algorithm>
 
 namespace tl {
 using namespace ir;
@@ -194,14 +195,36 @@ Result index_twice(Edit& edit, NodeId id) {
   return edit.one(Op::Index, std::move(operands), f[node.results[0]].type, {}, node.loc);
 }
 
+// A number that comes from nothing that can fail: indices of regions, constants and what is computed from them.
+bool cannot_fail(const Function& f, ValueId value, int depth = 8) {
+  const Node* node = producer_of(f, value);
+  if (!node || node->op == Op::Constant) return true;
+  if (depth == 0 || (node->op != Op::Elementwise && node->op != Op::Convert)) return false;
+  return std::all_of(node->operands.begin(), node->operands.end(),
+                     [&](ValueId operand) { return cannot_fail(f, operand, depth - 1); });
+}
+
+// What does not depend on where it is read still fails where the subscript is out of range.
 Result index_known(Edit& edit, NodeId id) {
   const Function& f = edit.function();
   const Node& node = f[id];
   if (node.operands.size() < 2) return {};
   if (producer(f, node.operands[0], Op::Iota)) return node.operands[1];
   const Node* inner = producer(f, node.operands[0], Op::Broadcast);
-  if (inner && f[inner->operands[0]].type.is_scalar() && f[node.results[0]].type.is_scalar()) return inner->operands[0];
-  return {};
+  if (!inner || !f[inner->operands[0]].type.is_scalar() || !f[node.results[0]].type.is_scalar()) return {};
+  ValueId value = inner->operands[0];
+  const std::vector<ValueId> subscripts(node.operands.begin() + 1, node.operands.end());
+  for (ValueId subscript : subscripts)
+    if (!producer(f, subscript, Op::Guard) && !cannot_fail(f, subscript)) return {};
+  for (ValueId subscript : subscripts) {
+    const Node* guard = producer(f, subscript, Op::Guard);
+    if (!guard) continue;
+    std::vector<ValueId> operands = guard->operands;
+    operands[0] = value;
+    const LocId loc = guard->loc;
+    value = edit.one(Op::Guard, std::move(operands), Type(f[value].type), Attrs(guard->attrs), loc);
+  }
+  return value;
 }
 
 // A reduction over axes of size 1, or none, that gives the element itself.

@@ -18,7 +18,7 @@ std::vector<DType> types_of(TypeRule rule) {
     case TypeRule::FloatBool: fits = is_float(t); break;
     case TypeRule::IntSame: fits = is_int(t); break;
     case TypeRule::BoolSame: fits = t == DType::Bool; break;
-    case TypeRule::EqBool: fits = is_num(t) || t == DType::Bool; break;
+    case TypeRule::EqBool: fits = is_num(t) || t == DType::Bool || t == DType::Key; break;
     case TypeRule::Select: fits = t != DType::Device; break;
     case TypeRule::Bits:
     case TypeRule::KeyFold: fits = t == DType::Key; break;

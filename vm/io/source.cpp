@@ -56,7 +56,7 @@ public:
     if (S_ISREG(info.st_mode))
       size_ = static_cast<uint64_t>(info.st_size);
     else
-      take_in();
+      take_in(S_ISCHR(info.st_mode) && !::isatty(descriptor_));
   }
   ~FileSource() override {
     if (descriptor_ >= 0) ::close(descriptor_);
@@ -89,7 +89,8 @@ public:
   }
 
 private:
-  void take_in() {
+  void take_in(bool is_device) {
+    constexpr size_t kMostOfDevice = size_t{1} << 30; // /dev/zero has no end
     std::byte buffer[65536];
     while (true) {
       ssize_t got = ::read(descriptor_, buffer, sizeof buffer);
@@ -102,6 +103,10 @@ private:
       if (got < 0) throw IoError(fmt::format("cannot read '{}': {}", path_, system_error_text(error)));
       if (got == 0) break;
       content_.insert(content_.end(), buffer, buffer + got);
+      if (is_device && content_.size() > kMostOfDevice) {
+        ::close(descriptor_);
+        throw IoError(fmt::format("cannot read '{}': it is a device that does not end", path_));
+      }
     }
     size_ = content_.size();
   }

@@ -79,6 +79,7 @@ TEST_CASE("spaces") {
   check_layout("fn f<T:float=f32>(x:T[..s,2 * n+1],by :T=2.0)->(T[n],)=- x",
                "fn f<T: float = f32>(x: T[..s, 2*n + 1], by: T = 2.0) -> (T[n],) = -x\n");
   check_layout("let g=|x,y:f32|not x==- y ** - 2", "let g = |x, y: f32| not x == -y ** -2\n");
+  check_layout("let g=(|a,\n## of b\nb| a)", "let g = (\n  |a,\n    ## of b\n    b| a\n)\n");
   check_layout("let h = | | 1; let k = || 2", "let h = || 1\nlet k = || 2\n");
   check_layout("let f: fn(A,B)->List < f32 [n] >=g", "let f: fn(A, B) -> List<f32[n]> = g\n");
   check_layout("((a)) + (((b, c)))", "(a) + ((b, c))\n");
