@@ -10,13 +10,15 @@ namespace tl::cli {
 void add_run_flag(CLI::App& app, const RunFlag& flag, RunSetup& setup) {
   const std::string name = fmt::format("--{}", flag.name), help(flag.help);
   CLI::Option* option = nullptr;
-  if (flag.value.empty())
-    option = app.add_flag_function(
-        name, [&flag, &setup](int64_t count) { flag.set(setup, count > 0 ? "true" : "false"); }, help);
-  else
+  if (flag.value.empty()) {
+    auto given = std::make_shared<std::string>();
+    option = app.add_flag(name, *given, help)->take_last();
+    option->each([&flag, &setup, given](const std::string& text) { set_switch(setup, flag, text); });
+  } else {
     option = app.add_option_function<std::string>(
                     name, [&flag, &setup](const std::string& value) { flag.set(setup, value); }, help)
                  ->type_name(std::string(flag.value));
+  }
   option->envname(environment_name(flag));
   if (&flag == find_run_flag("message-format")) option->trigger_on_parse(); // a wrong flag to its right is shown so too
 }

@@ -52,7 +52,10 @@ constexpr RunFlag kFlags[] = {
     {"profile", "", "print time and bytes by source line to stderr at the end", true,
      [](RunSetup& s, const std::string& text) { s.profile = text == "true"; }},
     {"trace", "FILE", "write a timeline (JSON for Perfetto or chrome://tracing) to this file", true,
-     [](RunSetup& s, const std::string& text) { s.trace = text; }},
+     [](RunSetup& s, const std::string& text) {
+       if (text.empty()) throw UsageError("--trace needs the name of a file");
+       s.trace = text;
+     }},
     {"explain-idle", "", "print why threads stood idle, by line, to stderr at the end", true,
      [](RunSetup& s, const std::string& text) { s.explain_idle = text == "true"; }},
 };
@@ -74,14 +77,24 @@ std::string environment_name(const RunFlag& flag) {
   return name;
 }
 
+void set_switch(RunSetup& setup, const RunFlag& flag, const std::string& text) {
+  auto is_one_of = [&](std::initializer_list<std::string_view> words) {
+    return std::find(words.begin(), words.end(), text) != words.end();
+  };
+  const bool on = is_one_of({"1", "true", "on", "yes"});
+  if (!on && !is_one_of({"0", "false", "off", "no"}))
+    throw UsageError(fmt::format("--{}: '{}' is neither true nor false", flag.name, text));
+  flag.set(setup, on ? "true" : "false");
+}
+
 void take_environment(RunSetup& setup) {
   for (const RunFlag& flag : kFlags) {
     const char* text = std::getenv(environment_name(flag).c_str());
     if (!text || !*text) continue;
-    std::string value = text;
     if (flag.value.empty())
-      value = value == "0" || value == "false" || value == "off" || value == "no" ? "false" : "true";
-    flag.set(setup, value);
+      set_switch(setup, flag, text);
+    else
+      flag.set(setup, text);
   }
 }
 

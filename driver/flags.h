@@ -27,6 +27,9 @@ std::span<const RunFlag> run_flags();
 const RunFlag* find_run_flag(std::string_view name); // null: there is none
 std::string environment_name(const RunFlag& flag);
 
+// Sets a flag that has no value by a word for true or false, as in TL_SYNC=1. Throws UsageError.
+void set_switch(RunSetup& setup, const RunFlag& flag, const std::string& text);
+
 // What the environment says. Throws UsageError.
 void take_environment(RunSetup& setup);
 

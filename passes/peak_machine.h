@@ -88,7 +88,7 @@ private:
   Size size_along(const Alike& alike, size_t axis);
   uint32_t own_list(const Instruction& i, size_t width); // kNone: its elements are not known
   std::vector<Size> sizes(const OutputDesc& desc);
-  Size bytes_of(DType type, const std::vector<Size>& dims) const;
+  Size bytes_of(DType type, const std::vector<Size>& dims);
   uint32_t allocate(size_t device, DType type, std::vector<Size> dims, Size bytes);
   size_t scratches(size_t device) const { // the issuing thread works too
     return static_cast<size_t>(query_.threads.empty() ? 1 : query_.threads[device]) + 1;

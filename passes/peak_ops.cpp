@@ -10,6 +10,7 @@ namespace tl::peak {
 namespace {
 
 constexpr size_t kMostMoments = 8; // of which a peak is the largest
+constexpr int64_t kMostBytes = int64_t{1} << 50;
 
 Size ceil_div(SizeAtoms& atoms, const Size& a, const Size& b) {
   if (b.is_constant() && b.constant() > 0) return atoms.floor_div(a + Size(b.constant() - 1), b);
@@ -38,11 +39,17 @@ void Machine::add_largest(std::vector<Size>& set, const Size& size) {
   set.push_back(size);
 }
 
-Size Machine::bytes_of(DType type, const std::vector<Size>& dims) const {
+Size Machine::bytes_of(DType type, const std::vector<Size>& dims) {
   Size bytes = size_of(type);
-  for (const Size& dim : dims)
+  auto count = static_cast<int64_t>(size_of(type)); // of those that are known
+  bool fits = true;
+  for (const Size& dim : dims) {
     bytes = bytes * dim;
-  return bytes;
+    if (dim.is_constant() && dim.constant() > 0) fits = fits && !__builtin_mul_overflow(count, dim.constant(), &count);
+  }
+  if (fits && count < kMostBytes) return bytes;
+  missing("a tensor of more bytes than there are addresses");
+  return {};
 }
 
 std::vector<Size> Machine::sizes(const OutputDesc& desc) {

@@ -15,4 +15,8 @@ struct SimplifyRule {
 std::span<const SimplifyRule> scalar_rules(); // arithmetic, comparisons, choices
 std::span<const SimplifyRule> shape_rules();  // views, and how arithmetic moves past them
 
+// A value that comes from nothing that can fail: parameters, constants, what the host has waited for, and what is
+// computed from these. Only such a value may be dropped where it does not matter for the result: a failure does.
+bool cannot_fail(const ir::Function& function, ir::ValueId value, int depth = 8);
+
 } // namespace tl

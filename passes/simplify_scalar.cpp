@@ -62,8 +62,9 @@ Result times_zero(Edit& edit, NodeId id) {
   View v(edit, id);
   if (!v.ints() || !v.scalar()) return {};
   DType type = v.type();
-  if (v.is(ScalarOp::Mul) && (v.number(0, 0) || v.number(1, 0))) return integer(edit, type, 0);
-  if (v.is(ScalarOp::Mod) && v.number(1, 1)) return integer(edit, type, 0);
+  for (size_t i = 0; i < 2 && v.node.operands.size() == 2; ++i)
+    if (v.is(ScalarOp::Mul) && v.number(i, 0) && cannot_fail(v.f, v.in(1 - i))) return integer(edit, type, 0);
+  if (v.is(ScalarOp::Mod) && v.number(1, 1) && cannot_fail(v.f, v.in(0))) return integer(edit, type, 0);
   return {};
 }
 
@@ -72,7 +73,9 @@ Result same_operands(Edit& edit, NodeId id) {
   if (v.node.operands.size() != 2 || v.in(0) != v.in(1) || !v.ints()) return {};
   if (v.is(ScalarOp::Min) || v.is(ScalarOp::Max) || v.is(ScalarOp::BitAnd) || v.is(ScalarOp::BitOr)) return v.in(0);
   if (!v.scalar()) return {};
-  if (v.is(ScalarOp::Sub) || v.is(ScalarOp::BitXor)) return integer(edit, v.type(), 0);
+  if (v.is(ScalarOp::Sub) || v.is(ScalarOp::BitXor))
+    return cannot_fail(v.f, v.in(0)) ? integer(edit, v.type(), 0) : Result();
+  // Checks of sizes, which are there where what has them is.
   if (v.is(ScalarOp::Eq) || v.is(ScalarOp::Le) || v.is(ScalarOp::Ge)) return boolean(edit, true);
   if (v.is(ScalarOp::Ne) || v.is(ScalarOp::Lt) || v.is(ScalarOp::Gt)) return boolean(edit, false);
   return {};
@@ -91,6 +94,7 @@ Result logic(Edit& edit, NodeId id) {
   for (size_t i = 0; i < 2 && v.node.operands.size() == 2; ++i) {
     if (v.is(ScalarOp::And) && v.truth(i, true)) return v.whole(1 - i);
     if (v.is(ScalarOp::Or) && v.truth(i, false)) return v.whole(1 - i);
+    if (!cannot_fail(v.f, v.in(1 - i))) continue;
     if (v.is(ScalarOp::And) && v.truth(i, false)) return v.whole(i);
     if (v.is(ScalarOp::Or) && v.truth(i, true)) return v.whole(i);
   }
@@ -101,9 +105,9 @@ Result logic(Edit& edit, NodeId id) {
 Result choose(Edit& edit, NodeId id) {
   View v(edit, id);
   if (!v.is(ScalarOp::Where)) return {};
-  if (v.truth(0, true)) return v.whole(1);
-  if (v.truth(0, false)) return v.whole(2);
-  if (v.in(1) == v.in(2)) return v.whole(1);
+  if (v.truth(0, true) && cannot_fail(v.f, v.in(2))) return v.whole(1);
+  if (v.truth(0, false) && cannot_fail(v.f, v.in(1))) return v.whole(2);
+  if (v.in(1) == v.in(2) && cannot_fail(v.f, v.in(0))) return v.whole(1);
   return {};
 }
 

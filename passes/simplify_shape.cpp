@@ -195,15 +195,6 @@ Result index_twice(Edit& edit, NodeId id) {
   return edit.one(Op::Index, std::move(operands), f[node.results[0]].type, {}, node.loc);
 }
 
-// A number that comes from nothing that can fail: indices of regions, constants and what is computed from them.
-bool cannot_fail(const Function& f, ValueId value, int depth = 8) {
-  const Node* node = producer_of(f, value);
-  if (!node || node->op == Op::Constant) return true;
-  if (depth == 0 || (node->op != Op::Elementwise && node->op != Op::Convert)) return false;
-  return std::all_of(node->operands.begin(), node->operands.end(),
-                     [&](ValueId operand) { return cannot_fail(f, operand, depth - 1); });
-}
-
 // What does not depend on where it is read still fails where the subscript is out of range.
 Result index_known(Edit& edit, NodeId id) {
   const Function& f = edit.function();
@@ -277,6 +268,15 @@ constexpr SimplifyRule kRules[] = {
 };
 
 } // namespace
+
+bool cannot_fail(const Function& f, ValueId value, int depth) {
+  const Node* node = producer_of(f, value);
+  if (!node || node->op == Op::Constant || node->op == Op::Await) return true;
+  const bool computed = node->op == Op::Elementwise || node->op == Op::Convert || node->op == Op::Broadcast;
+  if (depth == 0 || !computed) return false;
+  return std::all_of(node->operands.begin(), node->operands.end(),
+                     [&](ValueId operand) { return cannot_fail(f, operand, depth - 1); });
+}
 
 std::span<const SimplifyRule> shape_rules() { return kRules; }
 
