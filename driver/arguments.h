@@ -14,10 +14,10 @@ struct ProgramArguments {
   bool help = false;
 };
 
-// Scalars and strings are `--name value`, lists of them the same several times; tensors, structs and other lists are
-// file names in order (driver/leaves.h); `-o FILE` takes a result. Reads the files and checks element type and rank.
-// With `setup`, the flags of a run stand among them, also as `--tl-NAME`, which no parameter can be. Throws UsageError,
-// also for files that cannot be read.
+// Scalars and strings are `--name value`, lists of them the same several times (else empty, or the default); tensors,
+// structs and other lists are file names in order (driver/leaves.h); `-o FILE` takes a result. Reads the files and
+// checks element type and rank. With `setup`, the flags of a run stand among them, also as `--tl-NAME`, which no
+// parameter can be. Throws UsageError, also for files that cannot be read.
 ProgramArguments parse_arguments(const ProgramInterface& interface, const std::vector<std::string>& words,
                                  RunSetup* setup = nullptr);
 

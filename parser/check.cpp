@@ -183,10 +183,9 @@ void Checker::check_main(const ast::File& file) {
           bare && sizes.insert(bare->name).second ? bare->name : fmt::format("axis {} of `{}`", k, info.name);
       type.shape.push_back(Size::of(size_atom(AtomKind::Fresh, size, named->dims[k]->span)));
     }
-    if (info.has_default && (info.rank || is_list)) {
+    if (info.has_default && info.rank) {
       error("NotSupported", param.default_value->span,
-            fmt::format("a default for a {} of the command line is not supported yet", is_list ? "list" : "tensor"),
-            is_list ? "a list that is not given is empty" : "");
+            "a default for a tensor of the command line is not supported yet");
       fine = false;
       continue;
     }
@@ -194,6 +193,11 @@ void Checker::check_main(const ast::File& file) {
     entry.var = new_variable(info.name, type, false, param.name.span);
     if (type.is_scalar() && type.dtype == DType::I64) bind_atom(entry.var);
     ExprPtr value = variable(entry.var, param.name.span);
+    auto listed = [&](ExprPtr given, typed::Block& into) {
+      return main_list(std::move(given), is_str ? std::nullopt : dtype, into);
+    };
+    if (is_list) type = Type::list(is_str ? Type::str() : Type::scalar(*dtype));
+    if (is_list && !info.has_default) value = shared(listed(std::move(value), block), block);
     if (info.has_default) {
       entry.given = new_variable(info.name + "?", Type::scalar(DType::Bool), false, param.name.span);
       ExprPtr otherwise = default_value(*main_, i, by_param, bindings, block);
@@ -201,7 +205,7 @@ void Checker::check_main(const ast::File& file) {
       auto choice = make(ExprKind::If, param.name.span, type);
       choice->operands.push_back(variable(entry.given, param.name.span));
       choice->blocks.resize(2);
-      choice->blocks[0].result = std::move(value);
+      choice->blocks[0].result = is_list ? listed(std::move(value), choice->blocks[0]) : std::move(value);
       choice->blocks[1].result = std::move(otherwise);
       if (choice->blocks[1].result->type.is_error()) fine = false;
       // Held by a variable, so that sizes and later defaults can refer to it.
@@ -217,10 +221,6 @@ void Checker::check_main(const ast::File& file) {
     }
     p_.entry_params.push_back(entry);
     p_.interface.params.push_back(std::move(info));
-    if (is_list) {
-      values.push_back(main_list(std::move(value), is_str ? std::nullopt : dtype, block));
-      continue;
-    }
     Arg arg;
     arg.name = param.name.text;
     arg.span = param.name.span;

@@ -484,6 +484,26 @@ bool Checker::infer_type(const ast::TypeExpr* type, const Type& actual, Function
   return true;
 }
 
+// What a parameter's argument is expected to be where that is a list, so that `[1, 2]` makes one. Nothing if the type
+// depends on the other arguments.
+std::optional<Type> Checker::list_type(const ast::TypeExpr* written, Scope* scope) {
+  auto* named = ast::as<ast::NamedType>(written);
+  if (!named || named->name.text != "List") return std::nullopt;
+  Scope* saved = scope_;
+  scope_ = scope;
+  push_scope();
+  DimContext context;
+  std::vector<AtomId> bound;
+  context.mode = DimMode::Bind;
+  context.bound = &bound;
+  const size_t errors = ctx_->reports.size();
+  Type type = type_of(written, context);
+  ctx_->reports.resize(errors); // said where the function is checked
+  scope_ = saved;
+  if (type.is_error() || !bound.empty()) return std::nullopt;
+  return type;
+}
+
 // A default is checked at the call, among the names of the function, with the earlier parameters as they are given
 // here.
 ExprPtr Checker::default_value(FunctionInfo& info, size_t param, std::vector<Arg*>& args, const Bindings& bindings,
@@ -542,7 +562,8 @@ ExprPtr Checker::default_value(FunctionInfo& info, size_t param, std::vector<Arg
     }
     names->names[params[i].name.text] = entity;
   }
-  ExprPtr result = value(params[param].default_value);
+  std::optional<Type> list = list_type(params[param].type, names);
+  ExprPtr result = value(params[param].default_value, list ? &*list : nullptr);
   scope_ = saved;
   return result;
 }

@@ -480,6 +480,7 @@ private:
   void exact_sizes(FunctionInfo& info, Bindings& bindings, const std::vector<ExprPtr>& values, Span span);
   ExprPtr call_expression(ExprPtr function, std::vector<Arg> args, Span span, const Type* expected);
   bool is_called_deeply(const FunctionInfo& info) const;
+  std::optional<Type> list_type(const ast::TypeExpr* written, Scope* scope);
   ExprPtr default_value(FunctionInfo& info, size_t param, std::vector<Arg*>& args, const Bindings& bindings,
                         typed::Block& before);
   void infer_result(InstanceState& state, typed::Block& body, size_t first_local_atom, typed::Instance& instance);

@@ -7,8 +7,18 @@ namespace tl::checker {
 ExprPtr Checker::call_function(FunctionInfo& info, std::vector<Arg> args, Span span, const Type* expected) {
   const ast::Function& decl = *info.decl;
   const auto& params = decl.params;
-  for (Arg& arg : args)
-    check_arg(arg);
+  size_t position = 0;
+  for (Arg& arg : args) {
+    const ast::Param* param = nullptr;
+    if (!arg.name.empty()) {
+      for (const ast::Param& p : params)
+        if (p.name.text == arg.name) param = &p;
+    } else if (position < params.size()) {
+      param = &params[position++];
+    }
+    std::optional<Type> list = param && !arg.value ? list_type(param->type, info.env) : std::nullopt;
+    check_arg(arg, list ? &*list : nullptr);
+  }
   bool ok = true;
   std::vector<Arg*> by_param = arrange(info, args, span, ok);
   for (const Arg& arg : args)
