@@ -357,7 +357,11 @@ Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>&
     std::vector<Dim> sizes = shape();
     ValueId i = convert(iota(sizes.at(0), at), e.type.dtype, at);
     ValueId scaled = elementwise(ScalarOp::Mul, {i, operands.at(1)}, sizes, at);
-    return {elementwise(ScalarOp::Add, {scaled, x()}, sizes, at)};
+    ValueId all = elementwise(ScalarOp::Add, {scaled, x()}, sizes, at), step = operands.at(1);
+    NodeId producer = f_[step].producer;
+    if (producer.valid() && f_[producer].op == Op::Constant) return {all};
+    uint32_t s = site("WrongArguments", "the step of `arange` cannot be 0", e.span);
+    return {guard(all, scalar(ScalarOp::Ne, {step, here().constant(type(step).dtype, {})}, at), s, {}, e.span)};
   }
   case Builtin::Linspace: {
     // lo + i * step, and the last is hi itself.

@@ -227,7 +227,11 @@ void FunctionLowerer::for_loop(const typed::Stmt& stmt, const Loop& exits, bool 
     lo = checked(size_value(over.type.shape[0]), over.checks);
     hi = size_value(over.type.shape[1]);
     step = size_value(over.type.shape[2]);
-    if (over.type.shape[2].is_constant()) constant_step = over.type.shape[2].constant();
+    if (over.type.shape[2].is_constant())
+      constant_step = over.type.shape[2].constant();
+    else
+      step = guard(step, scalar(ScalarOp::Ne, {step, i64(0)}, at),
+                   site("WrongArguments", "the step of a range cannot be 0", over.span), {}, over.span);
   } else {
     rows = one(over);
     lo = i64(0);

@@ -583,7 +583,8 @@ void Machine::list_join(const Instruction& i) {
   const OutputDesc& desc = i.outputs.at(0);
   const bool scalars = i.ints.at(1) != 0 && desc.dims.size() == 1; // none of them are an empty vector
   const bool known = in(i, 0).object != kNone;
-  const bool empty = known && state_.lists[in(i, 0).object].values.empty() && state_.lists[in(i, 0).object].many.empty();
+  const bool empty =
+      known && state_.lists[in(i, 0).object].values.empty() && state_.lists[in(i, 0).object].many.empty();
   if (!known || (empty && !scalars)) {
     missing("a tensor that is joined from a list whose elements are not known");
     return define(i);
