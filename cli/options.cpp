@@ -44,14 +44,17 @@ void RunFlags::add_compiling_to(CLI::App& app) {
 void RunFlags::add_looking_to(CLI::App& app) {
   for (const RunFlag& flag : run_flags())
     if (flag.looks) add_run_flag(app, flag, *this);
+  app.add_flag("--audit", audit,
+               "check that no order of the operations would mix up their memory; the result to stderr")
+      ->envname("TL_AUDIT");
 }
 
 void RunFlags::finish() const {
   if (interpreter && Ranks::promised())
     throw UsageError("the reference interpreter is one process: leave out --interp, or mpirun");
-  if (interpreter && (looks() || run.check_nan))
-    throw UsageError("--profile, --trace, --explain-idle and --check-nan look at the compiled program: leave out "
-                     "--interp");
+  if (interpreter && (looks() || audit || run.check_nan))
+    throw UsageError("--profile, --trace, --explain-idle, --audit and --check-nan look at the compiled program: leave "
+                     "out --interp");
   if (!cache_limit.empty()) parse_size(cache_limit);
   for (const std::string& name : disabled) {
     auto known = std::any_of(passes().begin(), passes().end(), [&](const PassInfo& pass) { return pass.name == name; });

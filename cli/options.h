@@ -16,13 +16,14 @@ struct RunFlags : RunSetup {
   bool interpreter = false;
   bool time_passes = false;
   bool verify = false;
+  bool audit = false;
   bool no_cache = false;
   std::string cache_limit;
   std::vector<std::string> disabled; // passes
 
   void add_to(CLI::App& app);
   void add_compiling_to(CLI::App& app); // of these only those that are about compiling
-  void add_looking_to(CLI::App& app);   // --profile, --trace, --explain-idle
+  void add_looking_to(CLI::App& app);   // --profile, --trace, --explain-idle, --audit
   void finish() const;                  // checks what stands between flags
   PassOptions pass_options() const;
   std::shared_ptr<DiskCache> disk_cache() const; // null: --no-cache, or nowhere to put it

@@ -2,8 +2,10 @@
 #include "driver/run.h"
 #include "commands.h"
 #include "compile.h"
+#include "driver/profile.h"
 #include "ir/interpret.h"
 #include "ir/lower.h"
+#include "vm/audit.h"
 #include <fmt/format.h>
 
 namespace tl::cli {
@@ -38,8 +40,21 @@ int run(const RunFlags& flags, const std::vector<std::string>& words, const std:
     return deliver(outcome, module.interface, module.locations, arguments, out, frontend.sources, frontend.file);
   }
   Executable executable = make_executable(optimise(std::move(module), flags), flags);
-  return run_program(executable.program, *executable.kernels, arguments, flags, frontend.sources, frontend.file,
-                     [&] { return cache_text(executable.cache.get()); });
+  auto run_with = [&](const RunSetup& setup) {
+    return run_program(executable.program, *executable.kernels, arguments, setup, frontend.sources, frontend.file,
+                       [&] { return cache_text(executable.cache.get()); });
+  };
+  if (!flags.audit) return run_with(flags);
+  Audit audit;
+  RunSetup watched = flags;
+  watched.run.watch = &audit;
+  const int exit_code = run_with(watched);
+  const auto& locations = executable.program.locations;
+  auto place = [&](LocId loc) {
+    return place_text(place_of(loc, locations, frontend.sources, frontend.file), frontend.sources);
+  };
+  std::fputs(to_text(audit, place).c_str(), stderr);
+  return audit.findings().empty() ? exit_code : kInternal;
 }
 
 } // namespace

@@ -119,18 +119,10 @@ Operation* Engine::create(uint64_t issue, LocId loc, const CallSite* call) {
     if (op->record) op->record->loc = loc;
   }
   ++stats_.operations;
-  ++created_;
   return op;
 }
 
-void Engine::add_input(Operation& op, Node* node, bool reads) {
-  nodes.retain(node);
-  if (reads) node->readers.fetch_add(1, std::memory_order_relaxed);
-  op.inputs.push_back({node, reads});
-}
-
 void Engine::add_output(Operation& op, Node* node) {
-  nodes.retain(node);
   if (op.record) node->record = op.record->number;
   op.outputs.push_back(node);
 }
@@ -148,26 +140,36 @@ void Engine::submit(Operation* op) {
                                                      : Fault::Kernel;
     op->fails = is_injected(options_, kind, injectable_);
   }
-  ++queues_[static_cast<size_t>(op->device)].issued;
-  size_t waits = op->inputs.size() + op->overwrites.size();
-  op->edges.assign(waits, Edge{op, nullptr}); // sized once: nodes point into it
-  op->pending.store(static_cast<int32_t>(waits) + 1, std::memory_order_relaxed);
   if (op->kind == Operation::Kind::Copy) {
     ++stats_.copies;
     for (const Operation::Copy& copy : op->copies)
       stats_.bytes_copied += static_cast<uint64_t>(copy.bytes);
   }
   if (options_.profile) note_issue(*op);
+  // The work of a fused chain of tiny operations is cheaper than handing it over.
+  bool at_once = op->small && op->lane == kNoLane && !(options_.schedule_seed && (*workers_.back().random)() % 2);
+  const bool alone = at_once && !options_.schedule_seed && needs_nobody(*op);
+  if (options_.watch) note_for_watch(*op, alone);
+  if (alone) return run_alone(op);
+  ++enlisted_;
+  ++queues_[static_cast<size_t>(op->device)].issued;
+  size_t waits = op->inputs.size() + op->overwrites.size();
+  op->edges.assign(waits, Edge{op, nullptr}); // sized once: nodes point into it
+  op->pending.store(static_cast<int32_t>(waits) + 1, std::memory_order_relaxed);
+  for (Node* node : op->outputs)
+    nodes.retain(node);
   int32_t satisfied = 1;
   size_t edge = 0;
-  for (const Operation::Input& input : op->inputs)
+  for (const Operation::Input& input : op->inputs) {
+    nodes.retain(input.node);
+    if (input.reads) input.node->readers.fetch_add(1, std::memory_order_relaxed);
     satisfied += !input.node->add_waiter(&op->edges[edge++]);
+  }
   for (Node* node : op->overwrites) {
+    nodes.retain(node);
     node->exclusive = &op->edges[edge++];
     satisfied += node->readers.fetch_add(Node::kExclusive, std::memory_order_acq_rel) == 0;
   }
-  // The work of a fused chain of tiny operations is cheaper than handing it over.
-  bool at_once = op->small && op->lane == kNoLane && !(options_.schedule_seed && (*workers_.back().random)() % 2);
   if (op->pending.fetch_sub(satisfied, std::memory_order_acq_rel) == satisfied) {
     if (op->record) op->record->ready = op->record->issued;
     if (at_once)
@@ -176,6 +178,35 @@ void Engine::submit(Operation* op) {
       push(op);
   }
   if (options_.sync) wait_all();
+  if (options_.watch && options_.watch->wants_rest()) wait_all();
+}
+
+void Engine::note_for_watch(Operation& op, bool alone) {
+  op.watched = options_.watch->submitted(op, alone);
+  for (Node* node : op.outputs)
+    node->maker = op.watched;
+}
+
+// Whether everything that the operation waits for is there.
+bool Engine::needs_nobody(const Operation& op) {
+  return std::all_of(op.inputs.begin(), op.inputs.end(), [](const Operation::Input& in) { return in.node->done(); }) &&
+         std::all_of(op.overwrites.begin(), op.overwrites.end(),
+                     [](const Node* node) { return node->readers.load(std::memory_order_acquire) == 0; });
+}
+
+// Runs a small operation that needs nobody before anybody else can know of it: no counter and no list that threads
+// share is touched, each of which costs as much as the work of a tiny kernel.
+void Engine::run_alone(Operation* op) {
+  Worker& self = workers_.back();
+  if (op->record) op->record->ready = op->record->issued;
+  start(self, op);
+  conclude(self, op);
+  for (Node* node : op->outputs) {
+    node->failure = op->failure;
+    node->waiters.store(Node::done_mark(), std::memory_order_release);
+  }
+  clear(self, *op);
+  op->next_free = std::exchange(free_, op);
 }
 
 // For a profile, while the operation is not yet anybody else's.
@@ -204,7 +235,7 @@ bool Engine::reserve_scratch(int device, uint64_t local_bytes) {
   uint64_t rounded = Pool::class_bytes(local_bytes);
   uint64_t more = (rounded - queue.scratch) * static_cast<uint64_t>(queue.cores + 1);
   if (!memory.reserve(more)) {
-    drain_others();
+    drain();
     memory.trim();
     if (!memory.reserve(more)) return false;
   }
@@ -218,12 +249,13 @@ void Engine::wait(Node* node) {
 }
 
 void Engine::wait_all() {
-  if (in_flight() == 0) return;
-  wait_until([this] { return in_flight() == 0; }, Profile::Doing::All);
+  if (in_flight() > 0) wait_until([this] { return in_flight() == 0; }, Profile::Doing::All);
+  if (options_.watch) options_.watch->rested();
 }
 
-void Engine::drain_others() {
-  wait_until([this] { return in_flight() <= 1; }, Profile::Doing::Memory);
+void Engine::drain() {
+  wait_until([this] { return in_flight() == 0; }, Profile::Doing::Memory);
+  if (options_.watch) options_.watch->rested();
 }
 
 void Engine::wait_until(const std::function<bool()>& reached, Profile::Doing why, uint32_t record) {
@@ -266,7 +298,7 @@ uint64_t Engine::held_at_most(int device) const {
 
 Block Engine::allocate(int device, uint64_t bytes, const std::function<void()>& sweep) {
   if (is_injected(options_, RunOptions::Fault::Kind::Allocation, injectable_)) {
-    drain_others();
+    drain();
     sweep();
     return {};
   }
@@ -274,8 +306,7 @@ Block Engine::allocate(int device, uint64_t bytes, const std::function<void()>& 
   uint64_t& ahead = queues_[static_cast<size_t>(device)].ahead;
   while (true) {
     if (Block block = memory.allocate(bytes, held_at_most(device))) return block;
-    // The operation being issued counts as in flight, and is not submitted yet.
-    if (in_flight() <= 1) {
+    if (in_flight() == 0) {
       // Without running ahead so much is needed: a quarter more lets operations overlap.
       if (Block block = memory.allocate(bytes)) {
         ahead = std::max(ahead, memory.held() / 4 * 5);
@@ -284,9 +315,10 @@ Block Engine::allocate(int device, uint64_t bytes, const std::function<void()>& 
       break;
     }
     uint64_t before = completed_.load(std::memory_order_seq_cst);
-    wait_until([&] { return completed_.load(std::memory_order_seq_cst) != before || in_flight() <= 1; },
+    wait_until([&] { return completed_.load(std::memory_order_seq_cst) != before || in_flight() == 0; },
                Profile::Doing::Memory);
   }
+  drain();
   sweep();
   memory.trim();
   return memory.allocate(bytes);

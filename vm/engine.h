@@ -40,10 +40,11 @@ public:
 
   // A new operation for the instruction number `issue`; waits while too much is in flight.
   Operation* create(uint64_t issue, LocId loc, const CallSite* call);
-  void add_input(Operation& op, Node* node, bool reads); // reads: nobody may write node->data before it has run
-  void add_output(Operation& op, Node* node);
-  void submit(Operation* op);                // owns it from here on
-  LaneId copy_lane(int from, int to) const { // of copies between these two devices
+  // Of a node that has a handle until `submit`. reads: nobody may write node->data before the operation has run.
+  void add_input(Operation& op, Node* node, bool reads) { op.inputs.push_back({node, reads}); }
+  void add_output(Operation& op, Node* node); // the same
+  void submit(Operation* op);                 // owns it from here on
+  LaneId copy_lane(int from, int to) const {  // of copies between these two devices
     return static_cast<LaneId>(kFirstCopyLane + from * devices_.count() + to);
   }
 
@@ -100,7 +101,10 @@ private:
   void stop_threads();
   void wait_until(const std::function<bool()>& reached, Profile::Doing why, uint32_t record = 0);
   void note_issue(Operation& op);
-  void drain_others(); // all but the operation being issued
+  void note_for_watch(Operation& op, bool alone);
+  void drain();
+  static bool needs_nobody(const Operation& op);
+  void run_alone(Operation* op);
   uint64_t held_at_most(int device) const;
 
   // ---- engine_run.cpp ----
@@ -119,7 +123,9 @@ private:
   void run_tiles(Worker& self, Operation* op, int64_t begin, int64_t end);
   void run_tiles_untimed(Worker& self, Operation* op, int64_t begin, int64_t end);
   void run_task(Operation* op);
+  void conclude(Worker& self, Operation* op);
   void complete(Worker& self, Operation* op, Ready& ready);
+  void clear(Worker& self, Operation& op);
   void count_down(Operation* op, const Operation* by, Ready& ready);
   void delay(Worker& self);
 
@@ -142,9 +148,9 @@ private:
   const std::thread::id issuer_ = std::this_thread::get_id();
   std::vector<std::unique_ptr<Lane>> lanes_; // by LaneId; null: nothing came for it yet
 
-  uint64_t created_ = 0; // operations, by the issuing thread alone
+  uint64_t enlisted_ = 0; // operations that others may run, by the issuing thread alone
   std::atomic<uint64_t> completed_{0};
-  uint64_t in_flight() const { return created_ - completed_.load(std::memory_order_seq_cst); }
+  uint64_t in_flight() const { return enlisted_ - completed_.load(std::memory_order_seq_cst); }
   std::atomic<bool> waiting_{false};
   std::mutex wait_mutex_;
   std::condition_variable progress_;

@@ -250,6 +250,7 @@ bool Engine::start(Worker& self, Operation* op) {
     op->begun = options_.profile->now();
     if (op->record) op->record->begun = op->begun;
   }
+  if (options_.watch) options_.watch->began(op->watched);
   switch (op->kind) {
   case Operation::Kind::Poison: return true;
   case Operation::Kind::Task:
@@ -363,7 +364,9 @@ void Engine::count_down(Operation* op, const Operation* by, Ready& ready) {
   ready.push_back(op);
 }
 
-void Engine::complete(Worker& self, Operation* op, Ready& ready) {
+// After the work: what failed, and with it the effects that come later.
+void Engine::conclude(Worker& self, Operation* op) {
+  if (options_.watch) options_.watch->ended(op->watched);
   if (options_.profile) {
     const Profile::Time now = options_.profile->now();
     if (op->begun >= 0) options_.profile->finished(self.index, op->loc, op->begun, now, op->bytes);
@@ -381,6 +384,10 @@ void Engine::complete(Worker& self, Operation* op, Ready& ready) {
       cancel_after_.store(op->issue, std::memory_order_relaxed);
     }
   }
+}
+
+void Engine::complete(Worker& self, Operation* op, Ready& ready) {
+  conclude(self, op);
   for (Node* node : op->outputs) {
     node->failure = op->failure;
     Edge* edge = node->waiters.exchange(Node::done_mark(), std::memory_order_seq_cst);
@@ -398,26 +405,8 @@ void Engine::complete(Worker& self, Operation* op, Ready& ready) {
   }
   for (Node* node : op->overwrites)
     nodes.release(node);
-  Pool::free(op->shared);
   queues_[static_cast<size_t>(op->device)].completed.fetch_add(1, std::memory_order_relaxed);
-  if (op->record) options_.profile->sample(self.index, op->device, devices_.memory(op->device).in_use());
-  op->inputs.clear();
-  op->outputs.clear();
-  op->overwrites.clear();
-  op->copies.clear();
-  op->args.clear();
-  op->scalars.clear();
-  op->failure = {};
-  op->task = nullptr;
-  op->kernel = nullptr;
-  op->kind = Operation::Kind::Poison;
-  op->effect = op->checks_inputs = op->small = op->fails = false;
-  op->device = 0;
-  op->lane = kNoLane;
-  op->local_bytes = op->bytes = 0;
-  op->begun = -1;
-  op->record = nullptr;
-  op->errors.reset();
+  clear(self, *op);
   Operation* head = returned_.load(std::memory_order_relaxed);
   do
     op->next_free = head;
@@ -428,6 +417,29 @@ void Engine::complete(Worker& self, Operation* op, Ready& ready) {
     std::lock_guard lock(wait_mutex_);
     progress_.notify_all();
   }
+}
+
+// For the next one; vectors keep their storage.
+void Engine::clear(Worker& self, Operation& op) {
+  Pool::free(op.shared);
+  if (op.record) options_.profile->sample(self.index, op.device, devices_.memory(op.device).in_use());
+  op.inputs.clear();
+  op.outputs.clear();
+  op.overwrites.clear();
+  op.copies.clear();
+  op.args.clear();
+  op.scalars.clear();
+  op.failure = {};
+  op.task = nullptr;
+  op.kernel = nullptr;
+  op.kind = Operation::Kind::Poison;
+  op.effect = op.checks_inputs = op.small = op.fails = false;
+  op.device = 0;
+  op.lane = kNoLane;
+  op.local_bytes = op.bytes = 0;
+  op.begun = -1;
+  op.record = nullptr;
+  op.errors.reset();
 }
 
 } // namespace tl

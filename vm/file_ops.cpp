@@ -38,8 +38,7 @@ void Interpreter::save(const Instruction& i) {
     if (named) set_names(tensors, values[1].node->text);
     save_tensors(values[0].node->text, tensors);
   };
-  give_away(i);
-  engine_.submit(op);
+  submit(op, i);
 }
 
 // The sizes are needed to go on, so the file is opened here, once the effects before are done. The elements are read
@@ -89,11 +88,11 @@ void Interpreter::load(const Instruction& i) {
     op->lane = kFileLane;
     op->task = [reader, data = result.node->data](Operation&) { reader->read(data); };
   }
+  if (op) engine_.submit(op);
   give_away(i);
   set(i.out[0], std::move(result));
   for (size_t k = 0; k < sizes.size() && k + 1 < i.out.size(); ++k)
     set(i.out[k + 1], Value::of_scalar(DType::I64, Scalar::of(sizes[k])));
-  if (op) engine_.submit(op);
 }
 
 void Interpreter::exists(const Instruction& i) {
@@ -122,9 +121,8 @@ void Interpreter::read_text(const Instruction& i) {
     node->text = names ? tensor_names_text(path.node->text) : tl::read_text(path.node->text);
   };
   Value result = Value::of_node(engine_.nodes, node, Value::Kind::Str);
-  give_away(i);
+  submit(op, i);
   set(i.out[0], std::move(result));
-  engine_.submit(op);
 }
 
 void Interpreter::write_text(const Instruction& i) {
@@ -134,8 +132,7 @@ void Interpreter::write_text(const Instruction& i) {
   op->task = [path = std::move(path), text = std::move(text)](Operation&) {
     tl::write_text(path.node->text, text.node->text);
   };
-  give_away(i);
-  engine_.submit(op);
+  submit(op, i);
 }
 
 } // namespace tl

@@ -67,11 +67,15 @@ Operation* Interpreter::effect() {
   Operation* op = operation();
   op->kind = Operation::Kind::Task;
   op->effect = true;
-  engine_.add_input(*op, effects_.node, false);
-  Node* node = engine_.nodes.create();
-  engine_.add_output(*op, node);
-  effects_ = Value::of_node(engine_.nodes, node, Value::Kind::Str);
+  come_after(*op, effects_);
   return op;
+}
+
+void Interpreter::come_after(Operation& op, Value& last) {
+  if (last.node) engine_.add_input(op, last.node, false);
+  Node* node = engine_.nodes.create();
+  engine_.add_output(op, node);
+  predecessor_ = std::exchange(last, Value::of_node(engine_.nodes, node, Value::Kind::Str));
 }
 
 void Interpreter::host(const Instruction& i) {
@@ -146,9 +150,8 @@ void Interpreter::format(const Instruction& i) {
     node->text = render(format, values.size(), [&](size_t k, std::string_view spec) { return values[k].text(spec); });
   };
   Value result = Value::of_node(engine_.nodes, node, Value::Kind::Str);
-  give_away(i);
+  submit(op, i);
   set(i.out[0], std::move(result));
-  engine_.submit(op);
 }
 
 void Interpreter::print(const Instruction& i) {
@@ -164,8 +167,7 @@ void Interpreter::print(const Instruction& i) {
       text += v.text({});
     to_stderr ? console_.print_error(text) : console_.print(text);
   };
-  give_away(i);
-  engine_.submit(op);
+  submit(op, i);
 }
 
 void Interpreter::plot(const Instruction& i) {
@@ -186,8 +188,7 @@ void Interpreter::plot(const Instruction& i) {
       request.tensors.push_back(values[next].host());
     console_.print(draw_plot(request, terminal()));
   };
-  give_away(i);
-  engine_.submit(op);
+  submit(op, i);
 }
 
 void Interpreter::check_assertion(const Instruction& i) {
@@ -217,8 +218,7 @@ void Interpreter::check_assertion(const Instruction& i) {
     }
     throw error;
   };
-  give_away(i);
-  engine_.submit(op);
+  submit(op, i);
 }
 
 void Interpreter::debug(const Instruction& i) {
@@ -239,9 +239,8 @@ void Interpreter::debug(const Instruction& i) {
     console_.print_error(fmt::format("{}{}\n", place, summary));
   };
   Value same = i.out.empty() ? Value() : in(i, 0);
-  give_away(i);
+  submit(op, i);
   if (!i.out.empty()) set(i.out[0], std::move(same));
-  engine_.submit(op);
 }
 
 void Interpreter::progress(const Instruction& i) {
@@ -261,8 +260,7 @@ void Interpreter::progress(const Instruction& i) {
     static const bool terminal = ::isatty(STDERR_FILENO) != 0;
     console_.draw_bar(progress_text(number(values[0]), number(values[1]), values[2].node->text, is_last, terminal));
   };
-  give_away(i);
-  engine_.submit(op);
+  submit(op, i);
 }
 
 void Interpreter::wait(const Instruction& i) {

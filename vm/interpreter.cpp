@@ -307,8 +307,7 @@ void Interpreter::view(const Instruction& i) {
     engine_.add_input(*op, from.node, false);
     Value result = make_output(*op, desc.dtype, std::move(dims));
     result.device = from.device;
-    engine_.submit(op);
-    give_away(i);
+    submit(op, i);
     set(i.out[0], std::move(result));
     return;
   }

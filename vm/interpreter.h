@@ -68,7 +68,12 @@ private:
     return op;
   }
   void note_shapes(Operation& op, const Instruction& i) const; // in a timeline: of its operands and outputs_
-  Operation* effect(); // an operation in the chain of effects, as yet without other inputs
+  Operation* effect();                         // an operation in the chain of effects, as yet without other inputs
+  void come_after(Operation& op, Value& last); // in a chain: `last` becomes op's
+  void submit(Operation* op, const Instruction& i) { // from here on the operation keeps what it needs
+    engine_.submit(op);
+    give_away(i);
+  }
   FailureRef no_memory(const Operation& op, const std::string& what, uint64_t bytes);
   void sweep(); // frees what failed values still hold; nothing is in flight
   bool is_small(const CompiledKernel& kernel, KernelArgs args) const;
@@ -158,6 +163,7 @@ private:
   uint64_t issue_ = 0; // counts instructions executed: the program order of failures
   Value effects_;      // the last effect's node
   Value collectives_;  // of the last operation that all processes come to
+  Value predecessor_;  // in one of these chains, of the operation that is being made
   Stopwatches stopwatches_;
   std::vector<Value> constant_tensors_, constant_strings_;
   std::vector<const CompiledKernel*> compiled_;

@@ -217,7 +217,6 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel& compiled, F
       Node* node = outputs_.back().node;
       node->block = std::exchange(from.node->block, {});
       node->data = from.node->data;
-      engine_.nodes.retain(from.node);
       op->overwrites.push_back(from.node);
     } else {
       outputs_.push_back(make_output(*op, desc.dtype, std::move(planned_[k].dims)));
@@ -258,12 +257,11 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel& compiled, F
     op->small = op->copies.empty() && is_small(compiled, op->args.data());
   }
   if (op->record) note_shapes(*op, i);
-  give_away(i);
+  op->bytes = stats_.bytes - bytes_before;
+  submit(op, i);
   for (size_t k = 0; k < outputs_.size(); ++k)
     set(i.out[k], std::move(outputs_[k]));
   outputs_.clear();
-  op->bytes = stats_.bytes - bytes_before;
-  engine_.submit(op);
   if (options_.check_nan && !had_nan)
     for (const Slot& made : i.out)
       stop_at_nan(slot(made), i);

@@ -244,8 +244,8 @@ void Interpreter::list_join(const Instruction& i) {
   values.push_back(std::move(result));
   for (size_t k = 0; k < rank; ++k)
     values.push_back(Value::of_scalar(DType::I64, Scalar::of(joined.dims[k])));
-  give_results(i, std::move(values));
   engine_.submit(op);
+  give_results(i, std::move(values));
 }
 
 } // namespace tl

@@ -66,6 +66,7 @@ Pool::Slab& Pool::slab_of(const std::byte* block) {
 Block Pool::allocate(uint64_t bytes, uint64_t held_at_most) {
   Block block = find(bytes, held_at_most);
   if (poison_ && block) std::memset(block.data, kPoison, block.bytes);
+  if (MemoryWatch* watch = watch_; watch && block) watch->allocated(block);
   return block;
 }
 
@@ -161,6 +162,7 @@ std::byte* Pool::carve(int index, uint64_t bytes) {
 }
 
 void Pool::take_back(Block block) {
+  if (MemoryWatch* watch = watch_) watch->freed(block);
   if (poison_) std::memset(block.data, kPoison, block.bytes);
   std::lock_guard lock(mutex_);
   in_use_ -= block.bytes;

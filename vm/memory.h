@@ -7,7 +7,9 @@
 // block in use are given back before new memory would take what is mapped beyond the limit, so resident memory passes
 // it only by slabs that are partly used (and kIdleSmall).
 #pragma once
+#include "vm/watch.h"
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -46,7 +48,8 @@ public:
   static void free(Block& block) {
     if (block) block.pool->take_back(std::exchange(block, {}));
   }
-  void trim(); // gives cached memory back to the system
+  void trim();                                      // gives cached memory back to the system
+  void tell(MemoryWatch* watch) { watch_ = watch; } // of the run that begins; null: nobody any more
 
   // Memory that others hold and that counts towards the limit (arguments, workers' scratch). False: no room.
   bool reserve(uint64_t bytes);
@@ -81,6 +84,7 @@ private:
 
   const uint64_t limit_;
   const bool poison_;
+  std::atomic<MemoryWatch*> watch_{nullptr};
   mutable std::mutex mutex_;
   uint64_t in_use_ = 0, cached_ = 0, peak_ = 0; // cached_: large blocks only
   uint64_t small_in_use_ = 0, empty_slabs_ = 0; // blocks of slabs; slabs without a block in use

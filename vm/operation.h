@@ -80,6 +80,7 @@ struct Operation {
   uint64_t bytes = 0;                    // read and written, for profiles
   Profile::Time created = 0, begun = -1; // the same; -1: it has not run
   Profile::Operation* record = nullptr;  // in a timeline
+  uint32_t watched = 0;                  // in an audit
   ErrorRecorder errors;
   size_t stage = 0;  // copies first, then phases
   bool open = false; // in the heap with tiles to take

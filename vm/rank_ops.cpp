@@ -40,10 +40,7 @@ Value Interpreter::collective(const Instruction& i, int root) {
   op->lane = kRankLane;
   op->failure = x.failure; // of a number that the host knows
   if (x.device != kNoDevice) op->device = x.device;
-  if (collectives_.node) engine_.add_input(*op, collectives_.node, false);
-  Node* turn = engine_.nodes.create();
-  engine_.add_output(*op, turn);
-  collectives_ = Value::of_node(engine_.nodes, turn, Value::Kind::Str);
+  come_after(*op, collectives_);
   Operand from = operand(*op, x);
   const auto bytes = static_cast<uint64_t>(x.dims.count().value_or(0) * size_of(x.dtype));
   Value result = make_output(*op, x.dtype, x.dims);

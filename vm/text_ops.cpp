@@ -87,8 +87,8 @@ void Interpreter::text(const Instruction& i) {
       node->text = std::get<std::string>(evaluate(given));
     };
     values.push_back(Value::of_node(engine_.nodes, node, Value::Kind::Str));
-    give_results(i, std::move(values));
     engine_.submit(operation_);
+    give_results(i, std::move(values));
     return;
   }
   TextOutput result;
@@ -138,8 +138,8 @@ void Interpreter::read_line(const Instruction& i) {
   };
   std::vector<Value> values;
   values.push_back(Value::of_node(engine_.nodes, node, Value::Kind::Str));
-  give_results(i, std::move(values));
   engine_.submit(op);
+  give_results(i, std::move(values));
 }
 
 } // namespace tl

@@ -36,7 +36,7 @@ Value& Value::operator=(Value&& other) noexcept {
 }
 
 void Value::reset() {
-  if (node && --node->handles == 0) pool->release(node);
+  if (node && --node->handles == 0) pool->release_handles(node);
   node = nullptr;
   if (list && --list->handles == 0) delete list;
   list = nullptr;
@@ -79,17 +79,21 @@ Node* NodePool::create() {
   node->readers.store(0, std::memory_order_relaxed);
   node->exclusive = nullptr;
   node->data = nullptr;
-  node->record = 0;
+  node->record = node->maker = 0;
   node->loc = {};
   return node;
 }
 
+void NodePool::empty(Node& node) {
+  Pool::free(node.block);
+  if (node.reserved) node.account->release(std::exchange(node.reserved, 0));
+  node.external.reset();
+  node.failure = {};
+  node.text.clear();
+}
+
 void NodePool::recycle(Node* node) {
-  Pool::free(node->block);
-  if (node->reserved) node->account->release(std::exchange(node->reserved, 0));
-  node->external.reset();
-  node->failure = {};
-  node->text.clear();
+  empty(*node);
   Node* head = returned_.load(std::memory_order_relaxed);
   do
     node->next_free = head;

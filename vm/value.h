@@ -74,7 +74,8 @@ struct Node {
   Pool* account = nullptr;               // this memory
   std::string text;                      // of a string
   LocId loc;                             // where it was issued
-  uint32_t record = 0;                   // of the operation that makes it: its number in a timeline (vm/profile.h)
+  uint32_t record = 0;                   // of the operation that makes it: its number in a timeline (vm/profile.h),
+  uint32_t maker = 0;                    // and in an audit (vm/watch.h)
   Node* next_free = nullptr;
 
   static constexpr uint64_t kExclusive = uint64_t{1} << 63;
@@ -177,17 +178,29 @@ struct List {
   size_t length() const { return values.size() / width; }
 };
 
-// Makes and recycles nodes. Made by the issuing thread, released by any.
+// Makes and recycles nodes. Made and retained by the issuing thread, released by any.
 class NodePool {
 public:
   Node* create(); // no references yet
-  void retain(Node* node) { node->refs.fetch_add(1, std::memory_order_relaxed); }
+  void retain(Node* node) {
+    if (node->refs.load(std::memory_order_relaxed) == 0) // nobody else's
+      node->refs.store(1, std::memory_order_relaxed);
+    else
+      node->refs.fetch_add(1, std::memory_order_relaxed);
+  }
   void release(Node* node) {
     if (node->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) recycle(node);
+  }
+  void release_handles(Node* node) { // the issuing thread, which alone could retain it
+    if (node->refs.load(std::memory_order_acquire) != 1) return release(node);
+    node->refs.store(0, std::memory_order_relaxed);
+    empty(*node);
+    node->next_free = std::exchange(free_, node);
   }
 
 private:
   void recycle(Node* node);
+  static void empty(Node& node);
   Node* free_ = nullptr;                 // issuing thread
   std::atomic<Node*> returned_{nullptr}; // from any thread, taken all at once
   std::vector<std::unique_ptr<Node[]>> slabs_;

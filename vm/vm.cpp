@@ -178,10 +178,16 @@ Outcome run(const Program& program, KernelProvider& kernels, std::vector<Argumen
   const Devices& devices = given ? *given : *own;
   Console console(std::move(out), std::move(err), options.flush_each_effect);
   Outcome outcome;
+  auto tell = [&](MemoryWatch* watch) {
+    for (int d = 0; d < devices.count(); ++d)
+      devices.memory(d).tell(watch);
+  };
+  if (options.watch) tell(options.watch);
   {
     Interpreter interpreter(program, kernels, options, devices, console, counters);
     outcome = interpreter.run(std::move(arguments));
   }
+  if (options.watch) tell(nullptr);
   counters.peak_memory = devices.peak();
   for (int d = 0; d < devices.count(); ++d)
     counters.device_peaks.push_back(devices.memory(d).peak());

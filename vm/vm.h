@@ -14,6 +14,7 @@ namespace tl {
 
 class Profile;
 class Devices;
+class MemoryWatch;
 
 struct RunOptions {
   int threads = 0;                       // workers; 0: one per core that this process may use
@@ -27,9 +28,10 @@ struct RunOptions {
   // Becomes true (Ctrl-C): stop issuing, drain, exit code 130. Whoever sets it also calls interrupt_kernels()
   // (vm/interrupt.h), which ends kernels that run.
   const std::atomic<bool>* interrupt = nullptr;
-  bool listens = true;        // `interrupted()` may ask for Ctrl-C; a library leaves signals alone
-  bool check_nan = false;     // stop at the first operation that computes a NaN from numbers
-  Profile* profile = nullptr; // filled if given
+  bool listens = true;          // `interrupted()` may ask for Ctrl-C; a library leaves signals alone
+  bool check_nan = false;       // stop at the first operation that computes a NaN from numbers
+  Profile* profile = nullptr;   // filled if given
+  MemoryWatch* watch = nullptr; // is told of memory and of who uses it (vm/watch.h)
   struct Fault {
     enum class Kind : uint8_t { Allocation, Kernel, Task, Copy } kind;
     uint64_t number;

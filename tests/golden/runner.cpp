@@ -76,6 +76,8 @@ std::vector<Configuration> all_configurations(const Options& options) {
                                     {"threads1", {"--threads", "1"}, false},
                                     {"threads2", {"--threads", "2"}, false},
                                     {"seed7", {"--schedule-seed", "7"}, false},
+                                    {"audit", {"--threads", "2", "--audit"}, false},
+                                    {"audit-seed5", {"--threads", "2", "--audit", "--schedule-seed", "5"}, false},
                                     {"limit", {"--threads", "2", "--schedule-seed", "3"}, true}};
   if (options.builds)
     out.insert(out.end(), {{"built", {}, false, "baseline"},

@@ -127,7 +127,9 @@ private:
   std::vector<CompiledKernel> kernels_;
 };
 
-// Builds and runs one program whose entry is `main`.
+constexpr int kDevices = 2;
+
+// Builds and runs one program whose entry is `main`, with kDevices devices.
 class Machine {
 public:
   Program program;
@@ -212,10 +214,17 @@ public:
     Instruction i = make(BcOp::Launch, in, {s});
     i.index = kernel;
     OutputDesc desc{type, {}, mode, alias};
+    if (kernel != kIota) desc.device_of = {0}; // where its first operand is
     for (Slot d : dims)
       desc.dims.push_back(size(d));
     i.outputs = {desc};
     emit(i);
+    return s;
+  }
+  Slot transfer(Slot tensor, Slot device) {
+    Slot s = fresh();
+    Instruction& i = host(HostOp::Transfer, {tensor, device}, {s});
+    i.outputs = {{DType::I64, {}, AliasMode::None, 0}};
     return s;
   }
   Slot format(Slot value, uint32_t index = 0) {
@@ -249,6 +258,7 @@ public:
     out.clear();
     err.clear();
     Kernels kernels;
+    options.cpu_devices = kDevices;
     return tl::run(
         program, kernels, std::move(arguments), options, [this](std::string_view s) { out += s; },
         [this](std::string_view s) { err += s; }, &stats);

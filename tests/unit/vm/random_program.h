@@ -94,7 +94,7 @@ private:
     Data data = x->data;
     std::optional<int> failed = x->failure;
     size_t s = x->size_index;
-    switch (pick(failing_ ? 10 : 9)) {
+    switch (pick(failing_ ? 12 : 11)) {
     case 0: return iota();
     case 1: {
       Tracked* y = like(*x);
@@ -166,7 +166,19 @@ private:
       maybe_give_away(*x);
       return add(out, s, std::move(data), failed);
     }
-    case 9: {
+    case 9: { // small enough for the issuing thread
+      for (int64_t& v : data)
+        v = multiply_add(1, v, 1);
+      Slot out = m.launch(kTiny, {x->slot, n(*x)}, {n(*x)}, DType::I64, pick(2) ? AliasMode::Reuse : AliasMode::None, 0);
+      maybe_give_away(*x);
+      return add(out, s, std::move(data), failed);
+    }
+    case 10: { // to a device, perhaps where it is
+      Slot out = m.transfer(x->slot, m.i64(static_cast<int64_t>(pick(kDevices))));
+      maybe_give_away(*x);
+      return add(out, s, std::move(data), failed);
+    }
+    case 11: {
       if (pick(2)) return;
       auto modulus = static_cast<int64_t>(pick(4000)) + 500;
       Slot out = m.launch(kCheck, {x->slot, m.i64(modulus), m.i64(step_), site_slot_, n(*x)}, {n(*x)});
