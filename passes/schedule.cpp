@@ -1,7 +1,9 @@
 // Graph -> bytecode. Each value has a slot; a loop's parameter, its carried value and its result share one. Tokens have
 // none: nodes stand in an order that respects them, and bytecode runs in order.
 #include "passes/schedule.h"
+#include "ir/failure_flow.h"
 #include "ir/op_info.h"
+#include "ir/rewrite.h"
 #include "passes/alias.h"
 #include "passes/devices.h"
 #include "passes/edit.h"
@@ -407,16 +409,39 @@ private:
     add(std::move(i));
   }
 
+  // What decides how often a loop goes around, everything suffers: it must not be made up.
+  Suffers suffers(const Node& kernel, const FailureFlow& flow, ValueId output) const {
+    Suffers out;
+    for (NodeId guard : flow.guards(output))
+      out.sites.push_back(static_cast<int32_t>(f_[guard].attrs.index));
+    std::vector<ValueId> values = flow.outsiders(output);
+    walk(f_, kernel.regions[0], [&](NodeId id) {
+      std::vector<ValueId> control;
+      if (f_[id].op == Op::For) control.assign(f_[id].operands.begin(), f_[id].operands.begin() + 3);
+      if (f_[id].op == Op::While) control = f_[id].regions[0].yields;
+      for (ValueId value : control)
+        for (ValueId source : flow.outsiders(value))
+          values.push_back(source);
+    });
+    for (uint32_t k = 0; k < kernel.operands.size(); ++k)
+      if (std::find(values.begin(), values.end(), kernel.operands[k]) != values.end()) out.inputs.push_back(k);
+    return out;
+  }
+
   void launch(NodeId id, const Node& node) {
     Instruction i = plain(BcOp::Launch, node);
     i.index = static_cast<uint32_t>(tables_.kernels.size());
     tables_.kernels.push_back({index_, id});
     std::vector<OutputAlias> aliases = output_aliases(f_, node);
+    const Region& region = node.regions[0];
+    std::optional<FailureFlow> flow;
+    if (node.attrs.kernel == KernelKind::Loop) flow.emplace(f_, region);
     for (size_t k = 0; k < node.results.size(); ++k) {
       OutputDesc desc = describe(f_[node.results[k]].type);
       desc.mode = aliases[k].mode;
       desc.alias = aliases[k].operand;
       if (devices_) desc.device_of = device_operands(f_, node, k);
+      if (flow) desc.suffers = suffers(node, *flow, region.yields[k]);
       i.outputs.push_back(std::move(desc));
       bool twice = false; // two outputs that start as one operand: each needs a copy
       for (size_t other = 0; other < aliases.size(); ++other)

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <immintrin.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <system_error>
 
 namespace tl {
@@ -12,18 +13,35 @@ namespace tl {
 static void record_first(KernelErrors* self, int32_t site, int64_t element, int64_t a, int64_t b) {
   interrupt_detail::Stay until_the_lock_is_free;
   auto* recorder = static_cast<ErrorRecorder*>(self);
-  if (element > recorder->least.load(std::memory_order_relaxed)) return;
+  std::vector<ErrorRecorder::First>& first = recorder->first;
+  for (const ErrorRecorder::Seen& seen : recorder->seen)
+    if (seen.site.load(std::memory_order_acquire) == site && seen.least.load(std::memory_order_relaxed) <= element)
+      return;
   std::lock_guard lock(recorder->mutex);
-  recorder->least.store(std::min(element, recorder->least.load(std::memory_order_relaxed)), std::memory_order_relaxed);
-  if (recorder->failed && std::pair(recorder->element, recorder->site) <= std::pair(element, site)) return;
-  recorder->failed = true;
-  recorder->site = site;
-  recorder->element = element;
-  recorder->a = a;
-  recorder->b = b;
+  auto at = std::find_if(first.begin(), first.end(), [&](const auto& other) { return other.site == site; });
+  const auto number = static_cast<size_t>(at - first.begin());
+  if (at == first.end())
+    first.push_back({site, element, a, b});
+  else if (!recorder->in_order && element < at->element)
+    *at = {site, element, a, b};
+  if (number >= recorder->seen.size()) return;
+  recorder->seen[number].least.store(recorder->in_order ? INT64_MIN : first[number].element, std::memory_order_relaxed);
+  recorder->seen[number].site.store(site, std::memory_order_release);
+}
+
+void ErrorRecorder::reset() {
+  in_order = false;
+  if (first.empty()) return;
+  first.clear();
+  for (Seen& each : seen) {
+    each.site.store(INT32_MIN, std::memory_order_relaxed);
+    each.least.store(INT64_MAX, std::memory_order_relaxed);
+  }
 }
 
 ErrorRecorder::ErrorRecorder() : KernelErrors{record_first} {}
+
+constexpr size_t kZeros = size_t{1} << 40; // more than any tensor has
 
 int cores() {
   cpu_set_t set;
@@ -34,7 +52,7 @@ int cores() {
 Engine::Engine(const Program& program, const RunOptions& options, const Devices& devices, Stats& stats)
     : program_(program), options_(options), devices_(devices), stats_(stats),
       threads_(options.threads > 0 ? options.threads : cores()), max_in_flight_(std::max(1u, options.max_in_flight)),
-      cancelled_(new Failure({"Cancelled", "", "", {}, 3, {}}, UINT64_MAX)) {
+      cancelled_(new Failure({"Cancelled", "", "", {}, 3, {}}, {UINT64_MAX, UINT64_MAX})) {
   workers_.resize(static_cast<size_t>(threads_) + 1); // for good: threads hold their addresses
   for (int i = 0; i <= threads_; ++i)
     seed(workers_[static_cast<size_t>(i)], i);
@@ -58,6 +76,7 @@ void Engine::seed(Worker& worker, int index) {
 
 Engine::~Engine() {
   stop_threads();
+  if (zeros_) ::munmap(zeros_, kZeros);
   for (int d = 0; d < devices_.count(); ++d) {
     Queue& queue = queues_[static_cast<size_t>(d)];
     devices_.memory(d).release(queue.scratch * static_cast<uint64_t>(queue.cores + 1));
@@ -98,7 +117,7 @@ void Engine::start_workers(int64_t pieces) {
   }
 }
 
-Operation* Engine::create(uint64_t issue, LocId loc, const CallSite* call) {
+Operation* Engine::create(Moment moment, LocId loc, const CallSite* call) {
   if (in_flight() >= max_in_flight_)
     wait_until([&] { return in_flight() <= max_in_flight_ / 2; }, Profile::Doing::InFlight);
   if (!free_) free_ = returned_.exchange(nullptr, std::memory_order_acquire);
@@ -108,7 +127,8 @@ Operation* Engine::create(uint64_t issue, LocId loc, const CallSite* call) {
   }
   Operation* op = std::exchange(free_, free_->next_free);
   op->next_free = nullptr;
-  op->issue = op->priority = issue;
+  op->moment = moment;
+  op->priority = moment.issue;
   op->loc = loc;
   op->call = call;
   if (options_.schedule_seed) op->priority = (*workers_.back().random)();
@@ -202,7 +222,6 @@ void Engine::run_alone(Operation* op) {
   start(self, op);
   conclude(self, op);
   for (Node* node : op->outputs) {
-    node->failure = op->failure;
     node->waiters.store(Node::done_mark(), std::memory_order_release);
   }
   clear(self, *op);
@@ -322,6 +341,16 @@ Block Engine::allocate(int device, uint64_t bytes, const std::function<void()>& 
   sweep();
   memory.trim();
   return memory.allocate(bytes);
+}
+
+// Address space alone: reading it gives the system's page of zeros. Null: the system refuses.
+const std::byte* Engine::zeros() {
+  std::lock_guard lock(failure_mutex_);
+  if (!zeros_) {
+    void* p = ::mmap(nullptr, kZeros, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p != MAP_FAILED) zeros_ = static_cast<std::byte*>(p);
+  }
+  return zeros_;
 }
 
 FailureRef Engine::effect_failure() {

@@ -18,8 +18,8 @@
 // that (`--sync`) is enough for every schedule, and no schedule can deadlock.
 //
 // What order means. Effects are chained: each gives a node without contents that the next one takes as its first input.
-// A failure is a value with the number of the instruction that made it: what depends on it is not run and carries it
-// on, and among several the one issued first is reported, on every schedule.
+// A failure is a value with its place in program order: what depends on it is not run and carries it on, and among
+// several the first one is reported, on every schedule.
 #pragma once
 #include "vm/devices.h"
 #include "vm/operation.h"
@@ -38,8 +38,8 @@ public:
 
   // ---- the issuing thread ----
 
-  // A new operation for the instruction number `issue`; waits while too much is in flight.
-  Operation* create(uint64_t issue, LocId loc, const CallSite* call);
+  // A new operation; waits while too much is in flight.
+  Operation* create(Moment moment, LocId loc, const CallSite* call);
   // Of a node that has a handle until `submit`. reads: nobody may write node->data before the operation has run.
   void add_input(Operation& op, Node* node, bool reads) { op.inputs.push_back({node, reads}); }
   void add_output(Operation& op, Node* node); // the same
@@ -59,7 +59,7 @@ public:
 
   bool stopped() const { return cancel_after_.load(std::memory_order_relaxed) != UINT64_MAX; } // an effect failed
   FailureRef effect_failure(); // of the first effect that failed
-  FailureRef first_failure();  // the one issued first, of all so far
+  FailureRef first_failure();  // in program order, of all so far
   void record(const FailureRef& failure);
   RuntimeError error_at_site(int32_t site, int64_t element, int64_t a, int64_t b, LocId loc,
                              const CallSite* call) const;
@@ -124,6 +124,11 @@ private:
   void run_tiles_untimed(Worker& self, Operation* op, int64_t begin, int64_t end);
   void run_task(Operation* op);
   void conclude(Worker& self, Operation* op);
+  const std::byte* zeros();
+  bool start_partly(Operation* op);
+  FailureRef failure_of_inputs(const Operation& op, const OutputDesc& output) const;
+  FailureRef suffered(const Operation& op, size_t k) const;
+  FailureRef first_suffered(const Operation& op, const OutputDesc* output) const;
   void complete(Worker& self, Operation* op, Ready& ready);
   void clear(Worker& self, Operation& op);
   void count_down(Operation* op, const Operation* by, Ready& ready);
@@ -159,6 +164,7 @@ private:
   std::mutex failure_mutex_;
   FailureRef effect_failure_, first_failure_;
   FailureRef cancelled_;
+  std::byte* zeros_ = nullptr; // in place of what has failed (failure_mutex_)
 
   Operation* free_ = nullptr;
   std::atomic<Operation*> returned_{nullptr};

@@ -17,7 +17,7 @@ constexpr int kLeftToIssuer = 16;
 
 struct Later {
   bool operator()(const Operation* a, const Operation* b) const {
-    return a->priority != b->priority ? a->priority > b->priority : a->issue > b->issue;
+    return a->priority != b->priority ? a->priority > b->priority : a->moment.issue > b->moment.issue;
   }
 };
 
@@ -231,18 +231,20 @@ bool Engine::start(Worker& self, Operation* op) {
   if (!op->checks_inputs)
     for (size_t i = first; i < op->inputs.size(); ++i)
       take_first(failure, op->inputs[i].node->failure);
-  if (failure) {
+  for (const FailureRef& known : op->host_failures)
+    take_first(failure, known);
+  if (failure && !start_partly(op)) {
     op->failure = std::move(failure);
     return true;
   }
-  if (op->issue > cancel_after_.load(std::memory_order_relaxed)) {
+  if (op->moment.issue > cancel_after_.load(std::memory_order_relaxed)) {
     op->failure = cancelled_;
     return true;
   }
   if (op->fails) {
     RuntimeError error{"InjectedFault", "this operation was told to fail", "", op->loc, 3, {}};
     add_calls(error, op->call);
-    op->failure = FailureRef(new Failure(std::move(error), op->issue));
+    op->failure = FailureRef(new Failure(std::move(error), op->moment));
     record(op->failure);
     return true;
   }
@@ -261,6 +263,35 @@ bool Engine::start(Worker& self, Operation* op) {
   case Operation::Kind::Kernel: op->stage = 0; return advance(self, op);
   }
   return true;
+}
+
+// Whether sequential code runs although something that it reads has failed: where some output does not need that. It
+// reads zeros instead.
+bool Engine::start_partly(Operation* op) {
+  if (!op->described || op->kind != Operation::Kind::Kernel) return false;
+  bool any = false;
+  for (size_t k = 0; k < op->outputs.size(); ++k)
+    any = any || !failure_of_inputs(*op, op->described[k]);
+  const std::byte* instead = any ? zeros() : nullptr;
+  if (!instead) return false;
+  for (size_t i = 0; i < op->inputs.size(); ++i) {
+    if (!op->inputs[i].node->failure) continue;
+    void*& argument = op->args[op->operand_of[i]];
+    for (Operation::Copy& copy : op->copies)
+      if (copy.from == argument) copy.from = instead;
+    argument = const_cast<std::byte*>(instead); // inputs are only read
+  }
+  return true;
+}
+
+FailureRef Engine::failure_of_inputs(const Operation& op, const OutputDesc& output) const {
+  FailureRef failure;
+  for (uint32_t operand : output.suffers->inputs) {
+    if (operand < op.host_failures.size()) take_first(failure, op.host_failures[operand]);
+    for (size_t i = 0; i < op.operand_of.size(); ++i)
+      if (op.operand_of[i] == operand) take_first(failure, op.inputs[i].node->failure);
+  }
+  return failure;
 }
 
 void Engine::run_task(Operation* op) {
@@ -282,7 +313,7 @@ void Engine::run_task(Operation* op) {
     error = {"InternalError", e.what(), "", op->loc, 70, {}};
   }
   add_calls(error, op->call);
-  op->failure = FailureRef(new Failure(std::move(error), op->issue));
+  op->failure = FailureRef(new Failure(std::move(error), op->moment));
   record(op->failure);
 }
 
@@ -364,6 +395,30 @@ void Engine::count_down(Operation* op, const Operation* by, Ready& ready) {
   ready.push_back(op);
 }
 
+// What the kernel has recorded as its failure number k.
+FailureRef Engine::suffered(const Operation& op, size_t k) const {
+  const ErrorRecorder::First& e = op.errors.first[k];
+  RuntimeError error = error_at_site(e.site, e.element, e.a, e.b, op.loc, op.call);
+  return FailureRef(op.errors.in_order ? new Failure(std::move(error), op.moment, op.loc, k)
+                                       : new Failure(std::move(error), op.moment));
+}
+
+// Of those the first in program order: of all, or of those that this output of sequential code suffers. What has no
+// site is everybody's.
+FailureRef Engine::first_suffered(const Operation& op, const OutputDesc* output) const {
+  FailureRef earliest;
+  for (size_t k = 0; k < op.errors.first.size(); ++k) {
+    const int32_t site = op.errors.first[k].site;
+    if (output && site >= 0 &&
+        std::find(output->suffers->sites.begin(), output->suffers->sites.end(), site) == output->suffers->sites.end())
+      continue;
+    FailureRef failure = suffered(op, k);
+    if (op.errors.in_order) return failure;
+    take_first(earliest, failure);
+  }
+  return earliest;
+}
+
 // After the work: what failed, and with it the effects that come later.
 void Engine::conclude(Worker& self, Operation* op) {
   if (options_.watch) options_.watch->ended(op->watched);
@@ -372,16 +427,25 @@ void Engine::conclude(Worker& self, Operation* op) {
     if (op->begun >= 0) options_.profile->finished(self.index, op->loc, op->begun, now, op->bytes);
     if (op->record) op->record->ended = now;
   }
-  if (op->errors.failed && !op->failure) {
-    const ErrorRecorder& e = op->errors;
-    op->failure = FailureRef(new Failure(error_at_site(e.site, e.element, e.a, e.b, op->loc, op->call), op->issue));
+  const bool ran = !op->failure;
+  if (ran && !op->errors.first.empty()) {
+    op->failure = first_suffered(*op, nullptr);
     record(op->failure);
+  }
+  for (size_t k = 0; k < op->outputs.size(); ++k) {
+    FailureRef& failure = op->outputs[k]->failure;
+    if (op->described) {
+      failure = failure_of_inputs(*op, op->described[k]);
+      if (ran) take_first(failure, first_suffered(*op, &op->described[k]));
+      if (ran || failure) continue;
+    }
+    failure = op->failure;
   }
   if (op->effect && op->failure) {
     std::lock_guard lock(failure_mutex_);
     if (!effect_failure_ && op->failure.get() != cancelled_.get()) {
       effect_failure_ = op->failure;
-      cancel_after_.store(op->issue, std::memory_order_relaxed);
+      cancel_after_.store(op->moment.issue, std::memory_order_relaxed);
     }
   }
 }
@@ -389,7 +453,6 @@ void Engine::conclude(Worker& self, Operation* op) {
 void Engine::complete(Worker& self, Operation* op, Ready& ready) {
   conclude(self, op);
   for (Node* node : op->outputs) {
-    node->failure = op->failure;
     Edge* edge = node->waiters.exchange(Node::done_mark(), std::memory_order_seq_cst);
     while (edge) {
       Edge* next = edge->next; // before the consumer may run and be recycled
@@ -432,6 +495,9 @@ void Engine::clear(Worker& self, Operation& op) {
   op.failure = {};
   op.task = nullptr;
   op.kernel = nullptr;
+  op.described = nullptr;
+  op.operand_of.clear();
+  op.host_failures.clear();
   op.kind = Operation::Kind::Poison;
   op.effect = op.checks_inputs = op.small = op.fails = false;
   op.device = 0;

@@ -44,7 +44,7 @@ void Interpreter::give_away(const Instruction& i) {
 
 FailureRef Interpreter::fail(RuntimeError error) {
   if (!error.loc.index) error.loc = instruction_->loc;
-  FailureRef failure(new Failure(std::move(error), issue_));
+  FailureRef failure(new Failure(std::move(error), {issue_, piece_}));
   engine_.record(failure);
   return failure;
 }
@@ -76,6 +76,7 @@ std::vector<Value> Interpreter::loop() {
       return values;
     }
     step(i);
+    if (i.op == BcOp::Jump || i.op == BcOp::JumpIfNot || i.op == BcOp::Call || i.op == BcOp::Return) piece_ = issue_;
   }
 }
 

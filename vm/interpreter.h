@@ -63,7 +63,7 @@ private:
   bool sizes(const OutputDesc& desc, Dims& dims, FailureRef& poison); // false: poisoned
   bool can_take_over(const Instruction& i, const OutputDesc& desc, int device, uint64_t bytes);
   Operation* operation() {
-    Operation* op = engine_.create(issue_, instruction_->loc, top().call);
+    Operation* op = engine_.create({issue_, piece_}, instruction_->loc, top().call);
     if (op->record) options_.profile->set_name(*op->record, operation_name(*instruction_));
     return op;
   }
@@ -160,7 +160,8 @@ private:
   std::deque<Frame> frames_; // by depth; those beyond depth_ keep their storage for the next call
   size_t depth_ = 0;
   const Instruction* instruction_ = nullptr;
-  uint64_t issue_ = 0; // counts instructions executed: the program order of failures
+  uint64_t issue_ = 0; // counts instructions executed
+  uint64_t piece_ = 0; // the last jump, call or return of them
   Value effects_;      // the last effect's node
   Value collectives_;  // of the last operation that all processes come to
   Value predecessor_;  // in one of these chains, of the operation that is being made

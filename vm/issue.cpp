@@ -156,10 +156,15 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel& compiled, F
     planned_[k].in_place = false;
     sizes(i.outputs[k], planned_[k].dims, poison);
   }
+  const bool partly = !i.outputs.empty() && i.outputs[0].suffers; // outputs do not fail all together
+  std::vector<FailureRef> host_failures;
   for (size_t k = 0; k < i.in.size(); ++k) {
     const Value& v = in(i, k);
     if (v.kind != Value::Kind::Scalar && v.kind != Value::Kind::Tensor) malformed("a kernel's operand is no number");
-    take_first(poison, v.failure);
+    if (!v.failure) continue;
+    if (!partly) take_first(poison, v.failure);
+    if (partly) host_failures.resize(i.in.size());
+    if (partly) host_failures[k] = v.failure;
   }
   bool had_nan = false;
   if (options_.check_nan)
@@ -170,6 +175,11 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel& compiled, F
   Operation* op = operation();
   op->kind = Operation::Kind::Kernel;
   op->kernel = &compiled;
+  if (partly) {
+    op->described = i.outputs.data();
+    op->host_failures = std::move(host_failures);
+    op->errors.in_order = true;
+  }
   ++stats_.kernels_launched;
   op->scalars.reserve(i.in.size());
   outputs_.clear();
@@ -200,10 +210,11 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel& compiled, F
   for (size_t k = 0; k < i.in.size(); ++k) {
     const Value& v = in(i, k);
     if (v.kind == Value::Kind::Scalar) {
-      op->scalars.push_back(v.scalar);
+      op->scalars.push_back(v.failure ? Scalar{} : v.scalar);
       op->args.push_back(&op->scalars.back());
     } else {
       engine_.add_input(*op, v.node, !poison && !taken_[k]);
+      if (partly) op->operand_of.push_back(static_cast<uint32_t>(k));
       op->args.push_back(v.node->data ? v.node->data + v.offset : nullptr); // null: it has failed
       if (auto count = v.dims.count()) stats_.bytes += static_cast<uint64_t>(*count * size_of(v.dtype));
     }
@@ -217,6 +228,7 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel& compiled, F
       Node* node = outputs_.back().node;
       node->block = std::exchange(from.node->block, {});
       node->data = from.node->data;
+      if (!node->block) poison = from.node->failure; // it had failed, and its memory was wanted elsewhere
       op->overwrites.push_back(from.node);
     } else {
       outputs_.push_back(make_output(*op, desc.dtype, std::move(planned_[k].dims)));

@@ -1,8 +1,10 @@
 // An operation in flight: what the issuing thread hands to the engine (vm/engine.h).
 #pragma once
+#include "vm/abi/bytecode.h"
 #include "vm/abi/kernel.h"
 #include "vm/profile.h"
 #include "vm/value.h"
+#include <array>
 #include <functional>
 #include <mutex>
 
@@ -19,18 +21,23 @@ constexpr int32_t kNoMemory = -2;
 // The kernel was left, or not begun, because of RunOptions::interrupt.
 constexpr int32_t kInterrupted = -3;
 
-// Collects the first failing (element, site) of a kernel.
+// Collects the first failure at each site of a kernel: of the least element, or in sequential code the one that comes
+// first.
 struct ErrorRecorder : KernelErrors {
+  struct First {
+    int32_t site = 0;
+    int64_t element = 0, a = 0, b = 0;
+  };
   ErrorRecorder();
-  void reset() {
-    failed = false;
-    least.store(INT64_MAX, std::memory_order_relaxed);
-  }
-  std::atomic<int64_t> least{INT64_MAX}; // of the elements recorded, so that most need no lock
+  void reset();
+  bool in_order = false;
+  struct Seen { // least elements of some sites, so that most records need no lock
+    std::atomic<int32_t> site{INT32_MIN};
+    std::atomic<int64_t> least{INT64_MAX};
+  };
+  std::array<Seen, 4> seen;
   std::mutex mutex;
-  bool failed = false;
-  int32_t site = 0;
-  int64_t element = 0, a = 0, b = 0;
+  std::vector<First> first; // as they came
 };
 
 // Threads of their own for what would keep a worker from computing: files, and copies from one device to another.
@@ -61,13 +68,17 @@ struct Operation {
   bool fails = false;         // a test has it fail (RunOptions::inject)
   int16_t device = 0;         // whose share of the workers runs it
   LaneId lane = kNoLane;      // or which thread of its own
-  uint64_t issue = 0, priority = 0;
+  Moment moment;
+  uint64_t priority = 0;
   LocId loc;
   const CallSite* call = nullptr;
   std::atomic<int32_t> pending{0};
   std::vector<Input> inputs;
   std::vector<Node*> outputs;
-  std::vector<Node*> overwrites; // nodes whose memory an output took: their other readers come first
+  const OutputDesc* described = nullptr; // of sequential code, by output: which failures each suffers
+  std::vector<uint32_t> operand_of;      // the same: which argument each input is
+  std::vector<FailureRef> host_failures; // the same: of arguments that the host knows, if any
+  std::vector<Node*> overwrites;         // nodes whose memory an output took: their other readers come first
   std::vector<Edge> edges;
   FailureRef failure; // known at issue, then the result
   // Kernel, Copy

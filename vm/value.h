@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace tl {
@@ -39,17 +40,33 @@ private:
   T* p_ = nullptr;
 };
 
-// A failure and where it stands in program order: among several, the one issued first is reported.
+// A point in the course of a program.
+struct Moment {
+  uint64_t issue = 0; // the number of the instruction, in the order of execution
+  uint64_t piece = 0; // that of the jump, call or return before it
+};
+
+// A failure and where it stands in program order: among several, the first one is reported. Instructions between two
+// jumps stand in an order that suits the machine; that of the program is the one of their places, which the compiler
+// numbers as it walks through it.
 struct Failure {
-  Failure(RuntimeError e, uint64_t i) : error(std::move(e)), issue(i) {}
+  Failure(RuntimeError e, Moment m) : error(std::move(e)), moment(m), place(error.loc) {}
+  // Number `n`, in their order, of a loop at `loc` that is one operation.
+  Failure(RuntimeError e, Moment m, LocId loc, uint64_t n) : error(std::move(e)), moment(m), place(loc), number(n) {}
+  bool before(const Failure& other) const {
+    auto key = [](const Failure& f) { return std::tuple(f.moment.piece, f.place.index, f.moment.issue, f.number); };
+    return key(*this) < key(other);
+  }
   RuntimeError error;
-  uint64_t issue;
+  Moment moment;
+  LocId place;
+  uint64_t number = 0;
   std::atomic<uint32_t> refs{0};
 };
 using FailureRef = Ref<Failure>;
 
 inline void take_first(FailureRef& first, const FailureRef& other) {
-  if (other && (!first || other->issue < first->issue)) first = other;
+  if (other && (!first || other->before(*first))) first = other;
 }
 
 struct Operation;

@@ -1,7 +1,9 @@
 // Loop kernels: an outlined host loop as sequential code. Nodes are emitted in their order; carried scalars are carried
 // values, carried tensors are memory that is updated in place.
 #include "backend/kernel/forms.h"
+#include "ir/failure_flow.h"
 #include "ir/op_info.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace tl::kir {
@@ -9,19 +11,21 @@ namespace {
 
 class Sequential {
 public:
-  explicit Sequential(Emitter& e) : e_(e), b(e.b) {}
+  explicit Sequential(Emitter& e) : e_(e), b(e.b), flow_(e.function, e.region()) {}
 
   void lower() {
     const ir::Region& region = e_.region();
-    watch_failures_ = holds_guarded_while(region);
-    if (watch_failures_) failed_ = e_.add_workspace(ParamKind::Local, DType::Bool, SizeFormula::constant(1), "failed");
+    find_endless(region);
+    const auto flags = static_cast<int64_t>(endless_.size());
+    if (flags) failed_ = e_.add_workspace(ParamKind::Local, DType::Bool, SizeFormula::constant(flags), "failed");
     for (size_t i = 0; i < region.yields.size(); ++i)
       output_of_[region.yields[i].index] = e_.output_param(i);
     e_.loads_stay = true;
     phase(
         e_, SizeFormula::constant(1),
         [&](ValueId) {
-          if (watch_failures_) b.store(failed_, b.i64(0), b.boolean(false));
+          for (int64_t k = 0; k < flags; ++k)
+            b.store(failed_, b.i64(k), b.boolean(false));
           nodes(region);
           for (size_t i = 0; i < region.yields.size(); ++i)
             if (e_.type(region.yields[i]).is_scalar())
@@ -33,36 +37,31 @@ public:
 private:
   bool is_memory(ir::ValueId v) const { return !e_.type(v).is_scalar(); }
 
-  bool holds_guard(const ir::Region& region) const {
-    for (ir::NodeId id : region.nodes) {
-      if (e_.function[id].op == ir::Op::Guard) return true;
-      for (const ir::Region& inner : e_.function[id].regions)
-        if (holds_guard(inner)) return true;
-    }
-    return false;
-  }
-  bool holds_guarded_while(const ir::Region& region) const {
+  // The whiles whose condition suffers a Guard inside them. It is total, and may then hold for ever: each has a flag
+  // that these Guards raise and that ends it. All that it carries is poisoned with its condition.
+  void find_endless(const ir::Region& region) {
     for (ir::NodeId id : region.nodes) {
       const ir::Node& n = e_.function[id];
+      if (n.op == ir::Op::While && !flow_.guards(n.regions[0].yields[0]).empty()) endless_.push_back(&n);
       for (const ir::Region& inner : n.regions)
-        if ((n.op == ir::Op::While && holds_guard(inner)) || holds_guarded_while(inner)) return true;
+        find_endless(inner);
     }
-    return false;
   }
 
   void nodes(const ir::Region& region) {
     for (ir::NodeId id : region.nodes)
-      node(e_.function[id]);
+      node(id);
   }
 
-  void node(const ir::Node& n) {
+  void node(ir::NodeId id) {
+    const ir::Node& n = e_.function[id];
     Builder::At here(b, n.loc);
     switch (n.op) {
     case ir::Op::For:
     case ir::Op::While: loop(n); break;
     case ir::Op::If: branch(n); break;
     case ir::Op::Update: update(n); break;
-    case ir::Op::Guard: guard(n); break;
+    case ir::Op::Guard: guard(id); break;
     default:
       if (n.results.size() != 1 || is_memory(n.results[0]))
         unsupported(fmt::format("{} of tensors in sequential code", ir::name_of(n.op)));
@@ -90,15 +89,20 @@ private:
     return copy;
   }
 
-  void guard(const ir::Node& n) {
+  void guard(ir::NodeId id) {
+    const ir::Node& n = e_.function[id];
     ir::ValueId v = n.operands[0], result = n.results[0];
     ValueId ok = e_.guard(n, {});
-    if (watch_failures_ && b.constant_of(ok) != 1) {
+    std::vector<int64_t> flags;
+    for (size_t k = 0; k < endless_.size(); ++k)
+      if (flow_.suffers(endless_[k]->regions[0].yields[0], id)) flags.push_back(static_cast<int64_t>(k));
+    if (!flags.empty() && b.constant_of(ok) != 1) {
       Instr instr = make(KOp::If, {ok});
       b.open({}, true);
       instr.blocks.push_back(b.close());
       b.open({}, true);
-      b.store(failed_, b.i64(0), b.boolean(true));
+      for (int64_t k : flags)
+        b.store(failed_, b.i64(k), b.boolean(true));
       instr.blocks.push_back(b.close());
       b.append(std::move(instr), {});
     }
@@ -166,8 +170,8 @@ private:
     if (!counted) {
       enter(n.regions[0], true);
       ValueId go_on = e_.scalar(n.regions[0].yields[0]);
-      if (watch_failures_ && (holds_guard(n.regions[0]) || holds_guard(n.regions[1]))) {
-        ValueId failed = b.load(failed_, b.i64(0), false);
+      if (auto at = std::find(endless_.begin(), endless_.end(), &n); at != endless_.end()) {
+        ValueId failed = b.load(failed_, b.i64(at - endless_.begin()), false);
         go_on = b.both(go_on, b.pure(KOp::Not, DType::Bool, {failed}));
       }
       instr.blocks.push_back(b.close({go_on}));
@@ -220,8 +224,9 @@ private:
   Emitter& e_;
   Builder& b;
   std::unordered_map<uint32_t, uint32_t> output_of_; // yields -> parameters
-  bool watch_failures_ = false;
-  uint32_t failed_ = 0;
+  ir::FailureFlow flow_;
+  std::vector<const ir::Node*> endless_;
+  uint32_t failed_ = 0; // a flag for each of them
 };
 
 } // namespace

@@ -124,6 +124,12 @@ enum class AliasMode : uint8_t {
   Initial, // starts as a copy of input `alias`; takes its memory instead if that is a last use and nobody else holds it
 };
 
+// Whose failures an output suffers.
+struct Suffers {
+  std::vector<int32_t> sites;   // in the kernel: ErrorSites
+  std::vector<uint32_t> inputs; // operands
+};
+
 struct OutputDesc {
   DType dtype = DType::F32;
   std::vector<SizeRef> dims;
@@ -133,6 +139,7 @@ struct OutputDesc {
   // Inputs of a Launch or Linalg that may have a device: the first that has gives it to the output. Empty: to none, as
   // in programs that know no devices.
   std::vector<uint32_t> device_of = {};
+  std::optional<Suffers> suffers = {}; // of a Launch of sequential code. Nothing: all failures, whosever
 };
 
 struct Instruction {

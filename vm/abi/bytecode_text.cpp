@@ -135,6 +135,9 @@ static std::string output_text(const OutputDesc& output) {
   }
   if (output.mode == AliasMode::Reuse) text += fmt::format(" reuse {}", output.alias);
   if (output.mode == AliasMode::Initial) text += fmt::format(" initial {}", output.alias);
+  if (output.suffers)
+    text += fmt::format(" suffers [{}] of [{}]", fmt::join(output.suffers->sites, ", "),
+                        fmt::join(output.suffers->inputs, ", "));
   return text;
 }
 

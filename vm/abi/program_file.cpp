@@ -8,7 +8,7 @@ namespace tl {
 namespace {
 
 // Changes whenever what is written here does. Nothing reads a program of another build on purpose.
-constexpr char kBuild[] = "tl program 3";
+constexpr char kBuild[] = "tl program 4";
 constexpr size_t kAlignment = 64;
 
 // Whole numbers take seven bits a byte, the lowest first (LEB128, signed ones with the sign as the lowest bit); a text
@@ -172,6 +172,7 @@ requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) void fields(A& a, T& x) {
 }
 template <class A> void fields(A& a, std::string& x) { a.text(x); }
 template <class A, class T> void fields(A& a, std::vector<T>& x);
+template <class A, class T> void fields(A& a, std::optional<T>& x);
 template <class A, class T, class U> void fields(A& a, std::pair<T, U>& x) { all(a, x.first, x.second); }
 
 // A structure's members by position: one more of them does not compile until it is here.
@@ -185,7 +186,8 @@ TL_FIELDS(Slot, index)
 TL_FIELDS(Scalar, bits)
 TL_FIELDS(Operand, slot, last_use)
 TL_FIELDS(SizeRef, is_slot, constant, slot)
-TL_FIELDS(OutputDesc, dtype, dims, mode, alias, kind, device_of)
+TL_FIELDS(Suffers, sites, inputs)
+TL_FIELDS(OutputDesc, dtype, dims, mode, alias, kind, device_of, suffers)
 TL_FIELDS(Instruction, op, scalar, host_op, dtype, dtype2, loc, index, target, site, imm, in, out, outputs, ints)
 TL_FIELDS(BcFunction, name, slot_count, params, code)
 TL_FIELDS(FormatTemplate, literals, specs)
@@ -218,6 +220,12 @@ template <class A, class T> void fields(A& a, std::vector<T>& x) {
   x.resize(a.length(x.size()));
   for (T& element : x)
     fields(a, element);
+}
+template <class A, class T> void fields(A& a, std::optional<T>& x) {
+  bool there = x.has_value();
+  fields(a, there);
+  if constexpr (A::reads) x = there ? std::optional(T{}) : std::nullopt;
+  if (x) fields(a, *x);
 }
 template <class A, class... T> void all(A& a, T&... parts) { (fields(a, parts), ...); }
 

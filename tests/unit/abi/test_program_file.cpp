@@ -31,7 +31,8 @@ ProgramFile sample() {
     i.ints = {-1, INT64_MIN, INT64_MAX, 1000000};
     OutputDesc output;
     output.dims = {{false, 5, {}}, {true, 0, Slot{2}}};
-    i.outputs = {output};
+    i.outputs = {output, output};
+    i.outputs[1].suffers = {{3, 0}, {1}};
     function.code = {i, i};
     program.functions = {function};
     HostTensor copy = HostTensor::make(DType::F64, {2, 3}); // equal to x, elsewhere

@@ -169,7 +169,8 @@ private:
     case 9: { // small enough for the issuing thread
       for (int64_t& v : data)
         v = multiply_add(1, v, 1);
-      Slot out = m.launch(kTiny, {x->slot, n(*x)}, {n(*x)}, DType::I64, pick(2) ? AliasMode::Reuse : AliasMode::None, 0);
+      Slot out =
+          m.launch(kTiny, {x->slot, n(*x)}, {n(*x)}, DType::I64, pick(2) ? AliasMode::Reuse : AliasMode::None, 0);
       maybe_give_away(*x);
       return add(out, s, std::move(data), failed);
     }

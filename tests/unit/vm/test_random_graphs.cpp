@@ -1,6 +1,6 @@
 // Random programs against a serial evaluation of the same steps, bit for bit, with failures, on every schedule, under
-// the least memory that suffices, with a fault at every place, and cancelled at any moment; with proof that no other order
-// of the operations would have mixed up memory.
+// the least memory that suffices, with a fault at every place, and cancelled at any moment; with proof that no other
+// order of the operations would have mixed up memory.
 #include "random_program.h"
 #include "vm/audit.h"
 #include <doctest/doctest.h>
