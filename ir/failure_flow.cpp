@@ -1,4 +1,5 @@
 #include "ir/failure_flow.h"
+#include "ir/rewrite.h"
 
 namespace tl::ir {
 
@@ -66,6 +67,11 @@ bool FailureFlow::node(NodeId id) {
   return changed;
 }
 
+bool FailureFlow::is_constant(ValueId value) const {
+  const NodeId producer = f_[value].producer;
+  return producer.valid() && f_[producer].op == Op::Constant;
+}
+
 bool FailureFlow::branch(const Node& n) {
   bool changed = false;
   for (const Region& side : n.regions)
@@ -82,6 +88,11 @@ bool FailureFlow::loop(const Node& n) {
   std::vector<ValueId> control(n.operands.begin(), n.operands.begin() + static_cast<int64_t>(fixed));
   if (!counted) control = n.regions[0].yields;
   bool changed = false;
+  if (!counted && is_constant(control[0])) {
+    walk(f_, body, [&](NodeId id) {
+      if (f_[id].op == Op::Guard) changed |= add(control[0], {kGuard + id.index});
+    });
+  }
   if (counted) changed |= add_all(body.params[0], control);
   for (size_t k = 0; k + fixed < n.operands.size(); ++k)
     for (const Region& r : n.regions) {

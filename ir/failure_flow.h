@@ -1,6 +1,6 @@
 // What the values of a region are poisoned by: Guards inside it, and values that come from outside. By data and by
 // control: what an If gives suffers its condition, what a loop gives its bounds or its condition too. Of a loop it is
-// the same for all turns.
+// the same for all turns. A `while true` suffers all Guards inside: nothing else ends it.
 #pragma once
 #include "ir/graph.h"
 #include <set>
@@ -28,6 +28,7 @@ private:
   bool node(NodeId id);
   bool branch(const Node& node);
   bool loop(const Node& node);
+  bool is_constant(ValueId value) const;
 
   const Function& f_;
   std::unordered_map<uint32_t, Sources> sources_;

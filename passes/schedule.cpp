@@ -409,22 +409,29 @@ private:
     add(std::move(i));
   }
 
-  // What decides how often a loop goes around, everything suffers: it must not be made up.
+  // A condition that needs a failed value ends the program: so what decides inside, everything suffers.
   Suffers suffers(const Node& kernel, const FailureFlow& flow, ValueId output) const {
-    Suffers out;
-    for (NodeId guard : flow.guards(output))
-      out.sites.push_back(static_cast<int32_t>(f_[guard].attrs.index));
-    std::vector<ValueId> values = flow.outsiders(output);
+    std::vector<ValueId> deciding = {output};
     walk(f_, kernel.regions[0], [&](NodeId id) {
-      std::vector<ValueId> control;
-      if (f_[id].op == Op::For) control.assign(f_[id].operands.begin(), f_[id].operands.begin() + 3);
-      if (f_[id].op == Op::While) control = f_[id].regions[0].yields;
-      for (ValueId value : control)
-        for (ValueId source : flow.outsiders(value))
-          values.push_back(source);
+      const Node& node = f_[id];
+      if (node.op == Op::If) deciding.push_back(node.operands[0]);
+      if (node.op == Op::For) deciding.insert(deciding.end(), node.operands.begin(), node.operands.begin() + 3);
+      if (node.op == Op::While) deciding.push_back(node.regions[0].yields[0]);
     });
-    for (uint32_t k = 0; k < kernel.operands.size(); ++k)
-      if (std::find(values.begin(), values.end(), kernel.operands[k]) != values.end()) out.inputs.push_back(k);
+    Suffers out;
+    for (ValueId value : deciding) {
+      for (NodeId guard : flow.guards(value))
+        out.sites.push_back(static_cast<int32_t>(f_[guard].attrs.index));
+      for (ValueId source : flow.outsiders(value))
+        for (uint32_t k = 0; k < kernel.operands.size(); ++k)
+          if (kernel.operands[k] == source) out.inputs.push_back(k);
+    }
+    auto once = [](auto& numbers) {
+      std::sort(numbers.begin(), numbers.end());
+      numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+    };
+    once(out.sites);
+    once(out.inputs);
     return out;
   }
 
