@@ -409,17 +409,21 @@ private:
     add(std::move(i));
   }
 
-  // A condition that needs a failed value ends the program: so what decides inside, everything suffers.
-  Suffers suffers(const Node& kernel, const FailureFlow& flow, ValueId output) const {
-    std::vector<ValueId> deciding = {output};
-    walk(f_, kernel.regions[0], [&](NodeId id) {
+  // A condition that needs a failed value ends the program: so what decides in a loop, all that it gives suffers.
+  std::vector<ValueId> deciding(const Region& region) const {
+    std::vector<ValueId> values;
+    walk(f_, region, [&](NodeId id) {
       const Node& node = f_[id];
-      if (node.op == Op::If) deciding.push_back(node.operands[0]);
-      if (node.op == Op::For) deciding.insert(deciding.end(), node.operands.begin(), node.operands.begin() + 3);
-      if (node.op == Op::While) deciding.push_back(node.regions[0].yields[0]);
+      if (node.op == Op::If) values.push_back(node.operands[0]);
+      if (node.op == Op::For) values.insert(values.end(), node.operands.begin(), node.operands.begin() + 3);
+      if (node.op == Op::While) values.push_back(node.regions[0].yields[0]);
     });
+    return values;
+  }
+
+  Suffers suffers(const Node& kernel, const FailureFlow& flow, const std::vector<ValueId>& values) const {
     Suffers out;
-    for (ValueId value : deciding) {
+    for (ValueId value : values) {
       for (NodeId guard : flow.guards(value))
         out.sites.push_back(static_cast<int32_t>(f_[guard].attrs.index));
       for (ValueId source : flow.outsiders(value))
@@ -448,7 +452,11 @@ private:
       desc.mode = aliases[k].mode;
       desc.alias = aliases[k].operand;
       if (devices_) desc.device_of = device_operands(f_, node, k);
-      if (flow) desc.suffers = suffers(node, *flow, region.yields[k]);
+      if (flow) {
+        std::vector<ValueId> needed = deciding(region);
+        needed.push_back(region.yields[k]);
+        desc.suffers = suffers(node, *flow, needed);
+      }
       i.outputs.push_back(std::move(desc));
       bool twice = false; // two outputs that start as one operand: each needs a copy
       for (size_t other = 0; other < aliases.size(); ++other)
@@ -456,6 +464,9 @@ private:
                           aliases[k].mode == AliasMode::Initial && aliases[other].operand == aliases[k].operand);
       if (aliases[k].keep_operand || twice) kept_.push_back({out_.code.size(), aliases[k].operand});
     }
+    if (flow)
+      if (Suffers all = suffers(node, *flow, deciding(region)); !all.sites.empty() || !all.inputs.empty())
+        i.decides = std::move(all);
     add(std::move(i));
   }
 

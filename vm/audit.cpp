@@ -120,8 +120,10 @@ uint32_t Audit::submitted(const Operation& operation, bool alone) {
     write(number, *use);
     use->owner = owner;
   };
+  const auto results = static_cast<size_t>(std::count_if(operation.outputs.begin(), operation.outputs.end(),
+                                                         [](const Node* node) { return node->data != nullptr; }));
   if (operation.kind == Operation::Kind::Kernel)
-    for (size_t k = 0; k + operation.outputs.size() < operation.args.size(); ++k)
+    for (size_t k = 0; k + results < operation.args.size(); ++k)
       reads(operation.args[k]); // those of scalars lie elsewhere
   if (operation.kind == Operation::Kind::Task)
     for (const Operation::Input& input : operation.inputs)

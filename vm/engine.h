@@ -126,9 +126,9 @@ private:
   void conclude(Worker& self, Operation* op);
   const std::byte* zeros();
   bool start_partly(Operation* op);
-  FailureRef failure_of_inputs(const Operation& op, const OutputDesc& output) const;
+  FailureRef failure_of_inputs(const Operation& op, const Suffers& suffers) const;
   FailureRef suffered(const Operation& op, size_t k) const;
-  FailureRef first_suffered(const Operation& op, const OutputDesc* output) const;
+  FailureRef first_suffered(const Operation& op, const Suffers* suffers) const; // null: all
   void complete(Worker& self, Operation* op, Ready& ready);
   void clear(Worker& self, Operation& op);
   void count_down(Operation* op, const Operation* by, Ready& ready);

@@ -268,10 +268,10 @@ bool Engine::start(Worker& self, Operation* op) {
 // Whether sequential code runs although something that it reads has failed: where some output does not need that. It
 // reads zeros instead.
 bool Engine::start_partly(Operation* op) {
-  if (!op->described || op->kind != Operation::Kind::Kernel) return false;
+  if (op->suffers.empty() || op->kind != Operation::Kind::Kernel) return false;
   bool any = false;
   for (size_t k = 0; k < op->outputs.size(); ++k)
-    any = any || !failure_of_inputs(*op, op->described[k]);
+    any = any || !failure_of_inputs(*op, *op->suffers[k]);
   const std::byte* instead = any ? zeros() : nullptr;
   if (!instead) return false;
   for (size_t i = 0; i < op->inputs.size(); ++i) {
@@ -284,9 +284,9 @@ bool Engine::start_partly(Operation* op) {
   return true;
 }
 
-FailureRef Engine::failure_of_inputs(const Operation& op, const OutputDesc& output) const {
+FailureRef Engine::failure_of_inputs(const Operation& op, const Suffers& suffers) const {
   FailureRef failure;
-  for (uint32_t operand : output.suffers->inputs) {
+  for (uint32_t operand : suffers.inputs) {
     if (operand < op.host_failures.size()) take_first(failure, op.host_failures[operand]);
     for (size_t i = 0; i < op.operand_of.size(); ++i)
       if (op.operand_of[i] == operand) take_first(failure, op.inputs[i].node->failure);
@@ -405,12 +405,11 @@ FailureRef Engine::suffered(const Operation& op, size_t k) const {
 
 // Of those the first in program order: of all, or of those that this output of sequential code suffers. What has no
 // site is everybody's.
-FailureRef Engine::first_suffered(const Operation& op, const OutputDesc* output) const {
+FailureRef Engine::first_suffered(const Operation& op, const Suffers* suffers) const {
   FailureRef earliest;
   for (size_t k = 0; k < op.errors.first.size(); ++k) {
     const int32_t site = op.errors.first[k].site;
-    if (output && site >= 0 &&
-        std::find(output->suffers->sites.begin(), output->suffers->sites.end(), site) == output->suffers->sites.end())
+    if (suffers && site >= 0 && std::find(suffers->sites.begin(), suffers->sites.end(), site) == suffers->sites.end())
       continue;
     FailureRef failure = suffered(op, k);
     if (op.errors.in_order) return failure;
@@ -434,9 +433,9 @@ void Engine::conclude(Worker& self, Operation* op) {
   }
   for (size_t k = 0; k < op->outputs.size(); ++k) {
     FailureRef& failure = op->outputs[k]->failure;
-    if (op->described) {
-      failure = failure_of_inputs(*op, op->described[k]);
-      if (ran) take_first(failure, first_suffered(*op, &op->described[k]));
+    if (!op->suffers.empty()) {
+      failure = failure_of_inputs(*op, *op->suffers[k]);
+      if (ran) take_first(failure, first_suffered(*op, op->suffers[k]));
       if (ran || failure) continue;
     }
     failure = op->failure;
@@ -495,7 +494,7 @@ void Engine::clear(Worker& self, Operation& op) {
   op.failure = {};
   op.task = nullptr;
   op.kernel = nullptr;
-  op.described = nullptr;
+  op.suffers.clear();
   op.operand_of.clear();
   op.host_failures.clear();
   op.kind = Operation::Kind::Poison;

@@ -176,7 +176,8 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel& compiled, F
   op->kind = Operation::Kind::Kernel;
   op->kernel = &compiled;
   if (partly) {
-    op->described = i.outputs.data();
+    for (const OutputDesc& output : i.outputs)
+      op->suffers.push_back(&output.suffers.value());
     op->host_failures = std::move(host_failures);
     op->errors.in_order = true;
   }
@@ -270,7 +271,21 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel& compiled, F
   }
   if (op->record) note_shapes(*op, i);
   op->bytes = stats_.bytes - bytes_before;
+  Value decision;
+  if (i.decides) { // a node without contents, which fails where a condition did
+    Node* node = engine_.nodes.create();
+    engine_.add_output(*op, node);
+    op->suffers.push_back(&*i.decides);
+    decision = Value::of_node(engine_.nodes, node, Value::Kind::Str);
+  }
   submit(op, i);
+  if (decision.node) {
+    Operation* decides = effect();
+    engine_.add_input(*decides, decision.node, false);
+    decides->small = true;
+    decides->task = [](Operation&) {};
+    engine_.submit(decides);
+  }
   for (size_t k = 0; k < outputs_.size(); ++k)
     set(i.out[k], std::move(outputs_[k]));
   outputs_.clear();

@@ -75,7 +75,7 @@ struct Operation {
   std::atomic<int32_t> pending{0};
   std::vector<Input> inputs;
   std::vector<Node*> outputs;
-  const OutputDesc* described = nullptr; // of sequential code, by output: which failures each suffers
+  std::vector<const Suffers*> suffers;   // of sequential code, by output: which failures
   std::vector<uint32_t> operand_of;      // the same: which argument each input is
   std::vector<FailureRef> host_failures; // the same: of arguments that the host knows, if any
   std::vector<Node*> overwrites;         // nodes whose memory an output took: their other readers come first

@@ -119,7 +119,7 @@ Outcome Interpreter::run(std::vector<Argument> arguments) {
   Outcome outcome;
   FailureRef failure;
   std::vector<Value> values;
-  const Instruction none{BcOp::Drop, {}, {}, {}, {}, {}, 0, 0, -1, {}, {}, {}, {}, {}};
+  const Instruction none{BcOp::Drop, {}, {}, {}, {}, {}, 0, 0, -1, {}, {}, {}, {}, {}, {}};
   bool ended = false; // by return or exit: everything issued matters
   try {
     instruction_ = &none;

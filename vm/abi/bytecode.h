@@ -156,6 +156,8 @@ struct Instruction {
   std::vector<Slot> out;
   std::vector<OutputDesc> outputs; // Launch, Linalg, View, Load, ListGet, ListJoin, Text
   std::vector<int64_t> ints;       // of list and text operations
+  // Launch of sequential code with conditions: what these suffer. Where that has failed the program ends: an effect.
+  std::optional<Suffers> decides;
 };
 
 // "epoch {}: {:.4}" cut up: literal[0] spec[0] literal[1] … literal[n]; one more literal than specs.

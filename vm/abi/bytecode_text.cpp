@@ -125,6 +125,10 @@ static std::string size_text(const SizeRef& size) {
   return size.is_slot ? fmt::format("s{}", size.slot.index) : fmt::format("{}", size.constant);
 }
 
+static std::string suffers_text(const Suffers& x) {
+  return fmt::format("[{}] of [{}]", fmt::join(x.sites, ", "), fmt::join(x.inputs, ", "));
+}
+
 static std::string output_text(const OutputDesc& output) {
   if (output.kind != OutputDesc::Kind::Tensor) return output.kind == OutputDesc::Kind::Str ? ": str" : ": list";
   std::string text = fmt::format(": {}", name_of(output.dtype));
@@ -135,9 +139,7 @@ static std::string output_text(const OutputDesc& output) {
   }
   if (output.mode == AliasMode::Reuse) text += fmt::format(" reuse {}", output.alias);
   if (output.mode == AliasMode::Initial) text += fmt::format(" initial {}", output.alias);
-  if (output.suffers)
-    text += fmt::format(" suffers [{}] of [{}]", fmt::join(output.suffers->sites, ", "),
-                        fmt::join(output.suffers->inputs, ", "));
+  if (output.suffers) text += " suffers " + suffers_text(*output.suffers);
   return text;
 }
 

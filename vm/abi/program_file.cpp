@@ -8,7 +8,7 @@ namespace tl {
 namespace {
 
 // Changes whenever what is written here does. Nothing reads a program of another build on purpose.
-constexpr char kBuild[] = "tl program 4";
+constexpr char kBuild[] = "tl program 5";
 constexpr size_t kAlignment = 64;
 
 // Whole numbers take seven bits a byte, the lowest first (LEB128, signed ones with the sign as the lowest bit); a text
@@ -188,7 +188,8 @@ TL_FIELDS(Operand, slot, last_use)
 TL_FIELDS(SizeRef, is_slot, constant, slot)
 TL_FIELDS(Suffers, sites, inputs)
 TL_FIELDS(OutputDesc, dtype, dims, mode, alias, kind, device_of, suffers)
-TL_FIELDS(Instruction, op, scalar, host_op, dtype, dtype2, loc, index, target, site, imm, in, out, outputs, ints)
+TL_FIELDS(Instruction, op, scalar, host_op, dtype, dtype2, loc, index, target, site, imm, in, out, outputs, ints,
+          decides)
 TL_FIELDS(BcFunction, name, slot_count, params, code)
 TL_FIELDS(FormatTemplate, literals, specs)
 TL_FIELDS(ErrorSite, kind, message, hint, loc, notes)
