@@ -16,6 +16,12 @@ inline uint64_t rounds(uint64_t few) {
   return few * (times ? std::strtoull(times, nullptr, 10) : 1);
 }
 
+// The first of them: other programs with another TL_TEST_SEED, so that several processes share the long suite.
+inline uint64_t first_seed() {
+  const char* seed = std::getenv("TL_TEST_SEED");
+  return seed ? std::strtoull(seed, nullptr, 10) * 1'000'000 : 0;
+}
+
 using Data = std::vector<int64_t>;
 
 struct Tracked { // a tensor in the program and what it must be

@@ -30,7 +30,7 @@ void compare(RandomProgram& p, const RunOptions& options, uint64_t seed) {
 } // namespace
 
 TEST_CASE("random graphs give what serial evaluation gives") {
-  for (uint64_t seed = 0; seed < rounds(150); ++seed) {
+  for (uint64_t seed = first_seed(), end = seed + rounds(150); seed < end; ++seed) {
     RandomProgram p(seed, 60, false);
     for (const RunOptions& options : schedules())
       compare(p, options, seed);
@@ -46,7 +46,7 @@ TEST_CASE("random graphs give what serial evaluation gives") {
 
 TEST_CASE("random graphs with failures report what serial evaluation reports") {
   int failed = 0;
-  for (uint64_t seed = 1000; seed < 1000 + rounds(200); ++seed) {
+  for (uint64_t seed = first_seed() + 1000, end = seed + rounds(200); seed < end; ++seed) {
     RandomProgram p(seed, 60, true);
     failed += p.failure.has_value();
     for (const RunOptions& options : schedules())
@@ -59,7 +59,7 @@ TEST_CASE("random graphs with failures report what serial evaluation reports") {
 
 TEST_CASE("whatever fails, every schedule prints and reports what the serial one does") {
   using Kind = RunOptions::Fault::Kind;
-  for (uint64_t seed = 0; seed < rounds(6); ++seed) {
+  for (uint64_t seed = first_seed(), end = seed + rounds(6); seed < end; ++seed) {
     RandomProgram p(seed, 40, seed % 2);
     for (Kind kind : {Kind::Allocation, Kind::Kernel, Kind::Task, Kind::Copy}) {
       for (uint64_t k = 0;; ++k) {
@@ -89,7 +89,7 @@ TEST_CASE("whatever fails, every schedule prints and reports what the serial one
 
 TEST_CASE("a program cancelled at any moment has printed a beginning of what it would print") {
   std::mt19937_64 random(5);
-  for (uint64_t seed = 0; seed < rounds(60); ++seed) {
+  for (uint64_t seed = first_seed(), end = seed + rounds(60); seed < end; ++seed) {
     RandomProgram p(seed, 60, false);
     std::atomic<bool> interrupt{false};
     RunOptions options = seed % 2 ? seeded(seed) : threads(3);
@@ -109,7 +109,7 @@ TEST_CASE("a program cancelled at any moment has printed a beginning of what it 
 
 TEST_CASE("no limit below the synchronous peak hangs or changes what is printed before it is reached") {
   std::mt19937_64 random(9);
-  for (uint64_t seed = 0; seed < rounds(40); ++seed) {
+  for (uint64_t seed = first_seed(), end = seed + rounds(40); seed < end; ++seed) {
     RandomProgram p(seed, 60, false);
     p.m.run(synchronous());
     uint64_t peak = p.m.stats.peak_memory;
