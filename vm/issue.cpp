@@ -162,9 +162,12 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel& compiled, F
     const Value& v = in(i, k);
     if (v.kind != Value::Kind::Scalar && v.kind != Value::Kind::Tensor) malformed("a kernel's operand is no number");
     if (!v.failure) continue;
-    if (!partly) take_first(poison, v.failure);
-    if (partly) host_failures.resize(i.in.size());
-    if (partly) host_failures[k] = v.failure;
+    if (partly) {
+      host_failures.resize(i.in.size());
+      host_failures[k] = v.failure;
+    } else {
+      take_first(poison, v.failure);
+    }
   }
   bool had_nan = false;
   if (options_.check_nan)
