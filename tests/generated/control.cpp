@@ -13,10 +13,11 @@ struct Program {
   const char* token = "t";
 };
 
+// Places stand in the order of the cases: among failures the first place is reported.
 constexpr const char* kTables = "location 1 \"test.tl\" 3:5 10..20 in \"main\" caller 0\n"
                                 "location 2 \"test.tl\" 4:5 30..40 in \"main\" caller 0\n"
-                                "site 0 \"IndexOutOfRange\" \"index {0} is out of range for {1}\" hint \"\" @1\n"
-                                "site 1 \"DivisionByZero\" \"element {e} is divided by zero\" hint \"check it\" @2\n"
+                                "site 0 \"IndexOutOfRange\" \"index {0} is out of range for {1}\" hint \"\" @2\n"
+                                "site 1 \"DivisionByZero\" \"element {e} is divided by zero\" hint \"check it\" @1\n"
                                 "site 2 \"AssertionFailed\" \"\" hint \"\" @2\n";
 
 constexpr const char* kConstants =
