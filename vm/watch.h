@@ -16,7 +16,7 @@ public:
   // The issuing thread, before any other can know of the operation. alone: it runs before the next one is made.
   // Returns its number, from 1.
   virtual uint32_t submitted(const Operation& op, bool alone) = 0;
-  virtual void began(uint32_t number) = 0; // one that has an input that failed never does
+  virtual void began(uint32_t number) = 0; // not where all that it makes has failed already
   virtual void ended(uint32_t number) = 0; // before anybody is told
   // The issuing thread: whether it shall wait until nothing is in flight, which it then reports.
   virtual bool wants_rest() const = 0;
