@@ -193,6 +193,7 @@ struct PendingCall {
 struct Loop {
   std::vector<std::map<VarId, Type>> exits;     // types of the vars at each break
   std::vector<std::map<VarId, Type>> continues; // and at each continue
+  bool in_condition = false;                    // of a while, is being checked
 };
 
 // The function (or the top level) being checked.
