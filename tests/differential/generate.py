@@ -4,9 +4,11 @@ from __future__ import annotations
 import random
 
 from parts_aggregates import Aggregates
+from parts_comprehensions import Comprehensions
 from parts_control import Control
 from parts_functions import Functions
 from parts_scalars import Scalars
+from parts_tensors import Tensors, is_any
 from tree import *
 
 
@@ -14,18 +16,27 @@ from tree import *
 COMMON = {"var": 5, "literal": 2, "arithmetic": 4, "if": 2, "jump": 0.6, "loud": 0.5, "call": 1, "convert": 0.6, "builtin": 1, "block": 1}
 TOPICS = {
     "control": {**COMMON, "jump": 3, "loud": 1.5, "loop": 3, "types": ("i64", "i64", "bool")},
-    "scalars": {**COMMON, "convert": 3, "builtin": 3, "bits": 1.5, "types": SCALARS},
-    "aggregates": {**COMMON, "tuple": 3, "struct": 3, "types": ("i64", "f64", "bool", "f32", "tuple", "tuple", "struct", "struct", "i32")},
+    "scalars": {**COMMON, "jump": 0.15, "convert": 3, "builtin": 3, "bits": 1.5, "types": SCALARS},
+    "aggregates": {**COMMON, "jump": 0.3, "tuple": 3, "struct": 3, "types": ("i64", "f64", "bool", "f32", "tuple", "tuple", "struct", "struct", "i32")},
     "functions": {**COMMON, "lambda": 2, "call": 3, "helpers": 3, "types": ("i64", "f64", "bool", "tuple")},
 }
-MIXED = {**COMMON, "jump": 1, "loop": 1.5, "bits": 0.5, "tuple": 1, "struct": 1, "lambda": 0.7, "helpers": 1,
-         "types": ("i64", "i64", "i64", "f64", "f64", "bool", "f32", "tuple", "struct", "i32", "u8")}
+TENSOR = {**COMMON, "jump": 0.15, "loud": 0.2, "loop": 0.7, "tensor": 1, "comprehension": 0.3}
+TOPICS["tensors"] = {**TENSOR, "types": ("i64", "i64", "f64", "bool", "f32", "i32", "tensor", "tensor", "tensor", "tensor")}
+TOPICS["sizes"] = {**TENSOR, "jump": 0.7, "loop": 2, "types": ("i64", "i64", "f64", "bool", "tensor", "tensor", "elastic", "elastic")}
+TOPICS["comprehensions"] = {**TENSOR, "comprehension": 2.5, "types": ("i64", "i64", "f64", "bool", "tensor", "tensor")}
+MIXED = {**COMMON, "jump": 1, "loop": 1.5, "bits": 0.5, "tuple": 1, "struct": 1, "lambda": 0.7, "helpers": 1, "tensor": 0.5, "comprehension": 0.5,
+         "types": ("i64", "i64", "i64", "f64", "f64", "bool", "f32", "tuple", "struct", "i32", "u8", "tensor", "tensor", "elastic")}
 TOPICS["mixed"] = MIXED
+TOPICS["straight"] = {**MIXED, "jump": 0}
 
 
-class Generator(Scalars, Control, Aggregates, Functions):
-    def __init__(self, seed: int, topic: str, name: str):
-        self.rng = random.Random(f"{topic}:{seed}")
+class NoValue(Exception):
+    """Nothing in scope has the size that is wanted. The statement is given up."""
+
+
+class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions):
+    def __init__(self, seed: int, topic: str, name: str, again=0):
+        self.rng = random.Random(f"{topic}:{seed}:{again}")
         self.seed, self.topic, self.name = seed, topic, name
         self.weights = TOPICS[topic]
         self.scopes = [{}]
@@ -65,7 +76,7 @@ class Generator(Scalars, Control, Aggregates, Functions):
     def fresh_name(self) -> str:
         """Short names, so that shadowing happens."""
         if self.chance(0.8):
-            return self.pick("abcdhmpqrstuvwxyz")
+            return self.pick("abcdhpqrstuv" if "T" in self.weights["types"] else "abcdhpqrstuvwxyz")  # a generic function keeps its parameters in sight
         self.serial += 1
         return f"{self.pick('abcpqrstv')}{self.serial}"
 
@@ -86,7 +97,11 @@ class Generator(Scalars, Control, Aggregates, Functions):
     def some_type(self, depth=2):
         kind = self.pick(self.weights["types"])
         if kind == "tuple":
-            return Tup(tuple(self.some_type(depth - 1) for _ in range(self.rng.randint(1 if self.chance(0.1) else 2, 3)))) if depth > 0 else "i64"
+            return Tup(tuple(self.no_any(self.some_type(depth - 1)) for _ in range(self.rng.randint(1 if self.chance(0.1) else 2, 3)))) if depth > 0 else "i64"
+        if kind == "tensor":
+            return self.tensor_type()
+        if kind == "elastic":
+            return Tensor(self.tensor_elem(), ("?",))
         if kind == "struct":
             if depth <= 0:
                 return "f64"
@@ -94,6 +109,9 @@ class Generator(Scalars, Control, Aggregates, Functions):
                 self.new_struct()
             return self.pick(self.structs)
         return kind
+
+    def no_any(self, ty):
+        return self.tensor_type() if is_any(ty) else ty
 
     def scalar_type(self):
         kinds = [t for t in self.weights["types"] if t in SCALARS]
@@ -132,6 +150,13 @@ class Generator(Scalars, Control, Aggregates, Functions):
             return Tuple(ty, [self.constant(t, wild) for t in ty.items])
         if isinstance(ty, Struct):
             return Make(ty, [self.constant(t, wild) for _, t in ty.fields])
+        if isinstance(ty, Tensor):
+            dims = tuple(d if isinstance(d, int) else self.rng.randint(0, 4) for d in ty.dims)
+            full = Tensor(ty.elem, dims)
+            if 0 in dims:
+                return Prelude(full, "zeros", [TensorLit(Tensor("i64", (len(dims),)), [Lit("i64", d) for d in dims]), Mark("type", ty.elem)])
+            inner = Tensor(ty.elem, dims[1:]) if len(dims) > 1 else ty.elem
+            return TensorLit(full, [self.constant(inner, wild) for _ in range(dims[0])])
         raise TypeError(ty)
 
     # ---- expressions ----
@@ -154,7 +179,7 @@ class Generator(Scalars, Control, Aggregates, Functions):
                  ("tuple", 0.3, self.item_of_tuple)]
         if not self.pure:
             found += [("loud", 1, self.loud), ("jump", 1, self.jump_operand), ("block", 0.6, self.block_value)]
-        return found + self.scalar_makers(ty) + self.aggregate_makers(ty)
+        return found + self.scalar_makers(ty) + self.aggregate_makers(ty) + self.tensor_makers(ty) + self.tensor_scalar_makers(ty)
 
     def leaf(self, ty):
         e = self.read(ty, 0) if self.chance(0.75) else None
@@ -167,6 +192,13 @@ class Generator(Scalars, Control, Aggregates, Functions):
             return Binary("T", self.pick("+-*"), base, Lit("T", self.number("T"))) if self.chance(0.5) else base
         if isinstance(ty, Tup) and any(t == "T" for t in ty.items):
             return Tuple(ty, [self.fallback(t) for t in ty.items])
+        if isinstance(ty, Tensor):
+            e = self.tensor_fallback(ty)
+            if e is None:
+                raise NoValue(ty)
+            return e
+        if isinstance(ty, Tup):
+            return Tuple(ty, [self.fallback(t) for t in ty.items])
         return self.constant(ty)
 
     def places_of(self, ty):
@@ -174,7 +206,8 @@ class Generator(Scalars, Control, Aggregates, Functions):
         found = []
 
         def look(e, depth):
-            if e.ty == ty:
+            if e.ty == ty or (is_any(ty) and isinstance(e.ty, Tensor) and e.ty.elem == ty.elem and len(e.ty.dims) == len(ty.dims)
+                              and all(a == "?" or a == b for a, b in zip(ty.dims, e.ty.dims))):
                 found.append(e)
             if depth > 0:
                 if isinstance(e.ty, Tup):
@@ -203,12 +236,31 @@ class Generator(Scalars, Control, Aggregates, Functions):
         return Case(self.seed, self.topic, list(self.structs), self.helpers + [main], calls)
 
     def arguments(self, function):
-        return [[self.constant(t, 0.08 if k else 0.0) for _, t, _ in function.params] for k in range(self.rng.randint(2, 5))]
+        calls = []
+        for k in range(self.rng.randint(2, 5)):
+            sizes = {}
+            calls.append([self.constant(self.with_sizes(t, sizes), 0.08 if k else 0.0) for _, t, _ in function.params])
+        return calls
+
+    def with_sizes(self, ty, sizes):
+        """The type of an argument: a number for each size, the same for the same name."""
+        if isinstance(ty, Tensor):
+            dims = [d if isinstance(d, int) else self.rng.randint(0, 5) if d.startswith("?") else sizes.setdefault(d, self.rng.choices([0, 1, 2, 3, 4, 5], [1, 1, 2, 3, 2, 1])[0])
+                    for d in ty.dims]
+            return Tensor(ty.elem, tuple(dims))
+        if isinstance(ty, Tup):
+            return Tup(tuple(self.with_sizes(t, sizes) for t in ty.items))
+        return ty
 
 
 # The topics in turn; the ones that find most come more often.
-ORDER = ["control", "mixed", "scalars", "aggregates", "functions"]
+ORDER = ["control", "mixed", "scalars", "sizes", "aggregates", "tensors", "functions", "comprehensions"]
 
 
 def make(seed: int, topic: str) -> Case:
-    return Generator(seed, topic, f"c{seed % 100000}").case()
+    for again in range(20):
+        try:
+            return Generator(seed, topic, f"c{seed % 100000}", again).case()
+        except NoValue:
+            continue
+    raise NoValue

@@ -13,6 +13,8 @@ class Aggregates:
             kind = self.scalar_type()
             if self.structs and self.chance(0.2):
                 kind = self.structs[-1]
+            elif self.chance(0.25) and self.weight("tensor"):
+                kind = Tensor(kind, (self.rng.randint(1, 3),))
             elif self.chance(0.15):
                 kind = Tup((self.scalar_type(), self.scalar_type()))
             fields.append((field_name, kind))
@@ -39,7 +41,7 @@ class Aggregates:
     def item_of_tuple(self, ty, depth):
         """`(a, b)[0]`: an element of a tuple that is made here."""
         k = self.rng.randint(0, 1)
-        other = self.some_type(1)
+        other = self.no_any(self.some_type(1))
         items = (ty, other) if k == 0 else (other, ty)
         of = Tup(items)
         return Item(ty, Tuple(of, [self.expr(t, depth) for t in items]), k)

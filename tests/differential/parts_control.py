@@ -1,6 +1,7 @@
 """Statements and what leaves early: `if`, loops, `break`, `continue` and `return` as statement, as value and inside operands."""
 from __future__ import annotations
 
+from parts_tensors import is_any
 from tree import *
 
 
@@ -8,10 +9,12 @@ class Control:
     # ---- values that hold statements ----
 
     def inner(self, make):
-        """What `make` gives, in a scope of its own."""
+        """What `make` gives, in a scope of its own. Sizes that it changed are unknown after it."""
+        before = {id(v): v.ty for v in self.visible().values() if v.elastic}
         self.scopes.append({})
         result = make()
         self.scopes.pop()
+        self.refresh([v.name for v in self.visible().values() if v.elastic and before.get(id(v)) != v.ty])
         return result
 
     def if_value(self, ty, depth):
@@ -94,17 +97,19 @@ class Control:
             makers += [(0.8, self.print_some), (0.15, self.assertion)]
             if deep:
                 makers += [(2, self.if_statement), (1 + w("loop"), self.for_loop), (0.5 + 0.6 * w("loop"), self.while_loop)]
-            if self.may_jump():
-                makers += [(0.5 + 0.5 * w("jump"), self.guarded_jump), (0.03 * w("jump"), self.bare_jump), (0.1 * w("jump"), self.if_all_leave)]
+            if self.may_jump() and w("jump"):
+                makers += [(0.5 * w("jump"), self.guarded_jump), (0.03 * w("jump"), self.bare_jump), (0.1 * w("jump"), self.if_all_leave)]
             makers += [(0.2, self.discard)]
         if w("lambda"):
             makers += [(0.5 * w("lambda"), self.let_lambda)]
         if w("lambda") and deep and not self.pure:
             makers += [(0.3 * w("lambda"), self.nested_function)]
-        return self.choose(makers + self.aggregate_statements(depth))(depth)
+        return self.choose(makers + self.aggregate_statements(depth) + self.tensor_statements(depth))(depth)
 
     def let(self, depth, mutable=False):
         ty = self.some_type()
+        if is_any(ty):
+            return self.let_any(depth, mutable)
         value = self.expr(ty, depth)
         if isinstance(ty, Tup) and ty.items and self.chance(0.6):
             pattern, bound = self.pattern(ty)
@@ -157,6 +162,8 @@ class Control:
 
     def assign(self, depth):
         v = self.pick(self.variables(mutable=True))
+        if v.elastic:
+            return self.assign_elastic(depth) if "tensor" in self.weights else None
         path, ty = self.target(v, depth)
         if len(path) == 1:
             return Assign(path, "=", self.expr(ty, depth), ty)
@@ -187,6 +194,8 @@ class Control:
         """`(a, b) = (b, a)` and the like, over different variables."""
         options = self.variables(mutable=True)
         self.rng.shuffle(options)
+        if any(v.elastic for v in options[:3]):
+            return self.assign_elastic_tuple(options[:self.rng.randint(2, 3)], depth)
         chosen = options[:self.rng.randint(2, 3)]
         if len(chosen) < 2:
             return None
@@ -194,6 +203,15 @@ class Control:
         ty = Tup(tuple(t for _, t in spots))
         make = lambda: Tuple(ty, [self.expr(t, depth) for t in ty.items]) if self.chance(0.8) else self.expr(ty, depth)
         return AssignTuple([p for p, _ in spots], self.freezing([v.name for v in chosen], make) if any(len(p) > 1 for p, _ in spots) else make())
+
+    def assign_elastic_tuple(self, chosen, depth):
+        """`(a, b) = (concat((a, b)), a)`, where sizes change."""
+        if len(chosen) < 2:
+            return None
+        wants = [Tensor(v.ty.elem, ("?",) * len(v.ty.dims)) if v.elastic else v.ty for v in chosen]
+        values = [self.expr(t, depth) for t in wants]
+        self.refresh([v.name for v in chosen])
+        return AssignTuple([[v.name] for v in chosen], Tuple(Tup(tuple(wants)), values))
 
     def print_some(self, depth):
         self.effects = True
@@ -277,7 +295,9 @@ class Control:
         saved = self.turns
         self.turns *= max(turns, 1)
         self.loops += 1
+        self.refresh()
         result = self.inner(make)
+        self.refresh()
         self.loops -= 1
         self.turns = saved
         return result

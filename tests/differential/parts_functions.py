@@ -1,6 +1,7 @@
 """Functions: helpers with defaults and named arguments, recursion, generic ones, lambdas with captures, nested functions."""
 from __future__ import annotations
 
+from parts_tensors import is_any
 from tree import *
 
 
@@ -11,6 +12,10 @@ class Functions:
         self.scopes, self.loops, self.result, self.effects, self.fuel, self.frozen = [{}], 0, result, False, fuel, []
         for n, t in params:
             self.declare(n, t)
+            if isinstance(t, Tensor):
+                for d in t.dims:
+                    if isinstance(d, str) and not d.startswith("?"):
+                        self.declare(d, "i64")
         return saved
 
     def leave(self, saved):
@@ -18,9 +23,26 @@ class Functions:
         self.scopes, self.loops, self.result, _, self.fuel, self.pure, self.frozen, self.turns = saved
         return effects
 
-    def parameters(self, n):
-        names = self.rng.sample(["a", "b", "c", "d", "n", "x", "y", "u"], n)
-        return [(name, self.some_type(1)) for name in names]
+    def parameters(self, n, top=True):
+        """Names and types. At top level the sizes of tensors are numbers, names that they bind, or `_`."""
+        names = self.rng.sample(["a", "b", "c", "d", "x", "y", "u", "v"], n)
+        types = [self.some_type(1) if top else self.plain_type() for _ in names]
+        if top:
+            named = lambda d: d if isinstance(d, int) and self.chance(0.35) else self.mark() if self.chance(0.12) else self.pick("nnm")
+            types = [Tensor(t.elem, tuple(map(named, t.dims))) if isinstance(t, Tensor) else t for t in types]
+        return list(zip(names, types))
+
+    def plain_type(self):
+        """A type that says nothing of "any size"."""
+        ty = self.some_type(1)
+        return self.tensor_type() if is_any(ty) else ty
+
+    def result_type(self):
+        """A result: its sizes are numbers, the parameters' names, or `_`."""
+        ty = self.some_type(1)
+        if isinstance(ty, Tensor) and (self.chance(0.3) or any(isinstance(d, str) and d.startswith("?") for d in ty.dims)):
+            return Tensor(ty.elem, ("?",) * len(ty.dims))
+        return ty
 
     def body(self, result, depth=3):
         """Statements and the value at the end; sometimes every way leaves by `return`."""
@@ -36,8 +58,8 @@ class Functions:
 
     def function(self, name, fuel):
         params = self.parameters(self.rng.randint(1, 3))
-        result = self.some_type(1)
-        saved = self.enter(result, params, fuel)
+        saved = self.enter(None, params, fuel)
+        result = self.result = self.result_type()
         body = self.body(result)
         effects = self.leave(saved)
         return Function(name, [(n, t, None) for n, t in params], result, body, effects=effects)
@@ -49,14 +71,16 @@ class Functions:
         if way < 0.4:
             return self.generic(name)
         params = self.parameters(self.rng.randint(1, 3))
-        result = self.some_type(1)
-        saved = self.enter(result, params, self.pick([8, 15, 30]))
+        saved = self.enter(None, params, self.pick([8, 15, 30]))
+        result = self.result = self.result_type()
         body = self.body(result, 2)
         effects = self.effects
         defaults = [None] * len(params)
         if len(params) > 1 and self.chance(0.5):
             # The last parameters have defaults, which may use the ones before.
-            for k in range(self.rng.randint(1, len(params) - 1), len(params)):
+            params = [p for p in params if isinstance(p[1], Tensor)] + [p for p in params if not isinstance(p[1], Tensor)]
+            first = sum(isinstance(t, Tensor) for _, t in params)
+            for k in range(max(first, self.rng.randint(1, len(params) - 1)), len(params)):
                 self.scopes, self.frozen = [{}], []
                 for n, t in params[:k]:
                     self.declare(n, t)
@@ -69,13 +93,16 @@ class Functions:
 
     def recursive(self, name):
         """Recursion that counts down its first parameter."""
-        ty = self.some_type(1)
-        params = [("k", "i64")] + [(n, t) for n, t in self.parameters(1) if n != "k"] + [("acc", ty)]
-        saved = self.enter(ty, params, 25)
+        (n1, t1), (_, ty) = self.parameters(2)
+        params = [("k", "i64"), (n1, t1), ("acc", ty)]
+        saved = self.enter(None, params, 25)
+        if isinstance(ty, Tensor) and any(isinstance(d, str) and d.startswith("?") for d in ty.dims):
+            ty = Tensor(ty.elem, ("?",) * len(ty.dims))
+        self.result = ty
         body = [Do(If(UNIT, Binary("bool", "<=", Name("i64", "k"), Lit("i64", 0)), Block([Return(self.expr(ty, 2))]), None))]
         body += self.statements(self.rng.randint(0, 2), 2)
         less = Binary("i64", "-", Name("i64", "k"), Lit("i64", self.rng.randint(1, 2)))
-        again = Call(ty, name, [less] + [self.expr(t, 1) for _, t in params[1:]])
+        again = Call(ty, name, [less] + [self.expr(loose(t), 1) for _, t in params[1:]])
         if is_number(ty) and self.chance(0.5):
             value = Binary(ty, self.pick("+-*"), *((again, self.expr(ty, 1)) if self.chance(0.5) else (self.expr(ty, 1), again)))
         else:
@@ -113,8 +140,11 @@ class Functions:
             if of in UNSIGNED or of == "bool" or of == "T":
                 return None
             return Call(ty, f.name, [self.expr(of, depth) for _ in f.params], typed=False)
+        sub = {}
+        unify(f.result, ty, sub)
         values = []
         for k, (n, t, default) in enumerate(f.params):
+            t = self.instance(t, sub)
             if f.recursive and k == 0:
                 values.append((n, self.small(depth, 3)))
             elif default is None or self.chance(0.5):
@@ -132,12 +162,18 @@ class Functions:
     def gives(self, f, ty):
         """Whether the function gives the type: False, or for generic ones the type that T has to be (None: any)."""
         if not f.generic:
-            return f.result == ty and None if f.result == ty else False
+            return None if unify(f.result, ty, {}) else False
         if f.result == "bool":
             return None if ty == "bool" else False
         if f.result == "T":
             return ty if is_number(ty) else False
         return ty.items[0] if isinstance(ty, Tup) and len(ty.items) == 2 and ty.items[0] == ty.items[1] and is_number(ty.items[0]) else False
+
+    def instance(self, ty, sub):
+        """The parameter's type at this call: names of sizes are what the result needs, or any size; `_` takes all."""
+        if isinstance(ty, Tensor):
+            return Tensor(ty.elem, tuple(d if isinstance(d, int) else "?" if d.startswith("?") else sub.setdefault(d, self.some_size()) for d in ty.dims))
+        return ty
 
     # ---- lambdas and nested functions ----
 
@@ -156,13 +192,13 @@ class Functions:
 
     def call_lambda(self, ty, depth):
         """`(|x: i64| x + 1)(3)`."""
-        params = [self.some_type(1) for _ in range(self.rng.randint(0, 2))]
+        params = [self.plain_type() for _ in range(self.rng.randint(0, 2))]
         f = self.make_lambda(params, ty, depth)
         return CallValue(ty, f, [self.expr(t, depth) for t in params])
 
     def let_lambda(self, depth):
-        params = [self.some_type(1) for _ in range(self.rng.randint(0, 2))]
-        result = self.some_type(1)
+        params = [self.plain_type() for _ in range(self.rng.randint(0, 2))]
+        result = self.plain_type()
         f = self.make_lambda(params, result, depth)
         name = self.fresh_name()
         self.declare(name, f.ty)
@@ -172,8 +208,8 @@ class Functions:
         """A function inside this one, which captures what is in scope."""
         name = f"g{self.serial}"
         self.serial += 1
-        params = self.parameters(self.rng.randint(0, 2))
-        result = self.some_type(1)
+        params = self.parameters(self.rng.randint(0, 2), top=False)
+        result = self.plain_type()
         outer = [dict((k, Var(v.name, v.ty)) for k, v in scope.items()) for scope in self.scopes]
         fuel = min(self.fuel, 12)
         saved = self.enter(result, params, fuel)
@@ -185,3 +221,27 @@ class Functions:
         self.scopes[-1][name] = Var(name, FnType(tuple(t for _, t in params), result), effects=effects)
         self.effects = self.effects or effects
         return f
+
+
+def loose(ty):
+    """The type as a wish, where a mark of the parameter takes any size."""
+    return Tensor(ty.elem, tuple("?" if isinstance(d, str) and d.startswith("?") else d for d in ty.dims)) if isinstance(ty, Tensor) else ty
+
+
+def unify(given, want, sub) -> bool:
+    """Whether a result `given` can be what is wanted; `sub` gets the sizes that the function's names must be."""
+    if isinstance(given, Tensor) and isinstance(want, Tensor):
+        if given.elem != want.elem or len(given.dims) != len(want.dims):
+            return False
+        for g, w in zip(given.dims, want.dims):
+            if w == "?":
+                continue
+            if isinstance(g, str) and g != "?":
+                if sub.setdefault(g, w) != w:
+                    return False
+            elif g != w:
+                return False
+        return True
+    if isinstance(given, Tup) and isinstance(want, Tup):
+        return len(given.items) == len(want.items) and all(unify(g, w, sub) for g, w in zip(given.items, want.items))
+    return given == want

@@ -212,6 +212,9 @@ class PyRenderer:
     def on_ListLit(self, e):
         return f"[{', '.join(self.operands(e.items))}]"
 
+    def on_Mark(self, e):
+        return f"'{e.text}'" if e.ty == "type" else e.text
+
     def subscripts(self, subs):
         """Flat operands of the subscripts, and a function that puts their texts back together."""
         flat = []
@@ -237,6 +240,8 @@ class PyRenderer:
         return f"index({texts[0]}, {join(texts[1:])})"
 
     def on_Field(self, e):
+        if e.name == "shape":
+            return f"shape({self.expr(e.a)})"
         return f"{self.expr(e.a)}.{e.name}"
 
     def on_Make(self, e):

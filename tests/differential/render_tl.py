@@ -213,7 +213,7 @@ class TlRenderer:
         return "(" + ", ".join(texts) + ("," if len(texts) == 1 else "") + ")", 10
 
     def on_Item(self, e, pinned):
-        return f"{self.expr(e.a, False, 10)}[{e.k}]", 10
+        return f"{self.expr(e.a, False, 10)}[{e.k}]", 10  # also of `x.shape`
 
     def on_TensorLit(self, e, pinned):
         return "[" + ", ".join(self.together(e.items, pinned)) + "]", 10

@@ -454,3 +454,146 @@ def loud(tag, x):
     """The function of this name that every program has: prints when it is evaluated."""
     out("loud", tag)
     return x
+
+
+# ---- tensors: building, rearranging, reducing ---------------------------------------------------------------------------------------
+
+def shape(x):
+    return tuple(i64(d) for d in x.shape)
+
+
+def _dims(dims):
+    dims = [int(d) for d in dims]
+    if any(d < 0 for d in dims):
+        raise TlError("NegativeSize")
+    return tuple(dims)
+
+
+def zeros(dims, elem="f32"):
+    return checked(np.zeros(_dims(dims), TYPES[elem]))
+
+
+def ones(dims, elem="f32"):
+    return checked(np.ones(_dims(dims), TYPES[elem]))
+
+
+def full(dims, value):
+    return checked(np.full(_dims(dims), value, np.asarray(value).dtype))
+
+
+def arange(*bounds):
+    return checked(np.arange(*[int(b) for b in bounds], dtype=i64))
+
+
+def flip(x, axis=None):
+    return np.flip(x, axis)
+
+
+def roll(x, k, axis=0):
+    return np.roll(x, int(k) % max(x.shape[axis], 1), axis)
+
+
+def sort_(x, axis=-1):
+    return np.sort(x, axis=axis, kind="stable")
+
+
+def argsort(x, axis=-1):
+    return np.argsort(x, axis=axis, kind="stable")
+
+
+def cumsum(x, axis=-1):
+    if x.dtype.kind == "f":
+        return noisy(np.cumsum(x.astype(f64), axis=axis).astype(x.dtype), np.cumsum(np.abs(x.astype(f64)), axis=axis)) if x.size else x
+    return np.cumsum(x, axis=axis, dtype=wide_type(x))
+
+
+def tril(x):
+    return np.tril(x)
+
+
+def triu(x):
+    return np.triu(x)
+
+
+def take(x, idx, axis=0):
+    if np.any((idx < -x.shape[axis]) | (idx >= x.shape[axis])):
+        raise TlError("IndexOutOfRange")
+    return np.take(x, idx, axis=axis)
+
+
+def concat(parts, axis=0):
+    return checked(np.concatenate(parts, axis=axis))
+
+
+def stack(parts, axis=0):
+    return checked(np.stack(parts, axis=axis))
+
+
+def reshape(x, dims):
+    if np.prod(_dims(dims), dtype=int) != x.size:
+        raise TlError("ShapeMismatch")
+    return x.reshape(_dims(dims))
+
+
+def pad(x, widths, value=0):
+    return checked(np.pad(x, widths, constant_values=value))
+
+
+def repeat_(x, n, axis=0):
+    if int(n) < 0:
+        raise Skip("negative count")
+    return checked(np.repeat(x, int(n), axis=axis))
+
+
+def tile(x, counts):
+    return checked(np.tile(x, _dims(counts)))
+
+
+def nonzero(x):
+    return tuple(np.asarray(i, i64) for i in np.nonzero(x))
+
+
+def unique(x):
+    if x.dtype.kind == "f" and (np.any(np.isnan(x)) or np.any((x == 0) & np.signbit(x))):
+        raise Skip("unique of nan or -0.0")
+    values, inverse, counts = np.unique(x, return_inverse=True, return_counts=True)
+    return values, inverse.astype(i64), counts.astype(i64)
+
+
+def sum_(x, axis=None, keep=False):
+    r = total(x, axis)
+    return np.expand_dims(r, axis) if keep and axis is not None else r
+
+
+prod = product
+
+
+def any_(x, axis=None):
+    return np.any(x, axis=axis)
+
+
+def all_(x, axis=None):
+    return np.all(x, axis=axis)
+
+
+def dot(a, b):
+    if a.dtype.kind == "f":
+        return noisy(np.dot(a.astype(f64), b.astype(f64)).astype(a.dtype), np.dot(np.abs(a.astype(f64)), np.abs(b.astype(f64))))
+    return np.dot(a, b)
+
+
+def matmul(a, b):
+    if a.dtype.kind == "f":
+        wide = np.matmul(a.astype(f64), b.astype(f64))
+        return noisy(np.asarray(wide).astype(a.dtype)[()], np.matmul(np.abs(a.astype(f64)), np.abs(b.astype(f64))))
+    return np.matmul(a, b)
+
+
+def enumerate_(x):
+    return [(i64(k), v) for k, v in enumerate(x)]
+
+
+def zip_(a, b):
+    if len(a) != len(b):
+        raise TlError("ShapeMismatch")
+    return list(zip(a, b))

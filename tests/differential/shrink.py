@@ -26,6 +26,8 @@ def check(runner: Runner, case: Case, kind: str, flags, style):
 
 def simplest(ty):
     """The plainest constant of a type."""
+    if ty == UNIT:
+        return []
     if ty == "bool":
         return [Lit("bool", False), Lit("bool", True)]
     if ty == "str":

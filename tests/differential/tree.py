@@ -64,6 +64,7 @@ class Var:
 
     def __init__(self, name, ty, mutable=False, effects=False):
         self.name, self.ty, self.mutable, self.effects = name, ty, mutable, effects
+        self.elastic = False  # a tensor whose size changes
 
 
 @dataclass(eq=False)
@@ -177,7 +178,7 @@ class Span(Expr):
 
 @dataclass(eq=False)
 class Mark(Expr):
-    """`...` or `new` in a subscript."""
+    """Text that is alike in both: `...` or `new` in a subscript; with ty "type", the name of an element type; padding widths."""
     text: str
 
 
