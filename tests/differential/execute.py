@@ -262,9 +262,22 @@ def kinds_in(err: str) -> list:
     return re.findall(r"error\[(\w+)\]", err)
 
 
-def first_error(err: str):
-    """(line, kind) of the errors in a diagnostic text."""
-    return [(int(n), kind) for n, kind in re.findall(r"^[^\n:]*:(\d+):\d+: error\[(\w+)\]", err, flags=re.M)]
+def errors_in(err: str):
+    """(line, kind, proven, first words) of the errors in a diagnostic text. What is provably wrong wherever it
+    stands may be refused: a constant index out of range, the largest of no elements."""
+    found = []
+    for part in re.split(r"^(?=[^\n:]*:\d+:\d+: error\[)", err, flags=re.M)[1:]:
+        head = re.match(r"[^\n:]*:(\d+):\d+: error\[(\w+)\]: (.*)", part, flags=re.S)
+        m = re.match(r"index (-?\d+) is out of range: axis \d+ of .*? has size (\d+)$", head[3], flags=re.M | re.S)
+        outside = bool(m) and not -int(m[2]) <= int(m[1]) < int(m[2])
+        found.append((int(head[1]), head[2], outside or "has no elements to" in head[3], " ".join(re.findall(r"[a-z]+", re.sub(r"`.*?`", "", head[3]))[:4])))
+    return found
+
+
+def message_of(err: str, kind: str, program, k) -> str:
+    """The message about the case k, of all that were printed."""
+    parts = re.split(r"^(?=[^\n:]*:\d+:\d+: error\[)", err, flags=re.M)
+    return next((p for p in parts for n, found, _, words in errors_in(p) if f"{found}: {words}" == kind and program.case_of_line(n) == k), err)[:3000]
 
 
 def crash(result: Result):
@@ -292,12 +305,17 @@ def examine(runner: Runner, cases, outcomes, flags=(), style="main", tail=None):
     result = runner.run(program.text, flags)
     fault = crash(result)
     if fault is None and result.code == 1:
-        errors = [(program.case_of_line(n), kind) for n, kind in first_error(result.err)]
-        guilty = {k: kind for k, kind in reversed(errors) if k is not None}
-        if guilty:
-            findings = [Finding(cases[k], f"rejected {kind}", result.err[:3000], flags) for k, kind in guilty.items()]
+        # `tl fmt` moves lines, so that they do not name a case any more.
+        errors = [(program.case_of_line(n), f"{kind}: {words}", proven) for n, kind, proven, words in errors_in(result.err)] if "fmt" not in flags else []
+        guilty = {k: kind for k, kind, proven in reversed(errors) if k is not None and not proven}
+        proven = {k for k, _, proven in errors if proven} - set(guilty)
+        if guilty or proven:
+            findings = [Finding(cases[k], f"rejected {kind}", message_of(result.err, kind, program, k), flags) for k, kind in guilty.items()]
+            guilty.update(dict.fromkeys(proven))
             return findings + part(runner, cases, outcomes, flags, style, tail, [k for k in range(len(cases)) if k not in guilty])
-        fault = "rejected"
+        fault = "rejected " + next((f"{kind}: {words}" for _, kind, proven, words in errors_in(result.err) if not proven), "")
+        if fault == "rejected " and len(cases) == 1:
+            return []
     if fault is None:
         findings, complete = compare(program, result, flags)
         if complete or len(cases) == 1:

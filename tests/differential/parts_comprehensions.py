@@ -30,7 +30,7 @@ class Comprehensions:
         clauses, sizes, bound = [], [], []
         inferred = {}
         for k, (n, d) in enumerate(zip(names, ty.dims)):
-            size = self.small(depth) if free and k == 0 else self.size_expr(d)
+            size = self.indexed([], lambda: self.small(depth)) if free and k == 0 else self.size_expr(d)
             if size is None:
                 return None
             sources = [v for v in self.variables(lambda t: isinstance(t, Tensor) and t.dims[0] == d)] if not (free and k == 0) else []

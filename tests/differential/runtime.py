@@ -440,13 +440,13 @@ def _extreme(f, x, axis, keep):
 
 def argmin(x, axis=None):
     if x.size == 0:
-        raise TlError("EmptyReduction")
+        raise TlError("EmptyReduction") if axis is None else Skip("empty")
     return np.argmin(x, axis=axis)
 
 
 def argmax(x, axis=None):
     if x.size == 0:
-        raise TlError("EmptyReduction")
+        raise TlError("EmptyReduction") if axis is None else Skip("empty")
     return np.argmax(x, axis=axis)
 
 

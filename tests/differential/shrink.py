@@ -10,6 +10,8 @@ from tree import *
 
 def check(runner: Runner, case: Case, kind: str, flags, style):
     """The finding, if the case still shows it."""
+    if not all(valued(e) for f in case.functions for e in walk(f) if isinstance(e, If)):
+        return None
     try:
         outcomes = run_twin(case)
     except (TwinFault, AttributeError, TypeError, ValueError):
@@ -22,6 +24,20 @@ def check(runner: Runner, case: Case, kind: str, flags, style):
         return None
     found = [f for f in examine(runner, [case], [outcomes], flags, style, tail) if f.kind == kind]
     return found[0] if found else None
+
+
+def valued(e: If) -> bool:
+    """Whether both branches of an `if` that is a value give one, or leave."""
+    return e.ty == UNIT or (e.orelse is not None and all(b.value is not None or leaves(b) for b in (e.then, e.orelse)))
+
+
+def leaves(b) -> bool:
+    if b is None:
+        return False
+    if b.value is not None:
+        return isinstance(b.value, If) and b.value.ty == UNIT and leaves(b.value.then) and leaves(b.value.orelse)
+    last = b.body[-1] if b.body else None
+    return isinstance(last, (Return, Break, Continue)) or (isinstance(last, Do) and isinstance(last.e, If) and leaves(last.e.then) and leaves(last.e.orelse))
 
 
 def simplest(ty):
