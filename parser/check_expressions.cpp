@@ -97,6 +97,8 @@ ExprPtr Checker::value(const ast::Expr* e, const Type* expected) {
 }
 
 ExprPtr Checker::expr(const ast::Expr* e, const Type* expected, bool want) {
+  if (!held_.empty())
+    if (auto found = held_.find(e); found != held_.end()) return variable(found->second, e->span);
   return std::visit(
       [&](const auto& node) -> ExprPtr {
         using T = std::decay_t<decltype(node)>;
