@@ -211,6 +211,7 @@ private:
   Leaves block(const typed::Block& block, const Use& then) { return statements(block, 0, then); }
   Leaves statements(const typed::Block& block, size_t from, const Use& then);
   Leaves with_statement(const typed::Stmt& stmt, const Rest& rest); // of one that may leave
+  Leaves with_assignment(const typed::Stmt& stmt, const Rest& rest);
   void finish(const typed::Stmt& stmt, const Leaves& value);
   void bind(const typed::Pattern& pattern, const tl::Type& type, const Leaves& leaves, size_t& next);
   void assign(const typed::Stmt& stmt, const Leaves& value);
@@ -230,8 +231,8 @@ private:
   // Evaluates it: expr() gives the value until it is forgotten.
   void evaluate(const Child& child);
   void remember(const Child& child, const Leaves& value);
-  // Evaluates these one after the other, as far as something among them may leave, and goes on.
-  Leaves with_children(const std::vector<Child>& children, size_t from, const Rest& rest);
+  // Evaluates these one after the other, all or as far as something among them may leave, and goes on.
+  Leaves with_children(const std::vector<Child>& children, size_t from, const Rest& rest, bool all = false);
   // What is evaluated before the operation of e, in order; empty for kinds that take care of themselves.
   std::vector<Child> children(const typed::Expr& e) const;
   std::vector<Child> children(const typed::Stmt& assignment) const;

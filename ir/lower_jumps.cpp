@@ -95,9 +95,9 @@ void FunctionLowerer::evaluate(const Child& child) {
   remember(child, value);
 }
 
-Leaves FunctionLowerer::with_children(const std::vector<Child>& list, size_t from, const Rest& rest) {
+Leaves FunctionLowerer::with_children(const std::vector<Child>& list, size_t from, const Rest& rest, bool all) {
   size_t end = list.size();
-  while (end > from && !may_leave(*list[end - 1].expr))
+  while (!all && end > from && !may_leave(*list[end - 1].expr))
     --end;
   Leaves result;
   size_t i = from;
@@ -111,7 +111,7 @@ Leaves FunctionLowerer::with_children(const std::vector<Child>& list, size_t fro
     result = with_value(*list[i].expr, [&](const Leaves& value) {
       placing_ = outer;
       remember(list[i], value);
-      Leaves after = with_children(list, i + 1, rest);
+      Leaves after = with_children(list, i + 1, rest, all);
       placing_ = inner; // there may be other ways
       return after;
     });

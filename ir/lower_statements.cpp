@@ -15,15 +15,7 @@ Leaves FunctionLowerer::statements(const typed::Block& block, size_t from, const
     switch (stmt.kind) {
     case typed::StmtKind::Let:
     case typed::StmtKind::Expr: finish(stmt, expr(*stmt.value)); break;
-    case typed::StmtKind::Assign: {
-      std::vector<Child> parts = children(stmt);
-      for (const Child& part : parts)
-        evaluate(part);
-      finish(stmt, expr(*stmt.value));
-      for (const Child& part : parts)
-        evaluated_.erase(part.expr);
-      break;
-    }
+    case typed::StmtKind::Assign: with_assignment(stmt, [] { return Leaves(); }); break;
     case typed::StmtKind::For:
     case typed::StmtKind::While: loop(stmt); break;
     case typed::StmtKind::Assert: assertion(stmt, one(*stmt.value)); break;
@@ -32,7 +24,7 @@ Leaves FunctionLowerer::statements(const typed::Block& block, size_t from, const
     case typed::StmtKind::Return: throw std::logic_error("lowering: a jump that leaves nothing");
     }
   }
-  if (block.diverges && !block.result) { // behind a loop without end
+  if (block.diverges) { // behind a loop without end
     flow_ = Flow::Returns;
     return {};
   }
@@ -48,11 +40,7 @@ Leaves FunctionLowerer::with_statement(const typed::Stmt& stmt, const Rest& rest
       finish(stmt, value);
       return rest();
     });
-  case typed::StmtKind::Assign:
-    return with_children(children(stmt), 0, [&] {
-      finish(stmt, expr(*stmt.value));
-      return rest();
-    });
+  case typed::StmtKind::Assign: return with_assignment(stmt, rest);
   case typed::StmtKind::For:
     return with_children({{stmt.value.get(), {}}}, 0, [&] {
       loop(stmt);
@@ -77,6 +65,14 @@ Leaves FunctionLowerer::with_statement(const typed::Stmt& stmt, const Rest& rest
     });
   }
   throw std::logic_error("lowering: a statement of an unexpected kind");
+}
+
+Leaves FunctionLowerer::with_assignment(const typed::Stmt& stmt, const Rest& rest) {
+  auto write = [&] {
+    finish(stmt, expr(*stmt.value));
+    return rest();
+  };
+  return with_children(children(stmt), 0, write, true);
 }
 
 // ---- bindings and assignments

@@ -154,8 +154,7 @@ void Checker::axes_of(const ast::Subscript& s, const std::string& index, const s
   }
 }
 
-void Checker::find_axes(const ast::Block& b, const std::string& index, std::set<std::string>& bound,
-                        Axes& out) {
+void Checker::find_axes(const ast::Block& b, const std::string& index, std::set<std::string>& bound, Axes& out) {
   std::set<std::string> inner = bound;
   for (const ast::Stmt* s : b.statements) {
     if (auto* node = ast::as<ast::ExprStmt>(s))
@@ -175,8 +174,7 @@ void Checker::find_axes(const ast::Block& b, const std::string& index, std::set<
   }
 }
 
-void Checker::find_axes(const ast::Expr* e, const std::string& index, std::set<std::string>& bound,
-                        Axes& out) {
+void Checker::find_axes(const ast::Expr* e, const std::string& index, std::set<std::string>& bound, Axes& out) {
   if (auto* node = ast::as<ast::Comprehension>(e)) {
     std::set<std::string> inner = bound;
     for (const auto& clause : node->clauses) {
@@ -277,6 +275,37 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
     pattern_names(*clause.pattern, names);
   std::vector<Size> extents;
   std::vector<const ast::Expr*> held;
+  auto with_bindings = [&](ExprPtr e) {
+    if (bindings.empty() || e->type.is_error()) return e;
+    auto block = make(ExprKind::Block, e->span, e->type);
+    block->blocks.emplace_back();
+    for (const auto& binding : bindings)
+      block->blocks[0].statements.push_back(binding());
+    block->blocks[0].result = std::move(e);
+    return block;
+  };
+  // A range that uses what stands at the positions before it: those are bound where it is evaluated, too.
+  auto bind_elements = [&](typed::ComprehensionIndex& index) {
+    if (bindings.empty()) return;
+    std::vector<AtomId> atoms;
+    p_.atoms.collect(index.lo, atoms);
+    p_.atoms.collect(index.hi, atoms);
+    std::vector<typed::SizeBind> binds;
+    for (const auto& binding : bindings) {
+      auto each = [&](auto& self, const typed::Pattern& p) -> void {
+        for (const typed::Pattern& element : p.elements)
+          self(self, element);
+        if (p.is_tuple || !p.var.valid()) return;
+        AtomId atom = p_.variables[p.var.index].atom;
+        if (atom.valid() && std::find(atoms.begin(), atoms.end(), atom) != atoms.end())
+          binds.push_back({atom, with_bindings(variable(p.var, index.span))});
+      };
+      each(each, binding().pattern);
+    }
+    for (typed::SizeBind& bind : index.binds)
+      binds.push_back({bind.atom, with_bindings(std::move(bind.value))});
+    index.binds = std::move(binds);
+  };
   for (const auto& clause : c.clauses) {
     typed::ComprehensionIndex index;
     index.span = clause.span;
@@ -349,6 +378,7 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
             self(self, *operand);
         };
         take(take, *range);
+        bind_elements(index);
       }
     } else {
       Axes told{around, {}, {}};
@@ -421,15 +451,6 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
   Type element_expected;
   if (expected && expected->is_tensor()) element_expected = element_of(*expected);
   ExprPtr body = value(c.element);
-  auto with_bindings = [&](ExprPtr e) {
-    if (bindings.empty() || e->type.is_error()) return e;
-    auto block = make(ExprKind::Block, e->span, e->type);
-    block->blocks.emplace_back();
-    for (const auto& binding : bindings)
-      block->blocks[0].statements.push_back(binding());
-    block->blocks[0].result = std::move(e);
-    return block;
-  };
   if (node->filter) node->filter = with_bindings(std::move(node->filter));
   for (const ast::Expr* e : held)
     held_.erase(e);

@@ -120,7 +120,8 @@ void Checker::statements(const std::vector<ast::Stmt*>& list, typed::Block& into
   }
   if (dead) {
     into.statements.erase(into.statements.begin() + static_cast<long>(dead->statements), into.statements.end());
-    into.result = nullptr;
+    // Its value has a type, for what it stands in, but is none.
+    if (into.result) into.result = make(ExprKind::Unit, into.result->span, refresh(*into.result));
     ctx_->returned.resize(dead->returned);
     ctx_->returned_spans.resize(dead->returned);
     ctx_->loops = std::move(dead->loops);

@@ -90,7 +90,18 @@ void Checker::append_value(typed::Expr& interp, ExprPtr value, const std::string
     }
     return append_text(interp, value->format.literals.back());
   }
-  if (value->type.is_unit()) return append_text(interp, "()");
+  if (value->type.is_unit() && value->kind == ExprKind::Unit) return append_text(interp, "()");
+  if (value->type.is_unit()) { // for its effects
+    auto block = make(ExprKind::Block, value->span, Type::str());
+    typed::Stmt s;
+    s.span = value->span;
+    s.value = std::move(value);
+    block->blocks.emplace_back();
+    block->blocks[0].statements.push_back(std::move(s));
+    block->blocks[0].result = make(ExprKind::Str, s.span, Type::str());
+    block->blocks[0].result->text = "()";
+    value = std::move(block);
+  }
   if (value->type.is_function()) {
     error("TypeMismatch", value->span, fmt::format("{} cannot be printed", show(value->type)), "", {label(*value)});
     interp.type = Type::error();
