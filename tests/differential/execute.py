@@ -72,15 +72,19 @@ def argument_texts(case: Case, call) -> list:
 
 def run_twin(case: Case) -> list:
     """An Outcome for each call."""
-    text = twin_text(case)
+    text = ""
     space = dict(vars(runtime))
     try:
+        text = twin_text(case)
         exec(compile(text, f"twin of {case.functions[-1].name}", "exec"), space)
     except Exception as fault:
         raise TwinFault(f"{type(fault).__name__}: {fault}\n{text}") from fault
     outcomes = []
     for call in case.calls:
         source = f"{case.functions[-1].name}({', '.join(argument_texts(case, call))})"
+        if case.kind.startswith("grad"):
+            outcomes.append(one_gradient(space, case, call, text))
+            continue
         first = one_run(space, source, None, text)
         if first.failure is None and not first.skip and runtime.Noise.used:
             for k in range(NOISE_RUNS):
@@ -93,6 +97,21 @@ def run_twin(case: Case) -> list:
             first.skip = True
         outcomes.append(first)
     return outcomes
+
+
+def one_gradient(space, case, call, text) -> Outcome:
+    """The derivatives in the arguments that `case.kind` names ("grad 0 2"), from differences."""
+    function = space[case.functions[-1].name]
+    arguments = [eval(a, space) for a in argument_texts(case, call)]
+    at = [int(k) for k in case.kind.split()[1:]]
+    space["_answer"] = lambda: runtime.gradients(function, arguments, at)
+    first = one_run(space, "_answer()", None, text)
+    if first.failure is not None:
+        first.skip = True
+    if not first.skip:
+        for sign in (-1, 1):
+            first.noisy.append(NUMBER.sub(lambda m: repr(value(m[0]) + sign * 1e-5 * (1 + abs(value(m[0])))), first.text))
+    return first
 
 
 def one_run(space, source, noise, text) -> Outcome:
@@ -205,7 +224,12 @@ class Program:
                 text = opaque(text, a.ty)
             texts.append(text)
         r.line(f'print("@{k}.{j}")')
-        r.line(f"print({f.name}({', '.join(texts)}))")
+        if self.cases[k].kind.startswith("grad"):
+            at = self.cases[k].kind.split()[1:]
+            chosen = "" if at == ["0"] else f", argnums = {at[0]}" if len(at) == 1 else f", argnums = ({', '.join(at)})"
+            r.line(f"print(grad({f.name}{chosen})({', '.join(texts)}))")
+        else:
+            r.line(f"print({f.name}({', '.join(texts)}))")
 
     def case_of_line(self, n):
         return next((k for a, b, k in self.lines_of if a <= n <= b), None)
@@ -264,13 +288,13 @@ def kinds_in(err: str) -> list:
 
 def errors_in(err: str):
     """(line, kind, proven, first words) of the errors in a diagnostic text. What is provably wrong wherever it
-    stands may be refused: a constant index out of range, the largest of no elements."""
+    stands may be refused: a constant index out of range."""
     found = []
     for part in re.split(r"^(?=[^\n:]*:\d+:\d+: error\[)", err, flags=re.M)[1:]:
         head = re.match(r"[^\n:]*:(\d+):\d+: error\[(\w+)\]: (.*)", part, flags=re.S)
         m = re.match(r"index (-?\d+) is out of range: axis \d+ of .*? has size (\d+)$", head[3], flags=re.M | re.S)
         outside = bool(m) and not -int(m[2]) <= int(m[1]) < int(m[2])
-        found.append((int(head[1]), head[2], outside or "has no elements to" in head[3], " ".join(re.findall(r"[a-z]+", re.sub(r"`.*?`", "", head[3]))[:4])))
+        found.append((int(head[1]), head[2], outside, " ".join(re.findall(r"[a-z]+", re.sub(r"`.*?`", "", head[3]))[:4])))
     return found
 
 

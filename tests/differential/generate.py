@@ -6,7 +6,10 @@ import random
 from parts_aggregates import Aggregates
 from parts_comprehensions import Comprehensions
 from parts_control import Control
+from parts_derivatives import Derivatives
 from parts_functions import Functions
+from parts_lists import Lists
+from parts_places import Places
 from parts_scalars import Scalars
 from parts_tensors import Tensors, is_any
 from tree import *
@@ -24,17 +27,25 @@ TENSOR = {**COMMON, "jump": 0.15, "loud": 0.2, "loop": 0.7, "tensor": 1, "compre
 TOPICS["tensors"] = {**TENSOR, "types": ("i64", "i64", "f64", "bool", "f32", "i32", "tensor", "tensor", "tensor", "tensor")}
 TOPICS["sizes"] = {**TENSOR, "jump": 0.7, "loop": 2, "types": ("i64", "i64", "f64", "bool", "tensor", "tensor", "elastic", "elastic")}
 TOPICS["comprehensions"] = {**TENSOR, "comprehension": 2.5, "types": ("i64", "i64", "f64", "bool", "tensor", "tensor")}
-MIXED = {**COMMON, "jump": 1, "loop": 1.5, "bits": 0.5, "tuple": 1, "struct": 1, "lambda": 0.7, "helpers": 1, "tensor": 0.5, "comprehension": 0.5,
-         "types": ("i64", "i64", "i64", "f64", "f64", "bool", "f32", "tuple", "struct", "i32", "u8", "tensor", "tensor", "elastic")}
+TOPICS["lists"] = {**COMMON, "jump": 0.5, "loop": 1.5, "list": 2, "tuple": 0.5, "struct": 0.5, "tensor": 0.3,
+                   "types": ("i64", "i64", "f64", "bool", "list", "list", "list", "tuple", "struct", "i32")}
+TOPICS["text"] = {**COMMON, "jump": 0.3, "text": 2, "list": 0.5, "types": ("i64", "f64", "f32", "bool", "str", "str", "str", "u8", "f16", "i16", "list", "tuple")}
+TOPICS["failures"] = {**COMMON, "jump": 0.7, "loop": 1.5, "tensor": 1, "list": 0.7, "comprehension": 0.5, "struct": 0.5, "careless": 8,
+                      "types": ("i64", "i64", "i64", "bool", "f64", "tensor", "tensor", "list", "elastic", "struct")}
+MIXED = {**COMMON, "jump": 1, "loop": 1.5, "bits": 0.5, "tuple": 1, "struct": 1, "lambda": 0.7, "helpers": 1, "tensor": 0.5, "comprehension": 0.5, "list": 0.5, "text": 0.3,
+         "types": ("i64", "i64", "i64", "f64", "f64", "bool", "f32", "tuple", "struct", "i32", "u8", "tensor", "tensor", "elastic", "list", "str")}
 TOPICS["mixed"] = MIXED
+TOPICS["derivatives"] = {"var": 6, "literal": 1.5, "arithmetic": 4, "if": 1.2, "jump": 0.3, "loud": 0.1, "call": 1, "builtin": 1.5, "block": 0.7, "loop": 1.5, "tensor": 1.2,
+                         "comprehension": 0.7, "helpers": 1, "tuple": 0.3, "lambda": 0.4, "types": ("f64", "f64", "f64", "f64", "f64", "i64", "bool", "tensor", "tensor", "elastic")}
 TOPICS["straight"] = {**MIXED, "jump": 0}
+TOPICS["places"] = {**MIXED, "jump": 1.5, "bits": 0.2, "types": ("i64", "i64", "i64", "bool", "f64", "tensor", "tuple", "struct", "elastic", "list")}
 
 
 class NoValue(Exception):
     """Nothing in scope has the size that is wanted. The statement is given up."""
 
 
-class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions):
+class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions, Lists, Places, Derivatives):
     def __init__(self, seed: int, topic: str, name: str, again=0):
         self.rng = random.Random(f"{topic}:{seed}:{again}")
         self.seed, self.topic, self.name = seed, topic, name
@@ -71,6 +82,10 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
                 return thing
         return pairs[-1][1]
 
+    def careless(self, p) -> bool:
+        """Whether something that may fail when it runs is left unguarded, which has probability p, more in some topics."""
+        return self.chance(p * self.weights.get("careless", 1))
+
     # ---- scopes ----
 
     def fresh_name(self) -> str:
@@ -98,6 +113,8 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
         kind = self.pick(self.weights["types"])
         if kind == "tuple":
             return Tup(tuple(self.no_any(self.some_type(depth - 1)) for _ in range(self.rng.randint(1 if self.chance(0.1) else 2, 3)))) if depth > 0 else "i64"
+        if kind == "list":
+            return self.list_type() if depth > 1 else "i64"
         if kind == "tensor":
             return self.tensor_type()
         if kind == "elastic":
@@ -124,6 +141,8 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
     def number(self, ty, wild=0.05):
         """A constant of the type; ends of the type and special floats with probability `wild`."""
         r = self.rng
+        if self.topic == "derivatives" and ty == "f64":
+            return round(r.uniform(-2, 3), 3)
         if ty == "bool":
             return r.random() < 0.5
         if ty in FLOATS:
@@ -150,6 +169,8 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
             return Tuple(ty, [self.constant(t, wild) for t in ty.items])
         if isinstance(ty, Struct):
             return Make(ty, [self.constant(t, wild) for _, t in ty.fields])
+        if isinstance(ty, ListOf):
+            return ListLit(ty, [self.constant(ty.elem, wild) for _ in range(self.rng.randint(1, 3))])
         if isinstance(ty, Tensor):
             dims = tuple(d if isinstance(d, int) else self.rng.randint(0, 4) for d in ty.dims)
             full = Tensor(ty.elem, dims)
@@ -179,7 +200,7 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
                  ("tuple", 0.3, self.item_of_tuple)]
         if not self.pure:
             found += [("loud", 1, self.loud), ("jump", 1, self.jump_operand), ("block", 0.6, self.block_value)]
-        return found + self.scalar_makers(ty) + self.aggregate_makers(ty) + self.tensor_makers(ty) + self.tensor_scalar_makers(ty)
+        return found + self.scalar_makers(ty) + self.aggregate_makers(ty) + self.tensor_makers(ty) + self.tensor_scalar_makers(ty) + self.list_makers(ty)
 
     def leaf(self, ty):
         e = self.read(ty, 0) if self.chance(0.75) else None
@@ -228,12 +249,24 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
 
     def case(self) -> Case:
         """A case: helpers, then the function that is called, and arguments."""
+        if self.topic == "places":
+            return self.places_case()
+        if self.topic == "derivatives":
+            return self.derivative_case()
         helpers = self.rng.randint(0, 2) if self.chance(0.3 * self.weight("helpers") + 0.2) else 0
         for k in range(helpers):
             self.helpers.append(self.helper(f"{self.name}_h{k}"))
         main = self.function(self.name, fuel=self.pick([20, 40, 70, 110]))
+        for f in self.helpers + [main]:
+            self.order_assignments(f)
         calls = self.arguments(main)
         return Case(self.seed, self.topic, list(self.structs), self.helpers + [main], calls)
+
+    def order_assignments(self, function):
+        """Whether the subscripts of a target or the right side come first shows only where both print or leave: one of them is made plain."""
+        for s in walk(function):
+            if isinstance(s, Assign) and any(not self.calm(e) for step in s.path[1:] if not isinstance(step, str) for e in step) and not self.calm(s.value):
+                s.value = self.constant(s.ty, 0) if not isinstance(s.ty, Tensor) else Lit(s.ty.elem, self.number(s.ty.elem, 0))
 
     def arguments(self, function):
         calls = []
@@ -254,7 +287,7 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
 
 
 # The topics in turn; the ones that find most come more often.
-ORDER = ["control", "mixed", "scalars", "sizes", "aggregates", "tensors", "functions", "comprehensions"]
+ORDER = ["control", "mixed", "scalars", "sizes", "aggregates", "tensors", "functions", "comprehensions", "places", "lists", "text", "failures", "places", "derivatives"]
 
 
 def make(seed: int, topic: str) -> Case:

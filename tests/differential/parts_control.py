@@ -104,7 +104,7 @@ class Control:
             makers += [(0.5 * w("lambda"), self.let_lambda)]
         if w("lambda") and deep and not self.pure:
             makers += [(0.3 * w("lambda"), self.nested_function)]
-        return self.choose(makers + self.aggregate_statements(depth) + self.tensor_statements(depth))(depth)
+        return self.choose(makers + self.aggregate_statements(depth) + self.tensor_statements(depth) + self.list_statements(depth))(depth)
 
     def let(self, depth, mutable=False):
         ty = self.some_type()
@@ -116,7 +116,7 @@ class Control:
         else:
             pattern = self.fresh_name()
             bound = [(pattern, ty)]
-        shown = self.shown(ty, value)
+        shown = self.shown(ty, value) or (isinstance(ty, ListOf) and not self.has_element(value))
         for name, t in bound:
             if name != "_":
                 self.declare(name, t, mutable)
@@ -240,7 +240,7 @@ class Control:
 
     def assertion(self, depth):
         self.effects = True
-        cond = Binary("bool", "or", self.expr("bool", depth), self.expr("bool", depth)) if self.chance(0.6) else Lit("bool", True)
+        cond = Binary("bool", "or", self.expr("bool", depth), Lit("bool", not self.careless(0.1)))
         return Assert(cond, self.text(depth) if self.chance(0.4) else None)
 
     def discard(self, depth):

@@ -35,7 +35,7 @@ class Functions:
     def plain_type(self):
         """A type that says nothing of "any size"."""
         ty = self.some_type(1)
-        return self.tensor_type() if is_any(ty) else ty
+        return self.tensor_type() if is_any(ty) else ty  # lists may hold tensors of any size
 
     def result_type(self):
         """A result: its sizes are numbers, the parameters' names, or `_`."""

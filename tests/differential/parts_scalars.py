@@ -41,7 +41,7 @@ class Scalars:
             while value == 0:
                 value = self.number(ty)
             return Lit(ty, value)
-        if way < 0.9:
+        if not self.careless(0.1):
             return Binary(ty, "+", Binary(ty, "%", self.expr(ty, depth - 1), Lit(ty, self.rng.randint(2, 5))), Lit(ty, 1))
         return self.expr(ty, depth)
 

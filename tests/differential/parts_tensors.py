@@ -196,7 +196,7 @@ class Tensors:
         way = self.rng.random()
         if way < 0.5:
             return i64(self.rng.randint(-n, n - 1))
-        if way < 0.97:
+        if not self.careless(0.03):
             return Binary("i64", "%", self.expr("i64", depth), i64(n))
         return self.expr("i64", depth)
 
@@ -322,7 +322,7 @@ class Tensors:
         if isinstance(x, Name) and any(isinstance(d, str) for d in x.ty.dims):
             subs = [self.inside(x, k, depth) for k in range(len(x.ty.dims))]
             value = Index(ty, x, subs)
-            if self.chance(0.04):
+            if self.careless(0.04):
                 return value
             checks = [Binary("bool", ">", self.length_of(x, k), i64(0)) for k, d in enumerate(x.ty.dims) if isinstance(d, str)]
             cond = checks[0]
@@ -433,7 +433,7 @@ class Tensors:
             subs = [self.inside(x, k, depth) for k in range(len(ty.dims))]
             write = Assign(path + [subs], op, self.expr(ty.elem, depth), ty.elem)
             checks = [Binary("bool", ">", self.length_of(x, k), i64(0)) for k, d in enumerate(ty.dims) if isinstance(d, str)]
-            if not checks or self.chance(0.04):
+            if not checks or self.careless(0.04):
                 return write
             cond = checks[0]
             for c in checks[1:]:

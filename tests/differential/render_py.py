@@ -49,6 +49,12 @@ class PyRenderer:
                 return scope[name]
         return name
 
+    def variable(self, name) -> str:
+        """The Python name of what is assigned."""
+        if not any(name in scope for scope in self.scopes):
+            raise NameError(f"{name} is assigned and not declared")
+        return self.find(name)
+
     def operands(self, es) -> list:
         """Texts of expressions that are evaluated in this order."""
         texts = []
@@ -312,7 +318,7 @@ class PyRenderer:
 
     def store(self, path, op, value, tail=()):
         """`path op value`, where the value's text is stable and the subscripts are evaluated now."""
-        name = self.find(path[0])
+        name = self.variable(path[0])
         flat, joins = [], []
         for step in path[1:]:
             if isinstance(step, str):
@@ -329,7 +335,7 @@ class PyRenderer:
         self.line(f"{name} = store({name}, [{', '.join(steps)}], '{op}', {value})")
 
     def do_Assign(self, s):
-        name = self.find(s.path[0])
+        name = self.variable(s.path[0])
         if len(s.path) == 1:
             if s.op == "=":
                 self.line(f"{name} = {self.expr(s.value)}")
@@ -347,7 +353,7 @@ class PyRenderer:
         self.line(f"{t} = {self.expr(s.value)}")
         for k, path in enumerate(s.targets):
             if len(path) == 1:
-                self.line(f"{self.find(path[0])} = {t}[{k}]")
+                self.line(f"{self.variable(path[0])} = {t}[{k}]")
             else:
                 self.store(path, "=", f"{t}[{k}]")
 

@@ -219,7 +219,7 @@ class TlRenderer:
         return "[" + ", ".join(self.together(e.items, pinned)) + "]", 10
 
     def on_ListLit(self, e, pinned):
-        return "list(" + ", ".join(self.together(e.items, pinned)) + ")", 10
+        return "list(" + ", ".join(self.together(e.items, False)) + ")", 10
 
     def on_Span(self, e, pinned):
         text = (self.expr(e.lo, False, 5) if e.lo is not None else "") + ":" + (self.expr(e.hi, False, 5) if e.hi is not None else "")
@@ -229,7 +229,7 @@ class TlRenderer:
         return e.text, 10
 
     def on_Index(self, e, pinned):
-        return f"{self.expr(e.a, pinned, 10)}[{', '.join(self.expr(s) for s in e.subs)}]", 10
+        return f"{self.expr(e.a, pinned and not isinstance(e.a.ty, ListOf), 10)}[{', '.join(self.expr(s) for s in e.subs)}]", 10
 
     def on_Field(self, e, pinned):
         return f"{self.expr(e.a, False, 10)}.{e.name}", 10
@@ -252,7 +252,7 @@ class TlRenderer:
 
     def on_Comprehension(self, e, pinned):
         clauses = ", ".join(pattern_text(p) + (f" in {self.expr(r)}" if r is not None else "") for p, r in e.clauses)
-        text = f"{self.expr(e.elem, pinned)} for {clauses}" + (f" if {self.expr(e.filter)}" if e.filter is not None else "")
+        text = f"{self.expr(e.elem, pinned and e.kind != 'list')} for {clauses}" + (f" if {self.expr(e.filter)}" if e.filter is not None else "")
         return (f"[{text}]" if e.kind == "tensor" else f"{e.kind}({text})"), 10
 
     def on_Interpolation(self, e, pinned):

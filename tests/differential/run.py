@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import multiprocessing
 import os
@@ -49,8 +50,15 @@ def batch(runner, topic, first, count, options):
     flags = flags_of(rng)
     tails = [(k, j) for k, o in enumerate(outcomes) for j, x in enumerate(o) if x.failure is not None and not x.skip]
     tail = rng.choice(tails) if tails else None
+    alone = rng.sample(tails, min(len(tails), 12 if topic == "failures" else 2))
     tested = sum(any(o.failure is None and not o.skip for o in os) for os in outcomes)
-    for finding in execute.examine(runner, cases, outcomes, flags, style, tail):
+    found = execute.examine(runner, cases, outcomes, flags, style, tail)
+    for k, j in alone:
+        if cases[k] not in [f.case for f in found]:
+            one = copy.copy(cases[k])
+            one.calls = [one.calls[j]]
+            found += execute.examine(runner, [one], [[outcomes[k][j]]], flags if "build" not in flags else (), style, (0, 0))
+    for finding in found:
         if options.shrink and not finding.kind.endswith("together") and not options.known(finding):
             finding = shrink.shrink(runner, finding, style, options.shrink)
         text = program_text(finding.case, style)
