@@ -24,7 +24,8 @@ Leaves FunctionLowerer::statements(const typed::Block& block, size_t from, const
     case typed::StmtKind::Return: throw std::logic_error("lowering: a jump that leaves nothing");
     }
   }
-  if (block.diverges) { // behind a loop without end
+  bool leaves = block.result && may_leave(*block.result);
+  if (block.diverges && !leaves) { // behind a loop without end
     flow_ = Flow::Returns;
     return {};
   }

@@ -25,6 +25,7 @@ TOPICS = {
 }
 TENSOR = {**COMMON, "jump": 0.15, "loud": 0.2, "loop": 0.7, "tensor": 1, "comprehension": 0.3}
 TOPICS["tensors"] = {**TENSOR, "types": ("i64", "i64", "f64", "bool", "f32", "i32", "tensor", "tensor", "tensor", "tensor")}
+TOPICS["numbers"] = {**TENSOR, "convert": 2, "builtin": 2, "bits": 0.3, "types": SCALARS + ("tensor",) * 12}
 TOPICS["sizes"] = {**TENSOR, "jump": 0.7, "loop": 2, "types": ("i64", "i64", "f64", "bool", "tensor", "tensor", "elastic", "elastic")}
 TOPICS["comprehensions"] = {**TENSOR, "comprehension": 2.5, "types": ("i64", "i64", "f64", "bool", "tensor", "tensor")}
 TOPICS["lists"] = {**COMMON, "jump": 0.5, "loop": 1.5, "list": 2, "tuple": 0.5, "struct": 0.5, "tensor": 0.3,
@@ -287,7 +288,7 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
 
 
 # The topics in turn; the ones that find most come more often.
-ORDER = ["control", "mixed", "scalars", "sizes", "aggregates", "tensors", "functions", "comprehensions", "places", "lists", "text", "failures", "places", "derivatives"]
+ORDER = ["control", "mixed", "scalars", "sizes", "aggregates", "tensors", "functions", "numbers", "comprehensions", "places", "lists", "text", "failures", "places", "derivatives"]
 
 
 def make(seed: int, topic: str) -> Case:

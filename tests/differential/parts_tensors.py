@@ -74,7 +74,7 @@ class Tensors:
         if is_any(ty):
             return [("tensor", 2, self.any_size), ("tensor", 0.5, self.of_some_size)]
         found = [("literal", 1, lambda ty, depth: self.tensor_fallback(ty)), ("tensor", 3, self.elementwise), ("tensor", 1, self.rearranged),
-                 ("tensor", 1, self.gathered), ("tensor", 0.7, self.from_reduction), ("tensor", 0.7, self.from_pieces), ("comprehension", 1.5, self.tensor_comprehension)]
+                 ("tensor", 1, self.gathered), ("tensor", 0.7, self.from_reduction), ("tensor", 0.7, self.from_pieces), ("tensor", 1, self.by_function), ("comprehension", 1.5, self.tensor_comprehension)]
         return found
 
     def of_some_size(self, ty, depth):
@@ -167,11 +167,11 @@ class Tensors:
             return Prelude(ty, self.pick(["tril", "triu"]), [a])
         return Prelude(ty, way, [a], [("axis", self.rng.randrange(len(ty.dims)))] if self.chance(0.3) else [])
 
-    def indices(self, dims, n, depth, source=None):
+    def indices(self, dims, n, depth, positive=False):
         """An i64 tensor of shape `dims` with values below n (an int > 0), or from -n on."""
         e = self.expr(Tensor("i64", dims), depth)
         if self.chance(0.3):
-            return Prelude(e.ty, "clamp", [e, i64(-n if self.chance(0.3) else 0), i64(n - 1)], same=True)
+            return Prelude(e.ty, "clamp", [e, i64(-n if self.chance(0.3) and not positive else 0), i64(n - 1)], same=True)
         return Binary(e.ty, "%", e, i64(n))
 
     def gathered(self, ty, depth):
@@ -255,6 +255,84 @@ class Tensors:
                 return None
             return Prelude(ty, "reshape", [self.expr(Tensor(ty.elem, dims), depth), TensorLit(Tensor("i64", (len(ty.dims),)), [i64(d) for d in ty.dims])], method=self.chance(0.5))
         return None
+
+    def by_function(self, ty, depth):
+        """The functions of the prelude that give tensors of a known size."""
+        e, dims = ty.elem, ty.dims
+        whole = all(isinstance(d, int) for d in dims)
+        ways = []
+        if e == "i64":
+            ways += ["argsort", "searchsorted"] + (["bincount"] if len(dims) == 1 and whole and dims[0] > 0 else []) + ["cumprod"]
+        if len(dims) == 1:
+            ways += ["pairs"] + (["topk", "diff", "split", "scatter_add"] if whole and e in ("i64", "f64", "i32", "f32") else [])
+            ways += ["flatten"] if whole and dims[0] in (1, 2, 3, 4, 6) else []
+        if len(dims) == 2:
+            ways += ["permute", "outer", "column"] + (["matmul"] if e in ("i64", "f64", "f32") else [])
+            ways += ["one_hot"] if e == "i64" and isinstance(dims[1], int) and dims[1] > 0 else []
+        if dims[0] == 1:
+            ways += ["new", "expand_dims", "keep"]
+        ways += ["squeeze", "broadcast_to", "zeros_like"]
+        if e in ("f64", "f32"):
+            ways += ["softmax", "variance", "std", "logsumexp"]
+        way = self.pick(ways)
+        t = lambda *d: Tensor(e, d)
+        sizes = lambda d: TensorLit(Tensor("i64", (len(d),)), [i64(x) for x in d])
+        if way == "argsort":
+            return Prelude(ty, way, [self.expr(Tensor(self.number_type(), dims), depth)])
+        if way == "searchsorted":
+            of = self.pick(["i64", "i32"])
+            return Prelude(ty, way, [Prelude(Tensor(of, (3,)), "sort", [self.expr(Tensor(of, (3,)), depth)]), self.expr(Tensor(of, dims), depth)])
+        if way == "bincount":
+            return Prelude(ty, way, [self.indices((self.some_size(),), dims[0], depth, True), i64(dims[0])])
+        if way == "cumprod":
+            return Prelude(ty, way, [self.expr(ty, depth)])
+        if way == "pairs":
+            r, c = self.rng.randint(1, 3), self.rng.randint(1, 3)
+            return Index(ty, self.expr(t(r, c), depth), [self.indices(dims, r, depth), self.indices(dims, c, depth)])
+        if way == "topk":
+            return Item(ty, Prelude(Tup((ty, Tensor("i64", dims))), "topk", [self.expr(t(dims[0] + self.rng.randint(0, 2)), depth), i64(dims[0])]), 0)
+        if way == "diff":
+            return Prelude(ty, way, [self.expr(t(dims[0] + 1), depth)])
+        if way == "split":
+            k = self.rng.randint(0, 1)
+            other = self.rng.randint(0, 3)
+            return Index(ty, Prelude(ListOf(ty), way, [self.expr(t(dims[0] + other), depth), sizes((dims[0], other) if k == 0 else (other, dims[0]))]), [i64(k)])
+        if way == "scatter_add":
+            if dims[0] == 0:
+                return None
+            k = self.rng.randint(1, 3)
+            return Prelude(ty, way, [self.expr(ty, depth), self.indices((k,), dims[0], depth, True), self.expr(t(k), depth)])
+        if way == "flatten":
+            a = self.pick([a for a in range(1, dims[0] + 1) if dims[0] % a == 0])
+            return Prelude(ty, way, [self.expr(t(a, dims[0] // a), depth)], method=self.chance(0.5))
+        if way == "permute":
+            return Prelude(ty, way, [self.expr(t(*dims[::-1]), depth), sizes((1, 0))])
+        if way == "outer":
+            return Prelude(ty, way, [self.expr(t(dims[0]), depth), self.expr(t(dims[1]), depth)]) if e != "bool" else None
+        if way == "column":
+            k = self.rng.randint(1, 3)
+            return Index(ty, self.expr(t(dims[0], dims[1], k), depth), [Mark(None, "..."), self.below(k, depth)])
+        if way == "matmul":
+            k = self.some_size()
+            return Binary(ty, "@", self.expr(t(dims[0], k), depth), self.expr(t(k, dims[1]), depth))
+        if way == "one_hot":
+            return Prelude(ty, way, [self.indices(dims[:1], dims[1], depth, True), i64(dims[1]), Mark("type", "i64")])
+        if way == "new":
+            return Index(ty, self.expr(t(*dims[1:]) if len(dims) > 1 else t(1), depth), [Mark(None, "new")]) if len(dims) > 1 else None
+        if way == "expand_dims":
+            return Prelude(ty, way, [self.expr(t(*dims[1:]), depth)], [("axis", 0)]) if len(dims) > 1 else None
+        if way == "keep":
+            return Prelude(ty, "max" if e != "bool" else "any", [self.expr(t(self.rng.randint(1, 3), *dims[1:]), depth)], [("axis", 0), ("keep", "true")])
+        if way == "squeeze":
+            return Prelude(ty, way, [self.expr(t(1, *dims), depth)], [("axis", 0)])
+        if way == "broadcast_to":
+            of = self.sizes_expr(dims)
+            return Prelude(ty, way, [self.expr(t(*dims[1:]) if len(dims) > 1 else e, depth), TensorLit(Tensor("i64", (len(dims),)), of)]) if of and len(dims) > 1 else None
+        if way == "zeros_like":
+            return Prelude(ty, self.pick(["zeros_like", "ones_like"]), [self.expr(ty, depth)])
+        if way == "softmax":
+            return Prelude(ty, way, [self.expr(ty, depth)])
+        return Prelude(ty, way, [self.expr(t(*dims, self.rng.randint(1, 3)), depth)], [("axis", len(dims))])
 
     # ---- values whose size data decides ----
 

@@ -568,12 +568,12 @@ def sum_(x, axis=None, keep=False):
 prod = product
 
 
-def any_(x, axis=None):
-    return np.any(x, axis=axis)
+def any_(x, axis=None, keep=False):
+    return np.any(x, axis=axis, keepdims=keep)
 
 
-def all_(x, axis=None):
-    return np.all(x, axis=axis)
+def all_(x, axis=None, keep=False):
+    return np.all(x, axis=axis, keepdims=keep)
 
 
 def dot(a, b):
@@ -597,6 +597,116 @@ def zip_(a, b):
     if len(a) != len(b):
         raise TlError("ShapeMismatch")
     return list(zip(a, b))
+
+
+def searchsorted(a, v):
+    return np.searchsorted(a, v).astype(i64)
+
+
+def bincount(i, n):
+    if np.any((i < 0) | (i >= int(n))):
+        raise TlError("IndexOutOfRange")
+    return np.bincount(i, minlength=int(n)).astype(i64)
+
+
+def cumprod(x, axis=-1):
+    return np.cumprod(x, axis=axis, dtype=wide_type(x))
+
+
+def topk(x, k):
+    if x.dtype.kind == "f" and np.any(np.isnan(x)):
+        raise Skip("topk of nan")
+    order = np.array(sorted(range(x.size), key=lambda i: (-x[i].item(), i))[:int(k)], i64)
+    return x[order], order
+
+
+def diff(x, axis=-1):
+    return np.diff(x, axis=axis)
+
+
+def split(x, sizes):
+    return np.split(x, np.cumsum([int(s) for s in sizes])[:-1])
+
+
+def scatter_add(x, idx, v):
+    copy = x.copy()
+    np.add.at(copy, idx, v)
+    return copy
+
+
+def flatten(x):
+    return x.reshape(-1)
+
+
+def permute(x, axes):
+    return np.transpose(x, [int(a) for a in axes])
+
+
+def outer(a, b):
+    return np.outer(a, b).astype(a.dtype)
+
+
+def one_hot(i, n, elem):
+    return (np.asarray(i)[..., None] == np.arange(int(n))).astype(TYPES[elem])
+
+
+def expand_dims(x, axis):
+    return np.expand_dims(x, axis)
+
+
+def squeeze(x, axis):
+    return np.squeeze(x, axis=axis)[()]
+
+
+def broadcast_to(x, dims):
+    return np.broadcast_to(x, _dims(dims)).copy()
+
+
+def zeros_like(x):
+    return np.zeros_like(x)
+
+
+def ones_like(x):
+    return np.ones_like(x)
+
+
+def _wide(f):
+    """A reduction or normalisation of several operations: its last bits are open, and where it cancels the scale is that of what went in."""
+    def call(x, axis=-1):
+        if x.size == 0:
+            raise Skip("of nothing")
+        wide = x.astype(f64)
+        scale = np.max(np.abs(np.where(np.isfinite(wide), wide, 0)), axis=axis, keepdims=f is _softmax)
+        return noisy(np.asarray(f(wide, axis)).astype(x.dtype)[()], 4 * (scale + scale * scale) + (1 if f is not _variance else 0))
+    return call
+
+
+def _softmax(x, axis):
+    e = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+def _variance(x, axis):
+    return np.var(x, axis=axis)
+
+
+def _std(x, axis):
+    return np.std(x, axis=axis)
+
+
+def _logsumexp(x, axis):
+    m = np.max(x, axis=axis)
+    return m + np.log(np.sum(np.exp(x - np.expand_dims(m, axis)), axis=axis))
+
+
+def std(x, axis=-1):
+    """The root makes much of the last bits of a variance near zero."""
+    if np.any(np.std(x.astype(f64), axis=axis) < 1e-3):
+        raise Skip("std near zero")
+    return _wide(_std)(x, axis)
+
+
+softmax, variance, logsumexp = _wide(_softmax), _wide(_variance), _wide(_logsumexp)
 
 
 # ---- derivatives --------------------------------------------------------------------------------------------------------------------
