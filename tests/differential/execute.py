@@ -40,6 +40,7 @@ class Finding:
     kind: str       # what is wrong, in a word that shrinking keeps: "differs", "rejected MixedTypes", "signal 11", "hang", …
     detail: str
     flags: tuple = ()
+    program: str = ""   # the whole program, where only all of it fails
 
 
 @dataclass
@@ -356,7 +357,7 @@ def examine(runner: Runner, cases, outcomes, flags=(), style="main", tail=None):
         return [Finding(cases[0], fault, (result.out[-300:] + "\n" + result.err)[:3000], flags)]
     half = len(cases) // 2
     found = part(runner, cases, outcomes, flags, style, tail, range(half)) + part(runner, cases, outcomes, flags, style, tail, range(half, len(cases)))
-    return found or [Finding(cases[0], fault + " only together", program.text, flags)]
+    return found or [Finding(cases[0], fault + " only together", (result.out[-300:] + result.err)[:3000], flags, program.text)]
 
 
 def part(runner, cases, outcomes, flags, style, tail, chosen):
@@ -404,5 +405,8 @@ def compare(program: Program, result: Result, flags):
         if problem and k not in guilty:
             findings.append(Finding(program.cases[k], problem, f"call {j}\nexpected {o.failure} after:\n{o.text}got:\n{got}\n{result.err[:1500]}", flags))
     elif result.code != 0 and not findings:
-        findings.append(Finding(program.cases[-1], "fails at the end " + (kinds_in(result.err) or ["?"])[0], result.err[:1500], flags))
+        # A failure that nothing printed needed: its message names the line.
+        lines = [program.case_of_line(n) for n, *_ in errors_in(result.err)] if "fmt" not in flags else []
+        case = program.cases[lines[0]] if lines and lines[0] is not None else program.cases[-1]
+        findings.append(Finding(case, "fails at the end " + (kinds_in(result.err) or ["?"])[0], result.err[:1500], flags))
     return findings, True

@@ -61,7 +61,7 @@ def batch(runner, topic, first, count, options):
     for finding in found:
         if options.shrink and not finding.kind.endswith("together") and not options.known(finding):
             finding = shrink.shrink(runner, finding, style, options.shrink)
-        text = program_text(finding.case, style)
+        text = finding.program or program_text(finding.case, style)
         findings.append((finding.case.seed, topic, finding.kind, f"{' '.join(finding.flags)}\n{finding.detail}", text, execute.twin_text(finding.case)))
     return tested, findings
 
