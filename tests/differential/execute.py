@@ -62,6 +62,8 @@ def twin_text(case: Case) -> str:
     r = PyRenderer()
     for s in case.structs:
         r.struct(s)
+    for c in case.consts:
+        r.line(f"{c.pattern} = {r.expr(c.value)}")
     for f in case.functions:
         r.stmt(f)
     return r.text()
@@ -184,19 +186,29 @@ class Program:
         for k, case in enumerate(cases):
             start = self.count(r) + 1
             for c in case.consts:
-                r.stmt(c)
+                r.const(c)
             for s in case.structs:
                 r.struct(s)
-            for f in case.functions:
+            for f in case.functions if case.kind != "script" else case.functions[:-1]:
                 r.stmt(f)
             self.lines_of.append((start, self.count(r), k))
+        # Scripts stand at the top level, which runs before `main`.
+        for k, case in enumerate(cases):
+            if case.kind == "script":
+                start = self.count(r) + 1
+                for j in range(len(case.calls)):
+                    if self.bulk(k, j):
+                        self.call(r, k, j, case.calls[j], style)
+                self.lines_of.append((start, self.count(r), k))
+        if tail is not None and cases[tail[0]].kind == "script":
+            style = "script"
         if style == "main":
-            r.line("fn main(zero: i64 = 0) {")
+            r.line("fn main(zero: i64 = 0) {" if len(cases) % 2 else "fn main(zero: i64, one: f64 = 1.0, flag: bool = false) {")
             r.depth += 1
         for k, case in enumerate(cases):
             start = self.count(r) + 1
             for j, call in enumerate(case.calls):
-                if self.bulk(k, j):
+                if self.bulk(k, j) and case.kind != "script":
                     self.call(r, k, j, call, style)
             self.lines_of.append((start, self.count(r), k))
         if tail is not None:
@@ -225,6 +237,11 @@ class Program:
                 text = opaque(text, a.ty)
             texts.append(text)
         r.line(f'print("@{k}.{j}")')
+        if self.cases[k].kind == "script":
+            for s in f.body.body:
+                r.stmt(s)
+            r.line(f"print({r.expr(f.body.value)})")
+            return
         if self.cases[k].kind.startswith("grad"):
             at = self.cases[k].kind.split()[1:]
             chosen = "" if at == ["0"] else f", argnums = {at[0]}" if len(at) == 1 else f", argnums = ({', '.join(at)})"
@@ -270,10 +287,11 @@ class Runner:
             done = self.process([self.tl, "fmt", path])
             if done.code != 0:
                 return Result(done.code, "", "fmt: " + done.err)
+        arguments = ["--zero", "0", "--flag"] if "fn main(zero: i64, one" in text else []
         if "build" in flags:
             done = self.process([self.tl, "build", path, "-o", os.path.join(self.folder, "program")])
-            return done if done.code != 0 else self.process([os.path.join(self.folder, "program")])
-        return self.process([self.tl, "run", *flags, path])
+            return done if done.code != 0 else self.process([os.path.join(self.folder, "program"), *arguments])
+        return self.process([self.tl, "run", *flags, path, *arguments])
 
     def process(self, command) -> Result:
         try:
@@ -357,7 +375,25 @@ def examine(runner: Runner, cases, outcomes, flags=(), style="main", tail=None):
         return [Finding(cases[0], fault, (result.out[-300:] + "\n" + result.err)[:3000], flags)]
     half = len(cases) // 2
     found = part(runner, cases, outcomes, flags, style, tail, range(half)) + part(runner, cases, outcomes, flags, style, tail, range(half, len(cases)))
-    return found or [Finding(cases[0], fault + " only together", (result.out[-300:] + result.err)[:3000], flags, program.text)]
+    if found or (result.code == 1 and all(proven for _, _, proven, _ in errors_in(result.err))):
+        return found
+    return [together(runner, cases, outcomes, flags, style, fault)]
+
+
+def together(runner, cases, outcomes, flags, style, fault):
+    """Each half runs, the whole fails: cases are left out one by one for as long as it still does."""
+    chosen = list(range(len(cases)))
+    text, message = "", ""
+    k = 0
+    while k < len(chosen):
+        fewer = chosen[:k] + chosen[k + 1:]
+        program = Program([cases[j] for j in fewer], [outcomes[j] for j in fewer], style, None)
+        result = runner.run(program.text, flags)
+        if fewer and (crash(result) == fault if crash(result) else fault.split()[0] == "rejected" and result.code == 1):
+            chosen, text, message = fewer, program.text, (result.out[-300:] + result.err)[:3000]
+        else:
+            k += 1
+    return Finding(cases[chosen[0]], fault + " only together", message, flags, text or Program(cases, outcomes, style, None).text)
 
 
 def part(runner, cases, outcomes, flags, style, tail, chosen):

@@ -54,6 +54,8 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
         self.scopes = [{}]
         self.helpers = []       # functions that may be called
         self.structs = []
+        self.consts = []
+        self.global_names = {}  # what functions see of the top level
         self.loops = 0          # loops of this function around here
         self.result = None      # what `return` takes, or None where it may not stand
         self.pure = 0           # > 0: no effects, jumps or assignments
@@ -100,7 +102,7 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
         self.scopes[-1][name] = Var(name, ty, mutable)
 
     def visible(self):
-        seen = {}
+        seen = dict(self.global_names)
         for scope in self.scopes:
             seen.update(scope)
         return seen
@@ -254,6 +256,10 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
             return self.places_case()
         if self.topic == "derivatives":
             return self.derivative_case()
+        if self.weight("text") and self.chance(0.25):
+            return self.script_case()
+        if self.chance(0.3):
+            self.new_consts()
         helpers = self.rng.randint(0, 2) if self.chance(0.3 * self.weight("helpers") + 0.2) else 0
         for k in range(helpers):
             self.helpers.append(self.helper(f"{self.name}_h{k}"))
@@ -261,7 +267,30 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
         for f in self.helpers + [main]:
             self.order_assignments(f)
         calls = self.arguments(main)
-        return Case(self.seed, self.topic, list(self.structs), self.helpers + [main], calls)
+        return Case(self.seed, self.topic, list(self.structs), self.helpers + [main], calls, consts=self.consts)
+
+    def new_consts(self):
+        """`const` names, which every function of the case sees."""
+        for k in range(self.rng.randint(1, 2)):
+            ty = self.pick(["i64", "i64", "f64", "bool"])
+            value = self.constant(ty, 0) if self.chance(0.6) or ty == "bool" else Binary(ty, self.pick("+-*"), self.constant(ty, 0), self.constant(ty, 0))
+            name = f"{self.name.upper()}_K{k}"
+            self.consts.append(Let(name, ty, value, shown=ty == "f64" or self.chance(0.3)))
+            self.global_names[name] = Var(name, ty)
+
+    def script_case(self) -> Case:
+        """Statements at the top level of the program; the value at the end is printed."""
+        if self.chance(0.4):
+            self.helpers.append(self.helper(f"{self.name}_h0"))
+        saved = self.enter(None, [], self.pick([20, 40, 70]))
+        weights, self.weights = self.weights, {**self.weights, "lambda": 0}  # variables of the top level are not captured
+        body = Block(self.statements(self.rng.randint(2, 7), 3), self.expr("i64", 2))
+        self.weights = weights
+        effects = self.leave(saved)
+        main = Function(self.name, [], "i64", body, effects=effects)
+        for f in self.helpers + [main]:
+            self.order_assignments(f)
+        return Case(self.seed, self.topic, list(self.structs), self.helpers + [main], [[]], kind="script")
 
     def order_assignments(self, function):
         """Whether the subscripts of a target or the right side come first shows only where both print or leave: one of them is made plain."""

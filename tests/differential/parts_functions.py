@@ -178,7 +178,7 @@ class Functions:
     # ---- lambdas and nested functions ----
 
     def make_lambda(self, params, result, depth):
-        names = self.rng.sample(["x", "y", "u", "v", "i"], len(params))
+        names = self.rng.sample(["x", "y", "u", "v", "o"], len(params))  # no name of an index
         saved = (self.pure, self.result, self.loops)
         self.result, self.loops = None, 0
         self.pure += 1

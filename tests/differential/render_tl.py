@@ -274,6 +274,10 @@ class TlRenderer:
     def stmt(self, s):
         getattr(self, "do_" + type(s).__name__)(s)
 
+    def const(self, s):
+        shown = f": {s.ty}" if s.shown else ""
+        self.line(f"const {s.pattern}{shown} = {self.expr(s.value, s.shown)}")
+
     def do_Let(self, s):
         shown = f": {type_text(s.ty, self.sizes[-1])}" if s.shown else ""
         word = "var" if s.mutable else "let"
