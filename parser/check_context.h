@@ -330,6 +330,7 @@ private:
   void settle(typed::Expr& e) { settle(e.type); }
   bool unify(const Type& a, const Type& b); // element types only
   bool constrain_float(const Type& type);   // false: not a float
+  bool constrain_int(const Type& type);     // false: not an integer
   Type element_of(const Type& type) const;  // its element type as a scalar type
   void finalize(typed::Block& block);
   void finalize(typed::Stmt& s);
@@ -748,6 +749,7 @@ private:
     uint32_t parent = 0;
     std::optional<DType> fixed;
     LiteralKind kind = LiteralKind::Int;
+    bool integer = false; // no literal may make it a float
   };
   mutable std::vector<OpenVar> open_{1}; // paths to roots get shorter when they are asked for
   struct TopLevelCall {

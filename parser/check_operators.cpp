@@ -88,9 +88,7 @@ ExprPtr Checker::scalar_node(ScalarOp op, std::vector<ExprPtr> operands, Span sp
     }
     break;
   case TypeRule::IntSame:
-    for (auto& operand : operands)
-      settle(*operand);
-    if (!is_int(operands[first]->type.dtype)) return expects(first, "integers", "");
+    if (!constrain_int(element)) return expects(first, "integers", "");
     break;
   case TypeRule::BoolSame:
     for (size_t i = 0; i < operands.size(); ++i) {

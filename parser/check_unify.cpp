@@ -54,6 +54,9 @@ bool Checker::unify(const Type& left, const Type& right) {
   if (a.open && b.open) {
     if (a.open == b.open) return true;
     OpenVar &x = open_[a.open], &y = open_[b.open];
+    bool integer = x.integer || y.integer;
+    if (integer && (x.kind == LiteralKind::Float || y.kind == LiteralKind::Float)) return false;
+    x.integer = integer;
     if (y.kind == LiteralKind::Float || x.kind == LiteralKind::Int) {
       // A float literal makes integers floats; zeros stays what it is beside an integer literal.
       if (x.kind != LiteralKind::Float) x.kind = y.kind;
@@ -67,6 +70,7 @@ bool Checker::unify(const Type& left, const Type& right) {
   bool fits = v.kind == LiteralKind::Float ? is_float(fixed)
               : v.kind == LiteralKind::Int ? is_num(fixed)
                                            : fixed != DType::Key;
+  fits = fits && (!v.integer || is_int(fixed));
   if (fits) v.fixed = fixed;
   return fits;
 }
@@ -81,7 +85,18 @@ void Checker::close_to(const Type& type, const Type& wanted) {
 bool Checker::constrain_float(const Type& type) {
   Type t = resolved(type);
   if (!t.open) return is_float(t.dtype);
+  if (open_[t.open].integer) return false;
   open_[t.open].kind = LiteralKind::Float;
+  return true;
+}
+
+bool Checker::constrain_int(const Type& type) {
+  Type t = resolved(type);
+  if (!t.open) return is_int(t.dtype);
+  OpenVar& v = open_[t.open];
+  if (v.kind == LiteralKind::Float) return false;
+  v.kind = LiteralKind::Int;
+  v.integer = true;
   return true;
 }
 
