@@ -97,7 +97,7 @@ LocId LowerProgram::location(Span span, const std::string& function, LocId calle
 
 FunctionLowerer::FunctionLowerer(LowerProgram& shared, std::string name) : shared_(shared) {
   f_.name = name;
-  callees_.push_back({nullptr, nullptr, 0, 0, {}, std::move(name), {}});
+  callees_.push_back({nullptr, 0, 0, {}, std::move(name), {}});
   push(f_.body, ScopeKind::Plain);
 }
 
@@ -115,14 +115,17 @@ void FunctionLowerer::bind_parameters(const std::vector<typed::VarId>& vars, con
 // The body of the current callee, whose result ends up in its pseudo variable.
 void FunctionLowerer::function_body(const typed::Block& body, const tl::Type& result) {
   Callee& callee = callees_.back();
-  callee.body = &body;
   callee.result_type = &result;
   callee.returned = new_flag();
   callee.result = new_pseudo();
   VarKey result_key = callee.result; // `callee` moves when a call is inlined
-  block(body);
+  find_jumps(body);
+  block(body, [&](const Leaves& value) {
+    env_[result_key] = as_type(value, result);
+    return Leaves();
+  });
   if (!env_.contains(result_key)) env_[result_key] = placeholder(result); // never returns
-  dead_ = false;
+  flow_ = Flow::Goes;
 }
 
 Function FunctionLowerer::instance(typed::InstanceId id) {
@@ -244,10 +247,9 @@ Leaves FunctionLowerer::inline_call(const typed::Expr& e, const typed::Instance&
   for (const Size& size : e.size_args)
     sizes.push_back(size_value(size));
   LocId caller = loc(e.span);
-  bool was_dead = dead_;
   ValueId placing = std::exchange(placing_, ValueId{});
   inlining_.push_back(e.instance);
-  callees_.push_back({nullptr, nullptr, 0, 0, {}, callee.name, caller});
+  callees_.push_back({nullptr, 0, 0, {}, callee.name, caller});
   push(*scopes_.back().region, ScopeKind::Inline);
   for (size_t i = 0; i < sizes.size(); ++i)
     bind_atom(callee.size_params[i], sizes[i]);
@@ -269,7 +271,6 @@ Leaves FunctionLowerer::inline_call(const typed::Expr& e, const typed::Instance&
   pop();
   callees_.pop_back();
   inlining_.pop_back();
-  dead_ = was_dead;
   placing_ = placing;
   bind_fresh(e.fresh, e.type, result);
   return as_type(std::move(result), e.type);
@@ -355,9 +356,10 @@ Function FunctionLowerer::entry() {
   callees_.back().result = new_pseudo();
   // One block after the other in one scope: main's call sees the variables of the script.
   const typed::Program& program = shared_.program;
-  statements(program.top_level, 0);
-  Leaves result;
-  if (program.has_main && !dead_) result = statements(program.main_call, 0);
+  find_jumps(program.top_level);
+  Leaves result = block(program.top_level, [&](const Leaves&) {
+    return program.has_main ? block(program.main_call, [](const Leaves& value) { return value; }) : Leaves();
+  });
   f_.body.yields.push_back(token());
   size_t count = program.interface.results.size();
   if (result.size() > count) result.resize(count);
@@ -375,8 +377,8 @@ Function FunctionLowerer::test(const typed::Test& test) {
   callees_.back().returned = new_flag();
   callees_.back().result = new_pseudo();
   if (shared_.program.uses_devices) placing_ = device(0);
-  statements(shared_.program.top_level, 0);
-  if (!dead_) call_instance(test.instance, {}, {}, test.span);
+  find_jumps(shared_.program.top_level);
+  block(shared_.program.top_level, [&](const Leaves&) { return call_instance(test.instance, {}, {}, test.span); });
   f_.body.yields.push_back(token());
   if (!shared_.program.uses_devices) remove_dead_nodes(f_); // else passes/devices looks at all of it first
   return std::move(f_);

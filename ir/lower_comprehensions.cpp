@@ -21,6 +21,13 @@ bool depends(const LowerProgram& shared, const typed::ComprehensionIndex& index,
         [&](const typed::Expr& e) {
           bool uses = e.kind == typed::ExprKind::Variable && earlier.contains(e.var.index);
           uses = uses || (e.kind == typed::ExprKind::SizeValue && mentions(e.size));
+          if (e.kind == typed::ExprKind::Call) { // a closure brings what it reads
+            const typed::Instance& callee = shared.program.instances[e.instance.index];
+            for (typed::VarId var : callee.captures)
+              uses = uses || earlier.contains(var.index);
+            for (AtomId atom : callee.captured_atoms)
+              uses = uses || atoms.contains(atom);
+          }
           found = found || uses;
           if (uses) atoms.insert(bind.atom);
           return true;

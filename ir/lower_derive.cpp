@@ -55,7 +55,7 @@ FunctionLowerer::Derived FunctionLowerer::derived_region(const typed::Expr& e, c
     env_[e.params[k].index] = std::move(leaves);
   }
   ValueId before = env_.contains(kToken) ? token() : ValueId{};
-  derived.y = as_type(block(e.blocks[0]), result);
+  derived.y = as_type(block(e.blocks[0], [](const Leaves& value) { return value; }), result);
   derived.effects = before.valid() && token() != before;
   if (derived.effects) {
     derived.region.yields.push_back(token());
@@ -315,7 +315,7 @@ Leaves FunctionLowerer::derive_block(const typed::Expr& e, const std::vector<Lea
     env_[e.params.at(2 * operands.size() + 1).index] = with_still_leaves(y_type, y, dy);
     const tl::Type& dx_type = e.blocks[1].result->type;
     ValueId before = env_.contains(kToken) ? token() : ValueId{};
-    Leaves dx = as_type(block(e.blocks[1]), dx_type);
+    Leaves dx = as_type(block(e.blocks[1], [](const Leaves& value) { return value; }), dx_type);
     if (before.valid() && token() != before) unsupported("a derivative with effects in `custom_vjp`", e.span);
     Leaves moved;
     size_t next = 0;

@@ -6,6 +6,8 @@
 namespace tl::ir {
 
 Leaves FunctionLowerer::expr(const typed::Expr& e) {
+  if (!evaluated_.empty())
+    if (auto found = evaluated_.find(&e); found != evaluated_.end()) return found->second;
   Leaves value = evaluate(e);
   return placing_.valid() && frames_.empty() ? placed(e, std::move(value)) : value;
 }
@@ -29,20 +31,11 @@ Leaves FunctionLowerer::evaluate(const typed::Expr& e) {
     if (leaf_types(e.type).empty()) return {}; // unit, a range, an element type
     throw std::logic_error("lowering: variable " + shared_.program.variables[e.var.index].name + " has no value");
   }
-  case ExprKind::If: {
-    Leaves result = if_expression(e, [](const Leaves& value) { return value; });
-    bind_fresh(e.fresh, e.type, result);
-    return as_type(std::move(result), e.type);
-  }
+  case ExprKind::If:
   case ExprKind::Block: {
-    ValueId outer = placing_;
-    if (!e.operands.empty()) placing_ = one(*e.operands[0]);
-    Leaves result = block(e.blocks[0]);
-    placing_ = outer;
-    bind_all(e.binds);
-    result = checked(std::move(result), e.checks, true);
-    bind_fresh(e.fresh, e.type, result);
-    return as_type(std::move(result), e.type);
+    if (may_leave(e)) throw std::logic_error("lowering: something that may leave has no continuation");
+    auto value = [](const Leaves& leaves) { return leaves; };
+    return e.kind == ExprKind::If ? if_expression(e, value) : block_expression(e, value);
   }
   case ExprKind::Comprehension: return comprehension(e);
   case ExprKind::Derive: return derive(e);
@@ -300,146 +293,6 @@ ValueId FunctionLowerer::tensor_literal(const typed::Expr& e) {
   for (ValueId& value : parts)
     value = retyped(value, part);
   return concat(std::move(parts), 0, shape, at);
-}
-
-// ---- branches
-// ---------------------------------------------------------------------------------------------------------
-
-Leaves FunctionLowerer::if_expression(const typed::Expr& e, const Use& use) {
-  ValueId condition = one(*e.operands[0]);
-  bind_all(e.binds);
-  LocId at = loc(e.span);
-  std::vector<typed::Join> none;
-  bool meet = !e.blocks[0].diverges && !e.blocks[1].diverges;
-  auto way = [&](size_t i) -> Leaves {
-    Leaves value = block(e.blocks[i]);
-    if (dead_) return {};
-    if (meet) return as_type(value, e.type);
-    // The only way that goes on: what follows stands in it.
-    bind_joins(e.joins);
-    bind_fresh(e.fresh, e.type, value);
-    return use(as_type(value, e.type));
-  };
-  Leaves result = merge(
-      condition, [&] { return way(0); }, [&] { return way(1); }, at);
-  if (!meet) return result;
-  bind_joins(e.joins);
-  return use(result);
-}
-
-Leaves FunctionLowerer::merge(ValueId condition, const Rest& then, const Rest& otherwise, LocId at) {
-  auto mark = static_cast<uint32_t>(f_.values.size());
-  Env before = env_;
-  struct Way {
-    Region region;
-    Env env;
-    Leaves value;
-    bool dead;
-  } ways[2];
-  for (int i = 0; i < 2; ++i) {
-    env_ = before;
-    dead_ = false;
-    push(ways[i].region, ScopeKind::Lazy);
-    ways[i].value = i == 0 ? then() : otherwise();
-    pop();
-    ways[i].env = std::move(env_);
-    ways[i].dead = dead_;
-  }
-  env_ = std::move(before);
-  dead_ = ways[0].dead && ways[1].dead;
-
-  std::vector<Type> types; // sizes that differ are results of their own, filled in afterwards
-  struct Fill {
-    size_t result, axis, size;
-  };
-  std::vector<Fill> fills;
-  auto builder = [&](int i) { return Builder(shared_.module, f_, ways[i].region); };
-  // One result of the node; a value that only one way has is zeros in the other.
-  auto result = [&](ValueId a, ValueId b) -> size_t {
-    ValueId values[2] = {a, b};
-    for (int i = 0; i < 2; ++i)
-      if (!values[i].valid()) {
-        Type t = type(values[1 - i]);
-        for (Dim& d : t.dims)
-          if (!d.is_constant() && !is_outer(d.value, mark)) d = Dim::of(0);
-        scopes_.push_back({&ways[i].region, ScopeKind::Lazy, {}});
-        values[i] = placeholder(t.is_tensor() ? Type::scalar(t.dtype) : t, t.dims);
-        pop();
-      }
-    Type t = type(values[0]);
-    const Type other = type(values[1]);
-    std::vector<Fill> mine;
-    for (size_t axis = 0; axis < t.dims.size(); ++axis) {
-      Dim d = t.dims[axis];
-      if (d == other.dims[axis] && (d.is_constant() || is_outer(d.value, mark))) continue;
-      mine.push_back({0, axis, types.size()});
-      types.push_back(Type::scalar(DType::I64));
-      for (int i = 0; i < 2; ++i)
-        ways[i].region.yields.push_back(builder(i).size(type(values[i]).dims[axis]));
-      t.dims[axis] = Dim::of(0);
-    }
-    for (Fill fill : mine)
-      fills.push_back({types.size(), fill.axis, fill.size});
-    types.push_back(t);
-    for (int i = 0; i < 2; ++i)
-      ways[i].region.yields.push_back(values[i]);
-    return types.size() - 1;
-  };
-
-  std::map<VarKey, std::vector<std::pair<ValueId, size_t>>> variables; // old or (if invalid) which result
-  auto merge_variable = [&](VarKey var) {
-    const Leaves* a = ways[0].env.contains(var) ? &ways[0].env[var] : nullptr;
-    const Leaves* b = ways[1].env.contains(var) ? &ways[1].env[var] : nullptr;
-    if (!a && !b) return;
-    if (a && b && *a == *b && (a->empty() || is_outer((*a)[0], mark))) {
-      env_[var] = *a;
-      return;
-    }
-    size_t count = a ? a->size() : b->size();
-    auto& merged = variables[var];
-    for (size_t i = 0; i < count; ++i) {
-      ValueId va = a ? (*a)[i] : ValueId{}, vb = b ? (*b)[i] : ValueId{};
-      if (va == vb && is_outer(va, mark))
-        merged.emplace_back(va, 0);
-      else
-        merged.emplace_back(ValueId{}, result(va, vb));
-    }
-  };
-  // Where neither way comes back and no loop is around, only the result matters.
-  const Callee& callee = callees_.back();
-  bool only_result = dead_ && callee.loops.empty();
-  std::vector<VarKey> keys;
-  for (const auto& [var, leaves] : env_)
-    if (!only_result || var == kToken || var == callee.result) keys.push_back(var);
-  if (!env_.contains(callee.result)) keys.push_back(callee.result);
-  for (VarKey var : keys)
-    merge_variable(var);
-  std::vector<size_t> value;
-  for (size_t i = 0; i < std::max(ways[0].value.size(), ways[1].value.size()); ++i) {
-    auto leaf = [&](int w) { return i < ways[w].value.size() ? ways[w].value[i] : ValueId{}; };
-    value.push_back(result(leaf(0), leaf(1)));
-  }
-
-  std::vector<Region> regions;
-  for (Way& way : ways)
-    regions.push_back(std::move(way.region));
-  NodeId node = here().node(Op::If, {condition}, std::move(types), {}, at, std::move(regions));
-  std::vector<ValueId> results = f_[node].results;
-  for (const Fill& fill : fills)
-    f_[results[fill.result]].type.dims[fill.axis] = Dim::of(results[fill.size]);
-  for (const auto& [var, leaves] : variables) {
-    Leaves merged;
-    for (auto [old, index] : leaves)
-      merged.push_back(old.valid() ? old : results[index]);
-    for (size_t i = 0; i < merged.size(); ++i)
-      if (env_.contains(var) && i < env_[var].size() && f_[merged[i]].name.empty())
-        f_[merged[i]].name = std::string(f_[env_[var][i]].name);
-    env_[var] = std::move(merged);
-  }
-  Leaves merged_value;
-  for (size_t index : value)
-    merged_value.push_back(results[index]);
-  return merged_value;
 }
 
 // ---- small builders

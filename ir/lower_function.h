@@ -2,9 +2,11 @@
 //
 //   lower.cpp                functions, calls, the entry
 //   lower_sizes.cpp          sizes as values, size checks, locations
-//   lower_statements.cpp     blocks, assignments, early exits
+//   lower_statements.cpp     blocks, bindings, assignments
+//   lower_jumps.cpp          return, break and continue: what follows them
+//   lower_branches.cpp       if, and where two ways meet
 //   lower_loops.cpp          loops
-//   lower_expressions.cpp    expressions, branches
+//   lower_expressions.cpp    expressions
 //   lower_indexing.cpp       subscripts, read and written
 //   lower_comprehensions.cpp comprehensions: Map, Reduce, Contract
 //   scalarize.cpp            bodies of maps down to scalars
@@ -69,7 +71,14 @@ std::vector<tl::Type> leaf_types(const tl::Type& type);
 // Which leaf the element at this path is (its first leaf).
 size_t leaf_index(const tl::Type& type, const std::vector<uint32_t>& path);
 
-// Walks of the typed AST. `visit` returns false to leave out what is inside.
+// What stands directly in an expression, statement or block: each expression and statement once.
+void each_part(const typed::Expr& expr, const std::function<void(const typed::Expr&)>& on_expr,
+               const std::function<void(const typed::Stmt&)>& on_stmt);
+void each_part(const typed::Stmt& stmt, const std::function<void(const typed::Expr&)>& on_expr,
+               const std::function<void(const typed::Stmt&)>& on_stmt);
+void each_part(const typed::Block& block, const std::function<void(const typed::Expr&)>& on_expr,
+               const std::function<void(const typed::Stmt&)>& on_stmt);
+// Walks of all that stands in it, itself too. `visit` returns false to leave out what is inside.
 using VisitExpr = std::function<bool(const typed::Expr&)>;
 using VisitStmt = std::function<bool(const typed::Stmt&)>;
 void walk(const typed::Expr& expr, const VisitExpr& on_expr, const VisitStmt& on_stmt);
@@ -100,13 +109,23 @@ private:
   };
   // A function whose body is being lowered: this one, or one inlined into it.
   struct Callee {
-    const typed::Block* body = nullptr; // its value is the result
     const tl::Type* result_type = nullptr;
     VarKey returned = 0, result = 0;
     std::vector<Loop> loops;
     std::string name;
     LocId caller;
-    bool without_jumps = false; // what is being lowered holds no break, continue and return of this function
+  };
+  // Does control come to this place?
+  enum class Flow : uint8_t {
+    Goes,    // yes, unless a flag says at run time that it has left before
+    Leaves,  // never: a break or continue stands before it on some way, jumps stand before it on all
+    Returns, // never: returns stand before it on all ways, so that no variable is looked at any more
+  };
+  // An expression that is evaluated before what it stands in; with a valid atom, its value is that atom's.
+  struct Child {
+    const typed::Expr* expr = nullptr;
+    AtomId atom;
+    bool is_index = false; // a subscript: an index tensor that is written there goes along with what it selects from
   };
   // An index of a comprehension: lo, lo + 1, … `extent` of them.
   struct IndexRange {
@@ -188,24 +207,44 @@ private:
   // ---- lower_statements.cpp ----------------------------------------------------------------------------------------
   using Rest = std::function<Leaves()>;
   using Use = std::function<Leaves(const Leaves&)>;
-  Leaves block(const typed::Block& block) { return statements(block, 0); }
-  Leaves statements(const typed::Block& block, size_t from);
-  // Evaluates e and goes on with its value, where the evaluation has not left the loop or function.
-  Leaves with_value(const typed::Expr& e, const Use& use);
-  bool may_jump(const typed::Expr& e) const; // does it hold a break, continue or return?
-  Leaves expr_without_jumps(const typed::Expr& e);
-  Leaves unless_exited(const Rest& rest, Span span);
-  std::optional<ValueId> exited(); // a bool: some flag is set; nothing: surely none is
+  // `then` stands for all that comes after, and takes the block's value.
+  Leaves block(const typed::Block& block, const Use& then) { return statements(block, 0, then); }
+  Leaves statements(const typed::Block& block, size_t from, const Use& then);
+  Leaves with_statement(const typed::Stmt& stmt, const Rest& rest); // of one that may leave
+  Leaves with_assignment(const typed::Stmt& stmt, const Rest& rest);
   void finish(const typed::Stmt& stmt, const Leaves& value);
   void bind(const typed::Pattern& pattern, const tl::Type& type, const Leaves& leaves, size_t& next);
   void assign(const typed::Stmt& stmt, const Leaves& value);
   void assign_place(const typed::Stmt& stmt, const typed::Place& place, const tl::Type& value_type, Leaves value);
-  void assertion(const typed::Stmt& stmt);
-  void jump(const typed::Stmt& stmt);
+  void assertion(const typed::Stmt& stmt, ValueId condition);
   ValueId token() { return env_.at(kToken)[0]; }
   void set_token(ValueId value) { env_[kToken] = {value}; }
   VarKey new_pseudo() { return --next_pseudo_; }
   VarKey new_flag();
+
+  // ---- lower_jumps.cpp: the rule stands at its top -----------------------------------------------------------------
+  void find_jumps(const typed::Block& body);
+  bool may_leave(const typed::Expr& e) const { return jumping_.contains(&e); }
+  bool may_leave(const typed::Stmt& stmt) const { return jumping_.contains(&stmt); }
+  // Evaluates e and goes on with its value.
+  Leaves with_value(const typed::Expr& e, const Use& use);
+  // Evaluates it: expr() gives the value until it is forgotten.
+  void evaluate(const Child& child);
+  void remember(const Child& child, const Leaves& value);
+  // Evaluates these one after the other, all or as far as something among them may leave, and goes on.
+  Leaves with_children(const std::vector<Child>& children, size_t from, const Rest& rest, bool all = false);
+  // What is evaluated before the operation of e, in order; empty for kinds that take care of themselves.
+  std::vector<Child> children(const typed::Expr& e) const;
+  std::vector<Child> children(const typed::Stmt& assignment) const;
+  void add_subscripts(const std::vector<typed::Subscript>& items, std::span<const typed::SizeBind> binds,
+                      std::vector<Child>& into) const;
+  // How many of the binds an expression of this size needs: those up to the last one that it mentions.
+  size_t binds_of(const Size& size, std::span<const typed::SizeBind> binds) const;
+  Leaves unless_exited(const Rest& rest, Span span);
+  std::optional<ValueId> exited(); // a bool: some flag is set; nothing: surely none is
+  bool surely_down(VarKey flag);
+  std::vector<VarKey> flags_up(); // of this function and loop: those that may be
+  void jump(const typed::Stmt& stmt, Leaves result);
 
   // ---- lower_loops.cpp ---------------------------------------------------------------------------------------------
   // What a loop carries. Each leaf is carried after the sizes of its axes that change (`varying`).
@@ -218,14 +257,15 @@ private:
     std::vector<Leaf> leaves;
   };
   void loop(const typed::Stmt& stmt);
-  void for_loop(const typed::Stmt& stmt, const Loop& exits, bool returns);
+  void for_loop(const typed::Stmt& stmt, const Loop& exits, bool returns); // its range may not leave any more
   void while_loop(const typed::Stmt& stmt, const Loop& exits, bool returns);
   Carried carried_by(const typed::Stmt& stmt, const Loop& exits, bool returns);
   std::vector<ValueId> current(const Carried& carried, const std::vector<ValueId>& params = {}); // sizes and leaves
   std::vector<ValueId> enter(const Carried& carried, Region& region); // new parameters; the variables become these
   void leave(const Carried& carried, const std::vector<ValueId>& params, NodeId loop);
+  void forget_variables(const Carried& carried, const std::vector<ValueId>& params);
   void bind_joins(const std::vector<typed::Join>& joins);
-  void loop_body(const typed::Stmt& stmt, const Loop& exits, const Leaves& value, const tl::Type& value_type);
+  Flow loop_body(const typed::Stmt& stmt, const Loop& exits, const Leaves& value, const tl::Type& value_type);
   Leaves placeholder(const tl::Type& type);
   ValueId placeholder(const Type& type, const std::vector<Dim>& dims);
 
@@ -243,14 +283,17 @@ private:
   ValueId splat(ValueId scalar, const std::vector<Dim>& dims, LocId loc);
   ValueId convert(ValueId value, DType to, LocId loc = {});
   ValueId tensor_literal(const typed::Expr& e);
-  Leaves if_expression(const typed::Expr& e, const Use& use);
-  // An If: both ways start from the variables of now and go on with those that they end with. A way that gives no value
-  // (it has left the loop or function) is filled up with zeros.
-  Leaves merge(ValueId condition, const Rest& then, const Rest& otherwise, LocId loc);
   ValueId format(const typed::Expr& e);
   ValueId iota(const Dim& count, LocId loc);
   ValueId reduce(ReduceOp op, ValueId x, std::vector<int64_t> axes, ValueId mask, LocId loc);
   ValueId slice(ValueId x, std::vector<ValueId> starts, std::vector<int64_t> steps, std::vector<Dim> dims, LocId loc);
+
+  // ---- lower_branches.cpp ------------------------------------------------------------------------------------------
+  Leaves if_expression(const typed::Expr& e, const Use& use);
+  Leaves block_expression(const typed::Expr& e, const Use& use);
+  // An If: both ways start from the variables of now and go on with those that they end with. A way that gives no value
+  // (it has left the loop or function) is filled up with zeros.
+  Leaves merge(ValueId condition, const Rest& then, const Rest& otherwise, LocId loc);
 
   // ---- lower_indexing.cpp ------------------------------------------------------------------------------------------
   struct Subscripts { // evaluated
@@ -263,8 +306,10 @@ private:
     std::optional<AtomId> count_atom;
   };
   // `shape`: of the part. `checks`: what must hold for a mask to fit. The count of a mask becomes known.
+  // `binds`: what bounds of slices mention, evaluated in their place.
   Subscripts evaluate(const std::vector<typed::Subscript>& items, const std::vector<Dim>& base,
-                      const std::vector<Size>& shape, const std::vector<typed::SizeCheck>& checks);
+                      const std::vector<Size>& shape, const std::vector<typed::SizeCheck>& checks,
+                      std::span<const typed::SizeBind> binds);
   ValueId guard_count(const Subscripts& subscripts, ValueId value, const std::vector<Size>& from,
                       const std::vector<Size>& to, Span span);
   Subscripts without_mask(Subscripts subscripts, const std::vector<Size>& shape);
@@ -396,7 +441,10 @@ private:
   std::vector<MapFrame> frames_;
   ValueId placing_; // valid: the device that new tensors are put on here
   std::vector<typed::InstanceId> inlining_;
-  bool dead_ = false; // this place is never reached
+  Flow flow_ = Flow::Goes;
+  std::set<const void*> jumping_;                  // expressions and statements that may leave themselves
+  std::set<ValueId> known_down_;                   // flags that are down at this place
+  std::map<const typed::Expr*, Leaves> evaluated_; // before what they stand in
   VarKey next_pseudo_ = kToken;
 };
 

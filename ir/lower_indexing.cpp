@@ -54,11 +54,17 @@ ValueId FunctionLowerer::wrapped(ValueId index, const Dim& size, size_t axis, co
 
 FunctionLowerer::Subscripts FunctionLowerer::evaluate(const std::vector<typed::Subscript>& items,
                                                       const std::vector<Dim>& base, const std::vector<Size>& shape,
-                                                      const std::vector<typed::SizeCheck>& checks) {
+                                                      const std::vector<typed::SizeCheck>& checks,
+                                                      std::span<const typed::SizeBind> binds) {
   Subscripts result;
   result.items = &items;
   size_t axis = 0;
   for (const typed::Subscript& item : items) {
+    if (!binds.empty() && item.kind == Kind::Slice) {
+      size_t own = std::max(binds_of(item.start, binds), binds_of(item.length, binds));
+      bind_all(binds.first(own));
+      binds = binds.subspan(own);
+    }
     ValueId outer = std::exchange(placing_, ValueId{}); // index tensors that are written here go along
     ValueId value = item.value ? convert_index(one(*item.value)) : ValueId{};
     placing_ = outer;
@@ -85,6 +91,7 @@ FunctionLowerer::Subscripts FunctionLowerer::evaluate(const std::vector<typed::S
     ++axis;
     result.values.push_back(value);
   }
+  bind_all(binds);
   return result.masks && !only_leading_mask(items) ? without_mask(std::move(result), shape) : result;
 }
 
@@ -164,8 +171,7 @@ Leaves FunctionLowerer::index(const typed::Expr& e) {
   LocId at = loc(e.span);
   ValueId base = one(*e.operands[0]);
   const std::vector<Dim> dims = type(base).dims; // a copy: evaluating adds values
-  bind_all(e.binds);
-  Subscripts subscripts = evaluate(e.subscripts, dims, e.type.shape, e.checks);
+  Subscripts subscripts = evaluate(e.subscripts, dims, e.type.shape, e.checks, e.binds);
   base = checked(base, e.checks);
   Leaves result{subscripts.masks ? read_mask(base, subscripts, at) : read(base, subscripts, e.type.shape, at)};
   if (!subscripts.count_atom) bind_fresh(e.fresh, e.type, result);

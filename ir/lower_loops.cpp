@@ -2,6 +2,7 @@
 // carries: the token if its body has effects, flags, and the variables that it assigns.
 #include "ir/lower_function.h"
 #include <algorithm>
+#include <utility>
 
 namespace tl::ir {
 namespace {
@@ -200,20 +201,31 @@ void FunctionLowerer::loop(const typed::Stmt& stmt) {
   bind_joins(stmt.after);
 }
 
-// One iteration, in the innermost scope: the pattern gets `value`.
-void FunctionLowerer::loop_body(const typed::Stmt& stmt, const Loop& exits, const Leaves& value,
-                                const tl::Type& value_type) {
+// Where the function has returned, an iteration ends with the variables that it began with, whatever became of them.
+void FunctionLowerer::forget_variables(const Carried& carried, const std::vector<ValueId>& params) {
+  size_t next = 0;
+  for (const Carried::Leaf& leaf : carried.leaves) {
+    next += leaf.varying.size();
+    if (leaf.var < next_pseudo_) env_[leaf.var][leaf.leaf] = params[next];
+    ++next;
+  }
+}
+
+// One iteration, in the innermost scope: the pattern gets `value`. How its end is reached.
+FunctionLowerer::Flow FunctionLowerer::loop_body(const typed::Stmt& stmt, const Loop& exits, const Leaves& value,
+                                                 const tl::Type& value_type) {
   Env before = env_;
   callees_.back().loops.push_back(exits);
   if (exits.continued) env_[exits.continued] = {here().constant(DType::Bool, {})};
   bind_joins(stmt.head);
   size_t next = 0;
   bind(stmt.pattern, value_type, value, next);
-  block(stmt.body);
-  dead_ = false;
+  block(stmt.body, [](const Leaves&) { return Leaves(); });
+  Flow end = std::exchange(flow_, Flow::Goes);
   callees_.back().loops.pop_back();
   for (auto it = env_.begin(); it != env_.end();) // what was declared inside ends here
     it = before.contains(it->first) ? std::next(it) : env_.erase(it);
+  return end;
 }
 
 void FunctionLowerer::for_loop(const typed::Stmt& stmt, const Loop& exits, bool returns) {
@@ -247,7 +259,7 @@ void FunctionLowerer::for_loop(const typed::Stmt& stmt, const Loop& exits, bool 
     row.shape.erase(row.shape.begin());
     Type t = type(rows);
     t.dims.erase(t.dims.begin());
-    loop_body(stmt, exits, {here().one(Op::Index, {rows, i}, t, {}, at)}, row);
+    return loop_body(stmt, exits, {here().one(Op::Index, {rows, i}, t, {}, at)}, row);
   };
 
   if (!leaves_early) {
@@ -300,7 +312,7 @@ void FunctionLowerer::for_loop(const typed::Stmt& stmt, const Loop& exits, bool 
   // The flags are down at the start of an iteration, and known to be so.
   for (VarKey flag : {exits.broke, returns ? callees_.back().returned : 0})
     if (flag) env_[flag] = {here().constant(DType::Bool, {})};
-  iteration(i);
+  if (iteration(i) == Flow::Returns) forget_variables(carried, params);
   body.yields = current(carried, params);
   body.yields.insert(body.yields.begin(), scalar(ScalarOp::Add, {k, i64(1)}));
   pop();
@@ -320,30 +332,25 @@ void FunctionLowerer::for_loop(const typed::Stmt& stmt, const Loop& exits, bool 
 
 void FunctionLowerer::while_loop(const typed::Stmt& stmt, const Loop& exits, bool returns) {
   LocId at = loc(stmt.span);
-  bool effects = false;
-  walk(
-      *stmt.value,
-      [&](const typed::Expr& e) {
-        effects = effects || is_effect(shared_.program, e);
-        return true;
-      },
-      nullptr);
   Carried carried = carried_by(stmt, exits, returns);
-  // A condition with effects is evaluated before the loop and at the end of each iteration, and carried.
-  VarKey go = 0;
   auto test = [&]() -> ValueId {
     bind_joins(stmt.head);
     callees_.back().loops.push_back({exits.broke, 0});
-    std::optional<ValueId> left = exited();
+    auto condition = [&] { return with_value(*stmt.value, [](const Leaves& value) { return value; }); };
+    Leaves go = unless_exited(condition, stmt.value->span);
     callees_.back().loops.pop_back();
-    if (!left) return one(*stmt.value);
-    return merge(
-        *left, [&] { return Leaves{here().constant(DType::Bool, {})}; }, [&] { return Leaves{one(*stmt.value)}; },
-        at)[0];
+    flow_ = Flow::Goes;
+    return go.empty() ? here().constant(DType::Bool, {}) : go[0];
   };
-  if (effects) {
+  // A condition that does more than to compute a value is evaluated before the loop and at the end of each iteration,
+  // and carried.
+  Contents inside;
+  collect(shared_.program, *stmt.value, true, inside);
+  VarKey go = 0;
+  if (inside.effects || !inside.assigned.empty() || may_leave(*stmt.value)) {
+    ValueId first = test();
     go = new_pseudo();
-    env_[go] = {test()};
+    env_[go] = {first};
     carried.leaves.push_back({go, 0, {}});
   }
   std::vector<ValueId> operands = current(carried);
@@ -358,7 +365,7 @@ void FunctionLowerer::while_loop(const typed::Stmt& stmt, const Loop& exits, boo
   std::vector<ValueId> params = enter(carried, body);
   for (VarKey flag : {exits.broke, returns ? callees_.back().returned : 0})
     if (flag) env_[flag] = {here().constant(DType::Bool, {})};
-  loop_body(stmt, exits, {}, tl::Type::unit());
+  if (loop_body(stmt, exits, {}, tl::Type::unit()) == Flow::Returns) forget_variables(carried, params);
   if (go) env_[go] = {test()};
   body.yields = current(carried, params);
   pop();

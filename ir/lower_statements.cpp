@@ -4,127 +4,76 @@
 #include <utility>
 
 namespace tl::ir {
-namespace {
-
-bool is_jump(const typed::Stmt& stmt) {
-  return stmt.kind == typed::StmtKind::Break || stmt.kind == typed::StmtKind::Continue ||
-         stmt.kind == typed::StmtKind::Return;
-}
-
-bool contains_jump(const typed::Expr& e) {
-  bool found = false;
-  walk(
-      e, [&](const typed::Expr&) { return !found; },
-      [&](const typed::Stmt& stmt) {
-        found = found || is_jump(stmt);
-        return !found;
-      });
-  return found;
-}
-
-} // namespace
-
-VarKey FunctionLowerer::new_flag() {
-  VarKey key = new_pseudo();
-  env_[key] = {here().constant(DType::Bool, {})};
-  return key;
-}
-
-bool FunctionLowerer::may_jump(const typed::Expr& e) const {
-  return !callees_.back().without_jumps && contains_jump(e);
-}
-
-// What stands inside of it is not asked again, so that deep nests cost linear time.
-Leaves FunctionLowerer::expr_without_jumps(const typed::Expr& e) {
-  bool outside = std::exchange(callees_.back().without_jumps, true);
-  Leaves value = expr(e);
-  callees_.back().without_jumps = outside;
-  return value;
-}
 
 // ---- blocks
 // -----------------------------------------------------------------------------------------------------------
 
-Leaves FunctionLowerer::statements(const typed::Block& block, size_t from) {
+Leaves FunctionLowerer::statements(const typed::Block& block, size_t from, const Use& then) {
   for (size_t i = from; i < block.statements.size(); ++i) {
-    if (dead_) return {};
     const typed::Stmt& stmt = block.statements[i];
-    auto rest = [&, i] { return statements(block, i + 1); };
+    if (may_leave(stmt)) return with_statement(stmt, [&, i] { return statements(block, i + 1, then); });
     switch (stmt.kind) {
     case typed::StmtKind::Let:
-    case typed::StmtKind::Assign:
-    case typed::StmtKind::Expr:
-      if (may_jump(*stmt.value))
-        return with_value(*stmt.value, [&](const Leaves& value) -> Leaves {
-          finish(stmt, value);
-          return rest();
-        });
-      finish(stmt, expr_without_jumps(*stmt.value));
-      break;
+    case typed::StmtKind::Expr: finish(stmt, expr(*stmt.value)); break;
+    case typed::StmtKind::Assign: with_assignment(stmt, [] { return Leaves(); }); break;
     case typed::StmtKind::For:
-    case typed::StmtKind::While:
-      loop(stmt);
-      if (exited()) return unless_exited(rest, stmt.span);
-      break;
+    case typed::StmtKind::While: loop(stmt); break;
+    case typed::StmtKind::Assert: assertion(stmt, one(*stmt.value)); break;
     case typed::StmtKind::Break:
     case typed::StmtKind::Continue:
-    case typed::StmtKind::Return: jump(stmt); return {};
-    case typed::StmtKind::Assert: assertion(stmt); break;
+    case typed::StmtKind::Return: throw std::logic_error("lowering: a jump that leaves nothing");
     }
   }
-  if (dead_) return {};
-  bool is_result = callees_.back().body == &block;
-  auto use = [&](const Leaves& value) {
-    if (is_result) env_[callees_.back().result] = as_type(value, *callees_.back().result_type);
-    return value;
+  bool leaves = block.result && may_leave(*block.result);
+  if (block.diverges && !leaves) { // behind a loop without end
+    flow_ = Flow::Returns;
+    return {};
+  }
+  return block.result ? with_value(*block.result, then) : then({});
+}
+
+Leaves FunctionLowerer::with_statement(const typed::Stmt& stmt, const Rest& rest) {
+  auto go_on = [&] { return unless_exited(rest, stmt.span); };
+  switch (stmt.kind) {
+  case typed::StmtKind::Let:
+  case typed::StmtKind::Expr:
+    return with_value(*stmt.value, [&](const Leaves& value) {
+      finish(stmt, value);
+      return rest();
+    });
+  case typed::StmtKind::Assign: return with_assignment(stmt, rest);
+  case typed::StmtKind::For:
+    return with_children({{stmt.value.get(), {}}}, 0, [&] {
+      loop(stmt);
+      return go_on();
+    });
+  case typed::StmtKind::While: loop(stmt); return go_on();
+  case typed::StmtKind::Break:
+  case typed::StmtKind::Continue: jump(stmt, {}); return {};
+  case typed::StmtKind::Return:
+    if (!stmt.value) {
+      jump(stmt, {});
+      return {};
+    }
+    return with_value(*stmt.value, [&](const Leaves& value) {
+      jump(stmt, value);
+      return Leaves();
+    });
+  case typed::StmtKind::Assert:
+    return with_value(*stmt.value, [&](const Leaves& condition) {
+      assertion(stmt, condition.at(0));
+      return go_on();
+    });
+  }
+  throw std::logic_error("lowering: a statement of an unexpected kind");
+}
+
+Leaves FunctionLowerer::with_assignment(const typed::Stmt& stmt, const Rest& rest) {
+  auto write = [&] {
+    finish(stmt, expr(*stmt.value));
+    return rest();
   };
-  return block.result ? with_value(*block.result, use) : use({});
-}
-
-Leaves FunctionLowerer::with_value(const typed::Expr& e, const Use& use) {
-  if (!may_jump(e)) return use(expr_without_jumps(e));
-  // Where one branch never comes back, all that follows goes into the other.
-  if (e.kind == typed::ExprKind::If && (e.blocks[0].diverges || e.blocks[1].diverges)) return if_expression(e, use);
-  Leaves value = expr(e);
-  return unless_exited([&] { return use(value); }, e.span);
-}
-
-Leaves FunctionLowerer::unless_exited(const Rest& rest, Span span) {
-  if (dead_) return {};
-  std::optional<ValueId> left = exited();
-  if (!left) return rest();
-  return merge(
-      scalar(ScalarOp::Not, {*left}), rest, [] { return Leaves(); }, loc(span));
-}
-
-std::optional<ValueId> FunctionLowerer::exited() {
-  std::vector<VarKey> flags{callees_.back().returned};
-  if (!callees_.back().loops.empty()) {
-    flags.push_back(callees_.back().loops.back().broke);
-    flags.push_back(callees_.back().loops.back().continued);
-  }
-  std::optional<ValueId> any;
-  for (VarKey flag : flags) {
-    if (!flag) continue;
-    ValueId value = env_.at(flag)[0];
-    NodeId producer = f_[value].producer;
-    bool surely_not = producer.valid() && f_[producer].op == Op::Constant && f_[producer].attrs.literal == Scalar{};
-    if (!surely_not) any = any ? scalar(ScalarOp::Or, {*any, value}) : value;
-  }
-  return any;
-}
-
-void FunctionLowerer::jump(const typed::Stmt& stmt) {
-  Callee& callee = callees_.back();
-  VarKey flag = callee.returned;
-  if (stmt.kind == typed::StmtKind::Break) flag = callee.loops.back().broke;
-  if (stmt.kind == typed::StmtKind::Continue) flag = callee.loops.back().continued;
-  if (stmt.kind == typed::StmtKind::Return) {
-    Leaves value = stmt.value ? expr(*stmt.value) : Leaves();
-    env_[callees_.back().result] = as_type(std::move(value), *callees_.back().result_type);
-  }
-  env_[flag] = {here().constant(DType::Bool, Scalar::of(uint8_t{1}))};
-  dead_ = true;
+  return with_children(children(stmt), 0, write, true);
 }
 
 // ---- bindings and assignments
@@ -196,7 +145,7 @@ void FunctionLowerer::assign_place(const typed::Stmt& stmt, const typed::Place& 
   }
   ValueId base = target.at(0);
   const std::vector<Dim> dims = type(base).dims; // a copy: evaluating adds values
-  Subscripts subscripts = evaluate(place.subscripts, dims, place.type.shape, stmt.checks);
+  Subscripts subscripts = evaluate(place.subscripts, dims, place.type.shape, stmt.checks, {});
   ValueId v = value.at(0);
   std::vector<Size> shape = value_type.shape;
   UpdateMode mode = UpdateMode::Set;
@@ -219,8 +168,8 @@ void FunctionLowerer::assign_place(const typed::Stmt& stmt, const typed::Place& 
   store({write(base, subscripts, v, place, shape, mode, stmt.span)});
 }
 
-void FunctionLowerer::assertion(const typed::Stmt& stmt) {
-  Leaves condition = checked({one(*stmt.value)}, stmt.checks, true);
+void FunctionLowerer::assertion(const typed::Stmt& stmt, ValueId condition) {
+  condition = checked(condition, stmt.checks);
   LocId at = loc(stmt.span);
   auto fail = [&](ValueId cond) {
     std::vector<ValueId> operands{ValueId{}, cond};
@@ -241,10 +190,23 @@ void FunctionLowerer::assertion(const typed::Stmt& stmt) {
     effect(Op::Assert, operands, {Type::token()}, std::move(attrs), at);
   };
   // The message is evaluated only on failure: where evaluating it could fail itself, it stands in a branch.
+  auto fail_in_branch = [&](const Rest& message) {
+    merge(
+        condition, [] { return Leaves(); }, message, at);
+  };
+  auto always = [&] {
+    fail(here().constant(DType::Bool, {}));
+    return Leaves();
+  };
+  if (stmt.message && may_leave(*stmt.message)) {
+    bool parts = stmt.message->kind == typed::ExprKind::Interp;
+    std::vector<Child> read = parts ? children(*stmt.message) : std::vector<Child>{{stmt.message.get(), {}}};
+    return fail_in_branch([&] { return with_children(read, 0, always); });
+  }
   Snapshot before = snapshot();
   Env env = env_;
   size_t nodes = scopes_.back().region->nodes.size();
-  fail(condition[0]);
+  fail(condition);
   const std::vector<NodeId>& made = scopes_.back().region->nodes;
   bool risky = false;
   for (size_t i = nodes; i + 1 < made.size(); ++i)
@@ -252,13 +214,7 @@ void FunctionLowerer::assertion(const typed::Stmt& stmt) {
   if (!risky) return;
   restore(before);
   env_ = env;
-  merge(
-      condition[0], [] { return Leaves(); },
-      [&] {
-        fail(here().constant(DType::Bool, {}));
-        return Leaves();
-      },
-      at);
+  fail_in_branch(always);
 }
 
 } // namespace tl::ir

@@ -9,10 +9,10 @@ namespace tl::typed {
 // The expressions and blocks right inside of `e`. Expr may be const.
 template <class Expr, class OnExpr, class OnBlock>
 void each_part(Expr& e, const OnExpr& on_expr, const OnBlock& on_block) {
-  for (auto& bind : e.binds)
-    on_expr(*bind.value);
   for (auto& operand : e.operands)
     if (operand) on_expr(*operand);
+  for (auto& bind : e.binds)
+    on_expr(*bind.value);
   for (auto& subscript : e.subscripts)
     if (subscript.value) on_expr(*subscript.value);
   for (auto& index : e.indices)

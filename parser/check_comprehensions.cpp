@@ -128,7 +128,7 @@ std::set<std::string> clause_names(const ast::Comprehension& c, size_t before) {
 
 // The axes that the bare index subscripts in one subscript expression.
 void Checker::axes_of(const ast::Subscript& s, const std::string& index, const std::set<std::string>& bound,
-                      std::vector<Axis>& out) {
+                      Axes& out) {
   std::vector<size_t> at;
   size_t ellipsis = s.items.size();
   for (size_t i = 0; i < s.items.size(); ++i) {
@@ -139,10 +139,22 @@ void Checker::axes_of(const ast::Subscript& s, const std::string& index, const s
   if (at.empty() || mentions(s.object, bound)) return;
   // The type of the value, checked on the side.
   Snapshot before = snapshot();
+  size_t first_new_atom = p_.atoms.size();
   ExprPtr base = expr(s.object);
   Type type = resolved(base->type);
   rollback(before);
   if (!type.is_tensor()) return;
+  std::vector<AtomId> atoms;
+  for (const Size& size : type.shape)
+    p_.atoms.collect(size, atoms);
+  if (std::any_of(atoms.begin(), atoms.end(), [&](AtomId atom) { return atom.index >= first_new_atom; })) {
+    base = shared(expr(s.object), out.around);
+    type = resolved(base->type);
+    if (base->kind == ExprKind::Variable) {
+      held_[s.object] = base->var;
+      out.held.push_back(s.object);
+    }
+  }
   for (size_t i : at) {
     size_t axis = 0;
     auto consumes = [&](size_t k) { return s.items[k].kind != ast::SubscriptItem::Kind::NewAxis ? 1u : 0u; };
@@ -156,12 +168,11 @@ void Checker::axes_of(const ast::Subscript& s, const std::string& index, const s
       if (after > type.rank()) continue;
       axis = type.rank() - after;
     }
-    if (axis < type.rank()) out.push_back({type.shape[axis], s.items[i].span, text(s.object->span)});
+    if (axis < type.rank()) out.found.push_back({type.shape[axis], s.items[i].span, text(s.object->span)});
   }
 }
 
-void Checker::find_axes(const ast::Block& b, const std::string& index, std::set<std::string>& bound,
-                        std::vector<Axis>& out) {
+void Checker::find_axes(const ast::Block& b, const std::string& index, std::set<std::string>& bound, Axes& out) {
   std::set<std::string> inner = bound;
   for (const ast::Stmt* s : b.statements) {
     if (auto* node = ast::as<ast::ExprStmt>(s))
@@ -192,8 +203,7 @@ void Checker::find_axes(const ast::Block& b, const std::string& index, std::set<
   }
 }
 
-void Checker::find_axes(const ast::Expr* e, const std::string& index, std::set<std::string>& bound,
-                        std::vector<Axis>& out) {
+void Checker::find_axes(const ast::Expr* e, const std::string& index, std::set<std::string>& bound, Axes& out) {
   if (auto* node = ast::as<ast::Comprehension>(e)) {
     std::set<std::string> inner = bound;
     for (const auto& clause : node->clauses) {
@@ -293,6 +303,38 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
   for (const auto& clause : c.clauses)
     pattern_names(*clause.pattern, names);
   std::vector<Size> extents;
+  std::vector<const ast::Expr*> held;
+  auto with_bindings = [&](ExprPtr e) {
+    if (bindings.empty() || e->type.is_error()) return e;
+    auto block = make(ExprKind::Block, e->span, e->type);
+    block->blocks.emplace_back();
+    for (const auto& binding : bindings)
+      block->blocks[0].statements.push_back(binding());
+    block->blocks[0].result = std::move(e);
+    return block;
+  };
+  // A range that uses what stands at the positions before it: those are bound where it is evaluated, too.
+  auto bind_elements = [&](typed::ComprehensionIndex& index) {
+    if (bindings.empty()) return;
+    std::vector<AtomId> atoms;
+    p_.atoms.collect(index.lo, atoms);
+    p_.atoms.collect(index.hi, atoms);
+    std::vector<typed::SizeBind> binds;
+    for (const auto& binding : bindings) {
+      auto each = [&](auto& self, const typed::Pattern& p) -> void {
+        for (const typed::Pattern& element : p.elements)
+          self(self, element);
+        if (p.is_tuple || !p.var.valid()) return;
+        AtomId atom = p_.variables[p.var.index].atom;
+        if (atom.valid() && std::find(atoms.begin(), atoms.end(), atom) != atoms.end())
+          binds.push_back({atom, with_bindings(variable(p.var, index.span))});
+      };
+      each(each, binding().pattern);
+    }
+    for (typed::SizeBind& bind : index.binds)
+      binds.push_back({bind.atom, with_bindings(std::move(bind.value))});
+    index.binds = std::move(binds);
+  };
   for (const auto& clause : c.clauses) {
     typed::ComprehensionIndex index;
     index.span = clause.span;
@@ -365,15 +407,18 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
             self(self, *operand);
         };
         take(take, *range);
+        bind_elements(index);
       }
     } else {
-      std::vector<Axis> axes;
+      Axes told{around, {}, {}};
       std::set<std::string> bound = names;
       const std::string& name = clause.pattern->name;
-      find_axes(c.element, name, bound, axes);
-      if (c.filter) find_axes(c.filter, name, bound, axes);
+      find_axes(c.element, name, bound, told);
+      if (c.filter) find_axes(c.filter, name, bound, told);
       for (const auto& other : c.clauses)
-        if (other.range) find_axes(other.range, name, bound, axes);
+        if (other.range) find_axes(other.range, name, bound, told);
+      held.insert(held.end(), told.held.begin(), told.held.end());
+      const std::vector<Axis>& axes = told.found;
       if (axes.empty()) {
         error("UnboundIndex", clause.span, fmt::format("nothing tells the range of `{}`", name),
               fmt::format("write `{} in 0..n`, or subscript an axis by `{}` alone", name, name));
@@ -435,16 +480,9 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
   Type element_expected;
   if (expected && expected->is_tensor()) element_expected = element_of(*expected);
   ExprPtr body = value(c.element);
-  auto with_bindings = [&](ExprPtr e) {
-    if (bindings.empty() || e->type.is_error()) return e;
-    auto block = make(ExprKind::Block, e->span, e->type);
-    block->blocks.emplace_back();
-    for (const auto& binding : bindings)
-      block->blocks[0].statements.push_back(binding());
-    block->blocks[0].result = std::move(e);
-    return block;
-  };
   if (node->filter) node->filter = with_bindings(std::move(node->filter));
+  for (const ast::Expr* e : held)
+    held_.erase(e);
   --in_comprehension_;
   comprehension_variables_ = saved_variables;
   scope_ = saved_scope;

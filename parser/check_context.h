@@ -58,6 +58,7 @@ struct Transformed {
   std::vector<int64_t> chosen; // positions of arguments; Vmap: for each the axis, or kNoAxis
   bool one = true;             // a single one was named, not a tuple of them
   bool aux = false;
+  Type result{}; // Vjp: of the function, where it was called; the cotangent has it
   static constexpr int64_t kNoAxis = INT64_MIN;
   bool operator==(const Transformed&) const = default;
 };
@@ -193,6 +194,7 @@ struct PendingCall {
 struct Loop {
   std::vector<std::map<VarId, Type>> exits;     // types of the vars at each break
   std::vector<std::map<VarId, Type>> continues; // and at each continue
+  bool in_condition = false;                    // of a while, is being checked
 };
 
 // The function (or the top level) being checked.
@@ -658,10 +660,16 @@ private:
     Span span;
     std::string base;
   };
-  void find_axes(const ast::Expr* e, const std::string& index, std::set<std::string>& bound, std::vector<Axis>& out);
-  void find_axes(const ast::Block& b, const std::string& index, std::set<std::string>& bound, std::vector<Axis>& out);
+  // What tells the range of an index. A value whose sizes are known only when it is there is evaluated in `around`.
+  struct Axes {
+    typed::Block& around;
+    std::vector<Axis> found;
+    std::vector<const ast::Expr*> held; // these values
+  };
+  void find_axes(const ast::Expr* e, const std::string& index, std::set<std::string>& bound, Axes& out);
+  void find_axes(const ast::Block& b, const std::string& index, std::set<std::string>& bound, Axes& out);
   void axes_of(const ast::Subscript& s, const std::string& index, const std::set<std::string>& bound,
-               std::vector<Axis>& out);
+               Axes& out);
 
   // --- builtin_rules_devices.cpp
   void on_device(const ast::On& s, Span span, typed::Block& into);
@@ -746,6 +754,7 @@ private:
   std::map<const Record*, StructInfo*> struct_of_;
   ast::Arena made_; // syntax that the checker makes: calls of function values
   std::deque<ast::Function> made_functions_;
+  std::map<const ast::Expr*, VarId> held_; // expressions that have been evaluated already, for Axes
   std::map<const ast::Lambda*, const ast::Function*> lambda_functions_;
   int expansions_ = 0; // calls being checked in place
   bool expanding_ = false;

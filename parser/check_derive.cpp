@@ -301,7 +301,7 @@ ExprPtr Checker::call_transformed(const Transformed& what, std::vector<Arg> args
       all.push_back(static_cast<int64_t>(i));
     ExprPtr node = derive(typed::Transform::Vjp, what.function, std::move(args), all, span);
     if (node->type.is_error()) return node;
-    seed = coerce(std::move(seed), node->type, "the cotangent");
+    seed = coerce(std::move(seed), what.result, "the cotangent");
     if (seed->type.is_error()) return broken(span);
     settle(*seed);
     Type whole = Type::tuple({node->type});
@@ -506,6 +506,15 @@ ExprPtr Checker::vjp_call(std::vector<Arg> args, Span span) {
     return broken(span);
   }
   call.arguments.push_back({{}, new_expr(ast::Name{"dy"})});
+  ExprPtr y = call_named(what.function.callable, what.function.name, span, std::move(values), span, false, nullptr);
+  settle(*y);
+  if (y->type.is_error()) {
+    scope_ = saved;
+    return broken(span);
+  }
+  // Sizes that only the value tells are told once: those of the cotangent are compared with these.
+  what.result = y->type;
+  y = shared(std::move(y), before);
   transformed_.push_back(what);
   Entity entity;
   entity.kind = Entity::Kind::Static;
@@ -527,10 +536,7 @@ ExprPtr Checker::vjp_call(std::vector<Arg> args, Span span) {
   made.id = static_cast<uint32_t>(functions_.size());
   made.is_template = made.is_closure = true;
   made.facts = ctx_->facts;
-  ExprPtr y = call_named(what.function.callable, what.function.name, span, std::move(values), span, false, nullptr);
   scope_ = saved;
-  settle(*y);
-  if (y->type.is_error()) return broken(span);
   Static back;
   back.kind = Static::Kind::Function;
   back.callable.functions.push_back(&made);

@@ -97,6 +97,8 @@ ExprPtr Checker::value(const ast::Expr* e, const Type* expected) {
 }
 
 ExprPtr Checker::expr(const ast::Expr* e, const Type* expected, bool want) {
+  if (!held_.empty())
+    if (auto found = held_.find(e); found != held_.end()) return variable(found->second, e->span);
   return std::visit(
       [&](const auto& node) -> ExprPtr {
         using T = std::decay_t<decltype(node)>;
@@ -398,7 +400,9 @@ ExprPtr Checker::if_expr(const ast::Expr& e, const ast::If& node, const Type* ex
   if (!want_value || result->type.is_error()) return result;
   typed::Expr *a = result->blocks[0].result.get(), *b = result->blocks[1].result.get();
   Type left = a ? refresh(*a) : Type::unit(), right = b ? refresh(*b) : Type::unit();
-  if (!then_ends)
+  if (!then_ends && !else_ends) // of what stands behind the jumps, or what is wanted
+    result->type = !left.is_unit() ? left : !right.is_unit() ? right : expected ? *expected : Type::unit();
+  else if (!then_ends)
     result->type = right;
   else if (!else_ends)
     result->type = left;

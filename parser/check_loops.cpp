@@ -196,10 +196,15 @@ void Checker::while_loop(const ast::While& s, Span span, typed::Block& into) {
   loop.span = span;
   auto* forever = ast::as<ast::BoolLiteral>(s.condition);
   check_loop(span, loop, [&](typed::Stmt& l) {
+    ctx_->loops.back().in_condition = true;
     l.value = condition(s.condition);
+    Loop& loop_state = ctx_->loops.back();
+    loop_state.in_condition = false;
+    bool ends = !(forever && forever->value);
+    if (ends) loop_state.exits.push_back(ctx_->current); // with what the condition has assigned
     if (!l.value->type.is_error()) learn(*l.value, true);
     l.body = block(s.body, false);
-    return !(forever && forever->value);
+    return ends;
   });
   into.statements.push_back(std::move(loop));
 }

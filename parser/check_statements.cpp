@@ -86,8 +86,20 @@ typed::Block Checker::block(const ast::Block& b, bool want, const Type* expected
   return result;
 }
 
+// What stands behind a jump is checked as if it were reached, and then left out: it changes neither the result's type
+// nor what is known behind loops.
 void Checker::statements(const std::vector<ast::Stmt*>& list, typed::Block& into, bool want, const Type* expected) {
+  struct Dead {
+    size_t statements, returned;
+    std::vector<Loop> loops;
+    std::map<VarId, Type> current;
+  };
+  std::optional<Dead> dead;
   for (size_t i = 0; i < list.size(); ++i) {
+    if (!ctx_->reachable && !dead) {
+      dead = Dead{into.statements.size(), ctx_->returned.size(), ctx_->loops, ctx_->current};
+      ctx_->reachable = true;
+    }
     auto* last = ast::as<ast::ExprStmt>(list[i]);
     if (want && last && i + 1 == list.size()) {
       into.result = expr(last->value, expected, true);
@@ -105,6 +117,16 @@ void Checker::statements(const std::vector<ast::Stmt*>& list, typed::Block& into
       continue;
     }
     statement(*list[i], into);
+  }
+  if (dead) {
+    into.statements.erase(into.statements.begin() + static_cast<long>(dead->statements), into.statements.end());
+    // Its value has a type, for what it stands in, but is none.
+    if (into.result) into.result = make(ExprKind::Unit, into.result->span, refresh(*into.result));
+    ctx_->returned.resize(dead->returned);
+    ctx_->returned_spans.resize(dead->returned);
+    ctx_->loops = std::move(dead->loops);
+    ctx_->current = std::move(dead->current);
+    ctx_->reachable = false;
   }
   into.diverges = !ctx_->reachable;
 }
@@ -140,9 +162,15 @@ void Checker::statement(const ast::Stmt& s, typed::Block& into) {
           constexpr bool is_break = std::is_same_v<T, ast::Break>;
           if (ctx_->loops.empty()) {
             error("NotInLoop", s.span, fmt::format("`{}` stands outside a loop", is_break ? "break" : "continue"));
+            ctx_->reachable = false; // as it would be
             return;
           }
           Loop& loop = ctx_->loops.back();
+          if (!is_break && loop.in_condition) {
+            error("NotInLoop", s.span, "`continue` stands in the condition of its own loop, where no turn has begun");
+            ctx_->reachable = false;
+            return;
+          }
           if (ctx_->reachable) (is_break ? loop.exits : loop.continues).push_back(ctx_->current);
           ctx_->reachable = false;
           typed::Stmt out;
@@ -346,6 +374,7 @@ void Checker::return_statement(const ast::Return& s, Span span, typed::Block& in
   if (!ctx_->signature || in_comprehension_ > 0) {
     error("NotInFunction", span,
           in_comprehension_ > 0 ? "a comprehension cannot return" : "`return` stands outside a function");
+    ctx_->reachable = false; // as it would be
     return;
   }
   if (expanding_) {

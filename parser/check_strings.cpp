@@ -100,19 +100,17 @@ void Checker::append_value(typed::Expr& interp, ExprPtr value, const std::string
     }
     return append_text(interp, value->format.literals.back());
   }
-  if (value->type.is_unit()) {
-    if (value->kind == ExprKind::Unit) return append_text(interp, "()");
-    typed::Block block; // it is evaluated all the same
-    typed::Stmt run;
-    run.span = value->span;
-    run.value = std::move(value);
-    block.statements.push_back(std::move(run));
-    auto text = make(ExprKind::Str, span, Type::str());
-    text->text = "()";
-    interp.operands.push_back(in_block(std::move(block), std::move(text), span));
-    interp.format.specs.push_back("");
-    interp.format.literals.push_back("");
-    return;
+  if (value->type.is_unit() && value->kind == ExprKind::Unit) return append_text(interp, "()");
+  if (value->type.is_unit()) { // for its effects
+    auto block = make(ExprKind::Block, value->span, Type::str());
+    typed::Stmt s;
+    s.span = value->span;
+    s.value = std::move(value);
+    block->blocks.emplace_back();
+    block->blocks[0].statements.push_back(std::move(s));
+    block->blocks[0].result = make(ExprKind::Str, s.span, Type::str());
+    block->blocks[0].result->text = "()";
+    value = std::move(block);
   }
   if (value->type.is_function()) {
     error("TypeMismatch", value->span, fmt::format("{} cannot be printed", show(value->type)), "", {label(*value)});

@@ -1,0 +1,300 @@
+"""The generator's core: random choices, scopes, types, constants, and how a case is put together from the parts of each topic."""
+from __future__ import annotations
+
+import random
+
+from parts_aggregates import Aggregates
+from parts_comprehensions import Comprehensions
+from parts_control import Control
+from parts_derivatives import Derivatives
+from parts_functions import Functions
+from parts_lists import Lists
+from parts_places import Places
+from parts_scalars import Scalars
+from parts_tensors import Tensors, is_any
+from tree import *
+
+
+# What the functions of a topic are made of: weights of the features that `makers` and `statements` of the parts ask for.
+COMMON = {"var": 5, "literal": 2, "arithmetic": 4, "if": 2, "jump": 0.6, "loud": 0.5, "call": 1, "convert": 0.6, "builtin": 1, "block": 1}
+TOPICS = {
+    "control": {**COMMON, "jump": 3, "loud": 1.5, "loop": 3, "types": ("i64", "i64", "bool")},
+    "scalars": {**COMMON, "jump": 0.15, "convert": 3, "builtin": 3, "bits": 1.5, "types": SCALARS},
+    "aggregates": {**COMMON, "jump": 0.3, "tuple": 3, "struct": 3, "types": ("i64", "f64", "bool", "f32", "tuple", "tuple", "struct", "struct", "i32")},
+    "functions": {**COMMON, "lambda": 2, "call": 3, "helpers": 3, "types": ("i64", "f64", "bool", "tuple")},
+}
+TENSOR = {**COMMON, "jump": 0.15, "loud": 0.2, "loop": 0.7, "tensor": 1, "comprehension": 0.3}
+TOPICS["tensors"] = {**TENSOR, "types": ("i64", "i64", "f64", "bool", "f32", "i32", "tensor", "tensor", "tensor", "tensor")}
+TOPICS["numbers"] = {**TENSOR, "convert": 2, "builtin": 2, "bits": 0.3, "types": SCALARS + ("tensor",) * 12}
+TOPICS["sizes"] = {**TENSOR, "jump": 0.7, "loop": 2, "types": ("i64", "i64", "f64", "bool", "tensor", "tensor", "elastic", "elastic")}
+TOPICS["comprehensions"] = {**TENSOR, "comprehension": 2.5, "types": ("i64", "i64", "f64", "bool", "tensor", "tensor")}
+TOPICS["lists"] = {**COMMON, "jump": 0.5, "loop": 1.5, "list": 2, "tuple": 0.5, "struct": 0.5, "tensor": 0.3,
+                   "types": ("i64", "i64", "f64", "bool", "list", "list", "list", "tuple", "struct", "i32")}
+TOPICS["text"] = {**COMMON, "jump": 0.3, "text": 2, "list": 0.5, "types": ("i64", "f64", "f32", "bool", "str", "str", "str", "u8", "f16", "i16", "list", "tuple")}
+TOPICS["failures"] = {**COMMON, "jump": 0.7, "loop": 1.5, "tensor": 1, "list": 0.7, "comprehension": 0.5, "struct": 0.5, "careless": 8,
+                      "types": ("i64", "i64", "i64", "bool", "f64", "tensor", "tensor", "list", "elastic", "struct")}
+MIXED = {**COMMON, "jump": 1, "loop": 1.5, "bits": 0.5, "tuple": 1, "struct": 1, "lambda": 0.7, "helpers": 1, "tensor": 0.5, "comprehension": 0.5, "list": 0.5, "text": 0.3,
+         "types": ("i64", "i64", "i64", "f64", "f64", "bool", "f32", "tuple", "struct", "i32", "u8", "tensor", "tensor", "elastic", "list", "str")}
+TOPICS["mixed"] = MIXED
+TOPICS["derivatives"] = {"var": 6, "literal": 1.5, "arithmetic": 4, "if": 1.2, "jump": 0.3, "loud": 0.1, "call": 1, "builtin": 1.5, "block": 0.7, "loop": 1.5, "tensor": 1.2,
+                         "comprehension": 0.7, "helpers": 1, "tuple": 0.3, "lambda": 0.4, "types": ("f64", "f64", "f64", "f64", "f64", "i64", "bool", "tensor", "tensor", "elastic")}
+TOPICS["straight"] = {**MIXED, "jump": 0}
+TOPICS["places"] = {**MIXED, "jump": 1.5, "bits": 0.2, "types": ("i64", "i64", "i64", "bool", "f64", "tensor", "tuple", "struct", "elastic", "list")}
+
+
+class NoValue(Exception):
+    """Nothing in scope has the size that is wanted. The statement is given up."""
+
+
+class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions, Lists, Places, Derivatives):
+    def __init__(self, seed: int, topic: str, name: str, again=0):
+        self.rng = random.Random(f"{topic}:{seed}:{again}")
+        self.seed, self.topic, self.name = seed, topic, name
+        self.weights = TOPICS[topic]
+        self.scopes = [{}]
+        self.helpers = []       # functions that may be called
+        self.structs = []
+        self.loops = 0          # loops of this function around here
+        self.result = None      # what `return` takes, or None where it may not stand
+        self.pure = 0           # > 0: no effects, jumps or assignments
+        self.frozen = []        # names that may not be assigned here
+        self.effects = False    # whether this function prints
+        self.fuel = 0
+        self.serial = 0
+        self.turns = 1          # an upper bound of how often this place runs
+
+    # ---- choices ----
+
+    def chance(self, p) -> bool:
+        return self.rng.random() < p
+
+    def pick(self, items):
+        return self.rng.choice(items)
+
+    def weight(self, feature) -> float:
+        return self.weights.get(feature, 0)
+
+    def choose(self, pairs):
+        """One of (weight, thing)."""
+        at = self.rng.random() * sum(w for w, _ in pairs)
+        for w, thing in pairs:
+            at -= w
+            if at < 0:
+                return thing
+        return pairs[-1][1]
+
+    def careless(self, p) -> bool:
+        """Whether something that may fail when it runs is left unguarded, which has probability p, more in some topics."""
+        return self.chance(p * self.weights.get("careless", 1))
+
+    # ---- scopes ----
+
+    def fresh_name(self) -> str:
+        """Short names, so that shadowing happens."""
+        if self.chance(0.8):
+            return self.pick("abcdhpqrstuv" if "T" in self.weights["types"] else "abcdhpqrstuvwxyz")  # a generic function keeps its parameters in sight
+        self.serial += 1
+        return f"{self.pick('abcpqrstv')}{self.serial}"
+
+    def declare(self, name, ty, mutable=False):
+        self.scopes[-1][name] = Var(name, ty, mutable)
+
+    def visible(self):
+        seen = {}
+        for scope in self.scopes:
+            seen.update(scope)
+        return seen
+
+    def variables(self, want=lambda ty: True, mutable=False):
+        return [v for v in self.visible().values() if want(v.ty) and (not mutable or (v.mutable and v.name not in self.frozen))]
+
+    # ---- types and constants ----
+
+    def some_type(self, depth=2):
+        kind = self.pick(self.weights["types"])
+        if kind == "tuple":
+            return Tup(tuple(self.no_any(self.some_type(depth - 1)) for _ in range(self.rng.randint(1 if self.chance(0.1) else 2, 3)))) if depth > 0 else "i64"
+        if kind == "list":
+            return self.list_type() if depth > 1 else "i64"
+        if kind == "tensor":
+            return self.tensor_type()
+        if kind == "elastic":
+            return Tensor(self.tensor_elem(), ("?",))
+        if kind == "struct":
+            if depth <= 0:
+                return "f64"
+            if not self.structs or (len(self.structs) < 2 and self.chance(0.3)):
+                self.new_struct()
+            return self.pick(self.structs)
+        return kind
+
+    def no_any(self, ty):
+        return self.tensor_type() if is_any(ty) else ty
+
+    def scalar_type(self):
+        kinds = [t for t in self.weights["types"] if t in SCALARS]
+        return self.pick(kinds) if kinds else "i64"
+
+    def number_type(self):
+        kinds = [t for t in self.weights["types"] if t in SCALARS and t != "bool"]
+        return self.pick(kinds) if kinds else "i64"
+
+    def number(self, ty, wild=0.05):
+        """A constant of the type; ends of the type and special floats with probability `wild`."""
+        r = self.rng
+        if self.topic == "derivatives" and ty == "f64":
+            return round(r.uniform(-2, 3), 3)
+        if ty == "bool":
+            return r.random() < 0.5
+        if ty in FLOATS:
+            if self.chance(wild):
+                return self.pick([float("inf"), float("-inf"), float("nan"), 0.1, -0.3, 1e4, 1.0 / 3.0, 60000.0, -0.001])
+            return r.randint(-12, 24) / 4.0
+        if ty in INTEGERS:
+            bits = int(ty[1:])
+            if self.chance(wild):
+                top = 2 ** (bits - 1) if ty[0] == "i" else 2 ** bits
+                return self.pick([top - 1, top - 2, -top + 1, top // 3, 100]) if ty[0] == "i" else self.pick([top - 1, top - 2, top // 3, 100])
+            return r.randint(-3, 9) if ty[0] == "i" else r.randint(0, 9)
+        if ty == "T":
+            return r.randint(0, 5)
+        raise TypeError(ty)
+
+    def constant(self, ty, wild=0.05):
+        """A constant expression of the type, for arguments and leaves."""
+        if ty == "str":
+            return Lit("str", self.pick(["", "a", "bc", "x y", "Z", "tl"]))
+        if is_scalar(ty):
+            return Lit(ty, self.number(ty, wild))
+        if isinstance(ty, Tup):
+            return Tuple(ty, [self.constant(t, wild) for t in ty.items])
+        if isinstance(ty, Struct):
+            return Make(ty, [self.constant(t, wild) for _, t in ty.fields])
+        if isinstance(ty, ListOf):
+            return ListLit(ty, [self.constant(ty.elem, wild) for _ in range(self.rng.randint(1, 3))])
+        if isinstance(ty, Tensor):
+            dims = tuple(d if isinstance(d, int) else self.rng.randint(0, 4) for d in ty.dims)
+            full = Tensor(ty.elem, dims)
+            if 0 in dims:
+                return Prelude(full, "zeros", [TensorLit(Tensor("i64", (len(dims),)), [Lit("i64", d) for d in dims]), Mark("type", ty.elem)])
+            inner = Tensor(ty.elem, dims[1:]) if len(dims) > 1 else ty.elem
+            return TensorLit(full, [self.constant(inner, wild) for _ in range(dims[0])])
+        raise TypeError(ty)
+
+    # ---- expressions ----
+
+    def expr(self, ty, depth=2):
+        """A random expression of the type."""
+        self.fuel -= 1
+        if depth <= 0 or self.fuel <= 0:
+            return self.leaf(ty)
+        makers = [(self.weight(feature) * weight, make) for feature, weight, make in self.makers(ty) if self.weight(feature) > 0]
+        for _ in range(4):
+            e = self.choose(makers)(ty, depth - 1)
+            if e is not None:
+                return e
+        return self.leaf(ty)
+
+    def makers(self, ty):
+        """(feature, weight, function) of everything that can give a value of the type."""
+        found = [("var", 1, self.read), ("if", 1, self.if_value), ("call", 1, self.call_helper), ("lambda", 0.5, self.call_lambda),
+                 ("tuple", 0.3, self.item_of_tuple)]
+        if not self.pure:
+            found += [("loud", 1, self.loud), ("jump", 1, self.jump_operand), ("block", 0.6, self.block_value)]
+        return found + self.scalar_makers(ty) + self.aggregate_makers(ty) + self.tensor_makers(ty) + self.tensor_scalar_makers(ty) + self.list_makers(ty)
+
+    def leaf(self, ty):
+        e = self.read(ty, 0) if self.chance(0.75) else None
+        return e if e is not None else self.fallback(ty)
+
+    def fallback(self, ty):
+        """What is always there. A literal of the type parameter needs a value of that type beside it."""
+        if ty == "T":
+            base = Name("T", self.pick([v.name for v in self.variables(lambda t: t == "T")]))
+            return Binary("T", self.pick("+-*"), base, Lit("T", self.number("T"))) if self.chance(0.5) else base
+        if isinstance(ty, Tup) and any(t == "T" for t in ty.items):
+            return Tuple(ty, [self.fallback(t) for t in ty.items])
+        if isinstance(ty, Tensor):
+            e = self.tensor_fallback(ty)
+            if e is None:
+                raise NoValue(ty)
+            return e
+        if isinstance(ty, Tup):
+            return Tuple(ty, [self.fallback(t) for t in ty.items])
+        return self.constant(ty)
+
+    def places_of(self, ty):
+        """Every readable place of the type: variables, fields, elements of tuples."""
+        found = []
+
+        def look(e, depth):
+            if e.ty == ty or (is_any(ty) and isinstance(e.ty, Tensor) and e.ty.elem == ty.elem and len(e.ty.dims) == len(ty.dims)
+                              and all(a == "?" or a == b for a, b in zip(ty.dims, e.ty.dims))):
+                found.append(e)
+            if depth > 0:
+                if isinstance(e.ty, Tup):
+                    for k, t in enumerate(e.ty.items):
+                        look(Item(t, e, k), depth - 1)
+                if isinstance(e.ty, Struct):
+                    for n, t in e.ty.fields:
+                        look(Field(t, e, n), depth - 1)
+        for v in self.visible().values():
+            look(Name(v.ty, v.name), 2)
+        return found
+
+    def read(self, ty, depth):
+        found = self.places_of(ty)
+        return self.pick(found) if found else None
+
+    # ---- cases ----
+
+    def case(self) -> Case:
+        """A case: helpers, then the function that is called, and arguments."""
+        if self.topic == "places":
+            return self.places_case()
+        if self.topic == "derivatives":
+            return self.derivative_case()
+        helpers = self.rng.randint(0, 2) if self.chance(0.3 * self.weight("helpers") + 0.2) else 0
+        for k in range(helpers):
+            self.helpers.append(self.helper(f"{self.name}_h{k}"))
+        main = self.function(self.name, fuel=self.pick([20, 40, 70, 110]))
+        for f in self.helpers + [main]:
+            self.order_assignments(f)
+        calls = self.arguments(main)
+        return Case(self.seed, self.topic, list(self.structs), self.helpers + [main], calls)
+
+    def order_assignments(self, function):
+        """Whether the subscripts of a target or the right side come first shows only where both print or leave: one of them is made plain."""
+        for s in walk(function):
+            if isinstance(s, Assign) and any(not self.calm(e) for step in s.path[1:] if not isinstance(step, str) for e in step) and not self.calm(s.value):
+                s.value = self.constant(s.ty, 0) if not isinstance(s.ty, Tensor) else Lit(s.ty.elem, self.number(s.ty.elem, 0))
+
+    def arguments(self, function):
+        calls = []
+        for k in range(self.rng.randint(2, 5)):
+            sizes = {}
+            calls.append([self.constant(self.with_sizes(t, sizes), 0.08 if k else 0.0) for _, t, _ in function.params])
+        return calls
+
+    def with_sizes(self, ty, sizes):
+        """The type of an argument: a number for each size, the same for the same name."""
+        if isinstance(ty, Tensor):
+            dims = [d if isinstance(d, int) else self.rng.randint(0, 5) if d.startswith("?") else sizes.setdefault(d, self.rng.choices([0, 1, 2, 3, 4, 5], [1, 1, 2, 3, 2, 1])[0])
+                    for d in ty.dims]
+            return Tensor(ty.elem, tuple(dims))
+        if isinstance(ty, Tup):
+            return Tup(tuple(self.with_sizes(t, sizes) for t in ty.items))
+        return ty
+
+
+# The topics in turn; the ones that find most come more often.
+ORDER = ["control", "mixed", "scalars", "sizes", "aggregates", "tensors", "functions", "numbers", "comprehensions", "places", "lists", "text", "failures", "places", "derivatives"]
+
+
+def make(seed: int, topic: str) -> Case:
+    for again in range(20):
+        try:
+            return Generator(seed, topic, f"c{seed % 100000}", again).case()
+        except NoValue:
+            continue
+    raise NoValue

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Puts faults into the compiler, one at a time, and says which tests see them.
+
+    tests/mutants/run.py [--only 3,7] [--work FOLDER] [--jobs N] [--table FILE]
+
+All faults of `faults.py` are built into one program: in each, MUTANT stands for a condition that the environment variable
+TL_MUTANT turns on. So one build serves them all. A fault is caught if a test fails under it that passes without any; the
+stages below run in their order until one does. The table says for each fault which stage that was.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+from faults import FAULTS
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+HEADER = """#pragma once
+#include <cstdlib>
+namespace tl {
+inline bool mutant(int number) {
+  static const int chosen = [] {
+    const char* text = std::getenv("TL_MUTANT");
+    return text ? std::atoi(text) : 0;
+  }();
+  return chosen == number;
+}
+} // namespace tl
+"""
+
+
+def stages(tree, build):
+    """Name and command of each stage, the quickest first."""
+    golden = [f"{build}/tests/tl_golden", "--tl", f"{build}/tl", "--no-builds", "--seconds", "60"]
+    differential = [sys.executable, "tests/differential/run.py", "--tl", f"{build}/tl", "--jobs", "1"]
+    return [
+        ("golden programs", golden + ["--config", "default", "tests/golden"]),
+        ("differential, seed 1", differential + ["--seed", "1", "--count", "1500", "--out", f"{build}/differential-OUT"]),
+        ("golden programs, interpreter and verifier", golden + ["--config", "interp,verify", "tests/golden"]),
+        ("unit tests of passes", [f"{build}/tests/tl_test_passes"]),
+        ("unit tests of ir", [f"{build}/tests/tl_test_ir"]),
+        ("unit tests of the parser", [f"{build}/tests/tl_test_parser"]),
+        ("generated", [f"{build}/tests/tl_generated"]),
+        ("memory", ["tests/memory.sh", f"{build}/tl"]),
+        ("commands", ["tests/commands.sh", f"{build}/tl"]),
+        ("differential, seed 2", differential + ["--seed", "2", "--count", "6000", "--out", f"{build}/differential-OUT"]),
+    ]
+
+
+def prepare(work):
+    """A copy of the tree with all faults in it, built."""
+    tree, build = work / "tree", work / "build"
+    tree.mkdir(parents=True, exist_ok=True)
+    archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, capture_output=True).stdout
+    subprocess.run(["tar", "-x", "-m"], cwd=tree, input=archive, check=True)
+    (work / "mutant.h").write_text(HEADER)
+    texts = {}
+    for number, (path, original, mutated, _) in enumerate(FAULTS, 1):
+        text = texts.setdefault(path, (tree / path).read_text())
+        if text.count(original) != 1:
+            sys.exit(f"mutants: {number}: `{original}` stands {text.count(original)} times in {path}")
+        texts[path] = text.replace(original, mutated.replace("MUTANT", f"tl::mutant({number})"))
+    for path, text in texts.items():
+        (tree / path).write_text(text)
+    if not (build / "build.ninja").exists():
+        flags = f"-include {work}/mutant.h"
+        subprocess.run(["cmake", "-S", tree, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+                        f"-DCMAKE_CXX_FLAGS={flags}"], check=True, stdout=subprocess.DEVNULL)
+    targets = ["tl", "tl_golden", "tl_test_passes", "tl_test_ir", "tl_test_parser", "tl_generated"]
+    subprocess.run(["cmake", "--build", build, "--target", *targets], check=True)
+    return tree, build
+
+
+def run_stage(command, tree, build, number, seconds):
+    """None if it passed, else what it said last."""
+    environment = dict(os.environ, TL_MUTANT=str(number), TL_CACHE_DIR=str(build / "kernel-cache"), TL_SOURCE_DIR=str(tree))
+    command = [word.replace("OUT", str(number)) if "differential-OUT" in word else word for word in command]
+    try:
+        done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, timeout=seconds, text=True,
+                              errors="replace")
+    except subprocess.TimeoutExpired:
+        return "ran too long"
+    if done.returncode == 0:
+        return None
+    return f"exit code {done.returncode}"
+
+
+def judge(number, tree, build, limits):
+    for name, command in stages(tree, build):
+        if run_stage(command, tree, build, number, limits[name]) is not None:
+            return name
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", help="numbers of faults, with commas")
+    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build" / "mutants")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--table", type=pathlib.Path, help="where the table is written (Markdown)")
+    options = parser.parse_args()
+    tree, build = prepare(options.work.resolve())
+    limits = {}
+    for name, command in stages(tree, build):
+        begin = time.monotonic()
+        if trouble := run_stage(command, tree, build, 0, 3600):
+            sys.exit(f"mutants: without any fault, `{name}` fails: {trouble}")
+        limits[name] = 60 + 10 * (time.monotonic() - begin)
+        print(f"without a fault: {name}: passed", flush=True)
+    numbers = [int(n) for n in options.only.split(",")] if options.only else range(1, len(FAULTS) + 1)
+    caught = 0
+    rows = ["| | file | fault | caught by |", "| --- | --- | --- | --- |"]
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for number, by in zip(numbers, pool.map(lambda n: judge(n, tree, build, limits), numbers)):
+            path, _, _, what = FAULTS[number - 1]
+            caught += by is not None
+            rows.append(f"| {number} | `{path}` | {what} | {by or '**nothing**'} |")
+            print(rows[-1], flush=True)
+    if options.table:
+        options.table.write_text("\n".join(rows) + "\n")
+    print(f"{caught} of {len(list(numbers))} caught")
+    return 0 if caught == len(list(numbers)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
