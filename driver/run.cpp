@@ -6,9 +6,13 @@
 #include "vm/io/io.h"
 #include "vm/ranks.h"
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <fmt/format.h>
+#include <poll.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace tl::driver {
@@ -48,6 +52,21 @@ int leave(int code) {
   }
   std::fflush(nullptr);
   Ranks::world().abort(code);
+}
+
+// Standard output could not be written. A reader that has gone, as in `tl doc | head`, knows why.
+int unwritten(int error) {
+  pollfd output{STDOUT_FILENO, 0, 0};
+  const bool gone = error == EPIPE || (::poll(&output, 1, 0) == 1 && (output.revents & POLLERR));
+  if (!gone) show("IoError", fmt::format("standard output: {}", error ? std::strerror(error) : "it cannot be written"));
+  return kRuntimeError;
+}
+
+// What a command has printed is written, or its exit code says that it is not.
+int with_output_written(int code) {
+  errno = 0;
+  const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout);
+  return failed && code == kFine ? unwritten(errno) : code;
 }
 
 } // namespace
@@ -102,7 +121,11 @@ int guarded(const std::function<int()>& body) {
   std::signal(SIGPIPE, SIG_IGN); // a closed pipe is a failing write, reported as such
   std::signal(SIGXFSZ, SIG_IGN); // and so is a file that may grow no further
   try {
-    return leave(body());
+    return leave(with_output_written(body()));
+  } catch (const std::system_error& error) { // fmt's, of a write that failed
+    if (std::ferror(stdout)) return leave(unwritten(error.code().value()));
+    show("InternalError", fmt::format("internal error: {}; this is a fault of tl, not of the program", error.what()));
+    return leave(kInternal);
   } catch (const UsageError& error) {
     show("UsageError", error.what());
     return kUsage;

@@ -203,15 +203,45 @@ Leaves FunctionLowerer::scalar_operation(const typed::Expr& e, std::vector<Leave
 
 namespace {
 
-// All elements of a nest of literals, row-major; false where there is anything else.
+// A number that is written down, perhaps by arithmetic: 1.0 / 3.
+std::optional<Scalar> constant_number(const typed::Expr& e) {
+  if (!e.type.is_scalar()) return std::nullopt;
+  if (e.kind == typed::ExprKind::Literal) return e.literal;
+  const bool exact = e.scalar_op == ScalarOp::Neg || e.scalar_op == ScalarOp::Add || e.scalar_op == ScalarOp::Sub ||
+                     e.scalar_op == ScalarOp::Mul || (e.scalar_op == ScalarOp::Div && is_float(e.type.dtype));
+  if (e.kind != typed::ExprKind::Scalar || !exact || !e.checks.empty()) return std::nullopt;
+  std::vector<Scalar> operands;
+  for (const typed::ExprPtr& operand : e.operands) {
+    auto number = constant_number(*operand);
+    if (!number) return std::nullopt;
+    operands.push_back(*number);
+  }
+  return eval_scalar(e.scalar_op, e.type.dtype, operands);
+}
+
+// All elements of a nest of such numbers, row-major; false where there is anything else.
 bool constants(const typed::Expr& e, std::vector<Scalar>& into) {
-  if (e.kind == typed::ExprKind::Literal && e.type.is_scalar()) {
-    into.push_back(e.literal);
+  if (auto number = constant_number(e)) {
+    into.push_back(*number);
     return true;
   }
   if (e.kind != typed::ExprKind::TensorLiteral || !e.checks.empty()) return false;
   return std::all_of(e.operands.begin(), e.operands.end(), [&](auto& operand) { return constants(*operand, into); });
 }
+
+// The numbers of a nest of literals, row-major; false where there is anything else.
+bool numbers(const typed::Expr& e, std::vector<const typed::Expr*>& into) {
+  if (e.kind != typed::ExprKind::TensorLiteral) {
+    into.push_back(&e);
+    return e.type.is_scalar();
+  }
+  return e.checks.empty() && e.binds.empty() &&
+         std::all_of(e.operands.begin(), e.operands.end(), [&](auto& operand) { return numbers(*operand, into); });
+}
+
+// So many numbers cost less as a list that is made into a tensor than as a kernel that chooses among all of them: the
+// time to compile that grows with their square.
+constexpr size_t kManyNumbers = 24;
 
 } // namespace
 
@@ -235,6 +265,23 @@ ValueId FunctionLowerer::tensor_literal(const typed::Expr& e) {
     }
   }
   Leaves parts;
+  std::vector<const typed::Expr*> all;
+  if (constant_shape && numbers(e, all) && all.size() > kManyNumbers) {
+    for (const typed::Expr* number : all)
+      parts.push_back(one(*number));
+    const auto count = static_cast<int64_t>(parts.size());
+    const Type number = Type::scalar(e.type.dtype);
+    Attrs make, join;
+    make.ints = {1, count};
+    ValueId list = here().one(Op::ListMake, std::move(parts), Type::list({number}), std::move(make), at);
+    join.ints = {0, 1}; // stacked along axis 0
+    join.index = site("ShapeMismatch", "the elements of the list do not fit together", e.span);
+    NodeId node = here().node(Op::ListJoin, {list}, {Type::tensor(e.type.dtype, {Dim()}), Type::scalar(DType::I64)},
+                              std::move(join), at);
+    ValueId flat = f_[node].results[0];
+    f_[flat].type.dims[0] = Dim::of(f_[node].results[1]);
+    return retyped(flat, dims(e.type.shape));
+  }
   for (const typed::ExprPtr& operand : e.operands)
     parts.push_back(one(*operand));
   bind_all(e.binds);

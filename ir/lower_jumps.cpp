@@ -174,20 +174,11 @@ std::vector<FunctionLowerer::Child> FunctionLowerer::children(const typed::Expr&
   }
 }
 
-// Subscripts before the value, in the order in which they are written.
+// What the subscripts of its target need has been evaluated by statements before it.
 std::vector<FunctionLowerer::Child> FunctionLowerer::children(const typed::Stmt& assignment) const {
   std::vector<Child> result;
-  std::span<const typed::SizeBind> binds = assignment.binds;
-  for (const typed::Place& place : assignment.targets) {
-    size_t own = 0;
-    for (const typed::Subscript& item : place.subscripts)
-      if (item.kind == typed::Subscript::Kind::Slice)
-        own = std::max({own, binds_of(item.start, binds), binds_of(item.length, binds)});
-    add_subscripts(place.subscripts, binds.first(own), result);
-    binds = binds.subspan(own);
-  }
-  for (const typed::SizeBind& bind : binds)
-    result.push_back({bind.value.get(), bind.atom});
+  for (const typed::Place& place : assignment.targets)
+    add_subscripts(place.subscripts, {}, result);
   result.push_back({assignment.value.get(), {}});
   return result;
 }

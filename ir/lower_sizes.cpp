@@ -104,10 +104,19 @@ ValueId FunctionLowerer::size_value(const Size& size) {
     if (self != size) return size_value(self);
     auto emit = [&](ScalarOp op, std::vector<ValueId> operands) { return at(scope).scalar(op, std::move(operands)); };
     auto operand = [&](const Size& s) { return s.is_constant() ? at(scope).i64(s.constant()) : size_value(s); };
+    if (atom.kind == AtomKind::Positive) {
+      // Of sizes the difference is a number. Of any numbers it may be none, and wraps: what is added to it unwraps it.
+      auto [added, taken] = SizeAtoms::parts(atom.a);
+      ValueId zero = at(scope).i64(0);
+      if (taken.is(0) || shared_.atoms.has_only_sizes(atom.a)) return emit(ScalarOp::Max, {operand(atom.a), zero});
+      ValueId less = operand(taken), most = emit(ScalarOp::Max, {operand(added), less});
+      ValueId difference = emit(ScalarOp::Sub, {most, less});
+      // That it is a size is to be seen (by passes/vectorize).
+      return taken.is_constant() && taken.constant() > 0 ? emit(ScalarOp::Max, {difference, zero}) : difference;
+    }
     ValueId a = operand(atom.a);
     switch (atom.kind) {
     case AtomKind::FloorDiv: return emit(ScalarOp::FloorDiv, {a, operand(atom.b)});
-    case AtomKind::Positive: return emit(ScalarOp::Max, {a, at(scope).i64(0)});
     case AtomKind::Wrap: {
       ValueId negative = emit(ScalarOp::Lt, {a, at(scope).i64(0)});
       return emit(ScalarOp::Where, {negative, emit(ScalarOp::Add, {a, operand(atom.b)}), a});
@@ -115,7 +124,8 @@ ValueId FunctionLowerer::size_value(const Size& size) {
     case AtomKind::Named:
     case AtomKind::Value:
     case AtomKind::Element:
-    case AtomKind::Fresh: break;
+    case AtomKind::Fresh:
+    case AtomKind::Positive: break;
     }
     throw std::logic_error("lowering: the size " + atom.name + " has no value in " + f_.name);
   };

@@ -107,22 +107,7 @@ void FunctionLowerer::bind(const typed::Pattern& pattern, const tl::Type& t, con
 }
 
 void FunctionLowerer::assign(const typed::Stmt& stmt, const Leaves& value) {
-  Leaves leaves = checked(value, stmt.checks, true);
-  const tl::Type& whole = stmt.value->type;
-  if (stmt.targets.size() == 1) return assign_place(stmt, stmt.targets[0], whole, std::move(leaves));
-  std::vector<tl::Type> elements;
-  for (const typed::Place& place : stmt.targets)
-    elements.push_back(place.type);
-  std::vector<tl::Type> flat = leaf_types(whole);
-  size_t next = 0;
-  for (size_t i = 0; i < stmt.targets.size(); ++i) {
-    const typed::Place& place = stmt.targets[i];
-    size_t count = place.var.valid() || !place.type.is_error() ? leaf_types(place.type).size() : 1;
-    Leaves part(leaves.begin() + static_cast<long>(next), leaves.begin() + static_cast<long>(next + count));
-    tl::Type type = count == 1 ? flat.at(next) : place.type;
-    next += count;
-    assign_place(stmt, place, type, std::move(part));
-  }
+  assign_place(stmt, stmt.targets[0], stmt.value->type, checked(value, stmt.checks, true));
 }
 
 void FunctionLowerer::assign_place(const typed::Stmt& stmt, const typed::Place& place, const tl::Type& value_type,

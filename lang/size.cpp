@@ -125,6 +125,28 @@ AtomId SizeAtoms::compound(AtomKind kind, Size a, Size b) {
   return compounds_[key] = add(std::move(atom));
 }
 
+std::pair<Size, Size> SizeAtoms::parts(const Size& e) {
+  Size added, taken;
+  for (const Size::Term& term : e.terms)
+    if (term.coefficient > 0)
+      added.terms.push_back(term);
+    else
+      taken.terms.push_back({term.atoms, mul_wrapping(term.coefficient, -1)});
+  // max(a, -9223372036854775807): a and that many more are no i64.
+  if (constexpr int64_t kHuge = int64_t{1} << 62; added.constant() >= kHuge && added.terms.size() > 1) {
+    taken = taken - Size(added.constant());
+    added = added - Size(added.constant());
+  }
+  return {std::move(added), std::move(taken)};
+}
+
+bool SizeAtoms::has_only_sizes(const Size& e) const {
+  std::vector<AtomId> atoms;
+  collect(e, atoms);
+  return std::all_of(atoms.begin(), atoms.end(), [&](AtomId id) { return atoms_[id.index].not_negative; }) &&
+         e.constant() > -(int64_t{1} << 62) && e.constant() < int64_t{1} << 62;
+}
+
 Size SizeAtoms::floor_div(const Size& a, const Size& b) {
   if (a.is_constant() && b.is_constant()) return floor_div_i64(a.constant(), b.constant());
   if (b.is(1)) return a;

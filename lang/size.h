@@ -104,8 +104,14 @@ public:
   Size floor_div(const Size& a, const Size& b);
   Size mod(const Size& a, const Size& b) { return a - b * floor_div(a, b); }
   Size positive(const Size& e, const SizeFacts& facts = {});
-  Size max(const Size& a, const Size& b, const SizeFacts& facts = {}) { return b + positive(a - b, facts); }
-  Size min(const Size& a, const Size& b, const SizeFacts& facts = {}) { return a - positive(a - b, facts); }
+  Size max(const Size& a, const Size& b, const SizeFacts& facts = {}) {
+    if (a.is_constant() && b.is_constant()) return std::max(a.constant(), b.constant());
+    return b + positive(a - b, facts);
+  }
+  Size min(const Size& a, const Size& b, const SizeFacts& facts = {}) {
+    if (a.is_constant() && b.is_constant()) return std::min(a.constant(), b.constant());
+    return a - positive(a - b, facts);
+  }
   Size clip(const Size& e, const Size& lo, const Size& hi, const SizeFacts& facts = {}) {
     return min(max(e, lo, facts), hi, facts);
   }
@@ -120,6 +126,10 @@ public:
   Size substitute(const Size& s, const std::map<AtomId, Size>& by);
   // The atoms of s and, through compound ones, of their operands: Named, Value, Fresh and Element only.
   void collect(const Size& s, std::vector<AtomId>& into) const;
+  // e as what it adds less what it takes away. positive(e) is max(added, taken) - taken: no difference of the two is
+  // formed, which could overflow where the user's max(a, b), which is b + positive(a - b), does not.
+  static std::pair<Size, Size> parts(const Size& e);
+  bool has_only_sizes(const Size& e) const; // all that it is computed from is not negative
   // The value of s where `value_of` gives those of Named, Value and Fresh atoms.
   template <class F> int64_t evaluate(const Size& s, const F& value_of) const;
 
@@ -159,7 +169,13 @@ template <class F> int64_t SizeAtoms::evaluate(const Size& s, const F& value_of)
       case AtomKind::Element:
       case AtomKind::Fresh: v = value_of(id); break;
       case AtomKind::FloorDiv: v = floor_div_i64(evaluate(atom.a, value_of), evaluate(atom.b, value_of)); break;
-      case AtomKind::Positive: v = std::max<int64_t>(evaluate(atom.a, value_of), 0); break;
+      case AtomKind::Positive: {
+        auto [added, taken] = parts(atom.a);
+        int64_t less = evaluate(taken, value_of);
+        v = static_cast<int64_t>(static_cast<uint64_t>(std::max(evaluate(added, value_of), less)) -
+                                 static_cast<uint64_t>(less));
+        break;
+      }
       case AtomKind::Wrap: {
         int64_t a = evaluate(atom.a, value_of);
         v = a < 0 ? a + evaluate(atom.b, value_of) : a;

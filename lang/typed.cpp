@@ -194,16 +194,13 @@ struct Printer {
   }
 
   void statement(const Stmt& s) {
-    std::string prefix;
-    for (const SizeBind& bind : s.binds)
-      prefix += fmt::format("bind({} = {}) ", size(Size::of(bind.atom)), expr(*bind.value));
     switch (s.kind) {
     case StmtKind::Let: {
       std::string text =
           fmt::format("{} {} = {}", is_mutable(s.pattern, p) ? "var" : "let", pattern(s.pattern), expr(*s.value));
       for (const auto& [atom, value] : s.size_defs)
         text += fmt::format(" define({} = {})", size(Size::of(atom)), size(value));
-      line(prefix + text);
+      line(text);
       break;
     }
     case StmtKind::Assign: {
@@ -214,7 +211,7 @@ struct Printer {
       std::string mode = s.mode == AssignMode::Set          ? "="
                          : s.mode == AssignMode::Accumulate ? "accumulate"
                                                             : fmt::format("{}=", info(s.scalar_op).name);
-      line(fmt::format("{}{} {} {}{}", prefix, fmt::join(targets, ", "), mode, expr(*s.value), checks(s.checks)));
+      line(fmt::format("{} {} {}{}", fmt::join(targets, ", "), mode, expr(*s.value), checks(s.checks)));
       break;
     }
     case StmtKind::For:

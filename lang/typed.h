@@ -248,7 +248,7 @@ struct Pattern {
 };
 
 enum class AssignMode : uint8_t {
-  Set,        // x = e, x[subs] = e, (a, b) = e
+  Set,        // x = e, x[subs] = e
   Combine,    // x[subs] op= e: read, scalar_op, write; the subscripts are evaluated once
   Accumulate, // x[subs] += e with an index tensor: adds in index order (-= has negated e)
 };
@@ -257,7 +257,7 @@ enum class AssignMode : uint8_t {
 // row for each true (a run-time check of the statement itself) or is the same for all; the size of that axis in `type`
 // has no value of its own.
 struct Place {
-  VarId var;                         // invalid: `_` in a tuple assignment
+  VarId var;                         // invalid: `_ = e`
   std::vector<uint32_t> path;        // of tuple elements and fields; empty: the variable itself
   std::vector<Subscript> subscripts; // none: all of it
   Type type; // of the part; for Accumulate and Combine broadcast of the value to it happened as in Scalar
@@ -266,7 +266,8 @@ struct Place {
 
 enum class StmtKind : uint8_t {
   Let,      // pattern = value (also `var`); size_defs
-  Assign,   // targets[path] = value. One target, or several: value is a tuple of as many elements (flattened)
+  Assign,   // target = value. What its subscripts need has been evaluated before (by Lets): they are variables, sizes
+            // and literals. `(a, b) = e` is a Let of e's elements, and then one of these for each
   For,      // pattern in value: a Range, or the rows (axis 0) of a tensor; body; head, after
   While,    // cond (value), body; head: at every test of the condition; after
   Break,    //
@@ -282,10 +283,9 @@ struct Stmt {
   Span span;
   ExprPtr value;
   Pattern pattern;
-  std::vector<Place> targets; // the value is broadcast to the place: aligned right, rank 0 and constant-1 axes stretch
+  std::vector<Place> targets; // Assign: one. The value is broadcast to it: aligned right, rank 0 and constant-1 axes stretch
   AssignMode mode = AssignMode::Set;
   ScalarOp scalar_op{};
-  std::vector<SizeBind> binds;                    // Assign: evaluated first
   std::vector<std::pair<AtomId, Size>> size_defs; // once the value is there
   std::vector<SizeCheck> checks;                  // after value, subscripts; before the write
   Block body;

@@ -44,7 +44,13 @@ bool Checker::Rule::bind(const char* parameters, size_t required) {
     if (arg.name.empty()) {
       if (index >= positional) {
         std::string hint;
-        if (index < names.size() && names[index] == "axis")
+        auto known = arg.source ? c.static_of(arg.source) : std::nullopt;
+        if ((builtin == Builtin::Concat || builtin == Builtin::Stack) && !known) {
+          std::string all;
+          for (const Arg& one : args)
+            if (one.name.empty()) all += (all.empty() ? "" : ", ") + c.text(one.span);
+          hint = fmt::format("what is put together stands in one tuple: `{}(({}))`", name, all);
+        } else if (index < names.size() && names[index] == "axis")
           hint = fmt::format("an axis is given by name: `axis = {}`", c.text(arg.span));
         else if (builtin == Builtin::Reshape || builtin == Builtin::Permute)
           hint = "the sizes stand in brackets: `x.reshape([2, 3])`";

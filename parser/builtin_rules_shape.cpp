@@ -143,8 +143,12 @@ ExprPtr Checker::shape_rule(Builtin builtin, Rule& r) {
     if (!r.bind("x", 1)) return nullptr;
     ExprPtr x = r.value(0);
     if (!r.ok) return nullptr;
-    if (builtin == Builtin::Len && x->type.is_tuple())
-      return literal(static_cast<int64_t>(x->type.elements.size()), r.span);
+    auto known = [&](size_t number) { // x is evaluated all the same
+      typed::Block before;
+      (void)shared(std::move(x), before);
+      return in_block(std::move(before), literal(static_cast<int64_t>(number), r.span), r.span);
+    };
+    if (builtin == Builtin::Len && x->type.is_tuple()) return known(x->type.elements.size());
     if (builtin == Builtin::Len && x->type.is_list()) return list_length(std::move(x), r.span);
     if (builtin == Builtin::Len && x->type.is_str()) {
       std::vector<ExprPtr> operands;
@@ -163,7 +167,7 @@ ExprPtr Checker::shape_rule(Builtin builtin, Rule& r) {
       r.fail("TypeMismatch", x->span, fmt::format("`{}` takes a tensor, not {}", r.name, show(x->type)));
       return nullptr;
     }
-    if (builtin == Builtin::Rank) return literal(static_cast<int64_t>(x->type.rank()), r.span);
+    if (builtin == Builtin::Rank) return known(x->type.rank());
     typed::Block block;
     x = shared(std::move(x), block);
     ExprPtr result;
@@ -582,21 +586,38 @@ ExprPtr Checker::builder(Builtin builtin, Rule& r, const Type*) {
     if (!constrain_float(end->type)) return nullptr;
     end = shared(std::move(end), block);
   }
-  auto operation = [&](ScalarOp op, ExprPtr a, ExprPtr b) {
-    std::vector<ExprPtr> operands;
-    operands.push_back(std::move(a));
-    if (b) operands.push_back(std::move(b));
+  const std::string no_count = "the step of `arange` cannot be 0, and its ends are finite";
+  if (ends[2]->kind == ExprKind::Literal &&
+      (ends[2]->index == 1 ? ends[2]->literal.bits == 0 : ends[2]->literal.as<double>() == 0)) {
+    r.fail("WrongArguments", r.span, "the step of `arange` cannot be 0");
+    return nullptr;
+  }
+  auto operation = [&](ScalarOp op, std::vector<ExprPtr> operands) {
     return scalar_node(op, std::move(operands), r.span, "`arange`");
   };
-  ExprPtr quotient = operation(ScalarOp::Div, operation(ScalarOp::Sub, copy_simple(*ends[1]), copy_simple(*ends[0])),
-                               copy_simple(*ends[2]));
-  quotient = operation(ScalarOp::Ceil, std::move(quotient), nullptr);
-  ExprPtr zero = float_literal(0, "0.0", false, r.span);
-  quotient = operation(ScalarOp::Max, std::move(quotient), std::move(zero));
-  auto count = make(ExprKind::Convert, r.span, Type::scalar(DType::I64));
-  count->operands.push_back(std::move(quotient));
-  Size n = size_argument(std::move(count), *node, true, "a size");
+  auto of = [](auto... values) {
+    std::vector<ExprPtr> list;
+    (list.push_back(std::move(values)), ...);
+    return list;
+  };
+  ExprPtr quotient = operation(
+      ScalarOp::Div, of(operation(ScalarOp::Sub, of(copy_simple(*ends[1]), copy_simple(*ends[0]))), copy_simple(*ends[2])));
+  quotient = shared(operation(ScalarOp::Ceil, of(std::move(quotient))), block);
+  auto to_integer = [&](ExprPtr value) {
+    auto count = make(ExprKind::Convert, r.span, Type::scalar(DType::I64));
+    count->operands.push_back(std::move(value));
+    return count;
+  };
+  ExprPtr finite = shared(operation(ScalarOp::IsFinite, of(copy_simple(*quotient))), block);
+  ExprPtr count = operation(ScalarOp::Max, of(copy_simple(*quotient), float_literal(0, "0.0", false, r.span)));
+  count = operation(ScalarOp::Where, of(copy_simple(*finite), std::move(count), float_literal(0, "0.0", false, r.span)));
+  Size n = size_argument(to_integer(std::move(count)), *node, true, "a size");
   node->checks.clear(); // not negative by construction
+  SizeCheck check = size_check(size_argument(to_integer(std::move(finite)), *node, false, ""), 1, no_count, r.span);
+  check.relation = SizeCheck::Relation::AtLeast;
+  check.kind = "WrongArguments";
+  check.notes.clear();
+  node->checks.push_back(std::move(check));
   node->type = resolved(ends[0]->type);
   node->type.shape = {n};
   node->operands.push_back(std::move(ends[0]));

@@ -121,6 +121,21 @@ ExprPtr Checker::call(const ast::Expr& e, const ast::Call& c, const Type* expect
   for (const ast::Argument& argument : c.arguments)
     args.push_back(
         {argument.name.text, argument.value, argument.value->span, argument.name.span, nullptr, std::nullopt});
+  // How the library, and it alone, fails: at_least(x, a, b, "Kind", "message of {0}") is x where a >= b.
+  if (callee->name == "at_least" && is_library(e.span.file) && args.size() == 5) {
+    ExprPtr x = take(args[0]);
+    if (refresh(*x).is_error()) return x;
+    auto node = make(ExprKind::Recast, e.span, x->type);
+    Size a = size_argument(take(args[1]), *node, false, "a number"), b = size_argument(take(args[2]), *node, false, "");
+    ExprPtr kind = take(args[3]), message = take(args[4]);
+    SizeCheck check = size_check(a, b, message->text, e.span);
+    check.relation = SizeCheck::Relation::AtLeast;
+    check.kind = kind->text;
+    check.notes.clear();
+    node->checks.push_back(std::move(check));
+    node->operands.push_back(std::move(x));
+    return node;
+  }
   auto callable = find_callable(callee->name, false);
   if (!callable) {
     if (const Entity* entity = find(callee->name); entity && entity->kind != Entity::Kind::Function) {
@@ -165,6 +180,15 @@ ExprPtr Checker::call_expression(ExprPtr function, std::vector<Arg> args, Span s
   return in_block(std::move(before), std::move(result), span);
 }
 
+// A field `f: fn(A) -> B`, or `f: A` of a type parameter, which may be any type.
+bool Checker::may_hold_function(const ast::Struct& decl, const ast::TypeExpr* type) {
+  auto* named = ast::as<ast::NamedType>(type);
+  return returns_function(type) ||
+         (named && std::any_of(decl.type_params.begin(), decl.type_params.end(), [&](const ast::TypeParam& param) {
+            return param.name.text == named->name.text;
+          }));
+}
+
 ExprPtr Checker::method_call(const ast::Expr& e, const ast::MethodCall& c, const Type* expected) {
   if (Scope* module = module_of(c.receiver)) return module_call(module, e, c, expected);
   if (auto* name = ast::as<ast::Name>(c.receiver); name && !find(name->name) && !dtype_from_name(name->name) &&
@@ -177,7 +201,7 @@ ExprPtr Checker::method_call(const ast::Expr& e, const ast::MethodCall& c, const
   // A field that holds a function.
   for (const auto& [record, info] : struct_of_) {
     auto index = record->find(c.name.text);
-    if (!index || !returns_function(info->decl->fields[*index].type)) continue;
+    if (!index || !may_hold_function(*info->decl, info->decl->fields[*index].type)) continue;
     Snapshot now = snapshot();
     Type type = resolved(expr(c.receiver)->type);
     rollback(now);
@@ -316,7 +340,7 @@ bool Checker::accepts(const FunctionInfo& info, const std::vector<Arg>& args) {
       if (!actual.is_tensor() || !fits_rank()) return false;
       const std::string& bound = type_param->bound.text;
       DType t = actual.dtype;
-      if (actual.open) t = open_[actual.open].kind == LiteralKind::Int ? DType::I64 : DType::F32;
+      if (actual.open) t = open_[actual.open].standard();
       if ((bound == "float" && !is_float(t)) || (bound == "int" && !is_int(t)) || (bound == "num" && !is_num(t)))
         return false;
     } else if (named->name.text == "List") {

@@ -6,18 +6,34 @@ namespace tl::checker {
 
 namespace {
 
-// Does an expression use one of these names?
-bool mentions(const ast::Expr* e, const std::set<std::string>& names);
-bool mentions(const ast::Block& b, const std::set<std::string>& names);
-
-bool mentions_stmt(const ast::Stmt* s, const std::set<std::string>& names) {
-  if (auto* node = ast::as<ast::ExprStmt>(s)) return mentions(node->value, names);
-  if (auto* node = ast::as<ast::Let>(s)) return mentions(node->value, names);
-  return true; // statements do not occur in what is asked about; be careful
+void pattern_names(const ast::Pattern& p, std::set<std::string>& into) {
+  if (p.kind == ast::Pattern::Kind::Name) into.insert(p.name);
+  for (const ast::Pattern* element : p.elements)
+    pattern_names(*element, into);
 }
-bool mentions(const ast::Block& b, const std::set<std::string>& names) {
-  for (const ast::Stmt* s : b.statements)
-    if (mentions_stmt(s, names)) return true;
+
+// The names less those that a pattern gives to something else.
+void shadow(const ast::Pattern& p, std::set<std::string>& names) {
+  std::set<std::string> inner;
+  pattern_names(p, inner);
+  for (const std::string& name : inner)
+    names.erase(name);
+}
+
+// Does an expression use one of these names, as they are bound around it?
+bool mentions(const ast::Expr* e, const std::set<std::string>& names);
+
+bool mentions(const ast::Block& b, std::set<std::string> names) {
+  for (const ast::Stmt* s : b.statements) {
+    if (auto* node = ast::as<ast::ExprStmt>(s)) {
+      if (mentions(node->value, names)) return true;
+    } else if (auto* let = ast::as<ast::Let>(s)) {
+      if (mentions(let->value, names)) return true;
+      shadow(*let->pattern, names);
+    } else {
+      return true; // other statements do not occur in what is asked about; be careful
+    }
+  }
   return false;
 }
 
@@ -60,23 +76,25 @@ template <class F> void children(const ast::Expr* e, const F& visit) {
 bool mentions(const ast::Expr* e, const std::set<std::string>& names) {
   if (auto* node = ast::as<ast::Name>(e)) return names.count(node->name) != 0;
   if (auto* node = ast::as<ast::Comprehension>(e)) {
-    for (const auto& clause : node->clauses)
-      if (clause.range && mentions(clause.range, names)) return true;
-    return mentions(node->element, names) || (node->filter && mentions(node->filter, names));
+    std::set<std::string> inner = names;
+    for (const auto& clause : node->clauses) {
+      if (clause.range && mentions(clause.range, inner)) return true;
+      shadow(*clause.pattern, inner);
+    }
+    return mentions(node->element, inner) || (node->filter && mentions(node->filter, inner));
   }
   if (auto* node = ast::as<ast::If>(e))
     return mentions(node->condition, names) || mentions(node->then_block, names) ||
            (node->else_block && mentions(*node->else_block, names));
-  if (ast::as<ast::Lambda>(e)) return true;
+  if (auto* node = ast::as<ast::Lambda>(e)) {
+    std::set<std::string> inner = names;
+    for (const ast::Param& param : node->params)
+      inner.erase(param.name.text);
+    return node->body.block ? mentions(*node->body.block, inner) : mentions(node->body.expression, inner);
+  }
   bool found = false;
   children(e, [&](const ast::Expr* child) { found = found || mentions(child, names); });
   return found;
-}
-
-void pattern_names(const ast::Pattern& p, std::set<std::string>& into) {
-  if (p.kind == ast::Pattern::Kind::Name) into.insert(p.name);
-  for (const ast::Pattern* element : p.elements)
-    pattern_names(*element, into);
 }
 
 // Is it a tensor, or made of nothing but tensors?
@@ -161,15 +179,26 @@ void Checker::find_axes(const ast::Block& b, const std::string& index, std::set<
       find_axes(node->value, index, inner, out);
     else if (auto* let = ast::as<ast::Let>(s)) {
       find_axes(let->value, index, inner, out);
-      pattern_names(*let->pattern, inner);
-      if (inner.count(index) && !bound.count(index)) return; // another thing has the name now
+      std::set<std::string> names;
+      pattern_names(*let->pattern, names);
+      if (names.count(index)) return; // another thing has the name now
+      inner.insert(names.begin(), names.end());
     } else if (auto* assign = ast::as<ast::Assign>(s)) {
+      find_axes(assign->target, index, inner, out);
       find_axes(assign->value, index, inner, out);
+    } else if (auto* assertion = ast::as<ast::Assert>(s)) {
+      find_axes(assertion->condition, index, inner, out);
+    } else if (auto* loop = ast::as<ast::While>(s)) {
+      find_axes(loop->condition, index, inner, out);
+      find_axes(loop->body, index, inner, out);
     } else if (auto* loop = ast::as<ast::For>(s)) {
-      std::set<std::string> in_loop = inner;
-      for (const auto& clause : loop->clauses)
-        pattern_names(*clause.pattern, in_loop);
-      if (in_loop.count(index) == bound.count(index)) find_axes(loop->body, index, in_loop, out);
+      std::set<std::string> names, in_loop = inner;
+      for (const auto& clause : loop->clauses) {
+        if (clause.range && !names.count(index)) find_axes(clause.range, index, in_loop, out);
+        pattern_names(*clause.pattern, names);
+        in_loop.insert(names.begin(), names.end());
+      }
+      if (!names.count(index)) find_axes(loop->body, index, in_loop, out);
     }
   }
 }

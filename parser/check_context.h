@@ -341,7 +341,9 @@ private:
 
   // --- check_sizes.cpp
   Compare compare(const Size& a, const Size& b) { return p_.atoms.compare(a, b, ctx_->facts); }
-  std::optional<Size> size_of(const typed::Expr& e); // an i64 expression as a size, where it is one
+  std::optional<Size> size_of(const typed::Expr& e);       // an i64 expression as a size, where it is one
+  std::optional<Size> polynomial_of(const typed::Expr& e); // the same where nothing overflows: for what is known of it
+  bool may_overflow(const Size& size);
   void add_origins(const Size& a, const Size& b, std::vector<Label>& labels);
   SizeCheck size_check(const Size& a, const Size& b, std::string message, Span span);
   // Two sizes that have to be equal. Adds a check to `checks` where that cannot be decided; false where they differ.
@@ -357,7 +359,8 @@ private:
   // e as a value of the written type: unifies element types, compares or checks sizes.
   // `written`: the declaration's type, whose names for sizes the messages take.
   ExprPtr coerce(ExprPtr e, const Type& target, const std::string& what, const ast::TypeExpr* written = nullptr);
-  void distinct_params(const std::vector<ast::Param>& params); // no two of one name
+  void distinct(const std::vector<const ast::Ident*>& names, const std::string& what); // no two of one name
+  void distinct_params(const std::vector<ast::TypeParam>& types, const std::vector<ast::Param>& params);
   Size size_argument(ExprPtr value, typed::Expr& node, bool not_negative, const std::string& what);
   void learn(const typed::Expr& condition, bool holds);
   Type fresh_join(const Type& a, const Type& b, std::vector<typed::FreshAtom>& fresh, const std::string& what,
@@ -392,11 +395,8 @@ private:
   ExprPtr annotated_value(const ast::TypeExpr* type, const ast::Expr* value_expr, Scope* outer, const std::string& what,
                           std::vector<std::pair<AtomId, Size>>& defs);
   typed::Pattern pattern(const ast::Pattern& p, const Type& type, bool is_mutable, const typed::Expr* value);
-  void assign(const ast::Assign& s, Span span, typed::Block& into);
-  std::optional<typed::Place> place(const ast::Expr* target, typed::Stmt& s);
-  Type wanted_by(const typed::Place& place, const Type& have);
-  void set_current(const typed::Place& place, const Type& type);
-  bool broadcast_to_place(const typed::Place& place, typed::Expr& value, typed::Stmt& s);
+  VarId bind_name(const std::string& key, const std::string& name, const Type& type, bool is_mutable,
+                  const typed::Expr* value, Span span);
   void for_loop(const ast::For& s, size_t clause, Span span, typed::Block& into);
   void loop_variables(const ast::Pattern& p, const typed::Expr& iterated, typed::Stmt& loop);
   void while_loop(const ast::While& s, Span span, typed::Block& into);
@@ -404,6 +404,17 @@ private:
   void return_statement(const ast::Return& s, Span span, typed::Block& into);
   void assert_statement(const ast::Assert& s, Span span, typed::Block& into);
   void hoist(const std::vector<ast::Stmt*>& list);
+
+  // --- check_assignments.cpp
+  void assign(const ast::Assign& s, Span span, typed::Block& into);
+  void assign_tuple(const ast::Tuple& targets, const ast::Expr* value, Span span, typed::Block& into);
+  void assign_one(const ast::Assign& s, Span span, typed::Block& into);
+  ast::Expr* held_target(ast::Expr* target, typed::Block& into); // with every subscript in it held
+  ast::Expr* held_subscript(ast::Expr* e, typed::Block& into);
+  std::optional<typed::Place> place(const ast::Expr* target, typed::Stmt& s, typed::Block& into);
+  Type wanted_by(const typed::Place& place, const Type& have);
+  void set_current(const typed::Place& place, const Type& type);
+  bool broadcast_to_place(const typed::Place& place, typed::Expr& value, typed::Stmt& s);
 
   // --- check_expressions.cpp
   ExprPtr make(ExprKind kind, Span span, Type type);
@@ -430,6 +441,7 @@ private:
   ExprPtr scalar_node(ScalarOp op, std::vector<ExprPtr> operands, Span span, const std::string& what);
   bool same_element(std::vector<ExprPtr>& operands, size_t first, const std::string& what, Span span);
   void mixed_types(const typed::Expr& a, const typed::Expr& b, const std::string& what, Span span);
+  std::string conversion_hint(const typed::Expr& from, const Type& to, const typed::Expr* target = nullptr);
   ExprPtr list_literal(const ast::Expr& e, const ast::ListLiteral& list, const Type* expected);
   ExprPtr if_expr(const ast::Expr& e, const ast::If& node, const Type* expected, bool want);
   ExprPtr condition(const ast::Expr* e);
@@ -444,6 +456,7 @@ private:
   // --- check_strings.cpp
   ExprPtr string(const ast::Expr& e, const ast::StringLiteral& s);
   void append_value(typed::Expr& interp, ExprPtr value, const std::string& spec, Span span);
+  void check_formats(typed::Expr& interp); // of values whose types were open before
   void append_element(typed::Expr& interp, ExprPtr value, const std::string& spec, Span span);
   void append_text(typed::Expr& interp, std::string_view text);
   ExprPtr new_interp(Span span);
@@ -497,6 +510,7 @@ private:
   bool has_closure(const Type& type) const;
   bool is_closure(const Static& function) const;
   bool returns_function(const ast::TypeExpr* type);
+  bool may_hold_function(const ast::Struct& decl, const ast::TypeExpr* type);
   ExprPtr lambda(const ast::Expr& e, const ast::Lambda& l);
   // The `var`s of the function being checked that a closure names, as values of now: `let`s in `into`.
   void keep_values(const std::set<std::string>& names, Span span, typed::Block& into);
@@ -583,6 +597,7 @@ private:
   Type either_element(const Type& a, const Type& b);
   bool same_form(const Type& a, const Type& b); // same kinds, ranks and, as unified now, element types
   bool has_list(const Type& type) const;
+  Type any_sizes(const Type& type); // with lists whose elements are of any sizes
   ExprPtr list_node(typed::ListOp op, Span span, Type type);
   ExprPtr list_make(std::vector<ExprPtr> elements, Span span, const Type* expected);
   ExprPtr list_length(ExprPtr list, Span span);
@@ -745,11 +760,14 @@ private:
   int expansions_ = 0; // calls being checked in place
   bool expanding_ = false;
   std::map<VarId, Size> known_sizes_; // immutable i64 variables that are a size
+  std::map<VarId, std::string> open_at_first_; // variables whose value was a literal without a type: its text
   struct OpenVar {
     uint32_t parent = 0;
     std::optional<DType> fixed;
     LiteralKind kind = LiteralKind::Int;
     bool integer = false; // no literal may make it a float
+    bool prefers_f64 = false; // it is converted to that somewhere: what nothing fixes is f64 then, not f32
+    DType standard() const { return kind == LiteralKind::Int ? DType::I64 : prefers_f64 ? DType::F64 : DType::F32; }
   };
   mutable std::vector<OpenVar> open_{1}; // paths to roots get shorter when they are asked for
   struct TopLevelCall {

@@ -487,9 +487,11 @@ ExprPtr Checker::convert(ExprPtr value, DType target, Span span) {
     value->span = span;
     return value;
   }
-  settle(*value);
-  if (value->type.dtype == target) return value;
+  // What is open stays so: a conversion says nothing about it, but that f64 loses nothing on the way to f64.
+  if (value->type.open && target == DType::F64) open_[value->type.open].prefers_f64 = true;
+  if (!value->type.open && value->type.dtype == target) return value;
   auto node = make(ExprKind::Convert, span, value->type);
+  node->type.open = 0;
   node->type.dtype = target;
   node->operands.push_back(std::move(value));
   return node;

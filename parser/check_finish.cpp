@@ -1,4 +1,5 @@
 // What can be said only when every instance has been checked: effects, captures, values that nobody uses.
+#include "lang/typed_walk.h"
 #include "parser/check_context.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -6,44 +7,6 @@
 namespace tl::checker {
 
 namespace {
-
-// Calls on_expr and on_stmt for every node below, parents first.
-struct Walker {
-  std::function<void(const typed::Expr&)> on_expr;
-  std::function<void(const typed::Stmt&)> on_stmt;
-
-  void walk(const typed::Expr& e) const {
-    on_expr(e);
-    for (const auto& bind : e.binds)
-      walk(*bind.value);
-    for (const auto& operand : e.operands)
-      walk(*operand);
-    for (const auto& s : e.subscripts)
-      if (s.value) walk(*s.value);
-    for (const auto& index : e.indices)
-      for (const auto& bind : index.binds)
-        walk(*bind.value);
-    if (e.filter) walk(*e.filter);
-    for (const auto& block : e.blocks)
-      walk(block);
-  }
-  void walk(const typed::Stmt& s) const {
-    on_stmt(s);
-    if (s.value) walk(*s.value);
-    if (s.message) walk(*s.message);
-    for (const auto& bind : s.binds)
-      walk(*bind.value);
-    for (const auto& target : s.targets)
-      for (const auto& sub : target.subscripts)
-        if (sub.value) walk(*sub.value);
-    walk(s.body);
-  }
-  void walk(const typed::Block& block) const {
-    for (const auto& s : block.statements)
-      walk(s);
-    if (block.result) walk(*block.result);
-  }
-};
 
 bool is_effect(Builtin b) {
   switch (b) {
@@ -84,7 +47,7 @@ bool is_effect(const typed::Expr& e) {
 
 bool Checker::has_effects(const typed::Block& block) {
   bool found = false;
-  Walker walker;
+  typed::Walker walker;
   walker.on_expr = [&](const typed::Expr& e) {
     found = found || is_effect(e);
     if (e.kind == ExprKind::Call && e.instance.valid()) found = found || p_.instances[e.instance.index].has_effects;
@@ -96,7 +59,7 @@ bool Checker::has_effects(const typed::Block& block) {
 
 bool Checker::has_effects(const typed::Expr& e) {
   bool found = false;
-  Walker walker;
+  typed::Walker walker;
   walker.on_expr = [&](const typed::Expr& x) {
     found = found || is_effect(x);
     if (x.kind == ExprKind::Call && x.instance.valid()) found = found || p_.instances[x.instance.index].has_effects;
@@ -111,7 +74,7 @@ bool Checker::has_effects(const typed::Expr& e) {
 }
 
 void Checker::check_uses(const typed::Block& block) {
-  Walker walker;
+  typed::Walker walker;
   walker.on_stmt = [&](const typed::Stmt& s) {
     if (s.kind != StmtKind::Expr || !s.value) return;
     const Type& type = s.value->type;
@@ -125,7 +88,7 @@ void Checker::check_uses(const typed::Block& block) {
     bool builds_list = e.kind == ExprKind::Block && e.flag; // list(… for …)
     bool maps = e.kind == ExprKind::Derive && e.transform == typed::Transform::Vmap;
     if (e.kind != ExprKind::Comprehension && !builds_list && !maps) return;
-    Walker inner;
+    typed::Walker inner;
     const typed::Expr* culprit = nullptr;
     Span at;
     inner.on_expr = [&](const typed::Expr& x) {
@@ -157,7 +120,7 @@ void Checker::check_uses(const typed::Block& block) {
 
 // A function that calls itself has no derivative, where floats come out of it.
 void Checker::check_derivatives(const typed::Block& block, const std::vector<std::set<uint32_t>>& callees) {
-  Walker walker;
+  typed::Walker walker;
   walker.on_stmt = [](const typed::Stmt&) {};
   walker.on_expr = [&](const typed::Expr& e) {
     if (e.kind != ExprKind::Derive || e.transform == typed::Transform::Vmap ||
@@ -179,7 +142,7 @@ void Checker::check_derivatives(const typed::Block& block, const std::vector<std
         visit(callee);
       path.pop_back();
     };
-    Walker inner;
+    typed::Walker inner;
     inner.on_stmt = [](const typed::Stmt&) {};
     inner.on_expr = [&](const typed::Expr& x) {
       if (x.kind == ExprKind::Call && x.instance.valid()) visit(x.instance.index);
@@ -211,7 +174,7 @@ std::vector<bool> Checker::reachable_instances() {
       work.push_back(e.instance.index);
     }
   };
-  Walker walker{visit, [](const typed::Stmt&) {}};
+  typed::Walker walker{visit, [](const typed::Stmt&) {}};
   walker.walk(p_.top_level);
   walker.walk(p_.main_call);
   for (auto i = static_cast<uint32_t>(first_state_); i < states_.size(); ++i)
@@ -276,7 +239,7 @@ void Checker::finish_program() {
           u.defined.insert(fresh.atom);
       }
     };
-    Walker walker;
+    typed::Walker walker;
     walker.on_expr = [&](const typed::Expr& e) {
       if (e.kind == ExprKind::Call && e.instance.valid()) u.callees.insert(e.instance.index);
       use_type(use_type, e.type);
@@ -301,8 +264,6 @@ void Checker::finish_program() {
     walker.on_stmt = [&](const typed::Stmt& s) {
       for (const auto& [atom, size] : s.size_defs)
         u.defined.insert(atom), use(size);
-      for (const auto& bind : s.binds)
-        u.defined.insert(bind.atom);
       for (const auto& target : s.targets)
         use_type(use_type, target.type), use_subscripts(target.subscripts);
       use_checks(s.checks);

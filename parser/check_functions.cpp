@@ -201,7 +201,7 @@ ExprPtr Checker::in_block(typed::Block block, ExprPtr result, Span span) {
 ExprPtr Checker::lambda(const ast::Expr& e, const ast::Lambda& l) {
   const ast::Function*& decl = lambda_functions_[&l];
   if (!decl) {
-    distinct_params(l.params);
+    distinct_params({}, l.params);
     made_functions_.emplace_back();
     ast::Function& made = made_functions_.back();
     std::vector<std::string> names;
@@ -363,7 +363,7 @@ ExprPtr Checker::expand_call(FunctionInfo& info, const Bindings& bindings, std::
                      fmt::format("argument `{}` of `{}`", names[i], decl.name.text), written[i]);
     if (args[i]->type.is_error()) return broken(span);
     AtomId atom = p_.variables[vars[i].index].atom;
-    if (auto size = size_of(*args[i]); size && atom.valid()) ctx_->facts.equal.push_back({atom, *size});
+    if (auto size = polynomial_of(*args[i]); size && atom.valid()) ctx_->facts.equal.push_back({atom, *size});
     ctx_->own.insert(vars[i].index);
     ctx_->variables.push_back(vars[i]);
     let.pattern.var = vars[i];

@@ -35,7 +35,9 @@ ExprPtr Checker::subscript(const ast::Expr& e, const ast::Subscript& s) {
       return broken(e.span);
     }
     auto position = static_cast<size_t>(k);
-    if (base->kind == ExprKind::Tuple && is_simple(*base->operands[position]))
+    // The other elements are evaluated too: what they do is not lost.
+    if (base->kind == ExprKind::Tuple && std::all_of(base->operands.begin(), base->operands.end(),
+                                                     [&](const ExprPtr& operand) { return is_simple(*operand); }))
       return std::move(base->operands[position]);
     auto node = make(ExprKind::TupleGet, e.span, base->type.elements[position]);
     node->index = static_cast<uint32_t>(position);
@@ -250,7 +252,7 @@ std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std
     if (v->type.rank() == 0) {
       s.kind = Kind::At;
       s.value = to_i64(std::move(v), "a subscript");
-      if (auto index = size_of(*s.value)) {
+      if (auto index = polynomial_of(*s.value)) {
         s.in_range = p_.atoms.proves_not_negative(*index, ctx_->facts) &&
                      p_.atoms.proves_not_negative(n - *index - Size(1), ctx_->facts);
         bool above = p_.atoms.proves_not_negative(*index - n, ctx_->facts);

@@ -1,5 +1,6 @@
 // What `for` and comprehensions go over: lists, rows of tensors, ranges, and enumerate, zip and batches of these. As a
 // value, such a call is a list; in a loop no list is made.
+#include "lang/typed_walk.h"
 #include "parser/builtin_rules.h"
 #include <fmt/format.h>
 
@@ -390,14 +391,13 @@ namespace {
 
 // The variables that a loop assigns and that stand outside it: those before `first_inner`.
 void assigned_in(const typed::Block& block, uint32_t first_inner, std::set<VarId>& into) {
-  for (const typed::Stmt& s : block.statements) {
+  typed::Walker walker;
+  walker.on_expr = [](const typed::Expr&) {};
+  walker.on_stmt = [&](const typed::Stmt& s) {
     for (const typed::Place& place : s.targets)
       if (place.var.valid() && place.var.index < first_inner) into.insert(place.var);
-    assigned_in(s.body, first_inner, into);
-    if (s.value && s.value->kind == ExprKind::If)
-      for (const typed::Block& branch : s.value->blocks)
-        assigned_in(branch, first_inner, into);
-  }
+  };
+  walker.walk(block);
 }
 
 } // namespace

@@ -23,6 +23,15 @@ bool Checker::has_list(const Type& type) const {
   return std::any_of(type.elements.begin(), type.elements.end(), [&](const Type& t) { return has_list(t); });
 }
 
+Type Checker::any_sizes(const Type& type) {
+  if (type.is_list())
+    return type.elements.empty() ? type : list_of(type.elements[0], [](const Size&) { return true; });
+  Type result = type;
+  for (Type& element : result.elements)
+    element = any_sizes(element);
+  return result;
+}
+
 Type Checker::list_of(const Type& element, const std::function<bool(const Size&)>& varies) {
   std::map<Size, Size> names; // each size that varies, and its Element
   auto visit = [&](auto& self, Type& type) -> void {
@@ -151,10 +160,10 @@ ExprPtr Checker::list_make(std::vector<ExprPtr> elements, Span span, const Type*
     }
     type = either_element(resolved(type), resolved(t));
   }
-  if (wanted)
-    node->type = list_of(*wanted);
-  else if (!elements.empty())
+  if (!elements.empty()) // sizes that the wanted type leaves open are those of the elements
     node->type = list_of(resolved(type));
+  else if (wanted)
+    node->type = list_of(*wanted);
   node->operands = std::move(elements);
   return node;
 }
@@ -415,7 +424,7 @@ bool Checker::assign_element(const ast::Assign& s, Span span, typed::Block& into
   typed::Stmt out;
   out.kind = StmtKind::Assign;
   out.span = span;
-  auto target = place(at, out); // may it be assigned?
+  auto target = place(at, out, into); // may it be assigned?
   if (!target) return true;
   VarId var = target->var;
   auto held_list = [&] { return part(*variable(var, at->span), target->path, at->span); };
@@ -463,7 +472,7 @@ bool Checker::assign_element(const ast::Assign& s, Span span, typed::Block& into
     ast::Assign rest = s;
     rest.target = inner;
     size_t errors = ctx_->reports.size();
-    assign(rest, span, into);
+    assign_one(rest, span, into);
     scope_ = saved;
     if (ctx_->reports.size() != errors) return true;
     element = variable(part, element_span);
@@ -473,7 +482,8 @@ bool Checker::assign_element(const ast::Assign& s, Span span, typed::Block& into
     element = *s.op == ast::BinaryOp::Power ? power(std::move(old), s.value, span, s.op_span)
                                             : binary_op(*s.op, std::move(old), value(s.value), span, s.op_span);
   } else {
-    element = value(s.value, list.elements.empty() ? nullptr : &list.elements[0]);
+    Type wanted = any_sizes(list);
+    element = value(s.value, wanted.elements.empty() ? nullptr : &wanted.elements[0]);
   }
   if (refresh(*element).is_error()) return true;
   if (!list.elements.empty() && !same_form(list.elements[0], element->type)) {

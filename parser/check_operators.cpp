@@ -4,6 +4,32 @@
 
 namespace tl::checker {
 
+// How `from` becomes a `to`, without losing anything where there is a way. `target`: the variable that takes it.
+std::string Checker::conversion_hint(const typed::Expr& from, const Type& to, const typed::Expr* target) {
+  const Type given = resolved(from.type), wanted = resolved(to);
+  const std::string source = text(from.span);
+  if (!given.is_tensor() || !wanted.is_tensor() || source.starts_with("|")) return "";
+  if (!has_zero(given.dtype) || !has_zero(wanted.dtype)) return "";
+  // A variable whose literal nothing gave a type: it is declared with one, rather than converted afterwards.
+  auto declared = [&](const typed::Expr* e) {
+    auto found = e && e->kind == ExprKind::Variable ? open_at_first_.find(e->var) : open_at_first_.end();
+    return found == open_at_first_.end() ? std::string() : found->second;
+  };
+  auto declaration = [&](const typed::Expr& e) {
+    const typed::Variable& v = p_.variables[e.var.index];
+    return fmt::format("{} {}", v.is_mutable ? "var" : "let", v.name);
+  };
+  const bool loses = is_float(given.dtype) && !is_float(wanted.dtype);
+  if (std::string literal = declared(target); !literal.empty() && loses && given.rank() == 0)
+    return fmt::format("make it a float where it is declared: `{}: {} = {}`", declaration(*target), name_of(given.dtype),
+                       literal);
+  if (std::string literal = declared(&from); !literal.empty() && is_float(given.dtype) && is_float(wanted.dtype))
+    return fmt::format("say where it is declared what it is: `{}: {} = {}`", declaration(from), name_of(wanted.dtype),
+                       literal);
+  return fmt::format("write `{}({})` to convert it{}", name_of(wanted.dtype), source,
+                     loses ? ", which drops fractions" : "");
+}
+
 void Checker::mixed_types(const typed::Expr& a, const typed::Expr& b, const std::string& what, Span span) {
   Type x = resolved(a.type), y = resolved(b.type);
   std::string hint;
@@ -12,12 +38,12 @@ void Checker::mixed_types(const typed::Expr& a, const typed::Expr& b, const std:
   if (is_float(x.dtype) == is_float(y.dtype)) convert_a = tl::size_of(x.dtype) < tl::size_of(y.dtype);
   const typed::Expr& from = convert_a ? a : b;
   const Type& to = convert_a ? y : x;
-  if (!has_zero(x.dtype) || !has_zero(y.dtype))
-    hint = "";
-  else if (resolved(from.type).open && from.kind == ExprKind::Literal)
-    hint = fmt::format("write the literal as {}", is_float(to.dtype) ? "a float" : "an integer");
-  else
-    hint = fmt::format("write `{}({})` to convert it", name_of(to.dtype), text(from.span));
+  if (has_zero(x.dtype) && has_zero(y.dtype)) {
+    if (resolved(from.type).open && from.kind == ExprKind::Literal)
+      hint = fmt::format("write the literal as {}", is_float(to.dtype) ? "a float" : "an integer");
+    else
+      hint = conversion_hint(from, to);
+  }
   std::vector<Label> labels{label(a), label(b)};
   error("MixedTypes", span, fmt::format("{} mixes {} and {}", what, name_of(x.dtype), name_of(y.dtype)), hint,
         std::move(labels));
@@ -126,6 +152,11 @@ ExprPtr Checker::unary(const ast::Expr& e, const ast::Unary& u, const Type* expe
   }
   std::vector<ExprPtr> operands;
   operands.push_back(value(u.operand, expected));
+  if (u.op == ast::UnaryOp::Negate && operands[0]->kind == ExprKind::Literal && operands[0]->index == 2) { // -inf, -pi
+    operands[0]->flag = !operands[0]->flag;
+    operands[0]->span = e.span;
+    return std::move(operands[0]);
+  }
   if (refresh(*operands[0]).is_struct()) return unary_struct(u.op, std::move(operands[0]), e.span);
   return scalar_node(u.op == ast::UnaryOp::Negate ? ScalarOp::Neg : ScalarOp::Not, std::move(operands), e.span,
                      u.op == ast::UnaryOp::Negate ? "`-`" : "`not`");

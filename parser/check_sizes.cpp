@@ -6,7 +6,29 @@ namespace tl::checker {
 namespace {
 // A product of sums has as many terms as all of them multiplied: beyond this a size is any number.
 constexpr size_t kMaxTerms = 256;
+constexpr int64_t kHuge = int64_t{1} << 62;
 } // namespace
+
+// max, min and clamp are taken apart into differences (lang/size.h). Of sizes these are numbers; of any numbers they may
+// be none, and what is then made of them is wrong. Such a value is a size of its own, of which the rest is a fact.
+bool Checker::may_overflow(const Size& size) {
+  for (const Size::Term& term : size.terms)
+    for (AtomId id : term.atoms) {
+      const SizeAtom atom = p_.atoms[id];
+      if (atom.kind == AtomKind::FloorDiv || atom.kind == AtomKind::Wrap || atom.kind == AtomKind::Positive)
+        if (may_overflow(atom.a) || may_overflow(atom.b)) return true;
+      if (atom.kind != AtomKind::Positive) continue;
+      std::vector<AtomId> atoms;
+      p_.atoms.collect(atom.a, atoms);
+      const bool sizes = std::all_of(atoms.begin(), atoms.end(), [&](AtomId a) {
+        return p_.atoms.proves_not_negative(Size::of(a), ctx_->facts);
+      });
+      auto [added, taken] = SizeAtoms::parts(atom.a);
+      if (!sizes && (!taken.is_constant() || atom.a.constant() > 0)) return true;
+      if (atom.a.constant() <= -kHuge || atom.a.constant() >= kHuge) return true;
+    }
+  return false;
+}
 
 AtomId Checker::size_atom(AtomKind kind, std::string name, Span origin) {
   SizeAtom atom;
@@ -18,6 +40,11 @@ AtomId Checker::size_atom(AtomKind kind, std::string name, Span origin) {
 }
 
 std::optional<Size> Checker::size_of(const typed::Expr& e) {
+  auto size = polynomial_of(e);
+  return size && !may_overflow(*size) ? size : std::nullopt;
+}
+
+std::optional<Size> Checker::polynomial_of(const typed::Expr& e) {
   Type t = resolved(e.type);
   if (!t.is_scalar() || t.dtype != DType::I64) return std::nullopt;
   if (t.open && open_[t.open].kind != LiteralKind::Int) return std::nullopt;
@@ -35,7 +62,7 @@ std::optional<Size> Checker::size_of(const typed::Expr& e) {
   case ExprKind::Scalar: {
     std::vector<Size> args;
     for (const auto& operand : e.operands) {
-      auto size = size_of(*operand);
+      auto size = polynomial_of(*operand);
       if (!size || size->terms.size() > kMaxTerms) return std::nullopt;
       args.push_back(*size);
     }
@@ -171,14 +198,6 @@ std::optional<std::vector<Size>> Checker::broadcast(const std::vector<typed::Exp
   return result;
 }
 
-namespace {
-std::string conversion_hint(const std::string& source, const Type& from, const Type& to) {
-  if (!from.is_tensor() || !to.is_tensor() || source.starts_with("|")) return "";
-  if (!has_zero(from.dtype) || !has_zero(to.dtype)) return "";
-  return fmt::format("write `{}({})` to convert it", name_of(to.dtype), source);
-}
-} // namespace
-
 ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what, const ast::TypeExpr* written) {
   refresh(*e);
   Type target = resolved(wanted);
@@ -276,7 +295,7 @@ ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what, 
     if (from.kind != to.kind || from.rank() != to.rank() || from.elements.size() != to.elements.size() ||
         from.record != to.record || (from.is_tensor() && !unify(from, to))) {
       fine = false;
-      mismatch(e->type.is_tensor() ? conversion_hint(text(e->span), from, resolved(to)) : "");
+      mismatch(e->type.is_tensor() ? conversion_hint(*e, to) : "");
       return;
     }
     for (size_t i = 0; i < from.shape.size(); ++i) {
@@ -330,7 +349,8 @@ Size Checker::size_argument(ExprPtr value, typed::Expr& node, bool not_negative,
   if (value->type.is_error()) return 0;
   Span span = value->span;
   Size size;
-  if (auto known = size_of(*value))
+  auto known = polynomial_of(*value);
+  if (known && !may_overflow(*known))
     size = *known;
   else {
     SizeAtom atom;
@@ -340,6 +360,7 @@ Size Checker::size_argument(ExprPtr value, typed::Expr& node, bool not_negative,
     AtomId id = p_.atoms.add(std::move(atom));
     node.binds.push_back({id, std::move(value)});
     size = Size::of(id);
+    if (known) ctx_->facts.equal.push_back({id, *known});
   }
   if (size.is_constant() && not_negative && size.constant() < 0)
     error("NegativeSize", span, fmt::format("a size cannot be {}", show(size)));
@@ -371,7 +392,7 @@ void Checker::learn(const typed::Expr& c, bool holds) {
     learn(*c.operands[1], false);
     return;
   }
-  auto a = size_of(*c.operands[0]), b = size_of(*c.operands[1]);
+  auto a = polynomial_of(*c.operands[0]), b = polynomial_of(*c.operands[1]);
   if (!a || !b) return;
   SizeFacts& facts = ctx_->facts;
   Size less = *b - *a; // a < b means less - 1 >= 0

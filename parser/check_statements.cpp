@@ -1,4 +1,4 @@
-// Statements: bindings, assignments, return, assert. Loops: check_loops.cpp.
+// Statements: bindings, return, assert. Assignments: check_assignments.cpp, loops: check_loops.cpp.
 #include "parser/check_context.h"
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ void Checker::hoist(const std::vector<ast::Stmt*>& list) {
       info.is_template = !decl->type_params.empty();
       info.is_closure = scope_ != prelude_ && scope_ != file_;
       info.facts = ctx_->facts;
-      distinct_params(decl->params);
+      distinct_params(decl->type_params, decl->params);
       for (const ast::Param& param : decl->params) {
         auto has_spread = [](auto& self, const ast::TypeExpr* type) -> bool {
           if (auto* tuple = ast::as<ast::TupleType>(type))
@@ -209,13 +209,23 @@ void Checker::statement(const ast::Stmt& s, typed::Block& into) {
       s.node);
 }
 
-// Binds the names of a pattern in the current scope.
-void Checker::distinct_params(const std::vector<ast::Param>& params) {
+void Checker::distinct(const std::vector<const ast::Ident*>& names, const std::string& what) {
   std::map<std::string, Span> seen;
-  for (const ast::Param& param : params)
-    if (auto [it, is_new] = seen.try_emplace(param.name.text, param.name.span); !is_new && param.name.text != "_")
-      error("DuplicateName", param.name.span, fmt::format("there are two parameters `{}`", param.name.text), "",
+  for (const ast::Ident* name : names)
+    if (auto [it, is_new] = seen.try_emplace(name->text, name->span); !is_new && name->text != "_")
+      error("DuplicateName", name->span, fmt::format("there are two {} `{}`", what, name->text), "",
             {{it->second, "the first"}});
+}
+
+void Checker::distinct_params(const std::vector<ast::TypeParam>& types, const std::vector<ast::Param>& params) {
+  std::vector<const ast::Ident*> names;
+  for (const ast::TypeParam& type : types)
+    names.push_back(&type.name);
+  distinct(names, "type parameters");
+  names.clear();
+  for (const ast::Param& param : params)
+    names.push_back(&param.name);
+  distinct(names, "parameters");
 }
 
 namespace {
@@ -226,6 +236,7 @@ void each_name(const ast::Pattern& p, const std::function<void(const ast::Patter
 }
 } // namespace
 
+// Binds the names of a pattern in the current scope.
 typed::Pattern Checker::pattern(const ast::Pattern& p, const Type& type, bool is_mutable, const typed::Expr* value) {
   typed::Pattern result;
   if (p.kind == ast::Pattern::Kind::Wildcard) return result;
@@ -252,19 +263,26 @@ typed::Pattern Checker::pattern(const ast::Pattern& p, const Type& type, bool is
                   fits && value && value->kind == ExprKind::Tuple ? value->operands[i].get() : nullptr));
     return result;
   }
+  result.var = bind_name(p.name, p.name, type, is_mutable, value, p.span);
+  return result;
+}
+
+// `key` is what the scope knows it by; invalid, and poisoned, where the value is wrong.
+VarId Checker::bind_name(const std::string& key, const std::string& name, const Type& type, bool is_mutable,
+                         const typed::Expr* value, Span span) {
   Entity entity;
-  entity.span = p.span;
+  entity.span = span;
   if (type.is_error()) {
-    enter(p.name, entity); // poisoned: no further messages about it
-    return result;
+    enter(key, entity); // poisoned: no further messages about it
+    return {};
   }
   if (type.is_range() && is_mutable)
-    error("NotSupported", p.span, "a `var` cannot hold a range yet", "keep its two ends");
-  VarId var = new_variable(p.name, type, is_mutable, p.span);
+    error("NotSupported", span, "a `var` cannot hold a range yet", "keep its two ends");
+  VarId var = new_variable(name, type, is_mutable, span);
   if (ctx_->is_top_level) top_level_order_.try_emplace(var, top_level_order_.size());
   if (!is_mutable && type.is_scalar()) {
-    auto size = value ? size_of(*value) : std::nullopt;
-    if (size && !size->is_constant()) {
+    auto size = value ? polynomial_of(*value) : std::nullopt;
+    if (size && !size->is_constant() && !may_overflow(*size)) {
       // An open literal in it is an i64 from here on, as sizes are.
       if (resolved(type).dtype == DType::I64 && !resolved(type).open) known_sizes_[var] = *size;
     } else if (resolved(type).dtype == DType::I64) {
@@ -272,11 +290,10 @@ typed::Pattern Checker::pattern(const ast::Pattern& p, const Type& type, bool is
       if (size) ctx_->facts.equal.push_back({p_.variables[var.index].atom, *size});
     }
   }
-  result.var = var;
   entity.kind = Entity::Kind::Variable;
   entity.var = var;
-  enter(p.name, entity);
-  return result;
+  enter(key, entity);
+  return var;
 }
 
 // A value under the type that is written for it (perhaps null). New names in that type get their values from the
@@ -344,376 +361,9 @@ void Checker::let(const ast::Let& s, Span span, typed::Block& into) {
   if (s.pattern->kind == ast::Pattern::Kind::Tuple && refresh(*v).is_list() && !v->type.is_error())
     v = unpacked(std::move(v), s.pattern->elements.size(), s.value->span);
   out.pattern = pattern(*s.pattern, refresh(*v), s.is_var, v.get());
+  if (out.pattern.var.valid() && v->kind == ExprKind::Literal && v->type.open)
+    open_at_first_[out.pattern.var] = text(s.value->span);
   out.value = std::move(v);
-  into.statements.push_back(std::move(out));
-}
-
-// The variable, or part of a variable, that an assignment writes. Binds and checks of subscripts go to s.
-std::optional<typed::Place> Checker::place(const ast::Expr* target, typed::Stmt& s) {
-  typed::Place result;
-  result.span = target->span;
-  if (ast::as<ast::Wildcard>(target)) return result;
-  std::vector<const ast::Expr*> steps; // fields and subscripts, the last first
-  const ast::Expr* base = target;
-  for (;;) {
-    auto* sub = ast::as<ast::Subscript>(base);
-    auto* field = ast::as<ast::Field>(base);
-    if (!sub && !field) break;
-    steps.push_back(base);
-    base = sub ? sub->object : field->object;
-  }
-  std::reverse(steps.begin(), steps.end());
-  auto* name = ast::as<ast::Name>(base);
-  if (!name) {
-    error("NotAssignable", target->span, "only a variable, or a part of one, can be assigned");
-    return std::nullopt;
-  }
-  const Entity* entity = find(name->name);
-  if (!entity) {
-    if (std::string other = did_you_mean(name->name, false); !other.empty() || !steps.empty())
-      unknown_name(name->name, base->span, false);
-    else
-      error("UnknownName", base->span, fmt::format("there is no name `{}` here", name->name),
-            fmt::format("a variable is declared before it is assigned: `var {} = …`, or `let` if it never changes",
-                        name->name));
-    return std::nullopt;
-  }
-  if (entity->kind == Entity::Kind::Poisoned) return std::nullopt;
-  if (entity->kind != Entity::Kind::Variable || !p_.variables[entity->var.index].is_mutable) {
-    std::string what =
-        entity->kind == Entity::Kind::Variable ? "is bound by `let`, a parameter or a loop" : "is not a variable";
-    error("NotAssignable", base->span, fmt::format("`{}` {} and cannot be assigned", name->name, what),
-          fmt::format("declare it by `var`, or copy it: `var y = {}`", name->name), {{entity->span, "declared here"}});
-    return std::nullopt;
-  }
-  VarId var = entity->var;
-  if (!ctx_->own.count(var.index)) {
-    error("NotAssignable", base->span,
-          fmt::format("`{}` belongs to the code around this function, which sees only values", name->name),
-          "return the new value instead", {{entity->span, "declared here"}});
-    return std::nullopt;
-  }
-  if (in_comprehension_ && var.index < comprehension_variables_) {
-    error("NotAssignable", base->span,
-          fmt::format("the element of a comprehension cannot assign `{}`, which stands outside it", name->name),
-          "write a `for` loop", {{entity->span, "declared here"}});
-    return std::nullopt;
-  }
-  result.var = var;
-  Type type = current_type(var);
-  if (type.is_error()) return std::nullopt;
-  // Fields, and constant indices of tuples; then subscripts of a tensor.
-  size_t step = 0;
-  for (; step < steps.size() && type.is_aggregate(); ++step) {
-    std::optional<uint32_t> index;
-    if (auto* field = ast::as<ast::Field>(steps[step])) {
-      if (type.is_struct()) index = type.record->find(field->name.text);
-      if (!index) {
-        if (type.is_struct())
-          unknown_field(type, field->name);
-        else
-          error("NotAssignable", field->name.span, fmt::format("{} has no fields", show(type)), "write `t[0] = …`");
-        return std::nullopt;
-      }
-    } else {
-      auto* sub = ast::as<ast::Subscript>(steps[step]);
-      auto constant = sub->items.size() == 1 && sub->items[0].index ? static_of(sub->items[0].index) : std::nullopt;
-      auto count = static_cast<int64_t>(type.elements.size());
-      if (!type.is_tuple() || !constant || constant->kind != Static::Kind::Int || constant->number >= count ||
-          constant->number < -count) {
-        error("NotAssignable", steps[step]->span,
-              type.is_tuple() ? fmt::format("a tuple of {} takes one constant index", count)
-                              : fmt::format("an element of {} cannot be assigned", show(type)),
-              type.is_struct() ? "assign a field: `p.x = …`" : "");
-        return std::nullopt;
-      }
-      index = static_cast<uint32_t>(constant->number < 0 ? constant->number + count : constant->number);
-    }
-    result.path.push_back(*index);
-    Type inner = type.elements[*index];
-    type = std::move(inner);
-  }
-  result.type = type;
-  if (type.is_error()) return std::nullopt;
-  if (step == steps.size()) return result;
-  const ast::Expr* tensor = step ? steps[step - 1] : base;
-  std::vector<ast::SubscriptItem> items;
-  for (; step < steps.size(); ++step) {
-    auto* sub = ast::as<ast::Subscript>(steps[step]);
-    if (!sub) {
-      error("NotAssignable", steps[step]->span, fmt::format("{} has no field that can be assigned", show(type)));
-      return std::nullopt;
-    }
-    // x[i][j] = e is x[i, j] = e
-    for (const auto& item : sub->items)
-      if (step + 1 < steps.size() && item.kind != ast::SubscriptItem::Kind::Index) {
-        error("NotSupported", item.span, "assigning through this subscript is not supported yet",
-              "write one subscript: `x[i, j]`");
-        return std::nullopt;
-      }
-    items.insert(items.end(), sub->items.begin(), sub->items.end());
-  }
-  if (!type.is_tensor()) {
-    error("NotAssignable", target->span, fmt::format("an element of {} cannot be assigned", show(type)));
-    return std::nullopt;
-  }
-  auto holder = make(ExprKind::Index, target->span, Type::error());
-  auto shape = subscripts(type, text(tensor->span), items, target->span, *holder, result.subscripts);
-  for (auto& bind : holder->binds)
-    s.binds.push_back(std::move(bind));
-  for (auto& check : holder->checks)
-    s.checks.push_back(std::move(check));
-  if (!shape) return std::nullopt;
-  for (const auto& fresh : holder->fresh)
-    mask_counts_.insert(fresh.atom);
-  for (const auto& sub : result.subscripts)
-    if (sub.kind == typed::Subscript::Kind::NewAxis) {
-      error("NotAssignable", sub.span, "`new` has no place in a target");
-      return std::nullopt;
-    }
-  result.type.shape = *shape;
-  return result;
-}
-
-// The type that a value assigned to a variable or to a part of one must have: the fields of a struct keep their sizes,
-// but for those declared as `_`; a variable and the elements of a tuple take those of the value.
-Type Checker::wanted_by(const typed::Place& place, const Type& have) {
-  const Type whole = current_type(place.var);
-  Type parent = whole;
-  bool in_struct = false;
-  for (size_t i = 0; i + 1 < place.path.size(); ++i) {
-    in_struct = in_struct || parent.is_struct();
-    Type inner = parent.elements[place.path[i]];
-    parent = std::move(inner);
-  }
-  in_struct = in_struct || (parent.is_struct() && !place.path.empty());
-  if (!in_struct) return have;
-  Type holder = Type::structure(parent.record, parent.elements), value = holder;
-  if (parent.is_tuple()) holder = value = parent;
-  value.elements[place.path.back()] = have;
-  free_sizes(holder, value);
-  return holder.elements[place.path.back()];
-}
-
-void Checker::set_current(const typed::Place& place, const Type& type) {
-  Type whole = current_type(place.var);
-  Type* part = &whole;
-  for (uint32_t step : place.path)
-    part = &part->elements[step];
-  *part = type;
-  ctx_->current[place.var] = std::move(whole);
-}
-
-bool Checker::broadcast_to_place(const typed::Place& place, typed::Expr& v, typed::Stmt& s) {
-  const auto &to = place.type.shape, &from = v.type.shape;
-  bool fits = v.type.is_tensor() && from.size() <= to.size();
-  for (size_t i = 0; fits && i < from.size(); ++i) {
-    const Size &a = to[to.size() - 1 - i], &b = from[from.size() - 1 - i];
-    if (b.is(1)) continue;
-    if (auto count = a.as_atom(); count && mask_counts_.count(*count)) continue;
-    fits = require_equal(a, b, true,
-                         fmt::format("`{}` has {{0}} along axis {} and `{}` has {{1}}", text(place.span),
-                                     to.size() - 1 - i, text(v.span)),
-                         v.span, s.checks);
-    if (!fits) {
-      std::vector<Label> labels{{place.span, show(place.type)}, label(v)};
-      add_origins(a, b, labels);
-      error("ShapeMismatch", v.span, fmt::format("the value does not fit its place: {}", different(a, b)),
-            equality_hint(a, b), std::move(labels));
-      return false;
-    }
-  }
-  if (!fits)
-    error("ShapeMismatch", v.span, "the value does not fit its place", "", {{place.span, show(place.type)}, label(v)});
-  return fits;
-}
-
-void Checker::assign(const ast::Assign& s, Span span, typed::Block& into) {
-  typed::Stmt out;
-  out.kind = StmtKind::Assign;
-  out.span = span;
-  if (auto* tuple = ast::as<ast::Tuple>(s.target)) {
-    std::vector<const ast::Expr*> targets;
-    auto flatten = [&](auto& self, const ast::Tuple& t, std::vector<Type>& types) -> void {
-      for (const ast::Expr* element : t.elements)
-        if (auto* inner = ast::as<ast::Tuple>(element))
-          self(self, *inner, types);
-        else
-          targets.push_back(element);
-    };
-    std::vector<Type> types;
-    flatten(flatten, *tuple, types);
-    ExprPtr v = value(s.value);
-    refresh(*v);
-    if (v->type.is_error()) return;
-    if (!v->type.is_tuple() || v->type.elements.size() != tuple->elements.size() ||
-        targets.size() != tuple->elements.size()) {
-      error("TypeMismatch", s.value->span,
-            fmt::format("{} targets take a tuple of {}, and this is {}", tuple->elements.size(), tuple->elements.size(),
-                        show(v->type)));
-      return;
-    }
-    for (size_t i = 0; i < targets.size(); ++i) {
-      auto target = place(targets[i], out);
-      if (!target) return;
-      const Type& part = v->type.elements[i];
-      if (target->var.valid()) {
-        auto dummy = make(ExprKind::Unit, v->span, part);
-        if (!target->subscripts.empty()) {
-          if (!unify(target->type, part) || !broadcast_to_place(*target, *dummy, out)) {
-            error("TypeMismatch", v->span,
-                  fmt::format("`{}` is {}, not {}", text(targets[i]->span), show(target->type), show(part)));
-            return;
-          }
-        } else {
-          if (!same_form(target->type, part)) {
-            error("TypeMismatch", v->span,
-                  fmt::format("`{}` is {}, not {}", text(targets[i]->span), show(target->type), show(part)));
-            return;
-          }
-          dummy = coerce(std::move(dummy), wanted_by(*target, part), fmt::format("`{}`", text(targets[i]->span)));
-          if (dummy->type.is_error()) return;
-          for (SizeCheck& check : dummy->checks)
-            out.checks.push_back(std::move(check));
-          set_current(*target, dummy->type);
-        }
-      }
-      out.targets.push_back(std::move(*target));
-    }
-    out.value = std::move(v);
-    into.statements.push_back(std::move(out));
-    return;
-  }
-  if (assign_element(s, span, into)) return;
-  size_t errors = ctx_->reports.size();
-  // Left to right: subscripts before the value, but the variable's own type may change in the value's statement only
-  // here.
-  auto target = place(s.target, out);
-  if (!target) {
-    if (ctx_->reports.size() == errors) return;
-    (void)value(s.value);
-    return;
-  }
-  // The value is what can be converted.
-  auto mixed_assignment = [&](const typed::Expr& to, const typed::Expr& from, const std::string& what) {
-    Type x = resolved(to.type), y = resolved(from.type);
-    error("MixedTypes", span, fmt::format("{} mixes {} and {}", what, name_of(x.dtype), name_of(y.dtype)),
-          fmt::format("write `{}({})` to convert it", name_of(x.dtype), text(from.span)), {label(to), label(from)});
-  };
-  Type expected = target->type;
-  if (target->subscripts.empty()) {
-    if (!target->var.valid()) { // `_ = e`
-      out.value = value(s.value);
-      out.targets.push_back(std::move(*target));
-      into.statements.push_back(std::move(out));
-      return;
-    }
-    ExprPtr v;
-    if (s.op) {
-      ExprPtr left = part(*variable(target->var, s.target->span), target->path, s.target->span);
-      if (expected.is_list() && !expected.elements.empty()) // of any sizes
-        expected = list_of(expected.elements[0], [](const Size&) { return true; });
-      if (*s.op == ast::BinaryOp::Power) {
-        v = power(std::move(left), s.value, span, s.op_span);
-      } else {
-        ExprPtr right = value(s.value, expected.is_list() ? &expected : nullptr);
-        Type x = refresh(*left), y = refresh(*right);
-        if (x.is_tensor() && y.is_tensor() && is_num(x.dtype) && is_num(y.dtype) && !unify(x, y)) {
-          mixed_assignment(*left, *right, fmt::format("`{}`", text(span)));
-          return;
-        }
-        v = binary_op(*s.op, std::move(left), std::move(right), span, s.op_span);
-      }
-    } else
-      v = value(s.value, &expected);
-    refresh(*v);
-    if (v->type.is_error()) return;
-    if (!same_form(target->type, v->type)) {
-      std::string hint;
-      if (target->type.is_tensor() && v->type.is_tensor() && target->type.rank() == v->type.rank())
-        hint = fmt::format("write `{}({})` to convert it", name_of(resolved(target->type).dtype), text(s.value->span));
-      else if (target->type.is_tensor() && v->type.is_tensor())
-        hint = "a `var` keeps its number of axes; `x[:] = e` writes all its elements";
-      else if (has_function(target->type))
-        hint = "which function a name stands for is known when compiling: choose inside one function";
-      error("TypeMismatch", v->span,
-            fmt::format("`{}` is {}, not {}", text(s.target->span), show(target->type), show(v->type)), hint,
-            {{p_.variables[target->var.index].span,
-              fmt::format("declared as {}", show(p_.variables[target->var.index].type))},
-             label(*v)});
-      return;
-    }
-    v = coerce(std::move(v), wanted_by(*target, refresh(*v)), fmt::format("`{}`", text(s.target->span)));
-    if (v->type.is_error()) return;
-    set_current(*target, v->type);
-    target->type = v->type;
-    out.value = std::move(v);
-    out.targets.push_back(std::move(*target));
-    into.statements.push_back(std::move(out));
-    return;
-  }
-  ExprPtr v = value(s.value, &expected);
-  refresh(*v);
-  if (v->type.is_error()) return;
-  bool by_tensor = false;
-  for (const auto& sub : target->subscripts)
-    by_tensor = by_tensor || sub.kind == typed::Subscript::Kind::Tensor;
-  if (!v->type.is_tensor() || !unify(target->type, v->type)) {
-    auto place_expr = make(ExprKind::Unit, s.target->span, target->type);
-    if (v->type.is_tensor())
-      mixed_assignment(*place_expr, *v, "this assignment");
-    else
-      error("TypeMismatch", v->span,
-            fmt::format("`{}` is {}, not {}", text(s.target->span), show(target->type), show(v->type)));
-    return;
-  }
-  if (s.op) {
-    static const std::map<ast::BinaryOp, ScalarOp> ops = {{ast::BinaryOp::Add, ScalarOp::Add},
-                                                          {ast::BinaryOp::Subtract, ScalarOp::Sub},
-                                                          {ast::BinaryOp::Multiply, ScalarOp::Mul},
-                                                          {ast::BinaryOp::Divide, ScalarOp::Div},
-                                                          {ast::BinaryOp::FloorDivide, ScalarOp::FloorDiv},
-                                                          {ast::BinaryOp::Remainder, ScalarOp::Mod},
-                                                          {ast::BinaryOp::Power, ScalarOp::Pow}};
-    auto op = ops.find(*s.op);
-    if (op == ops.end()) {
-      error("NotSupported", s.op_span, fmt::format("`{}=` does not write a part", ast::symbol(*s.op)),
-            "write the right side out");
-      return;
-    }
-    if (by_tensor && op->second != ScalarOp::Add && op->second != ScalarOp::Sub) {
-      error("NotAssignable", s.op_span,
-            fmt::format("`{}=` with an index tensor is not defined where indices repeat", ast::symbol(*s.op)),
-            "only += and -= accumulate");
-      return;
-    }
-    // The type rule of the operator.
-    std::vector<ExprPtr> operands;
-    operands.push_back(make(ExprKind::Unit, s.target->span, target->type));
-    operands.push_back(std::move(v));
-    SizeFacts facts = ctx_->facts;
-    size_t reports = ctx_->reports.size();
-    ExprPtr node = scalar_node(op->second, std::move(operands), span, fmt::format("`{}=`", ast::symbol(*s.op)));
-    ctx_->facts = facts;
-    if (ctx_->reports.size() != reports || node->type.is_error()) return;
-    v = std::move(node->operands[1]);
-    out.mode = typed::AssignMode::Combine;
-    out.scalar_op = op->second;
-    if (by_tensor) {
-      out.mode = typed::AssignMode::Accumulate;
-      if (op->second == ScalarOp::Sub) {
-        std::vector<ExprPtr> one;
-        Span value_span = v->span;
-        one.push_back(std::move(v));
-        v = scalar_node(ScalarOp::Neg, std::move(one), value_span, "`-=`");
-      }
-      out.scalar_op = ScalarOp::Add;
-    }
-  }
-  if (!broadcast_to_place(*target, *v, out)) return;
-  target->type = resolved(target->type);
-  out.value = std::move(v);
-  out.targets.push_back(std::move(*target));
   into.statements.push_back(std::move(out));
 }
 

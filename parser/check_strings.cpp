@@ -74,8 +74,18 @@ ExprPtr Checker::new_interp(Span span) {
 
 void Checker::append_text(typed::Expr& interp, std::string_view text) { interp.format.literals.back() += text; }
 
+// What is shown keeps its type open, so that a print changes nothing: its format is looked at when the type is known.
+void Checker::check_formats(typed::Expr& interp) {
+  for (size_t i = 0; i < interp.operands.size() && !interp.type.is_error(); ++i)
+    if (std::string problem = check_format(interp.format.specs[i], interp.operands[i]->type);
+        !problem.empty() && !interp.operands[i]->type.is_error()) {
+      error("FormatMismatch", interp.operands[i]->span, problem, "", {label(*interp.operands[i])});
+      interp.type = Type::error();
+    }
+}
+
 void Checker::append_value(typed::Expr& interp, ExprPtr value, const std::string& spec, Span span) {
-  settle(*value);
+  refresh(*value);
   if (value->type.is_error()) {
     interp.type = Type::error();
     return;
@@ -171,12 +181,16 @@ void Checker::append_value(typed::Expr& interp, ExprPtr value, const std::string
     return;
   }
   if (value->type.is_range()) {
-    append_value(interp, size_value(value->type.shape[0], value->span), spec, span);
+    const Type type = value->type;
+    Span at = value->span;
+    typed::Block before; // its bounds are evaluated with it
+    (void)shared(std::move(value), before);
+    append_value(interp, in_block(std::move(before), size_value(type.shape[0], at), at), spec, span);
     append_text(interp, "..");
-    append_value(interp, size_value(value->type.shape[1], value->span), spec, span);
+    append_value(interp, size_value(type.shape[1], at), spec, span);
     return;
   }
-  if (std::string problem = check_format(spec, value->type); !problem.empty()) {
+  if (std::string problem = value->type.open ? "" : check_format(spec, value->type); !problem.empty()) {
     error("FormatMismatch", span, problem, "", {label(*value)});
     interp.type = Type::error();
     return;

@@ -65,6 +65,12 @@ std::shared_ptr<const Record> Checker::record_of(StructInfo& info) {
   size_t errors = ctx_->reports.size();
   auto record = std::make_shared<Record>();
   record->name = decl.name.text;
+  std::vector<const ast::Ident*> parameters;
+  for (const ast::TypeParam& param : decl.type_params)
+    parameters.push_back(&param.name);
+  for (const ast::Ident& size : decl.sizes)
+    parameters.push_back(&size);
+  distinct(parameters, "parameters");
   std::set<std::string> seen;
   for (const ast::StructField& field : decl.fields) {
     if (!seen.insert(field.name.text).second)

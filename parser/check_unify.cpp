@@ -1,6 +1,7 @@
 // Element types that are still open: union-find over variables that literals, and builders like zeros, introduce.
 // Also the last walk over a finished function, which closes them, gives literals their values and makes the instances
 // of generic calls.
+#include "lang/typed_walk.h"
 #include "parser/check_context.h"
 #include <charconv>
 #include <cmath>
@@ -29,7 +30,7 @@ Type Checker::resolved(Type type) const {
       type.dtype = *open_[r].fixed;
       type.open = 0;
     } else {
-      type.dtype = open_[r].kind == LiteralKind::Int ? DType::I64 : DType::F32;
+      type.dtype = open_[r].standard();
       type.open = r;
     }
   }
@@ -61,6 +62,7 @@ bool Checker::unify(const Type& left, const Type& right) {
       // A float literal makes integers floats; zeros stays what it is beside an integer literal.
       if (x.kind != LiteralKind::Float) x.kind = y.kind;
     }
+    x.prefers_f64 = x.prefers_f64 || y.prefers_f64;
     y.parent = a.open;
     return true;
   }
@@ -162,23 +164,14 @@ static void finish_literal(typed::Expr& e, std::string& problem) {
 }
 
 void Checker::finalize(typed::Expr& e) {
-  for (auto& bind : e.binds)
-    finalize(*bind.value);
-  for (auto& operand : e.operands)
-    finalize(*operand);
-  for (auto& s : e.subscripts)
-    if (s.value) finalize(*s.value);
-  for (auto& index : e.indices)
-    for (auto& bind : index.binds)
-      finalize(*bind.value);
-  if (e.filter) finalize(*e.filter);
-  for (auto& b : e.blocks)
-    finalize(b);
+  typed::each_part(
+      e, [&](typed::Expr& part) { finalize(part); }, [&](typed::Block& block) { finalize(block); });
   for (auto& join : e.joins)
     settle(join.type);
   settle(e.type);
   if (e.type.is_tensor() && e.type.rank() > 0 && e.type.dtype == DType::Device)
     error("TypeMismatch", e.span, "devices do not make a tensor", "`list(…)` makes a list of them");
+  if (e.kind == ExprKind::Interp) check_formats(e);
   if (e.kind == ExprKind::Literal && e.index != 0) {
     std::string problem;
     finish_literal(e, problem);
@@ -204,15 +197,11 @@ void Checker::finalize_pattern(const typed::Pattern& pattern) {
 }
 
 void Checker::finalize(typed::Stmt& s) {
-  if (s.value) finalize(*s.value);
-  if (s.message) finalize(*s.message);
   finalize_pattern(s.pattern);
-  for (auto& target : s.targets) {
+  for (auto& target : s.targets)
     settle(target.type);
-    for (auto& sub : target.subscripts)
-      if (sub.value) finalize(*sub.value);
-  }
-  finalize(s.body);
+  typed::each_part_of_statement(
+      s, [&](typed::Expr& part) { finalize(part); }, [&](typed::Block& block) { finalize(block); });
   for (auto& join : s.head)
     settle(join.type);
   for (auto& join : s.after)

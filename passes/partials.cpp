@@ -27,64 +27,70 @@ bool leaves_out(ScalarOp op) {
   return op == ScalarOp::Where || op == ScalarOp::Min || op == ScalarOp::Max || op == ScalarOp::Clamp;
 }
 
+bool is_steep(ScalarOp op) {
+  return op == ScalarOp::Sqrt || op == ScalarOp::Pow || op == ScalarOp::Asin || op == ScalarOp::Acos;
+}
+
 namespace {
 
 bool is_linear(ScalarOp op) {
   return op == ScalarOp::Neg || op == ScalarOp::Add || op == ScalarOp::Sub || leaves_out(op);
 }
 
-ValueId partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, size_t i, ValueId d, bool others) {
+ValueId partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, size_t i, ValueId d, bool guarded) {
   auto one_plus = [&](ValueId v) { return e.op(ScalarOp::Add, {e.number(e.type(v).dtype, 1), v}); };
   auto one_minus = [&](ValueId v) { return e.op(ScalarOp::Sub, {e.number(e.type(v).dtype, 1), v}); };
   auto less = [&](ValueId a, ValueId b) { return e.op(ScalarOp::Lt, {a, b}); };
   auto both = [&](ValueId a, ValueId b) { return e.op(ScalarOp::And, {a, b}); };
-  // Where two operands are equal and both move, the first is followed.
-  auto before = [&](ValueId a, ValueId b, bool a_first) {
-    return e.op(others && a_first ? ScalarOp::Le : ScalarOp::Lt, {a, b});
+  // d may be infinite: where the factor is zero, the product is.
+  auto times = [&](ValueId factor) {
+    ValueId product = e.mul(d, factor);
+    if (!guarded) return product;
+    return e.where(e.compare(ScalarOp::Eq, factor, 0), e.number(e.type(product).dtype, 0), product);
   };
   switch (op) {
   case ScalarOp::Neg: return e.neg(d);
-  case ScalarOp::Abs: return e.mul(d, e.op(ScalarOp::Sign, {x[0]}));
+  case ScalarOp::Abs: return times(e.op(ScalarOp::Sign, {x[0]}));
   case ScalarOp::Sqrt: return e.div(d, e.mul(y, 2));
-  case ScalarOp::Rsqrt: return e.mul(d, e.mul(e.mul(e.mul(y, y), y), -0.5));
-  case ScalarOp::Exp: return e.mul(d, y);
-  case ScalarOp::Exp2: return e.mul(d, e.mul(y, std::numbers::ln2));
-  case ScalarOp::Expm1: return e.mul(d, one_plus(y));
+  case ScalarOp::Rsqrt: return times(e.mul(e.mul(e.mul(y, y), y), -0.5));
+  case ScalarOp::Exp: return times(y);
+  case ScalarOp::Exp2: return times(e.mul(y, std::numbers::ln2));
+  case ScalarOp::Expm1: return times(one_plus(y));
   case ScalarOp::Log: return e.div(d, x[0]);
   case ScalarOp::Log2: return e.div(d, e.mul(x[0], std::numbers::ln2));
   case ScalarOp::Log1p: return e.div(d, one_plus(x[0]));
-  case ScalarOp::Sin: return e.mul(d, e.op(ScalarOp::Cos, {x[0]}));
-  case ScalarOp::Cos: return e.neg(e.mul(d, e.op(ScalarOp::Sin, {x[0]})));
-  case ScalarOp::Tan: return e.mul(d, one_plus(e.mul(y, y)));
+  case ScalarOp::Sin: return times(e.op(ScalarOp::Cos, {x[0]}));
+  case ScalarOp::Cos: return e.neg(times(e.op(ScalarOp::Sin, {x[0]})));
+  case ScalarOp::Tan: return times(one_plus(e.mul(y, y)));
   case ScalarOp::Asin: return e.div(d, e.op(ScalarOp::Sqrt, {one_minus(e.mul(x[0], x[0]))}));
   case ScalarOp::Acos: return e.neg(e.div(d, e.op(ScalarOp::Sqrt, {one_minus(e.mul(x[0], x[0]))})));
   case ScalarOp::Atan: return e.div(d, one_plus(e.mul(x[0], x[0])));
-  case ScalarOp::Sinh: return e.mul(d, e.op(ScalarOp::Cosh, {x[0]}));
-  case ScalarOp::Cosh: return e.mul(d, e.op(ScalarOp::Sinh, {x[0]}));
-  case ScalarOp::Tanh: return e.mul(d, one_minus(e.mul(y, y)));
-  case ScalarOp::Sigmoid: return e.mul(d, e.mul(y, one_minus(y)));
+  case ScalarOp::Sinh: return times(e.op(ScalarOp::Cosh, {x[0]}));
+  case ScalarOp::Cosh: return times(e.op(ScalarOp::Sinh, {x[0]}));
+  case ScalarOp::Tanh: return times(one_minus(e.mul(y, y)));
+  case ScalarOp::Sigmoid: return times(e.mul(y, one_minus(y)));
   case ScalarOp::Erf:
-    return e.mul(d, e.mul(e.op(ScalarOp::Exp, {e.neg(e.mul(x[0], x[0]))}), 2 * std::numbers::inv_sqrtpi));
+    return times(e.mul(e.op(ScalarOp::Exp, {e.neg(e.mul(x[0], x[0]))}), 2 * std::numbers::inv_sqrtpi));
   case ScalarOp::Add: return d;
   case ScalarOp::Sub: return i == 0 ? d : e.neg(d);
-  case ScalarOp::Mul: return e.mul(d, x[1 - i]);
-  case ScalarOp::Div: return i == 0 ? e.div(d, x[1]) : e.neg(e.mul(d, e.div(y, x[1])));
-  case ScalarOp::Mod: return i == 0 ? d : e.neg(e.mul(d, e.op(ScalarOp::FloorDiv, {x[0], x[1]})));
+  case ScalarOp::Mul: return times(x[1 - i]);
+  case ScalarOp::Div: return i == 0 ? e.div(d, x[1]) : e.neg(times(e.div(y, x[1])));
+  case ScalarOp::Mod: return i == 0 ? d : e.neg(times(e.op(ScalarOp::FloorDiv, {x[0], x[1]})));
   case ScalarOp::Pow: {
     if (i == 0) { // x ** 0 is flat everywhere
       ValueId less_one = e.op(ScalarOp::Sub, {x[1], e.number(e.type(x[1]).dtype, 1)});
-      ValueId slope = e.mul(d, e.mul(x[1], e.op(ScalarOp::Pow, {x[0], less_one})));
+      ValueId slope = times(e.mul(x[1], e.op(ScalarOp::Pow, {x[0], less_one})));
       return e.where(e.compare(ScalarOp::Eq, x[1], 0), e.number(e.type(slope).dtype, 0), slope);
     }
     // 0 ** y is flat for y > 0
     ValueId flat = both(e.compare(ScalarOp::Eq, x[0], 0), e.compare(ScalarOp::Ge, x[1], 0));
-    ValueId slope = e.mul(d, e.mul(y, e.op(ScalarOp::Log, {x[0]})));
+    ValueId slope = times(e.mul(y, e.op(ScalarOp::Log, {x[0]})));
     return e.where(flat, e.number(e.type(slope).dtype, 0), slope);
   }
   case ScalarOp::Min:
-    return e.where(i == 0 ? before(x[0], x[1], true) : less(x[1], x[0]), d, e.number(e.type(d).dtype, 0));
+    return e.where(i == 0 ? less(x[0], x[1]) : less(x[1], x[0]), d, e.number(e.type(d).dtype, 0));
   case ScalarOp::Max:
-    return e.where(i == 0 ? before(x[1], x[0], true) : less(x[0], x[1]), d, e.number(e.type(d).dtype, 0));
+    return e.where(i == 0 ? less(x[1], x[0]) : less(x[0], x[1]), d, e.number(e.type(d).dtype, 0));
   case ScalarOp::Clamp: { // min(max(x, lo), hi)
     ValueId raised = e.op(ScalarOp::Max, {x[0], x[1]});
     ValueId inside = less(raised, x[2]);
@@ -93,7 +99,7 @@ ValueId partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, siz
   }
   case ScalarOp::Atan2: {
     ValueId square = e.add(e.mul(x[0], x[0]), e.mul(x[1], x[1]));
-    return i == 0 ? e.mul(d, e.div(x[1], square)) : e.neg(e.mul(d, e.div(x[0], square)));
+    return i == 0 ? times(e.div(x[1], square)) : e.neg(times(e.div(x[0], square)));
   }
   case ScalarOp::Where: {
     ValueId zero = e.number(e.type(d).dtype, 0);
@@ -106,11 +112,10 @@ ValueId partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, siz
 
 } // namespace
 
-ValueId scaled_partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, size_t i, ValueId d, bool others,
-                       bool guarded) {
+ValueId scaled_partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, size_t i, ValueId d, bool guarded) {
   if (!has_derivative(op)) return {};
-  ValueId result = partial(e, op, x, y, i, d, others);
-  if (!result.valid() || !guarded || is_linear(op)) return result;
+  ValueId result = partial(e, op, x, y, i, d, guarded);
+  if (!result.valid() || !(guarded || is_steep(op)) || is_linear(op)) return result;
   return e.where(e.compare(ScalarOp::Eq, d, 0), e.number(e.type(result).dtype, 0), result);
 }
 

@@ -8,17 +8,20 @@ namespace tl {
 // d · ∂op/∂operand i, which is what a tangent d of that operand adds to the tangent of the result, and what a cotangent
 // d of the result adds to that of the operand. Invalid: nothing (the derivative is zero everywhere).
 //   operands   those of the operation; y: its result
-//   others     some other operand moves too: where two are equal, min and max follow the first. Otherwise, against a
-//              constant, their derivative there is zero
 //   guarded    d may be zero for elements that have been left out (by a Where, a slice …) and whose derivative may be
-//              infinite or NaN: these stay zero
+//              infinite or NaN; or d may be infinite where a factor that it meets is zero, as in sqrt(x * x) at 0: both
+//              give zero, as there is nothing to move or to be moved
+// Where the operands of min and max are equal, the derivative is zero in both: it does not depend on which of them are
+// asked about.
 ir::ValueId scaled_partial(Emit& e, ScalarOp op, std::span<const ir::ValueId> operands, ir::ValueId y, size_t i,
-                           ir::ValueId d, bool others, bool guarded);
+                           ir::ValueId d, bool guarded);
 
 // Is there any operand of it through which a derivative goes?
 bool has_derivative(ScalarOp op);
 // Does its derivative leave elements out? Then what comes from it is `guarded`.
 bool leaves_out(ScalarOp op);
+// Is its derivative infinite at a place where its value is not? Then too.
+bool is_steep(ScalarOp op);
 
 // Of a product over axes of x: for each element the product of the others, whatever is 0 among them.
 ir::ValueId products_of_others(Emit& e, ir::ValueId x, const std::vector<int64_t>& axes);

@@ -4,6 +4,7 @@
 #include "passes/partials.h"
 #include "passes/reverse.h"
 #include <algorithm>
+#include <set>
 #include <fmt/format.h>
 #include <numeric>
 
@@ -190,7 +191,6 @@ void Reverse::reverse_elementwise(Scope& s, const Node& node, ValueId dy) {
   std::vector<bool> moving;
   for (ValueId v : node.operands)
     moving.push_back(moves(v));
-  size_t count = static_cast<size_t>(std::count(moving.begin(), moving.end(), true));
   bool linear = op == ScalarOp::Add || op == ScalarOp::Sub || op == ScalarOp::Neg;
   std::vector<ValueId> x;
   ValueId y = dy; // what is not looked at
@@ -220,11 +220,11 @@ void Reverse::reverse_elementwise(Scope& s, const Node& node, ValueId dy) {
   for (size_t i = 0; i < node.operands.size(); ++i) {
     if (!moving[i]) continue;
     Emit e = emit(s);
-    ValueId d = scaled_partial(e, op, x, y, i, dy, count > 1, is_guarded(dy));
+    ValueId d = scaled_partial(e, op, x, y, i, dy, is_guarded(dy));
     if (!d.valid()) continue;
     // One value for all elements.
     if (type(node.operands[i]).dims.empty() && !type(d).dims.empty()) d = e.sum(d, all_axes(type(d).dims.size()));
-    add(s, node.operands[i], d, is_guarded(dy) || leaves_out(op));
+    add(s, node.operands[i], d, is_guarded(dy) || leaves_out(op) || is_steep(op));
   }
 }
 
@@ -371,6 +371,17 @@ void Reverse::reverse_contract(Scope& s, const Node& node, ValueId dy) {
       if (std::count(out.begin(), out.end(), label) || std::count(theirs.begin(), theirs.end(), label))
         known.push_back(label);
     ValueId d = e.contract(dy, other, out, theirs, known);
+    // One product for each element: as with Mul, nothing where the other factor is zero, even if dy is infinite.
+    auto position = [&](int64_t label) { return std::find(known.begin(), known.end(), label) - known.begin(); };
+    std::vector<int64_t> at;
+    for (int64_t label : theirs)
+      at.push_back(position(label));
+    bool sums = std::set<int64_t>(theirs.begin(), theirs.end()).size() != theirs.size();
+    for (const auto* all : {&out, &theirs})
+      for (int64_t label : *all)
+        sums = sums || !std::count(known.begin(), known.end(), label);
+    if (is_guarded(dy) && !sums)
+      d = e.where(e.broadcast(e.compare(ScalarOp::Ne, other, 0), at, std::vector<Dim>(type(d).dims)), d, 0);
     std::vector<Dim> shape = dims(s, x);
     if (distinct.size() == mine.size()) {
       std::vector<int64_t> axes;

@@ -70,12 +70,15 @@ ValueId Emitter::concat(const ir::Node& n, ir::NodeId id, const Index& index) {
     return pull(n.operands[i], at);
   };
   if (auto it = concat_piece.find(id.index); it != concat_piece.end()) return piece(it->second);
-  std::function<ValueId(size_t)> from = [&](size_t i) {
-    if (i + 1 == n.operands.size()) return piece(i);
+  // By halves, so that many pieces cost few comparisons, and no nest as deep as they are many.
+  std::function<ValueId(size_t, size_t)> among = [&](size_t first, size_t last) {
+    if (first + 1 == last) return piece(first);
+    size_t middle = first + (last - first) / 2;
     return branch(
-        b.lt(index[axis], starts[i + 1]), dtype, [&] { return piece(i); }, [&] { return from(i + 1); });
+        b.lt(index[axis], starts[middle]), dtype, [&] { return among(first, middle); },
+        [&] { return among(middle, last); });
   };
-  return from(0);
+  return among(0, n.operands.size());
 }
 
 // One element of a running fold by folding everything before it: for stray uses; kernels of the form Scan do better.
