@@ -438,7 +438,10 @@ def compare(program: Program, result: Result, flags):
             problem = f"fails {(kinds or ['?'])[0]} instead of {o.failure}"
         elif not got.startswith(o.text):
             problem = "differs before failing"
-        if problem and k not in guilty:
+        lines = [program.case_of_line(n) for n, *_ in errors_in(result.err)] if "fmt" not in flags else []
+        if problem and lines and lines[0] is not None and lines[0] != k:
+            findings.append(Finding(program.cases[lines[0]], f"fails at the end {kinds[0]}", result.err[:1500], flags))
+        elif problem and k not in guilty:
             findings.append(Finding(program.cases[k], problem, f"call {j}\nexpected {o.failure} after:\n{o.text}got:\n{got}\n{result.err[:1500]}", flags))
     elif result.code != 0 and not findings:
         # A failure that nothing printed needed: its message names the line.

@@ -275,7 +275,9 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
             ty = self.pick(["i64", "i64", "f64", "bool"])
             value = self.constant(ty, 0) if self.chance(0.6) or ty == "bool" else Binary(ty, self.pick("+-*"), self.constant(ty, 0), self.constant(ty, 0))
             name = f"{self.name.upper()}_K{k}"
-            self.consts.append(Let(name, ty, value, shown=ty == "f64" or self.chance(0.3)))
+            # Without a type a constant is as its literal: it has to fit where it is converted.
+            plain = isinstance(value, Lit) and ty != "f64" and value.value >= 0
+            self.consts.append(Let(name, ty, value, shown=not plain or self.chance(0.3)))
             self.global_names[name] = Var(name, ty)
 
     def script_case(self) -> Case:

@@ -75,7 +75,7 @@ def anchored(e) -> bool:
     if isinstance(e, (Item, Index)):
         return anchored(e.a)
     if isinstance(e, Comprehension):
-        return e.kind in ("any", "all", "argmin", "argmax") or anchored(e.elem)
+        return elem_of(e.elem.ty) != elem_of(e.ty) or anchored(e.elem)
     return True
 
 
@@ -252,7 +252,7 @@ class TlRenderer:
 
     def on_Comprehension(self, e, pinned):
         clauses = ", ".join(pattern_text(p) + (f" in {self.expr(r)}" if r is not None else "") for p, r in e.clauses)
-        text = f"{self.expr(e.elem, pinned and e.kind != 'list')} for {clauses}" + (f" if {self.expr(e.filter)}" if e.filter is not None else "")
+        text = f"{self.expr(e.elem, pinned and e.kind != 'list' and elem_of(e.elem.ty) == elem_of(e.ty))} for {clauses}" + (f" if {self.expr(e.filter)}" if e.filter is not None else "")
         return (f"[{text}]" if e.kind == "tensor" else f"{e.kind}({text})"), 10
 
     def on_Interpolation(self, e, pinned):
