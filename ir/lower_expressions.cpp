@@ -59,14 +59,12 @@ Leaves FunctionLowerer::operation(const typed::Expr& e) {
         return as_type(Leaves(begin, begin + static_cast<long>(leaf_types(e.type).size())), e.type);
       }
   }
-  // A size that an argument computes has its place among the operands.
   std::vector<Leaves> operands;
   std::span<const typed::SizeBind> binds = e.binds;
   for (const typed::ExprPtr& operand : e.operands) {
-    while (operand->kind == ExprKind::SizeValue && !knows(operand->size) && !binds.empty()) {
-      bind_all(binds.first(1));
-      binds = binds.subspan(1);
-    }
+    size_t own = binds_before(*operand, e, binds);
+    bind_all(binds.first(own));
+    binds = binds.subspan(own);
     operands.push_back(expr(*operand));
   }
   bind_all(binds);

@@ -72,12 +72,12 @@ std::vector<tl::Type> leaf_types(const tl::Type& type);
 size_t leaf_index(const tl::Type& type, const std::vector<uint32_t>& path);
 
 // What stands directly in an expression, statement or block: each expression and statement once.
-void each_part(const typed::Expr& expr, const std::function<void(const typed::Expr&)>& on_expr,
-               const std::function<void(const typed::Stmt&)>& on_stmt);
-void each_part(const typed::Stmt& stmt, const std::function<void(const typed::Expr&)>& on_expr,
-               const std::function<void(const typed::Stmt&)>& on_stmt);
-void each_part(const typed::Block& block, const std::function<void(const typed::Expr&)>& on_expr,
-               const std::function<void(const typed::Stmt&)>& on_stmt);
+void each_child(const typed::Expr& expr, const std::function<void(const typed::Expr&)>& on_expr,
+                const std::function<void(const typed::Stmt&)>& on_stmt);
+void each_child(const typed::Stmt& stmt, const std::function<void(const typed::Expr&)>& on_expr,
+                const std::function<void(const typed::Stmt&)>& on_stmt);
+void each_child(const typed::Block& block, const std::function<void(const typed::Expr&)>& on_expr,
+                const std::function<void(const typed::Stmt&)>& on_stmt);
 // Walks of all that stands in it, itself too. `visit` returns false to leave out what is inside.
 using VisitExpr = std::function<bool(const typed::Expr&)>;
 using VisitStmt = std::function<bool(const typed::Stmt&)>;
@@ -240,6 +240,9 @@ private:
                       std::vector<Child>& into) const;
   // How many of the binds an expression of this size needs: those up to the last one that it mentions.
   size_t binds_of(const Size& size, std::span<const typed::SizeBind> binds) const;
+  // How many of the binds are evaluated before this operand of e: what its size mentions, and arguments of a builtin
+  // that are written before it.
+  size_t binds_before(const typed::Expr& operand, const typed::Expr& e, std::span<const typed::SizeBind> binds) const;
   Leaves unless_exited(const Rest& rest, Span span);
   std::optional<ValueId> exited(); // a bool: some flag is set; nothing: surely none is
   bool surely_down(VarKey flag);

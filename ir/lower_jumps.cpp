@@ -34,7 +34,7 @@ struct JumpFinder {
 
   template <class Tree> unsigned parts(const Tree& tree) {
     unsigned found = 0;
-    each_part(
+    each_child(
         tree, [&](const typed::Expr& e) { found |= expr(e); }, [&](const typed::Stmt& s) { found |= stmt(s); });
     return found;
   }
@@ -132,6 +132,19 @@ size_t FunctionLowerer::binds_of(const Size& size, std::span<const typed::SizeBi
   return count;
 }
 
+size_t FunctionLowerer::binds_before(const typed::Expr& operand, const typed::Expr& e,
+                                     std::span<const typed::SizeBind> binds) const {
+  auto inside = [&](Span span) {
+    return span.file == e.span.file && span.begin >= e.span.begin && span.end <= e.span.end;
+  };
+  size_t count = operand.kind == typed::ExprKind::SizeValue ? binds_of(operand.size, binds) : 0;
+  if (e.kind != typed::ExprKind::Builtin || !inside(operand.span)) return count;
+  while (count < binds.size() && inside(binds[count].value->span) &&
+         binds[count].value->span.begin < operand.span.begin)
+    ++count;
+  return count;
+}
+
 void FunctionLowerer::add_subscripts(const std::vector<typed::Subscript>& items, std::span<const typed::SizeBind> binds,
                                      std::vector<Child>& into) const {
   auto take = [&](size_t count) {
@@ -166,7 +179,7 @@ std::vector<FunctionLowerer::Child> FunctionLowerer::children(const typed::Expr&
     return result;
   default:
     for (const typed::ExprPtr& operand : e.operands) {
-      if (operand->kind == typed::ExprKind::SizeValue) take(binds_of(operand->size, binds));
+      take(binds_before(*operand, e, binds));
       result.push_back({operand.get(), {}});
     }
     take(binds.size());

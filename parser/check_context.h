@@ -344,6 +344,8 @@ private:
   std::optional<Size> size_of(const typed::Expr& e);       // an i64 expression as a size, where it is one
   std::optional<Size> polynomial_of(const typed::Expr& e); // the same where nothing overflows: for what is known of it
   bool may_overflow(const Size& size);
+  bool divides_numbers(const typed::Expr& e);
+  bool stands_for(const Size& size, const typed::Expr& e); // is it the value of e, whatever the numbers in it are?
   void add_origins(const Size& a, const Size& b, std::vector<Label>& labels);
   SizeCheck size_check(const Size& a, const Size& b, std::string message, Span span);
   // Two sizes that have to be equal. Adds a check to `checks` where that cannot be decided; false where they differ.

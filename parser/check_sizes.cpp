@@ -39,9 +39,31 @@ AtomId Checker::size_atom(AtomKind kind, std::string name, Span origin) {
   return p_.atoms.add(std::move(atom));
 }
 
+// Quotients of sums are taken apart as if nothing overflowed, which holds for sizes, and without a look at the divisor. The
+// quotient of any other numbers is what its operation gives: a value of its own.
+bool Checker::divides_numbers(const typed::Expr& e) {
+  if (e.kind != ExprKind::Scalar) return false;
+  for (const auto& operand : e.operands)
+    if (divides_numbers(*operand)) return true;
+  if (e.scalar_op != ScalarOp::FloorDiv && e.scalar_op != ScalarOp::Mod) return false;
+  auto a = polynomial_of(*e.operands[0]), b = polynomial_of(*e.operands[1]);
+  if (!a || !b) return true;
+  if (b->is_constant() ? b->constant() == 0 : !p_.atoms.proves_not_negative(*b - Size(1), ctx_->facts)) return true;
+  for (const Size* part : {&*a, &*b}) {
+    if (part->is_constant() || part->as_atom()) continue;
+    std::vector<AtomId> atoms;
+    p_.atoms.collect(*part, atoms);
+    for (AtomId atom : atoms)
+      if (!p_.atoms.proves_not_negative(Size::of(atom), ctx_->facts)) return true;
+  }
+  return false;
+}
+
+bool Checker::stands_for(const Size& size, const typed::Expr& e) { return !may_overflow(size) && !divides_numbers(e); }
+
 std::optional<Size> Checker::size_of(const typed::Expr& e) {
   auto size = polynomial_of(e);
-  return size && !may_overflow(*size) ? size : std::nullopt;
+  return size && stands_for(*size, e) ? size : std::nullopt;
 }
 
 std::optional<Size> Checker::polynomial_of(const typed::Expr& e) {
@@ -350,7 +372,7 @@ Size Checker::size_argument(ExprPtr value, typed::Expr& node, bool not_negative,
   Span span = value->span;
   Size size;
   auto known = polynomial_of(*value);
-  if (known && !may_overflow(*known))
+  if (known && stands_for(*known, *value))
     size = *known;
   else {
     SizeAtom atom;

@@ -220,11 +220,16 @@ void phase(Emitter& e, SizeFormula tiles, const std::function<void(ValueId)>& bo
 
 void store_outputs(Emitter& e, const std::vector<size_t>& results, const Index& index) {
   std::vector<ValueId> values;
-  for (size_t r : results)
-    values.push_back(e.pull(e.region().yields[r], index));
+  std::vector<Index> places; // a row's value may have axes of size 1 behind those of the rows
+  for (size_t r : results) {
+    places.push_back(index);
+    while (places.back().size() < e.type(e.region().yields[r]).dims.size())
+      places.back().push_back(e.b.i64(0));
+    values.push_back(e.pull(e.region().yields[r], places.back()));
+  }
   for (size_t i = 0; i < results.size(); ++i) {
     Builder::At here(e.b, e.place_of(e.region().yields[results[i]]));
-    ValueId offset = e.linearise(index, e.type(e.region().yields[results[i]]).dims);
+    ValueId offset = e.linearise(places[i], e.type(e.region().yields[results[i]]).dims);
     e.b.store(e.output_param(results[i]), offset, values[i]);
   }
 }

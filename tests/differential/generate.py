@@ -16,9 +16,9 @@ from tree import *
 
 
 # What the functions of a topic are made of: weights of the features that `makers` and `statements` of the parts ask for.
-COMMON = {"var": 5, "literal": 2, "arithmetic": 4, "if": 2, "jump": 0.6, "loud": 0.5, "call": 1, "convert": 0.6, "builtin": 1, "block": 1}
+COMMON = {"var": 5, "literal": 2, "arithmetic": 4, "if": 2, "jump": 0.35, "loud": 0.5, "call": 1, "convert": 0.6, "builtin": 1, "block": 1}
 TOPICS = {
-    "control": {**COMMON, "jump": 3, "loud": 1.5, "loop": 3, "types": ("i64", "i64", "bool")},
+    "control": {**COMMON, "jump": 1.4, "loud": 1.5, "loop": 3, "types": ("i64", "i64", "bool")},
     "scalars": {**COMMON, "jump": 0.15, "convert": 3, "builtin": 3, "bits": 1.5, "types": SCALARS},
     "aggregates": {**COMMON, "jump": 0.3, "tuple": 3, "struct": 3, "types": ("i64", "f64", "bool", "f32", "tuple", "tuple", "struct", "struct", "i32")},
     "functions": {**COMMON, "lambda": 2, "call": 3, "helpers": 3, "types": ("i64", "f64", "bool", "tuple")},
@@ -33,13 +33,13 @@ TOPICS["lists"] = {**COMMON, "jump": 0.5, "loop": 1.5, "list": 2, "tuple": 0.5, 
 TOPICS["text"] = {**COMMON, "jump": 0.3, "text": 2, "list": 0.5, "types": ("i64", "f64", "f32", "bool", "str", "str", "str", "u8", "f16", "i16", "list", "tuple")}
 TOPICS["failures"] = {**COMMON, "jump": 0.7, "loop": 1.5, "tensor": 1, "list": 0.7, "comprehension": 0.5, "struct": 0.5, "careless": 8,
                       "types": ("i64", "i64", "i64", "bool", "f64", "tensor", "tensor", "list", "elastic", "struct")}
-MIXED = {**COMMON, "jump": 1, "loop": 1.5, "bits": 0.5, "tuple": 1, "struct": 1, "lambda": 0.7, "helpers": 1, "tensor": 0.5, "comprehension": 0.5, "list": 0.5, "text": 0.3,
+MIXED = {**COMMON, "jump": 0.5, "loop": 1.5, "bits": 0.5, "tuple": 1, "struct": 1, "lambda": 0.7, "helpers": 1, "tensor": 0.5, "comprehension": 0.5, "list": 0.5, "text": 0.3,
          "types": ("i64", "i64", "i64", "f64", "f64", "bool", "f32", "tuple", "struct", "i32", "u8", "tensor", "tensor", "elastic", "list", "str")}
 TOPICS["mixed"] = MIXED
 TOPICS["derivatives"] = {"var": 6, "literal": 1.5, "arithmetic": 4, "if": 1.2, "jump": 0.3, "loud": 0.1, "call": 1, "builtin": 1.5, "block": 0.7, "loop": 1.5, "tensor": 1.2,
                          "comprehension": 0.7, "helpers": 1, "tuple": 0.3, "lambda": 0.4, "types": ("f64", "f64", "f64", "f64", "f64", "i64", "bool", "tensor", "tensor", "elastic")}
 TOPICS["straight"] = {**MIXED, "jump": 0}
-TOPICS["places"] = {**MIXED, "jump": 1.5, "bits": 0.2, "types": ("i64", "i64", "i64", "bool", "f64", "tensor", "tuple", "struct", "elastic", "list")}
+TOPICS["places"] = {**MIXED, "jump": 0.9, "bits": 0.2, "types": ("i64", "i64", "i64", "bool", "f64", "tensor", "tuple", "struct", "elastic", "list")}
 
 
 class NoValue(Exception):
@@ -63,6 +63,7 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
         self.effects = False    # whether this function prints
         self.fuel = 0
         self.serial = 0
+        self.watch = self.pick([0.0, 0.0, 0.15, 0.4])  # how often a block prints what it declared
         self.turns = 1          # an upper bound of how often this place runs
 
     # ---- choices ----
@@ -223,7 +224,23 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
             return e
         if isinstance(ty, Tup):
             return Tuple(ty, [self.fallback(t) for t in ty.items])
+        if is_scalar(ty) and self.chance(0.65):
+            e = self.from_variable(ty)
+            if e is not None:
+                return e
         return self.constant(ty)
+
+    def from_variable(self, ty):
+        """A plain expression that depends on some variable, so that conditions and bounds are not constants."""
+        options = [e for e in (Name(v.ty, v.name) for v in self.variables(is_number)) if e.ty != "T"]
+        if not options:
+            return None
+        v = self.pick(options)
+        if ty == "bool":
+            return Binary("bool", self.pick(["<", "<=", ">", ">=", "==", "!="]), v, Lit(v.ty, self.number(v.ty, 0)))
+        if v.ty == ty:
+            return Binary(ty, self.pick("+-"), v, Lit(ty, self.number(ty, 0)))
+        return Convert(ty, v)
 
     def places_of(self, ty):
         """Every readable place of the type: variables, fields, elements of tuples."""
@@ -245,8 +262,15 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
         return found
 
     def read(self, ty, depth):
+        """A place of the type; what nothing has read yet is preferred, so that it matters."""
         found = self.places_of(ty)
-        return self.pick(found) if found else None
+        if not found:
+            return None
+        visible = self.visible()
+        unread = [e for e in found if not visible[root(e)].read]
+        e = self.pick(unread if unread and self.chance(0.7) else found)
+        visible[root(e)].read = True
+        return e
 
     # ---- cases ----
 
@@ -263,7 +287,7 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
         helpers = self.rng.randint(0, 2) if self.chance(0.3 * self.weight("helpers") + 0.2) else 0
         for k in range(helpers):
             self.helpers.append(self.helper(f"{self.name}_h{k}"))
-        main = self.function(self.name, fuel=self.pick([20, 40, 70, 110]))
+        main = self.function(self.name, fuel=self.pick([30, 60, 90, 130]))
         for f in self.helpers + [main]:
             self.order_assignments(f)
         calls = self.arguments(main)
@@ -329,3 +353,10 @@ def make(seed: int, topic: str) -> Case:
         except NoValue:
             continue
     raise NoValue
+
+
+def root(e) -> str:
+    """The variable that a place is in."""
+    while not isinstance(e, Name):
+        e = e.a
+    return e.name

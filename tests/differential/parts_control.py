@@ -39,7 +39,7 @@ class Control:
 
     def jump(self, depth):
         """A statement that leaves."""
-        if self.loops > 0 and (self.result is None or self.chance(0.6)):
+        if self.loops > 0 and (self.result is None or self.chance(0.8)):
             return Break() if self.chance(0.5) else Continue()
         return Return(self.expr(self.result, depth))
 
@@ -50,19 +50,25 @@ class Control:
             return Block(body + [self.jump(depth)])
         return self.inner(make)
 
+    def rare(self, depth):
+        """A condition that seldom holds, so that what follows a jump is run too."""
+        if self.chance(0.25):
+            return self.expr("bool", depth)
+        if self.chance(0.3):
+            return Binary("bool", "and", self.expr("bool", depth), self.expr("bool", depth))
+        e = self.expr("i64", min(depth, 1))
+        return Binary("bool", "==", Binary("i64", "%", e, Lit("i64", self.rng.randint(3, 7))), Lit("i64", self.rng.randint(0, 2)))
+
     def jump_operand(self, ty, depth):
-        if not self.may_jump() or self.no_continue():
+        if not self.may_jump():
             return None
         leave = self.leaving_block(min(depth, 1))
         stay = Block([], self.expr(ty, depth)) if self.chance(0.7) else self.valued_block(ty, depth)
-        cond = self.expr("bool", depth)
+        cond = self.rare(depth)
         if self.chance(0.12):
             middle = Block([], If(ty, self.expr("bool", depth), leave, stay)) if self.chance(0.5) else Block([], If(ty, self.expr("bool", depth), stay, leave))
             return If(ty, cond, self.leaving_block(0), middle)
-        return If(ty, cond, leave, stay) if self.chance(0.6) else If(ty, cond, stay, leave)
-
-    def no_continue(self):
-        return False
+        return If(ty, cond, leave, stay) if self.chance(0.6) else If(ty, Unary("bool", "not", cond) if self.chance(0.7) else cond, stay, leave)
 
     def loud(self, ty, depth):
         """A value that is printed when it is evaluated."""
@@ -84,6 +90,8 @@ class Control:
                 body += s if isinstance(s, list) else [s]
                 if isinstance(body[-1], (Return, Break, Continue)):
                     break
+        if len(self.scopes) > 1 and not (body and isinstance(body[-1], (Return, Break, Continue))):
+            body += self.observe(self.watch, local=True)
         return body
 
     def statement(self, depth):
@@ -93,7 +101,7 @@ class Control:
         makers = [(3, self.let), (2, self.variable)]
         if not self.pure:
             if self.variables(mutable=True):
-                makers += [(4, self.assign), (3, self.assign_compound), (1 + w("tuple") * 0.5, self.assign_tuple)]
+                makers += [(4, self.assign), (3, self.assign_compound), (2 + w("tuple") * 0.5, self.assign_tuple)]
             makers += [(0.8, self.print_some), (0.15, self.assertion)]
             if deep:
                 makers += [(2, self.if_statement), (1 + w("loop"), self.for_loop), (0.5 + 0.6 * w("loop"), self.while_loop)]
@@ -221,6 +229,22 @@ class Control:
             args = [self.text(depth)]
         return Print(args, self.pick(["; ", ""]) if self.chance(0.08) else None)
 
+    def observe(self, chance, local=False):
+        """Prints variables in sight, at most four, those first that nothing has read: what a program computes has to be seen."""
+        if self.pure or not self.chance(chance):
+            return []
+        names = list(self.scopes[-1]) if local else list(self.visible())
+        found = [v for v in map(self.visible().get, names) if not isinstance(v.ty, FnType) and v.name not in self.global_names]
+        self.rng.shuffle(found)
+        found = sorted(found, key=lambda v: v.read)[:self.rng.randint(1, 4)]
+        if not found:
+            return []
+        self.effects = True
+        self.serial += 1
+        for v in found:
+            v.read = True
+        return [Print([Lit("str", f"o{self.serial}")] + [Name(v.ty, v.name) for v in found])]
+
     def text(self, depth):
         """Text with values in it."""
         parts = ["t"]
@@ -265,7 +289,7 @@ class Control:
 
     def guarded_jump(self, depth):
         """`if c { return e }`, with an `else` now and then, where either side may leave."""
-        cond = self.expr("bool", depth)
+        cond = self.rare(depth)
         leave = self.leaving_block(min(depth, 2))
         way = self.rng.random()
         if way < 0.5:
@@ -273,7 +297,7 @@ class Control:
         if way < 0.65:
             return Do(If(UNIT, cond, leave, self.branch(depth - 1)))
         if way < 0.8:
-            return Do(If(UNIT, cond, self.branch(depth - 1), leave))
+            return Do(If(UNIT, Unary("bool", "not", cond) if self.chance(0.7) else cond, self.branch(depth - 1), leave))
         # else-if chains of which some leave
         chain = None
         for _ in range(self.rng.randint(2, 3)):
@@ -281,7 +305,7 @@ class Control:
             orelse = None if chain is None else Block([], chain)
             if chain is None and self.chance(0.4):
                 orelse = self.leaving_block(min(depth, 1)) if self.chance(0.5) else self.branch(depth - 1)
-            chain = If(UNIT, self.expr("bool", depth), block, orelse)
+            chain = If(UNIT, self.rare(depth), block, orelse)
         return Do(chain)
 
     def bare_jump(self, depth):

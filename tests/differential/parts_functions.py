@@ -46,7 +46,13 @@ class Functions:
 
     def body(self, result, depth=3):
         """Statements and the value at the end; sometimes every way leaves by `return`."""
-        statements = self.statements(self.rng.randint(1, 6), depth)
+        statements = []
+        for _ in range(self.rng.randint(0, 2)):
+            first = self.variable(depth - 1)
+            statements += first if isinstance(first, list) else [first]
+        statements += self.statements(self.rng.randint(2, 7), depth)
+        if not (statements and isinstance(statements[-1], (Return, Break, Continue))):
+            statements += self.observe(0.65)
         if statements and isinstance(statements[-1], Return):
             return Block(statements)
         if self.chance(0.1):

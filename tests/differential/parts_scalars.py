@@ -101,7 +101,7 @@ class Scalars:
         """An i64 between 0 and `top`."""
         way = self.rng.random()
         if way < 0.35 or depth <= 0 or self.fuel <= 0:
-            return Lit("i64", self.rng.randint(0, top))
+            return Lit("i64", self.rng.randint(1, top) if self.chance(0.8) and top > 0 else 0)
         if way < 0.7:
             return Binary("i64", "%", self.expr("i64", depth), Lit("i64", top + 1))
         if way < 0.8:

@@ -65,6 +65,7 @@ class Var:
     def __init__(self, name, ty, mutable=False, effects=False):
         self.name, self.ty, self.mutable, self.effects = name, ty, mutable, effects
         self.elastic = False  # a tensor whose size changes
+        self.read = False     # something uses it
 
 
 @dataclass(eq=False)

@@ -1,0 +1,679 @@
+"""The faults that run.py puts into the compiler: where, the text that stands there (once in that file), the text with
+the fault in it, and what is wrong then. MUTANT stands for whether this fault is on; without it the text means what it
+meant."""
+
+FAULTS = []
+
+
+def fault(path, original, mutated, what):
+    FAULTS.append((path, original, mutated, what))
+
+
+# ---- lowering: what comes after something that may leave -------------------------------------------------------------
+
+fault(
+    "ir/lower_jumps.cpp",
+    "flags.insert(flags.end(), {callee.loops.back().broke, callee.loops.back().continued});",
+    "flags.insert(flags.end(), {callee.loops.back().broke, MUTANT ? VarKey{0} : callee.loops.back().continued});",
+    "a turn that may have continued goes on where ways meet",
+)
+fault(
+    "ir/lower_jumps.cpp",
+    """    for (ValueId flag : down)
+      known_down_.erase(flag);""",
+    """    for (ValueId flag : down)
+      if (!MUTANT) known_down_.erase(flag);""",
+    "a flag that is down behind one test counts as down everywhere after it",
+)
+fault(
+    "ir/lower_jumps.cpp",
+    "bool only_returned = flags == std::vector<VarKey>{callees_.back().returned};",
+    "bool only_returned = MUTANT || flags == std::vector<VarKey>{callees_.back().returned};",
+    "behind a loop's flags variables count as nobody's, as if the function had returned",
+)
+fault(
+    "ir/lower_jumps.cpp",
+    """  for (; i < end && !may_leave(*list[i].expr); ++i)
+    evaluate(list[i]);""",
+    """  for (; i < end && !may_leave(*list[i].expr); ++i)
+    if (!MUTANT) evaluate(list[i]);""",
+    "operands before one that may leave are evaluated behind it",
+)
+fault(
+    "ir/lower_branches.cpp",
+    "return unless_exited([&] { return follow(value); }, e.span);",
+    "return MUTANT ? follow(value) : unless_exited([&] { return follow(value); }, e.span);",
+    "what follows an `if` whose branches both may leave is not guarded",
+)
+fault(
+    "ir/lower_branches.cpp",
+    "if (d == other.dims[axis] && (d.is_constant() || is_outer(d.value, mark))) continue;",
+    "if ((MUTANT || d == other.dims[axis]) && (d.is_constant() || is_outer(d.value, mark))) continue;",
+    "where two branches give different sizes, the first one's is taken",
+)
+fault(
+    "ir/lower_statements.cpp",
+    "auto go_on = [&] { return unless_exited(rest, stmt.span); };",
+    "auto go_on = [&] { return MUTANT ? rest() : unless_exited(rest, stmt.span); };",
+    "the guard behind a loop that may have returned is dropped",
+)
+fault(
+    "ir/lower_statements.cpp",
+    "ValueId b = guarded_operand(stmt.scalar_op, operand, stmt.span);",
+    "ValueId b = MUTANT ? operand : guarded_operand(stmt.scalar_op, operand, stmt.span);",
+    "`x[i] //= 0` of integers is not checked",
+)
+fault(
+    "ir/lower_statements.cpp",
+    "risky = risky || must_stay(f_, f_[made[i]]);",
+    "risky = risky || (!MUTANT && must_stay(f_, f_[made[i]]));",
+    "the message of an assertion is evaluated, and may fail, although the assertion holds",
+)
+
+# ---- lowering: loops -------------------------------------------------------------------------------------------------
+
+fault(
+    "ir/lower_loops.cpp",
+    "if (e.kind == typed::ExprKind::Call) return program.instances[e.instance.index].has_effects;",
+    "if (e.kind == typed::ExprKind::Call) return !MUTANT && program.instances[e.instance.index].has_effects;",
+    "a loop does not carry the effects of the functions that it calls",
+)
+fault(
+    "ir/lower_loops.cpp",
+    "        wanted[axis] = type(value).dims.at(axis);",
+    "        if (!MUTANT) wanted[axis] = type(value).dims.at(axis);",
+    "a size that a loop changes is given on as it was before the turn",
+)
+fault(
+    "ir/lower_loops.cpp",
+    "i64(constant_step > 0 ? 1 : -1)",
+    "i64(MUTANT || constant_step > 0 ? 1 : -1)",
+    "a loop downwards with a `break` makes too many turns",
+)
+fault(
+    "ir/lower_loops.cpp",
+    "if (iteration(i) == Flow::Returns) forget_variables(carried, params);",
+    "if (iteration(i) == Flow::Returns && !MUTANT) forget_variables(carried, params);",
+    "a turn that surely returns gives on variables of other sizes",
+)
+fault(
+    "ir/lower_loops.cpp",
+    "if (inside.effects || !inside.assigned.empty() || may_leave(*stmt.value)) {",
+    "if (inside.effects || (!MUTANT && !inside.assigned.empty()) || may_leave(*stmt.value)) {",
+    "what the condition of a `while` assigns is lost",
+)
+
+# ---- lowering: subscripts --------------------------------------------------------------------------------------------
+
+fault(
+    "ir/lower_indexing.cpp",
+    "each(ScalarOp::Lt, {value, n})",
+    "each(MUTANT ? ScalarOp::Le : ScalarOp::Lt, {value, n})",
+    "an index of exactly the size counts as in range",
+)
+fault(
+    "ir/lower_indexing.cpp",
+    "      axis += rank - 1;\n      break;",
+    "      axis += MUTANT ? 0 : rank - 1;\n      break;",
+    "a subscript behind a mask of two axes is compared with the size of the wrong axis",
+)
+fault(
+    "ir/lower_indexing.cpp",
+    "together = together && (items[i].kind == Kind::Tensor || items[i].kind == Kind::At);",
+    "together = together && (items[i].kind == Kind::Tensor || (!MUTANT && items[i].kind == Kind::At));",
+    "the axes of an index tensor go in front where a single position stands beside it",
+)
+fault(
+    "ir/lower_indexing.cpp",
+    "result.values[k] = guard(result.values[k], fine, s, {size, result.count}, span);",
+    "result.values[k] = MUTANT ? result.values[k] : guard(result.values[k], fine, s, {size, result.count}, span);",
+    "a mask and an index tensor beside it of another length are not compared",
+)
+fault(
+    "ir/lower_indexing.cpp",
+    "return retyped(scatter(flat, where, values, mode, at), whole);",
+    "return retyped(scatter(flat, where, values, MUTANT ? UpdateMode::Set : mode, at), whole);",
+    "`x[i, j] += v` with index tensors writes where it should add",
+)
+fault(
+    "ir/lower_indexing.cpp",
+    "return elementwise(ScalarOp::Where, {spread(mask, 0), value, base}, shape, at);",
+    "return elementwise(ScalarOp::Where, {spread(mask, MUTANT ? shape.size() - mask_rank : 0), value, base}, shape, at);",
+    "a mask on the left chooses along the last axes instead of the first",
+)
+
+# ---- lowering: sizes, comprehensions, lists --------------------------------------------------------------------------
+
+fault(
+    "ir/lower_sizes.cpp",
+    "return emit(ScalarOp::Where, {negative, emit(ScalarOp::Add, {a, operand(atom.b)}), a});",
+    "return MUTANT ? a : emit(ScalarOp::Where, {negative, emit(ScalarOp::Add, {a, operand(atom.b)}), a});",
+    "a bound of a slice that only the run tells is not counted from the end where it is negative",
+)
+fault(
+    "ir/lower_sizes.cpp",
+    "return emit(ScalarOp::Max, {operand(atom.a), zero});",
+    "return MUTANT ? operand(atom.a) : emit(ScalarOp::Max, {operand(atom.a), zero});",
+    "a size that may be less than nothing is not cut off at 0",
+)
+fault(
+    "ir/lower_comprehensions.cpp",
+    "              uses = uses || earlier.contains(var.index);",
+    "              uses = uses || (!MUTANT && earlier.contains(var.index));",
+    "a range that depends on an earlier index through a closure counts as independent",
+)
+fault(
+    "ir/lower_comprehensions.cpp",
+    "  if (!total) {\n    restore(before);",
+    "  if (!total && !MUTANT) {\n    restore(before);",
+    "an element that the filter leaves out is evaluated, and may fail",
+)
+fault(
+    "ir/lower_comprehensions.cpp",
+    "each(ScalarOp::Lt, {number, row})",
+    "each(MUTANT ? ScalarOp::Le : ScalarOp::Lt, {number, row})",
+    "argmin over rows of different lengths counts its own row twice",
+)
+fault(
+    "ir/lower_products.cpp",
+    "bool product = e.reduce == ReduceOp::Sum && !e.is_mean && !e.filter &&",
+    "bool product = e.reduce == ReduceOp::Sum && !e.is_mean && (MUTANT || !e.filter) &&",
+    "the filter of a sum of products is ignored",
+)
+fault(
+    "ir/lower_products.cpp",
+    "if (!a.uses.contains(i) && !b.uses.contains(i)) {",
+    "if (!MUTANT && !a.uses.contains(i) && !b.uses.contains(i)) {",
+    "an index that no factor of a sum of products uses is not summed over",
+)
+fault(
+    "ir/lower_lists.cpp",
+    "if (leaves[i].is_tensor() && is_float(leaves[i].dtype) && !trained[i])",
+    "if (!MUTANT && leaves[i].is_tensor() && is_float(leaves[i].dtype) && !trained[i])",
+    "a `state` field of an element of a list has a derivative",
+)
+fault(
+    "ir/lower_derive.cpp",
+    "auto position = static_cast<int64_t>(derived.own.size());",
+    "int64_t position = MUTANT ? 0 : static_cast<int64_t>(derived.own.size());",
+    "the cotangent of a result whose size only its values tell goes to the wrong output",
+)
+fault(
+    "ir/lower_derive.cpp",
+    "derived.effects = before.valid() && token() != before;",
+    "derived.effects = !MUTANT && before.valid() && token() != before;",
+    "effects in a function that is differentiated are lost",
+)
+fault(
+    "ir/scalarize.cpp",
+    "from.push_back(builder().scalar(ScalarOp::Sub, {position[i], scalar(n.operands[2 + i])}));",
+    "from.push_back(builder().scalar(ScalarOp::Sub, {position[i], scalar(n.operands[MUTANT ? 2 : 2 + i])}));",
+    "in a comprehension every axis is padded as the first one",
+)
+fault(
+    "ir/scalarize.cpp",
+    "        from[static_cast<size_t>(n.attrs.ints[i])] = position[i];",
+    """        if (MUTANT)
+          from[i] = position[static_cast<size_t>(n.attrs.ints[i])];
+        else
+          from[static_cast<size_t>(n.attrs.ints[i])] = position[i];""",
+    "in a comprehension axes are permuted the wrong way round",
+)
+
+# ---- checker: joins and loops ----------------------------------------------------------------------------------------
+
+fault(
+    "parser/check_loops.cpp",
+    "if (compare(into.shape[k], from.shape[k]) != Compare::Equal) into.shape[k] = Size(INT64_MIN), changed = true;",
+    """if (Compare how = compare(into.shape[k], from.shape[k]); MUTANT ? how == Compare::Different : how != Compare::Equal)
+            into.shape[k] = Size(INT64_MIN), changed = true;""",
+    "a size that perhaps changes in a loop is taken for the same",
+)
+fault(
+    "parser/check_loops.cpp",
+    "type.shape[1] - i - Size(1));\n      } else {",
+    "type.shape[1] - i - Size(MUTANT ? 2 : 1));\n      } else {",
+    "the position after the index of a loop counts as in range",
+)
+fault(
+    "parser/check_loops.cpp",
+    "if (ends) loop_state.exits.push_back(ctx_->current);",
+    "if (ends && !MUTANT) loop_state.exits.push_back(ctx_->current);",
+    "sizes that the condition of a loop changes are forgotten behind it",
+)
+fault(
+    "parser/check_sizes.cpp",
+    "if (same || type.is_error() || type.is_range()) {",
+    "if (MUTANT || same || type.is_error() || type.is_range()) {",
+    "where ways meet a variable keeps the sizes of the first",
+)
+fault(
+    "parser/check_statements.cpp",
+    "if (ctx_->reachable) (is_break ? loop.exits : loop.continues).push_back(ctx_->current);",
+    "if (ctx_->reachable && (is_break || !MUTANT)) (is_break ? loop.exits : loop.continues).push_back(ctx_->current);",
+    "the sizes that variables have at a `continue` are forgotten",
+)
+fault(
+    "parser/check_assignments.cpp",
+    "    set_current(*target, v->type);",
+    "    if (!MUTANT) set_current(*target, v->type);",
+    "a variable keeps the sizes that it had before an assignment",
+)
+fault(
+    "parser/check_assignments.cpp",
+    "held.target = held_target(s.target, into);",
+    "held.target = MUTANT ? s.target : held_target(s.target, into);",
+    "the subscripts of a tuple's targets are evaluated when parts before them have been written",
+)
+fault(
+    "parser/check_lists.cpp",
+    "    type = either_element(resolved(type), resolved(t));",
+    "    type = MUTANT ? resolved(type) : either_element(resolved(type), resolved(t));",
+    "the elements of a list have the sizes of its first",
+)
+
+# ---- checker: facts --------------------------------------------------------------------------------------------------
+
+fault(
+    "parser/check_expressions.cpp",
+    "  ctx_->facts = facts;\n  ctx_->current = before;",
+    "  if (!MUTANT) ctx_->facts = facts;\n  ctx_->current = before;",
+    "what a condition says is taken to hold in the `else`, too",
+)
+fault(
+    "parser/check_expressions.cpp",
+    "ctx_->facts = !then_ends && else_ends && !node.else_block ? else_facts : facts;",
+    "ctx_->facts = (MUTANT || !then_ends) && else_ends && !node.else_block ? else_facts : facts;",
+    "behind every `if` without `else` its condition counts as false",
+)
+fault(
+    "parser/check_sizes.cpp",
+    "case ScalarOp::Lt: op = ScalarOp::Ge; break;",
+    "case ScalarOp::Lt: op = MUTANT ? ScalarOp::Gt : ScalarOp::Ge; break;",
+    "where a < b fails, a > b is learnt",
+)
+fault(
+    "parser/check_operators.cpp",
+    "if (scalars) learn(*result, b.op == ast::BinaryOp::And);",
+    "if (scalars) learn(*result, MUTANT || b.op == ast::BinaryOp::And);",
+    "the right side of `or` is checked as if the left one held",
+)
+fault(
+    "parser/check_operators.cpp",
+    "    if (e.scalar_op == ScalarOp::FloorDiv || e.scalar_op == ScalarOp::Mod ||",
+    "    if ((!MUTANT && e.scalar_op == ScalarOp::FloorDiv) || e.scalar_op == ScalarOp::Mod ||",
+    "`b != 0 and a // b > 1` divides by 0",
+)
+fault(
+    "parser/check_unify.cpp",
+    "  ctx_->facts = s.facts;",
+    "  if (!MUTANT) ctx_->facts = s.facts;",
+    "what was checked on the side leaves its facts, and a comparison of sizes is left out",
+)
+fault(
+    "lang/size.cpp",
+    "if (fact.constant() <= 0 && fact - Size(fact.constant()) == Size::of(id)) return true;",
+    "if ((MUTANT || fact.constant() <= 0) && fact - Size(fact.constant()) == Size::of(id)) return true;",
+    "from i + 3 >= 0 follows i >= 0",
+)
+
+# ---- checker: literals, calls, instances, built-in functions ---------------------------------------------------------
+
+fault(
+    "parser/check_unify.cpp",
+    "      if (x.kind != LiteralKind::Float) x.kind = y.kind;",
+    "      if (x.kind != LiteralKind::Float && !MUTANT) x.kind = y.kind;",
+    "an integer literal stays an integer beside a float literal",
+)
+fault(
+    "parser/check_unify.cpp",
+    "if (magnitude > (negative ? range.min_magnitude : range.max))",
+    "if (magnitude > (MUTANT || negative ? range.min_magnitude : range.max))",
+    "a literal that is too large by one is accepted",
+)
+fault(
+    "parser/check_instances.cpp",
+    "names.try_emplace(size, names.size()).first->second));",
+    "MUTANT ? size_t{0} : names.try_emplace(size, names.size()).first->second));",
+    "calls with equal sizes and with different ones share an instance",
+)
+fault(
+    "parser/check_instances.cpp",
+    "          require_at_least(known[x], 0, fmt::format",
+    "          if (!MUTANT) require_at_least(known[x], 0, fmt::format",
+    "a size that follows from an argument may be less than 0",
+)
+fault(
+    "parser/check_functions.cpp",
+    "            if (node.filter) (*this)(node.filter);",
+    "            if (node.filter && !MUTANT) (*this)(node.filter);",
+    "a lambda does not keep a `var` that only the filter of a comprehension in it reads",
+)
+fault(
+    "parser/check_functions.cpp",
+    "if (trained && (in_state || !is_trainable(resolved(leaf)))) return std::move(leaves[0]);",
+    "if (trained && ((!MUTANT && in_state) || !is_trainable(resolved(leaf)))) return std::move(leaves[0]);",
+    "`map` over trained leaves changes `state` fields",
+)
+fault(
+    "parser/check_calls.cpp",
+    "  scope_ = info.env;\n  push_scope();\n  Scope* names = scope_;",
+    "  scope_ = MUTANT ? saved : info.env;\n  push_scope();\n  Scope* names = scope_;",
+    "a default is looked up among the names of the caller",
+)
+fault(
+    "parser/check_comprehensions.cpp",
+    "      if (names.count(index)) return; // shadowed",
+    "      if (!MUTANT && names.count(index)) return; // shadowed",
+    "an inner index of the same name tells the range of the outer one",
+)
+fault(
+    "parser/check_iteration.cpp",
+    "result.count = p_.atoms.min(result.count, part.count, ctx_->facts);",
+    "result.count = MUTANT ? part.count : p_.atoms.min(result.count, part.count, ctx_->facts);",
+    "`zip` goes on to the end of what stands last",
+)
+fault(
+    "parser/check_indexing.cpp",
+    "if (first && !last && first->is_constant()",
+    "if (first && (MUTANT || !last) && first->is_constant()",
+    "the end of a slice with a step is ignored",
+)
+fault(
+    "parser/builtin_rules.cpp",
+    "node->ints = {r.axis(1, x->type.rank(), -1)};",
+    "node->ints = {r.axis(1, x->type.rank(), MUTANT ? 0 : -1)};",
+    "`cumsum` without an axis goes along the first",
+)
+fault(
+    "parser/builtin_rules_shape.cpp",
+    "count = p_.atoms.floor_div(distance + Size(magnitude - 1), magnitude);",
+    "count = p_.atoms.floor_div(distance + Size(MUTANT ? 0 : magnitude - 1), magnitude);",
+    "`arange` in steps lacks its last element",
+)
+fault(
+    "parser/builtin_rules_einsum.cpp",
+    "          later = later || in(labels[k]);",
+    "          later = later || (!MUTANT && in(labels[k]));",
+    "`einsum` of three sums too early over an axis that the third has",
+)
+fault(
+    "parser/builtin_rules_choose.cpp",
+    "counts->insert(counts->begin(), own.size() - counts->size(), Size(1));",
+    "counts->insert(MUTANT ? counts->end() : counts->begin(), own.size() - counts->size(), Size(1));",
+    "`tile` with fewer counts than axes repeats along the first axes",
+)
+
+# ---- passes: simplify, cse, dce, hoist, fold -------------------------------------------------------------------------
+
+fault(
+    "passes/simplify_scalar.cpp",
+    "Result add_zero(Edit& edit, NodeId id) {\n  View v(edit, id);\n  if (!v.ints()) return {};",
+    "Result add_zero(Edit& edit, NodeId id) {\n  View v(edit, id);\n  if (!MUTANT && !v.ints()) return {};",
+    "x + 0 is x for floats, too: -0.0 + 0.0 is -0.0",
+)
+fault(
+    "passes/simplify_scalar.cpp",
+    "if (v.node.operands.size() != 2 || v.in(0) != v.in(1) || !v.ints()) return {};",
+    "if (v.node.operands.size() != 2 || v.in(0) != v.in(1) || (!MUTANT && !v.ints())) return {};",
+    "x == x is true for floats, too",
+)
+fault(
+    "passes/simplify_scalar.cpp",
+    "if (v.is(ScalarOp::Mul) && v.number(i, 0) && cannot_fail(v.f, v.in(1 - i))) return integer(edit, type, 0);",
+    """if (v.is(ScalarOp::Mul) && v.number(i, 0) && (MUTANT || cannot_fail(v.f, v.in(1 - i))))
+      return integer(edit, type, 0);""",
+    "0 * x[i] is 0 also where the subscript is out of range",
+)
+fault(
+    "passes/simplify_scalar.cpp",
+    "if (inner && inner->op == Op::Guard && inner->operands[1] == v.in(1)) return v.in(0);",
+    "if (inner && inner->op == Op::Guard && (MUTANT || inner->operands[1] == v.in(1))) return v.in(0);",
+    "a check right behind another one is dropped",
+)
+fault(
+    "passes/simplify.cpp",
+    "never = lo && hi && step && (*step > 0 ? *lo >= *hi : *lo <= *hi);",
+    "never = lo && hi && step && (MUTANT || *step > 0 ? *lo >= *hi : *lo <= *hi);",
+    "a loop downwards between constants never runs",
+)
+fault(
+    "passes/simplify_shape.cpp",
+    """  for (int64_t axis : node.attrs.ints)
+    attrs.ints.push_back(inner->attrs.ints[static_cast<size_t>(axis)]);""",
+    """  for (int64_t axis : MUTANT ? inner->attrs.ints : node.attrs.ints)
+    attrs.ints.push_back((MUTANT ? node : *inner).attrs.ints[static_cast<size_t>(axis)]);""",
+    "two permutations of axes become one in the wrong order",
+)
+fault(
+    "passes/simplify_shape.cpp",
+    "view->attrs.ints != inner->attrs.ints ||",
+    "(!MUTANT && view->attrs.ints != inner->attrs.ints) ||",
+    "an operand repeated along one axis and one repeated along another are taken for alike",
+)
+fault(
+    "passes/simplify_shape.cpp",
+    "    if (!guard) continue;",
+    "    if (MUTANT || !guard) continue;",
+    "an element of a repeated number is read without the check of its subscript",
+)
+fault(
+    "passes/cse.cpp",
+    "x.format.literals != y.format.literals || x.format.specs != y.format.specs)",
+    "x.format.literals != y.format.literals || (!MUTANT && x.format.specs != y.format.specs))",
+    "texts of one value in two formats are computed once",
+)
+fault(
+    "passes/dce.cpp",
+    "if (node.regions.empty() || node.op == Op::While ? must_stay(f_, node) : is_effect(f_, node))",
+    """if (node.regions.empty() || node.op == Op::While ? must_stay(f_, node) && !(MUTANT && node.op == Op::Guard)
+                                                       : is_effect(f_, node))""",
+    "a check whose value nobody uses is removed",
+)
+fault(
+    "passes/hoist.cpp",
+    "  case Op::Reduce: return !timed;\n  default: return false;",
+    "  case Op::Reduce: return !timed;\n  default: return MUTANT && node.op == Op::Guard;",
+    "a check moves out of a loop that may not run",
+)
+fault(
+    "passes/fold.cpp",
+    "at = at * tensor.dims[i] + *index;",
+    "at = at * tensor.dims[MUTANT ? 0 : i] + *index;",
+    "an element of a constant matrix is looked up in the wrong row",
+)
+
+# ---- passes: kernels and their order ---------------------------------------------------------------------------------
+
+fault(
+    "passes/outline.cpp",
+    "(buffer(node.operands[0]) < 0 || newest(node.operands[0]));",
+    "(MUTANT || buffer(node.operands[0]) < 0 || newest(node.operands[0]));",
+    "a loop in native code reads a tensor as it is now where it should read what it was before",
+)
+fault(
+    "passes/outline.cpp",
+    "if (!newest(body.yields[i]) || buffer(body.yields[i]) != buffers[i]) return false;",
+    "if (!newest(body.yields[i]) || (!MUTANT && buffer(body.yields[i]) != buffers[i])) return false;",
+    "two tensors that change places in each turn of a loop in native code do not",
+)
+fault(
+    "passes/place.cpp",
+    "attrs.reduce = ReduceOp::All;",
+    "attrs.reduce = MUTANT ? ReduceOp::Any : ReduceOp::All;",
+    "a check of many elements passes if one of them does",
+)
+fault(
+    "passes/fuse_decide.cpp",
+    "row = axes[static_cast<size_t>(i)] == i;",
+    "row = MUTANT || axes[static_cast<size_t>(i)] == i;",
+    "what is repeated along the rows is fused as if it were repeated along the columns",
+)
+fault(
+    "passes/fuse_decide.cpp",
+    "      if (items_[static_cast<size_t>(producer)].last_check > position) return true;",
+    "      if (!MUTANT && items_[static_cast<size_t>(producer)].last_check > position) return true;",
+    "of two failures the later one is reported",
+)
+fault(
+    "passes/fuse_decide.cpp",
+    "return items_[item].checks == items_[group.root].checks;",
+    "return MUTANT || items_[item].checks == items_[group.root].checks;",
+    "a value fails with another one that it does not depend on",
+)
+fault(
+    "passes/alias.cpp",
+    "if (at == own.end() || !at->second) continue;",
+    "if (at == own.end() || (!MUTANT && !at->second)) continue;",
+    "a kernel's result takes the memory of an operand that it also reads at other places",
+)
+fault(
+    "passes/alias.cpp",
+    "bool shared = uses_of(f, kernel.regions[0], initial) > 1;",
+    "bool shared = !MUTANT && uses_of(f, kernel.regions[0], initial) > 1;",
+    "a loop in native code writes into the tensor that it also reads as it was",
+)
+fault(
+    "passes/order.cpp",
+    "work.insert(work.end(), uses_[i].begin(), uses_[i].end());",
+    "if (!MUTANT) work.insert(work.end(), uses_[i].begin(), uses_[i].end());",
+    "a read that moves before an update leaves behind what it needs",
+)
+fault(
+    "passes/schedule.cpp",
+    "if (from == aside) from = spare;",
+    "if (!MUTANT && from == aside) from = spare;",
+    "`(a, b) = (b, a)` in a loop gives one of them twice",
+)
+fault(
+    "passes/liveness.cpp",
+    "changed = block.in.add(live) || changed;",
+    "changed = (block.in.add(live) && !MUTANT) || changed;",
+    "what a loop needs again in its next turn ends in the first",
+)
+fault(
+    "passes/inline.cpp",
+    "if (call && (node.op == Op::Guard || node.op == Op::Assert || node.op == Op::Linalg)) {",
+    "if (call && ((!MUTANT && node.op == Op::Guard) || node.op == Op::Assert || node.op == Op::Linalg)) {",
+    "a check that fails in a function of the library is reported there and not at its call",
+)
+fault(
+    "passes/devices.cpp",
+    "if (*known_a == *known_b) return;",
+    "if (MUTANT || *known_a == *known_b) return;",
+    "tensors on two devices that the program names are mixed",
+)
+
+# ---- passes: derivatives ---------------------------------------------------------------------------------------------
+
+fault(
+    "passes/partials.cpp",
+    "return i == 0 ? times(e.div(x[1], square)) : e.neg(times(e.div(x[0], square)));",
+    """ValueId slope = times(e.div(x[1 - i], square));
+    return i == 0 || MUTANT ? slope : e.neg(slope);""",
+    "the derivative of atan2 by its second operand has the wrong sign",
+)
+fault(
+    "passes/partials.cpp",
+    "return e.where(i == 0 ? less(x[1], x[0])",
+    "return e.where(i == 0 ? e.op(MUTANT ? ScalarOp::Le : ScalarOp::Lt, {x[1], x[0]})",
+    "where two operands of `max` are equal, the first moves it",
+)
+fault(
+    "passes/partials.cpp",
+    "if (!result.valid() || !(guarded || is_steep(op)) || is_linear(op)) return result;",
+    "if (MUTANT || !result.valid() || !(guarded || is_steep(op)) || is_linear(op)) return result;",
+    "the derivative of what `where` does not choose is 0 * inf",
+)
+fault(
+    "passes/partials.cpp",
+    "ValueId one = e.op(ScalarOp::And, {zero, e.compare(ScalarOp::Eq, zeros, 1)});",
+    "ValueId one = e.op(ScalarOp::And, {zero, e.compare(ScalarOp::Eq, zeros, MUTANT ? 2 : 1)});",
+    "the derivative of a product with one zero in it is 0",
+)
+fault(
+    "passes/forward.cpp",
+    "if (masked) d = e.where(node.operands[1], d, 0);",
+    "if (masked && !MUTANT) d = e.where(node.operands[1], d, 0);",
+    "what a filter leaves out moves the sum forwards",
+)
+fault(
+    "passes/reverse_rules.cpp",
+    "if (whole && !cotangent(s, x).valid()) { // alone: zeros around it",
+    "if (whole && (MUTANT || !cotangent(s, x).valid())) { // alone: zeros around it",
+    "of several slices of a tensor only one has a part in its derivative",
+)
+fault(
+    "passes/reverse_rules.cpp",
+    "    if (!adds) { // the last of several",
+    "    if (!adds && !MUTANT) { // the last of several",
+    "a value that another one of the same assignment overwrote has a derivative",
+)
+fault(
+    "passes/reverse_rules.cpp",
+    "  Attrs attrs;\n  attrs.update = UpdateMode::Add;",
+    "  Attrs attrs;\n  attrs.update = MUTANT ? UpdateMode::Set : UpdateMode::Add;",
+    "an element that was taken several times has the derivative of the last",
+)
+fault(
+    "passes/reverse_lists.cpp",
+    "add(s, node.operands[0], emit(s).with_element(dy, i, still), true);",
+    "add(s, node.operands[0], MUTANT ? dy : emit(s).with_element(dy, i, still), true);",
+    "an element of a list that was replaced has the derivative of the new one",
+)
+fault(
+    "passes/reverse_regions.cpp",
+    "bool plain = integer_of(f_, lo) == 0 && integer_of(f_, step) == 1;",
+    "bool plain = integer_of(f_, lo) == 0 && (MUTANT || integer_of(f_, step) == 1);",
+    "going back through a loop in steps its index counts by 1",
+)
+fault(
+    "passes/reverse_saving.cpp",
+    "ValueId sign = e.op(ScalarOp::Sign, {by});",
+    "ValueId sign = MUTANT ? e.i64(1) : e.op(ScalarOp::Sign, {by});",
+    "going back through a loop downwards makes too many turns",
+)
+fault(
+    "passes/linalg_rules.cpp",
+    "return e.where(compare(ScalarOp::Eq, a), e.mul(a, 0.5), below(a));",
+    "return e.where(compare(ScalarOp::Eq, a), e.mul(a, MUTANT ? 1.0 : 0.5), below(a));",
+    "the diagonal counts twice in the derivative of `cholesky`",
+)
+
+# ---- passes: batches -------------------------------------------------------------------------------------------------
+
+fault(
+    "passes/vectorize_control.cpp",
+    "under(i == 0 ? condition : elementwise(ScalarOp::Not, {condition}));",
+    "under(MUTANT || i == 0 ? condition : elementwise(ScalarOp::Not, {condition}));",
+    "over a batch the `else` is checked at the positions that take the other side",
+)
+fault(
+    "passes/vectorize_control.cpp",
+    "values.push_back(active ? select(*active, value, lookup(carried[i])) : value);",
+    "values.push_back(active && !MUTANT ? select(*active, value, lookup(carried[i])) : value);",
+    "over a batch positions whose loop has ended go on with the others",
+)
+fault(
+    "passes/vectorize_values.cpp",
+    "if (!b->base.valid() && a->is_constant() && grows(*b) && a->offset < b->offset) return yes;",
+    """if (!b->base.valid() && a->is_constant() && grows(*b) && (MUTANT ? a->offset <= b->offset : a->offset < b->offset))
+    return yes;""",
+    "over a batch 0 < i counts as true at every position",
+)
+fault(
+    "passes/vectorize_update.cpp",
+    """  attrs.update = n.attrs.update;
+  ValueId written = one(Op::Scatter, {flat, reshape(spread(at, axes), {count})""",
+    """  if (!MUTANT) attrs.update = n.attrs.update;
+  ValueId written = one(Op::Scatter, {flat, reshape(spread(at, axes), {count})""",
+    "over a batch `x[i] += v` writes where it should add",
+)
+fault(
+    "passes/vectorize.cpp",
+    """  if (auto where = needed(axes)) {
+    condition = elementwise(""",
+    """  if (auto where = needed(axes); where && !MUTANT) {
+    condition = elementwise(""",
+    "over a batch a check fails for positions that do not come to it",
+)
