@@ -65,13 +65,13 @@ typed::Program check_source(Frontend& frontend, bool for_check, const std::strin
 }
 
 std::optional<ir::Module> expand_lowered(const std::function<ir::Module()>& lower, const SourceManager& sources,
-                                         FileId main, Diagnostics& diagnostics) {
+                                         FileId main, Diagnostics& diagnostics, const PassHook& after) {
   auto reject = [&](const RuntimeError& error, const std::vector<Location>& locations) {
     Diagnostic d = diagnostic_of(error, locations, sources, main);
     diagnostics.error(d.kind, d.span, d.message, d.hint, d.labels);
   };
   try {
-    return expand_transforms(lower());
+    return expand_transforms(lower(), after);
   } catch (const ir::Unsupported& reason) {
     diagnostics.error("NotSupported", reason.span, reason.what());
   } catch (const NotDifferentiable& reason) {
@@ -82,9 +82,9 @@ std::optional<ir::Module> expand_lowered(const std::function<ir::Module()>& lowe
   return std::nullopt;
 }
 
-std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program& program) {
+std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program& program, const PassHook& after) {
   return expand_lowered([&] { return ir::lower(program, frontend.sources); }, frontend.sources, frontend.file,
-                        frontend.diagnostics);
+                        frontend.diagnostics, after);
 }
 
 ir::Module optimise(ir::Module module, const RunFlags& flags) {

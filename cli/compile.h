@@ -40,10 +40,11 @@ void read_source(Frontend& frontend, const std::string& path, const std::string*
 typed::Program check_source(Frontend& frontend, bool for_check = false, const std::string& exported = {});
 
 // The graph before all passes, transforms of functions expanded, or nothing after reporting what it cannot express yet.
+// `after` sees the graph as lowered and after each step (passes/derive.h).
 std::optional<ir::Module> expand_lowered(const std::function<ir::Module()>& lower, const SourceManager& sources,
-                                         FileId main, Diagnostics& diagnostics);
+                                         FileId main, Diagnostics& diagnostics, const PassHook& after);
 // The same, of a whole program without errors.
-std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program& program);
+std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program& program, const PassHook& after = {});
 
 struct Executable {
   Program program;

@@ -7,6 +7,7 @@
 #include "ir/lower.h"
 #include "ir/text.h"
 #include "vm/abi/bytecode.h"
+#include <charconv>
 #include <fmt/format.h>
 
 namespace tl::cli {
@@ -20,23 +21,47 @@ struct DumpFlags {
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
-// The graph after lowering, after one pass, after every pass, or at the end.
-void dump_graph(ir::Module module, const DumpFlags& flags) {
-  if (flags.after == "lower") return print(to_text(module));
-  PassOptions options = flags.run.pass_options();
-  bool found = flags.after.empty() || flags.after_all;
-  if (flags.after_all) fmt::print("# after lower\n{}\n", to_text(module));
-  options.hook = [&](std::string_view name, const ir::Module& now) {
-    if (flags.after_all) fmt::print("# after {}\n{}\n", name, to_text(now));
-    if (name == flags.after) {
-      print(to_text(now));
-      found = true;
-    }
-  };
-  module = run_passes(std::move(module), options);
-  if (!found) throw UsageError(fmt::format("--after {}: no such pass ran; tl dump --passes lists them", flags.after));
-  if (flags.after.empty() && !flags.after_all) print(to_text(module));
-}
+// Prints the graph as lowered, after one run of a pass (`cse`, or `cse:3` for its third run), after every pass, or at
+// the end.
+class GraphDump {
+public:
+  explicit GraphDump(const DumpFlags& flags) : flags_(flags), name_(flags.after), verify_(flags.run.hook()) {
+    const size_t colon = name_.find(':');
+    if (colon == std::string::npos) return;
+    const std::string_view number = std::string_view(flags_.after).substr(colon + 1);
+    const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), left_);
+    if (problem != std::errc() || end != number.data() + number.size() || left_ < 1)
+      throw UsageError(fmt::format("--after {}: behind the colon stands which of its runs is meant", flags_.after));
+    name_.resize(colon);
+  }
+
+  void after(std::string_view name, const ir::Module& now) {
+    if (verify_) verify_(name, now);
+    if (flags_.after_all) fmt::print("# after {}\n{}\n", name, to_text(now));
+    if (name != name_ || --left_ != 0) return;
+    print(to_text(now));
+    found_ = true;
+  }
+  bool done() const { return found_ && !flags_.after_all; }
+
+  void finish(ir::Module module) {
+    if (done()) return;
+    PassOptions options = flags_.run.pass_options();
+    options.verify = false; // after() does
+    options.hook = [&](std::string_view name, const ir::Module& now) { after(name, now); };
+    module = run_passes(std::move(module), options);
+    if (!found_ && !name_.empty() && !flags_.after_all)
+      throw UsageError(fmt::format("--after {}: no such pass ran so often; tl dump --passes lists them", flags_.after));
+    if (name_.empty() && !flags_.after_all) print(to_text(module));
+  }
+
+private:
+  const DumpFlags& flags_;
+  std::string name_;
+  int left_ = 1; // runs of the pass up to the one that is shown
+  PassHook verify_;
+  bool found_ = false;
+};
 
 void dump_kernels(const std::vector<kir::Kernel>& kernels, const DumpFlags& flags) {
   for (const kir::Kernel& kernel : kernels) {
@@ -86,13 +111,16 @@ int dump(const DumpFlags& flags) {
     print(typed::to_text(typed));
     return finish();
   }
-  std::optional<ir::Module> lowered = lower_source(frontend, typed);
-  if (!lowered) return finish();
-  ir::Module module = std::move(*lowered);
   if (flags.stage == "ir") {
-    dump_graph(std::move(module), flags);
+    GraphDump graph(flags);
+    std::optional<ir::Module> lowered =
+        lower_source(frontend, typed, [&](std::string_view name, const ir::Module& now) { graph.after(name, now); });
+    if (lowered) graph.finish(std::move(*lowered));
     return finish();
   }
+  std::optional<ir::Module> lowered = lower_source(frontend, typed, flags.run.hook());
+  if (!lowered) return finish();
+  ir::Module module = std::move(*lowered);
   module = optimise(std::move(module), flags.run);
   Scheduled scheduled = schedule(module);
   if (flags.stage == "bytecode")
@@ -110,7 +138,8 @@ void add_dump(CLI::App& app, int& exit_code) {
   command->add_option("FILE", flags->file, "the program; - is standard input");
   command->add_option("--stage", flags->stage, "which stage (default ir)")
       ->check(CLI::IsMember({"tokens", "ast", "typed", "ir", "kernel", "bytecode", "llvm", "asm", "cuda", "ptx"}));
-  command->add_option("--after", flags->after, "with --stage ir: the graph after this pass (lower: before all)");
+  command->add_option("--after", flags->after,
+                      "with --stage ir: the graph after this pass (lower: before all; cse:2: after its second run)");
   command->add_flag("--after-all", flags->after_all, "with --stage ir: the graph after every pass");
   command->add_flag("--passes", flags->list_passes, "list the passes");
   flags->run.add_to(*command);

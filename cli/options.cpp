@@ -37,7 +37,7 @@ void RunFlags::add_compiling_to(CLI::App& app) {
   app.add_option("--disable", disabled, "switch off a compiler pass (tl dump --passes lists them)")
       ->allow_extra_args(false);
   app.add_flag("--time-passes", time_passes, "print the time of each compiler pass to stderr");
-  app.add_flag("--verify", verify, "check the graph after every pass");
+  app.add_flag("--verify", verify, "check the graph as lowered and after every pass");
   add_message_format(app);
 }
 
@@ -68,6 +68,8 @@ PassOptions RunFlags::pass_options() const {
   options.verify = verify;
   return options;
 }
+
+PassHook RunFlags::hook() const { return verify ? require_valid : PassHook(); }
 
 std::shared_ptr<DiskCache> RunFlags::disk_cache() const {
   CacheOptions options;

@@ -26,6 +26,7 @@ struct RunFlags : RunSetup {
   void add_looking_to(CLI::App& app);   // --profile, --trace, --explain-idle, --audit
   void finish() const;                  // checks what stands between flags
   PassOptions pass_options() const;
+  PassHook hook() const;                         // for what comes before the passes
   std::shared_ptr<DiskCache> disk_cache() const; // null: --no-cache, or nowhere to put it
 };
 

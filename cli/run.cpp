@@ -23,7 +23,7 @@ int run(const RunFlags& flags, const std::vector<std::string>& words, const std:
   read_source(frontend, path, code);
   typed::Program typed = check_source(frontend);
   std::optional<ir::Module> lowered;
-  if (!frontend.diagnostics.has_errors()) lowered = lower_source(frontend, typed);
+  if (!frontend.diagnostics.has_errors()) lowered = lower_source(frontend, typed, flags.hook());
   show(frontend.diagnostics, frontend.sources);
   if (!lowered) return kRejected;
 

@@ -71,7 +71,7 @@ bool Session::keep(const typed::Program& program, const std::vector<AtomId>& siz
 
 std::optional<ir::Module> Session::lower(const std::function<ir::Module()>& how) {
   Diagnostics diagnostics;
-  auto module = expand_lowered(how, sources_, file_, diagnostics);
+  auto module = expand_lowered(how, sources_, file_, diagnostics, flags_.hook());
   if (!module) show(diagnostics, sources_);
   return module;
 }

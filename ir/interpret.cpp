@@ -233,6 +233,7 @@ private:
 
   void node(const Function& f, const Node& n, Frame& frame) {
     loc_ = n.loc;
+    if (kind_of(n.op) == OpKind::Effect) return effect(f, n, frame);
     switch (n.op) {
     case Op::If: return run_if(f, n, frame);
     case Op::For: return run_for(f, n, frame);
@@ -261,25 +262,6 @@ private:
     case Op::ListJoin: return list(f, n, frame);
     case Op::Linalg: return linalg(f, n, frame);
     case Op::Text: return text(f, n, frame);
-    case Op::Print:
-    case Op::Assert:
-    case Op::ReadLine:
-    case Op::Load:
-    case Op::Save:
-    case Op::Exists:
-    case Op::ReadText:
-    case Op::WriteText:
-    case Op::Wait:
-    case Op::WaitAll:
-    case Op::Time:
-    case Op::Interrupted:
-    case Op::Exit:
-    case Op::Plot:
-    case Op::Stopwatch:
-    case Op::Progress:
-    case Op::MemoryStats:
-    case Op::ReleaseCache:
-    case Op::Debug: return effect(f, n, frame);
     default: return compute(f, n, frame);
     }
   }

@@ -4,6 +4,7 @@
 #include "ir/text_scalar.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <stdexcept>
 
 namespace tl::kir {
 namespace {
@@ -160,8 +161,43 @@ bool is_pure(KOp op) {
   case KOp::Contract:
   case KOp::Check:
   case KOp::Load: return false;
-  default: return true;
+  case KOp::Const:
+  case KOp::Arg:
+  case KOp::Add:
+  case KOp::Sub:
+  case KOp::Mul:
+  case KOp::Neg:
+  case KOp::Div:
+  case KOp::FloorDivInt:
+  case KOp::ModInt:
+  case KOp::UDiv:
+  case KOp::URem:
+  case KOp::Fma:
+  case KOp::Sqrt:
+  case KOp::Abs:
+  case KOp::Floor:
+  case KOp::Ceil:
+  case KOp::RoundEven:
+  case KOp::Trunc:
+  case KOp::CopySign:
+  case KOp::And:
+  case KOp::Or:
+  case KOp::Xor:
+  case KOp::Not:
+  case KOp::Shl:
+  case KOp::LShr:
+  case KOp::AShr:
+  case KOp::MulHiU32:
+  case KOp::Eq:
+  case KOp::Ne:
+  case KOp::Lt:
+  case KOp::Le:
+  case KOp::Select:
+  case KOp::Convert:
+  case KOp::Bitcast:
+  case KOp::Round16: return true;
   }
+  throw std::logic_error("kernel: no operation");
 }
 
 DType total_type(ReduceOp op, DType accumulator) {

@@ -2,6 +2,7 @@
 #include "ir/lower_function.h"
 #include "vm/io/io.h"
 #include <algorithm>
+#include <fmt/format.h>
 #include <sstream>
 
 namespace tl::ir {
@@ -213,6 +214,14 @@ ValueId FunctionLowerer::scatter_add(const typed::Expr& e, ValueId x, ValueId id
 }
 
 Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>& given) {
+  const ValueId before = env_.contains(kToken) ? token() : ValueId{};
+  Leaves made = builtin_operation(e, given);
+  if (!typed::is_effect(shared_.program, e) && before.valid() && token() != before)
+    throw std::logic_error(fmt::format("lowering: `{}` acts, and its row says that it does not", info(e.builtin).name));
+  return made;
+}
+
+Leaves FunctionLowerer::builtin_operation(const typed::Expr& e, const std::vector<Leaves>& given) {
   LocId at = loc(e.span);
   // Checks protect the operands; where there are none, the first size of the result.
   Leaves operands;

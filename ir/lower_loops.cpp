@@ -12,37 +12,12 @@ struct Contents {
   bool breaks = false, continues = false, returns = false, effects = false;
 };
 
-bool is_effect(const typed::Program& program, const typed::Expr& e) {
-  if (e.kind == typed::ExprKind::Call) return program.instances[e.instance.index].has_effects;
-  if (e.kind != typed::ExprKind::Builtin || typed::is_constant_load(e)) return false;
-  switch (e.builtin) {
-  case Builtin::Print:
-  case Builtin::Load:
-  case Builtin::ReadLine:
-  case Builtin::Save:
-  case Builtin::Exists:
-  case Builtin::ReadText:
-  case Builtin::TensorNames:
-  case Builtin::Progress:
-  case Builtin::WriteText:
-  case Builtin::Wait:
-  case Builtin::WaitAll:
-  case Builtin::Time:
-  case Builtin::Interrupted:
-  case Builtin::Exit:
-  case Builtin::MemoryFacts:
-  case Builtin::ReleaseCache:
-  case Builtin::Debug: return true;
-  default: return false;
-  }
-}
-
 // `own`: break and continue in it are those of the loop asked about.
 template <class Tree> void collect(const typed::Program& program, const Tree& tree, bool own, Contents& into) {
   walk(
       tree,
       [&](const typed::Expr& e) {
-        into.effects = into.effects || is_effect(program, e);
+        into.effects = into.effects || typed::is_effect(program, e);
         return true;
       },
       [&](const typed::Stmt& s) {

@@ -8,6 +8,16 @@ namespace tl::ir {
 
 constexpr int kOpCount = static_cast<int>(Op::Kernel) + 1;
 
+// What may be done with a node because of its operation. Each operation says it in its row (op_info.cpp); lowering, the
+// verifier, the interpreter and the passes ask the row.
+enum class OpKind : uint8_t {
+  Value,    // what it gives depends on its operands and attributes alone: equal ones are one, unused ones may go
+  Fallible, // the same, but it can fail: stays even if nobody uses what it gives
+  Effect,   // takes a token first and gives one first
+  Control,  // runs regions or a function: what these do, it does
+};
+OpKind kind_of(Op op);
+
 std::string_view name_of(Op op); // "const_tensor"; Elementwise prints as its scalar op
 std::optional<Op> op_from_name(std::string_view name);
 std::string_view name_of(ReduceOp op);

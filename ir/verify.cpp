@@ -15,9 +15,14 @@ void Checker::region(const Region& r) {
     bool fine = true;
     for (ValueId operand : node_->operands)
       fine = use(operand) && fine;
-    for (const Region& inner : node_->regions)
+    for (const Region& inner : node_->regions) {
+      const bool outside = untaken_;
+      untaken_ = untaken_ || (fine && is_untaken(inner));
       region(inner);
+      untaken_ = outside;
+    }
     define(node_->results, id, scope);
+    if (fine && !broken_) tokens_fit();
     if (fine && !broken_) node();
     node_ = outer;
   }
@@ -239,7 +244,7 @@ void Checker::node() {
   case Op::ReadLine:
     if (!counts(1, 2)) return;
     result(Type::str(), 1);
-    return effect();
+    return;
   case Op::Format:
     if (!check(node_->results.size() == 1, "has no result")) return;
     format(node_->operands.size());
@@ -248,13 +253,13 @@ void Checker::node() {
     if (!at_least(1, 1)) return;
     for (size_t i = 1; i < node_->operands.size(); ++i)
       want(i, Type::str());
-    return effect();
+    return;
   case Op::Assert:
     if (!at_least(2, 1)) return;
     want(1, Type::scalar(DType::Bool));
     check(a.index < module_.sites.size(), "its site does not exist");
     format(node_->operands.size() - 2);
-    return effect();
+    return;
   case Op::Load:
     if (!check(node_->operands.size() >= 2 && node_->operands.size() <= 3 && node_->results.size() >= 2,
                "wants a token, a path and perhaps a name"))
@@ -267,54 +272,52 @@ void Checker::node() {
       check(i - 2 < out(1).dims.size() && out(1).dims[i - 2] == Dim::of(node_->results[i]),
             "the tensor's sizes are not the results beside it");
     }
-    return effect();
+    return;
   case Op::Save:
     if (!at_least(3, 1)) return;
     want(1, Type::str());
     if (in(2).is_tensor() && !counts(3, 1)) return;
     for (size_t i = in(2).is_tensor() ? 2 : 3; i < node_->operands.size(); ++i)
       check(in(i).is_tensor() || in(i).kind == Type::Kind::List, "saves no tensor");
-    return effect();
+    return;
   case Op::Exists:
     if (!counts(node_->operands.size() > 2 ? 3 : 2, 2)) return;
     want(1, Type::str());
     if (node_->operands.size() > 2) want(2, Type::str());
     result(Type::scalar(DType::Bool), 1);
-    return effect();
+    return;
   case Op::ReadText:
     if (!counts(2, 2)) return;
     want(1, Type::str());
     result(Type::str(), 1);
-    return effect();
+    return;
   case Op::WriteText:
     if (!counts(3, 1)) return;
     want(1, Type::str());
     want(2, Type::str());
-    return effect();
+    return;
   case Op::Wait:
     if (!at_least(1, node_->operands.size())) return;
     for (size_t i = 1; i < node_->operands.size(); ++i)
       result(in(i), i);
-    return effect();
-  case Op::WaitAll:
-    if (counts(1, 1)) effect();
     return;
+  case Op::WaitAll: counts(1, 1); return;
   case Op::Time:
     if (!counts(1, 2)) return;
     result(Type::scalar(DType::F64), 1);
-    return effect();
+    return;
   case Op::Interrupted:
     if (!counts(1, 2)) return;
     result(Type::scalar(DType::Bool), 1);
-    return effect();
+    return;
   case Op::Exit:
     if (!counts(2, 1)) return;
     want_i64(1, 2);
-    return effect();
+    return;
   case Op::Debug:
     if (!counts(2, 2)) return;
     result(in(1), 1);
-    return effect();
+    return;
   case Op::Plot: {
     if (!check(a.ints.size() == 2 && a.index < static_cast<uint32_t>(kPlotKindCount), "does not say what it draws"))
       return;
@@ -325,7 +328,7 @@ void Checker::node() {
         want(i, Type::str());
       else
         check(in(i).is_tensor(), "draws what is no tensor");
-    return effect();
+    return;
   }
   case Op::Stopwatch: {
     const auto op = static_cast<StopwatchOp>(a.index);
@@ -334,13 +337,13 @@ void Checker::node() {
       return;
     want_i64(1, node_->operands.size());
     result(Type::scalar(op == StopwatchOp::Start || op == StopwatchOp::Count ? DType::I64 : DType::F64), 1);
-    return effect();
+    return;
   }
   case Op::Progress:
     if (!at_least(4, 1)) return;
     want_i64(1, 3);
     want(3, Type::str());
-    return effect();
+    return;
   case Op::DeviceCount:
   case Op::ProcessRank:
   case Op::WorldSize:
@@ -369,11 +372,11 @@ void Checker::node() {
     want(1, Type::scalar(DType::Device));
     for (size_t i = 1; i < 5; ++i)
       result(Type::scalar(DType::I64), i);
-    return effect();
+    return;
   case Op::ReleaseCache:
     if (!counts(2, 1)) return;
     want(1, Type::scalar(DType::Device));
-    return effect();
+    return;
   case Op::AllReduce:
     if (counts(1, 1) && check(in(0).is_tensor(), "is not of a tensor")) result(in(0));
     return;

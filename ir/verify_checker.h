@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,11 +51,16 @@ private:
   const Type& out(size_t i = 0) const { return type(node_->results[i]); }
   std::string text(const Type& t) const { return to_text(t, f_); }
 
-  // A size whose value is a constant node is that constant.
+  // A size whose value is a constant node is that constant; one behind a Guard or an Await is what they were given
+  // (where a Guard fails nothing is read).
   Dim resolved(Dim dim) const {
-    if (dim.is_constant() || !f_[dim.value].producer.valid()) return dim;
-    const Node& producer = f_[f_[dim.value].producer];
-    return producer.op == Op::Constant ? Dim::of(producer.attrs.literal.as<int64_t>()) : dim;
+    while (!dim.is_constant() && f_[dim.value].producer.valid()) {
+      const Node& producer = f_[f_[dim.value].producer];
+      if (producer.op == Op::Constant) return Dim::of(producer.attrs.literal.as<int64_t>());
+      if (producer.op != Op::Guard && producer.op != Op::Await) break;
+      dim.value = producer.operands[0];
+    }
+    return dim;
   }
   bool same(const Dim& a, const Dim& b) const { return a == b || resolved(a) == resolved(b); }
   bool same(const std::vector<Dim>& a, const std::vector<Dim>& b) const {
@@ -153,11 +159,14 @@ private:
   void node();
 
   // ---- one op each (verify_rules.cpp)
+  std::optional<Scalar> known(ValueId value, int depth) const;
+  bool never(ValueId value) const;
+  bool is_untaken(const Region& inner) const;
   void sizes_beside(size_t first);
   void list_get();
   void linalg();
   void text_operation();
-  void effect();
+  void tokens_fit();
   void format(size_t values);
   void const_tensor();
   void elementwise();
@@ -178,6 +187,7 @@ private:
   const Node* node_ = nullptr;
   std::vector<bool> defined_;
   bool broken_ = false;
+  bool untaken_ = false; // in a branch whose condition is known to be otherwise
 };
 
 } // namespace tl::ir

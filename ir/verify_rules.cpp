@@ -5,6 +5,60 @@
 
 namespace tl::ir {
 
+constexpr int kLookBack = 64; // so many operations are followed back at most
+
+// The value of a scalar that constants alone determine.
+std::optional<Scalar> Checker::known(ValueId value, int depth) const {
+  const NodeId producer = f_[value].producer;
+  if (!producer.valid() || depth == 0) return std::nullopt;
+  const Node& n = f_[producer];
+  if (n.op == Op::Constant) return n.attrs.literal;
+  if (n.op == Op::Guard || n.op == Op::Await) return known(n.operands[0], depth - 1);
+  if ((n.op != Op::Elementwise && n.op != Op::Convert) || !type(value).is_scalar()) return std::nullopt;
+  const bool all = n.op == Op::Elementwise && n.attrs.scalar == ScalarOp::And;
+  const bool any = n.op == Op::Elementwise && n.attrs.scalar == ScalarOp::Or;
+  Scalar operands[3];
+  bool complete = true;
+  for (size_t i = 0; i < n.operands.size(); ++i) {
+    const std::optional<Scalar> operand = known(n.operands[i], depth - 1);
+    if (operand && (all || any) && operand->as<bool>() == any) return operand; // it decides alone
+    complete = complete && operand;
+    if (operand) operands[i] = *operand;
+  }
+  if (!complete) return std::nullopt;
+  const DType from = type(n.operands[n.op == Op::Elementwise && n.attrs.scalar == ScalarOp::Where ? 1 : 0]).dtype;
+  if (n.op == Op::Convert) return convert_scalar(from, type(value).dtype, operands[0]);
+  return eval_scalar(n.attrs.scalar, from, {operands, n.operands.size()});
+}
+
+// Does no run have this value, as a Guard on the way to it is known to fail?
+bool Checker::never(ValueId value) const {
+  std::vector<ValueId> work{value};
+  std::set<ValueId> seen;
+  while (!work.empty()) {
+    const ValueId v = work.back();
+    work.pop_back();
+    if (!seen.insert(v).second) continue;
+    for (const Dim& d : type(v).dims)
+      if (!d.is_constant()) work.push_back(d.value);
+    if (!f_[v].producer.valid()) continue;
+    const Node& n = f_[f_[v].producer];
+    if (n.op == Op::Kernel) work.push_back(n.regions[0].yields[f_[v].result]);
+    if (kind_of(n.op) != OpKind::Value && kind_of(n.op) != OpKind::Fallible) continue;
+    if (n.op == Op::Guard)
+      if (const std::optional<Scalar> holds = known(n.operands[1], kLookBack); holds && !holds->as<bool>()) return true;
+    work.insert(work.end(), n.operands.begin(), n.operands.end());
+  }
+  return false;
+}
+
+// Is this region of the node a branch that its condition is known to leave out?
+bool Checker::is_untaken(const Region& inner) const {
+  if (node_->op != Op::If || node_->operands.size() != 1 || node_->regions.size() != 2) return false;
+  const std::optional<Scalar> condition = known(node_->operands[0], kLookBack);
+  return condition && condition->as<bool>() == (&inner == &node_->regions[1]);
+}
+
 // The results from `first` on are the sizes of the tensor before them.
 void Checker::sizes_beside(size_t first) {
   const Type& t = out(first - 1);
@@ -44,7 +98,7 @@ void Checker::linalg() {
   auto fits = [&](const Type& t) { // the leading axes are those of the first operand
     check(t.is_tensor() && t.dims.size() + 1 >= rank && t.dims.size() <= rank, "has a value of another rank");
     for (size_t i = 0; i + 2 < rank && i < t.dims.size(); ++i)
-      check(t.dims[i] == in(0).dims[i], "has a value of other leading axes");
+      check(same(t.dims[i], in(0).dims[i]), "has a value of other leading axes");
   };
   for (size_t i = 0; i < node_->operands.size(); ++i)
     fits(in(i));
@@ -80,9 +134,24 @@ void Checker::text_operation() {
   }
 }
 
-void Checker::effect() {
-  want(0, Type::token());
-  result(Type::token());
+// Tokens go through effects, one in and one out, and through what has regions or calls.
+void Checker::tokens_fit() {
+  auto is_token = [&](ValueId v) { return type(v).kind == Type::Kind::Token; };
+  const auto &operands = node_->operands, &results = node_->results;
+  switch (kind_of(node_->op)) {
+  case OpKind::Control: return;
+  case OpKind::Value:
+  case OpKind::Fallible:
+    check(std::none_of(operands.begin(), operands.end(), is_token) &&
+              std::none_of(results.begin(), results.end(), is_token),
+          "has a token, though it is no effect");
+    return;
+  case OpKind::Effect:
+    check(!operands.empty() && !results.empty() && is_token(operands[0]) && is_token(results[0]) &&
+              std::none_of(operands.begin() + 1, operands.end(), is_token) &&
+              std::none_of(results.begin() + 1, results.end(), is_token),
+          "does not take a token first and give one first");
+  }
 }
 
 void Checker::format(size_t values) {
@@ -154,11 +223,13 @@ void Checker::reshape() {
   auto count = [](const Type& t) {
     int64_t n = 1;
     for (const Dim& d : t.dims)
-      n = d.is_constant() && n >= 0 ? n * d.constant : -1;
+      if (!d.is_constant() || __builtin_mul_overflow(n, d.constant, &n)) return int64_t{-1};
     return n;
   };
   int64_t before = count(in(0)), after = count(out());
-  check(before < 0 || after < 0 || before == after, [&] { return fmt::format("{} to {}", text(in(0)), text(out())); });
+  // Sizes that differ for certain have been asked about before: by a Guard, or in a branch that is not taken.
+  check(before < 0 || after < 0 || before == after || untaken_ || never(node_->operands[0]),
+        [&] { return fmt::format("{} to {}", text(in(0)), text(out())); });
 }
 
 void Checker::update() {
@@ -241,7 +312,15 @@ void Checker::call() {
     return;
   // What a size of the callee is called here: an operand, a result, or (a parameter that is given back) either.
   auto matches = [&](const Dim& theirs, const Dim& ours) {
-    if (theirs.is_constant()) return same(theirs, ours);
+    if (theirs.is_constant()) {
+      if (same(theirs, ours)) return true;
+      for (size_t i = 0; i < body.yields.size(); ++i) // given back beside it, and a constant by now
+        if (Dim::of(node_->results[i]) == ours && callee[body.yields[i]].producer.valid()) {
+          const Node& size = callee[callee[body.yields[i]].producer];
+          if (size.op == Op::Constant && Dim::of(size.attrs.literal.as<int64_t>()) == theirs) return true;
+        }
+      return false;
+    }
     auto is = [&](const std::vector<ValueId>& names, const std::vector<ValueId>& values) {
       for (size_t i = 0; i < names.size(); ++i)
         if (names[i] == theirs.value && same(Dim::of(values[i]), ours)) return true;

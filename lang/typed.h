@@ -28,11 +28,15 @@ enum class Builtin : uint8_t {
 #include "vm/abi/ops.def"
 };
 
+enum class Acts : uint8_t { Pure, Effect }; // as vm/abi/ops.def says
+
 struct BuiltinInfo {
-  std::string_view name, signature, doc, example;
+  std::string_view name;
+  Acts acts;
+  std::string_view signature, doc, example;
 };
 inline constexpr BuiltinInfo kBuiltins[] = {
-#define TL_BUILTIN(Enum, name, signature, doc, example) {name, signature, doc, example},
+#define TL_BUILTIN(Enum, name, acts, signature, doc, example) {name, Acts::acts, signature, doc, example},
 #include "vm/abi/ops.def"
 };
 inline constexpr int kBuiltinCount = sizeof(kBuiltins) / sizeof(kBuiltins[0]);
@@ -353,6 +357,13 @@ struct Program {
   InstanceId main; // if has_main
   bool ok = true;  // no errors; otherwise nothing but diagnostics may be used
 };
+
+// Does this expression itself (what stands inside it aside) act on the world, or look at what acts? The one rule for
+// what may not be left out, repeated or put into another order: the checker and lowering ask it.
+inline bool is_effect(const Program& program, const Expr& e) {
+  if (e.kind == ExprKind::Call) return e.instance.valid() && program.instances[e.instance.index].has_effects;
+  return e.kind == ExprKind::Builtin && info(e.builtin).acts == Acts::Effect && !is_constant_load(e);
+}
 
 // As text, for `tl dump --stage typed`.
 std::string to_text(const Program& program);

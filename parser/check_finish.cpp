@@ -6,52 +6,10 @@
 
 namespace tl::checker {
 
-namespace {
-
-bool is_effect(Builtin b) {
-  switch (b) {
-  case Builtin::Print:
-  case Builtin::Load:
-  case Builtin::ReadLine:
-  case Builtin::Save:
-  case Builtin::Exists:
-  case Builtin::ReadText:
-  case Builtin::TensorNames:
-  case Builtin::Progress:
-  case Builtin::WriteText:
-  case Builtin::Wait:
-  case Builtin::WaitAll:
-  case Builtin::Time:
-  case Builtin::Interrupted:
-  case Builtin::Exit:
-  case Builtin::MemoryFacts:
-  case Builtin::ReleaseCache:
-  case Builtin::PlotLine:
-  case Builtin::PlotScatter:
-  case Builtin::PlotHist:
-  case Builtin::PlotImage:
-  case Builtin::StopwatchStart:
-  case Builtin::StopwatchLap:
-  case Builtin::StopwatchTotal:
-  case Builtin::StopwatchCount:
-  case Builtin::Debug: return true;
-  default: return false;
-  }
-}
-
-bool is_effect(const typed::Expr& e) {
-  return e.kind == ExprKind::Builtin && is_effect(e.builtin) && !typed::is_constant_load(e);
-}
-
-} // namespace
-
 bool Checker::has_effects(const typed::Block& block) {
   bool found = false;
   typed::Walker walker;
-  walker.on_expr = [&](const typed::Expr& e) {
-    found = found || is_effect(e);
-    if (e.kind == ExprKind::Call && e.instance.valid()) found = found || p_.instances[e.instance.index].has_effects;
-  };
+  walker.on_expr = [&](const typed::Expr& e) { found = found || typed::is_effect(p_, e); };
   walker.on_stmt = [&](const typed::Stmt& s) { found = found || s.kind == StmtKind::Assert; };
   walker.walk(block);
   return found;
@@ -60,10 +18,7 @@ bool Checker::has_effects(const typed::Block& block) {
 bool Checker::has_effects(const typed::Expr& e) {
   bool found = false;
   typed::Walker walker;
-  walker.on_expr = [&](const typed::Expr& x) {
-    found = found || is_effect(x);
-    if (x.kind == ExprKind::Call && x.instance.valid()) found = found || p_.instances[x.instance.index].has_effects;
-  };
+  walker.on_expr = [&](const typed::Expr& x) { found = found || typed::is_effect(p_, x); };
   // A branch that assigns or leaves is used for that.
   walker.on_stmt = [&](const typed::Stmt& s) {
     found = found || s.kind == StmtKind::Assert || s.kind == StmtKind::Assign || s.kind == StmtKind::Return ||
@@ -93,9 +48,7 @@ void Checker::check_uses(const typed::Block& block) {
     Span at;
     inner.on_expr = [&](const typed::Expr& x) {
       if (culprit) return;
-      if (is_effect(x) ||
-          (x.kind == ExprKind::Call && x.instance.valid() && p_.instances[x.instance.index].has_effects))
-        culprit = &x;
+      if (typed::is_effect(p_, x)) culprit = &x;
     };
     inner.on_stmt = [&](const typed::Stmt& s) {
       if (s.kind == StmtKind::Assert) at = s.span;

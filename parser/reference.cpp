@@ -142,7 +142,7 @@ std::vector<Documented> documented(const std::string& module, const ast::File& f
   };
 #define TL_ELEMENTWISE(Enum, name, arity, Rule, lo, hi, ulp, doc, example)                                             \
   if (is_here(name)) all.push_back({name, {elementwise_signature(ScalarOp::Enum)}, doc, {read_example(example)}});
-#define TL_BUILTIN(Enum, name, signature, doc, example)                                                                \
+#define TL_BUILTIN(Enum, name, acts, signature, doc, example)                                                          \
   if (is_here(name)) all.push_back({name, {signature}, doc, {read_example(example)}});
 #include "vm/abi/ops.def"
   const size_t written = all.size();

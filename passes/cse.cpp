@@ -3,6 +3,7 @@
 // Needs: nothing.
 // Gives: no two equal pure nodes without regions where the first is in scope of the second. So equal sizes are one
 // value.
+#include "ir/op_info.h"
 #include "ir/rewrite.h"
 #include "passes/edit.h"
 #include "passes/passes.h"
@@ -12,41 +13,7 @@ namespace tl {
 using namespace ir;
 namespace {
 
-bool shared(Op op) {
-  switch (op) {
-  case Op::Map:
-  case Op::If:
-  case Op::For:
-  case Op::While:
-  case Op::Call:
-  case Op::Print:
-  case Op::Assert:
-  case Op::Load:
-  case Op::ReadLine:
-  case Op::Save:
-  case Op::Exists:
-  case Op::ReadText:
-  case Op::Plot:
-  case Op::Stopwatch:
-  case Op::Progress:
-  case Op::WriteText:
-  case Op::Wait:
-  case Op::WaitAll:
-  case Op::Time:
-  case Op::Interrupted:
-  case Op::Exit:
-  case Op::MemoryStats:
-  case Op::ReleaseCache:
-  case Op::Debug:
-  case Op::Vjp:
-  case Op::Jvp:
-  case Op::Vmap:
-  case Op::Checkpoint:
-  case Op::CustomVjp:
-  case Op::Kernel: return false;
-  default: return true;
-  }
-}
+bool shared(Op op) { return kind_of(op) == OpKind::Value || kind_of(op) == OpKind::Fallible; }
 
 bool commutes(const Node& node) {
   if (node.op != Op::Elementwise) return false;

@@ -380,9 +380,18 @@ Module derive(Module module) {
   return module;
 }
 
-Module expand_transforms(Module module) {
-  if (has_transforms(module)) module = derive(inline_calls(std::move(module)));
-  return check_devices(std::move(module));
+Module expand_transforms(Module module, const std::function<void(std::string_view, const Module&)>& after) {
+  auto step = [&](std::string_view name, Module (*run)(Module)) {
+    module = run(std::move(module));
+    if (after) after(name, module);
+  };
+  if (after) after("lower", module);
+  if (has_transforms(module)) {
+    step("inline", inline_calls);
+    step("derive", derive);
+  }
+  step("devices", check_devices);
+  return module;
 }
 
 } // namespace tl

@@ -1,8 +1,10 @@
 // Transforms of functions as ordinary graph, and what can go wrong.
 #pragma once
 #include "ir/graph.h"
+#include <functional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace tl {
 
@@ -14,7 +16,9 @@ struct NotDifferentiable : std::runtime_error {
 };
 
 // The passes `inline` and `derive`, if there is anything to derive, and the checks of devices, if it names any: a
-// module that the reference interpreter can run. Throws NotDifferentiable and MixedDevices (passes/devices.h).
-ir::Module expand_transforms(ir::Module module);
+// module that the reference interpreter can run. Throws NotDifferentiable and MixedDevices (passes/devices.h). `after`
+// sees what comes in, as `lower`, and what each of them makes of it (pipeline.h).
+ir::Module expand_transforms(ir::Module module,
+                             const std::function<void(std::string_view, const ir::Module&)>& after = {});
 
 } // namespace tl

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <map>
 #include <set>
+#include <stdexcept>
 
 namespace tl {
 using namespace ir;
@@ -47,8 +48,55 @@ Meeting meeting_of(Op op) {
   case Op::Debug:
   case Op::AllReduce:
   case Op::BroadcastFrom: return Meeting::Same;
-  default: return Meeting::Own;
+  case Op::ConstStr:
+  case Op::If:
+  case Op::For:
+  case Op::While:
+  case Op::Call:
+  case Op::ListMake:
+  case Op::ListLength:
+  case Op::ListGet:
+  case Op::ListSet:
+  case Op::ListAppend:
+  case Op::ListConcat:
+  case Op::ListSlice:
+  case Op::ListJoin:
+  case Op::Text:
+  case Op::ReadLine:
+  case Op::Await:
+  case Op::Format:
+  case Op::Print:
+  case Op::Assert:
+  case Op::Load:
+  case Op::Save:
+  case Op::Exists:
+  case Op::ReadText:
+  case Op::WriteText:
+  case Op::WaitAll:
+  case Op::Time:
+  case Op::Interrupted:
+  case Op::Exit:
+  case Op::Plot:
+  case Op::Stopwatch:
+  case Op::Progress:
+  case Op::DeviceCount:
+  case Op::DeviceOf:
+  case Op::Transfer:
+  case Op::Place:
+  case Op::DeviceInfo:
+  case Op::MemoryStats:
+  case Op::ReleaseCache:
+  case Op::ProcessRank:
+  case Op::WorldSize:
+  case Op::Vjp:
+  case Op::Jvp:
+  case Op::Vmap:
+  case Op::Checkpoint:
+  case Op::CustomVjp:
+  case Op::StopGradient:
+  case Op::Kernel: return Meeting::Own;
   }
+  throw std::logic_error("devices: no operation");
 }
 
 class Checks {

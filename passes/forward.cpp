@@ -186,8 +186,12 @@ ValueId Forward::reduction(Emit& e, const Node& node) {
     ValueId first = is_first_extreme(e, node.attrs.reduce, x, masked ? node.operands[1] : ValueId{}, axes);
     return first.valid() ? e.reduce(ReduceOp::Sum, e.where(first, d, 0), axes) : d;
   }
-  default: return {};
+  case ReduceOp::Any:
+  case ReduceOp::All:
+  case ReduceOp::ArgMin:
+  case ReduceOp::ArgMax: break; // no floats: nothing moves
   }
+  return {};
 }
 
 // y_i = y_{i-1} x_i, so dy_i = dy_{i-1} x_i + y_{i-1} dx_i, row by row.

@@ -3,6 +3,7 @@
 // Needs: nothing.
 // Gives: no call but those into a cycle of functions (recursion) and those beyond the size limit; only functions that
 //        can be reached from the entry. Locations and error sites of inlined nodes say through which call they came.
+//        Sizes that are constants by this are constants in the types.
 #include "ir/rewrite.h"
 #include "passes/passes.h"
 #include <map>
@@ -135,6 +136,15 @@ public:
     Cloner cloner(module_, module_.functions[f], result);
     cloner.hook = [&](NodeId id, Builder& into) { return expand(f, cloner, id, into, nullptr); };
     cloner.function();
+    // A size that was a parameter may be a constant by now, and the types say so: what stretches (Broadcast) has 1
+    // there.
+    for (Value& value : result.values)
+      for (Dim& dim : value.type.dims) {
+        if (dim.is_constant() || !result[dim.value].producer.valid()) continue;
+        const Node& size = result[result[dim.value].producer];
+        const bool constant = size.op == Op::Constant && size.attrs.literal.as<int64_t>() >= 0;
+        if (constant) dim = Dim::of(size.attrs.literal.as<int64_t>());
+      }
     return result;
   }
 

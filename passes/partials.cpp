@@ -1,31 +1,79 @@
 #include "passes/partials.h"
 #include <cmath>
+#include <fmt/format.h>
 #include <numbers>
+#include <stdexcept>
 
 namespace tl {
 using namespace ir;
 
-bool has_derivative(ScalarOp op) {
+Slope slope_of(ScalarOp op) {
   switch (op) {
   case ScalarOp::Sign:
   case ScalarOp::Floor:
   case ScalarOp::Ceil:
   case ScalarOp::Round:
   case ScalarOp::Trunc:
-  case ScalarOp::FloorDiv: return false;
-  default:
-    switch (info(op).rule) {
-    case TypeRule::NumSame:
-    case TypeRule::FloatSame:
-    case TypeRule::Select: return true;
-    default: return false;
-    }
+  case ScalarOp::FloorDiv:
+  case ScalarOp::Not:
+  case ScalarOp::BitNot:
+  case ScalarOp::IsNan:
+  case ScalarOp::IsInf:
+  case ScalarOp::IsFinite:
+  case ScalarOp::And:
+  case ScalarOp::Or:
+  case ScalarOp::BitAnd:
+  case ScalarOp::BitOr:
+  case ScalarOp::BitXor:
+  case ScalarOp::ShiftLeft:
+  case ScalarOp::ShiftRight:
+  case ScalarOp::Eq:
+  case ScalarOp::Ne:
+  case ScalarOp::Lt:
+  case ScalarOp::Le:
+  case ScalarOp::Gt:
+  case ScalarOp::Ge:
+  case ScalarOp::KeyBits:
+  case ScalarOp::KeyFold: return Slope::None;
+  case ScalarOp::Neg:
+  case ScalarOp::Add:
+  case ScalarOp::Sub: return Slope::Constant;
+  case ScalarOp::Min:
+  case ScalarOp::Max:
+  case ScalarOp::Where:
+  case ScalarOp::Clamp: return Slope::Choice;
+  case ScalarOp::Abs:
+  case ScalarOp::Log:
+  case ScalarOp::Log2:
+  case ScalarOp::Log1p:
+  case ScalarOp::Sin:
+  case ScalarOp::Cos:
+  case ScalarOp::Asin:
+  case ScalarOp::Acos:
+  case ScalarOp::Atan:
+  case ScalarOp::Sinh:
+  case ScalarOp::Cosh:
+  case ScalarOp::Erf:
+  case ScalarOp::Mul:
+  case ScalarOp::Mod:
+  case ScalarOp::Atan2: return Slope::OfOperands;
+  case ScalarOp::Sqrt:
+  case ScalarOp::Rsqrt:
+  case ScalarOp::Exp:
+  case ScalarOp::Exp2:
+  case ScalarOp::Expm1:
+  case ScalarOp::Tan:
+  case ScalarOp::Tanh:
+  case ScalarOp::Sigmoid: return Slope::OfResult;
+  case ScalarOp::Div:
+  case ScalarOp::Pow: return Slope::OfBoth;
   }
+  throw std::logic_error("derive: no scalar operation");
 }
 
-bool leaves_out(ScalarOp op) {
-  return op == ScalarOp::Where || op == ScalarOp::Min || op == ScalarOp::Max || op == ScalarOp::Clamp;
-}
+bool has_derivative(ScalarOp op) { return slope_of(op) != Slope::None; }
+
+bool leaves_out(ScalarOp op) { return slope_of(op) == Slope::Choice; }
 
 bool is_steep(ScalarOp op) {
   return op == ScalarOp::Sqrt || op == ScalarOp::Pow || op == ScalarOp::Asin || op == ScalarOp::Acos;
@@ -33,9 +81,7 @@ bool is_steep(ScalarOp op) {
 
 namespace {
 
-bool is_linear(ScalarOp op) {
-  return op == ScalarOp::Neg || op == ScalarOp::Add || op == ScalarOp::Sub || leaves_out(op);
-}
+bool is_linear(ScalarOp op) { return slope_of(op) == Slope::Constant || slope_of(op) == Slope::Choice; }
 
 ValueId partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, size_t i, ValueId d, bool guarded) {
   auto one_plus = [&](ValueId v) { return e.op(ScalarOp::Add, {e.number(e.type(v).dtype, 1), v}); };
@@ -106,8 +152,34 @@ ValueId partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, siz
     if (i == 0) return {};
     return i == 1 ? e.where(x[0], d, zero) : e.where(x[0], zero, d);
   }
-  default: return {};
+  case ScalarOp::Sign:
+  case ScalarOp::Floor:
+  case ScalarOp::Ceil:
+  case ScalarOp::Round:
+  case ScalarOp::Trunc:
+  case ScalarOp::FloorDiv:
+  case ScalarOp::Not:
+  case ScalarOp::BitNot:
+  case ScalarOp::IsNan:
+  case ScalarOp::IsInf:
+  case ScalarOp::IsFinite:
+  case ScalarOp::And:
+  case ScalarOp::Or:
+  case ScalarOp::BitAnd:
+  case ScalarOp::BitOr:
+  case ScalarOp::BitXor:
+  case ScalarOp::ShiftLeft:
+  case ScalarOp::ShiftRight:
+  case ScalarOp::Eq:
+  case ScalarOp::Ne:
+  case ScalarOp::Lt:
+  case ScalarOp::Le:
+  case ScalarOp::Gt:
+  case ScalarOp::Ge:
+  case ScalarOp::KeyBits:
+  case ScalarOp::KeyFold: break; // Slope::None
   }
+  throw std::logic_error(fmt::format("derive: `{}` has a slope and no rule", info(op).name));
 }
 
 } // namespace

@@ -16,6 +16,18 @@ namespace tl {
 ir::ValueId scaled_partial(Emit& e, ScalarOp op, std::span<const ir::ValueId> operands, ir::ValueId y, size_t i,
                            ir::ValueId d, bool guarded);
 
+// What the derivative of an operation is made of. A switch over all of them, so that a new one does not compile
+// without.
+enum class Slope : uint8_t {
+  None,       // zero wherever it is defined, or no float comes out
+  Constant,   // neither operands nor result
+  Choice,     // which operand is taken; the others are left out
+  OfOperands, // the operands
+  OfResult,   // the result
+  OfBoth,     // operands and result
+};
+Slope slope_of(ScalarOp op);
+
 // Is there any operand of it through which a derivative goes?
 bool has_derivative(ScalarOp op);
 // Does its derivative leave elements out? Then what comes from it is `guarded`.

@@ -41,6 +41,11 @@ const PassInfo& find(std::string_view name) {
 
 std::span<const PassInfo> passes() { return kPasses; }
 
+void require_valid(std::string_view after, const ir::Module& module) {
+  const std::vector<std::string> faults = ir::verify(module);
+  if (!faults.empty()) throw std::logic_error(fmt::format("after {}: {}", after, faults[0]));
+}
+
 ir::Module run_passes(ir::Module module, const PassOptions& options) {
   for (std::string_view name : kOrder) {
     const PassInfo& pass = find(name);
@@ -51,10 +56,7 @@ ir::Module run_passes(ir::Module module, const PassOptions& options) {
       double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       options.times->emplace_back(std::string(name), seconds);
     }
-    if (options.verify) {
-      auto faults = ir::verify(module);
-      if (!faults.empty()) throw std::logic_error(fmt::format("after {}: {}", name, faults[0]));
-    }
+    if (options.verify) require_valid(name, module);
     if (options.hook) options.hook(name, module);
   }
   return module;

@@ -26,12 +26,17 @@ std::span<const PassInfo> passes();
 
 using PassTimes = std::vector<std::pair<std::string, double>>; // pass and seconds
 
+using PassHook = std::function<void(std::string_view name, const ir::Module& module)>; // after a pass
+
 struct PassOptions {
   std::set<std::string> disabled;
-  bool verify = false; // after every pass; what it finds is thrown as std::logic_error
-  std::function<void(std::string_view name, const ir::Module& module)> hook; // after every pass that ran
-  PassTimes* times = nullptr;                                                // filled if given
+  bool verify = false;        // after every pass; what it finds is thrown as std::logic_error
+  PassHook hook;              // after every pass that ran
+  PassTimes* times = nullptr; // filled if given
 };
+
+// A PassHook: throws std::logic_error if the verifier finds a fault in what the pass made.
+void require_valid(std::string_view after, const ir::Module& module);
 
 ir::Module run_passes(ir::Module module, const PassOptions& options = {});
 

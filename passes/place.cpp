@@ -12,6 +12,7 @@
 #include "passes/edit.h"
 #include "passes/passes.h"
 #include "passes/placement.h"
+#include <stdexcept>
 #include <unordered_map>
 
 namespace tl {
@@ -237,8 +238,64 @@ private:
     case Op::ListSlice:
     case Op::Text: return i > 0;
     case Op::Guard: return i > 0 && !f_[node.operands[0]].type.is_tensor(); // of a string
-    default: return false;
+    case Op::Constant:
+    case Op::ConstTensor:
+    case Op::ConstStr:
+    case Op::Iota:
+    case Op::Elementwise:
+    case Op::Convert:
+    case Op::Broadcast:
+    case Op::Reshape:
+    case Op::Transpose:
+    case Op::Slice:
+    case Op::Pad:
+    case Op::Concat:
+    case Op::Index:
+    case Op::Gather:
+    case Op::Update:
+    case Op::Scatter:
+    case Op::Reduce:
+    case Op::Scan:
+    case Op::Contract:
+    case Op::Map:
+    case Op::While:
+    case Op::ListMake:
+    case Op::ListLength:
+    case Op::ListAppend:
+    case Op::ListConcat:
+    case Op::ListJoin:
+    case Op::Linalg:
+    case Op::ReadLine:
+    case Op::Await:
+    case Op::Format:
+    case Op::Print:
+    case Op::Assert:
+    case Op::Load:
+    case Op::Save:
+    case Op::Exists:
+    case Op::ReadText:
+    case Op::WriteText:
+    case Op::Wait:
+    case Op::WaitAll:
+    case Op::Time:
+    case Op::Interrupted:
+    case Op::Debug:
+    case Op::Plot:
+    case Op::Progress:
+    case Op::DeviceCount:
+    case Op::DeviceOf:
+    case Op::ProcessRank:
+    case Op::WorldSize:
+    case Op::AllReduce:
+    case Op::Vjp:
+    case Op::Jvp:
+    case Op::Vmap:
+    case Op::Checkpoint:
+    case Op::CustomVjp:
+    case Op::StopGradient:
+    case Op::Kernel: return false;
     }
+    throw std::logic_error("place: no operation");
   }
 
   void replace_sizes(Region& r) {

@@ -4,9 +4,9 @@
 #include "passes/partials.h"
 #include "passes/reverse.h"
 #include <algorithm>
-#include <set>
 #include <fmt/format.h>
 #include <numeric>
+#include <set>
 
 namespace tl {
 using namespace ir;
@@ -191,32 +191,18 @@ void Reverse::reverse_elementwise(Scope& s, const Node& node, ValueId dy) {
   std::vector<bool> moving;
   for (ValueId v : node.operands)
     moving.push_back(moves(v));
-  bool linear = op == ScalarOp::Add || op == ScalarOp::Sub || op == ScalarOp::Neg;
+  const Slope slope = slope_of(op);
   std::vector<ValueId> x;
   ValueId y = dy; // what is not looked at
   for (size_t i = 0; i < node.operands.size(); ++i) {
-    bool needed = !linear && !(op == ScalarOp::Where && i > 0) &&
+    bool needed = slope != Slope::Constant && slope != Slope::OfResult && !(op == ScalarOp::Where && i > 0) &&
                   !(op == ScalarOp::Mul && !moving[1 - i]) && // the other factor's derivative asks for it
-                  !(op == ScalarOp::Div && i == 0) && op != ScalarOp::Exp && op != ScalarOp::Tanh &&
-                  op != ScalarOp::Sigmoid && op != ScalarOp::Sqrt && op != ScalarOp::Rsqrt && op != ScalarOp::Exp2 &&
-                  op != ScalarOp::Expm1 && op != ScalarOp::Tan;
+                  !(op == ScalarOp::Div && i == 0);
     x.push_back(needed ? primal(s, node.operands[i]) : dy);
   }
-  switch (op) { // those whose derivative is written with the result
-  case ScalarOp::Exp:
-  case ScalarOp::Exp2:
-  case ScalarOp::Expm1:
-  case ScalarOp::Tanh:
-  case ScalarOp::Tan:
-  case ScalarOp::Sigmoid:
-  case ScalarOp::Sqrt:
-  case ScalarOp::Rsqrt:
-  case ScalarOp::Pow: y = primal(s, node.results[0]); break;
-  case ScalarOp::Div:
-    if (moving[1]) y = primal(s, node.results[0]);
-    break;
-  default: break;
-  }
+  // A quotient is a part of the slope in its divisor alone.
+  const bool of_result = slope == Slope::OfResult || slope == Slope::OfBoth;
+  if (of_result && (op != ScalarOp::Div || moving[1])) y = primal(s, node.results[0]);
   for (size_t i = 0; i < node.operands.size(); ++i) {
     if (!moving[i]) continue;
     Emit e = emit(s);
@@ -319,7 +305,10 @@ void Reverse::reverse_reduce(Scope& s, const Node& node, ValueId dy) {
     if (!chosen.valid()) return give(dy, false);
     return add(s, x, e.where(chosen, spread(dy), 0), true);
   }
-  default: return;
+  case ReduceOp::Any:
+  case ReduceOp::All:
+  case ReduceOp::ArgMin:
+  case ReduceOp::ArgMax: return; // no floats: nothing moves
   }
 }
 

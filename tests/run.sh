@@ -20,7 +20,7 @@ export TL_CACHE_DIR=$PWD/$build/kernel-cache
 [[ $build == /* ]] && TL_CACHE_DIR=$build/kernel-cache
 
 # count NAME STATUS: adds the last `N passed, N failed` of the log (doctest writes `N passed | N failed`); a run without
-# one counts as its exit status, of which 77 means skipped.
+# one counts as its exit status, of which 77 means skipped. Without a filter, to have run nothing is a failure.
 count() {
   local line="" text counts='(^|[^0-9])([0-9]+) passed *[,|] *([0-9]+) failed'
   while read -r text; do
@@ -33,14 +33,20 @@ count() {
     text=${line#*, }
     failed=$((failed + ${text%% *}))
     if (($2 != 0)) && [[ $line == *", 0 failed" ]]; then failed=$((failed + 1)); fi
+    if [[ -z $filter && $line == "0 passed, 0 failed" ]]; then failed=$((failed + 1)) line="nothing has run"; fi
   elif (($2 == 0)); then passed=$((passed + 1)); else failed=$((failed + 1)); fi
   printf '   %-20s %s\n' "$1" "${line:-exit code $2}"
 }
 
-# doctest NAME: a unit-test program; its summary becomes the common one.
+# doctest NAME: a unit-test program; its summary becomes the common one. One that is not there is a failure: a part of
+# the tests would be left out without a word.
 doctest() {
   local program=$build/tests/tl_test_$1
-  [[ -x $program ]] || return 0
+  if [[ ! -x $program ]]; then
+    echo "$program is missing" | tee "$log"
+    count "unit $1" 1
+    return
+  fi
   local arguments=()
   [[ -n $filter ]] && arguments=("--test-case=*$filter*")
   "$program" "${arguments[@]}" >"$log" 2>&1
@@ -57,7 +63,11 @@ run() { # run NAME COMMAND…: prints its output
 }
 
 echo "── unit tests"
-for lib in abi io lang parser ir passes backend vm golden; do doctest $lib; done
+units=(abi io lang parser ir passes backend vm golden)
+for lib in "${units[@]}"; do doctest "$lib"; done
+for program in "$build"/tests/tl_test_*; do # one that the list above forgets
+  [[ " ${units[*]} " == *" ${program##*/tl_test_} "* ]] || doctest "${program##*/tl_test_}"
+done
 echo "── golden programs"
 grep -qE '^TL_SANITIZE:STRING=.+' "$build/CMakeCache.txt" 2>/dev/null && builds=--no-builds || builds=
 run golden "$build/tests/tl_golden" --tl "$build/tl" --seconds 100 $builds ${filter:+--filter "$filter"} tests/golden
@@ -82,5 +92,9 @@ run packaging tests/packaging.sh "$build" "$filter"
 run "tl test" "$build/tl" test samples ${filter:+--filter "$filter"}
 
 ((${#skipped[@]} == 0)) || (IFS=, && echo "skipped: ${skipped[*]}")
+if ((passed + failed == 0)); then
+  echo "no test has \`$filter\` in its name"
+  failed=1
+fi
 echo "$passed passed, $failed failed"
 ((failed == 0))

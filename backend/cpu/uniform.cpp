@@ -1,4 +1,5 @@
 #include "backend/cpu/uniform.h"
+#include "ir/kernel_ops.h"
 #include <algorithm>
 
 namespace tl::cpu {
@@ -140,19 +141,7 @@ int instruction_count(const Block& block) {
 }
 
 bool has_effects_or_loops(const Block& block) {
-  return any_instr(block, [](const Instr& instr) {
-    switch (instr.op) {
-    case KOp::Load:
-    case KOp::Store:
-    case KOp::For:
-    case KOp::While:
-    case KOp::Reduce:
-    case KOp::ReduceChunk:
-    case KOp::Contract:
-    case KOp::Check: return true;
-    default: return false;
-    }
-  });
+  return any_instr(block, [](const Instr& instr) { return instr.op != KOp::If && !kir::is_pure(instr.op); });
 }
 
 bool has_vector_code(const Block& block) {

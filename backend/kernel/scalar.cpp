@@ -1,6 +1,7 @@
 #include "backend/kernel/scalar.h"
 #include "vm/abi/scalar_functions.h"
 #include <limits>
+#include <stdexcept>
 
 namespace tl::kir {
 namespace {
@@ -125,8 +126,10 @@ ValueId combine(Builder& b, ReduceOp op, DType type, ValueId x, ValueId y) {
   case ReduceOp::Max: return type == DType::Bool ? b.either(x, y) : expand(b, ScalarOp::Max, type, {x, y});
   case ReduceOp::Any: return b.either(x, y);
   case ReduceOp::All: return b.both(x, y);
-  default: return x;
+  case ReduceOp::ArgMin:
+  case ReduceOp::ArgMax: break; // two values at once: replaces()
   }
+  throw std::logic_error("kernel: no fold of single values");
 }
 
 ValueId replaces(Builder& b, ReduceOp op, DType type, ValueId x, ValueId y) {

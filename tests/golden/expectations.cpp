@@ -1,4 +1,5 @@
 #include "expectations.h"
+#include <algorithm>
 #include <charconv>
 #include <stdexcept>
 
@@ -18,8 +19,8 @@ std::string_view trim(std::string_view text) {
 
 constexpr size_t none = std::string_view::npos;
 
-// Where the `#>` of a line begins. It stands at the beginning or behind a space, outside of strings.
-size_t find_output_mark(std::string_view line) {
+// Where the comment of a line begins, outside of strings.
+size_t find_comment(std::string_view line) {
   bool in_string = false;
   for (size_t i = 0; i < line.size(); ++i) {
     if (line[i] == '\\' && in_string)
@@ -27,9 +28,26 @@ size_t find_output_mark(std::string_view line) {
     else if (line[i] == '"')
       in_string = !in_string;
     else if (line[i] == '#' && !in_string)
-      return line.substr(i).starts_with("#>") ? i : none;
+      return i;
   }
   return none;
+}
+
+size_t find_output_mark(std::string_view line) {
+  const size_t at = find_comment(line);
+  return at != none && line.substr(at).starts_with("#>") ? at : none;
+}
+
+// An expectation that nobody would read, as it stands in the wrong place.
+bool is_misplaced(std::string_view line, size_t number) {
+  const size_t at = find_comment(line);
+  if (at == none) return false;
+  const std::string_view comment = line.substr(at);
+  const bool alone = trim(line.substr(0, at)).empty();
+  if (alone) return number > 1 && comment.starts_with("#!") && !comment.starts_with("#! ");
+  for (std::string_view mark : {"#! ", "#= ", "#? ", "#% ", "#: "})
+    if (comment.starts_with(mark)) return true;
+  return false;
 }
 
 int read_number(std::string_view text, size_t line) {
@@ -89,6 +107,9 @@ Expectations read_expectations(std::string_view text) {
   for (const std::string& line : split_lines(text)) {
     ++number;
     std::string_view whole = trim(line);
+    if (is_misplaced(line, number))
+      throw std::runtime_error("line " + std::to_string(number) +
+                               ": an expectation stands on a line of its own, and `#!` has a space behind it");
     if (whole.starts_with("#! ")) {
       std::string_view rest = trim(whole.substr(3));
       size_t colon = rest.find(':');
@@ -107,6 +128,7 @@ Expectations read_expectations(std::string_view text) {
       if (words.size() != 2) throw std::runtime_error("line " + std::to_string(number) + ": write `#= WORD N`");
       out.counts.push_back({words[0] == "kernels" ? "kernel" : words[0], read_number(words[1], number)});
     } else if (whole.starts_with("#?")) {
+      if (out.exit_code) throw std::runtime_error("line " + std::to_string(number) + ": a second exit code");
       out.exit_code = read_number(whole.substr(2), number);
     } else if (whole.starts_with("#%")) {
       for (std::string& word : split_words(trim(whole.substr(2))))
@@ -123,6 +145,11 @@ Expectations read_expectations(std::string_view text) {
   for (ExpectedError& error : waiting) {
     error.line = number + 1; // the end of the file
     out.errors.push_back(error);
+  }
+  if (auto at = std::find(out.flags.begin(), out.flags.end(), "--after"); at != out.flags.end()) {
+    if (at + 1 == out.flags.end()) throw std::runtime_error("`#% --after` names no pass");
+    out.after = at[1];
+    out.flags.erase(at, at + 2);
   }
   return out;
 }

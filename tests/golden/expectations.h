@@ -1,10 +1,12 @@
 // What a golden file says about itself, in comments beside the lines they are about:
 //
+// Each stands on a line of its own, but `#>`, which may stand behind code.
+//
 //   #> text         a line of the program's standard output; all of them in order are all of it
 //   #! Kind: text   the next line that is no such comment has a diagnostic of this kind (whose message contains text)
-//   #= WORD N       the op WORD occurs N times in the dump; `#= kernels N` counts kernels
+//   #= WORD N       the op WORD occurs N times in the graph; `#= kernels N` counts kernels
 //   #? N            the exit code
-//   #% FLAGS        flags of tl itself, as in `#% --cpu-devices 4`
+//   #% FLAGS        flags of tl itself, as in `#% --cpu-devices 4`; `#% --after PASS` says which graph is looked at
 //   #: ARGS         arguments of the program; FOLDER stands for the file's own folder
 #pragma once
 #include <cstdint>
@@ -31,6 +33,7 @@ struct Expectations {
   std::vector<ExpectedCount> counts;
   std::optional<int> exit_code;
   std::vector<std::string> arguments, flags;
+  std::string after; // a pass, `cse:2` for its second run
 };
 
 // Throws std::runtime_error for a comment of this kind that cannot be read.

@@ -1,5 +1,6 @@
 // tl_golden: runs programs whose expected values stand beside their lines (expectations.h). README.md says how.
 #include "expectations.h"
+#include "judge.h"
 #include "process.h"
 #include <algorithm>
 #include <atomic>
@@ -19,6 +20,8 @@ namespace fs = std::filesystem;
 namespace tl::golden {
 namespace {
 
+constexpr int kNothing = 77; // exit code: the filter leaves nothing
+
 struct Options {
   std::string tl;
   bool update = false;
@@ -37,8 +40,6 @@ struct Configuration {
   bool least_memory = false; // under the peak of a --sync run as its limit
   std::string target = {};   // as an executable that `tl build --target` makes
 };
-
-const std::vector<std::string> kKinds = {"lex", "parse", "check", "ir", "pass", "run", "error"};
 
 std::string read_file(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -69,10 +70,21 @@ private:
   std::string path_;
 };
 
+// The table of passes.
+std::vector<std::string> passes_of(const Options& options) {
+  Ran passes = run_process({options.tl, "dump", "--passes"}, ".", options.seconds);
+  if (passes.exit_code != 0) throw std::runtime_error("`tl dump --passes` fails:\n" + passes.err);
+  std::vector<std::string> names;
+  for (const std::string& line : split_lines(passes.out))
+    if (std::string name = line.substr(0, line.find(' ')); !name.empty()) names.push_back(name);
+  if (names.empty()) throw std::runtime_error("`tl dump --passes` lists none");
+  return names;
+}
+
 std::vector<Configuration> all_configurations(const Options& options) {
   std::vector<Configuration> out = {{"default", {}, false},
                                     {"interp", {"--interp"}, false},
-                                    {"sync", {"--sync"}, false},
+                                    {"sync", {"--sync", "--verify"}, false}, // the graph after each pass, too
                                     {"threads1", {"--threads", "1"}, false},
                                     {"threads2", {"--threads", "2"}, false},
                                     {"seed7", {"--schedule-seed", "7"}, false},
@@ -84,12 +96,8 @@ std::vector<Configuration> all_configurations(const Options& options) {
                            {"built-sync", {"--sync"}, false, "baseline"},
                            {"built-seed9", {"--threads", "2", "--schedule-seed", "9"}, false, "baseline"},
                            {"built-v3", {"--threads", "1"}, false, "x86-64-v3"}});
-  Ran passes = run_process({options.tl, "dump", "--passes"}, ".", options.seconds);
-  if (passes.exit_code != 0) throw std::runtime_error("`tl dump --passes` fails:\n" + passes.err);
-  for (const std::string& line : split_lines(passes.out)) {
-    std::string name = line.substr(0, line.find(' '));
-    if (!name.empty()) out.push_back({"no-" + name, {"--disable", name}, false});
-  }
+  for (const std::string& name : passes_of(options))
+    out.push_back({"no-" + name, {"--disable", name, "--verify"}, false});
   if (options.configurations.empty()) return out;
   std::vector<Configuration> chosen;
   for (const std::string& name : options.configurations) {
@@ -103,6 +111,7 @@ std::vector<Configuration> all_configurations(const Options& options) {
 struct GoldenFile {
   fs::path path;
   std::string kind; // its folder
+  std::string name() const { return path.filename().string(); }
 };
 
 std::vector<GoldenFile> find_files(const Options& options) {
@@ -132,12 +141,16 @@ std::vector<GoldenFile> find_files(const Options& options) {
 std::vector<std::string> command_for(const Options& options, const GoldenFile& file, const Expectations& expected,
                                      const Configuration& configuration, const std::string& program = {}) {
   std::string path = file.path.string();
-  if (file.kind == "lex") return {options.tl, "dump", path, "--stage", "tokens"};
-  if (file.kind == "parse") return {options.tl, "dump", path, "--stage", "ast"};
-  if (file.kind == "check") return {options.tl, "check", path};
-  if (file.kind == "ir") return {options.tl, "dump", path, "--stage", "ir", "--after", "lower"};
-  if (file.kind == "pass") return {options.tl, "dump", path, "--stage", "ir", "--after", "fuse"};
-  std::vector<std::string> command = {options.tl, "run"};
+  std::vector<std::string> command;
+  if (file.kind == "lex") command = {options.tl, "dump", path, "--stage", "tokens"};
+  if (file.kind == "parse") command = {options.tl, "dump", path, "--stage", "ast"};
+  if (file.kind == "check") command = {options.tl, "check", path};
+  if (shows_graph(file.kind)) command = {options.tl, "dump", path, "--stage", "ir", "--after-all", "--verify"};
+  if (!command.empty()) {
+    command.insert(command.end(), expected.flags.begin(), expected.flags.end());
+    return command;
+  }
+  command = {options.tl, "run"};
   if (!program.empty()) command = {program};
   command.insert(command.end(), configuration.flags.begin(), configuration.flags.end());
   command.insert(command.end(), expected.flags.begin(), expected.flags.end());
@@ -149,80 +162,11 @@ std::vector<std::string> command_for(const Options& options, const GoldenFile& f
   return command;
 }
 
-std::vector<std::string> output_lines(const std::string& out) {
-  std::vector<std::string> lines = split_lines(out);
-  for (std::string& line : lines)
-    while (!line.empty() && (line.back() == ' ' || line.back() == '\t'))
-      line.pop_back();
-  return lines;
-}
-
-// The first line where two texts differ, and what each says there.
-std::string difference(const std::vector<std::string>& expected, const std::vector<std::string>& found) {
-  size_t i = 0;
-  while (i < expected.size() && i < found.size() && expected[i] == found[i])
-    ++i;
-  auto at = [&](const std::vector<std::string>& lines) {
-    return i < lines.size() ? "`" + lines[i] + "`" : "no more lines";
-  };
-  return fmt::format("line {} of the output: expected {}, found {}", i + 1, at(expected), at(found));
-}
-
 // The line of a failing run that says why; it must not depend on how the program is run.
 std::string first_error_line(const std::string& err) {
   for (const std::string& line : split_lines(err))
     if (line.find("error") != std::string::npos) return line;
   return {};
-}
-
-// All that is wrong with one run, each in one line.
-std::vector<std::string> faults(const GoldenFile& file, const Expectations& expected, const Ran& ran, double seconds) {
-  std::vector<std::string> out;
-  if (ran.timed_out) return {fmt::format("it runs longer than {} s", seconds)};
-  if (ran.cut) return {"it prints more than 16 MiB"};
-  bool must_fail = file.path.filename().string().starts_with("fail_");
-  if (ran.exit_code == 70 || ran.exit_code >= 128)
-    out.push_back(fmt::format("a fault of tl's own, exit code {}", ran.exit_code));
-  if (expected.exit_code) {
-    if (ran.exit_code != *expected.exit_code)
-      out.push_back(fmt::format("exit code {}, expected {}", ran.exit_code, *expected.exit_code));
-  } else if (must_fail != (ran.exit_code != 0)) {
-    out.push_back(must_fail ? "it succeeds, though its name begins with fail_"
-                            : fmt::format("exit code {}, though its name does not begin with fail_", ran.exit_code));
-  }
-
-  std::vector<std::string> found = output_lines(ran.out);
-  bool graph = file.kind == "ir" || file.kind == "pass";
-  if (graph) { // a dump says too much to repeat: the lines given must be among its own, in order
-    size_t next = 0;
-    for (const std::string& line : found)
-      if (next < expected.output.size() && line.find(expected.output[next]) != std::string::npos) ++next;
-    if (next < expected.output.size())
-      out.push_back(fmt::format("the dump has no line with `{}` (in this order)", expected.output[next]));
-    for (const ExpectedCount& count : expected.counts)
-      if (int n = count_op(ran.out, count.op); n != count.count)
-        out.push_back(fmt::format("op {} occurs {} times, expected {}", count.op, n, count.count));
-  } else if (found != expected.output) {
-    out.push_back(difference(expected.output, found));
-  }
-
-  // Expected and reported diagnostics pair up one to one.
-  std::vector<Reported> reported = read_diagnostics(ran.err);
-  for (const ExpectedError& error : expected.errors) {
-    auto match = std::find_if(reported.begin(), reported.end(), [&](const Reported& r) {
-      return r.line == error.line && r.kind == error.kind && r.message.find(error.text) != std::string::npos;
-    });
-    if (match == reported.end())
-      out.push_back(fmt::format("line {}: {}{} is expected and not reported", error.line, error.kind,
-                                error.text.empty() ? "" : " (" + error.text + ")"));
-    else
-      reported.erase(match);
-  }
-  for (const Reported& extra : reported)
-    out.push_back(fmt::format("line {}: {} is reported and not expected: {}", extra.line, extra.kind, extra.message));
-  if (!out.empty() && reported.empty() && expected.errors.empty() && !ran.err.empty())
-    out.push_back("standard error: " + split_lines(ran.err).front());
-  return out;
 }
 
 // The number after `key` in what --stats says.
@@ -239,6 +183,7 @@ struct Result {
   std::vector<std::string> faults; // each with its configuration
   int runs = 0;
   bool updated = false;
+  std::string shows; // what a pass did
 };
 
 Result check_file(const Options& options, const GoldenFile& file, const std::vector<Configuration>& configurations) {
@@ -269,10 +214,11 @@ Result check_file(const Options& options, const GoldenFile& file, const std::vec
   };
   std::string text = read_file(file.path);
   Expectations expected = read_expectations(text);
+  result.faults = idle_expectations(file.kind, file.name(), expected);
   bool is_run = file.kind == "run" || file.kind == "error";
   std::vector<Configuration> matrix = is_run ? configurations : std::vector<Configuration>{{"", {}, false}};
 
-  bool rewrites = options.update && file.kind != "ir" && file.kind != "pass";
+  bool rewrites = options.update && !shows_graph(file.kind);
   for (int round = 0; rewrites && round < 3; ++round) { // rewriting moves lines, which lex shows
     Ran ran = run(expected, matrix[0]);
     if (ran.timed_out || output_lines(ran.out) == expected.output) break;
@@ -287,7 +233,15 @@ Result check_file(const Options& options, const GoldenFile& file, const std::vec
   for (size_t i = 0; i < matrix.size(); ++i) {
     Ran ran = run(expected, matrix[i]);
     std::string where = matrix[i].name.empty() ? "" : matrix[i].name + ": ";
-    for (const std::string& fault : faults(file, expected, ran, options.seconds))
+    if (shows_graph(file.kind) && ran.exit_code == 0) {
+      const std::string pass = result.shows = pass_of(file.kind, expected);
+      Graphs graphs = graphs_around(ran.out, pass);
+      if (!graphs.found) result.faults.push_back("no pass `" + pass + "` has run (so often)");
+      for (const std::string& fault : faults_of_pass(expected, graphs))
+        result.faults.push_back(fault);
+      ran.out = std::move(graphs.after);
+    }
+    for (const std::string& fault : faults(file.kind, file.name(), expected, ran, options.seconds))
       result.faults.push_back(where + fault);
     std::string error = first_error_line(ran.err);
     if (i == 0) {
@@ -312,12 +266,17 @@ Result check_file(const Options& options, const GoldenFile& file, const std::vec
 int run_all(const Options& options) {
   std::vector<Configuration> configurations = all_configurations(options);
   std::vector<GoldenFile> files = find_files(options);
+  if (files.empty() && !options.filter.empty()) {
+    fmt::print(stderr, "tl_golden: no golden file has `{}` in its path\n", options.filter);
+    return kNothing;
+  }
   if (files.empty()) throw std::runtime_error("no golden files found");
 
   struct Totals {
     int files = 0, runs = 0, failed = 0, updated = 0;
   };
   std::map<std::string, Totals> totals;
+  std::vector<std::string> shown; // passes
   std::mutex mutex;
   std::atomic<size_t> next = 0;
   auto work = [&] {
@@ -334,6 +293,7 @@ int run_all(const Options& options) {
       t.runs += result.runs;
       t.failed += !result.faults.empty();
       t.updated += result.updated;
+      if (!result.shows.empty()) shown.push_back(result.shows);
       if (result.faults.empty()) continue;
       fmt::print("FAILED {}\n", fs::relative(files[i].path).string());
       for (size_t f = 0; f < std::min<size_t>(result.faults.size(), 12); ++f)
@@ -348,6 +308,13 @@ int run_all(const Options& options) {
     worker.join();
 
   int passed = 0, failed = 0;
+  if (options.filter.empty() && totals.contains("pass")) {
+    for (const std::string& pass : passes_of(options))
+      if (!shows_pass(shown, pass)) {
+        fmt::print("FAILED no golden file shows what the pass `{}` does (`#% --after {}`)\n", pass, pass);
+        ++failed;
+      }
+  }
   for (const std::string& kind : kKinds) {
     if (!totals.contains(kind)) continue;
     const Totals& t = totals[kind];

@@ -132,6 +132,60 @@ TEST_CASE("the verifier accepts what is right and names what is wrong") {
             "step of 0"));
 }
 
+TEST_CASE("the verifier knows what fails for certain") {
+  auto reshaped = [](const std::string& condition) {
+    return verify(parse_text(R"(location 1 "a.tl" 1:1 0..1 in "" caller 0
+site 0 "ShapeMismatch" "{0} is not {1}" hint "" @1
+func @f(%t: token, %n: i64, %x: f32[2]) {
+  %two: i64 = constant i64 2
+  %three: i64 = constant i64 3
+  %c: bool = )" + condition + R"(
+  %g: f32[2] = guard %x, %c, %two, %three {site = 0}
+  %e: f32[2] = exp %g
+  %y: f32[3] = reshape %e
+  yield %t, %y
+})"));
+  };
+  CHECK(reshaped("eq %two, %three").empty());     // so no run gets to the reshape
+  CHECK(reshaped("constant bool false").empty()); // folded
+  CHECK_FALSE(reshaped("constant bool true").empty());
+  CHECK_FALSE(reshaped("le %two, %three").empty());
+  CHECK_FALSE(reshaped("eq %n, %three").empty()); // it may hold
+}
+
+TEST_CASE("the verifier takes a size behind a check for the size") {
+  auto sum = [](const std::string& size) {
+    return verify(parse_text(R"(location 1 "a.tl" 1:1 0..1 in "" caller 0
+site 0 "ShapeMismatch" "{0} is not {1}" hint "" @1
+func @f(%t: token, %n: i64, %m: i64, %x: f32[%n]) {
+  %c: bool = eq %n, %m
+  %checked: i64 = guard )" + size +
+                             R"(, %c, %n, %m {site = 0}
+  %y: f32[%checked] = reshape %x
+  %z: f32 = contract %x, %y {ints = [0, 0], labels = []}
+  yield %t, %z
+})"));
+  };
+  auto mismatch = [](const std::vector<std::string>& faults) {
+    for (const std::string& fault : faults)
+      if (fault.find("two sizes") != std::string::npos) return true;
+    return false;
+  };
+  CHECK_FALSE(mismatch(sum("%n")));
+  CHECK(mismatch(sum("%m")));
+}
+
+TEST_CASE("tokens go through effects alone") {
+  auto fault = [](const std::string& body) {
+    std::vector<std::string> faults = verify(parse_text("func @f(%t: token, %x: f32) {\n" + body + "\n}"));
+    return faults.empty() ? std::string() : faults[0];
+  };
+  CHECK(fault("%s: str = const_str \"a\"\n%u: token = print %t, %s\nyield %u").empty());
+  CHECK(fault("%u: token = await %t\nyield %u").find("though it is no effect") != std::string::npos);
+  CHECK(fault("%s: str = const_str \"a\"\n%u: str = print %s\nyield %t").find("take a token first") !=
+        std::string::npos);
+}
+
 TEST_CASE("the verifier follows sizes through calls") {
   const std::string callee = "func @f(%k: i64, %x: f32[%k]) {\n  yield %x, %k\n}\n";
   auto faults = [&](const std::string& type) {
@@ -142,6 +196,15 @@ TEST_CASE("the verifier follows sizes through calls") {
   CHECK(faults("f32[%m]").empty()); // the same, given back
   CHECK_FALSE(faults("f32[3]").empty());
   CHECK_FALSE(faults("f64[%n]").empty());
+  // A size that the callee gives back and that is a constant in its types.
+  auto given = [&](const std::string& size) {
+    return verify(
+        parse_text("func @g() {\n  %k: i64 = constant i64 " + size +
+                   "\n  %c: f32 = constant f32 1\n  %x: f32[2] = broadcast %c {ints = []}\n  yield %x, %k\n}\n"
+                   "func @main(%t: token) {\n  %y: f32[%m], %m: i64 = call {function = @g}\n  yield %t, %y\n}\n"));
+  };
+  CHECK(given("2").empty());
+  CHECK_FALSE(given("3").empty());
 }
 
 TEST_CASE("the verifier follows carried sizes") {
