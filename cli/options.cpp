@@ -65,6 +65,8 @@ void RunFlags::finish() const {
 PassOptions RunFlags::pass_options() const {
   PassOptions options;
   options.disabled.insert(disabled.begin(), disabled.end());
+  // The line that makes the first NaN is to be found: each operation is a step of its own, with a line of its own.
+  if (run.check_nan) options.disabled.insert({"fuse", "outline"});
   options.verify = verify;
   return options;
 }

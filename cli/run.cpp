@@ -18,6 +18,7 @@ int run(const RunFlags& flags, const std::vector<std::string>& words, const std:
         fmt::format("unknown option {}; tl run --help lists those that stand before the file", words.front()));
   std::string path = code ? "<command line>" : words.front();
   std::vector<std::string> rest(words.begin() + (code ? 0 : 1), words.end());
+  if (!rest.empty() && rest.front() == "--") rest.erase(rest.begin()); // it ends tl's own; a second is the program's
 
   Frontend frontend;
   read_source(frontend, path, code);

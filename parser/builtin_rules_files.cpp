@@ -191,7 +191,9 @@ std::optional<FileHeader> Checker::header_of(const std::string& path, const std:
   FileHeader header{{}, {}, "nothing reads it here", true};
   if (options_.read_header) header = options_.read_header(path, name, options, wanted);
   if (header.problem.empty()) return header;
-  const std::string message = fmt::format("{}: {}", what, header.problem);
+  // That a file is not there comes first: what it would have told follows from that.
+  const std::string message = header.missing && !hint.empty() ? fmt::format("{}, so {}", header.problem, what)
+                                                              : fmt::format("{}: {}", what, header.problem);
   if (header.missing && options_.missing_file_is_warning)
     report({Severity::Warning, "UntypedLoad", message, r.span, {}, hint});
   else

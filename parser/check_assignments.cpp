@@ -381,7 +381,7 @@ void Checker::assign_one(const ast::Assign& s, Span span, typed::Block& into) {
       else if (has_function(target->type))
         hint = "which function a name stands for is known when compiling: choose inside one function";
       error("TypeMismatch", v->span,
-            fmt::format("`{}` is {}, not {}", text(s.target->span), show(target->type), show(v->type)), hint,
+            fmt::format("`{}` has to be {}, and this is {}", text(s.target->span), show(target->type), show(v->type)), hint,
             {{p_.variables[target->var.index].span,
               fmt::format("declared as {}", show(p_.variables[target->var.index].type))},
              label(*v)});
@@ -408,7 +408,7 @@ void Checker::assign_one(const ast::Assign& s, Span span, typed::Block& into) {
       mixed_assignment(*place_expr, *v, "this assignment");
     else
       error("TypeMismatch", v->span,
-            fmt::format("`{}` is {}, not {}", text(s.target->span), show(target->type), show(v->type)));
+            fmt::format("`{}` has to be {}, and this is {}", text(s.target->span), show(target->type), show(v->type)));
     return;
   }
   if (s.op) {

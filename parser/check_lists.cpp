@@ -488,7 +488,7 @@ bool Checker::assign_element(const ast::Assign& s, Span span, typed::Block& into
   if (refresh(*element).is_error()) return true;
   if (!list.elements.empty() && !same_form(list.elements[0], element->type)) {
     error("TypeMismatch", element->span,
-          fmt::format("`{}` is {}, not {}", text(element_span), show(list.elements[0]), show(element->type)), "",
+          fmt::format("`{}` has to be {}, and this is {}", text(element_span), show(list.elements[0]), show(element->type)), "",
           {label(*element)});
     return true;
   }
@@ -515,7 +515,7 @@ bool Checker::assign_element(const ast::Assign& s, Span span, typed::Block& into
 ExprPtr Checker::coerce_list(ExprPtr e, const Type& target, const std::string& what) {
   Type from = resolved(e->type);
   if (!same_form(from, target)) {
-    error("TypeMismatch", e->span, fmt::format("{} is {}, not {}", what, show(target), show(from)), "", {label(*e)});
+    error("TypeMismatch", e->span, fmt::format("{} has to be {}, and this is {}", what, show(target), show(from)), "", {label(*e)});
     e->type = Type::error();
     return e;
   }
@@ -546,7 +546,7 @@ ExprPtr Checker::coerce_list(ExprPtr e, const Type& target, const std::string& w
           std::vector<Label> labels{label(*e)};
           add_origins(x.shape[k], y.shape[k], labels);
           error("ShapeMismatch", e->span,
-                fmt::format("{} is {}, not {}: axis {} of its elements is {}, not {}", what, show(target), show(from),
+                fmt::format("{} has to be {}, and this is {}: axis {} of its elements is {}, not {}", what, show(target), show(from),
                             k, show(x.shape[k]), show(y.shape[k])),
                 "", std::move(labels));
           e->type = Type::error();

@@ -229,7 +229,7 @@ ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what, 
     return e;
   }
   auto mismatch = [&](const std::string& hint) {
-    error("TypeMismatch", e->span, fmt::format("{} is {}, not {}", what, show(target), show(e->type)), hint,
+    error("TypeMismatch", e->span, fmt::format("{} has to be {}, and this is {}", what, show(target), show(e->type)), hint,
           {label(*e)});
     e->type = Type::error();
   };
@@ -340,7 +340,7 @@ ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what, 
       std::vector<Label> labels{label(*e)};
       add_origins(from.shape[i], to.shape[i], labels);
       error("ShapeMismatch", e->span,
-            fmt::format("{} is {}, not {}: axis {} is {}, not {}", part, show(to), show(from), i, show(from.shape[i]),
+            fmt::format("{} has to be {}, and this is {}: axis {} is {}, not {}", part, show(to), show(from), i, show(from.shape[i]),
                         show(to.shape[i])),
             "", std::move(labels));
       e->type = Type::error();

@@ -306,6 +306,42 @@ check "--check-nan tells the calls" 3 "4 \|   let y" -- "$tl" run --check-nan "$
 check "NaN that is read is not made" 0 "^nan$" -- "$tl" run --check-nan -e 'let x = wait([1.0, nan])
 print(x.sum())'
 check "--check-nan finds host scalars" 3 "NotANumber" -- "$tl" run --check-nan -e 'fn main(x: f64 = -1.0) { print(sqrt(x)) }'
+cat >"$out/nan_fused.tl" <<'T'
+fn main(n: i64 = 6) {
+  let x = f32(arange(n) - 3)
+  let y = sqrt(x)
+  let z = y + 1.0
+  var t = zeros([n])
+  for i in 0..n {
+    let r = log(x[i])
+    t[i] = r * 2.0
+  }
+  print(if n > 6 { t.sum() } else { z.sum() })
+}
+T
+check "--check-nan names the line of what would be fused" 3 "nan_fused.tl:3:11: .*element \[0\] of f32\[6\] is NaN, and no operand is" -- "$tl" run --check-nan "$out/nan_fused.tl"
+echo 'fn main(a: str = "none", n: i64 = 1) { print(a, n) }' >"$out/separated.tl"
+check "-- behind the file" 0 "^none 3$" -- "$tl" run "$out/separated.tl" -- --n 3
+check "-- behind the file alone" 0 "^none 3$" -- "$tl" "$out/separated.tl" -- --n 3
+check "-- behind the file, with tl's flags" 0 "^x 3$" -- "$tl" run --threads 1 "$out/separated.tl" -- --a x --n=3
+check "-- behind standard input" 0 "^none 4$" -- sh -c "'$tl' run - -- --n 4 <'$out/separated.tl'"
+check "-- and nothing behind it" 0 "^none 1$" -- "$tl" run "$out/separated.tl" --
+check "--help behind --" 0 "--n" -- "$tl" run "$out/separated.tl" -- --help
+check "a second -- is the program's" 2 "'--n'" -- "$tl" run "$out/separated.tl" -- -- --n 3
+check "doc for a reader that leaves" 3 "^$" -- bash -c "set -o pipefail; '$tl' doc | head -n 1 >/dev/null"
+check "doc to a full device" 3 "standard output: No space left" -- sh -c "'$tl' doc >/dev/full"
+check "explain to a full device" 3 "standard output: No space left" -- sh -c "'$tl' explain ShapeMismatch >/dev/full"
+check "hint: a total that is a float" 1 "hint: make it a float where it is declared: .var total: f32 = 0." -- "$tl" check <(echo 'var total = 0
+total += 1.5')
+check "hint: a float that is declared too narrow" 1 "hint: say where it is declared what it is: .let b: f64 = 0.1." -- "$tl" check <(echo 'let b = 0.1
+let y = f64([1.0]) * b')
+check "hint: an integer from a float" 1 "hint: write .i64.x.. to convert it, which drops fractions" -- "$tl" check <(echo 'fn f(k: i64, x: f32) -> i64 { var n = k
+  n += x
+  n }')
+check "hint: concat of two" 1 "stands in one tuple: .concat..a, b.." -- "$tl" check <(echo 'let a = [1.0]
+let b = [2.0]
+print(concat(a, b))')
+check "load of what is not there" 1 "cannot open 'not-there.npy': no such file or directory, so" -- "$tl" run -e 'print(load("not-there.npy"))'
 check "--check-nan of a good program" 0 -- "$tl" run --check-nan "$out/work.tl"
 check "assert_close tells where" 3 "1 of 4 values differ, most at element 2: 3.0 and 3.5" -- "$tl" run -e 'assert_close([[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [3.5, 4.0]])'
 check "assert_close and NaN" 3 "element 1: nan and 1.0" -- "$tl" run -e 'assert_close([1.0, nan], [1.0, 1.0])'

@@ -36,12 +36,12 @@ int64_t Interpreter::nan_in(const Value& v) {
 void Interpreter::stop_at_nan(const Value& made, const Instruction& i) {
   int64_t at = nan_in(made);
   if (at < 0) return;
-  std::string message = "this is NaN, and nothing that it is computed from is";
+  std::string message = "this is NaN, and no operand is";
   if (auto dims = made.dims.view(); made.kind == Value::Kind::Tensor && !dims.empty()) {
     std::string index;
     for (size_t axis = dims.size(); axis-- > 0; at /= dims[axis])
       index = fmt::format("{}{}{}", at % dims[axis], index.empty() ? "" : ", ", index);
-    message = fmt::format("element [{}] of {} is NaN, and nothing that it is computed from is", index,
+    message = fmt::format("element [{}] of {} is NaN, and no operand is", index,
                           type_text(made.dtype, dims));
   }
   RuntimeError error{"NotANumber", std::move(message), "", i.loc, 3, {}};

@@ -118,6 +118,9 @@ class Tensor:
         if managed:
             managed.contents.deleter(managed)
 
+    def __reduce_ex__(self, _):  # copy and pickle ask for it
+        raise TypeError("a Tensor owns its memory: copy what numpy() or tolist() gives")
+
     def __dlpack_device__(self):
         return (1, 0)
 
@@ -234,18 +237,37 @@ def _tensor(x, dtype, keep):
     return _from_buffer(x, keep)
 
 
-class _Handle:
-    def __init__(self, pointer):
-        self._pointer = pointer
-
-    def close(self):
-        """Gives its memory back; afterwards it cannot be used."""
-        pointer, self._pointer = self._pointer, None
-        if pointer:
-            self._close(pointer)
+class _Memory:
+    def __init__(self, pointer, close):
+        self.pointer, self.close = pointer, close
 
     def __del__(self):
-        self.close()
+        self.close(self.pointer)
+
+
+class _Handle:
+    def __init__(self, pointer):
+        self._memory = _Memory(pointer, self._close) if pointer else None
+
+    @property
+    def _pointer(self):
+        return self._memory.pointer if self._memory else None
+
+    def close(self):
+        """Gives its memory back, once no copy needs it; afterwards it cannot be used."""
+        self._memory = None
+
+    def __copy__(self):
+        """The same value: nothing can change it."""
+        other = type(self)(None)
+        other._memory = self._memory
+        return other
+
+    def __deepcopy__(self, _):
+        return self.__copy__()
+
+    def __reduce_ex__(self, _):
+        raise TypeError("a %s is memory of this process and cannot be pickled" % type(self).__name__)
 
     def __enter__(self):
         return self

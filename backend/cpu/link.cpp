@@ -30,7 +30,8 @@ public:
   void reserveAllocationSpace(uintptr_t code, llvm::Align, uintptr_t constants, llvm::Align, uintptr_t data,
                               llvm::Align) override {
     uintptr_t at = 0;
-    uintptr_t sizes[kParts] = {code, constants, data};
+    // RuntimeDyld does not count the addresses of functions outside (memset and its kind), which it puts among the data.
+    uintptr_t sizes[kParts] = {code, constants, data + kMostOutside * sizeof(void*)};
     for (int i = 0; i < kParts; ++i) {
       parts_[i] = {at, at};
       at += whole_pages(sizes[i]);
@@ -56,6 +57,7 @@ public:
 
 private:
   enum { kCode, kConstants, kData, kParts };
+  static constexpr uintptr_t kMostOutside = 512; // a page of them
   struct Part {
     uintptr_t next = 0, start = 0, limit = 0; // offsets in the mapping
     Part() = default;

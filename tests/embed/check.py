@@ -1,6 +1,8 @@
 """The Python packages that `tl build --lib --python` made, from tests/embed.sh. Prints FAIL lines, and at the end OK."""
 import array
+import copy
 import gc
+import pickle
 import sys
 import threading
 
@@ -44,6 +46,18 @@ with mlp.open("python.safetensors") as other:
     expect("a saved model", mlp.predict(other, rows).tolist() == scores)
 raises(ValueError, "this Model was closed", lambda: mlp.predict(other, rows))
 other.close()
+
+twin = copy.copy(model)
+inside = copy.deepcopy({"model": model})["model"]
+twin.close()
+raises(ValueError, "this Model was closed", lambda: mlp.predict(twin, rows))
+expect("the end of a copy is not that of the others", mlp.predict(model, rows).tolist() == scores)
+expect("a copy outlives what it copies", mlp.predict(copy.copy(mlp.create(1)), rows).tolist() == scores)
+expect("a deep copy", mlp.predict(inside, rows).tolist() == scores)
+raises(TypeError, "a Model is memory of this process and cannot be pickled", lambda: pickle.dumps(model))
+if type(mlp.predict(model, rows)).__name__ == "Tensor":
+    raises(TypeError, "a Tensor owns its memory", lambda: copy.copy(mlp.predict(model, rows)))
+    raises(TypeError, "a Tensor owns its memory", lambda: copy.deepcopy([mlp.predict(model, rows)]))
 
 text, squares, counts = mlp.summary(model, rows, "fünf", scale=2)
 expect("a tuple", text == "fünf: 5 flowers" and squares > 0 and sum(counts.tolist()) == 5)
