@@ -276,6 +276,7 @@ class Runner:
         self.tl, self.timeout = tl, timeout
         self.folder = tempfile.mkdtemp(prefix="tl-differential-")
         self.runs = 0
+        self.patient = True
 
     def run(self, text: str, flags=()) -> Result:
         path = os.path.join(self.folder, "program.tl")
@@ -291,11 +292,14 @@ class Runner:
         if "build" in flags:
             done = self.process([self.tl, "build", path, "-o", os.path.join(self.folder, "program")])
             return done if done.code != 0 else self.process([os.path.join(self.folder, "program"), *arguments])
-        return self.process([self.tl, "run", *flags, path, *arguments])
+        result = self.process([self.tl, "run", *flags, path, *arguments])
+        if result.code is None and self.patient:  # on a busy machine: does it end at all?
+            result = self.process([self.tl, "run", *flags, path, *arguments], 3 * self.timeout)
+        return result
 
-    def process(self, command) -> Result:
+    def process(self, command, timeout=None) -> Result:
         try:
-            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=self.timeout)
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout or self.timeout)
         except subprocess.TimeoutExpired as late:
             return Result(None, (late.stdout or b"").decode(errors="replace"), (late.stderr or b"").decode(errors="replace"))
         return Result(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))

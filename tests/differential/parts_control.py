@@ -106,7 +106,7 @@ class Control:
             if deep:
                 makers += [(2, self.if_statement), (1 + w("loop"), self.for_loop), (0.5 + 0.6 * w("loop"), self.while_loop)]
             if self.may_jump() and w("jump"):
-                makers += [(0.5 * w("jump"), self.guarded_jump), (0.03 * w("jump"), self.bare_jump), (0.1 * w("jump"), self.if_all_leave)]
+                makers += [((1.5 if self.loops else 0.5) * w("jump"), self.guarded_jump), (0.03 * w("jump"), self.bare_jump), (0.1 * w("jump"), self.if_all_leave)]
             makers += [(0.2, self.discard)]
         if w("lambda"):
             makers += [(0.5 * w("lambda"), self.let_lambda)]

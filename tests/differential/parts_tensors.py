@@ -198,7 +198,9 @@ class Tensors:
             return i64(self.rng.randint(-n, n - 1))
         if not self.careless(0.03):
             return Binary("i64", "%", self.expr("i64", depth), i64(n))
-        return self.expr("i64", depth)
+        # Any index: one that is known to be out of range would be refused, so it comes from a variable.
+        names = [v for v in self.variables(lambda t: t == "i64") if v.name not in self.global_names]
+        return Name("i64", self.pick(names).name) if names else i64(self.rng.randint(-n, n - 1))
 
     def from_reduction(self, ty, depth):
         if ty.elem not in ("i64", "f64", "f32", "bool"):

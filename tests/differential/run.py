@@ -60,7 +60,8 @@ def batch(runner, topic, first, count, options):
             found += execute.examine(runner, [one], [[outcomes[k][j]]], flags if "build" not in flags else (), style, (0, 0))
     for finding in found:
         if options.shrink and not finding.kind.endswith("together") and not options.known(finding):
-            finding = shrink.shrink(runner, finding, style, options.shrink)
+            late = options.seconds and time.time() > options.end
+            finding = shrink.shrink(runner, finding, style, min(options.shrink, 8) if late else options.shrink)
         text = finding.program or program_text(finding.case, style)
         findings.append((finding.case.seed, topic, finding.kind, f"{' '.join(finding.flags)}\n{finding.detail}", text, execute.twin_text(finding.case)))
     return tested, findings

@@ -141,7 +141,7 @@ def shrink(runner: Runner, finding: Finding, style="main", seconds=40.0) -> Find
     """The smallest case found in the time that shows the same kind of fault."""
     end = time.time() + seconds
     best = finding
-    timeout, runner.timeout = runner.timeout, min(runner.timeout, 10.0)
+    timeout, runner.timeout, runner.patient = runner.timeout, min(runner.timeout, 10.0), False
     case = copy.deepcopy(finding.case)
     single = check(runner, case, finding.kind, finding.flags, style)
     if single is None:
@@ -170,7 +170,7 @@ def shrink(runner: Runner, finding: Finding, style="main", seconds=40.0) -> Find
                 continue
             case, best, progress = smaller, found, True
             changes = list(candidates(case))  # the next one is about what now stands at this position
-    runner.timeout = timeout
+    runner.timeout, runner.patient = timeout, True
     return best
 
 
