@@ -337,7 +337,11 @@ private:
   }
 
   Indices reshaped(const Indices& position, const std::vector<Dim>& to, const std::vector<Dim>& from) {
-    if (from.size() == to.size()) return position; // the same sizes under other names, or one axis
+    // All but one size are equal, so that one is: the same sizes under other names, or one axis.
+    size_t others = 0;
+    for (size_t i = 0; i < to.size() && from.size() == to.size(); ++i)
+      others += !(dim(to[i]) == dim(from[i]));
+    if (from.size() == to.size() && others <= 1) return position;
     // Only axes of size 1 come or go?
     std::vector<size_t> many_to, many_from;
     for (size_t i = 0; i < to.size(); ++i)

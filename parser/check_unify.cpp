@@ -209,6 +209,7 @@ void Checker::finalize(typed::Stmt& s) {
 }
 
 void Checker::finalize(typed::Block& block) {
+  if (block.diverges && block.result && block.result->kind == ExprKind::Unit) block.result = nullptr; // never there
   for (auto& s : block.statements)
     finalize(s);
   if (block.result) finalize(*block.result);

@@ -88,11 +88,13 @@ ValueId partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, siz
   auto one_minus = [&](ValueId v) { return e.op(ScalarOp::Sub, {e.number(e.type(v).dtype, 1), v}); };
   auto less = [&](ValueId a, ValueId b) { return e.op(ScalarOp::Lt, {a, b}); };
   auto both = [&](ValueId a, ValueId b) { return e.op(ScalarOp::And, {a, b}); };
-  // d may be infinite: where the factor is zero, the product is.
+  // Where d is infinite and the factor zero, the product is zero. (Of a finite d it is the product also there: so it
+  // has derivatives of its own.)
   auto times = [&](ValueId factor) {
     ValueId product = e.mul(d, factor);
     if (!guarded) return product;
-    return e.where(e.compare(ScalarOp::Eq, factor, 0), e.number(e.type(product).dtype, 0), product);
+    ValueId nothing = e.op(ScalarOp::And, {e.op(ScalarOp::IsInf, {d}), e.compare(ScalarOp::Eq, factor, 0)});
+    return e.where(nothing, e.number(e.type(product).dtype, 0), product);
   };
   switch (op) {
   case ScalarOp::Neg: return e.neg(d);
@@ -106,7 +108,7 @@ ValueId partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, siz
   case ScalarOp::Log2: return e.div(d, e.mul(x[0], std::numbers::ln2));
   case ScalarOp::Log1p: return e.div(d, one_plus(x[0]));
   case ScalarOp::Sin: return times(e.op(ScalarOp::Cos, {x[0]}));
-  case ScalarOp::Cos: return e.neg(times(e.op(ScalarOp::Sin, {x[0]})));
+  case ScalarOp::Cos: return times(e.neg(e.op(ScalarOp::Sin, {x[0]})));
   case ScalarOp::Tan: return times(one_plus(e.mul(y, y)));
   case ScalarOp::Asin: return e.div(d, e.op(ScalarOp::Sqrt, {one_minus(e.mul(x[0], x[0]))}));
   case ScalarOp::Acos: return e.neg(e.div(d, e.op(ScalarOp::Sqrt, {one_minus(e.mul(x[0], x[0]))})));
@@ -120,8 +122,8 @@ ValueId partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, siz
   case ScalarOp::Add: return d;
   case ScalarOp::Sub: return i == 0 ? d : e.neg(d);
   case ScalarOp::Mul: return times(x[1 - i]);
-  case ScalarOp::Div: return i == 0 ? e.div(d, x[1]) : e.neg(times(e.div(y, x[1])));
-  case ScalarOp::Mod: return i == 0 ? d : e.neg(times(e.op(ScalarOp::FloorDiv, {x[0], x[1]})));
+  case ScalarOp::Div: return i == 0 ? e.div(d, x[1]) : times(e.neg(e.div(y, x[1])));
+  case ScalarOp::Mod: return i == 0 ? d : times(e.neg(e.op(ScalarOp::FloorDiv, {x[0], x[1]})));
   case ScalarOp::Pow: {
     if (i == 0) { // x ** 0 is flat everywhere
       ValueId less_one = e.op(ScalarOp::Sub, {x[1], e.number(e.type(x[1]).dtype, 1)});
@@ -134,8 +136,10 @@ ValueId partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, siz
     return e.where(flat, e.number(e.type(slope).dtype, 0), slope);
   }
   case ScalarOp::Min:
+    if (x[0] == x[1]) return i == 0 ? d : ValueId{}; // it is that operand
     return e.where(i == 0 ? less(x[0], x[1]) : less(x[1], x[0]), d, e.number(e.type(d).dtype, 0));
   case ScalarOp::Max:
+    if (x[0] == x[1]) return i == 0 ? d : ValueId{};
     return e.where(i == 0 ? less(x[1], x[0]) : less(x[0], x[1]), d, e.number(e.type(d).dtype, 0));
   case ScalarOp::Clamp: { // min(max(x, lo), hi)
     ValueId raised = e.op(ScalarOp::Max, {x[0], x[1]});
@@ -145,7 +149,7 @@ ValueId partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, siz
   }
   case ScalarOp::Atan2: {
     ValueId square = e.add(e.mul(x[0], x[0]), e.mul(x[1], x[1]));
-    return i == 0 ? times(e.div(x[1], square)) : e.neg(times(e.div(x[0], square)));
+    return i == 0 ? times(e.div(x[1], square)) : times(e.neg(e.div(x[0], square)));
   }
   case ScalarOp::Where: {
     ValueId zero = e.number(e.type(d).dtype, 0);

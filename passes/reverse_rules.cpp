@@ -360,17 +360,22 @@ void Reverse::reverse_contract(Scope& s, const Node& node, ValueId dy) {
       if (std::count(out.begin(), out.end(), label) || std::count(theirs.begin(), theirs.end(), label))
         known.push_back(label);
     ValueId d = e.contract(dy, other, out, theirs, known);
-    // One product for each element: as with Mul, nothing where the other factor is zero, even if dy is infinite.
-    auto position = [&](int64_t label) { return std::find(known.begin(), known.end(), label) - known.begin(); };
-    std::vector<int64_t> at;
-    for (int64_t label : theirs)
-      at.push_back(position(label));
+    // One product for each element: as with Mul, nothing where dy is infinite and the other factor zero.
+    auto spread = [&](ValueId v, const std::vector<int64_t>& axes_of) {
+      std::vector<int64_t> at;
+      for (int64_t label : axes_of)
+        at.push_back(std::find(known.begin(), known.end(), label) - known.begin());
+      return e.broadcast(v, at, std::vector<Dim>(type(d).dims));
+    };
     bool sums = std::set<int64_t>(theirs.begin(), theirs.end()).size() != theirs.size();
     for (const auto* all : {&out, &theirs})
       for (int64_t label : *all)
         sums = sums || !std::count(known.begin(), known.end(), label);
-    if (is_guarded(dy) && !sums)
-      d = e.where(e.broadcast(e.compare(ScalarOp::Ne, other, 0), at, std::vector<Dim>(type(d).dims)), d, 0);
+    if (is_guarded(dy) && !sums) {
+      ValueId infinite = spread(e.op(ScalarOp::IsInf, {dy}), out);
+      ValueId none = spread(e.compare(ScalarOp::Eq, other, 0), theirs);
+      d = e.where(e.op(ScalarOp::Not, {e.op(ScalarOp::And, {infinite, none})}), d, 0);
+    }
     std::vector<Dim> shape = dims(s, x);
     if (distinct.size() == mine.size()) {
       std::vector<int64_t> axes;

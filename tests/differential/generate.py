@@ -288,8 +288,6 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
         for k in range(helpers):
             self.helpers.append(self.helper(f"{self.name}_h{k}"))
         main = self.function(self.name, fuel=self.pick([30, 60, 90, 130]))
-        for f in self.helpers + [main]:
-            self.order_assignments(f)
         calls = self.arguments(main)
         return Case(self.seed, self.topic, list(self.structs), self.helpers + [main], calls, consts=self.consts)
 
@@ -314,15 +312,7 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
         self.weights = weights
         effects = self.leave(saved)
         main = Function(self.name, [], "i64", body, effects=effects)
-        for f in self.helpers + [main]:
-            self.order_assignments(f)
         return Case(self.seed, self.topic, list(self.structs), self.helpers + [main], [[]], kind="script")
-
-    def order_assignments(self, function):
-        """Whether the subscripts of a target or the right side come first shows only where both print or leave: one of them is made plain."""
-        for s in walk(function):
-            if isinstance(s, Assign) and any(not self.calm(e) for step in s.path[1:] if not isinstance(step, str) for e in step) and not self.calm(s.value):
-                s.value = self.constant(s.ty, 0) if not isinstance(s.ty, Tensor) else Lit(s.ty.elem, self.number(s.ty.elem, 0))
 
     def arguments(self, function):
         calls = []

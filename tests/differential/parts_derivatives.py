@@ -17,9 +17,6 @@ class Derivatives:
         body = self.body("f64")
         effects = self.leave(saved)
         main = Function(self.name, [(p, t, None) for p, t in params], "f64", body, effects=effects)
-        self.order_assignments(main)
-        for f in self.helpers:
-            self.order_assignments(f)
         smooth = [k for k, t in enumerate(kinds) if elem_of(t) == "f64"]
         at = sorted(self.rng.sample(smooth, self.rng.randint(1, len(smooth))))
         return Case(self.seed, self.topic, list(self.structs), self.helpers + [main], self.arguments(main), kind="grad " + " ".join(map(str, at)))

@@ -38,8 +38,6 @@ class Places:
         body.append(Print([Lit("str", "end"), Name("i64", "k"), Name(Tensor("i64", ("n",)), "w"), Name(Tup(("i64", "bool")), "t")]))
         effects = self.leave(saved)
         main = Function(self.name, [(n, t, None) for n, t in params], result, Block(body, Name("i64", "k")), effects=effects)
-        for f in self.helpers + [main]:
-            self.order_assignments(f)
         return Case(self.seed, self.topic, list(self.structs), self.helpers + [main], self.arguments(main))
 
     def helper_for_places(self):

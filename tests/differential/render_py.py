@@ -316,8 +316,8 @@ class PyRenderer:
         value = self.expr(s.value)
         self.line(f"{self.bind_pattern(s.pattern)} = {value}")
 
-    def store(self, path, op, value, tail=()):
-        """`path op value`, where the value's text is stable and the subscripts are evaluated now."""
+    def target(self, path):
+        """The subscripts of a target, flat, and a function from their texts and the value's to the line that writes it."""
         name = self.variable(path[0])
         flat, joins = [], []
         for step in path[1:]:
@@ -327,35 +327,37 @@ class PyRenderer:
                 more, join = self.subscripts(step)
                 joins.append((len(more), join))
                 flat += more
-        texts = self.operands(flat)
-        steps = []
-        for n, join in joins:
-            steps.append(join(texts[:n]))
-            texts = texts[n:]
-        self.line(f"{name} = store({name}, [{', '.join(steps)}], '{op}', {value})")
+
+        def write(texts, op, value):
+            steps = []
+            for n, join in joins:
+                steps.append(join(texts[:n]))
+                texts = texts[n:]
+            return f"{name} = store({name}, [{', '.join(steps)}], '{op}', {value})" if path[1:] else f"{name} = {value}"
+        return flat, write
 
     def do_Assign(self, s):
-        name = self.variable(s.path[0])
+        """From left to right: the subscripts of the target, then the right side; `x += e` reads x first."""
         if len(s.path) == 1:
+            name = self.variable(s.path[0])
             if s.op == "=":
                 self.line(f"{name} = {self.expr(s.value)}")
             else:
                 a, b = self.operands([Name(s.ty, s.path[0]), s.value])
                 self.line(f"{name} = combine('{s.op}', {a}, {b})")
             return
-        value = self.expr(s.value)
-        t = self.temp()
-        self.line(f"{t} = {value}")
-        self.store(s.path, s.op, t)
+        flat, write = self.target(s.path)
+        texts = self.operands(flat + [s.value])
+        self.line(write(texts[:-1], s.op, texts[-1]))
 
     def do_AssignTuple(self, s):
+        targets = [self.target(path) for path in s.targets]
+        texts = self.operands([e for flat, _ in targets for e in flat] + [s.value])
         t = self.temp()
-        self.line(f"{t} = {self.expr(s.value)}")
-        for k, path in enumerate(s.targets):
-            if len(path) == 1:
-                self.line(f"{self.variable(path[0])} = {t}[{k}]")
-            else:
-                self.store(path, "=", f"{t}[{k}]")
+        self.line(f"{t} = {texts[-1]}")
+        for k, (flat, write) in enumerate(targets):
+            self.line(write(texts[:len(flat)], "=", f"{t}[{k}]"))
+            texts = texts[len(flat):]
 
     def do_Do(self, s):
         text = self.expr(s.e)

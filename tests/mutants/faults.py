@@ -74,8 +74,9 @@ fault(
 
 fault(
     "ir/lower_loops.cpp",
-    "if (e.kind == typed::ExprKind::Call) return program.instances[e.instance.index].has_effects;",
-    "if (e.kind == typed::ExprKind::Call) return !MUTANT && program.instances[e.instance.index].has_effects;",
+    "into.effects = into.effects || typed::is_effect(program, e);",
+    """into.effects =
+            into.effects || (typed::is_effect(program, e) && !(MUTANT && e.kind == typed::ExprKind::Call));""",
     "a loop does not carry the effects of the functions that it calls",
 )
 fault(

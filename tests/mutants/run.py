@@ -20,8 +20,7 @@ from faults import FAULTS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-HEADER = """#pragma once
-#include <cstdlib>
+CONDITION = """#include <cstdlib>
 namespace tl {
 inline bool mutant(int number) {
   static const int chosen = [] {
@@ -54,11 +53,10 @@ def stages(tree, build):
 
 def prepare(work):
     """A copy of the tree with all faults in it, built."""
-    tree, build = work / "tree", work / "build"
+    tree, build = work / "tree", work / "tree" / "build"  # as in the repository, so that a compiler cache knows the rest
     tree.mkdir(parents=True, exist_ok=True)
     archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, capture_output=True).stdout
     subprocess.run(["tar", "-x", "-m"], cwd=tree, input=archive, check=True)
-    (work / "mutant.h").write_text(HEADER)
     texts = {}
     for number, (path, original, mutated, _) in enumerate(FAULTS, 1):
         text = texts.setdefault(path, (tree / path).read_text())
@@ -66,11 +64,9 @@ def prepare(work):
             sys.exit(f"mutants: {number}: `{original}` stands {text.count(original)} times in {path}")
         texts[path] = text.replace(original, mutated.replace("MUTANT", f"tl::mutant({number})"))
     for path, text in texts.items():
-        (tree / path).write_text(text)
+        (tree / path).write_text(CONDITION + text)
     if not (build / "build.ninja").exists():
-        flags = f"-include {work}/mutant.h"
-        subprocess.run(["cmake", "-S", tree, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
-                        f"-DCMAKE_CXX_FLAGS={flags}"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["cmake", "--preset", "release"], cwd=tree, check=True, stdout=subprocess.DEVNULL)
     targets = ["tl", "tl_golden", "tl_test_passes", "tl_test_ir", "tl_test_parser", "tl_generated"]
     subprocess.run(["cmake", "--build", build, "--target", *targets], check=True)
     return tree, build
