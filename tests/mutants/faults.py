@@ -569,9 +569,9 @@ fault(
 
 fault(
     "passes/partials.cpp",
-    "return i == 0 ? times(e.div(x[1], square)) : e.neg(times(e.div(x[0], square)));",
-    """ValueId slope = times(e.div(x[1 - i], square));
-    return i == 0 || MUTANT ? slope : e.neg(slope);""",
+    "return i == 0 ? times(e.div(x[1], square)) : times(e.neg(e.div(x[0], square)));",
+    """ValueId part = e.div(x[1 - i], square);
+    return i == 0 || MUTANT ? times(part) : times(e.neg(part));""",
     "the derivative of atan2 by its second operand has the wrong sign",
 )
 fault(

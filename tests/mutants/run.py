@@ -35,19 +35,20 @@ inline bool mutant(int number) {
 
 def stages(tree, build):
     """Name and command of each stage, the quickest first."""
-    golden = [f"{build}/tests/tl_golden", "--tl", f"{build}/tl", "--no-builds", "--seconds", "60"]
-    differential = [sys.executable, "tests/differential/run.py", "--tl", f"{build}/tl", "--jobs", "1"]
+    golden = [f"{build}/tests/tl_golden", "--tl", f"{build}/tl", "--no-builds", "--seconds", "60", "--config"]
+    differential = [sys.executable, "tests/differential/run.py", "--tl", f"{build}/tl", "--jobs", "1", "--shrink", "0", "--stop", "1",
+                    "--out", f"{build}/differential-OUT"]
     return [
-        ("golden programs", golden + ["--config", "default", "tests/golden"]),
-        ("differential, seed 1", differential + ["--seed", "1", "--count", "1500", "--out", f"{build}/differential-OUT"]),
-        ("golden programs, interpreter and verifier", golden + ["--config", "interp,verify", "tests/golden"]),
-        ("unit tests of passes", [f"{build}/tests/tl_test_passes"]),
-        ("unit tests of ir", [f"{build}/tests/tl_test_ir"]),
-        ("unit tests of the parser", [f"{build}/tests/tl_test_parser"]),
+        ("golden programs: check", golden + ["default", "tests/golden/check", "tests/golden/ir", "tests/golden/pass"]),
+        ("differential", differential + ["--seed", "1", "--count", "400"]),
+        ("golden programs: error", golden + ["default", "tests/golden/error"]),
+        ("golden programs: run", golden + ["default", "tests/golden/run"]),
+        ("golden programs, interpreted and verified", golden + ["interp,sync", "tests/golden/run", "tests/golden/error"]),
+        ("unit tests", ["sh", "-c", f"{build}/tests/tl_test_passes && {build}/tests/tl_test_ir && {build}/tests/tl_test_parser"]),
         ("generated", [f"{build}/tests/tl_generated"]),
         ("memory", ["tests/memory.sh", f"{build}/tl"]),
         ("commands", ["tests/commands.sh", f"{build}/tl"]),
-        ("differential, seed 2", differential + ["--seed", "2", "--count", "6000", "--out", f"{build}/differential-OUT"]),
+        ("differential, more", differential + ["--seed", "100000", "--count", "4000"]),
     ]
 
 
