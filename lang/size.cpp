@@ -210,7 +210,12 @@ Size SizeAtoms::substitute(const Size& s, const std::map<AtomId, Size>& by) {
       case AtomKind::Element:
       case AtomKind::Fresh: break;
       case AtomKind::FloorDiv: value = floor_div(substitute(atom.a, by), substitute(atom.b, by)); break;
-      case AtomKind::Positive: value = positive(substitute(atom.a, by)); break;
+      case AtomKind::Positive: {
+        auto [added, taken] = parts(atom.a);
+        Size most = substitute(added, by), less = substitute(taken, by);
+        value = most.is_constant() && less.is_constant() ? max(most, less) - less : positive(most - less);
+        break;
+      }
       case AtomKind::Wrap: value = wrap(substitute(atom.a, by), substitute(atom.b, by)); break;
       }
       product = product * value;

@@ -287,7 +287,8 @@ struct Stmt {
   Span span;
   ExprPtr value;
   Pattern pattern;
-  std::vector<Place> targets; // Assign: one. The value is broadcast to it: aligned right, rank 0 and constant-1 axes stretch
+  std::vector<Place>
+      targets; // Assign: one. The value is broadcast to it: aligned right, rank 0 and constant-1 axes stretch
   AssignMode mode = AssignMode::Set;
   ScalarOp scalar_op{};
   std::vector<std::pair<AtomId, Size>> size_defs; // once the value is there

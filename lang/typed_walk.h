@@ -1,5 +1,5 @@
-// What stands in a node of the typed AST. Every walk of it is made of the first two, so that none forgets a part: literals
-// get their types, called functions are found, effects are seen wherever an expression may stand.
+// What stands in a node of the typed AST. Every walk of it is made of the first two, so that none forgets a part:
+// literals get their types, called functions are found, effects are seen wherever an expression may stand.
 #pragma once
 #include "lang/typed.h"
 #include <functional>

@@ -600,8 +600,9 @@ ExprPtr Checker::builder(Builtin builtin, Rule& r, const Type*) {
     (list.push_back(std::move(values)), ...);
     return list;
   };
-  ExprPtr quotient = operation(
-      ScalarOp::Div, of(operation(ScalarOp::Sub, of(copy_simple(*ends[1]), copy_simple(*ends[0]))), copy_simple(*ends[2])));
+  ExprPtr quotient =
+      operation(ScalarOp::Div,
+                of(operation(ScalarOp::Sub, of(copy_simple(*ends[1]), copy_simple(*ends[0]))), copy_simple(*ends[2])));
   quotient = shared(operation(ScalarOp::Ceil, of(std::move(quotient))), block);
   auto to_integer = [&](ExprPtr value) {
     auto count = make(ExprKind::Convert, r.span, Type::scalar(DType::I64));
@@ -610,7 +611,8 @@ ExprPtr Checker::builder(Builtin builtin, Rule& r, const Type*) {
   };
   ExprPtr finite = shared(operation(ScalarOp::IsFinite, of(copy_simple(*quotient))), block);
   ExprPtr count = operation(ScalarOp::Max, of(copy_simple(*quotient), float_literal(0, "0.0", false, r.span)));
-  count = operation(ScalarOp::Where, of(copy_simple(*finite), std::move(count), float_literal(0, "0.0", false, r.span)));
+  count =
+      operation(ScalarOp::Where, of(copy_simple(*finite), std::move(count), float_literal(0, "0.0", false, r.span)));
   Size n = size_argument(to_integer(std::move(count)), *node, true, "a size");
   node->checks.clear(); // not negative by construction
   SizeCheck check = size_check(size_argument(to_integer(std::move(finite)), *node, false, ""), 1, no_count, r.span);

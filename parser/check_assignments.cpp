@@ -375,13 +375,15 @@ void Checker::assign_one(const ast::Assign& s, Span span, typed::Block& into) {
     if (!same_form(target->type, v->type)) {
       std::string hint;
       if (target->type.is_tensor() && v->type.is_tensor() && target->type.rank() == v->type.rank())
-        hint = conversion_hint(*v, target->type, target->path.empty() ? variable(target->var, s.target->span).get() : nullptr);
+        hint = conversion_hint(*v, target->type,
+                               target->path.empty() ? variable(target->var, s.target->span).get() : nullptr);
       else if (target->type.is_tensor() && v->type.is_tensor())
         hint = "a `var` keeps its number of axes; `x[:] = e` writes all its elements";
       else if (has_function(target->type))
         hint = "which function a name stands for is known when compiling: choose inside one function";
       error("TypeMismatch", v->span,
-            fmt::format("`{}` has to be {}, and this is {}", text(s.target->span), show(target->type), show(v->type)), hint,
+            fmt::format("`{}` has to be {}, and this is {}", text(s.target->span), show(target->type), show(v->type)),
+            hint,
             {{p_.variables[target->var.index].span,
               fmt::format("declared as {}", show(p_.variables[target->var.index].type))},
              label(*v)});

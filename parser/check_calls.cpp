@@ -184,9 +184,8 @@ ExprPtr Checker::call_expression(ExprPtr function, std::vector<Arg> args, Span s
 bool Checker::may_hold_function(const ast::Struct& decl, const ast::TypeExpr* type) {
   auto* named = ast::as<ast::NamedType>(type);
   return returns_function(type) ||
-         (named && std::any_of(decl.type_params.begin(), decl.type_params.end(), [&](const ast::TypeParam& param) {
-            return param.name.text == named->name.text;
-          }));
+         (named && std::any_of(decl.type_params.begin(), decl.type_params.end(),
+                               [&](const ast::TypeParam& param) { return param.name.text == named->name.text; }));
 }
 
 ExprPtr Checker::method_call(const ast::Expr& e, const ast::MethodCall& c, const Type* expected) {

@@ -24,8 +24,7 @@ bool Checker::has_list(const Type& type) const {
 }
 
 Type Checker::any_sizes(const Type& type) {
-  if (type.is_list())
-    return type.elements.empty() ? type : list_of(type.elements[0], [](const Size&) { return true; });
+  if (type.is_list()) return type.elements.empty() ? type : list_of(type.elements[0], [](const Size&) { return true; });
   Type result = type;
   for (Type& element : result.elements)
     element = any_sizes(element);
@@ -488,8 +487,9 @@ bool Checker::assign_element(const ast::Assign& s, Span span, typed::Block& into
   if (refresh(*element).is_error()) return true;
   if (!list.elements.empty() && !same_form(list.elements[0], element->type)) {
     error("TypeMismatch", element->span,
-          fmt::format("`{}` has to be {}, and this is {}", text(element_span), show(list.elements[0]), show(element->type)), "",
-          {label(*element)});
+          fmt::format("`{}` has to be {}, and this is {}", text(element_span), show(list.elements[0]),
+                      show(element->type)),
+          "", {label(*element)});
     return true;
   }
   Type changed = either_element(list, list_of(resolved(refresh(*element))));
@@ -515,7 +515,8 @@ bool Checker::assign_element(const ast::Assign& s, Span span, typed::Block& into
 ExprPtr Checker::coerce_list(ExprPtr e, const Type& target, const std::string& what) {
   Type from = resolved(e->type);
   if (!same_form(from, target)) {
-    error("TypeMismatch", e->span, fmt::format("{} has to be {}, and this is {}", what, show(target), show(from)), "", {label(*e)});
+    error("TypeMismatch", e->span, fmt::format("{} has to be {}, and this is {}", what, show(target), show(from)), "",
+          {label(*e)});
     e->type = Type::error();
     return e;
   }
@@ -546,8 +547,8 @@ ExprPtr Checker::coerce_list(ExprPtr e, const Type& target, const std::string& w
           std::vector<Label> labels{label(*e)};
           add_origins(x.shape[k], y.shape[k], labels);
           error("ShapeMismatch", e->span,
-                fmt::format("{} has to be {}, and this is {}: axis {} of its elements is {}, not {}", what, show(target), show(from),
-                            k, show(x.shape[k]), show(y.shape[k])),
+                fmt::format("{} has to be {}, and this is {}: axis {} of its elements is {}, not {}", what,
+                            show(target), show(from), k, show(x.shape[k]), show(y.shape[k])),
                 "", std::move(labels));
           e->type = Type::error();
           return;

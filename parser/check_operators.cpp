@@ -21,8 +21,8 @@ std::string Checker::conversion_hint(const typed::Expr& from, const Type& to, co
   };
   const bool loses = is_float(given.dtype) && !is_float(wanted.dtype);
   if (std::string literal = declared(target); !literal.empty() && loses && given.rank() == 0)
-    return fmt::format("make it a float where it is declared: `{}: {} = {}`", declaration(*target), name_of(given.dtype),
-                       literal);
+    return fmt::format("make it a float where it is declared: `{}: {} = {}`", declaration(*target),
+                       name_of(given.dtype), literal);
   if (std::string literal = declared(&from); !literal.empty() && is_float(given.dtype) && is_float(wanted.dtype))
     return fmt::format("say where it is declared what it is: `{}: {} = {}`", declaration(from), name_of(wanted.dtype),
                        literal);

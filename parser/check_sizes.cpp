@@ -9,8 +9,8 @@ constexpr size_t kMaxTerms = 256;
 constexpr int64_t kHuge = int64_t{1} << 62;
 } // namespace
 
-// max, min and clamp are taken apart into differences (lang/size.h). Of sizes these are numbers; of any numbers they may
-// be none, and what is then made of them is wrong. Such a value is a size of its own, of which the rest is a fact.
+// max, min and clamp are taken apart into differences (lang/size.h). Of sizes these are numbers; of any numbers they
+// may be none, and what is then made of them is wrong. Such a value is a size of its own, of which the rest is a fact.
 bool Checker::may_overflow(const Size& size) {
   for (const Size::Term& term : size.terms)
     for (AtomId id : term.atoms) {
@@ -20,9 +20,8 @@ bool Checker::may_overflow(const Size& size) {
       if (atom.kind != AtomKind::Positive) continue;
       std::vector<AtomId> atoms;
       p_.atoms.collect(atom.a, atoms);
-      const bool sizes = std::all_of(atoms.begin(), atoms.end(), [&](AtomId a) {
-        return p_.atoms.proves_not_negative(Size::of(a), ctx_->facts);
-      });
+      const bool sizes = std::all_of(atoms.begin(), atoms.end(),
+                                     [&](AtomId a) { return p_.atoms.proves_not_negative(Size::of(a), ctx_->facts); });
       auto [added, taken] = SizeAtoms::parts(atom.a);
       if (!sizes && (!taken.is_constant() || atom.a.constant() > 0)) return true;
       if (atom.a.constant() <= -kHuge || atom.a.constant() >= kHuge) return true;
@@ -39,8 +38,8 @@ AtomId Checker::size_atom(AtomKind kind, std::string name, Span origin) {
   return p_.atoms.add(std::move(atom));
 }
 
-// Quotients of sums are taken apart as if nothing overflowed, which holds for sizes, and without a look at the divisor. The
-// quotient of any other numbers is what its operation gives: a value of its own.
+// Quotients of sums are taken apart as if nothing overflowed, which holds for sizes, and without a look at the divisor.
+// The quotient of any other numbers is what its operation gives: a value of its own.
 bool Checker::divides_numbers(const typed::Expr& e) {
   if (e.kind != ExprKind::Scalar) return false;
   for (const auto& operand : e.operands)
@@ -229,8 +228,8 @@ ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what, 
     return e;
   }
   auto mismatch = [&](const std::string& hint) {
-    error("TypeMismatch", e->span, fmt::format("{} has to be {}, and this is {}", what, show(target), show(e->type)), hint,
-          {label(*e)});
+    error("TypeMismatch", e->span, fmt::format("{} has to be {}, and this is {}", what, show(target), show(e->type)),
+          hint, {label(*e)});
     e->type = Type::error();
   };
   if (e->type.kind != target.kind || e->type.rank() != target.rank() || e->type.record != target.record) {
@@ -340,8 +339,8 @@ ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what, 
       std::vector<Label> labels{label(*e)};
       add_origins(from.shape[i], to.shape[i], labels);
       error("ShapeMismatch", e->span,
-            fmt::format("{} has to be {}, and this is {}: axis {} is {}, not {}", part, show(to), show(from), i, show(from.shape[i]),
-                        show(to.shape[i])),
+            fmt::format("{} has to be {}, and this is {}: axis {} is {}, not {}", part, show(to), show(from), i,
+                        show(from.shape[i]), show(to.shape[i])),
             "", std::move(labels));
       e->type = Type::error();
       return;

@@ -30,7 +30,8 @@ public:
   void reserveAllocationSpace(uintptr_t code, llvm::Align, uintptr_t constants, llvm::Align, uintptr_t data,
                               llvm::Align) override {
     uintptr_t at = 0;
-    // RuntimeDyld does not count the addresses of functions outside (memset and its kind), which it puts among the data.
+    // RuntimeDyld does not count the addresses of functions outside (memset and its kind), which it puts among the
+    // data.
     uintptr_t sizes[kParts] = {code, constants, data + kMostOutside * sizeof(void*)};
     for (int i = 0; i < kParts; ++i) {
       parts_[i] = {at, at};
