@@ -671,8 +671,7 @@ private:
   };
   void find_axes(const ast::Expr* e, const std::string& index, std::set<std::string>& bound, Axes& out);
   void find_axes(const ast::Block& b, const std::string& index, std::set<std::string>& bound, Axes& out);
-  void axes_of(const ast::Subscript& s, const std::string& index, const std::set<std::string>& bound,
-               Axes& out);
+  void axes_of(const ast::Subscript& s, const std::string& index, const std::set<std::string>& bound, Axes& out);
 
   // --- builtin_rules_devices.cpp
   void on_device(const ast::On& s, Span span, typed::Block& into);
@@ -761,13 +760,13 @@ private:
   std::map<const ast::Lambda*, const ast::Function*> lambda_functions_;
   int expansions_ = 0; // calls being checked in place
   bool expanding_ = false;
-  std::map<VarId, Size> known_sizes_; // immutable i64 variables that are a size
+  std::map<VarId, Size> known_sizes_;          // immutable i64 variables that are a size
   std::map<VarId, std::string> open_at_first_; // variables whose value was a literal without a type: its text
   struct OpenVar {
     uint32_t parent = 0;
     std::optional<DType> fixed;
     LiteralKind kind = LiteralKind::Int;
-    bool integer = false; // no literal may make it a float
+    bool integer = false;     // no literal may make it a float
     bool prefers_f64 = false; // it is converted to that somewhere: what nothing fixes is f64 then, not f32
     DType standard() const { return kind == LiteralKind::Int ? DType::I64 : prefers_f64 ? DType::F64 : DType::F32; }
   };

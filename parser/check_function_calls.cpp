@@ -79,7 +79,8 @@ ExprPtr Checker::call_function(FunctionInfo& info, std::vector<Arg> args, Span s
     if (param.type) {
       if (!arg.value) {
         error("TypeMismatch", arg.span,
-              fmt::format("`{}` of `{}` has to be {}, and this is {}", param.name.text, decl.name.text, text(param.type->span),
+              fmt::format("`{}` of `{}` has to be {}, and this is {}", param.name.text, decl.name.text,
+                          text(param.type->span),
                           arg.constant && arg.constant->kind == Static::Kind::None ? "none" : text(arg.span)));
         return false;
       }
@@ -189,8 +190,8 @@ bool Checker::fits_solved(const Type& written, const Type& actual, const std::ma
       if (auto it = known.find(atom); it != known.end())
         values.insert(fmt::format("{} = {}", p_.atoms[atom].name, show(it->second)));
     error("ShapeMismatch", arg.span,
-          fmt::format("{} has to be {}, and this is {}: axis {} is {}, not {} with {}", what, show(written), show(actual), k,
-                      show(actual.shape[k]), show(size), fmt::join(values, " and ")),
+          fmt::format("{} has to be {}, and this is {}: axis {} is {}, not {} with {}", what, show(written),
+                      show(actual), k, show(actual.shape[k]), show(size), fmt::join(values, " and ")),
           "", {label(arg)});
     return false;
   }

@@ -41,8 +41,7 @@ void Interpreter::stop_at_nan(const Value& made, const Instruction& i) {
     std::string index;
     for (size_t axis = dims.size(); axis-- > 0; at /= dims[axis])
       index = fmt::format("{}{}{}", at % dims[axis], index.empty() ? "" : ", ", index);
-    message = fmt::format("element [{}] of {} is NaN, and no operand is", index,
-                          type_text(made.dtype, dims));
+    message = fmt::format("element [{}] of {} is NaN, and no operand is", index, type_text(made.dtype, dims));
   }
   RuntimeError error{"NotANumber", std::move(message), "", i.loc, 3, {}};
   Engine::add_calls(error, top().call);
