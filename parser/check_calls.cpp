@@ -455,6 +455,9 @@ bool Checker::infer_type(const ast::TypeExpr* type, const Type& actual, Function
     (void)unify(actual, type_of(type_param->default_type, context));
     scope_ = saved;
   }
+  // A literal is of the type that is written for it, before a later default looks at it.
+  if (auto written = dtype_from_name(named->name.text); written && !type_param && resolved(actual).open)
+    (void)unify(actual, Type::scalar(*written));
   if (type_param && is_whole(*type_param, *info.decl)) {
     auto [it, is_new] = bindings.types.try_emplace(named->name.text, actual);
     if (is_new) return fits_bound(*type_param, actual, arg.span, info.decl->name.text);

@@ -83,10 +83,13 @@ namespace {
 
 bool is_linear(ScalarOp op) { return slope_of(op) == Slope::Constant || slope_of(op) == Slope::Choice; }
 
-ValueId partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, size_t i, ValueId d, bool guarded) {
+ValueId partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, size_t i, ValueId d, bool others,
+                bool guarded) {
   auto one_plus = [&](ValueId v) { return e.op(ScalarOp::Add, {e.number(e.type(v).dtype, 1), v}); };
   auto one_minus = [&](ValueId v) { return e.op(ScalarOp::Sub, {e.number(e.type(v).dtype, 1), v}); };
   auto less = [&](ValueId a, ValueId b) { return e.op(ScalarOp::Lt, {a, b}); };
+  // Where two operands are equal and both move, the first is followed.
+  auto first_less = [&](ValueId a, ValueId b) { return e.op(others ? ScalarOp::Le : ScalarOp::Lt, {a, b}); };
   auto both = [&](ValueId a, ValueId b) { return e.op(ScalarOp::And, {a, b}); };
   // Where d is infinite and the factor zero, the product is zero. (Of a finite d it is the product also there: so it
   // has derivatives of its own.)
@@ -136,11 +139,9 @@ ValueId partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, siz
     return e.where(flat, e.number(e.type(slope).dtype, 0), slope);
   }
   case ScalarOp::Min:
-    if (x[0] == x[1]) return i == 0 ? d : ValueId{}; // it is that operand
-    return e.where(i == 0 ? less(x[0], x[1]) : less(x[1], x[0]), d, e.number(e.type(d).dtype, 0));
+    return e.where(i == 0 ? first_less(x[0], x[1]) : less(x[1], x[0]), d, e.number(e.type(d).dtype, 0));
   case ScalarOp::Max:
-    if (x[0] == x[1]) return i == 0 ? d : ValueId{};
-    return e.where(i == 0 ? less(x[1], x[0]) : less(x[0], x[1]), d, e.number(e.type(d).dtype, 0));
+    return e.where(i == 0 ? first_less(x[1], x[0]) : less(x[0], x[1]), d, e.number(e.type(d).dtype, 0));
   case ScalarOp::Clamp: { // min(max(x, lo), hi)
     ValueId raised = e.op(ScalarOp::Max, {x[0], x[1]});
     ValueId inside = less(raised, x[2]);
@@ -188,9 +189,10 @@ ValueId partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, siz
 
 } // namespace
 
-ValueId scaled_partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, size_t i, ValueId d, bool guarded) {
+ValueId scaled_partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, size_t i, ValueId d, bool others,
+                       bool guarded) {
   if (!has_derivative(op)) return {};
-  ValueId result = partial(e, op, x, y, i, d, guarded);
+  ValueId result = partial(e, op, x, y, i, d, others, guarded);
   if (!result.valid() || !(guarded || is_steep(op)) || is_linear(op)) return result;
   return e.where(e.compare(ScalarOp::Eq, d, 0), e.number(e.type(result).dtype, 0), result);
 }

@@ -8,13 +8,14 @@ namespace tl {
 // d · ∂op/∂operand i, which is what a tangent d of that operand adds to the tangent of the result, and what a cotangent
 // d of the result adds to that of the operand. Invalid: nothing (the derivative is zero everywhere).
 //   operands   those of the operation; y: its result
+//   others     some other operand moves too: where two are equal, min and max follow the first, which is right where
+//   they
+//              always move together. Otherwise, against a constant, their derivative there is zero
 //   guarded    d may be zero for elements that have been left out (by a Where, a slice …) and whose derivative may be
 //              infinite or NaN; or d may be infinite where a factor that it meets is zero, as in sqrt(x * x) at 0: both
 //              give zero, as there is nothing to move or to be moved
-// Where the operands of min and max are equal, the derivative is zero in both: it does not depend on which of them are
-// asked about.
 ir::ValueId scaled_partial(Emit& e, ScalarOp op, std::span<const ir::ValueId> operands, ir::ValueId y, size_t i,
-                           ir::ValueId d, bool guarded);
+                           ir::ValueId d, bool others, bool guarded);
 
 // What the derivative of an operation is made of. A switch over all of them, so that a new one does not compile
 // without.
