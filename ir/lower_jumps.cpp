@@ -7,9 +7,8 @@
 // Nothing else is lowered behind something that may have left. The places are made in three ways only:
 //   - a jump itself has no continuation: jump() sets its flag, and `then` is dropped;
 //   - where one branch of an `if` never ends and the other does, `then` stands inside the other (if_expression);
-//   - where several ways meet again - behind an `if` whose branches both may end, behind a loop, in the test of a loop
-//   -
-//     `then` stands behind a test of the flags (unless_exited), which is left out where all flags are known to be down.
+//   - where several ways meet again (behind an `if` whose branches both may end, behind a loop, in the test of a loop),
+//     `then` stands behind a test of the flags (unless_exited), which is left out where all are known to be down.
 // All the rest follows from the order of evaluation: the parts of a statement or an expression are evaluated one after
 // the other, each being the continuation of the one before (with_children), and the operation itself is the
 // continuation of the last. So it does not matter whether a jump stands in a statement, an operand, a condition, a
