@@ -1,11 +1,7 @@
 # What every executable that `tl build` makes carries: the VM and what runs a program, without a compiler, as one object
 # file inside tl. Large parts that a program may do without are weak in it: beside it stand object files that replace
-# each of them by nothing. Sanitizers need a run-time part of their own, so those builds of tl make no executables.
+# each of them by nothing.
 enable_language(ASM)
-if(TL_SANITIZE)
-  target_compile_definitions(tl_backend PRIVATE TL_NO_BUILT_RUNTIME=1)
-  return()
-endif()
 
 file(GLOB built_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/driver/built/*.cpp)
 add_library(tl_built OBJECT ${built_sources})
@@ -27,7 +23,23 @@ endforeach()
 
 # Debian's archives are for executables: they take the address of `stderr`, which a shared library cannot know.
 set(archives "")
-foreach(name libpng.a libjpeg.a libz.a libstdc++.a libgcc_eh.a libgcc.a libc_nonshared.a)
+set(archive_names libpng.a libjpeg.a libz.a libstdc++.a libgcc_eh.a libgcc.a libc_nonshared.a)
+if(TL_SANITIZE)
+  # What a sanitizer makes needs its shared libraries, and these the shared library of C++. The sanitizer's stand first.
+  list(REMOVE_ITEM archive_names libstdc++.a libgcc_eh.a)
+  set(shared_names libasan.so libubsan.so)
+  if(TL_SANITIZE STREQUAL "thread")
+    set(shared_names libtsan.so)
+  endif()
+  set(shared "")
+  foreach(name ${shared_names} libstdc++.so libgcc_s.so.1)
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${name} OUTPUT_VARIABLE path OUTPUT_STRIP_TRAILING_WHITESPACE)
+    file(REAL_PATH ${path} path)
+    string(APPEND shared "\"${path}\",")
+  endforeach()
+  set_source_files_properties(backend/aot/build.cpp PROPERTIES COMPILE_DEFINITIONS "TL_SHARED_RUNTIME=${shared}")
+endif()
+foreach(name ${archive_names})
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${name} OUTPUT_VARIABLE path OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(NOT IS_ABSOLUTE "${path}")
     message(FATAL_ERROR "${name} is missing")

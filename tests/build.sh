@@ -8,20 +8,17 @@ out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
 echo 'print("hello")' >"$out/hello.tl"
-if ! "$tl" build "$out/hello.tl" -o "$out/hello" 2>"$out/why" && grep -q sanitizer "$out/why"; then
-  echo "SKIPPED: all of build.sh ($(cat "$out/why"))"
-  exit 77
-fi
 
 # ---- what is made
+check "build" 0 -- "$tl" build "$out/hello.tl" -o "$out/hello"
 check "hello" 0 "^hello$" -- "$out/hello"
-check "hello is at most 1 MB" 0 -- test "$(stat -c %s "$out/hello")" -le 1000000
+[[ -n ${TL_SANITIZED:-} ]] || check "hello is at most 1 MB" 0 -- test "$(stat -c %s "$out/hello")" -le 1000000
 check "the name without .tl" 0 -- sh -c "cd '$out' && mkdir -p here && cd here && '$tl' build ../hello.tl && ./hello"
 check "from standard input" 0 "^3$" -- sh -c "echo 'print(1 + 2)' | '$tl' build - -o '$out/three' && '$out/three'"
 for sample in lenet gpt; do
   check "the same bytes twice: $sample" 0 -- sh -c "'$tl' build samples/$sample.tl -o '$out/$sample' && '$tl' build --no-cache samples/$sample.tl -o '$out/again' && cmp '$out/$sample' '$out/again'"
 done
-check "LeNet is at most 2 MB" 0 -- test "$(stat -c %s "$out/lenet")" -le 2000000
+[[ -n ${TL_SANITIZED:-} ]] || check "LeNet is at most 2 MB" 0 -- test "$(stat -c %s "$out/lenet")" -le 2000000
 for form in "llvm:define .*@" "asm:vmovups|vmulss|ret" "cuda:__global__" "ir:kernel" "bytecode:launch"; do
   check "--emit ${form%%:*}" 0 "${form#*:}" -- "$tl" build samples/softmax.tl --emit "${form%%:*}"
 done

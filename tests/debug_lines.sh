@@ -70,14 +70,14 @@ check "two files" 0 -- "$tl" build -g --emit obj parts.tl -o parts.o
 shows "lines of the program's own file" "2" parts.o parts.tl
 shows "lines of a file that it imports" "2" parts.o halves.tl
 
-# ---- executables; a tl with sanitizers makes none
-if ! "$tl" build -g lines.tl -o lines 2>&1 | grep -q "built with a sanitizer"; then
-  check "an executable with lines runs" 0 "^7778742049$" -- ./lines
-  shows "it has the same lines" "$(lines lines.o lines.tl)" lines lines.tl
-  check "an address to a line and its call" 0 "^scale [^ ]*lines.tl:3 scale_3 [^ ]*lines.tl:7 $" -- sh -c "
-    address=\$(objdump --dwarf=decodedline lines | awk '\$2 == 3 { print \$3; exit }')
-    addr2line -i -f -e lines \$address | tr '\n' ' '"
-  cat >library.tl <<'TL'
+# ---- executables
+check "an executable with lines" 0 -- "$tl" build -g lines.tl -o lines
+check "an executable with lines runs" 0 "^7778742049$" -- ./lines
+shows "it has the same lines" "$(lines lines.o lines.tl)" lines lines.tl
+check "an address to a line and its call" 0 "^scale [^ ]*lines.tl:3 scale_3 [^ ]*lines.tl:7 $" -- sh -c "
+  address=\$(objdump --dwarf=decodedline lines | awk '\$2 == 3 { print \$3; exit }')
+  addr2line -i -f -e lines \$address | tr '\n' ' '"
+cat >library.tl <<'TL'
 export fn wave(x: f32[n]) -> f32[n] {
   sin(x) * 2.0
 }
@@ -90,10 +90,9 @@ export fn steps(x: f32[n]) -> f32[n] {
   sums
 }
 TL
-  check "a library with lines" 0 -- "$tl" build -g --lib library.tl -o library
-  shows "lines of all its functions" "2 6 7 8" library.so library.tl
-  "$tl" build lines.tl -o plain
-  check "without -g no symbols either" 0 "^0$" -- sh -c "readelf -SW plain | grep -cE 'debug|symtab'; true"
-fi
+check "a library with lines" 0 -- "$tl" build -g --lib library.tl -o library
+shows "lines of all its functions" "2 6 7 8" library.so library.tl
+"$tl" build lines.tl -o plain
+check "without -g no symbols either" 0 "^0$" -- sh -c "readelf -SW plain | grep -cE 'debug|symtab'; true"
 
 cd "$tests/.." && finish

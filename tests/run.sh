@@ -15,6 +15,10 @@ export LSAN_OPTIONS=suppressions=$PWD/tests/lsan.supp:print_suppressions=0
 
 export TL_SOURCE_DIR=$PWD # for tests that read the programs of the repository
 
+# address, thread or nothing: for tests that must know.
+TL_SANITIZED=$(sed -n 's/^TL_SANITIZE:STRING=//p' "$build/CMakeCache.txt" 2>/dev/null)
+export TL_SANITIZED
+
 # Kernels that tests compile stay out of the user's cache.
 export TL_CACHE_DIR=$PWD/$build/kernel-cache
 [[ $build == /* ]] && TL_CACHE_DIR=$build/kernel-cache
@@ -69,8 +73,7 @@ for program in "$build"/tests/tl_test_*; do # one that the list above forgets
   [[ " ${units[*]} " == *" ${program##*/tl_test_} "* ]] || doctest "${program##*/tl_test_}"
 done
 echo "── golden programs"
-grep -qE '^TL_SANITIZE:STRING=.+' "$build/CMakeCache.txt" 2>/dev/null && builds=--no-builds || builds=
-run golden "$build/tests/tl_golden" --tl "$build/tl" --seconds 100 $builds ${filter:+--filter "$filter"} tests/golden
+run golden "$build/tests/tl_golden" --tl "$build/tl" --seconds 100 ${filter:+--filter "$filter"} tests/golden
 echo "── tests generated from the op table"
 run generated "$build/tests/tl_generated" ${filter:+--only "$filter"}
 echo "── samples and commands"
@@ -80,6 +83,7 @@ run profiling tests/profiling.sh "$build/tl" "$filter"
 run "debug lines" tests/debug_lines.sh "$build/tl" "$filter"
 run commands tests/commands.sh "$build/tl" "$filter"
 run executables tests/build.sh "$build/tl" "$filter"
+command -v python3 >/dev/null && run "faults apply" python3 tests/mutants/run.py --check
 run differential tests/differential.sh "$build/tl" "$filter"
 run embed tests/embed.sh "$build/tl" "$filter"
 run async tests/async.sh "$build/tl" "$filter"

@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 // Object files inside tl (cmake/built.cmake).
-#ifndef TL_NO_BUILT_RUNTIME
 // clang-format off
 #define TL_EMBEDDED(X) \
   X(runtime) \
@@ -31,6 +30,9 @@ extern "C" {
 TL_EMBEDDED(X)
 #undef X
 }
+// Builds with a sanitizer: the shared libraries, each "PATH," that what they make needs.
+#ifndef TL_SHARED_RUNTIME
+#define TL_SHARED_RUNTIME
 #endif
 
 namespace tl {
@@ -98,10 +100,7 @@ void used_by(const Program& program, Used& used) {
     }
 }
 
-std::vector<std::pair<std::string, std::string_view>> runtime_for([[maybe_unused]] const Used& used) {
-#ifdef TL_NO_BUILT_RUNTIME
-  throw BuildError("this tl was built with a sanitizer, and makes no executables");
-#else
+std::vector<std::pair<std::string, std::string_view>> runtime_for(const Used& used) {
   std::vector<std::pair<std::string, std::string_view>> parts;
   auto add = [&](const char* name, const char* begin, const char* end) {
     parts.emplace_back(std::string(name) + ".o", std::string_view(begin, static_cast<size_t>(end - begin)));
@@ -115,7 +114,6 @@ std::vector<std::pair<std::string, std::string_view>> runtime_for([[maybe_unused
   if (!used.refusal) add("without_refusal", tl_without_refusal, tl_without_refusal_end);
   if (!used.images) add("without_jpeg", tl_without_jpeg, tl_without_jpeg_end);
   return parts;
-#endif
 }
 
 // Adds a program's places to those of others, and lets its kernels' instructions name them there.
@@ -176,6 +174,8 @@ void add_runtime(const Workshop& workshop, const Used& used, LinkJob& job) {
 }
 
 void add_system(LinkJob& job) {
+  const std::initializer_list<const char*> shared = {TL_SHARED_RUNTIME};
+  job.inputs.insert(job.inputs.end(), shared.begin(), shared.end());
   job.inputs.push_back(library_of(reinterpret_cast<const void*>(&::getpid)));
   job.inputs.push_back(library_of(reinterpret_cast<const void*>(static_cast<double (*)(double)>(&std::exp))));
 }

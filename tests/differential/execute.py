@@ -85,9 +85,6 @@ def run_twin(case: Case) -> list:
     outcomes = []
     for call in case.calls:
         source = f"{case.functions[-1].name}({', '.join(argument_texts(case, call))})"
-        if case.kind.startswith("grad"):
-            outcomes.append(one_gradient(space, case, call, text))
-            continue
         first = one_run(space, source, None, text)
         if first.failure is None and not first.skip and runtime.Noise.used:
             for k in range(NOISE_RUNS):
@@ -100,21 +97,6 @@ def run_twin(case: Case) -> list:
             first.skip = True
         outcomes.append(first)
     return outcomes
-
-
-def one_gradient(space, case, call, text) -> Outcome:
-    """The derivatives in the arguments that `case.kind` names ("grad 0 2"), from differences."""
-    function = space[case.functions[-1].name]
-    arguments = [eval(a, space) for a in argument_texts(case, call)]
-    at = [int(k) for k in case.kind.split()[1:]]
-    space["_answer"] = lambda: runtime.gradients(function, arguments, at)
-    first = one_run(space, "_answer()", None, text)
-    if first.failure is not None:
-        first.skip = True
-    if not first.skip:
-        for sign in (-1, 1):
-            first.noisy.append(NUMBER.sub(lambda m: repr(value(m[0]) + sign * 1e-5 * (1 + abs(value(m[0])))), first.text))
-    return first
 
 
 def one_run(space, source, noise, text) -> Outcome:
@@ -242,12 +224,7 @@ class Program:
                 r.stmt(s)
             r.line(f"print({r.expr(f.body.value)})")
             return
-        if self.cases[k].kind.startswith("grad"):
-            at = self.cases[k].kind.split()[1:]
-            chosen = "" if at == ["0"] else f", argnums = {at[0]}" if len(at) == 1 else f", argnums = ({', '.join(at)})"
-            r.line(f"print(grad({f.name}{chosen})({', '.join(texts)}))")
-        else:
-            r.line(f"print({f.name}({', '.join(texts)}))")
+        r.line(f"print({f.name}({', '.join(texts)}))")
 
     def case_of_line(self, n):
         return next((k for a, b, k in self.lines_of if a <= n <= b), None)

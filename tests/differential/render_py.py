@@ -260,6 +260,15 @@ class PyRenderer:
     def on_Lambda(self, e):
         return self.function("lambda", [(n, t, None) for n, t in zip(e.params, e.ty.params)], e.body if isinstance(e.body, Block) else Block([], e.body))
 
+    def on_Transform(self, e):
+        return f"transform('{e.op}', {self.expr(e.f)}, {e.at}, {nothing(e.ty.result)})"
+
+    def on_Along(self, e):
+        texts = self.operands([e.f] + e.args + e.steps)
+        xs, dxs = texts[1:1 + len(e.args)], texts[1 + len(e.args):]
+        together = lambda ts: f"({', '.join(ts)},)"
+        return f"jvp({texts[0]}, {together(xs)}, {together(dxs)})" if e.steps else f"vjp({texts[0]}, {together(xs)})"
+
     def on_Range(self, e):
         texts = self.operands([e.lo, e.hi] + ([e.step] if e.step is not None else []))
         return f"rng({', '.join(texts)})"
@@ -452,6 +461,15 @@ class PyRenderer:
 
     def text(self) -> str:
         return "\n".join(self.lines) + "\n"
+
+
+def nothing(ty) -> str:
+    """The text of a result of `vmap` over nothing, or None where sizes that only the run tells are in it."""
+    if isinstance(ty, Tensor):
+        return f"np.zeros((0, {''.join(f'{d}, ' for d in ty.dims[1:])}), TYPES['{ty.elem}'])" if all(isinstance(d, int) for d in ty.dims[1:]) else "None"
+    if isinstance(ty, Tup) and all(nothing(t) != "None" for t in ty.items):
+        return f"({''.join(nothing(t) + ', ' for t in ty.items)})"
+    return "None"
 
 
 def sizes_bound(params):

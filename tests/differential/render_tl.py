@@ -173,7 +173,7 @@ class TlRenderer:
         return f"{e.name}({self.arguments(parts + named)})", 10
 
     def on_CallValue(self, e, pinned):
-        return f"({self.expr(e.f)})({', '.join(self.expr(a, True) for a in e.args)})", 10
+        return f"{self.expr(e.f, False, 10)}({', '.join(self.expr(a, True) for a in e.args)})", 10
 
     def on_If(self, e, pinned):
         text = "if " + self.expr(e.cond) + " "
@@ -244,6 +244,20 @@ class TlRenderer:
         head = ", ".join(n + (f": {type_text(t, self.sizes[-1])}" if shown else "") for n, t, shown in zip(e.params, e.ty.params, e.typed))
         body = self.block(e.body) if isinstance(e.body, Block) else self.expr(e.body, False)
         return ("||" if not e.params else f"|{head}|") + " " + body, 0
+
+    def on_Transform(self, e, pinned):
+        named = {"vmap": "axes"}.get(e.op, "argnums")
+        at = ["none" if k is None else str(k) for k in e.at]
+        chosen = "" if set(at) <= {"0"} and (named == "axes" or len(at) < 2) else f", {named} = {at[0]}" if len(at) == 1 else f", {named} = ({', '.join(at)})"
+        return f"{e.op}({self.expr(e.f)}{chosen})", 10
+
+    def on_Along(self, e, pinned):
+        xs = [self.expr(a, True) for a in e.args]
+        if not e.steps:
+            return f"vjp({self.expr(e.f)}, {', '.join(xs)})", 10
+        dxs = [self.expr(a, True) for a in e.steps]
+        together = lambda ts: ts[0] if len(ts) == 1 else f"({', '.join(ts)})"
+        return f"jvp({self.expr(e.f)}, {together(xs)}, {together(dxs)})", 10
 
     def on_Range(self, e, pinned):
         if e.step is not None:

@@ -217,6 +217,22 @@ class Lambda(Expr):
 
 
 @dataclass(eq=False)
+class Transform(Expr):
+    """`grad(f, argnums = …)`, `vmap(f, axes = …)`, …: a function made of a function. `at` are its numbers, None for `none`."""
+    op: str
+    f: Expr
+    at: tuple = ()
+
+
+@dataclass(eq=False)
+class Along(Expr):
+    """`jvp(f, (x…), (dx…))`, or `vjp(f, x…)` without `steps`."""
+    f: Expr
+    args: list
+    steps: list = field(default_factory=list)
+
+
+@dataclass(eq=False)
 class FnName(Expr):
     """A generated function used as a value."""
     name: str
@@ -353,7 +369,7 @@ class Case:
     structs: list
     functions: list          # helpers first, the tested one last
     calls: list              # lists of constant expressions
-    kind: str = "call"       # "call", "grad" or "script" (statements at top level: the body of the last function)
+    kind: str = "call"       # "call" or "script" (statements at top level: the body of the last function)
     consts: list = field(default_factory=list)
 
 

@@ -576,9 +576,9 @@ fault(
 )
 fault(
     "passes/partials.cpp",
-    "return e.where(i == 0 ? less(x[1], x[0])",
-    "return e.where(i == 0 ? e.op(MUTANT ? ScalarOp::Le : ScalarOp::Lt, {x[1], x[0]})",
-    "where two operands of `max` are equal, the first moves it",
+    "i == 0 ? first_less(x[1], x[0])",
+    "i == 0 ? (MUTANT ? less(x[1], x[0]) : first_less(x[1], x[0]))",
+    "where two operands of `max` that move together are equal, neither moves it",
 )
 fault(
     "passes/partials.cpp",

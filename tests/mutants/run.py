@@ -52,19 +52,24 @@ def stages(tree, build):
     ]
 
 
-def prepare(work):
-    """A copy of the tree with all faults in it, built."""
-    tree, build = work / "tree", work / "tree" / "build"  # as in the repository, so that a compiler cache knows the rest
-    tree.mkdir(parents=True, exist_ok=True)
-    archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, capture_output=True).stdout
-    subprocess.run(["tar", "-x", "-m"], cwd=tree, input=archive, check=True)
+def faulty(tree):
+    """The sources of a tree with all faults in them, by path."""
     texts = {}
     for number, (path, original, mutated, _) in enumerate(FAULTS, 1):
         text = texts.setdefault(path, (tree / path).read_text())
         if text.count(original) != 1:
             sys.exit(f"mutants: {number}: `{original}` stands {text.count(original)} times in {path}")
         texts[path] = text.replace(original, mutated.replace("MUTANT", f"tl::mutant({number})"))
-    for path, text in texts.items():
+    return texts
+
+
+def prepare(work):
+    """A copy of the tree with all faults in it, built."""
+    tree, build = work / "tree", work / "tree" / "build"  # as in the repository, so that a compiler cache knows the rest
+    tree.mkdir(parents=True, exist_ok=True)
+    archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, capture_output=True).stdout
+    subprocess.run(["tar", "-x", "-m"], cwd=tree, input=archive, check=True)
+    for path, text in faulty(tree).items():
         (tree / path).write_text(CONDITION + text)
     if not (build / "build.ninja").exists():
         subprocess.run(["cmake", "--preset", "release"], cwd=tree, check=True, stdout=subprocess.DEVNULL)
@@ -104,7 +109,11 @@ def main():
     parser.add_argument("--stages", type=int, default=99, help="only the first of them")
     parser.add_argument("--built", action="store_true", help="the tree in --work is built already")
     parser.add_argument("--table", type=pathlib.Path, help="where the table is written (Markdown)")
+    parser.add_argument("--check", action="store_true", help="only whether the text of each fault still stands in the sources")
     options = parser.parse_args()
+    if options.check:
+        print(f"{len(FAULTS)} faults in {len(faulty(ROOT))} files")
+        return 0
     work = options.work.resolve()
     tree, build = (work / "tree", work / "tree" / "build") if options.built else prepare(work)
     limits = {}
