@@ -10,8 +10,11 @@
 // A size waits before the first node that mentions it, since its tensors' types do from then on.
 #include "ir/rewrite.h"
 #include "passes/edit.h"
+#include "passes/emit.h"
 #include "passes/passes.h"
 #include "passes/placement.h"
+#include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <unordered_map>
 
@@ -19,8 +22,29 @@ namespace tl {
 using namespace ir;
 namespace {
 
-// Guard(x, cond[…]) where x is not of cond's sizes: all elements must hold, so the condition becomes one scalar. The
-// payload goes, as no single element stands for the failure.
+// What stands in `of` where the condition first fails, in the order of its elements. Only read if it does.
+std::vector<ValueId> at_first_failure(Emit& e, ValueId condition, const std::vector<ValueId>& of) {
+  const std::vector<Dim> dims = e.dims(condition);
+  const std::vector<int64_t> axes = other_axes(dims.size(), {});
+  ValueId place;
+  for (int64_t axis : axes) {
+    const Dim& dim = dims[static_cast<size_t>(axis)];
+    ValueId along = e.broadcast(e.iota(dim), {axis}, dims);
+    place = place.valid() ? e.add(e.mul(place, e.size(dim)), along) : along;
+  }
+  ValueId first = e.reduce(ReduceOp::Min, e.where(condition, e.i64(INT64_MAX), place), axes);
+  ValueId chosen = e.op(ScalarOp::Eq, {place, first});
+  std::vector<ValueId> result;
+  for (ValueId payload : of)
+    result.push_back(
+        e.type(payload).is_scalar()
+            ? payload
+            : e.reduce(ReduceOp::Max, e.where(chosen, payload, -std::numeric_limits<double>::infinity()), axes));
+  return result;
+}
+
+// Guard(x, cond[…]) where x is not of cond's sizes: all elements must hold, so the condition becomes one scalar, and
+// the payload that of the first element which fails.
 void reduce_conditions(Module& module, Function& f) {
   Edit edit(module, f);
   edit.visit = [&](NodeId id) {
@@ -34,12 +58,17 @@ void reduce_conditions(Module& module, Function& f) {
       attrs.ints.push_back(static_cast<int64_t>(i));
     LocId loc = node.loc;
     ValueId all = edit.one(Op::Reduce, {node.operands[1]}, Type::scalar(DType::Bool), attrs, loc);
+    std::vector<ValueId> payload(f[id].operands.begin() + 2, f[id].operands.end());
+    if (!std::all_of(payload.begin(), payload.end(), [&](ValueId v) { return f[v].type.is_scalar(); })) {
+      Region added;
+      Emit e(module, f, added, loc);
+      payload = at_first_failure(e, f[id].operands[1], payload);
+      for (NodeId node : added.nodes)
+        edit.keep(node);
+    }
     Node& guard = f[id];
-    guard.operands[1] = all;
-    std::vector<ValueId> payload;
-    for (size_t i = 2; i < guard.operands.size(); ++i)
-      if (f[guard.operands[i]].type.is_scalar()) payload.push_back(guard.operands[i]);
     guard.operands.resize(2);
+    guard.operands[1] = all;
     guard.operands.insert(guard.operands.end(), payload.begin(), payload.end());
     return Edit::Keep;
   };
