@@ -6,26 +6,29 @@ import random
 from parts_aggregates import Aggregates
 from parts_comprehensions import Comprehensions
 from parts_control import Control
-from parts_derivatives import Derivatives
 from parts_functions import Functions
+from parts_guards import Guards
+from parts_library import Library
 from parts_lists import Lists
 from parts_places import Places
 from parts_scalars import Scalars
 from parts_tensors import Tensors, is_any
+from parts_transforms import Transforms
 from tree import *
 
 
 # What the functions of a topic are made of: weights of the features that `makers` and `statements` of the parts ask for.
-COMMON = {"var": 5, "literal": 2, "arithmetic": 4, "if": 2, "jump": 0.35, "loud": 0.5, "call": 1, "convert": 0.6, "builtin": 1, "block": 1}
+COMMON = {"var": 5, "literal": 2, "arithmetic": 4, "if": 2, "jump": 0.35, "loud": 0.5, "call": 1, "convert": 0.6, "builtin": 1, "block": 1, "guard": 0.5}
 TOPICS = {
     "control": {**COMMON, "jump": 1.4, "loud": 1.5, "loop": 3, "types": ("i64", "i64", "bool")},
-    "scalars": {**COMMON, "jump": 0.15, "convert": 3, "builtin": 3, "bits": 1.5, "types": SCALARS},
+    "scalars": {**COMMON, "jump": 0.15, "bf16": 1, "convert": 3, "builtin": 3, "bits": 1.5, "types": SCALARS},
     "aggregates": {**COMMON, "jump": 0.3, "tuple": 3, "struct": 3, "types": ("i64", "f64", "bool", "f32", "tuple", "tuple", "struct", "struct", "i32")},
     "functions": {**COMMON, "lambda": 2, "call": 3, "helpers": 3, "types": ("i64", "f64", "bool", "tuple")},
 }
-TENSOR = {**COMMON, "jump": 0.15, "loud": 0.2, "loop": 0.7, "tensor": 1, "comprehension": 0.3}
+TENSOR = {**COMMON, "jump": 0.15, "loud": 0.2, "loop": 0.7, "tensor": 1, "comprehension": 0.3, "library": 0.4}
 TOPICS["tensors"] = {**TENSOR, "types": ("i64", "i64", "f64", "bool", "f32", "i32", "tensor", "tensor", "tensor", "tensor")}
-TOPICS["numbers"] = {**TENSOR, "convert": 2, "builtin": 2, "bits": 0.3, "types": SCALARS + ("tensor",) * 12}
+TOPICS["library"] = {**TENSOR, "library": 3, "loop": 0.4, "builtin": 1.5, "types": ("i64", "f64", "bool", "f32", "i32", "u8", "i16", "tensor", "tensor", "tensor", "tensor", "tensor")}
+TOPICS["numbers"] = {**TENSOR, "convert": 2, "bf16": 1, "builtin": 2, "bits": 0.3, "types": SCALARS + ("tensor",) * 12}
 TOPICS["sizes"] = {**TENSOR, "jump": 0.7, "loop": 2, "types": ("i64", "i64", "f64", "bool", "tensor", "tensor", "elastic", "elastic")}
 TOPICS["comprehensions"] = {**TENSOR, "comprehension": 2.5, "types": ("i64", "i64", "f64", "bool", "tensor", "tensor")}
 TOPICS["lists"] = {**COMMON, "jump": 0.5, "loop": 1.5, "list": 2, "tuple": 0.5, "struct": 0.5, "tensor": 0.3,
@@ -33,11 +36,14 @@ TOPICS["lists"] = {**COMMON, "jump": 0.5, "loop": 1.5, "list": 2, "tuple": 0.5, 
 TOPICS["text"] = {**COMMON, "jump": 0.3, "text": 2, "list": 0.5, "types": ("i64", "f64", "f32", "bool", "str", "str", "str", "u8", "f16", "i16", "list", "tuple")}
 TOPICS["failures"] = {**COMMON, "jump": 0.7, "loop": 1.5, "tensor": 1, "list": 0.7, "comprehension": 0.5, "struct": 0.5, "careless": 8,
                       "types": ("i64", "i64", "i64", "bool", "f64", "tensor", "tensor", "list", "elastic", "struct")}
-MIXED = {**COMMON, "jump": 0.5, "loop": 1.5, "bits": 0.5, "tuple": 1, "struct": 1, "lambda": 0.7, "helpers": 1, "tensor": 0.5, "comprehension": 0.5, "list": 0.5, "text": 0.3,
+MIXED = {**COMMON, "jump": 0.5, "loop": 1.5, "bits": 0.5, "tuple": 1, "struct": 1, "lambda": 0.7, "helpers": 1, "tensor": 0.5, "comprehension": 0.5, "list": 0.5, "text": 0.3, "library": 0.3, "transform": 0.1,
          "types": ("i64", "i64", "i64", "f64", "f64", "bool", "f32", "tuple", "struct", "i32", "u8", "tensor", "tensor", "elastic", "list", "str")}
 TOPICS["mixed"] = MIXED
-TOPICS["derivatives"] = {"var": 6, "literal": 1.5, "arithmetic": 4, "if": 1.2, "jump": 0.3, "loud": 0.1, "call": 1, "builtin": 1.5, "block": 0.7, "loop": 1.5, "tensor": 1.2,
-                         "comprehension": 0.7, "helpers": 1, "tuple": 0.3, "lambda": 0.4, "types": ("f64", "f64", "f64", "f64", "f64", "i64", "bool", "tensor", "tensor", "elastic")}
+TOPICS["derivatives"] = {"var": 6, "literal": 1.5, "arithmetic": 4, "if": 1.2, "jump": 0.5, "loud": 0.1, "call": 1, "builtin": 1, "block": 0.7, "loop": 1.5, "tensor": 1.2, "guard": 1, "smooth": 1.5,
+                         "library": 0.15, "transform": 0.1, "comprehension": 0.7, "helpers": 1, "tuple": 0.3, "struct": 0.4, "lambda": 0.4,
+                         "types": ("f64", "f64", "f64", "f64", "f64", "i64", "bool", "tensor", "tensor", "elastic")}
+TOPICS["batches"] = {**COMMON, "jump": 1, "loud": 0, "loop": 2, "tensor": 1, "guard": 2, "comprehension": 0.4, "library": 0.3, "transform": 0.1, "careless": 2, "lambda": 0.3, "tuple": 0.3,
+                     "types": ("i64", "i64", "i64", "f64", "bool", "i32", "tensor", "tensor")}
 TOPICS["straight"] = {**MIXED, "jump": 0}
 TOPICS["places"] = {**MIXED, "jump": 0.9, "bits": 0.2, "types": ("i64", "i64", "i64", "bool", "f64", "tensor", "tuple", "struct", "elastic", "list")}
 
@@ -46,7 +52,7 @@ class NoValue(Exception):
     """Nothing in scope has the size that is wanted. The statement is given up."""
 
 
-class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions, Lists, Places, Derivatives):
+class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions, Lists, Places, Library, Guards, Transforms):
     def __init__(self, seed: int, topic: str, name: str, again=0):
         self.rng = random.Random(f"{topic}:{seed}:{again}")
         self.seed, self.topic, self.name = seed, topic, name
@@ -57,8 +63,11 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
         self.consts = []
         self.global_names = {}  # what functions see of the top level
         self.loops = 0          # loops of this function around here
+        self.counting = frozenset()  # those whose turns are counted at the end of their bodies, which `continue` would leave out
         self.result = None      # what `return` takes, or None where it may not stand
         self.pure = 0           # > 0: no effects, jumps or assignments
+        self.quiet = False      # no effects
+        self.fixed = False      # no sizes that data decides
         self.frozen = []        # names that may not be assigned here
         self.effects = False    # whether this function prints
         self.fuel = 0
@@ -122,7 +131,7 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
         if kind == "tensor":
             return self.tensor_type()
         if kind == "elastic":
-            return Tensor(self.tensor_elem(), ("?",))
+            return self.tensor_type() if self.fixed else Tensor(self.tensor_elem(), ("?",))
         if kind == "struct":
             if depth <= 0:
                 return "f64"
@@ -145,7 +154,7 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
     def number(self, ty, wild=0.05):
         """A constant of the type; ends of the type and special floats with probability `wild`."""
         r = self.rng
-        if self.topic == "derivatives" and ty == "f64":
+        if self.topic in ("derivatives", "batches") and ty == "f64":
             return round(r.uniform(-2, 3), 3)
         if ty == "bool":
             return r.random() < 0.5
@@ -166,7 +175,7 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
     def constant(self, ty, wild=0.05):
         """A constant expression of the type, for arguments and leaves."""
         if ty == "str":
-            return Lit("str", self.pick(["", "a", "bc", "x y", "Z", "tl"]))
+            return Lit("str", self.pick(["", "a", "bc", "x y", "Z", "tl", " a", "a,b,", "baab "]))
         if is_scalar(ty):
             return Lit(ty, self.number(ty, wild))
         if isinstance(ty, Tup):
@@ -189,6 +198,8 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
     def expr(self, ty, depth=2):
         """A random expression of the type."""
         self.fuel -= 1
+        if self.fixed and is_any(ty):
+            ty = Tensor(ty.elem, tuple(self.some_size() if d == "?" else d for d in ty.dims))
         if depth <= 0 or self.fuel <= 0:
             return self.leaf(ty)
         makers = [(self.weight(feature) * weight, make) for feature, weight, make in self.makers(ty) if self.weight(feature) > 0]
@@ -203,8 +214,9 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
         found = [("var", 1, self.read), ("if", 1, self.if_value), ("call", 1, self.call_helper), ("lambda", 0.5, self.call_lambda),
                  ("tuple", 0.3, self.item_of_tuple)]
         if not self.pure:
-            found += [("loud", 1, self.loud), ("jump", 1, self.jump_operand), ("block", 0.6, self.block_value)]
-        return found + self.scalar_makers(ty) + self.aggregate_makers(ty) + self.tensor_makers(ty) + self.tensor_scalar_makers(ty) + self.list_makers(ty)
+            found += [("loud", 0 if self.quiet else 1, self.loud), ("jump", 1, self.jump_operand), ("block", 0.6, self.block_value)]
+        return (found + self.scalar_makers(ty) + self.aggregate_makers(ty) + self.tensor_makers(ty) + self.tensor_scalar_makers(ty) + self.list_makers(ty)
+                + self.library_makers(ty) + self.guard_makers(ty) + self.smooth_makers(ty) + self.transform_makers(ty))
 
     def leaf(self, ty):
         e = self.read(ty, 0) if self.chance(0.75) else None
@@ -280,6 +292,8 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
             return self.places_case()
         if self.topic == "derivatives":
             return self.derivative_case()
+        if self.topic == "batches":
+            return self.batch_case()
         if self.weight("text") and self.chance(0.25):
             return self.script_case()
         if self.chance(0.3):
@@ -324,7 +338,7 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
     def with_sizes(self, ty, sizes):
         """The type of an argument: a number for each size, the same for the same name."""
         if isinstance(ty, Tensor):
-            dims = [d if isinstance(d, int) else self.rng.randint(0, 5) if d.startswith("?") else sizes.setdefault(d, self.rng.choices([0, 1, 2, 3, 4, 5], [1, 1, 2, 3, 2, 1])[0])
+            dims = [d if isinstance(d, int) else self.rng.randint(0, 5) if d.startswith("?") else sizes.setdefault(d, self.rng.choices([0, 1, 2, 3, 4, 5], [1, 1, 2, 3, 2, 1] if self.topic != "derivatives" else [1, 2, 4, 3, 0, 0])[0])
                     for d in ty.dims]
             return Tensor(ty.elem, tuple(dims))
         if isinstance(ty, Tup):
@@ -332,8 +346,9 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
         return ty
 
 
-# The topics in turn; the ones that find most come more often.
-ORDER = ["control", "mixed", "scalars", "sizes", "aggregates", "tensors", "functions", "numbers", "comprehensions", "places", "lists", "text", "failures", "places", "derivatives"]
+# The topics in turn; the ones that find most come more often, and a short run meets each kind.
+ORDER = ["control", "mixed", "derivatives", "batches", "sizes", "failures", "places", "aggregates", "library", "lists", "tensors", "functions", "numbers", "comprehensions",
+         "scalars", "places", "text", "derivatives", "batches"]
 
 
 def make(seed: int, topic: str) -> Case:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from parts_tensors import is_any
+from render_tl import DEFAULTS, anchored
 from tree import *
 
 
@@ -40,7 +41,7 @@ class Control:
     def jump(self, depth):
         """A statement that leaves."""
         if self.loops > 0 and (self.result is None or self.chance(0.8)):
-            return Break() if self.chance(0.5) else Continue()
+            return Break() if self.loops in self.counting or self.chance(0.35) else Continue()
         return Return(self.expr(self.result, depth))
 
     def leaving_block(self, depth):
@@ -102,7 +103,8 @@ class Control:
         if not self.pure:
             if self.variables(mutable=True):
                 makers += [(4, self.assign), (3, self.assign_compound), (2 + w("tuple") * 0.5, self.assign_tuple)]
-            makers += [(0.8, self.print_some), (0.15, self.assertion)]
+            if not self.quiet:
+                makers += [(0.8, self.print_some), (0.15, self.assertion)]
             if deep:
                 makers += [(2, self.if_statement), (1 + w("loop"), self.for_loop), (0.5 + 0.6 * w("loop"), self.while_loop)]
             if self.may_jump() and w("jump"):
@@ -112,7 +114,7 @@ class Control:
             makers += [(0.5 * w("lambda"), self.let_lambda)]
         if w("lambda") and deep and not self.pure:
             makers += [(0.3 * w("lambda"), self.nested_function)]
-        return self.choose(makers + self.aggregate_statements(depth) + self.tensor_statements(depth) + self.list_statements(depth))(depth)
+        return self.choose(makers + self.aggregate_statements(depth) + self.tensor_statements(depth) + self.list_statements(depth) + self.guard_statements(depth))(depth)
 
     def let(self, depth, mutable=False):
         ty = self.some_type()
@@ -138,8 +140,7 @@ class Control:
 
     def closed(self, e) -> bool:
         """Whether the expression has its type by itself (i64 and f32 are what open literals become)."""
-        from render_tl import TlRenderer, anchored
-        return anchored(e) or TlRenderer().default_pinned(e.ty)
+        return anchored(e) or (elem_of(e.ty) in DEFAULTS and elem_of(e.ty) != "f32")  # `f64(x)` of an open x makes it f64
 
     def variable(self, depth):
         return self.let(depth, mutable=True)
@@ -231,7 +232,7 @@ class Control:
 
     def observe(self, chance, local=False):
         """Prints variables in sight, at most four, those first that nothing has read: what a program computes has to be seen."""
-        if self.pure or not self.chance(chance):
+        if self.pure or self.quiet or not self.chance(chance):
             return []
         names = list(self.scopes[-1]) if local else list(self.visible())
         found = [v for v in map(self.visible().get, names) if not isinstance(v.ty, FnType) and v.name not in self.global_names]
@@ -335,6 +336,9 @@ class Control:
         if self.chance(0.12):
             start = self.rng.randint(-2, 2)
             over = Range("range", Lit("i64", start), Binary("i64", "+", Lit("i64", start), self.small(depth, top)), Lit("i64", self.rng.randint(1, 3)))
+        elif self.chance(0.2):
+            end = self.rng.randint(-2, 1)
+            over = Range("range", Binary("i64", "+", self.small(depth, top), Lit("i64", end)), Lit("i64", end), Lit("i64", self.pick([-1, -1, -2, -3])))
         elif self.chance(0.2):
             start = self.small(1, 3)
             over = Range("range", start, self.small(depth, top))

@@ -55,12 +55,33 @@ class Functions:
             statements += self.observe(0.65)
         if statements and isinstance(statements[-1], Return):
             return Block(statements)
+        if self.quiet or self.weight("smooth"):
+            return Block(statements, self.with_variables(result, self.expr(result, 2)))
         if self.chance(0.1):
             return Block(statements + [Return(self.expr(result, 2))])
         if self.chance(0.12):
             block = lambda: self.inner(lambda: Block(self.statements(self.rng.randint(0, 2), 1) + [Return(self.expr(result, 1))]))
             return Block(statements + [Do(If(UNIT, self.expr("bool", 2), block(), block()))])
         return Block(statements, self.expr(result, 2))
+
+    def with_variables(self, ty, e):
+        """`e` and, added to it, some of the variables: where nothing is printed, or derivatives are taken, the result has to show what was computed."""
+        if isinstance(ty, Tup) and isinstance(e, Tuple):
+            return Tuple(ty, [self.with_variables(t, x) for t, x in zip(ty.items, e.items)])
+        if elem_of(ty) not in ("i64", "f64"):
+            return e
+        want = ("f64",) if self.weight("smooth") else INTEGERS + FLOATS
+        found = [v for v in self.visible().values() if elem_of(v.ty) in want and v.name not in self.global_names]
+        self.rng.shuffle(found)
+        for v in sorted(found, key=lambda v: v.read)[:self.rng.randint(1, 3)]:
+            v.read = True
+            term = Name(v.ty, v.name)
+            if elem_of(v.ty) != elem_of(ty):
+                term = Convert(Tensor(elem_of(ty), v.ty.dims) if isinstance(v.ty, Tensor) else ty, term)
+            if isinstance(v.ty, Tensor):
+                term = Prelude(elem_of(ty), "sum", [term])
+            e = Binary(ty, self.pick("++-"), e, term if self.chance(0.7) else Binary(elem_of(ty), "*", term, Lit(elem_of(ty), self.number(elem_of(ty), 0))))
+        return e
 
     def function(self, name, fuel):
         params = self.parameters(self.rng.randint(1, 3))
@@ -132,8 +153,8 @@ class Functions:
     # ---- calls ----
 
     def call_helper(self, ty, depth):
-        options = [f for f in self.helpers if self.gives(f, ty) is not False and not (self.pure and f.effects)]
-        options += [v for v in self.variables(lambda t: isinstance(t, FnType) and t.result == ty) if not (self.pure and v.effects)]
+        options = [f for f in self.helpers if self.gives(f, ty) is not False and not ((self.pure or self.quiet) and f.effects)]
+        options += [v for v in self.variables(lambda t: isinstance(t, FnType) and t.result == ty) if not ((self.pure or self.quiet) and v.effects)]
         if not options:
             return None
         f = self.pick(options)
@@ -185,6 +206,8 @@ class Functions:
 
     def make_lambda(self, params, result, depth):
         names = self.rng.sample(["x", "y", "u", "v", "o"], len(params))  # no name of an index
+        if not self.pure and self.chance(0.3):
+            return self.lambda_with_statements(names, params, result)
         saved = (self.pure, self.result, self.loops)
         self.result, self.loops = None, 0
         self.pure += 1
@@ -195,6 +218,21 @@ class Functions:
         self.scopes.pop()
         self.pure, self.result, self.loops = saved
         return Lambda(FnType(tuple(params), result), names, [True] * len(names), body)
+
+    def captured(self):
+        """The scopes as a function inside them sees them: nothing there can be assigned."""
+        return [dict((k, Var(v.name, v.ty, effects=v.effects)) for k, v in scope.items()) for scope in self.scopes]
+
+    def lambda_with_statements(self, names, params, result):
+        """A lambda whose body is a block, with variables, loops and jumps of its own."""
+        outer, fuel = self.captured(), min(self.fuel, 12)
+        saved = self.enter(result, list(zip(names, params)), fuel)
+        self.scopes = outer + self.scopes
+        body = self.body(result, 1)
+        effects = self.leave(saved)
+        self.fuel -= fuel
+        self.effects = self.effects or effects
+        return Lambda(FnType(tuple(params), result), names, [True] * len(names), body, effects)
 
     def call_lambda(self, ty, depth):
         """`(|x: i64| x + 1)(3)`."""
@@ -208,6 +246,7 @@ class Functions:
         f = self.make_lambda(params, result, depth)
         name = self.fresh_name()
         self.declare(name, f.ty)
+        self.visible()[name].effects = f.effects
         return Let(name, f.ty, f)
 
     def nested_function(self, depth):
@@ -216,8 +255,7 @@ class Functions:
         self.serial += 1
         params = self.parameters(self.rng.randint(0, 2), top=False)
         result = self.plain_type()
-        outer = [dict((k, Var(v.name, v.ty)) for k, v in scope.items()) for scope in self.scopes]
-        fuel = min(self.fuel, 12)
+        outer, fuel = self.captured(), min(self.fuel, 12)
         saved = self.enter(result, params, fuel)
         self.scopes = outer + self.scopes
         body = self.body(result, 1)

@@ -19,12 +19,14 @@ class Lists:
         if isinstance(ty, ListOf):
             return [("list", 1.5, self.make_list), ("list", 1, self.join_lists), ("list", 0.8, self.slice_of_list), ("list", 1, self.list_comprehension)]
         if ty == "str":
-            return [("literal", 1, lambda ty, depth: self.constant(ty)), ("text", 2, lambda ty, depth: self.text(depth)), ("text", 1, self.join_text)]
+            return [("literal", 1, lambda ty, depth: self.constant(ty)), ("text", 2, lambda ty, depth: self.text(depth)), ("text", 1, self.join_text), ("text", 1, self.text_function)]
         found = []
         if self.weight("list"):
             found.append(("list", 1, self.element_of_list))
             if ty == "i64":
                 found += [("list", 0.6, self.length_of_list), ("list", 0.5, self.reduce_list)]
+        if self.weight("text") and ty in ("i64", "f64", "f32", "u8"):
+            found.append(("text", 0.5, self.number_of_text))
         if self.weight("text") and ty == "bool":
             found.append(("text", 0.7, self.compare_text))
         return found
@@ -79,6 +81,32 @@ class Lists:
 
     def join_text(self, ty, depth):
         return Binary(ty, "+", self.expr(ty, depth), self.expr(ty, depth))
+
+    def text_function(self, ty, depth):
+        """`replace`, `strip`, an element of `split`, `join`, `str`."""
+        way, s = self.rng.random(), self.expr(ty, depth)
+        piece = lambda: Lit("str", self.pick(["a", " ", "b", "x y", ",", "tl"]))
+        if way < 0.2:
+            return Prelude(ty, "replace", [s, piece(), self.expr(ty, 0)], method=self.chance(0.4))
+        if way < 0.4:
+            return Prelude(ty, "strip", [s] + ([piece()] if self.chance(0.4) else []), method=self.chance(0.4))
+        if way < 0.6:
+            return Index(ty, Prelude(ListOf("str"), "split", [s, piece()], method=self.chance(0.4)), [Lit("i64", self.pick([0, -1]))])
+        if way < 0.8:
+            parts = self.pick([Prelude(ListOf("str"), "split", [s, piece()]), ListLit(ListOf("str"), [s, self.expr(ty, depth)]), Prelude(ListOf("str"), "lines", [s]), Prelude(ListOf("str"), "split", [s])])
+            return Prelude(ty, "join", [parts, piece()])
+        if way < 0.9:
+            return Prelude(ty, "str", [Prelude(Tensor("u8", ("?",)), "bytes", [s])])
+        of = self.some_type(1)
+        return Prelude(ty, "str", [self.expr(of, depth)]) if is_scalar(of) and of != "T" else None
+
+    def number_of_text(self, ty, depth):
+        if ty == "i64" and self.chance(0.7):
+            s = self.expr("str", depth)
+            return Prelude(ty, "find", [s, Lit("str", self.pick(["a", " ", "b", "x"]))], method=self.chance(0.4)) if self.chance(0.5) else Prelude(ty, "len", [self.pick([s, Prelude(ListOf("str"), "split", [s, Lit("str", "a")]),
+                                                                                                                                                        Prelude(Tensor("u8", ("?",)), "bytes", [s])])])
+        shown = Interpolation("str", [(Convert(ty, self.expr("i64", depth)), "")])
+        return Prelude(ty, "parse", [Mark("type", ty), shown])
 
     def compare_text(self, ty, depth):
         return Binary(ty, self.pick(["==", "!="]), self.expr("str", depth), self.expr("str", depth))

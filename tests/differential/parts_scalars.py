@@ -7,7 +7,10 @@ from tree import *
 class Scalars:
     def scalar_makers(self, ty):
         if not is_scalar(ty):
-            return []
+            return self.narrow_makers(ty)
+        return self.narrow_makers(ty) + self.makers_of_scalars(ty)
+
+    def makers_of_scalars(self, ty):
         found = [("literal", 1, lambda ty, depth: self.fallback(ty))]
         if ty == "bool":
             return found + [("arithmetic", 1, self.compare), ("arithmetic", 0.7, self.logic), ("arithmetic", 0.3, self.negate_bool), ("convert", 0.2, self.convert)]
@@ -94,6 +97,33 @@ class Scalars:
         if name.startswith("shift"):
             return Prelude(ty, name, [self.expr(ty, depth), Lit(ty, self.rng.randint(0, 7))])
         return Prelude(ty, name, list(self.pair(ty, depth)))
+
+    # ---- bf16, which NumPy does not have: inside expressions only ----
+
+    def narrow_makers(self, ty):
+        return [("bf16", 0.3, self.through_bf16)] if elem_of(ty) in ("f32", "f64", "i64", "bool") and not (isinstance(ty, Tensor) and "?" in ty.dims) else []
+
+    def through_bf16(self, ty, depth):
+        narrow = Tensor("bf16", ty.dims) if isinstance(ty, Tensor) else "bf16"
+        if elem_of(ty) == "bool":
+            return Binary(ty, self.pick(["<", "<=", "==", ">"]), self.bf16(narrow, 2), self.bf16(narrow, 1))
+        return Convert(ty, self.bf16(narrow, 3))
+
+    def bf16(self, ty, depth):
+        """Each operation rounds to bf16."""
+        if depth <= 0 or self.chance(0.25):
+            source = self.pick(["f32", "f64", "i64", "f16", "bool", "i32"])
+            return Convert(ty, self.expr(Tensor(source, ty.dims) if isinstance(ty, Tensor) else source, 0))
+        a = self.bf16(ty, depth - 1)
+        b = self.bf16(ty if self.chance(0.7) else "bf16", depth - 1) if self.chance(0.7) else Lit("bf16", self.pick([0.5, 2.0, 0.1, -3.0, 100.0, 1.0 / 3.0]))
+        way = self.pick(["+", "-", "*", "/", "+", "*", "min", "max", "where", "abs", "neg", "sqrt", "floor", "round"])
+        if way in ("min", "max"):
+            return Prelude(ty, way, [a, b], same=True)
+        if way == "where":
+            return Prelude(ty, way, [Binary(Tensor("bool", ty.dims) if isinstance(ty, Tensor) else "bool", "<", a, b), a, b], same=True)
+        if way in ("abs", "neg", "sqrt", "floor", "round"):
+            return Prelude(ty, way, [a], same=True)
+        return Binary(ty, way, a, b)
 
     # ---- whole numbers that bound loops and sizes ----
 

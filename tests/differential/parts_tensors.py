@@ -170,6 +170,8 @@ class Tensors:
     def indices(self, dims, n, depth, positive=False):
         """An i64 tensor of shape `dims` with values below n (an int > 0), or from -n on."""
         e = self.expr(Tensor("i64", dims), depth)
+        if self.careless(0.02):
+            return e  # some out of range, some not
         if self.chance(0.3):
             return Prelude(e.ty, "clamp", [e, i64(-n if self.chance(0.3) and not positive else 0), i64(n - 1)], same=True)
         return Binary(e.ty, "%", e, i64(n))
@@ -460,9 +462,9 @@ class Tensors:
     def tensor_statements(self, depth):
         if not self.weight("tensor"):
             return []
-        found = [(2 * self.weight("tensor"), self.let_any)]
+        found = [] if self.fixed else [(2 * self.weight("tensor"), self.let_any)]
         if not self.pure:
-            found += [(2 * self.weight("tensor"), self.var_elastic)]
+            found += [] if self.fixed else [(2 * self.weight("tensor"), self.var_elastic)]
             if self.variables(lambda t: isinstance(t, Tensor), mutable=True):
                 found += [(4 * self.weight("tensor"), self.update)]
             if any(v.elastic for v in self.variables(mutable=True)):

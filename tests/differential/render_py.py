@@ -10,7 +10,7 @@ import re
 from tree import *
 
 NAMES = {"abs": "abs_", "round": "round_", "sum": "sum_", "min": "min_", "max": "max_", "all": "all_", "any": "any_", "sort": "sort_",
-         "len": "size", "zip": "zip_", "enumerate": "enumerate_", "repeat": "repeat_", "range": "rng", "str": "str_", "list": "list_"}
+         "len": "size", "zip": "zip_", "enumerate": "enumerate_", "repeat": "repeat_", "range": "rng", "str": "str_", "list": "list_", "bytes": "bytes_", "rank": "np.ndim", "map": "map_"}
 STABLE = re.compile(r"(t\d+|[iuf]\d+\(-?[\w.]+\)|True|False|\"[^\"]*\")$")
 
 
@@ -73,7 +73,8 @@ class PyRenderer:
         return texts
 
     def expr(self, e) -> str:
-        return getattr(self, "on_" + type(e).__name__)(e)
+        text = getattr(self, "on_" + type(e).__name__)(e)
+        return f"bf16({text})" if isinstance(e, (Binary, Unary, Prelude)) and elem_of(e.ty) == "bf16" else text
 
     def in_block(self, write):
         """Writes one block below the line before it; what `write` gives is the value's text."""
@@ -258,7 +259,7 @@ class PyRenderer:
         return f"with_({texts[0]}, {', '.join(f'{n}={t}' for n, t in zip(e.names, texts[1:]))})"
 
     def on_Lambda(self, e):
-        return self.function("lambda", [(n, t, None) for n, t in zip(e.params, e.ty.params)], e.body if isinstance(e.body, Block) else Block([], e.body))
+        return self.function("lambda", [(n, t, None) for n, t in zip(e.params, e.ty.params)], e.body if isinstance(e.body, Block) else Block([], e.body), "T" in e.ty.params)
 
     def on_Transform(self, e):
         return f"transform('{e.op}', {self.expr(e.f)}, {e.at}, {nothing(e.ty.result)})"
@@ -414,9 +415,7 @@ class PyRenderer:
         self.line(f"if not {c}:")
 
         def failed():
-            if s.message is not None:
-                self.line(self.expr(s.message))
-            self.line("check(False)")
+            self.line(f"check(False, {self.expr(s.message)})" if s.message is not None else "check(False)")
         self.in_block(failed)
 
     def do_Function(self, s):

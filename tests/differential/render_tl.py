@@ -86,6 +86,7 @@ class TlRenderer:
         self.forced = False
         self.one_line = False
         self.sizes = [None]
+        self.returns = False  # whether the function here has a result type, which fixes literals
 
     # ---- expressions ----
 
@@ -173,7 +174,8 @@ class TlRenderer:
         return f"{e.name}({self.arguments(parts + named)})", 10
 
     def on_CallValue(self, e, pinned):
-        return f"{self.expr(e.f, False, 10)}({', '.join(self.expr(a, True) for a in e.args)})", 10
+        typed = not (isinstance(e.f, Transform) and e.f.op == "vmap")
+        return f"{self.expr(e.f, False, 10)}({', '.join(self.expr(a, typed) for a in e.args)})", 10
 
     def on_If(self, e, pinned):
         text = "if " + self.expr(e.cond) + " "
@@ -242,7 +244,9 @@ class TlRenderer:
 
     def on_Lambda(self, e, pinned):
         head = ", ".join(n + (f": {type_text(t, self.sizes[-1])}" if shown else "") for n, t, shown in zip(e.params, e.ty.params, e.typed))
+        saved, self.returns = self.returns, False
         body = self.block(e.body) if isinstance(e.body, Block) else self.expr(e.body, False)
+        self.returns = saved
         return ("||" if not e.params else f"|{head}|") + " " + body, 0
 
     def on_Transform(self, e, pinned):
@@ -326,7 +330,7 @@ class TlRenderer:
         self.line("continue")
 
     def do_Return(self, s):
-        self.line(f"return {self.expr(s.value, True)}")
+        self.line(f"return {self.expr(s.value, self.returns)}")
 
     def do_Print(self, s):
         parts = [self.expr(a) for a in s.args] + ([f'end = "{string_text(s.end)}"'] if s.end is not None else [])
@@ -345,11 +349,13 @@ class TlRenderer:
         result = f" -> {type_text(s.result, self.sizes[-1])}" if s.shown or s.recursive else ""
         if s.result == UNIT:
             result = ""
+        saved, self.returns = self.returns, True
         head = f"fn {s.name}{f'<T: {s.generic}>' if s.generic and s.shown else ''}({', '.join(params)}){result}"
         if s.short and not s.body.body and s.body.value is not None:
             self.line(f"{head} = {self.expr(s.body.value, s.shown)}")
         else:
             self.line(f"{head} {self.block(s.body, s.shown)}")
+        self.returns = saved
         self.sizes.pop()
 
     def struct(self, ty):

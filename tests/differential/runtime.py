@@ -6,6 +6,7 @@ the runs with noise show how far a right answer may lie from the first one, and 
 """
 from __future__ import annotations
 
+import math
 import random
 
 import numpy as np
@@ -22,12 +23,20 @@ TYPES = {"bool": np.bool_, "i8": i8, "i16": i16, "i32": i32, "i64": i64, "u8": u
 MAX_ELEMENTS = 5000
 
 
-class TlError(Exception):
-    """A failure that the program must report: its kind is that of the diagnostic."""
+def bf16(x):
+    """The nearest number of 8 binary digits, ties to even, kept as f32."""
+    x = np.asarray(x).astype(f64)
+    _, exponent = np.frexp(np.where(np.isfinite(x), x, 1))
+    step = np.ldexp(1.0, np.maximum(exponent - 8, -133))
+    return np.where(np.isfinite(x), np.rint(x / step) * step, x).astype(f32)[()]
 
-    def __init__(self, kind):
+
+class TlError(Exception):
+    """A failure that the program must report: its kind is that of the diagnostic, `words` stand in the message."""
+
+    def __init__(self, kind, words=()):
         super().__init__(kind)
-        self.kind = kind
+        self.kind, self.words = kind, words
 
 
 class Skip(Exception):
@@ -68,8 +77,17 @@ class Struct:
     def parts(self):
         return [getattr(self, n) for n in self.fields]
 
+    __array_ufunc__ = None  # so that `number * struct` comes here
+
     def combine(self, other, op):
-        return type(self)(*[op(a, b) for a, b in zip(self.parts(), other.parts() if isinstance(other, Struct) else [other] * len(self.fields))])
+        """Floats beside a struct change floats alone; what is no number stays that of the left side."""
+        def leaf(a, b):
+            if isinstance(a, Struct):
+                return a.combine(b, op)
+            if isinstance(a, str) or kind_of(a) == "b" or (not isinstance(other, Struct) and kind_of(a) != kind_of(other)):
+                return a
+            return op(a, b)
+        return type(self)(*[leaf(a, b) for a, b in zip(self.parts(), other.parts() if isinstance(other, Struct) else [other] * len(self.fields))])
 
     def __add__(self, o):
         return self.combine(o, lambda a, b: a + b)
@@ -79,6 +97,15 @@ class Struct:
 
     def __mul__(self, o):
         return self.combine(o, lambda a, b: a * b)
+
+    def __truediv__(self, o):
+        return self.combine(o, lambda a, b: a / b)
+
+    def __radd__(self, o):
+        return self.combine(o, lambda a, b: b + a)
+
+    def __rsub__(self, o):
+        return self.combine(o, lambda a, b: b - a)
 
     def __rmul__(self, o):
         return self.combine(o, lambda a, b: b * a)
@@ -120,6 +147,8 @@ def checked(x):
 # ---- arithmetic ---------------------------------------------------------------------------------------------------------------------
 
 def floordiv(a, b):
+    if isinstance(a, i64) and isinstance(b, i64) and b > 0:
+        return i64(int(a) // int(b))
     if kind_of(a) == "f":
         return np.floor_divide(a, b)
     if np.any(np.asarray(b) == 0) and np.broadcast(a, b).size > 0:
@@ -130,6 +159,8 @@ def floordiv(a, b):
 
 
 def mod(a, b):
+    if isinstance(a, i64) and isinstance(b, i64) and b > 0:
+        return i64(int(a) % int(b))
     if kind_of(a) == "f":
         return np.mod(a, b)
     if np.any(np.asarray(b) == 0) and np.broadcast(a, b).size > 0:
@@ -157,6 +188,8 @@ def power(a, b):
 
 def convert(name, x):
     """`T(x)`: floats to integers truncate and saturate, NaN is 0; integers wrap; to bool is x != 0."""
+    if name == "bf16":
+        return bf16(x)
     to = TYPES[name] if isinstance(name, str) else name
     x = np.asarray(x)
     if to is np.bool_:
@@ -235,7 +268,9 @@ def where(c, a, b):
 
 
 def relu(x):
-    return np.where(np.asarray(x) > 0, x, x * 0).astype(x.dtype)[()] if not np.any(np.isnan(x)) else _skip()
+    if np.any(np.isnan(x)) or np.any((np.asarray(x) == 0) & np.signbit(x)):
+        raise Skip("relu of nan or -0.0")
+    return np.where(np.asarray(x) > 0, x, 0).astype(x.dtype)[()]
 
 
 def _skip():
@@ -247,8 +282,22 @@ def _loose(f):
 
 
 exp, log, sin, cos, tanh, log1p, expm1, exp2, atan = (_loose(f) for f in (np.exp, np.log, np.sin, np.cos, np.tanh, np.log1p, np.expm1, np.exp2, np.arctan))
+tan, sinh, cosh, log2, asin, acos = (_loose(f) for f in (np.tan, np.sinh, np.cosh, np.log2, np.arcsin, np.arccos))
+atan2, pow = _loose(np.arctan2), _loose(np.power)
+rsqrt = _loose(lambda x: 1 / np.sqrt(x.astype(f64)))
 sigmoid = _loose(lambda x: 1 / (1 + np.exp(-x.astype(f64))))
 softplus = _loose(lambda x: np.logaddexp(0, x.astype(f64)))
+silu = _loose(lambda x: x / (1 + np.exp(-x.astype(f64))))
+_erf = np.vectorize(math.erf, otypes=[f64])
+erf = _loose(lambda x: _erf(x.astype(f64)))
+
+
+def gelu(x):
+    """Half of x * (1 + erf), which cancels for negative x."""
+    wide = np.asarray(x).astype(f64)
+    return noisy((0.5 * wide * (1 + _erf(wide / math.sqrt(2)))).astype(x.dtype)[()], np.abs(np.asarray(x)))
+
+
 isnan, isinf, isfinite = np.isnan, np.isinf, np.isfinite
 
 
@@ -298,9 +347,9 @@ def rows(x):
     return list(x)
 
 
-def check(c, message=None):
+def check(c, message=""):
     if not c:
-        raise TlError("AssertionFailed")
+        raise TlError("AssertionFailed", [message])
 
 
 def size(x, axis=0):
@@ -313,9 +362,13 @@ MISSING = object()
 # ---- tensors, subscripts, updates ---------------------------------------------------------------------------------------------------
 
 def tensor(items):
-    if any(np.shape(i) != np.shape(items[0]) for i in items):
-        raise TlError("ShapeMismatch")
+    same_shapes(items)
     return np.array(items)
+
+
+def same_shapes(items):
+    if isinstance(items[0], np.ndarray) and any(i.shape != items[0].shape for i in items):
+        raise TlError("ShapeMismatch")
 
 
 def index(x, subs):
@@ -324,12 +377,23 @@ def index(x, subs):
         if isinstance(s, slice):
             return x[s]
         if not -len(x) <= s < len(x):
-            raise TlError("IndexOutOfRange")
+            raise TlError("IndexOutOfRange", [s, len(x)])
         return x[int(s)]
     try:
         return x[subs]
     except IndexError as failure:
-        raise TlError("IndexOutOfRange") from failure
+        raise out_of_range(x, subs) from failure
+
+
+def out_of_range(x, subs):
+    """The failure names the index and the size of its axis: the first of those that are out of range, where that is plain."""
+    if all(isinstance(s, np.integer) for s in subs):
+        s, n = next((s, n) for s, n in zip(subs, x.shape) if not -n <= s < n)
+        return TlError("IndexOutOfRange", [s, n])
+    if len(subs) == 1 and isinstance(subs[0], np.ndarray):
+        n = len(x)
+        return TlError("IndexOutOfRange", [next(s for s in subs[0].reshape(-1) if not -n <= s < n), n])
+    return TlError("IndexOutOfRange")
 
 
 OPERATIONS = {"+=": lambda a, b: a + b, "-=": lambda a, b: a - b, "*=": lambda a, b: a * b, "/=": lambda a, b: a / b, "//=": floordiv, "%=": mod,
@@ -364,15 +428,14 @@ def store(base, steps, op, value):
         else:
             copy[step] = combine(op, copy[step], value)
     except IndexError as failure:
-        raise TlError("IndexOutOfRange") from failure
+        raise out_of_range(copy, step) from failure
     return copy
 
 
 def collect(items, shape, inner, elem):
     """The tensor of a comprehension."""
     if items:
-        if any(np.shape(i) != np.shape(items[0]) for i in items):
-            raise TlError("ShapeMismatch")
+        same_shapes(items)
         return checked(np.array(items).reshape(tuple(shape) + np.shape(items[0])))
     if None in inner:
         raise Skip("nothing tells the shape")
@@ -450,6 +513,16 @@ def argmax(x, axis=None):
     return np.argmax(x, axis=axis)
 
 
+def map_(f, *values):
+    return rebuild(values[0], iter([f(*parts) for parts in zip(*map(leaves, values))]))
+
+
+def fold(f, init, value):
+    for leaf in leaves(value):
+        init = f(init, leaf)
+    return init
+
+
 def loud(tag, x):
     """The function of this name that every program has: prints when it is evaluated."""
     out("loud", tag)
@@ -489,7 +562,9 @@ def flip(x, axis=None):
     return np.flip(x, axis)
 
 
-def roll(x, k, axis=0):
+def roll(x, k, axis=None):
+    if axis is None:
+        return np.roll(x, int(k) % max(x.size, 1))
     return np.roll(x, int(k) % max(x.shape[axis], 1), axis)
 
 
@@ -507,12 +582,53 @@ def cumsum(x, axis=-1):
     return np.cumsum(x, axis=axis, dtype=wide_type(x))
 
 
-def tril(x):
-    return np.tril(x)
+def tril(x, k=0):
+    return np.tril(x, int(k))
 
 
-def triu(x):
-    return np.triu(x)
+def triu(x, k=0):
+    return np.triu(x, int(k))
+
+
+def diag(x):
+    return np.diag(x).copy()
+
+
+def eye(n, elem):
+    return np.eye(int(n), dtype=TYPES[elem])
+
+
+def linspace(lo, hi, n, elem):
+    ends = max(abs(float(lo)), abs(float(hi)))
+    return noisy(np.linspace(float(lo), float(hi), int(n)).astype(TYPES[elem]), ends) if int(n) > 1 else np.array([lo])
+
+
+def transpose(x, i, j):
+    return np.swapaxes(x, int(i), int(j))
+
+
+def gather(x, idx, axis):
+    if np.any((idx < -x.shape[axis]) | (idx >= x.shape[axis])):
+        raise TlError("IndexOutOfRange")
+    return np.take_along_axis(x, idx, axis)
+
+
+def einsum(form, *operands):
+    if operands[0].dtype.kind == "f":
+        wide = [x.astype(f64) for x in operands]
+        return noisy(np.asarray(np.einsum(form, *wide)).astype(operands[0].dtype)[()], np.einsum(form, *map(np.abs, wide)))
+    return np.einsum(form, *operands)
+
+
+def histogram(x, bins):
+    """The ends of the intervals are rounded: what lies right at one of them may fall to either side."""
+    if x.size == 0 or not np.all(np.isfinite(x)):
+        raise Skip("histogram of nothing")
+    counts, edges = np.histogram(x.astype(f64), int(bins))
+    inner = edges[1:-1]
+    if np.any((np.abs(x.astype(f64).reshape(-1, 1) - inner) < 1e-9) & (inner != np.round(inner * 64) / 64)):
+        raise Skip("an end of an interval")
+    return counts.astype(i64), edges
 
 
 def take(x, idx, axis=0):
@@ -605,11 +721,13 @@ def searchsorted(a, v):
 
 def bincount(i, n):
     if np.any((i < 0) | (i >= int(n))):
-        raise TlError("IndexOutOfRange")
+        raise Skip("counts of numbers outside")
     return np.bincount(i, minlength=int(n)).astype(i64)
 
 
 def cumprod(x, axis=-1):
+    if x.dtype.kind == "f":
+        return noisy(np.cumprod(x.astype(f64), axis=axis).astype(x.dtype))
     return np.cumprod(x, axis=axis, dtype=wide_type(x))
 
 
@@ -624,14 +742,16 @@ def diff(x, axis=-1):
     return np.diff(x, axis=axis)
 
 
-def split(x, sizes):
+def split(x, sizes=None, axis=0):
+    if isinstance(x, str):
+        return x.split(sizes)
+    if np.ndim(sizes) == 0:
+        return np.split(x, int(sizes), axis)
     return np.split(x, np.cumsum([int(s) for s in sizes])[:-1])
 
 
 def scatter_add(x, idx, v):
-    copy = x.copy()
-    np.add.at(copy, idx, v)
-    return copy
+    return store(x, [(idx,)], "+=", v)
 
 
 def flatten(x):
@@ -647,6 +767,8 @@ def outer(a, b):
 
 
 def one_hot(i, n, elem):
+    if np.any((i < 0) | (i >= int(n))):
+        raise Skip("one_hot of numbers outside")
     return (np.asarray(i)[..., None] == np.arange(int(n))).astype(TYPES[elem])
 
 
@@ -670,14 +792,14 @@ def ones_like(x):
     return np.ones_like(x)
 
 
-def _wide(f):
+def _wide(f, default=None):
     """A reduction or normalisation of several operations: its last bits are open, and where it cancels the scale is that of what went in."""
-    def call(x, axis=-1):
+    def call(x, axis=default):
         if x.size == 0:
             raise Skip("of nothing")
         wide = x.astype(f64)
-        scale = np.max(np.abs(np.where(np.isfinite(wide), wide, 0)), axis=axis, keepdims=f is _softmax)
-        return noisy(np.asarray(f(wide, axis)).astype(x.dtype)[()], 4 * (scale + scale * scale) + (1 if f is not _variance else 0))
+        scale = np.max(np.abs(np.where(np.isfinite(wide), wide, 0)), axis=axis, keepdims=default is not None)
+        return noisy(np.asarray(f(wide, axis)).astype(x.dtype)[()], 4 * (scale + scale * scale) + (1 if f is not np.var else 0))
     return call
 
 
@@ -686,27 +808,64 @@ def _softmax(x, axis):
     return e / e.sum(axis=axis, keepdims=True)
 
 
-def _variance(x, axis):
-    return np.var(x, axis=axis)
-
-
-def _std(x, axis):
-    return np.std(x, axis=axis)
+def _log_softmax(x, axis):
+    d = x - np.max(x, axis=axis, keepdims=True)
+    return d - np.log(np.exp(d).sum(axis=axis, keepdims=True))
 
 
 def _logsumexp(x, axis):
-    m = np.max(x, axis=axis)
-    return m + np.log(np.sum(np.exp(x - np.expand_dims(m, axis)), axis=axis))
+    m = np.max(x, axis=axis, keepdims=True)
+    m = np.where(np.isfinite(m), m, 0)
+    return np.squeeze(m + np.log(np.sum(np.exp(x - m), axis=axis, keepdims=True)), axis=axis)
 
 
-def std(x, axis=-1):
+def std(x, axis=None):
     """The root makes much of the last bits of a variance near zero."""
-    if np.any(np.std(x.astype(f64), axis=axis) < 1e-3):
+    if x.size and np.any(np.std(x.astype(f64), axis=axis) < 1e-3):
         raise Skip("std near zero")
-    return _wide(_std)(x, axis)
+    return _wide(lambda x, axis: np.std(x, axis=axis))(x, axis)
 
 
-softmax, variance, logsumexp = _wide(_softmax), _wide(_variance), _wide(_logsumexp)
+def norm(x, axis=None):
+    wide = x.astype(f64)
+    return noisy(np.asarray(np.sqrt((wide * wide).sum(axis=axis))).astype(x.dtype)[()])
+
+
+softmax, log_softmax, variance, logsumexp = _wide(_softmax, -1), _wide(_log_softmax, -1), _wide(np.var), _wide(_logsumexp)
+
+
+# ---- text ---------------------------------------------------------------------------------------------------------------------------
+
+def find(s, part):
+    return i64(s.find(part))
+
+
+def replace(s, old, new):
+    return s.replace(old, new)
+
+
+def strip(s, chars=None):
+    return s.strip(chars)
+
+
+def join(parts, separator=""):
+    return separator.join(parts)
+
+
+def lines(s):
+    return s.splitlines()
+
+
+def bytes_(s):
+    return np.array(list(s.encode()), u8)
+
+
+def str_(x):
+    return bytes(x).decode() if isinstance(x, np.ndarray) and x.dtype == u8 else show(x)
+
+
+def parse(to, s):
+    return TYPES[to](s)
 
 
 # ---- derivatives and batches --------------------------------------------------------------------------------------------------------
@@ -759,15 +918,30 @@ def moved(x, change):
 
 
 class Slopes:
-    taken = 0  # how many differences were taken: those of differences need larger steps
+    taken = 0   # how many differences were taken: those of differences need larger steps
+    known = {}  # what the runs with noise need not compute again
+
+
+def fingerprint(x):
+    """What tells values and functions apart."""
+    if isinstance(x, Struct):
+        x = x.parts()
+    if isinstance(x, (tuple, list)):
+        return tuple(map(fingerprint, x))
+    if hasattr(x, "__code__"):
+        return x.__code__, fingerprint(x.__defaults__ or ()), fingerprint([c.cell_contents for c in x.__closure__ or ()])
+    return x if x is None or isinstance(x, str) or x is MISSING else (np.shape(x), np.asarray(x).dtype.str, np.asarray(x).tobytes())
 
 
 def silently(f, *args):
-    """What f gives, without noise; what it prints is dropped."""
+    """What f gives, without noise; what it prints is dropped. Where infinities come up on the way, slopes are not numbers."""
     saved = (Noise.on, Out.text, Out.count)
     Noise.on, Out.text, Out.count = False, [], 0
     try:
-        return f(*args)
+        with np.errstate(divide="raise", invalid="raise"):
+            return f(*args)
+    except FloatingPointError as failure:
+        raise Skip("not finite") from failure
     finally:
         Noise.on, Out.text, Out.count = saved
 
@@ -818,13 +992,20 @@ def unit(n, k):
 
 def jacobian_rows(f, args, at):
     """For each float of the arguments `at`: how the floats of the result move with it."""
+    key = fingerprint((f, args)), at
+    if key not in Slopes.known:
+        Slopes.known[key] = jacobian_of(f, args, at)
+    return Slopes.known[key]
+
+
+def jacobian_of(f, args, at):
     x = tuple(args[k] for k in at)
     n = floats(x).size
 
     def along(k, h):
         here = moved(x, h * unit(n, k))
         return floats(f(*[here[at.index(i)] if i in at else a for i, a in enumerate(args)]))
-    return np.array([slope(lambda h: along(k, h)) for k in range(n)])
+    return np.array([slope(lambda h: along(k, h)) for k in range(n)]) if n else np.zeros((0, floats(silently(f, *args)).size))
 
 
 def transform(op, f, at, nothing):

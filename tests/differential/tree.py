@@ -214,6 +214,7 @@ class Lambda(Expr):
     params: list
     typed: list
     body: object
+    effects: bool = False
 
 
 @dataclass(eq=False)
