@@ -172,6 +172,8 @@ private:
   Dim dim(const Size& size);
   std::vector<Dim> dims(const std::vector<Size>& shape);
   ValueId size_value(const Size& size);
+  ValueId compound_value(AtomId atom, size_t scope);
+  ValueId polynomial(const Size& size, size_t scope, bool checked);
   void bind_atom(AtomId atom, ValueId value);
   void bind_fresh(const std::vector<typed::FreshAtom>& fresh, const tl::Type& type, const Leaves& leaves);
   void bind_all(std::span<const typed::SizeBind> binds);
@@ -183,6 +185,10 @@ private:
   Leaves as_type(Leaves leaves, const tl::Type& type);
   uint32_t site(std::string kind, std::string message, Span span, std::string hint = {},
                 std::vector<std::pair<std::string, LocId>> notes = {});
+  static bool keeps_checks();
+  ValueId proven(ValueId value, ValueId condition, Span span); // the checker has shown that the condition holds
+  ValueId proven_below(ValueId index, ValueId size, Span span);
+  ValueId slice_start(const typed::Subscript& item, const Dim& size); // of an axis of this size
   ValueId guard(ValueId value, ValueId condition, uint32_t site, std::vector<ValueId> payload, Span span);
   ValueId checked(ValueId value, const std::vector<typed::SizeCheck>& checks);
   Leaves checked(Leaves leaves, const std::vector<typed::SizeCheck>& checks, bool all);
@@ -439,6 +445,7 @@ private:
   LowerProgram& shared_;
   Function f_;
   std::vector<Scope> scopes_;
+  Span at_;                            // the expression that is being lowered
   std::map<uint32_t, size_t> hoisted_; // values that were put into an outer scope: into which
   Env env_;
   std::vector<Callee> callees_;

@@ -72,7 +72,7 @@ struct Stmt;
 
 // a == b (or a >= b) has to hold when it runs. Message as in ErrorSite: {0} and {1} stand for the values of a and b.
 struct SizeCheck {
-  enum class Relation : uint8_t { Equal, AtLeast } relation = Relation::Equal;
+  enum class Relation : uint8_t { Equal, AtLeast, AtMost } relation = Relation::Equal;
   Size a, b;
   std::string kind, message, hint;
   Span span;

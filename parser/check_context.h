@@ -341,19 +341,17 @@ private:
 
   // --- check_sizes.cpp
   Compare compare(const Size& a, const Size& b) { return p_.atoms.compare(a, b, ctx_->facts); }
-  std::optional<Size> size_of(const typed::Expr& e);       // an i64 expression as a size, where it is one
-  std::optional<Size> polynomial_of(const typed::Expr& e); // the same where nothing overflows: for what is known of it
-  bool may_overflow(const Size& size);
-  bool divides_numbers(const typed::Expr& e);
-  bool stands_for(const Size& size, const typed::Expr& e); // is it the value of e, whatever the numbers in it are?
+  std::optional<Size> number_of(const typed::Expr& e); // what an i64 expression is where it runs: for what is known of it
+  std::optional<Size> size_of(const typed::Expr& e);   // the same, where it can be computed as a size
+  bool subtracts(const Size& number) const;
   void add_origins(const Size& a, const Size& b, std::vector<Label>& labels);
   SizeCheck size_check(const Size& a, const Size& b, std::string message, Span span);
   // Two sizes that have to be equal. Adds a check to `checks` where that cannot be decided; false where they differ.
   // implied: by an operation rather than written down, so that two names are two sizes.
   bool require_equal(const Size& a, const Size& b, bool implied, const std::string& message, Span span,
                      std::vector<SizeCheck>& checks);
-  void require_at_least(const Size& a, int64_t b, const std::string& message, Span span,
-                        std::vector<SizeCheck>& checks);
+  // a is a size of at least `least`.
+  void require_size(const Size& a, int64_t least, const std::string& message, Span span, std::vector<SizeCheck>& checks);
   std::string different(const Size& a, const Size& b);     // "n and m are different sizes", "3 is not 4"
   std::string equality_hint(const Size& a, const Size& b); // "write `assert n == m` …"
   std::optional<std::vector<Size>> broadcast(const std::vector<typed::Expr*>& operands, const std::string& what,
@@ -365,6 +363,7 @@ private:
   void distinct_params(const std::vector<ast::TypeParam>& types, const std::vector<ast::Param>& params);
   Size size_argument(ExprPtr value, typed::Expr& node, bool not_negative, const std::string& what);
   void learn(const typed::Expr& condition, bool holds);
+  void learn_index(const Size& index, const Size& first, const Size& end); // first <= index < end
   Type fresh_join(const Type& a, const Type& b, std::vector<typed::FreshAtom>& fresh, const std::string& what,
                   Span span, std::vector<uint32_t> path = {});
   std::vector<typed::Join> join_variables(std::vector<std::map<VarId, Type>> states, Span span);

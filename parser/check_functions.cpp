@@ -363,7 +363,7 @@ ExprPtr Checker::expand_call(FunctionInfo& info, const Bindings& bindings, std::
                      fmt::format("argument `{}` of `{}`", names[i], decl.name.text), written[i]);
     if (args[i]->type.is_error()) return broken(span);
     AtomId atom = p_.variables[vars[i].index].atom;
-    if (auto size = polynomial_of(*args[i]); size && atom.valid()) ctx_->facts.equal.push_back({atom, *size});
+    if (auto size = number_of(*args[i]); size && atom.valid()) ctx_->facts.equal.push_back({atom, *size});
     ctx_->own.insert(vars[i].index);
     ctx_->variables.push_back(vars[i]);
     let.pattern.var = vars[i];

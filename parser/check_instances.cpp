@@ -165,7 +165,7 @@ void Checker::solve_sizes(const std::vector<const Type*>& params, const std::vec
           p_.atoms.collect(rest, left);
           if (std::find(left.begin(), left.end(), x) != left.end()) break;
           known[x] = p_.atoms.floor_div(arg.shape[k] - rest, term.coefficient);
-          require_at_least(known[x], 0, fmt::format("the size `{}` of `{}` would be {{0}}", p_.atoms[x].name, of), span,
+          require_size(known[x], 0, fmt::format("the size `{}` of `{}` would be {{0}}", p_.atoms[x].name, of), span,
                            checks);
           break;
         }

@@ -281,8 +281,8 @@ VarId Checker::bind_name(const std::string& key, const std::string& name, const 
   VarId var = new_variable(name, type, is_mutable, span);
   if (ctx_->is_top_level) top_level_order_.try_emplace(var, top_level_order_.size());
   if (!is_mutable && type.is_scalar()) {
-    auto size = value ? polynomial_of(*value) : std::nullopt;
-    if (size && !size->is_constant() && stands_for(*size, *value)) {
+    auto size = value ? number_of(*value) : std::nullopt;
+    if (size && !size->is_constant() && p_.atoms.computes(*size)) {
       // An open literal in it is an i64 from here on, as sizes are.
       if (resolved(type).dtype == DType::I64 && !resolved(type).open) known_sizes_[var] = *size;
     } else if (resolved(type).dtype == DType::I64) {

@@ -96,7 +96,8 @@ std::optional<Size> Checker::dim_of(const ast::Expr* e, DimContext& context) {
         }
         settle(p_.variables[entity.var.index].type);
         capture(entity.var, e->span, node->name);
-        if (auto known = known_sizes_.find(entity.var); known != known_sizes_.end()) return known->second;
+        if (auto known = known_sizes_.find(entity.var); known != known_sizes_.end())
+          return p_.atoms.unwrapped(known->second);
         if (v.atom.valid()) return Size::of(v.atom);
         return std::nullopt;
       }
@@ -168,7 +169,7 @@ std::optional<Size> Checker::dim_of(const ast::Expr* e, DimContext& context) {
   if (ast::as<ast::Subscript>(e) || ast::as<ast::Field>(e) || ast::as<ast::MethodCall>(e)) {
     ExprPtr v = value(e);
     if (v->type.is_error()) return std::nullopt;
-    if (auto size = size_of(*v)) return size;
+    if (auto size = size_of(*v)) return p_.atoms.unwrapped(*size);
   }
   error("UnboundSize", e->span, "this is not a size",
         "a size is a literal, a name, `_`, or + - * // % min max of those");
