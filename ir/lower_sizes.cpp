@@ -319,7 +319,11 @@ ValueId FunctionLowerer::checked(ValueId value, const std::vector<typed::SizeChe
     for (const auto& [note, span] : check.notes)
       notes.emplace_back(note, loc(span));
     uint32_t s = site(check.kind, check.message, check.span, check.hint, std::move(notes));
-    value = guard(value, scalar(compare, {a, b}), s, {a, b}, check.span);
+    ValueId holds = scalar(compare, {a, b});
+    value = guard(value, holds, s, {a, b}, check.span);
+    // Nothing is made, and no kernel runs, over a size that is none.
+    if (compare != ScalarOp::Eq && !check.a.is_constant())
+      scopes_.back().sizes[check.a] = guard(a, holds, s, {a, b}, check.span);
   }
   return value;
 }
