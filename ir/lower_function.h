@@ -353,6 +353,7 @@ private:
   // ---- lower_comprehensions.cpp ------------------------------------------------------------------------------------
   Leaves comprehension(const typed::Expr& e);
   void bind_index(const IndexRange& range, ValueId position);
+  Dim axis(const IndexRange& range);
   Leaves tensor_comprehension(const typed::Expr& e);
   Leaves reduction(const typed::Expr& e);
   // The reduced value, and (if `count`) how many elements took part, over the indices of e from the given one on.

@@ -461,7 +461,10 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
       index.var = new_variable("_", Type::scalar(DType::I64), false, clause.pattern->span);
       bind_atom(index.var);
     }
-    extents.push_back(p_.atoms.positive(index.hi - index.lo, saved_facts));
+    const Size distance = index.hi - index.lo;
+    if (distance.is_too_large())
+      error("SizeOverflow", clause.span, "the distance between the ends of this range is no i64");
+    extents.push_back(p_.atoms.positive(distance, saved_facts));
     node->indices.push_back(std::move(index));
   }
   size_t first_inner_atom = p_.atoms.size();

@@ -350,6 +350,10 @@ private:
   // implied: by an operation rather than written down, so that two names are two sizes.
   bool require_equal(const Size& a, const Size& b, bool implied, const std::string& message, Span span,
                      std::vector<SizeCheck>& checks);
+  void require_bound(const Size& a, SizeCheck::Relation relation, int64_t bound, const char* kind, std::string message,
+                     Span span, std::vector<SizeCheck>& checks);
+  // a is no longer than an axis may be; {0} in `what` is a.
+  void require_axis(const Size& a, const std::string& what, Span span, std::vector<SizeCheck>& checks);
   // a is a size of at least `least`.
   void require_size(const Size& a, int64_t least, const std::string& message, Span span, std::vector<SizeCheck>& checks);
   std::string different(const Size& a, const Size& b);     // "n and m are different sizes", "3 is not 4"

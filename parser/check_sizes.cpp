@@ -136,21 +136,26 @@ bool Checker::require_equal(const Size& a, const Size& b, bool implied, const st
   return true;
 }
 
+void Checker::require_bound(const Size& a, SizeCheck::Relation relation, int64_t bound, const char* kind,
+                            std::string message, Span span, std::vector<SizeCheck>& checks) {
+  const Size difference = relation == SizeCheck::Relation::AtLeast ? a - Size(bound) : Size(bound) - a;
+  if (p_.atoms.proves_not_negative(difference, ctx_->facts)) return;
+  SizeCheck check = size_check(a, bound, std::move(message), span);
+  check.relation = relation;
+  check.kind = kind;
+  checks.push_back(std::move(check));
+  ctx_->facts.not_negative.push_back(difference);
+}
+
+void Checker::require_axis(const Size& a, const std::string& what, Span span, std::vector<SizeCheck>& checks) {
+  require_bound(a, SizeCheck::Relation::AtMost, kLongestAxis, "SizeOverflow",
+                fmt::format("{}, more than the {} that an axis may have", what, kLongestAxis), span, checks);
+}
+
 void Checker::require_size(const Size& a, int64_t least, const std::string& message, Span span,
                            std::vector<SizeCheck>& checks) {
-  using Relation = SizeCheck::Relation;
-  auto require = [&](Relation relation, int64_t bound, const char* kind, std::string text) {
-    const Size difference = relation == Relation::AtLeast ? a - Size(bound) : Size(bound) - a;
-    if (p_.atoms.proves_not_negative(difference, ctx_->facts)) return;
-    SizeCheck check = size_check(a, bound, std::move(text), span);
-    check.relation = relation;
-    check.kind = kind;
-    checks.push_back(std::move(check));
-    ctx_->facts.not_negative.push_back(difference);
-  };
-  require(Relation::AtLeast, least, "NegativeSize", message);
-  require(Relation::AtMost, kLongestAxis, "SizeOverflow",
-          fmt::format("a size cannot be {{0}}, more than the {} that an axis may have", kLongestAxis));
+  require_bound(a, SizeCheck::Relation::AtLeast, least, "NegativeSize", message, span, checks);
+  require_axis(a, "a size cannot be {0}", span, checks);
 }
 
 // NumPy's rule: aligned right; a literal 1 stretches, rank 0 too. Nothing if two sizes differ (reported).

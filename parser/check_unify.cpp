@@ -186,6 +186,8 @@ void Checker::finalize(typed::Expr& e) {
   for (const SizeCheck& check : e.checks)
     no_size = no_size || check.a.is_too_large() || check.b.is_too_large();
   if (no_size) error("SizeOverflow", e.span, "a size of this is no i64");
+  if (e.type.is_range() && !no_size && (e.type.shape[1] - e.type.shape[0]).is_too_large())
+    error("SizeOverflow", e.span, "the distance between the ends of this range is no i64");
   if (e.type.is_tensor() && e.type.rank() > 0 && e.type.dtype == DType::Device)
     error("TypeMismatch", e.span, "devices do not make a tensor", "`list(…)` makes a list of them");
   if (e.kind == ExprKind::Interp) check_formats(e);
