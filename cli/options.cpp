@@ -60,6 +60,7 @@ void RunFlags::finish() const {
     auto known = std::any_of(passes().begin(), passes().end(), [&](const PassInfo& pass) { return pass.name == name; });
     if (!known) throw UsageError(fmt::format("--disable {}: there is no such pass; tl dump --passes lists them", name));
   }
+  prepare(*this);
 }
 
 PassOptions RunFlags::pass_options() const {

@@ -1,6 +1,8 @@
 #include "driver/flags.h"
 #include "driver/messages.h"
 #include "driver/usage.h"
+#include "vm/io/access.h"
+#include "vm/memory.h"
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -96,6 +98,10 @@ void take_environment(RunSetup& setup) {
     else
       flag.set(setup, text);
   }
+}
+
+void prepare(const RunSetup& setup) {
+  limit_reading(setup.run.memory_limit ? setup.run.memory_limit : machine_memory() / 5 * 4);
 }
 
 } // namespace tl::driver

@@ -33,4 +33,8 @@ void set_switch(RunSetup& setup, const RunFlag& flag, const std::string& text);
 // What the environment says. Throws UsageError.
 void take_environment(RunSetup& setup);
 
+// Makes the process what the flags say of it, before the first file of a program is read: how much of one may stand in
+// memory.
+void prepare(const RunSetup& setup);
+
 } // namespace tl::driver

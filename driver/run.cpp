@@ -69,6 +69,11 @@ int with_output_written(int code) {
   return failed && code == kFine ? unwritten(errno) : code;
 }
 
+int without_memory() {
+  show("OutOfMemory", "the system gives no more memory");
+  return kRuntimeError;
+}
+
 } // namespace
 
 int deliver(const Outcome& outcome, const ProgramInterface& interface, const std::vector<Location>& locations,
@@ -124,11 +129,17 @@ int guarded(const std::function<int()>& body) {
     return leave(with_output_written(body()));
   } catch (const std::system_error& error) { // fmt's, of a write that failed
     if (std::ferror(stdout)) return leave(unwritten(error.code().value()));
+    if (error.code().value() == EAGAIN || error.code().value() == ENOMEM) return leave(without_memory());
     show("InternalError", fmt::format("internal error: {}; this is a fault of tl, not of the program", error.what()));
     return leave(kInternal);
   } catch (const UsageError& error) {
     show("UsageError", error.what());
     return kUsage;
+  } catch (const IoError& error) {
+    show(error.kind, error.what());
+    return leave(kRuntimeError);
+  } catch (const std::bad_alloc&) {
+    return leave(without_memory());
   } catch (const std::exception& error) {
     show("InternalError", fmt::format("internal error: {}; this is a fault of tl, not of the program", error.what()));
     return leave(kInternal);

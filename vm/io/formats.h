@@ -59,6 +59,8 @@ void write_pnm(const Output& out, const std::string& path, const HostTensor& x, 
 
 // ---- what several formats need ----
 
+constexpr size_t kMostAxes = 64; // of a tensor in a file: NumPy's limit
+
 // Bytes of the elements; UINT64_MAX if a product of the sizes that are not 0 overflows. Sizes are not negative.
 uint64_t byte_count(const TensorHeader& header);
 void swap_bytes(std::byte* data, int64_t count, int width); // of each element

@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# Programs, files and folders that others have made, against the machine they are used on: tests/harm.sh TL [FILTER].
+# What is too large is refused in bounded memory, by a message that says what it is.
+set -uo pipefail
+tl=$(realpath "$1") filter=${2:-}
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source tests/check.sh
+needs gzip head yes mkfifo
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+cd "$out" || exit 1
+
+# repeated N TEXT: it N times, @ being 0 to N - 1 and ^ the next number, each on a line of its own where TEXT ends in one.
+repeated() {
+  local i text
+  for ((i = 0; i < $1; i++)); do
+    text=${2//@/$i}
+    printf '%s' "${text//^/$((i + 1))}"
+  done
+}
+line=$'\n'
+
+# ---- files that unpack or go on to more than there may be
+echo 'fn main(x: f64[_]) { print(len(x)) }' >vector.tl
+head -c 300M /dev/zero | tr '\0' a | gzip -1 >bomb.gz
+check "text that unpacks to too much" 3 "OutOfMemory.*bomb.gz.*more than the memory limit of 50000000" -- "$tl" run --memory-limit 50M -e 'print(len(read_text("bomb.gz")))'
+check "the same in the reference interpreter" 3 "OutOfMemory.*bomb.gz.*memory limit" -- "$tl" run --interp --memory-limit 50M -e 'print(len(read_text("bomb.gz")))'
+printf 'abc\n' | gzip >small.gz
+check "text within the limit" 0 "^4$" -- "$tl" run --memory-limit 50M -e 'print(len(read_text("small.gz")))'
+head -c 1000 /dev/zero | tr '\0' a >kilo.txt
+check "text that just fits" 0 "^1000$" -- "$tl" run --memory-limit 1000 -e 'print(len(read_text("kilo.txt")))'
+check "text that just does not" 3 "kilo.txt.*memory limit of 999 " -- "$tl" run --memory-limit 999 -e 'print(len(read_text("kilo.txt")))'
+check "a device without an end" 3 "'x'.*/dev/zero.*memory limit of 50000000" -- "$tl" run --memory-limit 50M vector.tl /dev/zero
+check "a device without an end, as text" 3 "OutOfMemory.*/dev/zero" -- "$tl" run --memory-limit 50M -e 'print(len(read_text("/dev/zero")))'
+mkfifo pipe
+(exec yes 1 >pipe) &
+check "a pipe without an end" 3 "'x'.*pipe.*memory limit" -- "$tl" run --memory-limit 50M vector.tl pipe
+{ printf '\x93NUMPY\x01\x00\x76\x00'; printf "%-117s\n" "{'descr': '<f8', 'fortran_order': False, 'shape': (30000000,), }"; head -c 240M /dev/zero; } | gzip -1 >bomb.npy.gz
+check "a tensor that unpacks to too much" 3 "'x'.*bomb.npy.gz.*memory limit of 50000000" -- "$tl" run --memory-limit 50M vector.tl bomb.npy.gz
+"$tl" -e 'save("kilo.npy", f64(arange(1000)))'
+check "arguments that are too much together" 3 "'b'.*kilo.npy.*memory limit of 12000 " -- "$tl" run --memory-limit 12K -e 'fn main(a: f64[_], b: f64[_]) { print(len(a)) }' kilo.npy kilo.npy
+check "a limit behind the file, of an executable" 3 "'x'.*/dev/zero.*memory limit of 1000000 " -- sh -c "'$tl' build vector.tl -o vector && ./vector /dev/zero --memory-limit 1M"
+
+# ---- axes without end
+safetensors() { # NAME AXES
+  local header="{\"x\":{\"dtype\":\"F32\",\"shape\":[$(repeated "$2" '1,' | sed 's/,$//')],\"data_offsets\":[0,4]}}" n
+  n=${#header}
+  { printf "\\x$(printf %x $((n & 255)))\\x$(printf %x $((n >> 8)))\0\0\0\0\0\0%s\0\0\0\0" "$header"; } >"$1"
+}
+safetensors deep.safetensors 20001
+safetensors most.safetensors 64
+check "a header of 20,001 axes" 2 "'x' has more than 64 axes" -- "$tl" vector.tl deep.safetensors
+check "one of 64 is read" 2 "f32.1, 1.*not f64._." -- "$tl" vector.tl most.safetensors
+check "a program's tensor of 65 axes" 1 "TooLarge.*this tensor has 65 axes, more than 64" -- "$tl" check <(echo "print(zeros([$(repeated 64 '1, ')1]))")
+check "one of 64" 0 -- "$tl" check <(echo "print(zeros([$(repeated 63 '1, ')1]))")
+
+# ---- programs that are short and grow
+{ echo 'let b0 = (1.0, 2.0)'; repeated 60 "let b^ = (b@, b@)$line"; } >double.tl
+check "types that double with every line" 1 "double.tl:12:.*TooLarge.*this value has more than 4096 parts" -- "$tl" check double.tl
+{ echo 'struct S0 { a: f32, b: f32 }'; repeated 60 "struct S^ { a: S@, b: S@ }$line"; echo 'fn f(s: S60) = s.a'; } >structs.tl
+check "structs that double" 1 "TooLarge.*the fields of this struct have more than 4096 parts" -- "$tl" check structs.tl
+{ echo 'fn f(x) = (x, x)'; echo "print($(repeated 60 'f(')1$(repeated 60 ')'))"; } >calls.tl
+check "calls that double" 1 "TooLarge.*this value has more than 4096 parts" -- "$tl" check calls.tl
+{ echo 'struct S {'; repeated 3000 "  f@: f32,$line"; echo '}'; echo "let s = S($(repeated 3000 '@.0, '))"; echo 'print(s.f2999)'; } >fields.tl
+check "a struct of 3,000 fields" 0 "^2999" -- "$tl" run fields.tl
+{ echo 'struct S[n] {'; repeated 3000 "  f@: f32[n],$line"; echo '}'; echo 'fn main(s: S[n]) = s.f1'; } >sized.tl
+check "3,000 fields whose sizes must agree" 1 "NotSupported.*3000 values whose sizes must agree" -- "$tl" check sized.tl
+{ echo 'fn main(k: i64) {'; echo '  var y = 0.5'; echo '  for i in 0..k {'; repeated 3000 "    y = sin(y)$line"; echo '  }'; echo '  print(y)'; echo '}'; } >sines.tl
+check "3,000 sines in a loop are compiled in time" 0 "^0\.0" -- timeout 20 "$tl" run --no-cache sines.tl --k 3
+
+# ---- the system refuses memory
+with_memory() { (ulimit -v "$1" && shift && "$@"); } # KB COMMAND…
+echo 'fn main(n: i64) = sort(normal(key(1), [n]))[0]' >sorted.tl
+check "the system has no memory for a tensor" 3 "OutOfMemory.*sorted.tl|sorted.tl.*OutOfMemory" -- sh -c "ulimit -v 300000; '$tl' run --memory-limit 10G sorted.tl --n 100000000"
+{ echo 'fn main(x: f64[n]) -> f64[n] {'; echo '  var y = x'; repeated 1000 "  y = sin(y)$line"; echo '  y'; echo '}'; } >chain.tl
+echo '1,2,3' >x.csv
+# ends FEWEST MOST STEP COMMAND…: under each of these limits (in KB) the command is done or says why not.
+ends() {
+  local fewest=$1 most=$2 step=$3 limit text status
+  shift 3
+  for ((limit = fewest; limit <= most; limit += step)); do
+    text=$(with_memory "$limit" "$@" 2>&1)
+    status=$?
+    [[ $text == *"error while loading shared libraries"* || ($status == 139 && -z $text && $limit -lt 80000) ]] && continue # no program yet
+    case $status in
+    0 | 3) ;;
+    *) echo "$limit KB: exit code $status, $text"; return 1 ;;
+    esac
+  done
+}
+check "the system has no memory for the compiler" 0 '^$' -- echo "$(ends 80000 130000 5000 "$tl" run --no-cache chain.tl x.csv)"
+
+finish
