@@ -112,6 +112,7 @@ HostTensor tensor_argument(const Tensor* x, const ParamInfo& param) {
     throw UsageError(fmt::format("{}: {} is wanted, and this has rank {} and elements of type {}", param.name,
                                  param.type_text, x->rank, name_of_type(x->type)));
   if (x->device_type != 1) throw UsageError(fmt::format("{}: the tensor is not in the memory of the CPU", param.name));
+  if (!x->shape && x->rank > 0) throw UsageError(fmt::format("{}: the tensor has no shape", param.name));
   HostTensor result;
   result.dtype = param.dtype;
   for (int k = 0; k < x->rank; ++k) {
