@@ -5,6 +5,7 @@
 #include "driver/profile.h"
 #include "ir/interpret.h"
 #include "ir/lower.h"
+#include "vm/abi/visible.h"
 #include "vm/audit.h"
 #include <fmt/format.h>
 
@@ -31,7 +32,7 @@ int run(const RunFlags& flags, const std::vector<std::string>& words, const std:
   ir::Module module = std::move(*lowered);
   ProgramArguments arguments = parse_arguments(module.interface, rest);
   if (arguments.help) {
-    std::fputs(help_text(module.interface, "tl run " + path).c_str(), stdout);
+    std::fputs(visible_lines(help_text(module.interface, "tl run " + path)).c_str(), stdout);
     return kFine;
   }
 

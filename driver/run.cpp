@@ -1,6 +1,7 @@
 #include "driver/run.h"
 #include "driver/profile.h"
 #include "driver/usage.h"
+#include "vm/abi/visible.h"
 #include "vm/idle.h"
 #include "vm/interrupt.h"
 #include "vm/io/io.h"
@@ -118,7 +119,7 @@ int run_program(const Program& program, KernelProvider& kernels, const ProgramAr
     trace_failed = true;
   }
   int exit_code = deliver(outcome, program.interface, locations, arguments, out, sources, main);
-  std::fputs(seen.c_str(), stderr);
+  std::fputs(visible_lines(seen).c_str(), stderr);
   return exit_code == kFine && trace_failed ? kRuntimeError : exit_code;
 }
 

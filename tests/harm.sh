@@ -90,4 +90,51 @@ ends() {
 }
 check "the system has no memory for the compiler" 0 '^$' -- echo "$(ends 80000 130000 5000 "$tl" run --no-cache chain.tl x.csv)"
 
+# ---- names that do things to a terminal: an escape sequence, a bell, the end of a line, C1, a turn of direction
+bad=$'a\e[31mb\ac\nd\xc2\x9be\xe2\x80\xaef'
+shown='a\\x1b\[31mb\\x07c\\nd\\u\{9b\}e\\u\{202e\}f'
+raw=$'\e|\a|\xc2\x9b|\xe2\x80\xae'
+# quiet NAME EXIT_CODE PATTERN -- COMMAND…: as check; and nothing that its output holds disturbs a terminal.
+quiet() {
+  local name=$1
+  check "$@"
+  shift 4
+  check "$name: nothing raw" 1 -- sh -c 'timeout 60 "$@" 2>&1 </dev/null | LC_ALL=C grep -qE "$0"' "$raw" "$@"
+}
+named_tensor() { # FILE NAME_IN_JSON
+  local header="{\"$2\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]},\"z\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[4,8]}}"
+  { printf "\\x$(printf %x ${#header})\0\0\0\0\0\0\0%s\0\0\0\0\0\0\0\0" "$header"; } >"$1"
+}
+named_tensor names.safetensors 'a\u001b[31mb\u0007c\nd\u009be\u202ef'
+quiet "names of tensors in a file" 2 "there are '$shown', 'z'" -- "$tl" vector.tl names.safetensors
+quiet "names of tensors in a file, loaded" 3 "there are '$shown', 'z'" -- "$tl" -e 'let x: f32 = load("names.safetensors")
+print(x)'
+quiet "the same in the reference interpreter" 3 "there are '$shown', 'z'" -- "$tl" --interp -e 'let x: f32 = load("names.safetensors")
+print(x)'
+quiet "a file that is not there" 2 "'$shown.npy'" -- "$tl" vector.tl "$bad.npy"
+quiet "a program that is not there" 2 "$shown" -- "$tl" run "$bad.tl"
+quiet "neither a command nor a file" 2 "$shown" -- "$tl" "$bad"
+quiet "an unknown option" 2 "$shown" -- "$tl" run "--$bad" vector.tl
+quiet "an unknown option of a program" 2 "$shown" -- "$tl" vector.tl "--$bad"
+quiet "a value of another kind" 2 "$shown" -- "$tl" -e 'fn main(k: i64) { print(k) }' --k "$bad"
+printf '1\nx\xe2\x80\xaeb\n' >bad.csv
+quiet "a field of a table" 2 "'x.u.202e.b'" -- "$tl" vector.tl bad.csv
+echo 'print(1' >"$bad.tl"
+quiet "the name of a program that is wrong" 1 "^$shown.tl:1:.*UnclosedBracket" -- "$tl" check "$bad.tl"
+printf 'let i = 7\nprint([1, 2][i + len(args_of())])\nfn args_of() = "x"\n' >"$bad.tl"
+quiet "the name of a program that fails" 3 "^$shown.tl:2:.*IndexOutOfRange" -- "$tl" run "$bad.tl"
+quiet "its table of times" 3 "$shown.tl:2" -- "$tl" run --profile --explain-idle "$bad.tl"
+printf 'test "a\\u{1b}" { assert true }\n' >"$bad.tl"
+quiet "tests of a program" 0 "$shown.tl" -- "$tl" test "$bad.tl"
+quiet "what a program needs" 0 "$shown.tl" -- "$tl" check --memory "$bad.tl"
+printf 'let x = debug(1)\nprint(x)\n' >"$bad.tl"
+quiet "the place of debug" 0 "$shown.tl:1" -- "$tl" run "$bad.tl"
+quiet "the place of debug, in the reference interpreter" 0 "$shown.tl:1" -- "$tl" run --interp "$bad.tl"
+printf '# \xe2\x80\xae turned\nlet x = = 1 # \e[31m \xc2\x9b\n' >lines.tl
+quiet "the line of a program" 1 'let x = = 1 # \?\[31m \?' -- "$tl" check lines.tl
+quiet "as JSON" 1 '"message":"expected' -- "$tl" check --message-format=json lines.tl
+quiet "a name as JSON" 2 '"message":".*u001b.*u009b' -- "$tl" run --message-format=json "$bad.txt"
+printf '## Help \e[31mme\nfn main(k: i64) { print(k) }\n' >help.tl
+quiet "help of a program" 0 'Help .x1b' -- "$tl" help.tl --help
+
 finish

@@ -2,6 +2,7 @@
 #include "driver/built/kernels.h"
 #include "driver/run.h"
 #include "driver/usage.h"
+#include "vm/abi/visible.h"
 #include <cstdio>
 
 int main(int argc, char** argv) {
@@ -13,7 +14,7 @@ int main(int argc, char** argv) {
     take_environment(setup);
     const ProgramArguments arguments = parse_arguments(program.interface, {argv + 1, argv + argc}, &setup);
     if (arguments.help) {
-      std::fputs(help_text(program.interface, argv[0], true).c_str(), stdout);
+      std::fputs(tl::visible_lines(help_text(program.interface, argv[0], true)).c_str(), stdout);
       return kFine;
     }
     return run_program(program, built, arguments, setup, built.sources, built.main);
