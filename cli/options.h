@@ -27,6 +27,7 @@ struct RunFlags : RunSetup {
   void finish() const;                  // checks what stands between flags, and prepares the process
   PassOptions pass_options() const;
   PassHook hook() const;                         // for what comes before the passes
+  std::string cache_folder() const;              // empty: --no-cache, or nowhere to put it
   std::shared_ptr<DiskCache> disk_cache() const; // null: --no-cache, or nowhere to put it
 };
 

@@ -1,7 +1,9 @@
 // tl run FILE [ARGS]
 #include "driver/run.h"
+#include "backend/cache/disk_cache.h"
 #include "commands.h"
 #include "compile.h"
+#include "driver/confine.h"
 #include "driver/profile.h"
 #include "ir/interpret.h"
 #include "ir/lower.h"
@@ -12,7 +14,7 @@
 namespace tl::cli {
 namespace {
 
-int run(const RunFlags& flags, const std::vector<std::string>& words, const std::string* code) {
+int run(RunFlags flags, const std::vector<std::string>& words, const std::string* code) {
   if (!code && words.empty()) throw UsageError("run needs a file (or -e CODE)");
   if (!code && words.front().size() > 1 && words.front()[0] == '-')
     throw UsageError(
@@ -36,6 +38,8 @@ int run(const RunFlags& flags, const std::vector<std::string>& words, const std:
     return kFine;
   }
 
+  if (flags.files.reach != FileRules::Reach::All) make_cache_folder(flags.cache_folder()); // while that can be done
+  confine(flags, arguments, flags.cache_folder());
   if (flags.interpreter) {
     StandardOutput out;
     Outcome outcome = ir::interpret(module, arguments.values, out.sink(), {}, nullptr, flags.run.cpu_devices);

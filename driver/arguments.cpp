@@ -2,6 +2,7 @@
 #include "driver/leaves.h"
 #include "driver/usage.h"
 #include "vm/abi/device.h"
+#include "vm/io/access.h"
 #include "vm/io/io.h"
 #include <algorithm>
 #include <charconv>
@@ -168,6 +169,7 @@ ProgramArguments parse_arguments(const ProgramInterface& interface, const std::v
     }
   }
   if (setup) prepare(*setup);
+  const NamedByUser by_user;
   uint64_t bytes = 0; // of all files
   for (size_t k = 0; k < given.size(); ++k)
     for (size_t i = files[k]; i < params.size() && params[i].name == params[files[k]].name; ++i)

@@ -4,6 +4,7 @@
 #include "vm/abi/visible.h"
 #include "vm/idle.h"
 #include "vm/interrupt.h"
+#include "vm/io/access.h"
 #include "vm/io/io.h"
 #include "vm/ranks.h"
 #include <atomic>
@@ -80,6 +81,7 @@ int without_memory() {
 int deliver(const Outcome& outcome, const ProgramInterface& interface, const std::vector<Location>& locations,
             const ProgramArguments& arguments, StandardOutput& out, const SourceManager& sources, FileId main) {
   int exit_code = outcome.exit_code;
+  const NamedByUser by_user;
   try {
     if (!outcome.error) deliver_results(interface, outcome.results, arguments.outputs, out.sink());
     out.flush();
@@ -113,6 +115,7 @@ int run_program(const Program& program, KernelProvider& kernels, const ProgramAr
   if (setup.profile) seen += profile_table(*profile, counters, locations, sources, main);
   bool trace_failed = false;
   try {
+    const NamedByUser by_user;
     if (!setup.trace.empty()) write_trace(setup.trace, *profile, locations, sources, main);
   } catch (const IoError& error) {
     show(error.kind, error.what());

@@ -5,7 +5,7 @@ set -uo pipefail
 tl=$(realpath "$1") filter=${2:-}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tests/check.sh
-needs gzip head yes mkfifo
+needs gzip head yes mkfifo ln
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 cd "$out" || exit 1
@@ -33,8 +33,7 @@ check "text that just does not" 3 "kilo.txt.*memory limit of 999 " -- "$tl" run 
 check "a device without an end" 3 "'x'.*/dev/zero.*memory limit of 50000000" -- "$tl" run --memory-limit 50M vector.tl /dev/zero
 check "a device without an end, as text" 3 "OutOfMemory.*/dev/zero" -- "$tl" run --memory-limit 50M -e 'print(len(read_text("/dev/zero")))'
 mkfifo pipe
-(exec yes 1 >pipe) &
-check "a pipe without an end" 3 "'x'.*pipe.*memory limit" -- "$tl" run --memory-limit 50M vector.tl pipe
+check "a pipe without an end" 3 "'x'.*pipe.*memory limit" -- sh -c "(yes 1 >pipe) & '$tl' run --memory-limit 50M vector.tl pipe"
 { printf '\x93NUMPY\x01\x00\x76\x00'; printf "%-117s\n" "{'descr': '<f8', 'fortran_order': False, 'shape': (30000000,), }"; head -c 240M /dev/zero; } | gzip -1 >bomb.npy.gz
 check "a tensor that unpacks to too much" 3 "'x'.*bomb.npy.gz.*memory limit of 50000000" -- "$tl" run --memory-limit 50M vector.tl bomb.npy.gz
 "$tl" -e 'save("kilo.npy", f64(arange(1000)))'
@@ -136,5 +135,97 @@ quiet "as JSON" 1 '"message":"expected' -- "$tl" check --message-format=json lin
 quiet "a name as JSON" 2 '"message":".*u001b.*u009b' -- "$tl" run --message-format=json "$bad.txt"
 printf '## Help \e[31mme\nfn main(k: i64) { print(k) }\n' >help.tl
 quiet "help of a program" 0 'Help .x1b' -- "$tl" help.tl --help
+
+# ---- programs of strangers: --no-files and --root
+mkdir -p inside/sub outside
+echo secret >outside/secret.txt
+echo 'fn hidden() = 42' >outside/module.tl
+echo 'fn helper() = 7' >inside/module.tl
+"$tl" -e 'save("outside/x.npy", [1.0])
+save("inside/x.npy", [2.0, 3.0])
+write_text("inside/a.txt", "fine")
+write_text("inside/sub/b.txt", "below")'
+ln -s ../outside/secret.txt inside/link.txt
+ln -s "$out/outside" inside/folder
+ln -s a.txt inside/good.txt
+ln -s ../outside/made.txt inside/dangling.txt
+before=$(cd outside && ls -l --time-style=full-iso)
+
+# Each way to a file, with and without the interpreter's twin; the program tells what came of it by its exit code.
+forbidden() { # NAME PATTERN FLAGS… -- CODE: refused by either engine
+  local name=$1 pattern=$2 flags=()
+  shift 2
+  while [[ $1 != -- ]]; do flags+=("$1"); shift; done
+  check "$name" 3 "$pattern" -- "$tl" run "${flags[@]}" -e "$2"
+  check "$name, --interp" 3 "$pattern" -- "$tl" run "${flags[@]}" --interp -e "$2"
+}
+below="IoError.*it is not below 'inside' .--root"
+for path in outside/secret.txt ../outside/secret.txt inside/../outside/secret.txt inside/link.txt inside/folder/secret.txt "$out/outside/secret.txt" /etc/passwd /proc/self/environ /dev/stdin inside/sub/../../outside/secret.txt; do
+  forbidden "--root: read_text $path" "$below" --root inside -- "print(read_text(\"$path\"))"
+  forbidden "--root: exists $path" "$below" --root inside -- "print(exists(\"$path\"))"
+done
+for path in outside/made.txt inside/dangling.txt inside/folder/made.txt inside/../made.txt "$out/made.txt" inside/link.txt; do
+  forbidden "--root: write_text $path" "$below" --root inside -- "write_text(\"$path\", \"x\")"
+done
+forbidden "--root: load" "$below" --root inside -- 'let x: f32[_] = load("outside/x.npy")
+print(x)'
+forbidden "--root: a tensor among several" "$below" --root inside -- 'let x: f32[_] = load("outside/x.npz", "a")
+print(x)'
+forbidden "--root: save" "$below" --root inside -- 'save("outside/y.npy", [1.0])'
+forbidden "--root: a plot" "$below" --root inside -- 'import plot
+plot.line([1.0, 2.0], file = "outside/p.svg")'
+check "--root: a const" 1 "it is not below 'inside'" -- "$tl" run --root inside -e 'const c: f32[_] = load("outside/x.npy")
+print(c)'
+check "--root: an import" 1 "module.tl.*it is not below 'inside'" -- "$tl" run --root inside -e 'import "outside/module.tl"
+print(module.hidden())'
+check "--root: an import of what no program is" 1 "passwd.*it is not below 'inside'" -- "$tl" run --root inside -e 'import "/etc/passwd" as p'
+check "nothing outside was touched" 0 "" -- test "$before" = "$(cd outside && ls -l --time-style=full-iso)"
+
+allowed='import "inside/module.tl"
+print(module.helper(), read_text("inside/a.txt"), read_text("inside/sub/../good.txt"), exists("inside/none"))
+let x: f32[_] = load("inside/x.npy")
+save("inside/y.npy", x + 1.0)
+save("inside/y.npy", x + 2.0)
+write_text("inside/sub/c.txt", "made")
+print(read_text("inside/sub/c.txt"), exists("inside/y.npy"))'
+check "--root: what is below is the program's" 0 "^7 fine fine false" -- "$tl" run --root inside -e "$allowed"
+check "--root: as an absolute path" 0 "^7 fine fine false" -- "$tl" run --root "$out/inside" -e "$allowed"
+check "--root: by the environment" 0 "^7 fine fine false" -- env TL_ROOT=inside "$tl" run -e "$allowed"
+check "--root: in the reference interpreter" 0 "^made true" -- "$tl" run --interp --root inside -e "$allowed"
+check "--root: the folder itself" 0 "^fine$" -- sh -c "cd inside && '$tl' run --root . -e 'print(read_text(\"a.txt\"))'"
+check "--root: upwards and down again" 0 "^below$" -- sh -c "cd inside/sub && '$tl' run --root .. -e 'print(read_text(\"../sub/b.txt\"))'"
+check "--root: no such folder" 2 "root nowhere.*no such file" -- "$tl" run --root nowhere -e 'print(1)'
+check "--root: a file is no folder" 2 "root x.csv" -- "$tl" run --root x.csv -e 'print(1)'
+
+echo 'fn main(x: f32[n]) -> f32[n] = x * 2.0' >twice.tl
+check "--root: files of the command line are the user's" 0 "" -- "$tl" run --root inside --trace trace.json twice.tl outside/x.npy -o outside/twice.npy
+check "--root: and are written" 0 "^2.0 true$" -- "$tl" -e 'let x: f32[_] = load("outside/twice.npy")
+print(x[0], exists("trace.json"))' 
+check "--root: kernels go to the cache, and come from it" 0 "from disk 1 of 1" -- sh -c "export TL_CACHE_DIR='$out/cache/new'; for i in 1 2; do '$tl' run --root inside --stats twice.tl outside/x.npy; done"
+
+none="IoError.*the program may use no files"
+forbidden "--no-files: read_text" "$none" --no-files -- 'print(read_text("inside/a.txt"))'
+forbidden "--no-files: exists" "$none" --no-files -- 'print(exists("inside/a.txt"))'
+forbidden "--no-files: write_text" "$none" --no-files -- 'write_text("none.txt", "x")'
+forbidden "--no-files: save" "$none" --no-files -- 'save("none.npy", [1.0])'
+forbidden "--no-files: load" "$none" --no-files -- 'let x: f32[_] = load("inside/x.npy")
+print(x)'
+forbidden "--no-files: a plot" "$none" --no-files -- 'import plot
+plot.line([1.0, 2.0], file = "none.svg")'
+forbidden "--no-files is the stricter" "$none" --root inside --no-files -- 'print(read_text("inside/a.txt"))'
+forbidden "--no-files is the stricter, first" "$none" --no-files --root inside -- 'print(read_text("inside/a.txt"))'
+check "--no-files: an import" 1 "the program may use no files" -- "$tl" run --no-files -e 'import "inside/module.tl"'
+check "--no-files: modules of the library" 0 "^-1.99999" -- "$tl" run --no-files -e 'import linalg
+print(linalg.det([[1.0, 2.0], [3.0, 4.0]]))'
+check "--no-files: files of the command line are the user's" 0 "^$" -- "$tl" run --no-files twice.tl inside/x.npy -o thrice.npy
+check "--no-files: and are written" 0 "^4.0" -- "$tl" -e 'let x: f32[_] = load("thrice.npy")
+print(x[0])'
+check "--no-files: standard input and output" 0 "^you said hello$" -- sh -c "echo hello | '$tl' run --no-files -e 'print(\"you said {read_line()}\")'"
+check "--no-files: in tests" 1 "the program may use no files" -- sh -c "echo 'test \"t\" { assert exists(\"a\") }' >t.tl && '$tl' test --no-files t.tl"
+echo 'fn main() { print(read_text("outside/secret.txt")) }' >reads.tl
+check "of an executable" 3 "$below" -- sh -c "'$tl' build reads.tl -o reads && ./reads --root inside"
+check "of an executable, none" 3 "$none" -- ./reads --no-files
+check "of an executable without flags" 0 "^secret" -- ./reads
+check "in the REPL" 0 "it is not below 'inside'" -- sh -c "printf 'print(read_text(\"outside/secret.txt\"))\n' | '$tl' repl --root inside"
 
 finish

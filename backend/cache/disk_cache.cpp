@@ -63,15 +63,6 @@ bool write_all(int descriptor, const void* from, size_t size) {
   return true;
 }
 
-// mkdir -p, for nobody but this user.
-bool make_folder(const std::string& path) {
-  if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return true;
-  size_t slash = path.find_last_of('/');
-  if (errno != ENOENT || slash == std::string::npos || slash == 0) return false;
-  if (!make_folder(path.substr(0, slash))) return false;
-  return ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
-}
-
 // Entries are executed and old ones removed: what somebody else owns or may write to is neither a folder of the cache
 // nor an entry. Empty: it is ours.
 std::string why_not_ours(const struct stat& status) {
@@ -181,6 +172,14 @@ std::string default_cache_folder() {
   return "";
 }
 
+bool make_cache_folder(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return true;
+  size_t slash = path.find_last_of('/');
+  if (errno != ENOENT || slash == std::string::npos || slash == 0) return false;
+  if (!make_cache_folder(path.substr(0, slash))) return false;
+  return ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
+}
+
 std::string DiskCache::path_of(const CacheKey& key) const {
   return fmt::format("{}/{}/{}", options_.folder, subfolder_name(key), entry_name(key));
 }
@@ -234,7 +233,7 @@ void DiskCache::store(const CacheKey& key, std::string_view bytes) {
     writable_ = false;
     note(fmt::format("{}: {}", where, why));
   };
-  if (!make_folder(options_.folder)) return fail(options_.folder, std::strerror(errno));
+  if (!make_cache_folder(options_.folder)) return fail(options_.folder, std::strerror(errno));
   std::string problem;
   Descriptor root = open_root(options_.folder, problem);
   if (!root) return fail(options_.folder, problem);

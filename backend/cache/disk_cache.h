@@ -35,6 +35,9 @@ struct CacheOptions {
 // $TL_CACHE_DIR, else $XDG_CACHE_HOME/tl, else $HOME/.cache/tl; empty where none of them is set.
 std::string default_cache_folder();
 
+// With the folders that it is in, for nobody but this user; false where that cannot be (errno). Storing does it, too.
+bool make_cache_folder(const std::string& path);
+
 // Thread-safe.
 class DiskCache {
 public:

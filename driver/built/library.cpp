@@ -308,7 +308,8 @@ int call(uint32_t function, const uint64_t* cells, void* const* results) {
 
 int configure(const char* name, const char* value) {
   const RunFlag* flag = name ? find_run_flag(name) : nullptr;
-  if (!flag || flag->looks || flag->name == "stats" || flag->name == "message-format")
+  if (!flag || flag->looks || flag->name == "stats" || flag->name == "message-format" || flag->name == "root" ||
+      flag->name == "no-files") // of the whole process, which is somebody else's
     throw UsageError(fmt::format("a library has no setting '{}'", name ? name : ""));
   Settings& own = settings();
   std::lock_guard lock(own.mutex);

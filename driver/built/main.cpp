@@ -1,5 +1,6 @@
 // main() of the executables that `tl build` makes.
 #include "driver/built/kernels.h"
+#include "driver/confine.h"
 #include "driver/run.h"
 #include "driver/usage.h"
 #include "vm/abi/visible.h"
@@ -17,6 +18,7 @@ int main(int argc, char** argv) {
       std::fputs(tl::visible_lines(help_text(program.interface, argv[0], true)).c_str(), stdout);
       return kFine;
     }
+    confine(setup, arguments);
     return run_program(program, built, arguments, setup, built.sources, built.main);
   });
 }

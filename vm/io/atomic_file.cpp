@@ -4,7 +4,7 @@
 // Where the file system can, a file has no name while it is written (O_TMPFILE): whatever ends the process, it is gone.
 // Elsewhere, and for the moment in which it takes the place of another, it has a name beside its target's, which the
 // handlers of SIGINT, SIGTERM and SIGHUP remove.
-#include "vm/abi/descriptor.h"
+#include "vm/io/access.h"
 #include "vm/io/formats.h"
 #include "vm/io/mapping.h"
 #include <algorithm>
@@ -140,8 +140,7 @@ Target target_of(std::string path) {
   for (int links = 0; links <= most_links; ++links) {
     const size_t slash = path.rfind('/');
     const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-    Target target{Descriptor(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
-                  slash == std::string::npos ? path : path.substr(slash + 1)};
+    Target target{open_file(folder, O_PATH | O_DIRECTORY), slash == std::string::npos ? path : path.substr(slash + 1)};
     if (!target.folder) fail(errno);
     if (target.name.empty()) fail(path.empty() ? ENOENT : EISDIR);
     char link[PATH_MAX];
@@ -205,7 +204,7 @@ void replace_named(const Target& target, const struct stat* old, const Write& wr
 
 // A pipe or a device: nothing to replace.
 void write_directly(const std::string& path, const Write& write) {
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  const Descriptor file = open_file(path, O_WRONLY);
   if (!file) fail(errno);
   write(file.get());
 }
@@ -225,7 +224,8 @@ void write_bytes(int descriptor, const void* data, size_t count) {
 void write_file_atomically(const std::string& path, const Write& write, WhileWritten how) {
   try {
     struct stat info {};
-    const bool exists = ::stat(path.c_str(), &info) == 0;
+    const Descriptor there = open_file(path, O_PATH);
+    const bool exists = there && ::fstat(there.get(), &info) == 0;
     if (exists && S_ISDIR(info.st_mode)) fail(EISDIR);
     if (exists && !S_ISREG(info.st_mode)) return write_directly(path, write);
     const Target target = target_of(path);

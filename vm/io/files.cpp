@@ -2,8 +2,8 @@
 #include "vm/io/access.h"
 #include "vm/io/formats.h"
 #include "vm/io/text.h"
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <zlib.h>
 
 namespace tl {
@@ -284,10 +284,7 @@ void save_tensor(const std::string& path, const HostTensor& x) {
 
 // ---- text -----------------------------------------------------------------------------------------------------------
 
-bool file_exists(const std::string& path) {
-  struct stat info {};
-  return ::stat(path.c_str(), &info) == 0;
-}
+bool file_exists(const std::string& path) { return bool(open_file(path, O_PATH)); }
 
 bool holds_tensor(const std::string& path, const std::string& name) {
   std::vector<std::string> names = archive_names(path);

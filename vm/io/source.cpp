@@ -46,9 +46,7 @@ namespace {
 class FileSource : public Source {
 public:
   explicit FileSource(const std::string& path) : Source(path) {
-    do
-      descriptor_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    while (!descriptor_ && errno == EINTR);
+    descriptor_ = open_file(path, O_RDONLY);
     if (!descriptor_) throw IoError(fmt::format("cannot open '{}': {}", path, system_error_text(errno)));
     struct stat info {};
     if (::fstat(descriptor_.get(), &info) != 0 || S_ISDIR(info.st_mode))
