@@ -6,6 +6,7 @@
 #include "programs.h"
 #include "session.h"
 #include "vm/interrupt.h"
+#include "vm/io/access.h"
 #include "vm/io/input_lines.h"
 #include "vm/io/io.h"
 #include <algorithm>
@@ -187,12 +188,17 @@ private:
       fmt::print("{:.3f} ms, compiling included\n", seconds.count() * 1e3);
     } else if (name == ":load") {
       try {
-        enter(read_program(rest), rest);
+        auto text = [&] {
+          const NamedByUser by_user;
+          return read_program(rest);
+        };
+        enter(text(), rest);
       } catch (const UsageError& error) {
         show("UsageError", error.what());
       }
     } else if (name == ":save") {
       try {
+        const NamedByUser by_user;
         write_text(rest, accepted_);
       } catch (const IoError& error) {
         show(error.kind, error.what());

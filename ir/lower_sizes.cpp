@@ -1,5 +1,6 @@
 #include "ir/lower_function.h"
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace tl::ir {
 
@@ -350,6 +351,11 @@ Leaves FunctionLowerer::checked_operands(Leaves values, const typed::Expr& e) {
 Leaves FunctionLowerer::checked(Leaves leaves, const std::vector<typed::SizeCheck>& checks, bool all) {
   if (checks.empty() || leaves.empty()) return leaves;
   if (all) {
+    constexpr size_t most = 1 << 19; // Guards
+    if (checks.size() > most / leaves.size())
+      throw Unsupported(
+          fmt::format("{} values whose sizes must agree in {} places are too many", leaves.size(), checks.size()),
+          checks.front().span);
     for (ValueId& leaf : leaves)
       leaf = checked(leaf, checks);
     return leaves;

@@ -1,5 +1,6 @@
 // Names, literals, brackets, `if`, ranges, conversions, fields.
 #include "parser/check_context.h"
+#include "parser/type_limits.h"
 #include <fmt/format.h>
 #include <limits>
 #include <numbers>
@@ -99,7 +100,7 @@ ExprPtr Checker::value(const ast::Expr* e, const Type* expected) {
 ExprPtr Checker::expr(const ast::Expr* e, const Type* expected, bool want) {
   if (!held_.empty())
     if (auto found = held_.find(e); found != held_.end()) return variable(found->second, e->span);
-  return std::visit(
+  ExprPtr result = std::visit(
       [&](const auto& node) -> ExprPtr {
         using T = std::decay_t<decltype(node)>;
         if constexpr (std::is_same_v<T, ast::IntLiteral>)
@@ -157,6 +158,11 @@ ExprPtr Checker::expr(const ast::Expr* e, const Type* expected, bool want) {
           return lambda(*e, node);
       },
       e->node);
+  if (const std::string why = too_large(result->type); !why.empty()) {
+    error("TooLarge", e->span, why, "a list or a tensor holds many values of one kind");
+    return broken(e->span);
+  }
+  return result;
 }
 
 ExprPtr Checker::static_value(const Static& value, Span span) {

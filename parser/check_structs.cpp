@@ -1,6 +1,7 @@
 // Structs: what a declaration says, types as written, construction, fields, `with`, arithmetic leaf by leaf.
 #include "lang/suggest.h"
 #include "parser/check_context.h"
+#include "parser/type_limits.h"
 #include <fmt/format.h>
 #include <numeric>
 
@@ -111,6 +112,11 @@ std::shared_ptr<const Record> Checker::record_of(StructInfo& info) {
       error("TooDeep", decl.name.span, fmt::format("structs are nested more than {} deep", kMaxNesting));
       info.is_bad = true;
     }
+  if (!info.is_bad && !too_large(Type::tuple(fields)).empty()) {
+    error("TooLarge", decl.name.span, fmt::format("the fields of this struct have more than {} parts", kMostParts),
+          "a list or a tensor holds many values of one kind");
+    info.is_bad = true;
+  }
   if (info.is_bad || ctx_->reports.size() != errors) {
     info.is_bad = true;
     return nullptr;
