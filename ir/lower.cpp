@@ -314,7 +314,8 @@ void FunctionLowerer::session_parameters() {
       if (leaf.is_tensor())
         for (const Size& size : leaf.shape) {
           ValueId axis = builder.param(Type::scalar(DType::I64));
-          if (!size.is_constant() && !knows(size)) scopes_[0].sizes[size] = axis;
+          // Also one that could be computed: what parameters' types refer to are parameters.
+          if (!size.is_constant()) scopes_[0].sizes.try_emplace(size, axis);
         }
       leaves.push_back(builder.param(graph_type(leaf), var.name));
     }
