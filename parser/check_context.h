@@ -109,7 +109,19 @@ struct Scope {
   Scope* parent = nullptr;
   FunctionContext* function = nullptr; // the function whose block this is; null: the file
   std::map<std::string, Entity> names;
+  // Of a file: declarations whose names its own statements have bound to values since. Its functions go on seeing
+  // these.
+  std::map<std::string, Entity> declared;
   bool is_file = false;
+  bool is_function = false; // the parameters of a function
+  // What a name means here, or null. `in_function`: between this scope and the one of the name are a function's
+  // parameters.
+  const Entity* meaning(const std::string& name, bool in_function) const {
+    if (in_function)
+      if (auto it = declared.find(name); it != declared.end()) return &it->second;
+    auto it = names.find(name);
+    return it == names.end() ? nullptr : &it->second;
+  }
   std::string prefix; // of a module of the standard library ("linalg."): its functions are builtins_ of these names
 };
 
@@ -311,7 +323,17 @@ private:
   Label label(const typed::Expr& e) { return {e.span, show(e.type)}; }
   Scope* push_scope();
   void enter(const std::string& name, Entity entity);
-  const Entity* find(const std::string& name) const;
+  const Entity* find(const std::string& name) const; // what it means as a value
+  const Entity*
+  find_type(const std::string& name) const; // a struct or a type parameter: values may be named like types
+  bool is_prelude_function(const Entity& entity) const {
+    return entity.kind == Entity::Kind::Function && entity.function->is_prelude;
+  }
+  // Before a name is declared in the current scope: may it be? `what`: "const".
+  bool may_declare(const ast::Ident& name, const std::string& what);
+  bool may_be_type(const ast::Ident& name);
+  // What the declaration of this name has entered, at its own line; null where the name is another's (reported).
+  const Entity* declaration(const ast::Ident& name, Entity::Kind kind);
   std::optional<Callable> find_callable(const std::string& name, bool skip_values) const;
   std::string did_you_mean(const std::string& name, bool callable) const;
   void unknown_name(const std::string& name, Span span, bool callable);
@@ -476,6 +498,7 @@ private:
                                 const std::string& name);
   bool accepts(const FunctionInfo& info, const std::vector<Arg>& args);
   std::optional<Static> static_of(const ast::Expr* e);
+  std::optional<Static> static_const(ConstInfo& info);
   void check_arg(Arg& arg, const Type* expected = nullptr);
   ExprPtr take(Arg& arg, const Type* expected = nullptr); // its value
   std::vector<Arg*> arrange(FunctionInfo& info, std::vector<Arg>& args, Span span, bool& ok);
@@ -510,6 +533,7 @@ private:
   const Static& function_of(const Type& type) const { return function_values_[type.function]; }
   bool has_function(const Type& type) const;
   bool has_closure(const Type& type) const;
+  bool has_range(const Type& type) const;
   bool is_closure(const Static& function) const;
   bool returns_function(const ast::TypeExpr* type);
   bool may_hold_function(const ast::Struct& decl, const ast::TypeExpr* type);
@@ -794,6 +818,7 @@ private:
   std::vector<typed::VarId> given_; // to the next piece
   std::set<typed::VarId> hidden_;   // variables that functions which are values may read
   std::string shown_type_;
+  bool is_incomplete_ = false; // a warning stands for a part that could not be checked
   bool in_const_ = false;
   int in_comprehension_ = 0;
   uint32_t comprehension_variables_ = 0; // variables before this one stand outside the comprehension
@@ -809,6 +834,8 @@ private:
 bool is_whole(const ast::TypeParam& param, const ast::Struct& decl);
 bool is_whole(const ast::TypeParam& param, const ast::Function& decl);
 
+// The name that an import gives to its module.
+std::string name_of_module(const ast::Import& import);
 // All names that the body of a function mentions.
 std::set<std::string> names_in(const ast::Body& body);
 // Is a Python format specification fit for a value of this type? An empty string, or what is wrong.

@@ -46,7 +46,7 @@ const Type* first_tensor(const Type& type) {
 std::optional<Static> Checker::function_argument(Arg& arg, const std::string& name) {
   if (!arg.value)
     if (auto known = static_of(arg.source); known && known->kind == Static::Kind::Element)
-      return conversion_function(known->dtype);
+      arg.value = make(ExprKind::Unit, arg.span, function_type(conversion_function(known->dtype)));
   arg.value = take(arg);
   const Type type = refresh(*arg.value);
   if (type.is_error()) return std::nullopt;

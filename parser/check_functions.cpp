@@ -119,6 +119,11 @@ bool Checker::has_function(const Type& type) const {
                                            [&](const Type& element) { return has_function(element); });
 }
 
+bool Checker::has_range(const Type& type) const {
+  return type.is_range() || std::any_of(type.elements.begin(), type.elements.end(),
+                                        [&](const Type& element) { return has_range(element); });
+}
+
 bool Checker::is_closure(const Static& function) const {
   return std::any_of(function.callable.functions.begin(), function.callable.functions.end(),
                      [](const FunctionInfo* info) { return info->is_closure; });
@@ -139,7 +144,7 @@ bool Checker::returns_function(const ast::TypeExpr* type) {
       return std::any_of(tuple->elements.begin(), tuple->elements.end(),
                          [&](const ast::TypeExpr* element) { return self(self, element, depth + 1); });
     auto* named = ast::as<ast::NamedType>(t);
-    const Entity* entity = named ? find(named->name.text) : nullptr;
+    const Entity* entity = named ? find_type(named->name.text) : nullptr;
     if (!entity || entity->kind != Entity::Kind::Struct) return false;
     for (const ast::StructField& field : entity->structure->decl->fields)
       if (self(self, field.type, depth + 1)) return true;
@@ -163,14 +168,17 @@ Static Checker::conversion_function(DType type) const {
 void Checker::keep_values(const std::set<std::string>& names, Span span, typed::Block& into) {
   for (const std::string& name : names) {
     const Entity* entity = nullptr;
-    for (const Scope* s = scope_; s && !entity; s = s->parent)
-      if (auto it = s->names.find(name); it != s->names.end()) {
-        // Of a script: its `var`s are not captured, and a later `let` of the same name is another.
-        if (s->is_file && (it->second.kind != Entity::Kind::Variable || !p_.variables[it->second.var.index].is_mutable))
-          enter(name, Entity(it->second));
-        if (s->is_file) break;
-        entity = &it->second;
-      }
+    bool in_function = false;
+    for (const Scope* s = scope_; s && !entity; s = s->parent) {
+      in_function = in_function || s->is_function;
+      const Entity* found = s->meaning(name, in_function);
+      if (!found) continue;
+      // Of a script: its `var`s are not captured, and a later `let` of the same name is another.
+      if (s->is_file && (found->kind != Entity::Kind::Variable || !p_.variables[found->var.index].is_mutable))
+        enter(name, Entity(*found));
+      if (s->is_file) break;
+      entity = found;
+    }
     if (!entity || entity->kind != Entity::Kind::Variable) continue;
     const VarId var = entity->var;
     if (!p_.variables[var.index].is_mutable || !ctx_->own.count(var.index)) continue;

@@ -138,7 +138,7 @@ ExprPtr Checker::list_make(std::vector<ExprPtr> elements, Span span, const Type*
       if (elements[i]->type.is_error()) return broken(span);
     }
     Type& t = refresh(*elements[i]);
-    if (t.is_unit() || t.is_range()) {
+    if (t.is_unit() || has_range(t)) {
       error(t.is_unit() ? "TypeMismatch" : "NotSupported", elements[i]->span,
             t.is_unit() ? "this has no value to put into a list" : "a list of ranges is not supported yet");
       return broken(span);

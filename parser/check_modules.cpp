@@ -21,6 +21,11 @@ Scope* Checker::module_scope(const ast::File& file) {
   return module;
 }
 
+std::string name_of_module(const ast::Import& import) {
+  if (!import.alias.empty()) return import.alias.text;
+  return import.is_file ? std::filesystem::path(import.path).stem().string() : import.path;
+}
+
 void Checker::import_names(const ast::Import& import) {
   if (!options_.imports) {
     error("ImportNotFound", import.path_span, "imports cannot be read here");
@@ -28,15 +33,14 @@ void Checker::import_names(const ast::Import& import) {
   }
   auto target = options_.imports->targets.find(&import);
   if (target == options_.imports->targets.end()) return; // has been reported
-  std::string name = import.alias.text;
-  if (name.empty()) name = import.is_file ? std::filesystem::path(import.path).stem().string() : import.path;
-  bool fits = !name.empty() && (std::isalpha(static_cast<unsigned char>(name[0])) || name[0] == '_');
+  const std::string name = name_of_module(import);
+  bool fits = !name.empty() && name != "_" && (std::isalpha(static_cast<unsigned char>(name[0])) || name[0] == '_');
   for (char c : name)
     fits = fits && (std::isalnum(static_cast<unsigned char>(c)) || c == '_');
   Scope* module = module_scope(*target->second);
   if (!fits) {
     error("SyntaxError", import.path_span, fmt::format("`{}` cannot be the name of a module", name),
-          fmt::format("give it one: `import \"{}\" as name`", import.path));
+          fmt::format("give it one: `import {0}{1}{0} as name`", import.is_file ? "\"" : "", import.path));
     return;
   }
   Entity entity;
@@ -148,10 +152,12 @@ std::optional<Callable> Checker::find_method(const ast::Ident& name, const ast::
   for (; file && !file->is_file; file = file->parent) {
   }
   // Functions of this file, and what holds functions around here, come first.
+  bool in_function = false;
   for (const Scope* s = scope_; s && s != prelude_; s = s->parent) {
-    auto it = s->names.find(name.text);
-    if (it == s->names.end()) continue;
-    const Entity& entity = it->second;
+    in_function = in_function || s->is_function;
+    const Entity* found = s->meaning(name.text, in_function);
+    if (!found) continue;
+    const Entity& entity = *found;
     bool calls = entity.kind == Entity::Kind::Function || entity.kind == Entity::Kind::Static ||
                  entity.kind == Entity::Kind::TypeParam;
     if (calls) return find_callable(name.text, true);

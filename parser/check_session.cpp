@@ -13,8 +13,7 @@ void Checker::forget_declared(const ast::File& file) {
     if (auto* function = ast::as<ast::Function>(s)) file_->names.erase(function->name.text);
     if (auto* structure = ast::as<ast::Struct>(s)) file_->names.erase(structure->name.text);
     if (auto* constant = ast::as<ast::Const>(s)) file_->names.erase(constant->name.text);
-    if (auto* import = ast::as<ast::Import>(s))
-      file_->names.erase(import->alias.empty() ? import->path : import->alias.text);
+    if (auto* import = ast::as<ast::Import>(s)) file_->names.erase(name_of_module(*import));
   }
 }
 
