@@ -512,7 +512,7 @@ void Checker::flush_reports(Diagnostics& diagnostics) {
   std::vector<bool> reachable = reachable_instances();
   for (Diagnostic& d : top_->reports)
     diagnostics.report(d);
-  for (size_t i = first_state_; i < states_.size(); ++i)
+  for (size_t i = 0; i < states_.size(); ++i)
     if (reachable[i])
       for (Diagnostic& d : states_[i].reports)
         diagnostics.report(d);

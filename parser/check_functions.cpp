@@ -210,8 +210,8 @@ ExprPtr Checker::lambda(const ast::Expr& e, const ast::Lambda& l) {
   const ast::Function*& decl = lambda_functions_[&l];
   if (!decl) {
     distinct_params({}, l.params);
-    made_functions_.emplace_back();
-    ast::Function& made = made_functions_.back();
+    made_->functions.emplace_back();
+    ast::Function& made = made_->functions.back();
     std::vector<std::string> names;
     for (const ast::Param& param : l.params)
       names.push_back(param.name.text);
@@ -227,6 +227,7 @@ ExprPtr Checker::lambda(const ast::Expr& e, const ast::Lambda& l) {
   functions_.emplace_back();
   FunctionInfo& info = functions_.back();
   info.decl = decl;
+  info.made = made_;
   info.env = scope_;
   info.parent = ctx_;
   info.id = static_cast<uint32_t>(functions_.size());
@@ -275,11 +276,11 @@ Static Checker::under_type(const Static& function, uint32_t written, Span span, 
     return function;
   }
   auto new_expr = [&](auto node) {
-    made_.exprs.push_back({span, false, 1, std::move(node)});
-    return &made_.exprs.back();
+    made_->exprs.push_back({span, false, 1, std::move(node)});
+    return &made_->exprs.back();
   };
-  made_functions_.emplace_back();
-  ast::Function& decl = made_functions_.back();
+  made_->functions.emplace_back();
+  ast::Function& decl = made_->functions.back();
   decl.name = {function.name, span};
   ast::Call call;
   call.callee = new_expr(ast::Name{" function"});
@@ -290,8 +291,8 @@ Static Checker::under_type(const Static& function, uint32_t written, Span span, 
   }
   decl.result = type.type->result;
   if (!decl.result) {
-    made_.types.push_back({span, 1, ast::TupleType{}});
-    decl.result = &made_.types.back();
+    made_->types.push_back({span, 1, ast::TupleType{}});
+    decl.result = &made_->types.back();
   }
   decl.body.expression = new_expr(std::move(call));
   Scope* saved = scope_;
@@ -305,6 +306,7 @@ Static Checker::under_type(const Static& function, uint32_t written, Span span, 
   functions_.emplace_back();
   FunctionInfo& made = functions_.back();
   made.decl = &decl;
+  made.made = made_;
   made.env = scope_;
   made.id = static_cast<uint32_t>(functions_.size());
   made.is_template = true;
@@ -400,8 +402,8 @@ ExprPtr Checker::expand_call(FunctionInfo& info, const Bindings& bindings, std::
     std::vector<ast::Stmt*> list = decl.body.block->statements;
     if (!list.empty())
       if (auto* last = ast::as<ast::Return>(list.back()); last && last->value) {
-        made_.stmts.push_back({list.back()->span, list.back()->depth, ast::ExprStmt{last->value}});
-        list.back() = &made_.stmts.back();
+        made_->stmts.push_back({list.back()->span, list.back()->depth, ast::ExprStmt{last->value}});
+        list.back() = &made_->stmts.back();
       }
     hoist(list);
     statements(list, before, true, expected);
@@ -458,8 +460,8 @@ ExprPtr Checker::call_value(const Static& function, std::vector<ExprPtr> args, S
     }
     std::string name = fmt::format(" value{}", i);
     enter(name, entity);
-    made_.exprs.push_back({at, false, 1, ast::Name{name}});
-    list.push_back({"", &made_.exprs.back(), at, {}, nullptr, std::nullopt});
+    made_->exprs.push_back({at, false, 1, ast::Name{name}});
+    list.push_back({"", &made_->exprs.back(), at, {}, nullptr, std::nullopt});
   }
   ExprPtr result = call_named(function.callable, function.name, span, std::move(list), span, false, nullptr);
   scope_ = saved;

@@ -457,16 +457,16 @@ bool Checker::assign_element(const ast::Assign& s, Span span, typed::Block& into
     held.var = part;
     held.span = element_span;
     enter(unutterable, held);
-    made_.exprs.emplace_back();
-    made_.exprs.back().span = element_span;
-    made_.exprs.back().node = ast::Name{unutterable};
-    ast::Expr* inner = &made_.exprs.back();
+    made_->exprs.emplace_back();
+    made_->exprs.back().span = element_span;
+    made_->exprs.back().node = ast::Name{unutterable};
+    ast::Expr* inner = &made_->exprs.back();
     for (size_t i = chain.size() - 2; i-- > 0;) {
       ast::Expr copy = *chain[i];
       if (auto* sub = std::get_if<ast::Subscript>(&copy.node)) sub->object = inner;
       if (auto* field = std::get_if<ast::Field>(&copy.node)) field->object = inner;
-      made_.exprs.push_back(std::move(copy));
-      inner = &made_.exprs.back();
+      made_->exprs.push_back(std::move(copy));
+      inner = &made_->exprs.back();
     }
     ast::Assign rest = s;
     rest.target = inner;

@@ -10,6 +10,7 @@ Scope* Checker::module_scope(const ast::File& file) {
   auto [it, is_new] = modules_.try_emplace(&file);
   if (!is_new) return it->second.scope;
   Scope *saved_scope = scope_, *saved_file = file_;
+  new_modules_.push_back(&file);
   scope_ = prelude_;
   Scope* module = push_scope();
   module->is_file = true;
@@ -51,6 +52,7 @@ void Checker::import_names(const ast::Import& import) {
     error("DuplicateName", entity.span, fmt::format("`{}` is declared twice", name),
           "give the module another name: `import … as other`", {{it->second.span, "the first"}});
   enter(name, entity);
+  scope_->modules.insert(name);
 }
 
 void Checker::run_import(const ast::Import& import) {
@@ -60,6 +62,7 @@ void Checker::run_import(const ast::Import& import) {
   Module& module = modules_.at(target->second);
   if (module.has_run) return;
   module.has_run = true;
+  run_modules_.push_back(target->second);
   Scope *saved_scope = scope_, *saved_file = file_;
   scope_ = file_ = module.scope;
   check_top_level(*target->second);
@@ -164,9 +167,11 @@ std::optional<Callable> Checker::find_method(const ast::Ident& name, const ast::
   }
   auto callable = find_callable(name.text, true);
   std::string from = "the prelude";
-  for (const auto& [module, entity] : file ? file->names : std::map<std::string, Entity>()) {
-    if (entity.kind != Entity::Kind::Module) continue;
-    auto other = callable_in(entity.module, name.text);
+  if (!file) return callable;
+  for (const std::string& module : file->modules) {
+    auto it = file->names.find(module);
+    if (it == file->names.end() || it->second.kind != Entity::Kind::Module) continue;
+    auto other = callable_in(it->second.module, name.text);
     if (!other) continue;
     if (callable) {
       if (auto own = method_of_record(receiver, name.text)) return own;

@@ -54,7 +54,7 @@ void Checker::error(std::string kind, Span span, std::string message, std::strin
 }
 
 Scope* Checker::push_scope() {
-  scopes_.push_back({scope_, ctx_, {}, {}, false, false, {}});
+  scopes_.push_back({scope_, ctx_, {}, {}, {}, false, false, {}});
   return scope_ = &scopes_.back();
 }
 
@@ -67,6 +67,7 @@ void Checker::enter(const std::string& name, Entity entity) {
                                             it->second.kind != Entity::Kind::Variable &&
                                             it->second.kind != Entity::Kind::Poisoned)
       scope_->declared.try_emplace(name, it->second);
+  if (is_session_ && scope_->is_file) note_name(*scope_, name);
   scope_->names[name] = std::move(entity);
 }
 

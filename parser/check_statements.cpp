@@ -16,7 +16,7 @@ void Checker::hoist(const std::vector<ast::Stmt*>& list) {
       info.id = static_cast<uint32_t>(functions_.size());
       info.is_template = !decl->type_params.empty();
       info.is_closure = scope_ != prelude_ && scope_ != file_;
-      info.facts = ctx_->facts;
+      if (info.is_closure) info.facts = ctx_->facts;
       distinct_params(decl->type_params, decl->params);
       for (const ast::Param& param : decl->params) {
         auto has_spread = [](auto& self, const ast::TypeExpr* type) -> bool {
