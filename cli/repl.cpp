@@ -104,8 +104,19 @@ private:
       }
       bool gives_up = editor_.edits() && !first && trimmed(line).empty();
       if (is_incomplete(input) && !gives_up) continue;
-      if (editor_.edits() || !goes_on()) return true;
+      if (editor_.edits() || is_comment(input) || !goes_on()) return true;
     }
+  }
+
+  // Comments and blank lines alone, of which nothing goes on.
+  static bool is_comment(const std::string& input) {
+    for (size_t begin = 0; begin < input.size();) {
+      const size_t end = std::min(input.find('\n', begin), input.size());
+      const std::string line = trimmed(input.substr(begin, end - begin));
+      if (!line.empty() && line[0] != '#') return false;
+      begin = end + 1;
+    }
+    return true;
   }
 
   // In a text that came as a whole the next line, past comments and blank ones, may begin with `.name` or `else`. What

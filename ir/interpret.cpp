@@ -227,7 +227,9 @@ private:
       const Cell& size = frame[dim.value.index];
       poison = first(poison, size.poison);
       dims.push_back(size.poison ? 0 : size.data.i64());
-      if (dims.back() < 0 && !poison) fault("a size is negative and nothing checked it");
+      if (dims.back() >= 0 || poison) continue;
+      if (!first_failure_) fault("a size is negative and nothing checked it");
+      poison = first_failure_; // a guard that another operand of the result goes through
     }
     return dims;
   }

@@ -44,7 +44,8 @@ struct LowerProgram {
   const SourceManager& sources;
   Module module;
   std::vector<AtomId> session_sizes; // that the entry gives, see Piece
-  SizeAtoms atoms;                   // a copy: lowering makes compound atoms
+  SizeAtoms& atoms;                  // lowering makes compound atoms
+  const size_t checked_atoms;        // how many the program had before
   std::vector<typed::InstanceId> called;
   std::map<uint32_t, uint32_t> function_of; // by instance: its graph function
   std::map<uint32_t, Signature> signatures; // by instance
@@ -57,7 +58,7 @@ struct LowerProgram {
   // Files that consts are read from: path, name, element type, rank, options; where Module::tensors has them.
   std::map<std::tuple<std::string, std::string, DType, size_t, uint32_t>, uint32_t> files;
 
-  LowerProgram(const typed::Program& program, const SourceManager& sources);
+  LowerProgram(const typed::Program& program, const SourceManager& sources, SizeAtoms& atoms);
   LocId location(Span span, const std::string& function, LocId caller);
   // Of the beginning of a span; counted from the one asked for before where both are in one line, which may be long.
   LineColumn line_column(Span span);

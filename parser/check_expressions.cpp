@@ -244,10 +244,8 @@ ExprPtr Checker::const_value(ConstInfo& info, const std::string& name, Span span
 }
 
 ExprPtr Checker::name(const ast::Expr& e, const std::string& name) {
-  const Entity* entity = nullptr;
-  for (const Scope* s = scope_; s && !entity; s = s->parent)
-    if (auto it = s->names.find(name); it != s->names.end()) entity = &it->second;
-  if (entity && entity->kind == Entity::Kind::Function && entity->function->is_prelude) entity = nullptr;
+  const Entity* entity = find(name);
+  if (entity && is_prelude_function(*entity)) entity = nullptr;
   if (!entity) {
     if (auto dtype = dtype_from_name(name)) return make(ExprKind::Unit, e.span, Type::element(*dtype));
     if (name == "cpu") return device_number(Builtin::Cpu, literal(0, e.span), e.span);
@@ -427,6 +425,10 @@ ExprPtr Checker::if_expr(const ast::Expr& e, const ast::If& node, const Type* ex
         hint = fmt::format("write `{}({})`", name_of(left.dtype), text(b->span));
       error("TypeMismatch", e.span,
             fmt::format("the branches of `if` have different types, {} and {}", show(left), show(right)), hint,
+            std::move(labels));
+      result->type = Type::error();
+    } else if (has_range(left) && left != right) {
+      error("NotSupported", e.span, "an `if` cannot choose between two ranges yet", "choose between their ends",
             std::move(labels));
       result->type = Type::error();
     } else {

@@ -89,6 +89,7 @@ InstanceId Checker::instance_for(FunctionInfo& info, const Bindings& bindings, S
   states_.emplace_back();
   p_.instances.emplace_back();
   info.instances[key] = id;
+  if (is_session_) with_instances_.push_back(&info);
   InstanceState& state = states_.back();
   state.info = &info;
   state.call = call;

@@ -103,7 +103,7 @@ bool Checker::iterates(const ast::Expr* e) {
     if (module && (module->prefix.empty() || callable_in(module, *name))) return false;
   }
   if (!name) return false;
-  auto callable = find_callable(*name, true);
+  auto callable = find_callable(*name, !ast::as<ast::Call>(e));
   return callable && (callable->builtin == Builtin::Enumerate || callable->builtin == Builtin::Zip ||
                       callable->builtin == Builtin::Batches);
 }
@@ -349,7 +349,7 @@ const ast::Expr* Checker::progress_of(const ast::Expr* e, Progress& bar) {
     xs = method->receiver;
   }
   if (name != "progress") return e;
-  auto callable = find_callable(name, true);
+  auto callable = find_callable(name, xs != nullptr);
   if (!callable || callable->builtin != Builtin::Progress) return e;
   bar.is_shown = true;
   for (const ast::Argument& argument : *given) {

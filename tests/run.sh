@@ -87,6 +87,7 @@ command -v python3 >/dev/null && run "faults apply" python3 tests/mutants/run.py
 command -v python3 >/dev/null && run extremes python3 tests/extremes/run.py --tl "$build/tl" --count 60 --keep "$build/extremes"
 run differential tests/differential.sh "$build/tl" "$filter"
 run harm tests/harm.sh "$build/tl" "$filter"
+run fuzz tests/fuzz.sh "$build/tl" "$filter"
 run embed tests/embed.sh "$build/tl" "$filter"
 run async tests/async.sh "$build/tl" "$filter"
 run repl tests/repl.sh "$build/tl" "$filter"
