@@ -286,7 +286,7 @@ SizeAtoms::Interval SizeAtoms::bounds(const Size& e, const SizeFacts& facts, int
   if (e.is_too_large() || --bounds_budget_ < 0) return {};
   if (e.is_constant()) return Interval::of(e.constant());
   Interval result = bounds_of_sum(e, facts, depth);
-  if (depth <= 0 || result.is_i64()) return result;
+  if (depth <= 0) return result;
   // On either side of a choice the whole is one of two things: a max, or a min.
   for (size_t i = 0; i < e.terms.size(); ++i) {
     const Size::Term& term = e.terms[i];
@@ -297,7 +297,6 @@ SizeAtoms::Interval SizeAtoms::bounds(const Size& e, const SizeFacts& facts, int
     Interval above = bounds(rest + Size(term.coefficient) * inner, more, depth - 1);
     more.not_negative.back() = inner * Size(-1);
     result = result.both(above.either(bounds(rest, more, depth - 1)));
-    if (result.is_i64()) break;
   }
   return result;
 }

@@ -68,6 +68,7 @@ private:
 
   Size atom(AtomId id) {
     if (auto it = atoms_.find(id); it != atoms_.end()) return it->second;
+    if (Size::of(id).is_too_large()) return Size::of(id);
     const SizeAtom old = from_.p_.atoms[id];
     Size made;
     switch (old.kind) {
@@ -93,6 +94,8 @@ private:
     case AtomKind::FloorDiv: made = to_.p_.atoms.floor_div(size(old.a), size(old.b)); break;
     case AtomKind::Positive: made = to_.p_.atoms.positive(size(old.a)); break;
     case AtomKind::Wrap: made = to_.p_.atoms.wrap(size(old.a), size(old.b)); break;
+    case AtomKind::Modular: made = to_.p_.atoms.i64_sum(size(old.a), 0); break;
+    case AtomKind::Near: made = to_.p_.atoms.near_axis(size(old.a)); break;
     }
     return atoms_[id] = made;
   }
