@@ -173,6 +173,8 @@ private:
   std::vector<Dim> dims(const std::vector<Size>& shape);
   ValueId size_value(const Size& size);
   void bind_atom(AtomId atom, ValueId value);
+  bool mentions(const Size& size, AtomId atom) const;
+  bool is_outdated(const Size& size, size_t scope) const;
   void bind_fresh(const std::vector<typed::FreshAtom>& fresh, const tl::Type& type, const Leaves& leaves);
   void bind_all(std::span<const typed::SizeBind> binds);
   Type graph_type(const tl::Type& type); // of one leaf

@@ -392,6 +392,7 @@ private:
   // --- check_statements.cpp
   typed::Block block(const ast::Block& block, bool want, const Type* expected = nullptr);
   void statements(const std::vector<ast::Stmt*>& list, typed::Block& into, bool want, const Type* expected);
+  Type without_sizes_since(size_t first_atom, Type type);
   void statement(const ast::Stmt& s, typed::Block& into);
   void let(const ast::Let& s, Span span, typed::Block& into);
   ExprPtr annotated_value(const ast::TypeExpr* type, const ast::Expr* value_expr, Scope* outer, const std::string& what,
@@ -798,6 +799,7 @@ private:
   int in_comprehension_ = 0;
   uint32_t comprehension_variables_ = 0; // variables before this one stand outside the comprehension
   std::set<AtomId> mask_counts_;         // of targets like x[mask]: the assignment itself compares them
+  std::set<AtomId> never_known_;         // in the types of values that stand behind a jump: nothing ever needs them
   int depth_ = 0;
   mutable int suggestions_ = 0; // looked for in this piece
 

@@ -195,21 +195,13 @@ void Checker::finish_program() {
     typed::Walker walker;
     walker.on_expr = [&](const typed::Expr& e) {
       if (e.kind == ExprKind::Call && e.instance.valid()) u.callees.insert(e.instance.index);
-      use_type(use_type, e.type);
-      if (e.kind == ExprKind::SizeValue) use(e.size);
-      for (const Size& size : e.size_args)
-        use(size);
-      for (const Size& size : e.sizes)
-        use(size);
-      use_checks(e.checks);
-      use_subscripts(e.subscripts);
+      typed::each_size(e, use);
       for (const auto& bind : e.binds)
         u.defined.insert(bind.atom);
       for (const auto& fresh : e.fresh)
         u.defined.insert(fresh.atom);
       joins(e.joins);
       for (const auto& index : e.indices) {
-        use(index.lo), use(index.hi);
         for (const auto& bind : index.binds)
           u.defined.insert(bind.atom);
       }
@@ -240,6 +232,7 @@ void Checker::finish_program() {
       }
     }
     u.defined.insert(mask_counts_.begin(), mask_counts_.end());
+    u.defined.insert(never_known_.begin(), never_known_.end());
     for (AtomId atom : u.defined)
       u.used.erase(atom);
     instance.has_effects = has_effects(instance.body);

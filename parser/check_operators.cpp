@@ -197,10 +197,19 @@ ExprPtr Checker::short_circuit(const ast::Expr& e, const ast::Binary& b) {
   bool scalars = result->type.is_scalar(); // otherwise all operands are computed, whatever the others are
   if (scalars) learn(*result, b.op == ast::BinaryOp::And);
   for (auto pair = chain.rbegin(); pair != chain.rend() && !result->type.is_error(); ++pair) {
+    auto before = ctx_->current;
+    bool was_reachable = ctx_->reachable;
     ExprPtr right = value(ast::as<ast::Binary>(*pair)->right);
     scalars = scalars && right->type.is_scalar();
     if (scalars) learn(*right, b.op == ast::BinaryOp::And);
     result = join_conditions(b.op, std::move(result), std::move(right), (*pair)->span);
+    if (result->kind != ExprKind::If) continue;
+    // Two ways meet here: one past the right side, one through it.
+    std::vector<std::map<VarId, Type>> ways{std::move(before)};
+    if (ctx_->reachable) ways.push_back(ctx_->current);
+    result->blocks[b.op == ast::BinaryOp::And ? 0 : 1].diverges = !ctx_->reachable;
+    result->joins = join_variables(std::move(ways), (*pair)->span);
+    ctx_->reachable = was_reachable;
   }
   ctx_->facts = mark;
   return result;
