@@ -455,6 +455,9 @@ private:
   ExprPtr copy_simple(const typed::Expr& e); // of a variable, literal or size
   bool is_simple(const typed::Expr& e) const;
   ExprPtr shared(ExprPtr value, typed::Block& block); // a variable that holds it, or itself when simple
+  // The same, and it stays what it is now: a `var` may be assigned before it is looked at.
+  ExprPtr kept(ExprPtr value, typed::Block& block);
+  ExprPtr held(ExprPtr value, typed::Block& block); // a variable that holds it
 
   // --- check_strings.cpp
   ExprPtr string(const ast::Expr& e, const ast::StringLiteral& s);
