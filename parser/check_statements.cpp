@@ -426,8 +426,14 @@ void Checker::assert_statement(const ast::Assert& s, Span span, typed::Block& in
   out.span = span;
   out.text = text(s.condition->span);
   out.value = condition(s.condition);
-  if (s.message) {
+  if (s.message) { // evaluated only where the assert fails, and then nothing comes behind it
+    auto passes = ctx_->current;
+    bool was_reachable = ctx_->reachable;
+    SizeFacts facts = ctx_->facts;
     out.message = value(s.message);
+    ctx_->current = std::move(passes);
+    ctx_->reachable = was_reachable;
+    ctx_->facts = std::move(facts);
     if (!out.message->type.is_str() && !out.message->type.is_error())
       error("TypeMismatch", s.message->span,
             fmt::format("the message of an assert is text, not {}", show(out.message->type)),
