@@ -58,7 +58,10 @@ struct LowerProgram {
   std::map<std::tuple<std::string, std::string, DType, size_t, uint32_t>, uint32_t> files;
 
   LowerProgram(const typed::Program& program, const SourceManager& sources);
-  LocId location(Span span, const std::string& function, LocId caller);
+  LocId location(Span span, const std::string& function, LocId caller); // one for all that stands there
+  // One of its own. Locations are numbered in program order, which tells the first of several failures (vm/value.h): a
+  // check comes after what it checks, though something that was evaluated before may stand at the very place.
+  LocId new_location(Span span, const std::string& function, LocId caller);
   // Of the beginning of a span; counted from the one asked for before where both are in one line, which may be long.
   LineColumn line_column(Span span);
   Span last_span;

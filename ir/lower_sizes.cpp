@@ -268,7 +268,9 @@ size_t leaf_index(const tl::Type& type, const std::vector<uint32_t>& path) {
 
 uint32_t FunctionLowerer::site(std::string kind, std::string message, Span span, std::string hint,
                                std::vector<std::pair<std::string, LocId>> notes) {
-  shared_.module.sites.push_back({std::move(kind), std::move(message), std::move(hint), loc(span), std::move(notes)});
+  const Callee& callee = callees_.back();
+  LocId at = shared_.new_location(span, callee.name, callee.caller);
+  shared_.module.sites.push_back({std::move(kind), std::move(message), std::move(hint), at, std::move(notes)});
   return static_cast<uint32_t>(shared_.module.sites.size() - 1);
 }
 
