@@ -125,6 +125,9 @@ struct FunctionInfo {
   bool is_closure = false;
   const ast::FunctionType* wraps = nullptr; // a function under this type
   SizeFacts facts;                          // known where a closure was made
+  // Of a function that a transform made: the element types of what its parameters without a type are given, for
+  // literals. An error type where they are not known.
+  std::vector<Type> elements;
   std::map<std::string, InstanceId> instances;
 };
 
@@ -445,6 +448,7 @@ private:
   bool same_element(std::vector<ExprPtr>& operands, size_t first, const std::string& what, Span span);
   void mixed_types(const typed::Expr& a, const typed::Expr& b, const std::string& what, Span span);
   std::string conversion_hint(const typed::Expr& from, const Type& to, const typed::Expr* target = nullptr);
+  bool is_made_here() const; // what is checked stands nowhere in the text: the body of a function that is made
   ExprPtr list_literal(const ast::Expr& e, const ast::ListLiteral& list, const Type* expected);
   ExprPtr if_expr(const ast::Expr& e, const ast::If& node, const Type* expected, bool want);
   ExprPtr condition(const ast::Expr* e);
@@ -534,7 +538,11 @@ private:
 
   // --- check_derive.cpp: derivatives and other transforms of functions
   ExprPtr transform_call(Builtin builtin, std::vector<Arg> args, Span span); // grad(f), vjp(f, x) … as written
-  Static transformed_function(Transformed what, Span span);                  // the function that grad(f) is
+  // What element type an argument takes that is a literal, by the types that the function's parameters have.
+  Type wanted_elements(const FunctionInfo& info, size_t parameter);
+  Type wanted_elements(const Static& function, size_t parameter);
+  void take_elements(typed::Expr& value, const Type& wanted);
+  Static transformed_function(Transformed what, Span span); // the function that grad(f) is
   ExprPtr call_transformed(const Transformed& what, std::vector<Arg> args, Span span);
   // A transform of a call of `function` with these arguments, those of `chosen` positions as its operands.
   ExprPtr derive(typed::Transform transform, const Static& function, std::vector<Arg> args,

@@ -4,11 +4,17 @@
 
 namespace tl::checker {
 
+bool Checker::is_made_here() const {
+  const FunctionInfo* info = ctx_->instance.valid() ? states_[ctx_->instance.index].info : nullptr;
+  const ast::Expr* body = info ? info->decl->body.expression : nullptr;
+  return body && body->span == info->decl->name.span;
+}
+
 // How `from` becomes a `to`, without losing anything where there is a way. `target`: the variable that takes it.
 std::string Checker::conversion_hint(const typed::Expr& from, const Type& to, const typed::Expr* target) {
   const Type given = resolved(from.type), wanted = resolved(to);
   const std::string source = text(from.span);
-  if (!given.is_tensor() || !wanted.is_tensor() || source.starts_with("|")) return "";
+  if (!given.is_tensor() || !wanted.is_tensor() || source.starts_with("|") || is_made_here()) return "";
   if (!has_zero(given.dtype) || !has_zero(wanted.dtype)) return "";
   // A variable whose literal nothing gave a type: it is declared with one, rather than converted afterwards.
   auto declared = [&](const typed::Expr* e) {
