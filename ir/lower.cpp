@@ -83,13 +83,18 @@ LineColumn LowerProgram::line_column(Span span) {
 
 LocId LowerProgram::location(Span span, const std::string& function, LocId caller) {
   if (!span.valid()) return caller;
-  auto [found, fresh] = locations.emplace(LocKey{span.file.index, span.begin, span.end, caller.index, function},
-                                          LocId{static_cast<uint32_t>(module.locations.size())});
-  if (fresh) {
-    LineColumn at = line_column(span);
-    module.locations.push_back({sources.name(span.file), at.line, at.column, span.begin, span.end, caller, function});
-  }
+  auto [found, fresh] =
+      locations.emplace(LocKey{span.file.index, span.begin, span.end, caller.index, function}, LocId());
+  if (fresh) found->second = new_location(span, function, caller);
   return found->second;
+}
+
+LocId LowerProgram::new_location(Span span, const std::string& function, LocId caller) {
+  if (!span.valid()) return caller;
+  LineColumn at = line_column(span);
+  LocId id{static_cast<uint32_t>(module.locations.size())};
+  module.locations.push_back({sources.name(span.file), at.line, at.column, span.begin, span.end, caller, function});
+  return id;
 }
 
 // ---- functions

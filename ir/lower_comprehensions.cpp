@@ -1,4 +1,5 @@
 #include "ir/lower_function.h"
+#include "lang/typed_walk.h"
 #include <algorithm>
 
 namespace tl::ir {
@@ -20,7 +21,7 @@ bool depends(const LowerProgram& shared, const typed::ComprehensionIndex& index,
         *bind.value,
         [&](const typed::Expr& e) {
           bool uses = e.kind == typed::ExprKind::Variable && earlier.contains(e.var.index);
-          uses = uses || (e.kind == typed::ExprKind::SizeValue && mentions(e.size));
+          typed::each_size(e, [&](const Size& size) { uses = uses || mentions(size); });
           if (e.kind == typed::ExprKind::Call) { // a closure brings what it reads
             const typed::Instance& callee = shared.program.instances[e.instance.index];
             for (typed::VarId var : callee.captures)

@@ -59,7 +59,10 @@ struct LowerProgram {
   std::map<std::tuple<std::string, std::string, DType, size_t, uint32_t>, uint32_t> files;
 
   LowerProgram(const typed::Program& program, const SourceManager& sources, SizeAtoms& atoms);
-  LocId location(Span span, const std::string& function, LocId caller);
+  LocId location(Span span, const std::string& function, LocId caller); // one for all that stands there
+  // One of its own. Locations are numbered in program order, which tells the first of several failures (vm/value.h): a
+  // check comes after what it checks, though something that was evaluated before may stand at the very place.
+  LocId new_location(Span span, const std::string& function, LocId caller);
   // Of the beginning of a span; counted from the one asked for before where both are in one line, which may be long.
   LineColumn line_column(Span span);
   Span last_span;
@@ -176,6 +179,8 @@ private:
   ValueId compound_value(AtomId atom, size_t scope);
   ValueId polynomial(const Size& size, size_t scope, bool checked);
   void bind_atom(AtomId atom, ValueId value);
+  bool mentions(const Size& size, AtomId atom) const;
+  bool is_outdated(const Size& size, size_t scope) const;
   void bind_fresh(const std::vector<typed::FreshAtom>& fresh, const tl::Type& type, const Leaves& leaves);
   void bind_all(std::span<const typed::SizeBind> binds);
   Type graph_type(const tl::Type& type); // of one leaf

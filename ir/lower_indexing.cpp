@@ -68,9 +68,7 @@ FunctionLowerer::Subscripts FunctionLowerer::evaluate(const std::vector<typed::S
                                                       const std::vector<Dim>& base, const std::vector<Size>& shape,
                                                       const std::vector<typed::SizeCheck>& checks,
                                                       std::span<const typed::SizeBind> binds) {
-  Subscripts result;
-  result.items = &items;
-  size_t axis = 0;
+  std::vector<ValueId> given; // all are evaluated before any is checked
   for (const typed::Subscript& item : items) {
     if (!binds.empty() && item.kind == Kind::Slice) {
       size_t own = std::max(binds_of(item.start, binds), binds_of(item.length, binds));
@@ -78,8 +76,16 @@ FunctionLowerer::Subscripts FunctionLowerer::evaluate(const std::vector<typed::S
       binds = binds.subspan(own);
     }
     ValueId outer = std::exchange(placing_, ValueId{}); // index tensors that are written here go along
-    ValueId value = item.value ? convert_index(one(*item.value)) : ValueId{};
+    given.push_back(item.value ? convert_index(one(*item.value)) : ValueId{});
     placing_ = outer;
+  }
+  bind_all(binds);
+  Subscripts result;
+  result.items = &items;
+  size_t axis = 0;
+  for (size_t i = 0; i < items.size(); ++i) {
+    const typed::Subscript& item = items[i];
+    ValueId value = given[i];
     switch (item.kind) {
     case Kind::At:
       if (!item.in_range) value = wrapped(value, base.at(axis), axis, item);
@@ -104,7 +110,6 @@ FunctionLowerer::Subscripts FunctionLowerer::evaluate(const std::vector<typed::S
     ++axis;
     result.values.push_back(value);
   }
-  bind_all(binds);
   return result.masks && !only_leading_mask(items) ? without_mask(std::move(result), shape) : result;
 }
 

@@ -1,36 +1,10 @@
 // Sums of products of two factors: Contract nodes. Where the sum stands in the body of a comprehension, and its factors
 // each use only some of the indices, it is taken out of the body: one product of tensors instead of many sums.
 #include "ir/lower_function.h"
+#include "lang/typed_walk.h"
 #include <algorithm>
 
 namespace tl::ir {
-namespace {
-
-// All sizes that an expression mentions itself (not those of its parts).
-template <class Visit> void each_size(const typed::Expr& e, Visit visit) {
-  visit(e.size);
-  for (const Size& size : e.size_args)
-    visit(size);
-  for (const Size& size : e.sizes)
-    visit(size);
-  for (const Size& size : e.type.shape)
-    visit(size);
-  for (const typed::SizeCheck& check : e.checks) {
-    visit(check.a);
-    visit(check.b);
-  }
-  for (const typed::Subscript& s : e.subscripts) {
-    visit(s.start);
-    visit(s.length);
-  }
-  for (const typed::ComprehensionIndex& index : e.indices) {
-    visit(index.lo);
-    visit(index.hi);
-  }
-}
-
-} // namespace
-
 bool FunctionLowerer::known_at(const Size& size, size_t scopes) {
   std::vector<AtomId> atoms;
   shared_.atoms.collect(size, atoms);
@@ -69,7 +43,7 @@ FunctionLowerer::Factor FunctionLowerer::factor(const typed::Expr& e, const std:
             for (ValueId leaf : found->second)
               result.free = result.free && outer(leaf);
         }
-        each_size(part, [&](const Size& size) {
+        typed::each_size(part, [&](const Size& size) {
           std::vector<AtomId> atoms;
           shared_.atoms.collect(size, atoms);
           for (AtomId atom : atoms) {

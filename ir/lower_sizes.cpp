@@ -48,7 +48,30 @@ bool FunctionLowerer::is_outer(ValueId value, uint32_t mark) const {
 // ---- sizes as values
 // --------------------------------------------------------------------------------------------------
 
-void FunctionLowerer::bind_atom(AtomId atom, ValueId value) { scopes_.back().sizes[Size::of(atom)] = value; }
+// What is lowered twice, as the condition of a loop, binds its atoms twice.
+void FunctionLowerer::bind_atom(AtomId atom, ValueId value) {
+  std::map<Size, ValueId>& sizes = scopes_.back().sizes;
+  auto [known, fresh] = sizes.emplace(Size::of(atom), value);
+  if (fresh || known->second == value) return;
+  std::erase_if(sizes, [&](const auto& computed) { return mentions(computed.first, atom); });
+  sizes[Size::of(atom)] = value;
+}
+
+bool FunctionLowerer::mentions(const Size& size, AtomId atom) const {
+  std::vector<AtomId> atoms;
+  shared_.atoms.collect(size, atoms);
+  return std::find(atoms.begin(), atoms.end(), atom) != atoms.end();
+}
+
+// Was it computed in this scope from atoms that have other values by now, bound further in?
+bool FunctionLowerer::is_outdated(const Size& size, size_t scope) const {
+  std::vector<AtomId> atoms;
+  shared_.atoms.collect(size, atoms);
+  for (size_t i = scope + 1; i < scopes_.size(); ++i)
+    for (AtomId atom : atoms)
+      if (scopes_[i].sizes.contains(Size::of(atom))) return true;
+  return false;
+}
 
 bool FunctionLowerer::knows(const Size& size) {
   std::vector<AtomId> atoms;
@@ -86,7 +109,10 @@ std::vector<Dim> FunctionLowerer::dims(const std::vector<Size>& shape) {
 ValueId FunctionLowerer::size_value(const Size& size) {
   if (size.is_constant()) return i64(size.constant());
   for (size_t i = scopes_.size(); i-- > 0;)
-    if (auto found = scopes_[i].sizes.find(size); found != scopes_[i].sizes.end()) return found->second;
+    if (auto found = scopes_[i].sizes.find(size); found != scopes_[i].sizes.end()) {
+      if (is_outdated(size, i)) break;
+      return found->second;
+    }
   std::vector<AtomId> atoms;
   shared_.atoms.collect(size, atoms);
   size_t scope = 0;
@@ -278,7 +304,9 @@ size_t leaf_index(const tl::Type& type, const std::vector<uint32_t>& path) {
 
 uint32_t FunctionLowerer::site(std::string kind, std::string message, Span span, std::string hint,
                                std::vector<std::pair<std::string, LocId>> notes) {
-  shared_.module.sites.push_back({std::move(kind), std::move(message), std::move(hint), loc(span), std::move(notes)});
+  const Callee& callee = callees_.back();
+  LocId at = shared_.new_location(span, callee.name, callee.caller);
+  shared_.module.sites.push_back({std::move(kind), std::move(message), std::move(hint), at, std::move(notes)});
   return static_cast<uint32_t>(shared_.module.sites.size() - 1);
 }
 

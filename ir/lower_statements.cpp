@@ -194,8 +194,15 @@ void FunctionLowerer::assertion(const typed::Stmt& stmt, ValueId condition) {
     merge(
         condition, [] { return Leaves(); }, message, at);
   };
+  // What it assigns reaches nothing: behind it stands only what follows where the condition holds.
+  const Env passes = env_;
+  auto forget_message = [&] {
+    for (const auto& [var, leaves] : passes)
+      if (var < next_pseudo_) env_[var] = leaves;
+  };
   auto always = [&] {
     fail(here().constant(DType::Bool, {}));
+    forget_message();
     return Leaves();
   };
   if (stmt.message && may_leave(*stmt.message)) {
@@ -204,16 +211,15 @@ void FunctionLowerer::assertion(const typed::Stmt& stmt, ValueId condition) {
     return fail_in_branch([&] { return with_children(read, 0, always); });
   }
   Snapshot before = snapshot();
-  Env env = env_;
   size_t nodes = scopes_.back().region->nodes.size();
   fail(condition);
   const std::vector<NodeId>& made = scopes_.back().region->nodes;
   bool risky = false;
   for (size_t i = nodes; i + 1 < made.size(); ++i)
     risky = risky || must_stay(f_, f_[made[i]]);
-  if (!risky) return;
+  if (!risky) return forget_message();
   restore(before);
-  env_ = env;
+  env_ = passes;
   fail_in_branch(always);
 }
 

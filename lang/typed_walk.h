@@ -34,6 +34,31 @@ void each_part_of_statement(Stmt& s, const OnExpr& on_expr, const OnBlock& on_bl
   if (s.message) on_expr(*s.message);
 }
 
+// Every size that `e` itself mentions, not those of its parts: a part may mention a size that stands in none of its
+// own expressions.
+template <class OnSize> void each_size(const Expr& e, const OnSize& on_size) {
+  on_size(e.size);
+  for (const Size& size : e.size_args)
+    on_size(size);
+  for (const Size& size : e.sizes)
+    on_size(size);
+  auto of_type = [&](auto& self, const Type& type) -> void {
+    for (const Size& size : type.shape)
+      on_size(size);
+    for (const Type& element : type.elements)
+      self(self, element);
+  };
+  of_type(of_type, e.type);
+  for (const Join& join : e.joins)
+    of_type(of_type, join.type);
+  for (const SizeCheck& check : e.checks)
+    on_size(check.a), on_size(check.b);
+  for (const Subscript& s : e.subscripts)
+    on_size(s.start), on_size(s.length);
+  for (const ComprehensionIndex& index : e.indices)
+    on_size(index.lo), on_size(index.hi);
+}
+
 // Calls on_expr and on_stmt for every node below, parents first.
 struct Walker {
   std::function<void(const Expr&)> on_expr;

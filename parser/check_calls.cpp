@@ -257,7 +257,16 @@ ExprPtr Checker::method_call(const ast::Expr& e, const ast::MethodCall& c, const
 ExprPtr Checker::call_named(const Callable& callable, const std::string& name, Span, std::vector<Arg> args, Span span,
                             bool is_method, const Type* expected) {
   if (callable.conversion) return conversion(*callable.conversion, std::move(args), span);
-  if (callable.transformed) return call_transformed(*callable.transformed, std::move(args), span);
+  if (callable.transformed) {
+    // Evaluated in the order in which they are written, whichever of them the transform is about.
+    typed::Block before;
+    for (Arg& arg : args) {
+      check_arg(arg);
+      if (arg.value && !has_function(refresh(*arg.value))) arg.value = kept(std::move(arg.value), before);
+    }
+    ExprPtr result = call_transformed(*callable.transformed, std::move(args), span);
+    return in_block(std::move(before), std::move(result), span);
+  }
   if (callable.structure) return construct(*callable.structure, std::move(args), span, expected);
   size_t positional = 0;
   for (const Arg& arg : args)

@@ -144,6 +144,9 @@ struct FunctionInfo {
   bool is_closure = false;
   const ast::FunctionType* wraps = nullptr; // a function under this type
   SizeFacts facts;                          // known where a closure was made
+  // Of a function that a transform made: the element types of what its parameters without a type are given, for
+  // literals. An error type where they are not known.
+  std::vector<Type> elements;
   std::map<std::string, InstanceId> instances;
 };
 
@@ -437,6 +440,7 @@ private:
   // --- check_statements.cpp
   typed::Block block(const ast::Block& block, bool want, const Type* expected = nullptr);
   void statements(const std::vector<ast::Stmt*>& list, typed::Block& into, bool want, const Type* expected);
+  Type without_sizes_since(size_t first_atom, Type type);
   void statement(const ast::Stmt& s, typed::Block& into);
   void let(const ast::Let& s, Span span, typed::Block& into);
   ExprPtr annotated_value(const ast::TypeExpr* type, const ast::Expr* value_expr, Scope* outer, const std::string& what,
@@ -489,6 +493,7 @@ private:
   bool same_element(std::vector<ExprPtr>& operands, size_t first, const std::string& what, Span span);
   void mixed_types(const typed::Expr& a, const typed::Expr& b, const std::string& what, Span span);
   std::string conversion_hint(const typed::Expr& from, const Type& to, const typed::Expr* target = nullptr);
+  bool is_made_here() const; // what is checked stands nowhere in the text: the body of a function that is made
   ExprPtr list_literal(const ast::Expr& e, const ast::ListLiteral& list, const Type* expected);
   ExprPtr if_expr(const ast::Expr& e, const ast::If& node, const Type* expected, bool want);
   ExprPtr condition(const ast::Expr* e);
@@ -499,6 +504,9 @@ private:
   ExprPtr copy_simple(const typed::Expr& e); // of a variable, literal or size
   bool is_simple(const typed::Expr& e) const;
   ExprPtr shared(ExprPtr value, typed::Block& block); // a variable that holds it, or itself when simple
+  // The same, and it stays what it is now: a `var` may be assigned before it is looked at.
+  ExprPtr kept(ExprPtr value, typed::Block& block);
+  ExprPtr held(ExprPtr value, typed::Block& block); // a variable that holds it
 
   // --- check_strings.cpp
   ExprPtr string(const ast::Expr& e, const ast::StringLiteral& s);
@@ -577,7 +585,11 @@ private:
 
   // --- check_derive.cpp: derivatives and other transforms of functions
   ExprPtr transform_call(Builtin builtin, std::vector<Arg> args, Span span); // grad(f), vjp(f, x) … as written
-  Static transformed_function(Transformed what, Span span);                  // the function that grad(f) is
+  // What element type an argument takes that is a literal, by the types that the function's parameters have.
+  Type wanted_elements(const FunctionInfo& info, size_t parameter);
+  Type wanted_elements(const Static& function, size_t parameter);
+  void take_elements(typed::Expr& value, const Type& wanted);
+  Static transformed_function(Transformed what, Span span); // the function that grad(f) is
   ExprPtr call_transformed(const Transformed& what, std::vector<Arg> args, Span span);
   // A transform of a call of `function` with these arguments, those of `chosen` positions as its operands.
   ExprPtr derive(typed::Transform transform, const Static& function, std::vector<Arg> args,
@@ -854,6 +866,7 @@ private:
   int in_comprehension_ = 0;
   uint32_t comprehension_variables_ = 0; // variables before this one stand outside the comprehension
   std::set<AtomId> mask_counts_;         // of targets like x[mask]: the assignment itself compares them
+  std::set<AtomId> never_known_;         // in the types of values that stand behind a jump: nothing ever needs them
   int depth_ = 0;
   mutable int suggestions_ = 0; // looked for in this piece
 

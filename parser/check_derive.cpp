@@ -173,6 +173,45 @@ ExprPtr Checker::transform_call(Builtin builtin, std::vector<Arg> args, Span spa
   return in_block(std::move(before), make(ExprKind::Unit, span, function_type(made)), span);
 }
 
+namespace {
+
+// Of a type as it is written: the element types in it, without sizes.
+Type written_elements(const ast::TypeExpr* written) {
+  if (auto* named = ast::as<ast::NamedType>(written); named && named->module.text.empty())
+    if (auto dtype = dtype_from_name(named->name.text)) return Type::scalar(*dtype);
+  auto* tuple = ast::as<ast::TupleType>(written);
+  if (!tuple) return Type::error();
+  Type result = Type::tuple({});
+  for (const ast::TypeExpr* element : tuple->elements)
+    result.elements.push_back(written_elements(element));
+  return result;
+}
+
+} // namespace
+
+Type Checker::wanted_elements(const FunctionInfo& info, size_t parameter) {
+  if (parameter < info.elements.size()) return info.elements[parameter];
+  const auto& params = info.decl->params;
+  return parameter < params.size() && params[parameter].type ? written_elements(params[parameter].type) : Type::error();
+}
+
+Type Checker::wanted_elements(const Static& function, size_t parameter) {
+  const auto& functions = function.callable.functions;
+  return functions.size() == 1 ? wanted_elements(*functions[0], parameter) : Type::error();
+}
+
+// A literal in a value takes the type that is wanted there; everything else is left as it is.
+void Checker::take_elements(typed::Expr& value, const Type& wanted) {
+  auto visit = [&](auto& self, const Type& given, const Type& to) -> void {
+    if (given.is_tensor() && given.open && to.is_tensor()) (void)unify(given, Type::scalar(to.dtype));
+    if (given.is_tuple() && to.is_tuple() && given.elements.size() == to.elements.size())
+      for (size_t i = 0; i < to.elements.size(); ++i)
+        self(self, given.elements[i], to.elements[i]);
+  };
+  visit(visit, refresh(value), wanted);
+  refresh(value);
+}
+
 // The function that the transform of a function is: of the same parameters, where these are known.
 Static Checker::transformed_function(Transformed what, Span span) {
   for (const auto& [known, function] : derived_)
@@ -223,6 +262,9 @@ Static Checker::transformed_function(Transformed what, Span span) {
     made.is_template = of.is_template || what.builtin == Builtin::Vmap;
     made.is_closure = of.is_closure || (what.builtin == Builtin::CustomVjp && is_closure(what.rule));
     made.facts = of.facts;
+    if (what.builtin == Builtin::Vmap)
+      for (size_t i = 0; i < decl.params.size(); ++i)
+        made.elements.push_back(wanted_elements(of, i));
     if (made.is_closure && !of.is_closure) {
       made.parent = ctx_;
       made.is_template = true;
@@ -487,6 +529,7 @@ ExprPtr Checker::vjp_call(std::vector<Arg> args, Span span) {
   bool trained = false;
   for (size_t i = 1; i < args.size(); ++i) {
     ExprPtr value = take(args[i]);
+    take_elements(*value, wanted_elements(what.function, i - 1));
     settle(*value);
     if (value->type.is_error()) {
       scope_ = saved;
@@ -538,6 +581,7 @@ ExprPtr Checker::vjp_call(std::vector<Arg> args, Span span) {
   made.id = static_cast<uint32_t>(functions_.size());
   made.is_template = made.is_closure = true;
   made.facts = ctx_->facts;
+  made.elements = {what.result};
   scope_ = saved;
   Static back;
   back.kind = Static::Kind::Function;
@@ -561,20 +605,36 @@ ExprPtr Checker::jvp_call(std::vector<Arg> args, Span span) {
   Static function = function_of(args[0].value->type);
   if (args[0].value->kind != ExprKind::Unit && args[0].value->kind != ExprKind::Variable)
     before.statements.push_back(let_variable({}, std::move(args[0].value), span));
-  std::vector<ExprPtr> parts[2];
+  ExprPtr values[2];
   for (size_t k = 0; k < 2; ++k) {
-    ExprPtr value = take(args[k + 1]);
-    if (refresh(*value).is_error()) return broken(span);
-    if (k == 0) settle(*value);
-    if (!value->type.is_tuple()) {
-      parts[k].push_back(std::move(value));
-    } else if (value->kind == ExprKind::Tuple) {
-      parts[k] = std::move(value->operands);
-    } else {
-      ExprPtr held = shared(std::move(value), before);
+    values[k] = take(args[k + 1]);
+    if (refresh(*values[k]).is_error()) return broken(span);
+    if (k == 1) continue;
+    Type wanted = wanted_elements(function, 0);
+    if (values[0]->type.is_tuple()) {
+      wanted = Type::tuple({});
+      for (size_t i = 0; i < values[0]->type.elements.size(); ++i)
+        wanted.elements.push_back(wanted_elements(function, i));
+    }
+    take_elements(*values[0], wanted);
+    settle(*values[0]);
+  }
+  std::vector<ExprPtr> parts[2];
+  auto is_whole = [](const typed::Expr& value) { return value.type.is_tuple() && value.kind != ExprKind::Tuple; };
+  const bool first_runs_first = is_whole(*values[1]);
+  for (size_t k = 0; k < 2; ++k) {
+    if (is_whole(*values[k])) {
+      ExprPtr held = kept(std::move(values[k]), before);
       for (size_t i = 0; i < held->type.elements.size(); ++i)
         parts[k].push_back(get(again(*held), static_cast<uint32_t>(i), span));
+    } else if (values[k]->type.is_tuple()) {
+      parts[k] = std::move(values[k]->operands);
+    } else {
+      parts[k].push_back(std::move(values[k]));
     }
+    if (k == 0 && first_runs_first)
+      for (ExprPtr& part : parts[0])
+        part = kept(std::move(part), before);
   }
   if (parts[0].size() != parts[1].size()) {
     error("WrongArguments", span,

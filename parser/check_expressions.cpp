@@ -74,7 +74,15 @@ ExprPtr Checker::copy_simple(const typed::Expr& e) {
 
 // A value to be used more than once: held by a variable that `block` binds, unless it is simple.
 ExprPtr Checker::shared(ExprPtr value, typed::Block& block) {
-  if (is_simple(*value)) return value;
+  return is_simple(*value) ? std::move(value) : held(std::move(value), block);
+}
+
+ExprPtr Checker::kept(ExprPtr value, typed::Block& block) {
+  bool may_change = value->kind == ExprKind::Variable && p_.variables[value->var.index].is_mutable;
+  return is_simple(*value) && !may_change ? std::move(value) : held(std::move(value), block);
+}
+
+ExprPtr Checker::held(ExprPtr value, typed::Block& block) {
   VarId var = new_variable("", refresh(*value), false, value->span);
   typed::Stmt let;
   let.kind = StmtKind::Let;

@@ -187,24 +187,15 @@ void Checker::add_uses(const typed::Block& block, Uses& uses) {
   walker.on_expr = [&](const typed::Expr& e) {
     if (e.kind == ExprKind::Call && e.instance.valid()) uses.callees.insert(e.instance.index);
     if (e.kind == ExprKind::Variable) uses.variables.insert(e.var);
-    add_uses(e.type, uses);
-    if (e.kind == ExprKind::SizeValue) add_uses(e.size, uses);
-    for (const Size& size : e.size_args)
-      add_uses(size, uses);
-    for (const Size& size : e.sizes)
-      add_uses(size, uses);
-    checks(e.checks);
-    subscripts(e.subscripts);
+    typed::each_size(e, [&](const Size& size) { add_uses(size, uses); });
     for (const auto& bind : e.binds)
       uses.defined.insert(bind.atom);
     for (const auto& fresh : e.fresh)
       uses.defined.insert(fresh.atom);
     joins(e.joins);
-    for (const auto& index : e.indices) {
-      add_uses(index.lo, uses), add_uses(index.hi, uses);
+    for (const auto& index : e.indices)
       for (const auto& bind : index.binds)
         uses.defined.insert(bind.atom);
-    }
   };
   walker.on_stmt = [&](const typed::Stmt& s) {
     for (const auto& [atom, size] : s.size_defs)
@@ -245,6 +236,7 @@ void Checker::finish_program() {
       }
     }
     u.defined.insert(mask_counts_.begin(), mask_counts_.end());
+    u.defined.insert(never_known_.begin(), never_known_.end());
     for (AtomId atom : u.defined)
       u.used.erase(atom);
     instance.has_effects = has_effects(instance.body);

@@ -89,6 +89,7 @@ ExprPtr Checker::call_function(FunctionInfo& info, std::vector<Arg> args, Span s
     if (arg.constant && (!arg.value || param.default_value))
       bindings.params[i].constant = arg.constant;
     else if (arg.value) {
+      if (i < info.elements.size()) take_elements(*arg.value, info.elements[i]);
       settle(*arg.value);
       if (has_range(arg.value->type) || arg.value->type.is_unit()) {
         error("NotSupported", arg.span, fmt::format("{} cannot be an argument", show(arg.value->type)));

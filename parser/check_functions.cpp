@@ -518,9 +518,9 @@ ExprPtr Checker::call_leaves(bool is_map, std::vector<Arg> args, Span span) {
           form);
     return broken(span);
   }
-  // f, init, p or p, f, init; the function's own statements run first.
+  // f, init, p or p, f, init: each is evaluated where it stands.
   ExprPtr init;
-  std::vector<ExprPtr> held;
+  std::vector<ExprPtr> parts;
   for (size_t i = 0; i < values.size(); ++i) {
     bool is_init = !is_map && i == (position == 0 ? 1u : 2u);
     if (i == position) {
@@ -531,9 +531,9 @@ ExprPtr Checker::call_leaves(bool is_map, std::vector<Arg> args, Span span) {
       let.value = std::move(values[i]);
       before.statements.push_back(std::move(let));
     } else if (is_init) {
-      init = std::move(values[i]);
+      init = kept(std::move(values[i]), before);
     } else {
-      held.push_back(shared(std::move(values[i]), before));
+      parts.push_back(kept(std::move(values[i]), before));
     }
   }
   auto same_shape = [](auto& self, const Type& a, const Type& b) -> bool {
@@ -542,18 +542,18 @@ ExprPtr Checker::call_leaves(bool is_map, std::vector<Arg> args, Span span) {
       if (!self(self, a.elements[i], b.elements[i])) return false;
     return true;
   };
-  const Type type = held[0]->type;
-  for (size_t i = 1; i < held.size(); ++i)
-    if (!same_shape(same_shape, type, held[i]->type)) {
-      error("TypeMismatch", held[i]->span,
+  const Type type = parts[0]->type;
+  for (size_t i = 1; i < parts.size(); ++i)
+    if (!same_shape(same_shape, type, parts[i]->type)) {
+      error("TypeMismatch", parts[i]->span,
             fmt::format("`{}` goes over leaves that match, and these are {} and {}", name, show(type),
-                        show(held[i]->type)));
+                        show(parts[i]->type)));
       return broken(span);
     }
   bool fine = true;
   if (is_map) {
     ExprPtr result =
-        rebuild(std::move(held), span, [&](const Type& leaf, bool in_state, std::vector<ExprPtr> leaves) -> ExprPtr {
+        rebuild(std::move(parts), span, [&](const Type& leaf, bool in_state, std::vector<ExprPtr> leaves) -> ExprPtr {
           if (!fine) return broken(span);
           if (trained && (in_state || !is_trainable(resolved(leaf)))) return std::move(leaves[0]);
           ExprPtr v = call_value(*function, std::move(leaves), span);
@@ -591,7 +591,7 @@ ExprPtr Checker::call_leaves(bool is_map, std::vector<Arg> args, Span span) {
     fine = fine && !result->type.is_error();
     return result;
   };
-  ExprPtr accumulator = fold_leaves(std::move(init), std::move(held[0]), before, step, span);
+  ExprPtr accumulator = fold_leaves(std::move(init), std::move(parts[0]), before, step, span);
   if (!fine) return broken(span);
   return in_block(std::move(before), std::move(accumulator), span);
 }

@@ -53,7 +53,7 @@ Checker::Iteration Checker::iterate_value(ExprPtr value, typed::Block& before, b
   }
   if (type.is_list()) {
     settle(*value);
-    std::shared_ptr<typed::Expr> held = shared(std::move(value), before);
+    std::shared_ptr<typed::Expr> held = kept(std::move(value), before);
     result.count = bound_size(list_length(copy_simple(*held), span), "len", before);
     result.is_list = true;
     result.element = [this, held](const Size& position, Span at) {
@@ -62,7 +62,7 @@ Checker::Iteration Checker::iterate_value(ExprPtr value, typed::Block& before, b
     return result;
   }
   if (type.is_tensor() && type.rank() > 0) {
-    std::shared_ptr<typed::Expr> held = shared(std::move(value), before);
+    std::shared_ptr<typed::Expr> held = kept(std::move(value), before);
     result.count = type.shape[0];
     result.element = [this, held](const Size& position, Span at) {
       auto node = make(ExprKind::Index, at, refresh(*held));
@@ -263,9 +263,9 @@ Checker::Iteration Checker::iterate_batches(std::vector<Arg>& args, Span span, t
   }
   std::vector<std::shared_ptr<typed::Expr>> held;
   for (ExprPtr& v : values)
-    held.emplace_back(shared(std::move(v), before));
+    held.emplace_back(kept(std::move(v), before));
   std::shared_ptr<typed::Expr> rows_in_order;
-  if (order) rows_in_order = shared(std::move(order), before);
+  if (order) rows_in_order = kept(std::move(order), before);
   Iteration result;
   Size batches = p_.atoms.floor_div(rows + *size - Size(1), *size);
   result.count = p_.atoms.positive(batches - *start, ctx_->facts);

@@ -4,11 +4,17 @@
 
 namespace tl::checker {
 
+bool Checker::is_made_here() const {
+  const FunctionInfo* info = ctx_->instance.valid() ? states_[ctx_->instance.index].info : nullptr;
+  const ast::Expr* body = info ? info->decl->body.expression : nullptr;
+  return body && body->span == info->decl->name.span;
+}
+
 // How `from` becomes a `to`, without losing anything where there is a way. `target`: the variable that takes it.
 std::string Checker::conversion_hint(const typed::Expr& from, const Type& to, const typed::Expr* target) {
   const Type given = resolved(from.type), wanted = resolved(to);
   const std::string source = text(from.span);
-  if (!given.is_tensor() || !wanted.is_tensor() || source.starts_with("|")) return "";
+  if (!given.is_tensor() || !wanted.is_tensor() || source.starts_with("|") || is_made_here()) return "";
   if (!has_zero(given.dtype) || !has_zero(wanted.dtype)) return "";
   // A variable whose literal nothing gave a type: it is declared with one, rather than converted afterwards.
   auto declared = [&](const typed::Expr* e) {
@@ -197,10 +203,19 @@ ExprPtr Checker::short_circuit(const ast::Expr& e, const ast::Binary& b) {
   bool scalars = result->type.is_scalar(); // otherwise all operands are computed, whatever the others are
   if (scalars) learn(*result, b.op == ast::BinaryOp::And);
   for (auto pair = chain.rbegin(); pair != chain.rend() && !result->type.is_error(); ++pair) {
+    auto before = ctx_->current;
+    bool was_reachable = ctx_->reachable;
     ExprPtr right = value(ast::as<ast::Binary>(*pair)->right);
     scalars = scalars && right->type.is_scalar();
     if (scalars) learn(*right, b.op == ast::BinaryOp::And);
     result = join_conditions(b.op, std::move(result), std::move(right), (*pair)->span);
+    if (result->kind != ExprKind::If) continue;
+    // Two ways meet here: one past the right side, one through it.
+    std::vector<std::map<VarId, Type>> ways{std::move(before)};
+    if (ctx_->reachable) ways.push_back(ctx_->current);
+    result->blocks[b.op == ast::BinaryOp::And ? 0 : 1].diverges = !ctx_->reachable;
+    result->joins = join_variables(std::move(ways), (*pair)->span);
+    ctx_->reachable = was_reachable;
   }
   ctx_->facts = mark;
   return result;

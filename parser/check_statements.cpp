@@ -1,5 +1,6 @@
 // Statements: bindings, return, assert. Assignments: check_assignments.cpp, loops: check_loops.cpp.
 #include "parser/check_context.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace tl::checker {
@@ -78,14 +79,14 @@ typed::Block Checker::block(const ast::Block& b, bool want, const Type* expected
 // nor what is known behind loops.
 void Checker::statements(const std::vector<ast::Stmt*>& list, typed::Block& into, bool want, const Type* expected) {
   struct Dead {
-    size_t statements, returned;
+    size_t statements, returned, atoms;
     std::vector<Loop> loops;
     std::map<VarId, Type> current;
   };
   std::optional<Dead> dead;
   for (size_t i = 0; i < list.size(); ++i) {
     if (!ctx_->reachable && !dead) {
-      dead = Dead{into.statements.size(), ctx_->returned.size(), ctx_->loops, ctx_->current};
+      dead = Dead{into.statements.size(), ctx_->returned.size(), p_.atoms.size(), ctx_->loops, ctx_->current};
       ctx_->reachable = true;
     }
     auto* last = ast::as<ast::ExprStmt>(list[i]);
@@ -109,7 +110,10 @@ void Checker::statements(const std::vector<ast::Stmt*>& list, typed::Block& into
   if (dead) {
     into.statements.erase(into.statements.begin() + static_cast<long>(dead->statements), into.statements.end());
     // Its value has a type, for what it stands in, but is none.
-    if (into.result) into.result = make(ExprKind::Unit, into.result->span, refresh(*into.result));
+    if (into.result) {
+      Type type = refresh(*into.result);
+      into.result = make(ExprKind::Unit, into.result->span, without_sizes_since(dead->atoms, std::move(type)));
+    }
     ctx_->returned.resize(dead->returned);
     ctx_->returned_spans.resize(dead->returned);
     ctx_->loops = std::move(dead->loops);
@@ -117,6 +121,21 @@ void Checker::statements(const std::vector<ast::Stmt*>& list, typed::Block& into
     ctx_->reachable = false;
   }
   into.diverges = !ctx_->reachable;
+}
+
+// The type with new sizes for those that only what is left out would have told.
+Type Checker::without_sizes_since(size_t first_atom, Type type) {
+  for (Size& size : type.shape) {
+    std::vector<AtomId> atoms;
+    p_.atoms.collect(size, atoms);
+    if (std::none_of(atoms.begin(), atoms.end(), [&](AtomId atom) { return atom.index >= first_atom; })) continue;
+    AtomId id = size_atom(AtomKind::Fresh, "a size behind a jump", {});
+    never_known_.insert(id);
+    size = Size::of(id);
+  }
+  for (Type& element : type.elements)
+    if (!type.is_list()) element = without_sizes_since(first_atom, std::move(element));
+  return type;
 }
 
 void Checker::statement(const ast::Stmt& s, typed::Block& into) {
@@ -417,8 +436,14 @@ void Checker::assert_statement(const ast::Assert& s, Span span, typed::Block& in
   out.span = span;
   out.text = text(s.condition->span);
   out.value = condition(s.condition);
-  if (s.message) {
+  if (s.message) { // evaluated only where the assert fails, and then nothing comes behind it
+    auto passes = ctx_->current;
+    bool was_reachable = ctx_->reachable;
+    SizeFacts facts = ctx_->facts;
     out.message = value(s.message);
+    ctx_->current = std::move(passes);
+    ctx_->reachable = was_reachable;
+    ctx_->facts = std::move(facts);
     if (!out.message->type.is_str() && !out.message->type.is_error())
       error("TypeMismatch", s.message->span,
             fmt::format("the message of an assert is text, not {}", show(out.message->type)),

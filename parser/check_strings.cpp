@@ -1,5 +1,6 @@
 // String literals, interpolation, format specifications.
 #include "parser/check_context.h"
+#include "vm/abi/repr.h"
 #include <cctype>
 #include <fmt/format.h>
 
@@ -78,7 +79,7 @@ void Checker::append_text(typed::Expr& interp, std::string_view text) { interp.f
 void Checker::check_formats(typed::Expr& interp) {
   for (size_t i = 0; i < interp.operands.size() && !interp.type.is_error(); ++i)
     if (std::string problem = check_format(interp.format.specs[i], interp.operands[i]->type);
-        !problem.empty() && !interp.operands[i]->type.is_error()) {
+        interp.format.specs[i] != kRepr && !problem.empty() && !interp.operands[i]->type.is_error()) {
       error("FormatMismatch", interp.operands[i]->span, problem, "", {label(*interp.operands[i])});
       interp.type = Type::error();
     }
@@ -202,10 +203,10 @@ void Checker::append_value(typed::Expr& interp, ExprPtr value, const std::string
 
 // In a list or tuple, text stands in quotes.
 void Checker::append_element(typed::Expr& interp, ExprPtr value, const std::string& spec, Span span) {
-  bool quoted = value->type.is_str() && spec.empty();
-  if (quoted) append_text(interp, "'");
-  append_value(interp, std::move(value), spec, span);
-  if (quoted) append_text(interp, "'");
+  if (!value->type.is_str() || !spec.empty()) return append_value(interp, std::move(value), spec, span);
+  interp.format.specs.emplace_back(kRepr);
+  interp.format.literals.push_back("");
+  interp.operands.push_back(std::move(value));
 }
 
 // Without values it is plain text.

@@ -161,12 +161,19 @@ private:
     std::vector<ValueId> dx = Reverse(module_, f_).run(made, opened.inputs, outputs, node.loc);
     Emit e(module_, f_, made, node.loc);
     std::vector<ValueId> results;
-    if (node.attrs.ints[0] && !effects) throw std::logic_error("derive: effects that are left out have a token");
+    if (node.attrs.ints[0] && !effects) results.push_back(token_before(node)); // nothing happens in between
     for (ValueId v : opened.yields)
       results.push_back(v);
     for (size_t i = 0; i < dx.size(); ++i)
       results.push_back(e.reshape(dx[i], std::vector<Dim>(f_[node.operands[i]].type.dims)));
     return results;
+  }
+
+  // The token with which the effects of a transform's region begin.
+  ValueId token_before(const Node& node) {
+    for (ValueId v : captures(f_, node))
+      if (f_[v].type.kind == Type::Kind::Token) return v;
+    throw std::logic_error("derive: effects without a token");
   }
 
   std::vector<ValueId> jvp(NodeId id, Region& made) {

@@ -57,14 +57,14 @@ void Forward::node(NodeId id, Region& r) {
   ValueId result;
   switch (node.op) {
   case Op::Elementwise: {
-    size_t moving = 0;
+    std::vector<bool> moving;
     for (ValueId v : node.operands)
-      moving += moves(v);
+      moving.push_back(moves(v));
     for (size_t i = 0; i < node.operands.size(); ++i) {
       ValueId d = of(node.operands[i]);
       if (!d.valid()) continue;
       if (type(d).dims.empty()) d = e.splat(d, std::vector<Dim>(type(node.results[0]).dims));
-      ValueId part = scaled_partial(e, node.attrs.scalar, node.operands, node.results[0], i, d, moving > 1, true);
+      ValueId part = scaled_partial(e, node.attrs.scalar, node.operands, node.results[0], i, d, moving, true);
       if (part.valid()) result = result.valid() ? e.add(result, part) : part;
     }
     break;

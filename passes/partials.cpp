@@ -83,13 +83,15 @@ namespace {
 
 bool is_linear(ScalarOp op) { return slope_of(op) == Slope::Constant || slope_of(op) == Slope::Choice; }
 
-ValueId partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, size_t i, ValueId d, bool others,
-                bool guarded) {
+ValueId partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, size_t i, ValueId d,
+                const std::vector<bool>& moving, bool guarded) {
   auto one_plus = [&](ValueId v) { return e.op(ScalarOp::Add, {e.number(e.type(v).dtype, 1), v}); };
   auto one_minus = [&](ValueId v) { return e.op(ScalarOp::Sub, {e.number(e.type(v).dtype, 1), v}); };
   auto less = [&](ValueId a, ValueId b) { return e.op(ScalarOp::Lt, {a, b}); };
-  // Where two operands are equal and both move, the first is followed.
-  auto first_less = [&](ValueId a, ValueId b) { return e.op(others ? ScalarOp::Le : ScalarOp::Lt, {a, b}); };
+  // Where two operands are equal and the second (`rival`) moves too, the first is followed.
+  auto first_less = [&](ValueId a, ValueId b, size_t rival) {
+    return e.op(moving[rival] ? ScalarOp::Le : ScalarOp::Lt, {a, b});
+  };
   auto both = [&](ValueId a, ValueId b) { return e.op(ScalarOp::And, {a, b}); };
   // Where d is infinite and the factor zero, the product is zero. (Of a finite d it is the product also there: so it
   // has derivatives of its own.)
@@ -139,13 +141,15 @@ ValueId partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, siz
     return e.where(flat, e.number(e.type(slope).dtype, 0), slope);
   }
   case ScalarOp::Min:
-    return e.where(i == 0 ? first_less(x[0], x[1]) : less(x[1], x[0]), d, e.number(e.type(d).dtype, 0));
+    return e.where(i == 0 ? first_less(x[0], x[1], 1) : less(x[1], x[0]), d, e.number(e.type(d).dtype, 0));
   case ScalarOp::Max:
-    return e.where(i == 0 ? first_less(x[1], x[0]) : less(x[0], x[1]), d, e.number(e.type(d).dtype, 0));
+    return e.where(i == 0 ? first_less(x[1], x[0], 1) : less(x[0], x[1]), d, e.number(e.type(d).dtype, 0));
   case ScalarOp::Clamp: { // min(max(x, lo), hi)
     ValueId raised = e.op(ScalarOp::Max, {x[0], x[1]});
-    ValueId inside = less(raised, x[2]);
-    ValueId mine = i == 2 ? less(x[2], raised) : both(i == 0 ? less(x[1], x[0]) : less(x[0], x[1]), inside);
+    auto inside = [&] { return first_less(raised, x[2], 2); };
+    ValueId mine = i == 2   ? less(x[2], raised)
+                   : i == 1 ? both(less(x[0], x[1]), inside())
+                            : both(first_less(x[1], x[0], 1), inside());
     return e.where(mine, d, e.number(e.type(d).dtype, 0));
   }
   case ScalarOp::Atan2: {
@@ -189,10 +193,10 @@ ValueId partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, siz
 
 } // namespace
 
-ValueId scaled_partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, size_t i, ValueId d, bool others,
-                       bool guarded) {
+ValueId scaled_partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, size_t i, ValueId d,
+                       const std::vector<bool>& moving, bool guarded) {
   if (!has_derivative(op)) return {};
-  ValueId result = partial(e, op, x, y, i, d, others, guarded);
+  ValueId result = partial(e, op, x, y, i, d, moving, guarded);
   if (!result.valid() || !(guarded || is_steep(op)) || is_linear(op)) return result;
   return e.where(e.compare(ScalarOp::Eq, d, 0), e.number(e.type(result).dtype, 0), result);
 }

@@ -8,14 +8,13 @@ namespace tl {
 // d · ∂op/∂operand i, which is what a tangent d of that operand adds to the tangent of the result, and what a cotangent
 // d of the result adds to that of the operand. Invalid: nothing (the derivative is zero everywhere).
 //   operands   those of the operation; y: its result
-//   others     some other operand moves too: where two are equal, min and max follow the first, which is right where
-//   they
-//              always move together. Otherwise, against a constant, their derivative there is zero
+//   moving     which of the operands move: where two that do are equal, min, max and clamp follow the first, which is
+//              right where they always move together. Against a constant, their derivative there is zero
 //   guarded    d may be zero for elements that have been left out (by a Where, a slice …) and whose derivative may be
 //              infinite or NaN; or d may be infinite where a factor that it meets is zero, as in sqrt(x * x) at 0: both
 //              give zero, as there is nothing to move or to be moved
 ir::ValueId scaled_partial(Emit& e, ScalarOp op, std::span<const ir::ValueId> operands, ir::ValueId y, size_t i,
-                           ir::ValueId d, bool others, bool guarded);
+                           ir::ValueId d, const std::vector<bool>& moving, bool guarded);
 
 // What the derivative of an operation is made of. A switch over all of them, so that a new one does not compile
 // without.

@@ -191,7 +191,6 @@ void Reverse::reverse_elementwise(Scope& s, const Node& node, ValueId dy) {
   std::vector<bool> moving;
   for (ValueId v : node.operands)
     moving.push_back(moves(v));
-  size_t count = static_cast<size_t>(std::count(moving.begin(), moving.end(), true));
   const Slope slope = slope_of(op);
   std::vector<ValueId> x;
   ValueId y = dy; // what is not looked at
@@ -207,7 +206,7 @@ void Reverse::reverse_elementwise(Scope& s, const Node& node, ValueId dy) {
   for (size_t i = 0; i < node.operands.size(); ++i) {
     if (!moving[i]) continue;
     Emit e = emit(s);
-    ValueId d = scaled_partial(e, op, x, y, i, dy, count > 1, is_guarded(dy));
+    ValueId d = scaled_partial(e, op, x, y, i, dy, moving, is_guarded(dy));
     if (!d.valid()) continue;
     // One value for all elements.
     if (type(node.operands[i]).dims.empty() && !type(d).dims.empty()) d = e.sum(d, all_axes(type(d).dims.size()));

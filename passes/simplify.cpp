@@ -69,7 +69,8 @@ Edit::Answer simplify_if(Edit& edit, NodeId id) {
     Attrs attrs;
     attrs.scalar = ScalarOp::Where;
     Type type = f[results[i]].type;
-    edit.replace(results[i], a == b ? a : edit.one(Op::Elementwise, {cond, a, b}, type, attrs, loc));
+    const bool decides_nothing = a == b && cannot_fail(f, cond);
+    edit.replace(results[i], decides_nothing ? a : edit.one(Op::Elementwise, {cond, a, b}, type, attrs, loc));
   }
   return Edit::Drop;
 }
@@ -141,10 +142,11 @@ Edit::Answer simplify_loop(Edit& edit, NodeId id) {
   return Edit::Keep;
 }
 
-// Both branches give the same value from outside.
+// Both branches give the same value from outside. Where the condition fails there is none.
 void same_yields(Edit& edit, NodeId id) {
   Function& f = edit.function();
   const Node& node = f[id];
+  if (!cannot_fail(f, edit.resolve(node.operands[0]))) return;
   for (size_t i = 0; i < node.results.size(); ++i) {
     ValueId a = node.regions[0].yields[i], b = node.regions[1].yields[i];
     if (a != b || f[a].type.kind == Type::Kind::Token || edit.resolve(node.results[i]) == a) continue;

@@ -144,7 +144,7 @@ template <class M, class V> auto f64_to_odd_f32(M& m, V x) {
 // exact in one FMA (Boldo, Daumas: Representable correcting terms for possibly underflowing floating point operations,
 // 2003); a second round takes what a quotient beyond the precision left. Exact while |x / y| < 2^(2p - 2) (f32: 2^46);
 // beyond, the remainder is 0. A remainder has the sign of y, also when it is 0. By zero: x / y, and NaN for the
-// remainder; NaN for both if x is infinite.
+// remainder; by anything else NaN for both if x is infinite. All as in NumPy.
 template <class V> struct QuotientRest { V quotient, rest; };
 template <class M, class V> QuotientRest<V> floor_divide(M& m, V x, V y) {
   auto zero = m.constant(0, x), one = m.constant(1, x), infinity = m.constant(kInfinity, x);
@@ -169,7 +169,8 @@ template <class M, class V> QuotientRest<V> floor_divide(M& m, V x, V y) {
   quotient = m.select(small, m.select(differ, m.neg(one), m.mul(plain, zero)), quotient);
   // Overflow, division by zero and NaN: what the division says.
   quotient = m.select(m.lt(m.abs(plain), infinity), quotient, plain);
-  quotient = m.select(m.eq(m.abs(x), infinity), m.constant(kNaN, x), quotient);
+  auto parts_of_infinity = m.bit_and(m.eq(m.abs(x), infinity), m.lt(zero, size));
+  quotient = m.select(parts_of_infinity, m.constant(kNaN, x), quotient);
   return {quotient, m.copysign(rest, y)};
 }
 

@@ -1,10 +1,13 @@
 // Python's format specifications (the "Format Specification Mini-Language" of its library reference), as CPython's
 // formatter_unicode.c applies them, in the C locale.
 #include "vm/abi/device.h"
+#include "vm/abi/repr.h"
 #include "vm/io/io.h"
 #include "vm/io/number.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
+#include <utility>
 
 namespace tl {
 
@@ -283,8 +286,61 @@ std::optional<std::string> check_format_of_string(std::string_view text) {
   return parse(text, Category::Str, spec);
 }
 
+namespace {
+
+// Characters beyond ASCII that Python does not print: controls, formats, private use, and spaces of other widths.
+// Unassigned ones are left as they are: which these are depends on Python's version.
+constexpr std::pair<uint32_t, uint32_t> kUnprintable[] = {
+    {0x80, 0xa0},       {0xad, 0xad},        {0x600, 0x605},     {0x61c, 0x61c},     {0x6dd, 0x6dd},
+    {0x70f, 0x70f},     {0x890, 0x891},      {0x8e2, 0x8e2},     {0x1680, 0x1680},   {0x180e, 0x180e},
+    {0x2000, 0x200f},   {0x2028, 0x202f},    {0x205f, 0x2064},   {0x2066, 0x206f},   {0x3000, 0x3000},
+    {0xe000, 0xf8ff},   {0xfeff, 0xfeff},    {0xfff9, 0xfffb},   {0x110bd, 0x110bd}, {0x110cd, 0x110cd},
+    {0x13430, 0x13438}, {0x1bca0, 0x1bca3},  {0x1d173, 0x1d17a}, {0xe0001, 0xe0001}, {0xe0020, 0xe007f},
+    {0xf0000, 0xffffd}, {0x100000, 0x10fffd}};
+
+bool is_printable(uint32_t c) {
+  if (c < 0x80) return c >= 0x20 && c != 0x7f;
+  return std::none_of(std::begin(kUnprintable), std::end(kUnprintable),
+                      [&](auto range) { return range.first <= c && c <= range.second; });
+}
+
+uint32_t code_point(std::string_view character) { // of one in UTF-8
+  auto first = static_cast<unsigned char>(character[0]);
+  if (character.size() == 1) return first;
+  uint32_t c = first & (0x7fu >> character.size());
+  for (char next : character.substr(1))
+    c = c << 6 | (static_cast<unsigned char>(next) & 0x3f);
+  return c;
+}
+
+// Between single quotes, or double ones if it has single ones and no double ones.
+std::string repr(std::string_view text) {
+  const bool has_single = text.find('\'') != text.npos, has_double = text.find('"') != text.npos;
+  const char quote = has_single && !has_double ? '"' : '\'';
+  std::string result(1, quote);
+  for (size_t at = 0; at < text.size();) {
+    std::string_view character = text.substr(at, character_length(text.substr(at)));
+    at += character.size();
+    const uint32_t c = code_point(character);
+    if (character[0] == quote || character[0] == '\\')
+      result += fmt::format("\\{}", character);
+    else if (is_printable(c))
+      result += character;
+    else if (c == '\n' || c == '\r' || c == '\t')
+      result += c == '\n' ? "\\n" : c == '\r' ? "\\r" : "\\t";
+    else if (c < 0x100)
+      result += fmt::format("\\x{:02x}", c);
+    else
+      result += c < 0x10000 ? fmt::format("\\u{:04x}", c) : fmt::format("\\U{:08x}", c);
+  }
+  return result + quote;
+}
+
+} // namespace
+
 std::string format_string(std::string_view text, std::string_view spec_text) {
   if (spec_text.empty()) return std::string(text);
+  if (spec_text == kRepr) return repr(text);
   Spec spec;
   if (auto wrong = parse(spec_text, Category::Str, spec)) throw std::invalid_argument(*wrong);
   if (spec.precision >= 0) {

@@ -115,7 +115,7 @@ std::optional<std::string> check_format_of_string(std::string_view spec);
 // to the same value of their own type (0.1, 2.0, 1e+16, nan, inf). Throws std::invalid_argument for a bad
 // specification.
 std::string format_scalar(DType dtype, Scalar value, std::string_view spec = {});
-std::string format_string(std::string_view text, std::string_view spec = {});
+std::string format_string(std::string_view text, std::string_view spec = {}); // or kRepr
 
 // As NumPy prints an array: brackets, aligned columns, eight decimals at most, 75 columns a line, `...` beyond 1000
 // elements. With a specification each element has it, padded to a common width. Rank 0 prints as a scalar.

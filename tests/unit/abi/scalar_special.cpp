@@ -155,7 +155,7 @@ const std::vector<Case> kSpecial = {
     {Op::FloorDiv, {-5, inf}, -1},
     {Op::FloorDiv, {-0.0, 3}, -0.0},
     {Op::FloorDiv, {inf, 2}, nan_value},
-    {Op::FloorDiv, {-inf, 0}, nan_value},
+    {Op::FloorDiv, {-inf, 0}, -inf},
     {Op::Mod, {7, 3}, 1},
     {Op::Mod, {-7, 3}, 2},
     {Op::Mod, {7, -3}, -2},
