@@ -232,8 +232,8 @@ fault(
 )
 fault(
     "parser/check_loops.cpp",
-    "type.shape[1] - i - Size(1));\n      } else {",
-    "type.shape[1] - i - Size(MUTANT ? 2 : 1));\n      } else {",
+    "learn_index(i, type.shape[0], type.shape[1]);",
+    "learn_index(i, type.shape[0], type.shape[1] - Size(MUTANT ? 1 : 0));",
     "the position after the index of a loop counts as in range",
 )
 fault(
@@ -340,8 +340,8 @@ fault(
 )
 fault(
     "parser/check_instances.cpp",
-    "          require_at_least(known[x], 0, fmt::format",
-    "          if (!MUTANT) require_at_least(known[x], 0, fmt::format",
+    "          require_size(known[x], 0, fmt::format",
+    "          if (!MUTANT) require_size(known[x], 0, fmt::format",
     "a size that follows from an argument may be less than 0",
 )
 fault(
@@ -358,8 +358,8 @@ fault(
 )
 fault(
     "parser/check_calls.cpp",
-    "  scope_ = info.env;\n  push_scope();\n  Scope* names = scope_;",
-    "  scope_ = MUTANT ? saved : info.env;\n  push_scope();\n  Scope* names = scope_;",
+    "  scope_ = info.env;\n  push_scope();\n  scope_->is_function = true;",
+    "  scope_ = MUTANT ? saved : info.env;\n  push_scope();\n  scope_->is_function = true;",
     "a default is looked up among the names of the caller",
 )
 fault(
@@ -388,8 +388,8 @@ fault(
 )
 fault(
     "parser/builtin_rules_shape.cpp",
-    "count = p_.atoms.floor_div(distance + Size(magnitude - 1), magnitude);",
-    "count = p_.atoms.floor_div(distance + Size(MUTANT ? 0 : magnitude - 1), magnitude);",
+    "count = p_.atoms.floor_div(distance - Size(1), magnitude) + Size(1);",
+    "count = p_.atoms.floor_div(distance - Size(MUTANT ? magnitude : 1), magnitude) + Size(1);",
     "`arange` in steps lacks its last element",
 )
 fault(
@@ -576,8 +576,8 @@ fault(
 )
 fault(
     "passes/partials.cpp",
-    "i == 0 ? first_less(x[1], x[0])",
-    "i == 0 ? (MUTANT ? less(x[1], x[0]) : first_less(x[1], x[0]))",
+    "i == 0 ? first_less(x[1], x[0], 1) : less(x[0], x[1])",
+    "i == 0 ? (MUTANT ? less(x[1], x[0]) : first_less(x[1], x[0], 1)) : less(x[0], x[1])",
     "where two operands of `max` that move together are equal, neither moves it",
 )
 fault(
