@@ -204,8 +204,15 @@ SizeAtoms::Interval SizeAtoms::bounds_of(AtomId id, const SizeFacts& facts, int 
   case AtomKind::Value:
     own = atom.not_negative ? Interval{0, kLongestAxis} : Interval{atom.least, atom.most};
     break;
-  case AtomKind::Modular: own = {INT64_MIN, INT64_MAX}; break;
-  case AtomKind::Near: own = {-2 * kLongestAxis, 2 * kLongestAxis}; break;
+  case AtomKind::Modular:
+    if (depth > 0) own = bounds(atom.a, facts, depth - 1);
+    if (!own.is_i64()) own = {INT64_MIN, INT64_MAX};
+    break;
+  case AtomKind::Near:
+    if (depth > 0) own = bounds(atom.a, facts, depth - 1);
+    own.lo = std::clamp<Wide>(own.lo, -2 * kLongestAxis, 2 * kLongestAxis);
+    own.hi = std::clamp<Wide>(own.hi, -2 * kLongestAxis, 2 * kLongestAxis);
+    break;
   case AtomKind::Positive: {
     Interval a = bounds(atom.a, facts, depth - 1);
     own = {std::max<Wide>(a.lo, 0), std::max<Wide>(a.hi, 0)};
@@ -383,6 +390,11 @@ Size SizeAtoms::floor_div(const Size& a, const Size& b) {
   if (!b.is_constant()) {
     // Where b is 0 the division fails beside this, so its value may be taken as any.
     if (auto q = divide_exactly(a, b)) return *q;
+    // (a + m * b) // b is a // b + m.
+    if (auto atom = b.as_atom())
+      for (const Size::Term& term : a.terms)
+        if (term.atoms == std::vector<AtomId>{*atom})
+          return floor_div(a - Size(term.coefficient) * b, b) + Size(term.coefficient);
     return Size::of(compound(AtomKind::FloorDiv, a, b));
   }
   int64_t c = b.constant();

@@ -103,22 +103,30 @@ void Checker::slice(typed::Subscript& s, const Size& n, std::optional<Size> firs
                     const Size& any_step, typed::Expr& node) {
   SizeAtoms& atoms = p_.atoms;
   const SizeFacts& facts = ctx_->facts;
+  typed::Subscript forward, backward;
+  slice(forward, n, first, last, 1);
+  auto start = [](const typed::Subscript& part) { return part.kind == Kind::Full ? Size(0) : part.start; };
+  s.kind = Kind::Slice;
+  s.step = 0;
+  if (atoms.proves_not_negative(any_step - Size(1), facts)) {
+    s.start = start(forward);
+    const Size distance = forward.kind == Kind::Full ? n : forward.length;
+    s.length = atoms.floor_div(distance - Size(1), any_step) + Size(1);
+    s.value = size_value(any_step, s.span);
+    return;
+  }
+  slice(backward, n, first, last, -1);
   const Size step = atoms.near_axis(any_step, facts); // longer ones are alike, too
   // 1 for steps upwards, else 0; one atom, so that products with it are seen to be no larger than their other factor.
   const Size up = atoms.floor_div(atoms.clip(step, -1, 1, facts) + Size(1), 2);
   const Size magnitude = Size(2) * atoms.positive(step, facts) - step;
-  typed::Subscript forward, backward;
-  slice(forward, n, first, last, 1);
-  slice(backward, n, first, last, -1);
   auto both = [&](const Size& a, const Size& b) { return b + up * (a - b); };
-  s.kind = Kind::Slice;
-  s.step = 0;
-  s.start = both(forward.kind == Kind::Full ? Size(0) : forward.start, backward.start);
+  s.start = both(start(forward), backward.start);
   Size distance = both(forward.kind == Kind::Full ? n : forward.length, backward.length);
   Size stride = atoms.max(magnitude, 1, facts);
   s.length = atoms.floor_div(distance - Size(1), stride) + Size(1);
   s.value = size_value(step, s.span);
-  if (atoms.proves_not_negative(step - Size(1), facts) || atoms.proves_not_negative(Size(-1) - step, facts)) return;
+  if (atoms.proves_not_negative(Size(-1) - step, facts)) return;
   SizeCheck check = size_check(magnitude, 1, "the step of a slice cannot be 0", s.span);
   check.relation = SizeCheck::Relation::AtLeast;
   check.kind = "WrongIndex";
