@@ -7,6 +7,7 @@
 #include "messages.h"
 #include "passes/peak_memory.h"
 #include "programs.h"
+#include "vm/abi/visible.h"
 #include "vm/devices.h"
 #include "vm/vm.h"
 #include <algorithm>
@@ -77,11 +78,12 @@ void show_memory(Frontend& frontend, const typed::Program& typed, ir::Module mod
   for (int d = 0; d < devices.count(); ++d)
     query.threads.push_back(devices.cores(d, flags.compile.run.threads > 0 ? flags.compile.run.threads : cores()));
   PeakMemory peak = peak_memory(scheduled.program, query);
-  fmt::print("{}: {}", frontend.name, to_text(peak, [&](LocId loc) -> std::string {
-               Span span = place_of(loc, scheduled.program.locations, frontend.sources, frontend.file);
-               if (!span.valid()) return "";
-               return fmt::format("{}:{}", frontend.sources.name(span.file), frontend.sources.line_column(span).line);
-             }));
+  const std::string text = to_text(peak, [&](LocId loc) -> std::string {
+    Span span = place_of(loc, scheduled.program.locations, frontend.sources, frontend.file);
+    if (!span.valid()) return "";
+    return fmt::format("{}:{}", frontend.sources.name(span.file), frontend.sources.line_column(span).line);
+  });
+  fmt::print("{}: {}", visible(frontend.name), visible_lines(text));
 }
 
 } // namespace
@@ -108,7 +110,7 @@ void add_check(CLI::App& app, int& exit_code) {
       read_source(frontend, path);
       typed::Program program = check_source(frontend, true);
       std::optional<ir::Module> module;
-      if (!frontend.diagnostics.has_errors()) module = lower_source(frontend, program);
+      if (program.ok) module = lower_source(frontend, program);
       show(frontend.diagnostics, frontend.sources);
       if (frontend.diagnostics.has_errors())
         exit_code = kRejected;

@@ -11,6 +11,7 @@
 #include "passes/pipeline.h"
 #include "passes/schedule.h"
 #include "programs.h"
+#include "vm/io/access.h"
 #include "vm/io/io.h"
 #include <cerrno>
 #include <chrono>
@@ -51,6 +52,7 @@ void Frontend::restart() {
 }
 
 void read_source(Frontend& frontend, const std::string& path, const std::string* code) {
+  const NamedByUser by_user;
   frontend.text = code ? *code : read_program(path);
   frontend.name = path == "-" ? "<stdin>" : path;
   frontend.restart();

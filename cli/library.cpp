@@ -13,7 +13,9 @@ namespace {
 constexpr std::string_view kEnding = ".tl";
 
 FileHeader read_header(const std::string& path, const std::string& name, LoadOptions options, const Type* wanted) {
+  bool missing = false;
   try {
+    missing = !file_exists(path);
     ReadOptions how{options, name, {}, {}};
     if (wanted) how.dtype = wanted->dtype, how.rank = wanted->rank();
     std::error_code error;
@@ -25,7 +27,7 @@ FileHeader read_header(const std::string& path, const std::string& name, LoadOpt
     if (wanted) require_type(path, reader.header(), wanted->dtype, wanted->rank());
     return {reader.header().dtype, reader.header().dims, "", false};
   } catch (const IoError& error) {
-    return {{}, {}, error.what(), !file_exists(path)};
+    return {{}, {}, error.what(), missing};
   }
 }
 
@@ -59,6 +61,9 @@ ImportReader import_reader(Library& library) {
   reader.file = [](const std::string& path, std::string& problem) -> std::optional<std::string> {
     try {
       return read_program(path);
+    } catch (const IoError& error) { // it is not the program's to read
+      problem = error.what();
+      return std::nullopt;
     } catch (const UsageError& error) {
       problem = error.what();
       if (problem.rfind(path + ": ", 0) == 0) problem.erase(0, path.size() + 2);

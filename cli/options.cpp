@@ -60,6 +60,7 @@ void RunFlags::finish() const {
     auto known = std::any_of(passes().begin(), passes().end(), [&](const PassInfo& pass) { return pass.name == name; });
     if (!known) throw UsageError(fmt::format("--disable {}: there is no such pass; tl dump --passes lists them", name));
   }
+  prepare(*this);
 }
 
 PassOptions RunFlags::pass_options() const {
@@ -73,10 +74,12 @@ PassOptions RunFlags::pass_options() const {
 
 PassHook RunFlags::hook() const { return verify ? require_valid : PassHook(); }
 
+std::string RunFlags::cache_folder() const { return no_cache ? "" : default_cache_folder(); }
+
 std::shared_ptr<DiskCache> RunFlags::disk_cache() const {
   CacheOptions options;
-  options.folder = default_cache_folder();
-  if (no_cache || options.folder.empty()) return nullptr;
+  options.folder = cache_folder();
+  if (options.folder.empty()) return nullptr;
   if (!cache_limit.empty()) options.limit = parse_size(cache_limit);
   return std::make_shared<DiskCache>(std::move(options));
 }

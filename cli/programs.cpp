@@ -1,28 +1,38 @@
 #include "programs.h"
 #include "options.h"
+#include "vm/io/access.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace tl::cli {
 
 namespace fs = std::filesystem;
 
+static constexpr size_t kLongestProgram = size_t{64} << 20; // /dev/zero has no end
+
 std::string read_program(const std::string& path) {
   if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  auto refuse = [&](const std::string& why) { throw UsageError(fmt::format("{}: {}", path, why)); };
+  const Descriptor file = open_file(path, O_RDONLY);
   struct stat status {};
-  if (stat(path.c_str(), &status) != 0) throw UsageError(fmt::format("{}: {}", path, std::strerror(errno)));
-  if (S_ISDIR(status.st_mode)) throw UsageError(fmt::format("{}: is a directory", path));
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw UsageError(fmt::format("{}: {}", path, std::strerror(errno)));
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file && !file.eof()) throw UsageError(fmt::format("{}: {}", path, std::strerror(errno)));
+  if (!file || ::fstat(file.get(), &status) != 0) refuse(std::strerror(errno));
+  if (S_ISDIR(status.st_mode)) refuse("is a directory");
+  std::string text;
+  char buffer[65536];
+  for (ssize_t count; (count = ::read(file.get(), buffer, sizeof buffer)) != 0;) {
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) refuse(std::strerror(errno));
+    text.append(buffer, static_cast<size_t>(count));
+    if (text.size() > kLongestProgram) refuse("is longer than 64 MiB, which no program is");
+  }
   return text;
 }
 

@@ -6,6 +6,7 @@
 #include "programs.h"
 #include "session.h"
 #include "vm/interrupt.h"
+#include "vm/io/access.h"
 #include "vm/io/input_lines.h"
 #include "vm/io/io.h"
 #include <algorithm>
@@ -103,8 +104,19 @@ private:
       }
       bool gives_up = editor_.edits() && !first && trimmed(line).empty();
       if (is_incomplete(input) && !gives_up) continue;
-      if (editor_.edits() || !goes_on()) return true;
+      if (editor_.edits() || is_comment(input) || !goes_on()) return true;
     }
+  }
+
+  // Comments and blank lines alone, of which nothing goes on.
+  static bool is_comment(const std::string& input) {
+    for (size_t begin = 0; begin < input.size();) {
+      const size_t end = std::min(input.find('\n', begin), input.size());
+      const std::string line = trimmed(input.substr(begin, end - begin));
+      if (!line.empty() && line[0] != '#') return false;
+      begin = end + 1;
+    }
+    return true;
   }
 
   // In a text that came as a whole the next line, past comments and blank ones, may begin with `.name` or `else`. What
@@ -187,12 +199,17 @@ private:
       fmt::print("{:.3f} ms, compiling included\n", seconds.count() * 1e3);
     } else if (name == ":load") {
       try {
-        enter(read_program(rest), rest);
+        auto text = [&] {
+          const NamedByUser by_user;
+          return read_program(rest);
+        };
+        enter(text(), rest);
       } catch (const UsageError& error) {
         show("UsageError", error.what());
       }
     } else if (name == ":save") {
       try {
+        const NamedByUser by_user;
         write_text(rest, accepted_);
       } catch (const IoError& error) {
         show(error.kind, error.what());

@@ -1,17 +1,20 @@
 // tl run FILE [ARGS]
 #include "driver/run.h"
+#include "backend/cache/disk_cache.h"
 #include "commands.h"
 #include "compile.h"
+#include "driver/confine.h"
 #include "driver/profile.h"
 #include "ir/interpret.h"
 #include "ir/lower.h"
+#include "vm/abi/visible.h"
 #include "vm/audit.h"
 #include <fmt/format.h>
 
 namespace tl::cli {
 namespace {
 
-int run(const RunFlags& flags, const std::vector<std::string>& words, const std::string* code) {
+int run(RunFlags flags, const std::vector<std::string>& words, const std::string* code) {
   if (!code && words.empty()) throw UsageError("run needs a file (or -e CODE)");
   if (!code && words.front().size() > 1 && words.front()[0] == '-')
     throw UsageError(
@@ -31,10 +34,12 @@ int run(const RunFlags& flags, const std::vector<std::string>& words, const std:
   ir::Module module = std::move(*lowered);
   ProgramArguments arguments = parse_arguments(module.interface, rest);
   if (arguments.help) {
-    std::fputs(help_text(module.interface, "tl run " + path).c_str(), stdout);
+    std::fputs(visible_lines(help_text(module.interface, "tl run " + path)).c_str(), stdout);
     return kFine;
   }
 
+  if (flags.files.reach != FileRules::Reach::All) make_cache_folder(flags.cache_folder()); // while that can be done
+  confine(flags, arguments, flags.cache_folder());
   if (flags.interpreter) {
     StandardOutput out;
     Outcome outcome = ir::interpret(module, arguments.values, out.sink(), {}, nullptr, flags.run.cpu_devices);

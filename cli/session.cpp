@@ -17,10 +17,34 @@ Session::Session(const RunFlags& flags, const std::atomic<bool>* interrupt) : fl
   checker_ = std::make_unique<CheckSession>(prelude_, sources_, options_);
 }
 
+// Values under their new ids, and only the texts that something refers to.
+void Session::renew() {
+  CheckSession::Renewal renewal = checker_->renew();
+  std::map<typed::VarId, std::vector<Argument>> values;
+  for (const auto& [before, now] : renewal.variables)
+    if (auto it = values_.find(before); it != values_.end()) values[now] = std::move(it->second);
+  values_ = std::move(values);
+  std::map<AtomId, int64_t> sizes;
+  for (const auto& [before, now] : renewal.atoms)
+    if (auto it = sizes_.find(before); it != sizes_.end()) sizes[now] = it->second;
+  sizes_ = std::move(sizes);
+  for (auto it = pieces_.begin(); it != pieces_.end();)
+    it = renewal.files.count(it->first) ? std::next(it) : forget(it);
+}
+
+Session::Pieces::iterator Session::forget(Pieces::iterator piece) {
+  for (const ast::Stmt* statement : piece->second.statements)
+    if (auto* import = ast::as<ast::Import>(statement)) imports_.targets.erase(import);
+  sources_.forget(FileId{piece->first});
+  return pieces_.erase(piece);
+}
+
 const typed::Program* Session::check(const std::string& text, const std::string& name) {
+  if (checker_->is_worn()) renew();
   Diagnostics diagnostics;
   file_ = sources_.add(name, text);
-  ast::File& tree = pieces_.emplace_back(parse(sources_, file_, diagnostics));
+  const auto piece = pieces_.emplace(file_.index, parse(sources_, file_, diagnostics)).first;
+  const ast::File& tree = piece->second;
   std::set<std::string> known;
   for (const auto& [path, file] : imports_.by_name)
     known.insert(path);
@@ -28,6 +52,7 @@ const typed::Program* Session::check(const std::string& text, const std::string&
   const typed::Program* program = diagnostics.has_errors() ? nullptr : &checker_->add(tree, diagnostics);
   show(diagnostics, sources_);
   if (!diagnostics.has_errors()) return program;
+  if (!program) forget(piece); // the checker has not seen it
   // A file that was wrong is read again when it is imported again.
   std::erase_if(imports_.by_name, [&](const auto& entry) { return !known.count(entry.first); });
   return nullptr;
@@ -48,24 +73,22 @@ std::vector<Argument> Session::arguments(const typed::Program& program) const {
 
 // False: the program ended before its end.
 bool Session::keep(const typed::Program& program, const std::vector<AtomId>& sizes, std::vector<Argument> results) {
-  size_t expected = sizes.size();
+  size_t expected = sizes.size() + 1;
   for (typed::VarId var : program.session.kept)
     expected += ir::leaf_count(program.variables[var.index].type);
   if (results.size() != expected) return false;
   size_t next = 0;
-  std::map<typed::VarId, std::vector<Argument>> values;
-  for (typed::VarId var : program.session.live)
-    if (auto old = values_.find(var); old != values_.end()) values.insert(values_.extract(old));
+  for (typed::VarId var : program.session.dropped)
+    values_.erase(var);
   for (typed::VarId var : program.session.kept) {
     size_t count = ir::leaf_count(program.variables[var.index].type);
     auto first = results.begin() + static_cast<long>(next);
-    values[var].assign(std::make_move_iterator(first), std::make_move_iterator(first + static_cast<long>(count)));
+    values_[var].assign(std::make_move_iterator(first), std::make_move_iterator(first + static_cast<long>(count)));
     next += count;
   }
-  values_ = std::move(values);
   for (AtomId size : sizes)
     sizes_[size] = std::get<HostTensor>(results[next++]).get(0).as<int64_t>();
-  checker_->know(sizes);
+  checker_->accept(sizes);
   return true;
 }
 
@@ -84,7 +107,7 @@ Session::End Session::run(const std::string& text, const std::string& name) {
   std::optional<ir::Piece> piece;
   std::string stats;
   std::optional<ir::Module> lowered = lower([&] {
-    piece = ir::lower_piece(*program, sources_);
+    piece = ir::lower_piece(*program, sources_, checker_->atoms());
     return std::move(piece->module);
   });
   if (!lowered) {

@@ -4,7 +4,7 @@
 #include "library.h"
 #include "parser/check.h"
 #include <atomic>
-#include <deque>
+#include <map>
 #include <set>
 
 namespace tl::cli {
@@ -33,6 +33,9 @@ public:
   std::vector<std::string> names() const { return checker_->names(); }
 
 private:
+  using Pieces = std::map<uint32_t, ast::File>; // by the index of the file
+  void renew();
+  Pieces::iterator forget(Pieces::iterator piece);                               // gives the next one
   const typed::Program* check(const std::string& text, const std::string& name); // null: wrong, and said so
   std::optional<ir::Module> lower(const std::function<ir::Module()>& how); // null: not to be expressed, and said so
   std::vector<Argument> arguments(const typed::Program& program) const;
@@ -46,7 +49,7 @@ private:
   Imports imports_;
   CheckOptions options_ = check_options(imports_);
   std::unique_ptr<CheckSession> checker_;
-  std::deque<ast::File> pieces_;
+  Pieces pieces_;
   FileId file_;                                          // of the piece
   std::map<typed::VarId, std::vector<Argument>> values_; // leaves
   std::map<AtomId, int64_t> sizes_;

@@ -5,6 +5,7 @@
 #include "ir/interpret.h"
 #include "ir/lower.h"
 #include "programs.h"
+#include "vm/abi/visible.h"
 #include "vm/io/io.h"
 #include "vm/profile.h"
 #include <fmt/format.h>
@@ -30,7 +31,7 @@ void run_file(const std::string& path, const TestFlags& flags, Count& count) {
   if (!frontend.diagnostics.has_errors()) lowered = lower_source(frontend, typed, flags.run.hook());
   show(frontend.diagnostics, frontend.sources);
   if (!lowered) {
-    fmt::print("FAIL  {}: rejected\n", path);
+    fmt::print("FAIL  {}: rejected\n", visible(path));
     ++count.failed;
     return;
   }
@@ -52,11 +53,12 @@ void run_file(const std::string& path, const TestFlags& flags, Count& count) {
       if (flags.run.stats) options.profile = &profile.emplace(false);
       outcome = tl::run(executable.program, *executable.kernels, {}, options, sink, error_output(), &counters);
       if (flags.run.stats)
-        fmt::print(stderr, "{}: {}\n{}{}", path, test.name, to_text(counters), cache_text(executable.cache.get()));
+        fmt::print(stderr, "{}: {}\n{}{}", visible(path), visible(test.name), to_text(counters),
+                   cache_text(executable.cache.get()));
     }
     bool passed = !outcome.error && outcome.exit_code == 0;
     ++(passed ? count.passed : count.failed);
-    fmt::print("{}  {}: {}\n", passed ? "ok  " : "FAIL", path, test.name);
+    fmt::print("{}  {}: {}\n", passed ? "ok  " : "FAIL", visible(path), visible(test.name));
     if (passed) continue;
     std::fputs(printed.c_str(), stdout);
     std::fflush(stdout);

@@ -2,6 +2,7 @@
 #include "driver/leaves.h"
 #include "driver/usage.h"
 #include "vm/abi/device.h"
+#include "vm/io/access.h"
 #include "vm/io/io.h"
 #include <algorithm>
 #include <charconv>
@@ -90,8 +91,8 @@ ProgramArguments parse_arguments(const ProgramInterface& interface, const std::v
   std::vector<size_t> files; // parameters that files fill, in order
   for (size_t i = 0; i < params.size(); ++i)
     if (is_file(params[i]) && (params[i].leaf.empty() || i == 0 || params[i - 1].name != params[i].name))
-      files.push_back(i); // of a struct: the first of its leaves
-  size_t next_file = 0;
+      files.push_back(i);         // of a struct: the first of its leaves
+  std::vector<std::string> given; // files, in order
   bool only_files = false;
   for (size_t w = 0; w < words.size(); ++w) {
     const std::string& word = words[w];
@@ -115,13 +116,11 @@ ProgramArguments parse_arguments(const ProgramInterface& interface, const std::v
       continue;
     }
     if (only_files || !is_flag(word)) {
-      if (next_file == files.size())
+      if (given.size() == files.size())
         throw UsageError(files.empty() ? fmt::format("unexpected argument '{}': this program reads no files", word)
                                        : fmt::format("unexpected argument '{}': this program reads {} file{}", word,
                                                      files.size(), files.size() == 1 ? "" : "s"));
-      size_t i = files[next_file++];
-      for (size_t leaf = i; leaf < params.size() && params[leaf].name == params[i].name; ++leaf)
-        result.values[leaf] = read_leaf(params[leaf], word);
+      given.push_back(word);
       continue;
     }
     size_t equals = word.find('=');
@@ -169,6 +168,12 @@ ProgramArguments parse_arguments(const ProgramInterface& interface, const std::v
       result.values[i] = scalar;
     }
   }
+  if (setup) prepare(*setup);
+  const NamedByUser by_user;
+  uint64_t bytes = 0; // of all files
+  for (size_t k = 0; k < given.size(); ++k)
+    for (size_t i = files[k]; i < params.size() && params[i].name == params[files[k]].name; ++i)
+      result.values[i] = read_leaf(params[i], given[k], bytes);
   for (size_t i = 0; i < params.size(); ++i)
     if (std::holds_alternative<std::monostate>(result.values[i]) && !params[i].has_default) {
       if (params[i].is_list) {

@@ -1,6 +1,7 @@
 #include "driver/flags.h"
 #include "driver/messages.h"
 #include "driver/usage.h"
+#include "vm/io/io.h"
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -49,6 +50,15 @@ constexpr RunFlag kFlags[] = {
     {"cpu-devices", "N", "CPU devices, each with a memory of its own (default: 1)", false,
      [](RunSetup& s, const std::string& text) { s.run.cpu_devices = number("cpu-devices", text, 1, 64); }},
     {"device", "NAME", "where to run: cpu", false, set_device},
+    {"root", "FOLDER", "keep the program to files below this folder; those on the command line are yours", false,
+     [](RunSetup& s, const std::string& folder) {
+       if (folder.empty()) throw UsageError("--root needs the name of a folder");
+       if (s.files.reach == FileRules::Reach::All) s.files = {FileRules::Reach::Folder, folder};
+     }},
+    {"no-files", "", "keep the program from all files but those on the command line", false,
+     [](RunSetup& s, const std::string& text) {
+       if (text == "true") s.files = {FileRules::Reach::None, ""};
+     }},
     {"profile", "", "print time and bytes by source line to stderr at the end", true,
      [](RunSetup& s, const std::string& text) { s.profile = text == "true"; }},
     {"trace", "FILE", "write a timeline (JSON for Perfetto or chrome://tracing) to this file", true,
@@ -95,6 +105,15 @@ void take_environment(RunSetup& setup) {
       set_switch(setup, flag, text);
     else
       flag.set(setup, text);
+  }
+}
+
+void prepare(const RunSetup& setup) {
+  limit_reading(memory_of_each_device(setup.run));
+  try {
+    restrict_files(setup.files);
+  } catch (const IoError& error) {
+    throw UsageError(fmt::format("--root {}: {}", setup.files.folder, error.what()));
   }
 }
 

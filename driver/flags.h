@@ -1,5 +1,6 @@
 // The flags of a run: `tl run`, `tl test` and built executables have them from one table.
 #pragma once
+#include "vm/io/access.h"
 #include "vm/vm.h"
 #include <span>
 #include <string>
@@ -9,6 +10,7 @@ namespace tl::driver {
 
 struct RunSetup {
   RunOptions run;
+  FileRules files;
   bool stats = false, profile = false, explain_idle = false;
   std::string trace; // a file, or empty
 
@@ -32,5 +34,9 @@ void set_switch(RunSetup& setup, const RunFlag& flag, const std::string& text);
 
 // What the environment says. Throws UsageError.
 void take_environment(RunSetup& setup);
+
+// Makes the process what the flags say of it, before the first file of a program is read: which files that may be, and
+// how much of one may stand in memory. Throws UsageError.
+void prepare(const RunSetup& setup);
 
 } // namespace tl::driver

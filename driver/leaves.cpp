@@ -1,5 +1,6 @@
 #include "driver/leaves.h"
 #include "driver/usage.h"
+#include "vm/io/access.h"
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
@@ -27,19 +28,22 @@ template <class F> auto reading(const ParamInfo& param, const std::string& leaf,
   try {
     return read();
   } catch (const IoError& error) {
-    throw UsageError(fmt::format("{}: {}", what(param, leaf), error.what()));
+    const std::string message = fmt::format("{}: {}", what(param, leaf), error.what());
+    if (error.kind == "OutOfMemory") throw IoError(message, error.kind);
+    throw UsageError(message);
   } catch (const std::bad_alloc&) {
-    throw UsageError(fmt::format("{}: there is no memory for what is in '{}'", what(param, leaf), path));
+    throw IoError(fmt::format("{}: there is no memory for what is in '{}'", what(param, leaf), path), "OutOfMemory");
   }
 }
 
 // The tensor that is this leaf, under this name.
 HostTensor read_tensor(const ParamInfo& param, const std::string& leaf, const std::string& path,
-                       const std::string& name, DType dtype, uint32_t rank) {
+                       const std::string& name, DType dtype, uint32_t rank, uint64_t& bytes) {
   return reading(param, leaf, path, [&] {
     TensorReader reader(path, {{}, name, dtype, rank});
     require_type(path, reader.header(), dtype, rank);
-    HostTensor tensor = reader.take();
+    HostTensor tensor = reader.take(); // alone it is not too much
+    if (!tensor.mapped) require_readable(path, bytes += static_cast<uint64_t>(tensor.byte_count()));
     tensor.dtype = dtype; // keys are kept as u64
     return tensor;
   });
@@ -48,7 +52,8 @@ HostTensor read_tensor(const ParamInfo& param, const std::string& leaf, const st
 // The lists of one parameter in one file.
 class ListReader {
 public:
-  ListReader(const ParamInfo& param, const std::string& path) : param_(param), path_(path) {
+  ListReader(const ParamInfo& param, const std::string& path, uint64_t& bytes)
+      : param_(param), path_(path), bytes_(bytes) {
     for (const std::string& name : reading(param, param.leaf, path, [&] { return archive_names(path); })) {
       // NumPy calls what it is given without a name arr_0, arr_1.
       bool unnamed = name.starts_with("arr_") && is_number(std::string_view(name).substr(4));
@@ -112,13 +117,14 @@ private:
         if (found == names_.end())
           throw UsageError(fmt::format("{}: '{}' holds no tensor '{}'", what(param_, name), path_, name));
         used_.insert(name);
-        result->values.emplace_back(read_tensor(param_, name, path_, found->second, leaf.dtype, leaf.rank));
+        result->values.emplace_back(read_tensor(param_, name, path_, found->second, leaf.dtype, leaf.rank, bytes_));
       }
     return result;
   }
 
   const ParamInfo& param_;
   const std::string& path_;
+  uint64_t& bytes_;
   Names names_;
   std::set<std::string> used_;
 };
@@ -139,9 +145,9 @@ void add(const std::string& name, bool is_list, const std::vector<FileLeaf>& ele
 
 } // namespace
 
-Argument read_leaf(const ParamInfo& param, const std::string& path) {
-  if (param.kind == ParamInfo::Kind::List) return ListReader(param, path).read();
-  return read_tensor(param, param.leaf, path, param.leaf, param.dtype, param.rank);
+Argument read_leaf(const ParamInfo& param, const std::string& path, uint64_t& bytes) {
+  if (param.kind == ParamInfo::Kind::List) return ListReader(param, path, bytes).read();
+  return read_tensor(param, param.leaf, path, param.leaf, param.dtype, param.rank, bytes);
 }
 
 void add_leaves(const ResultInfo& info, const Argument& value, std::vector<NamedTensor>& leaves) {

@@ -1,5 +1,6 @@
 #include "driver/messages.h"
 #include "lang/place.h"
+#include "vm/abi/visible.h"
 #include "vm/io/io.h"
 #include <cerrno>
 #include <cstdio>
@@ -35,7 +36,8 @@ void show(const Diagnostics& diagnostics, const SourceManager& sources) {
 
 void show(const std::string& kind, const std::string& message) {
   if (!json) {
-    std::fputs(fmt::format("tl: {}\n", message).c_str(), stderr); // fmt::print would throw where stderr is closed
+    std::fputs(fmt::format("tl: {}\n", visible(message)).c_str(),
+               stderr); // fmt::print would throw where stderr is closed
     return;
   }
   Diagnostic diagnostic;

@@ -1,8 +1,10 @@
 #include "driver/run.h"
 #include "driver/profile.h"
 #include "driver/usage.h"
+#include "vm/abi/visible.h"
 #include "vm/idle.h"
 #include "vm/interrupt.h"
+#include "vm/io/access.h"
 #include "vm/io/io.h"
 #include "vm/ranks.h"
 #include <atomic>
@@ -69,11 +71,17 @@ int with_output_written(int code) {
   return failed && code == kFine ? unwritten(errno) : code;
 }
 
+int without_memory() {
+  show("OutOfMemory", "the system gives no more memory");
+  return kRuntimeError;
+}
+
 } // namespace
 
 int deliver(const Outcome& outcome, const ProgramInterface& interface, const std::vector<Location>& locations,
             const ProgramArguments& arguments, StandardOutput& out, const SourceManager& sources, FileId main) {
   int exit_code = outcome.exit_code;
+  const NamedByUser by_user;
   try {
     if (!outcome.error) deliver_results(interface, outcome.results, arguments.outputs, out.sink());
     out.flush();
@@ -107,13 +115,14 @@ int run_program(const Program& program, KernelProvider& kernels, const ProgramAr
   if (setup.profile) seen += profile_table(*profile, counters, locations, sources, main);
   bool trace_failed = false;
   try {
+    const NamedByUser by_user;
     if (!setup.trace.empty()) write_trace(setup.trace, *profile, locations, sources, main);
   } catch (const IoError& error) {
     show(error.kind, error.what());
     trace_failed = true;
   }
   int exit_code = deliver(outcome, program.interface, locations, arguments, out, sources, main);
-  std::fputs(seen.c_str(), stderr);
+  std::fputs(visible_lines(seen).c_str(), stderr);
   return exit_code == kFine && trace_failed ? kRuntimeError : exit_code;
 }
 
@@ -124,11 +133,17 @@ int guarded(const std::function<int()>& body) {
     return leave(with_output_written(body()));
   } catch (const std::system_error& error) { // fmt's, of a write that failed
     if (std::ferror(stdout)) return leave(unwritten(error.code().value()));
+    if (error.code().value() == EAGAIN || error.code().value() == ENOMEM) return leave(without_memory());
     show("InternalError", fmt::format("internal error: {}; this is a fault of tl, not of the program", error.what()));
     return leave(kInternal);
   } catch (const UsageError& error) {
     show("UsageError", error.what());
     return kUsage;
+  } catch (const IoError& error) {
+    show(error.kind, error.what());
+    return leave(kRuntimeError);
+  } catch (const std::bad_alloc&) {
+    return leave(without_memory());
   } catch (const std::exception& error) {
     show("InternalError", fmt::format("internal error: {}; this is a fault of tl, not of the program", error.what()));
     return leave(kInternal);

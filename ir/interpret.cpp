@@ -5,6 +5,7 @@
 #include "vm/abi/device.h"
 #include "vm/abi/interrupted.h"
 #include "vm/abi/stopwatch.h"
+#include "vm/abi/visible.h"
 #include "vm/io/io.h"
 #include "vm/io/list.h"
 #include "vm/io/text.h"
@@ -226,7 +227,9 @@ private:
       const Cell& size = frame[dim.value.index];
       poison = first(poison, size.poison);
       dims.push_back(size.poison ? 0 : size.data.i64());
-      if (dims.back() < 0 && !poison) fault("a size is negative and nothing checked it");
+      if (dims.back() >= 0 || poison) continue;
+      if (!first_failure_) fault("a size is negative and nothing checked it");
+      poison = first_failure_; // a guard that another operand of the result goes through
     }
     return dims;
   }
@@ -729,7 +732,7 @@ private:
     const Location& at = module_.locations[n.loc.index];
     std::string summary = "failed: ";
     if (value.poison) {
-      summary += value.poison->error.message;
+      summary += visible(value.poison->error.message);
     } else if (value.text) {
       summary = *value.text;
     } else {
@@ -737,7 +740,7 @@ private:
       summary = debug_summary(t.dtype, t.dims, t.data());
     }
     std::string name = n.attrs.format.literals.empty() ? "" : n.attrs.format.literals[0];
-    print_error(fmt::format("{}:{}: {}{}\n", at.file, at.line, name, summary));
+    print_error(fmt::format("{}:{}: {}{}\n", visible(at.file), at.line, name, summary));
     frame[n.results[1].index] = std::move(value);
   }
 

@@ -8,7 +8,8 @@ namespace {
 
 [[noreturn]] void fault(const std::string& what) { throw std::logic_error("interpreter: " + what); }
 
-Cell cell(const Argument& argument) {
+Cell cell_of(
+    const Argument& argument) { // no overload of cell(): it would hide that of text, and be what text converts to
   if (auto* text = std::get_if<std::string>(&argument)) return cell(std::string(*text));
   if (auto* t = std::get_if<HostTensor>(&argument)) {
     Cell made = cell(Data::of(HostTensor(*t)));
@@ -19,7 +20,7 @@ Cell cell(const Argument& argument) {
   auto list = std::make_shared<List>();
   list->width = given.width;
   for (const Argument& element : given.values)
-    list->values.push_back(cell(element));
+    list->values.push_back(cell_of(element));
   return cell(std::move(list));
 }
 
@@ -51,7 +52,7 @@ std::vector<Cell> entry_arguments(const Module& module, const std::vector<Argume
       continue;
     }
     if (params[i].kind == ParamInfo::Kind::List) {
-      cells.push_back(cell(arguments[i]));
+      cells.push_back(cell_of(arguments[i]));
       continue;
     }
     HostTensor t =
@@ -65,7 +66,7 @@ std::vector<Cell> entry_arguments(const Module& module, const std::vector<Argume
     if (auto* t = std::get_if<HostTensor>(&arguments[i]))
       for (int64_t size : t->dims)
         cells.push_back(cell(Data::of(size)));
-    cells.push_back(cell(arguments[i]));
+    cells.push_back(cell_of(arguments[i]));
   }
   return cells;
 }

@@ -40,8 +40,8 @@ Signature signature_of(const typed::Program& program, const typed::Instance& ins
 
 } // namespace
 
-LowerProgram::LowerProgram(const typed::Program& program, const SourceManager& sources)
-    : program(program), sources(sources), atoms(program.atoms) {
+LowerProgram::LowerProgram(const typed::Program& program, const SourceManager& sources, SizeAtoms& atoms)
+    : program(program), sources(sources), atoms(atoms), checked_atoms(atoms.size()) {
   module.interface = program.interface;
   // Instances that are called, in order. The others may be unfinished.
   std::set<uint32_t> found;
@@ -319,7 +319,8 @@ void FunctionLowerer::session_parameters() {
       if (leaf.is_tensor())
         for (const Size& size : leaf.shape) {
           ValueId axis = builder.param(Type::scalar(DType::I64));
-          if (!size.is_constant() && !knows(size)) scopes_[0].sizes[size] = axis;
+          // Also one that could be computed: what parameters' types refer to are parameters.
+          if (!size.is_constant()) scopes_[0].sizes.try_emplace(size, axis);
         }
       leaves.push_back(builder.param(graph_type(leaf), var.name));
     }
@@ -336,14 +337,15 @@ void FunctionLowerer::session_results() {
       found = env_.emplace(id.index, placeholder(program.variables[id.index].type)).first;
     f_.body.yields.insert(f_.body.yields.end(), found->second.begin(), found->second.end());
   }
-  for (size_t i = program.session.first_atom; i < program.atoms.size(); ++i) {
+  for (size_t i = program.session.first_atom; i < shared_.checked_atoms; ++i) {
     AtomId atom{static_cast<uint32_t>(i)};
-    AtomKind kind = program.atoms[atom].kind;
+    AtomKind kind = shared_.atoms[atom].kind;
     bool has_value = kind == AtomKind::Named || kind == AtomKind::Value || kind == AtomKind::Fresh;
     if (!has_value || !scopes_[0].sizes.contains(Size::of(atom))) continue;
     shared_.session_sizes.push_back(atom);
     f_.body.yields.push_back(scopes_[0].sizes.at(Size::of(atom)));
   }
+  f_.body.yields.push_back(constant(DType::Bool, 1));
 }
 
 Function FunctionLowerer::entry() {
@@ -389,9 +391,9 @@ Function FunctionLowerer::test(const typed::Test& test) {
   return std::move(f_);
 }
 
-Piece lower_piece(const typed::Program& program, const SourceManager& sources) {
+Piece lower_piece(const typed::Program& program, const SourceManager& sources, SizeAtoms& atoms) {
   if (!program.ok) throw std::logic_error("lowering: the program has errors");
-  LowerProgram shared(program, sources);
+  LowerProgram shared(program, sources, atoms);
   for (typed::InstanceId id : shared.called)
     shared.module.functions.push_back(FunctionLowerer(shared, program.instances[id.index].name).instance(id));
   shared.module.entry = static_cast<uint32_t>(shared.module.functions.size());
@@ -406,7 +408,8 @@ Piece lower_piece(const typed::Program& program, const SourceManager& sources) {
 }
 
 Module lower(const typed::Program& program, const SourceManager& sources) {
-  return lower_piece(program, sources).module;
+  SizeAtoms atoms = program.atoms;
+  return lower_piece(program, sources, atoms).module;
 }
 
 size_t leaf_count(const tl::Type& type) { return leaf_types(type).size(); }

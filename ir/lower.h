@@ -21,12 +21,13 @@ Module lower(const typed::Program& program, const SourceManager& sources);
 
 // A piece of a session: the entry's further parameters are program.session.sizes, then the leaves of
 // program.session.given, a tensor behind the sizes of its axes; its further results the leaves of program.session.kept,
-// then `sizes`: those of this piece that later pieces may refer to.
+// then `sizes`: those of this piece that later pieces may refer to, then `true`: a piece that exits has no results.
 struct Piece {
   Module module;
   std::vector<AtomId> sizes;
 };
-Piece lower_piece(const typed::Program& program, const SourceManager& sources);
+// `atoms` are the program's, or a copy of them: lowering adds compound ones.
+Piece lower_piece(const typed::Program& program, const SourceManager& sources, SizeAtoms& atoms);
 // How many leaves a value of this type has.
 size_t leaf_count(const tl::Type& type);
 

@@ -66,12 +66,25 @@ Leaves FunctionLowerer::tensor_comprehension(const typed::Expr& e) {
   }
   bind_all(e.binds);
   for (const IndexRange& range : ranges)
-    extents.push_back(dim(range.extent));
+    extents.push_back(axis(range));
   extents[0] = checked(extents[0], e.checks);
   for (tl::Type& element : elements)
     element.shape.erase(element.shape.begin(), element.shape.begin() + static_cast<long>(ranges.size()));
   return map(
       ranges, extents, elements, [&] { return expr(*e.operands[0]); }, loc(e.span));
+}
+
+// How many numbers an index takes, which are an axis.
+Dim FunctionLowerer::axis(const IndexRange& range) {
+  const Dim count = dim(range.extent);
+  if (count.is_constant() || shared_.atoms.range_of(range.extent).second <= kLongestAxis) return count;
+  // Of a distance that is no i64, what is left after wrapping is negative.
+  const ValueId most = i64(kLongestAxis);
+  ValueId fine = scalar(ScalarOp::And, {scalar(ScalarOp::Ge, {count.value, i64(0)}), scalar(ScalarOp::Le, {count.value, most})});
+  uint32_t s = site("SizeOverflow", "a range of this length is no axis: there are at most {0} elements along one", range.index->span);
+  ValueId checked = guard(count.value, fine, s, {most}, range.index->span);
+  scopes_.back().sizes[range.extent] = checked;
+  return Dim::of(checked);
 }
 
 // ---- reductions
@@ -126,7 +139,7 @@ FunctionLowerer::independent(const typed::Expr& e, const std::vector<IndexRange>
       bind_all(range.index->binds);
   std::vector<Dim> extents;
   for (const IndexRange& range : now)
-    extents.push_back(dim(range.extent));
+    extents.push_back(axis(range));
   extents[0] = checked(extents[0], from == 0 ? e.checks : std::vector<typed::SizeCheck>());
   return {now, extents};
 }

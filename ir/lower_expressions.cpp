@@ -2,13 +2,16 @@
 #include "ir/op_info.h"
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace tl::ir {
 
 Leaves FunctionLowerer::expr(const typed::Expr& e) {
   if (!evaluated_.empty())
     if (auto found = evaluated_.find(&e); found != evaluated_.end()) return found->second;
+  const Span outer = std::exchange(at_, e.span.valid() ? e.span : at_);
   Leaves value = evaluate(e);
+  at_ = outer;
   return placing_.valid() && frames_.empty() ? placed(e, std::move(value)) : value;
 }
 

@@ -44,7 +44,8 @@ struct LowerProgram {
   const SourceManager& sources;
   Module module;
   std::vector<AtomId> session_sizes; // that the entry gives, see Piece
-  SizeAtoms atoms;                   // a copy: lowering makes compound atoms
+  SizeAtoms& atoms;                  // lowering makes compound atoms
+  const size_t checked_atoms;        // how many the program had before
   std::vector<typed::InstanceId> called;
   std::map<uint32_t, uint32_t> function_of; // by instance: its graph function
   std::map<uint32_t, Signature> signatures; // by instance
@@ -57,7 +58,7 @@ struct LowerProgram {
   // Files that consts are read from: path, name, element type, rank, options; where Module::tensors has them.
   std::map<std::tuple<std::string, std::string, DType, size_t, uint32_t>, uint32_t> files;
 
-  LowerProgram(const typed::Program& program, const SourceManager& sources);
+  LowerProgram(const typed::Program& program, const SourceManager& sources, SizeAtoms& atoms);
   LocId location(Span span, const std::string& function, LocId caller); // one for all that stands there
   // One of its own. Locations are numbered in program order, which tells the first of several failures (vm/value.h): a
   // check comes after what it checks, though something that was evaluated before may stand at the very place.
@@ -175,6 +176,8 @@ private:
   Dim dim(const Size& size);
   std::vector<Dim> dims(const std::vector<Size>& shape);
   ValueId size_value(const Size& size);
+  ValueId compound_value(AtomId atom, size_t scope);
+  ValueId polynomial(const Size& size, size_t scope, bool checked);
   void bind_atom(AtomId atom, ValueId value);
   bool mentions(const Size& size, AtomId atom) const;
   bool is_outdated(const Size& size, size_t scope) const;
@@ -188,6 +191,10 @@ private:
   Leaves as_type(Leaves leaves, const tl::Type& type);
   uint32_t site(std::string kind, std::string message, Span span, std::string hint = {},
                 std::vector<std::pair<std::string, LocId>> notes = {});
+  static bool keeps_checks();
+  ValueId proven(ValueId value, ValueId condition, Span span); // the checker has shown that the condition holds
+  ValueId proven_below(ValueId index, ValueId size, Span span);
+  ValueId slice_start(const typed::Subscript& item, const Dim& size); // of an axis of this size
   ValueId guard(ValueId value, ValueId condition, uint32_t site, std::vector<ValueId> payload, Span span);
   ValueId checked(ValueId value, const std::vector<typed::SizeCheck>& checks);
   Leaves checked(Leaves leaves, const std::vector<typed::SizeCheck>& checks, bool all);
@@ -352,6 +359,7 @@ private:
   // ---- lower_comprehensions.cpp ------------------------------------------------------------------------------------
   Leaves comprehension(const typed::Expr& e);
   void bind_index(const IndexRange& range, ValueId position);
+  Dim axis(const IndexRange& range);
   Leaves tensor_comprehension(const typed::Expr& e);
   Leaves reduction(const typed::Expr& e);
   // The reduced value, and (if `count`) how many elements took part, over the indices of e from the given one on.
@@ -444,6 +452,7 @@ private:
   LowerProgram& shared_;
   Function f_;
   std::vector<Scope> scopes_;
+  Span at_;                            // the expression that is being lowered
   std::map<uint32_t, size_t> hoisted_; // values that were put into an outer scope: into which
   Env env_;
   std::vector<Callee> callees_;

@@ -52,6 +52,18 @@ ValueId FunctionLowerer::wrapped(ValueId index, const Dim& size, size_t axis, co
   return guard(value, fine, s, {index, n}, item.span);
 }
 
+ValueId FunctionLowerer::slice_start(const typed::Subscript& item, const Dim& size) {
+  ValueId start = size_value(item.start);
+  if (!keeps_checks() || item.step == 0) return start;
+  ValueId count = size_value(item.length), n = here().size(size);
+  auto emit = [&](ScalarOp op, ValueId a, ValueId b) { return scalar(op, {a, b}); };
+  auto inside = [&](ValueId i) { return emit(ScalarOp::And, emit(ScalarOp::Ge, i, i64(0)), emit(ScalarOp::Lt, i, n)); };
+  ValueId last = emit(ScalarOp::Add, start, emit(ScalarOp::Mul, emit(ScalarOp::Sub, count, i64(1)), i64(item.step)));
+  ValueId some = emit(ScalarOp::And, inside(start), inside(last));
+  ValueId fine = emit(ScalarOp::Or, emit(ScalarOp::Eq, count, i64(0)), emit(ScalarOp::And, emit(ScalarOp::Gt, count, i64(0)), some));
+  return proven(start, fine, item.span);
+}
+
 FunctionLowerer::Subscripts FunctionLowerer::evaluate(const std::vector<typed::Subscript>& items,
                                                       const std::vector<Dim>& base, const std::vector<Size>& shape,
                                                       const std::vector<typed::SizeCheck>& checks,
@@ -77,6 +89,7 @@ FunctionLowerer::Subscripts FunctionLowerer::evaluate(const std::vector<typed::S
     switch (item.kind) {
     case Kind::At:
       if (!item.in_range) value = wrapped(value, base.at(axis), axis, item);
+      if (item.in_range && keeps_checks()) value = proven_below(value, here().size(base.at(axis)), item.span);
       break;
     case Kind::Tensor:
       ++result.tensors;
@@ -250,11 +263,11 @@ ValueId FunctionLowerer::read(ValueId base, const Subscripts& subscripts, const 
     }
     bool cut = item.kind == Kind::At || item.kind == Kind::Slice;
     cuts = cuts || cut;
+    starts.push_back(item.kind == Kind::At      ? subscripts.values[i]
+                     : item.kind == Kind::Slice ? slice_start(item, length)
+                                                : ValueId{});
     if (item.kind == Kind::At) length = Dim::of(1);
     if (item.kind == Kind::Slice) length = dim(item.length);
-    starts.push_back(item.kind == Kind::At      ? subscripts.values[i]
-                     : item.kind == Kind::Slice ? size_value(item.start)
-                                                : ValueId{});
     steps.push_back(item.kind == Kind::Slice ? item.step : 1);
   }
   if (cuts) {
@@ -418,11 +431,11 @@ ValueId FunctionLowerer::write(ValueId base, const Subscripts& subscripts, Value
     if (item.kind == Kind::NewAxis) continue;
     Dim& length = lengths.at(operands.size() - 2);
     element = element && item.kind == Kind::At;
+    operands.push_back(item.kind == Kind::At      ? subscripts.values[i]
+                       : item.kind == Kind::Slice ? slice_start(item, length)
+                                                  : i64(0));
     if (item.kind == Kind::At) length = Dim::of(1);
     if (item.kind == Kind::Slice) length = dim(item.length);
-    operands.push_back(item.kind == Kind::At      ? subscripts.values[i]
-                       : item.kind == Kind::Slice ? size_value(item.start)
-                                                  : i64(0));
     attrs.ints.push_back(item.kind == Kind::Slice ? item.step : 1);
   }
   if (element) {

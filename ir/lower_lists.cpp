@@ -43,7 +43,10 @@ Leaves FunctionLowerer::list_operation(const typed::Expr& e, const std::vector<L
     return one(Op::ListMake);
   case ListOp::Length: return {here().one(Op::ListLength, std::move(flat), Type::scalar(DType::I64), {}, at)};
   case ListOp::Get: {
-    if (!e.flag) flat.at(1) = list_index(flat[0], flat[1], e.operands[1]->span);
+    if (!e.flag)
+      flat.at(1) = list_index(flat[0], flat[1], e.operands[1]->span);
+    else if (keeps_checks())
+      flat.at(1) = proven_below(flat[1], here().one(Op::ListLength, {flat[0]}, Type::scalar(DType::I64), {}, at), e.span);
     std::set<AtomId> own;
     for (const typed::FreshAtom& fresh : e.fresh)
       own.insert(fresh.atom);

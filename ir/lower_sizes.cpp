@@ -1,5 +1,6 @@
 #include "ir/lower_function.h"
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace tl::ir {
 
@@ -123,66 +124,97 @@ ValueId FunctionLowerer::size_value(const Size& size) {
       throw std::logic_error("lowering: the size " + shared_.atoms.to_string(size) + " has no value in " + f_.name);
     scope = std::max(scope, i - 1);
   }
-  // Operands first: they may be computed in scopes further out.
-  auto atom_value = [&](AtomId id) -> ValueId {
-    SizeAtom atom = shared_.atoms[id];
-    Size self = Size::of(id);
-    if (self != size) return size_value(self);
-    auto emit = [&](ScalarOp op, std::vector<ValueId> operands) { return at(scope).scalar(op, std::move(operands)); };
-    auto operand = [&](const Size& s) { return s.is_constant() ? at(scope).i64(s.constant()) : size_value(s); };
-    if (atom.kind == AtomKind::Positive) {
-      // Of sizes the difference is a number. Of any numbers it may be none, and wraps: what is added to it unwraps it.
-      auto [added, taken] = SizeAtoms::parts(atom.a);
-      ValueId zero = at(scope).i64(0);
-      if (taken.is(0) || shared_.atoms.has_only_sizes(atom.a)) return emit(ScalarOp::Max, {operand(atom.a), zero});
-      ValueId less = operand(taken), most = emit(ScalarOp::Max, {operand(added), less});
-      ValueId difference = emit(ScalarOp::Sub, {most, less});
-      // That it is a size is to be seen (by passes/vectorize).
-      return taken.is_constant() && taken.constant() > 0 ? emit(ScalarOp::Max, {difference, zero}) : difference;
-    }
-    ValueId a = operand(atom.a);
-    switch (atom.kind) {
-    case AtomKind::FloorDiv: return emit(ScalarOp::FloorDiv, {a, operand(atom.b)});
-    case AtomKind::Wrap: {
-      ValueId negative = emit(ScalarOp::Lt, {a, at(scope).i64(0)});
-      return emit(ScalarOp::Where, {negative, emit(ScalarOp::Add, {a, operand(atom.b)}), a});
-    }
-    case AtomKind::Named:
-    case AtomKind::Value:
-    case AtomKind::Element:
-    case AtomKind::Fresh:
-    case AtomKind::Positive: break;
-    }
-    throw std::logic_error("lowering: the size " + atom.name + " has no value in " + f_.name);
-  };
-  ValueId sum;
-  if (size.as_atom()) {
-    sum = atom_value(*size.as_atom());
-  } else {
-    // Positive terms first, so that n - 1 is one subtraction.
-    std::vector<Size::Term> terms = size.terms;
-    std::stable_partition(terms.begin(), terms.end(), [](auto& t) { return t.coefficient > 0 && !t.atoms.empty(); });
-    for (const Size::Term& term : terms) {
-      bool subtract = sum.valid() && term.coefficient < 0 && term.coefficient != INT64_MIN;
-      int64_t factor = subtract ? -term.coefficient : term.coefficient;
-      ValueId product;
-      for (AtomId id : term.atoms) {
-        ValueId value = atom_value(id);
-        product = product.valid() ? at(scope).scalar(ScalarOp::Mul, {product, value}) : value;
-      }
-      if (!product.valid())
-        product = at(scope).i64(factor);
-      else if (factor != 1)
-        product = at(scope).scalar(ScalarOp::Mul, {product, at(scope).i64(factor)});
-      if (!sum.valid())
-        sum = product;
-      else
-        sum = at(scope).scalar(subtract ? ScalarOp::Sub : ScalarOp::Add, {sum, product});
-    }
+  const std::optional<AtomId> atom = size.as_atom();
+  const bool checked = !atom && !shared_.atoms.fits(size);
+  if (shared_.atoms.needs_check(size)) scope = scopes_.size() - 1; // further out it would fail although nobody comes here
+  ValueId value = atom ? compound_value(*atom, scope) : polynomial(size, scope, checked);
+  scopes_[scope].sizes[size] = value;
+  hoisted_[value.index] = scope;
+  return value;
+}
+
+// Operands first: they may be computed in scopes further out.
+ValueId FunctionLowerer::compound_value(AtomId id, size_t scope) {
+  const SizeAtom atom = shared_.atoms[id];
+  auto emit = [&](ScalarOp op, std::vector<ValueId> operands) { return at(scope).scalar(op, std::move(operands)); };
+  auto operand = [&](const Size& s) { return s.is_constant() ? at(scope).i64(s.constant()) : size_value(s); };
+  if (atom.kind == AtomKind::Positive) {
+    ValueId zero = at(scope).i64(0);
+    if (shared_.atoms.fits(atom.a)) return emit(ScalarOp::Max, {operand(atom.a), zero});
+    // The difference of any two numbers may be none, and wraps: what is added to it unwraps it.
+    auto [added, taken] = shared_.atoms.parts(atom.a);
+    ValueId less = operand(taken), most = emit(ScalarOp::Max, {operand(added), less});
+    ValueId difference = emit(ScalarOp::Sub, {most, less});
+    // That it is a size is to be seen (by passes/vectorize).
+    return taken.is_constant() && taken.constant() > 0 ? emit(ScalarOp::Max, {difference, zero}) : difference;
   }
-  scopes_[scope].sizes[size] = sum;
-  hoisted_[sum.index] = scope;
-  return sum;
+  if (atom.kind == AtomKind::Modular) return polynomial(atom.a, scope, false);
+  ValueId a = operand(atom.a);
+  switch (atom.kind) {
+  case AtomKind::Near:
+    a = emit(ScalarOp::Max, {a, at(scope).i64(-2 * kLongestAxis)});
+    return emit(ScalarOp::Min, {a, at(scope).i64(2 * kLongestAxis)});
+  case AtomKind::FloorDiv: return emit(ScalarOp::FloorDiv, {a, operand(atom.b)});
+  case AtomKind::Wrap: {
+    ValueId negative = emit(ScalarOp::Lt, {a, at(scope).i64(0)});
+    return emit(ScalarOp::Where, {negative, emit(ScalarOp::Add, {a, operand(atom.b)}), a});
+  }
+  case AtomKind::Named:
+  case AtomKind::Value:
+  case AtomKind::Element:
+  case AtomKind::Fresh:
+  case AtomKind::Positive:
+  case AtomKind::Modular: break;
+  }
+  throw std::logic_error("lowering: the size " + atom.name + " has no value in " + f_.name);
+}
+
+// The sum of a size's terms. `checked`: it is an error if that is no i64.
+ValueId FunctionLowerer::polynomial(const Size& size, size_t scope, bool checked) {
+  ValueId fits;
+  auto emit = [&](ScalarOp op, std::vector<ValueId> operands) { return at(scope).scalar(op, std::move(operands)); };
+  auto number = [&](int64_t value) { return at(scope).i64(value); };
+  auto holds = [&](ValueId condition) { fits = fits.valid() ? emit(ScalarOp::And, {fits, condition}) : condition; };
+  auto multiply = [&](ValueId a, ValueId b) {
+    ValueId product = emit(ScalarOp::Mul, {a, b});
+    if (!checked) return product;
+    // a == 0, or dividing gives b again; -1 times the least i64 does that although it wraps.
+    ValueId exact = emit(ScalarOp::Eq, {emit(ScalarOp::FloorDiv, {product, a}), b});
+    ValueId wraps = emit(ScalarOp::And, {emit(ScalarOp::Eq, {a, number(-1)}), emit(ScalarOp::Eq, {b, number(INT64_MIN)})});
+    ValueId fine = emit(ScalarOp::And, {exact, emit(ScalarOp::Not, {wraps})});
+    holds(emit(ScalarOp::Or, {emit(ScalarOp::Eq, {a, number(0)}), fine}));
+    return product;
+  };
+  auto add = [&](ValueId a, ValueId b, bool subtract) {
+    ValueId sum = emit(subtract ? ScalarOp::Sub : ScalarOp::Add, {a, b});
+    if (!checked) return sum;
+    // It wraps where the sign of the result is neither that of a nor that of what is added.
+    ValueId first = emit(ScalarOp::BitXor, {a, sum}), second = emit(ScalarOp::BitXor, {subtract ? a : b, subtract ? b : sum});
+    holds(emit(ScalarOp::Ge, {emit(ScalarOp::BitAnd, {first, second}), number(0)}));
+    return sum;
+  };
+  // Positive terms first, so that n - 1 is one subtraction.
+  std::vector<Size::Term> terms = size.terms;
+  std::stable_partition(terms.begin(), terms.end(), [](auto& t) { return t.coefficient > 0 && !t.atoms.empty(); });
+  ValueId sum;
+  for (const Size::Term& term : terms) {
+    bool subtract = sum.valid() && term.coefficient < 0 && term.coefficient != INT64_MIN;
+    int64_t factor = subtract ? -term.coefficient : term.coefficient;
+    ValueId product;
+    for (AtomId id : term.atoms) {
+      ValueId value = size_value(Size::of(id));
+      product = product.valid() ? multiply(product, value) : value;
+    }
+    if (!product.valid())
+      product = number(factor);
+    else if (factor != 1)
+      product = multiply(product, number(factor));
+    sum = sum.valid() ? add(sum, product, subtract) : product;
+  }
+  if (!fits.valid()) return sum;
+  Attrs attrs;
+  attrs.index = site("SizeOverflow", "the size `" + shared_.atoms.to_string(size) + "` is no i64", at_);
+  return at(scope).one(Op::Guard, {sum, fits}, Type::scalar(DType::I64), std::move(attrs), loc(at_));
 }
 
 void FunctionLowerer::bind_fresh(const std::vector<typed::FreshAtom>& fresh, const tl::Type& whole,
@@ -226,7 +258,11 @@ ValueId FunctionLowerer::as_type(ValueId value, const tl::Type& t) {
   if (!t.is_tensor() || t.shape.empty()) return value;
   for (const Size& size : t.shape)
     if (!knows(size)) return value;
-  return retyped(value, dims(t.shape));
+  const std::vector<Dim> wanted = dims(t.shape);
+  for (size_t i = 0; keeps_checks() && i < wanted.size(); ++i)
+    if (const Dim had = type(value).dims[i]; !(had == wanted[i]))
+      value = proven(value, scalar(ScalarOp::Eq, {here().size(had), here().size(wanted[i])}), at_);
+  return retyped(value, wanted);
 }
 
 Leaves FunctionLowerer::as_type(Leaves leaves, const tl::Type& t) {
@@ -283,15 +319,40 @@ ValueId FunctionLowerer::guard(ValueId value, ValueId condition, uint32_t site, 
   return here().one(Op::Guard, std::move(payload), std::move(t), std::move(attrs), loc(span));
 }
 
+// A build with TL_KEEP_CHECKS makes each check that was left out because the checker has proven it: none may fail.
+bool FunctionLowerer::keeps_checks() {
+#ifdef TL_KEEP_CHECKS
+  return true;
+#else
+  return false;
+#endif
+}
+
+ValueId FunctionLowerer::proven(ValueId value, ValueId condition, Span span) {
+  return guard(value, condition, site("InternalError", "a check fails that was proven to hold", span), {}, span);
+}
+
+ValueId FunctionLowerer::proven_below(ValueId index, ValueId size, Span span) {
+  ValueId fine = scalar(ScalarOp::And, {scalar(ScalarOp::Ge, {index, i64(0)}), scalar(ScalarOp::Lt, {index, size})});
+  return proven(index, fine, span);
+}
+
 ValueId FunctionLowerer::checked(ValueId value, const std::vector<typed::SizeCheck>& checks) {
   for (const typed::SizeCheck& check : checks) {
     ValueId a = size_value(check.a), b = size_value(check.b);
-    bool equal = check.relation == typed::SizeCheck::Relation::Equal;
+    using Relation = typed::SizeCheck::Relation;
+    const ScalarOp compare = check.relation == Relation::Equal     ? ScalarOp::Eq
+                             : check.relation == Relation::AtLeast ? ScalarOp::Ge
+                                                                   : ScalarOp::Le;
     std::vector<std::pair<std::string, LocId>> notes;
     for (const auto& [note, span] : check.notes)
       notes.emplace_back(note, loc(span));
     uint32_t s = site(check.kind, check.message, check.span, check.hint, std::move(notes));
-    value = guard(value, scalar(equal ? ScalarOp::Eq : ScalarOp::Ge, {a, b}), s, {a, b}, check.span);
+    ValueId holds = scalar(compare, {a, b});
+    value = guard(value, holds, s, {a, b}, check.span);
+    // Nothing is made, and no kernel runs, over a size that is none.
+    if (compare != ScalarOp::Eq && !check.a.is_constant())
+      scopes_.back().sizes[check.a] = guard(a, holds, s, {a, b}, check.span);
   }
   return value;
 }
@@ -318,6 +379,11 @@ Leaves FunctionLowerer::checked_operands(Leaves values, const typed::Expr& e) {
 Leaves FunctionLowerer::checked(Leaves leaves, const std::vector<typed::SizeCheck>& checks, bool all) {
   if (checks.empty() || leaves.empty()) return leaves;
   if (all) {
+    constexpr size_t most = 1 << 19; // Guards
+    if (checks.size() > most / leaves.size())
+      throw Unsupported(
+          fmt::format("{} values whose sizes must agree in {} places are too many", leaves.size(), checks.size()),
+          checks.front().span);
     for (ValueId& leaf : leaves)
       leaf = checked(leaf, checks);
     return leaves;

@@ -1,5 +1,6 @@
 #include "lang/diagnostics.h"
 #include "lang/json.h"
+#include "vm/abi/visible.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -36,16 +37,6 @@ std::vector<Diagnostic> Diagnostics::sorted() const {
 
 namespace {
 
-// Length in bytes of the UTF-8 character that begins at `at`; 1 for what is not UTF-8.
-size_t character_length(std::string_view text, size_t at) {
-  unsigned char c = static_cast<unsigned char>(text[at]);
-  size_t length = c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : c >= 0xC2 ? 2 : 1;
-  if (at + length > text.size()) return 1;
-  for (size_t i = 1; i < length; ++i)
-    if ((static_cast<unsigned char>(text[at + i]) & 0xC0) != 0x80) return 1;
-  return length;
-}
-
 // A line as it can be shown: one column per character, nothing that disturbs a terminal.
 struct ShownLine {
   std::vector<std::string> characters;
@@ -55,12 +46,11 @@ struct ShownLine {
 ShownLine show(std::string_view line) {
   ShownLine out;
   for (size_t i = 0; i < line.size();) {
-    size_t length = character_length(line, i);
-    unsigned char c = static_cast<unsigned char>(line[i]);
-    bool plain = length > 1 || (c >= 0x20 && c < 0x7F) || c == '\t';
-    out.characters.push_back(plain ? std::string(line.substr(i, length)) : "?");
+    const Character character = character_at(line, i);
+    const bool plain = character.plain || character.code == '\t';
+    out.characters.push_back(plain ? std::string(line.substr(i, character.length)) : "?");
     out.offsets.push_back(static_cast<uint32_t>(i));
-    i += length;
+    i += character.length;
   }
   out.offsets.push_back(static_cast<uint32_t>(line.size()));
   return out;
@@ -132,7 +122,7 @@ std::string show_line(const SourceManager& sources, FileId file, uint32_t line, 
         carets += '^';
     }
     out += indent + carets;
-    if (!together.back().text.empty()) out += ' ' + together.back().text;
+    if (!together.back().text.empty()) out += ' ' + visible(together.back().text);
     out += '\n';
   };
   std::vector<Mark> silent;
@@ -164,21 +154,18 @@ const char* severity_name(Severity severity) { return severity == Severity::Erro
 std::string json_string(std::string_view text) {
   std::string out = "\"";
   for (size_t i = 0; i < text.size();) {
-    size_t length = character_length(text, i);
-    unsigned char c = static_cast<unsigned char>(text[i]);
-    if (length > 1)
-      out += text.substr(i, length);
-    else if (c == '"' || c == '\\')
-      out += fmt::format("\\{}", static_cast<char>(c));
-    else if (c == '\n')
+    const Character c = character_at(text, i);
+    if (!c.valid)
+      out += "\\ufffd";
+    else if (c.code == '"' || c.code == '\\')
+      out += fmt::format("\\{}", static_cast<char>(c.code));
+    else if (c.code == '\n')
       out += "\\n";
-    else if (c < 0x20)
-      out += fmt::format("\\u{:04x}", c);
-    else if (c < 0x80)
-      out += static_cast<char>(c);
+    else if (!c.plain && c.code <= 0xffff) // all that are not
+      out += fmt::format("\\u{:04x}", c.code);
     else
-      out += "\\ufffd"; // not UTF-8
-    i += length;
+      out += text.substr(i, c.length);
+    i += c.length;
   }
   return out + '"';
 }
@@ -187,9 +174,9 @@ std::string render(const Diagnostic& diagnostic, const SourceManager& sources) {
   std::string out;
   if (diagnostic.span.valid()) {
     LineColumn place = sources.line_column(diagnostic.span);
-    out = fmt::format("{}:{}:{}: ", sources.name(diagnostic.span.file), place.line, place.column);
+    out = fmt::format("{}:{}:{}: ", visible(sources.name(diagnostic.span.file)), place.line, place.column);
   }
-  out += fmt::format("{}[{}]: {}\n", severity_name(diagnostic.severity), diagnostic.kind, diagnostic.message);
+  out += fmt::format("{}[{}]: {}\n", severity_name(diagnostic.severity), diagnostic.kind, visible(diagnostic.message));
 
   // Every place once; the main one has its text in the headline.
   std::vector<Label> labels;
@@ -220,14 +207,14 @@ std::string render(const Diagnostic& diagnostic, const SourceManager& sources) {
          ++i)
       here.push_back(labels[i]);
     if (this_file != file)
-      out += fmt::format("{:>{}}--> {}\n", "", gutter, sources.name(this_file));
+      out += fmt::format("{:>{}}--> {}\n", "", gutter, visible(sources.name(this_file)));
     else if (previous != 0 && line > previous + 1)
       out += fmt::format("{:>{}} …\n", "", gutter);
     out += show_line(sources, this_file, line, gutter, here);
     file = this_file;
     previous = line;
   }
-  if (!diagnostic.hint.empty()) out += fmt::format("{:>{}} hint: {}\n", "", gutter, diagnostic.hint);
+  if (!diagnostic.hint.empty()) out += fmt::format("{:>{}} hint: {}\n", "", gutter, visible(diagnostic.hint));
   return out;
 }
 

@@ -1,11 +1,21 @@
 // Symbolic sizes: polynomials with integer coefficients over atoms, kept normalised, so that 1 + n and n + 1, or
-// 2*(n + m) and n*2 + m*2, are the same Size. An atom is a named size, an opaque i64 value, or one of three compound
+// 2*(n + m) and n*2 + m*2, are the same Size. An atom is a named size, an opaque i64 value, or one of the compound
 // forms. Everything else reduces to these:
 //   max(a, b) = b + positive(a - b)      min(a, b) = a - positive(a - b)      clip(e, lo, hi) = min(max(e, lo), hi)
 //   a % b     = a - b * (a // b)         where positive(e) = max(e, 0)
-// Printing turns them back into the user's words. Arithmetic on coefficients wraps as i64 does.
+// Printing turns them back into the user's words.
+//
+// A Size is an integer of mathematics: nothing in it wraps, so what is proven of sizes is true of numbers. It is also
+// true of what runs, because
+//   - the i64 arithmetic of a program gives a polynomial only where that fits an i64 for all values that its atoms may
+//     have (fits); else it gives an atom of its own, Modular: the i64 that wrapping arithmetic makes of the polynomial.
+//     Proofs see through a Modular where the facts of a place say that it does not wrap;
+//   - whoever computes a size that does not surely fit checks that it does (ir/lower_sizes.cpp);
+//   - no axis is longer than kLongestAxis, which is checked where a number becomes a size.
+// A coefficient that is no i64 makes too_large() of the whole size: of it nothing is proven, and the checker rejects it.
 #pragma once
 #include "lang/source.h"
+#include "vm/abi/limits.h"
 #include <algorithm>
 #include <compare>
 #include <cstdint>
@@ -39,6 +49,11 @@ struct Size {
     s.terms.push_back({{atom}, 1});
     return s;
   }
+  static Size too_large() { return of({0}); }
+  bool is_too_large() const {
+    return std::any_of(terms.begin(), terms.end(),
+                       [](const Term& t) { return !t.atoms.empty() && t.atoms[0] == AtomId{0}; });
+  }
   bool is_constant() const { return terms.empty() || (terms.size() == 1 && terms[0].atoms.empty()); }
   int64_t constant() const {
     return !terms.empty() && terms[0].atoms.empty() ? terms[0].coefficient : 0;
@@ -66,14 +81,17 @@ enum class AtomKind : uint8_t {
   FloorDiv, // a // b; where b is 0 it is 0 (a check stands beside it)
   Positive, // max(a, 0)
   Wrap,     // a < 0 ? a + b : a       (a subscript or slice bound counted from the end)
+  Modular,  // the i64 that is a modulo 2**64
+  Near,     // clip(a, -2 * kLongestAxis, 2 * kLongestAxis): a bound, beyond which all are alike
 };
 
 struct SizeAtom {
   AtomKind kind = AtomKind::Fresh;
   std::string name; // "n"; for Fresh a description: "rows of x[mask]"
   Span origin;      // where it comes from
-  bool not_negative = false;
-  Size a, b; // operands of the compound kinds
+  bool not_negative = false; // of atoms that are not compound: a size, from 0 to kLongestAxis
+  Size a, b;                 // operands of the compound kinds
+  int64_t least = INT64_MIN, most = INT64_MAX; // what the value of an atom may be that is neither a size nor compound
 };
 
 // What is known at a place: equalities (from assert n == m) and things that are not negative (from assert n >= 3, loop
@@ -96,6 +114,7 @@ enum class Compare : uint8_t { Equal, Different, Unknown };
 // The atoms of a program. Ids are stable; compound atoms are unique per operands.
 class SizeAtoms {
 public:
+  SizeAtoms() { add({AtomKind::Fresh, "a number that is no i64", {}, false, {}, {}}); } // too_large
   AtomId add(SizeAtom atom); // Named, Value, Fresh
   AtomId element(size_t n);  // the n-th Element
   const SizeAtom& operator[](AtomId id) const { return atoms_[id.index]; }
@@ -116,6 +135,22 @@ public:
     return min(max(e, lo, facts), hi, facts);
   }
   Size wrap(const Size& e, const Size& n, const SizeFacts& facts = {});
+  Size near_axis(const Size& e, const SizeFacts& facts = {}); // e as a bound of a slice: Near where it may be far off
+
+  // What the i64 arithmetic of the language makes of the numbers a and b; it may wrap.
+  Size i64_sum(const Size& a, const Size& b);
+  Size i64_product(const Size& a, const Size& b);
+  // A size must not have wrapped: what a Modular wraps, else s. Whoever computes it checks that it fits.
+  Size unwrapped(const Size& s) const;
+
+  // Is e an i64 for all values of its atoms that the facts allow?
+  bool fits(const Size& e, const SizeFacts& facts = {}) const;
+  // Does it take a check to compute e: that it fits, or what is compared or divided on the way?
+  bool needs_check(const Size& e) const;
+  bool computes(const Size& e) const { return fits(e) && !needs_check(e); }
+  // e is from `.first` to `.second`, as far as that is seen.
+  std::pair<int64_t, int64_t> range_of(const Size& e, const SizeFacts& facts = {}) const;
+  void set_range(AtomId value, int64_t least, int64_t most); // of a Value, before it is used
 
   bool proves_not_negative(const Size& e, const SizeFacts& facts = {});
   // Equal or Different where that holds for all values of the atoms that the facts allow.
@@ -126,18 +161,29 @@ public:
   Size substitute(const Size& s, const std::map<AtomId, Size>& by);
   // The atoms of s and, through compound ones, of their operands: Named, Value, Fresh and Element only.
   void collect(const Size& s, std::vector<AtomId>& into) const;
-  // e as what it adds less what it takes away. positive(e) is max(added, taken) - taken: no difference of the two is
-  // formed, which could overflow where the user's max(a, b), which is b + positive(a - b), does not.
-  static std::pair<Size, Size> parts(const Size& e);
-  bool has_only_sizes(const Size& e) const; // all that it is computed from is not negative
+  // e as what it adds less what it takes away, both of which fit an i64 if possible: positive(e) is
+  // max(added, taken) - taken, and no difference is formed which does not fit where the user's max(a, b), which is
+  // b + positive(a - b), does.
+  std::pair<Size, Size> parts(const Size& e) const;
   // The value of s where `value_of` gives those of Named, Value and Fresh atoms.
   template <class F> int64_t evaluate(const Size& s, const F& value_of) const;
 
   std::string to_string(const Size& s) const; // in the user's words: "2*n + 1", "min(n, 256)", "n // 2"
 
 private:
+  // Bounds of a number, which may be far from an i64.
+  struct Interval;
+  Interval bounds(const Size& e, const SizeFacts& facts) const;
+  Interval bounds(const Size& e, const SizeFacts& facts, int depth) const;
+  Interval bounds_of_sum(Size e, const SizeFacts& facts, int depth) const;
+  Interval bounds_of(AtomId id, const SizeFacts& facts, int depth) const;
+
   std::string to_string(const Size& s, int depth) const;
   AtomId compound(AtomKind kind, Size a, Size b);
+  Size wrapped_as_i64(const Size& s); // s modulo 2**64
+  Size substituted(const Size& s, const std::map<AtomId, Size>& by);
+  std::optional<__int128> number(const Size& s, const std::map<AtomId, Size>& by) const; // where all of it is known
+  void collect_seen_through(const Size& s, const SizeFacts& facts, std::map<AtomId, Size>& into) const;
   Size with_lower_halves(const Size& s);
   bool not_negative(const Size& e, const SizeFacts& facts, int depth);
   bool atom_not_negative(AtomId id, const SizeFacts& facts, int depth);
@@ -145,6 +191,7 @@ private:
   std::vector<SizeAtom> atoms_;
   std::vector<AtomId> elements_;
   int proof_budget_ = 0;
+  mutable int bounds_budget_ = 0;
   std::map<std::tuple<AtomKind, Size, Size>, AtomId> compounds_;
 };
 
@@ -181,6 +228,10 @@ template <class F> int64_t SizeAtoms::evaluate(const Size& s, const F& value_of)
         v = a < 0 ? a + evaluate(atom.b, value_of) : a;
         break;
       }
+      case AtomKind::Modular: v = evaluate(atom.a, value_of); break;
+      case AtomKind::Near:
+        v = std::clamp(evaluate(atom.a, value_of), -2 * kLongestAxis, 2 * kLongestAxis);
+        break;
       }
       product *= static_cast<uint64_t>(v);
     }

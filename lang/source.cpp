@@ -10,13 +10,25 @@ Span join(Span a, Span b) {
 }
 
 FileId SourceManager::add(std::string name, std::string text) {
-  File& file = files_.emplace_back();
+  FileId id{static_cast<uint32_t>(files_.size())};
+  if (forgotten_.empty()) {
+    files_.emplace_back();
+  } else {
+    id = forgotten_.back();
+    forgotten_.pop_back();
+  }
+  File& file = files_[id.index];
   file.name = std::move(name);
   file.text = std::move(text);
   file.line_starts.push_back(0);
   for (size_t i = 0; i < file.text.size(); ++i)
     if (file.text[i] == '\n') file.line_starts.push_back(static_cast<uint32_t>(i + 1));
-  return {static_cast<uint32_t>(files_.size() - 1)};
+  return id;
+}
+
+void SourceManager::forget(FileId file) {
+  files_[file.index] = {};
+  forgotten_.push_back(file);
 }
 
 size_t character_count(std::string_view text) {

@@ -40,6 +40,8 @@ struct LineColumn {
 class SourceManager {
 public:
   FileId add(std::string name, std::string text);
+  // Nothing refers to this file any more: its id may be that of another.
+  void forget(FileId file);
   size_t file_count() const { return files_.size(); }
   const std::string& name(FileId file) const { return at(file).name; }
   std::string_view text(FileId file) const { return at(file).text; }
@@ -59,6 +61,7 @@ private:
   };
   const File& at(FileId file) const { return files_[file.index]; }
   std::deque<File> files_;
+  std::vector<FileId> forgotten_;
 };
 
 // A file of the standard library is called this in messages and locations.

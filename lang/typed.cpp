@@ -1,4 +1,5 @@
 #include "lang/typed.h"
+#include <array>
 #include <fmt/format.h>
 
 namespace tl::typed {
@@ -24,7 +25,7 @@ struct Printer {
     std::string text;
     for (const SizeCheck& c : list)
       text +=
-          fmt::format(" check({} {} {})", size(c.a), c.relation == SizeCheck::Relation::Equal ? "==" : ">=", size(c.b));
+          fmt::format(" check({} {} {})", size(c.a), std::array{"==", ">=", "<="}[static_cast<size_t>(c.relation)], size(c.b));
     return text;
   }
   std::string path(const std::vector<uint32_t>& steps) const {

@@ -72,7 +72,7 @@ struct Stmt;
 
 // a == b (or a >= b) has to hold when it runs. Message as in ErrorSite: {0} and {1} stand for the values of a and b.
 struct SizeCheck {
-  enum class Relation : uint8_t { Equal, AtLeast } relation = Relation::Equal;
+  enum class Relation : uint8_t { Equal, AtLeast, AtMost } relation = Relation::Equal;
   Size a, b;
   std::string kind, message, hint;
   Span span;
@@ -333,12 +333,12 @@ inline bool is_constant_load(const Expr& e) {
 
 // What a piece of a session (parser/check.h) takes from the pieces before it and leaves to those after it.
 struct SessionState {
-  bool is_piece = false;     // false: a whole program
-  std::vector<VarId> given;  // variables with a value from earlier pieces, under the types that `variables` has
-  std::vector<AtomId> sizes; // sizes with a value from earlier pieces
-  std::vector<VarId> kept;   // variables whose values this piece binds or may change
-  std::vector<VarId> live;   // all that later pieces can refer to
-  size_t first_atom = 0;     // atoms from here on are this piece's
+  bool is_piece = false;      // false: a whole program
+  std::vector<VarId> given;   // variables that it uses of earlier pieces, under the types that `variables` has
+  std::vector<AtomId> sizes;  // sizes that it uses of earlier pieces
+  std::vector<VarId> kept;    // variables whose values this piece binds or may change
+  std::vector<VarId> dropped; // variables of earlier pieces that later ones cannot refer to any more
+  size_t first_atom = 0;      // atoms from here on are this piece's
 };
 
 struct Program {

@@ -244,8 +244,8 @@ ExprPtr Checker::data_parallel(std::vector<Arg> args, Span span) {
   enter_known(" run", run);
 
   auto expression = [&](auto node) {
-    made_.exprs.push_back({span, false, 1, std::move(node)});
-    return &made_.exprs.back();
+    made_->exprs.push_back({span, false, 1, std::move(node)});
+    return &made_->exprs.back();
   };
   auto name = [&](const std::string& text) { return expression(ast::Name{text}); };
   auto parameter = [&](const std::string& text) {

@@ -194,9 +194,10 @@ std::optional<FileHeader> Checker::header_of(const std::string& path, const std:
   // That a file is not there comes first: what it would have told follows from that.
   const std::string message = header.missing && !hint.empty() ? fmt::format("{}, so {}", header.problem, what)
                                                               : fmt::format("{}: {}", what, header.problem);
-  if (header.missing && options_.missing_file_is_warning)
+  if (header.missing && options_.missing_file_is_warning) {
     report({Severity::Warning, "UntypedLoad", message, r.span, {}, hint});
-  else
+    is_incomplete_ = true;
+  } else
     r.fail("UntypedLoad", r.span, message, header.missing ? hint : "");
   r.ok = false;
   return std::nullopt;

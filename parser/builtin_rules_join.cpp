@@ -240,7 +240,7 @@ ExprPtr Checker::split_tensor(Rule& r) {
     r.fail("WrongArguments", r.by[1]->span, "`split` makes at least one part");
     return nullptr;
   }
-  require_at_least(n, 1, "`split` makes at least one part, not {0}", r.by[1]->span, checked->checks);
+  require_size(n, 1, "`split` makes at least one part, not {0}", r.by[1]->span, checked->checks);
   Size length = p_.atoms.floor_div(whole, n);
   std::string message = fmt::format("axis {} of `{}` is {{0}} and cannot be split into equal parts: {} of {{1}}", axis,
                                     text(x->span), show(n));

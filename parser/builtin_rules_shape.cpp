@@ -67,6 +67,15 @@ std::optional<std::vector<Size>> Checker::dims(const ast::Expr* e, typed::Expr& 
     }
   }
   if (ctx_->reports.size() != errors) return std::nullopt;
+  Size total = 1;
+  for (const Size& size : result)
+    total = total * size;
+  if (!p_.atoms.fits(total)) {
+    SizeCheck check = size_check(total, INT64_MAX, "a tensor of {0} elements is too large", e->span);
+    check.relation = SizeCheck::Relation::AtMost;
+    check.kind = "SizeOverflow";
+    node.checks.push_back(std::move(check));
+  }
   return result;
 }
 
@@ -557,8 +566,8 @@ ExprPtr Checker::builder(Builtin builtin, Rule& r, const Type*) {
     if (stride.is_constant()) {
       int64_t by = stride.constant();
       Size distance = p_.atoms.positive(by > 0 ? hi - lo : lo - hi, ctx_->facts);
-      int64_t magnitude = by < 0 ? -by : by;
-      count = p_.atoms.floor_div(distance + Size(magnitude - 1), magnitude);
+      int64_t magnitude = by < 0 ? -std::max(by, -INT64_MAX) : by;
+      count = p_.atoms.floor_div(distance - Size(1), magnitude) + Size(1);
     } else
       count = p_.atoms.positive(Size(0) - p_.atoms.floor_div(lo - hi, stride), ctx_->facts);
     if (!start || !step) (void)unify(type, Type::scalar(DType::I64));

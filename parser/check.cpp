@@ -61,12 +61,13 @@ typed::Program Checker::run(const ast::File& file, const ast::File& prelude, Dia
   finish_program();
   if (!options_.exported.empty()) check_export_top_level(options_.exported);
   flush_reports(diagnostics);
-  p_.ok = !diagnostics.has_errors();
+  p_.ok = !diagnostics.has_errors() && !is_incomplete_;
   return std::move(p_);
 }
 
 void Checker::check_top_level(const ast::File& file) {
   for (const ast::Stmt* s : file.statements) {
+    if (auto* function = ast::as<ast::Function>(s)) (void)declaration(function->name, Entity::Kind::Function);
     if (ast::as<ast::Function>(s) || ast::as<ast::Test>(s)) continue;
     size_t before = p_.top_level.statements.size(), first_variable = ctx_->variables.size();
     auto* alone = is_session_ && scope_ == file_ ? ast::as<ast::ExprStmt>(s) : nullptr;
@@ -451,8 +452,8 @@ void Checker::infer_result(InstanceState& state, typed::Block& body, size_t firs
       signature.result = Type::error();
       return;
     }
-    if (type.is_range()) {
-      error("NotSupported", state.info->decl->name.span, "a range cannot be a result yet");
+    if (has_range(type)) {
+      error("NotSupported", state.info->decl->name.span, "a range cannot be a result yet", "give its two ends");
       signature.result = Type::error();
       return;
     }
@@ -511,7 +512,7 @@ void Checker::flush_reports(Diagnostics& diagnostics) {
   std::vector<bool> reachable = reachable_instances();
   for (Diagnostic& d : top_->reports)
     diagnostics.report(d);
-  for (size_t i = first_state_; i < states_.size(); ++i)
+  for (size_t i = 0; i < states_.size(); ++i)
     if (reachable[i])
       for (Diagnostic& d : states_[i].reports)
         diagnostics.report(d);

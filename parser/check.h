@@ -6,7 +6,9 @@
 #include "lang/typed.h"
 #include "parser/imports.h"
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 
 namespace tl {
 
@@ -46,19 +48,35 @@ public:
   CheckSession(const ast::File& prelude, const SourceManager& sources, const CheckOptions& options);
   ~CheckSession();
 
-  // The piece must live as long as the session. Without errors the program is `ok` and holds this piece's statements,
-  // and all instances so far; with errors the session is as before. Valid until the next piece.
+  // The piece must live until a renewal doesn't need its file any more. Without errors the program is `ok` and holds
+  // this piece's statements, and all instances so far; with errors the session is as before. Valid until the next
+  // piece.
   const typed::Program& add(const ast::File& piece, Diagnostics& diagnostics);
   // The last piece did not happen, because its run failed.
   void undo();
-  // After `add`: the sizes whose values the run gave.
-  void know(const std::vector<AtomId>& sizes);
+  // The last piece has run; it gave these sizes their values.
+  void accept(const std::vector<AtomId>& sizes);
+  // Those of the program that `add` gave, for lowering, which adds some.
+  SizeAtoms& atoms();
+  // What replaced declarations, failed pieces and the like have left behind grows with the number of pieces, until a
+  // renewal throws it away: all ids are others then, and only what later pieces can refer to is there.
+  struct Renewal {
+    std::map<typed::VarId, typed::VarId> variables; // that have a value: the new ids by the old ones
+    std::map<AtomId, AtomId> atoms;
+    std::set<uint32_t> files; // indices of those whose texts and trees are still needed
+  };
+  bool is_worn() const; // has so much been left behind that a renewal pays off?
+  Renewal renew();      // between pieces
+
   // The type of the last expression that stood alone in the last piece, as the user writes it; "" if there was none.
   std::string shown_type() const;
   // What is declared and bound, in the prelude's own file too.
   std::vector<std::string> names() const;
 
 private:
+  const ast::File& prelude_;
+  const SourceManager& sources_;
+  const CheckOptions& options_;
   std::unique_ptr<checker::Checker> checker_;
 };
 

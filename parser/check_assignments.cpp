@@ -17,8 +17,8 @@ ast::Expr* Checker::held_subscript(ast::Expr* e, typed::Block& into) {
   let.span = e->span;
   let.value = value(e);
   settle(*let.value);
-  made_.exprs.emplace_back();
-  ast::Expr& held = made_.exprs.back();
+  made_->exprs.emplace_back();
+  ast::Expr& held = made_->exprs.back();
   held.span = e->span;
   std::string key = fmt::format("# {} of a target: {}", p_.variables.size(), text(e->span)); // a name that no text has
   held.node = ast::Name{key};
@@ -42,8 +42,8 @@ ast::Expr* Checker::held_target(ast::Expr* target, typed::Block& into) {
   } else {
     return target;
   }
-  made_.exprs.push_back(std::move(copy));
-  return &made_.exprs.back();
+  made_->exprs.push_back(std::move(copy));
+  return &made_->exprs.back();
 }
 
 // The variable, or part of a variable, that an assignment writes. Checks of subscripts go to s, what they need from
@@ -304,8 +304,8 @@ void Checker::assign_tuple(const ast::Tuple& targets, const ast::Expr* value_exp
       }
       pattern.elements.emplace_back();
       if (ast::as<ast::Wildcard>(target)) continue;
-      made_.exprs.emplace_back();
-      ast::Expr& name = made_.exprs.back();
+      made_->exprs.emplace_back();
+      ast::Expr& name = made_->exprs.back();
       name.span = from->span;
       std::string key = fmt::format("# {} of a value: {}", p_.variables.size(), text(from->span));
       name.node = ast::Name{key};

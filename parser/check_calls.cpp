@@ -45,18 +45,20 @@ std::optional<Static> Checker::static_of(const ast::Expr* e) {
       }
       auto it = module->names.find(node->name.text);
       if (it != module->names.end() && it->second.kind == Entity::Kind::Const)
-        return static_of(it->second.constant->decl->value);
+        return static_const(*it->second.constant);
       return std::nullopt;
     }
   if (auto* node = ast::as<ast::Name>(e)) {
-    if (const Entity* entity = find(node->name)) {
+    const Entity* entity = find(node->name);
+    const bool own = entity && !is_prelude_function(*entity);
+    if (own) {
       switch (entity->kind) {
       case Entity::Kind::Static: return entity->value;
       case Entity::Kind::TypeParam:
         result.kind = Static::Kind::Element;
         result.dtype = resolved(entity->element).dtype;
         return result;
-      case Entity::Kind::Const: return static_of(entity->constant->decl->value);
+      case Entity::Kind::Const: return static_const(*entity->constant);
       case Entity::Kind::Function:
       case Entity::Kind::Struct: break;
       case Entity::Kind::Variable:
@@ -67,7 +69,7 @@ std::optional<Static> Checker::static_of(const ast::Expr* e) {
       default: return std::nullopt;
       }
     }
-    if (auto dtype = dtype_from_name(node->name)) {
+    if (auto dtype = own ? std::nullopt : dtype_from_name(node->name)) {
       result.kind = Static::Kind::Element;
       result.dtype = *dtype;
       return result;
@@ -80,6 +82,18 @@ std::optional<Static> Checker::static_of(const ast::Expr* e) {
     }
   }
   return std::nullopt;
+}
+
+// A const is what its expression is where it was declared.
+std::optional<Static> Checker::static_const(ConstInfo& info) {
+  if (info.in_use) return std::nullopt; // it is defined by itself: const_value says so
+  Scope* saved = scope_;
+  scope_ = info.env;
+  info.in_use = true;
+  auto result = static_of(info.decl->value);
+  info.in_use = false;
+  scope_ = saved;
+  return result;
 }
 
 void Checker::check_arg(Arg& arg, const Type* expected) {
@@ -110,9 +124,12 @@ ExprPtr Checker::call(const ast::Expr& e, const ast::Call& c, const Type* expect
   if (c.arguments.size() == 1)
     if (auto* comp = ast::as<ast::Comprehension>(c.arguments[0].value); comp && comp->in_call) {
       const Entity* entity = find(callee->name);
-      if (entity && entity->kind == Entity::Kind::Function && !entity->function->is_prelude) {
-        error("NotCallable", c.callee->span,
-              fmt::format("`{}` is a function of this file, not a reduction", callee->name));
+      if (entity && entity->kind != Entity::Kind::Poisoned && !is_prelude_function(*entity)) {
+        const bool is_function = entity->kind == Entity::Kind::Function;
+        error(
+            "NotCallable", c.callee->span,
+            fmt::format("`{}` is a {} of this file, not a reduction", callee->name, is_function ? "function" : "name"),
+            "", {{entity->span, "declared here"}});
         return broken(e.span);
       }
       return comprehension(*c.arguments[0].value, *comp, callee->name, e.span, expected);
@@ -137,6 +154,8 @@ ExprPtr Checker::call(const ast::Expr& e, const ast::Call& c, const Type* expect
     return node;
   }
   auto callable = find_callable(callee->name, false);
+  if (!callable) // a const may be one
+    if (auto known = static_of(c.callee); known && known->kind == Static::Kind::Function) callable = known->callable;
   if (!callable) {
     if (const Entity* entity = find(callee->name); entity && entity->kind != Entity::Kind::Function) {
       if (entity->kind != Entity::Kind::Poisoned) {
@@ -547,6 +566,7 @@ ExprPtr Checker::default_value(FunctionInfo& info, size_t param, std::vector<Arg
   Scope* saved = scope_;
   scope_ = info.env;
   push_scope();
+  scope_->is_function = true;
   Scope* names = scope_;
   for (const auto& [name, type] : bindings.types) {
     Entity entity;

@@ -358,8 +358,7 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
       index.var = new_variable("", Type::scalar(DType::I64), false, clause.span);
       bind_atom(index.var);
       Size i = Size::of(p_.variables[index.var.index].atom);
-      ctx_->facts.not_negative.push_back(i);
-      ctx_->facts.not_negative.push_back(index.hi - i - Size(1));
+      learn_index(i, 0, index.hi);
       Span at = clause.range->span;
       ExprPtr first = over.element(i, at);
       auto bound = pattern(*clause.pattern, refresh(*first), false, first.get());
@@ -453,8 +452,7 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
         index.var = new_variable(clause.pattern->name, Type::scalar(DType::I64), false, clause.pattern->span);
         bind_atom(index.var);
         Size i = Size::of(p_.variables[index.var.index].atom);
-        ctx_->facts.not_negative.push_back(i - index.lo);
-        ctx_->facts.not_negative.push_back(index.hi - i - Size(1));
+        learn_index(i, index.lo, index.hi);
         entity.kind = Entity::Kind::Variable;
         entity.var = index.var;
       }
@@ -463,7 +461,10 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
       index.var = new_variable("_", Type::scalar(DType::I64), false, clause.pattern->span);
       bind_atom(index.var);
     }
-    extents.push_back(p_.atoms.positive(index.hi - index.lo, saved_facts));
+    const Size distance = index.hi - index.lo;
+    if (distance.is_too_large())
+      error("SizeOverflow", clause.span, "the distance between the ends of this range is no i64");
+    extents.push_back(p_.atoms.positive(distance, saved_facts));
     node->indices.push_back(std::move(index));
   }
   size_t first_inner_atom = p_.atoms.size();

@@ -109,12 +109,31 @@ struct Scope {
   Scope* parent = nullptr;
   FunctionContext* function = nullptr; // the function whose block this is; null: the file
   std::map<std::string, Entity> names;
+  // Of a file: declarations whose names its own statements have bound to values since. Its functions go on seeing
+  // these.
+  std::map<std::string, Entity> declared;
+  std::set<std::string> modules; // of a file: names that its imports have entered
   bool is_file = false;
+  bool is_function = false; // the parameters of a function
+  // What a name means here, or null. `in_function`: between this scope and the one of the name are a function's
+  // parameters.
+  const Entity* meaning(const std::string& name, bool in_function) const {
+    if (in_function)
+      if (auto it = declared.find(name); it != declared.end()) return &it->second;
+    auto it = names.find(name);
+    return it == names.end() ? nullptr : &it->second;
+  }
   std::string prefix; // of a module of the standard library ("linalg."): its functions are builtins_ of these names
+};
+
+// Syntax that the checker makes itself.
+struct MadeSyntax : ast::Arena {
+  std::deque<ast::Function> functions;
 };
 
 struct FunctionInfo {
   const ast::Function* decl = nullptr;
+  std::shared_ptr<MadeSyntax> made;  // decl stands in it; null: in the text
   Scope* env = nullptr;              // where it is declared
   FunctionContext* parent = nullptr; // the function around it
   uint32_t id = 0;
@@ -238,7 +257,9 @@ public:
   void begin(const ast::File& prelude);
   const typed::Program& piece(const ast::File& file, Diagnostics& diagnostics);
   void undo();
-  void know(const std::vector<AtomId>& sizes) { known_atoms_.insert(sizes.begin(), sizes.end()); }
+  void accept(const std::vector<AtomId>& sizes);
+  SizeAtoms& atoms() { return p_.atoms; }
+  bool is_worn() const { return pieces_ >= kLeastPieces && pieces_ >= 2 * (file_->names.size() + given_.size()); }
   const std::string& shown_type() const { return shown_type_; }
   std::vector<std::string> names() const;
 
@@ -249,6 +270,8 @@ private:
   std::string function_text(const Static& function);
   void append_type(typed::Expr& interp, const Type& type, Span span);
   void find_state();
+  void note_name(Scope& scope, const std::string& name);        // it is about to mean something else
+  void held_variables(const Type& type, std::set<VarId>& into); // that functions in a value of this type may read
 
   // --- check.cpp: the program as a whole
   void declare(const std::vector<ast::Stmt*>& statements, bool is_prelude);
@@ -278,6 +301,15 @@ private:
   void main_results(typed::Block& block);
 
   // --- check_finish.cpp: effects, captures, unused values, once everything is known
+  struct Uses { // what a body takes from around it, and from where
+    std::set<uint32_t> callees;
+    std::set<AtomId> used, defined;
+    std::set<VarId> captures;
+    std::set<VarId> variables; // that it mentions
+  };
+  void add_uses(const typed::Block& block, Uses& uses);
+  void add_uses(const Type& type, Uses& uses);
+  void add_uses(const Size& size, Uses& uses);
   void finish_program();
   std::vector<bool> reachable_instances();
   bool has_effects(const typed::Expr& e);
@@ -314,7 +346,17 @@ private:
   Label label(const typed::Expr& e) { return {e.span, show(e.type)}; }
   Scope* push_scope();
   void enter(const std::string& name, Entity entity);
-  const Entity* find(const std::string& name) const;
+  const Entity* find(const std::string& name) const; // what it means as a value
+  const Entity*
+  find_type(const std::string& name) const; // a struct or a type parameter: values may be named like types
+  bool is_prelude_function(const Entity& entity) const {
+    return entity.kind == Entity::Kind::Function && entity.function->is_prelude;
+  }
+  // Before a name is declared in the current scope: may it be? `what`: "const".
+  bool may_declare(const ast::Ident& name, const std::string& what);
+  bool may_be_type(const ast::Ident& name);
+  // What the declaration of this name has entered, at its own line; null where the name is another's (reported).
+  const Entity* declaration(const ast::Ident& name, Entity::Kind kind);
   std::optional<Callable> find_callable(const std::string& name, bool skip_values) const;
   std::string did_you_mean(const std::string& name, bool callable) const;
   void unknown_name(const std::string& name, Span span, bool callable);
@@ -344,19 +386,21 @@ private:
 
   // --- check_sizes.cpp
   Compare compare(const Size& a, const Size& b) { return p_.atoms.compare(a, b, ctx_->facts); }
-  std::optional<Size> size_of(const typed::Expr& e);       // an i64 expression as a size, where it is one
-  std::optional<Size> polynomial_of(const typed::Expr& e); // the same where nothing overflows: for what is known of it
-  bool may_overflow(const Size& size);
-  bool divides_numbers(const typed::Expr& e);
-  bool stands_for(const Size& size, const typed::Expr& e); // is it the value of e, whatever the numbers in it are?
+  std::optional<Size> number_of(const typed::Expr& e); // what an i64 expression is where it runs: for what is known of it
+  std::optional<Size> size_of(const typed::Expr& e);   // the same, where it can be computed as a size
+  bool subtracts(const Size& number) const;
   void add_origins(const Size& a, const Size& b, std::vector<Label>& labels);
   SizeCheck size_check(const Size& a, const Size& b, std::string message, Span span);
   // Two sizes that have to be equal. Adds a check to `checks` where that cannot be decided; false where they differ.
   // implied: by an operation rather than written down, so that two names are two sizes.
   bool require_equal(const Size& a, const Size& b, bool implied, const std::string& message, Span span,
                      std::vector<SizeCheck>& checks);
-  void require_at_least(const Size& a, int64_t b, const std::string& message, Span span,
-                        std::vector<SizeCheck>& checks);
+  void require_bound(const Size& a, SizeCheck::Relation relation, int64_t bound, const char* kind, std::string message,
+                     Span span, std::vector<SizeCheck>& checks);
+  // a is no longer than an axis may be; {0} in `what` is a.
+  void require_axis(const Size& a, const std::string& what, Span span, std::vector<SizeCheck>& checks);
+  // a is a size of at least `least`.
+  void require_size(const Size& a, int64_t least, const std::string& message, Span span, std::vector<SizeCheck>& checks);
   std::string different(const Size& a, const Size& b);     // "n and m are different sizes", "3 is not 4"
   std::string equality_hint(const Size& a, const Size& b); // "write `assert n == m` …"
   std::optional<std::vector<Size>> broadcast(const std::vector<typed::Expr*>& operands, const std::string& what,
@@ -368,6 +412,7 @@ private:
   void distinct_params(const std::vector<ast::TypeParam>& types, const std::vector<ast::Param>& params);
   Size size_argument(ExprPtr value, typed::Expr& node, bool not_negative, const std::string& what);
   void learn(const typed::Expr& condition, bool holds);
+  void learn_index(const Size& index, const Size& first, const Size& end); // first <= index < end
   Type fresh_join(const Type& a, const Type& b, std::vector<typed::FreshAtom>& fresh, const std::string& what,
                   Span span, std::vector<uint32_t> path = {});
   std::vector<typed::Join> join_variables(std::vector<std::map<VarId, Type>> states, Span span);
@@ -484,6 +529,7 @@ private:
                                 const std::string& name);
   bool accepts(const FunctionInfo& info, const std::vector<Arg>& args);
   std::optional<Static> static_of(const ast::Expr* e);
+  std::optional<Static> static_const(ConstInfo& info);
   void check_arg(Arg& arg, const Type* expected = nullptr);
   ExprPtr take(Arg& arg, const Type* expected = nullptr); // its value
   std::vector<Arg*> arrange(FunctionInfo& info, std::vector<Arg>& args, Span span, bool& ok);
@@ -518,6 +564,7 @@ private:
   const Static& function_of(const Type& type) const { return function_values_[type.function]; }
   bool has_function(const Type& type) const;
   bool has_closure(const Type& type) const;
+  bool has_range(const Type& type) const;
   bool is_closure(const Static& function) const;
   bool returns_function(const ast::TypeExpr* type);
   bool may_hold_function(const ast::Struct& decl, const ast::TypeExpr* type);
@@ -766,8 +813,7 @@ private:
   static constexpr uint32_t kWritten = 0x80000000;
   std::deque<StructInfo> structs_;
   std::map<const Record*, StructInfo*> struct_of_;
-  ast::Arena made_; // syntax that the checker makes: calls of function values
-  std::deque<ast::Function> made_functions_;
+  std::shared_ptr<MadeSyntax> made_ = std::make_shared<MadeSyntax>(); // calls of function values, for one
   std::map<const ast::Expr*, VarId> held_; // expressions that have been evaluated already, for Axes
   std::map<const ast::Lambda*, const ast::Function*> lambda_functions_;
   int expansions_ = 0; // calls being checked in place
@@ -792,20 +838,30 @@ private:
   std::map<VarId, size_t> top_level_order_;
   FunctionInfo* main_ = nullptr;
   FileId prelude_file_;
-  // Of a session: where this piece began, what a failure goes back to, and which sizes have a value.
+  // Of a session: where this piece began, and what a failure goes back to. What a failed piece left otherwise is not
+  // reachable, and is gone with the next renewal (check_renewal.cpp).
   bool is_session_ = false;
-  size_t first_function_ = 0, first_struct_ = 0, first_state_ = 0, first_function_value_ = 1;
-  struct Before { // the state before a piece. The rest only grows; what a failed piece left in it is not reachable
-    std::map<std::string, Entity> names;
-    FunctionContext top;
-    std::map<const ast::File*, Module> modules;
-    std::set<AtomId> known_atoms;
+  size_t first_function_ = 0, first_struct_ = 0, pieces_ = 0;
+  static constexpr size_t kLeastPieces = 256; // between renewals
+  struct NameBefore {
+    Scope* scope;
+    std::string name;
+    std::optional<Entity> before;
+  };
+  struct Before {
+    std::vector<NameBefore> names; // in the order in which they changed
+    std::map<VarId, Type> current;
+    SizeFacts::Mark facts;
+    size_t variables;
   };
   std::optional<Before> before_;
-  std::set<AtomId> known_atoms_;
-  std::vector<typed::VarId> given_; // to the next piece
-  std::set<typed::VarId> hidden_;   // variables that functions which are values may read
+  std::vector<const ast::File*> new_modules_, run_modules_;
+  std::vector<FunctionInfo*> with_instances_; // made for this piece
+  std::set<AtomId> known_atoms_;              // sizes that have a value
+  std::set<VarId> given_, new_given_;         // variables that have one; by this piece
+  std::set<VarId> hidden_;                    // those that functions which are values may read
   std::string shown_type_;
+  bool is_incomplete_ = false; // a warning stands for a part that could not be checked
   bool in_const_ = false;
   int in_comprehension_ = 0;
   uint32_t comprehension_variables_ = 0; // variables before this one stand outside the comprehension
@@ -815,6 +871,7 @@ private:
   mutable int suggestions_ = 0; // looked for in this piece
 
   friend struct Rule;
+  friend class Renewer;
 };
 
 // Does a type parameter stand for a whole type, as M in `m: M` (else for an element type, as T in `x: T[n]`)? It does
@@ -822,6 +879,11 @@ private:
 bool is_whole(const ast::TypeParam& param, const ast::Struct& decl);
 bool is_whole(const ast::TypeParam& param, const ast::Function& decl);
 
+// Brings what later pieces of a session can refer to from a checker, between two pieces, to one that knows the prelude
+// alone.
+CheckSession::Renewal renew(Checker& from, Checker& to);
+// The name that an import gives to its module.
+std::string name_of_module(const ast::Import& import);
 // All names that the body of a function mentions.
 std::set<std::string> names_in(const ast::Body& body);
 // Is a Python format specification fit for a value of this type? An empty string, or what is wrong.

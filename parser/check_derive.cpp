@@ -46,7 +46,7 @@ const Type* first_tensor(const Type& type) {
 std::optional<Static> Checker::function_argument(Arg& arg, const std::string& name) {
   if (!arg.value)
     if (auto known = static_of(arg.source); known && known->kind == Static::Kind::Element)
-      return conversion_function(known->dtype);
+      arg.value = make(ExprKind::Unit, arg.span, function_type(conversion_function(known->dtype)));
   arg.value = take(arg);
   const Type type = refresh(*arg.value);
   if (type.is_error()) return std::nullopt;
@@ -227,11 +227,11 @@ Static Checker::transformed_function(Transformed what, Span span) {
   if (functions.size() == 1) {
     const FunctionInfo& of = *functions[0];
     auto new_expr = [&](auto node) {
-      made_.exprs.push_back({span, false, 1, std::move(node)});
-      return &made_.exprs.back();
+      made_->exprs.push_back({span, false, 1, std::move(node)});
+      return &made_->exprs.back();
     };
-    made_functions_.emplace_back();
-    ast::Function& decl = made_functions_.back();
+    made_->functions.emplace_back();
+    ast::Function& decl = made_->functions.back();
     decl.name = {inner.name, span};
     decl.params = of.decl->params;
     if (what.builtin == Builtin::Vmap)
@@ -255,6 +255,7 @@ Static Checker::transformed_function(Transformed what, Span span) {
     functions_.emplace_back();
     FunctionInfo& made = functions_.back();
     made.decl = &decl;
+    made.made = made_;
     made.env = scope_;
     made.parent = of.parent;
     made.id = static_cast<uint32_t>(functions_.size());
@@ -282,8 +283,8 @@ Static Checker::transformed_function(Transformed what, Span span) {
 Arg Checker::bound_arg(const std::string& name, Entity entity, Span span) {
   entity.span = span;
   enter(name, std::move(entity));
-  made_.exprs.push_back({span, false, 1, ast::Name{name}});
-  return {"", &made_.exprs.back(), span, {}, nullptr, std::nullopt};
+  made_->exprs.push_back({span, false, 1, ast::Name{name}});
+  return {"", &made_->exprs.back(), span, {}, nullptr, std::nullopt};
 }
 
 ExprPtr Checker::derive(typed::Transform transform, const Static& function, std::vector<Arg> args,
@@ -521,8 +522,8 @@ ExprPtr Checker::vjp_call(std::vector<Arg> args, Span span) {
   std::vector<Arg> values;
   ast::Call call;
   auto new_expr = [&](auto node) {
-    made_.exprs.push_back({span, false, 1, std::move(node)});
-    return &made_.exprs.back();
+    made_->exprs.push_back({span, false, 1, std::move(node)});
+    return &made_->exprs.back();
   };
   call.callee = new_expr(ast::Name{" transformed"});
   bool trained = false;
@@ -565,8 +566,8 @@ ExprPtr Checker::vjp_call(std::vector<Arg> args, Span span) {
   entity.value.callable.transformed = &transformed_.back();
   entity.value.name = fmt::format("vjp({})", what.function.name);
   entity.span = span;
-  made_functions_.emplace_back();
-  ast::Function& decl = made_functions_.back();
+  made_->functions.emplace_back();
+  ast::Function& decl = made_->functions.back();
   decl.name = {entity.value.name, span};
   decl.params.push_back({{"dy", span}, nullptr, nullptr, {}, span});
   decl.body.expression = new_expr(std::move(call));
@@ -574,6 +575,7 @@ ExprPtr Checker::vjp_call(std::vector<Arg> args, Span span) {
   functions_.emplace_back();
   FunctionInfo& made = functions_.back();
   made.decl = &decl;
+  made.made = made_;
   made.env = scope_;
   made.parent = ctx_;
   made.id = static_cast<uint32_t>(functions_.size());

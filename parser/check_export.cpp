@@ -47,7 +47,8 @@ std::string Checker::record_name(const Type& type) {
     std::string name = type.is_list() ? "List" : fmt::format("Tuple{}", type.elements.size());
     for (const Type& element : type.elements)
       name += "_" + record_name(element);
-    for (const Entity* entity = find(name); entity && entity->kind == Entity::Kind::Struct; entity = find(name))
+    for (const Entity* entity = find_type(name); entity && entity->kind == Entity::Kind::Struct;
+         entity = find_type(name))
       name += "_";
     return name;
   }

@@ -1,5 +1,6 @@
 // Names, literals, brackets, `if`, ranges, conversions, fields.
 #include "parser/check_context.h"
+#include "parser/type_limits.h"
 #include <fmt/format.h>
 #include <limits>
 #include <numbers>
@@ -107,7 +108,7 @@ ExprPtr Checker::value(const ast::Expr* e, const Type* expected) {
 ExprPtr Checker::expr(const ast::Expr* e, const Type* expected, bool want) {
   if (!held_.empty())
     if (auto found = held_.find(e); found != held_.end()) return variable(found->second, e->span);
-  return std::visit(
+  ExprPtr result = std::visit(
       [&](const auto& node) -> ExprPtr {
         using T = std::decay_t<decltype(node)>;
         if constexpr (std::is_same_v<T, ast::IntLiteral>)
@@ -165,6 +166,11 @@ ExprPtr Checker::expr(const ast::Expr* e, const Type* expected, bool want) {
           return lambda(*e, node);
       },
       e->node);
+  if (const std::string why = too_large(result->type); !why.empty()) {
+    error("TooLarge", e->span, why, "a list or a tensor holds many values of one kind");
+    return broken(e->span);
+  }
+  return result;
 }
 
 ExprPtr Checker::static_value(const Static& value, Span span) {
@@ -246,10 +252,8 @@ ExprPtr Checker::const_value(ConstInfo& info, const std::string& name, Span span
 }
 
 ExprPtr Checker::name(const ast::Expr& e, const std::string& name) {
-  const Entity* entity = nullptr;
-  for (const Scope* s = scope_; s && !entity; s = s->parent)
-    if (auto it = s->names.find(name); it != s->names.end()) entity = &it->second;
-  if (entity && entity->kind == Entity::Kind::Function && entity->function->is_prelude) entity = nullptr;
+  const Entity* entity = find(name);
+  if (entity && is_prelude_function(*entity)) entity = nullptr;
   if (!entity) {
     if (auto dtype = dtype_from_name(name)) return make(ExprKind::Unit, e.span, Type::element(*dtype));
     if (name == "cpu") return device_number(Builtin::Cpu, literal(0, e.span), e.span);
@@ -429,6 +433,10 @@ ExprPtr Checker::if_expr(const ast::Expr& e, const ast::If& node, const Type* ex
         hint = fmt::format("write `{}({})`", name_of(left.dtype), text(b->span));
       error("TypeMismatch", e.span,
             fmt::format("the branches of `if` have different types, {} and {}", show(left), show(right)), hint,
+            std::move(labels));
+      result->type = Type::error();
+    } else if (has_range(left) && left != right) {
+      error("NotSupported", e.span, "an `if` cannot choose between two ranges yet", "choose between their ends",
             std::move(labels));
       result->type = Type::error();
     } else {

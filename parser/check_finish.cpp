@@ -130,14 +130,14 @@ std::vector<bool> Checker::reachable_instances() {
   typed::Walker walker{visit, [](const typed::Stmt&) {}};
   walker.walk(p_.top_level);
   walker.walk(p_.main_call);
-  for (auto i = static_cast<uint32_t>(first_state_); i < states_.size(); ++i)
+  for (uint32_t i = 0; i < states_.size(); ++i)
     if (!reachable[i] && (!states_[i].info || !states_[i].info->is_template || !states_[i].call.valid())) {
       reachable[i] = true;
       work.push_back(i);
     }
   // A call that went wrong leaves no node; its instance's errors count where the caller's do.
   auto failed = [&] {
-    for (auto i = static_cast<uint32_t>(first_state_); i < states_.size(); ++i)
+    for (uint32_t i = 0; i < states_.size(); ++i)
       if (!reachable[i] && !states_[i].reports.empty() && states_[i].signature.result.is_error()) {
         reachable[i] = true;
         work.push_back(i);
@@ -152,71 +152,75 @@ std::vector<bool> Checker::reachable_instances() {
   return reachable;
 }
 
+void Checker::add_uses(const Size& size, Uses& uses) {
+  std::vector<AtomId> atoms;
+  p_.atoms.collect(size, atoms);
+  for (AtomId atom : atoms)
+    if (p_.atoms[atom].kind != AtomKind::Element && !never_known_.contains(atom)) uses.used.insert(atom);
+}
+
+void Checker::add_uses(const Type& type, Uses& uses) {
+  for (const Size& size : type.shape)
+    add_uses(size, uses);
+  for (const Type& element : type.elements)
+    add_uses(element, uses);
+}
+
+void Checker::add_uses(const typed::Block& block, Uses& uses) {
+  auto checks = [&](const std::vector<SizeCheck>& list) {
+    for (const SizeCheck& check : list)
+      add_uses(check.a, uses), add_uses(check.b, uses);
+  };
+  auto subscripts = [&](const std::vector<typed::Subscript>& list) {
+    for (const auto& s : list)
+      add_uses(s.start, uses), add_uses(s.length, uses);
+  };
+  auto joins = [&](const std::vector<typed::Join>& list) {
+    for (const auto& join : list) {
+      uses.variables.insert(join.var);
+      add_uses(join.type, uses);
+      for (const auto& fresh : join.fresh)
+        uses.defined.insert(fresh.atom);
+    }
+  };
+  typed::Walker walker;
+  walker.on_expr = [&](const typed::Expr& e) {
+    if (e.kind == ExprKind::Call && e.instance.valid()) uses.callees.insert(e.instance.index);
+    if (e.kind == ExprKind::Variable) uses.variables.insert(e.var);
+    typed::each_size(e, [&](const Size& size) { add_uses(size, uses); });
+    for (const auto& bind : e.binds)
+      uses.defined.insert(bind.atom);
+    for (const auto& fresh : e.fresh)
+      uses.defined.insert(fresh.atom);
+    joins(e.joins);
+    for (const auto& index : e.indices)
+      for (const auto& bind : index.binds)
+        uses.defined.insert(bind.atom);
+  };
+  walker.on_stmt = [&](const typed::Stmt& s) {
+    for (const auto& [atom, size] : s.size_defs)
+      uses.defined.insert(atom), add_uses(size, uses);
+    for (const auto& target : s.targets) {
+      uses.variables.insert(target.var);
+      add_uses(target.type, uses), subscripts(target.subscripts);
+    }
+    checks(s.checks);
+    joins(s.head);
+    joins(s.after);
+  };
+  walker.walk(block);
+}
+
 void Checker::finish_program() {
   std::vector<bool> reachable = reachable_instances();
   // Effects, captures and outer atoms go from callees to callers until nothing changes.
-  struct Uses {
-    std::set<uint32_t> callees;
-    std::set<AtomId> used, defined;
-    std::set<VarId> captures;
-  };
   std::vector<Uses> uses(p_.instances.size());
   for (size_t i = 0; i < p_.instances.size(); ++i) {
     if (!reachable[i]) continue;
     typed::Instance& instance = p_.instances[i];
     Uses& u = uses[i];
-    auto use = [&](const Size& size) {
-      std::vector<AtomId> atoms;
-      p_.atoms.collect(size, atoms);
-      for (AtomId atom : atoms)
-        if (p_.atoms[atom].kind != AtomKind::Element) u.used.insert(atom);
-    };
-    auto use_type = [&](auto& self, const Type& type) -> void {
-      for (const Size& size : type.shape)
-        use(size);
-      for (const Type& element : type.elements)
-        self(self, element);
-    };
-    auto use_checks = [&](const std::vector<SizeCheck>& checks) {
-      for (const SizeCheck& check : checks)
-        use(check.a), use(check.b);
-    };
-    auto use_subscripts = [&](const std::vector<typed::Subscript>& subscripts) {
-      for (const auto& s : subscripts)
-        use(s.start), use(s.length);
-    };
-    auto joins = [&](const std::vector<typed::Join>& list) {
-      for (const auto& join : list) {
-        use_type(use_type, join.type);
-        for (const auto& fresh : join.fresh)
-          u.defined.insert(fresh.atom);
-      }
-    };
-    typed::Walker walker;
-    walker.on_expr = [&](const typed::Expr& e) {
-      if (e.kind == ExprKind::Call && e.instance.valid()) u.callees.insert(e.instance.index);
-      typed::each_size(e, use);
-      for (const auto& bind : e.binds)
-        u.defined.insert(bind.atom);
-      for (const auto& fresh : e.fresh)
-        u.defined.insert(fresh.atom);
-      joins(e.joins);
-      for (const auto& index : e.indices) {
-        for (const auto& bind : index.binds)
-          u.defined.insert(bind.atom);
-      }
-    };
-    walker.on_stmt = [&](const typed::Stmt& s) {
-      for (const auto& [atom, size] : s.size_defs)
-        u.defined.insert(atom), use(size);
-      for (const auto& target : s.targets)
-        use_type(use_type, target.type), use_subscripts(target.subscripts);
-      use_checks(s.checks);
-      joins(s.head);
-      joins(s.after);
-    };
-    walker.walk(instance.body);
-    use_type(use_type, instance.result);
+    add_uses(instance.body, u);
+    add_uses(instance.result, u);
     for (AtomId atom : instance.size_params)
       u.defined.insert(atom);
     for (const auto& fresh : instance.result_atoms)
@@ -228,11 +232,10 @@ void Checker::finish_program() {
         u.captures.insert(var);
         // A captured i64 brings its atom; the sizes in its type are read too.
         if (p_.variables[var.index].atom.valid()) u.defined.insert(p_.variables[var.index].atom);
-        use_type(use_type, p_.variables[var.index].type);
+        add_uses(p_.variables[var.index].type, u);
       }
     }
     u.defined.insert(mask_counts_.begin(), mask_counts_.end());
-    u.defined.insert(never_known_.begin(), never_known_.end());
     for (AtomId atom : u.defined)
       u.used.erase(atom);
     instance.has_effects = has_effects(instance.body);

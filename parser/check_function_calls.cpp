@@ -91,7 +91,7 @@ ExprPtr Checker::call_function(FunctionInfo& info, std::vector<Arg> args, Span s
     else if (arg.value) {
       if (i < info.elements.size()) take_elements(*arg.value, info.elements[i]);
       settle(*arg.value);
-      if (arg.value->type.is_range() || arg.value->type.is_unit()) {
+      if (has_range(arg.value->type) || arg.value->type.is_unit()) {
         error("NotSupported", arg.span, fmt::format("{} cannot be an argument", show(arg.value->type)));
         return false;
       }

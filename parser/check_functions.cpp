@@ -119,6 +119,11 @@ bool Checker::has_function(const Type& type) const {
                                            [&](const Type& element) { return has_function(element); });
 }
 
+bool Checker::has_range(const Type& type) const {
+  return type.is_range() || std::any_of(type.elements.begin(), type.elements.end(),
+                                        [&](const Type& element) { return has_range(element); });
+}
+
 bool Checker::is_closure(const Static& function) const {
   return std::any_of(function.callable.functions.begin(), function.callable.functions.end(),
                      [](const FunctionInfo* info) { return info->is_closure; });
@@ -139,7 +144,7 @@ bool Checker::returns_function(const ast::TypeExpr* type) {
       return std::any_of(tuple->elements.begin(), tuple->elements.end(),
                          [&](const ast::TypeExpr* element) { return self(self, element, depth + 1); });
     auto* named = ast::as<ast::NamedType>(t);
-    const Entity* entity = named ? find(named->name.text) : nullptr;
+    const Entity* entity = named ? find_type(named->name.text) : nullptr;
     if (!entity || entity->kind != Entity::Kind::Struct) return false;
     for (const ast::StructField& field : entity->structure->decl->fields)
       if (self(self, field.type, depth + 1)) return true;
@@ -163,14 +168,17 @@ Static Checker::conversion_function(DType type) const {
 void Checker::keep_values(const std::set<std::string>& names, Span span, typed::Block& into) {
   for (const std::string& name : names) {
     const Entity* entity = nullptr;
-    for (const Scope* s = scope_; s && !entity; s = s->parent)
-      if (auto it = s->names.find(name); it != s->names.end()) {
-        // Of a script: its `var`s are not captured, and a later `let` of the same name is another.
-        if (s->is_file && (it->second.kind != Entity::Kind::Variable || !p_.variables[it->second.var.index].is_mutable))
-          enter(name, Entity(it->second));
-        if (s->is_file) break;
-        entity = &it->second;
-      }
+    bool in_function = false;
+    for (const Scope* s = scope_; s && !entity; s = s->parent) {
+      in_function = in_function || s->is_function;
+      const Entity* found = s->meaning(name, in_function);
+      if (!found) continue;
+      // Of a script: its `var`s are not captured, and a later `let` of the same name is another.
+      if (s->is_file && (found->kind != Entity::Kind::Variable || !p_.variables[found->var.index].is_mutable))
+        enter(name, Entity(*found));
+      if (s->is_file) break;
+      entity = found;
+    }
     if (!entity || entity->kind != Entity::Kind::Variable) continue;
     const VarId var = entity->var;
     if (!p_.variables[var.index].is_mutable || !ctx_->own.count(var.index)) continue;
@@ -202,8 +210,8 @@ ExprPtr Checker::lambda(const ast::Expr& e, const ast::Lambda& l) {
   const ast::Function*& decl = lambda_functions_[&l];
   if (!decl) {
     distinct_params({}, l.params);
-    made_functions_.emplace_back();
-    ast::Function& made = made_functions_.back();
+    made_->functions.emplace_back();
+    ast::Function& made = made_->functions.back();
     std::vector<std::string> names;
     for (const ast::Param& param : l.params)
       names.push_back(param.name.text);
@@ -219,6 +227,7 @@ ExprPtr Checker::lambda(const ast::Expr& e, const ast::Lambda& l) {
   functions_.emplace_back();
   FunctionInfo& info = functions_.back();
   info.decl = decl;
+  info.made = made_;
   info.env = scope_;
   info.parent = ctx_;
   info.id = static_cast<uint32_t>(functions_.size());
@@ -267,11 +276,11 @@ Static Checker::under_type(const Static& function, uint32_t written, Span span, 
     return function;
   }
   auto new_expr = [&](auto node) {
-    made_.exprs.push_back({span, false, 1, std::move(node)});
-    return &made_.exprs.back();
+    made_->exprs.push_back({span, false, 1, std::move(node)});
+    return &made_->exprs.back();
   };
-  made_functions_.emplace_back();
-  ast::Function& decl = made_functions_.back();
+  made_->functions.emplace_back();
+  ast::Function& decl = made_->functions.back();
   decl.name = {function.name, span};
   ast::Call call;
   call.callee = new_expr(ast::Name{" function"});
@@ -282,8 +291,8 @@ Static Checker::under_type(const Static& function, uint32_t written, Span span, 
   }
   decl.result = type.type->result;
   if (!decl.result) {
-    made_.types.push_back({span, 1, ast::TupleType{}});
-    decl.result = &made_.types.back();
+    made_->types.push_back({span, 1, ast::TupleType{}});
+    decl.result = &made_->types.back();
   }
   decl.body.expression = new_expr(std::move(call));
   Scope* saved = scope_;
@@ -297,6 +306,7 @@ Static Checker::under_type(const Static& function, uint32_t written, Span span, 
   functions_.emplace_back();
   FunctionInfo& made = functions_.back();
   made.decl = &decl;
+  made.made = made_;
   made.env = scope_;
   made.id = static_cast<uint32_t>(functions_.size());
   made.is_template = true;
@@ -363,7 +373,7 @@ ExprPtr Checker::expand_call(FunctionInfo& info, const Bindings& bindings, std::
                      fmt::format("argument `{}` of `{}`", names[i], decl.name.text), written[i]);
     if (args[i]->type.is_error()) return broken(span);
     AtomId atom = p_.variables[vars[i].index].atom;
-    if (auto size = polynomial_of(*args[i]); size && atom.valid()) ctx_->facts.equal.push_back({atom, *size});
+    if (auto size = number_of(*args[i]); size && atom.valid()) ctx_->facts.equal.push_back({atom, *size});
     ctx_->own.insert(vars[i].index);
     ctx_->variables.push_back(vars[i]);
     let.pattern.var = vars[i];
@@ -392,8 +402,8 @@ ExprPtr Checker::expand_call(FunctionInfo& info, const Bindings& bindings, std::
     std::vector<ast::Stmt*> list = decl.body.block->statements;
     if (!list.empty())
       if (auto* last = ast::as<ast::Return>(list.back()); last && last->value) {
-        made_.stmts.push_back({list.back()->span, list.back()->depth, ast::ExprStmt{last->value}});
-        list.back() = &made_.stmts.back();
+        made_->stmts.push_back({list.back()->span, list.back()->depth, ast::ExprStmt{last->value}});
+        list.back() = &made_->stmts.back();
       }
     hoist(list);
     statements(list, before, true, expected);
@@ -450,8 +460,8 @@ ExprPtr Checker::call_value(const Static& function, std::vector<ExprPtr> args, S
     }
     std::string name = fmt::format(" value{}", i);
     enter(name, entity);
-    made_.exprs.push_back({at, false, 1, ast::Name{name}});
-    list.push_back({"", &made_.exprs.back(), at, {}, nullptr, std::nullopt});
+    made_->exprs.push_back({at, false, 1, ast::Name{name}});
+    list.push_back({"", &made_->exprs.back(), at, {}, nullptr, std::nullopt});
   }
   ExprPtr result = call_named(function.callable, function.name, span, std::move(list), span, false, nullptr);
   scope_ = saved;

@@ -76,6 +76,8 @@ void Checker::slice(typed::Subscript& s, const Size& n, std::optional<Size> firs
                     int64_t step) {
   SizeAtoms& atoms = p_.atoms;
   const SizeFacts& facts = ctx_->facts;
+  if (first) first = atoms.near_axis(*first, facts);
+  if (last) last = atoms.near_axis(*last, facts);
   s.kind = Kind::Slice;
   s.step = step;
   Size distance;
@@ -91,17 +93,20 @@ void Checker::slice(typed::Subscript& s, const Size& n, std::optional<Size> firs
     Size end = last ? atoms.clip(atoms.wrap(*last, n, facts), -1, n - Size(1), facts) : Size(-1);
     distance = atoms.positive(s.start - end, facts);
   }
-  int64_t stride = step < 0 ? -step : step;
-  s.length = atoms.floor_div(distance + Size(stride - 1), stride);
+  int64_t stride = step < 0 ? -std::max(step, -INT64_MAX) : step;
+  s.length = atoms.floor_div(distance - Size(1), stride) + Size(1);
   if (step == 1 && s.start.is(0) && s.length == n) s.kind = Kind::Full;
 }
 
 // The same for a step that only the run tells: forward and backward are both written down, and its sign chooses.
 void Checker::slice(typed::Subscript& s, const Size& n, std::optional<Size> first, std::optional<Size> last,
-                    const Size& step, typed::Expr& node) {
+                    const Size& any_step, typed::Expr& node) {
   SizeAtoms& atoms = p_.atoms;
   const SizeFacts& facts = ctx_->facts;
-  Size up = atoms.clip(step, 0, 1, facts);
+  const Size step = atoms.near_axis(any_step, facts); // longer ones are alike, too
+  // 1 for steps upwards, else 0; one atom, so that products with it are seen to be no larger than their other factor.
+  const Size up = atoms.floor_div(atoms.clip(step, -1, 1, facts) + Size(1), 2);
+  const Size magnitude = Size(2) * atoms.positive(step, facts) - step;
   typed::Subscript forward, backward;
   slice(forward, n, first, last, 1);
   slice(backward, n, first, last, -1);
@@ -110,11 +115,11 @@ void Checker::slice(typed::Subscript& s, const Size& n, std::optional<Size> firs
   s.step = 0;
   s.start = both(forward.kind == Kind::Full ? Size(0) : forward.start, backward.start);
   Size distance = both(forward.kind == Kind::Full ? n : forward.length, backward.length);
-  Size stride = atoms.max(both(step, Size(0) - step), 1, facts);
-  s.length = atoms.floor_div(distance + stride - Size(1), stride);
+  Size stride = atoms.max(magnitude, 1, facts);
+  s.length = atoms.floor_div(distance - Size(1), stride) + Size(1);
   s.value = size_value(step, s.span);
   if (atoms.proves_not_negative(step - Size(1), facts) || atoms.proves_not_negative(Size(-1) - step, facts)) return;
-  SizeCheck check = size_check(step * step, 1, "the step of a slice cannot be 0", s.span);
+  SizeCheck check = size_check(magnitude, 1, "the step of a slice cannot be 0", s.span);
   check.relation = SizeCheck::Relation::AtLeast;
   check.kind = "WrongIndex";
   node.checks.push_back(std::move(check));
@@ -252,7 +257,7 @@ std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std
     if (v->type.rank() == 0) {
       s.kind = Kind::At;
       s.value = to_i64(std::move(v), "a subscript");
-      if (auto index = polynomial_of(*s.value)) {
+      if (auto index = number_of(*s.value)) {
         s.in_range = p_.atoms.proves_not_negative(*index, ctx_->facts) &&
                      p_.atoms.proves_not_negative(n - *index - Size(1), ctx_->facts);
         bool above = p_.atoms.proves_not_negative(*index - n, ctx_->facts);

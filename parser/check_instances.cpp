@@ -89,6 +89,7 @@ InstanceId Checker::instance_for(FunctionInfo& info, const Bindings& bindings, S
   states_.emplace_back();
   p_.instances.emplace_back();
   info.instances[key] = id;
+  if (is_session_) with_instances_.push_back(&info);
   InstanceState& state = states_.back();
   state.info = &info;
   state.call = call;
@@ -165,7 +166,7 @@ void Checker::solve_sizes(const std::vector<const Type*>& params, const std::vec
           p_.atoms.collect(rest, left);
           if (std::find(left.begin(), left.end(), x) != left.end()) break;
           known[x] = p_.atoms.floor_div(arg.shape[k] - rest, term.coefficient);
-          require_at_least(known[x], 0, fmt::format("the size `{}` of `{}` would be {{0}}", p_.atoms[x].name, of), span,
+          require_size(known[x], 0, fmt::format("the size `{}` of `{}` would be {{0}}", p_.atoms[x].name, of), span,
                            checks);
           break;
         }

@@ -33,9 +33,9 @@ Checker::Iteration Checker::iterate_value(ExprPtr value, typed::Block& before, b
       error("NotSupported", span, "this range needs a constant step here");
       return result;
     }
-    int64_t by = step.constant(), stride = by < 0 ? -by : by;
+    int64_t by = step.constant(), stride = by < 0 ? -std::max(by, -INT64_MAX) : by;
     Size reach = p_.atoms.positive(by < 0 ? Size(0) - distance : distance, ctx_->facts);
-    result.count = p_.atoms.floor_div(reach + Size(stride - 1), stride);
+    result.count = p_.atoms.floor_div(reach - Size(1), stride) + Size(1);
     typed::Stmt evaluate; // for the atoms in its bounds
     evaluate.kind = StmtKind::Let;
     evaluate.span = span;
@@ -103,7 +103,7 @@ bool Checker::iterates(const ast::Expr* e) {
     if (module && (module->prefix.empty() || callable_in(module, *name))) return false;
   }
   if (!name) return false;
-  auto callable = find_callable(*name, true);
+  auto callable = find_callable(*name, !ast::as<ast::Call>(e));
   return callable && (callable->builtin == Builtin::Enumerate || callable->builtin == Builtin::Zip ||
                       callable->builtin == Builtin::Batches);
 }
@@ -235,8 +235,8 @@ Checker::Iteration Checker::iterate_batches(std::vector<Arg>& args, Span span, t
     return {};
   }
   if (size->is_constant() && size->constant() < 1) return fail(size_arg->span, "a batch has at least one row");
-  require_at_least(*size, 1, "a batch has at least one row, and the size is {0}", size_arg->span, checks);
-  require_at_least(*start, 0, "`start` cannot be {0}", start_arg ? start_arg->span : span, checks);
+  require_size(*size, 1, "a batch has at least one row, and the size is {0}", size_arg->span, checks);
+  require_size(*start, 0, "`start` cannot be {0}", start_arg ? start_arg->span : span, checks);
   ExprPtr order;
   if (key_arg) {
     bool none = ast::as<ast::NoneLiteral>(key_arg->source) != nullptr;
@@ -349,7 +349,7 @@ const ast::Expr* Checker::progress_of(const ast::Expr* e, Progress& bar) {
     xs = method->receiver;
   }
   if (name != "progress") return e;
-  auto callable = find_callable(name, true);
+  auto callable = find_callable(name, xs != nullptr);
   if (!callable || callable->builtin != Builtin::Progress) return e;
   bar.is_shown = true;
   for (const ast::Argument& argument : *given) {
@@ -430,8 +430,7 @@ void Checker::for_each(const ast::For& s, size_t clause, Span span, Iteration ov
     l.pattern = {};
     l.pattern.var = var;
     Size position = Size::of(p_.variables[var.index].atom);
-    ctx_->facts.not_negative.push_back(position);
-    ctx_->facts.not_negative.push_back(over.count - position - Size(1));
+    learn_index(position, 0, over.count);
     std::map<VarId, Type> at_start = ctx_->current;
     std::optional<typed::Stmt> tick;
     if (bar.is_shown) tick = progress_tick(bar, position, over.count, {}, at);
@@ -517,8 +516,7 @@ ExprPtr Checker::list_comprehension(const ast::Comprehension& c, Span span, cons
     bind_atom(var);
     loop.pattern.var = var;
     Size position = Size::of(p_.variables[var.index].atom);
-    ctx_->facts.not_negative.push_back(position);
-    ctx_->facts.not_negative.push_back(over.count - position - Size(1));
+    learn_index(position, 0, over.count);
     loops.push_back(std::move(loop));
     blocks.emplace_back();
     typed::Stmt let;

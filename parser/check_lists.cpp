@@ -138,7 +138,7 @@ ExprPtr Checker::list_make(std::vector<ExprPtr> elements, Span span, const Type*
       if (elements[i]->type.is_error()) return broken(span);
     }
     Type& t = refresh(*elements[i]);
-    if (t.is_unit() || t.is_range()) {
+    if (t.is_unit() || has_range(t)) {
       error(t.is_unit() ? "TypeMismatch" : "NotSupported", elements[i]->span,
             t.is_unit() ? "this has no value to put into a list" : "a list of ranges is not supported yet");
       return broken(span);
@@ -457,16 +457,16 @@ bool Checker::assign_element(const ast::Assign& s, Span span, typed::Block& into
     held.var = part;
     held.span = element_span;
     enter(unutterable, held);
-    made_.exprs.emplace_back();
-    made_.exprs.back().span = element_span;
-    made_.exprs.back().node = ast::Name{unutterable};
-    ast::Expr* inner = &made_.exprs.back();
+    made_->exprs.emplace_back();
+    made_->exprs.back().span = element_span;
+    made_->exprs.back().node = ast::Name{unutterable};
+    ast::Expr* inner = &made_->exprs.back();
     for (size_t i = chain.size() - 2; i-- > 0;) {
       ast::Expr copy = *chain[i];
       if (auto* sub = std::get_if<ast::Subscript>(&copy.node)) sub->object = inner;
       if (auto* field = std::get_if<ast::Field>(&copy.node)) field->object = inner;
-      made_.exprs.push_back(std::move(copy));
-      inner = &made_.exprs.back();
+      made_->exprs.push_back(std::move(copy));
+      inner = &made_->exprs.back();
     }
     ast::Assign rest = s;
     rest.target = inner;

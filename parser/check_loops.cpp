@@ -126,13 +126,10 @@ void Checker::loop_variables(const ast::Pattern& p, const typed::Expr& iterated,
     VarId var = loop.pattern.var;
     if (var.valid() && type.shape[2].is_constant()) {
       Size i = Size::of(p_.variables[var.index].atom);
-      if (type.shape[2].constant() > 0) {
-        ctx_->facts.not_negative.push_back(i - type.shape[0]);
-        ctx_->facts.not_negative.push_back(type.shape[1] - i - Size(1));
-      } else {
-        ctx_->facts.not_negative.push_back(type.shape[0] - i);
-        ctx_->facts.not_negative.push_back(i - type.shape[1] - Size(1));
-      }
+      if (type.shape[2].constant() > 0)
+        learn_index(i, type.shape[0], type.shape[1]);
+      else
+        learn_index(i, type.shape[1] + Size(1), type.shape[0] + Size(1));
     }
     return;
   }

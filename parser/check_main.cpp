@@ -7,7 +7,7 @@ namespace tl::checker {
 bool Checker::returns_struct(const ast::NamedType& type) const {
   if (type.name.text == "List") return false;
   if (!type.module.empty()) return true;
-  const Entity* entity = find(type.name.text);
+  const Entity* entity = find_type(type.name.text);
   return entity && entity->kind == Entity::Kind::Struct;
 }
 

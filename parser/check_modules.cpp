@@ -10,6 +10,7 @@ Scope* Checker::module_scope(const ast::File& file) {
   auto [it, is_new] = modules_.try_emplace(&file);
   if (!is_new) return it->second.scope;
   Scope *saved_scope = scope_, *saved_file = file_;
+  new_modules_.push_back(&file);
   scope_ = prelude_;
   Scope* module = push_scope();
   module->is_file = true;
@@ -21,6 +22,11 @@ Scope* Checker::module_scope(const ast::File& file) {
   return module;
 }
 
+std::string name_of_module(const ast::Import& import) {
+  if (!import.alias.empty()) return import.alias.text;
+  return import.is_file ? std::filesystem::path(import.path).stem().string() : import.path;
+}
+
 void Checker::import_names(const ast::Import& import) {
   if (!options_.imports) {
     error("ImportNotFound", import.path_span, "imports cannot be read here");
@@ -28,15 +34,14 @@ void Checker::import_names(const ast::Import& import) {
   }
   auto target = options_.imports->targets.find(&import);
   if (target == options_.imports->targets.end()) return; // has been reported
-  std::string name = import.alias.text;
-  if (name.empty()) name = import.is_file ? std::filesystem::path(import.path).stem().string() : import.path;
-  bool fits = !name.empty() && (std::isalpha(static_cast<unsigned char>(name[0])) || name[0] == '_');
+  const std::string name = name_of_module(import);
+  bool fits = !name.empty() && name != "_" && (std::isalpha(static_cast<unsigned char>(name[0])) || name[0] == '_');
   for (char c : name)
     fits = fits && (std::isalnum(static_cast<unsigned char>(c)) || c == '_');
   Scope* module = module_scope(*target->second);
   if (!fits) {
     error("SyntaxError", import.path_span, fmt::format("`{}` cannot be the name of a module", name),
-          fmt::format("give it one: `import \"{}\" as name`", import.path));
+          fmt::format("give it one: `import {0}{1}{0} as name`", import.is_file ? "\"" : "", import.path));
     return;
   }
   Entity entity;
@@ -47,6 +52,7 @@ void Checker::import_names(const ast::Import& import) {
     error("DuplicateName", entity.span, fmt::format("`{}` is declared twice", name),
           "give the module another name: `import … as other`", {{it->second.span, "the first"}});
   enter(name, entity);
+  scope_->modules.insert(name);
 }
 
 void Checker::run_import(const ast::Import& import) {
@@ -56,6 +62,7 @@ void Checker::run_import(const ast::Import& import) {
   Module& module = modules_.at(target->second);
   if (module.has_run) return;
   module.has_run = true;
+  run_modules_.push_back(target->second);
   Scope *saved_scope = scope_, *saved_file = file_;
   scope_ = file_ = module.scope;
   check_top_level(*target->second);
@@ -148,19 +155,23 @@ std::optional<Callable> Checker::find_method(const ast::Ident& name, const ast::
   for (; file && !file->is_file; file = file->parent) {
   }
   // Functions of this file, and what holds functions around here, come first.
+  bool in_function = false;
   for (const Scope* s = scope_; s && s != prelude_; s = s->parent) {
-    auto it = s->names.find(name.text);
-    if (it == s->names.end()) continue;
-    const Entity& entity = it->second;
+    in_function = in_function || s->is_function;
+    const Entity* found = s->meaning(name.text, in_function);
+    if (!found) continue;
+    const Entity& entity = *found;
     bool calls = entity.kind == Entity::Kind::Function || entity.kind == Entity::Kind::Static ||
                  entity.kind == Entity::Kind::TypeParam;
     if (calls) return find_callable(name.text, true);
   }
   auto callable = find_callable(name.text, true);
   std::string from = "the prelude";
-  for (const auto& [module, entity] : file ? file->names : std::map<std::string, Entity>()) {
-    if (entity.kind != Entity::Kind::Module) continue;
-    auto other = callable_in(entity.module, name.text);
+  if (!file) return callable;
+  for (const std::string& module : file->modules) {
+    auto it = file->names.find(module);
+    if (it == file->names.end() || it->second.kind != Entity::Kind::Module) continue;
+    auto other = callable_in(it->second.module, name.text);
     if (!other) continue;
     if (callable) {
       if (auto own = method_of_record(receiver, name.text)) return own;

@@ -54,28 +54,85 @@ void Checker::error(std::string kind, Span span, std::string message, std::strin
 }
 
 Scope* Checker::push_scope() {
-  scopes_.push_back({scope_, ctx_, {}, false, {}});
+  scopes_.push_back({scope_, ctx_, {}, {}, {}, false, false, {}});
   return scope_ = &scopes_.back();
 }
 
+// A declaration of a file keeps its meaning for the file's functions when a statement binds its name to a value. In a
+// session a later piece replaces it.
 void Checker::enter(const std::string& name, Entity entity) {
   if (name == "_") return;
+  if (scope_->is_file && entity.kind == Entity::Kind::Variable)
+    if (auto it = scope_->names.find(name); it != scope_->names.end() && it->second.span.file == entity.span.file &&
+                                            it->second.kind != Entity::Kind::Variable &&
+                                            it->second.kind != Entity::Kind::Poisoned)
+      scope_->declared.try_emplace(name, it->second);
+  if (is_session_ && scope_->is_file) note_name(*scope_, name);
   scope_->names[name] = std::move(entity);
 }
 
 const Entity* Checker::find(const std::string& name) const {
-  for (const Scope* s = scope_; s; s = s->parent)
-    if (auto it = s->names.find(name); it != s->names.end()) return &it->second;
+  bool in_function = false;
+  for (const Scope* s = scope_; s; s = s->parent) {
+    in_function = in_function || s->is_function;
+    if (const Entity* entity = s->meaning(name, in_function)) return entity;
+  }
+  return nullptr;
+}
+
+const Entity* Checker::find_type(const std::string& name) const {
+  bool in_function = false;
+  for (const Scope* s = scope_; s; s = s->parent) {
+    in_function = in_function || s->is_function;
+    const Entity* entity = s->meaning(name, in_function);
+    if (entity && (entity->kind == Entity::Kind::Struct || entity->kind == Entity::Kind::TypeParam)) return entity;
+    // A statement that binds the name of a struct to a value leaves the type what it is.
+    if (auto it = s->declared.find(name); it != s->declared.end() && it->second.kind == Entity::Kind::Struct)
+      return &it->second;
+  }
+  return nullptr;
+}
+
+bool Checker::may_declare(const ast::Ident& name, const std::string& what) {
+  if (name.text == "_") {
+    error("SyntaxError", name.span, fmt::format("`_` cannot be the name of a {}", what));
+    return false;
+  }
+  auto it = scope_->names.find(name.text);
+  if (it == scope_->names.end()) return true;
+  const bool functions = what == "function" && it->second.kind == Entity::Kind::Function;
+  error("DuplicateName", name.span,
+        functions ? fmt::format("there are two functions `{}`", name.text)
+                  : fmt::format("`{}` is declared twice", name.text),
+        "", {{it->second.span, "the first"}});
+  return false;
+}
+
+// The names of the types that the language has are theirs alone.
+bool Checker::may_be_type(const ast::Ident& name) {
+  if (!dtype_from_name(name.text) && name.text != "List" && name.text != "str" && name.text != "range") return true;
+  error("DuplicateName", name.span, fmt::format("`{}` is a type of the language", name.text), "choose another name");
+  return false;
+}
+
+const Entity* Checker::declaration(const ast::Ident& name, Entity::Kind kind) {
+  const Entity* entity = find(name.text);
+  if (!entity || entity->kind == kind) return entity;
+  if (entity->kind == Entity::Kind::Variable)
+    error("DuplicateName", name.span, fmt::format("`{}` is declared twice", name.text),
+          "a declaration holds in the whole of its block, also before its line", {{entity->span, "the first"}});
   return nullptr;
 }
 
 std::optional<Callable> Checker::find_callable(const std::string& name, bool skip_values) const {
+  bool in_function = false;
   for (const Scope* s = scope_; s; s = s->parent) {
+    in_function = in_function || s->is_function;
     if (!s->prefix.empty())
       if (auto it = builtins_.find(s->prefix + name); it != builtins_.end()) return it->second;
-    auto it = s->names.find(name);
-    if (it == s->names.end()) continue;
-    const Entity& entity = it->second;
+    const Entity* found = s->meaning(name, in_function);
+    if (!found) continue;
+    const Entity& entity = *found;
     Callable callable;
     if (entity.kind == Entity::Kind::Function) {
       if (s == prelude_) break; // overloads and builtins of the prelude together

@@ -1,32 +1,49 @@
 // A session: the checker takes one piece after the other. Names live in one file scope; a piece that declares a name
 // again replaces it. Instances are made anew for each piece, so that functions see what names mean now.
-#include "parser/check.h"
+//
+// A piece costs what it is itself, whatever came before: what names meant before it is noted as they change, and it is
+// given the variables and sizes that it uses. What it leaves behind goes with the next renewal (check_renewal.cpp).
 #include "parser/check_context.h"
 #include <algorithm>
 #include <fmt/format.h>
 
 namespace tl::checker {
 
+void Checker::note_name(Scope& scope, const std::string& name) {
+  auto it = scope.names.find(name);
+  before_->names.push_back({&scope, name, it == scope.names.end() ? std::nullopt : std::optional(it->second)});
+}
+
 // Declarations of earlier pieces that this one declares again.
 void Checker::forget_declared(const ast::File& file) {
+  auto forget = [&](const std::string& name) {
+    note_name(*file_, name);
+    file_->names.erase(name);
+  };
   for (const ast::Stmt* s : file.statements) {
-    if (auto* function = ast::as<ast::Function>(s)) file_->names.erase(function->name.text);
-    if (auto* structure = ast::as<ast::Struct>(s)) file_->names.erase(structure->name.text);
-    if (auto* constant = ast::as<ast::Const>(s)) file_->names.erase(constant->name.text);
-    if (auto* import = ast::as<ast::Import>(s))
-      file_->names.erase(import->alias.empty() ? import->path : import->alias.text);
+    if (auto* function = ast::as<ast::Function>(s)) forget(function->name.text);
+    if (auto* structure = ast::as<ast::Struct>(s)) forget(structure->name.text);
+    if (auto* constant = ast::as<ast::Const>(s)) forget(constant->name.text);
+    if (auto* import = ast::as<ast::Import>(s)) forget(name_of_module(*import));
   }
 }
 
 const typed::Program& Checker::piece(const ast::File& file, Diagnostics& diagnostics) {
   is_session_ = true;
-  before_ = Before{file_->names, *top_, modules_, known_atoms_};
+  ++pieces_;
+  for (FunctionInfo* info : with_instances_)
+    info->instances.clear();
+  with_instances_.clear();
+  states_.clear();
+  p_.instances.clear();
+  before_ = Before{{}, top_->current, top_->facts.mark(), p_.variables.size()};
+  new_modules_.clear();
+  run_modules_.clear();
   first_function_ = functions_.size();
   first_struct_ = structs_.size();
-  first_state_ = states_.size();
-  first_function_value_ = function_values_.size();
-  for (FunctionInfo& info : functions_)
-    info.instances.clear();
+  made_ = std::make_shared<MadeSyntax>();
+  lambda_functions_.clear();
+  mask_counts_.clear();
   p_.top_level = {};
   p_.main_call = {};
   p_.session = {};
@@ -36,14 +53,13 @@ const typed::Program& Checker::piece(const ast::File& file, Diagnostics& diagnos
   suggestions_ = 0;
   top_level_calls_.clear();
   top_->reports.clear();
+  top_->variables.clear();
+  top_->captures.clear();
+  top_->calls.clear();
   top_->reachable = true;
   ctx_ = top_;
   scope_ = file_;
-
-  for (const auto& [var, type] : top_->current)
-    p_.variables[var.index].type = type; // as it is now
-  p_.session.given = given_;
-  p_.session.sizes.assign(known_atoms_.begin(), known_atoms_.end());
+  file_->declared.clear();
 
   forget_declared(file);
   hoist(file.statements);
@@ -65,26 +81,86 @@ const typed::Program& Checker::piece(const ast::File& file, Diagnostics& diagnos
 
 void Checker::undo() {
   if (!before_) return;
-  file_->names = std::move(before_->names);
-  *top_ = std::move(before_->top);
-  modules_ = std::move(before_->modules);
-  known_atoms_ = std::move(before_->known_atoms);
-  given_ = p_.session.given;
+  for (auto it = before_->names.rbegin(); it != before_->names.rend(); ++it)
+    if (it->before)
+      it->scope->names[it->name] = std::move(*it->before);
+    else
+      it->scope->names.erase(it->name);
+  for (const ast::File* module : run_modules_)
+    modules_.at(module).has_run = false;
+  for (const ast::File* module : new_modules_)
+    modules_.erase(module);
+  file_->declared.clear();
+  top_->current = std::move(before_->current);
+  top_->facts.restore(before_->facts);
+  top_->own.erase(top_->own.lower_bound(static_cast<uint32_t>(before_->variables)), top_->own.end());
   before_.reset();
 }
 
-// Which variables later pieces can refer to: by a name, or inside a function that is a value (then they are kept as
-// long as the session).
-void Checker::find_state() {
-  std::set<VarId> named;
-  auto take = [&](const Scope& scope) {
-    for (const auto& [name, entity] : scope.names)
-      if (entity.kind == Entity::Kind::Variable) named.insert(entity.var);
+// The piece has run: what it binds has a value from here on, and what it has replaced is gone.
+void Checker::accept(const std::vector<AtomId>& sizes) {
+  known_atoms_.insert(sizes.begin(), sizes.end());
+  for (VarId var : p_.session.kept)
+    if (auto it = top_->current.find(var); it != top_->current.end())
+      p_.variables[var.index].type = it->second; // as it is now
+  given_.merge(new_given_);
+  for (VarId var : p_.session.dropped) {
+    given_.erase(var);
+    top_->own.erase(var.index);
+    top_->current.erase(var);
+    known_sizes_.erase(var);
+    open_at_first_.erase(var);
+  }
+  before_.reset();
+}
+
+// Of closures: what they see around them, except a script's own variables, which they have taken in by name.
+void Checker::held_variables(const Type& type, std::set<VarId>& into) {
+  std::set<const void*> seen;
+  auto of_type = [&](auto& self, const Type& t) -> void {
+    auto of_callable = [&](auto& again, const Callable& callable) -> void {
+      if (const Transformed* transformed = callable.transformed; transformed && seen.insert(transformed).second) {
+        again(again, transformed->function.callable);
+        again(again, transformed->rule.callable);
+      }
+      for (const FunctionInfo* info : callable.functions)
+        for (const Scope* s = info->env; s && s != prelude_ && !s->is_file && seen.insert(s).second; s = s->parent)
+          for (const auto& [name, entity] : s->names) {
+            again(again, entity.value.callable);
+            if (entity.kind == Entity::Kind::Function && entity.function->is_closure)
+              again(again, Callable{{entity.function}, {}, {}, {}, nullptr, nullptr});
+            if (entity.kind != Entity::Kind::Variable) continue;
+            into.insert(entity.var);
+            self(self, p_.variables[entity.var.index].type);
+          }
+    };
+    if (t.is_function() && t.function && !(t.function & kWritten)) of_callable(of_callable, function_of(t).callable);
+    for (const Type& element : t.elements)
+      self(self, element);
   };
-  take(*file_);
-  for (const auto& [file, module] : modules_)
-    take(*module.scope);
-  bool made_functions = function_values_.size() > first_function_value_;
+  of_type(of_type, type);
+}
+
+// What this piece takes from earlier ones, what it gives to later ones, and what they cannot refer to any more: neither
+// by a name, nor inside a function that is a value.
+void Checker::find_state() {
+  typed::SessionState& session = p_.session;
+  Uses uses;
+  add_uses(p_.top_level, uses);
+  for (uint32_t callee : uses.callees) {
+    const typed::Instance& instance = p_.instances[callee];
+    uses.variables.insert(instance.captures.begin(), instance.captures.end());
+    uses.used.insert(instance.captured_atoms.begin(), instance.captured_atoms.end());
+  }
+  for (VarId var : uses.variables)
+    if (given_.count(var)) {
+      session.given.push_back(var);
+      add_uses(p_.variables[var.index].type, uses);
+      if (p_.variables[var.index].is_mutable) session.kept.push_back(var);
+    }
+  for (AtomId atom : uses.used)
+    if (known_atoms_.count(atom)) session.sizes.push_back(atom);
+
   std::set<VarId> bound;
   auto pattern = [&](auto& self, const typed::Pattern& p) -> void {
     if (p.var.valid()) bound.insert(p.var);
@@ -105,20 +181,25 @@ void Checker::find_state() {
     if (b.result) inside(inside, *b.result);
   };
   block(block, p_.top_level);
-  if (made_functions) // they may read whatever there is now
-    for (const auto* vars : {&named, &bound})
-      hidden_.insert(vars->begin(), vars->end());
-  for (VarId var : p_.session.given)
-    if (named.count(var) || hidden_.count(var)) {
-      p_.session.live.push_back(var);
-      if (p_.variables[var.index].is_mutable) p_.session.kept.push_back(var);
-    }
+
+  std::set<VarId> named;
+  for (const NameBefore& change : before_->names) {
+    auto it = change.scope->names.find(change.name);
+    if (it == change.scope->names.end() || it->second.kind != Entity::Kind::Variable) continue;
+    named.insert(it->second.var);
+    held_variables(p_.variables[it->second.var.index].type, hidden_);
+  }
+  new_given_.clear();
   for (VarId var : bound)
     if (named.count(var) || hidden_.count(var)) {
-      p_.session.live.push_back(var);
-      p_.session.kept.push_back(var);
+      new_given_.insert(var);
+      session.kept.push_back(var);
     }
-  given_ = p_.session.live;
+  for (const NameBefore& change : before_->names) {
+    if (!change.before || change.before->kind != Entity::Kind::Variable) continue;
+    const VarId var = change.before->var;
+    if (!named.count(var) && !hidden_.count(var) && given_.count(var)) session.dropped.push_back(var);
+  }
 }
 
 std::vector<std::string> Checker::names() const {
@@ -207,7 +288,8 @@ void Checker::show_value(const ast::Expr& e, typed::Block& into) {
 namespace tl {
 
 CheckSession::CheckSession(const ast::File& prelude, const SourceManager& sources, const CheckOptions& options)
-    : checker_(std::make_unique<checker::Checker>(sources, options)) {
+    : prelude_(prelude), sources_(sources), options_(options),
+      checker_(std::make_unique<checker::Checker>(sources, options)) {
   checker_->begin(prelude);
 }
 CheckSession::~CheckSession() = default;
@@ -215,7 +297,16 @@ const typed::Program& CheckSession::add(const ast::File& piece, Diagnostics& dia
   return checker_->piece(piece, diagnostics);
 }
 void CheckSession::undo() { checker_->undo(); }
-void CheckSession::know(const std::vector<AtomId>& sizes) { checker_->know(sizes); }
+void CheckSession::accept(const std::vector<AtomId>& sizes) { checker_->accept(sizes); }
+SizeAtoms& CheckSession::atoms() { return checker_->atoms(); }
+bool CheckSession::is_worn() const { return checker_->is_worn(); }
+CheckSession::Renewal CheckSession::renew() {
+  auto fresh = std::make_unique<checker::Checker>(sources_, options_);
+  fresh->begin(prelude_);
+  Renewal renewal = checker::renew(*checker_, *fresh);
+  checker_ = std::move(fresh);
+  return renewal;
+}
 std::string CheckSession::shown_type() const { return checker_->shown_type(); }
 std::vector<std::string> CheckSession::names() const { return checker_->names(); }
 

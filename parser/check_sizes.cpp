@@ -6,28 +6,7 @@ namespace tl::checker {
 namespace {
 // A product of sums has as many terms as all of them multiplied: beyond this a size is any number.
 constexpr size_t kMaxTerms = 256;
-constexpr int64_t kHuge = int64_t{1} << 62;
 } // namespace
-
-// max, min and clamp are taken apart into differences (lang/size.h). Of sizes these are numbers; of any numbers they
-// may be none, and what is then made of them is wrong. Such a value is a size of its own, of which the rest is a fact.
-bool Checker::may_overflow(const Size& size) {
-  for (const Size::Term& term : size.terms)
-    for (AtomId id : term.atoms) {
-      const SizeAtom atom = p_.atoms[id];
-      if (atom.kind == AtomKind::FloorDiv || atom.kind == AtomKind::Wrap || atom.kind == AtomKind::Positive)
-        if (may_overflow(atom.a) || may_overflow(atom.b)) return true;
-      if (atom.kind != AtomKind::Positive) continue;
-      std::vector<AtomId> atoms;
-      p_.atoms.collect(atom.a, atoms);
-      const bool sizes = std::all_of(atoms.begin(), atoms.end(),
-                                     [&](AtomId a) { return p_.atoms.proves_not_negative(Size::of(a), ctx_->facts); });
-      auto [added, taken] = SizeAtoms::parts(atom.a);
-      if (!sizes && (!taken.is_constant() || atom.a.constant() > 0)) return true;
-      if (atom.a.constant() <= -kHuge || atom.a.constant() >= kHuge) return true;
-    }
-  return false;
-}
 
 AtomId Checker::size_atom(AtomKind kind, std::string name, Span origin) {
   SizeAtom atom;
@@ -38,34 +17,12 @@ AtomId Checker::size_atom(AtomKind kind, std::string name, Span origin) {
   return p_.atoms.add(std::move(atom));
 }
 
-// Quotients of sums are taken apart as if nothing overflowed, which holds for sizes, and without a look at the divisor.
-// The quotient of any other numbers is what its operation gives: a value of its own.
-bool Checker::divides_numbers(const typed::Expr& e) {
-  if (e.kind != ExprKind::Scalar) return false;
-  for (const auto& operand : e.operands)
-    if (divides_numbers(*operand)) return true;
-  if (e.scalar_op != ScalarOp::FloorDiv && e.scalar_op != ScalarOp::Mod) return false;
-  auto a = polynomial_of(*e.operands[0]), b = polynomial_of(*e.operands[1]);
-  if (!a || !b) return true;
-  if (b->is_constant() ? b->constant() == 0 : !p_.atoms.proves_not_negative(*b - Size(1), ctx_->facts)) return true;
-  for (const Size* part : {&*a, &*b}) {
-    if (part->is_constant() || part->as_atom()) continue;
-    std::vector<AtomId> atoms;
-    p_.atoms.collect(*part, atoms);
-    for (AtomId atom : atoms)
-      if (!p_.atoms.proves_not_negative(Size::of(atom), ctx_->facts)) return true;
-  }
-  return false;
-}
-
-bool Checker::stands_for(const Size& size, const typed::Expr& e) { return !may_overflow(size) && !divides_numbers(e); }
-
 std::optional<Size> Checker::size_of(const typed::Expr& e) {
-  auto size = polynomial_of(e);
-  return size && stands_for(*size, e) ? size : std::nullopt;
+  auto number = number_of(e);
+  return number && p_.atoms.computes(*number) ? number : std::nullopt;
 }
 
-std::optional<Size> Checker::polynomial_of(const typed::Expr& e) {
+std::optional<Size> Checker::number_of(const typed::Expr& e) {
   Type t = resolved(e.type);
   if (!t.is_scalar() || t.dtype != DType::I64) return std::nullopt;
   if (t.open && open_[t.open].kind != LiteralKind::Int) return std::nullopt;
@@ -83,24 +40,35 @@ std::optional<Size> Checker::polynomial_of(const typed::Expr& e) {
   case ExprKind::Scalar: {
     std::vector<Size> args;
     for (const auto& operand : e.operands) {
-      auto size = polynomial_of(*operand);
+      auto size = number_of(*operand);
       if (!size || size->terms.size() > kMaxTerms) return std::nullopt;
       args.push_back(*size);
     }
     SizeAtoms& atoms = p_.atoms;
     const SizeFacts& facts = ctx_->facts;
+    // A quotient by 0 fails, and that by -1 may be no i64: these are values of their own.
+    auto divides = [&] {
+      if (args[1].is_constant()) return !args[1].is(0) && !args[1].is(-1);
+      return atoms.proves_not_negative(args[1] - Size(1), facts);
+    };
+    std::optional<Size> result;
     switch (e.scalar_op) {
-    case ScalarOp::Add: return args[0] + args[1];
-    case ScalarOp::Sub: return args[0] - args[1];
-    case ScalarOp::Mul: return args[0] * args[1];
-    case ScalarOp::Neg: return Size(0) - args[0];
-    case ScalarOp::FloorDiv: return atoms.floor_div(args[0], args[1]);
-    case ScalarOp::Mod: return atoms.mod(args[0], args[1]);
-    case ScalarOp::Min: return atoms.min(args[0], args[1], facts);
-    case ScalarOp::Max: return atoms.max(args[0], args[1], facts);
-    case ScalarOp::Clamp: return atoms.clip(args[0], args[1], args[2], facts);
-    default: return std::nullopt;
+    case ScalarOp::Add: return atoms.i64_sum(args[0], args[1]);
+    case ScalarOp::Sub: return atoms.i64_sum(args[0], atoms.i64_product(args[1], -1));
+    case ScalarOp::Mul: return atoms.i64_product(args[0], args[1]);
+    case ScalarOp::Neg: return atoms.i64_product(args[0], -1);
+    case ScalarOp::FloorDiv:
+      if (divides()) result = atoms.floor_div(args[0], args[1]);
+      break;
+    case ScalarOp::Mod:
+      if (divides()) result = atoms.mod(args[0], args[1]);
+      break;
+    case ScalarOp::Min: result = atoms.min(args[0], args[1], facts); break;
+    case ScalarOp::Max: result = atoms.max(args[0], args[1], facts); break;
+    case ScalarOp::Clamp: result = atoms.clip(args[0], args[1], args[2], facts); break;
+    default: break;
     }
+    return result && !result->is_too_large() ? result : std::nullopt;
   }
   default: return std::nullopt;
   }
@@ -168,14 +136,26 @@ bool Checker::require_equal(const Size& a, const Size& b, bool implied, const st
   return true;
 }
 
-void Checker::require_at_least(const Size& a, int64_t b, const std::string& message, Span span,
-                               std::vector<SizeCheck>& checks) {
-  if (p_.atoms.proves_not_negative(a - Size(b), ctx_->facts)) return;
-  SizeCheck check = size_check(a, b, message, span);
-  check.relation = SizeCheck::Relation::AtLeast;
-  check.kind = "NegativeSize";
+void Checker::require_bound(const Size& a, SizeCheck::Relation relation, int64_t bound, const char* kind,
+                            std::string message, Span span, std::vector<SizeCheck>& checks) {
+  const Size difference = relation == SizeCheck::Relation::AtLeast ? a - Size(bound) : Size(bound) - a;
+  if (p_.atoms.proves_not_negative(difference, ctx_->facts)) return;
+  SizeCheck check = size_check(a, bound, std::move(message), span);
+  check.relation = relation;
+  check.kind = kind;
   checks.push_back(std::move(check));
-  ctx_->facts.not_negative.push_back(a - Size(b));
+  ctx_->facts.not_negative.push_back(difference);
+}
+
+void Checker::require_axis(const Size& a, const std::string& what, Span span, std::vector<SizeCheck>& checks) {
+  require_bound(a, SizeCheck::Relation::AtMost, kLongestAxis, "SizeOverflow",
+                fmt::format("{}, more than the {} that an axis may have", what, kLongestAxis), span, checks);
+}
+
+void Checker::require_size(const Size& a, int64_t least, const std::string& message, Span span,
+                           std::vector<SizeCheck>& checks) {
+  require_bound(a, SizeCheck::Relation::AtLeast, least, "NegativeSize", message, span, checks);
+  require_axis(a, "a size cannot be {0}", span, checks);
 }
 
 // NumPy's rule: aligned right; a literal 1 stretches, rank 0 too. Nothing if two sizes differ (reported).
@@ -364,15 +344,22 @@ ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what, 
   return node;
 }
 
+// Does its difference to another such number fit an i64, or that of the two be told apart again (SizeAtoms::parts)?
+bool Checker::subtracts(const Size& number) const {
+  if (number.is_constant() || number.as_atom()) return true;
+  auto [least, most] = p_.atoms.range_of(number);
+  return least >= INT64_MIN / 2 && most <= INT64_MAX / 2;
+}
+
 // An i64 value where a size stands: itself if it is one, else a new atom that this node binds.
 Size Checker::size_argument(ExprPtr value, typed::Expr& node, bool not_negative, const std::string& what) {
   value = to_i64(std::move(value), what);
   if (value->type.is_error()) return 0;
   Span span = value->span;
   Size size;
-  auto known = polynomial_of(*value);
-  if (known && stands_for(*known, *value))
-    size = *known;
+  auto known = number_of(*value);
+  if (known && p_.atoms.computes(*known) && (not_negative || subtracts(*known)))
+    size = not_negative ? p_.atoms.unwrapped(*known) : *known;
   else {
     SizeAtom atom;
     atom.kind = AtomKind::Fresh;
@@ -383,11 +370,23 @@ Size Checker::size_argument(ExprPtr value, typed::Expr& node, bool not_negative,
     size = Size::of(id);
     if (known) ctx_->facts.equal.push_back({id, *known});
   }
-  if (size.is_constant() && not_negative && size.constant() < 0)
+  if (not_negative && size.is_too_large())
+    error("SizeOverflow", span, "this size is no i64");
+  else if (size.is_constant() && not_negative && size.constant() < 0)
     error("NegativeSize", span, fmt::format("a size cannot be {}", show(size)));
+  else if (size.is_constant() && not_negative && size.constant() > kLongestAxis)
+    error("SizeOverflow", span,
+          fmt::format("a size cannot be {}, more than the {} that an axis may have", show(size), kLongestAxis));
   else if (not_negative)
-    require_at_least(size, 0, fmt::format("a size cannot be {{0}}: `{}`", text(span)), span, node.checks);
+    require_size(size, 0, fmt::format("a size cannot be {{0}}: `{}`", text(span)), span, node.checks);
   return size;
+}
+
+void Checker::learn_index(const Size& index, const Size& first, const Size& end) {
+  ctx_->facts.not_negative.push_back(index - first);
+  ctx_->facts.not_negative.push_back(end - index - Size(1));
+  auto least = p_.atoms.range_of(first, ctx_->facts).first, most = p_.atoms.range_of(end - Size(1), ctx_->facts).second;
+  p_.atoms.set_range(*index.as_atom(), least, most);
 }
 
 // What a condition says about sizes: equalities, and which differences are not negative.
@@ -413,7 +412,7 @@ void Checker::learn(const typed::Expr& c, bool holds) {
     learn(*c.operands[1], false);
     return;
   }
-  auto a = polynomial_of(*c.operands[0]), b = polynomial_of(*c.operands[1]);
+  auto a = number_of(*c.operands[0]), b = number_of(*c.operands[1]);
   if (!a || !b) return;
   SizeFacts& facts = ctx_->facts;
   Size less = *b - *a; // a < b means less - 1 >= 0

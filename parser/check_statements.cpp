@@ -17,7 +17,7 @@ void Checker::hoist(const std::vector<ast::Stmt*>& list) {
       info.id = static_cast<uint32_t>(functions_.size());
       info.is_template = !decl->type_params.empty();
       info.is_closure = scope_ != prelude_ && scope_ != file_;
-      info.facts = ctx_->facts;
+      if (info.is_closure) info.facts = ctx_->facts;
       distinct_params(decl->type_params, decl->params);
       for (const ast::Param& param : decl->params) {
         auto has_spread = [](auto& self, const ast::TypeExpr* type) -> bool {
@@ -34,12 +34,7 @@ void Checker::hoist(const std::vector<ast::Stmt*>& list) {
       }
       bool overloads = scope_ == prelude_ || !scope_->prefix.empty(); // of the library
       if (overloads && !decl->body.empty()) builtins_[scope_->prefix + decl->name.text].functions.push_back(&info);
-      auto it = scope_->names.find(decl->name.text);
-      if (it != scope_->names.end() && it->second.kind == Entity::Kind::Function && !overloads) {
-        error("DuplicateName", decl->name.span, fmt::format("there are two functions `{}`", decl->name.text), "",
-              {{it->second.function->decl->name.span, "the first"}});
-        continue;
-      }
+      if (!overloads && !may_declare(decl->name, "function")) continue;
       Entity entity;
       entity.kind = Entity::Kind::Function;
       entity.function = &info;
@@ -47,11 +42,7 @@ void Checker::hoist(const std::vector<ast::Stmt*>& list) {
       enter(decl->name.text, entity);
     } else if (auto* structure = ast::as<ast::Struct>(s)) {
       structs_.push_back({structure, scope_, nullptr, false, false});
-      if (auto it = scope_->names.find(structure->name.text); it != scope_->names.end()) {
-        error("DuplicateName", structure->name.span, fmt::format("`{}` is declared twice", structure->name.text), "",
-              {{it->second.span, "the first"}});
-        continue;
-      }
+      if (!may_declare(structure->name, "struct") || !may_be_type(structure->name)) continue;
       Entity entity;
       entity.kind = Entity::Kind::Struct;
       entity.structure = &structs_.back();
@@ -65,10 +56,7 @@ void Checker::hoist(const std::vector<ast::Stmt*>& list) {
       entity.kind = Entity::Kind::Const;
       entity.constant = &constants_.back();
       entity.span = constant->name.span;
-      if (auto it = scope_->names.find(constant->name.text); it != scope_->names.end())
-        error("DuplicateName", constant->name.span, fmt::format("`{}` is declared twice", constant->name.text), "",
-              {{it->second.span, "the first"}});
-      enter(constant->name.text, entity);
+      if (may_declare(constant->name, "const")) enter(constant->name.text, entity);
     }
   }
 }
@@ -168,9 +156,9 @@ void Checker::statement(const ast::Stmt& s, typed::Block& into) {
         } else if constexpr (std::is_same_v<T, ast::Let>)
           let(node, s.span, into);
         else if constexpr (std::is_same_v<T, ast::Const>) {
-          if (!node.value) return;
-          ExprPtr v =
-              const_value(*find(node.name.text)->constant, node.name.text, node.name.span); // reports what is wrong
+          const Entity* entity = declaration(node.name, Entity::Kind::Const);
+          if (node.value && entity && entity->constant->decl == &node)
+            (void)const_value(*entity->constant, node.name.text, node.name.span); // reports what is wrong
         } else if constexpr (std::is_same_v<T, ast::Assign>)
           assign(node, s.span, into);
         else if constexpr (std::is_same_v<T, ast::For>)
@@ -201,8 +189,8 @@ void Checker::statement(const ast::Stmt& s, typed::Block& into) {
         else if constexpr (std::is_same_v<T, ast::Assert>)
           assert_statement(node, s.span, into);
         else if constexpr (std::is_same_v<T, ast::Function>) {
-          if (const Entity* entity = find(node.name.text);
-              entity && entity->kind == Entity::Kind::Function && entity->function->decl == &node) {
+          if (const Entity* entity = declaration(node.name, Entity::Kind::Function);
+              entity && entity->function->decl == &node) {
             // From here on it sees what was bound before it, and the values that `var`s have now.
             FunctionInfo* function = entity->function;
             if (function->is_closure) {
@@ -218,7 +206,7 @@ void Checker::statement(const ast::Stmt& s, typed::Block& into) {
         } else if constexpr (std::is_same_v<T, ast::On>)
           on_device(node, s.span, into);
         else if constexpr (std::is_same_v<T, ast::Struct>) {
-          if (const Entity* entity = find(node.name.text); entity && entity->kind == Entity::Kind::Struct)
+          if (const Entity* entity = declaration(node.name, Entity::Kind::Struct))
             (void)record_of(*entity->structure); // reports what is wrong
         } else if constexpr (std::is_same_v<T, ast::Import>)
           run_import(node);
@@ -238,8 +226,10 @@ void Checker::distinct(const std::vector<const ast::Ident*>& names, const std::s
 
 void Checker::distinct_params(const std::vector<ast::TypeParam>& types, const std::vector<ast::Param>& params) {
   std::vector<const ast::Ident*> names;
-  for (const ast::TypeParam& type : types)
+  for (const ast::TypeParam& type : types) {
     names.push_back(&type.name);
+    (void)may_be_type(type.name);
+  }
   distinct(names, "type parameters");
   names.clear();
   for (const ast::Param& param : params)
@@ -295,13 +285,13 @@ VarId Checker::bind_name(const std::string& key, const std::string& name, const 
     enter(key, entity); // poisoned: no further messages about it
     return {};
   }
-  if (type.is_range() && is_mutable)
+  if (has_range(type) && is_mutable)
     error("NotSupported", span, "a `var` cannot hold a range yet", "keep its two ends");
   VarId var = new_variable(name, type, is_mutable, span);
   if (ctx_->is_top_level) top_level_order_.try_emplace(var, top_level_order_.size());
   if (!is_mutable && type.is_scalar()) {
-    auto size = value ? polynomial_of(*value) : std::nullopt;
-    if (size && !size->is_constant() && stands_for(*size, *value)) {
+    auto size = value ? number_of(*value) : std::nullopt;
+    if (size && !size->is_constant() && p_.atoms.computes(*size)) {
       // An open literal in it is an i64 from here on, as sizes are.
       if (resolved(type).dtype == DType::I64 && !resolved(type).open) known_sizes_[var] = *size;
     } else if (resolved(type).dtype == DType::I64) {
@@ -323,22 +313,41 @@ ExprPtr Checker::annotated_value(const ast::TypeExpr* type, const ast::Expr* val
   Scope* inner = scope_;
   Type annotated;
   std::vector<AtomId> bound;
+  if (inner == outer) push_scope(); // the value does not see these names
   if (type) {
     DimContext context;
     context.mode = DimMode::Annotation;
     context.bound = &bound;
     bind_names(type, context);
     annotated = type_of(type, context);
+    if (has_range(annotated) && !annotated.is_range()) {
+      error("NotSupported", type->span, "a type with a range in it cannot be written yet", "leave it out");
+      annotated = Type::error();
+    }
   }
+  const Scope* binds = scope_;
   scope_ = outer;
   ExprPtr v = value(value_expr, type && !annotated.is_error() ? &annotated : nullptr);
   scope_ = inner;
+  if (binds != inner)
+    for (const auto& [name, entity] : binds->names)
+      enter(name, entity);
   refresh(*v);
   if (v->type.is_unit() && !v->type.is_error() && v->kind != ExprKind::Unit) {
     error("TypeMismatch", value_expr->span, "this has no value");
     v->type = Type::error();
   }
-  if (!type) return v;
+  if (!type || (annotated.is_range() && v->type.is_range())) return v; // its ends are the value's
+  // A value may be of the very sizes that it is to tell, as list() is under List<f32[n]>; one that is never there tells
+  // nothing, and needs not.
+  const std::vector<AtomId> named = bound;
+  auto mentions_bound = [&](const Size& size) {
+    if (!ctx_->reachable) return false;
+    std::vector<AtomId> atoms;
+    p_.atoms.collect(size, atoms);
+    return std::any_of(atoms.begin(), atoms.end(),
+                       [&](AtomId atom) { return std::find(named.begin(), named.end(), atom) != named.end(); });
+  };
   auto solve = [&](auto& self, const Type& to, const Type& from) -> void {
     if (to.shape.size() != from.shape.size()) return;
     for (size_t k = 0; k < to.shape.size(); ++k) {
@@ -350,6 +359,7 @@ ExprPtr Checker::annotated_value(const ast::TypeExpr* type, const ast::Expr* val
           if (term.atoms != std::vector<AtomId>{atom}) continue;
           Size rest = to.shape[k] - Size(term.coefficient) * Size::of(atom);
           Size solved = p_.atoms.floor_div(p_.atoms.under(from.shape[k] - rest, ctx_->facts), term.coefficient);
+          if (mentions_bound(solved)) break;
           defs.push_back({atom, solved});
           ctx_->facts.equal.push_back({atom, solved});
           bound.erase(std::find(bound.begin(), bound.end(), atom));

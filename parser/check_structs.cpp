@@ -1,6 +1,7 @@
 // Structs: what a declaration says, types as written, construction, fields, `with`, arithmetic leaf by leaf.
 #include "lang/suggest.h"
 #include "parser/check_context.h"
+#include "parser/type_limits.h"
 #include <fmt/format.h>
 #include <numeric>
 
@@ -66,8 +67,10 @@ std::shared_ptr<const Record> Checker::record_of(StructInfo& info) {
   auto record = std::make_shared<Record>();
   record->name = decl.name.text;
   std::vector<const ast::Ident*> parameters;
-  for (const ast::TypeParam& param : decl.type_params)
+  for (const ast::TypeParam& param : decl.type_params) {
     parameters.push_back(&param.name);
+    (void)may_be_type(param.name);
+  }
   for (const ast::Ident& size : decl.sizes)
     parameters.push_back(&size);
   distinct(parameters, "parameters");
@@ -98,8 +101,13 @@ std::shared_ptr<const Record> Checker::record_of(StructInfo& info) {
   context.bound = &bound;
   std::vector<Type> fields = field_types(info, types, sizes, context);
   info.in_use = false;
-  for (const Type& field : fields)
-    info.is_bad = info.is_bad || field.is_error();
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (has_range(fields[i])) {
+      error("NotSupported", decl.fields[i].type->span, "a range cannot be a field yet", "keep its two ends");
+      fields[i] = Type::error();
+    }
+    info.is_bad = info.is_bad || fields[i].is_error();
+  }
   auto depth_of = [](auto& self, const Type& type) -> size_t {
     size_t deepest = 0;
     for (const Type& element : type.elements)
@@ -111,6 +119,11 @@ std::shared_ptr<const Record> Checker::record_of(StructInfo& info) {
       error("TooDeep", decl.name.span, fmt::format("structs are nested more than {} deep", kMaxNesting));
       info.is_bad = true;
     }
+  if (!info.is_bad && !too_large(Type::tuple(fields)).empty()) {
+    error("TooLarge", decl.name.span, fmt::format("the fields of this struct have more than {} parts", kMostParts),
+          "a list or a tensor holds many values of one kind");
+    info.is_bad = true;
+  }
   if (info.is_bad || ctx_->reports.size() != errors) {
     info.is_bad = true;
     return nullptr;

@@ -62,10 +62,12 @@ std::optional<Size> Checker::dim_of(const ast::Expr* e, DimContext& context) {
     return Size::of(id);
   }
   if (auto* node = ast::as<ast::Name>(e)) {
+    bool in_function = false;
     for (const Scope* s = scope_; s; s = s->parent) {
-      auto it = s->names.find(node->name);
-      if (it == s->names.end()) continue;
-      const Entity& entity = it->second;
+      in_function = in_function || s->is_function;
+      const Entity* found = s->meaning(node->name, in_function);
+      if (!found) continue;
+      const Entity& entity = *found;
       // What the script's statements bind doesn't take the place of a size's name in a function.
       bool is_binding = entity.kind == Entity::Kind::SizeName || entity.kind == Entity::Kind::Variable ||
                         entity.kind == Entity::Kind::Poisoned;
@@ -96,7 +98,8 @@ std::optional<Size> Checker::dim_of(const ast::Expr* e, DimContext& context) {
         }
         settle(p_.variables[entity.var.index].type);
         capture(entity.var, e->span, node->name);
-        if (auto known = known_sizes_.find(entity.var); known != known_sizes_.end()) return known->second;
+        if (auto known = known_sizes_.find(entity.var); known != known_sizes_.end())
+          return p_.atoms.unwrapped(known->second);
         if (v.atom.valid()) return Size::of(v.atom);
         return std::nullopt;
       }
@@ -159,16 +162,18 @@ std::optional<Size> Checker::dim_of(const ast::Expr* e, DimContext& context) {
   }
   if (auto* node = ast::as<ast::Call>(e)) {
     auto* callee = ast::as<ast::Name>(node->callee);
-    if (callee && (callee->name == "min" || callee->name == "max") && node->arguments.size() == 2) {
+    auto callable = callee ? find_callable(callee->name, false) : std::nullopt;
+    if (callable && (callable->scalar == ScalarOp::Min || callable->scalar == ScalarOp::Max) &&
+        node->arguments.size() == 2) {
       auto a = dim_of(node->arguments[0].value, context), b = dim_of(node->arguments[1].value, context);
       if (!a || !b) return std::nullopt;
-      return callee->name == "min" ? p_.atoms.min(*a, *b) : p_.atoms.max(*a, *b);
+      return callable->scalar == ScalarOp::Min ? p_.atoms.min(*a, *b) : p_.atoms.max(*a, *b);
     }
   }
   if (ast::as<ast::Subscript>(e) || ast::as<ast::Field>(e) || ast::as<ast::MethodCall>(e)) {
     ExprPtr v = value(e);
     if (v->type.is_error()) return std::nullopt;
-    if (auto size = size_of(*v)) return size;
+    if (auto size = size_of(*v)) return p_.atoms.unwrapped(*size);
   }
   error("UnboundSize", e->span, "this is not a size",
         "a size is a literal, a name, `_`, or + - * // % min max of those");
@@ -191,7 +196,7 @@ Type Checker::type_of(const ast::TypeExpr* type, DimContext& context) {
   const std::string& name = named->name.text;
   const Entity* entity = nullptr;
   if (named->module.empty()) {
-    entity = find(name);
+    entity = find_type(name);
   } else {
     const Entity* module = find(named->module.text);
     if (!module || module->kind != Entity::Kind::Module) {
@@ -219,7 +224,7 @@ Type Checker::type_of(const ast::TypeExpr* type, DimContext& context) {
     Type element = type_of(named->arguments[0], context);
     context.in_list = outer;
     if (element.is_error()) return element;
-    if (element.is_unit() || element.is_range()) {
+    if (element.is_unit() || has_range(element)) {
       error("UnknownType", named->arguments[0]->span, fmt::format("{} cannot be an element of a list", show(element)));
       return Type::error();
     }
@@ -231,7 +236,10 @@ Type Checker::type_of(const ast::TypeExpr* type, DimContext& context) {
   }
   Type result;
   if (name == "str" || name == "range") {
-    if (named->has_dims) error("UnknownType", type->span, fmt::format("`{}` has no axes", name));
+    if (named->has_dims) {
+      error("UnknownType", type->span, fmt::format("`{}` has no axes", name));
+      return Type::error();
+    }
     return name == "str" ? Type::str() : Type::make(TypeKind::Range);
   }
   if (entity && entity->kind == Entity::Kind::TypeParam) {
@@ -383,6 +391,7 @@ Signature Checker::make_signature(FunctionInfo& info, const Bindings& bindings, 
   Signature signature;
   scope_ = info.env;
   signature.scope = push_scope();
+  signature.scope->is_function = true;
   const ast::Function& decl = *info.decl;
   std::map<Size, Size> names;
   auto own_sizes = [&](const Type& type) {
@@ -447,7 +456,7 @@ Signature Checker::make_signature(FunctionInfo& info, const Bindings& bindings, 
     if (param.type) {
       context.of = fmt::format("`{}`", param.name.text);
       Type type = type_of(param.type, context);
-      if (type.kind == TypeKind::Range) {
+      if (has_range(type)) {
         error("NotSupported", param.type->span, "a range cannot be a parameter yet", "pass its two ends");
         type = Type::error();
       }
@@ -475,6 +484,10 @@ Signature Checker::make_signature(FunctionInfo& info, const Bindings& bindings, 
     result.in_wrapper = info.wraps != nullptr;
     result.of = fmt::format("the result of `{}`", decl.name.text);
     signature.result = type_of(decl.result, result);
+    if (has_range(signature.result)) {
+      error("NotSupported", decl.result->span, "a range cannot be a result yet", "give its two ends");
+      signature.result = Type::error();
+    }
     signature.has_result = true;
   }
   scope_ = saved;

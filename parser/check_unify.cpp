@@ -3,6 +3,7 @@
 // of generic calls.
 #include "lang/typed_walk.h"
 #include "parser/check_context.h"
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <fmt/format.h>
@@ -163,12 +164,30 @@ static void finish_literal(typed::Expr& e, std::string& problem) {
   e.text.clear();
 }
 
+namespace {
+// One of its sizes is more than an i64 holds.
+bool has_no_size(const Type& type) {
+  return std::any_of(type.shape.begin(), type.shape.end(), [](const Size& s) { return s.is_too_large(); }) ||
+         std::any_of(type.elements.begin(), type.elements.end(), has_no_size);
+}
+} // namespace
+
 void Checker::finalize(typed::Expr& e) {
   typed::each_part(
       e, [&](typed::Expr& part) { finalize(part); }, [&](typed::Block& block) { finalize(block); });
   for (auto& join : e.joins)
     settle(join.type);
   settle(e.type);
+  bool no_size = has_no_size(e.type) && std::none_of(e.operands.begin(), e.operands.end(), [](const ExprPtr& operand) {
+    return has_no_size(operand->type);
+  });
+  for (const typed::Subscript& s : e.subscripts)
+    no_size = no_size || s.start.is_too_large() || s.length.is_too_large();
+  for (const SizeCheck& check : e.checks)
+    no_size = no_size || check.a.is_too_large() || check.b.is_too_large();
+  if (no_size) error("SizeOverflow", e.span, "a size of this is no i64");
+  if (e.type.is_range() && !no_size && (e.type.shape[1] - e.type.shape[0]).is_too_large())
+    error("SizeOverflow", e.span, "the distance between the ends of this range is no i64");
   if (e.type.is_tensor() && e.type.rank() > 0 && e.type.dtype == DType::Device)
     error("TypeMismatch", e.span, "devices do not make a tensor", "`list(…)` makes a list of them");
   if (e.kind == ExprKind::Interp) check_formats(e);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <optional>
+#include <utility>
 
 namespace tl::syntax {
 namespace {
@@ -85,7 +86,7 @@ private:
   Diagnostics& diagnostics_;
   const Byte *begin_, *end_, *cursor_;
   const Byte* start_ = nullptr; // of the token being read
-  bool at_line_start_ = true, done_ = false;
+  bool at_line_start_ = true, done_ = false, has_lone_return_ = false;
   uint32_t line_ = 0;
   std::vector<OpenString> strings_;
   TokenList out_;
@@ -125,8 +126,23 @@ private:
     doc_last_line_ = UINT32_MAX;
   }
 
-  void add_doc() {
+  // A carriage return that ends no line: some programs show a new line there, others don't. One message for a file.
+  void lone_return(Span where) {
+    if (!std::exchange(has_lone_return_, true))
+      error("BadCharacter", where, "a carriage return stands here without a line feed",
+            "lines end in \\n or \\r\\n; in text it is written `\\r`");
+  }
+
+  void add_comment() {
     out_.comments.push_back(span());
+    const std::string_view text = lexeme();
+    const size_t end = text.find_last_not_of('\r') + 1, at = text.substr(0, end).find('\r');
+    const uint32_t from = offset(start_) + static_cast<uint32_t>(at);
+    if (at != std::string_view::npos) lone_return({file_, from, from + 1});
+  }
+
+  void add_doc() {
+    add_comment();
     std::string_view doc = lexeme().substr(2);
     if (doc.starts_with(' ')) doc.remove_prefix(1);
     while (!doc.empty() && (doc.back() == '\r' || doc.back() == ' ')) doc.remove_suffix(1);
@@ -373,7 +389,8 @@ void Lexer::lex_text() {
         unterminated(true);
         return;
       }
-      "\r"? "\n" {
+      "\r"+ { lone_return(span()); continue; }
+      "\r"* "\n" {
         if (!triple || must_end_with_line()) {
           flush();
           cursor_ = start_; // the newline is read again, as code
@@ -443,10 +460,11 @@ void Lexer::lex_code() {
       done_ = true;
       return;
     }
-    "\r"? "\n" { return newline(); }
-    [ \t\r] { return; }
+    "\r"* "\n" { return newline(); }
+    "\r"+ { if (cursor_ < end_) lone_return(span()); return; }
+    [ \t] { return; }
     "##" [^\n\x00]* { return add_doc(); }
-    "#" [^\n\x00]* { out_.comments.push_back(span()); return; }
+    "#" [^\n\x00]* { return add_comment(); }
 
     "let" { return add(LET); }
     "var" { return add(VAR); }

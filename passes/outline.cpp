@@ -21,6 +21,10 @@ namespace {
 // A loop of scalars alone with fewer turns than this is as fast on the host.
 constexpr int64_t kFewTurns = 64;
 
+// What a loop may hold at most, in operations: machine code of more takes longer to make than in proportion. One that
+// is no single instruction is some dozens of them.
+constexpr size_t kMostWork = 8000, kWorkOfFunction = 20;
+
 class LoopCheck {
 public:
   explicit LoopCheck(const Function& function) : f_(function) {}
@@ -148,6 +152,9 @@ private:
   }
 
   bool node(const Node& node) {
+    const bool is_function = node.op == Op::Elementwise && tl::info(node.attrs.scalar).ulp > 0;
+    work_ += is_function ? kWorkOfFunction : 1;
+    if (work_ > kMostWork) return false;
     switch (node.op) {
     case Op::Constant: return true;
     case Op::Elementwise:
@@ -170,6 +177,7 @@ private:
   }
 
   const Function& f_;
+  size_t work_ = 0;
   std::unordered_map<uint32_t, int> buffer_; // which buffer a value is a version of
   std::vector<ValueId> current_;             // newest version of each buffer
 };

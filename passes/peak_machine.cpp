@@ -1,6 +1,7 @@
 // Control flow and scalars of the symbolic execution.
 #include "passes/peak_machine.h"
 #include <algorithm>
+#include <ctime>
 #include <fmt/format.h>
 #include <stdexcept>
 
@@ -9,11 +10,19 @@ namespace {
 
 constexpr uint64_t kPatience = 100'000; // steps after which loops whose turns can be counted count as open
 constexpr uint64_t kMostSteps = 400'000;
+constexpr double kMostSeconds =
+    2;                         // of the processor: a step may take long, where there are many blocks and long formulas
 constexpr int kExactTurns = 2; // of an open loop: the first ones may differ from the others
 constexpr int kMostTurns = 8;  // after which what changes is growing
 constexpr int kExactWays = 6;  // that meet at an instruction, before they are made one
 constexpr int kMostWays = 40;
 constexpr size_t kMostFrames = 200; // of calls whose depth is not known
+
+double processor_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
 
 } // namespace
 
@@ -109,9 +118,10 @@ PeakMemory Machine::run() {
   instruction_ = &start;
   enter();
   note_peak(0, {}, 0);
+  const double begun = processor_seconds();
   while (true) {
     bool ended = !step();
-    if (++steps_ > kMostSteps) {
+    if (++steps_ > kMostSteps || (steps_ % 8 == 0 && processor_seconds() - begun > kMostSeconds)) {
       missing("there are too many ways through the program to follow them all; this is one of those that were left");
       break;
     }

@@ -537,28 +537,41 @@ private:
     move(i, slot(node.operands[0]), loc);
     uint32_t head = here();
     Slot go;
-    if (known) {
-      go = compare(*known > 0 ? ScalarOp::Lt : ScalarOp::Gt, i, hi);
-    } else {
+    auto either = [&](Slot condition, Slot yes, Slot no) {
       Instruction where = make(BcOp::Scalar, loc);
       where.scalar = ScalarOp::Where;
       where.dtype = DType::Bool;
-      Slot below = compare(ScalarOp::Lt, i, hi), above = compare(ScalarOp::Gt, i, hi);
-      where.in = {{up}, {below}, {above}};
-      go = new_slot(false);
-      where.out.push_back(go);
+      where.in = {{condition}, {yes}, {no}};
+      where.out.push_back(new_slot(false));
+      Slot result = where.out.back();
       add(std::move(where));
-    }
+      return result;
+    };
+    if (known)
+      go = compare(*known > 0 ? ScalarOp::Lt : ScalarOp::Gt, i, hi);
+    else
+      go = either(up, compare(ScalarOp::Lt, i, hi), compare(ScalarOp::Gt, i, hi));
     Instruction test = make(BcOp::JumpIfNot, loc);
     test.in.push_back({go});
     size_t exit = add(std::move(test));
     nodes(node.regions[0]);
     turn(node);
-    scalar(ScalarOp::Add, DType::I64, i, step, loc, i);
+    size_t last = 0; // where the next index would be no i64
+    if (known == 1 || known == -1) {
+      scalar(ScalarOp::Add, DType::I64, i, step, loc, i);
+    } else {
+      Slot next = scalar(ScalarOp::Add, DType::I64, i, step, loc, new_slot(false));
+      Instruction end = make(BcOp::JumpIfNot, loc);
+      end.in.push_back({known ? compare(*known > 0 ? ScalarOp::Gt : ScalarOp::Lt, next, i)
+                              : either(up, compare(ScalarOp::Gt, next, i), compare(ScalarOp::Lt, next, i))});
+      last = add(std::move(end));
+      move(i, next, loc);
+    }
     Instruction back = make(BcOp::Jump, loc);
     back.target = head;
     add(std::move(back));
     out_.code[exit].target = here();
+    if (last != 0) out_.code[last].target = here();
   }
 
   void while_loop(const Node& node) {

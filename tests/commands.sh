@@ -76,6 +76,11 @@ check "fmt of what does not parse" 1 "UnclosedBracket" -- "$tl" fmt "$out/broken
 check "and leaves it alone" 0 -- test "$(tail -n 1 "$out/broken.tl")" = 'let a=(1'
 mkdir -p "$out/folder/inner" && echo 'let a=1' >"$out/folder/inner/x.tl"
 check "fmt of a folder" 1 "inner/x.tl" -- "$tl" fmt --check "$out/folder"
+# A carriage return is part of the end of a line or an error: laid out anew it would end one, or be lost.
+check "fmt of lines that end in carriage returns too" 0 "^2$" -- sh -c "printf '# a\\r\\nprint(1)\\r\\r\\n' | '$tl' fmt - | grep -c ^"
+for text in 'print("a\rb")' '# a\r# b\n' 'print(1)\rprint(2)\n' 'let s = """a\rb"""\n'; do
+  check "fmt of a carriage return alone: $text" 1 "BadCharacter.*carriage return" -- sh -c "printf '$text' | '$tl' fmt -"
+done
 check "fmt of nothing" 2 -- "$tl" fmt
 check "fmt of a missing file" 2 "nowhere.tl" -- "$tl" fmt nowhere.tl
 check "fmt keeps what a program does" 0 -- sh -c "cp -r samples '$out/formatted' && cd '$out/formatted' && for f in *.tl; do '$tl' fmt \$f && '$tl' check \$f || exit 1; done"
@@ -145,6 +150,7 @@ check "no tensor of that name" 3 "holds no tensor 'w'; there are 'arr_0', 'arr_1
   "let x: f32[n] = load(\"$out/t.npz\", \"w\"); print(x)"
 check "load when compiled says what is wrong" 1 "say which" -- "$tl" run -e "print(load(\"$out/t.npz\"))"
 check "load by name when compiled" 0 "^\[2.\]$" -- "$tl" run -e "print(load(\"$out/t.npz\", \"arr_1\"))"
+check "check of a const of a file to come" 0 "warning.UntypedLoad.*no such file" -- "$tl" check <(printf 'const t = load("not-yet.npy")\nprint(t)\n')
 check "check of a file to come" 0 "warning.UntypedLoad.*no such file" -- "$tl" check <(echo 'let x = load("not-yet.npy")')
 truncate -s 1G "$out/hole.idx"
 printf '\000\000\010\003\377\377\377\377\377\377\377\377\377\377\377\377' | dd of="$out/hole.idx" conv=notrunc status=none

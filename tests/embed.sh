@@ -12,11 +12,14 @@ trap 'rm -rf "$out"' EXIT
 cd "$out" || exit 1
 
 # What a tl with a sanitizer builds belongs into programs with the same one.
-libraries=(-lm) sanitize=() preload=""
+libraries=(-lm) sanitize=() preload="" flat=flat
 if [[ -n ${TL_SANITIZED:-} ]]; then
   sanitize=("-fsanitize=$TL_SANITIZED")
   libraries+=(-lstdc++ -lubsan)
-  preload=$(gcc -print-file-name="lib${TL_SANITIZED:0:1}san.so")
+  # Sanitizers catch exceptions by the shared library of C++, which must be there from the start; they keep freed memory.
+  preload="$(gcc -print-file-name="lib${TL_SANITIZED:0:1}san.so") $(gcc -print-file-name=libstdc++.so.6)"
+  sanitize+=(-Wl,--no-as-needed -lstdc++)
+  flat=""
 fi
 step "build" 0 '^$' -- "$tl" build --lib --python "$repository/samples/embed/mlp.tl" -o mlp
 step "build another" 0 '^$' -- "$tl" build --lib --python "$repository/tests/embed/plain.tl" -o plain
@@ -95,7 +98,7 @@ check "a program that prints does so in order" 0 "^before/hello you/0 bye you/$"
 # ---- threads
 step "compile threads" 0 -- "${posix[@]}" "$programs/threads.c" ./mlp.so -lpthread -o threads_so
 step "compile threads, archive" 0 -- "${posix[@]}" "$programs/threads.c" mlp.a "${libraries[@]}" -lpthread -o threads_a
-for program in threads_so threads_a; do check "$program" 0 "^OK$" -- "./$program" 1000 flat; done
+for program in threads_so threads_a; do check "$program" 0 "^OK$" -- "./$program" 1000 $flat; done
 step "compile reload" 0 -- "${posix[@]}" "$programs/reload.c" -ldl -lpthread -o reload
 check "loaded and closed again and again" 0 "^OK$" -- ./reload ./mlp.so ./plain.so
 

@@ -54,6 +54,20 @@ if [[ -z $filter ]] && ((exact < 50)); then
   echo "FAIL only $exact peaks were known exactly"
 fi
 
+# Programs of a few lines that would take minutes to follow: a deep recursion, and one whose formulas grow.
+echo 'fn f(x: f64[n], k: i64) -> f64[n] {
+  if k == 0 { x } else { f(x * 2.0, k - 1) + x }
+}
+print(f(zeros([100], f64), 9000))' >"$out/deep.tl"
+echo 'fn f(x: f64[n], k: i64) -> f64[_] {
+  if k == 0 { x } else { concat((f(x, k - 1), f(x[1:], k - 1))) }
+}
+fn main(x: f64[n], k: i64) { print(f(x, k).sum()) }' >"$out/wide.tl"
+for name in deep wide; do
+  check "peak of a recursion that is $name" 0 "at least .*not known: there are too many ways" -- \
+    bash -c "ulimit -t 15; '$tl' check --memory '$out/$name.tl' | tr '\n' ' '"
+done
+
 # Devices: each has a peak of its own.
 check "peaks of two devices" 0 "^peak of cpu\(1\): 4002052 bytes" -- sh -c "printf '%s\n' 'let x = wait(ones([1000, 1000]))' \
   'let y = wait(x.to(cpu(1)) * 2.0)' 'print(y.sum())' >'$out/d.tl'; '$tl' check --memory --cpu-devices 2 --threads 2 '$out/d.tl'"

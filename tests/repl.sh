@@ -20,6 +20,14 @@ export -f session
 check "a session" 0 -- bash -c session
 check "a session on the reference interpreter" 0 -- bash -c "session --interp"
 check "a session, each operation waited for" 0 -- bash -c "session --sync"
+# 20,000 inputs: the last thousand take no longer than the second, in no more memory.
+check "a session of many inputs" 0 -- "$here/repl/many_inputs.sh" "$tl"
+check "a session of many inputs on the reference interpreter" 0 -- "$here/repl/many_inputs.sh" "$tl" --interp
+printf 'let s = "a" + "b"\nlet xs = list("x", s)\nprint(s, xs)\n' >text.txt
+check "text of an earlier input" 0 "^ab \\['x', 'ab'\\]$" -- bash -c "'$tl' repl --interp < text.txt"
+check "an exit of a session that keeps nothing" 4 -- bash -c "echo 'exit(4)' | '$tl' repl"
+awk 'BEGIN { for (i = 0; i < 20000; i++) print "# a comment"; print "1 + 1" }' >comments.txt
+check "many comments" 0 "^2 : i64$" -- bash -c "'$tl' repl < comments.txt"
 check "an empty session" 0 -- bash -c "'$tl' repl < /dev/null"
 check "an open bracket at the end is an error, not a hang" 0 "UnclosedBracket" -- bash -c "echo 'f(1' | timeout 20 '$tl' repl"
 check "wrong flags" 2 -- "$tl" repl --nonsense
@@ -28,7 +36,7 @@ check "wrong flags" 2 -- "$tl" repl --nonsense
 answers() {
   coproc REPL { exec timeout 60 "$tl" repl 2>&1; }
   local in=${REPL[1]} out=${REPL[0]} pid=$REPL_PID line
-  say() { printf '%b' "$1" >&"$in"; }
+  say() { printf '%b' "$1" | cat >&"$in"; } # by one write: printf itself writes line by line
   expect() {
     if ! read -r -t 20 line <&"$out" || [[ $line != "$1" ]]; then
       echo "expected '$1', got '${line:-}'"

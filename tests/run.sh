@@ -9,8 +9,8 @@ passed=0 failed=0 skipped=()
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# Halt on the first report, and find leaks only in tl (LLVM keeps globals).
-export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
+# Halt on the first report, and find leaks only in tl (LLVM keeps globals). Threads of tl have signal stacks of their own.
+export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:use_sigaltstack=0 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
 export LSAN_OPTIONS=suppressions=$PWD/tests/lsan.supp:print_suppressions=0
 
 export TL_SOURCE_DIR=$PWD # for tests that read the programs of the repository
@@ -84,7 +84,10 @@ run "debug lines" tests/debug_lines.sh "$build/tl" "$filter"
 run commands tests/commands.sh "$build/tl" "$filter"
 run executables tests/build.sh "$build/tl" "$filter"
 command -v python3 >/dev/null && run "faults apply" python3 tests/mutants/run.py --check
+command -v python3 >/dev/null && run extremes python3 tests/extremes/run.py --tl "$build/tl" --count 60 --keep "$build/extremes"
 run differential tests/differential.sh "$build/tl" "$filter"
+run harm tests/harm.sh "$build/tl" "$filter"
+run fuzz tests/fuzz.sh "$build/tl" "$filter"
 run embed tests/embed.sh "$build/tl" "$filter"
 run async tests/async.sh "$build/tl" "$filter"
 run repl tests/repl.sh "$build/tl" "$filter"

@@ -1,6 +1,7 @@
 // The run-time entries: formatting, effects, waits. An effect's task runs when its operands are computed and the effect
 // before it is done.
 #include "vm/abi/interrupted.h"
+#include "vm/abi/visible.h"
 #include "vm/interpreter.h"
 #include "vm/io/io.h"
 #include "vm/plot/plot.h"
@@ -224,7 +225,7 @@ void Interpreter::check_assertion(const Instruction& i) {
 void Interpreter::debug(const Instruction& i) {
   std::string place;
   if (i.loc.index && i.loc.index < program_.locations.size())
-    place = fmt::format("{}:{}: ", program_.locations[i.loc.index].file, program_.locations[i.loc.index].line);
+    place = fmt::format("{}:{}: ", visible(program_.locations[i.loc.index].file), program_.locations[i.loc.index].line);
   if (i.index) place += program_.formats.at(i.index - 1).literals.at(0);
   Operation* op = effect();
   op->checks_inputs = true; // it tells of a failure, and passes it on
@@ -232,7 +233,7 @@ void Interpreter::debug(const Instruction& i) {
   op->task = [x = std::move(x), place = std::move(place), this](Operation&) {
     const auto* scalar = reinterpret_cast<const std::byte*>(&x.scalar.bits);
     FailureRef failure = x.node ? x.node->failure : x.failure;
-    std::string summary = failure ? fmt::format("failed: {}", failure->error.message)
+    std::string summary = failure ? fmt::format("failed: {}", visible(failure->error.message))
                           : x.kind == Value::Kind::Str
                               ? x.node->text
                               : debug_summary(x.dtype, x.dims, x.node ? data_of(x.node, x.offset) : scalar);

@@ -5,6 +5,7 @@
 // counted without atomics; operations in flight hold further references.
 #pragma once
 #include "vm/abi/bytecode.h"
+#include "vm/abi/limits.h"
 #include "vm/devices.h"
 #include <atomic>
 #include <memory>
@@ -129,12 +130,12 @@ public:
     ++rank_;
   }
   std::span<const int64_t> view() const { return {rank_ <= kInline ? small_ : large_.data(), rank_}; }
-  // Number of elements, or nothing if a size is negative or the product overflows.
+  // Number of elements, or nothing if a size is none that an axis may have, or the product overflows.
   std::optional<int64_t> count() const {
     int64_t n = 1;
     bool empty = false, overflow = false;
     for (int64_t d : view()) {
-      if (d < 0) return std::nullopt;
+      if (d < 0 || d > kLongestAxis) return std::nullopt;
       empty |= d == 0;
       overflow |= __builtin_mul_overflow(n, d, &n);
     }

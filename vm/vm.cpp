@@ -161,10 +161,13 @@ Outcome Interpreter::run(std::vector<Argument> arguments) {
   return outcome;
 }
 
+uint64_t memory_of_each_device(const RunOptions& options) {
+  const auto count = static_cast<uint64_t>(std::max(1, options.cpu_devices));
+  return options.memory_limit ? options.memory_limit : machine_memory() / 5 * 4 / count;
+}
+
 Devices make_devices(const RunOptions& options) {
-  const int count = std::max(1, options.cpu_devices);
-  return {count, options.memory_limit ? options.memory_limit : machine_memory() / 5 * 4 / static_cast<uint64_t>(count),
-          options.schedule_seed.has_value()};
+  return {std::max(1, options.cpu_devices), memory_of_each_device(options), options.schedule_seed.has_value()};
 }
 
 Outcome run(const Program& program, KernelProvider& kernels, std::vector<Argument> arguments, const RunOptions& options,

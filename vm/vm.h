@@ -62,7 +62,8 @@ int cores(); // that this process may use: the workers of a run that does not sa
 
 std::string to_text(const Stats& stats); // for --stats, some lines
 
-Devices make_devices(const RunOptions& options); // vm/devices.h
+Devices make_devices(const RunOptions& options);           // vm/devices.h
+uint64_t memory_of_each_device(const RunOptions& options); // bytes: what is said, else its share of 80 % of the memory
 
 // Runs the entry function.
 //   arguments  one per parameter of program.interface (std::monostate: not given, its default applies), types as there;

@@ -33,7 +33,12 @@ void link_elf(const LinkJob& job) {
   std::string said;
   llvm::raw_string_ostream text(said);
   lld::Result result = lld::lldMain(arguments, text, text, {{lld::Gnu, &lld::elf::link}});
-  if (result.retCode != 0) throw BuildError("linking failed: " + said);
+  if (result.retCode == 0) return;
+  while (said.ends_with('\n'))
+    said.pop_back();
+  for (size_t end; (end = said.find('\n')) != std::string::npos;) // a message is one line
+    said.replace(end, 1, "; ");
+  throw BuildError("linking failed: " + said);
 }
 
 } // namespace tl

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <tuple>
 
@@ -131,8 +132,11 @@ KernelObjects compile_objects(const std::vector<kir::Kernel>& kernels, const std
     }
   };
   std::vector<std::thread> threads;
-  for (unsigned i = 1; i < std::min<size_t>(std::thread::hardware_concurrency(), jobs.size()); ++i)
-    threads.emplace_back(work);
+  try {
+    for (unsigned i = 1; i < std::min<size_t>(std::thread::hardware_concurrency(), jobs.size()); ++i)
+      threads.emplace_back(work);
+  } catch (const std::system_error&) { // the system grants no more: these do it
+  }
   work();
   for (std::thread& thread : threads)
     thread.join();

@@ -1,4 +1,5 @@
 #include "backend/cache/disk_cache.h"
+#include "vm/abi/descriptor.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -19,9 +20,10 @@ namespace {
 constexpr char kMagic[8] = {'t', 'l', 'c', 'a', 'c', 'h', 'e', '1'};
 constexpr uint64_t kMaxEntry = uint64_t{1} << 30;
 constexpr int kSubfolders = 256;
-constexpr time_t kTouchAfter = 3600;       // an entry's time of last use is kept to the hour
-constexpr time_t kAbandonedAfter = 3600;   // a temporary file so old belongs to a process that died
-constexpr const char* kTemporary = "tmp."; // prefix of its name
+constexpr time_t kTouchAfter = 3600;     // an entry's time of last use is kept to the hour
+constexpr time_t kAbandonedAfter = 3600; // a temporary file so old belongs to a process that died
+constexpr std::string_view kEntryEnding = ".tlc", kTemporaryEnding = ".tmp";
+constexpr size_t kEntryName = 2 * std::tuple_size_v<CacheKey> + kEntryEnding.size();
 
 struct Header {
   char magic[8];
@@ -36,25 +38,6 @@ CacheKey hash_of(std::string_view bytes) {
   hasher.update(llvm::StringRef(bytes.data(), bytes.size()));
   return hasher.final<32>();
 }
-
-class File {
-public:
-  explicit File(int descriptor) : descriptor_(descriptor) {}
-  File(const File&) = delete;
-  ~File() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  bool valid() const { return descriptor_ >= 0; }
-  int get() const { return descriptor_; }
-  bool close() { // false: what was written is not on disk
-    int result = ::close(descriptor_);
-    descriptor_ = -1;
-    return result == 0;
-  }
-
-private:
-  int descriptor_;
-};
 
 bool read_all(int descriptor, void* to, size_t size) {
   auto* at = static_cast<char*>(to);
@@ -80,17 +63,63 @@ bool write_all(int descriptor, const void* from, size_t size) {
   return true;
 }
 
-// mkdir -p, for nobody but this user.
-bool make_folder(const std::string& path) {
-  if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return true;
-  size_t slash = path.find_last_of('/');
-  if (errno != ENOENT || slash == std::string::npos || slash == 0) return false;
-  if (!make_folder(path.substr(0, slash))) return false;
-  return ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
+// Entries are executed and old ones removed: what somebody else owns or may write to is neither a folder of the cache
+// nor an entry. Empty: it is ours.
+std::string why_not_ours(const struct stat& status) {
+  if (status.st_uid != geteuid()) return "belongs to somebody else";
+  return status.st_mode & 022 ? "may be written to by others" : "";
 }
 
-// Entries are executed: what somebody else owns or may have written to is not an entry.
-bool is_ours(const struct stat& status) { return status.st_uid == geteuid() && (status.st_mode & 022) == 0; }
+// The descriptor of a folder if it is ours, else none and why.
+Descriptor ours_alone(int descriptor, std::string& problem) {
+  Descriptor folder(descriptor);
+  struct stat status {};
+  if (!folder || ::fstat(descriptor, &status) != 0)
+    problem = errno == ENOENT ? "" : std::strerror(errno);
+  else
+    problem = why_not_ours(status);
+  return folder && problem.empty() ? std::move(folder) : Descriptor(-1);
+}
+
+// The cache's folder may be a link of the user's own, to a larger disk.
+Descriptor open_root(const std::string& path, std::string& problem) {
+  struct stat link {};
+  if (::lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode) && link.st_uid != geteuid()) {
+    problem = "is a link of somebody else's";
+    return Descriptor(-1);
+  }
+  return ours_alone(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), problem);
+}
+
+// Its subfolders are none.
+Descriptor open_subfolder(const Descriptor& root, const std::string& name, std::string& problem) {
+  return ours_alone(::openat(root.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), problem);
+}
+
+std::string entry_name(const CacheKey& key) {
+  std::string name;
+  for (uint8_t byte : key)
+    fmt::format_to(std::back_inserter(name), "{:02x}", byte);
+  return name.append(kEntryEnding);
+}
+
+std::string subfolder_name(const CacheKey& key) { return fmt::format("{:02x}", key[0]); }
+
+// Of an entry in this subfolder.
+bool is_entry_name(std::string_view name, std::string_view subfolder) {
+  return name.size() == kEntryName && name.starts_with(subfolder) && name.ends_with(kEntryEnding) &&
+         name.find_first_not_of("0123456789abcdef") == kEntryName - kEntryEnding.size();
+}
+
+// The name that an entry has while it is written.
+std::string temporary_name(const std::string& entry) {
+  static std::atomic<unsigned> counter{0};
+  return fmt::format("{}.{}-{}{}", entry, ::getpid(), counter++, kTemporaryEnding);
+}
+bool is_temporary_name(std::string_view name, std::string_view subfolder) {
+  return name.size() > kEntryName && is_entry_name(name.substr(0, kEntryName), subfolder) && name[kEntryName] == '.' &&
+         name.ends_with(kTemporaryEnding);
+}
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -143,15 +172,16 @@ std::string default_cache_folder() {
   return "";
 }
 
-std::string DiskCache::folder_of(const CacheKey& key) const {
-  return fmt::format("{}/{:02x}", options_.folder, key[0]);
+bool make_cache_folder(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return true;
+  size_t slash = path.find_last_of('/');
+  if (errno != ENOENT || slash == std::string::npos || slash == 0) return false;
+  if (!make_cache_folder(path.substr(0, slash))) return false;
+  return ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
 }
 
 std::string DiskCache::path_of(const CacheKey& key) const {
-  std::string name;
-  for (uint8_t byte : key)
-    fmt::format_to(std::back_inserter(name), "{:02x}", byte);
-  return fmt::format("{}/{}.tlc", folder_of(key), name);
+  return fmt::format("{}/{}/{}", options_.folder, subfolder_name(key), entry_name(key));
 }
 
 void DiskCache::note(std::string problem) {
@@ -171,13 +201,18 @@ std::optional<std::string> DiskCache::find(const CacheKey& key) {
     ++misses_;
     return std::nullopt;
   };
+  std::string problem;
+  Descriptor root = open_root(options_.folder, problem);
+  if (!root) return miss(problem);
+  Descriptor folder = open_subfolder(root, subfolder_name(key), problem);
+  if (!folder) return miss(problem);
   // Neither through a link nor waiting for the writer of a pipe.
-  File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!file.valid()) return miss(errno == ENOENT ? "" : std::strerror(errno));
+  Descriptor file(::openat(folder.get(), entry_name(key).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file) return miss(errno == ENOENT ? "" : std::strerror(errno));
   struct stat status {};
   if (fstat(file.get(), &status) != 0) return miss(std::strerror(errno));
   if (!S_ISREG(status.st_mode)) return miss("is not a file");
-  if (!is_ours(status)) return miss("belongs to somebody else");
+  if (std::string why = why_not_ours(status); !why.empty()) return miss(why);
   Header header{};
   auto size = static_cast<uint64_t>(status.st_size);
   if (size < sizeof(header) || size > kMaxEntry || !read_all(file.get(), &header, sizeof(header)))
@@ -194,18 +229,23 @@ std::optional<std::string> DiskCache::find(const CacheKey& key) {
 
 void DiskCache::store(const CacheKey& key, std::string_view bytes) {
   if (!writable_ || bytes.size() + sizeof(Header) > std::min(kMaxEntry, options_.limit / kSubfolders)) return;
-  std::string folder = folder_of(key), path = path_of(key);
-  auto fail = [&](const std::string& where) { note(fmt::format("{}: {}", where, std::strerror(errno))); };
-  if (!make_folder(folder)) {
+  auto fail = [&](const std::string& where, const std::string& why) {
     writable_ = false;
-    return fail(folder);
-  }
-  std::string temporary = fmt::format("{}/{}XXXXXX", folder, kTemporary);
-  File file(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (!file.valid()) {
-    writable_ = false;
-    return fail(folder);
-  }
+    note(fmt::format("{}: {}", where, why));
+  };
+  if (!make_cache_folder(options_.folder)) return fail(options_.folder, std::strerror(errno));
+  std::string problem;
+  Descriptor root = open_root(options_.folder, problem);
+  if (!root) return fail(options_.folder, problem);
+  const std::string subfolder = subfolder_name(key), name = entry_name(key);
+  if (::mkdirat(root.get(), subfolder.c_str(), 0700) != 0 && errno != EEXIST)
+    return fail(options_.folder, std::strerror(errno));
+  Descriptor folder = open_subfolder(root, subfolder, problem);
+  if (!folder) return fail(fmt::format("{}/{}", options_.folder, subfolder), problem);
+  const std::string temporary = temporary_name(name);
+  Descriptor file(
+      ::openat(folder.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file) return fail(path_of(key), std::strerror(errno));
   Header header{};
   std::memcpy(header.magic, kMagic, sizeof(kMagic));
   header.length = bytes.size();
@@ -214,42 +254,49 @@ void DiskCache::store(const CacheKey& key, std::string_view bytes) {
   bool written = write_all(file.get(), &header, sizeof(header)) && write_all(file.get(), bytes.data(), bytes.size());
   written = file.close() && written;
   if (!written) writable_ = false;
-  if (!written || ::rename(temporary.c_str(), path.c_str()) != 0) {
-    fail(path);
-    ::unlink(temporary.c_str());
+  if (!written || ::renameat(folder.get(), temporary.c_str(), folder.get(), name.c_str()) != 0) {
+    note(fmt::format("{}: {}", path_of(key), std::strerror(errno)));
+    ::unlinkat(folder.get(), temporary.c_str(), 0);
     return;
   }
   ++stored_;
-  trim(folder, path);
+  trim(folder.get(), subfolder, name);
 }
 
 void DiskCache::reject(const CacheKey& key, std::string why) {
-  std::string path = path_of(key);
-  ::unlink(path.c_str());
-  note(fmt::format("{}: {}", path, why));
+  std::string problem;
+  if (Descriptor root = open_root(options_.folder, problem); root)
+    if (Descriptor folder = open_subfolder(root, subfolder_name(key), problem); folder)
+      ::unlinkat(folder.get(), entry_name(key).c_str(), 0);
+  note(fmt::format("{}: {}", path_of(key), why));
   --hits_;
   ++misses_;
 }
 
-void DiskCache::trim(const std::string& folder, const std::string& keep) const {
+void DiskCache::trim(int folder, std::string_view subfolder, const std::string& keep) const {
   struct Entry {
-    std::string path;
+    std::string name;
     time_t used;
     uint64_t size;
   };
-  DIR* directory = ::opendir(folder.c_str());
+  const int reading = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* directory = reading >= 0 ? ::fdopendir(reading) : nullptr;
   if (!directory) return;
   std::vector<Entry> entries;
   uint64_t total = 0;
   while (const dirent* item = ::readdir(directory)) {
-    std::string path = fmt::format("{}/{}", folder, item->d_name);
+    const std::string name = item->d_name;
+    const bool temporary = is_temporary_name(name, subfolder);
+    if (!temporary && !is_entry_name(name, subfolder)) continue; // others may keep files here too
     struct stat status {};
-    if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
-    if (std::strncmp(item->d_name, kTemporary, std::strlen(kTemporary)) == 0) {
-      if (time(nullptr) - status.st_mtime > kAbandonedAfter) ::unlink(path.c_str());
+    if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode) ||
+        status.st_uid != geteuid())
+      continue;
+    if (temporary) {
+      if (time(nullptr) - status.st_mtime > kAbandonedAfter) ::unlinkat(folder, name.c_str(), 0);
       continue;
     }
-    entries.push_back({std::move(path), status.st_mtime, static_cast<uint64_t>(status.st_size)});
+    entries.push_back({name, status.st_mtime, static_cast<uint64_t>(status.st_size)});
     total += entries.back().size;
   }
   ::closedir(directory);
@@ -258,8 +305,8 @@ void DiskCache::trim(const std::string& folder, const std::string& keep) const {
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.used < b.used; });
   for (const Entry& entry : entries) {
     if (total <= share - share / 4) break; // room for some more, so that not every store has to remove something
-    if (entry.path == keep) continue;
-    ::unlink(entry.path.c_str());
+    if (entry.name == keep) continue;
+    ::unlinkat(folder, entry.name.c_str(), 0);
     total -= entry.size;
   }
 }

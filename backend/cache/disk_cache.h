@@ -4,6 +4,10 @@
 // written under another name and renamed, so a reader sees it whole or not at all, and checked by length and hash when
 // read: whatever is damaged, foreign or not readable is a miss. Nothing here throws or reports: a cache that does not
 // work costs time and nothing else. problem() says what went wrong, for --stats.
+//
+// Code is taken from, written to and removed from folders that belong to this user and that nobody else may write to;
+// subfolders are reached through no link. Only files named as above, and owned by this user, are ever removed: what
+// others keep in the same folders stays.
 #pragma once
 #include <array>
 #include <atomic>
@@ -31,6 +35,9 @@ struct CacheOptions {
 // $TL_CACHE_DIR, else $XDG_CACHE_HOME/tl, else $HOME/.cache/tl; empty where none of them is set.
 std::string default_cache_folder();
 
+// With the folders that it is in, for nobody but this user; false where that cannot be (errno). Storing does it, too.
+bool make_cache_folder(const std::string& path);
+
 // Thread-safe.
 class DiskCache {
 public:
@@ -48,9 +55,8 @@ public:
   std::string problem() const; // the first one; empty: none
 
 private:
-  std::string folder_of(const CacheKey& key) const;
-  std::string path_of(const CacheKey& key) const;
-  void trim(const std::string& folder, const std::string& keep) const;
+  std::string path_of(const CacheKey& key) const; // for messages
+  void trim(int folder, std::string_view subfolder, const std::string& keep) const;
   void note(std::string problem);
 
   CacheOptions options_;

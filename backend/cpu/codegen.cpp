@@ -11,6 +11,7 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
@@ -20,6 +21,7 @@
 #include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <unistd.h>
 #include <vector>
 
 namespace tl::cpu {
@@ -57,9 +59,18 @@ bool has_features(const std::string& list, std::initializer_list<const char*> wa
 // Whether code is for x86-64, as that of this process is.
 bool is_x86(const CodegenOptions& options) { return options.triple == llvm::sys::getProcessTriple(); }
 
+// LLVM can neither go on without memory nor be left by an exception: the process ends here, as it does elsewhere for
+// want of memory (exit code 3), and allocates nothing more.
+void end_without_memory(void*, const char*, bool) {
+  constexpr std::string_view message = "tl: the system gives no more memory, and the compiler needs some\n";
+  (void)!::write(STDERR_FILENO, message.data(), message.size());
+  ::_exit(3);
+}
+
 LlvmTarget make_target(const CodegenOptions& options) {
   static std::once_flag once;
   std::call_once(once, [] {
+    llvm::install_bad_alloc_error_handler(end_without_memory);
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();

@@ -80,7 +80,7 @@ Settings& settings() {
   return *all;
 }
 Built& built() {
-  static auto* all = (never_map_files(), new Built);
+  static auto* all = (leave_signals_alone(), new Built);
   return *all;
 }
 
@@ -112,6 +112,7 @@ HostTensor tensor_argument(const Tensor* x, const ParamInfo& param) {
     throw UsageError(fmt::format("{}: {} is wanted, and this has rank {} and elements of type {}", param.name,
                                  param.type_text, x->rank, name_of_type(x->type)));
   if (x->device_type != 1) throw UsageError(fmt::format("{}: the tensor is not in the memory of the CPU", param.name));
+  if (!x->shape && x->rank > 0) throw UsageError(fmt::format("{}: the tensor has no shape", param.name));
   HostTensor result;
   result.dtype = param.dtype;
   for (int k = 0; k < x->rank; ++k) {
@@ -307,7 +308,8 @@ int call(uint32_t function, const uint64_t* cells, void* const* results) {
 
 int configure(const char* name, const char* value) {
   const RunFlag* flag = name ? find_run_flag(name) : nullptr;
-  if (!flag || flag->looks || flag->name == "stats" || flag->name == "message-format")
+  if (!flag || flag->looks || flag->name == "stats" || flag->name == "message-format" || flag->name == "root" ||
+      flag->name == "no-files") // of the whole process, which is somebody else's
     throw UsageError(fmt::format("a library has no setting '{}'", name ? name : ""));
   Settings& own = settings();
   std::lock_guard lock(own.mutex);

@@ -1,7 +1,9 @@
 // main() of the executables that `tl build` makes.
 #include "driver/built/kernels.h"
+#include "driver/confine.h"
 #include "driver/run.h"
 #include "driver/usage.h"
+#include "vm/abi/visible.h"
 #include <cstdio>
 
 int main(int argc, char** argv) {
@@ -13,9 +15,10 @@ int main(int argc, char** argv) {
     take_environment(setup);
     const ProgramArguments arguments = parse_arguments(program.interface, {argv + 1, argv + argc}, &setup);
     if (arguments.help) {
-      std::fputs(help_text(program.interface, argv[0], true).c_str(), stdout);
+      std::fputs(tl::visible_lines(help_text(program.interface, argv[0], true)).c_str(), stdout);
       return kFine;
     }
+    confine(setup, arguments);
     return run_program(program, built, arguments, setup, built.sources, built.main);
   });
 }

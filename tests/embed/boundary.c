@@ -47,6 +47,8 @@ static void tensors(mlp_Model* m) {
   x = tl_view_f32(NULL, 2, shape);
   SAYS(mlp_predict(m, &x, &r), 2, "no data");
   SAYS(mlp_predict(m, NULL, &r), 2, "null");
+  x = tl_view_f32(data, 2, NULL);
+  SAYS(mlp_predict(m, &x, &r), 2, "x: the tensor has no shape");
   x = tl_view_f32(data, 2, shape);
   SAYS(mlp_predict(NULL, &x, &r), 2, "m: a Model is wanted, and this is null");
   x.device_type = 2;

@@ -1,8 +1,9 @@
 // Which format a file has: by its content when it is read, by its ending when it is written.
+#include "vm/io/access.h"
 #include "vm/io/formats.h"
 #include "vm/io/text.h"
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <zlib.h>
 
 namespace tl {
@@ -114,6 +115,7 @@ HostTensor TensorReader::map() const {
 HostTensor TensorReader::take() {
   HostTensor result = map();
   if (result.bytes) return result;
+  require_readable(impl_->source->path(), byte_count(header()));
   result = HostTensor::make(header().dtype, header().dims);
   read(result.data());
   return result;
@@ -282,10 +284,7 @@ void save_tensor(const std::string& path, const HostTensor& x) {
 
 // ---- text -----------------------------------------------------------------------------------------------------------
 
-bool file_exists(const std::string& path) {
-  struct stat info {};
-  return ::stat(path.c_str(), &info) == 0;
-}
+bool file_exists(const std::string& path) { return bool(open_file(path, O_PATH)); }
 
 bool holds_tensor(const std::string& path, const std::string& name) {
   std::vector<std::string> names = archive_names(path);
@@ -299,7 +298,9 @@ std::string read_text(const std::string& path) {
   auto source = open_source(path);
   std::string text;
   for (size_t filled = 0;; filled = text.size()) {
-    text.resize(filled + (filled < 65536 ? 65536 : filled));
+    require_readable(path, filled);
+    // One byte beyond the limit tells that there is more.
+    text.resize(std::min<uint64_t>(filled + std::max<size_t>(filled, 65536), reading_limit() + 1));
     size_t got = source->read_some(filled, reinterpret_cast<std::byte*>(text.data()) + filled, text.size() - filled);
     bool more = got == text.size() - filled;
     text.resize(filled + got);

@@ -38,6 +38,11 @@ OpenTensor open_text_table(const Source& source, const ReadOptions& options);
 
 void write_bytes(int descriptor, const void* data, size_t count); // all of them; throws std::system_error
 
+// write_file_atomically() of io.h, which takes Unnamed: a file that has no name until it is whole, where the file
+// system knows such files.
+enum class WhileWritten : uint8_t { Unnamed, Named };
+void write_file_atomically(const std::string& path, const std::function<void(int descriptor)>& write, WhileWritten how);
+
 // Where bytes of a file being written go.
 using Output = std::function<void(const void* data, size_t count)>;
 
@@ -53,6 +58,8 @@ void write_jpeg(const Output& out, const std::string& path, const HostTensor& x)
 void write_pnm(const Output& out, const std::string& path, const HostTensor& x, std::string_view ending);
 
 // ---- what several formats need ----
+
+constexpr size_t kMostAxes = 64; // of a tensor in a file: NumPy's limit
 
 // Bytes of the elements; UINT64_MAX if a product of the sizes that are not 0 overflows. Sizes are not negative.
 uint64_t byte_count(const TensorHeader& header);

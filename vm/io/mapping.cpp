@@ -19,7 +19,7 @@ struct Entry {
 };
 std::array<Entry, 4096> table;
 
-std::atomic<bool> maps{true};
+std::atomic<bool> foreign{false};
 
 extern "C" void on_bus_error(int signal, siginfo_t* info, void*) {
   auto* at = static_cast<const std::byte*>(info->si_addr);
@@ -57,11 +57,12 @@ Entry* enter(const std::byte* begin, uint64_t bytes) {
 
 } // namespace
 
-void never_map_files() { maps = false; }
+void leave_signals_alone() { foreign = true; }
+bool signals_are_others() { return foreign; }
 
 std::shared_ptr<std::byte[]> map_file(int descriptor, uint64_t offset, uint64_t count) {
   static const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-  if (count == 0 || !maps) return nullptr;
+  if (count == 0 || foreign) return nullptr;
   uint64_t before = offset % page, bytes = count + before;
   void* p = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, descriptor,
                    static_cast<off_t>(offset - before));

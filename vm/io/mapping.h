@@ -12,6 +12,7 @@ namespace tl {
 std::shared_ptr<std::byte[]> map_file(int descriptor, uint64_t offset, uint64_t count);
 
 // Of a process that is not ours, which keeps its signal handlers: from here on map_file gives nothing.
-void never_map_files();
+void leave_signals_alone();
+bool signals_are_others(); // the process is not ours
 
 } // namespace tl

@@ -10,7 +10,6 @@ namespace {
 
 constexpr char kMagic[] = "\x93NUMPY";
 constexpr uint64_t kLongestHeader = 1 << 20; // NumPy itself stops at 10,000 characters
-constexpr size_t kMostAxes = 64;             // NumPy's limit
 
 [[noreturn]] void malformed(const std::string& path, const std::string& what) {
   throw IoError(fmt::format("'{}' is not a sound .npy file: {}", path, what));

@@ -39,32 +39,113 @@ uint64_t header_length(const Source& source) {
   return n;
 }
 
-std::optional<uint64_t> whole_number(const nlohmann::json& value) {
-  if (!value.is_number_unsigned()) return std::nullopt;
-  auto n = value.get<uint64_t>();
-  return n <= uint64_t{INT64_MAX} ? std::optional(n) : std::nullopt;
-}
+// Takes the header's JSON piece by piece: as a tree it would be many times as large as its text, and deep where that
+// is.
+class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
+public:
+  std::vector<Entry> entries;
+  std::string problem; // the first
 
-Entry entry_of(const Source& source, const std::string& name, const nlohmann::json& value) {
-  Entry entry;
-  entry.name = name;
-  if (!value.is_object() || !value.contains("dtype") || !value.contains("shape") || !value.contains("data_offsets"))
-    malformed(source, fmt::format("'{}' lacks 'dtype', 'shape' or 'data_offsets'", name));
-  const auto &type = value["dtype"], &shape = value["shape"], &offsets = value["data_offsets"];
-  if (!type.is_string() || !shape.is_array() || !offsets.is_array() || offsets.size() != 2)
-    malformed(source, fmt::format("the header's entry '{}' is not of the right kind", name));
-  entry.type = type.get<std::string>();
-  for (const auto& size : shape) {
-    auto n = whole_number(size);
-    if (!n) malformed(source, fmt::format("a size of '{}' is not a whole number", name));
-    entry.dims.push_back(static_cast<int64_t>(*n));
+  bool null() override { return scalar(); }
+  bool boolean(bool) override { return scalar(); }
+  bool number_integer(int64_t) override { return scalar(); }
+  bool number_float(double, const std::string&) override { return scalar(); }
+  bool binary(binary_t&) override { return scalar(); }
+  bool number_unsigned(uint64_t value) override {
+    if (depth_ != kInList || field_ == Field::Other || value > uint64_t{INT64_MAX}) return scalar();
+    if (field_ == Field::Shape) {
+      if (entry_.dims.size() == kMostAxes)
+        return fail(fmt::format("'{}' has more than {} axes", entry_.name, kMostAxes));
+      entry_.dims.push_back(static_cast<int64_t>(value));
+    } else {
+      if (offsets_ == 2) return wrong_kind();
+      (offsets_++ ? entry_.end : entry_.begin) = value;
+    }
+    return true;
   }
-  auto begin = whole_number(offsets[0]), end = whole_number(offsets[1]);
-  if (!begin || !end || *begin > *end) malformed(source, fmt::format("the offsets of '{}' are wrong", name));
-  entry.begin = *begin;
-  entry.end = *end;
-  return entry;
-}
+  bool string(std::string& value) override {
+    if (depth_ != kInEntry || field_ != Field::Type) return scalar();
+    entry_.type = value;
+    has_type_ = true;
+    return true;
+  }
+
+  bool start_object(size_t) override {
+    if (depth_ == kInHeader) {
+      entry_ = {};
+      entry_.name = key_;
+      field_ = Field::Other;
+      has_type_ = has_shape_ = false;
+      offsets_ = 0;
+    } else if (!open()) {
+      return false;
+    }
+    ++depth_;
+    return true;
+  }
+  bool end_object() override { return --depth_ != kInHeader || is_metadata() || finish(); }
+  bool start_array(size_t) override {
+    if (depth_ == 0) return false;
+    if (depth_ == kInEntry && (field_ == Field::Shape || field_ == Field::Offsets))
+      has_shape_ = has_shape_ || field_ == Field::Shape;
+    else if (!open())
+      return false;
+    ++depth_;
+    return true;
+  }
+  bool end_array() override { return --depth_ > 0; }
+  bool key(std::string& name) override {
+    if (depth_ == kInHeader) key_ = name;
+    if (depth_ == kInEntry && !is_metadata())
+      field_ = name == "dtype"          ? Field::Type
+               : name == "shape"        ? Field::Shape
+               : name == "data_offsets" ? Field::Offsets
+                                        : Field::Other;
+    return true;
+  }
+  bool parse_error(size_t, const std::string&, const nlohmann::json::exception&) override { return false; }
+
+private:
+  enum class Field : uint8_t { Other, Type, Shape, Offsets };
+  static constexpr size_t kInHeader = 1, kInEntry = 2, kInList = 3;
+
+  bool is_metadata() const { return key_ == "__metadata__"; }
+  bool fail(std::string what) {
+    problem = std::move(what);
+    return false;
+  }
+  bool wrong_kind() { return fail(fmt::format("the header's entry '{}' is not of the right kind", entry_.name)); }
+  bool incomplete() { return fail(fmt::format("'{}' lacks 'dtype', 'shape' or 'data_offsets'", key_)); }
+  // A value that is none of those which an entry must have.
+  bool scalar() {
+    if (depth_ == kInHeader && !is_metadata()) return incomplete();
+    if (depth_ == kInList && field_ == Field::Shape)
+      return fail(fmt::format("a size of '{}' is not a whole number", entry_.name));
+    if (depth_ == kInList && field_ == Field::Offsets)
+      return fail(fmt::format("the offsets of '{}' are wrong", entry_.name));
+    return depth_ > 0 && open();
+  }
+  // Something that only entries' other fields may hold.
+  bool open() {
+    if (depth_ == 0) return true;
+    if (depth_ == kInHeader) return is_metadata() || incomplete();
+    return is_metadata() || field_ == Field::Other || wrong_kind();
+  }
+  bool finish() {
+    if (!has_type_ || !has_shape_ || offsets_ == 0) return incomplete();
+    if (offsets_ != 2) return wrong_kind();
+    if (entry_.begin > entry_.end) return fail(fmt::format("the offsets of '{}' are wrong", entry_.name));
+    entries.push_back(std::move(entry_));
+    return true;
+  }
+
+  size_t depth_ = 0;
+  std::string key_;
+  Entry entry_;
+  Field field_ = Field::Other;
+  bool has_type_ = false, has_shape_ = false;
+  int offsets_ = 0;
+};
 
 // The entries in the order of their elements, which follow each other without gaps to the end of the file.
 std::vector<Entry> read_entries(const Source& source, uint64_t& data_offset) {
@@ -74,30 +155,10 @@ std::vector<Entry> read_entries(const Source& source, uint64_t& data_offset) {
     throw IoError(fmt::format("'{}' is truncated: it ends inside its header", source.path()));
   std::string text(length, '\0');
   source.read(8, reinterpret_cast<std::byte*>(text.data()), length);
-  // A header nests two deep. One that nests a million deep must not become a tree.
-  int depth = 0;
-  bool string = false, too_deep = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (string) {
-      if (c == '\\')
-        ++i;
-      else if (c == '"')
-        string = false;
-    } else if (c == '"') {
-      string = true;
-    } else if (c == '{' || c == '[') {
-      too_deep = too_deep || ++depth > 4;
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  if (too_deep) malformed(source, "its header nests too deep");
-  nlohmann::json header = nlohmann::json::parse(text, nullptr, false);
-  if (!header.is_object()) malformed(source, "its header is not JSON");
-  std::vector<Entry> entries;
-  for (const auto& [name, value] : header.items())
-    if (name != "__metadata__") entries.push_back(entry_of(source, name, value));
+  HeaderReader header;
+  if (!nlohmann::json::sax_parse(text, &header))
+    malformed(source, header.problem.empty() ? "its header is not JSON" : header.problem);
+  std::vector<Entry>& entries = header.entries;
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
   });
@@ -112,7 +173,7 @@ std::vector<Entry> read_entries(const Source& source, uint64_t& data_offset) {
   if (at > there)
     throw IoError(
         fmt::format("'{}' is truncated: its tensors take {} bytes, but only {} are there", source.path(), at, there));
-  return entries;
+  return std::move(entries);
 }
 
 std::vector<std::string> names_of(const std::vector<Entry>& entries) {

@@ -1,4 +1,6 @@
 #include "vm/io/source.h"
+#include "vm/abi/descriptor.h"
+#include "vm/io/access.h"
 #include "vm/io/io.h"
 #include "vm/io/mapping.h"
 #include <algorithm>
@@ -44,28 +46,19 @@ namespace {
 class FileSource : public Source {
 public:
   explicit FileSource(const std::string& path) : Source(path) {
-    do
-      descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    while (descriptor_ < 0 && errno == EINTR);
-    if (descriptor_ < 0) throw IoError(fmt::format("cannot open '{}': {}", path, system_error_text(errno)));
+    descriptor_ = open_file(path, O_RDONLY);
+    if (!descriptor_) throw IoError(fmt::format("cannot open '{}': {}", path, system_error_text(errno)));
     struct stat info {};
-    if (::fstat(descriptor_, &info) != 0 || S_ISDIR(info.st_mode)) {
-      ::close(descriptor_);
+    if (::fstat(descriptor_.get(), &info) != 0 || S_ISDIR(info.st_mode))
       throw IoError(fmt::format("cannot read '{}': it is a directory", path));
-    }
     if (S_ISREG(info.st_mode))
       size_ = static_cast<uint64_t>(info.st_size);
     else
-      take_in(S_ISCHR(info.st_mode) && !::isatty(descriptor_));
+      take_in();
   }
-  ~FileSource() override {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  FileSource(const FileSource&) = delete;
-  FileSource& operator=(const FileSource&) = delete;
 
   size_t read_some(uint64_t offset, std::byte* out, size_t count) const override {
-    if (descriptor_ < 0) {
+    if (!descriptor_) {
       if (offset >= content_.size()) return 0;
       size_t n = std::min<size_t>(count, content_.size() - offset);
       std::memcpy(out, content_.data() + offset, n);
@@ -74,7 +67,7 @@ public:
     size_t done = 0;
     while (done < count) {
       size_t piece = std::min<size_t>(count - done, size_t{1} << 30); // the system's own limit is about 2 GiB
-      ssize_t got = ::pread(descriptor_, out + done, piece, static_cast<off_t>(offset + done));
+      ssize_t got = ::pread(descriptor_.get(), out + done, piece, static_cast<off_t>(offset + done));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) throw IoError(fmt::format("cannot read '{}': {}", path_, system_error_text(errno)));
       if (got == 0) break;
@@ -84,34 +77,29 @@ public:
   }
 
   std::shared_ptr<std::byte[]> map(uint64_t offset, uint64_t count) const override {
-    if (descriptor_ < 0 || offset > size_ || count > size_ - offset) return nullptr;
-    return map_file(descriptor_, offset, count);
+    if (!descriptor_ || offset > size_ || count > size_ - offset) return nullptr;
+    return map_file(descriptor_.get(), offset, count);
   }
 
 private:
-  void take_in(bool is_device) {
-    constexpr size_t kMostOfDevice = size_t{1} << 30; // /dev/zero has no end
+  // What is no regular file may never end: a pipe, /dev/zero.
+  void take_in() {
     std::byte buffer[65536];
     while (true) {
-      ssize_t got = ::read(descriptor_, buffer, sizeof buffer);
+      ssize_t got = ::read(descriptor_.get(), buffer, sizeof buffer);
       if (got < 0 && errno == EINTR) continue;
-      int error = errno;
-      if (got <= 0) {
-        ::close(descriptor_);
-        descriptor_ = -1;
-      }
-      if (got < 0) throw IoError(fmt::format("cannot read '{}': {}", path_, system_error_text(error)));
+      if (got < 0) throw IoError(fmt::format("cannot read '{}': {}", path_, system_error_text(errno)));
       if (got == 0) break;
+      const size_t size = content_.size() + static_cast<size_t>(got);
+      require_readable(path_, size);
+      if (size > content_.capacity()) content_.reserve(std::min(2 * size, reading_limit()));
       content_.insert(content_.end(), buffer, buffer + got);
-      if (is_device && content_.size() > kMostOfDevice) {
-        ::close(descriptor_);
-        throw IoError(fmt::format("cannot read '{}': it is a device that does not end", path_));
-      }
     }
+    descriptor_.close();
     size_ = content_.size();
   }
 
-  int descriptor_ = -1;
+  Descriptor descriptor_;
   std::vector<std::byte> content_; // of what is not a regular file
 };
 

@@ -183,12 +183,137 @@ TEST_CASE("disk cache: keeps to its limit, and removes what was not used for lon
   CHECK(!cache.find(key_number(6)));
   // What processes left behind that died while writing goes, what others are writing now stays.
   fs::path folder_of_key = folder.files().at(0).parent_path();
-  overwrite(folder_of_key / "tmp.dead", "x");
-  overwrite(folder_of_key / "tmp.alive", "x");
-  set_age(folder_of_key / "tmp.dead", std::chrono::hours(2));
+  std::string entry = folder.files().at(0).filename();
+  fs::path dead = folder_of_key / (entry + ".77-0.tmp"), alive = folder_of_key / (entry + ".78-0.tmp");
+  overwrite(dead, "x");
+  overwrite(alive, "x");
+  set_age(dead, std::chrono::hours(2));
   cache.store(key_number(7), bytes);
-  CHECK(!fs::exists(folder_of_key / "tmp.dead"));
-  CHECK(fs::exists(folder_of_key / "tmp.alive"));
+  CHECK(!fs::exists(dead));
+  CHECK(fs::exists(alive));
+}
+
+namespace {
+
+// What else may stand in a folder that a cache is given: loose objects of git, Go's build cache, documents; and names
+// that are nearly those of entries, `07` being the subfolder.
+std::vector<std::string> foreign_names() {
+  const std::string hex(64, '7');
+  return {"70c68a8a1c5a1fcd8d3b8e1f4f9b8c2d1e0f3a", // git
+          "07" + std::string(62, 'a') + "-a",       // Go
+          "tmp.dead",
+          "thesis.odt",
+          hex.substr(1) + ".tlc",
+          "07" + std::string(61, 'a') + "g.tlc",
+          "07" + std::string(61, 'a') + "A.tlc",
+          "07" + std::string(62, 'a') + ".TLC",
+          "07" + std::string(62, 'a') + ".tlc.bak",
+          "08" + std::string(62, 'a') + ".tlc",
+          "07" + std::string(62, 'a') + ".tlc-1-0.tmp"};
+}
+
+// Stores more than the cache may keep, in subfolder 7.
+void overfill(const CacheOptions& options) {
+  DiskCache cache(options);
+  for (uint8_t i = 0; i < 8; ++i)
+    cache.store(key_number(i), std::string(500, 'x'));
+}
+
+} // namespace
+
+TEST_CASE("disk cache: what it did not make stays, however old and large") {
+  Folder folder;
+  CacheOptions options{folder.path, 256 * 1000};
+  overfill(options);
+  fs::path inside = folder.path / "07", document = folder.path / "document";
+  std::vector<fs::path> foreign;
+  for (const std::string& name : foreign_names())
+    foreign.push_back(inside / name);
+  for (const fs::path& file : foreign) {
+    overwrite(file, std::string(5000, 'x'));
+    set_age(file, std::chrono::hours(1000));
+  }
+  // Nor what an entry's name leads to.
+  fs::path link = inside / ("07" + std::string(62, 'b') + ".tlc");
+  overwrite(document, "x");
+  fs::create_symlink(document, link);
+  fs::create_directory(inside / ("07" + std::string(62, 'd') + ".tlc"));
+  overfill(options);
+  for (const fs::path& file : foreign)
+    CHECK_MESSAGE(fs::exists(file), file.string());
+  CHECK(fs::is_symlink(link));
+  CHECK(content(document) == "x");
+}
+
+TEST_CASE("disk cache: through a link to another folder nothing is read, written or removed") {
+  Folder folder, other;
+  CacheOptions options{folder.path, 256 * 1000}, others{other.path, 256 * 1000};
+  DiskCache(others).store(key_number(100), std::string(500, 'x'));
+  fs::path entry = other.files().at(0);
+  set_age(entry, std::chrono::hours(1000));
+  fs::create_directory_symlink(other.path / "07", folder.path / "07");
+  DiskCache cache(options);
+  CHECK(!cache.find(key_number(100)));
+  CHECK(cache.problem() != "");
+  overfill(options);
+  cache.reject(key_number(100), "nonsense");
+  CHECK(fs::exists(entry));
+  CHECK(other.files().size() == 1);
+  // The cache's own folder may be a link of this user's.
+  fs::create_directory_symlink(other.path, folder.path / "larger disk");
+  CHECK(DiskCache({folder.path / "larger disk"}).find(key_number(100)));
+}
+
+TEST_CASE("disk cache: a folder that others may write to is none") {
+  Folder folder;
+  CacheOptions options{folder.path, 256 * 1000};
+  DiskCache(options).store(key_number(1), "code");
+  const auto refuses = [&](const fs::path& path, mode_t mode) {
+    ::chmod(path.c_str(), mode);
+    DiskCache cache(options);
+    cache.store(key_number(2), "code");
+    const bool refused = !cache.find(key_number(1)) && cache.stored() == 0 && !cache.problem().empty();
+    ::chmod(path.c_str(), 0700);
+    return refused;
+  };
+  for (const fs::path& path : {folder.path, folder.path / "07"})
+    for (mode_t mode : {0770, 0707, 0720, 0702, 01777})
+      CHECK(refuses(path, mode));
+  CHECK(DiskCache(options).find(key_number(1)) == "code");
+  CHECK(folder.files().size() == 1);
+}
+
+TEST_CASE("disk cache: what another user has made is not taken, and his folders stay as they are") {
+  if (::geteuid() != 0) return; // nobody else can give files away
+  constexpr uid_t other_user = 65534;
+  Folder folder;
+  CacheOptions options{folder.path, 256 * 1000};
+  DiskCache(options).store(key_number(100), "code");
+  fs::path entry = folder.files().at(0);
+  for (const fs::path& path : {entry, folder.path / "07", folder.path}) {
+    REQUIRE(::chown(path.c_str(), other_user, other_user) == 0);
+    CHECK(!DiskCache(options).find(key_number(100)));
+    if (path != entry) {
+      set_age(entry, std::chrono::hours(1000));
+      overfill(options);
+      CHECK(folder.files().size() == 1);
+    }
+    REQUIRE(::chown(path.c_str(), 0, 0) == 0);
+    CHECK(DiskCache(options).find(key_number(100)) == "code");
+  }
+  // His entries are not removed to make room.
+  REQUIRE(::chown(entry.c_str(), other_user, other_user) == 0);
+  overfill(options);
+  CHECK(fs::exists(entry));
+  // Nor is his link to a folder of this user's one.
+  Folder place;
+  fs::path link = place.path / "link";
+  fs::create_directory_symlink(folder.path, link);
+  REQUIRE(::lchown(link.c_str(), other_user, other_user) == 0);
+  DiskCache linked({link, 256 * 1000});
+  linked.store(key_number(9), "code");
+  CHECK(linked.stored() == 0);
+  CHECK(linked.problem() != "");
 }
 
 TEST_CASE("disk cache: many writers, readers and removers at once see entries whole or not at all") {

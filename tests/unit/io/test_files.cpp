@@ -1,9 +1,14 @@
 // Reading and writing .npy and PNG: files that other programs made, round trips, and broken files, which must be
 // refused with a message and never crash.
 #include "folder.h"
+#include "vm/io/formats.h"
+#include <algorithm>
+#include <climits>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace tl;
@@ -207,6 +212,110 @@ TEST_CASE("saving replaces atomically and leaves nothing behind") {
   CHECK_THROWS_AS(write_file_atomically(path, [](int) { throw IoError("stop"); }), IoError);
   CHECK(load_tensor(path).dims == std::vector<int64_t>{3});
   CHECK(std::distance(fs::directory_iterator(folder.path), {}) == 2);
+}
+
+namespace {
+
+// How a process ends that has written half of a file: `kill` is called in it, between the halves.
+template <class Kill> int end_in_the_middle(const std::string& path, WhileWritten how, Kill&& kill) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (int signal : {SIGINT, SIGTERM, SIGHUP})
+      std::signal(signal, SIG_DFL); // the test program handles them
+    write_file_atomically(
+        path,
+        [&](int file) {
+          write_bytes(file, "half", 4);
+          kill();
+        },
+        how);
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+std::vector<std::string> names_in(const Folder& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder.path))
+    names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+} // namespace
+
+TEST_CASE("a process that ends while it saves leaves the old file, and nothing beside it") {
+  using Names = std::vector<std::string>;
+  for (WhileWritten how : {WhileWritten::Unnamed, WhileWritten::Named})
+    for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      Folder folder;
+      CHECK(end_in_the_middle(folder / "x", how, [&] { ::raise(signal); }) == signal);
+      CHECK(names_in(folder) == Names{});
+      write(folder / "x", "old");
+      CHECK(end_in_the_middle(folder / "x", how, [&] { ::raise(signal); }) == signal);
+      CHECK(names_in(folder) == Names{"x"});
+      CHECK(read(folder / "x") == "old");
+      // What somebody else handles is his, before and afterwards.
+      CHECK(end_in_the_middle(folder / "x", how, [&] {
+              std::signal(signal, SIG_IGN);
+              ::raise(signal);
+            }) == 0);
+      CHECK(read(folder / "x") == "half");
+    }
+  Folder folder; // nothing can be done against this one, but by files without names
+  CHECK(end_in_the_middle(folder / "x", WhileWritten::Unnamed, [] { ::raise(SIGKILL); }) == SIGKILL);
+  CHECK(names_in(folder) == Names{});
+}
+
+TEST_CASE("signals are handled as before once a file is written") {
+  Folder folder;
+  for (WhileWritten how : {WhileWritten::Unnamed, WhileWritten::Named})
+    for (int round = 0; round < 2; ++round) // the second replaces
+      for (auto handler : {SIG_DFL, SIG_IGN}) {
+        std::signal(SIGTERM, handler);
+        write_file_atomically(
+            folder / "x", [](int file) { write_bytes(file, "x", 1); }, how);
+        CHECK((std::signal(SIGTERM, SIG_DFL) == handler));
+      }
+}
+
+TEST_CASE("saving follows links to where nothing is yet, as open(2) does") {
+  for (WhileWritten how : {WhileWritten::Unnamed, WhileWritten::Named}) {
+    Folder folder;
+    fs::create_directory(folder.path / "d");
+    auto save_by = [&](const std::string& name, const fs::path& to) {
+      fs::create_symlink(to, folder.path / name);
+      write_file_atomically(
+          folder / name, [&](int file) { write_bytes(file, name.data(), name.size()); }, how);
+      CHECK(fs::is_symlink(folder.path / name));
+    };
+    save_by("relative", "d/a");
+    save_by("absolute", folder.path / "d" / "b");
+    fs::create_symlink("../c", folder.path / "d" / "second");
+    save_by("chain", "d/second");
+    CHECK(read(folder / "d/a") == "relative");
+    CHECK(read(folder / "d/b") == "absolute");
+    CHECK(read(folder / "c") == "chain");
+    fs::create_symlink("loop", folder.path / "loop");
+    CHECK_THROWS_WITH_AS(write_text(folder / "loop", "x"), doctest::Contains("cannot write"), IoError);
+    fs::create_symlink("none/x", folder.path / "nowhere");
+    CHECK_THROWS_WITH_AS(write_text(folder / "nowhere", "x"), doctest::Contains("no such file"), IoError);
+    CHECK(names_in(folder) == std::vector<std::string>{"absolute", "c", "chain", "d", "loop", "nowhere", "relative"});
+  }
+}
+
+TEST_CASE("a file whose name is as long as names may be is saved and replaced") {
+  Folder folder;
+  const std::string name(NAME_MAX, 'n');
+  for (WhileWritten how : {WhileWritten::Unnamed, WhileWritten::Named})
+    for (const char* text : {"1", "2"}) {
+      write_file_atomically(
+          folder / name, [&](int file) { write_bytes(file, text, 1); }, how);
+      CHECK(read(folder / name) == text);
+      CHECK(names_in(folder).size() == 1);
+    }
 }
 
 TEST_CASE("errors of the file system are told plainly") {

@@ -94,13 +94,13 @@ TEST_CASE("proven equalities leave no check, others leave one") {
   };
   const Row rows[] = {
       {"fn f(x: f32[n]) -> f32[n] = x + x", 0},
-      {"fn f(x: f32[n], m: i64) = x + zeros([m])", 2}, // m >= 0, and n == m
+      {"fn f(x: f32[n], m: i64) = x + zeros([m])", 3}, // m >= 0, m <= kLongestAxis, and n == m
       {"fn f(x: f32[n], y: f32[m]) { assert n == m\n print(x + y) }", 0},
       {"fn f(x: f32[n], y: f32[m]) -> f32[n] = y", 1},
       {"fn f(x: f32[n]) { let y = x[x > 0]\n print(y + x) }", 1},
-      {"fn f(x: f32[n], m: i64) { let y = x + zeros([m])\n let z = y + zeros([m])\n print(z) }", 2},
+      {"fn f(x: f32[n], m: i64) { let y = x + zeros([m])\n let z = y + zeros([m])\n print(z) }", 3},
       {"fn f(x: f32[n]) = x.reshape([3, -1])", 1},
-      {"fn f(x: f32[n, 4]) = x.reshape([2 * n, 2])", 0},
+      {"fn f(x: f32[n, 4]) = x.reshape([2 * n, 2])", 1}, // 2*n <= kLongestAxis
       {"fn f(x: f32[n]) { let h = n // 2\n print(x[:h] + x[h:2 * h]) }", 0},
       {"fn f(x: f32[n]) { assert n >= 1\n let y: f32[n - 1] = x[1:]\n print(y) }", 0},
       {"fn f(x: f32[n]) { for i in 0..n - 1 { let y: f32[2] = x[i:i + 2]\n print(y) } }", 0},
@@ -238,6 +238,47 @@ TEST_CASE("tests see top-level lets, and functions capture them") {
   REQUIRE(c.program.tests.size() == 1);
   for (const auto& i : c.program.instances)
     CHECK(i.captures.size() == 1);
+}
+
+TEST_CASE("sizes: what fits, what wraps, and what is proven of it") {
+  SizeAtoms atoms;
+  auto add = [&](AtomKind kind, const char* name) {
+    SizeAtom atom;
+    atom.kind = kind;
+    atom.name = name;
+    atom.not_negative = kind == AtomKind::Named;
+    return Size::of(atoms.add(atom));
+  };
+  const Size n = add(AtomKind::Named, "n"), k = add(AtomKind::Value, "k"), j = add(AtomKind::Value, "j");
+  const Size most = INT64_MAX;
+  CHECK((most + Size(1)).is_too_large());
+  CHECK((n * most * Size(2)).is_too_large());
+  CHECK_FALSE(atoms.proves_not_negative(most * n + most * n));
+  CHECK(atoms.fits(Size(2) * n + Size(1)));
+  CHECK_FALSE(atoms.fits(n * n));
+  CHECK_FALSE(atoms.fits(k + Size(1)));
+  // 7*k may wrap: nothing is known of it, until k is known to be small.
+  const Size seven = atoms.i64_product(k, 7);
+  CHECK(seven.as_atom());
+  CHECK(atoms.unwrapped(seven) == Size(7) * k);
+  SizeFacts facts;
+  facts.not_negative.push_back(k);
+  CHECK_FALSE(atoms.proves_not_negative(seven, facts));
+  facts.not_negative.push_back(n - k - Size(1));
+  CHECK(atoms.proves_not_negative(seven, facts));
+  CHECK(atoms.proves_not_negative(Size(7) * n - seven - Size(7), facts));
+  // The same polynomial is the same number, however it came about.
+  CHECK(atoms.i64_sum(atoms.i64_product(k, 3), atoms.i64_product(k, 4)) == seven);
+  CHECK(atoms.i64_sum(atoms.i64_sum(k, 5), -5) == k);
+  CHECK(atoms.i64_sum(most, 1).is(INT64_MIN));
+  // Remainders and choices have the bounds of what they are, not of what they are put together from.
+  CHECK(atoms.fits(atoms.mod(k, 8) + Size(1)));
+  CHECK_FALSE(atoms.proves_not_negative(n - atoms.mod(k, 4294967296) - Size(1)));
+  CHECK(atoms.range_of(atoms.mod(k, 8)) == std::pair<int64_t, int64_t>(0, 7));
+  CHECK(atoms.range_of(atoms.clip(k, 3, 9)) == std::pair<int64_t, int64_t>(3, 9));
+  CHECK(atoms.range_of(atoms.min(atoms.max(j, 0), n)) == std::pair<int64_t, int64_t>(0, kLongestAxis));
+  CHECK(atoms.computes(atoms.max(k, j)));
+  CHECK_FALSE(atoms.computes(atoms.floor_div(n * n, 2)));
 }
 
 TEST_CASE("sizes: normal forms, comparison and printing") {

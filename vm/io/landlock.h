@@ -1,0 +1,17 @@
+// The kernel keeps this process to some files (Linux 5.13 and later, where Landlock is switched on).
+#pragma once
+#include <string>
+#include <vector>
+
+namespace tl {
+
+struct AllowedFiles {
+  std::string path; // a file, or a folder and all below it; what is not there is left out
+  bool writes = false;
+};
+
+// From here on this thread, and those that it starts, opens nothing else, makes no connections and runs no other
+// program; descriptors that are open stay so. It cannot be undone. False: the kernel cannot do that.
+bool keep_process_to(const std::vector<AllowedFiles>& allowed);
+
+} // namespace tl
