@@ -156,7 +156,7 @@ void Checker::add_uses(const Size& size, Uses& uses) {
   std::vector<AtomId> atoms;
   p_.atoms.collect(size, atoms);
   for (AtomId atom : atoms)
-    if (p_.atoms[atom].kind != AtomKind::Element) uses.used.insert(atom);
+    if (p_.atoms[atom].kind != AtomKind::Element && !never_known_.contains(atom)) uses.used.insert(atom);
 }
 
 void Checker::add_uses(const Type& type, Uses& uses) {
@@ -236,7 +236,6 @@ void Checker::finish_program() {
       }
     }
     u.defined.insert(mask_counts_.begin(), mask_counts_.end());
-    u.defined.insert(never_known_.begin(), never_known_.end());
     for (AtomId atom : u.defined)
       u.used.erase(atom);
     instance.has_effects = has_effects(instance.body);
