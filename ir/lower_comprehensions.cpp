@@ -80,8 +80,10 @@ Dim FunctionLowerer::axis(const IndexRange& range) {
   if (count.is_constant() || shared_.atoms.range_of(range.extent).second <= kLongestAxis) return count;
   // Of a distance that is no i64, what is left after wrapping is negative.
   const ValueId most = i64(kLongestAxis);
-  ValueId fine = scalar(ScalarOp::And, {scalar(ScalarOp::Ge, {count.value, i64(0)}), scalar(ScalarOp::Le, {count.value, most})});
-  uint32_t s = site("SizeOverflow", "a range of this length is no axis: there are at most {0} elements along one", range.index->span);
+  ValueId fine =
+      scalar(ScalarOp::And, {scalar(ScalarOp::Ge, {count.value, i64(0)}), scalar(ScalarOp::Le, {count.value, most})});
+  uint32_t s = site("SizeOverflow", "a range of this length is no axis: there are at most {0} elements along one",
+                    range.index->span);
   ValueId checked = guard(count.value, fine, s, {most}, range.index->span);
   scopes_.back().sizes[range.extent] = checked;
   return Dim::of(checked);

@@ -60,7 +60,8 @@ ValueId FunctionLowerer::slice_start(const typed::Subscript& item, const Dim& si
   auto inside = [&](ValueId i) { return emit(ScalarOp::And, emit(ScalarOp::Ge, i, i64(0)), emit(ScalarOp::Lt, i, n)); };
   ValueId last = emit(ScalarOp::Add, start, emit(ScalarOp::Mul, emit(ScalarOp::Sub, count, i64(1)), i64(item.step)));
   ValueId some = emit(ScalarOp::And, inside(start), inside(last));
-  ValueId fine = emit(ScalarOp::Or, emit(ScalarOp::Eq, count, i64(0)), emit(ScalarOp::And, emit(ScalarOp::Gt, count, i64(0)), some));
+  ValueId fine = emit(ScalarOp::Or, emit(ScalarOp::Eq, count, i64(0)),
+                      emit(ScalarOp::And, emit(ScalarOp::Gt, count, i64(0)), some));
   return proven(start, fine, item.span);
 }
 

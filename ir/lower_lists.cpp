@@ -46,7 +46,8 @@ Leaves FunctionLowerer::list_operation(const typed::Expr& e, const std::vector<L
     if (!e.flag)
       flat.at(1) = list_index(flat[0], flat[1], e.operands[1]->span);
     else if (keeps_checks())
-      flat.at(1) = proven_below(flat[1], here().one(Op::ListLength, {flat[0]}, Type::scalar(DType::I64), {}, at), e.span);
+      flat.at(1) =
+          proven_below(flat[1], here().one(Op::ListLength, {flat[0]}, Type::scalar(DType::I64), {}, at), e.span);
     std::set<AtomId> own;
     for (const typed::FreshAtom& fresh : e.fresh)
       own.insert(fresh.atom);

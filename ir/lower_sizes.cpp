@@ -126,7 +126,8 @@ ValueId FunctionLowerer::size_value(const Size& size) {
   }
   const std::optional<AtomId> atom = size.as_atom();
   const bool checked = !atom && !shared_.atoms.fits(size);
-  if (shared_.atoms.needs_check(size)) scope = scopes_.size() - 1; // further out it would fail although nobody comes here
+  if (shared_.atoms.needs_check(size))
+    scope = scopes_.size() - 1; // further out it would fail although nobody comes here
   ValueId value = atom ? compound_value(*atom, scope) : polynomial(size, scope, checked);
   scopes_[scope].sizes[size] = value;
   hoisted_[value.index] = scope;
@@ -180,7 +181,8 @@ ValueId FunctionLowerer::polynomial(const Size& size, size_t scope, bool checked
     if (!checked) return product;
     // a == 0, or dividing gives b again; -1 times the least i64 does that although it wraps.
     ValueId exact = emit(ScalarOp::Eq, {emit(ScalarOp::FloorDiv, {product, a}), b});
-    ValueId wraps = emit(ScalarOp::And, {emit(ScalarOp::Eq, {a, number(-1)}), emit(ScalarOp::Eq, {b, number(INT64_MIN)})});
+    ValueId wraps =
+        emit(ScalarOp::And, {emit(ScalarOp::Eq, {a, number(-1)}), emit(ScalarOp::Eq, {b, number(INT64_MIN)})});
     ValueId fine = emit(ScalarOp::And, {exact, emit(ScalarOp::Not, {wraps})});
     holds(emit(ScalarOp::Or, {emit(ScalarOp::Eq, {a, number(0)}), fine}));
     return product;
@@ -189,7 +191,8 @@ ValueId FunctionLowerer::polynomial(const Size& size, size_t scope, bool checked
     ValueId sum = emit(subtract ? ScalarOp::Sub : ScalarOp::Add, {a, b});
     if (!checked) return sum;
     // It wraps where the sign of the result is neither that of a nor that of what is added.
-    ValueId first = emit(ScalarOp::BitXor, {a, sum}), second = emit(ScalarOp::BitXor, {subtract ? a : b, subtract ? b : sum});
+    ValueId first = emit(ScalarOp::BitXor, {a, sum}),
+            second = emit(ScalarOp::BitXor, {subtract ? a : b, subtract ? b : sum});
     holds(emit(ScalarOp::Ge, {emit(ScalarOp::BitAnd, {first, second}), number(0)}));
     return sum;
   };

@@ -201,9 +201,7 @@ SizeAtoms::Interval SizeAtoms::bounds_of(AtomId id, const SizeFacts& facts, int 
   case AtomKind::Named:
   case AtomKind::Fresh:
   case AtomKind::Element:
-  case AtomKind::Value:
-    own = atom.not_negative ? Interval{0, kLongestAxis} : Interval{atom.least, atom.most};
-    break;
+  case AtomKind::Value: own = atom.not_negative ? Interval{0, kLongestAxis} : Interval{atom.least, atom.most}; break;
   case AtomKind::Modular:
     if (depth > 0) own = bounds(atom.a, facts, depth - 1);
     if (!own.is_i64()) own = {INT64_MIN, INT64_MAX};
@@ -321,14 +319,16 @@ bool SizeAtoms::needs_check(const Size& e) const {
     const SizeAtom& atom = atoms_[id.index];
     if (atom.kind == AtomKind::Modular)
       return std::any_of(atom.a.terms.begin(), atom.a.terms.end(), [&](const Size::Term& term) {
-        return std::any_of(term.atoms.begin(), term.atoms.end(), [&](AtomId inner) { return needs_check(Size::of(inner)); });
+        return std::any_of(term.atoms.begin(), term.atoms.end(),
+                           [&](AtomId inner) { return needs_check(Size::of(inner)); });
       });
     if (atom.kind != AtomKind::Positive || fits(atom.a)) return needs_check(atom.a) || needs_check(atom.b);
     auto [added, taken] = parts(atom.a);
     return needs_check(added) || needs_check(taken);
   };
-  return std::any_of(e.terms.begin(), e.terms.end(),
-                     [&](const Size::Term& term) { return std::any_of(term.atoms.begin(), term.atoms.end(), of_atom); });
+  return std::any_of(e.terms.begin(), e.terms.end(), [&](const Size::Term& term) {
+    return std::any_of(term.atoms.begin(), term.atoms.end(), of_atom);
+  });
 }
 
 std::pair<int64_t, int64_t> SizeAtoms::range_of(const Size& e, const SizeFacts& facts) const {

@@ -12,7 +12,8 @@
 //     Proofs see through a Modular where the facts of a place say that it does not wrap;
 //   - whoever computes a size that does not surely fit checks that it does (ir/lower_sizes.cpp);
 //   - no axis is longer than kLongestAxis, which is checked where a number becomes a size.
-// A coefficient that is no i64 makes too_large() of the whole size: of it nothing is proven, and the checker rejects it.
+// A coefficient that is no i64 makes too_large() of the whole size: of it nothing is proven, and the checker rejects
+// it.
 #pragma once
 #include "lang/source.h"
 #include "vm/abi/limits.h"
@@ -87,10 +88,10 @@ enum class AtomKind : uint8_t {
 
 struct SizeAtom {
   AtomKind kind = AtomKind::Fresh;
-  std::string name; // "n"; for Fresh a description: "rows of x[mask]"
-  Span origin;      // where it comes from
-  bool not_negative = false; // of atoms that are not compound: a size, from 0 to kLongestAxis
-  Size a, b;                 // operands of the compound kinds
+  std::string name;                            // "n"; for Fresh a description: "rows of x[mask]"
+  Span origin;                                 // where it comes from
+  bool not_negative = false;                   // of atoms that are not compound: a size, from 0 to kLongestAxis
+  Size a, b;                                   // operands of the compound kinds
   int64_t least = INT64_MIN, most = INT64_MAX; // what the value of an atom may be that is neither a size nor compound
 };
 
@@ -115,8 +116,8 @@ enum class Compare : uint8_t { Equal, Different, Unknown };
 class SizeAtoms {
 public:
   SizeAtoms() { add({AtomKind::Fresh, "a number that is no i64", {}, false, {}, {}}); } // too_large
-  AtomId add(SizeAtom atom); // Named, Value, Fresh
-  AtomId element(size_t n);  // the n-th Element
+  AtomId add(SizeAtom atom);                                                            // Named, Value, Fresh
+  AtomId element(size_t n);                                                             // the n-th Element
   const SizeAtom& operator[](AtomId id) const { return atoms_[id.index]; }
   size_t size() const { return atoms_.size(); }
 
@@ -229,9 +230,7 @@ template <class F> int64_t SizeAtoms::evaluate(const Size& s, const F& value_of)
         break;
       }
       case AtomKind::Modular: v = evaluate(atom.a, value_of); break;
-      case AtomKind::Near:
-        v = std::clamp(evaluate(atom.a, value_of), -2 * kLongestAxis, 2 * kLongestAxis);
-        break;
+      case AtomKind::Near: v = std::clamp(evaluate(atom.a, value_of), -2 * kLongestAxis, 2 * kLongestAxis); break;
       }
       product *= static_cast<uint64_t>(v);
     }

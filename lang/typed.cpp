@@ -24,8 +24,8 @@ struct Printer {
   std::string checks(const std::vector<SizeCheck>& list) const {
     std::string text;
     for (const SizeCheck& c : list)
-      text +=
-          fmt::format(" check({} {} {})", size(c.a), std::array{"==", ">=", "<="}[static_cast<size_t>(c.relation)], size(c.b));
+      text += fmt::format(" check({} {} {})", size(c.a), std::array{"==", ">=", "<="}[static_cast<size_t>(c.relation)],
+                          size(c.b));
     return text;
   }
   std::string path(const std::vector<uint32_t>& steps) const {

@@ -386,8 +386,9 @@ private:
 
   // --- check_sizes.cpp
   Compare compare(const Size& a, const Size& b) { return p_.atoms.compare(a, b, ctx_->facts); }
-  std::optional<Size> number_of(const typed::Expr& e); // what an i64 expression is where it runs: for what is known of it
-  std::optional<Size> size_of(const typed::Expr& e);   // the same, where it can be computed as a size
+  std::optional<Size>
+  number_of(const typed::Expr& e);                   // what an i64 expression is where it runs: for what is known of it
+  std::optional<Size> size_of(const typed::Expr& e); // the same, where it can be computed as a size
   bool subtracts(const Size& number) const;
   void add_origins(const Size& a, const Size& b, std::vector<Label>& labels);
   SizeCheck size_check(const Size& a, const Size& b, std::string message, Span span);
@@ -400,7 +401,8 @@ private:
   // a is no longer than an axis may be; {0} in `what` is a.
   void require_axis(const Size& a, const std::string& what, Span span, std::vector<SizeCheck>& checks);
   // a is a size of at least `least`.
-  void require_size(const Size& a, int64_t least, const std::string& message, Span span, std::vector<SizeCheck>& checks);
+  void require_size(const Size& a, int64_t least, const std::string& message, Span span,
+                    std::vector<SizeCheck>& checks);
   std::string different(const Size& a, const Size& b);     // "n and m are different sizes", "3 is not 4"
   std::string equality_hint(const Size& a, const Size& b); // "write `assert n == m` …"
   std::optional<std::vector<Size>> broadcast(const std::vector<typed::Expr*>& operands, const std::string& what,

@@ -167,7 +167,7 @@ void Checker::solve_sizes(const std::vector<const Type*>& params, const std::vec
           if (std::find(left.begin(), left.end(), x) != left.end()) break;
           known[x] = p_.atoms.floor_div(arg.shape[k] - rest, term.coefficient);
           require_size(known[x], 0, fmt::format("the size `{}` of `{}` would be {{0}}", p_.atoms[x].name, of), span,
-                           checks);
+                       checks);
           break;
         }
       }

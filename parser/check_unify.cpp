@@ -178,9 +178,8 @@ void Checker::finalize(typed::Expr& e) {
   for (auto& join : e.joins)
     settle(join.type);
   settle(e.type);
-  bool no_size = has_no_size(e.type) && std::none_of(e.operands.begin(), e.operands.end(), [](const ExprPtr& operand) {
-    return has_no_size(operand->type);
-  });
+  bool no_size = has_no_size(e.type) && std::none_of(e.operands.begin(), e.operands.end(),
+                                                     [](const ExprPtr& operand) { return has_no_size(operand->type); });
   for (const typed::Subscript& s : e.subscripts)
     no_size = no_size || s.start.is_too_large() || s.length.is_too_large();
   for (const SizeCheck& check : e.checks)

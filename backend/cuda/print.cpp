@@ -431,8 +431,9 @@ private:
     block(body);
     if (!in.results.empty()) assign(in.results, body.yields);
     // The index after the last may be no i64.
-    line(fmt::format("if ({3} > 0 ? (unsigned long long){2} - {0} <= {3} : (unsigned long long){0} - {2} <= 0ull - {3}) break;",
-                     i, lo, hi, step));
+    line(fmt::format(
+        "if ({3} > 0 ? (unsigned long long){2} - {0} <= {3} : (unsigned long long){0} - {2} <= 0ull - {3}) break;", i,
+        lo, hi, step));
     close();
   }
 
