@@ -16,10 +16,10 @@ void Checker::region(const Region& r) {
     for (ValueId operand : node_->operands)
       fine = use(operand) && fine;
     for (const Region& inner : node_->regions) {
-      const bool outside = untaken_;
-      untaken_ = untaken_ || (fine && is_untaken(inner));
+      const bool outside = in_branch_;
+      in_branch_ = in_branch_ || node_->op == Op::If;
       region(inner);
-      untaken_ = outside;
+      in_branch_ = outside;
     }
     define(node_->results, id, scope);
     if (fine && !broken_) tokens_fit();

@@ -145,9 +145,8 @@ private:
     }
     for (ValueId id : ids)
       for (const Dim& dim : type(id).dims) {
-        if (dim.is_constant())
-          check(dim.constant >= 0, "a size is negative");
-        else if (use(dim.value))
+        // A constant may be negative: behind the check that says so.
+        if (!dim.is_constant() && use(dim.value))
           check(type(dim.value) == Type::scalar(DType::I64), "a size is not an i64");
       }
   }
@@ -161,7 +160,6 @@ private:
   // ---- one op each (verify_rules.cpp)
   std::optional<Scalar> known(ValueId value, int depth) const;
   bool never(ValueId value) const;
-  bool is_untaken(const Region& inner) const;
   void sizes_beside(size_t first);
   void list_get();
   void linalg();
@@ -187,7 +185,7 @@ private:
   const Node* node_ = nullptr;
   std::vector<bool> defined_;
   bool broken_ = false;
-  bool untaken_ = false; // in a branch whose condition is known to be otherwise
+  bool in_branch_ = false; // which is perhaps never taken
 };
 
 } // namespace tl::ir

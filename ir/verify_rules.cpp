@@ -52,13 +52,6 @@ bool Checker::never(ValueId value) const {
   return false;
 }
 
-// Is this region of the node a branch that its condition is known to leave out?
-bool Checker::is_untaken(const Region& inner) const {
-  if (node_->op != Op::If || node_->operands.size() != 1 || node_->regions.size() != 2) return false;
-  const std::optional<Scalar> condition = known(node_->operands[0], kLookBack);
-  return condition && condition->as<bool>() == (&inner == &node_->regions[1]);
-}
-
 // The results from `first` on are the sizes of the tensor before them.
 void Checker::sizes_beside(size_t first) {
   const Type& t = out(first - 1);
@@ -227,8 +220,8 @@ void Checker::reshape() {
     return n;
   };
   int64_t before = count(in(0)), after = count(out());
-  // Sizes that differ for certain have been asked about before: by a Guard, or in a branch that is not taken.
-  check(before < 0 || after < 0 || before == after || untaken_ || never(node_->operands[0]),
+  // Sizes that differ for certain have been asked about before: by a Guard, or by what chose this branch.
+  check(before < 0 || after < 0 || before == after || in_branch_ || never(node_->operands[0]),
         [&] { return fmt::format("{} to {}", text(in(0)), text(out())); });
 }
 

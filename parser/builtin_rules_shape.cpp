@@ -70,7 +70,7 @@ std::optional<std::vector<Size>> Checker::dims(const ast::Expr* e, typed::Expr& 
   Size total = 1;
   for (const Size& size : result)
     total = total * size;
-  if (!minus_one && !p_.atoms.fits(total)) { // else it has the elements of a tensor that there is
+  if (!minus_one && !p_.atoms.fits(total, ctx_->facts)) { // else it has the elements of a tensor that there is
     SizeCheck check = size_check(total, INT64_MAX, "a tensor of {0} elements is too large", e->span);
     check.relation = SizeCheck::Relation::AtMost;
     check.kind = "SizeOverflow";

@@ -1,6 +1,7 @@
 #include "vm/io/access.h"
 #include "vm/io/io.h"
 #include "vm/io/source.h"
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -126,8 +127,9 @@ Descriptor open_file(const std::string& path, int flags) {
 void limit_reading(uint64_t bytes) { limit = bytes; }
 
 uint64_t reading_limit() {
+  constexpr uint64_t kAlways = uint64_t{1} << 20; // what a program says of a small file comes before its limit
   const uint64_t said = limit;
-  return said ? said : most_of_the_machine();
+  return said ? std::max(said, kAlways) : most_of_the_machine();
 }
 
 void require_readable(const std::string& path, uint64_t bytes) {
