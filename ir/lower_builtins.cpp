@@ -433,7 +433,7 @@ Leaves FunctionLowerer::builtin_operation(const typed::Expr& e, const std::vecto
     std::vector<Dim> sizes = shape();
     return {elementwise(ScalarOp::KeyFold, {x(), iota(sizes.at(0), at)}, sizes, at)};
   }
-  case Builtin::Bits: return {elementwise(ScalarOp::KeyBits, {x(), positions(e.type.shape, at)}, shape(), at)};
+  case Builtin::Bits: return {elementwise(ScalarOp::KeyBits, {x(), positions(e, at)}, shape(), at)};
   case Builtin::Uniform: return {uniform(e, x(), operands.at(1), operands.at(2))};
   case Builtin::Normal: return {normal(e, x())};
   case Builtin::RandInt: return {randint(e, x(), operands.at(1), operands.at(2))};

@@ -438,7 +438,7 @@ private:
   Leaves load(const typed::Expr& e, const Leaves& operands);
   uint32_t constant_file(const typed::Expr& e, const std::string& name, const tl::Type& type);
   Leaves effect(Op op, std::vector<ValueId> operands, std::vector<Type> results, Attrs attrs, LocId loc);
-  ValueId positions(const std::vector<Size>& shape, LocId loc); // 0, 1, … under this shape, i64
+  ValueId positions(const typed::Expr& e, LocId loc); // 0, 1, … under its shape, i64
   ValueId random_unit(ValueId key, ValueId positions, int64_t stride, int64_t word, DType type, LocId loc);
   ValueId uniform(const typed::Expr& e, ValueId key, ValueId lo, ValueId hi);
   ValueId normal(const typed::Expr& e, ValueId key);

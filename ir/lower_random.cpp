@@ -3,14 +3,15 @@
 
 namespace tl::ir {
 
-// 0, 1, … in row-major order under this shape.
-ValueId FunctionLowerer::positions(const std::vector<Size>& shape, LocId at) {
+// 0, 1, … in row-major order under the shape of e, once its sizes are checked.
+ValueId FunctionLowerer::positions(const typed::Expr& e, LocId at) {
+  const std::vector<Size>& shape = e.type.shape;
   if (shape.empty()) return i64(0);
   std::vector<Dim> sizes = dims(shape);
   Size count = 1;
   for (const Size& size : shape)
     count = count * size;
-  return retyped(iota(knows(count) ? dim(count) : product(sizes), at), sizes);
+  return retyped(iota(checked(knows(count) ? dim(count) : product(sizes), e.checks), at), sizes);
 }
 
 // Uniform in [0, 1), a multiple of 2^-24 (f32) or 2^-53 (f64): from the word, or the two words, number
@@ -37,7 +38,7 @@ ValueId FunctionLowerer::uniform(const typed::Expr& e, ValueId key, ValueId lo, 
   LocId at = loc(e.span);
   DType t = e.type.dtype, compute = t == DType::F64 ? DType::F64 : DType::F32;
   std::vector<Dim> shape = dims(e.type.shape);
-  ValueId unit = random_unit(key, positions(e.type.shape, at), compute == DType::F64 ? 2 : 1, 0, compute, at);
+  ValueId unit = random_unit(key, positions(e, at), compute == DType::F64 ? 2 : 1, 0, compute, at);
   ValueId low = convert(lo, compute, at), high = convert(hi, compute, at);
   ValueId width = scalar(ScalarOp::Sub, {high, low});
   ValueId value = elementwise(ScalarOp::Mul, {unit, width}, shape, at);
@@ -51,7 +52,7 @@ ValueId FunctionLowerer::normal(const typed::Expr& e, ValueId key) {
   DType t = e.type.dtype, compute = t == DType::F64 ? DType::F64 : DType::F32;
   std::vector<Dim> shape = dims(e.type.shape);
   int64_t words = compute == DType::F64 ? 2 : 1;
-  ValueId where = positions(e.type.shape, at);
+  ValueId where = positions(e, at);
   ValueId u = random_unit(key, where, 2 * words, 0, compute, at);
   ValueId v = random_unit(key, where, 2 * words, words, compute, at);
   auto one = [&](ScalarOp op, ValueId a) { return elementwise(op, {a}, shape, at); };
@@ -65,7 +66,7 @@ ValueId FunctionLowerer::normal(const typed::Expr& e, ValueId key) {
 ValueId FunctionLowerer::bernoulli(const typed::Expr& e, ValueId key, ValueId p) {
   LocId at = loc(e.span);
   DType compute = type(p).dtype == DType::F64 ? DType::F64 : DType::F32;
-  ValueId unit = random_unit(key, positions(e.type.shape, at), compute == DType::F64 ? 2 : 1, 0, compute, at);
+  ValueId unit = random_unit(key, positions(e, at), compute == DType::F64 ? 2 : 1, 0, compute, at);
   return elementwise(ScalarOp::Lt, {unit, convert(p, compute, at)}, dims(e.type.shape), at);
 }
 
@@ -77,7 +78,7 @@ ValueId FunctionLowerer::randint(const typed::Expr& e, ValueId key, ValueId lo, 
   uint32_t s = site("InvalidRange", "no integers from {0} to {1}", e.span);
   lo = guard(lo, scalar(ScalarOp::Lt, {lo, hi}), s, {lo, hi}, e.span);
   auto two = [&](ScalarOp op, ValueId a, ValueId b) { return elementwise(op, {a, b}, shape, at); };
-  ValueId first = two(ScalarOp::Mul, positions(e.type.shape, at), i64(2));
+  ValueId first = two(ScalarOp::Mul, positions(e, at), i64(2));
   ValueId high = elementwise(ScalarOp::KeyBits, {key, first}, shape, at);
   ValueId low = elementwise(ScalarOp::KeyBits, {key, two(ScalarOp::Add, first, i64(1))}, shape, at);
   ValueId number = two(ScalarOp::Add, two(ScalarOp::ShiftLeft, high, i64(31)), two(ScalarOp::ShiftRight, low, i64(1)));

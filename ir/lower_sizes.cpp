@@ -95,7 +95,8 @@ Size FunctionLowerer::as_size(ValueId value) {
 }
 
 Dim FunctionLowerer::dim(const Size& size) {
-  return size.is_constant() ? Dim::of(size.constant()) : Dim::of(size_value(size));
+  // A negative one belongs to a path that a guard has failed; it stays a value.
+  return size.is_constant() && size.constant() >= 0 ? Dim::of(size.constant()) : Dim::of(size_value(size));
 }
 
 std::vector<Dim> FunctionLowerer::dims(const std::vector<Size>& shape) {

@@ -563,6 +563,12 @@ std::optional<Type> Checker::list_type(const ast::TypeExpr* written, Scope* scop
 ExprPtr Checker::default_value(FunctionInfo& info, size_t param, std::vector<Arg*>& args, const Bindings& bindings,
                                typed::Block& before) {
   const auto& params = info.decl->params;
+  const auto [in_use, is_new] = defaults_in_use_.insert(params[param].default_value);
+  if (!is_new) {
+    error("InstantiationDepth", params[param].default_value->span,
+          fmt::format("the default of `{}` is defined by itself", params[param].name.text));
+    return broken(params[param].default_value->span);
+  }
   Scope* saved = scope_;
   scope_ = info.env;
   push_scope();
@@ -620,6 +626,7 @@ ExprPtr Checker::default_value(FunctionInfo& info, size_t param, std::vector<Arg
   std::optional<Type> list = list_type(params[param].type, names);
   ExprPtr result = value(params[param].default_value, list ? &*list : nullptr);
   scope_ = saved;
+  defaults_in_use_.erase(in_use);
   return result;
 }
 

@@ -818,7 +818,8 @@ private:
   std::shared_ptr<MadeSyntax> made_ = std::make_shared<MadeSyntax>(); // calls of function values, for one
   std::map<const ast::Expr*, VarId> held_; // expressions that have been evaluated already, for Axes
   std::map<const ast::Lambda*, const ast::Function*> lambda_functions_;
-  int expansions_ = 0; // calls being checked in place
+  std::set<const ast::Expr*> defaults_in_use_; // being checked: a cycle if asked again
+  int expansions_ = 0;                         // calls being checked in place
   bool expanding_ = false;
   std::map<VarId, Size> known_sizes_;          // immutable i64 variables that are a size
   std::map<VarId, std::string> open_at_first_; // variables whose value was a literal without a type: its text
@@ -855,6 +856,7 @@ private:
     std::map<VarId, Type> current;
     SizeFacts::Mark facts;
     size_t variables;
+    bool uses_devices;
   };
   std::optional<Before> before_;
   std::vector<const ast::File*> new_modules_, run_modules_;

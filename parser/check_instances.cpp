@@ -7,6 +7,7 @@ namespace tl::checker {
 namespace {
 constexpr int kMaxInstantiation = 200; // of a chain of calls that each need another instance
 constexpr size_t kMaxInstances = 20000;
+constexpr size_t kMaxParts = 10000; // types that the type of an argument is made of
 } // namespace
 
 std::string Checker::key_of(const FunctionInfo& info, const Bindings& bindings) {
@@ -82,8 +83,21 @@ std::string Checker::key_of(const FunctionInfo& info, const Bindings& bindings) 
   return fmt::format("{}({})", info.decl->name.text, fmt::join(parts, ", "));
 }
 
+namespace {
+// How many types a type is made of, up to `most`.
+size_t parts_of(const Type& type, size_t most) {
+  size_t count = 1;
+  for (const Type& element : type.elements)
+    if (count < most) count += parts_of(element, most - count);
+  return count;
+}
+} // namespace
+
 InstanceId Checker::instance_for(FunctionInfo& info, const Bindings& bindings, Span call) {
-  std::string key = key_of(info, bindings);
+  const bool is_large = std::any_of(bindings.params.begin(), bindings.params.end(), [](const Bindings::Param& param) {
+    return parts_of(param.type, kMaxParts) >= kMaxParts;
+  });
+  std::string key = is_large ? "" : key_of(info, bindings);
   if (auto it = info.instances.find(key); it != info.instances.end()) return it->second;
   InstanceId id{static_cast<uint32_t>(states_.size())};
   states_.emplace_back();
@@ -100,8 +114,8 @@ InstanceId Checker::instance_for(FunctionInfo& info, const Bindings& bindings, S
   instance.name = info.decl->name.text;
   instance.key = key;
   instance.span = info.decl->name.span;
-  if (state.depth > kMaxInstantiation || states_.size() > kMaxInstances) {
-    if (state.depth == kMaxInstantiation + 1 || states_.size() == kMaxInstances + 1)
+  if (is_large || state.depth > kMaxInstantiation || states_.size() > kMaxInstances) {
+    if (is_large || state.depth == kMaxInstantiation + 1 || states_.size() == kMaxInstances + 1)
       error("InstantiationDepth", call,
             fmt::format("calling `{}` needs ever new versions of it: each call has other element types or ranks",
                         instance.name));

@@ -36,7 +36,7 @@ const typed::Program& Checker::piece(const ast::File& file, Diagnostics& diagnos
   with_instances_.clear();
   states_.clear();
   p_.instances.clear();
-  before_ = Before{{}, top_->current, top_->facts.mark(), p_.variables.size()};
+  before_ = Before{{}, top_->current, top_->facts.mark(), p_.variables.size(), p_.uses_devices};
   new_modules_.clear();
   run_modules_.clear();
   first_function_ = functions_.size();
@@ -93,6 +93,7 @@ void Checker::undo() {
   file_->declared.clear();
   top_->current = std::move(before_->current);
   top_->facts.restore(before_->facts);
+  p_.uses_devices = before_->uses_devices;
   top_->own.erase(top_->own.lower_bound(static_cast<uint32_t>(before_->variables)), top_->own.end());
   before_.reset();
 }

@@ -529,49 +529,50 @@ private:
     LocId loc = node.loc;
     auto known = integer_of(f_, node.operands[2]);
     auto compare = [&](ScalarOp op, Slot a, Slot b) { return scalar(op, DType::I64, a, b, loc, new_slot(false)); };
-    Slot up{}, zero{};
-    if (!known) {
-      zero = constant(DType::I64, Scalar::of(int64_t{0}), loc);
-      up = compare(ScalarOp::Gt, step, zero);
-    }
-    move(i, slot(node.operands[0]), loc);
-    uint32_t head = here();
-    Slot go;
-    auto either = [&](Slot condition, Slot yes, Slot no) {
+    Slot up{};
+    if (!known) up = compare(ScalarOp::Gt, step, constant(DType::I64, Scalar::of(int64_t{0}), loc));
+    // Is a before b, on the way that the steps go?
+    auto before = [&](Slot a, Slot b) {
+      if (known) return compare(*known > 0 ? ScalarOp::Lt : ScalarOp::Gt, a, b);
       Instruction where = make(BcOp::Scalar, loc);
       where.scalar = ScalarOp::Where;
       where.dtype = DType::Bool;
-      where.in = {{condition}, {yes}, {no}};
-      where.out.push_back(new_slot(false));
-      Slot result = where.out.back();
+      Slot below = compare(ScalarOp::Lt, a, b), above = compare(ScalarOp::Gt, a, b);
+      where.in = {{up}, {below}, {above}};
+      Slot chosen = new_slot(false);
+      where.out.push_back(chosen);
       add(std::move(where));
-      return result;
+      return chosen;
     };
-    if (known)
-      go = compare(*known > 0 ? ScalarOp::Lt : ScalarOp::Gt, i, hi);
-    else
-      go = either(up, compare(ScalarOp::Lt, i, hi), compare(ScalarOp::Gt, i, hi));
-    Instruction test = make(BcOp::JumpIfNot, loc);
-    test.in.push_back({go});
-    size_t exit = add(std::move(test));
+    auto leave_unless = [&](Slot condition) {
+      Instruction test = make(BcOp::JumpIfNot, loc);
+      test.in.push_back({condition});
+      return add(std::move(test));
+    };
+    move(i, slot(node.operands[0]), loc);
+    uint32_t head = here();
+    std::vector<size_t> exits{leave_unless(before(i, hi))};
     nodes(node.regions[0]);
     turn(node);
-    size_t last = 0; // where the next index would be no i64
-    if (known == 1 || known == -1) {
+    if (steps_fit(known, integer_of(f_, node.operands[1]))) {
       scalar(ScalarOp::Add, DType::I64, i, step, loc, i);
     } else {
       Slot next = scalar(ScalarOp::Add, DType::I64, i, step, loc, new_slot(false));
-      Instruction end = make(BcOp::JumpIfNot, loc);
-      end.in.push_back({known ? compare(*known > 0 ? ScalarOp::Gt : ScalarOp::Lt, next, i)
-                              : either(up, compare(ScalarOp::Gt, next, i), compare(ScalarOp::Lt, next, i))});
-      last = add(std::move(end));
+      exits.push_back(leave_unless(before(i, next))); // else it has wrapped around: that was the last one
       move(i, next, loc);
     }
     Instruction back = make(BcOp::Jump, loc);
     back.target = head;
     add(std::move(back));
-    out_.code[exit].target = here();
-    if (last != 0) out_.code[last].target = here();
+    for (size_t exit : exits)
+      out_.code[exit].target = here();
+  }
+
+  // Is the number behind the last one of a range an i64, whatever the range is otherwise?
+  static bool steps_fit(std::optional<int64_t> step, std::optional<int64_t> hi) {
+    if (!step) return false;
+    int64_t last = 0;
+    return *step == 1 || *step == -1 || (hi && !__builtin_add_overflow(*hi, *step, &last));
   }
 
   void while_loop(const Node& node) {
