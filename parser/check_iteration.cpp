@@ -29,6 +29,10 @@ Checker::Iteration Checker::iterate_value(ExprPtr value, typed::Block& before, b
   if (type.is_range()) {
     // ceil((hi - lo) / step)
     Size distance = type.shape[1] - type.shape[0], step = type.shape[2];
+    if (distance.is_too_large()) {
+      error("SizeOverflow", span, "the distance between the ends of this range is no i64");
+      return result;
+    }
     if (!step.is_constant()) {
       error("NotSupported", span, "this range needs a constant step here");
       return result;

@@ -178,15 +178,11 @@ void Checker::finalize(typed::Expr& e) {
   for (auto& join : e.joins)
     settle(join.type);
   settle(e.type);
-  bool no_size = has_no_size(e.type) && std::none_of(e.operands.begin(), e.operands.end(),
-                                                     [](const ExprPtr& operand) { return has_no_size(operand->type); });
-  for (const typed::Subscript& s : e.subscripts)
-    no_size = no_size || s.start.is_too_large() || s.length.is_too_large();
-  for (const SizeCheck& check : e.checks)
-    no_size = no_size || check.a.is_too_large() || check.b.is_too_large();
+  bool no_size = false;
+  typed::each_size(e, [&](const Size& size) { no_size = no_size || size.is_too_large(); });
+  for (const ExprPtr& operand : e.operands)
+    no_size = no_size && !has_no_size(operand->type); // which has said so
   if (no_size) error("SizeOverflow", e.span, "a size of this is no i64");
-  if (e.type.is_range() && !no_size && (e.type.shape[1] - e.type.shape[0]).is_too_large())
-    error("SizeOverflow", e.span, "the distance between the ends of this range is no i64");
   if (e.type.is_tensor() && e.type.rank() > 0 && e.type.dtype == DType::Device)
     error("TypeMismatch", e.span, "devices do not make a tensor", "`list(…)` makes a list of them");
   if (e.kind == ExprKind::Interp) check_formats(e);

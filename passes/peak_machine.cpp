@@ -140,7 +140,7 @@ PeakMemory Machine::run() {
   result_.devices = std::move(devices_);
   SizeAtoms renamed; // atoms are immutable: the same once more, under their names
   int number = 0;
-  for (uint32_t k = 0; k < result_.atoms.size(); ++k) {
+  for (auto k = static_cast<uint32_t>(renamed.size()); k < result_.atoms.size(); ++k) { // it has those of all
     SizeAtom a = result_.atoms[AtomId{k}];
     auto why = explained_.find(AtomId{k});
     if (why != explained_.end() && std::binary_search(used.begin(), used.end(), AtomId{k})) {
