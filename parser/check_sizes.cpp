@@ -463,7 +463,13 @@ Type Checker::fresh_join(const Type& a, const Type& b, std::vector<typed::FreshA
   if (a.is_list() && b.is_list()) return either_element(a, b);
   Type result = a;
   for (size_t i = 0; i < a.shape.size() && i < b.shape.size(); ++i) {
-    if (a.shape[i] == b.shape[i] || compare(a.shape[i], b.shape[i]) == Compare::Equal) continue;
+    if (a.shape[i] == b.shape[i]) continue;
+    if (compare(a.shape[i], b.shape[i]) == Compare::Equal) {
+      // By what is known here: said without the names of either way.
+      const Size known = p_.atoms.under(a.shape[i], ctx_->facts);
+      if (known == p_.atoms.under(b.shape[i], ctx_->facts)) result.shape[i] = known;
+      continue;
+    }
     AtomId id = size_atom(AtomKind::Fresh, fmt::format("axis {} of {}", i, what), span);
     result.shape[i] = Size::of(id);
     fresh.push_back({id, path, static_cast<uint32_t>(i)});
