@@ -193,6 +193,7 @@ FunctionLowerer::Flow FunctionLowerer::loop_body(const typed::Stmt& stmt, const 
   callees_.back().loops.push_back(exits);
   if (exits.continued) env_[exits.continued] = {here().constant(DType::Bool, {})};
   bind_joins(stmt.head);
+  bind_condition(stmt);
   size_t next = 0;
   bind(stmt.pattern, value_type, value, next);
   block(stmt.body, [](const Leaves&) { return Leaves(); });
@@ -201,6 +202,30 @@ FunctionLowerer::Flow FunctionLowerer::loop_body(const typed::Stmt& stmt, const 
   for (auto it = env_.begin(); it != env_.end();) // what was declared inside ends here
     it = before.contains(it->first) ? std::next(it) : env_.erase(it);
   return end;
+}
+
+// How often a loop over these runs, whose step is `known`, or any if that is 0; also where hi - lo is no i64.
+ValueId FunctionLowerer::turns(ValueId lo, ValueId hi, ValueId step, int64_t known) {
+  auto emit = [&](ScalarOp op, std::vector<ValueId> operands) { return scalar(op, std::move(operands)); };
+  const ValueId zero = i64(0), one = i64(1);
+  if (known == 1) {
+    ValueId span = emit(ScalarOp::Sub, {hi, lo}); // more than an i64 counts: nobody sees the end
+    ValueId wide = emit(ScalarOp::Lt, {span, zero});
+    return emit(ScalarOp::Where,
+                {emit(ScalarOp::Lt, {lo, hi}), emit(ScalarOp::Where, {wide, i64(INT64_MAX), span}), zero});
+  }
+  // The numbers from `first` to `last` in steps of s > 0: last // s - first // s and one more, but for what is left
+  // over.
+  ValueId up = emit(ScalarOp::Gt, {step, zero});
+  ValueId s = emit(ScalarOp::Where, {up, step, emit(ScalarOp::Neg, {step})});
+  ValueId first = emit(ScalarOp::Where, {up, lo, emit(ScalarOp::Add, {hi, one})});
+  ValueId last = emit(ScalarOp::Where, {up, emit(ScalarOp::Sub, {hi, one}), lo});
+  ValueId some = emit(ScalarOp::Where, {up, emit(ScalarOp::Lt, {lo, hi}), emit(ScalarOp::Gt, {lo, hi})});
+  ValueId whole = emit(ScalarOp::Sub, {emit(ScalarOp::FloorDiv, {last, s}), emit(ScalarOp::FloorDiv, {first, s})});
+  ValueId short_of = emit(ScalarOp::Lt, {emit(ScalarOp::Mod, {last, s}), emit(ScalarOp::Mod, {first, s})});
+  ValueId count = emit(ScalarOp::Add, {whole, emit(ScalarOp::Where, {short_of, zero, one})});
+  ValueId wide = emit(ScalarOp::Lt, {count, zero}); // steps of 1 or -1
+  return emit(ScalarOp::Where, {some, emit(ScalarOp::Where, {wide, i64(INT64_MAX), count}), zero});
 }
 
 void FunctionLowerer::for_loop(const typed::Stmt& stmt, const Loop& exits, bool returns) {
@@ -258,12 +283,7 @@ void FunctionLowerer::for_loop(const typed::Stmt& stmt, const Loop& exits, bool 
     return;
   }
 
-  // How many iterations: ceil((hi - lo) / step), which floor division by a positive or negative step gives alike.
-  ValueId span = scalar(ScalarOp::Sub, {hi, lo});
-  ValueId sign = constant_step ? i64(constant_step > 0 ? 1 : -1) : scalar(ScalarOp::Sign, {step});
-  ValueId count = span;
-  if (constant_step != 1)
-    count = scalar(ScalarOp::FloorDiv, {scalar(ScalarOp::Sub, {scalar(ScalarOp::Add, {span, step}), sign}), step});
+  ValueId count = turns(lo, hi, step, constant_step);
   std::vector<ValueId> operands = current(carried);
   operands.insert(operands.begin(), i64(0));
   Env outside = env_;
@@ -353,6 +373,23 @@ void FunctionLowerer::while_loop(const typed::Stmt& stmt, const Loop& exits, boo
   regions.push_back(std::move(body));
   leave(carried, params, here().node(Op::While, std::move(operands), std::move(types), {}, at, std::move(regions)));
   if (go) env_.erase(go);
+  bind_condition(stmt);
+}
+
+// The sizes that a condition gives to variables, which are known in it, for what comes behind it: it is evaluated in a
+// place of its own.
+void FunctionLowerer::bind_condition(const typed::Stmt& loop) {
+  if (loop.kind != typed::StmtKind::While) return;
+  walk(
+      *loop.value,
+      [&](const typed::Expr& e) {
+        bind_joins(e.joins);
+        return true;
+      },
+      [&](const typed::Stmt& s) {
+        bind_joins(s.after);
+        return true;
+      });
 }
 
 } // namespace tl::ir
