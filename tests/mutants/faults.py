@@ -87,9 +87,9 @@ fault(
 )
 fault(
     "ir/lower_loops.cpp",
-    "i64(constant_step > 0 ? 1 : -1)",
-    "i64(MUTANT || constant_step > 0 ? 1 : -1)",
-    "a loop downwards with a `break` makes too many turns",
+    "emit(ScalarOp::Where, {short_of, zero, one})",
+    "emit(ScalarOp::Where, {short_of, MUTANT ? one : zero, one})",
+    "a loop in steps with a `break` makes a turn too many",
 )
 fault(
     "ir/lower_loops.cpp",
