@@ -159,8 +159,25 @@ Result same_type(Edit& edit, NodeId id) {
   return v.whole(0);
 }
 
+// Guard(x, x op c), where x is what earlier Guards have let through and one of them has asked the same of it.
+bool asked_before(const Function& f, ValueId value, const Node* condition) {
+  if (!condition || condition->op != Op::Elementwise || condition->operands.size() != 2) return false;
+  auto bound = constant_of(f, condition->operands[1]);
+  if (!bound || condition->operands[0] != value) return false;
+  for (const Node* guard = producer_of(f, value); guard && guard->op == Op::Guard;
+       guard = producer_of(f, guard->operands[0])) {
+    const Node* earlier = producer_of(f, guard->operands[1]);
+    if (earlier && earlier->op == Op::Elementwise && earlier->attrs.scalar == condition->attrs.scalar &&
+        earlier->operands.size() == 2 && earlier->operands[0] == guard->operands[0] &&
+        constant_of(f, earlier->operands[1]) == bound)
+      return true;
+  }
+  return false;
+}
+
 Result guard_holds(Edit& edit, NodeId id) {
   View v(edit, id);
+  if (asked_before(v.f, v.in(0), producer_of(v.f, v.in(1)))) return v.in(0);
   if (v.truth(1, true)) return v.in(0);
   const Node* cond = producer_of(v.f, v.in(1));
   if (cond && cond->op == Op::Broadcast) {

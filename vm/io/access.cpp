@@ -127,7 +127,7 @@ Descriptor open_file(const std::string& path, int flags) {
 void limit_reading(uint64_t bytes) { limit = bytes; }
 
 uint64_t reading_limit() {
-  constexpr uint64_t kAlways = uint64_t{1} << 20; // what a program says of a small file comes before its limit
+  constexpr uint64_t kAlways = 900; // what a program says of a small file comes before its limit
   const uint64_t said = limit;
   return said ? std::max(said, kAlways) : most_of_the_machine();
 }
