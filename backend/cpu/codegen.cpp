@@ -67,10 +67,20 @@ void end_without_memory(void*, const char*, bool) {
   ::_exit(3);
 }
 
+// What LLVM gives up for: memory that it could not map, or a fault.
+void end_with_fault(void* unused, const char* reason, bool) {
+  if (std::string_view(reason).find("allocate") != std::string_view::npos) end_without_memory(unused, reason, false);
+  for (std::string_view part :
+       {std::string_view("tl: internal error: LLVM: "), std::string_view(reason), std::string_view("\n")})
+    (void)!::write(STDERR_FILENO, part.data(), part.size());
+  ::_exit(70);
+}
+
 LlvmTarget make_target(const CodegenOptions& options) {
   static std::once_flag once;
   std::call_once(once, [] {
     llvm::install_bad_alloc_error_handler(end_without_memory);
+    llvm::install_fatal_error_handler(end_with_fault);
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
