@@ -6,6 +6,18 @@ namespace tl::checker {
 namespace {
 // A product of sums has as many terms as all of them multiplied: beyond this a size is any number.
 constexpr size_t kMaxTerms = 256;
+
+// How many terms it has with those that its Modular atoms stand for, which arithmetic opens.
+size_t terms_in(const SizeAtoms& atoms, const Size& size) {
+  size_t count = 0;
+  for (const Size::Term& term : size.terms) {
+    size_t factor = 1;
+    for (AtomId id : term.atoms)
+      if (atoms[id].kind == AtomKind::Modular) factor *= std::min<size_t>(atoms[id].a.terms.size(), kMaxTerms + 1);
+    count += std::min(factor, kMaxTerms + 1);
+  }
+  return count;
+}
 } // namespace
 
 AtomId Checker::size_atom(AtomKind kind, std::string name, Span origin) {
@@ -41,7 +53,7 @@ std::optional<Size> Checker::number_of(const typed::Expr& e) {
     std::vector<Size> args;
     for (const auto& operand : e.operands) {
       auto size = number_of(*operand);
-      if (!size || size->terms.size() > kMaxTerms) return std::nullopt;
+      if (!size || terms_in(p_.atoms, *size) > kMaxTerms) return std::nullopt;
       args.push_back(*size);
     }
     SizeAtoms& atoms = p_.atoms;
