@@ -14,7 +14,6 @@
 #include <chrono>
 #include <cstdio>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <new>
 #include <stdexcept>
 #include <utility>
@@ -218,7 +217,7 @@ private:
   }
 
   // ---- one node ----------------------------------------------------------------------------------------------------
-  Dims sizes(const Type& type, const Frame& frame, Poison& poison) {
+  Dims sizes(const Type& type, const Frame& frame, Poison& poison) const {
     Dims dims;
     for (const Dim& dim : type.dims) {
       if (dim.is_constant()) {
@@ -228,15 +227,8 @@ private:
       const Cell& size = frame[dim.value.index];
       poison = first(poison, size.poison);
       dims.push_back(size.poison ? 0 : size.data.i64());
+      if (dims.back() < 0 && !poison) fault("a size is negative and nothing checked it");
     }
-    // What another operand of the result is guarded against, or a number of elements that does not fit.
-    if (!poison && std::any_of(dims.begin(), dims.end(), [](int64_t d) { return d < 0; }))
-      poison = fail({"NegativeSize",
-                     fmt::format("the sizes of {}[{}] are negative", name_of(type.dtype), fmt::join(dims, ", ")),
-                     "",
-                     loc_,
-                     3,
-                     {}});
     return dims;
   }
 

@@ -154,8 +154,8 @@ ValueId FunctionLowerer::compound_value(AtomId id, size_t scope) {
   ValueId a = operand(atom.a);
   switch (atom.kind) {
   case AtomKind::Near:
-    a = emit(ScalarOp::Max, {a, at(scope).i64(-2 * kLongestAxis)});
-    return emit(ScalarOp::Min, {a, at(scope).i64(2 * kLongestAxis)});
+    a = emit(ScalarOp::Max, {a, at(scope).i64(-kNear)});
+    return emit(ScalarOp::Min, {a, at(scope).i64(kNear)});
   case AtomKind::FloorDiv: return emit(ScalarOp::FloorDiv, {a, operand(atom.b)});
   case AtomKind::Wrap: {
     ValueId negative = emit(ScalarOp::Lt, {a, at(scope).i64(0)});

@@ -145,8 +145,9 @@ private:
     }
     for (ValueId id : ids)
       for (const Dim& dim : type(id).dims) {
-        // A constant may be negative: behind the check that says so.
-        if (!dim.is_constant() && use(dim.value))
+        if (dim.is_constant())
+          check(dim.constant >= 0, "a size is negative");
+        else if (use(dim.value))
           check(type(dim.value) == Type::scalar(DType::I64), "a size is not an i64");
       }
   }

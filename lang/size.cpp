@@ -208,8 +208,8 @@ SizeAtoms::Interval SizeAtoms::bounds_of(AtomId id, const SizeFacts& facts, int 
     break;
   case AtomKind::Near:
     if (depth > 0) own = bounds(atom.a, facts, depth - 1);
-    own.lo = std::clamp<Wide>(own.lo, -2 * kLongestAxis, 2 * kLongestAxis);
-    own.hi = std::clamp<Wide>(own.hi, -2 * kLongestAxis, 2 * kLongestAxis);
+    own.lo = std::clamp<Wide>(own.lo, -kNear, kNear);
+    own.hi = std::clamp<Wide>(own.hi, -kNear, kNear);
     break;
   case AtomKind::Positive: {
     Interval a = bounds(atom.a, facts, depth - 1);
@@ -432,11 +432,14 @@ Size SizeAtoms::positive(const Size& e, const SizeFacts& facts) {
   return Size::of(compound(AtomKind::Positive, e, 0));
 }
 
-Size SizeAtoms::near_axis(const Size& e, const SizeFacts& facts) {
-  constexpr int64_t kFar = 2 * kLongestAxis;
-  if (e.is_constant()) return std::clamp(e.constant(), -kFar, kFar);
+bool SizeAtoms::is_near(const Size& e, const SizeFacts& facts) const {
   auto [least, most] = range_of(e, facts);
-  return least >= -kFar && most <= kFar ? e : Size::of(compound(AtomKind::Near, e, 0));
+  return least >= -kNear && most <= kNear;
+}
+
+Size SizeAtoms::near_axis(const Size& e, const SizeFacts& facts) {
+  if (e.is_constant()) return std::clamp(e.constant(), -kNear, kNear);
+  return is_near(e, facts) ? e : Size::of(compound(AtomKind::Near, e, 0));
 }
 
 Size SizeAtoms::wrap(const Size& e, const Size& n, const SizeFacts& facts) {
@@ -528,12 +531,9 @@ void SizeAtoms::collect_seen_through(const Size& s, const SizeFacts& facts, std:
   for (const auto& term : s.terms)
     for (AtomId id : term.atoms) {
       const SizeAtom& atom = atoms_[id.index];
-      if (atom.kind == AtomKind::Modular || atom.kind == AtomKind::Near) {
-        auto [least, most] = range_of(atom.a, facts);
-        bool same = atom.kind == AtomKind::Modular ? fits(atom.a, facts)
-                                                   : least >= -2 * kLongestAxis && most <= 2 * kLongestAxis;
-        if (same) into.emplace(id, atom.a);
-      }
+      if ((atom.kind == AtomKind::Modular && fits(atom.a, facts)) ||
+          (atom.kind == AtomKind::Near && is_near(atom.a, facts)))
+        into.emplace(id, atom.a);
       collect_seen_through(atom.a, facts, into);
       collect_seen_through(atom.b, facts, into);
     }

@@ -73,6 +73,8 @@ Size operator*(const Size& a, const Size& b);
 // a / b where b divides a as a polynomial, otherwise nothing.
 std::optional<Size> divide_exactly(const Size& a, const Size& b);
 
+inline constexpr int64_t kNear = 2 * kLongestAxis; // bounds of slices that are further off are all alike
+
 enum class AtomKind : uint8_t {
   Named,    // a name in a shape: x: f32[n]. Two of them are different wherever equality is only implied
   Value,    // the value of an immutable i64 variable
@@ -83,7 +85,7 @@ enum class AtomKind : uint8_t {
   Positive, // max(a, 0)
   Wrap,     // a < 0 ? a + b : a       (a subscript or slice bound counted from the end)
   Modular,  // the i64 that is a modulo 2**64
-  Near,     // clip(a, -2 * kLongestAxis, 2 * kLongestAxis): a bound, beyond which all are alike
+  Near,     // clip(a, -kNear, kNear)
 };
 
 struct SizeAtom {
@@ -184,6 +186,7 @@ private:
   Size wrapped_as_i64(const Size& s); // s modulo 2**64
   Size substituted(const Size& s, const std::map<AtomId, Size>& by);
   std::optional<__int128> number(const Size& s, const std::map<AtomId, Size>& by) const; // where all of it is known
+  bool is_near(const Size& e, const SizeFacts& facts) const;                             // from -kNear to kNear
   void collect_seen_through(const Size& s, const SizeFacts& facts, std::map<AtomId, Size>& into) const;
   Size with_lower_halves(const Size& s);
   bool not_negative(const Size& e, const SizeFacts& facts, int depth);
@@ -230,7 +233,7 @@ template <class F> int64_t SizeAtoms::evaluate(const Size& s, const F& value_of)
         break;
       }
       case AtomKind::Modular: v = evaluate(atom.a, value_of); break;
-      case AtomKind::Near: v = std::clamp(evaluate(atom.a, value_of), -2 * kLongestAxis, 2 * kLongestAxis); break;
+      case AtomKind::Near: v = std::clamp(evaluate(atom.a, value_of), -kNear, kNear); break;
       }
       product *= static_cast<uint64_t>(v);
     }

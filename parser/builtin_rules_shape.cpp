@@ -566,8 +566,7 @@ ExprPtr Checker::builder(Builtin builtin, Rule& r, const Type*) {
     if (stride.is_constant()) {
       int64_t by = stride.constant();
       Size distance = p_.atoms.positive(by > 0 ? hi - lo : lo - hi, ctx_->facts);
-      int64_t magnitude = by < 0 ? -std::max(by, -INT64_MAX) : by;
-      count = p_.atoms.floor_div(distance - Size(1), magnitude) + Size(1);
+      count = steps(distance, by);
     } else
       count = p_.atoms.positive(Size(0) - p_.atoms.floor_div(lo - hi, stride), ctx_->facts);
     if (!start || !step) (void)unify(type, Type::scalar(DType::I64));

@@ -93,8 +93,7 @@ void Checker::slice(typed::Subscript& s, const Size& n, std::optional<Size> firs
     Size end = last ? atoms.clip(atoms.wrap(*last, n, facts), -1, n - Size(1), facts) : Size(-1);
     distance = atoms.positive(s.start - end, facts);
   }
-  int64_t stride = step < 0 ? -std::max(step, -INT64_MAX) : step;
-  s.length = atoms.floor_div(distance - Size(1), stride) + Size(1);
+  s.length = steps(distance, step);
   if (step == 1 && s.start.is(0) && s.length == n) s.kind = Kind::Full;
 }
 

@@ -37,9 +37,9 @@ Checker::Iteration Checker::iterate_value(ExprPtr value, typed::Block& before, b
       error("NotSupported", span, "this range needs a constant step here");
       return result;
     }
-    int64_t by = step.constant(), stride = by < 0 ? -std::max(by, -INT64_MAX) : by;
+    int64_t by = step.constant();
     Size reach = p_.atoms.positive(by < 0 ? Size(0) - distance : distance, ctx_->facts);
-    result.count = p_.atoms.floor_div(reach - Size(1), stride) + Size(1);
+    result.count = steps(reach, by);
     typed::Stmt evaluate; // for the atoms in its bounds
     evaluate.kind = StmtKind::Let;
     evaluate.span = span;

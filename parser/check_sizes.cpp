@@ -356,6 +356,11 @@ ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what, 
   return node;
 }
 
+Size Checker::steps(const Size& distance, int64_t by) {
+  const int64_t stride = by < 0 ? -std::max(by, -INT64_MAX) : by;
+  return p_.atoms.floor_div(distance - Size(1), stride) + Size(1);
+}
+
 // Does its difference to another such number fit an i64, or that of the two be told apart again (SizeAtoms::parts)?
 bool Checker::subtracts(const Size& number) const {
   if (number.is_constant() || number.as_atom()) return true;

@@ -388,8 +388,8 @@ fault(
 )
 fault(
     "parser/builtin_rules_shape.cpp",
-    "count = p_.atoms.floor_div(distance - Size(1), magnitude) + Size(1);",
-    "count = p_.atoms.floor_div(distance - Size(MUTANT ? magnitude : 1), magnitude) + Size(1);",
+    "count = steps(distance, by);",
+    "count = steps(MUTANT ? distance - Size(1) : distance, by);",
     "`arange` in steps lacks its last element",
 )
 fault(
