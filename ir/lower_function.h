@@ -279,7 +279,6 @@ private:
   std::vector<ValueId> enter(const Carried& carried, Region& region); // new parameters; the variables become these
   void leave(const Carried& carried, const std::vector<ValueId>& params, NodeId loop);
   void forget_variables(const Carried& carried, const std::vector<ValueId>& params);
-  ValueId turns(ValueId lo, ValueId hi, ValueId step, int64_t known);
   void bind_condition(const typed::Stmt& loop);
   void bind_joins(const std::vector<typed::Join>& joins);
   Flow loop_body(const typed::Stmt& stmt, const Loop& exits, const Leaves& value, const tl::Type& value_type);

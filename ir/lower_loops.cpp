@@ -1,6 +1,7 @@
 // Loops. Those without break and return are For nodes; the others are While nodes that also carry flags. What a loop
 // carries: the token if its body has effects, flags, and the variables that it assigns.
 #include "ir/lower_function.h"
+#include "ir/turns.h"
 #include <algorithm>
 #include <utility>
 
@@ -204,41 +205,18 @@ FunctionLowerer::Flow FunctionLowerer::loop_body(const typed::Stmt& stmt, const 
   return end;
 }
 
-// How often a loop over these runs, whose step is `known`, or any if that is 0; also where hi - lo is no i64.
-ValueId FunctionLowerer::turns(ValueId lo, ValueId hi, ValueId step, int64_t known) {
-  auto emit = [&](ScalarOp op, std::vector<ValueId> operands) { return scalar(op, std::move(operands)); };
-  const ValueId zero = i64(0), one = i64(1);
-  if (known == 1) {
-    ValueId span = emit(ScalarOp::Sub, {hi, lo}); // more than an i64 counts: nobody sees the end
-    ValueId wide = emit(ScalarOp::Lt, {span, zero});
-    return emit(ScalarOp::Where,
-                {emit(ScalarOp::Lt, {lo, hi}), emit(ScalarOp::Where, {wide, i64(INT64_MAX), span}), zero});
-  }
-  // The numbers from `first` to `last` in steps of s > 0: last // s - first // s and one more, but for what is left
-  // over.
-  ValueId up = emit(ScalarOp::Gt, {step, zero});
-  ValueId s = emit(ScalarOp::Where, {up, step, emit(ScalarOp::Neg, {step})});
-  ValueId first = emit(ScalarOp::Where, {up, lo, emit(ScalarOp::Add, {hi, one})});
-  ValueId last = emit(ScalarOp::Where, {up, emit(ScalarOp::Sub, {hi, one}), lo});
-  ValueId some = emit(ScalarOp::Where, {up, emit(ScalarOp::Lt, {lo, hi}), emit(ScalarOp::Gt, {lo, hi})});
-  ValueId whole = emit(ScalarOp::Sub, {emit(ScalarOp::FloorDiv, {last, s}), emit(ScalarOp::FloorDiv, {first, s})});
-  ValueId short_of = emit(ScalarOp::Lt, {emit(ScalarOp::Mod, {last, s}), emit(ScalarOp::Mod, {first, s})});
-  ValueId count = emit(ScalarOp::Add, {whole, emit(ScalarOp::Where, {short_of, zero, one})});
-  ValueId wide = emit(ScalarOp::Lt, {count, zero}); // steps of 1 or -1
-  return emit(ScalarOp::Where, {some, emit(ScalarOp::Where, {wide, i64(INT64_MAX), count}), zero});
-}
-
 void FunctionLowerer::for_loop(const typed::Stmt& stmt, const Loop& exits, bool returns) {
   const typed::Expr& over = *stmt.value;
   LocId at = loc(stmt.span);
   bool is_range = over.type.is_range();
   ValueId lo, hi, step, rows;
-  int64_t constant_step = 0;
+  std::optional<int64_t> constant_lo, constant_step;
   if (is_range) {
     expr(over); // a variable, or the atoms in its bounds
     lo = checked(size_value(over.type.shape[0]), over.checks);
     hi = size_value(over.type.shape[1]);
     step = size_value(over.type.shape[2]);
+    if (over.type.shape[0].is_constant()) constant_lo = over.type.shape[0].constant();
     if (over.type.shape[2].is_constant())
       constant_step = over.type.shape[2].constant();
     else
@@ -249,6 +227,7 @@ void FunctionLowerer::for_loop(const typed::Stmt& stmt, const Loop& exits, bool 
     lo = i64(0);
     hi = here().size(type(rows).dims.at(0));
     step = i64(1);
+    constant_lo = 0;
     constant_step = 1;
   }
   bool leaves_early = exits.broke || returns;
@@ -283,7 +262,9 @@ void FunctionLowerer::for_loop(const typed::Stmt& stmt, const Loop& exits, bool 
     return;
   }
 
-  ValueId count = turns(lo, hi, step, constant_step);
+  auto emit = [&](ScalarOp op, std::vector<ValueId> of) { return scalar(op, std::move(of)); };
+  auto constant = [&](int64_t value) { return i64(value); };
+  const ValueId count = turns(emit, constant, lo, hi, step, constant_lo, constant_step);
   std::vector<ValueId> operands = current(carried);
   operands.insert(operands.begin(), i64(0));
   Env outside = env_;

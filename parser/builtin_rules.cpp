@@ -374,14 +374,14 @@ ExprPtr Checker::reduction(Builtin builtin, Rule& r) {
     if (x->type.open && open_[x->type.open].kind == LiteralKind::Int) settle(*x);
     refresh(*x);
     if (!x->type.open && !is_float(x->type.dtype) && x->type.dtype != DType::I64 && x->type.dtype != DType::U64)
-      x = convert(std::move(x), DType::I64, x->span);
+      x = convert(std::move(x), DType::I64);
     break;
   case Builtin::ReduceMin:
   case Builtin::ReduceMax:
   case Builtin::ArgMin:
   case Builtin::ArgMax:
     of_bools = !x->type.open && x->type.dtype == DType::Bool;
-    if (of_bools) x = convert(std::move(x), DType::U8, x->span); // false before true
+    if (of_bools) x = convert(std::move(x), DType::U8); // false before true
     [[fallthrough]];
   default:
     if (!x->type.open && !is_num(x->type.dtype))

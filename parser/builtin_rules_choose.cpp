@@ -72,7 +72,7 @@ ExprPtr Checker::choosing_rule(Builtin builtin, Rule& r) {
     r.fail("TypeMismatch", index->span, fmt::format("`{}` takes integers, not {}", r.name, show(index->type)));
     return nullptr;
   }
-  if (index->type.dtype != DType::I64) index = convert(std::move(index), DType::I64, index->span);
+  if (index->type.dtype != DType::I64) index = convert(std::move(index), DType::I64);
   const std::vector<Size> places = index->type.shape;
   size_t axis_argument = adds ? 3 : 2;
   if (!adds && !r.has(axis_argument) && rank > 1) {

@@ -125,7 +125,7 @@ ExprPtr Checker::matmul_in(Rule& r, ExprPtr a, ExprPtr b) {
   }
   bool wider = *acc != least;
   for (auto& operand : both)
-    if (wider) operand = convert(std::move(operand), *acc, operand->span);
+    if (wider) operand = convert(std::move(operand), *acc);
   ExprPtr product = matmul(std::move(both[0]), std::move(both[1]), r.span, "`matmul`");
   return wider && !product->type.is_error() ? convert(std::move(product), type, r.span) : std::move(product);
 }
@@ -388,7 +388,7 @@ ExprPtr Checker::shape_rule(Builtin builtin, Rule& r) {
       r.fail("TypeMismatch", index->span, fmt::format("`take` takes integers, not {}", show(index->type)));
       return nullptr;
     }
-    if (index->type.dtype != DType::I64) index = convert(std::move(index), DType::I64, index->span);
+    if (index->type.dtype != DType::I64) index = convert(std::move(index), DType::I64);
     int64_t axis = r.axis(2, rank, 0);
     if (!r.ok) return nullptr;
     node->ints = {axis};
@@ -465,7 +465,7 @@ ExprPtr Checker::builder(Builtin builtin, Rule& r, const Type*) {
       r.fail("TypeMismatch", fill->span, fmt::format("`full` repeats one number, not {}", show(fill->type)));
       return nullptr;
     }
-    if (element && !unify(fill->type, Type::scalar(*element))) fill = convert(std::move(fill), *element, fill->span);
+    if (element && !unify(fill->type, Type::scalar(*element))) fill = convert(std::move(fill), *element);
     node->type = refresh(*fill);
     node->type.shape = std::move(*sizes);
     node->operands.push_back(std::move(fill));

@@ -389,7 +389,8 @@ void Checker::assign_one(const ast::Assign& s, Span span, typed::Block& into) {
              label(*v)});
       return;
     }
-    v = coerce(std::move(v), wanted_by(*target, refresh(*v)), fmt::format("`{}`", text(s.target->span)));
+    const Type wanted = wanted_by(*target, refresh(*v));
+    v = coerce(std::move(v), wanted, fmt::format("`{}`", text(s.target->span)));
     if (v->type.is_error()) return;
     set_current(*target, v->type);
     target->type = v->type;

@@ -621,7 +621,7 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
       error("TypeMismatch", body->span, fmt::format("`{}` takes numbers, not keys", reduction));
       return broken(span);
     }
-    if (body->type.dtype != DType::U64) body = convert(std::move(body), DType::I64, body->span);
+    if (body->type.dtype != DType::U64) body = convert(std::move(body), DType::I64);
   } else if (!body->type.open && !is_num(body->type.dtype)) {
     error("TypeMismatch", body->span, fmt::format("`{}` takes numbers, and this is {}", reduction, show(body->type)),
           "", {label(*body)});

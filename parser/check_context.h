@@ -260,6 +260,7 @@ private:
   ExprPtr range(const ast::Expr& e, const ast::Range& r);
   ExprPtr field(const ast::Expr& e, const ast::Field& f);
   ExprPtr convert(ExprPtr value, DType target, Span span);
+  ExprPtr convert(ExprPtr value, DType target); // at the value's own place
   ExprPtr to_i64(ExprPtr value, const std::string& what);
   ExprPtr copy_simple(const typed::Expr& e); // of a variable, literal or size
   bool is_simple(const typed::Expr& e) const;

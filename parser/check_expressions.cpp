@@ -477,6 +477,11 @@ ExprPtr Checker::to_i64(ExprPtr value, const std::string& what) {
   return value;
 }
 
+ExprPtr Checker::convert(ExprPtr value, DType target) {
+  const Span span = value->span;
+  return convert(std::move(value), target, span);
+}
+
 ExprPtr Checker::convert(ExprPtr value, DType target, Span span) {
   refresh(*value);
   if (value->type.is_error()) return value;

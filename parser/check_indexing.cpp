@@ -306,7 +306,7 @@ std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std
     }
     // An index tensor; converted to i64, and broadcast with the others.
     s.kind = Kind::Tensor;
-    if (v->type.dtype != DType::I64) v = convert(std::move(v), DType::I64, v->span);
+    if (v->type.dtype != DType::I64) v = convert(std::move(v), DType::I64);
     advanced();
     ++axis;
     for (size_t k = 0; k < v->type.rank(); ++k) {

@@ -8,6 +8,7 @@
 // tensor is one buffer, each read is of its newest version, and no two carried tensors change places.
 #include "ir/op_info.h"
 #include "ir/rewrite.h"
+#include "ir/turns.h"
 #include "passes/edit.h"
 #include "passes/passes.h"
 #include "passes/wrap.h"
@@ -262,7 +263,7 @@ private:
     auto lo = integer_of(f_, node.operands[0]), hi = integer_of(f_, node.operands[1]);
     auto step = integer_of(f_, node.operands[2]);
     if (!lo || !hi || !step || *step == 0) return true;
-    return (*hi - *lo) / *step > kFewTurns;
+    return turns(*lo, *hi, *step) > kFewTurns;
   }
 
   NodeId outline(NodeId id) {

@@ -1,5 +1,6 @@
 // Reverse mode: which values of an iteration are saved as it runs, which are computed again, and where they are kept.
 #include "ir/op_info.h"
+#include "ir/turns.h"
 #include "passes/edit.h"
 #include "passes/reverse.h"
 #include <algorithm>
@@ -118,7 +119,7 @@ double Reverse::turns(const Node& loop) const {
   auto lo = integer_of(f_, loop.operands[0]), hi = integer_of(f_, loop.operands[1]),
        step = integer_of(f_, loop.operands[2]);
   if (!lo || !hi || !step || *step == 0) return kUnknownSize;
-  return std::max(1.0, std::floor((static_cast<double>(*hi) - static_cast<double>(*lo)) / static_cast<double>(*step)));
+  return static_cast<double>(std::max<int64_t>(1, ir::turns(*lo, *hi, *step)));
 }
 
 bool Reverse::is_carried(const Scope& s, ValueId v) const {
@@ -295,18 +296,11 @@ bool Reverse::is_outside(const Levels& levels, size_t count, ValueId kept) const
 
 // How often a loop turns.
 ValueId Reverse::trip_count(Emit& e, ValueId first, ValueId last, ValueId by) const {
-  auto lo = integer_of(f_, first), hi = integer_of(f_, last), step = integer_of(f_, by);
-  if (lo && hi && step) {
-    int64_t span = *hi - *lo, n = 0;
-    if ((*step > 0 && span > 0) || (*step < 0 && span < 0)) n = (span + *step - (*step > 0 ? 1 : -1)) / *step;
-    return e.i64(n);
-  }
-  ValueId span = lo == 0 ? last : e.sub(last, first);
-  if (step != 1) {
-    ValueId sign = e.op(ScalarOp::Sign, {by});
-    span = e.op(ScalarOp::FloorDiv, {e.sub(e.add(span, by), sign), by});
-  }
-  return e.op(ScalarOp::Max, {span, e.i64(0)});
+  const auto lo = integer_of(f_, first), hi = integer_of(f_, last), step = integer_of(f_, by);
+  if (lo && hi && step && *step != 0) return e.i64(ir::turns(*lo, *hi, *step));
+  auto emit = [&](ScalarOp op, std::vector<ValueId> of) { return e.op(op, std::move(of)); };
+  auto constant = [&](int64_t value) { return e.i64(value); };
+  return ir::turns(emit, constant, first, last, by, lo, step);
 }
 
 // How a value goes through the forward nodes of some levels, from before the outermost to behind it.
@@ -410,8 +404,10 @@ ValueId Reverse::thread(const Levels& levels, size_t level, ValueId incoming, st
         ValueId i = body.params[0], lo = f_[id].operands[0], step = f_[id].operands[2];
         Region first;
         Emit e(module_, f_, first, loc);
-        bool plain = integer_of(f_, lo) == 0 && integer_of(f_, step) == 1;
-        s.loop->forward_index = plain ? i : e.op(ScalarOp::FloorDiv, {e.sub(i, lo), step});
+        // (i - lo) / step, which is whole; without the difference, which may be no i64.
+        const bool by_one = integer_of(f_, step) == 1;
+        auto steps = [&](ValueId x) { return by_one ? x : e.op(ScalarOp::FloorDiv, {x, step}); };
+        s.loop->forward_index = integer_of(f_, lo) == 0 ? steps(i) : e.sub(steps(i), steps(lo));
         body.nodes.insert(body.nodes.begin(), first.nodes.begin(), first.nodes.end());
       }
       turn.push_back(s.loop->forward_index);

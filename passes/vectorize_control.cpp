@@ -1,6 +1,7 @@
 // Maps, branches and loops over a batch. A condition that differs between positions makes a mask: what stands under it
 // runs for all positions, and harms none that does not need it. What loops carry gets the axes it needs: loops are
 // emitted with the axes known so far, again where those do not do.
+#include "ir/turns.h"
 #include "passes/edit.h"
 #include "passes/vectorize_state.h"
 
@@ -271,20 +272,26 @@ void Vectorizer::State::for_loop(const Node& n) {
 
 // How often a For with these bounds runs, at each position.
 BatchValue Vectorizer::State::turns(const BatchValue& lo, const BatchValue& hi, const BatchValue& step) {
-  auto upwards = [&](const BatchValue& span, const BatchValue& by) {
-    if (by.affine && by.affine->is_constant() && by.affine->offset == 1)
-      return elementwise(ScalarOp::Max, {span, constant(0)});
-    BatchValue more = elementwise(ScalarOp::FloorDiv, {elementwise(ScalarOp::Sub, {span, constant(1)}), by});
-    BatchValue some = elementwise(ScalarOp::Gt, {span, constant(0)});
-    return select(some, elementwise(ScalarOp::Add, {more, constant(1)}), constant(0));
+  auto known = [&](const BatchValue& x) {
+    const std::optional<Affine> affine = as_affine(x);
+    return affine && affine->is_constant() ? std::optional(affine->offset) : std::nullopt;
   };
-  BatchValue span = elementwise(ScalarOp::Sub, {hi, lo}), by = step;
-  by.affine = as_affine(step);
-  auto negated = [&](const BatchValue& x) { return elementwise(ScalarOp::Neg, {x}); };
-  if (by.affine && by.affine->is_constant())
-    return by.affine->offset > 0 ? upwards(span, by) : upwards(negated(span), constant(-by.affine->offset));
-  BatchValue up = elementwise(ScalarOp::Gt, {by, constant(0)});
-  return select(up, upwards(span, by), upwards(negated(span), negated(by)));
+  // Bounds that move together, where they surely stay what they are.
+  auto small = [](const Affine& x) {
+    constexpr int64_t most_offset = int64_t{1} << 60, most_factor = int64_t{1} << 12; // times a position: 2**59
+    return !x.base.valid() && x.terms.size() <= 4 && std::abs(x.offset) <= most_offset &&
+           std::all_of(x.terms.begin(), x.terms.end(),
+                       [](const Affine::Term& t) { return std::abs(t.factor) <= most_factor; });
+  };
+  const std::optional<Affine> from = as_affine(lo), to = as_affine(hi);
+  if (from && to && small(*from) && small(*to)) {
+    const BatchValue distance = elementwise(ScalarOp::Sub, {hi, lo});
+    if (const std::optional<int64_t> span = known(distance); span && known(step).value_or(0) != 0)
+      return constant(ir::turns(0, *span, *known(step)));
+  }
+  auto emit = [&](ScalarOp op, const std::vector<BatchValue>& of) { return elementwise(op, of); };
+  auto fixed = [&](int64_t value) { return constant(value); };
+  return ir::turns(emit, fixed, lo, hi, step, known(lo), known(step));
 }
 
 // The greatest of these, at least 0: a scalar.

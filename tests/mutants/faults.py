@@ -86,9 +86,9 @@ fault(
     "a size that a loop changes is given on as it was before the turn",
 )
 fault(
-    "ir/lower_loops.cpp",
-    "emit(ScalarOp::Where, {short_of, zero, one})",
-    "emit(ScalarOp::Where, {short_of, MUTANT ? one : zero, one})",
+    "ir/turns.h",
+    "emit(Op::Where, {short_of, zero, one})",
+    "emit(Op::Where, {short_of, MUTANT ? one : zero, one})",
     "a loop in steps with a `break` makes a turn too many",
 )
 fault(
@@ -630,9 +630,9 @@ fault(
 )
 fault(
     "passes/reverse_saving.cpp",
-    "ValueId sign = e.op(ScalarOp::Sign, {by});",
-    "ValueId sign = MUTANT ? e.i64(1) : e.op(ScalarOp::Sign, {by});",
-    "going back through a loop downwards makes too many turns",
+    "return ir::turns(emit, constant, first, last, by, lo, step);",
+    "return MUTANT ? e.add(e.i64(1), ir::turns(emit, constant, first, last, by, lo, step)) : ir::turns(emit, constant, first, last, by, lo, step);",
+    "going back through a loop in steps makes a turn too many",
 )
 fault(
     "passes/linalg_rules.cpp",

@@ -92,11 +92,11 @@ public:
   uint64_t length(uint64_t) {
     uint64_t n = 0;
     number(n);
-    if (n > bytes_.size()) throw std::runtime_error("the program in this file is broken");
+    if (n > bytes_.size()) broken();
     return n;
   }
   void tensor(HostTensor& x) {
-    const auto count = static_cast<uint64_t>(x.byte_count());
+    const uint64_t count = bytes_of(x);
     const std::byte* data = nullptr;
     if (*take(1) == std::byte{0}) {
       take((kAlignment - at_ % kAlignment) % kAlignment);
@@ -104,8 +104,7 @@ public:
     } else {
       uint64_t at = 0;
       number(at);
-      if (at > bytes_.size() || count > bytes_.size() - at)
-        throw std::runtime_error("the program in this file is broken");
+      if (at > bytes_.size() || count > bytes_.size() - at) broken();
       data = bytes_.data() + at;
     }
     // The bytes belong to the executable; its pages are the system's, like those of a mapped file.
@@ -114,6 +113,21 @@ public:
   }
 
 private:
+  [[noreturn]] static void broken() { throw std::runtime_error("the program in this file is broken"); }
+
+  // HostTensor::byte_count of a type and sizes that may be anything.
+  static uint64_t bytes_of(const HostTensor& x) {
+    if (static_cast<int>(x.dtype) >= kDTypeCount) broken();
+    auto bytes = static_cast<uint64_t>(size_of(x.dtype));
+    for (int64_t size : x.dims)
+      if (size < 0) broken();
+    for (int64_t size : x.dims)
+      if (size == 0) return 0;
+    for (int64_t size : x.dims)
+      if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(size), &bytes)) broken();
+    return bytes;
+  }
+
   std::span<const std::byte> bytes_;
   size_t at_ = 0;
   std::vector<std::string> texts_;
@@ -159,7 +173,11 @@ template <class A, class... T> void all(A& a, T&... parts);
 
 template <class A, class T>
 requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) void fields(A& a, T& x) {
-  if constexpr (std::is_floating_point_v<T> || sizeof(T) == 1) {
+  if constexpr (std::is_same_v<T, bool>) {
+    auto byte = static_cast<uint8_t>(x);
+    a.raw(&byte, 1);
+    if constexpr (A::reads) x = byte != 0;
+  } else if constexpr (std::is_floating_point_v<T> || sizeof(T) == 1) {
     a.raw(&x, sizeof x);
   } else {
     auto wide = static_cast<int64_t>(x);
