@@ -176,6 +176,8 @@ private:
   Dim dim(const Size& size);
   std::vector<Dim> dims(const std::vector<Size>& shape);
   ValueId size_value(const Size& size);
+  std::optional<size_t> scope_of(const Size& size) const;
+  size_t scope_for(const Size& size) const;
   ValueId compound_value(AtomId atom, size_t scope);
   ValueId polynomial(const Size& size, size_t scope, bool checked);
   void bind_atom(AtomId atom, ValueId value);

@@ -106,29 +106,45 @@ std::vector<Dim> FunctionLowerer::dims(const std::vector<Size>& shape) {
   return result;
 }
 
-// Computed once, as far outside as its atoms are known: then every place inside sees the same value.
+// The scope that holds the value of a size, if one does, further in than all that hold another.
+std::optional<size_t> FunctionLowerer::scope_of(const Size& size) const {
+  for (size_t i = scopes_.size(); i-- > 0;)
+    if (scopes_[i].sizes.contains(size)) return is_outdated(size, i) ? std::nullopt : std::optional(i);
+  return std::nullopt;
+}
+
+// The outermost scope in which a size can be computed: in which all that it is computed from has a value.
+size_t FunctionLowerer::scope_for(const Size& size) const {
+  if (size.is_constant()) return 0;
+  if (const auto known = scope_of(size)) return *known;
+  if (shared_.atoms.needs_check(size)) return scopes_.size() - 1; // further out it would fail although nobody comes here
+  auto of_terms = [&](const Size& sum) {
+    size_t scope = 0;
+    for (const Size::Term& term : sum.terms)
+      for (AtomId atom : term.atoms)
+        scope = std::max(scope, scope_for(Size::of(atom)));
+    return scope;
+  };
+  const std::optional<AtomId> itself = size.as_atom();
+  if (!itself) return of_terms(size);
+  if (shared_.atoms.is_leaf(*itself))
+    throw std::logic_error("lowering: the size " + shared_.atoms.to_string(size) + " has no value in " + f_.name);
+  const SizeAtom& atom = shared_.atoms[*itself]; // as compound_value computes it
+  if (atom.kind == AtomKind::Modular) return of_terms(atom.a);
+  if (atom.kind == AtomKind::Positive && !shared_.atoms.fits(atom.a)) {
+    const auto [added, taken] = shared_.atoms.parts(atom.a);
+    return std::max(scope_for(added), scope_for(taken));
+  }
+  return std::max(scope_for(atom.a), scope_for(atom.b));
+}
+
+// Computed once, as far outside as its parts are known: then every place inside sees the same value.
 ValueId FunctionLowerer::size_value(const Size& size) {
   if (size.is_constant()) return i64(size.constant());
-  for (size_t i = scopes_.size(); i-- > 0;)
-    if (auto found = scopes_[i].sizes.find(size); found != scopes_[i].sizes.end()) {
-      if (is_outdated(size, i)) break;
-      return found->second;
-    }
-  std::vector<AtomId> atoms;
-  shared_.atoms.collect(size, atoms);
-  size_t scope = 0;
-  for (AtomId atom : atoms) {
-    size_t i = scopes_.size();
-    while (i > 0 && !scopes_[i - 1].sizes.contains(Size::of(atom)))
-      --i;
-    if (i == 0)
-      throw std::logic_error("lowering: the size " + shared_.atoms.to_string(size) + " has no value in " + f_.name);
-    scope = std::max(scope, i - 1);
-  }
+  if (const auto known = scope_of(size)) return scopes_[*known].sizes.at(size);
+  const size_t scope = scope_for(size);
   const std::optional<AtomId> atom = size.as_atom();
   const bool checked = !atom && !shared_.atoms.fits(size);
-  if (shared_.atoms.needs_check(size))
-    scope = scopes_.size() - 1; // further out it would fail although nobody comes here
   ValueId value = atom ? compound_value(*atom, scope) : polynomial(size, scope, checked);
   scopes_[scope].sizes[size] = value;
   hoisted_[value.index] = scope;

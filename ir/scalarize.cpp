@@ -300,16 +300,18 @@ private:
       Indices from;
       for (size_t i = 1; i < n.operands.size(); ++i)
         from.push_back(scalar(operand(i)));
+      const Indices given = from;
       from.insert(from.end(), position.begin(), position.end());
-      return at(operand(0), from);
+      return with_failures_of(given, at(operand(0), from));
     }
     case Op::Gather: {
       auto axis = position.begin() + n.attrs.ints[0];
       auto after = axis + static_cast<long>(rank(operand(1)));
       Indices from(position.begin(), axis);
       from.push_back(at(operand(1), Indices(axis, after)));
+      const Indices given{from.back()};
       from.insert(from.end(), after, position.end());
-      return at(operand(0), from);
+      return with_failures_of(given, at(operand(0), from));
     }
     case Op::Reduce: return reduced(n, position);
     case Op::Contract: return contracted(n, position);
@@ -334,6 +336,51 @@ private:
     }
     default: throw NotScalar{};
     }
+  }
+
+  // The element at these indices. One that does not depend on them, as those of a splat or of a map that does not look
+  // at its position, has their failures all the same: it passes their Guards too.
+  ValueId with_failures_of(const Indices& indices, ValueId element) {
+    std::set<NodeId> guards;
+    for (ValueId index : indices) {
+      std::set<NodeId> of_index;
+      if (!is_computed_from(element, index, of_index)) guards.merge(guards_of(index));
+    }
+    for (NodeId id : guards) {
+      const Node guard = f_[id];
+      std::vector<ValueId> operands = guard.operands;
+      operands[0] = element;
+      element = builder().one(Op::Guard, std::move(operands), Type(f_[element].type), guard.attrs, guard.loc);
+    }
+    return element;
+  }
+
+  bool is_computed_from(ValueId value, ValueId from, std::set<NodeId>& seen) const {
+    if (value == from) return true;
+    const NodeId id = f_[value].producer;
+    if (!id.valid() || !seen.insert(id).second) return false;
+    const Node& n = f_[id];
+    auto is = [&](ValueId v) { return is_computed_from(v, from, seen); };
+    if (std::any_of(n.operands.begin(), n.operands.end(), is)) return true;
+    if (n.regions.empty()) return false;
+    const auto captured = captures(f_, n);
+    return std::any_of(captured.begin(), captured.end(), is);
+  }
+
+  // The Guards that scalars have passed from which this one is computed.
+  std::set<NodeId> guards_of(ValueId value) const {
+    std::set<NodeId> found, seen;
+    std::vector<ValueId> left{value};
+    while (!left.empty()) {
+      const NodeId id = f_[left.back()].producer;
+      left.pop_back();
+      if (!id.valid() || !seen.insert(id).second) continue;
+      const Node& n = f_[id];
+      if (n.op == Op::Guard) found.insert(id);
+      if (n.op == Op::Guard || n.op == Op::Elementwise || n.op == Op::Convert)
+        left.insert(left.end(), n.operands.begin(), n.operands.end());
+    }
+    return found;
   }
 
   Indices reshaped(const Indices& position, const std::vector<Dim>& to, const std::vector<Dim>& from) {

@@ -504,7 +504,15 @@ Size SizeAtoms::substituted(const Size& s, const std::map<AtomId, Size>& by) {
         break;
       }
       case AtomKind::Wrap: value = wrap(substitute(atom.a, by), substitute(atom.b, by)); break;
-      case AtomKind::Modular: value = wrapped_as_i64(opened(*this, substitute(atom.a, by))); break;
+      case AtomKind::Modular:
+        value = Size(0);
+        for (const Size::Term& part : atom.a.terms) {
+          Size computed = part.coefficient;
+          for (AtomId factor : part.atoms)
+            computed = i64_product(computed, substitute(Size::of(factor), by));
+          value = i64_sum(value, computed);
+        }
+        break;
       case AtomKind::Near: value = near_axis(substitute(atom.a, by)); break;
       }
       product = product * value;
@@ -539,13 +547,16 @@ void SizeAtoms::collect_seen_through(const Size& s, const SizeFacts& facts, std:
     }
 }
 
+bool SizeAtoms::is_leaf(AtomId id) const {
+  const AtomKind kind = atoms_[id.index].kind;
+  return kind == AtomKind::Named || kind == AtomKind::Value || kind == AtomKind::Fresh || kind == AtomKind::Element;
+}
+
 void SizeAtoms::collect(const Size& s, std::vector<AtomId>& into) const {
   for (const auto& term : s.terms)
     for (AtomId id : term.atoms) {
       const SizeAtom& atom = atoms_[id.index];
-      bool leaf = atom.kind == AtomKind::Named || atom.kind == AtomKind::Value || atom.kind == AtomKind::Fresh ||
-                  atom.kind == AtomKind::Element;
-      if (leaf)
+      if (is_leaf(id))
         into.push_back(id);
       else {
         collect(atom.a, into);

@@ -162,7 +162,9 @@ public:
   Size under(const Size& s, const SizeFacts& facts);
   // Replaces atoms by sizes, also inside compound atoms.
   Size substitute(const Size& s, const std::map<AtomId, Size>& by);
-  // The atoms of s and, through compound ones, of their operands: Named, Value, Fresh and Element only.
+  // Computed from no other: Named, Value, Fresh and Element.
+  bool is_leaf(AtomId id) const;
+  // The leaves among the atoms of s and, through compound ones, of their operands.
   void collect(const Size& s, std::vector<AtomId>& into) const;
   // e as what it adds less what it takes away, both of which fit an i64 if possible: positive(e) is
   // max(added, taken) - taken, and no difference is formed which does not fit where the user's max(a, b), which is

@@ -200,7 +200,7 @@ private:
   // --- check_statements.cpp
   typed::Block block(const ast::Block& block, bool want, const Type* expected = nullptr);
   void statements(const std::vector<ast::Stmt*>& list, typed::Block& into, bool want, const Type* expected);
-  Type without_sizes_since(size_t first_atom, Type type);
+  Type behind_jump(Type type, const std::function<bool(AtomId)>& is_untold);
   void statement(const ast::Stmt& s, typed::Block& into);
   void let(const ast::Let& s, Span span, typed::Block& into);
   ExprPtr annotated_value(const ast::TypeExpr* type, const ast::Expr* value_expr, Scope* outer, const std::string& what,

@@ -412,8 +412,12 @@ ExprPtr Checker::if_expr(const ast::Expr& e, const ast::If& node, const Type* ex
   if (!want_value || result->type.is_error()) return result;
   typed::Expr *a = result->blocks[0].result.get(), *b = result->blocks[1].result.get();
   Type left = a ? refresh(*a) : Type::unit(), right = b ? refresh(*b) : Type::unit();
+  auto is_wildcard = [&](AtomId atom) { return p_.atoms[atom].kind == AtomKind::Fresh && p_.atoms[atom].name == "_"; };
   if (!then_ends && !else_ends) // of what stands behind the jumps, or what is wanted
-    result->type = !left.is_unit() ? left : !right.is_unit() ? right : expected ? *expected : Type::unit();
+    result->type = !left.is_unit()    ? left
+                   : !right.is_unit() ? right
+                   : expected         ? behind_jump(*expected, is_wildcard)
+                                      : Type::unit();
   else if (!then_ends)
     result->type = right;
   else if (!else_ends)

@@ -432,6 +432,10 @@ void Checker::learn(const typed::Expr& c, bool holds) {
   auto a = number_of(*c.operands[0]), b = number_of(*c.operands[1]);
   if (!a || !b) return;
   SizeFacts& facts = ctx_->facts;
+  // What cannot be is not learned: nobody comes to where it would hold, and from it anything would follow.
+  auto know = [&](Size fact) {
+    if (!p_.atoms.proves_not_negative(Size(-1) - fact, facts)) facts.not_negative.push_back(std::move(fact));
+  };
   Size less = *b - *a; // a < b means less - 1 >= 0
   if (!holds) {
     switch (op) {
@@ -444,10 +448,10 @@ void Checker::learn(const typed::Expr& c, bool holds) {
     }
   }
   switch (op) {
-  case ScalarOp::Lt: facts.not_negative.push_back(less - Size(1)); break;
-  case ScalarOp::Le: facts.not_negative.push_back(less); break;
-  case ScalarOp::Gt: facts.not_negative.push_back(Size(-1) - less); break;
-  case ScalarOp::Ge: facts.not_negative.push_back(Size(0) - less); break;
+  case ScalarOp::Lt: know(less - Size(1)); break;
+  case ScalarOp::Le: know(less); break;
+  case ScalarOp::Gt: know(Size(-1) - less); break;
+  case ScalarOp::Ge: know(Size(0) - less); break;
   case ScalarOp::Eq: {
     Size difference = p_.atoms.under(*a - *b, facts);
     // One atom that stands alone with coefficient 1 or -1 is solved for; the youngest, so that older names stay.
@@ -465,8 +469,8 @@ void Checker::learn(const typed::Expr& c, bool holds) {
       facts.equal.push_back({atom, value});
       return;
     }
-    facts.not_negative.push_back(difference);
-    facts.not_negative.push_back(Size(0) - difference);
+    know(difference);
+    know(Size(0) - difference);
     break;
   }
   default: break;

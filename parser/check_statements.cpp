@@ -112,7 +112,8 @@ void Checker::statements(const std::vector<ast::Stmt*>& list, typed::Block& into
     // Its value has a type, for what it stands in, but is none.
     if (into.result) {
       Type type = refresh(*into.result);
-      into.result = make(ExprKind::Unit, into.result->span, without_sizes_since(dead->atoms, std::move(type)));
+      auto is_inside = [&](AtomId atom) { return atom.index >= dead->atoms; };
+      into.result = make(ExprKind::Unit, into.result->span, behind_jump(std::move(type), is_inside));
     }
     ctx_->returned.resize(dead->returned);
     ctx_->returned_spans.resize(dead->returned);
@@ -123,18 +124,18 @@ void Checker::statements(const std::vector<ast::Stmt*>& list, typed::Block& into
   into.diverges = !ctx_->reachable;
 }
 
-// The type with new sizes for those that only what is left out would have told.
-Type Checker::without_sizes_since(size_t first_atom, Type type) {
+// The type with new sizes for those that only what is left out would have told: in which there are such atoms.
+Type Checker::behind_jump(Type type, const std::function<bool(AtomId)>& is_untold) {
   for (Size& size : type.shape) {
     std::vector<AtomId> atoms;
     p_.atoms.collect(size, atoms);
-    if (std::none_of(atoms.begin(), atoms.end(), [&](AtomId atom) { return atom.index >= first_atom; })) continue;
+    if (std::none_of(atoms.begin(), atoms.end(), is_untold)) continue;
     AtomId id = size_atom(AtomKind::Fresh, "a size behind a jump", {});
     never_known_.insert(id);
     size = Size::of(id);
   }
   for (Type& element : type.elements)
-    if (!type.is_list()) element = without_sizes_since(first_atom, std::move(element));
+    if (!type.is_list()) element = behind_jump(std::move(element), is_untold);
   return type;
 }
 

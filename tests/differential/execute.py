@@ -103,6 +103,7 @@ def run_twin(case: Case) -> list:
 def one_run(space, source, noise, text) -> Outcome:
     runtime.Noise.on = noise is not None
     runtime.Noise.used = False
+    runtime.Noise.side = {0: 1, 1: -1}.get(noise)
     if noise is not None:
         runtime.Noise.rng.seed(noise)
     else:

@@ -345,7 +345,7 @@ class Tensors:
         rank = len(ty.dims)
         new = self.settle(ty)
         if rank > 1:
-            base = self.expr(Tensor(ty.elem, tuple(self.some_size() for _ in ty.dims)), depth)
+            base = self.expr(Tensor(ty.elem, tuple(self.some_size() if k == 0 or str(d).startswith("?") else d for k, d in enumerate(ty.dims))), depth)
             new = Tensor(ty.elem, (self.mark(),) + base.ty.dims[1:]) if isinstance(base.ty, Tensor) else new
             return Index(new, base, [self.slice(depth)])
         ways = ["mask", "mask", "slice", "slice", "concat", "repeat", "comprehension", "builder", "if"]

@@ -42,6 +42,12 @@ class Noise:
     on = False
     used = False
     rng = random.Random(0)
+    side = None  # 1, -1: all noise of this run is to this side, so that an integer at an edge is seen to fall to either
+
+    @staticmethod
+    def draw(count, most):
+        drawn = np.array([Noise.rng.uniform(-most, most) for _ in range(count)])
+        return drawn if Noise.side is None else Noise.side * np.abs(drawn)
 
 
 class Out:
@@ -126,7 +132,7 @@ def noisy(x, scale=None):
     x = np.asarray(x)
     eps = max(np.finfo(x.dtype).eps, np.finfo(f32).eps * 0.01 if x.dtype == f32 else 0)
     size = np.abs(x) if scale is None else scale
-    wobble = np.array([Noise.rng.uniform(-6, 6) for _ in range(x.size)]).reshape(x.shape)
+    wobble = Noise.draw(x.size, 6).reshape(x.shape)
     with np.errstate(all="ignore"):
         change = (wobble * eps * size).astype(x.dtype)
         change = np.where(np.isfinite(change), change, 0).astype(x.dtype)

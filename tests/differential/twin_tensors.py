@@ -93,7 +93,10 @@ def gather(x, idx, axis):
 def einsum(form, *operands):
     if operands[0].dtype.kind == "f":
         wide = [x.astype(f64) for x in operands]
-        return noisy(np.asarray(np.einsum(form, *wide)).astype(operands[0].dtype)[()], np.einsum(form, *map(np.abs, wide)))
+        result = np.asarray(np.einsum(form, *wide)).astype(operands[0].dtype)
+        if Noise.on:  # a sum of zeros may be either
+            result = np.where(result == 0, np.copysign(result, Noise.draw(result.size, 1).reshape(result.shape)), result)
+        return noisy(result[()], np.einsum(form, *map(np.abs, wide)))
     return np.einsum(form, *operands)
 
 

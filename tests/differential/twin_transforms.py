@@ -103,7 +103,7 @@ def rough(row):
     Noise.used = True
     if not Noise.on:
         return row
-    return row + np.array([Noise.rng.uniform(-1, 1) for _ in range(row.size)]).reshape(row.shape) * 1e-5 * (1 + np.abs(row))
+    return row + Noise.draw(row.size, 1).reshape(row.shape) * 1e-5 * (1 + np.abs(row))
 
 
 def unit(n, k):
