@@ -10,7 +10,7 @@ import re
 from tree import *
 
 NAMES = {"abs": "abs_", "round": "round_", "sum": "sum_", "min": "min_", "max": "max_", "all": "all_", "any": "any_", "sort": "sort_",
-         "len": "size", "zip": "zip_", "enumerate": "enumerate_", "repeat": "repeat_", "range": "rng", "str": "str_", "list": "list_", "bytes": "bytes_", "rank": "np.ndim", "map": "map_"}
+         "len": "size", "zip": "zip_", "enumerate": "enumerate_", "repeat": "repeat_", "range": "rng", "str": "str_", "list": "list_", "bytes": "bytes_", "rank": "rank", "map": "map_"}
 STABLE = re.compile(r"(t\d+|[iuf]\d+\(-?[\w.]+\)|True|False|\"[^\"]*\")$")
 
 

@@ -8,6 +8,10 @@ import numpy as np
 from twin_core import *
 
 
+def rank(x):
+    return i64(np.ndim(x))
+
+
 def shape(x):
     return tuple(i64(d) for d in x.shape)
 
