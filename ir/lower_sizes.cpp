@@ -213,6 +213,30 @@ ValueId FunctionLowerer::polynomial(const Size& size, size_t scope, bool checked
     holds(emit(ScalarOp::Ge, {emit(ScalarOp::BitAnd, {first, second}), number(0)}));
     return sum;
   };
+  auto guarded = [&](ValueId value) {
+    if (!fits.valid()) return value;
+    Attrs attrs;
+    attrs.index = site("SizeOverflow", "the size `" + shared_.atoms.to_string(size) + "` is no i64", at_);
+    return at(scope).one(Op::Guard, {value, fits}, Type::scalar(DType::I64), std::move(attrs), loc(at_));
+  };
+  // n * min(k, 1), of which the terms may be no i64 although it is one: n times the sum of the rest.
+  if (checked && size.terms.size() > 1)
+    for (AtomId common : size.terms[0].atoms) {
+      Size rest;
+      size_t parts = 0;
+      for (Size::Term term : size.terms) {
+        const auto found = std::find(term.atoms.begin(), term.atoms.end(), common);
+        if (found == term.atoms.end()) break;
+        term.atoms.erase(found);
+        Size part = Size(term.coefficient);
+        for (AtomId id : term.atoms)
+          part = part * Size::of(id);
+        rest = rest + part;
+        ++parts;
+      }
+      if (parts == size.terms.size() && shared_.atoms.computes(rest))
+        return guarded(multiply(size_value(Size::of(common)), polynomial(rest, scope, false)));
+    }
   // Positive terms first, so that n - 1 is one subtraction.
   std::vector<Size::Term> terms = size.terms;
   std::stable_partition(terms.begin(), terms.end(), [](auto& t) { return t.coefficient > 0 && !t.atoms.empty(); });
@@ -231,10 +255,7 @@ ValueId FunctionLowerer::polynomial(const Size& size, size_t scope, bool checked
       product = multiply(product, number(factor));
     sum = sum.valid() ? add(sum, product, subtract) : product;
   }
-  if (!fits.valid()) return sum;
-  Attrs attrs;
-  attrs.index = site("SizeOverflow", "the size `" + shared_.atoms.to_string(size) + "` is no i64", at_);
-  return at(scope).one(Op::Guard, {sum, fits}, Type::scalar(DType::I64), std::move(attrs), loc(at_));
+  return guarded(sum);
 }
 
 void FunctionLowerer::bind_fresh(const std::vector<typed::FreshAtom>& fresh, const tl::Type& whole,
