@@ -143,6 +143,10 @@ void Checker::axes_of(const ast::Subscript& s, const std::string& index, const s
   ExprPtr base = expr(s.object);
   Type type = resolved(base->type);
   rollback(before);
+  if (type.is_error()) { // it says itself what is wrong
+    expr(s.object);
+    out.wrong = true;
+  }
   if (!type.is_tensor()) return;
   std::vector<AtomId> atoms;
   for (const Size& size : type.shape)
@@ -409,7 +413,7 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
         bind_elements(index);
       }
     } else {
-      Axes told{around, {}, {}};
+      Axes told{around};
       std::set<std::string> bound = names;
       const std::string& name = clause.pattern->name;
       find_axes(c.element, name, bound, told);
@@ -419,8 +423,9 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
       held.insert(held.end(), told.held.begin(), told.held.end());
       const std::vector<Axis>& axes = told.found;
       if (axes.empty()) {
-        error("UnboundIndex", clause.span, fmt::format("nothing tells the range of `{}`", name),
-              fmt::format("write `{} in 0..n`, or subscript an axis by `{}` alone", name, name));
+        if (!told.wrong)
+          error("UnboundIndex", clause.span, fmt::format("nothing tells the range of `{}`", name),
+                fmt::format("write `{} in 0..n`, or subscript an axis by `{}` alone", name, name));
         fine = false;
       } else {
         index.hi = axes[0].size;

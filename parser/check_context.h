@@ -486,8 +486,9 @@ private:
   // What tells the range of an index. A value whose sizes are known only when it is there is evaluated in `around`.
   struct Axes {
     typed::Block& around;
-    std::vector<Axis> found;
-    std::vector<const ast::Expr*> held; // these values
+    std::vector<Axis> found{};
+    std::vector<const ast::Expr*> held{}; // these values
+    bool wrong = false;                   // a value that is subscripted has an error
   };
   void find_axes(const ast::Expr* e, const std::string& index, std::set<std::string>& bound, Axes& out);
   void find_axes(const ast::Block& b, const std::string& index, std::set<std::string>& bound, Axes& out);

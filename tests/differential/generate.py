@@ -59,6 +59,7 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
         self.weights = TOPICS[topic]
         self.scopes = [{}]
         self.helpers = []       # functions that may be called
+        self.inferring = frozenset()  # indices whose ranges are inferred
         self.structs = []
         self.consts = []
         self.global_names = {}  # what functions see of the top level
@@ -321,7 +322,7 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
         if self.chance(0.4):
             self.helpers.append(self.helper(f"{self.name}_h0"))
         saved = self.enter(None, [], self.pick([20, 40, 70]))
-        weights, self.weights = self.weights, {**self.weights, "lambda": 0}  # variables of the top level are not captured
+        weights, self.weights = self.weights, {**self.weights, "lambda": 0, "transform": 0}  # variables of the top level are not captured
         body = Block(self.statements(self.rng.randint(2, 7), 3), self.expr("i64", 2))
         self.weights = weights
         effects = self.leave(saved)

@@ -44,7 +44,9 @@ class Comprehensions:
             bound.append((n, "i64"))
 
         def make():
+            before, self.inferring = self.inferring, self.inferring | set(inferred)
             e = self.expr(ty.elem, min(depth, 2))
+            self.inferring = before
             for n, v in inferred.items():  # an inferred range needs a subscript that is the bare index
                 e = self.with_subscript(e, ty.elem, n, v)
             return e

@@ -22,7 +22,8 @@ class Guards:
             return None
         x, i = self.pick(xs), Name("i64", self.pick(at).name)
         length = self.length_of(x, 0)
-        value, other = Block([], Index(ty, x, [i])), Block([], self.inner(lambda: self.expr(ty, depth)))
+        place = Binary("i64", "+", i, i64(0)) if i.name in self.inferring else i  # a bare index would tell its range
+        value, other = Block([], Index(ty, x, [place])), Block([], self.inner(lambda: self.expr(ty, depth)))
         low = Binary("bool", ">=", i, i64(0) if self.chance(0.7) else Unary("i64", "-", length))
         high = Binary("bool", "<", i, length)
         if self.chance(0.5):

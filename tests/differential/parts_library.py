@@ -103,7 +103,7 @@ class Library:
                      lambda: Prelude(ty, "norm", [sub(t(*dims[:axis], k, *dims[axis:]))], [("axis", axis)]), lambda: Prelude(ty, "cumprod", [sub(ty)], [("axis", signed)]),
                      lambda: Prelude(ty, "sum", [sub(t(*dims, k, 2))], [("axis", f"({rank}, {rank + 1})")]), lambda: Prelude(ty, self.pick(["floor", "round", "sqrt", "ceil"]), [sub(ty)], same=True)]
         if e in ("f64", "f32", "i64", "i32"):
-            ways += [lambda: self.einsum(ty, depth)] * 2
+            ways += [lambda: self.einsum(ty, depth)] * (2 if rank <= 3 else 0)
             if rank == 1:
                 ways += [lambda: Binary(ty, "@", sub(t(dims[0], k)), sub(t(k))), lambda: Binary(ty, "@", sub(t(k)), sub(t(k, dims[0])))]
             if rank == 3:

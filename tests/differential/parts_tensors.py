@@ -345,6 +345,8 @@ class Tensors:
         rank = len(ty.dims)
         new = self.settle(ty)
         if rank > 1:
+            if not str(ty.dims[0]).startswith("?"):
+                return None
             base = self.expr(Tensor(ty.elem, tuple(self.some_size() if k == 0 or str(d).startswith("?") else d for k, d in enumerate(ty.dims))), depth)
             new = Tensor(ty.elem, (self.mark(),) + base.ty.dims[1:]) if isinstance(base.ty, Tensor) else new
             return Index(new, base, [self.slice(depth)])

@@ -50,6 +50,12 @@ class Noise:
         return drawn if Noise.side is None else Noise.side * np.abs(drawn)
 
 
+class Slopes:
+    inside = False  # is a difference being taken?
+    taken = 0   # how many differences were taken: those of differences need larger steps
+    known = {}  # what the runs with noise need not compute again
+
+
 class Out:
     """The lines that the program prints."""
     text: list = []
@@ -275,6 +281,8 @@ def ceil(x):
 
 
 def sqrt(x):
+    if Slopes.inside and np.any(np.asarray(x) == 0):
+        raise Skip("infinitely steep")
     return np.sqrt(x)
 
 
@@ -296,8 +304,18 @@ def _loose(f):
     return lambda *a: noisy(np.asarray(f(*[np.asarray(x) for x in a])).astype(np.asarray(a[0]).dtype)[()])
 
 
-exp, log, sin, cos, tanh, log1p, expm1, exp2, atan = (_loose(f) for f in (np.exp, np.log, np.sin, np.cos, np.tanh, np.log1p, np.expm1, np.exp2, np.arctan))
-tan, sinh, cosh, log2, asin, acos = (_loose(f) for f in (np.tan, np.sinh, np.cosh, np.log2, np.arcsin, np.arccos))
+def _periodic(f):
+    """Beyond 2**47 tl gives NaN (docs/accuracy.md)."""
+    def call(x):
+        if np.any(np.abs(x) >= 2.0 ** 47):
+            raise Skip("a period is nothing beside it")
+        return f(x)
+    return _loose(call)
+
+
+exp, log, tanh, log1p, expm1, exp2, atan = (_loose(f) for f in (np.exp, np.log, np.tanh, np.log1p, np.expm1, np.exp2, np.arctan))
+sinh, cosh, log2, asin, acos = (_loose(f) for f in (np.sinh, np.cosh, np.log2, np.arcsin, np.arccos))
+sin, cos, tan = map(_periodic, (np.sin, np.cos, np.tan))
 atan2, pow = _loose(np.arctan2), _loose(np.power)
 rsqrt = _loose(lambda x: 1 / np.sqrt(x.astype(f64)))
 sigmoid = _loose(lambda x: 1 / (1 + np.exp(-x.astype(f64))))

@@ -39,11 +39,6 @@ def moved(x, change):
     return rebuild(x, iter(found))
 
 
-class Slopes:
-    taken = 0   # how many differences were taken: those of differences need larger steps
-    known = {}  # what the runs with noise need not compute again
-
-
 def fingerprint(x):
     """What tells values and functions apart."""
     if isinstance(x, Struct):
@@ -57,15 +52,15 @@ def fingerprint(x):
 
 def silently(f, *args):
     """What f gives, without noise; what it prints is dropped. Where infinities come up on the way, slopes are not numbers."""
-    saved = (Noise.on, Out.text, Out.count)
-    Noise.on, Out.text, Out.count = False, [], 0
+    saved = (Noise.on, Out.text, Out.count, Slopes.inside)
+    Noise.on, Out.text, Out.count, Slopes.inside = False, [], 0, True
     try:
         with np.errstate(divide="raise", invalid="raise"):
             return f(*args)
     except FloatingPointError as failure:
         raise Skip("not finite") from failure
     finally:
-        Noise.on, Out.text, Out.count = saved
+        Noise.on, Out.text, Out.count, Slopes.inside = saved
 
 
 def slope(f):
