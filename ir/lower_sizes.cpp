@@ -117,7 +117,8 @@ std::optional<size_t> FunctionLowerer::scope_of(const Size& size) const {
 size_t FunctionLowerer::scope_for(const Size& size) const {
   if (size.is_constant()) return 0;
   if (const auto known = scope_of(size)) return *known;
-  if (shared_.atoms.needs_check(size)) return scopes_.size() - 1; // further out it would fail although nobody comes here
+  if (shared_.atoms.needs_check(size))
+    return scopes_.size() - 1; // further out it would fail although nobody comes here
   auto of_terms = [&](const Size& sum) {
     size_t scope = 0;
     for (const Size::Term& term : sum.terms)

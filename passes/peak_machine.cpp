@@ -113,7 +113,7 @@ void Machine::enter() {
     state_.set(function.params[k], std::move(values[k]));
 }
 
-PeakMemory Machine::run() {
+void Machine::follow() {
   Instruction start{};
   instruction_ = &start;
   enter();
@@ -130,6 +130,25 @@ PeakMemory Machine::run() {
     state_ = std::move(others_.back());
     others_.pop_back();
   }
+}
+
+std::vector<bool> Machine::always_reach(const std::vector<std::optional<uint64_t>>& peaks) {
+  wanted_ = peaks;
+  always_.assign(peaks.size(), true);
+  follow();
+  for (size_t d = 0; d < always_.size(); ++d)
+    always_[d] = always_[d] && devices_[d].exact; // else not all ways were followed to their ends
+  return always_;
+}
+
+// The program ends here, on this way.
+void Machine::conclude() {
+  for (size_t d = 0; d < always_.size(); ++d)
+    always_[d] = always_[d] && (!wanted_[d] || state_.memories[d].reached);
+}
+
+PeakMemory Machine::run() {
+  follow();
   // Names for what was found, as far as the formulas have it.
   std::vector<AtomId> used;
   for (const auto& device : devices_)
@@ -189,7 +208,7 @@ bool Machine::step() {
   case BcOp::Convert: scalar(i); break;
   case BcOp::Guard: {
     std::optional<Scalar> holds = in(i, 1).scalar();
-    if (holds && !holds->as<uint8_t>()) return false; // the program fails here
+    if (holds && !holds->as<uint8_t>()) return conclude(), false; // the program fails here
     guard(i);
     break;
   }
@@ -206,7 +225,7 @@ bool Machine::step() {
   case BcOp::Launch: launch(i, query_.workspaces.at(i.index), std::nullopt); break;
   case BcOp::Linalg: linalg(i); break;
   case BcOp::Host:
-    if (i.host_op == HostOp::Exit) return false;
+    if (i.host_op == HostOp::Exit) return conclude(), false;
     host(i);
     break;
   case BcOp::Jump:
@@ -217,7 +236,7 @@ bool Machine::step() {
   case BcOp::JumpIfNot: return test(i, at) && arrive();
   case BcOp::Call: return call(i);
   case BcOp::Return:
-    if (state_.frames.size() == 1) return false;
+    if (state_.frames.size() == 1) return conclude(), false;
     leave_loops(state_, std::nullopt);
     give_back();
     break;
@@ -584,7 +603,17 @@ namespace tl {
 PeakMemory peak_memory(const Program& program, const PeakQuery& query) {
   peak::Machine first(program, query, {});
   first.run();
-  return peak::Machine(program, query, first.equal_parameters()).run();
+  peak::Machine second(program, query, first.equal_parameters());
+  PeakMemory peak = second.run();
+  std::vector<std::optional<uint64_t>> exact;
+  for (const PeakMemory::Device& device : peak.devices)
+    exact.push_back(device.exact);
+  if (second.has_forked() && std::any_of(exact.begin(), exact.end(), [](const auto& bytes) { return bytes; })) {
+    const std::vector<bool> always = peak::Machine(program, query, first.equal_parameters()).always_reach(exact);
+    for (size_t d = 0; d < always.size(); ++d)
+      peak.devices[d].always = always[d];
+  }
+  return peak;
 }
 
 } // namespace tl

@@ -30,11 +30,16 @@ public:
   // `equal`: what equal_parameters() gave before.
   Machine(const Program& program, const PeakQuery& query, std::map<AtomId, Size> equal);
   PeakMemory run();
+  // Does every way through the program reach these peaks? By device, in blocks of the pool; of another machine's run.
+  std::vector<bool> always_reach(const std::vector<std::optional<uint64_t>>& peaks);
+  bool has_forked() const { return forked_; } // into ways that hang on numbers
   // Sizes of parameters that checks on every way show to be equal to others.
   const std::map<AtomId, Size>& equal_parameters() const { return equal_parameters_; }
 
 private:
   void enter();
+  void follow(); // all ways
+  void conclude();
   Size atom(const std::string& name, AtomKind kind = AtomKind::Named);
 
   // ---- control (peak_machine.cpp)
@@ -131,6 +136,8 @@ private:
   uint64_t steps_ = 0;
   int proofs_ = 0;
   bool forked_ = false;
+  std::vector<std::optional<uint64_t>> wanted_; // always_reach
+  std::vector<bool> always_;
 };
 
 } // namespace tl::peak

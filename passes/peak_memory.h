@@ -55,6 +55,7 @@ struct PeakMemory {
     std::vector<Moment> moments;   // the peak is the largest of these
     bool at_most = false;          // the formulas are bounds: too many moments compete
     std::optional<uint64_t> exact; // with the pool's block sizes, where all sizes are known
+    bool always = true;            // `exact` is reached whatever the program's numbers are
   };
   SizeAtoms atoms; // of the sizes here
   std::vector<Device> devices;

@@ -75,13 +75,15 @@ uint32_t Machine::allocate(size_t device, DType type, std::vector<Size> dims, Si
 // What is in use now, with a launch's workspace.
 void Machine::note_peak(size_t number, const Size& workspace, std::optional<uint64_t> workspace_exact) {
   const size_t threads = scratches(number);
-  const State::Memory& memory = state_.memories[number];
+  State::Memory& memory = state_.memories[number];
   PeakMemory::Device& device = devices_[number];
-  if (device.exact && memory.exact && workspace_exact)
-    device.exact =
-        std::max(*device.exact, memory.live_exact + *workspace_exact + uint64_t{threads} * memory.scratch_exact);
-  else
+  if (device.exact && memory.exact && workspace_exact) {
+    const uint64_t now = memory.live_exact + *workspace_exact + uint64_t{threads} * memory.scratch_exact;
+    device.exact = std::max(*device.exact, now);
+    memory.reached = memory.reached || (number < wanted_.size() && wanted_[number] == now);
+  } else {
     device.exact.reset();
+  }
   std::vector<Size> totals;
   auto add_total = [&](const Size& total) {
     for (Size& most : at_last_turns(total))

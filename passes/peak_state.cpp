@@ -151,6 +151,7 @@ public:
       for (const Size& size : memory.scratch)
         add(size);
       number(memory.scratch_exact);
+      number(memory.reached);
     }
     for (const auto& [atom, size] : state.same) {
       number(atom.index);

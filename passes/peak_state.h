@@ -106,6 +106,7 @@ struct State {
     bool exact = true;          // live_exact is meaningful
     std::vector<Size> scratch;  // of each worker: the largest of these
     uint64_t scratch_exact = 0; // the same, rounded as the engine does
+    bool reached = false;       // the peak that Machine::always_reach looks for
   };
   std::vector<Memory> memories;
   std::map<AtomId, Size> same; // sizes that checks have shown to be equal

@@ -54,7 +54,9 @@ std::string to_text(const PeakMemory& peak, const std::function<std::string(LocI
       if (shown < moment.parts.size() && !device.at_most)
         text += fmt::format("    {:<20} {} more\n", peak.atoms.to_string(rest), moment.parts.size() - shown);
     }
-    if (device.exact) text += fmt::format("  exactly {} bytes in blocks of the pool\n", *device.exact);
+    if (device.exact)
+      text +=
+          fmt::format("  {} {} bytes in blocks of the pool\n", device.always ? "exactly" : "at most", *device.exact);
   }
   std::vector<std::string> lines; // the same may be said of several instructions of a line
   for (const auto& unknown : peak.unknown) {
