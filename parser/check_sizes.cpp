@@ -42,6 +42,8 @@ std::optional<Size> Checker::number_of(const typed::Expr& e) {
   case ExprKind::SizeValue: return e.size;
   case ExprKind::Literal:
     if (e.index == 2) return std::nullopt;
+    // One that is written and is no i64 is said to be none when its type is known.
+    if (e.index != 0 && e.literal.bits > uint64_t{INT64_MAX} + (e.flag ? 1 : 0)) return std::nullopt;
     return Size(static_cast<int64_t>(e.flag ? 0 - e.literal.bits : e.literal.bits));
   case ExprKind::Variable: {
     if (auto it = known_sizes_.find(e.var); it != known_sizes_.end()) return it->second;

@@ -37,7 +37,11 @@ bool is_whole(const ast::TypeParam& param, const ast::Function& decl) {
 
 // A size expression: literals, names, + - * // %, min, max, x.shape[0] and `_`.
 std::optional<Size> Checker::dim_of(const ast::Expr* e, DimContext& context) {
-  if (auto* node = ast::as<ast::IntLiteral>(e)) return Size(static_cast<int64_t>(node->value));
+  if (auto* node = ast::as<ast::IntLiteral>(e)) {
+    if (node->value <= uint64_t{INT64_MAX}) return Size(static_cast<int64_t>(node->value));
+    error("LiteralOutOfRange", e->span, fmt::format("{} does not fit in i64", node->value));
+    return std::nullopt;
+  }
   auto new_atom = [&](AtomKind kind, const std::string& name) {
     SizeAtom atom;
     atom.kind = kind;
