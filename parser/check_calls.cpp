@@ -254,6 +254,44 @@ ExprPtr Checker::method_call(const ast::Expr& e, const ast::MethodCall& c, const
   return call_named(*callable, c.name.text, c.name.span, std::move(args), e.span, true, expected);
 }
 
+namespace {
+// Its evaluation changes nothing and prints nothing.
+bool is_quiet(const ast::Expr* e) {
+  if (!e) return true;
+  auto all = [](const std::vector<ast::Expr*>& parts) { return std::all_of(parts.begin(), parts.end(), is_quiet); };
+  if (auto* tuple = ast::as<ast::Tuple>(e)) return all(tuple->elements);
+  if (auto* list = ast::as<ast::ListLiteral>(e)) return all(list->elements);
+  if (auto* unary = ast::as<ast::Unary>(e)) return is_quiet(unary->operand);
+  if (auto* binary = ast::as<ast::Binary>(e)) return is_quiet(binary->left) && is_quiet(binary->right);
+  if (auto* field = ast::as<ast::Field>(e)) return is_quiet(field->object);
+  return ast::as<ast::IntLiteral>(e) || ast::as<ast::FloatLiteral>(e) || ast::as<ast::BoolLiteral>(e) ||
+         ast::as<ast::NoneLiteral>(e) || ast::as<ast::Name>(e) || ast::as<ast::Lambda>(e);
+}
+} // namespace
+
+// Arguments are evaluated as they are written. Where that is not the order of what they are for (`names`), and one may
+// change or print what another one does, they are evaluated in `before`.
+void Checker::evaluate_as_written(const std::vector<std::string>& names, std::vector<Arg>& args, typed::Block& before) {
+  bool in_order = true, quiet = true;
+  size_t least = 0;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const auto named = std::find(names.begin(), names.end(), args[i].name);
+    const size_t at = args[i].name.empty() ? i : static_cast<size_t>(named - names.begin());
+    in_order = in_order && at >= least;
+    least = at;
+    quiet = quiet && (args[i].value || is_quiet(args[i].source));
+  }
+  if (in_order || quiet) return;
+  for (Arg& arg : args) {
+    if (arg.value) continue;
+    check_arg(arg);
+    if (!arg.value || arg.constant || refresh(*arg.value).is_error() || has_function(arg.value->type)) continue;
+    const std::optional<Size> size = number_of(*arg.value);
+    arg.value = kept(std::move(arg.value), before);
+    if (size && arg.value->kind == ExprKind::Variable) known_sizes_.emplace(arg.value->var, *size);
+  }
+}
+
 ExprPtr Checker::call_named(const Callable& callable, const std::string& name, Span, std::vector<Arg> args, Span span,
                             bool is_method, const Type* expected) {
   if (callable.conversion) return conversion(*callable.conversion, std::move(args), span);
@@ -267,7 +305,11 @@ ExprPtr Checker::call_named(const Callable& callable, const std::string& name, S
     ExprPtr result = call_transformed(*callable.transformed, std::move(args), span);
     return in_block(std::move(before), std::move(result), span);
   }
-  if (callable.structure) return construct(*callable.structure, std::move(args), span, expected);
+  typed::Block before;
+  if (callable.structure) {
+    evaluate_as_written(names_of(callable.structure->decl->fields), args, before);
+    return in_block(std::move(before), construct(*callable.structure, std::move(args), span, expected), span);
+  }
   size_t positional = 0;
   for (const Arg& arg : args)
     positional += arg.name.empty();
@@ -289,7 +331,8 @@ ExprPtr Checker::call_named(const Callable& callable, const std::string& name, S
     function = choose_overload(callable.functions, args, span, name);
     if (!function) return broken(span);
   }
-  return call_function(*function, std::move(args), span, expected);
+  evaluate_as_written(names_of(function->decl->params), args, before);
+  return in_block(std::move(before), call_function(*function, std::move(args), span, expected), span);
 }
 
 ExprPtr Checker::call_scalar(ScalarOp op, std::vector<Arg> args, Span span, const std::string& name) {

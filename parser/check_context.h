@@ -292,6 +292,7 @@ private:
   std::optional<Static> static_of(const ast::Expr* e);
   std::optional<Static> static_const(ConstInfo& info);
   void check_arg(Arg& arg, const Type* expected = nullptr);
+  void evaluate_as_written(const std::vector<std::string>& names, std::vector<Arg>& args, typed::Block& before);
   ExprPtr take(Arg& arg, const Type* expected = nullptr); // its value
   std::vector<Arg*> arrange(FunctionInfo& info, std::vector<Arg>& args, Span span, bool& ok);
   bool infer(FunctionInfo& info, const std::vector<Arg*>& args, Bindings& bindings, Span span);

@@ -191,6 +191,14 @@ struct InstanceState {
 };
 
 // An argument as written; checked when its role is known.
+// The names of parameters or fields.
+template <class Named> std::vector<std::string> names_of(const std::vector<Named>& all) {
+  std::vector<std::string> names;
+  for (const Named& one : all)
+    names.push_back(one.name.text);
+  return names;
+}
+
 struct Arg {
   std::string name; // empty: positional
   const ast::Expr* source = nullptr;

@@ -468,7 +468,7 @@ ExprPtr Checker::with_call(const ast::Expr& e, const ast::MethodCall& c) {
   }
   const Type type = object->type;
   typed::Block before;
-  object = shared(std::move(object), before);
+  object = kept(std::move(object), before);
   std::vector<Arg> args;
   std::set<std::string> given;
   bool fine = true;
@@ -487,6 +487,8 @@ ExprPtr Checker::with_call(const ast::Expr& e, const ast::MethodCall& c) {
     args.push_back({argument.name.text, argument.value, argument.value->span, argument.name.span, nullptr, {}});
   }
   if (!fine) return broken(e.span);
+  const StructInfo& info = *struct_of_.at(type.record.get());
+  evaluate_as_written(names_of(info.decl->fields), args, before);
   for (size_t i = 0; i < type.record->fields.size(); ++i) {
     const std::string& name = type.record->fields[i].name;
     if (given.count(name)) continue;

@@ -14,6 +14,10 @@ class Guards:
             return []
         return [("guard", 1, self.guarded_element), ("guard", 1, self.two_checks)] + ([("guard", 0.5, self.guarded_division)] if ty in INTEGERS else [])
 
+    def place(self, i):
+        """A name as a subscript that does not tell its range: only a bare index does."""
+        return Binary("i64", "+", i, i64(0)) if i.name in self.inferring else i
+
     def guarded_element(self, ty, depth):
         """`if i >= 0 and i < len(x) { x[i] } else { e }`, and the same the other way round."""
         xs = self.tensor_names(lambda t: t.elem == ty and len(t.dims) == 1)
@@ -22,8 +26,7 @@ class Guards:
             return None
         x, i = self.pick(xs), Name("i64", self.pick(at).name)
         length = self.length_of(x, 0)
-        place = Binary("i64", "+", i, i64(0)) if i.name in self.inferring else i  # a bare index would tell its range
-        value, other = Block([], Index(ty, x, [place])), Block([], self.inner(lambda: self.expr(ty, depth)))
+        value, other = Block([], Index(ty, x, [self.place(i)])), Block([], self.inner(lambda: self.expr(ty, depth)))
         low = Binary("bool", ">=", i, i64(0) if self.chance(0.7) else Unary("i64", "-", length))
         high = Binary("bool", "<", i, length)
         if self.chance(0.5):
@@ -49,7 +52,7 @@ class Guards:
         at = [v for v in self.variables(lambda t: t == "i64") if v.name not in self.global_names]
         if not at or ty == "bool" or not self.careless(0.03):
             return None
-        read = lambda n: Index(ty, self.expr(Tensor(ty, (n,)), depth), [Name("i64", self.pick(at).name)])
+        read = lambda n: Index(ty, self.expr(Tensor(ty, (n,)), depth), [self.place(Name("i64", self.pick(at).name))])
         tensors = lambda n, k: Prelude(ty, "max", [Index(Tensor(ty, (k,)), self.expr(Tensor(ty, (n,)), depth), [self.expr(Tensor("i64", (k,)), depth)])])
         n, m, k = self.rng.randint(1, 2), self.rng.randint(3, 5), self.rng.randint(1, 4)
         return Binary(ty, self.pick("+-*"), read(n), read(m)) if self.chance(0.5) else Binary(ty, self.pick("+-"), tensors(n, k), tensors(m, k))
