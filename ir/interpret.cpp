@@ -217,7 +217,7 @@ private:
   }
 
   // ---- one node ----------------------------------------------------------------------------------------------------
-  Dims sizes(const Type& type, const Frame& frame, Poison& poison) const {
+  Dims sizes(const Type& type, const Frame& frame, Poison& poison) {
     Dims dims;
     for (const Dim& dim : type.dims) {
       if (dim.is_constant()) {
@@ -227,7 +227,11 @@ private:
       const Cell& size = frame[dim.value.index];
       poison = first(poison, size.poison);
       dims.push_back(size.poison ? 0 : size.data.i64());
-      if (dims.back() < 0 && !poison) fault("a size is negative and nothing checked it");
+    }
+    // Of a branch that is not taken and that a transform computes all the same: a failure only if anybody needs it.
+    if (!poison && std::any_of(dims.begin(), dims.end(), [](int64_t d) { return d < 0; })) {
+      RuntimeError error{"InternalError", "a size is negative and nothing checked it", "", loc_, 3, {}};
+      poison = std::make_shared<const Failure>(Failure{std::move(error), next_order_++});
     }
     return dims;
   }

@@ -19,6 +19,7 @@ from tree import *
 
 LOUD = 'fn loud(t: i64, x) {\n  print("loud", t)\n  x\n}\n'
 NOISE_RUNS = 3
+OF_VALUES = ("DivisionByZero", "EmptyReduction", "IndexOutOfRange", "NegativeExponent")  # reported where the value is needed
 
 
 class TwinFault(Exception):
@@ -441,6 +442,8 @@ def compare(program: Program, result: Result, flags):
         problem = None
         if result.code != 3:
             problem = "does not fail"
+        elif o.failure not in kinds and o.failure in OF_VALUES and kinds and got.startswith(o.text):
+            pass  # a value that nobody needed before another failure was needed, which the twin does not know of
         elif o.failure not in kinds:
             problem = f"fails {(kinds or ['?'])[0]} instead of {o.failure}"
         elif not got.startswith(o.text):

@@ -268,15 +268,24 @@ def neg(x):
     return -x
 
 
+def beside_step(x):
+    """Inside a difference, a slope that was taken before: nearly an integer, where it is one."""
+    return Slopes.inside and Slopes.taken and np.any((x != np.rint(x)) & (np.abs(x - np.rint(x)) < 1e-4))
+
+
 def round_(x):
     return np.round(x) if kind_of(x) == "f" else x
 
 
 def floor(x):
+    if beside_step(x):
+        raise Skip("a step")
     return np.floor(x)
 
 
 def ceil(x):
+    if beside_step(x):
+        raise Skip("a step")
     return np.ceil(x)
 
 
