@@ -238,6 +238,18 @@ ValueId FunctionLowerer::polynomial(const Size& size, size_t scope, bool checked
       if (parts == size.terms.size() && shared_.atoms.computes(rest))
         return guarded(multiply(size_value(Size::of(common)), polynomial(rest, scope, false)));
     }
+  // The same of sums that have values already: the lengths of two slices.
+  if (checked && size.terms.size() > 1) {
+    constexpr size_t most = 16; // that are tried
+    std::vector<std::pair<Size, ValueId>> sums;
+    for (size_t i = scope + 1; i-- > 0;)
+      for (const auto& [known, value] : scopes_[i].sizes)
+        if (known.terms.size() > 1 && known.terms.size() < size.terms.size() && sums.size() < most)
+          sums.emplace_back(known, value);
+    for (size_t i = 0; i < sums.size(); ++i)
+      for (size_t k = i; k < sums.size(); ++k)
+        if (sums[i].first * sums[k].first == size) return guarded(multiply(sums[i].second, sums[k].second));
+  }
   // Positive terms first, so that n - 1 is one subtraction.
   std::vector<Size::Term> terms = size.terms;
   std::stable_partition(terms.begin(), terms.end(), [](auto& t) { return t.coefficient > 0 && !t.atoms.empty(); });

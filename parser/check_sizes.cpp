@@ -434,9 +434,9 @@ void Checker::learn(const typed::Expr& c, bool holds) {
   auto a = number_of(*c.operands[0]), b = number_of(*c.operands[1]);
   if (!a || !b) return;
   SizeFacts& facts = ctx_->facts;
-  // What cannot be is not learned: nobody comes to where it would hold, and from it anything would follow.
+  // What can never be is not learned: nobody comes to where it would hold, and from it anything would follow.
   auto know = [&](Size fact) {
-    if (!p_.atoms.proves_not_negative(Size(-1) - fact, facts)) facts.not_negative.push_back(std::move(fact));
+    if (!p_.atoms.proves_not_negative(Size(-1) - fact)) facts.not_negative.push_back(std::move(fact));
   };
   Size less = *b - *a; // a < b means less - 1 >= 0
   if (!holds) {
