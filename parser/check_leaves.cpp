@@ -173,7 +173,7 @@ ExprPtr Checker::equal_parts(ExprPtr a, ExprPtr b, typed::Block& before, Span sp
     return e.kind == ExprKind::Tuple &&
            std::all_of(e.operands.begin(), e.operands.end(), [&](const ExprPtr& part) { return is_simple(*part); });
   };
-  if (!written_out(*a)) a = shared(std::move(a), before);
+  if (!written_out(*a)) a = kept(std::move(a), before);
   if (!written_out(*b)) b = shared(std::move(b), before);
   auto part_of = [&](const typed::Expr& e, uint32_t i) {
     return e.kind == ExprKind::Tuple ? copy_simple(*e.operands[i]) : get(again(e), i, e.span);

@@ -574,7 +574,7 @@ ExprPtr Checker::struct_op(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Sp
     return broken(span);
   }
   typed::Block before;
-  a = shared(std::move(a), before);
+  a = kept(std::move(a), before);
   b = shared(std::move(b), before);
   const Type left = a->type, right = b->type;
   // Of a scalar: is it a float, or a literal that may be any number?
