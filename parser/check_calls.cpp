@@ -273,12 +273,15 @@ bool is_quiet(const ast::Expr* e) {
 // change or print what another one does, they are evaluated in `before`.
 void Checker::evaluate_as_written(const std::vector<std::string>& names, std::vector<Arg>& args, typed::Block& before) {
   bool in_order = true, quiet = true;
-  size_t least = 0;
+  size_t place = 0; // of the last parameter that got its argument: in order, the next one is found from there on
   for (size_t i = 0; i < args.size(); ++i) {
-    const auto named = std::find(names.begin(), names.end(), args[i].name);
-    const size_t at = args[i].name.empty() ? i : static_cast<size_t>(named - names.begin());
-    in_order = in_order && at >= least;
-    least = at;
+    if (args[i].name.empty()) {
+      place = i;
+    } else {
+      while (in_order && place < names.size() && names[place] != args[i].name)
+        ++place;
+      in_order = in_order && place < names.size();
+    }
     quiet = quiet && (args[i].value || is_quiet(args[i].source));
   }
   if (in_order || quiet) return;

@@ -36,7 +36,7 @@ agrees() {
   measured=$(file=$(realpath "$file") && cd "$out" && timeout 60 "$tl" run --sync --stats "${flags[@]}" "$file" "$@" 2>&1 >/dev/null </dev/null | sed -n 's/^peak memory *\([0-9]*\) bytes.*/\1/p')
   if [[ $predicted == "$measured" ]]; then
     exact=$((exact + 1)) passed=$((passed + 1))
-  elif grep -q '^  at most .* in blocks' <<<"$said" && ((measured < predicted)); then # as the program's numbers have it
+  elif grep -q '^  at most .* in blocks' <<<"$said" && [[ -n $measured ]] && ((measured < predicted)); then # as the program's numbers have it
     passed=$((passed + 1))
   else
     failed=$((failed + 1))

@@ -25,15 +25,16 @@ each() {
 
 # growth NAME COMMAND SIZE TEXT, where TEXT is evaluated with n set to a size
 growth() {
-  local name=$1 command=$2 size=$3 text=$4 n milliseconds attempt
+  local name=$1 command=$2 size=$3 text=$4 n milliseconds attempt code=""
   [[ -n $filter && $name != *"$filter"* ]] && return
   local -A least=()
   for n in "$size" $((2 * size)) $((4 * size)); do eval "printf '%s\n' $text" | sed 's/\\n/\n/g' >"$out/$n.tl"; done
-  for attempt in 1 2 3 4 5; do
+  for attempt in 1 2 3 4 5 6 7 8; do
     for n in "$size" $((2 * size)) $((4 * size)); do
       milliseconds=$( { TIMEFORMAT='%3U'; time timeout 60 "$tl" $command "$out/$n.tl" >"$out/said" 2>&1; echo $? >"$out/code"; } 2>&1 | tr -d . | sed 's/^0*//')
       milliseconds=${milliseconds:-0}
-      if (($(cat "$out/code") > 1)); then
+      code=${code:-$(cat "$out/code")}
+      if ((code > 1 || $(cat "$out/code") != code)); then # a limit met by the larger ones would be fast
         check "$name, $n: $(head -n 3 "$out/said")" 0 -- test "exit code $(cat "$out/code")" = fine
         return
       fi
@@ -66,15 +67,15 @@ growth "values in a literal" check 5000 '"let x = 1.5\nlet a = [$(each $n "x + @
 growth "a long text" run 500000 '"let s = \"$(each $n "xy")\"\nprint(len(s))"'
 growth "an interpolation" check 10000 '"print(\"$(each $n "{@} ")\")"'
 growth "parameters" check 1000 '"fn f($(each $n "p@: f32 = @.0" ", ")) -> f32 = $(each $n "p@" " + ")\nprint(f(1.0))"'
-growth "fields" check 3000 '"struct S { $(each $n "f@: f32" ", ") }\nlet s = S($(each $n "f@ = @.0" ", "))\nprint(s.f0)"'
+growth "fields" check 1000 '"struct S { $(each $n "f@: f32" ", ") }\nlet s = S($(each $n "f@ = @.0" ", "))\nprint(s.f0)"'
 growth "comments" check 100000 '"$(each $n "# a comment\n\n")print(1)"'
 # ---- deep nests
 growth "parentheses" check 4500 '"print($(each $n "(")1$(each $n ")"))"'
 growth "calls in calls" check 4500 '"let a = 1.5\nprint($(each $n "abs(")a$(each $n ")"))"'
 growth "methods" check 4500 '"let a = 1.5\nprint(a$(each $n ".abs()"))"'
 growth "lambdas" check 4500 '"let f = $(each $n "|x| ")1\nprint(2)"'
-growth "blocks" check 300 '"$(each $n "if true { ")print(1)$(each $n " }")"'
-growth "branches as values" check 300 '"let a = 1.5\nlet b = $(each $n "if a > 0.0 { ")a$(each $n " } else { 2.0 }")\nprint(b)"'
+growth "blocks" check 200 '"$(each $n "if true { ")print(1)$(each $n " }")"'
+growth "branches as values" check 200 '"let a = 1.5\nlet b = $(each $n "if a > 0.0 { ")a$(each $n " } else { 2.0 }")\nprint(b)"'
 growth "texts in texts" check 3000 '"print($(each $n "\"{")1$(each $n "}\""))"'
 # ---- sizes
 growth "a size with many terms" check 400 '"fn f($(each $n "a@: f32[n@]" ", ")) -> f32 = concat(($(each $n "a@" ", "))).sum()\nprint(f($(each $n "[1.0]" ", ")))"'
