@@ -2,7 +2,8 @@
 //
 // Needs: kernels.
 // Gives: the same values. Fusion may have put a read behind an update of what it reads, where the update would have to
-//        copy the whole tensor; what does not depend on the update moves before it.
+//        copy the whole tensor; what does not depend on the update moves before it, unless the program may end there.
+#include "ir/op_info.h"
 #include "ir/rewrite.h"
 #include "passes/passes.h"
 #include <algorithm>
@@ -30,7 +31,7 @@ public:
         for (size_t reader : readers_[x.index])
           if (reader > i && !placed[reader]) {
             std::vector<size_t> before;
-            if (independent(reader, i, placed, before))
+            if (independent(reader, i, r.nodes, placed, before))
               for (size_t at : before) {
                 placed[at] = true;
                 order.push_back(r.nodes[at]);
@@ -74,14 +75,22 @@ private:
     }
   }
 
+  // Where the host waits for a value, the program ends if that has failed: what it prints before, it prints before that.
+  bool may_end_program(const Node& node) const {
+    if (node.op == Op::Kernel) return node.attrs.kernel == KernelKind::Loop;
+    return node.op == Op::Await || is_effect(f_, node) || kind_of(node.op) == OpKind::Control;
+  }
+
   // Can node `at` stand before node `limit`? Then `before` is it and what it needs from behind there, in order.
-  bool independent(size_t at, size_t limit, const std::vector<bool>& placed, std::vector<size_t>& before) const {
+  bool independent(size_t at, size_t limit, const std::vector<NodeId>& nodes, const std::vector<bool>& placed,
+                   std::vector<size_t>& before) const {
     std::vector<size_t> work{at};
     while (!work.empty()) {
       size_t i = work.back();
       work.pop_back();
       if (i == limit) return false;
       if (placed[i] || i < limit || std::count(before.begin(), before.end(), i)) continue;
+      if (may_end_program(f_[nodes[i]])) return false;
       before.push_back(i);
       work.insert(work.end(), uses_[i].begin(), uses_[i].end());
     }

@@ -4,6 +4,9 @@ from __future__ import annotations
 from tree import *
 
 
+INDICES = ("i", "j", "k", "l")
+
+
 class Comprehensions:
     def indexed(self, clauses, make):
         """What `make` gives where the indices of the clauses are in scope; nothing in it has effects."""
@@ -19,13 +22,15 @@ class Comprehensions:
         return result
 
     def index_names(self, n):
-        return self.rng.sample(["i", "j", "k", "l"], n)
+        return self.rng.sample(INDICES, n)
 
     def tensor_comprehension(self, ty, depth, free=False):
         """`[e for i in 0..n, j]`; with `free` the first size is whatever a small number gives."""
         if not isinstance(ty, Tensor) or depth < 0 or self.turns > 60 or (not free and any(isinstance(d, int) and d > 6 for d in ty.dims)):
             return None
         rank = len(ty.dims)
+        if rank > len(INDICES):
+            return None
         names = self.index_names(rank)
         clauses, sizes, bound = [], [], []
         inferred = {}

@@ -284,18 +284,34 @@ class PyRenderer:
                 self.line(f"{t} = list({self.expr(r)})" if r is not None else f"{t} = list(rng(0, {self.expr(size)}))")
                 sizes.append(t)
         self.line(f"{acc} = []")
-        start = self.depth
+        among_all = self.temp() if e.filter is not None and e.kind in ("argmin", "argmax") else None  # counts what the filter leaves out, too
+        if among_all:
+            self.line(f"{among_all} = Positions()")
+        start, begin = self.depth, len(self.lines)
         self.scopes.append({})
+        indices, unseen = [], []
         for k, (p, r) in enumerate(e.clauses):
+            mark = len(self.lines)
             over = sizes[k] if tensor_kind else f"rows({self.expr(r)})" if r is not None else f"rng(0, {self.expr(e.sizes[k])})"
-            self.line(f"for {self.bind_pattern(p)} in {over}:")
+            if k > 0 and not tensor_kind:
+                unseen.append(self.where_nothing_ran((start, begin), mark, over, indices))
+            index = self.bind_pattern(p)
+            indices += re.findall(r"\w+", index)
+            self.line(f"for {index} in {over}:")
             self.depth += 1
+        if among_all:
+            self.line(f"{among_all}.next()")
         if e.filter is not None:
             self.line(f"if {self.expr(e.filter)}:")
             self.depth += 1
         self.line(f"{acc}.append({self.expr(e.elem)})")
+        if among_all:
+            self.line(f"{among_all}.keep()")
         self.depth = start
         self.scopes.pop()
+        for flag, lines in filter(None, unseen):
+            self.line(f"if not {flag}:")
+            self.lines += lines
         elem = elem_of(e.elem.ty)
         elem = elem if elem == "T" else repr(elem) if is_scalar(elem) else "None"
         if tensor_kind:
@@ -303,7 +319,19 @@ class PyRenderer:
             return f"collect({acc}, ({''.join(f'len({s}), ' for s in sizes)}), {inner}, {elem})"
         if e.kind == "list":
             return acc
-        return f"reduce_list('{e.kind}', {acc}, {elem})"
+        found = f"reduce_list('{e.kind}', {acc}, {elem})"
+        return f"{among_all}.of({found})" if among_all else found
+
+    def where_nothing_ran(self, loops, mark, over, indices):
+        """Whether a later range, which needs no index before it, fails is open where an earlier one is empty: a flag that says whether it was come to, and the lines that find out."""
+        lines = self.lines[mark:]
+        if any(re.search(rf"\b{name}\b", text) for name in indices for text in lines + [over]):
+            return None
+        (start, begin), flag = loops, self.temp()
+        self.lines.insert(begin, "    " * start + f"{flag} = False")
+        self.line(f"{flag} = True")
+        within = [text[4 * self.depth:] for text in lines] + [f"list({over})"]
+        return flag, ["    " * (start + 1) + "with left_open():", *["    " * (start + 2) + text for text in within]]
 
     def on_Interpolation(self, e):
         shown = [p for p in e.parts if not isinstance(p, str)]

@@ -58,6 +58,11 @@ def string_text(s: str) -> str:
     return s
 
 
+def leaves(block) -> bool:
+    """Whether a block may be left before its value, so that this may have no say in the type."""
+    return any(isinstance(x, (Return, Break, Continue)) for s in block.body for x in walk(s))
+
+
 def anchored(e) -> bool:
     """Whether the expression has a type of its own, whatever its place."""
     if isinstance(e, Lit):
@@ -66,10 +71,12 @@ def anchored(e) -> bool:
         return anchored(e.a)
     if isinstance(e, Binary):
         return e.op in COMPARISONS or e.op in ("and", "or") or anchored(e.a) or anchored(e.b)
+    if isinstance(e, Prelude) and e.name == "full":
+        return len(e.args) > 2 or anchored(e.args[1])
     if isinstance(e, Prelude):
         return not e.same or any(anchored(a) for a in e.args if elem_of(a.ty) == elem_of(e.ty))
     if isinstance(e, If):
-        return any(b.value is not None and anchored(b.value) for b in (e.then, e.orelse) if b is not None)
+        return any(b.value is not None and anchored(b.value) and not leaves(b) for b in (e.then, e.orelse) if b is not None)
     if isinstance(e, (TensorLit, ListLit, Tuple)):
         return any(anchored(i) for i in e.items) if not isinstance(e, Tuple) else all(anchored(i) for i in e.items)
     if isinstance(e, (Item, Index)):
@@ -179,15 +186,16 @@ class TlRenderer:
 
     def on_If(self, e, pinned):
         text = "if " + self.expr(e.cond) + " "
-        values = [b.value for b in (e.then, e.orelse) if b is not None and b.value is not None]
+        values = [b.value for b in (e.then, e.orelse) if b is not None and b.value is not None and not leaves(b)]
         pin = pinned or any(anchored(v) for v in values)
+        first = e.then.value is not None and not leaves(e.then)
         text += self.block(e.then, pin)
         if e.orelse is not None:
             inner = e.orelse
             if not inner.body and isinstance(inner.value, If) and inner.value.orelse is not None and not getattr(inner, "plain", False):
-                text += " else " + self.expr(inner.value, pin or e.then.value is not None)
+                text += " else " + self.expr(inner.value, pin or first)
             else:
-                text += " else " + self.block(inner, pin or (e.then.value is not None and isinstance(e.ty, str)))
+                text += " else " + self.block(inner, pin or (first and isinstance(e.ty, str)))
         return text, 0
 
     def block(self, b, pin=False) -> str:

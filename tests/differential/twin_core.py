@@ -1,6 +1,7 @@
 """What the twins run on: numbers, elementwise functions, control, subscripts and updates, text."""
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 
@@ -36,6 +37,15 @@ class TlError(Exception):
 
 class Skip(Exception):
     """The call leaves what the twin models (a result too large, an undefined case): it is not tested."""
+
+
+@contextlib.contextmanager
+def left_open():
+    """Whether a failure in here ends the program is open."""
+    try:
+        yield
+    except TlError as failure:
+        raise Skip("fails for nobody") from failure
 
 
 class Noise:
@@ -183,6 +193,10 @@ def mod(a, b):
     if isinstance(a, i64) and isinstance(b, i64) and b > 0:
         return i64(int(a) % int(b))
     if kind_of(a) == "f":
+        digits = np.finfo(np.asarray(a).dtype).nmant + 1
+        with np.errstate(all="ignore"):
+            if np.any(np.abs(np.asarray(a, f64) / np.asarray(b, f64)) >= 2.0 ** (2 * digits - 2)):
+                raise Skip("a divisor is nothing beside it")
         return np.mod(a, b)
     if np.any(np.asarray(b) == 0) and np.broadcast(a, b).size > 0:
         raise TlError("DivisionByZero")
@@ -325,7 +339,16 @@ def _periodic(f):
 exp, log, tanh, log1p, expm1, exp2, atan = (_loose(f) for f in (np.exp, np.log, np.tanh, np.log1p, np.expm1, np.exp2, np.arctan))
 sinh, cosh, log2, asin, acos = (_loose(f) for f in (np.sinh, np.cosh, np.log2, np.arcsin, np.arccos))
 sin, cos, tan = map(_periodic, (np.sin, np.cos, np.tan))
-atan2, pow = _loose(np.arctan2), _loose(np.power)
+pow = _loose(np.power)
+_atan2 = _loose(np.arctan2)
+
+
+def atan2(a, b):
+    if Slopes.inside and np.any(np.asarray(b) == 0) and (np.broadcast(a, b).size == 0 or np.any((np.asarray(a) == 0) & (np.asarray(b) == 0))):
+        raise Skip("infinitely steep, perhaps for nobody")
+    return _atan2(a, b)
+
+
 rsqrt = _loose(lambda x: 1 / np.sqrt(x.astype(f64)))
 sigmoid = _loose(lambda x: 1 / (1 + np.exp(-x.astype(f64))))
 softplus = _loose(lambda x: np.logaddexp(0, x.astype(f64)))
@@ -502,6 +525,22 @@ def total(x, axis=None):
 
 def wide_type(x):
     return np.uint64 if x.dtype == np.uint64 else np.int64
+
+
+class Positions:
+    """Of what a filter lets through, among all."""
+
+    def __init__(self):
+        self.at, self.kept = -1, []
+
+    def next(self):
+        self.at += 1
+
+    def keep(self):
+        self.kept.append(self.at)
+
+    def of(self, k):
+        return i64(self.kept[k])
 
 
 def reduce_list(kind, items, elem):
