@@ -631,6 +631,7 @@ private:
   int in_comprehension_ = 0;
   uint32_t comprehension_variables_ = 0; // variables before this one stand outside the comprehension
   std::set<AtomId> mask_counts_;         // of targets like x[mask]: the assignment itself compares them
+  std::set<AtomId> open_results_;        // `_` in the result types that functions declare: only what they return tells
   std::set<AtomId> never_known_;         // in the types of values that stand behind a jump: nothing ever needs them
   int depth_ = 0;
   mutable int suggestions_ = 0; // looked for in this piece

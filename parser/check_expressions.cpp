@@ -412,7 +412,9 @@ ExprPtr Checker::if_expr(const ast::Expr& e, const ast::If& node, const Type* ex
   if (!want_value || result->type.is_error()) return result;
   typed::Expr *a = result->blocks[0].result.get(), *b = result->blocks[1].result.get();
   Type left = a ? refresh(*a) : Type::unit(), right = b ? refresh(*b) : Type::unit();
-  auto is_wildcard = [&](AtomId atom) { return p_.atoms[atom].kind == AtomKind::Fresh && p_.atoms[atom].name == "_"; };
+  auto is_wildcard = [&](AtomId atom) {
+    return (p_.atoms[atom].kind == AtomKind::Fresh && p_.atoms[atom].name == "_") || open_results_.contains(atom);
+  };
   if (!then_ends && !else_ends) // of what stands behind the jumps, or what is wanted
     result->type = !left.is_unit()    ? left
                    : !right.is_unit() ? right

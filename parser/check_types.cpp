@@ -59,10 +59,12 @@ std::optional<Size> Checker::dim_of(const ast::Expr* e, DimContext& context) {
     }
     AtomId id =
         new_atom(AtomKind::Fresh, context.of.empty() ? "_" : fmt::format("axis {} of {}", context.axis, context.of));
-    if (context.mode == DimMode::Result)
+    if (context.mode == DimMode::Result) {
       context.fresh->push_back({id, context.path, context.axis});
-    else
+      open_results_.insert(id);
+    } else {
       context.bound->push_back(id);
+    }
     return Size::of(id);
   }
   if (auto* node = ast::as<ast::Name>(e)) {

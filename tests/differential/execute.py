@@ -309,13 +309,15 @@ def first_message(err: str) -> str:
 
 def errors_in(err: str):
     """(line, kind, proven, first words) of the errors in a diagnostic text. What is provably wrong wherever it
-    stands may be refused: a constant index out of range, an index over axes of two constant sizes."""
+    stands may be refused: a constant index out of range, an index over axes of two constant sizes. So may a `vmap`
+    whose sizes nothing tells."""
     found = []
     for part in re.split(r"^(?=[^\n:]*:\d+:\d+: error\[)", err, flags=re.M)[1:]:
         head = re.match(r"[^\n:]*:(\d+):\d+: error\[(\w+)\]: (.*)", part, flags=re.S)
         m = re.match(r"index (-?\d+) is out of range: axis \d+ of .*? has size (\d+)$", head[3], flags=re.M | re.S)
         outside = bool(m) and not -int(m[2]) <= int(m[1]) < int(m[2])
         outside = outside or bool(re.match(r"`\w+` goes over axes of different sizes, \d+ and \d+$", head[3], flags=re.M))
+        outside = outside or "of a function whose result has a size that only its values tell is not supported yet" in head[3]
         found.append((int(head[1]), head[2], outside, " ".join(re.findall(r"[a-z]+", re.sub(r"`.*?`", "", head[3]))[:4])))
     return found
 
