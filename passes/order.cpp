@@ -75,7 +75,8 @@ private:
     }
   }
 
-  // Where the host waits for a value, the program ends if that has failed: what it prints before, it prints before that.
+  // Where the host waits for a value, the program ends if that has failed: what it prints before, it prints before
+  // that.
   bool may_end_program(const Node& node) const {
     if (node.op == Op::Kernel) return node.attrs.kernel == KernelKind::Loop;
     return node.op == Op::Await || is_effect(f_, node) || kind_of(node.op) == OpKind::Control;
