@@ -48,13 +48,23 @@ static bool special(double value, Decimal& result) {
   return true;
 }
 
-// The narrow floats: the fewest digits that round to the same bits.
+// The narrow floats: the fewest digits that round to the same bits. Above a power of two the gap is twice that below, so
+// the next decimal above may be one where the nearest is not (0.01563 for 1/64 in f16; the nearest to even is 0.01562).
 static std::string shortest_narrow(DType type, uint16_t bits, double value) {
   std::string text;
   for (int digits = 1; digits <= 9; ++digits) {
     text = fmt::format("{:.{}e}", value, digits - 1);
-    float back = std::strtof(text.c_str(), nullptr);
-    if ((type == DType::F16 ? float_to_f16(back) : float_to_bf16(back)) == bits) break;
+    const size_t e = text.find('e');
+    std::string above = text; // one more in the last place of the mantissa
+    for (size_t i = e; i-- > 0;) {
+      if (above[i] < '0') continue; // the sign, the point
+      if (above[i]++ < '9') break;
+      above[i] = '0';
+    }
+    for (const std::string& candidate : {text, above}) {
+      const float back = std::strtof(candidate.c_str(), nullptr);
+      if ((type == DType::F16 ? float_to_f16(back) : float_to_bf16(back)) == bits) return candidate;
+    }
   }
   return text;
 }
