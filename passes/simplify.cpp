@@ -134,6 +134,12 @@ Edit::Answer simplify_loop(Edit& edit, NodeId id) {
   if (never) {
     size_t fixed = f[id].op == Op::For ? 3 : 0;
     std::vector<ValueId> results = f[id].results, operands = f[id].operands;
+    if (f[id].op == Op::While) { // the condition is evaluated once, and may fail
+      Region cond = std::move(f[id].regions[0]);
+      for (size_t i = 0; i < operands.size(); ++i)
+        edit.replace(cond.params[i], operands[i]);
+      edit.splice(cond.nodes);
+    }
     for (size_t i = 0; i < results.size(); ++i)
       edit.replace(results[i], operands[fixed + i]);
     return Edit::Drop;
