@@ -1,7 +1,10 @@
 #include "ir/op_info.h"
 #include "ir/text.h"
 #include "ir/text_scalar.h"
+#include "vm/abi/limits.h"
+#include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <fmt/format.h>
 #include <map>
 #include <stdexcept>
@@ -13,6 +16,7 @@ struct Token {
   enum class Kind { End, Word, String, Value, Function, Punct } kind = Kind::End;
   std::string text; // words include numbers; values and functions come without % and @
   int line = 0;
+  size_t quoted = 0; // how much of a function's name stood in quotes
 };
 
 class Lexer {
@@ -37,6 +41,7 @@ public:
       token.kind = Token::Kind::Function;
       if (at_ < text_.size() && text_[at_] == '"') {
         token.text = string();
+        token.quoted = token.text.size();
         if (at_ < text_.size() && text_[at_] == '.') token.text += word(); // "name".3
       } else {
         token.text = word();
@@ -51,6 +56,8 @@ public:
     }
     return token;
   }
+
+  size_t left() const { return text_.size() - at_ + 1; } // characters from the last token on
 
 private:
   static bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
@@ -85,8 +92,13 @@ private:
         out += '\n';
       else if (c == 't')
         out += '\t';
-      else if (c == 'x' && at_ + 2 < text_.size()) {
-        out += static_cast<char>(std::stoi(std::string(text_.substr(at_ + 1, 2)), nullptr, 16));
+      else if (c == 'x') {
+        unsigned char code = 0;
+        const char* first = text_.data() + at_ + 1;
+        const char* last = first + std::min<size_t>(2, text_.size() - at_ - 1);
+        if (std::from_chars(first, last, code, 16).ptr != first + 2)
+          throw std::runtime_error(fmt::format("line {}: \\x is followed by two hexadecimal digits", line_));
+        out += static_cast<char>(code);
         at_ += 2;
       } else
         out += c;
@@ -249,8 +261,13 @@ private:
     if (index() != module_.tensors.size()) fail("tensors are not numbered in order");
     DType type = dtype();
     std::vector<int64_t> dims = int_list();
-    for (int64_t d : dims)
-      if (d < 0 || d > (int64_t{1} << 32)) fail("a size is out of range");
+    const bool empty = std::find(dims.begin(), dims.end(), 0) != dims.end();
+    int64_t count = 1, most = static_cast<int64_t>(lexer_.left()); // each number takes a character
+    for (int64_t d : dims) {
+      if (d < 0 || d > kLongestAxis) fail("a size is out of range");
+      if (!empty && (__builtin_mul_overflow(count, d, &count) || count > most))
+        fail("the tensor has more numbers than the text");
+    }
     HostTensor t = HostTensor::make(type, std::move(dims));
     expect("=");
     for (int64_t k = 0; k < t.count(); ++k)
@@ -303,11 +320,12 @@ private:
 
   void function() {
     Function f;
+    const size_t quoted = token_.quoted;
     f.name = expect(Token::Kind::Function, "a function's name");
     function_names_.push_back(f.name);
     // "name.3": the number only tells functions of one name apart
     size_t dot = f.name.rfind('.');
-    if (dot != std::string::npos && f.name.substr(dot + 1) == std::to_string(module_.functions.size()))
+    if (dot != std::string::npos && dot >= quoted && f.name.substr(dot + 1) == std::to_string(module_.functions.size()))
       f.name.resize(dot);
     values_.clear();
     function_ = &f;
