@@ -103,7 +103,7 @@ enum class KOp : uint8_t {
   ReduceChunk, // like Reduce, but one chunk: (begin, end) with end - begin <= kSumChunk, block(k) for k in it; result:
                // the chunk's value,
                // widened
-               // to the total type (for sums that several tiles share; a later phase combines left to right)
+               // to the total type (for sums that several tiles share; a later phase folds those)
   Contract,    // {dtype: accumulator} (n) block(k) yields a, b
   Check,       // {site} (ok: bool, element i64, a i64, b i64): records a failure where ok is false
 };

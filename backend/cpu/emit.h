@@ -131,7 +131,14 @@ private:
   Partial element(const kir::Instr& instr, Val k, llvm::Value** taken, bool varying);
   Partial identity(const kir::Instr& instr, bool varying);
   Partial combine(const kir::Instr& instr, Partial x, Partial y);
-  llvm::Value* total(const kir::Instr& instr, llvm::Value* x, llvm::Value* y);
+  Partial halved(const kir::Instr& instr, Partial lanes);
+  using Chunk = std::function<Partial(llvm::Value* begin, llvm::Value* end, llvm::Value** taken)>;
+  Partial fold_chunks(const kir::Instr& instr, llvm::Value* n, bool varying, llvm::Value** any_taken,
+                      const Chunk& chunk);
+  llvm::Value* lanes_at(llvm::Value* lanes, llvm::Value* level, llvm::Type* type);
+  void fill_lanes(llvm::Value* lanes, llvm::Value* level, llvm::Value* none);
+  llvm::Value* fold_total(const kir::Instr& instr, llvm::Value* lanes, llvm::Value* none, llvm::Value* value,
+                          llvm::Value* number, llvm::Value* is_last);
   llvm::Value* widen(const kir::Instr& instr, llvm::Value* x);
   void finish_reduce(const kir::Instr& instr, Partial result, llvm::Value* taken, bool varying);
   void contract(const kir::Instr& instr);

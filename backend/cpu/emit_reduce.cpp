@@ -93,10 +93,6 @@ Value* Emitter::widen(const Instr& instr, Value* x) {
   return in_f64(instr) ? b.CreateFPExt(x, like(x, b.getDoubleTy())) : x;
 }
 
-Value* Emitter::total(const Instr& instr, Value* x, Value* y) {
-  return combine(instr, {x}, {y}).v; // by the operation alone: addition of f64 is CreateFAdd too
-}
-
 // The element at k, the identity in its place where the block's mask is off. *taken gets the mask, if there is one.
 Partial Emitter::element(const Instr& instr, Val k, Value** taken, bool varying) {
   const Block& body = instr.blocks[0];
@@ -199,7 +195,11 @@ Partial Emitter::chunk_along_k(const Instr& instr, Value* begin, Value* end, Par
   lanes_ = {};
   if (with_mask) any_taken->v = b.CreateOrReduce(carried.back());
 
-  Partial result{carried[0], arg ? carried[1] : nullptr};
+  return halved(instr, {carried[0], arg ? carried[1] : nullptr});
+}
+
+// The lanes of the order, a vector, folded by halving into a scalar.
+Partial Emitter::halved(const Instr& instr, Partial result) {
   for (int step = static_cast<int>(kSumLanes) / 2; step > 0; step /= 2) {
     auto half = [&](Value* x, int from) -> Value* {
       if (!x) return nullptr;
@@ -212,12 +212,11 @@ Partial Emitter::chunk_along_k(const Instr& instr, Value* begin, Value* end, Par
         combine(instr, {half(result.v, 0), half(result.index, 0)}, {half(result.v, step), half(result.index, step)});
   }
   result.v = b.CreateExtractElement(result.v, b.getInt64(0));
-  if (arg) result.index = b.CreateExtractElement(result.index, b.getInt64(0));
+  if (result.index) result.index = b.CreateExtractElement(result.index, b.getInt64(0));
   return result;
 }
 
 void Emitter::reduce_along_k(const Instr& instr) {
-  bool arg = is_arg(instr);
   if (instr.op == KOp::ReduceChunk) {
     Partial taken;
     finish_reduce(instr, chunk_along_k(instr, scalar(instr.operands[0]), scalar(instr.operands[1]), &taken), nullptr,
@@ -232,27 +231,13 @@ void Emitter::reduce_along_k(const Instr& instr) {
     finish_reduce(instr, result, taken.v ? taken.v : not_empty, false);
     return;
   }
-  Partial none = identity(instr, false);
-  Values init{widen(instr, none.v)};
-  if (arg) init.push_back(none.index);
-  init.push_back(b.getFalse()); // did any element take part?
-  Values results = loop(zero, n, kSumChunk, init, [&](Value* begin, const Values& carried) {
-    Value* end = b.CreateBinaryIntrinsic(in::smin, b.CreateNSWAdd(begin, b.getInt64(kSumChunk)), n);
-    Partial taken;
-    Partial chunk = chunk_along_k(instr, begin, end, &taken);
-    Value* wide = widen(instr, chunk.v);
-    Value* first = b.CreateICmpEQ(begin, zero);
-    Values next;
-    if (arg) {
-      Partial both = combine(instr, {carried[0], carried[1]}, {wide, chunk.index});
-      next = {both.v, both.index};
-    } else {
-      next = {b.CreateSelect(first, wide, total(instr, carried[0], wide))};
-    }
-    next.push_back(taken.v ? b.CreateOr(carried.back(), taken.v) : b.getTrue());
-    return next;
+  Value* any_taken = nullptr;
+  Partial result = fold_chunks(instr, n, false, &any_taken, [&](Value* begin, Value* end, Value** taken) {
+    Partial some, part = chunk_along_k(instr, begin, end, &some);
+    *taken = some.v;
+    return part;
   });
-  finish_reduce(instr, {results[0], arg ? results[1] : nullptr}, results.back(), false);
+  finish_reduce(instr, result, any_taken, false);
 }
 
 // --- in lanes: an array of the order's lanes in memory, each a vector over the loop around
@@ -278,10 +263,8 @@ void Emitter::reduce_in_lanes(const Instr& instr) {
     if (arg) b.CreateStore(x.index, b.CreateInBoundsGEP(index_type, positions, lane));
   };
   Value *zero = b.getInt64(0), *one = b.getInt64(1), *lane_count = b.getInt64(kSumLanes);
-  Value* nobody = llvm::Constant::getNullValue(shaped(DType::Bool, varying));
-
   // Folds [begin, end) and leaves the chunk's result in lane 0.
-  auto chunk = [&](Value* begin, Value* end, Value* taken_before) {
+  auto chunk = [&](Value* begin, Value* end) {
     Value* length = b.CreateSub(end, begin);
     Value* used = b.CreateBinaryIntrinsic(in::smin, length, lane_count);
     Partial none = identity(instr, varying);
@@ -291,7 +274,7 @@ void Emitter::reduce_in_lanes(const Instr& instr) {
       return Values{};
     });
     Values init;
-    if (with_mask) init.push_back(taken_before);
+    if (with_mask) init.push_back(llvm::Constant::getNullValue(shaped(DType::Bool, varying)));
     Values taken = loop(begin, end, 1, init, [&](Value* k, const Values& carried) -> Values {
       Value* mask = nullptr;
       Partial next = element(instr, Val::uniform(k), &mask, varying);
@@ -313,37 +296,130 @@ void Emitter::reduce_in_lanes(const Instr& instr) {
   };
 
   if (instr.op == KOp::ReduceChunk) {
-    chunk(scalar(instr.operands[0]), scalar(instr.operands[1]), nobody);
+    chunk(scalar(instr.operands[0]), scalar(instr.operands[1]));
     finish_reduce(instr, read(zero), nullptr, varying);
     return;
   }
   Value* n = scalar(instr.operands[0]);
   Value* not_empty = b.CreateICmpSGT(n, zero);
   if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(n); known && known->getSExtValue() <= kSumChunk) {
-    Value* taken = chunk(zero, n, nobody);
+    Value* taken = chunk(zero, n);
     finish_reduce(instr, read(zero), taken ? taken : not_empty, varying);
     return;
   }
+  Value* any_taken = nullptr;
+  Partial result = fold_chunks(instr, n, varying, &any_taken, [&](Value* begin, Value* end, Value** taken) {
+    *taken = chunk(begin, end);
+    return read(zero);
+  });
+  finish_reduce(instr, result, any_taken, varying);
+}
+
+// --- chunks
+
+// Folds all chunks of [0, n), each of which `chunk` gives; *any_taken: did any element take part?
+Partial Emitter::fold_chunks(const Instr& instr, Value* n, bool varying, Value** any_taken, const Chunk& chunk) {
+  bool arg = is_arg(instr), with_mask = instr.blocks[0].yields.size() > 1;
+  // The order of the others does not show: they go from left to right.
+  bool ordered = is_float(instr.dtype) && (instr.reduce == ReduceOp::Sum || instr.reduce == ReduceOp::Prod);
+  Value *zero = b.getInt64(0), *length = b.getInt64(static_cast<uint64_t>(kSumChunk));
   Partial none = identity(instr, varying);
-  Values init{widen(instr, none.v)};
+  none.v = widen(instr, none.v);
+  llvm::Type* type = none.v->getType();
+  Value *lanes = nullptr, *several = nullptr;
+  if (ordered) {
+    lanes = local_variable(llvm::ArrayType::get(type, kSumLevels * kSumLanes), "totals");
+    several = b.CreateICmpSGT(n, length);
+    branch(several,
+           [&] {
+             return loop(zero, b.getInt64(kSumLevels), 1, {}, [&](Value* level, const Values&) -> Values {
+               fill_lanes(lanes, level, none.v);
+               return {};
+             });
+           },
+           {});
+  }
+  Values init{none.v};
   if (arg) init.push_back(none.index);
-  if (with_mask) init.push_back(nobody);
+  if (with_mask) init.push_back(llvm::Constant::getNullValue(shaped(DType::Bool, varying)));
   Values results = loop(zero, n, kSumChunk, init, [&](Value* begin, const Values& carried) {
-    Value* end = b.CreateBinaryIntrinsic(in::smin, b.CreateNSWAdd(begin, b.getInt64(kSumChunk)), n);
-    Value* taken = chunk(begin, end, with_mask ? carried.back() : nobody);
-    Partial part = read(zero);
+    Value *next_begin = b.CreateNSWAdd(begin, length), *taken = nullptr;
+    Partial part = chunk(begin, b.CreateBinaryIntrinsic(in::smin, next_begin, n), &taken);
     Value* wide = widen(instr, part.v);
     Values next;
     if (arg) {
       Partial both = combine(instr, {carried[0], carried[1]}, {wide, part.index});
       next = {both.v, both.index};
+    } else if (ordered) {
+      Value *number = b.CreateUDiv(begin, length), *is_last = b.CreateICmpSGE(next_begin, n);
+      next = branch(several, [&] { return Values{fold_total(instr, lanes, none.v, wide, number, is_last)}; }, {wide});
     } else {
-      next = {b.CreateSelect(b.CreateICmpEQ(begin, zero), wide, total(instr, carried[0], wide))};
+      next = {b.CreateSelect(b.CreateICmpEQ(begin, zero), wide, combine(instr, {carried[0]}, {wide}).v)};
     }
-    if (with_mask) next.push_back(taken);
+    if (with_mask) next.push_back(b.CreateOr(carried.back(), taken));
     return next;
   });
-  finish_reduce(instr, {results[0], arg ? results[1] : nullptr}, with_mask ? results.back() : not_empty, varying);
+  *any_taken = with_mask ? results.back() : b.CreateICmpSGT(n, zero);
+  return {results[0], arg ? results[1] : nullptr};
+}
+
+// The lanes of a level of totals: of a scalar one vector, else a vector each.
+Value* Emitter::lanes_at(Value* lanes, Value* level, llvm::Type* type) {
+  return b.CreateInBoundsGEP(type, lanes, b.CreateMul(level, b.getInt64(kSumLanes)));
+}
+
+void Emitter::fill_lanes(Value* lanes, Value* level, Value* none) {
+  Value* first = lanes_at(lanes, level, none->getType());
+  if (!none->getType()->isVectorTy()) {
+    b.CreateStore(b.CreateVectorSplat(static_cast<unsigned>(kSumLanes), none), first);
+    return;
+  }
+  loop(b.getInt64(0), b.getInt64(kSumLanes), 1, {}, [&](Value* lane, const Values&) -> Values {
+    b.CreateStore(none, b.CreateInBoundsGEP(none->getType(), first, lane));
+    return {};
+  });
+}
+
+// Folds the result of chunk `number` into the lanes of its level. What is full, or the last, goes as one result to the
+// level above, until there is one. The value is that of all chunks if this is the last.
+Value* Emitter::fold_total(const Instr& instr, Value* lanes, Value* none, Value* value, Value* number, Value* is_last) {
+  llvm::Type* type = none->getType();
+  Value* chunk_mask = b.getInt64(kSumChunk - 1);
+  auto at = [&](Value* first, Value* lane) { return b.CreateInBoundsGEP(type, first, lane); };
+  auto *before = b.GetInsertBlock(), *fold = new_block("fold"), *up = new_block("up"), *done = new_block("folded");
+  b.CreateBr(fold);
+  b.SetInsertPoint(fold);
+  auto *level = b.CreatePHI(b.getInt64Ty(), 2), *count = b.CreatePHI(b.getInt64Ty(), 2), *next = b.CreatePHI(type, 2);
+  Value *position = b.CreateAnd(count, chunk_mask), *first = lanes_at(lanes, level, type);
+  Value* lane = at(first, b.CreateAnd(position, b.getInt64(kSumLanes - 1)));
+  Value* folded = combine(instr, {b.CreateLoad(type, lane)}, {next}).v;
+  b.CreateStore(folded, lane);
+  Value* stays = b.CreateSelect(is_last, b.CreateICmpEQ(count, b.getInt64(0)), b.CreateICmpNE(position, chunk_mask));
+  b.CreateCondBr(stays, done, up);
+
+  b.SetInsertPoint(up);
+  Value* total = nullptr;
+  if (type->isVectorTy()) {
+    for (int64_t step = kSumLanes / 2; step > 0; step /= 2)
+      loop(b.getInt64(0), b.getInt64(static_cast<uint64_t>(step)), 1, {}, [&](Value* l, const Values&) -> Values {
+        Value* other = at(first, b.CreateAdd(l, b.getInt64(static_cast<uint64_t>(step))));
+        b.CreateStore(combine(instr, {b.CreateLoad(type, at(first, l))}, {b.CreateLoad(type, other)}).v, at(first, l));
+        return {};
+      });
+    total = b.CreateLoad(type, first);
+  } else {
+    total = halved(instr, {b.CreateLoad(llvm::FixedVectorType::get(type, kSumLanes), first)}).v;
+  }
+  fill_lanes(lanes, level, none);
+  level->addIncoming(b.getInt64(0), before);
+  level->addIncoming(b.CreateAdd(level, b.getInt64(1)), b.GetInsertBlock());
+  count->addIncoming(number, before);
+  count->addIncoming(b.CreateUDiv(count, b.getInt64(kSumChunk)), b.GetInsertBlock());
+  next->addIncoming(value, before);
+  next->addIncoming(total, b.GetInsertBlock());
+  b.CreateBr(fold);
+  b.SetInsertPoint(done);
+  return folded;
 }
 
 // --- contractions

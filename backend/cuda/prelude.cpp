@@ -138,10 +138,69 @@ template <class T> __device__ inline tl_place<T> tl_shuffle_down(tl_place<T> x, 
   return {tl_shuffle_down(x.value, step), __shfl_down_sync(0xffffffffu, x.at, step)};
 }
 
+template <class T> __device__ inline T tl_from_first(T x) { return __shfl_sync(0xffffffffu, x, 0); }
+template <> __device__ inline bool tl_from_first(bool x) { return __shfl_sync(0xffffffffu, int(x), 0) != 0; }
+template <> __device__ inline u8 tl_from_first(u8 x) { return u8(__shfl_sync(0xffffffffu, int(x), 0)); }
+template <> __device__ inline i8 tl_from_first(i8 x) { return i8(__shfl_sync(0xffffffffu, int(x), 0)); }
+template <> __device__ inline u16 tl_from_first(u16 x) { return u16(__shfl_sync(0xffffffffu, int(x), 0)); }
+template <> __device__ inline short tl_from_first(short x) { return short(__shfl_sync(0xffffffffu, int(x), 0)); }
+template <class T> __device__ inline tl_place<T> tl_from_first(tl_place<T> x) {
+  return {tl_from_first(x.value), __shfl_sync(0xffffffffu, x.at, 0)};
+}
+
+// Chunk results folded like elements: chunk number `count` goes into lane count % 32 of its level; a level that is full,
+// or the last, goes as one result to the level above. The value of push is the whole where `last`. By one thread:
+template <class Op> struct tl_levels {
+  typedef typename Op::total total;
+  total lane[3][32];
+  __device__ tl_levels() {
+    for (int level = 0; level < 3; ++level)
+      for (int l = 0; l < 32; ++l) lane[level][l] = total(Op::identity());
+  }
+  __device__ total push(i64 count, total value, bool last) {
+    for (int level = 0;; ++level, count /= 4096) {
+      total* lanes = lane[level];
+      int position = int(count % 4096);
+      value = lanes[position % 32] = Op::fold(lanes[position % 32], value);
+      if (last ? count == 0 : position != 4095) return value;
+      for (int step = 16; step > 0; step /= 2)
+        for (int l = 0; l < step; ++l) lanes[l] = Op::fold(lanes[l], lanes[l + step]);
+      value = lanes[0];
+      for (int l = 0; l < 32; ++l) lanes[l] = total(Op::identity());
+    }
+  }
+};
+// By a warp, each lane of which has its own, with the same arguments:
+template <class Op> struct tl_warp_levels {
+  typedef typename Op::total total;
+  total lane[3];
+  __device__ tl_warp_levels() { lane[0] = lane[1] = lane[2] = total(Op::identity()); }
+  __device__ total push(i64 count, total value, bool last) {
+    int me = threadIdx.x % 32;
+#pragma unroll
+    for (int level = 0; level < 3; ++level) {
+      int position = int(count % 4096);
+      if (me == position % 32) lane[level] = Op::fold(lane[level], value);
+      if (!last && position != 4095) return value;
+      value = lane[level];
+      if (last && count == 0) break;
+      for (int step = 16; step > 0; step /= 2) {
+        total other = tl_shuffle_down(value, step);
+        if (me < step) value = Op::fold(value, other);
+      }
+      value = tl_from_first(value);
+      lane[level] = total(Op::identity());
+      count /= 4096;
+    }
+    return tl_from_first(value);
+  }
+};
+
 // By one thread: [begin, end) in chunks of 4096, 32 lanes, halved.
 template <class Op, class Load> __device__ typename Op::total tl_reduce_thread(i64 begin, i64 end, bool* any, Load load) {
   typedef typename Op::acc acc; typedef typename Op::total total;
   total result = total(Op::identity());
+  tl_levels<Op> levels;
   for (i64 chunk = begin; chunk < end; chunk += 4096) {
     i64 stop = chunk + 4096 < end ? chunk + 4096 : end;
     acc lanes[32];
@@ -153,7 +212,7 @@ template <class Op, class Load> __device__ typename Op::total tl_reduce_thread(i
     }
     for (int step = 16; step > 0; step /= 2)
       for (int l = 0; l < step; ++l) lanes[l] = Op::fold(lanes[l], lanes[l + step]);
-    result = chunk == begin ? total(lanes[0]) : Op::fold(result, total(lanes[0]));
+    result = levels.push((chunk - begin) / 4096, total(lanes[0]), stop == end);
   }
   return result;
 }
@@ -165,6 +224,7 @@ template <class Op, class Load> __device__ typename Op::total tl_reduce_block(i6
   total* part = (total*)parts;
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
   total result = total(Op::identity());
+  tl_warp_levels<Op> levels; // of each warp, all alike
   bool taken = false;
   for (i64 round = begin; round < end; round += i64(warps) * 4096) {
     i64 chunk = round + i64(warp) * 4096;
@@ -184,7 +244,7 @@ template <class Op, class Load> __device__ typename Op::total tl_reduce_block(i6
     }
     __syncthreads();
     for (int w = 0; w < warps && round + i64(w) * 4096 < end; ++w)
-      result = round == begin && w == 0 ? part[0] : Op::fold(result, part[w]);
+      result = levels.push((round - begin) / 4096 + w, part[w], round + i64(w + 1) * 4096 >= end);
     __syncthreads();
   }
   *any |= __syncthreads_or(taken) != 0;

@@ -2,7 +2,7 @@
 //
 // Reductions come in layers: those of one layer depend only on earlier layers. A layer is two phases:
 //   parts     tile = one chunk of kSumChunk of the folded index and a block of columns; its fold goes to workspace
-//   combine   tile = a block of columns; chunks combine left to right in the total type
+//   combine   tile = a block of columns; its chunks are folded like elements, in the total type
 // The outputs are computed in the last combine.
 #include "backend/kernel/forms.h"
 #include "ir/op_info.h"
@@ -148,27 +148,11 @@ private:
 
   void combine_chunks(Folded& r, const Index& index, ValueId column) {
     Builder& b = e_.b;
-    const ir::Node& n = *r.node;
-    Builder::At here(b, n.loc);
-    ReduceOp op = n.attrs.reduce;
-    ValueId elements = e_.product(inner_), columns = e_.product(outer_);
-    ValueId chunks = b.udiv(b.add(elements, b.i64(kSumChunk - 1)), b.i64(kSumChunk));
-    std::vector<ValueId> init{b.load(r.parts, column, false)};
-    if (is_arg(op)) init.push_back(b.load(r.positions, column, false));
-    std::vector<DType> types;
-    for (ValueId v : init)
-      types.push_back(b.type(v));
-    Instr loop = make(KOp::For, {b.i64(1), chunks, b.i64(1)});
-    loop.operands.insert(loop.operands.end(), init.begin(), init.end());
-    std::vector<DType> params = types;
-    params.insert(params.begin(), DType::I64);
-    std::vector<ValueId> p = b.open(params);
-    ValueId offset = b.add(b.mul(p[0], columns), column);
-    std::vector<ValueId> next{b.load(r.parts, offset, false)};
-    if (is_arg(op)) next.push_back(b.load(r.positions, offset, false));
-    loop.blocks.push_back(b.close(e_.fold_totals(n, b.boolean(false), {p.begin() + 1, p.end()}, next)));
-    std::vector<ValueId> results = b.append(std::move(loop), types);
-    ValueId value = is_arg(op) ? position(b, results[1]) : e_.finish_total(n, index, results[0]);
+    Builder::At here(b, r.node->loc);
+    ValueId columns = e_.product(outer_);
+    ValueId value = e_.fold_chunks(*r.node, index, e_.chunk_count(e_.product(inner_)), [&](ValueId chunk) {
+      return Emitter::ChunkAt{r.parts, r.positions, b.add(b.mul(chunk, columns), column)};
+    });
     b.store(r.result, column, value);
     // Read back in this very iteration, and freely in later phases.
     e_.buffers[r.value.index] = {.param = r.result, .skip = 0, .stable = false, .base = {}};

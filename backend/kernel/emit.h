@@ -87,9 +87,14 @@ public:
   // after the other into workspace and folded from there. Nothing: that is so, but [begin, end) may be longer than a
   // chunk.
   std::optional<Block> folded_block(const ir::Node& reduce, const Index& kept, ValueId begin, ValueId end, bool chunk);
-  // Folds a total (and a position, for ArgMin and ArgMax) with those of the next chunk; the first chunk starts it.
-  std::vector<ValueId> fold_totals(const ir::Node& reduce, ValueId first, const std::vector<ValueId>& totals,
-                                   const std::vector<ValueId>& next);
+  // The results of a reduction's chunks, in workspace, folded like elements; the graph's value.
+  struct ChunkAt {
+    uint32_t parts, positions; // workspaces; positions for ArgMin and ArgMax
+    ValueId offset;
+  };
+  ValueId fold_chunks(const ir::Node& reduce, const Index& kept, ValueId chunks,
+                      const std::function<ChunkAt(ValueId chunk)>& at);
+  ValueId chunk_count(ValueId elements);
   ValueId finish_total(const ir::Node& reduce, const Index& kept, ValueId total); // as the graph's value
 
   // A float sum whose mask took no element is +0.0, not the identity -0.0.

@@ -66,36 +66,50 @@ ValueId Emitter::reduce(const ir::Node& n, const Index& index) {
 ValueId Emitter::reduce_by_chunks(const ir::Node& n, const Index& index) {
   ReduceOp op = n.attrs.reduce;
   DType acc = value_type(type(n.operands[0]).dtype), total = total_type(op, acc);
-  ValueId count = product(folded_dims(n)), zero = b.i64(0), one = b.i64(1);
-  // At least one chunk: an empty one gives the identity.
-  ValueId chunks = b.max(b.udiv(b.add(count, b.i64(kSumChunk - 1)), b.i64(kSumChunk)), one);
+  std::vector<ir::Dim> dims = folded_dims(n);
+  ValueId count = product(dims);
+  ValueId chunks = chunk_count(count);
+  SizeFormula most = at_least_one(ceil_div(formula(dims), SizeFormula::constant(kSumChunk)));
+  uint32_t parts = add_workspace(ParamKind::Local, total, most, "parts"), positions = 0;
   std::vector<DType> types{total};
-  if (is_arg(op)) types.push_back(DType::I64);
-  Instr loop = make(KOp::For, {zero, chunks, one});
-  for (DType dtype : types)
-    loop.operands.push_back(b.constant(dtype, Scalar{}));
-  std::vector<DType> params = types;
-  params.insert(params.begin(), DType::I64);
-  std::vector<ValueId> p = b.open(params);
-  ValueId begin = b.mul(p[0], b.i64(kSumChunk)), end = b.min(b.add(begin, b.i64(kSumChunk)), count);
-  Instr part = make(KOp::ReduceChunk, {begin, end});
-  part.reduce = op;
-  part.dtype = acc;
-  part.blocks.push_back(*folded_block(n, index, begin, end, true));
-  std::vector<ValueId> next = b.append(std::move(part), types);
-  ValueId first = b.eq(p[0], zero);
-  loop.blocks.push_back(b.close(fold_totals(n, first, {p.begin() + 1, p.end()}, next)));
-  std::vector<ValueId> results = b.append(std::move(loop), types);
-  return is_arg(op) ? position(b, results[1]) : finish_total(n, index, results[0]);
+  if (is_arg(op)) {
+    types.push_back(DType::I64);
+    positions = add_workspace(ParamKind::Local, DType::I64, most, "positions");
+  }
+  serial_loop(b.i64(0), chunks, [&](ValueId chunk) {
+    ValueId begin = b.mul(chunk, b.i64(kSumChunk)), end = b.min(b.add(begin, b.i64(kSumChunk)), count);
+    Instr part = make(KOp::ReduceChunk, {begin, end});
+    part.reduce = op;
+    part.dtype = acc;
+    part.blocks.push_back(*folded_block(n, index, begin, end, true));
+    std::vector<ValueId> results = b.append(std::move(part), types);
+    b.store(parts, chunk, results[0]);
+    if (is_arg(op)) b.store(positions, chunk, results[1]);
+  });
+  return fold_chunks(n, index, chunks, [&](ValueId chunk) { return ChunkAt{parts, positions, chunk}; });
 }
 
-std::vector<ValueId> Emitter::fold_totals(const ir::Node& n, ValueId first, const std::vector<ValueId>& totals,
-                                          const std::vector<ValueId>& next) {
-  ReduceOp op = n.attrs.reduce;
-  DType acc = value_type(type(n.operands[0]).dtype);
-  if (!is_arg(op)) return {b.select(first, next[0], combine(b, op, total_type(op, acc), totals[0], next[0]))};
-  ValueId better = b.either(first, replaces(b, op, acc, totals[0], next[0]));
-  return {b.select(better, next[0], totals[0]), b.select(better, next[1], totals[1])};
+// At least one: that of an empty reduction is the identity.
+ValueId Emitter::chunk_count(ValueId elements) {
+  return b.max(b.udiv(b.add(elements, b.i64(kSumChunk - 1)), b.i64(kSumChunk)), b.i64(1));
+}
+
+ValueId Emitter::fold_chunks(const ir::Node& n, const Index& index, ValueId chunks,
+                             const std::function<ChunkAt(ValueId chunk)>& at) {
+  Instr fold = make(KOp::Reduce, {chunks});
+  fold.reduce = n.attrs.reduce;
+  fold.dtype = total_type(fold.reduce, value_type(type(n.operands[0]).dtype));
+  std::vector<DType> types{fold.dtype};
+  if (is_arg(fold.reduce)) types.push_back(DType::I64);
+  bool lanes = !b.in_lanes();
+  ValueId k = b.open({DType::I64})[0];
+  if (lanes) b.run_in_lanes();
+  ChunkAt part = at(k);
+  fold.blocks.push_back(b.close({b.load(part.parts, part.offset, false)}));
+  std::vector<ValueId> results = b.append(std::move(fold), types);
+  if (!is_arg(n.attrs.reduce)) return finish_total(n, index, results[0]);
+  ChunkAt best = at(results[1]);
+  return position(b, b.load(best.positions, best.offset, false));
 }
 
 ValueId Emitter::finish_total(const ir::Node& n, const Index& index, ValueId total) {

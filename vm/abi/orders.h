@@ -2,8 +2,9 @@
 //
 // Sums (and every other reduction): the logical row-major index k of the reduced elements is cut into chunks of
 // kSumChunk. In a chunk, lane l = k % kSumLanes folds its elements by ascending k, starting from the identity; the
-// lanes combine by halving (lane l with lane l + 16, then + 8, 4, 2, 1). The chunk results combine left to right,
-// starting from the first, in the *total* type: f64 for sum and prod of floats, else the accumulator's own type.
+// lanes combine by halving (lane l with lane l + 16, then + 8, 4, 2, 1). The chunk results are folded like elements, in
+// chunks and lanes of their own, and the results of those, until one is left: no step of it has to wait for more than
+// kSumChunk / kSumLanes others. They are of the *total* type: f64 for sum and prod of floats, else the accumulator's.
 // Accumulators: f16 and bf16 in f32; otherwise the element type. (sum and prod of bools and narrow integers: i64,
 // wrapping.) The identity of sum is -0.0, exact to add, so that masked tails never change a bit; an empty sum is +0.0.
 //
@@ -12,14 +13,33 @@
 // Integers: wrapping multiply and add (no order needed).
 #pragma once
 #include <cstdint>
+#include <vector>
 
 namespace tl {
 
 constexpr int64_t kSumLanes = 32;
 constexpr int64_t kSumChunk = 4096;
+constexpr int kSumLevels =
+    3; // of chunk results: an axis has at most 2^47 elements, so 2^35 chunks, 2^23 of these, 2^11
 constexpr int64_t kContractChunk = 512;
 
 enum class ReduceOp : uint8_t { Sum, Prod, Min, Max, Any, All, ArgMin, ArgMax };
+
+// Folds load(begin) .. load(end - 1), at most a chunk.
+template <class Acc, class Load, class Combine>
+Acc reduce_chunk_in_order(int64_t begin, int64_t end, Acc identity, Load load, Combine combine) {
+  Acc lanes[kSumLanes];
+  for (auto& lane : lanes)
+    lane = identity;
+  for (int64_t k = begin; k < end; ++k) {
+    Acc& lane = lanes[(k - begin) % kSumLanes];
+    lane = combine(lane, load(k));
+  }
+  for (int64_t step = kSumLanes / 2; step > 0; step /= 2)
+    for (int64_t l = 0; l < step; ++l)
+      lanes[l] = combine(lanes[l], lanes[l + step]);
+  return lanes[0];
+}
 
 // Folds load(0) .. load(n - 1) in the order of sums.
 //   Acc      accumulator type; identity is neutral for combine
@@ -27,22 +47,21 @@ enum class ReduceOp : uint8_t { Sum, Prod, Min, Max, Any, All, ArgMin, ArgMax };
 // n = 0 gives widen(identity).
 template <class Acc, class Load, class Combine, class Widen, class Total>
 auto reduce_in_order(int64_t n, Acc identity, Load load, Combine combine, Widen widen, Total total) {
-  auto result = widen(identity);
-  for (int64_t begin = 0; begin < n; begin += kSumChunk) {
-    int64_t end = begin + kSumChunk < n ? begin + kSumChunk : n;
-    Acc lanes[kSumLanes];
-    for (auto& lane : lanes)
-      lane = identity;
-    for (int64_t k = begin; k < end; ++k) {
-      Acc& lane = lanes[(k - begin) % kSumLanes];
-      lane = combine(lane, load(k));
-    }
-    for (int64_t step = kSumLanes / 2; step > 0; step /= 2)
-      for (int64_t l = 0; l < step; ++l)
-        lanes[l] = combine(lanes[l], lanes[l + step]);
-    result = begin == 0 ? widen(lanes[0]) : total(result, widen(lanes[0]));
-  }
-  return result;
+  using Wide = decltype(widen(identity));
+  auto each_chunk = [](int64_t count, auto fold) {
+    std::vector<Wide> results;
+    for (int64_t begin = 0; begin < count; begin += kSumChunk)
+      results.push_back(fold(begin, begin + kSumChunk < count ? begin + kSumChunk : count));
+    return results;
+  };
+  std::vector<Wide> left = each_chunk(
+      n, [&](int64_t begin, int64_t end) { return widen(reduce_chunk_in_order(begin, end, identity, load, combine)); });
+  while (left.size() > 1)
+    left = each_chunk(static_cast<int64_t>(left.size()), [&](int64_t begin, int64_t end) {
+      auto at = [&](int64_t k) { return Wide(left[static_cast<size_t>(k)]); };
+      return reduce_chunk_in_order(begin, end, widen(identity), at, total);
+    });
+  return left.empty() ? widen(identity) : Wide(left[0]);
 }
 
 // Sum of a(k) * b(k) for k in [0, n) in the order of contractions. fma(x, y, z) and add(x, y) are the accumulator's.

@@ -48,8 +48,9 @@ static bool special(double value, Decimal& result) {
   return true;
 }
 
-// The narrow floats: the fewest digits that round to the same bits. Above a power of two the gap is twice that below, so
-// the next decimal above may be one where the nearest is not (0.01563 for 1/64 in f16; the nearest to even is 0.01562).
+// The narrow floats: the fewest digits that round to the same bits. Above a power of two the gap is twice that below,
+// so the next decimal above may be one where the nearest is not (0.01563 for 1/64 in f16; the nearest to even is
+// 0.01562).
 static std::string shortest_narrow(DType type, uint16_t bits, double value) {
   std::string text;
   for (int digits = 1; digits <= 9; ++digits) {

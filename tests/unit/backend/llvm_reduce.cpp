@@ -163,6 +163,15 @@ TEST_CASE("reductions of integers") {
   check_reductions<int32_t>({ArgMin});
 }
 
+TEST_CASE("reductions of chunks of chunks") {
+  // More than kSumLanes chunks, and more than kSumChunk: into a second level, and a third of two results. In f64, where
+  // the order shows.
+  check_reduction<double>(ReduceOp::Sum, Place::Alone, false,
+                          {kSumChunk * 3, kSumChunk * 33 + 5, kSumChunk * 100, kSumChunk * kSumChunk + 1,
+                           kSumChunk * (kSumChunk + 70) + 9});
+  check_reduction<double>(ReduceOp::Sum, Place::InLanes, true, {kSumChunk * 33 + 5, kSumChunk * 64 + 1});
+}
+
 TEST_CASE("any and all") {
   for (bool lanes : {false, true})
     for (ReduceOp op : {ReduceOp::Any, ReduceOp::All}) {
@@ -220,8 +229,8 @@ TEST_CASE("chunks of a reduction, combined by a later phase") {
       chunks);
   kb.phase([&](ValueId) {
     ValueId count = kb.op(KOp::UDiv, DType::I64, {kb.add(kb.arg(n), kb.i64(kSumChunk - 1)), kb.i64(kSumChunk)});
-    ValueId sum = kb.serial_loop(kb.i64(1), count, kb.i64(1), {kb.load(parts, kb.i64(0))},
-                                 [&](const auto& p) { return std::vector{kb.add(p[1], kb.load(parts, p[0]))}; })[0];
+    ValueId sum = kb.reduce(ReduceOp::Sum, DType::F64, count,
+                            [&](const auto& p) { return std::vector{kb.load(parts, p[0])}; })[0];
     kb.store(out, kb.i64(0), kb.op(KOp::Convert, DType::F32, {sum}));
   });
   Both both(kb.kernel);
