@@ -99,7 +99,7 @@ def einsum(form, *operands):
         wide = [x.astype(f64) for x in operands]
         result = np.asarray(np.einsum(form, *wide)).astype(operands[0].dtype)
         if Noise.on:  # a sum of zeros may be either
-            result = np.where(result == 0, np.copysign(result, Noise.draw(result.size, 1).reshape(result.shape)), result)
+            result = np.where(result == 0, np.copysign(result, Noise.draw(result.size, 1).reshape(result.shape)), result).astype(result.dtype)
         return noisy(result[()], np.einsum(form, *map(np.abs, wide)))
     return np.einsum(form, *operands)
 
