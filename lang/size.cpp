@@ -223,7 +223,7 @@ SizeAtoms::Interval SizeAtoms::bounds_of(AtomId id, const SizeFacts& facts, int 
   }
   case AtomKind::FloorDiv: {
     Interval a = bounds(atom.a, facts, depth - 1), b = bounds(atom.b, facts, depth - 1);
-    if (b.lo >= 1 && a.lo > -kInfinite && a.hi < kInfinite)
+    if (b.lo >= 1 && b.hi >= b.lo && a.lo > -kInfinite && a.hi < kInfinite)
       own = {std::min(floor_wide(a.lo, b.lo), floor_wide(a.lo, b.hi)),
              std::max(floor_wide(a.hi, b.lo), floor_wide(a.hi, b.hi))};
     else // of a magnitude no more than a's, and 0 where b is
@@ -243,6 +243,7 @@ SizeAtoms::Interval SizeAtoms::bounds_of(AtomId id, const SizeFacts& facts, int 
     else
       own.hi = std::min(own.hi, floor_wide(most, -static_cast<Wide>(term->coefficient)));
   }
+  own.hi = std::max(own.lo, own.hi); // facts that contradict stand where nothing ever runs
   return own;
 }
 

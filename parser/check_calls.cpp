@@ -9,13 +9,20 @@ namespace tl::checker {
 std::optional<Static> Checker::static_of(const ast::Expr* e) {
   Static result;
   if (auto* node = ast::as<ast::IntLiteral>(e)) {
+    if (node->value > uint64_t{INT64_MAX}) return std::nullopt;
     result.kind = Static::Kind::Int;
     result.number = static_cast<int64_t>(node->value);
     return result;
   }
   if (auto* node = ast::as<ast::Unary>(e); node && node->op == ast::UnaryOp::Negate) {
+    auto* literal = ast::as<ast::IntLiteral>(node->operand);
+    if (literal && literal->value == uint64_t{1} << 63) {
+      result.kind = Static::Kind::Int;
+      result.number = INT64_MIN;
+      return result;
+    }
     auto inner = static_of(node->operand);
-    if (!inner || inner->kind != Static::Kind::Int) return std::nullopt;
+    if (!inner || inner->kind != Static::Kind::Int || inner->number == INT64_MIN) return std::nullopt;
     inner->number = -inner->number;
     return inner;
   }

@@ -147,6 +147,14 @@ Value* Emitter::operation(const Instr& instr, DType type, const Values& x) {
   }
 }
 
+namespace {
+// Whether all lanes are one constant.
+bool is_splat(Value* x) {
+  auto* constant = llvm::dyn_cast<llvm::Constant>(x);
+  return constant && constant->getSplatValue();
+}
+} // namespace
+
 // Floor semantics; by zero 0; the least integer by -1 wraps (the divisor is then taken as 1, which gives the same
 // bits).
 Value* Emitter::floor_division(DType type, Value* x, Value* y, bool remainder) {
@@ -171,6 +179,14 @@ Value* Emitter::floor_division(DType type, Value* x, Value* y, bool remainder) {
                              : b.CreateFDiv(b.CreateUIToFP(x, wide), b.CreateUIToFP(divisor, wide));
     llvm::Type* integer = like(x, b.getInt32Ty());
     quotient = b.CreateTrunc(is_signed ? b.CreateFPToSI(ratio, integer) : b.CreateFPToUI(ratio, integer), full);
+  } else if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(full); vector && !is_splat(divisor)) {
+    // Lane by lane, as the machine does it: LLVM 19's InstCombine gives wrong lanes for the division of a vector by a
+    // select (simplifyDivRemOfSelectWithZeroOp).
+    quotient = llvm::PoisonValue::get(full);
+    for (unsigned lane = 0; lane < vector->getNumElements(); ++lane) {
+      Value *a = b.CreateExtractElement(x, lane), *c = b.CreateExtractElement(divisor, lane);
+      quotient = b.CreateInsertElement(quotient, is_signed ? b.CreateSDiv(a, c) : b.CreateUDiv(a, c), lane);
+    }
   } else {
     quotient = is_signed ? b.CreateSDiv(x, divisor) : b.CreateUDiv(x, divisor);
   }

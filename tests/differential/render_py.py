@@ -308,7 +308,9 @@ class PyRenderer:
         if among_all:
             self.line(f"{among_all}.keep()")
         self.depth = start
-        self.scopes.pop()
+        scope = self.scopes.pop()
+        if not tensor_kind:
+            self.for_no_element(acc, e, scope)
         for flag, lines in filter(None, unseen):
             self.line(f"if not {flag}:")
             self.lines += lines
@@ -321,6 +323,21 @@ class PyRenderer:
             return acc
         found = f"reduce_list('{e.kind}', {acc}, {elem})"
         return f"{among_all}.of({found})" if among_all else found
+
+    def for_no_element(self, acc, e, indices):
+        """What needs no index may be evaluated once, also where there are no elements: whether it fails there is open."""
+        parts = [e.elem] if e.filter is None else [e.elem, e.filter]
+        while parts:
+            part = parts.pop()
+            if any(isinstance(x, Name) and x.name in indices for x in walk(part)):
+                parts += [get(place) for place in children(part) if isinstance(get(place), Expr)]
+            elif any(not isinstance(x, (Name, Lit, TensorLit, Tuple)) for x in walk(part)):
+                self.line(f"if not {acc}:")
+                self.depth += 1
+                self.line("with left_open():")
+                self.depth += 1
+                self.line(self.expr(part))
+                self.depth -= 2
 
     def where_nothing_ran(self, loops, mark, over, indices):
         """Whether a later range, which needs no index before it, fails is open where an earlier one is empty: a flag that says whether it was come to, and the lines that find out."""
