@@ -356,11 +356,18 @@ Data reduce(ReduceOp op, const Data& x, const Data* mask, const std::vector<int6
 
 Data scan(ReduceOp op, const Data& x, int64_t axis) {
   Data r = Data::make(x.dtype, x.dims());
-  Dims strides = strides_of(x.dims());
-  int64_t stride = strides[static_cast<size_t>(axis)];
-  each_position(x.dims(), [&](int64_t linear, const Dims& at) {
-    Scalar v = x.get(linear);
-    r.set(linear, at[static_cast<size_t>(axis)] == 0 ? v : binary(combiner(op), x.dtype, r.get(linear - stride), v));
+  const Dims& dims = x.dims();
+  const int64_t n = dims[static_cast<size_t>(axis)], stride = strides_of(dims)[static_cast<size_t>(axis)];
+  const DType wide = is_float(x.dtype) ? DType::F64 : x.dtype;
+  each_position(dims, [&](int64_t linear, const Dims& at) {
+    if (at[static_cast<size_t>(axis)] != 0) return; // each row from its first element
+    ScanInOrder row(
+        identity_of(op, x.dtype), [&](Scalar a, Scalar b) { return binary(combiner(op), x.dtype, a, b); },
+        [&](Scalar a) { return convert_scalar(x.dtype, wide, a); },
+        [&](Scalar a, Scalar b) { return binary(combiner(op), wide, a, b); },
+        [&](Scalar a) { return convert_scalar(wide, x.dtype, a); });
+    for (int64_t k = 0; k < n; ++k)
+      r.set(linear + k * stride, row.next(x.get(linear + k * stride)));
   });
   return r;
 }

@@ -81,23 +81,6 @@ ValueId Emitter::concat(const ir::Node& n, ir::NodeId id, const Index& index) {
   return among(0, n.operands.size());
 }
 
-// One element of a running fold by folding everything before it: for stray uses; kernels of the form Scan do better.
-ValueId Emitter::scan_element(const ir::Node& n, const Index& index) {
-  return at_level_of(n.results[0], index, [&] {
-    size_t axis = static_cast<size_t>(n.attrs.ints[0]);
-    DType dtype = type(n.results[0]).dtype;
-    Index at = index;
-    at[axis] = b.i64(0);
-    ValueId first = pull(n.operands[0], at);
-    Instr instr = make(KOp::For, {b.i64(1), b.add(index[axis], b.i64(1)), b.i64(1), first});
-    std::vector<ValueId> params = b.open({DType::I64, b.type(first)});
-    at[axis] = params[0];
-    ValueId value = pull(n.operands[0], at);
-    instr.blocks.push_back(b.close({combine(b, n.attrs.reduce, dtype, params[1], value)}));
-    return b.append(std::move(instr), {b.type(first)})[0];
-  });
-}
-
 // An element of an updated tensor: the new value where the slice covers it, else the old one.
 ValueId Emitter::update_element(const ir::Node& n, const Index& index) {
   ir::ValueId x = n.operands[0], value = n.operands[1];

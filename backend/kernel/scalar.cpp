@@ -132,13 +132,6 @@ ValueId combine(Builder& b, ReduceOp op, DType type, ValueId x, ValueId y) {
   throw std::logic_error("kernel: no fold of single values");
 }
 
-ValueId replaces(Builder& b, ReduceOp op, DType type, ValueId x, ValueId y) {
-  ValueId better = op == ReduceOp::ArgMin ? b.lt(y, x) : b.lt(x, y);
-  if (!is_float(type)) return better;
-  ValueId x_nan = b.pure(KOp::Ne, DType::Bool, {x, x}), y_nan = b.pure(KOp::Ne, DType::Bool, {y, y});
-  return b.both(b.either(better, y_nan), b.pure(KOp::Not, DType::Bool, {x_nan}));
-}
-
 ValueId position(Builder& b, ValueId best) {
   ValueId none = b.eq(best, b.i64(std::numeric_limits<int64_t>::max()));
   return b.select(none, b.i64(0), best);

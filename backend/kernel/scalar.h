@@ -22,9 +22,6 @@ ValueId literal(Builder& builder, DType type, Scalar value);
 // Folds two values of one reduction, in value type `type`: what combines chunks. Not for ArgMin and ArgMax.
 ValueId combine(Builder& builder, ReduceOp op, DType type, ValueId a, ValueId b);
 
-// Does b, at a later position, replace a as the best of ArgMin or ArgMax? (the first of equals stays; a NaN wins)
-ValueId replaces(Builder& builder, ReduceOp op, DType type, ValueId a, ValueId b);
-
 // What ArgMin and ArgMax give: where nothing took part the fold ends with the identity's position, and the result is 0.
 ValueId position(Builder& b, ValueId best);
 

@@ -8,11 +8,20 @@
 // Accumulators: f16 and bf16 in f32; otherwise the element type. (sum and prod of bools and narrow integers: i64,
 // wrapping.) The identity of sum is -0.0, exact to add, so that masked tails never change a bit; an empty sum is +0.0.
 //
+// Scans (running sums and products along an axis): the axis is a tree of nodes of kScanRadix children, whose leaves are
+// segments of kScanRadix elements. In a segment each element is folded into the one before it, in the accumulator; the
+// children of a node are folded one after the other, in the total type, from the identity; the highest of kScanLevels
+// has as many children as there are. An element is what comes before its segment (what comes before each node around it
+// among its siblings, from the highest down, each folded into the one above) with its own running fold folded in,
+// rounded once. So an axis of at most kScanRadix elements is folded from left to right, and of a longer one no step has
+// to wait for more than kScanRadix others on each level.
+//
 // Contractions (a sum of products of two factors): k ascending in chunks of kContractChunk; each chunk is one chain
 // acc = fma(a, b, acc) from +0.0; chunk sums add left to right starting from the first. f16 and bf16 accumulate in f32.
 // Integers: wrapping multiply and add (no order needed).
 #pragma once
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 namespace tl {
@@ -22,6 +31,8 @@ constexpr int64_t kSumChunk = 4096;
 constexpr int kSumLevels =
     3; // of chunk results: an axis has at most 2^47 elements, so 2^35 chunks, 2^23 of these, 2^11
 constexpr int64_t kContractChunk = 512;
+constexpr int64_t kScanRadix = 32;
+constexpr int kScanLevels = 4; // of nodes: 32 segments, 32 of these, 32 of those, and all of those
 
 enum class ReduceOp : uint8_t { Sum, Prod, Min, Max, Any, All, ArgMin, ArgMax };
 
@@ -63,6 +74,42 @@ auto reduce_in_order(int64_t n, Acc identity, Load load, Combine combine, Widen 
     });
   return left.empty() ? widen(identity) : Wide(left[0]);
 }
+
+// The running folds of elements that come one after the other, in the order of scans; types as in reduce_in_order.
+// `narrow` rounds a Total to what is stored.
+template <class Acc, class Combine, class Widen, class Total, class Narrow> class ScanInOrder {
+public:
+  ScanInOrder(Acc identity, Combine combine, Widen widen, Total total, Narrow narrow)
+      : none_(widen(identity)), last_(identity), levels_(kScanLevels, none_), combine_(combine), widen_(widen),
+        total_(total), narrow_(narrow) {}
+
+  auto next(Acc x) {
+    if (count_ % kScanRadix == 0 && count_ > 0) { // a segment has ended
+      levels_[0] = total_(levels_[0], widen_(last_));
+      int64_t size = kScanRadix * kScanRadix;
+      for (size_t level = 0; level + 1 < levels_.size() && count_ % size == 0; ++level, size *= kScanRadix) {
+        levels_[level + 1] = total_(levels_[level + 1], levels_[level]);
+        levels_[level] = none_;
+      }
+    }
+    last_ = count_++ % kScanRadix == 0 ? x : combine_(last_, x);
+    auto offset = levels_.back();
+    for (size_t level = levels_.size() - 1; level-- > 0;)
+      offset = total_(offset, levels_[level]);
+    return narrow_(total_(offset, widen_(last_)));
+  }
+
+private:
+  using Wide = std::invoke_result_t<Widen, Acc>;
+  Wide none_;
+  Acc last_;
+  std::vector<Wide> levels_;
+  Combine combine_;
+  Widen widen_;
+  Total total_;
+  Narrow narrow_;
+  int64_t count_ = 0;
+};
 
 // Sum of a(k) * b(k) for k in [0, n) in the order of contractions. fma(x, y, z) and add(x, y) are the accumulator's.
 template <class Acc, class A, class B, class Fma, class Add>

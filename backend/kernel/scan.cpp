@@ -1,0 +1,341 @@
+// Running folds along one axis, in the order of scans (vm/abi/orders.h).
+//
+// Along the last axis a row is cut into nodes of kScanNode elements, which are chunks of kScanChunk:
+//   totals    tile = a node of a row; the fold of all of it
+//   offsets   tile = a row; what comes before each node
+//   results   tile = a node; chunk by chunk: the elements as one vector loop, chains in their segments side by side,
+//   and
+//             what comes before a segment added to it
+// A row of one node needs the last phase alone. Along another axis a tile is a block of columns, one row after the
+// other.
+#include "backend/kernel/forms.h"
+#include "backend/kernel/scalar.h"
+
+namespace tl::kir {
+namespace {
+
+constexpr int64_t kScanChunk = kScanRadix * kScanRadix, kScanNode = kScanRadix * kScanChunk;
+constexpr int64_t kAtOnce = 8;    // chains side by side: each waits for itself
+constexpr int64_t kColumns = 512; // of one tile
+
+using Values = std::vector<ValueId>;
+
+// The steps of the order of scans, as instructions.
+class Order {
+public:
+  Order(Builder& b, ReduceOp op, DType type)
+      : acc(value_type(type)), total_type(tl::kir::total_type(op, acc)), b_(b), op_(op), type_(type) {}
+
+  const DType acc, total_type;
+
+  ValueId fold(ValueId x, ValueId y) { return combine(b_, op_, type_, x, y); }
+  ValueId total(ValueId x, ValueId y) { return combine(b_, op_, total_type, x, y); }
+  ValueId widen(ValueId x) { return convert(b_, type_, total_type, x); }
+  ValueId narrow(ValueId x) { return convert(b_, total_type, type_, x); }
+  ValueId none() {
+    const bool product = op_ == ReduceOp::Prod;
+    if (is_float(total_type)) return b_.constant(total_type, Scalar::of(product ? 1.0 : -0.0));
+    return b_.constant(total_type, Scalar::of(int64_t{product}));
+  }
+  ValueId multiple(ValueId k, int64_t of) { return b_.eq(b_.urem(k, b_.i64(of)), b_.i64(0)); }
+
+  // The levels after a segment that ends with `last`, the `number`th (from 1).
+  Values after_segment(Values levels, ValueId last, ValueId number) {
+    levels[0] = total(levels[0], widen(last));
+    int64_t every = kScanRadix;
+    for (size_t level = 0; level + 1 < levels.size(); ++level, every *= kScanRadix) {
+      ValueId full = multiple(number, every);
+      levels[level + 1] = b_.select(full, total(levels[level + 1], levels[level]), levels[level + 1]);
+      levels[level] = b_.select(full, none(), levels[level]);
+    }
+    return levels;
+  }
+  // What comes before a segment.
+  ValueId offset(const Values& levels) {
+    ValueId offset = levels.back();
+    for (size_t level = levels.size() - 1; level-- > 0;)
+      offset = total(offset, levels[level]);
+    return offset;
+  }
+
+  // for k in [lo, hi) with carried values
+  Values carry(ValueId lo, ValueId hi, const Values& init, const std::function<Values(ValueId, const Values&)>& body) {
+    Instr loop = make(KOp::For, {lo, hi, b_.i64(1)});
+    std::vector<DType> types, params{DType::I64};
+    for (ValueId v : init) {
+      loop.operands.push_back(v);
+      types.push_back(b_.type(v));
+      params.push_back(b_.type(v));
+    }
+    std::vector<ValueId> p = b_.open(params);
+    loop.blocks.push_back(b_.close(body(p[0], {p.begin() + 1, p.end()})));
+    return b_.append(std::move(loop), types);
+  }
+
+private:
+  Builder& b_;
+  ReduceOp op_;
+  DType type_;
+};
+
+class Scan {
+public:
+  explicit Scan(Emitter& e)
+      : e_(e), b_(e.b), n_(e.producer(e.region().yields[0])), type_(e.type(n_.results[0])),
+        order_(b_, n_.attrs.reduce, type_.dtype) {
+    auto axis = static_cast<size_t>(n_.attrs.ints[0]);
+    std::span<const ir::Dim> dims = type_.dims;
+    before_.assign(dims.begin(), dims.begin() + static_cast<ptrdiff_t>(axis));
+    after_.assign(dims.begin() + static_cast<ptrdiff_t>(axis) + 1, dims.end());
+    length_ = dims[axis];
+    out_ = e.output_param(0);
+  }
+
+  void run() {
+    if (!after_.empty())
+      columns();
+    else if (length_.is_constant() && length_.constant <= kScanRadix)
+      short_rows();
+    else
+      rows();
+  }
+
+private:
+  // --- elements
+  ValueId element(const Index& prefix, ValueId k, const Index& rest) {
+    return e_.pull(n_.operands[0], full_index(prefix, k, rest));
+  }
+  Index full_index(const Index& prefix, ValueId k, const Index& rest) {
+    Index full = prefix;
+    full.push_back(k);
+    full.insert(full.end(), rest.begin(), rest.end());
+    return full;
+  }
+
+  // --- along the last axis
+  void short_rows() {
+    phase(
+        e_, e_.formula(before_),
+        [&](ValueId tile) {
+          Index prefix = e_.decompose(tile, before_);
+          order_.carry(b_.i64(0), e_.size(length_), {b_.constant(order_.acc, Scalar{})},
+                       [&](ValueId k, const Values& last) -> Values {
+                         ValueId v = element(prefix, k, {});
+                         ValueId result = b_.select(b_.eq(k, b_.i64(0)), v, order_.fold(last[0], v));
+                         b_.store(out_, e_.linearise(full_index(prefix, k, {}), type_.dims), result);
+                         return {result};
+                       });
+        },
+        e_.formula(std::vector{length_}));
+  }
+
+  void rows() {
+    SizeFormula work = e_.formula(std::vector{length_});
+    buffer_ = e_.add_workspace(ParamKind::Local, order_.acc, SizeFormula::constant(kScanChunk), "chunk");
+    if (length_.is_constant() && length_.constant <= kScanNode) {
+      phase(
+          e_, e_.formula(before_), [&](ValueId row) { node(row, b_.i64(0), e_.size(length_), order_.none(), true); },
+          work);
+      return;
+    }
+    SizeFormula nodes = at_least_one(ceil_div(e_.formula(std::vector{length_}), SizeFormula::constant(kScanNode)));
+    SizeFormula all = times(e_.formula(before_), nodes);
+    uint32_t totals = e_.add_workspace(ParamKind::Shared, order_.total_type, all, "totals");
+    uint32_t offsets = e_.add_workspace(ParamKind::Shared, order_.total_type, all, "offsets");
+    auto node_count = [&] {
+      ValueId n = b_.udiv(b_.add(e_.size(length_), b_.i64(kScanNode - 1)), b_.i64(kScanNode));
+      return b_.max(n, b_.i64(1));
+    };
+    auto place = [&](ValueId tile, const std::function<void(ValueId row, ValueId begin, ValueId end)>& body) {
+      ValueId count = node_count();
+      ValueId begin = b_.mul(b_.urem(tile, count), b_.i64(kScanNode));
+      body(b_.udiv(tile, count), begin, b_.min(b_.add(begin, b_.i64(kScanNode)), e_.size(length_)));
+    };
+    phase(
+        e_, all,
+        [&](ValueId tile) {
+          place(tile, [&](ValueId row, ValueId begin, ValueId end) { // of the last node of a row nobody needs it
+            ValueId is_last = b_.eq(end, e_.size(length_));
+            b_.store(totals, tile, node(row, begin, b_.select(is_last, begin, end), order_.none(), false));
+          });
+        },
+        work);
+    phase(
+        e_, e_.formula(before_),
+        [&](ValueId row) {
+          ValueId count = node_count(), first = b_.mul(row, count);
+          order_.carry(b_.i64(0), count, {order_.none(), order_.none()},
+                       [&](ValueId t, const Values& levels) -> Values {
+                         ValueId at = b_.add(first, t), next = b_.add(t, b_.i64(1));
+                         b_.store(offsets, at, order_.total(levels[0], levels[1]));
+                         ValueId folded = order_.total(levels[1], b_.load(totals, at, false));
+                         ValueId full = order_.multiple(next, kScanRadix);
+                         return {b_.select(full, order_.total(levels[0], folded), levels[0]),
+                                 b_.select(full, order_.none(), folded)};
+                       });
+        },
+        nodes);
+    phase(
+        e_, all,
+        [&](ValueId tile) {
+          place(tile, [&](ValueId row, ValueId begin, ValueId end) {
+            node(row, begin, end, b_.load(offsets, tile, false), true);
+          });
+        },
+        work);
+  }
+
+  // The elements [begin, end) of a row, a node or less, where `offset` comes before. Gives the fold of all of them.
+  ValueId node(ValueId row, ValueId begin, ValueId end, ValueId offset, bool with_results) {
+    Index prefix = e_.decompose(row, before_);
+    ValueId length = b_.sub(end, begin), zero = b_.i64(0);
+    ValueId chunks = b_.udiv(b_.add(length, b_.i64(kScanChunk - 1)), b_.i64(kScanChunk));
+    return order_.carry(zero, chunks, {order_.none()}, [&](ValueId c, const Values& level) -> Values {
+      ValueId first = b_.add(begin, b_.mul(c, b_.i64(kScanChunk)));
+      ValueId count = b_.min(b_.sub(end, first), b_.i64(kScanChunk));
+      e_.vector_loop(zero, count, [&](ValueId k) { b_.store(buffer_, k, element(prefix, b_.add(first, k), {})); });
+      chains(count);
+      ValueId segments = b_.udiv(b_.add(count, b_.i64(kScanRadix - 1)), b_.i64(kScanRadix));
+      ValueId before = order_.total(offset, level[0]);
+      Values folded = order_.carry(zero, segments, {order_.none()}, [&](ValueId s, const Values& inner) -> Values {
+        ValueId from = b_.mul(s, b_.i64(kScanRadix)), to = b_.min(b_.add(from, b_.i64(kScanRadix)), count);
+        if (with_results) {
+          ValueId here = order_.total(before, inner[0]);
+          e_.vector_loop(from, to, [&](ValueId k) {
+            ValueId result = order_.narrow(order_.total(here, order_.widen(b_.load(buffer_, k, false))));
+            b_.store(out_, e_.linearise(full_index(prefix, b_.add(first, k), {}), type_.dims), result);
+          });
+        }
+        return {order_.total(inner[0], order_.widen(b_.load(buffer_, b_.sub(to, b_.i64(1)), false)))};
+      });
+      return {order_.total(level[0], folded[0])};
+    })[0];
+  }
+
+  // Each segment of the buffer becomes its running fold, several of them side by side.
+  void chains(ValueId count) {
+    ValueId one = b_.i64(1), radix = b_.i64(kScanRadix);
+    ValueId groups = b_.udiv(count, b_.i64(kAtOnce * kScanRadix));
+    auto run = [&](ValueId first, int64_t chains, ValueId length) {
+      auto at = [&](int64_t chain, ValueId k) { return b_.add(b_.add(first, b_.i64(chain * kScanRadix)), k); };
+      Values init;
+      for (int64_t c = 0; c < chains; ++c)
+        init.push_back(b_.load(buffer_, at(c, b_.i64(0)), false));
+      order_.carry(one, length, init, [&](ValueId k, const Values& last) {
+        Values next;
+        for (int64_t c = 0; c < chains; ++c) {
+          next.push_back(order_.fold(last[static_cast<size_t>(c)], b_.load(buffer_, at(c, k), false)));
+          b_.store(buffer_, at(c, k), next.back());
+        }
+        return next;
+      });
+    };
+    e_.serial_loop(b_.i64(0), groups, [&](ValueId g) { run(b_.mul(g, b_.i64(kAtOnce * kScanRadix)), kAtOnce, radix); });
+    ValueId segments = b_.udiv(b_.add(count, b_.i64(kScanRadix - 1)), radix);
+    e_.serial_loop(b_.mul(groups, b_.i64(kAtOnce)), segments, [&](ValueId s) {
+      ValueId first = b_.mul(s, radix);
+      run(first, 1, b_.min(radix, b_.sub(count, first)));
+    });
+  }
+
+  // --- along another axis
+  void columns() {
+    SizeFormula blocks = ceil_div(e_.formula(after_), SizeFormula::constant(kColumns));
+    SizeFormula width = SizeFormula::constant(kColumns);
+    auto local = [&](DType type, const char* name) { return e_.add_workspace(ParamKind::Local, type, width, name); };
+    uint32_t last = local(order_.acc, "last"), offset = local(order_.total_type, "offset");
+    std::vector<uint32_t> levels;
+    for (int level = 0; level < kScanLevels; ++level)
+      levels.push_back(local(order_.total_type, "level"));
+    phase(
+        e_, times(e_.formula(before_), blocks),
+        [&](ValueId tile) {
+          ValueId n = e_.size(length_), zero = b_.i64(0), all = e_.product(after_);
+          ValueId count = b_.udiv(b_.add(all, b_.i64(kColumns - 1)), b_.i64(kColumns));
+          ValueId row = before_.empty() ? zero : b_.udiv(tile, count);
+          ValueId block = before_.empty() ? tile : b_.urem(tile, count);
+          Index prefix = e_.decompose(row, before_);
+          ValueId lo = b_.mul(block, b_.i64(kColumns)), hi = b_.min(b_.add(lo, b_.i64(kColumns)), all);
+          ValueId segments = b_.udiv(b_.add(n, b_.i64(kScanRadix - 1)), b_.i64(kScanRadix));
+          auto each_column = [&](const std::function<void(ValueId j, ValueId local)>& body) {
+            e_.vector_loop(lo, hi, [&](ValueId j) { body(j, b_.sub(j, lo)); });
+          };
+          each_column([&](ValueId, ValueId at) {
+            for (uint32_t level : levels)
+              b_.store(level, at, order_.none());
+            b_.store(offset, at, order_.none());
+          });
+          e_.serial_loop(zero, segments, [&](ValueId s) {
+            ValueId from = b_.mul(s, b_.i64(kScanRadix)), to = b_.min(b_.add(from, b_.i64(kScanRadix)), n);
+            auto rows = [&](ValueId begin, ValueId end, bool first) {
+              e_.serial_loop(begin, end, [&](ValueId k) {
+                each_column([&](ValueId j, ValueId at) {
+                  Index rest = e_.decompose(j, after_);
+                  ValueId v = element(prefix, k, rest);
+                  if (!first) v = order_.fold(b_.load(last, at, false), v);
+                  b_.store(last, at, v);
+                  ValueId result = order_.narrow(order_.total(b_.load(offset, at, false), order_.widen(v)));
+                  b_.store(out_, e_.linearise(full_index(prefix, k, rest), type_.dims), result);
+                });
+              });
+            };
+            ValueId second = b_.add(from, b_.i64(1));
+            rows(from, second, true);
+            rows(second, to, false);
+            each_column([&](ValueId, ValueId at) {
+              Values now;
+              for (uint32_t level : levels)
+                now.push_back(b_.load(level, at, false));
+              now = order_.after_segment(std::move(now), b_.load(last, at, false), b_.add(s, b_.i64(1)));
+              for (size_t level = 0; level < levels.size(); ++level)
+                b_.store(levels[level], at, now[level]);
+              b_.store(offset, at, order_.offset(now));
+            });
+          });
+        },
+        times(e_.formula(std::vector{length_}), SizeFormula::constant(64)));
+  }
+
+  Emitter& e_;
+  Builder& b_;
+  const ir::Node& n_;
+  const ir::Type& type_;
+  std::vector<ir::Dim> before_, after_;
+  ir::Dim length_;
+  Order order_;
+  uint32_t out_ = 0, buffer_ = 0;
+};
+
+} // namespace
+
+void lower_scan(Emitter& e, const KernelShape&) { Scan(e).run(); }
+
+// By folding everything before it: for stray uses.
+ValueId Emitter::scan_element(const ir::Node& n, const Index& index) {
+  return at_level_of(n.results[0], index, [&] {
+    auto axis = static_cast<size_t>(n.attrs.ints[0]);
+    Order order(b, n.attrs.reduce, type(n.results[0]).dtype);
+    Index at = index;
+    auto step = [&](ValueId k, ValueId last) { // the running fold in k's segment
+      at[axis] = k;
+      ValueId v = pull(n.operands[0], at);
+      return b.select(order.multiple(k, kScanRadix), v, order.fold(last, v));
+    };
+    Values init(kScanLevels, order.none());
+    init.push_back(b.constant(order.acc, Scalar{}));
+    Values before = order.carry(b.i64(0), index[axis], init, [&](ValueId k, const Values& carried) {
+      Values levels(carried.begin(), carried.end() - 1);
+      ValueId last = step(k, carried.back()), next = b.add(k, b.i64(1)), ends = order.multiple(next, kScanRadix);
+      Values after = order.after_segment(levels, last, b.udiv(next, b.i64(kScanRadix)));
+      for (size_t level = 0; level < levels.size(); ++level)
+        levels[level] = b.select(ends, after[level], levels[level]);
+      levels.push_back(last);
+      return levels;
+    });
+    ValueId last = step(index[axis], before.back());
+    before.pop_back();
+    return order.narrow(order.total(order.offset(before), order.widen(last)));
+  });
+}
+
+} // namespace tl::kir

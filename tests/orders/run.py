@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""The orders of sums and scans against Python twins, bit for bit: what `docs/accuracy.md` says of them, written once more with NumPy's numbers.
+
+  run.py --tl TL [--large]
+
+Arrays of random numbers of all sizes, in f32 and f64, along every axis; by the interpreter where they are small. Ends with `N passed, N failed`.
+"""
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+LANES, CHUNK, RADIX = 32, 4096, 32
+
+
+def fold_lanes(x, identity, fold):
+    """One chunk: lane l takes elements l, l + 32, …; then halves."""
+    lanes = [identity] * LANES
+    for row in range(0, len(x), LANES):
+        for l, v in enumerate(x[row:row + LANES]):
+            lanes[l] = fold(lanes[l], v)
+    half = LANES // 2
+    while half:
+        lanes = [fold(lanes[l], lanes[l + half]) for l in range(half)]
+        half //= 2
+    return lanes[0]
+
+
+def fold_lanes_fast(x, identity, ufunc):
+    """The same, all lanes at once."""
+    padded = np.full(-(-len(x) // LANES) * LANES, identity, x.dtype)
+    padded[:len(x)] = x
+    lanes = np.full(LANES, identity, x.dtype)
+    for row in padded.reshape(-1, LANES):
+        lanes = ufunc(lanes, row)
+    half = LANES // 2
+    while half:
+        lanes = ufunc(lanes[:half], lanes[half:2 * half])
+        half //= 2
+    return lanes[0]
+
+
+def reduced(x, ufunc):
+    identity = {np.add: -0.0, np.multiply: 1.0}[ufunc]
+    if len(x) == 0:
+        return x.dtype.type(0.0 if ufunc is np.add else 1.0)
+    level = np.array([fold_lanes_fast(x[i:i + CHUNK], identity, ufunc) for i in range(0, len(x), CHUNK)]).astype(np.float64)
+    while len(level) > 1:
+        level = np.array([fold_lanes_fast(level[i:i + CHUNK], identity, ufunc) for i in range(0, len(level), CHUNK)])
+    return x.dtype.type(level[0])
+
+
+def running(x, identity, ufunc, width):
+    """The running folds in nodes of so many children, each node a row."""
+    padded = np.full(-(-len(x) // width) * width, identity, x.dtype)
+    padded[:len(x)] = x
+    return ufunc.accumulate(padded.reshape(-1, width), axis=1)
+
+
+def before(children, levels, identity, ufunc):
+    """For each of the numbers of one level: the fold of its elder siblings, folded into that of its parent's, from the highest level down."""
+    width = RADIX if levels > 1 else max(len(children), 1)
+    to_each = running(children, identity, ufunc, width)
+    elder = np.concatenate([np.full((len(to_each), 1), identity), to_each[:, :-1]], axis=1)
+    if levels > 1:
+        elder = ufunc(before(to_each[:, -1], levels - 1, identity, ufunc)[:, None], elder)
+    return elder.reshape(-1)[:len(children)]
+
+
+def scanned(x, ufunc):
+    identity = {np.add: -0.0, np.multiply: 1.0}[ufunc]
+    if len(x) == 0:
+        return x
+    own = running(x, x.dtype.type(identity), ufunc, RADIX)
+    offsets = before(own[:, -1].astype(np.float64), 4, identity, ufunc)
+    return ufunc(offsets[:, None], own.astype(np.float64)).reshape(-1)[:len(x)].astype(x.dtype)
+
+
+PROGRAM = '''
+fn each(x: T[n], y: T[m, k], z: T[a, b, c], folder: str) {
+  save(folder + "/sum.npy", [sum(x)])
+  save(folder + "/prod.npy", [prod(x)])
+  save(folder + "/mapped.npy", [sum(x[i] for i)])
+  save(folder + "/rows.npy", sum(y, axis = 1))
+  save(folder + "/columns.npy", sum(y, axis = 0))
+  save(folder + "/cumsum.npy", cumsum(x))
+  save(folder + "/cumprod.npy", cumprod(x))
+  save(folder + "/reversed.npy", cumsum(flip(x)))
+  save(folder + "/cumsum_rows.npy", cumsum(y, axis = 1))
+  save(folder + "/cumsum_columns.npy", cumsum(y, axis = 0))
+  save(folder + "/cumprod_middle.npy", cumprod(z, axis = 1))
+  save(folder + "/one.npy", [cumsum(y[0])[j] * 1.0 for j])
+}
+fn main(x: T[n], y: T[m, k], z: T[a, b, c], folder: str) { each(x, y, z, folder) }
+'''
+
+
+def expected(x, y, z):
+    def along(f, a, axis):
+        return np.apply_along_axis(f, axis, a) if a.size else a
+    add, mul = np.add, np.multiply
+    return {
+        "sum": np.array([reduced(x, add)]), "prod": np.array([reduced(x, mul)]), "mapped": np.array([reduced(x, add)]),
+        "rows": np.array([reduced(r, add) for r in y], y.dtype), "columns": np.array([reduced(c, add) for c in y.T], y.dtype),
+        "cumsum": scanned(x, add), "cumprod": scanned(x, mul), "reversed": scanned(x[::-1].copy(), add),
+        "cumsum_rows": along(lambda r: scanned(r, add), y, 1), "cumsum_columns": along(lambda r: scanned(r, add), y, 0),
+        "cumprod_middle": along(lambda r: scanned(r, mul), z, 1), "one": scanned(y[0], add),
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tl", required=True)
+    parser.add_argument("--large", action="store_true", help="also sums of more than 4096 chunks")
+    options = parser.parse_args()
+    rng = np.random.default_rng(5)
+    # The twin's own two forms agree.
+    sample = rng.normal(size=300)
+    assert fold_lanes(list(sample), -0.0, lambda a, b: a + b) == fold_lanes_fast(sample, -0.0, np.add)
+    shapes = [(1, (1, 3), (1, 1, 1)), (31, (2, 33), (2, 31, 3)), (100, (7, 100), (3, 65, 5)), (5000, (40, 1100), (2, 1100, 3)), (33000, (3, 34000), (1, 33000, 2)),
+              (140000, (34000, 3), (1, 40, 700)), (1100000, (2, 70000), (2, 40, 40))]
+    if options.large:
+        shapes.append((CHUNK * CHUNK + 5, (5, 5), (1, 1, 1)))
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for n, rows, middle in shapes:
+            for kind, name in (("f4", "f32"), ("f8", "f64")):
+                x, y = rng.normal(size=n), rng.normal(size=rows)
+                z = 1 + rng.normal(size=middle) * 1e-3
+                if n > 1000:
+                    x = x * 1e-3 + (1 if n < 40000 else 1e-5)
+                x, y, z = (v.astype(kind) for v in (x, y, z))
+                for variable, value in (("x", x), ("y", y), ("z", z)):
+                    np.save(f"{folder}/in_{variable}.npy", value)
+                with open(f"{folder}/program.tl", "w") as file:
+                    file.write(PROGRAM.replace("T[", f"{name}["))
+                want = expected(x, y, z)
+                ways = [["--sync"], ["--threads", "2", "--schedule-seed", "3"]] + ([["--interp"]] if n <= 33000 else [])
+                for flags in ways:
+                    for key in want:
+                        if os.path.exists(f"{folder}/{key}.npy"):
+                            os.unlink(f"{folder}/{key}.npy")
+                    run = subprocess.run([options.tl, "run", *flags, f"{folder}/program.tl", "--", *(f"{folder}/in_{v}.npy" for v in "xyz"), "--folder", folder], capture_output=True, text=True)
+                    for key, value in want.items():
+                        path = f"{folder}/{key}.npy"
+                        got = np.load(path) if os.path.exists(path) else None
+                        if got is not None and got.shape == value.shape and got.dtype == value.dtype and np.array_equal(got.view(f"u{kind[1]}"), value.view(f"u{kind[1]}")):
+                            passed += 1
+                            continue
+                        failed += 1
+                        where = "missing" if got is None else f"{np.count_nonzero(got != value)} of {value.size} differ, the first at {np.argwhere(got != value)[:1].tolist()}"
+                        print(f"FAIL {key} {name} {n} {rows} {middle} {' '.join(flags)}: {where} {run.stderr[:500]}", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
