@@ -180,8 +180,8 @@ Value* Emitter::floor_division(DType type, Value* x, Value* y, bool remainder) {
     llvm::Type* integer = like(x, b.getInt32Ty());
     quotient = b.CreateTrunc(is_signed ? b.CreateFPToSI(ratio, integer) : b.CreateFPToUI(ratio, integer), full);
   } else if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(full); vector && !is_splat(divisor)) {
-    // Lane by lane, as the machine does it: LLVM 19's InstCombine gives wrong lanes for the division of a vector by a
-    // select (simplifyDivRemOfSelectWithZeroOp).
+    // Lane by lane, as the machine does it. LLVM 19's InstCombine gives wrong lanes for the division of a vector by a
+    // select where the index becomes a constant (tests/golden/run/division_guarded.tl).
     quotient = llvm::PoisonValue::get(full);
     for (unsigned lane = 0; lane < vector->getNumElements(); ++lane) {
       Value *a = b.CreateExtractElement(x, lane), *c = b.CreateExtractElement(divisor, lane);
