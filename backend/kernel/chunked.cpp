@@ -150,9 +150,10 @@ private:
     Builder& b = e_.b;
     Builder::At here(b, r.node->loc);
     ValueId columns = e_.product(outer_);
-    ValueId value = e_.fold_chunks(*r.node, index, e_.chunk_count(e_.product(inner_)), [&](ValueId chunk) {
+    auto at = [&](ValueId chunk) {
       return Emitter::ChunkAt{r.parts, r.positions, b.add(b.mul(chunk, columns), column)};
-    });
+    };
+    ValueId value = e_.finish(*r.node, index, e_.fold_results(*r.node, e_.chunk_count(e_.product(inner_)), at));
     b.store(r.result, column, value);
     // Read back in this very iteration, and freely in later phases.
     e_.buffers[r.value.index] = {.param = r.result, .skip = 0, .stable = false, .base = {}};

@@ -87,13 +87,15 @@ public:
   // after the other into workspace and folded from there. Nothing: that is so, but [begin, end) may be longer than a
   // chunk.
   std::optional<Block> folded_block(const ir::Node& reduce, const Index& kept, ValueId begin, ValueId end, bool chunk);
-  // The results of a reduction's chunks, in workspace, folded like elements; the graph's value.
+  // The results of a reduction's chunks, in workspace, folded like elements: a total, and the position for ArgMin and
+  // ArgMax. finish gives the graph's value.
   struct ChunkAt {
     uint32_t parts, positions; // workspaces; positions for ArgMin and ArgMax
     ValueId offset;
   };
-  ValueId fold_chunks(const ir::Node& reduce, const Index& kept, ValueId chunks,
-                      const std::function<ChunkAt(ValueId chunk)>& at);
+  std::vector<ValueId> fold_results(const ir::Node& reduce, ValueId count,
+                                    const std::function<ChunkAt(ValueId number)>& at);
+  ValueId finish(const ir::Node& reduce, const Index& kept, const std::vector<ValueId>& folded);
   ValueId chunk_count(ValueId elements);
   ValueId finish_total(const ir::Node& reduce, const Index& kept, ValueId total); // as the graph's value
 

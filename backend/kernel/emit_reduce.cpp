@@ -63,30 +63,41 @@ ValueId Emitter::reduce(const ir::Node& n, const Index& index) {
   });
 }
 
+// Chunk after chunk, into workspace; as many of them as a chunk has elements are folded like elements, and so on.
 ValueId Emitter::reduce_by_chunks(const ir::Node& n, const Index& index) {
   ReduceOp op = n.attrs.reduce;
   DType acc = value_type(type(n.operands[0]).dtype), total = total_type(op, acc);
-  std::vector<ir::Dim> dims = folded_dims(n);
-  ValueId count = product(dims);
-  ValueId chunks = chunk_count(count);
-  SizeFormula most = at_least_one(ceil_div(formula(dims), SizeFormula::constant(kSumChunk)));
-  uint32_t parts = add_workspace(ParamKind::Local, total, most, "parts"), positions = 0;
   std::vector<DType> types{total};
-  if (is_arg(op)) {
-    types.push_back(DType::I64);
-    positions = add_workspace(ParamKind::Local, DType::I64, most, "positions");
-  }
-  serial_loop(b.i64(0), chunks, [&](ValueId chunk) {
-    ValueId begin = b.mul(chunk, b.i64(kSumChunk)), end = b.min(b.add(begin, b.i64(kSumChunk)), count);
-    Instr part = make(KOp::ReduceChunk, {begin, end});
-    part.reduce = op;
-    part.dtype = acc;
-    part.blocks.push_back(*folded_block(n, index, begin, end, true));
-    std::vector<ValueId> results = b.append(std::move(part), types);
-    b.store(parts, chunk, results[0]);
-    if (is_arg(op)) b.store(positions, chunk, results[1]);
-  });
-  return fold_chunks(n, index, chunks, [&](ValueId chunk) { return ChunkAt{parts, positions, chunk}; });
+  if (is_arg(op)) types.push_back(DType::I64);
+  ValueId count = product(folded_dims(n)), width = b.i64(kSumChunk);
+  std::vector<ValueId> counts{chunk_count(count)}; // of the results of each level
+  while (counts.size() < static_cast<size_t>(kSumLevels))
+    counts.push_back(chunk_count(counts.back()));
+  std::function<std::vector<ValueId>(size_t, ValueId)> group = [&](size_t level, ValueId first) {
+    auto workspace = [&](DType dtype, const char* name) {
+      return add_workspace(ParamKind::Local, dtype, SizeFormula::constant(kSumChunk), name);
+    };
+    ChunkAt at{workspace(total, "parts"), is_arg(op) ? workspace(DType::I64, "positions") : 0, {}};
+    ValueId members = b.min(b.sub(counts[level], first), width);
+    serial_loop(b.i64(0), members, [&](ValueId k) {
+      ValueId number = b.add(first, k), begin = b.mul(number, width);
+      std::vector<ValueId> results;
+      if (level > 0) {
+        results = group(level - 1, begin);
+      } else {
+        ValueId end = b.min(b.add(begin, width), count);
+        Instr part = make(KOp::ReduceChunk, {begin, end});
+        part.reduce = op;
+        part.dtype = acc;
+        part.blocks.push_back(*folded_block(n, index, begin, end, true));
+        results = b.append(std::move(part), types);
+      }
+      b.store(at.parts, k, results[0]);
+      if (is_arg(op)) b.store(at.positions, k, results[1]);
+    });
+    return fold_results(n, members, [&](ValueId k) { return ChunkAt{at.parts, at.positions, k}; });
+  };
+  return finish(n, index, group(counts.size() - 1, b.i64(0)));
 }
 
 // At least one: that of an empty reduction is the identity.
@@ -94,9 +105,9 @@ ValueId Emitter::chunk_count(ValueId elements) {
   return b.max(b.udiv(b.add(elements, b.i64(kSumChunk - 1)), b.i64(kSumChunk)), b.i64(1));
 }
 
-ValueId Emitter::fold_chunks(const ir::Node& n, const Index& index, ValueId chunks,
-                             const std::function<ChunkAt(ValueId chunk)>& at) {
-  Instr fold = make(KOp::Reduce, {chunks});
+std::vector<ValueId> Emitter::fold_results(const ir::Node& n, ValueId count,
+                                           const std::function<ChunkAt(ValueId number)>& at) {
+  Instr fold = make(KOp::Reduce, {count});
   fold.reduce = n.attrs.reduce;
   fold.dtype = total_type(fold.reduce, value_type(type(n.operands[0]).dtype));
   std::vector<DType> types{fold.dtype};
@@ -107,9 +118,13 @@ ValueId Emitter::fold_chunks(const ir::Node& n, const Index& index, ValueId chun
   ChunkAt part = at(k);
   fold.blocks.push_back(b.close({b.load(part.parts, part.offset, false)}));
   std::vector<ValueId> results = b.append(std::move(fold), types);
-  if (!is_arg(n.attrs.reduce)) return finish_total(n, index, results[0]);
+  if (!is_arg(n.attrs.reduce)) return results;
   ChunkAt best = at(results[1]);
-  return position(b, b.load(best.positions, best.offset, false));
+  return {results[0], b.load(best.positions, best.offset, false)};
+}
+
+ValueId Emitter::finish(const ir::Node& n, const Index& index, const std::vector<ValueId>& folded) {
+  return is_arg(n.attrs.reduce) ? position(b, folded[1]) : finish_total(n, index, folded[0]);
 }
 
 ValueId Emitter::finish_total(const ir::Node& n, const Index& index, ValueId total) {

@@ -330,7 +330,8 @@ class PyRenderer:
         while parts:
             part = parts.pop()
             if any(isinstance(x, Name) and x.name in indices for x in walk(part)):
-                parts += [get(place) for place in children(part) if isinstance(get(place), Expr)]
+                if not isinstance(part, (Comprehension, Lambda, If)):  # which bind names of their own
+                    parts += [get(place) for place in children(part) if isinstance(get(place), Expr)]
             elif any(not isinstance(x, (Name, Lit, TensorLit, Tuple)) for x in walk(part)):
                 self.line(f"if not {acc}:")
                 self.depth += 1

@@ -5,6 +5,7 @@ typed parameter, another operand with a type); where nothing does, a literal of 
 """
 from __future__ import annotations
 
+import contextlib
 import math
 
 from tree import *
@@ -156,6 +157,14 @@ class TlRenderer:
         self.forced = saved
         return text
 
+    @contextlib.contextmanager
+    def as_they_are(self, axes):
+        """Axes are literals, whatever is around."""
+        saved = self.forced
+        self.forced = saved and not axes
+        yield
+        self.forced = saved
+
     def arguments(self, parts):
         return ", ".join(parts)
 
@@ -167,8 +176,11 @@ class TlRenderer:
                 texts[id(same[0])] = self.together(same, pinned, 10)[0]
             parts = [texts[id(a)] if id(a) in texts else self.expr(a) for a in e.args]
         else:
-            parts = [self.expr(a, False, 10 if e.method and k == 0 else 0) for k, a in enumerate(e.args)]
-        named = [f"{n} = {self.expr(v) if isinstance(v, Expr) else v}" for n, v in e.named]
+            parts = [self.expr(e.args[0], False, 10 if e.method else 0)] if e.args else []
+            with self.as_they_are(e.name in ("permute", "transpose")):
+                parts += [self.expr(a) for a in e.args[1:]]
+        with self.as_they_are(True):
+            named = [f"{n} = {self.expr(v) if isinstance(v, Expr) else v}" for n, v in e.named]
         if e.method:
             return f"{parts[0]}.{e.name}({self.arguments(parts[1:] + named)})", 10
         return f"{e.name}({self.arguments(parts + named)})", 10

@@ -92,7 +92,8 @@ fn each(x: T[n], y: T[m, k], z: T[a, b, c], folder: str) {
   save(folder + "/cumsum_rows.npy", cumsum(y, axis = 1))
   save(folder + "/cumsum_columns.npy", cumsum(y, axis = 0))
   save(folder + "/cumprod_middle.npy", cumprod(z, axis = 1))
-  save(folder + "/one.npy", [cumsum(y[0])[j] * 1.0 for j])
+  save(folder + "/ragged.npy", [sum(sum(y[i, j] for j in 0..min(i % 3 + 1, k)) for i in 0..m)])
+  save(folder + "/one.npy", [cumsum(y[0, :1500])[j] * 1.0 for j])
 }
 fn main(x: T[n], y: T[m, k], z: T[a, b, c], folder: str) { each(x, y, z, folder) }
 '''
@@ -105,9 +106,10 @@ def expected(x, y, z):
     return {
         "sum": np.array([reduced(x, add)]), "prod": np.array([reduced(x, mul)]), "mapped": np.array([reduced(x, add)]),
         "rows": np.array([reduced(r, add) for r in y], y.dtype), "columns": np.array([reduced(c, add) for c in y.T], y.dtype),
+        "ragged": np.array([reduced(np.array([reduced(r[:i % 3 + 1], add) for i, r in enumerate(y)], y.dtype), add)]),
         "cumsum": scanned(x, add), "cumprod": scanned(x, mul), "reversed": scanned(x[::-1].copy(), add),
         "cumsum_rows": along(lambda r: scanned(r, add), y, 1), "cumsum_columns": along(lambda r: scanned(r, add), y, 0),
-        "cumprod_middle": along(lambda r: scanned(r, mul), z, 1), "one": scanned(y[0], add),
+        "cumprod_middle": along(lambda r: scanned(r, mul), z, 1), "one": scanned(y[0, :1500], add),  # an element at a time
     }
 
 
