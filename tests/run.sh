@@ -86,6 +86,7 @@ run executables tests/build.sh "$build/tl" "$filter"
 command -v python3 >/dev/null && run "faults apply" python3 tests/mutants/run.py --check
 command -v python3 >/dev/null && run extremes python3 tests/extremes/run.py --tl "$build/tl" --count 60 --keep "$build/extremes"
 run differential tests/differential.sh "$build/tl" "$filter"
+run orders tests/orders.sh "$build/tl" "$filter"
 run harm tests/harm.sh "$build/tl" "$filter"
 run fuzz tests/fuzz.sh "$build/tl" "$filter"
 run embed tests/embed.sh "$build/tl" "$filter"

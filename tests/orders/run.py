@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The orders of sums and scans against Python twins, bit for bit: what `docs/accuracy.md` says of them, written once more with NumPy's numbers.
+"""The orders of sums and scans against Python twins, bit for bit: what `docs/accuracy.md` says, written once more with NumPy's numbers.
 
   run.py --tl TL [--large]
 

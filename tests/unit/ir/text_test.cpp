@@ -67,6 +67,11 @@ TEST_CASE("text round-trips") {
   Module module = parse_text(kEverything);
   std::string once = to_text(module);
   CHECK(to_text(parse_text(once)) == once);
+  CHECK_THROWS_WITH(parse_text("tensor 0 f32[3037000500, 2] = 1 2"), doctest::Contains("more numbers than the text"));
+  CHECK_THROWS_WITH(parse_text("func @f() {\n  %0: str = const_str \"\\xq1\"\n  yield %0\n}"),
+                    doctest::Contains("two hexadecimal digits"));
+  const std::string numbered = to_text(parse_text("func @wide.0.0(%x: f32) {\n  yield %x\n}"));
+  CHECK(to_text(parse_text(numbered)) == numbered);
   CHECK(module.locations.size() == 3);
   CHECK(module.locations[2].caller.index == 1);
   CHECK(module.sites[0].message == "index {0} is out of \"range\"\nfor {1}");
