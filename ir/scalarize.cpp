@@ -363,6 +363,11 @@ private:
     auto is = [&](ValueId v) { return is_computed_from(v, from, seen); };
     if (std::any_of(n.operands.begin(), n.operands.end(), is)) return true;
     if (n.regions.empty()) return false;
+    if (n.op == Op::If) // whichever branch is taken
+      return std::all_of(n.regions.begin(), n.regions.end(), [&](const Region& branch) {
+        std::set<NodeId> of_branch = seen;
+        return is_computed_from(branch.yields[f_[value].result], from, of_branch);
+      });
     const auto captured = captures(f_, n);
     return std::any_of(captured.begin(), captured.end(), is);
   }
