@@ -57,7 +57,7 @@ class Noise:
     @staticmethod
     def draw(count, most):
         drawn = np.array([Noise.rng.uniform(-most, most) for _ in range(count)])
-        return drawn if Noise.side is None else Noise.side * np.abs(drawn)
+        return drawn if Noise.side is None else Noise.side * (np.abs(drawn) + most) / 2
 
 
 class Slopes:
