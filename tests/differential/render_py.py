@@ -150,6 +150,8 @@ class PyRenderer:
         op = {"and": "&", "or": "|"}.get(e.op, e.op)
         if op == "+" and isinstance(e.ty, (ListOf, str)) and not is_scalar(e.ty):
             return f"({a} + {b})"
+        if op in "*/" and elem_of(e.ty) in FLOATS:
+            return f"grown({a} {op} {b})"
         return f"({a} {op} {b})"
 
     def on_Convert(self, e):

@@ -468,7 +468,14 @@ OPERATIONS = {"+=": lambda a, b: a + b, "-=": lambda a, b: a - b, "*=": lambda a
 
 
 def combine(op, a, b):
-    return b if op == "=" else OPERATIONS[op](a, b)
+    return b if op == "=" else grown(OPERATIONS[op](a, b))
+
+
+def grown(x):
+    """Inside a difference, nothing may be so large that a step is nothing beside it."""
+    if Slopes.inside and kind_of(x) == "f" and np.any(np.abs(x) > 1e8):
+        raise Skip("a step is nothing beside it")
+    return x
 
 
 def store(base, steps, op, value):
