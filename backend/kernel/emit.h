@@ -67,6 +67,16 @@ public:
   bool loads_stay = false; // sequential code: an element may be out of range where the loop around it does not run
 
   // Loops over [lo, hi): the body is built inside.
+  template <class Body> void loop(ValueId lo, ValueId hi, bool vector, Body body) {
+    ValueId one = b.i64(1);
+    std::vector<ValueId> params = b.open({DType::I64});
+    if (vector) b.run_in_lanes();
+    body(params[0]);
+    Instr instr = make(KOp::For, {lo, hi, one});
+    instr.vector = vector;
+    instr.blocks.push_back(b.close());
+    b.append(std::move(instr), {});
+  }
   template <class Body> void vector_loop(ValueId lo, ValueId hi, Body body) { loop(lo, hi, true, body); }
   template <class Body> void serial_loop(ValueId lo, ValueId hi, Body body) { loop(lo, hi, false, body); }
 
@@ -129,17 +139,6 @@ public:
   }
 
 private:
-  template <class Body> void loop(ValueId lo, ValueId hi, bool vector, Body body) {
-    ValueId one = b.i64(1);
-    std::vector<ValueId> params = b.open({DType::I64});
-    if (vector) b.run_in_lanes();
-    body(params[0]);
-    Instr instr = make(KOp::For, {lo, hi, one});
-    instr.vector = vector;
-    instr.blocks.push_back(b.close());
-    b.append(std::move(instr), {});
-  }
-
   ValueId compute(ir::ValueId v, const Index& index);
   ValueId captured(ir::ValueId v, const Index& index);
   ValueId view(const ir::Node& node, const Index& index);

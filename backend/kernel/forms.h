@@ -8,10 +8,10 @@ namespace tl::kir {
 void lower_map(Emitter& emitter, const Layout& layout);
 void lower_rows(Emitter& emitter, const KernelShape& shape, const Layout& layout);    // layout.split: of the inner axes
 void lower_chunked(Emitter& emitter, const KernelShape& shape, const Layout& layout); // Columns, and full reductions
-void lower_scan(Emitter& emitter, const KernelShape& shape);
-bool lower_gemm(Emitter& emitter); // false: not a matrix product with strides; nothing was made
+void lower_scan(Emitter& emitter, const Layout& layout); // of which only `vector` counts; so for lower_scatter
+bool lower_gemm(Emitter& emitter);                       // false: not a matrix product with strides; nothing was made
 void lower_update(Emitter& emitter, const Layout& layout);
-void lower_scatter(Emitter& emitter);
+void lower_scatter(Emitter& emitter, const Layout& layout);
 void lower_loop(Emitter& emitter);
 
 } // namespace tl::kir

@@ -234,12 +234,12 @@ void store_outputs(Emitter& e, const std::vector<size_t>& results, const Index& 
   }
 }
 
-void check_guards(Emitter& e) {
+void check_guards(Emitter& e, bool vector) {
   for (ir::NodeId id : e.region().nodes) {
     const ir::Node& n = e.function[id];
     if (n.op != ir::Op::Guard) continue;
     const std::vector<ir::Dim>& dims = e.type(n.operands[1]).dims;
-    Layout layout;
+    const Layout layout{.split = 0, .vector = vector};
     phase(e, space_tiles(e, dims, layout, kBlock), [&](ValueId tile) {
       loop_over_tile(e, tile, dims, layout, kBlock, [&](const Index& index) { e.guard(n, index); });
     });

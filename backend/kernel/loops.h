@@ -38,6 +38,6 @@ SizeFormula ceil_div(SizeFormula a, SizeFormula b);
 void store_outputs(Emitter& emitter, const std::vector<size_t>& results, const Index& index);
 
 // The Guards of the kernel's own region, as a phase of Checks over their conditions. Sets checked_apart.
-void check_guards(Emitter& emitter);
+void check_guards(Emitter& emitter, bool vector);
 
 } // namespace tl::kir

@@ -98,25 +98,25 @@ struct Job {
     switch (shape.form) {
     case NestForm::Map:
       return best_layout(shape.outer, [](Emitter& e, const Layout& layout) {
-        check_guards(e);
+        check_guards(e, layout.vector);
         lower_map(e, layout);
       });
     case NestForm::Rows:
       if (!shape.outer.empty() || (inner >= 0 && inner <= kRowInOneTile))
         return best_layout(shape.inner, [&](Emitter& e, const Layout& layout) {
-          check_guards(e);
+          check_guards(e, layout.vector);
           lower_rows(e, shape, layout);
         });
       [[fallthrough]];
     case NestForm::Columns:
       return best_layout(shape.outer, [&](Emitter& e, const Layout& layout) {
-        check_guards(e);
+        check_guards(e, layout.vector);
         lower_chunked(e, shape, layout);
       });
     case NestForm::Scan:
-      return build([&](Emitter& e) {
-        check_guards(e);
-        lower_scan(e, shape);
+      return best_layout({}, [](Emitter& e, const Layout& layout) {
+        check_guards(e, layout.vector);
+        lower_scan(e, layout);
       });
     }
     unsupported("an unknown form");
@@ -127,7 +127,7 @@ struct Job {
     Kernel kernel = build([&](Emitter& e) { done = lower_gemm(e); });
     if (done) return kernel;
     return best_layout(function[node.results[0]].type.dims, [](Emitter& e, const Layout& layout) {
-      check_guards(e);
+      check_guards(e, layout.vector);
       lower_map(e, layout);
     });
   }
@@ -135,13 +135,13 @@ struct Job {
   Kernel update() const {
     const ir::Node& last = function[function[node.regions[0].yields[0]].producer];
     if (last.op == ir::Op::Scatter)
-      return build([](Emitter& e) {
-        check_guards(e);
-        lower_scatter(e);
+      return best_layout({}, [](Emitter& e, const Layout& layout) {
+        check_guards(e, layout.vector);
+        lower_scatter(e, layout);
       });
     if (last.op != ir::Op::Update) unsupported("an update kernel without Update or Scatter");
     return best_layout(function[last.operands[1]].type.dims, [](Emitter& e, const Layout& layout) {
-      check_guards(e);
+      check_guards(e, layout.vector);
       lower_update(e, layout);
     });
   }

@@ -80,8 +80,8 @@ private:
 
 class Scan {
 public:
-  explicit Scan(Emitter& e)
-      : e_(e), b_(e.b), n_(e.producer(e.region().yields[0])), type_(e.type(n_.results[0])),
+  Scan(Emitter& e, bool vector)
+      : e_(e), vector_(vector), b_(e.b), n_(e.producer(e.region().yields[0])), type_(e.type(n_.results[0])),
         order_(b_, n_.attrs.reduce, type_.dtype) {
     auto axis = static_cast<size_t>(n_.attrs.ints[0]);
     std::span<const ir::Dim> dims = type_.dims;
@@ -193,7 +193,7 @@ private:
     return order_.carry(zero, chunks, {order_.none()}, [&](ValueId c, const Values& level) -> Values {
       ValueId first = b_.add(begin, b_.mul(c, b_.i64(kScanChunk)));
       ValueId count = b_.min(b_.sub(end, first), b_.i64(kScanChunk));
-      e_.vector_loop(zero, count, [&](ValueId k) { b_.store(buffer_, k, element(prefix, b_.add(first, k), {})); });
+      e_.loop(zero, count, vector_, [&](ValueId k) { b_.store(buffer_, k, element(prefix, b_.add(first, k), {})); });
       chains(count);
       ValueId segments = b_.udiv(b_.add(count, b_.i64(kScanRadix - 1)), b_.i64(kScanRadix));
       ValueId before = order_.total(offset, level[0]);
@@ -258,7 +258,7 @@ private:
           ValueId lo = b_.mul(block, b_.i64(kColumns)), hi = b_.min(b_.add(lo, b_.i64(kColumns)), all);
           ValueId segments = b_.udiv(b_.add(n, b_.i64(kScanRadix - 1)), b_.i64(kScanRadix));
           auto each_column = [&](const std::function<void(ValueId j, ValueId local)>& body) {
-            e_.vector_loop(lo, hi, [&](ValueId j) { body(j, b_.sub(j, lo)); });
+            e_.loop(lo, hi, vector_, [&](ValueId j) { body(j, b_.sub(j, lo)); });
           };
           each_column([&](ValueId, ValueId at) {
             for (uint32_t level : levels)
@@ -297,6 +297,7 @@ private:
   }
 
   Emitter& e_;
+  bool vector_; // may the elements be computed side by side?
   Builder& b_;
   const ir::Node& n_;
   const ir::Type& type_;
@@ -308,7 +309,7 @@ private:
 
 } // namespace
 
-void lower_scan(Emitter& e, const KernelShape&) { Scan(e).run(); }
+void lower_scan(Emitter& e, const Layout& layout) { Scan(e, layout.vector).run(); }
 
 // By folding everything before it: for stray uses.
 ValueId Emitter::scan_element(const ir::Node& n, const Index& index) {

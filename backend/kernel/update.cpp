@@ -1,4 +1,4 @@
-// Updates in place, scatters and running folds.
+// Updates in place, and scatters.
 #include "backend/kernel/forms.h"
 
 namespace tl::kir {
@@ -28,7 +28,7 @@ void lower_update(Emitter& e, const Layout& layout) {
 }
 
 // Rows are taken in order (the last of repeats wins, sums add up in order), so tiles share the columns, not the rows.
-void lower_scatter(Emitter& e) {
+void lower_scatter(Emitter& e, const Layout& layout) {
   constexpr int64_t kColumns = 1024;
   const ir::Node& n = e.producer(e.region().yields[0]);
   ir::ValueId idx = n.operands[1], value = n.operands[2];
@@ -54,7 +54,7 @@ void lower_scatter(Emitter& e) {
           if (b.constant_of(width) == 1)
             element(b.i64(0));
           else
-            e.vector_loop(lo, hi, element);
+            e.loop(lo, hi, layout.vector, element);
         });
       },
       times(e.formula(e.type(idx).dims), SizeFormula::constant(64)));

@@ -72,10 +72,9 @@ def anchored(e) -> bool:
         return anchored(e.a)
     if isinstance(e, Binary):
         return e.op in COMPARISONS or e.op in ("and", "or") or anchored(e.a) or anchored(e.b)
-    if isinstance(e, Prelude) and e.name == "full":
-        return len(e.args) > 2 or anchored(e.args[1])
-    if isinstance(e, Prelude):
-        return not e.same or any(anchored(a) for a in e.args if elem_of(a.ty) == elem_of(e.ty))
+    if isinstance(e, Prelude):  # literals stay open through what gives the elements that it takes
+        same = [a for a in e.args if isinstance(a, Expr) and elem_of(a.ty) == elem_of(e.ty)]
+        return not same or any(isinstance(a, Mark) for a in e.args) or any(map(anchored, same))
     if isinstance(e, If):
         return any(b.value is not None and anchored(b.value) and not leaves(b) for b in (e.then, e.orelse) if b is not None)
     if isinstance(e, (TensorLit, ListLit, Tuple)):
