@@ -232,6 +232,8 @@ def convert(name, x):
     if to is np.bool_:
         return (x != 0)[()]
     if x.dtype.kind == "f" and np.issubdtype(to, np.integer):
+        if beside_step(x):
+            raise Skip("a step")
         info = np.iinfo(to)
         wide = np.trunc(x.astype(f64))
         result = np.zeros(x.shape, to)
