@@ -15,6 +15,9 @@ namespace in = llvm::Intrinsic;
 
 namespace {
 
+constexpr int kHalvings = 5; // of kSumLanes
+static_assert(1 << kHalvings == kSumLanes);
+
 bool is_arg(const Instr& instr) { return instr.reduce == ReduceOp::ArgMin || instr.reduce == ReduceOp::ArgMax; }
 bool is_min(const Instr& instr) { return instr.reduce == ReduceOp::ArgMin || instr.reduce == ReduceOp::Min; }
 bool in_f64(const Instr& instr) { // chunks are added in f64
@@ -283,15 +286,14 @@ void Emitter::reduce_in_lanes(const Instr& instr) {
       if (!with_mask) return {};
       return {b.CreateOr(carried[0], mask)};
     });
-    Value* left = used;
-    for (int64_t step = kSumLanes / 2; step > 0; step /= 2) {
-      Value* width = b.getInt64(static_cast<uint64_t>(step));
-      loop(zero, b.CreateSub(left, width), 1, {}, [&](Value* lane, const Values&) {
+    loop(zero, b.getInt64(kHalvings), 1, {used}, [&](Value* halving, const Values& left) -> Values {
+      Value* width = b.CreateLShr(b.getInt64(kSumLanes / 2), halving);
+      loop(zero, b.CreateSub(left[0], width), 1, {}, [&](Value* lane, const Values&) {
         write(lane, combine(instr, read(lane), read(b.CreateAdd(lane, width))));
         return Values{};
       });
-      left = b.CreateBinaryIntrinsic(in::smin, left, width);
-    }
+      return {b.CreateBinaryIntrinsic(in::smin, left[0], width)};
+    });
     return with_mask ? taken[0] : nullptr;
   };
 
@@ -400,12 +402,14 @@ Value* Emitter::fold_total(const Instr& instr, Value* lanes, Value* none, Value*
   b.SetInsertPoint(up);
   Value* total = nullptr;
   if (type->isVectorTy()) {
-    for (int64_t step = kSumLanes / 2; step > 0; step /= 2)
-      loop(b.getInt64(0), b.getInt64(static_cast<uint64_t>(step)), 1, {}, [&](Value* l, const Values&) -> Values {
-        Value* other = at(first, b.CreateAdd(l, b.getInt64(static_cast<uint64_t>(step))));
-        b.CreateStore(combine(instr, {b.CreateLoad(type, at(first, l))}, {b.CreateLoad(type, other)}).v, at(first, l));
+    loop(b.getInt64(0), b.getInt64(kHalvings), 1, {}, [&](Value* halving, const Values&) -> Values {
+      Value* width = b.CreateLShr(b.getInt64(kSumLanes / 2), halving);
+      return loop(b.getInt64(0), width, 1, {}, [&](Value* l, const Values&) -> Values {
+        Value* other = b.CreateLoad(type, at(first, b.CreateAdd(l, width)));
+        b.CreateStore(combine(instr, {b.CreateLoad(type, at(first, l))}, {other}).v, at(first, l));
         return {};
       });
+    });
     total = b.CreateLoad(type, first);
   } else {
     total = halved(instr, {b.CreateLoad(llvm::FixedVectorType::get(type, kSumLanes), first)}).v;
