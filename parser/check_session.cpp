@@ -44,6 +44,7 @@ const typed::Program& Checker::piece(const ast::File& file, Diagnostics& diagnos
   made_ = std::make_shared<MadeSyntax>();
   lambda_functions_.clear();
   mask_counts_.clear();
+  open_results_.clear();
   p_.top_level = {};
   p_.main_call = {};
   p_.session = {};

@@ -2,7 +2,7 @@
 //
 // Needs: kernels.
 // Gives: the same values. Fusion may have put a read behind an update of what it reads, where the update would have to
-//        copy the whole tensor; what does not depend on the update moves before it, unless the program may end there.
+//        copy the whole tensor; what does not depend on the update moves before it, unless the program may end in it.
 #include "ir/op_info.h"
 #include "ir/rewrite.h"
 #include "passes/passes.h"
@@ -91,11 +91,15 @@ private:
       work.pop_back();
       if (i == limit) return false;
       if (placed[i] || i < limit || std::count(before.begin(), before.end(), i)) continue;
-      if (may_end_program(f_[nodes[i]])) return false;
       before.push_back(i);
       work.insert(work.end(), uses_[i].begin(), uses_[i].end());
     }
     std::sort(before.begin(), before.end());
+    // What may end the program stays behind every other place where it may end, and behind what is printed.
+    auto ends = [&](size_t i) { return may_end_program(f_[nodes[i]]); };
+    auto last = std::find_if(before.rbegin(), before.rend(), ends);
+    for (size_t i = limit; last != before.rend() && i < *last; ++i)
+      if (!placed[i] && !std::binary_search(before.begin(), before.end(), i) && ends(i)) return false;
     return true;
   }
 

@@ -15,6 +15,15 @@ needs() {
 }
 needs grep sed
 
+# Sets `python` to one that has NumPy; without any the whole script is skipped.
+needs_numpy() {
+  for python in python3 /usr/bin/python3; do
+    "$python" -c 'import numpy' 2>/dev/null && return
+  done
+  echo "SKIPPED: all of $(basename "$0") (there is no python3 with NumPy)"
+  exit 77
+}
+
 # check NAME EXIT_CODE [PATTERN] -- COMMAND…: runs it; its exit code must be EXIT_CODE and its output (both streams) hold
 # PATTERN (an extended regular expression).
 check() {

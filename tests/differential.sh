@@ -5,10 +5,8 @@ set -uo pipefail
 tl=$(realpath "$1") filter=${2:-}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [[ -z $filter || differential == *"$filter"* ]] || { echo "0 passed, 0 failed"; exit 0; }
-for python in python3 /usr/bin/python3; do
-  "$python" -c 'import numpy' 2>/dev/null && break || python=
-done
-[[ -n $python ]] || { echo "needs python3 with NumPy"; exit 77; }
+source tests/check.sh
+needs_numpy
 out=$(dirname "$tl")/differential
 run() { "$python" tests/differential/run.py --tl "$tl" --out "$out" --jobs "$(nproc)" "$@"; }
 log=$(mktemp)

@@ -128,24 +128,19 @@ template <class T, bool Least> struct tl_best {
 template <class T> struct tl_argmin : tl_best<T, true> {};
 template <class T> struct tl_argmax : tl_best<T, false> {};
 
-template <class T> __device__ inline T tl_shuffle_down(T x, int step) { return __shfl_down_sync(0xffffffffu, x, step); }
-template <> __device__ inline bool tl_shuffle_down(bool x, int step) { return __shfl_down_sync(0xffffffffu, int(x), step) != 0; }
-template <> __device__ inline u8 tl_shuffle_down(u8 x, int step) { return u8(__shfl_down_sync(0xffffffffu, int(x), step)); }
-template <> __device__ inline i8 tl_shuffle_down(i8 x, int step) { return i8(__shfl_down_sync(0xffffffffu, int(x), step)); }
-template <> __device__ inline u16 tl_shuffle_down(u16 x, int step) { return u16(__shfl_down_sync(0xffffffffu, int(x), step)); }
-template <> __device__ inline short tl_shuffle_down(short x, int step) { return short(__shfl_down_sync(0xffffffffu, int(x), step)); }
-template <class T> __device__ inline tl_place<T> tl_shuffle_down(tl_place<T> x, int step) {
-  return {tl_shuffle_down(x.value, step), __shfl_down_sync(0xffffffffu, x.at, step)};
+// A value of another lane of the warp, of any type: word by word.
+template <class T, class Move> __device__ inline T tl_moved(T x, Move move) {
+  int words[(sizeof(T) + 3) / 4] = {};
+  memcpy(words, &x, sizeof(T));
+  for (int& word : words) word = move(word);
+  memcpy(&x, words, sizeof(T));
+  return x;
 }
-
-template <class T> __device__ inline T tl_from_first(T x) { return __shfl_sync(0xffffffffu, x, 0); }
-template <> __device__ inline bool tl_from_first(bool x) { return __shfl_sync(0xffffffffu, int(x), 0) != 0; }
-template <> __device__ inline u8 tl_from_first(u8 x) { return u8(__shfl_sync(0xffffffffu, int(x), 0)); }
-template <> __device__ inline i8 tl_from_first(i8 x) { return i8(__shfl_sync(0xffffffffu, int(x), 0)); }
-template <> __device__ inline u16 tl_from_first(u16 x) { return u16(__shfl_sync(0xffffffffu, int(x), 0)); }
-template <> __device__ inline short tl_from_first(short x) { return short(__shfl_sync(0xffffffffu, int(x), 0)); }
-template <class T> __device__ inline tl_place<T> tl_from_first(tl_place<T> x) {
-  return {tl_from_first(x.value), __shfl_sync(0xffffffffu, x.at, 0)};
+template <class T> __device__ inline T tl_shuffle_down(T x, int step) {
+  return tl_moved(x, [&](int word) { return __shfl_down_sync(0xffffffffu, word, step); });
+}
+template <class T> __device__ inline T tl_from_first(T x) {
+  return tl_moved(x, [](int word) { return __shfl_sync(0xffffffffu, word, 0); });
 }
 
 // Chunk results folded like elements: chunk number `count` goes into lane count % 32 of its level; a level that is full,

@@ -54,8 +54,14 @@ struct Job {
     size_t last = dims.empty() ? 0 : dims.size() - 1;
     bool tiny_last = !dims.empty() && dims.back().is_constant() && dims.back().constant < 8;
     Layout layout;
+    auto with_guards = [&](const Layout& tried) {
+      return build([&](Emitter& e) {
+        check_guards(e, tried.vector);
+        form(e, tried);
+      });
+    };
     while (true) {
-      Kernel kernel = build([&](Emitter& e) { form(e, layout); });
+      Kernel kernel = with_guards(layout);
       Findings findings = inspect(kernel);
       if (findings.nonuniform && layout.vector) {
         layout.vector = false;
@@ -67,7 +73,7 @@ struct Job {
       if (layout.split + 1 == last && tiny_last) {
         Layout flat = layout;
         flat.split = 0;
-        return layout.split == 0 ? kernel : build([&](Emitter& e) { form(e, flat); });
+        return layout.split == 0 ? kernel : with_guards(flat);
       }
       ++layout.split;
     }
@@ -96,28 +102,14 @@ struct Job {
     for (const ir::Dim& dim : shape.inner)
       inner = inner >= 0 && dim.is_constant() ? inner * dim.constant : -1;
     switch (shape.form) {
-    case NestForm::Map:
-      return best_layout(shape.outer, [](Emitter& e, const Layout& layout) {
-        check_guards(e, layout.vector);
-        lower_map(e, layout);
-      });
+    case NestForm::Map: return best_layout(shape.outer, lower_map);
     case NestForm::Rows:
       if (!shape.outer.empty() || (inner >= 0 && inner <= kRowInOneTile))
-        return best_layout(shape.inner, [&](Emitter& e, const Layout& layout) {
-          check_guards(e, layout.vector);
-          lower_rows(e, shape, layout);
-        });
+        return best_layout(shape.inner, [&](Emitter& e, const Layout& layout) { lower_rows(e, shape, layout); });
       [[fallthrough]];
     case NestForm::Columns:
-      return best_layout(shape.outer, [&](Emitter& e, const Layout& layout) {
-        check_guards(e, layout.vector);
-        lower_chunked(e, shape, layout);
-      });
-    case NestForm::Scan:
-      return best_layout({}, [](Emitter& e, const Layout& layout) {
-        check_guards(e, layout.vector);
-        lower_scan(e, layout);
-      });
+      return best_layout(shape.outer, [&](Emitter& e, const Layout& layout) { lower_chunked(e, shape, layout); });
+    case NestForm::Scan: return best_layout({}, lower_scan);
     }
     unsupported("an unknown form");
   }
@@ -126,24 +118,14 @@ struct Job {
     bool done = false;
     Kernel kernel = build([&](Emitter& e) { done = lower_gemm(e); });
     if (done) return kernel;
-    return best_layout(function[node.results[0]].type.dims, [](Emitter& e, const Layout& layout) {
-      check_guards(e, layout.vector);
-      lower_map(e, layout);
-    });
+    return best_layout(function[node.results[0]].type.dims, lower_map);
   }
 
   Kernel update() const {
     const ir::Node& last = function[function[node.regions[0].yields[0]].producer];
-    if (last.op == ir::Op::Scatter)
-      return best_layout({}, [](Emitter& e, const Layout& layout) {
-        check_guards(e, layout.vector);
-        lower_scatter(e, layout);
-      });
+    if (last.op == ir::Op::Scatter) return best_layout({}, lower_scatter);
     if (last.op != ir::Op::Update) unsupported("an update kernel without Update or Scatter");
-    return best_layout(function[last.operands[1]].type.dims, [](Emitter& e, const Layout& layout) {
-      check_guards(e, layout.vector);
-      lower_update(e, layout);
-    });
+    return best_layout(function[last.operands[1]].type.dims, lower_update);
   }
 
   Kernel lower() const {

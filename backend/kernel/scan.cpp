@@ -3,11 +3,9 @@
 // Along the last axis a row is cut into nodes of kScanNode elements, which are chunks of kScanChunk:
 //   totals    tile = a node of a row; the fold of all of it
 //   offsets   tile = a row; what comes before each node
-//   results   tile = a node; chunk by chunk: the elements as one vector loop, chains in their segments side by side,
-//   and
-//             what comes before a segment added to it
-// A row of one node needs the last phase alone. Along another axis a tile is a block of columns, one row after the
-// other.
+//   results   tile = a node; chunk by chunk: the elements as one vector loop, then chains in their segments side by
+//             side, then what comes before a segment is added to it
+// A row of one node needs the last phase alone. Along another axis a tile is a block of columns, row after row.
 #include "backend/kernel/forms.h"
 #include "backend/kernel/scalar.h"
 

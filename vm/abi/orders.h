@@ -28,8 +28,8 @@ namespace tl {
 
 constexpr int64_t kSumLanes = 32;
 constexpr int64_t kSumChunk = 4096;
-constexpr int kSumLevels =
-    3; // of chunk results: an axis has at most 2^47 elements, so 2^35 chunks, 2^23 of these, 2^11
+// Levels of chunk results: an axis has at most 2^47 elements, so 2^35 chunks, 2^23 of these, 2^11 of those.
+constexpr int kSumLevels = 3;
 constexpr int64_t kContractChunk = 512;
 constexpr int64_t kScanRadix = 32;
 constexpr int kScanLevels = 4; // of nodes: 32 segments, 32 of these, 32 of those, and all of those
