@@ -1,0 +1,33 @@
+// Finds and opens the libraries of CUDA when they are first needed.
+//
+// Searched, in this order: $TL_CUDA_PATH, $CUDA_HOME, $CUDA_PATH (lib64, lib, targets/x86_64-linux/lib, and the folder
+// itself), the loader's own path, /usr/local/cuda and /usr/local/cuda-* (newest first), and the folders that NVIDIA's
+// wheels make beside the python3 on the path (…/site-packages/nvidia/*/lib). libcuda, which comes with the driver, also
+// in /usr/local/nvidia/lib64. $TL_CUDA_PATH alone is searched where it is set and holds the library.
+#pragma once
+#include "vm/gpu/cuda_api.h"
+
+namespace tl::cuda {
+
+// A library, or why there is none: messages for users, as `tl devices` shows them.
+template <class Table> struct Loaded {
+  bool ok = false;
+  Table functions;
+  std::string path;   // of the file, as far as it is known; "(emulated)"
+  std::string reason; // not ok: what is wrong, one line
+  std::string hint;   // not ok: what to do about it, one line
+};
+
+// Thread-safe; found once, never closed. Functions are called from then on without a lock.
+const Loaded<Driver>& driver(); // libcuda; ok: cuInit has succeeded, so there is at least one card
+const Loaded<Nvrtc>& nvrtc();
+// From now on both come from here: before their first use, once. (The emulated card.)
+void replace(Symbols symbols);
+
+// "cuMemAlloc_v2: out of memory (CUDA_ERROR_OUT_OF_MEMORY)"
+std::string explain(const Driver& driver, const char* function, Result result);
+
+// For tests: the file names that would be tried for a library, in order.
+std::vector<std::string> candidates(const std::string& stem, const std::vector<std::string>& versions);
+
+} // namespace tl::cuda
