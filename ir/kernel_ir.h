@@ -48,6 +48,7 @@ struct Param {
   DType dtype;            // memory type
   std::string name;       // for dumps
   SizeFormula count;      // Shared, Local: how many elements
+  bool rank_0 = false;    // Input: one element, in memory or in a slot
   bool exclusive = false; // Output: no other parameter shares its memory (so that its stores and other loads may move)
   // Input and Output: the address of kernel argument number = position among non-workspace params.
 };

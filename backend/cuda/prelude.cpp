@@ -12,22 +12,29 @@ typedef unsigned short u16;
 typedef unsigned char u8;
 typedef signed char i8;
 
-// The failure with the least (element, site); site < 0: none.
+#ifndef TL_EMULATED
+#define TL_KERNEL(name, arguments) extern "C" __global__ void name(const __grid_constant__ arguments a)
+// Behind an address that the program holds.
+template <class T> __device__ inline T* tl_at(T* address) { return address; }
+__device__ inline float tl_from_f16(u16 x) { float y; asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x)); return y; }
+__device__ inline u16 tl_to_f16(float x) { u16 y; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x)); return y; }
+#endif
+
+// A failure of one site, that of the least element; site < 0: none.
 struct tl_errors { u32 lock; int site; i64 element, a, b; };
-__device__ void tl_record(tl_errors* errors, int site, i64 element, i64 a, i64 b) {
-  while (atomicCAS(&errors->lock, 0u, 1u) != 0u) {}
+__device__ void tl_record(tl_errors* errors, int slot, int site, i64 element, i64 a, i64 b) {
+  tl_errors* record = tl_at(errors) + slot;
+  while (atomicCAS(&record->lock, 0u, 1u) != 0u) {}
   __threadfence();
-  volatile tl_errors* e = errors;
-  if (e->site < 0 || element < e->element || (element == e->element && site < e->site)) {
+  volatile tl_errors* e = record;
+  if (e->site < 0 || element < e->element) {
     e->site = site; e->element = element; e->a = a; e->b = b;
   }
   __threadfence();
-  atomicExch(&errors->lock, 0u);
+  atomicExch(&record->lock, 0u);
 }
 
 // 16-bit floats live as f32 and as two bytes in memory.
-__device__ inline float tl_from_f16(u16 x) { float y; asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x)); return y; }
-__device__ inline u16 tl_to_f16(float x) { u16 y; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x)); return y; }
 __device__ inline float tl_from_bf16(u16 x) { return __uint_as_float(u32(x) << 16); }
 __device__ inline u16 tl_to_bf16(float x) {
   u32 bits = __float_as_uint(x);

@@ -1,6 +1,7 @@
 #include "backend/cuda/print.h"
 #include "backend/cuda/prelude.h"
 #include "ir/kernel_ops.h"
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <functional>
@@ -77,12 +78,20 @@ enum class Mode {
   Solo,   // a tile at a time by one thread: sequential code with workspace of its own
 };
 
+Mode mode_of(const Kernel& kernel, const Phase& phase) {
+  if (has(phase.body, [](const Instr& in) { return in.vector || in.op == KOp::Reduce || in.op == KOp::ReduceChunk; }))
+    return Mode::Block;
+  const bool local = std::any_of(kernel.params.begin(), kernel.params.end(),
+                                 [](const Param& p) { return p.kind == ParamKind::Local; });
+  return local ? Mode::Solo : Mode::Thread;
+}
+
 class Printer {
 public:
-  explicit Printer(const Kernel& kernel) : kernel_(kernel) {}
+  explicit Printer(const Kernel& kernel) : kernel_(kernel), sites_(check_sites(kernel)) {}
 
   std::string print() {
-    out_ = std::string(kCudaPrelude) + "\n";
+    arguments();
     if (kernel_.is_gemm) gemm();
     for (size_t i = 0; i < kernel_.phases.size(); ++i)
       phase(i);
@@ -114,7 +123,7 @@ private:
       if (step.op == Op::Const)
         stack.push_back(fmt::format("{}ll", step.value));
       else if (step.op == Op::Arg)
-        stack.push_back(fmt::format("*(const i64*)args[{}]", step.value));
+        stack.push_back(pointer(static_cast<uint32_t>(step.value)));
       else {
         std::string b = stack.back();
         stack.pop_back();
@@ -133,23 +142,45 @@ private:
     return stack.empty() ? "0ll" : stack.back();
   }
 
+  int64_t site_slot(int32_t site) const {
+    return std::lower_bound(sites_.begin(), sites_.end(), site) - sites_.begin();
+  }
+
+  // What a launch passes: one struct by value, of 8-byte members.
+  void arguments() {
+    std::string fields = "i64 tile_begin, tile_end; char* shared; char* local; i64 local_bytes; tl_errors* errors;";
+    for (size_t i = 0; i < kernel_.params.size(); ++i) {
+      const Param& p = kernel_.params[i];
+      switch (p.kind) {
+      case ParamKind::Input:
+      case ParamKind::Size:
+        fields += fmt::format(" const {}* a{};", memory_name(p.dtype), i);
+        if (p.rank_0) fields += fmt::format(" u64 b{};", i);
+        break;
+      case ParamKind::Output: fields += fmt::format(" {}* a{};", memory_name(p.dtype), i); break;
+      case ParamKind::Shared:
+      case ParamKind::Local: break;
+      }
+    }
+    line(fmt::format("struct {}_arguments {{ {} }};", kernel_.name, fields));
+  }
+
   void signature(size_t phase) {
-    open(fmt::format(
-        "extern \"C\" __global__ void {}_phase{}(void* const* args, i64 tile_begin, i64 tile_end, char* shared, "
-        "char* local, i64 local_bytes, tl_errors* errors)",
-        kernel_.name, phase));
+    open(fmt::format("TL_KERNEL({0}_phase{1}, {0}_arguments)", kernel_.name, phase));
     bool any_shared = false, any_local = false;
     for (size_t i = 0; i < kernel_.params.size(); ++i) {
       const Param& p = kernel_.params[i];
       std::string_view name = memory_name(p.dtype);
       switch (p.kind) {
       case ParamKind::Input:
-        line(fmt::format("const {0}* const p{1} = (const {0}*)args[{1}]; // {2}", name, i, p.name));
+        line(p.rank_0 ? fmt::format("const {0}* const p{1} = a.a{1} ? tl_at(a.a{1}) : (const {0}*)&a.b{1}; // {2}",
+                                    name, i, p.name)
+                      : fmt::format("const {0}* const p{1} = tl_at(a.a{1}); // {2}", name, i, p.name));
         break;
       case ParamKind::Size:
-        line(fmt::format("const i64* const p{0} = (const i64*)args[{0}]; // {1}", i, p.name));
+        line(fmt::format("const i64 p{0} = a.a{0} ? *tl_at(a.a{0}) : i64(a.b{0}); // {1}", i, p.name));
         break;
-      case ParamKind::Output: line(fmt::format("{0}* const p{1} = ({0}*)args[{1}]; // {2}", name, i, p.name)); break;
+      case ParamKind::Output: line(fmt::format("{0}* const p{1} = tl_at(a.a{1}); // {2}", name, i, p.name)); break;
       case ParamKind::Shared:
       case ParamKind::Local: {
         bool is_shared = p.kind == ParamKind::Shared;
@@ -157,7 +188,7 @@ private:
         std::string_view offset = is_shared ? "shared_at" : "local_at";
         if (!any) line(fmt::format("i64 {} = 0;", offset));
         any = true;
-        std::string_view base = is_shared ? "shared" : "local + i64(blockIdx.x) * local_bytes";
+        std::string_view base = is_shared ? "tl_at(a.shared)" : "tl_at(a.local) + i64(blockIdx.x) * a.local_bytes";
         line(fmt::format("{0}* const p{1} = ({0}*)({2} + {3}); // {4}", name, i, base, offset, p.name));
         line(fmt::format("{0} += ({1} * {2} + 63) / 64 * 64;", offset, formula(p.count), size_of(p.dtype)));
         break;
@@ -168,23 +199,19 @@ private:
 
   void phase(size_t i) {
     const Block& body = kernel_.phases[i].body;
-    bool parallel =
-        has(body, [](const Instr& in) { return in.vector || in.op == KOp::Reduce || in.op == KOp::ReduceChunk; });
-    bool local = false;
-    for (const Param& p : kernel_.params)
-      local |= p.kind == ParamKind::Local;
-    mode_ = parallel ? Mode::Block : local ? Mode::Solo : Mode::Thread;
+    mode_ = mode_of(kernel_, kernel_.phases[i]);
     together_ = mode_ == Mode::Block;
     signature(i);
     std::string tile = v(body.params[0]);
     if (mode_ == Mode::Solo) line("if (threadIdx.x != 0) return;");
     if (mode_ == Mode::Thread)
-      open(fmt::format("for (i64 {0} = tile_begin + i64(blockIdx.x) * blockDim.x + threadIdx.x; {0} < tile_end; {0} += "
-                       "i64(gridDim.x) * "
-                       "blockDim.x)",
-                       tile));
+      open(fmt::format(
+          "for (i64 {0} = a.tile_begin + i64(blockIdx.x) * blockDim.x + threadIdx.x; {0} < a.tile_end; {0} += "
+          "i64(gridDim.x) * "
+          "blockDim.x)",
+          tile));
     else
-      open(fmt::format("for (i64 {0} = tile_begin + blockIdx.x; {0} < tile_end; {0} += gridDim.x)", tile));
+      open(fmt::format("for (i64 {0} = a.tile_begin + blockIdx.x; {0} < a.tile_end; {0} += gridDim.x)", tile));
     block(body);
     close();
     close();
@@ -205,8 +232,8 @@ private:
     line(fmt::format("__shared__ {} a_part[16][17], b_part[16][17];", acc));
     line("const int row = threadIdx.x / 16, column = threadIdx.x % 16;");
     line("const i64 across = (n + 15) / 16, down = (m + 15) / 16;");
-    line("if (tile_end > batch * across * down) tile_end = batch * across * down;");
-    open("for (i64 tile = tile_begin + blockIdx.x; tile < tile_end; tile += gridDim.x)");
+    line("const i64 tiles = batch * across * down, tile_end = a.tile_end < tiles ? a.tile_end : tiles;");
+    open("for (i64 tile = a.tile_begin + blockIdx.x; tile < tile_end; tile += gridDim.x)");
     line("const i64 l = tile / (across * down), i = tile / across % down * 16 + row, j = tile % across * 16 + column;");
     line(fmt::format("{} total = 0, acc = 0;", acc));
     open("for (i64 k0 = 0; k0 < k; k0 += 16)");
@@ -288,7 +315,7 @@ private:
     auto integral = [&](const char* op) { return fmt::format("{}({})", type_name(t), infix(op)); };
     switch (in.op) {
     case KOp::Const: return number(in.dtype, in.imm);
-    case KOp::Arg: return fmt::format("*{}", pointer(in.param));
+    case KOp::Arg: return pointer(in.param);
     case KOp::Load: return load(in.param, o(0));
     case KOp::Add: return flt ? infix("+") : call("tl_add");
     case KOp::Sub: return flt ? infix("-") : call("tl_sub");
@@ -360,9 +387,9 @@ private:
       return line("__syncthreads();");
     }
     case KOp::Check:
-      return line(fmt::format("if (!{}{}) tl_record(errors, {}, {}, {}, {});", v(in.operands[0]),
-                              together_ ? " && threadIdx.x == 0" : "", in.site, v(in.operands[1]), v(in.operands[2]),
-                              v(in.operands[3])));
+      return line(fmt::format("if (!{}{}) tl_record(a.errors, {}, {}, {}, {}, {});", v(in.operands[0]),
+                              together_ ? " && threadIdx.x == 0" : "", site_slot(in.site), in.site, v(in.operands[1]),
+                              v(in.operands[2]), v(in.operands[3])));
     case KOp::For: return print_for(in);
     case KOp::While: {
       // The condition's parameters are the carried variables; the body's are the same.
@@ -464,6 +491,7 @@ private:
   }
 
   const Kernel& kernel_;
+  const std::vector<int32_t> sites_;
   std::string out_;
   int depth_ = 0;
   Mode mode_ = Mode::Block;
@@ -472,6 +500,29 @@ private:
 
 } // namespace
 
-std::string to_cuda(const kir::Kernel& kernel) { return Printer(kernel).print(); }
+std::vector<int32_t> check_sites(const kir::Kernel& kernel) {
+  std::vector<int32_t> sites;
+  auto note = [&](const kir::Instr& in) {
+    if (in.op == kir::KOp::Check) sites.push_back(in.site);
+    return false;
+  };
+  for (const kir::Phase& phase : kernel.phases)
+    has(phase.body, note);
+  if (kernel.is_gemm) {
+    has(kernel.gemm.header, note);
+    has(kernel.gemm.epilogue, note);
+  }
+  std::sort(sites.begin(), sites.end());
+  sites.erase(std::unique(sites.begin(), sites.end()), sites.end());
+  return sites;
+}
+
+bool runs_by_thread(const kir::Kernel& kernel, size_t phase) {
+  return !kernel.is_gemm && mode_of(kernel, kernel.phases[phase]) == Mode::Thread;
+}
+
+std::string cuda_prelude() { return std::string(kCudaPrelude) + "\n"; }
+std::string cuda_kernel(const kir::Kernel& kernel) { return Printer(kernel).print(); }
+std::string to_cuda(const kir::Kernel& kernel) { return cuda_prelude() + cuda_kernel(kernel); }
 
 } // namespace tl

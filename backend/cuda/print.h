@@ -4,14 +4,27 @@
 
 namespace tl {
 
-// One translation unit: a prelude (element types, rounding, the two orders of summation), then one __global__ function
-// per phase, named NAME_phase0, NAME_phase1, … (a matrix product: NAME_phase0 alone). Their parameters are
-//   (void* const* args, long long tile_begin, long long tile_end, void* shared, void* local, long long local_bytes,
-//   tl_errors* errors)
-// as the CPU's PhaseFunction has them, with `local` cut into one piece of local_bytes for each block. A block takes the
-// tiles tile_begin + blockIdx.x, + gridDim.x, …; Vector loops run over its threads.
+// One translation unit: a prelude (element types, rounding, the orders of summation), then for each kernel the struct
+// NAME_arguments and one __global__ function per phase, named NAME_phase0, NAME_phase1, … (a matrix product:
+// NAME_phase0 alone). Each takes the struct by value, all of whose members have 8 bytes:
+//   tile_begin, tile_end        the tiles to run; a block takes tile_begin + blockIdx.x, + gridDim.x, …, or each thread
+//                               one, where runs_by_thread
+//   shared, local, local_bytes  workspaces; `local` is cut into one piece of local_bytes for each block
+//   errors                      one record for each of check_sites, `site` negative where nothing failed yet
+//   then, by argument of the kernel, its address; for one of rank 0 its address or null, and its bits
 // Blocks have 256 threads. A matrix product has one tile for each 16 by 16 elements: batch * ceil(m / 16) * ceil(n /
-// 16). Compile with -fmad=false.
+// 16). Compile with -fmad=false. Where TL_EMULATED is defined the text expects from whoever defines it what needs a
+// card (vm/gpu/emulator).
 std::string to_cuda(const kir::Kernel& kernel);
+
+std::string cuda_prelude();
+std::string cuda_kernel(const kir::Kernel& kernel); // what comes after the prelude
+
+constexpr int kCudaThreads = 256; // of a block
+
+// The sites at which a kernel may fail, in ascending order.
+std::vector<int32_t> check_sites(const kir::Kernel& kernel);
+// Whether each thread takes a tile of its own in this phase.
+bool runs_by_thread(const kir::Kernel& kernel, size_t phase);
 
 } // namespace tl

@@ -15,6 +15,7 @@ Emitter::Emitter(const ir::Module& module, const ir::Function& function, const i
     const ir::Type& t = type(v);
     if (!t.is_tensor()) unsupported("an operand that is no tensor");
     Param param{.kind = ParamKind::Input, .dtype = t.dtype, .name = function[v].name, .count = {}};
+    param.rank_0 = t.is_scalar();
     if (t.is_scalar() && t.dtype == DType::I64) param.kind = ParamKind::Size;
     if (param.name.empty()) param.name = fmt::format("a{}", kernel.params.size());
     operand_of_.emplace(v.index, static_cast<uint32_t>(kernel.params.size()));

@@ -32,7 +32,7 @@ kir::Kernel row_sum() {
 
 TEST_CASE("CUDA C++ names its phases and folds a row with the whole block") {
   std::string text = to_cuda(row_sum());
-  CHECK(count(text, "extern \"C\" __global__ void y_phase0(") == 1);
+  CHECK(count(text, "TL_KERNEL(y_phase0, y_arguments) {") == 1);
   CHECK(count(text, "#include") == 0);
   CHECK(count(text, "= tl_reduce_block<tl_sum<float>>(0ll, ") == 1);
   CHECK(count(text, "tl_from_f16(p0[") == 1);
