@@ -13,18 +13,53 @@ Value Interpreter::on_device(const Value& x, int64_t device) {
   Value same = x;
   same.device = static_cast<int16_t>(device);
   if (device < 0 || device == x.device || !x.node || !x.node->data) return same; // without memory: it has failed
-  if (device >= devices_.count()) malformed("a tensor goes to a device that is not there");
-  const int from = devices_.device_of(x.node->block.pool), to = static_cast<int>(device);
-  if (from == to) return same;
+  const int to = devices_.index(device);
+  if (to < 0) malformed("a tensor goes to a device that is not there");
+  if (memory_of(x) == to) return same;
+  Value result = copied(x, to);
+  result.device = same.device;
+  return result;
+}
+
+Value Interpreter::readable(const Value& x, int device) {
+  if (devices_.cards() == 0 || x.kind != Value::Kind::Tensor || !x.node->data) return x;
+  const int home = memory_of(x);
+  if (home == device || (!engine_.is_card(home) && !engine_.is_card(device))) return x;
+  const int64_t bytes = x.dims.count().value_or(0) * size_of(x.dtype);
+  for (const Replica* copy = x.node->replicas; copy; copy = copy->next) {
+    if (copy->device != device || x.offset < copy->offset || x.offset + bytes > copy->offset + copy->bytes) continue;
+    Value there =
+        Value::of_node(engine_.nodes, copy->node, Value::Kind::Tensor, x.dtype, x.dims, x.offset - copy->offset);
+    there.device = x.device;
+    return there;
+  }
+  Value there = copied(x, device);
+  there.device = x.device;
+  engine_.nodes.add_replica(*x.node, {there.node, device, x.offset, bytes, nullptr});
+  return there;
+}
+
+void Interpreter::bring_home(const Value& x) {
+  if (devices_.cards() == 0) return;
+  readable(x, 0);
+  if (!x.list) return;
+  for (const Value& element : x.list->values)
+    bring_home(element);
+}
+
+Value Interpreter::copied(const Value& x, int to) {
+  const int from = memory_of(x);
   Operation* op = operation();
   op->kind = Operation::Kind::Copy;
   op->device = static_cast<int16_t>(to);
+  op->from_device = static_cast<int16_t>(from);
   op->lane = engine_.copy_lane(from, to);
   engine_.add_input(*op, x.node, true);
   Value result = make_output(*op, x.dtype, x.dims);
-  result.device = same.device;
   const int64_t bytes = x.dims.count().value_or(0) * size_of(x.dtype);
-  result.node->block = engine_.allocate(to, static_cast<uint64_t>(bytes), [this] { sweep(); });
+  // A number has a slot of its own, which kernels may read as a whole.
+  result.node->block =
+      engine_.allocate(to, std::max<uint64_t>(static_cast<uint64_t>(bytes), sizeof(Scalar)), [this] { sweep(); });
   result.node->data = result.node->block.data;
   if (result.node->block) {
     op->copies.push_back({x.node->data + x.offset, result.node->data, bytes});
@@ -55,14 +90,14 @@ void Interpreter::device(const Instruction& i) {
   auto chosen = [&](size_t k) -> int { // a device that is there
     const Value& d = host_scalar(i, k);
     if (d.failure) stop(d.failure);
-    auto device = d.scalar.as<int64_t>();
-    if (device < 0 || device >= devices_.count()) malformed("a device that is not there");
-    return static_cast<int>(device);
+    const int device = devices_.index(d.scalar.as<int64_t>());
+    if (device < 0) malformed("a device that is not there");
+    return device;
   };
   std::vector<Value> values;
   switch (i.host_op) {
   case HostOp::DeviceCount:
-    values.push_back(number(i.index == static_cast<uint32_t>(DeviceKind::Cpu) ? devices_.count() : 0));
+    values.push_back(number(i.index == static_cast<uint32_t>(DeviceKind::Cpu) ? devices_.cpus() : devices_.cards()));
     break;
   case HostOp::DeviceOf: values.push_back(number(in(i, 0).device)); break;
   case HostOp::Transfer:
@@ -80,11 +115,12 @@ void Interpreter::device(const Instruction& i) {
     break;
   }
   case HostOp::DeviceInfo: {
-    int device = chosen(0);
-    values.push_back(text_value(processor_name()));
-    values.push_back(number(static_cast<int64_t>(devices_.memory(device).limit())));
-    values.push_back(number(devices_.cores(device, engine_.threads())));
-    values.push_back(text_value(""));
+    const int device = chosen(0);
+    const Card* card = devices_.card(device);
+    values.push_back(text_value(card ? card->facts().name : processor_name()));
+    values.push_back(number(static_cast<int64_t>(card ? card->facts().memory : devices_.memory(device).limit())));
+    values.push_back(number(card ? card->facts().multiprocessors : devices_.cores(device, engine_.threads())));
+    values.push_back(text_value(card ? card->facts().compute : ""));
     break;
   }
   case HostOp::MemoryStats: {

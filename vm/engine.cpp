@@ -56,8 +56,13 @@ Engine::Engine(const Program& program, const RunOptions& options, const Devices&
   workers_.resize(static_cast<size_t>(threads_) + 1); // for good: threads hold their addresses
   for (int i = 0; i <= threads_; ++i)
     seed(workers_[static_cast<size_t>(i)], i);
-  for (int d = 0; d < devices.count(); ++d)
+  for (int d = 0; d < devices.count(); ++d) {
     queues_.emplace_back().cores = devices.cores(d, threads_);
+    Card* card = devices.card(d);
+    card_queues_.push_back(card ? card->open(*this, d) : nullptr);
+    // Memory that a card's work needs no more is there at once for what is launched later: running ahead takes none.
+    if (card) queues_.back().ahead = UINT64_MAX / 8;
+  }
   lanes_.resize(static_cast<size_t>(kFirstCopyLane + devices.count() * devices.count()));
   stats_.threads = threads_;
   if (options.profile) {
@@ -75,6 +80,7 @@ void Engine::seed(Worker& worker, int index) {
 }
 
 Engine::~Engine() {
+  card_queues_.clear();
   stop_threads();
   if (zeros_) ::munmap(zeros_, kZeros);
   for (int d = 0; d < devices_.count(); ++d) {
@@ -167,7 +173,8 @@ void Engine::submit(Operation* op) {
   }
   if (options_.profile) note_issue(*op);
   // The work of a fused chain of tiny operations is cheaper than handing it over.
-  bool at_once = op->small && op->lane == kNoLane && !(options_.schedule_seed && (*workers_.back().random)() % 2);
+  bool at_once =
+      op->small && !op->on_card && op->lane == kNoLane && !(options_.schedule_seed && (*workers_.back().random)() % 2);
   const bool alone = at_once && !options_.schedule_seed && needs_nobody(*op);
   if (options_.watch) note_for_watch(*op, alone);
   if (alone) return run_alone(op);
@@ -176,14 +183,21 @@ void Engine::submit(Operation* op) {
   size_t waits = op->inputs.size() + op->overwrites.size();
   op->edges.assign(waits, Edge{op, nullptr}); // sized once: nodes point into it
   op->pending.store(static_cast<int32_t>(waits) + 1, std::memory_order_relaxed);
-  for (Node* node : op->outputs)
+  for (Node* node : op->outputs) {
     nodes.retain(node);
+    if (!op->on_card) continue;
+    node->card = op->device;
+    node->launch_waiters.store(nullptr, std::memory_order_relaxed);
+    node->users.store(2, std::memory_order_relaxed); // the handles, and this operation
+  }
   int32_t satisfied = 1;
   size_t edge = 0;
   for (const Operation::Input& input : op->inputs) {
     nodes.retain(input.node);
     if (input.reads) input.node->readers.fetch_add(1, std::memory_order_relaxed);
-    satisfied += !input.node->add_waiter(&op->edges[edge++]);
+    if (input.node->card >= 0) input.node->users.fetch_add(1, std::memory_order_relaxed);
+    const bool same_card = op->on_card && input.node->card == op->device;
+    satisfied += !Node::add_to(same_card ? input.node->launch_waiters : input.node->waiters, &op->edges[edge++]);
   }
   for (Node* node : op->overwrites) {
     nodes.retain(node);

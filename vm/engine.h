@@ -31,7 +31,11 @@
 
 namespace tl {
 
+class GpuQueue; // vm/gpu/queue.h
+
 class Engine {
+  friend GpuQueue;
+
 public:
   Engine(const Program& program, const RunOptions& options, const Devices& devices, Stats& stats);
   ~Engine(); // after wait_all
@@ -44,7 +48,8 @@ public:
   void add_input(Operation& op, Node* node, bool reads) { op.inputs.push_back({node, reads}); }
   void add_output(Operation& op, Node* node); // the same
   void submit(Operation* op);                 // owns it from here on
-  LaneId copy_lane(int from, int to) const {  // of copies between these two devices
+  bool is_card(int device) const { return devices_.card(device) != nullptr; }
+  LaneId copy_lane(int from, int to) const { // of copies between these two devices
     return static_cast<LaneId>(kFirstCopyLane + from * devices_.count() + to);
   }
 
@@ -118,7 +123,9 @@ private:
   Operation* take(Queue& queue, int64_t& begin, int64_t& end); // under mutex_; end < 0: not started yet
   void run_piece(Worker& self, Operation* op, int64_t begin, int64_t end);
   void run(Worker& self, Operation* op); // from its start, and what became ready by it
+  bool begin(Operation* op);
   bool start(Worker& self, Operation* op);
+  void copy_by_card(Operation* op);
   bool advance(Worker& self, Operation* op); // true: complete
   void run_tiles(Worker& self, Operation* op, int64_t begin, int64_t end);
   void run_tiles_untimed(Worker& self, Operation* op, int64_t begin, int64_t end);
@@ -130,6 +137,7 @@ private:
   FailureRef suffered(const Operation& op, size_t k) const;
   FailureRef first_suffered(const Operation& op, const Suffers* suffers) const; // null: all
   void complete(Worker& self, Operation* op, Ready& ready);
+  void release_input(Operation::Input& input, const Operation* op, Ready& ready);
   void clear(Worker& self, Operation& op);
   void count_down(Operation* op, const Operation* by, Ready& ready);
   void delay(Worker& self);
@@ -151,7 +159,8 @@ private:
   int started_ = 0;             // of the others, the threads that there are
   int left_to_issuer_ = 0;      // operations for which no thread was started
   const std::thread::id issuer_ = std::this_thread::get_id();
-  std::vector<std::unique_ptr<Lane>> lanes_; // by LaneId; null: nothing came for it yet
+  std::vector<std::unique_ptr<Lane>> lanes_;            // by LaneId; null: nothing came for it yet
+  std::vector<std::unique_ptr<CardQueue>> card_queues_; // by device; null: a CPU
 
   uint64_t enlisted_ = 0; // operations that others may run, by the issuing thread alone
   std::atomic<uint64_t> completed_{0};

@@ -24,6 +24,7 @@ struct Later {
 } // namespace
 
 void Engine::push(Operation* op) {
+  if (op->on_card) return card_queues_[static_cast<size_t>(op->device)]->launch(op);
   if (op->lane != kNoLane) return push_to_lane(op);
   bool wake;
   int64_t pieces = op->open ? (op->tiles + op->chunk - 1) / op->chunk : 1;
@@ -216,8 +217,9 @@ void Engine::run(Worker& self, Operation* op) {
   }
 }
 
-// Begins an operation whose inputs are done. True: it is complete; false: its tiles are in the heap.
-bool Engine::start(Worker& self, Operation* op) {
+// Whether an operation whose inputs are done, or on its card launched, is to run; else it has failed, or, on a card,
+// may have.
+bool Engine::begin(Operation* op) {
   FailureRef failure = std::move(op->failure);
   op->failure = {};
   size_t first = 0;
@@ -225,34 +227,40 @@ bool Engine::start(Worker& self, Operation* op) {
     first = 1;
     if (op->inputs[0].node->failure) {
       op->failure = op->inputs[0].node->failure;
-      return true;
+      return false;
     }
   }
   if (!op->checks_inputs)
     for (size_t i = first; i < op->inputs.size(); ++i)
-      take_first(failure, op->inputs[i].node->failure);
+      if (!op->on_card || op->inputs[i].node->done()) take_first(failure, op->inputs[i].node->failure);
   for (const FailureRef& known : op->host_failures)
     take_first(failure, known);
   if (failure && !start_partly(op)) {
     op->failure = std::move(failure);
-    return true;
+    return false;
   }
   if (op->moment.issue > cancel_after_.load(std::memory_order_relaxed)) {
     op->failure = cancelled_;
-    return true;
+    return false;
   }
   if (op->fails) {
     RuntimeError error{"InjectedFault", "this operation was told to fail", "", op->loc, 3, {}};
     add_calls(error, op->call);
     op->failure = FailureRef(new Failure(std::move(error), op->moment));
     record(op->failure);
-    return true;
+    return false;
   }
   if (options_.profile && op->kind != Operation::Kind::Poison) {
     op->begun = options_.profile->now();
     if (op->record) op->record->begun = op->begun;
   }
   if (options_.watch) options_.watch->began(op->watched);
+  return true;
+}
+
+// Begins an operation whose inputs are done. True: it is complete; false: its tiles are in the heap.
+bool Engine::start(Worker& self, Operation* op) {
+  if (!begin(op)) return true;
   switch (op->kind) {
   case Operation::Kind::Poison: return true;
   case Operation::Kind::Task:
@@ -260,9 +268,35 @@ bool Engine::start(Worker& self, Operation* op) {
     if (options_.profile) options_.profile->ran(self.index, op->record, op->begun, options_.profile->now());
     return true;
   case Operation::Kind::Copy:
+    if (is_card(op->device) || is_card(op->from_device)) {
+      copy_by_card(op);
+      if (options_.profile) options_.profile->ran(self.index, op->record, op->begun, options_.profile->now());
+      return true;
+    }
+    [[fallthrough]];
   case Operation::Kind::Kernel: op->stage = 0; return advance(self, op);
   }
   return true;
+}
+
+// On its lane.
+void Engine::copy_by_card(Operation* op) {
+  Card* to = devices_.card(op->device);
+  Card* from = devices_.card(op->from_device);
+  op->task = [to, from](Operation& copied) {
+    for (const Operation::Copy& copy : copied.copies) {
+      if (!to) {
+        from->copy_out(copy.to, copy.from, copy.bytes);
+      } else if (!from) {
+        to->copy_in(copy.to, copy.from, copy.bytes, copied.outputs[0]->block.moment);
+      } else { // by way of the host
+        std::vector<std::byte> between(static_cast<size_t>(copy.bytes));
+        from->copy_out(between.data(), copy.from, copy.bytes);
+        to->copy_in(copy.to, between.data(), copy.bytes, copied.outputs[0]->block.moment);
+      }
+    }
+  };
+  run_task(op);
 }
 
 // Whether sequential code runs although something that it reads has failed: where some output does not need that. It
@@ -460,9 +494,8 @@ void Engine::complete(Worker& self, Operation* op, Ready& ready) {
     }
     nodes.release(node);
   }
-  for (const Operation::Input& input : op->inputs) {
-    if (input.reads && input.node->readers.fetch_sub(1, std::memory_order_acq_rel) == Node::kExclusive + 1)
-      count_down(input.node->exclusive->consumer, op, ready);
+  for (Operation::Input& input : op->inputs) {
+    if (!op->on_card) release_input(input, op, ready);
     nodes.release(input.node);
   }
   for (Node* node : op->overwrites)
@@ -481,9 +514,17 @@ void Engine::complete(Worker& self, Operation* op, Ready& ready) {
   }
 }
 
+// The operation will not read it any more.
+void Engine::release_input(Operation::Input& input, const Operation* op, Ready& ready) {
+  if (input.reads && input.node->readers.fetch_sub(1, std::memory_order_acq_rel) == Node::kExclusive + 1)
+    count_down(input.node->exclusive->consumer, op, ready);
+  if (input.node->card >= 0) input.node->release_user();
+}
+
 // For the next one; vectors keep their storage.
 void Engine::clear(Worker& self, Operation& op) {
   Pool::free(op.shared);
+  Pool::free(op.local);
   if (op.record) options_.profile->sample(self.index, op.device, devices_.memory(op.device).in_use());
   op.inputs.clear();
   op.outputs.clear();
@@ -494,12 +535,14 @@ void Engine::clear(Worker& self, Operation& op) {
   op.failure = {};
   op.task = nullptr;
   op.kernel = nullptr;
+  op.gpu_kernel = nullptr;
+  op.in_slot.clear();
   op.suffers.clear();
   op.operand_of.clear();
   op.host_failures.clear();
   op.kind = Operation::Kind::Poison;
-  op.effect = op.checks_inputs = op.small = op.fails = false;
-  op.device = 0;
+  op.effect = op.checks_inputs = op.small = op.fails = op.on_card = false;
+  op.device = op.from_device = 0;
   op.lane = kNoLane;
   op.local_bytes = op.bytes = 0;
   op.begun = -1;

@@ -40,10 +40,11 @@ HostTensor Interpreter::Operand::host() const {
 }
 
 Interpreter::Operand Interpreter::operand(Operation& op, const Value& value) {
-  Operand result{value.kind, value.dtype, value.scalar, value.failure, value.node, value.offset, {}};
-  auto dims = value.dims.view();
-  if (value.kind == Value::Kind::Tensor) result.dims.assign(dims.begin(), dims.end());
-  if (value.node) engine_.add_input(op, value.node, value.kind == Value::Kind::Tensor);
+  const Value here = readable(value, 0);
+  Operand result{here.kind, here.dtype, here.scalar, here.failure, here.node, here.offset, {}};
+  auto dims = here.dims.view();
+  if (here.kind == Value::Kind::Tensor) result.dims.assign(dims.begin(), dims.end());
+  if (here.node) engine_.add_input(op, here.node, here.kind == Value::Kind::Tensor);
   return result;
 }
 

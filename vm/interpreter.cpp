@@ -71,8 +71,10 @@ std::vector<Value> Interpreter::loop() {
     ++issue_;
     if (i.op == BcOp::Return && depth_ == 1) {
       std::vector<Value> values;
-      for (const auto& operand : i.in)
+      for (const auto& operand : i.in) {
         values.push_back(slot(operand.slot));
+        bring_home(values.back());
+      }
       return values;
     }
     step(i);
@@ -330,14 +332,19 @@ void Interpreter::await(const Instruction& i) {
     set(i.out[0], std::move(copy));
     return;
   }
-  const Value& value = tensor(i, 0);
-  wait_for(value.node);
-  if (value.node->failure) stop(value.node->failure);
-  Scalar result;
-  std::memcpy(&result.bits, value.node->data + value.offset, static_cast<size_t>(size_of(value.dtype)));
-  Value out = Value::of_scalar(value.dtype, result);
+  Value out = host_number(tensor(i, 0));
+  if (out.failure) stop(out.failure);
   give_away(i);
   set(i.out[0], std::move(out));
+}
+
+Value Interpreter::host_number(const Value& x) {
+  const Value here = readable(x, 0);
+  wait_for(here.node);
+  Value out = Value::of_scalar(x.dtype, {});
+  out.failure = here.node->failure;
+  if (!out.failure) std::memcpy(&out.scalar.bits, here.node->data + here.offset, static_cast<size_t>(size_of(x.dtype)));
+  return out;
 }
 
 void Interpreter::wait_for(Node* node) {

@@ -59,7 +59,7 @@ private:
   // ---- issue.cpp: operations ----
   void launch(const Instruction& i);
   void linalg(const Instruction& i);
-  void launch(const Instruction& i, const CompiledKernel& compiled, FailureRef poison, int64_t local_bytes);
+  void launch(const Instruction& i, const CompiledKernel* compiled, FailureRef poison, int64_t local_bytes);
   bool sizes(const OutputDesc& desc, Dims& dims, FailureRef& poison); // false: poisoned
   bool can_take_over(const Instruction& i, const OutputDesc& desc, int device, uint64_t bytes);
   Operation* operation() {
@@ -141,7 +141,18 @@ private:
 
   // ---- device_ops.cpp ----
   void device(const Instruction& i);
-  Value on_device(const Value& x, int64_t device);                 // x in that memory, copied if it is elsewhere
+  Value on_device(const Value& x, int64_t device); // x in that memory, copied if it is elsewhere
+  int memory_of(const Value& x) const { return devices_.device_of(x.node->block.pool); } // the device whose it is
+  Value copied(const Value& x, int to); // to the memory of another device
+  // x where a device can read it: itself, or a copy that is kept with it, since no card reads the host's memory and no
+  // CPU a card's. Of lists the same list. The value's device, as programs see it, stays.
+  Value readable(const Value& x, int device);
+  void bring_home(const Value& x);       // so that `result` finds it on the host
+  int16_t cpu_of(int16_t device) const { // the index of the CPU where a task does the work of a device (a number)
+    const int index = device == kNoDevice ? 0 : devices_.index(device);
+    return static_cast<int16_t>(engine_.is_card(index) ? 0 : index);
+  }
+  Value host_number(const Value& x);                               // of rank 0; waits
   Value placed(const Value& x, int64_t device);                    // where x, or an element of it, has no device
   int16_t device_of(const Instruction& i, const OutputDesc& desc); // of an output
 
@@ -178,7 +189,8 @@ private:
   };
   std::vector<Planned> planned_;
   std::vector<Value> outputs_;
-  std::vector<uint8_t> taken_; // by operand: its memory becomes an output's
+  std::vector<Value> operands_; // with cards, where it runs
+  std::vector<uint8_t> taken_;  // by operand: its memory becomes an output's
 };
 
 } // namespace tl

@@ -79,6 +79,7 @@ bool Interpreter::is_small(const CompiledKernel& kernel, KernelArgs args) const 
 
 void Interpreter::sweep() {
   std::function<void(Value&)> drop = [&](Value& v) {
+    if (v.node && v.node->replicas) engine_.nodes.drop_replicas(*v.node);
     if (v.list)
       for (Value& element : v.list->values)
         drop(element);
@@ -121,14 +122,15 @@ void Interpreter::note_shapes(Operation& op, const Instruction& i) const {
     auto dims = v.dims.view();
     to.push_back({v.dtype, {dims.begin(), dims.end()}});
   };
-  if (op.kernel && !op.kernel->name.empty()) options_.profile->set_name(*op.record, op.kernel->name);
+  const std::string* name = op.kernel ? &op.kernel->name : op.gpu_kernel ? &op.gpu_kernel->name : nullptr;
+  if (name && !name->empty()) options_.profile->set_name(*op.record, *name);
   for (const auto& operand : i.in)
     add(op.record->reads, frames_[depth_ - 1].slots[operand.slot.index]);
   for (const Value& value : outputs_)
     add(op.record->makes, value);
 }
 
-void Interpreter::launch(const Instruction& i) { launch(i, kernel(i.index), {}, 0); }
+void Interpreter::launch(const Instruction& i) { launch(i, nullptr, {}, 0); }
 
 void Interpreter::linalg(const Instruction& i) {
   FailureRef poison;
@@ -143,11 +145,12 @@ void Interpreter::linalg(const Instruction& i) {
   std::optional<int64_t> local = 0;
   if (!poison) local = linalg_workspace(op, i.dtype, sizes);
   if (!local) poison = fail({"OutOfMemory", linalg_too_large(op, sizes), "", i.loc, 3, {}});
-  launch(i, linalg_kernel(op, i.dtype), std::move(poison), local.value_or(0));
+  launch(i, &linalg_kernel(op, i.dtype), std::move(poison), local.value_or(0));
 }
 
-// `poison`: why it need not run. `local_bytes`: workspace of each worker beside what the kernel's formula gives.
-void Interpreter::launch(const Instruction& i, const CompiledKernel& compiled, FailureRef poison, int64_t local_bytes) {
+// `compiled`: null: the instruction's. `poison`: why it need not run. `local_bytes`: workspace of each worker beside
+// what the kernel's formula gives.
+void Interpreter::launch(const Instruction& i, const CompiledKernel* compiled, FailureRef poison, int64_t local_bytes) {
   if (i.outputs.size() != i.out.size()) malformed("a launch whose outputs are not described");
   if (planned_.size() < i.outputs.size()) planned_.resize(i.outputs.size());
   taken_.assign(i.in.size(), 0);
@@ -169,6 +172,31 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel& compiled, F
       take_first(poison, v.failure);
     }
   }
+  int16_t device = kNoDevice; // of the first output that has one: there it runs
+  for (size_t k = 0; k < i.outputs.size(); ++k) {
+    planned_[k].device = device_of(i, i.outputs[k]);
+    if (device == kNoDevice) device = planned_[k].device;
+  }
+  const int wanted = device == kNoDevice ? options_.device : devices_.index(device);
+  int target = wanted;
+  const GpuKernel* on_card = nullptr;
+  if (engine_.is_card(wanted)) {
+    // Sequential code, whose outputs do not fail all together, and decompositions are the host's.
+    if (!compiled && !partly && !i.decides) on_card = kernels_.gpu_kernel(i.index);
+    if (!on_card) target = 0;
+  }
+  if (!compiled && !on_card) compiled = &kernel(i.index);
+  if (devices_.cards() > 0) {
+    operands_.clear();
+    for (size_t k = 0; k < i.in.size(); ++k) {
+      operands_.push_back(readable(in(i, k), target));
+      Value& v = operands_.back();
+      if (!on_card || !on_card->sizes[k] || v.kind != Value::Kind::Tensor) continue;
+      v = host_number(in(i, k)); // which formulas need
+      take_first(poison, v.failure);
+    }
+  }
+  auto operand = [&](size_t k) -> const Value& { return operands_.empty() ? in(i, k) : operands_[k]; };
   bool had_nan = false;
   if (options_.check_nan)
     for (size_t k = 0; k < i.in.size(); ++k)
@@ -177,7 +205,10 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel& compiled, F
   uint64_t bytes_before = stats_.bytes;
   Operation* op = operation();
   op->kind = Operation::Kind::Kernel;
-  op->kernel = &compiled;
+  op->kernel = on_card ? nullptr : compiled;
+  op->gpu_kernel = on_card;
+  op->on_card = on_card != nullptr;
+  op->device = static_cast<int16_t>(target);
   if (partly) {
     for (const OutputDesc& output : i.outputs)
       op->suffers.push_back(&output.suffers.value());
@@ -185,14 +216,9 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel& compiled, F
     op->errors.in_order = true;
   }
   ++stats_.kernels_launched;
+  stats_.kernels_on_cards += op->on_card;
   op->scalars.reserve(i.in.size());
   outputs_.clear();
-  int16_t device = kNoDevice; // of the first output that has one: there it runs
-  for (size_t k = 0; k < i.outputs.size(); ++k) {
-    planned_[k].device = device_of(i, i.outputs[k]);
-    if (device == kNoDevice) device = planned_[k].device;
-  }
-  if (device != kNoDevice) op->device = device;
 
   // Which inputs' memory becomes an output's, before the others count as readers.
   for (size_t k = 0; k < i.outputs.size() && !poison; ++k) {
@@ -212,7 +238,8 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel& compiled, F
     }
   }
   for (size_t k = 0; k < i.in.size(); ++k) {
-    const Value& v = in(i, k);
+    const Value& v = operand(k);
+    if (on_card) op->in_slot.push_back(v.kind == Value::Kind::Scalar);
     if (v.kind == Value::Kind::Scalar) {
       op->scalars.push_back(v.failure ? Scalar{} : v.scalar);
       op->args.push_back(&op->scalars.back());
@@ -253,24 +280,31 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel& compiled, F
     stats_.bytes += size;
   }
   if (!poison) {
-    int64_t shared = compiled.shared_bytes.evaluate(op->args.data());
-    int64_t local = local_bytes + compiled.local_bytes.evaluate(op->args.data());
+    const KernelArgs args = op->args.data();
+    int64_t shared = (on_card ? on_card->shared_bytes : compiled->shared_bytes).evaluate(args);
+    int64_t local = on_card ? on_card->local_bytes.evaluate(args) : local_bytes + compiled->local_bytes.evaluate(args);
     if (shared > 0) {
       op->shared = engine_.allocate(op->device, static_cast<uint64_t>(shared), [this] { sweep(); });
       if (!op->shared) poison = no_memory(*op, "a workspace", static_cast<uint64_t>(shared));
     }
-    if (!poison && local > 0) {
+    if (!poison && local > 0 && on_card) {
+      op->local_bytes = static_cast<uint64_t>((local + 63) / 64 * 64);
+      const uint64_t of_all = op->local_bytes * devices_.card(target)->blocks_at_once();
+      op->local = engine_.allocate(target, of_all, [this] { sweep(); });
+      if (!op->local) poison = no_memory(*op, "workspaces", of_all);
+    } else if (!poison && local > 0) {
       op->local_bytes = static_cast<uint64_t>(local);
       if (!engine_.reserve_scratch(op->device, op->local_bytes)) poison = no_memory(*op, "workspaces", op->local_bytes);
     }
   }
   if (poison) {
     op->kind = Operation::Kind::Poison;
+    op->on_card = false;
     op->failure = std::move(poison);
     for (size_t k = 0; k < outputs_.size(); ++k) // memory that nothing is written to
       if (!planned_[k].in_place) Pool::free(outputs_[k].node->block);
-  } else {
-    op->small = op->copies.empty() && is_small(compiled, op->args.data());
+  } else if (!on_card) {
+    op->small = op->copies.empty() && is_small(*compiled, op->args.data());
   }
   if (op->record) note_shapes(*op, i);
   op->bytes = stats_.bytes - bytes_before;
@@ -289,9 +323,11 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel& compiled, F
     decides->task = [](Operation&) {};
     engine_.submit(decides);
   }
+  if (target != wanted) ++stats_.off_card[std::string(operation_name(i))]; // what its card cannot do
   for (size_t k = 0; k < outputs_.size(); ++k)
     set(i.out[k], std::move(outputs_[k]));
   outputs_.clear();
+  operands_.clear();
   if (options_.check_nan && !had_nan)
     for (const Slot& made : i.out)
       stop_at_nan(slot(made), i);

@@ -227,7 +227,7 @@ void Interpreter::list_join(const Instruction& i) {
   std::vector<Operand> sources;
   for (size_t k = 0; list && k < list->values.size(); ++k)
     sources.push_back(operand(*op, list->values[k]));
-  if (device != kNoDevice) op->device = device;
+  op->device = cpu_of(device);
   Value result = make_output(*op, desc.dtype, dims);
   if (rank) result.device = device;
   auto bytes = static_cast<uint64_t>(*dims.count() * size_of(desc.dtype));

@@ -31,7 +31,15 @@ uint64_t bytes_of_class(int index) {
   return (uint64_t{4} + static_cast<uint64_t>(index % 4)) << (e - 2);
 }
 
-std::byte* map(uint64_t bytes) {
+class HostMemory : public MemorySource {
+public:
+  std::byte* map(uint64_t bytes) override;
+  void unmap(std::byte* data, uint64_t bytes) override { ::munmap(data, bytes); }
+  void fill(std::byte* data, int value, uint64_t bytes) override { std::memset(data, value, bytes); }
+  bool divisible() const override { return true; }
+};
+
+std::byte* HostMemory::map(uint64_t bytes) {
   uint64_t extra = bytes >= kHuge ? kHuge : 0; // room to start at a huge page
   void* p = ::mmap(nullptr, bytes + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) return nullptr;
@@ -49,12 +57,17 @@ std::byte* map(uint64_t bytes) {
 
 } // namespace
 
+MemorySource& host_memory() {
+  static HostMemory memory;
+  return memory;
+}
+
 uint64_t Pool::class_bytes(uint64_t bytes) { return bytes_of_class(class_index(bytes)); }
 
 Pool::~Pool() {
   trim_locked();
   for (const Slab& slab : slabs_)
-    ::munmap(slab.data, kSlabBytes); // those with blocks that nobody gave back
+    source_.unmap(slab.data, kSlabBytes); // those with blocks that nobody gave back
 }
 
 Pool::Slab& Pool::slab_of(const std::byte* block) {
@@ -65,7 +78,7 @@ Pool::Slab& Pool::slab_of(const std::byte* block) {
 
 Block Pool::allocate(uint64_t bytes, uint64_t held_at_most) {
   Block block = find(bytes, held_at_most);
-  if (poison_ && block) std::memset(block.data, kPoison, block.bytes);
+  if (poison_ && block) source_.fill(block.data, kPoison, block.bytes);
   if (MemoryWatch* watch = watch_; watch && block) watch->allocated(block);
   return block;
 }
@@ -78,18 +91,19 @@ Block Pool::find(uint64_t bytes, uint64_t held_at_most) {
   auto& waiting = free_[static_cast<size_t>(index)];
   bool large = size > kLargestSmall;
   if (in_use_ + size > limit_) return {};
-  std::byte* data = nullptr;
+  Free found;
+  std::byte*& data = found.data;
   if (!waiting.empty()) {
-    data = waiting.back();
+    found = waiting.back();
     waiting.pop_back();
     if (large) cached_ -= size;
   } else if (large) {
     const uint64_t held = in_use_ + cached_ + size;
     if (held > held_at_most) return {};
-    if (held > limit_ && !(data = split(index, size))) evict(held - limit_);
+    if (held > limit_ && !(found = split(index, size)).data) evict(held - limit_);
     if (!data) {
       make_room(size);
-      data = map(size);
+      data = source_.map(size);
     }
   } else {
     make_room(kSlabBytes);
@@ -103,28 +117,30 @@ Block Pool::find(uint64_t bytes, uint64_t held_at_most) {
   }
   in_use_ += size;
   peak_ = std::max(peak_, in_use_);
-  return {data, size, this};
+  return {data, size, this, found.moment};
 }
 
 // Memory that is warm in place of new: a part of a larger block that waits. The rest waits in its class, if there is
 // one of its size.
-std::byte* Pool::split(int index, uint64_t bytes) {
+Pool::Free Pool::split(int index, uint64_t bytes) {
+  if (!source_.divisible()) return {};
   for (int larger = index + 1; larger < kClasses; ++larger) {
     auto& waiting = free_[static_cast<size_t>(larger)];
     if (waiting.empty()) continue;
-    std::byte* data = waiting.back();
+    const Free found = waiting.back();
+    std::byte* rest_of = found.data + bytes;
     waiting.pop_back();
     uint64_t rest = bytes_of_class(larger) - bytes;
     cached_ -= bytes_of_class(larger);
     if (rest > kLargestSmall && class_bytes(rest) == rest) {
-      free_[static_cast<size_t>(class_index(rest))].push_back(data + bytes);
+      free_[static_cast<size_t>(class_index(rest))].push_back({rest_of, found.moment});
       cached_ += rest;
     } else {
-      ::munmap(data + bytes, rest);
+      source_.unmap(rest_of, rest);
     }
-    return data;
+    return found;
   }
-  return nullptr;
+  return {};
 }
 
 // Gives blocks that wait back to the system, the largest first, at least so many bytes of them, if there are.
@@ -133,7 +149,7 @@ void Pool::evict(uint64_t bytes) {
   for (int index = kClasses - 1; index > class_index(kLargestSmall) && given < bytes; --index) {
     auto& waiting = free_[static_cast<size_t>(index)];
     for (; !waiting.empty() && given < bytes; waiting.pop_back()) {
-      ::munmap(waiting.back(), bytes_of_class(index));
+      source_.unmap(waiting.back().data, bytes_of_class(index));
       given += bytes_of_class(index);
     }
   }
@@ -148,7 +164,7 @@ void Pool::make_room(uint64_t bytes) {
 
 // A new slab of this class; its blocks but the first wait.
 std::byte* Pool::carve(int index, uint64_t bytes) {
-  std::byte* data = map(kSlabBytes);
+  std::byte* data = source_.map(kSlabBytes);
   if (!data) return nullptr;
   Slab slab{data, bytes, 0};
   ++empty_slabs_;
@@ -157,16 +173,17 @@ std::byte* Pool::carve(int index, uint64_t bytes) {
                 slab);
   auto& waiting = free_[static_cast<size_t>(index)];
   for (uint64_t at = kSlabBytes / bytes - 1; at > 0; --at)
-    waiting.push_back(data + at * bytes);
+    waiting.push_back({data + at * bytes});
   return data;
 }
 
 void Pool::take_back(Block block) {
   if (MemoryWatch* watch = watch_) watch->freed(block);
-  if (poison_) std::memset(block.data, kPoison, block.bytes);
+  if (poison_) source_.fill(block.data, kPoison, block.bytes);
+  const Free free{block.data, source_.moment()};
   std::lock_guard lock(mutex_);
   in_use_ -= block.bytes;
-  free_[static_cast<size_t>(class_index(block.bytes))].push_back(block.data);
+  free_[static_cast<size_t>(class_index(block.bytes))].push_back(free);
   if (block.bytes > kLargestSmall) {
     cached_ += block.bytes;
   } else {
@@ -183,8 +200,8 @@ void Pool::trim() {
 void Pool::trim_locked() {
   for (int index = class_index(kLargestSmall) + 1; index < kClasses; ++index) {
     auto& waiting = free_[static_cast<size_t>(index)];
-    for (std::byte* data : waiting)
-      ::munmap(data, bytes_of_class(index));
+    for (const Free& free : waiting)
+      source_.unmap(free.data, bytes_of_class(index));
     waiting.clear();
   }
   cached_ = 0;
@@ -194,9 +211,9 @@ void Pool::trim_locked() {
 void Pool::trim_small() {
   if (empty_slabs_ == 0) return;
   for (int index = 0; index <= class_index(kLargestSmall); ++index)
-    std::erase_if(free_[static_cast<size_t>(index)], [&](std::byte* data) { return slab_of(data).live == 0; });
-  std::erase_if(slabs_, [](const Slab& slab) {
-    if (slab.live == 0) ::munmap(slab.data, kSlabBytes);
+    std::erase_if(free_[static_cast<size_t>(index)], [&](const Free& free) { return slab_of(free.data).live == 0; });
+  std::erase_if(slabs_, [&](const Slab& slab) {
+    if (slab.live == 0) source_.unmap(slab.data, kSlabBytes);
     return slab.live == 0;
   });
   empty_slabs_ = 0;

@@ -21,10 +21,23 @@ namespace tl {
 
 class Pool;
 
+// Where a pool's memory comes from: this machine, or a card (vm/card.h), whose addresses mean nothing here.
+class MemorySource {
+public:
+  virtual ~MemorySource() = default;
+  virtual std::byte* map(uint64_t bytes) = 0; // at a multiple of 64 at least; null: there is none
+  virtual void unmap(std::byte* data, uint64_t bytes) = 0;
+  virtual void fill(std::byte* data, int value, uint64_t bytes) = 0; // before whoever gets the memory uses it
+  virtual bool divisible() const = 0;                                // parts of what was mapped may be unmapped
+  virtual uint64_t moment() const { return 0; }                      // after all that uses a block which comes back now
+};
+MemorySource& host_memory();
+
 struct Block {
   std::byte* data = nullptr;
   uint64_t bytes = 0;   // the class's size: at least what was asked for
   Pool* pool = nullptr; // where it came from
+  uint64_t moment = 0;  // of the source: what used it before may run until then
   explicit operator bool() const { return data != nullptr; }
 };
 
@@ -36,7 +49,8 @@ public:
 
   // poison: fills blocks with kPoison before they are given out and when they come back, so that a program that reads
   // what nobody wrote, or what is somebody else's by now, shows it.
-  explicit Pool(uint64_t limit, bool poison = false) : limit_(limit), poison_(poison) {}
+  explicit Pool(uint64_t limit, bool poison = false, MemorySource& source = host_memory())
+      : limit_(limit), poison_(poison), source_(source) {}
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -65,6 +79,10 @@ public:
 private:
   static constexpr int kClasses = 4 * 64;
   static constexpr uint64_t kSlabBytes = 1 << 20;
+  struct Free {
+    std::byte* data = nullptr;
+    uint64_t moment = 0;
+  };
   struct Slab {
     std::byte* data;
     uint64_t block_bytes;
@@ -75,7 +93,7 @@ private:
   void take_back(Block block);
   Slab& slab_of(const std::byte* block);
   uint64_t idle_small() const { return slabs_.size() * kSlabBytes - small_in_use_; }
-  std::byte* split(int index, uint64_t bytes);
+  Free split(int index, uint64_t bytes);
   void evict(uint64_t bytes);
   void make_room(uint64_t bytes); // for a new mapping
   std::byte* carve(int index, uint64_t bytes);
@@ -84,11 +102,12 @@ private:
 
   const uint64_t limit_;
   const bool poison_;
+  MemorySource& source_;
   std::atomic<MemoryWatch*> watch_{nullptr};
   mutable std::mutex mutex_;
   uint64_t in_use_ = 0, cached_ = 0, peak_ = 0; // cached_: large blocks only
   uint64_t small_in_use_ = 0, empty_slabs_ = 0; // blocks of slabs; slabs without a block in use
-  std::array<std::vector<std::byte*>, kClasses> free_;
+  std::array<std::vector<Free>, kClasses> free_;
   std::vector<Slab> slabs_; // by address
 };
 

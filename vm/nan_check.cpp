@@ -28,9 +28,10 @@ int64_t Interpreter::nan_in(const Value& v) {
   if (v.kind == Value::Kind::Scalar)
     return v.failure ? -1 : first_nan(v.dtype, reinterpret_cast<const std::byte*>(&v.scalar.bits), 1);
   if (v.kind != Value::Kind::Tensor) return -1;
-  engine_.wait(v.node);
+  const Value here = readable(v, 0);
+  engine_.wait(here.node);
   auto count = v.dims.count();
-  return v.node->failure || !count ? -1 : first_nan(v.dtype, v.node->data + v.offset, *count);
+  return here.node->failure || !count ? -1 : first_nan(v.dtype, here.node->data + here.offset, *count);
 }
 
 void Interpreter::stop_at_nan(const Value& made, const Instruction& i) {

@@ -1,7 +1,7 @@
 // An operation in flight: what the issuing thread hands to the engine (vm/engine.h).
 #pragma once
 #include "vm/abi/bytecode.h"
-#include "vm/abi/kernel.h"
+#include "vm/abi/gpu_kernel.h"
 #include "vm/profile.h"
 #include "vm/value.h"
 #include <array>
@@ -66,7 +66,9 @@ struct Operation {
   bool checks_inputs = false; // a task that looks at failures of its inputs itself (those of effects' chain excepted)
   bool small = false;         // worth running at once on the issuing thread
   bool fails = false;         // a test has it fail (RunOptions::inject)
-  int16_t device = 0;         // whose share of the workers runs it
+  bool on_card = false;       // a kernel that its device, a card, runs: `gpu_kernel`
+  int16_t device = 0;         // whose share of the workers runs it; a copy: where to
+  int16_t from_device = 0;    // a copy
   LaneId lane = kNoLane;      // or which thread of its own
   Moment moment;
   uint64_t priority = 0;
@@ -83,10 +85,12 @@ struct Operation {
   FailureRef failure; // known at issue, then the result
   // Kernel, Copy
   const CompiledKernel* kernel = nullptr;
+  const GpuKernel* gpu_kernel = nullptr;
+  std::vector<uint8_t> in_slot; // on a card, by argument: its address is that of a number here
   std::vector<void*> args;
   std::vector<Scalar> scalars;
   std::vector<Copy> copies;
-  Block shared;
+  Block shared, local; // local: on a card, of all blocks
   uint64_t local_bytes = 0;
   uint64_t bytes = 0;                    // read and written, for profiles
   Profile::Time created = 0, begun = -1; // the same; -1: it has not run

@@ -39,7 +39,7 @@ Value Interpreter::collective(const Instruction& i, int root) {
   op->kind = Operation::Kind::Task;
   op->lane = kRankLane;
   op->failure = x.failure; // of a number that the host knows
-  if (x.device != kNoDevice) op->device = x.device;
+  op->device = cpu_of(x.device);
   come_after(*op, collectives_);
   Operand from = operand(*op, x);
   const auto bytes = static_cast<uint64_t>(x.dims.count().value_or(0) * size_of(x.dtype));

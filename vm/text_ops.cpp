@@ -33,12 +33,13 @@ void Interpreter::text(const Instruction& i) {
     if (later) {
       given.push_back(operand(*operation_, value));
     } else {
-      if (value.node) {
-        wait_for(value.node);
-        take_first(failure, value.node->failure);
+      const Value here = readable(value, 0);
+      if (here.node) {
+        wait_for(here.node);
+        take_first(failure, here.node->failure);
       }
-      auto dims = value.dims.view();
-      given.push_back({value.kind, value.dtype, value.scalar, value.failure, value.node, value.offset,
+      auto dims = here.dims.view();
+      given.push_back({here.kind, here.dtype, here.scalar, here.failure, here.node, here.offset,
                        std::vector<int64_t>(dims.begin(), dims.end())});
     }
     return given.size() - 1;

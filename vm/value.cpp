@@ -78,10 +78,25 @@ Node* NodePool::create() {
   node->waiters.store(nullptr, std::memory_order_relaxed);
   node->readers.store(0, std::memory_order_relaxed);
   node->exclusive = nullptr;
+  node->card = -1;
   node->data = nullptr;
   node->record = node->maker = 0;
   node->loc = {};
   return node;
+}
+
+void NodePool::add_replica(Node& node, Replica replica) {
+  if (replica.node->handles++ == 0) retain(replica.node);
+  replica.next = node.replicas;
+  node.replicas = new Replica(replica);
+}
+
+void NodePool::drop_replicas(Node& node) {
+  while (Replica* replica = node.replicas) {
+    node.replicas = replica->next;
+    if (--replica->node->handles == 0) release_handles(replica->node);
+    delete replica;
+  }
 }
 
 void NodePool::empty(Node& node) {

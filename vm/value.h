@@ -78,12 +78,28 @@ struct Edge {
   Edge* next = nullptr;
 };
 
+struct Node;
+
+// A copy of a part of a node in another memory, kept as long as the node has handles. Issuing thread only.
+struct Replica {
+  Node* node;
+  int device;
+  int64_t offset, bytes; // of the part
+  Replica* next;
+};
+
 struct Node {
   std::atomic<uint32_t> refs{0}; // operations in flight, and one for all handles together
   uint32_t handles = 0;          // issuing thread only
   std::atomic<Edge*> waiters{nullptr};
   std::atomic<uint64_t> readers{0}; // operations in flight that read `data`; kExclusive: `exclusive` waits for them
   Edge* exclusive = nullptr;
+  // Made by a card: what runs there too waits until it is launched, and its memory goes back when nobody is left who
+  // will use it: the handles together, and operations that are not launched, or on another device not done.
+  int16_t card = -1; // its device
+  std::atomic<Edge*> launch_waiters{nullptr};
+  std::atomic<uint32_t> users{0};
+  Replica* replicas = nullptr;
   FailureRef failure; // set before the node is done
   std::byte* data = nullptr;
   Block block;                           // owned memory, or
@@ -102,14 +118,18 @@ struct Node {
     return &mark;
   }
   bool done() const { return waiters.load(std::memory_order_seq_cst) == done_mark(); }
-  // Adds to the waiting list; false if the node is done already.
-  bool add_waiter(Edge* edge) {
-    Edge* head = waiters.load(std::memory_order_acquire);
+  // Adds to a waiting list; false if what it waits for has happened already.
+  static bool add_to(std::atomic<Edge*>& list, Edge* edge) {
+    Edge* head = list.load(std::memory_order_acquire);
     do {
       if (head == done_mark()) return false;
       edge->next = head;
-    } while (!waiters.compare_exchange_weak(head, edge, std::memory_order_acq_rel, std::memory_order_acquire));
+    } while (!list.compare_exchange_weak(head, edge, std::memory_order_acq_rel, std::memory_order_acquire));
     return true;
+  }
+  bool add_waiter(Edge* edge) { return add_to(waiters, edge); }
+  void release_user() { // any thread
+    if (users.fetch_sub(1, std::memory_order_acq_rel) == 1) Pool::free(block);
   }
 };
 
@@ -210,11 +230,16 @@ public:
     if (node->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) recycle(node);
   }
   void release_handles(Node* node) { // the issuing thread, which alone could retain it
+    if (node->replicas) drop_replicas(*node);
+    if (node->card >= 0) node->release_user();
     if (node->refs.load(std::memory_order_acquire) != 1) return release(node);
     node->refs.store(0, std::memory_order_relaxed);
     empty(*node);
     node->next_free = std::exchange(free_, node);
   }
+
+  void add_replica(Node& node, Replica replica); // takes a handle of the copy
+  void drop_replicas(Node& node);
 
 private:
   void recycle(Node* node);

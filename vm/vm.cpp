@@ -46,7 +46,7 @@ void Interpreter::enter(std::vector<Value>& values, Argument argument, const std
   node->external = std::move(x.bytes);
   node->waiters.store(Node::done_mark(), std::memory_order_relaxed);
   values.push_back(Value::of_node(engine_.nodes, node, Value::Kind::Tensor, x.dtype, std::move(dims)));
-  values.back().device = x.device < devices_.count() ? x.device : kNoDevice;
+  values.back().device = devices_.index(x.device) >= 0 ? x.device : kNoDevice;
 }
 
 // Fills the entry function's parameters: per parameter of main, "was it given" if it has a default, then a tensor's
@@ -104,13 +104,14 @@ Argument Interpreter::result(Value& v) {
   } else if (v.kind == Value::Kind::Tensor) {
     x.dims.assign(v.dims.view().begin(), v.dims.view().end());
     x.device = v.device;
-    Node* node = v.node;
+    const Value here = readable(v, 0);
+    Node* node = here.node;
     if (!node->external) { // the pool's memory outlives the run with the result
       Block block = std::exchange(node->block, {});
       node->external = std::shared_ptr<std::byte[]>(
           block.data, [pool = block.pool->shared_from_this(), block](std::byte*) mutable { Pool::free(block); });
     }
-    x.bytes = std::shared_ptr<std::byte[]>(node->external, node->data + v.offset);
+    x.bytes = std::shared_ptr<std::byte[]>(node->external, node->data + here.offset);
   }
   return x;
 }
@@ -161,13 +162,22 @@ Outcome Interpreter::run(std::vector<Argument> arguments) {
   return outcome;
 }
 
+// A card's own share is a little less than all of it: the driver, and modules, need some.
+static uint64_t memory_of_card(const RunOptions& options, const Card& card) {
+  return options.memory_limit ? options.memory_limit : card.facts().memory / 10 * 9;
+}
+
 uint64_t memory_of_each_device(const RunOptions& options) {
   const auto count = static_cast<uint64_t>(std::max(1, options.cpu_devices));
   return options.memory_limit ? options.memory_limit : machine_memory() / 5 * 4 / count;
 }
 
 Devices make_devices(const RunOptions& options) {
-  return {std::max(1, options.cpu_devices), memory_of_each_device(options), options.schedule_seed.has_value()};
+  const bool poison = options.schedule_seed.has_value();
+  Devices devices(std::max(1, options.cpu_devices), memory_of_each_device(options), poison);
+  for (const auto& card : options.cards)
+    devices.add(card, memory_of_card(options, *card), poison);
+  return devices;
 }
 
 Outcome run(const Program& program, KernelProvider& kernels, std::vector<Argument> arguments, const RunOptions& options,
@@ -194,6 +204,8 @@ Outcome run(const Program& program, KernelProvider& kernels, std::vector<Argumen
   counters.peak_memory = devices.peak();
   for (int d = 0; d < devices.count(); ++d)
     counters.device_peaks.push_back(devices.memory(d).peak());
+  for (int d = 0; d < devices.count(); ++d)
+    counters.device_names.push_back(device_name(devices.number(d)));
   counters.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (options.profile) {
     options.profile->finish();
@@ -210,6 +222,8 @@ std::string to_text(const Stats& s) {
   line("kernels launched", std::to_string(s.kernels_launched));
   line("kernels compiled", std::to_string(s.kernels_compiled));
   line("bytes moved", std::to_string(s.bytes));
+  for (const auto& [operation, count] : s.off_card)
+    line("not on a GPU", fmt::format("{} ({} times)", operation, count));
   line("copies", fmt::format("{} ({} bytes)", s.copies, s.bytes_copied));
   auto waits = [&](std::string_view key, std::initializer_list<Profile::Doing> reasons) {
     Stats::Waits sum;
@@ -227,7 +241,7 @@ std::string to_text(const Stats& s) {
   waits("  for all", {Doing::All});
   line("peak memory", fmt::format("{} bytes", s.peak_memory));
   for (size_t d = 0; s.device_peaks.size() > 1 && d < s.device_peaks.size(); ++d)
-    line(fmt::format("  of cpu({})", d), fmt::format("{} bytes", s.device_peaks[d]));
+    line("  of " + s.device_names[d], fmt::format("{} bytes", s.device_peaks[d]));
   line("threads", std::to_string(s.threads));
   if (s.issue_seconds >= 0 && s.operations)
     line("issue", fmt::format("{:.3f} us per operation ({:.6f} s)",

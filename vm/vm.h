@@ -6,6 +6,8 @@
 #include "vm/abi/outcome.h"
 #include <array>
 #include <atomic>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,12 +16,15 @@ namespace tl {
 
 class Profile;
 class Devices;
+class Card;
 class MemoryWatch;
 
 struct RunOptions {
-  int threads = 0;                       // workers; 0: one per core that this process may use
-  bool sync = false;                     // each operation finishes before the next is issued
-  int cpu_devices = 1;                   // cpu(0) …
+  int threads = 0;                          // workers; 0: one per core that this process may use
+  bool sync = false;                        // each operation finishes before the next is issued
+  int cpu_devices = 1;                      // cpu(0) …
+  std::vector<std::shared_ptr<Card>> cards; // gpu(0) …
+  int device = 0;                           // the index (vm/devices.h) of the one for what belongs to no device
   uint64_t memory_limit = 0;             // of each device, bytes of tensors and workspaces; 0: together, 80 % of memory
   bool flush_each_effect = false;        // for terminals; else output is flushed at waits and at the end
   std::optional<uint64_t> schedule_seed; // permutes ready work, delays it and poisons free memory; the output stays
@@ -42,10 +47,12 @@ struct RunOptions {
 struct Stats {
   uint64_t operations = 0; // issued: kernels, formatting and effects
   uint64_t kernels_launched = 0;
-  uint64_t kernels_compiled = 0;         // distinct kernels asked of the provider
-  uint64_t bytes = 0;                    // that kernels read and wrote, as sizes of their tensors
-  uint64_t copies = 0, bytes_copied = 0; // between devices
-  struct Waits {                         // times that the program stood still
+  uint64_t kernels_on_cards = 0;                         // of those that were launched
+  std::map<std::string, uint64_t, std::less<>> off_card; // by operation: how often it ran on a CPU in place of its card
+  uint64_t kernels_compiled = 0;                         // distinct kernels asked of the provider
+  uint64_t bytes = 0;                                    // that kernels read and wrote, as sizes of their tensors
+  uint64_t copies = 0, bytes_copied = 0;                 // between devices
+  struct Waits {                                         // times that the program stood still
     uint64_t count = 0;
     double seconds = 0;
   };
@@ -53,6 +60,7 @@ struct Stats {
   double seconds = 0;
   uint64_t peak_memory = 0;           // bytes of tensors and workspaces, of all devices
   std::vector<uint64_t> device_peaks; // of each, at its own moment
+  std::vector<std::string> device_names;
   int threads = 0;
   // With RunOptions::profile, else negative:
   double issue_seconds = -1; // to make operations and hand them over

@@ -52,12 +52,16 @@ struct CompiledKernel {
   SizeFormula shared_bytes, local_bytes;
 };
 
+struct GpuKernel; // vm/abi/gpu_kernel.h
+
 // Where the VM gets kernels from: the JIT, or the static table of a built executable. Thread-safe.
 class KernelProvider {
 public:
   virtual ~KernelProvider() = default;
   // Compiles the kernel if need be. The result lives as long as the provider.
   virtual const CompiledKernel& kernel(uint32_t id) = 0;
+  // The same for cards; null: it only runs on CPUs. Throws RuntimeError where it does not compile.
+  virtual const GpuKernel* gpu_kernel(uint32_t) { return nullptr; }
 };
 
 } // namespace tl

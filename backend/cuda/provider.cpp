@@ -1,0 +1,142 @@
+#include "backend/cuda/provider.h"
+#include "backend/cpu/workspace.h"
+#include "backend/cuda/nvrtc.h"
+#include "backend/cuda/print.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <future>
+#include <mutex>
+
+namespace tl {
+namespace {
+
+constexpr size_t kBatch = 32;
+static_assert(kGpuThreads == kCudaThreads);
+
+void note_arguments(std::vector<uint8_t>& read, const SizeFormula& formula) {
+  for (const SizeFormula::Step& step : formula.steps)
+    if (step.op == SizeFormula::Op::Arg) read[static_cast<size_t>(step.value)] = 1;
+}
+
+// Of a product: one for each 16 by 16 elements.
+SizeFormula product_tiles(const kir::Kernel& kernel) {
+  using namespace cpu;
+  const kir::Block& header = kernel.gemm.header;
+  auto size = [&](size_t k) { return formula_of(kernel, header, header.yields[k]); };
+  return size(0) * ceil_div(size(1), number(16)) * ceil_div(size(2), number(16));
+}
+
+// All but the image.
+GpuKernel describe(const kir::Kernel& kernel) {
+  GpuKernel result;
+  result.name = kernel.name;
+  for (const kir::Param& p : kernel.params)
+    if (p.kind != kir::ParamKind::Shared && p.kind != kir::ParamKind::Local) result.rank_0.push_back(p.rank_0);
+  result.shared_bytes = cpu::workspace_offset(kernel, kir::ParamKind::Shared, kernel.params.size());
+  result.local_bytes = cpu::workspace_offset(kernel, kir::ParamKind::Local, kernel.params.size());
+  if (kernel.is_gemm) result.phases.push_back({kernel.name + "_phase0", product_tiles(kernel), false});
+  for (size_t k = 0; k < kernel.phases.size(); ++k)
+    result.phases.push_back(
+        {fmt::format("{}_phase{}", kernel.name, k), kernel.phases[k].tiles, runs_by_thread(kernel, k)});
+  result.sizes.resize(result.rank_0.size());
+  for (const GpuPhase& phase : result.phases)
+    note_arguments(result.sizes, phase.tiles);
+  note_arguments(result.sizes, result.shared_bytes);
+  note_arguments(result.sizes, result.local_bytes);
+  result.sites = check_sites(kernel);
+  return result;
+}
+
+class GpuProvider : public KernelProvider {
+public:
+  GpuProvider(std::unique_ptr<KernelProvider> cpu, std::vector<kir::Kernel> kernels, GpuCompileOptions options)
+      : cpu_(std::move(cpu)), kernels_(std::move(kernels)), options_(std::move(options)) {
+    for (size_t id = 0; id < kernels_.size(); ++id)
+      kernels_[id].name += fmt::format("_k{}", id); // one name space for a batch
+    descriptions_.resize(kernels_.size());
+  }
+  ~GpuProvider() override {
+    for (std::future<void>& thread : threads_)
+      if (thread.valid()) thread.wait();
+  }
+
+  const CompiledKernel& kernel(uint32_t id) override { return cpu_->kernel(id); }
+
+  const GpuKernel* gpu_kernel(uint32_t id) override {
+    std::shared_future<Compiled> batch;
+    {
+      std::lock_guard lock(mutex_);
+      if (batches_.empty()) start();
+      batch = batches_.at(id / kBatch);
+    }
+    const Compiled& compiled = batch.get(); // throws what the compiler found
+    std::lock_guard lock(mutex_);
+    std::unique_ptr<GpuKernel>& known = descriptions_[id];
+    if (!known) {
+      known = std::make_unique<GpuKernel>(describe(kernels_[id]));
+      known->image = compiled;
+    }
+    return known.get();
+  }
+
+private:
+  using Compiled = std::shared_ptr<const GpuImage>;
+
+  void start() {
+    const size_t count = (kernels_.size() + kBatch - 1) / kBatch;
+    std::vector<std::shared_ptr<std::promise<Compiled>>> promises;
+    for (size_t k = 0; k < count; ++k) {
+      promises.push_back(std::make_shared<std::promise<Compiled>>());
+      batches_.push_back(promises.back()->get_future().share());
+    }
+    auto next = std::make_shared<std::atomic<size_t>>(0);
+    const auto workers = std::min(count, static_cast<size_t>(std::max(1, options_.threads)));
+    for (size_t t = 0; t < workers; ++t)
+      threads_.push_back(std::async(std::launch::async, [this, promises, next] {
+        for (size_t k; (k = next->fetch_add(1)) < promises.size();) {
+          try {
+            promises[k]->set_value(compile(k));
+          } catch (...) {
+            promises[k]->set_exception(std::current_exception());
+          }
+        }
+      }));
+  }
+
+  Compiled compile(size_t batch) const {
+    std::string text = cuda_prelude();
+    const size_t end = std::min(kernels_.size(), (batch + 1) * kBatch);
+    for (size_t id = batch * kBatch; id < end; ++id)
+      text += cuda_kernel(kernels_[id]);
+    const CacheKey key = cache_key({"cubin", text, options_.architecture, nvrtc_description()});
+    auto image = std::make_shared<GpuImage>();
+    if (options_.cache)
+      if (std::optional<std::string> found = options_.cache->find(key)) {
+        image->code.assign(found->begin(), found->end());
+        return image;
+      }
+    NvrtcResult result = nvrtc_compile(text, fmt::format("kernels_{}.cu", batch), options_.architecture);
+    if (!result.ok)
+      throw RuntimeError{"DeviceError", "NVRTC does not compile the program's kernels: " + result.log, "", {}, 3, {}};
+    if (options_.cache) options_.cache->store(key, {result.code.data(), result.code.size()});
+    image->code = std::move(result.code);
+    return image;
+  }
+
+  std::unique_ptr<KernelProvider> cpu_;
+  std::vector<kir::Kernel> kernels_;
+  GpuCompileOptions options_;
+  std::mutex mutex_;
+  std::vector<std::shared_future<Compiled>> batches_;
+  std::vector<std::unique_ptr<GpuKernel>> descriptions_;
+  std::vector<std::future<void>> threads_;
+};
+
+} // namespace
+
+std::unique_ptr<KernelProvider> with_gpu_kernels(std::unique_ptr<KernelProvider> cpu, std::vector<kir::Kernel> kernels,
+                                                 const GpuCompileOptions& options) {
+  return std::make_unique<GpuProvider>(std::move(cpu), std::move(kernels), options);
+}
+
+} // namespace tl

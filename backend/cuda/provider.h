@@ -1,0 +1,23 @@
+// Kernels for cards, beside those of a provider for CPUs.
+#pragma once
+#include "backend/cache/disk_cache.h"
+#include "ir/kernel_ir.h"
+#include "vm/abi/gpu_kernel.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tl {
+
+struct GpuCompileOptions {
+  std::string architecture;         // "sm_90"
+  std::shared_ptr<DiskCache> cache; // of machine code, by text, architecture and compiler; null: none
+  int threads = 1;                  // that compile at a time
+};
+
+// Kernel `id` is kernels[id], for cards from NVRTC, in batches: compiling one takes as long as compiling ten. The first
+// that is asked for starts all. Thread-safe.
+std::unique_ptr<KernelProvider> with_gpu_kernels(std::unique_ptr<KernelProvider> cpu, std::vector<kir::Kernel> kernels,
+                                                 const GpuCompileOptions& options);
+
+} // namespace tl

@@ -1,0 +1,48 @@
+// What the engine needs of a card (a GPU). vm/gpu implements it; executables without one link none of that.
+//
+// A card has one compute stream, on which work runs in the order in which it is launched, and one stream for copies in
+// each direction. What is launched gets a moment: a number that grows. Functions throw RuntimeError: OutOfMemory, or
+// DeviceError where the driver refuses (what the card has then computed is lost).
+#pragma once
+#include "vm/memory.h"
+#include <memory>
+#include <span>
+#include <string>
+
+namespace tl {
+
+class Engine;
+struct Operation;
+
+struct CardFacts {
+  std::string name;         // "NVIDIA H200"
+  std::string compute;      // capability: "9.0"
+  std::string architecture; // as compilers name it: "sm_90"
+  std::string driver;       // "13.0"
+  uint64_t memory = 0;      // bytes, all of it
+  int multiprocessors = 0;
+};
+
+// A card's work in one run. It launches operations whose inputs are done or launched on the same card before, as soon
+// as they are ready, from whichever thread finds them so, and lets go of memory at once: what takes it over is launched
+// later on the same stream. A thread of its own waits for the card, reads failures, and concludes operations in the
+// order in which they were launched.
+class CardQueue {
+public:
+  virtual ~CardQueue() = default;         // after everything in flight is done
+  virtual void launch(Operation* op) = 0; // and what becomes ready by that
+};
+
+class Card {
+public:
+  virtual ~Card() = default;
+  virtual const CardFacts& facts() const = 0;
+  virtual MemorySource& memory() = 0;
+  virtual uint64_t blocks_at_once() const = 0; // the most that a launch has, each with a local workspace
+  virtual std::unique_ptr<CardQueue> open(Engine& engine, int device) = 0;
+  // Waits. `after`: what used the memory before, a moment of memory().
+  virtual void copy_in(std::byte* to, const std::byte* from, int64_t bytes, uint64_t after) = 0;
+  virtual void copy_out(std::byte* to, const std::byte* from, int64_t bytes) = 0;
+};
+
+} // namespace tl

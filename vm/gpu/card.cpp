@@ -1,0 +1,265 @@
+#include "vm/gpu/card.h"
+#include "vm/gpu/libraries.h"
+#include "vm/gpu/queue.h"
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+
+namespace tl {
+
+std::vector<std::shared_ptr<Card>> open_cards() {
+  const cuda::Loaded<cuda::Driver>& driver = cuda::driver();
+  if (!driver.ok) throw RuntimeError{"DeviceError", driver.reason, driver.hint, {}, 2, {}};
+  int count = 0;
+  if (driver.functions.device_count(&count) != cuda::kSuccess) count = 0;
+  std::vector<std::shared_ptr<Card>> cards;
+  for (int k = 0; k < count; ++k)
+    cards.push_back(std::make_shared<GpuCard>(driver.functions, k));
+  return cards;
+}
+
+static cuda::Device device_at(const cuda::Driver& driver, int ordinal) {
+  cuda::Device device = 0;
+  driver.device(&device, ordinal);
+  return device;
+}
+
+GpuCard::GpuCard(const cuda::Driver& driver, int ordinal) : cuda_(driver), device_(device_at(driver, ordinal)) {
+  char name[256] = "";
+  cuda_.device_name(name, sizeof name, device_);
+  facts_.name = name;
+  auto attribute = [&](cuda::Attribute which) {
+    int value = 0;
+    cuda_.device_attribute(&value, which, device_);
+    return value;
+  };
+  const int major = attribute(cuda::kMajor), minor = attribute(cuda::kMinor);
+  facts_.compute = fmt::format("{}.{}", major, minor);
+  facts_.architecture = fmt::format("sm_{}{}", major, minor);
+  facts_.multiprocessors = std::max(1, attribute(cuda::kMultiprocessorCount));
+  size_t bytes = 0;
+  cuda_.device_memory(&bytes, device_);
+  facts_.memory = bytes;
+  int version = 0;
+  cuda_.driver_version(&version);
+  facts_.driver = fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+  check(cuda_.retain_context(&context_, device_), "cuDevicePrimaryCtxRetain");
+  make_current();
+  check(cuda_.create_stream(&compute_, cuda::kStreamNonBlocking), "cuStreamCreate");
+  finished_ = new_event();
+}
+
+GpuCard::~GpuCard() {
+  cuda_.set_context(context_);
+  cuda_.synchronize_stream(compute_);
+  close(in_);
+  close(out_);
+  for (auto& [key, loaded] : images_)
+    cuda_.unload_module(loaded.module);
+  for (void* chunk : record_chunks_)
+    cuda_.free_host(chunk);
+  cuda_.destroy_event(finished_);
+  cuda_.destroy_stream(compute_);
+  cuda_.release_context(device_);
+}
+
+void GpuCard::make_current() const { check(cuda_.set_context(context_), "cuCtxSetCurrent"); }
+
+void GpuCard::check(cuda::Result result, const char* function) const {
+  if (result == cuda::kSuccess) return;
+  if (result == cuda::kOutOfMemory)
+    throw RuntimeError{"OutOfMemory", fmt::format("{} has no memory left ({})", facts_.name, function), "", {}, 3, {}};
+  throw RuntimeError{"DeviceError", facts_.name + ": " + cuda::explain(cuda_, function, result), "", {}, 3, {}};
+}
+
+cuda::Event GpuCard::new_event() const {
+  cuda::Event event = nullptr;
+  check(cuda_.create_event(&event, cuda::kEventBlockingSync | cuda::kEventDisableTiming), "cuEventCreate");
+  return event;
+}
+
+std::unique_ptr<CardQueue> GpuCard::open(Engine& engine, int device) {
+  make_current();
+  std::erase_if(images_, [&](auto& entry) { // of programs that are gone
+    if (entry.second.image.use_count() > 1) return false;
+    cuda_.unload_module(entry.second.module);
+    return true;
+  });
+  return std::make_unique<GpuQueue>(engine, *this, device);
+}
+
+// ---- memory ----
+
+std::byte* GpuCard::map(uint64_t bytes) {
+  if (cuda_.set_context(context_) != cuda::kSuccess) return nullptr;
+  cuda::Pointer address = 0;
+  if (cuda_.allocate(&address, bytes) != cuda::kSuccess) return nullptr;
+  return reinterpret_cast<std::byte*>(address);
+}
+
+void GpuCard::unmap(std::byte* data, uint64_t) {
+  cuda_.set_context(context_);
+  cuda_.free(reinterpret_cast<cuda::Pointer>(data)); // waits for the card
+}
+
+void GpuCard::fill(std::byte* data, int value, uint64_t bytes) {
+  cuda_.set_context(context_);
+  cuda_.fill_bytes(reinterpret_cast<cuda::Pointer>(data), static_cast<unsigned char>(value), bytes, compute_);
+  advance();
+}
+
+// ---- copies ----
+
+void GpuCard::prepare(Direction& direction) {
+  if (direction.stream) return;
+  cuda::Stream stream = nullptr;
+  check(cuda_.create_stream(&stream, cuda::kStreamNonBlocking), "cuStreamCreate");
+  for (size_t k = 0; k < 2; ++k) {
+    check(cuda_.allocate_host(&direction.staging[k], kPiece, cuda::kHostAllocPortable), "cuMemHostAlloc");
+    direction.free[k] = new_event();
+  }
+  direction.stream = stream;
+}
+
+void GpuCard::close(Direction& direction) {
+  if (!direction.stream) return;
+  cuda_.synchronize_stream(direction.stream);
+  for (size_t k = 0; k < 2; ++k) {
+    cuda_.free_host(direction.staging[k]);
+    cuda_.destroy_event(direction.free[k]);
+  }
+  cuda_.destroy_stream(direction.stream);
+}
+
+void GpuCard::copy_in(std::byte* to, const std::byte* from, int64_t bytes, uint64_t after) {
+  make_current();
+  std::lock_guard lock(in_.mutex);
+  prepare(in_);
+  if (after > done_.load(std::memory_order_acquire)) {
+    cuda::Event event = new_event();
+    check(cuda_.record_event(event, compute_), "cuEventRecord");
+    check(cuda_.wait_event(in_.stream, event, 0), "cuStreamWaitEvent");
+    check(cuda_.destroy_event(event), "cuEventDestroy");
+  }
+  size_t k = 0;
+  for (auto at = size_t{0}; at < static_cast<size_t>(bytes); at += kPiece, ++k) {
+    const size_t piece = std::min(kPiece, static_cast<size_t>(bytes) - at);
+    const size_t buffer = k % 2;
+    if (k >= 2) check(cuda_.synchronize_event(in_.free[buffer]), "cuEventSynchronize");
+    std::memcpy(in_.staging[buffer], from + at, piece);
+    check(cuda_.copy_to_device(reinterpret_cast<cuda::Pointer>(to + at), in_.staging[buffer], piece, in_.stream),
+          "cuMemcpyHtoDAsync");
+    check(cuda_.record_event(in_.free[buffer], in_.stream), "cuEventRecord");
+  }
+  for (size_t buffer = 0; buffer < std::min<size_t>(k, 2); ++buffer)
+    check(cuda_.synchronize_event(in_.free[buffer]), "cuEventSynchronize");
+}
+
+void GpuCard::copy_out(std::byte* to, const std::byte* from, int64_t bytes) {
+  make_current();
+  std::lock_guard lock(out_.mutex);
+  prepare(out_);
+  const auto size = static_cast<size_t>(bytes);
+  auto fetch = [&](size_t k) {
+    const size_t at = k * kPiece;
+    if (at >= size) return;
+    check(cuda_.copy_to_host(out_.staging[k % 2], reinterpret_cast<cuda::Pointer>(from + at),
+                             std::min(kPiece, size - at), out_.stream),
+          "cuMemcpyDtoHAsync");
+    check(cuda_.record_event(out_.free[k % 2], out_.stream), "cuEventRecord");
+  };
+  fetch(0);
+  for (size_t k = 0; k * kPiece < size; ++k) {
+    fetch(k + 1);
+    check(cuda_.synchronize_event(out_.free[k % 2]), "cuEventSynchronize");
+    std::memcpy(to + k * kPiece, out_.staging[k % 2], std::min(kPiece, size - k * kPiece));
+  }
+}
+
+// ---- launches ----
+
+GpuCard::Records GpuCard::take_records(size_t count) {
+  if (count == 0) return {};
+  make_current();
+  std::lock_guard lock(records_mutex_);
+  std::vector<Records>& free = free_records_[count];
+  Records records;
+  if (!free.empty()) {
+    records = free.back();
+    free.pop_back();
+  } else {
+    if (unused_.count < count) {
+      const size_t chunk = std::max<size_t>(count, 2048);
+      void* memory = nullptr;
+      check(
+          cuda_.allocate_host(&memory, chunk * sizeof(GpuRecord), cuda::kHostAllocPortable | cuda::kHostAllocDeviceMap),
+          "cuMemHostAlloc");
+      record_chunks_.push_back(memory);
+      unused_ = {static_cast<GpuRecord*>(memory), 0, chunk};
+      check(cuda_.host_pointer(&unused_.device, memory, 0), "cuMemHostGetDevicePointer");
+    }
+    records = {unused_.host, unused_.device, count};
+    unused_ = {unused_.host + count, unused_.device + count * sizeof(GpuRecord), unused_.count - count};
+  }
+  std::fill_n(records.host, count, GpuRecord{});
+  return records;
+}
+
+void GpuCard::give_back(const Records& records) {
+  if (!records.count) return;
+  std::lock_guard lock(records_mutex_);
+  free_records_[records.count].push_back(records);
+}
+
+cuda::Function GpuCard::function(const GpuKernel& kernel, const std::string& name) {
+  LoadedImage& loaded = images_[kernel.image.get()];
+  if (!loaded.module) {
+    check(cuda_.load_module(&loaded.module, kernel.image->code.data()), "cuModuleLoadData");
+    loaded.image = kernel.image;
+  }
+  cuda::Function& function = loaded.functions[name];
+  if (!function) check(cuda_.function(&function, loaded.module, name.c_str()), "cuModuleGetFunction");
+  return function;
+}
+
+void GpuCard::launch(const Operation& op, const Records& records) {
+  make_current();
+  const GpuKernel& kernel = *op.gpu_kernel;
+  for (const Operation::Copy& copy : op.copies)
+    check(cuda_.copy_on_device(reinterpret_cast<cuda::Pointer>(copy.to), reinterpret_cast<cuda::Pointer>(copy.from),
+                               static_cast<size_t>(copy.bytes), compute_),
+          "cuMemcpyDtoDAsync");
+  auto address = [](const void* p) { return static_cast<uint64_t>(reinterpret_cast<uintptr_t>(p)); };
+  packed_.assign({0, 0, address(op.shared.data), address(op.local.data), op.local_bytes, records.device});
+  for (size_t k = 0; k < op.args.size(); ++k) {
+    const bool slot = k < op.in_slot.size() && op.in_slot[k];
+    packed_.push_back(slot ? 0 : address(op.args[k]));
+    if (!kernel.rank_0[k]) continue;
+    uint64_t bits = 0;
+    if (slot) std::memcpy(&bits, op.args[k], sizeof bits);
+    packed_.push_back(bits);
+  }
+  for (const GpuPhase& phase : kernel.phases) {
+    const int64_t tiles = phase.tiles.evaluate(op.args.data());
+    if (tiles <= 0) continue;
+    packed_[1] = static_cast<uint64_t>(tiles);
+    const auto wanted = static_cast<uint64_t>(phase.by_thread ? (tiles + kGpuThreads - 1) / kGpuThreads : tiles);
+    const auto grid = static_cast<unsigned>(std::min(wanted, blocks_at_once()));
+    void* parameters[] = {packed_.data()};
+    check(
+        cuda_.launch(function(kernel, phase.function), grid, 1, 1, kGpuThreads, 1, 1, 0, compute_, parameters, nullptr),
+        "cuLaunchKernel");
+  }
+  advance();
+}
+
+uint64_t GpuCard::finish() {
+  make_current();
+  const uint64_t moment = moment_.load(std::memory_order_acquire);
+  check(cuda_.record_event(finished_, compute_), "cuEventRecord");
+  check(cuda_.synchronize_event(finished_), "cuEventSynchronize");
+  done_.store(moment, std::memory_order_release);
+  return moment;
+}
+
+} // namespace tl
