@@ -11,17 +11,6 @@ namespace fs = std::filesystem;
 namespace tl::cuda {
 namespace {
 
-// Of CUresult, those that cuInit alone returns.
-enum : Result {
-  kStubLibrary = 34,
-  kDeviceUnavailable = 46,
-  kOperatingSystem = 304,
-  kSystemNotReady = 802,
-  kDriverMismatch = 803,
-  kCompatNotSupported = 804,
-  kUnknown = 999,
-};
-
 const char* const kInstallNvrtc = "install CUDA's toolkit or `pip install nvidia-cuda-nvrtc`, or set TL_CUDA_PATH to "
                                   "the folder that holds it";
 const char* const kNoLibrary = "remove it, or set TL_CUDA_PATH to another folder";
