@@ -1,4 +1,5 @@
-// NVRTC (found by vm/gpu/libraries.h when first needed): turns CUDA C++ into machine code for a card. Works without a GPU.
+// NVRTC (found by vm/gpu/libraries.h when first needed): turns CUDA C++ into machine code for a card. Works without a
+// GPU.
 #pragma once
 #include <string>
 #include <vector>
