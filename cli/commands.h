@@ -21,6 +21,7 @@ void add_repl(CLI::App& app, int& exit_code);
 bool show_documentation(const std::string& name);
 
 std::string version_text();
-std::string devices_text(int cpu_devices); // a line for each device
+// A line for each device; where there is no GPU, or no NVRTC, one that says what to do about it.
+std::string devices_text(int cpu_devices);
 
 } // namespace tl::cli

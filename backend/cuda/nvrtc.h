@@ -1,4 +1,5 @@
-// NVRTC, loaded when first needed and never linked: turns CUDA C++ into machine code for a card. Works without a GPU.
+// NVRTC (found by vm/gpu/libraries.h when first needed): turns CUDA C++ into machine code for a card. Works without a
+// GPU.
 #pragma once
 #include <string>
 #include <vector>
@@ -11,7 +12,7 @@ struct NvrtcResult {
   std::string log;        // warnings and errors of the compiler
 };
 
-// Is a usable NVRTC installed? If not, `why` (if given) says what was tried.
+// Is a usable NVRTC installed? If not, `why` (if given) says what is missing and what to do about it.
 bool nvrtc_available(std::string* why = nullptr);
 
 // Compiles `source` for `architecture` ("sm_90": cubin, "compute_90": PTX) with -fmad=false. Thread-safe.

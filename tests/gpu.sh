@@ -1,0 +1,159 @@
+#!/usr/bin/env bash
+# What `tl devices` says of cards, drivers and NVRTC, right and broken: tests/gpu.sh TL [FILTER]. The libraries are made
+# here, by a C compiler, and named by TL_CUDA_PATH, which alone is searched where it holds them: a card that the machine
+# has makes no difference.
+set -uo pipefail
+tl=$(realpath "$1") filter=${2:-}
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source tests/check.sh
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+unset TL_CPU_DEVICES CUDA_VISIBLE_DEVICES
+
+check "this machine: a card, or what is missing" 0 "^gpu.0.  .* GB, compute capability [0-9]|^no GPU  .+; .+" -- "$tl" devices
+check "this machine: NVRTC, or not" 0 "^NVRTC   [0-9.]+, /|^no NVRTC  " -- "$tl" devices
+check "the session says the same" 0 "^gpu.0.  |^no GPU  " -- bash -c "echo ':devices' | '$tl' repl"
+
+api=vm/gpu/cuda_api.h
+if ! command -v cc >/dev/null || [[ ! -f $api ]]; then
+  echo "SKIPPED: libraries made for the test (there is no cc, or no $api)"
+  finish
+  exit
+fi
+
+# functions PREFIX OWN: those of the table that begin so, less those that a fake has of its own.
+functions() {
+  grep -oE "\"$1[A-Z][A-Za-z0-9_]*\"" "$api" | tr -d '"' | grep -vxE "$2" | sed 's/.*/int &(void) { return 1; }/'
+}
+# fake NAME FILE: a shared library of the C in standard input, in the folder NAME.
+fake() {
+  mkdir -p "$out/$1"
+  cc -shared -fPIC -w -x c -o "$out/$1/$2" - || echo "FAIL: $1/$2 is not made"
+}
+# driver NAME RESULT [COUNT]: a libcuda.so.1 whose cuInit returns RESULT, with COUNT cards.
+driver() {
+  {
+    cat <<C
+#include <stddef.h>
+int cuInit(unsigned flags) { return $2; }
+int cuDriverGetVersion(int* version) { return *version = 12080, 0; }
+int cuDeviceGetCount(int* count) { return *count = ${3:-1}, 0; }
+int cuDeviceGet(int* device, int ordinal) { return *device = ordinal + 7, 0; }
+int cuDeviceGetName(char* name, int length, int device) {
+  if (device == 9) return 101;
+  const char* text = device == 7 ? "Test card" : "Odd\\033[1m card";
+  do { *name++ = *text; } while (*text++);
+  return 0;
+}
+int cuDeviceTotalMem_v2(size_t* bytes, int device) { return *bytes = device * 1000000000ul, 0; }
+int cuDeviceGetAttribute(int* value, int attribute, int device) {
+  *value = attribute == 16 ? 132 : attribute == 75 ? 9 : attribute == 76 ? 0 : -1;
+  return 0;
+}
+int cuGetErrorName(int error, const char** name) {
+  *name = error == 803 ? "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH" : error == 101 ? "CUDA_ERROR_INVALID_DEVICE" : NULL;
+  return *name ? 0 : 1;
+}
+int cuGetErrorString(int error, const char** text) {
+  *text = error == 803 ? "system has unsupported combination" : error == 101 ? "invalid device" : NULL;
+  return *text ? 0 : 1;
+}
+C
+    functions cu 'cu(Init|DriverGetVersion|DeviceGetCount|DeviceGet|DeviceGetName|DeviceTotalMem_v2|DeviceGetAttribute|GetErrorName|GetErrorString)'
+  } | fake "$1" libcuda.so.1
+}
+# nvrtc NAME MAJOR MINOR ARCHITECTURES: a libnvrtc.so.13 which says that it is of this version and makes code for these.
+nvrtc() {
+  local made=($4)
+  {
+    cat <<C
+int nvrtcVersion(int* major, int* minor) { return *major = $2, *minor = $3, 0; }
+const char* nvrtcGetErrorString(int error) { return "an error"; }
+int nvrtcGetNumSupportedArchs(int* count) { return *count = ${#made[@]}, 0; }
+int nvrtcGetSupportedArchs(int* made) {
+  int all[] = {$(IFS=, && echo "${made[*]}")};
+  for (int i = 0; i < ${#made[@]}; ++i) made[i] = all[i];
+  return 0;
+}
+C
+    functions nvrtc 'nvrtc(Version|GetNumSupportedArchs|GetSupportedArchs)'
+  } | fake "$1" libnvrtc.so.13
+}
+on() { echo env "TL_CUDA_PATH=$out/$1"; } # before a command: with the libraries of this folder
+
+# ---- a card
+driver good 0
+nvrtc good 12 6 "80 90"
+fake good libnvrtc-builtins.so.12.6 </dev/null
+check "a card" 0 "^gpu.0.  Test card, 132 multiprocessors, 7.0 GB, compute capability 9.0, driver for CUDA 12.8$" -- \
+  $(on good) "$tl" devices
+check "its NVRTC" 0 "^NVRTC   12.6, $out/good/libnvrtc.so.13$" -- $(on good) "$tl" devices
+check "no more than that" 0 "^3$" -- $(on good) bash -c "'$tl' devices | grep -c ^"
+check "the processors stand before it" 0 "^cpu.1. .*gpu.0. " -- $(on good) bash -c "'$tl' devices --cpu-devices 2 | tr '\n' ' ' | sed 's/^[^)]*) .* GB cpu/cpu/'"
+driver cards 0 3
+check "several cards" 0 "^gpu.1.  Odd.x1b.1m card, 132 multiprocessors, 8.0 GB" -- $(on cards) "$tl" devices
+check "a card that does not answer" 0 \
+  "^gpu.2.  does not answer: cuDeviceGetName: invalid device .CUDA_ERROR_INVALID_DEVICE.$" -- $(on cards) "$tl" devices
+mkdir -p "$out/home/lib64" && cp "$out/good/"*.so* "$out/home/lib64"
+check "a card of CUDA_HOME" 0 "^gpu.0.  Test card" -- env -u TL_CUDA_PATH CUDA_HOME="$out/home" "$tl" devices
+check "NVRTC of CUDA_PATH" 0 "^NVRTC   12.6, $out/home/lib64/" -- env -u TL_CUDA_PATH -u CUDA_HOME CUDA_PATH="$out/home" "$tl" devices
+check "TL_CUDA_PATH comes first" 0 "^gpu.2. " -- $(on cards) env CUDA_HOME="$out/home" "$tl" devices
+check "and is relative to where one is" 0 "^gpu.0.  Test card" -- env -C "$out" TL_CUDA_PATH=good "$tl" devices
+
+# ---- no card
+no() { # no NAME REASON HINT: one line says both
+  check "$1: one line says so" 0 "^no GPU  $2; $3$" -- $(on "$1") "$tl" devices
+  check "$1: no other line does" 0 "^1$" -- $(on "$1") bash -c "'$tl' devices | grep -c GPU\ "
+}
+own='[^ ]*/libcuda.so.1'
+echo 'int unrelated;' | fake empty libcuda.so.1
+no empty "$own is no driver: it has no cuInit" "remove it, or set TL_CUDA_PATH to another folder"
+fake old libcuda.so.1 <<<'int cuInit(unsigned f) { return 0; } int cuDriverGetVersion(int* v) { return *v = 10020, 0; }'
+no old "the driver for CUDA 10.2 .$own. is too old: it has no cuDeviceGetCount" "install a newer driver of NVIDIA"
+driver nodevice 100
+no nodevice "the driver .$own. finds no card" "see that .nvidia-smi. lists a card; .*--gpus all."
+check "cards that are hidden" 0 "CUDA_VISIBLE_DEVICES is '-1': unset it" -- $(on nodevice) env CUDA_VISIBLE_DEVICES=-1 "$tl" devices
+driver none 0 0
+no none "the driver .$own. finds no card" "see that .*"
+driver mismatch 803
+no mismatch "the driver .$own. fails: cuInit: system has unsupported combination .CUDA_ERROR_SYSTEM_DRIVER_MISMATCH." "start the machine anew.*"
+driver fabric 802
+no fabric "the driver .$own. fails: cuInit: error 802" "start the service .*nvidia-fabricmanager."
+driver strange 4711
+no strange "the driver .$own. fails: cuInit: error 4711" "see that .nvidia-smi. works"
+driver stub 34
+no stub "$own is the stub of CUDA's toolkit, no driver" "install NVIDIA's driver; .*LD_LIBRARY_PATH"
+mkdir "$out/text" && echo "this is no library, whatever its name is: not even of another system" >"$out/text/libcuda.so.1"
+no text "$own: (invalid ELF header|file too short)" "remove it, or set TL_CUDA_PATH to another folder"
+mkdir -p "$out/better/lib64" "$out/better/lib" "$out/better/targets/x86_64-linux/lib"
+cp "$out/text/libcuda.so.1" "$out/better/lib64"
+cp "$out/stub/libcuda.so.1" "$out/better/lib"
+cp "$out/good/libcuda.so.1" "$out/better/targets/x86_64-linux/lib"
+check "what is no driver is passed over for one" 0 "^gpu.0.  Test card" -- $(on better) "$tl" devices
+check "without a card, NVRTC is one line" 0 "^NVRTC |^no NVRTC  without it nothing is compiled for GPUs$" -- $(on nodevice) "$tl" devices
+check "a program runs all the same" 0 "^3$" -- $(on mismatch) "$tl" -e 'print(1 + 2)'
+
+# ---- a card, and NVRTC that does not fit
+driver newer 0
+nvrtc newer 13 1 "80 90"
+fake newer libnvrtc-builtins.so.13.1 </dev/null
+check "NVRTC is newer than the driver" 0 "^ +newer than the driver: install a driver for CUDA 13, or NVRTC 12$" -- $(on newer) "$tl" devices
+driver later 0
+nvrtc later 12 6 "100 120"
+fake later libnvrtc-builtins.so.12.6 </dev/null
+check "NVRTC makes no code for the card" 0 "^ +makes no code for compute capability 9.0: install an older NVRTC$" -- $(on later) "$tl" devices
+driver earlier 0
+nvrtc earlier 12 0 "70 80 86"
+fake earlier libnvrtc-builtins.so.12.0 </dev/null
+check "nor does an early one" 0 "^ +makes no code for compute capability 9.0: install a newer NVRTC$" -- $(on earlier) "$tl" devices
+driver alone 0
+nvrtc alone 77 0 "90"
+check "NVRTC without its builtins" 0 "^no NVRTC  nothing can run on a GPU: [^ ]*/alone/libnvrtc.so.13 has no libnvrtc-builtins.so.77.0 beside it; install .*TL_CUDA_PATH" -- \
+  $(on alone) "$tl" devices
+driver broken 0
+cp "$out/text/libcuda.so.1" "$out/broken/libnvrtc.so.12"
+check "NVRTC that is no library" 0 "^no NVRTC  nothing can run on a GPU: [^ ]*/libnvrtc.so.12: (invalid ELF header|file too short); remove it" -- \
+  $(on broken) "$tl" devices
+check "what needs it says so" 2 "stage ptx needs NVRTC: .*libnvrtc.so.12: .*; remove it" -- \
+  $(on broken) "$tl" dump --stage ptx samples/softmax.tl
+finish
