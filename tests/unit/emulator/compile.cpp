@@ -22,11 +22,11 @@ std::string text_of(const std::string& value) {
 TEST_CASE("no compiler: the log says so") {
   std::string path = std::getenv("PATH") ? std::getenv("PATH") : "";
   setenv("PATH", "/nowhere", 1);
-  emulator::Compiled made = emulator::compile(text_of("1"), "", "");
+  emulator::Compiled made = emulator::compile(text_of("1"), {});
   setenv("PATH", path.c_str(), 1);
   CHECK(!made.ok);
   CHECK(contains(made.log, "no C++ compiler: none of c++, g++, clang++ is on the PATH"));
-  made = emulator::compile(text_of("1"), "/nowhere/c++", "");
+  made = emulator::compile(text_of("1"), {"/nowhere/c++", ""});
   CHECK(!made.ok);
   CHECK(contains(made.log, "/nowhere/c++, which is no program"));
 }
@@ -51,20 +51,20 @@ TEST_CASE("images are kept by what they were made of; damaged ones are made anew
       found.push_back(entry.path());
     return found;
   };
-  emulator::Compiled first = emulator::compile(text_of("1"), "", cache);
+  emulator::Compiled first = emulator::compile(text_of("1"), {"", cache});
   REQUIRE(first.ok);
   REQUIRE(files().size() == 1);
   auto written = fs::last_write_time(files()[0]);
-  CHECK(emulator::compile(text_of("1"), "", cache).image == first.image);
+  CHECK(emulator::compile(text_of("1"), {"", cache}).image == first.image);
   CHECK(fs::last_write_time(files()[0]) == written);
-  CHECK(emulator::compile(text_of("2"), "", cache).image != first.image);
+  CHECK(emulator::compile(text_of("2"), {"", cache}).image != first.image);
   CHECK(files().size() == 2);
   for (const fs::path& path : files()) {
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(1000);
     file.put('x').put('y').put('z');
   }
-  emulator::Compiled again = emulator::compile(text_of("1"), "", cache);
+  emulator::Compiled again = emulator::compile(text_of("1"), {"", cache});
   CHECK(again.ok);
   CHECK(again.image == first.image);
   fs::remove_all(name);

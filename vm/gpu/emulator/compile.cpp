@@ -25,10 +25,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// -O1: a quarter more time for the compile than -O0, and kernels run 5 to 10 times as fast. No library but libm and
-// libc; hidden names, so that modules do not see each other's.
-const std::vector<std::string> kOptions = {"-O1",
-                                           "-std=c++17",
+// No library but libm and libc; hidden names, so that modules do not see each other's. What is written is what is
+// computed: no contraction, integers wrap.
+const std::vector<std::string> kOptions = {"-std=c++17",
                                            "-march=x86-64-v3",
                                            "-ffp-contract=off",
                                            "-fwrapv",
@@ -119,11 +118,11 @@ std::string on_path(const std::string& name) {
 }
 
 // The name that a text's image has in a cache: another compiler of the same path makes another.
-std::string key_of(const std::string& text, const std::string& compiler) {
+std::string key_of(const std::string& text, const std::string& compiler, const std::string& level) {
   struct stat about {};
   stat(compiler.c_str(), &about);
   std::string all =
-      fmt::format("{}\n{}\n{}.{}\n", compiler, about.st_size, about.st_mtim.tv_sec, about.st_mtim.tv_nsec);
+      fmt::format("{} {}\n{}\n{}.{}\n", compiler, level, about.st_size, about.st_mtim.tv_sec, about.st_mtim.tv_nsec);
   for (const auto* words : {&kOptions, &kLibraries})
     for (const std::string& word : *words)
       all += word + "\n";
@@ -140,7 +139,9 @@ std::string find_compiler(const std::string& compiler) {
   return "";
 }
 
-Compiled compile(const std::string& text, const std::string& wanted, const std::string& cache) {
+Compiled compile(const std::string& text, const CompileOptions& options) {
+  const auto& [wanted, cache, optimize] = options;
+  std::string level = fmt::format("-O{}", optimize);
   Compiled result;
   std::string compiler = find_compiler(wanted);
   if (compiler.empty()) {
@@ -158,7 +159,7 @@ Compiled compile(const std::string& text, const std::string& wanted, const std::
   }
   std::error_code ignored;
   if (!cache.empty()) fs::create_directories(cache, ignored);
-  fs::path kept = fs::path(cache.empty() ? temporary().path : cache) / key_of(text, compiler);
+  fs::path kept = fs::path(cache.empty() ? temporary().path : cache) / key_of(text, compiler, level);
   std::string image = read(kept);
   if (is_image(image.data(), image.size())) {
     result.ok = true;
@@ -170,7 +171,7 @@ Compiled compile(const std::string& text, const std::string& wanted, const std::
   fs::path stem = fs::path(temporary().path) / fmt::format("{}-{}", getpid(), count++);
   fs::path source = stem, object = stem, log = stem;
   source += ".cpp", object += ".so", log += ".log";
-  std::vector<std::string> words = {compiler};
+  std::vector<std::string> words = {compiler, level};
   words.insert(words.end(), kOptions.begin(), kOptions.end());
   words.insert(words.end(), {source.string(), "-o", object.string()});
   words.insert(words.end(), kLibraries.begin(), kLibraries.end());

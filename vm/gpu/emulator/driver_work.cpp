@@ -118,6 +118,8 @@ Result unload_module(Module module) {
   if (Result error = call.context()) return error;
   if (!call.world.modules.count(module)) return call.fail(kInvalidHandle, "no module, or one that was unloaded");
   call.world.force_all(module->context);
+  for (auto& [name, known] : module->functions)
+    call.world.functions.erase(&known);
   call.world.modules.erase(module);
   return kSuccess;
 }
@@ -133,6 +135,7 @@ Result function(Function* function, Module module, const char* name) {
     return kNotFound;
   }
   *function = &found->second;
+  call.world.functions.insert(*function);
   return kSuccess;
 }
 
@@ -140,11 +143,9 @@ Result launch(Function function, unsigned grid_x, unsigned grid_y, unsigned grid
               unsigned block_z, unsigned shared_bytes, Stream stream, void** parameters, void** extra) {
   Call call("cuLaunchKernel");
   if (Result error = call.stream(stream)) return error;
-  Module module = nullptr;
-  for (const auto& [candidate, owned] : call.world.modules)
-    for (const auto& [name, known] : owned->functions)
-      if (&known == function) module = candidate;
-  if (!module) return call.fail(kInvalidHandle, "no function, or one of a module that was unloaded");
+  if (!call.world.functions.count(function))
+    return call.fail(kInvalidHandle, "no function, or one of a module that was unloaded");
+  Module module = function->module;
   if (module->context != stream->context)
     return call.fail(kInvalidHandle, fmt::format("kernel {} of device {} on a stream of device {}", function->name,
                                                  module->context->device, stream->context->device));

@@ -23,7 +23,7 @@ enum : int { kSuccess = 0, kInvalidInput = 3, kInvalidProgram = 4, kCompilation 
 constexpr int kArchitectures[] = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121}; // of NVRTC 13
 
 std::mutex lock;
-std::string compiler, cache; // of Options
+CompileOptions compiling;
 
 namespace table { // by the names of TL_NVRTC_FUNCTIONS
 
@@ -53,17 +53,16 @@ int create(NvrtcProgram* program, const char* source, const char*, int headers, 
 
 int compile(NvrtcProgram program, int count, const char* const* options) {
   if (!program) return kInvalidProgram;
-  std::string with, in;
+  CompileOptions how;
   {
     std::lock_guard held(lock);
-    with = compiler;
-    in = cache;
+    how = compiling;
   }
   // For a virtual architecture, NVRTC makes PTX and no cubin; nobody can run that here.
   bool ptx = false;
   for (int i = 0; i < count; ++i)
     ptx |= std::string_view(options[i]).find("arch=compute_") != std::string_view::npos;
-  Compiled made = emulator::compile(program->text, with, in);
+  Compiled made = emulator::compile(program->text, how);
   program->log = made.log;
   program->image = made.ok && !ptx ? made.image : "";
   program->ptx = made.ok && ptx ? "// tl's emulated card has no PTX\n" : "";
@@ -111,8 +110,7 @@ const char* error_text(int error) {
 
 void configure_nvrtc(const Options& options) {
   std::lock_guard held(lock);
-  compiler = options.compiler;
-  cache = options.cache;
+  compiling = {options.compiler, options.cache, options.optimize};
 }
 
 void* nvrtc_symbol(const char* name) {

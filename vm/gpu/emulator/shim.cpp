@@ -35,11 +35,13 @@ extern "C" __attribute__((visibility("default"))) void tl_emulator_bind(tl_runti
       [](const void* arguments) { name##_tl_body(*(const type*)arguments); }, sizeof(type)};                 \
   static void name##_tl_body(const type& a)
 
-// An address that the program holds as one that the host can use.
-template <class T> inline T* tl_at(unsigned long long x) {
-  return (T*)(x - tl_emulator->memory < tl_emulator->memory_bytes ? (void*)(x + tl_emulator->to_host)
-                                                                  : tl_emulator->elsewhere(x));
+// Behind an address that the program holds.
+inline void* tl_behind(unsigned long long x) {
+  return x - tl_emulator->memory < tl_emulator->memory_bytes ? (void*)(x + tl_emulator->to_host)
+                                                             : tl_emulator->elsewhere(x);
 }
+template <class T> inline T* tl_at(T* address) { return (T*)tl_behind((unsigned long long)address); }
+template <class T> inline T* tl_at(unsigned long long address) { return (T*)tl_behind(address); }
 inline void* tl_dynamic_shared() { return tl_emulator->shared; }
 
 #define threadIdx (tl_emulator->thread)

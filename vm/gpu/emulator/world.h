@@ -57,7 +57,8 @@ struct World {
   Owned<cuda::OpaqueStream> streams;
   Owned<cuda::OpaqueEvent> events;
   Owned<cuda::OpaqueModule> modules;
-  std::map<uint64_t, uint64_t> host; // pinned memory: address → bytes
+  std::set<cuda::Function> functions; // of all modules
+  std::map<uint64_t, uint64_t> host;  // pinned memory: address → bytes
 
   bool pinned(uint64_t address) const;
   void force_all(cuda::Context context); // runs all that its streams hold
