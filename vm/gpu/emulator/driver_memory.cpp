@@ -45,8 +45,10 @@ Result free(Pointer address) {
     for (const auto& any : call.world.contexts) // others may use it as peers
       call.world.force_all(any.get());
     if (context->memory.free(address)) return kSuccess;
-    return call.fail(kInvalidValue,
-                     fmt::format("{:#x} begins no live allocation: {}", address, context->memory.describe(address)));
+    Line line;
+    line.add("{:#x} begins no live allocation: ", address);
+    context->memory.describe(line, address);
+    return call.fail(kInvalidValue, line.text());
   }
   return call.fail(kInvalidValue, fmt::format("{:#x} is not an address of a card", address));
 }

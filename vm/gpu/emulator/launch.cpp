@@ -1,9 +1,8 @@
 // A kernel on the memory of its card, and what is said when it touches what it must not.
 #include "vm/gpu/emulator/fibers.h"
+#include "vm/gpu/emulator/report.h"
 #include "vm/gpu/emulator/world.h"
 #include <csignal>
-#include <cstring>
-#include <fmt/format.h>
 #include <unistd.h>
 
 namespace tl::emulator {
@@ -27,18 +26,21 @@ void* elsewhere(unsigned long long address) {
   return reinterpret_cast<void*>(world.window.begin(0) + address % 4096);
 }
 
-std::string where(uint64_t address) {
+void say_where(Line& line, uint64_t address) {
   const World& world = *running_world;
   uint64_t offset = world.window.offset();
-  if (world.window.covers(address))
-    return strange ? fmt::format("{:#x}, which is no memory of device {}, of an enabled peer, or pinned", strange,
-                                 running_context->device)
-                   : fmt::format("{:#x}, an address that was not decoded", address);
+  if (world.window.covers(address)) {
+    if (!strange) return line.add("{:#x}, an address that was not decoded", address);
+    return line.add("{:#x}, which is no memory of device {}, of an enabled peer, or pinned", strange,
+                    running_context->device);
+  }
   for (const auto& context : world.contexts)
-    if (context->memory.covers(address - offset))
-      return fmt::format("{:#x} of device {}: {}", address - offset, context->device,
-                         context->memory.describe(address - offset));
-  return address < 4096 ? "a null pointer" : fmt::format("{:#x} of the host, or its stack is too small", address);
+    if (context->memory.covers(address - offset)) {
+      line.add("{:#x} of device {}: ", address - offset, context->device);
+      return context->memory.describe(line, address - offset);
+    }
+  if (address < 4096) return line.add("a null pointer");
+  line.add("{:#x} of the host, or its stack is too small", address);
 }
 
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
@@ -49,11 +51,16 @@ void on_fault(int signal, siginfo_t* info, void*) {
   const char* name = nullptr;
   unsigned block = 0, thread = 0;
   if (running_here && running(&name, &block, &thread)) {
-    std::string what = signal == SIGSEGV || signal == SIGBUS
-                           ? "touches " + where(reinterpret_cast<uint64_t>(info->si_addr))
-                           : std::string(signal == SIGFPE ? "divides an integer by zero" : "traps");
-    std::string line = fmt::format("tl emulator: kernel {}, block {}, thread {} {}\n", name, block, thread, what);
-    if (write(2, line.data(), line.size()) < 0) return;
+    Line line;
+    line.add("tl emulator: kernel {}, block {}, thread {} ", std::string_view(name), block, thread);
+    if (signal == SIGSEGV || signal == SIGBUS) {
+      line.add("touches ");
+      say_where(line, reinterpret_cast<uint64_t>(info->si_addr));
+    } else {
+      line.add("{}", signal == SIGFPE ? "divides an integer by zero" : "traps");
+    }
+    line.add("\n");
+    if (write(2, line.text().data(), line.text().size()) < 0) return;
   }
   for (size_t i = 0; i < std::size(kSignals); ++i)
     sigaction(kSignals[i], &before[i], nullptr);

@@ -1,8 +1,6 @@
 #include "vm/gpu/emulator/memory.h"
-#include "vm/gpu/emulator/report.h"
 #include <algorithm>
 #include <cstring>
-#include <fmt/format.h>
 #include <sys/mman.h>
 
 namespace tl::emulator {
@@ -73,13 +71,13 @@ bool DeviceMemory::holds(uint64_t address, uint64_t bytes) const {
   return at <= found->second && bytes <= found->second - at;
 }
 
-std::string DeviceMemory::describe(uint64_t address) const {
+void DeviceMemory::describe(Line& line, uint64_t address) const {
   auto after = live_.upper_bound(address);
-  if (after == live_.begin()) return "in no allocation";
-  auto found = std::prev(after);
-  uint64_t at = address - found->first;
-  if (at < found->second) return fmt::format("byte {} of the {} at {:#x}", at, found->second, found->first);
-  return fmt::format("{} bytes past the end of the {} bytes at {:#x}", at - found->second, found->second, found->first);
+  if (after == live_.begin()) return line.add("in no allocation");
+  auto [begin, bytes] = *std::prev(after);
+  uint64_t at = address - begin;
+  if (at < bytes) return line.add("byte {} of the {} at {:#x}", at, bytes, begin);
+  line.add("{} bytes past the end of the {} bytes at {:#x}", at - bytes, bytes, begin);
 }
 
 Window::Window(int devices, uint64_t memory) {

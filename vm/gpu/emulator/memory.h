@@ -6,10 +6,10 @@
 // of nothing follows, so most accesses beyond one fault too. What is freed goes back to the system, and its addresses
 // come back last.
 #pragma once
+#include "vm/gpu/emulator/report.h"
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <string>
 
 namespace tl::emulator {
 
@@ -26,7 +26,7 @@ public:
   bool free(uint64_t address);       // false: no allocation begins there
   bool holds(uint64_t address, uint64_t bytes) const; // all in one live allocation
   bool covers(uint64_t address) const { return address - begin_ < span_; }
-  std::string describe(uint64_t address) const; // "12 bytes past the end of the 4096 bytes at 0x…"
+  void describe(Line& line, uint64_t address) const; // "12 bytes past the end of the 4096 bytes at 0x…"
 
   uint64_t begin() const { return begin_; }
   uint64_t span() const { return span_; }

@@ -80,7 +80,7 @@ void Call::make_current(Context context) {
   current_of = the_world().get();
 }
 
-Result Call::fail(Result error, const std::string& why) const {
+Result Call::fail(Result error, std::string_view why) const {
   complain(fmt::format("{}: {}", function_, why));
   return error;
 }
@@ -110,13 +110,17 @@ Result Call::event(Event event) const {
 
 Result Call::range(Context context, Pointer address, uint64_t bytes) const {
   if (context->memory.holds(address, bytes)) return kSuccess;
-  std::string where = "not an address of a card";
+  Line line;
+  line.add("{} bytes at {:#x} are not all in one live allocation of device {}: ", bytes, address, context->device);
+  size_t before = line.text().size();
   for (const auto& other : world.contexts)
-    if (other->memory.covers(address))
-      where = fmt::format("on device {}, {}", other->device, other->memory.describe(address));
+    if (other->memory.covers(address)) {
+      line.add("on device {}, ", other->device);
+      other->memory.describe(line, address);
+    }
+  if (line.text().size() == before) line.add("not an address of a card");
   current()->error = kIllegalAddress;
-  return fail(kIllegalAddress, fmt::format("{} bytes at {:#x} are not all in one live allocation of device {}: {}",
-                                           bytes, address, context->device, where));
+  return fail(kIllegalAddress, line.text());
 }
 
 void configure(const Options& options) {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tl::cuda {
@@ -79,7 +80,7 @@ public:
   // A range of a device's memory; a wrong one is the end of the current context.
   cuda::Result range(cuda::Context context, cuda::Pointer address, uint64_t bytes) const;
 
-  cuda::Result fail(cuda::Result error, const std::string& why) const;
+  cuda::Result fail(cuda::Result error, std::string_view why) const;
   static cuda::Context current();
   static void make_current(cuda::Context context);
 
