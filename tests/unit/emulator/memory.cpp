@@ -81,6 +81,7 @@ TEST_CASE("what is used wrongly is refused") {
   char host[4] = {};
   cuda::Pointer p = card.allocate(4);
   CHECK(card.d.copy_to_host(host, p, 4, none) == cuda::kInvalidHandle);
+  CHECK(card.d.copy_to_host(reinterpret_cast<void*>(p), p, 4, card.stream) == cuda::kInvalidValue);
   cuda::Context other = nullptr;
   CHECK(card.d.retain_context(&other, 2) == cuda::kInvalidDevice);
   REQUIRE(card.d.retain_context(&other, 1) == 0);

@@ -12,6 +12,12 @@ void add_copy(Stream stream, void* to, const void* from, size_t bytes) {
   stream->queue.add({[=] { std::memmove(to, from, bytes); }, nullptr});
 }
 
+// What must be the host's.
+Result check_host(const Call& call, const void* memory) {
+  if (memory && !call.world.window.covers(reinterpret_cast<uint64_t>(memory))) return kSuccess;
+  return call.fail(kInvalidValue, fmt::format("{} is no memory of the host", memory));
+}
+
 void* host_of(const Call& call, Pointer address) {
   return reinterpret_cast<void*>(address + call.world.window.offset());
 }
@@ -91,6 +97,7 @@ Result copy_to_device(Pointer to, const void* from, size_t bytes, Stream stream)
   Call call("cuMemcpyHtoDAsync_v2");
   if (Result error = call.stream(stream)) return error;
   if (Result error = call.range(Call::current(), to, bytes)) return error;
+  if (Result error = check_host(call, from)) return error;
   add_copy(stream, host_of(call, to), from, bytes);
   return kSuccess;
 }
@@ -99,6 +106,7 @@ Result copy_to_host(void* to, Pointer from, size_t bytes, Stream stream) {
   Call call("cuMemcpyDtoHAsync_v2");
   if (Result error = call.stream(stream)) return error;
   if (Result error = call.range(Call::current(), from, bytes)) return error;
+  if (Result error = check_host(call, to)) return error;
   add_copy(stream, to, host_of(call, from), bytes);
   return kSuccess;
 }

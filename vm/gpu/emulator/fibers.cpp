@@ -90,7 +90,8 @@ private:
   static void life();
   void run_block();
   Thread* next();
-  unsigned next_lane(Warp& warp);
+  unsigned next_lane(const Warp& warp);
+  void pick_warp(); // one that can run
   void release_block();
   void release_warp(unsigned warp);
   void wait_for_lanes(int line, unsigned mask);
@@ -204,11 +205,16 @@ void Executor::suspend() {
   if (thread != self) go(thread, &self->at);
 }
 
-unsigned Executor::next_lane(Warp& warp) {
+unsigned Executor::next_lane(const Warp& warp) {
   if (warp.turn < kWarp)
     return (static_cast<unsigned>(__builtin_ctz(rotated(warp.ready, warp.turn))) + warp.turn) % kWarp;
   unsigned first = warp.turn % kWarp; // bit 31 after the rotation
   return (31 - static_cast<unsigned>(__builtin_clz(rotated(warp.ready, first + 1))) + first + 1) % kWarp;
+}
+
+void Executor::pick_warp() {
+  unsigned first = static_cast<unsigned>((*random_)() % kWarp);
+  warp_ = (static_cast<unsigned>(__builtin_ctz(rotated(ready_warps_, first))) + first) % kWarp;
 }
 
 // Who runs now; it is made the current warp's. Null: all have ended.
@@ -220,8 +226,7 @@ Thread* Executor::next() {
       return &threads_[warp_ * kWarp + lane];
     }
     if (ready_warps_) {
-      unsigned first = (*random_)() % kWarp;
-      warp_ = (static_cast<unsigned>(__builtin_ctz(rotated(ready_warps_, first))) + first) % kWarp;
+      pick_warp();
       continue;
     }
     if (alive_ == 0) return nullptr;
@@ -243,8 +248,7 @@ void Executor::release_block() {
     warp.turn = static_cast<unsigned>((*random_)() % (2 * kWarp));
     ready_warps_ |= bit(w);
   }
-  unsigned first = (*random_)() % kWarp;
-  warp_ = (static_cast<unsigned>(__builtin_ctz(rotated(ready_warps_, first))) + first) % kWarp;
+  pick_warp();
 }
 
 unsigned Executor::barrier(int line, unsigned predicate) {
@@ -328,8 +332,7 @@ void Executor::atomic(bool failed) {
   }
   Warp& warp = warp_of(*current_);
   warp.turn = (current_->index + 1) % kWarp;
-  unsigned first = (*random_)() % kWarp;
-  warp_ = (static_cast<unsigned>(__builtin_ctz(rotated(ready_warps_, first))) + first) % kWarp;
+  pick_warp();
   suspend();
 }
 
@@ -370,8 +373,7 @@ void Executor::run_block() {
     warp.turn = static_cast<unsigned>((*random_)() % (2 * kWarp));
     ready_warps_ |= bit(w);
   }
-  unsigned first = (*random_)() % kWarp;
-  warp_ = (static_cast<unsigned>(__builtin_ctz(rotated(ready_warps_, first))) + first) % kWarp;
+  pick_warp();
   go(next(), &host_);
 }
 
