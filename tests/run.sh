@@ -67,7 +67,7 @@ run() { # run NAME COMMAND…: prints its output
 }
 
 echo "── unit tests"
-units=(abi io lang parser ir passes backend vm gpu golden)
+units=(abi io lang parser ir passes backend vm gpu emulator golden)
 for lib in "${units[@]}"; do doctest "$lib"; done
 for program in "$build"/tests/tl_test_*; do # one that the list above forgets
   [[ " ${units[*]} " == *" ${program##*/tl_test_} "* ]] || doctest "${program##*/tl_test_}"

@@ -1,4 +1,10 @@
 // A card made of the host: stand-ins for the functions of libcuda and libnvrtc that vm/gpu/cuda_api.h names.
+//
+// It runs the text that NVRTC would get, and is stricter than a card: work is done as late as streams and events allow,
+// warps run as far ahead of each other as barriers allow, in orders that a seed chooses; the host cannot touch memory
+// of a card; memory is poisoned. What is wrong is said on stderr: misuse of a function beside its error code, and what
+// a kernel must not do before the process ends (SIGABRT for barriers that cannot be passed, SIGSEGV for memory).
+// README.md tells how it is made.
 #pragma once
 #include "vm/gpu/cuda_api.h"
 #include <cstdint>
@@ -11,10 +17,14 @@ struct Options {
   uint64_t memory = uint64_t{8} << 30; // bytes of each
   uint64_t seed = 0;                   // of every choice of a schedule
   std::string compiler;                // of C++, for the host; empty: the first of c++, g++, clang++ on the path
-  std::string cache;                   // folder for compiled kernels; empty: a temporary one that goes with the process
+  // The compiler's -O. 0 compiles twice to three times as fast; with 1, kernels run two to four times as fast, which
+  // pays from some 200,000 elements that one kernel computes in its life (in a cache, that may be long).
+  int optimize = 0;
+  std::string cache; // folder for compiled kernels; empty: a temporary one that goes with the process
 };
 
-// Before the first call of any function of the tables; once.
+// Before the first call of any function of the tables. Again only when nothing is left of what was made (live): then
+// there is a new card. Not beside other calls.
 void configure(const Options& options);
 // Functions by the names of libcuda and libnvrtc. Null: not one that is emulated.
 void* symbol(const char* name);
