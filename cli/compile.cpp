@@ -1,4 +1,5 @@
 #include "compile.h"
+#include "backend/cuda/provider.h"
 #include "backend/kernel/lower.h"
 #include "driver/messages.h"
 #include "ir/lower.h"
@@ -11,6 +12,7 @@
 #include "passes/pipeline.h"
 #include "passes/schedule.h"
 #include "programs.h"
+#include "vm/card.h"
 #include "vm/io/access.h"
 #include "vm/io/io.h"
 #include <cerrno>
@@ -105,7 +107,12 @@ Executable make_executable(const ir::Module& module, const RunFlags& flags) {
   JitOptions options;
   options.ahead_threads = kAheadThreads;
   options.cache = flags.disk_cache();
-  return {std::move(scheduled.program), make_jit(kernels_of(module, scheduled), options), options.cache};
+  std::vector<kir::Kernel> kernels = kernels_of(module, scheduled);
+  std::unique_ptr<KernelProvider> provider = make_jit(kernels, options);
+  if (!flags.run.cards.empty())
+    provider = with_gpu_kernels(std::move(provider), std::move(kernels),
+                                {flags.run.cards[0]->facts().architecture, options.cache, cores()});
+  return {std::move(scheduled.program), std::move(provider), options.cache};
 }
 
 std::vector<kir::Kernel> kernels_of(const ir::Module& module, const Scheduled& scheduled) {

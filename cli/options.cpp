@@ -55,6 +55,8 @@ void RunFlags::finish() const {
   if (interpreter && (looks() || audit || run.check_nan))
     throw UsageError("--profile, --trace, --explain-idle, --audit and --check-nan look at the compiled program: leave "
                      "out --interp");
+  if (interpreter && device != "cpu" && device != "auto")
+    throw UsageError("the reference interpreter runs on the CPU: leave out --interp, or --device");
   if (!cache_limit.empty()) parse_size(cache_limit);
   for (const std::string& name : disabled) {
     auto known = std::any_of(passes().begin(), passes().end(), [&](const PassInfo& pass) { return pass.name == name; });

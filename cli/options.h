@@ -29,6 +29,7 @@ struct RunFlags : RunSetup {
   PassHook hook() const;                         // for what comes before the passes
   std::string cache_folder() const;              // empty: --no-cache, or nowhere to put it
   std::shared_ptr<DiskCache> disk_cache() const; // null: --no-cache, or nowhere to put it
+  void open_devices();                           // what --device asks for; throws UsageError
 };
 
 // Adds one flag of the table to a command; it fills `setup`, which must outlive the command line.

@@ -45,6 +45,7 @@ int run(RunFlags flags, const std::vector<std::string>& words, const std::string
     Outcome outcome = ir::interpret(module, arguments.values, out.sink(), {}, nullptr, flags.run.cpu_devices);
     return deliver(outcome, module.interface, module.locations, arguments, out, frontend.sources, frontend.file);
   }
+  flags.open_devices();
   Executable executable = make_executable(optimise(std::move(module), flags), flags);
   auto run_with = [&](const RunSetup& setup) {
     return run_program(executable.program, *executable.kernels, arguments, setup, frontend.sources, frontend.file,

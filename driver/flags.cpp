@@ -1,6 +1,7 @@
 #include "driver/flags.h"
 #include "driver/messages.h"
 #include "driver/usage.h"
+#include "vm/abi/device.h"
 #include "vm/io/io.h"
 #include <algorithm>
 #include <charconv>
@@ -25,9 +26,11 @@ void set_message_format(RunSetup&, const std::string& format) {
   show_as_json(format == "json");
 }
 
-void set_device(RunSetup&, const std::string& device) {
-  if (device != "cpu" && device != "auto")
-    throw UsageError(fmt::format("--device {}: only cpu is supported in this version", device));
+void set_device(RunSetup& setup, const std::string& device) {
+  const auto known = device_from_text(device);
+  if (device != "cpu" && device != "auto" && device != "gpu-emu" && (!known || *known < kFirstGpu))
+    throw UsageError(fmt::format("--device {}: not cpu, gpu, gpu:N, gpu-emu or auto", device));
+  setup.device = device;
 }
 
 constexpr RunFlag kFlags[] = {
@@ -49,7 +52,10 @@ constexpr RunFlag kFlags[] = {
      }},
     {"cpu-devices", "N", "CPU devices, each with a memory of its own (default: 1)", false,
      [](RunSetup& s, const std::string& text) { s.run.cpu_devices = number("cpu-devices", text, 1, 64); }},
-    {"device", "NAME", "where to run: cpu", false, set_device},
+    {"device", "NAME", "where to run: cpu, gpu, gpu:N, auto (a GPU if there is one), gpu-emu (one made of the CPU)",
+     false, set_device},
+    {"gpu-emu-devices", "N", "GPUs of --device gpu-emu (default: 1)", false,
+     [](RunSetup& s, const std::string& text) { s.emulated_cards = number("gpu-emu-devices", text, 1, 16); }},
     {"root", "FOLDER", "keep the program to files below this folder; those on the command line are yours", false,
      [](RunSetup& s, const std::string& folder) {
        if (folder.empty()) throw UsageError("--root needs the name of a folder");

@@ -12,7 +12,9 @@ struct RunSetup {
   RunOptions run;
   FileRules files;
   bool stats = false, profile = false, explain_idle = false;
-  std::string trace; // a file, or empty
+  std::string trace;          // a file, or empty
+  std::string device = "cpu"; // or auto, gpu, gpu:N, gpu-emu: RunOptions::cards is for whoever can open them
+  int emulated_cards = 1;
 
   bool looks() const { return profile || explain_idle || !trace.empty(); }
 };

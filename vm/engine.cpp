@@ -69,7 +69,8 @@ Engine::Engine(const Program& program, const RunOptions& options, const Devices&
     std::vector<int> cores_of;
     for (const Queue& queue : queues_)
       cores_of.push_back(queue.cores);
-    options.profile->begin(threads_, threads_ + 1 + static_cast<int>(lanes_.size()), std::move(cores_of));
+    options.profile->begin(threads_, threads_ + 1 + static_cast<int>(lanes_.size()) + devices.count(),
+                           std::move(cores_of));
   }
 }
 

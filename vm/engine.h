@@ -31,7 +31,7 @@
 
 namespace tl {
 
-class GpuQueue; // vm/gpu/queue.h
+class GpuQueue; // vm/gpu/card/queue.h
 
 class Engine {
   friend GpuQueue;

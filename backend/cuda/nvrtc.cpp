@@ -9,6 +9,13 @@ bool nvrtc_available(std::string* why) {
   return library.ok;
 }
 
+std::string nvrtc_description() {
+  if (!nvrtc_available()) return "";
+  int major = 0, minor = 0;
+  cuda::nvrtc().functions.version(&major, &minor);
+  return std::to_string(major) + "." + std::to_string(minor) + " " + cuda::nvrtc().path;
+}
+
 NvrtcResult nvrtc_compile(const std::string& source, const std::string& name, const std::string& architecture) {
   NvrtcResult result;
   if (!nvrtc_available(&result.log)) return result;

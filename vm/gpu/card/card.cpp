@@ -1,6 +1,6 @@
-#include "vm/gpu/card.h"
+#include "vm/gpu/card/card.h"
+#include "vm/gpu/card/queue.h"
 #include "vm/gpu/libraries.h"
-#include "vm/gpu/queue.h"
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>

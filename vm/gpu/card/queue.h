@@ -1,7 +1,7 @@
 // A card's work in one run: see CardQueue in vm/card.h.
 #pragma once
 #include "vm/engine.h"
-#include "vm/gpu/card.h"
+#include "vm/gpu/card/card.h"
 
 namespace tl {
 

@@ -32,7 +32,7 @@ public:
   bool divisible() const override { return false; } // an allocation is freed as a whole
   uint64_t moment() const override { return moment_.load(std::memory_order_acquire); }
 
-  // ---- of its queue (vm/gpu/queue.h) ----
+  // ---- of its queue (vm/gpu/card/queue.h) ----
 
   // Pinned memory that kernels write failures to, one record for each site of a kernel.
   struct Records {

@@ -1,4 +1,4 @@
-#include "vm/gpu/queue.h"
+#include "vm/gpu/card/queue.h"
 
 namespace tl {
 

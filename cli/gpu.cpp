@@ -1,0 +1,39 @@
+// --device: which cards a run has, real or emulated.
+#include "options.h"
+#include "vm/gpu/card/card.h"
+#include "vm/gpu/emulator/emulator.h"
+#include "vm/gpu/libraries.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tl::cli {
+
+void RunFlags::open_devices() {
+  if (device == "cpu" || !run.cards.empty()) return;
+  const int first = std::max(1, run.cpu_devices); // the index of gpu(0)
+  if (device == "gpu-emu") {
+    emulator::Options options;
+    options.devices = emulated_cards;
+    options.memory =
+        run.memory_limit ? run.memory_limit + (run.memory_limit >> 2) + (uint64_t{64} << 20) : options.memory;
+    options.seed = run.schedule_seed.value_or(0);
+    emulator::configure(options);
+    cuda::replace(emulator::symbol);
+    run.cards = open_cards();
+    run.device = first;
+    return;
+  }
+  const bool usable = cuda::driver().ok && cuda::nvrtc().ok;
+  if (device == "auto" && !usable) return;
+  if (!cuda::driver().ok)
+    throw UsageError(fmt::format("--device {}: {}; {}", device, cuda::driver().reason, cuda::driver().hint));
+  if (!cuda::nvrtc().ok)
+    throw UsageError(fmt::format("--device {}: {}; {}", device, cuda::nvrtc().reason, cuda::nvrtc().hint));
+  run.cards = open_cards();
+  const auto wanted = device == "auto" ? 0 : static_cast<size_t>(*device_from_text(device) - kFirstGpu);
+  if (wanted >= run.cards.size())
+    throw UsageError(fmt::format("--device {}: the last GPU here is gpu:{}", device, run.cards.size() - 1));
+  run.device = first + static_cast<int>(wanted);
+}
+
+} // namespace tl::cli
