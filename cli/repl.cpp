@@ -282,6 +282,7 @@ void add_repl(CLI::App& app, int& exit_code) {
   flags->add_to(*command);
   command->callback([flags, &exit_code] {
     flags->finish();
+    flags->open_devices();
     struct sigaction action {};
     action.sa_handler = on_interrupt;
     reader = ::pthread_self();

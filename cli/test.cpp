@@ -76,6 +76,7 @@ void add_test(CLI::App& app, int& exit_code) {
   flags->run.add_to(*command);
   command->callback([flags, &exit_code] {
     flags->run.finish();
+    flags->run.open_devices();
     if (flags->paths.empty()) flags->paths.push_back(".");
     Count count;
     for (const std::string& path : programs_under(flags->paths))

@@ -21,10 +21,14 @@ Value Interpreter::on_device(const Value& x, int64_t device) {
   return result;
 }
 
-Value Interpreter::readable(const Value& x, int device) {
-  if (devices_.cards() == 0 || x.kind != Value::Kind::Tensor || !x.node->data) return x;
+bool Interpreter::is_readable(const Value& x, int device) const {
+  if (devices_.cards() == 0 || x.kind != Value::Kind::Tensor || !x.node->data) return true;
   const int home = memory_of(x);
-  if (home == device || (!engine_.is_card(home) && !engine_.is_card(device))) return x;
+  return home == device || (!engine_.is_card(home) && !engine_.is_card(device));
+}
+
+Value Interpreter::readable(const Value& x, int device) {
+  if (is_readable(x, device)) return x;
   const int64_t bytes = x.dims.count().value_or(0) * size_of(x.dtype);
   for (const Replica* copy = x.node->replicas; copy; copy = copy->next) {
     if (copy->device != device || x.offset < copy->offset || x.offset + bytes > copy->offset + copy->bytes) continue;

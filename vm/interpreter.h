@@ -147,6 +147,7 @@ private:
   // x where a device can read it: itself, or a copy that is kept with it, since no card reads the host's memory and no
   // CPU a card's. Of lists the same list. The value's device, as programs see it, stays.
   Value readable(const Value& x, int device);
+  bool is_readable(const Value& x, int device) const;
   void bring_home(const Value& x);       // so that `result` finds it on the host
   int16_t cpu_of(int16_t device) const { // the index of the CPU where a task does the work of a device (a number)
     const int index = device == kNoDevice ? 0 : devices_.index(device);
@@ -189,7 +190,7 @@ private:
   };
   std::vector<Planned> planned_;
   std::vector<Value> outputs_;
-  std::vector<Value> operands_; // with cards, where it runs
+  std::vector<Value> operands_; // of the launch being issued, where they are copies: see readable
   std::vector<uint8_t> taken_;  // by operand: its memory becomes an output's
 };
 

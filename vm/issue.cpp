@@ -186,17 +186,21 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel* compiled, F
     if (!on_card) target = 0;
   }
   if (!compiled && !on_card) compiled = &kernel(i.index);
-  if (devices_.cards() > 0) {
-    operands_.clear();
-    for (size_t k = 0; k < i.in.size(); ++k) {
-      operands_.push_back(readable(in(i, k), target));
-      Value& v = operands_.back();
-      if (!on_card || !on_card->sizes[k] || v.kind != Value::Kind::Tensor) continue;
-      v = host_number(in(i, k)); // which formulas need
-      take_first(poison, v.failure);
+  operands_.clear();
+  for (size_t k = 0; k < i.in.size() && devices_.cards() > 0; ++k) {
+    const Value& v = in(i, k);
+    operands_.emplace_back(); // empty: it can be read where it is
+    if (v.kind != Value::Kind::Tensor) continue;
+    if (on_card && on_card->sizes[k]) {
+      operands_.back() = host_number(v); // which formulas need
+      take_first(poison, operands_.back().failure);
+    } else if (!is_readable(v, target)) {
+      operands_.back() = readable(v, target);
     }
   }
-  auto operand = [&](size_t k) -> const Value& { return operands_.empty() ? in(i, k) : operands_[k]; };
+  auto operand = [&](size_t k) -> const Value& {
+    return k < operands_.size() && operands_[k].kind != Value::Kind::Empty ? operands_[k] : in(i, k);
+  };
   bool had_nan = false;
   if (options_.check_nan)
     for (size_t k = 0; k < i.in.size(); ++k)

@@ -78,7 +78,10 @@ Pool::Slab& Pool::slab_of(const std::byte* block) {
 
 Block Pool::allocate(uint64_t bytes, uint64_t held_at_most) {
   Block block = find(bytes, held_at_most);
-  if (poison_ && block) source_.fill(block.data, kPoison, block.bytes);
+  if (poison_ && block) {
+    source_.fill(block.data, kPoison, block.bytes);
+    block.moment = source_.moment(); // and behind that whoever uses it
+  }
   if (MemoryWatch* watch = watch_; watch && block) watch->allocated(block);
   return block;
 }
