@@ -86,9 +86,10 @@ std::optional<ir::Module> expand_lowered(const std::function<ir::Module()>& lowe
   return std::nullopt;
 }
 
-std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program& program, const PassHook& after) {
-  return expand_lowered([&] { return ir::lower(program, frontend.sources); }, frontend.sources, frontend.file,
-                        frontend.diagnostics, after);
+std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program& program, const PassHook& after,
+                                       int64_t default_device) {
+  return expand_lowered([&] { return ir::lower(program, frontend.sources, default_device); }, frontend.sources,
+                        frontend.file, frontend.diagnostics, after);
 }
 
 ir::Module optimise(ir::Module module, const RunFlags& flags) {

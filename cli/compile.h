@@ -44,7 +44,8 @@ typed::Program check_source(Frontend& frontend, bool for_check = false, const st
 std::optional<ir::Module> expand_lowered(const std::function<ir::Module()>& lower, const SourceManager& sources,
                                          FileId main, Diagnostics& diagnostics, const PassHook& after);
 // The same, of a whole program without errors.
-std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program& program, const PassHook& after = {});
+std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program& program, const PassHook& after = {},
+                                       int64_t default_device = 0);
 
 struct Executable {
   Program program;

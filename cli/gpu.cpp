@@ -8,6 +8,14 @@
 
 namespace tl::cli {
 
+static std::vector<std::shared_ptr<Card>> cards_of(const std::string& device) {
+  try {
+    return open_cards();
+  } catch (const RuntimeError& error) { // one that is another's alone, or is broken
+    throw UsageError(fmt::format("--device {}: {}", device, error.message));
+  }
+}
+
 void RunFlags::open_devices() {
   if (device == "cpu" || !run.cards.empty()) return;
   const int first = std::max(1, run.cpu_devices); // the index of gpu(0)
@@ -19,7 +27,7 @@ void RunFlags::open_devices() {
     options.seed = run.schedule_seed.value_or(0);
     emulator::configure(options);
     cuda::replace(emulator::symbol);
-    run.cards = open_cards();
+    run.cards = cards_of(device);
     run.device = first;
     return;
   }
@@ -29,11 +37,16 @@ void RunFlags::open_devices() {
     throw UsageError(fmt::format("--device {}: {}; {}", device, cuda::driver().reason, cuda::driver().hint));
   if (!cuda::nvrtc().ok)
     throw UsageError(fmt::format("--device {}: {}; {}", device, cuda::nvrtc().reason, cuda::nvrtc().hint));
-  run.cards = open_cards();
+  run.cards = cards_of(device);
   const auto wanted = device == "auto" ? 0 : static_cast<size_t>(*device_from_text(device) - kFirstGpu);
   if (wanted >= run.cards.size())
     throw UsageError(fmt::format("--device {}: the last GPU here is gpu:{}", device, run.cards.size() - 1));
   run.device = first + static_cast<int>(wanted);
+}
+
+int64_t RunFlags::device_number() const {
+  const int cpus = std::max(1, run.cpu_devices);
+  return run.device < cpus ? run.device : kFirstGpu + run.device - cpus;
 }
 
 } // namespace tl::cli

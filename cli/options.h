@@ -30,6 +30,7 @@ struct RunFlags : RunSetup {
   std::string cache_folder() const;              // empty: --no-cache, or nowhere to put it
   std::shared_ptr<DiskCache> disk_cache() const; // null: --no-cache, or nowhere to put it
   void open_devices();                           // what --device asks for; throws UsageError
+  int64_t device_number() const;                 // of the one where new tensors go, then
 };
 
 // Adds one flag of the table to a command; it fills `setup`, which must outlive the command line.

@@ -26,8 +26,9 @@ int run(RunFlags flags, const std::vector<std::string>& words, const std::string
   Frontend frontend;
   read_source(frontend, path, code);
   typed::Program typed = check_source(frontend);
+  flags.open_devices();
   std::optional<ir::Module> lowered;
-  if (!frontend.diagnostics.has_errors()) lowered = lower_source(frontend, typed, flags.hook());
+  if (!frontend.diagnostics.has_errors()) lowered = lower_source(frontend, typed, flags.hook(), flags.device_number());
   show(frontend.diagnostics, frontend.sources);
   if (!lowered) return kRejected;
 
@@ -45,7 +46,6 @@ int run(RunFlags flags, const std::vector<std::string>& words, const std::string
     Outcome outcome = ir::interpret(module, arguments.values, out.sink(), {}, nullptr, flags.run.cpu_devices);
     return deliver(outcome, module.interface, module.locations, arguments, out, frontend.sources, frontend.file);
   }
-  flags.open_devices();
   Executable executable = make_executable(optimise(std::move(module), flags), flags);
   auto run_with = [&](const RunSetup& setup) {
     return run_program(executable.program, *executable.kernels, arguments, setup, frontend.sources, frontend.file,

@@ -107,7 +107,7 @@ Session::End Session::run(const std::string& text, const std::string& name) {
   std::optional<ir::Piece> piece;
   std::string stats;
   std::optional<ir::Module> lowered = lower([&] {
-    piece = ir::lower_piece(*program, sources_, checker_->atoms());
+    piece = ir::lower_piece(*program, sources_, checker_->atoms(), flags_.device_number());
     return std::move(piece->module);
   });
   if (!lowered) {
@@ -154,7 +154,7 @@ std::optional<std::string> Session::type_of(const std::string& text) {
 std::optional<std::string> Session::made_of(const std::string& text, Stage stage) {
   const typed::Program* program = check(text, "<input>");
   if (!program) return std::nullopt;
-  std::optional<ir::Module> module = lower([&] { return ir::lower(*program, sources_); });
+  std::optional<ir::Module> module = lower([&] { return ir::lower(*program, sources_, flags_.device_number()); });
   checker_->undo();
   if (!module) return std::nullopt;
   module = optimise(std::move(*module), flags_);

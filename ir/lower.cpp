@@ -154,7 +154,7 @@ Function FunctionLowerer::instance(typed::InstanceId id) {
   bool is_top = shared_.program.has_main && id == shared_.program.main;
   for (const typed::Test& test : shared_.program.tests)
     is_top = is_top || id == test.instance;
-  if (is_top && shared_.program.uses_devices) placing_ = device(0);
+  if (is_top && shared_.program.uses_devices) placing_ = device(shared_.default_device);
   function_body(instance.body, instance.result);
 
   Leaves result = env_[callees_.back().result];
@@ -353,7 +353,7 @@ Function FunctionLowerer::entry() {
   entry_parameters();
   session_parameters();
   if (shared_.program.uses_devices) {
-    placing_ = device(0);
+    placing_ = device(shared_.default_device);
     for (auto& [var, leaves] : env_)
       place_parameters(leaves);
   }
@@ -383,7 +383,7 @@ Function FunctionLowerer::test(const typed::Test& test) {
   callees_.back().result_type = &unit;
   callees_.back().returned = new_flag();
   callees_.back().result = new_pseudo();
-  if (shared_.program.uses_devices) placing_ = device(0);
+  if (shared_.program.uses_devices) placing_ = device(shared_.default_device);
   find_jumps(shared_.program.top_level);
   block(shared_.program.top_level, [&](const Leaves&) { return call_instance(test.instance, {}, {}, test.span); });
   f_.body.yields.push_back(token());
@@ -391,9 +391,11 @@ Function FunctionLowerer::test(const typed::Test& test) {
   return std::move(f_);
 }
 
-Piece lower_piece(const typed::Program& program, const SourceManager& sources, SizeAtoms& atoms) {
+Piece lower_piece(const typed::Program& program, const SourceManager& sources, SizeAtoms& atoms,
+                  int64_t default_device) {
   if (!program.ok) throw std::logic_error("lowering: the program has errors");
   LowerProgram shared(program, sources, atoms);
+  shared.default_device = default_device;
   for (typed::InstanceId id : shared.called)
     shared.module.functions.push_back(FunctionLowerer(shared, program.instances[id.index].name).instance(id));
   shared.module.entry = static_cast<uint32_t>(shared.module.functions.size());
@@ -407,9 +409,9 @@ Piece lower_piece(const typed::Program& program, const SourceManager& sources, S
   return {std::move(shared.module), std::move(shared.session_sizes)};
 }
 
-Module lower(const typed::Program& program, const SourceManager& sources) {
+Module lower(const typed::Program& program, const SourceManager& sources, int64_t default_device) {
   SizeAtoms atoms = program.atoms;
-  return lower_piece(program, sources, atoms).module;
+  return lower_piece(program, sources, atoms, default_device).module;
 }
 
 size_t leaf_count(const tl::Type& type) { return leaf_types(type).size(); }

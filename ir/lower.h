@@ -16,8 +16,10 @@ struct Unsupported : std::runtime_error {
 
 // The module's entry runs the top-level statements, then main, as Program (vm/abi/bytecode.h) says. Each `test` block
 // becomes a function that takes and gives a token: it runs the top-level statements, then the test.
+// Where the program names devices, what is made at the top level, in main and in tests goes to `default_device` (its
+// number, vm/abi/device.h).
 // Requires program.ok. Throws Unsupported.
-Module lower(const typed::Program& program, const SourceManager& sources);
+Module lower(const typed::Program& program, const SourceManager& sources, int64_t default_device = 0);
 
 // A piece of a session: the entry's further parameters are program.session.sizes, then the leaves of
 // program.session.given, a tensor behind the sizes of its axes; its further results the leaves of program.session.kept,
@@ -27,7 +29,8 @@ struct Piece {
   std::vector<AtomId> sizes;
 };
 // `atoms` are the program's, or a copy of them: lowering adds compound ones.
-Piece lower_piece(const typed::Program& program, const SourceManager& sources, SizeAtoms& atoms);
+Piece lower_piece(const typed::Program& program, const SourceManager& sources, SizeAtoms& atoms,
+                  int64_t default_device = 0);
 // How many leaves a value of this type has.
 size_t leaf_count(const tl::Type& type);
 

@@ -108,7 +108,9 @@ Leaves FunctionLowerer::device_builtin(const typed::Expr& e, const Leaves& opera
     return {here().one(Op::Transfer, {operands.at(0), operands.at(1)}, Type(type(operands[0])), {}, at)};
   case Builtin::DeviceOf: { // what belongs to none is on the default device
     ValueId number = device_of(operands.at(0), at);
-    return {convert(scalar(ScalarOp::Max, {number, i64(0)}, at), DType::Device, at)};
+    ValueId none = convert(scalar(ScalarOp::Lt, {number, i64(0)}, at), DType::I64, at); // where it is -1
+    ValueId more = scalar(ScalarOp::Mul, {none, i64(shared_.default_device + 1)}, at);
+    return {convert(scalar(ScalarOp::Add, {number, more}, at), DType::Device, at)};
   }
   case Builtin::DeviceFacts: {
     NodeId node = here().node(Op::DeviceInfo, {operands.at(0)}, {Type::str(), i64_type, i64_type, Type::str()}, {}, at);

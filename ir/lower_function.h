@@ -45,6 +45,7 @@ struct LowerProgram {
   Module module;
   std::vector<AtomId> session_sizes; // that the entry gives, see Piece
   SizeAtoms& atoms;                  // lowering makes compound atoms
+  int64_t default_device = 0;        // the number of the one where new tensors go
   const size_t checked_atoms;        // how many the program had before
   std::vector<typed::InstanceId> called;
   std::map<uint32_t, uint32_t> function_of; // by instance: its graph function

@@ -27,6 +27,14 @@ const CompiledKernel& Interpreter::kernel(uint32_t index) {
   return *compiled_[index];
 }
 
+const GpuKernel* Interpreter::gpu_kernel(uint32_t index) {
+  try {
+    return kernels_.gpu_kernel(index);
+  } catch (RuntimeError& error) { // it does not compile
+    stop(fail(std::move(error)));
+  }
+}
+
 bool Interpreter::sizes(const OutputDesc& desc, Dims& dims, FailureRef& poison) {
   dims.clear();
   bool known = true;
@@ -182,7 +190,7 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel* compiled, F
   const GpuKernel* on_card = nullptr;
   if (engine_.is_card(wanted)) {
     // Sequential code, whose outputs do not fail all together, and decompositions are the host's.
-    if (!compiled && !partly && !i.decides) on_card = kernels_.gpu_kernel(i.index);
+    if (!compiled && !partly && !i.decides) on_card = gpu_kernel(i.index);
     if (!on_card) target = 0;
   }
   if (!compiled && !on_card) compiled = &kernel(i.index);

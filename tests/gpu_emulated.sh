@@ -1,0 +1,82 @@
+#!/bin/bash
+# tests/gpu_emulated.sh TL [FILTER]: --device gpu-emu as a user types it, and --device gpu where there is none. The
+# golden programs run there too (tests/golden, configurations gpu and gpu-seed5).
+tl=$(realpath "$1") filter=${2:-}
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+source tests/check.sh
+command -v c++ >/dev/null || command -v g++ >/dev/null || command -v clang++ >/dev/null || {
+  echo "SKIPPED: all of gpu_emulated.sh (there is no C++ compiler)"
+  exit 77
+}
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+emulated=("$tl" run --device gpu-emu)
+
+# ---- two cards
+cat >"$out/two.tl" <<'TL'
+print(devices("gpu"), device_info(gpu(1)).name)
+let x = arange(6.0)
+let y = x.to(gpu(1))
+print(x.device, y.device, (y * 2.0 + 1.0).device)
+print(y * 2.0 + 1.0)
+print(gather(scatter(arange(5), devices("gpu"))))
+print(all_reduce(list(ones([2]).to(d) * f32(i + 1) for (i, d) in enumerate(devices("gpu")))))
+on gpu(1) { print(zeros([2]).device) }
+print((y.to(cpu) + arange(6.0).to(cpu)).device)
+print(data_parallel(|w, v| w * mean(v), devices("gpu"))(2.0, [1.0, 3.0, 5.0, 7.0]))
+TL
+cat >"$out/two.expected" <<'TEXT'
+[gpu(0), gpu(1)] Emulated GPU
+gpu(0) gpu(1) gpu(1)
+[ 1.  3.  5.  7.  9. 11.]
+[0 1 2 3 4]
+[[3. 3.], [3. 3.]]
+gpu(1)
+cpu(0)
+8.0
+TEXT
+for seed in "" "--schedule-seed 3" "--schedule-seed 11"; do
+  check "two cards${seed:+, $seed}" 0 -- bash -c "'$tl' run --device gpu-emu --gpu-emu-devices 2 $seed '$out/two.tl' | diff - '$out/two.expected'"
+done
+echo 'let x = ones([2]).to(gpu(0)) + ones([2]).to(gpu(1))' >"$out/mixed.tl"
+check "two cards in one operation" 1 "DeviceMismatch.*gpu.0. and on gpu.1." -- "${emulated[@]}" --gpu-emu-devices 2 "$out/mixed.tl"
+check "a card that is not there" 3 "NoSuchDevice.*there is no device gpu.1." -- "${emulated[@]}" -e 'print(zeros([2]).to(gpu(1)))'
+
+# ---- nothing waits inside a chain, and nothing leaves the card without a word
+cat >"$out/chain.tl" <<'TL'
+fn main() {
+  var x = ones([64])
+  for k in 0..1000 { x = x * 1.0001 + sum(x) * 0.001 }
+  print(x[0] > 1.0)
+}
+TL
+check "a chain of kernels has no wait inside" 0 "^  for a value     0 " -- "${emulated[@]}" --stats "$out/chain.tl"
+check "nor for memory" 0 "^  for memory      0 " -- "${emulated[@]}" --stats "$out/chain.tl"
+check "nor does it need more than a few tensors" 0 "^  of gpu.0.       [0-9]{1,4} bytes" -- "${emulated[@]}" --stats "$out/chain.tl"
+echo 'import linalg
+print(linalg.det([[2.0, 0.0], [0.0, 3.0]]))' >"$out/det.tl"
+check "what a card cannot do is named" 0 "^not on a GPU" -- "${emulated[@]}" --stats "$out/det.tl"
+check "and its result is right" 0 "^6.0$" -- "${emulated[@]}" "$out/det.tl"
+
+# ---- memory
+echo 'fn main() { let x = zeros([1000000])
+  print(sum(x)) }' >"$out/large.tl"
+check "the memory limit bounds a card" 3 "OutOfMemory.*memory limit of 1.0 MB" -- "${emulated[@]}" --memory-limit 1MB --disable fuse "$out/large.tl"
+
+# ---- the session and tests
+printf 'let x = arange(4.0)\nx * 2.0\nx.to(gpu(0)).device\n' >"$out/session"
+check "in the REPL" 0 "^gpu.0. : device" -- bash -c "'$tl' repl --device gpu-emu <'$out/session'"
+echo 'test "sums" { assert_close(sum(arange(5.0)), 10.0) }' >"$out/test.tl"
+check "tl test" 0 "1 passed, 0 failed" -- "$tl" test --device gpu-emu "$out/test.tl"
+
+# ---- what cannot be
+check "no C++ compiler" 3 "DeviceError.*C\+\+ compiler" -- env PATH= "$tl" run --no-cache --device gpu-emu -e 'print(sum(arange(3.0)))'
+check "the interpreter" 2 "the reference interpreter runs on the CPU" -- "$tl" run --interp --device gpu-emu -e '1'
+check "no such name" 2 "not cpu, gpu, gpu:N, gpu-emu or auto" -- "$tl" run --device tpu -e '1'
+check "too many cards" 2 "gpu-emu-devices 99" -- "$tl" run --device gpu-emu --gpu-emu-devices 99 -e '1'
+mkdir "$out/none"
+check "auto where there is none" 0 "^3$" -- env TL_CUDA_PATH="$out/none" "$tl" run --device auto -e 'print(1 + 2)'
+echo 'print(1 + 2)' >"$out/three.tl"
+"$tl" build "$out/three.tl" -o "$out/three" >/dev/null
+check "an executable for the CPU" 2 "this program runs on the CPU alone" -- "$out/three" --device gpu
+finish
