@@ -262,9 +262,10 @@ SizeAtoms::Interval SizeAtoms::bounds_of_sum(Size e, const SizeFacts& facts, int
       std::optional<Size> times = divide_exactly(whole, atom.b * Size::of(*quotient));
       if (!times || atom.a.terms.empty()) continue;
       Interval divisor = bounds(atom.b, facts, depth - 1);
-      if (divisor.lo < 0) continue;
-      Interval remainder{0, std::max<Wide>(divisor.hi - 1, 0)};
-      if (divisor.lo == 0) remainder = remainder.either(bounds(atom.a, facts, depth - 1)); // a // 0 is 0 here
+      if (divisor.lo < 0 && divisor.hi > 0) continue;
+      Interval remainder{std::min<Wide>(divisor.lo + 1, 0), std::max<Wide>(divisor.hi - 1, 0)}; // has b's sign
+      if (divisor.lo == 0 || divisor.hi == 0)
+        remainder = remainder.either(bounds(atom.a, facts, depth - 1));  // a // 0 is 0 here
       const Size factor = *times * Size(-1), dividend = factor * atom.a; // which must stand there, or nothing is won
       if (factor.is_too_large() || dividend.is_too_large()) continue;
       bool stands = std::any_of(e.terms.begin(), e.terms.end(), [&](const Size::Term& t) {
@@ -399,7 +400,12 @@ Size SizeAtoms::floor_div(const Size& a, const Size& b) {
     return Size::of(compound(AtomKind::FloorDiv, a, b));
   }
   int64_t c = b.constant();
-  if (c < 0) return c == INT64_MIN ? Size::of(compound(AtomKind::FloorDiv, a, b)) : floor_div(a * Size(-1), Size(-c));
+  if (c < 0) {
+    // -a, which is no i64 where a is the least one, would have to be computed.
+    const Size negated = a * Size(-1);
+    if (c == INT64_MIN || (c != -1 && !fits(negated) && fits(a))) return Size::of(compound(AtomKind::FloorDiv, a, b));
+    return floor_div(negated, Size(-c));
+  }
   // (c*q + r) // c = q + r // c, with every coefficient of r in [0, c).
   Size q, r;
   for (const auto& term : a.terms) {
