@@ -304,7 +304,8 @@ def said(err: str, outcome: Outcome) -> bool:
 
 
 def first_message(err: str) -> str:
-    return err.partition("error[")[2].split("\n  ")[0]
+    """Without the lines of the program, which `tl fmt` may have written in another way."""
+    return re.split(r"\n *\d+ \| |\n  ", err.partition("error[")[2])[0]
 
 
 def errors_in(err: str):
