@@ -151,8 +151,19 @@ std::pair<Size, Size> SizeAtoms::parts(const Size& e) const {
   const Size c = e.constant();
   std::pair<Size, Size> one{added + c, taken}, other{added, taken - c};
   if (e.constant() < 0) std::swap(one, other);
-  bool fine = fits(one.first) && fits(one.second);
-  return fine || !fits(other.first) || !fits(other.second) ? one : other;
+  auto fine = [&](const std::pair<Size, Size>& both) { return fits(both.first) && fits(both.second); };
+  if (fine(one)) return one;
+  if (fine(other)) return other;
+  // A max inside, as in clamp(a, lo, hi): its positive(x - lo) fits only with lo added to it, so that goes to both.
+  for (const Size& side : {added, taken})
+    for (const Size::Term& term : side.terms) {
+      if (term.atoms.size() != 1 || term.coefficient != 1 || atoms_[term.atoms[0].index].kind != AtomKind::Positive)
+        continue;
+      const Size least = parts(atoms_[term.atoms[0].index].a).second;
+      const std::pair<Size, Size> moved{one.first + least, one.second + least};
+      if (fine(moved)) return moved;
+    }
+  return one;
 }
 
 // ---- bounds
@@ -317,6 +328,7 @@ bool SizeAtoms::fits(const Size& e, const SizeFacts& facts) const { return bound
 
 bool SizeAtoms::needs_check(const Size& e) const {
   if (!e.is_constant() && !e.as_atom() && !fits(e)) return true;
+  auto operand = [&](const Size& s) { return needs_check(s) || !fits(s); };
   auto of_atom = [&](AtomId id) {
     const SizeAtom& atom = atoms_[id.index];
     if (atom.kind == AtomKind::Modular)
@@ -324,9 +336,10 @@ bool SizeAtoms::needs_check(const Size& e) const {
         return std::any_of(term.atoms.begin(), term.atoms.end(),
                            [&](AtomId inner) { return needs_check(Size::of(inner)); });
       });
-    if (atom.kind != AtomKind::Positive || fits(atom.a)) return needs_check(atom.a) || needs_check(atom.b);
+    if (is_leaf(id)) return false;
+    if (atom.kind != AtomKind::Positive || fits(atom.a)) return operand(atom.a) || operand(atom.b);
     auto [added, taken] = parts(atom.a);
-    return needs_check(added) || needs_check(taken);
+    return operand(added) || operand(taken);
   };
   return std::any_of(e.terms.begin(), e.terms.end(), [&](const Size::Term& term) {
     return std::any_of(term.atoms.begin(), term.atoms.end(), of_atom);
