@@ -115,6 +115,29 @@ std::optional<Size> divide_exactly(const Size& a, const Size& b) {
   return std::nullopt;
 }
 
+void SizeFacts::claim(Mark since) {
+  trust(since);
+  for (size_t i = since.equal; i < equal.size(); ++i)
+    claimed_equal.push_back(i);
+  for (size_t i = since.not_negative; i < not_negative.size(); ++i)
+    claimed_not_negative.push_back(i);
+}
+
+void SizeFacts::trust(Mark since) {
+  std::erase_if(claimed_equal, [&](size_t i) { return i >= since.equal; });
+  std::erase_if(claimed_not_negative, [&](size_t i) { return i >= since.not_negative; });
+}
+
+SizeFacts SizeFacts::sure() const {
+  SizeFacts result;
+  for (size_t i = 0; i < equal.size(); ++i)
+    if (!std::binary_search(claimed_equal.begin(), claimed_equal.end(), i)) result.equal.push_back(equal[i]);
+  for (size_t i = 0; i < not_negative.size(); ++i)
+    if (!std::binary_search(claimed_not_negative.begin(), claimed_not_negative.end(), i))
+      result.not_negative.push_back(not_negative[i]);
+  return result;
+}
+
 AtomId SizeAtoms::add(SizeAtom atom) {
   atoms_.push_back(std::move(atom));
   return {static_cast<uint32_t>(atoms_.size() - 1)};
