@@ -202,7 +202,7 @@ private:
   ValueId checked(ValueId value, const std::vector<typed::SizeCheck>& checks);
   Leaves checked(Leaves leaves, const std::vector<typed::SizeCheck>& checks, bool all);
   Leaves checked_operands(Leaves values, const typed::Expr& e);
-  Dim checked(Dim dim, const std::vector<typed::SizeCheck>& checks);
+  Dim checked(Dim dim, std::vector<typed::SizeCheck> checks);
   bool is_outer(ValueId value, uint32_t mark) const; // known outside of what began when there were `mark` values
   size_t push(Region& region, ScopeKind kind);
   void pop() { scopes_.pop_back(); }

@@ -54,7 +54,7 @@ ValueId FunctionLowerer::wrapped(ValueId index, const Dim& size, size_t axis, co
 
 ValueId FunctionLowerer::slice_start(const typed::Subscript& item, const Dim& size) {
   ValueId start = size_value(item.start);
-  if (!keeps_checks() || item.step == 0) return start;
+  if (item.step == 0 || (!item.claimed && !keeps_checks())) return start;
   ValueId count = size_value(item.length), n = here().size(size);
   auto emit = [&](ScalarOp op, ValueId a, ValueId b) { return scalar(op, {a, b}); };
   auto inside = [&](ValueId i) { return emit(ScalarOp::And, emit(ScalarOp::Ge, i, i64(0)), emit(ScalarOp::Lt, i, n)); };
@@ -62,7 +62,9 @@ ValueId FunctionLowerer::slice_start(const typed::Subscript& item, const Dim& si
   ValueId some = emit(ScalarOp::And, inside(start), inside(last));
   ValueId fine = emit(ScalarOp::Or, emit(ScalarOp::Eq, count, i64(0)),
                       emit(ScalarOp::And, emit(ScalarOp::Gt, count, i64(0)), some));
-  return proven(start, fine, item.span);
+  if (!item.claimed) return proven(start, fine, item.span);
+  const uint32_t outside = site("IndexOutOfRange", "a slice from {0} is outside of an axis of size {1}", item.span);
+  return guard(start, fine, outside, {start, n}, item.span);
 }
 
 FunctionLowerer::Subscripts FunctionLowerer::evaluate(const std::vector<typed::Subscript>& items,

@@ -405,7 +405,7 @@ ValueId FunctionLowerer::checked(ValueId value, const std::vector<typed::SizeChe
     ValueId holds = scalar(compare, {a, b});
     value = guard(value, holds, s, {a, b}, check.span);
     // Nothing is made, and no kernel runs, over a size that is none.
-    if (compare != ScalarOp::Eq && !check.a.is_constant())
+    if (compare != ScalarOp::Eq && !check.a.is_constant() && !check.claimed)
       scopes_.back().sizes[check.a] = guard(a, holds, s, {a, b}, check.span);
   }
   return value;
@@ -449,7 +449,8 @@ Leaves FunctionLowerer::checked(Leaves leaves, const std::vector<typed::SizeChec
   return leaves;
 }
 
-Dim FunctionLowerer::checked(Dim d, const std::vector<typed::SizeCheck>& checks) {
+Dim FunctionLowerer::checked(Dim d, std::vector<typed::SizeCheck> checks) {
+  std::erase_if(checks, [](const typed::SizeCheck& check) { return check.claimed; }); // of values alone
   return checks.empty() ? d : Dim::of(checked(here().size(d), checks));
 }
 

@@ -115,6 +115,29 @@ std::optional<Size> divide_exactly(const Size& a, const Size& b) {
   return std::nullopt;
 }
 
+void SizeFacts::claim(Mark since) {
+  trust(since);
+  for (size_t i = since.equal; i < equal.size(); ++i)
+    claimed_equal.push_back(i);
+  for (size_t i = since.not_negative; i < not_negative.size(); ++i)
+    claimed_not_negative.push_back(i);
+}
+
+void SizeFacts::trust(Mark since) {
+  std::erase_if(claimed_equal, [&](size_t i) { return i >= since.equal; });
+  std::erase_if(claimed_not_negative, [&](size_t i) { return i >= since.not_negative; });
+}
+
+SizeFacts SizeFacts::sure() const {
+  SizeFacts result;
+  for (size_t i = 0; i < equal.size(); ++i)
+    if (!std::binary_search(claimed_equal.begin(), claimed_equal.end(), i)) result.equal.push_back(equal[i]);
+  for (size_t i = 0; i < not_negative.size(); ++i)
+    if (!std::binary_search(claimed_not_negative.begin(), claimed_not_negative.end(), i))
+      result.not_negative.push_back(not_negative[i]);
+  return result;
+}
+
 AtomId SizeAtoms::add(SizeAtom atom) {
   atoms_.push_back(std::move(atom));
   return {static_cast<uint32_t>(atoms_.size() - 1)};
@@ -151,8 +174,19 @@ std::pair<Size, Size> SizeAtoms::parts(const Size& e) const {
   const Size c = e.constant();
   std::pair<Size, Size> one{added + c, taken}, other{added, taken - c};
   if (e.constant() < 0) std::swap(one, other);
-  bool fine = fits(one.first) && fits(one.second);
-  return fine || !fits(other.first) || !fits(other.second) ? one : other;
+  auto fine = [&](const std::pair<Size, Size>& both) { return fits(both.first) && fits(both.second); };
+  if (fine(one)) return one;
+  if (fine(other)) return other;
+  // A max inside, as in clamp(a, lo, hi): its positive(x - lo) fits only with lo added to it, so that goes to both.
+  for (const Size& side : {added, taken})
+    for (const Size::Term& term : side.terms) {
+      if (term.atoms.size() != 1 || term.coefficient != 1 || atoms_[term.atoms[0].index].kind != AtomKind::Positive)
+        continue;
+      const Size least = parts(atoms_[term.atoms[0].index].a).second;
+      const std::pair<Size, Size> moved{one.first + least, one.second + least};
+      if (fine(moved)) return moved;
+    }
+  return one;
 }
 
 // ---- bounds
@@ -262,9 +296,10 @@ SizeAtoms::Interval SizeAtoms::bounds_of_sum(Size e, const SizeFacts& facts, int
       std::optional<Size> times = divide_exactly(whole, atom.b * Size::of(*quotient));
       if (!times || atom.a.terms.empty()) continue;
       Interval divisor = bounds(atom.b, facts, depth - 1);
-      if (divisor.lo < 0) continue;
-      Interval remainder{0, std::max<Wide>(divisor.hi - 1, 0)};
-      if (divisor.lo == 0) remainder = remainder.either(bounds(atom.a, facts, depth - 1)); // a // 0 is 0 here
+      if (divisor.lo < 0 && divisor.hi > 0) continue;
+      Interval remainder{std::min<Wide>(divisor.lo + 1, 0), std::max<Wide>(divisor.hi - 1, 0)}; // has b's sign
+      if (divisor.lo == 0 || divisor.hi == 0)
+        remainder = remainder.either(bounds(atom.a, facts, depth - 1));  // a // 0 is 0 here
       const Size factor = *times * Size(-1), dividend = factor * atom.a; // which must stand there, or nothing is won
       if (factor.is_too_large() || dividend.is_too_large()) continue;
       bool stands = std::any_of(e.terms.begin(), e.terms.end(), [&](const Size::Term& t) {
@@ -316,6 +351,7 @@ bool SizeAtoms::fits(const Size& e, const SizeFacts& facts) const { return bound
 
 bool SizeAtoms::needs_check(const Size& e) const {
   if (!e.is_constant() && !e.as_atom() && !fits(e)) return true;
+  auto operand = [&](const Size& s) { return needs_check(s) || !fits(s); };
   auto of_atom = [&](AtomId id) {
     const SizeAtom& atom = atoms_[id.index];
     if (atom.kind == AtomKind::Modular)
@@ -323,9 +359,10 @@ bool SizeAtoms::needs_check(const Size& e) const {
         return std::any_of(term.atoms.begin(), term.atoms.end(),
                            [&](AtomId inner) { return needs_check(Size::of(inner)); });
       });
-    if (atom.kind != AtomKind::Positive || fits(atom.a)) return needs_check(atom.a) || needs_check(atom.b);
+    if (is_leaf(id)) return false;
+    if (atom.kind != AtomKind::Positive || fits(atom.a)) return operand(atom.a) || operand(atom.b);
     auto [added, taken] = parts(atom.a);
-    return needs_check(added) || needs_check(taken);
+    return operand(added) || operand(taken);
   };
   return std::any_of(e.terms.begin(), e.terms.end(), [&](const Size::Term& term) {
     return std::any_of(term.atoms.begin(), term.atoms.end(), of_atom);
@@ -399,7 +436,12 @@ Size SizeAtoms::floor_div(const Size& a, const Size& b) {
     return Size::of(compound(AtomKind::FloorDiv, a, b));
   }
   int64_t c = b.constant();
-  if (c < 0) return c == INT64_MIN ? Size::of(compound(AtomKind::FloorDiv, a, b)) : floor_div(a * Size(-1), Size(-c));
+  if (c < 0) {
+    // -a, which is no i64 where a is the least one, would have to be computed.
+    const Size negated = a * Size(-1);
+    if (c == INT64_MIN || (c != -1 && !fits(negated) && fits(a))) return Size::of(compound(AtomKind::FloorDiv, a, b));
+    return floor_div(negated, Size(-c));
+  }
   // (c*q + r) // c = q + r // c, with every coefficient of r in [0, c).
   Size q, r;
   for (const auto& term : a.terms) {

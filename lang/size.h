@@ -99,9 +99,14 @@ struct SizeAtom {
 
 // What is known at a place: equalities (from assert n == m) and things that are not negative (from assert n >= 3, loop
 // bounds). A stack: a block remembers mark() and ends with restore().
+//
+// A branch runs only where its condition holds. What an assertion or a check of sizes says holds where that has passed,
+// but work that does not depend on it runs ahead of it, also where it will fail: such a fact makes sizes fit, and no
+// read goes without its own check because of it. These facts are claims; sure() leaves them out.
 struct SizeFacts {
   std::vector<std::pair<AtomId, Size>> equal; // atom == size, applied in order
   std::vector<Size> not_negative;
+  std::vector<size_t> claimed_equal, claimed_not_negative; // positions, ascending
   struct Mark {
     size_t equal, not_negative;
   };
@@ -109,7 +114,11 @@ struct SizeFacts {
   void restore(Mark m) {
     equal.resize(m.equal);
     not_negative.resize(m.not_negative);
+    trust(m);
   }
+  void claim(Mark since); // what was learned since then are claims
+  void trust(Mark since); // for what runs only where the checks that say it have passed
+  SizeFacts sure() const;
 };
 
 enum class Compare : uint8_t { Equal, Different, Unknown };

@@ -77,6 +77,7 @@ struct SizeCheck {
   std::string kind, message, hint;
   Span span;
   std::vector<std::pair<std::string, Span>> notes; // "n is axis 0 of x", where
+  bool claimed = false; // it follows from what an assertion or another check says (SizeFacts): sizes stay what they are
 };
 
 // The atom is the value of an i64 expression.
@@ -122,6 +123,7 @@ struct Subscript {
   ExprPtr value;
   bool in_range = false; // At: proven to be in 0 <= i < size, needs neither wrap nor check
   Size start, length;
+  bool claimed = false; // Slice: clipped by what an assertion or a check says (SizeFacts), so it is to be checked
   int64_t step = 1;
   Span span;
 };

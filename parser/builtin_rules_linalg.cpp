@@ -58,7 +58,7 @@ ExprPtr Checker::linalg_rule(Builtin builtin, Rule& r) {
     t.shape.insert(t.shape.end(), last);
     return t;
   };
-  const Size p = p_.atoms.min(m, n, ctx_->facts);
+  const Size p = p_.atoms.min(m, n, sure_facts());
   switch (builtin) {
   case Builtin::Cholesky: node->type = with({n, n}); break;
   case Builtin::LuFactor: {

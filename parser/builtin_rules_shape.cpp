@@ -565,10 +565,10 @@ ExprPtr Checker::builder(Builtin builtin, Rule& r, const Type*) {
     Size count;
     if (stride.is_constant()) {
       int64_t by = stride.constant();
-      Size distance = p_.atoms.positive(by > 0 ? hi - lo : lo - hi, ctx_->facts);
+      Size distance = p_.atoms.positive(by > 0 ? hi - lo : lo - hi, sure_facts());
       count = steps(distance, by);
     } else
-      count = p_.atoms.positive(Size(0) - p_.atoms.floor_div(lo - hi, stride), ctx_->facts);
+      count = p_.atoms.positive(Size(0) - p_.atoms.floor_div(lo - hi, stride), sure_facts());
     if (!start || !step) (void)unify(type, Type::scalar(DType::I64));
     auto as_operand = [&](ExprPtr value, const Size& size) {
       if (!value) return size_value(size, r.span);

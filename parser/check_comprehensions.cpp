@@ -374,7 +374,7 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
         let.value = over.element(i, at);
         return let;
       });
-      extents.push_back(p_.atoms.positive(index.hi, saved_facts));
+      extents.push_back(p_.atoms.positive(index.hi, saved_facts.sure()));
       node->indices.push_back(std::move(index));
       continue;
     }
@@ -434,7 +434,7 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
           std::string message =
               fmt::format("`{}` goes over an axis of `{}` with size {{0}} and one of `{}` with size {{1}}", name,
                           axes[0].base, axes[i].base);
-          if (!require_equal(index.hi, axes[i].size, true, message, axes[i].span, node->checks)) {
+          if (!require_equal(index.hi, axes[i].size, true, message, axes[i].span, node->checks, true)) {
             std::vector<Label> labels{{axes[0].span, fmt::format("size {}", show(axes[0].size))},
                                       {axes[i].span, fmt::format("size {}", show(axes[i].size))}};
             add_origins(index.hi, axes[i].size, labels);
@@ -469,9 +469,10 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
     const Size distance = index.hi - index.lo;
     if (distance.is_too_large())
       error("SizeOverflow", clause.span, "the distance between the ends of this range is no i64");
-    extents.push_back(p_.atoms.positive(distance, saved_facts));
+    extents.push_back(p_.atoms.positive(distance, saved_facts.sure()));
     node->indices.push_back(std::move(index));
   }
+  ctx_->facts.trust(saved_facts.mark()); // of no element anything is read where a range's check fails
   size_t first_inner_atom = p_.atoms.size();
   if (c.filter) {
     if (!reduces) {

@@ -143,6 +143,7 @@ private:
 
   // --- check_sizes.cpp
   Compare compare(const Size& a, const Size& b) { return p_.atoms.compare(a, b, ctx_->facts); }
+  SizeFacts sure_facts() const { return ctx_->facts.sure(); } // by which sizes are computed and checks left out
   std::optional<Size>
   number_of(const typed::Expr& e);                   // what an i64 expression is where it runs: for what is known of it
   std::optional<Size> size_of(const typed::Expr& e); // the same, where it can be computed as a size
@@ -151,9 +152,10 @@ private:
   void add_origins(const Size& a, const Size& b, std::vector<Label>& labels);
   SizeCheck size_check(const Size& a, const Size& b, std::string message, Span span);
   // Two sizes that have to be equal. Adds a check to `checks` where that cannot be decided; false where they differ.
-  // implied: by an operation rather than written down, so that two names are two sizes.
+  // implied: by an operation rather than written down, so that two names are two sizes. reads: something is read by it
+  // that has no check of its own, so a claim is checked again.
   bool require_equal(const Size& a, const Size& b, bool implied, const std::string& message, Span span,
-                     std::vector<SizeCheck>& checks);
+                     std::vector<SizeCheck>& checks, bool reads = false);
   void require_bound(const Size& a, SizeCheck::Relation relation, int64_t bound, const char* kind, std::string message,
                      Span span, std::vector<SizeCheck>& checks);
   // a is no longer than an axis may be; {0} in `what` is a.
@@ -407,6 +409,8 @@ private:
                                               const std::vector<ast::SubscriptItem>& items, Span span,
                                               typed::Expr& node, std::vector<typed::Subscript>& out);
   void slice(typed::Subscript& s, const Size& axis, std::optional<Size> first, std::optional<Size> last, int64_t step);
+  void slice_by(const SizeFacts& facts, typed::Subscript& s, const Size& axis, std::optional<Size> first,
+                std::optional<Size> last, int64_t step);
   void slice(typed::Subscript& s, const Size& axis, std::optional<Size> first, std::optional<Size> last,
              const Size& step, typed::Expr& node);
 

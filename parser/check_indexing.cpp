@@ -71,11 +71,18 @@ ExprPtr Checker::index_node(ExprPtr base, const std::vector<ast::SubscriptItem>&
   return node;
 }
 
-// NumPy's slices: bounds wrap, then clip.
 void Checker::slice(typed::Subscript& s, const Size& n, std::optional<Size> first, std::optional<Size> last,
                     int64_t step) {
+  slice_by(ctx_->facts, s, n, first, last, step);
+  typed::Subscript sure;
+  slice_by(sure_facts(), sure, n, first, last, step);
+  s.claimed = s.start != sure.start || s.length != sure.length;
+}
+
+// NumPy's slices: bounds wrap, then clip.
+void Checker::slice_by(const SizeFacts& facts, typed::Subscript& s, const Size& n, std::optional<Size> first,
+                       std::optional<Size> last, int64_t step) {
   SizeAtoms& atoms = p_.atoms;
-  const SizeFacts& facts = ctx_->facts;
   if (first) first = atoms.near_axis(*first, facts);
   if (last) last = atoms.near_axis(*last, facts);
   s.kind = Kind::Slice;
@@ -101,20 +108,27 @@ void Checker::slice(typed::Subscript& s, const Size& n, std::optional<Size> firs
 void Checker::slice(typed::Subscript& s, const Size& n, std::optional<Size> first, std::optional<Size> last,
                     const Size& any_step, typed::Expr& node) {
   SizeAtoms& atoms = p_.atoms;
-  const SizeFacts& facts = ctx_->facts;
+  const SizeFacts facts = sure_facts();
   typed::Subscript forward, backward;
-  slice(forward, n, first, last, 1);
+  slice_by(facts, forward, n, first, last, 1);
   auto start = [](const typed::Subscript& part) { return part.kind == Kind::Full ? Size(0) : part.start; };
   s.kind = Kind::Slice;
   s.step = 0;
-  if (atoms.proves_not_negative(any_step - Size(1), facts)) {
+  auto at_least = [&](const Size& a) {
+    SizeCheck check = size_check(a, 1, "the step of a slice cannot be {0}", s.span);
+    check.relation = SizeCheck::Relation::AtLeast;
+    check.kind = "WrongIndex";
+    node.checks.push_back(std::move(check));
+  };
+  if (atoms.proves_not_negative(any_step - Size(1), ctx_->facts)) {
+    if (!atoms.proves_not_negative(any_step - Size(1), facts)) at_least(any_step);
     s.start = start(forward);
     const Size distance = forward.kind == Kind::Full ? n : forward.length;
     s.length = atoms.floor_div(distance - Size(1), any_step) + Size(1);
     s.value = size_value(any_step, s.span);
     return;
   }
-  slice(backward, n, first, last, -1);
+  slice_by(facts, backward, n, first, last, -1);
   const Size step = atoms.near_axis(any_step, facts); // longer ones are alike, too
   // 1 for steps upwards, else 0; one atom, so that products with it are seen to be no larger than their other factor.
   const Size up = atoms.floor_div(atoms.clip(step, -1, 1, facts) + Size(1), 2);
@@ -126,10 +140,7 @@ void Checker::slice(typed::Subscript& s, const Size& n, std::optional<Size> firs
   s.length = atoms.floor_div(distance - Size(1), stride) + Size(1);
   s.value = size_value(step, s.span);
   if (atoms.proves_not_negative(Size(-1) - step, facts)) return;
-  SizeCheck check = size_check(magnitude, 1, "the step of a slice cannot be 0", s.span);
-  check.relation = SizeCheck::Relation::AtLeast;
-  check.kind = "WrongIndex";
-  node.checks.push_back(std::move(check));
+  at_least(magnitude);
 }
 
 std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std::string& base_text,
@@ -265,8 +276,9 @@ std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std
       s.kind = Kind::At;
       s.value = to_i64(std::move(v), "a subscript");
       if (auto index = number_of(*s.value)) {
-        s.in_range = p_.atoms.proves_not_negative(*index, ctx_->facts) &&
-                     p_.atoms.proves_not_negative(n - *index - Size(1), ctx_->facts);
+        const SizeFacts sure = sure_facts();
+        s.in_range =
+            p_.atoms.proves_not_negative(*index, sure) && p_.atoms.proves_not_negative(n - *index - Size(1), sure);
         bool above = p_.atoms.proves_not_negative(*index - n, ctx_->facts);
         bool below = p_.atoms.proves_not_negative(Size(-1) - *index - n, ctx_->facts);
         // A size may be 0 only where nothing else is known; constants are certain.

@@ -38,7 +38,7 @@ Checker::Iteration Checker::iterate_value(ExprPtr value, typed::Block& before, b
       return result;
     }
     int64_t by = step.constant();
-    Size reach = p_.atoms.positive(by < 0 ? Size(0) - distance : distance, ctx_->facts);
+    Size reach = p_.atoms.positive(by < 0 ? Size(0) - distance : distance, sure_facts());
     result.count = steps(reach, by);
     typed::Stmt evaluate; // for the atoms in its bounds
     evaluate.kind = StmtKind::Let;
@@ -156,7 +156,7 @@ Checker::Iteration Checker::iterate_call(Builtin builtin, std::vector<Arg>& args
   Iteration result;
   result.count = parts[0].count;
   for (const Iteration& part : parts) {
-    result.count = p_.atoms.min(result.count, part.count, ctx_->facts);
+    result.count = p_.atoms.min(result.count, part.count, sure_facts());
     result.is_list = result.is_list || part.is_list;
   }
   result.element = [this, parts, is_zip](const Size& position, Span at) {
@@ -230,7 +230,7 @@ Checker::Iteration Checker::iterate_batches(std::vector<Arg>& args, Span span, t
     std::string message =
         fmt::format("`batches` needs tensors of equally many rows, but `{}` has {{0}} and `{}` has {{1}}",
                     text(tensors[0]->span), text(tensors[i]->span));
-    if (require_equal(rows, other, false, message, tensors[i]->span, checks)) continue;
+    if (require_equal(rows, other, false, message, tensors[i]->span, checks, true)) continue;
     std::vector<Label> labels{label(*values[0]), label(*values[i])};
     add_origins(rows, other, labels);
     error("ShapeMismatch", tensors[i]->span,
@@ -259,7 +259,8 @@ Checker::Iteration Checker::iterate_batches(std::vector<Arg>& args, Span span, t
       if (refresh(*order).is_error()) return {};
     }
   }
-  if (!checks.empty()) {
+  const bool claimed = !checks.empty(); // what is cut depends on the first tensor alone
+  if (claimed) {
     auto checked = make(ExprKind::Recast, values[0]->span, values[0]->type);
     checked->checks = std::move(checks);
     checked->operands.push_back(std::move(values[0]));
@@ -272,9 +273,10 @@ Checker::Iteration Checker::iterate_batches(std::vector<Arg>& args, Span span, t
   if (order) rows_in_order = kept(std::move(order), before);
   Iteration result;
   Size batches = p_.atoms.floor_div(rows + *size - Size(1), *size);
-  result.count = p_.atoms.positive(batches - *start, ctx_->facts);
-  result.element = [this, held, rows_in_order, rows, by = *size, from = *start](const Size& position, Span at) {
-    Size first = (from + position) * by, length = p_.atoms.min(by, rows - first, ctx_->facts);
+  result.count = p_.atoms.positive(batches - *start, sure_facts());
+  result.element = [this, held, rows_in_order, rows, claimed, by = *size, from = *start](const Size& position,
+                                                                                         Span at) {
+    Size first = (from + position) * by, length = p_.atoms.min(by, rows - first, sure_facts());
     auto part = [&](const typed::Expr& x) {
       auto node = make(ExprKind::Index, at, x.type);
       node->type.shape[0] = length;
@@ -282,6 +284,7 @@ Checker::Iteration Checker::iterate_batches(std::vector<Arg>& args, Span span, t
       slice.kind = typed::Subscript::Kind::Slice;
       slice.start = first;
       slice.length = length;
+      slice.claimed = claimed;
       slice.span = at;
       node->subscripts.push_back(std::move(slice));
       for (size_t k = 1; k < x.type.rank(); ++k) {

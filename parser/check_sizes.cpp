@@ -59,11 +59,11 @@ std::optional<Size> Checker::number_of(const typed::Expr& e) {
       args.push_back(*size);
     }
     SizeAtoms& atoms = p_.atoms;
-    const SizeFacts& facts = ctx_->facts;
+    const SizeFacts facts = sure_facts();
     // A quotient by 0 fails, and that by -1 may be no i64: these are values of their own.
     auto divides = [&] {
       if (args[1].is_constant()) return !args[1].is(0) && !args[1].is(-1);
-      return atoms.proves_not_negative(args[1] - Size(1), facts);
+      return atoms.proves_not_negative(args[1] - Size(1), ctx_->facts);
     };
     std::optional<Size> result;
     switch (e.scalar_op) {
@@ -128,22 +128,25 @@ std::string Checker::equality_hint(const Size& a, const Size& b) {
 }
 
 bool Checker::require_equal(const Size& a, const Size& b, bool implied, const std::string& message, Span span,
-                            std::vector<SizeCheck>& checks) {
-  switch (compare(a, b)) {
-  case Compare::Equal: return true;
-  case Compare::Different: return false;
-  case Compare::Unknown: break;
-  }
+                            std::vector<SizeCheck>& checks, bool reads) {
+  const Compare known = compare(a, b);
+  if (known == Compare::Different) return false;
+  if (known == Compare::Equal && (!reads || p_.atoms.compare(a, b, sure_facts()) == Compare::Equal)) return true;
   auto x = a.as_atom(), y = b.as_atom();
-  if (implied && x && y && p_.atoms[*x].kind == AtomKind::Named && p_.atoms[*y].kind == AtomKind::Named) return false;
-  checks.push_back(size_check(p_.atoms.under(a, ctx_->facts), p_.atoms.under(b, ctx_->facts), message, span));
-  // From here on it is a fact: what runs later runs only if it holds.
+  if (known == Compare::Unknown && implied && x && y && p_.atoms[*x].kind == AtomKind::Named &&
+      p_.atoms[*y].kind == AtomKind::Named)
+    return false;
+  const SizeFacts sure = sure_facts();
+  checks.push_back(size_check(p_.atoms.under(a, sure), p_.atoms.under(b, sure), message, span));
+  // From here on it is a fact.
   for (const auto& [atom, other] : {std::pair{x, b}, std::pair{y, a}})
     if (atom) {
       std::vector<AtomId> inside;
       p_.atoms.collect(p_.atoms.under(other, ctx_->facts), inside);
       if (std::find(inside.begin(), inside.end(), *atom) == inside.end()) {
+        const SizeFacts::Mark mark = ctx_->facts.mark();
         ctx_->facts.equal.push_back({*atom, other});
+        ctx_->facts.claim(mark);
         break;
       }
     }
@@ -153,12 +156,15 @@ bool Checker::require_equal(const Size& a, const Size& b, bool implied, const st
 void Checker::require_bound(const Size& a, SizeCheck::Relation relation, int64_t bound, const char* kind,
                             std::string message, Span span, std::vector<SizeCheck>& checks) {
   const Size difference = relation == SizeCheck::Relation::AtLeast ? a - Size(bound) : Size(bound) - a;
-  if (p_.atoms.proves_not_negative(difference, ctx_->facts)) return;
+  if (p_.atoms.proves_not_negative(difference, sure_facts())) return;
   SizeCheck check = size_check(a, bound, std::move(message), span);
   check.relation = relation;
   check.kind = kind;
+  check.claimed = p_.atoms.proves_not_negative(difference, ctx_->facts);
   checks.push_back(std::move(check));
+  const SizeFacts::Mark mark = ctx_->facts.mark();
   ctx_->facts.not_negative.push_back(difference);
+  ctx_->facts.claim(mark);
 }
 
 void Checker::require_axis(const Size& a, const std::string& what, Span span, std::vector<SizeCheck>& checks) {
@@ -404,7 +410,8 @@ Size Checker::size_argument(ExprPtr value, typed::Expr& node, bool not_negative,
 void Checker::learn_index(const Size& index, const Size& first, const Size& end) {
   ctx_->facts.not_negative.push_back(index - first);
   ctx_->facts.not_negative.push_back(end - index - Size(1));
-  auto least = p_.atoms.range_of(first, ctx_->facts).first, most = p_.atoms.range_of(end - Size(1), ctx_->facts).second;
+  const SizeFacts sure = sure_facts();
+  auto least = p_.atoms.range_of(first, sure).first, most = p_.atoms.range_of(end - Size(1), sure).second;
   p_.atoms.set_range(*index.as_atom(), least, most);
 }
 
@@ -456,6 +463,8 @@ void Checker::learn(const typed::Expr& c, bool holds) {
   case ScalarOp::Ge: know(Size(0) - less); break;
   case ScalarOp::Eq: {
     Size difference = p_.atoms.under(*a - *b, facts);
+    const bool claims = difference != p_.atoms.under(*a - *b, facts.sure());
+    const SizeFacts::Mark mark = facts.mark();
     // One atom that stands alone with coefficient 1 or -1 is solved for; the youngest, so that older names stay.
     for (auto term = difference.terms.rbegin(); term != difference.terms.rend(); ++term) {
       if (term->atoms.size() != 1 || (term->coefficient != 1 && term->coefficient != -1)) continue;
@@ -469,10 +478,12 @@ void Checker::learn(const typed::Expr& c, bool holds) {
       bool divides = value != Size::of(atom) && p_.atoms.substitute(value, {{atom, value}}) == value;
       if (!divides && std::find(inside.begin(), inside.end(), atom) != inside.end()) continue;
       facts.equal.push_back({atom, value});
+      if (claims) facts.claim(mark);
       return;
     }
     know(difference);
     know(Size(0) - difference);
+    if (claims) facts.claim(mark);
     break;
   }
   default: break;

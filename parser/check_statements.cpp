@@ -450,7 +450,9 @@ void Checker::assert_statement(const ast::Assert& s, Span span, typed::Block& in
             fmt::format("the message of an assert is text, not {}", show(out.message->type)),
             fmt::format("write \"{{{}}}\"", text(s.message->span)));
   }
+  const SizeFacts::Mark mark = ctx_->facts.mark();
   if (!out.value->type.is_error()) learn(*out.value, true);
+  ctx_->facts.claim(mark);
   into.statements.push_back(std::move(out));
 }
 

@@ -77,16 +77,19 @@ void Fusion::emit_group(uint32_t group, std::vector<NodeId>& out) {
         used = true;
         outputs.push_back(node_of(member).results[0]);
       }
+      // Of several tensors of a map each may fail by itself: those that nobody reads are computed, too.
+      const bool checked = items_[member].guards && node_of(member).results.size() > 1;
       for (ValueId result : node_of(member).results) {
-        bool leaves = yielded_.contains(result.index);
+        bool leaves = yielded_.contains(result.index), read = false;
         auto at = uses_.find(result.index);
         if (at != uses_.end())
           for (const Use& use : at->second) {
             bool here = items_[use.item].group == static_cast<int32_t>(group);
             leaves = leaves || !here;
-            used = used || !here || !dead[number[use.item]];
+            read = read || !here || !dead[number[use.item]];
           }
-        used = used || leaves;
+        leaves = leaves || (checked && !read);
+        used = used || read || leaves;
         if (leaves) outputs.push_back(result);
       }
       dead[i] = !used;

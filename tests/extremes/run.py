@@ -72,8 +72,8 @@ def expression(rng, names, depth):
     op = rng.choice(["+", "+", "-", "-", "*", "*", "%", "//", "min", "max", "clip"])
     a = expression(rng, names, depth - 1)
     if op in ("%", "//") and rng.random() < 0.7:
-        n = rng.choice([1, 2, 3, 7, 8, 16, 1000, 2**31, 2**32, 2**62])
-        b = Expr(str(n), lambda env: n)
+        n = rng.choice([1, 2, 3, 7, 8, 16, 1000, 2**31, 2**32, 2**62, -1, -2, -3, -7, -(2**62)])
+        b = Expr(f"({n})" if n < 0 else str(n), lambda env: n)
     else:
         b = expression(rng, names, depth - 1)
     if op == "clip":
