@@ -31,6 +31,7 @@ class CardQueue {
 public:
   virtual ~CardQueue() = default;         // after everything in flight is done
   virtual void launch(Operation* op) = 0; // and what becomes ready by that
+  virtual void copy(Operation* op) = 0;   // to the card or from it; waits
 };
 
 class Card {

@@ -125,7 +125,6 @@ private:
   void run(Worker& self, Operation* op); // from its start, and what became ready by it
   bool begin(Operation* op);
   bool start(Worker& self, Operation* op);
-  void copy_by_card(Operation* op);
   bool advance(Worker& self, Operation* op); // true: complete
   void run_tiles(Worker& self, Operation* op, int64_t begin, int64_t end);
   void run_tiles_untimed(Worker& self, Operation* op, int64_t begin, int64_t end);

@@ -268,8 +268,8 @@ bool Engine::start(Worker& self, Operation* op) {
     if (options_.profile) options_.profile->ran(self.index, op->record, op->begun, options_.profile->now());
     return true;
   case Operation::Kind::Copy:
-    if (is_card(op->device) || is_card(op->from_device)) {
-      copy_by_card(op);
+    if (CardQueue* card = card_queues_[static_cast<size_t>(is_card(op->device) ? op->device : op->from_device)].get()) {
+      card->copy(op);
       if (options_.profile) options_.profile->ran(self.index, op->record, op->begun, options_.profile->now());
       return true;
     }
@@ -277,26 +277,6 @@ bool Engine::start(Worker& self, Operation* op) {
   case Operation::Kind::Kernel: op->stage = 0; return advance(self, op);
   }
   return true;
-}
-
-// On its lane.
-void Engine::copy_by_card(Operation* op) {
-  Card* to = devices_.card(op->device);
-  Card* from = devices_.card(op->from_device);
-  op->task = [to, from](Operation& copied) {
-    for (const Operation::Copy& copy : copied.copies) {
-      if (!to) {
-        from->copy_out(copy.to, copy.from, copy.bytes);
-      } else if (!from) {
-        to->copy_in(copy.to, copy.from, copy.bytes, copied.outputs[0]->block.moment);
-      } else { // by way of the host
-        std::vector<std::byte> between(static_cast<size_t>(copy.bytes));
-        from->copy_out(between.data(), copy.from, copy.bytes);
-        to->copy_in(copy.to, between.data(), copy.bytes, copied.outputs[0]->block.moment);
-      }
-    }
-  };
-  run_task(op);
 }
 
 // Whether sequential code runs although something that it reads has failed: where some output does not need that. It

@@ -10,6 +10,7 @@ public:
   GpuQueue(Engine& engine, GpuCard& card, int device) : engine_(engine), card_(card), device_(device) {}
   ~GpuQueue() override;
   void launch(Operation* op) override;
+  void copy(Operation* op) override;
 
 private:
   using Ready = Engine::Ready;
