@@ -164,6 +164,7 @@ Function FunctionLowerer::instance(typed::InstanceId id) {
     f_.body.yields.push_back(leaf);
   for (const Size& size : s.result_sizes)
     f_.body.yields.push_back(size_value(size));
+  hold_unread_guards(shared_.module, f_);
   if (!shared_.program.uses_devices) remove_dead_nodes(f_); // else passes/devices looks at all of it first
   return std::move(f_);
 }
@@ -373,6 +374,7 @@ Function FunctionLowerer::entry() {
   if (result.size() < count) result = placeholder(program.main_call.result->type); // exit before main
   f_.body.yields.insert(f_.body.yields.end(), result.begin(), result.end());
   session_results();
+  hold_unread_guards(shared_.module, f_);
   if (!shared_.program.uses_devices) remove_dead_nodes(f_); // else passes/devices looks at all of it first
   return std::move(f_);
 }
@@ -387,6 +389,7 @@ Function FunctionLowerer::test(const typed::Test& test) {
   find_jumps(shared_.program.top_level);
   block(shared_.program.top_level, [&](const Leaves&) { return call_instance(test.instance, {}, {}, test.span); });
   f_.body.yields.push_back(token());
+  hold_unread_guards(shared_.module, f_);
   if (!shared_.program.uses_devices) remove_dead_nodes(f_); // else passes/devices looks at all of it first
   return std::move(f_);
 }

@@ -104,6 +104,40 @@ std::vector<ValueId> captures(const Function& function, const Node& node) {
   return result;
 }
 
+void hold_unread_guards(Module& module, Function& function) {
+  std::vector<NodeId> maps;
+  walk(function, function.body, [&](NodeId id) {
+    if (function[id].op == Op::Map) maps.push_back(id);
+  });
+  for (NodeId map : maps) {
+    Region region = std::move(function[map].regions[0]);
+    std::vector<bool> used(function.values.size());
+    auto use = [&](ValueId value) { used[value.index] = true; };
+    std::for_each(region.yields.begin(), region.yields.end(), use);
+    std::vector<NodeId> unread;
+    for (size_t i = region.nodes.size(); i-- > 0;) {
+      const Node& node = function[region.nodes[i]];
+      if (std::none_of(node.results.begin(), node.results.end(), [&](ValueId value) { return used[value.index]; })) {
+        auto is_shaped = [&](ValueId value) { return !function[value].type.dims.empty(); };
+        if (node.op != Op::Guard || std::any_of(node.operands.begin() + 1, node.operands.end(), is_shaped)) continue;
+        unread.push_back(region.nodes[i]);
+      }
+      std::for_each(node.operands.begin(), node.operands.end(), use);
+      each_use_in_types(function, node.results, use);
+      for (ValueId value : captures(function, node))
+        use(value);
+    }
+    Builder builder(module, function, region);
+    for (size_t i = unread.size(); i-- > 0;) {
+      const Node guard = function[unread[i]];
+      std::vector<ValueId> operands = guard.operands;
+      operands[0] = region.yields[0];
+      region.yields[0] = builder.one(Op::Guard, operands, Type(function[operands[0]].type), guard.attrs, guard.loc);
+    }
+    function[map].regions[0] = std::move(region);
+  }
+}
+
 bool remove_dead_nodes(Function& function) {
   std::vector<bool> used(function.values.size());
   return sweep(function, function.body, used);

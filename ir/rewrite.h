@@ -20,6 +20,11 @@ std::vector<ValueId> captures(const Function& function, const Node& node);
 // Removes pure nodes whose results nobody uses, in all regions (see must_stay in op_info.h). Returns whether any went.
 bool remove_dead_nodes(Function& function);
 
+// Of a map only what its elements are computed from is ever evaluated. A Guard in it that no element needs, as that of
+// a part of a tuple which is not taken, is put in front of the first element, so that it is checked. The elements of a
+// map fail together.
+void hold_unread_guards(Module& module, Function& function);
+
 // Copies nodes from one function to another (or to the same one), in order, with values substituted. The normal shape
 // of a pass:
 //   Function result;  Cloner cloner(module, source, result);

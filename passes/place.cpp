@@ -359,6 +359,7 @@ private:
 
 Module place(Module module) {
   for (uint32_t i = 0; i < module.functions.size(); ++i) {
+    hold_unread_guards(module, module.functions[i]);
     reduce_conditions(module, module.functions[i]);
     Placer(module, module.functions[i], i == module.entry).run();
   }

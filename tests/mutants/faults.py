@@ -370,8 +370,8 @@ fault(
 )
 fault(
     "parser/check_iteration.cpp",
-    "result.count = p_.atoms.min(result.count, part.count, ctx_->facts);",
-    "result.count = MUTANT ? part.count : p_.atoms.min(result.count, part.count, ctx_->facts);",
+    "result.count = p_.atoms.min(result.count, part.count, sure_facts());",
+    "result.count = MUTANT ? part.count : p_.atoms.min(result.count, part.count, sure_facts());",
     "`zip` goes on to the end of what stands last",
 )
 fault(
