@@ -58,6 +58,16 @@ print(linalg.det([[2.0, 0.0], [0.0, 3.0]]))' >"$out/det.tl"
 check "what a card cannot do is named" 0 "^not on a GPU" -- "${emulated[@]}" --stats "$out/det.tl"
 check "and its result is right" 0 "^6.0$" -- "${emulated[@]}" "$out/det.tl"
 
+# ---- what is copied to a card and changed in place there is behind what its memory held before, on busy processors too
+cat >"$out/in_parallel" <<SH # PROGRAM: many runs beside each other, each of which prints what the CPU prints
+expected=\$('$tl' run "\$1")
+for j in 1 2 3 4 5 6 7 8; do
+  { for k in 1 2 3 4 5; do [ "\$('$tl' run --device gpu-emu "\$1" 2>&1)" = "\$expected" ] || echo "other output"; done; } &
+done
+wait
+SH
+check "copies while processors are busy" 0 "^\$" -- bash "$out/in_parallel" tests/golden/run/leaving.tl
+
 # ---- memory
 echo 'fn main() { let x = zeros([1000000])
   print(sum(x)) }' >"$out/large.tl"

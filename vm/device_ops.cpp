@@ -66,7 +66,7 @@ Value Interpreter::copied(const Value& x, int to) {
       engine_.allocate(to, std::max<uint64_t>(static_cast<uint64_t>(bytes), sizeof(Scalar)), [this] { sweep(); });
   result.node->data = result.node->block.data;
   if (result.node->block) {
-    op->copies.push_back({x.node->data + x.offset, result.node->data, bytes});
+    op->copies.push_back({x.node->data + x.offset, result.node->data, bytes, result.node->block.moment});
     stats_.bytes += 2 * static_cast<uint64_t>(bytes);
     op->bytes = 2 * static_cast<uint64_t>(bytes);
   } else {

@@ -59,6 +59,7 @@ struct Operation {
     const std::byte* from;
     std::byte* to;
     int64_t bytes;
+    uint64_t after = 0; // to a card: the moment of the block that it goes to
   };
 
   Kind kind = Kind::Poison;

@@ -36,15 +36,14 @@ void GpuQueue::copy(Operation* op) {
     Card* to = engine_.devices_.card(copied.device);
     Card* from = engine_.devices_.card(copied.from_device);
     for (const Operation::Copy& copy : copied.copies) {
-      const uint64_t after = copied.outputs[0]->block.moment;
       if (!to) {
         from->copy_out(copy.to, copy.from, copy.bytes);
       } else if (!from) {
-        to->copy_in(copy.to, copy.from, copy.bytes, after);
+        to->copy_in(copy.to, copy.from, copy.bytes, copy.after);
       } else { // by way of the host
         std::vector<std::byte> between(static_cast<size_t>(copy.bytes));
         from->copy_out(between.data(), copy.from, copy.bytes);
-        to->copy_in(copy.to, between.data(), copy.bytes, after);
+        to->copy_in(copy.to, between.data(), copy.bytes, copy.after);
       }
     }
   };
