@@ -112,8 +112,8 @@ int run_program(const Program& program, KernelProvider& kernels, const ProgramAr
   std::string seen;
   if (setup.stats) seen = to_text(counters) + (more_stats ? more_stats() : "");
   if (setup.explain_idle)
-    seen += to_text(explain_idle(*profile),
-                    [&](LocId loc) { return place_text(place_of(loc, locations, sources, main), sources); });
+    for (const IdleReport& report : explain_idle(*profile))
+      seen += to_text(report, [&](LocId loc) { return place_text(place_of(loc, locations, sources, main), sources); });
   if (setup.profile) seen += profile_table(*profile, counters, locations, sources, main);
   bool trace_failed = false;
   try {

@@ -59,6 +59,8 @@ private:
     return at->second;
   }
 
+  const std::string& device_at(int device) const { return p_.devices()[static_cast<size_t>(device)].name; }
+
   // Workers run pieces for all devices; the issuing thread has one row; a lane's row stands where its work is.
   Row row_of(size_t thread, const Profile::Operation& op) const {
     const auto workers = static_cast<size_t>(p_.workers());
@@ -75,13 +77,14 @@ private:
 
   void rows() {
     const auto workers = static_cast<size_t>(p_.workers());
-    const int devices = static_cast<int>(p_.cores().size());
+    const int devices = static_cast<int>(p_.devices().size());
     name("process", kProgram, 0, "program", 0);
     name("thread", kProgram, 0, "issuing thread", 0);
     name("thread", kProgram, 1, "files", 1);
     for (int d = 0; d < devices; ++d) {
-      name("process", kProgram + 1 + d, 0, fmt::format("cpu({})", d), 1 + d);
-      for (int k = 0; k < p_.workers(); ++k)
+      const Profile::Device& device = p_.devices()[static_cast<size_t>(d)];
+      name("process", kProgram + 1 + d, 0, device.name, 1 + d);
+      for (int k = 0; k < p_.workers() && device.cores > 0; ++k)
         name("thread", kProgram + 1 + d, k, fmt::format("worker {}", k), k);
     }
     for (size_t k = workers + 1 + kFirstCopyLane; k < p_.threads().size(); ++k) {
@@ -90,8 +93,8 @@ private:
       int lane = static_cast<int>(k - workers - 1 - kFirstCopyLane);
       const int process = row_of(k, p_.operation(thread.pieces.front().operation)).process;
       name("thread", process, static_cast<int>(k),
-           lane < devices * devices ? fmt::format("copy cpu({}) to cpu({})", lane / devices, lane % devices)
-                                    : fmt::format("lane {}", lane + kFirstCopyLane),
+           lane < devices * devices ? fmt::format("copy {} to {}", device_at(lane / devices), device_at(lane % devices))
+                                    : "stream",
            static_cast<int>(k));
     }
   }
@@ -164,7 +167,7 @@ private:
     for (const auto& thread : p_.threads())
       samples.insert(samples.end(), thread->samples.begin(), thread->samples.end());
     std::stable_sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
-    std::vector<uint64_t> before(p_.cores().size(), UINT64_MAX);
+    std::vector<uint64_t> before(p_.devices().size(), UINT64_MAX);
     for (const Profile::Sample& sample : samples) {
       uint64_t& last = before[static_cast<size_t>(sample.device)];
       if (std::exchange(last, sample.bytes) == sample.bytes) continue;

@@ -58,6 +58,45 @@ print(linalg.det([[2.0, 0.0], [0.0, 3.0]]))' >"$out/det.tl"
 check "what a card cannot do is named" 0 "^not on a GPU" -- "${emulated[@]}" --stats "$out/det.tl"
 check "and its result is right" 0 "^6.0$" -- "${emulated[@]}" "$out/det.tl"
 
+# ---- what a run shows of a card
+cat >"$out/mixed_work.tl" <<'TL'
+fn main() {
+  var x = ones([200000])
+  for k in 0..20 { x = x * 1.0001 + sum(x) * 1e-6 }
+  let y = x.to(cpu) * 2.0
+  print(sum(y.to(gpu(0))) > 0.0)
+}
+TL
+check "--stats counts its kernels" 0 "^  on GPUs         [1-9]" -- "${emulated[@]}" --stats "$out/mixed_work.tl"
+check "and how busy it was" 0 "^  gpu.0.          [0-9.]+ %" -- "${emulated[@]}" --stats "$out/mixed_work.tl"
+check "--explain-idle" 0 "^idle: [0-9.]+ % of gpu.0. over" -- "${emulated[@]}" --explain-idle "$out/mixed_work.tl"
+check "--profile" 0 "mixed_work.tl:3 " -- "${emulated[@]}" --profile "$out/mixed_work.tl"
+check "--trace" 0 "^true$" -- "${emulated[@]}" --trace "$out/trace.json" "$out/mixed_work.tl"
+cat >"$out/rows.py" <<'PY'
+import collections, json, sys
+events = json.load(open(sys.argv[1]))["traceEvents"]
+named = {}
+for e in events:
+    if e["ph"] == "M" and e["name"].endswith("_name"):
+        named[e["pid"], e["tid"] if e["name"] == "thread_name" else None] = e["args"]["name"]
+rows = collections.defaultdict(list)
+for e in events:
+    if e["ph"] == "X":
+        rows[named[e["pid"], None] + ": " + named[e["pid"], e["tid"]]].append((e["ts"], e["ts"] + e["dur"]))
+stream = sorted(rows["gpu(0): stream"])
+assert len(stream) > 20, rows.keys()
+for (_, end), (begin, _) in zip(stream, stream[1:]):
+    assert begin >= end - 0.002, "the stream does two things at a time"
+assert any("copy gpu(0) to cpu(0)" in row for row in rows), rows.keys()
+assert any("copy cpu(0) to gpu(0)" in row for row in rows), rows.keys()
+print("rows are right")
+PY
+if command -v python3 >/dev/null; then
+  check "its rows in a trace" 0 "rows are right" -- python3 "$out/rows.py" "$out/trace.json"
+else
+  echo "skipped: rows in a trace (there is no python3)"
+fi
+
 # ---- what is copied to a card and changed in place there is behind what its memory held before, on busy processors too
 cat >"$out/in_parallel" <<SH # PROGRAM: many runs beside each other, each of which prints what the CPU prints
 expected=\$('$tl' run "\$1")

@@ -57,10 +57,11 @@ Value Interpreter::copied(const Value& x, int to) {
   op->kind = Operation::Kind::Copy;
   op->device = static_cast<int16_t>(to);
   op->from_device = static_cast<int16_t>(from);
-  op->lane = engine_.copy_lane(from, to);
   engine_.add_input(*op, x.node, true);
   Value result = make_output(*op, x.dtype, x.dims);
   const int64_t bytes = x.dims.count().value_or(0) * size_of(x.dtype);
+  const int card = engine_.is_card(to) ? to : from;
+  const bool crosses = engine_.is_card(to) != engine_.is_card(from);
   // A number has a slot of its own, which kernels may read as a whole.
   result.node->block =
       engine_.allocate(to, std::max<uint64_t>(static_cast<uint64_t>(bytes), sizeof(Scalar)), [this] { sweep(); });
@@ -69,6 +70,10 @@ Value Interpreter::copied(const Value& x, int to) {
     op->copies.push_back({x.node->data + x.offset, result.node->data, bytes, result.node->block.moment});
     stats_.bytes += 2 * static_cast<uint64_t>(bytes);
     op->bytes = 2 * static_cast<uint64_t>(bytes);
+    if (crosses && devices_.card(card)->takes_brief_copy(bytes))
+      op->card = static_cast<int16_t>(card);
+    else
+      op->lane = engine_.copy_lane(from, to);
   } else {
     op->failure = no_memory(*op, type_text(x.dtype, x.dims.view()), static_cast<uint64_t>(bytes));
     op->kind = Operation::Kind::Poison;

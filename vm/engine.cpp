@@ -66,11 +66,11 @@ Engine::Engine(const Program& program, const RunOptions& options, const Devices&
   lanes_.resize(static_cast<size_t>(kFirstCopyLane + devices.count() * devices.count()));
   stats_.threads = threads_;
   if (options.profile) {
-    std::vector<int> cores_of;
-    for (const Queue& queue : queues_)
-      cores_of.push_back(queue.cores);
+    std::vector<Profile::Device> profiled;
+    for (int d = 0; d < devices.count(); ++d)
+      profiled.push_back({device_name(devices.number(d)), devices.card(d) ? 0 : queues_[static_cast<size_t>(d)].cores});
     options.profile->begin(threads_, threads_ + 1 + static_cast<int>(lanes_.size()) + devices.count(),
-                           std::move(cores_of));
+                           std::move(profiled));
   }
 }
 
@@ -175,7 +175,7 @@ void Engine::submit(Operation* op) {
   if (options_.profile) note_issue(*op);
   // The work of a fused chain of tiny operations is cheaper than handing it over.
   bool at_once =
-      op->small && !op->on_card && op->lane == kNoLane && !(options_.schedule_seed && (*workers_.back().random)() % 2);
+      op->small && op->card < 0 && op->lane == kNoLane && !(options_.schedule_seed && (*workers_.back().random)() % 2);
   const bool alone = at_once && !options_.schedule_seed && needs_nobody(*op);
   if (options_.watch) note_for_watch(*op, alone);
   if (alone) return run_alone(op);
@@ -186,7 +186,7 @@ void Engine::submit(Operation* op) {
   op->pending.store(static_cast<int32_t>(waits) + 1, std::memory_order_relaxed);
   for (Node* node : op->outputs) {
     nodes.retain(node);
-    if (!op->on_card) continue;
+    if (op->card < 0 || op->card != op->device) continue;
     node->card = op->device;
     node->launch_waiters.store(nullptr, std::memory_order_relaxed);
     node->users.store(2, std::memory_order_relaxed); // the handles, and this operation
@@ -197,7 +197,7 @@ void Engine::submit(Operation* op) {
     nodes.retain(input.node);
     if (input.reads) input.node->readers.fetch_add(1, std::memory_order_relaxed);
     if (input.node->card >= 0) input.node->users.fetch_add(1, std::memory_order_relaxed);
-    const bool same_card = op->on_card && input.node->card == op->device;
+    const bool same_card = op->card >= 0 && input.node->card == op->card;
     satisfied += !Node::add_to(same_card ? input.node->launch_waiters : input.node->waiters, &op->edges[edge++]);
   }
   for (Node* node : op->overwrites) {
@@ -252,7 +252,7 @@ void Engine::note_issue(Operation& op) {
   Profile::Operation& record = *op.record;
   record.issued = now;
   record.is_copy = op.kind == Operation::Kind::Copy;
-  record.device = op.device;
+  record.device = op.card >= 0 ? op.card : op.device;
   record.lane = op.lane;
   record.bytes = op.bytes;
   for (const Operation::Input& input : op.inputs)

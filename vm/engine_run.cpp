@@ -24,7 +24,7 @@ struct Later {
 } // namespace
 
 void Engine::push(Operation* op) {
-  if (op->on_card) return card_queues_[static_cast<size_t>(op->device)]->launch(op);
+  if (op->card >= 0) return card_queues_[static_cast<size_t>(op->card)]->launch(op);
   if (op->lane != kNoLane) return push_to_lane(op);
   bool wake;
   int64_t pieces = op->open ? (op->tiles + op->chunk - 1) / op->chunk : 1;
@@ -232,7 +232,7 @@ bool Engine::begin(Operation* op) {
   }
   if (!op->checks_inputs)
     for (size_t i = first; i < op->inputs.size(); ++i)
-      if (!op->on_card || op->inputs[i].node->done()) take_first(failure, op->inputs[i].node->failure);
+      if (op->card < 0 || op->inputs[i].node->done()) take_first(failure, op->inputs[i].node->failure);
   for (const FailureRef& known : op->host_failures)
     take_first(failure, known);
   if (failure && !start_partly(op)) {
@@ -403,7 +403,7 @@ void Engine::run_tiles_untimed(Worker& self, Operation* op, int64_t begin, int64
 void Engine::count_down(Operation* op, const Operation* by, Ready& ready) {
   if (op->pending.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   if (op->record && by->record) {
-    op->record->ready = by->record->ended;
+    op->record->ready = by->record->ended >= 0 ? by->record->ended : options_.profile->now(); // else it is launched
     op->record->released_by = by->record->number;
   }
   ready.push_back(op);
@@ -436,9 +436,9 @@ FailureRef Engine::first_suffered(const Operation& op, const Suffers* suffers) c
 void Engine::conclude(Worker& self, Operation* op) {
   if (options_.watch) options_.watch->ended(op->watched);
   if (options_.profile) {
-    const Profile::Time now = options_.profile->now();
-    if (op->begun >= 0) options_.profile->finished(self.index, op->loc, op->begun, now, op->bytes);
-    if (op->record) op->record->ended = now;
+    const Profile::Time end = op->ended >= 0 ? op->ended : options_.profile->now();
+    if (op->begun >= 0) options_.profile->finished(self.index, op->loc, op->begun, end, op->bytes);
+    if (op->record) op->record->ended = end;
   }
   const bool ran = !op->failure;
   if (ran && !op->errors.first.empty()) {
@@ -475,7 +475,7 @@ void Engine::complete(Worker& self, Operation* op, Ready& ready) {
     nodes.release(node);
   }
   for (Operation::Input& input : op->inputs) {
-    if (!op->on_card) release_input(input, op, ready);
+    if (op->card < 0) release_input(input, op, ready);
     nodes.release(input.node);
   }
   for (Node* node : op->overwrites)
@@ -521,11 +521,12 @@ void Engine::clear(Worker& self, Operation& op) {
   op.operand_of.clear();
   op.host_failures.clear();
   op.kind = Operation::Kind::Poison;
-  op.effect = op.checks_inputs = op.small = op.fails = op.on_card = false;
+  op.effect = op.checks_inputs = op.small = op.fails = false;
   op.device = op.from_device = 0;
+  op.card = -1;
   op.lane = kNoLane;
   op.local_bytes = op.bytes = 0;
-  op.begun = -1;
+  op.begun = op.ended = -1;
   op.record = nullptr;
   op.errors.reset();
 }

@@ -11,14 +11,20 @@ using Why = IdleReport::Why;
 
 class Sweep {
 public:
-  explicit Sweep(const Profile& profile) : p_(profile) {
+  // Of the threads; or, device >= 0, of this card.
+  explicit Sweep(const Profile& profile, int card = -1)
+      : p_(profile), card_(card), capacity_(card < 0 ? profile.workers() : 1) {
+    for (const Profile::Device& device : p_.devices())
+      cores_.push_back(card < 0 ? device.cores : 0);
+    if (card >= 0) cores_[static_cast<size_t>(card)] = 1;
     collect();
     std::sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) { return a.at < b.at; });
   }
 
   IdleReport run() {
     IdleReport report;
-    report.threads = p_.workers();
+    report.threads = capacity_;
+    if (card_ >= 0) report.card = p_.devices()[static_cast<size_t>(card_)].name;
     report.seconds = static_cast<double>(p_.end()) * 1e-9;
     report.left_out = p_.left_out();
     Profile::Time at = 0;
@@ -26,7 +32,7 @@ public:
     bool was_idle = false;
     for (size_t k = 0; k <= events_.size();) {
       Profile::Time next = k < events_.size() ? std::min(events_[k].at, p_.end()) : p_.end();
-      const int idle = p_.workers() - busy_;
+      const int idle = capacity_ - busy_;
       if (next > at) {
         if (idle > 0) {
           IdleReport::Cause cause = why(at);
@@ -67,14 +73,17 @@ private:
     for (uint32_t n = 1; n <= p_.operation_count(); ++n) {
       const Profile::Operation& op = p_.operation(n);
       if (op.ready < 0) continue;
-      if (op.ready > op.issued) events_.push_back({op.issued, What::Issued, n});
+      const bool own = is_own(op);
+      if (own && op.ready > op.issued) events_.push_back({op.issued, What::Issued, n});
       Profile::Time begun = op.begun < 0 ? op.ended : op.begun;
       if (begun < 0) continue;
-      events_.push_back({std::max(op.ready, op.issued), What::Ready, n});
+      if (own) events_.push_back({std::max(op.ready, op.issued), What::Ready, n});
       events_.push_back({begun, What::Begun, n});
       events_.push_back({op.ended, What::Ended, n});
     }
-    for (size_t k = 0; k <= static_cast<size_t>(p_.workers()) && k < p_.threads().size(); ++k)
+    const size_t first = card_ < 0 ? 0 : p_.stream_of(static_cast<size_t>(card_));
+    const size_t last = card_ < 0 ? static_cast<size_t>(p_.workers()) : first;
+    for (size_t k = first; k <= last && k < p_.threads().size(); ++k)
       for (const Profile::Piece& piece : p_.threads()[k]->pieces) {
         events_.push_back({piece.begin, What::PieceBegun, piece.operation});
         events_.push_back({piece.end, What::PieceEnded, piece.operation});
@@ -85,7 +94,7 @@ private:
       starts_.emplace_back(p_.spans()[k].begin, k);
     }
     std::sort(starts_.begin(), starts_.end());
-    busy_of_.resize(p_.cores().size());
+    busy_of_.resize(cores_.size());
   }
 
   // Events of one moment may come in any order: sets take what comes twice or too early.
@@ -132,6 +141,11 @@ private:
     const Profile::Operation& op = p_.operation(operation);
     return {why, op.loc, {}, op.name};
   }
+  // Whether what is looked at is to run it: not what another device runs.
+  bool is_own(const Profile::Operation& op) const {
+    const bool on_card = op.lane < 0 && p_.devices()[static_cast<size_t>(op.device)].cores == 0;
+    return card_ < 0 ? !on_card : op.device == card_;
+  }
   bool in_lane(uint32_t operation) const { return p_.operation(operation).lane >= 0; }
 
   // Is there an operation that is issued soon, and could have run already?
@@ -160,7 +174,7 @@ private:
     for (uint32_t n : ready_.all) {
       const Profile::Operation& op = p_.operation(n);
       auto device = static_cast<size_t>(op.device);
-      if (op.lane < 0 && busy_of_[device] < p_.cores()[device]) return {Why::HandOver, {}, {}, {}};
+      if (op.lane < 0 && busy_of_[device] < cores_[device]) return {Why::HandOver, {}, {}, {}};
     }
     if (doing_ > 0 && held_up(at)) {
       const Profile::Span& span = p_.spans()[doing_at_];
@@ -189,6 +203,7 @@ private:
       if (running_.all.empty()) return {Why::HandOver, {}, {}, {}};
       uint32_t first = *running_.all.begin();
       if (in_lane(first)) return of(Why::Lane, first);
+      if (!is_own(p_.operation(first))) return of(Why::Elsewhere, first);
       if (span.loc.index == 0) return of(Why::Parallelism, first);
       IdleReport::Cause cause = of(Why::Wait, first);
       return {Why::Wait, span.loc, cause.loc, cause.name};
@@ -199,6 +214,9 @@ private:
   }
 
   const Profile& p_;
+  const int card_;         // negative: threads
+  const int capacity_;     // how many may be busy
+  std::vector<int> cores_; // by device, of those that are looked at
   std::vector<Event> events_;
   std::vector<std::pair<Profile::Time, uint32_t>> starts_; // of spans
   Members pending_, ready_, running_;                      // operations
@@ -210,7 +228,13 @@ private:
 
 } // namespace
 
-IdleReport explain_idle(const Profile& profile) { return Sweep(profile).run(); }
+std::vector<IdleReport> explain_idle(const Profile& profile) {
+  std::vector<IdleReport> reports{Sweep(profile).run()};
+  for (size_t d = 0; d < profile.devices().size(); ++d)
+    if (!profile.threads()[profile.stream_of(d)]->pieces.empty())
+      reports.push_back(Sweep(profile, static_cast<int>(d)).run());
+  return reports;
+}
 
 static std::string in_words(const IdleReport::Cause& cause, const IdleReport& report,
                             const std::function<std::string(LocId)>& place) {
@@ -218,16 +242,18 @@ static std::string in_words(const IdleReport::Cause& cause, const IdleReport& re
     std::string where = place(loc);
     return where.empty() ? std::string() : " at " + where;
   };
-  std::string busy = fmt::format("{:.1f} of {} threads", cause.busy, report.threads);
+  const std::string busy =
+      report.card.empty() ? fmt::format(", which kept {:.1f} of {} threads busy", cause.busy, report.threads) : "";
   switch (cause.why) {
   case Why::Dependency:
-    return fmt::format("dependency: what was issued waited for `{}`{}, which kept {} busy", cause.name, at(cause.loc),
-                       busy);
+    return fmt::format("dependency: what was issued waited for `{}`{}{}", cause.name, at(cause.loc), busy);
   case Why::Lane:
     return fmt::format("lane: what was issued waited for `{}`{}, which has a thread of its own", cause.name,
                        at(cause.loc));
   case Why::Parallelism:
-    return fmt::format("parallelism: only `{}`{} was left to do, which kept {} busy", cause.name, at(cause.loc), busy);
+    return fmt::format("parallelism: only `{}`{} was left to do{}", cause.name, at(cause.loc), busy);
+  case Why::Elsewhere:
+    return fmt::format("elsewhere: only `{}`{} was left to do, on another device", cause.name, at(cause.loc));
   case Why::Wait:
     return fmt::format("wait: the program waited{} for `{}`{}, with nothing else issued", at(cause.loc), cause.name,
                        at(cause.other));
@@ -262,7 +288,8 @@ std::string to_text(const IdleReport& report, const std::function<std::string(Lo
                    [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
   auto percent = [&](double seconds) { return fmt::format("{:.1f} %", all > 0 ? 100 * seconds / all : 0); };
   std::string text =
-      fmt::format("idle: {} of {} threads over {:.6f} s\n", percent(report.idle), report.threads, report.seconds);
+      fmt::format("idle: {} of {} over {:.6f} s\n", percent(report.idle),
+                  report.card.empty() ? fmt::format("{} threads", report.threads) : report.card, report.seconds);
   text += fmt::format("{:>8} {:>12} {:>7}  {}\n", "share", "seconds", "gaps", "why");
   auto row = [&](double seconds, uint64_t gaps, const std::string& words) {
     text += fmt::format("{:>8} {:>12.6f} {:>7}  {}\n", percent(seconds), seconds, gaps, words);

@@ -219,8 +219,8 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel* compiled, F
   op->kind = Operation::Kind::Kernel;
   op->kernel = on_card ? nullptr : compiled;
   op->gpu_kernel = on_card;
-  op->on_card = on_card != nullptr;
   op->device = static_cast<int16_t>(target);
+  if (on_card) op->card = op->device;
   if (partly) {
     for (const OutputDesc& output : i.outputs)
       op->suffers.push_back(&output.suffers.value());
@@ -228,7 +228,7 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel* compiled, F
     op->errors.in_order = true;
   }
   ++stats_.kernels_launched;
-  stats_.kernels_on_cards += op->on_card;
+  stats_.kernels_on_cards += on_card != nullptr;
   op->scalars.reserve(i.in.size());
   outputs_.clear();
 
@@ -311,7 +311,7 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel* compiled, F
   }
   if (poison) {
     op->kind = Operation::Kind::Poison;
-    op->on_card = false;
+    op->card = -1;
     op->failure = std::move(poison);
     for (size_t k = 0; k < outputs_.size(); ++k) // memory that nothing is written to
       if (!planned_[k].in_place) Pool::free(outputs_[k].node->block);

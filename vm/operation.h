@@ -67,9 +67,10 @@ struct Operation {
   bool checks_inputs = false; // a task that looks at failures of its inputs itself (those of effects' chain excepted)
   bool small = false;         // worth running at once on the issuing thread
   bool fails = false;         // a test has it fail (RunOptions::inject)
-  bool on_card = false;       // a kernel that its device, a card, runs: `gpu_kernel`
   int16_t device = 0;         // whose share of the workers runs it; a copy: where to
   int16_t from_device = 0;    // a copy
+  int16_t card = -1;          // the device, a card, whose stream it is launched on: a kernel (`gpu_kernel`), or a brief
+                              // copy to or from the card
   LaneId lane = kNoLane;      // or which thread of its own
   Moment moment;
   uint64_t priority = 0;
@@ -95,6 +96,7 @@ struct Operation {
   uint64_t local_bytes = 0;
   uint64_t bytes = 0;                    // read and written, for profiles
   Profile::Time created = 0, begun = -1; // the same; -1: it has not run
+  Profile::Time ended = -1;              // if a card says when
   Profile::Operation* record = nullptr;  // in a timeline
   uint32_t watched = 0;                  // in an audit
   ErrorRecorder errors;

@@ -14,9 +14,9 @@ std::string_view name_of(Profile::Doing doing) {
   return "?";
 }
 
-void Profile::begin(int workers, int threads, std::vector<int> cores) {
+void Profile::begin(int workers, int threads, std::vector<Device> devices) {
   workers_ = workers;
-  cores_ = std::move(cores);
+  devices_ = std::move(devices);
   for (int k = 0; k < threads; ++k)
     threads_.push_back(std::make_unique<Thread>());
 }

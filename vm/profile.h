@@ -75,7 +75,11 @@ public:
     Time at;
     uint64_t bytes;
   };
-  // A thread: the workers from 0, then the issuing thread, then lanes.
+  struct Device {
+    std::string name; // "gpu(0)"
+    int cores;        // threads that compute for it at a time; of a card 0
+  };
+  // A thread: the workers from 0, then the issuing thread, then lanes, then for each device its stream if it is a card.
   struct Thread {
     double busy = 0; // seconds that it ran pieces
     std::vector<Piece> pieces;
@@ -87,7 +91,7 @@ public:
   explicit Profile(bool timeline) : timeline(timeline) {}
 
   // ---- the engine ----
-  void begin(int workers, int threads, std::vector<int> cores); // once
+  void begin(int workers, int threads, std::vector<Device> devices); // once
   Time now() const { return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start_).count(); }
   // The issuing thread:
   void watch(const Instruction* const* instruction) { instruction_ = instruction; } // what it executes
@@ -108,7 +112,8 @@ public:
   double busy_seconds() const;          // of workers, and of the issuing thread in their place
   double issue_seconds() const { return issue_seconds_; }
   int workers() const { return workers_; }
-  const std::vector<int>& cores() const { return cores_; } // by device: threads that compute for it at a time
+  const std::vector<Device>& devices() const { return devices_; }
+  size_t stream_of(size_t device) const { return threads_.size() - devices_.size() + device; } // of threads()
   const std::vector<std::unique_ptr<Thread>>& threads() const { return threads_; }
   const std::vector<Span>& spans() const { return spans_; }
   size_t operation_count() const { return count_; }
@@ -123,7 +128,7 @@ private:
   Clock::time_point start_ = Clock::now();
   Time end_ = 0;
   int workers_ = 0;
-  std::vector<int> cores_;
+  std::vector<Device> devices_;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::vector<std::unique_ptr<Operation[]>> chunks_; // operations stay where they are: workers write to them
   size_t count_ = 0;

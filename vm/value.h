@@ -94,8 +94,9 @@ struct Node {
   std::atomic<Edge*> waiters{nullptr};
   std::atomic<uint64_t> readers{0}; // operations in flight that read `data`; kExclusive: `exclusive` waits for them
   Edge* exclusive = nullptr;
-  // Made by a card: what runs there too waits until it is launched, and its memory goes back when nobody is left who
-  // will use it: the handles together, and operations that are not launched, or on another device not done.
+  // In a card's memory, made by what its stream was given: what runs there too waits until it is launched, and its
+  // memory goes back when nobody is left who will use it: the handles together, and operations that are not launched,
+  // or on another device not done.
   int16_t card = -1; // its device
   std::atomic<Edge*> launch_waiters{nullptr};
   std::atomic<uint32_t> users{0};

@@ -211,6 +211,9 @@ Outcome run(const Program& program, KernelProvider& kernels, std::vector<Argumen
     options.profile->finish();
     counters.issue_seconds = options.profile->issue_seconds();
     counters.busy_seconds = options.profile->busy_seconds();
+    for (int d = 0; d < devices.count(); ++d)
+      counters.device_busy.push_back(
+          options.profile->threads()[options.profile->stream_of(static_cast<size_t>(d))]->busy);
   }
   return outcome;
 }
@@ -220,6 +223,7 @@ std::string to_text(const Stats& s) {
   auto line = [&](std::string_view key, const std::string& value) { text += fmt::format("{:<17} {}\n", key, value); };
   line("operations", std::to_string(s.operations));
   line("kernels launched", std::to_string(s.kernels_launched));
+  if (s.kernels_on_cards) line("  on GPUs", std::to_string(s.kernels_on_cards));
   line("kernels compiled", std::to_string(s.kernels_compiled));
   line("bytes moved", std::to_string(s.bytes));
   for (const auto& [operation, count] : s.off_card)
@@ -249,6 +253,10 @@ std::string to_text(const Stats& s) {
   if (s.busy_seconds >= 0 && s.seconds > 0)
     line("busy", fmt::format("{:.1f} % of {} threads ({:.6f} s)", 100 * s.busy_seconds / s.seconds / s.threads,
                              s.threads, s.busy_seconds));
+  for (size_t d = 0; d < s.device_busy.size() && s.seconds > 0; ++d)
+    if (s.device_busy[d] > 0)
+      line("  " + s.device_names[d],
+           fmt::format("{:.1f} % ({:.6f} s)", 100 * s.device_busy[d] / s.seconds, s.device_busy[d]));
   line("time", fmt::format("{:.6f} s", s.seconds));
   return text;
 }

@@ -63,8 +63,9 @@ struct Stats {
   std::vector<std::string> device_names;
   int threads = 0;
   // With RunOptions::profile, else negative:
-  double issue_seconds = -1; // to make operations and hand them over
-  double busy_seconds = -1;  // of all threads that compute, together
+  double issue_seconds = -1;       // to make operations and hand them over
+  double busy_seconds = -1;        // of all threads that compute, together
+  std::vector<double> device_busy; // of each device, if it is a card, else 0
 };
 int cores(); // that this process may use: the workers of a run that does not say how many
 

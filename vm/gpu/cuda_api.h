@@ -104,6 +104,7 @@ enum : unsigned { kHostAllocPortable = 1, kHostAllocDeviceMap = 2 };
   X(record_event, "cuEventRecord", (Event event, Stream stream))                                                       \
   X(query_event, "cuEventQuery", (Event event))                                                                        \
   X(synchronize_event, "cuEventSynchronize", (Event event))                                                            \
+  X(elapsed, "cuEventElapsedTime", (float* milliseconds, Event from, Event to))                                        \
   X(can_access_peer, "cuDeviceCanAccessPeer", (int* can, Device device, Device peer))                                  \
   X(enable_peer_access, "cuCtxEnablePeerAccess", (Context peer, unsigned flags))                                       \
   X(error_name, "cuGetErrorName", (Result error, const char** name))                                                   \

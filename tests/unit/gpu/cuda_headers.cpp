@@ -67,6 +67,7 @@ constexpr bool same = std::is_same_v<typename Ours<Theirs>::type, std::remove_po
   X(record_event, cuEventRecord)                                                                                       \
   X(query_event, cuEventQuery)                                                                                         \
   X(synchronize_event, cuEventSynchronize)                                                                             \
+  X(elapsed, cuEventElapsedTime)                                                                                       \
   X(can_access_peer, cuDeviceCanAccessPeer)                                                                            \
   X(enable_peer_access, cuCtxEnablePeerAccess)                                                                         \
   X(error_name, cuGetErrorName)                                                                                        \

@@ -80,7 +80,7 @@ IdleReport::Cause first_cause(Machine& m, RunOptions options) {
   options.threads = 2;
   options.profile = &profile;
   CHECK(!m.run(options).error);
-  IdleReport report = explain_idle(profile);
+  IdleReport report = explain_idle(profile).front();
   REQUIRE(!report.causes.empty());
   double sum = 0;
   for (const IdleReport::Cause& cause : report.causes)

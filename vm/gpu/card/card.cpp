@@ -2,8 +2,10 @@
 #include "vm/gpu/card/queue.h"
 #include "vm/gpu/libraries.h"
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <fmt/format.h>
+#include <memory>
 
 namespace tl {
 
@@ -46,7 +48,6 @@ GpuCard::GpuCard(const cuda::Driver& driver, int ordinal) : cuda_(driver), devic
   check(cuda_.retain_context(&context_, device_), "cuDevicePrimaryCtxRetain");
   make_current();
   check(cuda_.create_stream(&compute_, cuda::kStreamNonBlocking), "cuStreamCreate");
-  finished_ = new_event();
 }
 
 GpuCard::~GpuCard() {
@@ -56,9 +57,10 @@ GpuCard::~GpuCard() {
   close(out_);
   for (auto& [key, loaded] : images_)
     cuda_.unload_module(loaded.module);
-  for (void* chunk : record_chunks_)
+  for (void* chunk : pinned_chunks_)
     cuda_.free_host(chunk);
-  cuda_.destroy_event(finished_);
+  for (cuda::Event mark : free_marks_)
+    cuda_.destroy_event(mark);
   cuda_.destroy_stream(compute_);
   cuda_.release_context(device_);
 }
@@ -178,37 +180,65 @@ void GpuCard::copy_out(std::byte* to, const std::byte* from, int64_t bytes) {
 
 // ---- launches ----
 
-GpuCard::Records GpuCard::take_records(size_t count) {
-  if (count == 0) return {};
-  make_current();
-  std::lock_guard lock(records_mutex_);
-  std::vector<Records>& free = free_records_[count];
-  Records records;
-  if (!free.empty()) {
-    records = free.back();
-    free.pop_back();
-  } else {
-    if (unused_.count < count) {
-      const size_t chunk = std::max<size_t>(count, 2048);
-      void* memory = nullptr;
-      check(
-          cuda_.allocate_host(&memory, chunk * sizeof(GpuRecord), cuda::kHostAllocPortable | cuda::kHostAllocDeviceMap),
-          "cuMemHostAlloc");
-      record_chunks_.push_back(memory);
-      unused_ = {static_cast<GpuRecord*>(memory), 0, chunk};
-      check(cuda_.host_pointer(&unused_.device, memory, 0), "cuMemHostGetDevicePointer");
-    }
-    records = {unused_.host, unused_.device, count};
-    unused_ = {unused_.host + count, unused_.device + count * sizeof(GpuRecord), unused_.count - count};
-  }
-  std::fill_n(records.host, count, GpuRecord{});
-  return records;
+bool GpuCard::takes_brief_copy(int64_t bytes) {
+  if (bytes > kBrief) return false;
+  if (brief_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= kBriefTogether) return true;
+  end_brief_copy(bytes);
+  return false;
 }
 
-void GpuCard::give_back(const Records& records) {
-  if (!records.count) return;
-  std::lock_guard lock(records_mutex_);
-  free_records_[records.count].push_back(records);
+GpuCard::Pinned GpuCard::take_pinned(size_t bytes) {
+  if (bytes == 0) return {};
+  constexpr size_t smallest = 64, chunk_bytes = 64 << 10;
+  const size_t size = std::bit_ceil(std::max(bytes, smallest));
+  std::lock_guard lock(pinned_mutex_);
+  std::vector<Pinned>& free = free_pinned_[static_cast<size_t>(std::countr_zero(size))];
+  if (free.empty()) {
+    make_current();
+    const size_t chunk = std::max(size, chunk_bytes);
+    void* memory = nullptr;
+    check(cuda_.allocate_host(&memory, chunk, cuda::kHostAllocPortable | cuda::kHostAllocDeviceMap), "cuMemHostAlloc");
+    pinned_chunks_.push_back(memory);
+    cuda::Pointer device = 0;
+    check(cuda_.host_pointer(&device, memory, 0), "cuMemHostGetDevicePointer");
+    for (size_t at = 0; at < chunk; at += size)
+      free.push_back({static_cast<std::byte*>(memory) + at, device + at, size});
+  }
+  const Pinned pinned = free.back();
+  free.pop_back();
+  return pinned;
+}
+
+void GpuCard::give_back(const Pinned& pinned) {
+  if (!pinned.bytes) return;
+  std::lock_guard lock(pinned_mutex_);
+  free_pinned_[static_cast<size_t>(std::countr_zero(pinned.bytes))].push_back(pinned);
+}
+
+cuda::Event GpuCard::mark() {
+  make_current();
+  cuda::Event mark = nullptr;
+  {
+    std::lock_guard lock(marks_mutex_);
+    if (!free_marks_.empty()) {
+      mark = free_marks_.back();
+      free_marks_.pop_back();
+    }
+  }
+  if (!mark) check(cuda_.create_event(&mark, cuda::kEventBlockingSync), "cuEventCreate");
+  check(cuda_.record_event(mark, compute_), "cuEventRecord");
+  return mark;
+}
+
+double GpuCard::seconds_between(cuda::Event from, cuda::Event to) const {
+  float milliseconds = 0;
+  check(cuda_.elapsed(&milliseconds, from, to), "cuEventElapsedTime");
+  return static_cast<double>(milliseconds) * 1e-3;
+}
+
+void GpuCard::give_back(cuda::Event mark) {
+  std::lock_guard lock(marks_mutex_);
+  free_marks_.push_back(mark);
 }
 
 cuda::Function GpuCard::function(const GpuKernel& kernel, const std::string& name) {
@@ -222,15 +252,31 @@ cuda::Function GpuCard::function(const GpuKernel& kernel, const std::string& nam
   return function;
 }
 
-void GpuCard::launch(const Operation& op, const Records& records) {
+void GpuCard::launch(const Operation& op, const Pinned& pinned) {
   make_current();
+  if (op.kind == Operation::Kind::Copy) {
+    for (const Operation::Copy& copy : op.copies) {
+      const auto bytes = static_cast<size_t>(copy.bytes);
+      if (bytes == 0) continue;
+      if (op.device == op.card) {
+        std::memcpy(pinned.host, copy.from, bytes);
+        check(cuda_.copy_to_device(reinterpret_cast<cuda::Pointer>(copy.to), pinned.host, bytes, compute_),
+              "cuMemcpyHtoDAsync");
+      } else {
+        check(cuda_.copy_to_host(pinned.host, reinterpret_cast<cuda::Pointer>(copy.from), bytes, compute_),
+              "cuMemcpyDtoHAsync");
+      }
+    }
+    return advance();
+  }
+  std::uninitialized_fill_n(reinterpret_cast<GpuRecord*>(pinned.host), op.gpu_kernel->sites.size(), GpuRecord{});
   const GpuKernel& kernel = *op.gpu_kernel;
   for (const Operation::Copy& copy : op.copies)
     check(cuda_.copy_on_device(reinterpret_cast<cuda::Pointer>(copy.to), reinterpret_cast<cuda::Pointer>(copy.from),
                                static_cast<size_t>(copy.bytes), compute_),
           "cuMemcpyDtoDAsync");
   auto address = [](const void* p) { return static_cast<uint64_t>(reinterpret_cast<uintptr_t>(p)); };
-  packed_.assign({0, 0, address(op.shared.data), address(op.local.data), op.local_bytes, records.device});
+  packed_.assign({0, 0, address(op.shared.data), address(op.local.data), op.local_bytes, pinned.device});
   for (size_t k = 0; k < op.args.size(); ++k) {
     const bool slot = k < op.in_slot.size() && op.in_slot[k];
     packed_.push_back(slot ? 0 : address(op.args[k]));
@@ -253,13 +299,10 @@ void GpuCard::launch(const Operation& op, const Records& records) {
   advance();
 }
 
-uint64_t GpuCard::finish() {
+void GpuCard::wait(cuda::Event mark, uint64_t moment) {
   make_current();
-  const uint64_t moment = moment_.load(std::memory_order_acquire);
-  check(cuda_.record_event(finished_, compute_), "cuEventRecord");
-  check(cuda_.synchronize_event(finished_), "cuEventSynchronize");
+  check(cuda_.synchronize_event(mark), "cuEventSynchronize");
   done_.store(moment, std::memory_order_release);
-  return moment;
 }
 
 } // namespace tl

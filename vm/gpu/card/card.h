@@ -23,6 +23,7 @@ public:
   MemorySource& memory() override { return *this; }
   uint64_t blocks_at_once() const override { return static_cast<uint64_t>(facts_.multiprocessors) * 8; }
   std::unique_ptr<CardQueue> open(Engine& engine, int device) override;
+  bool takes_brief_copy(int64_t bytes) override;
   void copy_in(std::byte* to, const std::byte* from, int64_t bytes, uint64_t after) override;
   void copy_out(std::byte* to, const std::byte* from, int64_t bytes) override;
 
@@ -34,21 +35,28 @@ public:
 
   // ---- of its queue (vm/gpu/card/queue.h) ----
 
-  // Pinned memory that kernels write failures to, one record for each site of a kernel.
-  struct Records {
-    GpuRecord* host = nullptr;
+  // Memory of the host that the card reads and writes: a kernel's failures, one GpuRecord for each of its sites, or
+  // what a brief copy moves.
+  struct Pinned {
+    std::byte* host = nullptr;
     cuda::Pointer device = 0;
-    size_t count = 0;
+    size_t bytes = 0; // a power of two
   };
-  Records take_records(size_t count);
-  void give_back(const Records& records);
-  // Puts an operation's copies and phases on the compute stream. One at a time.
-  void launch(const Operation& op, const Records& records);
-  // Waits until all is done that was launched before it is called, and returns the moment of that.
-  uint64_t finish();
+  Pinned take_pinned(size_t bytes); // nothing for nothing
+  void give_back(const Pinned& pinned);
+  void end_brief_copy(int64_t bytes) { brief_bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
+  // Puts an operation on the compute stream: a kernel's copies and phases, or a brief copy. One at a time.
+  void launch(const Operation& op, const Pinned& pinned);
+  // An event at the stream's end as it is now: everything up to a moment that was read before comes before it.
+  cuda::Event mark();
+  void wait(cuda::Event mark, uint64_t moment);                   // for the mark, which was made after this moment
+  double seconds_between(cuda::Event from, cuda::Event to) const; // when both are done
+  void give_back(cuda::Event mark);
 
 private:
   static constexpr size_t kPiece = size_t{4} << 20; // of a copy, by way of pinned memory
+  static constexpr int64_t kBrief = 256 << 10;      // 10 us on the stream
+  static constexpr int64_t kBriefTogether = 64 << 20;
   struct Direction {
     std::mutex mutex;
     cuda::Stream stream = nullptr;
@@ -74,15 +82,16 @@ private:
   CardFacts facts_;
   cuda::Context context_ = nullptr;
   cuda::Stream compute_ = nullptr;
-  cuda::Event finished_ = nullptr; // of finish()
   std::atomic<uint64_t> moment_{0}, done_{0};
   Direction in_, out_;
   std::map<const GpuImage*, LoadedImage> images_; // with launch()
   std::vector<uint64_t> packed_;                  // the struct of a launch
-  std::mutex records_mutex_;
-  std::map<size_t, std::vector<Records>> free_records_; // by count
-  std::vector<void*> record_chunks_;
-  Records unused_; // of the last chunk
+  std::mutex pinned_mutex_;
+  std::array<std::vector<Pinned>, 64> free_pinned_; // by the exponent of their size
+  std::vector<void*> pinned_chunks_;
+  std::atomic<int64_t> brief_bytes_{0}; // of brief copies that are issued and not done
+  std::mutex marks_mutex_;
+  std::vector<cuda::Event> free_marks_;
 };
 
 } // namespace tl

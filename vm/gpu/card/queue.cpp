@@ -1,4 +1,6 @@
 #include "vm/gpu/card/queue.h"
+#include <algorithm>
+#include <cstring>
 
 namespace tl {
 
@@ -9,6 +11,7 @@ GpuQueue::~GpuQueue() {
   }
   work_.notify_all();
   if (self_.thread.joinable()) self_.thread.join();
+  if (marked_) card_.give_back(marked_);
 }
 
 FailureRef GpuQueue::failure(const RuntimeError& error, const Operation& op) const {
@@ -23,7 +26,7 @@ void GpuQueue::launch(Operation* op) {
   for (size_t k = 0; k < work.size(); ++k) {
     launch_one(work[k], ready);
     for (Operation* next : ready)
-      if (next->on_card && next->device == device_)
+      if (next->card == device_)
         work.push_back(next);
       else
         engine_.push(next);
@@ -52,21 +55,34 @@ void GpuQueue::copy(Operation* op) {
 
 void GpuQueue::launch_one(Operation* op, Ready& ready) {
   std::lock_guard lock(mutex_);
-  bool runs = engine_.begin(op);
-  GpuCard::Records records;
+  const bool runs = engine_.begin(op);
+  Launched launched{op, 0, runs, {}};
   if (runs) {
     try {
-      records = card_.take_records(op->gpu_kernel->sites.size());
-      card_.launch(*op, records);
+      const bool copies = op->kind == Operation::Kind::Copy;
+      launched.pinned = card_.take_pinned(copies ? static_cast<size_t>(op->copies.at(0).bytes)
+                                                 : op->gpu_kernel->sites.size() * sizeof(GpuRecord));
+      if (Profile* profile = engine_.options_.profile; profile && !std::exchange(timed_, true)) {
+        marked_ = card_.mark();
+        marked_at_ = profile->now();
+      }
+      card_.launch(*op, launched.pinned);
+      launched.moment = card_.moment();
+      if (engine_.options_.profile || op->device != op->card || ++unmarked_ == kMarkEvery) {
+        launched.end = card_.mark();
+        unmarked_ = 0;
+      }
     } catch (const RuntimeError& error) {
       op->failure = failure(error, *op);
       engine_.record(op->failure);
-      runs = false;
+      launched.moment = card_.moment();
+      launched.runs = false;
     }
   }
   Pool::free(op->shared); // for what is launched later
   Pool::free(op->local);
   for (Node* node : op->outputs) {
+    if (node->card < 0) continue; // on the host: there it is done later
     Edge* edge = node->launch_waiters.exchange(Node::done_mark(), std::memory_order_acq_rel);
     while (edge) {
       Edge* next = edge->next;
@@ -77,7 +93,7 @@ void GpuQueue::launch_one(Operation* op, Ready& ready) {
   }
   for (Operation::Input& input : op->inputs)
     engine_.release_input(input, op, ready);
-  launched_.push_back({op, card_.moment(), runs, records});
+  launched_.push_back(launched);
   if (!self_.thread.joinable()) {
     engine_.seed(self_, engine_.threads_ + 1 + static_cast<int>(engine_.lanes_.size()) + device_);
     self_.thread = std::thread([this] { conclude_all(); });
@@ -85,34 +101,44 @@ void GpuQueue::launch_one(Operation* op, Ready& ready) {
   work_.notify_one();
 }
 
-// Waits for the card as often as it has work: one event for all that was launched meanwhile.
 void GpuQueue::conclude_all() {
   std::unique_lock lock(mutex_);
   while (true) {
     work_.wait(lock, [&] { return stop_ || !launched_.empty(); });
     if (launched_.empty()) return;
-    lock.unlock();
-    FailureRef lost; // the card cannot go on
-    uint64_t moment = UINT64_MAX;
-    try {
-      moment = card_.finish();
-    } catch (const RuntimeError& error) {
-      std::lock_guard again(mutex_);
-      lost = failure(error, *launched_.front().op);
-      engine_.record(lost);
-    }
-    lock.lock();
+    const uint64_t moment = wait_for_some(lock);
     std::vector<Launched> done;
     while (!launched_.empty() && launched_.front().moment <= moment) {
       done.push_back(launched_.front());
       launched_.pop_front();
     }
     lock.unlock();
-    for (Launched& each : done) {
-      if (lost && !each.op->failure) each.op->failure = lost;
+    for (Launched& each : done)
       conclude(each);
-    }
     lock.lock();
+  }
+}
+
+// Until the first that were launched are done. Returns the moment of the last of those; the lock is held again.
+uint64_t GpuQueue::wait_for_some(std::unique_lock<std::mutex>& lock) {
+  try {
+    const auto marked = std::find_if(launched_.begin(), launched_.end(), [](const Launched& l) { return l.end; });
+    const bool own = marked == launched_.end();
+    const uint64_t moment = own ? card_.moment() : marked->moment;
+    const cuda::Event mark = own ? card_.mark() : marked->end;
+    if (own) unmarked_ = 0;
+    lock.unlock();
+    card_.wait(mark, moment);
+    if (own) card_.give_back(mark);
+    lock.lock();
+    return moment;
+  } catch (const RuntimeError& error) { // the card cannot go on
+    if (!lock.owns_lock()) lock.lock();
+    const FailureRef lost = failure(error, *launched_.front().op);
+    engine_.record(lost);
+    for (Launched& each : launched_)
+      if (!each.op->failure) each.op->failure = lost;
+    return UINT64_MAX;
   }
 }
 
@@ -124,17 +150,42 @@ void GpuQueue::conclude(Launched& launched) {
     take_first(failed, input.node->failure);
   if (failed) { // what it computed, and found wrong, was from nothing
     if (launched.runs || !op->failure || failed->before(*op->failure)) op->failure = std::move(failed);
-  } else if (!op->failure) {
-    for (size_t k = 0; k < launched.records.count; ++k) {
-      const GpuRecord& record = launched.records.host[k];
+  } else if (!op->failure && op->gpu_kernel) {
+    for (size_t k = 0; k < op->gpu_kernel->sites.size(); ++k) {
+      const GpuRecord& record = reinterpret_cast<const GpuRecord*>(launched.pinned.host)[k];
       if (record.site >= 0) op->errors.first.push_back({record.site, record.element, record.a, record.b});
     }
+  } else if (!op->failure && op->device != op->card) {
+    for (const Operation::Copy& copy : op->copies)
+      std::memcpy(copy.to, launched.pinned.host, static_cast<size_t>(copy.bytes));
   }
-  card_.give_back(launched.records);
+  if (launched.end && engine_.options_.profile)
+    note_times(*op, launched.end);
+  else if (launched.end)
+    card_.give_back(launched.end);
+  card_.give_back(launched.pinned);
+  for (const Operation::Copy& copy : op->copies)
+    if (op->kind == Operation::Kind::Copy) card_.end_brief_copy(copy.bytes);
   Ready ready;
   engine_.complete(self_, op, ready);
   for (Operation* next : ready)
     engine_.push(next);
+}
+
+// It began when it was launched, or when what was launched before it ended.
+void GpuQueue::note_times(Operation& op, cuda::Event end) {
+  Profile& profile = *engine_.options_.profile;
+  double seconds = 0;
+  try {
+    seconds = card_.seconds_between(marked_, end);
+  } catch (const RuntimeError&) { // the card is lost, which is reported
+  }
+  card_.give_back(std::exchange(marked_, end));
+  op.begun = std::max(op.begun, marked_at_);
+  marked_at_ += static_cast<Profile::Time>(seconds * 1e9);
+  op.ended = std::max(op.begun, marked_at_);
+  if (op.record) op.record->begun = op.begun;
+  profile.ran(self_.index, op.record, op.begun, op.ended);
 }
 
 } // namespace tl

@@ -55,6 +55,7 @@ Result create_event(Event* event, unsigned flags) {
   auto owned = std::make_unique<OpaqueEvent>();
   *event = owned.get();
   owned->context = Call::current();
+  owned->timed = (flags & kEventDisableTiming) == 0;
   call.world.events.emplace(*event, std::move(owned));
   return kSuccess;
 }
@@ -76,7 +77,11 @@ Result record_event(Event event, Stream stream) {
                                                  event->context->device, stream->context->device));
   auto mark = std::make_shared<Mark>();
   mark->queue = &stream->queue;
-  stream->queue.add({[mark] { mark->reached = true; }, nullptr});
+  stream->queue.add({[mark] {
+                       mark->reached = true;
+                       mark->at = std::chrono::steady_clock::now();
+                     },
+                     nullptr});
   mark->place = stream->queue.issued();
   event->mark = mark;
   return kSuccess;
@@ -95,6 +100,18 @@ Result synchronize_event(Event event) {
   if (const Mark* mark = event->mark.get(); mark && !mark->reached)
     call.world.scheduler.force(mark->queue, mark->place);
   return event->context->error;
+}
+
+Result elapsed(float* milliseconds, Event from, Event to) {
+  Call call("cuEventElapsedTime");
+  for (Event event : {from, to}) {
+    if (Result error = call.event(event)) return error;
+    if (!event->timed || !event->mark)
+      return call.fail(kInvalidHandle, "an event that was made without timing, or never recorded");
+    if (!event->mark->reached) return kNotReady;
+  }
+  *milliseconds = std::chrono::duration<float, std::milli>(to->mark->at - from->mark->at).count();
+  return kSuccess;
 }
 
 Result load_module(Module* module, const void* image) {

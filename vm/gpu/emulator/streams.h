@@ -6,6 +6,7 @@
 // card is not in order here.
 #pragma once
 #include "vm/gpu/emulator/random.h"
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -22,6 +23,7 @@ struct Mark {
   Queue* queue = nullptr;
   uint64_t place = 0; // operations of the queue that come before it, itself included
   bool reached = false;
+  std::chrono::steady_clock::time_point at; // when it was reached
 };
 
 struct Operation {

@@ -28,6 +28,7 @@ struct OpaqueStream {
 struct OpaqueEvent {
   Context context;
   std::shared_ptr<emulator::Mark> mark; // of the last record; null: none yet
+  bool timed = false;
 };
 struct OpaqueFunction {
   Module module;
