@@ -1,4 +1,5 @@
 // --device: which cards a run has, real or emulated.
+#include "driver/messages.h"
 #include "options.h"
 #include "vm/gpu/card/card.h"
 #include "vm/gpu/emulator/emulator.h"
@@ -25,8 +26,9 @@ void RunFlags::open_devices() {
     options.memory =
         run.memory_limit ? run.memory_limit + (run.memory_limit >> 2) + (uint64_t{64} << 20) : options.memory;
     options.seed = run.schedule_seed.value_or(0);
+    options.racecheck = racecheck;
     emulator::configure(options);
-    cuda::replace(emulator::symbol);
+    cuda::replace(emulator::symbol, "emulated " + emulator::description());
     run.cards = cards_of(device);
     run.device = first;
     return;
@@ -42,6 +44,27 @@ void RunFlags::open_devices() {
   if (wanted >= run.cards.size())
     throw UsageError(fmt::format("--device {}: the last GPU here is gpu:{}", device, run.cards.size() - 1));
   run.device = first + static_cast<int>(wanted);
+}
+
+int end_of_cards(int code) {
+  const emulator::Live live = emulator::live();
+  std::string left;
+  for (auto [count, what] : {std::pair{live.allocations, "allocations"},
+                             {live.host_allocations, "pinned allocations"},
+                             {live.modules, "modules"},
+                             {live.streams, "streams"},
+                             {live.events, "events"},
+                             {live.contexts, "contexts"}})
+    if (count) left += fmt::format("{}{} {}", left.empty() ? "" : ", ", count, what);
+  if (!left.empty()) {
+    show("InternalError", "not given back to the emulated card: " + left);
+    code = kInternal;
+  }
+  if (const size_t racing = emulator::racing_kernels()) {
+    show("DataRace", fmt::format("{} kernel{} with races", racing, racing == 1 ? "" : "s"));
+    if (code == kFine) code = kRuntimeError;
+  }
+  return code;
 }
 
 int64_t RunFlags::device_number() const {

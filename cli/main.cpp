@@ -73,6 +73,6 @@ int main(int argc, char** argv) {
   return tl::driver::guarded([&] {
     int code = 0;
     tl::on_deep_stack([&] { code = tl::cli::dispatch({argv + 1, argv + argc}); });
-    return code;
+    return tl::cli::end_of_cards(code);
   });
 }

@@ -26,6 +26,7 @@ void add_run_flag(CLI::App& app, const RunFlag& flag, RunSetup& setup) {
 void RunFlags::add_to(CLI::App& app) {
   for (const RunFlag& flag : run_flags())
     if (!flag.looks && &flag != find_run_flag("message-format")) add_run_flag(app, flag, *this);
+  app.add_flag("--racecheck", racecheck, "look for races in kernels, with --device gpu-emu")->envname("TL_RACECHECK");
   app.add_flag("--interp", interpreter, "run on the reference interpreter")->envname("TL_INTERP");
   add_compiling_to(app);
 }
@@ -55,6 +56,7 @@ void RunFlags::finish() const {
   if (interpreter && (looks() || audit || run.check_nan))
     throw UsageError("--profile, --trace, --explain-idle, --audit and --check-nan look at the compiled program: leave "
                      "out --interp");
+  if (racecheck && device != "gpu-emu") throw UsageError("--racecheck looks at an emulated card: add --device gpu-emu");
   if (interpreter && device != "cpu" && device != "auto")
     throw UsageError("the reference interpreter runs on the CPU: leave out --interp, or --device");
   if (!cache_limit.empty()) parse_size(cache_limit);

@@ -18,6 +18,7 @@ struct RunFlags : RunSetup {
   bool verify = false;
   bool audit = false;
   bool no_cache = false;
+  bool racecheck = false;
   std::string cache_limit;
   std::vector<std::string> disabled; // passes
 
@@ -32,6 +33,10 @@ struct RunFlags : RunSetup {
   void open_devices();                           // what --device asks for; throws UsageError
   int64_t device_number() const;                 // of the one where new tensors go, then
 };
+
+// When a command has ended with this exit code: what is left on an emulated card, and races that were found there, are
+// said on stderr and change it.
+int end_of_cards(int code);
 
 // Adds one flag of the table to a command; it fills `setup`, which must outlive the command line.
 void add_run_flag(CLI::App& app, const RunFlag& flag, RunSetup& setup);

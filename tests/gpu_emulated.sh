@@ -97,6 +97,16 @@ else
   echo "skipped: rows in a trace (there is no python3)"
 fi
 
+# ---- races in kernels
+cat >"$out/kernels.tl" <<'TL'
+fn main() {
+  let x = uniform(key(3), [300, 40])
+  print(sum(x), sum(x, axis = 0)[3], cumsum(x[0])[5], sort(x[1])[:3], softmax(x)[0, 0], argsort(x[2])[0])
+}
+TL
+check "--racecheck" 0 "^5980.613 " -- "${emulated[@]}" --racecheck "$out/kernels.tl"
+check "--racecheck is about an emulated card" 2 "add --device gpu-emu" -- "$tl" run --racecheck "$out/kernels.tl"
+
 # ---- what is copied to a card and changed in place there is behind what its memory held before, on busy processors too
 cat >"$out/in_parallel" <<SH # PROGRAM: many runs beside each other, each of which prints what the CPU prints
 expected=\$('$tl' run "\$1")

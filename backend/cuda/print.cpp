@@ -71,6 +71,14 @@ bool has(const Block& block, const std::function<bool(const Instr&)>& test) {
   return false;
 }
 
+// Whether all threads of a block load something alike: not as parts of a vector loop or a reduction.
+bool loads_alike(const Block& block) {
+  return std::any_of(block.instrs.begin(), block.instrs.end(), [](const Instr& in) {
+    if (in.vector || in.op == KOp::Reduce || in.op == KOp::ReduceChunk || in.op == KOp::Contract) return false;
+    return in.op == KOp::Load || std::any_of(in.blocks.begin(), in.blocks.end(), loads_alike);
+  });
+}
+
 // How the threads of a block share a phase.
 enum class Mode {
   Block,  // one tile at a time: vector loops and reductions over all threads, the rest by all alike
@@ -201,6 +209,7 @@ private:
     const Block& body = kernel_.phases[i].body;
     mode_ = mode_of(kernel_, kernel_.phases[i]);
     together_ = mode_ == Mode::Block;
+    loads_alike_ = together_ && loads_alike(body);
     signature(i);
     std::string tile = v(body.params[0]);
     if (mode_ == Mode::Solo) line("if (threadIdx.x != 0) return;");
@@ -445,6 +454,9 @@ private:
     const Block& body = in.blocks[0];
     std::string i = v(body.params[0]), lo = v(in.operands[0]), hi = v(in.operands[1]), step = v(in.operands[2]);
     if (in.vector && together_) {
+      // Threads that are ahead must not write what others have yet to load.
+      if (loads_alike_ && has(body, [](const Instr& inner) { return inner.op == KOp::Store; }))
+        line("__syncthreads();");
       line(fmt::format("for (i64 {0} = {1} + threadIdx.x; {0} < {2}; {0} += blockDim.x) {{", i, lo, hi));
       nested(body);
       line("}");
@@ -495,7 +507,8 @@ private:
   std::string out_;
   int depth_ = 0;
   Mode mode_ = Mode::Block;
-  bool together_ = false; // all threads of the block are doing this alike
+  bool together_ = false;    // all threads of the block are doing this alike
+  bool loads_alike_ = false; // of this phase
 };
 
 } // namespace

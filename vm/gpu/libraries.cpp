@@ -15,9 +15,13 @@ const char* const kInstallNvrtc = "install CUDA's toolkit or `pip install nvidia
                                   "the folder that holds it";
 const char* const kNoLibrary = "remove it, or set TL_CUDA_PATH to another folder";
 
-Symbols& replacement() {
-  static Symbols symbols;
-  return symbols;
+struct Replacement {
+  Symbols symbols;
+  std::string name;
+};
+Replacement& replacement() {
+  static Replacement made;
+  return made;
 }
 
 std::string last_error() {
@@ -44,9 +48,9 @@ Loaded<Table> open(const std::string& stem, const std::vector<std::string>& vers
                    bool (*start)(Loaded<Table>& loaded, const Symbols& symbols), const char* missing,
                    const char* install) {
   Loaded<Table> result;
-  if (replacement()) {
-    result.path = "(emulated)";
-    start(result, replacement());
+  if (replacement().symbols) {
+    result.path = replacement().name;
+    start(result, replacement().symbols);
     return result;
   }
   for (const std::string& file : candidates(stem, versions)) {
@@ -138,7 +142,7 @@ bool start_nvrtc(Loaded<Nvrtc>& loaded, const Symbols& symbols) {
     return false;
   }
   loaded.ok = true;
-  if (replacement()) return true;
+  if (replacement().symbols) return true;
   // NVRTC opens this one by its bare name when it first compiles, and does not look in its own folder: it finds what is
   // open already.
   const std::string builtins = fmt::format("libnvrtc-builtins.so.{}.{}", major, minor);
@@ -172,7 +176,7 @@ const Loaded<Nvrtc>& nvrtc() {
   return loaded;
 }
 
-void replace(Symbols symbols) { replacement() = std::move(symbols); }
+void replace(Symbols symbols, std::string name) { replacement() = {std::move(symbols), std::move(name)}; }
 
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 

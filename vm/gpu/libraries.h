@@ -15,7 +15,7 @@ namespace tl::cuda {
 template <class Table> struct Loaded {
   bool ok = false;
   Table functions;
-  std::string path;   // of the file, as far as it is known; "(emulated)"
+  std::string path;   // of the file, as far as it is known
   std::string reason; // not ok: what is wrong, one line
   std::string hint;   // not ok: what to do about it, one line
 };
@@ -23,8 +23,9 @@ template <class Table> struct Loaded {
 // Thread-safe; found once, never closed. Functions are called from then on without a lock.
 const Loaded<Driver>& driver(); // libcuda; ok: cuInit has succeeded, so there is at least one card
 const Loaded<Nvrtc>& nvrtc();
-// From now on both come from here: before their first use, once. (The emulated card.)
-void replace(Symbols symbols);
+// From now on both come from here: before their first use, once. (The emulated card.) `name` stands in place of paths;
+// what compiles otherwise has another.
+void replace(Symbols symbols, std::string name);
 
 std::string version_text(int version); // of cuDriverGetVersion: 12080 is "12.8"
 // "cuMemAlloc_v2: out of memory (CUDA_ERROR_OUT_OF_MEMORY)"

@@ -21,11 +21,12 @@ struct Card {
   cuda::Context context = nullptr;
   cuda::Stream stream = nullptr;
 
-  explicit Card(uint64_t seed = 0, int devices = 1, uint64_t memory = 64 << 20) {
+  explicit Card(uint64_t seed = 0, int devices = 1, uint64_t memory = 64 << 20, bool racecheck = false) {
     emulator::Options options;
     options.seed = seed;
     options.devices = devices;
     options.memory = memory;
+    options.racecheck = racecheck;
     emulator::configure(options);
     REQUIRE(cuda::fill(d, emulator::symbol) == "");
     REQUIRE(cuda::fill(nvrtc, emulator::symbol) == "");

@@ -133,16 +133,30 @@ void GpuCard::close(Direction& direction) {
   cuda_.destroy_stream(direction.stream);
 }
 
+void GpuCard::wait_in(uint64_t after) {
+  if (after <= done_.load(std::memory_order_acquire)) return;
+  const cuda::Event event = mark();
+  check(cuda_.wait_event(in_.stream, event, 0), "cuStreamWaitEvent");
+  give_back(event); // what waits keeps what was recorded
+}
+
+void GpuCard::copy_from(const GpuCard& peer, std::byte* to, const std::byte* from, int64_t bytes, uint64_t after) {
+  make_current();
+  std::lock_guard lock(in_.mutex);
+  prepare(in_);
+  wait_in(after);
+  check(cuda_.copy_to_peer(reinterpret_cast<cuda::Pointer>(to), context_, reinterpret_cast<cuda::Pointer>(from),
+                           peer.context_, static_cast<size_t>(bytes), in_.stream),
+        "cuMemcpyPeerAsync");
+  check(cuda_.record_event(in_.free[0], in_.stream), "cuEventRecord");
+  check(cuda_.synchronize_event(in_.free[0]), "cuEventSynchronize");
+}
+
 void GpuCard::copy_in(std::byte* to, const std::byte* from, int64_t bytes, uint64_t after) {
   make_current();
   std::lock_guard lock(in_.mutex);
   prepare(in_);
-  if (after > done_.load(std::memory_order_acquire)) {
-    cuda::Event event = new_event();
-    check(cuda_.record_event(event, compute_), "cuEventRecord");
-    check(cuda_.wait_event(in_.stream, event, 0), "cuStreamWaitEvent");
-    check(cuda_.destroy_event(event), "cuEventDestroy");
-  }
+  wait_in(after);
   size_t k = 0;
   for (auto at = size_t{0}; at < static_cast<size_t>(bytes); at += kPiece, ++k) {
     const size_t piece = std::min(kPiece, static_cast<size_t>(bytes) - at);

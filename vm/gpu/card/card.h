@@ -26,6 +26,8 @@ public:
   bool takes_brief_copy(int64_t bytes) override;
   void copy_in(std::byte* to, const std::byte* from, int64_t bytes, uint64_t after) override;
   void copy_out(std::byte* to, const std::byte* from, int64_t bytes) override;
+  // From another card's memory, which nobody writes any more.
+  void copy_from(const GpuCard& peer, std::byte* to, const std::byte* from, int64_t bytes, uint64_t after);
 
   std::byte* map(uint64_t bytes) override;
   void unmap(std::byte* data, uint64_t bytes) override;
@@ -73,6 +75,7 @@ private:
   void check(cuda::Result result, const char* function) const; // throws
   cuda::Event new_event() const;
   void prepare(Direction& direction);
+  void wait_in(uint64_t after); // in_.stream, for a moment
   void close(Direction& direction);
   cuda::Function function(const GpuKernel& kernel, const std::string& name);
   void advance() { moment_.fetch_add(1, std::memory_order_acq_rel); }

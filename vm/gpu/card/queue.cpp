@@ -43,10 +43,9 @@ void GpuQueue::copy(Operation* op) {
         from->copy_out(copy.to, copy.from, copy.bytes);
       } else if (!from) {
         to->copy_in(copy.to, copy.from, copy.bytes, copy.after);
-      } else { // by way of the host
-        std::vector<std::byte> between(static_cast<size_t>(copy.bytes));
-        from->copy_out(between.data(), copy.from, copy.bytes);
-        to->copy_in(copy.to, between.data(), copy.bytes, copy.after);
+      } else {
+        static_cast<GpuCard*>(to)->copy_from(static_cast<const GpuCard&>(*from), copy.to, copy.from, copy.bytes,
+                                             copy.after);
       }
     }
   };

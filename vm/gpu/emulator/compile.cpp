@@ -139,9 +139,17 @@ std::string find_compiler(const std::string& compiler) {
   return "";
 }
 
+static std::string level_of(const CompileOptions& options) {
+  return fmt::format("-O{}{}", options.optimize, options.racecheck ? " with races" : "");
+}
+
+std::string description(const CompileOptions& options) {
+  return key_of("", find_compiler(options.compiler), level_of(options));
+}
+
 Compiled compile(const std::string& text, const CompileOptions& options) {
-  const auto& [wanted, cache, optimize] = options;
-  std::string level = fmt::format("-O{}", optimize);
+  const auto& [wanted, cache, optimize, racecheck] = options;
+  const std::string level = level_of(options);
   Compiled result;
   std::string compiler = find_compiler(wanted);
   if (compiler.empty()) {
@@ -171,7 +179,8 @@ Compiled compile(const std::string& text, const CompileOptions& options) {
   fs::path stem = fs::path(temporary().path) / fmt::format("{}-{}", getpid(), count++);
   fs::path source = stem, object = stem, log = stem;
   source += ".cpp", object += ".so", log += ".log";
-  std::vector<std::string> words = {compiler, level};
+  std::vector<std::string> words = {compiler, fmt::format("-O{}", optimize)};
+  if (racecheck) words.insert(words.end(), {"-fsanitize=thread", "-DTL_RACECHECK"});
   words.insert(words.end(), kOptions.begin(), kOptions.end());
   words.insert(words.end(), {source.string(), "-o", object.string()});
   words.insert(words.end(), kLibraries.begin(), kLibraries.end());

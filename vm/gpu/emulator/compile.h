@@ -15,10 +15,14 @@ struct CompileOptions {
   std::string compiler; // a path or a name; empty: the first of c++, g++, clang++ on the path
   std::string cache;    // a folder, made where it is not there; empty: one in $TMPDIR that goes with the process
   int optimize = 0;
+  bool racecheck = false;
 };
 
 // Thread-safe; several run at once. Damaged images in the cache are made anew.
 Compiled compile(const std::string& text, const CompileOptions& options);
+
+// Of all that a text's image depends on besides the text.
+std::string description(const CompileOptions& options);
 
 // The path of the compiler that would be taken; empty: there is none.
 std::string find_compiler(const std::string& compiler);

@@ -20,14 +20,20 @@ struct Options {
   // The compiler's -O. 0 compiles twice to three times as fast; with 1, kernels run two to four times as fast, which
   // pays from some 200,000 elements that one kernel computes in its life (in a cache, that may be long).
   int optimize = 0;
-  std::string cache; // folder for compiled kernels; empty: a temporary one that goes with the process
+  bool racecheck = false; // look for races in kernels (races.h); twenty times as slow
+  std::string cache;      // folder for compiled kernels; empty: a temporary one that goes with the process
 };
 
 // Before the first call of any function of the tables. Again only when nothing is left of what was made (live): then
 // there is a new card. Not beside other calls.
 void configure(const Options& options);
+// Of what compiles kernels: a kernel that was compiled under another description is of no use.
+std::string description();
 // Functions by the names of libcuda and libnvrtc. Null: not one that is emulated.
 void* symbol(const char* name);
+
+// In how many kernels races were found so far; each was said on stderr.
+size_t racing_kernels();
 
 // What is left of what the program made: for tests and for --audit.
 struct Live {

@@ -238,6 +238,7 @@ void Executor::release_block() {
   if (at_barrier_ != grid_->threads) fail_waiting();
   for (unsigned i = 1; i < grid_->threads; ++i)
     if (threads_[i].line != threads_[0].line) fail_waiting();
+  if (grid_->races) grid_->races->barrier();
   predicates_before_ = predicates_;
   predicates_ = at_barrier_ = 0;
   spins_ = 0;
@@ -357,6 +358,14 @@ void Executor::run_block() {
   } else {
     runtime().shared = nullptr;
   }
+  if (grid_->races) {
+    auto range = [](const void* begin, size_t bytes) {
+      const auto at = reinterpret_cast<uint64_t>(begin);
+      return Races::Range{at, at + bytes};
+    };
+    grid_->races->begin_block(range(grid_->shared_begin, static_cast<size_t>(grid_->shared_end - grid_->shared_begin)),
+                              range(runtime().shared, grid_->shared_bytes));
+  }
   alive_ = grid_->threads;
   at_barrier_ = predicates_ = 0;
   spins_ = 0;
@@ -410,6 +419,8 @@ tl_runtime& runtime() {
       return executor().exchange(line, mask, value, source);
     };
     r.atomic = [](unsigned failed) { executor().atomic(failed != 0); };
+    r.access = [](const void*, unsigned, unsigned) {};
+    r.warp_fence = [] {};
     return r;
   }();
   return one;

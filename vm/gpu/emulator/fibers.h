@@ -7,6 +7,7 @@
 // Aborts the process, with a message that names the kernel, block and threads, where threads wait for what cannot come:
 // at different barriers, or for a thread that has ended.
 #pragma once
+#include "vm/gpu/emulator/races.h"
 #include "vm/gpu/emulator/random.h"
 #include "vm/gpu/emulator/runtime.h"
 #include <string>
@@ -20,6 +21,7 @@ struct Grid {
   unsigned blocks, threads; // threads of a block: at most 1024
   unsigned shared_bytes;    // dynamic shared memory of a block
   char *shared_begin, *shared_end;
+  Races* races = nullptr; // are told of barriers and blocks
 };
 
 inline constexpr unsigned kMaxThreads = 1024, kWarp = 32, kMaxShared = 48 << 10;

@@ -26,6 +26,28 @@ void* elsewhere(unsigned long long address) {
   return reinterpret_cast<void*>(world.window.begin(0) + address % 4096);
 }
 
+// With racecheck.
+void on_access(const void* at, unsigned bytes, unsigned write) {
+  const tl_runtime& r = runtime();
+  World& world = *running_world;
+  Races::Found f;
+  if (!world.races->access(reinterpret_cast<uint64_t>(at), bytes, write != 0, r.block.x, r.thread.x, f)) return;
+  const char* name = "";
+  unsigned block = 0, thread = 0;
+  running(&name, &block, &thread);
+  Line line;
+  line.add("race in kernel {}: thread {} of block {} {} ", std::string_view(name), f.other_thread, f.other_block,
+           f.other_writes ? "writes" : "reads");
+  if (f.shared)
+    line.add("shared memory");
+  else
+    running_context->memory.describe(line, f.at - world.window.offset());
+  line.add(", thread {} of {} {} it, and nothing orders them", f.thread,
+           f.block == f.other_block ? "the same block" : fmt::format("block {}", f.block),
+           f.writes ? "writes" : "reads");
+  complain(line.text());
+}
+
 void say_where(Line& line, uint64_t address) {
   const World& world = *running_world;
   uint64_t offset = world.window.offset();
@@ -123,7 +145,14 @@ void run_kernel(World& world, const Launch& launch) {
             launch.threads,
             launch.shared_bytes,
             code.shared_begin(),
-            code.shared_end()};
+            code.shared_end(),
+            world.races.get()};
+  if (world.races) {
+    r.access = on_access;
+    r.warp_fence = [] { running_world->races->warp_barrier(runtime().thread.x); };
+    world.races->begin_launch(launch.function->name,
+                              {memory.begin() + r.to_host, memory.begin() + memory.span() + r.to_host});
+  }
   Watch watch;
   run_grid(grid, world.random);
 }

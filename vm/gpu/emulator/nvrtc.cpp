@@ -110,7 +110,12 @@ const char* error_text(int error) {
 
 void configure_nvrtc(const Options& options) {
   std::lock_guard held(lock);
-  compiling = {options.compiler, options.cache, options.optimize};
+  compiling = {options.compiler, options.cache, options.optimize, options.racecheck};
+}
+
+std::string description() {
+  std::lock_guard held(lock);
+  return description(compiling);
 }
 
 void* nvrtc_symbol(const char* name) {

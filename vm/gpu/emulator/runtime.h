@@ -9,6 +9,7 @@
 // vote: waits for the lanes of `mask`; the bits of those that gave a true predicate.
 // exchange: waits for the lanes of `mask`; the value that lane `source` gave.
 // atomic: tells of an atomic operation; of one that failed, others may have to run before it succeeds.
+// access: with Options::racecheck, of memory, before it happens. warp_fence: behind __syncwarp, the same.
 // elsewhere: the address on the host for one that is not in the memory of the card that runs the kernel.
 #define TL_EMULATOR_RUNTIME                                                                                            \
   struct tl_index {                                                                                                    \
@@ -23,6 +24,8 @@
     unsigned (*vote)(int line, unsigned mask, unsigned predicate);                                                     \
     unsigned long long (*exchange)(int line, unsigned mask, unsigned long long value, unsigned source);                \
     void (*atomic)(unsigned failed);                                                                                   \
+    void (*access)(const void* at, unsigned bytes, unsigned write);                                                    \
+    void (*warp_fence)();                                                                                              \
   };                                                                                                                   \
   struct tl_kernel {                                                                                                   \
     void (*run)(const void* arguments);                                                                                \

@@ -20,10 +20,15 @@ constexpr const char* kWords = R"SHIM(
 #define __align__(bytes) __attribute__((aligned(bytes)))
 // One block runs at a time, so what its threads share is static. It is .bss, which is filled anew for each block.
 #define __shared__ static
+#ifdef TL_RACECHECK
+#define TL_UNSEEN __attribute__((no_sanitize("thread")))
+#else
+#define TL_UNSEEN
+#endif
 
 extern "C" __attribute__((visibility("hidden"))) char __bss_start[], _end[];
 static tl_runtime* tl_emulator __attribute__((section(".data"))) = nullptr;
-extern "C" __attribute__((visibility("default"))) void tl_emulator_bind(tl_runtime* runtime, char** begin, char** end) {
+extern "C" TL_UNSEEN __attribute__((visibility("default"))) void tl_emulator_bind(tl_runtime* runtime, char** begin, char** end) {
   tl_emulator = runtime;
   *begin = __bss_start;
   *end = _end;
@@ -54,7 +59,7 @@ inline void* tl_dynamic_shared() { return tl_emulator->shared; }
 #define __syncthreads_or(predicate) ((int)(tl_emulator->barrier(__LINE__, (predicate) != 0) != 0))
 #define __syncthreads_and(predicate) ((int)(tl_emulator->barrier(__LINE__, (predicate) == 0) == 0))
 #define __syncthreads_count(predicate) ((int)tl_emulator->barrier(__LINE__, (predicate) != 0))
-#define __syncwarp(...) ((void)tl_emulator->vote(__LINE__, tl_mask(__VA_ARGS__), 0))
+#define __syncwarp(...) (tl_emulator->vote(__LINE__, tl_mask(__VA_ARGS__), 0), tl_emulator->warp_fence())
 #define __ballot_sync(mask, predicate) tl_emulator->vote(__LINE__, mask, (predicate) != 0)
 #define __any_sync(mask, predicate) ((int)(__ballot_sync(mask, predicate) != 0))
 #define __all_sync(mask, predicate) ((int)(__ballot_sync(mask, (predicate) == 0) == 0))
@@ -78,16 +83,16 @@ template <class T> T tl_shuffle(int line, int kind, unsigned mask, T value, int 
 }
 
 // Atomic for the host too, which may look at the same memory.
-inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+TL_UNSEEN inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_block() { __threadfence(); }
 inline void __threadfence_system() { __threadfence(); }
 template <class T> struct tl_same { typedef T type; };
-template <class T> T atomicCAS(T* at, typename tl_same<T>::type before, typename tl_same<T>::type after) {
+template <class T> TL_UNSEEN T atomicCAS(T* at, typename tl_same<T>::type before, typename tl_same<T>::type after) {
   bool done = __atomic_compare_exchange_n(at, &before, after, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
   tl_emulator->atomic(!done);
   return before;
 }
-template <class T, class Next> T tl_atomic(T* at, Next next) {
+template <class T, class Next> TL_UNSEEN T tl_atomic(T* at, Next next) {
   T before = __atomic_load_n(at, __ATOMIC_SEQ_CST);
   while (!__atomic_compare_exchange_n(at, &before, next(before), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {}
   tl_emulator->atomic(0);
@@ -177,6 +182,32 @@ TL_VECTOR4(char, char4, 4) TL_VECTOR4(unsigned char, uchar4, 4) TL_VECTOR4(short
 TL_VECTOR4(unsigned short, ushort4, 8) TL_VECTOR4(int, int4, 16) TL_VECTOR4(unsigned, uint4, 16)
 TL_VECTOR4(float, float4, 16)
 typedef tl_index uint3;
+
+#ifdef TL_RACECHECK // what -fsanitize=thread has the compiler call, without that sanitizer's library
+extern "C" {
+#define TL_SEEN(name, parameters, bytes, write)                                                              \
+  TL_UNSEEN __attribute__((visibility("hidden"))) void __tsan_##name parameters { tl_emulator->access(at, bytes, write); }
+#define TL_SEEN_BYTES(bytes)                                                                                 \
+  TL_SEEN(read##bytes, (void* at), bytes, 0) TL_SEEN(write##bytes, (void* at), bytes, 1)                     \
+  TL_SEEN(unaligned_read##bytes, (void* at), bytes, 0) TL_SEEN(unaligned_write##bytes, (void* at), bytes, 1)
+TL_SEEN_BYTES(1) TL_SEEN_BYTES(2) TL_SEEN_BYTES(4) TL_SEEN_BYTES(8) TL_SEEN_BYTES(16)
+TL_SEEN(read_range, (void* at, unsigned long bytes), (unsigned)bytes, 0)
+TL_SEEN(write_range, (void* at, unsigned long bytes), (unsigned)bytes, 1)
+#define TL_IGNORED TL_UNSEEN __attribute__((visibility("hidden")))
+TL_IGNORED void __tsan_init() {}
+TL_IGNORED void __tsan_func_entry(void*) {}
+TL_IGNORED void __tsan_func_exit() {}
+TL_IGNORED void* __tsan_memcpy(void* to, const void* from, unsigned long bytes) {
+  tl_emulator->access(from, (unsigned)bytes, 0);
+  tl_emulator->access(to, (unsigned)bytes, 1);
+  return memcpy(to, from, bytes);
+}
+TL_IGNORED void* __tsan_memset(void* to, int value, unsigned long bytes) {
+  tl_emulator->access(to, (unsigned)bytes, 1);
+  return memset(to, value, bytes);
+}
+}
+#endif
 )SHIM";
 
 } // namespace

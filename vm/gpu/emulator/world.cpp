@@ -50,7 +50,8 @@ Live count(const World& world) {
 } // namespace
 
 World::World(const Options& o)
-    : options(o), window(o.devices, o.memory), scheduler(o.seed), random(o.seed ^ 0x6b65726e656c73) {
+    : options(o), window(o.devices, o.memory), scheduler(o.seed), random(o.seed ^ 0x6b65726e656c73),
+      races(o.racecheck ? std::make_unique<Races>() : nullptr) {
   for (int d = 0; d < o.devices; ++d)
     contexts.push_back(std::unique_ptr<OpaqueContext>(
         new OpaqueContext{d, 0, kSuccess, {}, {window.begin(d), window.span(), window.offset(), o.memory}}));
@@ -134,6 +135,12 @@ void configure(const Options& options) {
   }
   the_options() = options;
   configure_nvrtc(options);
+}
+
+size_t racing_kernels() {
+  std::lock_guard held(the_lock());
+  const World* world = the_world().get();
+  return world && world->races ? world->races->kernels() : 0;
 }
 
 Live live() {

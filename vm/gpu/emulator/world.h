@@ -3,6 +3,7 @@
 #include "vm/gpu/emulator/emulator.h"
 #include "vm/gpu/emulator/memory.h"
 #include "vm/gpu/emulator/modules.h"
+#include "vm/gpu/emulator/races.h"
 #include "vm/gpu/emulator/streams.h"
 #include <map>
 #include <memory>
@@ -60,6 +61,7 @@ struct World {
   Owned<cuda::OpaqueEvent> events;
   Owned<cuda::OpaqueModule> modules;
   std::set<cuda::Function> functions; // of all modules
+  std::unique_ptr<Races> races;       // null: nobody looks for them
   std::map<uint64_t, uint64_t> host;  // pinned memory: address → bytes
 
   bool pinned(uint64_t address) const;
