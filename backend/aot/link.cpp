@@ -15,7 +15,9 @@ void link_elf(const LinkJob& job) {
     add({"-r", "--unique", "--force-group-allocation"});
   } else {
     // Without the header of the unwind table exceptions end the program.
-    add({"--gc-sections", "--icf=safe", "--eh-frame-hdr", "-z", "relro", "-z", "now", "--hash-style=gnu"});
+    // Functions that are alike become one: nothing that is linked compares their addresses. But a debugger names them.
+    add({"--gc-sections", job.keep_symbols ? "--icf=safe" : "--icf=all", "--eh-frame-hdr", "-z", "relro", "-z", "now",
+         "--hash-style=gnu"});
     if (!job.keep_symbols) add({"--strip-all"});
   }
   if (job.kind == LinkJob::Kind::Executable) add({"-dynamic-linker", "/lib64/ld-linux-x86-64.so.2", "-e", "_start"});
