@@ -108,6 +108,18 @@ check "--racecheck" 0 "^5980.613 " -- "${emulated[@]}" --racecheck "$out/kernels
 check "--racecheck is about an emulated card" 2 "add --device gpu-emu" -- "$tl" run --racecheck "$out/kernels.tl"
 
 # ---- what is copied to a card and changed in place there is behind what its memory held before, on busy processors too
+cat >"$out/pieces.tl" <<'TL'
+fn main() {
+  let x = f32(arange(3000000)).to(cpu) * 0.5
+  let y = x.to(gpu(0)) + 1.0
+  let z = y.to(cpu)
+  print(z[0], z[1048577], z[2999999], all(z - 1.0 == x))
+}
+TL
+for seed in "" "--schedule-seed 3"; do
+  # shellcheck disable=SC2086
+  check "copies of several pieces${seed:+, $seed}" 0 "^1.0 524289.5 1500000.5 true$" -- "${emulated[@]}" $seed "$out/pieces.tl"
+done
 cat >"$out/in_parallel" <<SH # PROGRAM: many runs beside each other, each of which prints what the CPU prints
 expected=\$('$tl' run "\$1")
 for j in 1 2 3 4 5 6 7 8; do
