@@ -153,7 +153,8 @@ int build(BuildFlags& flags) {
     write_or_print(flags.build.output, to_text(scheduled.program));
     return kFine;
   }
-  BuildProgram program{std::move(scheduled.program), kernels_of(*module, scheduled)};
+  BuildProgram program{std::move(scheduled.program),
+                       kernels_of(*module, scheduled, flags.emit == "cuda" ? Target::Gpu : Target::Cpu)};
   if (flags.emit == "obj")
     build_object(std::move(program), sources_of(frontend), flags.build);
   else if (flags.emit.empty())

@@ -108,18 +108,17 @@ Executable make_executable(const ir::Module& module, const RunFlags& flags) {
   JitOptions options;
   options.ahead_threads = kAheadThreads;
   options.cache = flags.disk_cache();
-  std::vector<kir::Kernel> kernels = kernels_of(module, scheduled);
-  std::unique_ptr<KernelProvider> provider = make_jit(kernels, options);
+  std::unique_ptr<KernelProvider> provider = make_jit(kernels_of(module, scheduled), options);
   if (!flags.run.cards.empty())
-    provider = with_gpu_kernels(std::move(provider), std::move(kernels),
+    provider = with_gpu_kernels(std::move(provider), kernels_of(module, scheduled, Target::Gpu),
                                 {flags.run.cards[0]->facts().architecture, options.cache, cores()});
   return {std::move(scheduled.program), std::move(provider), options.cache};
 }
 
-std::vector<kir::Kernel> kernels_of(const ir::Module& module, const Scheduled& scheduled) {
+std::vector<kir::Kernel> kernels_of(const ir::Module& module, const Scheduled& scheduled, Target target) {
   std::vector<kir::Kernel> kernels;
   for (const KernelRef& ref : scheduled.kernels)
-    kernels.push_back(lower_kernel(module, module.functions[ref.function], ref.node));
+    kernels.push_back(lower_kernel(module, module.functions[ref.function], ref.node, target));
   return kernels;
 }
 

@@ -1,6 +1,7 @@
 // From a file name to a module, a program and kernels: what run, check, dump and test share.
 #pragma once
 #include "backend/cpu/jit.h"
+#include "backend/kernel/lower.h"
 #include "driver/messages.h"
 #include "ir/graph.h"
 #include "ir/kernel_ir.h"
@@ -55,7 +56,7 @@ struct Executable {
 
 // Graph with all passes done (Kernel nodes made). With --time-passes the table goes to stderr.
 ir::Module optimise(ir::Module module, const RunFlags& flags);
-std::vector<kir::Kernel> kernels_of(const ir::Module& module, const Scheduled& scheduled);
+std::vector<kir::Kernel> kernels_of(const ir::Module& module, const Scheduled& scheduled, Target target = Target::Cpu);
 Executable make_executable(const ir::Module& module, const RunFlags& flags);
 
 // What the disk cache did, as further lines of --stats.

@@ -126,7 +126,9 @@ int dump(const DumpFlags& flags) {
   if (flags.stage == "bytecode")
     print(to_text(scheduled.program));
   else
-    dump_kernels(kernels_of(module, scheduled), flags);
+    dump_kernels(
+        kernels_of(module, scheduled, flags.stage == "cuda" || flags.stage == "ptx" ? Target::Gpu : Target::Cpu),
+        flags);
   return finish();
 }
 

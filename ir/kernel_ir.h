@@ -133,6 +133,7 @@ struct Instr {
 struct Phase {
   Block body; // params: (tile)
   SizeFormula tiles, grain;
+  SizeFormula row; // for GPUs: elements of the row that a tile is; without steps: it is none
 };
 
 // A matrix product C[b, i, j] = epilogue(sum over k of A[b, i, k] * B[b, k, j]) in the order of contractions. Element

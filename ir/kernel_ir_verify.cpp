@@ -27,6 +27,7 @@ public:
       block(phase.body, {DType::I64});
       formula(phase.tiles);
       formula(phase.grain);
+      if (!phase.row.steps.empty()) formula(phase.row);
     }
     return fault_;
   }

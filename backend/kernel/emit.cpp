@@ -1,4 +1,4 @@
-#include "backend/kernel/emit.h"
+#include "backend/kernel/loops.h"
 #include "ir/op_info.h"
 #include <fmt/format.h>
 #include <stdexcept>
@@ -7,8 +7,9 @@ namespace tl::kir {
 
 void unsupported(const std::string& what) { throw std::logic_error("kernel lowering: " + what); }
 
-Emitter::Emitter(const ir::Module& module, const ir::Function& function, const ir::Node& node, Kernel& kernel)
-    : module(module), function(function), node(node), b(kernel) {
+Emitter::Emitter(const ir::Module& module, const ir::Function& function, const ir::Node& node, Kernel& kernel,
+                 Target target)
+    : module(module), function(function), node(node), target(target), b(kernel) {
   inside_.assign(function.values.size(), false);
   mark_inside(region());
   for (ir::ValueId v : node.operands) {
@@ -432,22 +433,35 @@ Index Emitter::folded_index(const ir::Node& n, const Index& kept, ValueId k) {
   return full;
 }
 
+// Whether an operand, of bools, of a Reduce is true anywhere.
+ValueId Emitter::any_element(const ir::Node& n, size_t operand, const Index& index) {
+  const ValueId count = product(folded_dims(n));
+  const bool lanes = !b.in_lanes();
+  ValueId k = b.open({DType::I64})[0];
+  if (lanes) b.run_in_lanes();
+  ValueId element = pull(n.operands[operand], folded_index(n, index, k));
+  Block block = b.close({element});
+  if (!lanes || !is_nonuniform(block, k)) {
+    Instr any = make(KOp::Reduce, {count});
+    any.reduce = ReduceOp::Any;
+    any.dtype = DType::Bool;
+    any.blocks.push_back(std::move(block));
+    return b.append(std::move(any), {DType::Bool})[0];
+  }
+  // Inner loops have bounds of their own: one element after the other.
+  Instr loop = make(KOp::For, {b.i64(0), count, b.i64(1), b.constant(DType::Bool, Scalar{})});
+  std::vector<ValueId> params = b.open({DType::I64, DType::Bool});
+  element = pull(n.operands[operand], folded_index(n, index, params[0]));
+  loop.blocks.push_back(b.close({b.pure(KOp::Or, DType::Bool, {params[1], element})}));
+  return b.append(std::move(loop), {DType::Bool})[0];
+}
+
 ValueId Emitter::unmasked_zero(const ir::Node& n, const Index& index, ValueId sum) {
   DType dtype = b.type(sum);
   if (n.operands.size() < 2 || n.attrs.reduce != ReduceOp::Sum || !is_float(dtype)) return sum;
   ValueId zero = b.constant(dtype, Scalar{});
   return branch(
-      b.eq(sum, zero), dtype,
-      [&] {
-        Instr any = make(KOp::Reduce, {product(folded_dims(n))});
-        any.reduce = ReduceOp::Any;
-        any.dtype = DType::Bool;
-        ValueId k = b.open({DType::I64})[0];
-        ValueId taken = pull(n.operands[1], folded_index(n, index, k));
-        any.blocks.push_back(b.close({taken}));
-        return b.select(b.append(std::move(any), {DType::Bool})[0], sum, zero);
-      },
-      [&] { return sum; });
+      b.eq(sum, zero), dtype, [&] { return b.select(any_element(n, 1, index), sum, zero); }, [&] { return sum; });
 }
 
 ValueId Emitter::contract(const ir::Node& n, const Index& index) {

@@ -1,6 +1,7 @@
 // Pulls values of a Kernel node's region: "the instructions that compute element `index` of this value", emitted once
 // per block and placed as far out as what they depend on allows.
 #pragma once
+#include "backend/kernel/lower.h"
 #include "backend/kernel/scalar.h"
 #include <algorithm>
 #include <functional>
@@ -16,11 +17,12 @@ using Index = std::vector<ValueId>; // one i64 per axis
 class Emitter {
 public:
   // Makes the parameters of `kernel` from the node's operands and results.
-  Emitter(const ir::Module& module, const ir::Function& function, const ir::Node& node, Kernel& kernel);
+  Emitter(const ir::Module& module, const ir::Function& function, const ir::Node& node, Kernel& kernel, Target target);
 
   const ir::Module& module;
   const ir::Function& function;
   const ir::Node& node; // the Kernel node
+  const Target target;
   Builder b;
 
   const ir::Region& region() const { return node.regions[0]; }
@@ -109,6 +111,7 @@ public:
   ValueId chunk_count(ValueId elements);
   ValueId finish_total(const ir::Node& reduce, const Index& kept, ValueId total); // as the graph's value
 
+  ValueId any_element(const ir::Node& reduce, size_t operand, const Index& kept);
   // A float sum whose mask took no element is +0.0, not the identity -0.0.
   ValueId unmasked_zero(const ir::Node& reduce, const Index& kept, ValueId sum);
   // Called inside a Reduce of the kernel's own region, with the index of the element being folded.

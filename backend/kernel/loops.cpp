@@ -211,7 +211,7 @@ void phase(Emitter& e, SizeFormula tiles, const std::function<void(ValueId)>& bo
   e.b.kernel.phases.push_back(std::move(p));
   // Loops of unknown length: their work is given as a formula, or taken to be a block.
   Phase& made = e.b.kernel.phases.back();
-  double unknown = work_per_tile ? 1 : static_cast<double>(kBlock);
+  double unknown = work_per_tile ? 1 : static_cast<double>(block_of(e.target));
   double ns = std::max(1.0, CostModel(e.b.kernel).block(made.body, false, unknown));
   auto worth = static_cast<int64_t>(std::max(1.0, 100000.0 / ns));
   made.grain = SizeFormula::constant(worth);
@@ -240,8 +240,8 @@ void check_guards(Emitter& e, bool vector) {
     if (n.op != ir::Op::Guard) continue;
     const std::vector<ir::Dim>& dims = e.type(n.operands[1]).dims;
     const Layout layout{.split = 0, .vector = vector};
-    phase(e, space_tiles(e, dims, layout, kBlock), [&](ValueId tile) {
-      loop_over_tile(e, tile, dims, layout, kBlock, [&](const Index& index) { e.guard(n, index); });
+    phase(e, space_tiles(e, dims, layout, block_of(e.target)), [&](ValueId tile) {
+      loop_over_tile(e, tile, dims, layout, block_of(e.target), [&](const Index& index) { e.guard(n, index); });
     });
   }
   e.checked_apart = true;

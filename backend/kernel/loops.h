@@ -4,7 +4,8 @@
 
 namespace tl::kir {
 
-constexpr int64_t kBlock = 16384; // elements of one tile of an elementwise loop
+// Elements of one tile of an elementwise loop: of a GPU four for each thread of a block.
+constexpr int64_t block_of(Target target) { return target == Target::Cpu ? 16384 : 1024; }
 
 // How the loops of a kernel are laid out. Lowering tries one layout, looks at what came out, and may try the next.
 struct Layout {

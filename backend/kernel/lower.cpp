@@ -37,12 +37,13 @@ struct Job {
   const ir::Module& module;
   const ir::Function& function;
   const ir::Node& node;
+  const Target target;
 
   template <class Form> Kernel build(Form form) const {
     Kernel kernel;
     kernel.loc = node.loc;
     kernel.name = name();
-    Emitter emitter(module, function, node, kernel);
+    Emitter emitter(module, function, node, kernel, target);
     form(emitter);
     remove_dead(kernel);
     return kernel;
@@ -141,10 +142,11 @@ struct Job {
 
 } // namespace
 
-kir::Kernel lower_kernel(const ir::Module& module, const ir::Function& function, ir::NodeId kernel_node) {
+kir::Kernel lower_kernel(const ir::Module& module, const ir::Function& function, ir::NodeId kernel_node,
+                         Target target) {
   const ir::Node& node = function[kernel_node];
   if (node.op != ir::Op::Kernel) unsupported("not a Kernel node");
-  Kernel kernel = Job{module, function, node}.lower();
+  Kernel kernel = Job{module, function, node, target}.lower();
   mark_exclusive(kernel, function, node);
   return kernel;
 }

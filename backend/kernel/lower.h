@@ -4,12 +4,18 @@
 
 namespace tl {
 
+// What a kernel is lowered for. Both compute the same bits; they differ in what a tile is.
+enum class Target : uint8_t {
+  Cpu, // a tile is work for some microseconds of one thread, and stays in its cache
+  Gpu, // a tile is work for a block of threads, or, where it is a short row, for one of them
+};
+
 // The Kernel IR of one Kernel node. Its parameters are the node's operands in order (i64 scalars as Size, everything
 // else as Input), then the node's results as Output: the order of vm/abi/bytecode.h's Launch.
 //
 // What a kernel's region may hold, and which results may take an operand's memory, is in docs/kernels.md. Throws
 // std::logic_error ("kernel lowering: …") for a region outside that contract: a fault of tl's, not of the user's
 // program. Pure and thread-safe.
-kir::Kernel lower_kernel(const ir::Module& module, const ir::Function& function, ir::NodeId kernel_node);
+kir::Kernel lower_kernel(const ir::Module& module, const ir::Function& function, ir::NodeId kernel_node, Target target);
 
 } // namespace tl

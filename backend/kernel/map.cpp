@@ -24,11 +24,11 @@ void lower_map(Emitter& e, const Layout& layout) {
       for (size_t i = 0; i < concat.operands.size(); ++i) {
         std::vector<ir::Dim> piece = e.type(concat.operands[i]).dims;
         e.concat_piece[id] = i;
-        phase(e, space_tiles(e, piece, layout, kBlock), [&](ValueId tile) {
+        phase(e, space_tiles(e, piece, layout, block_of(e.target)), [&](ValueId tile) {
           ValueId start = e.b.i64(0);
           for (const ir::Dim& dim : before)
             start = e.b.add(start, e.size(dim));
-          loop_over_tile(e, tile, piece, layout, kBlock, [&](Index index) {
+          loop_over_tile(e, tile, piece, layout, block_of(e.target), [&](Index index) {
             index[axis] = e.b.add(index[axis], start);
             store_outputs(e, all, index);
           });
@@ -39,8 +39,9 @@ void lower_map(Emitter& e, const Layout& layout) {
       return;
     }
   }
-  phase(e, space_tiles(e, dims, layout, kBlock), [&](ValueId tile) {
-    loop_over_tile(e, tile, dims, layout, kBlock, [&](const Index& index) { store_outputs(e, all, index); });
+  phase(e, space_tiles(e, dims, layout, block_of(e.target)), [&](ValueId tile) {
+    loop_over_tile(e, tile, dims, layout, block_of(e.target),
+                   [&](const Index& index) { store_outputs(e, all, index); });
   });
 }
 

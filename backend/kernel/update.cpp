@@ -10,8 +10,8 @@ void lower_update(Emitter& e, const Layout& layout) {
   const ir::Type& type = e.type(n.results[0]);
   const std::vector<ir::Dim>& dims = e.type(value).dims;
   uint32_t out = e.output_param(0);
-  phase(e, space_tiles(e, dims, layout, kBlock), [&](ValueId tile) {
-    loop_over_tile(e, tile, dims, layout, kBlock, [&](const Index& index) {
+  phase(e, space_tiles(e, dims, layout, block_of(e.target)), [&](ValueId tile) {
+    loop_over_tile(e, tile, dims, layout, block_of(e.target), [&](const Index& index) {
       Builder& b = e.b;
       Index at;
       for (size_t i = 0; i + 2 < n.operands.size(); ++i) {

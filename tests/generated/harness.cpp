@@ -266,7 +266,7 @@ void Tester::compiled(const std::string& name, const ir::Module& module,
     std::vector<kir::Kernel> kernels;
     for (const KernelRef& ref : scheduled.kernels) {
       step = "kernel lowering";
-      kernels.push_back(lower_kernel(optimised, optimised.functions[ref.function], ref.node));
+      kernels.push_back(lower_kernel(optimised, optimised.functions[ref.function], ref.node, Target::Cpu));
       kir::Kernel anonymous = kernels.back();
       anonymous.name = "k";
       kernels_.emplace(kir::to_text(anonymous), kernels.back());

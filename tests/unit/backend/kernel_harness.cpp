@@ -78,11 +78,13 @@ Lowered lower_text(const std::string& text) {
   for (const std::string& fault : ir::verify(l.module))
     FAIL_CHECK(fault);
   const ir::Function& f = l.module.functions[l.module.entry];
-  l.kernel = lower_kernel(l.module, f, kernel_of(f));
+  l.kernel = lower_kernel(l.module, f, kernel_of(f), Target::Cpu);
   l.text = kir::to_text(l.kernel);
   INFO(l.text);
   CHECK(kir::verify(l.kernel) == "");
-  cuda_compiles(l.kernel);
+  const kir::Kernel for_gpu = lower_kernel(l.module, f, kernel_of(f), Target::Gpu);
+  CHECK(kir::verify(for_gpu) == "");
+  cuda_compiles(for_gpu);
   return l;
 }
 

@@ -21,8 +21,9 @@ int kernels(const std::string& body) {
       if (f[id].op != ir::Op::Kernel) return;
       ++count;
       INFO(ir::to_text(module, f));
-      kir::Kernel kernel = lower_kernel(module, f, id);
+      kir::Kernel kernel = lower_kernel(module, f, id, Target::Cpu);
       CHECK(kir::verify(kernel) == "");
+      CHECK(kir::verify(lower_kernel(module, f, id, Target::Gpu)) == "");
     });
   return count;
 }
