@@ -111,8 +111,9 @@ Executable make_executable(const ir::Module& module, const RunFlags& flags) {
   std::vector<kir::Kernel> kernels = kernels_of(module, scheduled);
   std::unique_ptr<KernelProvider> provider = make_jit(kernels, options);
   if (!flags.run.cards.empty())
-    provider = with_gpu_kernels(std::move(provider), std::move(kernels),
-                                {flags.run.cards[0]->facts().architecture, options.cache, cores()});
+    provider = with_gpu_kernels(
+        std::move(provider), std::move(kernels),
+        {flags.run.cards[0]->facts().architecture, options.cache, cores(), !flags.exact_products, flags.tf32});
   return {std::move(scheduled.program), std::move(provider), options.cache};
 }
 

@@ -226,6 +226,7 @@ std::string to_text(const Stats& s) {
   if (s.kernels_on_cards) line("  on GPUs", std::to_string(s.kernels_on_cards));
   line("kernels compiled", std::to_string(s.kernels_compiled));
   line("bytes moved", std::to_string(s.bytes));
+  if (s.card_products) line("GPU products", fmt::format("{} ({} by cuBLASLt)", s.card_products, s.library_products));
   for (const auto& [operation, count] : s.off_card)
     line("not on a GPU", fmt::format("{} ({} times)", operation, count));
   line("copies", fmt::format("{} ({} bytes)", s.copies, s.bytes_copied));
