@@ -13,8 +13,10 @@
 #include "passes/schedule.h"
 #include "programs.h"
 #include "vm/card.h"
+#include "vm/gpu/libraries.h"
 #include "vm/io/access.h"
 #include "vm/io/io.h"
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -103,6 +105,13 @@ ir::Module optimise(ir::Module module, const RunFlags& flags) {
   return module;
 }
 
+// Only then is a library for products worth looking for.
+static bool multiplies(const ir::Module& module, const Scheduled& scheduled) {
+  return std::any_of(scheduled.kernels.begin(), scheduled.kernels.end(), [&](const KernelRef& ref) {
+    return module.functions[ref.function][ref.node].attrs.kernel == ir::KernelKind::Contract;
+  });
+}
+
 Executable make_executable(const ir::Module& module, const RunFlags& flags) {
   Scheduled scheduled = schedule(module);
   JitOptions options;
@@ -110,17 +119,19 @@ Executable make_executable(const ir::Module& module, const RunFlags& flags) {
   options.cache = flags.disk_cache();
   std::vector<kir::Kernel> kernels = kernels_of(module, scheduled);
   std::unique_ptr<KernelProvider> provider = make_jit(kernels, options);
-  if (!flags.run.cards.empty())
-    provider = with_gpu_kernels(
-        std::move(provider), std::move(kernels),
-        {flags.run.cards[0]->facts().architecture, options.cache, cores(), !flags.exact_products, flags.tf32});
+  if (!flags.run.cards.empty()) {
+    const bool library = multiplies(module, scheduled) && !flags.exact_products && cuda::cublas().ok;
+    GpuCompileOptions on_cards{flags.run.cards[0]->facts().architecture, options.cache, cores(), library, flags.tf32};
+    provider = with_gpu_kernels(std::move(provider), library ? kernels_of(module, scheduled, true) : std::move(kernels),
+                                on_cards);
+  }
   return {std::move(scheduled.program), std::move(provider), options.cache};
 }
 
-std::vector<kir::Kernel> kernels_of(const ir::Module& module, const Scheduled& scheduled) {
+std::vector<kir::Kernel> kernels_of(const ir::Module& module, const Scheduled& scheduled, bool all_products) {
   std::vector<kir::Kernel> kernels;
   for (const KernelRef& ref : scheduled.kernels)
-    kernels.push_back(lower_kernel(module, module.functions[ref.function], ref.node));
+    kernels.push_back(lower_kernel(module, module.functions[ref.function], ref.node, all_products));
   return kernels;
 }
 

@@ -55,7 +55,7 @@ struct Executable {
 
 // Graph with all passes done (Kernel nodes made). With --time-passes the table goes to stderr.
 ir::Module optimise(ir::Module module, const RunFlags& flags);
-std::vector<kir::Kernel> kernels_of(const ir::Module& module, const Scheduled& scheduled);
+std::vector<kir::Kernel> kernels_of(const ir::Module& module, const Scheduled& scheduled, bool all_products = false);
 Executable make_executable(const ir::Module& module, const RunFlags& flags);
 
 // What the disk cache did, as further lines of --stats.

@@ -3,7 +3,6 @@
 #include "backend/cuda/nvrtc.h"
 #include "backend/cuda/print.h"
 #include "ir/kernel_ops.h"
-#include "vm/gpu/libraries.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <future>
@@ -74,7 +73,7 @@ GpuKernel describe(const kir::Kernel& kernel, const GpuCompileOptions& options) 
         {fmt::format("{}_phase{}", kernel.name, k), kernel.phases[k].tiles, runs_by_thread(kernel, k)});
   result.sizes.resize(result.rank_0.size());
   result.multiplies = kernel.is_gemm;
-  if (kernel.is_gemm && options.library && cuda::cublas().ok) result.product = product_of(kernel, options.tf32);
+  if (kernel.is_gemm && options.library) result.product = product_of(kernel, options.tf32);
   if (const auto& p = result.product) {
     for (const SizeFormula* formula : {&p->batch, &p->m, &p->n, &p->k, &p->a_batch, &p->a_row, &p->a_column,
                                        &p->b_batch, &p->b_row, &p->b_column, &p->a_base, &p->b_base})

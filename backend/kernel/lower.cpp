@@ -37,6 +37,7 @@ struct Job {
   const ir::Module& module;
   const ir::Function& function;
   const ir::Node& node;
+  bool all_products;
 
   template <class Form> Kernel build(Form form) const {
     Kernel kernel;
@@ -116,7 +117,7 @@ struct Job {
 
   Kernel contract() const {
     bool done = false;
-    Kernel kernel = build([&](Emitter& e) { done = lower_gemm(e); });
+    Kernel kernel = build([&](Emitter& e) { done = lower_gemm(e, all_products); });
     if (done) return kernel;
     return best_layout(function[node.results[0]].type.dims, lower_map);
   }
@@ -141,10 +142,11 @@ struct Job {
 
 } // namespace
 
-kir::Kernel lower_kernel(const ir::Module& module, const ir::Function& function, ir::NodeId kernel_node) {
+kir::Kernel lower_kernel(const ir::Module& module, const ir::Function& function, ir::NodeId kernel_node,
+                         bool all_products) {
   const ir::Node& node = function[kernel_node];
   if (node.op != ir::Op::Kernel) unsupported("not a Kernel node");
-  Kernel kernel = Job{module, function, node}.lower();
+  Kernel kernel = Job{module, function, node, all_products}.lower();
   mark_exclusive(kernel, function, node);
   return kernel;
 }

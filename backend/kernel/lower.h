@@ -10,6 +10,10 @@ namespace tl {
 // What a kernel's region may hold, and which results may take an operand's memory, is in docs/kernels.md. Throws
 // std::logic_error ("kernel lowering: …") for a region outside that contract: a fault of tl's, not of the user's
 // program. Pure and thread-safe.
-kir::Kernel lower_kernel(const ir::Module& module, const ir::Function& function, ir::NodeId kernel_node);
+//
+// A product of which one factor is a vector is a loop nest, mostly: a library has better ones. With `all_products` it
+// is a Gemm, too.
+kir::Kernel lower_kernel(const ir::Module& module, const ir::Function& function, ir::NodeId kernel_node,
+                         bool all_products = false);
 
 } // namespace tl

@@ -72,13 +72,13 @@ static void cuda_compiles(const kir::Kernel& kernel) {
   if (!result.ok) FAIL_CHECK(result.log, source.substr(source.find("extern \"C\"")));
 }
 
-Lowered lower_text(const std::string& text) {
+Lowered lower_text(const std::string& text, bool all_products) {
   Lowered l;
   l.module = ir::parse_text(closed(text));
   for (const std::string& fault : ir::verify(l.module))
     FAIL_CHECK(fault);
   const ir::Function& f = l.module.functions[l.module.entry];
-  l.kernel = lower_kernel(l.module, f, kernel_of(f));
+  l.kernel = lower_kernel(l.module, f, kernel_of(f), all_products);
   l.text = kir::to_text(l.kernel);
   INFO(l.text);
   CHECK(kir::verify(l.kernel) == "");
