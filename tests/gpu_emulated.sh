@@ -116,9 +116,9 @@ fn main() {
   print(x.min() >= 0.0)
 }
 TL
-check "products are the library's" 0 "^GPU products      100 .100 by cuBLASLt." -- "${emulated[@]}" --stats "$out/products.tl"
+check "products are the library's" 0 "^  products there  100 .100 by cuBLASLt." -- "${emulated[@]}" --stats "$out/products.tl"
 check "a chain of them has no wait inside" 0 "^  for a value     0 " -- "${emulated[@]}" --stats "$out/products.tl"
-check "or none is" 0 "^GPU products      100 .0 by cuBLASLt." -- "${emulated[@]}" --stats --exact-products "$out/products.tl"
+check "or none is" 0 "^  products there  100 .0 by cuBLASLt." -- "${emulated[@]}" --stats --exact-products "$out/products.tl"
 check "without products nothing is said of them" 0 "^0$" -- bash -c "'$tl' run --device gpu-emu --stats '$out/chain.tl' 2>&1 | grep -c products; true"
 check "TF32 without a GPU" 2 "tf32 is about products on a GPU: give --device" -- "$tl" run --tf32 -e '1'
 check "exact products without a GPU" 2 "exact-products is about products on a GPU" -- "$tl" test --exact-products "$out"

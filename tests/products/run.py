@@ -103,7 +103,7 @@ class Runner:
 
     def products(self, stats):
         """All of them, and those by the library."""
-        found = re.search(r"GPU products +(\d+) \((\d+) by cuBLASLt\)", stats)
+        found = re.search(r"  products there +(\d+) \((\d+) by cuBLASLt\)", stats)
         return (int(found[1]), int(found[2])) if found else (0, 0)
 
     def one(self, dtype, seed, sizes, flags, left):
