@@ -82,8 +82,10 @@ bool GpuProducts::start() {
   if (handle_) return true;
   if (refused_) return false;
   cublas_ = &cuda::cublas().functions;
-  refused_ = cuda_.allocate(&workspace_, kWorkspace) != cuda::kSuccess;
-  if (refused_) return false;
+  if (!workspace_ && cuda_.allocate(&workspace_, kWorkspace) != cuda::kSuccess) {
+    refused_ = true;
+    return false;
+  }
   check(cublas_->create(&handle_), "cublasLtCreate");
   return true;
 }
@@ -176,7 +178,7 @@ bool GpuProducts::launch(const Operation& op, cuda::Stream stream) {
   const uint64_t from_x = address(p.b, value(p.b_base)), from_y = address(p.a, value(p.a_base));
   const uint64_t to = reinterpret_cast<uint64_t>(p.to_workspace ? op.shared.data : args[p.c]);
   const bool several = batch > 1;
-  static_assert(kPartCount <= std::tuple_size_v<Key>);
+  static_assert(kPartCount == std::tuple_size_v<Key>);
   Key key{};
   key[kType] = static_cast<int64_t>(p.type);
   key[kSumType] = static_cast<int64_t>(p.sum_type);

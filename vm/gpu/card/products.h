@@ -7,6 +7,7 @@
 #include "vm/abi/gpu_kernel.h"
 #include "vm/gpu/cuda_api.h"
 #include "vm/operation.h"
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -39,7 +40,7 @@ private:
   static constexpr size_t kWorkspace = size_t{32} << 20;
   static constexpr size_t kPlans = 4096; // that are kept
 
-  using Key = std::array<int64_t, 17>;
+  using Key = std::array<int64_t, 16>;
   struct Plan {
     cuda::CublasDesc desc = nullptr;
     cuda::CublasLayout a = nullptr, b = nullptr, d = nullptr;
