@@ -58,7 +58,8 @@ int end_of_cards(int code) {
                              {live.modules, "modules"},
                              {live.streams, "streams"},
                              {live.events, "events"},
-                             {live.contexts, "contexts"}})
+                             {live.contexts, "contexts"},
+                             {live.cublas, "objects of cuBLASLt"}})
     if (count) left += fmt::format("{}{} {}", left.empty() ? "" : ", ", count, what);
   if (!left.empty()) {
     show("InternalError", "not given back to the emulated card: " + left);

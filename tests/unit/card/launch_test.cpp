@@ -22,7 +22,7 @@ struct World {
     emulator::Options options;
     options.memory = 64 << 20;
     emulator::configure(options);
-    cuda::replace(emulator::symbol);
+    cuda::replace(emulator::symbol, "emulated");
     REQUIRE(cuda::cublas().ok);
     driver = &cuda::driver().functions;
     REQUIRE(driver->init(0) == 0);
