@@ -13,8 +13,10 @@
 #include "passes/schedule.h"
 #include "programs.h"
 #include "vm/card.h"
+#include "vm/gpu/libraries.h"
 #include "vm/io/access.h"
 #include "vm/io/io.h"
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -103,15 +105,25 @@ ir::Module optimise(ir::Module module, const RunFlags& flags) {
   return module;
 }
 
+// Only then is a library for products worth looking for.
+static bool multiplies(const ir::Module& module, const Scheduled& scheduled) {
+  return std::any_of(scheduled.kernels.begin(), scheduled.kernels.end(), [&](const KernelRef& ref) {
+    return module.functions[ref.function][ref.node].attrs.kernel == ir::KernelKind::Contract;
+  });
+}
+
 Executable make_executable(const ir::Module& module, const RunFlags& flags) {
   Scheduled scheduled = schedule(module);
   JitOptions options;
   options.ahead_threads = kAheadThreads;
   options.cache = flags.disk_cache();
   std::unique_ptr<KernelProvider> provider = make_jit(kernels_of(module, scheduled), options);
-  if (!flags.run.cards.empty())
-    provider = with_gpu_kernels(std::move(provider), kernels_of(module, scheduled, Target::Gpu),
-                                {flags.run.cards[0]->facts().architecture, options.cache, cores()});
+  if (!flags.run.cards.empty()) {
+    const bool library = multiplies(module, scheduled) && !flags.exact_products && cuda::cublas().ok;
+    GpuCompileOptions on_cards{flags.run.cards[0]->facts().architecture, options.cache, cores(), library, flags.tf32};
+    provider = with_gpu_kernels(std::move(provider),
+                                kernels_of(module, scheduled, library ? Target::GpuWithLibrary : Target::Gpu), on_cards);
+  }
   return {std::move(scheduled.program), std::move(provider), options.cache};
 }
 

@@ -78,6 +78,21 @@ std::string nvrtc_text(const std::vector<Card>& cards, int driver_version) {
   return text;
 }
 
+// Where there are cards: others need none.
+std::string cublas_text(int driver_version) {
+  const cuda::Loaded<cuda::Cublas>& cublas = cuda::cublas();
+  if (!cublas.ok)
+    return fmt::format("no cuBLASLt  matrix products run on a slow kernel of tl's own: {}; {}\n", cublas.reason,
+                       cublas.hint);
+  const size_t version = cublas.functions.version();
+  std::string text = fmt::format("cuBLASLt  {}, {}\n", cuda::cublas_version_text(version), visible(cublas.path));
+  const auto major = static_cast<int>(version / 10000);
+  if (major > driver_version / 1000)
+    text += fmt::format("        newer than the driver: install a driver for CUDA {}, or cuBLAS {}\n", major,
+                        driver_version / 1000);
+  return text;
+}
+
 std::string cards_text() {
   const cuda::Loaded<cuda::Driver>& driver = cuda::driver();
   std::vector<Card> cards;
@@ -93,7 +108,7 @@ std::string cards_text() {
   } else {
     text = fmt::format("no GPU  {}; {}\n", driver.reason, driver.hint);
   }
-  return text + nvrtc_text(cards, version);
+  return text + nvrtc_text(cards, version) + (cards.empty() ? "" : cublas_text(version));
 }
 
 } // namespace

@@ -18,7 +18,11 @@ static std::vector<std::shared_ptr<Card>> cards_of(const std::string& device) {
 }
 
 void RunFlags::open_devices() {
-  if (device == "cpu" || !run.cards.empty()) return;
+  if (device != "cpu" && run.cards.empty()) open_cards_of_flags();
+  check_devices(*this);
+}
+
+void RunFlags::open_cards_of_flags() {
   const int first = std::max(1, run.cpu_devices); // the index of gpu(0)
   if (device == "gpu-emu") {
     emulator::Options options;
@@ -54,7 +58,8 @@ int end_of_cards(int code) {
                              {live.modules, "modules"},
                              {live.streams, "streams"},
                              {live.events, "events"},
-                             {live.contexts, "contexts"}})
+                             {live.contexts, "contexts"},
+                             {live.cublas, "objects of cuBLASLt"}})
     if (count) left += fmt::format("{}{} {}", left.empty() ? "" : ", ", count, what);
   if (!left.empty()) {
     show("InternalError", "not given back to the emulated card: " + left);

@@ -32,6 +32,9 @@ struct RunFlags : RunSetup {
   std::shared_ptr<DiskCache> disk_cache() const; // null: --no-cache, or nowhere to put it
   void open_devices();                           // what --device asks for; throws UsageError
   int64_t device_number() const;                 // of the one where new tensors go, then
+
+private:
+  void open_cards_of_flags();
 };
 
 // When a command has ended with this exit code: what is left on an emulated card, and races that were found there, are

@@ -56,6 +56,10 @@ constexpr RunFlag kFlags[] = {
      false, set_device},
     {"gpu-emu-devices", "N", "GPUs of --device gpu-emu (default: 1)", false,
      [](RunSetup& s, const std::string& text) { s.emulated_cards = number("gpu-emu-devices", text, 1, 16); }},
+    {"tf32", "", "f32 matrix products on a GPU in TF32: faster, with 10 bits of each factor's fraction", false,
+     [](RunSetup& s, const std::string& text) { s.tf32 = text == "true"; }},
+    {"exact-products", "", "matrix products on a GPU in the CPU's bits, by tl's own kernel: slower than cuBLASLt",
+     false, [](RunSetup& s, const std::string& text) { s.exact_products = text == "true"; }},
     {"root", "FOLDER", "keep the program to files below this folder; those on the command line are yours", false,
      [](RunSetup& s, const std::string& folder) {
        if (folder.empty()) throw UsageError("--root needs the name of a folder");
@@ -112,6 +116,16 @@ void take_environment(RunSetup& setup) {
     else
       flag.set(setup, text);
   }
+}
+
+void check_devices(const RunSetup& setup) {
+  const bool has_one = !setup.run.cards.empty();
+  if (setup.device != "cpu" && setup.device != "auto" && !has_one)
+    throw UsageError(fmt::format("--device {}: this program runs on the CPU alone", setup.device));
+  for (auto [name, is_set] : {std::pair{"tf32", setup.tf32}, std::pair{"exact-products", setup.exact_products}})
+    if (is_set && !has_one && setup.device != "auto")
+      throw UsageError(fmt::format("--{} is about products on a GPU: give --device, too", name));
+  if (setup.tf32 && setup.exact_products) throw UsageError("--tf32 and --exact-products exclude each other");
 }
 
 void prepare(const RunSetup& setup) {

@@ -15,6 +15,7 @@ struct RunSetup {
   std::string trace;          // a file, or empty
   std::string device = "cpu"; // or auto, gpu, gpu:N, gpu-emu: RunOptions::cards is for whoever can open them
   int emulated_cards = 1;
+  bool tf32 = false, exact_products = false; // how GPUs multiply
 
   bool looks() const { return profile || explain_idle || !trace.empty(); }
 };
@@ -36,6 +37,9 @@ void set_switch(RunSetup& setup, const RunFlag& flag, const std::string& text);
 
 // What the environment says. Throws UsageError.
 void take_environment(RunSetup& setup);
+
+// Throws UsageError where flags speak of a GPU and there is none in the run.
+void check_devices(const RunSetup& setup);
 
 // Makes the process what the flags say of it, before the first file of a program is read: which files that may be, and
 // how much of one may stand in memory. Throws UsageError.

@@ -96,8 +96,7 @@ int deliver(const Outcome& outcome, const ProgramInterface& interface, const std
 int run_program(const Program& program, KernelProvider& kernels, const ProgramArguments& arguments,
                 const RunSetup& setup, const SourceManager& sources, FileId main,
                 const std::function<std::string()>& more_stats) {
-  if (setup.device != "cpu" && setup.device != "auto" && setup.run.cards.empty())
-    throw UsageError(fmt::format("--device {}: this program runs on the CPU alone", setup.device));
+  check_devices(setup);
   const auto& locations = program.locations;
   StandardOutput out;
   RunOptions options = setup.run;

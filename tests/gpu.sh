@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What `tl devices` says of cards, drivers and NVRTC, right and broken: tests/gpu.sh TL [FILTER]. The libraries are made
+# What `tl devices` says of cards, drivers, NVRTC and cuBLASLt, right and broken: tests/gpu.sh TL [FILTER]. The libraries are made
 # here, by a C compiler, and named by TL_CUDA_PATH, which alone is searched where it holds them: a card that the machine
 # has makes no difference.
 set -uo pipefail
@@ -79,16 +79,27 @@ C
     functions nvrtc 'nvrtc(Version|GetNumSupportedArchs|GetSupportedArchs)'
   } | fake "$1" libnvrtc.so.13
 }
+# cublas NAME VERSION: a libcublasLt.so.13 which says that it is this one.
+cublas() {
+  {
+    echo "#include <stddef.h>
+size_t cublasLtGetVersion(void) { return $2; }
+const char* cublasLtGetStatusString(int status) { return \"a status\"; }"
+    functions cublasLt 'cublasLtGetVersion'
+  } | fake "$1" libcublasLt.so.13
+}
 on() { echo env "TL_CUDA_PATH=$out/$1"; } # before a command: with the libraries of this folder
 
 # ---- a card
 driver good 0
 nvrtc good 12 6 "80 90"
 fake good libnvrtc-builtins.so.12.6 </dev/null
+cublas good 120805
 check "a card" 0 "^gpu.0.  Test card, 132 multiprocessors, 7.0 GB, compute capability 9.0, driver for CUDA 12.8$" -- \
   $(on good) "$tl" devices
 check "its NVRTC" 0 "^NVRTC   12.6, $out/good/libnvrtc.so.13$" -- $(on good) "$tl" devices
-check "no more than that" 0 "^3$" -- $(on good) bash -c "'$tl' devices | grep -c ^"
+check "its cuBLASLt" 0 "^cuBLASLt  12.8.5, $out/good/libcublasLt.so.13$" -- $(on good) "$tl" devices
+check "no more than that" 0 "^4$" -- $(on good) bash -c "'$tl' devices | grep -c ^"
 check "the processors stand before it" 0 "^cpu.1. .*gpu.0. " -- $(on good) bash -c "'$tl' devices --cpu-devices 2 | tr '\n' ' ' | sed 's/^[^)]*) .* GB cpu/cpu/'"
 driver cards 0 3
 check "several cards" 0 "^gpu.1.  Odd.x1b.1m card, 132 multiprocessors, 8.0 GB" -- $(on cards) "$tl" devices
@@ -154,6 +165,21 @@ driver broken 0
 cp "$out/text/libcuda.so.1" "$out/broken/libnvrtc.so.12"
 check "NVRTC that is no library" 0 "^no NVRTC  nothing can run on a GPU: [^ ]*/libnvrtc.so.12: (invalid ELF header|file too short); remove it" -- \
   $(on broken) "$tl" devices
+driver slow 0
+nvrtc slow 12 6 "80 90"
+fake slow libnvrtc-builtins.so.12.6 </dev/null
+cp "$out/text/libcuda.so.1" "$out/slow/libcublasLt.so.12"
+check "cuBLASLt that is no library" 0 "^no cuBLASLt  matrix products run on a slow kernel of tl's own: [^ ]*/libcublasLt.so.12: (invalid ELF header|file too short); remove it" -- \
+  $(on slow) "$tl" devices
+driver ahead 0
+nvrtc ahead 12 6 "80 90"
+fake ahead libnvrtc-builtins.so.12.6 </dev/null
+cublas ahead 130100
+check "cuBLASLt is newer than the driver" 0 "^ +newer than the driver: install a driver for CUDA 13, or cuBLAS 12$" -- $(on ahead) "$tl" devices
+driver lacking 0
+fake lacking libcublasLt.so.13 <<<'int cublasLtCreate(void* handle) { return 0; }'
+check "cuBLASLt that lacks a function" 0 "^no cuBLASLt .*/libcublasLt.so.13 is too old, or no cuBLASLt: it has no cublasLtDestroy; install" -- $(on lacking) "$tl" devices
+check "without a card, nothing is said of it" 0 "^0$" -- $(on nodevice) bash -c "'$tl' devices | grep -c cuBLASLt; true"
 check "what needs it says so" 2 "stage ptx needs NVRTC: .*libnvrtc.so.12: .*; remove it" -- \
   $(on broken) "$tl" dump --stage ptx samples/softmax.tl
 finish

@@ -107,6 +107,24 @@ TL
 check "--racecheck" 0 "^5980.613 " -- "${emulated[@]}" --racecheck "$out/kernels.tl"
 check "--racecheck is about an emulated card" 2 "add --device gpu-emu" -- "$tl" run --racecheck "$out/kernels.tl"
 
+# ---- products (their numbers: tests/products.sh)
+cat >"$out/products.tl" <<'TL'
+fn main() {
+  let w = [if i % 7 == j % 5 { 0.5 } else { 0.0 } for i in 0..64, j in 0..64]
+  var x = ones([8, 64])
+  for k in 0..100 { x = relu(x @ w + x * 0.001) }
+  print(x.min() >= 0.0)
+}
+TL
+check "products are the library's" 0 "^  products there  100 .100 by cuBLASLt." -- "${emulated[@]}" --stats "$out/products.tl"
+check "a chain of them has no wait inside" 0 "^  for a value     0 " -- "${emulated[@]}" --stats "$out/products.tl"
+check "or none is" 0 "^  products there  100 .0 by cuBLASLt." -- "${emulated[@]}" --stats --exact-products "$out/products.tl"
+check "without products nothing is said of them" 0 "^0$" -- bash -c "'$tl' run --device gpu-emu --stats '$out/chain.tl' 2>&1 | grep -c products; true"
+check "TF32 without a GPU" 2 "tf32 is about products on a GPU: give --device" -- "$tl" run --tf32 -e '1'
+check "exact products without a GPU" 2 "exact-products is about products on a GPU" -- "$tl" test --exact-products "$out"
+check "both" 2 "exclude each other" -- "${emulated[@]}" --tf32 --exact-products -e '1'
+check "TF32 where there may be a GPU" 0 "^1$" -- env TL_CUDA_PATH="$out" "$tl" run --device auto --tf32 -e 'print(1)'
+
 # ---- what is copied to a card and changed in place there is behind what its memory held before, on busy processors too
 cat >"$out/pieces.tl" <<'TL'
 fn main() {
@@ -149,5 +167,6 @@ mkdir "$out/none"
 check "auto where there is none" 0 "^3$" -- env TL_CUDA_PATH="$out/none" "$tl" run --device auto -e 'print(1 + 2)'
 echo 'print(1 + 2)' >"$out/three.tl"
 "$tl" build "$out/three.tl" -o "$out/three" >/dev/null
+check "an executable has no products on GPUs" 2 "tf32 is about products on a GPU" -- "$out/three" --tf32
 check "an executable for the CPU" 2 "this program runs on the CPU alone" -- "$out/three" --device gpu
 finish

@@ -67,7 +67,7 @@ run() { # run NAME COMMAND…: prints its output
 }
 
 echo "── unit tests"
-units=(abi io lang parser ir passes backend vm gpu emulator golden)
+units=(abi io lang parser ir passes backend vm gpu card emulator golden)
 for lib in "${units[@]}"; do doctest "$lib"; done
 for program in "$build"/tests/tl_test_*; do # one that the list above forgets
   [[ " ${units[*]} " == *" ${program##*/tl_test_} "* ]] || doctest "${program##*/tl_test_}"
@@ -84,6 +84,7 @@ run "debug lines" tests/debug_lines.sh "$build/tl" "$filter"
 run commands tests/commands.sh "$build/tl" "$filter"
 run gpu tests/gpu.sh "$build/tl" "$filter"
 run "emulated GPU" tests/gpu_emulated.sh "$build/tl" "$filter"
+run "GPU products" tests/products.sh "$build/tl" "$filter"
 run executables tests/build.sh "$build/tl" "$filter"
 command -v python3 >/dev/null && run "faults apply" python3 tests/mutants/run.py --check
 command -v python3 >/dev/null && run extremes python3 tests/extremes/run.py --tl "$build/tl" --count 60 --keep "$build/extremes"

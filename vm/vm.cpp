@@ -224,6 +224,8 @@ std::string to_text(const Stats& s) {
   line("operations", std::to_string(s.operations));
   line("kernels launched", std::to_string(s.kernels_launched));
   if (s.kernels_on_cards) line("  on GPUs", std::to_string(s.kernels_on_cards));
+  if (s.card_products)
+    line("  products there", fmt::format("{} ({} by cuBLASLt)", s.card_products, s.library_products));
   line("kernels compiled", std::to_string(s.kernels_compiled));
   line("bytes moved", std::to_string(s.bytes));
   for (const auto& [operation, count] : s.off_card)

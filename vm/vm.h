@@ -49,6 +49,7 @@ struct Stats {
   uint64_t kernels_launched = 0;
   uint64_t kernels_on_cards = 0;                         // of those that were launched
   std::map<std::string, uint64_t, std::less<>> off_card; // by operation: how often it ran on a CPU in place of its card
+  uint64_t card_products = 0, library_products = 0;      // of kernels_on_cards: matrix products; by cuBLASLt
   uint64_t kernels_compiled = 0;                         // distinct kernels asked of the provider
   uint64_t bytes = 0;                                    // that kernels read and wrote, as sizes of their tensors
   uint64_t copies = 0, bytes_copied = 0;                 // between devices

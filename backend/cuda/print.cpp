@@ -101,6 +101,7 @@ public:
   std::string print() {
     arguments();
     if (kernel_.is_gemm) gemm();
+    if (kernel_.is_gemm && sums_of(kernel_) != Sums::Result) gemm_epilogue();
     for (size_t i = 0; i < kernel_.phases.size(); ++i)
       phase(i);
     return std::move(out_);
@@ -231,12 +232,7 @@ private:
   void gemm() {
     const Gemm& g = kernel_.gemm;
     signature(0);
-    together_ = false;
-    block(g.header);
-    const char* names[] = {"batch", "m",       "n",     "k",     "a_batch", "a_row",
-                           "a_col", "b_batch", "b_row", "b_col", "a_base",  "b_base"};
-    for (size_t i = 0; i < g.header.yields.size(); ++i)
-      line(fmt::format("const i64 {} = {};", names[i], v(g.header.yields[i])));
+    gemm_header();
     std::string_view acc = type_name(value_type(g.type));
     line(fmt::format("__shared__ {} a_part[16][17], b_part[16][17];", acc));
     line("const int row = threadIdx.x / 16, column = threadIdx.x % 16;");
@@ -261,13 +257,44 @@ private:
     line("__syncthreads();");
     close();
     open("if (i < m && j < n)");
-    const Block& e = g.epilogue;
+    gemm_store("(l * m + i) * n + j");
+    close();
+    close();
+    close();
+  }
+
+  void gemm_header() {
+    together_ = false;
+    const Block& header = kernel_.gemm.header;
+    block(header);
+    const char* names[] = {"batch", "m",       "n",     "k",     "a_batch", "a_row",
+                           "a_col", "b_batch", "b_row", "b_col", "a_base",  "b_base"};
+    for (size_t i = 0; i < header.yields.size(); ++i)
+      line(fmt::format("const i64 {} = {};", names[i], v(header.yields[i])));
+  }
+
+  void gemm_store(const std::string& offset) {
+    const Block& e = kernel_.gemm.epilogue;
     const char* values[] = {"l", "i", "j", "total"};
     for (size_t p = 0; p < 4; ++p)
       define(e.params[p], values[p]);
     block(e);
-    line(store(g.c, "(l * m + i) * n + j", v(e.yields[0])));
-    close();
+    line(store(kernel_.gemm.c, offset, v(e.yields[0])));
+  }
+
+  // C of the sums that a library has written.
+  void gemm_epilogue() {
+    signature(1);
+    gemm_header();
+    std::string_view acc = type_name(value_type(kernel_.gemm.type));
+    line(sums_of(kernel_) == Sums::InPlace
+             ? fmt::format("const {}* const totals = {};", acc, pointer(kernel_.gemm.c))
+             : fmt::format("const {0}* const totals = (const {0}*)tl_at(a.shared);", acc));
+    open("for (i64 at = a.tile_begin + i64(blockIdx.x) * blockDim.x + threadIdx.x; at < a.tile_end; at += "
+         "i64(gridDim.x) * blockDim.x)");
+    line("const i64 l = at / (m * n), i = at / n % m, j = at % n;");
+    line(fmt::format("const {} total = totals[at];", acc));
+    gemm_store("at");
     close();
     close();
   }
@@ -528,6 +555,20 @@ std::vector<int32_t> check_sites(const kir::Kernel& kernel) {
   std::sort(sites.begin(), sites.end());
   sites.erase(std::unique(sites.begin(), sites.end()), sites.end());
   return sites;
+}
+
+Sums sums_of(const kir::Kernel& kernel) {
+  const kir::Gemm& g = kernel.gemm;
+  const DType stored = kernel.params[g.c].dtype;
+  const kir::ValueId sum = g.epilogue.params[3], result = g.epilogue.yields[0];
+  const bool checks = has(g.epilogue, [](const kir::Instr& in) { return in.op == kir::KOp::Check; });
+  if (!checks && result == sum && stored == value_type(g.type)) return Sums::Result;
+  for (const kir::Instr& in : g.epilogue.instrs)
+    if (!checks && in.op == kir::KOp::Round16 && in.results[0] == result && in.operands[0] == sum &&
+        in.dtype == stored && stored == g.type)
+      return Sums::Result;
+  // Nothing that a product reads shares memory with what it makes.
+  return stored == value_type(g.type) && kernel.params[g.c].exclusive ? Sums::InPlace : Sums::Workspace;
 }
 
 bool runs_by_thread(const kir::Kernel& kernel, size_t phase) {

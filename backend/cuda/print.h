@@ -6,7 +6,8 @@ namespace tl {
 
 // One translation unit: a prelude (element types, rounding, the orders of summation), then for each kernel the struct
 // NAME_arguments and one __global__ function per phase, named NAME_phase0, NAME_phase1, … (a matrix product:
-// NAME_phase0 alone). Each takes the struct by value, all of whose members have 8 bytes:
+// NAME_phase0 does all of it, and where there is a NAME_phase1 it does the epilogue alone). Each takes the struct by
+// value, all of whose members have 8 bytes:
 //   tile_begin, tile_end        the tiles to run; a block takes tile_begin + blockIdx.x, + gridDim.x, …, or each thread
 //                               one, where runs_by_thread
 //   shared, local, local_bytes  workspaces; `local` is cut into one piece of local_bytes for each block
@@ -21,6 +22,15 @@ std::string cuda_prelude();
 std::string cuda_kernel(const kir::Kernel& kernel); // what comes after the prelude
 
 constexpr int kCudaThreads = 256; // of a block
+
+// How a library may take part in a matrix product: it writes the sums to where `sums` says, and NAME_phase1, a thread
+// for each element of C, makes C of them.
+enum class Sums {
+  Result,    // in C: the epilogue does no more than round to C's type, as storing there does; no NAME_phase1
+  InPlace,   // in C, whose type is that of the sums
+  Workspace, // in the shared workspace, in value_type(gemm.type)
+};
+Sums sums_of(const kir::Kernel& kernel);
 
 // The sites at which a kernel may fail, in ascending order.
 std::vector<int32_t> check_sites(const kir::Kernel& kernel);

@@ -2,10 +2,12 @@
 #include "backend/cpu/workspace.h"
 #include "backend/cuda/nvrtc.h"
 #include "backend/cuda/print.h"
+#include "ir/kernel_ops.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <future>
 #include <mutex>
+#include <stdexcept>
 
 namespace tl {
 namespace {
@@ -26,8 +28,39 @@ SizeFormula product_tiles(const kir::Kernel& kernel) {
   return size(0) * ceil_div(size(1), number(16)) * ceil_div(size(2), number(16));
 }
 
+// What a library is told of a product. Nothing: not all of its sizes and strides are formulas in what the host knows.
+std::optional<GpuProduct> product_of(const kir::Kernel& kernel, bool tf32) {
+  const kir::Gemm& gemm = kernel.gemm;
+  const bool plain = std::all_of(kernel.params.begin(), kernel.params.end(), [](const kir::Param& p) {
+    return p.kind != kir::ParamKind::Shared && p.kind != kir::ParamKind::Local;
+  });
+  const bool checks = std::any_of(gemm.header.instrs.begin(), gemm.header.instrs.end(),
+                                  [](const kir::Instr& in) { return in.op == kir::KOp::Check; });
+  if (!plain || checks) return std::nullopt;
+  GpuProduct p;
+  p.type = gemm.type;
+  p.tf32 = tf32;
+  p.a = cpu::argument_index(kernel, gemm.a);
+  p.b = cpu::argument_index(kernel, gemm.b);
+  p.c = cpu::argument_index(kernel, gemm.c);
+  SizeFormula* const of_yields[] = {&p.batch,    &p.m,       &p.n,     &p.k,        &p.a_batch, &p.a_row,
+                                    &p.a_column, &p.b_batch, &p.b_row, &p.b_column, &p.a_base,  &p.b_base};
+  try {
+    for (size_t k = 0; k < std::size(of_yields); ++k)
+      *of_yields[k] = cpu::formula_of(kernel, gemm.header, gemm.header.yields[k]);
+  } catch (const std::logic_error&) {
+    return std::nullopt;
+  }
+  const Sums sums = sums_of(kernel);
+  p.sum_type = sums == Sums::Result ? kernel.params[gemm.c].dtype : kir::value_type(gemm.type);
+  p.to_workspace = sums == Sums::Workspace;
+  using cpu::operator*;
+  if (sums != Sums::Result) p.epilogue = GpuPhase{kernel.name + "_phase1", p.batch * p.m * p.n, true};
+  return p;
+}
+
 // All but the image.
-GpuKernel describe(const kir::Kernel& kernel) {
+GpuKernel describe(const kir::Kernel& kernel, const GpuCompileOptions& options) {
   GpuKernel result;
   result.name = kernel.name;
   for (const kir::Param& p : kernel.params)
@@ -39,6 +72,15 @@ GpuKernel describe(const kir::Kernel& kernel) {
     result.phases.push_back(
         {fmt::format("{}_phase{}", kernel.name, k), kernel.phases[k].tiles, runs_by_thread(kernel, k)});
   result.sizes.resize(result.rank_0.size());
+  result.multiplies = kernel.is_gemm;
+  if (kernel.is_gemm && options.library) result.product = product_of(kernel, options.tf32);
+  if (const auto& p = result.product) {
+    for (const SizeFormula* formula : {&p->batch, &p->m, &p->n, &p->k, &p->a_batch, &p->a_row, &p->a_column,
+                                       &p->b_batch, &p->b_row, &p->b_column, &p->a_base, &p->b_base})
+      note_arguments(result.sizes, *formula);
+    using cpu::operator*;
+    if (p->to_workspace) result.shared_bytes = p->epilogue->tiles * cpu::number(size_of(p->sum_type));
+  }
   for (const GpuPhase& phase : result.phases)
     note_arguments(result.sizes, phase.tiles);
   note_arguments(result.sizes, result.shared_bytes);
@@ -73,7 +115,7 @@ public:
     std::lock_guard lock(mutex_);
     std::unique_ptr<GpuKernel>& known = descriptions_[id];
     if (!known) {
-      known = std::make_unique<GpuKernel>(describe(kernels_[id]));
+      known = std::make_unique<GpuKernel>(describe(kernels_[id], options_));
       known->image = compiled;
     }
     return known.get();

@@ -13,6 +13,8 @@ struct GpuCompileOptions {
   std::string architecture;         // "sm_90"
   std::shared_ptr<DiskCache> cache; // of machine code, by text, architecture and compiler; null: none
   int threads = 1;                  // that compile at a time
+  bool library = false;             // cuBLASLt, which is there, computes matrix products,
+  bool tf32 = false;                // those of f32 in TF32
 };
 
 // Kernel `id` is kernels[id], for cards from NVRTC, in batches: compiling one takes as long as compiling ten. The first

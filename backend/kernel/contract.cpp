@@ -24,6 +24,7 @@ public:
   explicit Product(Emitter& e, const ir::Node& n) : e_(e), n_(n) {}
 
   bool lower() {
+    const bool all = e_.target == Target::GpuWithLibrary;
     DType dtype = e_.type(n_.operands[0]).dtype;
     if (!is_float(dtype) || e_.type(n_.operands[1]).dtype != dtype || e_.region().yields.size() != 1) return false;
     if (e_.type(e_.region().yields[0]).dims != e_.type(n_.results[0]).dims) return false;
@@ -36,14 +37,14 @@ public:
       std::swap(rows_, columns_);
     }
     if (swapped_) std::swap(left, right);
-    if (columns_.empty()) return false; // two vectors
+    if (columns_.empty() && !all) return false; // two vectors
     auto batch_a = collapse(batch_, left->strides, left_labels()),
          batch_b = collapse(batch_, right->strides, right_labels());
     auto row = collapse(rows_, left->strides, left_labels()),
          column = collapse(columns_, right->strides, right_labels());
     auto k_a = collapse(summed_, left->strides, left_labels()), k_b = collapse(summed_, right->strides, right_labels());
     if (!batch_a || !batch_b || !row || !column || !k_a || !k_b) return false;
-    if (rows_.empty() && *column == Monomial{1, {}}) return false; // a loop nest over the columns does as well
+    if (rows_.empty() && *column == Monomial{1, {}} && !all) return false; // a loop nest over the columns does as well
     std::vector<ValueId> yields{count(batch_),   count(rows_),   count(columns_), count(summed_),
                                 value(*batch_a), value(*row),    value(*k_a),     value(*batch_b),
                                 value(*k_b),     value(*column), left->base,      right->base};

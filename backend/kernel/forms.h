@@ -9,7 +9,8 @@ void lower_map(Emitter& emitter, const Layout& layout);
 void lower_rows(Emitter& emitter, const KernelShape& shape, const Layout& layout);    // layout.split: of the inner axes
 void lower_chunked(Emitter& emitter, const KernelShape& shape, const Layout& layout); // Columns, and full reductions
 void lower_scan(Emitter& emitter, const Layout& layout); // of which only `vector` counts; so for lower_scatter
-bool lower_gemm(Emitter& emitter);                       // false: not a matrix product with strides; nothing was made
+// False: not a matrix product with strides, or one for which a loop nest does as well, unless `all`; nothing was made.
+bool lower_gemm(Emitter& emitter);
 void lower_update(Emitter& emitter, const Layout& layout);
 void lower_scatter(Emitter& emitter, const Layout& layout);
 void lower_loop(Emitter& emitter);

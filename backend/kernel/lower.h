@@ -8,6 +8,8 @@ namespace tl {
 enum class Target : uint8_t {
   Cpu, // a tile is work for some microseconds of one thread, and stays in its cache
   Gpu, // a tile is work for a block of threads, or, where it is a short row, for one of them
+  // The same, with products by a library: those of which one factor is a vector are products too, not loop nests.
+  GpuWithLibrary,
 };
 
 // The Kernel IR of one Kernel node. Its parameters are the node's operands in order (i64 scalars as Size, everything

@@ -24,7 +24,7 @@ public:
     SizeFormula inner = e_.formula(shape_.inner);
     phase(
         e_, e_.formula(shape_.outer), [&](ValueId tile) { row(tile); }, inner);
-    if (e_.target == Target::Gpu) e_.b.kernel.phases.back().row = inner;
+    if (e_.target != Target::Cpu) e_.b.kernel.phases.back().row = inner;
   }
 
 private:

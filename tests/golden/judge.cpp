@@ -1,6 +1,8 @@
 #include "judge.h"
 #include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace tl::golden {
@@ -21,6 +23,42 @@ std::string difference(const std::vector<std::string>& expected, const std::vect
     return i < lines.size() ? "`" + lines[i] + "`" : "no more lines";
   };
   return fmt::format("line {} of the output: expected {}, found {}", i + 1, at(expected), at(found));
+}
+
+namespace {
+
+// Numbers as they stand there, everything else but blanks character by character.
+std::vector<std::string> tokens(const std::vector<std::string>& lines) {
+  std::vector<std::string> out;
+  for (const std::string& line : lines) {
+    for (size_t at = 0; at < line.size();) {
+      double ignored = 0;
+      const char* begin = line.data() + at;
+      const bool in_word = at > 0 && (std::isalnum(static_cast<unsigned char>(line[at - 1])) || line[at - 1] == '_');
+      const char* end = in_word ? begin : std::from_chars(begin, line.data() + line.size(), ignored).ptr;
+      if (end == begin) ++end;
+      if (line[at] != ' ') out.emplace_back(begin, end);
+      at += static_cast<size_t>(end - begin);
+    }
+    out.emplace_back("\n");
+  }
+  return out;
+}
+
+bool is_close(const std::string& x, const std::string& y, double tolerance) {
+  if (x == y) return true;
+  double a = 0, b = 0;
+  if (std::from_chars(x.data(), x.data() + x.size(), a).ptr != x.data() + x.size()) return false;
+  if (std::from_chars(y.data(), y.data() + y.size(), b).ptr != y.data() + y.size()) return false;
+  return std::abs(a - b) <= tolerance * std::max(std::abs(a), std::abs(b));
+}
+
+} // namespace
+
+bool are_close(const std::vector<std::string>& expected, const std::vector<std::string>& found, double tolerance) {
+  const std::vector<std::string> x = tokens(expected), y = tokens(found);
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                    [&](const std::string& a, const std::string& b) { return is_close(a, b, tolerance); });
 }
 
 std::vector<std::string> idle_expectations(std::string_view kind, std::string_view name, const Expectations& expected) {

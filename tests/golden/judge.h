@@ -37,6 +37,9 @@ std::vector<std::string> faults_of_pass(const Expectations& expected, const Grap
 // Does one of these, as `--after` names them, name the pass?
 bool shows_pass(const std::vector<std::string>& shown, std::string_view pass);
 
+// The same but for blanks, and for numbers that differ by no more than `tolerance` of the larger one.
+bool are_close(const std::vector<std::string>& expected, const std::vector<std::string>& found, double tolerance);
+
 // Where two texts differ first, and what each says there.
 std::string difference(const std::vector<std::string>& expected, const std::vector<std::string>& found);
 // The lines of a program's output, without blanks at their ends.

@@ -128,8 +128,8 @@ fault(
 
 fault(
     "vm/gpu/card/card.cpp",
-    "    packed_[1] = static_cast<uint64_t>(tiles);",
-    "    packed_[1] = static_cast<uint64_t>(tiles - (MUTANT ? 1 : 0));",
+    "  packed_[1] = static_cast<uint64_t>(tiles);",
+    "  packed_[1] = static_cast<uint64_t>(tiles - (MUTANT ? 1 : 0));",
     "the last tile is left out",
 )
 fault(

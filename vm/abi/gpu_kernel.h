@@ -6,6 +6,7 @@
 #pragma once
 #include "vm/abi/kernel.h"
 #include <memory>
+#include <optional>
 
 namespace tl {
 
@@ -22,12 +23,25 @@ struct GpuPhase {
   bool by_thread = false; // each thread takes tiles of its own, else each block
 };
 
+// A matrix product C[l, i, j] = sum over k of A[l, i, k] * B[l, k, j], as a library may compute it (kir::Gemm). It
+// writes the sums to C, or in `sum_type` to the shared workspace; then `epilogue`, if any, makes C of them.
+struct GpuProduct {
+  DType type = DType::F32, sum_type = DType::F32; // of A and B; of what the library writes
+  bool tf32 = false;                              // f32 factors may lose digits
+  uint32_t a = 0, b = 0, c = 0;                   // arguments
+  SizeFormula batch, m, n, k, a_batch, a_row, a_column, b_batch, b_row, b_column, a_base, b_base;
+  bool to_workspace = false;
+  std::optional<GpuPhase> epilogue;
+};
+
 struct GpuKernel {
   std::string name;
   std::shared_ptr<const GpuImage> image;
   std::vector<uint8_t> rank_0; // by argument: outputs are not, whatever their rank
   std::vector<uint8_t> sizes;  // by argument: formulas read it, so the host has to know it
   std::vector<GpuPhase> phases;
+  bool multiplies = false;               // it is a matrix product:
+  std::optional<GpuProduct> product;     // in place of the phases, where there is a library and it can
   SizeFormula shared_bytes, local_bytes; // local: of each block
   std::vector<int32_t> sites;            // at which it may fail: a record for each, in this order
 };

@@ -17,6 +17,13 @@ std::string fill(Driver& table, const Symbols& symbols) {
 std::string fill(Nvrtc& table, const Symbols& symbols) {
   TL_NVRTC_FUNCTIONS(TL_TAKE)
   TL_TAKE(error_text, "nvrtcGetErrorString", ())
+  return "";
+}
+
+std::string fill(Cublas& table, const Symbols& symbols) {
+  TL_CUBLAS_FUNCTIONS(TL_TAKE)
+  TL_TAKE(version, "cublasLtGetVersion", ())
+  TL_TAKE(error_text, "cublasLtGetStatusString", ())
 #undef TL_TAKE
   return "";
 }

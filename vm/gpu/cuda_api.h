@@ -1,6 +1,7 @@
-// The functions of libcuda and libnvrtc that tl calls, as tables that are filled at run time: nothing is linked, so one
-// binary runs with and without a card. Types and numbers are those of cuda.h and nvrtc.h, which no build needs (a unit
-// test compares them where the toolkit is). The emulated card (vm/gpu/emulator) fills the same tables.
+// The functions of libcuda, libnvrtc and libcublasLt that tl calls, as tables that are filled at run time: nothing is
+// linked, so one binary runs with and without a card. Types and numbers are those of cuda.h, nvrtc.h and cublasLt.h,
+// which no build needs (a unit test compares them where the toolkit is). The emulated card (vm/gpu/emulator) fills the
+// same tables.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -141,11 +142,89 @@ struct Nvrtc {
   const char* (*error_text)(int) = nullptr; // nvrtcGetErrorString
 };
 
+using CublasStatus = int; // cublasStatus_t
+using CublasHandle = struct OpaqueCublas*;
+using CublasDesc = struct OpaqueCublasDesc*;             // of a product: cublasLtMatmulDesc_t
+using CublasLayout = struct OpaqueCublasLayout*;         // of a matrix
+using CublasPreference = struct OpaqueCublasPreference*; // what an algorithm may need
+
+// Of cublasStatus_t, those that tl tells apart.
+enum : CublasStatus {
+  kCublasSuccess = 0,
+  kCublasNotInitialized = 1,
+  kCublasAllocFailed = 3,
+  kCublasInvalidValue = 7,
+  kCublasArchMismatch = 8,
+  kCublasExecutionFailed = 13,
+  kCublasInternalError = 14,
+  kCublasNotSupported = 15,
+};
+
+enum CublasType : int { kReal32 = 0, kReal64 = 1, kReal16 = 2, kRealB16 = 14 };   // cudaDataType_t
+enum CublasCompute : int { kCompute32 = 68, kCompute64 = 70, kComputeTf32 = 77 }; // cublasComputeType_t
+enum CublasTranspose : int { kAsItIs = 0, kTransposed = 1 };                      // cublasOperation_t
+enum CublasDescAttribute : int { kTransposeA = 3, kTransposeB = 4 };              // int32_t each
+enum CublasLayoutAttribute : int { kBatchCount = 5, kBatchStride = 6 };           // int32_t, int64_t
+enum CublasPreferenceAttribute : int {
+  kMaxWorkspace = 1,     // uint64_t, bytes
+  kReductionSchemes = 3, // uint32_t, a mask
+  kMinAlignmentA = 5,    // uint32_t, bytes
+  kMinAlignmentB = 6,
+  kMinAlignmentC = 7,
+  kMinAlignmentD = 8,
+};
+// Partial sums of one element are kept apart in the type of the computation, not in that of the result.
+enum : uint32_t { kReduceInComputeType = 2 };
+
+struct CublasAlgorithm {
+  uint64_t data[8];
+};
+struct CublasHeuristic { // cublasLtMatmulHeuristicResult_t
+  CublasAlgorithm algorithm;
+  size_t workspace;
+  CublasStatus state;
+  float waves;
+  int reserved[4];
+};
+
+// Matrices are column-major. X(member, symbol, parameters)
+#define TL_CUBLAS_FUNCTIONS(X)                                                                                         \
+  X(create, "cublasLtCreate", (CublasHandle * handle))                                                                 \
+  X(destroy, "cublasLtDestroy", (CublasHandle handle))                                                                 \
+  X(create_desc, "cublasLtMatmulDescCreate", (CublasDesc * desc, int compute, int scale_type))                         \
+  X(destroy_desc, "cublasLtMatmulDescDestroy", (CublasDesc desc))                                                      \
+  X(set_desc, "cublasLtMatmulDescSetAttribute", (CublasDesc desc, int attribute, const void* value, size_t bytes))     \
+  X(create_layout, "cublasLtMatrixLayoutCreate",                                                                       \
+    (CublasLayout * layout, int type, uint64_t rows, uint64_t columns, int64_t leading))                               \
+  X(destroy_layout, "cublasLtMatrixLayoutDestroy", (CublasLayout layout))                                              \
+  X(set_layout, "cublasLtMatrixLayoutSetAttribute",                                                                    \
+    (CublasLayout layout, int attribute, const void* value, size_t bytes))                                             \
+  X(create_preference, "cublasLtMatmulPreferenceCreate", (CublasPreference * preference))                              \
+  X(destroy_preference, "cublasLtMatmulPreferenceDestroy", (CublasPreference preference))                              \
+  X(set_preference, "cublasLtMatmulPreferenceSetAttribute",                                                            \
+    (CublasPreference preference, int attribute, const void* value, size_t bytes))                                     \
+  X(heuristic, "cublasLtMatmulAlgoGetHeuristic",                                                                       \
+    (CublasHandle handle, CublasDesc desc, CublasLayout a, CublasLayout b, CublasLayout c, CublasLayout d,             \
+     CublasPreference preference, int wanted, CublasHeuristic* found, int* count))                                     \
+  X(multiply, "cublasLtMatmul",                                                                                        \
+    (CublasHandle handle, CublasDesc desc, const void* alpha, const void* a, CublasLayout a_layout, const void* b,     \
+     CublasLayout b_layout, const void* beta, const void* c, CublasLayout c_layout, void* d, CublasLayout d_layout,    \
+     const CublasAlgorithm* algorithm, void* workspace, size_t workspace_bytes, Stream stream))
+
+struct Cublas {
+#define TL_MEMBER(member, symbol, parameters) CublasStatus(*member) parameters = nullptr;
+  TL_CUBLAS_FUNCTIONS(TL_MEMBER)
+#undef TL_MEMBER
+  size_t (*version)() = nullptr;                     // cublasLtGetVersion: 130002 is 13.0.2
+  const char* (*error_text)(CublasStatus) = nullptr; // cublasLtGetStatusString
+};
+
 // Where functions come from: an opened library, or the emulated card. Null: it has no such function.
 using Symbols = std::function<void*(const char* name)>;
 
 // Empty, or the name of a function that is not there.
 std::string fill(Driver& driver, const Symbols& symbols);
 std::string fill(Nvrtc& nvrtc, const Symbols& symbols);
+std::string fill(Cublas& cublas, const Symbols& symbols);
 
 } // namespace tl::cuda

@@ -13,6 +13,8 @@ namespace {
 
 const char* const kInstallNvrtc = "install CUDA's toolkit or `pip install nvidia-cuda-nvrtc`, or set TL_CUDA_PATH to "
                                   "the folder that holds it";
+const char* const kInstallCublas = "install CUDA's toolkit or `pip install nvidia-cublas`, or set TL_CUDA_PATH to the "
+                                   "folder that holds it";
 const char* const kNoLibrary = "remove it, or set TL_CUDA_PATH to another folder";
 
 struct Replacement {
@@ -161,6 +163,15 @@ bool start_nvrtc(Loaded<Nvrtc>& loaded, const Symbols& symbols) {
   return false;
 }
 
+bool start_cublas(Loaded<Cublas>& loaded, const Symbols& symbols) {
+  const std::string missing = fill(loaded.functions, symbols);
+  loaded.ok = missing.empty();
+  if (loaded.ok) return true;
+  loaded.reason = fmt::format("{} is too old, or no cuBLASLt: it has no {}", visible(loaded.path), missing);
+  loaded.hint = kInstallCublas;
+  return false;
+}
+
 } // namespace
 
 const Loaded<Driver>& driver() {
@@ -176,9 +187,19 @@ const Loaded<Nvrtc>& nvrtc() {
   return loaded;
 }
 
+const Loaded<Cublas>& cublas() {
+  static const Loaded<Cublas> loaded =
+      open<Cublas>("libcublasLt.so", {"13", "12", ""}, start_cublas, "there is no libcublasLt.so", kInstallCublas);
+  return loaded;
+}
+
 void replace(Symbols symbols, std::string name) { replacement() = {std::move(symbols), std::move(name)}; }
 
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+
+std::string cublas_version_text(size_t version) {
+  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
 
 std::string explain(const Driver& driver, const char* function, Result result) {
   const char* text = nullptr;

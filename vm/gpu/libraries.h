@@ -23,11 +23,13 @@ template <class Table> struct Loaded {
 // Thread-safe; found once, never closed. Functions are called from then on without a lock.
 const Loaded<Driver>& driver(); // libcuda; ok: cuInit has succeeded, so there is at least one card
 const Loaded<Nvrtc>& nvrtc();
-// From now on both come from here: before their first use, once. (The emulated card.) `name` stands in place of paths;
+const Loaded<Cublas>& cublas(); // libcublasLt, which tl does without where it is not
+// From now on all come from here: before their first use, once. (The emulated card.) `name` stands in place of paths;
 // what compiles otherwise has another.
 void replace(Symbols symbols, std::string name);
 
-std::string version_text(int version); // of cuDriverGetVersion: 12080 is "12.8"
+std::string version_text(int version);           // of cuDriverGetVersion: 12080 is "12.8"
+std::string cublas_version_text(size_t version); // of cublasLtGetVersion: 130002 is "13.0.2", 120805 is "12.8.5"
 // "cuMemAlloc_v2: out of memory (CUDA_ERROR_OUT_OF_MEMORY)"
 std::string explain(const Driver& driver, const char* function, Result result);
 

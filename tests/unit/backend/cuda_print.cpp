@@ -38,6 +38,36 @@ TEST_CASE("CUDA C++ names its phases and folds a row with the whole block") {
   CHECK(count(text, "tl_from_f16(p0[") == 1);
 }
 
+TEST_CASE("a library writes the sums of a product where its epilogue finds them") {
+  struct Case {
+    std::string factors, result, epilogue;
+    Sums sums;
+  };
+  const Case cases[] = {{"f32", "f32", "%y1: f32[%n, %n] = neg %p", Sums::InPlace},
+                        {"f32", "f32", "", Sums::Result},
+                        {"bf16", "bf16", "", Sums::Result},
+                        {"bf16", "f32", "%y1: f32[%n, %n] = convert %p", Sums::InPlace},
+                        {"bf16", "bf16", "%y1: bf16[%n, %n] = neg %p", Sums::Workspace},
+                        {"f64", "f32", "%y1: f32[%n, %n] = convert %p", Sums::Workspace}};
+  for (const Case& c : cases) {
+    const std::string yields = c.epilogue.empty() ? "%p" : "%y1";
+    const kir::Kernel kernel =
+        lower_text("func @main(%t: token) {\n  %n: i64 = constant i64 3\n  %x: " + c.factors +
+                   "[%n, %n] = map (%i: i64, %j: i64) {\n    %f: " + c.factors +
+                   " = convert %i\n    yield %f\n  }\n  %y: " + c.result +
+                   "[%n, %n] = kernel %x, %n {kernel = contract} {\n    %u: i64 = neg %n\n    %p: " + c.factors +
+                   "[%n, %n] = contract %x, %x {ints = [0, 2, 2, 1], labels = [0, 1]}\n    " + c.epilogue +
+                   "\n    yield " + yields + "\n  }\n  yield %t, %y\n}\n")
+            .kernel;
+    REQUIRE(kernel.is_gemm);
+    CHECK_MESSAGE(sums_of(kernel) == c.sums, c.factors << " " << c.epilogue);
+    const std::string text = to_cuda(kernel);
+    CHECK(count(text, "TL_KERNEL(y_phase0, ") == 1);
+    CHECK(count(text, "TL_KERNEL(y_phase1, ") == (c.sums != Sums::Result));
+    CHECK(count(text, "totals = (const float*)tl_at(a.shared)") == (c.sums == Sums::Workspace && c.factors == "bf16"));
+  }
+}
+
 TEST_CASE("NVRTC makes cubins and PTX, and explains what it does not take") {
   std::string why;
   if (!nvrtc_available(&why)) {

@@ -72,17 +72,17 @@ static void cuda_compiles(const kir::Kernel& kernel) {
   if (!result.ok) FAIL_CHECK(result.log, source.substr(source.find("extern \"C\"")));
 }
 
-Lowered lower_text(const std::string& text) {
+Lowered lower_text(const std::string& text, Target target) {
   Lowered l;
   l.module = ir::parse_text(closed(text));
   for (const std::string& fault : ir::verify(l.module))
     FAIL_CHECK(fault);
   const ir::Function& f = l.module.functions[l.module.entry];
-  l.kernel = lower_kernel(l.module, f, kernel_of(f), Target::Cpu);
+  l.kernel = lower_kernel(l.module, f, kernel_of(f), target);
   l.text = kir::to_text(l.kernel);
   INFO(l.text);
   CHECK(kir::verify(l.kernel) == "");
-  const kir::Kernel for_gpu = lower_kernel(l.module, f, kernel_of(f), Target::Gpu);
+  const kir::Kernel for_gpu = lower_kernel(l.module, f, kernel_of(f), target == Target::Cpu ? Target::Gpu : target);
   CHECK(kir::verify(for_gpu) == "");
   cuda_compiles(for_gpu);
   return l;

@@ -16,7 +16,7 @@ struct Lowered {
   std::string text; // of the kernel
 };
 
-Lowered lower_text(const std::string& text);
+Lowered lower_text(const std::string& text, Target target = Target::Cpu);
 
 // `initial`: for each result the operand whose elements it starts from, or -1.
 // Checks bits for two orders of tiles; returns the failure that the kernel recorded.

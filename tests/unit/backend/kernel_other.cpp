@@ -104,6 +104,39 @@ TEST_CASE("a matrix times a vector is a product of one row, a vector times a mat
   CHECK(count(l.text, "for vector") == 1);
 }
 
+TEST_CASE("for a library a vector times a matrix, and two vectors, are matrix products, too") {
+  const std::string vectors = R"(
+  %v: f32[%m] = map (%q: i64) {
+    %qf: f32 = convert %q
+    %qs: f32 = cos %qf
+    yield %qs
+  }
+)";
+  auto l = lower_text(with_factors(7, 1100, 5, "f32", vectors + R"(
+  %y: f32[%k] = kernel %a, %v, %m, %k {kernel = contract} {
+    %uses_k: i64 = neg %k
+    %p: f32[%k] = contract %v, %a {ints = [1, 1, 0], labels = [0]}
+    yield %p
+  }
+  yield %t, %y
+)"),
+                      true);
+  compare(l);
+  CHECK(count(l.text, "gemm f32") == 1);
+  l = lower_text(with_factors(1100, 7, 5, "f32", vectors + R"(
+  %y: f32 = kernel %v, %m {kernel = contract} {
+    %uses_m: i64 = neg %m
+    %p: f32 = contract %v, %v {ints = [0, 0], labels = []}
+    %e: f32 = exp %p
+    yield %e
+  }
+  yield %t, %y
+)"),
+                 true);
+  compare(l);
+  CHECK(count(l.text, "gemm f32") == 1);
+}
+
 TEST_CASE("other contractions are loop nests in the same order") {
   auto l = lower_text(with_factors(7, 1100, 5, "f32", R"(
   %y: f32 = kernel %a, %at, %k, %m {kernel = contract} {

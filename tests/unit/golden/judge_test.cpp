@@ -124,3 +124,19 @@ TEST_CASE("each pass has a file that shows it") {
   CHECK_FALSE(shows_pass({"fuse", "cse:2"}, "cs"));
   CHECK_FALSE(shows_pass({}, "cse"));
 }
+
+TEST_CASE("outputs that are close differ in blanks and in the last digits of numbers") {
+  auto close = [](std::string_view expected, std::string_view found) {
+    return are_close(output_lines(expected), output_lines(found), 1e-6);
+  };
+  CHECK(close("[[0.84564924 1.7741209 ]]", "[[0.84564924 1.774121  ]]"));
+  CHECK(close("x1 -2e10", "x1 -2.000001e10"));
+  CHECK(close("nan inf", "nan inf"));
+  CHECK(!close("1.77412", "1.77413"));
+  CHECK(!close("nan", "1.0"));
+  CHECK(!close("x1", "x2"));
+  CHECK(!close("[1. 2.]", "[1. 2. 3.]"));
+  CHECK(!close("1.0 2.0", "1.0\n2.0"));
+  CHECK(!close("a 0.0", "a 1e-9"));
+  CHECK(!close("1000001", "-1000001"));
+}

@@ -1,5 +1,6 @@
-// cuda_api.h against cuda.h and nvrtc.h: compiled only where the build finds CUDA's toolkit.
+// cuda_api.h against cuda.h, nvrtc.h and cublasLt.h: compiled only where the build finds CUDA's toolkit.
 #include "vm/gpu/cuda_api.h"
+#include <cublasLt.h>
 #include <cuda.h>
 #include <doctest/doctest.h>
 #include <nvrtc.h>
@@ -22,6 +23,12 @@ TL_SAME(CUstream_st, c::OpaqueStream)
 TL_SAME(CUevent_st, c::OpaqueEvent)
 TL_SAME(_nvrtcProgram, c::OpaqueNvrtcProgram)
 TL_SAME(CUuuid, c::Uuid)
+TL_SAME(cublasLtContext, c::OpaqueCublas)
+TL_SAME(cublasLtMatmulDescOpaque_t, c::OpaqueCublasDesc)
+TL_SAME(cublasLtMatrixLayoutOpaque_t, c::OpaqueCublasLayout)
+TL_SAME(cublasLtMatmulPreferenceOpaque_t, c::OpaqueCublasPreference)
+TL_SAME(cublasLtMatmulAlgo_t, c::CublasAlgorithm)
+TL_SAME(cublasLtMatmulHeuristicResult_t, c::CublasHeuristic)
 #undef TL_SAME
 template <class T> struct Ours<const T> { using type = const typename Ours<T>::type; };
 template <class T> struct Ours<T*> { using type = typename Ours<T>::type*; };
@@ -87,15 +94,38 @@ constexpr bool same = std::is_same_v<typename Ours<Theirs>::type, std::remove_po
   X(ptx, nvrtcGetPTX)                                                                                                  \
   X(error_text, nvrtcGetErrorString)
 
+#define TL_CUBLAS_NAMES(X)                                                                                             \
+  X(create, cublasLtCreate)                                                                                            \
+  X(destroy, cublasLtDestroy)                                                                                          \
+  X(create_desc, cublasLtMatmulDescCreate)                                                                             \
+  X(destroy_desc, cublasLtMatmulDescDestroy)                                                                           \
+  X(set_desc, cublasLtMatmulDescSetAttribute)                                                                          \
+  X(create_layout, cublasLtMatrixLayoutCreate)                                                                         \
+  X(destroy_layout, cublasLtMatrixLayoutDestroy)                                                                       \
+  X(set_layout, cublasLtMatrixLayoutSetAttribute)                                                                      \
+  X(create_preference, cublasLtMatmulPreferenceCreate)                                                                 \
+  X(destroy_preference, cublasLtMatmulPreferenceDestroy)                                                               \
+  X(set_preference, cublasLtMatmulPreferenceSetAttribute)                                                              \
+  X(heuristic, cublasLtMatmulAlgoGetHeuristic)                                                                         \
+  X(multiply, cublasLtMatmul)                                                                                          \
+  X(version, cublasLtGetVersion)                                                                                       \
+  X(error_text, cublasLtGetStatusString)
+
 #define TL_CHECK_DRIVER(member, name) static_assert(same<decltype(::name), decltype(c::Driver::member)>, #name);
 TL_DRIVER_NAMES(TL_CHECK_DRIVER)
 #define TL_CHECK_NVRTC(member, name) static_assert(same<decltype(::name), decltype(c::Nvrtc::member)>, #name);
 TL_NVRTC_NAMES(TL_CHECK_NVRTC)
+#define TL_CHECK_CUBLAS(member, name) static_assert(same<decltype(::name), decltype(c::Cublas::member)>, #name);
+TL_CUBLAS_NAMES(TL_CHECK_CUBLAS)
 
 static_assert(std::is_same_v<c::Pointer, CUdeviceptr>);
 static_assert(std::is_same_v<c::Device, CUdevice>);
 static_assert(sizeof(c::Uuid) == sizeof(CUuuid));
 static_assert(sizeof(c::Result) == sizeof(CUresult));
+static_assert(sizeof(c::CublasAlgorithm) == sizeof(cublasLtMatmulAlgo_t));
+static_assert(sizeof(c::CublasHeuristic) == sizeof(cublasLtMatmulHeuristicResult_t));
+static_assert(offsetof(c::CublasHeuristic, workspace) == offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize));
+static_assert(offsetof(c::CublasHeuristic, state) == offsetof(cublasLtMatmulHeuristicResult_t, state));
 
 #define TL_SAME_NUMBER(ours, theirs) static_assert(static_cast<int>(c::ours) == static_cast<int>(theirs), #ours);
 TL_SAME_NUMBER(kSuccess, CUDA_SUCCESS)
@@ -135,6 +165,35 @@ TL_SAME_NUMBER(kEventDisableTiming, CU_EVENT_DISABLE_TIMING)
 TL_SAME_NUMBER(kHostAllocPortable, CU_MEMHOSTALLOC_PORTABLE)
 TL_SAME_NUMBER(kHostAllocDeviceMap, CU_MEMHOSTALLOC_DEVICEMAP)
 
+TL_SAME_NUMBER(kCublasSuccess, CUBLAS_STATUS_SUCCESS)
+TL_SAME_NUMBER(kCublasNotInitialized, CUBLAS_STATUS_NOT_INITIALIZED)
+TL_SAME_NUMBER(kCublasAllocFailed, CUBLAS_STATUS_ALLOC_FAILED)
+TL_SAME_NUMBER(kCublasInvalidValue, CUBLAS_STATUS_INVALID_VALUE)
+TL_SAME_NUMBER(kCublasArchMismatch, CUBLAS_STATUS_ARCH_MISMATCH)
+TL_SAME_NUMBER(kCublasExecutionFailed, CUBLAS_STATUS_EXECUTION_FAILED)
+TL_SAME_NUMBER(kCublasInternalError, CUBLAS_STATUS_INTERNAL_ERROR)
+TL_SAME_NUMBER(kCublasNotSupported, CUBLAS_STATUS_NOT_SUPPORTED)
+TL_SAME_NUMBER(kReal32, CUDA_R_32F)
+TL_SAME_NUMBER(kReal64, CUDA_R_64F)
+TL_SAME_NUMBER(kReal16, CUDA_R_16F)
+TL_SAME_NUMBER(kRealB16, CUDA_R_16BF)
+TL_SAME_NUMBER(kCompute32, CUBLAS_COMPUTE_32F)
+TL_SAME_NUMBER(kCompute64, CUBLAS_COMPUTE_64F)
+TL_SAME_NUMBER(kComputeTf32, CUBLAS_COMPUTE_32F_FAST_TF32)
+TL_SAME_NUMBER(kAsItIs, CUBLAS_OP_N)
+TL_SAME_NUMBER(kTransposed, CUBLAS_OP_T)
+TL_SAME_NUMBER(kTransposeA, CUBLASLT_MATMUL_DESC_TRANSA)
+TL_SAME_NUMBER(kTransposeB, CUBLASLT_MATMUL_DESC_TRANSB)
+TL_SAME_NUMBER(kBatchCount, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT)
+TL_SAME_NUMBER(kBatchStride, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET)
+TL_SAME_NUMBER(kMaxWorkspace, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
+TL_SAME_NUMBER(kReductionSchemes, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK)
+TL_SAME_NUMBER(kMinAlignmentA, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES)
+TL_SAME_NUMBER(kMinAlignmentB, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES)
+TL_SAME_NUMBER(kMinAlignmentC, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES)
+TL_SAME_NUMBER(kMinAlignmentD, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES)
+TL_SAME_NUMBER(kReduceInComputeType, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE)
+
 } // namespace
 
 TEST_CASE("every function of the tables is compared with the headers, under the name that is loaded") {
@@ -142,8 +201,10 @@ TEST_CASE("every function of the tables is compared with the headers, under the 
   auto note = [&](const char* name) { return loaded.push_back(name), reinterpret_cast<void*>(&loaded); };
   c::Driver driver;
   c::Nvrtc nvrtc;
+  c::Cublas cublas;
   c::fill(driver, note);
   c::fill(nvrtc, note);
+  c::fill(cublas, note);
 #define TL_NAME(member, name) #name,
-  CHECK(loaded == std::vector<std::string>{TL_DRIVER_NAMES(TL_NAME) TL_NVRTC_NAMES(TL_NAME)});
+  CHECK(loaded == std::vector<std::string>{TL_DRIVER_NAMES(TL_NAME) TL_NVRTC_NAMES(TL_NAME) TL_CUBLAS_NAMES(TL_NAME)});
 }

@@ -40,12 +40,16 @@ TEST_CASE("fill names the first function that is missing") {
   Driver driver;
   Nvrtc nvrtc;
   CHECK(fill(driver, symbol).empty());
+  Cublas cublas;
   CHECK(fill(nvrtc, symbol).empty());
+  CHECK(fill(cublas, symbol).empty());
   auto without = [](const std::string& gone) {
     return [gone](const char* name) { return gone == name ? nullptr : symbol(name); };
   };
   CHECK(fill(driver, without("cuLaunchKernel")) == "cuLaunchKernel");
   CHECK(fill(nvrtc, without("nvrtcGetErrorString")) == "nvrtcGetErrorString");
+  CHECK(fill(cublas, without("cublasLtMatmul")) == "cublasLtMatmul");
+  CHECK(fill(cublas, without("cublasLtGetStatusString")) == "cublasLtGetStatusString");
   CHECK(fill(driver, without("nvrtcVersion")).empty());
 }
 
@@ -54,8 +58,10 @@ TEST_CASE("no function stands twice in a table") {
   auto note = [&](const char* name) { return names.insert(name), symbol(name); };
   Driver driver;
   Nvrtc nvrtc;
+  Cublas cublas;
   fill(driver, note);
   fill(nvrtc, note);
+  fill(cublas, note);
   for (const std::string& name : names)
     CHECK_MESSAGE(names.count(name) == 1, name);
 }
@@ -72,10 +78,13 @@ TEST_CASE("versions in words") {
   CHECK(version_text(13000) == "13.0");
   CHECK(version_text(12080) == "12.8");
   CHECK(version_text(11040) == "11.4");
+  CHECK(cublas_version_text(130100) == "13.1.0");
+  CHECK(cublas_version_text(120805) == "12.8.5");
 }
 
 TEST_CASE("a replacement is used by all threads, and started once") {
-  replace(symbol, "(emulated)");
+  replace([](const char* name) { return std::strcmp(name, "cublasLtMatmul") == 0 ? nullptr : symbol(name); },
+          "(emulated)");
   std::vector<std::thread> threads;
   std::set<const void*> seen[8];
   for (auto& mine : seen)
@@ -88,5 +97,7 @@ TEST_CASE("a replacement is used by all threads, and started once") {
   CHECK(driver().path == "(emulated)");
   CHECK(nvrtc().ok);
   CHECK(nvrtc().path == "(emulated)");
+  CHECK(!cublas().ok);
+  CHECK(cublas().reason == "(emulated) is too old, or no cuBLASLt: it has no cublasLtMatmul");
   CHECK(started == 1);
 }

@@ -48,11 +48,13 @@ GpuCard::GpuCard(const cuda::Driver& driver, int ordinal) : cuda_(driver), devic
   check(cuda_.retain_context(&context_, device_), "cuDevicePrimaryCtxRetain");
   make_current();
   check(cuda_.create_stream(&compute_, cuda::kStreamNonBlocking), "cuStreamCreate");
+  products_.emplace(cuda_, facts_.name);
 }
 
 GpuCard::~GpuCard() {
   cuda_.set_context(context_);
   cuda_.synchronize_stream(compute_);
+  products_.reset();
   close(in_);
   close(out_);
   for (auto& [key, loaded] : images_)
@@ -266,7 +268,18 @@ cuda::Function GpuCard::function(const GpuKernel& kernel, const std::string& nam
   return function;
 }
 
-void GpuCard::launch(const Operation& op, const Pinned& pinned) {
+void GpuCard::launch_phase(const GpuKernel& kernel, const GpuPhase& phase, KernelArgs args) {
+  const int64_t tiles = phase.tiles.evaluate(args);
+  if (tiles <= 0) return;
+  packed_[1] = static_cast<uint64_t>(tiles);
+  const auto wanted = static_cast<uint64_t>(phase.by_thread ? (tiles + kGpuThreads - 1) / kGpuThreads : tiles);
+  const auto grid = static_cast<unsigned>(std::min(wanted, blocks_at_once()));
+  void* parameters[] = {packed_.data()};
+  check(cuda_.launch(function(kernel, phase.function), grid, 1, 1, kGpuThreads, 1, 1, 0, compute_, parameters, nullptr),
+        "cuLaunchKernel");
+}
+
+bool GpuCard::launch(const Operation& op, const Pinned& pinned) {
   make_current();
   if (op.kind == Operation::Kind::Copy) {
     for (const Operation::Copy& copy : op.copies) {
@@ -281,7 +294,8 @@ void GpuCard::launch(const Operation& op, const Pinned& pinned) {
               "cuMemcpyDtoHAsync");
       }
     }
-    return advance();
+    advance();
+    return false;
   }
   std::uninitialized_fill_n(reinterpret_cast<GpuRecord*>(pinned.host), op.gpu_kernel->sites.size(), GpuRecord{});
   const GpuKernel& kernel = *op.gpu_kernel;
@@ -299,18 +313,15 @@ void GpuCard::launch(const Operation& op, const Pinned& pinned) {
     if (slot) std::memcpy(&bits, op.args[k], sizeof bits);
     packed_.push_back(bits);
   }
-  for (const GpuPhase& phase : kernel.phases) {
-    const int64_t tiles = phase.tiles.evaluate(op.args.data());
-    if (tiles <= 0) continue;
-    packed_[1] = static_cast<uint64_t>(tiles);
-    const auto wanted = static_cast<uint64_t>(phase.by_thread ? (tiles + kGpuThreads - 1) / kGpuThreads : tiles);
-    const auto grid = static_cast<unsigned>(std::min(wanted, blocks_at_once()));
-    void* parameters[] = {packed_.data()};
-    check(
-        cuda_.launch(function(kernel, phase.function), grid, 1, 1, kGpuThreads, 1, 1, 0, compute_, parameters, nullptr),
-        "cuLaunchKernel");
+  const bool by_library = kernel.product && products_->launch(op, compute_);
+  if (by_library) {
+    if (kernel.product->epilogue) launch_phase(kernel, *kernel.product->epilogue, op.args.data());
+  } else {
+    for (const GpuPhase& phase : kernel.phases)
+      launch_phase(kernel, phase, op.args.data());
   }
   advance();
+  return by_library;
 }
 
 void GpuCard::wait(cuda::Event mark, uint64_t moment) {

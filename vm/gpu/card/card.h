@@ -2,6 +2,7 @@
 #pragma once
 #include "vm/abi/gpu_kernel.h"
 #include "vm/card.h"
+#include "vm/gpu/card/products.h"
 #include "vm/gpu/cuda_api.h"
 #include "vm/operation.h"
 #include <array>
@@ -47,8 +48,9 @@ public:
   Pinned take_pinned(size_t bytes); // nothing for nothing
   void give_back(const Pinned& pinned);
   void end_brief_copy(int64_t bytes) { brief_bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
-  // Puts an operation on the compute stream: a kernel's copies and phases, or a brief copy. One at a time.
-  void launch(const Operation& op, const Pinned& pinned);
+  // Puts an operation on the compute stream: a kernel's copies and phases, or a brief copy. One at a time. True: a
+  // library has computed its product.
+  bool launch(const Operation& op, const Pinned& pinned);
   // An event at the stream's end as it is now: everything up to a moment that was read before comes before it.
   cuda::Event mark();
   void wait(cuda::Event mark, uint64_t moment);                   // for the mark, which was made after this moment
@@ -78,6 +80,7 @@ private:
   void wait_in(uint64_t after); // in_.stream, for a moment
   void close(Direction& direction);
   cuda::Function function(const GpuKernel& kernel, const std::string& name);
+  void launch_phase(const GpuKernel& kernel, const GpuPhase& phase, KernelArgs args); // with packed_
   void advance() { moment_.fetch_add(1, std::memory_order_acq_rel); }
 
   const cuda::Driver& cuda_;
@@ -89,6 +92,7 @@ private:
   Direction in_, out_;
   std::map<const GpuImage*, LoadedImage> images_; // with launch()
   std::vector<uint64_t> packed_;                  // the struct of a launch
+  std::optional<GpuProducts> products_;           // the same; while the context is there
   std::mutex pinned_mutex_;
   std::array<std::vector<Pinned>, 64> free_pinned_; // by the exponent of their size
   std::vector<void*> pinned_chunks_;

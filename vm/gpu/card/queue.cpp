@@ -12,6 +12,8 @@ GpuQueue::~GpuQueue() {
   work_.notify_all();
   if (self_.thread.joinable()) self_.thread.join();
   if (marked_) card_.give_back(marked_);
+  engine_.stats_.card_products += products_;
+  engine_.stats_.library_products += by_library_;
 }
 
 FailureRef GpuQueue::failure(const RuntimeError& error, const Operation& op) const {
@@ -65,7 +67,8 @@ void GpuQueue::launch_one(Operation* op, Ready& ready) {
         marked_ = card_.mark();
         marked_at_ = profile->now();
       }
-      card_.launch(*op, launched.pinned);
+      by_library_ += card_.launch(*op, launched.pinned);
+      products_ += !copies && op->gpu_kernel->multiplies;
       launched.moment = card_.moment();
       if (engine_.options_.profile || op->device != op->card || ++unmarked_ == kMarkEvery) {
         launched.end = card_.mark();

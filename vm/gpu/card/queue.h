@@ -39,6 +39,7 @@ private:
   std::mutex mutex_; // the order of launches, and of launched_
   std::condition_variable work_;
   std::deque<Launched> launched_;
+  uint64_t products_ = 0, by_library_ = 0; // matrix products that were launched; of these
   bool stop_ = false, timed_ = false;
   int unmarked_ = 0;             // launched since the last mark
   cuda::Event marked_ = nullptr; // with a profile: the end of what was concluded last,

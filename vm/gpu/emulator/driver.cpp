@@ -1,4 +1,5 @@
 // Devices, contexts, errors, and the table of names.
+#include "vm/gpu/emulator/cublas.h"
 #include "vm/gpu/emulator/fibers.h"
 #include "vm/gpu/emulator/nvrtc.h"
 #include "vm/gpu/emulator/world.h"
@@ -173,7 +174,8 @@ void* symbol(const char* name) {
   using namespace cuda;
   TL_CUDA_FUNCTIONS(TL_ENTRY)
 #undef TL_ENTRY
-  return nvrtc_symbol(name);
+  void* function = nvrtc_symbol(name);
+  return function ? function : cublas_symbol(name);
 }
 
 } // namespace tl::emulator

@@ -1,4 +1,5 @@
-// A card made of the host: stand-ins for the functions of libcuda and libnvrtc that vm/gpu/cuda_api.h names.
+// A card made of the host: stand-ins for the functions of libcuda, libnvrtc and libcublasLt that vm/gpu/cuda_api.h
+// names.
 //
 // It runs the text that NVRTC would get, and is stricter than a card: work is done as late as streams and events allow,
 // warps run as far ahead of each other as barriers allow, in orders that a seed chooses; the host cannot touch memory
@@ -29,7 +30,7 @@ struct Options {
 void configure(const Options& options);
 // Of what compiles kernels: a kernel that was compiled under another description is of no use.
 std::string description();
-// Functions by the names of libcuda and libnvrtc. Null: not one that is emulated.
+// Functions by the names of libcuda, libnvrtc and libcublasLt. Null: not one that is emulated.
 void* symbol(const char* name);
 
 // In how many kernels races were found so far; each was said on stderr.
@@ -38,6 +39,7 @@ size_t racing_kernels();
 // What is left of what the program made: for tests and for --audit.
 struct Live {
   uint64_t allocations = 0, bytes = 0, host_allocations = 0, modules = 0, streams = 0, events = 0, contexts = 0;
+  uint64_t cublas = 0; // handles, descriptions, layouts and preferences of cuBLASLt
 };
 Live live();
 

@@ -44,6 +44,8 @@ Live count(const World& world) {
   live.modules = world.modules.size();
   live.streams = world.streams.size();
   live.events = world.events.size();
+  live.cublas =
+      world.cublas.size() + world.cublas_descs.size() + world.cublas_layouts.size() + world.cublas_preferences.size();
   return live;
 }
 
@@ -128,7 +130,9 @@ void configure(const Options& options) {
   std::lock_guard held(the_lock());
   if (std::unique_ptr<World>& world = the_world()) {
     Live live = count(*world);
-    if (live.allocations + live.host_allocations + live.modules + live.streams + live.events + live.contexts > 0)
+    if (live.allocations + live.host_allocations + live.modules + live.streams + live.events + live.contexts +
+            live.cublas >
+        0)
       stop("configure: what another card holds is still in use");
     world.reset();
     current_of = nullptr;

@@ -3,6 +3,7 @@
 #include "vm/gpu/emulator/emulator.h"
 #include "vm/gpu/emulator/memory.h"
 #include "vm/gpu/emulator/modules.h"
+#include "vm/gpu/emulator/products.h"
 #include "vm/gpu/emulator/races.h"
 #include "vm/gpu/emulator/streams.h"
 #include <map>
@@ -41,6 +42,20 @@ struct OpaqueModule {
   std::unique_ptr<emulator::Code> code;
   std::map<std::string, OpaqueFunction> functions;
 };
+struct OpaqueCublas {
+  Context context;
+};
+struct OpaqueCublasDesc {
+  int compute, scale;
+  bool transpose_a, transpose_b;
+};
+struct OpaqueCublasLayout {
+  emulator::Matrix matrix;
+};
+struct OpaqueCublasPreference {
+  uint64_t workspace = 0;
+  uint32_t alignment[4] = {256, 256, 256, 256}; // of A, B, C, D
+};
 
 } // namespace tl::cuda
 
@@ -62,7 +77,11 @@ struct World {
   Owned<cuda::OpaqueModule> modules;
   std::set<cuda::Function> functions; // of all modules
   std::unique_ptr<Races> races;       // null: nobody looks for them
-  std::map<uint64_t, uint64_t> host;  // pinned memory: address → bytes
+  Owned<cuda::OpaqueCublas> cublas;
+  Owned<cuda::OpaqueCublasDesc> cublas_descs;
+  Owned<cuda::OpaqueCublasLayout> cublas_layouts;
+  Owned<cuda::OpaqueCublasPreference> cublas_preferences;
+  std::map<uint64_t, uint64_t> host; // pinned memory: address → bytes
 
   bool pinned(uint64_t address) const;
   void force_all(cuda::Context context); // runs all that its streams hold
