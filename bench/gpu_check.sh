@@ -76,7 +76,7 @@ if part goldens; then
 fi
 
 # Programs whose kernels share memory, wait for each other or write where others read.
-heavy=(sorting updates subscripts_masks_axes nn_reference nn_lists numpy_values einsum linalg_squares random halves programs_matrices programs_filters)
+heavy=(sorting updates language_indexing details_comprehensions subscripts_masks_axes nn_lists einsum linalg_squares random halves programs_matrices programs_filters)
 some_goldens() {
   local name file
   for name in "${heavy[@]}"; do
@@ -97,7 +97,7 @@ if part sanitizers; then
   else
     mapfile -t programs < <(some_goldens)
     for tool in memcheck racecheck synccheck initcheck; do
-      good=0 bad=0 late=0 until=$((SECONDS + 45))
+      good=0 bad=0 late=0 until=$((SECONDS + 35))
       for program in "${programs[@]}"; do
         if ((SECONDS >= until)); then
           late=$((late + 1))
@@ -113,7 +113,7 @@ if part sanitizers; then
           grep '=====' "$work/tool" | head -n 12
         fi
       done
-      echo "$tool: $good clean, $bad with reports, $late not reached in 45 s"
+      echo "$tool: $good clean, $bad with reports, $late not reached in 35 s"
       note "$tool" "$good clean, $bad with reports, $late not reached"
       ((bad == 0)) || failed=$((failed + 1))
     done
@@ -144,15 +144,16 @@ if part table; then
       echo "no python3 with $peer: its column stays empty"
     fi
   done
-  # In turn; each peer has three minutes in all, and one that fails in a round is not asked again.
+  # In turn; one that fails in a round is not asked again.
   declare -A ends
+  left() { echo $((570 - SECONDS > $1 ? $1 : 570 - SECONDS > 5 ? 570 - SECONDS : 5)); } # seconds
   for ((round = 1; round <= rounds; ++round)); do
     for who in tl "${peers[@]}"; do
       ((SECONDS < ${ends[$who]:-99999})) || continue
       if [[ $who == tl ]]; then
-        within 120 "$tl" run --device $device bench/gpu_check.tl "${emulated[@]}" >>"$work/$who" 2>"$work/error"
+        within "$(left 120)" "$tl" run --device $device bench/gpu_check.tl "${emulated[@]}" >>"$work/$who" 2>"$work/error"
       else
-        XLA_PYTHON_CLIENT_PREALLOCATE=false within 90 python3 bench/peers/gpu_check.py "$who" "${emulated[@]}" >>"$work/$who" 2>"$work/error"
+        XLA_PYTHON_CLIENT_PREALLOCATE=false within "$(left 90)" python3 bench/peers/gpu_check.py "$who" "${emulated[@]}" >>"$work/$who" 2>"$work/error"
       fi
       status=$?
       [[ -s $work/error ]] && ((round == 1)) && head -n 6 "$work/error"
@@ -161,7 +162,7 @@ if part table; then
         ends[$who]=0
         [[ $who == tl ]] && failed=$((failed + 1))
       fi
-      ((SECONDS < 560)) || ends[$who]=0
+      ((SECONDS < 550)) || ends[$who]=0
     done
   done
   cat "$work"/torch "$work"/compiled "$work"/jax 2>/dev/null | grep '^#' | sort -u | sed 's/^# //' >"$work/versions"

@@ -191,4 +191,12 @@ check "auto where there is none" 0 "^3$" -- env TL_CUDA_PATH="$out/none" "$tl" r
 echo 'print(1 + 2)' >"$out/three.tl"
 "$tl" build "$out/three.tl" -o "$out/three" >/dev/null
 check "an executable for the CPU" 2 "this program runs on the CPU alone" -- "$out/three" --device gpu
+
+# ---- the check for machines with a card
+mkdir "$out/text" && echo text >"$out/text/libcuda.so.1"
+check "gpu-check without a card" 2 "nothing can run on a card here" -- env TL_CUDA_PATH="$out/text" bench/gpu_check.sh --tl "$tl" --out "$out/report"
+check "gpu-check leaves nothing then" 1 -- test -e "$out/report"
+check "gpu-check on the emulated card" 0 "^nothing failed in" -- env ROUNDS=1 bench/gpu_check.sh --emulated --tl "$tl" --out "$out/report" devices profiler table
+check "gpu-check: its table" 0 "^layer_norm +16x64 " -- cat "$out/report/report.txt"
+command -v python3 >/dev/null && check "gpu-check: its report" 0 '"seconds"' -- python3 -m json.tool "$out/report/report.json"
 finish

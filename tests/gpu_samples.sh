@@ -99,6 +99,7 @@ mkdir "$made"
   "$tl" run samples/data/generate.tl --count 12 --to "$made/few"
   "$tl" run samples/data/generate.tl --count 3 --to "$made/fewer"
   tr -cd '\n -~' <docs/commands.md | head -c 1500 >"$made/text"
+  head -c 400 "$made/text" >"$made/short"
   head -n 61 "$data/sound.csv" >"$made/sound.csv"
   "$tl" run -e 'fn main(x: u8[h, w, c]) -> u8[_, _, c] = x[40:64, 40:64]' "$data/house.png" -o "$made/house.png"
   few=("$made/few-images.idx.gz" "$made/few-labels.idx.gz")
@@ -120,7 +121,7 @@ sample_timed() { # one that prints times
 }
 sample gpt.tl "${gpt[@]}"
 note="in bf16" sample gpt.tl "${gpt[@]}" --half
-sample lstm.tl --text "$made/text" --epochs 1 --streams 4 --span 4 --count 2
+sample lstm.tl --text "$made/short" --epochs 1 --streams 8 --span 8 --count 2
 flags="--cpu-devices 4" sample_timed async/lenet.tl --rows 1 --batch 1 --steps 1
 sample lenet.tl "$made/fewer-images.idx.gz" "$made/fewer-labels.idx.gz" --epochs 1 --batch 2
 sample writer.tl --model "$made/gpt.safetensors" --prompt "The " --count 1
