@@ -5,10 +5,10 @@
 # (build/gpu-check). Exit code 0, 1 where something failed, 2 where there is no card. --emulated tries all of it on the emulated card, small.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-device=gpu golden=card out=build/gpu-check tl=build/tl rounds=${ROUNDS:-5} emulated=() parts=()
+device=gpu golden=card patience=200 out=build/gpu-check tl=build/tl rounds=${ROUNDS:-5} emulated=() parts=()
 while (($#)); do
   case $1 in
-    --emulated) device=gpu-emu golden=gpu emulated=(--small --calls 2) ;;
+    --emulated) device=gpu-emu golden=gpu patience=540 emulated=(--small --calls 2) ;;
     --tl | --out)
       (($# > 1)) || { echo "gpu-check: $1 needs a value" >&2; exit 2; }
       if [[ $1 == --tl ]]; then tl=$2; else out=$2; fi
@@ -62,13 +62,13 @@ fi
 if part goldens; then
   if [[ -x build/tests/tl_golden ]]; then
     # A process for each program, eight beside each other: starting on a card takes half a second.
-    within 200 build/tests/tl_golden --tl "$tl" --no-builds --config $golden --seconds 60 --jobs "$(($(nproc) < 8 ? $(nproc) : 8))" \
+    within $patience build/tests/tl_golden --tl "$tl" --no-builds --config $golden --seconds 60 --jobs "$(($(nproc) < 8 ? $(nproc) : 8))" \
       ${GOLDENS:+--filter "$GOLDENS"} tests/golden/run tests/golden/error >"$work/goldens"
     status=$?
     tail -n 60 "$work/goldens"
-    ((status == 124)) && echo "stopped after 200 s"
+    ((status == 124)) && echo "stopped after $patience s"
     ((status == 0)) || failed=$((failed + 1))
-    note goldens "$(tail -n 1 "$work/goldens")"
+    note goldens "$( ((status == 124)) && echo "stopped after $patience s" || tail -n 1 "$work/goldens")"
   else
     echo "left out: there is no build/tests/tl_golden"
     note goldens "left out"
