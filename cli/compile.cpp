@@ -121,8 +121,8 @@ Executable make_executable(const ir::Module& module, const RunFlags& flags) {
   if (!flags.run.cards.empty()) {
     const bool library = multiplies(module, scheduled) && !flags.exact_products && cuda::cublas().ok;
     GpuCompileOptions on_cards{flags.run.cards[0]->facts().architecture, options.cache, cores(), library, flags.tf32};
-    provider = with_gpu_kernels(std::move(provider),
-                                kernels_of(module, scheduled, library ? Target::GpuWithLibrary : Target::Gpu), on_cards);
+    provider = with_gpu_kernels(
+        std::move(provider), kernels_of(module, scheduled, library ? Target::GpuWithLibrary : Target::Gpu), on_cards);
   }
   return {std::move(scheduled.program), std::move(provider), options.cache};
 }

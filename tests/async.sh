@@ -141,4 +141,19 @@ SH
 chmod +x "$out/lenet"
 check "LeNet on 1, 2 and 4 devices" 0 -- "$out/lenet" "$tl"
 
+# On an emulated card: CPU work beside GPU work, copies to the host beside products, the same losses as on the CPU.
+if command -v c++ >/dev/null || command -v g++ >/dev/null || command -v clang++ >/dev/null; then
+  emulated=("$tl" run --device gpu-emu)
+  small=(--n 48 --count 3 --repeats 2)
+  check "issue on a card" 0 "^on gpu.0., Emulated GPU$" -- "${emulated[@]}" samples/async/issue.tl --n 64 --repeats 2
+  check "the CPU beside a card" 0 "^both +$(number) ms$" -- "${emulated[@]}" samples/async/two_devices.tl "${small[@]}"
+  check "no second CPU is asked for then" 0 "^3 products of 48 x 48 on gpu.0. +$(number) ms$" -- "${emulated[@]}" samples/async/two_devices.tl "${small[@]}"
+  check "two CPUs, and the CPU beside a card" 0 "^2$" -- bash -c '"$@" | grep -c "^ratio"' _ "${emulated[@]}" --cpu-devices 2 samples/async/two_devices.tl "${small[@]}"
+  check "products on a card beside copies to the host" 0 "^3 copies to cpu.0. +$(number) ms$" -- "${emulated[@]}" samples/async/copies.tl "${small[@]}"
+  check "running ahead on a card" 0 "^not waiting +$(number) +$(number) +[0-9.]*[1-9][0-9.]*$" -- "${emulated[@]}" samples/async/run_ahead.tl --steps 2 --batch 4
+  check "LeNet on a card" 0 "^  1 GPU +$(number) +$(number)   0.00e.00$" -- "${emulated[@]}" --cpu-devices 4 samples/async/lenet.tl --rows 4 --batch 2 --steps 2
+else
+  echo "SKIPPED: 7 checks of samples on an emulated card (there is no C++ compiler)"
+fi
+
 finish

@@ -24,6 +24,12 @@ cat >"$to/test" <<'SH'
 cd "$(dirname "${BASH_SOURCE[0]}")" && exec tests/run.sh build "$@"
 SH
 chmod +x "$to/test"
+cat >"$to/gpu-check" <<'SH'
+#!/usr/bin/env bash
+# What a card and tl make of each other, in less than ten minutes: ./gpu-check [--emulated] [PART…].
+cd "$(dirname "${BASH_SOURCE[0]}")" && exec bench/gpu_check.sh "$@"
+SH
+chmod +x "$to/gpu-check"
 # The three programs with LLVM inside are alike: one window over all of them halves the archive.
 tar -C "$work" --sort=name --owner=0 --group=0 -c "$name" | xz --x86 --lzma2=preset=2,dict=192MiB >"$build/$name.tar.xz"
 size=$(stat -c %s "$build/$name.tar.xz")

@@ -182,4 +182,80 @@ check "cuBLASLt that lacks a function" 0 "^no cuBLASLt .*/libcublasLt.so.13 is t
 check "without a card, nothing is said of it" 0 "^0$" -- $(on nodevice) bash -c "'$tl' devices | grep -c cuBLASLt; true"
 check "what needs it says so" 2 "stage ptx needs NVRTC: .*libnvrtc.so.12: .*; remove it" -- \
   $(on broken) "$tl" dump --stage ptx samples/softmax.tl
+
+# ---- kernels that cannot be made: a driver that does what it is asked, without a card, and NVRTC in several moods
+{
+  cat <<'C'
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+int cuDriverGetVersion(int* version) { return *version = 12080, 0; }
+int cuDeviceGetCount(int* count) { return *count = 1, 0; }
+int cuDeviceGetName(char* name, int length, int device) { return strcpy(name, "Test card"), 0; }
+int cuDeviceTotalMem_v2(size_t* bytes, int device) { return *bytes = 7000000000ul, 0; }
+int cuMemGetInfo_v2(size_t* free, size_t* total) { return *free = *total = 7000000000ul, 0; }
+int cuDeviceGetAttribute(int* value, int attribute, int device) {
+  *value = attribute == 16 ? 132 : attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 10 ? 32 : 1024;
+  return 0;
+}
+int cuMemAlloc_v2(void** p, size_t bytes) { return *p = malloc(bytes + 1), 0; }
+int cuMemFree_v2(void* p) { return free(p), 0; }
+int cuMemHostAlloc(void** p, size_t bytes, unsigned flags) { return *p = calloc(1, bytes + 1), 0; }
+int cuMemFreeHost(void* p) { return free(p), 0; }
+int cuMemHostGetDevicePointer_v2(void** p, void* host, unsigned flags) { return *p = host, 0; }
+int cuDevicePrimaryCtxRetain(void** p, int device) { return *p = &malloc, 0; }
+int cuStreamCreate(void** p, unsigned flags) { return *p = &malloc, 0; }
+int cuEventCreate(void** p, unsigned flags) { return *p = &malloc, 0; }
+int cuMemcpyHtoDAsync_v2(void* to, void* from, size_t bytes, void* stream) { return memcpy(to, from, bytes), 0; }
+int cuMemcpyDtoHAsync_v2(void* to, void* from, size_t bytes, void* stream) { return memcpy(to, from, bytes), 0; }
+int cuModuleLoadData(void** module, void* image) { return 209; }
+int cuGetErrorName(int error, const char** name) { return *name = error == 209 ? "CUDA_ERROR_NO_BINARY_FOR_GPU" : "CUDA_ERROR_X", 0; }
+int cuGetErrorString(int error, const char** text) { return *text = error == 209 ? "no kernel image is available" : "an error", 0; }
+C
+  functions cu 'cu(DriverGetVersion|DeviceGetCount|DeviceGetName|DeviceTotalMem_v2|MemGetInfo_v2|DeviceGetAttribute|MemAlloc_v2|MemFree_v2|MemHostAlloc|MemFreeHost|MemHostGetDevicePointer_v2|DevicePrimaryCtxRetain|StreamCreate|EventCreate|MemcpyHtoDAsync_v2|MemcpyDtoHAsync_v2|ModuleLoadData|GetErrorName|GetErrorString)' |
+    sed 's/return 1;/return 0;/'
+} | fake willing libcuda.so.1
+# compiler NAME RESULT LOG CODE ARCHITECTURES: NVRTC that compiles to this code, or not.
+compiler() {
+  local made=($5)
+  mkdir -p "$out/$1"
+  [[ $1 == willing ]] || cp "$out/willing/libcuda.so.1" "$out/$1"
+  {
+    cat <<C
+#include <stddef.h>
+#include <string.h>
+int nvrtcVersion(int* major, int* minor) { return *major = 12, *minor = 6, 0; }
+const char* nvrtcGetErrorString(int error) { return error == 6 ? "NVRTC_ERROR_COMPILATION" : error == 5 ? "NVRTC_ERROR_INVALID_OPTION" : "another error"; }
+int nvrtcGetNumSupportedArchs(int* count) { return *count = ${#made[@]}, 0; }
+int nvrtcGetSupportedArchs(int* made) {
+  int all[] = {$(IFS=, && echo "${made[*]}")};
+  for (int i = 0; i < ${#made[@]}; ++i) made[i] = all[i];
+  return 0;
+}
+int nvrtcCreateProgram(void** p) { return *p = &strlen, 0; }
+int nvrtcCompileProgram(void* p) { return $2; }
+int nvrtcGetProgramLogSize(void* p, size_t* bytes) { return *bytes = sizeof "$3", 0; }
+int nvrtcGetProgramLog(void* p, char* text) { return strcpy(text, "$3"), 0; }
+int nvrtcGetCUBINSize(void* p, size_t* bytes) { return *bytes = sizeof "$4", 0; }
+int nvrtcGetCUBIN(void* p, char* code) { return memcpy(code, "$4", sizeof "$4"), 0; }
+C
+    functions nvrtc 'nvrtc(Version|GetNumSupportedArchs|GetSupportedArchs|CreateProgram|CompileProgram|GetProgramLogSize|GetProgramLog|GetCUBINSize|GetCUBIN)' |
+      sed 's/return 1;/return 0;/'
+  } | fake "$1" libnvrtc.so.13
+  fake "$1" libnvrtc-builtins.so.12.6 </dev/null
+}
+export TL_CACHE_DIR=$out/kernels
+cat >"$out/card.tl" <<'TL'
+let x = normal(key(0), [10, 10])
+print(sum(softmax(x)))
+TL
+on_card=("$tl" run --device gpu "$out/card.tl")
+compiler willing 6 'kernels_0.cu(1): error: identifier x is undefined' '' '80 90'
+check "a kernel that NVRTC does not compile" 3 "DeviceError.*identifier x is undefined" -- $(on willing) "${on_card[@]}"
+compiler option 5 'nvrtc: error: invalid value for --gpu-architecture' '' '100 120'
+check "an architecture that NVRTC does not know" 3 "DeviceError.*gpu-architecture" -- $(on option) "${on_card[@]}"
+compiler code 0 '' 'no code of any card' '80 90'
+check "code that the driver does not load" 3 "DeviceError.*(no kernel image|NO_BINARY_FOR_GPU)" -- $(on code) "${on_card[@]}"
+check "nor the second time, from the cache" 3 "DeviceError.*(no kernel image|NO_BINARY_FOR_GPU)" -- $(on code) "${on_card[@]}"
+check "nor in a message of one line" 0 "^1$" -- $(on code) bash -c '"$@" 2>&1 | grep -c error' _ "${on_card[@]}"
 finish

@@ -147,6 +147,47 @@ wait
 SH
 check "copies while processors are busy" 0 "^\$" -- bash "$out/in_parallel" tests/golden/run/leaving.tl
 
+# ---- kernels in the disk cache that something has damaged are compiled anew
+echo 'let x = normal(key(0), [40, 30])
+print(softmax(x).sum(axis = 0)[:3], (x @ x.T)[0, :2], cumsum(x[0])[-1])' >"$out/kept.tl"
+cat >"$out/damage" <<SH # HOW: in each file of the cache; what the program prints then must be what it printed before
+export TL_CACHE_DIR='$out/kernels'
+rm -rf "\$TL_CACHE_DIR"
+expected=\$('$tl' run --device gpu-emu '$out/kept.tl') || exit 1
+files=\$(find "\$TL_CACHE_DIR" -name '*.tlc' -type f)
+[ -n "\$files" ] || { echo "nothing is kept"; exit 1; }
+other=
+for file in \$files; do
+  size=\$(wc -c <"\$file")
+  case \$1 in
+    middle) printf 'XXXXXXXXXXXXXXXX' | dd of="\$file" bs=1 seek=\$((size / 2)) conv=notrunc 2>/dev/null ;;
+    end) printf 'X' | dd of="\$file" bs=1 seek=\$((size - 1)) conv=notrunc 2>/dev/null ;;
+    begin) printf 'XXXXXXXX' | dd of="\$file" bs=1 conv=notrunc 2>/dev/null ;;
+    half) truncate -s \$((size / 2)) "\$file" ;;
+    nothing) : >"\$file" ;;
+    longer) printf 'XXXX' >>"\$file" ;;
+    exchanged) [ -n "\$other" ] && cp "\$other" "\$file"; other=\$file ;;
+  esac
+done
+for run in 1 2 3 4 5; do # what the CPU needs as well may be compiled too late to be kept in a short run
+  again=\$('$tl' run --stats --device gpu-emu '$out/kept.tl' 2>'$out/stats') || { cat '$out/stats'; exit 1; }
+  [ "\$again" = "\$expected" ] || { echo "\$again"; exit 1; }
+done
+grep '^kernels from disk' '$out/stats'
+SH
+for how in middle end begin half nothing longer exchanged; do
+  check "a kept kernel is damaged: $how" 0 "^kernels from disk ([0-9]+) of \1, 0 stored$" -- bash "$out/damage" $how
+done
+
+# ---- a compiler that fails, and one that makes no library
+mkdir "$out/fails" "$out/odd"
+printf '#!/bin/sh\necho "kernels.cpp:1: error: it is Tuesday" >&2\nexit 1\n' >"$out/fails/c++"
+printf '#!/bin/sh\nwhile [ $# -gt 1 ]; do [ "$1" = -o ] && echo text >"$2"; shift; done\n' >"$out/odd/c++"
+chmod +x "$out"/fails/c++ "$out"/odd/c++
+one=("$tl" run --no-cache --device gpu-emu -e 'print(sum(arange(3.0) * 2.0))')
+check "kernels that do not compile" 3 "DeviceError.*it is Tuesday" -- env PATH="$out/fails:$PATH" "${one[@]}"
+check "a compiler that makes no library" 3 "DeviceError" -- env PATH="$out/odd:$PATH" "${one[@]}"
+
 # ---- memory
 echo 'fn main() { let x = zeros([1000000])
   print(sum(x)) }' >"$out/large.tl"
@@ -169,4 +210,12 @@ echo 'print(1 + 2)' >"$out/three.tl"
 "$tl" build "$out/three.tl" -o "$out/three" >/dev/null
 check "an executable has no products on GPUs" 2 "tf32 is about products on a GPU" -- "$out/three" --tf32
 check "an executable for the CPU" 2 "this program runs on the CPU alone" -- "$out/three" --device gpu
+
+# ---- the check for machines with a card
+mkdir "$out/text" && echo text >"$out/text/libcuda.so.1"
+check "gpu-check without a card" 2 "nothing can run on a card here" -- env TL_CUDA_PATH="$out/text" bench/gpu_check.sh --tl "$tl" --out "$out/report"
+check "gpu-check leaves nothing then" 1 -- test -e "$out/report"
+check "gpu-check on the emulated card" 0 "^nothing failed in" -- env ROUNDS=1 bench/gpu_check.sh --emulated --tl "$tl" --out "$out/report" devices profiler table
+check "gpu-check: its table" 0 "^layer_norm +16x64 " -- cat "$out/report/report.txt"
+command -v python3 >/dev/null && check "gpu-check: its report" 0 '"seconds"' -- python3 -m json.tool "$out/report/report.json"
 finish

@@ -85,6 +85,7 @@ run commands tests/commands.sh "$build/tl" "$filter"
 run gpu tests/gpu.sh "$build/tl" "$filter"
 run "emulated GPU" tests/gpu_emulated.sh "$build/tl" "$filter"
 run "GPU products" tests/products.sh "$build/tl" "$filter"
+run "samples on a GPU" tests/gpu_samples.sh "$build/tl" "$filter"
 run executables tests/build.sh "$build/tl" "$filter"
 command -v python3 >/dev/null && run "faults apply" python3 tests/mutants/run.py --check
 command -v python3 >/dev/null && run extremes python3 tests/extremes/run.py --tl "$build/tl" --count 60 --keep "$build/extremes"

@@ -58,6 +58,11 @@ check "generate shapes" 0 -- "$tl" run samples/data/generate.tl --count 20 --sha
 check "shapes are images" 0 "^20 28 9$" -- "$tl" run -e 'fn main(x: u8[n, h, h], y: u8[n]) { print(n, h, max(y)); assert max(x) > 150 and min(x) == 0 }' "$out/shapes-images.idx.gz" "$out/shapes-labels.idx.gz"
 check "blur writes png" 0 -- "$tl" run samples/blur.tl samples/data/house.png -o "$out/blur.png"
 check "png is the npy" 0 -- "$tl" run -e "$(close "u8[h, w, c]" 0)" "$out/blur.png" "$out/blur.npy"
+cat >"$out/gpu" <<SH # FLAGS…: samples/gpu.tl, whose memory depends on how far steps are issued ahead
+'$tl' run "\$@" samples/gpu.tl --to '$out/gpu.safetensors' | sed -E 's/[0-9.]+ (MB|GB)/# \1/g' | diff - $expected/gpu_cpu.txt
+SH
+for config in --threads=1 --schedule-seed=3 --disable=fuse; do check "gpu without a GPU, $config" 0 "^$" -- bash "$out/gpu" $config; done
+check "gpu saves its model" 0 "hidden.w" -- grep -ao "hidden[.]w" "$out/gpu.safetensors"
 check "four ways" 0 "in blocks of 64 +[0-9.]+ ms" -- "$tl" run samples/four_ways.tl --repeats 1
 
 # Training programs, each with the quality that it must reach.

@@ -207,7 +207,7 @@ void Engine::run(Worker& self, Operation* op) {
     // Go on with the first that is ready, while its inputs are in the cache, and leave the others to everyone. The
     // issuing thread hands over all but tiny work, a lane everything.
     for (Operation* next : ready) {
-      bool here = next->lane == kNoLane && self.index <= threads_ && next->device == device;
+      bool here = next->lane == kNoLane && next->card < 0 && self.index <= threads_ && next->device == device;
       bool mine = !op && here && !options_.schedule_seed && (&self != &workers_.back() || next->small);
       if (mine)
         op = next;
@@ -231,8 +231,11 @@ bool Engine::begin(Operation* op) {
     }
   }
   if (!op->checks_inputs)
-    for (size_t i = first; i < op->inputs.size(); ++i)
-      if (op->card < 0 || op->inputs[i].node->done()) take_first(failure, op->inputs[i].node->failure);
+    for (size_t i = first; i < op->inputs.size(); ++i) {
+      const Node& input = *op->inputs[i].node;
+      const bool launched = op->card >= 0 && input.card == op->card; // perhaps not done
+      take_first(failure, launched ? input.launch_failure : input.failure);
+    }
   for (const FailureRef& known : op->host_failures)
     take_first(failure, known);
   if (failure && !start_partly(op)) {
@@ -525,7 +528,7 @@ void Engine::clear(Worker& self, Operation& op) {
   op.device = op.from_device = 0;
   op.card = -1;
   op.lane = kNoLane;
-  op.local_bytes = op.bytes = 0;
+  op.local_bytes = op.bytes = op.blocks = 0;
   op.begun = op.ended = -1;
   op.record = nullptr;
   op.errors.reset();

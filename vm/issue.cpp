@@ -140,6 +140,22 @@ void Interpreter::note_shapes(Operation& op, const Instruction& i) const {
 
 void Interpreter::launch(const Instruction& i) { launch(i, nullptr, {}, 0); }
 
+// Of a card that a kernel has work for.
+static uint64_t blocks_of(const GpuKernel& kernel, KernelArgs args, uint64_t at_once) {
+  int64_t tiles = 1;
+  for (const GpuPhase& phase : kernel.phases)
+    tiles = std::max(tiles, phase.tiles.evaluate(args));
+  return std::min(at_once, static_cast<uint64_t>(tiles));
+}
+
+// Whether a kernel runs for so long (milliseconds at least) that it must not begin ahead of what may stop the program:
+// what has been launched cannot be stopped.
+static bool is_long(const GpuKernel& kernel, KernelArgs args) {
+  constexpr int64_t most = 1 << 20; // tiles of some thousand elements
+  return std::any_of(kernel.phases.begin(), kernel.phases.end(),
+                     [&](const GpuPhase& phase) { return phase.tiles.evaluate(args) > most; });
+}
+
 void Interpreter::linalg(const Instruction& i) {
   FailureRef poison;
   int64_t numbers[4];
@@ -295,14 +311,18 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel* compiled, F
     const KernelArgs args = op->args.data();
     int64_t shared = (on_card ? on_card->shared_bytes : compiled->shared_bytes).evaluate(args);
     int64_t local = on_card ? on_card->local_bytes.evaluate(args) : local_bytes + compiled->local_bytes.evaluate(args);
+    if (on_card) op->blocks = blocks_of(*on_card, args, devices_.card(target)->blocks_at_once());
     if (shared > 0) {
       op->shared = engine_.allocate(op->device, static_cast<uint64_t>(shared), [this] { sweep(); });
       if (!op->shared) poison = no_memory(*op, "a workspace", static_cast<uint64_t>(shared));
     }
     if (!poison && local > 0 && on_card) {
       op->local_bytes = static_cast<uint64_t>((local + 63) / 64 * 64);
-      const uint64_t of_all = op->local_bytes * devices_.card(target)->blocks_at_once();
-      op->local = engine_.allocate(target, of_all, [this] { sweep(); });
+      uint64_t of_all = op->local_bytes * op->blocks;
+      while (!(op->local = engine_.allocate(target, of_all, [this] { sweep(); })) && op->blocks > 1) {
+        op->blocks = std::max<uint64_t>(1, op->blocks / 8); // where memory is short, fewer do the work
+        of_all = op->local_bytes * op->blocks;
+      }
       if (!op->local) poison = no_memory(*op, "workspaces", of_all);
     } else if (!poison && local > 0) {
       op->local_bytes = static_cast<uint64_t>(local);
@@ -314,7 +334,10 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel* compiled, F
     op->card = -1;
     op->failure = std::move(poison);
     for (size_t k = 0; k < outputs_.size(); ++k) // memory that nothing is written to
-      if (!planned_[k].in_place) Pool::free(outputs_[k].node->block);
+      if (!planned_[k].in_place) {
+        Pool::free(outputs_[k].node->block);
+        outputs_[k].node->data = nullptr;
+      }
   } else if (!on_card) {
     op->small = op->copies.empty() && is_small(*compiled, op->args.data());
   }
@@ -327,6 +350,7 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel* compiled, F
     op->suffers.push_back(&*i.decides);
     decision = Value::of_node(engine_.nodes, node, Value::Kind::Str);
   }
+  if (op->card >= 0 && is_long(*on_card, op->args.data())) engine_.wait_all();
   submit(op, i);
   if (decision.node) {
     Operation* decides = effect();

@@ -94,6 +94,7 @@ struct Operation {
   std::vector<Copy> copies;
   Block shared, local; // local: on a card, of all blocks
   uint64_t local_bytes = 0;
+  uint64_t blocks = 0;                   // on a card: the most of a launch, for so many have workspace
   uint64_t bytes = 0;                    // read and written, for profiles
   Profile::Time created = 0, begun = -1; // the same; -1: it has not run
   Profile::Time ended = -1;              // if a card says when

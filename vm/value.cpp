@@ -104,6 +104,7 @@ void NodePool::empty(Node& node) {
   if (node.reserved) node.account->release(std::exchange(node.reserved, 0));
   node.external.reset();
   node.failure = {};
+  node.launch_failure = {};
   node.text.clear();
 }
 

@@ -101,7 +101,8 @@ struct Node {
   std::atomic<Edge*> launch_waiters{nullptr};
   std::atomic<uint32_t> users{0};
   Replica* replicas = nullptr;
-  FailureRef failure; // set before the node is done
+  FailureRef failure;        // set before the node is done
+  FailureRef launch_failure; // on a card: set before it is launched, if it is known by then that it has failed
   std::byte* data = nullptr;
   Block block;                           // owned memory, or
   std::shared_ptr<std::byte[]> external; // somebody else's, never written

@@ -120,7 +120,7 @@ TEST_CASE("for a library a vector times a matrix, and two vectors, are matrix pr
   }
   yield %t, %y
 )"),
-                      true);
+                      tl::Target::GpuWithLibrary);
   compare(l);
   CHECK(count(l.text, "gemm f32") == 1);
   l = lower_text(with_factors(1100, 7, 5, "f32", vectors + R"(
@@ -132,7 +132,7 @@ TEST_CASE("for a library a vector times a matrix, and two vectors, are matrix pr
   }
   yield %t, %y
 )"),
-                 true);
+                 tl::Target::GpuWithLibrary);
   compare(l);
   CHECK(count(l.text, "gemm f32") == 1);
 }

@@ -268,14 +268,15 @@ cuda::Function GpuCard::function(const GpuKernel& kernel, const std::string& nam
   return function;
 }
 
-void GpuCard::launch_phase(const GpuKernel& kernel, const GpuPhase& phase, KernelArgs args) {
-  const int64_t tiles = phase.tiles.evaluate(args);
+void GpuCard::launch_phase(const Operation& op, const GpuPhase& phase) {
+  const int64_t tiles = phase.tiles.evaluate(op.args.data());
   if (tiles <= 0) return;
   packed_[1] = static_cast<uint64_t>(tiles);
   const auto wanted = static_cast<uint64_t>(phase.by_thread ? (tiles + kGpuThreads - 1) / kGpuThreads : tiles);
-  const auto grid = static_cast<unsigned>(std::min(wanted, blocks_at_once()));
+  const auto grid = static_cast<unsigned>(std::min(wanted, op.blocks));
   void* parameters[] = {packed_.data()};
-  check(cuda_.launch(function(kernel, phase.function), grid, 1, 1, kGpuThreads, 1, 1, 0, compute_, parameters, nullptr),
+  check(cuda_.launch(function(*op.gpu_kernel, phase.function), grid, 1, 1, kGpuThreads, 1, 1, 0, compute_, parameters,
+                     nullptr),
         "cuLaunchKernel");
 }
 
@@ -315,10 +316,10 @@ bool GpuCard::launch(const Operation& op, const Pinned& pinned) {
   }
   const bool by_library = kernel.product && products_->launch(op, compute_);
   if (by_library) {
-    if (kernel.product->epilogue) launch_phase(kernel, *kernel.product->epilogue, op.args.data());
+    if (kernel.product->epilogue) launch_phase(op, *kernel.product->epilogue);
   } else {
     for (const GpuPhase& phase : kernel.phases)
-      launch_phase(kernel, phase, op.args.data());
+      launch_phase(op, phase);
   }
   advance();
   return by_library;

@@ -80,7 +80,7 @@ private:
   void wait_in(uint64_t after); // in_.stream, for a moment
   void close(Direction& direction);
   cuda::Function function(const GpuKernel& kernel, const std::string& name);
-  void launch_phase(const GpuKernel& kernel, const GpuPhase& phase, KernelArgs args); // with packed_
+  void launch_phase(const Operation& op, const GpuPhase& phase); // with packed_
   void advance() { moment_.fetch_add(1, std::memory_order_acq_rel); }
 
   const cuda::Driver& cuda_;

@@ -84,7 +84,8 @@ void GpuQueue::launch_one(Operation* op, Ready& ready) {
   Pool::free(op->shared); // for what is launched later
   Pool::free(op->local);
   for (Node* node : op->outputs) {
-    if (node->card < 0) continue; // on the host: there it is done later
+    if (node->card < 0) continue;                           // on the host: there it is done later
+    if (!launched.runs) node->launch_failure = op->failure; // what reads it must not run on what nobody has written
     Edge* edge = node->launch_waiters.exchange(Node::done_mark(), std::memory_order_acq_rel);
     while (edge) {
       Edge* next = edge->next;
