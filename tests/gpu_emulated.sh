@@ -193,6 +193,24 @@ echo 'fn main() { let x = zeros([1000000])
   print(sum(x)) }' >"$out/large.tl"
 check "the memory limit bounds a card" 3 "OutOfMemory.*memory limit of 1.0 MB" -- "${emulated[@]}" --memory-limit 1MB --disable fuse "$out/large.tl"
 
+# No memory for the first kernel: what reads its result, by way of copies too, does not run.
+echo 'fn main(d: i64 = 200) { let s = zeros([d]) + 3.0
+  let t = cumsum(s)
+  print(t[t > 2.0].sum(), sort(t)[0]) }' >"$out/short.tl"
+for limit in 600 1000 2000 4000 6000 8000; do
+  check "memory runs out at $limit bytes" 3 "OutOfMemory" -- "${emulated[@]}" --memory-limit $limit "$out/short.tl"
+done
+check "workspaces for fewer blocks where memory is short" 0 "^60300" -- "${emulated[@]}" --memory-limit 40000 "$out/short.tl"
+
+# A number that failed on the host, an update of a card's tensor by it, and what follows: it ended never.
+echo 'fn main(b: i64 = 200000000000000000, n: i64 = 2) { var w = arange(n)
+  w[max(b, n + 4)] = 1
+  print(w.sum())
+  print(sum(1.0 for i in 0..b)) }' >"$out/fails.tl"
+for k in 1 2 3 4; do
+  check "failures on the host and on the card, $k" 3 "IndexOutOfRange" -- "${emulated[@]}" "$out/fails.tl"
+done
+
 # ---- the session and tests
 printf 'let x = arange(4.0)\nx * 2.0\nx.to(gpu(0)).device\n' >"$out/session"
 check "in the REPL" 0 "^gpu.0. : device" -- bash -c "'$tl' repl --device gpu-emu <'$out/session'"

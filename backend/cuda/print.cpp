@@ -94,6 +94,13 @@ Mode mode_of(const Kernel& kernel, const Phase& phase) {
   return local ? Mode::Solo : Mode::Thread;
 }
 
+// A thread for each row needs no workspace of a block.
+bool has_short_rows(const Kernel& kernel, size_t phase) {
+  return !kernel.phases[phase].row.steps.empty() && mode_of(kernel, kernel.phases[phase]) == Mode::Block &&
+         std::none_of(kernel.params.begin(), kernel.params.end(),
+                      [](const Param& p) { return p.kind == ParamKind::Local; });
+}
+
 class Printer {
 public:
   explicit Printer(const Kernel& kernel) : kernel_(kernel), sites_(check_sites(kernel)) {}
@@ -174,8 +181,8 @@ private:
     line(fmt::format("struct {}_arguments {{ {} }};", kernel_.name, fields));
   }
 
-  void signature(size_t phase) {
-    open(fmt::format("TL_KERNEL({0}_phase{1}, {0}_arguments)", kernel_.name, phase));
+  void signature(const std::string& suffix) {
+    open(fmt::format("TL_KERNEL({0}_{1}, {0}_arguments)", kernel_.name, suffix));
     bool any_shared = false, any_local = false;
     for (size_t i = 0; i < kernel_.params.size(); ++i) {
       const Param& p = kernel_.params[i];
@@ -207,11 +214,16 @@ private:
   }
 
   void phase(size_t i) {
+    phase(i, mode_of(kernel_, kernel_.phases[i]), "");
+    if (has_short_rows(kernel_, i)) phase(i, Mode::Thread, kShortRows);
+  }
+
+  void phase(size_t i, Mode mode, std::string_view suffix) {
     const Block& body = kernel_.phases[i].body;
-    mode_ = mode_of(kernel_, kernel_.phases[i]);
+    mode_ = mode;
     together_ = mode_ == Mode::Block;
     loads_alike_ = together_ && loads_alike(body);
-    signature(i);
+    signature(fmt::format("phase{}{}", i, suffix));
     std::string tile = v(body.params[0]);
     if (mode_ == Mode::Solo) line("if (threadIdx.x != 0) return;");
     if (mode_ == Mode::Thread)
@@ -231,7 +243,7 @@ private:
   // contractions.
   void gemm() {
     const Gemm& g = kernel_.gemm;
-    signature(0);
+    signature("phase0");
     gemm_header();
     std::string_view acc = type_name(value_type(g.type));
     line(fmt::format("__shared__ {} a_part[16][17], b_part[16][17];", acc));
@@ -284,7 +296,7 @@ private:
 
   // C of the sums that a library has written.
   void gemm_epilogue() {
-    signature(1);
+    signature("phase1");
     gemm_header();
     std::string_view acc = type_name(value_type(kernel_.gemm.type));
     line(sums_of(kernel_) == Sums::InPlace
@@ -570,6 +582,8 @@ Sums sums_of(const kir::Kernel& kernel) {
   // Nothing that a product reads shares memory with what it makes.
   return stored == value_type(g.type) && kernel.params[g.c].exclusive ? Sums::InPlace : Sums::Workspace;
 }
+
+bool takes_short_rows(const kir::Kernel& kernel, size_t phase) { return has_short_rows(kernel, phase); }
 
 bool runs_by_thread(const kir::Kernel& kernel, size_t phase) {
   return !kernel.is_gemm && mode_of(kernel, kernel.phases[phase]) == Mode::Thread;

@@ -9,7 +9,9 @@ namespace tl {
 // NAME_phase0 does all of it, and where there is a NAME_phase1 it does the epilogue alone). Each takes the struct by
 // value, all of whose members have 8 bytes:
 //   tile_begin, tile_end        the tiles to run; a block takes tile_begin + blockIdx.x, + gridDim.x, …, or each thread
-//                               one, where runs_by_thread
+//                               one, where runs_by_thread; where takes_short_rows, there is also a function
+//                               NAME_phaseK_rows, in which each thread takes one, for tiles that are rows of few
+//                               elements
 //   shared, local, local_bytes  workspaces; `local` is cut into one piece of local_bytes for each block
 //   errors                      one record for each of check_sites, `site` negative where nothing failed yet
 //   then, by argument of the kernel, its address; for one of rank 0 its address or null, and its bits
@@ -36,5 +38,7 @@ Sums sums_of(const kir::Kernel& kernel);
 std::vector<int32_t> check_sites(const kir::Kernel& kernel);
 // Whether each thread takes a tile of its own in this phase.
 bool runs_by_thread(const kir::Kernel& kernel, size_t phase);
+bool takes_short_rows(const kir::Kernel& kernel, size_t phase);
+constexpr const char* kShortRows = "_rows";
 
 } // namespace tl

@@ -279,12 +279,6 @@ Result check_file(const Options& options, const GoldenFile& file, const std::vec
       return has_one;
     });
 
-  if (file.name() == "plot_files.tl") // a million short rows, each with a block to itself: minutes
-    std::erase_if(matrix, [&](const Configuration& c) {
-      const bool slow = c.name == "gpu-races";
-      if (slow) fmt::print("skipped: {} in configuration {}\n", file.name(), c.name);
-      return slow;
-    });
   for (const auto& [name, reason] : kBeyondLimit)
     if (file.name() == name && is_run) {
       const auto left_out = std::erase_if(matrix, [](const Configuration& c) { return c.name == "gpu-limit"; });

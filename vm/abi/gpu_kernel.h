@@ -17,10 +17,16 @@ struct GpuImage {
   std::vector<char> code;
 };
 
+constexpr int64_t kShortRow = 32;
+
 struct GpuPhase {
   std::string function; // its name in the image
   SizeFormula tiles;
   bool by_thread = false; // each thread takes tiles of its own, else each block
+  // A tile is a row of so many elements: of at most kShortRow, each thread takes one by `by_row`. Without steps: it is
+  // none.
+  SizeFormula row;
+  std::string by_row;
 };
 
 // A matrix product C[l, i, j] = sum over k of A[l, i, k] * B[l, k, j], as a library may compute it (kir::Gemm). It

@@ -272,11 +272,13 @@ void GpuCard::launch_phase(const Operation& op, const GpuPhase& phase) {
   const int64_t tiles = phase.tiles.evaluate(op.args.data());
   if (tiles <= 0) return;
   packed_[1] = static_cast<uint64_t>(tiles);
-  const auto wanted = static_cast<uint64_t>(phase.by_thread ? (tiles + kGpuThreads - 1) / kGpuThreads : tiles);
+  const bool by_row = !phase.row.steps.empty() && phase.row.evaluate(op.args.data()) <= kShortRow;
+  const auto wanted =
+      static_cast<uint64_t>(phase.by_thread || by_row ? (tiles + kGpuThreads - 1) / kGpuThreads : tiles);
   const auto grid = static_cast<unsigned>(std::min(wanted, op.blocks));
   void* parameters[] = {packed_.data()};
-  check(cuda_.launch(function(*op.gpu_kernel, phase.function), grid, 1, 1, kGpuThreads, 1, 1, 0, compute_, parameters,
-                     nullptr),
+  check(cuda_.launch(function(*op.gpu_kernel, by_row ? phase.by_row : phase.function), grid, 1, 1, kGpuThreads, 1, 1, 0,
+                     compute_, parameters, nullptr),
         "cuLaunchKernel");
 }
 
