@@ -23,24 +23,8 @@ namespace {
 // What a card may need beyond the CPU: some blocks of 64 bytes, for numbers and copies.
 constexpr uint64_t kCardMemory = 4096;
 // Programs that do not run on a card under the limit that the CPU keeps to.
-constexpr const char* kWorkspaces = "a card has a workspace for each block that runs at once";
-constexpr const char* kRunsOn = "what follows an operation without memory runs on a null pointer";
-constexpr const char* kMapped = "on the CPU the file is mapped, and counts as nothing";
-constexpr std::pair<std::string_view, const char*> kBeyondLimit[] = {{"comprehensions.tl", kWorkspaces},
-                                                                     {"comprehensions_filtered.tl", kWorkspaces},
-                                                                     {"empty_scans.tl", kWorkspaces},
-                                                                     {"language_random.tl", kWorkspaces},
-                                                                     {"programs_filters.tl", kWorkspaces},
-                                                                     {"programs_simulation.tl", kWorkspaces},
-                                                                     {"ragged_operands.tl", kWorkspaces},
-                                                                     {"programs_sorting.tl", kWorkspaces},
-                                                                     {"sizes_conditions.tl", kWorkspaces},
-                                                                     {"random_statistics.tl", kWorkspaces},
-                                                                     {"sizes_inside.tl", kWorkspaces},
-                                                                     {"mapped_files.tl", kMapped},
-                                                                     {"leaving.tl", kRunsOn},
-                                                                     {"programs_cleaning.tl", kRunsOn},
-                                                                     {"sorting.tl", kRunsOn}};
+constexpr std::pair<std::string_view, const char*> kBeyondLimit[] = {
+    {"mapped_files.tl", "on the CPU the file is mapped, and counts as nothing"}};
 constexpr int kNothing = 77; // exit code: the filter leaves nothing
 
 struct Options {
