@@ -183,37 +183,43 @@ check "without a card, nothing is said of it" 0 "^0$" -- $(on nodevice) bash -c 
 check "what needs it says so" 2 "stage ptx needs NVRTC: .*libnvrtc.so.12: .*; remove it" -- \
   $(on broken) "$tl" dump --stage ptx samples/softmax.tl
 
-# ---- kernels that cannot be made: a driver that does what it is asked, without a card, and NVRTC in several moods
+# ---- kernels that cannot be made: a driver that does what it is asked, without a card, and NVRTC in several moods. TL_FAILING names the function of
+# the driver that fails behind so many calls as TL_FAILING_BEHIND says, with the error TL_FAILING_WITH; any name makes it take whatever code there is.
 {
   cat <<'C'
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-int cuDriverGetVersion(int* version) { return *version = 12080, 0; }
-int cuDeviceGetCount(int* count) { return *count = 1, 0; }
-int cuDeviceGetName(char* name, int length, int device) { return strcpy(name, "Test card"), 0; }
-int cuDeviceTotalMem_v2(size_t* bytes, int device) { return *bytes = 7000000000ul, 0; }
-int cuMemGetInfo_v2(size_t* free, size_t* total) { return *free = *total = 7000000000ul, 0; }
+static int fails(const char* name) {
+  const char* failing = getenv("TL_FAILING");
+  static _Atomic int calls;
+  return failing && !strcmp(failing, name) && ++calls > atoi(getenv("TL_FAILING_BEHIND")) ? atoi(getenv("TL_FAILING_WITH")) : 0;
+}
+int cuDriverGetVersion(int* version) { return *version = 12080, fails(__func__); }
+int cuDeviceGetCount(int* count) { return *count = 1, fails(__func__); }
+int cuDeviceGetName(char* name, int length, int device) { return strcpy(name, "Test card"), fails(__func__); }
+int cuDeviceTotalMem_v2(size_t* bytes, int device) { return *bytes = 7000000000ul, fails(__func__); }
+int cuMemGetInfo_v2(size_t* free, size_t* total) { return *free = *total = 7000000000ul, fails(__func__); }
 int cuDeviceGetAttribute(int* value, int attribute, int device) {
   *value = attribute == 16 ? 132 : attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 10 ? 32 : 1024;
-  return 0;
+  return fails(__func__);
 }
-int cuMemAlloc_v2(void** p, size_t bytes) { return *p = malloc(bytes + 1), 0; }
-int cuMemFree_v2(void* p) { return free(p), 0; }
-int cuMemHostAlloc(void** p, size_t bytes, unsigned flags) { return *p = calloc(1, bytes + 1), 0; }
-int cuMemFreeHost(void* p) { return free(p), 0; }
-int cuMemHostGetDevicePointer_v2(void** p, void* host, unsigned flags) { return *p = host, 0; }
-int cuDevicePrimaryCtxRetain(void** p, int device) { return *p = &malloc, 0; }
-int cuStreamCreate(void** p, unsigned flags) { return *p = &malloc, 0; }
-int cuEventCreate(void** p, unsigned flags) { return *p = &malloc, 0; }
-int cuMemcpyHtoDAsync_v2(void* to, void* from, size_t bytes, void* stream) { return memcpy(to, from, bytes), 0; }
-int cuMemcpyDtoHAsync_v2(void* to, void* from, size_t bytes, void* stream) { return memcpy(to, from, bytes), 0; }
-int cuModuleLoadData(void** module, void* image) { return 209; }
+int cuMemAlloc_v2(void** p, size_t bytes) { return *p = calloc(1, bytes + 1), fails(__func__); }
+int cuMemFree_v2(void* p) { return free(p), fails(__func__); }
+int cuMemHostAlloc(void** p, size_t bytes, unsigned flags) { return *p = calloc(1, bytes + 1), fails(__func__); }
+int cuMemFreeHost(void* p) { return free(p), fails(__func__); }
+int cuMemHostGetDevicePointer_v2(void** p, void* host, unsigned flags) { return *p = host, fails(__func__); }
+int cuDevicePrimaryCtxRetain(void** p, int device) { return *p = &malloc, fails(__func__); }
+int cuStreamCreate(void** p, unsigned flags) { return *p = &malloc, fails(__func__); }
+int cuEventCreate(void** p, unsigned flags) { return *p = &malloc, fails(__func__); }
+int cuMemcpyHtoDAsync_v2(void* to, void* from, size_t bytes, void* stream) { return memcpy(to, from, bytes), fails(__func__); }
+int cuMemcpyDtoHAsync_v2(void* to, void* from, size_t bytes, void* stream) { return memcpy(to, from, bytes), fails(__func__); }
+int cuModuleLoadData(void** p, void* image) { return *p = &malloc, getenv("TL_FAILING") ? fails(__func__) : 209; }
 int cuGetErrorName(int error, const char** name) { return *name = error == 209 ? "CUDA_ERROR_NO_BINARY_FOR_GPU" : "CUDA_ERROR_X", 0; }
 int cuGetErrorString(int error, const char** text) { return *text = error == 209 ? "no kernel image is available" : "an error", 0; }
 C
   functions cu 'cu(DriverGetVersion|DeviceGetCount|DeviceGetName|DeviceTotalMem_v2|MemGetInfo_v2|DeviceGetAttribute|MemAlloc_v2|MemFree_v2|MemHostAlloc|MemFreeHost|MemHostGetDevicePointer_v2|DevicePrimaryCtxRetain|StreamCreate|EventCreate|MemcpyHtoDAsync_v2|MemcpyDtoHAsync_v2|ModuleLoadData|GetErrorName|GetErrorString)' |
-    sed 's/return 1;/return 0;/'
+    sed 's/return 1;/return fails(__func__);/'
 } | fake willing libcuda.so.1
 # compiler NAME RESULT LOG CODE ARCHITECTURES: NVRTC that compiles to this code, or not.
 compiler() {
@@ -258,4 +264,28 @@ compiler code 0 '' 'no code of any card' '80 90'
 check "code that the driver does not load" 3 "DeviceError.*(no kernel image|NO_BINARY_FOR_GPU)" -- $(on code) "${on_card[@]}"
 check "nor the second time, from the cache" 3 "DeviceError.*(no kernel image|NO_BINARY_FOR_GPU)" -- $(on code) "${on_card[@]}"
 check "nor in a message of one line" 0 "^1$" -- $(on code) bash -c '"$@" 2>&1 | grep -c error' _ "${on_card[@]}"
+
+# ---- a driver whose functions fail, one at a time: said with the function's name, whatever it was needed for
+cat >"$out/copies.tl" <<'TL'
+let c = arange(300000).to(cpu(0))
+let x = c.to(gpu(0)) + 1
+print(x.to(cpu(0)).shape, sum(x))
+TL
+copies=(timeout -k 5 60 "$tl" run --device gpu "$out/copies.tl")
+compiler works 0 '' 'code' '80 90'
+check "a driver that does nothing at all" 0 "^.300000,. 0$" -- $(on works) TL_FAILING=none "${copies[@]}"
+for function in cuDevicePrimaryCtxRetain cuCtxSetCurrent cuStreamCreate; do # without them there is no card
+  check "$function fails" 2 "^tl: --device gpu: Test card: $function: an error .CUDA_ERROR_X.$" -- \
+    $(on works) TL_FAILING=$function TL_FAILING_WITH=999 TL_FAILING_BEHIND=0 "${copies[@]}"
+done
+check "nor the second time that it is asked" 3 "error.(DeviceError|OutOfMemory)." -- \
+  $(on works) TL_FAILING=cuCtxSetCurrent TL_FAILING_WITH=999 TL_FAILING_BEHIND=1 "${copies[@]}"
+check "a card whose memory others use" 3 "no room for .*under the memory limit of 6.3 GB: gpu.0. gives no more than the 0 bytes that are in use" -- \
+  $(on works) TL_FAILING=cuMemAlloc_v2 TL_FAILING_WITH=2 TL_FAILING_BEHIND=0 "${copies[@]}"
+for function in cuMemAlloc_v2 cuMemHostAlloc cuMemHostGetDevicePointer_v2 cuEventCreate cuEventRecord cuEventSynchronize cuMemcpyHtoDAsync_v2 \
+  cuMemcpyDtoHAsync_v2 cuModuleLoadData cuModuleGetFunction cuLaunchKernel; do
+  check "$function has no memory" 3 "error.OutOfMemory." -- $(on works) TL_FAILING=$function TL_FAILING_WITH=2 TL_FAILING_BEHIND=0 "${copies[@]}"
+  check "$function fails" 3 "error.(DeviceError|OutOfMemory).*(Test card: ${function%_v2}|no room for)" -- \
+    $(on works) TL_FAILING=$function TL_FAILING_WITH=999 TL_FAILING_BEHIND=0 "${copies[@]}"
+done
 finish

@@ -104,8 +104,12 @@ FailureRef Interpreter::no_memory(const Operation& op, const std::string& what, 
     if (input.node->done() && input.node->failure) return input.node->failure;
   RuntimeError error;
   error.kind = "OutOfMemory";
+  const Pool& pool = devices_.memory(op.device);
   error.message = fmt::format("there is no room for {} ({}) under the memory limit of {}", what, bytes_text(bytes),
-                              bytes_text(devices_.memory(op.device).limit()));
+                              bytes_text(pool.limit()));
+  if (pool.in_use() + Pool::class_bytes(bytes) <= pool.limit()) // others may use the device, too
+    error.message += fmt::format(": {} gives no more than the {} that are in use",
+                                 device_name(devices_.number(op.device)), bytes_text(pool.in_use()));
   error.loc = instruction_->loc;
   // The largest values that are still needed, each once.
   std::vector<const Value*> live;
