@@ -108,8 +108,7 @@ FailureRef Interpreter::no_memory(const Operation& op, const std::string& what, 
   error.message = fmt::format("there is no room for {} ({}) under the memory limit of {}", what, bytes_text(bytes),
                               bytes_text(pool.limit()));
   if (pool.in_use() + Pool::class_bytes(bytes) <= pool.limit()) // others may use the device, too
-    error.message += fmt::format(": {} gives no more than the {} that are in use",
-                                 device_name(devices_.number(op.device)), bytes_text(pool.in_use()));
+    error.message += fmt::format(", and {} gives no more", device_name(devices_.number(op.device)));
   error.loc = instruction_->loc;
   // The largest values that are still needed, each once.
   std::vector<const Value*> live;

@@ -73,7 +73,8 @@ def anchored(e) -> bool:
     if isinstance(e, Binary):
         return e.op in COMPARISONS or e.op in ("and", "or") or anchored(e.a) or anchored(e.b)
     if isinstance(e, Prelude):  # literals stay open through what gives the elements that it takes
-        same = [a for a in e.args if isinstance(a, Expr) and elem_of(a.ty) == elem_of(e.ty)]
+        result = e.ty.items[0] if isinstance(e.ty, Tup) else e.ty.elem if isinstance(e.ty, ListOf) else e.ty
+        same = [a for a in e.args if isinstance(a, Expr) and elem_of(a.ty) == elem_of(result)]
         return not same or any(isinstance(a, Mark) for a in e.args) or any(map(anchored, same))
     if isinstance(e, If):
         return any(b.value is not None and anchored(b.value) and not leaves(b) for b in (e.then, e.orelse) if b is not None)
