@@ -4,6 +4,7 @@
 #include "vm/abi/device.h"
 #include "vm/io/io.h"
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -93,7 +94,7 @@ const RunFlag* find_run_flag(std::string_view name) {
 std::string environment_name(const RunFlag& flag) {
   std::string name = "TL_";
   for (char c : flag.name)
-    name += c == '-' ? '_' : static_cast<char>(c - 'a' + 'A');
+    name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return name;
 }
 

@@ -122,6 +122,7 @@ check "or none is" 0 "^  products there  100 .0 by cuBLASLt." -- "${emulated[@]}
 check "without products nothing is said of them" 0 "^0$" -- bash -c "'$tl' run --device gpu-emu --stats '$out/chain.tl' 2>&1 | grep -c products; true"
 check "TF32 without a GPU" 2 "tf32 is about products on a GPU: give --device" -- "$tl" run --tf32 -e '1'
 check "exact products without a GPU" 2 "exact-products is about products on a GPU" -- "$tl" test --exact-products "$out"
+check "TF32 by the environment" 2 "tf32 is about products on a GPU: give --device" -- env TL_TF32=1 "$tl" run -e '1'
 check "both" 2 "exclude each other" -- "${emulated[@]}" --tf32 --exact-products -e '1'
 check "TF32 where there may be a GPU" 0 "^1$" -- env TL_CUDA_PATH="$out" "$tl" run --device auto --tf32 -e 'print(1)'
 

@@ -2,7 +2,7 @@
 # Every sample, with small arguments, and every example of the library's documentation print on an emulated card what they print on the CPU, and write
 # the same files, to the byte: tests/gpu_samples.sh TL [FILTER]. Each under TL_TEST_SEEDS seeds (2), which permute streams, blocks and warps and poison
 # free memory. Products are tl's own there (--exact-products); once more a card's library makes them, whose last bits differ: numbers count for nothing
-# then, and files only by name. TL_TEST_TIMES=1 prints how long each took.
+# then, and files only by name. TL_TEST_FLAGS are flags for the card, such as --racecheck. TL_TEST_TIMES=1 prints how long each took.
 set -uo pipefail
 tl=$(realpath "$1") filter=${2:-}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -47,7 +47,7 @@ run_case() {
     return 1
   fi
   for ((seed = 1; seed <= seeds; ++seed)); do
-    once gpu --device gpu-emu --exact-products --schedule-seed $seed "$@"
+    once gpu --device gpu-emu --exact-products --schedule-seed $seed ${TL_TEST_FLAGS:-} "$@"
     if ! { diff "$place/cpu/text" "$place/gpu/text" && diff -r "$place/cpu/files" "$place/gpu/files"; } >"$place/diff" 2>&1; then
       echo "< the CPU, > the card, seed $seed:"
       head -n 12 "$place/diff"
