@@ -201,6 +201,26 @@ echo 'fn main(d: i64 = 200) { let s = zeros([d]) + 3.0
 for limit in 600 1000 2000 4000 6000 8000; do
   check "memory runs out at $limit bytes" 3 "OutOfMemory" -- "${emulated[@]}" --memory-limit $limit "$out/short.tl"
 done
+# Memory that a launch gave back is taken for a copy from the host while the kernel has not run yet.
+cat >"$out/again.tl" <<'TL'
+fn late(a: i64[n]) -> i64[n] {
+  var s = a
+  for k in 0..3 { s = s * 3 + flip(s) % 7 }
+  s
+}
+fn main(n: i64 = 40000) {
+  let a = arange(n).to(cpu(0))
+  var all = zeros([n], i64).to(gpu(0))
+  for k in 0..6 {
+    let x = (a + k).to(gpu(0))
+    all = all + late(x + 1) % 1000
+  }
+  print(sum(all.to(cpu(0))))
+}
+TL
+for limit in 1300K 1700K 2500K; do
+  check "a copy waits for the memory that it goes to, under $limit" 0 "^119880048$" -- "${emulated[@]}" --memory-limit $limit "$out/again.tl"
+done
 check "workspaces for fewer blocks where memory is short" 0 "^60300" -- "${emulated[@]}" --memory-limit 40000 "$out/short.tl"
 
 # A number that failed on the host, an update of a card's tensor by it, and what follows: it ended never.

@@ -218,12 +218,8 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel* compiled, F
     const Value& v = in(i, k);
     operands_.emplace_back(); // empty: it can be read where it is
     if (v.kind != Value::Kind::Tensor) continue;
-    if (on_card && on_card->sizes[k]) {
-      operands_.back() = host_number(v); // which formulas need
-      take_first(poison, operands_.back().failure);
-    } else if (!is_readable(v, target)) {
-      operands_.back() = readable(v, target);
-    }
+    if (on_card && on_card->sizes[k]) malformed("a size that nobody has awaited"); // formulas are the host's
+    if (!is_readable(v, target)) operands_.back() = readable(v, target);
   }
   auto operand = [&](size_t k) -> const Value& {
     return k < operands_.size() && operands_[k].kind != Value::Kind::Empty ? operands_[k] : in(i, k);

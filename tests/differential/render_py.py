@@ -332,7 +332,9 @@ class PyRenderer:
         while parts:
             part = parts.pop()
             if any(isinstance(x, Name) and x.name in indices for x in walk(part)):
-                if not isinstance(part, (Comprehension, Lambda, If)):  # which bind names of their own
+                if isinstance(part, If):
+                    parts.append(part.cond)
+                elif not isinstance(part, (Comprehension, Lambda)):  # which bind names of their own
                     parts += [get(place) for place in children(part) if hasattr(self, "on_" + type(get(place)).__name__)]
             elif any(not isinstance(x, (Name, Lit, TensorLit, Tuple)) for x in walk(part)):
                 self.line(f"if not {acc}:")

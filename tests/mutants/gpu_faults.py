@@ -113,15 +113,15 @@ fault(
 )
 fault(
     "vm/issue.cpp",
-    "    } else if (!is_readable(v, target)) {",
-    "    } else if (!MUTANT && !is_readable(v, target)) {",
+    "    if (!is_readable(v, target)) operands_.back() = readable(v, target);",
+    "    if (!MUTANT && !is_readable(v, target)) operands_.back() = readable(v, target);",
     "a kernel gets what lies in another memory",
 )
 fault(
-    "vm/issue.cpp",
-    "if (on_card && on_card->sizes[k]) {",
-    "if (on_card && on_card->sizes[k] && !MUTANT) {",
-    "the host evaluates a formula with a number in the card's memory",
+    "passes/place.cpp",
+    "if (!dataflow(known)) return known;",
+    "if (MUTANT || !dataflow(known)) return known;",
+    "a size is not awaited: formulas would read a number in the card's memory",
 )
 
 # ---- launches --------------------------------------------------------------------------------------------------------
