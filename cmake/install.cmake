@@ -2,7 +2,7 @@
 # licenses of what is linked into tl. The standard library is inside tl. See docs/packaging.md.
 include(GNUInstallDirs)
 install(TARGETS tl)
-install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES README.md CHANGELOG.md LICENSE SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN site EXCLUDE)
 install(DIRECTORY samples DESTINATION ${CMAKE_INSTALL_DATADIR}/tl REGEX "/data/[^/]*[.]py$" EXCLUDE)
 foreach(package llvm-19-dev liblld-19-dev libstdc++-12-dev libpng-dev libjpeg62-turbo-dev zlib1g-dev libzstd-dev

@@ -20,7 +20,7 @@ class Functions:
 
     def leave(self, saved):
         effects = self.effects
-        self.scopes, self.loops, self.result, _, self.fuel, self.pure, self.frozen, self.turns = saved
+        self.scopes, self.loops, self.result, self.effects, self.fuel, self.pure, self.frozen, self.turns = saved
         return effects
 
     def parameters(self, n, top=True):
