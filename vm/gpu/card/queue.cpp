@@ -160,7 +160,7 @@ void GpuQueue::conclude(Launched& launched) {
     }
   } else if (!op->failure && op->device != op->card) {
     for (const Operation::Copy& copy : op->copies)
-      std::memcpy(copy.to, launched.pinned.host, static_cast<size_t>(copy.bytes));
+      if (copy.bytes > 0) std::memcpy(copy.to, launched.pinned.host, static_cast<size_t>(copy.bytes));
   }
   if (launched.end && engine_.options_.profile)
     note_times(*op, launched.end);
