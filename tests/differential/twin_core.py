@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 import math
 import random
+from fractions import Fraction
 
 import numpy as np
 
@@ -53,6 +54,7 @@ class Noise:
     used = False
     rng = random.Random(0)
     side = None  # 1, -1: all noise of this run is to this side, so that an integer at an edge is seen to fall to either
+    short = False  # in this run a number is the short one beside it, which `==` sees
 
     @staticmethod
     def draw(count, most):
@@ -153,7 +155,7 @@ def noisy(x, scale=None):
         change = (wobble * eps * size).astype(x.dtype)
         change = np.where(np.isfinite(change), change, 0).astype(x.dtype)
         moved = (x + change).astype(x.dtype)
-        if Noise.side is None:  # perhaps it is the short number beside it, which `==` sees
+        if Noise.short:
             digits = int(-np.log10(np.finfo(x.dtype).eps)) - 1
             short = np.array([float(f"{v:.{digits}g}") for v in np.ravel(x).astype(f64)]).reshape(x.shape).astype(x.dtype)
             moved = np.where(np.abs(short - x) <= 6 * eps * size, short, moved)
@@ -182,11 +184,23 @@ def rebuild(x, parts):
 
 # ---- arithmetic ---------------------------------------------------------------------------------------------------------------------
 
+def exact_floordiv(a, b):
+    """The floor of the exact quotient, rounded once. NumPy's is further off where the quotient has more digits than a float."""
+    plain = np.floor_divide(a, b)
+    long = np.isfinite(plain) & (np.abs(plain) >= 0.5 / np.finfo(plain.dtype).eps)
+    if not np.any(long):
+        return plain
+    a, b, result = *np.broadcast_arrays(a, b), np.array(plain)
+    for at in zip(*np.nonzero(long)) if result.shape else [()]:
+        result[at] = float(Fraction(float(a[at])) // Fraction(float(b[at])))
+    return result[()]
+
+
 def floordiv(a, b):
     if isinstance(a, i64) and isinstance(b, i64) and b > 0:
         return i64(int(a) // int(b))
     if kind_of(a) == "f":
-        return np.floor_divide(a, b)
+        return exact_floordiv(a, b)
     if np.any(np.asarray(b) == 0) and np.broadcast(a, b).size > 0:
         raise TlError("DivisionByZero")
     if kind_of(a) == "i" and np.any(np.asarray(b) == -1):

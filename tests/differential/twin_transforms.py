@@ -98,7 +98,7 @@ def rough(row):
     Noise.used = True
     if not Noise.on:
         return row
-    if Noise.side is None:  # in one of the runs
+    if Noise.short:
         nice = np.round(row, 2)
         return np.where(np.abs(row - nice) < 1e-6 * (1 + np.abs(row)), nice, row)
     return row + Noise.draw(row.size, 1).reshape(row.shape) * 1e-5 * (1 + np.abs(row))
