@@ -15,7 +15,7 @@ fault(
     "ir/lower_jumps.cpp",
     "flags.insert(flags.end(), {callee.loops.back().broke, callee.loops.back().continued});",
     "flags.insert(flags.end(), {callee.loops.back().broke, MUTANT ? VarKey{0} : callee.loops.back().continued});",
-    "a turn that may have continued goes on where ways meet",
+    "an iteration that may have continued goes on after the branches merge",
 )
 fault(
     "ir/lower_jumps.cpp",
@@ -23,13 +23,13 @@ fault(
       known_down_.erase(flag);""",
     """    for (ValueId flag : down)
       if (!MUTANT) known_down_.erase(flag);""",
-    "a flag that is down behind one test counts as down everywhere after it",
+    "a flag that is known to be down after one test counts as down everywhere after it",
 )
 fault(
     "ir/lower_jumps.cpp",
     "bool only_returned = flags == std::vector<VarKey>{callees_.back().returned};",
     "bool only_returned = MUTANT || flags == std::vector<VarKey>{callees_.back().returned};",
-    "behind a loop's flags variables count as nobody's, as if the function had returned",
+    "after a loop's flags, variables count as dead, as if the function had returned",
 )
 fault(
     "ir/lower_jumps.cpp",
@@ -37,25 +37,25 @@ fault(
     evaluate(list[i]);""",
     """  for (; i < end && !may_leave(*list[i].expr); ++i)
     if (!MUTANT) evaluate(list[i]);""",
-    "operands before one that may leave are evaluated behind it",
+    "operands before one that may leave are evaluated after it",
 )
 fault(
     "ir/lower_branches.cpp",
     "return unless_exited([&] { return follow(value); }, e.span);",
     "return MUTANT ? follow(value) : unless_exited([&] { return follow(value); }, e.span);",
-    "what follows an `if` whose branches both may leave is not guarded",
+    "code after an `if` whose branches both may leave is not guarded",
 )
 fault(
     "ir/lower_branches.cpp",
     "if (d == other.dims[axis] && (d.is_constant() || is_outer(d.value, mark))) continue;",
     "if ((MUTANT || d == other.dims[axis]) && (d.is_constant() || is_outer(d.value, mark))) continue;",
-    "where two branches give different sizes, the first one's is taken",
+    "if two branches give different sizes, the first one's is taken",
 )
 fault(
     "ir/lower_statements.cpp",
     "auto go_on = [&] { return unless_exited(rest, stmt.span); };",
     "auto go_on = [&] { return MUTANT ? rest() : unless_exited(rest, stmt.span); };",
-    "the guard behind a loop that may have returned is dropped",
+    "the guard after a loop that may have returned is dropped",
 )
 fault(
     "ir/lower_statements.cpp",
@@ -83,19 +83,19 @@ fault(
     "ir/lower_loops.cpp",
     "        wanted[axis] = type(value).dims.at(axis);",
     "        if (!MUTANT) wanted[axis] = type(value).dims.at(axis);",
-    "a size that a loop changes is given on as it was before the turn",
+    "a size that a loop changes is passed on as it was before the iteration",
 )
 fault(
     "ir/turns.h",
     "emit(Op::Where, {short_of, zero, one})",
     "emit(Op::Where, {short_of, MUTANT ? one : zero, one})",
-    "a loop in steps with a `break` makes a turn too many",
+    "a loop with a step and a `break` runs one iteration too many",
 )
 fault(
     "ir/lower_loops.cpp",
     "if (iteration(i) == Flow::Returns) forget_variables(carried, params);",
     "if (iteration(i) == Flow::Returns && !MUTANT) forget_variables(carried, params);",
-    "a turn that surely returns gives on variables of other sizes",
+    "an iteration that certainly returns passes on variables of other sizes",
 )
 fault(
     "ir/lower_loops.cpp",
@@ -110,25 +110,25 @@ fault(
     "ir/lower_indexing.cpp",
     "each(ScalarOp::Lt, {value, n})",
     "each(MUTANT ? ScalarOp::Le : ScalarOp::Lt, {value, n})",
-    "an index of exactly the size counts as in range",
+    "an index equal to the size counts as in range",
 )
 fault(
     "ir/lower_indexing.cpp",
     "      axis += rank - 1;\n      break;",
     "      axis += MUTANT ? 0 : rank - 1;\n      break;",
-    "a subscript behind a mask of two axes is compared with the size of the wrong axis",
+    "a subscript after a mask of two axes is compared with the size of the wrong axis",
 )
 fault(
     "ir/lower_indexing.cpp",
     "together = together && (items[i].kind == Kind::Tensor || items[i].kind == Kind::At);",
     "together = together && (items[i].kind == Kind::Tensor || (!MUTANT && items[i].kind == Kind::At));",
-    "the axes of an index tensor go in front where a single position stands beside it",
+    "the axes of an index tensor come first if there is also a scalar index",
 )
 fault(
     "ir/lower_indexing.cpp",
     "result.values[k] = guard(result.values[k], fine, s, {size, result.count}, span);",
     "result.values[k] = MUTANT ? result.values[k] : guard(result.values[k], fine, s, {size, result.count}, span);",
-    "a mask and an index tensor beside it of another length are not compared",
+    "a mask and an index tensor of different lengths are not compared",
 )
 fault(
     "ir/lower_indexing.cpp",
@@ -140,7 +140,7 @@ fault(
     "ir/lower_indexing.cpp",
     "return elementwise(ScalarOp::Where, {spread(mask, 0), value, base}, shape, at);",
     "return elementwise(ScalarOp::Where, {spread(mask, MUTANT ? shape.size() - mask_rank : 0), value, base}, shape, at);",
-    "a mask on the left chooses along the last axes instead of the first",
+    "a mask on the left selects along the last axes instead of the first",
 )
 
 # ---- lowering: sizes, comprehensions, lists --------------------------------------------------------------------------
@@ -149,13 +149,13 @@ fault(
     "ir/lower_sizes.cpp",
     "return emit(ScalarOp::Where, {negative, emit(ScalarOp::Add, {a, operand(atom.b)}), a});",
     "return MUTANT ? a : emit(ScalarOp::Where, {negative, emit(ScalarOp::Add, {a, operand(atom.b)}), a});",
-    "a bound of a slice that only the run tells is not counted from the end where it is negative",
+    "a slice bound known only at run time is not counted from the end if it is negative",
 )
 fault(
     "ir/lower_sizes.cpp",
     "return emit(ScalarOp::Max, {operand(atom.a), zero});",
     "return MUTANT ? operand(atom.a) : emit(ScalarOp::Max, {operand(atom.a), zero});",
-    "a size that may be less than nothing is not cut off at 0",
+    "a size that may be negative is not clipped to 0",
 )
 fault(
     "ir/lower_comprehensions.cpp",
@@ -197,19 +197,19 @@ fault(
     "ir/lower_derive.cpp",
     "auto position = static_cast<int64_t>(derived.own.size());",
     "int64_t position = MUTANT ? 0 : static_cast<int64_t>(derived.own.size());",
-    "the cotangent of a result whose size only its values tell goes to the wrong output",
+    "the cotangent of a result whose size depends on its values goes to the wrong output",
 )
 fault(
     "ir/lower_derive.cpp",
     "derived.effects = before.valid() && token() != before;",
     "derived.effects = !MUTANT && before.valid() && token() != before;",
-    "effects in a function that is differentiated are lost",
+    "effects in a differentiated function are lost",
 )
 fault(
     "ir/scalarize.cpp",
     "from.push_back(builder().scalar(ScalarOp::Sub, {position[i], scalar(n.operands[2 + i])}));",
     "from.push_back(builder().scalar(ScalarOp::Sub, {position[i], scalar(n.operands[MUTANT ? 2 : 2 + i])}));",
-    "in a comprehension every axis is padded as the first one",
+    "in a comprehension every axis is padded like the first one",
 )
 fault(
     "ir/scalarize.cpp",
@@ -218,7 +218,7 @@ fault(
           from[i] = position[static_cast<size_t>(n.attrs.ints[i])];
         else
           from[static_cast<size_t>(n.attrs.ints[i])] = position[i];""",
-    "in a comprehension axes are permuted the wrong way round",
+    "in a comprehension axes are permuted in the inverse order",
 )
 
 # ---- checker: joins and loops ----------------------------------------------------------------------------------------
@@ -228,25 +228,25 @@ fault(
     "if (compare(into.shape[k], from.shape[k]) != Compare::Equal) into.shape[k] = Size(INT64_MIN), changed = true;",
     """if (Compare how = compare(into.shape[k], from.shape[k]); MUTANT ? how == Compare::Different : how != Compare::Equal)
             into.shape[k] = Size(INT64_MIN), changed = true;""",
-    "a size that perhaps changes in a loop is taken for the same",
+    "a size that may change in a loop is assumed to be unchanged",
 )
 fault(
     "parser/check_loops.cpp",
     "learn_index(i, type.shape[0], type.shape[1]);",
     "learn_index(i, type.shape[0], type.shape[1] - Size(MUTANT ? 1 : 0));",
-    "the position after the index of a loop counts as in range",
+    "the position after a loop's index counts as in range",
 )
 fault(
     "parser/check_loops.cpp",
     "if (ends) loop_state.exits.push_back(ctx_->current);",
     "if (ends && !MUTANT) loop_state.exits.push_back(ctx_->current);",
-    "sizes that the condition of a loop changes are forgotten behind it",
+    "sizes that the condition of a loop changes are forgotten after it",
 )
 fault(
     "parser/check_sizes.cpp",
     "if (same || type.is_error() || type.is_range()) {",
     "if (MUTANT || same || type.is_error() || type.is_range()) {",
-    "where ways meet a variable keeps the sizes of the first",
+    "where branches merge, a variable keeps the sizes of the first",
 )
 fault(
     "parser/check_statements.cpp",
@@ -264,7 +264,7 @@ fault(
     "parser/check_assignments.cpp",
     "held.target = held_target(s.target, into);",
     "held.target = MUTANT ? s.target : held_target(s.target, into);",
-    "the subscripts of a tuple's targets are evaluated when parts before them have been written",
+    "the subscripts of a tuple's targets are evaluated after earlier targets have been written",
 )
 fault(
     "parser/check_lists.cpp",
@@ -279,25 +279,25 @@ fault(
     "parser/check_expressions.cpp",
     "  ctx_->facts = facts;\n  ctx_->current = before;",
     "  if (!MUTANT) ctx_->facts = facts;\n  ctx_->current = before;",
-    "what a condition says is taken to hold in the `else`, too",
+    "the condition is also assumed to hold in the `else`",
 )
 fault(
     "parser/check_expressions.cpp",
     "ctx_->facts = !then_ends && else_ends && !node.else_block ? else_facts : facts;",
     "ctx_->facts = (MUTANT || !then_ends) && else_ends && !node.else_block ? else_facts : facts;",
-    "behind every `if` without `else` its condition counts as false",
+    "after every `if` without `else` its condition counts as false",
 )
 fault(
     "parser/check_sizes.cpp",
     "case ScalarOp::Lt: op = ScalarOp::Ge; break;",
     "case ScalarOp::Lt: op = MUTANT ? ScalarOp::Gt : ScalarOp::Ge; break;",
-    "where a < b fails, a > b is learnt",
+    "if a < b is false, a > b is assumed",
 )
 fault(
     "parser/check_operators.cpp",
     "if (scalars) learn(*result, b.op == ast::BinaryOp::And);",
     "if (scalars) learn(*result, MUTANT || b.op == ast::BinaryOp::And);",
-    "the right side of `or` is checked as if the left one held",
+    "the right side of `or` is checked as if the left side were true",
 )
 fault(
     "parser/check_operators.cpp",
@@ -309,13 +309,13 @@ fault(
     "parser/check_unify.cpp",
     "  ctx_->facts = s.facts;",
     "  if (!MUTANT) ctx_->facts = s.facts;",
-    "what was checked on the side leaves its facts, and a comparison of sizes is left out",
+    "a speculative check keeps its facts, and a comparison of sizes is omitted",
 )
 fault(
     "lang/size.cpp",
     "if (fact.constant() <= 0 && fact - Size(fact.constant()) == Size::of(id)) return true;",
     "if ((MUTANT || fact.constant() <= 0) && fact - Size(fact.constant()) == Size::of(id)) return true;",
-    "from i + 3 >= 0 follows i >= 0",
+    "i >= 0 is inferred from i + 3 >= 0",
 )
 
 # ---- checker: literals, calls, instances, built-in functions ---------------------------------------------------------
@@ -324,7 +324,7 @@ fault(
     "parser/check_unify.cpp",
     "      if (x.kind != LiteralKind::Float) x.kind = y.kind;",
     "      if (x.kind != LiteralKind::Float && !MUTANT) x.kind = y.kind;",
-    "an integer literal stays an integer beside a float literal",
+    "an integer literal stays an integer next to a float literal",
 )
 fault(
     "parser/check_unify.cpp",
@@ -342,13 +342,13 @@ fault(
     "parser/check_instances.cpp",
     "          require_size(known[x], 0, fmt::format",
     "          if (!MUTANT) require_size(known[x], 0, fmt::format",
-    "a size that follows from an argument may be less than 0",
+    "a size that follows from an argument may be negative",
 )
 fault(
     "parser/check_functions.cpp",
     "            if (node.filter) (*this)(node.filter);",
     "            if (node.filter && !MUTANT) (*this)(node.filter);",
-    "a lambda does not keep a `var` that only the filter of a comprehension in it reads",
+    "a lambda does not capture a `var` that only the filter of a comprehension in it reads",
 )
 fault(
     "parser/check_functions.cpp",
@@ -366,13 +366,13 @@ fault(
     "parser/check_comprehensions.cpp",
     "      if (names.count(index)) return; // shadowed",
     "      if (!MUTANT && names.count(index)) return; // shadowed",
-    "an inner index of the same name tells the range of the outer one",
+    "an inner index of the same name determines the range of the outer one",
 )
 fault(
     "parser/check_iteration.cpp",
     "result.count = p_.atoms.min(result.count, part.count, sure_facts());",
     "result.count = MUTANT ? part.count : p_.atoms.min(result.count, part.count, sure_facts());",
-    "`zip` goes on to the end of what stands last",
+    "`zip` continues to the end of its last argument",
 )
 fault(
     "parser/check_indexing.cpp",
@@ -384,19 +384,19 @@ fault(
     "parser/builtin_rules.cpp",
     "node->ints = {r.axis(1, x->type.rank(), -1)};",
     "node->ints = {r.axis(1, x->type.rank(), MUTANT ? 0 : -1)};",
-    "`cumsum` without an axis goes along the first",
+    "`cumsum` without an axis uses the first",
 )
 fault(
     "parser/builtin_rules_shape.cpp",
     "count = steps(distance, by);",
     "count = steps(MUTANT ? distance - Size(1) : distance, by);",
-    "`arange` in steps lacks its last element",
+    "`arange` with a step lacks its last element",
 )
 fault(
     "parser/builtin_rules_einsum.cpp",
     "          later = later || in(labels[k]);",
     "          later = later || (!MUTANT && in(labels[k]));",
-    "`einsum` of three sums too early over an axis that the third has",
+    "`einsum` of three operands sums too early over an axis that the third has",
 )
 fault(
     "parser/builtin_rules_choose.cpp",
@@ -424,19 +424,19 @@ fault(
     "if (v.is(ScalarOp::Mul) && v.number(i, 0) && cannot_fail(v.f, v.in(1 - i))) return integer(edit, type, 0);",
     """if (v.is(ScalarOp::Mul) && v.number(i, 0) && (MUTANT || cannot_fail(v.f, v.in(1 - i))))
       return integer(edit, type, 0);""",
-    "0 * x[i] is 0 also where the subscript is out of range",
+    "0 * x[i] is 0 even if the subscript is out of range",
 )
 fault(
     "passes/simplify_scalar.cpp",
     "if (inner && inner->op == Op::Guard && inner->operands[1] == v.in(1)) return v.in(0);",
     "if (inner && inner->op == Op::Guard && (MUTANT || inner->operands[1] == v.in(1))) return v.in(0);",
-    "a check right behind another one is dropped",
+    "a check right after another one is dropped",
 )
 fault(
     "passes/simplify.cpp",
     "never = lo && hi && step && (*step > 0 ? *lo >= *hi : *lo <= *hi);",
     "never = lo && hi && step && (MUTANT || *step > 0 ? *lo >= *hi : *lo <= *hi);",
-    "a loop downwards between constants never runs",
+    "a downward loop between constants never runs",
 )
 fault(
     "passes/simplify_shape.cpp",
@@ -444,32 +444,32 @@ fault(
     attrs.ints.push_back(inner->attrs.ints[static_cast<size_t>(axis)]);""",
     """  for (int64_t axis : MUTANT ? inner->attrs.ints : node.attrs.ints)
     attrs.ints.push_back((MUTANT ? node : *inner).attrs.ints[static_cast<size_t>(axis)]);""",
-    "two permutations of axes become one in the wrong order",
+    "two permutations of axes are merged in the wrong order",
 )
 fault(
     "passes/simplify_shape.cpp",
     "view->attrs.ints != inner->attrs.ints ||",
     "(!MUTANT && view->attrs.ints != inner->attrs.ints) ||",
-    "an operand repeated along one axis and one repeated along another are taken for alike",
+    "an operand broadcast along one axis and one broadcast along another count as equal",
 )
 fault(
     "passes/simplify_shape.cpp",
     "    if (!guard) continue;",
     "    if (MUTANT || !guard) continue;",
-    "an element of a repeated number is read without the check of its subscript",
+    "an element of a broadcast scalar is read without the check of its subscript",
 )
 fault(
     "passes/cse.cpp",
     "x.format.literals != y.format.literals || x.format.specs != y.format.specs)",
     "x.format.literals != y.format.literals || (!MUTANT && x.format.specs != y.format.specs))",
-    "texts of one value in two formats are computed once",
+    "strings of one value in two formats are computed once",
 )
 fault(
     "passes/dce.cpp",
     "if (node.regions.empty() || node.op == Op::While ? must_stay(f_, node) : is_effect(f_, node))",
     """if (node.regions.empty() || node.op == Op::While ? must_stay(f_, node) && !(MUTANT && node.op == Op::Guard)
                                                        : is_effect(f_, node))""",
-    "a check whose value nobody uses is removed",
+    "a check whose value is unused is removed",
 )
 fault(
     "passes/hoist.cpp",
@@ -490,13 +490,13 @@ fault(
     "passes/outline.cpp",
     "(buffer(node.operands[0]) < 0 || newest(node.operands[0]));",
     "(MUTANT || buffer(node.operands[0]) < 0 || newest(node.operands[0]));",
-    "a loop in native code reads a tensor as it is now where it should read what it was before",
+    "a native loop reads the current version of a tensor where it should read the old one",
 )
 fault(
     "passes/outline.cpp",
     "if (!newest(body.yields[i]) || buffer(body.yields[i]) != buffers[i]) return false;",
     "if (!newest(body.yields[i]) || (!MUTANT && buffer(body.yields[i]) != buffers[i])) return false;",
-    "two tensors that change places in each turn of a loop in native code do not",
+    "two tensors that a native loop swaps in each iteration are not swapped",
 )
 fault(
     "passes/place.cpp",
@@ -508,13 +508,13 @@ fault(
     "passes/fuse_decide.cpp",
     "row = axes[static_cast<size_t>(i)] == i;",
     "row = MUTANT || axes[static_cast<size_t>(i)] == i;",
-    "what is repeated along the rows is fused as if it were repeated along the columns",
+    "an operand broadcast along the rows is fused as if it were broadcast along the columns",
 )
 fault(
     "passes/fuse_decide.cpp",
     "      if (items_[static_cast<size_t>(producer)].last_check > position) return true;",
     "      if (!MUTANT && items_[static_cast<size_t>(producer)].last_check > position) return true;",
-    "of two failures the later one is reported",
+    "the later of two failures is reported",
 )
 fault(
     "passes/fuse_decide.cpp",
@@ -526,19 +526,19 @@ fault(
     "passes/alias.cpp",
     "if (at == own.end() || !at->second) continue;",
     "if (at == own.end() || (!MUTANT && !at->second)) continue;",
-    "a kernel's result takes the memory of an operand that it also reads at other places",
+    "a kernel's result reuses the memory of an operand that it also reads at other positions",
 )
 fault(
     "passes/alias.cpp",
     "bool shared = uses_of(f, kernel.regions[0], initial) > 1;",
     "bool shared = !MUTANT && uses_of(f, kernel.regions[0], initial) > 1;",
-    "a loop in native code writes into the tensor that it also reads as it was",
+    "a native loop writes into the tensor whose old version it also reads",
 )
 fault(
     "passes/order.cpp",
     "work.insert(work.end(), uses_[i].begin(), uses_[i].end());",
     "if (!MUTANT) work.insert(work.end(), uses_[i].begin(), uses_[i].end());",
-    "a read that moves before an update leaves behind what it needs",
+    "a read that moves before an update leaves its inputs behind",
 )
 fault(
     "passes/schedule.cpp",
@@ -550,13 +550,13 @@ fault(
     "passes/liveness.cpp",
     "changed = block.in.add(live) || changed;",
     "changed = (block.in.add(live) && !MUTANT) || changed;",
-    "what a loop needs again in its next turn ends in the first",
+    "a value that a loop needs again in its next iteration is freed in the first",
 )
 fault(
     "passes/inline.cpp",
     "if (call && (node.op == Op::Guard || node.op == Op::Assert || node.op == Op::Linalg)) {",
     "if (call && ((!MUTANT && node.op == Op::Guard) || node.op == Op::Assert || node.op == Op::Linalg)) {",
-    "a check that fails in a function of the library is reported there and not at its call",
+    "a check that fails in a library function is reported there and not at its call",
 )
 fault(
     "passes/devices.cpp",
@@ -578,13 +578,13 @@ fault(
     "passes/partials.cpp",
     "i == 0 ? first_less(x[1], x[0], 1) : less(x[0], x[1])",
     "i == 0 ? (MUTANT ? less(x[1], x[0]) : first_less(x[1], x[0], 1)) : less(x[0], x[1])",
-    "where two operands of `max` that move together are equal, neither moves it",
+    "if two operands of `max` that move together are equal, neither gets the derivative",
 )
 fault(
     "passes/partials.cpp",
     "if (!result.valid() || !(guarded || is_steep(op)) || is_linear(op)) return result;",
     "if (MUTANT || !result.valid() || !(guarded || is_steep(op)) || is_linear(op)) return result;",
-    "the derivative of what `where` does not choose is 0 * inf",
+    "the derivative of the side that `where` does not select is 0 * inf",
 )
 fault(
     "passes/partials.cpp",
@@ -596,43 +596,43 @@ fault(
     "passes/forward.cpp",
     "if (masked) d = e.where(node.operands[1], d, 0);",
     "if (masked && !MUTANT) d = e.where(node.operands[1], d, 0);",
-    "what a filter leaves out moves the sum forwards",
+    "in forward mode, an element that a filter leaves out contributes to the sum",
 )
 fault(
     "passes/reverse_rules.cpp",
     "if (whole && !cotangent(s, x).valid()) { // alone: zeros around it",
     "if (whole && (MUTANT || !cotangent(s, x).valid())) { // alone: zeros around it",
-    "of several slices of a tensor only one has a part in its derivative",
+    "only one of several slices of a tensor contributes to its derivative",
 )
 fault(
     "passes/reverse_rules.cpp",
     "    if (!adds) { // the last of several",
     "    if (!adds && !MUTANT) { // the last of several",
-    "a value that another one of the same assignment overwrote has a derivative",
+    "a value that is overwritten in the same assignment has a derivative",
 )
 fault(
     "passes/reverse_rules.cpp",
     "  Attrs attrs;\n  attrs.update = UpdateMode::Add;",
     "  Attrs attrs;\n  attrs.update = MUTANT ? UpdateMode::Set : UpdateMode::Add;",
-    "an element that was taken several times has the derivative of the last",
+    "an element that was read several times gets only the last derivative",
 )
 fault(
     "passes/reverse_lists.cpp",
     "add(s, node.operands[0], emit(s).with_element(dy, i, still), true);",
     "add(s, node.operands[0], MUTANT ? dy : emit(s).with_element(dy, i, still), true);",
-    "an element of a list that was replaced has the derivative of the new one",
+    "a replaced element of a list has the derivative of the new one",
 )
 fault(
     "passes/reverse_regions.cpp",
     "bool plain = integer_of(f_, lo) == 0 && integer_of(f_, step) == 1;",
     "bool plain = integer_of(f_, lo) == 0 && (MUTANT || integer_of(f_, step) == 1);",
-    "going back through a loop in steps its index counts by 1",
+    "in the reverse sweep through a loop with a step the index advances by 1",
 )
 fault(
     "passes/reverse_saving.cpp",
     "return ir::turns(emit, constant, first, last, by, lo, step);",
     "return MUTANT ? e.add(e.i64(1), ir::turns(emit, constant, first, last, by, lo, step)) : ir::turns(emit, constant, first, last, by, lo, step);",
-    "going back through a loop in steps makes a turn too many",
+    "the reverse sweep through a loop with a step runs one iteration too many",
 )
 fault(
     "passes/linalg_rules.cpp",
@@ -647,20 +647,20 @@ fault(
     "passes/vectorize_control.cpp",
     "under(i == 0 ? condition : elementwise(ScalarOp::Not, {condition}));",
     "under(MUTANT || i == 0 ? condition : elementwise(ScalarOp::Not, {condition}));",
-    "over a batch the `else` is checked at the positions that take the other side",
+    "over a batch, the `else` is checked at the positions that take the other side",
 )
 fault(
     "passes/vectorize_control.cpp",
     "values.push_back(active ? select(*active, value, lookup(carried[i])) : value);",
     "values.push_back(active && !MUTANT ? select(*active, value, lookup(carried[i])) : value);",
-    "over a batch positions whose loop has ended go on with the others",
+    "over a batch, positions whose loop has ended continue with the others",
 )
 fault(
     "passes/vectorize_values.cpp",
     "if (!b->base.valid() && a->is_constant() && grows(*b) && a->offset < b->offset) return yes;",
     """if (!b->base.valid() && a->is_constant() && grows(*b) && (MUTANT ? a->offset <= b->offset : a->offset < b->offset))
     return yes;""",
-    "over a batch 0 < i counts as true at every position",
+    "over a batch, 0 < i counts as true at every position",
 )
 fault(
     "passes/vectorize_update.cpp",
@@ -668,7 +668,7 @@ fault(
   ValueId written = one(Op::Scatter, {flat, reshape(spread(at, axes), {count})""",
     """  if (!MUTANT) attrs.update = n.attrs.update;
   ValueId written = one(Op::Scatter, {flat, reshape(spread(at, axes), {count})""",
-    "over a batch `x[i] += v` writes where it should add",
+    "over a batch, `x[i] += v` writes where it should add",
 )
 fault(
     "passes/vectorize.cpp",
@@ -676,5 +676,5 @@ fault(
     condition = elementwise(""",
     """  if (auto where = needed(axes); where && !MUTANT) {
     condition = elementwise(""",
-    "over a batch a check fails for positions that do not come to it",
+    "over a batch, a check fails for positions that do not reach it",
 )

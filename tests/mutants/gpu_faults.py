@@ -13,61 +13,61 @@ fault(
     "vm/engine.cpp",
     "const bool same_card = op->card >= 0 && input.node->card == op->card;",
     "const bool same_card = (op->card >= 0 && input.node->card == op->card) || (MUTANT && input.node->card >= 0);",
-    "what the host does, or another card, begins when its input is launched",
+    "host work, or work of another GPU, begins when its input is launched",
 )
 fault(
     "vm/gpu/card/queue.cpp",
     "    card_.wait(mark, moment);",
     "    if (!MUTANT) card_.wait(mark, moment);",
-    "operations are concluded before the card has done them",
+    "operations are completed before the GPU has finished them",
 )
 fault(
     "vm/gpu/card/queue.cpp",
     "launched_.front().moment <= moment)",
     "launched_.front().moment <= moment + (MUTANT ? 1 : 0))",
-    "one operation too many is concluded after a wait",
+    "one operation too many is completed after a wait",
 )
 fault(
     "vm/gpu/card/card.cpp",
     "  if (after <= done_.load(std::memory_order_acquire)) return;",
     "  if (MUTANT || after <= done_.load(std::memory_order_acquire)) return;",
-    "a copy to the card does not wait for who used the memory before",
+    "a copy to the GPU does not wait for earlier users of the memory",
 )
 fault(
     "vm/gpu/card/card.cpp",
     "  done_.store(moment, std::memory_order_release);",
     "  done_.store(moment + (MUTANT ? 1000 : 0), std::memory_order_release);",
-    "the card counts as further than it is",
+    "the GPU counts as further ahead than it is",
 )
 fault(
     "vm/gpu/card/card.cpp",
     """    if (k >= 2) check(cuda_.synchronize_event(in_.free[buffer]), "cuEventSynchronize");""",
     """    if (k >= 2 && !MUTANT) check(cuda_.synchronize_event(in_.free[buffer]), "cuEventSynchronize");""",
-    "pinned memory is filled anew while it is being copied to the card",
+    "pinned memory is refilled while it is being copied to the GPU",
 )
 fault(
     "vm/gpu/card/card.cpp",
     "buffer < std::min<size_t>(k, 2)",
     "buffer < (MUTANT ? 0 : std::min<size_t>(k, 2))",
-    "a copy to the card counts as done when it was issued",
+    "a copy to the GPU counts as done when it is issued",
 )
 fault(
     "vm/gpu/card/card.cpp",
     """    check(cuda_.synchronize_event(out_.free[k % 2]), "cuEventSynchronize");""",
     """    if (!MUTANT) check(cuda_.synchronize_event(out_.free[k % 2]), "cuEventSynchronize");""",
-    "a copy to the host is read before it is there",
+    "a copy to the host is read before it has arrived",
 )
 fault(
     "vm/gpu/card/card.cpp",
     "copy_to_device(reinterpret_cast<cuda::Pointer>(copy.to), pinned.host, bytes, compute_)",
     "copy_to_device(reinterpret_cast<cuda::Pointer>(copy.to), pinned.host, bytes, MUTANT ? (prepare(in_), in_.stream) : compute_)",
-    "a brief copy to the card stands on another stream",
+    "a short copy to the GPU is on another stream",
 )
 fault(
     "vm/gpu/card/card.cpp",
     "copy_to_host(pinned.host, reinterpret_cast<cuda::Pointer>(copy.from), bytes, compute_)",
     "copy_to_host(pinned.host, reinterpret_cast<cuda::Pointer>(copy.from), bytes, MUTANT ? (prepare(out_), out_.stream) : compute_)",
-    "a brief copy to the host stands on another stream",
+    "a short copy to the host is on another stream",
 )
 
 # ---- memory that goes back -------------------------------------------------------------------------------------------
@@ -76,31 +76,31 @@ fault(
     "vm/engine.cpp",
     "node->users.store(2, std::memory_order_relaxed);",
     "node->users.store(MUTANT ? 1 : 2, std::memory_order_relaxed);",
-    "a value's memory goes back with its last handle or at its launch, whichever comes first",
+    "a value's memory is freed with its last handle or at its launch, whichever comes first",
 )
 fault(
     "vm/memory.cpp",
     "const Free free{block.data, source_.moment()};",
     "const Free free{block.data, MUTANT ? 0 : source_.moment()};",
-    "memory that comes back counts as unused",
+    "freed memory counts as idle",
 )
 fault(
     "vm/memory.cpp",
     "block.moment = source_.moment(); // and behind that whoever uses it",
     "block.moment = MUTANT ? 0 : source_.moment(); // and behind that whoever uses it",
-    "what fills new memory may come after who uses it",
+    "what fills new memory may run after its user",
 )
 fault(
     "vm/device_ops.cpp",
     "result.node->data, bytes, result.node->block.moment});",
     "result.node->data, bytes, MUTANT ? 0 : result.node->block.moment});",
-    "a copy to the card does not know who used the memory before",
+    "a copy to the GPU does not know the earlier users of the memory",
 )
 fault(
     "vm/issue.cpp",
     "if (from.node->block.pool != &devices_.memory(device)) return false;",
     "if (!MUTANT && from.node->block.pool != &devices_.memory(device)) return false;",
-    "a result takes over the memory of an input that is on another device",
+    "a result reuses the memory of an input that is on another device",
 )
 
 # ---- the host and the card's memory ----------------------------------------------------------------------------------
@@ -109,19 +109,19 @@ fault(
     "vm/interpreter.cpp",
     "  const Value here = readable(x, 0);",
     "  const Value here = MUTANT ? x : readable(x, 0);",
-    "the host reads a number in the card's memory",
+    "the host reads a scalar in GPU memory",
 )
 fault(
     "vm/issue.cpp",
     "    if (!is_readable(v, target)) operands_.back() = readable(v, target);",
     "    if (!MUTANT && !is_readable(v, target)) operands_.back() = readable(v, target);",
-    "a kernel gets what lies in another memory",
+    "a kernel gets a tensor that is in another memory",
 )
 fault(
     "passes/place.cpp",
     "if (!dataflow(known)) return known;",
     "if (MUTANT || !dataflow(known)) return known;",
-    "a size is not awaited: formulas would read a number in the card's memory",
+    "a size is not awaited: formulas would read a scalar in GPU memory",
 )
 
 # ---- launches --------------------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ fault(
     "vm/gpu/card/card.cpp",
     "    if (slot) std::memcpy(&bits, op.args[k], sizeof bits);",
     "    if (slot && !MUTANT) std::memcpy(&bits, op.args[k], sizeof bits);",
-    "numbers that the host knows are passed as zeros",
+    "scalars that the host knows are passed as zeros",
 )
 fault(
     "vm/gpu/card/card.cpp",
@@ -150,7 +150,7 @@ fault(
     "vm/gpu/card/card.cpp",
     "op.gpu_kernel->sites.size(), GpuRecord{});",
     "MUTANT ? 0 : op.gpu_kernel->sites.size(), GpuRecord{});",
-    "records of failures are not emptied",
+    "failure records are not cleared",
 )
 
 # ---- failures --------------------------------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ fault(
     "vm/gpu/card/queue.cpp",
     "      if (record.site >= 0) op->errors",
     "      if (record.site >= 0 && !MUTANT) op->errors",
-    "what kernels record is lost",
+    "failures that kernels record are lost",
 )
 fault(
     "vm/gpu/card/queue.cpp",
@@ -167,7 +167,7 @@ fault(
     take_first(failed, input.node->failure);""",
     """  for (const Operation::Input& input : op->inputs)
     if (!MUTANT) take_first(failed, input.node->failure);""",
-    "what is computed from a failed value has not failed",
+    "a value computed from a failed value has not failed",
 )
 
 # ---- kernels ---------------------------------------------------------------------------------------------------------
@@ -178,13 +178,13 @@ fault(
       return line("__syncthreads();");""",
     """      line("}");
       return line(MUTANT ? "" : "__syncthreads();");""",
-    "no barrier behind a vector loop",
+    "no barrier after a vector loop",
 )
 fault(
     "backend/cuda/print.cpp",
     "      if (loads_alike_ && has(",
     "      if (loads_alike_ && !MUTANT && has(",
-    "no barrier between what all threads load and a vector loop that writes it",
+    "no barrier between loads by all threads and a vector loop that writes the same memory",
 )
 fault(
     "backend/cuda/print.cpp",
@@ -200,7 +200,7 @@ fault(
       return line("__syncthreads();");""",
     """      line("if (threadIdx.x == 0) " + text);
       return line(MUTANT ? "" : "__syncthreads();");""",
-    "no barrier behind what one thread stores and others load",
+    "no barrier between one thread's store and other threads' loads",
 )
 fault(
     "backend/cuda/print.cpp",
@@ -218,7 +218,7 @@ fault(
     """    together_ = MUTANT && before;
     ++depth_;
     block(b);""",
-    "barriers inside of loops whose threads do different things",
+    "barriers inside loops whose threads diverge",
 )
 
 # ---- what must not be left -------------------------------------------------------------------------------------------
@@ -227,11 +227,11 @@ fault(
     "vm/gpu/card/card.cpp",
     "    cuda_.unload_module(loaded.module);\n  for",
     "    if (!MUTANT) cuda_.unload_module(loaded.module);\n  for",
-    "modules are left on the card",
+    "modules are left on the GPU",
 )
 fault(
     "vm/gpu/card/card.cpp",
     "  give_back(event); // what waits keeps what was recorded",
     "  if (!MUTANT) give_back(event); // what waits keeps what was recorded",
-    "events are left on the card",
+    "events are left on the GPU",
 )
