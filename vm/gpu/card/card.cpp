@@ -83,7 +83,7 @@ cuda::Event GpuCard::new_event() const {
 }
 
 std::unique_ptr<CardQueue> GpuCard::open(Engine& engine, int device) {
-  cuda_.set_context(context_); // if that fails, so does what comes, and says so
+  cuda_.set_context(context_);              // if that fails, so does what comes, and says so
   std::erase_if(images_, [&](auto& entry) { // of programs that are gone
     if (entry.second.image.use_count() > 1) return false;
     cuda_.unload_module(entry.second.module);
