@@ -195,6 +195,7 @@ static int fails(const char* name) {
   static _Atomic int calls;
   return failing && !strcmp(failing, name) && ++calls > atoi(getenv("TL_FAILING_BEHIND")) ? atoi(getenv("TL_FAILING_WITH")) : 0;
 }
+static int allocate(void** p, size_t bytes, int failure) { return failure ? failure : (*p = calloc(1, bytes + 1), 0); }
 int cuDriverGetVersion(int* version) { return *version = 12080, fails(__func__); }
 int cuDeviceGetCount(int* count) { return *count = 1, fails(__func__); }
 int cuDeviceGetName(char* name, int length, int device) { return strcpy(name, "Test card"), fails(__func__); }
@@ -204,9 +205,9 @@ int cuDeviceGetAttribute(int* value, int attribute, int device) {
   *value = attribute == 16 ? 132 : attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 10 ? 32 : 1024;
   return fails(__func__);
 }
-int cuMemAlloc_v2(void** p, size_t bytes) { return *p = calloc(1, bytes + 1), fails(__func__); }
+int cuMemAlloc_v2(void** p, size_t bytes) { return allocate(p, bytes, fails(__func__)); }
 int cuMemFree_v2(void* p) { return free(p), fails(__func__); }
-int cuMemHostAlloc(void** p, size_t bytes, unsigned flags) { return *p = calloc(1, bytes + 1), fails(__func__); }
+int cuMemHostAlloc(void** p, size_t bytes, unsigned flags) { return allocate(p, bytes, fails(__func__)); }
 int cuMemFreeHost(void* p) { return free(p), fails(__func__); }
 int cuMemHostGetDevicePointer_v2(void** p, void* host, unsigned flags) { return *p = host, fails(__func__); }
 int cuDevicePrimaryCtxRetain(void** p, int device) { return *p = &malloc, fails(__func__); }
