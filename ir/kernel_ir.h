@@ -94,17 +94,15 @@ enum class KOp : uint8_t {
   Bitcast, // same width: f32 <-> i32/u32, f64 <-> i64/u64
   Round16, // f32 -> f32, rounded to {dtype} F16 or BF16
   // control
-  For,   // {vector} (lo, hi, step, init…) block(i, carried…) yields carried… ; Vector: step 1, no carried
-  While, // (init…) blocks: cond(carried…) yields bool; body(carried…) yields carried…
-  If,    // (c) two blocks; yields are the results. In a Vector loop: both run under masks (loads of masked-off lanes do
-         // not happen)
-  Reduce, // {reduce, dtype: accumulator} (n) block(k) yields value, or value and mask (bool). ArgMin/ArgMax: results
-          // are
-          // (best value, i64 index); otherwise one result of the accumulator's type. Empty: sum +0.0, others identity
+  For,    // {vector} (lo, hi, step, init…) block(i, carried…) yields carried… ; Vector: step 1, no carried
+  While,  // (init…) blocks: cond(carried…) yields bool; body(carried…) yields carried…
+  If,     // (c) two blocks; yields are the results. In a Vector loop both run under masks: loads of masked-off lanes do
+          // not happen
+  Reduce, // {reduce, dtype: accumulator} (n) block(k) yields value, or value and mask (bool). ArgMin, ArgMax: results
+  // are (best value, i64 index); otherwise one result of the accumulator's type. Empty: sum +0.0, others identity
   ReduceChunk, // like Reduce, but one chunk: (begin, end) with end - begin <= kSumChunk, block(k) for k in it; result:
-               // the chunk's value,
-               // widened
-               // to the total type (for sums that several tiles share; a later phase folds those)
+               // the chunk's value, widened to the total type (for sums that several tiles share; a later phase folds
+               // those)
   Contract,    // {dtype: accumulator} (n) block(k) yields a, b
   Check,       // {site} (ok: bool, element i64, a i64, b i64): records a failure where ok is false
 };

@@ -1,4 +1,4 @@
-// Names and kinds of the graph's operations, for text, messages and passes.
+// What ir/graph_ops.def says of the graph's operations, for text, messages and passes.
 #pragma once
 #include "ir/graph.h"
 #include <optional>
@@ -8,17 +8,68 @@ namespace tl::ir {
 
 constexpr int kOpCount = static_cast<int>(Op::Kernel) + 1;
 
-// What may be done with a node because of its operation. Each operation says it in its row (op_info.cpp); lowering, the
-// verifier, the interpreter and the passes ask the row.
+// What may be done with a node because of its operation.
 enum class OpKind : uint8_t {
   Value,    // what it gives depends on its operands and attributes alone: equal ones are one, unused ones may go
   Fallible, // the same, but it can fail: stays even if nobody uses what it gives
   Effect,   // takes a token first and gives one first
   Control,  // runs regions or a function: what these do, it does
 };
-OpKind kind_of(Op op);
 
-std::string_view name_of(Op op); // "const_tensor"; Elementwise prints as its scalar op
+// What an operation does with the devices of its tensors.
+enum class DeviceRule : uint8_t {
+  Joins, // its results belong to the device of its tensors, which must be one
+  Same,  // a result belongs to that of the operand at its index (after the token, if there is one)
+  Own,   // its results' devices are known when it runs
+};
+
+// What fusion makes of an operation.
+enum class FusionClass : uint8_t {
+  Outside,   // nothing: it stays between kernels
+  Scalar,    // a scalar of its operands' elements for each element; on the host where all of it is known there
+  View,      // no work: an index map. A Reshape only where sizes of 1 come or go
+  Guard,     // checked inside the kernel
+  HostGuard, // a Guard whose condition the host knows (passes/fuse_build.cpp finds it): checked before the kernel runs
+  Map,
+  Reduce,
+  Scan,
+  Contract,
+  Update,
+};
+
+// Whether the host knows a scalar result while it issues.
+enum class Home : uint8_t {
+  Host,     // always: what gives it waits for it, or there is nothing to wait for
+  Operands, // where it knows all operands, which are scalars
+  Device,   // never
+};
+
+// When an operation may leave a loop that changes none of its operands.
+enum class Hoist : uint8_t {
+  Never,
+  Always,
+  Scalars, // where its result is one
+  Untimed, // unless the loop looks at the clock: measuring would be in vain
+};
+
+enum class Derivative : uint8_t { Again, Saved };
+
+constexpr uint16_t kDear = 1000; // a cost: computed again only at the price of time that shows
+
+struct OpInfo {
+  std::string_view name; // "const_tensor"; Elementwise prints as its scalar op
+  OpKind kind;
+  DeviceRule devices;
+  FusionClass fusion;
+  Home home;
+  Hoist hoist;
+  Derivative derivative;
+  uint16_t cost;
+};
+const OpInfo& info(Op op);
+inline std::string_view name_of(Op op) { return info(op).name; }
+inline OpKind kind_of(Op op) { return info(op).kind; }
+
 std::optional<Op> op_from_name(std::string_view name);
 std::string_view name_of(ReduceOp op);
 std::optional<ReduceOp> reduce_from_name(std::string_view name);

@@ -175,10 +175,11 @@ enum class ExprKind : uint8_t {
 //   CumSum CumProd (x): ints = [axis]; x converted like that of Sum
 //   Reshape (x)   Permute (x): ints   BroadcastTo (x)   Concat Stack (x…): ints = [axis]   Flip (x): ints = axes
 //   Pad (x, value): sizes = before_0, after_0, before_1, …
-//   Full (value) or (value, x): on the device of x   Eye ()   Arange (start, step): start + i * step   Linspace (lo,
-//   hi) Take (x, idx: i64): ints = [axis]; result: x's axes before, idx's axes, x's axes after Matmul (a, b): a[…, m,
-//   k], b[…, k, n], leading axes broadcast; a rank-1 operand has no m or n   Dot (a, b) Key (seed)   SplitKey (k): a
-//   tuple of two, or key[n], by the type   Bits (k)   Uniform (k, lo, hi)   Normal (k) RandInt (k, lo, hi)
+//   Full (value) or (value, x): on the device of x   Eye ()   Arange (start, step): start + i * step
+//   Linspace (lo, hi)   Take (x, idx: i64): ints = [axis]; result: x's axes before, idx's axes, x's axes after
+//   Matmul (a, b): a[…, m, k], b[…, k, n], leading axes broadcast; a rank-1 operand has no m or n   Dot (a, b)
+//   Key (seed)   SplitKey (k): a tuple of two, or key[n], by the type   Bits (k)   Uniform (k, lo, hi)   Normal (k)
+//   RandInt (k, lo, hi)
 // The result's element type and sizes are in the node's type.
 
 enum class ListOp : uint8_t {
@@ -189,8 +190,7 @@ enum class ListOp : uint8_t {
   Append, // (list, element)
   Concat, // (a, b)
   Slice,  // (list, bounds…): Python's slice; ints = which of first, last and step are given (0 or 1 each)
-  Join,   // (list of tensors or numbers) -> one tensor: ints = [axis, 1 to stack or 0 to concatenate]; its own sizes:
-          // fresh
+  Join,   // (list of tensors or numbers) -> one tensor: ints = [axis, 1 to stack or 0 to concatenate]; fresh: its sizes
 };
 
 // Transforms of a function: of blocks[0], a call in which `params` stand for the operands that are asked about.
@@ -279,8 +279,7 @@ enum class StmtKind : uint8_t {
   Break,    //
   Continue, //
   Return,   // value (null: unit)
-  Assert, // value: bool scalar; message (Interp or Str, evaluated only on failure; may be null), text: the condition's
-          // source
+  Assert, // value: bool scalar; message (Interp or Str, evaluated only on failure; may be null); text: as it was written
   Expr,   // value, for its effects
 };
 

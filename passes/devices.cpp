@@ -1,4 +1,5 @@
 #include "passes/devices.h"
+#include "ir/op_info.h"
 #include "ir/rewrite.h"
 #include "passes/edit.h"
 #include "vm/abi/device.h"
@@ -13,91 +14,6 @@ using namespace ir;
 namespace {
 
 constexpr size_t kSources = 16; // more than these are one unknown
-
-// What an operation does with the devices of its tensors.
-enum class Meeting : uint8_t {
-  Joins, // its results belong to the device of its tensors, which must be one
-  Same,  // a result belongs to that of the operand at its place (behind the token, if there is one)
-  Own,   // its results' devices are known when it runs
-};
-
-Meeting meeting_of(Op op) {
-  switch (op) {
-  case Op::Constant:
-  case Op::ConstTensor:
-  case Op::Iota:
-  case Op::Elementwise:
-  case Op::Convert:
-  case Op::Broadcast:
-  case Op::Reshape:
-  case Op::Transpose:
-  case Op::Slice:
-  case Op::Pad:
-  case Op::Concat:
-  case Op::Index:
-  case Op::Gather:
-  case Op::Update:
-  case Op::Scatter:
-  case Op::Reduce:
-  case Op::Scan:
-  case Op::Contract:
-  case Op::Map:
-  case Op::Linalg: return Meeting::Joins;
-  case Op::Guard:
-  case Op::Wait:
-  case Op::Debug:
-  case Op::AllReduce:
-  case Op::BroadcastFrom: return Meeting::Same;
-  case Op::ConstStr:
-  case Op::If:
-  case Op::For:
-  case Op::While:
-  case Op::Call:
-  case Op::ListMake:
-  case Op::ListLength:
-  case Op::ListGet:
-  case Op::ListSet:
-  case Op::ListAppend:
-  case Op::ListConcat:
-  case Op::ListSlice:
-  case Op::ListJoin:
-  case Op::Text:
-  case Op::ReadLine:
-  case Op::Await:
-  case Op::Format:
-  case Op::Print:
-  case Op::Assert:
-  case Op::Load:
-  case Op::Save:
-  case Op::Exists:
-  case Op::ReadText:
-  case Op::WriteText:
-  case Op::WaitAll:
-  case Op::Time:
-  case Op::Interrupted:
-  case Op::Exit:
-  case Op::Plot:
-  case Op::Stopwatch:
-  case Op::Progress:
-  case Op::DeviceCount:
-  case Op::DeviceOf:
-  case Op::Transfer:
-  case Op::Place:
-  case Op::DeviceInfo:
-  case Op::MemoryStats:
-  case Op::ReleaseCache:
-  case Op::ProcessRank:
-  case Op::WorldSize:
-  case Op::Vjp:
-  case Op::Jvp:
-  case Op::Vmap:
-  case Op::Checkpoint:
-  case Op::CustomVjp:
-  case Op::StopGradient:
-  case Op::Kernel: return Meeting::Own;
-  }
-  throw std::logic_error("devices: no operation");
-}
 
 class Checks {
 public:
@@ -169,13 +85,13 @@ private:
       }
       return;
     }
-    Meeting meeting = meeting_of(node.op);
+    const DeviceRule rule = info(node.op).devices;
     std::vector<ValueId> met = tensors(node);
-    bool any = meeting == Meeting::Joins &&
+    bool any = rule == DeviceRule::Joins &&
                std::any_of(met.begin(), met.end(), [&](ValueId value) { return placed_[value.index]; });
     for (size_t i = 0; i < node.results.size(); ++i)
       mark(node.results[i],
-           any || (meeting == Meeting::Same && i < node.operands.size() && placed_[node.operands[i].index]));
+           any || (rule == DeviceRule::Same && i < node.operands.size() && placed_[node.operands[i].index]));
   }
 
   void drop_places() {
@@ -252,14 +168,14 @@ private:
 
   void node(NodeId id, Region& into) {
     Op op = f_[id].op;
-    switch (meeting_of(op)) {
-    case Meeting::Same:
+    switch (info(op).devices) {
+    case DeviceRule::Same:
       for (size_t i = 0; i < f_[id].results.size(); ++i) {
         Sources from = i < f_[id].operands.size() ? sources(f_[id].operands[i]) : Sources{};
         set_sources(f_[id].results[i], std::move(from));
       }
       return;
-    case Meeting::Own: {
+    case DeviceRule::Own: {
       std::vector<Region> regions = std::move(f_[id].regions);
       for (Region& inner : regions)
         region(inner);
@@ -269,7 +185,7 @@ private:
       if (op == Op::Transfer || op == Op::Place) learn_device(f_[id]);
       return;
     }
-    case Meeting::Joins: break;
+    case DeviceRule::Joins: break;
     }
     std::vector<ValueId> met = tensors(f_[id]);
     std::erase_if(met, [&](ValueId value) { return sources(value).empty(); });

@@ -10,8 +10,6 @@ namespace tl {
 using namespace ir;
 namespace {
 
-constexpr uint32_t kDear = 1000; // computed again only at the price of time that shows
-
 uint32_t cost_of(ScalarOp op) {
   const ScalarOpInfo& row = info(op);
   if (row.ulp != 0 || op == ScalarOp::KeyBits || op == ScalarOp::KeyFold) return kDear; // polynomials, Philox
@@ -25,32 +23,15 @@ uint32_t cost_of(ScalarOp op) {
 }
 
 uint32_t cost_of(const Function& f, const Node& node) {
-  switch (node.op) {
-  case Op::Elementwise: return cost_of(node.attrs.scalar);
-  case Op::Convert: return 1;
-  case Op::Pad:
-  case Op::Concat: return 3;
-  case Op::Gather: return 2;
-  case Op::Map: {
-    uint32_t sum = 0;
-    walk(f, node.regions[0], [&](NodeId id) {
-      const Node& inner = f[id];
-      switch (inner.op) {
-      case Op::Map:
-      case Op::Reduce:
-      case Op::Contract:
-      case Op::For:
-      case Op::While: sum = kDear; break;
-      default: sum = std::min(kDear, sum + cost_of(f, inner));
-      }
-    });
-    return sum;
-  }
-  case Op::Reduce:
-  case Op::Scan:
-  case Op::Contract: return kDear;
-  default: return 0;
-  }
+  if (node.op == Op::Elementwise) return cost_of(node.attrs.scalar);
+  if (node.op != Op::Map) return info(node.op).cost;
+  uint32_t sum = 0;
+  walk(f, node.regions[0], [&](NodeId id) {
+    const Op op = f[id].op;
+    const bool loops = op == Op::Map || op == Op::For || op == Op::While;
+    sum = loops ? kDear : std::min<uint32_t>(kDear, sum + cost_of(f, f[id]));
+  });
+  return sum;
 }
 
 bool holds_guard(const Function& f, const Node& node) {
@@ -66,37 +47,21 @@ bool Fusion::host_scalar(ValueId value) const {
   return f_[value].type.is_scalar() && !(value.index < dataflow_.size() && dataflow_[value.index]);
 }
 
-ItemClass Fusion::classify(const Node& node) const {
-  switch (node.op) {
-  case Op::Elementwise:
-  case Op::Convert: return host_scalar(node.results[0]) ? ItemClass::Outside : ItemClass::Scalar;
-  case Op::Pad:
-  case Op::Concat:
-  case Op::Gather:
-  case Op::Iota: return ItemClass::Scalar;
-  case Op::Broadcast:
-  case Op::Transpose:
-  case Op::Slice:
-  case Op::Index: return ItemClass::View;
-  case Op::Reshape: {
+FusionClass Fusion::classify(const Node& node) const {
+  const FusionClass fusion = info(node.op).fusion;
+  if (fusion == FusionClass::Scalar && host_scalar(node.results[0])) return FusionClass::Outside;
+  if (node.op == Op::Reshape) {
     const auto& from = f_[node.operands[0]].type.dims;
     bool ones = from.empty() || only_ones_differ(from, f_[node.results[0]].type.dims);
-    return ones ? ItemClass::View : ItemClass::Outside;
+    return ones ? FusionClass::View : FusionClass::Outside;
   }
-  case Op::Guard: {
-    if (!f_[node.operands[0]].type.is_tensor() || host_scalar(node.results[0])) return ItemClass::Outside;
+  if (fusion == FusionClass::Guard) {
+    if (!f_[node.operands[0]].type.is_tensor() || host_scalar(node.results[0])) return FusionClass::Outside;
     for (size_t i = 1; i < node.operands.size(); ++i)
-      if (!host_scalar(node.operands[i])) return ItemClass::Guard;
-    return ItemClass::HostGuard;
+      if (!host_scalar(node.operands[i])) return FusionClass::Guard;
+    return FusionClass::HostGuard;
   }
-  case Op::Map: return ItemClass::Map;
-  case Op::Reduce: return ItemClass::Reduce;
-  case Op::Scan: return ItemClass::Scan;
-  case Op::Contract: return ItemClass::Contract;
-  case Op::Update:
-  case Op::Scatter: return ItemClass::Update;
-  default: return ItemClass::Outside;
-  }
+  return fusion;
 }
 
 int32_t Fusion::item_of(ValueId value) const {
@@ -122,13 +87,13 @@ void Fusion::inner_uses(const Node& node, std::vector<ValueId>& values) const {
 
 void Fusion::estimate(Item& item) {
   const Node& node = f_[item.node];
-  item.guards = item.kind == ItemClass::Guard || holds_guard(f_, node);
+  item.guards = item.kind == FusionClass::Guard || holds_guard(f_, node);
   item.cost = cost_of(f_, node);
   for (size_t i = 0; i < node.operands.size(); ++i) {
     int32_t producer = item_of(node.operands[i]);
     bool scalar = f_[node.operands[i]].type.is_scalar();
-    ItemClass kind = producer < 0 ? ItemClass::Outside : items_[static_cast<size_t>(producer)].kind;
-    bool pulled = kind == ItemClass::Scalar || kind == ItemClass::View || kind == ItemClass::Map;
+    FusionClass kind = producer < 0 ? FusionClass::Outside : items_[static_cast<size_t>(producer)].kind;
+    bool pulled = kind == FusionClass::Scalar || kind == FusionClass::View || kind == FusionClass::Map;
     if (pulled) {
       item.cost = std::min(kDear, item.cost + items_[static_cast<size_t>(producer)].cost);
       item.leaves += items_[static_cast<size_t>(producer)].leaves;
@@ -136,7 +101,7 @@ void Fusion::estimate(Item& item) {
       ++item.leaves;
     }
     if (producer < 0) continue;
-    if (kind == ItemClass::Reduce)
+    if (kind == FusionClass::Reduce)
       item.reduce = producer;
     else if (item.reduce < 0)
       item.reduce = items_[static_cast<size_t>(producer)].reduce;
@@ -211,8 +176,8 @@ double Fusion::order_of(uint32_t item) const {
 bool Fusion::cheap(const Item& item) const {
   constexpr uint32_t kCheap = 8, kLeaves = 2;
   if (item.guards) return false;
-  if (item.kind == ItemClass::View) return true;
-  if (item.kind != ItemClass::Scalar && item.kind != ItemClass::Map) return false;
+  if (item.kind == FusionClass::View) return true;
+  if (item.kind != FusionClass::Scalar && item.kind != FusionClass::Map) return false;
   return item.cost <= kCheap && item.leaves <= kLeaves;
 }
 
@@ -220,10 +185,10 @@ void Fusion::group(const Region& region, bool fuse) {
   add_items(region);
   for (size_t i = items_.size(); i-- > 0;) {
     uint32_t item = static_cast<uint32_t>(i);
-    if (items_[item].kind == ItemClass::Outside) continue;
+    if (items_[item].kind == FusionClass::Outside) continue;
     if (fuse)
       visit(item);
-    else if (items_[item].kind != ItemClass::HostGuard)
+    else if (items_[item].kind != FusionClass::HostGuard)
       start(item);
   }
   if (!fuse) return;

@@ -50,7 +50,7 @@ bool row_dims(const std::vector<Dim>& dims, const std::vector<Dim>& kept) {
 // joined this group; -1 if that can't be.
 int32_t Fusion::expected_rows(uint32_t item, const Group& group) const {
   const Item& it = items_[item];
-  int32_t source = it.kind == ItemClass::Reduce ? static_cast<int32_t>(item) : it.reduce;
+  int32_t source = it.kind == FusionClass::Reduce ? static_cast<int32_t>(item) : it.reduce;
   if (source < 0 || group.decided || group.scan || group.kind != KernelKind::Nest) return -1;
   const Node& reduce = node_of(static_cast<uint32_t>(source));
   if (!(f_[reduce.operands[0]].type.dims == group.space) || !trailing(reduce.attrs.ints, group.space.size())) return -1;
@@ -161,8 +161,8 @@ void Fusion::add(uint32_t item, uint32_t group, const Read& read) {
   it.once = read.once;
   it.full = read.full;
   g.members.push_back(item);
-  g.guards = g.guards || it.guards || it.kind == ItemClass::HostGuard;
-  g.has_map = g.has_map || it.kind == ItemClass::Map;
+  g.guards = g.guards || it.guards || it.kind == FusionClass::HostGuard;
+  g.has_map = g.has_map || it.kind == FusionClass::Map;
   if (read.rows >= 0) g.rows = read.rows;
 }
 
@@ -182,7 +182,7 @@ ValueId Fusion::viewed(ValueId value) const {
 bool Fusion::later_failure_hides(uint32_t guard, const Group& group) const {
   int64_t position = items_[guard].position;
   for (uint32_t member : group.members) {
-    if (items_[member].kind == ItemClass::HostGuard && items_[member].position > position) return true;
+    if (items_[member].kind == FusionClass::HostGuard && items_[member].position > position) return true;
     for (ValueId operand : node_of(member).operands) {
       int32_t producer = item_of(operand);
       if (producer < 0 || items_[static_cast<size_t>(producer)].group == items_[group.root].group) continue;
@@ -222,10 +222,10 @@ bool Fusion::fits_update(uint32_t item, const Group& group) const {
 
 bool Fusion::join_operand_side(uint32_t item, uint32_t group, const std::vector<Use>& edges, Mode mode) {
   for (const Use& use : edges)
-    if (!items_[use.item].operand_side && items_[use.item].kind != ItemClass::Contract) return false;
+    if (!items_[use.item].operand_side && items_[use.item].kind != FusionClass::Contract) return false;
   const Node& node = node_of(item);
-  bool fits = items_[item].kind == ItemClass::HostGuard;
-  if (items_[item].kind == ItemClass::View && node.op != Op::Reshape && !f_[node.operands[0]].type.is_scalar())
+  bool fits = items_[item].kind == FusionClass::HostGuard;
+  if (items_[item].kind == FusionClass::View && node.op != Op::Reshape && !f_[node.operands[0]].type.is_scalar())
     fits = !contiguous_view(f_, node) || node.op == Op::Transpose;
   if (!fits || mode == Mode::Output) return false;
   if (mode == Mode::Try) return true;
@@ -296,27 +296,27 @@ bool Fusion::join(uint32_t item, uint32_t group, Mode mode) {
     return false;
 
   switch (it.kind) {
-  case ItemClass::Outside:
-  case ItemClass::Scan:
-  case ItemClass::Update: return false;
-  case ItemClass::Reduce: return join_reduce(item, group, edges, mode);
-  case ItemClass::Contract: return join_contract(item, group, edges, mode);
+  case FusionClass::Outside:
+  case FusionClass::Scan:
+  case FusionClass::Update: return false;
+  case FusionClass::Reduce: return join_reduce(item, group, edges, mode);
+  case FusionClass::Contract: return join_contract(item, group, edges, mode);
   default: break;
   }
   if (g.kind == KernelKind::Contract) {
     for (const Use& use : edges)
-      if (items_[use.item].operand_side || items_[use.item].kind == ItemClass::Contract)
+      if (items_[use.item].operand_side || items_[use.item].kind == FusionClass::Contract)
         return join_operand_side(item, group, edges, mode);
-    if (it.guards || it.kind == ItemClass::Map) return false;
+    if (it.guards || it.kind == FusionClass::Map) return false;
   }
   Read how = combined(edges, item, g);
   if (!how.allowed) return false;
-  if (it.kind == ItemClass::HostGuard && g.outputs != 1) return false;
+  if (it.kind == FusionClass::HostGuard && g.outputs != 1) return false;
   if (it.guards) {
     bool everywhere = how.place == Place::Element || (how.place == Place::Row && g.decided);
     if (g.outputs != 1 || !how.full || !everywhere || later_failure_hides(item, g)) return false;
   }
-  bool free = it.kind == ItemClass::View || it.kind == ItemClass::HostGuard;
+  bool free = it.kind == FusionClass::View || it.kind == FusionClass::HostGuard;
   if (how.place == Place::Other && !free && !how.once && !cheap(it)) return false;
   if (mode == Mode::Output) {
     bool here = how.full && (how.place == Place::Element || (how.place == Place::Row && g.decided));
@@ -382,7 +382,7 @@ bool Fusion::merge(uint32_t a, uint32_t b) {
       for (ValueId result : node_of(member).results)
         for (const Dim& dim : f_[result].type.dims)
           if (!dim.is_constant()) reads(dim.value);
-      if (items_[member].kind == ItemClass::Map) at_first = false; // its body may mention sizes too
+      if (items_[member].kind == FusionClass::Map) at_first = false; // its body may mention sizes too
       auto inner = inner_.find(items_[member].original);
       if (inner == inner_.end()) continue;
       for (ValueId value : inner->second)

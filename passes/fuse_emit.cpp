@@ -11,7 +11,7 @@ using namespace ir;
 
 // A view alone that is a pointer and an offset needs no kernel.
 bool Fusion::stays_view(const Group& group) const {
-  if (group.members.size() != 1 || items_[group.root].kind != ItemClass::View) return false;
+  if (group.members.size() != 1 || items_[group.root].kind != FusionClass::View) return false;
   const Node& node = node_of(group.root);
   auto view = contiguous_view(f_, node);
   if (!view) return false;
@@ -72,7 +72,7 @@ void Fusion::emit_group(uint32_t group, std::vector<NodeId>& out) {
     bool any = false;
     for (size_t i = g.members.size(); i-- > 0;) {
       uint32_t member = g.members[i];
-      bool used = items_[member].guards || items_[member].kind == ItemClass::HostGuard;
+      bool used = items_[member].guards || items_[member].kind == FusionClass::HostGuard;
       if (keep_root && member == g.root) {
         used = true;
         outputs.push_back(node_of(member).results[0]);
@@ -108,7 +108,7 @@ void Fusion::emit_group(uint32_t group, std::vector<NodeId>& out) {
   for (size_t i = 0; i < g.members.size(); ++i) {
     if (dead[i]) continue;
     const Item& item = items_[g.members[i]];
-    if (item.kind != ItemClass::HostGuard) {
+    if (item.kind != FusionClass::HostGuard) {
       nodes.emplace_back(item.node, item.original);
       continue;
     }

@@ -18,7 +18,7 @@ void Fusion::start(uint32_t item) {
   g.space = type.dims;
   Read here{Place::Element, true, true};
   switch (it.kind) {
-  case ItemClass::Reduce:
+  case FusionClass::Reduce:
     g.decided = true;
     g.reduces = 1;
     g.space = f_[node.operands[0]].type.dims;
@@ -27,9 +27,9 @@ void Fusion::start(uint32_t item) {
       g.columns = g.columns || g.reduced[i] != static_cast<int64_t>(g.space.size() - g.reduced.size() + i);
     here.place = Place::Row;
     break;
-  case ItemClass::Scan: g.scan = true; break;
-  case ItemClass::Contract: g.kind = KernelKind::Contract; break;
-  case ItemClass::Update:
+  case FusionClass::Scan: g.scan = true; break;
+  case FusionClass::Contract: g.kind = KernelKind::Contract; break;
+  case FusionClass::Update:
     g.kind = KernelKind::Update;
     g.space = f_[node.operands[node.op == Op::Update ? 1 : 2]].type.dims;
     break;
@@ -90,7 +90,7 @@ uint32_t Fusion::copy(uint32_t item, uint32_t group) {
 // What is free or cheap joins its readers as copies. Gives whether nobody needs the original any more.
 bool Fusion::join_copies(uint32_t item, const std::vector<uint32_t>& readers, bool outside) {
   constexpr size_t kCopies = 64, kCopiesOfTwo = 3;
-  bool view = items_[item].kind == ItemClass::View;
+  bool view = items_[item].kind == FusionClass::View;
   if (!cheap(items_[item]) || readers.size() > kCopies) return false;
   if (!view && (outside || (items_[item].leaves > 1 && readers.size() > kCopiesOfTwo))) return false;
   std::vector<uint32_t> takers;
@@ -147,7 +147,7 @@ void Fusion::visit(uint32_t item) {
   if (!readers.empty() && join_copies(item, readers, outside)) return;
   if (Group* first = readers.empty() ? nullptr : first_reader(item))
     if (join(item, static_cast<uint32_t>(first - groups_.data()), Mode::Output)) return;
-  if (items_[item].kind != ItemClass::HostGuard) start(item);
+  if (items_[item].kind != FusionClass::HostGuard) start(item);
 }
 
 // The group of `item` reads producers in the group `from`: copies of those instead.
@@ -169,7 +169,7 @@ void Fusion::copy_producers(uint32_t item, uint32_t from) {
 void Fusion::dissolve_expected_rows(uint32_t group) {
   std::vector<uint32_t> rows;
   for (uint32_t member : groups_[group].members)
-    if (items_[member].place == Place::Row && items_[member].kind != ItemClass::HostGuard) rows.push_back(member);
+    if (items_[member].place == Place::Row && items_[member].kind != FusionClass::HostGuard) rows.push_back(member);
   std::sort(rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) {
     return std::pair(items_[a].position, a) < std::pair(items_[b].position, b);
   });

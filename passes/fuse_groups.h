@@ -6,6 +6,7 @@
 // free of cycles because each has a place `order` in the program such that everything it reads is made before and
 // everything that reads it runs after.
 #pragma once
+#include "ir/op_info.h"
 #include "passes/kernel_shape.h"
 #include <bitset>
 #include <unordered_map>
@@ -13,19 +14,6 @@
 #include <vector>
 
 namespace tl {
-
-enum class ItemClass : uint8_t {
-  Outside,   // not tensor work: control, effects, host scalars, constants, views that cost nothing at run time
-  Scalar,    // elementwise, Convert, Pad, Concat, Gather, Iota
-  View,      // Broadcast, Transpose, Slice, Index, Reshape by ones
-  Guard,     // checked inside the kernel
-  HostGuard, // condition known to the host: checked before the kernel runs
-  Map,
-  Reduce,
-  Scan,
-  Contract,
-  Update,
-};
 
 // Where in its group's space a member is evaluated.
 enum class Place : uint8_t { Element, Row, Single, Other };
@@ -37,7 +25,7 @@ struct Use {
 
 struct Item {
   ir::NodeId node;
-  ItemClass kind = ItemClass::Outside;
+  ir::FusionClass kind = ir::FusionClass::Outside;
   uint32_t position = 0; // in the region; copies have their original's
   int32_t group = -1;
   uint32_t original = 0; // copies: the item that this one repeats
@@ -88,7 +76,7 @@ private:
 
   // building
   void add_items(const ir::Region& region);
-  ItemClass classify(const ir::Node& node) const;
+  ir::FusionClass classify(const ir::Node& node) const;
   void inner_uses(const ir::Node& node, std::vector<ir::ValueId>& values) const;
   void estimate(Item& item);
   void find_last_check(Item& item);

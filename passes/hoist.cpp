@@ -24,19 +24,13 @@ bool looks_at_clock(const Function& f, const Region& region) {
 }
 
 bool movable(const Function& f, const Node& node, bool timed) {
-  switch (node.op) {
-  case Op::Constant:
-  case Op::ConstTensor:
-  case Op::ConstStr: return true;
-  case Op::Elementwise:
-  case Op::Convert: return f[node.results[0]].type.is_scalar();
-  case Op::DeviceCount:
-  case Op::DeviceOf:
-  case Op::Transfer:
-  case Op::Contract:
-  case Op::Reduce: return !timed;
-  default: return false;
+  switch (info(node.op).hoist) {
+  case Hoist::Never: return false;
+  case Hoist::Always: return true;
+  case Hoist::Scalars: return f[node.results[0]].type.is_scalar();
+  case Hoist::Untimed: return !timed;
   }
+  return false;
 }
 
 class Mover {

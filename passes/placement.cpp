@@ -1,4 +1,5 @@
 #include "passes/placement.h"
+#include "ir/op_info.h"
 
 namespace tl {
 using namespace ir;
@@ -77,28 +78,10 @@ public:
 } // namespace
 
 bool gives_dataflow(const Function& f, const Node& node, const std::vector<bool>& dataflow) {
-  switch (node.op) {
-  case Op::Constant:
-  case Op::Await:
-  case Op::Call:
-  case Op::Load:
-  case Op::Exists:
-  case Op::ListLength:
-  case Op::Text:
-  case Op::Time:
-  case Op::Interrupted:
-  case Op::DeviceCount:
-  case Op::DeviceOf:
-  case Op::ProcessRank:
-  case Op::WorldSize: return false;
-  case Op::Elementwise:
-  case Op::Convert:
-  case Op::Guard:
-    for (ValueId operand : node.operands)
-      if (dataflow[operand.index] || (f[operand].type.is_tensor() && !f[operand].type.is_scalar())) return true;
-    return false;
-  default: return true; // elements of tensors
-  }
+  if (info(node.op).home != Home::Operands) return info(node.op).home == Home::Device; // elements of tensors
+  for (ValueId operand : node.operands)
+    if (dataflow[operand.index] || (f[operand].type.is_tensor() && !f[operand].type.is_scalar())) return true;
+  return false;
 }
 
 std::vector<bool> dataflow_scalars(const Function& function) {

@@ -13,23 +13,7 @@ namespace {
 
 constexpr double kUnknownSize = 512, kNeverAgain = 1e9;
 
-bool is_dear(const Node& node) {
-  switch (node.op) {
-  case Op::Contract:
-  case Op::Reduce:
-  case Op::Scan:
-  case Op::Linalg:
-  case Op::Scatter:
-  case Op::Map:
-  case Op::For:
-  case Op::While:
-  case Op::If:
-  case Op::Checkpoint:
-  case Op::CustomVjp:
-  case Op::ListJoin: return true;
-  default: return false;
-  }
-}
+bool is_dear(const Node& node) { return info(node.op).derivative == Derivative::Saved; }
 
 bool has_tokens(const Function& f, const Node& node) {
   return std::any_of(node.results.begin(), node.results.end(),
