@@ -54,7 +54,7 @@ enum class Hoist : uint8_t {
 
 enum class Derivative : uint8_t { Again, Saved };
 
-constexpr uint16_t kDear = 1000; // a cost: computed again only at the price of time that shows
+constexpr uint32_t kDear = 1000; // a cost: computed again only at the price of time that shows
 
 struct OpInfo {
   std::string_view name; // "const_tensor"; Elementwise prints as its scalar op
@@ -64,7 +64,7 @@ struct OpInfo {
   Home home;
   Hoist hoist;
   Derivative derivative;
-  uint16_t cost;
+  uint32_t cost;
 };
 const OpInfo& info(Op op);
 inline std::string_view name_of(Op op) { return info(op).name; }

@@ -29,7 +29,7 @@ uint32_t cost_of(const Function& f, const Node& node) {
   walk(f, node.regions[0], [&](NodeId id) {
     const Op op = f[id].op;
     const bool loops = op == Op::Map || op == Op::For || op == Op::While;
-    sum = loops ? kDear : std::min<uint32_t>(kDear, sum + cost_of(f, f[id]));
+    sum = loops ? kDear : std::min(kDear, sum + cost_of(f, f[id]));
   });
   return sum;
 }

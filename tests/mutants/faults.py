@@ -473,8 +473,8 @@ fault(
 )
 fault(
     "passes/hoist.cpp",
-    "  case Op::Reduce: return !timed;\n  default: return false;",
-    "  case Op::Reduce: return !timed;\n  default: return MUTANT && node.op == Op::Guard;",
+    "  case Hoist::Never: return false;",
+    "  case Hoist::Never: return MUTANT && node.op == Op::Guard;",
     "a check moves out of a loop that may not run",
 )
 fault(
