@@ -493,7 +493,9 @@ def combine(op, a, b):
 
 
 def grown(x):
-    """Inside a difference, nothing may be so large that a step is nothing beside it."""
+    """Inside a difference, nothing may be so large that a step is nothing beside it; and no list may double without end."""
+    if isinstance(x, list) and len(x) > MAX_ELEMENTS:
+        raise Skip("large")
     if Slopes.inside and kind_of(x) == "f" and np.any(np.abs(x) > 1e8):
         raise Skip("a step is nothing beside it")
     return x
