@@ -143,21 +143,17 @@ void Interpreter::note_shapes(Operation& op, const Instruction& i) const {
 
 void Interpreter::launch(const Instruction& i) { launch(i, nullptr, {}, 0); }
 
-// Of a card that a kernel has work for.
-static uint64_t blocks_of(const GpuKernel& kernel, KernelArgs args, uint64_t at_once) {
+// Of the phase that has most.
+static int64_t most_tiles(const GpuKernel& kernel, KernelArgs args) {
   int64_t tiles = 1;
   for (const GpuPhase& phase : kernel.phases)
     tiles = std::max(tiles, phase.tiles.evaluate(args));
-  return std::min(at_once, static_cast<uint64_t>(tiles));
+  return tiles;
 }
 
-// Whether a kernel runs for so long (milliseconds at least) that it must not begin ahead of what may stop the program:
-// what has been launched cannot be stopped.
-static bool is_long(const GpuKernel& kernel, KernelArgs args) {
-  constexpr int64_t most = 1 << 20; // tiles of some thousand elements
-  return std::any_of(kernel.phases.begin(), kernel.phases.end(),
-                     [&](const GpuPhase& phase) { return phase.tiles.evaluate(args) > most; });
-}
+// Tiles (of some thousand elements) beyond which a kernel runs for milliseconds at least: it must not begin ahead of
+// what may stop the program, since what has been launched cannot be stopped.
+constexpr int64_t kLongKernel = 1 << 20;
 
 void Interpreter::linalg(const Instruction& i) {
   FailureRef poison;
@@ -306,11 +302,16 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel* compiled, F
     op->args.push_back(made.node->data ? made.node->data + made.offset : nullptr);
     stats_.bytes += size;
   }
+  bool is_long = false;
   if (!poison) {
     const KernelArgs args = op->args.data();
     int64_t shared = (on_card ? on_card->shared_bytes : compiled->shared_bytes).evaluate(args);
     int64_t local = on_card ? on_card->local_bytes.evaluate(args) : local_bytes + compiled->local_bytes.evaluate(args);
-    if (on_card) op->blocks = blocks_of(*on_card, args, devices_.card(target)->blocks_at_once());
+    if (on_card) {
+      const int64_t tiles = most_tiles(*on_card, args);
+      op->blocks = std::min(static_cast<uint64_t>(tiles), devices_.card(target)->blocks_at_once());
+      is_long = tiles > kLongKernel;
+    }
     if (shared > 0) {
       op->shared = engine_.allocate(op->device, static_cast<uint64_t>(shared), [this] { sweep(); });
       if (!op->shared) poison = no_memory(*op, "a workspace", static_cast<uint64_t>(shared));
@@ -349,7 +350,7 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel* compiled, F
     op->suffers.push_back(&*i.decides);
     decision = Value::of_node(engine_.nodes, node, Value::Kind::Str);
   }
-  if (op->card >= 0 && is_long(*on_card, op->args.data())) engine_.wait_all();
+  if (op->card >= 0 && is_long) engine_.wait_all();
   submit(op, i);
   if (decision.node) {
     Operation* decides = effect();
