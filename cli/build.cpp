@@ -1,12 +1,12 @@
 // tl build FILE: an executable, or what stands on the way to it.
 #include "backend/aot/build.h"
+#include "abi/program/bytecode.h"
 #include "backend/aot/objects.h"
 #include "backend/cpu/codegen.h"
 #include "backend/cuda/print.h"
 #include "commands.h"
 #include "compile.h"
-#include "ir/text.h"
-#include "vm/abi/bytecode.h"
+#include "ir/graph/text.h"
 #include "vm/io/io.h"
 #include <algorithm>
 #include <cctype>

@@ -1,13 +1,13 @@
 // tl check FILE…: all errors of the files, without running them; with --memory what each would need.
+#include "abi/visible.h"
 #include "backend/cpu/jit.h"
 #include "commands.h"
 #include "compile.h"
 #include "driver/arguments.h"
 #include "driver/messages.h"
 #include "messages.h"
-#include "passes/peak_memory.h"
+#include "passes/memory/peak_memory.h"
 #include "programs.h"
-#include "vm/abi/visible.h"
 #include "vm/devices.h"
 #include "vm/vm.h"
 #include <algorithm>

@@ -1,17 +1,17 @@
 // From a file name to a module, a program and kernels: what run, check, dump and test share.
 #pragma once
 #include "backend/cpu/jit.h"
+#include "backend/kernel/kernel_ir.h"
 #include "backend/kernel/lower.h"
 #include "driver/messages.h"
-#include "ir/graph.h"
-#include "ir/kernel_ir.h"
+#include "ir/graph/graph.h"
 #include "lang/diagnostics.h"
 #include "lang/source.h"
 #include "lang/typed.h"
 #include "options.h"
-#include "parser/imports.h"
-#include "parser/parse.h"
-#include "passes/schedule.h"
+#include "parser/syntax/imports.h"
+#include "parser/syntax/parse.h"
+#include "passes/schedule/schedule.h"
 #include <functional>
 #include <optional>
 #include <string>
@@ -41,7 +41,7 @@ void read_source(Frontend& frontend, const std::string& path, const std::string*
 typed::Program check_source(Frontend& frontend, bool for_check = false, const std::string& exported = {});
 
 // The graph before all passes, transforms of functions expanded, or nothing after reporting what it cannot express yet.
-// `after` sees the graph as lowered and after each step (passes/derive.h).
+// `after` sees the graph as lowered and after each step (passes/derive/derive.h).
 std::optional<ir::Module> expand_lowered(const std::function<ir::Module()>& lower, const SourceManager& sources,
                                          FileId main, Diagnostics& diagnostics, const PassHook& after);
 // The same, of a whole program without errors.

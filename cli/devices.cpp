@@ -1,8 +1,8 @@
 // tl devices: what a program can run on.
 #include "vm/devices.h"
+#include "abi/visible.h"
 #include "commands.h"
 #include "options.h"
-#include "vm/abi/visible.h"
 #include "vm/gpu/libraries.h"
 #include <fmt/format.h>
 #include <memory>

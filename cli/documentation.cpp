@@ -1,7 +1,7 @@
 #include "documentation.h"
 #include "lang/diagnostics.h"
 #include "lang/stdlib.h"
-#include "parser/parse.h"
+#include "parser/syntax/parse.h"
 
 namespace tl::cli {
 

@@ -1,6 +1,6 @@
 // The standard library as it is documented, for `tl doc` on the terminal and as HTML.
 #pragma once
-#include "parser/reference.h"
+#include "parser/doc/reference.h"
 #include <string>
 #include <vector>
 

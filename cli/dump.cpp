@@ -1,12 +1,12 @@
 // tl dump FILE --stage STAGE: what a stage of the compiler made of the program, as text.
+#include "abi/program/bytecode.h"
 #include "backend/cuda/nvrtc.h"
 #include "backend/cuda/print.h"
 #include "commands.h"
 #include "compile.h"
 #include "driver/messages.h"
-#include "ir/lower.h"
-#include "ir/text.h"
-#include "vm/abi/bytecode.h"
+#include "ir/graph/text.h"
+#include "ir/lower/lower.h"
 #include <charconv>
 #include <fmt/format.h>
 

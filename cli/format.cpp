@@ -1,5 +1,5 @@
 // tl fmt FILE…: writes programs in their canonical form.
-#include "parser/format.h"
+#include "parser/format/format.h"
 #include "commands.h"
 #include "driver/messages.h"
 #include "messages.h"

@@ -1,7 +1,7 @@
 #include "library.h"
 #include "lang/stdlib.h"
 #include "options.h"
-#include "parser/library_parts.h"
+#include "parser/check/library_parts.h"
 #include "programs.h"
 #include "vm/io/io.h"
 #include <filesystem>

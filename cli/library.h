@@ -1,8 +1,8 @@
 // Where a program's imports and its standard library come from.
 #pragma once
 #include "lang/source.h"
-#include "parser/check.h"
-#include "parser/imports.h"
+#include "parser/check/check.h"
+#include "parser/syntax/imports.h"
 #include <map>
 #include <optional>
 #include <string>

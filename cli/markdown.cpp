@@ -1,5 +1,5 @@
 #include "markdown.h"
-#include "parser/highlight.h"
+#include "parser/syntax/highlight.h"
 #include <cctype>
 #include <cmark-gfm-core-extensions.h>
 #include <cmark-gfm.h>

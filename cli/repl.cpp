@@ -2,7 +2,7 @@
 #include "commands.h"
 #include "driver/messages.h"
 #include "line_editor.h"
-#include "parser/parse.h"
+#include "parser/syntax/parse.h"
 #include "programs.h"
 #include "session.h"
 #include "vm/interrupt.h"

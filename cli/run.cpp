@@ -1,13 +1,13 @@
 // tl run FILE [ARGS]
 #include "driver/run.h"
+#include "abi/visible.h"
 #include "backend/cache/disk_cache.h"
 #include "commands.h"
 #include "compile.h"
 #include "driver/confine.h"
 #include "driver/profile.h"
-#include "ir/interpret.h"
-#include "ir/lower.h"
-#include "vm/abi/visible.h"
+#include "ir/interpret/interpret.h"
+#include "ir/lower/lower.h"
 #include "vm/audit.h"
 #include <fmt/format.h>
 

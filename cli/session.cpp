@@ -1,9 +1,9 @@
 #include "session.h"
 #include "backend/cuda/print.h"
 #include "driver/messages.h"
-#include "ir/interpret.h"
-#include "ir/lower.h"
-#include "ir/text.h"
+#include "ir/graph/text.h"
+#include "ir/interpret/interpret.h"
+#include "ir/lower/lower.h"
 #include "vm/io/io.h"
 #include "vm/profile.h"
 #include <unistd.h>

@@ -2,7 +2,7 @@
 #pragma once
 #include "compile.h"
 #include "library.h"
-#include "parser/check.h"
+#include "parser/check/check.h"
 #include <atomic>
 #include <map>
 #include <set>

@@ -1,11 +1,11 @@
 // tl test [PATH…]: runs the `test` blocks of files, a line for each.
+#include "abi/visible.h"
 #include "commands.h"
 #include "compile.h"
 #include "driver/messages.h"
-#include "ir/interpret.h"
-#include "ir/lower.h"
+#include "ir/interpret/interpret.h"
+#include "ir/lower/lower.h"
 #include "programs.h"
-#include "vm/abi/visible.h"
 #include "vm/io/io.h"
 #include "vm/profile.h"
 #include <fmt/format.h>

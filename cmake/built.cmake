@@ -18,7 +18,7 @@ foreach(part ${parts})
 endforeach()
 foreach(target ${built_targets})
   target_compile_options(${target} PRIVATE ${TL_FLAGS})
-  target_link_libraries(${target} PRIVATE tl_driver)
+  tl_sees(${target} tl_driver tl_vm tl_io tl_linalg tl_plot tl_lang tl_program tl_abi)
 endforeach()
 
 # Debian's archives are for executables: they take the address of `stderr`, which a shared library cannot know.
@@ -53,7 +53,7 @@ foreach(name ${archive_names})
 endforeach()
 
 set(runtime ${CMAKE_BINARY_DIR}/runtime.o)
-set(libraries tl_driver tl_lang tl_vm tl_linalg tl_plot tl_io tl_abi tl_fmt)
+set(libraries tl_driver tl_lang tl_vm tl_linalg tl_plot tl_io tl_program tl_abi tl_fmt)
 set(library_files "")
 foreach(library ${libraries})
   list(APPEND library_files $<TARGET_FILE:${library}>)

@@ -1,7 +1,7 @@
 #include "driver/arguments.h"
+#include "abi/device.h"
 #include "driver/leaves.h"
 #include "driver/usage.h"
-#include "vm/abi/device.h"
 #include "vm/io/access.h"
 #include "vm/io/io.h"
 #include <algorithm>

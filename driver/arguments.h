@@ -1,8 +1,8 @@
 // The command line of a tl program: the parameters of its `main`.
 #pragma once
+#include "abi/interface.h"
+#include "abi/outcome.h"
 #include "driver/flags.h"
-#include "vm/abi/bytecode.h"
-#include "vm/abi/outcome.h"
 #include <string>
 #include <vector>
 

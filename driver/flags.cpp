@@ -1,7 +1,7 @@
 #include "driver/flags.h"
+#include "abi/device.h"
 #include "driver/messages.h"
 #include "driver/usage.h"
-#include "vm/abi/device.h"
 #include "vm/io/io.h"
 #include <algorithm>
 #include <cctype>

@@ -1,8 +1,8 @@
 // Parameters and results of `main` from and to files: a tensor, or the leaves of a struct or list under their names, as
 // `load` and `save` have them ("layers.0.w").
 #pragma once
-#include "vm/abi/bytecode.h"
-#include "vm/abi/outcome.h"
+#include "abi/interface.h"
+#include "abi/outcome.h"
 #include "vm/io/io.h"
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "driver/messages.h"
+#include "abi/visible.h"
 #include "lang/place.h"
-#include "vm/abi/visible.h"
 #include "vm/io/io.h"
 #include <cerrno>
 #include <cstdio>

@@ -1,10 +1,10 @@
 // How diagnostics, run-time failures and wrong command lines are shown on stderr: for people, or as one JSON object a
 // line. And standard output.
 #pragma once
+#include "abi/error.h"
+#include "abi/outcome.h"
 #include "lang/diagnostics.h"
 #include "lang/source.h"
-#include "vm/abi/error.h"
-#include "vm/abi/outcome.h"
 #include <vector>
 
 namespace tl::driver {

@@ -1,7 +1,7 @@
 // What --profile, --trace and --explain-idle show of a run.
 #pragma once
+#include "abi/error.h"
 #include "lang/source.h"
-#include "vm/abi/error.h"
 #include "vm/profile.h"
 #include "vm/vm.h"
 #include <string>

@@ -1,7 +1,7 @@
 #include "driver/run.h"
+#include "abi/visible.h"
 #include "driver/profile.h"
 #include "driver/usage.h"
-#include "vm/abi/visible.h"
 #include "vm/idle.h"
 #include "vm/interrupt.h"
 #include "vm/io/access.h"

@@ -1,6 +1,6 @@
 #include "lang/diagnostics.h"
+#include "abi/visible.h"
 #include "lang/json.h"
-#include "vm/abi/visible.h"
 #include <algorithm>
 #include <fmt/format.h>
 

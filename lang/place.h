@@ -1,7 +1,7 @@
 // Places as users look at them.
 #pragma once
+#include "abi/error.h"
 #include "lang/source.h"
-#include "vm/abi/error.h"
 #include <vector>
 
 namespace tl {

@@ -10,13 +10,13 @@
 //   - the i64 arithmetic of a program gives a polynomial only where that fits an i64 for all values that its atoms may
 //     have (fits); else it gives an atom of its own, Modular: the i64 that wrapping arithmetic makes of the polynomial.
 //     Proofs see through a Modular where the facts of a place say that it does not wrap;
-//   - whoever computes a size that does not surely fit checks that it does (ir/lower_sizes.cpp);
+//   - whoever computes a size that does not surely fit checks that it does (ir/lower/sizes.cpp);
 //   - no axis is longer than kLongestAxis, which is checked where a number becomes a size.
 // A coefficient that is no i64 makes too_large() of the whole size: of it nothing is proven, and the checker rejects
 // it.
 #pragma once
+#include "abi/limits.h"
 #include "lang/source.h"
-#include "vm/abi/limits.h"
 #include <algorithm>
 #include <compare>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Types of values. Sizes are symbolic (lang/size.h). A plain value: compare with ==, copy freely.
 #pragma once
+#include "abi/dtype.h"
 #include "lang/size.h"
-#include "vm/abi/dtype.h"
 #include <memory>
 #include <optional>
 #include <string_view>

@@ -13,22 +13,23 @@
 // The sizes in an operand's type may differ, as polynomials, from those that the operation needs: then a check of this
 // node or an `assert` before it has made them equal, and the operand is to be read under the needed sizes (a Reshape).
 #pragma once
+#include "abi/format_template.h"
+#include "abi/interface.h"
+#include "abi/orders.h"
+#include "abi/scalar_op.h"
+#include "abi/text_op.h"
 #include "lang/source.h"
 #include "lang/type.h"
-#include "vm/abi/bytecode.h" // FormatTemplate, ProgramInterface
-#include "vm/abi/orders.h"   // ReduceOp
-#include "vm/abi/scalar_op.h"
-#include "vm/abi/text_op.h"
 #include <memory>
 
 namespace tl {
 
 enum class Builtin : uint8_t {
 #define TL_BUILTIN(Enum, ...) Enum,
-#include "vm/abi/ops.def"
+#include "abi/ops.def"
 };
 
-enum class Acts : uint8_t { Pure, Effect }; // as vm/abi/ops.def says
+enum class Acts : uint8_t { Pure, Effect }; // as abi/ops.def says
 
 struct BuiltinInfo {
   std::string_view name;
@@ -37,7 +38,7 @@ struct BuiltinInfo {
 };
 inline constexpr BuiltinInfo kBuiltins[] = {
 #define TL_BUILTIN(Enum, name, acts, signature, doc, example) {name, Acts::acts, signature, doc, example},
-#include "vm/abi/ops.def"
+#include "abi/ops.def"
 };
 inline constexpr int kBuiltinCount = sizeof(kBuiltins) / sizeof(kBuiltins[0]);
 constexpr const BuiltinInfo& info(Builtin b) { return kBuiltins[static_cast<int>(b)]; }
@@ -153,7 +154,7 @@ enum class ExprKind : uint8_t {
   Interp,        // format filled with operands (scalars, tensors, strings)
   Range,         // type says it: lo, hi, step. binds give the atoms in them
   List,          // list_op on operands
-  Text,          // text_op on operands (vm/abi/text_op.h); Parse: to type.dtype; fresh: the axis of Bytes
+  Text,          // text_op on operands (abi/text_op.h); Parse: to type.dtype; fresh: the axis of Bytes
   Derive,        // a transform of the function whose body is blocks[0], over params: see Transform
   Recast,        // operand 0, whose type is written otherwise: checks run once it is there, the value is the same
 };
@@ -332,7 +333,7 @@ inline bool is_constant_load(const Expr& e) {
   return e.kind == ExprKind::Builtin && e.builtin == Builtin::Load && e.flag;
 }
 
-// What a piece of a session (parser/check.h) takes from the pieces before it and leaves to those after it.
+// What a piece of a session (parser/check/check.h) takes from the pieces before it and leaves to those after it.
 struct SessionState {
   bool is_piece = false;      // false: a whole program
   std::vector<VarId> given;   // variables that it uses of earlier pieces, under the types that `variables` has

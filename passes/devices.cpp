@@ -1,8 +1,8 @@
 #include "passes/devices.h"
-#include "ir/op_info.h"
-#include "ir/rewrite.h"
+#include "abi/device.h"
+#include "ir/graph/op_info.h"
+#include "ir/graph/rewrite.h"
 #include "passes/edit.h"
-#include "vm/abi/device.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>

@@ -1,6 +1,6 @@
 // Where tensors of two devices may meet.
 #pragma once
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include <stdexcept>
 
 namespace tl {

@@ -5,7 +5,7 @@
 //   edit.visit = [&](NodeId id) { …edit.replace(result, value); return Edit::Drop; … return Edit::Keep; };
 //   edit.run();
 #pragma once
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include <functional>
 #include <optional>
 #include <vector>

@@ -1,5 +1,5 @@
 #include "passes/emit.h"
-#include "ir/op_info.h"
+#include "ir/graph/op_info.h"
 #include <algorithm>
 
 namespace tl {

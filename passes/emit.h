@@ -1,7 +1,7 @@
 // Short names for the operations that passes emit when they write arithmetic: on tensors of one element type, at one
 // place in the source.
 #pragma once
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include <functional>
 #include <vector>
 

@@ -1,7 +1,7 @@
 // The passes, one per file. What each requires and guarantees stands above its definition and in the table of
 // pipeline.cpp.
 #pragma once
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 namespace tl {
 

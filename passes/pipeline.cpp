@@ -1,5 +1,5 @@
 #include "passes/pipeline.h"
-#include "ir/verify.h"
+#include "ir/graph/verify.h"
 #include "passes/passes.h"
 #include <chrono>
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 // The names are the flags (--disable NAME), the rows of --time-passes and the stops of `tl dump --stage ir --after
 // NAME`.
 #pragma once
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include <functional>
 #include <set>
 #include <span>

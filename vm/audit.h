@@ -8,7 +8,7 @@
 // the order. Beside it: a block is given out to one at a time, who reads finds what the maker of its input has
 // written, and the waits that operations declare were kept in the run that was.
 #pragma once
-#include "vm/abi/error.h"
+#include "abi/error.h"
 #include "vm/watch.h"
 #include <bit>
 #include <functional>

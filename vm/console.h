@@ -1,6 +1,6 @@
 // What a program prints, gathered and handed on at flushes.
 #pragma once
-#include "vm/abi/outcome.h"
+#include "abi/outcome.h"
 #include <mutex>
 
 namespace tl {

@@ -1,8 +1,8 @@
 // The devices of a run: cpu(0), cpu(1) …, each with a memory of its own and a share of the workers, then gpu(0), gpu(1)
 // …: what is in one memory gets into another by a copy alone. Inside the engine a device is its index among them all;
-// programs know it by its number (vm/abi/device.h).
+// programs know it by its number (abi/device.h).
 #pragma once
-#include "vm/abi/device.h"
+#include "abi/device.h"
 #include "vm/card.h"
 #include <algorithm>
 #include <vector>

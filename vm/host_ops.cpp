@@ -1,7 +1,7 @@
 // The run-time entries: formatting, effects, waits. An effect's task runs when its operands are computed and the effect
 // before it is done.
-#include "vm/abi/interrupted.h"
-#include "vm/abi/visible.h"
+#include "abi/interrupted.h"
+#include "abi/visible.h"
 #include "vm/interpreter.h"
 #include "vm/io/io.h"
 #include "vm/plot/plot.h"

@@ -1,7 +1,7 @@
 // The host interpreter: executes bytecode on one thread, computing host scalars and issuing operations to the engine
 // ahead of their execution. Internal to vm/; vm.h is the interface.
 #pragma once
-#include "vm/abi/stopwatch.h"
+#include "abi/stopwatch.h"
 #include "vm/console.h"
 #include "vm/engine.h"
 #include "vm/io/io.h"

@@ -1,5 +1,5 @@
 #include "vm/memory.h"
-#include "vm/abi/system_file.h"
+#include "abi/system_file.h"
 #include <algorithm>
 #include <bit>
 #include <charconv>

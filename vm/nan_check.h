@@ -1,6 +1,6 @@
 // --check-nan: what computes a NaN out of operands that have none.
 #pragma once
-#include "vm/abi/dtype.h"
+#include "abi/dtype.h"
 #include <cstddef>
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 // An operation in flight: what the issuing thread hands to the engine (vm/engine.h).
 #pragma once
-#include "vm/abi/bytecode.h"
-#include "vm/abi/gpu_kernel.h"
+#include "abi/gpu_kernel.h"
+#include "abi/program/bytecode.h"
 #include "vm/profile.h"
 #include "vm/value.h"
 #include <array>

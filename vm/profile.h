@@ -5,7 +5,7 @@
 // Each thread writes to a buffer of its own, so recording takes no lock. Memory is bounded: what comes after the most
 // that is kept is counted, not kept.
 #pragma once
-#include "vm/abi/bytecode.h"
+#include "abi/program/bytecode.h"
 #include <array>
 #include <atomic>
 #include <chrono>

@@ -1,6 +1,6 @@
 #include "vm/ranks.h"
-#include "vm/abi/error.h"
-#include "vm/abi/scalar_op.h"
+#include "abi/error.h"
+#include "abi/scalar_op.h"
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -5,7 +5,7 @@
 // each they compare notes, and where they differ every one of them gets an error instead of waiting for ever.
 // Operations are not thread-safe: the engine runs them one after the other in a lane of their own (kRankLane).
 #pragma once
-#include "vm/abi/dtype.h"
+#include "abi/dtype.h"
 #include <cstddef>
 #include <memory>
 #include <string>

@@ -4,8 +4,8 @@
 // carry a failure instead of contents. Handles (the Values in frames) belong to the issuing thread alone, so they are
 // counted without atomics; operations in flight hold further references.
 #pragma once
-#include "vm/abi/bytecode.h"
-#include "vm/abi/limits.h"
+#include "abi/limits.h"
+#include "abi/program/bytecode.h"
 #include "vm/devices.h"
 #include <atomic>
 #include <memory>

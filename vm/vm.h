@@ -1,9 +1,9 @@
 // Runs a Program: the host interpreter issues operations ahead of their execution, the engine runs them on a pool of
 // workers. What a program prints, returns and how it fails depends neither on threads nor on schedules.
 #pragma once
-#include "vm/abi/bytecode.h"
-#include "vm/abi/kernel.h"
-#include "vm/abi/outcome.h"
+#include "abi/kernel.h"
+#include "abi/outcome.h"
+#include "abi/program/bytecode.h"
 #include <array>
 #include <atomic>
 #include <map>
@@ -77,7 +77,7 @@ uint64_t memory_of_each_device(const RunOptions& options); // bytes: what is sai
 
 // Runs the entry function.
 //   arguments  one per parameter of program.interface (std::monostate: not given, its default applies), types as there;
-//              then values of a session (ir/lower.h): tensors, scalars, strings, lists
+//              then values of a session (ir/lower/lower.h): tensors, scalars, strings, lists
 //   out, err   where print and debug write; called from one thread at a time, buffered as the options say
 //   stats      filled if given
 //   devices    whose memory the run uses, with others at the same time; null: its own, as options say

@@ -4,7 +4,7 @@
 #include "backend/aot/link.h"
 #include "backend/aot/objects.h"
 #include "backend/aot/workshop.h"
-#include "ir/kernel_ops.h"
+#include "backend/kernel/kernel_ops.h"
 #include "vm/io/formats.h"
 #include "vm/io/io.h"
 #include <algorithm>

@@ -1,11 +1,11 @@
 // Compiled programs to files that run by themselves: kernels as machine code for several processors, programs as data,
 // and the run-time part that tl carries, linked by lld in this process.
 #pragma once
+#include "abi/program/program_file.h"
 #include "backend/aot/library.h"
 #include "backend/aot/link.h"
 #include "backend/cache/disk_cache.h"
-#include "ir/kernel_ir.h"
-#include "vm/abi/program_file.h"
+#include "backend/kernel/kernel_ir.h"
 #include <memory>
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 // What a library shows of itself: its functions for C, as a header, as LLVM IR, and as a Python module.
 #pragma once
-#include "vm/abi/bytecode.h"
+#include "abi/interface.h"
 #include <string>
 #include <vector>
 

@@ -1,6 +1,6 @@
 #include "backend/aot/objects.h"
 #include "backend/cpu/codegen.h"
-#include "ir/kernel_ops.h"
+#include "backend/kernel/kernel_ops.h"
 #include "lang/place.h"
 #include <atomic>
 #include <exception>

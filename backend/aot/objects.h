@@ -1,9 +1,9 @@
 // The kernels of a program as object files, for the processors that an executable shall run on.
 #pragma once
+#include "abi/program/program_file.h"
 #include "backend/cache/disk_cache.h"
 #include "backend/cpu/codegen.h"
-#include "ir/kernel_ir.h"
-#include "vm/abi/program_file.h"
+#include "backend/kernel/kernel_ir.h"
 #include <string>
 #include <vector>
 

@@ -1,5 +1,5 @@
 #include "backend/cache/disk_cache.h"
-#include "vm/abi/descriptor.h"
+#include "abi/descriptor.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>

@@ -1,8 +1,8 @@
 // From LLVM IR to machine code: target, passes, object files.
 #include "backend/cpu/codegen.h"
+#include "abi/processor.h"
 #include "backend/cpu/emit.h"
 #include "backend/cpu/gemm_plan.h"
-#include "vm/abi/processor.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <llvm/AsmParser/Parser.h>

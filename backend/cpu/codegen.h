@@ -1,7 +1,7 @@
 // Kernel IR to object files, assembler or LLVM IR, for one processor. No LLVM type appears here.
 #pragma once
-#include "ir/kernel_ir.h"
-#include "vm/abi/kernel.h"
+#include "abi/kernel.h"
+#include "backend/kernel/kernel_ir.h"
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -38,7 +38,7 @@ public:
   const std::string& cpu() const;
   const std::string& features() const;
   bool has_avx512() const;          // and uses it
-  uint32_t needed_features() const; // bits of vm/abi/processor.h; 0 for other machines than x86-64
+  uint32_t needed_features() const; // bits of abi/processor.h; 0 for other machines than x86-64
   const std::string& triple() const;
 
   std::string compile(const kir::Kernel& kernel, const std::string& symbol, CodeForm form = CodeForm::Object);

@@ -4,7 +4,7 @@
 // A kernel's functions are called as the kernel; functions of the program whose code is in it stand as inlined ones.
 // The standard library's own lines are left out: its code is at the line that calls it.
 #pragma once
-#include "ir/kernel_ir.h"
+#include "backend/kernel/kernel_ir.h"
 #include <llvm/IR/DIBuilder.h>
 #include <map>
 #include <vector>

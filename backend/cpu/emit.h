@@ -6,7 +6,7 @@
 #pragma once
 #include "backend/cpu/debug_lines.h"
 #include "backend/cpu/uniform.h"
-#include "ir/kernel_ir.h"
+#include "backend/kernel/kernel_ir.h"
 #include <functional>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>

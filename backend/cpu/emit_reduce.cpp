@@ -1,4 +1,4 @@
-// Reductions and contractions in the orders of vm/abi/orders.h.
+// Reductions and contractions in the orders of abi/orders.h.
 //
 // Three forms of a reduction give the same bits: along k with the 32 lanes of the order as one vector (outside vector
 // code), with an array of 32 lanes each of which is a vector over the loop around it, and element by element where the

@@ -3,7 +3,7 @@
 // make_jit gives the VM its kernels; to_llvm and to_asm show what became of one (tl dump --stage llvm, asm).
 #pragma once
 #include "backend/cache/disk_cache.h"
-#include "ir/kernel_ir.h"
+#include "backend/kernel/kernel_ir.h"
 #include <functional>
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
 #include "backend/cpu/uniform.h"
-#include "ir/kernel_ops.h"
+#include "backend/kernel/kernel_ops.h"
 #include <algorithm>
 
 namespace tl::cpu {

@@ -1,6 +1,6 @@
 // Facts about a kernel's blocks that decide how vector code is laid out. No LLVM here.
 #pragma once
-#include "ir/kernel_ir.h"
+#include "backend/kernel/kernel_ir.h"
 
 namespace tl::cpu {
 

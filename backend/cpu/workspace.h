@@ -1,6 +1,6 @@
 // Where a kernel's workspace parameters lie, as formulas in its arguments. No LLVM here.
 #pragma once
-#include "ir/kernel_ir.h"
+#include "backend/kernel/kernel_ir.h"
 
 namespace tl::cpu {
 

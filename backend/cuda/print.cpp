@@ -1,6 +1,6 @@
 #include "backend/cuda/print.h"
 #include "backend/cuda/prelude.h"
-#include "ir/kernel_ops.h"
+#include "backend/kernel/kernel_ops.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // Kernel IR as readable CUDA C++ that needs no header, in the bits of the CPU's kernels.
 #pragma once
-#include "ir/kernel_ir.h"
+#include "backend/kernel/kernel_ir.h"
 
 namespace tl {
 

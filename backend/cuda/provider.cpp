@@ -2,7 +2,7 @@
 #include "backend/cpu/workspace.h"
 #include "backend/cuda/nvrtc.h"
 #include "backend/cuda/print.h"
-#include "ir/kernel_ops.h"
+#include "backend/kernel/kernel_ops.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <future>

@@ -1,8 +1,8 @@
 // Kernels for cards, beside those of a provider for CPUs.
 #pragma once
+#include "abi/gpu_kernel.h"
 #include "backend/cache/disk_cache.h"
-#include "ir/kernel_ir.h"
-#include "vm/abi/gpu_kernel.h"
+#include "backend/kernel/kernel_ir.h"
 #include <memory>
 #include <string>
 #include <vector>

@@ -4,7 +4,7 @@
 // so row offsets leave the vector loop by themselves. What lies inside an If or While is not moved out of it, except
 // for cheap index arithmetic: it may not be needed at all.
 #pragma once
-#include "ir/kernel_ops.h"
+#include "backend/kernel/kernel_ops.h"
 #include <map>
 #include <optional>
 #include <vector>

@@ -5,7 +5,7 @@
 //   combine   tile = a block of columns; its chunks are folded like elements, in the total type
 // The outputs are computed in the last combine.
 #include "backend/kernel/forms.h"
-#include "ir/op_info.h"
+#include "ir/graph/op_info.h"
 
 namespace tl::kir {
 namespace {

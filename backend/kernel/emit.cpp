@@ -1,5 +1,5 @@
 #include "backend/kernel/loops.h"
-#include "ir/op_info.h"
+#include "ir/graph/op_info.h"
 #include <fmt/format.h>
 #include <stdexcept>
 

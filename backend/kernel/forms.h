@@ -1,7 +1,7 @@
 // The forms of kernels (docs/kernels.md): each function fills in the phases of a kernel whose parameters are made.
 #pragma once
 #include "backend/kernel/loops.h"
-#include "passes/kernel_shape.h"
+#include "passes/fuse/kernel_shape.h"
 
 namespace tl::kir {
 

@@ -1,7 +1,7 @@
 #include "backend/kernel/lower.h"
 #include "backend/kernel/forms.h"
 #include "lang/place.h"
-#include "passes/alias.h"
+#include "passes/fuse/alias.h"
 #include <fmt/format.h>
 #include <set>
 

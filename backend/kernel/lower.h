@@ -1,6 +1,6 @@
 // A Kernel node of the graph as loop nests: the step that both targets share.
 #pragma once
-#include "ir/kernel_ir.h"
+#include "backend/kernel/kernel_ir.h"
 
 namespace tl {
 
@@ -13,7 +13,7 @@ enum class Target : uint8_t {
 };
 
 // The Kernel IR of one Kernel node. Its parameters are the node's operands in order (i64 scalars as Size, everything
-// else as Input), then the node's results as Output: the order of vm/abi/bytecode.h's Launch.
+// else as Input), then the node's results as Output: the order of abi/program/bytecode.h's Launch.
 //
 // What a kernel's region may hold, and which results may take an operand's memory, is in docs/kernels.md. Throws
 // std::logic_error ("kernel lowering: …") for a region outside that contract: a fault of tl's, not of the user's

@@ -1,12 +1,12 @@
 #include "backend/kernel/scalar.h"
-#include "vm/abi/scalar_functions.h"
+#include "abi/scalar_functions.h"
 #include <limits>
 #include <stdexcept>
 
 namespace tl::kir {
 namespace {
 
-// The Math policy (vm/abi/scalar_math.h) whose values are instructions.
+// The Math policy (abi/scalar_math.h) whose values are instructions.
 struct KernelMath {
   Builder& b;
   using V = ValueId;

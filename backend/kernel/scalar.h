@@ -1,8 +1,8 @@
-// Scalar operations of the graph as instructions: the bodies of vm/abi/scalar_functions.h, appended instead of
+// Scalar operations of the graph as instructions: the bodies of abi/scalar_functions.h, appended instead of
 // computed.
 #pragma once
+#include "abi/scalar_op.h"
 #include "backend/kernel/builder.h"
-#include "vm/abi/scalar_op.h"
 
 namespace tl::kir {
 

@@ -1,4 +1,4 @@
-// Running folds along one axis, in the order of scans (vm/abi/orders.h).
+// Running folds along one axis, in the order of scans (abi/orders.h).
 //
 // Along the last axis a row is cut into nodes of kScanNode elements, which are chunks of kScanChunk:
 //   totals    tile = a node of a row; the fold of all of it

@@ -1,8 +1,8 @@
 // Loop kernels: an outlined host loop as sequential code. Nodes are emitted in their order; carried scalars are carried
 // values, carried tensors are memory that is updated in place.
 #include "backend/kernel/forms.h"
-#include "ir/failure_flow.h"
-#include "ir/op_info.h"
+#include "ir/graph/failure_flow.h"
+#include "ir/graph/op_info.h"
 #include <algorithm>
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
-#include "driver/built/kernels.h"
+#include "kernels.h"
+#include "abi/processor.h"
 #include "driver/usage.h"
-#include "vm/abi/processor.h"
 #include <fmt/format.h>
 
 extern "C" {

@@ -1,8 +1,8 @@
 // What tl puts into executables and libraries beside their machine code, and the kernels that this processor can run.
 #pragma once
+#include "abi/kernel.h"
+#include "abi/program/program_file.h"
 #include "lang/source.h"
-#include "vm/abi/kernel.h"
-#include "vm/abi/program_file.h"
 #include <vector>
 
 namespace tl::driver {

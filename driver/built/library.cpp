@@ -1,9 +1,9 @@
 // The functions of a library that `tl build --lib` makes: arguments from C come in, results go out. The functions that
 // C sees are a few instructions each (backend/aot/library.cpp), which call tl_library_call.
-#include "driver/built/kernels.h"
 #include "driver/flags.h"
 #include "driver/messages.h"
 #include "driver/usage.h"
+#include "kernels.h"
 #include "vm/devices.h"
 #include "vm/io/io.h"
 #include "vm/io/mapping.h"

@@ -1,9 +1,9 @@
 // main() of the executables that `tl build` makes.
-#include "driver/built/kernels.h"
+#include "abi/visible.h"
 #include "driver/confine.h"
 #include "driver/run.h"
 #include "driver/usage.h"
-#include "vm/abi/visible.h"
+#include "kernels.h"
 #include <cstdio>
 
 int main(int argc, char** argv) {

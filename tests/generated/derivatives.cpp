@@ -2,8 +2,8 @@
 // beside them, <v, Jᵀ1> = <Jv, 1>, and second derivatives in two ways. Each program checks itself and prints what is
 // wrong; the sums that it prints besides are compared between the engines.
 #include "derivative_cases.h"
-#include "ir/interpret.h"
-#include "passes/partials.h"
+#include "ir/interpret/interpret.h"
+#include "passes/derive/partials.h"
 #include "random_derivatives.h"
 #include "sections.h"
 #include "source_case.h"

@@ -1,6 +1,6 @@
 // Every row of the op table for every element type that fits it: on vectors, on host scalars, and with broadcasts.
+#include "abi/scalar_op.h"
 #include "sections.h"
-#include "vm/abi/scalar_op.h"
 #include <fmt/format.h>
 
 namespace tl::generated {

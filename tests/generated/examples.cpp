@@ -1,10 +1,10 @@
 // The documentation of the standard library: every function has a comment and an example, and every example gives what
 // it says, on the interpreter and on the VM alike.
-#include "ir/interpret.h"
+#include "ir/interpret/interpret.h"
 #include "lang/diagnostics.h"
 #include "lang/stdlib.h"
-#include "parser/parse.h"
-#include "parser/reference.h"
+#include "parser/doc/reference.h"
+#include "parser/syntax/parse.h"
 #include "sections.h"
 #include "source_case.h"
 #include <algorithm>

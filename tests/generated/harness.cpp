@@ -1,11 +1,11 @@
 #include "harness.h"
 #include "backend/cpu/jit.h"
 #include "backend/kernel/lower.h"
-#include "ir/interpret.h"
-#include "ir/text.h"
-#include "ir/verify.h"
+#include "ir/graph/text.h"
+#include "ir/graph/verify.h"
+#include "ir/interpret/interpret.h"
 #include "passes/pipeline.h"
-#include "passes/schedule.h"
+#include "passes/schedule/schedule.h"
 #include "vm/vm.h"
 #include <algorithm>
 #include <chrono>

@@ -5,10 +5,10 @@
 // all of them in turn with --full, else one, which changes from case to case. Those compile without LLVM's
 // optimisation.
 #pragma once
-#include "ir/graph.h"
-#include "ir/kernel_ir.h"
+#include "abi/outcome.h"
+#include "backend/kernel/kernel_ir.h"
+#include "ir/graph/graph.h"
 #include "values.h"
-#include "vm/abi/outcome.h"
 #include <map>
 #include <string>
 #include <vector>

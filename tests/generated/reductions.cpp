@@ -1,5 +1,5 @@
 // Reductions and scans over every set of axes, with lengths around the lanes and chunks of the order of sums.
-#include "ir/op_info.h"
+#include "ir/graph/op_info.h"
 #include "sections.h"
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
 #include "source_case.h"
-#include "ir/lower.h"
+#include "ir/lower/lower.h"
 #include "lang/diagnostics.h"
 #include "lang/stdlib.h"
-#include "parser/check.h"
-#include "parser/imports.h"
-#include "parser/parse.h"
-#include "passes/derive.h"
+#include "parser/check/check.h"
+#include "parser/syntax/imports.h"
+#include "parser/syntax/parse.h"
+#include "passes/derive/derive.h"
 
 namespace tl::generated {
 

@@ -1,6 +1,6 @@
 // Programs from source text, with the whole library, as graphs that both engines run.
 #pragma once
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include <optional>
 #include <string>
 

@@ -1,5 +1,5 @@
 #include "values.h"
-#include "vm/abi/scalar_op.h"
+#include "abi/scalar_op.h"
 #include <cmath>
 #include <limits>
 

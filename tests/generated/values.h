@@ -1,6 +1,6 @@
 // Operands for generated programs: samples of a domain, and the values at which functions break.
 #pragma once
-#include "vm/abi/tensor.h"
+#include "abi/tensor.h"
 #include <random>
 #include <vector>
 

@@ -118,7 +118,7 @@ fault(
     "a kernel gets a tensor that is in another memory",
 )
 fault(
-    "passes/place.cpp",
+    "passes/schedule/place.cpp",
     "if (!dataflow(known)) return known;",
     "if (MUTANT || !dataflow(known)) return known;",
     "a size is not awaited: formulas would read a scalar in GPU memory",

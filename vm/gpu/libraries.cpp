@@ -1,5 +1,5 @@
 #include "vm/gpu/libraries.h"
-#include "vm/abi/visible.h"
+#include "abi/visible.h"
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>

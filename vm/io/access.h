@@ -1,6 +1,6 @@
 // What this process may do with files: which ones a program may name, and how much of one it takes into memory.
 #pragma once
-#include "vm/abi/descriptor.h"
+#include "abi/descriptor.h"
 #include <cstdint>
 #include <string>
 

@@ -1,7 +1,7 @@
 // Python's format specifications (the "Format Specification Mini-Language" of its library reference), as CPython's
 // formatter_unicode.c applies them, in the C locale.
-#include "vm/abi/device.h"
-#include "vm/abi/repr.h"
+#include "abi/device.h"
+#include "abi/repr.h"
 #include "vm/io/io.h"
 #include "vm/io/number.h"
 #include <algorithm>

@@ -9,8 +9,10 @@
 // Functions are thread-safe unless they share an object. Files are known by their content, gzipped or not, and written
 // by their ending. What a file claims is checked against its size before memory is taken for it.
 #pragma once
-#include "vm/abi/bytecode.h"
-#include "vm/abi/tensor.h"
+#include "abi/format_template.h"
+#include "abi/load_options.h"
+
+#include "abi/tensor.h"
 #include <functional>
 #include <memory>
 #include <optional>

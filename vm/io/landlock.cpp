@@ -1,5 +1,5 @@
 #include "vm/io/landlock.h"
-#include "vm/abi/descriptor.h"
+#include "abi/descriptor.h"
 #include <cstdint>
 #include <fcntl.h>
 #include <linux/landlock.h>

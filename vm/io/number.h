@@ -1,6 +1,6 @@
 // Scalars as decimal digits: the part of formatting that does not depend on layout. Internal to vm/io.
 #pragma once
-#include "vm/abi/scalar_op.h"
+#include "abi/scalar_op.h"
 #include <string>
 
 namespace tl {

@@ -1,5 +1,5 @@
 #include "vm/io/source.h"
-#include "vm/abi/descriptor.h"
+#include "abi/descriptor.h"
 #include "vm/io/access.h"
 #include "vm/io/io.h"
 #include "vm/io/mapping.h"

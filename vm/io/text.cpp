@@ -1,5 +1,5 @@
 #include "vm/io/text.h"
-#include "vm/abi/device.h"
+#include "abi/device.h"
 #include "vm/io/input_lines.h"
 #include "vm/io/io.h"
 #include "vm/io/list.h"

@@ -1,7 +1,7 @@
-// What the operations on text mean (vm/abi/text_op.h), for both engines. Texts are UTF-8; positions count characters.
+// What the operations on text mean (abi/text_op.h), for both engines. Texts are UTF-8; positions count characters.
 #pragma once
-#include "vm/abi/scalar_op.h"
-#include "vm/abi/text_op.h"
+#include "abi/scalar_op.h"
+#include "abi/text_op.h"
 #include <string>
 #include <string_view>
 #include <variant>

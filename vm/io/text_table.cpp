@@ -1,6 +1,7 @@
 // Tables of numbers as text: one row a line, separated by commas, semicolons, tabs or blanks, perhaps under a line of
 // names, perhaps quoted. Lines that are empty or start with # are skipped. The file is read twice: to count the rows,
 // and for the numbers.
+#include "abi/scalar_op.h"
 #include "vm/io/formats.h"
 #include <algorithm>
 #include <charconv>

@@ -2,8 +2,8 @@
 // VM: a tile is a matrix, so the matrices of a batch are worked on by all workers, and each always by one, in the same
 // order of operations: the bits do not depend on threads or machines. Tensors are dense and row-major.
 #pragma once
-#include "vm/abi/kernel.h"
-#include "vm/abi/linalg_op.h"
+#include "abi/kernel.h"
+#include "abi/linalg_op.h"
 #include <optional>
 
 namespace tl {

@@ -1,7 +1,7 @@
 // Pictures of data for the module plot: laid out once (figure.h), drawn as text for a terminal, as SVG or as PNG.
 #pragma once
-#include "vm/abi/plot_op.h"
-#include "vm/abi/tensor.h"
+#include "abi/plot_op.h"
+#include "abi/tensor.h"
 #include <optional>
 #include <string>
 #include <vector>

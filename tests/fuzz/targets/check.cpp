@@ -1,10 +1,10 @@
 // The checker; and of what it takes for a program, the graph after each pass, which the verifier looks at.
-#include "parser/check.h"
-#include "ir/lower.h"
-#include "ir/verify.h"
+#include "parser/check/check.h"
+#include "ir/graph/verify.h"
+#include "ir/lower/lower.h"
 #include "lang/stdlib.h"
-#include "parser/parse.h"
-#include "passes/derive.h"
+#include "parser/syntax/parse.h"
+#include "passes/derive/derive.h"
 #include "passes/devices.h"
 #include "passes/pipeline.h"
 #include <cstdint>

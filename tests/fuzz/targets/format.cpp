@@ -1,5 +1,5 @@
 // The formatter: its result means the same (it says so itself, by an exception) and is left as it is.
-#include "parser/format.h"
+#include "parser/format/format.h"
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // The reader of graphs as text: what it takes, it can print and read again, and the verifier looks at it.
-#include "ir/text.h"
-#include "ir/verify.h"
+#include "ir/graph/text.h"
+#include "ir/graph/verify.h"
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // Lexer and parser, whatever the bytes; and what is asked of a text while it is typed.
-#include "parser/parse.h"
-#include "parser/highlight.h"
+#include "parser/syntax/parse.h"
+#include "parser/syntax/highlight.h"
 #include <cstdint>
 #include <cstdlib>
 

@@ -1,6 +1,6 @@
-// The reader of compiled programs (vm/abi/program_file.h): broken bytes are refused. (What they say is
+// The reader of compiled programs (abi/program/program_file.h): broken bytes are refused. (What they say is
 // believed: the machine code beside them is too.)
-#include "vm/abi/program_file.h"
+#include "abi/program/program_file.h"
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>

@@ -1,7 +1,7 @@
 // Measuring scalar functions against long double, in units in the last place: used by the tests, and by tl_accuracy,
 // which writes docs/accuracy.md.
 #pragma once
-#include "vm/abi/scalar_functions.h"
+#include "abi/scalar_functions.h"
 #include <bit>
 #include <cmath>
 #include <functional>

@@ -1,6 +1,6 @@
 // Special values, integers, conversions and random words of the scalar functions, through eval_scalar and
 // convert_scalar.
-#include "vm/abi/scalar_functions.h"
+#include "abi/scalar_functions.h"
 #include <bit>
 #include <cmath>
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-#include "vm/abi/kernel.h"
-#include "vm/abi/tensor.h"
+#include "abi/kernel.h"
+#include "abi/tensor.h"
 #include <doctest/doctest.h>
 #include <new>
 

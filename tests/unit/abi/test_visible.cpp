@@ -1,4 +1,4 @@
-#include "vm/abi/visible.h"
+#include "abi/visible.h"
 #include <doctest/doctest.h>
 
 using namespace tl;

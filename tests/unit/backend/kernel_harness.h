@@ -3,9 +3,9 @@
 // the kernel makes its operands.
 #pragma once
 #include "backend/kernel/lower.h"
-#include "ir/interpret.h"
-#include "ir/text.h"
-#include "ir/verify.h"
+#include "ir/graph/text.h"
+#include "ir/graph/verify.h"
+#include "ir/interpret/interpret.h"
 #include "kir_eval.h"
 
 namespace tl::test {

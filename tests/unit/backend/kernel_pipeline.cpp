@@ -1,7 +1,7 @@
 // What the passes make of graphs is what lowering takes.
 #include "backend/kernel/lower.h"
-#include "ir/rewrite.h"
-#include "ir/text.h"
+#include "ir/graph/rewrite.h"
+#include "ir/graph/text.h"
 #include "passes/pipeline.h"
 #include <doctest/doctest.h>
 

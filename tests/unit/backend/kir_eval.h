@@ -1,8 +1,8 @@
 // Kernel IR, run one instruction after the other: the meaning of kir::Kernel, for tests. Slow and obvious. Memory is
 // checked (out of range throws), workspace starts as garbage, and tiles run in the order that a seed gives.
 #pragma once
-#include "ir/kernel_ops.h"
-#include "vm/abi/scalar_op.h"
+#include "abi/scalar_op.h"
+#include "backend/kernel/kernel_ops.h"
 #include <cmath>
 #include <optional>
 #include <stdexcept>

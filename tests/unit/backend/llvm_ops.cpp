@@ -1,6 +1,6 @@
 // Every arithmetic operation, conversion and kind of memory access, in vector loops with all tails and in plain loops.
+#include "abi/scalar_op.h"
 #include "llvm_kernels.h"
-#include "vm/abi/scalar_op.h"
 #include <cmath>
 #include <doctest/doctest.h>
 #include <limits>

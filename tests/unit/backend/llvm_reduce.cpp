@@ -1,4 +1,4 @@
-// Reductions and contractions in all their forms against vm/abi/orders.h, bit for bit.
+// Reductions and contractions in all their forms against abi/orders.h, bit for bit.
 #include "llvm_kernels.h"
 #include <cmath>
 #include <doctest/doctest.h>

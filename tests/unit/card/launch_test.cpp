@@ -1,5 +1,5 @@
 // Products of a card by the stand-in of cuBLASLt: which it takes, its plans, what is left at the end.
-#include "vm/abi/error.h"
+#include "abi/error.h"
 #include "vm/gpu/card/products.h"
 #include "vm/gpu/emulator/emulator.h"
 #include "vm/gpu/libraries.h"

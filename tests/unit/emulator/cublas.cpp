@@ -1,6 +1,6 @@
 // The stand-in of cuBLASLt: what it computes, when, and what it refuses.
+#include "abi/scalar_op.h"
 #include "card.h"
-#include "vm/abi/scalar_op.h"
 #include "vm/gpu/emulator/world.h"
 #include <cmath>
 #include <random>

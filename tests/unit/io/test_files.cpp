@@ -1,5 +1,6 @@
 // Reading and writing .npy and PNG: files that other programs made, round trips, and broken files, which must be
 // refused with a message and never crash.
+#include "abi/scalar_op.h"
 #include "folder.h"
 #include "vm/io/formats.h"
 #include <algorithm>

@@ -1,6 +1,7 @@
 // Format specifications against Python's own results. The tables were made by evaluating format(value, specification)
 // over a product of values and specifications; rows that Python rejects are left out of the first and are in the
 // second.
+#include "abi/scalar_op.h"
 #include "vm/io/io.h"
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Every format beside .npy and PNG: files of other programs, both ways, names, and what does not fit.
+#include "abi/scalar_op.h"
 #include "folder.h"
 #include <cmath>
 #include <sys/stat.h>

@@ -1,5 +1,6 @@
 // Tensors as text against NumPy's own str(array) (as NumPy 1.24 to 2.2 print; later ones switch to exponents earlier).
 // TL_PRINT gives the elements, TL_PRINT_MANY the formula (i * 7919 % modulus) / divisor - modulus / (2 * divisor).
+#include "abi/scalar_op.h"
 #include "vm/io/io.h"
 #include <cmath>
 #include <doctest/doctest.h>

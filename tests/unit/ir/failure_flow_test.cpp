@@ -1,6 +1,6 @@
 // What poisons what, by data and by control, through branches and loops.
-#include "ir/failure_flow.h"
-#include "ir/text.h"
+#include "ir/graph/failure_flow.h"
+#include "ir/graph/text.h"
 #include <doctest/doctest.h>
 
 using namespace tl;

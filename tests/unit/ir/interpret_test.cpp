@@ -1,7 +1,7 @@
 // The reference interpreter, by hand-made graphs and values.
-#include "ir/interpret.h"
-#include "ir/text.h"
-#include "ir/verify.h"
+#include "ir/graph/text.h"
+#include "ir/graph/verify.h"
+#include "ir/interpret/interpret.h"
 #include <cmath>
 #include <doctest/doctest.h>
 

@@ -1,11 +1,11 @@
 // Lowering: programs through the parser and the checker, their graphs verified and interpreted.
-#include "ir/interpret.h"
-#include "ir/lower.h"
-#include "ir/text.h"
-#include "ir/verify.h"
+#include "ir/graph/text.h"
+#include "ir/graph/verify.h"
+#include "ir/interpret/interpret.h"
+#include "ir/lower/lower.h"
 #include "lang/stdlib.h"
-#include "parser/check.h"
-#include "parser/parse.h"
+#include "parser/check/check.h"
+#include "parser/syntax/parse.h"
 #include <doctest/doctest.h>
 
 using namespace tl;

@@ -1,6 +1,6 @@
 // The text form of graphs: what is printed reads back to the same text.
-#include "ir/text.h"
-#include "ir/verify.h"
+#include "ir/graph/text.h"
+#include "ir/graph/verify.h"
 #include <doctest/doctest.h>
 
 using namespace tl;

@@ -1,8 +1,8 @@
 // Checks a program given as text, for tests.
 #pragma once
 #include "lang/stdlib.h"
-#include "parser/check.h"
-#include "parser/parse.h"
+#include "parser/check/check.h"
+#include "parser/syntax/parse.h"
 #include <memory>
 #include <string>
 

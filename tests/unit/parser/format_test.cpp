@@ -1,6 +1,6 @@
 // The formatter: layouts worked out by hand, and what must hold for every program that parses: same tree, same comments
 // (format_source checks both) and a result that formatting leaves alone.
-#include "parser/format.h"
+#include "parser/format/format.h"
 #include <doctest/doctest.h>
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,5 @@
 // Colours of a program's text: the pieces are the text, and what stands in strings and comments is not code.
-#include "parser/highlight.h"
+#include "parser/syntax/highlight.h"
 #include <doctest/doctest.h>
 #include <string>
 

@@ -1,6 +1,6 @@
 // Short ways to parse in tests.
 #pragma once
-#include "parser/parse.h"
+#include "parser/syntax/parse.h"
 #include <string>
 
 namespace tl::test {

@@ -1,7 +1,7 @@
 // Reading the prelude's documentation: signatures, comments and the forms of examples.
 #include "lang/diagnostics.h"
-#include "parser/parse.h"
-#include "parser/reference.h"
+#include "parser/doc/reference.h"
+#include "parser/syntax/parse.h"
 #include <algorithm>
 #include <doctest/doctest.h>
 

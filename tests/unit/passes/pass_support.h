@@ -1,12 +1,12 @@
 // What tests of passes share: graphs from text, counting nodes, running a module and comparing what came out.
 #pragma once
-#include "ir/interpret.h"
-#include "ir/rewrite.h"
-#include "ir/text.h"
-#include "ir/verify.h"
+#include "ir/graph/rewrite.h"
+#include "ir/graph/text.h"
+#include "ir/graph/verify.h"
+#include "ir/interpret/interpret.h"
 #include "passes/passes.h"
 #include "passes/pipeline.h"
-#include "passes/schedule.h"
+#include "passes/schedule/schedule.h"
 #include <cmath>
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // Random small graphs over symbolic sizes: every op that fusion knows, loops, branches, host and dataflow scalars.
 #pragma once
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include <algorithm>
 #include <numeric>
 #include <random>

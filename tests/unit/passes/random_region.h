@@ -1,7 +1,7 @@
 // Random small regions over three indices, of every op that the vectorizer knows: subscripts of all kinds, sizes that
 // differ between positions, branches and loops whose conditions do.
 #pragma once
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include <algorithm>
 #include <random>
 

@@ -1,8 +1,8 @@
 // A region as a test of the vectorizer: unrolled, position after position, and vectorized.
 #pragma once
-#include "ir/rewrite.h"
-#include "ir/text.h"
-#include "passes/vectorize.h"
+#include "ir/graph/rewrite.h"
+#include "ir/graph/text.h"
+#include "passes/vectorize/vectorize.h"
 #include "random_region.h"
 #include <numeric>
 #include <optional>

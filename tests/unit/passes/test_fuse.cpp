@@ -1,6 +1,6 @@
 // Fusion: how many kernels come out, and that they mean what the nodes meant.
 #include "bytecode_machine.h"
-#include "passes/alias.h"
+#include "passes/fuse/alias.h"
 
 using namespace tl;
 using namespace tl::test;

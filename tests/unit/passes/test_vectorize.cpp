@@ -1,5 +1,5 @@
 // Vectorization of regions: each rule, to the bit, and what it makes of subscripts.
-#include "ir/op_info.h"
+#include "ir/graph/op_info.h"
 #include "vectorize_support.h"
 
 using namespace tl;

@@ -1,6 +1,6 @@
 // One card through libcuda: memory, streams, modules, copies, launches.
 #pragma once
-#include "vm/abi/gpu_kernel.h"
+#include "abi/gpu_kernel.h"
 #include "vm/card.h"
 #include "vm/gpu/card/products.h"
 #include "vm/gpu/cuda_api.h"

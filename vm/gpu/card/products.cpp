@@ -1,5 +1,5 @@
 #include "vm/gpu/card/products.h"
-#include "vm/abi/visible.h"
+#include "abi/visible.h"
 #include "vm/gpu/libraries.h"
 #include <algorithm>
 #include <fmt/format.h>

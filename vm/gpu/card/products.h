@@ -4,7 +4,7 @@
 // or transposed, where one of its strides is 1. Which algorithm computes a product is cuBLASLt's first choice for its
 // sizes, strides, types and alignment, without measuring: so the same program gives the same bits in each run.
 #pragma once
-#include "vm/abi/gpu_kernel.h"
+#include "abi/gpu_kernel.h"
 #include "vm/gpu/cuda_api.h"
 #include "vm/operation.h"
 #include <array>

@@ -1,5 +1,5 @@
 #include "vm/gpu/emulator/products.h"
-#include "vm/abi/scalar_op.h"
+#include "abi/scalar_op.h"
 #include <cstring>
 #include <vector>
 

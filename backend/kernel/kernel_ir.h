@@ -1,0 +1,164 @@
+// Kernel IR: the loop nests that both targets share. backend/kernel makes it from Kernel nodes of the graph,
+// backend/cpu prints it as LLVM IR with explicit vectors, backend/cuda as CUDA C++. Structured SSA over scalars with
+// explicit offsets.
+//
+// One phase is the body of "for tile in [tile_begin, tile_end)"; the tile index is the phase block's only parameter.
+// Loops inside say how they may run:
+//   For Serial   one iteration after the other, with carried values
+//   For Vector   iterations are independent (no carried values): the CPU runs W at a time with a masked tail, the GPU
+//   one
+//                per thread. Vector loops do not nest. Values that do not depend on its index stay scalar; a load whose
+//                offset moves by 1 with the index is a vector load, by 0 a splat, else a gather
+//   Reduce       an index k in [0, n) folded in the order of sums (abi/orders.h). Outside a Vector loop the CPU runs
+//   its
+//                32 lanes as a vector along k; inside one, each lane is a vector along the Vector loop's index
+//   Contract     sum of a(k) * b(k) in the order of contractions
+// Inside a Vector loop there may be Reduce, Contract and serial For whose bounds are the same for all lanes, If
+// (masked), While (runs until no lane goes on; lanes that are done keep their values) and Check. A Reduce's block may
+// Store: each k is visited once, and outside a Vector loop it is vectorised along k just as a Vector loop is. Memory:
+// loads and stores of one iteration happen in order. Lowering hoists loads itself where that is allowed, so a target
+// need not move loads across stores. An Output may overlap an Input (updates in place): no `noalias` between them.
+//
+// Bool is i1 as a value and one byte in memory. A key is u64 as a value. f16 and bf16 are loaded and stored in 2 bytes
+// and are f32 as values: lowering rounds after every operation with Round16 (attribute dtype).
+//
+// Text: to_text prints it (`tl dump --stage kernel`). All but its first line (the name) is the key by which equal
+// kernels are shared and cached.
+#pragma once
+#include "abi/kernel.h"
+#include "ir/graph/graph.h"
+
+namespace tl::kir {
+
+struct ValueId {
+  uint32_t index = UINT32_MAX;
+  bool valid() const { return index != UINT32_MAX; }
+  auto operator<=>(const ValueId&) const = default;
+};
+
+enum class ParamKind : uint8_t {
+  Input,  // tensor in memory, or a rank-0 value in an 8-byte slot: read by Load (offset 0 for scalars)
+  Size,   // host i64 in an 8-byte slot: its value is Instr Arg
+  Output, // tensor written by Store; may share memory with an input where the graph said so
+  Shared, // workspace shared by tiles and phases; not a kernel argument
+  Local,  // workspace of one worker; not a kernel argument
+};
+
+struct Param {
+  ParamKind kind;
+  DType dtype;            // memory type
+  std::string name;       // for dumps
+  SizeFormula count;      // Shared, Local: how many elements
+  bool rank_0 = false;    // Input: one element, in memory or in a slot
+  bool exclusive = false; // Output: no other parameter shares its memory (so that its stores and other loads may move)
+  // Input and Output: the address of kernel argument number = position among non-workspace params.
+};
+
+enum class KOp : uint8_t {
+  // leaves
+  Const, // {imm, type}
+  Arg,   // {param} value of a Size parameter, i64
+  Load,  // {param} (offset i64) -> param's dtype (f16, bf16 as f32)
+  Store, // {param} (offset, value)
+  // arithmetic on one type (ints wrap). Total for every input.
+  Add,
+  Sub,
+  Mul,
+  Neg, // ints and floats
+  Div, // floats
+  FloorDivInt,
+  ModInt, // floor semantics; by zero: 0; INT_MIN // -1 wraps
+  UDiv,
+  URem, // i64 known to be non-negative, divisor positive (index arithmetic)
+  Fma,
+  Sqrt,
+  Abs,
+  Floor,
+  Ceil,
+  RoundEven,
+  Trunc,
+  CopySign, // floats
+  And,
+  Or,
+  Xor,
+  Not,
+  Shl,
+  LShr,
+  AShr,     // ints and bool; shift counts are in range
+  MulHiU32, // i32/u32 operands: high 32 bits of the unsigned product
+  Eq,
+  Ne,
+  Lt,
+  Le,      // -> bool; ints by the type's signedness, floats ordered (Ne: unordered); Gt, Ge by swapping
+  Select,  // (c, a, b)
+  Convert, // between types as the language defines (saturating float -> int, wrapping int -> int, bool = != 0)
+  Bitcast, // same width: f32 <-> i32/u32, f64 <-> i64/u64
+  Round16, // f32 -> f32, rounded to {dtype} F16 or BF16
+  // control
+  For,    // {vector} (lo, hi, step, init…) block(i, carried…) yields carried… ; Vector: step 1, no carried
+  While,  // (init…) blocks: cond(carried…) yields bool; body(carried…) yields carried…
+  If,     // (c) two blocks; yields are the results. In a Vector loop both run under masks: loads of masked-off lanes do
+          // not happen
+  Reduce, // {reduce, dtype: accumulator} (n) block(k) yields value, or value and mask (bool). ArgMin, ArgMax: results
+  // are (best value, i64 index); otherwise one result of the accumulator's type. Empty: sum +0.0, others identity
+  ReduceChunk, // like Reduce, but one chunk: (begin, end) with end - begin <= kSumChunk, block(k) for k in it; result:
+               // the chunk's value, widened to the total type (for sums that several tiles share; a later phase folds
+               // those)
+  Contract,    // {dtype: accumulator} (n) block(k) yields a, b
+  Check,       // {site} (ok: bool, element i64, a i64, b i64): records a failure where ok is false
+};
+
+struct Instr;
+struct Block {
+  std::vector<ValueId> params;
+  std::vector<Instr> instrs;
+  std::vector<ValueId> yields;
+};
+
+struct Instr {
+  KOp op;
+  DType dtype{}; // type of the result (for Load the value's type; for Reduce the accumulator; for Convert the target)
+  bool vector = false; // For
+  ReduceOp reduce{};
+  uint32_t param = 0;
+  int32_t site = -1;
+  Scalar imm;
+  std::vector<ValueId> operands;
+  std::vector<ValueId> results;
+  std::vector<Block> blocks;
+  LocId loc; // for debuggers only: no part of the text; what several places share says one of them
+};
+
+struct Phase {
+  Block body; // params: (tile)
+  SizeFormula tiles, grain;
+  SizeFormula row; // for GPUs: elements of the row that a tile is; without steps: it is none
+};
+
+// A matrix product C[b, i, j] = epilogue(sum over k of A[b, i, k] * B[b, k, j]) in the order of contractions. Element
+// (b, i, k) of A is at b*batch + i*row + k*col of its parameter; strides are i64 values of the header block.
+struct Gemm {
+  uint32_t a = 0, b = 0, c = 0; // parameters
+  DType type = DType::F32;      // of A, B and the accumulator (f16, bf16: f32 accumulator); C has its parameter's type
+  Block header;   // no parameters; yields, i64: batch, m, n, k, a_batch, a_row, a_col, b_batch, b_row, b_col,
+                  // a_base, b_base (offset of element (0, 0, 0))
+  Block epilogue; // params: (batch, i, j, accumulated value); yields the value to store at C[batch, i, j]
+                  // (C is dense: offset (batch*m + i)*n + j); may Load other inputs
+};
+
+struct Kernel {
+  std::string name; // "softmax_3": from the function and line it came from
+  LocId loc;
+  std::vector<Param> params;
+  std::vector<DType> types; // by ValueId
+  bool is_gemm = false;
+  Gemm gemm;                 // is_gemm
+  std::vector<Phase> phases; // otherwise
+};
+
+std::string to_text(const Kernel& kernel);
+// Structure: operands defined before use, types as the ops say, Vector loops not nested. Empty if fine, else what is
+// wrong.
+std::string verify(const Kernel& kernel);
+
+} // namespace tl::kir

@@ -1,0 +1,491 @@
+// The functions of the prelude that are not elementwise. What the checker has made of their arguments: lang/typed.h.
+#include "ir/lower/function.h"
+#include "vm/io/io.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <sstream>
+
+namespace tl::ir {
+
+Leaves FunctionLowerer::effect(Op op, std::vector<ValueId> operands, std::vector<Type> results, Attrs attrs, LocId at) {
+  operands[0] = token();
+  NodeId node = here().node(op, std::move(operands), std::move(results), std::move(attrs), at);
+  std::vector<ValueId> values = f_[node].results;
+  set_token(values[0]);
+  return {values.begin() + 1, values.end()};
+}
+
+ValueId FunctionLowerer::guard_not_empty(ValueId x, ValueId count, Span span) {
+  NodeId producer = f_[count].producer;
+  if (producer.valid() && f_[producer].op == Op::Constant && f_[producer].attrs.literal.as<int64_t>() > 0) return x;
+  uint32_t s = site("EmptyReduction", "there are no elements to choose from", span);
+  return guard(x, scalar(ScalarOp::Gt, {count, i64(0)}), s, {}, span);
+}
+
+ValueId FunctionLowerer::builtin_reduce(const typed::Expr& e, ReduceOp op, ValueId x) {
+  LocId at = loc(e.span);
+  std::vector<Dim> reduced;
+  for (int64_t axis : e.ints)
+    reduced.push_back(type(x).dims.at(static_cast<size_t>(axis)));
+  bool arg = op == ReduceOp::ArgMin || op == ReduceOp::ArgMax;
+  if (e.ints.empty()) return arg ? splat(i64(0), std::vector<Dim>(type(x).dims), at) : x;
+  bool is_mean = e.builtin == Builtin::Mean;
+  DType t = type(x).dtype;
+  bool wide = (op == ReduceOp::Sum || op == ReduceOp::Prod) && (t == DType::F16 || t == DType::BF16);
+  ValueId r = reduce(op, wide ? convert(x, DType::F32, at) : x, e.ints, {}, at);
+  if (is_mean) {
+    ValueId count = convert(here().size(product(reduced)), type(r).dtype, at);
+    r = elementwise(ScalarOp::Div, {r, count}, std::vector<Dim>(type(r).dims), at);
+  }
+  // The result is guarded, not the operand: inside a map that is one check, not one for each element.
+  if (arg || op == ReduceOp::Min || op == ReduceOp::Max) r = guard_not_empty(r, here().size(product(reduced)), e.span);
+  if (!arg) r = convert(r, t, at);
+  return retyped(r, dims(e.type.shape)); // `keep` brings axes of size 1 back
+}
+
+ValueId FunctionLowerer::concat(std::vector<ValueId> parts, int64_t axis, const std::vector<Dim>& shape, LocId at) {
+  if (parts.size() == 1) return retyped(parts[0], shape);
+  for (ValueId& part : parts) {
+    std::vector<Dim> wanted = shape;
+    wanted[static_cast<size_t>(axis)] = type(part).dims.at(static_cast<size_t>(axis));
+    part = retyped(part, wanted);
+  }
+  Attrs attrs;
+  attrs.ints = {axis};
+  Type t = Type::tensor(type(parts[0]).dtype, shape);
+  return here().one(Op::Concat, std::move(parts), std::move(t), std::move(attrs), at);
+}
+
+// a[…, m, k] @ b[…, k, n], leading axes broadcast; a vector has no m or n.
+ValueId FunctionLowerer::matmul(const typed::Expr& e, ValueId a, ValueId b) {
+  LocId at = loc(e.span);
+  const std::vector<Size>&from_a = e.operands[0]->type.shape, &from_b = e.operands[1]->type.shape;
+  const std::vector<Size>& to = e.type.shape;
+  size_t own_a = std::min<size_t>(from_a.size(), 2), own_b = std::min<size_t>(from_b.size(), 2);
+  size_t batch = to.size() - (own_a - 1) - (own_b - 1);
+  std::vector<Dim> result = dims(to);
+  auto m = static_cast<int64_t>(batch), n = m + 1, k = m + 2;
+  Dim inner = type(a).dims.back(); // that of b was checked to be the same
+  Attrs attrs;
+  // A factor without the axes that it stretches along: those do not vary it.
+  auto factor = [&](ValueId x, const std::vector<Size>& from, size_t own, bool left) {
+    std::vector<Dim> wanted;
+    size_t leading = from.size() - own;
+    for (size_t i = 0; i < leading; ++i) {
+      size_t axis = batch - leading + i;
+      if (from[i].is(1) && !to[axis].is(1)) continue;
+      wanted.push_back(result[axis]);
+      attrs.ints.push_back(static_cast<int64_t>(axis));
+    }
+    if (left) {
+      if (own == 2) {
+        wanted.push_back(result[batch]);
+        attrs.ints.push_back(m);
+      }
+      wanted.push_back(inner);
+      attrs.ints.push_back(k);
+    } else {
+      wanted.push_back(inner);
+      attrs.ints.push_back(k);
+      if (own == 2) {
+        wanted.push_back(result.back());
+        attrs.ints.push_back(n);
+      }
+    }
+    return retyped(x, wanted);
+  };
+  a = factor(a, from_a, own_a, true);
+  b = factor(b, from_b, own_b, false);
+  for (size_t i = 0; i < batch; ++i)
+    attrs.labels.push_back(static_cast<int64_t>(i));
+  // A batch axis that both lack (1 against 1) is one of both; both have it then, as neither was left out.
+  if (own_a == 2) attrs.labels.push_back(m);
+  if (own_b == 2) attrs.labels.push_back(n);
+  return here().one(Op::Contract, {a, b}, Type::tensor(e.type.dtype, result), std::move(attrs), at);
+}
+
+ValueId FunctionLowerer::string(std::string text, LocId at) {
+  Attrs attrs;
+  attrs.text = std::move(text);
+  return here().one(Op::ConstStr, {}, Type::str(), std::move(attrs), at);
+}
+
+// One Load for each leaf of the type.
+// A tensor of a file that a const is read from, each once.
+uint32_t FunctionLowerer::constant_file(const typed::Expr& e, const std::string& name, const tl::Type& type) {
+  const std::string& path = e.operands.at(0)->text;
+  auto [known, is_new] = shared_.files.try_emplace({path, name, type.dtype, type.rank(), e.index}, 0);
+  if (!is_new) return known->second;
+  try {
+    TensorReader reader(path, {LoadOptions::unpacked({e.index}), name, type.dtype, type.rank()});
+    require_type(path, reader.header(), type.dtype, type.rank());
+    HostTensor x = reader.take();
+    x.dtype = type.dtype; // keys are kept as u64
+    known->second = static_cast<uint32_t>(shared_.module.tensors.size());
+    shared_.module.tensors.push_back(std::move(x));
+    return known->second;
+  } catch (const IoError& error) {
+    throw Unsupported(error.what(), e.span);
+  }
+}
+
+Leaves FunctionLowerer::load(const typed::Expr& e, const Leaves& operands) {
+  LocId at = loc(e.span);
+  std::istringstream names(e.text);
+  Leaves result;
+  auto visit = [&](auto& self, const tl::Type& t) -> void {
+    if (!t.is_tensor()) {
+      for (const tl::Type& element : t.elements)
+        self(self, element);
+      return;
+    }
+    std::string name;
+    const bool is_leaf = static_cast<bool>(std::getline(names, name));
+    if (typed::is_constant_load(e)) {
+      if (!is_leaf && e.operands.size() > 1) name = e.operands[1]->text;
+      Attrs attrs;
+      attrs.index = constant_file(e, name, t);
+      // In the outermost region, so that maps find it outside of them.
+      result.push_back(
+          this->at(0).one(Op::ConstTensor, {}, Type::tensor(t.dtype, dims(t.shape)), std::move(attrs), at));
+      return;
+    }
+    std::vector<ValueId> values{ValueId{}};
+    values.insert(values.end(), operands.begin(), operands.end());
+    if (is_leaf) values.push_back(string(name, at));
+    Attrs attrs;
+    attrs.index = e.index;
+    std::vector<Type> types{Type::token(), Type::tensor(t.dtype, std::vector<Dim>(t.rank()))};
+    types.insert(types.end(), t.rank(), Type::scalar(DType::I64));
+    Leaves made = effect(Op::Load, std::move(values), std::move(types), std::move(attrs), at);
+    for (size_t i = 0; i < t.rank(); ++i)
+      f_[made[0]].type.dims[i] = Dim::of(made[1 + i]);
+    result.push_back(made[0]);
+  };
+  visit(visit, e.type);
+  return result;
+}
+
+// x[…, idx[…, j, …], …]: only the position along the axis changes.
+ValueId FunctionLowerer::gather_along(const typed::Expr& e, ValueId x, ValueId idx) {
+  LocId at = loc(e.span);
+  auto axis = static_cast<size_t>(e.ints.at(0));
+  const std::vector<Dim> base = type(x).dims, result = dims(e.type.shape);
+  typed::Subscript item;
+  item.span = e.span;
+  idx = broadcast(wrapped(idx, base.at(axis), axis, item), e.operands[1]->type.shape, e.type.shape, at);
+  if (base.size() == 1) return gather(x, idx, 0, at);
+  std::vector<size_t> same;
+  for (size_t k = 0; k < base.size(); ++k)
+    same.push_back(k);
+  return gather(with_leading_flat(x, base.size()), positions_along(base, result, idx, axis, same, at), 0, at);
+}
+
+ValueId FunctionLowerer::scatter_add(const typed::Expr& e, ValueId x, ValueId idx, ValueId value) {
+  LocId at = loc(e.span);
+  auto axis = static_cast<size_t>(e.ints.at(0));
+  const std::vector<Dim> base = type(x).dims, places = dims(e.sizes);
+  typed::Subscript item;
+  item.span = e.span;
+  idx = wrapped(idx, base.at(axis), axis, item);
+  value = broadcast(value, e.operands[2]->type.shape, e.sizes, at);
+  const std::vector<Dim> by = type(idx).dims;
+  if (axis == 0 && !e.flag) { // whole slices
+    std::vector<Dim> rows = base;
+    rows[0] = product(by);
+    return scatter(x, retyped(idx, {rows[0]}), retyped(value, rows), UpdateMode::Add, at);
+  }
+  std::vector<size_t> to;
+  std::vector<int64_t> own;
+  for (size_t k = 0; k < base.size(); ++k)
+    to.push_back(k <= axis || e.flag ? k : k + by.size() - 1);
+  if (!e.flag) {
+    for (size_t k = 0; k < by.size(); ++k)
+      own.push_back(static_cast<int64_t>(axis + k));
+    std::vector<Dim> sized(places.begin() + static_cast<long>(axis),
+                           places.begin() + static_cast<long>(axis + by.size()));
+    idx = own.empty() ? splat(idx, places, at) : spread(retyped(idx, sized), own, places, at);
+  } else
+    idx = retyped(idx, places);
+  ValueId where = with_leading_flat(positions_along(base, places, idx, axis, to, at), places.size());
+  value = with_leading_flat(value, places.size());
+  value = retyped(value, type(where).dims);
+  return retyped(scatter(with_leading_flat(x, base.size()), where, value, UpdateMode::Add, at), base);
+}
+
+Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>& given) {
+  const ValueId before = env_.contains(kToken) ? token() : ValueId{};
+  Leaves made = builtin_operation(e, given);
+  if (!typed::is_effect(shared_.program, e) && before.valid() && token() != before)
+    throw std::logic_error(fmt::format("lowering: `{}` acts, and its row says that it does not", info(e.builtin).name));
+  return made;
+}
+
+Leaves FunctionLowerer::builtin_operation(const typed::Expr& e, const std::vector<Leaves>& given) {
+  LocId at = loc(e.span);
+  // Checks protect the operands; where there are none, the first size of the result.
+  Leaves operands;
+  for (const Leaves& leaves : given)
+    operands.insert(operands.end(), leaves.begin(), leaves.end());
+  operands = checked(std::move(operands), e.checks, true);
+  auto x = [&] { return operands.at(0); };
+  auto shape = [&] { return dims(e.type.shape); };
+  auto with_token = [&] {
+    std::vector<ValueId> values = operands;
+    values.insert(values.begin(), ValueId{});
+    return values;
+  };
+  auto types_with_token = [&](std::vector<ValueId> values) {
+    std::vector<Type> types{Type::token()};
+    for (ValueId v : values)
+      types.push_back(type(v));
+    return types;
+  };
+
+  switch (e.builtin) {
+  case Builtin::Print: {
+    Attrs attrs;
+    attrs.index = e.flag;
+    return effect(Op::Print, with_token(), {Type::token()}, std::move(attrs), at);
+  }
+  case Builtin::Load: {
+    return load(e, operands);
+  }
+  case Builtin::Save: {
+    std::vector<ValueId> values = with_token();
+    if (!e.text.empty()) values.insert(values.begin() + 2, string(e.text, at));
+    return effect(Op::Save, std::move(values), {Type::token()}, {}, at);
+  }
+  case Builtin::Exists: return effect(Op::Exists, with_token(), {Type::token(), Type::scalar(DType::Bool)}, {}, at);
+  case Builtin::ReadText:
+  case Builtin::TensorNames: {
+    Attrs attrs;
+    attrs.index = e.builtin == Builtin::TensorNames;
+    return effect(Op::ReadText, with_token(), {Type::token(), Type::str()}, std::move(attrs), at);
+  }
+  case Builtin::WriteText: return effect(Op::WriteText, with_token(), {Type::token()}, {}, at);
+  case Builtin::ReadLine: return effect(Op::ReadLine, {ValueId{}}, {Type::token(), Type::str()}, {}, at);
+  case Builtin::Wait: return effect(Op::Wait, with_token(), types_with_token(operands), {}, at);
+  case Builtin::WaitAll: return effect(Op::WaitAll, {ValueId{}}, {Type::token()}, {}, at);
+  case Builtin::Time:
+    if (!operands.empty()) effect(Op::Wait, with_token(), types_with_token(operands), {}, at);
+    return effect(Op::Time, {ValueId{}}, {Type::token(), Type::scalar(DType::F64)}, {}, at);
+  case Builtin::Interrupted:
+    return effect(Op::Interrupted, {ValueId{}}, {Type::token(), Type::scalar(DType::Bool)}, {}, at);
+  case Builtin::Exit: return effect(Op::Exit, with_token(), {Type::token()}, {}, at);
+  case Builtin::Debug: {
+    Attrs attrs;
+    if (!e.text.empty()) attrs.format.literals = {e.text};
+    return effect(Op::Debug, with_token(), types_with_token(operands), std::move(attrs), at);
+  }
+  case Builtin::Progress: {
+    Attrs attrs;
+    attrs.index = e.flag;
+    return effect(Op::Progress, with_token(), {Type::token()}, std::move(attrs), at);
+  }
+
+  case Builtin::Sum:
+  case Builtin::Mean: return {builtin_reduce(e, ReduceOp::Sum, x())};
+  case Builtin::Prod: return {builtin_reduce(e, ReduceOp::Prod, x())};
+  case Builtin::ReduceMin: return {builtin_reduce(e, ReduceOp::Min, x())};
+  case Builtin::ReduceMax: return {builtin_reduce(e, ReduceOp::Max, x())};
+  case Builtin::Any: return {builtin_reduce(e, ReduceOp::Any, x())};
+  case Builtin::All: return {builtin_reduce(e, ReduceOp::All, x())};
+  case Builtin::ArgMin: return {builtin_reduce(e, ReduceOp::ArgMin, x())};
+  case Builtin::ArgMax: return {builtin_reduce(e, ReduceOp::ArgMax, x())};
+  case Builtin::CumSum:
+  case Builtin::CumProd: {
+    Attrs attrs;
+    attrs.reduce = e.builtin == Builtin::CumSum ? ReduceOp::Sum : ReduceOp::Prod;
+    attrs.ints = e.ints;
+    DType t = type(x()).dtype;
+    ValueId wide = t == DType::F16 || t == DType::BF16 ? convert(x(), DType::F32, at) : x();
+    Type scanned = type(wide);
+    return {convert(here().one(Op::Scan, {wide}, std::move(scanned), std::move(attrs), at), t, at)};
+  }
+
+  case Builtin::Reshape: return {retyped(x(), shape())};
+  case Builtin::Permute: return {transpose(x(), e.ints, at)};
+  case Builtin::BroadcastTo: return {broadcast(x(), e.operands[0]->type.shape, e.type.shape, at)};
+  case Builtin::Concat: return {concat(operands, e.ints.at(0), shape(), at)};
+  case Builtin::Stack: {
+    std::vector<Dim> part = shape();
+    part.at(static_cast<size_t>(e.ints.at(0))) = Dim::of(1);
+    for (ValueId& value : operands)
+      value = retyped(value, part);
+    return {concat(operands, e.ints[0], shape(), at)};
+  }
+  case Builtin::Pad: {
+    std::vector<ValueId> values{x(), operands.at(1)};
+    for (size_t i = 0; i < e.sizes.size(); i += 2)
+      values.push_back(size_value(e.sizes[i]));
+    return {here().one(Op::Pad, std::move(values), Type::tensor(e.type.dtype, shape()), {}, at)};
+  }
+  case Builtin::Flip: {
+    std::vector<ValueId> starts;
+    std::vector<int64_t> steps;
+    std::vector<Dim> sizes = type(x()).dims;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      bool flips = std::count(e.ints.begin(), e.ints.end(), static_cast<int64_t>(i)) > 0;
+      starts.push_back(flips ? scalar(ScalarOp::Sub, {here().size(sizes[i]), i64(1)}) : i64(0));
+      steps.push_back(flips ? -1 : 1);
+    }
+    return {sizes.empty() ? x() : slice(x(), starts, steps, sizes, at)};
+  }
+
+  case Builtin::Full: {
+    ValueId filled = splat(x(), shape(), at);
+    if (operands.size() < 2 || !shared_.program.uses_devices || type(filled).dims.empty()) return {filled};
+    return {put(filled, convert(device_of(operands[1], at), DType::Device), at)};
+  }
+  case Builtin::Cpu:
+  case Builtin::Gpu:
+  case Builtin::DeviceCount:
+  case Builtin::To:
+  case Builtin::DeviceOf:
+  case Builtin::DeviceFacts:
+  case Builtin::MemoryFacts:
+  case Builtin::ReleaseCache:
+  case Builtin::ProcessRank:
+  case Builtin::WorldSize:
+  case Builtin::AllReduce:
+  case Builtin::BroadcastFrom: return device_builtin(e, operands);
+  case Builtin::Eye: {
+    std::vector<Dim> square = shape();
+    square[0] = checked(square[0], e.checks);
+    square[1] = square[0];
+    ValueId i = iota(square[0], at);
+    auto along = [&](int64_t axis) {
+      Attrs attrs;
+      attrs.ints = {axis};
+      return here().one(Op::Broadcast, {i}, Type::tensor(DType::I64, square), std::move(attrs), at);
+    };
+    return {convert(elementwise(ScalarOp::Eq, {along(0), along(1)}, square, at), e.type.dtype, at)};
+  }
+  case Builtin::Arange: {
+    std::vector<Dim> sizes = shape();
+    ValueId i = convert(iota(sizes.at(0), at), e.type.dtype, at);
+    ValueId scaled = elementwise(ScalarOp::Mul, {i, operands.at(1)}, sizes, at);
+    ValueId all = elementwise(ScalarOp::Add, {scaled, x()}, sizes, at), step = operands.at(1);
+    NodeId producer = f_[step].producer;
+    if (producer.valid() && f_[producer].op == Op::Constant) return {all};
+    uint32_t s = site("WrongArguments", "the step of `arange` cannot be 0", e.span);
+    return {guard(all, scalar(ScalarOp::Ne, {step, here().constant(type(step).dtype, {})}, at), s, {}, e.span)};
+  }
+  case Builtin::Linspace: {
+    // lo + i * step, and the last is hi itself.
+    std::vector<Dim> sizes = shape();
+    ValueId i = iota(sizes.at(0), at), hi = operands.at(1);
+    ValueId last = scalar(ScalarOp::Sub, {here().size(sizes[0]), i64(1)});
+    ValueId parts = convert(scalar(ScalarOp::Max, {last, i64(1)}), e.type.dtype);
+    ValueId step = scalar(ScalarOp::Div, {scalar(ScalarOp::Sub, {hi, x()}), parts});
+    ValueId line = elementwise(ScalarOp::Mul, {convert(i, e.type.dtype, at), step}, sizes, at);
+    line = elementwise(ScalarOp::Add, {line, x()}, sizes, at);
+    ValueId at_end = elementwise(ScalarOp::Eq, {i, last}, sizes, at);
+    ValueId several = scalar(ScalarOp::Gt, {last, i64(0)});
+    ValueId is_last = elementwise(ScalarOp::And, {at_end, several}, sizes, at);
+    return {elementwise(ScalarOp::Where, {is_last, hi, line}, sizes, at)};
+  }
+
+  case Builtin::Take: {
+    auto axis = static_cast<size_t>(e.ints.at(0));
+    typed::Subscript item;
+    item.span = e.span;
+    ValueId idx = wrapped(convert_index(operands.at(1)), type(x()).dims.at(axis), axis, item);
+    return {gather(x(), idx, e.ints[0], at)};
+  }
+  case Builtin::Gather: return {gather_along(e, x(), operands.at(1))};
+  case Builtin::ScatterAdd: return {scatter_add(e, x(), operands.at(1), operands.at(2))};
+  case Builtin::Einsum: return {einsum(e, operands)};
+  case Builtin::Cholesky:
+  case Builtin::LuFactor:
+  case Builtin::Solve:
+  case Builtin::TriangularSolve:
+  case Builtin::Qr:
+  case Builtin::Svd:
+  case Builtin::Eigh: return linalg(e, operands);
+  case Builtin::PlotLine:
+  case Builtin::PlotScatter:
+  case Builtin::PlotHist:
+  case Builtin::PlotImage: {
+    Attrs attrs;
+    attrs.index = static_cast<uint32_t>(e.builtin) - static_cast<uint32_t>(Builtin::PlotLine);
+    attrs.ints = e.ints;
+    std::vector<ValueId> values = with_token();
+    values.insert(values.begin() + (e.ints[0] ? 3 : 2), string(e.text, at));
+    return effect(Op::Plot, std::move(values), {Type::token()}, std::move(attrs), at);
+  }
+  case Builtin::StopwatchStart:
+  case Builtin::StopwatchLap:
+  case Builtin::StopwatchTotal:
+  case Builtin::StopwatchCount: {
+    Attrs attrs;
+    attrs.index = static_cast<uint32_t>(e.builtin) - static_cast<uint32_t>(Builtin::StopwatchStart);
+    return effect(Op::Stopwatch, with_token(), {Type::token(), Type::scalar(e.type.dtype)}, std::move(attrs), at);
+  }
+  case Builtin::Matmul:
+  case Builtin::Dot: return {matmul(e, x(), operands.at(1))};
+
+  case Builtin::Key: return {convert(convert_index(x()), DType::Key, at)}; // the seed's bits
+  case Builtin::SplitKey: {
+    if (e.type.is_tuple())
+      return {scalar(ScalarOp::KeyFold, {x(), i64(0)}, at), scalar(ScalarOp::KeyFold, {x(), i64(1)}, at)};
+    std::vector<Dim> sizes = shape();
+    return {elementwise(ScalarOp::KeyFold, {x(), iota(sizes.at(0), at)}, sizes, at)};
+  }
+  case Builtin::Bits: return {elementwise(ScalarOp::KeyBits, {x(), positions(e, at)}, shape(), at)};
+  case Builtin::Uniform: return {uniform(e, x(), operands.at(1), operands.at(2))};
+  case Builtin::Normal: return {normal(e, x())};
+  case Builtin::RandInt: return {randint(e, x(), operands.at(1), operands.at(2))};
+  case Builtin::Bernoulli: return {bernoulli(e, x(), operands.at(1))};
+
+  case Builtin::StopGradient: return {here().one(Op::StopGradient, {x()}, type(x()), {}, at)};
+
+  case Builtin::Grad: // Derive nodes by now
+  case Builtin::ValueAndGrad:
+  case Builtin::Vjp:
+  case Builtin::Jvp:
+  case Builtin::Vmap:
+  case Builtin::Jacobian:
+  case Builtin::Hessian:
+  case Builtin::CustomVjp:
+  case Builtin::Checkpoint:
+  case Builtin::DataParallel:
+  case Builtin::ReadCsv: // simpler nodes by now
+  case Builtin::ReadIdx:
+  case Builtin::ReadNpz:
+  case Builtin::ReadSafetensors:
+  case Builtin::Shape:
+  case Builtin::Rank:
+  case Builtin::Len:
+  case Builtin::Flatten:
+  case Builtin::Tile:
+  case Builtin::Repeat:
+  case Builtin::Transpose:
+  case Builtin::TransposeAll:
+  case Builtin::ExpandDims:
+  case Builtin::Squeeze:
+  case Builtin::Zeros:
+  case Builtin::Ones:
+  case Builtin::ZerosLike:
+  case Builtin::OnesLike:
+  case Builtin::Range:
+  case Builtin::List:
+  case Builtin::Enumerate:
+  case Builtin::Map:
+  case Builtin::Fold:
+  case Builtin::Zip:
+  case Builtin::Batches:
+  case Builtin::Strip:
+  case Builtin::Replace:
+  case Builtin::Find:
+  case Builtin::Lines:
+  case Builtin::Join:
+  case Builtin::Parse:
+  case Builtin::Str:
+  case Builtin::Bytes: break;
+  }
+  throw std::logic_error("lowering: a built-in function that the checker should have replaced");
+}
+
+} // namespace tl::ir

@@ -1,0 +1,369 @@
+#include "ir/lower/function.h"
+#include "lang/typed_walk.h"
+#include <algorithm>
+
+namespace tl::ir {
+namespace {
+
+// Does this index's range use one of the earlier indices?
+bool depends(const LowerProgram& shared, const typed::ComprehensionIndex& index, const std::set<VarKey>& earlier) {
+  std::set<AtomId> atoms;
+  for (VarKey var : earlier)
+    if (AtomId atom = shared.program.variables[var].atom; atom.valid()) atoms.insert(atom);
+  auto mentions = [&](const Size& size) {
+    std::vector<AtomId> used;
+    shared.atoms.collect(size, used);
+    return std::any_of(used.begin(), used.end(), [&](AtomId atom) { return atoms.contains(atom); });
+  };
+  bool found = false;
+  for (const typed::SizeBind& bind : index.binds) {
+    walk(
+        *bind.value,
+        [&](const typed::Expr& e) {
+          bool uses = e.kind == typed::ExprKind::Variable && earlier.contains(e.var.index);
+          typed::each_size(e, [&](const Size& size) { uses = uses || mentions(size); });
+          if (e.kind == typed::ExprKind::Call) { // a closure brings what it reads
+            const typed::Instance& callee = shared.program.instances[e.instance.index];
+            for (typed::VarId var : callee.captures)
+              uses = uses || earlier.contains(var.index);
+            for (AtomId atom : callee.captured_atoms)
+              uses = uses || atoms.contains(atom);
+          }
+          found = found || uses;
+          if (uses) atoms.insert(bind.atom);
+          return true;
+        },
+        nullptr);
+  }
+  return found || mentions(index.lo) || mentions(index.hi);
+}
+
+bool is_arg(ReduceOp op) { return op == ReduceOp::ArgMin || op == ReduceOp::ArgMax; }
+
+} // namespace
+
+void FunctionLowerer::bind_index(const IndexRange& range, ValueId position) {
+  const typed::Variable& var = shared_.program.variables[range.var()];
+  ValueId value = range.lo.is(0) ? position : scalar(ScalarOp::Add, {position, size_value(range.lo)});
+  env_[range.var()] = {value};
+  if (var.atom.valid()) bind_atom(var.atom, value);
+}
+
+Leaves FunctionLowerer::comprehension(const typed::Expr& e) {
+  Leaves result = e.is_reduction ? reduction(e) : tensor_comprehension(e);
+  bind_fresh(e.fresh, e.type, result);
+  return as_type(std::move(result), e.type);
+}
+
+Leaves FunctionLowerer::tensor_comprehension(const typed::Expr& e) {
+  std::vector<tl::Type> elements = leaf_types(e.type);
+  if (elements.empty()) return {};
+  std::vector<IndexRange> ranges;
+  std::vector<Dim> extents;
+  for (size_t i = 0; i < e.indices.size(); ++i) {
+    bind_all(e.indices[i].binds);
+    ranges.push_back({&e.indices[i], e.indices[i].lo, elements[0].shape.at(i)});
+  }
+  bind_all(e.binds);
+  for (const IndexRange& range : ranges)
+    extents.push_back(axis(range));
+  extents[0] = checked(extents[0], e.checks);
+  for (tl::Type& element : elements)
+    element.shape.erase(element.shape.begin(), element.shape.begin() + static_cast<long>(ranges.size()));
+  return map(
+      ranges, extents, elements, [&] { return expr(*e.operands[0]); }, loc(e.span));
+}
+
+// How many numbers an index takes, which are an axis.
+Dim FunctionLowerer::axis(const IndexRange& range) {
+  const Dim count = dim(range.extent);
+  if (count.is_constant() || shared_.atoms.range_of(range.extent).second <= kLongestAxis) return count;
+  // Of a distance that is no i64, what is left after wrapping is negative.
+  const ValueId most = i64(kLongestAxis);
+  ValueId fine =
+      scalar(ScalarOp::And, {scalar(ScalarOp::Ge, {count.value, i64(0)}), scalar(ScalarOp::Le, {count.value, most})});
+  uint32_t s = site("SizeOverflow", "a range of this length is no axis: there are at most {0} elements along one",
+                    range.index->span);
+  ValueId checked = guard(count.value, fine, s, {most}, range.index->span);
+  scopes_.back().sizes[range.extent] = checked;
+  return Dim::of(checked);
+}
+
+// ---- reductions
+// -------------------------------------------------------------------------------------------------------
+
+Leaves FunctionLowerer::reduction(const typed::Expr& e) {
+  std::vector<IndexRange> ranges;
+  std::set<VarKey> earlier;
+  bool rectangular = true;
+  for (const typed::ComprehensionIndex& index : e.indices) {
+    bool dependent = depends(shared_, index, earlier);
+    rectangular = rectangular && !dependent;
+    earlier.insert(index.var.index);
+    if (!dependent) bind_all(index.binds);
+    ranges.push_back({&index, index.lo, {}});
+  }
+  bind_all(e.binds);
+  for (IndexRange& range : ranges) {
+    const Size& hi = range.index->hi;
+    range.extent = shared_.atoms.positive(hi - range.lo);
+  }
+  if (rectangular)
+    if (std::optional<ValueId> sum = product_sum(e, ranges)) return {*sum};
+  if (!rectangular && is_arg(e.reduce)) {
+    if (!e.operands[0]->type.is_scalar())
+      unsupported("argmin and argmax of tensors over a range that uses an earlier index", e.span);
+    Best best = arg_over(e, ranges, 0);
+    return {guard_not_empty(best.position, best.count, e.span)};
+  }
+
+  bool needs_one = is_arg(e.reduce) || e.reduce == ReduceOp::Min || e.reduce == ReduceOp::Max;
+  Leaves result = reduce_over(e, ranges, 0, needs_one || e.is_mean);
+  LocId at = loc(e.span);
+  if (e.is_mean) {
+    ValueId count = convert(result[1], type(result[0]).dtype, at);
+    result[0] = elementwise(ScalarOp::Div, {result[0], count}, std::vector<Dim>(type(result[0]).dims), at);
+  }
+  if (needs_one) result[0] = guard_not_empty(result[0], result[1], e.span);
+  return {convert(result[0], is_arg(e.reduce) ? DType::I64 : e.type.dtype, at)};
+}
+
+// Indices up to the first whose range uses one of them; the rest is a reduction for each of their positions.
+std::pair<std::vector<FunctionLowerer::IndexRange>, std::vector<Dim>>
+FunctionLowerer::independent(const typed::Expr& e, const std::vector<IndexRange>& ranges, size_t from) {
+  std::set<VarKey> earlier;
+  size_t to = from;
+  while (to < ranges.size() && !depends(shared_, *ranges[to].index, earlier))
+    earlier.insert(ranges[to++].var());
+  std::vector<IndexRange> now(ranges.begin() + static_cast<long>(from), ranges.begin() + static_cast<long>(to));
+  if (from > 0)
+    for (const IndexRange& range : now)
+      bind_all(range.index->binds);
+  std::vector<Dim> extents;
+  for (const IndexRange& range : now)
+    extents.push_back(axis(range));
+  extents[0] = checked(extents[0], from == 0 ? e.checks : std::vector<typed::SizeCheck>());
+  return {now, extents};
+}
+
+Leaves FunctionLowerer::reduce_over(const typed::Expr& e, const std::vector<IndexRange>& ranges, size_t from,
+                                    bool count) {
+  LocId at = loc(e.span);
+  auto [now, extents] = independent(e, ranges, from);
+  size_t to = from + now.size();
+  std::vector<int64_t> axes;
+  for (size_t i = 0; i < now.size(); ++i)
+    axes.push_back(static_cast<int64_t>(i));
+
+  // Sums and products in the accumulator's type.
+  tl::Type element = e.operands[0]->type;
+  if (e.reduce == ReduceOp::Sum || e.reduce == ReduceOp::Prod) {
+    element.dtype = e.type.dtype;
+    if (element.dtype == DType::F16 || element.dtype == DType::BF16) element.dtype = DType::F32;
+  }
+  if (to < ranges.size()) {
+    std::vector<tl::Type> elements{element};
+    if (count) elements.push_back(tl::Type::scalar(DType::I64));
+    Leaves inner = map(
+        now, extents, elements, [&] { return reduce_over(e, ranges, to, count); }, at);
+    Leaves result{reduce(e.reduce, inner[0], axes, {}, at)};
+    if (count) result.push_back(reduce(ReduceOp::Sum, inner[1], axes, {}, at));
+    return result;
+  }
+  std::vector<tl::Type> elements{element};
+  if (e.filter) elements.push_back(tl::Type::scalar(DType::Bool));
+  Leaves mapped = map(
+      now, extents, elements, [&] { return filtered(e, element.dtype, now); }, at);
+  ValueId mask = e.filter ? mapped[1] : ValueId{};
+  ValueId counted = mask;
+  if (mask.valid() && type(mapped[0]).dims.size() > axes.size()) {
+    Attrs attrs;
+    attrs.ints = axes;
+    Type t = Type::tensor(DType::Bool, type(mapped[0]).dims);
+    mask = here().one(Op::Broadcast, {mask}, std::move(t), std::move(attrs), at);
+  }
+  Leaves result{reduce(e.reduce, mapped[0], axes, mask, at)};
+  if (count)
+    result.push_back(counted.valid() ? reduce(ReduceOp::Sum, convert(counted, DType::I64, at), axes, {}, at)
+                                     : here().size(product(extents)));
+  return result;
+}
+
+// The rows of the first ranges, whose sizes differ: the best of the rows' best, and how much stands before its row.
+FunctionLowerer::Best FunctionLowerer::arg_over(const typed::Expr& e, const std::vector<IndexRange>& ranges,
+                                                size_t from) {
+  LocId at = loc(e.span);
+  ReduceOp value_op = e.reduce == ReduceOp::ArgMin ? ReduceOp::Min : ReduceOp::Max;
+  auto [now, extents] = independent(e, ranges, from);
+  size_t to = from + now.size();
+  std::vector<int64_t> axes;
+  for (size_t i = 0; i < now.size(); ++i)
+    axes.push_back(static_cast<int64_t>(i));
+  tl::Type element = e.operands[0]->type, whole = tl::Type::scalar(DType::I64);
+  if (to == ranges.size()) {
+    std::vector<tl::Type> elements{element};
+    if (e.filter) elements.push_back(tl::Type::scalar(DType::Bool));
+    Leaves mapped = map(
+        now, extents, elements, [&] { return filtered(e, element.dtype, now); }, at);
+    ValueId mask = e.filter ? mapped[1] : ValueId{}, size = here().size(product(extents));
+    ValueId count = mask.valid() ? reduce(ReduceOp::Sum, convert(mask, DType::I64, at), axes, {}, at) : size;
+    return {reduce(value_op, mapped[0], axes, mask, at), reduce(e.reduce, mapped[0], axes, mask, at), size, count};
+  }
+  Leaves rows = map(
+      now, extents, {element, whole, whole, whole},
+      [&]() -> Leaves {
+        Best row = arg_over(e, ranges, to);
+        return {row.value, row.position, row.size, row.count};
+      },
+      at);
+  for (ValueId& leaf : rows)
+    leaf = with_leading_flat(leaf, now.size());
+  const std::vector<Dim> flat = type(rows[0]).dims;
+  auto each = [&](ScalarOp op, std::vector<ValueId> operands) {
+    return elementwise(op, std::move(operands), flat, at);
+  };
+  auto total = [&](ValueId x) { return reduce(ReduceOp::Sum, x, {0}, {}, at); };
+  ValueId some = each(ScalarOp::Gt, {rows[3], i64(0)}), row = reduce(e.reduce, rows[0], {0}, some, at);
+  ValueId number = iota(flat[0], at), zero = i64(0);
+  ValueId before = each(ScalarOp::Where, {each(ScalarOp::Lt, {number, row}), rows[2], zero});
+  ValueId within = each(ScalarOp::Where, {each(ScalarOp::Eq, {number, row}), rows[1], zero});
+  return {reduce(value_op, rows[0], {0}, some, at), total(each(ScalarOp::Add, {before, within})), total(rows[2]),
+          total(rows[3])};
+}
+
+// The element, and whether it takes part. The element is evaluated only then, unless that makes no difference.
+Leaves FunctionLowerer::filtered(const typed::Expr& e, DType t, const std::vector<IndexRange>&) {
+  LocId at = loc(e.span);
+  auto element = [&]() -> Leaves { return {convert(one(*e.operands[0]), t, at)}; };
+  if (!e.filter) return element();
+  ValueId taken = one(*e.filter);
+  Snapshot before = snapshot();
+  Env env = env_;
+  size_t first = scopes_.back().region->nodes.size();
+  Leaves value = element();
+  const std::vector<NodeId>& made = scopes_.back().region->nodes;
+  bool total = true;
+  for (size_t i = first; i < made.size(); ++i) {
+    const Node& n = f_[made[i]];
+    bool fine = n.op == Op::Constant || n.op == Op::Elementwise || n.op == Op::Convert;
+    if (n.op == Op::Index && !frames_.empty()) { // whole axes under the indices are in range whatever the filter says
+      const MapFrame& frame = frames_.back();
+      fine = true;
+      for (size_t k = 1; k < n.operands.size(); ++k) {
+        auto param = std::find(frame.params.begin(), frame.params.end(), n.operands[k]);
+        fine = fine && param != frame.params.end() &&
+               dim(frame.ranges[static_cast<size_t>(param - frame.params.begin())].extent) ==
+                   type(n.operands[0]).dims[k - 1];
+      }
+    }
+    total = total && fine;
+  }
+  if (!total) {
+    restore(before);
+    env_ = env;
+    value = merge(
+        taken, element, [] { return Leaves(); }, at);
+  }
+  value.push_back(taken);
+  return value;
+}
+
+// ---- maps
+// -------------------------------------------------------------------------------------------------------------
+
+Leaves FunctionLowerer::map(const std::vector<IndexRange>& ranges, const std::vector<Dim>& extents,
+                            const std::vector<tl::Type>& elements, const Rest& body, LocId at) {
+  Snapshot before = snapshot();
+  Env env = env_;
+  auto mark = static_cast<uint32_t>(f_.values.size());
+  Region region;
+  frames_.push_back({ranges, {}, push(region, ScopeKind::MapBody), mark});
+  std::vector<ValueId> params;
+  for (const IndexRange& range : ranges)
+    params.push_back(here().param(Type::scalar(DType::I64), shared_.program.variables[range.var()].name));
+  frames_.back().params = params;
+  for (size_t i = 0; i < ranges.size(); ++i)
+    bind_index(ranges[i], params[i]);
+  region.yields = body();
+  for (size_t i = 0; i < region.yields.size(); ++i)
+    region.yields[i] = as_type(region.yields[i], elements.at(i));
+  pop();
+  frames_.pop_back();
+  env_ = env;
+
+  // A body that is an element of a tensor under all indices in order is that tensor.
+  if (region.nodes.size() == 1 && region.yields.size() == 1) {
+    const Node& n = f_[region.nodes[0]];
+    if (n.op == Op::Index && n.results[0] == region.yields[0] &&
+        std::equal(n.operands.begin() + 1, n.operands.end(), params.begin(), params.end()) &&
+        type(n.operands[0]).dims == extents)
+      return {n.operands[0]};
+  }
+  Builder builder = here();
+  if (auto values = scalarize(shared_.module, f_, builder, region, extents, at)) return *values;
+  restore(before);
+  return map_by_loop(ranges, extents, elements, body, at);
+}
+
+// One position after the other, each written into the tensors: for bodies that work on whole tensors.
+Leaves FunctionLowerer::map_by_loop(const std::vector<IndexRange>& ranges, const std::vector<Dim>& extents,
+                                    const std::vector<tl::Type>& elements, const Rest& body, LocId at) {
+  Leaves tensors;
+  for (const tl::Type& element : elements) {
+    std::vector<Dim> shape = extents;
+    for (const Size& size : element.shape) {
+      if (!knows(size)) unsupported("elements of a comprehension whose sizes it decides itself", ranges[0].index->span);
+      shape.push_back(dim(size));
+    }
+    tensors.push_back(splat(here().constant(element.dtype, {}), shape, at));
+  }
+  std::vector<ValueId> positions;
+  auto write = [&](Leaves into) {
+    Leaves values = body();
+    for (size_t k = 0; k < values.size(); ++k) {
+      values[k] = as_type(values[k], elements[k]);
+      std::vector<ValueId> operands{into[k], values[k]};
+      operands.insert(operands.end(), positions.begin(), positions.end());
+      Attrs attrs;
+      if (!elements[k].shape.empty()) {
+        std::vector<Dim> part(positions.size(), Dim::of(1));
+        part.insert(part.end(), type(values[k]).dims.begin(), type(values[k]).dims.end());
+        operands[1] = retyped(values[k], part);
+        while (operands.size() < 2 + part.size())
+          operands.push_back(i64(0));
+        attrs.ints.assign(part.size(), 1);
+      }
+      Type t = type(into[k]);
+      into[k] = here().one(Op::Update, std::move(operands), std::move(t), std::move(attrs), at);
+    }
+    return into;
+  };
+  std::function<Leaves(size_t, Leaves)> level = [&](size_t depth, Leaves into) -> Leaves {
+    if (depth == ranges.size()) return write(std::move(into));
+    std::vector<ValueId> operands{i64(0), here().size(extents[depth]), i64(1)};
+    operands.insert(operands.end(), into.begin(), into.end());
+    Env env = env_;
+    Region region;
+    push(region, ScopeKind::Lazy);
+    ValueId position = here().param(Type::scalar(DType::I64), shared_.program.variables[ranges[depth].var()].name);
+    positions.push_back(position);
+    bind_index(ranges[depth], position);
+    std::vector<Type> types;
+    Leaves carried;
+    for (ValueId value : into) {
+      types.push_back(type(value));
+      carried.push_back(here().param(Type(types.back())));
+    }
+    region.yields = level(depth + 1, carried);
+    pop();
+    positions.pop_back();
+    env_ = std::move(env);
+    std::vector<Region> regions;
+    regions.push_back(std::move(region));
+    NodeId node = here().node(Op::For, std::move(operands), std::move(types), {}, at, std::move(regions));
+    return f_[node].results;
+  };
+  return level(0, tensors);
+}
+
+} // namespace tl::ir

@@ -1,0 +1,329 @@
+#include "ir/graph/op_info.h"
+#include "ir/lower/function.h"
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace tl::ir {
+
+Leaves FunctionLowerer::expr(const typed::Expr& e) {
+  if (!evaluated_.empty())
+    if (auto found = evaluated_.find(&e); found != evaluated_.end()) return found->second;
+  const Span outer = std::exchange(at_, e.span.valid() ? e.span : at_);
+  Leaves value = evaluate(e);
+  at_ = outer;
+  return placing_.valid() && frames_.empty() ? placed(e, std::move(value)) : value;
+}
+
+Leaves FunctionLowerer::evaluate(const typed::Expr& e) {
+  using typed::ExprKind;
+  switch (e.kind) {
+  case ExprKind::Unit: return {};
+  case ExprKind::Literal: {
+    ValueId value = here().constant(e.type.dtype, e.literal);
+    return {e.type.is_scalar() ? value : splat(value, dims(e.type.shape), loc(e.span))};
+  }
+  case ExprKind::Str: {
+    Attrs attrs;
+    attrs.text = e.text;
+    return {here().one(Op::ConstStr, {}, Type::str(), std::move(attrs), loc(e.span))};
+  }
+  case ExprKind::Variable: {
+    auto found = env_.find(e.var.index);
+    if (found != env_.end()) return as_type(found->second, e.type);
+    if (leaf_types(e.type).empty()) return {}; // unit, a range, an element type
+    throw std::logic_error("lowering: variable " + shared_.program.variables[e.var.index].name + " has no value");
+  }
+  case ExprKind::If:
+  case ExprKind::Block: {
+    if (may_leave(e)) throw std::logic_error("lowering: something that may leave has no continuation");
+    auto value = [](const Leaves& leaves) { return leaves; };
+    return e.kind == ExprKind::If ? if_expression(e, value) : block_expression(e, value);
+  }
+  case ExprKind::Comprehension: return comprehension(e);
+  case ExprKind::Derive: return derive(e);
+  case ExprKind::TensorLiteral: return {tensor_literal(e)};
+  default: return operation(e);
+  }
+}
+
+// The kinds that evaluate operands, then binds and checks, then do one thing.
+Leaves FunctionLowerer::operation(const typed::Expr& e) {
+  using typed::ExprKind;
+  if (e.kind == ExprKind::Index) return index(e);
+  if (e.kind == ExprKind::TupleGet) { // of a variable: only the leaves asked for
+    const typed::Expr* base = &e;
+    std::vector<uint32_t> path;
+    for (; base->kind == ExprKind::TupleGet; base = base->operands[0].get())
+      path.insert(path.begin(), base->index);
+    if (base->kind == ExprKind::Variable)
+      if (auto found = env_.find(base->var.index); found != env_.end()) {
+        auto begin = found->second.begin() + static_cast<long>(leaf_index(base->type, path));
+        return as_type(Leaves(begin, begin + static_cast<long>(leaf_types(e.type).size())), e.type);
+      }
+  }
+  std::vector<Leaves> operands;
+  std::span<const typed::SizeBind> binds = e.binds;
+  for (const typed::ExprPtr& operand : e.operands) {
+    size_t own = binds_before(*operand, e, binds);
+    bind_all(binds.first(own));
+    binds = binds.subspan(own);
+    operands.push_back(expr(*operand));
+  }
+  bind_all(binds);
+  Leaves flat;
+  for (const Leaves& operand : operands)
+    flat.insert(flat.end(), operand.begin(), operand.end());
+  Leaves result;
+  switch (e.kind) {
+  case ExprKind::SizeValue: return {size_value(e.size)};
+  case ExprKind::Range: return {};
+  case ExprKind::Tuple: result = std::move(flat); break;
+  case ExprKind::Recast: result = checked(std::move(flat), e.checks, true); break;
+  case ExprKind::TupleGet: {
+    size_t first = leaf_index(e.operands[0]->type, {e.index});
+    auto begin = flat.begin() + static_cast<long>(first);
+    result = Leaves(begin, begin + static_cast<long>(leaf_types(e.type).size()));
+    break;
+  }
+  case ExprKind::Scalar: result = scalar_operation(e, std::move(operands)); break;
+  case ExprKind::Convert: result = {convert(flat.at(0), e.type.dtype, loc(e.span))}; break;
+  case ExprKind::Call: return call(e, std::move(operands));
+  case ExprKind::Builtin: result = builtin(e, operands); break;
+  case ExprKind::List: result = list_operation(e, operands); break;
+  case ExprKind::Text: result = text_operation(e, operands); break;
+  case ExprKind::Interp: {
+    Attrs attrs;
+    attrs.format = e.format;
+    return {here().one(Op::Format, std::move(flat), Type::str(), std::move(attrs), loc(e.span))};
+  }
+  default: throw std::logic_error("lowering: an expression of an unexpected kind");
+  }
+  bind_fresh(e.fresh, e.type, result);
+  return as_type(std::move(result), e.type);
+}
+
+// ---- elementwise
+// ------------------------------------------------------------------------------------------------------
+
+ValueId FunctionLowerer::elementwise(ScalarOp op, std::vector<ValueId> operands, const std::vector<Dim>& shape,
+                                     LocId at) {
+  DType operand = type(operands[op == ScalarOp::Where ? 1 : 0]).dtype;
+  bool shaped = shape.empty();
+  for (ValueId v : operands)
+    shaped = shaped || !type(v).dims.empty();
+  if (!shaped) operands[0] = splat(operands[0], shape, at);
+  Attrs attrs;
+  attrs.scalar = op;
+  return here().one(Op::Elementwise, std::move(operands), Type::tensor(result_type(op, operand), shape),
+                    std::move(attrs), at);
+}
+
+ValueId FunctionLowerer::splat(ValueId value, const std::vector<Dim>& shape, LocId at) {
+  if (shape.empty()) return value;
+  Type t = Type::tensor(type(value).dtype, shape);
+  return here().one(Op::Broadcast, {value}, std::move(t), {}, at);
+}
+
+// Aligned right; rank 0 stays as it is where an elementwise operation may splat it (to full rank only on demand).
+ValueId FunctionLowerer::broadcast(ValueId value, const std::vector<Size>& from, const std::vector<Size>& to,
+                                   LocId at) {
+  std::vector<Dim> target = dims(to);
+  if (from.empty()) return splat(value, target, at);
+  size_t shift = to.size() - from.size();
+  std::vector<Dim> own;
+  Attrs attrs;
+  bool stretches = shift > 0;
+  for (size_t i = 0; i < from.size(); ++i) {
+    bool stretch = from[i].is(1) && !to[shift + i].is(1);
+    stretches = stretches || stretch;
+    own.push_back(stretch ? Dim::of(1) : target[shift + i]);
+    attrs.ints.push_back(static_cast<int64_t>(shift + i));
+  }
+  value = retyped(value, own);
+  if (!stretches) return value;
+  Type t = Type::tensor(type(value).dtype, target);
+  return here().one(Op::Broadcast, {value}, std::move(t), std::move(attrs), at);
+}
+
+ValueId FunctionLowerer::convert(ValueId value, DType to, LocId at) {
+  if (type(value).dtype == to) return value;
+  Type t = Type::tensor(to, type(value).dims);
+  return here().one(Op::Convert, {value}, std::move(t), {}, at);
+}
+
+ValueId FunctionLowerer::guarded_operand(ScalarOp op, ValueId operand, Span span) {
+  DType t = type(operand).dtype;
+  if (!is_int(t)) return operand;
+  bool division = op == ScalarOp::FloorDiv || op == ScalarOp::Mod;
+  bool power = op == ScalarOp::Pow && !is_unsigned(t);
+  if (!division && !power) return operand;
+  NodeId producer = f_[operand].producer;
+  if (producer.valid() && f_[producer].op == Op::Constant) {
+    Scalar literal = f_[producer].attrs.literal;
+    Scalar args[] = {literal, Scalar{}};
+    if (eval_scalar(division ? ScalarOp::Ne : ScalarOp::Ge, t, args).as<uint8_t>()) return operand;
+  }
+  ValueId zero = here().constant(t, {});
+  ValueId fine = elementwise(division ? ScalarOp::Ne : ScalarOp::Ge, {operand, zero}, type(operand).dims, loc(span));
+  if (division) return guard(operand, fine, site("DivisionByZero", "division by zero", span), {}, span);
+  uint32_t s = site("NegativeExponent", "an integer to a negative power", span, "convert the base to a float first");
+  return guard(operand, fine, s, {}, span);
+}
+
+Leaves FunctionLowerer::scalar_operation(const typed::Expr& e, std::vector<Leaves> operands) {
+  LocId at = loc(e.span);
+  std::vector<Dim> shape = dims(e.type.shape);
+  Leaves values;
+  for (const Leaves& operand : operands)
+    values.push_back(operand.at(0));
+  values = checked_operands(std::move(values), e);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const tl::Type& t = e.operands[i]->type;
+    if (t.rank()) values[i] = broadcast(values[i], t.shape, e.type.shape, at);
+  }
+  if (e.scalar_op == ScalarOp::Pow) {
+    // A small literal exponent is repeated multiplication.
+    const typed::Expr& exponent = *e.operands[1];
+    if (exponent.kind == typed::ExprKind::Literal) {
+      double n = convert_scalar(exponent.type.dtype, DType::F64, exponent.literal).as<double>();
+      if (n == 1 || n == 2 || n == 3 || n == 4) {
+        ValueId power = values[0];
+        for (int i = 1; i < static_cast<int>(n); ++i)
+          power = elementwise(ScalarOp::Mul, {power, values[0]}, shape, at);
+        return {power};
+      }
+    }
+  }
+  if (values.size() == 2) values[1] = guarded_operand(e.scalar_op, values[1], e.span);
+  return {elementwise(e.scalar_op, std::move(values), shape, at)};
+}
+
+// ---- tensor literals
+// --------------------------------------------------------------------------------------------------
+
+namespace {
+
+// A number that is written down, perhaps by arithmetic: 1.0 / 3.
+std::optional<Scalar> constant_number(const typed::Expr& e) {
+  if (!e.type.is_scalar()) return std::nullopt;
+  if (e.kind == typed::ExprKind::Literal) return e.literal;
+  const bool exact = e.scalar_op == ScalarOp::Neg || e.scalar_op == ScalarOp::Add || e.scalar_op == ScalarOp::Sub ||
+                     e.scalar_op == ScalarOp::Mul || (e.scalar_op == ScalarOp::Div && is_float(e.type.dtype));
+  if (e.kind != typed::ExprKind::Scalar || !exact || !e.checks.empty()) return std::nullopt;
+  std::vector<Scalar> operands;
+  for (const typed::ExprPtr& operand : e.operands) {
+    auto number = constant_number(*operand);
+    if (!number) return std::nullopt;
+    operands.push_back(*number);
+  }
+  return eval_scalar(e.scalar_op, e.type.dtype, operands);
+}
+
+// All elements of a nest of such numbers, row-major; false where there is anything else.
+bool constants(const typed::Expr& e, std::vector<Scalar>& into) {
+  if (auto number = constant_number(e)) {
+    into.push_back(*number);
+    return true;
+  }
+  if (e.kind != typed::ExprKind::TensorLiteral || !e.checks.empty()) return false;
+  return std::all_of(e.operands.begin(), e.operands.end(), [&](auto& operand) { return constants(*operand, into); });
+}
+
+// The numbers of a nest of literals, row-major; false where there is anything else.
+bool numbers(const typed::Expr& e, std::vector<const typed::Expr*>& into) {
+  if (e.kind != typed::ExprKind::TensorLiteral) {
+    into.push_back(&e);
+    return e.type.is_scalar();
+  }
+  return e.checks.empty() && e.binds.empty() &&
+         std::all_of(e.operands.begin(), e.operands.end(), [&](auto& operand) { return numbers(*operand, into); });
+}
+
+// So many numbers cost less as a list that is made into a tensor than as a kernel that chooses among all of them: the
+// time to compile that grows with their square.
+constexpr size_t kManyNumbers = 24;
+
+} // namespace
+
+ValueId FunctionLowerer::tensor_literal(const typed::Expr& e) {
+  LocId at = loc(e.span);
+  std::vector<Scalar> elements;
+  bool constant_shape = std::all_of(e.type.shape.begin(), e.type.shape.end(), [](auto& s) { return s.is_constant(); });
+  if (constant_shape && constants(e, elements)) {
+    std::vector<int64_t> sizes;
+    for (const Size& size : e.type.shape)
+      sizes.push_back(size.constant());
+    HostTensor t = HostTensor::make(e.type.dtype, sizes);
+    if (static_cast<size_t>(t.count()) == elements.size()) {
+      for (size_t i = 0; i < elements.size(); ++i)
+        t.set(static_cast<int64_t>(i), elements[i]);
+      Attrs attrs;
+      attrs.index = static_cast<uint32_t>(shared_.module.tensors.size());
+      shared_.module.tensors.push_back(std::move(t));
+      // In the outermost region, so that maps find it outside of them.
+      return this->at(0).one(Op::ConstTensor, {}, Type::tensor(e.type.dtype, dims(e.type.shape)), std::move(attrs), at);
+    }
+  }
+  Leaves parts;
+  std::vector<const typed::Expr*> all;
+  if (constant_shape && numbers(e, all) && all.size() > kManyNumbers) {
+    for (const typed::Expr* number : all)
+      parts.push_back(one(*number));
+    const auto count = static_cast<int64_t>(parts.size());
+    const Type number = Type::scalar(e.type.dtype);
+    Attrs make, join;
+    make.ints = {1, count};
+    ValueId list = here().one(Op::ListMake, std::move(parts), Type::list({number}), std::move(make), at);
+    join.ints = {0, 1}; // stacked along axis 0
+    join.index = site("ShapeMismatch", "the elements of the list do not fit together", e.span);
+    NodeId node = here().node(Op::ListJoin, {list}, {Type::tensor(e.type.dtype, {Dim()}), Type::scalar(DType::I64)},
+                              std::move(join), at);
+    ValueId flat = f_[node].results[0];
+    f_[flat].type.dims[0] = Dim::of(f_[node].results[1]);
+    return retyped(flat, dims(e.type.shape));
+  }
+  for (const typed::ExprPtr& operand : e.operands)
+    parts.push_back(one(*operand));
+  bind_all(e.binds);
+  std::vector<Dim> shape = dims(e.type.shape);
+  if (parts.empty()) return splat(here().constant(e.type.dtype, {}), shape, at);
+  parts = checked(std::move(parts), e.checks, true);
+  std::vector<Dim> part = shape;
+  part[0] = Dim::of(1);
+  for (ValueId& value : parts)
+    value = retyped(value, part);
+  return concat(std::move(parts), 0, shape, at);
+}
+
+// ---- small builders
+// ---------------------------------------------------------------------------------------------------
+
+ValueId FunctionLowerer::iota(const Dim& count, LocId at) {
+  return here().one(Op::Iota, {}, Type::tensor(DType::I64, {count}), {}, at);
+}
+
+ValueId FunctionLowerer::reduce(ReduceOp op, ValueId x, std::vector<int64_t> axes, ValueId mask, LocId at) {
+  if (axes.empty() && !mask.valid()) return x;
+  Type t{Type::Kind::Tensor, type(x).dtype, {}};
+  if (op == ReduceOp::ArgMin || op == ReduceOp::ArgMax) t.dtype = DType::I64;
+  for (size_t i = 0; i < type(x).dims.size(); ++i)
+    if (!std::count(axes.begin(), axes.end(), static_cast<int64_t>(i))) t.dims.push_back(type(x).dims[i]);
+  Attrs attrs;
+  attrs.reduce = op;
+  attrs.ints = std::move(axes);
+  std::vector<ValueId> operands{x};
+  if (mask.valid()) operands.push_back(mask);
+  return here().one(Op::Reduce, std::move(operands), std::move(t), std::move(attrs), at);
+}
+
+ValueId FunctionLowerer::slice(ValueId x, std::vector<ValueId> starts, std::vector<int64_t> steps,
+                               std::vector<Dim> sizes, LocId at) {
+  Attrs attrs;
+  attrs.ints = std::move(steps);
+  starts.insert(starts.begin(), x);
+  Type t = Type::tensor(type(x).dtype, std::move(sizes));
+  return here().one(Op::Slice, std::move(starts), std::move(t), std::move(attrs), at);
+}
+
+} // namespace tl::ir

@@ -1,0 +1,467 @@
+// Assignments: to variables, to parts of them, to several at once.
+#include "parser/check/context.h"
+#include <fmt/format.h>
+
+namespace tl::checker {
+
+// A subscript of a target, held by a variable that `into` binds: so it is evaluated before the value, once, and what it
+// fails by or leaves by happens there. What gives the same at any time stays as it is.
+ast::Expr* Checker::held_subscript(ast::Expr* e, typed::Block& into) {
+  if (!e || static_of(e)) return e;
+  if (auto* name = ast::as<ast::Name>(e)) {
+    const Entity* entity = find(name->name);
+    if (!entity || entity->kind != Entity::Kind::Variable || !p_.variables[entity->var.index].is_mutable) return e;
+  }
+  typed::Stmt let;
+  let.kind = StmtKind::Let;
+  let.span = e->span;
+  let.value = value(e);
+  settle(*let.value);
+  made_->exprs.emplace_back();
+  ast::Expr& held = made_->exprs.back();
+  held.span = e->span;
+  std::string key = fmt::format("# {} of a target: {}", p_.variables.size(), text(e->span)); // a name that no text has
+  held.node = ast::Name{key};
+  let.pattern.var = bind_name(key, text(e->span), let.value->type, false, let.value.get(), e->span);
+  if (let.pattern.var.valid()) into.statements.push_back(std::move(let));
+  return &held;
+}
+
+ast::Expr* Checker::held_target(ast::Expr* target, typed::Block& into) {
+  ast::Expr copy = *target;
+  if (auto* tuple = std::get_if<ast::Tuple>(&copy.node)) {
+    for (ast::Expr*& element : tuple->elements)
+      element = held_target(element, into);
+  } else if (auto* field = std::get_if<ast::Field>(&copy.node)) {
+    field->object = held_target(field->object, into);
+  } else if (auto* sub = std::get_if<ast::Subscript>(&copy.node)) {
+    sub->object = held_target(sub->object, into);
+    for (ast::SubscriptItem& item : sub->items)
+      for (ast::Expr** part : {&item.index, &item.first, &item.last, &item.step})
+        *part = held_subscript(*part, into);
+  } else {
+    return target;
+  }
+  made_->exprs.push_back(std::move(copy));
+  return &made_->exprs.back();
+}
+
+// The variable, or part of a variable, that an assignment writes. Checks of subscripts go to s, what they need from
+// values to `into`.
+std::optional<typed::Place> Checker::place(const ast::Expr* target, typed::Stmt& s, typed::Block& into) {
+  typed::Place result;
+  result.span = target->span;
+  if (ast::as<ast::Wildcard>(target)) return result;
+  std::vector<const ast::Expr*> steps; // fields and subscripts, the last first
+  const ast::Expr* base = target;
+  for (;;) {
+    auto* sub = ast::as<ast::Subscript>(base);
+    auto* field = ast::as<ast::Field>(base);
+    if (!sub && !field) break;
+    steps.push_back(base);
+    base = sub ? sub->object : field->object;
+  }
+  std::reverse(steps.begin(), steps.end());
+  auto* name = ast::as<ast::Name>(base);
+  if (!name) {
+    error("NotAssignable", target->span, "only a variable, or a part of one, can be assigned");
+    return std::nullopt;
+  }
+  const Entity* entity = find(name->name);
+  if (!entity) {
+    if (std::string other = did_you_mean(name->name, false); !other.empty() || !steps.empty())
+      unknown_name(name->name, base->span, false);
+    else
+      error("UnknownName", base->span, fmt::format("there is no name `{}` here", name->name),
+            fmt::format("a variable is declared before it is assigned: `var {} = …`, or `let` if it never changes",
+                        name->name));
+    return std::nullopt;
+  }
+  if (entity->kind == Entity::Kind::Poisoned) return std::nullopt;
+  if (entity->kind != Entity::Kind::Variable || !p_.variables[entity->var.index].is_mutable) {
+    std::string what =
+        entity->kind == Entity::Kind::Variable ? "is bound by `let`, a parameter or a loop" : "is not a variable";
+    error("NotAssignable", base->span, fmt::format("`{}` {} and cannot be assigned", name->name, what),
+          fmt::format("declare it by `var`, or copy it: `var y = {}`", name->name), {{entity->span, "declared here"}});
+    return std::nullopt;
+  }
+  VarId var = entity->var;
+  if (!ctx_->own.count(var.index)) {
+    error("NotAssignable", base->span,
+          fmt::format("`{}` belongs to the code around this function, which sees only values", name->name),
+          "return the new value instead", {{entity->span, "declared here"}});
+    return std::nullopt;
+  }
+  if (in_comprehension_ && var.index < comprehension_variables_) {
+    error("NotAssignable", base->span,
+          fmt::format("the element of a comprehension cannot assign `{}`, which stands outside it", name->name),
+          "write a `for` loop", {{entity->span, "declared here"}});
+    return std::nullopt;
+  }
+  result.var = var;
+  Type type = current_type(var);
+  if (type.is_error()) return std::nullopt;
+  // Fields, and constant indices of tuples; then subscripts of a tensor.
+  size_t step = 0;
+  for (; step < steps.size() && type.is_aggregate(); ++step) {
+    std::optional<uint32_t> index;
+    if (auto* field = ast::as<ast::Field>(steps[step])) {
+      if (type.is_struct()) index = type.record->find(field->name.text);
+      if (!index) {
+        if (type.is_struct())
+          unknown_field(type, field->name);
+        else
+          error("NotAssignable", field->name.span, fmt::format("{} has no fields", show(type)), "write `t[0] = …`");
+        return std::nullopt;
+      }
+    } else {
+      auto* sub = ast::as<ast::Subscript>(steps[step]);
+      auto constant = sub->items.size() == 1 && sub->items[0].index ? static_of(sub->items[0].index) : std::nullopt;
+      auto count = static_cast<int64_t>(type.elements.size());
+      if (!type.is_tuple() || !constant || constant->kind != Static::Kind::Int || constant->number >= count ||
+          constant->number < -count) {
+        error("NotAssignable", steps[step]->span,
+              type.is_tuple() ? fmt::format("a tuple of {} takes one constant index", count)
+                              : fmt::format("an element of {} cannot be assigned", show(type)),
+              type.is_struct() ? "assign a field: `p.x = …`" : "");
+        return std::nullopt;
+      }
+      index = static_cast<uint32_t>(constant->number < 0 ? constant->number + count : constant->number);
+    }
+    result.path.push_back(*index);
+    Type inner = type.elements[*index];
+    type = std::move(inner);
+  }
+  result.type = type;
+  if (type.is_error()) return std::nullopt;
+  if (step == steps.size()) return result;
+  const ast::Expr* tensor = step ? steps[step - 1] : base;
+  std::vector<ast::SubscriptItem> items;
+  for (; step < steps.size(); ++step) {
+    auto* sub = ast::as<ast::Subscript>(steps[step]);
+    if (!sub) {
+      error("NotAssignable", steps[step]->span, fmt::format("{} has no field that can be assigned", show(type)));
+      return std::nullopt;
+    }
+    // x[i][j] = e is x[i, j] = e
+    for (const auto& item : sub->items)
+      if (step + 1 < steps.size() && item.kind != ast::SubscriptItem::Kind::Index) {
+        error("NotSupported", item.span, "assigning through this subscript is not supported yet",
+              "write one subscript: `x[i, j]`");
+        return std::nullopt;
+      }
+    items.insert(items.end(), sub->items.begin(), sub->items.end());
+  }
+  if (!type.is_tensor()) {
+    error("NotAssignable", target->span, fmt::format("an element of {} cannot be assigned", show(type)));
+    return std::nullopt;
+  }
+  auto holder = make(ExprKind::Index, target->span, Type::error());
+  auto shape = subscripts(type, text(tensor->span), items, target->span, *holder, result.subscripts);
+  for (auto& bind : holder->binds) {
+    typed::Stmt let;
+    let.kind = StmtKind::Let;
+    let.span = bind.value->span;
+    let.pattern.var = new_variable(text(let.span), Type::scalar(DType::I64), false, let.span);
+    p_.variables[let.pattern.var.index].atom = bind.atom;
+    let.value = std::move(bind.value);
+    into.statements.push_back(std::move(let));
+  }
+  for (auto& check : holder->checks)
+    s.checks.push_back(std::move(check));
+  if (!shape) return std::nullopt;
+  for (const auto& fresh : holder->fresh)
+    mask_counts_.insert(fresh.atom);
+  for (const auto& sub : result.subscripts)
+    if (sub.kind == typed::Subscript::Kind::NewAxis) {
+      error("NotAssignable", sub.span, "`new` has no place in a target");
+      return std::nullopt;
+    }
+  result.type.shape = *shape;
+  return result;
+}
+
+// The type that a value assigned to a variable or to a part of one must have: the fields of a struct keep their sizes,
+// but for those declared as `_`; a variable and the elements of a tuple take those of the value.
+Type Checker::wanted_by(const typed::Place& place, const Type& have) {
+  const Type whole = current_type(place.var);
+  Type parent = whole;
+  bool in_struct = false;
+  for (size_t i = 0; i + 1 < place.path.size(); ++i) {
+    in_struct = in_struct || parent.is_struct();
+    Type inner = parent.elements[place.path[i]];
+    parent = std::move(inner);
+  }
+  in_struct = in_struct || (parent.is_struct() && !place.path.empty());
+  if (!in_struct) return have;
+  Type holder = Type::structure(parent.record, parent.elements), value = holder;
+  if (parent.is_tuple()) holder = value = parent;
+  value.elements[place.path.back()] = have;
+  free_sizes(holder, value);
+  return holder.elements[place.path.back()];
+}
+
+void Checker::set_current(const typed::Place& place, const Type& type) {
+  Type whole = current_type(place.var);
+  Type* part = &whole;
+  for (uint32_t step : place.path)
+    part = &part->elements[step];
+  *part = type;
+  ctx_->current[place.var] = std::move(whole);
+}
+
+bool Checker::broadcast_to_place(const typed::Place& place, typed::Expr& v, typed::Stmt& s) {
+  const auto &to = place.type.shape, &from = v.type.shape;
+  bool fits = v.type.is_tensor() && from.size() <= to.size();
+  for (size_t i = 0; fits && i < from.size(); ++i) {
+    const Size &a = to[to.size() - 1 - i], &b = from[from.size() - 1 - i];
+    if (b.is(1)) continue;
+    if (auto count = a.as_atom(); count && mask_counts_.count(*count)) continue;
+    fits = require_equal(a, b, true,
+                         fmt::format("`{}` has {{0}} along axis {} and `{}` has {{1}}", text(place.span),
+                                     to.size() - 1 - i, text(v.span)),
+                         v.span, s.checks);
+    if (!fits) {
+      std::vector<Label> labels{{place.span, show(place.type)}, label(v)};
+      add_origins(a, b, labels);
+      error("ShapeMismatch", v.span, fmt::format("the value does not fit its place: {}", different(a, b)),
+            equality_hint(a, b), std::move(labels));
+      return false;
+    }
+  }
+  if (!fits)
+    error("ShapeMismatch", v.span, "the value does not fit its place", "", {{place.span, show(place.type)}, label(v)});
+  return fits;
+}
+
+// Everything is evaluated from left to right: the subscripts of the targets, the value, and only then is anything
+// written.
+void Checker::assign(const ast::Assign& s, Span span, typed::Block& into) {
+  Scope* saved = scope_;
+  push_scope(); // for what is held
+  ast::Assign held = s;
+  held.target = held_target(s.target, into);
+  if (auto* tuple = ast::as<ast::Tuple>(held.target))
+    assign_tuple(*tuple, s.value, span, into);
+  else
+    assign_one(held, span, into);
+  scope_ = saved;
+}
+
+// (a, (p.b, c[i])) = e: e is a value that a pattern takes apart, and each of its parts is assigned.
+void Checker::assign_tuple(const ast::Tuple& targets, const ast::Expr* value_expr, Span span, typed::Block& into) {
+  // What each target is now says what literals become.
+  auto type_of_target = [&](auto& self, const ast::Expr* target) -> Type {
+    if (auto* tuple = ast::as<ast::Tuple>(target)) {
+      Type type = Type::tuple({});
+      for (const ast::Expr* element : tuple->elements)
+        type.elements.push_back(self(self, element));
+      return type;
+    }
+    Snapshot before = snapshot();
+    typed::Stmt scratch;
+    typed::Block unused;
+    auto found = place(target, scratch, unused);
+    rollback(before);
+    return found ? any_sizes(found->type) : Type::error();
+  };
+  Type expected = Type::tuple({});
+  for (const ast::Expr* target : targets.elements)
+    expected.elements.push_back(type_of_target(type_of_target, target));
+  typed::Stmt let;
+  let.kind = StmtKind::Let;
+  let.span = span;
+  ExprPtr v = value(value_expr, &expected);
+  if (refresh(*v).is_list()) v = unpacked(std::move(v), targets.elements.size(), value_expr->span);
+  if (refresh(*v).is_error()) return;
+
+  struct Part {
+    ast::Expr* target;
+    ast::Expr* value; // a name of the pattern
+  };
+  std::vector<Part> parts;
+  auto take_apart = [&](auto& self, const std::vector<ast::Expr*>& elements, const Type& type, const typed::Expr* value,
+                        const ast::Expr* source) -> std::optional<typed::Pattern> {
+    if (!type.is_tuple() || type.elements.size() != elements.size()) {
+      error("TypeMismatch", source->span,
+            fmt::format("{} targets take a tuple of {}, and this is {}", elements.size(), elements.size(), show(type)));
+      return std::nullopt;
+    }
+    if (value && value->kind != ExprKind::Tuple) value = nullptr;
+    auto* written = ast::as<ast::Tuple>(source);
+    if (written && written->elements.size() != elements.size()) written = nullptr;
+    typed::Pattern pattern;
+    pattern.is_tuple = true;
+    for (size_t i = 0; i < elements.size(); ++i) {
+      ast::Expr* target = elements[i];
+      const typed::Expr* element = value ? value->operands[i].get() : nullptr;
+      const ast::Expr* from = written ? written->elements[i] : source;
+      if (auto* inner = ast::as<ast::Tuple>(target)) {
+        auto one = self(self, inner->elements, type.elements[i], element, from);
+        if (!one) return std::nullopt;
+        pattern.elements.push_back(std::move(*one));
+        continue;
+      }
+      pattern.elements.emplace_back();
+      if (ast::as<ast::Wildcard>(target)) continue;
+      made_->exprs.emplace_back();
+      ast::Expr& name = made_->exprs.back();
+      name.span = from->span;
+      std::string key = fmt::format("# {} of a value: {}", p_.variables.size(), text(from->span));
+      name.node = ast::Name{key};
+      pattern.elements.back().var = bind_name(key, "", type.elements[i], false, element, from->span);
+      parts.push_back({target, &name});
+    }
+    return pattern;
+  };
+  auto pattern = take_apart(take_apart, targets.elements, v->type, v.get(), value_expr);
+  if (!pattern) return;
+  let.pattern = std::move(*pattern);
+  let.value = std::move(v);
+  into.statements.push_back(std::move(let));
+  for (const Part& part : parts) {
+    ast::Assign one;
+    one.target = part.target;
+    one.value = part.value;
+    assign_one(one, span, into);
+  }
+}
+
+// One target, whose subscripts are held.
+void Checker::assign_one(const ast::Assign& s, Span span, typed::Block& into) {
+  typed::Stmt out;
+  out.kind = StmtKind::Assign;
+  out.span = span;
+  if (assign_element(s, span, into)) return;
+  size_t errors = ctx_->reports.size();
+  auto target = place(s.target, out, into);
+  if (!target) {
+    if (ctx_->reports.size() == errors) return;
+    (void)value(s.value);
+    return;
+  }
+  // The value is what can be converted.
+  auto mixed_assignment = [&](const typed::Expr& to, const typed::Expr& from, const std::string& what) {
+    Type x = resolved(to.type), y = resolved(from.type);
+    error("MixedTypes", span, fmt::format("{} mixes {} and {}", what, name_of(x.dtype), name_of(y.dtype)),
+          conversion_hint(from, x, &to), {label(to), label(from)});
+  };
+  Type expected = any_sizes(target->type); // a variable keeps none
+  if (target->subscripts.empty()) {
+    if (!target->var.valid()) { // `_ = e`
+      out.value = value(s.value);
+      out.targets.push_back(std::move(*target));
+      into.statements.push_back(std::move(out));
+      return;
+    }
+    ExprPtr v;
+    if (s.op) {
+      ExprPtr left = part(*variable(target->var, s.target->span), target->path, s.target->span);
+      if (*s.op == ast::BinaryOp::Power) {
+        v = power(std::move(left), s.value, span, s.op_span);
+      } else {
+        ExprPtr right = value(s.value, expected.is_list() ? &expected : nullptr);
+        Type x = refresh(*left), y = refresh(*right);
+        if (x.is_tensor() && y.is_tensor() && is_num(x.dtype) && is_num(y.dtype) && !unify(x, y)) {
+          mixed_assignment(*left, *right, fmt::format("`{}`", text(span)));
+          return;
+        }
+        v = binary_op(*s.op, std::move(left), std::move(right), span, s.op_span);
+      }
+    } else
+      v = value(s.value, &expected);
+    refresh(*v);
+    if (v->type.is_error()) return;
+    if (!same_form(target->type, v->type)) {
+      std::string hint;
+      if (target->type.is_tensor() && v->type.is_tensor() && target->type.rank() == v->type.rank())
+        hint = conversion_hint(*v, target->type,
+                               target->path.empty() ? variable(target->var, s.target->span).get() : nullptr);
+      else if (target->type.is_tensor() && v->type.is_tensor())
+        hint = "a `var` keeps its number of axes; `x[:] = e` writes all its elements";
+      else if (has_function(target->type))
+        hint = "which function a name stands for is known when compiling: choose inside one function";
+      error("TypeMismatch", v->span,
+            fmt::format("`{}` has to be {}, and this is {}", text(s.target->span), show(target->type), show(v->type)),
+            hint,
+            {{p_.variables[target->var.index].span,
+              fmt::format("declared as {}", show(p_.variables[target->var.index].type))},
+             label(*v)});
+      return;
+    }
+    const Type wanted = wanted_by(*target, refresh(*v));
+    v = coerce(std::move(v), wanted, fmt::format("`{}`", text(s.target->span)));
+    if (v->type.is_error()) return;
+    set_current(*target, v->type);
+    target->type = v->type;
+    out.value = std::move(v);
+    out.targets.push_back(std::move(*target));
+    into.statements.push_back(std::move(out));
+    return;
+  }
+  ExprPtr v = value(s.value, &expected);
+  refresh(*v);
+  if (v->type.is_error()) return;
+  bool by_tensor = false;
+  for (const auto& sub : target->subscripts)
+    by_tensor = by_tensor || sub.kind == typed::Subscript::Kind::Tensor;
+  if (!v->type.is_tensor() || !unify(target->type, v->type)) {
+    auto place_expr = make(ExprKind::Unit, s.target->span, target->type);
+    if (v->type.is_tensor())
+      mixed_assignment(*place_expr, *v, "this assignment");
+    else
+      error("TypeMismatch", v->span,
+            fmt::format("`{}` has to be {}, and this is {}", text(s.target->span), show(target->type), show(v->type)));
+    return;
+  }
+  if (s.op) {
+    static const std::map<ast::BinaryOp, ScalarOp> ops = {{ast::BinaryOp::Add, ScalarOp::Add},
+                                                          {ast::BinaryOp::Subtract, ScalarOp::Sub},
+                                                          {ast::BinaryOp::Multiply, ScalarOp::Mul},
+                                                          {ast::BinaryOp::Divide, ScalarOp::Div},
+                                                          {ast::BinaryOp::FloorDivide, ScalarOp::FloorDiv},
+                                                          {ast::BinaryOp::Remainder, ScalarOp::Mod},
+                                                          {ast::BinaryOp::Power, ScalarOp::Pow}};
+    auto op = ops.find(*s.op);
+    if (op == ops.end()) {
+      error("NotSupported", s.op_span, fmt::format("`{}=` does not write a part", ast::symbol(*s.op)),
+            "write the right side out");
+      return;
+    }
+    if (by_tensor && op->second != ScalarOp::Add && op->second != ScalarOp::Sub) {
+      error("NotAssignable", s.op_span,
+            fmt::format("`{}=` with an index tensor is not defined where indices repeat", ast::symbol(*s.op)),
+            "only += and -= accumulate");
+      return;
+    }
+    // The type rule of the operator.
+    std::vector<ExprPtr> operands;
+    operands.push_back(make(ExprKind::Unit, s.target->span, target->type));
+    operands.push_back(std::move(v));
+    SizeFacts facts = ctx_->facts;
+    size_t reports = ctx_->reports.size();
+    ExprPtr node = scalar_node(op->second, std::move(operands), span, fmt::format("`{}=`", ast::symbol(*s.op)));
+    ctx_->facts = facts;
+    if (ctx_->reports.size() != reports || node->type.is_error()) return;
+    v = std::move(node->operands[1]);
+    out.mode = typed::AssignMode::Combine;
+    out.scalar_op = op->second;
+    if (by_tensor) {
+      out.mode = typed::AssignMode::Accumulate;
+      if (op->second == ScalarOp::Sub) {
+        std::vector<ExprPtr> one;
+        Span value_span = v->span;
+        one.push_back(std::move(v));
+        v = scalar_node(ScalarOp::Neg, std::move(one), value_span, "`-=`");
+      }
+      out.scalar_op = ScalarOp::Add;
+    }
+  }
+  if (!broadcast_to_place(*target, *v, out)) return;
+  target->type = resolved(target->type);
+  out.value = std::move(v);
+  out.targets.push_back(std::move(*target));
+  into.statements.push_back(std::move(out));
+}
+
+} // namespace tl::checker

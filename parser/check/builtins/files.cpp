@@ -1,0 +1,374 @@
+// The rules of what reads and writes files: load, save, the read_ functions, exists, read_text, write_text.
+#include "parser/check/builtins/rules.h"
+#include <fmt/format.h>
+
+namespace tl::checker {
+
+namespace {
+
+constexpr const char* kSayType = "say what is in it: `let x: f32[n, 3] = load(…)`";
+
+bool is_text_table(Builtin builtin) { return builtin == Builtin::ReadCsv; }
+
+FileKind kind_of(Builtin builtin) {
+  switch (builtin) {
+  case Builtin::ReadCsv: return FileKind::Text;
+  case Builtin::ReadIdx: return FileKind::Idx;
+  case Builtin::ReadNpz: return FileKind::Npz;
+  case Builtin::ReadSafetensors: return FileKind::Safetensors;
+  default: return FileKind::Any;
+  }
+}
+
+const char* parameters_of(Builtin builtin) {
+  switch (builtin) {
+  case Builtin::Load: return "path name channels";
+  case Builtin::ReadCsv: return "path header";
+  case Builtin::ReadNpz:
+  case Builtin::ReadSafetensors: return "path name";
+  case Builtin::Save: return "path x";
+  case Builtin::WriteText: return "path s";
+  default: return "path";
+  }
+}
+
+} // namespace
+
+ExprPtr Checker::Rule::text(size_t i, const char* what, const std::string& hint) {
+  ExprPtr v = value(i);
+  if (ok && !v->type.is_str())
+    fail("TypeMismatch", v->span, fmt::format("{} is text, not {}", what, c.show(v->type)), hint);
+  return v;
+}
+
+// Every axis of the tensors in the type becomes a size that is known once the node has been computed.
+void Checker::fresh_axes(typed::Expr& node, Type& type, std::vector<uint32_t> path) {
+  if (type.is_aggregate()) {
+    for (uint32_t i = 0; i < type.elements.size(); ++i) {
+      std::vector<uint32_t> inner = path;
+      inner.push_back(i);
+      fresh_axes(node, type.elements[i], std::move(inner));
+    }
+    return;
+  }
+  for (uint32_t axis = 0; axis < type.shape.size(); ++axis) {
+    AtomId id = size_atom(AtomKind::Fresh, fmt::format("axis {} of {}", axis, text(node.span)), node.span);
+    node.fresh.push_back({id, path, axis});
+    type.shape[axis] = Size::of(id);
+  }
+}
+
+// The names of the leaves of a tuple or struct, one a line: "0", "layer.w". False: a leaf is no tensor, or a device.
+bool Checker::leaf_names(const Type& type, const std::string& prefix, std::string& names) {
+  if (type.is_tensor() && !is_device(type)) {
+    names += (names.empty() ? "" : "\n") + prefix;
+    return true;
+  }
+  if (!type.is_aggregate()) return false;
+  for (size_t i = 0; i < type.elements.size(); ++i) {
+    std::string name = type.is_struct() ? type.record->fields.at(i).name : std::to_string(i);
+    if (!leaf_names(type.elements[i], prefix.empty() ? name : prefix + "." + name, names)) return false;
+  }
+  return true;
+}
+
+// The name of a leaf: fields, positions, and positions in lists, which only the run tells.
+ExprPtr Checker::leaf_name(const LeafPath& path, Span span) {
+  auto name = new_interp(span);
+  for (size_t i = 0; i < path.size(); ++i) {
+    if (i) append_text(*name, ".");
+    if (auto* text = std::get_if<std::string>(&path[i]))
+      append_text(*name, *text);
+    else
+      append_value(*name, variable(std::get<VarId>(path[i]), span), "", span);
+  }
+  return finish_interp(std::move(name));
+}
+
+namespace {
+template <class Path> Path inner_path(const Path& path, const Type& type, size_t i) {
+  Path inner = path;
+  inner.push_back(type.is_struct() ? type.record->fields.at(i).name : std::to_string(i));
+  return inner;
+}
+} // namespace
+
+bool Checker::has_only_tensors(const Type& type) {
+  auto has_leaf = [](auto& self, const Type& t) -> bool {
+    return !t.is_aggregate() ||
+           std::any_of(t.elements.begin(), t.elements.end(), [&](const Type& inner) { return self(self, inner); });
+  };
+  if (type.is_list() && !type.elements.empty() && !has_leaf(has_leaf, type.elements[0])) return false;
+  if (!type.is_aggregate() && !type.is_list()) return type.is_tensor() && !is_device(type);
+  return std::all_of(type.elements.begin(), type.elements.end(), [&](const Type& t) { return has_only_tensors(t); });
+}
+
+// Leaf by leaf, of a type with lists in it: these have as many elements as the file has names for.
+ExprPtr Checker::load_parts(const Type& type, const LeafPath& path, const typed::Expr& load, typed::Block& before) {
+  const Span span = load.span;
+  const typed::Expr& file = *load.operands[0];
+  if (type.is_aggregate()) {
+    auto node = make(ExprKind::Tuple, span, type);
+    for (size_t i = 0; i < type.elements.size(); ++i) {
+      node->operands.push_back(load_parts(type.elements[i], inner_path(path, type, i), load, before));
+      node->type.elements[i] = node->operands.back()->type;
+    }
+    return node;
+  }
+  if (type.is_tensor()) {
+    auto node = make(ExprKind::Builtin, span, Type::tensor(type.dtype, std::vector<Size>(type.rank())));
+    node->builtin = Builtin::Load;
+    node->index = load.index;
+    fresh_axes(*node, node->type, {});
+    node->operands.push_back(copy_simple(file));
+    node->operands.push_back(leaf_name(path, span));
+    return shared(std::move(node), before);
+  }
+  size_t first_own = p_.atoms.size();
+  VarId position = new_variable("", Type::scalar(DType::I64), true, span);
+  LeafPath inner = path;
+  inner.push_back(position);
+  typed::Stmt loop;
+  loop.kind = StmtKind::While;
+  loop.span = span;
+  loop.value = make(ExprKind::Builtin, span, Type::scalar(DType::Bool));
+  loop.value->builtin = Builtin::Exists;
+  loop.value->operands.push_back(copy_simple(file));
+  loop.value->operands.push_back(leaf_name(inner, span));
+  ExprPtr element = load_parts(type.elements.at(0), inner, load, loop.body);
+  Type list = list_of(element->type, [&](const Size& size) {
+    std::vector<AtomId> atoms;
+    p_.atoms.collect(size, atoms);
+    return std::any_of(atoms.begin(), atoms.end(), [&](AtomId a) { return a.index >= first_own; });
+  });
+  VarId built = new_variable("", list, true, span);
+  before.statements.push_back(let_variable(position, literal(0, span), span));
+  before.statements.push_back(let_variable(built, list_node(typed::ListOp::Make, span, list), span));
+  loop.body.statements.push_back(append_to(built, list, std::move(element), span));
+  auto next = make(ExprKind::Scalar, span, Type::scalar(DType::I64));
+  next->scalar_op = ScalarOp::Add;
+  next->operands.push_back(variable(position, span));
+  next->operands.push_back(literal(1, span));
+  loop.body.statements.push_back(set_variable(position, std::move(next), span));
+  before.statements.push_back(std::move(loop));
+  return variable(built, span);
+}
+
+// The leaves of a value with lists in it: their names, one a line, and they themselves, one after the other.
+void Checker::collect_leaves(ExprPtr value, const LeafPath& path, VarId names, VarId leaves, typed::Block& into,
+                             Span span) {
+  const Type type = refresh(*value);
+  if (type.is_aggregate()) {
+    for (size_t i = 0; i < type.elements.size(); ++i)
+      collect_leaves(get(again(*value), static_cast<uint32_t>(i), span), inner_path(path, type, i), names, leaves, into,
+                     span);
+    return;
+  }
+  if (type.is_list()) {
+    if (type.elements.empty()) return;
+    typed::Stmt loop;
+    std::vector<ExprPtr> one;
+    one.push_back(std::move(value));
+    auto elements = enter_lists(std::move(one), span, into, loop);
+    LeafPath inner = path;
+    inner.push_back(loop.pattern.var);
+    collect_leaves(std::move(elements[0]), inner, names, leaves, loop.body, span);
+    into.statements.push_back(std::move(loop));
+    return;
+  }
+  auto more = new_interp(span);
+  append_value(*more, variable(names, span), "", span);
+  append_value(*more, leaf_name(path, span), "", span);
+  append_text(*more, "\n");
+  into.statements.push_back(set_variable(names, finish_interp(std::move(more)), span));
+  into.statements.push_back(append_to(leaves, p_.variables[leaves.index].type, std::move(value), span));
+}
+
+// The header of a file, or an error that begins with `what`.
+std::optional<FileHeader> Checker::header_of(const std::string& path, const std::string& name, LoadOptions options,
+                                             const Type* wanted, const std::string& what, const std::string& hint,
+                                             Rule& r) {
+  FileHeader header{{}, {}, "nothing reads it here", true};
+  if (options_.read_header) header = options_.read_header(path, name, options, wanted);
+  if (header.problem.empty()) return header;
+  // That a file is not there comes first: what it would have told follows from that.
+  const std::string message = header.missing && !hint.empty() ? fmt::format("{}, so {}", header.problem, what)
+                                                              : fmt::format("{}: {}", what, header.problem);
+  if (header.missing && options_.missing_file_is_warning) {
+    report({Severity::Warning, "UntypedLoad", message, r.span, {}, hint});
+    is_incomplete_ = true;
+  } else
+    r.fail("UntypedLoad", r.span, message, header.missing ? hint : "");
+  r.ok = false;
+  return std::nullopt;
+}
+
+// A const is read when the program is compiled: its sizes are the file's. `names`: of the leaves, a line each.
+bool Checker::file_sizes(Type& type, const std::string& path, const std::string& name, std::istringstream& names,
+                         LoadOptions options, Rule& r) {
+  if (type.is_aggregate())
+    return std::all_of(type.elements.begin(), type.elements.end(),
+                       [&](Type& element) { return file_sizes(element, path, name, names, options, r); });
+  std::string leaf = name;
+  if (std::string line; std::getline(names, line)) leaf = line;
+  auto header = header_of(path, leaf, options, &type, "a const is read when the program is compiled", "", r);
+  if (!header) return false;
+  type.shape.assign(header->dims.begin(), header->dims.end());
+  return true;
+}
+
+ExprPtr Checker::load_call(Builtin builtin, Rule& r, const Type* expected) {
+  ExprPtr path = r.text(0, "a path"), name;
+  if (!r.ok) return nullptr;
+  LoadOptions options;
+  options.kind = kind_of(builtin);
+  bool has_name = builtin != Builtin::ReadCsv && r.has(1);
+  if (has_name) {
+    auto known = r.by[1]->value ? std::nullopt : r.constant(1);
+    if (known && known->kind == Static::Kind::None)
+      has_name = false;
+    else
+      name = r.text(1, "a tensor's name in a file");
+  }
+  if (builtin == Builtin::Load && r.has(2)) {
+    auto known = r.constant(2);
+    if (known && known->kind == Static::Kind::Int && known->number >= 1 && known->number <= 4)
+      options.channels = static_cast<uint8_t>(known->number);
+    else if (!known || known->kind != Static::Kind::None)
+      r.fail("WrongArguments", r.by[2]->span, "`channels` is a constant from 1 to 4",
+             "1: gray, 2: gray and alpha, 3: RGB, 4: RGB and alpha");
+  }
+  if (builtin == Builtin::ReadCsv && r.has(1)) {
+    auto known = r.constant(1);
+    if (known && known->kind == Static::Kind::Bool)
+      options.header = known->number ? TextHeader::Yes : TextHeader::No;
+    else if (!known || known->kind != Static::Kind::None)
+      r.fail("NotConstant", r.by[1]->span, "`header` is the constant true, false or none");
+  }
+  if (!r.ok) return nullptr;
+
+  auto node = make(ExprKind::Builtin, r.span, Type::error());
+  node->builtin = Builtin::Load;
+  node->index = static_cast<uint32_t>(options.packed().bits);
+  Type wanted = expected ? resolved(*expected) : Type::none();
+  if (wanted.is_error()) { // reported
+    r.ok = false;
+    return nullptr;
+  }
+  if (wanted.is_tensor() && !wanted.open) {
+    node->type = Type::tensor(wanted.dtype, std::vector<Size>(wanted.rank()));
+  } else if (wanted.is_aggregate() && !has_name && leaf_names(wanted, "", node->text)) {
+    node->type = wanted;
+  } else if (in_const_ && wanted.is_list()) {
+    r.fail("NotConstant", r.span,
+           "a list cannot be read into a const: how many elements it has is seen when the program runs");
+    return nullptr;
+  } else if ((wanted.is_aggregate() || wanted.is_list()) && !has_name && has_only_tensors(wanted)) {
+    if (in_const_) {
+      r.fail("NotConstant", r.span,
+             fmt::format("a const of type {} cannot be read from a file: it has lists in it", show(wanted)));
+      return nullptr;
+    }
+    typed::Block before;
+    node->operands.push_back(shared(std::move(path), before));
+    ExprPtr parts = load_parts(wanted, {}, *node, before);
+    return in_block(std::move(before), std::move(parts), r.span);
+  } else if (wanted.is_aggregate() || wanted.is_list()) {
+    r.fail("TypeMismatch", r.span, fmt::format("a file holds tensors, and {} has other parts", show(wanted)));
+    return nullptr;
+  } else if (is_text_table(builtin)) {
+    node->type = Type::tensor(DType::F64, std::vector<Size>(2));
+  } else {
+    if (path->kind != ExprKind::Str || (name && name->kind != ExprKind::Str)) {
+      r.fail("UntypedLoad", r.span, "the type of what is loaded is not known here", kSayType);
+      return nullptr;
+    }
+    auto header = header_of(path->text, name ? name->text : "", options, nullptr, "what is loaded has no type yet",
+                            in_const_ ? "" : kSayType, r);
+    if (!header) return nullptr;
+    node->type = Type::tensor(header->dtype, std::vector<Size>(header->dims.size()));
+  }
+  if (in_const_) {
+    if (path->kind != ExprKind::Str || (name && name->kind != ExprKind::Str)) {
+      r.fail("NotConstant", r.span, "the path of a file that a const is read from is written out");
+      return nullptr;
+    }
+    node->flag = true;
+    std::istringstream names(node->text);
+    if (!file_sizes(node->type, path->text, name ? name->text : "", names, options, r)) return nullptr;
+  } else {
+    fresh_axes(*node, node->type, {});
+  }
+  node->operands.push_back(std::move(path));
+  if (name) node->operands.push_back(std::move(name));
+  return node;
+}
+
+ExprPtr Checker::save_call(Rule& r) {
+  ExprPtr path = r.text(0, "a path", "the path comes first: `save(\"x.npy\", x)`"), x = r.value(1);
+  if (!r.ok) return nullptr;
+  settle(*x);
+  auto node = make(ExprKind::Builtin, r.span, Type::unit());
+  node->builtin = Builtin::Save;
+  if (!x->type.is_tensor() && has_list(x->type) && has_only_tensors(x->type)) {
+    typed::Block before;
+    path = shared(std::move(path), before);
+    x = shared(std::move(x), before);
+    VarId held_names = new_variable("", Type::str(), true, r.span);
+    VarId leaves = new_variable("", Type::list(Type::scalar(DType::F32)), true, r.span); // of any types, in truth
+    before.statements.push_back(let_variable(held_names, finish_interp(new_interp(r.span)), r.span));
+    before.statements.push_back(
+        let_variable(leaves, list_node(typed::ListOp::Make, r.span, p_.variables[leaves.index].type), r.span));
+    collect_leaves(std::move(x), {}, held_names, leaves, before, r.span);
+    node->operands.push_back(std::move(path));
+    node->operands.push_back(variable(held_names, r.span));
+    node->operands.push_back(variable(leaves, r.span));
+    typed::Stmt save;
+    save.span = r.span;
+    save.value = std::move(node);
+    before.statements.push_back(std::move(save));
+    auto block = make(ExprKind::Block, r.span, Type::unit());
+    block->blocks.push_back(std::move(before));
+    return block;
+  }
+  std::function<bool(const Type&)> holds_device = [&](const Type& type) {
+    return is_device(type) || std::any_of(type.elements.begin(), type.elements.end(), holds_device);
+  };
+  if (holds_device(x->type)) {
+    r.fail("TypeMismatch", x->span, "a device cannot be saved", "`str(d)` is its name");
+    return nullptr;
+  }
+  if (!x->type.is_tensor() && (!leaf_names(x->type, "", node->text) || node->text.empty())) {
+    r.fail("TypeMismatch", x->span,
+           fmt::format("`save` takes a tensor, or a tuple or struct of tensors, not {}", show(x->type)),
+           x->type.is_str() ? "`write_text(path, s)` writes text" : "");
+    return nullptr;
+  }
+  node->operands.push_back(std::move(path));
+  node->operands.push_back(std::move(x));
+  return node;
+}
+
+ExprPtr Checker::file_rule(Builtin builtin, Rule& r, const Type* expected) {
+  bool needs_two = builtin == Builtin::Save || builtin == Builtin::WriteText || builtin == Builtin::ReadNpz ||
+                   builtin == Builtin::ReadSafetensors;
+  if (!r.bind(parameters_of(builtin), needs_two ? 2 : 1)) return nullptr;
+  if (builtin == Builtin::Save) return save_call(r);
+  if (builtin != Builtin::Exists && builtin != Builtin::ReadText && builtin != Builtin::WriteText &&
+      builtin != Builtin::TensorNames)
+    return load_call(builtin, r, expected);
+  auto node = make(ExprKind::Builtin, r.span, Type::unit());
+  node->builtin = builtin;
+  node->operands.push_back(r.text(0, "a path"));
+  if (builtin == Builtin::WriteText)
+    node->operands.push_back(r.text(1, "what is written", "`\"{x}\"` makes text of a value"));
+  if (builtin == Builtin::Exists) node->type = Type::scalar(DType::Bool);
+  if (builtin == Builtin::ReadText || builtin == Builtin::TensorNames) node->type = Type::str();
+  if (!r.ok) return nullptr;
+  if (builtin != Builtin::TensorNames) return node;
+  std::vector<ExprPtr> names;
+  names.push_back(std::move(node));
+  return text_node(TextOp::Lines, std::move(names), r.span);
+}
+
+} // namespace tl::checker

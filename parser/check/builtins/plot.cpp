@@ -1,0 +1,156 @@
+// The rules of the modules plot and bench.
+#include "parser/check/builtins/rules.h"
+#include <fmt/format.h>
+
+namespace tl::checker {
+
+// Its operands: title, file (ints[0]: is there one), then the tensors as abi/plot_op.h says (ints[1]: x is first),
+// in f64 (images of u8 stay so). `text`: what the lines are called, one a line.
+ExprPtr Checker::plot_rule(Builtin builtin, Rule& r) {
+  auto node = make(ExprKind::Builtin, r.span, Type::unit());
+  node->builtin = builtin;
+  const std::string what = fmt::format("`{}`", r.name);
+  std::vector<Arg*> ys;
+  std::vector<Arg> positional;
+  if (builtin == Builtin::PlotLine) { // any number of y, then what goes by name
+    for (Arg& arg : r.args)
+      if (arg.name.empty() || arg.name == "y") ys.push_back(&arg);
+    std::vector<Arg> named;
+    for (Arg& arg : r.args)
+      if (!arg.name.empty() && arg.name != "y")
+        named.push_back(std::move(arg));
+      else
+        positional.push_back(std::move(arg));
+    r.args.swap(named);
+    if (!r.bind("| x title file", 0)) return nullptr;
+    if (positional.empty()) {
+      r.fail("WrongArguments", r.span, fmt::format("{} needs an argument for `y`", what),
+             fmt::format("it is {}", info(builtin).signature));
+      return nullptr;
+    }
+  } else if (!r.bind(builtin == Builtin::PlotScatter ? "x y title file"
+                     : builtin == Builtin::PlotHist  ? "x bins title file"
+                                                     : "x title file",
+                     builtin == Builtin::PlotScatter ? 2 : 1)) {
+    return nullptr;
+  }
+  auto given = [&](size_t i) {
+    if (!r.has(i)) return false;
+    auto known = r.constant(i);
+    return !(known && known->kind == Static::Kind::None);
+  };
+  auto numbers = [&](ExprPtr x, bool keep_bytes) -> ExprPtr {
+    if (!r.ok) return x;
+    if (!x->type.is_tensor() || (!x->type.open && !is_num(x->type.dtype) && x->type.dtype != DType::Bool)) {
+      r.fail("TypeMismatch", x->span, fmt::format("{} takes numbers, not {}", what, show(x->type)));
+      return x;
+    }
+    settle(*x);
+    Span span = x->span;
+    if (x->type.dtype == DType::F64 || (keep_bytes && x->type.dtype == DType::U8)) return x;
+    return convert(std::move(x), DType::F64, span);
+  };
+  auto vector = [&](ExprPtr x) {
+    if (r.ok && x->type.is_tensor() && x->type.rank() != 1)
+      r.fail("TypeMismatch", x->span, fmt::format("{} takes vectors, not {}", what, show(x->type)),
+             x->type.rank() == 2 ? fmt::format("a row is a vector: `{}[0]`", text(x->span)) : "");
+    return numbers(std::move(x), false);
+  };
+  std::vector<ExprPtr> tensors;
+  auto equal_lengths = [&](const typed::Expr& x, const typed::Expr& y) {
+    if (require_equal(x.type.shape[0], y.type.shape[0], true,
+                      fmt::format("{} needs a y for each x: there are {{0}} of x and {{1}} of y", what), r.span,
+                      node->checks))
+      return;
+    std::vector<Label> labels{label(x), label(y)};
+    add_origins(x.type.shape[0], y.type.shape[0], labels);
+    error("ShapeMismatch", r.span,
+          fmt::format("{} needs a y for each x: {}", what, different(x.type.shape[0], y.type.shape[0])),
+          equality_hint(x.type.shape[0], y.type.shape[0]), std::move(labels));
+    r.ok = false;
+  };
+  node->ints = {0, 0};
+  size_t title = 1;
+  switch (builtin) {
+  case Builtin::PlotLine:
+    if (given(0)) {
+      tensors.push_back(vector(r.value(0)));
+      node->ints[1] = 1;
+    }
+    for (Arg& arg : positional) {
+      if (!r.ok) return nullptr;
+      std::string name = text(arg.span);
+      if (name.size() > 30 || name.find('\n') != std::string::npos) name = fmt::format("line {}", tensors.size());
+      node->text += (node->text.empty() ? "" : "\n") + name;
+      ExprPtr y = take(arg);
+      if (refresh(*y).is_error()) return nullptr;
+      tensors.push_back(vector(std::move(y)));
+      if (r.ok && node->ints[1]) equal_lengths(*tensors[0], *tensors.back());
+    }
+    break;
+  case Builtin::PlotScatter:
+    tensors.push_back(vector(r.value(0)));
+    if (r.ok) tensors.push_back(vector(r.value(1)));
+    if (r.ok) equal_lengths(*tensors[0], *tensors[1]);
+    title = 2;
+    break;
+  case Builtin::PlotHist: {
+    tensors.push_back(numbers(r.value(0), false));
+    if (r.ok) {
+      Span span = tensors[0]->span;
+      Size count(1);
+      for (const Size& size : tensors[0]->type.shape)
+        count = count * size;
+      tensors[0] = reshape_to(std::move(tensors[0]), {count}, span);
+      tensors.push_back(r.has(1) ? to_i64(r.value(1), "a number of bins") : literal(30, r.span));
+      r.ok = r.ok && !tensors[1]->type.is_error();
+    }
+    title = 2;
+    break;
+  }
+  default: {
+    tensors.push_back(numbers(r.value(0), true));
+    const Type& type = tensors[0]->type;
+    if (r.ok && type.rank() != 2 && type.rank() != 3)
+      r.fail("TypeMismatch", tensors[0]->span, fmt::format("{} takes [h, w] or [h, w, c], not {}", what, show(type)));
+    if (r.ok && type.rank() == 3 && compare(type.shape[2], 3) == Compare::Different &&
+        compare(type.shape[2], 4) == Compare::Different)
+      r.fail("ShapeMismatch", tensors[0]->span,
+             fmt::format("{} takes pictures of 3 or 4 channels, not {}", what, show(type.shape[2])),
+             "a picture without colour is [h, w]");
+    break;
+  }
+  }
+  if (!r.ok) return nullptr;
+  if (given(title)) {
+    node->operands.push_back(r.text(title, "a title"));
+  } else {
+    auto none = new_interp(r.span);
+    node->operands.push_back(finish_interp(std::move(none)));
+  }
+  if (given(title + 1)) {
+    ExprPtr file = r.text(title + 1, "the name of a file", "`file = \"plot.svg\"`");
+    if (r.ok && file->kind == ExprKind::Str && !file->text.ends_with(".svg") && !file->text.ends_with(".png"))
+      r.fail("WrongArguments", file->span, "the name of a picture's file ends in .svg or .png");
+    node->operands.push_back(std::move(file));
+    node->ints[0] = 1;
+  }
+  for (ExprPtr& tensor : tensors)
+    node->operands.push_back(std::move(tensor));
+  return node;
+}
+
+ExprPtr Checker::stopwatch_rule(Builtin builtin, Rule& r) {
+  const bool starts = builtin == Builtin::StopwatchStart;
+  if (!r.bind(starts ? "" : "number", starts ? 0 : 1)) return nullptr;
+  const bool counts = starts || builtin == Builtin::StopwatchCount;
+  auto node = make(ExprKind::Builtin, r.span, Type::scalar(counts ? DType::I64 : DType::F64));
+  node->builtin = builtin;
+  if (!starts) {
+    node->operands.push_back(to_i64(r.value(0), "the number of a stopwatch"));
+    if (node->operands[0]->type.is_error()) r.ok = false;
+  }
+  return node;
+}
+
+} // namespace tl::checker

@@ -1,0 +1,36 @@
+// The arguments of one call of a built-in function, as its rule reads them.
+#pragma once
+#include "parser/check/context.h"
+
+namespace tl::checker {
+
+struct Checker::Rule {
+  Checker& c;
+  Builtin builtin;
+  std::string name;
+  Span span;
+  bool is_method;
+  std::vector<Arg>& args;
+  std::vector<Arg*> by; // by parameter, null where it is not given
+  bool ok = true;
+
+  // Puts the arguments in their places. The parameters before `|` may be positional, those after it are by name; the
+  // first `required` must be there. False (and reported) if that does not work out.
+  bool bind(const char* parameters, size_t required);
+  bool has(size_t i) const { return i < by.size() && by[i]; }
+  // Checked arguments. After an error, `ok` is false and the value has the error type.
+  ExprPtr value(size_t i, const Type* expected = nullptr);
+  ExprPtr tensor(size_t i);                                               // of any rank
+  ExprPtr key(size_t i);                                                  // a scalar key
+  ExprPtr text(size_t i, const char* what, const std::string& hint = {}); // a string; `what` it is, for the message
+  std::optional<Static> constant(size_t i);                               // known while checking
+  bool flag(size_t i);                                                    // a constant bool, false if not given
+  int64_t number(size_t i, int64_t otherwise);                            // a constant integer
+  // A constant axis or several, counted from the end where negative, ascending, each once. Not given or `none`: all.
+  std::vector<int64_t> axes(size_t i, size_t rank);
+  int64_t axis(size_t i, size_t rank, int64_t otherwise); // a single one
+  std::optional<DType> element(size_t i);                 // an element type, or nothing
+  void fail(const std::string& kind, Span at, const std::string& message, const std::string& hint = {});
+};
+
+} // namespace tl::checker

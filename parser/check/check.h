@@ -1,0 +1,84 @@
+// Names, types and sizes: the syntax tree becomes the typed AST (lang/typed.h).
+#pragma once
+#include "abi/load_options.h"
+#include "lang/ast.h"
+#include "lang/diagnostics.h"
+#include "lang/source.h"
+#include "lang/typed.h"
+#include "parser/syntax/imports.h"
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+
+namespace tl {
+
+// Element type and sizes of a tensor in a file, for `load` of a constant path without a type, and for constants.
+struct FileHeader {
+  DType dtype = DType::F32;
+  std::vector<int64_t> dims;
+  std::string problem;  // not empty: why they cannot be told
+  bool missing = false; // there is no such file
+};
+
+struct CheckOptions {
+  // Reads the header of the file at `path`, relative to the working directory; `name` of one tensor in it, or "".
+  // `wanted`: what a table of text is to be read as, or null. Null: never.
+  std::function<FileHeader(const std::string& path, const std::string& name, LoadOptions options, const Type* wanted)>
+      read_header;
+  const Imports* imports = nullptr;     // what the program's import statements mean; null: it has none
+  bool missing_file_is_warning = false; // `tl check`: a `load` of a file that isn't there yet
+  std::string exported; // the entry is this `export fn`, and its parameters and results are as a library has them
+};
+
+// Reports all errors of the file. The result may be used further only if it is `ok`. `prelude` declares the functions
+// that every program sees; instances of them are made where they are used.
+typed::Program check(const ast::File& file, const ast::File& prelude, const SourceManager& sources,
+                     Diagnostics& diagnostics, const CheckOptions& options = {});
+
+namespace checker {
+class Checker;
+}
+
+// A program that comes in pieces, each with what the pieces before it declared and bound: what a REPL checks. A piece
+// may declare a name again; functions then use what it means from there on. Expressions that stand alone are shown,
+// with their types.
+class CheckSession {
+public:
+  // All of them must live as long as the session; `options.imports` may grow.
+  CheckSession(const ast::File& prelude, const SourceManager& sources, const CheckOptions& options);
+  ~CheckSession();
+
+  // The piece must live until a renewal doesn't need its file any more. Without errors the program is `ok` and holds
+  // this piece's statements, and all instances so far; with errors the session is as before. Valid until the next
+  // piece.
+  const typed::Program& add(const ast::File& piece, Diagnostics& diagnostics);
+  // The last piece did not happen, because its run failed.
+  void undo();
+  // The last piece has run; it gave these sizes their values.
+  void accept(const std::vector<AtomId>& sizes);
+  // Those of the program that `add` gave, for lowering, which adds some.
+  SizeAtoms& atoms();
+  // What replaced declarations, failed pieces and the like have left behind grows with the number of pieces, until a
+  // renewal throws it away: all ids are others then, and only what later pieces can refer to is there.
+  struct Renewal {
+    std::map<typed::VarId, typed::VarId> variables; // that have a value: the new ids by the old ones
+    std::map<AtomId, AtomId> atoms;
+    std::set<uint32_t> files; // indices of those whose texts and trees are still needed
+  };
+  bool is_worn() const; // has so much been left behind that a renewal pays off?
+  Renewal renew();      // between pieces
+
+  // The type of the last expression that stood alone in the last piece, as the user writes it; "" if there was none.
+  std::string shown_type() const;
+  // What is declared and bound, in the prelude's own file too.
+  std::vector<std::string> names() const;
+
+private:
+  const ast::File& prelude_;
+  const SourceManager& sources_;
+  const CheckOptions& options_;
+  std::unique_ptr<checker::Checker> checker_;
+};
+
+} // namespace tl

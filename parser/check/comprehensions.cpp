@@ -1,0 +1,646 @@
+// [e for i in 0..m, j] and sum(e for k if c): ranges, inferred or written; the element; the reduction.
+#include "parser/check/context.h"
+#include <fmt/format.h>
+
+namespace tl::checker {
+
+namespace {
+
+void pattern_names(const ast::Pattern& p, std::set<std::string>& into) {
+  if (p.kind == ast::Pattern::Kind::Name) into.insert(p.name);
+  for (const ast::Pattern* element : p.elements)
+    pattern_names(*element, into);
+}
+
+// The names less those that a pattern gives to something else.
+void shadow(const ast::Pattern& p, std::set<std::string>& names) {
+  std::set<std::string> inner;
+  pattern_names(p, inner);
+  for (const std::string& name : inner)
+    names.erase(name);
+}
+
+// Does an expression use one of these names, as they are bound around it?
+bool mentions(const ast::Expr* e, const std::set<std::string>& names);
+
+bool mentions(const ast::Block& b, std::set<std::string> names) {
+  for (const ast::Stmt* s : b.statements) {
+    if (auto* node = ast::as<ast::ExprStmt>(s)) {
+      if (mentions(node->value, names)) return true;
+    } else if (auto* let = ast::as<ast::Let>(s)) {
+      if (mentions(let->value, names)) return true;
+      shadow(*let->pattern, names);
+    } else {
+      return true; // other statements do not occur in what is asked about; be careful
+    }
+  }
+  return false;
+}
+
+template <class F> void children(const ast::Expr* e, const F& visit) {
+  std::visit(
+      [&](const auto& node) {
+        using T = std::decay_t<decltype(node)>;
+        if constexpr (std::is_same_v<T, ast::StringLiteral>) {
+          for (const auto& part : node.parts)
+            if (part.value) visit(part.value);
+        } else if constexpr (std::is_same_v<T, ast::Tuple> || std::is_same_v<T, ast::ListLiteral>) {
+          for (const ast::Expr* element : node.elements)
+            visit(element);
+        } else if constexpr (std::is_same_v<T, ast::Unary>)
+          visit(node.operand);
+        else if constexpr (std::is_same_v<T, ast::Binary>)
+          visit(node.left), visit(node.right);
+        else if constexpr (std::is_same_v<T, ast::Range>)
+          visit(node.first), visit(node.last);
+        else if constexpr (std::is_same_v<T, ast::Call>) {
+          visit(node.callee);
+          for (const auto& argument : node.arguments)
+            visit(argument.value);
+        } else if constexpr (std::is_same_v<T, ast::MethodCall>) {
+          visit(node.receiver);
+          for (const auto& argument : node.arguments)
+            visit(argument.value);
+        } else if constexpr (std::is_same_v<T, ast::Field>)
+          visit(node.object);
+        else if constexpr (std::is_same_v<T, ast::Subscript>) {
+          visit(node.object);
+          for (const auto& item : node.items)
+            for (const ast::Expr* part : {item.index, item.first, item.last, item.step})
+              if (part) visit(part);
+        }
+      },
+      e->node);
+}
+
+bool mentions(const ast::Expr* e, const std::set<std::string>& names) {
+  if (auto* node = ast::as<ast::Name>(e)) return names.count(node->name) != 0;
+  if (auto* node = ast::as<ast::Comprehension>(e)) {
+    std::set<std::string> inner = names;
+    for (const auto& clause : node->clauses) {
+      if (clause.range && mentions(clause.range, inner)) return true;
+      shadow(*clause.pattern, inner);
+    }
+    return mentions(node->element, inner) || (node->filter && mentions(node->filter, inner));
+  }
+  if (auto* node = ast::as<ast::If>(e))
+    return mentions(node->condition, names) || mentions(node->then_block, names) ||
+           (node->else_block && mentions(*node->else_block, names));
+  if (auto* node = ast::as<ast::Lambda>(e)) {
+    std::set<std::string> inner = names;
+    for (const ast::Param& param : node->params)
+      inner.erase(param.name.text);
+    return node->body.block ? mentions(*node->body.block, inner) : mentions(node->body.expression, inner);
+  }
+  bool found = false;
+  children(e, [&](const ast::Expr* child) { found = found || mentions(child, names); });
+  return found;
+}
+
+// Is it a tensor, or made of nothing but tensors?
+bool tensor_leaves(const Type& type, std::vector<const Type*>& into) {
+  if (!type.is_aggregate()) {
+    into.push_back(&type);
+    return type.is_tensor();
+  }
+  return std::all_of(type.elements.begin(), type.elements.end(),
+                     [&](const Type& element) { return tensor_leaves(element, into); });
+}
+
+// The ranges that an index goes over itself; others are gone through by position.
+bool in_steps_of_1(const Type& type) { return type.is_range() && type.shape[2].is(1); }
+
+void add_leading(Type& type, const std::vector<Size>& extents) {
+  if (!type.is_aggregate()) type.shape.insert(type.shape.begin(), extents.begin(), extents.end());
+  for (Type& element : type.elements)
+    add_leading(element, extents);
+}
+
+// The names that the clauses before this one bind.
+std::set<std::string> clause_names(const ast::Comprehension& c, size_t before) {
+  std::set<std::string> names;
+  for (size_t i = 0; i < before; ++i)
+    pattern_names(*c.clauses[i].pattern, names);
+  return names;
+}
+
+} // namespace
+
+// The axes that the bare index subscripts in one subscript expression.
+void Checker::axes_of(const ast::Subscript& s, const std::string& index, const std::set<std::string>& bound,
+                      Axes& out) {
+  std::vector<size_t> at;
+  size_t ellipsis = s.items.size();
+  for (size_t i = 0; i < s.items.size(); ++i) {
+    if (s.items[i].kind == ast::SubscriptItem::Kind::Ellipsis) ellipsis = i;
+    if (s.items[i].kind != ast::SubscriptItem::Kind::Index) continue;
+    if (auto* name = ast::as<ast::Name>(s.items[i].index); name && name->name == index) at.push_back(i);
+  }
+  if (at.empty() || mentions(s.object, bound)) return;
+  // The type of the value, checked on the side.
+  Snapshot before = snapshot();
+  size_t first_new_atom = p_.atoms.size();
+  ExprPtr base = expr(s.object);
+  Type type = resolved(base->type);
+  rollback(before);
+  if (type.is_error()) { // it says itself what is wrong
+    expr(s.object);
+    out.wrong = true;
+  }
+  if (!type.is_tensor()) return;
+  std::vector<AtomId> atoms;
+  for (const Size& size : type.shape)
+    p_.atoms.collect(size, atoms);
+  if (std::any_of(atoms.begin(), atoms.end(), [&](AtomId atom) { return atom.index >= first_new_atom; })) {
+    base = shared(expr(s.object), out.around);
+    type = resolved(base->type);
+    if (base->kind == ExprKind::Variable) {
+      held_[s.object] = base->var;
+      out.held.push_back(s.object);
+    }
+  }
+  for (size_t i : at) {
+    size_t axis = 0;
+    auto consumes = [&](size_t k) { return s.items[k].kind != ast::SubscriptItem::Kind::NewAxis ? 1u : 0u; };
+    if (i < ellipsis) {
+      for (size_t k = 0; k < i; ++k)
+        axis += consumes(k);
+    } else {
+      size_t after = 0;
+      for (size_t k = i; k < s.items.size(); ++k)
+        after += consumes(k);
+      if (after > type.rank()) continue;
+      axis = type.rank() - after;
+    }
+    if (axis < type.rank()) out.found.push_back({type.shape[axis], s.items[i].span, text(s.object->span)});
+  }
+}
+
+void Checker::find_axes(const ast::Block& b, const std::string& index, std::set<std::string>& bound, Axes& out) {
+  std::set<std::string> inner = bound;
+  for (const ast::Stmt* s : b.statements) {
+    if (auto* node = ast::as<ast::ExprStmt>(s))
+      find_axes(node->value, index, inner, out);
+    else if (auto* let = ast::as<ast::Let>(s)) {
+      find_axes(let->value, index, inner, out);
+      std::set<std::string> names;
+      pattern_names(*let->pattern, names);
+      if (names.count(index)) return; // another thing has the name now
+      inner.insert(names.begin(), names.end());
+    } else if (auto* assign = ast::as<ast::Assign>(s)) {
+      find_axes(assign->target, index, inner, out);
+      find_axes(assign->value, index, inner, out);
+    } else if (auto* assertion = ast::as<ast::Assert>(s)) {
+      find_axes(assertion->condition, index, inner, out);
+    } else if (auto* loop = ast::as<ast::While>(s)) {
+      find_axes(loop->condition, index, inner, out);
+      find_axes(loop->body, index, inner, out);
+    } else if (auto* loop = ast::as<ast::For>(s)) {
+      std::set<std::string> names, in_loop = inner;
+      for (const auto& clause : loop->clauses) {
+        if (clause.range && !names.count(index)) find_axes(clause.range, index, in_loop, out);
+        pattern_names(*clause.pattern, names);
+        in_loop.insert(names.begin(), names.end());
+      }
+      if (!names.count(index)) find_axes(loop->body, index, in_loop, out);
+    }
+  }
+}
+
+void Checker::find_axes(const ast::Expr* e, const std::string& index, std::set<std::string>& bound, Axes& out) {
+  if (auto* node = ast::as<ast::Comprehension>(e)) {
+    std::set<std::string> inner = bound;
+    for (const auto& clause : node->clauses) {
+      if (clause.range) find_axes(clause.range, index, inner, out);
+      std::set<std::string> names;
+      pattern_names(*clause.pattern, names);
+      if (names.count(index)) return; // shadowed
+      inner.insert(names.begin(), names.end());
+    }
+    find_axes(node->element, index, inner, out);
+    if (node->filter) find_axes(node->filter, index, inner, out);
+    return;
+  }
+  if (auto* node = ast::as<ast::If>(e)) {
+    find_axes(node->condition, index, bound, out);
+    find_axes(node->then_block, index, bound, out);
+    if (node->else_block) find_axes(*node->else_block, index, bound, out);
+    return;
+  }
+  if (auto* node = ast::as<ast::Lambda>(e)) {
+    std::set<std::string> inner = bound;
+    for (const ast::Param& param : node->params) {
+      if (param.name.text == index) return; // shadowed
+      inner.insert(param.name.text);
+    }
+    if (node->body.expression) find_axes(node->body.expression, index, inner, out);
+    if (node->body.block) find_axes(*node->body.block, index, inner, out);
+    return;
+  }
+  if (auto* node = ast::as<ast::Subscript>(e)) axes_of(*node, index, bound, out);
+  children(e, [&](const ast::Expr* child) { find_axes(child, index, bound, out); });
+}
+
+ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, const std::string& reduction, Span span,
+                               const Type* expected) {
+  static const std::map<std::string, ReduceOp> reductions = {
+      {"sum", ReduceOp::Sum}, {"mean", ReduceOp::Sum},      {"prod", ReduceOp::Prod},
+      {"min", ReduceOp::Min}, {"max", ReduceOp::Max},       {"any", ReduceOp::Any},
+      {"all", ReduceOp::All}, {"argmin", ReduceOp::ArgMin}, {"argmax", ReduceOp::ArgMax}};
+  static const std::map<std::string, Builtin> leaf_reductions = {
+      {"sum", Builtin::Sum},       {"mean", Builtin::Mean}, {"prod", Builtin::Prod}, {"min", Builtin::ReduceMin},
+      {"max", Builtin::ReduceMax}, {"any", Builtin::Any},   {"all", Builtin::All}};
+  bool reduces = !reduction.empty();
+  if (reduction == "list") return list_comprehension(c, span, expected);
+  if (reduces && !reductions.count(reduction)) {
+    error("NotCallable", span, fmt::format("`{}` does not reduce a comprehension", reduction),
+          "sum, prod, mean, min, max, any, all, argmin, argmax and list do; a tensor is written in brackets");
+    return broken(span);
+  }
+  // What is no range is gone through by position. Lists of other things than numbers are taken element by element.
+  bool by_position = false, by_element = false;
+  for (size_t i = 0; i < c.clauses.size(); ++i) {
+    const auto& clause = c.clauses[i];
+    if (!clause.range || ast::as<ast::Range>(clause.range)) continue;
+    if (i > 0 && mentions(clause.range, clause_names(c, i))) { // goes over a part of an earlier element
+      by_element = true;
+      break;
+    }
+    Snapshot before = snapshot();
+    typed::Block aside;
+    bool is_call = iterates(clause.range);
+    Iteration probe;
+    Type type;
+    if (is_call) {
+      probe = iterate(clause.range, aside, true);
+    } else {
+      ExprPtr range = value(clause.range);
+      type = refresh(*range);
+      if (!in_steps_of_1(type) && !type.is_error() && (!type.is_scalar() || !type.is_tensor()))
+        probe = iterate_value(std::move(range), aside, true);
+    }
+    rollback(before);
+    by_element = by_element || probe.is_list;
+    by_position = by_position || probe.element;
+  }
+  if (by_element) {
+    if (!reduces && (c.clauses.size() > 1 || c.filter)) {
+      error("NotSupported", span, "a tensor over several lists, or parts of one, is not supported yet",
+            "`list(… for … in …)` makes a list, and `stack` a tensor of it");
+      return broken(span);
+    }
+    return reduce_list(c, reduction, span, expected);
+  }
+  auto node = make(ExprKind::Comprehension, span, Type::error());
+  typed::Block around;                                // what is gone through by position, evaluated once
+  std::vector<std::function<typed::Stmt()>> bindings; // of what stands at a position
+  Scope* saved_scope = scope_;
+  SizeFacts saved_facts = ctx_->facts;
+  auto saved_loops = std::move(ctx_->loops);
+  ctx_->loops.clear();
+  bool saved_reachable = ctx_->reachable;
+  ++in_comprehension_;
+  uint32_t saved_variables = comprehension_variables_;
+  comprehension_variables_ = static_cast<uint32_t>(p_.variables.size());
+  bool fine = true;
+  std::set<std::string> names; // of all indices
+  for (const auto& clause : c.clauses)
+    pattern_names(*clause.pattern, names);
+  std::vector<Size> extents;
+  std::vector<const ast::Expr*> held;
+  auto with_bindings = [&](ExprPtr e) {
+    if (bindings.empty() || e->type.is_error()) return e;
+    auto block = make(ExprKind::Block, e->span, e->type);
+    block->blocks.emplace_back();
+    for (const auto& binding : bindings)
+      block->blocks[0].statements.push_back(binding());
+    block->blocks[0].result = std::move(e);
+    return block;
+  };
+  // A range that uses what stands at the positions before it: those are bound where it is evaluated, too.
+  auto bind_elements = [&](typed::ComprehensionIndex& index) {
+    if (bindings.empty()) return;
+    std::vector<AtomId> atoms;
+    p_.atoms.collect(index.lo, atoms);
+    p_.atoms.collect(index.hi, atoms);
+    std::vector<typed::SizeBind> binds;
+    for (const auto& binding : bindings) {
+      auto each = [&](auto& self, const typed::Pattern& p) -> void {
+        for (const typed::Pattern& element : p.elements)
+          self(self, element);
+        if (p.is_tuple || !p.var.valid()) return;
+        AtomId atom = p_.variables[p.var.index].atom;
+        if (atom.valid() && std::find(atoms.begin(), atoms.end(), atom) != atoms.end())
+          binds.push_back({atom, with_bindings(variable(p.var, index.span))});
+      };
+      each(each, binding().pattern);
+    }
+    for (typed::SizeBind& bind : index.binds)
+      binds.push_back({bind.atom, with_bindings(std::move(bind.value))});
+    index.binds = std::move(binds);
+  };
+  for (const auto& clause : c.clauses) {
+    typed::ComprehensionIndex index;
+    index.span = clause.span;
+    bool is_name = clause.pattern->kind != ast::Pattern::Kind::Tuple;
+    Iteration over;
+    if (clause.range && by_position && !ast::as<ast::Range>(clause.range)) {
+      bool is_range = false;
+      if (!iterates(clause.range)) {
+        Snapshot before = snapshot();
+        is_range = in_steps_of_1(expr(clause.range)->type);
+        rollback(before);
+      }
+      if (!is_range) {
+        over = iterate(clause.range, around, true);
+        fine = fine && over.element;
+      }
+    }
+    if (over.element) {
+      index.hi = over.count;
+      push_scope();
+      index.var = new_variable("", Type::scalar(DType::I64), false, clause.span);
+      bind_atom(index.var);
+      Size i = Size::of(p_.variables[index.var.index].atom);
+      learn_index(i, 0, index.hi);
+      Span at = clause.range->span;
+      ExprPtr first = over.element(i, at);
+      auto bound = pattern(*clause.pattern, refresh(*first), false, first.get());
+      bindings.push_back([over, i, at, bound] {
+        typed::Stmt let;
+        let.kind = StmtKind::Let;
+        let.span = at;
+        let.pattern = bound;
+        let.value = over.element(i, at);
+        return let;
+      });
+      extents.push_back(p_.atoms.positive(index.hi, saved_facts.sure()));
+      node->indices.push_back(std::move(index));
+      continue;
+    }
+    if (!is_name) {
+      if (fine)
+        error("TypeMismatch", clause.span, "this pattern takes the parts of tuples, and an index is a number",
+              "like `for (a, b) in zip(xs, ys)`");
+      fine = false;
+      continue;
+    }
+    if (clause.range) {
+      ExprPtr range = value(clause.range);
+      Type type = refresh(*range);
+      if (type.is_error()) {
+        fine = false;
+      } else if (!type.is_range()) {
+        error("TypeMismatch", clause.range->span, fmt::format("an index goes over a range, not {}", show(type)),
+              type.is_scalar() ? fmt::format("write `0..{}`", text(clause.range->span))
+                               : fmt::format("write `{0} in 0..len({1})` and subscript `{1}[{0}]`",
+                                             clause.pattern->name, text(clause.range->span)));
+        fine = false;
+      } else if (!in_steps_of_1(type)) {
+        error("NotSupported", clause.range->span, "an index of a comprehension goes by constant steps",
+              "multiply it in the element");
+        fine = false;
+      } else {
+        index.lo = type.shape[0];
+        index.hi = type.shape[1];
+        auto take = [&](auto& self, typed::Expr& r) -> void {
+          for (auto& bind : r.binds)
+            index.binds.push_back(std::move(bind));
+          for (auto& operand : r.operands)
+            self(self, *operand);
+        };
+        take(take, *range);
+        bind_elements(index);
+      }
+    } else {
+      Axes told{around};
+      std::set<std::string> bound = names;
+      const std::string& name = clause.pattern->name;
+      find_axes(c.element, name, bound, told);
+      if (c.filter) find_axes(c.filter, name, bound, told);
+      for (const auto& other : c.clauses)
+        if (other.range) find_axes(other.range, name, bound, told);
+      held.insert(held.end(), told.held.begin(), told.held.end());
+      const std::vector<Axis>& axes = told.found;
+      if (axes.empty()) {
+        if (!told.wrong)
+          error("UnboundIndex", clause.span, fmt::format("nothing tells the range of `{}`", name),
+                fmt::format("write `{} in 0..n`, or subscript an axis by `{}` alone", name, name));
+        fine = false;
+      } else {
+        index.hi = axes[0].size;
+        for (size_t i = 1; i < axes.size(); ++i) {
+          if (index.hi == axes[i].size) continue;
+          std::string message =
+              fmt::format("`{}` goes over an axis of `{}` with size {{0}} and one of `{}` with size {{1}}", name,
+                          axes[0].base, axes[i].base);
+          if (!require_equal(index.hi, axes[i].size, true, message, axes[i].span, node->checks, true)) {
+            std::vector<Label> labels{{axes[0].span, fmt::format("size {}", show(axes[0].size))},
+                                      {axes[i].span, fmt::format("size {}", show(axes[i].size))}};
+            add_origins(index.hi, axes[i].size, labels);
+            std::string hint = equality_hint(index.hi, axes[i].size);
+            error("ShapeMismatch", axes[i].span,
+                  fmt::format("`{}` goes over axes of different sizes, {}", name, different(index.hi, axes[i].size)),
+                  hint.empty() ? fmt::format("write the range: `{} in 0..n`", name) : hint, std::move(labels));
+            fine = false;
+            break;
+          }
+          if (axes[i].size.is_constant()) index.hi = axes[i].size;
+        }
+      }
+    }
+    push_scope();
+    if (clause.pattern->kind == ast::Pattern::Kind::Name) {
+      Entity entity;
+      entity.span = clause.pattern->span;
+      if (fine) {
+        index.var = new_variable(clause.pattern->name, Type::scalar(DType::I64), false, clause.pattern->span);
+        bind_atom(index.var);
+        Size i = Size::of(p_.variables[index.var.index].atom);
+        learn_index(i, index.lo, index.hi);
+        entity.kind = Entity::Kind::Variable;
+        entity.var = index.var;
+      }
+      enter(clause.pattern->name, entity);
+    } else if (fine) {
+      index.var = new_variable("_", Type::scalar(DType::I64), false, clause.pattern->span);
+      bind_atom(index.var);
+    }
+    const Size distance = index.hi - index.lo;
+    if (distance.is_too_large())
+      error("SizeOverflow", clause.span, "the distance between the ends of this range is no i64");
+    extents.push_back(p_.atoms.positive(distance, saved_facts.sure()));
+    node->indices.push_back(std::move(index));
+  }
+  ctx_->facts.trust(saved_facts.mark()); // of no element anything is read where a range's check fails
+  size_t first_inner_atom = p_.atoms.size();
+  if (c.filter) {
+    if (!reduces) {
+      error("WrongArguments", c.filter->span, "a trailing `if` filters reductions, not tensors",
+            "choose elements by a mask: `x[mask]`, or write `if c { a } else { b }` in the element");
+      fine = false;
+    }
+    node->filter = condition(c.filter);
+    fine = fine && !node->filter->type.is_error();
+    if (fine) learn(*node->filter, true);
+  }
+  Type element_expected;
+  if (expected && expected->is_tensor()) element_expected = element_of(*expected);
+  ExprPtr body = value(c.element);
+  if (node->filter) node->filter = with_bindings(std::move(node->filter));
+  for (const ast::Expr* e : held)
+    held_.erase(e);
+  --in_comprehension_;
+  comprehension_variables_ = saved_variables;
+  scope_ = saved_scope;
+  ctx_->facts = saved_facts;
+  ctx_->loops = std::move(saved_loops);
+  ctx_->reachable = saved_reachable;
+  refresh(*body);
+  if (body->type.is_error() || !fine) return broken(span);
+  std::vector<const Type*> leaves;
+  if (!tensor_leaves(body->type, leaves)) {
+    error("TypeMismatch", body->span,
+          fmt::format("the element of a comprehension is a number or a tensor, or a tuple or struct of them, not {}",
+                      show(body->type)),
+          body->type.is_unit() ? "" : "`list(… for …)` makes a list");
+    return broken(span);
+  }
+  std::vector<Size> sizes;
+  for (const Type* leaf : leaves)
+    sizes.insert(sizes.end(), leaf->shape.begin(), leaf->shape.end());
+  if (body->type.is_aggregate()) settle(*body);        // the leaves that were looked at are gone
+  bool by_leaf = reduces && body->type.is_aggregate(); // each part is a tensor first, and is then reduced
+  if (by_leaf && (node->filter || reduction.starts_with("arg"))) {
+    error("TypeMismatch", body->span,
+          fmt::format("{}, not {}",
+                      node->filter ? "with a filter, the element of a reduction is a number or a tensor"
+                                   : fmt::format("`{}` takes numbers", reduction),
+                      show(body->type)),
+          "", {label(*body)});
+    return broken(span);
+  }
+  // Sizes of the element must not depend on the indices, nor be known only inside.
+  for (const Size& size : sizes) {
+    std::vector<AtomId> atoms;
+    p_.atoms.collect(size, atoms);
+    for (AtomId atom : atoms) {
+      bool inner = atom.index >= first_inner_atom;
+      for (const auto& index : node->indices)
+        inner = inner || (index.var.valid() && p_.variables[index.var.index].atom == atom);
+      if (!inner) continue;
+      error("ShapeMismatch", body->span,
+            fmt::format("the elements of a comprehension need one shape, and the size {} may differ between them",
+                        show(size)),
+            "", {label(*body)});
+      return broken(span);
+    }
+  }
+  auto finish = [&](ExprPtr made) {
+    if (around.statements.empty()) return made;
+    auto block = make(ExprKind::Block, span, made->type);
+    around.result = std::move(made);
+    block->blocks.push_back(std::move(around));
+    return block;
+  };
+  if (!reduces || by_leaf) {
+    // Ranges must not depend on earlier indices: rows would have different lengths.
+    for (size_t i = 0; i < extents.size(); ++i) {
+      std::vector<AtomId> atoms;
+      p_.atoms.collect(extents[i], atoms);
+      for (const auto& index : node->indices)
+        for (AtomId atom : atoms)
+          if (index.var.valid() && p_.variables[index.var.index].atom == atom) {
+            error("ShapeMismatch", node->indices[i].span,
+                  "the range of an index of a tensor cannot depend on another index");
+            return broken(span);
+          }
+    }
+    node->type = body->type;
+    add_leading(node->type, extents);
+    node->operands.push_back(with_bindings(std::move(body)));
+    if (!by_leaf) return finish(std::move(node));
+    auto whole = make(ExprKind::Block, span, Type::unit());
+    whole->blocks.emplace_back();
+    ExprPtr all = shared(std::move(node), whole->blocks[0]);
+    Static axes;
+    axes.kind = Static::Kind::Tuple;
+    for (size_t k = 0; k < extents.size(); ++k) {
+      axes.elements.emplace_back();
+      axes.elements.back().kind = Static::Kind::Int;
+      axes.elements.back().number = static_cast<int64_t>(k);
+    }
+    auto reduced = [&](auto& self, const Type& type, std::vector<uint32_t>& path, bool in_struct) -> ExprPtr {
+      if (type.is_aggregate()) {
+        auto made = make(ExprKind::Tuple, span, type);
+        for (uint32_t i = 0; i < type.elements.size(); ++i) {
+          path.push_back(i);
+          made->operands.push_back(self(self, type.elements[i], path, type.is_struct()));
+          made->type.elements[i] = made->operands.back()->type;
+          path.pop_back();
+          fine = fine && !made->type.elements[i].is_error();
+        }
+        return made;
+      }
+      ExprPtr leaf = copy_simple(*all);
+      for (uint32_t step : path) {
+        auto part = make(ExprKind::TupleGet, span, leaf->type.elements[step]);
+        part->index = step;
+        part->operands.push_back(std::move(leaf));
+        leaf = std::move(part);
+      }
+      std::vector<Arg> args(2);
+      args[0].span = args[1].span = span;
+      args[0].value = std::move(leaf);
+      args[1].name = "axis";
+      args[1].constant = axes;
+      ExprPtr made = builtin_call(leaf_reductions.at(reduction), std::move(args), span, false, nullptr);
+      return in_struct && !made->type.is_error() ? convert(std::move(made), type.dtype, span) : std::move(made);
+    };
+    std::vector<uint32_t> path;
+    ExprPtr result = reduced(reduced, all->type, path, false);
+    if (!fine) return broken(span);
+    whole->type = result->type;
+    whole->blocks[0].result = std::move(result);
+    return finish(std::move(whole));
+  }
+  node->is_reduction = true;
+  node->reduce = reductions.at(reduction);
+  node->is_mean = reduction == "mean";
+  ReduceOp op = node->reduce;
+  if (op == ReduceOp::Any || op == ReduceOp::All) {
+    settle(*body);
+    if (body->type.dtype != DType::Bool) {
+      error("TypeMismatch", body->span, fmt::format("`{}` takes bools, and this is {}", reduction, show(body->type)),
+            fmt::format("write `{} != 0`", text(body->span)), {label(*body)});
+      return broken(span);
+    }
+  } else if (node->is_mean) {
+    if (!constrain_float(body->type)) {
+      error("TypeMismatch", body->span, fmt::format("`mean` takes floats, and this is {}", show(body->type)),
+            fmt::format("write `f32({})`", text(body->span)), {label(*body)});
+      return broken(span);
+    }
+  } else if ((op == ReduceOp::Sum || op == ReduceOp::Prod) && !body->type.open && !is_float(body->type.dtype) &&
+             body->type.dtype != DType::I64) {
+    if (body->type.dtype == DType::Key) {
+      error("TypeMismatch", body->span, fmt::format("`{}` takes numbers, not keys", reduction));
+      return broken(span);
+    }
+    if (body->type.dtype != DType::U64) body = convert(std::move(body), DType::I64);
+  } else if (!body->type.open && !is_num(body->type.dtype)) {
+    error("TypeMismatch", body->span, fmt::format("`{}` takes numbers, and this is {}", reduction, show(body->type)),
+          "", {label(*body)});
+    return broken(span);
+  }
+  node->type = refresh(*body);
+  if (op == ReduceOp::ArgMin || op == ReduceOp::ArgMax) {
+    settle(*body);
+    node->type = Type::tensor(DType::I64, body->type.shape);
+  }
+  node->operands.push_back(with_bindings(std::move(body)));
+  (void)e;
+  return finish(std::move(node));
+}
+
+} // namespace tl::checker

@@ -1,0 +1,356 @@
+// x[i, 1:3, ..., new, idx, mask] and t[0].
+#include "parser/check/context.h"
+#include <fmt/format.h>
+
+namespace tl::checker {
+
+using Kind = typed::Subscript::Kind;
+
+namespace {
+bool is_full(const ast::SubscriptItem& item) {
+  return item.kind == ast::SubscriptItem::Kind::Slice && !item.first && !item.last && !item.step;
+}
+} // namespace
+
+ExprPtr Checker::subscript(const ast::Expr& e, const ast::Subscript& s) {
+  ExprPtr base = value(s.object);
+  refresh(*base);
+  if (base->type.is_error()) {
+    for (const auto& item : s.items)
+      if (item.index) (void)value(item.index);
+    return broken(e.span);
+  }
+  if (base->type.is_tuple()) {
+    auto index = s.items.size() == 1 && s.items[0].index ? static_of(s.items[0].index) : std::nullopt;
+    auto count = static_cast<int64_t>(base->type.elements.size());
+    if (!index || index->kind != Static::Kind::Int) {
+      error("TypeMismatch", e.span, "a tuple takes one constant index", "", {label(*base)});
+      return broken(e.span);
+    }
+    int64_t k = index->number < 0 ? index->number + count : index->number;
+    if (k < 0 || k >= count) {
+      error("IndexOutOfRange", s.items[0].span,
+            fmt::format("index {} is out of range: the tuple has {} elements", index->number, count), "",
+            {label(*base)});
+      return broken(e.span);
+    }
+    auto position = static_cast<size_t>(k);
+    // The other elements are evaluated too: what they do is not lost.
+    if (base->kind == ExprKind::Tuple && std::all_of(base->operands.begin(), base->operands.end(),
+                                                     [&](const ExprPtr& operand) { return is_simple(*operand); }))
+      return std::move(base->operands[position]);
+    auto node = make(ExprKind::TupleGet, e.span, base->type.elements[position]);
+    node->index = static_cast<uint32_t>(position);
+    node->operands.push_back(std::move(base));
+    return node;
+  }
+  if (base->type.is_list()) return list_subscript(std::move(base), s, e.span);
+  if (base->type.is_str()) return text_subscript(std::move(base), s, e.span);
+  if (!base->type.is_tensor()) {
+    error("TypeMismatch", e.span, fmt::format("{} has no elements to take", show(base->type)),
+          base->type.is_struct() && !base->type.record->fields.empty()
+              ? fmt::format("a field is read by its name: `{}.{}`", text(base->span), base->type.record->fields[0].name)
+              : "",
+          {label(*base)});
+    return broken(e.span);
+  }
+  return index_node(std::move(base), s.items, e.span);
+}
+
+ExprPtr Checker::index_node(ExprPtr base, const std::vector<ast::SubscriptItem>& items, Span span) {
+  auto node = make(ExprKind::Index, span, Type::error());
+  auto shape = subscripts(base->type, text(base->span), items, span, *node, node->subscripts);
+  if (!shape) return broken(span);
+  node->type = resolved(base->type);
+  node->type.shape = std::move(*shape);
+  // Where an axis of the result is as long as a mask has true elements, that count is known with the result.
+  for (auto& fresh : node->fresh)
+    for (size_t k = 0; k < node->type.shape.size(); ++k)
+      if (node->type.shape[k] == Size::of(fresh.atom)) fresh.axis = static_cast<uint32_t>(k);
+  node->operands.push_back(std::move(base));
+  return node;
+}
+
+void Checker::slice(typed::Subscript& s, const Size& n, std::optional<Size> first, std::optional<Size> last,
+                    int64_t step) {
+  slice_by(ctx_->facts, s, n, first, last, step);
+  typed::Subscript sure;
+  slice_by(sure_facts(), sure, n, first, last, step);
+  s.claimed = s.start != sure.start || s.length != sure.length;
+}
+
+// NumPy's slices: bounds wrap, then clip.
+void Checker::slice_by(const SizeFacts& facts, typed::Subscript& s, const Size& n, std::optional<Size> first,
+                       std::optional<Size> last, int64_t step) {
+  SizeAtoms& atoms = p_.atoms;
+  if (first) first = atoms.near_axis(*first, facts);
+  if (last) last = atoms.near_axis(*last, facts);
+  s.kind = Kind::Slice;
+  s.step = step;
+  Size distance;
+  if (step > 0) {
+    s.start = first ? atoms.clip(atoms.wrap(*first, n, facts), 0, n, facts) : Size(0);
+    Size end = last ? atoms.clip(atoms.wrap(*last, n, facts), 0, n, facts) : n;
+    distance = atoms.positive(end - s.start, facts);
+    // x[a::step] with 0 <= a < step has (n - a + step - 1) // step elements, also where a > n: no clip is needed.
+    if (first && !last && first->is_constant() && first->constant() >= 0 && first->constant() < step)
+      distance = n - *first;
+  } else {
+    s.start = first ? atoms.clip(atoms.wrap(*first, n, facts), -1, n - Size(1), facts) : n - Size(1);
+    Size end = last ? atoms.clip(atoms.wrap(*last, n, facts), -1, n - Size(1), facts) : Size(-1);
+    distance = atoms.positive(s.start - end, facts);
+  }
+  s.length = steps(distance, step);
+  if (step == 1 && s.start.is(0) && s.length == n) s.kind = Kind::Full;
+}
+
+// The same for a step that only the run tells: forward and backward are both written down, and its sign chooses.
+void Checker::slice(typed::Subscript& s, const Size& n, std::optional<Size> first, std::optional<Size> last,
+                    const Size& any_step, typed::Expr& node) {
+  SizeAtoms& atoms = p_.atoms;
+  const SizeFacts facts = sure_facts();
+  typed::Subscript forward, backward;
+  slice_by(facts, forward, n, first, last, 1);
+  auto start = [](const typed::Subscript& part) { return part.kind == Kind::Full ? Size(0) : part.start; };
+  s.kind = Kind::Slice;
+  s.step = 0;
+  auto at_least = [&](const Size& a) {
+    SizeCheck check = size_check(a, 1, "the step of a slice cannot be {0}", s.span);
+    check.relation = SizeCheck::Relation::AtLeast;
+    check.kind = "WrongIndex";
+    node.checks.push_back(std::move(check));
+  };
+  if (atoms.proves_not_negative(any_step - Size(1), ctx_->facts)) {
+    if (!atoms.proves_not_negative(any_step - Size(1), facts)) at_least(any_step);
+    s.start = start(forward);
+    const Size distance = forward.kind == Kind::Full ? n : forward.length;
+    s.length = atoms.floor_div(distance - Size(1), any_step) + Size(1);
+    s.value = size_value(any_step, s.span);
+    return;
+  }
+  slice_by(facts, backward, n, first, last, -1);
+  const Size step = atoms.near_axis(any_step, facts); // longer ones are alike, too
+  // 1 for steps upwards, else 0; one atom, so that products with it are seen to be no larger than their other factor.
+  const Size up = atoms.floor_div(atoms.clip(step, -1, 1, facts) + Size(1), 2);
+  const Size magnitude = Size(2) * atoms.positive(step, facts) - step;
+  auto both = [&](const Size& a, const Size& b) { return b + up * (a - b); };
+  s.start = both(start(forward), backward.start);
+  Size distance = both(forward.kind == Kind::Full ? n : forward.length, backward.length);
+  Size stride = atoms.max(magnitude, 1, facts);
+  s.length = atoms.floor_div(distance - Size(1), stride) + Size(1);
+  s.value = size_value(step, s.span);
+  if (atoms.proves_not_negative(Size(-1) - step, facts)) return;
+  at_least(magnitude);
+}
+
+std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std::string& base_text,
+                                                     const std::vector<ast::SubscriptItem>& items, Span span,
+                                                     typed::Expr& node, std::vector<typed::Subscript>& out) {
+  using Item = ast::SubscriptItem::Kind;
+  size_t rank = base.rank(), used = 0;
+  bool fine = true;
+  std::vector<ExprPtr> values(items.size());
+  size_t ellipses = 0;
+  for (size_t i = 0; i < items.size(); ++i) {
+    switch (items[i].kind) {
+    case Item::NewAxis: continue;
+    case Item::Ellipsis: ++ellipses; continue;
+    case Item::Slice: ++used; continue;
+    case Item::Index: break;
+    }
+    values[i] = value(items[i].index);
+    typed::Expr& v = *values[i];
+    settle(v);
+    used += v.type.is_tensor() && v.type.dtype == DType::Bool && v.type.rank() > 0 ? v.type.rank() : 1;
+    fine = fine && !v.type.is_error();
+  }
+  if (!fine) return std::nullopt;
+  if (ellipses > 1) {
+    error("WrongIndex", span, "`...` stands once in a subscript");
+    return std::nullopt;
+  }
+  if (used > rank) {
+    error("WrongIndex", span,
+          fmt::format("`{}` has {} ax{}, and here are {} indices", base_text, rank, rank == 1 ? "is" : "es", used), "",
+          {{span, show(base)}});
+    return std::nullopt;
+  }
+  std::vector<Size> shape;     // of the result, without the axes of index tensors
+  std::vector<Size> broadcast; // of the index tensors
+  size_t place = 0;            // where the broadcast axes go
+  int groups = 0;              // runs of adjacent index tensors (and scalars beside them)
+  bool any_tensor = false, any_mask = false, in_group = false;
+  for (const auto& v : values)
+    if (v && v->type.is_tensor() && v->type.rank() > 0) (v->type.dtype == DType::Bool ? any_mask : any_tensor) = true;
+  // A mask stands for its positions along each of its axes: index tensors. In front of whole axes only it is simpler.
+  const typed::Expr* first_mask = nullptr;
+  auto count = [&] { // of the true ones in the first mask, where an axis of the result has that size
+    AtomId id =
+        size_atom(AtomKind::Fresh, fmt::format("the number of true in {}", text(first_mask->span)), first_mask->span);
+    node.fresh.push_back({id, {}, 0});
+    return Size::of(id);
+  };
+  for (size_t i = 0; any_mask && !any_tensor && i < items.size(); ++i) {
+    bool is_mask = values[i] && values[i]->type.is_tensor() && values[i]->type.dtype == DType::Bool;
+    any_tensor = i == 0 ? !is_mask : items[i].kind != Item::Ellipsis && !is_full(items[i]);
+  }
+  size_t axis = 0;
+  auto full = [&](size_t count) {
+    for (size_t k = 0; k < count; ++k) {
+      typed::Subscript s;
+      s.kind = Kind::Full;
+      s.span = span;
+      shape.push_back(base.shape[axis++]);
+      out.push_back(std::move(s));
+    }
+    if (count) in_group = false;
+  };
+  auto advanced = [&] {
+    if (!in_group && ++groups == 1) place = shape.size();
+    in_group = true;
+  };
+  for (size_t i = 0; i < items.size(); ++i) {
+    const ast::SubscriptItem& item = items[i];
+    typed::Subscript s;
+    s.span = item.span;
+    if (item.kind == Item::Ellipsis) {
+      full(rank - used);
+      in_group = false;
+      continue;
+    }
+    if (item.kind == Item::NewAxis) {
+      s.kind = Kind::NewAxis;
+      shape.push_back(1);
+      in_group = false;
+      out.push_back(std::move(s));
+      continue;
+    }
+    const Size n = base.shape[axis];
+    if (item.kind == Item::Slice) {
+      size_t errors = ctx_->reports.size();
+      std::optional<Size> first, last;
+      Size step = 1;
+      if (item.first) first = size_argument(value(item.first), node, false, "a bound of a slice");
+      if (item.last) last = size_argument(value(item.last), node, false, "a bound of a slice");
+      if (item.step) step = size_argument(value(item.step), node, false, "the step of a slice");
+      if (ctx_->reports.size() != errors) return std::nullopt;
+      if (step.is(0)) {
+        error("WrongIndex", item.step->span, "the step of a slice cannot be 0");
+        return std::nullopt;
+      }
+      if (step.is_constant())
+        slice(s, n, first, last, step.constant());
+      else
+        slice(s, n, first, last, step, node);
+      shape.push_back(s.kind == Kind::Full ? n : s.length);
+      in_group = false;
+      ++axis;
+      out.push_back(std::move(s));
+      continue;
+    }
+    ExprPtr v = std::move(values[i]);
+    if (v->type.is_range()) {
+      const Size step = v->type.shape[2];
+      if (step.is_constant())
+        slice(s, n, v->type.shape[0], v->type.shape[1], step.constant());
+      else
+        slice(s, n, v->type.shape[0], v->type.shape[1], step, node);
+      for (auto& bind : v->binds)
+        node.binds.push_back(std::move(bind));
+      shape.push_back(s.kind == Kind::Full ? n : s.length);
+      in_group = false;
+      ++axis;
+      out.push_back(std::move(s));
+      continue;
+    }
+    if (!v->type.is_tensor() || !(is_int(v->type.dtype) || (v->type.dtype == DType::Bool && v->type.rank() > 0))) {
+      std::string hint;
+      if (v->type.is_tensor() && is_float(v->type.dtype)) hint = fmt::format("write `i64({})`", text(v->span));
+      error("TypeMismatch", v->span,
+            fmt::format("a subscript is an integer, a slice, a range, or a tensor of integers or bools, not {}",
+                        show(v->type)),
+            hint, {label(*v)});
+      return std::nullopt;
+    }
+    if (v->type.rank() == 0) {
+      s.kind = Kind::At;
+      s.value = to_i64(std::move(v), "a subscript");
+      if (auto index = number_of(*s.value)) {
+        const SizeFacts sure = sure_facts();
+        s.in_range =
+            p_.atoms.proves_not_negative(*index, sure) && p_.atoms.proves_not_negative(n - *index - Size(1), sure);
+        bool above = p_.atoms.proves_not_negative(*index - n, ctx_->facts);
+        bool below = p_.atoms.proves_not_negative(Size(-1) - *index - n, ctx_->facts);
+        // A size may be 0 only where nothing else is known; constants are certain.
+        if ((above || below) && index->is_constant() && n.is_constant()) {
+          error("IndexOutOfRange", item.span,
+                fmt::format("index {} is out of range: axis {} of `{}` has size {}", show(*index), axis, base_text,
+                            show(n)),
+                "", {{span, show(base)}});
+          return std::nullopt;
+        }
+      }
+      if (any_tensor) advanced();
+      ++axis;
+      out.push_back(std::move(s));
+      continue;
+    }
+    if (v->type.dtype == DType::Bool) {
+      if (any_tensor) advanced();
+      for (size_t k = 0; k < v->type.rank(); ++k)
+        if (!require_equal(
+                v->type.shape[k], base.shape[axis + k], true,
+                fmt::format("axis {} of the mask is {{0}} and axis {} of `{}` is {{1}}", k, axis + k, base_text),
+                item.span, node.checks)) {
+          error("ShapeMismatch", item.span,
+                fmt::format("the mask does not fit `{}`: {}", base_text,
+                            different(v->type.shape[k], base.shape[axis + k])),
+                "", {{span, show(base)}, label(*v)});
+          return std::nullopt;
+        }
+      axis += v->type.rank();
+      if (!first_mask) first_mask = v.get();
+      if (!any_tensor) shape.push_back(count());
+      s.kind = Kind::Mask;
+      s.value = std::move(v);
+      out.push_back(std::move(s));
+      continue;
+    }
+    // An index tensor; converted to i64, and broadcast with the others.
+    s.kind = Kind::Tensor;
+    if (v->type.dtype != DType::I64) v = convert(std::move(v), DType::I64);
+    advanced();
+    ++axis;
+    for (size_t k = 0; k < v->type.rank(); ++k) {
+      const Size& size = v->type.shape[v->type.rank() - 1 - k];
+      if (k >= broadcast.size()) {
+        broadcast.push_back(size);
+        continue;
+      }
+      if (size.is(1) || broadcast[k] == size) continue;
+      if (broadcast[k].is(1))
+        broadcast[k] = size;
+      else if (!require_equal(broadcast[k], size, true, "the index tensors need equal sizes, but have {0} and {1}",
+                              item.span, node.checks)) {
+        error("ShapeMismatch", item.span,
+              fmt::format("the index tensors need equal sizes, but have {}", different(broadcast[k], size)),
+              equality_hint(broadcast[k], size), {label(*v)});
+        return std::nullopt;
+      }
+    }
+    s.value = std::move(v);
+    out.push_back(std::move(s));
+  }
+  if (ellipses == 0) full(rank - axis);
+  if (any_tensor) {
+    // That the counts fit each other and the index tensors shows when it runs; what an index tensor has, says more.
+    if (first_mask && broadcast.empty()) broadcast.push_back(1);
+    if (first_mask && broadcast[0].is(1)) broadcast[0] = count();
+    std::reverse(broadcast.begin(), broadcast.end());
+    auto at = shape.begin() + static_cast<ptrdiff_t>(groups > 1 ? 0 : place);
+    shape.insert(at, broadcast.begin(), broadcast.end());
+  }
+  return shape;
+}
+
+} // namespace tl::checker

@@ -1,0 +1,298 @@
+// Scopes, look-up of names, and reports.
+#include "lang/suggest.h"
+#include "parser/check/context.h"
+#include <fmt/format.h>
+
+namespace tl::checker {
+
+namespace {
+constexpr int kMaxSuggestions = 200; // more than anybody reads, and each asks all names
+}
+
+std::string to_string(const Static& value) {
+  switch (value.kind) {
+  case Static::Kind::Int: return std::to_string(value.number);
+  case Static::Kind::Bool: return value.number ? "true" : "false";
+  case Static::Kind::None: return "none";
+  case Static::Kind::Element: return std::string(name_of(value.dtype));
+  case Static::Kind::Function:
+    // Two functions of one name may be meant in different scopes.
+    return value.callable.functions.empty() ? value.name
+                                            : fmt::format("{}@{}", value.name, value.callable.functions[0]->id);
+  case Static::Kind::Tuple: {
+    std::vector<std::string> elements;
+    for (const Static& element : value.elements)
+      elements.push_back(to_string(element));
+    return fmt::format("({},)", fmt::join(elements, ","));
+  }
+  }
+  return "";
+}
+
+// An error in the body of a generic function belongs to the call that made that instance; one in the prelude is shown
+// only there.
+void Checker::report(Diagnostic d) {
+  InstanceId id = ctx_->instance;
+  for (int steps = 0; id.valid() && steps < 20; ++steps) {
+    const InstanceState& state = states_[id.index];
+    if (!state.info || !state.info->is_template) break;
+    if (d.span.valid() && is_library(d.span.file) && state.call.valid()) {
+      d.span = state.call;
+      d.labels.clear();
+      d.message = fmt::format("in `{}`: {}", state.info->decl->name.text, d.message);
+    } else if (state.call.valid() && !is_library(state.call.file)) {
+      Label label{state.call, fmt::format("in this call of `{}`", state.info->decl->name.text)};
+      if (std::find(d.labels.begin(), d.labels.end(), label) == d.labels.end()) d.labels.push_back(label);
+    }
+    id = state.caller;
+  }
+  ctx_->reports.push_back(std::move(d));
+}
+
+void Checker::error(std::string kind, Span span, std::string message, std::string hint, std::vector<Label> labels) {
+  report({Severity::Error, std::move(kind), std::move(message), span, std::move(labels), std::move(hint)});
+}
+
+Scope* Checker::push_scope() {
+  scopes_.push_back({scope_, ctx_, {}, {}, {}, false, false, {}});
+  return scope_ = &scopes_.back();
+}
+
+// A declaration of a file keeps its meaning for the file's functions when a statement binds its name to a value. In a
+// session a later piece replaces it.
+void Checker::enter(const std::string& name, Entity entity) {
+  if (name == "_") return;
+  if (scope_->is_file && entity.kind == Entity::Kind::Variable)
+    if (auto it = scope_->names.find(name); it != scope_->names.end() && it->second.span.file == entity.span.file &&
+                                            it->second.kind != Entity::Kind::Variable &&
+                                            it->second.kind != Entity::Kind::Poisoned)
+      scope_->declared.try_emplace(name, it->second);
+  if (is_session_ && scope_->is_file) note_name(*scope_, name);
+  scope_->names[name] = std::move(entity);
+}
+
+const Entity* Checker::find(const std::string& name) const {
+  bool in_function = false;
+  for (const Scope* s = scope_; s; s = s->parent) {
+    in_function = in_function || s->is_function;
+    if (const Entity* entity = s->meaning(name, in_function)) return entity;
+  }
+  return nullptr;
+}
+
+const Entity* Checker::find_type(const std::string& name) const {
+  bool in_function = false;
+  for (const Scope* s = scope_; s; s = s->parent) {
+    in_function = in_function || s->is_function;
+    const Entity* entity = s->meaning(name, in_function);
+    if (entity && (entity->kind == Entity::Kind::Struct || entity->kind == Entity::Kind::TypeParam)) return entity;
+    // A statement that binds the name of a struct to a value leaves the type what it is.
+    if (auto it = s->declared.find(name); it != s->declared.end() && it->second.kind == Entity::Kind::Struct)
+      return &it->second;
+  }
+  return nullptr;
+}
+
+bool Checker::may_declare(const ast::Ident& name, const std::string& what) {
+  if (name.text == "_") {
+    error("SyntaxError", name.span, fmt::format("`_` cannot be the name of a {}", what));
+    return false;
+  }
+  auto it = scope_->names.find(name.text);
+  if (it == scope_->names.end()) return true;
+  const bool functions = what == "function" && it->second.kind == Entity::Kind::Function;
+  error("DuplicateName", name.span,
+        functions ? fmt::format("there are two functions `{}`", name.text)
+                  : fmt::format("`{}` is declared twice", name.text),
+        "", {{it->second.span, "the first"}});
+  return false;
+}
+
+// The names of the types that the language has are theirs alone.
+bool Checker::may_be_type(const ast::Ident& name) {
+  if (!dtype_from_name(name.text) && name.text != "List" && name.text != "str" && name.text != "range") return true;
+  error("DuplicateName", name.span, fmt::format("`{}` is a type of the language", name.text), "choose another name");
+  return false;
+}
+
+const Entity* Checker::declaration(const ast::Ident& name, Entity::Kind kind) {
+  const Entity* entity = find(name.text);
+  if (!entity || entity->kind == kind) return entity;
+  if (entity->kind == Entity::Kind::Variable)
+    error("DuplicateName", name.span, fmt::format("`{}` is declared twice", name.text),
+          "a declaration holds in the whole of its block, also before its line", {{entity->span, "the first"}});
+  return nullptr;
+}
+
+std::optional<Callable> Checker::find_callable(const std::string& name, bool skip_values) const {
+  bool in_function = false;
+  for (const Scope* s = scope_; s; s = s->parent) {
+    in_function = in_function || s->is_function;
+    if (!s->prefix.empty())
+      if (auto it = builtins_.find(s->prefix + name); it != builtins_.end()) return it->second;
+    const Entity* found = s->meaning(name, in_function);
+    if (!found) continue;
+    const Entity& entity = *found;
+    Callable callable;
+    if (entity.kind == Entity::Kind::Function) {
+      if (s == prelude_) break; // overloads and builtins of the prelude together
+      callable.functions.push_back(entity.function);
+      return callable;
+    }
+    if (entity.kind == Entity::Kind::Struct) {
+      callable.structure = entity.structure;
+      return callable;
+    }
+    if (entity.kind == Entity::Kind::Static && entity.value.kind == Static::Kind::Function)
+      return entity.value.callable;
+    if (entity.kind == Entity::Kind::Variable)
+      if (const Type& type = p_.variables[entity.var.index].type;
+          type.is_function() && type.function && !(type.function & kWritten))
+        return function_of(type).callable;
+    if (entity.kind == Entity::Kind::Static && entity.value.kind == Static::Kind::Element) {
+      callable.conversion = entity.value.dtype;
+      return callable;
+    }
+    if (entity.kind == Entity::Kind::TypeParam) {
+      callable.conversion = resolved(entity.element).dtype;
+      return callable;
+    }
+    if (!skip_values) return std::nullopt;
+  }
+  if (auto it = builtins_.find(name); it != builtins_.end()) return it->second;
+  return std::nullopt;
+}
+
+std::string Checker::did_you_mean(const std::string& name, bool callable) const {
+  if (++suggestions_ > kMaxSuggestions) return {};
+  Nearest nearest(name);
+  for (const Scope* s = scope_; s; s = s->parent)
+    for (const auto& [candidate, entity] : s->names)
+      if (!callable || entity.kind == Entity::Kind::Function || entity.kind == Entity::Kind::Struct)
+        nearest.consider(candidate);
+  if (callable)
+    for (const auto& [candidate, value] : builtins_)
+      nearest.consider(candidate);
+  return nearest.best();
+}
+
+void Checker::unknown_name(const std::string& name, Span span, bool callable) {
+  static const std::map<std::string, std::string> elsewhere = {
+      {"np", "functions are called without a prefix: `sum(x)`, not `np.sum(x)`"},
+      {"numpy", "functions are called without a prefix: `sum(x)`"},
+      {"torch", "functions are called without a prefix: `sum(x)`, not `torch.sum(x)`"},
+      {"jnp", "functions are called without a prefix: `sum(x)`"},
+      {"math", "functions are called without a prefix: `sqrt(x)`"},
+      {"F", "functions are called without a prefix: `relu(x)`"},
+      {"True", "write `true`"},
+      {"False", "write `false`"},
+      {"None", "write `none`"},
+      {"int", "write `i64`"},
+      {"float", "write `f32` or `f64`"},
+      {"double", "write `f64`"},
+      {"array", "write the brackets alone: `[1.0, 2.0]`"},
+      {"tensor", "write the brackets alone: `[1.0, 2.0]`"},
+      {"view", "write `reshape`"},
+      {"cat", "write `concat`"},
+      {"concatenate", "write `concat`"},
+      {"vstack", "write `concat` or `stack`"},
+      {"unsqueeze", "write `expand_dims(x, axis = …)` or `x[new, :]`"},
+      {"astype", "write the element type: `f32(x)`"},
+      {"to", "write the element type: `f32(x)`"},
+      {"numel", "write `x.shape`; the product of its sizes is the number of elements"},
+      {"size", "write `x.shape`"},
+      {"ndim", "write `rank(x)`"},
+      {"dim", "write `rank(x)`"},
+      {"power", "write `x ** y` or `pow(x, y)`"},
+      {"clip", "write `clamp(x, lo, hi)`"},
+      {"var", "the reduction is called `variance`"},
+      {"item", "a scalar needs no conversion"},
+      {"append", "a list grows by `xs = xs + [x]`, a tensor by `concat((x, [a]))`"},
+      {"filter", "write `x[x > 0]`, or `list(x for x in xs if …)`"},
+      {"sorted", "write `sort(x)`"},
+      {"reversed", "write `flip(x)`, or `xs[::-1]` of a list"},
+      {"upper", "text has `split strip replace find join`; `bytes(s)` are its bytes"},
+      {"lower", "text has `split strip replace find join`; `bytes(s)` are its bytes"},
+      {"maximum", "write `max(a, b)`"},
+      {"minimum", "write `min(a, b)`"},
+      {"T", "`T` is a field: write `x.T`"},
+      {"lambda", "a function without a name is written `|x| x + 1`"},
+      {"amax", "write `max`"},
+      {"null", "write `none`"},
+      {"nil", "write `none`"},
+      {"float32", "write `f32`"},
+      {"float64", "write `f64`"},
+      {"float16", "write `f16`"},
+      {"int32", "write `i32`"},
+      {"int64", "write `i64`"},
+      {"uint8", "write `u8`"},
+      {"randn", "write `normal(key(0), [n])`"},
+      {"rand", "write `uniform(key(0), [n])`"},
+      {"push", "a list is put together by `xs = xs + [x]`"},
+      {"println", "write `print`"},
+      {"printf", "write `print(\"{x}\")`"},
+      {"amin", "write `min`"},
+  };
+  std::string hint;
+  if (auto it = elsewhere.find(name); it != elsewhere.end())
+    hint = it->second;
+  else if (std::string other = did_you_mean(name, callable); !other.empty())
+    hint = fmt::format("did you mean `{}`?", other);
+  if (callable)
+    for (const auto& [candidate, value] : builtins_)
+      if (candidate.ends_with("." + name))
+        hint = fmt::format("with `import {}` it is `{}`", candidate.substr(0, candidate.find('.')), candidate);
+  error("UnknownName", span, fmt::format("there is no {} `{}` here", callable ? "function" : "name", name), hint);
+}
+
+VarId Checker::raw_variable(std::string name, Type type, bool is_mutable, Span span) {
+  typed::Variable v;
+  v.name = std::move(name);
+  v.type = std::move(type);
+  v.is_mutable = is_mutable;
+  v.span = span;
+  p_.variables.push_back(std::move(v));
+  return {static_cast<uint32_t>(p_.variables.size() - 1)};
+}
+
+VarId Checker::new_variable(std::string name, Type type, bool is_mutable, Span span) {
+  VarId id = raw_variable(std::move(name), std::move(type), is_mutable, span);
+  ctx_->variables.push_back(id);
+  ctx_->own.insert(id.index);
+  if (is_mutable) ctx_->current[id] = p_.variables[id.index].type;
+  return id;
+}
+
+void Checker::bind_atom(VarId var, AtomKind kind) {
+  typed::Variable& v = p_.variables[var.index];
+  SizeAtom atom;
+  atom.kind = kind;
+  atom.name = v.name;
+  atom.origin = v.span;
+  v.atom = p_.atoms.add(std::move(atom));
+}
+
+Type Checker::current_type(VarId var) const {
+  const typed::Variable& v = p_.variables[var.index];
+  if (v.is_mutable)
+    for (const FunctionContext* c = ctx_; c; c = c->parent)
+      if (auto it = c->current.find(var); it != c->current.end()) return resolved(it->second);
+  return resolved(v.type);
+}
+
+// Notes that the function being checked reads a variable of a function, or of the script, around it.
+void Checker::capture(VarId var, Span span, const std::string& name) {
+  if (ctx_->own.count(var.index)) return;
+  const FunctionContext* owner = ctx_->parent;
+  while (owner && !owner->own.count(var.index))
+    owner = owner->parent;
+  if (!owner) return; // a parameter of the function whose signature is being made for a call in this one
+  if (p_.variables[var.index].is_mutable)
+    error("NotCaptured", span, fmt::format("`{}` is a `var` outside this function, which sees only values", name),
+          fmt::format("pass it as an argument, or bind its value by `let` first"),
+          {{p_.variables[var.index].span, "declared here"}});
+  if (std::find(ctx_->captures.begin(), ctx_->captures.end(), var) == ctx_->captures.end())
+    ctx_->captures.push_back(var);
+}
+
+} // namespace tl::checker

@@ -1,0 +1,233 @@
+// String literals, interpolation, format specifications.
+#include "abi/repr.h"
+#include "parser/check/context.h"
+#include <cctype>
+#include <fmt/format.h>
+
+namespace tl::checker {
+
+// Python's: [[fill]align][sign][z][#][0][width][grouping][.precision][type]
+std::string check_format(const std::string& spec, const Type& type) {
+  if (spec.empty()) return "";
+  std::vector<size_t> starts; // of UTF-8 characters
+  for (size_t i = 0; i < spec.size(); ++i)
+    if ((static_cast<unsigned char>(spec[i]) & 0xc0) != 0x80) starts.push_back(i);
+  starts.push_back(spec.size());
+  size_t i = 0;
+  auto is_align = [](char c) { return c == '<' || c == '>' || c == '^' || c == '='; };
+  bool numeric_align = false;
+  if (starts.size() > 2 && starts[1] < spec.size() && is_align(spec[starts[1]])) {
+    numeric_align = spec[starts[1]] == '=';
+    i = starts[1] + 1;
+  } else if (is_align(spec[0])) {
+    numeric_align = spec[0] == '=';
+    i = 1;
+  }
+  bool has_sign = false, has_alternate = false, has_group = false, has_precision = false, has_zero = false;
+  if (i < spec.size() && (spec[i] == '+' || spec[i] == '-' || spec[i] == ' ')) has_sign = true, ++i;
+  if (i < spec.size() && spec[i] == '#') has_alternate = true, ++i;
+  if (i < spec.size() && spec[i] == '0') has_zero = true, ++i;
+  size_t digits = 0;
+  while (i < spec.size() && std::isdigit(static_cast<unsigned char>(spec[i])))
+    ++i, ++digits;
+  if (digits > 6) return "the width is too large";
+  if (i < spec.size() && (spec[i] == ',' || spec[i] == '_')) has_group = true, ++i;
+  if (i < spec.size() && spec[i] == '.') {
+    ++i;
+    has_precision = true;
+    size_t begin = i;
+    while (i < spec.size() && std::isdigit(static_cast<unsigned char>(spec[i])))
+      ++i;
+    if (i == begin) return "a precision needs digits after the `.`";
+    if (i - begin > 4) return "the precision is too large";
+  }
+  char kind = 0;
+  if (i < spec.size()) kind = spec[i++];
+  if (i != spec.size()) return fmt::format("`{}` is not a format specification", spec);
+  if (type.is_str() || (type.is_tensor() && type.dtype == DType::Device)) {
+    if (kind && kind != 's') return fmt::format("`{}` does not fit text", kind);
+    if (has_sign || has_alternate || has_group || numeric_align)
+      return "text takes only fill, alignment, width and precision";
+    return "";
+  }
+  if (!type.is_tensor()) return "this value takes no format";
+  if (type.dtype == DType::Bool) {
+    if (kind || has_sign || has_alternate || has_group || has_precision || has_zero || numeric_align)
+      return "a bool takes only fill, alignment and width";
+    return "";
+  }
+  if (kind && std::string_view("bcdoxXeEfFgGn%").find(kind) == std::string_view::npos)
+    return fmt::format("`{}` does not fit {}", kind, name_of(type.dtype));
+  if (is_float(type.dtype)) {
+    if (kind && std::string_view("bcdoxX").find(kind) != std::string_view::npos)
+      return fmt::format("`{}` is for integers, and this is {}", kind, name_of(type.dtype));
+  } else if (has_precision && (!kind || std::string_view("bcdoxX").find(kind) != std::string_view::npos)) {
+    return fmt::format("an integer has no precision, and this is {}", name_of(type.dtype));
+  }
+  return "";
+}
+
+ExprPtr Checker::new_interp(Span span) {
+  auto node = make(ExprKind::Interp, span, Type::str());
+  node->format.literals.push_back("");
+  return node;
+}
+
+void Checker::append_text(typed::Expr& interp, std::string_view text) { interp.format.literals.back() += text; }
+
+// What is shown keeps its type open, so that a print changes nothing: its format is looked at when the type is known.
+void Checker::check_formats(typed::Expr& interp) {
+  for (size_t i = 0; i < interp.operands.size() && !interp.type.is_error(); ++i)
+    if (std::string problem = check_format(interp.format.specs[i], interp.operands[i]->type);
+        interp.format.specs[i] != kRepr && !problem.empty() && !interp.operands[i]->type.is_error()) {
+      error("FormatMismatch", interp.operands[i]->span, problem, "", {label(*interp.operands[i])});
+      interp.type = Type::error();
+    }
+}
+
+void Checker::append_value(typed::Expr& interp, ExprPtr value, const std::string& spec, Span span) {
+  refresh(*value);
+  if (value->type.is_error()) {
+    interp.type = Type::error();
+    return;
+  }
+  if (value->kind == ExprKind::Str && spec.empty()) return append_text(interp, value->text);
+  if (value->kind == ExprKind::Interp && spec.empty()) {
+    for (size_t i = 0; i < value->operands.size(); ++i) {
+      append_text(interp, value->format.literals[i]);
+      interp.format.specs.push_back(value->format.specs[i]);
+      interp.format.literals.push_back("");
+      interp.operands.push_back(std::move(value->operands[i]));
+    }
+    return append_text(interp, value->format.literals.back());
+  }
+  if (value->type.is_unit() && value->kind == ExprKind::Unit) return append_text(interp, "()");
+  if (value->type.is_unit()) { // for its effects
+    auto block = make(ExprKind::Block, value->span, Type::str());
+    typed::Stmt s;
+    s.span = value->span;
+    s.value = std::move(value);
+    block->blocks.emplace_back();
+    block->blocks[0].statements.push_back(std::move(s));
+    block->blocks[0].result = make(ExprKind::Str, s.span, Type::str());
+    block->blocks[0].result->text = "()";
+    value = std::move(block);
+  }
+  if (value->type.is_function()) {
+    error("TypeMismatch", value->span, fmt::format("{} cannot be printed", show(value->type)), "", {label(*value)});
+    interp.type = Type::error();
+    return;
+  }
+  if (value->type.is_aggregate()) {
+    const std::shared_ptr<const Record> record = value->type.record;
+    auto begin = [&](size_t i) { // what stands before element i
+      if (i) append_text(interp, ", ");
+      if (record) append_text(interp, record->fields[i].name + " = ");
+    };
+    // Element by element; a value that is not simple would be computed for each, so it is shared by a block.
+    size_t count = value->type.elements.size();
+    append_text(interp, record ? record->name + "(" : "(");
+    typed::Block block;
+    if (value->kind != ExprKind::Tuple && !is_simple(*value)) {
+      Type type = value->type;
+      ExprPtr held = shared(std::move(value), block);
+      ExprPtr first = make(ExprKind::Block, held->span, type);
+      block.result = copy_simple(*held);
+      first->blocks.push_back(std::move(block));
+      for (size_t i = 0; i < count; ++i) {
+        auto get = make(ExprKind::TupleGet, held->span, type.elements[i]);
+        get->index = static_cast<uint32_t>(i);
+        // The first element's operand binds the variable that the others read: operands are evaluated in order.
+        get->operands.push_back(i == 0 ? std::move(first) : copy_simple(*held));
+        begin(i);
+        append_element(interp, std::move(get), spec, span);
+      }
+    } else {
+      for (size_t i = 0; i < count; ++i) {
+        begin(i);
+        if (value->kind == ExprKind::Tuple) {
+          append_element(interp, std::move(value->operands[i]), spec, span);
+          continue;
+        }
+        auto get = make(ExprKind::TupleGet, value->span, value->type.elements[i]);
+        get->index = static_cast<uint32_t>(i);
+        get->operands.push_back(copy_simple(*value));
+        append_element(interp, std::move(get), spec, span);
+      }
+    }
+    append_text(interp, count == 1 && !record ? ",)" : ")");
+    return;
+  }
+  if (value->type.is_list()) { // "[" + join(list("{x}" for x in list), ", ") + "]"
+    append_text(interp, "[");
+    if (!value->type.elements.empty()) {
+      std::vector<ExprPtr> operands;
+      operands.push_back(map_list(
+          std::move(value), Type::str(),
+          [&](ExprPtr element) {
+            auto shown = new_interp(span);
+            append_element(*shown, std::move(element), spec, span);
+            return finish_interp(std::move(shown));
+          },
+          span));
+      if (operands[0]->type.is_error()) {
+        interp.type = Type::error();
+        return;
+      }
+      operands.push_back(make(ExprKind::Str, span, Type::str()));
+      operands.back()->text = ", ";
+      append_value(interp, text_node(TextOp::Join, std::move(operands), span), "", span);
+    }
+    append_text(interp, "]");
+    return;
+  }
+  if (value->type.is_range()) {
+    const Type type = value->type;
+    Span at = value->span;
+    typed::Block before; // its bounds are evaluated with it
+    (void)shared(std::move(value), before);
+    append_value(interp, in_block(std::move(before), size_value(type.shape[0], at), at), spec, span);
+    append_text(interp, "..");
+    append_value(interp, size_value(type.shape[1], at), spec, span);
+    return;
+  }
+  if (std::string problem = value->type.open ? "" : check_format(spec, value->type); !problem.empty()) {
+    error("FormatMismatch", span, problem, "", {label(*value)});
+    interp.type = Type::error();
+    return;
+  }
+  interp.format.specs.push_back(spec);
+  interp.format.literals.push_back("");
+  interp.operands.push_back(std::move(value));
+}
+
+// In a list or tuple, text stands in quotes.
+void Checker::append_element(typed::Expr& interp, ExprPtr value, const std::string& spec, Span span) {
+  if (!value->type.is_str() || !spec.empty()) return append_value(interp, std::move(value), spec, span);
+  interp.format.specs.emplace_back(kRepr);
+  interp.format.literals.push_back("");
+  interp.operands.push_back(std::move(value));
+}
+
+// Without values it is plain text.
+ExprPtr Checker::finish_interp(ExprPtr interp) {
+  if (interp->operands.empty() && !interp->type.is_error()) {
+    interp->kind = ExprKind::Str;
+    interp->text = interp->format.literals[0];
+    interp->format = {};
+  }
+  return interp;
+}
+
+ExprPtr Checker::string(const ast::Expr& e, const ast::StringLiteral& s) {
+  auto node = new_interp(e.span);
+  for (const ast::StringPart& part : s.parts) {
+    if (part.value)
+      append_value(*node, value(part.value), part.format, part.format.empty() ? part.span : part.format_span);
+    else
+      append_text(*node, part.text);
+  }
+  return finish_interp(std::move(node));
+}
+
+} // namespace tl::checker

@@ -1,0 +1,290 @@
+// Turns loops over scalars and subscripts into kernels of kind Loop: sequential native code without an operation of the
+// engine inside.
+//
+// Needs: nothing; simplify and dce before it make more loops fit.
+// Gives: Kernel nodes as docs/kernels.md says under "Loop".
+//
+// A loop fits if tensors in it are only read and written by element, and every write can happen in place: each carried
+// tensor is one buffer, each read is of its newest version, and no two carried tensors change places.
+#include "ir/graph/op_info.h"
+#include "ir/graph/rewrite.h"
+#include "ir/graph/turns.h"
+#include "passes/edit.h"
+#include "passes/fuse/wrap.h"
+#include "passes/passes.h"
+#include <map>
+#include <unordered_map>
+
+namespace tl {
+using namespace ir;
+namespace {
+
+// A loop of scalars alone with fewer turns than this is as fast on the host.
+constexpr int64_t kFewTurns = 64;
+
+// What a loop may hold at most, in operations: machine code of more takes longer to make than in proportion. One that
+// is no single instruction is some dozens of them.
+constexpr size_t kMostWork = 8000, kWorkOfFunction = 20;
+
+class LoopCheck {
+public:
+  explicit LoopCheck(const Function& function) : f_(function) {}
+
+  bool touches_tensors = false, has_loop_inside = false;
+
+  bool fits(NodeId loop) {
+    const Node& node = f_[loop];
+    for (ValueId result : node.results)
+      if (!plain(result)) return false;
+    size_t fixed = node.op == Op::For ? 3 : 0;
+    for (size_t i = fixed; i < node.operands.size(); ++i)
+      if (f_[node.operands[i]].type != f_[node.results[i - fixed]].type) return false; // sizes change with the loop
+    std::vector<int> buffers;
+    for (ValueId result : node.results)
+      buffers.push_back(f_[result].type.is_scalar() ? -1 : new_buffer());
+    return loop_body(node, buffers);
+  }
+
+private:
+  int new_buffer() {
+    current_.push_back({});
+    return static_cast<int>(current_.size()) - 1;
+  }
+  bool plain(ValueId value) const { return f_[value].type.is_tensor(); }
+  int buffer(ValueId value) const {
+    auto at = buffer_.find(value.index);
+    return at == buffer_.end() ? -1 : at->second;
+  }
+  void version(int b, ValueId value) {
+    buffer_[value.index] = b;
+    current_[static_cast<size_t>(b)] = value;
+  }
+  bool newest(ValueId value) const {
+    int b = buffer(value);
+    return b >= 0 && current_[static_cast<size_t>(b)] == value;
+  }
+
+  // Carried value i lives in buffers[i] (-1: a scalar).
+  bool loop_body(const Node& node, const std::vector<int>& buffers) {
+    size_t first = node.op == Op::For ? 1 : 0;
+    auto enter = [&](const Region& region, size_t offset) {
+      for (size_t i = 0; i < buffers.size(); ++i)
+        if (buffers[i] >= 0) version(buffers[i], region.params[offset + i]);
+    };
+    if (node.op == Op::While) {
+      enter(node.regions[0], 0);
+      std::vector<ValueId> before = current_;
+      if (!region(node.regions[0]) || before != current_) return false;
+    }
+    const Region& body = node.regions.back();
+    for (size_t i = 0; i < buffers.size(); ++i)
+      if (f_[body.params[first + i]].type != f_[node.results[i]].type) return false;
+    enter(body, first);
+    std::vector<ValueId> before = current_;
+    if (!region(body)) return false;
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      if (buffers[i] < 0) continue;
+      if (!newest(body.yields[i]) || buffer(body.yields[i]) != buffers[i]) return false;
+      before[static_cast<size_t>(buffers[i])] = current_[static_cast<size_t>(buffers[i])];
+    }
+    return before == current_; // nothing else was written
+  }
+
+  bool inner_loop(const Node& node) {
+    has_loop_inside = true;
+    size_t fixed = node.op == Op::For ? 3 : 0;
+    std::vector<int> buffers;
+    for (size_t i = 0; i < node.results.size(); ++i) {
+      ValueId initial = node.operands[fixed + i];
+      if (!plain(initial) || f_[initial].type != f_[node.results[i]].type) return false;
+      if (f_[initial].type.is_scalar()) {
+        buffers.push_back(-1);
+        continue;
+      }
+      if (!newest(initial)) return false;
+      for (int other : buffers)
+        if (other == buffer(initial)) return false;
+      buffers.push_back(buffer(initial));
+    }
+    if (!loop_body(node, buffers)) return false;
+    for (size_t i = 0; i < buffers.size(); ++i)
+      if (buffers[i] >= 0) version(buffers[i], node.results[i]);
+    return true;
+  }
+
+  bool branch(const Node& node) {
+    std::vector<ValueId> before = current_;
+    std::vector<int> buffers[2];
+    for (size_t side = 0; side < 2; ++side) {
+      current_ = before;
+      if (!region(node.regions[side])) return false;
+      std::vector<ValueId> expected = before;
+      for (ValueId yield : node.regions[side].yields) {
+        if (!plain(yield)) return false;
+        if (f_[yield].type.is_scalar()) {
+          buffers[side].push_back(-1);
+          continue;
+        }
+        if (!newest(yield)) return false;
+        int b = buffer(yield);
+        for (int other : buffers[side])
+          if (other == b) return false;
+        buffers[side].push_back(b);
+        expected[static_cast<size_t>(b)] = yield;
+      }
+      if (expected != current_) return false; // a write that the branch does not hand on
+    }
+    if (buffers[0] != buffers[1]) return false;
+    for (size_t i = 0; i < buffers[0].size(); ++i)
+      if (buffers[0][i] >= 0) version(buffers[0][i], node.results[i]);
+    return true;
+  }
+
+  bool region(const Region& r) {
+    for (NodeId id : r.nodes)
+      if (!node(f_[id])) return false;
+    return true;
+  }
+
+  bool scalars(const std::vector<ValueId>& values, size_t from) const {
+    for (size_t i = from; i < values.size(); ++i)
+      if (!f_[values[i]].type.is_scalar()) return false;
+    return true;
+  }
+
+  bool node(const Node& node) {
+    const bool is_function = node.op == Op::Elementwise && tl::info(node.attrs.scalar).ulp > 0;
+    work_ += is_function ? kWorkOfFunction : 1;
+    if (work_ > kMostWork) return false;
+    switch (node.op) {
+    case Op::Constant: return true;
+    case Op::Elementwise:
+    case Op::Convert:
+    case Op::Guard: return scalars(node.operands, 0);
+    case Op::Index:
+      touches_tensors = true;
+      // A tensor that is no buffer comes from outside: nothing in here makes one.
+      return f_[node.results[0]].type.is_scalar() && (buffer(node.operands[0]) < 0 || newest(node.operands[0]));
+    case Op::Update:
+      touches_tensors = true;
+      if (!f_[node.operands[1]].type.is_scalar() || !newest(node.operands[0])) return false;
+      version(buffer(node.operands[0]), node.results[0]);
+      return true;
+    case Op::If: return branch(node);
+    case Op::For:
+    case Op::While: return inner_loop(node);
+    default: return false;
+    }
+  }
+
+  const Function& f_;
+  size_t work_ = 0;
+  std::unordered_map<uint32_t, int> buffer_; // which buffer a value is a version of
+  std::vector<ValueId> current_;             // newest version of each buffer
+};
+
+// Scalars that sizes, conditions and bounds are computed from.
+std::vector<bool> wanted_on_host(const Function& f) {
+  std::vector<bool> wanted(f.values.size());
+  std::vector<ValueId> work;
+  auto want = [&](ValueId value) {
+    if (wanted[value.index] || !f[value].type.is_scalar()) return;
+    wanted[value.index] = true;
+    work.push_back(value);
+  };
+  auto want_sizes = [&](const std::vector<ValueId>& values) {
+    for (ValueId value : values)
+      for (const Dim& dim : f[value].type.dims)
+        if (!dim.is_constant()) want(dim.value);
+  };
+  want_sizes(f.body.params);
+  walk(f, f.body, [&](NodeId id) {
+    const Node& node = f[id];
+    want_sizes(node.results);
+    for (const Region& region : node.regions)
+      want_sizes(region.params);
+    size_t count = node.op == Op::If ? 1 : node.op == Op::For ? 3 : node.op == Op::Call ? node.operands.size() : 0;
+    for (size_t i = 0; i < count; ++i)
+      want(node.operands[i]);
+    if (node.op == Op::While) want(node.regions[0].yields[0]);
+  });
+  while (!work.empty()) {
+    ValueId value = work.back();
+    work.pop_back();
+    const Node* node = producer_of(f, value);
+    if (!node) continue; // a parameter: whoever feeds a loop is asked when its results are
+    size_t number = f[value].result;
+    if (node->op == Op::If || node->op == Op::For || node->op == Op::While) {
+      if (node->op == Op::If) want(node->regions[0].yields[number]);
+      want(node->regions.back().yields[number]);
+      if (node->op != Op::If) want(node->operands[(node->op == Op::For ? 3 : 0) + number]);
+      continue;
+    }
+    for (ValueId operand : node->operands)
+      want(operand);
+  }
+  return wanted;
+}
+
+class Outliner {
+public:
+  Outliner(Module& module, Function& function)
+      : module_(module), f_(function), uses_(use_counts(function)), wanted_(wanted_on_host(function)) {}
+
+  void region(Region& r) {
+    for (NodeId& id : r.nodes) {
+      Op op = f_[id].op;
+      if ((op == Op::For || op == Op::While) && worthwhile(id)) {
+        id = outline(id);
+        continue;
+      }
+      if (op != Op::For && op != Op::While && op != Op::If) continue;
+      for (size_t i = 0; i < f_[id].regions.size(); ++i) {
+        Region inner = std::move(f_[id].regions[i]);
+        region(inner);
+        f_[id].regions[i] = std::move(inner);
+      }
+    }
+  }
+
+private:
+  bool worthwhile(NodeId id) {
+    LoopCheck check(f_);
+    if (!check.fits(id)) return false;
+    const Node& node = f_[id];
+    bool used = false;
+    for (ValueId result : node.results)
+      used = used || uses_[result.index] > 0;
+    if (!used) return false; // a loop for its Guards alone
+    if (check.touches_tensors) return true;
+    for (ValueId result : node.results)
+      if (wanted_[result.index]) return false;
+    if (node.op == Op::While || check.has_loop_inside) return true;
+    auto lo = integer_of(f_, node.operands[0]), hi = integer_of(f_, node.operands[1]);
+    auto step = integer_of(f_, node.operands[2]);
+    if (!lo || !hi || !step || *step == 0) return true;
+    return turns(*lo, *hi, *step) > kFewTurns;
+  }
+
+  NodeId outline(NodeId id) {
+    std::vector<ValueId> outputs;
+    for (ValueId result : f_[id].results)
+      if (uses_[result.index] > 0 || !f_[result].type.is_scalar()) outputs.push_back(result);
+    return wrap_kernel(module_, f_, {id}, KernelKind::Loop, outputs, f_[id].loc);
+  }
+
+  Module& module_;
+  Function& f_;
+  std::vector<uint32_t> uses_;
+  std::vector<bool> wanted_;
+};
+
+} // namespace
+
+Module outline(Module module) {
+  for (Function& function : module.functions)
+    Outliner(module, function).region(function.body);
+  return module;
+}
+
+} // namespace tl

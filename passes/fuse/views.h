@@ -1,0 +1,26 @@
+// Facts about views that several passes ask for.
+#pragma once
+#include "ir/graph/graph.h"
+#include <optional>
+#include <vector>
+
+namespace tl {
+
+// `to` is `from` with sizes of the constant 1 inserted: the axis in `to` of each axis of `from`.
+std::optional<std::vector<int64_t>> inserted_ones(const std::vector<ir::Dim>& from, const std::vector<ir::Dim>& to);
+
+// Both have the same sizes once those that are the constant 1 are left out.
+bool only_ones_differ(const std::vector<ir::Dim>& a, const std::vector<ir::Dim>& b);
+
+// The node is a Reshape, or a Slice or Index of consecutive elements, of a tensor of rank 1 or more: at run time a
+// pointer and an offset. (That the starts are host scalars is for the caller to know.) Gives the operands of the node
+// that the offset is made of, each with the axis it stands for.
+struct ContiguousView {
+  struct Term {
+    size_t operand, axis;
+  };
+  std::vector<Term> offset; // sum over the terms of operand * (elements of x in one step of the axis)
+};
+std::optional<ContiguousView> contiguous_view(const ir::Function& function, const ir::Node& node);
+
+} // namespace tl

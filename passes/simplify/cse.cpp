@@ -1,0 +1,114 @@
+// Computes the same thing once: a pure node equal to one before it, in this region or one around it, gives way to that.
+//
+// Needs: nothing.
+// Gives: no two equal pure nodes without regions where the first is in scope of the second. So equal sizes are one
+// value.
+#include "ir/graph/op_info.h"
+#include "ir/graph/rewrite.h"
+#include "passes/edit.h"
+#include "passes/passes.h"
+#include <unordered_map>
+
+namespace tl {
+using namespace ir;
+namespace {
+
+bool shared(Op op) { return kind_of(op) == OpKind::Value || kind_of(op) == OpKind::Fallible; }
+
+bool commutes(const Node& node) {
+  if (node.op != Op::Elementwise) return false;
+  switch (node.attrs.scalar) {
+  case ScalarOp::Add:
+  case ScalarOp::Mul:
+  case ScalarOp::Eq:
+  case ScalarOp::Ne:
+  case ScalarOp::And:
+  case ScalarOp::Or:
+  case ScalarOp::BitAnd:
+  case ScalarOp::BitOr:
+  case ScalarOp::BitXor: return true;
+  default: return false;
+  }
+}
+
+size_t mix(size_t seed, uint64_t value) { return seed * 0x9e3779b97f4a7c15u + (value ^ (value >> 29)) + 0x7f4a7c15u; }
+
+size_t hash_of(const Function& f, const Node& node) {
+  size_t h = static_cast<size_t>(node.op);
+  h = mix(h, static_cast<uint64_t>(node.attrs.scalar) * 64 + static_cast<uint64_t>(node.attrs.reduce));
+  h = mix(h, node.attrs.index);
+  h = mix(h, node.attrs.literal.bits);
+  for (int64_t n : node.attrs.ints)
+    h = mix(h, static_cast<uint64_t>(n));
+  h = mix(h, std::hash<std::string>()(node.attrs.text));
+  if (commutes(node)) {
+    h = mix(h, node.operands[0].index + node.operands[1].index);
+  } else {
+    for (ValueId value : node.operands)
+      h = mix(h, value.index);
+  }
+  const Type& type = f[node.results[0]].type;
+  h = mix(h, static_cast<uint64_t>(type.dtype));
+  for (const Dim& dim : type.dims)
+    h = mix(h, dim.is_constant() ? static_cast<uint64_t>(dim.constant) : ~uint64_t{dim.value.index});
+  return h;
+}
+
+bool equal(const Function& f, const Node& a, const Node& b) {
+  const Attrs &x = a.attrs, &y = b.attrs;
+  if (a.op != b.op || x.scalar != y.scalar || x.reduce != y.reduce || x.update != y.update || x.index != y.index ||
+      !(x.literal == y.literal) || x.ints != y.ints || x.labels != y.labels || x.text != y.text ||
+      x.format.literals != y.format.literals || x.format.specs != y.format.specs)
+    return false;
+  if (!(f[a.results[0]].type == f[b.results[0]].type)) return false;
+  if (a.operands == b.operands) return true;
+  return commutes(a) && a.operands[0] == b.operands[1] && a.operands[1] == b.operands[0];
+}
+
+void run(Module& module, Function& f) {
+  Edit edit(module, f);
+  using Known = std::unordered_multimap<size_t, NodeId>;
+  Known known, outside;
+  std::vector<Known::iterator> added;
+  std::vector<size_t> scopes; // how many of `added` belong to the regions around
+  edit.scope = [&](NodeId id, size_t, bool enter) {
+    bool kernel = f[id].op == Op::Kernel; // it has constants of its own
+    if (enter) {
+      if (kernel) known.swap(outside);
+      scopes.push_back(added.size());
+      return;
+    }
+    for (; added.size() > scopes.back(); added.pop_back())
+      known.erase(added.back());
+    scopes.pop_back();
+    if (kernel) known.swap(outside);
+  };
+  edit.visit = [&](NodeId id) {
+    const Node& node = f[id];
+    if (!shared(node.op) || node.results.size() != 1) return Edit::Keep;
+    size_t hash = hash_of(f, node);
+    auto [begin, end] = known.equal_range(hash);
+    for (auto at = begin; at != end; ++at) {
+      if (!equal(f, f[at->second], node)) continue;
+      edit.replace(node.results[0], f[at->second].results[0]);
+      return Edit::Drop;
+    }
+    added.push_back(known.emplace(hash, id));
+    return Edit::Keep;
+  };
+  edit.leave = [&](NodeId id) {
+    if (f[id].op == Op::Kernel) f[id].operands = captures(f, f[id]); // two may have become one
+    return Edit::Keep;
+  };
+  edit.run();
+}
+
+} // namespace
+
+Module cse(Module module) {
+  for (Function& function : module.functions)
+    run(module, function);
+  return module;
+}
+
+} // namespace tl

@@ -1,0 +1,61 @@
+// Computes what is made of constants alone.
+//
+// Needs: nothing.
+// Gives: no scalar operation on constants only, and no element of a constant tensor at constant positions. The bits are
+//        those of every engine, since all evaluate abi/scalar_functions.h.
+#include "passes/edit.h"
+#include "passes/passes.h"
+
+namespace tl {
+using namespace ir;
+namespace {
+
+// The element of a constant tensor, if the positions are constants and inside.
+std::optional<Scalar> element(const Module& module, const Function& f, const Node& node) {
+  const Node* source = producer_of(f, node.operands[0]);
+  if (!source || source->op != Op::ConstTensor) return std::nullopt;
+  const HostTensor& tensor = module.tensors[source->attrs.index];
+  if (tensor.dims.size() + 1 != node.operands.size()) return std::nullopt;
+  int64_t at = 0;
+  for (size_t i = 0; i < tensor.dims.size(); ++i) {
+    auto index = integer_of(f, node.operands[1 + i]);
+    if (!index || *index < 0 || *index >= tensor.dims[i]) return std::nullopt;
+    at = at * tensor.dims[i] + *index;
+  }
+  return tensor.get(at);
+}
+
+std::optional<Scalar> value_of(const Module& module, const Function& f, const Node& node) {
+  if (node.op == Op::Index) return element(module, f, node);
+  if (node.op != Op::Elementwise && node.op != Op::Convert) return std::nullopt;
+  if (!f[node.results[0]].type.is_scalar()) return std::nullopt;
+  Scalar operands[3];
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    auto constant = constant_of(f, node.operands[i]);
+    if (!constant) return std::nullopt;
+    operands[i] = *constant;
+  }
+  bool where = node.op == Op::Elementwise && node.attrs.scalar == ScalarOp::Where;
+  DType from = f[node.operands[where ? 1 : 0]].type.dtype;
+  if (node.op == Op::Convert) return convert_scalar(from, f[node.results[0]].type.dtype, operands[0]);
+  return eval_scalar(node.attrs.scalar, from, {operands, node.operands.size()});
+}
+
+} // namespace
+
+Module fold(Module module) {
+  for (Function& function : module.functions) {
+    Edit edit(module, function);
+    edit.visit = [&](NodeId id) {
+      auto value = value_of(module, function, function[id]);
+      if (!value) return Edit::Keep;
+      ValueId result = function[id].results[0];
+      edit.replace(result, edit.constant(function[result].type.dtype, *value));
+      return Edit::Drop;
+    };
+    edit.run();
+  }
+  return module;
+}
+
+} // namespace tl

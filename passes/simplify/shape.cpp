@@ -1,0 +1,283 @@
+// Rules about views. The one form: scalars are operands as they are (splats), what a Broadcast repeats is computed
+// before it, a view that only adds or removes axes of size 1 is a Reshape and moves towards the uses, chains of one
+// kind are one.
+#include "passes/fuse/views.h"
+#include "passes/simplify/simplify.h"
+#include <algorithm>
+
+namespace tl {
+using namespace ir;
+namespace {
+
+using Result = std::optional<ValueId>;
+
+const Node* producer(const Function& f, ValueId value, Op op) {
+  const Node* node = producer_of(f, value);
+  return node && node->op == op ? node : nullptr;
+}
+
+Result same_view(Edit& edit, NodeId id) {
+  const Function& f = edit.function();
+  const Node& node = f[id];
+  ValueId x = node.operands[0];
+  if (!(f[x].type == f[node.results[0]].type)) return {};
+  size_t rank = f[x].type.dims.size();
+  switch (node.op) {
+  case Op::Reshape:
+  case Op::Broadcast: return x;
+  case Op::Transpose:
+    for (size_t i = 0; i < rank; ++i)
+      if (node.attrs.ints[i] != static_cast<int64_t>(i)) return {};
+    return x;
+  case Op::Slice:
+    for (size_t i = 0; i < rank; ++i)
+      if (node.attrs.ints[i] != 1 || integer_of(f, node.operands[1 + i]) != 0) return {};
+    return x;
+  case Op::Pad:
+    for (size_t i = 0; i < rank; ++i)
+      if (integer_of(f, node.operands[2 + i]) != 0) return {};
+    return x;
+  case Op::Concat: return node.operands.size() == 1 ? Result(x) : Result();
+  case Op::Index: return node.operands.size() == 1 ? Result(x) : Result();
+  default: return {};
+  }
+}
+
+Result reshape_twice(Edit& edit, NodeId id) {
+  const Function& f = edit.function();
+  const Node& node = f[id];
+  const Node* inner = producer(f, node.operands[0], Op::Reshape);
+  if (!inner) return {};
+  return edit.one(Op::Reshape, {inner->operands[0]}, f[node.results[0]].type, {}, node.loc);
+}
+
+Result reshape_scalar(Edit& edit, NodeId id) {
+  const Function& f = edit.function();
+  const Node& node = f[id];
+  if (!f[node.operands[0]].type.is_scalar()) return {};
+  return edit.one(Op::Broadcast, {node.operands[0]}, f[node.results[0]].type, {}, node.loc);
+}
+
+Result transpose_twice(Edit& edit, NodeId id) {
+  const Function& f = edit.function();
+  const Node& node = f[id];
+  const Node* inner = producer(f, node.operands[0], Op::Transpose);
+  if (!inner) return {};
+  Attrs attrs;
+  for (int64_t axis : node.attrs.ints)
+    attrs.ints.push_back(inner->attrs.ints[static_cast<size_t>(axis)]);
+  return edit.one(Op::Transpose, {inner->operands[0]}, f[node.results[0]].type, attrs, node.loc);
+}
+
+Result transpose_broadcast(Edit& edit, NodeId id) {
+  const Function& f = edit.function();
+  const Node& node = f[id];
+  const Node* inner = producer(f, node.operands[0], Op::Broadcast);
+  if (!inner || inner->attrs.ints.size() > 1) return {};
+  Attrs attrs;
+  for (int64_t axis : inner->attrs.ints)
+    for (size_t i = 0; i < node.attrs.ints.size(); ++i)
+      if (node.attrs.ints[i] == axis) attrs.ints.push_back(static_cast<int64_t>(i));
+  return edit.one(Op::Broadcast, {inner->operands[0]}, f[node.results[0]].type, attrs, node.loc);
+}
+
+// A Transpose that moves only axes of size 1.
+Result transpose_of_ones(Edit& edit, NodeId id) {
+  const Function& f = edit.function();
+  const Node& node = f[id];
+  const auto& dims = f[node.operands[0]].type.dims;
+  int64_t last = -1;
+  for (int64_t axis : node.attrs.ints) {
+    if (dims[static_cast<size_t>(axis)] == Dim::of(1)) continue;
+    if (axis < last) return {};
+    last = axis;
+  }
+  return edit.one(Op::Reshape, {node.operands[0]}, f[node.results[0]].type, {}, node.loc);
+}
+
+Result broadcast_twice(Edit& edit, NodeId id) {
+  const Function& f = edit.function();
+  const Node& node = f[id];
+  Attrs attrs;
+  ValueId x;
+  if (const Node* inner = producer(f, node.operands[0], Op::Broadcast)) {
+    x = inner->operands[0];
+    for (int64_t axis : inner->attrs.ints)
+      attrs.ints.push_back(node.attrs.ints[static_cast<size_t>(axis)]);
+  } else if (const Node* reshape = producer(f, node.operands[0], Op::Reshape)) {
+    x = reshape->operands[0];
+    auto axes = inserted_ones(f[x].type.dims, f[node.operands[0]].type.dims);
+    if (!axes) return {};
+    for (int64_t axis : *axes)
+      attrs.ints.push_back(node.attrs.ints[static_cast<size_t>(axis)]);
+  } else {
+    return {};
+  }
+  return edit.one(Op::Broadcast, {x}, f[node.results[0]].type, attrs, node.loc);
+}
+
+Result broadcast_to_ones(Edit& edit, NodeId id) {
+  const Function& f = edit.function();
+  const Node& node = f[id];
+  const auto& from = f[node.operands[0]].type.dims;
+  const auto& to = f[node.results[0]].type.dims;
+  if (from.empty() || from.size() == to.size() || !inserted_ones(from, to)) return {};
+  // Every axis of x keeps its size, and the others are 1.
+  std::vector<bool> taken(to.size());
+  for (size_t i = 0; i < from.size(); ++i) {
+    size_t axis = static_cast<size_t>(node.attrs.ints[i]);
+    if (!(from[i] == to[axis])) return {};
+    taken[axis] = true;
+  }
+  for (size_t i = 0; i < to.size(); ++i)
+    if (!taken[i] && !(to[i] == Dim::of(1))) return {};
+  return edit.one(Op::Reshape, {node.operands[0]}, f[node.results[0]].type, {}, node.loc);
+}
+
+// Elementwise, Convert: an operand that is a broadcast scalar, beside one with the result's sizes -> the scalar.
+Result splat(Edit& edit, NodeId id) {
+  const Function& f = edit.function();
+  const Node& node = f[id];
+  std::vector<ValueId> operands = node.operands;
+  size_t whole = 0, splats = 0;
+  for (ValueId& x : operands) {
+    if (f[x].type.is_scalar()) continue;
+    const Node* inner = producer(f, x, Op::Broadcast);
+    if (inner && f[inner->operands[0]].type.is_scalar()) {
+      x = inner->operands[0];
+      ++splats;
+    } else {
+      ++whole;
+    }
+  }
+  if (!splats || !whole) return {};
+  return edit.one(node.op, std::move(operands), f[node.results[0]].type, Attrs(node.attrs), node.loc);
+}
+
+// f(view(a), view(b), scalar) -> view(f(a, b, scalar)), where the views are alike: Broadcasts, or Reshapes that add or
+// remove axes of size 1.
+Result past_view(Edit& edit, NodeId id) {
+  const Function& f = edit.function();
+  const Node& node = f[id];
+  const Type& type = f[node.results[0]].type;
+  const Node* view = nullptr;
+  std::vector<ValueId> operands = node.operands;
+  for (ValueId& x : operands) {
+    if (f[x].type.is_scalar()) continue;
+    const Node* inner = producer_of(f, x);
+    if (!inner || (inner->op != Op::Broadcast && inner->op != Op::Reshape)) return {};
+    ValueId source = inner->operands[0];
+    if (inner->op == Op::Reshape && !only_ones_differ(f[source].type.dims, f[x].type.dims)) return {};
+    if (view &&
+        (view->op != inner->op || view->attrs.ints != inner->attrs.ints || !same_dims(f, view->operands[0], source)))
+      return {};
+    view = inner;
+    x = source;
+  }
+  if (!view) return {};
+  Op op = view->op;
+  Attrs attrs = view->attrs;
+  Type small = type;
+  small.dims = f[view->operands[0]].type.dims;
+  Type whole = type;
+  LocId loc = node.loc;
+  ValueId value = edit.one(node.op, std::move(operands), small, Attrs(node.attrs), loc);
+  return edit.one(op, {value}, whole, attrs, loc);
+}
+
+Result index_twice(Edit& edit, NodeId id) {
+  const Function& f = edit.function();
+  const Node& node = f[id];
+  const Node* inner = producer(f, node.operands[0], Op::Index);
+  if (!inner) return {};
+  std::vector<ValueId> operands = inner->operands;
+  operands.insert(operands.end(), node.operands.begin() + 1, node.operands.end());
+  return edit.one(Op::Index, std::move(operands), f[node.results[0]].type, {}, node.loc);
+}
+
+// What does not depend on where it is read still fails where the subscript is out of range.
+Result index_known(Edit& edit, NodeId id) {
+  const Function& f = edit.function();
+  const Node& node = f[id];
+  if (node.operands.size() < 2) return {};
+  if (producer(f, node.operands[0], Op::Iota)) return node.operands[1];
+  const Node* inner = producer(f, node.operands[0], Op::Broadcast);
+  if (!inner || !f[inner->operands[0]].type.is_scalar() || !f[node.results[0]].type.is_scalar()) return {};
+  ValueId value = inner->operands[0];
+  const std::vector<ValueId> subscripts(node.operands.begin() + 1, node.operands.end());
+  for (ValueId subscript : subscripts)
+    if (!producer(f, subscript, Op::Guard) && !cannot_fail(f, subscript)) return {};
+  for (ValueId subscript : subscripts) {
+    const Node* guard = producer(f, subscript, Op::Guard);
+    if (!guard) continue;
+    std::vector<ValueId> operands = guard->operands;
+    operands[0] = value;
+    const LocId loc = guard->loc;
+    value = edit.one(Op::Guard, std::move(operands), Type(f[value].type), Attrs(guard->attrs), loc);
+  }
+  return value;
+}
+
+// A reduction over axes of size 1, or none, that gives the element itself.
+Result reduce_ones(Edit& edit, NodeId id) {
+  const Function& f = edit.function();
+  const Node& node = f[id];
+  ReduceOp op = node.attrs.reduce;
+  ValueId x = node.operands[0];
+  if (node.operands.size() != 1 || op == ReduceOp::ArgMin || op == ReduceOp::ArgMax) return {};
+  for (int64_t axis : node.attrs.ints)
+    if (!(f[x].type.dims[static_cast<size_t>(axis)] == Dim::of(1))) return {};
+  if (node.attrs.ints.empty()) return x;
+  if (f[node.results[0]].type.is_scalar()) return {}; // stays a reduction: no view gives a scalar
+  return edit.one(Op::Reshape, {x}, f[node.results[0]].type, {}, node.loc);
+}
+
+Result reduce_all(Edit& edit, NodeId id) {
+  const Function& f = edit.function();
+  const Node& node = f[id];
+  if (node.operands.size() != 2) return {};
+  const Node* mask = producer(f, node.operands[1], Op::Broadcast);
+  if (!mask) return {};
+  auto value = constant_of(f, mask->operands[0]);
+  if (!value || !value->as<uint8_t>()) return {};
+  return edit.one(Op::Reduce, {node.operands[0]}, f[node.results[0]].type, Attrs(node.attrs), node.loc);
+}
+
+constexpr SimplifyRule kRules[] = {
+    {"view to the same sizes -> x", Op::Reshape, same_view},
+    {"broadcast to the same sizes -> x", Op::Broadcast, same_view},
+    {"identity transpose -> x", Op::Transpose, same_view},
+    {"whole slice -> x", Op::Slice, same_view},
+    {"pad by nothing -> x", Op::Pad, same_view},
+    {"concat of one -> x", Op::Concat, same_view},
+    {"index by nothing -> x", Op::Index, same_view},
+    {"reshape of a scalar -> broadcast", Op::Reshape, reshape_scalar},
+    {"reshape of reshape -> reshape", Op::Reshape, reshape_twice},
+    {"transpose of transpose -> transpose", Op::Transpose, transpose_twice},
+    {"transpose of a broadcast vector or scalar -> broadcast", Op::Transpose, transpose_broadcast},
+    {"transpose that moves only ones -> reshape", Op::Transpose, transpose_of_ones},
+    {"broadcast of broadcast, or of inserted ones -> broadcast", Op::Broadcast, broadcast_twice},
+    {"broadcast that only inserts ones -> reshape", Op::Broadcast, broadcast_to_ones},
+    {"f(x, broadcast(s)) -> f(x, s)", Op::Elementwise, splat},
+    {"f(view(a), view(b)) -> view(f(a, b))", Op::Elementwise, past_view},
+    {"convert(view(x)) -> view(convert(x))", Op::Convert, past_view},
+    {"x[i][j] -> x[i, j]", Op::Index, index_twice},
+    {"iota[i] -> i, broadcast(s)[i] -> s", Op::Index, index_known},
+    {"reduction over ones -> reshape", Op::Reduce, reduce_ones},
+    {"reduction masked by true -> without mask", Op::Reduce, reduce_all},
+};
+
+} // namespace
+
+bool cannot_fail(const Function& f, ValueId value, int depth) {
+  const Node* node = producer_of(f, value);
+  if (!node || node->op == Op::Constant || node->op == Op::Await) return true;
+  const bool computed = node->op == Op::Elementwise || node->op == Op::Convert || node->op == Op::Broadcast;
+  if (depth == 0 || !computed) return false;
+  return std::all_of(node->operands.begin(), node->operands.end(),
+                     [&](ValueId operand) { return cannot_fail(f, operand, depth - 1); });
+}
+
+std::span<const SimplifyRule> shape_rules() { return kRules; }
+
+} // namespace tl
