@@ -34,8 +34,6 @@ constexpr int64_t kContractChunk = 512;
 constexpr int64_t kScanRadix = 32;
 constexpr int kScanLevels = 4; // of nodes: 32 segments, 32 of these, 32 of those, and all of those
 
-enum class ReduceOp : uint8_t { Sum, Prod, Min, Max, Any, All, ArgMin, ArgMax };
-
 // Folds load(begin) .. load(end - 1), at most a chunk.
 template <class Acc, class Load, class Combine>
 Acc reduce_chunk_in_order(int64_t begin, int64_t end, Acc identity, Load load, Combine combine) {

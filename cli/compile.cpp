@@ -36,7 +36,7 @@ typed::Program check_against(Frontend& frontend, bool whole_library, bool for_ch
   Library library(frontend.sources, whole_library);
   load_imports(frontend.sources, frontend.tree, frontend.diagnostics, import_reader(library), frontend.imports);
   FileId prelude = frontend.sources.add(library_file_name(kPrelude), library.module(kPrelude).value());
-  frontend.prelude = parse(frontend.sources, prelude, frontend.diagnostics);
+  frontend.prelude = parse(frontend.sources, prelude, frontend.diagnostics, {.is_library = true});
   if (frontend.diagnostics.has_errors()) return none;
   CheckOptions options = check_options(frontend.imports);
   options.missing_file_is_warning = for_check;

@@ -12,7 +12,7 @@ std::vector<DocumentedModule> documented_library() {
   for (const EmbeddedFile& file : embedded_stdlib()) {
     if (!file.name.ends_with(".tl")) continue;
     const std::string name = file.name.substr(0, file.name.size() - 3);
-    ast::File tree = parse(sources, sources.add(file.name, file.text), diagnostics, {true});
+    ast::File tree = parse(sources, sources.add(file.name, file.text), diagnostics, {.is_library = true});
     DocumentedModule module{name, tree.doc, documented(name, tree, sources)};
     modules.insert(name == "prelude" ? modules.begin() : modules.end(), std::move(module));
   }

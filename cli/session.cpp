@@ -13,7 +13,7 @@ namespace tl::cli {
 Session::Session(const RunFlags& flags, const std::atomic<bool>* interrupt) : flags_(flags), interrupt_(interrupt) {
   Diagnostics diagnostics;
   FileId file = sources_.add(library_file_name(kPrelude), library_.module(kPrelude).value());
-  prelude_ = parse(sources_, file, diagnostics);
+  prelude_ = parse(sources_, file, diagnostics, {.is_library = true});
   checker_ = std::make_unique<CheckSession>(prelude_, sources_, options_);
 }
 

@@ -80,6 +80,7 @@ struct Param { // `by: f32 = 2.0`
   Expr* default_value = nullptr; // null: none
   std::string doc;               // from `##`, lines separated by \n
   Span span;
+  bool is_rest = false; // `..values`: any number of arguments; without a name (`..`): none. Only of built-in functions
 };
 
 // `= expression` or `{ … }`: exactly one is set, but for declarations without a body (only the prelude has those: they

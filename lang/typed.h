@@ -15,8 +15,7 @@
 #pragma once
 #include "abi/format_template.h"
 #include "abi/interface.h"
-#include "abi/orders.h"
-#include "abi/scalar_op.h"
+#include "abi/reduce_op.h"
 #include "abi/text_op.h"
 #include "lang/source.h"
 #include "lang/type.h"
@@ -34,10 +33,9 @@ enum class Acts : uint8_t { Pure, Effect }; // as abi/ops.def says
 struct BuiltinInfo {
   std::string_view name;
   Acts acts;
-  std::string_view signature, doc, example;
 };
 inline constexpr BuiltinInfo kBuiltins[] = {
-#define TL_BUILTIN(Enum, name, acts, signature, doc, example) {name, Acts::acts, signature, doc, example},
+#define TL_BUILTIN(Enum, name, acts) {name, Acts::acts},
 #include "abi/ops.def"
 };
 inline constexpr int kBuiltinCount = sizeof(kBuiltins) / sizeof(kBuiltins[0]);

@@ -107,7 +107,7 @@ ValueId Emit::with_at(ValueId x, std::vector<ValueId> positions, ValueId value, 
 
 ValueId Emit::reduce(ReduceOp o, ValueId x, std::vector<int64_t> axes) {
   Type t = type(x);
-  if (o == ReduceOp::ArgMin || o == ReduceOp::ArgMax) t.dtype = DType::I64;
+  if (gives_position(o)) t.dtype = DType::I64;
   std::vector<Dim> kept;
   for (int64_t axis : other_axes(t.dims.size(), axes))
     kept.push_back(t.dims[static_cast<size_t>(axis)]);

@@ -29,8 +29,8 @@ check "linalg: a failure is at the caller's line" 3 "<command line>:2:.*Singular
 print(linalg.inv([[1.0, 2.0], [2.0, 4.0]]))'
 check "data: a wrong share" 3 "a share is from 0 to 1, not 1.5" -- "$tl" -e 'import data
 print(data.train_test_split(key(0), [1, 2], 1.5))'
-check "documentation of a module's function" 0 "linalg.solve\(a: T" -- "$tl" doc linalg.solve
-check "documentation of a module" 0 "plot.hist\(x: T" -- "$tl" doc plot
+check "documentation of a module's function" 0 "linalg.solve<T: float>\(a: T" -- "$tl" doc linalg.solve
+check "documentation of a module" 0 "plot.hist<T: num>\(x: T" -- "$tl" doc plot
 check "documentation of a module says what it is for" 0 "Pictures of data" -- "$tl" doc plot
 check "documentation by the function's own name" 0 "linalg.inv<T: float>" -- "$tl" doc inv
 check "inline code" 0 "^3$" -- "$tl" -e 'print(1 + 2)'

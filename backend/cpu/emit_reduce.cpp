@@ -18,39 +18,17 @@ namespace {
 constexpr int kHalvings = 5; // of kSumLanes
 static_assert(1 << kHalvings == kSumLanes);
 
-bool is_arg(const Instr& instr) { return instr.reduce == ReduceOp::ArgMin || instr.reduce == ReduceOp::ArgMax; }
-bool is_min(const Instr& instr) { return instr.reduce == ReduceOp::ArgMin || instr.reduce == ReduceOp::Min; }
-bool in_f64(const Instr& instr) { // chunks are added in f64
-  return is_float(instr.dtype) && instr.dtype != DType::F64 &&
-         (instr.reduce == ReduceOp::Sum || instr.reduce == ReduceOp::Prod);
-}
+bool is_arg(const Instr& instr) { return gives_position(instr.reduce); }
+bool is_min(const Instr& instr) { return info(instr.reduce).combine == ScalarOp::Min; }
+bool in_f64(const Instr& instr) { return total_type(instr.reduce, instr.dtype) != instr.dtype; } // chunks are added so
 
 } // namespace
 
 Partial Emitter::identity(const Instr& instr, bool varying) {
-  bool real = is_float(instr.dtype), is_signed = !is_unsigned(instr.dtype) && instr.dtype != DType::Bool;
-  llvm::Type* type = shaped(instr.dtype, varying);
-  unsigned bits = type->getScalarSizeInBits();
-  auto extreme = [&](bool greatest) -> Value* {
-    if (real) return llvm::ConstantFP::getInfinity(type, !greatest);
-    if (is_signed)
-      return llvm::ConstantInt::get(type, greatest ? llvm::APInt::getSignedMaxValue(bits)
-                                                   : llvm::APInt::getSignedMinValue(bits));
-    return llvm::ConstantInt::get(type, greatest ? llvm::APInt::getMaxValue(bits) : llvm::APInt(bits, 0));
-  };
-  switch (instr.reduce) {
-  case ReduceOp::Sum: return {real ? llvm::ConstantFP::getNegativeZero(type) : llvm::Constant::getNullValue(type)};
-  case ReduceOp::Prod: return {real ? llvm::ConstantFP::get(type, 1.0) : llvm::ConstantInt::get(type, 1)};
-  case ReduceOp::Min: return {extreme(true)};
-  case ReduceOp::Max: return {extreme(false)};
-  case ReduceOp::Any: return {llvm::Constant::getNullValue(type)};
-  case ReduceOp::All: return {llvm::Constant::getAllOnesValue(type)};
-  case ReduceOp::ArgMin:
-  case ReduceOp::ArgMax:
-    return {extreme(instr.reduce == ReduceOp::ArgMin),
-            llvm::ConstantInt::get(shaped(DType::I64, varying), std::numeric_limits<int64_t>::max())};
-  }
-  return {};
+  Value* value = constant(instr.dtype, identity_of(instr.reduce, instr.dtype));
+  if (varying) value = splat(value);
+  if (!is_arg(instr)) return {value};
+  return {value, llvm::ConstantInt::get(shaped(DType::I64, varying), std::numeric_limits<int64_t>::max())};
 }
 
 // x comes before y in the order of the fold. NaN wins; of equal elements the first stays.

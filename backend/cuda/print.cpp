@@ -516,11 +516,10 @@ private:
   }
 
   void print_reduce(const Instr& in) {
-    constexpr std::string_view names[] = {"sum", "prod", "min", "max", "any", "all", "argmin", "argmax"};
-    bool arg = in.reduce == ReduceOp::ArgMin || in.reduce == ReduceOp::ArgMax, chunk = in.op == KOp::ReduceChunk;
+    bool arg = gives_position(in.reduce), chunk = in.op == KOp::ReduceChunk;
     const Block& body = in.blocks[0];
     std::string_view t = type_name(in.dtype);
-    std::string op = fmt::format("tl_{}<{}>", names[static_cast<int>(in.reduce)], t), r = v(in.results[0]);
+    std::string op = fmt::format("tl_{}<{}>", name_of(in.reduce), t), r = v(in.results[0]);
     std::string k = v(body.params[0]), begin = chunk ? v(in.operands[0]) : "0ll", end = v(in.operands[chunk ? 1 : 0]);
     line(fmt::format("bool {}_any = false;", r));
     line(fmt::format(

@@ -12,8 +12,6 @@ namespace {
 
 constexpr int64_t kColumns = 256; // columns of one tile
 
-bool is_arg(ReduceOp op) { return op == ReduceOp::ArgMin || op == ReduceOp::ArgMax; }
-
 struct Folded {
   ir::ValueId value;
   const ir::Node* node;
@@ -54,7 +52,7 @@ public:
       DType acc = value_type(e_.type(r.node->operands[0]).dtype);
       r.parts =
           e_.add_workspace(ParamKind::Shared, total_type(r.node->attrs.reduce, acc), times(chunks_, columns), "parts");
-      if (is_arg(r.node->attrs.reduce))
+      if (gives_position(r.node->attrs.reduce))
         r.positions = e_.add_workspace(ParamKind::Shared, DType::I64, times(chunks_, columns), "positions");
       r.result = e_.add_workspace(ParamKind::Shared, e_.type(r.value).dtype, columns, "folded");
     }
@@ -140,7 +138,7 @@ private:
     instr.dtype = acc;
     instr.blocks.push_back(*e_.folded_block(n, index, begin, end, true));
     std::vector<DType> types{total_type(n.attrs.reduce, acc)};
-    if (is_arg(n.attrs.reduce)) types.push_back(DType::I64);
+    if (gives_position(n.attrs.reduce)) types.push_back(DType::I64);
     std::vector<ValueId> results = b.append(std::move(instr), types);
     b.store(r.parts, offset, results[0]);
     if (results.size() > 1) b.store(r.positions, offset, results[1]);

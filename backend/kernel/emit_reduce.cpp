@@ -2,11 +2,7 @@
 #include "backend/kernel/loops.h"
 
 namespace tl::kir {
-namespace {
-
-bool is_arg(ReduceOp op) { return op == ReduceOp::ArgMin || op == ReduceOp::ArgMax; }
-
-} // namespace
+namespace {} // namespace
 
 // One workspace of a chunk per reduction that is open at a time would do; they are few, so each gets its own.
 uint32_t Emitter::take_staging(DType dtype) {
@@ -57,7 +53,7 @@ ValueId Emitter::reduce(const ir::Node& n, const Index& index) {
     instr.reduce = n.attrs.reduce;
     instr.dtype = from;
     instr.blocks.push_back(std::move(*block));
-    if (is_arg(n.attrs.reduce)) return position(b, b.append(std::move(instr), {from, DType::I64})[1]);
+    if (gives_position(n.attrs.reduce)) return position(b, b.append(std::move(instr), {from, DType::I64})[1]);
     ValueId result = unmasked_zero(n, index, b.append(std::move(instr), {from})[0]);
     return round_to(b, type(n.results[0]).dtype, result);
   });
@@ -68,7 +64,7 @@ ValueId Emitter::reduce_by_chunks(const ir::Node& n, const Index& index) {
   ReduceOp op = n.attrs.reduce;
   DType acc = value_type(type(n.operands[0]).dtype), total = total_type(op, acc);
   std::vector<DType> types{total};
-  if (is_arg(op)) types.push_back(DType::I64);
+  if (gives_position(op)) types.push_back(DType::I64);
   ValueId count = product(folded_dims(n)), width = b.i64(kSumChunk);
   std::vector<ValueId> counts{chunk_count(count)}; // of the results of each level
   while (counts.size() < static_cast<size_t>(kSumLevels))
@@ -77,7 +73,7 @@ ValueId Emitter::reduce_by_chunks(const ir::Node& n, const Index& index) {
     auto workspace = [&](DType dtype, const char* name) {
       return add_workspace(ParamKind::Local, dtype, SizeFormula::constant(kSumChunk), name);
     };
-    ChunkAt at{workspace(total, "parts"), is_arg(op) ? workspace(DType::I64, "positions") : 0, {}};
+    ChunkAt at{workspace(total, "parts"), gives_position(op) ? workspace(DType::I64, "positions") : 0, {}};
     ValueId members = b.min(b.sub(counts[level], first), width);
     serial_loop(b.i64(0), members, [&](ValueId k) {
       ValueId number = b.add(first, k), begin = b.mul(number, width);
@@ -93,7 +89,7 @@ ValueId Emitter::reduce_by_chunks(const ir::Node& n, const Index& index) {
         results = b.append(std::move(part), types);
       }
       b.store(at.parts, k, results[0]);
-      if (is_arg(op)) b.store(at.positions, k, results[1]);
+      if (gives_position(op)) b.store(at.positions, k, results[1]);
     });
     return fold_results(n, members, [&](ValueId k) { return ChunkAt{at.parts, at.positions, k}; });
   };
@@ -111,20 +107,20 @@ std::vector<ValueId> Emitter::fold_results(const ir::Node& n, ValueId count,
   fold.reduce = n.attrs.reduce;
   fold.dtype = total_type(fold.reduce, value_type(type(n.operands[0]).dtype));
   std::vector<DType> types{fold.dtype};
-  if (is_arg(fold.reduce)) types.push_back(DType::I64);
+  if (gives_position(fold.reduce)) types.push_back(DType::I64);
   bool lanes = !b.in_lanes();
   ValueId k = b.open({DType::I64})[0];
   if (lanes) b.run_in_lanes();
   ChunkAt part = at(k);
   fold.blocks.push_back(b.close({b.load(part.parts, part.offset, false)}));
   std::vector<ValueId> results = b.append(std::move(fold), types);
-  if (!is_arg(n.attrs.reduce)) return results;
+  if (!gives_position(n.attrs.reduce)) return results;
   ChunkAt best = at(results[1]);
   return {results[0], b.load(best.positions, best.offset, false)};
 }
 
 ValueId Emitter::finish(const ir::Node& n, const Index& index, const std::vector<ValueId>& folded) {
-  return is_arg(n.attrs.reduce) ? position(b, folded[1]) : finish_total(n, index, folded[0]);
+  return gives_position(n.attrs.reduce) ? position(b, folded[1]) : finish_total(n, index, folded[0]);
 }
 
 ValueId Emitter::finish_total(const ir::Node& n, const Index& index, ValueId total) {

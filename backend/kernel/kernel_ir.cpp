@@ -101,7 +101,7 @@ private:
     case KOp::Load:
     case KOp::Store: out_ += fmt::format(" ${}", instr.param); break;
     case KOp::Reduce:
-    case KOp::ReduceChunk: out_ += fmt::format(" {} {}", ir::name_of(instr.reduce), tl::name_of(instr.dtype)); break;
+    case KOp::ReduceChunk: out_ += fmt::format(" {} {}", tl::name_of(instr.reduce), tl::name_of(instr.dtype)); break;
     case KOp::Contract:
     case KOp::Round16: out_ += fmt::format(" {}", tl::name_of(instr.dtype)); break;
     case KOp::Check: out_ += fmt::format(" site {}", instr.site); break;
@@ -199,10 +199,6 @@ bool is_pure(KOp op) {
   case KOp::Round16: return true;
   }
   throw std::logic_error("kernel: no operation");
-}
-
-DType total_type(ReduceOp op, DType accumulator) {
-  return is_float(accumulator) && (op == ReduceOp::Sum || op == ReduceOp::Prod) ? DType::F64 : accumulator;
 }
 
 DType value_type(DType memory) {

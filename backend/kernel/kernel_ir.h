@@ -26,6 +26,7 @@
 // kernels are shared and cached.
 #pragma once
 #include "abi/kernel.h"
+#include "abi/orders.h"
 #include "ir/graph/graph.h"
 
 namespace tl::kir {

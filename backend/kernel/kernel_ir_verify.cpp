@@ -248,7 +248,7 @@ private:
       break;
     case KOp::Reduce:
     case KOp::ReduceChunk: {
-      bool arg = in.reduce == ReduceOp::ArgMin || in.reduce == ReduceOp::ArgMax;
+      bool arg = gives_position(in.reduce);
       if (!count(in.op == KOp::Reduce ? 1 : 2, arg ? 2 : 1, 1)) break;
       for (DType type : t)
         require(type == DType::I64, in, "bounds are i64");

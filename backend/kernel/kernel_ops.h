@@ -11,9 +11,6 @@ std::string to_text(const SizeFormula& formula);
 // Depends on its operands alone: may be shared, moved and removed. Loads are not pure here (memory changes).
 bool is_pure(KOp op);
 
-// What chunks of a reduction combine in, and what ReduceChunk gives: f64 for sum and prod of floats.
-DType total_type(ReduceOp op, DType accumulator);
-
 // The type of a value that lives in memory as `memory`: f32 for f16 and bf16, u64 for key.
 DType value_type(DType memory);
 

@@ -119,17 +119,10 @@ ValueId literal(Builder& b, DType type, Scalar value) {
 }
 
 ValueId combine(Builder& b, ReduceOp op, DType type, ValueId x, ValueId y) {
-  switch (op) {
-  case ReduceOp::Sum: return expand(b, ScalarOp::Add, type, {x, y});
-  case ReduceOp::Prod: return expand(b, ScalarOp::Mul, type, {x, y});
-  case ReduceOp::Min: return type == DType::Bool ? b.both(x, y) : expand(b, ScalarOp::Min, type, {x, y});
-  case ReduceOp::Max: return type == DType::Bool ? b.either(x, y) : expand(b, ScalarOp::Max, type, {x, y});
-  case ReduceOp::Any: return b.either(x, y);
-  case ReduceOp::All: return b.both(x, y);
-  case ReduceOp::ArgMin:
-  case ReduceOp::ArgMax: break; // two values at once: replaces()
-  }
-  throw std::logic_error("kernel: no fold of single values");
+  if (gives_position(op)) throw std::logic_error("kernel: no fold of single values"); // two at once: replaces()
+  const ScalarOp combine = info(op).combine;
+  if (type == DType::Bool) return combine == ScalarOp::And || combine == ScalarOp::Min ? b.both(x, y) : b.either(x, y);
+  return expand(b, combine, type, {x, y});
 }
 
 ValueId position(Builder& b, ValueId best) {

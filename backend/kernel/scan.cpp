@@ -22,7 +22,7 @@ using Values = std::vector<ValueId>;
 class Order {
 public:
   Order(Builder& b, ReduceOp op, DType type)
-      : acc(value_type(type)), total_type(tl::kir::total_type(op, acc)), b_(b), op_(op), type_(type) {}
+      : acc(value_type(type)), total_type(tl::total_type(op, acc)), b_(b), op_(op), type_(type) {}
 
   const DType acc, total_type;
 
@@ -30,11 +30,7 @@ public:
   ValueId total(ValueId x, ValueId y) { return combine(b_, op_, total_type, x, y); }
   ValueId widen(ValueId x) { return convert(b_, type_, total_type, x); }
   ValueId narrow(ValueId x) { return convert(b_, total_type, type_, x); }
-  ValueId none() {
-    const bool product = op_ == ReduceOp::Prod;
-    if (is_float(total_type)) return b_.constant(total_type, Scalar::of(product ? 1.0 : -0.0));
-    return b_.constant(total_type, Scalar::of(int64_t{product}));
-  }
+  ValueId none() { return b_.constant(total_type, identity_of(op_, total_type)); }
   ValueId multiple(ValueId k, int64_t of) { return b_.eq(b_.urem(k, b_.i64(of)), b_.i64(0)); }
 
   // The levels after a segment that ends with `last`, the `number`th (from 1).

@@ -18,8 +18,7 @@
 #include "abi/error.h"
 #include "abi/format_template.h"
 #include "abi/interface.h"
-#include "abi/orders.h"
-#include "abi/scalar_op.h"
+#include "abi/reduce_op.h"
 #include "abi/tensor.h"
 #include <compare>
 #include <string>

@@ -12,8 +12,6 @@ constexpr OpInfo kOps[] = {
 };
 static_assert(std::size(kOps) == kOpCount);
 
-constexpr std::string_view kReduceNames[] = {"sum", "prod", "min", "max", "any", "all", "argmin", "argmax"};
-
 } // namespace
 
 const OpInfo& info(Op op) { return kOps[static_cast<int>(op)]; }
@@ -21,14 +19,6 @@ const OpInfo& info(Op op) { return kOps[static_cast<int>(op)]; }
 std::optional<Op> op_from_name(std::string_view name) {
   for (int i = 0; i < kOpCount; ++i)
     if (kOps[i].name == name) return static_cast<Op>(i);
-  return std::nullopt;
-}
-
-std::string_view name_of(ReduceOp op) { return kReduceNames[static_cast<int>(op)]; }
-
-std::optional<ReduceOp> reduce_from_name(std::string_view name) {
-  for (size_t i = 0; i < std::size(kReduceNames); ++i)
-    if (kReduceNames[i] == name) return static_cast<ReduceOp>(i);
   return std::nullopt;
 }
 

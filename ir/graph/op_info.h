@@ -71,8 +71,6 @@ inline std::string_view name_of(Op op) { return info(op).name; }
 inline OpKind kind_of(Op op) { return info(op).kind; }
 
 std::optional<Op> op_from_name(std::string_view name);
-std::string_view name_of(ReduceOp op);
-std::optional<ReduceOp> reduce_from_name(std::string_view name);
 std::optional<ScalarOp> scalar_from_name(std::string_view name);
 
 // Takes a token first and gives one first: stays, in its place in the chain.

@@ -163,7 +163,7 @@ void Checker::node() {
   case Op::Reduce: return reduce();
   case Op::Scan:
     if (!counts(1, 1) || !one_axis(in(0).dims.size())) return;
-    check(a.reduce == ReduceOp::Sum || a.reduce == ReduceOp::Prod, "is neither a sum nor a product");
+    check(!gives_position(a.reduce), "is of positions");
     return result(in(0));
   case Op::Contract: return contract();
   case Op::Map: return map();

@@ -247,9 +247,9 @@ void Checker::reduce() {
   DType t = in(0).dtype;
   bool fits = is_num(t);
   if (op == ReduceOp::Any || op == ReduceOp::All) fits = t == DType::Bool;
-  if (op == ReduceOp::Sum || op == ReduceOp::Prod) fits = fits && t != DType::F16 && t != DType::BF16;
+  if (is_wide(op)) fits = fits && t != DType::F16 && t != DType::BF16;
   check(fits, [&] { return fmt::format("{} is not for {}", name_of(op), name_of(t)); });
-  Type r{Type::Kind::Tensor, op == ReduceOp::ArgMin || op == ReduceOp::ArgMax ? DType::I64 : t, {}};
+  Type r{Type::Kind::Tensor, gives_position(op) ? DType::I64 : t, {}};
   for (size_t i = 0; i < in(0).dims.size(); ++i)
     if (!std::count(node_->attrs.ints.begin(), node_->attrs.ints.end(), static_cast<int64_t>(i)))
       r.dims.push_back(in(0).dims[i]);

@@ -1,4 +1,5 @@
 #include "ir/interpret/tensor.h"
+#include "abi/orders.h"
 #include "ir/graph/op_info.h"
 #include <algorithm>
 #include <cmath>
@@ -246,48 +247,6 @@ Data scatter(Data x, const Data& idx, const Data& value, UpdateMode mode) {
 
 namespace {
 
-// Greatest or least value of a type, the identity of min and max.
-Scalar extreme(DType type, bool greatest) {
-  if (is_float(type)) {
-    double inf = std::numeric_limits<double>::infinity();
-    return convert_scalar(DType::F64, type, Scalar::of(greatest ? inf : -inf));
-  }
-  int bits = size_of(type) * 8;
-  uint64_t all = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
-  uint64_t top = uint64_t{1} << (bits - 1);
-  if (is_unsigned(type)) return Scalar{greatest ? all : 0};
-  return Scalar{greatest ? all & ~top : top};
-}
-
-Scalar identity_of(ReduceOp op, DType type) {
-  switch (op) {
-  case ReduceOp::Sum: // -0.0, exact to add
-    return is_float(type) ? convert_scalar(DType::F64, type, Scalar::of(-0.0)) : Scalar{};
-  case ReduceOp::Prod: return convert_scalar(DType::F64, type, Scalar::of(1.0));
-  case ReduceOp::Min: return extreme(type, true);
-  case ReduceOp::Max: return extreme(type, false);
-  case ReduceOp::Any: return Scalar::of(uint8_t{0});
-  case ReduceOp::All: return Scalar::of(uint8_t{1});
-  case ReduceOp::ArgMin:
-  case ReduceOp::ArgMax: break;
-  }
-  return {};
-}
-
-ScalarOp combiner(ReduceOp op) {
-  switch (op) {
-  case ReduceOp::Sum: return ScalarOp::Add;
-  case ReduceOp::Prod: return ScalarOp::Mul;
-  case ReduceOp::Min:
-  case ReduceOp::ArgMin: return ScalarOp::Min;
-  case ReduceOp::Max:
-  case ReduceOp::ArgMax: return ScalarOp::Max;
-  case ReduceOp::Any: return ScalarOp::Or;
-  case ReduceOp::All: return ScalarOp::And;
-  }
-  return {};
-}
-
 // One reduction of n elements: load(k) gives the element, taken(k) whether it takes part.
 template <class Load, class Taken> Scalar fold(ReduceOp op, DType type, int64_t n, Load load, Taken taken) {
   if (op == ReduceOp::Sum) { // a sum of nothing is +0.0, though its identity is -0.0
@@ -296,16 +255,15 @@ template <class Load, class Taken> Scalar fold(ReduceOp op, DType type, int64_t 
       any = taken(k);
     if (!any) return {};
   }
-  bool wide = is_float(type) && (op == ReduceOp::Sum || op == ReduceOp::Prod);
-  DType total_type = wide ? DType::F64 : type;
-  ScalarOp combine = combiner(op);
+  const DType total_type = tl::total_type(op, type);
+  const ScalarOp combine = info(op).combine;
   Scalar identity = identity_of(op, type);
   Scalar total = reduce_in_order(
       n, identity, [&](int64_t k) { return taken(k) ? load(k) : identity; },
       [&](Scalar a, Scalar b) { return binary(combine, type, a, b); },
-      [&](Scalar a) { return wide ? convert_scalar(type, total_type, a) : a; },
+      [&](Scalar a) { return convert_scalar(type, total_type, a); },
       [&](Scalar a, Scalar b) { return binary(combine, total_type, a, b); });
-  return wide ? convert_scalar(total_type, type, total) : total;
+  return convert_scalar(total_type, type, total);
 }
 
 // The first position that holds the least or greatest element; a NaN wins over everything.
@@ -341,7 +299,7 @@ Data reduce(ReduceOp op, const Data& x, const Data* mask, const std::vector<int6
   }
   each_position(reduced_dims, [&](int64_t, const Dims& at) { reduced_offsets.push_back(offset(at, reduced_strides)); });
   auto n = static_cast<int64_t>(reduced_offsets.size());
-  bool arg = op == ReduceOp::ArgMin || op == ReduceOp::ArgMax;
+  const bool arg = gives_position(op);
   Data r = Data::make(arg ? DType::I64 : x.dtype, kept_dims);
   each_position(kept_dims, [&](int64_t linear, const Dims& at) {
     int64_t base = offset(at, kept_strides);
@@ -358,13 +316,14 @@ Data scan(ReduceOp op, const Data& x, int64_t axis) {
   Data r = Data::make(x.dtype, x.dims());
   const Dims& dims = x.dims();
   const int64_t n = dims[static_cast<size_t>(axis)], stride = strides_of(dims)[static_cast<size_t>(axis)];
-  const DType wide = is_float(x.dtype) ? DType::F64 : x.dtype;
+  const DType wide = total_type(op, x.dtype);
+  const ScalarOp combine = info(op).combine;
   each_position(dims, [&](int64_t linear, const Dims& at) {
     if (at[static_cast<size_t>(axis)] != 0) return; // each row from its first element
     ScanInOrder row(
-        identity_of(op, x.dtype), [&](Scalar a, Scalar b) { return binary(combiner(op), x.dtype, a, b); },
+        identity_of(op, x.dtype), [&](Scalar a, Scalar b) { return binary(combine, x.dtype, a, b); },
         [&](Scalar a) { return convert_scalar(x.dtype, wide, a); },
-        [&](Scalar a, Scalar b) { return binary(combiner(op), wide, a, b); },
+        [&](Scalar a, Scalar b) { return binary(combine, wide, a, b); },
         [&](Scalar a) { return convert_scalar(wide, x.dtype, a); });
     for (int64_t k = 0; k < n; ++k)
       r.set(linear + k * stride, row.next(x.get(linear + k * stride)));

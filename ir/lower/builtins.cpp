@@ -27,18 +27,18 @@ ValueId FunctionLowerer::builtin_reduce(const typed::Expr& e, ReduceOp op, Value
   std::vector<Dim> reduced;
   for (int64_t axis : e.ints)
     reduced.push_back(type(x).dims.at(static_cast<size_t>(axis)));
-  bool arg = op == ReduceOp::ArgMin || op == ReduceOp::ArgMax;
+  const bool arg = gives_position(op);
   if (e.ints.empty()) return arg ? splat(i64(0), std::vector<Dim>(type(x).dims), at) : x;
   bool is_mean = e.builtin == Builtin::Mean;
   DType t = type(x).dtype;
-  bool wide = (op == ReduceOp::Sum || op == ReduceOp::Prod) && (t == DType::F16 || t == DType::BF16);
+  const bool wide = is_wide(op) && (t == DType::F16 || t == DType::BF16);
   ValueId r = reduce(op, wide ? convert(x, DType::F32, at) : x, e.ints, {}, at);
   if (is_mean) {
     ValueId count = convert(here().size(product(reduced)), type(r).dtype, at);
     r = elementwise(ScalarOp::Div, {r, count}, std::vector<Dim>(type(r).dims), at);
   }
   // The result is guarded, not the operand: inside a map that is one check, not one for each element.
-  if (arg || op == ReduceOp::Min || op == ReduceOp::Max) r = guard_not_empty(r, here().size(product(reduced)), e.span);
+  if (chooses(op)) r = guard_not_empty(r, here().size(product(reduced)), e.span);
   if (!arg) r = convert(r, t, at);
   return retyped(r, dims(e.type.shape)); // `keep` brings axes of size 1 back
 }

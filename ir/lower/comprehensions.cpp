@@ -38,8 +38,6 @@ bool depends(const LowerProgram& shared, const typed::ComprehensionIndex& index,
   return found || mentions(index.lo) || mentions(index.hi);
 }
 
-bool is_arg(ReduceOp op) { return op == ReduceOp::ArgMin || op == ReduceOp::ArgMax; }
-
 } // namespace
 
 void FunctionLowerer::bind_index(const IndexRange& range, ValueId position) {
@@ -110,14 +108,14 @@ Leaves FunctionLowerer::reduction(const typed::Expr& e) {
   }
   if (rectangular)
     if (std::optional<ValueId> sum = product_sum(e, ranges)) return {*sum};
-  if (!rectangular && is_arg(e.reduce)) {
+  if (!rectangular && gives_position(e.reduce)) {
     if (!e.operands[0]->type.is_scalar())
       unsupported("argmin and argmax of tensors over a range that uses an earlier index", e.span);
     Best best = arg_over(e, ranges, 0);
     return {guard_not_empty(best.position, best.count, e.span)};
   }
 
-  bool needs_one = is_arg(e.reduce) || e.reduce == ReduceOp::Min || e.reduce == ReduceOp::Max;
+  const bool needs_one = chooses(e.reduce);
   Leaves result = reduce_over(e, ranges, 0, needs_one || e.is_mean);
   LocId at = loc(e.span);
   if (e.is_mean) {
@@ -125,7 +123,7 @@ Leaves FunctionLowerer::reduction(const typed::Expr& e) {
     result[0] = elementwise(ScalarOp::Div, {result[0], count}, std::vector<Dim>(type(result[0]).dims), at);
   }
   if (needs_one) result[0] = guard_not_empty(result[0], result[1], e.span);
-  return {convert(result[0], is_arg(e.reduce) ? DType::I64 : e.type.dtype, at)};
+  return {convert(result[0], gives_position(e.reduce) ? DType::I64 : e.type.dtype, at)};
 }
 
 // Indices up to the first whose range uses one of them; the rest is a reduction for each of their positions.
@@ -157,7 +155,7 @@ Leaves FunctionLowerer::reduce_over(const typed::Expr& e, const std::vector<Inde
 
   // Sums and products in the accumulator's type.
   tl::Type element = e.operands[0]->type;
-  if (e.reduce == ReduceOp::Sum || e.reduce == ReduceOp::Prod) {
+  if (is_wide(e.reduce)) {
     element.dtype = e.type.dtype;
     if (element.dtype == DType::F16 || element.dtype == DType::BF16) element.dtype = DType::F32;
   }
@@ -193,7 +191,7 @@ Leaves FunctionLowerer::reduce_over(const typed::Expr& e, const std::vector<Inde
 FunctionLowerer::Best FunctionLowerer::arg_over(const typed::Expr& e, const std::vector<IndexRange>& ranges,
                                                 size_t from) {
   LocId at = loc(e.span);
-  ReduceOp value_op = e.reduce == ReduceOp::ArgMin ? ReduceOp::Min : ReduceOp::Max;
+  const ReduceOp value_op = info(e.reduce).combine == ScalarOp::Min ? ReduceOp::Min : ReduceOp::Max;
   auto [now, extents] = independent(e, ranges, from);
   size_t to = from + now.size();
   std::vector<int64_t> axes;

@@ -306,7 +306,7 @@ ValueId FunctionLowerer::iota(const Dim& count, LocId at) {
 ValueId FunctionLowerer::reduce(ReduceOp op, ValueId x, std::vector<int64_t> axes, ValueId mask, LocId at) {
   if (axes.empty() && !mask.valid()) return x;
   Type t{Type::Kind::Tensor, type(x).dtype, {}};
-  if (op == ReduceOp::ArgMin || op == ReduceOp::ArgMax) t.dtype = DType::I64;
+  if (gives_position(op)) t.dtype = DType::I64;
   for (size_t i = 0; i < type(x).dims.size(); ++i)
     if (!std::count(axes.begin(), axes.end(), static_cast<int64_t>(i))) t.dims.push_back(type(x).dims[i]);
   Attrs attrs;

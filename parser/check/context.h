@@ -114,6 +114,9 @@ private:
   bool may_be_type(const ast::Ident& name);
   // What the declaration of this name has entered, at its own line; null where the name is another's (reported).
   const Entity* declaration(const ast::Ident& name, Entity::Kind kind);
+  // The declarations of a built-in function, and their text: "dot<T: num>(a: T[n], b: T[n]) -> T".
+  const std::vector<const ast::Stmt*>& declared(Builtin builtin) const;
+  std::string signature_of(Builtin builtin) const;
   std::optional<Callable> find_callable(const std::string& name, bool skip_values) const;
   std::string did_you_mean(const std::string& name, bool callable) const;
   void unknown_name(const std::string& name, Span span, bool callable);
@@ -561,6 +564,7 @@ private:
   std::deque<InstanceState> states_; // by InstanceId
   std::deque<FunctionContext> contexts_;
   std::map<std::string, Callable> builtins_;
+  std::map<std::string, std::vector<const ast::Stmt*>> declared_builtins_; // in the standard library, by name
   struct Module {
     Scope* scope = nullptr;
     bool has_run = false;

@@ -81,7 +81,7 @@ ExprPtr Checker::transform_call(Builtin builtin, std::vector<Arg> args, Span spa
   }
   if (args.empty() || !args[0].name.empty()) {
     error("WrongArguments", span, fmt::format("`{}` needs a function", name),
-          fmt::format("it is `{}`", info(builtin).signature));
+          fmt::format("it is `{}`", signature_of(builtin)));
     return broken(span);
   }
   auto function = function_argument(args[0], name);

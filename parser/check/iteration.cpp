@@ -144,7 +144,7 @@ Checker::Iteration Checker::iterate_call(Builtin builtin, std::vector<Arg>& args
   if (is_zip ? args.empty() : args.size() != 1) {
     error("WrongArguments", span,
           is_zip ? "`zip` goes over several lists or tensors" : "`enumerate` goes over one list or tensor",
-          fmt::format("it is {}", info(builtin).signature));
+          fmt::format("it is {}", signature_of(builtin)));
     return {};
   }
   std::vector<Iteration> parts;
@@ -192,7 +192,7 @@ Checker::Iteration Checker::iterate_batches(std::vector<Arg>& args, Span span, t
       start_arg = &arg;
     else
       return fail(arg.name_span, fmt::format("`batches` has no parameter `{}`", arg.name),
-                  fmt::format("it is {}", info(Builtin::Batches).signature));
+                  fmt::format("it is {}", signature_of(Builtin::Batches)));
   }
   if (!size_arg && tensors.size() > 1) {
     size_arg = tensors.back();
@@ -363,7 +363,7 @@ const ast::Expr* Checker::progress_of(const ast::Expr* e, Progress& bar) {
     bool is_show = argument.name.text == "show" || (argument.name.empty() && xs);
     if ((is_show && bar.show) || (!is_show && !argument.name.empty())) {
       error("WrongArguments", argument.value->span, "`progress` takes what to go over, and `show`",
-            fmt::format("it is {}", info(Builtin::Progress).signature));
+            fmt::format("it is {}", signature_of(Builtin::Progress)));
       continue;
     }
     (is_show ? bar.show : xs) = argument.value;

@@ -1,6 +1,7 @@
 // Scopes, look-up of names, and reports.
 #include "lang/suggest.h"
 #include "parser/check/context.h"
+#include "parser/doc/reference.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
@@ -122,6 +123,19 @@ const Entity* Checker::declaration(const ast::Ident& name, Entity::Kind kind) {
     error("DuplicateName", name.span, fmt::format("`{}` is declared twice", name.text),
           "a declaration holds in the whole of its block, also before its line", {{entity->span, "the first"}});
   return nullptr;
+}
+
+const std::vector<const ast::Stmt*>& Checker::declared(Builtin builtin) const {
+  return declared_builtins_.at(std::string(info(builtin).name));
+}
+
+std::string Checker::signature_of(Builtin builtin) const {
+  const std::string_view name = info(builtin).name;
+  std::string all;
+  for (const ast::Stmt* function : declared(builtin))
+    all += (all.empty() ? "" : ", or ") + std::string(name.substr(0, name.find('.') + 1)) +
+           signature_text(text(function->span));
+  return all;
 }
 
 std::optional<Callable> Checker::find_callable(const std::string& name, bool skip_values) const {

@@ -237,7 +237,7 @@ void Checker::append_type(typed::Expr& interp, const Type& type, Span span) {
 // As it is declared: "double(x: f32[n]) -> f32[n]".
 std::string Checker::function_text(const Static& function) {
   const Callable& callable = function.callable;
-  if (callable.builtin) return std::string(info(*callable.builtin).signature);
+  if (callable.builtin) return signature_of(*callable.builtin);
   if (callable.functions.empty()) return function.name;
   const ast::Function& decl = *callable.functions[0]->decl;
   Span span = decl.name.span;

@@ -7,7 +7,9 @@ namespace tl::checker {
 
 void Checker::hoist(const std::vector<ast::Stmt*>& list) {
   for (const ast::Stmt* s : list) {
-    if (auto* decl = ast::as<ast::Function>(s)) {
+    if (auto* decl = ast::as<ast::Function>(s); decl && decl->body.empty()) { // built in
+      declared_builtins_[scope_->prefix + decl->name.text].push_back(s);
+    } else if (decl) {
       functions_.emplace_back();
       FunctionInfo& info = functions_.back();
       info.decl = decl;
@@ -33,7 +35,7 @@ void Checker::hoist(const std::vector<ast::Stmt*>& list) {
         info.is_template = info.is_template || !param.type || has_spread(has_spread, param.type);
       }
       bool overloads = scope_ == prelude_ || !scope_->prefix.empty(); // of the library
-      if (overloads && !decl->body.empty()) builtins_[scope_->prefix + decl->name.text].functions.push_back(&info);
+      if (overloads) builtins_[scope_->prefix + decl->name.text].functions.push_back(&info);
       if (!overloads && !may_declare(decl->name, "function")) continue;
       Entity entity;
       entity.kind = Entity::Kind::Function;

@@ -83,28 +83,28 @@ ExprPtr Checker::text_rule(Builtin builtin, Rule& r) {
   };
   switch (builtin) {
   case Builtin::Strip:
-    if (!r.bind("s chars", 1) || !take(0) || (r.has(1) && !take(1))) return nullptr;
+    if (!r.bind() || !take(0) || (r.has(1) && !take(1))) return nullptr;
     return text_node(TextOp::Strip, std::move(operands), r.span);
   case Builtin::Replace:
-    if (!r.bind("s old new", 3) || !take(0) || !take(1) || !take(2)) return nullptr;
+    if (!r.bind() || !take(0) || !take(1) || !take(2)) return nullptr;
     return text_node(TextOp::Replace, std::move(operands), r.span);
   case Builtin::Find:
-    if (!r.bind("s part", 2) || !take(0) || !take(1)) return nullptr;
+    if (!r.bind() || !take(0) || !take(1)) return nullptr;
     return text_node(TextOp::Find, std::move(operands), r.span);
   case Builtin::Lines:
-    if (!r.bind("s", 1) || !take(0)) return nullptr;
+    if (!r.bind() || !take(0)) return nullptr;
     return text_node(TextOp::Lines, std::move(operands), r.span);
   case Builtin::Bytes:
-    if (!r.bind("s", 1) || !take(0)) return nullptr;
+    if (!r.bind() || !take(0)) return nullptr;
     return text_node(TextOp::Bytes, std::move(operands), r.span);
   case Builtin::ReadLine: {
-    if (!r.bind("", 0)) return nullptr;
+    if (!r.bind()) return nullptr;
     auto node = make(ExprKind::Builtin, r.span, Type::str());
     node->builtin = builtin;
     return node;
   }
   case Builtin::Join: { // join(list, separator), and as in Python separator.join(list)
-    if (!r.bind("xs separator", 1)) return nullptr;
+    if (!r.bind()) return nullptr;
     ExprPtr a = r.value(0), b = r.has(1) ? r.value(1) : nullptr;
     if (!r.ok) return nullptr;
     if (!b) {
@@ -126,7 +126,7 @@ ExprPtr Checker::text_rule(Builtin builtin, Rule& r) {
     return text_node(TextOp::Join, std::move(operands), r.span);
   }
   case Builtin::Parse: {
-    if (!r.bind("T s", 2)) return nullptr;
+    if (!r.bind()) return nullptr;
     auto type = r.constant(0);
     if (!type || type->kind != Static::Kind::Element) {
       r.fail("TypeMismatch", r.by[0]->span, "the first argument of `parse` is an element type", "like `parse(f32, s)`");
@@ -138,7 +138,7 @@ ExprPtr Checker::text_rule(Builtin builtin, Rule& r) {
     return node;
   }
   case Builtin::Str: {
-    if (!r.bind("x", 1)) return nullptr;
+    if (!r.bind()) return nullptr;
     ExprPtr x = r.value(0);
     if (!r.ok) return nullptr;
     settle(*x);

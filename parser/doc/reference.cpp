@@ -111,8 +111,9 @@ std::string elementwise_signature(ScalarOp op) {
   return call(bound, parameters, result);
 }
 
-// The text of a declaration without `fn` and the body.
-std::string signature_of(std::string_view text) {
+} // namespace
+
+std::string signature_text(std::string_view text) {
   take(text, "export ");
   take(text, "fn ");
   int depth = 0;
@@ -129,10 +130,11 @@ std::string signature_of(std::string_view text) {
   }
   while (!text.empty() && (text.back() == ' ' || text.back() == '\n'))
     text.remove_suffix(1);
-  return std::string(text);
+  std::string signature(text);
+  if (size_t bare = signature.find(", .., "); bare != std::string::npos) signature.erase(bare, 4);
+  if (size_t bare = signature.find("(.., "); bare != std::string::npos) signature.erase(bare + 1, 4);
+  return signature;
 }
-
-} // namespace
 
 std::vector<Documented> documented(const std::string& module, const ast::File& file, const SourceManager& sources) {
   const std::string prefix = module == "prelude" ? "" : module + ".";
@@ -142,8 +144,6 @@ std::vector<Documented> documented(const std::string& module, const ast::File& f
   };
 #define TL_ELEMENTWISE(Enum, name, arity, Rule, lo, hi, ulp, doc, example)                                             \
   if (is_here(name)) all.push_back({name, {elementwise_signature(ScalarOp::Enum)}, doc, {read_example(example)}});
-#define TL_BUILTIN(Enum, name, acts, signature, doc, example)                                                          \
-  if (is_here(name)) all.push_back({name, {signature}, doc, {read_example(example)}});
 #include "abi/ops.def"
   const size_t written = all.size();
   for (const ast::Stmt* statement : file.statements) {
@@ -153,7 +153,7 @@ std::vector<Documented> documented(const std::string& module, const ast::File& f
     auto entry = std::find_if(all.begin() + static_cast<std::ptrdiff_t>(written), all.end(),
                               [&](const Documented& d) { return d.name == name; });
     if (entry == all.end()) entry = all.insert(all.end(), Documented{name, {}, {}, {}});
-    entry->signatures.push_back(prefix + signature_of(sources.text(statement->span)));
+    entry->signatures.push_back(prefix + signature_text(sources.text(statement->span)));
     if (function->doc.empty()) continue;
     if (!entry->doc.empty()) entry->doc += '\n';
     entry->doc += function->doc;

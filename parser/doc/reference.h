@@ -1,5 +1,5 @@
-// What is documented of the standard library: the rows of the op table, and the functions that are written in tl with
-// the `##` comments above them. `tl doc` shows it; tests/generated runs every example.
+// What is documented of the standard library: the elementwise operations of the op table, and the functions that its
+// files declare, with the `##` comments above them. `tl doc` shows it; tests/generated runs every example.
 //
 // An example is tl code: statements that end with `;`, then an expression and what it is:
 //   in the op table's column   max([1.0, 2.0]) is 2.0      save("x.npy", y); exists("x.npy") is true      exp(1.0) is
@@ -19,6 +19,10 @@ struct Example {
   std::string value; // an expression that prints the same, or is near it; empty: the code just runs
   bool about = false;
 };
+
+// A declaration without `fn` and the body: "norm<T: float>(x: T[..s], axis = none, keep = false)". What a built-in
+// function takes by name alone (behind a bare `..`) is not marked.
+std::string signature_text(std::string_view declaration);
 
 struct Documented {
   std::string name;

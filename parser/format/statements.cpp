@@ -102,7 +102,9 @@ const Doc* FormatWriter::type_params(const std::vector<TypeParam>& all) {
 }
 
 const Doc* FormatWriter::param(const Param& p) {
-  Parts parts{name()};
+  Parts parts;
+  if (p.is_rest) parts.push_back(take(DOTDOT));
+  if (!p.name.empty()) parts.push_back(name());
   parts.push_back(annotation(p.type));
   if (p.default_value) {
     parts.push_back(docs_.text(" "));

@@ -222,7 +222,7 @@ std::string tree_text(const ast::File& file) {
 
 ast::File parse_any(const SourceManager& sources, FileId file, Diagnostics& diagnostics) {
   ParseOptions options;
-  options.allow_missing_bodies = true;
+  options.is_library = true;
   return parse(sources, file, diagnostics, options);
 }
 

@@ -425,9 +425,13 @@ Stmt* Driver::function(Span span, Function function, bool is_export) {
   if (function.name.empty()) return nullptr;
   function.is_export = is_export;
   function.doc = doc(span);
-  if (function.body.empty() && !options_.allow_missing_bodies)
+  if (function.body.empty() && !options_.is_library)
     error("SyntaxError", function.name.span, fmt::format("function `{}` has no body", function.name.text),
           "write `= expression` or `{ … }` behind it, on the same line");
+  for (const Param& param : function.params)
+    if (param.is_rest && (!options_.is_library || !function.body.empty()))
+      error("SyntaxError", param.span, "only built-in functions take any number of arguments",
+            "a list holds any number of values: `fn f(xs: List<f32>)`");
   return statement(span, std::move(function));
 }
 

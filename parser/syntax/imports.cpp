@@ -72,7 +72,7 @@ private:
     }
     FileId id = sources_.add(name, std::move(*text));
     if (is_module) result_.library.insert(id.index);
-    const ast::File& file = result_.files.emplace_back(parse(sources_, id, diagnostics_));
+    const ast::File& file = result_.files.emplace_back(parse(sources_, id, diagnostics_, {.is_library = is_module}));
     result_.by_name[name] = &file;
     result_.targets[&import] = &file;
     load(file, name);

@@ -9,8 +9,8 @@
 namespace tl {
 
 struct ParseOptions {
-  // The prelude declares what is built in as functions without a body; elsewhere that is an error.
-  bool allow_missing_bodies = false;
+  // A file of the standard library: it declares what is built in as functions without a body, elsewhere an error.
+  bool is_library = false;
 };
 
 // Parses a file. All its syntax errors are reported to `diagnostics`; what could be read is returned, but after an

@@ -224,7 +224,7 @@ Result reduce_ones(Edit& edit, NodeId id) {
   const Node& node = f[id];
   ReduceOp op = node.attrs.reduce;
   ValueId x = node.operands[0];
-  if (node.operands.size() != 1 || op == ReduceOp::ArgMin || op == ReduceOp::ArgMax) return {};
+  if (node.operands.size() != 1 || gives_position(op)) return {};
   for (int64_t axis : node.attrs.ints)
     if (!(f[x].type.dims[static_cast<size_t>(axis)] == Dim::of(1))) return {};
   if (node.attrs.ints.empty()) return x;

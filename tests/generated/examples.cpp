@@ -63,7 +63,8 @@ void run_example(Tester& tester, const std::string& module, const std::string& n
 std::vector<Documented> reference(const std::string& module) {
   SourceManager sources;
   Diagnostics diagnostics;
-  ast::File file = parse(sources, sources.add(module + ".tl", *library_text(module)), diagnostics);
+  ast::File file =
+      parse(sources, sources.add(module + ".tl", *library_text(module)), diagnostics, {.is_library = true});
   return documented(module, file, sources);
 }
 

@@ -22,7 +22,7 @@ void reductions(Tester& tester) {
   Random random(tester.options.seed);
   for (int o = 0; o <= static_cast<int>(ReduceOp::ArgMax); ++o) {
     const ReduceOp op = static_cast<ReduceOp>(o);
-    const std::string name(ir::name_of(op));
+    const std::string name(name_of(op));
     for (DType type : types_of(op)) {
       const bool position = op == ReduceOp::ArgMin || op == ReduceOp::ArgMax;
       const std::string_view t = name_of(type), r = name_of(position ? DType::I64 : type);

@@ -20,7 +20,7 @@ std::optional<ir::Module> module_of_source(const std::string& source, std::strin
   Diagnostics diagnostics;
   ast::File prelude;
   if (auto text = library_text("prelude"))
-    prelude = parse(sources, sources.add(library_file_name("prelude"), *text), diagnostics);
+    prelude = parse(sources, sources.add(library_file_name("prelude"), *text), diagnostics, {.is_library = true});
   FileId file = sources.add("example.tl", source);
   ast::File tree = parse(sources, file, diagnostics);
   ImportReader reader;

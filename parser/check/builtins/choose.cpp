@@ -24,12 +24,7 @@ ExprPtr Checker::choosing_rule(Builtin builtin, Rule& r) {
       return prelude_call("gather_parts", std::move(r.args), r.span);
   }
   bool adds = builtin == Builtin::ScatterAdd;
-  if (!r.bind(builtin == Builtin::Tile     ? "x counts"
-              : builtin == Builtin::Repeat ? "x n | axis"
-              : adds                       ? "x idx v | axis"
-                                           : "x idx | axis",
-              adds ? 3 : 2))
-    return nullptr;
+  if (!r.bind()) return nullptr;
   ExprPtr x = r.tensor(0);
   if (!r.ok) return nullptr;
   const std::vector<Size> shape = x->type.shape;

@@ -98,19 +98,19 @@ ExprPtr Checker::device_rule(Builtin builtin, Rule& r) {
   switch (builtin) {
   case Builtin::Cpu:
   case Builtin::Gpu: {
-    if (!r.bind("i", 1)) return nullptr;
+    if (!r.bind()) return nullptr;
     ExprPtr number = r.value(0);
     if (!r.ok) return nullptr;
     return device_number(builtin, std::move(number), r.span);
   }
   case Builtin::DeviceCount: {
-    if (!r.bind("gpu", 0)) return nullptr;
+    if (!r.bind()) return nullptr;
     auto node = device_node(builtin, r.span, i64, {});
     node->flag = r.flag(0);
     return node;
   }
   case Builtin::To: {
-    if (!r.bind("x d", 2)) return nullptr;
+    if (!r.bind()) return nullptr;
     ExprPtr x = r.value(0), d = device(1);
     if (!r.ok) return nullptr;
     return on_leaves(builtin, std::move(x), std::move(d), r.span);
@@ -118,7 +118,7 @@ ExprPtr Checker::device_rule(Builtin builtin, Rule& r) {
   case Builtin::DeviceFacts:
   case Builtin::MemoryFacts:
   case Builtin::ReleaseCache: {
-    if (!r.bind("d", 1)) return nullptr;
+    if (!r.bind()) return nullptr;
     operands.push_back(device(0));
     if (!r.ok) return nullptr;
     Type type = builtin == Builtin::ReleaseCache  ? Type::unit()
@@ -128,10 +128,10 @@ ExprPtr Checker::device_rule(Builtin builtin, Rule& r) {
   }
   case Builtin::ProcessRank:
   case Builtin::WorldSize:
-    if (!r.bind("", 0)) return nullptr;
+    if (!r.bind()) return nullptr;
     return device_node(builtin, r.span, i64, {});
   case Builtin::AllReduce: {
-    if (!r.bind("xs", 1)) return nullptr;
+    if (!r.bind()) return nullptr;
     ExprPtr x = r.value(0);
     if (!r.ok) return nullptr;
     if (!x->type.is_list()) return on_leaves(builtin, std::move(x), nullptr, r.span);
@@ -141,7 +141,7 @@ ExprPtr Checker::device_rule(Builtin builtin, Rule& r) {
     return prelude_call("sum_on_each", std::move(args), r.span);
   }
   case Builtin::BroadcastFrom: {
-    if (!r.bind("x root", 1)) return nullptr;
+    if (!r.bind()) return nullptr;
     ExprPtr x = r.value(0);
     ExprPtr root = r.has(1) ? to_i64(r.value(1), "the number of a process") : literal(0, r.span);
     if (!r.ok || root->type.is_error()) return nullptr;
@@ -176,7 +176,7 @@ ExprPtr Checker::data_parallel(std::vector<Arg> args, Span span) {
   const bool processes = args.size() == 1;
   if (args.empty() || args.size() > 2 || !args[0].name.empty() || !args.back().name.empty()) {
     error("WrongArguments", span, "`data_parallel` takes a function and a list of devices, or a function alone",
-          fmt::format("it is `{}`", info(Builtin::DataParallel).signature));
+          fmt::format("it is `{}`", signature_of(Builtin::DataParallel)));
     return broken(span);
   }
   auto function = function_argument(args[0], "data_parallel");

@@ -20,18 +20,6 @@ FileKind kind_of(Builtin builtin) {
   }
 }
 
-const char* parameters_of(Builtin builtin) {
-  switch (builtin) {
-  case Builtin::Load: return "path name channels";
-  case Builtin::ReadCsv: return "path header";
-  case Builtin::ReadNpz:
-  case Builtin::ReadSafetensors: return "path name";
-  case Builtin::Save: return "path x";
-  case Builtin::WriteText: return "path s";
-  default: return "path";
-  }
-}
-
 } // namespace
 
 ExprPtr Checker::Rule::text(size_t i, const char* what, const std::string& hint) {
@@ -350,9 +338,7 @@ ExprPtr Checker::save_call(Rule& r) {
 }
 
 ExprPtr Checker::file_rule(Builtin builtin, Rule& r, const Type* expected) {
-  bool needs_two = builtin == Builtin::Save || builtin == Builtin::WriteText || builtin == Builtin::ReadNpz ||
-                   builtin == Builtin::ReadSafetensors;
-  if (!r.bind(parameters_of(builtin), needs_two ? 2 : 1)) return nullptr;
+  if (!r.bind()) return nullptr;
   if (builtin == Builtin::Save) return save_call(r);
   if (builtin != Builtin::Exists && builtin != Builtin::ReadText && builtin != Builtin::WriteText &&
       builtin != Builtin::TensorNames)

@@ -39,7 +39,7 @@ std::vector<ExprPtr> Checker::sequence(Arg& arg, const std::string& function) {
 
 ExprPtr Checker::join_tensors(Builtin builtin, Rule& r) {
   bool stack = builtin == Builtin::Stack;
-  if (!r.bind("xs | axis", 1)) return nullptr;
+  if (!r.bind()) return nullptr;
   bool written = ast::as<ast::Tuple>(r.by[0]->source) || ast::as<ast::ListLiteral>(r.by[0]->source);
   if (!written || r.by[0]->value) {
     ExprPtr xs = r.value(0);
@@ -141,7 +141,7 @@ ExprPtr Checker::join_list(ExprPtr list, bool stack, Rule& r) {
 
 // split(s, separator), and without one at white space.
 ExprPtr Checker::split_text(Rule& r) {
-  if (!r.bind("s separator", 1)) return nullptr;
+  if (!r.bind(3)) return nullptr;
   std::vector<ExprPtr> operands;
   for (size_t i = 0; i < 2 && r.has(i); ++i) {
     operands.push_back(r.value(i));
@@ -156,7 +156,7 @@ ExprPtr Checker::split_text(Rule& r) {
 
 // split(x, [2, 3], axis = 0) and split(x, n, axis = 0): a list of parts.
 ExprPtr Checker::split_tensor(Rule& r) {
-  if (!r.bind("x sizes | axis", 2)) return nullptr;
+  if (!r.bind(2)) return nullptr;
   ExprPtr x = r.tensor(0);
   if (!r.ok) return nullptr;
   auto axis = static_cast<size_t>(r.axis(2, x->type.rank(), 0));

@@ -8,7 +8,7 @@ namespace tl::checker {
 ExprPtr Checker::linalg_rule(Builtin builtin, Rule& r) {
   const bool triangular = builtin == Builtin::TriangularSolve, solves = builtin == Builtin::Solve || triangular;
   const bool square = solves || builtin == Builtin::Cholesky || builtin == Builtin::Eigh;
-  if (!r.bind(triangular ? "a b lower" : solves ? "a b" : "a", solves ? 2 : 1)) return nullptr;
+  if (!r.bind()) return nullptr;
   auto node = make(ExprKind::Builtin, r.span, Type::error());
   node->builtin = builtin;
   for (size_t i = 0; i < (solves ? 2 : 1); ++i)

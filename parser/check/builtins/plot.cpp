@@ -10,30 +10,7 @@ ExprPtr Checker::plot_rule(Builtin builtin, Rule& r) {
   auto node = make(ExprKind::Builtin, r.span, Type::unit());
   node->builtin = builtin;
   const std::string what = fmt::format("`{}`", r.name);
-  std::vector<Arg*> ys;
-  std::vector<Arg> positional;
-  if (builtin == Builtin::PlotLine) { // any number of y, then what goes by name
-    for (Arg& arg : r.args)
-      if (arg.name.empty() || arg.name == "y") ys.push_back(&arg);
-    std::vector<Arg> named;
-    for (Arg& arg : r.args)
-      if (!arg.name.empty() && arg.name != "y")
-        named.push_back(std::move(arg));
-      else
-        positional.push_back(std::move(arg));
-    r.args.swap(named);
-    if (!r.bind("| x title file", 0)) return nullptr;
-    if (positional.empty()) {
-      r.fail("WrongArguments", r.span, fmt::format("{} needs an argument for `y`", what),
-             fmt::format("it is {}", info(builtin).signature));
-      return nullptr;
-    }
-  } else if (!r.bind(builtin == Builtin::PlotScatter ? "x y title file"
-                     : builtin == Builtin::PlotHist  ? "x bins title file"
-                                                     : "x title file",
-                     builtin == Builtin::PlotScatter ? 2 : 1)) {
-    return nullptr;
-  }
+  if (!r.bind()) return nullptr;
   auto given = [&](size_t i) {
     if (!r.has(i)) return false;
     auto known = r.constant(i);
@@ -77,12 +54,12 @@ ExprPtr Checker::plot_rule(Builtin builtin, Rule& r) {
       tensors.push_back(vector(r.value(0)));
       node->ints[1] = 1;
     }
-    for (Arg& arg : positional) {
+    for (Arg* arg : r.rest) {
       if (!r.ok) return nullptr;
-      std::string name = text(arg.span);
+      std::string name = text(arg->span);
       if (name.size() > 30 || name.find('\n') != std::string::npos) name = fmt::format("line {}", tensors.size());
       node->text += (node->text.empty() ? "" : "\n") + name;
-      ExprPtr y = take(arg);
+      ExprPtr y = take(*arg);
       if (refresh(*y).is_error()) return nullptr;
       tensors.push_back(vector(std::move(y)));
       if (r.ok && node->ints[1]) equal_lengths(*tensors[0], *tensors.back());
@@ -142,7 +119,7 @@ ExprPtr Checker::plot_rule(Builtin builtin, Rule& r) {
 
 ExprPtr Checker::stopwatch_rule(Builtin builtin, Rule& r) {
   const bool starts = builtin == Builtin::StopwatchStart;
-  if (!r.bind(starts ? "" : "number", starts ? 0 : 1)) return nullptr;
+  if (!r.bind()) return nullptr;
   const bool counts = starts || builtin == Builtin::StopwatchCount;
   auto node = make(ExprKind::Builtin, r.span, Type::scalar(counts ? DType::I64 : DType::F64));
   node->builtin = builtin;

@@ -13,17 +13,29 @@ void Checker::Rule::fail(const std::string& kind, Span at, const std::string& me
   c.error(kind, at, message, hint);
 }
 
-bool Checker::Rule::bind(const char* parameters, size_t required) {
+// Puts the arguments in the places of one declaration; reports what does not fit, if asked.
+bool Checker::Rule::arrange(const ast::Function& declared, bool reported) {
+  auto wrong = [&](Span at, const std::string& message, const std::string& hint = {}) {
+    if (reported) fail("WrongArguments", at, message, hint);
+    return false;
+  };
+  const std::string is = fmt::format("it is {}", c.signature_of(builtin));
   std::vector<std::string> names;
   size_t positional = SIZE_MAX;
-  std::istringstream stream(parameters);
-  for (std::string word; stream >> word;)
-    if (word == "|")
-      positional = names.size();
-    else
-      names.push_back(word);
+  std::string rest_name;
+  bool takes_rest = false;
+  for (const ast::Param& param : declared.params) {
+    if (!param.is_rest) {
+      names.push_back(param.name.text);
+      continue;
+    }
+    positional = names.size();
+    takes_rest = !param.name.empty();
+    rest_name = param.name.text;
+  }
   positional = std::min(positional, names.size());
   by.assign(names.size(), nullptr);
+  rest.clear();
   size_t index = 0;
   // An element type at the end is T, whatever was left out before it: `uniform(k, [n], f64)`.
   Arg* element = nullptr;
@@ -34,62 +46,73 @@ bool Checker::Rule::bind(const char* parameters, size_t required) {
   }
   for (Arg& arg : args) {
     if (&arg == element) {
-      if (by.back()) {
-        fail("WrongArguments", arg.span, "`T` is given twice");
-        return false;
-      }
+      if (by.back()) return wrong(arg.span, "`T` is given twice");
       by.back() = &arg;
       continue;
     }
-    if (arg.name.empty()) {
-      if (index >= positional) {
-        std::string hint;
-        auto known = arg.source ? c.static_of(arg.source) : std::nullopt;
-        if ((builtin == Builtin::Concat || builtin == Builtin::Stack) && !known) {
-          std::string all;
-          for (const Arg& one : args)
-            if (one.name.empty()) all += (all.empty() ? "" : ", ") + c.text(one.span);
-          hint = fmt::format("what is put together stands in one tuple: `{}(({}))`", name, all);
-        } else if (index < names.size() && names[index] == "axis")
-          hint = fmt::format("an axis is given by name: `axis = {}`", c.text(arg.span));
-        else if (builtin == Builtin::Reshape || builtin == Builtin::Permute)
-          hint = "the sizes stand in brackets: `x.reshape([2, 3])`";
-        else
-          hint = fmt::format("it is {}", info(builtin).signature);
-        fail("WrongArguments", arg.span,
-             fmt::format("`{}` takes {} argument{} by position", name, positional, positional == 1 ? "" : "s"), hint);
-        return false;
-      }
+    if (arg.name.empty() && index < positional) {
+      if (!reported && names[index] == "T") return false; // it is no element type: another declaration may fit
       by[index++] = &arg;
       continue;
     }
+    if (takes_rest && (arg.name.empty() || arg.name == rest_name)) {
+      rest.push_back(&arg);
+      continue;
+    }
+    if (arg.name.empty())
+      return wrong(arg.span,
+                   fmt::format("`{}` takes {} argument{} by position", name, positional, positional == 1 ? "" : "s"),
+                   reported ? hint_for_position(arg, index < names.size() ? names[index] : "") : "");
     auto it = std::find(names.begin(), names.end(), arg.name);
     if (it == names.end()) {
       static const std::map<std::string, std::string> elsewhere = {
           {"dim", "axis"}, {"dims", "axis"}, {"keepdim", "keep"}, {"keepdims", "keep"},
           {"dtype", "T"},  {"size", "dims"}, {"shape", "dims"},   {"fill_value", "value"}};
-      std::string hint = fmt::format("it is {}", info(builtin).signature);
+      std::string hint = is;
       if (auto other = elsewhere.find(arg.name);
           other != elsewhere.end() && std::find(names.begin(), names.end(), other->second) != names.end())
         hint = other->second == "T" ? "the element type is the last argument: `zeros([n], f64)`"
                                     : fmt::format("write `{} = `", other->second);
-      fail("WrongArguments", arg.name_span, fmt::format("`{}` has no parameter `{}`", name, arg.name), hint);
-      return false;
+      return wrong(arg.name_span, fmt::format("`{}` has no parameter `{}`", name, arg.name), hint);
     }
     Arg*& slot = by[static_cast<size_t>(it - names.begin())];
-    if (slot) {
-      fail("WrongArguments", arg.name_span, fmt::format("`{}` is given twice", arg.name));
-      return false;
-    }
+    if (slot) return wrong(arg.name_span, fmt::format("`{}` is given twice", arg.name));
     slot = &arg;
   }
-  for (size_t i = 0; i < required; ++i)
-    if (!by[i]) {
-      fail("WrongArguments", span, fmt::format("`{}` needs an argument for `{}`", name, names[i]),
-           fmt::format("it is {}", info(builtin).signature));
-      return false;
+  size_t i = 0;
+  for (const ast::Param& param : declared.params) {
+    if (param.is_rest) {
+      if (takes_rest && rest.empty())
+        return wrong(span, fmt::format("`{}` needs an argument for `{}`", name, rest_name), is);
+    } else if (!by[i++] && !param.default_value) {
+      return wrong(span, fmt::format("`{}` needs an argument for `{}`", name, param.name.text), is);
     }
+  }
   return true;
+}
+
+// What to write where an argument stands that goes by name.
+std::string Checker::Rule::hint_for_position(const Arg& arg, const std::string& next) {
+  auto known = arg.source ? c.static_of(arg.source) : std::nullopt;
+  if ((builtin == Builtin::Concat || builtin == Builtin::Stack) && !known) {
+    std::string all;
+    for (const Arg& one : args)
+      if (one.name.empty()) all += (all.empty() ? "" : ", ") + c.text(one.span);
+    return fmt::format("what is put together stands in one tuple: `{}(({}))`", name, all);
+  }
+  if (next == "axis") return fmt::format("an axis is given by name: `axis = {}`", c.text(arg.span));
+  if (builtin == Builtin::Reshape || builtin == Builtin::Permute)
+    return "the sizes stand in brackets: `x.reshape([2, 3])`";
+  return fmt::format("it is {}", c.signature_of(builtin));
+}
+
+bool Checker::Rule::bind(size_t overload) {
+  const std::vector<const ast::Stmt*>& declared = c.declared(builtin);
+  if (overload == kAnyOverload)
+    for (overload = 0; overload + 1 < declared.size() && !arrange(*ast::as<ast::Function>(declared[overload]), false);)
+      ++overload;
+  this->overload = overload;
+  return arrange(*ast::as<ast::Function>(declared.at(overload)), true);
 }
 
 ExprPtr Checker::Rule::value(size_t i, const Type* expected) {
@@ -197,7 +220,7 @@ std::optional<DType> Checker::Rule::element(size_t i) {
 }
 
 ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span, bool is_method, const Type* expected) {
-  Rule r{*this, builtin, std::string(info(builtin).name), span, is_method, args, {}, true};
+  Rule r{*this, builtin, std::string(info(builtin).name), span, is_method, args};
   ExprPtr result;
   const bool reads = builtin >= Builtin::Load && builtin <= Builtin::ReadSafetensors && builtin != Builtin::Save;
   if (in_const_ && ((is_file_function(builtin) && !reads) || builtin == Builtin::Time ||
@@ -340,7 +363,7 @@ ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span,
 ExprPtr Checker::reduction(Builtin builtin, Rule& r) {
   bool scan = builtin == Builtin::CumSum || builtin == Builtin::CumProd;
   bool arg = builtin == Builtin::ArgMin || builtin == Builtin::ArgMax;
-  if (!r.bind(scan || arg ? "x | axis" : "x | axis keep", 1)) return nullptr;
+  if (!r.bind()) return nullptr;
   ExprPtr x = r.tensor(0);
   if (!r.ok) return nullptr;
   auto node = make(ExprKind::Builtin, r.span, Type::error());
@@ -512,19 +535,19 @@ ExprPtr Checker::effect_rule(Builtin builtin, Rule& r) {
   auto node = make(ExprKind::Builtin, r.span, Type::unit());
   node->builtin = builtin;
   if (builtin == Builtin::Wait || builtin == Builtin::Debug) {
-    if (!r.bind("x", 1)) return nullptr;
+    if (!r.bind()) return nullptr;
     ExprPtr x = r.value(0);
     if (!r.ok) return nullptr;
     if (builtin == Builtin::Debug) return debug_call(std::move(x), r.span);
     node->type = x->type;
     node->operands.push_back(std::move(x));
   } else if (builtin == Builtin::WaitAll) {
-    if (!r.bind("", 0)) return nullptr;
+    if (!r.bind()) return nullptr;
   } else if (builtin == Builtin::Interrupted) {
-    if (!r.bind("", 0)) return nullptr;
+    if (!r.bind()) return nullptr;
     node->type = Type::scalar(DType::Bool);
   } else if (builtin == Builtin::Time) {
-    if (!r.bind("| after", 0)) return nullptr;
+    if (!r.bind()) return nullptr;
     if (r.has(0)) {
       ExprPtr x = r.value(0);
       if (!r.ok) return nullptr;
@@ -532,7 +555,7 @@ ExprPtr Checker::effect_rule(Builtin builtin, Rule& r) {
     }
     node->type = Type::scalar(DType::F64);
   } else { // exit
-    if (!r.bind("code", 1)) return nullptr;
+    if (!r.bind()) return nullptr;
     ExprPtr code = to_i64(r.value(0), "an exit code");
     if (code->type.is_error()) r.ok = false;
     node->operands.push_back(std::move(code));

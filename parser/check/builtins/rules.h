@@ -11,12 +11,16 @@ struct Checker::Rule {
   Span span;
   bool is_method;
   std::vector<Arg>& args;
-  std::vector<Arg*> by; // by parameter, null where it is not given
+  std::vector<Arg*> by = {}; // by parameter, null where it is not given
+  std::vector<Arg*> rest = {};
+  size_t overload = 0; // that bind found
   bool ok = true;
 
-  // Puts the arguments in their places. The parameters before `|` may be positional, those after it are by name; the
-  // first `required` must be there. False (and reported) if that does not work out.
-  bool bind(const char* parameters, size_t required);
+  // Puts the arguments in the places that the function's declaration has for them: in `by` those of its parameters in
+  // order, in `rest` those of `..values`. Of several declarations it is the one of this number, or the first that fits.
+  // False (and reported) if that does not work out.
+  static constexpr size_t kAnyOverload = SIZE_MAX;
+  bool bind(size_t overload = kAnyOverload);
   bool has(size_t i) const { return i < by.size() && by[i]; }
   // Checked arguments. After an error, `ok` is false and the value has the error type.
   ExprPtr value(size_t i, const Type* expected = nullptr);
@@ -30,6 +34,8 @@ struct Checker::Rule {
   std::vector<int64_t> axes(size_t i, size_t rank);
   int64_t axis(size_t i, size_t rank, int64_t otherwise); // a single one
   std::optional<DType> element(size_t i);                 // an element type, or nothing
+  bool arrange(const ast::Function& declared, bool reported);
+  std::string hint_for_position(const Arg& arg, const std::string& next);
   void fail(const std::string& kind, Span at, const std::string& message, const std::string& hint = {});
 };
 

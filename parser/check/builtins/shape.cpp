@@ -135,7 +135,7 @@ ExprPtr Checker::shape_rule(Builtin builtin, Rule& r) {
   auto node = make(ExprKind::Builtin, r.span, Type::error());
   node->builtin = builtin;
   if (builtin == Builtin::Matmul || builtin == Builtin::Dot) {
-    if (!r.bind(builtin == Builtin::Dot ? "a b" : "a b | acc", 2)) return nullptr;
+    if (!r.bind()) return nullptr;
     ExprPtr a = r.tensor(0), b = r.tensor(1);
     if (!r.ok) return nullptr;
     if (builtin == Builtin::Matmul && r.has(2)) return matmul_in(r, std::move(a), std::move(b));
@@ -149,7 +149,7 @@ ExprPtr Checker::shape_rule(Builtin builtin, Rule& r) {
     return matmul(std::move(a), std::move(b), r.span, fmt::format("`{}`", r.name));
   }
   if (builtin == Builtin::Shape || builtin == Builtin::Rank || builtin == Builtin::Len) {
-    if (!r.bind("x", 1)) return nullptr;
+    if (!r.bind()) return nullptr;
     ExprPtr x = r.value(0);
     if (!r.ok) return nullptr;
     auto known = [&](size_t number) { // x is evaluated all the same
@@ -195,12 +195,7 @@ ExprPtr Checker::shape_rule(Builtin builtin, Rule& r) {
     wrapped->blocks.push_back(std::move(block));
     return wrapped;
   }
-  static const std::map<Builtin, std::pair<const char*, size_t>> parameters = {
-      {Builtin::Reshape, {"x dims", 2}},  {Builtin::Flatten, {"x from", 1}},     {Builtin::Permute, {"x axes", 2}},
-      {Builtin::Transpose, {"x i j", 1}}, {Builtin::TransposeAll, {"x", 1}},     {Builtin::ExpandDims, {"x axis", 2}},
-      {Builtin::Squeeze, {"x axis", 1}},  {Builtin::BroadcastTo, {"x dims", 2}}, {Builtin::Pad, {"x margins value", 2}},
-      {Builtin::Flip, {"x | axis", 1}},   {Builtin::Take, {"x idx | axis", 2}}};
-  if (!r.bind(parameters.at(builtin).first, parameters.at(builtin).second)) return nullptr;
+  if (!r.bind()) return nullptr;
   ExprPtr x = r.tensor(0);
   if (!r.ok) return nullptr;
   const std::vector<Size> shape = x->type.shape;
@@ -422,7 +417,7 @@ ExprPtr Checker::builder(Builtin builtin, Rule& r, const Type*) {
              fmt::format("like `{}([2, 3])`", r.name));
       return nullptr;
     }
-    if (!r.bind("dims T", 1)) return nullptr;
+    if (!r.bind()) return nullptr;
     auto sizes = dims(r.by[0]->source, *node, r.name);
     if (!sizes) return nullptr;
     auto element = r.element(1);
@@ -438,7 +433,7 @@ ExprPtr Checker::builder(Builtin builtin, Rule& r, const Type*) {
   }
   case Builtin::ZerosLike:
   case Builtin::OnesLike: {
-    if (!r.bind("x", 1)) return nullptr;
+    if (!r.bind()) return nullptr;
     ExprPtr x = r.tensor(0);
     if (!r.ok) return nullptr;
     node->type = x->type;
@@ -456,7 +451,7 @@ ExprPtr Checker::builder(Builtin builtin, Rule& r, const Type*) {
     return wrapped;
   }
   case Builtin::Full: {
-    if (!r.bind("dims value T", 2)) return nullptr;
+    if (!r.bind()) return nullptr;
     auto sizes = dims(r.by[0]->source, *node, r.name);
     ExprPtr fill = r.value(1);
     auto element = r.element(2);
@@ -472,7 +467,7 @@ ExprPtr Checker::builder(Builtin builtin, Rule& r, const Type*) {
     return node;
   }
   case Builtin::Eye: {
-    if (!r.bind("n T", 1)) return nullptr;
+    if (!r.bind()) return nullptr;
     node->builtin = Builtin::Eye;
     ExprPtr count = r.value(0);
     auto element = r.element(1);
@@ -485,7 +480,7 @@ ExprPtr Checker::builder(Builtin builtin, Rule& r, const Type*) {
     return node;
   }
   case Builtin::Linspace: {
-    if (!r.bind("lo hi n T", 3)) return nullptr;
+    if (!r.bind()) return nullptr;
     node->builtin = Builtin::Linspace;
     ExprPtr lo = r.value(0), hi = r.value(1), count = r.value(2);
     auto element = r.element(3);
@@ -507,7 +502,7 @@ ExprPtr Checker::builder(Builtin builtin, Rule& r, const Type*) {
     return node;
   }
   case Builtin::Range: {
-    if (!r.bind("start stop step", 1)) return nullptr;
+    if (!r.bind()) return nullptr;
     node->kind = ExprKind::Range;
     size_t errors = ctx_->reports.size();
     std::vector<Size> ends;
@@ -527,7 +522,8 @@ ExprPtr Checker::builder(Builtin builtin, Rule& r, const Type*) {
   default: return nullptr;
   }
   // arange(stop), arange(start, stop), arange(start, stop, step)
-  if (!r.bind("start stop step T", 1)) return nullptr;
+  if (!r.bind()) return nullptr;
+  if (r.overload == 0) r.by.insert(r.by.begin() + 1, 2, nullptr); // arange(stop): as if `stop` stood first
   node->builtin = Builtin::Arange;
   auto element = r.element(3);
   if (!r.ok) return nullptr;
@@ -643,7 +639,7 @@ ExprPtr Checker::random_rule(Builtin builtin, Rule& r, const Type* expected) {
   auto node = make(ExprKind::Builtin, r.span, Type::scalar(DType::Key));
   node->builtin = builtin;
   if (builtin == Builtin::Key) {
-    if (!r.bind("seed", 1)) return nullptr;
+    if (!r.bind()) return nullptr;
     ExprPtr seed = to_i64(r.value(0), "a seed");
     if (seed->type.is_error()) r.ok = false;
     node->operands.push_back(std::move(seed));
@@ -657,7 +653,7 @@ ExprPtr Checker::random_rule(Builtin builtin, Rule& r, const Type* expected) {
       if (type.is_str()) return split_text(r);
       if (type.is_tensor() && type.dtype != DType::Key) return split_tensor(r);
     }
-    if (!r.bind("k n", 1)) return nullptr;
+    if (!r.bind(r.args.size() > 1 ? 1 : 0)) return nullptr;
     ExprPtr k = r.key(0);
     if (!r.ok) return nullptr;
     if (!r.has(1))
@@ -672,15 +668,7 @@ ExprPtr Checker::random_rule(Builtin builtin, Rule& r, const Type* expected) {
     return node;
   }
   bool range = builtin == Builtin::RandInt, bernoulli = builtin == Builtin::Bernoulli;
-  if (!r.bind(builtin == Builtin::Uniform  ? "k dims lo hi T"
-              : builtin == Builtin::Normal ? "k dims T"
-              : range                      ? "k dims lo hi"
-              : bernoulli                  ? "k p dims"
-                                           : "k dims",
-              range       ? 4
-              : bernoulli ? 3
-                          : 2))
-    return nullptr;
+  if (!r.bind()) return nullptr;
   ExprPtr k = r.key(0);
   if (!r.ok) return nullptr;
   node->operands.push_back(std::move(k));

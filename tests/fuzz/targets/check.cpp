@@ -29,7 +29,7 @@ struct Prelude {
   Prelude() {
     Diagnostics diagnostics;
     const FileId file = sources.add(library_file_name("prelude"), library_text("prelude"));
-    tree = parse(sources, file, diagnostics, {.allow_missing_bodies = true});
+    tree = parse(sources, file, diagnostics, {.is_library = true});
     if (!diagnostics.has_errors()) return;
     std::fputs(render(diagnostics, sources).c_str(), stderr);
     std::abort();

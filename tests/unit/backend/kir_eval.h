@@ -309,7 +309,7 @@ private:
       identity = Scalar::of(uint8_t{1});
       break;
     }
-    DType total = kir::total_type(in.reduce, t);
+    DType total = total_type(in.reduce, t);
     Scalar result = reduce_in_order(
         n, identity,
         [&](int64_t k) { return taken[static_cast<size_t>(k)] ? loaded[static_cast<size_t>(k)] : identity; },

@@ -24,7 +24,8 @@ ir::Module lowered(const std::string& text) {
   Diagnostics diagnostics;
   FileId prelude = sources.add("std:prelude.tl", prelude_text());
   FileId file = sources.add("a.tl", text);
-  ast::File prelude_ast = parse(sources, prelude, diagnostics), ast = parse(sources, file, diagnostics);
+  ast::File prelude_ast = parse(sources, prelude, diagnostics, {.is_library = true}),
+            ast = parse(sources, file, diagnostics);
   REQUIRE_MESSAGE(!diagnostics.has_errors(), render(diagnostics, sources));
   typed::Program program = check(ast, prelude_ast, sources, diagnostics);
   REQUIRE_MESSAGE(!diagnostics.has_errors(), render(diagnostics, sources));

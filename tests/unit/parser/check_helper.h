@@ -41,7 +41,7 @@ inline Checked check_text(const std::string& text, const CheckOptions& options =
   for (const EmbeddedFile& file : embedded_stdlib())
     if (file.name == "prelude.tl") prelude = file.text;
   FileId prelude_id = c.sources->add("std:prelude.tl", prelude), id = c.sources->add("test.tl", text);
-  c.prelude = parse(*c.sources, prelude_id, c.diagnostics, {.allow_missing_bodies = true});
+  c.prelude = parse(*c.sources, prelude_id, c.diagnostics, {.is_library = true});
   c.file = parse(*c.sources, id, c.diagnostics);
   if (!c.diagnostics.has_errors()) c.program = check(c.file, c.prelude, *c.sources, c.diagnostics, options);
   return c;

@@ -109,7 +109,7 @@ TEST_CASE("declarations") {
   CHECK(tree("import nn; import \"./u.tl\" as util; import optim as o") ==
         "(import nn)\n(import \"./u.tl\" as util)\n(import optim as o)");
   CHECK(tree("test \"name\" { assert c }") == "(test \"name\" (do\n  (assert c)))");
-  CHECK(tree("fn f(x: T) -> T", {.allow_missing_bodies = true}) == "(fn f ((x: T)) -> T builtin)");
+  CHECK(tree("fn f(x: T) -> T", {.is_library = true}) == "(fn f ((x: T)) -> T builtin)");
 }
 
 TEST_CASE("words that are keywords only in their place") {
