@@ -12,6 +12,20 @@ std::vector<int64_t> other_axes(size_t rank, const std::vector<int64_t>& axes) {
   return result;
 }
 
+std::vector<int64_t> to_front(size_t rank, int64_t axis) {
+  std::vector<int64_t> axes{axis};
+  for (int64_t other : other_axes(rank, {axis}))
+    axes.push_back(other);
+  return axes;
+}
+
+std::vector<int64_t> inverse(const std::vector<int64_t>& axes) {
+  std::vector<int64_t> result(axes.size());
+  for (size_t i = 0; i < axes.size(); ++i)
+    result[static_cast<size_t>(axes[i])] = static_cast<int64_t>(i);
+  return result;
+}
+
 ValueId Emit::number(DType t, double value) {
   return builder_.constant(t, convert_scalar(DType::F64, t, Scalar::of(value)));
 }
@@ -32,6 +46,17 @@ ValueId Emit::op(ScalarOp o, std::vector<ValueId> operands) {
   attrs.scalar = o;
   return builder_.one(Op::Elementwise, std::move(operands), Type::tensor(result_type(o, t), std::move(shape)),
                       std::move(attrs), loc_);
+}
+
+Dim Emit::product(const std::vector<Dim>& dims) {
+  Dim n = Dim::of(1);
+  for (const Dim& dim : std::vector<Dim>(dims)) { // a copy: new nodes may move what is given
+    if (n.is_constant() && dim.is_constant())
+      n = Dim::of(n.constant * dim.constant);
+    else
+      n = n == Dim::of(1) ? dim : Dim::of(mul(size(n), size(dim)));
+  }
+  return n;
 }
 
 ValueId Emit::convert(ValueId x, DType to) {
@@ -140,6 +165,13 @@ ValueId Emit::gather(ValueId x, ValueId idx, int64_t axis) {
   Attrs attrs;
   attrs.ints = {axis};
   return builder_.one(Op::Gather, {x, idx}, std::move(t), std::move(attrs), loc_);
+}
+
+ValueId Emit::scatter(ValueId x, ValueId idx, ValueId values, UpdateMode mode) {
+  Type t = type(x);
+  Attrs attrs;
+  attrs.update = mode;
+  return builder_.one(Op::Scatter, {x, idx, values}, std::move(t), std::move(attrs), loc_);
 }
 
 ValueId Emit::flip(ValueId x, int64_t axis) {

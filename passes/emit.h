@@ -22,6 +22,7 @@ public:
   ir::ValueId number(DType type, double value);
   ir::ValueId i64(int64_t value) { return builder_.i64(value); }
   ir::ValueId size(const ir::Dim& dim) { return builder_.size(dim); }
+  ir::Dim product(const std::vector<ir::Dim>& dims);      // how many elements there are
   ir::ValueId filled(const ir::Type& type, double value); // every element
   ir::ValueId zeros(const ir::Type& type) { return filled(type, 0); }
   ir::ValueId iota(const ir::Dim& count);
@@ -56,6 +57,7 @@ public:
   ir::ValueId reduce(ReduceOp op, ir::ValueId x, std::vector<int64_t> axes);
   ir::ValueId scan(ReduceOp op, ir::ValueId x, int64_t axis);
   ir::ValueId gather(ir::ValueId x, ir::ValueId idx, int64_t axis);
+  ir::ValueId scatter(ir::ValueId x, ir::ValueId idx, ir::ValueId values, ir::UpdateMode mode); // along axis 0
   ir::ValueId flip(ir::ValueId x, int64_t axis);
   ir::ValueId contract(ir::ValueId a, ir::ValueId b, std::vector<int64_t> a_labels, std::vector<int64_t> b_labels,
                        std::vector<int64_t> labels);
@@ -85,5 +87,8 @@ private:
 
 // All positions 0, 1, … of `rank` axes but those in `axes`.
 std::vector<int64_t> other_axes(size_t rank, const std::vector<int64_t>& axes);
+// Axis `axis` in front, the others in order; and the order of axes that undoes another.
+std::vector<int64_t> to_front(size_t rank, int64_t axis);
+std::vector<int64_t> inverse(const std::vector<int64_t>& axes);
 
 } // namespace tl

@@ -97,7 +97,7 @@ void Forward::node(NodeId id, Region& r) {
     return;
   case Op::Debug: tangents_[node.results[1].index] = of(node.operands[1]); return;
   case Op::Reduce: result = reduction(e, node); break;
-  case Op::Scan: result = node.attrs.reduce == ReduceOp::Sum ? linear(e, node, 1) : running_product(e, node); break;
+  case Op::Scan: result = scan(e, node); break;
   case Op::Contract:
     for (size_t k = 0; k < 2; ++k) {
       ValueId d = of(node.operands[k]);
@@ -198,30 +198,6 @@ ValueId Forward::reduction(Emit& e, const Node& node) {
 }
 
 // y_i = y_{i-1} x_i, so dy_i = dy_{i-1} x_i + y_{i-1} dx_i, row by row.
-ValueId Forward::running_product(Emit& e, const Node& node) {
-  ValueId x = node.operands[0], y = node.results[0];
-  int64_t axis = node.attrs.ints[0];
-  std::vector<int64_t> front{axis};
-  for (int64_t other : other_axes(type(x).dims.size(), {axis}))
-    front.push_back(other);
-  std::vector<int64_t> back(front.size());
-  for (size_t i = 0; i < front.size(); ++i)
-    back[static_cast<size_t>(front[i])] = static_cast<int64_t>(i);
-  ValueId xs = e.transpose(x, front), ys = e.transpose(y, front), ds = e.transpose(of(x), front);
-  std::vector<Dim> rows = type(xs).dims;
-  Type row = Type::tensor(type(x).dtype, std::vector<Dim>(rows.begin() + 1, rows.end()));
-  std::vector<ValueId> out =
-      e.loop(e.i64(0), e.size(rows[0]), e.i64(1), {e.zeros(Type::tensor(type(x).dtype, rows)), e.zeros(row)},
-             [&](Emit& in, ValueId i, const std::vector<ValueId>& carried) {
-               ValueId is_first = in.compare(ScalarOp::Eq, i, 0);
-               ValueId before = in.at(ys, {in.op(ScalarOp::Max, {in.sub(i, in.i64(1)), in.i64(0)})});
-               ValueId d = in.at(ds, {i});
-               ValueId moved = in.where(is_first, d, in.add(in.mul(carried[1], in.at(xs, {i})), in.mul(before, d)));
-               return std::vector<ValueId>{in.with_at(carried[0], {i}, moved, UpdateMode::Set), moved};
-             });
-  return e.transpose(out[0], back);
-}
-
 void Forward::branches(NodeId id, Emit& e) {
   std::vector<size_t> moving;
   std::vector<Type> types;

@@ -130,7 +130,7 @@ private:
   void reverse(Scope& s, ir::NodeId node);
   void reverse_elementwise(Scope& s, const ir::Node& node, ir::ValueId dy);
   void reverse_reduce(Scope& s, const ir::Node& node, ir::ValueId dy);
-  void reverse_scan(Scope& s, const ir::Node& node, ir::ValueId dy);
+  void reverse_scan(Scope& s, const ir::Node& node, ir::ValueId dy); // scans.cpp
   void reverse_contract(Scope& s, const ir::Node& node, ir::ValueId dy);
   void reverse_scatter(Scope& s, const ir::Node& node, ir::ValueId dy);
   void reverse_gather(Scope& s, const ir::Node& node, ir::ValueId dy);

@@ -19,21 +19,6 @@ std::vector<int64_t> all_axes(size_t rank) {
   return axes;
 }
 
-// Axis `axis` in front, the others in order; and back.
-std::vector<int64_t> to_front(size_t rank, int64_t axis) {
-  std::vector<int64_t> axes{axis};
-  for (int64_t other : other_axes(rank, {axis}))
-    axes.push_back(other);
-  return axes;
-}
-
-std::vector<int64_t> inverse(const std::vector<int64_t>& axes) {
-  std::vector<int64_t> result(axes.size());
-  for (size_t i = 0; i < axes.size(); ++i)
-    result[static_cast<size_t>(axes[i])] = static_cast<int64_t>(i);
-  return result;
-}
-
 } // namespace
 
 void Reverse::sweep(Scope& s, const std::vector<NodeId>& tape) {
@@ -230,23 +215,12 @@ void Reverse::reverse_gather(Scope& s, const Node& node, ValueId dy) {
   for (int64_t other : other_axes(type(dy).dims.size(), std::vector<int64_t>(order)))
     order.push_back(other);
   ValueId values = e.transpose(dy, order);
-  Dim n = Dim::of(1);
-  for (const Dim& dim : std::vector<Dim>(type(idx).dims)) {
-    if (n.is_constant() && dim.is_constant())
-      n = Dim::of(n.constant * dim.constant);
-    else if (n == Dim::of(1))
-      n = dim;
-    else
-      n = Dim::of(e.mul(e.size(n), e.size(dim)));
-  }
+  const Dim n = e.product(type(idx).dims);
   std::vector<Dim> shape(type(values).dims.begin() + static_cast<long>(count), type(values).dims.end());
   shape.insert(shape.begin(), n);
   values = e.reshape(values, shape);
   idx = e.reshape(idx, {n});
-  Attrs attrs;
-  attrs.update = UpdateMode::Add;
-  Type t = type(rows);
-  rows = e.builder().one(Op::Scatter, {rows, idx, values}, std::move(t), std::move(attrs), node.loc);
+  rows = e.scatter(rows, idx, values, UpdateMode::Add);
   set(s, x, e.transpose(rows, inverse(to_front(rank, axis))), true);
 }
 
@@ -257,12 +231,7 @@ void Reverse::reverse_scatter(Scope& s, const Node& node, ValueId dy) {
   bool adds = node.attrs.update == UpdateMode::Add;
   Type rows = type(value);
   rows.dims = dims(s, rows.dims);
-  auto scatter = [&](ValueId into, ValueId what) {
-    Type t = type(into);
-    Attrs attrs;
-    attrs.update = UpdateMode::Set;
-    return e.builder().one(Op::Scatter, {into, idx, what}, std::move(t), std::move(attrs), node.loc);
-  };
+  auto scatter = [&](ValueId into, ValueId what) { return e.scatter(into, idx, what, UpdateMode::Set); };
   if (moves(value)) {
     ValueId part = e.reshape(e.gather(dy, idx, 0), rows.dims);
     if (!adds) { // the last of several for one position is the one that stands there
@@ -310,34 +279,6 @@ void Reverse::reverse_reduce(Scope& s, const Node& node, ValueId dy) {
   case ReduceOp::ArgMin:
   case ReduceOp::ArgMax: return; // no floats: nothing moves
   }
-}
-
-void Reverse::reverse_scan(Scope& s, const Node& node, ValueId dy) {
-  Emit e = emit(s);
-  ValueId x = node.operands[0];
-  int64_t axis = node.attrs.ints[0];
-  if (node.attrs.reduce == ReduceOp::Sum)
-    return add(s, x, e.flip(e.scan(ReduceOp::Sum, e.flip(dy, axis), axis), axis), is_guarded(dy));
-  // y_i = y_{i-1} x_i: from the end, c_i = dy_i + c_{i+1} x_{i+1}, dx_i = c_i y_{i-1}. Axis in front, rows as wholes.
-  std::vector<Dim> shape = dims(s, x);
-  std::vector<int64_t> front = to_front(shape.size(), axis);
-  ValueId xs = e.transpose(primal(s, x), front), ys = e.transpose(primal(s, node.results[0]), front);
-  ValueId ds = e.transpose(dy, front);
-  std::vector<Dim> rows = type(xs).dims;
-  DType t = type(xs).dtype;
-  Type row = Type::tensor(t, std::vector<Dim>(rows.begin() + 1, rows.end()));
-  ValueId n = e.size(rows[0]);
-  std::vector<ValueId> out =
-      e.loop(e.i64(0), n, e.i64(1), {e.zeros(Type::tensor(t, rows)), e.zeros(row)},
-             [&](Emit& in, ValueId j, const std::vector<ValueId>& carried) {
-               ValueId i = in.sub(in.sub(n, in.i64(1)), j);
-               ValueId c = in.add(in.at(ds, {i}), carried[1]);
-               ValueId is_first = in.compare(ScalarOp::Eq, i, 0);
-               ValueId before = in.at(ys, {in.op(ScalarOp::Max, {in.sub(i, in.i64(1)), in.i64(0)})});
-               ValueId d = in.where(is_first, c, in.mul(c, before));
-               return std::vector<ValueId>{in.with_at(carried[0], {i}, d, UpdateMode::Set), in.mul(c, in.at(xs, {i}))};
-             });
-  add(s, x, e.reshape(e.transpose(out[0], inverse(front)), shape), is_guarded(dy));
 }
 
 void Reverse::reverse_contract(Scope& s, const Node& node, ValueId dy) {
