@@ -612,8 +612,8 @@ fault(
 )
 fault(
     "passes/derive/reverse_rules.cpp",
-    "  Attrs attrs;\n  attrs.update = UpdateMode::Add;",
-    "  Attrs attrs;\n  attrs.update = MUTANT ? UpdateMode::Set : UpdateMode::Add;",
+    "rows = e.scatter(rows, idx, values, UpdateMode::Add);",
+    "rows = e.scatter(rows, idx, values, MUTANT ? UpdateMode::Set : UpdateMode::Add);",
     "an element that was read several times gets only the last derivative",
 )
 fault(
