@@ -43,6 +43,18 @@ ValueId FunctionLowerer::builtin_reduce(const typed::Expr& e, ReduceOp op, Value
   return retyped(r, dims(e.type.shape)); // `keep` brings axes of size 1 back
 }
 
+ValueId FunctionLowerer::builtin_scan(const typed::Expr& e, ReduceOp op, ValueId x) {
+  const LocId at = loc(e.span);
+  const DType t = type(x).dtype;
+  const bool wide = is_wide(op) && (t == DType::F16 || t == DType::BF16);
+  if (wide) x = convert(x, DType::F32, at);
+  Attrs attrs;
+  attrs.reduce = op;
+  attrs.ints = e.ints;
+  Type scanned = type(x);
+  return convert(here().one(Op::Scan, {x}, std::move(scanned), std::move(attrs), at), t, at);
+}
+
 ValueId FunctionLowerer::concat(std::vector<ValueId> parts, int64_t axis, const std::vector<Dim>& shape, LocId at) {
   if (parts.size() == 1) return retyped(parts[0], shape);
   for (ValueId& part : parts) {
@@ -293,16 +305,10 @@ Leaves FunctionLowerer::builtin_operation(const typed::Expr& e, const std::vecto
   case Builtin::All: return {builtin_reduce(e, ReduceOp::All, x())};
   case Builtin::ArgMin: return {builtin_reduce(e, ReduceOp::ArgMin, x())};
   case Builtin::ArgMax: return {builtin_reduce(e, ReduceOp::ArgMax, x())};
-  case Builtin::CumSum:
-  case Builtin::CumProd: {
-    Attrs attrs;
-    attrs.reduce = e.builtin == Builtin::CumSum ? ReduceOp::Sum : ReduceOp::Prod;
-    attrs.ints = e.ints;
-    DType t = type(x()).dtype;
-    ValueId wide = t == DType::F16 || t == DType::BF16 ? convert(x(), DType::F32, at) : x();
-    Type scanned = type(wide);
-    return {convert(here().one(Op::Scan, {wide}, std::move(scanned), std::move(attrs), at), t, at)};
-  }
+  case Builtin::CumSum: return {builtin_scan(e, ReduceOp::Sum, x())};
+  case Builtin::CumProd: return {builtin_scan(e, ReduceOp::Prod, x())};
+  case Builtin::CumMax: return {builtin_scan(e, ReduceOp::Max, x())};
+  case Builtin::CumMin: return {builtin_scan(e, ReduceOp::Min, x())};
 
   case Builtin::Reshape: return {retyped(x(), shape())};
   case Builtin::Permute: return {transpose(x(), e.ints, at)};

@@ -5,9 +5,24 @@
 namespace tl {
 using namespace ir;
 
+// Of a scan that chooses: which element of x each element of y is, the first of equals (as with a reduction), as numbers
+// of elements in row-major order. Of NaNs too: behind one all are.
+static ValueId chosen_elements(Emit& e, ValueId y, int64_t axis) {
+  const std::vector<Dim> shape = e.dims(y);
+  ValueId position = e.iota(shape[static_cast<size_t>(axis)]);
+  ValueId before = e.gather(y, e.op(ScalarOp::Max, {e.sub(position, e.i64(1)), e.i64(0)}), axis);
+  ValueId stays = e.op(ScalarOp::Or, {e.op(ScalarOp::Eq, {y, before}), e.op(ScalarOp::IsNan, {before})});
+  ValueId is_first = e.broadcast(e.compare(ScalarOp::Eq, position, 0), {axis}, shape);
+  ValueId is_new = e.op(ScalarOp::Or, {is_first, e.op(ScalarOp::Not, {stays})});
+  ValueId numbers = e.reshape(e.iota(e.product(shape)), shape);
+  return e.scan(ReduceOp::Max, e.where(is_new, numbers, 0), axis);
+}
+
 ValueId Forward::scan(Emit& e, const Node& node) {
   ValueId x = node.operands[0], y = node.results[0];
   if (node.attrs.reduce == ReduceOp::Sum) return linear(e, node, 1);
+  if (chooses(node.attrs.reduce))
+    return e.gather(e.reshape(of(x), {e.product(type(x).dims)}), chosen_elements(e, y, node.attrs.ints[0]), 0);
   // A product: y_i = y_{i-1} x_i, so that dy_i = dy_{i-1} x_i + y_{i-1} dx_i. Axis in front, rows as wholes.
   std::vector<int64_t> front = to_front(type(x).dims.size(), node.attrs.ints[0]);
   ValueId xs = e.transpose(x, front), ys = e.transpose(y, front), ds = e.transpose(of(x), front);
@@ -31,6 +46,13 @@ void Reverse::reverse_scan(Scope& s, const Node& node, ValueId dy) {
   int64_t axis = node.attrs.ints[0];
   if (node.attrs.reduce == ReduceOp::Sum)
     return add(s, x, e.flip(e.scan(ReduceOp::Sum, e.flip(dy, axis), axis), axis), is_guarded(dy));
+  if (chooses(node.attrs.reduce)) {
+    ValueId chosen = chosen_elements(e, primal(s, node.results[0]), axis);
+    const Dim n = e.product(type(chosen).dims);
+    ValueId dx = e.scatter(e.zeros(Type::tensor(type(dy).dtype, {n})), e.reshape(chosen, {n}), e.reshape(dy, {n}),
+                           UpdateMode::Add);
+    return add(s, x, e.reshape(dx, dims(s, x)), true);
+  }
   // A product: from the end, c_i = dy_i + c_{i+1} x_{i+1}, dx_i = c_i y_{i-1}. Axis in front, rows as wholes.
   std::vector<Dim> shape = dims(s, x);
   std::vector<int64_t> front = to_front(shape.size(), axis);

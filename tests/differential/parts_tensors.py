@@ -276,6 +276,8 @@ class Tensors:
         if dims[0] == 1:
             ways += ["new", "expand_dims", "keep"]
         ways += ["squeeze", "broadcast_to", "zeros_like"]
+        if e not in ("bool", "f16", "bf16"):
+            ways += ["cummax", "cummin"]
         if e in ("f64", "f32"):
             ways += ["softmax", "variance", "std", "logsumexp"]
         way = self.pick(ways)
@@ -288,7 +290,7 @@ class Tensors:
             return Prelude(ty, way, [Prelude(Tensor(of, (3,)), "sort", [self.expr(Tensor(of, (3,)), depth)]), self.expr(Tensor(of, dims), depth)])
         if way == "bincount":
             return Prelude(ty, way, [self.indices((self.some_size(),), dims[0], depth, True), i64(dims[0])])
-        if way == "cumprod":
+        if way in ("cumprod", "cummax", "cummin"):
             return Prelude(ty, way, [self.expr(ty, depth)])
         if way == "pairs":
             r, c = self.rng.randint(1, 3), self.rng.randint(1, 3)

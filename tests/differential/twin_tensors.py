@@ -218,6 +218,14 @@ def cumprod(x, axis=-1):
     return np.cumprod(x, axis=axis, dtype=wide_type(x))
 
 
+def cummax(x, axis=-1):
+    return np.maximum.accumulate(x, axis=axis)
+
+
+def cummin(x, axis=-1):
+    return np.minimum.accumulate(x, axis=axis)
+
+
 def topk(x, k):
     if x.dtype.kind == "f" and np.any(np.isnan(x)):
         raise Skip("topk of nan")

@@ -57,6 +57,12 @@ DerivativeCases derivative_cases(Builtin op) {
     return {"cumprod(v)",          "cumprod(m, axis = 0)",      "cumprod(q, axis = 1)",
             "cumprod(one) * s",    "cumprod(none_of_it)",       "cumprod(where(arange(6) == 2, v * 0.0, v))",
             "cumprod(m[:, ::-2])", "cumprod(no_rows, axis = 0)"};
+  case Builtin::CumMax:
+    return {"cummax(v)",          "cummax(m, axis = 0) ** 2", "cummax(q * q, axis = 1)",  "cummax(one) * s",
+            "cummax(none_of_it)", "cummax(m[:, ::-1]) ** 2",  "cummax(no_rows, axis = 0)"};
+  case Builtin::CumMin:
+    return {"cummin(v)",          "cummin(m, axis = 0) ** 2", "cummin(q * q, axis = 1)",
+            "cummin(none_of_it)", "cummin(m[:, ::-2]) ** 2",  "cummin(sin(m).T, axis = 0)"};
   case Builtin::Reshape:
     return {"reshape(m, [2, 6]) ** 2", "reshape(m.T, [-1, 2]) ** 2", "reshape(one, []) ** 2", "reshape(s, [1, 1]) ** 2",
             "reshape(no_rows, [3, 0])"};

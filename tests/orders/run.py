@@ -92,6 +92,9 @@ fn each(x: T[n], y: T[m, k], z: T[a, b, c], folder: str) {
   save(folder + "/cumsum_rows.npy", cumsum(y, axis = 1))
   save(folder + "/cumsum_columns.npy", cumsum(y, axis = 0))
   save(folder + "/cumprod_middle.npy", cumprod(z, axis = 1))
+  save(folder + "/cummax.npy", cummax(x))
+  save(folder + "/cummin_rows.npy", cummin(y, axis = 1))
+  save(folder + "/cummax_middle.npy", cummax(z, axis = 1))
   save(folder + "/ragged.npy", [sum(sum(y[i, j] for j in 0..min(i % 3 + 1, k)) for i in 0..m)])
   save(folder + "/one.npy", [cumsum(y[0, :1500])[j] * 1.0 for j])
 }
@@ -110,6 +113,8 @@ def expected(x, y, z):
         "cumsum": scanned(x, add), "cumprod": scanned(x, mul), "reversed": scanned(x[::-1].copy(), add),
         "cumsum_rows": along(lambda r: scanned(r, add), y, 1), "cumsum_columns": along(lambda r: scanned(r, add), y, 0),
         "cumprod_middle": along(lambda r: scanned(r, mul), z, 1), "one": scanned(y[0, :1500], add),  # an element at a time
+        "cummax": np.maximum.accumulate(x), "cummin_rows": np.minimum.accumulate(y, axis=1),
+        "cummax_middle": np.maximum.accumulate(z, axis=1),
     }
 
 

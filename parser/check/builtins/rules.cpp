@@ -288,7 +288,9 @@ ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span,
   case Builtin::ArgMin:
   case Builtin::ArgMax:
   case Builtin::CumSum:
-  case Builtin::CumProd: result = reduction(builtin, r); break;
+  case Builtin::CumProd:
+  case Builtin::CumMax:
+  case Builtin::CumMin: result = reduction(builtin, r); break;
   case Builtin::Shape:
   case Builtin::Rank:
   case Builtin::Len:
@@ -361,7 +363,7 @@ ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span,
 }
 
 ExprPtr Checker::reduction(Builtin builtin, Rule& r) {
-  bool scan = builtin == Builtin::CumSum || builtin == Builtin::CumProd;
+  const bool scan = builtin >= Builtin::CumSum && builtin <= Builtin::CumMin;
   bool arg = builtin == Builtin::ArgMin || builtin == Builtin::ArgMax;
   if (!r.bind()) return nullptr;
   ExprPtr x = r.tensor(0);
@@ -403,6 +405,8 @@ ExprPtr Checker::reduction(Builtin builtin, Rule& r) {
   case Builtin::ReduceMax:
   case Builtin::ArgMin:
   case Builtin::ArgMax:
+  case Builtin::CumMax:
+  case Builtin::CumMin:
     of_bools = !x->type.open && x->type.dtype == DType::Bool;
     if (of_bools) x = convert(std::move(x), DType::U8); // false before true
     [[fallthrough]];
