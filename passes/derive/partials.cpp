@@ -1,204 +1,175 @@
 #include "passes/derive/partials.h"
-#include <cmath>
-#include <fmt/format.h>
 #include <numbers>
-#include <stdexcept>
 
 namespace tl {
 using namespace ir;
 
-Slope slope_of(ScalarOp op) {
-  switch (op) {
-  case ScalarOp::Sign:
-  case ScalarOp::Floor:
-  case ScalarOp::Ceil:
-  case ScalarOp::Round:
-  case ScalarOp::Trunc:
-  case ScalarOp::FloorDiv:
-  case ScalarOp::Not:
-  case ScalarOp::BitNot:
-  case ScalarOp::IsNan:
-  case ScalarOp::IsInf:
-  case ScalarOp::IsFinite:
-  case ScalarOp::And:
-  case ScalarOp::Or:
-  case ScalarOp::BitAnd:
-  case ScalarOp::BitOr:
-  case ScalarOp::BitXor:
-  case ScalarOp::ShiftLeft:
-  case ScalarOp::ShiftRight:
-  case ScalarOp::Eq:
-  case ScalarOp::Ne:
-  case ScalarOp::Lt:
-  case ScalarOp::Le:
-  case ScalarOp::Gt:
-  case ScalarOp::Ge:
-  case ScalarOp::KeyBits:
-  case ScalarOp::KeyFold: return Slope::None;
-  case ScalarOp::Neg:
-  case ScalarOp::Add:
-  case ScalarOp::Sub: return Slope::Constant;
-  case ScalarOp::Min:
-  case ScalarOp::Max:
-  case ScalarOp::Where:
-  case ScalarOp::Clamp: return Slope::Choice;
-  case ScalarOp::Abs:
-  case ScalarOp::Log:
-  case ScalarOp::Log2:
-  case ScalarOp::Log1p:
-  case ScalarOp::Sin:
-  case ScalarOp::Cos:
-  case ScalarOp::Asin:
-  case ScalarOp::Acos:
-  case ScalarOp::Atan:
-  case ScalarOp::Sinh:
-  case ScalarOp::Cosh:
-  case ScalarOp::Erf:
-  case ScalarOp::Mul:
-  case ScalarOp::Mod:
-  case ScalarOp::Atan2: return Slope::OfOperands;
-  case ScalarOp::Sqrt:
-  case ScalarOp::Rsqrt:
-  case ScalarOp::Exp:
-  case ScalarOp::Exp2:
-  case ScalarOp::Expm1:
-  case ScalarOp::Tan:
-  case ScalarOp::Tanh:
-  case ScalarOp::Sigmoid: return Slope::OfResult;
-  case ScalarOp::Div:
-  case ScalarOp::Pow: return Slope::OfBoth;
-  }
-  throw std::logic_error("derive: no scalar operation");
-}
-
-bool has_derivative(ScalarOp op) { return slope_of(op) != Slope::None; }
-
-bool leaves_out(ScalarOp op) { return slope_of(op) == Slope::Choice; }
-
-bool is_steep(ScalarOp op) {
-  return op == ScalarOp::Sqrt || op == ScalarOp::Pow || op == ScalarOp::Asin || op == ScalarOp::Acos;
-}
-
 namespace {
 
-bool is_linear(ScalarOp op) { return slope_of(op) == Slope::Constant || slope_of(op) == Slope::Choice; }
+// d · ∂op/∂x[i], while it is written: the arguments of scaled_partial, and short names.
+struct Step {
+  Emit& e;
+  std::span<const ValueId> x; // operands
+  ValueId y;                  // result
+  size_t i;
+  ValueId d;
+  const std::vector<bool>& moving;
+  bool guarded;
 
-ValueId partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, size_t i, ValueId d,
-                const std::vector<bool>& moving, bool guarded) {
-  auto one_plus = [&](ValueId v) { return e.op(ScalarOp::Add, {e.number(e.type(v).dtype, 1), v}); };
-  auto one_minus = [&](ValueId v) { return e.op(ScalarOp::Sub, {e.number(e.type(v).dtype, 1), v}); };
-  auto less = [&](ValueId a, ValueId b) { return e.op(ScalarOp::Lt, {a, b}); };
+  ValueId op(ScalarOp o, std::vector<ValueId> operands) const { return e.op(o, std::move(operands)); }
+  ValueId zero(ValueId like) const { return e.number(e.type(like).dtype, 0); }
+  ValueId one_plus(ValueId v) const { return op(ScalarOp::Add, {e.number(e.type(v).dtype, 1), v}); }
+  ValueId one_minus(ValueId v) const { return op(ScalarOp::Sub, {e.number(e.type(v).dtype, 1), v}); }
+  ValueId square(ValueId v) const { return e.mul(v, v); }
+  ValueId less(ValueId a, ValueId b) const { return op(ScalarOp::Lt, {a, b}); }
   // Where two operands are equal and the second (`rival`) moves too, the first is followed.
-  auto first_less = [&](ValueId a, ValueId b, size_t rival) {
-    return e.op(moving[rival] ? ScalarOp::Le : ScalarOp::Lt, {a, b});
-  };
-  auto both = [&](ValueId a, ValueId b) { return e.op(ScalarOp::And, {a, b}); };
+  ValueId first_less(ValueId a, ValueId b, size_t rival) const {
+    return op(moving[rival] ? ScalarOp::Le : ScalarOp::Lt, {a, b});
+  }
+  ValueId both(ValueId a, ValueId b) const { return op(ScalarOp::And, {a, b}); }
+  ValueId by(ValueId divisor) const { return e.div(d, divisor); }
+  ValueId where(ValueId taken) const { return e.where(taken, d, zero(d)); }
   // Where d is infinite and the factor zero, the product is zero. (Of a finite d it is the product also there: so it
   // has derivatives of its own.)
-  auto times = [&](ValueId factor) {
+  ValueId times(ValueId factor) const {
     ValueId product = e.mul(d, factor);
     if (!guarded) return product;
-    ValueId nothing = e.op(ScalarOp::And, {e.op(ScalarOp::IsInf, {d}), e.compare(ScalarOp::Eq, factor, 0)});
-    return e.where(nothing, e.number(e.type(product).dtype, 0), product);
-  };
-  switch (op) {
-  case ScalarOp::Neg: return e.neg(d);
-  case ScalarOp::Abs: return times(e.op(ScalarOp::Sign, {x[0]}));
-  case ScalarOp::Sqrt: return e.div(d, e.mul(y, 2));
-  case ScalarOp::Rsqrt: return times(e.mul(e.mul(e.mul(y, y), y), -0.5));
-  case ScalarOp::Exp: return times(y);
-  case ScalarOp::Exp2: return times(e.mul(y, std::numbers::ln2));
-  case ScalarOp::Expm1: return times(one_plus(y));
-  case ScalarOp::Log: return e.div(d, x[0]);
-  case ScalarOp::Log2: return e.div(d, e.mul(x[0], std::numbers::ln2));
-  case ScalarOp::Log1p: return e.div(d, one_plus(x[0]));
-  case ScalarOp::Sin: return times(e.op(ScalarOp::Cos, {x[0]}));
-  case ScalarOp::Cos: return times(e.neg(e.op(ScalarOp::Sin, {x[0]})));
-  case ScalarOp::Tan: return times(one_plus(e.mul(y, y)));
-  case ScalarOp::Asin: return e.div(d, e.op(ScalarOp::Sqrt, {one_minus(e.mul(x[0], x[0]))}));
-  case ScalarOp::Acos: return e.neg(e.div(d, e.op(ScalarOp::Sqrt, {one_minus(e.mul(x[0], x[0]))})));
-  case ScalarOp::Atan: return e.div(d, one_plus(e.mul(x[0], x[0])));
-  case ScalarOp::Sinh: return times(e.op(ScalarOp::Cosh, {x[0]}));
-  case ScalarOp::Cosh: return times(e.op(ScalarOp::Sinh, {x[0]}));
-  case ScalarOp::Tanh: return times(one_minus(e.mul(y, y)));
-  case ScalarOp::Sigmoid: return times(e.mul(y, one_minus(y)));
-  case ScalarOp::Erf:
-    return times(e.mul(e.op(ScalarOp::Exp, {e.neg(e.mul(x[0], x[0]))}), 2 * std::numbers::inv_sqrtpi));
-  case ScalarOp::Add: return d;
-  case ScalarOp::Sub: return i == 0 ? d : e.neg(d);
-  case ScalarOp::Mul: return times(x[1 - i]);
-  case ScalarOp::Div: return i == 0 ? e.div(d, x[1]) : times(e.neg(e.div(y, x[1])));
-  case ScalarOp::Mod: return i == 0 ? d : times(e.neg(e.op(ScalarOp::FloorDiv, {x[0], x[1]})));
-  case ScalarOp::Pow: {
-    if (i == 0) { // x ** 0 is flat everywhere
-      ValueId less_one = e.op(ScalarOp::Sub, {x[1], e.number(e.type(x[1]).dtype, 1)});
-      ValueId slope = times(e.mul(x[1], e.op(ScalarOp::Pow, {x[0], less_one})));
-      return e.where(e.compare(ScalarOp::Eq, x[1], 0), e.number(e.type(slope).dtype, 0), slope);
-    }
-    // 0 ** y is flat for y > 0
-    ValueId flat = both(e.compare(ScalarOp::Eq, x[0], 0), e.compare(ScalarOp::Ge, x[1], 0));
-    ValueId slope = times(e.mul(y, e.op(ScalarOp::Log, {x[0]})));
-    return e.where(flat, e.number(e.type(slope).dtype, 0), slope);
+    ValueId nothing = both(op(ScalarOp::IsInf, {d}), e.compare(ScalarOp::Eq, factor, 0));
+    return e.where(nothing, zero(product), product);
   }
-  case ScalarOp::Min:
-    return e.where(i == 0 ? first_less(x[0], x[1], 1) : less(x[1], x[0]), d, e.number(e.type(d).dtype, 0));
-  case ScalarOp::Max:
-    return e.where(i == 0 ? first_less(x[1], x[0], 1) : less(x[0], x[1]), d, e.number(e.type(d).dtype, 0));
-  case ScalarOp::Clamp: { // min(max(x, lo), hi)
-    ValueId raised = e.op(ScalarOp::Max, {x[0], x[1]});
-    auto inside = [&] { return first_less(raised, x[2], 2); };
-    ValueId mine = i == 2   ? less(x[2], raised)
-                   : i == 1 ? both(less(x[0], x[1]), inside())
-                            : both(first_less(x[1], x[0], 1), inside());
-    return e.where(mine, d, e.number(e.type(d).dtype, 0));
+};
+
+ValueId power(const Step& s) {
+  if (s.i == 0) { // x ** 0 is flat everywhere
+    ValueId less_one = s.op(ScalarOp::Sub, {s.x[1], s.e.number(s.e.type(s.x[1]).dtype, 1)});
+    ValueId slope = s.times(s.e.mul(s.x[1], s.op(ScalarOp::Pow, {s.x[0], less_one})));
+    return s.e.where(s.e.compare(ScalarOp::Eq, s.x[1], 0), s.zero(slope), slope);
   }
-  case ScalarOp::Atan2: {
-    ValueId square = e.add(e.mul(x[0], x[0]), e.mul(x[1], x[1]));
-    return i == 0 ? times(e.div(x[1], square)) : times(e.neg(e.div(x[0], square)));
-  }
-  case ScalarOp::Where: {
-    ValueId zero = e.number(e.type(d).dtype, 0);
-    if (i == 0) return {};
-    return i == 1 ? e.where(x[0], d, zero) : e.where(x[0], zero, d);
-  }
-  case ScalarOp::Sign:
-  case ScalarOp::Floor:
-  case ScalarOp::Ceil:
-  case ScalarOp::Round:
-  case ScalarOp::Trunc:
-  case ScalarOp::FloorDiv:
-  case ScalarOp::Not:
-  case ScalarOp::BitNot:
-  case ScalarOp::IsNan:
-  case ScalarOp::IsInf:
-  case ScalarOp::IsFinite:
-  case ScalarOp::And:
-  case ScalarOp::Or:
-  case ScalarOp::BitAnd:
-  case ScalarOp::BitOr:
-  case ScalarOp::BitXor:
-  case ScalarOp::ShiftLeft:
-  case ScalarOp::ShiftRight:
-  case ScalarOp::Eq:
-  case ScalarOp::Ne:
-  case ScalarOp::Lt:
-  case ScalarOp::Le:
-  case ScalarOp::Gt:
-  case ScalarOp::Ge:
-  case ScalarOp::KeyBits:
-  case ScalarOp::KeyFold: break; // Slope::None
-  }
-  throw std::logic_error(fmt::format("derive: `{}` has a slope and no rule", info(op).name));
+  // 0 ** y is flat for y > 0
+  ValueId flat = s.both(s.e.compare(ScalarOp::Eq, s.x[0], 0), s.e.compare(ScalarOp::Ge, s.x[1], 0));
+  ValueId slope = s.times(s.e.mul(s.y, s.op(ScalarOp::Log, {s.x[0]})));
+  return s.e.where(flat, s.zero(slope), slope);
 }
 
+ValueId clamp(const Step& s) { // min(max(x, lo), hi)
+  ValueId raised = s.op(ScalarOp::Max, {s.x[0], s.x[1]});
+  auto inside = [&] { return s.first_less(raised, s.x[2], 2); };
+  return s.where(s.i == 2   ? s.less(s.x[2], raised)
+                 : s.i == 1 ? s.both(s.less(s.x[0], s.x[1]), inside())
+                            : s.both(s.first_less(s.x[1], s.x[0], 1), inside()));
+}
+
+ValueId select(const Step& s) {
+  if (s.i == 0) return {};
+  return s.i == 1 ? s.e.where(s.x[0], s.d, s.zero(s.d)) : s.e.where(s.x[0], s.zero(s.d), s.d);
+}
+
+enum Steepness : bool { Gentle, Steep };
+
+// The derivative of an elementwise operation: what it is made of, whether it is infinite where the value is not, the rule.
+struct Partial {
+  ScalarOp op;
+  Slope slope;
+  Steepness steepness = Gentle;
+  ValueId (*rule)(const Step&) = nullptr;
+};
+
+using S = ScalarOp;
+using enum Slope;
+
+// clang-format off
+constexpr Partial kPartials[] = { // in the order of abi/ops.def: a missing row does not compile
+    {S::Neg,        Constant,   Gentle, [](const Step& s) { return s.e.neg(s.d); }},
+    {S::Abs,        OfOperands, Gentle, [](const Step& s) { return s.times(s.op(S::Sign, {s.x[0]})); }},
+    {S::Sign,       None},
+    {S::Floor,      None},
+    {S::Ceil,       None},
+    {S::Round,      None},
+    {S::Trunc,      None},
+    {S::Sqrt,       OfResult,   Steep,  [](const Step& s) { return s.by(s.e.mul(s.y, 2)); }},
+    {S::Rsqrt,      OfResult,   Gentle, [](const Step& s) { return s.times(s.e.mul(s.e.mul(s.square(s.y), s.y), -0.5)); }},
+    {S::Exp,        OfResult,   Gentle, [](const Step& s) { return s.times(s.y); }},
+    {S::Exp2,       OfResult,   Gentle, [](const Step& s) { return s.times(s.e.mul(s.y, std::numbers::ln2)); }},
+    {S::Expm1,      OfResult,   Gentle, [](const Step& s) { return s.times(s.one_plus(s.y)); }},
+    {S::Log,        OfOperands, Gentle, [](const Step& s) { return s.by(s.x[0]); }},
+    {S::Log2,       OfOperands, Gentle, [](const Step& s) { return s.by(s.e.mul(s.x[0], std::numbers::ln2)); }},
+    {S::Log1p,      OfOperands, Gentle, [](const Step& s) { return s.by(s.one_plus(s.x[0])); }},
+    {S::Sin,        OfOperands, Gentle, [](const Step& s) { return s.times(s.op(S::Cos, {s.x[0]})); }},
+    {S::Cos,        OfOperands, Gentle, [](const Step& s) { return s.times(s.e.neg(s.op(S::Sin, {s.x[0]}))); }},
+    {S::Tan,        OfResult,   Gentle, [](const Step& s) { return s.times(s.one_plus(s.square(s.y))); }},
+    {S::Asin,       OfOperands, Steep,  [](const Step& s) { return s.by(s.op(S::Sqrt, {s.one_minus(s.square(s.x[0]))})); }},
+    {S::Acos,       OfOperands, Steep,  [](const Step& s) { return s.e.neg(s.by(s.op(S::Sqrt, {s.one_minus(s.square(s.x[0]))}))); }},
+    {S::Atan,       OfOperands, Gentle, [](const Step& s) { return s.by(s.one_plus(s.square(s.x[0]))); }},
+    {S::Sinh,       OfOperands, Gentle, [](const Step& s) { return s.times(s.op(S::Cosh, {s.x[0]})); }},
+    {S::Cosh,       OfOperands, Gentle, [](const Step& s) { return s.times(s.op(S::Sinh, {s.x[0]})); }},
+    {S::Tanh,       OfResult,   Gentle, [](const Step& s) { return s.times(s.one_minus(s.square(s.y))); }},
+    {S::Sigmoid,    OfResult,   Gentle, [](const Step& s) { return s.times(s.e.mul(s.y, s.one_minus(s.y))); }},
+    {S::Erf,        OfOperands, Gentle, [](const Step& s) {
+       return s.times(s.e.mul(s.op(S::Exp, {s.e.neg(s.square(s.x[0]))}), 2 * std::numbers::inv_sqrtpi)); }},
+    {S::Not,        None},
+    {S::BitNot,     None},
+    {S::IsNan,      None},
+    {S::IsInf,      None},
+    {S::IsFinite,   None},
+    {S::Add,        Constant,   Gentle, [](const Step& s) { return s.d; }},
+    {S::Sub,        Constant,   Gentle, [](const Step& s) { return s.i == 0 ? s.d : s.e.neg(s.d); }},
+    {S::Mul,        OfOperands, Gentle, [](const Step& s) { return s.times(s.x[1 - s.i]); }},
+    {S::Div,        OfBoth,     Gentle, [](const Step& s) { return s.i == 0 ? s.by(s.x[1]) : s.times(s.e.neg(s.e.div(s.y, s.x[1]))); }},
+    {S::FloorDiv,   None},
+    {S::Mod,        OfOperands, Gentle, [](const Step& s) {
+       return s.i == 0 ? s.d : s.times(s.e.neg(s.op(S::FloorDiv, {s.x[0], s.x[1]}))); }},
+    {S::Pow,        OfBoth,     Steep,  power},
+    {S::Min,        Choice,     Gentle, [](const Step& s) {
+       return s.where(s.i == 0 ? s.first_less(s.x[0], s.x[1], 1) : s.less(s.x[1], s.x[0])); }},
+    {S::Max,        Choice,     Gentle, [](const Step& s) {
+       return s.where(s.i == 0 ? s.first_less(s.x[1], s.x[0], 1) : s.less(s.x[0], s.x[1])); }},
+    {S::Atan2,      OfOperands, Gentle, [](const Step& s) {
+       ValueId radius = s.e.add(s.square(s.x[0]), s.square(s.x[1])); // squared
+       return s.i == 0 ? s.times(s.e.div(s.x[1], radius)) : s.times(s.e.neg(s.e.div(s.x[0], radius))); }},
+    {S::And,        None},
+    {S::Or,         None},
+    {S::BitAnd,     None},
+    {S::BitOr,      None},
+    {S::BitXor,     None},
+    {S::ShiftLeft,  None},
+    {S::ShiftRight, None},
+    {S::Eq,         None},
+    {S::Ne,         None},
+    {S::Lt,         None},
+    {S::Le,         None},
+    {S::Gt,         None},
+    {S::Ge,         None},
+    {S::Where,      Choice,     Gentle, select},
+    {S::Clamp,      Choice,     Gentle, clamp},
+    {S::KeyBits,    None},
+    {S::KeyFold,    None},
+};
+// clang-format on
+
+constexpr bool is_complete() {
+  for (int i = 0; i < kScalarOpCount; ++i)
+    if (kPartials[i].op != static_cast<ScalarOp>(i) || (kPartials[i].slope == None) != !kPartials[i].rule) return false;
+  return true;
+}
+static_assert(std::size(kPartials) == kScalarOpCount && is_complete());
+
+const Partial& partial(ScalarOp op) { return kPartials[static_cast<int>(op)]; }
+
 } // namespace
+
+Slope slope_of(ScalarOp op) { return partial(op).slope; }
+bool has_derivative(ScalarOp op) { return slope_of(op) != None; }
+bool leaves_out(ScalarOp op) { return slope_of(op) == Choice; }
+bool is_steep(ScalarOp op) { return partial(op).steepness == Steep; }
 
 ValueId scaled_partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId y, size_t i, ValueId d,
                        const std::vector<bool>& moving, bool guarded) {
   if (!has_derivative(op)) return {};
-  ValueId result = partial(e, op, x, y, i, d, moving, guarded);
-  if (!result.valid() || !(guarded || is_steep(op)) || is_linear(op)) return result;
-  return e.where(e.compare(ScalarOp::Eq, d, 0), e.number(e.type(result).dtype, 0), result);
+  const Step step{e, x, y, i, d, moving, guarded};
+  ValueId result = partial(op).rule(step);
+  const bool is_linear = slope_of(op) == Constant || slope_of(op) == Choice;
+  if (!result.valid() || !(guarded || is_steep(op)) || is_linear) return result;
+  return e.where(e.compare(ScalarOp::Eq, d, 0), step.zero(result), result);
 }
 
 ValueId products_of_others(Emit& e, ValueId x, const std::vector<int64_t>& axes) {

@@ -16,8 +16,7 @@ namespace tl {
 ir::ValueId scaled_partial(Emit& e, ScalarOp op, std::span<const ir::ValueId> operands, ir::ValueId y, size_t i,
                            ir::ValueId d, const std::vector<bool>& moving, bool guarded);
 
-// What the derivative of an operation is made of. A switch over all of them, so that a new one does not compile
-// without.
+// What the derivative of an operation reads, and so what reverse mode keeps.
 enum class Slope : uint8_t {
   None,       // zero wherever it is defined, or no float comes out
   Constant,   // neither operands nor result

@@ -569,21 +569,21 @@ fault(
 
 fault(
     "passes/derive/partials.cpp",
-    "return i == 0 ? times(e.div(x[1], square)) : times(e.neg(e.div(x[0], square)));",
-    """ValueId part = e.div(x[1 - i], square);
-    return i == 0 || MUTANT ? times(part) : times(e.neg(part));""",
+    "return s.i == 0 ? s.times(s.e.div(s.x[1], radius)) : s.times(s.e.neg(s.e.div(s.x[0], radius)));",
+    """ValueId part = s.e.div(s.x[1 - s.i], radius);
+       return s.i == 0 || MUTANT ? s.times(part) : s.times(s.e.neg(part));""",
     "the derivative of atan2 by its second operand has the wrong sign",
 )
 fault(
     "passes/derive/partials.cpp",
-    "i == 0 ? first_less(x[1], x[0], 1) : less(x[0], x[1])",
-    "i == 0 ? (MUTANT ? less(x[1], x[0]) : first_less(x[1], x[0], 1)) : less(x[0], x[1])",
+    "s.i == 0 ? s.first_less(s.x[1], s.x[0], 1) : s.less(s.x[0], s.x[1])",
+    "s.i == 0 ? (MUTANT ? s.less(s.x[1], s.x[0]) : s.first_less(s.x[1], s.x[0], 1)) : s.less(s.x[0], s.x[1])",
     "if two operands of `max` that move together are equal, neither gets the derivative",
 )
 fault(
     "passes/derive/partials.cpp",
-    "if (!result.valid() || !(guarded || is_steep(op)) || is_linear(op)) return result;",
-    "if (MUTANT || !result.valid() || !(guarded || is_steep(op)) || is_linear(op)) return result;",
+    "if (!result.valid() || !(guarded || is_steep(op)) || is_linear) return result;",
+    "if (MUTANT || !result.valid() || !(guarded || is_steep(op)) || is_linear) return result;",
     "the derivative of the side that `where` does not select is 0 * inf",
 )
 fault(
