@@ -71,13 +71,13 @@ typed::Program check_source(Frontend& frontend, bool for_check, const std::strin
 }
 
 std::optional<ir::Module> expand_lowered(const std::function<ir::Module()>& lower, const SourceManager& sources,
-                                         FileId main, Diagnostics& diagnostics, const PassHook& after) {
+                                         FileId main, Diagnostics& diagnostics, const PassOptions& options) {
   auto reject = [&](const RuntimeError& error, const std::vector<Location>& locations) {
     Diagnostic d = diagnostic_of(error, locations, sources, main);
     diagnostics.error(d.kind, d.span, d.message, d.hint, d.labels);
   };
   try {
-    return expand_transforms(lower(), after);
+    return expand_transforms(lower(), options);
   } catch (const ir::Unsupported& reason) {
     diagnostics.error("NotSupported", reason.span, reason.what());
   } catch (const NotDifferentiable& reason) {
@@ -88,20 +88,18 @@ std::optional<ir::Module> expand_lowered(const std::function<ir::Module()>& lowe
   return std::nullopt;
 }
 
-std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program& program, const PassHook& after,
+std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program& program, const PassOptions& options,
                                        int64_t default_device) {
   return expand_lowered([&] { return ir::lower(program, frontend.sources, default_device); }, frontend.sources,
-                        frontend.file, frontend.diagnostics, after);
+                        frontend.file, frontend.diagnostics, options);
 }
 
 ir::Module optimise(ir::Module module, const RunFlags& flags) {
-  PassTimes times;
-  PassOptions options = flags.pass_options();
-  if (flags.time_passes) options.times = &times;
-  module = run_passes(std::move(module), options);
+  module = run_passes(std::move(module), flags.pass_options());
   if (flags.time_passes)
-    for (const auto& [name, seconds] : times)
+    for (const auto& [name, seconds] : flags.times)
       fmt::print(stderr, "{:<12} {:8.3f} ms\n", name, seconds * 1e3);
+  flags.times.clear();
   return module;
 }
 

@@ -41,12 +41,11 @@ void read_source(Frontend& frontend, const std::string& path, const std::string*
 typed::Program check_source(Frontend& frontend, bool for_check = false, const std::string& exported = {});
 
 // The graph before all passes, transforms of functions expanded, or nothing after reporting what it cannot express yet.
-// `after` sees the graph as lowered and after each step (passes/derive/derive.h).
 std::optional<ir::Module> expand_lowered(const std::function<ir::Module()>& lower, const SourceManager& sources,
-                                         FileId main, Diagnostics& diagnostics, const PassHook& after);
+                                         FileId main, Diagnostics& diagnostics, const PassOptions& options);
 // The same, of a whole program without errors.
-std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program& program, const PassHook& after = {},
-                                       int64_t default_device = 0);
+std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program& program,
+                                       const PassOptions& options = {}, int64_t default_device = 0);
 
 struct Executable {
   Program program;

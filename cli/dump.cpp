@@ -25,7 +25,7 @@ void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), s
 // the end.
 class GraphDump {
 public:
-  explicit GraphDump(const DumpFlags& flags) : flags_(flags), name_(flags.after), verify_(flags.run.hook()) {
+  explicit GraphDump(const DumpFlags& flags) : flags_(flags), name_(flags.after) {
     const size_t colon = name_.find(':');
     if (colon == std::string::npos) return;
     const std::string_view number = std::string_view(flags_.after).substr(colon + 1);
@@ -36,20 +36,21 @@ public:
   }
 
   void after(std::string_view name, const ir::Module& now) {
-    if (verify_) verify_(name, now);
     if (flags_.after_all) fmt::print("# after {}\n{}\n", name, to_text(now));
     if (name != name_ || --left_ != 0) return;
     print(to_text(now));
     found_ = true;
   }
+  PassOptions options() {
+    PassOptions options = flags_.run.pass_options();
+    options.hook = [&](std::string_view name, const ir::Module& now) { after(name, now); };
+    return options;
+  }
   bool done() const { return found_ && !flags_.after_all; }
 
   void finish(ir::Module module) {
     if (done()) return;
-    PassOptions options = flags_.run.pass_options();
-    options.verify = false; // after() does
-    options.hook = [&](std::string_view name, const ir::Module& now) { after(name, now); };
-    module = run_passes(std::move(module), options);
+    module = run_passes(std::move(module), options());
     if (!found_ && !name_.empty() && !flags_.after_all)
       throw UsageError(fmt::format("--after {}: no such pass ran so often; tl dump --passes lists them", flags_.after));
     if (name_.empty() && !flags_.after_all) print(to_text(module));
@@ -59,7 +60,6 @@ private:
   const DumpFlags& flags_;
   std::string name_;
   int left_ = 1; // runs of the pass up to the one that is shown
-  PassHook verify_;
   bool found_ = false;
 };
 
@@ -113,12 +113,11 @@ int dump(const DumpFlags& flags) {
   }
   if (flags.stage == "ir") {
     GraphDump graph(flags);
-    std::optional<ir::Module> lowered =
-        lower_source(frontend, typed, [&](std::string_view name, const ir::Module& now) { graph.after(name, now); });
+    std::optional<ir::Module> lowered = lower_source(frontend, typed, graph.options());
     if (lowered) graph.finish(std::move(*lowered));
     return finish();
   }
-  std::optional<ir::Module> lowered = lower_source(frontend, typed, flags.run.hook());
+  std::optional<ir::Module> lowered = lower_source(frontend, typed, flags.run.pass_options());
   if (!lowered) return finish();
   ir::Module module = std::move(*lowered);
   module = optimise(std::move(module), flags.run);

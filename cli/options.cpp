@@ -73,10 +73,9 @@ PassOptions RunFlags::pass_options() const {
   // The line that makes the first NaN is to be found: each operation is a step of its own, with a line of its own.
   if (run.check_nan) options.disabled.insert({"fuse", "outline"});
   options.verify = verify;
+  if (time_passes) options.times = &times;
   return options;
 }
-
-PassHook RunFlags::hook() const { return verify ? require_valid : PassHook(); }
 
 std::string RunFlags::cache_folder() const { return no_cache ? "" : default_cache_folder(); }
 

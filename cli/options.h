@@ -27,11 +27,12 @@ struct RunFlags : RunSetup {
   void add_looking_to(CLI::App& app);   // --profile, --trace, --explain-idle, --audit
   void finish() const;                  // checks what stands between flags, and prepares the process
   PassOptions pass_options() const;
-  PassHook hook() const;                         // for what comes before the passes
   std::string cache_folder() const;              // empty: --no-cache, or nowhere to put it
   std::shared_ptr<DiskCache> disk_cache() const; // null: --no-cache, or nowhere to put it
   void open_devices();                           // what --device asks for; throws UsageError
   int64_t device_number() const;                 // of the one where new tensors go, then
+
+  mutable PassTimes times; // of the compilation that is going on, for --time-passes
 
 private:
   void open_cards_of_flags();

@@ -94,7 +94,7 @@ bool Session::keep(const typed::Program& program, const std::vector<AtomId>& siz
 
 std::optional<ir::Module> Session::lower(const std::function<ir::Module()>& how) {
   Diagnostics diagnostics;
-  auto module = expand_lowered(how, sources_, file_, diagnostics, flags_.hook());
+  auto module = expand_lowered(how, sources_, file_, diagnostics, flags_.pass_options());
   if (!module) show(diagnostics, sources_);
   return module;
 }

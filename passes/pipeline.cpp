@@ -1,5 +1,7 @@
 #include "passes/pipeline.h"
 #include "ir/graph/verify.h"
+#include "passes/derive/derive.h"
+#include "passes/devices.h"
 #include "passes/passes.h"
 #include <chrono>
 #include <fmt/format.h>
@@ -12,6 +14,8 @@ constexpr PassInfo kPasses[] = {
     {"inline", "bodies of functions in place of their calls", "a graph as lowered",
      "no calls but recursive ones; only functions that the entry reaches", false, inline_calls},
     {"derive", "grad, vjp, jvp, vmap as ordinary graph", "inline", "no transforms of functions", true, derive},
+    {"devices", "Guards where tensors of two devices may meet", "no transforms of functions",
+     "operands that are not poisoned are on one device", true, check_devices},
     {"fold", "arithmetic on constants, done", "", "no scalar operation on constants alone", false, fold},
     {"simplify", "x * 1 -> x, and the like; one form for views", "", "no rule applies", false, simplify},
     {"cse", "equal pure nodes, computed once", "", "equal sizes are one value", false, cse},
@@ -26,15 +30,31 @@ constexpr PassInfo kPasses[] = {
     {"order", "reads of a tensor before updates of it", "kernels", "updates copy less", false, order},
 };
 
+// What a module goes through before its transforms of functions are expanded: sizes that are equal become one value, and
+// what does not change in a loop stands before it. Derivatives need that, so none of these can be left out there.
+constexpr std::string_view kBeforeDerive[] = {"inline", "fold", "simplify", "cse", "fold", "simplify", "cse", "hoist"};
+
 // Folding makes work for simplify and the other way round: twice is enough for what programs hold.
-constexpr std::string_view kOrder[] = {"inline", "derive", "fold",  "simplify", "cse",   "fold",    "simplify",
-                                       "cse",    "dce",    "hoist", "cse",      "dce",   "outline", "place",
-                                       "cse",    "dce",    "fuse",  "kernels",  "order", "dce"};
+constexpr std::string_view kOrder[] = {"inline", "fold",  "simplify", "cse",   "fold",    "simplify", "cse",
+                                       "dce",    "hoist", "cse",      "dce",   "outline", "place",    "cse",
+                                       "dce",    "fuse",  "kernels",  "order", "dce"};
 
 const PassInfo& find(std::string_view name) {
   for (const PassInfo& pass : kPasses)
     if (pass.name == name) return pass;
   throw std::logic_error(fmt::format("there is no pass {}", name));
+}
+
+ir::Module run(std::string_view name, ir::Module module, const PassOptions& options) {
+  auto start = std::chrono::steady_clock::now();
+  module = find(name).run(std::move(module));
+  if (options.times) {
+    double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    options.times->emplace_back(std::string(name), seconds);
+  }
+  if (options.verify) require_valid(name, module);
+  if (options.hook) options.hook(name, module);
+  return module;
 }
 
 } // namespace
@@ -46,19 +66,21 @@ void require_valid(std::string_view after, const ir::Module& module) {
   if (!faults.empty()) throw std::logic_error(fmt::format("after {}: {}", after, faults[0]));
 }
 
-ir::Module run_passes(ir::Module module, const PassOptions& options) {
-  for (std::string_view name : kOrder) {
-    const PassInfo& pass = find(name);
-    if (!pass.required && options.disabled.contains(std::string(name))) continue;
-    auto start = std::chrono::steady_clock::now();
-    module = pass.run(std::move(module));
-    if (options.times) {
-      double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      options.times->emplace_back(std::string(name), seconds);
-    }
-    if (options.verify) require_valid(name, module);
-    if (options.hook) options.hook(name, module);
+ir::Module expand_transforms(ir::Module module, const PassOptions& options) {
+  if (options.verify) require_valid("lower", module);
+  if (options.hook) options.hook("lower", module);
+  if (has_transforms(module)) {
+    for (std::string_view name : kBeforeDerive)
+      module = run(name, std::move(module), options);
+    module = run("derive", std::move(module), options);
   }
+  return run("devices", std::move(module), options);
+}
+
+ir::Module run_passes(ir::Module module, const PassOptions& options) {
+  for (std::string_view name : kOrder)
+    if (find(name).required || !options.disabled.contains(std::string(name)))
+      module = run(name, std::move(module), options);
   return module;
 }
 

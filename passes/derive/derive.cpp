@@ -21,16 +21,6 @@ namespace {
 
 bool is_transform(Op op) { return op == Op::Vjp || op == Op::Jvp || op == Op::Vmap; }
 
-bool has_transforms(const Module& module) {
-  bool found = false;
-  for (const Function& function : module.functions)
-    walk(function, function.body, [&](NodeId id) {
-      Op op = function[id].op;
-      found = found || is_transform(op) || op == Op::Checkpoint || op == Op::CustomVjp || op == Op::StopGradient;
-    });
-  return found;
-}
-
 class Derive {
 public:
   Derive(Module& module, Function& function) : module_(module), f_(function) {}
@@ -372,11 +362,18 @@ private:
 
 } // namespace
 
+bool has_transforms(const Module& module) {
+  bool found = false;
+  for (const Function& function : module.functions)
+    walk(function, function.body, [&](NodeId id) {
+      Op op = function[id].op;
+      found = found || is_transform(op) || op == Op::Checkpoint || op == Op::CustomVjp || op == Op::StopGradient;
+    });
+  return found;
+}
+
 Module derive(Module module) {
   if (!has_transforms(module)) return module;
-  // Sizes that are equal are one value, and what does not change in a loop stands before it.
-  for (auto* pass : {fold, simplify, cse, fold, simplify, cse, hoist})
-    module = pass(std::move(module));
   try {
     for (Function& function : module.functions)
       Derive(module, function).run();
@@ -384,20 +381,6 @@ Module derive(Module module) {
     reason.locations = module.locations;
     throw;
   }
-  return module;
-}
-
-Module expand_transforms(Module module, const std::function<void(std::string_view, const Module&)>& after) {
-  auto step = [&](std::string_view name, Module (*run)(Module)) {
-    module = run(std::move(module));
-    if (after) after(name, module);
-  };
-  if (after) after("lower", module);
-  if (has_transforms(module)) {
-    step("inline", inline_calls);
-    step("derive", derive);
-  }
-  step("devices", check_devices);
   return module;
 }
 

@@ -1,10 +1,8 @@
 // Transforms of functions as ordinary graph, and what can go wrong.
 #pragma once
 #include "ir/graph/graph.h"
-#include <functional>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 
 namespace tl {
 
@@ -15,10 +13,7 @@ struct NotDifferentiable : std::runtime_error {
   std::vector<Location> locations; // of the module, where loc is one
 };
 
-// The passes `inline` and `derive`, if there is anything to derive, and the checks of devices, if it names any: a
-// module that the reference interpreter can run. Throws NotDifferentiable and MixedDevices (passes/devices.h). `after`
-// sees what comes in, as `lower`, and what each of them makes of it (pipeline.h).
-ir::Module expand_transforms(ir::Module module,
-                             const std::function<void(std::string_view, const ir::Module&)>& after = {});
+// Is there anything to derive?
+bool has_transforms(const ir::Module& module);
 
 } // namespace tl

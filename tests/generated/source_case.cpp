@@ -5,7 +5,7 @@
 #include "parser/check/check.h"
 #include "parser/syntax/imports.h"
 #include "parser/syntax/parse.h"
-#include "passes/derive/derive.h"
+#include "passes/pipeline.h"
 
 namespace tl::generated {
 

@@ -4,7 +4,6 @@
 #include "ir/lower/lower.h"
 #include "lang/stdlib.h"
 #include "parser/syntax/parse.h"
-#include "passes/derive/derive.h"
 #include "passes/devices.h"
 #include "passes/pipeline.h"
 #include <cstdint>
@@ -49,7 +48,7 @@ void compile(const typed::Program& program, const SourceManager& sources) {
     require_sound(module);
     PassOptions options;
     options.verify = true;
-    run_passes(expand_transforms(std::move(module), require_valid), options);
+    run_passes(expand_transforms(std::move(module), options), options);
   } catch (const ir::Unsupported&) {
   } catch (const NotDifferentiable&) {
   } catch (const MixedDevices&) {
