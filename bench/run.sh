@@ -45,6 +45,33 @@ loops() {
   done
 }
 
+# What tensor programs do all day, beside NumPy and PyTorch (PYTHON=…; without PyTorch, NumPy alone): the ratio is that of
+# the best peer. build/bench/rows.tsv has the medians, from which bench/figure.py draws.
+rows() {
+  local peers=() peer name
+  for peer in numpy torch; do ${PYTHON:-python3} -c "import $peer" 2>/dev/null && peers+=("$peer"); done
+  rm -f "$out"/rows.*
+  for ((pair = 0; pair < pairs; ++pair)); do
+    build/tl run --threads "$threads" bench/rows.tl >>"$out/rows.tl.txt"
+    for peer in "${peers[@]}"; do
+      OPENBLAS_NUM_THREADS=$threads ${PYTHON:-python3} bench/peers/rows.py "$peer" "$threads" >>"$out/rows.$peer.txt"
+    done
+  done
+  printf '%-28s %12s %12s %12s %8s\n' "rows, $threads thread(s)" "tl ms" "NumPy ms" "PyTorch ms" "best/tl"
+  while IFS= read -r name; do
+    local values=()
+    for peer in tl numpy torch; do
+      values+=("$({ grep -h "^$name |" "$out/rows.$peer.txt" 2>/dev/null || echo '| nan |'; } | awk -F'|' '{print $2}' | median)")
+    done
+    local far
+    far=$(cat "$out"/rows.*.txt | grep "^$name |" | awk -F'|' 'NR == 1 {a = $3} {d = $3 - a; if (d < 0) d = -d; if (d > 1e-3 * (a < 0 ? -a : a)) n++} END {print n + 0}')
+    awk -v name="$name" -v a="${values[0]}" -v b="${values[1]}" -v c="${values[2]}" -v far="$far" -v file="$out/rows.tsv" 'BEGIN {
+      best = c == "nan" || b + 0 < c + 0 ? b : c
+      printf "%-28s %12.3f %12.3f %12.3f %8.2f%s\n", name, a, b, c, best / a, far ? "  the results differ" : ""
+      printf "%s\t%s\t%s\t%s\n", name, a, b, c >>file }'
+  done < <(awk -F' [|] ' '!seen[$1]++ {print $1}' "$out/rows.tl.txt")
+}
+
 # Tiny operations, one after the other and eight chains at once, beside PyTorch (PYTHON=…, without it tl alone).
 dispatch() {
   rm -f "$out"/dispatch.*.txt
@@ -100,10 +127,10 @@ gradients() {
 source bench/starting.sh
 
 cases=("$@")
-((${#cases[@]})) || cases=(four_ways loops gradients dispatch overlap run_ahead start size)
+((${#cases[@]})) || cases=(four_ways loops rows gradients dispatch overlap run_ahead start size)
 for name in "${cases[@]}"; do
   case $name in
-    four_ways | loops | gradients | dispatch | overlap | run_ahead | start | size) "$name" ;;
-    *) echo "bench: no case '$name' (four_ways, loops, gradients, dispatch, overlap, run_ahead, start, size)" >&2; exit 2 ;;
+    four_ways | loops | rows | gradients | dispatch | overlap | run_ahead | start | size) "$name" ;;
+    *) echo "bench: no case '$name' (four_ways, loops, rows, gradients, dispatch, overlap, run_ahead, start, size)" >&2; exit 2 ;;
   esac
 done
