@@ -31,7 +31,8 @@ public:
     const std::string_view number = std::string_view(flags_.after).substr(colon + 1);
     const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), left_);
     if (problem != std::errc() || end != number.data() + number.size() || left_ < 1)
-      throw UsageError(fmt::format("--after {}: behind the colon stands which of its runs is meant", flags_.after));
+      throw UsageError(
+          fmt::format("--after {}: the number after the colon says which of its runs is meant", flags_.after));
     name_.resize(colon);
   }
 

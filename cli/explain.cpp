@@ -74,7 +74,7 @@ int explain(const std::string& kind) {
 void add_explain(CLI::App& app, int& exit_code) {
   auto kind = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("explain", "an error at length: its cause, an example, how to mend it");
-  command->add_option("KIND", *kind, "what stands in brackets after `error`; without it: all kinds");
+  command->add_option("KIND", *kind, "the name in brackets after `error`; without it, all kinds");
   command->callback([kind, &exit_code] { exit_code = explain(*kind); });
 }
 

@@ -227,7 +227,7 @@ private:
       }
       return say(fmt::format("there is no documentation of '{}'", name));
     }
-    fmt::print("Enter statements or expressions; a value that stands alone is shown with its type.\n");
+    fmt::print("Enter statements or expressions; the value of a bare expression is shown with its type.\n");
     for (const Command& c : kCommands)
       fmt::print("  {:<20} {}\n", fmt::format("{} {}", c.name, c.argument), c.doc);
   }

@@ -18,7 +18,7 @@ int run(RunFlags flags, const std::vector<std::string>& words, const std::string
   if (!code && words.empty()) throw UsageError("run needs a file (or -e CODE)");
   if (!code && words.front().size() > 1 && words.front()[0] == '-')
     throw UsageError(
-        fmt::format("unknown option {}; tl run --help lists those that stand before the file", words.front()));
+        fmt::format("unknown option {}; tl run --help lists those that go before the file", words.front()));
   std::string path = code ? "<command line>" : words.front();
   std::vector<std::string> rest(words.begin() + (code ? 0 : 1), words.end());
   if (!rest.empty() && rest.front() == "--") rest.erase(rest.begin()); // it ends tl's own; a second is the program's

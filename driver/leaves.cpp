@@ -32,7 +32,8 @@ template <class F> auto reading(const ParamInfo& param, const std::string& leaf,
     if (error.kind == "OutOfMemory") throw IoError(message, error.kind);
     throw UsageError(message);
   } catch (const std::bad_alloc&) {
-    throw IoError(fmt::format("{}: there is no memory for what is in '{}'", what(param, leaf), path), "OutOfMemory");
+    throw IoError(fmt::format("{}: there is not enough memory for the contents of '{}'", what(param, leaf), path),
+                  "OutOfMemory");
   }
 }
 

@@ -11,23 +11,23 @@ namespace tl {
 namespace {
 
 constexpr PassInfo kPasses[] = {
-    {"inline", "bodies of functions in place of their calls", "a graph as lowered",
+    {"inline", "function bodies in place of their calls", "a graph as lowered",
      "no calls but recursive ones; only functions that the entry reaches", false, inline_calls},
-    {"derive", "grad, vjp, jvp, vmap as ordinary graph", "inline", "no transforms of functions", true, derive},
+    {"derive", "grad, vjp, jvp and vmap as ordinary graph", "inline", "no transforms of functions", true, derive},
     {"devices", "Guards where tensors of two devices may meet", "no transforms of functions",
      "operands that are not poisoned are on one device", true, check_devices},
-    {"fold", "arithmetic on constants, done", "", "no scalar operation on constants alone", false, fold},
-    {"simplify", "x * 1 -> x, and the like; one form for views", "", "no rule applies", false, simplify},
-    {"cse", "equal pure nodes, computed once", "", "equal sizes are one value", false, cse},
-    {"dce", "what nobody needs, removed", "", "only effects, Guards and what they or results need", false, dce},
-    {"hoist", "out of loops what every turn computes alike", "", "the same values", false, hoist},
+    {"fold", "arithmetic on constants, evaluated", "", "no scalar operation on constants alone", false, fold},
+    {"simplify", "x * 1 -> x and similar rules; views in one form", "", "no rule applies", false, simplify},
+    {"cse", "equal pure nodes, merged", "", "equal sizes are one value", false, cse},
+    {"dce", "unused nodes, removed", "", "only effects, Guards and what they or results need", false, dce},
+    {"hoist", "loop-invariant computations, moved out of loops", "", "the same values", false, hoist},
     {"outline", "loops over scalars and subscripts as native code", "", "Kernel nodes of kind Loop", false, outline},
     {"place", "Await where the host must know a value", "", "conditions, bounds and sizes are host scalars", true,
      place},
-    {"fuse", "tensor work as few kernels", "place", "Kernel nodes as docs/kernels.md says", false, fuse},
-    {"kernels", "a kernel for each operation that is in none", "place", "no tensor work outside of kernels", true,
+    {"fuse", "tensor work, grouped into few kernels", "place", "Kernel nodes as docs/kernels.md says", false, fuse},
+    {"kernels", "a kernel for each remaining operation", "place", "no tensor work outside of kernels", true,
      make_kernels},
-    {"order", "reads of a tensor before updates of it", "kernels", "updates copy less", false, order},
+    {"order", "reads of a tensor, moved before updates of it", "kernels", "updates copy less", false, order},
 };
 
 // What a module goes through before its transforms of functions are expanded: sizes that are equal become one value, and

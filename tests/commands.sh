@@ -339,12 +339,12 @@ check "doc to a full device" 3 "standard output: No space left" -- sh -c "'$tl' 
 check "explain to a full device" 3 "standard output: No space left" -- sh -c "'$tl' explain ShapeMismatch >/dev/full"
 check "hint: a total that is a float" 1 "hint: make it a float where it is declared: .var total: f32 = 0." -- "$tl" check <(echo 'var total = 0
 total += 1.5')
-check "hint: a float that is declared too narrow" 1 "hint: say where it is declared what it is: .let b: f64 = 0.1." -- "$tl" check <(echo 'let b = 0.1
+check "hint: a float that is declared too narrow" 1 "hint: give its type where it is declared: .let b: f64 = 0.1." -- "$tl" check <(echo 'let b = 0.1
 let y = f64([1.0]) * b')
 check "hint: an integer from a float" 1 "hint: write .i64.x.. to convert it, which drops fractions" -- "$tl" check <(echo 'fn f(k: i64, x: f32) -> i64 { var n = k
   n += x
   n }')
-check "hint: concat of two" 1 "stands in one tuple: .concat..a, b.." -- "$tl" check <(echo 'let a = [1.0]
+check "hint: concat of two" 1 "go in one tuple: .concat..a, b.." -- "$tl" check <(echo 'let a = [1.0]
 let b = [2.0]
 print(concat(a, b))')
 check "load of what is not there" 1 "cannot open 'not-there.npy': no such file or directory, so" -- "$tl" run -e 'print(load("not-there.npy"))'

@@ -144,9 +144,9 @@ refused() {
   check "refused: $1 leaves nothing" 0 -- test ! -e refused.so
 }
 refused "a list of devices" '1:16: error\[NotSupported\]: a device cannot be a parameter' 'export fn f(x: List<device>) -> f32 = 1.0'
-refused "a list of nothing known" '1:11: error\[NotSupported\]: a list of which nothing tells what is in it cannot be a result' 'export fn f(n: i64) = list()'
+refused "a list of nothing known" '1:11: error\[NotSupported\]: a list whose element type is unknown cannot be a result' 'export fn f(n: i64) = list()'
 refused "a list of structs without fields" '2:11: error\[NotSupported\]: a struct without fields' $'struct E { }\nexport fn f(n: i64) -> List<E> = list(E())'
-refused "a size that only a list has" '1:11: error\[UnboundSize\]: the size `n` of `f` cannot be told' 'export fn f(x: List<f32[n]>) -> i64 = n'
+refused "a size that only a list has" '1:11: error\[UnboundSize\]: the size `n` of `f` cannot be inferred' 'export fn f(x: List<f32[n]>) -> i64 = n'
 refused "a function" '1:16: error\[NotSupported\]: a function cannot be a parameter' 'export fn f(g: fn(f32) -> f32) -> f32 = g(1.0)'
 refused "a function as a result" '1:11: error\[NotSupported\]: a function cannot be a result' 'export fn f(x: f32) -> (fn(f32) -> f32) = sin'
 refused "a device" '1:16: error\[NotSupported\]: a device' 'export fn f(d: device) -> f32 = 1.0'

@@ -38,13 +38,15 @@ run_case() {
     local folder=$place/$1
     shift
     mkdir -p "$folder/files"
-    (cd "$folder/files" && timeout -k 5 "$patience" "$tl" run "$@" >"$folder/raw" 2>&1 </dev/null; echo "exit code $?" >>"$folder/raw")
+    (cd "$folder/files" && timeout -k 5 "$patience" "$tl" run "$@" >"$folder/raw" 2>&1 <<<"a line"; echo "exit code $?" >>"$folder/raw")
     sed -E "$mask" "$folder/raw" >"$folder/text"
   }
   once cpu "$@"
   if [[ $(tail -n 1 "$place/cpu/text") != "exit code 0" ]]; then
     echo "on the CPU:"
-    head -n 12 "$place/cpu/text"
+    head -n 4 "$place/cpu/text"
+    echo "…"
+    tail -n 12 "$place/cpu/text"
     return 1
   fi
   for ((seed = 1; seed <= seeds; ++seed)); do
@@ -191,7 +193,7 @@ mkdir "$out/library"
 imports="$(printf 'import %s\n' bench data linalg nn optim plot)"
 "$tl" doc | awk -v imports="$imports" -v folder="$out/library" '
   function take(code, value,   last, before) { # the statements and the expression of an example
-    if (code ~ /^devices\("gpu"\)/) { print code; return }
+    if (code ~ /^devices\("gpu"\)/ || code ~ /^exit/) { print code; return }
     count++
     file = sprintf("%s/%02d.tl", folder, int((count - 1) / 20) + 1)
     if (count % 20 == 1) print imports >file
@@ -219,7 +221,10 @@ imports="$(printf 'import %s\n' bench data linalg nn optim plot)"
   /^    / { previous = substr($0, 5); text = text " " previous }
   END { entry() }' >"$out/library/skipped"
 while read -r code; do
-  skip "example $code" "it says whether there are GPUs"
+  case $code in
+  exit*) skip "example $code" "it ends the program" ;;
+  *) skip "example $code" "it says whether there are GPUs" ;;
+  esac
 done <"$out/library/skipped"
 for program in "$out"/library/*.tl; do
   start "examples, part $(basename "$program" .tl)" "$plain" "$program"

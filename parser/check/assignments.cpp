@@ -94,7 +94,7 @@ std::optional<typed::Place> Checker::place(const ast::Expr* target, typed::Stmt&
   }
   if (in_comprehension_ && var.index < comprehension_variables_) {
     error("NotAssignable", base->span,
-          fmt::format("the element of a comprehension cannot assign `{}`, which stands outside it", name->name),
+          fmt::format("the element of a comprehension cannot assign `{}`, which is outside it", name->name),
           "write a `for` loop", {{entity->span, "declared here"}});
     return std::nullopt;
   }
@@ -174,7 +174,7 @@ std::optional<typed::Place> Checker::place(const ast::Expr* target, typed::Stmt&
     mask_counts_.insert(fresh.atom);
   for (const auto& sub : result.subscripts)
     if (sub.kind == typed::Subscript::Kind::NewAxis) {
-      error("NotAssignable", sub.span, "`new` has no place in a target");
+      error("NotAssignable", sub.span, "`new` is not allowed in a target");
       return std::nullopt;
     }
   result.type.shape = *shape;
@@ -224,13 +224,13 @@ bool Checker::broadcast_to_place(const typed::Place& place, typed::Expr& v, type
     if (!fits) {
       std::vector<Label> labels{{place.span, show(place.type)}, label(v)};
       add_origins(a, b, labels);
-      error("ShapeMismatch", v.span, fmt::format("the value does not fit its place: {}", different(a, b)),
+      error("ShapeMismatch", v.span, fmt::format("the value does not fit its target: {}", different(a, b)),
             equality_hint(a, b), std::move(labels));
       return false;
     }
   }
   if (!fits)
-    error("ShapeMismatch", v.span, "the value does not fit its place", "", {{place.span, show(place.type)}, label(v)});
+    error("ShapeMismatch", v.span, "the value does not fit its target", "", {{place.span, show(place.type)}, label(v)});
   return fits;
 }
 

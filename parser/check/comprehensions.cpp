@@ -391,7 +391,7 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
       if (type.is_error()) {
         fine = false;
       } else if (!type.is_range()) {
-        error("TypeMismatch", clause.range->span, fmt::format("an index goes over a range, not {}", show(type)),
+        error("TypeMismatch", clause.range->span, fmt::format("an index iterates over a range, not {}", show(type)),
               type.is_scalar() ? fmt::format("write `0..{}`", text(clause.range->span))
                                : fmt::format("write `{0} in 0..len({1})` and subscript `{1}[{0}]`",
                                              clause.pattern->name, text(clause.range->span)));
@@ -432,7 +432,7 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
         for (size_t i = 1; i < axes.size(); ++i) {
           if (index.hi == axes[i].size) continue;
           std::string message =
-              fmt::format("`{}` goes over an axis of `{}` with size {{0}} and one of `{}` with size {{1}}", name,
+              fmt::format("`{}` indexes an axis of `{}` with size {{0}} and one of `{}` with size {{1}}", name,
                           axes[0].base, axes[i].base);
           if (!require_equal(index.hi, axes[i].size, true, message, axes[i].span, node->checks, true)) {
             std::vector<Label> labels{{axes[0].span, fmt::format("size {}", show(axes[0].size))},
@@ -440,7 +440,7 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
             add_origins(index.hi, axes[i].size, labels);
             std::string hint = equality_hint(index.hi, axes[i].size);
             error("ShapeMismatch", axes[i].span,
-                  fmt::format("`{}` goes over axes of different sizes, {}", name, different(index.hi, axes[i].size)),
+                  fmt::format("`{}` indexes axes of different sizes, {}", name, different(index.hi, axes[i].size)),
                   hint.empty() ? fmt::format("write the range: `{} in 0..n`", name) : hint, std::move(labels));
             fine = false;
             break;

@@ -691,7 +691,7 @@ ExprPtr Checker::derive_vmap(const Transformed& what, std::vector<Arg> args, Spa
     fine = fits(fits, type);
     if (!fine) {
       error("TypeMismatch", args[i].span,
-            fmt::format("`vmap` goes over axis {} of this argument, which is {}", axis, show(type)),
+            fmt::format("`vmap` maps over axis {} of this argument, which is {}", axis, show(type)),
             "`axes` says which axis of each argument, or `none` for one that is the same for all");
       return broken(span);
     }
@@ -717,7 +717,7 @@ ExprPtr Checker::derive_vmap(const Transformed& what, std::vector<Arg> args, Spa
       } else if (!count) {
         count = t.shape[0];
       } else {
-        if (!require_equal(*count, t.shape[0], false, "`vmap` goes over axes of one size, and these have {0} and {1}",
+        if (!require_equal(*count, t.shape[0], false, "`vmap` maps over axes of equal size, but these have {0} and {1}",
                            args[i].span, checked->checks))
           other = t.shape[0];
       }
@@ -727,7 +727,7 @@ ExprPtr Checker::derive_vmap(const Transformed& what, std::vector<Arg> args, Spa
       std::vector<Label> labels{label(*value)};
       add_origins(*count, *other, labels);
       error("ShapeMismatch", args[i].span,
-            fmt::format("`vmap` goes over axes of one size: {}", different(*count, *other)),
+            fmt::format("`vmap` maps over axes of equal size: {}", different(*count, *other)),
             "`none` in `axes` stands for an argument that is the same for all", std::move(labels));
       return broken(span);
     }
@@ -739,7 +739,7 @@ ExprPtr Checker::derive_vmap(const Transformed& what, std::vector<Arg> args, Spa
     mapped.push_back(static_cast<int64_t>(i));
   }
   if (!count) {
-    error("WrongArguments", span, "`vmap` needs an argument whose axis it goes over");
+    error("WrongArguments", span, "`vmap` needs an argument with an axis to map over");
     return broken(span);
   }
   // Inside, the arguments lack the axis.

@@ -18,7 +18,7 @@ std::string Checker::why_not_exported(const Type& type, bool is_part) {
     return "";
   }
   if (type.is_list() && !is_part) {
-    if (type.elements.empty()) return "a list of which nothing tells what is in it";
+    if (type.elements.empty()) return "a list whose element type is unknown";
     return why_not_exported(type.elements[0], true);
   }
   if (type.is_list()) {

@@ -127,7 +127,7 @@ ExprPtr Checker::expr(const ast::Expr* e, const Type* expected, bool want) {
           error("UnknownName", e->span, "`_` is not a value");
           return broken(e->span);
         } else if constexpr (std::is_same_v<T, ast::Spread>) {
-          error("TypeMismatch", e->span, "`..` stands in the sizes of a shape");
+          error("TypeMismatch", e->span, "`..` is only allowed in the sizes of a shape");
           return broken(e->span);
         } else if constexpr (std::is_same_v<T, ast::Tuple>) {
           if (node.elements.empty()) return make(ExprKind::Unit, e->span, Type::unit());

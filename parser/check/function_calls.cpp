@@ -260,7 +260,7 @@ ExprPtr Checker::finish_call(FunctionInfo& info, const Signature& original, std:
       }
       if (fits && differs) {
         error("UnboundSize", span,
-              fmt::format("the size `{}` of `{}` cannot be told: the elements of the list have sizes of their own",
+              fmt::format("the size `{}` of `{}` cannot be inferred: each element of the list has sizes of its own",
                           p_.atoms[atom].name, info.decl->name.text),
               "write `_` for it in the parameter, if they may differ", {{p_.atoms[atom].origin, "named here"}});
         fine = false;

@@ -546,8 +546,7 @@ ExprPtr Checker::call_leaves(bool is_map, std::vector<Arg> args, Span span) {
   for (size_t i = 1; i < parts.size(); ++i)
     if (!same_shape(same_shape, type, parts[i]->type)) {
       error("TypeMismatch", parts[i]->span,
-            fmt::format("`{}` goes over leaves that match, and these are {} and {}", name, show(type),
-                        show(parts[i]->type)));
+            fmt::format("`{}` needs matching leaves, but these are {} and {}", name, show(type), show(parts[i]->type)));
       return broken(span);
     }
   bool fine = true;

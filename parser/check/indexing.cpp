@@ -166,7 +166,7 @@ std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std
   }
   if (!fine) return std::nullopt;
   if (ellipses > 1) {
-    error("WrongIndex", span, "`...` stands once in a subscript");
+    error("WrongIndex", span, "`...` may appear only once in a subscript");
     return std::nullopt;
   }
   if (used > rank) {

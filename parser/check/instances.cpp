@@ -211,7 +211,7 @@ void Checker::check_solvable(const Signature& signature) {
   for (AtomId atom : unknown)
     if (!known.count(atom) && p_.atoms[atom].origin.valid()) {
       error("UnboundSize", p_.atoms[atom].origin,
-            fmt::format("the size `{}` cannot be told from the arguments", p_.atoms[atom].name),
+            fmt::format("the size `{}` cannot be inferred from the arguments", p_.atoms[atom].name),
             "name it alone in the shape of some parameter, or make it a parameter");
       return; // others may follow from it
     }

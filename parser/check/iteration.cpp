@@ -88,7 +88,7 @@ Checker::Iteration Checker::iterate_value(ExprPtr value, typed::Block& before, b
     return result;
   }
   error("TypeMismatch", span,
-        fmt::format("a loop goes over a range, a list or the rows of a tensor, not {}", show(type)),
+        fmt::format("a loop iterates over a range, a list or the rows of a tensor, not {}", show(type)),
         type.is_scalar() ? fmt::format("write `0..{}`", text(span))
         : type.is_str()  ? fmt::format("`lines({0})` and `{0}.split(\" \")` are lists", text(span))
                          : "",
@@ -143,7 +143,7 @@ Checker::Iteration Checker::iterate_call(Builtin builtin, std::vector<Arg>& args
     }
   if (is_zip ? args.empty() : args.size() != 1) {
     error("WrongArguments", span,
-          is_zip ? "`zip` goes over several lists or tensors" : "`enumerate` goes over one list or tensor",
+          is_zip ? "`zip` iterates over several lists or tensors" : "`enumerate` iterates over one list or tensor",
           fmt::format("it is {}", signature_of(builtin)));
     return {};
   }

@@ -169,7 +169,7 @@ void Checker::for_loop(const ast::For& s, size_t clause, Span span, typed::Block
   Type& type = refresh(*loop.value);
   if (type.is_tensor() && type.rank() == 0) {
     error("TypeMismatch", loop.value->span,
-          fmt::format("a loop goes over a range or the rows of a tensor, not {}", show(type)),
+          fmt::format("a loop iterates over a range or the rows of a tensor, not {}", show(type)),
           fmt::format("write `0..{}`", text(loop.value->span)), {label(*loop.value)});
     type = Type::error();
   }

@@ -30,7 +30,7 @@ std::string Checker::conversion_hint(const typed::Expr& from, const Type& to, co
     return fmt::format("make it a float where it is declared: `{}: {} = {}`", declaration(*target),
                        name_of(given.dtype), literal);
   if (std::string literal = declared(&from); !literal.empty() && is_float(given.dtype) && is_float(wanted.dtype))
-    return fmt::format("say where it is declared what it is: `{}: {} = {}`", declaration(from), name_of(wanted.dtype),
+    return fmt::format("give its type where it is declared: `{}: {} = {}`", declaration(from), name_of(wanted.dtype),
                        literal);
   return fmt::format("write `{}({})` to convert it{}", name_of(wanted.dtype), source,
                      loses ? ", which drops fractions" : "");

@@ -171,13 +171,14 @@ void Checker::statement(const ast::Stmt& s, typed::Block& into) {
         else if constexpr (std::is_same_v<T, ast::Break> || std::is_same_v<T, ast::Continue>) {
           constexpr bool is_break = std::is_same_v<T, ast::Break>;
           if (ctx_->loops.empty()) {
-            error("NotInLoop", s.span, fmt::format("`{}` stands outside a loop", is_break ? "break" : "continue"));
+            error("NotInLoop", s.span, fmt::format("`{}` is outside a loop", is_break ? "break" : "continue"));
             ctx_->reachable = false; // as it would be
             return;
           }
           Loop& loop = ctx_->loops.back();
           if (!is_break && loop.in_condition) {
-            error("NotInLoop", s.span, "`continue` stands in the condition of its own loop, where no turn has begun");
+            error("NotInLoop", s.span,
+                  "`continue` is in the condition of its own loop, before any iteration has begun");
             ctx_->reachable = false;
             return;
           }
@@ -214,7 +215,7 @@ void Checker::statement(const ast::Stmt& s, typed::Block& into) {
         } else if constexpr (std::is_same_v<T, ast::Import>)
           run_import(node);
         else if constexpr (std::is_same_v<T, ast::Test>)
-          error("NotSupported", s.span, "a test stands at the top level of a file");
+          error("NotSupported", s.span, "a test belongs at the top level of a file");
       },
       s.node);
 }
@@ -378,7 +379,7 @@ ExprPtr Checker::annotated_value(const ast::TypeExpr* type, const ast::Expr* val
   v = coerce(std::move(v), annotated, what);
   if (!v->type.is_error() && !annotated.is_error() && !bound.empty())
     error("UnboundSize", type->span,
-          fmt::format("the size `{}` cannot be told from the value", p_.atoms[bound[0]].name));
+          fmt::format("the size `{}` cannot be inferred from the value", p_.atoms[bound[0]].name));
   return v;
 }
 
@@ -405,7 +406,7 @@ void Checker::return_statement(const ast::Return& s, Span span, typed::Block& in
   out.span = span;
   if (!ctx_->signature || in_comprehension_ > 0) {
     error("NotInFunction", span,
-          in_comprehension_ > 0 ? "a comprehension cannot return" : "`return` stands outside a function");
+          in_comprehension_ > 0 ? "a comprehension cannot return" : "`return` is outside a function");
     ctx_->reachable = false; // as it would be
     return;
   }

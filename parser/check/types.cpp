@@ -135,7 +135,7 @@ std::optional<Size> Checker::dim_of(const ast::Expr* e, DimContext& context) {
     }
     std::string other = did_you_mean(node->name, false);
     error("UnboundSize", e->span, fmt::format("the size `{}` is not bound", node->name),
-          context.in_struct ? "the sizes of a struct stand behind its name: `struct P[n] { … }`"
+          context.in_struct ? "the sizes of a struct follow its name: `struct P[n] { … }`"
           : context.mode == DimMode::Result
               ? fmt::format("name it in the shape of a parameter, or write `_` for a size that only the result tells")
           : other.empty() ? ""
@@ -286,7 +286,7 @@ Type Checker::type_of(const ast::TypeExpr* type, DimContext& context) {
     context.axis = static_cast<uint32_t>(result.shape.size());
     if (auto* spread = ast::as<ast::Spread>(dim)) {
       if (++spreads > 1) {
-        error("UnboundSize", dim->span, "`..` stands once in a type");
+        error("UnboundSize", dim->span, "`..` may appear only once in a type");
         fine = false;
         continue;
       }

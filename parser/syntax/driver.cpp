@@ -338,7 +338,7 @@ std::vector<Argument> Driver::ordered(std::vector<Argument> arguments) {
   bool named = false;
   for (const Argument& argument : arguments) {
     if (named && argument.name.empty()) {
-      error("ArgumentOrder", argument.value->span, "a positional argument stands behind a named one",
+      error("ArgumentOrder", argument.value->span, "a positional argument follows a named one",
             "positional arguments come first, then `name = value`");
       break;
     }
@@ -374,7 +374,7 @@ Block Driver::block(Span span, std::vector<Stmt*> statements) {
     if (const Function* function = as<Function>(statement); function && function->is_export) what = "`export`";
     // After an unclosed brace everything seems to be inside it.
     if (what && !diagnostics_.has_errors())
-      error("SyntaxError", statement->span, fmt::format("{} stands only at the top level of a file", what));
+      error("SyntaxError", statement->span, fmt::format("{} is only allowed at the top level of a file", what));
   }
   return {std::move(statements), span};
 }
@@ -427,7 +427,7 @@ Stmt* Driver::function(Span span, Function function, bool is_export) {
   function.doc = doc(span);
   if (function.body.empty() && !options_.is_library)
     error("SyntaxError", function.name.span, fmt::format("function `{}` has no body", function.name.text),
-          "write `= expression` or `{ … }` behind it, on the same line");
+          "write `= expression` or `{ … }` after it, on the same line");
   for (const Param& param : function.params)
     if (param.is_rest && (!options_.is_library || !function.body.empty()))
       error("SyntaxError", param.span, "only built-in functions take any number of arguments",

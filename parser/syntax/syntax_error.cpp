@@ -198,7 +198,7 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
     if (previous == ASSIGN || has(expected, EQUAL)) return "`==` compares; an assignment is a statement of its own";
     break;
   case COLON:
-    if (in_header) return "a block stands in braces: `{ … }`";
+    if (in_header) return "a block is written in braces: `{ … }`";
     if (has(expected, EQUAL)) return "a variable is declared with `let` or `var`: `let x: f32 = e`";
     break;
   case DOT:
@@ -229,11 +229,11 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
         tokens_[index + 2].kind == COLON)
       return "a struct is made with parentheses: `P(x = 1.0)`";
     if (before && (previous == ASSIGN || previous == LPAREN || previous == COMMA || previous == RETURN))
-      return "a block stands only after `fn`, `if`, `else`, `for`, `while` and as the body of a lambda";
+      return "a block is only allowed after `fn`, `if`, `else`, `for`, `while` and as the body of a lambda";
     break;
   case COMMA:
     if (has(expected, RPAREN) && expected.size() == 1) return "a comprehension is the only argument of its call";
-    if (find_header(index) < 0 && has(expected, END_STATEMENT)) return "a tuple stands in parentheses: `(a, b)`";
+    if (find_header(index) < 0 && has(expected, END_STATEMENT)) return "a tuple is written in parentheses: `(a, b)`";
     if (index >= 2 && (tokens_[index - 2].kind == LET || tokens_[index - 2].kind == VAR))
       return "to take a tuple apart write `let (a, b) = e`";
     break;
@@ -244,7 +244,7 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
     if (has(expected, INT)) return "`not` binds more loosely than this operator: use parentheses";
     break;
   case FOR:
-    if (has(expected, RPAREN)) return "a comprehension is the only argument of its call, or stands in `[ ]`";
+    if (has(expected, RPAREN)) return "a comprehension must be the only argument of its call, or be written in `[ ]`";
     break;
   case NEW: return "`new` adds an axis, in a subscript: `x[new, :]`";
   case IF:
@@ -260,9 +260,9 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
     break;
   default: break;
   }
-  if (token.kind == END_STATEMENT && in_header && has(expected, LBRACE)) return "the `{` stands on the same line";
+  if (token.kind == END_STATEMENT && in_header && has(expected, LBRACE)) return "the `{` belongs on the same line";
   if (has(expected, END_STATEMENT) && (begins_expression(token.kind) || has({LET, VAR, WHILE, RETURN}, token.kind)))
-    return "statements stand on lines of their own, or are separated by `;`";
+    return "statements go on lines of their own, or are separated by `;`";
   return {};
 }
 
@@ -292,7 +292,7 @@ void Driver::syntax_error(const std::vector<Kind>& expected) {
     if (words.empty()) {
       message = after_line || token.kind == END_STATEMENT
                     ? fmt::format("{} too early", found)
-                    : fmt::format("`{}` cannot stand here", token.kind == STRING_BEGIN ? "\"" : text(token));
+                    : fmt::format("`{}` is not allowed here", token.kind == STRING_BEGIN ? "\"" : text(token));
     } else {
       message = "expected ";
       for (size_t i = 0; i < words.size(); ++i) {

@@ -69,7 +69,7 @@ bool leave_out_effects(Cloner& cloner, NodeId id, Builder& into) {
     return true;
   default:
     if (node.results.size() > 1)
-      throw NotDifferentiable("what is read from outside in a loop or branch is not known again for its derivative: "
+      throw NotDifferentiable("what a loop or branch reads from outside is not available to its derivative: "
                               "read it before",
                               node.loc);
     return true;
@@ -116,7 +116,7 @@ void Reverse::run_again(Scope& s, NodeId id) {
   if (node.regions.empty()) {
     if (has_tokens(f_, node)) {
       if (node.op != Op::Wait && node.op != Op::Debug)
-        throw NotDifferentiable("what is read from outside in a loop or branch is not known again for its derivative: "
+        throw NotDifferentiable("what a loop or branch reads from outside is not available to its derivative: "
                                 "read it before",
                                 node.loc);
       for (size_t i = 1; i < node.results.size(); ++i)

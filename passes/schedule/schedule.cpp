@@ -346,13 +346,13 @@ private:
     case Op::AllReduce: return described_host(HostOp::AllReduce, node);
     case Op::BroadcastFrom: return described_host(HostOp::BroadcastFrom, node);
     case Op::Kernel: return launch(id, node);
-    default: fail(node, "stands outside of a kernel");
+    default: fail(node, "is outside of a kernel");
     }
   }
 
   void arithmetic(const Node& node) {
     bool convert = node.op == Op::Convert;
-    if (is_handle(node.results[0])) fail(node, "stands outside of a kernel");
+    if (is_handle(node.results[0])) fail(node, "is outside of a kernel");
     Instruction i = plain(convert ? BcOp::Convert : BcOp::Scalar, node);
     bool where = !convert && node.attrs.scalar == ScalarOp::Where;
     DType operand = f_[node.operands[where ? 1 : 0]].type.dtype;
@@ -364,7 +364,7 @@ private:
 
   void view(const Node& node) {
     auto contiguous = contiguous_view(f_, node);
-    if (!contiguous) fail(node, "stands outside of a kernel");
+    if (!contiguous) fail(node, "is outside of a kernel");
     const std::vector<Dim>& dims = f_[node.operands[0]].type.dims;
     Number offset;
     for (const ContiguousView::Term& term : contiguous->offset) {

@@ -340,7 +340,7 @@ def errors_in(err: str):
         head = re.match(r"[^\n:]*:(\d+):\d+: error\[(\w+)\]: (.*)", part, flags=re.S)
         m = re.match(r"index (-?\d+) is out of range: axis \d+ of .*? has size (\d+)$", head[3], flags=re.M | re.S)
         outside = bool(m) and not -int(m[2]) <= int(m[1]) < int(m[2])
-        outside = outside or bool(re.match(r"`\w+` goes over axes of different sizes, \d+ and \d+$", head[3], flags=re.M))
+        outside = outside or bool(re.match(r"`\w+` indexes axes of different sizes, \d+ and \d+$", head[3], flags=re.M))
         outside = outside or "of a function whose result has a size that only its values tell is not supported yet" in head[3]
         found.append((int(head[1]), head[2], outside, " ".join(re.findall(r"[a-z]+", re.sub(r"`.*?`", "", head[3]))[:4])))
     return found

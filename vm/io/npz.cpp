@@ -63,7 +63,7 @@ Directory find_directory(const Source& source) {
     }
     return found;
   }
-  throw IoError(fmt::format("'{}' is truncated: its directory, which stands at the end, is missing", source.path()));
+  throw IoError(fmt::format("'{}' is truncated: the directory at its end is missing", source.path()));
 }
 
 std::vector<Member> read_members(const Source& source) {

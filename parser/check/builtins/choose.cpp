@@ -90,7 +90,7 @@ ExprPtr Checker::choosing_rule(Builtin builtin, Rule& r) {
   if (!adds) {
     if (places.size() != rank) {
       r.fail("ShapeMismatch", index->span,
-             fmt::format("`gather` takes positions of as many axes as the tensor has, {}, not {}", rank, places.size()),
+             fmt::format("`gather` takes positions with as many axes as the tensor, {}, not {}", rank, places.size()),
              "`take(x, idx, axis = …)` takes whole slices");
       return nullptr;
     }

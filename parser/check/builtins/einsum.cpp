@@ -32,13 +32,13 @@ std::optional<Equation> parse_equation(const std::string& text, std::string& wro
     } else if (text.compare(i, 3, "...") == 0) {
       i += 2;
       if (std::find(side->begin(), side->end(), kEllipsis) != side->end()) {
-        wrong = "`...` stands once in an operand";
+        wrong = "`...` may appear only once in an operand";
         return std::nullopt;
       }
       side->push_back(kEllipsis);
     } else if (isalpha(static_cast<unsigned char>(c))) {
       if (result.has_output && std::find(side->begin(), side->end(), c) != side->end()) {
-        wrong = fmt::format("`{}` stands twice behind the arrow", c);
+        wrong = fmt::format("`{}` appears twice after the arrow", c);
         return std::nullopt;
       }
       side->push_back(c);
@@ -158,7 +158,7 @@ ExprPtr Checker::einsum_rule(Rule& r) {
         continue;
       }
       if (!seen.count(label))
-        return fail(at, fmt::format("{} stands behind the arrow, but in no operand", name_of_label(label)));
+        return fail(at, fmt::format("{} appears after the arrow but in no operand", name_of_label(label)));
       output.push_back(label);
     }
   } else { // as in NumPy: what stands once, in alphabetical order

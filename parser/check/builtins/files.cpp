@@ -6,7 +6,7 @@ namespace tl::checker {
 
 namespace {
 
-constexpr const char* kSayType = "say what is in it: `let x: f32[n, 3] = load(…)`";
+constexpr const char* kSayType = "annotate it: `let x: f32[n, 3] = load(…)`";
 
 bool is_text_table(Builtin builtin) { return builtin == Builtin::ReadCsv; }
 
@@ -268,7 +268,7 @@ ExprPtr Checker::load_call(Builtin builtin, Rule& r, const Type* expected) {
     node->type = Type::tensor(DType::F64, std::vector<Size>(2));
   } else {
     if (path->kind != ExprKind::Str || (name && name->kind != ExprKind::Str)) {
-      r.fail("UntypedLoad", r.span, "the type of what is loaded is not known here", kSayType);
+      r.fail("UntypedLoad", r.span, "the type of the loaded value is not known here", kSayType);
       return nullptr;
     }
     auto header = header_of(path->text, name ? name->text : "", options, nullptr, "what is loaded has no type yet",

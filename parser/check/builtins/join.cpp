@@ -231,7 +231,8 @@ ExprPtr Checker::split_tensor(Rule& r) {
   ExprPtr count = r.value(1);
   if (!r.ok) return nullptr;
   if (count->type.is_tuple()) {
-    r.fail("WrongArguments", r.by[1]->span, "the sizes of the parts stand in brackets", "like `split(x, [2, 3])`");
+    r.fail("WrongArguments", r.by[1]->span, "the sizes of the parts are written in brackets",
+           "like `split(x, [2, 3])`");
     return nullptr;
   }
   Size n = size_argument(std::move(count), *checked, false, "the number of parts");

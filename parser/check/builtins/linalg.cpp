@@ -86,10 +86,10 @@ ExprPtr Checker::linalg_rule(Builtin builtin, Rule& r) {
     }
     const bool vector = b.type.rank() == 1;
     const Size rows = vector ? b.type.shape[0] : b.type.shape[b.type.rank() - 2];
-    if (!require_equal(n, rows, true, fmt::format("{} needs b of as many rows as a: {{0}}, not {{1}}", what), r.span,
-                       node->checks)) {
+    if (!require_equal(n, rows, true, fmt::format("{} needs b to have as many rows as a: {{0}}, not {{1}}", what),
+                       r.span, node->checks)) {
       bool vectors = b.type.rank() + 1 == rank && compare(b.type.shape.back(), n) == Compare::Equal;
-      return mismatch(fmt::format("{} needs b of as many rows as a: ", what), n, rows,
+      return mismatch(fmt::format("{} needs b to have as many rows as a: ", what), n, rows,
                       vectors ? fmt::format("for a vector per matrix write `{}[..., new]`", text(b.span)) : "");
     }
     if (!vector && b.type.rank() > 2) {

@@ -98,11 +98,11 @@ std::string Checker::Rule::hint_for_position(const Arg& arg, const std::string& 
     std::string all;
     for (const Arg& one : args)
       if (one.name.empty()) all += (all.empty() ? "" : ", ") + c.text(one.span);
-    return fmt::format("what is put together stands in one tuple: `{}(({}))`", name, all);
+    return fmt::format("the tensors to join go in one tuple: `{}(({}))`", name, all);
   }
   if (next == "axis") return fmt::format("an axis is given by name: `axis = {}`", c.text(arg.span));
   if (builtin == Builtin::Reshape || builtin == Builtin::Permute)
-    return "the sizes stand in brackets: `x.reshape([2, 3])`";
+    return "sizes are written in brackets: `x.reshape([2, 3])`";
   return fmt::format("it is {}", c.signature_of(builtin));
 }
 
@@ -261,7 +261,8 @@ ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span,
   case Builtin::Map:
   case Builtin::Fold: return call_leaves(builtin == Builtin::Map, std::move(args), span);
   case Builtin::Progress:
-    error("WrongArguments", span, "`progress` is what a `for` goes over", "like `for x in progress(xs) { … }`");
+    error("WrongArguments", span, "`progress` is only for a `for` loop to iterate over",
+          "like `for x in progress(xs) { … }`");
     for (Arg& arg : args)
       check_arg(arg);
     return broken(span);

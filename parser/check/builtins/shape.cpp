@@ -44,7 +44,7 @@ std::optional<std::vector<Size>> Checker::dims(const ast::Expr* e, typed::Expr& 
     if (v->kind == ExprKind::Tuple) {
       if (ast::as<ast::Tuple>(e)) {
         std::string inside = text(e->span);
-        error("TypeMismatch", e->span, fmt::format("the sizes of `{}` stand in brackets", function),
+        error("TypeMismatch", e->span, fmt::format("the sizes of `{}` are written in brackets", function),
               inside.size() > 2 ? fmt::format("write `[{}]`", inside.substr(1, inside.size() - 2)) : "");
         return std::nullopt;
       }
@@ -413,7 +413,7 @@ ExprPtr Checker::builder(Builtin builtin, Rule& r, const Type*) {
   case Builtin::Zeros:
   case Builtin::Ones: {
     if (r.args.size() > 1 && r.args[1].name.empty() && r.args[1].source && ast::as<ast::IntLiteral>(r.args[1].source)) {
-      r.fail("TypeMismatch", r.span, fmt::format("the sizes of `{}` stand in brackets", r.name),
+      r.fail("TypeMismatch", r.span, fmt::format("the sizes of `{}` are written in brackets", r.name),
              fmt::format("like `{}([2, 3])`", r.name));
       return nullptr;
     }

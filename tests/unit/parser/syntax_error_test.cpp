@@ -86,13 +86,13 @@ TEST_CASE("what the grammar alone would accept") {
   CHECK(errors("f(x) = 1") == "1:1 InvalidTarget this cannot be assigned to");
   CHECK(errors("(a, b) += c") == "1:1 InvalidTarget `+=` does not take a tuple");
   CHECK(errors("a + b = c") == "1:1 InvalidTarget this cannot be assigned to");
-  CHECK(errors("f(a = 1, 2)") == "1:10 ArgumentOrder a positional argument stands behind a named one");
+  CHECK(errors("f(a = 1, 2)") == "1:10 ArgumentOrder a positional argument follows a named one");
   CHECK(errors("[e for i if c]") ==
         "1:13 SyntaxError a tensor has an element for every index, so it takes no `if` filter");
   CHECK(errors("for i, j in x { }") == "1:5 SyntaxError a loop index needs something to run over");
   CHECK(errors("fn f(x)") == "1:4 SyntaxError function `f` has no body");
   CHECK(errors("import \"a{b}\"") == "1:10 SyntaxError the path of an import takes no `{…}`");
-  CHECK(errors("fn f() { import nn }") == "1:10 SyntaxError `import` stands only at the top level of a file");
+  CHECK(errors("fn f() { import nn }") == "1:10 SyntaxError `import` is only allowed at the top level of a file");
 }
 
 TEST_CASE("hints for the habits of other languages") {
@@ -100,10 +100,10 @@ TEST_CASE("hints for the habits of other languages") {
   CHECK(hint("let f = lambda x: x") == "a function without a name is written `|x| x + 1`");
   CHECK(hint("if a { } elif b { }") == "write `else if`");
   CHECK(hint("if a { }\nelif b { }") == "write `else if`");
-  CHECK(hint("if a: b") == "a block stands in braces: `{ … }`");
+  CHECK(hint("if a: b") == "a block is written in braces: `{ … }`");
   CHECK(hint("if a = b { }") == "`==` compares; `=` only assigns, as a statement of its own");
   CHECK(hint("let a, b = c") == "to take a tuple apart write `let (a, b) = e`");
-  CHECK(hint("return a, b") == "a tuple stands in parentheses: `(a, b)`");
+  CHECK(hint("return a, b") == "a tuple is written in parentheses: `(a, b)`");
   CHECK(hint("x++") == "to add one write `x += 1`");
   CHECK(hint("let mut x = 1") == "a variable that changes is declared with `var`");
   CHECK(hint("print x") == "a call takes parentheses: `print(x)`");
@@ -111,7 +111,7 @@ TEST_CASE("hints for the habits of other languages") {
   CHECK(hint("x = .5") == "a number begins with a digit: `0.5`");
   CHECK(hint("t.0") == "an element of a tuple is `t[0]`");
   CHECK(hint("sum(e for k, 1)") == "");
-  CHECK(hint("f(a, e for k)") == "a comprehension is the only argument of its call, or stands in `[ ]`");
+  CHECK(hint("f(a, e for k)") == "a comprehension must be the only argument of its call, or be written in `[ ]`");
 }
 
 TEST_CASE("depth is limited with a message, not by the stack") {
