@@ -1,54 +1,71 @@
 // Assignments: to variables, to parts of them, to several at once.
+#include "parser/check/assignments.h"
+#include "parser/check/calls.h"
 #include "parser/check/context.h"
+#include "parser/check/expressions.h"
+#include "parser/check/functions.h"
+#include "parser/check/indexing.h"
+#include "parser/check/lists.h"
+#include "parser/check/names.h"
+#include "parser/check/operators.h"
+#include "parser/check/sizes.h"
+#include "parser/check/statements.h"
+#include "parser/check/structs.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
 
+static void check_assign_tuple(Context& cx, const ast::Tuple& targets, const ast::Expr* value, Span span,
+                               typed::Block& into);
+
 // A subscript of a target, held by a variable that `into` binds: so it is evaluated before the value, once, and what it
 // fails by or leaves by happens there. What gives the same at any time stays as it is.
-ast::Expr* Checker::held_subscript(ast::Expr* e, typed::Block& into) {
-  if (!e || static_of(e)) return e;
+static ast::Expr* held_subscript(Context& cx, ast::Expr* e, typed::Block& into) {
+  if (!e || static_of(cx, e)) return e;
   if (auto* name = ast::as<ast::Name>(e)) {
-    const Entity* entity = find(name->name);
-    if (!entity || entity->kind != Entity::Kind::Variable || !p_.variables[entity->var.index].is_mutable) return e;
+    const Entity* entity = find(cx, name->name);
+    if (!entity || entity->kind != Entity::Kind::Variable || !cx.program.variables[entity->var.index].is_mutable)
+      return e;
   }
   typed::Stmt let;
   let.kind = StmtKind::Let;
   let.span = e->span;
-  let.value = value(e);
-  settle(*let.value);
-  made_->exprs.emplace_back();
-  ast::Expr& held = made_->exprs.back();
+  let.value = check_value(cx, e);
+  cx.open.settle(let.value->type);
+  cx.functions.made->exprs.emplace_back();
+  ast::Expr& held = cx.functions.made->exprs.back();
   held.span = e->span;
-  std::string key = fmt::format("# {} of a target: {}", p_.variables.size(), text(e->span)); // a name that no text has
+  std::string key = fmt::format("# {} of a target: {}", cx.program.variables.size(),
+                                source_text(cx, e->span)); // a name that no text has
   held.node = ast::Name{key};
-  let.pattern.var = bind_name(key, text(e->span), let.value->type, false, let.value.get(), e->span);
+  let.pattern.var = bind_name(cx, key, source_text(cx, e->span), let.value->type, false, let.value.get(), e->span);
   if (let.pattern.var.valid()) into.statements.push_back(std::move(let));
   return &held;
 }
 
-ast::Expr* Checker::held_target(ast::Expr* target, typed::Block& into) {
+// with every subscript in it held
+static ast::Expr* held_target(Context& cx, ast::Expr* target, typed::Block& into) {
   ast::Expr copy = *target;
   if (auto* tuple = std::get_if<ast::Tuple>(&copy.node)) {
     for (ast::Expr*& element : tuple->elements)
-      element = held_target(element, into);
+      element = held_target(cx, element, into);
   } else if (auto* field = std::get_if<ast::Field>(&copy.node)) {
-    field->object = held_target(field->object, into);
+    field->object = held_target(cx, field->object, into);
   } else if (auto* sub = std::get_if<ast::Subscript>(&copy.node)) {
-    sub->object = held_target(sub->object, into);
+    sub->object = held_target(cx, sub->object, into);
     for (ast::SubscriptItem& item : sub->items)
       for (ast::Expr** part : {&item.index, &item.first, &item.last, &item.step})
-        *part = held_subscript(*part, into);
+        *part = held_subscript(cx, *part, into);
   } else {
     return target;
   }
-  made_->exprs.push_back(std::move(copy));
-  return &made_->exprs.back();
+  cx.functions.made->exprs.push_back(std::move(copy));
+  return &cx.functions.made->exprs.back();
 }
 
 // The variable, or part of a variable, that an assignment writes. Checks of subscripts go to s, what they need from
 // values to `into`.
-std::optional<typed::Place> Checker::place(const ast::Expr* target, typed::Stmt& s, typed::Block& into) {
+std::optional<typed::Place> check_target(Context& cx, const ast::Expr* target, typed::Stmt& s, typed::Block& into) {
   typed::Place result;
   result.span = target->span;
   if (ast::as<ast::Wildcard>(target)) return result;
@@ -64,42 +81,42 @@ std::optional<typed::Place> Checker::place(const ast::Expr* target, typed::Stmt&
   std::reverse(steps.begin(), steps.end());
   auto* name = ast::as<ast::Name>(base);
   if (!name) {
-    error("NotAssignable", target->span, "only a variable, or a part of one, can be assigned");
+    error(cx, "NotAssignable", target->span, "only a variable, or a part of one, can be assigned");
     return std::nullopt;
   }
-  const Entity* entity = find(name->name);
+  const Entity* entity = find(cx, name->name);
   if (!entity) {
-    if (std::string other = did_you_mean(name->name, false); !other.empty() || !steps.empty())
-      unknown_name(name->name, base->span, false);
+    if (std::string other = did_you_mean(cx, name->name, false); !other.empty() || !steps.empty())
+      unknown_name(cx, name->name, base->span, false);
     else
-      error("UnknownName", base->span, fmt::format("there is no name `{}` here", name->name),
+      error(cx, "UnknownName", base->span, fmt::format("there is no name `{}` here", name->name),
             fmt::format("a variable is declared before it is assigned: `var {} = …`, or `let` if it never changes",
                         name->name));
     return std::nullopt;
   }
   if (entity->kind == Entity::Kind::Poisoned) return std::nullopt;
-  if (entity->kind != Entity::Kind::Variable || !p_.variables[entity->var.index].is_mutable) {
+  if (entity->kind != Entity::Kind::Variable || !cx.program.variables[entity->var.index].is_mutable) {
     std::string what =
         entity->kind == Entity::Kind::Variable ? "is bound by `let`, a parameter or a loop" : "is not a variable";
-    error("NotAssignable", base->span, fmt::format("`{}` {} and cannot be assigned", name->name, what),
+    error(cx, "NotAssignable", base->span, fmt::format("`{}` {} and cannot be assigned", name->name, what),
           fmt::format("declare it by `var`, or copy it: `var y = {}`", name->name), {{entity->span, "declared here"}});
     return std::nullopt;
   }
   VarId var = entity->var;
-  if (!ctx_->own.count(var.index)) {
-    error("NotAssignable", base->span,
+  if (!cx.function->own.count(var.index)) {
+    error(cx, "NotAssignable", base->span,
           fmt::format("`{}` belongs to the code around this function, which sees only values", name->name),
           "return the new value instead", {{entity->span, "declared here"}});
     return std::nullopt;
   }
-  if (in_comprehension_ && var.index < comprehension_variables_) {
-    error("NotAssignable", base->span,
+  if (cx.in_comprehension && var.index < cx.comprehension_variables) {
+    error(cx, "NotAssignable", base->span,
           fmt::format("the element of a comprehension cannot assign `{}`, which is outside it", name->name),
           "write a `for` loop", {{entity->span, "declared here"}});
     return std::nullopt;
   }
   result.var = var;
-  Type type = current_type(var);
+  Type type = current_type(cx, var);
   if (type.is_error()) return std::nullopt;
   // Fields, and constant indices of tuples; then subscripts of a tensor.
   size_t step = 0;
@@ -109,20 +126,21 @@ std::optional<typed::Place> Checker::place(const ast::Expr* target, typed::Stmt&
       if (type.is_struct()) index = type.record->find(field->name.text);
       if (!index) {
         if (type.is_struct())
-          unknown_field(type, field->name);
+          unknown_field(cx, type, field->name);
         else
-          error("NotAssignable", field->name.span, fmt::format("{} has no fields", show(type)), "write `t[0] = …`");
+          error(cx, "NotAssignable", field->name.span, fmt::format("{} has no fields", show(cx, type)),
+                "write `t[0] = …`");
         return std::nullopt;
       }
     } else {
       auto* sub = ast::as<ast::Subscript>(steps[step]);
-      auto constant = sub->items.size() == 1 && sub->items[0].index ? static_of(sub->items[0].index) : std::nullopt;
+      auto constant = sub->items.size() == 1 && sub->items[0].index ? static_of(cx, sub->items[0].index) : std::nullopt;
       auto count = static_cast<int64_t>(type.elements.size());
       if (!type.is_tuple() || !constant || constant->kind != Static::Kind::Int || constant->number >= count ||
           constant->number < -count) {
-        error("NotAssignable", steps[step]->span,
+        error(cx, "NotAssignable", steps[step]->span,
               type.is_tuple() ? fmt::format("a tuple of {} takes one constant index", count)
-                              : fmt::format("an element of {} cannot be assigned", show(type)),
+                              : fmt::format("an element of {} cannot be assigned", show(cx, type)),
               type.is_struct() ? "assign a field: `p.x = …`" : "");
         return std::nullopt;
       }
@@ -140,30 +158,31 @@ std::optional<typed::Place> Checker::place(const ast::Expr* target, typed::Stmt&
   for (; step < steps.size(); ++step) {
     auto* sub = ast::as<ast::Subscript>(steps[step]);
     if (!sub) {
-      error("NotAssignable", steps[step]->span, fmt::format("{} has no field that can be assigned", show(type)));
+      error(cx, "NotAssignable", steps[step]->span,
+            fmt::format("{} has no field that can be assigned", show(cx, type)));
       return std::nullopt;
     }
     // x[i][j] = e is x[i, j] = e
     for (const auto& item : sub->items)
       if (step + 1 < steps.size() && item.kind != ast::SubscriptItem::Kind::Index) {
-        error("NotSupported", item.span, "assigning through this subscript is not supported yet",
+        error(cx, "NotSupported", item.span, "assigning through this subscript is not supported yet",
               "write one subscript: `x[i, j]`");
         return std::nullopt;
       }
     items.insert(items.end(), sub->items.begin(), sub->items.end());
   }
   if (!type.is_tensor()) {
-    error("NotAssignable", target->span, fmt::format("an element of {} cannot be assigned", show(type)));
+    error(cx, "NotAssignable", target->span, fmt::format("an element of {} cannot be assigned", show(cx, type)));
     return std::nullopt;
   }
-  auto holder = make(ExprKind::Index, target->span, Type::error());
-  auto shape = subscripts(type, text(tensor->span), items, target->span, *holder, result.subscripts);
+  auto holder = make_expr(ExprKind::Index, target->span, Type::error());
+  auto shape = subscripts(cx, type, source_text(cx, tensor->span), items, target->span, *holder, result.subscripts);
   for (auto& bind : holder->binds) {
     typed::Stmt let;
     let.kind = StmtKind::Let;
     let.span = bind.value->span;
-    let.pattern.var = new_variable(text(let.span), Type::scalar(DType::I64), false, let.span);
-    p_.variables[let.pattern.var.index].atom = bind.atom;
+    let.pattern.var = new_variable(cx, source_text(cx, let.span), Type::scalar(DType::I64), false, let.span);
+    cx.program.variables[let.pattern.var.index].atom = bind.atom;
     let.value = std::move(bind.value);
     into.statements.push_back(std::move(let));
   }
@@ -171,10 +190,10 @@ std::optional<typed::Place> Checker::place(const ast::Expr* target, typed::Stmt&
     s.checks.push_back(std::move(check));
   if (!shape) return std::nullopt;
   for (const auto& fresh : holder->fresh)
-    mask_counts_.insert(fresh.atom);
+    cx.sizes.mask_counts.insert(fresh.atom);
   for (const auto& sub : result.subscripts)
     if (sub.kind == typed::Subscript::Kind::NewAxis) {
-      error("NotAssignable", sub.span, "`new` is not allowed in a target");
+      error(cx, "NotAssignable", sub.span, "`new` is not allowed in a target");
       return std::nullopt;
     }
   result.type.shape = *shape;
@@ -183,8 +202,8 @@ std::optional<typed::Place> Checker::place(const ast::Expr* target, typed::Stmt&
 
 // The type that a value assigned to a variable or to a part of one must have: the fields of a struct keep their sizes,
 // but for those declared as `_`; a variable and the elements of a tuple take those of the value.
-Type Checker::wanted_by(const typed::Place& place, const Type& have) {
-  const Type whole = current_type(place.var);
+Type wanted_by(Context& cx, const typed::Place& place, const Type& have) {
+  const Type whole = current_type(cx, place.var);
   Type parent = whole;
   bool in_struct = false;
   for (size_t i = 0; i + 1 < place.path.size(); ++i) {
@@ -197,59 +216,61 @@ Type Checker::wanted_by(const typed::Place& place, const Type& have) {
   Type holder = Type::structure(parent.record, parent.elements), value = holder;
   if (parent.is_tuple()) holder = value = parent;
   value.elements[place.path.back()] = have;
-  free_sizes(holder, value);
+  free_sizes(cx, holder, value);
   return holder.elements[place.path.back()];
 }
 
-void Checker::set_current(const typed::Place& place, const Type& type) {
-  Type whole = current_type(place.var);
+void set_current(Context& cx, const typed::Place& place, const Type& type) {
+  Type whole = current_type(cx, place.var);
   Type* part = &whole;
   for (uint32_t step : place.path)
     part = &part->elements[step];
   *part = type;
-  ctx_->current[place.var] = std::move(whole);
+  cx.function->current[place.var] = std::move(whole);
 }
 
-bool Checker::broadcast_to_place(const typed::Place& place, typed::Expr& v, typed::Stmt& s) {
+static bool broadcast_to_place(Context& cx, const typed::Place& place, typed::Expr& v, typed::Stmt& s) {
   const auto &to = place.type.shape, &from = v.type.shape;
   bool fits = v.type.is_tensor() && from.size() <= to.size();
   for (size_t i = 0; fits && i < from.size(); ++i) {
     const Size &a = to[to.size() - 1 - i], &b = from[from.size() - 1 - i];
     if (b.is(1)) continue;
-    if (auto count = a.as_atom(); count && mask_counts_.count(*count)) continue;
-    fits = require_equal(a, b, true,
-                         fmt::format("`{}` has {{0}} along axis {} and `{}` has {{1}}", text(place.span),
-                                     to.size() - 1 - i, text(v.span)),
+    if (auto count = a.as_atom(); count && cx.sizes.mask_counts.count(*count)) continue;
+    fits = require_equal(cx, a, b, true,
+                         fmt::format("`{}` has {{0}} along axis {} and `{}` has {{1}}", source_text(cx, place.span),
+                                     to.size() - 1 - i, source_text(cx, v.span)),
                          v.span, s.checks);
     if (!fits) {
-      std::vector<Label> labels{{place.span, show(place.type)}, label(v)};
-      add_origins(a, b, labels);
-      error("ShapeMismatch", v.span, fmt::format("the value does not fit its target: {}", different(a, b)),
-            equality_hint(a, b), std::move(labels));
+      std::vector<Label> labels{{place.span, show(cx, place.type)}, label_of(cx, v)};
+      add_origins(cx, a, b, labels);
+      error(cx, "ShapeMismatch", v.span, fmt::format("the value does not fit its target: {}", different(cx, a, b)),
+            equality_hint(cx, a, b), std::move(labels));
       return false;
     }
   }
   if (!fits)
-    error("ShapeMismatch", v.span, "the value does not fit its target", "", {{place.span, show(place.type)}, label(v)});
+    error(cx, "ShapeMismatch", v.span, "the value does not fit its target", "",
+          {{place.span, show(cx, place.type)}, label_of(cx, v)});
   return fits;
 }
 
 // Everything is evaluated from left to right: the subscripts of the targets, the value, and only then is anything
 // written.
-void Checker::assign(const ast::Assign& s, Span span, typed::Block& into) {
-  Scope* saved = scope_;
-  push_scope(); // for what is held
+void check_assign(Context& cx, const ast::Assign& s, Span span, typed::Block& into) {
+  Scope* saved = cx.names.scope;
+  push_scope(cx); // for what is held
   ast::Assign held = s;
-  held.target = held_target(s.target, into);
+  held.target = held_target(cx, s.target, into);
   if (auto* tuple = ast::as<ast::Tuple>(held.target))
-    assign_tuple(*tuple, s.value, span, into);
+    check_assign_tuple(cx, *tuple, s.value, span, into);
   else
-    assign_one(held, span, into);
-  scope_ = saved;
+    check_assign_one(cx, held, span, into);
+  cx.names.scope = saved;
 }
 
 // (a, (p.b, c[i])) = e: e is a value that a pattern takes apart, and each of its parts is assigned.
-void Checker::assign_tuple(const ast::Tuple& targets, const ast::Expr* value_expr, Span span, typed::Block& into) {
+static void check_assign_tuple(Context& cx, const ast::Tuple& targets, const ast::Expr* value_expr, Span span,
+                               typed::Block& into) {
   // What each target is now says what literals become.
   auto type_of_target = [&](auto& self, const ast::Expr* target) -> Type {
     if (auto* tuple = ast::as<ast::Tuple>(target)) {
@@ -258,12 +279,12 @@ void Checker::assign_tuple(const ast::Tuple& targets, const ast::Expr* value_exp
         type.elements.push_back(self(self, element));
       return type;
     }
-    Snapshot before = snapshot();
+    Snapshot before = snapshot(cx);
     typed::Stmt scratch;
     typed::Block unused;
-    auto found = place(target, scratch, unused);
-    rollback(before);
-    return found ? any_sizes(found->type) : Type::error();
+    auto found = check_target(cx, target, scratch, unused);
+    rollback(cx, before);
+    return found ? any_sizes(cx, found->type) : Type::error();
   };
   Type expected = Type::tuple({});
   for (const ast::Expr* target : targets.elements)
@@ -271,9 +292,9 @@ void Checker::assign_tuple(const ast::Tuple& targets, const ast::Expr* value_exp
   typed::Stmt let;
   let.kind = StmtKind::Let;
   let.span = span;
-  ExprPtr v = value(value_expr, &expected);
-  if (refresh(*v).is_list()) v = unpacked(std::move(v), targets.elements.size(), value_expr->span);
-  if (refresh(*v).is_error()) return;
+  ExprPtr v = check_value(cx, value_expr, &expected);
+  if (refresh(cx, *v).is_list()) v = unpacked(cx, std::move(v), targets.elements.size(), value_expr->span);
+  if (refresh(cx, *v).is_error()) return;
 
   struct Part {
     ast::Expr* target;
@@ -283,8 +304,9 @@ void Checker::assign_tuple(const ast::Tuple& targets, const ast::Expr* value_exp
   auto take_apart = [&](auto& self, const std::vector<ast::Expr*>& elements, const Type& type, const typed::Expr* value,
                         const ast::Expr* source) -> std::optional<typed::Pattern> {
     if (!type.is_tuple() || type.elements.size() != elements.size()) {
-      error("TypeMismatch", source->span,
-            fmt::format("{} targets take a tuple of {}, and this is {}", elements.size(), elements.size(), show(type)));
+      error(cx, "TypeMismatch", source->span,
+            fmt::format("{} targets take a tuple of {}, and this is {}", elements.size(), elements.size(),
+                        show(cx, type)));
       return std::nullopt;
     }
     if (value && value->kind != ExprKind::Tuple) value = nullptr;
@@ -304,12 +326,12 @@ void Checker::assign_tuple(const ast::Tuple& targets, const ast::Expr* value_exp
       }
       pattern.elements.emplace_back();
       if (ast::as<ast::Wildcard>(target)) continue;
-      made_->exprs.emplace_back();
-      ast::Expr& name = made_->exprs.back();
+      cx.functions.made->exprs.emplace_back();
+      ast::Expr& name = cx.functions.made->exprs.back();
       name.span = from->span;
-      std::string key = fmt::format("# {} of a value: {}", p_.variables.size(), text(from->span));
+      std::string key = fmt::format("# {} of a value: {}", cx.program.variables.size(), source_text(cx, from->span));
       name.node = ast::Name{key};
-      pattern.elements.back().var = bind_name(key, "", type.elements[i], false, element, from->span);
+      pattern.elements.back().var = bind_name(cx, key, "", type.elements[i], false, element, from->span);
       parts.push_back({target, &name});
     }
     return pattern;
@@ -323,95 +345,97 @@ void Checker::assign_tuple(const ast::Tuple& targets, const ast::Expr* value_exp
     ast::Assign one;
     one.target = part.target;
     one.value = part.value;
-    assign_one(one, span, into);
+    check_assign_one(cx, one, span, into);
   }
 }
 
 // One target, whose subscripts are held.
-void Checker::assign_one(const ast::Assign& s, Span span, typed::Block& into) {
+void check_assign_one(Context& cx, const ast::Assign& s, Span span, typed::Block& into) {
   typed::Stmt out;
   out.kind = StmtKind::Assign;
   out.span = span;
-  if (assign_element(s, span, into)) return;
-  size_t errors = ctx_->reports.size();
-  auto target = place(s.target, out, into);
+  if (assign_element(cx, s, span, into)) return;
+  size_t errors = cx.function->reports.size();
+  auto target = check_target(cx, s.target, out, into);
   if (!target) {
-    if (ctx_->reports.size() == errors) return;
-    (void)value(s.value);
+    if (cx.function->reports.size() == errors) return;
+    (void)check_value(cx, s.value);
     return;
   }
   // The value is what can be converted.
   auto mixed_assignment = [&](const typed::Expr& to, const typed::Expr& from, const std::string& what) {
-    Type x = resolved(to.type), y = resolved(from.type);
-    error("MixedTypes", span, fmt::format("{} mixes {} and {}", what, name_of(x.dtype), name_of(y.dtype)),
-          conversion_hint(from, x, &to), {label(to), label(from)});
+    Type x = cx.open.resolved(to.type), y = cx.open.resolved(from.type);
+    error(cx, "MixedTypes", span, fmt::format("{} mixes {} and {}", what, name_of(x.dtype), name_of(y.dtype)),
+          conversion_hint(cx, from, x, &to), {label_of(cx, to), label_of(cx, from)});
   };
-  Type expected = any_sizes(target->type); // a variable keeps none
+  Type expected = any_sizes(cx, target->type); // a variable keeps none
   if (target->subscripts.empty()) {
     if (!target->var.valid()) { // `_ = e`
-      out.value = value(s.value);
+      out.value = check_value(cx, s.value);
       out.targets.push_back(std::move(*target));
       into.statements.push_back(std::move(out));
       return;
     }
     ExprPtr v;
     if (s.op) {
-      ExprPtr left = part(*variable(target->var, s.target->span), target->path, s.target->span);
+      ExprPtr left = part_of(*variable_value(cx, target->var, s.target->span), target->path, s.target->span);
       if (*s.op == ast::BinaryOp::Power) {
-        v = power(std::move(left), s.value, span, s.op_span);
+        v = check_power(cx, std::move(left), s.value, span, s.op_span);
       } else {
-        ExprPtr right = value(s.value, expected.is_list() ? &expected : nullptr);
-        Type x = refresh(*left), y = refresh(*right);
-        if (x.is_tensor() && y.is_tensor() && is_num(x.dtype) && is_num(y.dtype) && !unify(x, y)) {
-          mixed_assignment(*left, *right, fmt::format("`{}`", text(span)));
+        ExprPtr right = check_value(cx, s.value, expected.is_list() ? &expected : nullptr);
+        Type x = refresh(cx, *left), y = refresh(cx, *right);
+        if (x.is_tensor() && y.is_tensor() && is_num(x.dtype) && is_num(y.dtype) && !cx.open.unify(x, y)) {
+          mixed_assignment(*left, *right, fmt::format("`{}`", source_text(cx, span)));
           return;
         }
-        v = binary_op(*s.op, std::move(left), std::move(right), span, s.op_span);
+        v = binary_op(cx, *s.op, std::move(left), std::move(right), span, s.op_span);
       }
     } else
-      v = value(s.value, &expected);
-    refresh(*v);
+      v = check_value(cx, s.value, &expected);
+    refresh(cx, *v);
     if (v->type.is_error()) return;
-    if (!same_form(target->type, v->type)) {
+    if (!same_form(cx, target->type, v->type)) {
       std::string hint;
       if (target->type.is_tensor() && v->type.is_tensor() && target->type.rank() == v->type.rank())
-        hint = conversion_hint(*v, target->type,
-                               target->path.empty() ? variable(target->var, s.target->span).get() : nullptr);
+        hint = conversion_hint(cx, *v, target->type,
+                               target->path.empty() ? variable_value(cx, target->var, s.target->span).get() : nullptr);
       else if (target->type.is_tensor() && v->type.is_tensor())
         hint = "a `var` keeps its number of axes; `x[:] = e` writes all its elements";
-      else if (has_function(target->type))
+      else if (has_function(cx, target->type))
         hint = "which function a name stands for is known when compiling: choose inside one function";
-      error("TypeMismatch", v->span,
-            fmt::format("`{}` has to be {}, and this is {}", text(s.target->span), show(target->type), show(v->type)),
+      error(cx, "TypeMismatch", v->span,
+            fmt::format("`{}` has to be {}, and this is {}", source_text(cx, s.target->span), show(cx, target->type),
+                        show(cx, v->type)),
             hint,
-            {{p_.variables[target->var.index].span,
-              fmt::format("declared as {}", show(p_.variables[target->var.index].type))},
-             label(*v)});
+            {{cx.program.variables[target->var.index].span,
+              fmt::format("declared as {}", show(cx, cx.program.variables[target->var.index].type))},
+             label_of(cx, *v)});
       return;
     }
-    const Type wanted = wanted_by(*target, refresh(*v));
-    v = coerce(std::move(v), wanted, fmt::format("`{}`", text(s.target->span)));
+    const Type wanted = wanted_by(cx, *target, refresh(cx, *v));
+    v = coerce(cx, std::move(v), wanted, fmt::format("`{}`", source_text(cx, s.target->span)));
     if (v->type.is_error()) return;
-    set_current(*target, v->type);
+    set_current(cx, *target, v->type);
     target->type = v->type;
     out.value = std::move(v);
     out.targets.push_back(std::move(*target));
     into.statements.push_back(std::move(out));
     return;
   }
-  ExprPtr v = value(s.value, &expected);
-  refresh(*v);
+  ExprPtr v = check_value(cx, s.value, &expected);
+  refresh(cx, *v);
   if (v->type.is_error()) return;
   bool by_tensor = false;
   for (const auto& sub : target->subscripts)
     by_tensor = by_tensor || sub.kind == typed::Subscript::Kind::Tensor;
-  if (!v->type.is_tensor() || !unify(target->type, v->type)) {
-    auto place_expr = make(ExprKind::Unit, s.target->span, target->type);
+  if (!v->type.is_tensor() || !cx.open.unify(target->type, v->type)) {
+    auto place_expr = make_expr(ExprKind::Unit, s.target->span, target->type);
     if (v->type.is_tensor())
       mixed_assignment(*place_expr, *v, "this assignment");
     else
-      error("TypeMismatch", v->span,
-            fmt::format("`{}` has to be {}, and this is {}", text(s.target->span), show(target->type), show(v->type)));
+      error(cx, "TypeMismatch", v->span,
+            fmt::format("`{}` has to be {}, and this is {}", source_text(cx, s.target->span), show(cx, target->type),
+                        show(cx, v->type)));
     return;
   }
   if (s.op) {
@@ -424,25 +448,25 @@ void Checker::assign_one(const ast::Assign& s, Span span, typed::Block& into) {
                                                           {ast::BinaryOp::Power, ScalarOp::Pow}};
     auto op = ops.find(*s.op);
     if (op == ops.end()) {
-      error("NotSupported", s.op_span, fmt::format("`{}=` does not write a part", ast::symbol(*s.op)),
+      error(cx, "NotSupported", s.op_span, fmt::format("`{}=` does not write a part", ast::symbol(*s.op)),
             "write the right side out");
       return;
     }
     if (by_tensor && op->second != ScalarOp::Add && op->second != ScalarOp::Sub) {
-      error("NotAssignable", s.op_span,
+      error(cx, "NotAssignable", s.op_span,
             fmt::format("`{}=` with an index tensor is not defined where indices repeat", ast::symbol(*s.op)),
             "only += and -= accumulate");
       return;
     }
     // The type rule of the operator.
     std::vector<ExprPtr> operands;
-    operands.push_back(make(ExprKind::Unit, s.target->span, target->type));
+    operands.push_back(make_expr(ExprKind::Unit, s.target->span, target->type));
     operands.push_back(std::move(v));
-    SizeFacts facts = ctx_->facts;
-    size_t reports = ctx_->reports.size();
-    ExprPtr node = scalar_node(op->second, std::move(operands), span, fmt::format("`{}=`", ast::symbol(*s.op)));
-    ctx_->facts = facts;
-    if (ctx_->reports.size() != reports || node->type.is_error()) return;
+    SizeFacts facts = cx.function->facts;
+    size_t reports = cx.function->reports.size();
+    ExprPtr node = scalar_node(cx, op->second, std::move(operands), span, fmt::format("`{}=`", ast::symbol(*s.op)));
+    cx.function->facts = facts;
+    if (cx.function->reports.size() != reports || node->type.is_error()) return;
     v = std::move(node->operands[1]);
     out.mode = typed::AssignMode::Combine;
     out.scalar_op = op->second;
@@ -452,13 +476,13 @@ void Checker::assign_one(const ast::Assign& s, Span span, typed::Block& into) {
         std::vector<ExprPtr> one;
         Span value_span = v->span;
         one.push_back(std::move(v));
-        v = scalar_node(ScalarOp::Neg, std::move(one), value_span, "`-=`");
+        v = scalar_node(cx, ScalarOp::Neg, std::move(one), value_span, "`-=`");
       }
       out.scalar_op = ScalarOp::Add;
     }
   }
-  if (!broadcast_to_place(*target, *v, out)) return;
-  target->type = resolved(target->type);
+  if (!broadcast_to_place(cx, *target, *v, out)) return;
+  target->type = cx.open.resolved(target->type);
   out.value = std::move(v);
   out.targets.push_back(std::move(*target));
   into.statements.push_back(std::move(out));

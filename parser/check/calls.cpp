@@ -1,12 +1,33 @@
 // Calls: what a name means, arguments in their places, what types they teach a generic function.
+#include "parser/check/calls.h"
 #include "lang/suggest.h"
+#include "parser/check/builtins/rules.h"
+#include "parser/check/comprehensions.h"
 #include "parser/check/context.h"
+#include "parser/check/derive.h"
+#include "parser/check/expressions.h"
+#include "parser/check/function_calls.h"
+#include "parser/check/functions.h"
+#include "parser/check/lists.h"
+#include "parser/check/modules.h"
+#include "parser/check/names.h"
+#include "parser/check/operators.h"
+#include "parser/check/sizes.h"
+#include "parser/check/structs.h"
+#include "parser/check/types.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
 
+static ExprPtr call_scalar(Context& cx, ScalarOp op, std::vector<Arg> args, Span span, const std::string& name);
+static ExprPtr check_conversion(Context& cx, DType type, std::vector<Arg> args, Span span);
+static FunctionInfo* choose_overload(Context& cx, const std::vector<FunctionInfo*>& functions, std::vector<Arg>& args,
+                                     Span span, const std::string& name);
+static std::optional<Static> static_const(Context& cx, ConstInfo& info);
+static ExprPtr call_expression(Context& cx, ExprPtr function, std::vector<Arg> args, Span span, const Type* expected);
+
 // A value that is known without checking: literals, `none`, names of types and functions, constants of those.
-std::optional<Static> Checker::static_of(const ast::Expr* e) {
+std::optional<Static> static_of(Context& cx, const ast::Expr* e) {
   Static result;
   if (auto* node = ast::as<ast::IntLiteral>(e)) {
     if (node->value > uint64_t{INT64_MAX}) return std::nullopt;
@@ -21,7 +42,7 @@ std::optional<Static> Checker::static_of(const ast::Expr* e) {
       result.number = INT64_MIN;
       return result;
     }
-    auto inner = static_of(node->operand);
+    auto inner = static_of(cx, node->operand);
     if (!inner || inner->kind != Static::Kind::Int || inner->number == INT64_MIN) return std::nullopt;
     inner->number = -inner->number;
     return inner;
@@ -35,7 +56,7 @@ std::optional<Static> Checker::static_of(const ast::Expr* e) {
   auto list = [&](const std::vector<ast::Expr*>& elements) -> std::optional<Static> {
     result.kind = Static::Kind::Tuple;
     for (const ast::Expr* element : elements) {
-      auto inner = static_of(element);
+      auto inner = static_of(cx, element);
       if (!inner) return std::nullopt;
       result.elements.push_back(*inner);
     }
@@ -43,8 +64,8 @@ std::optional<Static> Checker::static_of(const ast::Expr* e) {
   };
   if (auto* node = ast::as<ast::Tuple>(e)) return list(node->elements);
   if (auto* node = ast::as<ast::Field>(e))
-    if (Scope* module = module_of(node->object)) {
-      if (auto callable = callable_in(module, node->name.text)) {
+    if (Scope* module = module_of(cx, node->object)) {
+      if (auto callable = callable_in(cx, module, node->name.text)) {
         result.kind = Static::Kind::Function;
         result.callable = *callable;
         result.name = node->name.text;
@@ -52,26 +73,26 @@ std::optional<Static> Checker::static_of(const ast::Expr* e) {
       }
       auto it = module->names.find(node->name.text);
       if (it != module->names.end() && it->second.kind == Entity::Kind::Const)
-        return static_const(*it->second.constant);
+        return static_const(cx, *it->second.constant);
       return std::nullopt;
     }
   if (auto* node = ast::as<ast::Name>(e)) {
-    const Entity* entity = find(node->name);
+    const Entity* entity = find(cx, node->name);
     const bool own = entity && !is_prelude_function(*entity);
     if (own) {
       switch (entity->kind) {
       case Entity::Kind::Static: return entity->value;
       case Entity::Kind::TypeParam:
         result.kind = Static::Kind::Element;
-        result.dtype = resolved(entity->element).dtype;
+        result.dtype = cx.open.resolved(entity->element).dtype;
         return result;
-      case Entity::Kind::Const: return static_const(*entity->constant);
+      case Entity::Kind::Const: return static_const(cx, *entity->constant);
       case Entity::Kind::Function:
       case Entity::Kind::Struct: break;
       case Entity::Kind::Variable:
-        if (const Type& type = p_.variables[entity->var.index].type;
+        if (const Type& type = cx.program.variables[entity->var.index].type;
             type.is_function() && type.function && !(type.function & kWritten))
-          return function_of(type);
+          return function_of(cx, type);
         return std::nullopt;
       default: return std::nullopt;
       }
@@ -81,7 +102,7 @@ std::optional<Static> Checker::static_of(const ast::Expr* e) {
       result.dtype = *dtype;
       return result;
     }
-    if (auto callable = find_callable(node->name, false); callable && callable->builtin != Builtin::Cpu) {
+    if (auto callable = find_callable(cx, node->name, false); callable && callable->builtin != Builtin::Cpu) {
       result.kind = Static::Kind::Function;
       result.callable = *callable;
       result.name = node->name;
@@ -92,67 +113,68 @@ std::optional<Static> Checker::static_of(const ast::Expr* e) {
 }
 
 // A const is what its expression is where it was declared.
-std::optional<Static> Checker::static_const(ConstInfo& info) {
+static std::optional<Static> static_const(Context& cx, ConstInfo& info) {
   if (info.in_use) return std::nullopt; // it is defined by itself: const_value says so
-  Scope* saved = scope_;
-  scope_ = info.env;
+  Scope* saved = cx.names.scope;
+  cx.names.scope = info.env;
   info.in_use = true;
-  auto result = static_of(info.decl->value);
+  auto result = static_of(cx, info.decl->value);
   info.in_use = false;
-  scope_ = saved;
+  cx.names.scope = saved;
   return result;
 }
 
-void Checker::check_arg(Arg& arg, const Type* expected) {
+void check_arg(Context& cx, Arg& arg, const Type* expected) {
   if (arg.value) return;
   auto has_no_value = [&] {
     return arg.constant && (arg.constant->kind == Static::Kind::None || arg.constant->kind == Static::Kind::Element ||
                             arg.constant->kind == Static::Kind::Function);
   };
   if (has_no_value() || !arg.source) return;
-  if (!arg.constant) arg.constant = static_of(arg.source);
-  if (!has_no_value()) arg.value = value(arg.source, expected);
+  if (!arg.constant) arg.constant = static_of(cx, arg.source);
+  if (!has_no_value()) arg.value = check_value(cx, arg.source, expected);
 }
 
-ExprPtr Checker::take(Arg& arg, const Type* expected) {
-  return arg.value ? std::move(arg.value) : value(arg.source, expected);
+ExprPtr take(Context& cx, Arg& arg, const Type* expected) {
+  return arg.value ? std::move(arg.value) : check_value(cx, arg.source, expected);
 }
 
-ExprPtr Checker::call(const ast::Expr& e, const ast::Call& c, const Type* expected) {
+ExprPtr check_call(Context& cx, const ast::Expr& e, const ast::Call& c, const Type* expected) {
   auto* callee = ast::as<ast::Name>(c.callee);
   if (!callee) {
-    ExprPtr function = value(c.callee);
+    ExprPtr function = check_value(cx, c.callee);
     if (function->type.is_error()) return broken(e.span);
     std::vector<Arg> args;
     for (const ast::Argument& argument : c.arguments)
       args.push_back({argument.name.text, argument.value, argument.value->span, argument.name.span, nullptr, {}});
-    return call_expression(std::move(function), std::move(args), e.span, expected);
+    return call_expression(cx, std::move(function), std::move(args), e.span, expected);
   }
   if (c.arguments.size() == 1)
     if (auto* comp = ast::as<ast::Comprehension>(c.arguments[0].value); comp && comp->in_call) {
-      const Entity* entity = find(callee->name);
+      const Entity* entity = find(cx, callee->name);
       if (entity && entity->kind != Entity::Kind::Poisoned && !is_prelude_function(*entity)) {
         const bool is_function = entity->kind == Entity::Kind::Function;
         error(
-            "NotCallable", c.callee->span,
+            cx, "NotCallable", c.callee->span,
             fmt::format("`{}` is a {} of this file, not a reduction", callee->name, is_function ? "function" : "name"),
             "", {{entity->span, "declared here"}});
         return broken(e.span);
       }
-      return comprehension(*c.arguments[0].value, *comp, callee->name, e.span, expected);
+      return check_comprehension(cx, *c.arguments[0].value, *comp, callee->name, e.span, expected);
     }
   std::vector<Arg> args;
   for (const ast::Argument& argument : c.arguments)
     args.push_back(
         {argument.name.text, argument.value, argument.value->span, argument.name.span, nullptr, std::nullopt});
   // How the library, and it alone, fails: at_least(x, a, b, "Kind", "message of {0}") is x where a >= b.
-  if (callee->name == "at_least" && is_library(e.span.file) && args.size() == 5) {
-    ExprPtr x = take(args[0]);
-    if (refresh(*x).is_error()) return x;
-    auto node = make(ExprKind::Recast, e.span, x->type);
-    Size a = size_argument(take(args[1]), *node, false, "a number"), b = size_argument(take(args[2]), *node, false, "");
-    ExprPtr kind = take(args[3]), message = take(args[4]);
-    SizeCheck check = size_check(a, b, message->text, e.span);
+  if (callee->name == "at_least" && is_library(cx, e.span.file) && args.size() == 5) {
+    ExprPtr x = take(cx, args[0]);
+    if (refresh(cx, *x).is_error()) return x;
+    auto node = make_expr(ExprKind::Recast, e.span, x->type);
+    Size a = size_argument(cx, take(cx, args[1]), *node, false, "a number"),
+         b = size_argument(cx, take(cx, args[2]), *node, false, "");
+    ExprPtr kind = take(cx, args[3]), message = take(cx, args[4]);
+    SizeCheck check = size_check(cx, a, b, message->text, e.span);
     check.relation = SizeCheck::Relation::AtLeast;
     check.kind = kind->text;
     check.notes.clear();
@@ -160,37 +182,39 @@ ExprPtr Checker::call(const ast::Expr& e, const ast::Call& c, const Type* expect
     node->operands.push_back(std::move(x));
     return node;
   }
-  auto callable = find_callable(callee->name, false);
+  auto callable = find_callable(cx, callee->name, false);
   if (!callable) // a const may be one
-    if (auto known = static_of(c.callee); known && known->kind == Static::Kind::Function) callable = known->callable;
+    if (auto known = static_of(cx, c.callee); known && known->kind == Static::Kind::Function)
+      callable = known->callable;
   if (!callable) {
-    if (const Entity* entity = find(callee->name); entity && entity->kind != Entity::Kind::Function) {
+    if (const Entity* entity = find(cx, callee->name); entity && entity->kind != Entity::Kind::Function) {
       if (entity->kind != Entity::Kind::Poisoned) {
         std::string hint;
-        if (entity->kind == Entity::Kind::Variable && current_type(entity->var).is_tensor())
+        if (entity->kind == Entity::Kind::Variable && current_type(cx, entity->var).is_tensor())
           hint = fmt::format("to take an element, write `{}[…]`", callee->name);
-        error("NotCallable", c.callee->span, fmt::format("`{}` is not a function", callee->name), hint);
+        error(cx, "NotCallable", c.callee->span, fmt::format("`{}` is not a function", callee->name), hint);
       }
     } else {
-      unknown_name(callee->name, c.callee->span, true);
+      unknown_name(cx, callee->name, c.callee->span, true);
     }
     for (Arg& arg : args)
-      check_arg(arg);
+      check_arg(cx, arg);
     return broken(e.span);
   }
-  return call_named(*callable, callee->name, c.callee->span, std::move(args), e.span, false, expected);
+  return call_named(cx, *callable, callee->name, c.callee->span, std::move(args), e.span, false, expected);
 }
 
 // A call of what an expression gives.
-ExprPtr Checker::call_expression(ExprPtr function, std::vector<Arg> args, Span span, const Type* expected) {
-  const Type type = refresh(*function);
+static ExprPtr call_expression(Context& cx, ExprPtr function, std::vector<Arg> args, Span span, const Type* expected) {
+  const Type type = refresh(cx, *function);
   if (!type.is_function() || !type.function || (type.function & kWritten)) {
-    error("NotCallable", function->span,
-          type.is_function() ? fmt::format("which function `{}` is, is not known here", text(function->span))
-                             : fmt::format("`{}` is {}, not a function", text(function->span), show(type)),
+    error(cx, "NotCallable", function->span,
+          type.is_function()
+              ? fmt::format("which function `{}` is, is not known here", source_text(cx, function->span))
+              : fmt::format("`{}` is {}, not a function", source_text(cx, function->span), show(cx, type)),
           type.is_tensor() && type.rank() ? "to take an element, write brackets: `x[i]`" : "");
     for (Arg& arg : args)
-      check_arg(arg);
+      check_arg(cx, arg);
     return broken(span);
   }
   typed::Block before;
@@ -201,42 +225,43 @@ ExprPtr Checker::call_expression(ExprPtr function, std::vector<Arg> args, Span s
     let.value = std::move(function);
     before.statements.push_back(std::move(let));
   }
-  const Static callee = function_of(type);
-  ExprPtr result = call_named(callee.callable, callee.name, span, std::move(args), span, false, expected);
+  const Static callee = function_of(cx, type);
+  ExprPtr result = call_named(cx, callee.callable, callee.name, span, std::move(args), span, false, expected);
   return in_block(std::move(before), std::move(result), span);
 }
 
 // A field `f: fn(A) -> B`, or `f: A` of a type parameter, which may be any type.
-bool Checker::may_hold_function(const ast::Struct& decl, const ast::TypeExpr* type) {
+static bool may_hold_function(Context& cx, const ast::Struct& decl, const ast::TypeExpr* type) {
   auto* named = ast::as<ast::NamedType>(type);
-  return returns_function(type) ||
+  return returns_function(cx, type) ||
          (named && std::any_of(decl.type_params.begin(), decl.type_params.end(),
                                [&](const ast::TypeParam& param) { return param.name.text == named->name.text; }));
 }
 
-ExprPtr Checker::method_call(const ast::Expr& e, const ast::MethodCall& c, const Type* expected) {
-  if (Scope* module = module_of(c.receiver)) return module_call(module, e, c, expected);
-  if (auto* name = ast::as<ast::Name>(c.receiver); name && !find(name->name) && !dtype_from_name(name->name) &&
-                                                   !builtins_.count(name->name) && name->name != "pi" &&
+ExprPtr check_method_call(Context& cx, const ast::Expr& e, const ast::MethodCall& c, const Type* expected) {
+  if (Scope* module = module_of(cx, c.receiver)) return module_call(cx, module, e, c, expected);
+  if (auto* name = ast::as<ast::Name>(c.receiver); name && !find(cx, name->name) && !dtype_from_name(name->name) &&
+                                                   !cx.names.builtins.count(name->name) && name->name != "pi" &&
                                                    name->name != "e" && name->name != "inf" && name->name != "nan") {
-    unknown_name(name->name, c.receiver->span, false);
+    unknown_name(cx, name->name, c.receiver->span, false);
     return broken(e.span);
   }
-  if (c.name.text == "with" && !find_callable("with", true)) return with_call(e, c);
+  if (c.name.text == "with" && !find_callable(cx, "with", true)) return with_call(cx, e, c);
   // A field that holds a function.
-  for (const auto& [record, info] : struct_of_) {
+  for (const auto& [record, info] : cx.names.struct_of) {
     auto index = record->find(c.name.text);
-    if (!index || !may_hold_function(*info->decl, info->decl->fields[*index].type)) continue;
-    Snapshot now = snapshot();
-    Type type = resolved(expr(c.receiver)->type);
-    rollback(now);
+    if (!index || !may_hold_function(cx, *info->decl, info->decl->fields[*index].type)) continue;
+    Snapshot now = snapshot(cx);
+    Type type = cx.open.resolved(check_expr(cx, c.receiver)->type);
+    rollback(cx, now);
     if (!type.is_struct() || !(index = type.record->find(c.name.text)) || !type.elements[*index].is_function()) break;
     std::vector<Arg> args;
     for (const ast::Argument& argument : c.arguments)
       args.push_back({argument.name.text, argument.value, argument.value->span, argument.name.span, nullptr, {}});
-    return call_expression(
-        get(value(c.receiver), *index, {c.receiver->span.file, c.receiver->span.begin, c.name.span.end}),
-        std::move(args), e.span, expected);
+    return call_expression(cx,
+                           get_field(check_value(cx, c.receiver), *index,
+                                     {c.receiver->span.file, c.receiver->span.begin, c.name.span.end}),
+                           std::move(args), e.span, expected);
   }
   std::vector<Arg> args;
   args.push_back({"", c.receiver, c.receiver->span, {}, nullptr, std::nullopt});
@@ -244,21 +269,21 @@ ExprPtr Checker::method_call(const ast::Expr& e, const ast::MethodCall& c, const
     args.push_back(
         {argument.name.text, argument.value, argument.value->span, argument.name.span, nullptr, std::nullopt});
   bool reported = false;
-  auto callable = find_method(c.name, c.receiver, reported);
+  auto callable = find_method(cx, c.name, c.receiver, reported);
   if (!callable) {
     if (reported) return broken(e.span);
-    args[0].value = value(c.receiver);
+    args[0].value = check_value(cx, c.receiver);
     if (args[0].value->type.is_error()) return broken(e.span);
     if (args[0].value->type.is_struct() && args[0].value->type.record->find(c.name.text))
-      error("NotCallable", c.name.span, fmt::format("the field `{}` is not a function", c.name.text),
-            fmt::format("a field is read by `{}.{}`", text(c.receiver->span), c.name.text));
+      error(cx, "NotCallable", c.name.span, fmt::format("the field `{}` is not a function", c.name.text),
+            fmt::format("a field is read by `{}.{}`", source_text(cx, c.receiver->span), c.name.text));
     else
-      unknown_name(c.name.text, c.name.span, true);
+      unknown_name(cx, c.name.text, c.name.span, true);
     for (Arg& arg : args)
-      check_arg(arg);
+      check_arg(cx, arg);
     return broken(e.span);
   }
-  return call_named(*callable, c.name.text, c.name.span, std::move(args), e.span, true, expected);
+  return call_named(cx, *callable, c.name.text, c.name.span, std::move(args), e.span, true, expected);
 }
 
 namespace {
@@ -278,7 +303,8 @@ bool is_quiet(const ast::Expr* e) {
 
 // Arguments are evaluated as they are written. Where that is not the order of what they are for (`names`), and one may
 // change or print what another one does, they are evaluated in `before`.
-void Checker::evaluate_as_written(const std::vector<std::string>& names, std::vector<Arg>& args, typed::Block& before) {
+void evaluate_as_written(Context& cx, const std::vector<std::string>& names, std::vector<Arg>& args,
+                         typed::Block& before) {
   bool in_order = true, quiet = true;
   size_t place = 0; // of the last parameter that got its argument: in order, the next one is found from there on
   for (size_t i = 0; i < args.size(); ++i) {
@@ -294,31 +320,31 @@ void Checker::evaluate_as_written(const std::vector<std::string>& names, std::ve
   if (in_order || quiet) return;
   for (Arg& arg : args) {
     if (arg.value) continue;
-    check_arg(arg);
-    if (!arg.value || arg.constant || refresh(*arg.value).is_error() || has_function(arg.value->type)) continue;
-    const std::optional<Size> size = number_of(*arg.value);
-    arg.value = kept(std::move(arg.value), before);
-    if (size && arg.value->kind == ExprKind::Variable) known_sizes_.emplace(arg.value->var, *size);
+    check_arg(cx, arg);
+    if (!arg.value || arg.constant || refresh(cx, *arg.value).is_error() || has_function(cx, arg.value->type)) continue;
+    const std::optional<Size> size = number_of(cx, *arg.value);
+    arg.value = kept(cx, std::move(arg.value), before);
+    if (size && arg.value->kind == ExprKind::Variable) cx.sizes.known.emplace(arg.value->var, *size);
   }
 }
 
-ExprPtr Checker::call_named(const Callable& callable, const std::string& name, Span, std::vector<Arg> args, Span span,
-                            bool is_method, const Type* expected) {
-  if (callable.conversion) return conversion(*callable.conversion, std::move(args), span);
+ExprPtr call_named(Context& cx, const Callable& callable, const std::string& name, Span, std::vector<Arg> args,
+                   Span span, bool is_method, const Type* expected) {
+  if (callable.conversion) return check_conversion(cx, *callable.conversion, std::move(args), span);
   if (callable.transformed) {
     // Evaluated in the order in which they are written, whichever of them the transform is about.
     typed::Block before;
     for (Arg& arg : args) {
-      check_arg(arg);
-      if (arg.value && !has_function(refresh(*arg.value))) arg.value = kept(std::move(arg.value), before);
+      check_arg(cx, arg);
+      if (arg.value && !has_function(cx, refresh(cx, *arg.value))) arg.value = kept(cx, std::move(arg.value), before);
     }
-    ExprPtr result = call_transformed(*callable.transformed, std::move(args), span);
+    ExprPtr result = call_transformed(cx, *callable.transformed, std::move(args), span);
     return in_block(std::move(before), std::move(result), span);
   }
   typed::Block before;
   if (callable.structure) {
-    evaluate_as_written(names_of(callable.structure->decl->fields), args, before);
-    return in_block(std::move(before), construct(*callable.structure, std::move(args), span, expected), span);
+    evaluate_as_written(cx, names_of(callable.structure->decl->fields), args, before);
+    return in_block(std::move(before), construct(cx, *callable.structure, std::move(args), span, expected), span);
   }
   size_t positional = 0;
   for (const Arg& arg : args)
@@ -326,57 +352,58 @@ ExprPtr Checker::call_named(const Callable& callable, const std::string& name, S
   if (callable.scalar && callable.builtin) {
     // min and max: two operands, or one to reduce.
     if (is_method && positional == 2) {
-      error("WrongArguments", args[1].span, fmt::format("`x.{0}(…)` takes no second operand", name),
+      error(cx, "WrongArguments", args[1].span, fmt::format("`x.{0}(…)` takes no second operand", name),
             fmt::format("for an axis write `{0}.{1}(axis = {2})`, for the {3} of two values `{1}({0}, {2})`",
-                        text(args[0].span), name, text(args[1].span), name == "min" ? "smaller" : "larger"));
+                        source_text(cx, args[0].span), name, source_text(cx, args[1].span),
+                        name == "min" ? "smaller" : "larger"));
       return broken(span);
     }
-    if (positional >= 2) return call_scalar(*callable.scalar, std::move(args), span, name);
-    return builtin_call(*callable.builtin, std::move(args), span, is_method, expected);
+    if (positional >= 2) return call_scalar(cx, *callable.scalar, std::move(args), span, name);
+    return builtin_call(cx, *callable.builtin, std::move(args), span, is_method, expected);
   }
-  if (callable.scalar) return call_scalar(*callable.scalar, std::move(args), span, name);
-  if (callable.builtin) return builtin_call(*callable.builtin, std::move(args), span, is_method, expected);
+  if (callable.scalar) return call_scalar(cx, *callable.scalar, std::move(args), span, name);
+  if (callable.builtin) return builtin_call(cx, *callable.builtin, std::move(args), span, is_method, expected);
   FunctionInfo* function = callable.functions[0];
   if (callable.functions.size() > 1) {
-    function = choose_overload(callable.functions, args, span, name);
+    function = choose_overload(cx, callable.functions, args, span, name);
     if (!function) return broken(span);
   }
-  evaluate_as_written(names_of(function->decl->params), args, before);
-  return in_block(std::move(before), call_function(*function, std::move(args), span, expected), span);
+  evaluate_as_written(cx, names_of(function->decl->params), args, before);
+  return in_block(std::move(before), call_function(cx, *function, std::move(args), span, expected), span);
 }
 
-ExprPtr Checker::call_scalar(ScalarOp op, std::vector<Arg> args, Span span, const std::string& name) {
+static ExprPtr call_scalar(Context& cx, ScalarOp op, std::vector<Arg> args, Span span, const std::string& name) {
   auto arity = static_cast<size_t>(info(op).arity);
   for (const Arg& arg : args)
     if (!arg.name.empty()) {
       bool reduces = op == ScalarOp::Min || op == ScalarOp::Max;
-      error("WrongArguments", arg.name_span,
+      error(cx, "WrongArguments", arg.name_span,
             fmt::format("`{}` of {} operands has no parameter `{}`", name, arity, arg.name),
             reduces ? fmt::format("`{}` reduces one tensor along an axis: `{}(x, axis = 0)`", name, name) : "");
       return broken(span);
     }
   if (args.size() != arity) {
-    error("WrongArguments", span,
+    error(cx, "WrongArguments", span,
           fmt::format("`{}` takes {} argument{}, not {}", name, arity, arity == 1 ? "" : "s", args.size()));
     return broken(span);
   }
   std::vector<ExprPtr> operands;
   for (Arg& arg : args)
-    operands.push_back(take(arg));
-  return scalar_node(op, std::move(operands), span, fmt::format("`{}`", name));
+    operands.push_back(take(cx, arg));
+  return scalar_node(cx, op, std::move(operands), span, fmt::format("`{}`", name));
 }
 
-ExprPtr Checker::conversion(DType type, std::vector<Arg> args, Span span) {
+static ExprPtr check_conversion(Context& cx, DType type, std::vector<Arg> args, Span span) {
   if (args.size() != 1 || !args[0].name.empty()) {
-    error("WrongArguments", span, fmt::format("`{}` converts one value", name_of(type)));
+    error(cx, "WrongArguments", span, fmt::format("`{}` converts one value", name_of(type)));
     return broken(span);
   }
-  return convert(take(args[0]), type, span);
+  return convert(cx, take(cx, args[0]), type, span);
 }
 
 // May these (checked) arguments be meant for this function? Element types and kinds decide; an open literal counts as
 // its default.
-bool Checker::accepts(const FunctionInfo& info, const std::vector<Arg>& args) {
+static bool accepts(Context& cx, const FunctionInfo& info, const std::vector<Arg>& args) {
   const auto& params = info.decl->params;
   size_t index = 0;
   std::set<std::string> given;
@@ -392,7 +419,7 @@ bool Checker::accepts(const FunctionInfo& info, const std::vector<Arg>& args) {
     }
     given.insert(param->name.text);
     if (!param->type || !arg.value) continue;
-    Type actual = resolved(arg.value->type);
+    Type actual = cx.open.resolved(arg.value->type);
     auto* named = ast::as<ast::NamedType>(param->type);
     if (!named) {
       if (!actual.is_tuple() && !actual.is_error()) return false;
@@ -419,8 +446,7 @@ bool Checker::accepts(const FunctionInfo& info, const std::vector<Arg>& args) {
     } else if (type_param != info.decl->type_params.end()) {
       if (!actual.is_tensor() || !fits_rank()) return false;
       const std::string& bound = type_param->bound.text;
-      DType t = actual.dtype;
-      if (actual.open) t = open_[actual.open].standard();
+      const DType t = cx.open.resolved(actual).dtype;
       if ((bound == "float" && !is_float(t)) || (bound == "int" && !is_int(t)) || (bound == "num" && !is_num(t)))
         return false;
     } else if (named->name.text == "List") {
@@ -436,23 +462,23 @@ bool Checker::accepts(const FunctionInfo& info, const std::vector<Arg>& args) {
   return true;
 }
 
-FunctionInfo* Checker::choose_overload(const std::vector<FunctionInfo*>& functions, std::vector<Arg>& args, Span span,
-                                       const std::string& name) {
+static FunctionInfo* choose_overload(Context& cx, const std::vector<FunctionInfo*>& functions, std::vector<Arg>& args,
+                                     Span span, const std::string& name) {
   for (Arg& arg : args) {
-    check_arg(arg);
+    check_arg(cx, arg);
     if (arg.value && arg.value->type.is_error()) return nullptr;
   }
   for (FunctionInfo* function : functions)
-    if (accepts(*function, args)) return function;
+    if (accepts(cx, *function, args)) return function;
   std::vector<std::string> types;
   for (const Arg& arg : args)
-    types.push_back(arg.value ? show(arg.value->type) : to_string(*arg.constant));
-  error("WrongArguments", span, fmt::format("`{}` does not take ({})", name, fmt::join(types, ", ")));
+    types.push_back(arg.value ? show(cx, arg.value->type) : to_string(*arg.constant));
+  error(cx, "WrongArguments", span, fmt::format("`{}` does not take ({})", name, fmt::join(types, ", ")));
   return nullptr;
 }
 
 // Arguments by parameter; null where the default stands.
-std::vector<Arg*> Checker::arrange(FunctionInfo& info, std::vector<Arg>& args, Span span, bool& ok) {
+std::vector<Arg*> arrange(Context& cx, FunctionInfo& info, std::vector<Arg>& args, Span span, bool& ok) {
   const auto& params = info.decl->params;
   const std::string& name = info.decl->name.text;
   std::vector<Arg*> result(params.size(), nullptr);
@@ -460,7 +486,7 @@ std::vector<Arg*> Checker::arrange(FunctionInfo& info, std::vector<Arg>& args, S
   for (Arg& arg : args) {
     if (arg.name.empty()) {
       if (index >= params.size()) {
-        error("WrongArguments", arg.span,
+        error(cx, "WrongArguments", arg.span,
               fmt::format("`{}` takes {} argument{}, not {}", name, params.size(), params.size() == 1 ? "" : "s",
                           args.size()),
               "", {{info.is_prelude ? span : info.decl->name.span, info.is_prelude ? "" : "declared here"}});
@@ -479,12 +505,12 @@ std::vector<Arg*> Checker::arrange(FunctionInfo& info, std::vector<Arg>& args, S
         if (edit_distance(p.name.text, arg.name) <= 2 || (p.name.text == "axis" && arg.name == "dim") ||
             (p.name.text == "keep" && (arg.name == "keepdim" || arg.name == "keepdims")))
           hint = fmt::format("did you mean `{} = `?", p.name.text);
-      error("WrongArguments", arg.name_span, fmt::format("`{}` has no parameter `{}`", name, arg.name), hint);
+      error(cx, "WrongArguments", arg.name_span, fmt::format("`{}` has no parameter `{}`", name, arg.name), hint);
       ok = false;
       continue;
     }
     if (result[found]) {
-      error("WrongArguments", arg.name_span, fmt::format("`{}` is given twice", arg.name));
+      error(cx, "WrongArguments", arg.name_span, fmt::format("`{}` is given twice", arg.name));
       ok = false;
       continue;
     }
@@ -493,7 +519,7 @@ std::vector<Arg*> Checker::arrange(FunctionInfo& info, std::vector<Arg>& args, S
   if (ok)
     for (size_t i = 0; i < params.size(); ++i)
       if (!result[i] && !params[i].default_value) {
-        error("WrongArguments", span, fmt::format("`{}` needs an argument for `{}`", name, params[i].name.text), "",
+        error(cx, "WrongArguments", span, fmt::format("`{}` needs an argument for `{}`", name, params[i].name.text), "",
               info.is_prelude ? std::vector<Label>{} : std::vector<Label>{{params[i].span, "this parameter"}});
         ok = false;
       }
@@ -501,20 +527,20 @@ std::vector<Arg*> Checker::arrange(FunctionInfo& info, std::vector<Arg>& args, S
 }
 
 // Learns type parameters and ranks of ..s from one argument.
-bool Checker::infer_type(const ast::TypeExpr* type, const Type& actual, FunctionInfo& info, Bindings& bindings,
-                         const Arg& arg, const std::string& param) {
+bool infer_type(Context& cx, const ast::TypeExpr* type, const Type& actual, FunctionInfo& info, Bindings& bindings,
+                const Arg& arg, const std::string& param) {
   if (actual.is_error()) return false;
   if (auto* tuple = ast::as<ast::TupleType>(type)) {
     if (!actual.is_tuple() || actual.elements.size() != tuple->elements.size()) return true; // coerce says it
     for (size_t i = 0; i < tuple->elements.size(); ++i)
-      if (!infer_type(tuple->elements[i], actual.elements[i], info, bindings, arg, param)) return false;
+      if (!infer_type(cx, tuple->elements[i], actual.elements[i], info, bindings, arg, param)) return false;
     return true;
   }
   auto* named = ast::as<ast::NamedType>(type);
   if (!named) return true;
   if (named->name.text == "List" && named->arguments.size() == 1) {
     if (!actual.is_list() || actual.elements.empty()) return true; // coerce says it
-    return infer_type(named->arguments[0], actual.elements[0], info, bindings, arg, param);
+    return infer_type(cx, named->arguments[0], actual.elements[0], info, bindings, arg, param);
   }
   const ast::TypeParam* type_param = nullptr;
   for (const ast::TypeParam& p : info.decl->type_params)
@@ -524,44 +550,46 @@ bool Checker::infer_type(const ast::TypeExpr* type, const Type& actual, Function
       const auto& place = actual.record->types[i];
       const Type* part = place ? part_of(actual, place->path) : nullptr;
       if (!part) continue;
-      Type inferred = place->is_whole ? *part : element_of(*part);
-      if (!infer_type(named->arguments[i], inferred, info, bindings, arg, param)) return false;
+      Type inferred = place->is_whole ? *part : cx.open.element_of(*part);
+      if (!infer_type(cx, named->arguments[i], inferred, info, bindings, arg, param)) return false;
     }
     return true;
   }
-  if (type_param && type_param->default_type && resolved(actual).open && !bindings.types.count(named->name.text)) {
+  if (type_param && type_param->default_type && cx.open.resolved(actual).open &&
+      !bindings.types.count(named->name.text)) {
     DimContext context; // what a literal is where nothing else says it
-    Scope* saved = scope_;
-    scope_ = info.env;
-    (void)unify(actual, type_of(type_param->default_type, context));
-    scope_ = saved;
+    Scope* saved = cx.names.scope;
+    cx.names.scope = info.env;
+    (void)cx.open.unify(actual, type_of(cx, type_param->default_type, context));
+    cx.names.scope = saved;
   }
   // A literal is of the type that is written for it, before a later default looks at it.
-  if (auto written = dtype_from_name(named->name.text); written && !type_param && resolved(actual).open)
-    (void)unify(actual, Type::scalar(*written));
+  if (auto written = dtype_from_name(named->name.text); written && !type_param && cx.open.resolved(actual).open)
+    (void)cx.open.unify(actual, Type::scalar(*written));
   if (type_param && is_whole(*type_param, *info.decl)) {
     auto [it, is_new] = bindings.types.try_emplace(named->name.text, actual);
-    if (is_new) return fits_bound(*type_param, actual, arg.span, info.decl->name.text);
-    if (same_form(it->second, actual)) return true;
-    error("TypeMismatch", arg.span,
+    if (is_new) return fits_bound(cx, *type_param, actual, arg.span, info.decl->name.text);
+    if (same_form(cx, it->second, actual)) return true;
+    error(cx, "TypeMismatch", arg.span,
           fmt::format("`{}` takes one type {}, but here are {} and {}", info.decl->name.text, named->name.text,
-                      show(it->second), show(actual)));
+                      show(cx, it->second), show(cx, actual)));
     return false;
   }
   if (type_param && !actual.is_tensor()) {
-    error("TypeMismatch", arg.span,
-          fmt::format("`{}` of `{}` takes a tensor, not {}", param, info.decl->name.text, show(actual)));
+    error(cx, "TypeMismatch", arg.span,
+          fmt::format("`{}` of `{}` takes a tensor, not {}", param, info.decl->name.text, show(cx, actual)));
     return false;
   }
   if (type_param) {
-    auto [it, is_new] = bindings.types.try_emplace(named->name.text, element_of(actual));
+    auto [it, is_new] = bindings.types.try_emplace(named->name.text, cx.open.element_of(actual));
     if (is_new) {
-      if (!fits_bound(*type_param, actual, arg.span, info.decl->name.text)) return false;
-    } else if (!unify(it->second, actual)) {
-      error("MixedTypes", arg.span,
+      if (!fits_bound(cx, *type_param, actual, arg.span, info.decl->name.text)) return false;
+    } else if (!cx.open.unify(it->second, actual)) {
+      error(cx, "MixedTypes", arg.span,
             fmt::format("`{}` takes one element type {}, but here are {} and {}", info.decl->name.text,
-                        named->name.text, show(it->second), name_of(resolved(actual).dtype)),
-            fmt::format("write `{}({})`", show(it->second), text(arg.span)), {{arg.span, show(actual)}});
+                        named->name.text, show(cx, it->second), name_of(cx.open.resolved(actual).dtype)),
+            fmt::format("write `{}({})`", show(cx, it->second), source_text(cx, arg.span)),
+            {{arg.span, show(cx, actual)}});
       return false;
     }
   }
@@ -575,17 +603,17 @@ bool Checker::infer_type(const ast::TypeExpr* type, const Type& actual, Function
   }
   if (!spread || !actual.is_tensor()) return true;
   if (actual.rank() < plain) {
-    error("TypeMismatch", arg.span,
+    error(cx, "TypeMismatch", arg.span,
           fmt::format("`{}` of `{}` needs at least {} ax{}, and this is {}", param, info.decl->name.text, plain,
-                      plain == 1 ? "is" : "es", show(actual)));
+                      plain == 1 ? "is" : "es", show(cx, actual)));
     return false;
   }
   auto [it, is_new] = bindings.ranks.try_emplace(spread->name.text, actual.rank() - plain);
   if (!is_new && it->second != actual.rank() - plain) {
-    error("TypeMismatch", arg.span,
+    error(cx, "TypeMismatch", arg.span,
           fmt::format("`..{}` of `{}` has {} ax{}, but {} in `{}`", spread->name.text, info.decl->name.text, it->second,
-                      it->second == 1 ? "is" : "es", actual.rank() - plain, text(arg.span)),
-          "", {{arg.span, show(actual)}});
+                      it->second == 1 ? "is" : "es", actual.rank() - plain, source_text(cx, arg.span)),
+          "", {{arg.span, show(cx, actual)}});
     return false;
   }
   return true;
@@ -593,40 +621,40 @@ bool Checker::infer_type(const ast::TypeExpr* type, const Type& actual, Function
 
 // What a parameter's argument is expected to be where that is a list, so that `[1, 2]` makes one. Nothing if the type
 // depends on the other arguments.
-std::optional<Type> Checker::list_type(const ast::TypeExpr* written, Scope* scope) {
+std::optional<Type> list_type(Context& cx, const ast::TypeExpr* written, Scope* scope) {
   auto* named = ast::as<ast::NamedType>(written);
   if (!named || named->name.text != "List") return std::nullopt;
-  Scope* saved = scope_;
-  scope_ = scope;
-  push_scope();
+  Scope* saved = cx.names.scope;
+  cx.names.scope = scope;
+  push_scope(cx);
   DimContext context;
   std::vector<AtomId> bound;
   context.mode = DimMode::Bind;
   context.bound = &bound;
-  const size_t errors = ctx_->reports.size();
-  Type type = type_of(written, context);
-  ctx_->reports.resize(errors); // said where the function is checked
-  scope_ = saved;
+  const size_t errors = cx.function->reports.size();
+  Type type = type_of(cx, written, context);
+  cx.function->reports.resize(errors); // said where the function is checked
+  cx.names.scope = saved;
   if (type.is_error() || !bound.empty()) return std::nullopt;
   return type;
 }
 
 // A default is checked at the call, among the names of the function, with the earlier parameters as they are given
 // here.
-ExprPtr Checker::default_value(FunctionInfo& info, size_t param, std::vector<Arg*>& args, const Bindings& bindings,
-                               typed::Block& before) {
+ExprPtr default_value(Context& cx, FunctionInfo& info, size_t param, std::vector<Arg*>& args, const Bindings& bindings,
+                      typed::Block& before) {
   const auto& params = info.decl->params;
-  const auto [in_use, is_new] = defaults_in_use_.insert(params[param].default_value);
+  const auto [in_use, is_new] = cx.functions.defaults_in_use.insert(params[param].default_value);
   if (!is_new) {
-    error("InstantiationDepth", params[param].default_value->span,
+    error(cx, "InstantiationDepth", params[param].default_value->span,
           fmt::format("the default of `{}` is defined by itself", params[param].name.text));
     return broken(params[param].default_value->span);
   }
-  Scope* saved = scope_;
-  scope_ = info.env;
-  push_scope();
-  scope_->is_function = true;
-  Scope* names = scope_;
+  Scope* saved = cx.names.scope;
+  cx.names.scope = info.env;
+  push_scope(cx);
+  cx.names.scope->is_function = true;
+  Scope* names = cx.names.scope;
   for (const auto& [name, type] : bindings.types) {
     Entity entity;
     entity.kind = Entity::Kind::TypeParam;
@@ -646,21 +674,21 @@ ExprPtr Checker::default_value(FunctionInfo& info, size_t param, std::vector<Arg
                ast::as<ast::FloatLiteral>(params[param].default_value) || arg->value->type.is_error()) {
       continue; // no names in it
     } else {
-      if (arg->value->kind != ExprKind::Variable || p_.variables[arg->value->var.index].is_mutable) {
-        Type type = refresh(*arg->value);
-        auto size = size_of(*arg->value);
-        VarId var = new_variable(params[i].name.text, type, false, arg->span);
+      if (arg->value->kind != ExprKind::Variable || cx.program.variables[arg->value->var.index].is_mutable) {
+        Type type = refresh(cx, *arg->value);
+        auto size = size_of(cx, *arg->value);
+        VarId var = new_variable(cx, params[i].name.text, type, false, arg->span);
         if (size)
-          known_sizes_[var] = *size;
+          cx.sizes.known[var] = *size;
         else if (type.is_scalar() && type.dtype == DType::I64)
-          bind_atom(var);
+          bind_atom(cx, var);
         typed::Stmt let;
         let.kind = StmtKind::Let;
         let.span = arg->span;
         let.pattern.var = var;
         let.value = std::move(arg->value);
         before.statements.push_back(std::move(let));
-        arg->value = variable(var, arg->span);
+        arg->value = variable_value(cx, var, arg->span);
       }
       entity.kind = Entity::Kind::Variable;
       entity.var = arg->value->var;
@@ -676,10 +704,10 @@ ExprPtr Checker::default_value(FunctionInfo& info, size_t param, std::vector<Arg
     }
     names->names[params[i].name.text] = entity;
   }
-  std::optional<Type> list = list_type(params[param].type, names);
-  ExprPtr result = value(params[param].default_value, list ? &*list : nullptr);
-  scope_ = saved;
-  defaults_in_use_.erase(in_use);
+  std::optional<Type> list = list_type(cx, params[param].type, names);
+  ExprPtr result = check_value(cx, params[param].default_value, list ? &*list : nullptr);
+  cx.names.scope = saved;
+  cx.functions.defaults_in_use.erase(in_use);
   return result;
 }
 

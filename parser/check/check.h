@@ -37,7 +37,7 @@ typed::Program check(const ast::File& file, const ast::File& prelude, const Sour
                      Diagnostics& diagnostics, const CheckOptions& options = {});
 
 namespace checker {
-class Checker;
+struct Context;
 }
 
 // A program that comes in pieces, each with what the pieces before it declared and bound: what a REPL checks. A piece
@@ -78,7 +78,7 @@ private:
   const ast::File& prelude_;
   const SourceManager& sources_;
   const CheckOptions& options_;
-  std::unique_ptr<checker::Checker> checker_;
+  std::unique_ptr<checker::Context> context_;
 };
 
 } // namespace tl

@@ -1,8 +1,36 @@
 // [e for i in 0..m, j] and sum(e for k if c): ranges, inferred or written; the element; the reduction.
+#include "parser/check/comprehensions.h"
+#include "parser/check/builtins/rules.h"
 #include "parser/check/context.h"
+#include "parser/check/expressions.h"
+#include "parser/check/iteration.h"
+#include "parser/check/names.h"
+#include "parser/check/sizes.h"
+#include "parser/check/statements.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
+
+namespace {
+
+struct Axis {
+  Size size;
+  Span span;
+  std::string base;
+};
+
+// What tells the range of an index. A value whose sizes are known only when it is there is evaluated in `around`.
+struct Axes {
+  typed::Block& around;
+  std::vector<Axis> found{};
+  std::vector<const ast::Expr*> held{}; // these values
+  bool wrong = false;                   // a value that is subscripted has an error
+};
+
+} // namespace
+
+static void find_axes(Context& cx, const ast::Expr* e, const std::string& index, std::set<std::string>& bound,
+                      Axes& out);
 
 namespace {
 
@@ -127,8 +155,8 @@ std::set<std::string> clause_names(const ast::Comprehension& c, size_t before) {
 } // namespace
 
 // The axes that the bare index subscripts in one subscript expression.
-void Checker::axes_of(const ast::Subscript& s, const std::string& index, const std::set<std::string>& bound,
-                      Axes& out) {
+static void axes_of(Context& cx, const ast::Subscript& s, const std::string& index, const std::set<std::string>& bound,
+                    Axes& out) {
   std::vector<size_t> at;
   size_t ellipsis = s.items.size();
   for (size_t i = 0; i < s.items.size(); ++i) {
@@ -138,24 +166,24 @@ void Checker::axes_of(const ast::Subscript& s, const std::string& index, const s
   }
   if (at.empty() || mentions(s.object, bound)) return;
   // The type of the value, checked on the side.
-  Snapshot before = snapshot();
-  size_t first_new_atom = p_.atoms.size();
-  ExprPtr base = expr(s.object);
-  Type type = resolved(base->type);
-  rollback(before);
+  Snapshot before = snapshot(cx);
+  size_t first_new_atom = cx.program.atoms.size();
+  ExprPtr base = check_expr(cx, s.object);
+  Type type = cx.open.resolved(base->type);
+  rollback(cx, before);
   if (type.is_error()) { // it says itself what is wrong
-    expr(s.object);
+    check_expr(cx, s.object);
     out.wrong = true;
   }
   if (!type.is_tensor()) return;
   std::vector<AtomId> atoms;
   for (const Size& size : type.shape)
-    p_.atoms.collect(size, atoms);
+    cx.program.atoms.collect(size, atoms);
   if (std::any_of(atoms.begin(), atoms.end(), [&](AtomId atom) { return atom.index >= first_new_atom; })) {
-    base = shared(expr(s.object), out.around);
-    type = resolved(base->type);
+    base = shared(cx, check_expr(cx, s.object), out.around);
+    type = cx.open.resolved(base->type);
     if (base->kind == ExprKind::Variable) {
-      held_[s.object] = base->var;
+      cx.held[s.object] = base->var;
       out.held.push_back(s.object);
     }
   }
@@ -172,59 +200,61 @@ void Checker::axes_of(const ast::Subscript& s, const std::string& index, const s
       if (after > type.rank()) continue;
       axis = type.rank() - after;
     }
-    if (axis < type.rank()) out.found.push_back({type.shape[axis], s.items[i].span, text(s.object->span)});
+    if (axis < type.rank()) out.found.push_back({type.shape[axis], s.items[i].span, source_text(cx, s.object->span)});
   }
 }
 
-void Checker::find_axes(const ast::Block& b, const std::string& index, std::set<std::string>& bound, Axes& out) {
+static void find_axes(Context& cx, const ast::Block& b, const std::string& index, std::set<std::string>& bound,
+                      Axes& out) {
   std::set<std::string> inner = bound;
   for (const ast::Stmt* s : b.statements) {
     if (auto* node = ast::as<ast::ExprStmt>(s))
-      find_axes(node->value, index, inner, out);
+      find_axes(cx, node->value, index, inner, out);
     else if (auto* let = ast::as<ast::Let>(s)) {
-      find_axes(let->value, index, inner, out);
+      find_axes(cx, let->value, index, inner, out);
       std::set<std::string> names;
       pattern_names(*let->pattern, names);
       if (names.count(index)) return; // another thing has the name now
       inner.insert(names.begin(), names.end());
     } else if (auto* assign = ast::as<ast::Assign>(s)) {
-      find_axes(assign->target, index, inner, out);
-      find_axes(assign->value, index, inner, out);
+      find_axes(cx, assign->target, index, inner, out);
+      find_axes(cx, assign->value, index, inner, out);
     } else if (auto* assertion = ast::as<ast::Assert>(s)) {
-      find_axes(assertion->condition, index, inner, out);
+      find_axes(cx, assertion->condition, index, inner, out);
     } else if (auto* loop = ast::as<ast::While>(s)) {
-      find_axes(loop->condition, index, inner, out);
-      find_axes(loop->body, index, inner, out);
+      find_axes(cx, loop->condition, index, inner, out);
+      find_axes(cx, loop->body, index, inner, out);
     } else if (auto* loop = ast::as<ast::For>(s)) {
       std::set<std::string> names, in_loop = inner;
       for (const auto& clause : loop->clauses) {
-        if (clause.range && !names.count(index)) find_axes(clause.range, index, in_loop, out);
+        if (clause.range && !names.count(index)) find_axes(cx, clause.range, index, in_loop, out);
         pattern_names(*clause.pattern, names);
         in_loop.insert(names.begin(), names.end());
       }
-      if (!names.count(index)) find_axes(loop->body, index, in_loop, out);
+      if (!names.count(index)) find_axes(cx, loop->body, index, in_loop, out);
     }
   }
 }
 
-void Checker::find_axes(const ast::Expr* e, const std::string& index, std::set<std::string>& bound, Axes& out) {
+static void find_axes(Context& cx, const ast::Expr* e, const std::string& index, std::set<std::string>& bound,
+                      Axes& out) {
   if (auto* node = ast::as<ast::Comprehension>(e)) {
     std::set<std::string> inner = bound;
     for (const auto& clause : node->clauses) {
-      if (clause.range) find_axes(clause.range, index, inner, out);
+      if (clause.range) find_axes(cx, clause.range, index, inner, out);
       std::set<std::string> names;
       pattern_names(*clause.pattern, names);
       if (names.count(index)) return; // shadowed
       inner.insert(names.begin(), names.end());
     }
-    find_axes(node->element, index, inner, out);
-    if (node->filter) find_axes(node->filter, index, inner, out);
+    find_axes(cx, node->element, index, inner, out);
+    if (node->filter) find_axes(cx, node->filter, index, inner, out);
     return;
   }
   if (auto* node = ast::as<ast::If>(e)) {
-    find_axes(node->condition, index, bound, out);
-    find_axes(node->then_block, index, bound, out);
-    if (node->else_block) find_axes(*node->else_block, index, bound, out);
+    find_axes(cx, node->condition, index, bound, out);
+    find_axes(cx, node->then_block, index, bound, out);
+    if (node->else_block) find_axes(cx, *node->else_block, index, bound, out);
     return;
   }
   if (auto* node = ast::as<ast::Lambda>(e)) {
@@ -233,16 +263,16 @@ void Checker::find_axes(const ast::Expr* e, const std::string& index, std::set<s
       if (param.name.text == index) return; // shadowed
       inner.insert(param.name.text);
     }
-    if (node->body.expression) find_axes(node->body.expression, index, inner, out);
-    if (node->body.block) find_axes(*node->body.block, index, inner, out);
+    if (node->body.expression) find_axes(cx, node->body.expression, index, inner, out);
+    if (node->body.block) find_axes(cx, *node->body.block, index, inner, out);
     return;
   }
-  if (auto* node = ast::as<ast::Subscript>(e)) axes_of(*node, index, bound, out);
-  children(e, [&](const ast::Expr* child) { find_axes(child, index, bound, out); });
+  if (auto* node = ast::as<ast::Subscript>(e)) axes_of(cx, *node, index, bound, out);
+  children(e, [&](const ast::Expr* child) { find_axes(cx, child, index, bound, out); });
 }
 
-ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, const std::string& reduction, Span span,
-                               const Type* expected) {
+ExprPtr check_comprehension(Context& cx, const ast::Expr& e, const ast::Comprehension& c, const std::string& reduction,
+                            Span span, const Type* expected) {
   static const std::map<std::string, ReduceOp> reductions = {
       {"sum", ReduceOp::Sum}, {"mean", ReduceOp::Sum},      {"prod", ReduceOp::Prod},
       {"min", ReduceOp::Min}, {"max", ReduceOp::Max},       {"any", ReduceOp::Any},
@@ -251,9 +281,9 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
       {"sum", Builtin::Sum},       {"mean", Builtin::Mean}, {"prod", Builtin::Prod}, {"min", Builtin::ReduceMin},
       {"max", Builtin::ReduceMax}, {"any", Builtin::Any},   {"all", Builtin::All}};
   bool reduces = !reduction.empty();
-  if (reduction == "list") return list_comprehension(c, span, expected);
+  if (reduction == "list") return list_comprehension(cx, c, span, expected);
   if (reduces && !reductions.count(reduction)) {
-    error("NotCallable", span, fmt::format("`{}` does not reduce a comprehension", reduction),
+    error(cx, "NotCallable", span, fmt::format("`{}` does not reduce a comprehension", reduction),
           "sum, prod, mean, min, max, any, all, argmin, argmax and list do; a tensor is written in brackets");
     return broken(span);
   }
@@ -266,42 +296,42 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
       by_element = true;
       break;
     }
-    Snapshot before = snapshot();
+    Snapshot before = snapshot(cx);
     typed::Block aside;
-    bool is_call = iterates(clause.range);
+    bool is_call = iterates(cx, clause.range);
     Iteration probe;
     Type type;
     if (is_call) {
-      probe = iterate(clause.range, aside, true);
+      probe = iterate(cx, clause.range, aside, true);
     } else {
-      ExprPtr range = value(clause.range);
-      type = refresh(*range);
+      ExprPtr range = check_value(cx, clause.range);
+      type = refresh(cx, *range);
       if (!in_steps_of_1(type) && !type.is_error() && (!type.is_scalar() || !type.is_tensor()))
-        probe = iterate_value(std::move(range), aside, true);
+        probe = iterate_value(cx, std::move(range), aside, true);
     }
-    rollback(before);
+    rollback(cx, before);
     by_element = by_element || probe.is_list;
     by_position = by_position || probe.element;
   }
   if (by_element) {
     if (!reduces && (c.clauses.size() > 1 || c.filter)) {
-      error("NotSupported", span, "a tensor over several lists, or parts of one, is not supported yet",
+      error(cx, "NotSupported", span, "a tensor over several lists, or parts of one, is not supported yet",
             "`list(… for … in …)` makes a list, and `stack` a tensor of it");
       return broken(span);
     }
-    return reduce_list(c, reduction, span, expected);
+    return reduce_list(cx, c, reduction, span, expected);
   }
-  auto node = make(ExprKind::Comprehension, span, Type::error());
+  auto node = make_expr(ExprKind::Comprehension, span, Type::error());
   typed::Block around;                                // what is gone through by position, evaluated once
   std::vector<std::function<typed::Stmt()>> bindings; // of what stands at a position
-  Scope* saved_scope = scope_;
-  SizeFacts saved_facts = ctx_->facts;
-  auto saved_loops = std::move(ctx_->loops);
-  ctx_->loops.clear();
-  bool saved_reachable = ctx_->reachable;
-  ++in_comprehension_;
-  uint32_t saved_variables = comprehension_variables_;
-  comprehension_variables_ = static_cast<uint32_t>(p_.variables.size());
+  Scope* saved_scope = cx.names.scope;
+  SizeFacts saved_facts = cx.function->facts;
+  auto saved_loops = std::move(cx.function->loops);
+  cx.function->loops.clear();
+  bool saved_reachable = cx.function->reachable;
+  ++cx.in_comprehension;
+  uint32_t saved_variables = cx.comprehension_variables;
+  cx.comprehension_variables = static_cast<uint32_t>(cx.program.variables.size());
   bool fine = true;
   std::set<std::string> names; // of all indices
   for (const auto& clause : c.clauses)
@@ -310,7 +340,7 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
   std::vector<const ast::Expr*> held;
   auto with_bindings = [&](ExprPtr e) {
     if (bindings.empty() || e->type.is_error()) return e;
-    auto block = make(ExprKind::Block, e->span, e->type);
+    auto block = make_expr(ExprKind::Block, e->span, e->type);
     block->blocks.emplace_back();
     for (const auto& binding : bindings)
       block->blocks[0].statements.push_back(binding());
@@ -321,17 +351,17 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
   auto bind_elements = [&](typed::ComprehensionIndex& index) {
     if (bindings.empty()) return;
     std::vector<AtomId> atoms;
-    p_.atoms.collect(index.lo, atoms);
-    p_.atoms.collect(index.hi, atoms);
+    cx.program.atoms.collect(index.lo, atoms);
+    cx.program.atoms.collect(index.hi, atoms);
     std::vector<typed::SizeBind> binds;
     for (const auto& binding : bindings) {
       auto each = [&](auto& self, const typed::Pattern& p) -> void {
         for (const typed::Pattern& element : p.elements)
           self(self, element);
         if (p.is_tuple || !p.var.valid()) return;
-        AtomId atom = p_.variables[p.var.index].atom;
+        AtomId atom = cx.program.variables[p.var.index].atom;
         if (atom.valid() && std::find(atoms.begin(), atoms.end(), atom) != atoms.end())
-          binds.push_back({atom, with_bindings(variable(p.var, index.span))});
+          binds.push_back({atom, with_bindings(variable_value(cx, p.var, index.span))});
       };
       each(each, binding().pattern);
     }
@@ -346,26 +376,26 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
     Iteration over;
     if (clause.range && by_position && !ast::as<ast::Range>(clause.range)) {
       bool is_range = false;
-      if (!iterates(clause.range)) {
-        Snapshot before = snapshot();
-        is_range = in_steps_of_1(expr(clause.range)->type);
-        rollback(before);
+      if (!iterates(cx, clause.range)) {
+        Snapshot before = snapshot(cx);
+        is_range = in_steps_of_1(check_expr(cx, clause.range)->type);
+        rollback(cx, before);
       }
       if (!is_range) {
-        over = iterate(clause.range, around, true);
+        over = iterate(cx, clause.range, around, true);
         fine = fine && over.element;
       }
     }
     if (over.element) {
       index.hi = over.count;
-      push_scope();
-      index.var = new_variable("", Type::scalar(DType::I64), false, clause.span);
-      bind_atom(index.var);
-      Size i = Size::of(p_.variables[index.var.index].atom);
-      learn_index(i, 0, index.hi);
+      push_scope(cx);
+      index.var = new_variable(cx, "", Type::scalar(DType::I64), false, clause.span);
+      bind_atom(cx, index.var);
+      Size i = Size::of(cx.program.variables[index.var.index].atom);
+      learn_index(cx, i, 0, index.hi);
       Span at = clause.range->span;
       ExprPtr first = over.element(i, at);
-      auto bound = pattern(*clause.pattern, refresh(*first), false, first.get());
+      auto bound = bind_pattern(cx, *clause.pattern, refresh(cx, *first), false, first.get());
       bindings.push_back([over, i, at, bound] {
         typed::Stmt let;
         let.kind = StmtKind::Let;
@@ -374,30 +404,31 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
         let.value = over.element(i, at);
         return let;
       });
-      extents.push_back(p_.atoms.positive(index.hi, saved_facts.sure()));
+      extents.push_back(cx.program.atoms.positive(index.hi, saved_facts.sure()));
       node->indices.push_back(std::move(index));
       continue;
     }
     if (!is_name) {
       if (fine)
-        error("TypeMismatch", clause.span, "this pattern takes the parts of tuples, and an index is a number",
+        error(cx, "TypeMismatch", clause.span, "this pattern takes the parts of tuples, and an index is a number",
               "like `for (a, b) in zip(xs, ys)`");
       fine = false;
       continue;
     }
     if (clause.range) {
-      ExprPtr range = value(clause.range);
-      Type type = refresh(*range);
+      ExprPtr range = check_value(cx, clause.range);
+      Type type = refresh(cx, *range);
       if (type.is_error()) {
         fine = false;
       } else if (!type.is_range()) {
-        error("TypeMismatch", clause.range->span, fmt::format("an index iterates over a range, not {}", show(type)),
-              type.is_scalar() ? fmt::format("write `0..{}`", text(clause.range->span))
+        error(cx, "TypeMismatch", clause.range->span,
+              fmt::format("an index iterates over a range, not {}", show(cx, type)),
+              type.is_scalar() ? fmt::format("write `0..{}`", source_text(cx, clause.range->span))
                                : fmt::format("write `{0} in 0..len({1})` and subscript `{1}[{0}]`",
-                                             clause.pattern->name, text(clause.range->span)));
+                                             clause.pattern->name, source_text(cx, clause.range->span)));
         fine = false;
       } else if (!in_steps_of_1(type)) {
-        error("NotSupported", clause.range->span, "an index of a comprehension goes by constant steps",
+        error(cx, "NotSupported", clause.range->span, "an index of a comprehension goes by constant steps",
               "multiply it in the element");
         fine = false;
       } else {
@@ -416,15 +447,15 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
       Axes told{around};
       std::set<std::string> bound = names;
       const std::string& name = clause.pattern->name;
-      find_axes(c.element, name, bound, told);
-      if (c.filter) find_axes(c.filter, name, bound, told);
+      find_axes(cx, c.element, name, bound, told);
+      if (c.filter) find_axes(cx, c.filter, name, bound, told);
       for (const auto& other : c.clauses)
-        if (other.range) find_axes(other.range, name, bound, told);
+        if (other.range) find_axes(cx, other.range, name, bound, told);
       held.insert(held.end(), told.held.begin(), told.held.end());
       const std::vector<Axis>& axes = told.found;
       if (axes.empty()) {
         if (!told.wrong)
-          error("UnboundIndex", clause.span, fmt::format("nothing tells the range of `{}`", name),
+          error(cx, "UnboundIndex", clause.span, fmt::format("nothing tells the range of `{}`", name),
                 fmt::format("write `{} in 0..n`, or subscript an axis by `{}` alone", name, name));
         fine = false;
       } else {
@@ -434,13 +465,13 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
           std::string message =
               fmt::format("`{}` indexes an axis of `{}` with size {{0}} and one of `{}` with size {{1}}", name,
                           axes[0].base, axes[i].base);
-          if (!require_equal(index.hi, axes[i].size, true, message, axes[i].span, node->checks, true)) {
-            std::vector<Label> labels{{axes[0].span, fmt::format("size {}", show(axes[0].size))},
-                                      {axes[i].span, fmt::format("size {}", show(axes[i].size))}};
-            add_origins(index.hi, axes[i].size, labels);
-            std::string hint = equality_hint(index.hi, axes[i].size);
-            error("ShapeMismatch", axes[i].span,
-                  fmt::format("`{}` indexes axes of different sizes, {}", name, different(index.hi, axes[i].size)),
+          if (!require_equal(cx, index.hi, axes[i].size, true, message, axes[i].span, node->checks, true)) {
+            std::vector<Label> labels{{axes[0].span, fmt::format("size {}", show(cx, axes[0].size))},
+                                      {axes[i].span, fmt::format("size {}", show(cx, axes[i].size))}};
+            add_origins(cx, index.hi, axes[i].size, labels);
+            std::string hint = equality_hint(cx, index.hi, axes[i].size);
+            error(cx, "ShapeMismatch", axes[i].span,
+                  fmt::format("`{}` indexes axes of different sizes, {}", name, different(cx, index.hi, axes[i].size)),
                   hint.empty() ? fmt::format("write the range: `{} in 0..n`", name) : hint, std::move(labels));
             fine = false;
             break;
@@ -449,96 +480,96 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
         }
       }
     }
-    push_scope();
+    push_scope(cx);
     if (clause.pattern->kind == ast::Pattern::Kind::Name) {
       Entity entity;
       entity.span = clause.pattern->span;
       if (fine) {
-        index.var = new_variable(clause.pattern->name, Type::scalar(DType::I64), false, clause.pattern->span);
-        bind_atom(index.var);
-        Size i = Size::of(p_.variables[index.var.index].atom);
-        learn_index(i, index.lo, index.hi);
+        index.var = new_variable(cx, clause.pattern->name, Type::scalar(DType::I64), false, clause.pattern->span);
+        bind_atom(cx, index.var);
+        Size i = Size::of(cx.program.variables[index.var.index].atom);
+        learn_index(cx, i, index.lo, index.hi);
         entity.kind = Entity::Kind::Variable;
         entity.var = index.var;
       }
-      enter(clause.pattern->name, entity);
+      enter(cx, clause.pattern->name, entity);
     } else if (fine) {
-      index.var = new_variable("_", Type::scalar(DType::I64), false, clause.pattern->span);
-      bind_atom(index.var);
+      index.var = new_variable(cx, "_", Type::scalar(DType::I64), false, clause.pattern->span);
+      bind_atom(cx, index.var);
     }
     const Size distance = index.hi - index.lo;
     if (distance.is_too_large())
-      error("SizeOverflow", clause.span, "the distance between the ends of this range is no i64");
-    extents.push_back(p_.atoms.positive(distance, saved_facts.sure()));
+      error(cx, "SizeOverflow", clause.span, "the distance between the ends of this range is no i64");
+    extents.push_back(cx.program.atoms.positive(distance, saved_facts.sure()));
     node->indices.push_back(std::move(index));
   }
-  ctx_->facts.trust(saved_facts.mark()); // of no element anything is read where a range's check fails
-  size_t first_inner_atom = p_.atoms.size();
+  cx.function->facts.trust(saved_facts.mark()); // of no element anything is read where a range's check fails
+  size_t first_inner_atom = cx.program.atoms.size();
   if (c.filter) {
     if (!reduces) {
-      error("WrongArguments", c.filter->span, "a trailing `if` filters reductions, not tensors",
+      error(cx, "WrongArguments", c.filter->span, "a trailing `if` filters reductions, not tensors",
             "choose elements by a mask: `x[mask]`, or write `if c { a } else { b }` in the element");
       fine = false;
     }
-    node->filter = condition(c.filter);
+    node->filter = check_condition(cx, c.filter);
     fine = fine && !node->filter->type.is_error();
-    if (fine) learn(*node->filter, true);
+    if (fine) learn_condition(cx, *node->filter, true);
   }
   Type element_expected;
-  if (expected && expected->is_tensor()) element_expected = element_of(*expected);
-  ExprPtr body = value(c.element);
+  if (expected && expected->is_tensor()) element_expected = cx.open.element_of(*expected);
+  ExprPtr body = check_value(cx, c.element);
   if (node->filter) node->filter = with_bindings(std::move(node->filter));
   for (const ast::Expr* e : held)
-    held_.erase(e);
-  --in_comprehension_;
-  comprehension_variables_ = saved_variables;
-  scope_ = saved_scope;
-  ctx_->facts = saved_facts;
-  ctx_->loops = std::move(saved_loops);
-  ctx_->reachable = saved_reachable;
-  refresh(*body);
+    cx.held.erase(e);
+  --cx.in_comprehension;
+  cx.comprehension_variables = saved_variables;
+  cx.names.scope = saved_scope;
+  cx.function->facts = saved_facts;
+  cx.function->loops = std::move(saved_loops);
+  cx.function->reachable = saved_reachable;
+  refresh(cx, *body);
   if (body->type.is_error() || !fine) return broken(span);
   std::vector<const Type*> leaves;
   if (!tensor_leaves(body->type, leaves)) {
-    error("TypeMismatch", body->span,
+    error(cx, "TypeMismatch", body->span,
           fmt::format("the element of a comprehension is a number or a tensor, or a tuple or struct of them, not {}",
-                      show(body->type)),
+                      show(cx, body->type)),
           body->type.is_unit() ? "" : "`list(… for …)` makes a list");
     return broken(span);
   }
   std::vector<Size> sizes;
   for (const Type* leaf : leaves)
     sizes.insert(sizes.end(), leaf->shape.begin(), leaf->shape.end());
-  if (body->type.is_aggregate()) settle(*body);        // the leaves that were looked at are gone
-  bool by_leaf = reduces && body->type.is_aggregate(); // each part is a tensor first, and is then reduced
+  if (body->type.is_aggregate()) cx.open.settle(body->type); // the leaves that were looked at are gone
+  bool by_leaf = reduces && body->type.is_aggregate();       // each part is a tensor first, and is then reduced
   if (by_leaf && (node->filter || reduction.starts_with("arg"))) {
-    error("TypeMismatch", body->span,
+    error(cx, "TypeMismatch", body->span,
           fmt::format("{}, not {}",
                       node->filter ? "with a filter, the element of a reduction is a number or a tensor"
                                    : fmt::format("`{}` takes numbers", reduction),
-                      show(body->type)),
-          "", {label(*body)});
+                      show(cx, body->type)),
+          "", {label_of(cx, *body)});
     return broken(span);
   }
   // Sizes of the element must not depend on the indices, nor be known only inside.
   for (const Size& size : sizes) {
     std::vector<AtomId> atoms;
-    p_.atoms.collect(size, atoms);
+    cx.program.atoms.collect(size, atoms);
     for (AtomId atom : atoms) {
       bool inner = atom.index >= first_inner_atom;
       for (const auto& index : node->indices)
-        inner = inner || (index.var.valid() && p_.variables[index.var.index].atom == atom);
+        inner = inner || (index.var.valid() && cx.program.variables[index.var.index].atom == atom);
       if (!inner) continue;
-      error("ShapeMismatch", body->span,
+      error(cx, "ShapeMismatch", body->span,
             fmt::format("the elements of a comprehension need one shape, and the size {} may differ between them",
-                        show(size)),
-            "", {label(*body)});
+                        show(cx, size)),
+            "", {label_of(cx, *body)});
       return broken(span);
     }
   }
   auto finish = [&](ExprPtr made) {
     if (around.statements.empty()) return made;
-    auto block = make(ExprKind::Block, span, made->type);
+    auto block = make_expr(ExprKind::Block, span, made->type);
     around.result = std::move(made);
     block->blocks.push_back(std::move(around));
     return block;
@@ -547,11 +578,11 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
     // Ranges must not depend on earlier indices: rows would have different lengths.
     for (size_t i = 0; i < extents.size(); ++i) {
       std::vector<AtomId> atoms;
-      p_.atoms.collect(extents[i], atoms);
+      cx.program.atoms.collect(extents[i], atoms);
       for (const auto& index : node->indices)
         for (AtomId atom : atoms)
-          if (index.var.valid() && p_.variables[index.var.index].atom == atom) {
-            error("ShapeMismatch", node->indices[i].span,
+          if (index.var.valid() && cx.program.variables[index.var.index].atom == atom) {
+            error(cx, "ShapeMismatch", node->indices[i].span,
                   "the range of an index of a tensor cannot depend on another index");
             return broken(span);
           }
@@ -560,9 +591,9 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
     add_leading(node->type, extents);
     node->operands.push_back(with_bindings(std::move(body)));
     if (!by_leaf) return finish(std::move(node));
-    auto whole = make(ExprKind::Block, span, Type::unit());
+    auto whole = make_expr(ExprKind::Block, span, Type::unit());
     whole->blocks.emplace_back();
-    ExprPtr all = shared(std::move(node), whole->blocks[0]);
+    ExprPtr all = shared(cx, std::move(node), whole->blocks[0]);
     Static axes;
     axes.kind = Static::Kind::Tuple;
     for (size_t k = 0; k < extents.size(); ++k) {
@@ -572,7 +603,7 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
     }
     auto reduced = [&](auto& self, const Type& type, std::vector<uint32_t>& path, bool in_struct) -> ExprPtr {
       if (type.is_aggregate()) {
-        auto made = make(ExprKind::Tuple, span, type);
+        auto made = make_expr(ExprKind::Tuple, span, type);
         for (uint32_t i = 0; i < type.elements.size(); ++i) {
           path.push_back(i);
           made->operands.push_back(self(self, type.elements[i], path, type.is_struct()));
@@ -584,7 +615,7 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
       }
       ExprPtr leaf = copy_simple(*all);
       for (uint32_t step : path) {
-        auto part = make(ExprKind::TupleGet, span, leaf->type.elements[step]);
+        auto part = make_expr(ExprKind::TupleGet, span, leaf->type.elements[step]);
         part->index = step;
         part->operands.push_back(std::move(leaf));
         leaf = std::move(part);
@@ -594,8 +625,8 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
       args[0].value = std::move(leaf);
       args[1].name = "axis";
       args[1].constant = axes;
-      ExprPtr made = builtin_call(leaf_reductions.at(reduction), std::move(args), span, false, nullptr);
-      return in_struct && !made->type.is_error() ? convert(std::move(made), type.dtype, span) : std::move(made);
+      ExprPtr made = builtin_call(cx, leaf_reductions.at(reduction), std::move(args), span, false, nullptr);
+      return in_struct && !made->type.is_error() ? convert(cx, std::move(made), type.dtype, span) : std::move(made);
     };
     std::vector<uint32_t> path;
     ExprPtr result = reduced(reduced, all->type, path, false);
@@ -609,33 +640,35 @@ ExprPtr Checker::comprehension(const ast::Expr& e, const ast::Comprehension& c, 
   node->is_mean = reduction == "mean";
   ReduceOp op = node->reduce;
   if (op == ReduceOp::Any || op == ReduceOp::All) {
-    settle(*body);
+    cx.open.settle(body->type);
     if (body->type.dtype != DType::Bool) {
-      error("TypeMismatch", body->span, fmt::format("`{}` takes bools, and this is {}", reduction, show(body->type)),
-            fmt::format("write `{} != 0`", text(body->span)), {label(*body)});
+      error(cx, "TypeMismatch", body->span,
+            fmt::format("`{}` takes bools, and this is {}", reduction, show(cx, body->type)),
+            fmt::format("write `{} != 0`", source_text(cx, body->span)), {label_of(cx, *body)});
       return broken(span);
     }
   } else if (node->is_mean) {
-    if (!constrain_float(body->type)) {
-      error("TypeMismatch", body->span, fmt::format("`mean` takes floats, and this is {}", show(body->type)),
-            fmt::format("write `f32({})`", text(body->span)), {label(*body)});
+    if (!cx.open.constrain_float(body->type)) {
+      error(cx, "TypeMismatch", body->span, fmt::format("`mean` takes floats, and this is {}", show(cx, body->type)),
+            fmt::format("write `f32({})`", source_text(cx, body->span)), {label_of(cx, *body)});
       return broken(span);
     }
   } else if ((op == ReduceOp::Sum || op == ReduceOp::Prod) && !body->type.open && !is_float(body->type.dtype) &&
              body->type.dtype != DType::I64) {
     if (body->type.dtype == DType::Key) {
-      error("TypeMismatch", body->span, fmt::format("`{}` takes numbers, not keys", reduction));
+      error(cx, "TypeMismatch", body->span, fmt::format("`{}` takes numbers, not keys", reduction));
       return broken(span);
     }
-    if (body->type.dtype != DType::U64) body = convert(std::move(body), DType::I64);
+    if (body->type.dtype != DType::U64) body = convert(cx, std::move(body), DType::I64);
   } else if (!body->type.open && !is_num(body->type.dtype)) {
-    error("TypeMismatch", body->span, fmt::format("`{}` takes numbers, and this is {}", reduction, show(body->type)),
-          "", {label(*body)});
+    error(cx, "TypeMismatch", body->span,
+          fmt::format("`{}` takes numbers, and this is {}", reduction, show(cx, body->type)), "",
+          {label_of(cx, *body)});
     return broken(span);
   }
-  node->type = refresh(*body);
+  node->type = refresh(cx, *body);
   if (op == ReduceOp::ArgMin || op == ReduceOp::ArgMax) {
-    settle(*body);
+    cx.open.settle(body->type);
     node->type = Type::tensor(DType::I64, body->type.shape);
   }
   node->operands.push_back(with_bindings(std::move(body)));

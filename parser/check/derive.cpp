@@ -1,11 +1,27 @@
 // Derivatives and other transforms of functions: grad, vjp, jvp, vmap and their kin. Which function it is, is known
 // when compiling, so that grad(f) is a function like any other: one with the parameters of f, made here, whose body is
 // a Derive node around a call of f.
+#include "parser/check/derive.h"
+#include "parser/check/builtins/shape.h"
+#include "parser/check/calls.h"
 #include "parser/check/context.h"
+#include "parser/check/expressions.h"
+#include "parser/check/functions.h"
+#include "parser/check/leaves.h"
+#include "parser/check/names.h"
+#include "parser/check/sizes.h"
+#include "parser/check/structs.h"
 #include <algorithm>
 #include <fmt/format.h>
 
 namespace tl::checker {
+
+// the function that grad(f) is
+static Static transformed_function(Context& cx, Transformed what, Span span);
+static ExprPtr derive_gradient(Context& cx, const Transformed& what, std::vector<Arg> args, Span span);
+static ExprPtr derive_vmap(Context& cx, const Transformed& what, std::vector<Arg> args, Span span);
+static ExprPtr vjp_call(Context& cx, std::vector<Arg> args, Span span);
+static ExprPtr jvp_call(Context& cx, std::vector<Arg> args, Span span);
 
 namespace {
 
@@ -43,36 +59,36 @@ const Type* first_tensor(const Type& type) {
 
 // ---- what is written ------------------------------------------------------------------------------------------------
 
-std::optional<Static> Checker::function_argument(Arg& arg, const std::string& name) {
+std::optional<Static> function_argument(Context& cx, Arg& arg, const std::string& name) {
   if (!arg.value)
-    if (auto known = static_of(arg.source); known && known->kind == Static::Kind::Element)
-      arg.value = make(ExprKind::Unit, arg.span, function_type(conversion_function(known->dtype)));
-  arg.value = take(arg);
-  const Type type = refresh(*arg.value);
+    if (auto known = static_of(cx, arg.source); known && known->kind == Static::Kind::Element)
+      arg.value = make_expr(ExprKind::Unit, arg.span, function_type(cx, conversion_function(known->dtype)));
+  arg.value = take(cx, arg);
+  const Type type = refresh(cx, *arg.value);
   if (type.is_error()) return std::nullopt;
-  if (type.is_function() && !(type.function & kWritten)) return function_of(type);
-  error("TypeMismatch", arg.span, fmt::format("`{}` is of a function, and this is {}", name, show(type)),
+  if (type.is_function() && !(type.function & kWritten)) return function_of(cx, type);
+  error(cx, "TypeMismatch", arg.span, fmt::format("`{}` is of a function, and this is {}", name, show(cx, type)),
         name == "grad" ? "`grad(f)` is a function: the gradient at x is `grad(f)(x)`" : "");
   return std::nullopt;
 }
 
-ExprPtr Checker::transform_call(Builtin builtin, std::vector<Arg> args, Span span) {
+ExprPtr transform_call(Context& cx, Builtin builtin, std::vector<Arg> args, Span span) {
   const std::string name(info(builtin).name);
   if (builtin == Builtin::StopGradient) {
     if (args.size() != 1 || !args[0].name.empty()) {
-      error("WrongArguments", span, fmt::format("`{}` takes one value", name));
+      error(cx, "WrongArguments", span, fmt::format("`{}` takes one value", name));
       return broken(span);
     }
     typed::Block before;
-    ExprPtr held = take(args[0]);
-    if (refresh(*held).is_error()) return broken(span);
-    settle(*held);
+    ExprPtr held = take(cx, args[0]);
+    if (refresh(cx, *held).is_error()) return broken(span);
+    cx.open.settle(held->type);
     std::vector<ExprPtr> values;
-    values.push_back(shared(std::move(held), before));
+    values.push_back(shared(cx, std::move(held), before));
     ExprPtr result =
-        rebuild(std::move(values), span, [&](const Type& type, bool, std::vector<ExprPtr> leaf) -> ExprPtr {
+        rebuild(cx, std::move(values), span, [&](const Type& type, bool, std::vector<ExprPtr> leaf) -> ExprPtr {
           if (!type.is_tensor() || !is_float(type.dtype)) return std::move(leaf[0]);
-          auto node = make(ExprKind::Builtin, span, type);
+          auto node = make_expr(ExprKind::Builtin, span, type);
           node->builtin = builtin;
           node->operands.push_back(std::move(leaf[0]));
           return node;
@@ -80,14 +96,14 @@ ExprPtr Checker::transform_call(Builtin builtin, std::vector<Arg> args, Span spa
     return in_block(std::move(before), std::move(result), span);
   }
   if (args.empty() || !args[0].name.empty()) {
-    error("WrongArguments", span, fmt::format("`{}` needs a function", name),
-          fmt::format("it is `{}`", signature_of(builtin)));
+    error(cx, "WrongArguments", span, fmt::format("`{}` needs a function", name),
+          fmt::format("it is `{}`", signature_of(cx, builtin)));
     return broken(span);
   }
-  auto function = function_argument(args[0], name);
+  auto function = function_argument(cx, args[0], name);
   if (!function) return broken(span);
-  if (builtin == Builtin::Vjp) return vjp_call(std::move(args), span);
-  if (builtin == Builtin::Jvp) return jvp_call(std::move(args), span);
+  if (builtin == Builtin::Vjp) return vjp_call(cx, std::move(args), span);
+  if (builtin == Builtin::Jvp) return jvp_call(cx, std::move(args), span);
   typed::Block before;
   auto run_first = [&](Arg& arg) { // a lambda's own statements
     if (!arg.value || arg.value->kind == ExprKind::Unit || arg.value->kind == ExprKind::Variable) return;
@@ -104,11 +120,11 @@ ExprPtr Checker::transform_call(Builtin builtin, std::vector<Arg> args, Span spa
   size_t next = 1;
   if (builtin == Builtin::CustomVjp) {
     if (args.size() < 2) {
-      error("WrongArguments", span, "`custom_vjp` needs a function and its derivative",
+      error(cx, "WrongArguments", span, "`custom_vjp` needs a function and its derivative",
             "it is `custom_vjp(f, |x, y, dy| dx)`");
       return broken(span);
     }
-    auto rule = function_argument(args[1], name);
+    auto rule = function_argument(cx, args[1], name);
     if (!rule) return broken(span);
     run_first(args[1]);
     what.rule = std::move(*rule);
@@ -121,9 +137,9 @@ ExprPtr Checker::transform_call(Builtin builtin, std::vector<Arg> args, Span spa
     Arg& arg = args[i];
     std::string parameter = positions ? "argnums" : builtin == Builtin::Vmap ? "axes" : "";
     if (arg.name == "aux" && builtin == Builtin::ValueAndGrad) {
-      auto known = static_of(arg.source);
+      auto known = static_of(cx, arg.source);
       if (!known || known->kind != Static::Kind::Bool) {
-        error("TypeMismatch", arg.span, "`aux` is `true` or `false`, known when the program is compiled");
+        error(cx, "TypeMismatch", arg.span, "`aux` is `true` or `false`, known when the program is compiled");
         return broken(span);
       }
       what.aux = known->number != 0;
@@ -131,14 +147,15 @@ ExprPtr Checker::transform_call(Builtin builtin, std::vector<Arg> args, Span spa
     }
     if (parameter.empty() || (arg.name.empty() ? i != next : arg.name != parameter)) {
       bool call = arg.name.empty();
-      error("WrongArguments", call ? arg.span : arg.name_span,
+      error(cx, "WrongArguments", call ? arg.span : arg.name_span,
             call ? fmt::format("`{}` takes a function{}", name, parameter.empty() ? "" : " and `" + parameter + "`")
                  : fmt::format("`{}` has no parameter `{}`", name, arg.name),
-            call ? fmt::format("it gives a function: write `{0}({1})({2})`", name, text(args[0].span), text(arg.span))
+            call ? fmt::format("it gives a function: write `{0}({1})({2})`", name, source_text(cx, args[0].span),
+                               source_text(cx, arg.span))
                  : "");
       return broken(span);
     }
-    auto known = static_of(arg.source);
+    auto known = static_of(cx, arg.source);
     std::vector<Static> list;
     if (known) list = known->kind == Static::Kind::Tuple ? known->elements : std::vector<Static>{*known};
     bool fine = !list.empty();
@@ -153,12 +170,12 @@ ExprPtr Checker::transform_call(Builtin builtin, std::vector<Arg> args, Span spa
       for (int64_t position : what.chosen)
         fine = fine && position >= 0 && std::count(what.chosen.begin(), what.chosen.end(), position) == 1;
     if (!fine) {
-      error("TypeMismatch", arg.span,
+      error(cx, "TypeMismatch", arg.span,
             positions ? "`argnums` is the position of an argument, from 0, or a tuple of several"
                       : "`axes` is an axis, `none`, or a tuple of these, one for each argument",
-            arg.name.empty()
-                ? fmt::format("`{0}` gives a function: write `{0}({1})({2})`", name, text(args[0].span), text(arg.span))
-                : "");
+            arg.name.empty() ? fmt::format("`{0}` gives a function: write `{0}({1})({2})`", name,
+                                           source_text(cx, args[0].span), source_text(cx, arg.span))
+                             : "");
       return broken(span);
     }
   }
@@ -166,11 +183,11 @@ ExprPtr Checker::transform_call(Builtin builtin, std::vector<Arg> args, Span spa
     Transformed gradient = what;
     gradient.builtin = Builtin::Grad;
     gradient.chosen = {0};
-    what.function = transformed_function(std::move(gradient), span);
+    what.function = transformed_function(cx, std::move(gradient), span);
     what.builtin = Builtin::Jacobian;
   }
-  Static made = transformed_function(std::move(what), span);
-  return in_block(std::move(before), make(ExprKind::Unit, span, function_type(made)), span);
+  Static made = transformed_function(cx, std::move(what), span);
+  return in_block(std::move(before), make_expr(ExprKind::Unit, span, function_type(cx, made)), span);
 }
 
 namespace {
@@ -189,35 +206,36 @@ Type written_elements(const ast::TypeExpr* written) {
 
 } // namespace
 
-Type Checker::wanted_elements(const FunctionInfo& info, size_t parameter) {
+// What element type an argument takes that is a literal, by the types that the function's parameters have.
+static Type wanted_elements(const FunctionInfo& info, size_t parameter) {
   if (parameter < info.elements.size()) return info.elements[parameter];
   const auto& params = info.decl->params;
   return parameter < params.size() && params[parameter].type ? written_elements(params[parameter].type) : Type::error();
 }
 
-Type Checker::wanted_elements(const Static& function, size_t parameter) {
+static Type wanted_elements(const Static& function, size_t parameter) {
   const auto& functions = function.callable.functions;
   return functions.size() == 1 ? wanted_elements(*functions[0], parameter) : Type::error();
 }
 
 // A literal in a value takes the type that is wanted there; everything else is left as it is.
-void Checker::take_elements(typed::Expr& value, const Type& wanted) {
+void take_elements(Context& cx, typed::Expr& value, const Type& wanted) {
   auto visit = [&](auto& self, const Type& given, const Type& to) -> void {
-    if (given.is_tensor() && given.open && to.is_tensor()) (void)unify(given, Type::scalar(to.dtype));
+    if (given.is_tensor() && given.open && to.is_tensor()) (void)cx.open.unify(given, Type::scalar(to.dtype));
     if (given.is_tuple() && to.is_tuple() && given.elements.size() == to.elements.size())
       for (size_t i = 0; i < to.elements.size(); ++i)
         self(self, given.elements[i], to.elements[i]);
   };
-  visit(visit, refresh(value), wanted);
-  refresh(value);
+  visit(visit, refresh(cx, value), wanted);
+  refresh(cx, value);
 }
 
 // The function that the transform of a function is: of the same parameters, where these are known.
-Static Checker::transformed_function(Transformed what, Span span) {
-  for (const auto& [known, function] : derived_)
+static Static transformed_function(Context& cx, Transformed what, Span span) {
+  for (const auto& [known, function] : cx.functions.derived)
     if (*known == what) return function;
-  transformed_.push_back(what);
-  const Transformed* kept = &transformed_.back();
+  cx.functions.transformed.push_back(what);
+  const Transformed* kept = &cx.functions.transformed.back();
   Static inner;
   inner.kind = Static::Kind::Function;
   inner.callable.transformed = kept;
@@ -227,11 +245,11 @@ Static Checker::transformed_function(Transformed what, Span span) {
   if (functions.size() == 1) {
     const FunctionInfo& of = *functions[0];
     auto new_expr = [&](auto node) {
-      made_->exprs.push_back({span, false, 1, std::move(node)});
-      return &made_->exprs.back();
+      cx.functions.made->exprs.push_back({span, false, 1, std::move(node)});
+      return &cx.functions.made->exprs.back();
     };
-    made_->functions.emplace_back();
-    ast::Function& decl = made_->functions.back();
+    cx.functions.made->functions.emplace_back();
+    ast::Function& decl = cx.functions.made->functions.back();
     decl.name = {inner.name, span};
     decl.params = of.decl->params;
     if (what.builtin == Builtin::Vmap)
@@ -244,21 +262,21 @@ Static Checker::transformed_function(Transformed what, Span span) {
     for (const ast::Param& param : decl.params)
       call.arguments.push_back({{}, new_expr(ast::Name{param.name.text})});
     decl.body.expression = new_expr(std::move(call));
-    Scope* saved = scope_;
-    scope_ = of.env;
-    push_scope();
+    Scope* saved = cx.names.scope;
+    cx.names.scope = of.env;
+    push_scope(cx);
     Entity entity;
     entity.kind = Entity::Kind::Static;
     entity.value = inner;
     entity.span = span;
-    enter(" transformed", std::move(entity));
-    functions_.emplace_back();
-    FunctionInfo& made = functions_.back();
+    enter(cx, " transformed", std::move(entity));
+    cx.functions.declared.emplace_back();
+    FunctionInfo& made = cx.functions.declared.back();
     made.decl = &decl;
-    made.made = made_;
-    made.env = scope_;
+    made.made = cx.functions.made;
+    made.env = cx.names.scope;
     made.parent = of.parent;
-    made.id = static_cast<uint32_t>(functions_.size());
+    made.id = static_cast<uint32_t>(cx.functions.declared.size());
     made.is_template = of.is_template || what.builtin == Builtin::Vmap;
     made.is_closure = of.is_closure || (what.builtin == Builtin::CustomVjp && is_closure(what.rule));
     made.facts = of.facts;
@@ -266,87 +284,89 @@ Static Checker::transformed_function(Transformed what, Span span) {
       for (size_t i = 0; i < decl.params.size(); ++i)
         made.elements.push_back(wanted_elements(of, i));
     if (made.is_closure && !of.is_closure) {
-      made.parent = ctx_;
+      made.parent = cx.function;
       made.is_template = true;
-      made.facts = ctx_->facts;
+      made.facts = cx.function->facts;
     }
-    scope_ = saved;
+    cx.names.scope = saved;
     result.callable = {};
     result.callable.functions.push_back(&made);
   }
-  derived_.emplace_back(kept, result);
+  cx.functions.derived.emplace_back(kept, result);
   return result;
 }
 
 // ---- calls ----------------------------------------------------------------------------------------------------------
 
-Arg Checker::bound_arg(const std::string& name, Entity entity, Span span) {
+// under a name that no text has
+static Arg bound_arg(Context& cx, const std::string& name, Entity entity, Span span) {
   entity.span = span;
-  enter(name, std::move(entity));
-  made_->exprs.push_back({span, false, 1, ast::Name{name}});
-  return {"", &made_->exprs.back(), span, {}, nullptr, std::nullopt};
+  enter(cx, name, std::move(entity));
+  cx.functions.made->exprs.push_back({span, false, 1, ast::Name{name}});
+  return {"", &cx.functions.made->exprs.back(), span, {}, nullptr, std::nullopt};
 }
 
-ExprPtr Checker::derive(typed::Transform transform, const Static& function, std::vector<Arg> args,
-                        const std::vector<int64_t>& chosen, Span span) {
-  auto node = make(ExprKind::Derive, span, Type::error());
+// A transform of a call of `function` with these arguments, those of `chosen` positions as its operands.
+static ExprPtr derive(Context& cx, typed::Transform transform, const Static& function, std::vector<Arg> args,
+                      const std::vector<int64_t>& chosen, Span span) {
+  auto node = make_expr(ExprKind::Derive, span, Type::error());
   node->transform = transform;
-  Scope* saved = scope_;
-  push_scope();
+  Scope* saved = cx.names.scope;
+  push_scope(cx);
   bool fine = true;
   for (int64_t position : chosen) {
     auto i = static_cast<size_t>(position);
     if (i >= args.size()) {
-      error("WrongArguments", span,
+      error(cx, "WrongArguments", span,
             fmt::format("`{}` has {} here, so there is no argument {}", function.name, count_of(args.size()), i));
       fine = false;
       break;
     }
-    ExprPtr value = take(args[i]);
-    settle(*value);
+    ExprPtr value = take(cx, args[i]);
+    cx.open.settle(value->type);
     if (value->type.is_error()) {
       fine = false;
       break;
     }
     Entity entity;
     entity.kind = Entity::Kind::Variable;
-    entity.var = new_variable(value->kind == ExprKind::Variable ? p_.variables[value->var.index].name : "", value->type,
-                              false, args[i].span);
+    entity.var = new_variable(cx, value->kind == ExprKind::Variable ? cx.program.variables[value->var.index].name : "",
+                              value->type, false, args[i].span);
     node->params.push_back(entity.var);
     node->operands.push_back(std::move(value));
     std::string given = args[i].name;
-    args[i] = bound_arg(fmt::format(" x{}", i), std::move(entity), args[i].span);
+    args[i] = bound_arg(cx, fmt::format(" x{}", i), std::move(entity), args[i].span);
     args[i].name = std::move(given);
   }
   if (fine) {
     node->blocks.emplace_back();
-    ExprPtr result = call_named(function.callable, function.name, span, std::move(args), span, false, nullptr);
-    settle(*result);
+    ExprPtr result = call_named(cx, function.callable, function.name, span, std::move(args), span, false, nullptr);
+    cx.open.settle(result->type);
     fine = !result->type.is_error();
     node->type = result->type;
     node->blocks[0].result = std::move(result);
   }
-  scope_ = saved;
+  cx.names.scope = saved;
   if (!fine) return broken(span);
   return node;
 }
 
-ExprPtr Checker::call_transformed(const Transformed& what, std::vector<Arg> args, Span span) {
+ExprPtr call_transformed(Context& cx, const Transformed& what, std::vector<Arg> args, Span span) {
   switch (what.builtin) {
   case Builtin::Grad:
-  case Builtin::ValueAndGrad: return derive_gradient(what, std::move(args), span);
-  case Builtin::Vmap: return derive_vmap(what, std::move(args), span);
+  case Builtin::ValueAndGrad: return derive_gradient(cx, what, std::move(args), span);
+  case Builtin::Vmap: return derive_vmap(cx, what, std::move(args), span);
   case Builtin::Vjp: { // of the arguments, and a cotangent behind them
-    ExprPtr seed = take(args.back());
+    ExprPtr seed = take(cx, args.back());
     args.pop_back();
     std::vector<int64_t> all;
     for (size_t i = 0; i < args.size(); ++i)
       all.push_back(static_cast<int64_t>(i));
-    ExprPtr node = derive(typed::Transform::Vjp, what.function, std::move(args), all, span);
+    ExprPtr node = derive(cx, typed::Transform::Vjp, what.function, std::move(args), all, span);
     if (node->type.is_error()) return node;
-    seed = coerce(std::move(seed), what.result, "the cotangent");
+    seed = coerce(cx, std::move(seed), what.result, "the cotangent");
     if (seed->type.is_error()) return broken(span);
-    settle(*seed);
+    cx.open.settle(seed->type);
     Type whole = Type::tuple({node->type});
     for (const ExprPtr& operand : node->operands)
       whole.elements.push_back(operand->type);
@@ -355,25 +375,25 @@ ExprPtr Checker::call_transformed(const Transformed& what, std::vector<Arg> args
     node->type = std::move(whole);
     node->flag = true;
     typed::Block before;
-    ExprPtr held = shared(std::move(node), before);
-    if (count == 1) return in_block(std::move(before), get(std::move(held), 1, span), span);
-    auto result = make(ExprKind::Tuple, span, Type::tuple({}));
+    ExprPtr held = shared(cx, std::move(node), before);
+    if (count == 1) return in_block(std::move(before), get_field(std::move(held), 1, span), span);
+    auto result = make_expr(ExprKind::Tuple, span, Type::tuple({}));
     for (size_t i = 1; i <= count; ++i) {
-      result->operands.push_back(get(again(*held), static_cast<uint32_t>(i), span));
+      result->operands.push_back(get_field(copy_part(cx, *held), static_cast<uint32_t>(i), span));
       result->type.elements.push_back(result->operands.back()->type);
     }
     return in_block(std::move(before), std::move(result), span);
   }
   case Builtin::Jacobian: {
-    ExprPtr node = derive(typed::Transform::Jacobian, what.function, std::move(args), {0}, span);
+    ExprPtr node = derive(cx, typed::Transform::Jacobian, what.function, std::move(args), {0}, span);
     if (node->type.is_error()) return node;
     const Type &x = node->operands[0]->type, y = node->type;
     bool fine = x.is_tensor() && y.is_tensor() && is_float(x.dtype) && x.dtype == y.dtype;
     if (!fine) {
-      error("NotDifferentiable", span,
+      error(cx, "NotDifferentiable", span,
             fmt::format("`{}` is of a function from a tensor of floats to another of the same type; `{}` takes {} "
                         "and gives {}",
-                        info(what.builtin).name, what.function.name, show(x), show(y)));
+                        info(what.builtin).name, what.function.name, show(cx, x), show(cx, y)));
       return broken(span);
     }
     node->type.shape.insert(node->type.shape.end(), x.shape.begin(), x.shape.end());
@@ -383,16 +403,16 @@ ExprPtr Checker::call_transformed(const Transformed& what, std::vector<Arg> args
   case Builtin::Checkpoint: {
     std::vector<int64_t> trained;
     for (size_t i = 0; i < args.size(); ++i) {
-      check_arg(args[i]);
+      check_arg(cx, args[i]);
       if (!args[i].value) continue;
-      settle(*args[i].value);
+      cx.open.settle(args[i].value->type);
       if (has_trained_leaf(args[i].value->type)) trained.push_back(static_cast<int64_t>(i));
     }
     if (what.builtin == Builtin::Checkpoint)
-      return derive(typed::Transform::Checkpoint, what.function, std::move(args), trained, span);
+      return derive(cx, typed::Transform::Checkpoint, what.function, std::move(args), trained, span);
     // The derivative sees the arguments, the result and its cotangent.
-    Scope* saved = scope_;
-    push_scope();
+    Scope* saved = cx.names.scope;
+    push_scope(cx);
     typed::Block before;
     std::vector<Arg> again_args;
     std::vector<VarId> inner;
@@ -405,43 +425,44 @@ ExprPtr Checker::call_transformed(const Transformed& what, std::vector<Arg> args
       entity.kind = Entity::Kind::Variable;
       Type type = args[i].value->type;
       if (std::count(trained.begin(), trained.end(), static_cast<int64_t>(i))) {
-        entity.var = new_variable("", type, false, args[i].span);
+        entity.var = new_variable(cx, "", type, false, args[i].span);
         inner.push_back(entity.var);
       } else {
-        ExprPtr held = shared(std::move(args[i].value), before);
+        ExprPtr held = shared(cx, std::move(args[i].value), before);
         if (held->kind == ExprKind::Variable) {
           entity.var = held->var;
         } else {
-          entity.var = new_variable("", type, false, args[i].span);
-          before.statements.push_back(let_variable(entity.var, again(*held), span));
+          entity.var = new_variable(cx, "", type, false, args[i].span);
+          before.statements.push_back(let_variable(entity.var, copy_part(cx, *held), span));
         }
         args[i].value = std::move(held);
       }
-      again_args.push_back(bound_arg(fmt::format(" again{}", i), std::move(entity), args[i].span));
+      again_args.push_back(bound_arg(cx, fmt::format(" again{}", i), std::move(entity), args[i].span));
     }
-    ExprPtr node = derive(typed::Transform::CustomVjp, what.function, std::move(args), trained, span);
+    ExprPtr node = derive(cx, typed::Transform::CustomVjp, what.function, std::move(args), trained, span);
     if (node->type.is_error()) {
-      scope_ = saved;
+      cx.names.scope = saved;
       return node;
     }
     for (const char* name : {" y", " dy"}) {
       Entity entity;
       entity.kind = Entity::Kind::Variable;
-      entity.var = new_variable("", node->type, false, span);
+      entity.var = new_variable(cx, "", node->type, false, span);
       inner.push_back(entity.var);
-      again_args.push_back(bound_arg(name, std::move(entity), span));
+      again_args.push_back(bound_arg(cx, name, std::move(entity), span));
     }
     node->params.insert(node->params.end(), inner.begin(), inner.end());
-    ExprPtr rule = call_named(what.rule.callable, what.rule.name, span, std::move(again_args), span, false, nullptr);
-    scope_ = saved;
+    ExprPtr rule =
+        call_named(cx, what.rule.callable, what.rule.name, span, std::move(again_args), span, false, nullptr);
+    cx.names.scope = saved;
     if (rule->type.is_error()) return broken(span);
     Type wanted = trained.size() == 1 ? node->operands[0]->type : Type::tuple({});
     if (trained.size() != 1)
       for (const ExprPtr& operand : node->operands)
         wanted.elements.push_back(operand->type);
-    rule = coerce(std::move(rule), wanted, "the derivative that `custom_vjp` is given");
+    rule = coerce(cx, std::move(rule), wanted, "the derivative that `custom_vjp` is given");
     if (rule->type.is_error()) return broken(span);
-    settle(*rule);
+    cx.open.settle(rule->type);
     node->blocks.emplace_back();
     node->blocks[1].result = std::move(rule);
     return in_block(std::move(before), std::move(node), span);
@@ -451,15 +472,16 @@ ExprPtr Checker::call_transformed(const Transformed& what, std::vector<Arg> args
   return broken(span);
 }
 
-ExprPtr Checker::derive_gradient(const Transformed& what, std::vector<Arg> args, Span span) {
+static ExprPtr derive_gradient(Context& cx, const Transformed& what, std::vector<Arg> args, Span span) {
   const std::string name(info(what.builtin).name);
-  ExprPtr node = derive(typed::Transform::Vjp, what.function, std::move(args), what.chosen, span);
+  ExprPtr node = derive(cx, typed::Transform::Vjp, what.function, std::move(args), what.chosen, span);
   if (node->type.is_error()) return node;
   for (const ExprPtr& operand : node->operands)
     if (!has_trained_leaf(operand->type)) {
-      error("NotDifferentiable", operand->span,
-            fmt::format("`{}` is taken in an argument of type {}, which holds no floats", name, show(operand->type)),
-            "`argnums` says in which argument, counted from 0");
+      error(
+          cx, "NotDifferentiable", operand->span,
+          fmt::format("`{}` is taken in an argument of type {}, which holds no floats", name, show(cx, operand->type)),
+          "`argnums` says in which argument, counted from 0");
       return broken(span);
     }
   const Type y = node->type;
@@ -470,9 +492,10 @@ ExprPtr Checker::derive_gradient(const Transformed& what, std::vector<Arg> args,
     if (loss.is_tensor() && loss.rank() && is_float(loss.dtype)) hint = "take its `sum` or `mean`, or use `jacobian`";
     if (loss.is_tensor() && !is_float(loss.dtype)) hint = "";
     if (!what.aux && y.is_tuple()) hint = "for a loss with more beside it use `value_and_grad(f, aux = true)`";
-    error("NotDifferentiable", span,
+    error(cx, "NotDifferentiable", span,
           fmt::format("`{}` is of functions that give {}; `{}` gives {}", name,
-                      what.aux ? "a tuple of one float and anything else" : "one float", what.function.name, show(y)),
+                      what.aux ? "a tuple of one float and anything else" : "one float", what.function.name,
+                      show(cx, y)),
           hint);
     return broken(span);
   }
@@ -482,30 +505,30 @@ ExprPtr Checker::derive_gradient(const Transformed& what, std::vector<Arg> args,
   size_t count = node->operands.size();
   node->type = std::move(whole);
   typed::Block before;
-  ExprPtr held = shared(std::move(node), before);
+  ExprPtr held = shared(cx, std::move(node), before);
   ExprPtr gradient;
   if (what.one) {
-    gradient = get(again(*held), 1, span);
+    gradient = get_field(copy_part(cx, *held), 1, span);
   } else {
-    gradient = make(ExprKind::Tuple, span, Type::tuple({}));
+    gradient = make_expr(ExprKind::Tuple, span, Type::tuple({}));
     for (size_t i = 1; i <= count; ++i) {
-      gradient->operands.push_back(get(again(*held), static_cast<uint32_t>(i), span));
+      gradient->operands.push_back(get_field(copy_part(cx, *held), static_cast<uint32_t>(i), span));
       gradient->type.elements.push_back(gradient->operands.back()->type);
     }
   }
   if (what.builtin == Builtin::Grad) return in_block(std::move(before), std::move(gradient), span);
-  auto result = make(ExprKind::Tuple, span, Type::tuple({y, gradient->type}));
-  result->operands.push_back(get(again(*held), 0, span));
+  auto result = make_expr(ExprKind::Tuple, span, Type::tuple({y, gradient->type}));
+  result->operands.push_back(get_field(copy_part(cx, *held), 0, span));
   result->operands.push_back(std::move(gradient));
   return in_block(std::move(before), std::move(result), span);
 }
 
 // vjp(f, x…): f(x…), and a function that remembers x….
-ExprPtr Checker::vjp_call(std::vector<Arg> args, Span span) {
+static ExprPtr vjp_call(Context& cx, std::vector<Arg> args, Span span) {
   typed::Block before;
   Transformed what;
   what.builtin = Builtin::Vjp;
-  what.function = function_of(args[0].value->type);
+  what.function = function_of(cx, args[0].value->type);
   if (args[0].value->kind != ExprKind::Unit && args[0].value->kind != ExprKind::Variable) {
     typed::Stmt let;
     let.kind = StmtKind::Let;
@@ -514,101 +537,101 @@ ExprPtr Checker::vjp_call(std::vector<Arg> args, Span span) {
     before.statements.push_back(std::move(let));
   }
   if (args.size() < 2) {
-    error("WrongArguments", span, "`vjp` needs a function and its arguments", "it is `vjp(f, x…)`");
+    error(cx, "WrongArguments", span, "`vjp` needs a function and its arguments", "it is `vjp(f, x…)`");
     return broken(span);
   }
-  Scope* saved = scope_;
-  push_scope();
+  Scope* saved = cx.names.scope;
+  push_scope(cx);
   std::vector<Arg> values;
   ast::Call call;
   auto new_expr = [&](auto node) {
-    made_->exprs.push_back({span, false, 1, std::move(node)});
-    return &made_->exprs.back();
+    cx.functions.made->exprs.push_back({span, false, 1, std::move(node)});
+    return &cx.functions.made->exprs.back();
   };
   call.callee = new_expr(ast::Name{" transformed"});
   bool trained = false;
   for (size_t i = 1; i < args.size(); ++i) {
-    ExprPtr value = take(args[i]);
-    take_elements(*value, wanted_elements(what.function, i - 1));
-    settle(*value);
+    ExprPtr value = take(cx, args[i]);
+    take_elements(cx, *value, wanted_elements(what.function, i - 1));
+    cx.open.settle(value->type);
     if (value->type.is_error()) {
-      scope_ = saved;
+      cx.names.scope = saved;
       return broken(span);
     }
     trained = trained || has_trained_leaf(value->type);
     Entity entity;
     entity.kind = Entity::Kind::Variable;
-    entity.var = new_variable("", value->type, false, args[i].span);
+    entity.var = new_variable(cx, "", value->type, false, args[i].span);
     before.statements.push_back(let_variable(entity.var, std::move(value), args[i].span));
     std::string name = fmt::format(" x{}", i);
-    values.push_back(bound_arg(name, std::move(entity), args[i].span));
+    values.push_back(bound_arg(cx, name, std::move(entity), args[i].span));
     call.arguments.push_back({{}, new_expr(ast::Name{name})});
   }
   if (!trained) {
-    error("NotDifferentiable", span, "`vjp` needs an argument that holds floats");
-    scope_ = saved;
+    error(cx, "NotDifferentiable", span, "`vjp` needs an argument that holds floats");
+    cx.names.scope = saved;
     return broken(span);
   }
   call.arguments.push_back({{}, new_expr(ast::Name{"dy"})});
-  ExprPtr y = call_named(what.function.callable, what.function.name, span, std::move(values), span, false, nullptr);
-  settle(*y);
+  ExprPtr y = call_named(cx, what.function.callable, what.function.name, span, std::move(values), span, false, nullptr);
+  cx.open.settle(y->type);
   if (y->type.is_error()) {
-    scope_ = saved;
+    cx.names.scope = saved;
     return broken(span);
   }
   // Sizes that only the value tells are told once: those of the cotangent are compared with these.
   what.result = y->type;
-  y = shared(std::move(y), before);
-  transformed_.push_back(what);
+  y = shared(cx, std::move(y), before);
+  cx.functions.transformed.push_back(what);
   Entity entity;
   entity.kind = Entity::Kind::Static;
   entity.value.kind = Static::Kind::Function;
-  entity.value.callable.transformed = &transformed_.back();
+  entity.value.callable.transformed = &cx.functions.transformed.back();
   entity.value.name = fmt::format("vjp({})", what.function.name);
   entity.span = span;
-  made_->functions.emplace_back();
-  ast::Function& decl = made_->functions.back();
+  cx.functions.made->functions.emplace_back();
+  ast::Function& decl = cx.functions.made->functions.back();
   decl.name = {entity.value.name, span};
   decl.params.push_back({{"dy", span}, nullptr, nullptr, {}, span});
   decl.body.expression = new_expr(std::move(call));
-  enter(" transformed", std::move(entity));
-  functions_.emplace_back();
-  FunctionInfo& made = functions_.back();
+  enter(cx, " transformed", std::move(entity));
+  cx.functions.declared.emplace_back();
+  FunctionInfo& made = cx.functions.declared.back();
   made.decl = &decl;
-  made.made = made_;
-  made.env = scope_;
-  made.parent = ctx_;
-  made.id = static_cast<uint32_t>(functions_.size());
+  made.made = cx.functions.made;
+  made.env = cx.names.scope;
+  made.parent = cx.function;
+  made.id = static_cast<uint32_t>(cx.functions.declared.size());
   made.is_template = made.is_closure = true;
-  made.facts = ctx_->facts;
+  made.facts = cx.function->facts;
   made.elements = {what.result};
-  scope_ = saved;
+  cx.names.scope = saved;
   Static back;
   back.kind = Static::Kind::Function;
   back.callable.functions.push_back(&made);
   back.name = decl.name.text;
-  Type type = Type::tuple({y->type, function_type(back)});
-  auto result = make(ExprKind::Tuple, span, type);
+  Type type = Type::tuple({y->type, function_type(cx, back)});
+  auto result = make_expr(ExprKind::Tuple, span, type);
   result->operands.push_back(std::move(y));
-  result->operands.push_back(make(ExprKind::Unit, span, type.elements[1]));
+  result->operands.push_back(make_expr(ExprKind::Unit, span, type.elements[1]));
   return in_block(std::move(before), std::move(result), span);
 }
 
 // jvp(f, (x…), (dx…)): both at once.
-ExprPtr Checker::jvp_call(std::vector<Arg> args, Span span) {
+static ExprPtr jvp_call(Context& cx, std::vector<Arg> args, Span span) {
   if (args.size() != 3) {
-    error("WrongArguments", span, "`jvp` takes a function, its arguments and their tangents",
+    error(cx, "WrongArguments", span, "`jvp` takes a function, its arguments and their tangents",
           "it is `jvp(f, (x…), (dx…))`");
     return broken(span);
   }
   typed::Block before;
-  Static function = function_of(args[0].value->type);
+  Static function = function_of(cx, args[0].value->type);
   if (args[0].value->kind != ExprKind::Unit && args[0].value->kind != ExprKind::Variable)
     before.statements.push_back(let_variable({}, std::move(args[0].value), span));
   ExprPtr values[2];
   for (size_t k = 0; k < 2; ++k) {
-    values[k] = take(args[k + 1]);
-    if (refresh(*values[k]).is_error()) return broken(span);
+    values[k] = take(cx, args[k + 1]);
+    if (refresh(cx, *values[k]).is_error()) return broken(span);
     if (k == 1) continue;
     Type wanted = wanted_elements(function, 0);
     if (values[0]->type.is_tuple()) {
@@ -616,17 +639,17 @@ ExprPtr Checker::jvp_call(std::vector<Arg> args, Span span) {
       for (size_t i = 0; i < values[0]->type.elements.size(); ++i)
         wanted.elements.push_back(wanted_elements(function, i));
     }
-    take_elements(*values[0], wanted);
-    settle(*values[0]);
+    take_elements(cx, *values[0], wanted);
+    cx.open.settle(values[0]->type);
   }
   std::vector<ExprPtr> parts[2];
   auto is_whole = [](const typed::Expr& value) { return value.type.is_tuple() && value.kind != ExprKind::Tuple; };
   const bool first_runs_first = is_whole(*values[1]);
   for (size_t k = 0; k < 2; ++k) {
     if (is_whole(*values[k])) {
-      ExprPtr held = kept(std::move(values[k]), before);
+      ExprPtr held = kept(cx, std::move(values[k]), before);
       for (size_t i = 0; i < held->type.elements.size(); ++i)
-        parts[k].push_back(get(again(*held), static_cast<uint32_t>(i), span));
+        parts[k].push_back(get_field(copy_part(cx, *held), static_cast<uint32_t>(i), span));
     } else if (values[k]->type.is_tuple()) {
       parts[k] = std::move(values[k]->operands);
     } else {
@@ -634,10 +657,10 @@ ExprPtr Checker::jvp_call(std::vector<Arg> args, Span span) {
     }
     if (k == 0 && first_runs_first)
       for (ExprPtr& part : parts[0])
-        part = kept(std::move(part), before);
+        part = kept(cx, std::move(part), before);
   }
   if (parts[0].size() != parts[1].size()) {
-    error("WrongArguments", span,
+    error(cx, "WrongArguments", span,
           fmt::format("`jvp` has {} and {} tangent{}", count_of(parts[0].size()), parts[1].size(),
                       parts[1].size() == 1 ? "" : "s"));
     return broken(span);
@@ -646,16 +669,16 @@ ExprPtr Checker::jvp_call(std::vector<Arg> args, Span span) {
   std::vector<int64_t> all;
   std::vector<ExprPtr> tangents;
   for (size_t i = 0; i < parts[0].size(); ++i) {
-    Type type = refresh(*parts[0][i]);
+    Type type = refresh(cx, *parts[0][i]);
     if (type.is_error()) return broken(span);
-    ExprPtr tangent = coerce(std::move(parts[1][i]), type, fmt::format("tangent {}", i));
+    ExprPtr tangent = coerce(cx, std::move(parts[1][i]), type, fmt::format("tangent {}", i));
     if (tangent->type.is_error()) return broken(span);
     tangents.push_back(std::move(tangent));
     Span at = parts[0][i]->span;
     list.push_back({"", nullptr, at, {}, std::move(parts[0][i]), std::nullopt});
     all.push_back(static_cast<int64_t>(i));
   }
-  ExprPtr node = derive(typed::Transform::Jvp, function, std::move(list), all, span);
+  ExprPtr node = derive(cx, typed::Transform::Jvp, function, std::move(list), all, span);
   if (node->type.is_error()) return node;
   for (ExprPtr& tangent : tangents)
     node->operands.push_back(std::move(tangent));
@@ -663,10 +686,11 @@ ExprPtr Checker::jvp_call(std::vector<Arg> args, Span span) {
   return in_block(std::move(before), std::move(node), span);
 }
 
-ExprPtr Checker::derive_vmap(const Transformed& what, std::vector<Arg> args, Span span) {
+static ExprPtr derive_vmap(Context& cx, const Transformed& what, std::vector<Arg> args, Span span) {
   typed::Block before;
   if (!what.one && what.chosen.size() != args.size()) {
-    error("WrongArguments", span, fmt::format("`vmap` has {} axes for {}", what.chosen.size(), count_of(args.size())));
+    error(cx, "WrongArguments", span,
+          fmt::format("`vmap` has {} axes for {}", what.chosen.size(), count_of(args.size())));
     return broken(span);
   }
   std::optional<Size> count;
@@ -674,9 +698,9 @@ ExprPtr Checker::derive_vmap(const Transformed& what, std::vector<Arg> args, Spa
   std::vector<Type> types;
   for (size_t i = 0; i < args.size(); ++i) {
     int64_t axis = what.chosen[what.one ? 0 : i];
-    check_arg(args[i]);
+    check_arg(cx, args[i]);
     if (!args[i].value || axis == Transformed::kNoAxis) continue;
-    settle(*args[i].value);
+    cx.open.settle(args[i].value->type);
     const Type type = args[i].value->type;
     if (type.is_error()) return broken(span);
     bool fine = true;
@@ -690,26 +714,26 @@ ExprPtr Checker::derive_vmap(const Transformed& what, std::vector<Arg> args, Spa
     };
     fine = fits(fits, type);
     if (!fine) {
-      error("TypeMismatch", args[i].span,
-            fmt::format("`vmap` maps over axis {} of this argument, which is {}", axis, show(type)),
+      error(cx, "TypeMismatch", args[i].span,
+            fmt::format("`vmap` maps over axis {} of this argument, which is {}", axis, show(cx, type)),
             "`axes` says which axis of each argument, or `none` for one that is the same for all");
       return broken(span);
     }
     ExprPtr value = std::move(args[i].value);
     if (axis != 0) {
       std::vector<ExprPtr> held;
-      held.push_back(shared(std::move(value), before));
-      value = rebuild(std::move(held), span, [&](const Type& t, bool, std::vector<ExprPtr> leaf) {
+      held.push_back(shared(cx, std::move(value), before));
+      value = rebuild(cx, std::move(held), span, [&](const Type& t, bool, std::vector<ExprPtr> leaf) {
         auto rank = static_cast<int64_t>(t.rank());
         std::vector<int64_t> axes{axis < 0 ? axis + rank : axis};
         for (int64_t k = 0; k < rank; ++k)
           if (k != axes[0]) axes.push_back(k);
-        return permute_to(std::move(leaf[0]), axes, span);
+        return permute_to(cx, std::move(leaf[0]), axes, span);
       });
     }
     const Type front = value->type;
     std::optional<Size> other; // what it cannot be
-    auto checked = make(ExprKind::Recast, span, front);
+    auto checked = make_expr(ExprKind::Recast, span, front);
     auto sizes = [&](auto& self, const Type& t) -> void {
       if (!t.is_tensor()) {
         for (const Type& part : t.elements)
@@ -717,17 +741,18 @@ ExprPtr Checker::derive_vmap(const Transformed& what, std::vector<Arg> args, Spa
       } else if (!count) {
         count = t.shape[0];
       } else {
-        if (!require_equal(*count, t.shape[0], false, "`vmap` maps over axes of equal size, but these have {0} and {1}",
-                           args[i].span, checked->checks))
+        if (!require_equal(cx, *count, t.shape[0], false,
+                           "`vmap` maps over axes of equal size, but these have {0} and {1}", args[i].span,
+                           checked->checks))
           other = t.shape[0];
       }
     };
     sizes(sizes, front);
     if (other) {
-      std::vector<Label> labels{label(*value)};
-      add_origins(*count, *other, labels);
-      error("ShapeMismatch", args[i].span,
-            fmt::format("`vmap` maps over axes of equal size: {}", different(*count, *other)),
+      std::vector<Label> labels{label_of(cx, *value)};
+      add_origins(cx, *count, *other, labels);
+      error(cx, "ShapeMismatch", args[i].span,
+            fmt::format("`vmap` maps over axes of equal size: {}", different(cx, *count, *other)),
             "`none` in `axes` stands for an argument that is the same for all", std::move(labels));
       return broken(span);
     }
@@ -739,7 +764,7 @@ ExprPtr Checker::derive_vmap(const Transformed& what, std::vector<Arg> args, Spa
     mapped.push_back(static_cast<int64_t>(i));
   }
   if (!count) {
-    error("WrongArguments", span, "`vmap` needs an argument with an axis to map over");
+    error(cx, "WrongArguments", span, "`vmap` needs an argument with an axis to map over");
     return broken(span);
   }
   // Inside, the arguments lack the axis.
@@ -747,18 +772,18 @@ ExprPtr Checker::derive_vmap(const Transformed& what, std::vector<Arg> args, Spa
   for (int64_t i : mapped) {
     Arg& arg = args[static_cast<size_t>(i)];
     whole.push_back(std::move(arg.value));
-    arg.value = make(ExprKind::Unit, arg.span, whole.back()->type);
+    arg.value = make_expr(ExprKind::Unit, arg.span, whole.back()->type);
     (void)drop_axis(arg.value->type);
   }
-  ExprPtr node = derive(typed::Transform::Vmap, what.function, std::move(args), mapped, span);
+  ExprPtr node = derive(cx, typed::Transform::Vmap, what.function, std::move(args), mapped, span);
   if (node->type.is_error()) return node;
   node->operands = std::move(whole);
   node->sizes = {*count};
   Type type = node->type;
   if (!add_axis(type, *count) || !first_tensor(type)) {
-    error(
-        "TypeMismatch", span,
-        fmt::format("`vmap` stacks what the function gives, and `{}` gives {}", what.function.name, show(node->type)));
+    error(cx, "TypeMismatch", span,
+          fmt::format("`vmap` stacks what the function gives, and `{}` gives {}", what.function.name,
+                      show(cx, node->type)));
     return broken(span);
   }
   node->type = std::move(type);

@@ -1,13 +1,36 @@
 // Names, literals, brackets, `if`, ranges, conversions, fields.
+#include "parser/check/expressions.h"
+#include "parser/check/builtins/devices.h"
+#include "parser/check/builtins/shape.h"
+#include "parser/check/calls.h"
+#include "parser/check/comprehensions.h"
 #include "parser/check/context.h"
+#include "parser/check/functions.h"
+#include "parser/check/indexing.h"
+#include "parser/check/lists.h"
+#include "parser/check/modules.h"
+#include "parser/check/names.h"
+#include "parser/check/operators.h"
+#include "parser/check/sizes.h"
+#include "parser/check/statements.h"
+#include "parser/check/strings.h"
+#include "parser/check/structs.h"
 #include "parser/check/type_limits.h"
+#include "parser/check/types.h"
 #include <fmt/format.h>
 #include <limits>
 #include <numbers>
 
 namespace tl::checker {
 
-ExprPtr Checker::make(ExprKind kind, Span span, Type type) {
+static ExprPtr check_list_literal(Context& cx, const ast::Expr& e, const ast::ListLiteral& list, const Type* expected);
+static ExprPtr check_if(Context& cx, const ast::Expr& e, const ast::If& node, const Type* expected, bool want);
+static ExprPtr check_range(Context& cx, const ast::Expr& e, const ast::Range& r);
+static ExprPtr check_field(Context& cx, const ast::Expr& e, const ast::Field& f);
+// a variable that holds it
+static ExprPtr held(Context& cx, ExprPtr value, typed::Block& block);
+
+ExprPtr make_expr(ExprKind kind, Span span, Type type) {
   auto e = std::make_unique<typed::Expr>();
   e->kind = kind;
   e->span = span;
@@ -15,29 +38,29 @@ ExprPtr Checker::make(ExprKind kind, Span span, Type type) {
   return e;
 }
 
-ExprPtr Checker::literal(int64_t value, Span span) {
-  auto e = make(ExprKind::Literal, span, Type::scalar(DType::I64));
+ExprPtr int_value(int64_t value, Span span) {
+  auto e = make_expr(ExprKind::Literal, span, Type::scalar(DType::I64));
   e->literal = Scalar::of(value);
   return e;
 }
 
-ExprPtr Checker::literal_bool(bool value, Span span) {
-  auto e = make(ExprKind::Literal, span, Type::scalar(DType::Bool));
+ExprPtr bool_value(bool value, Span span) {
+  auto e = make_expr(ExprKind::Literal, span, Type::scalar(DType::Bool));
   e->literal = Scalar::of<uint8_t>(value);
   return e;
 }
 
 // The value is written when the type is known (unify.cpp).
-ExprPtr Checker::int_literal(uint64_t magnitude, bool negative, Span span) {
-  auto e = make(ExprKind::Literal, span, new_open(LiteralKind::Int));
+ExprPtr int_literal(Context& cx, uint64_t magnitude, bool negative, Span span) {
+  auto e = make_expr(ExprKind::Literal, span, cx.open.new_open(LiteralKind::Int));
   e->literal = Scalar::of(magnitude);
   e->flag = negative;
   e->index = 1;
   return e;
 }
 
-ExprPtr Checker::float_literal(double value, const std::string& text, bool negative, Span span) {
-  auto e = make(ExprKind::Literal, span, new_open(LiteralKind::Float));
+ExprPtr float_literal(Context& cx, double value, const std::string& text, bool negative, Span span) {
+  auto e = make_expr(ExprKind::Literal, span, cx.open.new_open(LiteralKind::Float));
   e->literal = Scalar::of(value);
   e->text = text;
   e->flag = negative;
@@ -45,24 +68,24 @@ ExprPtr Checker::float_literal(double value, const std::string& text, bool negat
   return e;
 }
 
-ExprPtr Checker::size_value(const Size& size, Span span) {
-  auto e = make(ExprKind::SizeValue, span, Type::scalar(DType::I64));
+ExprPtr size_expr(const Size& size, Span span) {
+  auto e = make_expr(ExprKind::SizeValue, span, Type::scalar(DType::I64));
   e->size = size;
   return e;
 }
 
-ExprPtr Checker::variable(VarId var, Span span) {
-  auto e = make(ExprKind::Variable, span, current_type(var));
+ExprPtr variable_value(Context& cx, VarId var, Span span) {
+  auto e = make_expr(ExprKind::Variable, span, current_type(cx, var));
   e->var = var;
   return e;
 }
 
-bool Checker::is_simple(const typed::Expr& e) const {
+bool is_simple(const typed::Expr& e) {
   return e.kind == ExprKind::Literal || e.kind == ExprKind::SizeValue || e.kind == ExprKind::Variable;
 }
 
-ExprPtr Checker::copy_simple(const typed::Expr& e) {
-  auto copy = make(e.kind, e.span, e.type);
+ExprPtr copy_simple(const typed::Expr& e) {
+  auto copy = make_expr(e.kind, e.span, e.type);
   copy->literal = e.literal;
   copy->text = e.text;
   copy->flag = e.flag;
@@ -73,17 +96,17 @@ ExprPtr Checker::copy_simple(const typed::Expr& e) {
 }
 
 // A value to be used more than once: held by a variable that `block` binds, unless it is simple.
-ExprPtr Checker::shared(ExprPtr value, typed::Block& block) {
-  return is_simple(*value) ? std::move(value) : held(std::move(value), block);
+ExprPtr shared(Context& cx, ExprPtr value, typed::Block& block) {
+  return is_simple(*value) ? std::move(value) : held(cx, std::move(value), block);
 }
 
-ExprPtr Checker::kept(ExprPtr value, typed::Block& block) {
-  bool may_change = value->kind == ExprKind::Variable && p_.variables[value->var.index].is_mutable;
-  return is_simple(*value) && !may_change ? std::move(value) : held(std::move(value), block);
+ExprPtr kept(Context& cx, ExprPtr value, typed::Block& block) {
+  bool may_change = value->kind == ExprKind::Variable && cx.program.variables[value->var.index].is_mutable;
+  return is_simple(*value) && !may_change ? std::move(value) : held(cx, std::move(value), block);
 }
 
-ExprPtr Checker::held(ExprPtr value, typed::Block& block) {
-  VarId var = new_variable("", refresh(*value), false, value->span);
+static ExprPtr held(Context& cx, ExprPtr value, typed::Block& block) {
+  VarId var = new_variable(cx, "", refresh(cx, *value), false, value->span);
   typed::Stmt let;
   let.kind = StmtKind::Let;
   let.span = value->span;
@@ -91,101 +114,102 @@ ExprPtr Checker::held(ExprPtr value, typed::Block& block) {
   let.value = std::move(value);
   Span span = let.span;
   block.statements.push_back(std::move(let));
-  return variable(var, span);
+  return variable_value(cx, var, span);
 }
 
-ExprPtr Checker::value(const ast::Expr* e, const Type* expected) {
-  ExprPtr result = expr(e, expected);
+ExprPtr check_value(Context& cx, const ast::Expr* e, const Type* expected) {
+  ExprPtr result = check_expr(cx, e, expected);
   switch (result->type.kind) {
   case TypeKind::Element:
   case TypeKind::None:
-    error("TypeMismatch", e->span, fmt::format("`{}` is not a value here", text(e->span)));
+    error(cx, "TypeMismatch", e->span, fmt::format("`{}` is not a value here", source_text(cx, e->span)));
     return broken(e->span);
   default: return result;
   }
 }
 
-ExprPtr Checker::expr(const ast::Expr* e, const Type* expected, bool want) {
-  if (!held_.empty())
-    if (auto found = held_.find(e); found != held_.end()) return variable(found->second, e->span);
+ExprPtr check_expr(Context& cx, const ast::Expr* e, const Type* expected, bool want) {
+  if (!cx.held.empty())
+    if (auto found = cx.held.find(e); found != cx.held.end()) return variable_value(cx, found->second, e->span);
   ExprPtr result = std::visit(
       [&](const auto& node) -> ExprPtr {
         using T = std::decay_t<decltype(node)>;
         if constexpr (std::is_same_v<T, ast::IntLiteral>)
-          return int_literal(node.value, false, e->span);
+          return int_literal(cx, node.value, false, e->span);
         else if constexpr (std::is_same_v<T, ast::FloatLiteral>)
-          return float_literal(node.value, node.text, false, e->span);
+          return float_literal(cx, node.value, node.text, false, e->span);
         else if constexpr (std::is_same_v<T, ast::BoolLiteral>)
-          return literal_bool(node.value, e->span);
+          return bool_value(node.value, e->span);
         else if constexpr (std::is_same_v<T, ast::NoneLiteral>)
-          return make(ExprKind::Unit, e->span, Type::none());
+          return make_expr(ExprKind::Unit, e->span, Type::none());
         else if constexpr (std::is_same_v<T, ast::StringLiteral>)
-          return string(*e, node);
+          return check_string(cx, *e, node);
         else if constexpr (std::is_same_v<T, ast::Name>)
-          return name(*e, node.name);
+          return check_name(cx, *e, node.name);
         else if constexpr (std::is_same_v<T, ast::Wildcard>) {
-          error("UnknownName", e->span, "`_` is not a value");
+          error(cx, "UnknownName", e->span, "`_` is not a value");
           return broken(e->span);
         } else if constexpr (std::is_same_v<T, ast::Spread>) {
-          error("TypeMismatch", e->span, "`..` is only allowed in the sizes of a shape");
+          error(cx, "TypeMismatch", e->span, "`..` is only allowed in the sizes of a shape");
           return broken(e->span);
         } else if constexpr (std::is_same_v<T, ast::Tuple>) {
-          if (node.elements.empty()) return make(ExprKind::Unit, e->span, Type::unit());
-          auto tuple = make(ExprKind::Tuple, e->span, Type::tuple({}));
+          if (node.elements.empty()) return make_expr(ExprKind::Unit, e->span, Type::unit());
+          auto tuple = make_expr(ExprKind::Tuple, e->span, Type::tuple({}));
           bool fine = true;
           for (size_t i = 0; i < node.elements.size(); ++i) {
             const Type* inner =
                 expected && expected->is_tuple() && i < expected->elements.size() ? &expected->elements[i] : nullptr;
-            tuple->operands.push_back(value(node.elements[i], inner));
+            tuple->operands.push_back(check_value(cx, node.elements[i], inner));
             tuple->type.elements.push_back(tuple->operands.back()->type);
             fine = fine && !tuple->operands.back()->type.is_error();
           }
           if (!fine) tuple->type = Type::error();
           return tuple;
         } else if constexpr (std::is_same_v<T, ast::ListLiteral>)
-          return list_literal(*e, node, expected);
+          return check_list_literal(cx, *e, node, expected);
         else if constexpr (std::is_same_v<T, ast::Comprehension>)
-          return comprehension(*e, node, "", e->span, expected);
+          return check_comprehension(cx, *e, node, "", e->span, expected);
         else if constexpr (std::is_same_v<T, ast::Unary>)
-          return unary(*e, node, expected);
+          return check_unary(cx, *e, node, expected);
         else if constexpr (std::is_same_v<T, ast::Binary>)
-          return binary(*e, node, expected);
+          return check_binary(cx, *e, node, expected);
         else if constexpr (std::is_same_v<T, ast::Range>)
-          return range(*e, node);
+          return check_range(cx, *e, node);
         else if constexpr (std::is_same_v<T, ast::Call>)
-          return call(*e, node, expected);
+          return check_call(cx, *e, node, expected);
         else if constexpr (std::is_same_v<T, ast::MethodCall>)
-          return method_call(*e, node, expected);
+          return check_method_call(cx, *e, node, expected);
         else if constexpr (std::is_same_v<T, ast::Field>)
-          return field(*e, node);
+          return check_field(cx, *e, node);
         else if constexpr (std::is_same_v<T, ast::Subscript>)
-          return subscript(*e, node);
+          return check_subscript(cx, *e, node);
         else if constexpr (std::is_same_v<T, ast::If>)
-          return if_expr(*e, node, expected, want);
+          return check_if(cx, *e, node, expected, want);
         else
-          return lambda(*e, node);
+          return check_lambda(cx, *e, node);
       },
       e->node);
   if (const std::string why = too_large(result->type); !why.empty()) {
-    error("TooLarge", e->span, why, "a list or a tensor holds many values of one kind");
+    error(cx, "TooLarge", e->span, why, "a list or a tensor holds many values of one kind");
     return broken(e->span);
   }
   return result;
 }
 
-ExprPtr Checker::static_value(const Static& value, Span span) {
+static ExprPtr static_value(Context& cx, const Static& value, Span span) {
   switch (value.kind) {
   case Static::Kind::Int:
-    return int_literal(value.number < 0 ? 0 - static_cast<uint64_t>(value.number) : static_cast<uint64_t>(value.number),
+    return int_literal(cx,
+                       value.number < 0 ? 0 - static_cast<uint64_t>(value.number) : static_cast<uint64_t>(value.number),
                        value.number < 0, span);
-  case Static::Kind::Bool: return literal_bool(value.number != 0, span);
-  case Static::Kind::None: return make(ExprKind::Unit, span, Type::none());
-  case Static::Kind::Element: return make(ExprKind::Unit, span, Type::element(value.dtype));
-  case Static::Kind::Function: return make(ExprKind::Unit, span, function_type(value));
+  case Static::Kind::Bool: return bool_value(value.number != 0, span);
+  case Static::Kind::None: return make_expr(ExprKind::Unit, span, Type::none());
+  case Static::Kind::Element: return make_expr(ExprKind::Unit, span, Type::element(value.dtype));
+  case Static::Kind::Function: return make_expr(ExprKind::Unit, span, function_type(cx, value));
   case Static::Kind::Tuple: {
-    auto tuple = make(ExprKind::Tuple, span, Type::tuple({}));
+    auto tuple = make_expr(ExprKind::Tuple, span, Type::tuple({}));
     for (const Static& element : value.elements) {
-      tuple->operands.push_back(static_value(element, span));
+      tuple->operands.push_back(static_value(cx, element, span));
       tuple->type.elements.push_back(tuple->operands.back()->type);
     }
     return tuple;
@@ -195,15 +219,15 @@ ExprPtr Checker::static_value(const Static& value, Span span) {
 }
 
 // A const has the type that each use wants, so its expression is checked again at each.
-ExprPtr Checker::const_value(ConstInfo& info, const std::string& name, Span span) {
+ExprPtr const_value(Context& cx, ConstInfo& info, const std::string& name, Span span) {
   if (info.in_use) {
-    error("UnknownName", info.decl->name.span, fmt::format("the const `{}` is defined by itself", name));
+    error(cx, "UnknownName", info.decl->name.span, fmt::format("the const `{}` is defined by itself", name));
     return broken(span);
   }
-  Scope* saved = scope_;
-  bool saved_const = in_const_;
-  scope_ = info.env;
-  in_const_ = info.in_use = true;
+  Scope* saved = cx.names.scope;
+  bool saved_const = cx.in_const;
+  cx.names.scope = info.env;
+  cx.in_const = info.in_use = true;
   const auto* written = info.decl->type ? ast::as<ast::NamedType>(info.decl->type) : nullptr;
   ExprPtr result;
   const bool is_scalar =
@@ -214,50 +238,50 @@ ExprPtr Checker::const_value(ConstInfo& info, const std::string& name, Span span
     typed::Stmt held;
     held.kind = StmtKind::Let;
     held.span = span;
-    push_scope();
+    push_scope(cx);
     // What is checked here holds where this value stands, and other uses check it again.
-    SizeFacts facts = ctx_->facts;
-    result =
-        annotated_value(info.decl->type, info.decl->value, info.env, fmt::format("const `{}`", name), held.size_defs);
-    ctx_->facts = std::move(facts);
+    SizeFacts facts = cx.function->facts;
+    result = annotated_value(cx, info.decl->type, info.decl->value, info.env, fmt::format("const `{}`", name),
+                             held.size_defs);
+    cx.function->facts = std::move(facts);
     if (!result->type.is_error()) {
       // The names of sizes are this annotation's own: what they stand for is known.
       const std::map<AtomId, Size> by(held.size_defs.begin(), held.size_defs.end());
       auto known = [&](auto& self, Type& type) -> void {
         for (Size& size : type.shape)
-          size = p_.atoms.substitute(size, by);
+          size = cx.program.atoms.substitute(size, by);
         for (Type& element : type.elements)
           self(self, element);
       };
-      Type type = refresh(*result);
+      Type type = refresh(cx, *result);
       known(known, type);
-      const VarId var = new_variable(name, type, false, span);
+      const VarId var = new_variable(cx, name, type, false, span);
       held.pattern.var = var;
       held.value = std::move(result);
       block.statements.push_back(std::move(held));
-      result = in_block(std::move(block), variable(var, span), span);
+      result = in_block(std::move(block), variable_value(cx, var, span), span);
     }
   } else {
-    result = value(info.decl->value);
+    result = check_value(cx, info.decl->value);
     if (info.decl->type) {
       DimContext context;
-      Type type = type_of(info.decl->type, context);
-      result = coerce(std::move(result), type, fmt::format("const `{}`", name));
+      Type type = type_of(cx, info.decl->type, context);
+      result = coerce(cx, std::move(result), type, fmt::format("const `{}`", name));
     }
   }
-  scope_ = saved;
-  in_const_ = saved_const;
+  cx.names.scope = saved;
+  cx.in_const = saved_const;
   info.in_use = false;
   return result;
 }
 
-ExprPtr Checker::name(const ast::Expr& e, const std::string& name) {
-  const Entity* entity = find(name);
+ExprPtr check_name(Context& cx, const ast::Expr& e, const std::string& name) {
+  const Entity* entity = find(cx, name);
   if (entity && is_prelude_function(*entity)) entity = nullptr;
   if (!entity) {
-    if (auto dtype = dtype_from_name(name)) return make(ExprKind::Unit, e.span, Type::element(*dtype));
-    if (name == "cpu") return device_number(Builtin::Cpu, literal(0, e.span), e.span);
-    if (builtins_.count(name)) return make(ExprKind::Unit, e.span, function_type(*static_of(&e)));
+    if (auto dtype = dtype_from_name(name)) return make_expr(ExprKind::Unit, e.span, Type::element(*dtype));
+    if (name == "cpu") return device_number(cx, Builtin::Cpu, int_value(0, e.span), e.span);
+    if (cx.names.builtins.count(name)) return make_expr(ExprKind::Unit, e.span, function_type(cx, *static_of(cx, &e)));
     double number = 0;
     if (name == "pi")
       number = std::numbers::pi;
@@ -268,10 +292,10 @@ ExprPtr Checker::name(const ast::Expr& e, const std::string& name) {
     else if (name == "nan")
       number = std::numeric_limits<double>::quiet_NaN();
     else {
-      unknown_name(name, e.span, false);
+      unknown_name(cx, name, e.span, false);
       return broken(e.span);
     }
-    return float_literal(number,
+    return float_literal(cx, number,
                          name == "pi"  ? "3.14159265358979323846"
                          : name == "e" ? "2.71828182845904523536"
                                        : "",
@@ -279,26 +303,28 @@ ExprPtr Checker::name(const ast::Expr& e, const std::string& name) {
   }
   switch (entity->kind) {
   case Entity::Kind::Variable: {
-    if (in_const_) {
-      error("NotConstant", e.span,
+    if (cx.in_const) {
+      error(cx, "NotConstant", e.span,
             fmt::format("a const must be known when the program is compiled, and `{}` is a variable", name));
       return broken(e.span);
     }
     VarId var = entity->var;
-    if (!p_.variables[var.index].type.is_function()) capture(var, e.span, name); // a function has nothing at run time
-    return variable(var, e.span);
+    if (!cx.program.variables[var.index].type.is_function())
+      capture(cx, var, e.span, name); // a function has nothing at run time
+    return variable_value(cx, var, e.span);
   }
-  case Entity::Kind::SizeName: return size_value(entity->size, e.span);
-  case Entity::Kind::Const: return const_value(*entity->constant, name, e.span);
+  case Entity::Kind::SizeName: return size_expr(entity->size, e.span);
+  case Entity::Kind::Const: return const_value(cx, *entity->constant, name, e.span);
   case Entity::Kind::Function:
-  case Entity::Kind::Struct: return make(ExprKind::Unit, e.span, function_type(*static_of(&e)));
-  case Entity::Kind::Static: return static_value(entity->value, e.span);
-  case Entity::Kind::TypeParam: return make(ExprKind::Unit, e.span, Type::element(resolved(entity->element).dtype));
+  case Entity::Kind::Struct: return make_expr(ExprKind::Unit, e.span, function_type(cx, *static_of(cx, &e)));
+  case Entity::Kind::Static: return static_value(cx, entity->value, e.span);
+  case Entity::Kind::TypeParam:
+    return make_expr(ExprKind::Unit, e.span, Type::element(cx.open.resolved(entity->element).dtype));
   case Entity::Kind::Spread:
-    error("TypeMismatch", e.span, fmt::format("`{}` names axes: write `..{}` in a shape", name, name));
+    error(cx, "TypeMismatch", e.span, fmt::format("`{}` names axes: write `..{}` in a shape", name, name));
     return broken(e.span);
   case Entity::Kind::Module:
-    error("TypeMismatch", e.span, fmt::format("`{}` is a module, not a value", name),
+    error(cx, "TypeMismatch", e.span, fmt::format("`{}` is a module, not a value", name),
           fmt::format("its names are written `{}.name`", name));
     return broken(e.span);
   case Entity::Kind::Poisoned: return broken(e.span);
@@ -306,41 +332,42 @@ ExprPtr Checker::name(const ast::Expr& e, const std::string& name) {
   return broken(e.span);
 }
 
-ExprPtr Checker::list_literal(const ast::Expr& e, const ast::ListLiteral& list, const Type* expected) {
+static ExprPtr check_list_literal(Context& cx, const ast::Expr& e, const ast::ListLiteral& list, const Type* expected) {
   if (expected && expected->is_list()) {
     std::vector<ExprPtr> elements;
     for (const ast::Expr* element : list.elements)
-      elements.push_back(value(element, expected->elements.empty() ? nullptr : &expected->elements[0]));
-    return list_make(std::move(elements), e.span, expected);
+      elements.push_back(check_value(cx, element, expected->elements.empty() ? nullptr : &expected->elements[0]));
+    return list_make(cx, std::move(elements), e.span, expected);
   }
-  auto node = make(ExprKind::TensorLiteral, e.span, Type::error());
+  auto node = make_expr(ExprKind::TensorLiteral, e.span, Type::error());
   if (list.elements.empty()) {
-    node->type = new_open(LiteralKind::Builder);
+    node->type = cx.open.new_open(LiteralKind::Builder);
     node->type.shape = {Size(0)};
-    if (expected && expected->is_tensor()) (void)unify(node->type, *expected);
+    if (expected && expected->is_tensor()) (void)cx.open.unify(node->type, *expected);
     return node;
   }
   for (const ast::Expr* element : list.elements) {
-    node->operands.push_back(value(element));
+    node->operands.push_back(check_value(cx, element));
     typed::Expr& v = *node->operands.back();
     if (v.type.is_error()) return broken(e.span);
     if (!v.type.is_tensor() || is_device(v.type)) { // what is no number makes a list
       while (node->operands.size() < list.elements.size())
-        node->operands.push_back(value(list.elements[node->operands.size()]));
-      return list_make(std::move(node->operands), e.span, expected);
+        node->operands.push_back(check_value(cx, list.elements[node->operands.size()]));
+      return list_make(cx, std::move(node->operands), e.span, expected);
     }
   }
-  if (!same_element(node->operands, 0, "this tensor", e.span)) return broken(e.span);
+  if (!same_element(cx, node->operands, 0, "this tensor", e.span)) return broken(e.span);
   Type type = node->operands[0]->type;
   for (size_t i = 1; i < node->operands.size(); ++i) {
     const typed::Expr& v = *node->operands[i];
     bool fits = v.type.rank() == type.rank();
     for (size_t k = 0; fits && k < type.rank(); ++k)
-      fits = require_equal(type.shape[k], v.type.shape[k], true,
+      fits = require_equal(cx, type.shape[k], v.type.shape[k], true,
                            fmt::format("the rows of a tensor need one shape, but axis {} is {{0}} and {{1}}", k),
                            v.span, node->checks);
     if (fits) continue;
-    error("ShapeMismatch", v.span, "the rows of a tensor need one shape", "", {label(*node->operands[0]), label(v)});
+    error(cx, "ShapeMismatch", v.span, "the rows of a tensor need one shape", "",
+          {label_of(cx, *node->operands[0]), label_of(cx, v)});
     return broken(e.span);
   }
   type.shape.insert(type.shape.begin(), Size(static_cast<int64_t>(node->operands.size())));
@@ -348,77 +375,79 @@ ExprPtr Checker::list_literal(const ast::Expr& e, const ast::ListLiteral& list, 
   return node;
 }
 
-ExprPtr Checker::condition(const ast::Expr* e) {
-  ExprPtr c = value(e);
-  settle(*c);
+ExprPtr check_condition(Context& cx, const ast::Expr* e) {
+  ExprPtr c = check_value(cx, e);
+  cx.open.settle(c->type);
   if (c->type.is_error()) return c;
   if (c->type.is_scalar() && c->type.dtype == DType::Bool) return c;
   std::string hint;
   if (c->type.is_tensor() && c->type.dtype == DType::Bool)
-    hint = fmt::format("write `all({0})` or `any({0})`", text(e->span));
+    hint = fmt::format("write `all({0})` or `any({0})`", source_text(cx, e->span));
   else if (c->type.is_scalar())
-    hint = fmt::format("write `{} != 0`", text(e->span));
-  error("TypeMismatch", e->span, fmt::format("a condition is one bool, not {}", show(c->type)), hint, {label(*c)});
+    hint = fmt::format("write `{} != 0`", source_text(cx, e->span));
+  error(cx, "TypeMismatch", e->span, fmt::format("a condition is one bool, not {}", show(cx, c->type)), hint,
+        {label_of(cx, *c)});
   c->type = Type::error();
   return c;
 }
 
-ExprPtr Checker::if_expr(const ast::Expr& e, const ast::If& node, const Type* expected, bool want) {
+static ExprPtr check_if(Context& cx, const ast::Expr& e, const ast::If& node, const Type* expected, bool want) {
   // What is known for this instance of a generic function picks its branch while checking.
   if (auto* name = ast::as<ast::Name>(node.condition))
-    if (const Entity* entity = find(name->name);
+    if (const Entity* entity = find(cx, name->name);
         entity && entity->kind == Entity::Kind::Static && entity->value.kind == Static::Kind::Bool) {
-      auto chosen = make(ExprKind::Block, e.span, Type::unit());
+      auto chosen = make_expr(ExprKind::Block, e.span, Type::unit());
       chosen->blocks.emplace_back();
       if (entity->value.number != 0)
-        chosen->blocks[0] = block(node.then_block, want, expected);
+        chosen->blocks[0] = check_block(cx, node.then_block, want, expected);
       else if (node.else_block)
-        chosen->blocks[0] = block(*node.else_block, want, expected);
+        chosen->blocks[0] = check_block(cx, *node.else_block, want, expected);
       if (chosen->blocks[0].result) chosen->type = chosen->blocks[0].result->type;
       return chosen;
     }
-  auto result = make(ExprKind::If, e.span, Type::unit());
-  result->operands.push_back(condition(node.condition));
+  auto result = make_expr(ExprKind::If, e.span, Type::unit());
+  result->operands.push_back(check_condition(cx, node.condition));
   const typed::Expr& test = *result->operands[0];
-  auto facts = ctx_->facts;
-  auto before = ctx_->current;
-  bool was_reachable = ctx_->reachable;
+  auto facts = cx.function->facts;
+  auto before = cx.function->current;
+  bool was_reachable = cx.function->reachable;
   bool want_value = want && node.else_block;
   std::vector<std::map<VarId, Type>> states;
   result->blocks.resize(2);
-  if (!test.type.is_error()) learn(test, true);
-  result->blocks[0] = block(node.then_block, want_value, expected);
-  bool then_ends = ctx_->reachable;
-  if (then_ends) states.push_back(ctx_->current);
-  ctx_->facts = facts;
-  ctx_->current = before;
-  ctx_->reachable = was_reachable;
-  if (!test.type.is_error()) learn(test, false);
-  auto else_facts = ctx_->facts;
+  if (!test.type.is_error()) learn_condition(cx, test, true);
+  result->blocks[0] = check_block(cx, node.then_block, want_value, expected);
+  bool then_ends = cx.function->reachable;
+  if (then_ends) states.push_back(cx.function->current);
+  cx.function->facts = facts;
+  cx.function->current = before;
+  cx.function->reachable = was_reachable;
+  if (!test.type.is_error()) learn_condition(cx, test, false);
+  auto else_facts = cx.function->facts;
   bool else_ends = was_reachable;
   if (node.else_block) {
-    result->blocks[1] = block(*node.else_block, want_value, expected);
-    else_ends = ctx_->reachable;
+    result->blocks[1] = check_block(cx, *node.else_block, want_value, expected);
+    else_ends = cx.function->reachable;
   }
-  if (else_ends) states.push_back(ctx_->current);
+  if (else_ends) states.push_back(cx.function->current);
   // After `if c { return }` it is known that c was false.
-  ctx_->facts = !then_ends && else_ends && !node.else_block ? else_facts : facts;
-  ctx_->reachable = was_reachable && (then_ends || else_ends);
+  cx.function->facts = !then_ends && else_ends && !node.else_block ? else_facts : facts;
+  cx.function->reachable = was_reachable && (then_ends || else_ends);
   if (states.empty())
-    ctx_->current = before;
+    cx.function->current = before;
   else
-    result->joins = join_variables(std::move(states), e.span);
+    result->joins = join_variables(cx, std::move(states), e.span);
   if (test.type.is_error()) result->type = Type::error();
   if (!want_value || result->type.is_error()) return result;
   typed::Expr *a = result->blocks[0].result.get(), *b = result->blocks[1].result.get();
-  Type left = a ? refresh(*a) : Type::unit(), right = b ? refresh(*b) : Type::unit();
+  Type left = a ? refresh(cx, *a) : Type::unit(), right = b ? refresh(cx, *b) : Type::unit();
   auto is_wildcard = [&](AtomId atom) {
-    return (p_.atoms[atom].kind == AtomKind::Fresh && p_.atoms[atom].name == "_") || open_results_.contains(atom);
+    return (cx.program.atoms[atom].kind == AtomKind::Fresh && cx.program.atoms[atom].name == "_") ||
+           cx.sizes.open_results.contains(atom);
   };
   if (!then_ends && !else_ends) // of what stands behind the jumps, or what is wanted
     result->type = !left.is_unit()    ? left
                    : !right.is_unit() ? right
-                   : expected         ? behind_jump(*expected, is_wildcard)
+                   : expected         ? behind_jump(cx, *expected, is_wildcard)
                                       : Type::unit();
   else if (!then_ends)
     result->type = right;
@@ -428,75 +457,76 @@ ExprPtr Checker::if_expr(const ast::Expr& e, const ast::If& node, const Type* ex
     result->type = Type::error();
   else {
     std::vector<Label> labels;
-    if (a) labels.push_back(label(*a));
-    if (b) labels.push_back(label(*b));
-    if (!same_form(left, right)) {
+    if (a) labels.push_back(label_of(cx, *a));
+    if (b) labels.push_back(label_of(cx, *b));
+    if (!same_form(cx, left, right)) {
       std::string hint;
-      if (has_function(left) && has_function(right))
+      if (has_function(cx, left) && has_function(cx, right))
         hint =
             "which function is called is known when compiling: put the `if` into one function, `|x| if c { f(x) } …`";
       if (left.is_tensor() && right.is_tensor() && left.rank() == right.rank() && b)
-        hint = fmt::format("write `{}({})`", name_of(left.dtype), text(b->span));
-      error("TypeMismatch", e.span,
-            fmt::format("the branches of `if` have different types, {} and {}", show(left), show(right)), hint,
+        hint = fmt::format("write `{}({})`", name_of(left.dtype), source_text(cx, b->span));
+      error(cx, "TypeMismatch", e.span,
+            fmt::format("the branches of `if` have different types, {} and {}", show(cx, left), show(cx, right)), hint,
             std::move(labels));
       result->type = Type::error();
-    } else if (has_range(left) && left != right) {
-      error("NotSupported", e.span, "an `if` cannot choose between two ranges yet", "choose between their ends",
+    } else if (has_range(cx, left) && left != right) {
+      error(cx, "NotSupported", e.span, "an `if` cannot choose between two ranges yet", "choose between their ends",
             std::move(labels));
       result->type = Type::error();
     } else {
-      result->type = fresh_join(resolved(left), resolved(right), result->fresh, "this `if`", e.span);
+      result->type =
+          fresh_join(cx, cx.open.resolved(left), cx.open.resolved(right), result->fresh, "this `if`", e.span);
     }
   }
   return result;
 }
 
-ExprPtr Checker::range(const ast::Expr& e, const ast::Range& r) {
-  auto node = make(ExprKind::Range, e.span, Type::error());
-  ExprPtr first = value(r.first), last = value(r.last);
+static ExprPtr check_range(Context& cx, const ast::Expr& e, const ast::Range& r) {
+  auto node = make_expr(ExprKind::Range, e.span, Type::error());
+  ExprPtr first = check_value(cx, r.first), last = check_value(cx, r.last);
   if (first->type.is_error() || last->type.is_error()) return node;
-  size_t errors = ctx_->reports.size();
-  Size lo = size_argument(std::move(first), *node, false, "the start of a range");
-  Size hi = size_argument(std::move(last), *node, false, "the end of a range");
-  if (ctx_->reports.size() == errors) node->type = Type::range(lo, hi, 1);
+  size_t errors = cx.function->reports.size();
+  Size lo = size_argument(cx, std::move(first), *node, false, "the start of a range");
+  Size hi = size_argument(cx, std::move(last), *node, false, "the end of a range");
+  if (cx.function->reports.size() == errors) node->type = Type::range(lo, hi, 1);
   return node;
 }
 
-ExprPtr Checker::to_i64(ExprPtr value, const std::string& what) {
-  Type& type = refresh(*value);
+ExprPtr to_i64(Context& cx, ExprPtr value, const std::string& what) {
+  Type& type = refresh(cx, *value);
   if (type.is_error()) return value;
-  if (type.is_scalar() && unify(type, Type::scalar(DType::I64))) {
-    refresh(*value);
+  if (type.is_scalar() && cx.open.unify(type, Type::scalar(DType::I64))) {
+    refresh(cx, *value);
     return value;
   }
   if (type.is_scalar() && !type.open && is_int(type.dtype)) {
-    auto node = make(ExprKind::Convert, value->span, Type::scalar(DType::I64));
+    auto node = make_expr(ExprKind::Convert, value->span, Type::scalar(DType::I64));
     node->operands.push_back(std::move(value));
     return node;
   }
-  error("TypeMismatch", value->span,
-        fmt::format("{} is an integer, not {}", what.empty() ? "a size" : what, show(type)),
-        type.is_scalar() && is_float(type.dtype) ? fmt::format("write `i64({})`", text(value->span)) : "",
-        {label(*value)});
+  error(cx, "TypeMismatch", value->span,
+        fmt::format("{} is an integer, not {}", what.empty() ? "a size" : what, show(cx, type)),
+        type.is_scalar() && is_float(type.dtype) ? fmt::format("write `i64({})`", source_text(cx, value->span)) : "",
+        {label_of(cx, *value)});
   value->type = Type::error();
   return value;
 }
 
-ExprPtr Checker::convert(ExprPtr value, DType target) {
+ExprPtr convert(Context& cx, ExprPtr value, DType target) {
   const Span span = value->span;
-  return convert(std::move(value), target, span);
+  return convert(cx, std::move(value), target, span);
 }
 
-ExprPtr Checker::convert(ExprPtr value, DType target, Span span) {
-  refresh(*value);
+ExprPtr convert(Context& cx, ExprPtr value, DType target, Span span) {
+  refresh(cx, *value);
   if (value->type.is_error()) return value;
   if (!value->type.is_tensor() || (value->type.dtype == DType::Key) != (target == DType::Key)) {
-    error("TypeMismatch", span, fmt::format("{} cannot be converted to {}", show(value->type), name_of(target)),
+    error(cx, "TypeMismatch", span, fmt::format("{} cannot be converted to {}", show(cx, value->type), name_of(target)),
           target == DType::Key   ? "`key(seed)` makes a key"
-          : value->type.is_str() ? fmt::format("write `parse({}, {})`", name_of(target), text(value->span))
+          : value->type.is_str() ? fmt::format("write `parse({}, {})`", name_of(target), source_text(cx, value->span))
                                  : "",
-          {label(*value)});
+          {label_of(cx, *value)});
     return broken(span);
   }
   // A literal is of that type at once: f64(0.1) is the nearest f64. In f64 what is computed from float literals is too.
@@ -509,31 +539,32 @@ ExprPtr Checker::convert(ExprPtr value, DType target, Span span) {
     return true;
   };
   if (value->type.open && is_literal(is_literal, *value) && target != DType::Bool &&
-      unify(value->type, Type::scalar(target))) {
-    refresh(*value);
+      cx.open.unify(value->type, Type::scalar(target))) {
+    refresh(cx, *value);
     value->span = span;
     return value;
   }
   // What is open stays so: a conversion says nothing about it, but that f64 loses nothing on the way to f64.
-  if (value->type.open && target == DType::F64) open_[value->type.open].prefers_f64 = true;
+  if (value->type.open && target == DType::F64) cx.open.prefer_f64(value->type);
   if (!value->type.open && value->type.dtype == target) return value;
-  auto node = make(ExprKind::Convert, span, value->type);
+  auto node = make_expr(ExprKind::Convert, span, value->type);
   node->type.open = 0;
   node->type.dtype = target;
   node->operands.push_back(std::move(value));
   return node;
 }
 
-ExprPtr Checker::field(const ast::Expr& e, const ast::Field& f) {
-  if (Scope* module = module_of(f.object)) return module_name(module, e, f);
+static ExprPtr check_field(Context& cx, const ast::Expr& e, const ast::Field& f) {
+  if (Scope* module = module_of(cx, f.object)) return module_name(cx, module, e, f);
   if (auto* receiver = ast::as<ast::Name>(f.object);
-      receiver && !find(receiver->name) && !builtins_.count(receiver->name) && !dtype_from_name(receiver->name) &&
-      receiver->name != "pi" && receiver->name != "e" && receiver->name != "inf" && receiver->name != "nan") {
-    unknown_name(receiver->name, f.object->span, false);
+      receiver && !find(cx, receiver->name) && !cx.names.builtins.count(receiver->name) &&
+      !dtype_from_name(receiver->name) && receiver->name != "pi" && receiver->name != "e" && receiver->name != "inf" &&
+      receiver->name != "nan") {
+    unknown_name(cx, receiver->name, f.object->span, false);
     return broken(e.span);
   }
-  ExprPtr object = value(f.object);
-  refresh(*object);
+  ExprPtr object = check_value(cx, f.object);
+  refresh(cx, *object);
   if (object->type.is_error()) return object;
   const std::string& name = f.name.text;
   if (object->type.is_struct()) {
@@ -542,42 +573,42 @@ ExprPtr Checker::field(const ast::Expr& e, const ast::Field& f) {
       if (object->kind == ExprKind::Tuple && std::all_of(object->operands.begin(), object->operands.end(),
                                                          [&](const ExprPtr& operand) { return is_simple(*operand); }))
         return std::move(object->operands[*index]);
-      return get(std::move(object), *index, e.span);
+      return get_field(std::move(object), *index, e.span);
     }
-    if (name == "device") return device_of(std::move(object), e.span);
-    unknown_field(object->type, f.name);
+    if (name == "device") return device_of(cx, std::move(object), e.span);
+    unknown_field(cx, object->type, f.name);
     return broken(e.span);
   }
   if (object->type.is_tensor() && name == "T") {
     std::vector<int64_t> axes;
     for (size_t i = object->type.rank(); i-- > 0;)
       axes.push_back(static_cast<int64_t>(i));
-    return permute_to(std::move(object), std::move(axes), e.span);
+    return permute_to(cx, std::move(object), std::move(axes), e.span);
   }
   if (object->type.is_tensor() && name == "shape") {
     typed::Block block;
-    object = shared(std::move(object), block);
-    auto tuple = make(ExprKind::Tuple, e.span, Type::tuple({}));
+    object = shared(cx, std::move(object), block);
+    auto tuple = make_expr(ExprKind::Tuple, e.span, Type::tuple({}));
     for (const Size& size : object->type.shape) {
-      tuple->operands.push_back(size_value(size, e.span));
+      tuple->operands.push_back(size_expr(size, e.span));
       tuple->type.elements.push_back(Type::scalar(DType::I64));
     }
     if (block.statements.empty()) return tuple;
-    auto node = make(ExprKind::Block, e.span, tuple->type);
+    auto node = make_expr(ExprKind::Block, e.span, tuple->type);
     block.result = std::move(tuple);
     node->blocks.push_back(std::move(block));
     return node;
   }
   std::string hint;
-  if (name == "device") return device_of(std::move(object), e.span);
-  if (find_callable(name, true))
-    hint = fmt::format("`{}` is a function: write `{}()`", name, text(e.span));
+  if (name == "device") return device_of(cx, std::move(object), e.span);
+  if (find_callable(cx, name, true))
+    hint = fmt::format("`{}` is a function: write `{}()`", name, source_text(cx, e.span));
   else if (name == "size" || name == "ndim")
     hint = name == "size" ? "`x.shape` has the sizes" : "write `rank(x)`";
   else if (name == "dtype")
     hint = "element types are known when compiling; error messages show them";
-  error("UnknownName", f.name.span, fmt::format("{} has no field `{}`", show(object->type), name), hint,
-        {label(*object)});
+  error(cx, "UnknownName", f.name.span, fmt::format("{} has no field `{}`", show(cx, object->type), name), hint,
+        {label_of(cx, *object)});
   return broken(e.span);
 }
 

@@ -1,24 +1,27 @@
 // What can be said only when every instance has been checked: effects, captures, values that nobody uses.
+#include "parser/check/finish.h"
 #include "lang/typed_walk.h"
 #include "parser/check/context.h"
+#include "parser/check/modules.h"
+#include "parser/check/names.h"
 #include <algorithm>
 #include <fmt/format.h>
 
 namespace tl::checker {
 
-bool Checker::has_effects(const typed::Block& block) {
+bool has_effects(Context& cx, const typed::Block& block) {
   bool found = false;
   typed::Walker walker;
-  walker.on_expr = [&](const typed::Expr& e) { found = found || typed::is_effect(p_, e); };
+  walker.on_expr = [&](const typed::Expr& e) { found = found || typed::is_effect(cx.program, e); };
   walker.on_stmt = [&](const typed::Stmt& s) { found = found || s.kind == StmtKind::Assert; };
   walker.walk(block);
   return found;
 }
 
-bool Checker::has_effects(const typed::Expr& e) {
+static bool has_effects(Context& cx, const typed::Expr& e) {
   bool found = false;
   typed::Walker walker;
-  walker.on_expr = [&](const typed::Expr& x) { found = found || typed::is_effect(p_, x); };
+  walker.on_expr = [&](const typed::Expr& x) { found = found || typed::is_effect(cx.program, x); };
   // A branch that assigns or leaves is used for that.
   walker.on_stmt = [&](const typed::Stmt& s) {
     found = found || s.kind == StmtKind::Assert || s.kind == StmtKind::Assign || s.kind == StmtKind::Return ||
@@ -28,16 +31,16 @@ bool Checker::has_effects(const typed::Expr& e) {
   return found;
 }
 
-void Checker::check_uses(const typed::Block& block) {
+static void check_uses(Context& cx, const typed::Block& block) {
   typed::Walker walker;
   walker.on_stmt = [&](const typed::Stmt& s) {
     if (s.kind != StmtKind::Expr || !s.value) return;
     const Type& type = s.value->type;
-    if (type.is_error() || type.is_unit() || has_effects(*s.value)) return;
+    if (type.is_error() || type.is_unit() || has_effects(cx, *s.value)) return;
     std::string hint = "bind it by `let`, or remove it";
     if (s.value->kind == ExprKind::Scalar && s.value->scalar_op == ScalarOp::Eq) hint = "`=` assigns, `==` compares";
     if (s.value->kind == ExprKind::Str || s.value->kind == ExprKind::Interp) hint = "`print(…)` writes it";
-    error("UnusedValue", s.value->span, "the value of this expression is not used", hint, {label(*s.value)});
+    error(cx, "UnusedValue", s.value->span, "the value of this expression is not used", hint, {label_of(cx, *s.value)});
   };
   walker.on_expr = [&](const typed::Expr& e) {
     bool builds_list = e.kind == ExprKind::Block && e.flag; // list(… for …)
@@ -48,7 +51,7 @@ void Checker::check_uses(const typed::Block& block) {
     Span at;
     inner.on_expr = [&](const typed::Expr& x) {
       if (culprit) return;
-      if (typed::is_effect(p_, x)) culprit = &x;
+      if (typed::is_effect(cx.program, x)) culprit = &x;
     };
     inner.on_stmt = [&](const typed::Stmt& s) {
       if (s.kind == StmtKind::Assert) at = s.span;
@@ -62,17 +65,17 @@ void Checker::check_uses(const typed::Block& block) {
     if (maps) inner.walk(e.blocks[0]);
     if (culprit) at = culprit->span;
     if (at.valid() && maps)
-      error("EffectInComprehension", e.span, "a function under `vmap` has no effects: its calls run in any order",
+      error(cx, "EffectInComprehension", e.span, "a function under `vmap` has no effects: its calls run in any order",
             "write a `for` loop");
     else if (at.valid())
-      error("EffectInComprehension", at, "a comprehension's element has no effects: it is computed in any order",
+      error(cx, "EffectInComprehension", at, "a comprehension's element has no effects: it is computed in any order",
             "write a `for` loop");
   };
   walker.walk(block);
 }
 
 // A function that calls itself has no derivative, where floats come out of it.
-void Checker::check_derivatives(const typed::Block& block, const std::vector<std::set<uint32_t>>& callees) {
+static void check_derivatives(Context& cx, const typed::Block& block, const std::vector<std::set<uint32_t>>& callees) {
   typed::Walker walker;
   walker.on_stmt = [](const typed::Stmt&) {};
   walker.on_expr = [&](const typed::Expr& e) {
@@ -85,7 +88,7 @@ void Checker::check_derivatives(const typed::Block& block, const std::vector<std
     std::function<void(uint32_t)> visit = [&](uint32_t i) {
       if (!cycle.empty()) return;
       if (auto at = std::find(path.begin(), path.end(), i); at != path.end()) {
-        if (std::any_of(at, path.end(), [&](uint32_t k) { return has_trained_leaf(p_.instances[k].result); }))
+        if (std::any_of(at, path.end(), [&](uint32_t k) { return has_trained_leaf(cx.program.instances[k].result); }))
           cycle.assign(at, path.end());
         return;
       }
@@ -105,12 +108,13 @@ void Checker::check_derivatives(const typed::Block& block, const std::vector<std
     std::string names;
     std::vector<Label> labels;
     for (size_t k = 0; k < cycle.size(); ++k) {
-      const std::string& next = p_.instances[cycle[(k + 1) % cycle.size()]].name;
-      names += k == 0 ? fmt::format("`{}` calls `{}`", p_.instances[cycle[0]].name, next)
+      const std::string& next = cx.program.instances[cycle[(k + 1) % cycle.size()]].name;
+      names += k == 0 ? fmt::format("`{}` calls `{}`", cx.program.instances[cycle[0]].name, next)
                       : fmt::format(", which calls `{}`", next);
-      if (const FunctionInfo* info = states_[cycle[k]].info) labels.push_back({info->decl->name.span, "declared here"});
+      if (const FunctionInfo* info = cx.instances.states[cycle[k]].info)
+        labels.push_back({info->decl->name.span, "declared here"});
     }
-    error("NotDifferentiable", e.span,
+    error(cx, "NotDifferentiable", e.span,
           fmt::format("the derivative of a function that calls itself is not known: {}", names), "write a loop",
           std::move(labels));
   };
@@ -118,8 +122,8 @@ void Checker::check_derivatives(const typed::Block& block, const std::vector<std
 }
 
 // Instances that the program needs: called from what is kept, or checked for their own sake.
-std::vector<bool> Checker::reachable_instances() {
-  std::vector<bool> reachable(p_.instances.size(), false);
+std::vector<bool> reachable_instances(Context& cx) {
+  std::vector<bool> reachable(cx.program.instances.size(), false);
   std::vector<uint32_t> work;
   auto visit = [&](const typed::Expr& e) {
     if (e.kind == ExprKind::Call && e.instance.valid() && !reachable[e.instance.index]) {
@@ -128,17 +132,19 @@ std::vector<bool> Checker::reachable_instances() {
     }
   };
   typed::Walker walker{visit, [](const typed::Stmt&) {}};
-  walker.walk(p_.top_level);
-  walker.walk(p_.main_call);
-  for (uint32_t i = 0; i < states_.size(); ++i)
-    if (!reachable[i] && (!states_[i].info || !states_[i].info->is_template || !states_[i].call.valid())) {
+  walker.walk(cx.program.top_level);
+  walker.walk(cx.program.main_call);
+  for (uint32_t i = 0; i < cx.instances.states.size(); ++i)
+    if (!reachable[i] && (!cx.instances.states[i].info || !cx.instances.states[i].info->is_template ||
+                          !cx.instances.states[i].call.valid())) {
       reachable[i] = true;
       work.push_back(i);
     }
   // A call that went wrong leaves no node; its instance's errors count where the caller's do.
   auto failed = [&] {
-    for (uint32_t i = 0; i < states_.size(); ++i)
-      if (!reachable[i] && !states_[i].reports.empty() && states_[i].signature.result.is_error()) {
+    for (uint32_t i = 0; i < cx.instances.states.size(); ++i)
+      if (!reachable[i] && !cx.instances.states[i].reports.empty() &&
+          cx.instances.states[i].signature.result.is_error()) {
         reachable[i] = true;
         work.push_back(i);
       }
@@ -147,38 +153,39 @@ std::vector<bool> Checker::reachable_instances() {
   while (!work.empty()) {
     uint32_t i = work.back();
     work.pop_back();
-    walker.walk(p_.instances[i].body);
+    walker.walk(cx.program.instances[i].body);
   }
   return reachable;
 }
 
-void Checker::add_uses(const Size& size, Uses& uses) {
+static void add_uses(Context& cx, const Size& size, Uses& uses) {
   std::vector<AtomId> atoms;
-  p_.atoms.collect(size, atoms);
+  cx.program.atoms.collect(size, atoms);
   for (AtomId atom : atoms)
-    if (p_.atoms[atom].kind != AtomKind::Element && !never_known_.contains(atom)) uses.used.insert(atom);
+    if (cx.program.atoms[atom].kind != AtomKind::Element && !cx.sizes.never_known.contains(atom))
+      uses.used.insert(atom);
 }
 
-void Checker::add_uses(const Type& type, Uses& uses) {
+void add_uses(Context& cx, const Type& type, Uses& uses) {
   for (const Size& size : type.shape)
-    add_uses(size, uses);
+    add_uses(cx, size, uses);
   for (const Type& element : type.elements)
-    add_uses(element, uses);
+    add_uses(cx, element, uses);
 }
 
-void Checker::add_uses(const typed::Block& block, Uses& uses) {
+void add_uses(Context& cx, const typed::Block& block, Uses& uses) {
   auto checks = [&](const std::vector<SizeCheck>& list) {
     for (const SizeCheck& check : list)
-      add_uses(check.a, uses), add_uses(check.b, uses);
+      add_uses(cx, check.a, uses), add_uses(cx, check.b, uses);
   };
   auto subscripts = [&](const std::vector<typed::Subscript>& list) {
     for (const auto& s : list)
-      add_uses(s.start, uses), add_uses(s.length, uses);
+      add_uses(cx, s.start, uses), add_uses(cx, s.length, uses);
   };
   auto joins = [&](const std::vector<typed::Join>& list) {
     for (const auto& join : list) {
       uses.variables.insert(join.var);
-      add_uses(join.type, uses);
+      add_uses(cx, join.type, uses);
       for (const auto& fresh : join.fresh)
         uses.defined.insert(fresh.atom);
     }
@@ -187,7 +194,7 @@ void Checker::add_uses(const typed::Block& block, Uses& uses) {
   walker.on_expr = [&](const typed::Expr& e) {
     if (e.kind == ExprKind::Call && e.instance.valid()) uses.callees.insert(e.instance.index);
     if (e.kind == ExprKind::Variable) uses.variables.insert(e.var);
-    typed::each_size(e, [&](const Size& size) { add_uses(size, uses); });
+    typed::each_size(e, [&](const Size& size) { add_uses(cx, size, uses); });
     for (const auto& bind : e.binds)
       uses.defined.insert(bind.atom);
     for (const auto& fresh : e.fresh)
@@ -199,10 +206,10 @@ void Checker::add_uses(const typed::Block& block, Uses& uses) {
   };
   walker.on_stmt = [&](const typed::Stmt& s) {
     for (const auto& [atom, size] : s.size_defs)
-      uses.defined.insert(atom), add_uses(size, uses);
+      uses.defined.insert(atom), add_uses(cx, size, uses);
     for (const auto& target : s.targets) {
       uses.variables.insert(target.var);
-      add_uses(target.type, uses), subscripts(target.subscripts);
+      add_uses(cx, target.type, uses), subscripts(target.subscripts);
     }
     checks(s.checks);
     joins(s.head);
@@ -211,47 +218,48 @@ void Checker::add_uses(const typed::Block& block, Uses& uses) {
   walker.walk(block);
 }
 
-void Checker::finish_program() {
-  std::vector<bool> reachable = reachable_instances();
+void finish_program(Context& cx) {
+  std::vector<bool> reachable = reachable_instances(cx);
   // Effects, captures and outer atoms go from callees to callers until nothing changes.
-  std::vector<Uses> uses(p_.instances.size());
-  for (size_t i = 0; i < p_.instances.size(); ++i) {
+  std::vector<Uses> uses(cx.program.instances.size());
+  for (size_t i = 0; i < cx.program.instances.size(); ++i) {
     if (!reachable[i]) continue;
-    typed::Instance& instance = p_.instances[i];
+    typed::Instance& instance = cx.program.instances[i];
     Uses& u = uses[i];
-    add_uses(instance.body, u);
-    add_uses(instance.result, u);
+    add_uses(cx, instance.body, u);
+    add_uses(cx, instance.result, u);
     for (AtomId atom : instance.size_params)
       u.defined.insert(atom);
     for (const auto& fresh : instance.result_atoms)
       u.defined.insert(fresh.atom);
-    if (states_[i].context) {
-      for (uint32_t var : states_[i].context->own)
-        if (p_.variables[var].atom.valid()) u.defined.insert(p_.variables[var].atom);
-      for (VarId var : states_[i].context->captures) {
+    if (cx.instances.states[i].context) {
+      for (uint32_t var : cx.instances.states[i].context->own)
+        if (cx.program.variables[var].atom.valid()) u.defined.insert(cx.program.variables[var].atom);
+      for (VarId var : cx.instances.states[i].context->captures) {
         u.captures.insert(var);
         // A captured i64 brings its atom; the sizes in its type are read too.
-        if (p_.variables[var.index].atom.valid()) u.defined.insert(p_.variables[var.index].atom);
-        add_uses(p_.variables[var.index].type, u);
+        if (cx.program.variables[var.index].atom.valid()) u.defined.insert(cx.program.variables[var.index].atom);
+        add_uses(cx, cx.program.variables[var.index].type, u);
       }
     }
-    u.defined.insert(mask_counts_.begin(), mask_counts_.end());
+    u.defined.insert(cx.sizes.mask_counts.begin(), cx.sizes.mask_counts.end());
     for (AtomId atom : u.defined)
       u.used.erase(atom);
-    instance.has_effects = has_effects(instance.body);
+    instance.has_effects = has_effects(cx, instance.body);
   }
   for (bool changed = true; changed;) {
     changed = false;
     for (size_t i = 0; i < uses.size(); ++i) {
       if (!reachable[i]) continue;
       for (uint32_t callee : uses[i].callees) {
-        if (p_.instances[callee].has_effects && !p_.instances[i].has_effects)
-          p_.instances[i].has_effects = changed = true;
+        if (cx.program.instances[callee].has_effects && !cx.program.instances[i].has_effects)
+          cx.program.instances[i].has_effects = changed = true;
         for (VarId var : uses[callee].captures)
-          if (!(states_[i].context && states_[i].context->own.count(var.index)) &&
+          if (!(cx.instances.states[i].context && cx.instances.states[i].context->own.count(var.index)) &&
               uses[i].captures.insert(var).second) {
             changed = true;
-            if (p_.variables[var.index].atom.valid()) uses[i].defined.insert(p_.variables[var.index].atom);
+            if (cx.program.variables[var.index].atom.valid())
+              uses[i].defined.insert(cx.program.variables[var.index].atom);
           }
         for (AtomId atom : uses[callee].used)
           if (!uses[i].defined.count(atom) && uses[i].used.insert(atom).second) changed = true;
@@ -259,32 +267,33 @@ void Checker::finish_program() {
     }
   }
   for (size_t i = 0; i < uses.size(); ++i) {
-    p_.instances[i].captures.assign(uses[i].captures.begin(), uses[i].captures.end());
-    p_.instances[i].captured_atoms.assign(uses[i].used.begin(), uses[i].used.end());
+    cx.program.instances[i].captures.assign(uses[i].captures.begin(), uses[i].captures.end());
+    cx.program.instances[i].captured_atoms.assign(uses[i].used.begin(), uses[i].used.end());
   }
-  ctx_ = top_;
-  for (const TopLevelCall& call : top_level_calls_)
-    for (VarId var : p_.instances[call.instance.index].captures) {
-      auto order = top_level_order_.find(var);
-      if (order == top_level_order_.end() || order->second < call.defined) continue;
-      error("UsedBeforeSet", call.span,
-            fmt::format("`{}` reads `{}`, which is set only after this call", p_.instances[call.instance.index].name,
-                        p_.variables[var.index].name),
-            "", {{p_.variables[var.index].span, "set here"}});
+  cx.function = cx.top;
+  for (const TopLevelCall& call : cx.instances.top_level_calls)
+    for (VarId var : cx.program.instances[call.instance.index].captures) {
+      auto order = cx.instances.top_level_order.find(var);
+      if (order == cx.instances.top_level_order.end() || order->second < call.defined) continue;
+      error(cx, "UsedBeforeSet", call.span,
+            fmt::format("`{}` reads `{}`, which is set only after this call",
+                        cx.program.instances[call.instance.index].name, cx.program.variables[var.index].name),
+            "", {{cx.program.variables[var.index].span, "set here"}});
     }
   std::vector<std::set<uint32_t>> callees;
   for (const Uses& u : uses)
     callees.push_back(u.callees);
-  check_derivatives(p_.top_level, callees);
-  for (size_t i = 0; i < p_.instances.size(); ++i)
-    if (reachable[i]) check_derivatives(p_.instances[i].body, callees);
-  check_uses(p_.top_level);
-  for (size_t i = 0; i < p_.instances.size(); ++i)
-    if (reachable[i] && (!states_[i].info || !is_library(states_[i].info->decl->name.span.file))) {
+  check_derivatives(cx, cx.program.top_level, callees);
+  for (size_t i = 0; i < cx.program.instances.size(); ++i)
+    if (reachable[i]) check_derivatives(cx, cx.program.instances[i].body, callees);
+  check_uses(cx, cx.program.top_level);
+  for (size_t i = 0; i < cx.program.instances.size(); ++i)
+    if (reachable[i] &&
+        (!cx.instances.states[i].info || !is_library(cx, cx.instances.states[i].info->decl->name.span.file))) {
       bool lacks_result = false; // then its unused last value has been talked about
-      for (const Diagnostic& d : states_[i].reports)
+      for (const Diagnostic& d : cx.instances.states[i].reports)
         lacks_result = lacks_result || d.kind == "MissingResult";
-      if (!lacks_result) check_uses(p_.instances[i].body);
+      if (!lacks_result) check_uses(cx, cx.program.instances[i].body);
     }
 }
 

@@ -1,10 +1,21 @@
 // Calls of functions by name: the instance that a call needs, its sizes solved from the arguments, the node.
+#include "parser/check/function_calls.h"
+#include "parser/check/calls.h"
 #include "parser/check/context.h"
+#include "parser/check/derive.h"
+#include "parser/check/expressions.h"
+#include "parser/check/functions.h"
+#include "parser/check/instances.h"
+#include "parser/check/lists.h"
+#include "parser/check/names.h"
+#include "parser/check/program.h"
+#include "parser/check/sizes.h"
+#include "parser/check/types.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
 
-ExprPtr Checker::call_function(FunctionInfo& info, std::vector<Arg> args, Span span, const Type* expected) {
+ExprPtr call_function(Context& cx, FunctionInfo& info, std::vector<Arg> args, Span span, const Type* expected) {
   const ast::Function& decl = *info.decl;
   const auto& params = decl.params;
   size_t position = 0;
@@ -16,11 +27,11 @@ ExprPtr Checker::call_function(FunctionInfo& info, std::vector<Arg> args, Span s
     } else if (position < params.size()) {
       param = &params[position++];
     }
-    std::optional<Type> list = param && !arg.value ? list_type(param->type, info.env) : std::nullopt;
-    check_arg(arg, list ? &*list : nullptr);
+    std::optional<Type> list = param && !arg.value ? list_type(cx, param->type, info.env) : std::nullopt;
+    check_arg(cx, arg, list ? &*list : nullptr);
   }
   bool ok = true;
-  std::vector<Arg*> by_param = arrange(info, args, span, ok);
+  std::vector<Arg*> by_param = arrange(cx, info, args, span, ok);
   for (const Arg& arg : args)
     ok = ok && !(arg.value && arg.value->type.is_error());
   if (!ok) {
@@ -37,7 +48,7 @@ ExprPtr Checker::call_function(FunctionInfo& info, std::vector<Arg> args, Span s
     const ast::Param& param = params[i];
     if (arg.value && arg.value->type.is_function() && arg.value->type.function &&
         !(arg.value->type.function & kWritten)) {
-      arg.constant = function_of(arg.value->type);
+      arg.constant = function_of(cx, arg.value->type);
       if (arg.value->kind != ExprKind::Unit && arg.value->kind != ExprKind::Variable) {
         typed::Stmt let;
         let.kind = StmtKind::Let;
@@ -47,9 +58,9 @@ ExprPtr Checker::call_function(FunctionInfo& info, std::vector<Arg> args, Span s
       }
       arg.value = nullptr;
     }
-    if (arg.value && has_function(arg.value->type)) {
+    if (arg.value && has_function(cx, arg.value->type)) {
       bindings.params[i].type = arg.value->type;
-      takes_closure = takes_closure || has_closure(arg.value->type);
+      takes_closure = takes_closure || has_closure(cx, arg.value->type);
     }
     bool is_function = !arg.value && arg.constant && arg.constant->kind == Static::Kind::Function;
     takes_closure = takes_closure || (is_function && is_closure(*arg.constant));
@@ -63,36 +74,38 @@ ExprPtr Checker::call_function(FunctionInfo& info, std::vector<Arg> args, Span s
       if (is_function) {
         // Does it take as many arguments?
         bool fits = true;
-        Scope* saved = scope_;
-        scope_ = info.env;
-        (void)under_type(*arg.constant, written_function(*ast::as<ast::FunctionType>(param.type)).function, arg.span,
-                         fits);
-        scope_ = saved;
+        Scope* saved = cx.names.scope;
+        cx.names.scope = info.env;
+        (void)under_type(cx, *arg.constant, written_function(cx, *ast::as<ast::FunctionType>(param.type)).function,
+                         arg.span, fits);
+        cx.names.scope = saved;
         return fits;
       }
-      error("TypeMismatch", arg.span,
-            fmt::format("`{}` of `{}` is {}, and `{}` is {}", param.name.text, decl.name.text, text(param.type->span),
-                        text(arg.span), arg.value ? show(arg.value->type) : to_string(*arg.constant)),
+      error(cx, "TypeMismatch", arg.span,
+            fmt::format("`{}` of `{}` is {}, and `{}` is {}", param.name.text, decl.name.text,
+                        source_text(cx, param.type->span), source_text(cx, arg.span),
+                        arg.value ? show(cx, arg.value->type) : to_string(*arg.constant)),
             "a lambda is written `|x| x + 1`");
       return false;
     }
     if (param.type) {
       if (!arg.value) {
-        error("TypeMismatch", arg.span,
-              fmt::format("`{}` of `{}` has to be {}, and this is {}", param.name.text, decl.name.text,
-                          text(param.type->span),
-                          arg.constant && arg.constant->kind == Static::Kind::None ? "none" : text(arg.span)));
+        error(
+            cx, "TypeMismatch", arg.span,
+            fmt::format("`{}` of `{}` has to be {}, and this is {}", param.name.text, decl.name.text,
+                        source_text(cx, param.type->span),
+                        arg.constant && arg.constant->kind == Static::Kind::None ? "none" : source_text(cx, arg.span)));
         return false;
       }
-      return infer_type(param.type, refresh(*arg.value), info, bindings, arg, param.name.text);
+      return infer_type(cx, param.type, refresh(cx, *arg.value), info, bindings, arg, param.name.text);
     }
     if (arg.constant && (!arg.value || param.default_value))
       bindings.params[i].constant = arg.constant;
     else if (arg.value) {
-      if (i < info.elements.size()) take_elements(*arg.value, info.elements[i]);
-      settle(*arg.value);
-      if (has_range(arg.value->type) || arg.value->type.is_unit()) {
-        error("NotSupported", arg.span, fmt::format("{} cannot be an argument", show(arg.value->type)));
+      if (i < info.elements.size()) take_elements(cx, *arg.value, info.elements[i]);
+      cx.open.settle(arg.value->type);
+      if (has_range(cx, arg.value->type) || arg.value->type.is_unit()) {
+        error(cx, "NotSupported", arg.span, fmt::format("{} cannot be an argument", show(cx, arg.value->type)));
         return false;
       }
       bindings.params[i].type = arg.value->type;
@@ -105,11 +118,11 @@ ExprPtr Checker::call_function(FunctionInfo& info, std::vector<Arg> args, Span s
     if (by_param[i]) continue;
     Arg arg;
     arg.span = span;
-    Scope* saved = scope_;
-    scope_ = info.env;
-    arg.constant = static_of(params[i].default_value);
-    scope_ = saved;
-    if (params[i].type || !arg.constant) arg.value = default_value(info, i, by_param, bindings, before);
+    Scope* saved = cx.names.scope;
+    cx.names.scope = info.env;
+    arg.constant = static_of(cx, params[i].default_value);
+    cx.names.scope = saved;
+    if (params[i].type || !arg.constant) arg.value = default_value(cx, info, i, by_param, bindings, before);
     if (arg.value && arg.value->type.is_error()) return broken(span);
     defaults.push_back(std::move(arg));
     by_param[i] = &defaults.back();
@@ -118,92 +131,94 @@ ExprPtr Checker::call_function(FunctionInfo& info, std::vector<Arg> args, Span s
   for (const ast::TypeParam& p : decl.type_params)
     if (!bindings.types.count(p.name.text) && p.default_type) {
       DimContext context;
-      Scope* saved = scope_;
-      scope_ = info.env;
-      bindings.types[p.name.text] = type_of(p.default_type, context);
-      scope_ = saved;
+      Scope* saved = cx.names.scope;
+      cx.names.scope = info.env;
+      bindings.types[p.name.text] = type_of(cx, p.default_type, context);
+      cx.names.scope = saved;
     }
   for (const ast::TypeParam& p : decl.type_params)
     if (!bindings.types.count(p.name.text)) {
-      error("WrongArguments", span,
+      error(cx, "WrongArguments", span,
             fmt::format("the arguments of `{}` do not tell the type {}", decl.name.text, p.name.text));
       return broken(span);
     }
   // A generic call whose element type is still open gets its instance when that is known, if the result is declared.
   bool open = false;
   for (auto& [name, type] : bindings.types) {
-    if (!decl.result) settle(type);
-    type = resolved(type);
+    if (!decl.result) cx.open.settle(type);
+    type = cx.open.resolved(type);
     open = open || type.open;
   }
   std::vector<ExprPtr> values;
   std::vector<size_t> indices;
   for (size_t i = 0; i < params.size(); ++i)
     if (!bindings.params[i].constant) values.push_back(std::move(by_param[i]->value));
-  if (info.is_closure && !decl.result && expected) bindings.result = resolved(*expected);
-  bindings.exact = (info.is_closure || takes_closure) && !is_called_deeply(info);
-  if (bindings.exact && takes_closure) exact_sizes(info, bindings, values, span);
-  Scope* saved_scope = scope_;
-  scope_ = info.env;
-  bool expands = decl.result && returns_function(decl.result);
-  scope_ = saved_scope;
-  if (expands) return expand_call(info, bindings, std::move(values), span, before);
+  if (info.is_closure && !decl.result && expected) bindings.result = cx.open.resolved(*expected);
+  bindings.exact = (info.is_closure || takes_closure) && !is_called_deeply(cx, info);
+  if (bindings.exact && takes_closure) exact_sizes(cx, info, bindings, values, span);
+  Scope* saved_scope = cx.names.scope;
+  cx.names.scope = info.env;
+  bool expands = decl.result && returns_function(cx, decl.result);
+  cx.names.scope = saved_scope;
+  if (expands) return expand_call(cx, info, bindings, std::move(values), span, before);
   InstanceId id;
   Signature provisional;
   if (open) {
-    provisional = make_signature(info, bindings, span);
+    provisional = make_signature(cx, info, bindings, span);
   } else {
-    id = instance_for(info, bindings, span);
-    if (!states_[id.index].signature.has_result) {
-      if (states_[id.index].stage == InstanceState::Stage::Running) {
-        error("TypeMismatch", span, fmt::format("`{}` calls itself, so it needs a result type", decl.name.text),
+    id = instance_for(cx, info, bindings, span);
+    if (!cx.instances.states[id.index].signature.has_result) {
+      if (cx.instances.states[id.index].stage == InstanceState::Stage::Running) {
+        error(cx, "TypeMismatch", span, fmt::format("`{}` calls itself, so it needs a result type", decl.name.text),
               decl.name.text.starts_with("|") ? "declare it: `fn f(…) -> T`"
                                               : fmt::format("write `fn {}(…) -> T`", decl.name.text),
               {{decl.name.span, "declared without a result type"}});
         return broken(span);
       }
-      check_instance(id);
+      check_instance(cx, id);
     }
-    if (has_function(states_[id.index].signature.result))
-      return expand_call(info, bindings, std::move(values), span, before);
-    if (ctx_->is_top_level) top_level_calls_.push_back({id, span, top_level_order_.size()});
+    if (has_function(cx, cx.instances.states[id.index].signature.result))
+      return expand_call(cx, info, bindings, std::move(values), span, before);
+    if (cx.function->is_top_level)
+      cx.instances.top_level_calls.push_back({id, span, cx.instances.top_level_order.size()});
   }
-  ExprPtr node = finish_call(info, open ? provisional : states_[id.index].signature, std::move(values), span, id);
+  ExprPtr node =
+      finish_call(cx, info, open ? provisional : cx.instances.states[id.index].signature, std::move(values), span, id);
   if (open && node->kind == ExprKind::Call) {
-    ctx_->calls.push_back({node.get(), &info, bindings});
-    node->index = static_cast<uint32_t>(ctx_->calls.size());
+    cx.function->calls.push_back({node.get(), &info, bindings});
+    node->index = static_cast<uint32_t>(cx.function->calls.size());
   }
   return in_block(std::move(before), std::move(node), span);
 }
 
 // Where `f32[2*n]` is written and n is known now: an argument that is provably of another size is refused in these
 // words.
-bool Checker::fits_solved(const Type& written, const Type& actual, const std::map<AtomId, Size>& known,
-                          const std::string& what, const typed::Expr& arg) {
+static bool fits_solved(Context& cx, const Type& written, const Type& actual, const std::map<AtomId, Size>& known,
+                        const std::string& what, const typed::Expr& arg) {
   for (size_t k = 0; k < written.shape.size() && k < actual.shape.size(); ++k) {
     const Size& size = written.shape[k];
     if (size.is_constant() || size.as_atom()) continue;
-    if (compare(p_.atoms.substitute(size, known), actual.shape[k]) != Compare::Different) continue;
+    if (compare(cx, cx.program.atoms.substitute(size, known), actual.shape[k]) != Compare::Different) continue;
     std::vector<AtomId> atoms;
-    p_.atoms.collect(size, atoms);
+    cx.program.atoms.collect(size, atoms);
     std::set<std::string> values;
     for (AtomId atom : atoms)
       if (auto it = known.find(atom); it != known.end())
-        values.insert(fmt::format("{} = {}", p_.atoms[atom].name, show(it->second)));
-    error("ShapeMismatch", arg.span,
-          fmt::format("{} has to be {}, and this is {}: axis {} is {}, not {} with {}", what, show(written),
-                      show(actual), k, show(actual.shape[k]), show(size), fmt::join(values, " and ")),
-          "", {label(arg)});
+        values.insert(fmt::format("{} = {}", cx.program.atoms[atom].name, show(cx, it->second)));
+    error(cx, "ShapeMismatch", arg.span,
+          fmt::format("{} has to be {}, and this is {}: axis {} is {}, not {} with {}", what, show(cx, written),
+                      show(cx, actual), k, show(cx, actual.shape[k]), show(cx, size), fmt::join(values, " and ")),
+          "", {label_of(cx, arg)});
     return false;
   }
   return true;
 }
 
 // Solves the callee's sizes from the arguments, checks the arguments against the parameters, makes the node.
-ExprPtr Checker::finish_call(FunctionInfo& info, const Signature& original, std::vector<ExprPtr> args, Span span,
-                             InstanceId instance) {
+ExprPtr finish_call(Context& cx, FunctionInfo& info, const Signature& original, std::vector<ExprPtr> args, Span span,
+                    InstanceId instance) {
   const Signature signature = original; // checking may make instances
-  auto node = make(ExprKind::Call, span, Type::error());
+  auto node = make_expr(ExprKind::Call, span, Type::error());
   node->instance = instance;
   std::vector<Signature::Param> params;
   std::vector<std::string> names;
@@ -221,7 +236,7 @@ ExprPtr Checker::finish_call(FunctionInfo& info, const Signature& original, std:
   std::vector<AtomId> mentioned;
   auto mention = [&](auto& self, const Type& type) -> void {
     for (const Size& size : type.shape)
-      p_.atoms.collect(size, mentioned);
+      cx.program.atoms.collect(size, mentioned);
     for (const Type& element : type.elements)
       self(self, element);
   };
@@ -229,26 +244,26 @@ ExprPtr Checker::finish_call(FunctionInfo& info, const Signature& original, std:
     mention(mention, param.type);
   mention(mention, signature.result);
   for (size_t i = 0; i < params.size(); ++i) {
-    AtomId atom = p_.variables[params[i].var.index].atom;
+    AtomId atom = cx.program.variables[params[i].var.index].atom;
     if (!atom.valid()) continue;
-    args[i] = coerce(std::move(args[i]), params[i].type,
+    args[i] = coerce(cx, std::move(args[i]), params[i].type,
                      fmt::format("argument `{}` of `{}`", names[i], info.decl->name.text));
     if (args[i]->type.is_error()) return node;
-    if (auto size = size_of(*args[i]))
+    if (auto size = size_of(cx, *args[i]))
       known[atom] = *size;
     else if (std::find(mentioned.begin(), mentioned.end(), atom) != mentioned.end()) {
       Span arg_span = args[i]->span;
-      Size size = size_argument(std::move(args[i]), *node, false, "");
+      Size size = size_argument(cx, std::move(args[i]), *node, false, "");
       known[atom] = size;
-      args[i] = size_value(size, arg_span);
+      args[i] = size_expr(size, arg_span);
     }
   }
   std::vector<const Type*> param_types, arg_types;
   for (size_t i = 0; i < params.size(); ++i) {
     param_types.push_back(&params[i].type);
-    arg_types.push_back(&refresh(*args[i]));
+    arg_types.push_back(&refresh(cx, *args[i]));
   }
-  solve_sizes(param_types, arg_types, unknown, info.decl->name.text, span, known, node->checks);
+  solve_sizes(cx, param_types, arg_types, unknown, info.decl->name.text, span, known, node->checks);
   bool fine = true;
   for (AtomId atom : unknown)
     if (!known.count(atom)) {
@@ -256,24 +271,24 @@ ExprPtr Checker::finish_call(FunctionInfo& info, const Signature& original, std:
       bool fits = true, differs = false;
       for (size_t i = 0; i < params.size(); ++i) {
         fits = fits && params[i].type.rank() == args[i]->type.rank();
-        differs = differs || has_list(params[i].type);
+        differs = differs || has_list(cx, params[i].type);
       }
       if (fits && differs) {
-        error("UnboundSize", span,
+        error(cx, "UnboundSize", span,
               fmt::format("the size `{}` of `{}` cannot be inferred: each element of the list has sizes of its own",
-                          p_.atoms[atom].name, info.decl->name.text),
-              "write `_` for it in the parameter, if they may differ", {{p_.atoms[atom].origin, "named here"}});
+                          cx.program.atoms[atom].name, info.decl->name.text),
+              "write `_` for it in the parameter, if they may differ", {{cx.program.atoms[atom].origin, "named here"}});
         fine = false;
       } else if (fits) {
         fine = false; // said where the function is checked
       }
     }
   for (size_t i = 0; i < params.size() && fine; ++i)
-    fine = fits_solved(params[i].type, args[i]->type, known,
+    fine = fits_solved(cx, params[i].type, args[i]->type, known,
                        fmt::format("argument `{}` of `{}`", names[i], info.decl->name.text), *args[i]);
   if (!fine) return node;
   for (size_t i = 0; i < params.size(); ++i) {
-    args[i] = coerce(std::move(args[i]), substitute(params[i].type, known),
+    args[i] = coerce(cx, std::move(args[i]), substitute(cx, params[i].type, known),
                      fmt::format("argument `{}` of `{}`", names[i], info.decl->name.text), written[i]);
     fine = fine && !args[i]->type.is_error();
     node->operands.push_back(std::move(args[i]));
@@ -282,16 +297,16 @@ ExprPtr Checker::finish_call(FunctionInfo& info, const Signature& original, std:
     node->size_args.push_back(known[atom]);
   std::map<AtomId, Size> with_result = known;
   for (const auto& fresh : signature.result_atoms) {
-    SizeAtom atom = p_.atoms[fresh.atom];
+    SizeAtom atom = cx.program.atoms[fresh.atom];
     atom.kind = AtomKind::Fresh;
-    atom.name =
-        fmt::format("axis {} of `{}`", fresh.axis, text(span).size() <= 30 ? text(span) : info.decl->name.text + "(…)");
+    atom.name = fmt::format("axis {} of `{}`", fresh.axis,
+                            source_text(cx, span).size() <= 30 ? source_text(cx, span) : info.decl->name.text + "(…)");
     atom.origin = span;
-    AtomId id = p_.atoms.add(std::move(atom));
+    AtomId id = cx.program.atoms.add(std::move(atom));
     with_result[fresh.atom] = Size::of(id);
     node->fresh.push_back({id, fresh.path, fresh.axis});
   }
-  if (fine) node->type = resolved(substitute(signature.result, with_result));
+  if (fine) node->type = cx.open.resolved(substitute(cx, signature.result, with_result));
   return node;
 }
 

@@ -1,6 +1,15 @@
 // Functions as values: lambdas and what they keep, function types, calls of values, functions that return functions,
 // map and fold. Which function a value is, is known when compiling: it stands in the value's type.
+#include "parser/check/functions.h"
+#include "parser/check/calls.h"
 #include "parser/check/context.h"
+#include "parser/check/expressions.h"
+#include "parser/check/instances.h"
+#include "parser/check/leaves.h"
+#include "parser/check/names.h"
+#include "parser/check/sizes.h"
+#include "parser/check/statements.h"
+#include "parser/check/types.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
@@ -104,39 +113,39 @@ std::set<std::string> names_in(const ast::Body& body) {
 // ---- which function a value is
 // ---------------------------------------------------------------------------------------
 
-Type Checker::function_type(const Static& function) {
+Type function_type(Context& cx, const Static& function) {
   Type type = Type::make(TypeKind::Function);
-  for (size_t i = 1; i < function_values_.size(); ++i)
-    if (function_values_[i].callable == function.callable) type.function = static_cast<uint32_t>(i);
+  for (size_t i = 1; i < cx.functions.values.size(); ++i)
+    if (cx.functions.values[i].callable == function.callable) type.function = static_cast<uint32_t>(i);
   if (type.function) return type;
-  function_values_.push_back(function);
-  type.function = static_cast<uint32_t>(function_values_.size() - 1);
+  cx.functions.values.push_back(function);
+  type.function = static_cast<uint32_t>(cx.functions.values.size() - 1);
   return type;
 }
 
-bool Checker::has_function(const Type& type) const {
+bool has_function(const Context& cx, const Type& type) {
   return type.is_function() || std::any_of(type.elements.begin(), type.elements.end(),
-                                           [&](const Type& element) { return has_function(element); });
+                                           [&](const Type& element) { return has_function(cx, element); });
 }
 
-bool Checker::has_range(const Type& type) const {
+bool has_range(const Context& cx, const Type& type) {
   return type.is_range() || std::any_of(type.elements.begin(), type.elements.end(),
-                                        [&](const Type& element) { return has_range(element); });
+                                        [&](const Type& element) { return has_range(cx, element); });
 }
 
-bool Checker::is_closure(const Static& function) const {
+bool is_closure(const Static& function) {
   return std::any_of(function.callable.functions.begin(), function.callable.functions.end(),
                      [](const FunctionInfo* info) { return info->is_closure; });
 }
 
-bool Checker::has_closure(const Type& type) const {
-  if (type.is_function()) return !(type.function & kWritten) && is_closure(function_of(type));
+bool has_closure(const Context& cx, const Type& type) {
+  if (type.is_function()) return !(type.function & kWritten) && is_closure(function_of(cx, type));
   return std::any_of(type.elements.begin(), type.elements.end(),
-                     [&](const Type& element) { return has_closure(element); });
+                     [&](const Type& element) { return has_closure(cx, element); });
 }
 
 // Does a type as written hold functions? Then a parameter of it makes instances per function.
-bool Checker::returns_function(const ast::TypeExpr* type) {
+bool returns_function(Context& cx, const ast::TypeExpr* type) {
   auto inside = [&](auto& self, const ast::TypeExpr* t, int depth) -> bool {
     if (!t || depth > 20) return false;
     if (ast::as<ast::FunctionType>(t)) return true;
@@ -144,7 +153,7 @@ bool Checker::returns_function(const ast::TypeExpr* type) {
       return std::any_of(tuple->elements.begin(), tuple->elements.end(),
                          [&](const ast::TypeExpr* element) { return self(self, element, depth + 1); });
     auto* named = ast::as<ast::NamedType>(t);
-    const Entity* entity = named ? find_type(named->name.text) : nullptr;
+    const Entity* entity = named ? find_type(cx, named->name.text) : nullptr;
     if (!entity || entity->kind != Entity::Kind::Struct) return false;
     for (const ast::StructField& field : entity->structure->decl->fields)
       if (self(self, field.type, depth + 1)) return true;
@@ -154,7 +163,7 @@ bool Checker::returns_function(const ast::TypeExpr* type) {
 }
 
 // The conversion that an element type's name stands for where a function is wanted.
-Static Checker::conversion_function(DType type) const {
+Static conversion_function(DType type) {
   Static function;
   function.kind = Static::Kind::Function;
   function.callable.conversion = type;
@@ -165,53 +174,53 @@ Static Checker::conversion_function(DType type) const {
 // ---- lambdas
 // ---------------------------------------------------------------------------------------------------------
 
-void Checker::keep_values(const std::set<std::string>& names, Span span, typed::Block& into) {
+void keep_values(Context& cx, const std::set<std::string>& names, Span span, typed::Block& into) {
   for (const std::string& name : names) {
     const Entity* entity = nullptr;
     bool in_function = false;
-    for (const Scope* s = scope_; s && !entity; s = s->parent) {
+    for (const Scope* s = cx.names.scope; s && !entity; s = s->parent) {
       in_function = in_function || s->is_function;
       const Entity* found = s->meaning(name, in_function);
       if (!found) continue;
       // Of a script: its `var`s are not captured, and a later `let` of the same name is another.
-      if (s->is_file && (found->kind != Entity::Kind::Variable || !p_.variables[found->var.index].is_mutable))
-        enter(name, Entity(*found));
+      if (s->is_file && (found->kind != Entity::Kind::Variable || !cx.program.variables[found->var.index].is_mutable))
+        enter(cx, name, Entity(*found));
       if (s->is_file) break;
       entity = found;
     }
     if (!entity || entity->kind != Entity::Kind::Variable) continue;
     const VarId var = entity->var;
-    if (!p_.variables[var.index].is_mutable || !ctx_->own.count(var.index)) continue;
+    if (!cx.program.variables[var.index].is_mutable || !cx.function->own.count(var.index)) continue;
     typed::Stmt let;
     let.kind = StmtKind::Let;
     let.span = span;
-    let.value = variable(var, span);
+    let.value = variable_value(cx, var, span);
     Type type = let.value->type;
     if (type.is_error()) continue;
-    VarId kept = new_variable(name, type, false, entity->span);
-    if (type.is_scalar() && type.dtype == DType::I64) bind_atom(kept);
+    VarId kept = new_variable(cx, name, type, false, entity->span);
+    if (type.is_scalar() && type.dtype == DType::I64) bind_atom(cx, kept);
     let.pattern.var = kept;
     into.statements.push_back(std::move(let));
     Entity value = *entity;
     value.var = kept;
-    enter(name, std::move(value));
+    enter(cx, name, std::move(value));
   }
 }
 
-ExprPtr Checker::in_block(typed::Block block, ExprPtr result, Span span) {
+ExprPtr in_block(typed::Block block, ExprPtr result, Span span) {
   if (block.statements.empty()) return result;
-  auto node = make(ExprKind::Block, span, result->type);
+  auto node = make_expr(ExprKind::Block, span, result->type);
   block.result = std::move(result);
   node->blocks.push_back(std::move(block));
   return node;
 }
 
-ExprPtr Checker::lambda(const ast::Expr& e, const ast::Lambda& l) {
-  const ast::Function*& decl = lambda_functions_[&l];
+ExprPtr check_lambda(Context& cx, const ast::Expr& e, const ast::Lambda& l) {
+  const ast::Function*& decl = cx.functions.of_lambdas[&l];
   if (!decl) {
-    distinct_params({}, l.params);
-    made_->functions.emplace_back();
-    ast::Function& made = made_->functions.back();
+    distinct_params(cx, {}, l.params);
+    cx.functions.made->functions.emplace_back();
+    ast::Function& made = cx.functions.made->functions.back();
     std::vector<std::string> names;
     for (const ast::Param& param : l.params)
       names.push_back(param.name.text);
@@ -220,41 +229,41 @@ ExprPtr Checker::lambda(const ast::Expr& e, const ast::Lambda& l) {
     made.body = l.body;
     decl = &made;
   }
-  Scope* saved = scope_;
+  Scope* saved = cx.names.scope;
   typed::Block kept;
-  push_scope();
-  keep_values(names_in(l.body), e.span, kept);
-  functions_.emplace_back();
-  FunctionInfo& info = functions_.back();
+  push_scope(cx);
+  keep_values(cx, names_in(l.body), e.span, kept);
+  cx.functions.declared.emplace_back();
+  FunctionInfo& info = cx.functions.declared.back();
   info.decl = decl;
-  info.made = made_;
-  info.env = scope_;
-  info.parent = ctx_;
-  info.id = static_cast<uint32_t>(functions_.size());
+  info.made = cx.functions.made;
+  info.env = cx.names.scope;
+  info.parent = cx.function;
+  info.id = static_cast<uint32_t>(cx.functions.declared.size());
   info.is_template = info.is_closure = true;
-  info.facts = ctx_->facts;
-  scope_ = saved;
+  info.facts = cx.function->facts;
+  cx.names.scope = saved;
   Static function;
   function.kind = Static::Kind::Function;
   function.callable.functions.push_back(&info);
   function.name = decl->name.text;
-  return in_block(std::move(kept), make(ExprKind::Unit, e.span, function_type(function)), e.span);
+  return in_block(std::move(kept), make_expr(ExprKind::Unit, e.span, function_type(cx, function)), e.span);
 }
 
 // ---- function types
 // --------------------------------------------------------------------------------------------------
 
-Type Checker::written_function(const ast::FunctionType& type) {
-  written_functions_.push_back({&type, scope_});
+Type written_function(Context& cx, const ast::FunctionType& type) {
+  cx.functions.written.push_back({&type, cx.names.scope});
   Type result = Type::make(TypeKind::Function);
-  result.function = kWritten | static_cast<uint32_t>(written_functions_.size() - 1);
+  result.function = kWritten | static_cast<uint32_t>(cx.functions.written.size() - 1);
   return result;
 }
 
 // The function, taking and giving what the type says: a function `fn(1: A, 2: B) -> C = function(1, 2)`. Sizes that are
 // bound where the type stands are those; the others are generic in each call, like those of any function.
-Static Checker::under_type(const Static& function, uint32_t written, Span span, bool& ok) {
-  const WrittenFunction type = written_functions_[written & ~kWritten];
+Static under_type(Context& cx, const Static& function, uint32_t written, Span span, bool& ok) {
+  const WrittenFunction type = cx.functions.written[written & ~kWritten];
   const auto& functions = function.callable.functions;
   if (functions.size() == 1 && functions[0]->wraps == type.type) return function;
   size_t count = type.type->parameters.size(), least = count, most = count;
@@ -269,18 +278,18 @@ Static Checker::under_type(const Static& function, uint32_t written, Span span, 
     least = most = 1;
   }
   if (count < least || count > most) {
-    error("TypeMismatch", span,
+    error(cx, "TypeMismatch", span,
           fmt::format("a function of {} argument{} is needed here, and `{}` takes {}", count, count == 1 ? "" : "s",
                       function.name, count < least ? least : most));
     ok = false;
     return function;
   }
   auto new_expr = [&](auto node) {
-    made_->exprs.push_back({span, false, 1, std::move(node)});
-    return &made_->exprs.back();
+    cx.functions.made->exprs.push_back({span, false, 1, std::move(node)});
+    return &cx.functions.made->exprs.back();
   };
-  made_->functions.emplace_back();
-  ast::Function& decl = made_->functions.back();
+  cx.functions.made->functions.emplace_back();
+  ast::Function& decl = cx.functions.made->functions.back();
   decl.name = {function.name, span};
   ast::Call call;
   call.callee = new_expr(ast::Name{" function"});
@@ -291,29 +300,29 @@ Static Checker::under_type(const Static& function, uint32_t written, Span span, 
   }
   decl.result = type.type->result;
   if (!decl.result) {
-    made_->types.push_back({span, 1, ast::TupleType{}});
-    decl.result = &made_->types.back();
+    cx.functions.made->types.push_back({span, 1, ast::TupleType{}});
+    decl.result = &cx.functions.made->types.back();
   }
   decl.body.expression = new_expr(std::move(call));
-  Scope* saved = scope_;
-  scope_ = type.env;
-  push_scope();
+  Scope* saved = cx.names.scope;
+  cx.names.scope = type.env;
+  push_scope(cx);
   Entity inner;
   inner.kind = Entity::Kind::Static;
   inner.value = function;
   inner.span = span;
-  enter(" function", std::move(inner));
-  functions_.emplace_back();
-  FunctionInfo& made = functions_.back();
+  enter(cx, " function", std::move(inner));
+  cx.functions.declared.emplace_back();
+  FunctionInfo& made = cx.functions.declared.back();
   made.decl = &decl;
-  made.made = made_;
-  made.env = scope_;
-  made.id = static_cast<uint32_t>(functions_.size());
+  made.made = cx.functions.made;
+  made.env = cx.names.scope;
+  made.id = static_cast<uint32_t>(cx.functions.declared.size());
   made.is_template = true;
   made.is_closure = true;
   made.wraps = type.type;
-  made.facts = ctx_->facts;
-  scope_ = saved;
+  made.facts = cx.function->facts;
+  cx.names.scope = saved;
   Static result;
   result.kind = Static::Kind::Function;
   result.callable.functions.push_back(&made);
@@ -321,16 +330,16 @@ Static Checker::under_type(const Static& function, uint32_t written, Span span, 
   return result;
 }
 
-bool Checker::fill_functions(Type& to, const Type& have, Span span) {
+bool fill_functions(Context& cx, Type& to, const Type& have, Span span) {
   if (to.is_function()) {
     if (!(to.function & kWritten) || !have.is_function() || (have.function & kWritten)) return true;
     bool ok = true;
-    Static function = under_type(Static(function_of(have)), to.function, span, ok);
-    if (ok) to = function_type(function);
+    Static function = under_type(cx, Static(function_of(cx, have)), to.function, span, ok);
+    if (ok) to = function_type(cx, function);
     return ok;
   }
   for (size_t i = 0; i < to.elements.size() && i < have.elements.size(); ++i)
-    if (!fill_functions(to.elements[i], have.elements[i], span)) return false;
+    if (!fill_functions(cx, to.elements[i], have.elements[i], span)) return false;
   return true;
 }
 
@@ -338,15 +347,15 @@ bool Checker::fill_functions(Type& to, const Type& have, Span span) {
 // -----------------------------------------------------------------------------------------------------------
 
 // A call of a function that returns a function, checked in place: what the result keeps are variables of the caller.
-ExprPtr Checker::expand_call(FunctionInfo& info, const Bindings& bindings, std::vector<ExprPtr> args, Span span,
-                             typed::Block& before) {
+ExprPtr expand_call(Context& cx, FunctionInfo& info, const Bindings& bindings, std::vector<ExprPtr> args, Span span,
+                    typed::Block& before) {
   const ast::Function& decl = *info.decl;
-  if (expansions_ >= kMaxExpansion) {
-    error("InstantiationDepth", span,
+  if (cx.functions.expansions >= kMaxExpansion) {
+    error(cx, "InstantiationDepth", span,
           fmt::format("`{}` returns a function and calls itself without end", decl.name.text));
     return broken(span);
   }
-  Signature signature = make_signature(info, bindings, span);
+  Signature signature = make_signature(cx, info, bindings, span);
   std::vector<const Type*> param_types, arg_types;
   std::vector<VarId> vars;
   std::vector<std::string> names;
@@ -360,53 +369,53 @@ ExprPtr Checker::expand_call(FunctionInfo& info, const Bindings& bindings, std::
     }
   if (vars.size() != args.size()) return broken(span);
   for (auto& arg : args)
-    arg_types.push_back(&refresh(*arg));
+    arg_types.push_back(&refresh(cx, *arg));
   std::set<AtomId> unknown(signature.size_params.begin(), signature.size_params.end());
   std::map<AtomId, Size> known;
-  auto holder = make(ExprKind::Recast, span, Type::unit());
-  solve_sizes(param_types, arg_types, unknown, decl.name.text, span, known, holder->checks);
+  auto holder = make_expr(ExprKind::Recast, span, Type::unit());
+  solve_sizes(cx, param_types, arg_types, unknown, decl.name.text, span, known, holder->checks);
   for (size_t i = 0; i < args.size(); ++i) {
     typed::Stmt let;
     let.kind = StmtKind::Let;
     let.span = args[i]->span;
-    args[i] = coerce(std::move(args[i]), substitute(*param_types[i], known),
+    args[i] = coerce(cx, std::move(args[i]), substitute(cx, *param_types[i], known),
                      fmt::format("argument `{}` of `{}`", names[i], decl.name.text), written[i]);
     if (args[i]->type.is_error()) return broken(span);
-    AtomId atom = p_.variables[vars[i].index].atom;
-    if (auto size = number_of(*args[i]); size && atom.valid()) ctx_->facts.equal.push_back({atom, *size});
-    ctx_->own.insert(vars[i].index);
-    ctx_->variables.push_back(vars[i]);
+    AtomId atom = cx.program.variables[vars[i].index].atom;
+    if (auto size = number_of(cx, *args[i]); size && atom.valid()) cx.function->facts.equal.push_back({atom, *size});
+    cx.function->own.insert(vars[i].index);
+    cx.function->variables.push_back(vars[i]);
     let.pattern.var = vars[i];
     let.value = std::move(args[i]);
     if (i == 0)
       for (const auto& [a, size] : known) {
         let.size_defs.push_back({a, size});
-        ctx_->facts.equal.push_back({a, size});
+        cx.function->facts.equal.push_back({a, size});
       }
     before.statements.push_back(std::move(let));
   }
-  Scope* saved_scope = scope_;
-  bool saved_expanding = expanding_;
-  auto saved_loops = std::move(ctx_->loops);
-  ctx_->loops.clear();
-  size_t reports = ctx_->reports.size();
-  expanding_ = true;
-  ++expansions_;
-  scope_ = signature.scope;
-  push_scope();
+  Scope* saved_scope = cx.names.scope;
+  bool saved_expanding = cx.functions.expanding;
+  auto saved_loops = std::move(cx.function->loops);
+  cx.function->loops.clear();
+  size_t reports = cx.function->reports.size();
+  cx.functions.expanding = true;
+  ++cx.functions.expansions;
+  cx.names.scope = signature.scope;
+  push_scope(cx);
   const Type* expected = signature.has_result ? &signature.result : nullptr;
   ExprPtr result;
   if (decl.body.expression) {
-    result = expr(decl.body.expression, expected, true);
+    result = check_expr(cx, decl.body.expression, expected, true);
   } else if (decl.body.block) {
     std::vector<ast::Stmt*> list = decl.body.block->statements;
     if (!list.empty())
       if (auto* last = ast::as<ast::Return>(list.back()); last && last->value) {
-        made_->stmts.push_back({list.back()->span, list.back()->depth, ast::ExprStmt{last->value}});
-        list.back() = &made_->stmts.back();
+        cx.functions.made->stmts.push_back({list.back()->span, list.back()->depth, ast::ExprStmt{last->value}});
+        list.back() = &cx.functions.made->stmts.back();
       }
-    hoist(list);
-    statements(list, before, true, expected);
+    hoist_declarations(cx, list);
+    check_statements(cx, list, before, true, expected);
     result = std::move(before.result);
   }
   if (!result) result = broken(span);
@@ -416,41 +425,41 @@ ExprPtr Checker::expand_call(FunctionInfo& info, const Bindings& bindings, std::
     for (const auto& fresh : signature.result_atoms)
       open.insert(fresh.atom);
     std::map<AtomId, Size> found;
-    Type have = refresh(*result);
-    solve_sizes({expected}, {&have}, open, decl.name.text, span, found, holder->checks);
-    result = coerce(std::move(result), substitute(signature.result, found),
+    Type have = refresh(cx, *result);
+    solve_sizes(cx, {expected}, {&have}, open, decl.name.text, span, found, holder->checks);
+    result = coerce(cx, std::move(result), substitute(cx, signature.result, found),
                     fmt::format("the result of `{}`", decl.name.text));
   }
-  --expansions_;
-  expanding_ = saved_expanding;
-  scope_ = saved_scope;
-  ctx_->loops = std::move(saved_loops);
-  for (size_t i = reports; i < ctx_->reports.size(); ++i)
-    ctx_->reports[i].labels.push_back({span, fmt::format("in this call of `{}`", decl.name.text)});
+  --cx.functions.expansions;
+  cx.functions.expanding = saved_expanding;
+  cx.names.scope = saved_scope;
+  cx.function->loops = std::move(saved_loops);
+  for (size_t i = reports; i < cx.function->reports.size(); ++i)
+    cx.function->reports[i].labels.push_back({span, fmt::format("in this call of `{}`", decl.name.text)});
   return in_block(std::move(before), std::move(result), span);
 }
 
 // A call with values that are there already: they are bound to names that no text has.
-ExprPtr Checker::call_value(const Static& function, std::vector<ExprPtr> args, Span span) {
+static ExprPtr call_value(Context& cx, const Static& function, std::vector<ExprPtr> args, Span span) {
   typed::Block before;
-  Scope* saved = scope_;
-  push_scope();
+  Scope* saved = cx.names.scope;
+  push_scope(cx);
   std::vector<Arg> list;
   for (size_t i = 0; i < args.size(); ++i) {
     Span at = args[i]->span;
     Entity entity;
     entity.kind = Entity::Kind::Variable;
     entity.span = at;
-    if (args[i]->kind == ExprKind::Variable && !p_.variables[args[i]->var.index].is_mutable) {
+    if (args[i]->kind == ExprKind::Variable && !cx.program.variables[args[i]->var.index].is_mutable) {
       entity.var = args[i]->var;
     } else {
-      Type type = refresh(*args[i]);
-      auto size = size_of(*args[i]);
-      entity.var = new_variable("", type, false, at);
+      Type type = refresh(cx, *args[i]);
+      auto size = size_of(cx, *args[i]);
+      entity.var = new_variable(cx, "", type, false, at);
       if (size && !type.open)
-        known_sizes_[entity.var] = *size;
+        cx.sizes.known[entity.var] = *size;
       else if (type.is_scalar() && type.dtype == DType::I64)
-        bind_atom(entity.var);
+        bind_atom(cx, entity.var);
       typed::Stmt let;
       let.kind = StmtKind::Let;
       let.span = at;
@@ -459,12 +468,12 @@ ExprPtr Checker::call_value(const Static& function, std::vector<ExprPtr> args, S
       before.statements.push_back(std::move(let));
     }
     std::string name = fmt::format(" value{}", i);
-    enter(name, entity);
-    made_->exprs.push_back({at, false, 1, ast::Name{name}});
-    list.push_back({"", &made_->exprs.back(), at, {}, nullptr, std::nullopt});
+    enter(cx, name, entity);
+    cx.functions.made->exprs.push_back({at, false, 1, ast::Name{name}});
+    list.push_back({"", &cx.functions.made->exprs.back(), at, {}, nullptr, std::nullopt});
   }
-  ExprPtr result = call_named(function.callable, function.name, span, std::move(list), span, false, nullptr);
-  scope_ = saved;
+  ExprPtr result = call_named(cx, function.callable, function.name, span, std::move(list), span, false, nullptr);
+  cx.names.scope = saved;
   return in_block(std::move(before), std::move(result), span);
 }
 
@@ -474,7 +483,7 @@ ExprPtr Checker::call_value(const Static& function, std::vector<ExprPtr> args, S
 // map(f, p, q…): f of every leaf of a struct, tuple or list, or of the leaves of several that match. fold(f, init, p):
 // f(f(init, first leaf), second leaf) and so on. The value may stand before the function, as in p.map(f). With
 // `trained = true` only the leaves that are trained: the others are those of p, or are left out of the fold.
-ExprPtr Checker::call_leaves(bool is_map, std::vector<Arg> args, Span span) {
+ExprPtr call_leaves(Context& cx, bool is_map, std::vector<Arg> args, Span span) {
   const std::string name = is_map ? "map" : "fold", form = is_map ? "it is map(f, p, …)" : "it is fold(f, init, p)";
   typed::Block before;
   std::optional<Static> function;
@@ -482,9 +491,9 @@ ExprPtr Checker::call_leaves(bool is_map, std::vector<Arg> args, Span span) {
   size_t position = 0;
   bool trained = false;
   if (!args.empty() && args.back().name == "trained") {
-    auto given = args.back().source ? static_of(args.back().source) : std::nullopt;
+    auto given = args.back().source ? static_of(cx, args.back().source) : std::nullopt;
     if (!given || given->kind != Static::Kind::Bool) {
-      error("WrongArguments", args.back().span, fmt::format("`trained` of `{}` is true or false", name));
+      error(cx, "WrongArguments", args.back().span, fmt::format("`trained` of `{}` is true or false", name));
       return broken(span);
     }
     trained = given->number != 0;
@@ -493,25 +502,26 @@ ExprPtr Checker::call_leaves(bool is_map, std::vector<Arg> args, Span span) {
   for (size_t i = 0; i < args.size(); ++i) {
     Arg& arg = args[i];
     if (!arg.name.empty() && !(arg.name == "init" && !is_map)) {
-      error("WrongArguments", arg.name_span, fmt::format("`{}` has no parameter `{}`", name, arg.name), form);
+      error(cx, "WrongArguments", arg.name_span, fmt::format("`{}` has no parameter `{}`", name, arg.name), form);
       return broken(span);
     }
     ExprPtr v;
-    if (auto known = arg.value ? std::nullopt : static_of(arg.source); known && known->kind == Static::Kind::Element)
-      v = make(ExprKind::Unit, arg.span, function_type(conversion_function(known->dtype)));
+    if (auto known = arg.value ? std::nullopt : static_of(cx, arg.source);
+        known && known->kind == Static::Kind::Element)
+      v = make_expr(ExprKind::Unit, arg.span, function_type(cx, conversion_function(known->dtype)));
     else
-      v = take(arg);
-    if (refresh(*v).is_error()) {
+      v = take(cx, arg);
+    if (refresh(cx, *v).is_error()) {
       return broken(span);
     }
     if (v->type.is_function() && !function && !(v->type.function & kWritten)) {
-      function = function_of(v->type);
+      function = function_of(cx, v->type);
       position = i;
     }
     values.push_back(std::move(v));
   }
   if (!function || values.size() < (is_map ? 2 : 3) || (!is_map && values.size() > 3)) {
-    error("WrongArguments", span,
+    error(cx, "WrongArguments", span,
           function ? fmt::format("`{}` takes {}", name,
                                  is_map ? "a function and one or more values" : "a function, a start, and a value")
                    : fmt::format("`{}` needs a function", name),
@@ -531,9 +541,9 @@ ExprPtr Checker::call_leaves(bool is_map, std::vector<Arg> args, Span span) {
       let.value = std::move(values[i]);
       before.statements.push_back(std::move(let));
     } else if (is_init) {
-      init = kept(std::move(values[i]), before);
+      init = kept(cx, std::move(values[i]), before);
     } else {
-      parts.push_back(kept(std::move(values[i]), before));
+      parts.push_back(kept(cx, std::move(values[i]), before));
     }
   }
   auto same_shape = [](auto& self, const Type& a, const Type& b) -> bool {
@@ -545,21 +555,23 @@ ExprPtr Checker::call_leaves(bool is_map, std::vector<Arg> args, Span span) {
   const Type type = parts[0]->type;
   for (size_t i = 1; i < parts.size(); ++i)
     if (!same_shape(same_shape, type, parts[i]->type)) {
-      error("TypeMismatch", parts[i]->span,
-            fmt::format("`{}` needs matching leaves, but these are {} and {}", name, show(type), show(parts[i]->type)));
+      error(cx, "TypeMismatch", parts[i]->span,
+            fmt::format("`{}` needs matching leaves, but these are {} and {}", name, show(cx, type),
+                        show(cx, parts[i]->type)));
       return broken(span);
     }
   bool fine = true;
   if (is_map) {
-    ExprPtr result =
-        rebuild(std::move(parts), span, [&](const Type& leaf, bool in_state, std::vector<ExprPtr> leaves) -> ExprPtr {
-          if (!fine) return broken(span);
-          if (trained && (in_state || !is_trainable(resolved(leaf)))) return std::move(leaves[0]);
-          ExprPtr v = call_value(*function, std::move(leaves), span);
-          settle(*v);
-          fine = fine && !v->type.is_error();
-          return v;
-        });
+    ExprPtr result = rebuild(cx, std::move(parts), span,
+                             [&](const Type& leaf, bool in_state, std::vector<ExprPtr> leaves) -> ExprPtr {
+                               if (!fine) return broken(span);
+                               if (trained && (in_state || !is_trainable(cx.open.resolved(leaf))))
+                                 return std::move(leaves[0]);
+                               ExprPtr v = call_value(cx, *function, std::move(leaves), span);
+                               cx.open.settle(v->type);
+                               fine = fine && !v->type.is_error();
+                               return v;
+                             });
     return fine ? in_block(std::move(before), std::move(result), span) : broken(span);
   }
   // A start without a type of its own: what it is by itself, or else what the first leaf is.
@@ -567,30 +579,30 @@ ExprPtr Checker::call_leaves(bool is_map, std::vector<Arg> args, Span span) {
   auto step = [&](ExprPtr accumulator, bool in_state, ExprPtr leaf) -> ExprPtr {
     if (!fine) return broken(span);
     const Type leaf_type = leaf->type;
-    if (trained && (in_state || !is_trainable(resolved(leaf_type)))) return accumulator;
+    if (trained && (in_state || !is_trainable(cx.open.resolved(leaf_type)))) return accumulator;
     auto apply = [&](ExprPtr start, ExprPtr value) {
       std::vector<ExprPtr> operands;
       operands.push_back(std::move(start));
       operands.push_back(std::move(value));
-      return call_value(*function, std::move(operands), span);
+      return call_value(cx, *function, std::move(operands), span);
     };
-    Type start_type = refresh(*accumulator);
+    Type start_type = refresh(cx, *accumulator);
     if (first && start_type.open && accumulator->kind == ExprKind::Literal && leaf_type.is_tensor()) {
-      Snapshot now = snapshot();
-      LiteralKind kind = open_[root(start_type.open)].kind;
+      Snapshot now = snapshot(cx);
+      LiteralKind kind = cx.open.kind_of(start_type);
       auto trial = copy_simple(*accumulator);
-      trial->type = new_open(kind);
-      bool works = !apply(std::move(trial), again(*leaf))->type.is_error();
-      rollback(now);
-      if (!works) (void)unify(accumulator->type, leaf_type);
+      trial->type = cx.open.new_open(kind);
+      bool works = !apply(std::move(trial), copy_part(cx, *leaf))->type.is_error();
+      rollback(cx, now);
+      if (!works) (void)cx.open.unify(accumulator->type, leaf_type);
     }
     first = false;
     ExprPtr result = apply(std::move(accumulator), std::move(leaf));
-    settle(*result);
+    cx.open.settle(result->type);
     fine = fine && !result->type.is_error();
     return result;
   };
-  ExprPtr accumulator = fold_leaves(std::move(init), std::move(parts[0]), before, step, span);
+  ExprPtr accumulator = fold_leaves(cx, std::move(init), std::move(parts[0]), before, step, span);
   if (!fine) return broken(span);
   return in_block(std::move(before), std::move(accumulator), span);
 }

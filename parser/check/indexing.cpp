@@ -1,8 +1,19 @@
 // x[i, 1:3, ..., new, idx, mask] and t[0].
+#include "parser/check/indexing.h"
+#include "parser/check/calls.h"
 #include "parser/check/context.h"
+#include "parser/check/expressions.h"
+#include "parser/check/lists.h"
+#include "parser/check/names.h"
+#include "parser/check/sizes.h"
+#include "parser/check/text.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
+
+static ExprPtr index_node(Context& cx, ExprPtr base, const std::vector<ast::SubscriptItem>& items, Span span);
+static void check_slice_by(Context& cx, const SizeFacts& facts, typed::Subscript& s, const Size& axis,
+                           std::optional<Size> first, std::optional<Size> last, int64_t step);
 
 using Kind = typed::Subscript::Kind;
 
@@ -12,26 +23,26 @@ bool is_full(const ast::SubscriptItem& item) {
 }
 } // namespace
 
-ExprPtr Checker::subscript(const ast::Expr& e, const ast::Subscript& s) {
-  ExprPtr base = value(s.object);
-  refresh(*base);
+ExprPtr check_subscript(Context& cx, const ast::Expr& e, const ast::Subscript& s) {
+  ExprPtr base = check_value(cx, s.object);
+  refresh(cx, *base);
   if (base->type.is_error()) {
     for (const auto& item : s.items)
-      if (item.index) (void)value(item.index);
+      if (item.index) (void)check_value(cx, item.index);
     return broken(e.span);
   }
   if (base->type.is_tuple()) {
-    auto index = s.items.size() == 1 && s.items[0].index ? static_of(s.items[0].index) : std::nullopt;
+    auto index = s.items.size() == 1 && s.items[0].index ? static_of(cx, s.items[0].index) : std::nullopt;
     auto count = static_cast<int64_t>(base->type.elements.size());
     if (!index || index->kind != Static::Kind::Int) {
-      error("TypeMismatch", e.span, "a tuple takes one constant index", "", {label(*base)});
+      error(cx, "TypeMismatch", e.span, "a tuple takes one constant index", "", {label_of(cx, *base)});
       return broken(e.span);
     }
     int64_t k = index->number < 0 ? index->number + count : index->number;
     if (k < 0 || k >= count) {
-      error("IndexOutOfRange", s.items[0].span,
+      error(cx, "IndexOutOfRange", s.items[0].span,
             fmt::format("index {} is out of range: the tuple has {} elements", index->number, count), "",
-            {label(*base)});
+            {label_of(cx, *base)});
       return broken(e.span);
     }
     auto position = static_cast<size_t>(k);
@@ -39,29 +50,30 @@ ExprPtr Checker::subscript(const ast::Expr& e, const ast::Subscript& s) {
     if (base->kind == ExprKind::Tuple && std::all_of(base->operands.begin(), base->operands.end(),
                                                      [&](const ExprPtr& operand) { return is_simple(*operand); }))
       return std::move(base->operands[position]);
-    auto node = make(ExprKind::TupleGet, e.span, base->type.elements[position]);
+    auto node = make_expr(ExprKind::TupleGet, e.span, base->type.elements[position]);
     node->index = static_cast<uint32_t>(position);
     node->operands.push_back(std::move(base));
     return node;
   }
-  if (base->type.is_list()) return list_subscript(std::move(base), s, e.span);
-  if (base->type.is_str()) return text_subscript(std::move(base), s, e.span);
+  if (base->type.is_list()) return list_subscript(cx, std::move(base), s, e.span);
+  if (base->type.is_str()) return text_subscript(cx, std::move(base), s, e.span);
   if (!base->type.is_tensor()) {
-    error("TypeMismatch", e.span, fmt::format("{} has no elements to take", show(base->type)),
+    error(cx, "TypeMismatch", e.span, fmt::format("{} has no elements to take", show(cx, base->type)),
           base->type.is_struct() && !base->type.record->fields.empty()
-              ? fmt::format("a field is read by its name: `{}.{}`", text(base->span), base->type.record->fields[0].name)
+              ? fmt::format("a field is read by its name: `{}.{}`", source_text(cx, base->span),
+                            base->type.record->fields[0].name)
               : "",
-          {label(*base)});
+          {label_of(cx, *base)});
     return broken(e.span);
   }
-  return index_node(std::move(base), s.items, e.span);
+  return index_node(cx, std::move(base), s.items, e.span);
 }
 
-ExprPtr Checker::index_node(ExprPtr base, const std::vector<ast::SubscriptItem>& items, Span span) {
-  auto node = make(ExprKind::Index, span, Type::error());
-  auto shape = subscripts(base->type, text(base->span), items, span, *node, node->subscripts);
+static ExprPtr index_node(Context& cx, ExprPtr base, const std::vector<ast::SubscriptItem>& items, Span span) {
+  auto node = make_expr(ExprKind::Index, span, Type::error());
+  auto shape = subscripts(cx, base->type, source_text(cx, base->span), items, span, *node, node->subscripts);
   if (!shape) return broken(span);
-  node->type = resolved(base->type);
+  node->type = cx.open.resolved(base->type);
   node->type.shape = std::move(*shape);
   // Where an axis of the result is as long as a mask has true elements, that count is known with the result.
   for (auto& fresh : node->fresh)
@@ -71,18 +83,18 @@ ExprPtr Checker::index_node(ExprPtr base, const std::vector<ast::SubscriptItem>&
   return node;
 }
 
-void Checker::slice(typed::Subscript& s, const Size& n, std::optional<Size> first, std::optional<Size> last,
-                    int64_t step) {
-  slice_by(ctx_->facts, s, n, first, last, step);
+static void check_slice(Context& cx, typed::Subscript& s, const Size& n, std::optional<Size> first,
+                        std::optional<Size> last, int64_t step) {
+  check_slice_by(cx, cx.function->facts, s, n, first, last, step);
   typed::Subscript sure;
-  slice_by(sure_facts(), sure, n, first, last, step);
+  check_slice_by(cx, sure_facts(cx), sure, n, first, last, step);
   s.claimed = s.start != sure.start || s.length != sure.length;
 }
 
 // NumPy's slices: bounds wrap, then clip.
-void Checker::slice_by(const SizeFacts& facts, typed::Subscript& s, const Size& n, std::optional<Size> first,
-                       std::optional<Size> last, int64_t step) {
-  SizeAtoms& atoms = p_.atoms;
+static void check_slice_by(Context& cx, const SizeFacts& facts, typed::Subscript& s, const Size& n,
+                           std::optional<Size> first, std::optional<Size> last, int64_t step) {
+  SizeAtoms& atoms = cx.program.atoms;
   if (first) first = atoms.near_axis(*first, facts);
   if (last) last = atoms.near_axis(*last, facts);
   s.kind = Kind::Slice;
@@ -100,35 +112,35 @@ void Checker::slice_by(const SizeFacts& facts, typed::Subscript& s, const Size& 
     Size end = last ? atoms.clip(atoms.wrap(*last, n, facts), -1, n - Size(1), facts) : Size(-1);
     distance = atoms.positive(s.start - end, facts);
   }
-  s.length = steps(distance, step);
+  s.length = steps_within(cx, distance, step);
   if (step == 1 && s.start.is(0) && s.length == n) s.kind = Kind::Full;
 }
 
 // The same for a step that only the run tells: forward and backward are both written down, and its sign chooses.
-void Checker::slice(typed::Subscript& s, const Size& n, std::optional<Size> first, std::optional<Size> last,
-                    const Size& any_step, typed::Expr& node) {
-  SizeAtoms& atoms = p_.atoms;
-  const SizeFacts facts = sure_facts();
+static void check_slice(Context& cx, typed::Subscript& s, const Size& n, std::optional<Size> first,
+                        std::optional<Size> last, const Size& any_step, typed::Expr& node) {
+  SizeAtoms& atoms = cx.program.atoms;
+  const SizeFacts facts = sure_facts(cx);
   typed::Subscript forward, backward;
-  slice_by(facts, forward, n, first, last, 1);
+  check_slice_by(cx, facts, forward, n, first, last, 1);
   auto start = [](const typed::Subscript& part) { return part.kind == Kind::Full ? Size(0) : part.start; };
   s.kind = Kind::Slice;
   s.step = 0;
   auto at_least = [&](const Size& a) {
-    SizeCheck check = size_check(a, 1, "the step of a slice cannot be {0}", s.span);
+    SizeCheck check = size_check(cx, a, 1, "the step of a slice cannot be {0}", s.span);
     check.relation = SizeCheck::Relation::AtLeast;
     check.kind = "WrongIndex";
     node.checks.push_back(std::move(check));
   };
-  if (atoms.proves_not_negative(any_step - Size(1), ctx_->facts)) {
+  if (atoms.proves_not_negative(any_step - Size(1), cx.function->facts)) {
     if (!atoms.proves_not_negative(any_step - Size(1), facts)) at_least(any_step);
     s.start = start(forward);
     const Size distance = forward.kind == Kind::Full ? n : forward.length;
     s.length = atoms.floor_div(distance - Size(1), any_step) + Size(1);
-    s.value = size_value(any_step, s.span);
+    s.value = size_expr(any_step, s.span);
     return;
   }
-  slice_by(facts, backward, n, first, last, -1);
+  check_slice_by(cx, facts, backward, n, first, last, -1);
   const Size step = atoms.near_axis(any_step, facts); // longer ones are alike, too
   // 1 for steps upwards, else 0; one atom, so that products with it are seen to be no larger than their other factor.
   const Size up = atoms.floor_div(atoms.clip(step, -1, 1, facts) + Size(1), 2);
@@ -138,14 +150,14 @@ void Checker::slice(typed::Subscript& s, const Size& n, std::optional<Size> firs
   Size distance = both(forward.kind == Kind::Full ? n : forward.length, backward.length);
   Size stride = atoms.max(magnitude, 1, facts);
   s.length = atoms.floor_div(distance - Size(1), stride) + Size(1);
-  s.value = size_value(step, s.span);
+  s.value = size_expr(step, s.span);
   if (atoms.proves_not_negative(Size(-1) - step, facts)) return;
   at_least(magnitude);
 }
 
-std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std::string& base_text,
-                                                     const std::vector<ast::SubscriptItem>& items, Span span,
-                                                     typed::Expr& node, std::vector<typed::Subscript>& out) {
+std::optional<std::vector<Size>> subscripts(Context& cx, const Type& base, const std::string& base_text,
+                                            const std::vector<ast::SubscriptItem>& items, Span span, typed::Expr& node,
+                                            std::vector<typed::Subscript>& out) {
   using Item = ast::SubscriptItem::Kind;
   size_t rank = base.rank(), used = 0;
   bool fine = true;
@@ -158,21 +170,21 @@ std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std
     case Item::Slice: ++used; continue;
     case Item::Index: break;
     }
-    values[i] = value(items[i].index);
+    values[i] = check_value(cx, items[i].index);
     typed::Expr& v = *values[i];
-    settle(v);
+    cx.open.settle(v.type);
     used += v.type.is_tensor() && v.type.dtype == DType::Bool && v.type.rank() > 0 ? v.type.rank() : 1;
     fine = fine && !v.type.is_error();
   }
   if (!fine) return std::nullopt;
   if (ellipses > 1) {
-    error("WrongIndex", span, "`...` may appear only once in a subscript");
+    error(cx, "WrongIndex", span, "`...` may appear only once in a subscript");
     return std::nullopt;
   }
   if (used > rank) {
-    error("WrongIndex", span,
+    error(cx, "WrongIndex", span,
           fmt::format("`{}` has {} ax{}, and here are {} indices", base_text, rank, rank == 1 ? "is" : "es", used), "",
-          {{span, show(base)}});
+          {{span, show(cx, base)}});
     return std::nullopt;
   }
   std::vector<Size> shape;     // of the result, without the axes of index tensors
@@ -185,8 +197,8 @@ std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std
   // A mask stands for its positions along each of its axes: index tensors. In front of whole axes only it is simpler.
   const typed::Expr* first_mask = nullptr;
   auto count = [&] { // of the true ones in the first mask, where an axis of the result has that size
-    AtomId id =
-        size_atom(AtomKind::Fresh, fmt::format("the number of true in {}", text(first_mask->span)), first_mask->span);
+    AtomId id = size_atom(cx, AtomKind::Fresh,
+                          fmt::format("the number of true in {}", source_text(cx, first_mask->span)), first_mask->span);
     node.fresh.push_back({id, {}, 0});
     return Size::of(id);
   };
@@ -227,21 +239,21 @@ std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std
     }
     const Size n = base.shape[axis];
     if (item.kind == Item::Slice) {
-      size_t errors = ctx_->reports.size();
+      size_t errors = cx.function->reports.size();
       std::optional<Size> first, last;
       Size step = 1;
-      if (item.first) first = size_argument(value(item.first), node, false, "a bound of a slice");
-      if (item.last) last = size_argument(value(item.last), node, false, "a bound of a slice");
-      if (item.step) step = size_argument(value(item.step), node, false, "the step of a slice");
-      if (ctx_->reports.size() != errors) return std::nullopt;
+      if (item.first) first = size_argument(cx, check_value(cx, item.first), node, false, "a bound of a slice");
+      if (item.last) last = size_argument(cx, check_value(cx, item.last), node, false, "a bound of a slice");
+      if (item.step) step = size_argument(cx, check_value(cx, item.step), node, false, "the step of a slice");
+      if (cx.function->reports.size() != errors) return std::nullopt;
       if (step.is(0)) {
-        error("WrongIndex", item.step->span, "the step of a slice cannot be 0");
+        error(cx, "WrongIndex", item.step->span, "the step of a slice cannot be 0");
         return std::nullopt;
       }
       if (step.is_constant())
-        slice(s, n, first, last, step.constant());
+        check_slice(cx, s, n, first, last, step.constant());
       else
-        slice(s, n, first, last, step, node);
+        check_slice(cx, s, n, first, last, step, node);
       shape.push_back(s.kind == Kind::Full ? n : s.length);
       in_group = false;
       ++axis;
@@ -252,9 +264,9 @@ std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std
     if (v->type.is_range()) {
       const Size step = v->type.shape[2];
       if (step.is_constant())
-        slice(s, n, v->type.shape[0], v->type.shape[1], step.constant());
+        check_slice(cx, s, n, v->type.shape[0], v->type.shape[1], step.constant());
       else
-        slice(s, n, v->type.shape[0], v->type.shape[1], step, node);
+        check_slice(cx, s, n, v->type.shape[0], v->type.shape[1], step, node);
       for (auto& bind : v->binds)
         node.binds.push_back(std::move(bind));
       shape.push_back(s.kind == Kind::Full ? n : s.length);
@@ -265,28 +277,29 @@ std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std
     }
     if (!v->type.is_tensor() || !(is_int(v->type.dtype) || (v->type.dtype == DType::Bool && v->type.rank() > 0))) {
       std::string hint;
-      if (v->type.is_tensor() && is_float(v->type.dtype)) hint = fmt::format("write `i64({})`", text(v->span));
-      error("TypeMismatch", v->span,
+      if (v->type.is_tensor() && is_float(v->type.dtype))
+        hint = fmt::format("write `i64({})`", source_text(cx, v->span));
+      error(cx, "TypeMismatch", v->span,
             fmt::format("a subscript is an integer, a slice, a range, or a tensor of integers or bools, not {}",
-                        show(v->type)),
-            hint, {label(*v)});
+                        show(cx, v->type)),
+            hint, {label_of(cx, *v)});
       return std::nullopt;
     }
     if (v->type.rank() == 0) {
       s.kind = Kind::At;
-      s.value = to_i64(std::move(v), "a subscript");
-      if (auto index = number_of(*s.value)) {
-        const SizeFacts sure = sure_facts();
-        s.in_range =
-            p_.atoms.proves_not_negative(*index, sure) && p_.atoms.proves_not_negative(n - *index - Size(1), sure);
-        bool above = p_.atoms.proves_not_negative(*index - n, ctx_->facts);
-        bool below = p_.atoms.proves_not_negative(Size(-1) - *index - n, ctx_->facts);
+      s.value = to_i64(cx, std::move(v), "a subscript");
+      if (auto index = number_of(cx, *s.value)) {
+        const SizeFacts sure = sure_facts(cx);
+        s.in_range = cx.program.atoms.proves_not_negative(*index, sure) &&
+                     cx.program.atoms.proves_not_negative(n - *index - Size(1), sure);
+        bool above = cx.program.atoms.proves_not_negative(*index - n, cx.function->facts);
+        bool below = cx.program.atoms.proves_not_negative(Size(-1) - *index - n, cx.function->facts);
         // A size may be 0 only where nothing else is known; constants are certain.
         if ((above || below) && index->is_constant() && n.is_constant()) {
-          error("IndexOutOfRange", item.span,
-                fmt::format("index {} is out of range: axis {} of `{}` has size {}", show(*index), axis, base_text,
-                            show(n)),
-                "", {{span, show(base)}});
+          error(cx, "IndexOutOfRange", item.span,
+                fmt::format("index {} is out of range: axis {} of `{}` has size {}", show(cx, *index), axis, base_text,
+                            show(cx, n)),
+                "", {{span, show(cx, base)}});
           return std::nullopt;
         }
       }
@@ -299,13 +312,13 @@ std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std
       if (any_tensor) advanced();
       for (size_t k = 0; k < v->type.rank(); ++k)
         if (!require_equal(
-                v->type.shape[k], base.shape[axis + k], true,
+                cx, v->type.shape[k], base.shape[axis + k], true,
                 fmt::format("axis {} of the mask is {{0}} and axis {} of `{}` is {{1}}", k, axis + k, base_text),
                 item.span, node.checks)) {
-          error("ShapeMismatch", item.span,
+          error(cx, "ShapeMismatch", item.span,
                 fmt::format("the mask does not fit `{}`: {}", base_text,
-                            different(v->type.shape[k], base.shape[axis + k])),
-                "", {{span, show(base)}, label(*v)});
+                            different(cx, v->type.shape[k], base.shape[axis + k])),
+                "", {{span, show(cx, base)}, label_of(cx, *v)});
           return std::nullopt;
         }
       axis += v->type.rank();
@@ -318,7 +331,7 @@ std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std
     }
     // An index tensor; converted to i64, and broadcast with the others.
     s.kind = Kind::Tensor;
-    if (v->type.dtype != DType::I64) v = convert(std::move(v), DType::I64);
+    if (v->type.dtype != DType::I64) v = convert(cx, std::move(v), DType::I64);
     advanced();
     ++axis;
     for (size_t k = 0; k < v->type.rank(); ++k) {
@@ -330,11 +343,11 @@ std::optional<std::vector<Size>> Checker::subscripts(const Type& base, const std
       if (size.is(1) || broadcast[k] == size) continue;
       if (broadcast[k].is(1))
         broadcast[k] = size;
-      else if (!require_equal(broadcast[k], size, true, "the index tensors need equal sizes, but have {0} and {1}",
+      else if (!require_equal(cx, broadcast[k], size, true, "the index tensors need equal sizes, but have {0} and {1}",
                               item.span, node.checks)) {
-        error("ShapeMismatch", item.span,
-              fmt::format("the index tensors need equal sizes, but have {}", different(broadcast[k], size)),
-              equality_hint(broadcast[k], size), {label(*v)});
+        error(cx, "ShapeMismatch", item.span,
+              fmt::format("the index tensors need equal sizes, but have {}", different(cx, broadcast[k], size)),
+              equality_hint(cx, broadcast[k], size), {label_of(cx, *v)});
         return std::nullopt;
       }
     }

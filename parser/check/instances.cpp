@@ -1,5 +1,9 @@
 // Instances of functions: what tells two apart, making them, and the sizes of their parameters in a call.
+#include "parser/check/instances.h"
 #include "parser/check/context.h"
+#include "parser/check/names.h"
+#include "parser/check/sizes.h"
+#include "parser/check/types.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
@@ -10,7 +14,7 @@ constexpr size_t kMaxInstances = 20000;
 constexpr size_t kMaxParts = 10000; // types that the type of an argument is made of
 } // namespace
 
-std::string Checker::key_of(const FunctionInfo& info, const Bindings& bindings) {
+static std::string key_of(Context& cx, const FunctionInfo& info, const Bindings& bindings) {
   std::vector<std::string> parts;
   std::map<Size, size_t> names;
   auto exact = [](const Size& size) { // by the ids of its atoms: names may mean several
@@ -32,15 +36,15 @@ std::string Checker::key_of(const FunctionInfo& info, const Bindings& bindings) 
     }
     if (type.is_function()) return fmt::format("function {}", type.function);
     if (type.is_list()) return "List<" + (type.elements.empty() ? "?" : self(self, type.elements[0])) + ">";
-    if (!type.is_tensor()) return to_string(type, p_.atoms);
+    if (!type.is_tensor()) return to_string(type, cx.program.atoms);
     std::vector<std::string> sizes;
     for (const Size& size : type.shape) {
       if (size.is_constant()) {
-        sizes.push_back(show(size));
+        sizes.push_back(show(cx, size));
         continue;
       }
       auto single = size.as_atom();
-      if (single && p_.atoms[*single].kind == AtomKind::Element) {
+      if (single && cx.program.atoms[*single].kind == AtomKind::Element) {
         sizes.push_back(fmt::format("_{}", single->index));
         continue;
       }
@@ -48,15 +52,15 @@ std::string Checker::key_of(const FunctionInfo& info, const Bindings& bindings) 
         sizes.push_back(exact(size));
         continue;
       }
-      bool named = single && p_.atoms[*single].kind == AtomKind::Named;
+      bool named = single && cx.program.atoms[*single].kind == AtomKind::Named;
       sizes.push_back(fmt::format("{}{}", named ? "n" : "?", names.try_emplace(size, names.size()).first->second));
     }
-    return fmt::format("{}[{}]", name_of(resolved(type).dtype), fmt::join(sizes, ","));
+    return fmt::format("{}[{}]", name_of(cx.open.resolved(type).dtype), fmt::join(sizes, ","));
   };
   for (const auto& [name, type] : bindings.types)
     parts.push_back(type.is_tensor() && type.rank() == 0
-                        ? fmt::format("{}={}", name, name_of(resolved(type).dtype))
-                        : fmt::format("{}={}", name, pattern(pattern, resolved(type))));
+                        ? fmt::format("{}={}", name, name_of(cx.open.resolved(type).dtype))
+                        : fmt::format("{}={}", name, pattern(pattern, cx.open.resolved(type))));
   for (const auto& [name, rank] : bindings.ranks)
     parts.push_back(fmt::format("..{}={}", name, rank));
   for (const auto& [name, size] : bindings.sizes)
@@ -93,30 +97,30 @@ size_t parts_of(const Type& type, size_t most) {
 }
 } // namespace
 
-InstanceId Checker::instance_for(FunctionInfo& info, const Bindings& bindings, Span call) {
+InstanceId instance_for(Context& cx, FunctionInfo& info, const Bindings& bindings, Span call) {
   const bool is_large = std::any_of(bindings.params.begin(), bindings.params.end(), [](const Bindings::Param& param) {
     return parts_of(param.type, kMaxParts) >= kMaxParts;
   });
-  std::string key = is_large ? "" : key_of(info, bindings);
+  std::string key = is_large ? "" : key_of(cx, info, bindings);
   if (auto it = info.instances.find(key); it != info.instances.end()) return it->second;
-  InstanceId id{static_cast<uint32_t>(states_.size())};
-  states_.emplace_back();
-  p_.instances.emplace_back();
+  InstanceId id{static_cast<uint32_t>(cx.instances.states.size())};
+  cx.instances.states.emplace_back();
+  cx.program.instances.emplace_back();
   info.instances[key] = id;
-  if (is_session_) with_instances_.push_back(&info);
-  InstanceState& state = states_.back();
+  if (cx.session.is_active) cx.session.with_instances.push_back(&info);
+  InstanceState& state = cx.instances.states.back();
   state.info = &info;
   state.call = call;
   state.wanted = bindings.result;
-  state.caller = ctx_->instance;
-  state.depth = ctx_->instance.valid() ? states_[ctx_->instance.index].depth + 1 : 0;
-  typed::Instance& instance = p_.instances.back();
+  state.caller = cx.function->instance;
+  state.depth = cx.function->instance.valid() ? cx.instances.states[cx.function->instance.index].depth + 1 : 0;
+  typed::Instance& instance = cx.program.instances.back();
   instance.name = info.decl->name.text;
   instance.key = key;
   instance.span = info.decl->name.span;
-  if (is_large || state.depth > kMaxInstantiation || states_.size() > kMaxInstances) {
-    if (is_large || state.depth == kMaxInstantiation + 1 || states_.size() == kMaxInstances + 1)
-      error("InstantiationDepth", call,
+  if (is_large || state.depth > kMaxInstantiation || cx.instances.states.size() > kMaxInstances) {
+    if (is_large || state.depth == kMaxInstantiation + 1 || cx.instances.states.size() == kMaxInstances + 1)
+      error(cx, "InstantiationDepth", call,
             fmt::format("calling `{}` needs ever new versions of it: each call has other element types or ranks",
                         instance.name));
     state.stage = InstanceState::Stage::Done;
@@ -126,48 +130,48 @@ InstanceId Checker::instance_for(FunctionInfo& info, const Bindings& bindings, S
     return id;
   }
   // What is wrong with the signature is reported with the instance.
-  Signature signature = make_signature(info, bindings, call);
-  states_[id.index].signature = std::move(signature);
-  waiting_.push_back(id);
+  Signature signature = make_signature(cx, info, bindings, call);
+  cx.instances.states[id.index].signature = std::move(signature);
+  cx.instances.waiting.push_back(id);
   return id;
 }
 
-Type Checker::substitute(const Type& type, const std::map<AtomId, Size>& by) {
+Type substitute(Context& cx, const Type& type, const std::map<AtomId, Size>& by) {
   Type result = type;
   for (Size& size : result.shape)
-    size = p_.atoms.substitute(size, by);
+    size = cx.program.atoms.substitute(size, by);
   for (Type& element : result.elements)
-    element = substitute(element, by);
+    element = substitute(cx, element, by);
   return result;
 }
 
 // Is the function called in a chain of calls that it began several times already? Then it has sizes of its own, so that
 // a recursion ends.
-bool Checker::is_called_deeply(const FunctionInfo& info) const {
+bool is_called_deeply(const Context& cx, const FunctionInfo& info) {
   int times = 0;
-  InstanceId id = ctx_->instance;
+  InstanceId id = cx.function->instance;
   for (int steps = 0; id.valid() && steps < 1000; ++steps) {
-    const InstanceState& state = states_[id.index];
+    const InstanceState& state = cx.instances.states[id.index];
     if (state.info && state.info->decl == info.decl && ++times == 3) return true;
     id = state.caller;
   }
   return false;
 }
 
-void Checker::solve_sizes(const std::vector<const Type*>& params, const std::vector<const Type*>& args,
-                          const std::set<AtomId>& unknown, const std::string& of, Span span,
-                          std::map<AtomId, Size>& known, std::vector<SizeCheck>& checks) {
+void solve_sizes(Context& cx, const std::vector<const Type*>& params, const std::vector<const Type*>& args,
+                 const std::set<AtomId>& unknown, const std::string& of, Span span, std::map<AtomId, Size>& known,
+                 std::vector<SizeCheck>& checks) {
   auto solve = [&](bool bare_only) {
     auto visit = [&](auto& self, const Type& param, const Type& arg) -> void {
       for (size_t k = 0; k < param.shape.size() && k < arg.shape.size(); ++k) {
-        if (auto own = arg.shape[k].as_atom(); own && p_.atoms[*own].kind == AtomKind::Element) continue;
+        if (auto own = arg.shape[k].as_atom(); own && cx.program.atoms[*own].kind == AtomKind::Element) continue;
         if (auto atom = param.shape[k].as_atom(); atom && unknown.count(*atom)) {
           known.try_emplace(*atom, arg.shape[k]);
           continue;
         }
         if (bare_only) continue;
         std::vector<AtomId> atoms;
-        p_.atoms.collect(param.shape[k], atoms);
+        cx.program.atoms.collect(param.shape[k], atoms);
         std::set<AtomId> open;
         for (AtomId a : atoms)
           if (unknown.count(a) && !known.count(a)) open.insert(a);
@@ -175,13 +179,13 @@ void Checker::solve_sizes(const std::vector<const Type*>& params, const std::vec
         AtomId x = *open.begin();
         for (const auto& term : param.shape[k].terms) {
           if (term.atoms != std::vector<AtomId>{x}) continue;
-          Size rest = p_.atoms.substitute(param.shape[k] - Size(term.coefficient) * Size::of(x), known);
+          Size rest = cx.program.atoms.substitute(param.shape[k] - Size(term.coefficient) * Size::of(x), known);
           std::vector<AtomId> left;
-          p_.atoms.collect(rest, left);
+          cx.program.atoms.collect(rest, left);
           if (std::find(left.begin(), left.end(), x) != left.end()) break;
-          known[x] = p_.atoms.floor_div(arg.shape[k] - rest, term.coefficient);
-          require_size(known[x], 0, fmt::format("the size `{}` of `{}` would be {{0}}", p_.atoms[x].name, of), span,
-                       checks);
+          known[x] = cx.program.atoms.floor_div(arg.shape[k] - rest, term.coefficient);
+          require_size(cx, known[x], 0,
+                       fmt::format("the size `{}` of `{}` would be {{0}}", cx.program.atoms[x].name, of), span, checks);
           break;
         }
       }
@@ -195,7 +199,7 @@ void Checker::solve_sizes(const std::vector<const Type*>& params, const std::vec
   solve(false);
 }
 
-void Checker::check_solvable(const Signature& signature) {
+void check_solvable(Context& cx, const Signature& signature) {
   std::vector<const Type*> types;
   for (const auto& param : signature.params)
     if (param.type.is_error())
@@ -205,35 +209,35 @@ void Checker::check_solvable(const Signature& signature) {
   std::set<AtomId> unknown(signature.size_params.begin(), signature.size_params.end());
   std::map<AtomId, Size> known;
   std::vector<SizeCheck> checks;
-  SizeFacts facts = ctx_->facts;
-  solve_sizes(types, types, unknown, "", {}, known, checks);
-  ctx_->facts = facts;
+  SizeFacts facts = cx.function->facts;
+  solve_sizes(cx, types, types, unknown, "", {}, known, checks);
+  cx.function->facts = facts;
   for (AtomId atom : unknown)
-    if (!known.count(atom) && p_.atoms[atom].origin.valid()) {
-      error("UnboundSize", p_.atoms[atom].origin,
-            fmt::format("the size `{}` cannot be inferred from the arguments", p_.atoms[atom].name),
+    if (!known.count(atom) && cx.program.atoms[atom].origin.valid()) {
+      error(cx, "UnboundSize", cx.program.atoms[atom].origin,
+            fmt::format("the size `{}` cannot be inferred from the arguments", cx.program.atoms[atom].name),
             "name it alone in the shape of some parameter, or make it a parameter");
       return; // others may follow from it
     }
 }
 
 // The sizes that the parameters of a function name, as they are in this call: see FunctionInfo::is_closure.
-void Checker::exact_sizes(FunctionInfo& info, Bindings& bindings, const std::vector<ExprPtr>& values, Span span) {
-  size_t reports = ctx_->reports.size();
-  Signature signature = make_signature(info, bindings, span);
-  ctx_->reports.resize(reports); // said when the signature is made
+void exact_sizes(Context& cx, FunctionInfo& info, Bindings& bindings, const std::vector<ExprPtr>& values, Span span) {
+  size_t reports = cx.function->reports.size();
+  Signature signature = make_signature(cx, info, bindings, span);
+  cx.function->reports.resize(reports); // said when the signature is made
   std::vector<const Type*> params, args;
   for (const auto& param : signature.params)
     if (param.var.valid()) params.push_back(&param.type);
   for (const auto& value : values)
-    args.push_back(&refresh(*value));
+    args.push_back(&refresh(cx, *value));
   if (params.size() != args.size()) return;
   std::set<AtomId> unknown(signature.size_params.begin(), signature.size_params.end());
   std::map<AtomId, Size> known;
   std::vector<SizeCheck> checks;
-  SizeFacts facts = ctx_->facts;
-  solve_sizes(params, args, unknown, info.decl->name.text, span, known, checks);
-  ctx_->facts = facts;
+  SizeFacts facts = cx.function->facts;
+  solve_sizes(cx, params, args, unknown, info.decl->name.text, span, known, checks);
+  cx.function->facts = facts;
   auto solved = [&](const Size& size) -> const Size* {
     auto atom = size.as_atom();
     auto it = atom ? known.find(*atom) : known.end();

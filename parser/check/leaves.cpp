@@ -1,22 +1,35 @@
 // What goes through the parts of values: arithmetic, map and fold by leaf, and equality of lists, tuples and structs.
+#include "parser/check/leaves.h"
 #include "parser/check/context.h"
+#include "parser/check/expressions.h"
+#include "parser/check/functions.h"
+#include "parser/check/iteration.h"
+#include "parser/check/lists.h"
+#include "parser/check/names.h"
+#include "parser/check/operators.h"
+#include "parser/check/sizes.h"
+#include "parser/check/structs.h"
+#include "parser/check/text.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
+
+static ExprPtr equal_parts(Context& cx, ExprPtr a, ExprPtr b, typed::Block& before, Span span);
+static ExprPtr equal_tensors(Context& cx, ExprPtr a, ExprPtr b, typed::Block& before, Span span);
 
 static bool is_state_field(const Type& type, size_t index) {
   return type.is_struct() && type.record->fields[index].is_state;
 }
 
-ExprPtr Checker::again(const typed::Expr& e) {
+ExprPtr copy_part(Context& cx, const typed::Expr& e) {
   if (e.kind != ExprKind::TupleGet) return copy_simple(e);
-  auto copy = make(ExprKind::TupleGet, e.span, e.type);
+  auto copy = make_expr(ExprKind::TupleGet, e.span, e.type);
   copy->index = e.index;
-  copy->operands.push_back(again(*e.operands[0]));
+  copy->operands.push_back(copy_part(cx, *e.operands[0]));
   return copy;
 }
 
-typed::Stmt Checker::let_variable(VarId var, ExprPtr value, Span span) {
+typed::Stmt let_variable(VarId var, ExprPtr value, Span span) {
   typed::Stmt let;
   let.kind = StmtKind::Let;
   let.span = span;
@@ -25,56 +38,57 @@ typed::Stmt Checker::let_variable(VarId var, ExprPtr value, Span span) {
   return let;
 }
 
-typed::Stmt Checker::set_variable(VarId var, ExprPtr value, Span span) {
+typed::Stmt set_variable(Context& cx, VarId var, ExprPtr value, Span span) {
   typed::Stmt set;
   set.kind = StmtKind::Assign;
   set.span = span;
   typed::Place place;
   place.var = var;
-  place.type = p_.variables[var.index].type;
+  place.type = cx.program.variables[var.index].type;
   place.span = span;
   set.targets.push_back(std::move(place));
   set.value = std::move(value);
   return set;
 }
 
-std::vector<ExprPtr> Checker::enter_lists(std::vector<ExprPtr> lists, Span span, typed::Block& before,
-                                          typed::Stmt& loop) {
+std::vector<ExprPtr> enter_lists(Context& cx, std::vector<ExprPtr> lists, Span span, typed::Block& before,
+                                 typed::Stmt& loop) {
   for (ExprPtr& list : lists)
-    list = shared(std::move(list), before);
-  Size count = bound_size(list_length(copy_simple(*lists[0]), span), "len", before);
+    list = shared(cx, std::move(list), before);
+  Size count = bound_size(cx, list_length(copy_simple(*lists[0]), span), "len", before);
   for (size_t k = 1; k < lists.size(); ++k) {
-    Size other = bound_size(list_length(copy_simple(*lists[k]), span), "len", before);
-    auto checked = make(ExprKind::Recast, span, lists[k]->type);
-    (void)require_equal(count, other, false, "the lists need equal lengths, and have {0} and {1} elements", span,
+    Size other = bound_size(cx, list_length(copy_simple(*lists[k]), span), "len", before);
+    auto checked = make_expr(ExprKind::Recast, span, lists[k]->type);
+    (void)require_equal(cx, count, other, false, "the lists need equal lengths, and have {0} and {1} elements", span,
                         checked->checks);
     for (SizeCheck& check : checked->checks)
       check.notes.clear(); // lengths have no names
     checked->operands.push_back(std::move(lists[k]));
-    lists[k] = shared(std::move(checked), before);
+    lists[k] = shared(cx, std::move(checked), before);
   }
   loop.kind = StmtKind::For;
   loop.span = span;
-  loop.value = make(ExprKind::Range, span, Type::range(0, count, 1));
-  VarId position = new_variable("", Type::scalar(DType::I64), false, span);
-  bind_atom(position);
+  loop.value = make_expr(ExprKind::Range, span, Type::range(0, count, 1));
+  VarId position = new_variable(cx, "", Type::scalar(DType::I64), false, span);
+  bind_atom(cx, position);
   loop.pattern.var = position;
   std::vector<ExprPtr> elements;
   for (ExprPtr& list : lists)
-    elements.push_back(shared(list_get(std::move(list), variable(position, span), true, span), loop.body));
+    elements.push_back(
+        shared(cx, list_get(cx, std::move(list), variable_value(cx, position, span), true, span), loop.body));
   return elements;
 }
 
-ExprPtr Checker::rebuild(std::vector<ExprPtr> values, Span span, const Leaf& leaf, bool in_state) {
-  const Type type = refresh(*values[0]);
+ExprPtr rebuild(Context& cx, std::vector<ExprPtr> values, Span span, const Leaf& leaf, bool in_state) {
+  const Type type = refresh(cx, *values[0]);
   if (type.is_function()) return std::move(values[0]);
   if (type.is_aggregate()) {
-    auto node = make(ExprKind::Tuple, span, type);
+    auto node = make_expr(ExprKind::Tuple, span, type);
     for (size_t i = 0; i < type.elements.size(); ++i) {
       std::vector<ExprPtr> parts;
       for (const ExprPtr& value : values)
-        parts.push_back(get(again(*value), static_cast<uint32_t>(i), value->span));
-      node->operands.push_back(rebuild(std::move(parts), span, leaf, in_state || is_state_field(type, i)));
+        parts.push_back(get_field(copy_part(cx, *value), static_cast<uint32_t>(i), value->span));
+      node->operands.push_back(rebuild(cx, std::move(parts), span, leaf, in_state || is_state_field(type, i)));
       node->type.elements[i] = node->operands.back()->type;
       if (node->type.elements[i].is_error()) return broken(span);
     }
@@ -84,30 +98,30 @@ ExprPtr Checker::rebuild(std::vector<ExprPtr> values, Span span, const Leaf& lea
   if (type.elements.empty()) return std::move(values[0]);
   typed::Block before;
   typed::Stmt loop;
-  size_t first_own = p_.atoms.size();
-  ExprPtr element = rebuild(enter_lists(std::move(values), span, before, loop), span, leaf, in_state);
-  settle(*element);
+  size_t first_own = cx.program.atoms.size();
+  ExprPtr element = rebuild(cx, enter_lists(cx, std::move(values), span, before, loop), span, leaf, in_state);
+  cx.open.settle(element->type);
   if (element->type.is_error()) return broken(span);
-  Type list = list_of(element->type, [&](const Size& size) { // what each element has of its own
+  Type list = list_of(cx, element->type, [&](const Size& size) { // what each element has of its own
     std::vector<AtomId> atoms;
-    p_.atoms.collect(size, atoms);
+    cx.program.atoms.collect(size, atoms);
     return std::any_of(atoms.begin(), atoms.end(), [&](AtomId a) { return a.index >= first_own; });
   });
-  VarId built = new_variable("", list, true, span);
+  VarId built = new_variable(cx, "", list, true, span);
   before.statements.push_back(let_variable(built, list_node(typed::ListOp::Make, span, list), span));
-  loop.body.statements.push_back(append_to(built, list, std::move(element), span));
+  loop.body.statements.push_back(append_to(cx, built, list, std::move(element), span));
   before.statements.push_back(std::move(loop));
-  return in_block(std::move(before), variable(built, span), span);
+  return in_block(std::move(before), variable_value(cx, built, span), span);
 }
 
-ExprPtr Checker::fold_leaves(ExprPtr start, ExprPtr value, typed::Block& before, const FoldStep& step, Span span,
-                             bool in_state) {
-  const Type type = refresh(*value);
+ExprPtr fold_leaves(Context& cx, ExprPtr start, ExprPtr value, typed::Block& before, const FoldStep& step, Span span,
+                    bool in_state) {
+  const Type type = refresh(cx, *value);
   if (type.is_function() || start->type.is_error()) return start;
   if (type.is_aggregate()) {
     for (size_t i = 0; i < type.elements.size(); ++i)
-      start = fold_leaves(std::move(start), get(again(*value), static_cast<uint32_t>(i), value->span), before, step,
-                          span, in_state || is_state_field(type, i));
+      start = fold_leaves(cx, std::move(start), get_field(copy_part(cx, *value), static_cast<uint32_t>(i), value->span),
+                          before, step, span, in_state || is_state_field(type, i));
     return start;
   }
   if (!type.is_list()) return step(std::move(start), in_state, std::move(value));
@@ -116,139 +130,141 @@ ExprPtr Checker::fold_leaves(ExprPtr start, ExprPtr value, typed::Block& before,
   typed::Block rehearsal;
   typed::Stmt unused;
   std::vector<ExprPtr> one;
-  one.push_back(again(*value));
+  one.push_back(copy_part(cx, *value));
   if (start->kind == ExprKind::Literal) {
-    auto elements = enter_lists(std::move(one), span, rehearsal, unused);
-    ExprPtr trial = fold_leaves(copy_simple(*start), std::move(elements[0]), unused.body, step, span, in_state);
+    auto elements = enter_lists(cx, std::move(one), span, rehearsal, unused);
+    ExprPtr trial = fold_leaves(cx, copy_simple(*start), std::move(elements[0]), unused.body, step, span, in_state);
     if (trial->type.is_error()) return trial;
-    if (start->type.open) (void)unify(start->type, trial->type);
+    if (start->type.open) (void)cx.open.unify(start->type, trial->type);
   }
-  settle(*start);
+  cx.open.settle(start->type);
   Type carried = start->type;
-  VarId total = new_variable("", carried, true, span);
+  VarId total = new_variable(cx, "", carried, true, span);
   before.statements.push_back(let_variable(total, std::move(start), span));
   typed::Stmt loop;
   one.clear();
   one.push_back(std::move(value));
-  auto elements = enter_lists(std::move(one), span, before, loop);
-  ExprPtr next = fold_leaves(variable(total, span), std::move(elements[0]), loop.body, step, span, in_state);
+  auto elements = enter_lists(cx, std::move(one), span, before, loop);
+  ExprPtr next =
+      fold_leaves(cx, variable_value(cx, total, span), std::move(elements[0]), loop.body, step, span, in_state);
   if (next->type.is_error()) return next;
-  next = coerce(std::move(next), carried, "what `fold` carries");
+  next = coerce(cx, std::move(next), carried, "what `fold` carries");
   if (next->type.is_error()) return next;
-  loop.body.statements.push_back(set_variable(total, std::move(next), span));
+  loop.body.statements.push_back(set_variable(cx, total, std::move(next), span));
   before.statements.push_back(std::move(loop));
-  return variable(total, span);
+  return variable_value(cx, total, span);
 }
 
 // ---- equality
 // ------------------------------------------------------------------------------------------------------------
 
-ExprPtr Checker::bool_op(ScalarOp op, ExprPtr a, ExprPtr b, Span span) {
-  auto node = make(ExprKind::Scalar, span, Type::scalar(DType::Bool));
+static ExprPtr bool_op(ScalarOp op, ExprPtr a, ExprPtr b, Span span) {
+  auto node = make_expr(ExprKind::Scalar, span, Type::scalar(DType::Bool));
   node->scalar_op = op;
   node->operands.push_back(std::move(a));
   if (b) node->operands.push_back(std::move(b));
   return node;
 }
 
-ExprPtr Checker::equality(bool equal, ExprPtr a, ExprPtr b, Span span) {
-  settle(*a);
-  settle(*b);
-  if (!same_form(a->type, b->type)) {
-    error("TypeMismatch", span,
-          fmt::format("`{}` compares values of one type, and these are {} and {}", equal ? "==" : "!=", show(a->type),
-                      show(b->type)),
-          "", {label(*a), label(*b)});
+ExprPtr equality(Context& cx, bool equal, ExprPtr a, ExprPtr b, Span span) {
+  cx.open.settle(a->type);
+  cx.open.settle(b->type);
+  if (!same_form(cx, a->type, b->type)) {
+    error(cx, "TypeMismatch", span,
+          fmt::format("`{}` compares values of one type, and these are {} and {}",
+                      equal ? "==" : "!=", show(cx, a->type), show(cx, b->type)),
+          "", {label_of(cx, *a), label_of(cx, *b)});
     return broken(span);
   }
   typed::Block before;
-  ExprPtr result = equal_parts(std::move(a), std::move(b), before, span);
+  ExprPtr result = equal_parts(cx, std::move(a), std::move(b), before, span);
   if (result->type.is_error()) return broken(span);
   if (!equal) result = bool_op(ScalarOp::Not, std::move(result), nullptr, span);
   return in_block(std::move(before), std::move(result), span);
 }
 
-ExprPtr Checker::equal_parts(ExprPtr a, ExprPtr b, typed::Block& before, Span span) {
+static ExprPtr equal_parts(Context& cx, ExprPtr a, ExprPtr b, typed::Block& before, Span span) {
   auto written_out = [&](const typed::Expr& e) {
     return e.kind == ExprKind::Tuple &&
            std::all_of(e.operands.begin(), e.operands.end(), [&](const ExprPtr& part) { return is_simple(*part); });
   };
-  if (!written_out(*a)) a = kept(std::move(a), before);
-  if (!written_out(*b)) b = shared(std::move(b), before);
+  if (!written_out(*a)) a = kept(cx, std::move(a), before);
+  if (!written_out(*b)) b = shared(cx, std::move(b), before);
   auto part_of = [&](const typed::Expr& e, uint32_t i) {
-    return e.kind == ExprKind::Tuple ? copy_simple(*e.operands[i]) : get(again(e), i, e.span);
+    return e.kind == ExprKind::Tuple ? copy_simple(*e.operands[i]) : get_field(copy_part(cx, e), i, e.span);
   };
-  const Type type = refresh(*a), other = refresh(*b);
-  if (type.is_tensor()) return equal_tensors(std::move(a), std::move(b), before, span);
-  if (type.is_str()) return text_compare(ast::BinaryOp::Equal, std::move(a), std::move(b), span);
-  if (type.is_function()) return literal_bool(type.function == other.function, span);
+  const Type type = refresh(cx, *a), other = refresh(cx, *b);
+  if (type.is_tensor()) return equal_tensors(cx, std::move(a), std::move(b), before, span);
+  if (type.is_str()) return text_compare(cx, ast::BinaryOp::Equal, std::move(a), std::move(b), span);
+  if (type.is_function()) return bool_value(type.function == other.function, span);
   if (type.is_aggregate()) {
     ExprPtr result;
     for (size_t i = 0; i < type.elements.size(); ++i) {
       auto index = static_cast<uint32_t>(i);
-      ExprPtr one = equal_parts(part_of(*a, index), part_of(*b, index), before, span);
+      ExprPtr one = equal_parts(cx, part_of(*a, index), part_of(*b, index), before, span);
       if (one->type.is_error()) return one;
       result = result ? bool_op(ScalarOp::And, std::move(result), std::move(one), span) : std::move(one);
     }
-    return result ? std::move(result) : literal_bool(true, span);
+    return result ? std::move(result) : bool_value(true, span);
   }
   if (!type.is_list()) {
-    error("TypeMismatch", span, fmt::format("`==` does not compare {}", show(type)));
+    error(cx, "TypeMismatch", span, fmt::format("`==` does not compare {}", show(cx, type)));
     return broken(span);
   }
   // As long as each other, and then element by element.
-  Size length = bound_size(list_length(copy_simple(*a), span), "len", before);
-  Size other_length = bound_size(list_length(copy_simple(*b), span), "len", before);
+  Size length = bound_size(cx, list_length(copy_simple(*a), span), "len", before);
+  Size other_length = bound_size(cx, list_length(copy_simple(*b), span), "len", before);
   std::vector<ExprPtr> lengths;
-  lengths.push_back(size_value(length, span));
-  lengths.push_back(size_value(other_length, span));
+  lengths.push_back(size_expr(length, span));
+  lengths.push_back(size_expr(other_length, span));
   ExprPtr same = bool_op(ScalarOp::Eq, std::move(lengths[0]), std::move(lengths[1]), span);
   if (type.elements.empty() || other.elements.empty()) return same;
-  VarId result = new_variable("", Type::scalar(DType::Bool), true, span);
+  VarId result = new_variable(cx, "", Type::scalar(DType::Bool), true, span);
   before.statements.push_back(let_variable(result, std::move(same), span));
   typed::Stmt loop;
   loop.kind = StmtKind::For;
   loop.span = span;
-  loop.value = make(ExprKind::Range, span, Type::range(0, p_.atoms.min(length, other_length), 1));
-  VarId position = new_variable("", Type::scalar(DType::I64), false, span);
-  bind_atom(position);
+  loop.value = make_expr(ExprKind::Range, span, Type::range(0, cx.program.atoms.min(length, other_length), 1));
+  VarId position = new_variable(cx, "", Type::scalar(DType::I64), false, span);
+  bind_atom(cx, position);
   loop.pattern.var = position;
-  ExprPtr one = equal_parts(list_get(std::move(a), variable(position, span), true, span),
-                            list_get(std::move(b), variable(position, span), true, span), loop.body, span);
+  ExprPtr one =
+      equal_parts(cx, list_get(cx, std::move(a), variable_value(cx, position, span), true, span),
+                  list_get(cx, std::move(b), variable_value(cx, position, span), true, span), loop.body, span);
   if (one->type.is_error()) return one;
   loop.body.statements.push_back(
-      set_variable(result, bool_op(ScalarOp::And, variable(result, span), std::move(one), span), span));
+      set_variable(cx, result, bool_op(ScalarOp::And, variable_value(cx, result, span), std::move(one), span), span));
   before.statements.push_back(std::move(loop));
-  return variable(result, span);
+  return variable_value(cx, result, span);
 }
 
 // Of one size, and all elements equal.
-ExprPtr Checker::equal_tensors(ExprPtr a, ExprPtr b, typed::Block& before, Span span) {
+static ExprPtr equal_tensors(Context& cx, ExprPtr a, ExprPtr b, typed::Block& before, Span span) {
   const Type type = a->type, other = b->type;
   ExprPtr sizes;
   for (size_t k = 0; k < type.rank(); ++k) {
-    Compare known = compare(type.shape[k], other.shape[k]);
-    if (known == Compare::Different) return literal_bool(false, span);
+    Compare known = compare(cx, type.shape[k], other.shape[k]);
+    if (known == Compare::Different) return bool_value(false, span);
     if (known == Compare::Equal) continue;
-    ExprPtr one = bool_op(ScalarOp::Eq, size_value(type.shape[k], span), size_value(other.shape[k], span), span);
+    ExprPtr one = bool_op(ScalarOp::Eq, size_expr(type.shape[k], span), size_expr(other.shape[k], span), span);
     sizes = sizes ? bool_op(ScalarOp::And, std::move(sizes), std::move(one), span) : std::move(one);
   }
-  SizeFacts facts = ctx_->facts;
+  SizeFacts facts = cx.function->facts;
   if (sizes) {
-    sizes = shared(std::move(sizes), before);
+    sizes = shared(cx, std::move(sizes), before);
     for (size_t k = 0; k < type.rank(); ++k) {
-      ctx_->facts.not_negative.push_back(type.shape[k] - other.shape[k]);
-      ctx_->facts.not_negative.push_back(other.shape[k] - type.shape[k]);
+      cx.function->facts.not_negative.push_back(type.shape[k] - other.shape[k]);
+      cx.function->facts.not_negative.push_back(other.shape[k] - type.shape[k]);
     }
   }
   std::vector<ExprPtr> operands;
   operands.push_back(std::move(a));
   operands.push_back(std::move(b));
-  ExprPtr result = scalar_node(ScalarOp::Eq, std::move(operands), span, "`==`");
-  ctx_->facts = facts;
+  ExprPtr result = scalar_node(cx, ScalarOp::Eq, std::move(operands), span, "`==`");
+  cx.function->facts = facts;
   if (result->type.is_error()) return result;
   if (type.rank()) {
-    auto all = make(ExprKind::Builtin, span, Type::scalar(DType::Bool));
+    auto all = make_expr(ExprKind::Builtin, span, Type::scalar(DType::Bool));
     all->builtin = Builtin::All;
     for (size_t k = 0; k < type.rank(); ++k)
       all->ints.push_back(static_cast<int64_t>(k));
@@ -256,11 +272,11 @@ ExprPtr Checker::equal_tensors(ExprPtr a, ExprPtr b, typed::Block& before, Span 
     result = std::move(all);
   }
   if (!sizes) return result;
-  auto node = make(ExprKind::If, span, Type::scalar(DType::Bool));
+  auto node = make_expr(ExprKind::If, span, Type::scalar(DType::Bool));
   node->operands.push_back(std::move(sizes));
   node->blocks.resize(2);
   node->blocks[0].result = std::move(result);
-  node->blocks[1].result = literal_bool(false, span);
+  node->blocks[1].result = bool_value(false, span);
   return node;
 }
 

@@ -93,7 +93,7 @@ private:
   // A module that is named: its statements run.
   void open(std::string_view module) {
     for (size_t file = 0; file < library_.size(); ++file)
-      if (library_[file].name == module && open_.insert(file).second) {
+      if (library_[file].name == module && variables_.insert(file).second) {
         for (size_t part : statements_[file])
           keep(part);
         for (const auto& [name, parts] : declared_) // named before the module was
@@ -105,7 +105,7 @@ private:
 
   void keep(size_t index) {
     Part& part = parts_[index];
-    if (part.kept || !open_.count(part.file)) return;
+    if (part.kept || !variables_.count(part.file)) return;
     part.kept = true;
     use(library_[part.file].text.substr(part.begin, part.end - part.begin));
   }
@@ -116,7 +116,7 @@ private:
   std::unordered_map<size_t, std::vector<size_t>> statements_;         // other parts, by file
   std::unordered_set<std::string_view> words_;
   std::vector<std::string_view> new_words_;
-  std::unordered_set<size_t> open_; // files
+  std::unordered_set<size_t> variables_; // files
 };
 
 } // namespace

@@ -3,7 +3,17 @@
 // The elements of List<f32[_, n]> have n as their second size and a first size of their own. Such a size is an atom of
 // kind Element, numbered by first appearance in the type: equal types compare equal. Where one element is taken, fresh
 // atoms stand in their place. Element atoms of a list in a list are the inner one's.
+#include "parser/check/lists.h"
+#include "parser/check/assignments.h"
+#include "parser/check/calls.h"
 #include "parser/check/context.h"
+#include "parser/check/expressions.h"
+#include "parser/check/functions.h"
+#include "parser/check/iteration.h"
+#include "parser/check/names.h"
+#include "parser/check/operators.h"
+#include "parser/check/sizes.h"
+#include "parser/check/structs.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
@@ -18,31 +28,32 @@ bool has_element_atom(const SizeAtoms& atoms, const Size& size) {
 
 } // namespace
 
-bool Checker::has_list(const Type& type) const {
+bool has_list(const Context& cx, const Type& type) {
   if (type.is_list()) return true;
-  return std::any_of(type.elements.begin(), type.elements.end(), [&](const Type& t) { return has_list(t); });
+  return std::any_of(type.elements.begin(), type.elements.end(), [&](const Type& t) { return has_list(cx, t); });
 }
 
-Type Checker::any_sizes(const Type& type) {
-  if (type.is_list()) return type.elements.empty() ? type : list_of(type.elements[0], [](const Size&) { return true; });
+Type any_sizes(Context& cx, const Type& type) {
+  if (type.is_list())
+    return type.elements.empty() ? type : list_of(cx, type.elements[0], [](const Size&) { return true; });
   Type result = type;
   for (Type& element : result.elements)
-    element = any_sizes(element);
+    element = any_sizes(cx, element);
   return result;
 }
 
-Type Checker::list_of(const Type& element, const std::function<bool(const Size&)>& varies) {
+Type list_of(Context& cx, const Type& element, const std::function<bool(const Size&)>& varies) {
   std::map<Size, Size> names; // each size that varies, and its Element
   auto visit = [&](auto& self, Type& type) -> void {
     if (type.is_list()) { // its elements' sizes are its own affair
-      if (!type.elements.empty()) type = list_of(type.elements[0], varies);
+      if (!type.elements.empty()) type = list_of(cx, type.elements[0], varies);
       return;
     }
     for (Size& size : type.shape) {
-      bool own = has_element_atom(p_.atoms, size) || (varies && varies(size));
+      bool own = has_element_atom(cx.program.atoms, size) || (varies && varies(size));
       if (!own) continue;
       auto [it, is_new] = names.try_emplace(size);
-      if (is_new) it->second = Size::of(p_.atoms.element(names.size() - 1));
+      if (is_new) it->second = Size::of(cx.program.atoms.element(names.size() - 1));
       size = it->second;
     }
     for (Type& inner : type.elements)
@@ -53,16 +64,17 @@ Type Checker::list_of(const Type& element, const std::function<bool(const Size&)
   return Type::list(std::move(result));
 }
 
-Type Checker::list_element(const Type& list, std::vector<typed::FreshAtom>& fresh, Span span) {
+// with fresh sizes of its own
+static Type list_element(Context& cx, const Type& list, std::vector<typed::FreshAtom>& fresh, Span span) {
   std::map<AtomId, Size> by;
   auto visit = [&](auto& self, Type& type, std::vector<uint32_t> path) -> void {
     if (type.is_list()) return;
     for (size_t k = 0; k < type.shape.size(); ++k) {
       auto atom = type.shape[k].as_atom();
-      if (!atom || p_.atoms[*atom].kind != AtomKind::Element) continue;
+      if (!atom || cx.program.atoms[*atom].kind != AtomKind::Element) continue;
       auto [it, is_new] = by.try_emplace(*atom);
       if (is_new) {
-        AtomId id = size_atom(AtomKind::Fresh, fmt::format("axis {} of `{}`", k, text(span)), span);
+        AtomId id = size_atom(cx, AtomKind::Fresh, fmt::format("axis {} of `{}`", k, source_text(cx, span)), span);
         it->second = Size::of(id);
         fresh.push_back({id, path, static_cast<uint32_t>(k)});
       }
@@ -74,42 +86,42 @@ Type Checker::list_element(const Type& list, std::vector<typed::FreshAtom>& fres
       self(self, type.elements[i], inner);
     }
   };
-  Type element = resolved(list.elements.at(0));
+  Type element = cx.open.resolved(list.elements.at(0));
   visit(visit, element, {});
   return element;
 }
 
-bool Checker::same_form(const Type& left, const Type& right) {
-  Type a = resolved(left), b = resolved(right);
+bool same_form(Context& cx, const Type& left, const Type& right) {
+  Type a = cx.open.resolved(left), b = cx.open.resolved(right);
   if (a.is_list() && b.is_list() && (a.elements.empty() || b.elements.empty())) return true;
   if (a.is_error() || b.is_error()) return true;
   if (a.kind != b.kind || a.rank() != b.rank() || a.elements.size() != b.elements.size() || a.record != b.record)
     return false;
   if (a.is_function()) return a.function == b.function || ((a.function | b.function) & kWritten);
-  if (a.is_tensor() && !unify(a, b)) return false;
+  if (a.is_tensor() && !cx.open.unify(a, b)) return false;
   for (size_t i = 0; i < a.elements.size(); ++i)
-    if (!same_form(a.elements[i], b.elements[i])) return false;
+    if (!same_form(cx, a.elements[i], b.elements[i])) return false;
   return true;
 }
 
-Type Checker::either_element(const Type& a, const Type& b) {
+Type either_element(Context& cx, const Type& a, const Type& b) {
   if (a.is_list() && b.is_list()) {
     if (a.elements.empty() || b.elements.empty()) return a.elements.empty() ? b : a;
-    return list_of(either_element(a.elements[0], b.elements[0]));
+    return list_of(cx, either_element(cx, a.elements[0], b.elements[0]));
   }
   // Pairs of sizes that differ; equal pairs stay one size. They are numbered behind the Element atoms there are, then
   // list_of numbers them anew.
   std::map<std::pair<Size, Size>, Size> pairs;
   auto visit = [&](auto& self, Type& x, const Type& y) -> void {
     if (x.is_list()) {
-      x = either_element(x, y);
+      x = either_element(cx, x, y);
       return;
     }
     for (size_t k = 0; k < x.shape.size() && k < y.shape.size(); ++k) {
-      bool own = has_element_atom(p_.atoms, x.shape[k]) || has_element_atom(p_.atoms, y.shape[k]);
-      if (!own && (x.shape[k] == y.shape[k] || compare(x.shape[k], y.shape[k]) == Compare::Equal)) continue;
+      bool own = has_element_atom(cx.program.atoms, x.shape[k]) || has_element_atom(cx.program.atoms, y.shape[k]);
+      if (!own && (x.shape[k] == y.shape[k] || compare(cx, x.shape[k], y.shape[k]) == Compare::Equal)) continue;
       auto [it, is_new] = pairs.try_emplace({x.shape[k], y.shape[k]});
-      if (is_new) it->second = Size::of(p_.atoms.element(pairs.size() - 1));
+      if (is_new) it->second = Size::of(cx.program.atoms.element(pairs.size() - 1));
       x.shape[k] = it->second;
     }
     for (size_t i = 0; i < x.elements.size() && i < y.elements.size(); ++i)
@@ -120,13 +132,13 @@ Type Checker::either_element(const Type& a, const Type& b) {
   return result;
 }
 
-ExprPtr Checker::list_node(typed::ListOp op, Span span, Type type) {
-  auto node = make(ExprKind::List, span, std::move(type));
+ExprPtr list_node(typed::ListOp op, Span span, Type type) {
+  auto node = make_expr(ExprKind::List, span, std::move(type));
   node->list_op = op;
   return node;
 }
 
-ExprPtr Checker::list_make(std::vector<ExprPtr> elements, Span span, const Type* expected) {
+ExprPtr list_make(Context& cx, std::vector<ExprPtr> elements, Span span, const Type* expected) {
   auto node = list_node(typed::ListOp::Make, span, Type::make(TypeKind::List));
   const Type* wanted =
       expected && expected->is_list() && !expected->elements.empty() ? &expected->elements[0] : nullptr;
@@ -134,12 +146,12 @@ ExprPtr Checker::list_make(std::vector<ExprPtr> elements, Span span, const Type*
   for (size_t i = 0; i < elements.size(); ++i) {
     if (elements[i]->type.is_error()) return broken(span);
     if (wanted) {
-      elements[i] = coerce(std::move(elements[i]), *wanted, fmt::format("element {} of the list", i));
+      elements[i] = coerce(cx, std::move(elements[i]), *wanted, fmt::format("element {} of the list", i));
       if (elements[i]->type.is_error()) return broken(span);
     }
-    Type& t = refresh(*elements[i]);
-    if (t.is_unit() || has_range(t)) {
-      error(t.is_unit() ? "TypeMismatch" : "NotSupported", elements[i]->span,
+    Type& t = refresh(cx, *elements[i]);
+    if (t.is_unit() || has_range(cx, t)) {
+      error(cx, t.is_unit() ? "TypeMismatch" : "NotSupported", elements[i]->span,
             t.is_unit() ? "this has no value to put into a list" : "a list of ranges is not supported yet");
       return broken(span);
     }
@@ -147,66 +159,69 @@ ExprPtr Checker::list_make(std::vector<ExprPtr> elements, Span span, const Type*
       type = t;
       continue;
     }
-    if (!same_form(type, t)) {
-      std::vector<Label> labels{label(*elements[0]), label(*elements[i])};
+    if (!same_form(cx, type, t)) {
+      std::vector<Label> labels{label_of(cx, *elements[0]), label_of(cx, *elements[i])};
       std::string hint;
       if (type.is_tensor() && t.is_tensor() && type.rank() == t.rank() && has_zero(type.dtype) && has_zero(t.dtype))
-        hint = fmt::format("write `{}({})` to convert it", name_of(resolved(type).dtype), text(elements[i]->span));
-      error("TypeMismatch", elements[i]->span,
-            fmt::format("the elements of a list are of one type, and here are {} and {}", show(type), show(t)), hint,
-            std::move(labels));
+        hint = fmt::format("write `{}({})` to convert it", name_of(cx.open.resolved(type).dtype),
+                           source_text(cx, elements[i]->span));
+      error(cx, "TypeMismatch", elements[i]->span,
+            fmt::format("the elements of a list are of one type, and here are {} and {}", show(cx, type), show(cx, t)),
+            hint, std::move(labels));
       return broken(span);
     }
-    type = either_element(resolved(type), resolved(t));
+    type = either_element(cx, cx.open.resolved(type), cx.open.resolved(t));
   }
   if (!elements.empty()) // sizes that the wanted type leaves open are those of the elements
-    node->type = list_of(resolved(type));
+    node->type = list_of(cx, cx.open.resolved(type));
   else if (wanted)
-    node->type = list_of(*wanted);
+    node->type = list_of(cx, *wanted);
   node->operands = std::move(elements);
   return node;
 }
 
-ExprPtr Checker::list_length(ExprPtr list, Span span) {
+ExprPtr list_length(ExprPtr list, Span span) {
   auto node = list_node(typed::ListOp::Length, span, Type::scalar(DType::I64));
   node->operands.push_back(std::move(list));
   return node;
 }
 
-ExprPtr Checker::list_get(ExprPtr list, ExprPtr index, bool in_range, Span span) {
-  refresh(*list);
+ExprPtr list_get(Context& cx, ExprPtr list, ExprPtr index, bool in_range, Span span) {
+  refresh(cx, *list);
   if (list->type.is_error() || index->type.is_error()) return broken(span);
   if (list->type.elements.empty()) {
-    error("TypeMismatch", span, "nothing tells what the elements of this list are",
-          "give it a type: `var xs: List<f32> = list()`", {label(*list)});
+    error(cx, "TypeMismatch", span, "nothing tells what the elements of this list are",
+          "give it a type: `var xs: List<f32> = list()`", {label_of(cx, *list)});
     return broken(span);
   }
-  settle(*list);
+  cx.open.settle(list->type);
   auto node = list_node(typed::ListOp::Get, span, Type::error());
-  node->type = list_element(list->type, node->fresh, span);
+  node->type = list_element(cx, list->type, node->fresh, span);
   node->flag = in_range;
   node->operands.push_back(std::move(list));
   node->operands.push_back(std::move(index));
   return node;
 }
 
-ExprPtr Checker::list_concat(ExprPtr a, ExprPtr b, Span span) {
+ExprPtr list_concat(Context& cx, ExprPtr a, ExprPtr b, Span span) {
   for (auto* side : {&a, &b})
-    if (!refresh(**side).is_list()) {
+    if (!refresh(cx, **side).is_list()) {
       const typed::Expr& other = side == &a ? *b : *a;
-      error("TypeMismatch", (*side)->span,
-            fmt::format("`+` joins two lists, and `{}` is {}", text((*side)->span), show((*side)->type)),
-            side == &b ? fmt::format("to append it write `{} + [{}]`", text(a->span), text(b->span)) : "",
-            {label(**side), label(other)});
+      error(cx, "TypeMismatch", (*side)->span,
+            fmt::format("`+` joins two lists, and `{}` is {}", source_text(cx, (*side)->span), show(cx, (*side)->type)),
+            side == &b
+                ? fmt::format("to append it write `{} + [{}]`", source_text(cx, a->span), source_text(cx, b->span))
+                : "",
+            {label_of(cx, **side), label_of(cx, other)});
       return broken(span);
     }
-  if (!same_form(a->type, b->type)) {
-    error("TypeMismatch", span,
-          fmt::format("`+` joins lists of one type, and here are {} and {}", show(a->type), show(b->type)), "",
-          {label(*a), label(*b)});
+  if (!same_form(cx, a->type, b->type)) {
+    error(cx, "TypeMismatch", span,
+          fmt::format("`+` joins lists of one type, and here are {} and {}", show(cx, a->type), show(cx, b->type)), "",
+          {label_of(cx, *a), label_of(cx, *b)});
     return broken(span);
   }
-  Type type = either_element(resolved(a->type), resolved(b->type));
+  Type type = either_element(cx, cx.open.resolved(a->type), cx.open.resolved(b->type));
   // xs + [x] appends.
   bool one = b->kind == ExprKind::List && b->list_op == typed::ListOp::Make && b->operands.size() == 1;
   auto node = list_node(one ? typed::ListOp::Append : typed::ListOp::Concat, span, std::move(type));
@@ -218,35 +233,36 @@ ExprPtr Checker::list_concat(ExprPtr a, ExprPtr b, Span span) {
   return node;
 }
 
-std::vector<ExprPtr> Checker::slice_bounds(const ast::SubscriptItem& item, std::vector<int64_t>& given) {
+std::vector<ExprPtr> slice_bounds(Context& cx, const ast::SubscriptItem& item, std::vector<int64_t>& given) {
   std::vector<ExprPtr> bounds;
   for (const ast::Expr* part : {item.first, item.last, item.step}) {
     given.push_back(part != nullptr);
     if (!part) continue;
-    bounds.push_back(to_i64(value(part), "a bound of a slice"));
-    settle(*bounds.back());
-    if (part == item.step && size_of(*bounds.back()) == Size(0)) {
-      error("WrongIndex", part->span, "the step of a slice cannot be 0");
+    bounds.push_back(to_i64(cx, check_value(cx, part), "a bound of a slice"));
+    cx.open.settle(bounds.back()->type);
+    if (part == item.step && size_of(cx, *bounds.back()) == Size(0)) {
+      error(cx, "WrongIndex", part->span, "the step of a slice cannot be 0");
       bounds.back()->type = Type::error();
     }
   }
   return bounds;
 }
 
-ExprPtr Checker::list_subscript(ExprPtr list, const ast::Subscript& s, Span span) {
+ExprPtr list_subscript(Context& cx, ExprPtr list, const ast::Subscript& s, Span span) {
   using Item = ast::SubscriptItem::Kind;
   if (s.items.size() != 1 || (s.items[0].kind != Item::Index && s.items[0].kind != Item::Slice)) {
-    std::string first = s.items.empty() ? "i" : text(s.items[0].span), rest;
+    std::string first = s.items.empty() ? "i" : source_text(cx, s.items[0].span), rest;
     for (size_t i = 1; i < s.items.size(); ++i)
-      rest += (i > 1 ? ", " : "") + text(s.items[i].span);
-    error("WrongIndex", span, "a list takes one index or slice",
-          s.items.size() > 1 ? fmt::format("write `{}[{}][{}]`", text(list->span), first, rest) : "", {label(*list)});
+      rest += (i > 1 ? ", " : "") + source_text(cx, s.items[i].span);
+    error(cx, "WrongIndex", span, "a list takes one index or slice",
+          s.items.size() > 1 ? fmt::format("write `{}[{}][{}]`", source_text(cx, list->span), first, rest) : "",
+          {label_of(cx, *list)});
     return broken(span);
   }
   const ast::SubscriptItem& item = s.items[0];
   if (item.kind == Item::Slice) {
-    auto node = list_node(typed::ListOp::Slice, span, refresh(*list));
-    std::vector<ExprPtr> bounds = slice_bounds(item, node->ints);
+    auto node = list_node(typed::ListOp::Slice, span, refresh(cx, *list));
+    std::vector<ExprPtr> bounds = slice_bounds(cx, item, node->ints);
     for (const auto& bound : bounds)
       if (bound->type.is_error()) return broken(span);
     node->operands.push_back(std::move(list));
@@ -254,51 +270,51 @@ ExprPtr Checker::list_subscript(ExprPtr list, const ast::Subscript& s, Span span
       node->operands.push_back(std::move(bound));
     return node;
   }
-  ExprPtr index = value(item.index);
+  ExprPtr index = check_value(cx, item.index);
   if (index->type.is_range()) { // xs[a..b] is xs[a:b]
-    auto node = list_node(typed::ListOp::Slice, span, refresh(*list));
+    auto node = list_node(typed::ListOp::Slice, span, refresh(cx, *list));
     node->ints = {1, 1, 1};
     node->operands.push_back(std::move(list));
     for (size_t k = 0; k < 3; ++k)
-      node->operands.push_back(size_value(index->type.shape[k], item.span));
+      node->operands.push_back(size_expr(index->type.shape[k], item.span));
     node->binds = std::move(index->binds);
     return node;
   }
-  index = to_i64(std::move(index), "an index of a list");
-  settle(*index);
-  return list_get(std::move(list), std::move(index), false, span);
+  index = to_i64(cx, std::move(index), "an index of a list");
+  cx.open.settle(index->type);
+  return list_get(cx, std::move(list), std::move(index), false, span);
 }
 
 // list(a, b): positional values.
-ExprPtr Checker::list_call(std::vector<Arg> args, Span span, const Type* expected) {
+ExprPtr list_call(Context& cx, std::vector<Arg> args, Span span, const Type* expected) {
   const Type* wanted =
       expected && expected->is_list() && !expected->elements.empty() ? &expected->elements[0] : nullptr;
   std::vector<ExprPtr> elements;
   for (Arg& arg : args) {
     if (!arg.name.empty()) {
-      error("WrongArguments", arg.name_span, fmt::format("`list` has no parameter `{}`", arg.name));
+      error(cx, "WrongArguments", arg.name_span, fmt::format("`list` has no parameter `{}`", arg.name));
       return broken(span);
     }
-    elements.push_back(arg.value ? std::move(arg.value) : value(arg.source, wanted));
+    elements.push_back(arg.value ? std::move(arg.value) : check_value(cx, arg.source, wanted));
   }
   // list(x) of what can be gone through: its elements.
-  return list_make(std::move(elements), span, expected);
+  return list_make(cx, std::move(elements), span, expected);
 }
 
-ExprPtr Checker::list_stacked(ExprPtr list, Span span) {
-  settle(*list);
+ExprPtr list_stacked(Context& cx, ExprPtr list, Span span) {
+  cx.open.settle(list->type);
   if (list->type.elements.empty() || !list->type.elements[0].is_tensor()) {
-    error("TypeMismatch", span,
-          fmt::format("this takes numbers or tensors, and the elements are of {}", show(list->type)),
-          "`list(… for … in …)` makes a list", {label(*list)});
+    error(cx, "TypeMismatch", span,
+          fmt::format("this takes numbers or tensors, and the elements are of {}", show(cx, list->type)),
+          "`list(… for … in …)` makes a list", {label_of(cx, *list)});
     return broken(span);
   }
   auto node = list_node(typed::ListOp::Join, span, list->type.elements[0]);
   node->ints = {0, 1};
   node->type.shape.insert(node->type.shape.begin(), Size(0));
   for (size_t k = 0; k < node->type.rank(); ++k) {
-    if (k > 0 && !has_element_atom(p_.atoms, node->type.shape[k])) continue;
-    AtomId id = size_atom(AtomKind::Fresh, fmt::format("axis {} of `{}`", k, text(span)), span);
+    if (k > 0 && !has_element_atom(cx.program.atoms, node->type.shape[k])) continue;
+    AtomId id = size_atom(cx, AtomKind::Fresh, fmt::format("axis {} of `{}`", k, source_text(cx, span)), span);
     node->type.shape[k] = Size::of(id);
     node->fresh.push_back({id, {}, static_cast<uint32_t>(k)});
   }
@@ -307,7 +323,7 @@ ExprPtr Checker::list_stacked(ExprPtr list, Span span) {
 }
 
 // built = built + [element]
-typed::Stmt Checker::append_to(VarId built, const Type& list, ExprPtr element, Span span) {
+typed::Stmt append_to(Context& cx, VarId built, const Type& list, ExprPtr element, Span span) {
   typed::Stmt append;
   append.kind = StmtKind::Assign;
   append.span = span;
@@ -317,14 +333,14 @@ typed::Stmt Checker::append_to(VarId built, const Type& list, ExprPtr element, S
   place.span = span;
   append.targets.push_back(std::move(place));
   append.value = list_node(typed::ListOp::Append, span, list);
-  append.value->operands.push_back(variable(built, span));
+  append.value->operands.push_back(variable_value(cx, built, span));
   append.value->operands.push_back(std::move(element));
   return append;
 }
 
-ExprPtr Checker::build_list(const Type& list, const Size& count, typed::Block block,
-                            const std::function<ExprPtr(ExprPtr)>& element, Span span) {
-  VarId built = new_variable("", list, true, span);
+ExprPtr build_list(Context& cx, const Type& list, const Size& count, typed::Block block,
+                   const std::function<ExprPtr(ExprPtr)>& element, Span span) {
+  VarId built = new_variable(cx, "", list, true, span);
   typed::Stmt start;
   start.kind = StmtKind::Let;
   start.span = span;
@@ -335,47 +351,47 @@ ExprPtr Checker::build_list(const Type& list, const Size& count, typed::Block bl
   typed::Stmt loop;
   loop.kind = StmtKind::For;
   loop.span = span;
-  loop.value = make(ExprKind::Range, span, Type::range(0, count, 1));
-  VarId position = new_variable("", Type::scalar(DType::I64), false, span);
-  bind_atom(position);
+  loop.value = make_expr(ExprKind::Range, span, Type::range(0, count, 1));
+  VarId position = new_variable(cx, "", Type::scalar(DType::I64), false, span);
+  bind_atom(cx, position);
   loop.pattern.var = position;
-  typed::Stmt append = append_to(built, list, element(variable(position, span)), span);
+  typed::Stmt append = append_to(cx, built, list, element(variable_value(cx, position, span)), span);
   bool fine = !append.value->operands[1]->type.is_error();
   loop.body.statements.push_back(std::move(append));
   block.statements.push_back(std::move(loop));
   if (!fine) return broken(span);
-  auto node = make(ExprKind::Block, span, list);
-  block.result = variable(built, span);
+  auto node = make_expr(ExprKind::Block, span, list);
+  block.result = variable_value(cx, built, span);
   node->blocks.push_back(std::move(block));
   return node;
 }
 
-ExprPtr Checker::map_list(ExprPtr list, const Type& element, const std::function<ExprPtr(ExprPtr)>& f, Span span) {
+ExprPtr map_list(Context& cx, ExprPtr list, const Type& element, const std::function<ExprPtr(ExprPtr)>& f, Span span) {
   typed::Block block;
-  ExprPtr held = shared(std::move(list), block);
-  Size count = bound_size(list_length(copy_simple(*held), span), "len", block);
+  ExprPtr held = shared(cx, std::move(list), block);
+  Size count = bound_size(cx, list_length(copy_simple(*held), span), "len", block);
   return build_list(
-      list_of(element), count, std::move(block),
-      [&](ExprPtr position) { return f(list_get(copy_simple(*held), std::move(position), true, span)); }, span);
+      cx, list_of(cx, element), count, std::move(block),
+      [&](ExprPtr position) { return f(list_get(cx, copy_simple(*held), std::move(position), true, span)); }, span);
 }
 
-ExprPtr Checker::unpacked(ExprPtr list, size_t count, Span span) {
+ExprPtr unpacked(Context& cx, ExprPtr list, size_t count, Span span) {
   typed::Block block;
-  settle(*list);
-  ExprPtr held = shared(std::move(list), block);
-  Size length = bound_size(list_length(copy_simple(*held), span), "", block);
-  auto checked = make(ExprKind::Recast, span, held->type);
+  cx.open.settle(list->type);
+  ExprPtr held = shared(cx, std::move(list), block);
+  Size length = bound_size(cx, list_length(copy_simple(*held), span), "", block);
+  auto checked = make_expr(ExprKind::Recast, span, held->type);
   std::string message = "this pattern takes {1} values, and the list has {0}";
-  (void)require_equal(length, static_cast<int64_t>(count), false, message, span, checked->checks);
+  (void)require_equal(cx, length, static_cast<int64_t>(count), false, message, span, checked->checks);
   checked->operands.push_back(std::move(held));
-  ExprPtr whole = shared(std::move(checked), block);
-  auto tuple = make(ExprKind::Tuple, span, Type::tuple({}));
+  ExprPtr whole = shared(cx, std::move(checked), block);
+  auto tuple = make_expr(ExprKind::Tuple, span, Type::tuple({}));
   for (size_t k = 0; k < count; ++k) {
-    tuple->operands.push_back(list_get(copy_simple(*whole), literal(static_cast<int64_t>(k), span), true, span));
+    tuple->operands.push_back(list_get(cx, copy_simple(*whole), int_value(static_cast<int64_t>(k), span), true, span));
     if (tuple->operands.back()->type.is_error()) return broken(span);
     tuple->type.elements.push_back(tuple->operands.back()->type);
   }
-  auto node = make(ExprKind::Block, span, tuple->type);
+  auto node = make_expr(ExprKind::Block, span, tuple->type);
   block.result = std::move(tuple);
   node->blocks.push_back(std::move(block));
   return node;
@@ -383,7 +399,7 @@ ExprPtr Checker::unpacked(ExprPtr list, size_t count, Span span) {
 
 // xs[i] = e, p.xs[i] = e: makes a list with that element and assigns it. What stands further in, xs[i].w[j] = e, is
 // written into a copy of the element.
-bool Checker::assign_element(const ast::Assign& s, Span span, typed::Block& into) {
+bool assign_element(Context& cx, const ast::Assign& s, Span span, typed::Block& into) {
   std::vector<const ast::Expr*> chain; // from the target inwards
   const ast::Expr* at = s.target;
   for (;;) {
@@ -396,17 +412,17 @@ bool Checker::assign_element(const ast::Assign& s, Span span, typed::Block& into
       break;
   }
   auto* name = ast::as<ast::Name>(at);
-  const Entity* entity = name ? find(name->name) : nullptr;
+  const Entity* entity = name ? find(cx, name->name) : nullptr;
   if (!entity || entity->kind != Entity::Kind::Variable) return false;
   // The first list on the way, and the subscript of it.
   size_t step = chain.size() - 1;
-  Type type = current_type(entity->var);
+  Type type = current_type(cx, entity->var);
   for (; step > 0 && type.is_aggregate(); --step) {
     std::optional<uint32_t> index;
     if (auto* field = ast::as<ast::Field>(chain[step - 1])) {
       if (type.is_struct()) index = type.record->find(field->name.text);
     } else if (auto* sub = ast::as<ast::Subscript>(chain[step - 1]); sub->items.size() == 1 && sub->items[0].index) {
-      auto known = static_of(sub->items[0].index);
+      auto known = static_of(cx, sub->items[0].index);
       auto count = static_cast<int64_t>(type.elements.size());
       if (known && known->kind == Static::Kind::Int && known->number < count && known->number >= -count)
         index = static_cast<uint32_t>(known->number < 0 ? known->number + count : known->number);
@@ -423,88 +439,89 @@ bool Checker::assign_element(const ast::Assign& s, Span span, typed::Block& into
   typed::Stmt out;
   out.kind = StmtKind::Assign;
   out.span = span;
-  auto target = place(at, out, into); // may it be assigned?
+  auto target = check_target(cx, at, out, into); // may it be assigned?
   if (!target) return true;
   VarId var = target->var;
-  auto held_list = [&] { return part(*variable(var, at->span), target->path, at->span); };
+  auto held_list = [&] { return part_of(*variable_value(cx, var, at->span), target->path, at->span); };
   if (innermost->items.size() != 1 || innermost->items[0].kind != ast::SubscriptItem::Kind::Index) {
-    error("NotSupported", chain[chain.size() - 2]->span, "only one element of a list can be assigned",
+    error(cx, "NotSupported", chain[chain.size() - 2]->span, "only one element of a list can be assigned",
           "build the list anew: `list(… for … in …)`");
     return true;
   }
-  ExprPtr index = to_i64(value(innermost->items[0].index), "an index of a list");
+  ExprPtr index = to_i64(cx, check_value(cx, innermost->items[0].index), "an index of a list");
   if (index->type.is_error()) return true;
-  settle(*index);
-  index = shared(std::move(index), into);
+  cx.open.settle(index->type);
+  index = shared(cx, std::move(index), into);
   Span element_span = chain[chain.size() - 2]->span;
   const Type list = target->type;
   ExprPtr element;
   if (chain.size() > 2) {
-    ExprPtr old = list_get(held_list(), copy_simple(*index), false, element_span);
+    ExprPtr old = list_get(cx, held_list(), copy_simple(*index), false, element_span);
     if (old->type.is_error()) return true;
-    VarId part = new_variable("", old->type, true, element_span);
+    VarId part = new_variable(cx, "", old->type, true, element_span);
     typed::Stmt let;
     let.kind = StmtKind::Let;
     let.span = element_span;
     let.pattern.var = part;
     let.value = std::move(old);
     into.statements.push_back(std::move(let));
-    Scope* saved = scope_;
-    push_scope();
-    const std::string unutterable = text(element_span);
+    Scope* saved = cx.names.scope;
+    push_scope(cx);
+    const std::string unutterable = source_text(cx, element_span);
     Entity held;
     held.kind = Entity::Kind::Variable;
     held.var = part;
     held.span = element_span;
-    enter(unutterable, held);
-    made_->exprs.emplace_back();
-    made_->exprs.back().span = element_span;
-    made_->exprs.back().node = ast::Name{unutterable};
-    ast::Expr* inner = &made_->exprs.back();
+    enter(cx, unutterable, held);
+    cx.functions.made->exprs.emplace_back();
+    cx.functions.made->exprs.back().span = element_span;
+    cx.functions.made->exprs.back().node = ast::Name{unutterable};
+    ast::Expr* inner = &cx.functions.made->exprs.back();
     for (size_t i = chain.size() - 2; i-- > 0;) {
       ast::Expr copy = *chain[i];
       if (auto* sub = std::get_if<ast::Subscript>(&copy.node)) sub->object = inner;
       if (auto* field = std::get_if<ast::Field>(&copy.node)) field->object = inner;
-      made_->exprs.push_back(std::move(copy));
-      inner = &made_->exprs.back();
+      cx.functions.made->exprs.push_back(std::move(copy));
+      inner = &cx.functions.made->exprs.back();
     }
     ast::Assign rest = s;
     rest.target = inner;
-    size_t errors = ctx_->reports.size();
-    assign_one(rest, span, into);
-    scope_ = saved;
-    if (ctx_->reports.size() != errors) return true;
-    element = variable(part, element_span);
+    size_t errors = cx.function->reports.size();
+    check_assign_one(cx, rest, span, into);
+    cx.names.scope = saved;
+    if (cx.function->reports.size() != errors) return true;
+    element = variable_value(cx, part, element_span);
   } else if (s.op) {
-    ExprPtr old = list_get(held_list(), copy_simple(*index), false, element_span);
+    ExprPtr old = list_get(cx, held_list(), copy_simple(*index), false, element_span);
     if (old->type.is_error()) return true;
-    element = *s.op == ast::BinaryOp::Power ? power(std::move(old), s.value, span, s.op_span)
-                                            : binary_op(*s.op, std::move(old), value(s.value), span, s.op_span);
+    element = *s.op == ast::BinaryOp::Power
+                  ? check_power(cx, std::move(old), s.value, span, s.op_span)
+                  : binary_op(cx, *s.op, std::move(old), check_value(cx, s.value), span, s.op_span);
   } else {
-    Type wanted = any_sizes(list);
-    element = value(s.value, wanted.elements.empty() ? nullptr : &wanted.elements[0]);
+    Type wanted = any_sizes(cx, list);
+    element = check_value(cx, s.value, wanted.elements.empty() ? nullptr : &wanted.elements[0]);
   }
-  if (refresh(*element).is_error()) return true;
-  if (!list.elements.empty() && !same_form(list.elements[0], element->type)) {
-    error("TypeMismatch", element->span,
-          fmt::format("`{}` has to be {}, and this is {}", text(element_span), show(list.elements[0]),
-                      show(element->type)),
-          "", {label(*element)});
+  if (refresh(cx, *element).is_error()) return true;
+  if (!list.elements.empty() && !same_form(cx, list.elements[0], element->type)) {
+    error(cx, "TypeMismatch", element->span,
+          fmt::format("`{}` has to be {}, and this is {}", source_text(cx, element_span), show(cx, list.elements[0]),
+                      show(cx, element->type)),
+          "", {label_of(cx, *element)});
     return true;
   }
-  Type changed = either_element(list, list_of(resolved(refresh(*element))));
+  Type changed = either_element(cx, list, list_of(cx, cx.open.resolved(refresh(cx, *element))));
   out.value = list_node(typed::ListOp::Set, span, changed);
   out.value->operands.push_back(held_list());
   out.value->operands.push_back(std::move(index));
   out.value->operands.push_back(std::move(element));
   if (!target->path.empty()) {
-    changed = wanted_by(*target, changed);
-    out.value = coerce(std::move(out.value), changed, fmt::format("`{}`", text(at->span)));
+    changed = wanted_by(cx, *target, changed);
+    out.value = coerce(cx, std::move(out.value), changed, fmt::format("`{}`", source_text(cx, at->span)));
     if (out.value->type.is_error()) return true;
     changed = out.value->type;
   }
   target->type = changed;
-  set_current(*target, changed);
+  set_current(cx, *target, changed);
   out.targets.push_back(std::move(*target));
   into.statements.push_back(std::move(out));
   return true;
@@ -512,18 +529,19 @@ bool Checker::assign_element(const ast::Assign& s, Span span, typed::Block& into
 
 // Every list of a form may stand for one whose elements' sizes are their own; other sizes are compared, or checked one
 // element after the other.
-ExprPtr Checker::coerce_list(ExprPtr e, const Type& target, const std::string& what) {
-  Type from = resolved(e->type);
-  if (!same_form(from, target)) {
-    error("TypeMismatch", e->span, fmt::format("{} has to be {}, and this is {}", what, show(target), show(from)), "",
-          {label(*e)});
+ExprPtr coerce_list(Context& cx, ExprPtr e, const Type& target, const std::string& what) {
+  Type from = cx.open.resolved(e->type);
+  if (!same_form(cx, from, target)) {
+    error(cx, "TypeMismatch", e->span,
+          fmt::format("{} has to be {}, and this is {}", what, show(cx, target), show(cx, from)), "",
+          {label_of(cx, *e)});
     e->type = Type::error();
     return e;
   }
-  from = resolved(refresh(*e));
+  from = cx.open.resolved(refresh(cx, *e));
   if (from == target) return e;
   auto retyped = [&](const Type& type) {
-    auto node = make(ExprKind::Recast, e->span, type);
+    auto node = make_expr(ExprKind::Recast, e->span, type);
     node->operands.push_back(std::move(e));
     return node;
   };
@@ -535,20 +553,20 @@ ExprPtr Checker::coerce_list(ExprPtr e, const Type& target, const std::string& w
   std::vector<SizeCheck> checks;
   auto visit = [&](auto& self, const Type& x, const Type& y) -> void {
     for (size_t k = 0; k < x.shape.size(); ++k) {
-      if (has_element_atom(p_.atoms, y.shape[k])) {
+      if (has_element_atom(cx.program.atoms, y.shape[k])) {
         auto [it, is_new] = shared_sizes.try_emplace(y.shape[k], x.shape[k]);
         free = free && (is_new || it->second == x.shape[k]);
-      } else if (has_element_atom(p_.atoms, x.shape[k])) {
+      } else if (has_element_atom(cx.program.atoms, x.shape[k])) {
         free = false;
-      } else if (compare(x.shape[k], y.shape[k]) != Compare::Equal) {
+      } else if (compare(cx, x.shape[k], y.shape[k]) != Compare::Equal) {
         std::string message = fmt::format("axis {} of the elements of {} is {{0}}, where {} is written, which is {{1}}",
-                                          k, what, show(y.shape[k]));
-        if (!require_equal(x.shape[k], y.shape[k], false, message, e->span, checks)) {
-          std::vector<Label> labels{label(*e)};
-          add_origins(x.shape[k], y.shape[k], labels);
-          error("ShapeMismatch", e->span,
+                                          k, what, show(cx, y.shape[k]));
+        if (!require_equal(cx, x.shape[k], y.shape[k], false, message, e->span, checks)) {
+          std::vector<Label> labels{label_of(cx, *e)};
+          add_origins(cx, x.shape[k], y.shape[k], labels);
+          error(cx, "ShapeMismatch", e->span,
                 fmt::format("{} has to be {}, and this is {}: axis {} of its elements is {}, not {}", what,
-                            show(target), show(from), k, show(x.shape[k]), show(y.shape[k])),
+                            show(cx, target), show(cx, from), k, show(cx, x.shape[k]), show(cx, y.shape[k])),
                 "", std::move(labels));
           e->type = Type::error();
           return;
@@ -568,9 +586,9 @@ ExprPtr Checker::coerce_list(ExprPtr e, const Type& target, const std::string& w
   }
   Span span = e->span;
   return map_list(
-      std::move(e), target.elements[0],
+      cx, std::move(e), target.elements[0],
       [&](ExprPtr element) {
-        return coerce(std::move(element), target.elements[0], fmt::format("an element of {}", what));
+        return coerce(cx, std::move(element), target.elements[0], fmt::format("an element of {}", what));
       },
       span);
 }

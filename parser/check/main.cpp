@@ -1,13 +1,24 @@
 // The command line of a program: parameters of `main` that are lists and structs, and its results.
+#include "parser/check/main.h"
+#include "parser/check/builtins/files.h"
 #include "parser/check/context.h"
+#include "parser/check/expressions.h"
+#include "parser/check/leaves.h"
+#include "parser/check/lists.h"
+#include "parser/check/names.h"
+#include "parser/check/sizes.h"
+#include "parser/check/strings.h"
+#include "parser/check/structs.h"
+#include "parser/check/text.h"
+#include "parser/check/types.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
 
-bool Checker::returns_struct(const ast::NamedType& type) const {
+bool returns_struct(const Context& cx, const ast::NamedType& type) {
   if (type.name.text == "List") return false;
   if (!type.module.empty()) return true;
-  const Entity* entity = find_type(type.name.text);
+  const Entity* entity = find_type(cx, type.name.text);
   return entity && entity->kind == Entity::Kind::Struct;
 }
 
@@ -34,13 +45,13 @@ void file_leaves(const Type& type, const std::string& path, std::vector<FileLeaf
 } // namespace
 
 // What a list is given from outside: each element may have any sizes.
-void Checker::free_elements(Type& type) {
+void free_elements(Context& cx, Type& type) {
   if (type.is_list()) {
     size_t next = 0;
     auto visit = [&](auto& self, Type& part) -> void {
-      if (part.is_list()) return free_elements(part);
+      if (part.is_list()) return free_elements(cx, part);
       for (Size& size : part.shape)
-        size = Size::of(p_.atoms.element(next++));
+        size = Size::of(cx.program.atoms.element(next++));
       for (Type& inner : part.elements)
         self(self, inner);
     };
@@ -48,48 +59,49 @@ void Checker::free_elements(Type& type) {
     return;
   }
   for (Type& inner : type.elements)
-    free_elements(inner);
+    free_elements(cx, inner);
 }
 
 // A struct, or a list of what is no number and no text, comes from one file: each leaf is a parameter of the entry.
-ExprPtr Checker::main_file(const ast::Param& param, std::set<std::string>& sizes) {
+ExprPtr main_file(Context& cx, const ast::Param& param, std::set<std::string>& sizes) {
   DimContext context;
   std::vector<AtomId> bound;
   context.mode = DimMode::Bind;
   context.bound = &bound;
-  size_t errors = ctx_->reports.size();
-  bind_names(param.type, context);
-  Type type = type_of(param.type, context);
-  if (ctx_->reports.size() != errors) {
-    ctx_->reports.resize(errors); // said again where `main` is checked
+  size_t errors = cx.function->reports.size();
+  bind_names(cx, param.type, context);
+  Type type = type_of(cx, param.type, context);
+  if (cx.function->reports.size() != errors) {
+    cx.function->reports.resize(errors); // said again where `main` is checked
     return broken(param.type->span);
   }
   if (!has_only_tensors(type)) {
-    error("TypeMismatch", param.type->span,
+    error(cx, "TypeMismatch", param.type->span,
           fmt::format("a command line gives structs and lists of tensors, and `{}` has other parts",
-                      text(param.type->span)),
+                      source_text(cx, param.type->span)),
           fmt::format("take its file: `path: str`, and `let {}: {} = load(path)`", param.name.text,
-                      text(param.type->span)));
+                      source_text(cx, param.type->span)));
     return broken(param.type->span);
   }
   if (param.default_value) {
     error(
-        "NotSupported", param.default_value->span,
+        cx, "NotSupported", param.default_value->span,
         fmt::format("a default for a {} of the command line is not supported yet", type.is_list() ? "list" : "struct"));
     return broken(param.type->span);
   }
-  free_elements(type);
-  return entry_leaves(param, type, "", sizes);
+  free_elements(cx, type);
+  return entry_leaves(cx, param, type, "", sizes);
 }
 
 // The parts of a parameter of the entry, each a parameter of its own, and the value that they make together.
-ExprPtr Checker::entry_leaves(const ast::Param& param, Type type, const std::string& path,
-                              std::set<std::string>& sizes) {
+ExprPtr entry_leaves(Context& cx, const ast::Param& param, Type type, const std::string& path,
+                     std::set<std::string>& sizes) {
   if (type.is_aggregate()) {
-    auto node = make(ExprKind::Tuple, param.name.span, type);
+    auto node = make_expr(ExprKind::Tuple, param.name.span, type);
     for (size_t i = 0; i < type.elements.size(); ++i) {
       const std::string step = type.is_struct() ? type.record->fields[i].name : std::to_string(i);
-      node->operands.push_back(entry_leaves(param, type.elements[i], path.empty() ? step : path + "." + step, sizes));
+      node->operands.push_back(
+          entry_leaves(cx, param, type.elements[i], path.empty() ? step : path + "." + step, sizes));
       node->type.elements[i] = node->operands.back()->type;
     }
     return node;
@@ -97,7 +109,7 @@ ExprPtr Checker::entry_leaves(const ast::Param& param, Type type, const std::str
   ParamInfo info;
   info.name = param.name.text;
   info.doc = param.doc;
-  info.type_text = text(param.type->span);
+  info.type_text = source_text(cx, param.type->span);
   info.leaf = path;
   info.dtype = type.dtype;
   info.rank = static_cast<uint32_t>(type.rank());
@@ -108,43 +120,43 @@ ExprPtr Checker::entry_leaves(const ast::Param& param, Type type, const std::str
   if (type.is_list()) file_leaves(type.elements.at(0), "", info.element);
   for (uint32_t k = 0; k < info.rank; ++k) {
     auto own = type.shape[k].as_atom();
-    std::string size = own ? p_.atoms[*own].name : "";
-    if (size.empty() || p_.atoms[*own].kind != AtomKind::Named || !sizes.insert(size).second)
+    std::string size = own ? cx.program.atoms[*own].name : "";
+    if (size.empty() || cx.program.atoms[*own].kind != AtomKind::Named || !sizes.insert(size).second)
       size = fmt::format("axis {} of `{}{}{}`", k, info.name, path.empty() ? "" : ".", path);
-    type.shape[k] = Size::of(size_atom(AtomKind::Fresh, size, param.type->span));
+    type.shape[k] = Size::of(size_atom(cx, AtomKind::Fresh, size, param.type->span));
   }
   typed::EntryParam entry;
-  entry.var = new_variable(path.empty() ? info.name : info.name + "." + path, type, false, param.name.span);
-  if (type.is_scalar() && type.dtype == DType::I64) bind_atom(entry.var);
-  p_.entry_params.push_back(entry);
-  p_.interface.params.push_back(std::move(info));
-  return variable(entry.var, param.name.span);
+  entry.var = new_variable(cx, path.empty() ? info.name : info.name + "." + path, type, false, param.name.span);
+  if (type.is_scalar() && type.dtype == DType::I64) bind_atom(cx, entry.var);
+  cx.program.entry_params.push_back(entry);
+  cx.program.interface.params.push_back(std::move(info));
+  return variable_value(cx, entry.var, param.name.span);
 }
 
 // A list comes as one text, with a zero byte after each element.
-ExprPtr Checker::main_list(ExprPtr given, std::optional<DType> dtype, typed::Block& before) {
+ExprPtr main_list(Context& cx, ExprPtr given, std::optional<DType> dtype, typed::Block& before) {
   const Span span = given->span;
-  auto zero = make(ExprKind::Str, span, Type::str());
+  auto zero = make_expr(ExprKind::Str, span, Type::str());
   zero->text = std::string(1, '\0');
   std::vector<ExprPtr> operands;
   operands.push_back(std::move(given));
   operands.push_back(std::move(zero));
   auto all = list_node(typed::ListOp::Slice, span, Type::list(Type::str()));
   all->ints = {0, 1, 0}; // [:-1]: nothing stands after the last
-  all->operands.push_back(text_node(TextOp::Split, std::move(operands), span));
-  all->operands.push_back(literal(-1, span));
-  settle(*all->operands[1]);
-  ExprPtr texts = shared(std::move(all), before);
+  all->operands.push_back(text_node(cx, TextOp::Split, std::move(operands), span));
+  all->operands.push_back(int_value(-1, span));
+  cx.open.settle(all->operands[1]->type);
+  ExprPtr texts = shared(cx, std::move(all), before);
   if (!dtype) return texts;
   return map_list(
-      std::move(texts), Type::scalar(*dtype),
+      cx, std::move(texts), Type::scalar(*dtype),
       [&](ExprPtr element) -> ExprPtr {
         if (*dtype == DType::Bool) {
-          auto yes = make(ExprKind::Str, span, Type::str());
+          auto yes = make_expr(ExprKind::Str, span, Type::str());
           yes->text = "true";
-          return text_compare(ast::BinaryOp::Equal, std::move(element), std::move(yes), span);
+          return text_compare(cx, ast::BinaryOp::Equal, std::move(element), std::move(yes), span);
         }
-        auto number = make(ExprKind::Text, span, Type::scalar(*dtype));
+        auto number = make_expr(ExprKind::Text, span, Type::scalar(*dtype));
         number->text_op = TextOp::Parse;
         number->operands.push_back(std::move(element));
         return number;
@@ -154,8 +166,8 @@ ExprPtr Checker::main_list(ExprPtr given, std::optional<DType> dtype, typed::Blo
 
 // What the result is for a command line: tensors and texts, each for a file or to be printed; of a struct or list its
 // leaves and, in case no file takes them, its text; of what no file takes its text alone.
-void Checker::main_results(typed::Block& block) {
-  const Type type = refresh(*block.result);
+void main_results(Context& cx, typed::Block& block) {
+  const Type type = refresh(cx, *block.result);
   const Span span = block.result->span;
   auto plain = [](const Type& t) { return t.is_tensor() || t.is_str() || t.is_unit(); };
   auto add = [&](const Type& leaf, uint32_t value, std::string name, bool is_printed) {
@@ -170,11 +182,11 @@ void Checker::main_results(typed::Block& block) {
     result.value = value;
     result.leaf = std::move(name);
     result.is_printed = is_printed;
-    p_.interface.results.push_back(std::move(result));
+    cx.program.interface.results.push_back(std::move(result));
   };
   if (plain(type)) return add(type, 0, "", false);
-  ExprPtr held = shared(std::move(block.result), block);
-  auto delivered = make(ExprKind::Tuple, span, Type::tuple({}));
+  ExprPtr held = shared(cx, std::move(block.result), block);
+  auto delivered = make_expr(ExprKind::Tuple, span, Type::tuple({}));
   uint32_t value = 0;
   auto deliver = [&](ExprPtr part) {
     delivered->type.elements.push_back(part->type);
@@ -184,7 +196,7 @@ void Checker::main_results(typed::Block& block) {
     const Type t = part->type;
     if (t.is_tuple()) {
       for (uint32_t i = 0; i < t.elements.size(); ++i)
-        self(self, get(again(*part), i, span));
+        self(self, get_field(copy_part(cx, *part), i, span));
       return;
     }
     if (plain(t)) {
@@ -197,17 +209,17 @@ void Checker::main_results(typed::Block& block) {
         if (of.is_aggregate()) {
           for (uint32_t i = 0; i < of.elements.size(); ++i) {
             const std::string step = of.is_struct() ? of.record->fields[i].name : std::to_string(i);
-            inner(inner, get(again(*leaf), i, span), path.empty() ? step : path + "." + step);
+            inner(inner, get_field(copy_part(cx, *leaf), i, span), path.empty() ? step : path + "." + step);
           }
           return;
         }
         add(of, value, path, false);
         deliver(std::move(leaf));
       };
-      leaves(leaves, again(*part), "");
+      leaves(leaves, copy_part(cx, *part), "");
     }
     auto shown = new_interp(span);
-    append_value(*shown, std::move(part), "", span);
+    append_value(cx, *shown, std::move(part), "", span);
     ExprPtr text = finish_interp(std::move(shown));
     add(text->type, value++, "", true);
     deliver(std::move(text));

@@ -1,6 +1,10 @@
 // Scopes, look-up of names, and reports.
+#include "parser/check/names.h"
 #include "lang/suggest.h"
 #include "parser/check/context.h"
+#include "parser/check/functions.h"
+#include "parser/check/modules.h"
+#include "parser/check/session.h"
 #include "parser/doc/reference.h"
 #include <fmt/format.h>
 
@@ -32,58 +36,58 @@ std::string to_string(const Static& value) {
 
 // An error in the body of a generic function belongs to the call that made that instance; one in the prelude is shown
 // only there.
-void Checker::report(Diagnostic d) {
-  InstanceId id = ctx_->instance;
+void report(Context& cx, Diagnostic d) {
+  InstanceId id = cx.function->instance;
   for (int steps = 0; id.valid() && steps < 20; ++steps) {
-    const InstanceState& state = states_[id.index];
+    const InstanceState& state = cx.instances.states[id.index];
     if (!state.info || !state.info->is_template) break;
-    if (d.span.valid() && is_library(d.span.file) && state.call.valid()) {
+    if (d.span.valid() && is_library(cx, d.span.file) && state.call.valid()) {
       d.span = state.call;
       d.labels.clear();
       d.message = fmt::format("in `{}`: {}", state.info->decl->name.text, d.message);
-    } else if (state.call.valid() && !is_library(state.call.file)) {
+    } else if (state.call.valid() && !is_library(cx, state.call.file)) {
       Label label{state.call, fmt::format("in this call of `{}`", state.info->decl->name.text)};
       if (std::find(d.labels.begin(), d.labels.end(), label) == d.labels.end()) d.labels.push_back(label);
     }
     id = state.caller;
   }
-  ctx_->reports.push_back(std::move(d));
+  cx.function->reports.push_back(std::move(d));
 }
 
-void Checker::error(std::string kind, Span span, std::string message, std::string hint, std::vector<Label> labels) {
-  report({Severity::Error, std::move(kind), std::move(message), span, std::move(labels), std::move(hint)});
+void error(Context& cx, std::string kind, Span span, std::string message, std::string hint, std::vector<Label> labels) {
+  report(cx, {Severity::Error, std::move(kind), std::move(message), span, std::move(labels), std::move(hint)});
 }
 
-Scope* Checker::push_scope() {
-  scopes_.push_back({scope_, ctx_, {}, {}, {}, false, false, {}});
-  return scope_ = &scopes_.back();
+Scope* push_scope(Context& cx) {
+  cx.names.scopes.push_back({cx.names.scope, cx.function, {}, {}, {}, false, false, {}});
+  return cx.names.scope = &cx.names.scopes.back();
 }
 
 // A declaration of a file keeps its meaning for the file's functions when a statement binds its name to a value. In a
 // session a later piece replaces it.
-void Checker::enter(const std::string& name, Entity entity) {
+void enter(Context& cx, const std::string& name, Entity entity) {
   if (name == "_") return;
-  if (scope_->is_file && entity.kind == Entity::Kind::Variable)
-    if (auto it = scope_->names.find(name); it != scope_->names.end() && it->second.span.file == entity.span.file &&
-                                            it->second.kind != Entity::Kind::Variable &&
-                                            it->second.kind != Entity::Kind::Poisoned)
-      scope_->declared.try_emplace(name, it->second);
-  if (is_session_ && scope_->is_file) note_name(*scope_, name);
-  scope_->names[name] = std::move(entity);
+  if (cx.names.scope->is_file && entity.kind == Entity::Kind::Variable)
+    if (auto it = cx.names.scope->names.find(name);
+        it != cx.names.scope->names.end() && it->second.span.file == entity.span.file &&
+        it->second.kind != Entity::Kind::Variable && it->second.kind != Entity::Kind::Poisoned)
+      cx.names.scope->declared.try_emplace(name, it->second);
+  if (cx.session.is_active && cx.names.scope->is_file) note_name(cx, *cx.names.scope, name);
+  cx.names.scope->names[name] = std::move(entity);
 }
 
-const Entity* Checker::find(const std::string& name) const {
+const Entity* find(const Context& cx, const std::string& name) {
   bool in_function = false;
-  for (const Scope* s = scope_; s; s = s->parent) {
+  for (const Scope* s = cx.names.scope; s; s = s->parent) {
     in_function = in_function || s->is_function;
     if (const Entity* entity = s->meaning(name, in_function)) return entity;
   }
   return nullptr;
 }
 
-const Entity* Checker::find_type(const std::string& name) const {
+const Entity* find_type(const Context& cx, const std::string& name) {
   bool in_function = false;
-  for (const Scope* s = scope_; s; s = s->parent) {
+  for (const Scope* s = cx.names.scope; s; s = s->parent) {
     in_function = in_function || s->is_function;
     const Entity* entity = s->meaning(name, in_function);
     if (entity && (entity->kind == Entity::Kind::Struct || entity->kind == Entity::Kind::TypeParam)) return entity;
@@ -94,15 +98,15 @@ const Entity* Checker::find_type(const std::string& name) const {
   return nullptr;
 }
 
-bool Checker::may_declare(const ast::Ident& name, const std::string& what) {
+bool may_declare(Context& cx, const ast::Ident& name, const std::string& what) {
   if (name.text == "_") {
-    error("SyntaxError", name.span, fmt::format("`_` cannot be the name of a {}", what));
+    error(cx, "SyntaxError", name.span, fmt::format("`_` cannot be the name of a {}", what));
     return false;
   }
-  auto it = scope_->names.find(name.text);
-  if (it == scope_->names.end()) return true;
+  auto it = cx.names.scope->names.find(name.text);
+  if (it == cx.names.scope->names.end()) return true;
   const bool functions = what == "function" && it->second.kind == Entity::Kind::Function;
-  error("DuplicateName", name.span,
+  error(cx, "DuplicateName", name.span,
         functions ? fmt::format("there are two functions `{}`", name.text)
                   : fmt::format("`{}` is declared twice", name.text),
         "", {{it->second.span, "the first"}});
@@ -110,46 +114,47 @@ bool Checker::may_declare(const ast::Ident& name, const std::string& what) {
 }
 
 // The names of the types that the language has are theirs alone.
-bool Checker::may_be_type(const ast::Ident& name) {
+bool may_be_type(Context& cx, const ast::Ident& name) {
   if (!dtype_from_name(name.text) && name.text != "List" && name.text != "str" && name.text != "range") return true;
-  error("DuplicateName", name.span, fmt::format("`{}` is a type of the language", name.text), "choose another name");
+  error(cx, "DuplicateName", name.span, fmt::format("`{}` is a type of the language", name.text),
+        "choose another name");
   return false;
 }
 
-const Entity* Checker::declaration(const ast::Ident& name, Entity::Kind kind) {
-  const Entity* entity = find(name.text);
+const Entity* declaration(Context& cx, const ast::Ident& name, Entity::Kind kind) {
+  const Entity* entity = find(cx, name.text);
   if (!entity || entity->kind == kind) return entity;
   if (entity->kind == Entity::Kind::Variable)
-    error("DuplicateName", name.span, fmt::format("`{}` is declared twice", name.text),
+    error(cx, "DuplicateName", name.span, fmt::format("`{}` is declared twice", name.text),
           "a declaration holds in the whole of its block, also before its line", {{entity->span, "the first"}});
   return nullptr;
 }
 
-const std::vector<const ast::Stmt*>& Checker::declared(Builtin builtin) const {
-  return declared_builtins_.at(std::string(info(builtin).name));
+const std::vector<const ast::Stmt*>& declared(const Context& cx, Builtin builtin) {
+  return cx.names.declared_builtins.at(std::string(info(builtin).name));
 }
 
-std::string Checker::signature_of(Builtin builtin) const {
+std::string signature_of(const Context& cx, Builtin builtin) {
   const std::string_view name = info(builtin).name;
   std::string all;
-  for (const ast::Stmt* function : declared(builtin))
+  for (const ast::Stmt* function : declared(cx, builtin))
     all += (all.empty() ? "" : ", or ") + std::string(name.substr(0, name.find('.') + 1)) +
-           signature_text(text(function->span));
+           signature_text(source_text(cx, function->span));
   return all;
 }
 
-std::optional<Callable> Checker::find_callable(const std::string& name, bool skip_values) const {
+std::optional<Callable> find_callable(const Context& cx, const std::string& name, bool skip_values) {
   bool in_function = false;
-  for (const Scope* s = scope_; s; s = s->parent) {
+  for (const Scope* s = cx.names.scope; s; s = s->parent) {
     in_function = in_function || s->is_function;
     if (!s->prefix.empty())
-      if (auto it = builtins_.find(s->prefix + name); it != builtins_.end()) return it->second;
+      if (auto it = cx.names.builtins.find(s->prefix + name); it != cx.names.builtins.end()) return it->second;
     const Entity* found = s->meaning(name, in_function);
     if (!found) continue;
     const Entity& entity = *found;
     Callable callable;
     if (entity.kind == Entity::Kind::Function) {
-      if (s == prelude_) break; // overloads and builtins of the prelude together
+      if (s == cx.names.prelude) break; // overloads and builtins of the prelude together
       callable.functions.push_back(entity.function);
       return callable;
     }
@@ -160,37 +165,37 @@ std::optional<Callable> Checker::find_callable(const std::string& name, bool ski
     if (entity.kind == Entity::Kind::Static && entity.value.kind == Static::Kind::Function)
       return entity.value.callable;
     if (entity.kind == Entity::Kind::Variable)
-      if (const Type& type = p_.variables[entity.var.index].type;
+      if (const Type& type = cx.program.variables[entity.var.index].type;
           type.is_function() && type.function && !(type.function & kWritten))
-        return function_of(type).callable;
+        return function_of(cx, type).callable;
     if (entity.kind == Entity::Kind::Static && entity.value.kind == Static::Kind::Element) {
       callable.conversion = entity.value.dtype;
       return callable;
     }
     if (entity.kind == Entity::Kind::TypeParam) {
-      callable.conversion = resolved(entity.element).dtype;
+      callable.conversion = cx.open.resolved(entity.element).dtype;
       return callable;
     }
     if (!skip_values) return std::nullopt;
   }
-  if (auto it = builtins_.find(name); it != builtins_.end()) return it->second;
+  if (auto it = cx.names.builtins.find(name); it != cx.names.builtins.end()) return it->second;
   return std::nullopt;
 }
 
-std::string Checker::did_you_mean(const std::string& name, bool callable) const {
-  if (++suggestions_ > kMaxSuggestions) return {};
+std::string did_you_mean(const Context& cx, const std::string& name, bool callable) {
+  if (++cx.names.suggestions > kMaxSuggestions) return {};
   Nearest nearest(name);
-  for (const Scope* s = scope_; s; s = s->parent)
+  for (const Scope* s = cx.names.scope; s; s = s->parent)
     for (const auto& [candidate, entity] : s->names)
       if (!callable || entity.kind == Entity::Kind::Function || entity.kind == Entity::Kind::Struct)
         nearest.consider(candidate);
   if (callable)
-    for (const auto& [candidate, value] : builtins_)
+    for (const auto& [candidate, value] : cx.names.builtins)
       nearest.consider(candidate);
   return nearest.best();
 }
 
-void Checker::unknown_name(const std::string& name, Span span, bool callable) {
+void unknown_name(Context& cx, const std::string& name, Span span, bool callable) {
   static const std::map<std::string, std::string> elsewhere = {
       {"np", "functions are called without a prefix: `sum(x)`, not `np.sum(x)`"},
       {"numpy", "functions are called without a prefix: `sum(x)`"},
@@ -250,63 +255,63 @@ void Checker::unknown_name(const std::string& name, Span span, bool callable) {
   std::string hint;
   if (auto it = elsewhere.find(name); it != elsewhere.end())
     hint = it->second;
-  else if (std::string other = did_you_mean(name, callable); !other.empty())
+  else if (std::string other = did_you_mean(cx, name, callable); !other.empty())
     hint = fmt::format("did you mean `{}`?", other);
   if (callable)
-    for (const auto& [candidate, value] : builtins_)
+    for (const auto& [candidate, value] : cx.names.builtins)
       if (candidate.ends_with("." + name))
         hint = fmt::format("with `import {}` it is `{}`", candidate.substr(0, candidate.find('.')), candidate);
-  error("UnknownName", span, fmt::format("there is no {} `{}` here", callable ? "function" : "name", name), hint);
+  error(cx, "UnknownName", span, fmt::format("there is no {} `{}` here", callable ? "function" : "name", name), hint);
 }
 
-VarId Checker::raw_variable(std::string name, Type type, bool is_mutable, Span span) {
+VarId raw_variable(Context& cx, std::string name, Type type, bool is_mutable, Span span) {
   typed::Variable v;
   v.name = std::move(name);
   v.type = std::move(type);
   v.is_mutable = is_mutable;
   v.span = span;
-  p_.variables.push_back(std::move(v));
-  return {static_cast<uint32_t>(p_.variables.size() - 1)};
+  cx.program.variables.push_back(std::move(v));
+  return {static_cast<uint32_t>(cx.program.variables.size() - 1)};
 }
 
-VarId Checker::new_variable(std::string name, Type type, bool is_mutable, Span span) {
-  VarId id = raw_variable(std::move(name), std::move(type), is_mutable, span);
-  ctx_->variables.push_back(id);
-  ctx_->own.insert(id.index);
-  if (is_mutable) ctx_->current[id] = p_.variables[id.index].type;
+VarId new_variable(Context& cx, std::string name, Type type, bool is_mutable, Span span) {
+  VarId id = raw_variable(cx, std::move(name), std::move(type), is_mutable, span);
+  cx.function->variables.push_back(id);
+  cx.function->own.insert(id.index);
+  if (is_mutable) cx.function->current[id] = cx.program.variables[id.index].type;
   return id;
 }
 
-void Checker::bind_atom(VarId var, AtomKind kind) {
-  typed::Variable& v = p_.variables[var.index];
+void bind_atom(Context& cx, VarId var, AtomKind kind) {
+  typed::Variable& v = cx.program.variables[var.index];
   SizeAtom atom;
   atom.kind = kind;
   atom.name = v.name;
   atom.origin = v.span;
-  v.atom = p_.atoms.add(std::move(atom));
+  v.atom = cx.program.atoms.add(std::move(atom));
 }
 
-Type Checker::current_type(VarId var) const {
-  const typed::Variable& v = p_.variables[var.index];
+Type current_type(const Context& cx, VarId var) {
+  const typed::Variable& v = cx.program.variables[var.index];
   if (v.is_mutable)
-    for (const FunctionContext* c = ctx_; c; c = c->parent)
-      if (auto it = c->current.find(var); it != c->current.end()) return resolved(it->second);
-  return resolved(v.type);
+    for (const FunctionContext* c = cx.function; c; c = c->parent)
+      if (auto it = c->current.find(var); it != c->current.end()) return cx.open.resolved(it->second);
+  return cx.open.resolved(v.type);
 }
 
 // Notes that the function being checked reads a variable of a function, or of the script, around it.
-void Checker::capture(VarId var, Span span, const std::string& name) {
-  if (ctx_->own.count(var.index)) return;
-  const FunctionContext* owner = ctx_->parent;
+void capture(Context& cx, VarId var, Span span, const std::string& name) {
+  if (cx.function->own.count(var.index)) return;
+  const FunctionContext* owner = cx.function->parent;
   while (owner && !owner->own.count(var.index))
     owner = owner->parent;
   if (!owner) return; // a parameter of the function whose signature is being made for a call in this one
-  if (p_.variables[var.index].is_mutable)
-    error("NotCaptured", span, fmt::format("`{}` is a `var` outside this function, which sees only values", name),
+  if (cx.program.variables[var.index].is_mutable)
+    error(cx, "NotCaptured", span, fmt::format("`{}` is a `var` outside this function, which sees only values", name),
           fmt::format("pass it as an argument, or bind its value by `let` first"),
-          {{p_.variables[var.index].span, "declared here"}});
-  if (std::find(ctx_->captures.begin(), ctx_->captures.end(), var) == ctx_->captures.end())
-    ctx_->captures.push_back(var);
+          {{cx.program.variables[var.index].span, "declared here"}});
+  if (std::find(cx.function->captures.begin(), cx.function->captures.end(), var) == cx.function->captures.end())
+    cx.function->captures.push_back(var);
 }
 
 } // namespace tl::checker

@@ -1,28 +1,41 @@
 // Operators: elementwise with broadcasting, `and` and `or`, `**`, `@`; what to say when types don't go together.
+#include "parser/check/operators.h"
 #include "parser/check/context.h"
+#include "parser/check/expressions.h"
+#include "parser/check/leaves.h"
+#include "parser/check/lists.h"
+#include "parser/check/names.h"
+#include "parser/check/sizes.h"
+#include "parser/check/strings.h"
+#include "parser/check/structs.h"
+#include "parser/check/text.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
 
-bool Checker::is_made_here() const {
-  const FunctionInfo* info = ctx_->instance.valid() ? states_[ctx_->instance.index].info : nullptr;
+static ExprPtr join_conditions(Context& cx, ast::BinaryOp op, ExprPtr left, ExprPtr right, Span span);
+
+// what is checked stands nowhere in the text: the body of a function that is made
+static bool is_made_here(const Context& cx) {
+  const FunctionInfo* info =
+      cx.function->instance.valid() ? cx.instances.states[cx.function->instance.index].info : nullptr;
   const ast::Expr* body = info ? info->decl->body.expression : nullptr;
   return body && body->span == info->decl->name.span;
 }
 
 // How `from` becomes a `to`, without losing anything where there is a way. `target`: the variable that takes it.
-std::string Checker::conversion_hint(const typed::Expr& from, const Type& to, const typed::Expr* target) {
-  const Type given = resolved(from.type), wanted = resolved(to);
-  const std::string source = text(from.span);
-  if (!given.is_tensor() || !wanted.is_tensor() || source.starts_with("|") || is_made_here()) return "";
+std::string conversion_hint(Context& cx, const typed::Expr& from, const Type& to, const typed::Expr* target) {
+  const Type given = cx.open.resolved(from.type), wanted = cx.open.resolved(to);
+  const std::string source = source_text(cx, from.span);
+  if (!given.is_tensor() || !wanted.is_tensor() || source.starts_with("|") || is_made_here(cx)) return "";
   if (!has_zero(given.dtype) || !has_zero(wanted.dtype)) return "";
   // A variable whose literal nothing gave a type: it is declared with one, rather than converted afterwards.
   auto declared = [&](const typed::Expr* e) {
-    auto found = e && e->kind == ExprKind::Variable ? open_at_first_.find(e->var) : open_at_first_.end();
-    return found == open_at_first_.end() ? std::string() : found->second;
+    auto found = e && e->kind == ExprKind::Variable ? cx.open_at_first.find(e->var) : cx.open_at_first.end();
+    return found == cx.open_at_first.end() ? std::string() : found->second;
   };
   auto declaration = [&](const typed::Expr& e) {
-    const typed::Variable& v = p_.variables[e.var.index];
+    const typed::Variable& v = cx.program.variables[e.var.index];
     return fmt::format("{} {}", v.is_mutable ? "var" : "let", v.name);
   };
   const bool loses = is_float(given.dtype) && !is_float(wanted.dtype);
@@ -36,8 +49,8 @@ std::string Checker::conversion_hint(const typed::Expr& from, const Type& to, co
                      loses ? ", which drops fractions" : "");
 }
 
-void Checker::mixed_types(const typed::Expr& a, const typed::Expr& b, const std::string& what, Span span) {
-  Type x = resolved(a.type), y = resolved(b.type);
+void mixed_types(Context& cx, const typed::Expr& a, const typed::Expr& b, const std::string& what, Span span) {
+  Type x = cx.open.resolved(a.type), y = cx.open.resolved(b.type);
   std::string hint;
   // Convert towards the float, or the wider type.
   bool convert_a = is_float(y.dtype) && !is_float(x.dtype);
@@ -45,88 +58,91 @@ void Checker::mixed_types(const typed::Expr& a, const typed::Expr& b, const std:
   const typed::Expr& from = convert_a ? a : b;
   const Type& to = convert_a ? y : x;
   if (has_zero(x.dtype) && has_zero(y.dtype)) {
-    if (resolved(from.type).open && from.kind == ExprKind::Literal)
+    if (cx.open.resolved(from.type).open && from.kind == ExprKind::Literal)
       hint = fmt::format("write the literal as {}", is_float(to.dtype) ? "a float" : "an integer");
     else
-      hint = conversion_hint(from, to);
+      hint = conversion_hint(cx, from, to);
   }
-  std::vector<Label> labels{label(a), label(b)};
-  error("MixedTypes", span, fmt::format("{} mixes {} and {}", what, name_of(x.dtype), name_of(y.dtype)), hint,
+  std::vector<Label> labels{label_of(cx, a), label_of(cx, b)};
+  error(cx, "MixedTypes", span, fmt::format("{} mixes {} and {}", what, name_of(x.dtype), name_of(y.dtype)), hint,
         std::move(labels));
 }
 
 // One element type for operands first, first + 1, …
-bool Checker::same_element(std::vector<ExprPtr>& operands, size_t first, const std::string& what, Span span) {
+bool same_element(Context& cx, std::vector<ExprPtr>& operands, size_t first, const std::string& what, Span span) {
   for (size_t i = first + 1; i < operands.size(); ++i) {
-    if (!unify(operands[first]->type, operands[i]->type)) {
-      mixed_types(*operands[first], *operands[i], what, span);
+    if (!cx.open.unify(operands[first]->type, operands[i]->type)) {
+      mixed_types(cx, *operands[first], *operands[i], what, span);
       return false;
     }
   }
   for (auto& operand : operands)
-    refresh(*operand);
+    refresh(cx, *operand);
   return true;
 }
 
-ExprPtr Checker::scalar_node(ScalarOp op, std::vector<ExprPtr> operands, Span span, const std::string& what) {
+ExprPtr scalar_node(Context& cx, ScalarOp op, std::vector<ExprPtr> operands, Span span, const std::string& what) {
   for (auto& operand : operands) {
-    refresh(*operand);
+    refresh(cx, *operand);
     if (operand->type.is_error()) return broken(span);
     if (!operand->type.is_tensor()) {
       std::string hint;
       if (operand->type.is_str()) hint = "text is put together as \"{a}{b}\"";
       if (operand->type.is_struct()) hint = "`map(f, p)` works on each leaf of a struct";
-      error("TypeMismatch", operand->span,
-            fmt::format("{} works on numbers and tensors, not on {}", what, show(operand->type)), hint,
-            {label(*operand)});
+      error(cx, "TypeMismatch", operand->span,
+            fmt::format("{} works on numbers and tensors, not on {}", what, show(cx, operand->type)), hint,
+            {label_of(cx, *operand)});
       return broken(span);
     }
   }
   TypeRule rule = info(op).rule;
   auto expects = [&](size_t i, const std::string& wanted, const std::string& hint) {
-    error("TypeMismatch", operands[i]->span,
-          fmt::format("{} takes {}, and `{}` is {}", what, wanted, text(operands[i]->span), show(operands[i]->type)),
-          hint, {label(*operands[i])});
+    error(cx, "TypeMismatch", operands[i]->span,
+          fmt::format("{} takes {}, and `{}` is {}", what, wanted, source_text(cx, operands[i]->span),
+                      show(cx, operands[i]->type)),
+          hint, {label_of(cx, *operands[i])});
     return broken(span);
   };
   size_t first = rule == TypeRule::Select ? 1 : 0; // the operands of one element type start here
   if (rule == TypeRule::Bits || rule == TypeRule::KeyFold) {
     if (operands[0]->type.dtype != DType::Key) return expects(0, "a key", "");
-    if (!unify(operands[1]->type, Type::scalar(DType::I64))) return expects(1, "an i64", "");
-    refresh(*operands[1]);
+    if (!cx.open.unify(operands[1]->type, Type::scalar(DType::I64))) return expects(1, "an i64", "");
+    refresh(cx, *operands[1]);
   } else {
     if (rule == TypeRule::Select) {
-      settle(*operands[0]);
+      cx.open.settle(operands[0]->type);
       if (operands[0]->type.dtype != DType::Bool) return expects(0, "a bool first", "a condition like `x > 0`");
     }
-    if (!same_element(operands, first, what, span)) return broken(span);
+    if (!same_element(cx, operands, first, what, span)) return broken(span);
   }
   const Type element = operands[first]->type;
   switch (rule) {
   case TypeRule::NumSame:
   case TypeRule::OrdBool:
     if (!element.open && !is_num(element.dtype))
-      return expects(
-          first, "numbers",
-          element.dtype == DType::Bool ? fmt::format("`i64({})` counts true as 1", text(operands[first]->span)) : "");
+      return expects(first, "numbers",
+                     element.dtype == DType::Bool
+                         ? fmt::format("`i64({})` counts true as 1", source_text(cx, operands[first]->span))
+                         : "");
     break;
   case TypeRule::FloatSame:
   case TypeRule::FloatBool:
-    if (!constrain_float(element)) {
-      std::string hint = fmt::format("write `f32({})` to convert it", text(operands[first]->span));
+    if (!cx.open.constrain_float(element)) {
+      std::string hint = fmt::format("write `f32({})` to convert it", source_text(cx, operands[first]->span));
       if (op == ScalarOp::Div)
-        hint = fmt::format("`//` divides integers and rounds down; `f32({})` converts", text(operands[first]->span));
+        hint = fmt::format("`//` divides integers and rounds down; `f32({})` converts",
+                           source_text(cx, operands[first]->span));
       return expects(first, "floats", hint);
     }
     break;
   case TypeRule::IntSame:
-    if (!constrain_int(element)) return expects(first, "integers", "");
+    if (!cx.open.constrain_int(element)) return expects(first, "integers", "");
     break;
   case TypeRule::BoolSame:
     for (size_t i = 0; i < operands.size(); ++i) {
-      settle(*operands[i]);
+      cx.open.settle(operands[i]->type);
       if (operands[i]->type.dtype != DType::Bool)
-        return expects(i, "bools", fmt::format("write `{} != 0`", text(operands[i]->span)));
+        return expects(i, "bools", fmt::format("write `{} != 0`", source_text(cx, operands[i]->span)));
     }
     break;
   case TypeRule::EqBool: // keys too
@@ -134,14 +150,14 @@ ExprPtr Checker::scalar_node(ScalarOp op, std::vector<ExprPtr> operands, Span sp
   case TypeRule::Bits:
   case TypeRule::KeyFold: break;
   }
-  auto node = make(ExprKind::Scalar, span, Type::error());
+  auto node = make_expr(ExprKind::Scalar, span, Type::error());
   node->scalar_op = op;
   std::vector<typed::Expr*> raw;
   for (auto& operand : operands)
-    raw.push_back((refresh(*operand), operand.get()));
-  auto shape = broadcast(raw, what, span, node->checks);
+    raw.push_back((refresh(cx, *operand), operand.get()));
+  auto shape = broadcast(cx, raw, what, span, node->checks);
   if (!shape) return broken(span);
-  Type result = resolved(operands[first]->type);
+  Type result = cx.open.resolved(operands[first]->type);
   if (rule == TypeRule::EqBool || rule == TypeRule::OrdBool || rule == TypeRule::FloatBool)
     result = Type::scalar(DType::Bool);
   if (rule == TypeRule::Bits) result = Type::scalar(DType::I64);
@@ -151,20 +167,21 @@ ExprPtr Checker::scalar_node(ScalarOp op, std::vector<ExprPtr> operands, Span sp
   return node;
 }
 
-ExprPtr Checker::unary(const ast::Expr& e, const ast::Unary& u, const Type* expected) {
+ExprPtr check_unary(Context& cx, const ast::Expr& e, const ast::Unary& u, const Type* expected) {
   if (u.op == ast::UnaryOp::Negate) {
-    if (auto* node = ast::as<ast::IntLiteral>(u.operand)) return int_literal(node->value, true, e.span);
-    if (auto* node = ast::as<ast::FloatLiteral>(u.operand)) return float_literal(node->value, node->text, true, e.span);
+    if (auto* node = ast::as<ast::IntLiteral>(u.operand)) return int_literal(cx, node->value, true, e.span);
+    if (auto* node = ast::as<ast::FloatLiteral>(u.operand))
+      return float_literal(cx, node->value, node->text, true, e.span);
   }
   std::vector<ExprPtr> operands;
-  operands.push_back(value(u.operand, expected));
+  operands.push_back(check_value(cx, u.operand, expected));
   if (u.op == ast::UnaryOp::Negate && operands[0]->kind == ExprKind::Literal && operands[0]->index == 2) { // -inf, -pi
     operands[0]->flag = !operands[0]->flag;
     operands[0]->span = e.span;
     return std::move(operands[0]);
   }
-  if (refresh(*operands[0]).is_struct()) return unary_struct(u.op, std::move(operands[0]), e.span);
-  return scalar_node(u.op == ast::UnaryOp::Negate ? ScalarOp::Neg : ScalarOp::Not, std::move(operands), e.span,
+  if (refresh(cx, *operands[0]).is_struct()) return unary_struct(cx, u.op, std::move(operands[0]), e.span);
+  return scalar_node(cx, u.op == ast::UnaryOp::Negate ? ScalarOp::Neg : ScalarOp::Not, std::move(operands), e.span,
                      u.op == ast::UnaryOp::Negate ? "`-`" : "`not`");
 }
 
@@ -192,36 +209,36 @@ bool is_total(const typed::Expr& e) {
 } // namespace
 
 // A chain `a and b and c` is gone through from its first operand, so that each is learnt from once.
-ExprPtr Checker::short_circuit(const ast::Expr& e, const ast::Binary& b) {
+static ExprPtr short_circuit(Context& cx, const ast::Expr& e, const ast::Binary& b) {
   std::vector<const ast::Expr*> chain{&e}; // from the whole to its first pair
   while (auto* inner = ast::as<ast::Binary>(ast::as<ast::Binary>(chain.back())->left)) {
     if (inner->op != b.op) break;
     chain.push_back(ast::as<ast::Binary>(chain.back())->left);
   }
-  auto mark = ctx_->facts;
-  ExprPtr result = value(ast::as<ast::Binary>(chain.back())->left);
+  auto mark = cx.function->facts;
+  ExprPtr result = check_value(cx, ast::as<ast::Binary>(chain.back())->left);
   bool scalars = result->type.is_scalar(); // otherwise all operands are computed, whatever the others are
-  if (scalars) learn(*result, b.op == ast::BinaryOp::And);
+  if (scalars) learn_condition(cx, *result, b.op == ast::BinaryOp::And);
   for (auto pair = chain.rbegin(); pair != chain.rend() && !result->type.is_error(); ++pair) {
-    auto before = ctx_->current;
-    bool was_reachable = ctx_->reachable;
-    ExprPtr right = value(ast::as<ast::Binary>(*pair)->right);
+    auto before = cx.function->current;
+    bool was_reachable = cx.function->reachable;
+    ExprPtr right = check_value(cx, ast::as<ast::Binary>(*pair)->right);
     scalars = scalars && right->type.is_scalar();
-    if (scalars) learn(*right, b.op == ast::BinaryOp::And);
-    result = join_conditions(b.op, std::move(result), std::move(right), (*pair)->span);
+    if (scalars) learn_condition(cx, *right, b.op == ast::BinaryOp::And);
+    result = join_conditions(cx, b.op, std::move(result), std::move(right), (*pair)->span);
     if (result->kind != ExprKind::If) continue;
     // Two ways meet here: one past the right side, one through it.
     std::vector<std::map<VarId, Type>> ways{std::move(before)};
-    if (ctx_->reachable) ways.push_back(ctx_->current);
-    result->blocks[b.op == ast::BinaryOp::And ? 0 : 1].diverges = !ctx_->reachable;
-    result->joins = join_variables(std::move(ways), (*pair)->span);
-    ctx_->reachable = was_reachable;
+    if (cx.function->reachable) ways.push_back(cx.function->current);
+    result->blocks[b.op == ast::BinaryOp::And ? 0 : 1].diverges = !cx.function->reachable;
+    result->joins = join_variables(cx, std::move(ways), (*pair)->span);
+    cx.function->reachable = was_reachable;
   }
-  ctx_->facts = mark;
+  cx.function->facts = mark;
   return result;
 }
 
-ExprPtr Checker::join_conditions(ast::BinaryOp op, ExprPtr left, ExprPtr right, Span span) {
+static ExprPtr join_conditions(Context& cx, ast::BinaryOp op, ExprPtr left, ExprPtr right, Span span) {
   bool is_and = op == ast::BinaryOp::And;
   std::string what = is_and ? "`and`" : "`or`";
   std::vector<ExprPtr> operands;
@@ -229,84 +246,87 @@ ExprPtr Checker::join_conditions(ast::BinaryOp op, ExprPtr left, ExprPtr right, 
   if (!scalars || is_total(*right)) {
     operands.push_back(std::move(left));
     operands.push_back(std::move(right));
-    return scalar_node(is_and ? ScalarOp::And : ScalarOp::Or, std::move(operands), span, what);
+    return scalar_node(cx, is_and ? ScalarOp::And : ScalarOp::Or, std::move(operands), span, what);
   }
   for (const auto* side : {&left, &right})
-    if (resolved((*side)->type).dtype != DType::Bool) {
-      error("TypeMismatch", (*side)->span, fmt::format("{} takes bools, and this is {}", what, show((*side)->type)),
-            fmt::format("write `{} != 0`", text((*side)->span)), {label(**side)});
+    if (cx.open.resolved((*side)->type).dtype != DType::Bool) {
+      error(cx, "TypeMismatch", (*side)->span,
+            fmt::format("{} takes bools, and this is {}", what, show(cx, (*side)->type)),
+            fmt::format("write `{} != 0`", source_text(cx, (*side)->span)), {label_of(cx, **side)});
       return broken(span);
     }
-  auto node = make(ExprKind::If, span, Type::scalar(DType::Bool));
+  auto node = make_expr(ExprKind::If, span, Type::scalar(DType::Bool));
   node->operands.push_back(std::move(left));
   node->blocks.resize(2);
   node->blocks[is_and ? 0 : 1].result = std::move(right);
-  node->blocks[is_and ? 1 : 0].result = literal_bool(!is_and, span);
+  node->blocks[is_and ? 1 : 0].result = bool_value(!is_and, span);
   return node;
 }
 
-ExprPtr Checker::power(ExprPtr base, const ast::Expr* exponent, Span span, Span op_span) {
-  if (refresh(*base).is_struct())
-    return struct_op(ast::BinaryOp::Power, std::move(base), value(exponent), span, op_span);
+ExprPtr check_power(Context& cx, ExprPtr base, const ast::Expr* exponent, Span span, Span op_span) {
+  if (refresh(cx, *base).is_struct())
+    return struct_op(cx, ast::BinaryOp::Power, std::move(base), check_value(cx, exponent), span, op_span);
   auto* small = ast::as<ast::IntLiteral>(exponent);
-  if (small && small->value >= 2 && small->value <= 4 && refresh(*base).is_tensor()) {
+  if (small && small->value >= 2 && small->value <= 4 && refresh(cx, *base).is_tensor()) {
     typed::Block block;
-    ExprPtr x = shared(std::move(base), block);
+    ExprPtr x = shared(cx, std::move(base), block);
     ExprPtr product = copy_simple(*x);
     for (uint64_t i = 1; i < small->value; ++i) {
       std::vector<ExprPtr> factors;
       factors.push_back(std::move(product));
       factors.push_back(copy_simple(*x));
-      product = scalar_node(ScalarOp::Mul, std::move(factors), span, "`**`");
+      product = scalar_node(cx, ScalarOp::Mul, std::move(factors), span, "`**`");
       if (product->type.is_error()) return product;
     }
     if (block.statements.empty()) return product;
-    auto node = make(ExprKind::Block, span, product->type);
+    auto node = make_expr(ExprKind::Block, span, product->type);
     block.result = std::move(product);
     node->blocks.push_back(std::move(block));
     return node;
   }
   std::vector<ExprPtr> operands;
   operands.push_back(std::move(base));
-  operands.push_back(value(exponent));
-  return scalar_node(ScalarOp::Pow, std::move(operands), span, fmt::format("`{}`", text(span)));
+  operands.push_back(check_value(cx, exponent));
+  return scalar_node(cx, ScalarOp::Pow, std::move(operands), span, fmt::format("`{}`", source_text(cx, span)));
 }
 
-ExprPtr Checker::binary(const ast::Expr& e, const ast::Binary& b, const Type* expected) {
-  if (b.op == ast::BinaryOp::And || b.op == ast::BinaryOp::Or) return short_circuit(e, b);
-  if (b.op == ast::BinaryOp::Power) return power(value(b.left, expected), b.right, e.span, b.op_span);
-  ExprPtr left = value(b.left, expected && expected->is_list() ? expected : nullptr);
+ExprPtr check_binary(Context& cx, const ast::Expr& e, const ast::Binary& b, const Type* expected) {
+  if (b.op == ast::BinaryOp::And || b.op == ast::BinaryOp::Or) return short_circuit(cx, e, b);
+  if (b.op == ast::BinaryOp::Power)
+    return check_power(cx, check_value(cx, b.left, expected), b.right, e.span, b.op_span);
+  ExprPtr left = check_value(cx, b.left, expected && expected->is_list() ? expected : nullptr);
   // xs + [x] joins lists
-  Type list = refresh(*left);
+  Type list = refresh(cx, *left);
   if (list.is_list() && !list.elements.empty()) // of any sizes
-    list = list_of(list.elements[0], [](const Size&) { return true; });
-  ExprPtr right = value(b.right, list.is_list() && b.op == ast::BinaryOp::Add ? &list : nullptr);
-  return binary_op(b.op, std::move(left), std::move(right), e.span, b.op_span);
+    list = list_of(cx, list.elements[0], [](const Size&) { return true; });
+  ExprPtr right = check_value(cx, b.right, list.is_list() && b.op == ast::BinaryOp::Add ? &list : nullptr);
+  return binary_op(cx, b.op, std::move(left), std::move(right), e.span, b.op_span);
 }
 
-ExprPtr Checker::binary_op(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Span op_span) {
-  refresh(*a);
-  refresh(*b);
+ExprPtr binary_op(Context& cx, ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Span op_span) {
+  refresh(cx, *a);
+  refresh(cx, *b);
   if (a->type.is_error() || b->type.is_error()) return broken(span);
-  std::string what = span.length() <= 40 ? fmt::format("`{}`", text(span)) : fmt::format("`{}`", ast::symbol(op));
+  std::string what =
+      span.length() <= 40 ? fmt::format("`{}`", source_text(cx, span)) : fmt::format("`{}`", ast::symbol(op));
   if (what.find('\n') != std::string::npos) what = fmt::format("`{}`", ast::symbol(op));
   if (op == ast::BinaryOp::Add && a->type.is_str() && b->type.is_str()) {
     auto text = new_interp(span);
-    append_value(*text, std::move(a), "", span);
-    append_value(*text, std::move(b), "", span);
+    append_value(cx, *text, std::move(a), "", span);
+    append_value(cx, *text, std::move(b), "", span);
     return finish_interp(std::move(text));
   }
   bool compares = op == ast::BinaryOp::Equal || op == ast::BinaryOp::NotEqual;
   auto has_parts = [](const typed::Expr& e) { return e.type.is_list() || e.type.is_aggregate(); };
   if (compares && has_parts(*a) && has_parts(*b))
-    return equality(op == ast::BinaryOp::Equal, std::move(a), std::move(b), span);
+    return equality(cx, op == ast::BinaryOp::Equal, std::move(a), std::move(b), span);
   if (a->type.is_list() || b->type.is_list()) {
-    if (op == ast::BinaryOp::Add) return list_concat(std::move(a), std::move(b), span);
-    error("TypeMismatch", span, fmt::format("`{}` does not work on lists", ast::symbol(op)),
-          compares
-              ? "a list is compared with a list"
-              : fmt::format("`list(… for x in {})` makes a list of results", text((a->type.is_list() ? a : b)->span)),
-          {label(*a), label(*b)});
+    if (op == ast::BinaryOp::Add) return list_concat(cx, std::move(a), std::move(b), span);
+    error(cx, "TypeMismatch", span, fmt::format("`{}` does not work on lists", ast::symbol(op)),
+          compares ? "a list is compared with a list"
+                   : fmt::format("`list(… for x in {})` makes a list of results",
+                                 source_text(cx, (a->type.is_list() ? a : b)->span)),
+          {label_of(cx, *a), label_of(cx, *b)});
     return broken(span);
   }
   if (a->type.is_str() || b->type.is_str()) {
@@ -316,20 +336,20 @@ ExprPtr Checker::binary_op(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Sp
     case ast::BinaryOp::Less:
     case ast::BinaryOp::LessEqual:
     case ast::BinaryOp::Greater:
-    case ast::BinaryOp::GreaterEqual: return text_compare(op, std::move(a), std::move(b), span);
+    case ast::BinaryOp::GreaterEqual: return text_compare(cx, op, std::move(a), std::move(b), span);
     case ast::BinaryOp::Multiply: {
       if (b->type.is_str()) std::swap(a, b);
       if (!b->type.is_scalar() || (!b->type.open && !is_int(b->type.dtype))) break;
       std::vector<ExprPtr> operands;
       operands.push_back(std::move(a));
-      operands.push_back(to_i64(std::move(b), "a count"));
-      return text_node(TextOp::Repeat, std::move(operands), span);
+      operands.push_back(to_i64(cx, std::move(b), "a count"));
+      return text_node(cx, TextOp::Repeat, std::move(operands), span);
     }
     default: break;
     }
   }
-  if (a->type.is_struct() || b->type.is_struct()) return struct_op(op, std::move(a), std::move(b), span, op_span);
-  if (op == ast::BinaryOp::MatrixMultiply) return matmul(std::move(a), std::move(b), span, what);
+  if (a->type.is_struct() || b->type.is_struct()) return struct_op(cx, op, std::move(a), std::move(b), span, op_span);
+  if (op == ast::BinaryOp::MatrixMultiply) return check_matmul(cx, std::move(a), std::move(b), span, what);
   static const std::map<ast::BinaryOp, ScalarOp> ops = {{ast::BinaryOp::Add, ScalarOp::Add},
                                                         {ast::BinaryOp::Subtract, ScalarOp::Sub},
                                                         {ast::BinaryOp::Multiply, ScalarOp::Mul},
@@ -348,45 +368,45 @@ ExprPtr Checker::binary_op(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Sp
   std::vector<ExprPtr> operands;
   operands.push_back(std::move(a));
   operands.push_back(std::move(b));
-  return scalar_node(ops.at(op), std::move(operands), span, what);
+  return scalar_node(cx, ops.at(op), std::move(operands), span, what);
 }
 
-ExprPtr Checker::matmul(ExprPtr a, ExprPtr b, Span span, const std::string& what) {
+ExprPtr check_matmul(Context& cx, ExprPtr a, ExprPtr b, Span span, const std::string& what) {
   for (auto* side : {&a, &b}) {
-    if (refresh(**side).is_error()) return broken(span);
+    if (refresh(cx, **side).is_error()) return broken(span);
     if (!(*side)->type.is_tensor() || (*side)->type.rank() == 0) {
-      error("TypeMismatch", (*side)->span,
-            fmt::format("{} multiplies matrices and vectors, not {}", what, show((*side)->type)),
-            (*side)->type.is_scalar() ? "a scalar scales with `*`" : "", {label(*a), label(*b)});
+      error(cx, "TypeMismatch", (*side)->span,
+            fmt::format("{} multiplies matrices and vectors, not {}", what, show(cx, (*side)->type)),
+            (*side)->type.is_scalar() ? "a scalar scales with `*`" : "", {label_of(cx, *a), label_of(cx, *b)});
       return broken(span);
     }
   }
   std::vector<ExprPtr> both;
   both.push_back(std::move(a));
   both.push_back(std::move(b));
-  if (!same_element(both, 0, what, span)) return broken(span);
+  if (!same_element(cx, both, 0, what, span)) return broken(span);
   typed::Expr &x = *both[0], &y = *both[1];
   if (!x.type.open && !is_num(x.type.dtype)) {
-    error("TypeMismatch", span, fmt::format("{} takes numbers, not {}", what, name_of(x.type.dtype)));
+    error(cx, "TypeMismatch", span, fmt::format("{} takes numbers, not {}", what, name_of(x.type.dtype)));
     return broken(span);
   }
-  auto node = make(ExprKind::Builtin, span, Type::error());
+  auto node = make_expr(ExprKind::Builtin, span, Type::error());
   node->builtin = Builtin::Matmul;
   const Size inner_a = x.type.shape.back();
   const Size inner_b = y.type.rank() == 1 ? y.type.shape[0] : y.type.shape[y.type.rank() - 2];
   std::string message =
       fmt::format("{} needs equal inner sizes, but the last axis of `{}` is {{0}} and axis {} of `{}` is {{1}}", what,
-                  text(x.span), y.type.rank() == 1 ? 0 : y.type.rank() - 2, text(y.span));
-  if (!require_equal(inner_a, inner_b, true, message, span, node->checks)) {
-    std::vector<Label> labels{label(x), label(y)};
-    add_origins(inner_a, inner_b, labels);
-    std::string hint = equality_hint(inner_a, inner_b);
-    if (y.type.rank() >= 2 && compare(inner_a, y.type.shape.back()) == Compare::Equal)
-      hint = fmt::format("transpose the second: `{}.T`", text(y.span));
-    else if (x.type.rank() >= 2 && compare(x.type.shape[x.type.rank() - 2], inner_b) == Compare::Equal)
-      hint = fmt::format("transpose the first: `{}.T`", text(x.span));
-    error("ShapeMismatch", span,
-          fmt::format("{} needs equal inner sizes, but has {}", what, different(inner_a, inner_b)), hint,
+                  source_text(cx, x.span), y.type.rank() == 1 ? 0 : y.type.rank() - 2, source_text(cx, y.span));
+  if (!require_equal(cx, inner_a, inner_b, true, message, span, node->checks)) {
+    std::vector<Label> labels{label_of(cx, x), label_of(cx, y)};
+    add_origins(cx, inner_a, inner_b, labels);
+    std::string hint = equality_hint(cx, inner_a, inner_b);
+    if (y.type.rank() >= 2 && compare(cx, inner_a, y.type.shape.back()) == Compare::Equal)
+      hint = fmt::format("transpose the second: `{}.T`", source_text(cx, y.span));
+    else if (x.type.rank() >= 2 && compare(cx, x.type.shape[x.type.rank() - 2], inner_b) == Compare::Equal)
+      hint = fmt::format("transpose the first: `{}.T`", source_text(cx, x.span));
+    error(cx, "ShapeMismatch", span,
+          fmt::format("{} needs equal inner sizes, but has {}", what, different(cx, inner_a, inner_b)), hint,
           std::move(labels));
     return broken(span);
   }
@@ -394,7 +414,7 @@ ExprPtr Checker::matmul(ExprPtr a, ExprPtr b, Span span, const std::string& what
   std::vector<Size> shape;
   if (x.type.rank() > matrix_axes_a && y.type.rank() > matrix_axes_b) {
     std::vector<typed::Expr*> raw{&x, &y};
-    auto leading = broadcast(raw, what, span, node->checks, 2);
+    auto leading = broadcast(cx, raw, what, span, node->checks, 2);
     if (!leading) return broken(span);
     shape = *leading;
   } else {
@@ -404,7 +424,7 @@ ExprPtr Checker::matmul(ExprPtr a, ExprPtr b, Span span, const std::string& what
   }
   if (matrix_axes_a == 2) shape.push_back(x.type.shape[x.type.rank() - 2]);
   if (matrix_axes_b == 2) shape.push_back(y.type.shape.back());
-  node->type = resolved(x.type);
+  node->type = cx.open.resolved(x.type);
   node->type.shape = std::move(shape);
   node->operands = std::move(both);
   return node;

@@ -3,23 +3,25 @@
 // of imported files are there anew already; those of pieces, variables, sizes and functions that are values get new
 // places as something that is copied refers to them.
 #include "parser/check/context.h"
+#include "parser/check/functions.h"
+#include "parser/check/modules.h"
 #include <algorithm>
 
 namespace tl::checker {
 
 class Renewer {
 public:
-  Renewer(Checker& from, Checker& to) : from_(from), to_(to) {}
+  Renewer(Context& from, Context& to) : from_(from), to_(to) {}
 
   CheckSession::Renewal run() {
-    to_.is_session_ = true;
-    to_.before_.emplace(); // names that are entered now are no change
+    to_.session.is_active = true;
+    to_.session.before.emplace(); // names that are entered now are no change
     begin_scopes();
-    to_.file_->modules = from_.file_->modules;
-    for (const auto& [name, old] : from_.file_->names)
-      to_.file_->names[name] = entity(old);
-    for (const auto& [file, module] : from_.modules_) {
-      Scope& scope = *to_.modules_.at(file).scope;
+    to_.names.file->modules = from_.names.file->modules;
+    for (const auto& [name, old] : from_.names.file->names)
+      to_.names.file->names[name] = entity(old);
+    for (const auto& [file, module] : from_.names.modules) {
+      Scope& scope = *to_.names.modules.at(file).scope;
       for (const auto& [name, old] : module.scope->names)
         if (!is_declared(old)) scope.names[name] = entity(old);
     }
@@ -35,19 +37,19 @@ private:
   }
 
   void begin_scopes() {
-    scopes_[from_.prelude_] = to_.prelude_;
-    scopes_[from_.file_] = to_.file_;
-    for (const auto& [file, module] : from_.modules_) {
-      scopes_[module.scope] = to_.module_scope(*file);
-      to_.modules_.at(file).has_run = module.has_run;
+    scopes_[from_.names.prelude] = to_.names.prelude;
+    scopes_[from_.names.file] = to_.names.file;
+    for (const auto& [file, module] : from_.names.modules) {
+      scopes_[module.scope] = module_scope(to_, *file);
+      to_.names.modules.at(file).has_run = module.has_run;
     }
-    for (FunctionInfo& info : to_.functions_)
+    for (FunctionInfo& info : to_.functions.declared)
       functions_by_decl_[info.decl] = &info;
-    for (StructInfo& info : to_.structs_)
+    for (StructInfo& info : to_.names.structs)
       structs_by_decl_[info.decl] = &info;
-    for (ConstInfo& info : to_.constants_)
+    for (ConstInfo& info : to_.names.constants)
       constants_by_decl_[info.decl] = &info;
-    for (StructInfo& info : from_.structs_) // values of earlier pieces are of these very records
+    for (StructInfo& info : from_.names.structs) // values of earlier pieces are of these very records
       if (auto it = structs_by_decl_.find(info.decl); it != structs_by_decl_.end()) structure(&info);
   }
 
@@ -69,49 +71,49 @@ private:
   Size atom(AtomId id) {
     if (auto it = atoms_.find(id); it != atoms_.end()) return it->second;
     if (Size::of(id).is_too_large()) return Size::of(id);
-    const SizeAtom old = from_.p_.atoms[id];
+    const SizeAtom old = from_.program.atoms[id];
     Size made;
     switch (old.kind) {
     case AtomKind::Named:
     case AtomKind::Value:
     case AtomKind::Fresh: {
       needs(old.origin);
-      const AtomId added = to_.p_.atoms.add(old);
-      if (from_.known_atoms_.count(id)) {
+      const AtomId added = to_.program.atoms.add(old);
+      if (from_.session.known_atoms.count(id)) {
         result_.atoms[id] = added;
-        to_.known_atoms_.insert(added);
+        to_.session.known_atoms.insert(added);
       }
       made = Size::of(added);
       break;
     }
     case AtomKind::Element:
       for (size_t n = 0;; ++n)
-        if (from_.p_.atoms.element(n) == id) {
-          made = Size::of(to_.p_.atoms.element(n));
+        if (from_.program.atoms.element(n) == id) {
+          made = Size::of(to_.program.atoms.element(n));
           break;
         }
       break;
-    case AtomKind::FloorDiv: made = to_.p_.atoms.floor_div(size(old.a), size(old.b)); break;
-    case AtomKind::Positive: made = to_.p_.atoms.positive(size(old.a)); break;
-    case AtomKind::Wrap: made = to_.p_.atoms.wrap(size(old.a), size(old.b)); break;
-    case AtomKind::Modular: made = to_.p_.atoms.i64_sum(size(old.a), 0); break;
-    case AtomKind::Near: made = to_.p_.atoms.near_axis(size(old.a)); break;
+    case AtomKind::FloorDiv: made = to_.program.atoms.floor_div(size(old.a), size(old.b)); break;
+    case AtomKind::Positive: made = to_.program.atoms.positive(size(old.a)); break;
+    case AtomKind::Wrap: made = to_.program.atoms.wrap(size(old.a), size(old.b)); break;
+    case AtomKind::Modular: made = to_.program.atoms.i64_sum(size(old.a), 0); break;
+    case AtomKind::Near: made = to_.program.atoms.near_axis(size(old.a)); break;
     }
     return atoms_[id] = made;
   }
 
   Type type(const Type& old) {
-    Type made = from_.resolved(old);
+    Type made = from_.open.resolved(old);
     for (Size& s : made.shape)
       s = size(s);
     for (Type& element : made.elements)
       element = type(element);
-    if (made.function & Checker::kWritten) {
-      const Checker::WrittenFunction written = from_.written_functions_[made.function & ~Checker::kWritten];
-      to_.written_functions_.push_back({written.type, scope(written.env)});
-      made.function = Checker::kWritten | static_cast<uint32_t>(to_.written_functions_.size() - 1);
+    if (made.function & kWritten) {
+      const WrittenFunction written = from_.functions.written[made.function & ~kWritten];
+      to_.functions.written.push_back({written.type, scope(written.env)});
+      made.function = kWritten | static_cast<uint32_t>(to_.functions.written.size() - 1);
     } else if (made.function) {
-      made.function = to_.function_type(value(Static(from_.function_values_[made.function]))).function;
+      made.function = function_type(to_, value(Static(from_.functions.values[made.function]))).function;
     }
     return made;
   }
@@ -119,24 +121,23 @@ private:
   VarId variable(VarId id) {
     if (!id.valid()) return id;
     if (auto it = variables_.find(id); it != variables_.end()) return it->second;
-    const VarId made{static_cast<uint32_t>(to_.p_.variables.size())};
+    const VarId made{static_cast<uint32_t>(to_.program.variables.size())};
     variables_[id] = made;
-    to_.p_.variables.emplace_back();
-    typed::Variable v = from_.p_.variables[id.index];
+    to_.program.variables.emplace_back();
+    typed::Variable v = from_.program.variables[id.index];
     needs(v.span);
     v.type = type(v.type);
     if (v.atom.valid()) v.atom = atom(v.atom).as_atom().value();
-    to_.p_.variables[made.index] = std::move(v);
-    if (auto it = from_.known_sizes_.find(id); it != from_.known_sizes_.end())
-      to_.known_sizes_[made] = size(it->second);
-    if (auto it = from_.open_at_first_.find(id); it != from_.open_at_first_.end())
-      to_.open_at_first_[made] = it->second;
-    if (auto it = from_.top_->current.find(id); it != from_.top_->current.end())
-      to_.top_->current[made] = type(it->second);
-    if (from_.top_->own.count(id.index)) to_.top_->own.insert(made.index);
-    if (from_.top_level_order_.count(id)) to_.top_level_order_.try_emplace(made, to_.top_level_order_.size());
-    if (from_.given_.count(id)) {
-      to_.given_.insert(made);
+    to_.program.variables[made.index] = std::move(v);
+    if (auto it = from_.sizes.known.find(id); it != from_.sizes.known.end()) to_.sizes.known[made] = size(it->second);
+    if (auto it = from_.open_at_first.find(id); it != from_.open_at_first.end()) to_.open_at_first[made] = it->second;
+    if (auto it = from_.top->current.find(id); it != from_.top->current.end())
+      to_.top->current[made] = type(it->second);
+    if (from_.top->own.count(id.index)) to_.top->own.insert(made.index);
+    if (from_.instances.top_level_order.count(id))
+      to_.instances.top_level_order.try_emplace(made, to_.instances.top_level_order.size());
+    if (from_.session.given.count(id)) {
+      to_.session.given.insert(made);
       result_.variables[id] = made;
     }
     return made;
@@ -145,9 +146,9 @@ private:
   Scope* scope(Scope* old) {
     if (!old) return nullptr;
     if (auto it = scopes_.find(old); it != scopes_.end()) return it->second;
-    to_.scopes_.emplace_back();
-    Scope* made = scopes_[old] = &to_.scopes_.back();
-    made->function = old->function ? to_.top_ : nullptr;
+    to_.names.scopes.emplace_back();
+    Scope* made = scopes_[old] = &to_.names.scopes.back();
+    made->function = old->function ? to_.top : nullptr;
     made->is_file = old->is_file;
     made->is_function = old->is_function;
     made->prefix = old->prefix;
@@ -162,10 +163,10 @@ private:
     if (auto it = functions_by_decl_.find(old->decl); it != functions_by_decl_.end() && !old->is_closure)
       return it->second;
     if (auto it = functions_.find(old); it != functions_.end()) return it->second;
-    to_.functions_.push_back(*old);
-    FunctionInfo* made = functions_[old] = &to_.functions_.back();
-    made->id = static_cast<uint32_t>(to_.functions_.size());
-    made->parent = old->parent ? to_.top_ : nullptr;
+    to_.functions.declared.push_back(*old);
+    FunctionInfo* made = functions_[old] = &to_.functions.declared.back();
+    made->id = static_cast<uint32_t>(to_.functions.declared.size());
+    made->parent = old->parent ? to_.top : nullptr;
     made->instances.clear();
     made->facts = {};
     made->env = scope(old->env);
@@ -181,13 +182,13 @@ private:
     if (auto it = structs_.find(old); it != structs_.end()) return it->second;
     auto known = structs_by_decl_.find(old->decl);
     if (known == structs_by_decl_.end()) {
-      to_.structs_.push_back(*old);
+      to_.names.structs.push_back(*old);
       needs(old->decl->name.span);
     }
-    StructInfo* made = structs_[old] = known == structs_by_decl_.end() ? &to_.structs_.back() : known->second;
+    StructInfo* made = structs_[old] = known == structs_by_decl_.end() ? &to_.names.structs.back() : known->second;
     made->record = old->record;
     made->is_bad = old->is_bad;
-    if (made->record) to_.struct_of_[made->record.get()] = made;
+    if (made->record) to_.names.struct_of[made->record.get()] = made;
     made->env = scope(old->env);
     return made;
   }
@@ -196,8 +197,8 @@ private:
     if (!old) return nullptr;
     if (auto it = constants_by_decl_.find(old->decl); it != constants_by_decl_.end()) return it->second;
     if (auto it = constants_.find(old); it != constants_.end()) return it->second;
-    to_.constants_.push_back({old->decl, nullptr, false});
-    ConstInfo* made = constants_[old] = &to_.constants_.back();
+    to_.names.constants.push_back({old->decl, nullptr, false});
+    ConstInfo* made = constants_[old] = &to_.names.constants.back();
     made->env = scope(old->env);
     needs(old->decl->name.span);
     return made;
@@ -206,8 +207,8 @@ private:
   const Transformed* transformed(const Transformed* old) {
     if (!old) return nullptr;
     if (auto it = transformed_.find(old); it != transformed_.end()) return it->second;
-    to_.transformed_.push_back(*old);
-    Transformed* made = &to_.transformed_.back();
+    to_.functions.transformed.push_back(*old);
+    Transformed* made = &to_.functions.transformed.back();
     transformed_[old] = made;
     made->function = value(old->function);
     made->rule = value(old->rule);
@@ -246,7 +247,7 @@ private:
   SizeFacts facts(const SizeFacts& old) {
     auto is_live = [&](const Size& s) {
       std::vector<AtomId> all;
-      from_.p_.atoms.collect(s, all);
+      from_.program.atoms.collect(s, all);
       return std::all_of(all.begin(), all.end(), [&](AtomId id) { return atoms_.count(id) > 0; });
     };
     SizeFacts made;
@@ -259,16 +260,16 @@ private:
   }
 
   void finish() {
-    to_.top_->facts = facts(from_.top_->facts);
+    to_.top->facts = facts(from_.top->facts);
     for (const auto& [old, made] : functions_)
       made->facts = facts(old->facts);
-    for (VarId id : from_.hidden_) // those that a function which is still there holds
-      if (auto it = variables_.find(id); it != variables_.end()) to_.hidden_.insert(it->second);
-    to_.p_.uses_devices = from_.p_.uses_devices;
-    to_.before_.reset();
+    for (VarId id : from_.session.hidden) // those that a function which is still there holds
+      if (auto it = variables_.find(id); it != variables_.end()) to_.session.hidden.insert(it->second);
+    to_.program.uses_devices = from_.program.uses_devices;
+    to_.session.before.reset();
   }
 
-  Checker &from_, &to_;
+  Context &from_, &to_;
   CheckSession::Renewal result_;
   std::map<const ast::Function*, FunctionInfo*> functions_by_decl_;
   std::map<const ast::Struct*, StructInfo*> structs_by_decl_;
@@ -282,6 +283,6 @@ private:
   std::map<const Transformed*, const Transformed*> transformed_;
 };
 
-CheckSession::Renewal renew(Checker& from, Checker& to) { return Renewer(from, to).run(); }
+CheckSession::Renewal renew(Context& from, Context& to) { return Renewer(from, to).run(); }
 
 } // namespace tl::checker

@@ -3,22 +3,46 @@
 //
 // A piece costs what it is itself, whatever came before: what names meant before it is noted as they change, and it is
 // given the variables and sizes that it uses. What it leaves behind goes with the next renewal (renewal.cpp).
+#include "parser/check/session.h"
 #include "parser/check/context.h"
+#include "parser/check/expressions.h"
+#include "parser/check/finish.h"
+#include "parser/check/functions.h"
+#include "parser/check/modules.h"
+#include "parser/check/names.h"
+#include "parser/check/program.h"
+#include "parser/check/statements.h"
+#include "parser/check/strings.h"
+#include "parser/check/structs.h"
 #include <algorithm>
 #include <fmt/format.h>
 
 namespace tl::checker {
 
-void Checker::note_name(Scope& scope, const std::string& name) {
+namespace {
+constexpr size_t kLeastPieces = 256; // between renewals
+
+// Has so much been left behind that a renewal pays off?
+bool is_worn(const Context& cx) {
+  return cx.session.pieces >= kLeastPieces &&
+         cx.session.pieces >= 2 * (cx.names.file->names.size() + cx.session.given.size());
+}
+} // namespace
+
+static void undo_piece(Context& cx);
+static void find_state(Context& cx);
+
+void note_name(Context& cx, Scope& scope, const std::string& name) {
   auto it = scope.names.find(name);
-  before_->names.push_back({&scope, name, it == scope.names.end() ? std::nullopt : std::optional(it->second)});
+  cx.session.before->names.push_back(
+      {&scope, name, it == scope.names.end() ? std::nullopt : std::optional(it->second)});
 }
 
 // Declarations of earlier pieces that this one declares again.
-void Checker::forget_declared(const ast::File& file) {
+static void forget_declared(Context& cx, const ast::File& file) {
   auto forget = [&](const std::string& name) {
-    note_name(*file_, name);
-    file_->names.erase(name);
+    note_name(cx, *cx.names.file, name);
+    cx.names.file->names.erase(name);
   };
   for (const ast::Stmt* s : file.statements) {
     if (auto* function = ast::as<ast::Function>(s)) forget(function->name.text);
@@ -28,96 +52,98 @@ void Checker::forget_declared(const ast::File& file) {
   }
 }
 
-const typed::Program& Checker::piece(const ast::File& file, Diagnostics& diagnostics) {
-  is_session_ = true;
-  ++pieces_;
-  for (FunctionInfo* info : with_instances_)
+static const typed::Program& check_piece(Context& cx, const ast::File& file, Diagnostics& diagnostics) {
+  cx.session.is_active = true;
+  ++cx.session.pieces;
+  for (FunctionInfo* info : cx.session.with_instances)
     info->instances.clear();
-  with_instances_.clear();
-  states_.clear();
-  p_.instances.clear();
-  before_ = Before{{}, top_->current, top_->facts.mark(), p_.variables.size(), p_.uses_devices};
-  new_modules_.clear();
-  run_modules_.clear();
-  first_function_ = functions_.size();
-  first_struct_ = structs_.size();
-  made_ = std::make_shared<MadeSyntax>();
-  lambda_functions_.clear();
-  mask_counts_.clear();
-  open_results_.clear();
-  p_.top_level = {};
-  p_.main_call = {};
-  p_.session = {};
-  p_.session.is_piece = true;
-  p_.session.first_atom = p_.atoms.size();
-  shown_type_.clear();
-  suggestions_ = 0;
-  top_level_calls_.clear();
-  top_->reports.clear();
-  top_->variables.clear();
-  top_->captures.clear();
-  top_->calls.clear();
-  top_->reachable = true;
-  ctx_ = top_;
-  scope_ = file_;
-  file_->declared.clear();
+  cx.session.with_instances.clear();
+  cx.instances.states.clear();
+  cx.program.instances.clear();
+  cx.session.before =
+      Session::Before{{}, cx.top->current, cx.top->facts.mark(), cx.program.variables.size(), cx.program.uses_devices};
+  cx.session.new_modules.clear();
+  cx.session.run_modules.clear();
+  cx.session.first_function = cx.functions.declared.size();
+  cx.session.first_struct = cx.names.structs.size();
+  cx.functions.made = std::make_shared<MadeSyntax>();
+  cx.functions.of_lambdas.clear();
+  cx.sizes.mask_counts.clear();
+  cx.sizes.open_results.clear();
+  cx.program.top_level = {};
+  cx.program.main_call = {};
+  cx.program.session = {};
+  cx.program.session.is_piece = true;
+  cx.program.session.first_atom = cx.program.atoms.size();
+  cx.session.shown_type.clear();
+  cx.names.suggestions = 0;
+  cx.instances.top_level_calls.clear();
+  cx.top->reports.clear();
+  cx.top->variables.clear();
+  cx.top->captures.clear();
+  cx.top->calls.clear();
+  cx.top->reachable = true;
+  cx.function = cx.top;
+  cx.names.scope = cx.names.file;
+  cx.names.file->declared.clear();
 
-  forget_declared(file);
-  hoist(file.statements);
-  for (size_t i = first_struct_; i < structs_.size(); ++i)
-    (void)record_of(structs_[i]);
-  check_top_level(file);
-  check_uncalled();
-  check_waiting();
-  finish_program();
-  flush_reports(diagnostics);
-  p_.ok = !diagnostics.has_errors();
-  if (!p_.ok) {
-    undo();
-    return p_;
+  forget_declared(cx, file);
+  hoist_declarations(cx, file.statements);
+  for (size_t i = cx.session.first_struct; i < cx.names.structs.size(); ++i)
+    (void)record_of(cx, cx.names.structs[i]);
+  check_top_level(cx, file);
+  check_uncalled(cx);
+  check_waiting(cx);
+  finish_program(cx);
+  flush_reports(cx, diagnostics);
+  cx.program.ok = !diagnostics.has_errors();
+  if (!cx.program.ok) {
+    undo_piece(cx);
+    return cx.program;
   }
-  find_state();
-  return p_;
+  find_state(cx);
+  return cx.program;
 }
 
-void Checker::undo() {
-  if (!before_) return;
-  for (auto it = before_->names.rbegin(); it != before_->names.rend(); ++it)
+static void undo_piece(Context& cx) {
+  if (!cx.session.before) return;
+  for (auto it = cx.session.before->names.rbegin(); it != cx.session.before->names.rend(); ++it)
     if (it->before)
       it->scope->names[it->name] = std::move(*it->before);
     else
       it->scope->names.erase(it->name);
-  for (const ast::File* module : run_modules_)
-    modules_.at(module).has_run = false;
-  for (const ast::File* module : new_modules_)
-    modules_.erase(module);
-  file_->declared.clear();
-  top_->current = std::move(before_->current);
-  top_->facts.restore(before_->facts);
-  p_.uses_devices = before_->uses_devices;
-  top_->own.erase(top_->own.lower_bound(static_cast<uint32_t>(before_->variables)), top_->own.end());
-  before_.reset();
+  for (const ast::File* module : cx.session.run_modules)
+    cx.names.modules.at(module).has_run = false;
+  for (const ast::File* module : cx.session.new_modules)
+    cx.names.modules.erase(module);
+  cx.names.file->declared.clear();
+  cx.top->current = std::move(cx.session.before->current);
+  cx.top->facts.restore(cx.session.before->facts);
+  cx.program.uses_devices = cx.session.before->uses_devices;
+  cx.top->own.erase(cx.top->own.lower_bound(static_cast<uint32_t>(cx.session.before->variables)), cx.top->own.end());
+  cx.session.before.reset();
 }
 
 // The piece has run: what it binds has a value from here on, and what it has replaced is gone.
-void Checker::accept(const std::vector<AtomId>& sizes) {
-  known_atoms_.insert(sizes.begin(), sizes.end());
-  for (VarId var : p_.session.kept)
-    if (auto it = top_->current.find(var); it != top_->current.end())
-      p_.variables[var.index].type = it->second; // as it is now
-  given_.merge(new_given_);
-  for (VarId var : p_.session.dropped) {
-    given_.erase(var);
-    top_->own.erase(var.index);
-    top_->current.erase(var);
-    known_sizes_.erase(var);
-    open_at_first_.erase(var);
+static void accept_piece(Context& cx, const std::vector<AtomId>& sizes) {
+  cx.session.known_atoms.insert(sizes.begin(), sizes.end());
+  for (VarId var : cx.program.session.kept)
+    if (auto it = cx.top->current.find(var); it != cx.top->current.end())
+      cx.program.variables[var.index].type = it->second; // as it is now
+  cx.session.given.merge(cx.session.new_given);
+  for (VarId var : cx.program.session.dropped) {
+    cx.session.given.erase(var);
+    cx.top->own.erase(var.index);
+    cx.top->current.erase(var);
+    cx.sizes.known.erase(var);
+    cx.open_at_first.erase(var);
   }
-  before_.reset();
+  cx.session.before.reset();
 }
 
 // Of closures: what they see around them, except a script's own variables, which they have taken in by name.
-void Checker::held_variables(const Type& type, std::set<VarId>& into) {
+// that functions in a value of this type may read
+static void held_variables(Context& cx, const Type& type, std::set<VarId>& into) {
   std::set<const void*> seen;
   auto of_type = [&](auto& self, const Type& t) -> void {
     auto of_callable = [&](auto& again, const Callable& callable) -> void {
@@ -126,17 +152,19 @@ void Checker::held_variables(const Type& type, std::set<VarId>& into) {
         again(again, transformed->rule.callable);
       }
       for (const FunctionInfo* info : callable.functions)
-        for (const Scope* s = info->env; s && s != prelude_ && !s->is_file && seen.insert(s).second; s = s->parent)
+        for (const Scope* s = info->env; s && s != cx.names.prelude && !s->is_file && seen.insert(s).second;
+             s = s->parent)
           for (const auto& [name, entity] : s->names) {
             again(again, entity.value.callable);
             if (entity.kind == Entity::Kind::Function && entity.function->is_closure)
               again(again, Callable{{entity.function}, {}, {}, {}, nullptr, nullptr});
             if (entity.kind != Entity::Kind::Variable) continue;
             into.insert(entity.var);
-            self(self, p_.variables[entity.var.index].type);
+            self(self, cx.program.variables[entity.var.index].type);
           }
     };
-    if (t.is_function() && t.function && !(t.function & kWritten)) of_callable(of_callable, function_of(t).callable);
+    if (t.is_function() && t.function && !(t.function & kWritten))
+      of_callable(of_callable, function_of(cx, t).callable);
     for (const Type& element : t.elements)
       self(self, element);
   };
@@ -145,23 +173,23 @@ void Checker::held_variables(const Type& type, std::set<VarId>& into) {
 
 // What this piece takes from earlier ones, what it gives to later ones, and what they cannot refer to any more: neither
 // by a name, nor inside a function that is a value.
-void Checker::find_state() {
-  typed::SessionState& session = p_.session;
+static void find_state(Context& cx) {
+  typed::SessionState& session = cx.program.session;
   Uses uses;
-  add_uses(p_.top_level, uses);
+  add_uses(cx, cx.program.top_level, uses);
   for (uint32_t callee : uses.callees) {
-    const typed::Instance& instance = p_.instances[callee];
+    const typed::Instance& instance = cx.program.instances[callee];
     uses.variables.insert(instance.captures.begin(), instance.captures.end());
     uses.used.insert(instance.captured_atoms.begin(), instance.captured_atoms.end());
   }
   for (VarId var : uses.variables)
-    if (given_.count(var)) {
+    if (cx.session.given.count(var)) {
       session.given.push_back(var);
-      add_uses(p_.variables[var.index].type, uses);
-      if (p_.variables[var.index].is_mutable) session.kept.push_back(var);
+      add_uses(cx, cx.program.variables[var.index].type, uses);
+      if (cx.program.variables[var.index].is_mutable) session.kept.push_back(var);
     }
   for (AtomId atom : uses.used)
-    if (known_atoms_.count(atom)) session.sizes.push_back(atom);
+    if (cx.session.known_atoms.count(atom)) session.sizes.push_back(atom);
 
   std::set<VarId> bound;
   auto pattern = [&](auto& self, const typed::Pattern& p) -> void {
@@ -182,31 +210,32 @@ void Checker::find_state() {
     }
     if (b.result) inside(inside, *b.result);
   };
-  block(block, p_.top_level);
+  block(block, cx.program.top_level);
 
   std::set<VarId> named;
-  for (const NameBefore& change : before_->names) {
+  for (const Session::NameBefore& change : cx.session.before->names) {
     auto it = change.scope->names.find(change.name);
     if (it == change.scope->names.end() || it->second.kind != Entity::Kind::Variable) continue;
     named.insert(it->second.var);
-    held_variables(p_.variables[it->second.var.index].type, hidden_);
+    held_variables(cx, cx.program.variables[it->second.var.index].type, cx.session.hidden);
   }
-  new_given_.clear();
+  cx.session.new_given.clear();
   for (VarId var : bound)
-    if (named.count(var) || hidden_.count(var)) {
-      new_given_.insert(var);
+    if (named.count(var) || cx.session.hidden.count(var)) {
+      cx.session.new_given.insert(var);
       session.kept.push_back(var);
     }
-  for (const NameBefore& change : before_->names) {
+  for (const Session::NameBefore& change : cx.session.before->names) {
     if (!change.before || change.before->kind != Entity::Kind::Variable) continue;
     const VarId var = change.before->var;
-    if (!named.count(var) && !hidden_.count(var) && given_.count(var)) session.dropped.push_back(var);
+    if (!named.count(var) && !cx.session.hidden.count(var) && cx.session.given.count(var))
+      session.dropped.push_back(var);
   }
 }
 
-std::vector<std::string> Checker::names() const {
+static std::vector<std::string> visible_names(const Context& cx) {
   std::vector<std::string> result;
-  for (const Scope* scope : {prelude_, file_})
+  for (const Scope* scope : {cx.names.prelude, cx.names.file})
     for (const auto& [name, entity] : scope->names)
       result.push_back(name);
   return result;
@@ -216,28 +245,28 @@ std::vector<std::string> Checker::names() const {
 // ----------------------------------------------------------------------------------------------------
 
 // "f32[2, 3]": sizes as they are when it runs.
-void Checker::append_type(typed::Expr& interp, const Type& type, Span span) {
+static void append_type(Context& cx, typed::Expr& interp, const Type& type, Span span) {
   if (type.is_tensor() && type.rank() > 0) {
     append_text(interp, name_of(type.dtype));
     for (size_t k = 0; k < type.rank(); ++k) {
       append_text(interp, k ? ", " : "[");
-      append_value(interp, size_value(type.shape[k], span), "", span);
+      append_value(cx, interp, size_expr(type.shape[k], span), "", span);
     }
     return append_text(interp, "]");
   }
-  if (!type.is_tuple()) return append_text(interp, type.is_struct() ? type.record->name : show(type));
+  if (!type.is_tuple()) return append_text(interp, type.is_struct() ? type.record->name : show(cx, type));
   append_text(interp, "(");
   for (size_t k = 0; k < type.elements.size(); ++k) {
     if (k) append_text(interp, ", ");
-    append_type(interp, type.elements[k], span);
+    append_type(cx, interp, type.elements[k], span);
   }
   append_text(interp, type.elements.size() == 1 ? ",)" : ")");
 }
 
 // As it is declared: "double(x: f32[n]) -> f32[n]".
-std::string Checker::function_text(const Static& function) {
+static std::string function_text(Context& cx, const Static& function) {
   const Callable& callable = function.callable;
-  if (callable.builtin) return signature_of(*callable.builtin);
+  if (callable.builtin) return signature_of(cx, *callable.builtin);
   if (callable.functions.empty()) return function.name;
   const ast::Function& decl = *callable.functions[0]->decl;
   Span span = decl.name.span;
@@ -245,17 +274,17 @@ std::string Checker::function_text(const Static& function) {
                   : decl.body.expression ? decl.body.expression->span.begin
                                          : span.end;
   if (body <= span.begin) return function.name; // a lambda
-  std::string all = text({span.file, span.begin, body});
+  std::string all = source_text(cx, {span.file, span.begin, body});
   size_t end = all.find_last_not_of(" \t\r\n={");
   return all.substr(0, end + 1);
 }
 
-void Checker::show_value(const ast::Expr& e, typed::Block& into) {
+void show_value(Context& cx, const ast::Expr& e, typed::Block& into) {
   typed::Stmt statement;
   statement.span = e.span;
-  ExprPtr value = expr(&e, nullptr, false);
-  settle(*value);
-  Type type = resolved(value->type);
+  ExprPtr value = check_expr(cx, &e, nullptr, false);
+  cx.open.settle(value->type);
+  Type type = cx.open.resolved(value->type);
   ExprPtr line = new_interp(e.span);
   typed::Block before;
   switch (type.kind) {
@@ -264,21 +293,21 @@ void Checker::show_value(const ast::Expr& e, typed::Block& into) {
     statement.value = std::move(value);
     into.statements.push_back(std::move(statement));
     return;
-  case TypeKind::Function: shown_type_ = function_text(function_of(type)); break;
+  case TypeKind::Function: cx.session.shown_type = function_text(cx, function_of(cx, type)); break;
   case TypeKind::Range:
   case TypeKind::None:
-  case TypeKind::Element: shown_type_ = show(type); break;
+  case TypeKind::Element: cx.session.shown_type = show(cx, type); break;
   default: {
-    shown_type_ = show(type);
-    std::shared_ptr<typed::Expr> held = shared(std::move(value), before);
-    append_value(*line, copy_simple(*held), "", e.span);
+    cx.session.shown_type = show(cx, type);
+    std::shared_ptr<typed::Expr> held = shared(cx, std::move(value), before);
+    append_value(cx, *line, copy_simple(*held), "", e.span);
     append_text(*line, type.is_tensor() && type.rank() > 1 ? "\n: " : " : ");
-    append_type(*line, type, e.span);
+    append_type(cx, *line, type, e.span);
   }
   }
-  if (line->operands.empty()) append_text(*line, shown_type_);
+  if (line->operands.empty()) append_text(*line, cx.session.shown_type);
   append_text(*line, "\n");
-  auto print = make(ExprKind::Builtin, e.span, Type::unit());
+  auto print = make_expr(ExprKind::Builtin, e.span, Type::unit());
   print->builtin = Builtin::Print;
   print->operands.push_back(finish_interp(std::move(line)));
   statement.value = in_block(std::move(before), std::move(print), e.span);
@@ -291,25 +320,25 @@ namespace tl {
 
 CheckSession::CheckSession(const ast::File& prelude, const SourceManager& sources, const CheckOptions& options)
     : prelude_(prelude), sources_(sources), options_(options),
-      checker_(std::make_unique<checker::Checker>(sources, options)) {
-  checker_->begin(prelude);
+      context_(std::make_unique<checker::Context>(sources, options)) {
+  checker::begin_session(*context_, prelude);
 }
 CheckSession::~CheckSession() = default;
 const typed::Program& CheckSession::add(const ast::File& piece, Diagnostics& diagnostics) {
-  return checker_->piece(piece, diagnostics);
+  return checker::check_piece(*context_, piece, diagnostics);
 }
-void CheckSession::undo() { checker_->undo(); }
-void CheckSession::accept(const std::vector<AtomId>& sizes) { checker_->accept(sizes); }
-SizeAtoms& CheckSession::atoms() { return checker_->atoms(); }
-bool CheckSession::is_worn() const { return checker_->is_worn(); }
+void CheckSession::undo() { checker::undo_piece(*context_); }
+void CheckSession::accept(const std::vector<AtomId>& sizes) { checker::accept_piece(*context_, sizes); }
+SizeAtoms& CheckSession::atoms() { return context_->program.atoms; }
+bool CheckSession::is_worn() const { return checker::is_worn(*context_); }
 CheckSession::Renewal CheckSession::renew() {
-  auto fresh = std::make_unique<checker::Checker>(sources_, options_);
-  fresh->begin(prelude_);
-  Renewal renewal = checker::renew(*checker_, *fresh);
-  checker_ = std::move(fresh);
+  auto fresh = std::make_unique<checker::Context>(sources_, options_);
+  checker::begin_session(*fresh, prelude_);
+  Renewal renewal = checker::renew(*context_, *fresh);
+  context_ = std::move(fresh);
   return renewal;
 }
-std::string CheckSession::shown_type() const { return checker_->shown_type(); }
-std::vector<std::string> CheckSession::names() const { return checker_->names(); }
+std::string CheckSession::shown_type() const { return context_->session.shown_type; }
+std::vector<std::string> CheckSession::names() const { return checker::visible_names(*context_); }
 
 } // namespace tl

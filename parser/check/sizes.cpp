@@ -1,5 +1,12 @@
 // Equalities between sizes: what is proven, what is rejected, what is left to run time; broadcasting; joins.
+#include "parser/check/sizes.h"
 #include "parser/check/context.h"
+#include "parser/check/expressions.h"
+#include "parser/check/functions.h"
+#include "parser/check/lists.h"
+#include "parser/check/modules.h"
+#include "parser/check/names.h"
+#include "parser/check/operators.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
@@ -20,24 +27,24 @@ size_t terms_in(const SizeAtoms& atoms, const Size& size) {
 }
 } // namespace
 
-AtomId Checker::size_atom(AtomKind kind, std::string name, Span origin) {
+AtomId size_atom(Context& cx, AtomKind kind, std::string name, Span origin) {
   SizeAtom atom;
   atom.kind = kind;
   atom.name = std::move(name);
   atom.origin = origin;
   atom.not_negative = true;
-  return p_.atoms.add(std::move(atom));
+  return cx.program.atoms.add(std::move(atom));
 }
 
-std::optional<Size> Checker::size_of(const typed::Expr& e) {
-  auto number = number_of(e);
-  return number && p_.atoms.computes(*number) ? number : std::nullopt;
+std::optional<Size> size_of(Context& cx, const typed::Expr& e) {
+  auto number = number_of(cx, e);
+  return number && cx.program.atoms.computes(*number) ? number : std::nullopt;
 }
 
-std::optional<Size> Checker::number_of(const typed::Expr& e) {
-  Type t = resolved(e.type);
+std::optional<Size> number_of(Context& cx, const typed::Expr& e) {
+  Type t = cx.open.resolved(e.type);
   if (!t.is_scalar() || t.dtype != DType::I64) return std::nullopt;
-  if (t.open && open_[t.open].kind != LiteralKind::Int) return std::nullopt;
+  if (t.open && cx.open.kind_of(t) != LiteralKind::Int) return std::nullopt;
   switch (e.kind) {
   case ExprKind::SizeValue: return e.size;
   case ExprKind::Literal:
@@ -46,24 +53,24 @@ std::optional<Size> Checker::number_of(const typed::Expr& e) {
     if (e.index != 0 && e.literal.bits > uint64_t{INT64_MAX} + (e.flag ? 1 : 0)) return std::nullopt;
     return Size(static_cast<int64_t>(e.flag ? 0 - e.literal.bits : e.literal.bits));
   case ExprKind::Variable: {
-    if (auto it = known_sizes_.find(e.var); it != known_sizes_.end()) return it->second;
-    AtomId atom = p_.variables[e.var.index].atom;
+    if (auto it = cx.sizes.known.find(e.var); it != cx.sizes.known.end()) return it->second;
+    AtomId atom = cx.program.variables[e.var.index].atom;
     if (atom.valid()) return Size::of(atom);
     return std::nullopt;
   }
   case ExprKind::Scalar: {
     std::vector<Size> args;
     for (const auto& operand : e.operands) {
-      auto size = number_of(*operand);
-      if (!size || terms_in(p_.atoms, *size) > kMaxTerms) return std::nullopt;
+      auto size = number_of(cx, *operand);
+      if (!size || terms_in(cx.program.atoms, *size) > kMaxTerms) return std::nullopt;
       args.push_back(*size);
     }
-    SizeAtoms& atoms = p_.atoms;
-    const SizeFacts facts = sure_facts();
+    SizeAtoms& atoms = cx.program.atoms;
+    const SizeFacts facts = sure_facts(cx);
     // A quotient by 0 fails, and that by -1 may be no i64: these are values of their own.
     auto divides = [&] {
       if (args[1].is_constant()) return !args[1].is(0) && !args[1].is(-1);
-      return atoms.proves_not_negative(args[1] - Size(1), ctx_->facts);
+      return atoms.proves_not_negative(args[1] - Size(1), cx.function->facts);
     };
     std::optional<Size> result;
     switch (e.scalar_op) {
@@ -89,13 +96,13 @@ std::optional<Size> Checker::number_of(const typed::Expr& e) {
 }
 
 // Labels at the places where the names in a and b come from.
-void Checker::add_origins(const Size& a, const Size& b, std::vector<Label>& labels) {
+void add_origins(Context& cx, const Size& a, const Size& b, std::vector<Label>& labels) {
   std::vector<AtomId> atoms;
-  p_.atoms.collect(a, atoms);
-  p_.atoms.collect(b, atoms);
+  cx.program.atoms.collect(a, atoms);
+  cx.program.atoms.collect(b, atoms);
   for (AtomId id : atoms) {
-    const SizeAtom& atom = p_.atoms[id];
-    if (!atom.origin.valid() || is_library(atom.origin.file)) continue;
+    const SizeAtom& atom = cx.program.atoms[id];
+    if (!atom.origin.valid() || is_library(cx, atom.origin.file)) continue;
     bool quoted = atom.name.find('`') != std::string::npos; // "axis 0 of `x`"
     std::string name = atom.name.empty() ? "_" : atom.name;
     Label label{atom.origin, (quoted ? name : fmt::format("`{}`", name)) + " comes from here"};
@@ -103,7 +110,7 @@ void Checker::add_origins(const Size& a, const Size& b, std::vector<Label>& labe
   }
 }
 
-SizeCheck Checker::size_check(const Size& a, const Size& b, std::string message, Span span) {
+SizeCheck size_check(Context& cx, const Size& a, const Size& b, std::string message, Span span) {
   SizeCheck check;
   check.a = a;
   check.b = b;
@@ -111,76 +118,82 @@ SizeCheck Checker::size_check(const Size& a, const Size& b, std::string message,
   check.message = std::move(message);
   check.span = span;
   std::vector<Label> labels;
-  add_origins(a, b, labels);
+  add_origins(cx, a, b, labels);
   for (Label& label : labels)
     check.notes.push_back({label.text, label.span});
   return check;
 }
 
-std::string Checker::different(const Size& a, const Size& b) { return fmt::format("{} and {}", show(a), show(b)); }
+std::string different(Context& cx, const Size& a, const Size& b) {
+  return fmt::format("{} and {}", show(cx, a), show(cx, b));
+}
 
-std::string Checker::equality_hint(const Size& a, const Size& b) {
+std::string equality_hint(Context& cx, const Size& a, const Size& b) {
   auto x = a.as_atom(), y = b.as_atom();
-  if (x && y && p_.atoms[*x].kind == AtomKind::Named && p_.atoms[*y].kind == AtomKind::Named)
-    return fmt::format("if they are equal, say so before: `assert {} == {}`, or use one name for both", show(a),
-                       show(b));
+  if (x && y && cx.program.atoms[*x].kind == AtomKind::Named && cx.program.atoms[*y].kind == AtomKind::Named)
+    return fmt::format("if they are equal, say so before: `assert {} == {}`, or use one name for both", show(cx, a),
+                       show(cx, b));
   return "";
 }
 
-bool Checker::require_equal(const Size& a, const Size& b, bool implied, const std::string& message, Span span,
-                            std::vector<SizeCheck>& checks, bool reads) {
-  const Compare known = compare(a, b);
+bool require_equal(Context& cx, const Size& a, const Size& b, bool implied, const std::string& message, Span span,
+                   std::vector<SizeCheck>& checks, bool reads) {
+  const Compare known = compare(cx, a, b);
   if (known == Compare::Different) return false;
-  if (known == Compare::Equal && (!reads || p_.atoms.compare(a, b, sure_facts()) == Compare::Equal)) return true;
+  if (known == Compare::Equal && (!reads || cx.program.atoms.compare(a, b, sure_facts(cx)) == Compare::Equal))
+    return true;
   auto x = a.as_atom(), y = b.as_atom();
-  if (known == Compare::Unknown && implied && x && y && p_.atoms[*x].kind == AtomKind::Named &&
-      p_.atoms[*y].kind == AtomKind::Named)
+  if (known == Compare::Unknown && implied && x && y && cx.program.atoms[*x].kind == AtomKind::Named &&
+      cx.program.atoms[*y].kind == AtomKind::Named)
     return false;
-  const SizeFacts sure = sure_facts();
-  checks.push_back(size_check(p_.atoms.under(a, sure), p_.atoms.under(b, sure), message, span));
+  const SizeFacts sure = sure_facts(cx);
+  checks.push_back(size_check(cx, cx.program.atoms.under(a, sure), cx.program.atoms.under(b, sure), message, span));
   // From here on it is a fact.
   for (const auto& [atom, other] : {std::pair{x, b}, std::pair{y, a}})
     if (atom) {
       std::vector<AtomId> inside;
-      p_.atoms.collect(p_.atoms.under(other, ctx_->facts), inside);
+      cx.program.atoms.collect(cx.program.atoms.under(other, cx.function->facts), inside);
       if (std::find(inside.begin(), inside.end(), *atom) == inside.end()) {
-        const SizeFacts::Mark mark = ctx_->facts.mark();
-        ctx_->facts.equal.push_back({*atom, other});
-        ctx_->facts.claim(mark);
+        const SizeFacts::Mark mark = cx.function->facts.mark();
+        cx.function->facts.equal.push_back({*atom, other});
+        cx.function->facts.claim(mark);
         break;
       }
     }
   return true;
 }
 
-void Checker::require_bound(const Size& a, SizeCheck::Relation relation, int64_t bound, const char* kind,
-                            std::string message, Span span, std::vector<SizeCheck>& checks) {
+static void require_bound(Context& cx, const Size& a, SizeCheck::Relation relation, int64_t bound, const char* kind,
+                          std::string message, Span span, std::vector<SizeCheck>& checks) {
   const Size difference = relation == SizeCheck::Relation::AtLeast ? a - Size(bound) : Size(bound) - a;
-  if (p_.atoms.proves_not_negative(difference, sure_facts())) return;
-  SizeCheck check = size_check(a, bound, std::move(message), span);
+  if (cx.program.atoms.proves_not_negative(difference, sure_facts(cx))) return;
+  SizeCheck check = size_check(cx, a, bound, std::move(message), span);
   check.relation = relation;
   check.kind = kind;
-  check.claimed = p_.atoms.proves_not_negative(difference, ctx_->facts);
+  check.claimed = cx.program.atoms.proves_not_negative(difference, cx.function->facts);
   checks.push_back(std::move(check));
-  const SizeFacts::Mark mark = ctx_->facts.mark();
-  ctx_->facts.not_negative.push_back(difference);
-  ctx_->facts.claim(mark);
+  const SizeFacts::Mark mark = cx.function->facts.mark();
+  cx.function->facts.not_negative.push_back(difference);
+  cx.function->facts.claim(mark);
 }
 
-void Checker::require_axis(const Size& a, const std::string& what, Span span, std::vector<SizeCheck>& checks) {
-  require_bound(a, SizeCheck::Relation::AtMost, kLongestAxis, "SizeOverflow",
+// a is no longer than an axis may be; {0} in `what` is a.
+static void require_axis(Context& cx, const Size& a, const std::string& what, Span span,
+                         std::vector<SizeCheck>& checks) {
+  require_bound(cx, a, SizeCheck::Relation::AtMost, kLongestAxis, "SizeOverflow",
                 fmt::format("{}, more than the {} that an axis may have", what, kLongestAxis), span, checks);
 }
 
-void Checker::require_size(const Size& a, int64_t least, const std::string& message, Span span,
-                           std::vector<SizeCheck>& checks) {
-  require_bound(a, SizeCheck::Relation::AtLeast, least, "NegativeSize", message, span, checks);
-  require_axis(a, "a size cannot be {0}", span, checks);
+void require_size(Context& cx, const Size& a, int64_t least, const std::string& message, Span span,
+                  std::vector<SizeCheck>& checks) {
+  require_bound(cx, a, SizeCheck::Relation::AtLeast, least, "NegativeSize", message, span, checks);
+  require_axis(cx, a, "a size cannot be {0}", span, checks);
 }
 
 // NumPy's rule: aligned right; a literal 1 stretches, rank 0 too. Nothing if two sizes differ (reported).
-std::optional<std::vector<Size>> Checker::broadcast(const std::vector<typed::Expr*>& operands, const std::string& what,
-                                                    Span span, std::vector<SizeCheck>& checks, size_t skip_last_axes) {
+std::optional<std::vector<Size>> broadcast(Context& cx, const std::vector<typed::Expr*>& operands,
+                                           const std::string& what, Span span, std::vector<SizeCheck>& checks,
+                                           size_t skip_last_axes) {
   std::vector<Size> result;
   std::vector<typed::Expr*> from; // which operand gave each axis, from the right
   for (typed::Expr* operand : operands) {
@@ -200,16 +213,18 @@ std::optional<std::vector<Size>> Checker::broadcast(const std::vector<typed::Exp
         from[i] = operand;
         continue;
       }
-      std::string message = fmt::format(
-          "{} needs equal sizes, but axis {} of `{}` is {{0}} and axis {} of `{}` is {{1}}", what,
-          from[i]->type.shape.size() - skip_last_axes - 1 - i, text(from[i]->span), rank - 1 - i, text(operand->span));
-      if (!require_equal(result[i], size, true, message, span, checks)) {
+      std::string message =
+          fmt::format("{} needs equal sizes, but axis {} of `{}` is {{0}} and axis {} of `{}` is {{1}}", what,
+                      from[i]->type.shape.size() - skip_last_axes - 1 - i, source_text(cx, from[i]->span), rank - 1 - i,
+                      source_text(cx, operand->span));
+      if (!require_equal(cx, result[i], size, true, message, span, checks)) {
         std::vector<Label> labels;
         for (typed::Expr* e : operands)
-          if (!e->type.is_scalar()) labels.push_back(label(*e));
-        add_origins(result[i], size, labels);
-        error("ShapeMismatch", span, fmt::format("{} needs equal sizes, but has {}", what, different(result[i], size)),
-              equality_hint(result[i], size), std::move(labels));
+          if (!e->type.is_scalar()) labels.push_back(label_of(cx, *e));
+        add_origins(cx, result[i], size, labels);
+        error(cx, "ShapeMismatch", span,
+              fmt::format("{} needs equal sizes, but has {}", what, different(cx, result[i], size)),
+              equality_hint(cx, result[i], size), std::move(labels));
         return std::nullopt;
       }
       if (size.is_constant()) result[i] = size; // checked: the constant says more
@@ -219,25 +234,26 @@ std::optional<std::vector<Size>> Checker::broadcast(const std::vector<typed::Exp
   return result;
 }
 
-ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what, const ast::TypeExpr* written) {
-  refresh(*e);
-  Type target = resolved(wanted);
+ExprPtr coerce(Context& cx, ExprPtr e, const Type& wanted, const std::string& what, const ast::TypeExpr* written) {
+  refresh(cx, *e);
+  Type target = cx.open.resolved(wanted);
   if (e->type.is_error()) return e;
   if (target.is_error()) {
     e->type = Type::error();
     return e;
   }
   auto mismatch = [&](const std::string& hint) {
-    error("TypeMismatch", e->span, fmt::format("{} has to be {}, and this is {}", what, show(target), show(e->type)),
-          hint, {label(*e)});
+    error(cx, "TypeMismatch", e->span,
+          fmt::format("{} has to be {}, and this is {}", what, show(cx, target), show(cx, e->type)), hint,
+          {label_of(cx, *e)});
     e->type = Type::error();
   };
   if (e->type.kind != target.kind || e->type.rank() != target.rank() || e->type.record != target.record) {
     mismatch("");
     return e;
   }
-  if (has_function(target)) {
-    if (!fill_functions(target, e->type, e->span)) {
+  if (has_function(cx, target)) {
+    if (!fill_functions(cx, target, e->type, e->span)) {
       e->type = Type::error();
       return e;
     }
@@ -246,28 +262,28 @@ ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what, 
       return e;
     }
   }
-  if (target.is_list()) return coerce_list(std::move(e), target, what);
-  if (target.is_aggregate() && has_list(target) && e->kind != ExprKind::Tuple &&
+  if (target.is_list()) return coerce_list(cx, std::move(e), target, what);
+  if (target.is_aggregate() && has_list(cx, target) && e->kind != ExprKind::Tuple &&
       target.elements.size() == e->type.elements.size()) { // part by part
     typed::Block block;
     Type from = e->type;
     Span span = e->span;
-    ExprPtr held = shared(std::move(e), block);
-    auto parts = make(ExprKind::Tuple, span, from);
+    ExprPtr held = shared(cx, std::move(e), block);
+    auto parts = make_expr(ExprKind::Tuple, span, from);
     for (size_t i = 0; i < from.elements.size(); ++i) {
-      auto get = make(ExprKind::TupleGet, span, from.elements[i]);
+      auto get = make_expr(ExprKind::TupleGet, span, from.elements[i]);
       get->index = static_cast<uint32_t>(i);
       get->operands.push_back(copy_simple(*held));
       parts->operands.push_back(std::move(get));
     }
-    ExprPtr result = coerce(std::move(parts), target, what);
+    ExprPtr result = coerce(cx, std::move(parts), target, what);
     if (block.statements.empty() || result->type.is_error()) return result;
-    auto node = make(ExprKind::Block, span, result->type);
+    auto node = make_expr(ExprKind::Block, span, result->type);
     block.result = std::move(result);
     node->blocks.push_back(std::move(block));
     return node;
   }
-  if (target.is_tuple() || (target.is_struct() && has_list(target))) {
+  if (target.is_tuple() || (target.is_struct() && has_list(cx, target))) {
     if (target.elements.size() != e->type.elements.size()) {
       mismatch("");
       return e;
@@ -277,7 +293,7 @@ ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what, 
       for (size_t i = 0; i < e->operands.size(); ++i) {
         std::string part = target.is_struct() ? fmt::format("field `{}` of {}", target.record->fields[i].name, what)
                                               : fmt::format("element {} of {}", i, what);
-        e->operands[i] = coerce(std::move(e->operands[i]), target.elements[i], part);
+        e->operands[i] = coerce(cx, std::move(e->operands[i]), target.elements[i], part);
         e->type.elements[i] = e->operands[i]->type;
         fine = fine && !e->operands[i]->type.is_error();
       }
@@ -291,18 +307,18 @@ ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what, 
     if (to.rank() != have.rank() || to.elements.size() != have.elements.size()) return;
     for (size_t i = 0; i < to.shape.size(); ++i) {
       std::optional<AtomId> atom = to.shape[i].as_atom();
-      for (const typed::FreshAtom& open : ctx_->signature->result_atoms)
+      for (const typed::FreshAtom& open : cx.function->signature->result_atoms)
         if (atom && open.atom == *atom) to.shape[i] = have.shape[i];
     }
     for (size_t i = 0; i < to.elements.size(); ++i)
       self(self, to.elements[i], have.elements[i]);
   };
-  if (ctx_->signature) keep_open_sizes(keep_open_sizes, target, e->type);
+  if (cx.function->signature) keep_open_sizes(keep_open_sizes, target, e->type);
   // So is a size that an element of a list has of its own.
   auto keep_own_sizes = [&](auto& self, Type& to, const Type& have) -> void {
     if (to.is_list()) return;
     for (size_t i = 0; i < to.shape.size() && i < have.shape.size(); ++i)
-      if (auto atom = to.shape[i].as_atom(); atom && p_.atoms[*atom].kind == AtomKind::Element)
+      if (auto atom = to.shape[i].as_atom(); atom && cx.program.atoms[*atom].kind == AtomKind::Element)
         to.shape[i] = have.shape[i];
     for (size_t i = 0; i < to.elements.size() && i < have.elements.size(); ++i)
       self(self, to.elements[i], have.elements[i]);
@@ -314,9 +330,9 @@ ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what, 
   auto visit = [&](auto& self, const Type& from, const Type& to, const std::string& part) -> void {
     if (!fine) return;
     if (from.kind != to.kind || from.rank() != to.rank() || from.elements.size() != to.elements.size() ||
-        from.record != to.record || (from.is_tensor() && !unify(from, to))) {
+        from.record != to.record || (from.is_tensor() && !cx.open.unify(from, to))) {
       fine = false;
-      mismatch(e->type.is_tensor() ? conversion_hint(*e, to) : "");
+      mismatch(e->type.is_tensor() ? conversion_hint(cx, *e, to) : "");
       return;
     }
     for (size_t i = 0; i < from.shape.size(); ++i) {
@@ -326,21 +342,22 @@ ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what, 
                       std::none_of(named->dims.begin(), named->dims.end(),
                                    [](const ast::Expr* dim) { return ast::as<ast::Spread>(dim) != nullptr; });
       std::string message = fmt::format("axis {} of {} is {{0}}, where {} is written, which is {{1}}", i, part,
-                                        has_name ? text(named->dims[i]->span) : show(to.shape[i]));
+                                        has_name ? source_text(cx, named->dims[i]->span) : show(cx, to.shape[i]));
       if (to.shape[i].is_constant())
-        message = fmt::format("axis {} of {} is {{0}}, where {} is written", i, part, show(to.shape[i]));
+        message = fmt::format("axis {} of {} is {{0}}, where {} is written", i, part, show(cx, to.shape[i]));
       // A function of the library was asked for more than there is, as in topk(x, k).
-      if (auto atom = to.shape[i].as_atom();
-          atom && p_.atoms[*atom].kind == AtomKind::Value && is_library(e->span.file) && ctx_->instance.valid())
-        message = fmt::format("`{}` cannot give {} = {{1}} along an axis of {{0}}",
-                              states_[ctx_->instance.index].info->decl->name.text, show(to.shape[i]));
-      if (require_equal(from.shape[i], to.shape[i], false, message, e->span, checks)) continue;
+      if (auto atom = to.shape[i].as_atom(); atom && cx.program.atoms[*atom].kind == AtomKind::Value &&
+                                             is_library(cx, e->span.file) && cx.function->instance.valid())
+        message =
+            fmt::format("`{}` cannot give {} = {{1}} along an axis of {{0}}",
+                        cx.instances.states[cx.function->instance.index].info->decl->name.text, show(cx, to.shape[i]));
+      if (require_equal(cx, from.shape[i], to.shape[i], false, message, e->span, checks)) continue;
       fine = false;
-      std::vector<Label> labels{label(*e)};
-      add_origins(from.shape[i], to.shape[i], labels);
-      error("ShapeMismatch", e->span,
-            fmt::format("{} has to be {}, and this is {}: axis {} is {}, not {}", part, show(to), show(from), i,
-                        show(from.shape[i]), show(to.shape[i])),
+      std::vector<Label> labels{label_of(cx, *e)};
+      add_origins(cx, from.shape[i], to.shape[i], labels);
+      error(cx, "ShapeMismatch", e->span,
+            fmt::format("{} has to be {}, and this is {}: axis {} is {}, not {}", part, show(cx, to), show(cx, from), i,
+                        show(cx, from.shape[i]), show(cx, to.shape[i])),
             "", std::move(labels));
       e->type = Type::error();
       return;
@@ -353,97 +370,99 @@ ExprPtr Checker::coerce(ExprPtr e, const Type& wanted, const std::string& what, 
   Type from = e->type;
   visit(visit, from, target, what);
   if (!fine) return e;
-  refresh(*e);
+  refresh(cx, *e);
   if (same) {
-    if (has_function(target)) e->type = resolved(target);
+    if (has_function(cx, target)) e->type = cx.open.resolved(target);
     return e;
   }
-  auto node = make(ExprKind::Recast, e->span, resolved(target));
+  auto node = make_expr(ExprKind::Recast, e->span, cx.open.resolved(target));
   node->checks = std::move(checks);
   node->operands.push_back(std::move(e));
   return node;
 }
 
-Size Checker::steps(const Size& distance, int64_t by) {
+Size steps_within(Context& cx, const Size& distance, int64_t by) {
   const int64_t stride = by < 0 ? -std::max(by, -INT64_MAX) : by;
-  return p_.atoms.floor_div(distance - Size(1), stride) + Size(1);
+  return cx.program.atoms.floor_div(distance - Size(1), stride) + Size(1);
 }
 
 // Does its difference to another such number fit an i64, or that of the two be told apart again (SizeAtoms::parts)?
-bool Checker::subtracts(const Size& number) const {
+static bool subtracts(const Context& cx, const Size& number) {
   if (number.is_constant() || number.as_atom()) return true;
-  auto [least, most] = p_.atoms.range_of(number);
+  auto [least, most] = cx.program.atoms.range_of(number);
   return least >= INT64_MIN / 2 && most <= INT64_MAX / 2;
 }
 
 // An i64 value where a size stands: itself if it is one, else a new atom that this node binds.
-Size Checker::size_argument(ExprPtr value, typed::Expr& node, bool not_negative, const std::string& what) {
-  value = to_i64(std::move(value), what);
+Size size_argument(Context& cx, ExprPtr value, typed::Expr& node, bool not_negative, const std::string& what) {
+  value = to_i64(cx, std::move(value), what);
   if (value->type.is_error()) return 0;
   Span span = value->span;
   Size size;
-  auto known = number_of(*value);
-  if (known && p_.atoms.computes(*known) && (not_negative || subtracts(*known)))
-    size = not_negative ? p_.atoms.unwrapped(*known) : *known;
+  auto known = number_of(cx, *value);
+  if (known && cx.program.atoms.computes(*known) && (not_negative || subtracts(cx, *known)))
+    size = not_negative ? cx.program.atoms.unwrapped(*known) : *known;
   else {
     SizeAtom atom;
     atom.kind = AtomKind::Fresh;
-    atom.name = text(span);
+    atom.name = source_text(cx, span);
     atom.origin = span;
-    AtomId id = p_.atoms.add(std::move(atom));
+    AtomId id = cx.program.atoms.add(std::move(atom));
     node.binds.push_back({id, std::move(value)});
     size = Size::of(id);
-    if (known) ctx_->facts.equal.push_back({id, *known});
+    if (known) cx.function->facts.equal.push_back({id, *known});
   }
   if (not_negative && size.is_too_large())
-    error("SizeOverflow", span, "this size is no i64");
+    error(cx, "SizeOverflow", span, "this size is no i64");
   else if (size.is_constant() && not_negative && size.constant() < 0)
-    error("NegativeSize", span, fmt::format("a size cannot be {}", show(size)));
+    error(cx, "NegativeSize", span, fmt::format("a size cannot be {}", show(cx, size)));
   else if (size.is_constant() && not_negative && size.constant() > kLongestAxis)
-    error("SizeOverflow", span,
-          fmt::format("a size cannot be {}, more than the {} that an axis may have", show(size), kLongestAxis));
+    error(cx, "SizeOverflow", span,
+          fmt::format("a size cannot be {}, more than the {} that an axis may have", show(cx, size), kLongestAxis));
   else if (not_negative)
-    require_size(size, 0, fmt::format("a size cannot be {{0}}: `{}`", text(span)), span, node.checks);
+    require_size(cx, size, 0, fmt::format("a size cannot be {{0}}: `{}`", source_text(cx, span)), span, node.checks);
   return size;
 }
 
-void Checker::learn_index(const Size& index, const Size& first, const Size& end) {
-  ctx_->facts.not_negative.push_back(index - first);
-  ctx_->facts.not_negative.push_back(end - index - Size(1));
-  const SizeFacts sure = sure_facts();
-  auto least = p_.atoms.range_of(first, sure).first, most = p_.atoms.range_of(end - Size(1), sure).second;
-  p_.atoms.set_range(*index.as_atom(), least, most);
+void learn_index(Context& cx, const Size& index, const Size& first, const Size& end) {
+  cx.function->facts.not_negative.push_back(index - first);
+  cx.function->facts.not_negative.push_back(end - index - Size(1));
+  const SizeFacts sure = sure_facts(cx);
+  auto least = cx.program.atoms.range_of(first, sure).first,
+       most = cx.program.atoms.range_of(end - Size(1), sure).second;
+  cx.program.atoms.set_range(*index.as_atom(), least, most);
 }
 
 // What a condition says about sizes: equalities, and which differences are not negative.
-void Checker::learn(const typed::Expr& c, bool holds) {
-  if (c.kind == ExprKind::Scalar && c.scalar_op == ScalarOp::Not) return learn(*c.operands[0], !holds);
+void learn_condition(Context& cx, const typed::Expr& c, bool holds) {
+  if (c.kind == ExprKind::Scalar && c.scalar_op == ScalarOp::Not) return learn_condition(cx, *c.operands[0], !holds);
   if (c.kind == ExprKind::If && c.blocks.size() == 2 && c.blocks[0].result && c.blocks[1].result) {
     // `a and b` is `if a { b } else { false }`, `a or b` is `if a { true } else { b }`
     const typed::Expr &yes = *c.blocks[0].result, &no = *c.blocks[1].result;
-    if (holds && no.kind == ExprKind::Literal && no.literal.bits == 0) learn(*c.operands[0], true), learn(yes, true);
+    if (holds && no.kind == ExprKind::Literal && no.literal.bits == 0)
+      learn_condition(cx, *c.operands[0], true), learn_condition(cx, yes, true);
     if (!holds && yes.kind == ExprKind::Literal && yes.literal.bits != 0)
-      learn(*c.operands[0], false), learn(no, false);
+      learn_condition(cx, *c.operands[0], false), learn_condition(cx, no, false);
     return;
   }
   if (c.kind != ExprKind::Scalar || c.operands.size() != 2) return;
   ScalarOp op = c.scalar_op;
   if (op == ScalarOp::And && holds) {
-    learn(*c.operands[0], true);
-    learn(*c.operands[1], true);
+    learn_condition(cx, *c.operands[0], true);
+    learn_condition(cx, *c.operands[1], true);
     return;
   }
   if (op == ScalarOp::Or && !holds) {
-    learn(*c.operands[0], false);
-    learn(*c.operands[1], false);
+    learn_condition(cx, *c.operands[0], false);
+    learn_condition(cx, *c.operands[1], false);
     return;
   }
-  auto a = number_of(*c.operands[0]), b = number_of(*c.operands[1]);
+  auto a = number_of(cx, *c.operands[0]), b = number_of(cx, *c.operands[1]);
   if (!a || !b) return;
-  SizeFacts& facts = ctx_->facts;
+  SizeFacts& facts = cx.function->facts;
   // What can never be is not learned: nobody comes to where it would hold, and from it anything would follow.
   auto know = [&](Size fact) {
-    if (!p_.atoms.proves_not_negative(Size(-1) - fact)) facts.not_negative.push_back(std::move(fact));
+    if (!cx.program.atoms.proves_not_negative(Size(-1) - fact)) facts.not_negative.push_back(std::move(fact));
   };
   Size less = *b - *a; // a < b means less - 1 >= 0
   if (!holds) {
@@ -462,20 +481,20 @@ void Checker::learn(const typed::Expr& c, bool holds) {
   case ScalarOp::Gt: know(Size(-1) - less); break;
   case ScalarOp::Ge: know(Size(0) - less); break;
   case ScalarOp::Eq: {
-    Size difference = p_.atoms.under(*a - *b, facts);
-    const bool claims = difference != p_.atoms.under(*a - *b, facts.sure());
+    Size difference = cx.program.atoms.under(*a - *b, facts);
+    const bool claims = difference != cx.program.atoms.under(*a - *b, facts.sure());
     const SizeFacts::Mark mark = facts.mark();
     // One atom that stands alone with coefficient 1 or -1 is solved for; the youngest, so that older names stay.
     for (auto term = difference.terms.rbegin(); term != difference.terms.rend(); ++term) {
       if (term->atoms.size() != 1 || (term->coefficient != 1 && term->coefficient != -1)) continue;
       AtomId atom = term->atoms[0];
-      AtomKind kind = p_.atoms[atom].kind;
+      AtomKind kind = cx.program.atoms[atom].kind;
       if (kind != AtomKind::Named && kind != AtomKind::Value && kind != AtomKind::Fresh) continue;
       Size value = Size::of(atom) - difference * Size(term->coefficient);
       std::vector<AtomId> inside;
-      p_.atoms.collect(value, inside);
+      cx.program.atoms.collect(value, inside);
       // n % k == 0 is n == k * (n // k): a rule that leaves what it makes as it is.
-      bool divides = value != Size::of(atom) && p_.atoms.substitute(value, {{atom, value}}) == value;
+      bool divides = value != Size::of(atom) && cx.program.atoms.substitute(value, {{atom, value}}) == value;
       if (!divides && std::find(inside.begin(), inside.end(), atom) != inside.end()) continue;
       facts.equal.push_back({atom, value});
       if (claims) facts.claim(mark);
@@ -492,37 +511,37 @@ void Checker::learn(const typed::Expr& c, bool holds) {
 
 // The type of a value that is an a on one way and a b on the other (same kinds and ranks): where sizes differ, new
 // ones.
-Type Checker::fresh_join(const Type& a, const Type& b, std::vector<typed::FreshAtom>& fresh, const std::string& what,
-                         Span span, std::vector<uint32_t> path) {
-  if (a.is_list() && b.is_list()) return either_element(a, b);
+Type fresh_join(Context& cx, const Type& a, const Type& b, std::vector<typed::FreshAtom>& fresh,
+                const std::string& what, Span span, std::vector<uint32_t> path) {
+  if (a.is_list() && b.is_list()) return either_element(cx, a, b);
   Type result = a;
   for (size_t i = 0; i < a.shape.size() && i < b.shape.size(); ++i) {
     if (a.shape[i] == b.shape[i]) continue;
-    if (compare(a.shape[i], b.shape[i]) == Compare::Equal) {
+    if (compare(cx, a.shape[i], b.shape[i]) == Compare::Equal) {
       // By what is known here: said without the names of either way.
-      const Size known = p_.atoms.under(a.shape[i], ctx_->facts);
-      if (known == p_.atoms.under(b.shape[i], ctx_->facts)) result.shape[i] = known;
+      const Size known = cx.program.atoms.under(a.shape[i], cx.function->facts);
+      if (known == cx.program.atoms.under(b.shape[i], cx.function->facts)) result.shape[i] = known;
       continue;
     }
-    AtomId id = size_atom(AtomKind::Fresh, fmt::format("axis {} of {}", i, what), span);
+    AtomId id = size_atom(cx, AtomKind::Fresh, fmt::format("axis {} of {}", i, what), span);
     result.shape[i] = Size::of(id);
     fresh.push_back({id, path, static_cast<uint32_t>(i)});
   }
   for (size_t i = 0; i < a.elements.size() && i < b.elements.size(); ++i) {
     auto inner = path;
     inner.push_back(static_cast<uint32_t>(i));
-    result.elements[i] = fresh_join(a.elements[i], b.elements[i], fresh, what, span, inner);
+    result.elements[i] = fresh_join(cx, a.elements[i], b.elements[i], fresh, what, span, inner);
   }
   return result;
 }
 
 // Where several ways meet: the variables whose sizes differ get new ones. Sets the current types.
-std::vector<typed::Join> Checker::join_variables(std::vector<std::map<VarId, Type>> states, Span span) {
+std::vector<typed::Join> join_variables(Context& cx, std::vector<std::map<VarId, Type>> states, Span span) {
   std::vector<typed::Join> joins;
   if (states.empty()) return joins;
   std::map<VarId, Type> merged;
   for (const auto& [var, first] : states[0]) {
-    Type type = resolved(first);
+    Type type = cx.open.resolved(first);
     bool everywhere = true, same = true;
     Type other = type;
     for (size_t i = 1; i < states.size(); ++i) {
@@ -531,7 +550,7 @@ std::vector<typed::Join> Checker::join_variables(std::vector<std::map<VarId, Typ
         everywhere = false;
         break;
       }
-      Type t = resolved(it->second);
+      Type t = cx.open.resolved(it->second);
       std::vector<typed::FreshAtom> unused;
       if (t == type || t.is_error()) continue;
       same = false;
@@ -547,25 +566,26 @@ std::vector<typed::Join> Checker::join_variables(std::vector<std::map<VarId, Typ
     join.var = var;
     Type mixed = type;
     for (size_t i = 1; i < states.size(); ++i) {
-      Type t = resolved(states[i].at(var));
+      Type t = cx.open.resolved(states[i].at(var));
       auto mark = [&](auto& self, Type& into, const Type& from) -> void {
         if (into.is_list()) {
-          into = either_element(into, from);
+          into = either_element(cx, into, from);
           return;
         }
         for (size_t k = 0; k < into.shape.size() && k < from.shape.size(); ++k)
-          if (compare(into.shape[k], from.shape[k]) != Compare::Equal)
+          if (compare(cx, into.shape[k], from.shape[k]) != Compare::Equal)
             into.shape[k] = Size(INT64_MIN); // equal to no size
         for (size_t k = 0; k < into.elements.size() && k < from.elements.size(); ++k)
           self(self, into.elements[k], from.elements[k]);
       };
       mark(mark, mixed, t);
     }
-    join.type = fresh_join(type, mixed, join.fresh, fmt::format("`{}`", p_.variables[var.index].name), span);
+    join.type =
+        fresh_join(cx, type, mixed, join.fresh, fmt::format("`{}`", cx.program.variables[var.index].name), span);
     merged[var] = join.type;
     joins.push_back(std::move(join));
   }
-  ctx_->current = std::move(merged);
+  cx.function->current = std::move(merged);
   return joins;
 }
 

@@ -5,6 +5,7 @@
 #include "lang/diagnostics.h"
 #include "lang/typed.h"
 #include "parser/check/check.h"
+#include "parser/check/open_types.h"
 #include <deque>
 #include <functional>
 #include <map>
@@ -125,6 +126,18 @@ struct Scope {
   std::string prefix; // of a module of the standard library ("linalg."): its functions are builtins_ of these names
 };
 
+// An imported file.
+struct Module {
+  Scope* scope = nullptr;
+  bool has_run = false;
+};
+
+// A function type where it is written, with the names that it sees.
+struct WrittenFunction {
+  const ast::FunctionType* type;
+  Scope* env;
+};
+
 // Syntax that the checker makes itself.
 struct MadeSyntax : ast::Arena {
   std::deque<ast::Function> functions;
@@ -190,7 +203,6 @@ struct InstanceState {
   FunctionContext* context = nullptr; // of its body
 };
 
-// An argument as written; checked when its role is known.
 // The names of parameters or fields.
 template <class Named> std::vector<std::string> names_of(const std::vector<Named>& all) {
   std::vector<std::string> names;
@@ -199,18 +211,13 @@ template <class Named> std::vector<std::string> names_of(const std::vector<Named
   return names;
 }
 
+// An argument as written; checked when its role is known.
 struct Arg {
   std::string name; // empty: positional
   const ast::Expr* source = nullptr;
   Span span, name_span;
   ExprPtr value;                  // checked
   std::optional<Static> constant; // known
-};
-
-enum class LiteralKind : uint8_t {
-  Int,     // may become any number; i64 if nothing wants it
-  Float,   // may become any float; f32
-  Builder, // zeros, ones: any element type; f32
 };
 
 // A call of a generic function whose element types were still open.
@@ -224,6 +231,13 @@ struct Loop {
   std::vector<std::map<VarId, Type>> exits;     // types of the vars at each break
   std::vector<std::map<VarId, Type>> continues; // and at each continue
   bool in_condition = false;                    // of a while, is being checked
+};
+
+// A call at the top level, which reads what is defined by then.
+struct TopLevelCall {
+  InstanceId instance;
+  Span span;
+  size_t defined; // number of top-level variables then
 };
 
 // The function (or the top level) being checked.

@@ -1,26 +1,42 @@
 // Statements: bindings, return, assert. Assignments: assignments.cpp, loops: loops.cpp.
+#include "parser/check/statements.h"
+#include "parser/check/assignments.h"
+#include "parser/check/builtins/devices.h"
 #include "parser/check/context.h"
+#include "parser/check/expressions.h"
+#include "parser/check/functions.h"
+#include "parser/check/lists.h"
+#include "parser/check/loops.h"
+#include "parser/check/modules.h"
+#include "parser/check/names.h"
+#include "parser/check/sizes.h"
+#include "parser/check/structs.h"
+#include "parser/check/types.h"
 #include <algorithm>
 #include <fmt/format.h>
 
 namespace tl::checker {
 
-void Checker::hoist(const std::vector<ast::Stmt*>& list) {
+static void check_let(Context& cx, const ast::Let& s, Span span, typed::Block& into);
+static void check_return(Context& cx, const ast::Return& s, Span span, typed::Block& into);
+static void check_assert(Context& cx, const ast::Assert& s, Span span, typed::Block& into);
+
+void hoist_declarations(Context& cx, const std::vector<ast::Stmt*>& list) {
   for (const ast::Stmt* s : list) {
     if (auto* decl = ast::as<ast::Function>(s); decl && decl->body.empty()) { // built in
-      declared_builtins_[scope_->prefix + decl->name.text].push_back(s);
+      cx.names.declared_builtins[cx.names.scope->prefix + decl->name.text].push_back(s);
     } else if (decl) {
-      functions_.emplace_back();
-      FunctionInfo& info = functions_.back();
+      cx.functions.declared.emplace_back();
+      FunctionInfo& info = cx.functions.declared.back();
       info.decl = decl;
-      info.env = scope_;
-      info.parent = ctx_;
-      info.is_prelude = scope_ == prelude_;
-      info.id = static_cast<uint32_t>(functions_.size());
+      info.env = cx.names.scope;
+      info.parent = cx.function;
+      info.is_prelude = cx.names.scope == cx.names.prelude;
+      info.id = static_cast<uint32_t>(cx.functions.declared.size());
       info.is_template = !decl->type_params.empty();
-      info.is_closure = scope_ != prelude_ && scope_ != file_;
-      if (info.is_closure) info.facts = ctx_->facts;
-      distinct_params(decl->type_params, decl->params);
+      info.is_closure = cx.names.scope != cx.names.prelude && cx.names.scope != cx.names.file;
+      if (info.is_closure) info.facts = cx.function->facts;
+      distinct_params(cx, decl->type_params, decl->params);
       for (const ast::Param& param : decl->params) {
         auto has_spread = [](auto& self, const ast::TypeExpr* type) -> bool {
           if (auto* tuple = ast::as<ast::TupleType>(type))
@@ -34,52 +50,53 @@ void Checker::hoist(const std::vector<ast::Stmt*>& list) {
         };
         info.is_template = info.is_template || !param.type || has_spread(has_spread, param.type);
       }
-      bool overloads = scope_ == prelude_ || !scope_->prefix.empty(); // of the library
-      if (overloads) builtins_[scope_->prefix + decl->name.text].functions.push_back(&info);
-      if (!overloads && !may_declare(decl->name, "function")) continue;
+      bool overloads = cx.names.scope == cx.names.prelude || !cx.names.scope->prefix.empty(); // of the library
+      if (overloads) cx.names.builtins[cx.names.scope->prefix + decl->name.text].functions.push_back(&info);
+      if (!overloads && !may_declare(cx, decl->name, "function")) continue;
       Entity entity;
       entity.kind = Entity::Kind::Function;
       entity.function = &info;
       entity.span = decl->name.span;
-      enter(decl->name.text, entity);
+      enter(cx, decl->name.text, entity);
     } else if (auto* structure = ast::as<ast::Struct>(s)) {
-      structs_.push_back({structure, scope_, nullptr, false, false});
-      if (!may_declare(structure->name, "struct") || !may_be_type(structure->name)) continue;
+      cx.names.structs.push_back({structure, cx.names.scope, nullptr, false, false});
+      if (!may_declare(cx, structure->name, "struct") || !may_be_type(cx, structure->name)) continue;
       Entity entity;
       entity.kind = Entity::Kind::Struct;
-      entity.structure = &structs_.back();
+      entity.structure = &cx.names.structs.back();
       entity.span = structure->name.span;
-      enter(structure->name.text, entity);
+      enter(cx, structure->name.text, entity);
     } else if (auto* import = ast::as<ast::Import>(s)) {
-      import_names(*import);
+      import_names(cx, *import);
     } else if (auto* constant = ast::as<ast::Const>(s)) {
-      constants_.push_back({constant, scope_, false});
+      cx.names.constants.push_back({constant, cx.names.scope, false});
       Entity entity;
       entity.kind = Entity::Kind::Const;
-      entity.constant = &constants_.back();
+      entity.constant = &cx.names.constants.back();
       entity.span = constant->name.span;
-      if (may_declare(constant->name, "const")) enter(constant->name.text, entity);
+      if (may_declare(cx, constant->name, "const")) enter(cx, constant->name.text, entity);
     }
   }
 }
 
-typed::Block Checker::block(const ast::Block& b, bool want, const Type* expected) {
-  Scope* saved = scope_;
-  SizeFacts::Mark mark = ctx_->facts.mark();
+typed::Block check_block(Context& cx, const ast::Block& b, bool want, const Type* expected) {
+  Scope* saved = cx.names.scope;
+  SizeFacts::Mark mark = cx.function->facts.mark();
   // An expression alone declares nothing: so a long chain of `else if` is no deep nest of scopes.
   bool declares = b.statements.size() != 1 || !ast::as<ast::ExprStmt>(b.statements[0]);
-  if (declares || scope_ == file_) push_scope();
+  if (declares || cx.names.scope == cx.names.file) push_scope(cx);
   typed::Block result;
-  hoist(b.statements);
-  statements(b.statements, result, want, expected);
-  scope_ = saved;
-  ctx_->facts.restore(mark);
+  hoist_declarations(cx, b.statements);
+  check_statements(cx, b.statements, result, want, expected);
+  cx.names.scope = saved;
+  cx.function->facts.restore(mark);
   return result;
 }
 
 // What stands behind a jump is checked as if it were reached, and then left out: it changes neither the result's type
 // nor what is known behind loops.
-void Checker::statements(const std::vector<ast::Stmt*>& list, typed::Block& into, bool want, const Type* expected) {
+void check_statements(Context& cx, const std::vector<ast::Stmt*>& list, typed::Block& into, bool want,
+                      const Type* expected) {
   struct Dead {
     size_t statements, returned, atoms;
     std::vector<Loop> loops;
@@ -87,16 +104,18 @@ void Checker::statements(const std::vector<ast::Stmt*>& list, typed::Block& into
   };
   std::optional<Dead> dead;
   for (size_t i = 0; i < list.size(); ++i) {
-    if (!ctx_->reachable && !dead) {
-      dead = Dead{into.statements.size(), ctx_->returned.size(), p_.atoms.size(), ctx_->loops, ctx_->current};
-      ctx_->reachable = true;
+    if (!cx.function->reachable && !dead) {
+      dead = Dead{into.statements.size(), cx.function->returned.size(), cx.program.atoms.size(), cx.function->loops,
+                  cx.function->current};
+      cx.function->reachable = true;
     }
     auto* last = ast::as<ast::ExprStmt>(list[i]);
     if (want && last && i + 1 == list.size()) {
-      into.result = expr(last->value, expected, true);
+      into.result = check_expr(cx, last->value, expected, true);
       TypeKind kind = into.result->type.kind;
       if (kind == TypeKind::Element || kind == TypeKind::None) {
-        error("TypeMismatch", last->value->span, fmt::format("`{}` is not a value here", text(last->value->span)));
+        error(cx, "TypeMismatch", last->value->span,
+              fmt::format("`{}` is not a value here", source_text(cx, last->value->span)));
         into.result->type = Type::error();
       }
       if (into.result->type.is_unit() && into.result->kind != ExprKind::Unit) {
@@ -107,41 +126,41 @@ void Checker::statements(const std::vector<ast::Stmt*>& list, typed::Block& into
       }
       continue;
     }
-    statement(*list[i], into);
+    check_statement(cx, *list[i], into);
   }
   if (dead) {
     into.statements.erase(into.statements.begin() + static_cast<long>(dead->statements), into.statements.end());
     // Its value has a type, for what it stands in, but is none.
     if (into.result) {
-      Type type = refresh(*into.result);
+      Type type = refresh(cx, *into.result);
       auto is_inside = [&](AtomId atom) { return atom.index >= dead->atoms; };
-      into.result = make(ExprKind::Unit, into.result->span, behind_jump(std::move(type), is_inside));
+      into.result = make_expr(ExprKind::Unit, into.result->span, behind_jump(cx, std::move(type), is_inside));
     }
-    ctx_->returned.resize(dead->returned);
-    ctx_->returned_spans.resize(dead->returned);
-    ctx_->loops = std::move(dead->loops);
-    ctx_->current = std::move(dead->current);
-    ctx_->reachable = false;
+    cx.function->returned.resize(dead->returned);
+    cx.function->returned_spans.resize(dead->returned);
+    cx.function->loops = std::move(dead->loops);
+    cx.function->current = std::move(dead->current);
+    cx.function->reachable = false;
   }
-  into.diverges = !ctx_->reachable;
+  into.diverges = !cx.function->reachable;
 }
 
 // The type with new sizes for those that only what is left out would have told: in which there are such atoms.
-Type Checker::behind_jump(Type type, const std::function<bool(AtomId)>& is_untold) {
+Type behind_jump(Context& cx, Type type, const std::function<bool(AtomId)>& is_untold) {
   for (Size& size : type.shape) {
     std::vector<AtomId> atoms;
-    p_.atoms.collect(size, atoms);
+    cx.program.atoms.collect(size, atoms);
     if (std::none_of(atoms.begin(), atoms.end(), is_untold)) continue;
-    AtomId id = size_atom(AtomKind::Fresh, "a size behind a jump", {});
-    never_known_.insert(id);
+    AtomId id = size_atom(cx, AtomKind::Fresh, "a size behind a jump", {});
+    cx.sizes.never_known.insert(id);
     size = Size::of(id);
   }
   for (Type& element : type.elements)
-    if (!type.is_list()) element = behind_jump(std::move(element), is_untold);
+    if (!type.is_list()) element = behind_jump(cx, std::move(element), is_untold);
   return type;
 }
 
-void Checker::statement(const ast::Stmt& s, typed::Block& into) {
+void check_statement(Context& cx, const ast::Stmt& s, typed::Block& into) {
   std::visit(
       [&](const auto& node) {
         using T = std::decay_t<decltype(node)>;
@@ -149,96 +168,96 @@ void Checker::statement(const ast::Stmt& s, typed::Block& into) {
           typed::Stmt out;
           out.kind = StmtKind::Expr;
           out.span = s.span;
-          out.value = expr(node.value, nullptr, false);
+          out.value = check_expr(cx, node.value, nullptr, false);
           TypeKind kind = out.value->type.kind;
           if (kind == TypeKind::Element || kind == TypeKind::None || kind == TypeKind::Function) {
-            error("UnusedValue", s.span, "this has no effect");
+            error(cx, "UnusedValue", s.span, "this has no effect");
             return;
           }
           into.statements.push_back(std::move(out));
         } else if constexpr (std::is_same_v<T, ast::Let>)
-          let(node, s.span, into);
+          check_let(cx, node, s.span, into);
         else if constexpr (std::is_same_v<T, ast::Const>) {
-          const Entity* entity = declaration(node.name, Entity::Kind::Const);
+          const Entity* entity = declaration(cx, node.name, Entity::Kind::Const);
           if (node.value && entity && entity->constant->decl == &node)
-            (void)const_value(*entity->constant, node.name.text, node.name.span); // reports what is wrong
+            (void)const_value(cx, *entity->constant, node.name.text, node.name.span); // reports what is wrong
         } else if constexpr (std::is_same_v<T, ast::Assign>)
-          assign(node, s.span, into);
+          check_assign(cx, node, s.span, into);
         else if constexpr (std::is_same_v<T, ast::For>)
-          for_loop(node, 0, s.span, into);
+          check_for(cx, node, 0, s.span, into);
         else if constexpr (std::is_same_v<T, ast::While>)
-          while_loop(node, s.span, into);
+          check_while(cx, node, s.span, into);
         else if constexpr (std::is_same_v<T, ast::Break> || std::is_same_v<T, ast::Continue>) {
           constexpr bool is_break = std::is_same_v<T, ast::Break>;
-          if (ctx_->loops.empty()) {
-            error("NotInLoop", s.span, fmt::format("`{}` is outside a loop", is_break ? "break" : "continue"));
-            ctx_->reachable = false; // as it would be
+          if (cx.function->loops.empty()) {
+            error(cx, "NotInLoop", s.span, fmt::format("`{}` is outside a loop", is_break ? "break" : "continue"));
+            cx.function->reachable = false; // as it would be
             return;
           }
-          Loop& loop = ctx_->loops.back();
+          Loop& loop = cx.function->loops.back();
           if (!is_break && loop.in_condition) {
-            error("NotInLoop", s.span,
+            error(cx, "NotInLoop", s.span,
                   "`continue` is in the condition of its own loop, before any iteration has begun");
-            ctx_->reachable = false;
+            cx.function->reachable = false;
             return;
           }
-          if (ctx_->reachable) (is_break ? loop.exits : loop.continues).push_back(ctx_->current);
-          ctx_->reachable = false;
+          if (cx.function->reachable) (is_break ? loop.exits : loop.continues).push_back(cx.function->current);
+          cx.function->reachable = false;
           typed::Stmt out;
           out.kind = is_break ? StmtKind::Break : StmtKind::Continue;
           out.span = s.span;
           into.statements.push_back(std::move(out));
         } else if constexpr (std::is_same_v<T, ast::Return>)
-          return_statement(node, s.span, into);
+          check_return(cx, node, s.span, into);
         else if constexpr (std::is_same_v<T, ast::Assert>)
-          assert_statement(node, s.span, into);
+          check_assert(cx, node, s.span, into);
         else if constexpr (std::is_same_v<T, ast::Function>) {
-          if (const Entity* entity = declaration(node.name, Entity::Kind::Function);
+          if (const Entity* entity = declaration(cx, node.name, Entity::Kind::Function);
               entity && entity->function->decl == &node) {
             // From here on it sees what was bound before it, and the values that `var`s have now.
             FunctionInfo* function = entity->function;
             if (function->is_closure) {
-              Scope* saved = scope_;
-              push_scope();
-              keep_values(names_in(node.body), node.name.span, into);
-              function->env = scope_;
-              function->facts = ctx_->facts;
-              scope_ = saved;
+              Scope* saved = cx.names.scope;
+              push_scope(cx);
+              keep_values(cx, names_in(node.body), node.name.span, into);
+              function->env = cx.names.scope;
+              function->facts = cx.function->facts;
+              cx.names.scope = saved;
             } else
-              function->env = scope_;
+              function->env = cx.names.scope;
           }
         } else if constexpr (std::is_same_v<T, ast::On>)
-          on_device(node, s.span, into);
+          on_device(cx, node, s.span, into);
         else if constexpr (std::is_same_v<T, ast::Struct>) {
-          if (const Entity* entity = declaration(node.name, Entity::Kind::Struct))
-            (void)record_of(*entity->structure); // reports what is wrong
+          if (const Entity* entity = declaration(cx, node.name, Entity::Kind::Struct))
+            (void)record_of(cx, *entity->structure); // reports what is wrong
         } else if constexpr (std::is_same_v<T, ast::Import>)
-          run_import(node);
+          run_import(cx, node);
         else if constexpr (std::is_same_v<T, ast::Test>)
-          error("NotSupported", s.span, "a test belongs at the top level of a file");
+          error(cx, "NotSupported", s.span, "a test belongs at the top level of a file");
       },
       s.node);
 }
 
-void Checker::distinct(const std::vector<const ast::Ident*>& names, const std::string& what) {
+void distinct(Context& cx, const std::vector<const ast::Ident*>& names, const std::string& what) {
   std::map<std::string, Span> seen;
   for (const ast::Ident* name : names)
     if (auto [it, is_new] = seen.try_emplace(name->text, name->span); !is_new && name->text != "_")
-      error("DuplicateName", name->span, fmt::format("there are two {} `{}`", what, name->text), "",
+      error(cx, "DuplicateName", name->span, fmt::format("there are two {} `{}`", what, name->text), "",
             {{it->second, "the first"}});
 }
 
-void Checker::distinct_params(const std::vector<ast::TypeParam>& types, const std::vector<ast::Param>& params) {
+void distinct_params(Context& cx, const std::vector<ast::TypeParam>& types, const std::vector<ast::Param>& params) {
   std::vector<const ast::Ident*> names;
   for (const ast::TypeParam& type : types) {
     names.push_back(&type.name);
-    (void)may_be_type(type.name);
+    (void)may_be_type(cx, type.name);
   }
-  distinct(names, "type parameters");
+  distinct(cx, names, "type parameters");
   names.clear();
   for (const ast::Param& param : params)
     names.push_back(&param.name);
-  distinct(names, "parameters");
+  distinct(cx, names, "parameters");
 }
 
 namespace {
@@ -250,95 +269,96 @@ void each_name(const ast::Pattern& p, const std::function<void(const ast::Patter
 } // namespace
 
 // Binds the names of a pattern in the current scope.
-typed::Pattern Checker::pattern(const ast::Pattern& p, const Type& type, bool is_mutable, const typed::Expr* value) {
+typed::Pattern bind_pattern(Context& cx, const ast::Pattern& p, const Type& type, bool is_mutable,
+                            const typed::Expr* value) {
   typed::Pattern result;
   if (p.kind == ast::Pattern::Kind::Wildcard) return result;
   if (p.kind == ast::Pattern::Kind::Tuple) {
     result.is_tuple = true;
     bool fits = type.is_tuple() && type.elements.size() == p.elements.size();
     if (!fits && !type.is_error())
-      error("TypeMismatch", p.span,
-            fmt::format("this pattern takes {} values, and the value is {}", p.elements.size(), show(type)));
+      error(cx, "TypeMismatch", p.span,
+            fmt::format("this pattern takes {} values, and the value is {}", p.elements.size(), show(cx, type)));
     std::map<std::string, Span> seen;
     for (const ast::Pattern* element : p.elements) {
       std::map<std::string, Span> own;
       each_name(*element, [&](const ast::Pattern& name) {
         own.try_emplace(name.name, name.span);
         if (auto it = seen.find(name.name); it != seen.end())
-          error("DuplicateName", name.span, fmt::format("this pattern binds `{}` twice", name.name), "",
+          error(cx, "DuplicateName", name.span, fmt::format("this pattern binds `{}` twice", name.name), "",
                 {{it->second, "the first"}});
       });
       seen.merge(own);
     }
     for (size_t i = 0; i < p.elements.size(); ++i)
       result.elements.push_back(
-          pattern(*p.elements[i], fits ? type.elements[i] : Type::error(), is_mutable,
-                  fits && value && value->kind == ExprKind::Tuple ? value->operands[i].get() : nullptr));
+          bind_pattern(cx, *p.elements[i], fits ? type.elements[i] : Type::error(), is_mutable,
+                       fits && value && value->kind == ExprKind::Tuple ? value->operands[i].get() : nullptr));
     return result;
   }
-  result.var = bind_name(p.name, p.name, type, is_mutable, value, p.span);
+  result.var = bind_name(cx, p.name, p.name, type, is_mutable, value, p.span);
   return result;
 }
 
 // `key` is what the scope knows it by; invalid, and poisoned, where the value is wrong.
-VarId Checker::bind_name(const std::string& key, const std::string& name, const Type& type, bool is_mutable,
-                         const typed::Expr* value, Span span) {
+VarId bind_name(Context& cx, const std::string& key, const std::string& name, const Type& type, bool is_mutable,
+                const typed::Expr* value, Span span) {
   Entity entity;
   entity.span = span;
   if (type.is_error()) {
-    enter(key, entity); // poisoned: no further messages about it
+    enter(cx, key, entity); // poisoned: no further messages about it
     return {};
   }
-  if (has_range(type) && is_mutable)
-    error("NotSupported", span, "a `var` cannot hold a range yet", "keep its two ends");
-  VarId var = new_variable(name, type, is_mutable, span);
-  if (ctx_->is_top_level) top_level_order_.try_emplace(var, top_level_order_.size());
+  if (has_range(cx, type) && is_mutable)
+    error(cx, "NotSupported", span, "a `var` cannot hold a range yet", "keep its two ends");
+  VarId var = new_variable(cx, name, type, is_mutable, span);
+  if (cx.function->is_top_level) cx.instances.top_level_order.try_emplace(var, cx.instances.top_level_order.size());
   if (!is_mutable && type.is_scalar()) {
-    auto size = value ? number_of(*value) : std::nullopt;
-    if (size && !size->is_constant() && p_.atoms.computes(*size)) {
+    auto size = value ? number_of(cx, *value) : std::nullopt;
+    if (size && !size->is_constant() && cx.program.atoms.computes(*size)) {
       // An open literal in it is an i64 from here on, as sizes are.
-      if (resolved(type).dtype == DType::I64 && !resolved(type).open) known_sizes_[var] = *size;
-    } else if (resolved(type).dtype == DType::I64) {
-      bind_atom(var);
-      if (size) ctx_->facts.equal.push_back({p_.variables[var.index].atom, *size});
+      if (cx.open.resolved(type).dtype == DType::I64 && !cx.open.resolved(type).open) cx.sizes.known[var] = *size;
+    } else if (cx.open.resolved(type).dtype == DType::I64) {
+      bind_atom(cx, var);
+      if (size) cx.function->facts.equal.push_back({cx.program.variables[var.index].atom, *size});
     }
   }
   entity.kind = Entity::Kind::Variable;
   entity.var = var;
-  enter(key, entity);
+  enter(cx, key, entity);
   return var;
 }
 
 // A value under the type that is written for it (perhaps null). New names in that type get their values from the
 // value's sizes: `defs` of the statement that binds it. They are declared in the current scope, the value is checked in
 // `outer`.
-ExprPtr Checker::annotated_value(const ast::TypeExpr* type, const ast::Expr* value_expr, Scope* outer,
-                                 const std::string& what, std::vector<std::pair<AtomId, Size>>& defs) {
-  Scope* inner = scope_;
+ExprPtr annotated_value(Context& cx, const ast::TypeExpr* type, const ast::Expr* value_expr, Scope* outer,
+                        const std::string& what, std::vector<std::pair<AtomId, Size>>& defs) {
+  Scope* inner = cx.names.scope;
   Type annotated;
   std::vector<AtomId> bound;
-  if (inner == outer) push_scope(); // the value does not see these names
+  if (inner == outer) push_scope(cx); // the value does not see these names
   if (type) {
     DimContext context;
     context.mode = DimMode::Annotation;
     context.bound = &bound;
-    bind_names(type, context);
-    annotated = type_of(type, context);
-    if (has_range(annotated) && !annotated.is_range()) {
-      error("NotSupported", type->span, "a type with a range in it cannot be written yet", "leave it out");
+    bind_names(cx, type, context);
+    annotated = type_of(cx, type, context);
+    if (has_range(cx, annotated) && !annotated.is_range()) {
+      error(cx, "NotSupported", type->span, "a type with a range in it cannot be written yet", "leave it out");
       annotated = Type::error();
     }
   }
-  const Scope* binds = scope_;
-  scope_ = outer;
-  ExprPtr v = value(value_expr, type && !annotated.is_error() ? &annotated : nullptr);
-  scope_ = inner;
+  const Scope* binds = cx.names.scope;
+  cx.names.scope = outer;
+  ExprPtr v = check_value(cx, value_expr, type && !annotated.is_error() ? &annotated : nullptr);
+  cx.names.scope = inner;
   if (binds != inner)
     for (const auto& [name, entity] : binds->names)
-      enter(name, entity);
-  refresh(*v);
+      enter(cx, name, entity);
+  refresh(cx, *v);
   if (v->type.is_unit() && !v->type.is_error() && v->kind != ExprKind::Unit) {
-    error("TypeMismatch", value_expr->span, "this has no value");
+    error(cx, "TypeMismatch", value_expr->span, "this has no value");
     v->type = Type::error();
   }
   if (!type || (annotated.is_range() && v->type.is_range())) return v; // its ends are the value's
@@ -346,9 +366,9 @@ ExprPtr Checker::annotated_value(const ast::TypeExpr* type, const ast::Expr* val
   // nothing, and needs not.
   const std::vector<AtomId> named = bound;
   auto mentions_bound = [&](const Size& size) {
-    if (!ctx_->reachable) return false;
+    if (!cx.function->reachable) return false;
     std::vector<AtomId> atoms;
-    p_.atoms.collect(size, atoms);
+    cx.program.atoms.collect(size, atoms);
     return std::any_of(atoms.begin(), atoms.end(),
                        [&](AtomId atom) { return std::find(named.begin(), named.end(), atom) != named.end(); });
   };
@@ -356,16 +376,17 @@ ExprPtr Checker::annotated_value(const ast::TypeExpr* type, const ast::Expr* val
     if (to.shape.size() != from.shape.size()) return;
     for (size_t k = 0; k < to.shape.size(); ++k) {
       std::vector<AtomId> atoms;
-      p_.atoms.collect(to.shape[k], atoms);
+      cx.program.atoms.collect(to.shape[k], atoms);
       for (AtomId atom : atoms) {
         if (std::find(bound.begin(), bound.end(), atom) == bound.end()) continue;
         for (const auto& term : to.shape[k].terms) {
           if (term.atoms != std::vector<AtomId>{atom}) continue;
           Size rest = to.shape[k] - Size(term.coefficient) * Size::of(atom);
-          Size solved = p_.atoms.floor_div(p_.atoms.under(from.shape[k] - rest, ctx_->facts), term.coefficient);
+          Size solved = cx.program.atoms.floor_div(cx.program.atoms.under(from.shape[k] - rest, cx.function->facts),
+                                                   term.coefficient);
           if (mentions_bound(solved)) break;
           defs.push_back({atom, solved});
-          ctx_->facts.equal.push_back({atom, solved});
+          cx.function->facts.equal.push_back({atom, solved});
           bound.erase(std::find(bound.begin(), bound.end(), atom));
           break;
         }
@@ -376,86 +397,88 @@ ExprPtr Checker::annotated_value(const ast::TypeExpr* type, const ast::Expr* val
       self(self, to.elements[i], from.elements[i]);
   };
   if (!v->type.is_error() && !annotated.is_error()) solve(solve, annotated, v->type);
-  v = coerce(std::move(v), annotated, what);
+  v = coerce(cx, std::move(v), annotated, what);
   if (!v->type.is_error() && !annotated.is_error() && !bound.empty())
-    error("UnboundSize", type->span,
-          fmt::format("the size `{}` cannot be inferred from the value", p_.atoms[bound[0]].name));
+    error(cx, "UnboundSize", type->span,
+          fmt::format("the size `{}` cannot be inferred from the value", cx.program.atoms[bound[0]].name));
   return v;
 }
 
-void Checker::let(const ast::Let& s, Span span, typed::Block& into) {
+static void check_let(Context& cx, const ast::Let& s, Span span, typed::Block& into) {
   typed::Stmt out;
   out.kind = StmtKind::Let;
   out.span = span;
-  Scope* outer = scope_;
-  if (scope_ != file_) push_scope();
+  Scope* outer = cx.names.scope;
+  if (cx.names.scope != cx.names.file) push_scope(cx);
   std::string what = s.pattern->kind == ast::Pattern::Kind::Name ? fmt::format("`{}`", s.pattern->name) : "this";
-  ExprPtr v = annotated_value(s.type, s.value, outer, what, out.size_defs);
-  if (s.pattern->kind == ast::Pattern::Kind::Tuple && refresh(*v).is_list() && !v->type.is_error())
-    v = unpacked(std::move(v), s.pattern->elements.size(), s.value->span);
-  out.pattern = pattern(*s.pattern, refresh(*v), s.is_var, v.get());
+  ExprPtr v = annotated_value(cx, s.type, s.value, outer, what, out.size_defs);
+  if (s.pattern->kind == ast::Pattern::Kind::Tuple && refresh(cx, *v).is_list() && !v->type.is_error())
+    v = unpacked(cx, std::move(v), s.pattern->elements.size(), s.value->span);
+  out.pattern = bind_pattern(cx, *s.pattern, refresh(cx, *v), s.is_var, v.get());
   if (out.pattern.var.valid() && v->kind == ExprKind::Literal && v->type.open)
-    open_at_first_[out.pattern.var] = text(s.value->span);
+    cx.open_at_first[out.pattern.var] = source_text(cx, s.value->span);
   out.value = std::move(v);
   into.statements.push_back(std::move(out));
 }
 
-void Checker::return_statement(const ast::Return& s, Span span, typed::Block& into) {
+static void check_return(Context& cx, const ast::Return& s, Span span, typed::Block& into) {
   typed::Stmt out;
   out.kind = StmtKind::Return;
   out.span = span;
-  if (!ctx_->signature || in_comprehension_ > 0) {
-    error("NotInFunction", span,
-          in_comprehension_ > 0 ? "a comprehension cannot return" : "`return` is outside a function");
-    ctx_->reachable = false; // as it would be
+  if (!cx.function->signature || cx.in_comprehension > 0) {
+    error(cx, "NotInFunction", span,
+          cx.in_comprehension > 0 ? "a comprehension cannot return" : "`return` is outside a function");
+    cx.function->reachable = false; // as it would be
     return;
   }
-  if (expanding_) {
-    error("NotSupported", span, "a function that returns a function ends with its one result",
+  if (cx.functions.expanding) {
+    error(cx, "NotSupported", span, "a function that returns a function ends with its one result",
           "choose inside the function that is returned");
     return;
   }
-  const Signature& signature = *ctx_->signature;
-  bool declared = states_[ctx_->instance.index].info && signature.has_result;
+  const Signature& signature = *cx.function->signature;
+  bool declared = cx.instances.states[cx.function->instance.index].info && signature.has_result;
   if (s.value) {
-    out.value = value(s.value, declared ? &signature.result : nullptr);
+    out.value = check_value(cx, s.value, declared ? &signature.result : nullptr);
     if (declared)
-      out.value = coerce(std::move(out.value), signature.result,
-                         fmt::format("the result of `{}`", states_[ctx_->instance.index].info->decl->name.text));
+      out.value = coerce(
+          cx, std::move(out.value), signature.result,
+          fmt::format("the result of `{}`", cx.instances.states[cx.function->instance.index].info->decl->name.text));
   }
-  Type type = s.value ? refresh(*out.value) : Type::unit();
+  Type type = s.value ? refresh(cx, *out.value) : Type::unit();
   if (declared && !s.value && !signature.result.is_unit() && !signature.result.is_error())
-    error("TypeMismatch", span, fmt::format("the result is {}, so `return` needs a value", show(signature.result)));
-  if (ctx_->reachable && !declared) {
-    ctx_->returned.push_back(type);
-    ctx_->returned_spans.push_back(span);
+    error(cx, "TypeMismatch", span,
+          fmt::format("the result is {}, so `return` needs a value", show(cx, signature.result)));
+  if (cx.function->reachable && !declared) {
+    cx.function->returned.push_back(type);
+    cx.function->returned_spans.push_back(span);
   }
-  ctx_->reachable = false;
+  cx.function->reachable = false;
   into.statements.push_back(std::move(out));
 }
 
-void Checker::assert_statement(const ast::Assert& s, Span span, typed::Block& into) {
+static void check_assert(Context& cx, const ast::Assert& s, Span span, typed::Block& into) {
   typed::Stmt out;
   out.kind = StmtKind::Assert;
   out.span = span;
-  out.text = text(s.condition->span);
-  out.value = condition(s.condition);
+  out.text = source_text(cx, s.condition->span);
+  out.value = check_condition(cx, s.condition);
   if (s.message) { // evaluated only where the assert fails, and then nothing comes behind it
-    auto passes = ctx_->current;
-    bool was_reachable = ctx_->reachable;
-    SizeFacts facts = ctx_->facts;
-    out.message = value(s.message);
-    ctx_->current = std::move(passes);
-    ctx_->reachable = was_reachable;
-    ctx_->facts = std::move(facts);
+    auto passes = cx.function->current;
+    bool was_reachable = cx.function->reachable;
+    SizeFacts facts = cx.function->facts;
+    out.message = check_value(cx, s.message);
+    cx.function->current = std::move(passes);
+    cx.function->reachable = was_reachable;
+    cx.function->facts = std::move(facts);
     if (!out.message->type.is_str() && !out.message->type.is_error())
-      error("TypeMismatch", s.message->span,
-            fmt::format("the message of an assert is text, not {}", show(out.message->type)),
-            fmt::format("write \"{{{}}}\"", text(s.message->span)));
+      error(cx, "TypeMismatch", s.message->span,
+            fmt::format("the message of an assert is text, not {}", show(cx, out.message->type)),
+            fmt::format("write \"{{{}}}\"", source_text(cx, s.message->span)));
   }
-  const SizeFacts::Mark mark = ctx_->facts.mark();
-  if (!out.value->type.is_error()) learn(*out.value, true);
-  ctx_->facts.claim(mark);
+  const SizeFacts::Mark mark = cx.function->facts.mark();
+  if (!out.value->type.is_error()) learn_condition(cx, *out.value, true);
+  cx.function->facts.claim(mark);
   into.statements.push_back(std::move(out));
 }
 

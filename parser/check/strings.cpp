@@ -1,10 +1,18 @@
 // String literals, interpolation, format specifications.
+#include "parser/check/strings.h"
 #include "abi/repr.h"
 #include "parser/check/context.h"
+#include "parser/check/expressions.h"
+#include "parser/check/functions.h"
+#include "parser/check/lists.h"
+#include "parser/check/names.h"
+#include "parser/check/text.h"
 #include <cctype>
 #include <fmt/format.h>
 
 namespace tl::checker {
+
+static void append_element(Context& cx, typed::Expr& interp, ExprPtr value, const std::string& spec, Span span);
 
 // Python's: [[fill]align][sign][z][#][0][width][grouping][.precision][type]
 std::string check_format(const std::string& spec, const Type& type) {
@@ -67,26 +75,26 @@ std::string check_format(const std::string& spec, const Type& type) {
   return "";
 }
 
-ExprPtr Checker::new_interp(Span span) {
-  auto node = make(ExprKind::Interp, span, Type::str());
+ExprPtr new_interp(Span span) {
+  auto node = make_expr(ExprKind::Interp, span, Type::str());
   node->format.literals.push_back("");
   return node;
 }
 
-void Checker::append_text(typed::Expr& interp, std::string_view text) { interp.format.literals.back() += text; }
+void append_text(typed::Expr& interp, std::string_view text) { interp.format.literals.back() += text; }
 
 // What is shown keeps its type open, so that a print changes nothing: its format is looked at when the type is known.
-void Checker::check_formats(typed::Expr& interp) {
+void check_formats(Context& cx, typed::Expr& interp) {
   for (size_t i = 0; i < interp.operands.size() && !interp.type.is_error(); ++i)
     if (std::string problem = check_format(interp.format.specs[i], interp.operands[i]->type);
         interp.format.specs[i] != kRepr && !problem.empty() && !interp.operands[i]->type.is_error()) {
-      error("FormatMismatch", interp.operands[i]->span, problem, "", {label(*interp.operands[i])});
+      error(cx, "FormatMismatch", interp.operands[i]->span, problem, "", {label_of(cx, *interp.operands[i])});
       interp.type = Type::error();
     }
 }
 
-void Checker::append_value(typed::Expr& interp, ExprPtr value, const std::string& spec, Span span) {
-  refresh(*value);
+void append_value(Context& cx, typed::Expr& interp, ExprPtr value, const std::string& spec, Span span) {
+  refresh(cx, *value);
   if (value->type.is_error()) {
     interp.type = Type::error();
     return;
@@ -103,18 +111,19 @@ void Checker::append_value(typed::Expr& interp, ExprPtr value, const std::string
   }
   if (value->type.is_unit() && value->kind == ExprKind::Unit) return append_text(interp, "()");
   if (value->type.is_unit()) { // for its effects
-    auto block = make(ExprKind::Block, value->span, Type::str());
+    auto block = make_expr(ExprKind::Block, value->span, Type::str());
     typed::Stmt s;
     s.span = value->span;
     s.value = std::move(value);
     block->blocks.emplace_back();
     block->blocks[0].statements.push_back(std::move(s));
-    block->blocks[0].result = make(ExprKind::Str, s.span, Type::str());
+    block->blocks[0].result = make_expr(ExprKind::Str, s.span, Type::str());
     block->blocks[0].result->text = "()";
     value = std::move(block);
   }
   if (value->type.is_function()) {
-    error("TypeMismatch", value->span, fmt::format("{} cannot be printed", show(value->type)), "", {label(*value)});
+    error(cx, "TypeMismatch", value->span, fmt::format("{} cannot be printed", show(cx, value->type)), "",
+          {label_of(cx, *value)});
     interp.type = Type::error();
     return;
   }
@@ -130,29 +139,29 @@ void Checker::append_value(typed::Expr& interp, ExprPtr value, const std::string
     typed::Block block;
     if (value->kind != ExprKind::Tuple && !is_simple(*value)) {
       Type type = value->type;
-      ExprPtr held = shared(std::move(value), block);
-      ExprPtr first = make(ExprKind::Block, held->span, type);
+      ExprPtr held = shared(cx, std::move(value), block);
+      ExprPtr first = make_expr(ExprKind::Block, held->span, type);
       block.result = copy_simple(*held);
       first->blocks.push_back(std::move(block));
       for (size_t i = 0; i < count; ++i) {
-        auto get = make(ExprKind::TupleGet, held->span, type.elements[i]);
+        auto get = make_expr(ExprKind::TupleGet, held->span, type.elements[i]);
         get->index = static_cast<uint32_t>(i);
         // The first element's operand binds the variable that the others read: operands are evaluated in order.
         get->operands.push_back(i == 0 ? std::move(first) : copy_simple(*held));
         begin(i);
-        append_element(interp, std::move(get), spec, span);
+        append_element(cx, interp, std::move(get), spec, span);
       }
     } else {
       for (size_t i = 0; i < count; ++i) {
         begin(i);
         if (value->kind == ExprKind::Tuple) {
-          append_element(interp, std::move(value->operands[i]), spec, span);
+          append_element(cx, interp, std::move(value->operands[i]), spec, span);
           continue;
         }
-        auto get = make(ExprKind::TupleGet, value->span, value->type.elements[i]);
+        auto get = make_expr(ExprKind::TupleGet, value->span, value->type.elements[i]);
         get->index = static_cast<uint32_t>(i);
         get->operands.push_back(copy_simple(*value));
-        append_element(interp, std::move(get), spec, span);
+        append_element(cx, interp, std::move(get), spec, span);
       }
     }
     append_text(interp, count == 1 && !record ? ",)" : ")");
@@ -163,10 +172,10 @@ void Checker::append_value(typed::Expr& interp, ExprPtr value, const std::string
     if (!value->type.elements.empty()) {
       std::vector<ExprPtr> operands;
       operands.push_back(map_list(
-          std::move(value), Type::str(),
+          cx, std::move(value), Type::str(),
           [&](ExprPtr element) {
             auto shown = new_interp(span);
-            append_element(*shown, std::move(element), spec, span);
+            append_element(cx, *shown, std::move(element), spec, span);
             return finish_interp(std::move(shown));
           },
           span));
@@ -174,9 +183,9 @@ void Checker::append_value(typed::Expr& interp, ExprPtr value, const std::string
         interp.type = Type::error();
         return;
       }
-      operands.push_back(make(ExprKind::Str, span, Type::str()));
+      operands.push_back(make_expr(ExprKind::Str, span, Type::str()));
       operands.back()->text = ", ";
-      append_value(interp, text_node(TextOp::Join, std::move(operands), span), "", span);
+      append_value(cx, interp, text_node(cx, TextOp::Join, std::move(operands), span), "", span);
     }
     append_text(interp, "]");
     return;
@@ -185,14 +194,14 @@ void Checker::append_value(typed::Expr& interp, ExprPtr value, const std::string
     const Type type = value->type;
     Span at = value->span;
     typed::Block before; // its bounds are evaluated with it
-    (void)shared(std::move(value), before);
-    append_value(interp, in_block(std::move(before), size_value(type.shape[0], at), at), spec, span);
+    (void)shared(cx, std::move(value), before);
+    append_value(cx, interp, in_block(std::move(before), size_expr(type.shape[0], at), at), spec, span);
     append_text(interp, "..");
-    append_value(interp, size_value(type.shape[1], at), spec, span);
+    append_value(cx, interp, size_expr(type.shape[1], at), spec, span);
     return;
   }
   if (std::string problem = value->type.open ? "" : check_format(spec, value->type); !problem.empty()) {
-    error("FormatMismatch", span, problem, "", {label(*value)});
+    error(cx, "FormatMismatch", span, problem, "", {label_of(cx, *value)});
     interp.type = Type::error();
     return;
   }
@@ -202,15 +211,15 @@ void Checker::append_value(typed::Expr& interp, ExprPtr value, const std::string
 }
 
 // In a list or tuple, text stands in quotes.
-void Checker::append_element(typed::Expr& interp, ExprPtr value, const std::string& spec, Span span) {
-  if (!value->type.is_str() || !spec.empty()) return append_value(interp, std::move(value), spec, span);
+static void append_element(Context& cx, typed::Expr& interp, ExprPtr value, const std::string& spec, Span span) {
+  if (!value->type.is_str() || !spec.empty()) return append_value(cx, interp, std::move(value), spec, span);
   interp.format.specs.emplace_back(kRepr);
   interp.format.literals.push_back("");
   interp.operands.push_back(std::move(value));
 }
 
 // Without values it is plain text.
-ExprPtr Checker::finish_interp(ExprPtr interp) {
+ExprPtr finish_interp(ExprPtr interp) {
   if (interp->operands.empty() && !interp->type.is_error()) {
     interp->kind = ExprKind::Str;
     interp->text = interp->format.literals[0];
@@ -219,11 +228,12 @@ ExprPtr Checker::finish_interp(ExprPtr interp) {
   return interp;
 }
 
-ExprPtr Checker::string(const ast::Expr& e, const ast::StringLiteral& s) {
+ExprPtr check_string(Context& cx, const ast::Expr& e, const ast::StringLiteral& s) {
   auto node = new_interp(e.span);
   for (const ast::StringPart& part : s.parts) {
     if (part.value)
-      append_value(*node, value(part.value), part.format, part.format.empty() ? part.span : part.format_span);
+      append_value(cx, *node, check_value(cx, part.value), part.format,
+                   part.format.empty() ? part.span : part.format_span);
     else
       append_text(*node, part.text);
   }

@@ -1,7 +1,19 @@
 // Structs: what a declaration says, types as written, construction, fields, `with`, arithmetic leaf by leaf.
+#include "parser/check/structs.h"
 #include "lang/suggest.h"
+#include "parser/check/calls.h"
 #include "parser/check/context.h"
+#include "parser/check/expressions.h"
+#include "parser/check/functions.h"
+#include "parser/check/instances.h"
+#include "parser/check/leaves.h"
+#include "parser/check/lists.h"
+#include "parser/check/names.h"
+#include "parser/check/operators.h"
+#include "parser/check/sizes.h"
+#include "parser/check/statements.h"
 #include "parser/check/type_limits.h"
+#include "parser/check/types.h"
 #include <fmt/format.h>
 #include <numeric>
 
@@ -22,62 +34,63 @@ std::string counted(size_t count, const char* noun) {
 // ---- declarations and types
 // ------------------------------------------------------------------------------------------
 
-std::vector<Type> Checker::field_types(StructInfo& info, const std::map<std::string, Type>& types,
-                                       const std::vector<Size>& sizes, DimContext& context) {
-  Scope* saved = scope_;
-  scope_ = info.env;
-  push_scope();
+// The fields' types for these type and size parameters.
+static std::vector<Type> field_types(Context& cx, StructInfo& info, const std::map<std::string, Type>& types,
+                                     const std::vector<Size>& sizes, DimContext& context) {
+  Scope* saved = cx.names.scope;
+  cx.names.scope = info.env;
+  push_scope(cx);
   for (const auto& [name, type] : types) {
     Entity entity;
     entity.kind = Entity::Kind::TypeParam;
     entity.element = type;
-    enter(name, std::move(entity));
+    enter(cx, name, std::move(entity));
   }
   for (size_t i = 0; i < info.decl->sizes.size(); ++i) {
     Entity entity;
     entity.kind = Entity::Kind::SizeName;
     entity.size = sizes[i];
     entity.span = info.decl->sizes[i].span;
-    enter(info.decl->sizes[i].text, std::move(entity));
+    enter(cx, info.decl->sizes[i].text, std::move(entity));
   }
   bool saved_in_struct = context.in_struct;
   context.in_struct = true;
   std::vector<Type> result;
   for (size_t i = 0; i < info.decl->fields.size(); ++i) {
     context.path.push_back(static_cast<uint32_t>(i));
-    result.push_back(type_of(info.decl->fields[i].type, context));
+    result.push_back(type_of(cx, info.decl->fields[i].type, context));
     context.path.pop_back();
   }
   context.in_struct = saved_in_struct;
-  scope_ = saved;
+  cx.names.scope = saved;
   return result;
 }
 
-std::shared_ptr<const Record> Checker::record_of(StructInfo& info) {
+std::shared_ptr<const Record> record_of(Context& cx, StructInfo& info) {
   if (info.record || info.is_bad) return info.record;
   const ast::Struct& decl = *info.decl;
   if (info.in_use) {
-    error("UnknownType", decl.name.span, fmt::format("the struct `{}` contains itself", decl.name.text),
+    error(cx, "UnknownType", decl.name.span, fmt::format("the struct `{}` contains itself", decl.name.text),
           "a value would have no end");
     info.is_bad = true;
     return nullptr;
   }
   info.in_use = true;
-  size_t errors = ctx_->reports.size();
+  size_t errors = cx.function->reports.size();
   auto record = std::make_shared<Record>();
   record->name = decl.name.text;
   std::vector<const ast::Ident*> parameters;
   for (const ast::TypeParam& param : decl.type_params) {
     parameters.push_back(&param.name);
-    (void)may_be_type(param.name);
+    (void)may_be_type(cx, param.name);
   }
   for (const ast::Ident& size : decl.sizes)
     parameters.push_back(&size);
-  distinct(parameters, "parameters");
+  distinct(cx, parameters, "parameters");
   std::set<std::string> seen;
   for (const ast::StructField& field : decl.fields) {
     if (!seen.insert(field.name.text).second)
-      error("DuplicateName", field.name.span,
+      error(cx, "DuplicateName", field.name.span,
             fmt::format("the struct `{}` has two fields `{}`", decl.name.text, field.name.text));
     Record::Field f;
     f.name = field.name.text;
@@ -90,20 +103,20 @@ std::shared_ptr<const Record> Checker::record_of(StructInfo& info) {
   // The fields for parameters that stand for anything, to see where these show.
   std::map<std::string, Type> types;
   for (const ast::TypeParam& param : decl.type_params)
-    types[param.name.text] = new_open(LiteralKind::Builder);
+    types[param.name.text] = cx.open.new_open(LiteralKind::Builder);
   std::vector<Size> sizes;
   std::vector<AtomId> bound;
   for (const ast::Ident& size : decl.sizes) {
-    sizes.push_back(Size::of(size_atom(AtomKind::Named, size.text, size.span)));
+    sizes.push_back(Size::of(size_atom(cx, AtomKind::Named, size.text, size.span)));
   }
   DimContext context;
   context.mode = DimMode::Bind;
   context.bound = &bound;
-  std::vector<Type> fields = field_types(info, types, sizes, context);
+  std::vector<Type> fields = field_types(cx, info, types, sizes, context);
   info.in_use = false;
   for (size_t i = 0; i < fields.size(); ++i) {
-    if (has_range(fields[i])) {
-      error("NotSupported", decl.fields[i].type->span, "a range cannot be a field yet", "keep its two ends");
+    if (has_range(cx, fields[i])) {
+      error(cx, "NotSupported", decl.fields[i].type->span, "a range cannot be a field yet", "keep its two ends");
       fields[i] = Type::error();
     }
     info.is_bad = info.is_bad || fields[i].is_error();
@@ -116,15 +129,15 @@ std::shared_ptr<const Record> Checker::record_of(StructInfo& info) {
   };
   for (const Type& field : fields)
     if (!info.is_bad && depth_of(depth_of, field) >= kMaxNesting) {
-      error("TooDeep", decl.name.span, fmt::format("structs are nested more than {} deep", kMaxNesting));
+      error(cx, "TooDeep", decl.name.span, fmt::format("structs are nested more than {} deep", kMaxNesting));
       info.is_bad = true;
     }
   if (!info.is_bad && !too_large(Type::tuple(fields)).empty()) {
-    error("TooLarge", decl.name.span, fmt::format("the fields of this struct have more than {} parts", kMostParts),
+    error(cx, "TooLarge", decl.name.span, fmt::format("the fields of this struct have more than {} parts", kMostParts),
           "a list or a tensor holds many values of one kind");
     info.is_bad = true;
   }
-  if (info.is_bad || ctx_->reports.size() != errors) {
+  if (info.is_bad || cx.function->reports.size() != errors) {
     info.is_bad = true;
     return nullptr;
   }
@@ -147,9 +160,10 @@ std::shared_ptr<const Record> Checker::record_of(StructInfo& info) {
   };
   uint32_t axis = 0;
   for (const ast::TypeParam& param : decl.type_params) {
-    const uint32_t var = root(types[param.name.text].open);
+    const uint32_t var = cx.open.resolved(types[param.name.text]).open;
     record->types.push_back(
-        place([&](const Type& type) { return type.is_tensor() && type.open && root(type.open) == var; }, axis = 0));
+        place([&](const Type& type) { return type.is_tensor() && type.open && cx.open.resolved(type).open == var; },
+              axis = 0));
     if (record->types.back()) record->types.back()->is_whole = is_whole(param, decl);
   }
   for (const Size& size : sizes)
@@ -165,23 +179,23 @@ std::shared_ptr<const Record> Checker::record_of(StructInfo& info) {
         },
         axis));
   info.record = std::move(record);
-  struct_of_[info.record.get()] = &info;
+  cx.names.struct_of[info.record.get()] = &info;
   return info.record;
 }
 
-Type Checker::struct_type(StructInfo& info, const ast::NamedType& named, Span span, DimContext& context) {
-  std::shared_ptr<const Record> record = record_of(info);
+Type struct_type(Context& cx, StructInfo& info, const ast::NamedType& named, Span span, DimContext& context) {
+  std::shared_ptr<const Record> record = record_of(cx, info);
   const ast::Struct& decl = *info.decl;
   if (!record) return Type::error();
   if (named.has_dims && named.dims.size() != decl.sizes.size()) {
-    error("UnknownType", span,
+    error(cx, "UnknownType", span,
           fmt::format("the struct `{}` has {}, and here {} {}", decl.name.text, counted(decl.sizes.size(), "size"),
                       named.dims.size() == 1 ? "is" : "are", named.dims.size()),
           "", {{decl.name.span, "declared here"}});
     return Type::error();
   }
   if (named.arguments.size() > decl.type_params.size()) {
-    error("UnknownType", span,
+    error(cx, "UnknownType", span,
           fmt::format("the struct `{}` has {}, and here {} {}", decl.name.text,
                       counted(decl.type_params.size(), "type parameter"), named.arguments.size() == 1 ? "is" : "are",
                       named.arguments.size()),
@@ -193,22 +207,22 @@ Type Checker::struct_type(StructInfo& info, const ast::NamedType& named, Span sp
   for (size_t i = 0; i < decl.sizes.size(); ++i) {
     const ast::Expr* dim = named.has_dims ? named.dims[i] : nullptr;
     if (dim && !ast::as<ast::Wildcard>(dim)) {
-      auto size = dim_of(dim, context);
+      auto size = dim_of(cx, dim, context);
       fine = fine && size;
       sizes.push_back(size.value_or(Size(0)));
       continue;
     }
     if (context.in_list) { // each element has one of its own; list_of numbers it
-      sizes.push_back(Size::of(size_atom(AtomKind::Element, "_", span)));
+      sizes.push_back(Size::of(size_atom(cx, AtomKind::Element, "_", span)));
       continue;
     }
     if (context.mode == DimMode::Lookup) {
-      error("UnboundSize", span,
+      error(cx, "UnboundSize", span,
             fmt::format("the size `{}` of `{}` is needed here", decl.sizes[i].text, decl.name.text));
       return Type::error();
     }
     AtomId id = size_atom(
-        AtomKind::Fresh,
+        cx, AtomKind::Fresh,
         context.of.empty() ? decl.sizes[i].text : fmt::format("{} of {}", decl.sizes[i].text, context.of), span);
     sizes.push_back(Size::of(id));
     if (context.mode != DimMode::Result) {
@@ -216,7 +230,7 @@ Type Checker::struct_type(StructInfo& info, const ast::NamedType& named, Span sp
       continue;
     }
     if (!record->sizes[i]) {
-      error("UnboundSize", span,
+      error(cx, "UnboundSize", span,
             fmt::format("the size `{}` of `{}` is needed here: no field has it as an axis", decl.sizes[i].text,
                         decl.name.text));
       return Type::error();
@@ -233,73 +247,75 @@ Type Checker::struct_type(StructInfo& info, const ast::NamedType& named, Span sp
       const auto& place = record->types[i]; // fresh sizes of a result are read there
       const size_t depth = context.path.size();
       if (place) context.path.insert(context.path.end(), place->path.begin(), place->path.end());
-      type = type_of(named.arguments[i], context);
+      type = type_of(cx, named.arguments[i], context);
       context.path.resize(depth);
       if (type.is_error()) return type;
       if (!is_whole(param, decl) && (!type.is_tensor() || type.rank() != 0)) {
-        error(
-            "UnknownType", named.arguments[i]->span,
-            fmt::format("`{}` of `{}` is an element type, and this is {}", param.name.text, decl.name.text, show(type)),
-            "", {{decl.name.span, "declared here"}});
+        error(cx, "UnknownType", named.arguments[i]->span,
+              fmt::format("`{}` of `{}` is an element type, and this is {}", param.name.text, decl.name.text,
+                          show(cx, type)),
+              "", {{decl.name.span, "declared here"}});
         return Type::error();
       }
-      if (type.is_tensor() && !fits_bound(param, type, named.arguments[i]->span, decl.name.text)) return Type::error();
+      if (type.is_tensor() && !fits_bound(cx, param, type, named.arguments[i]->span, decl.name.text))
+        return Type::error();
     } else if (param.default_type) {
       DimContext plain;
-      Scope* saved = scope_;
-      scope_ = info.env;
-      type = type_of(param.default_type, plain);
-      scope_ = saved;
+      Scope* saved = cx.names.scope;
+      cx.names.scope = info.env;
+      type = type_of(cx, param.default_type, plain);
+      cx.names.scope = saved;
     } else {
-      error("UnknownType", span, fmt::format("`{}` needs a type for `{}`", decl.name.text, param.name.text),
+      error(cx, "UnknownType", span, fmt::format("`{}` needs a type for `{}`", decl.name.text, param.name.text),
             fmt::format("write `{}<f32>`", decl.name.text));
       return Type::error();
     }
     types[param.name.text] = type;
   }
   if (!fine) return Type::error();
-  std::vector<Type> fields = field_types(info, types, sizes, context);
+  std::vector<Type> fields = field_types(cx, info, types, sizes, context);
   for (const Type& field : fields)
     if (field.is_error()) return Type::error();
   return Type::structure(std::move(record), std::move(fields));
 }
 
 // What type parameters that stand for whole types are, where a field of the type as written has this value.
-void Checker::learn_types(const ast::TypeExpr* written, const Type& actual, const ast::Struct& decl,
-                          std::map<std::string, Type>& learned) {
+static void learn_types(Context& cx, const ast::TypeExpr* written, const Type& actual, const ast::Struct& decl,
+                        std::map<std::string, Type>& learned) {
   if (auto* tuple = ast::as<ast::TupleType>(written)) {
     for (size_t i = 0; i < tuple->elements.size() && actual.is_tuple() && i < actual.elements.size(); ++i)
-      learn_types(tuple->elements[i], actual.elements[i], decl, learned);
+      learn_types(cx, tuple->elements[i], actual.elements[i], decl, learned);
     return;
   }
   auto* named = ast::as<ast::NamedType>(written);
   if (!named) return;
   if (actual.is_list() && named->name.text == "List" && !actual.elements.empty() && !named->arguments.empty())
-    learn_types(named->arguments[0], actual.elements[0], decl, learned);
+    learn_types(cx, named->arguments[0], actual.elements[0], decl, learned);
   for (size_t i = 0; actual.is_struct() && i < named->arguments.size() && i < actual.record->types.size(); ++i) {
     const auto& place = actual.record->types[i];
     const Type* part = place ? part_of(actual, place->path) : nullptr;
-    if (part) learn_types(named->arguments[i], place->is_whole ? *part : element_of(*part), decl, learned);
+    if (part) learn_types(cx, named->arguments[i], place->is_whole ? *part : cx.open.element_of(*part), decl, learned);
   }
   for (const ast::TypeParam& param : decl.type_params)
     if (param.name.text == named->name.text && !named->has_dims && is_whole(param, decl))
       learned.try_emplace(param.name.text, actual);
 }
 
-bool Checker::has_atom(const Type& type, const std::vector<AtomId>& atoms) const {
+// does a size in it use one of these?
+static bool has_atom(const Context& cx, const Type& type, const std::vector<AtomId>& atoms) {
   std::vector<AtomId> used;
   for (const Size& size : type.shape)
-    p_.atoms.collect(size, used);
+    cx.program.atoms.collect(size, used);
   return std::any_of(used.begin(), used.end(),
                      [&](AtomId a) { return std::find(atoms.begin(), atoms.end(), a) != atoms.end(); }) ||
-         std::any_of(type.elements.begin(), type.elements.end(), [&](const Type& t) { return has_atom(t, atoms); });
+         std::any_of(type.elements.begin(), type.elements.end(), [&](const Type& t) { return has_atom(cx, t, atoms); });
 }
 
 // ---- construction
 // ---------------------------------------------------------------------------------------------------
 
-ExprPtr Checker::construct(StructInfo& info, std::vector<Arg> args, Span span, const Type* expected) {
-  std::shared_ptr<const Record> record = record_of(info);
+ExprPtr construct(Context& cx, StructInfo& info, std::vector<Arg> args, Span span, const Type* expected) {
+  std::shared_ptr<const Record> record = record_of(cx, info);
   const ast::Struct& decl = *info.decl;
   bool fine = record != nullptr;
   std::vector<Arg*> by_field(decl.fields.size(), nullptr);
@@ -315,15 +331,15 @@ ExprPtr Checker::construct(StructInfo& info, std::vector<Arg> args, Span span, c
     if (!index) {
       fine = false;
       if (arg.name.empty()) {
-        error("WrongArguments", arg.span,
+        error(cx, "WrongArguments", arg.span,
               fmt::format("`{}` has {}, and here are {} values", decl.name.text, counted(decl.fields.size(), "field"),
                           args.size()),
               "", {{decl.name.span, "declared here"}});
         break;
       }
-      unknown_field(Type::structure(record, {}), {arg.name, arg.name_span});
+      unknown_field(cx, Type::structure(record, {}), {arg.name, arg.name_span});
     } else if (by_field[*index]) {
-      error("WrongArguments", arg.name.empty() ? arg.span : arg.name_span,
+      error(cx, "WrongArguments", arg.name.empty() ? arg.span : arg.name_span,
             fmt::format("the field `{}` is given twice", decl.fields[*index].name.text));
       fine = false;
     } else {
@@ -340,17 +356,18 @@ ExprPtr Checker::construct(StructInfo& info, std::vector<Arg> args, Span span, c
   context.mode = DimMode::Bind;
   context.bound = &bound;
   for (const ast::Ident& size : decl.sizes) {
-    bound.push_back(size_atom(AtomKind::Named, size.text, size.span));
+    bound.push_back(size_atom(cx, AtomKind::Named, size.text, size.span));
     sizes.push_back(Size::of(bound.back()));
   }
   for (const ast::TypeParam& param : decl.type_params)
-    types[param.name.text] = new_open(LiteralKind::Builder);
-  if (record) wanted = field_types(info, types, sizes, context);
+    types[param.name.text] = cx.open.new_open(LiteralKind::Builder);
+  if (record) wanted = field_types(cx, info, types, sizes, context);
   std::vector<std::string> missing;
   // What elements of a list are is told by the other fields first: a list takes the type that is wanted of it.
   std::vector<size_t> order(wanted.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  auto first_list = std::stable_partition(order.begin(), order.end(), [&](size_t i) { return !has_list(wanted[i]); });
+  auto first_list =
+      std::stable_partition(order.begin(), order.end(), [&](size_t i) { return !has_list(cx, wanted[i]); });
   const size_t lists_from = static_cast<size_t>(first_list - order.begin());
   std::map<AtomId, Size> told;
   for (size_t k = 0; k < order.size(); ++k) {
@@ -368,37 +385,38 @@ ExprPtr Checker::construct(StructInfo& info, std::vector<Arg> args, Span span, c
           value_list.push_back(&by_field[order[j]]->value->type);
         }
       std::vector<SizeCheck> checks; // made below
-      solve_sizes(field_list, value_list, std::set<AtomId>(bound.begin(), bound.end()), decl.name.text, span, told,
+      solve_sizes(cx, field_list, value_list, std::set<AtomId>(bound.begin(), bound.end()), decl.name.text, span, told,
                   checks);
     }
-    const Type given = k < lists_from ? Type::error() : substitute(wanted[i], told);
+    const Type given = k < lists_from ? Type::error() : substitute(cx, wanted[i], told);
     const Type* want = same_record && i < expected->elements.size() ? &expected->elements[i]
                        : k < lists_from                             ? &wanted[i]
                                                                     : &given;
-    if (want == &given && has_atom(given, bound) && !ast::as<ast::ListLiteral>(arg->source)) want = nullptr;
+    if (want == &given && has_atom(cx, given, bound) && !ast::as<ast::ListLiteral>(arg->source)) want = nullptr;
     if (!arg->value) {
-      arg->value = value(arg->source, want);
-      refresh(*arg->value);
+      arg->value = check_value(cx, arg->source, want);
+      refresh(cx, *arg->value);
     }
     fine = fine && !arg->value->type.is_error();
     const size_t known = learned.size();
-    learn_types(decl.fields[i].type, arg->value->type, decl, learned);
+    learn_types(cx, decl.fields[i].type, arg->value->type, decl, learned);
     if (learned.size() == known) continue;
     for (const auto& [name, type] : learned)
       types[name] = type;
-    wanted = field_types(info, types, sizes, context);
+    wanted = field_types(cx, info, types, sizes, context);
   }
   if (!record)
     for (Arg& arg : args)
-      if (arg.source && !arg.value) (void)value(arg.source);
+      if (arg.source && !arg.value) (void)check_value(cx, arg.source);
   if (fine && !missing.empty()) {
-    error("WrongArguments", span, fmt::format("`{}` needs a value for {}", decl.name.text, fmt::join(missing, " and ")),
+    error(cx, "WrongArguments", span,
+          fmt::format("`{}` needs a value for {}", decl.name.text, fmt::join(missing, " and ")),
           fmt::format("write `{}({} = …)`", decl.name.text, missing[0].substr(1, missing[0].size() - 2)),
           {{decl.name.span, "declared here"}});
     fine = false;
   }
   if (!fine) return broken(span);
-  wanted = field_types(info, types, sizes, context);
+  wanted = field_types(cx, info, types, sizes, context);
   std::vector<const Type*> field_list, value_list;
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i].is_error()) return broken(span);
@@ -406,36 +424,36 @@ ExprPtr Checker::construct(StructInfo& info, std::vector<Arg> args, Span span, c
     value_list.push_back(&by_field[i]->value->type);
   }
   std::map<AtomId, Size> known;
-  auto recast = make(ExprKind::Recast, span, Type::error());
+  auto recast = make_expr(ExprKind::Recast, span, Type::error());
   std::set<AtomId> unknown(bound.begin(), bound.end());
-  solve_sizes(field_list, value_list, unknown, decl.name.text, span, known, recast->checks);
+  solve_sizes(cx, field_list, value_list, unknown, decl.name.text, span, known, recast->checks);
   // Function types stand among the sizes that are known now.
-  if (std::any_of(wanted.begin(), wanted.end(), [&](const Type& t) { return has_function(t); })) {
+  if (std::any_of(wanted.begin(), wanted.end(), [&](const Type& t) { return has_function(cx, t); })) {
     for (Size& size : sizes)
-      size = p_.atoms.substitute(size, known);
-    wanted = field_types(info, types, sizes, context);
+      size = cx.program.atoms.substitute(size, known);
+    wanted = field_types(cx, info, types, sizes, context);
   }
-  auto node = make(ExprKind::Tuple, span, Type::structure(record, {}));
+  auto node = make_expr(ExprKind::Tuple, span, Type::structure(record, {}));
   for (size_t i = 0; i < wanted.size(); ++i) {
-    Type target = substitute(wanted[i], known);
-    free_sizes(target, by_field[i]->value->type);
-    ExprPtr v = coerce(std::move(by_field[i]->value), target,
+    Type target = substitute(cx, wanted[i], known);
+    free_sizes(cx, target, by_field[i]->value->type);
+    ExprPtr v = coerce(cx, std::move(by_field[i]->value), target,
                        fmt::format("field `{}` of `{}`", decl.fields[i].name.text, decl.name.text));
     fine = fine && !v->type.is_error();
     node->type.elements.push_back(v->type);
     node->operands.push_back(std::move(v));
   }
-  if (fine && has_atom(node->type, bound)) {
-    error("UnboundSize", span, fmt::format("the sizes of `{}` cannot be told from these values", decl.name.text),
+  if (fine && has_atom(cx, node->type, bound)) {
+    error(cx, "UnboundSize", span, fmt::format("the sizes of `{}` cannot be told from these values", decl.name.text),
           fmt::format("write its type: `let x: {}[…] = …`", decl.name.text));
     fine = false;
   }
   for (const ast::TypeParam& param : decl.type_params) {
-    Type type = resolved(types[param.name.text]);
-    if (type.is_tensor() && fine) fine = fits_bound(param, type, span, decl.name.text);
+    Type type = cx.open.resolved(types[param.name.text]);
+    if (type.is_tensor() && fine) fine = fits_bound(cx, param, type, span, decl.name.text);
   }
   if (!fine) return broken(span);
-  refresh(*node);
+  refresh(cx, *node);
   if (recast->checks.empty()) return node;
   recast->type = node->type;
   recast->operands.push_back(std::move(node));
@@ -443,7 +461,7 @@ ExprPtr Checker::construct(StructInfo& info, std::vector<Arg> args, Span span, c
 }
 
 // A `_` in a field's type, and a size that solving left open, is what the value has.
-void Checker::free_sizes(Type& target, const Type& have) const {
+void free_sizes(const Context& cx, Type& target, const Type& have) {
   if (target.elements.size() != have.elements.size()) return;
   for (size_t i = 0; i < target.elements.size(); ++i) {
     Type& element = target.elements[i];
@@ -452,74 +470,74 @@ void Checker::free_sizes(Type& target, const Type& have) const {
       for (size_t k = 0; k < element.shape.size() && k < free.size(); ++k)
         if (free[k]) element.shape[k] = have.elements[i].shape[k];
     }
-    free_sizes(element, have.elements[i]);
+    free_sizes(cx, element, have.elements[i]);
   }
 }
 
 // p.with(w = …): p with other values in some fields.
-ExprPtr Checker::with_call(const ast::Expr& e, const ast::MethodCall& c) {
-  ExprPtr object = value(c.receiver);
-  refresh(*object);
+ExprPtr with_call(Context& cx, const ast::Expr& e, const ast::MethodCall& c) {
+  ExprPtr object = check_value(cx, c.receiver);
+  refresh(cx, *object);
   if (object->type.is_error()) return broken(e.span);
   if (!object->type.is_struct()) {
-    error("TypeMismatch", c.receiver->span, fmt::format("`with` copies a struct, not {}", show(object->type)), "",
-          {label(*object)});
+    error(cx, "TypeMismatch", c.receiver->span, fmt::format("`with` copies a struct, not {}", show(cx, object->type)),
+          "", {label_of(cx, *object)});
     return broken(e.span);
   }
   const Type type = object->type;
   typed::Block before;
-  object = kept(std::move(object), before);
+  object = kept(cx, std::move(object), before);
   std::vector<Arg> args;
   std::set<std::string> given;
   bool fine = true;
   for (const ast::Argument& argument : c.arguments) {
     if (argument.name.empty()) {
-      error("WrongArguments", argument.value->span, "`with` takes fields by name",
+      error(cx, "WrongArguments", argument.value->span, "`with` takes fields by name",
             fmt::format("write `with({} = {})`", type.record->fields.empty() ? "x" : type.record->fields[0].name,
-                        text(argument.value->span)));
+                        source_text(cx, argument.value->span)));
       return broken(e.span);
     }
     if (!type.record->find(argument.name.text)) {
-      unknown_field(type, argument.name);
+      unknown_field(cx, type, argument.name);
       fine = false;
     }
     given.insert(argument.name.text);
     args.push_back({argument.name.text, argument.value, argument.value->span, argument.name.span, nullptr, {}});
   }
   if (!fine) return broken(e.span);
-  const StructInfo& info = *struct_of_.at(type.record.get());
-  evaluate_as_written(names_of(info.decl->fields), args, before);
+  const StructInfo& info = *cx.names.struct_of.at(type.record.get());
+  evaluate_as_written(cx, names_of(info.decl->fields), args, before);
   for (size_t i = 0; i < type.record->fields.size(); ++i) {
     const std::string& name = type.record->fields[i].name;
     if (given.count(name)) continue;
     Arg arg;
     arg.name = name;
     arg.span = arg.name_span = c.receiver->span;
-    arg.value = get(copy_simple(*object), static_cast<uint32_t>(i), c.receiver->span);
+    arg.value = get_field(copy_simple(*object), static_cast<uint32_t>(i), c.receiver->span);
     args.push_back(std::move(arg));
   }
-  ExprPtr result = construct(*struct_of_.at(type.record.get()), std::move(args), e.span, &type);
+  ExprPtr result = construct(cx, *cx.names.struct_of.at(type.record.get()), std::move(args), e.span, &type);
   return in_block(std::move(before), std::move(result), e.span);
 }
 
 // ---- parts
 // -----------------------------------------------------------------------------------------------------------
 
-ExprPtr Checker::get(ExprPtr object, uint32_t index, Span span) {
-  auto node = make(ExprKind::TupleGet, span, object->type.elements[index]);
+ExprPtr get_field(ExprPtr object, uint32_t index, Span span) {
+  auto node = make_expr(ExprKind::TupleGet, span, object->type.elements[index]);
   node->index = index;
   node->operands.push_back(std::move(object));
   return node;
 }
 
-ExprPtr Checker::part(const typed::Expr& held, const std::vector<uint32_t>& path, Span span) {
+ExprPtr part_of(const typed::Expr& held, const std::vector<uint32_t>& path, Span span) {
   ExprPtr result = copy_simple(held);
   for (uint32_t step : path)
-    result = get(std::move(result), step, span);
+    result = get_field(std::move(result), step, span);
   return result;
 }
 
-void Checker::unknown_field(const Type& type, const ast::Ident& name) {
+void unknown_field(Context& cx, const Type& type, const ast::Ident& name) {
   std::string hint;
   std::vector<std::string> names;
   Nearest nearest(name.text);
@@ -531,11 +549,11 @@ void Checker::unknown_field(const Type& type, const ast::Ident& name) {
     hint = fmt::format("did you mean `{}`?", nearest.best());
   else if (!names.empty())
     hint = fmt::format("it has {}", fmt::join(names, ", "));
-  auto info = struct_of_.find(type.record.get());
+  auto info = cx.names.struct_of.find(type.record.get());
   std::vector<Label> labels;
-  if (info != struct_of_.end()) labels.push_back({info->second->decl->name.span, "declared here"});
-  error("UnknownName", name.span, fmt::format("the struct `{}` has no field `{}`", type.record->name, name.text), hint,
-        std::move(labels));
+  if (info != cx.names.struct_of.end()) labels.push_back({info->second->decl->name.span, "declared here"});
+  error(cx, "UnknownName", name.span, fmt::format("the struct `{}` has no field `{}`", type.record->name, name.text),
+        hint, std::move(labels));
 }
 
 // ---- arithmetic
@@ -543,7 +561,7 @@ void Checker::unknown_field(const Type& type, const ast::Ident& name) {
 
 // Of two structs of one kind leaf by leaf, or of a struct and a scalar. What the operator does not work on (text, keys,
 // bools; integers beside a float; fields marked `state`) stays as it is in the struct, or in the left one.
-ExprPtr Checker::struct_op(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Span op_span) {
+ExprPtr struct_op(Context& cx, ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Span op_span) {
   switch (op) {
   case ast::BinaryOp::Add:
   case ast::BinaryOp::Subtract:
@@ -553,38 +571,38 @@ ExprPtr Checker::struct_op(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Sp
   case ast::BinaryOp::Remainder:
   case ast::BinaryOp::Power: break;
   default:
-    error("TypeMismatch", span, fmt::format("`{}` does not work on structs", ast::symbol(op)), "compare their fields",
-          {label(*a), label(*b)});
+    error(cx, "TypeMismatch", span, fmt::format("`{}` does not work on structs", ast::symbol(op)),
+          "compare their fields", {label_of(cx, *a), label_of(cx, *b)});
     return broken(span);
   }
   bool both = a->type.is_struct() && b->type.is_struct();
   typed::Expr& other = a->type.is_struct() ? *b : *a;
   if (!both && !other.type.is_scalar()) {
-    error("TypeMismatch", span,
+    error(cx, "TypeMismatch", span,
           fmt::format("`{}` of a struct takes another of its kind or a scalar, not {}", ast::symbol(op),
-                      show(other.type)),
-          other.type.is_tensor() ? "`map(|x| …, p)` works on each leaf" : "", {label(*a), label(*b)});
+                      show(cx, other.type)),
+          other.type.is_tensor() ? "`map(|x| …, p)` works on each leaf" : "", {label_of(cx, *a), label_of(cx, *b)});
     return broken(span);
   }
   if (both && a->type.record != b->type.record) {
-    error("TypeMismatch", span,
-          fmt::format("`{}` needs two structs of one kind, and these are {} and {}", ast::symbol(op), show(a->type),
-                      show(b->type)),
-          "", {label(*a), label(*b)});
+    error(cx, "TypeMismatch", span,
+          fmt::format("`{}` needs two structs of one kind, and these are {} and {}", ast::symbol(op), show(cx, a->type),
+                      show(cx, b->type)),
+          "", {label_of(cx, *a), label_of(cx, *b)});
     return broken(span);
   }
   typed::Block before;
-  a = kept(std::move(a), before);
-  b = shared(std::move(b), before);
+  a = kept(cx, std::move(a), before);
+  b = shared(cx, std::move(b), before);
   const Type left = a->type, right = b->type;
   // Of a scalar: is it a float, or a literal that may be any number?
-  const Type scalar = both ? Type::error() : resolved(left.is_struct() ? right : left);
-  bool any_number = scalar.open && open_[root(scalar.open)].kind == LiteralKind::Int;
+  const Type scalar = both ? Type::error() : cx.open.resolved(left.is_struct() ? right : left);
+  bool any_number = scalar.open && cx.open.kind_of(scalar) == LiteralKind::Int;
   bool is_float_scalar = !both && !any_number && is_float(scalar.dtype);
   auto scalar_operand = [&](const typed::Expr& side) -> ExprPtr {
     ExprPtr copy = copy_simple(side);
     if (copy->kind == ExprKind::Literal && scalar.open) // each leaf has a literal of its own type
-      copy->type = new_open(open_[root(scalar.open)].kind);
+      copy->type = cx.open.new_open(cx.open.kind_of(scalar));
     return copy;
   };
   bool fine = true;
@@ -592,14 +610,14 @@ ExprPtr Checker::struct_op(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Sp
   if (left.is_struct()) sides.push_back(copy_simple(*a));
   if (right.is_struct()) sides.push_back(copy_simple(*b));
   ExprPtr result =
-      rebuild(std::move(sides), span, [&](const Type& t, bool in_state, std::vector<ExprPtr> parts) -> ExprPtr {
-        Type leaf = resolved(t);
+      rebuild(cx, std::move(sides), span, [&](const Type& t, bool in_state, std::vector<ExprPtr> parts) -> ExprPtr {
+        Type leaf = cx.open.resolved(t);
         bool works = fine && !in_state && leaf.is_tensor() && (leaf.open || is_num(leaf.dtype));
         if (is_float_scalar || op == ast::BinaryOp::Divide) works = works && (leaf.open || is_float(leaf.dtype));
         if (!works) return std::move(parts[0]);
         ExprPtr x = left.is_struct() ? std::move(parts[0]) : scalar_operand(*a);
         ExprPtr y = both ? std::move(parts[1]) : left.is_struct() ? scalar_operand(*b) : std::move(parts[0]);
-        ExprPtr v = binary_op(op, std::move(x), std::move(y), span, op_span);
+        ExprPtr v = binary_op(cx, op, std::move(x), std::move(y), span, op_span);
         fine = fine && !v->type.is_error();
         return v;
       });
@@ -607,20 +625,21 @@ ExprPtr Checker::struct_op(ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Sp
   return in_block(std::move(before), std::move(result), span);
 }
 
-ExprPtr Checker::unary_struct(ast::UnaryOp op, ExprPtr operand, Span span) {
+ExprPtr unary_struct(Context& cx, ast::UnaryOp op, ExprPtr operand, Span span) {
   if (op != ast::UnaryOp::Negate) {
-    error("TypeMismatch", span, fmt::format("`{}` does not work on structs", ast::symbol(op)), "", {label(*operand)});
+    error(cx, "TypeMismatch", span, fmt::format("`{}` does not work on structs", ast::symbol(op)), "",
+          {label_of(cx, *operand)});
     return broken(span);
   }
   typed::Block before;
-  operand = shared(std::move(operand), before);
+  operand = shared(cx, std::move(operand), before);
   bool fine = true;
   std::vector<ExprPtr> one;
   one.push_back(std::move(operand));
   ExprPtr result =
-      rebuild(std::move(one), span, [&](const Type& t, bool in_state, std::vector<ExprPtr> leaf) -> ExprPtr {
-        if (!fine || in_state || !t.is_tensor() || !is_num(resolved(t).dtype)) return std::move(leaf[0]);
-        ExprPtr v = scalar_node(ScalarOp::Neg, std::move(leaf), span, "`-`");
+      rebuild(cx, std::move(one), span, [&](const Type& t, bool in_state, std::vector<ExprPtr> leaf) -> ExprPtr {
+        if (!fine || in_state || !t.is_tensor() || !is_num(cx.open.resolved(t).dtype)) return std::move(leaf[0]);
+        ExprPtr v = scalar_node(cx, ScalarOp::Neg, std::move(leaf), span, "`-`");
         fine = fine && !v->type.is_error();
         return v;
       });

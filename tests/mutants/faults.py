@@ -225,21 +225,20 @@ fault(
 
 fault(
     "parser/check/loops.cpp",
-    "if (compare(into.shape[k], from.shape[k]) != Compare::Equal) into.shape[k] = Size(INT64_MIN), changed = true;",
-    """if (Compare how = compare(into.shape[k], from.shape[k]); MUTANT ? how == Compare::Different : how != Compare::Equal)
-            into.shape[k] = Size(INT64_MIN), changed = true;""",
+    "if (compare(cx, into.shape[k], from.shape[k]) != Compare::Equal)",
+    "if (Compare how = compare(cx, into.shape[k], from.shape[k]); MUTANT ? how == Compare::Different : how != Compare::Equal)",
     "a size that may change in a loop is assumed to be unchanged",
 )
 fault(
     "parser/check/loops.cpp",
-    "learn_index(i, type.shape[0], type.shape[1]);",
-    "learn_index(i, type.shape[0], type.shape[1] - Size(MUTANT ? 1 : 0));",
+    "learn_index(cx, i, type.shape[0], type.shape[1]);",
+    "learn_index(cx, i, type.shape[0], type.shape[1] - Size(MUTANT ? 1 : 0));",
     "the position after a loop's index counts as in range",
 )
 fault(
     "parser/check/loops.cpp",
-    "if (ends) loop_state.exits.push_back(ctx_->current);",
-    "if (ends && !MUTANT) loop_state.exits.push_back(ctx_->current);",
+    "if (ends) loop_state.exits.push_back(cx.function->current);",
+    "if (ends && !MUTANT) loop_state.exits.push_back(cx.function->current);",
     "sizes that the condition of a loop changes are forgotten after it",
 )
 fault(
@@ -250,26 +249,26 @@ fault(
 )
 fault(
     "parser/check/statements.cpp",
-    "if (ctx_->reachable) (is_break ? loop.exits : loop.continues).push_back(ctx_->current);",
-    "if (ctx_->reachable && (is_break || !MUTANT)) (is_break ? loop.exits : loop.continues).push_back(ctx_->current);",
+    "if (cx.function->reachable) (is_break ? loop.exits : loop.continues).push_back(cx.function->current);",
+    "if (cx.function->reachable && (is_break || !MUTANT)) (is_break ? loop.exits : loop.continues).push_back(cx.function->current);",
     "the sizes that variables have at a `continue` are forgotten",
 )
 fault(
     "parser/check/assignments.cpp",
-    "    set_current(*target, v->type);",
-    "    if (!MUTANT) set_current(*target, v->type);",
+    "    set_current(cx, *target, v->type);",
+    "    if (!MUTANT) set_current(cx, *target, v->type);",
     "a variable keeps the sizes that it had before an assignment",
 )
 fault(
     "parser/check/assignments.cpp",
-    "held.target = held_target(s.target, into);",
-    "held.target = MUTANT ? s.target : held_target(s.target, into);",
+    "held.target = held_target(cx, s.target, into);",
+    "held.target = MUTANT ? s.target : held_target(cx, s.target, into);",
     "the subscripts of a tuple's targets are evaluated after earlier targets have been written",
 )
 fault(
     "parser/check/lists.cpp",
-    "    type = either_element(resolved(type), resolved(t));",
-    "    type = MUTANT ? resolved(type) : either_element(resolved(type), resolved(t));",
+    "    type = either_element(cx, cx.open.resolved(type), cx.open.resolved(t));",
+    "    type = MUTANT ? cx.open.resolved(type) : either_element(cx, cx.open.resolved(type), cx.open.resolved(t));",
     "the elements of a list have the sizes of its first",
 )
 
@@ -277,14 +276,14 @@ fault(
 
 fault(
     "parser/check/expressions.cpp",
-    "  ctx_->facts = facts;\n  ctx_->current = before;",
-    "  if (!MUTANT) ctx_->facts = facts;\n  ctx_->current = before;",
+    "  cx.function->facts = facts;\n  cx.function->current = before;",
+    "  if (!MUTANT) cx.function->facts = facts;\n  cx.function->current = before;",
     "the condition is also assumed to hold in the `else`",
 )
 fault(
     "parser/check/expressions.cpp",
-    "ctx_->facts = !then_ends && else_ends && !node.else_block ? else_facts : facts;",
-    "ctx_->facts = (MUTANT || !then_ends) && else_ends && !node.else_block ? else_facts : facts;",
+    "cx.function->facts = !then_ends && else_ends && !node.else_block ? else_facts : facts;",
+    "cx.function->facts = (MUTANT || !then_ends) && else_ends && !node.else_block ? else_facts : facts;",
     "after every `if` without `else` its condition counts as false",
 )
 fault(
@@ -295,8 +294,8 @@ fault(
 )
 fault(
     "parser/check/operators.cpp",
-    "if (scalars) learn(*result, b.op == ast::BinaryOp::And);",
-    "if (scalars) learn(*result, MUTANT || b.op == ast::BinaryOp::And);",
+    "if (scalars) learn_condition(cx, *result, b.op == ast::BinaryOp::And);",
+    "if (scalars) learn_condition(cx, *result, MUTANT || b.op == ast::BinaryOp::And);",
     "the right side of `or` is checked as if the left side were true",
 )
 fault(
@@ -306,9 +305,9 @@ fault(
     "`b != 0 and a // b > 1` divides by 0",
 )
 fault(
-    "parser/check/unify.cpp",
-    "  ctx_->facts = s.facts;",
-    "  if (!MUTANT) ctx_->facts = s.facts;",
+    "parser/check/context.cpp",
+    "  cx.function->facts = s.facts;",
+    "  if (!MUTANT) cx.function->facts = s.facts;",
     "a speculative check keeps its facts, and a comparison of sizes is omitted",
 )
 fault(
@@ -321,13 +320,13 @@ fault(
 # ---- checker: literals, calls, instances, built-in functions ---------------------------------------------------------
 
 fault(
-    "parser/check/unify.cpp",
+    "parser/check/open_types.cpp",
     "      if (x.kind != LiteralKind::Float) x.kind = y.kind;",
     "      if (x.kind != LiteralKind::Float && !MUTANT) x.kind = y.kind;",
     "an integer literal stays an integer next to a float literal",
 )
 fault(
-    "parser/check/unify.cpp",
+    "parser/check/finalize.cpp",
     "if (magnitude > (negative ? range.min_magnitude : range.max))",
     "if (magnitude > (MUTANT || negative ? range.min_magnitude : range.max))",
     "a literal that is too large by one is accepted",
@@ -340,8 +339,8 @@ fault(
 )
 fault(
     "parser/check/instances.cpp",
-    "          require_size(known[x], 0, fmt::format",
-    "          if (!MUTANT) require_size(known[x], 0, fmt::format",
+    "          require_size(cx, known[x], 0,",
+    "          if (!MUTANT) require_size(cx, known[x], 0,",
     "a size that follows from an argument may be negative",
 )
 fault(
@@ -352,14 +351,14 @@ fault(
 )
 fault(
     "parser/check/functions.cpp",
-    "if (trained && (in_state || !is_trainable(resolved(leaf)))) return std::move(leaves[0]);",
-    "if (trained && ((!MUTANT && in_state) || !is_trainable(resolved(leaf)))) return std::move(leaves[0]);",
+    "if (trained && (in_state || !is_trainable(cx.open.resolved(leaf))))",
+    "if (trained && ((!MUTANT && in_state) || !is_trainable(cx.open.resolved(leaf))))",
     "`map` over trained leaves changes `state` fields",
 )
 fault(
     "parser/check/calls.cpp",
-    "  scope_ = info.env;\n  push_scope();\n  scope_->is_function = true;",
-    "  scope_ = MUTANT ? saved : info.env;\n  push_scope();\n  scope_->is_function = true;",
+    "  cx.names.scope = info.env;\n  push_scope(cx);\n  cx.names.scope->is_function = true;",
+    "  cx.names.scope = MUTANT ? saved : info.env;\n  push_scope(cx);\n  cx.names.scope->is_function = true;",
     "a default is looked up among the names of the caller",
 )
 fault(
@@ -370,8 +369,8 @@ fault(
 )
 fault(
     "parser/check/iteration.cpp",
-    "result.count = p_.atoms.min(result.count, part.count, sure_facts());",
-    "result.count = MUTANT ? part.count : p_.atoms.min(result.count, part.count, sure_facts());",
+    "result.count = cx.program.atoms.min(result.count, part.count, sure_facts(cx));",
+    "result.count = MUTANT ? part.count : cx.program.atoms.min(result.count, part.count, sure_facts(cx));",
     "`zip` continues to the end of its last argument",
 )
 fault(
@@ -388,8 +387,8 @@ fault(
 )
 fault(
     "parser/check/builtins/shape.cpp",
-    "count = steps(distance, by);",
-    "count = steps(MUTANT ? distance - Size(1) : distance, by);",
+    "count = steps_within(cx, distance, by);",
+    "count = steps_within(cx, MUTANT ? distance - Size(1) : distance, by);",
     "`arange` with a step lacks its last element",
 )
 fault(

@@ -1,5 +1,11 @@
 // einsum("bij,bjk->bik", a, b): each letter names an axis; those behind the arrow are kept, the others summed over.
+#include "parser/check/builtins/einsum.h"
 #include "parser/check/builtins/rules.h"
+#include "parser/check/builtins/shape.h"
+#include "parser/check/expressions.h"
+#include "parser/check/names.h"
+#include "parser/check/operators.h"
+#include "parser/check/sizes.h"
 #include <fmt/format.h>
 #include <utility>
 
@@ -52,7 +58,7 @@ std::optional<Equation> parse_equation(const std::string& text, std::string& wro
 
 } // namespace
 
-ExprPtr Checker::einsum_rule(Rule& r) {
+ExprPtr einsum_rule(Context& cx, Rule& r) {
   auto fail = [&](Span at, const std::string& message) {
     r.fail("WrongArguments", at, message, "like `einsum(\"ij,jk->ik\", a, b)`");
     return nullptr;
@@ -74,19 +80,19 @@ ExprPtr Checker::einsum_rule(Rule& r) {
   std::vector<ExprPtr> operands;
   for (size_t i = 1; i <= count; ++i) {
     Arg& arg = r.args[i];
-    ExprPtr x = arg.value ? std::move(arg.value) : value(arg.source);
-    refresh(*x);
+    ExprPtr x = arg.value ? std::move(arg.value) : check_value(cx, arg.source);
+    refresh(cx, *x);
     if (x->type.is_error())
       r.ok = false;
     else if (!x->type.is_tensor())
-      r.fail("TypeMismatch", x->span, fmt::format("`einsum` takes tensors, not {}", show(x->type)));
+      r.fail("TypeMismatch", x->span, fmt::format("`einsum` takes tensors, not {}", show(cx, x->type)));
     operands.push_back(std::move(x));
   }
-  if (!r.ok || !same_element(operands, 0, "`einsum`", r.span)) return nullptr;
+  if (!r.ok || !same_element(cx, operands, 0, "`einsum`", r.span)) return nullptr;
   for (auto& x : operands) {
-    refresh(*x);
+    refresh(cx, *x);
     if (x->type.open || is_num(x->type.dtype)) continue;
-    r.fail("TypeMismatch", x->span, fmt::format("`einsum` takes numbers, not {}", show(x->type)));
+    r.fail("TypeMismatch", x->span, fmt::format("`einsum` takes numbers, not {}", show(cx, x->type)));
     return nullptr;
   }
 
@@ -109,7 +115,7 @@ ExprPtr Checker::einsum_rule(Rule& r) {
       r.fail("ShapeMismatch", operands[i]->span,
              fmt::format("the equation names {}{} ax{} of this operand, which has {}", open ? "at least " : "", own,
                          own == 1 ? "is" : "es", shape.size()),
-             fmt::format("it is {}", show(operands[i]->type)));
+             fmt::format("it is {}", show(cx, operands[i]->type)));
       return nullptr;
     }
     for (int letter : letters) {
@@ -131,17 +137,17 @@ ExprPtr Checker::einsum_rule(Rule& r) {
         known->second = shape[k];
         continue;
       }
-      if (!require_equal(known->second, shape[k], true,
+      if (!require_equal(cx, known->second, shape[k], true,
                          fmt::format("`einsum` needs one size for {}, but has {{0}} and {{1}}", name_of_label(label)),
                          r.span, checks[i])) {
         std::vector<Label> at_operands;
         for (const auto& x : operands)
-          at_operands.push_back(this->label(*x));
-        add_origins(known->second, shape[k], at_operands);
-        error("ShapeMismatch", r.span,
+          at_operands.push_back(label_of(cx, *x));
+        add_origins(cx, known->second, shape[k], at_operands);
+        error(cx, "ShapeMismatch", r.span,
               fmt::format("`einsum` needs one size for {}, but has {}", name_of_label(label),
-                          different(known->second, shape[k])),
-              equality_hint(known->second, shape[k]), std::move(at_operands));
+                          different(cx, known->second, shape[k])),
+              equality_hint(cx, known->second, shape[k]), std::move(at_operands));
         return nullptr;
       }
     }
@@ -170,7 +176,7 @@ ExprPtr Checker::einsum_rule(Rule& r) {
   // A node of one or two operands, with labels numbered: kept ones first, then in order of appearance.
   auto node_of = [&](std::vector<ExprPtr> xs, const std::vector<std::vector<int>>& of, const std::vector<int>& kept,
                      std::vector<SizeCheck> checked) {
-    auto node = make(ExprKind::Builtin, r.span, element_of(resolved(xs[0]->type)));
+    auto node = make_expr(ExprKind::Builtin, r.span, cx.open.element_of(cx.open.resolved(xs[0]->type)));
     node->builtin = Builtin::Einsum;
     std::map<int, int64_t> number;
     for (int label : kept) {
@@ -204,7 +210,7 @@ ExprPtr Checker::einsum_rule(Rule& r) {
       rest.push_back(size);
       own.push_back(labels[i][k]);
     }
-    operands[i] = reshape_to(std::move(operands[i]), rest, r.span);
+    operands[i] = reshape_to(cx, std::move(operands[i]), rest, r.span);
     std::vector<int> once;
     for (int label : own)
       if (std::find(once.begin(), once.end(), label) == once.end()) once.push_back(label);

@@ -1,8 +1,21 @@
 // The rules of what reads and writes files: load, save, the read_ functions, exists, read_text, write_text.
+#include "parser/check/builtins/files.h"
+#include "parser/check/builtins/devices.h"
 #include "parser/check/builtins/rules.h"
+#include "parser/check/expressions.h"
+#include "parser/check/functions.h"
+#include "parser/check/leaves.h"
+#include "parser/check/lists.h"
+#include "parser/check/names.h"
+#include "parser/check/sizes.h"
+#include "parser/check/strings.h"
+#include "parser/check/structs.h"
+#include "parser/check/text.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
+
+using LeafPath = std::vector<std::variant<std::string, VarId>>; // VarId: the position in a list
 
 namespace {
 
@@ -22,32 +35,33 @@ FileKind kind_of(Builtin builtin) {
 
 } // namespace
 
-ExprPtr Checker::Rule::text(size_t i, const char* what, const std::string& hint) {
+ExprPtr Rule::text(size_t i, const char* what, const std::string& hint) {
   ExprPtr v = value(i);
   if (ok && !v->type.is_str())
-    fail("TypeMismatch", v->span, fmt::format("{} is text, not {}", what, c.show(v->type)), hint);
+    fail("TypeMismatch", v->span, fmt::format("{} is text, not {}", what, show(cx, v->type)), hint);
   return v;
 }
 
 // Every axis of the tensors in the type becomes a size that is known once the node has been computed.
-void Checker::fresh_axes(typed::Expr& node, Type& type, std::vector<uint32_t> path) {
+static void fresh_axes(Context& cx, typed::Expr& node, Type& type, std::vector<uint32_t> path) {
   if (type.is_aggregate()) {
     for (uint32_t i = 0; i < type.elements.size(); ++i) {
       std::vector<uint32_t> inner = path;
       inner.push_back(i);
-      fresh_axes(node, type.elements[i], std::move(inner));
+      fresh_axes(cx, node, type.elements[i], std::move(inner));
     }
     return;
   }
   for (uint32_t axis = 0; axis < type.shape.size(); ++axis) {
-    AtomId id = size_atom(AtomKind::Fresh, fmt::format("axis {} of {}", axis, text(node.span)), node.span);
+    AtomId id =
+        size_atom(cx, AtomKind::Fresh, fmt::format("axis {} of {}", axis, source_text(cx, node.span)), node.span);
     node.fresh.push_back({id, path, axis});
     type.shape[axis] = Size::of(id);
   }
 }
 
 // The names of the leaves of a tuple or struct, one a line: "0", "layer.w". False: a leaf is no tensor, or a device.
-bool Checker::leaf_names(const Type& type, const std::string& prefix, std::string& names) {
+static bool leaf_names(Context& cx, const Type& type, const std::string& prefix, std::string& names) {
   if (type.is_tensor() && !is_device(type)) {
     names += (names.empty() ? "" : "\n") + prefix;
     return true;
@@ -55,20 +69,20 @@ bool Checker::leaf_names(const Type& type, const std::string& prefix, std::strin
   if (!type.is_aggregate()) return false;
   for (size_t i = 0; i < type.elements.size(); ++i) {
     std::string name = type.is_struct() ? type.record->fields.at(i).name : std::to_string(i);
-    if (!leaf_names(type.elements[i], prefix.empty() ? name : prefix + "." + name, names)) return false;
+    if (!leaf_names(cx, type.elements[i], prefix.empty() ? name : prefix + "." + name, names)) return false;
   }
   return true;
 }
 
 // The name of a leaf: fields, positions, and positions in lists, which only the run tells.
-ExprPtr Checker::leaf_name(const LeafPath& path, Span span) {
+static ExprPtr leaf_name(Context& cx, const LeafPath& path, Span span) {
   auto name = new_interp(span);
   for (size_t i = 0; i < path.size(); ++i) {
     if (i) append_text(*name, ".");
     if (auto* text = std::get_if<std::string>(&path[i]))
       append_text(*name, *text);
     else
-      append_value(*name, variable(std::get<VarId>(path[i]), span), "", span);
+      append_value(cx, *name, variable_value(cx, std::get<VarId>(path[i]), span), "", span);
   }
   return finish_interp(std::move(name));
 }
@@ -81,7 +95,7 @@ template <class Path> Path inner_path(const Path& path, const Type& type, size_t
 }
 } // namespace
 
-bool Checker::has_only_tensors(const Type& type) {
+bool has_only_tensors(const Type& type) {
   auto has_leaf = [](auto& self, const Type& t) -> bool {
     return !t.is_aggregate() ||
            std::any_of(t.elements.begin(), t.elements.end(), [&](const Type& inner) { return self(self, inner); });
@@ -92,64 +106,65 @@ bool Checker::has_only_tensors(const Type& type) {
 }
 
 // Leaf by leaf, of a type with lists in it: these have as many elements as the file has names for.
-ExprPtr Checker::load_parts(const Type& type, const LeafPath& path, const typed::Expr& load, typed::Block& before) {
+static ExprPtr load_parts(Context& cx, const Type& type, const LeafPath& path, const typed::Expr& load,
+                          typed::Block& before) {
   const Span span = load.span;
   const typed::Expr& file = *load.operands[0];
   if (type.is_aggregate()) {
-    auto node = make(ExprKind::Tuple, span, type);
+    auto node = make_expr(ExprKind::Tuple, span, type);
     for (size_t i = 0; i < type.elements.size(); ++i) {
-      node->operands.push_back(load_parts(type.elements[i], inner_path(path, type, i), load, before));
+      node->operands.push_back(load_parts(cx, type.elements[i], inner_path(path, type, i), load, before));
       node->type.elements[i] = node->operands.back()->type;
     }
     return node;
   }
   if (type.is_tensor()) {
-    auto node = make(ExprKind::Builtin, span, Type::tensor(type.dtype, std::vector<Size>(type.rank())));
+    auto node = make_expr(ExprKind::Builtin, span, Type::tensor(type.dtype, std::vector<Size>(type.rank())));
     node->builtin = Builtin::Load;
     node->index = load.index;
-    fresh_axes(*node, node->type, {});
+    fresh_axes(cx, *node, node->type, {});
     node->operands.push_back(copy_simple(file));
-    node->operands.push_back(leaf_name(path, span));
-    return shared(std::move(node), before);
+    node->operands.push_back(leaf_name(cx, path, span));
+    return shared(cx, std::move(node), before);
   }
-  size_t first_own = p_.atoms.size();
-  VarId position = new_variable("", Type::scalar(DType::I64), true, span);
+  size_t first_own = cx.program.atoms.size();
+  VarId position = new_variable(cx, "", Type::scalar(DType::I64), true, span);
   LeafPath inner = path;
   inner.push_back(position);
   typed::Stmt loop;
   loop.kind = StmtKind::While;
   loop.span = span;
-  loop.value = make(ExprKind::Builtin, span, Type::scalar(DType::Bool));
+  loop.value = make_expr(ExprKind::Builtin, span, Type::scalar(DType::Bool));
   loop.value->builtin = Builtin::Exists;
   loop.value->operands.push_back(copy_simple(file));
-  loop.value->operands.push_back(leaf_name(inner, span));
-  ExprPtr element = load_parts(type.elements.at(0), inner, load, loop.body);
-  Type list = list_of(element->type, [&](const Size& size) {
+  loop.value->operands.push_back(leaf_name(cx, inner, span));
+  ExprPtr element = load_parts(cx, type.elements.at(0), inner, load, loop.body);
+  Type list = list_of(cx, element->type, [&](const Size& size) {
     std::vector<AtomId> atoms;
-    p_.atoms.collect(size, atoms);
+    cx.program.atoms.collect(size, atoms);
     return std::any_of(atoms.begin(), atoms.end(), [&](AtomId a) { return a.index >= first_own; });
   });
-  VarId built = new_variable("", list, true, span);
-  before.statements.push_back(let_variable(position, literal(0, span), span));
+  VarId built = new_variable(cx, "", list, true, span);
+  before.statements.push_back(let_variable(position, int_value(0, span), span));
   before.statements.push_back(let_variable(built, list_node(typed::ListOp::Make, span, list), span));
-  loop.body.statements.push_back(append_to(built, list, std::move(element), span));
-  auto next = make(ExprKind::Scalar, span, Type::scalar(DType::I64));
+  loop.body.statements.push_back(append_to(cx, built, list, std::move(element), span));
+  auto next = make_expr(ExprKind::Scalar, span, Type::scalar(DType::I64));
   next->scalar_op = ScalarOp::Add;
-  next->operands.push_back(variable(position, span));
-  next->operands.push_back(literal(1, span));
-  loop.body.statements.push_back(set_variable(position, std::move(next), span));
+  next->operands.push_back(variable_value(cx, position, span));
+  next->operands.push_back(int_value(1, span));
+  loop.body.statements.push_back(set_variable(cx, position, std::move(next), span));
   before.statements.push_back(std::move(loop));
-  return variable(built, span);
+  return variable_value(cx, built, span);
 }
 
 // The leaves of a value with lists in it: their names, one a line, and they themselves, one after the other.
-void Checker::collect_leaves(ExprPtr value, const LeafPath& path, VarId names, VarId leaves, typed::Block& into,
-                             Span span) {
-  const Type type = refresh(*value);
+static void collect_leaves(Context& cx, ExprPtr value, const LeafPath& path, VarId names, VarId leaves,
+                           typed::Block& into, Span span) {
+  const Type type = refresh(cx, *value);
   if (type.is_aggregate()) {
     for (size_t i = 0; i < type.elements.size(); ++i)
-      collect_leaves(get(again(*value), static_cast<uint32_t>(i), span), inner_path(path, type, i), names, leaves, into,
-                     span);
+      collect_leaves(cx, get_field(copy_part(cx, *value), static_cast<uint32_t>(i), span), inner_path(path, type, i),
+                     names, leaves, into, span);
     return;
   }
   if (type.is_list()) {
@@ -157,34 +172,34 @@ void Checker::collect_leaves(ExprPtr value, const LeafPath& path, VarId names, V
     typed::Stmt loop;
     std::vector<ExprPtr> one;
     one.push_back(std::move(value));
-    auto elements = enter_lists(std::move(one), span, into, loop);
+    auto elements = enter_lists(cx, std::move(one), span, into, loop);
     LeafPath inner = path;
     inner.push_back(loop.pattern.var);
-    collect_leaves(std::move(elements[0]), inner, names, leaves, loop.body, span);
+    collect_leaves(cx, std::move(elements[0]), inner, names, leaves, loop.body, span);
     into.statements.push_back(std::move(loop));
     return;
   }
   auto more = new_interp(span);
-  append_value(*more, variable(names, span), "", span);
-  append_value(*more, leaf_name(path, span), "", span);
+  append_value(cx, *more, variable_value(cx, names, span), "", span);
+  append_value(cx, *more, leaf_name(cx, path, span), "", span);
   append_text(*more, "\n");
-  into.statements.push_back(set_variable(names, finish_interp(std::move(more)), span));
-  into.statements.push_back(append_to(leaves, p_.variables[leaves.index].type, std::move(value), span));
+  into.statements.push_back(set_variable(cx, names, finish_interp(std::move(more)), span));
+  into.statements.push_back(append_to(cx, leaves, cx.program.variables[leaves.index].type, std::move(value), span));
 }
 
 // The header of a file, or an error that begins with `what`.
-std::optional<FileHeader> Checker::header_of(const std::string& path, const std::string& name, LoadOptions options,
-                                             const Type* wanted, const std::string& what, const std::string& hint,
-                                             Rule& r) {
+static std::optional<FileHeader> header_of(Context& cx, const std::string& path, const std::string& name,
+                                           LoadOptions options, const Type* wanted, const std::string& what,
+                                           const std::string& hint, Rule& r) {
   FileHeader header{{}, {}, "nothing reads it here", true};
-  if (options_.read_header) header = options_.read_header(path, name, options, wanted);
+  if (cx.options.read_header) header = cx.options.read_header(path, name, options, wanted);
   if (header.problem.empty()) return header;
   // That a file is not there comes first: what it would have told follows from that.
   const std::string message = header.missing && !hint.empty() ? fmt::format("{}, so {}", header.problem, what)
                                                               : fmt::format("{}: {}", what, header.problem);
-  if (header.missing && options_.missing_file_is_warning) {
-    report({Severity::Warning, "UntypedLoad", message, r.span, {}, hint});
-    is_incomplete_ = true;
+  if (header.missing && cx.options.missing_file_is_warning) {
+    report(cx, {Severity::Warning, "UntypedLoad", message, r.span, {}, hint});
+    cx.is_incomplete = true;
   } else
     r.fail("UntypedLoad", r.span, message, header.missing ? hint : "");
   r.ok = false;
@@ -192,20 +207,20 @@ std::optional<FileHeader> Checker::header_of(const std::string& path, const std:
 }
 
 // A const is read when the program is compiled: its sizes are the file's. `names`: of the leaves, a line each.
-bool Checker::file_sizes(Type& type, const std::string& path, const std::string& name, std::istringstream& names,
-                         LoadOptions options, Rule& r) {
+static bool file_sizes(Context& cx, Type& type, const std::string& path, const std::string& name,
+                       std::istringstream& names, LoadOptions options, Rule& r) {
   if (type.is_aggregate())
     return std::all_of(type.elements.begin(), type.elements.end(),
-                       [&](Type& element) { return file_sizes(element, path, name, names, options, r); });
+                       [&](Type& element) { return file_sizes(cx, element, path, name, names, options, r); });
   std::string leaf = name;
   if (std::string line; std::getline(names, line)) leaf = line;
-  auto header = header_of(path, leaf, options, &type, "a const is read when the program is compiled", "", r);
+  auto header = header_of(cx, path, leaf, options, &type, "a const is read when the program is compiled", "", r);
   if (!header) return false;
   type.shape.assign(header->dims.begin(), header->dims.end());
   return true;
 }
 
-ExprPtr Checker::load_call(Builtin builtin, Rule& r, const Type* expected) {
+static ExprPtr load_call(Context& cx, Builtin builtin, Rule& r, const Type* expected) {
   ExprPtr path = r.text(0, "a path"), name;
   if (!r.ok) return nullptr;
   LoadOptions options;
@@ -235,34 +250,34 @@ ExprPtr Checker::load_call(Builtin builtin, Rule& r, const Type* expected) {
   }
   if (!r.ok) return nullptr;
 
-  auto node = make(ExprKind::Builtin, r.span, Type::error());
+  auto node = make_expr(ExprKind::Builtin, r.span, Type::error());
   node->builtin = Builtin::Load;
   node->index = static_cast<uint32_t>(options.packed().bits);
-  Type wanted = expected ? resolved(*expected) : Type::none();
+  Type wanted = expected ? cx.open.resolved(*expected) : Type::none();
   if (wanted.is_error()) { // reported
     r.ok = false;
     return nullptr;
   }
   if (wanted.is_tensor() && !wanted.open) {
     node->type = Type::tensor(wanted.dtype, std::vector<Size>(wanted.rank()));
-  } else if (wanted.is_aggregate() && !has_name && leaf_names(wanted, "", node->text)) {
+  } else if (wanted.is_aggregate() && !has_name && leaf_names(cx, wanted, "", node->text)) {
     node->type = wanted;
-  } else if (in_const_ && wanted.is_list()) {
+  } else if (cx.in_const && wanted.is_list()) {
     r.fail("NotConstant", r.span,
            "a list cannot be read into a const: how many elements it has is seen when the program runs");
     return nullptr;
   } else if ((wanted.is_aggregate() || wanted.is_list()) && !has_name && has_only_tensors(wanted)) {
-    if (in_const_) {
+    if (cx.in_const) {
       r.fail("NotConstant", r.span,
-             fmt::format("a const of type {} cannot be read from a file: it has lists in it", show(wanted)));
+             fmt::format("a const of type {} cannot be read from a file: it has lists in it", show(cx, wanted)));
       return nullptr;
     }
     typed::Block before;
-    node->operands.push_back(shared(std::move(path), before));
-    ExprPtr parts = load_parts(wanted, {}, *node, before);
+    node->operands.push_back(shared(cx, std::move(path), before));
+    ExprPtr parts = load_parts(cx, wanted, {}, *node, before);
     return in_block(std::move(before), std::move(parts), r.span);
   } else if (wanted.is_aggregate() || wanted.is_list()) {
-    r.fail("TypeMismatch", r.span, fmt::format("a file holds tensors, and {} has other parts", show(wanted)));
+    r.fail("TypeMismatch", r.span, fmt::format("a file holds tensors, and {} has other parts", show(cx, wanted)));
     return nullptr;
   } else if (is_text_table(builtin)) {
     node->type = Type::tensor(DType::F64, std::vector<Size>(2));
@@ -271,51 +286,51 @@ ExprPtr Checker::load_call(Builtin builtin, Rule& r, const Type* expected) {
       r.fail("UntypedLoad", r.span, "the type of the loaded value is not known here", kSayType);
       return nullptr;
     }
-    auto header = header_of(path->text, name ? name->text : "", options, nullptr, "what is loaded has no type yet",
-                            in_const_ ? "" : kSayType, r);
+    auto header = header_of(cx, path->text, name ? name->text : "", options, nullptr, "what is loaded has no type yet",
+                            cx.in_const ? "" : kSayType, r);
     if (!header) return nullptr;
     node->type = Type::tensor(header->dtype, std::vector<Size>(header->dims.size()));
   }
-  if (in_const_) {
+  if (cx.in_const) {
     if (path->kind != ExprKind::Str || (name && name->kind != ExprKind::Str)) {
       r.fail("NotConstant", r.span, "the path of a file that a const is read from is written out");
       return nullptr;
     }
     node->flag = true;
     std::istringstream names(node->text);
-    if (!file_sizes(node->type, path->text, name ? name->text : "", names, options, r)) return nullptr;
+    if (!file_sizes(cx, node->type, path->text, name ? name->text : "", names, options, r)) return nullptr;
   } else {
-    fresh_axes(*node, node->type, {});
+    fresh_axes(cx, *node, node->type, {});
   }
   node->operands.push_back(std::move(path));
   if (name) node->operands.push_back(std::move(name));
   return node;
 }
 
-ExprPtr Checker::save_call(Rule& r) {
+static ExprPtr save_call(Context& cx, Rule& r) {
   ExprPtr path = r.text(0, "a path", "the path comes first: `save(\"x.npy\", x)`"), x = r.value(1);
   if (!r.ok) return nullptr;
-  settle(*x);
-  auto node = make(ExprKind::Builtin, r.span, Type::unit());
+  cx.open.settle(x->type);
+  auto node = make_expr(ExprKind::Builtin, r.span, Type::unit());
   node->builtin = Builtin::Save;
-  if (!x->type.is_tensor() && has_list(x->type) && has_only_tensors(x->type)) {
+  if (!x->type.is_tensor() && has_list(cx, x->type) && has_only_tensors(x->type)) {
     typed::Block before;
-    path = shared(std::move(path), before);
-    x = shared(std::move(x), before);
-    VarId held_names = new_variable("", Type::str(), true, r.span);
-    VarId leaves = new_variable("", Type::list(Type::scalar(DType::F32)), true, r.span); // of any types, in truth
+    path = shared(cx, std::move(path), before);
+    x = shared(cx, std::move(x), before);
+    VarId held_names = new_variable(cx, "", Type::str(), true, r.span);
+    VarId leaves = new_variable(cx, "", Type::list(Type::scalar(DType::F32)), true, r.span); // of any types, in truth
     before.statements.push_back(let_variable(held_names, finish_interp(new_interp(r.span)), r.span));
     before.statements.push_back(
-        let_variable(leaves, list_node(typed::ListOp::Make, r.span, p_.variables[leaves.index].type), r.span));
-    collect_leaves(std::move(x), {}, held_names, leaves, before, r.span);
+        let_variable(leaves, list_node(typed::ListOp::Make, r.span, cx.program.variables[leaves.index].type), r.span));
+    collect_leaves(cx, std::move(x), {}, held_names, leaves, before, r.span);
     node->operands.push_back(std::move(path));
-    node->operands.push_back(variable(held_names, r.span));
-    node->operands.push_back(variable(leaves, r.span));
+    node->operands.push_back(variable_value(cx, held_names, r.span));
+    node->operands.push_back(variable_value(cx, leaves, r.span));
     typed::Stmt save;
     save.span = r.span;
     save.value = std::move(node);
     before.statements.push_back(std::move(save));
-    auto block = make(ExprKind::Block, r.span, Type::unit());
+    auto block = make_expr(ExprKind::Block, r.span, Type::unit());
     block->blocks.push_back(std::move(before));
     return block;
   }
@@ -326,9 +341,9 @@ ExprPtr Checker::save_call(Rule& r) {
     r.fail("TypeMismatch", x->span, "a device cannot be saved", "`str(d)` is its name");
     return nullptr;
   }
-  if (!x->type.is_tensor() && (!leaf_names(x->type, "", node->text) || node->text.empty())) {
+  if (!x->type.is_tensor() && (!leaf_names(cx, x->type, "", node->text) || node->text.empty())) {
     r.fail("TypeMismatch", x->span,
-           fmt::format("`save` takes a tensor, or a tuple or struct of tensors, not {}", show(x->type)),
+           fmt::format("`save` takes a tensor, or a tuple or struct of tensors, not {}", show(cx, x->type)),
            x->type.is_str() ? "`write_text(path, s)` writes text" : "");
     return nullptr;
   }
@@ -337,13 +352,13 @@ ExprPtr Checker::save_call(Rule& r) {
   return node;
 }
 
-ExprPtr Checker::file_rule(Builtin builtin, Rule& r, const Type* expected) {
+ExprPtr file_rule(Context& cx, Builtin builtin, Rule& r, const Type* expected) {
   if (!r.bind()) return nullptr;
-  if (builtin == Builtin::Save) return save_call(r);
+  if (builtin == Builtin::Save) return save_call(cx, r);
   if (builtin != Builtin::Exists && builtin != Builtin::ReadText && builtin != Builtin::WriteText &&
       builtin != Builtin::TensorNames)
-    return load_call(builtin, r, expected);
-  auto node = make(ExprKind::Builtin, r.span, Type::unit());
+    return load_call(cx, builtin, r, expected);
+  auto node = make_expr(ExprKind::Builtin, r.span, Type::unit());
   node->builtin = builtin;
   node->operands.push_back(r.text(0, "a path"));
   if (builtin == Builtin::WriteText)
@@ -354,7 +369,7 @@ ExprPtr Checker::file_rule(Builtin builtin, Rule& r, const Type* expected) {
   if (builtin != Builtin::TensorNames) return node;
   std::vector<ExprPtr> names;
   names.push_back(std::move(node));
-  return text_node(TextOp::Lines, std::move(names), r.span);
+  return text_node(cx, TextOp::Lines, std::move(names), r.span);
 }
 
 } // namespace tl::checker

@@ -1,11 +1,21 @@
 // Joining and splitting: concat, stack and split of tensors, lists and text.
+#include "parser/check/builtins/join.h"
 #include "parser/check/builtins/rules.h"
+#include "parser/check/expressions.h"
+#include "parser/check/lists.h"
+#include "parser/check/names.h"
+#include "parser/check/operators.h"
+#include "parser/check/sizes.h"
+#include "parser/check/text.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
 
+static ExprPtr join_list(Context& cx, ExprPtr list, bool stack, Rule& r);
+
 // The tensors of concat((a, b)) or stack([a, b]).
-std::vector<ExprPtr> Checker::sequence(Arg& arg, const std::string& function) {
+// (a, b) or [a, b] of tensors
+static std::vector<ExprPtr> sequence(Context& cx, Arg& arg, const std::string& function) {
   const ast::Expr* e = arg.source;
   std::vector<ExprPtr> result;
   const std::vector<ast::Expr*>* elements = nullptr;
@@ -13,52 +23,53 @@ std::vector<ExprPtr> Checker::sequence(Arg& arg, const std::string& function) {
   if (auto* list = ast::as<ast::ListLiteral>(e)) elements = &list->elements;
   if (elements) {
     for (const ast::Expr* element : *elements)
-      result.push_back(value(element));
-    if (result.empty()) error("WrongArguments", e->span, fmt::format("`{}` needs at least one tensor", function));
+      result.push_back(check_value(cx, element));
+    if (result.empty()) error(cx, "WrongArguments", e->span, fmt::format("`{}` needs at least one tensor", function));
     return result;
   }
-  ExprPtr v = arg.value ? std::move(arg.value) : value(e);
-  refresh(*v);
+  ExprPtr v = arg.value ? std::move(arg.value) : check_value(cx, e);
+  refresh(cx, *v);
   if (v->type.is_error()) return result;
   if (v->kind == ExprKind::Tuple) {
     for (auto& operand : v->operands)
       result.push_back(std::move(operand));
   } else if (v->type.is_tuple() && is_simple(*v)) {
     for (size_t i = 0; i < v->type.elements.size(); ++i) {
-      auto get = make(ExprKind::TupleGet, e->span, v->type.elements[i]);
+      auto get = make_expr(ExprKind::TupleGet, e->span, v->type.elements[i]);
       get->index = static_cast<uint32_t>(i);
       get->operands.push_back(copy_simple(*v));
       result.push_back(std::move(get));
     }
   } else {
-    error("TypeMismatch", e->span, fmt::format("`{}` takes a tuple of tensors, not {}", function, show(v->type)),
+    error(cx, "TypeMismatch", e->span,
+          fmt::format("`{}` takes a tuple of tensors, not {}", function, show(cx, v->type)),
           fmt::format("write `{}((a, b))`", function));
   }
   return result;
 }
 
-ExprPtr Checker::join_tensors(Builtin builtin, Rule& r) {
+ExprPtr join_tensors(Context& cx, Builtin builtin, Rule& r) {
   bool stack = builtin == Builtin::Stack;
   if (!r.bind()) return nullptr;
   bool written = ast::as<ast::Tuple>(r.by[0]->source) || ast::as<ast::ListLiteral>(r.by[0]->source);
   if (!written || r.by[0]->value) {
     ExprPtr xs = r.value(0);
     if (!r.ok) return nullptr;
-    if (xs->type.is_list()) return join_list(std::move(xs), stack, r);
+    if (xs->type.is_list()) return join_list(cx, std::move(xs), stack, r);
     r.by[0]->value = std::move(xs);
   }
-  auto node = make(ExprKind::Builtin, r.span, Type::error());
+  auto node = make_expr(ExprKind::Builtin, r.span, Type::error());
   node->builtin = builtin;
-  node->operands = sequence(*r.by[0], r.name);
+  node->operands = sequence(cx, *r.by[0], r.name);
   if (node->operands.empty()) r.ok = false;
   for (auto& operand : node->operands) {
-    refresh(*operand);
+    refresh(cx, *operand);
     if (operand->type.is_error())
       r.ok = false;
     else if (!operand->type.is_tensor())
-      r.fail("TypeMismatch", operand->span, fmt::format("`{}` joins tensors, not {}", r.name, show(operand->type)));
+      r.fail("TypeMismatch", operand->span, fmt::format("`{}` joins tensors, not {}", r.name, show(cx, operand->type)));
   }
-  if (!r.ok || !same_element(node->operands, 0, fmt::format("`{}`", r.name), r.span)) return nullptr;
+  if (!r.ok || !same_element(cx, node->operands, 0, fmt::format("`{}`", r.name), r.span)) return nullptr;
   const Type first = node->operands[0]->type;
   if (!stack && first.rank() == 0) {
     r.fail("TypeMismatch", node->operands[0]->span, "scalars have no axis to join along",
@@ -77,22 +88,22 @@ ExprPtr Checker::join_tensors(Builtin builtin, Rule& r) {
         total = total + x.type.shape[k];
         continue;
       }
-      fits = require_equal(first.shape[k], x.type.shape[k], true,
+      fits = require_equal(cx, first.shape[k], x.type.shape[k], true,
                            fmt::format("`{}` needs equal sizes, but along axis {} they are {{0}} and {{1}}", r.name, k),
                            r.span, node->checks);
       if (!fits) {
-        std::vector<Label> labels{label(*node->operands[0]), label(x)};
-        add_origins(first.shape[k], x.type.shape[k], labels);
-        error("ShapeMismatch", r.span,
+        std::vector<Label> labels{label_of(cx, *node->operands[0]), label_of(cx, x)};
+        add_origins(cx, first.shape[k], x.type.shape[k], labels);
+        error(cx, "ShapeMismatch", r.span,
               fmt::format("`{}` needs equal sizes, but along axis {} has {}", r.name, k,
-                          different(first.shape[k], x.type.shape[k])),
-              equality_hint(first.shape[k], x.type.shape[k]), std::move(labels));
+                          different(cx, first.shape[k], x.type.shape[k])),
+              equality_hint(cx, first.shape[k], x.type.shape[k]), std::move(labels));
         return nullptr;
       }
     }
     if (!fits) {
-      error("ShapeMismatch", r.span, fmt::format("`{}` needs tensors of equal rank", r.name), "",
-            {label(*node->operands[0]), label(x)});
+      error(cx, "ShapeMismatch", r.span, fmt::format("`{}` needs tensors of equal rank", r.name), "",
+            {label_of(cx, *node->operands[0]), label_of(cx, x)});
       return nullptr;
     }
   }
@@ -101,22 +112,22 @@ ExprPtr Checker::join_tensors(Builtin builtin, Rule& r) {
     type.shape.insert(type.shape.begin() + axis, total);
   else
     type.shape[static_cast<size_t>(axis)] = total;
-  node->type = resolved(type);
+  node->type = cx.open.resolved(type);
   node->ints = {axis};
   return node;
 }
 
 // One tensor of a list's elements.
-ExprPtr Checker::join_list(ExprPtr list, bool stack, Rule& r) {
+static ExprPtr join_list(Context& cx, ExprPtr list, bool stack, Rule& r) {
   if (list->type.elements.empty()) {
     r.fail("TypeMismatch", list->span, "nothing tells what the elements of this list are");
     return nullptr;
   }
-  settle(*list);
+  cx.open.settle(list->type);
   auto node = list_node(typed::ListOp::Join, r.span, list->type.elements[0]);
   Type& type = node->type;
   if (!type.is_tensor() || (!stack && type.rank() == 0)) {
-    r.fail("TypeMismatch", list->span, fmt::format("`{}` joins tensors, and this is {}", r.name, show(list->type)),
+    r.fail("TypeMismatch", list->span, fmt::format("`{}` joins tensors, and this is {}", r.name, show(cx, list->type)),
            type.is_scalar() ? "`stack` makes a tensor of numbers" : "");
     return nullptr;
   }
@@ -126,12 +137,12 @@ ExprPtr Checker::join_list(ExprPtr list, bool stack, Rule& r) {
   if (stack) type.shape.insert(type.shape.begin() + axis, Size(0));
   for (size_t k = 0; k < type.rank(); ++k) {
     std::vector<AtomId> atoms;
-    p_.atoms.collect(type.shape[k], atoms);
+    cx.program.atoms.collect(type.shape[k], atoms);
     bool own = static_cast<int64_t>(k) == axis;
     for (AtomId atom : atoms)
-      own = own || p_.atoms[atom].kind == AtomKind::Element;
+      own = own || cx.program.atoms[atom].kind == AtomKind::Element;
     if (!own) continue;
-    AtomId id = size_atom(AtomKind::Fresh, fmt::format("axis {} of `{}`", k, text(r.span)), r.span);
+    AtomId id = size_atom(cx, AtomKind::Fresh, fmt::format("axis {} of `{}`", k, source_text(cx, r.span)), r.span);
     type.shape[k] = Size::of(id);
     node->fresh.push_back({id, {}, static_cast<uint32_t>(k)});
   }
@@ -140,7 +151,7 @@ ExprPtr Checker::join_list(ExprPtr list, bool stack, Rule& r) {
 }
 
 // split(s, separator), and without one at white space.
-ExprPtr Checker::split_text(Rule& r) {
+ExprPtr split_text(Context& cx, Rule& r) {
   if (!r.bind(3)) return nullptr;
   std::vector<ExprPtr> operands;
   for (size_t i = 0; i < 2 && r.has(i); ++i) {
@@ -148,25 +159,25 @@ ExprPtr Checker::split_text(Rule& r) {
     if (!r.ok) return nullptr;
     if (operands[i]->type.is_str()) continue;
     r.fail("TypeMismatch", operands[i]->span,
-           fmt::format("a text is split at a text, not {}", show(operands[i]->type)));
+           fmt::format("a text is split at a text, not {}", show(cx, operands[i]->type)));
     return nullptr;
   }
-  return text_node(TextOp::Split, std::move(operands), r.span);
+  return text_node(cx, TextOp::Split, std::move(operands), r.span);
 }
 
 // split(x, [2, 3], axis = 0) and split(x, n, axis = 0): a list of parts.
-ExprPtr Checker::split_tensor(Rule& r) {
+ExprPtr split_tensor(Context& cx, Rule& r) {
   if (!r.bind(2)) return nullptr;
   ExprPtr x = r.tensor(0);
   if (!r.ok) return nullptr;
   auto axis = static_cast<size_t>(r.axis(2, x->type.rank(), 0));
   if (!r.ok) return nullptr;
-  settle(*x);
+  cx.open.settle(x->type);
   const Size whole = x->type.shape[axis];
   const ast::Expr* sizes = r.by[1]->source;
   typed::Block block;
-  auto part = [this, axis, span = r.span](const typed::Expr& held, const Size& start, const Size& length) {
-    auto node = make(ExprKind::Index, span, held.type);
+  auto part = [&cx, axis, span = r.span](const typed::Expr& held, const Size& start, const Size& length) {
+    auto node = make_expr(ExprKind::Index, span, held.type);
     node->type.shape[axis] = length;
     for (size_t k = 0; k < held.type.rank(); ++k) {
       typed::Subscript s;
@@ -183,29 +194,29 @@ ExprPtr Checker::split_tensor(Rule& r) {
   };
   auto finish = [&](ExprPtr list) {
     if (block.statements.empty() || list->type.is_error()) return list;
-    auto node = make(ExprKind::Block, r.span, list->type);
+    auto node = make_expr(ExprKind::Block, r.span, list->type);
     block.result = std::move(list);
     node->blocks.push_back(std::move(block));
     return node;
   };
   if (auto* written = ast::as<ast::ListLiteral>(sizes)) {
-    auto checked = make(ExprKind::Recast, x->span, x->type);
+    auto checked = make_expr(ExprKind::Recast, x->span, x->type);
     std::vector<Size> lengths;
     Size total = 0;
-    size_t errors = ctx_->reports.size();
+    size_t errors = cx.function->reports.size();
     for (const ast::Expr* element : written->elements) {
-      lengths.push_back(size_argument(value(element), *checked, true, "the size of a part"));
+      lengths.push_back(size_argument(cx, check_value(cx, element), *checked, true, "the size of a part"));
       total = total + lengths.back();
     }
-    if (ctx_->reports.size() != errors) return nullptr;
-    std::string message =
-        fmt::format("the parts of `split` are {{1}} long together, but axis {} of `{}` is {{0}}", axis, text(x->span));
-    if (!require_equal(whole, total, false, message, sizes->span, checked->checks)) {
-      std::vector<Label> labels{label(*x)};
-      add_origins(whole, total, labels);
-      error("ShapeMismatch", sizes->span,
-            fmt::format("the parts of `split` are {} long together, but axis {} of `{}` is {}", show(total), axis,
-                        text(x->span), show(whole)),
+    if (cx.function->reports.size() != errors) return nullptr;
+    std::string message = fmt::format("the parts of `split` are {{1}} long together, but axis {} of `{}` is {{0}}",
+                                      axis, source_text(cx, x->span));
+    if (!require_equal(cx, whole, total, false, message, sizes->span, checked->checks)) {
+      std::vector<Label> labels{label_of(cx, *x)};
+      add_origins(cx, whole, total, labels);
+      error(cx, "ShapeMismatch", sizes->span,
+            fmt::format("the parts of `split` are {} long together, but axis {} of `{}` is {}", show(cx, total), axis,
+                        source_text(cx, x->span), show(cx, whole)),
             "", std::move(labels));
       return nullptr;
     }
@@ -213,7 +224,7 @@ ExprPtr Checker::split_tensor(Rule& r) {
       checked->operands.push_back(std::move(x));
       x = std::move(checked);
     }
-    ExprPtr held = shared(std::move(x), block);
+    ExprPtr held = shared(cx, std::move(x), block);
     std::vector<ExprPtr> parts;
     Size start = 0;
     for (const Size& length : lengths) {
@@ -224,10 +235,10 @@ ExprPtr Checker::split_tensor(Rule& r) {
       r.fail("WrongArguments", sizes->span, "`split` makes at least one part");
       return nullptr;
     }
-    return finish(list_make(std::move(parts), r.span, nullptr));
+    return finish(list_make(cx, std::move(parts), r.span, nullptr));
   }
-  auto checked = make(ExprKind::Recast, x->span, x->type);
-  size_t errors = ctx_->reports.size();
+  auto checked = make_expr(ExprKind::Recast, x->span, x->type);
+  size_t errors = cx.function->reports.size();
   ExprPtr count = r.value(1);
   if (!r.ok) return nullptr;
   if (count->type.is_tuple()) {
@@ -235,41 +246,42 @@ ExprPtr Checker::split_tensor(Rule& r) {
            "like `split(x, [2, 3])`");
     return nullptr;
   }
-  Size n = size_argument(std::move(count), *checked, false, "the number of parts");
-  if (ctx_->reports.size() != errors) return nullptr;
+  Size n = size_argument(cx, std::move(count), *checked, false, "the number of parts");
+  if (cx.function->reports.size() != errors) return nullptr;
   if (n.is_constant() && n.constant() < 1) {
     r.fail("WrongArguments", r.by[1]->span, "`split` makes at least one part");
     return nullptr;
   }
-  require_size(n, 1, "`split` makes at least one part, not {0}", r.by[1]->span, checked->checks);
-  Size length = p_.atoms.floor_div(whole, n);
+  require_size(cx, n, 1, "`split` makes at least one part, not {0}", r.by[1]->span, checked->checks);
+  Size length = cx.program.atoms.floor_div(whole, n);
   std::string message = fmt::format("axis {} of `{}` is {{0}} and cannot be split into equal parts: {} of {{1}}", axis,
-                                    text(x->span), show(n));
-  message = fmt::format("axis {} of `{}`, which is {{0}}, cannot be split into {} equal parts", axis, text(x->span),
-                        n.is_constant() ? show(n) : fmt::format("`{}`", text(r.by[1]->span)));
-  if (!require_equal(whole, length * n, false, message, r.span, checked->checks)) {
-    error("ShapeMismatch", r.span,
-          fmt::format("axis {} of `{}` is {}, which cannot be split into {} equal parts", axis, text(x->span),
-                      show(whole), show(n)),
-          "give the sizes: `split(x, [2, 3])`", {label(*x)});
+                                    source_text(cx, x->span), show(cx, n));
+  message = fmt::format("axis {} of `{}`, which is {{0}}, cannot be split into {} equal parts", axis,
+                        source_text(cx, x->span),
+                        n.is_constant() ? show(cx, n) : fmt::format("`{}`", source_text(cx, r.by[1]->span)));
+  if (!require_equal(cx, whole, length * n, false, message, r.span, checked->checks)) {
+    error(cx, "ShapeMismatch", r.span,
+          fmt::format("axis {} of `{}` is {}, which cannot be split into {} equal parts", axis,
+                      source_text(cx, x->span), show(cx, whole), show(cx, n)),
+          "give the sizes: `split(x, [2, 3])`", {label_of(cx, *x)});
     return nullptr;
   }
   if (!checked->checks.empty() || !checked->binds.empty()) {
     checked->operands.push_back(std::move(x));
     x = std::move(checked);
   }
-  std::shared_ptr<typed::Expr> held = shared(std::move(x), block);
+  std::shared_ptr<typed::Expr> held = shared(cx, std::move(x), block);
   if (n.is_constant() && n.constant() <= 64) {
     std::vector<ExprPtr> parts;
     for (int64_t k = 0; k < n.constant(); ++k)
       parts.push_back(part(*held, Size(k) * length, length));
-    return finish(list_make(std::move(parts), r.span, nullptr));
+    return finish(list_make(cx, std::move(parts), r.span, nullptr));
   }
   Type element = held->type;
   element.shape[axis] = length;
   return build_list(
-      list_of(element), n, std::move(block),
-      [&](ExprPtr position) { return part(*held, *size_of(*position) * length, length); }, r.span);
+      cx, list_of(cx, element), n, std::move(block),
+      [&](ExprPtr position) { return part(*held, *size_of(cx, *position) * length, length); }, r.span);
 }
 
 } // namespace tl::checker

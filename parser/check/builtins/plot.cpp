@@ -1,13 +1,20 @@
 // The rules of the modules plot and bench.
+#include "parser/check/builtins/plot.h"
 #include "parser/check/builtins/rules.h"
+#include "parser/check/builtins/shape.h"
+#include "parser/check/calls.h"
+#include "parser/check/expressions.h"
+#include "parser/check/names.h"
+#include "parser/check/sizes.h"
+#include "parser/check/strings.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
 
 // Its operands: title, file (ints[0]: is there one), then the tensors as abi/plot_op.h says (ints[1]: x is first),
 // in f64 (images of u8 stay so). `text`: what the lines are called, one a line.
-ExprPtr Checker::plot_rule(Builtin builtin, Rule& r) {
-  auto node = make(ExprKind::Builtin, r.span, Type::unit());
+ExprPtr plot_rule(Context& cx, Builtin builtin, Rule& r) {
+  auto node = make_expr(ExprKind::Builtin, r.span, Type::unit());
   node->builtin = builtin;
   const std::string what = fmt::format("`{}`", r.name);
   if (!r.bind()) return nullptr;
@@ -19,31 +26,31 @@ ExprPtr Checker::plot_rule(Builtin builtin, Rule& r) {
   auto numbers = [&](ExprPtr x, bool keep_bytes) -> ExprPtr {
     if (!r.ok) return x;
     if (!x->type.is_tensor() || (!x->type.open && !is_num(x->type.dtype) && x->type.dtype != DType::Bool)) {
-      r.fail("TypeMismatch", x->span, fmt::format("{} takes numbers, not {}", what, show(x->type)));
+      r.fail("TypeMismatch", x->span, fmt::format("{} takes numbers, not {}", what, show(cx, x->type)));
       return x;
     }
-    settle(*x);
+    cx.open.settle(x->type);
     Span span = x->span;
     if (x->type.dtype == DType::F64 || (keep_bytes && x->type.dtype == DType::U8)) return x;
-    return convert(std::move(x), DType::F64, span);
+    return convert(cx, std::move(x), DType::F64, span);
   };
   auto vector = [&](ExprPtr x) {
     if (r.ok && x->type.is_tensor() && x->type.rank() != 1)
-      r.fail("TypeMismatch", x->span, fmt::format("{} takes vectors, not {}", what, show(x->type)),
-             x->type.rank() == 2 ? fmt::format("a row is a vector: `{}[0]`", text(x->span)) : "");
+      r.fail("TypeMismatch", x->span, fmt::format("{} takes vectors, not {}", what, show(cx, x->type)),
+             x->type.rank() == 2 ? fmt::format("a row is a vector: `{}[0]`", source_text(cx, x->span)) : "");
     return numbers(std::move(x), false);
   };
   std::vector<ExprPtr> tensors;
   auto equal_lengths = [&](const typed::Expr& x, const typed::Expr& y) {
-    if (require_equal(x.type.shape[0], y.type.shape[0], true,
+    if (require_equal(cx, x.type.shape[0], y.type.shape[0], true,
                       fmt::format("{} needs a y for each x: there are {{0}} of x and {{1}} of y", what), r.span,
                       node->checks))
       return;
-    std::vector<Label> labels{label(x), label(y)};
-    add_origins(x.type.shape[0], y.type.shape[0], labels);
-    error("ShapeMismatch", r.span,
-          fmt::format("{} needs a y for each x: {}", what, different(x.type.shape[0], y.type.shape[0])),
-          equality_hint(x.type.shape[0], y.type.shape[0]), std::move(labels));
+    std::vector<Label> labels{label_of(cx, x), label_of(cx, y)};
+    add_origins(cx, x.type.shape[0], y.type.shape[0], labels);
+    error(cx, "ShapeMismatch", r.span,
+          fmt::format("{} needs a y for each x: {}", what, different(cx, x.type.shape[0], y.type.shape[0])),
+          equality_hint(cx, x.type.shape[0], y.type.shape[0]), std::move(labels));
     r.ok = false;
   };
   node->ints = {0, 0};
@@ -56,11 +63,11 @@ ExprPtr Checker::plot_rule(Builtin builtin, Rule& r) {
     }
     for (Arg* arg : r.rest) {
       if (!r.ok) return nullptr;
-      std::string name = text(arg->span);
+      std::string name = source_text(cx, arg->span);
       if (name.size() > 30 || name.find('\n') != std::string::npos) name = fmt::format("line {}", tensors.size());
       node->text += (node->text.empty() ? "" : "\n") + name;
-      ExprPtr y = take(*arg);
-      if (refresh(*y).is_error()) return nullptr;
+      ExprPtr y = take(cx, *arg);
+      if (refresh(cx, *y).is_error()) return nullptr;
       tensors.push_back(vector(std::move(y)));
       if (r.ok && node->ints[1]) equal_lengths(*tensors[0], *tensors.back());
     }
@@ -78,8 +85,8 @@ ExprPtr Checker::plot_rule(Builtin builtin, Rule& r) {
       Size count(1);
       for (const Size& size : tensors[0]->type.shape)
         count = count * size;
-      tensors[0] = reshape_to(std::move(tensors[0]), {count}, span);
-      tensors.push_back(r.has(1) ? to_i64(r.value(1), "a number of bins") : literal(30, r.span));
+      tensors[0] = reshape_to(cx, std::move(tensors[0]), {count}, span);
+      tensors.push_back(r.has(1) ? to_i64(cx, r.value(1), "a number of bins") : int_value(30, r.span));
       r.ok = r.ok && !tensors[1]->type.is_error();
     }
     title = 2;
@@ -89,11 +96,12 @@ ExprPtr Checker::plot_rule(Builtin builtin, Rule& r) {
     tensors.push_back(numbers(r.value(0), true));
     const Type& type = tensors[0]->type;
     if (r.ok && type.rank() != 2 && type.rank() != 3)
-      r.fail("TypeMismatch", tensors[0]->span, fmt::format("{} takes [h, w] or [h, w, c], not {}", what, show(type)));
-    if (r.ok && type.rank() == 3 && compare(type.shape[2], 3) == Compare::Different &&
-        compare(type.shape[2], 4) == Compare::Different)
+      r.fail("TypeMismatch", tensors[0]->span,
+             fmt::format("{} takes [h, w] or [h, w, c], not {}", what, show(cx, type)));
+    if (r.ok && type.rank() == 3 && compare(cx, type.shape[2], 3) == Compare::Different &&
+        compare(cx, type.shape[2], 4) == Compare::Different)
       r.fail("ShapeMismatch", tensors[0]->span,
-             fmt::format("{} takes pictures of 3 or 4 channels, not {}", what, show(type.shape[2])),
+             fmt::format("{} takes pictures of 3 or 4 channels, not {}", what, show(cx, type.shape[2])),
              "a picture without colour is [h, w]");
     break;
   }
@@ -117,14 +125,14 @@ ExprPtr Checker::plot_rule(Builtin builtin, Rule& r) {
   return node;
 }
 
-ExprPtr Checker::stopwatch_rule(Builtin builtin, Rule& r) {
+ExprPtr stopwatch_rule(Context& cx, Builtin builtin, Rule& r) {
   const bool starts = builtin == Builtin::StopwatchStart;
   if (!r.bind()) return nullptr;
   const bool counts = starts || builtin == Builtin::StopwatchCount;
-  auto node = make(ExprKind::Builtin, r.span, Type::scalar(counts ? DType::I64 : DType::F64));
+  auto node = make_expr(ExprKind::Builtin, r.span, Type::scalar(counts ? DType::I64 : DType::F64));
   node->builtin = builtin;
   if (!starts) {
-    node->operands.push_back(to_i64(r.value(0), "the number of a stopwatch"));
+    node->operands.push_back(to_i64(cx, r.value(0), "the number of a stopwatch"));
     if (node->operands[0]->type.is_error()) r.ok = false;
   }
   return node;

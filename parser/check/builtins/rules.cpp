@@ -1,25 +1,45 @@
 // The rules of built-in functions: dispatch, reading of arguments, reductions, effects. See also
 // shape.cpp.
 #include "parser/check/builtins/rules.h"
+#include "parser/check/builtins/choose.h"
+#include "parser/check/builtins/devices.h"
+#include "parser/check/builtins/einsum.h"
+#include "parser/check/builtins/files.h"
+#include "parser/check/builtins/linalg.h"
+#include "parser/check/builtins/plot.h"
+#include "parser/check/builtins/shape.h"
+#include "parser/check/calls.h"
+#include "parser/check/derive.h"
+#include "parser/check/expressions.h"
+#include "parser/check/functions.h"
+#include "parser/check/iteration.h"
+#include "parser/check/leaves.h"
+#include "parser/check/lists.h"
+#include "parser/check/names.h"
+#include "parser/check/strings.h"
+#include "parser/check/text.h"
 #include <fmt/format.h>
 #include <sstream>
 
 namespace tl::checker {
 
+static ExprPtr reduction_rule(Context& cx, Builtin builtin, Rule& r);
+static ExprPtr effect_rule(Context& cx, Builtin builtin, Rule& r);
+
 static bool is_file_function(Builtin builtin) { return builtin >= Builtin::Load && builtin <= Builtin::WriteText; }
 
-void Checker::Rule::fail(const std::string& kind, Span at, const std::string& message, const std::string& hint) {
+void Rule::fail(const std::string& kind, Span at, const std::string& message, const std::string& hint) {
   ok = false;
-  c.error(kind, at, message, hint);
+  error(cx, kind, at, message, hint);
 }
 
 // Puts the arguments in the places of one declaration; reports what does not fit, if asked.
-bool Checker::Rule::arrange(const ast::Function& declared, bool reported) {
+bool Rule::arrange(const ast::Function& declared, bool reported) {
   auto wrong = [&](Span at, const std::string& message, const std::string& hint = {}) {
     if (reported) fail("WrongArguments", at, message, hint);
     return false;
   };
-  const std::string is = fmt::format("it is {}", c.signature_of(builtin));
+  const std::string is = fmt::format("it is {}", signature_of(cx, builtin));
   std::vector<std::string> names;
   size_t positional = SIZE_MAX;
   std::string rest_name;
@@ -41,7 +61,7 @@ bool Checker::Rule::arrange(const ast::Function& declared, bool reported) {
   Arg* element = nullptr;
   if (!args.empty() && !names.empty() && names.back() == "T" && args.back().name.empty()) {
     Arg& last = args.back();
-    auto known = last.constant ? last.constant : last.source ? c.static_of(last.source) : std::nullopt;
+    auto known = last.constant ? last.constant : last.source ? static_of(cx, last.source) : std::nullopt;
     if (known && known->kind == Static::Kind::Element) element = &last;
   }
   for (Arg& arg : args) {
@@ -92,22 +112,22 @@ bool Checker::Rule::arrange(const ast::Function& declared, bool reported) {
 }
 
 // What to write where an argument stands that goes by name.
-std::string Checker::Rule::hint_for_position(const Arg& arg, const std::string& next) {
-  auto known = arg.source ? c.static_of(arg.source) : std::nullopt;
+std::string Rule::hint_for_position(const Arg& arg, const std::string& next) {
+  auto known = arg.source ? static_of(cx, arg.source) : std::nullopt;
   if ((builtin == Builtin::Concat || builtin == Builtin::Stack) && !known) {
     std::string all;
     for (const Arg& one : args)
-      if (one.name.empty()) all += (all.empty() ? "" : ", ") + c.text(one.span);
+      if (one.name.empty()) all += (all.empty() ? "" : ", ") + source_text(cx, one.span);
     return fmt::format("the tensors to join go in one tuple: `{}(({}))`", name, all);
   }
-  if (next == "axis") return fmt::format("an axis is given by name: `axis = {}`", c.text(arg.span));
+  if (next == "axis") return fmt::format("an axis is given by name: `axis = {}`", source_text(cx, arg.span));
   if (builtin == Builtin::Reshape || builtin == Builtin::Permute)
     return "sizes are written in brackets: `x.reshape([2, 3])`";
-  return fmt::format("it is {}", c.signature_of(builtin));
+  return fmt::format("it is {}", signature_of(cx, builtin));
 }
 
-bool Checker::Rule::bind(size_t overload) {
-  const std::vector<const ast::Stmt*>& declared = c.declared(builtin);
+bool Rule::bind(size_t overload) {
+  const std::vector<const ast::Stmt*>& declared = checker::declared(cx, builtin);
   if (overload == kAnyOverload)
     for (overload = 0; overload + 1 < declared.size() && !arrange(*ast::as<ast::Function>(declared[overload]), false);)
       ++overload;
@@ -115,34 +135,34 @@ bool Checker::Rule::bind(size_t overload) {
   return arrange(*ast::as<ast::Function>(declared.at(overload)), true);
 }
 
-ExprPtr Checker::Rule::value(size_t i, const Type* expected) {
-  ExprPtr v = by[i]->value ? std::move(by[i]->value) : c.value(by[i]->source, expected);
-  c.refresh(*v);
+ExprPtr Rule::value(size_t i, const Type* expected) {
+  ExprPtr v = by[i]->value ? std::move(by[i]->value) : check_value(cx, by[i]->source, expected);
+  refresh(cx, *v);
   ok = ok && !v->type.is_error();
   return v;
 }
 
-ExprPtr Checker::Rule::tensor(size_t i) {
+ExprPtr Rule::tensor(size_t i) {
   ExprPtr v = value(i);
   if (ok && !v->type.is_tensor())
-    fail("TypeMismatch", v->span, fmt::format("`{}` takes a tensor, not {}", name, c.show(v->type)));
+    fail("TypeMismatch", v->span, fmt::format("`{}` takes a tensor, not {}", name, show(cx, v->type)));
   return v;
 }
 
-ExprPtr Checker::Rule::key(size_t i) {
+ExprPtr Rule::key(size_t i) {
   ExprPtr v = tensor(i);
   if (ok && (!v->type.is_scalar() || v->type.open || v->type.dtype != DType::Key))
-    fail("TypeMismatch", v->span, fmt::format("`{}` takes a random key, not {}", name, c.show(v->type)),
+    fail("TypeMismatch", v->span, fmt::format("`{}` takes a random key, not {}", name, show(cx, v->type)),
          "`key(0)` makes one");
   return v;
 }
 
-std::optional<Static> Checker::Rule::constant(size_t i) {
+std::optional<Static> Rule::constant(size_t i) {
   if (by[i]->constant) return by[i]->constant;
-  return by[i]->source ? c.static_of(by[i]->source) : std::nullopt;
+  return by[i]->source ? static_of(cx, by[i]->source) : std::nullopt;
 }
 
-bool Checker::Rule::flag(size_t i) {
+bool Rule::flag(size_t i) {
   if (!has(i)) return false;
   auto known = constant(i);
   if (known && known->kind == Static::Kind::Bool) return known->number != 0;
@@ -150,7 +170,7 @@ bool Checker::Rule::flag(size_t i) {
   return false;
 }
 
-int64_t Checker::Rule::number(size_t i, int64_t otherwise) {
+int64_t Rule::number(size_t i, int64_t otherwise) {
   if (!has(i)) return otherwise;
   auto known = constant(i);
   if (known && known->kind == Static::Kind::Int) return known->number;
@@ -158,7 +178,7 @@ int64_t Checker::Rule::number(size_t i, int64_t otherwise) {
   return otherwise;
 }
 
-std::vector<int64_t> Checker::Rule::axes(size_t i, size_t rank) {
+std::vector<int64_t> Rule::axes(size_t i, size_t rank) {
   std::vector<int64_t> result;
   auto n = static_cast<int64_t>(rank);
   std::optional<Static> known = has(i) ? constant(i) : Static{};
@@ -198,7 +218,7 @@ std::vector<int64_t> Checker::Rule::axes(size_t i, size_t rank) {
   return result;
 }
 
-int64_t Checker::Rule::axis(size_t i, size_t rank, int64_t otherwise) {
+int64_t Rule::axis(size_t i, size_t rank, int64_t otherwise) {
   int64_t axis = number(i, otherwise);
   auto n = static_cast<int64_t>(rank);
   if (!ok) return 0;
@@ -211,7 +231,7 @@ int64_t Checker::Rule::axis(size_t i, size_t rank, int64_t otherwise) {
   return wrapped;
 }
 
-std::optional<DType> Checker::Rule::element(size_t i) {
+std::optional<DType> Rule::element(size_t i) {
   if (!has(i)) return std::nullopt;
   auto known = constant(i);
   if (known && known->kind == Static::Kind::Element) return known->dtype;
@@ -219,13 +239,14 @@ std::optional<DType> Checker::Rule::element(size_t i) {
   return std::nullopt;
 }
 
-ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span, bool is_method, const Type* expected) {
-  Rule r{*this, builtin, std::string(info(builtin).name), span, is_method, args};
+ExprPtr builtin_call(Context& cx, Builtin builtin, std::vector<Arg> args, Span span, bool is_method,
+                     const Type* expected) {
+  Rule r{cx, builtin, std::string(info(builtin).name), span, is_method, args};
   ExprPtr result;
   const bool reads = builtin >= Builtin::Load && builtin <= Builtin::ReadSafetensors && builtin != Builtin::Save;
-  if (in_const_ && ((is_file_function(builtin) && !reads) || builtin == Builtin::Time ||
-                    builtin == Builtin::Interrupted || builtin == Builtin::ReadLine)) {
-    error("NotConstant", span, "a const must be known when the program is compiled");
+  if (cx.in_const && ((is_file_function(builtin) && !reads) || builtin == Builtin::Time ||
+                      builtin == Builtin::Interrupted || builtin == Builtin::ReadLine)) {
+    error(cx, "NotConstant", span, "a const must be known when the program is compiled");
     return broken(span);
   }
   if (builtin == Builtin::Rank && args.empty()) builtin = r.builtin = Builtin::ProcessRank;
@@ -239,14 +260,14 @@ ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span,
   case Builtin::Exists:
   case Builtin::TensorNames:
   case Builtin::ReadText:
-  case Builtin::WriteText: result = file_rule(builtin, r, expected); break;
+  case Builtin::WriteText: result = file_rule(cx, builtin, r, expected); break;
   case Builtin::Print:
   case Builtin::Wait:
   case Builtin::WaitAll:
   case Builtin::Time:
   case Builtin::Interrupted:
   case Builtin::Exit:
-  case Builtin::Debug: result = effect_rule(builtin, r); break;
+  case Builtin::Debug: result = effect_rule(cx, builtin, r); break;
   case Builtin::Grad:
   case Builtin::ValueAndGrad:
   case Builtin::Vjp:
@@ -256,20 +277,20 @@ ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span,
   case Builtin::Hessian:
   case Builtin::CustomVjp:
   case Builtin::StopGradient:
-  case Builtin::Checkpoint: return transform_call(builtin, std::move(args), span);
-  case Builtin::DataParallel: return data_parallel(std::move(args), span);
+  case Builtin::Checkpoint: return transform_call(cx, builtin, std::move(args), span);
+  case Builtin::DataParallel: return data_parallel(cx, std::move(args), span);
   case Builtin::Map:
-  case Builtin::Fold: return call_leaves(builtin == Builtin::Map, std::move(args), span);
+  case Builtin::Fold: return call_leaves(cx, builtin == Builtin::Map, std::move(args), span);
   case Builtin::Progress:
-    error("WrongArguments", span, "`progress` is only for a `for` loop to iterate over",
+    error(cx, "WrongArguments", span, "`progress` is only for a `for` loop to iterate over",
           "like `for x in progress(xs) { … }`");
     for (Arg& arg : args)
-      check_arg(arg);
+      check_arg(cx, arg);
     return broken(span);
-  case Builtin::List: return list_call(std::move(args), span, expected);
+  case Builtin::List: return list_call(cx, std::move(args), span, expected);
   case Builtin::Enumerate:
   case Builtin::Zip:
-  case Builtin::Batches: result = iteration_call(builtin, r); break;
+  case Builtin::Batches: result = iteration_call(cx, builtin, r); break;
   case Builtin::ReadLine:
   case Builtin::Str:
   case Builtin::Bytes:
@@ -278,7 +299,7 @@ ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span,
   case Builtin::Replace:
   case Builtin::Find:
   case Builtin::Join:
-  case Builtin::Parse: result = text_rule(builtin, r); break;
+  case Builtin::Parse: result = text_rule(cx, builtin, r); break;
   case Builtin::Sum:
   case Builtin::Mean:
   case Builtin::Prod:
@@ -291,7 +312,7 @@ ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span,
   case Builtin::CumSum:
   case Builtin::CumProd:
   case Builtin::CumMax:
-  case Builtin::CumMin: result = reduction(builtin, r); break;
+  case Builtin::CumMin: result = reduction_rule(cx, builtin, r); break;
   case Builtin::Shape:
   case Builtin::Rank:
   case Builtin::Len:
@@ -309,27 +330,27 @@ ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span,
   case Builtin::Flip:
   case Builtin::Take:
   case Builtin::Matmul:
-  case Builtin::Dot: result = shape_rule(builtin, r); break;
+  case Builtin::Dot: result = shape_rule(cx, builtin, r); break;
   case Builtin::Tile:
   case Builtin::Repeat:
   case Builtin::Gather:
-  case Builtin::ScatterAdd: result = choosing_rule(builtin, r); break;
-  case Builtin::Einsum: result = einsum_rule(r); break;
+  case Builtin::ScatterAdd: result = choosing_rule(cx, builtin, r); break;
+  case Builtin::Einsum: result = einsum_rule(cx, r); break;
   case Builtin::Cholesky:
   case Builtin::LuFactor:
   case Builtin::Solve:
   case Builtin::TriangularSolve:
   case Builtin::Qr:
   case Builtin::Svd:
-  case Builtin::Eigh: result = linalg_rule(builtin, r); break;
+  case Builtin::Eigh: result = linalg_rule(cx, builtin, r); break;
   case Builtin::PlotLine:
   case Builtin::PlotScatter:
   case Builtin::PlotHist:
-  case Builtin::PlotImage: result = plot_rule(builtin, r); break;
+  case Builtin::PlotImage: result = plot_rule(cx, builtin, r); break;
   case Builtin::StopwatchStart:
   case Builtin::StopwatchLap:
   case Builtin::StopwatchTotal:
-  case Builtin::StopwatchCount: result = stopwatch_rule(builtin, r); break;
+  case Builtin::StopwatchCount: result = stopwatch_rule(cx, builtin, r); break;
   case Builtin::Cpu:
   case Builtin::Gpu:
   case Builtin::DeviceCount:
@@ -341,7 +362,7 @@ ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span,
   case Builtin::ProcessRank:
   case Builtin::WorldSize:
   case Builtin::AllReduce:
-  case Builtin::BroadcastFrom: result = device_rule(builtin, r); break;
+  case Builtin::BroadcastFrom: result = device_rule(cx, builtin, r); break;
   case Builtin::Zeros:
   case Builtin::Ones:
   case Builtin::Full:
@@ -350,26 +371,26 @@ ExprPtr Checker::builtin_call(Builtin builtin, std::vector<Arg> args, Span span,
   case Builtin::Linspace:
   case Builtin::ZerosLike:
   case Builtin::OnesLike:
-  case Builtin::Range: result = builder(builtin, r, expected); break;
+  case Builtin::Range: result = builder_rule(cx, builtin, r, expected); break;
   case Builtin::Key:
   case Builtin::SplitKey:
   case Builtin::Bits:
   case Builtin::Uniform:
   case Builtin::Normal:
   case Builtin::RandInt:
-  case Builtin::Bernoulli: result = random_rule(builtin, r, expected); break;
+  case Builtin::Bernoulli: result = random_rule(cx, builtin, r, expected); break;
   }
   if (!r.ok || !result) return broken(span);
   return result;
 }
 
-ExprPtr Checker::reduction(Builtin builtin, Rule& r) {
+static ExprPtr reduction_rule(Context& cx, Builtin builtin, Rule& r) {
   const bool scan = builtin >= Builtin::CumSum && builtin <= Builtin::CumMin;
   bool arg = builtin == Builtin::ArgMin || builtin == Builtin::ArgMax;
   if (!r.bind()) return nullptr;
   ExprPtr x = r.tensor(0);
   if (!r.ok) return nullptr;
-  auto node = make(ExprKind::Builtin, r.span, Type::error());
+  auto node = make_expr(ExprKind::Builtin, r.span, Type::error());
   node->builtin = builtin;
   if (x->type.dtype == DType::Key && !x->type.open) {
     r.fail("TypeMismatch", x->span, fmt::format("`{}` takes numbers, not keys", r.name));
@@ -379,28 +400,25 @@ ExprPtr Checker::reduction(Builtin builtin, Rule& r) {
   switch (builtin) {
   case Builtin::Any:
   case Builtin::All:
-    settle(*x);
+    cx.open.settle(x->type);
     if (x->type.dtype != DType::Bool)
-      r.fail("TypeMismatch", x->span, fmt::format("`{}` takes bools, not {}", r.name, show(x->type)),
-             fmt::format("write `{} != 0`", text(x->span)));
+      r.fail("TypeMismatch", x->span, fmt::format("`{}` takes bools, not {}", r.name, show(cx, x->type)),
+             fmt::format("write `{} != 0`", source_text(cx, x->span)));
     break;
   case Builtin::Mean:
-    if (x->type.open) {
-      OpenVar& v = open_[x->type.open];
-      if (v.kind == LiteralKind::Int) settle(*x);
-    }
-    if (!constrain_float(x->type))
-      r.fail("TypeMismatch", x->span, fmt::format("`mean` takes floats, not {}", show(x->type)),
-             fmt::format("write `f32({}).mean()`", text(x->span)));
+    if (x->type.open && cx.open.kind_of(x->type) == LiteralKind::Int) cx.open.settle(x->type);
+    if (!cx.open.constrain_float(x->type))
+      r.fail("TypeMismatch", x->span, fmt::format("`mean` takes floats, not {}", show(cx, x->type)),
+             fmt::format("write `f32({}).mean()`", source_text(cx, x->span)));
     break;
   case Builtin::Sum:
   case Builtin::Prod:
   case Builtin::CumSum:
   case Builtin::CumProd:
-    if (x->type.open && open_[x->type.open].kind == LiteralKind::Int) settle(*x);
-    refresh(*x);
+    if (x->type.open && cx.open.kind_of(x->type) == LiteralKind::Int) cx.open.settle(x->type);
+    refresh(cx, *x);
     if (!x->type.open && !is_float(x->type.dtype) && x->type.dtype != DType::I64 && x->type.dtype != DType::U64)
-      x = convert(std::move(x), DType::I64);
+      x = convert(cx, std::move(x), DType::I64);
     break;
   case Builtin::ReduceMin:
   case Builtin::ReduceMax:
@@ -409,15 +427,15 @@ ExprPtr Checker::reduction(Builtin builtin, Rule& r) {
   case Builtin::CumMax:
   case Builtin::CumMin:
     of_bools = !x->type.open && x->type.dtype == DType::Bool;
-    if (of_bools) x = convert(std::move(x), DType::U8); // false before true
+    if (of_bools) x = convert(cx, std::move(x), DType::U8); // false before true
     [[fallthrough]];
   default:
     if (!x->type.open && !is_num(x->type.dtype))
-      r.fail("TypeMismatch", x->span, fmt::format("`{}` takes numbers, not {}", r.name, show(x->type)));
+      r.fail("TypeMismatch", x->span, fmt::format("`{}` takes numbers, not {}", r.name, show(cx, x->type)));
     break;
   }
   if (!r.ok) return nullptr;
-  refresh(*x);
+  refresh(cx, *x);
   node->type = x->type;
   if (scan) {
     node->ints = {r.axis(1, x->type.rank(), -1)};
@@ -440,24 +458,24 @@ ExprPtr Checker::reduction(Builtin builtin, Rule& r) {
     }
     node->type.shape = std::move(shape);
     if (arg) {
-      settle(*x);
+      cx.open.settle(x->type);
       node->type = Type::tensor(DType::I64, node->type.shape);
     }
   }
   node->operands.push_back(std::move(x));
-  if (of_bools && !arg) return convert(std::move(node), DType::Bool, r.span);
+  if (of_bools && !arg) return convert(cx, std::move(node), DType::Bool, r.span);
   return node;
 }
 
-ExprPtr Checker::print_call(Rule& r) {
+static ExprPtr print_call(Context& cx, Rule& r) {
   auto line = new_interp(r.span);
   ExprPtr end;
   bool first = true, to_stderr = false;
   for (Arg& arg : r.args) {
     if (arg.name == "end") {
-      end = take(arg);
+      end = take(cx, arg);
       if (!end->type.is_str() && !end->type.is_error())
-        r.fail("TypeMismatch", arg.span, fmt::format("`end` is text, not {}", show(end->type)));
+        r.fail("TypeMismatch", arg.span, fmt::format("`end` is text, not {}", show(cx, end->type)));
       continue;
     }
     if (arg.name == "to") {
@@ -474,14 +492,14 @@ ExprPtr Checker::print_call(Rule& r) {
     }
     if (!first) append_text(*line, " ");
     first = false;
-    append_value(*line, take(arg), "", arg.span);
+    append_value(cx, *line, take(cx, arg), "", arg.span);
   }
   if (end)
-    append_value(*line, std::move(end), "", r.span);
+    append_value(cx, *line, std::move(end), "", r.span);
   else
     append_text(*line, "\n");
   if (line->type.is_error()) r.ok = false;
-  auto node = make(ExprKind::Builtin, r.span, Type::unit());
+  auto node = make_expr(ExprKind::Builtin, r.span, Type::unit());
   node->builtin = Builtin::Print;
   node->flag = to_stderr;
   node->operands.push_back(finish_interp(std::move(line)));
@@ -489,11 +507,11 @@ ExprPtr Checker::print_call(Rule& r) {
 }
 
 // Tensors and text are shown by the op itself, with `text` as their name; what else there is by its leaves or as text.
-ExprPtr Checker::debug_call(ExprPtr x, Span span) {
-  Type type = refresh(*x);
+static ExprPtr debug_call(Context& cx, ExprPtr x, Span span) {
+  Type type = refresh(cx, *x);
   if (type.is_error()) return x;
   auto shown = [&](ExprPtr value, const std::string& name) {
-    auto node = make(ExprKind::Builtin, span, refresh(*value));
+    auto node = make_expr(ExprKind::Builtin, span, refresh(cx, *value));
     node->builtin = Builtin::Debug;
     node->text = name;
     node->operands.push_back(std::move(value));
@@ -501,30 +519,30 @@ ExprPtr Checker::debug_call(ExprPtr x, Span span) {
   };
   auto as_text = [&](ExprPtr value) {
     auto line = new_interp(span);
-    append_value(*line, std::move(value), "", span);
+    append_value(cx, *line, std::move(value), "", span);
     return finish_interp(std::move(line));
   };
   bool is_leaf = type.is_str() || (type.is_tensor() && (type.dtype != DType::Key || type.open));
   if (is_leaf) return shown(std::move(x), "");
-  settle(*x);
+  cx.open.settle(x->type);
   typed::Block before;
-  std::shared_ptr<typed::Expr> held = shared(std::move(x), before);
+  std::shared_ptr<typed::Expr> held = shared(cx, std::move(x), before);
   auto statement = [&](ExprPtr value) {
     typed::Stmt s;
     s.span = span;
     s.value = std::move(value);
     before.statements.push_back(std::move(s));
   };
-  if (type.is_aggregate() && !has_list(type)) {
+  if (type.is_aggregate() && !has_list(cx, type)) {
     std::vector<ExprPtr> whole;
     whole.push_back(copy_simple(*held));
-    (void)rebuild(std::move(whole), span, [&](const Type& leaf, bool, std::vector<ExprPtr> parts) {
+    (void)rebuild(cx, std::move(whole), span, [&](const Type& leaf, bool, std::vector<ExprPtr> parts) {
       std::string name;
       for (const typed::Expr* e = parts[0].get(); e->kind == ExprKind::TupleGet; e = e->operands[0].get()) {
         const Type& of = e->operands[0]->type;
         name = "." + (of.is_struct() ? of.record->fields.at(e->index).name : std::to_string(e->index)) + name;
       }
-      ExprPtr value = again(*parts[0]);
+      ExprPtr value = copy_part(cx, *parts[0]);
       statement(
           shown(leaf.is_str() || leaf.dtype != DType::Key ? std::move(value) : as_text(std::move(value)), name + " "));
       return std::move(parts[0]);
@@ -535,15 +553,15 @@ ExprPtr Checker::debug_call(ExprPtr x, Span span) {
   return in_block(std::move(before), copy_simple(*held), span);
 }
 
-ExprPtr Checker::effect_rule(Builtin builtin, Rule& r) {
-  if (builtin == Builtin::Print) return print_call(r);
-  auto node = make(ExprKind::Builtin, r.span, Type::unit());
+static ExprPtr effect_rule(Context& cx, Builtin builtin, Rule& r) {
+  if (builtin == Builtin::Print) return print_call(cx, r);
+  auto node = make_expr(ExprKind::Builtin, r.span, Type::unit());
   node->builtin = builtin;
   if (builtin == Builtin::Wait || builtin == Builtin::Debug) {
     if (!r.bind()) return nullptr;
     ExprPtr x = r.value(0);
     if (!r.ok) return nullptr;
-    if (builtin == Builtin::Debug) return debug_call(std::move(x), r.span);
+    if (builtin == Builtin::Debug) return debug_call(cx, std::move(x), r.span);
     node->type = x->type;
     node->operands.push_back(std::move(x));
   } else if (builtin == Builtin::WaitAll) {
@@ -561,7 +579,7 @@ ExprPtr Checker::effect_rule(Builtin builtin, Rule& r) {
     node->type = Type::scalar(DType::F64);
   } else { // exit
     if (!r.bind()) return nullptr;
-    ExprPtr code = to_i64(r.value(0), "an exit code");
+    ExprPtr code = to_i64(cx, r.value(0), "an exit code");
     if (code->type.is_error()) r.ok = false;
     node->operands.push_back(std::move(code));
   }

@@ -4,8 +4,8 @@
 
 namespace tl::checker {
 
-struct Checker::Rule {
-  Checker& c;
+struct Rule {
+  Context& cx;
   Builtin builtin;
   std::string name;
   Span span;
@@ -38,5 +38,7 @@ struct Checker::Rule {
   std::string hint_for_position(const Arg& arg, const std::string& next);
   void fail(const std::string& kind, Span at, const std::string& message, const std::string& hint = {});
 };
+ExprPtr builtin_call(Context& cx, Builtin builtin, std::vector<Arg> args, Span span, bool is_method,
+                     const Type* expected);
 
 } // namespace tl::checker

@@ -1,0 +1,10 @@
+// The rule of linear algebra.
+#pragma once
+#include "parser/check/builtins/rules.h"
+#include "parser/check/context.h"
+
+namespace tl::checker {
+
+ExprPtr linalg_rule(Context& cx, Builtin builtin, Rule& r);
+
+} // namespace tl::checker

@@ -1,0 +1,135 @@
+// The last walk over a finished function: it closes element types that are still open, gives literals their values and
+// makes the instances of generic calls.
+#include "parser/check/finalize.h"
+#include "lang/typed_walk.h"
+#include "parser/check/instances.h"
+#include "parser/check/names.h"
+#include "parser/check/strings.h"
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace tl::checker {
+
+namespace {
+
+struct IntRange {
+  uint64_t max, min_magnitude; // greatest value, magnitude of the least
+};
+
+IntRange range_of(DType type) {
+  int bits = size_of(type) * 8;
+  if (is_unsigned(type)) return {bits == 64 ? UINT64_MAX : (uint64_t{1} << bits) - 1, 0};
+  return {(uint64_t{1} << (bits - 1)) - 1, uint64_t{1} << (bits - 1)};
+}
+
+} // namespace
+
+// A literal's node holds, until now: index 1 (integer: magnitude in literal) or 2 (float: a double there, and its
+// text), flag: negative.
+static void finish_literal(typed::Expr& e, std::string& problem) {
+  DType type = e.type.dtype;
+  bool negative = e.flag;
+  if (type == DType::Bool && e.text == "builder") {
+    e.literal = Scalar::of<uint8_t>(e.literal.bits != 0); // zeros and ones
+  } else if (type == DType::Bool) {
+    problem = "a number is not a bool";
+  } else if (e.index == 1 && !is_float(type)) {
+    auto magnitude = e.literal.as<uint64_t>();
+    IntRange range = range_of(type);
+    if (magnitude > (negative ? range.min_magnitude : range.max))
+      problem = fmt::format("{}{} does not fit in {}", negative ? "-" : "", magnitude, name_of(type));
+    uint64_t bits = negative ? 0 - magnitude : magnitude;
+    if (size_of(type) < 8) bits &= (uint64_t{1} << (size_of(type) * 8)) - 1;
+    e.literal.bits = bits;
+  } else {
+    double value = e.index == 1 ? static_cast<double>(e.literal.as<uint64_t>()) : e.literal.as<double>();
+    if (type == DType::F64) {
+      e.literal = Scalar::of(negative ? -value : value);
+    } else if (type == DType::F32) {
+      // From the text, so that it is rounded once.
+      auto single = static_cast<float>(e.index == 1 ? static_cast<float>(e.literal.as<uint64_t>()) : value);
+      if (e.index == 2 && !e.text.empty()) std::from_chars(e.text.data(), e.text.data() + e.text.size(), single);
+      if (std::isinf(single) && std::isfinite(value)) problem = fmt::format("{} does not fit in f32", e.text);
+      e.literal = Scalar::of(negative ? -single : single);
+    } else {
+      e.literal = convert_scalar(DType::F64, type, Scalar::of(negative ? -value : value));
+      if (std::isinf(convert_scalar(type, DType::F64, e.literal).as<double>()) && std::isfinite(value))
+        problem =
+            fmt::format("{} does not fit in {}", e.text.empty() ? fmt::format("{}", value) : e.text, name_of(type));
+    }
+    if (e.index == 2 && std::isinf(value) && !e.text.empty() && e.text != "inf")
+      problem = fmt::format("{} does not fit in {}", e.text, name_of(type));
+  }
+  e.index = 0;
+  e.flag = false;
+  e.text.clear();
+}
+
+namespace {
+// One of its sizes is more than an i64 holds.
+bool has_no_size(const Type& type) {
+  return std::any_of(type.shape.begin(), type.shape.end(), [](const Size& s) { return s.is_too_large(); }) ||
+         std::any_of(type.elements.begin(), type.elements.end(), has_no_size);
+}
+} // namespace
+
+static void finalize(Context& cx, typed::Expr& e) {
+  typed::each_part(
+      e, [&](typed::Expr& part) { finalize(cx, part); }, [&](typed::Block& block) { finalize(cx, block); });
+  for (auto& join : e.joins)
+    cx.open.settle(join.type);
+  cx.open.settle(e.type);
+  bool no_size = false;
+  typed::each_size(e, [&](const Size& size) { no_size = no_size || size.is_too_large(); });
+  for (const ExprPtr& operand : e.operands)
+    no_size = no_size && !has_no_size(operand->type); // which has said so
+  if (no_size) error(cx, "SizeOverflow", e.span, "a size of this is no i64");
+  if (e.type.is_tensor() && e.type.rank() > 0 && e.type.dtype == DType::Device)
+    error(cx, "TypeMismatch", e.span, "devices do not make a tensor", "`list(…)` makes a list of them");
+  if (e.kind == ExprKind::Interp) check_formats(cx, e);
+  if (e.kind == ExprKind::Literal && e.index != 0) {
+    std::string problem;
+    finish_literal(e, problem);
+    if (!problem.empty()) error(cx, "LiteralOutOfRange", e.span, problem);
+  }
+  if (e.kind == ExprKind::Call && !e.instance.valid() && e.index != 0) {
+    PendingCall& pending = cx.function->calls[e.index - 1];
+    for (auto& [name, type] : pending.bindings.types)
+      cx.open.settle(type);
+    for (auto& param : pending.bindings.params)
+      cx.open.settle(param.type);
+    FunctionInfo& function = *pending.function;
+    Bindings bindings = pending.bindings;
+    e.instance = instance_for(cx, function, bindings, e.span);
+    e.index = 0;
+  }
+}
+
+static void finalize_pattern(Context& cx, const typed::Pattern& pattern) {
+  if (pattern.var.valid()) cx.open.settle(cx.program.variables[pattern.var.index].type);
+  for (const auto& element : pattern.elements)
+    finalize_pattern(cx, element);
+}
+
+void finalize(Context& cx, typed::Stmt& s) {
+  finalize_pattern(cx, s.pattern);
+  for (auto& target : s.targets)
+    cx.open.settle(target.type);
+  typed::each_part_of_statement(
+      s, [&](typed::Expr& part) { finalize(cx, part); }, [&](typed::Block& block) { finalize(cx, block); });
+  for (auto& join : s.head)
+    cx.open.settle(join.type);
+  for (auto& join : s.after)
+    cx.open.settle(join.type);
+}
+
+void finalize(Context& cx, typed::Block& block) {
+  if (block.diverges && block.result && block.result->kind == ExprKind::Unit) block.result = nullptr; // never there
+  for (auto& s : block.statements)
+    finalize(cx, s);
+  if (block.result) finalize(cx, *block.result);
+}
+
+} // namespace tl::checker

@@ -1,0 +1,17 @@
+// Operators.
+#pragma once
+#include "parser/check/context.h"
+
+namespace tl::checker {
+
+ExprPtr check_unary(Context& cx, const ast::Expr& e, const ast::Unary& u, const Type* expected);
+ExprPtr check_binary(Context& cx, const ast::Expr& e, const ast::Binary& b, const Type* expected);
+ExprPtr binary_op(Context& cx, ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Span op_span);
+ExprPtr check_power(Context& cx, ExprPtr base, const ast::Expr* exponent, Span span, Span op_span);
+ExprPtr check_matmul(Context& cx, ExprPtr a, ExprPtr b, Span span, const std::string& what);
+ExprPtr scalar_node(Context& cx, ScalarOp op, std::vector<ExprPtr> operands, Span span, const std::string& what);
+bool same_element(Context& cx, std::vector<ExprPtr>& operands, size_t first, const std::string& what, Span span);
+void mixed_types(Context& cx, const typed::Expr& a, const typed::Expr& b, const std::string& what, Span span);
+std::string conversion_hint(Context& cx, const typed::Expr& from, const Type& to, const typed::Expr* target = nullptr);
+
+} // namespace tl::checker

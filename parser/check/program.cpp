@@ -1,0 +1,537 @@
+// The checker's course: declarations, top-level statements, main, tests, and every instance that these need.
+#include "parser/check/program.h"
+#include "parser/check/calls.h"
+#include "parser/check/check.h"
+#include "parser/check/context.h"
+#include "parser/check/export.h"
+#include "parser/check/expressions.h"
+#include "parser/check/finalize.h"
+#include "parser/check/finish.h"
+#include "parser/check/function_calls.h"
+#include "parser/check/functions.h"
+#include "parser/check/instances.h"
+#include "parser/check/lists.h"
+#include "parser/check/main.h"
+#include "parser/check/modules.h"
+#include "parser/check/names.h"
+#include "parser/check/session.h"
+#include "parser/check/sizes.h"
+#include "parser/check/statements.h"
+#include "parser/check/structs.h"
+#include <fmt/format.h>
+
+namespace tl::checker {
+
+static typed::Program check_program(Context& cx, const ast::File& file, const ast::File& prelude,
+                                    Diagnostics& diagnostics);
+static void check_main(Context& cx, const ast::File& file);
+static void check_tests(Context& cx, const ast::File& file);
+// of a generic function that nobody calls
+static std::optional<Bindings> plain_bindings(Context& cx, const FunctionInfo& info);
+static void infer_result(Context& cx, InstanceState& state, typed::Block& body, size_t first_local_atom,
+                         typed::Instance& instance);
+
+namespace {
+constexpr int kMaxWaiting = 64; // instances that wait for each other's result types
+} // namespace
+
+void begin_session(Context& cx, const ast::File& prelude) {
+  cx.contexts.emplace_back();
+  cx.top = cx.function = &cx.contexts.back();
+  cx.function->is_top_level = true;
+  cx.names.prelude_file = prelude.id;
+  cx.names.prelude = push_scope(cx);
+  hoist_declarations(cx, prelude.statements);
+  cx.names.file = push_scope(cx);
+  cx.names.file->is_file = true;
+}
+
+static typed::Program check_program(Context& cx, const ast::File& file, const ast::File& prelude,
+                                    Diagnostics& diagnostics) {
+  begin_session(cx, prelude);
+  hoist_declarations(cx, file.statements);
+  for (StructInfo& info : cx.names.structs)
+    (void)record_of(cx, info);
+  check_top_level(cx, file);
+  if (cx.options.exported.empty())
+    check_main(cx, file);
+  else
+    check_export(cx, cx.options.exported);
+  check_tests(cx, file);
+  check_uncalled(cx);
+  check_waiting(cx);
+  finish_program(cx);
+  if (!cx.options.exported.empty()) check_export_top_level(cx, cx.options.exported);
+  flush_reports(cx, diagnostics);
+  cx.program.ok = !diagnostics.has_errors() && !cx.is_incomplete;
+  return std::move(cx.program);
+}
+
+void check_top_level(Context& cx, const ast::File& file) {
+  for (const ast::Stmt* s : file.statements) {
+    if (auto* function = ast::as<ast::Function>(s)) (void)declaration(cx, function->name, Entity::Kind::Function);
+    if (ast::as<ast::Function>(s) || ast::as<ast::Test>(s)) continue;
+    size_t before = cx.program.top_level.statements.size(), first_variable = cx.function->variables.size();
+    auto* alone = cx.session.is_active && cx.names.scope == cx.names.file ? ast::as<ast::ExprStmt>(s) : nullptr;
+    if (alone)
+      show_value(cx, *alone->value, cx.program.top_level);
+    else
+      check_statement(cx, *s, cx.program.top_level);
+    // Each statement closes its own literals.
+    for (size_t i = before; i < cx.program.top_level.statements.size(); ++i)
+      finalize(cx, cx.program.top_level.statements[i]);
+    for (size_t i = first_variable; i < cx.function->variables.size(); ++i) { // the earlier ones are closed
+      const VarId var = cx.function->variables[i];
+      cx.open.settle(cx.program.variables[var.index].type);
+      if (auto it = cx.function->current.find(var); it != cx.function->current.end()) cx.open.settle(it->second);
+      // An immutable i64 whose literal was open until now.
+      typed::Variable& v = cx.program.variables[var.index];
+      if (!v.is_mutable && v.type.is_scalar() && v.type.dtype == DType::I64 && !v.atom.valid() &&
+          !cx.sizes.known.count(var))
+        bind_atom(cx, var);
+    }
+    cx.function->reachable = true;
+  }
+}
+
+// Of the entry: what comes from outside has types that are written. `why`: "`main` is the command line".
+bool has_known_types(Context& cx, const FunctionInfo& entry, const std::string& why) {
+  const ast::Function& decl = *entry.decl;
+  bool fine = true;
+  for (const ast::Param& param : decl.params)
+    if (!param.type) {
+      error(cx, "TypeMismatch", param.name.span, fmt::format("{}, so `{}` needs a type", why, param.name.text),
+            fmt::format("like `{}: i64` or `{}: f32[n, 3]`", param.name.text, param.name.text));
+      fine = false;
+    }
+  if (!decl.type_params.empty() || (fine && entry.is_template)) {
+    error(cx, "TypeMismatch", decl.name.span, why + ": its types and ranks must be known");
+    fine = false;
+  }
+  return fine;
+}
+
+InstanceId entry_instance(Context& cx, FunctionInfo& entry, const Bindings& bindings) {
+  InstanceId id = instance_for(cx, entry, bindings, {});
+  if (!cx.instances.states[id.index].signature.has_result) check_instance(cx, id);
+  cx.instances.top_level_calls.push_back({id, entry.decl->name.span, cx.instances.top_level_order.size()});
+  cx.program.has_main = true;
+  cx.program.main = id;
+  return id;
+}
+
+static void check_main(Context& cx, const ast::File& file) {
+  cx.program.interface.doc = file.doc;
+  auto it = cx.names.file->names.find("main");
+  if (it == cx.names.file->names.end() || it->second.kind != Entity::Kind::Function) return;
+  cx.main = it->second.function;
+  const ast::Function& decl = *cx.main->decl;
+  if (cx.program.interface.doc.empty()) cx.program.interface.doc = decl.doc;
+  if (!has_known_types(cx, *cx.main, "`main` is the command line")) return;
+  bool fine = true;
+  Scope* saved = cx.names.scope;
+  cx.names.scope = cx.names.file;
+  push_scope(cx);
+  std::deque<Arg> args;
+  std::vector<Arg*> by_param(decl.params.size(), nullptr);
+  Bindings bindings;
+  bindings.params.resize(decl.params.size());
+  typed::Block& block = cx.program.main_call;
+  std::vector<ExprPtr> values;
+  std::set<std::string> sizes; // that a parameter has named
+  for (size_t i = 0; i < decl.params.size(); ++i) {
+    const ast::Param& param = decl.params[i];
+    auto* named = ast::as<ast::NamedType>(param.type);
+    const ast::TypeExpr* element = param.type; // of a list
+    bool is_list = named && named->name.text == "List" && named->arguments.size() == 1;
+    if (is_list) element = named->arguments[0], named = ast::as<ast::NamedType>(element);
+    std::optional<DType> dtype = named ? dtype_from_name(named->name.text) : std::nullopt;
+    bool is_str = named && named->name.text == "str";
+    const bool by_flags = is_str || (dtype && dtype != DType::Key && named->dims.empty()); // the elements of a list are
+    if (is_list ? !by_flags : named && !dtype && !is_str && returns_struct(cx, *named)) {
+      ExprPtr value = main_file(cx, param, sizes);
+      if (value->type.is_error()) {
+        fine = false;
+        continue;
+      }
+      values.push_back(nullptr);
+      std::swap(values.back(), value);
+      continue;
+    }
+    if ((!dtype && !is_str) || dtype == DType::Key) {
+      error(cx, "TypeMismatch", param.type->span,
+            fmt::format("a command line cannot give a value of type `{}`", source_text(cx, param.type->span)),
+            "it can give scalars, text, lists of those, tensors, and structs and lists of tensors");
+      fine = false;
+      continue;
+    }
+    ParamInfo info;
+    info.name = param.name.text;
+    info.doc = param.doc;
+    info.type_text = source_text(cx, param.type->span);
+    info.rank = static_cast<uint32_t>(named->dims.size());
+    info.kind = is_str ? ParamInfo::Kind::Str : info.rank ? ParamInfo::Kind::Tensor : ParamInfo::Kind::Scalar;
+    if (dtype) info.dtype = *dtype;
+    if (is_list) {
+      info.is_list = true;
+      info.is_text = is_str;
+      info.kind = ParamInfo::Kind::Str;
+    }
+    info.has_default = param.default_value != nullptr;
+    if (info.has_default) info.default_text = source_text(cx, param.default_value->span);
+    Type type = is_str || is_list ? Type::str() : Type::scalar(*dtype);
+    for (uint32_t k = 0; k < info.rank; ++k) {
+      auto* bare = ast::as<ast::Name>(named->dims[k]);
+      std::string size =
+          bare && sizes.insert(bare->name).second ? bare->name : fmt::format("axis {} of `{}`", k, info.name);
+      type.shape.push_back(Size::of(size_atom(cx, AtomKind::Fresh, size, named->dims[k]->span)));
+    }
+    if (info.has_default && info.rank) {
+      error(cx, "NotSupported", param.default_value->span,
+            "a default for a tensor of the command line is not supported yet");
+      fine = false;
+      continue;
+    }
+    typed::EntryParam entry;
+    entry.var = new_variable(cx, info.name, type, false, param.name.span);
+    if (type.is_scalar() && type.dtype == DType::I64) bind_atom(cx, entry.var);
+    ExprPtr value = variable_value(cx, entry.var, param.name.span);
+    auto listed = [&](ExprPtr given, typed::Block& into) {
+      return main_list(cx, std::move(given), is_str ? std::nullopt : dtype, into);
+    };
+    if (is_list) type = Type::list(is_str ? Type::str() : Type::scalar(*dtype));
+    if (is_list && !info.has_default) value = shared(cx, listed(std::move(value), block), block);
+    if (info.has_default) {
+      entry.given = new_variable(cx, info.name + "?", Type::scalar(DType::Bool), false, param.name.span);
+      ExprPtr otherwise = default_value(cx, *cx.main, i, by_param, bindings, block);
+      otherwise = coerce(cx, std::move(otherwise), type, fmt::format("the default of `{}`", info.name));
+      auto choice = make_expr(ExprKind::If, param.name.span, type);
+      choice->operands.push_back(variable_value(cx, entry.given, param.name.span));
+      choice->blocks.resize(2);
+      choice->blocks[0].result = is_list ? listed(std::move(value), choice->blocks[0]) : std::move(value);
+      choice->blocks[1].result = std::move(otherwise);
+      if (choice->blocks[1].result->type.is_error()) fine = false;
+      // Held by a variable, so that sizes and later defaults can refer to it.
+      VarId held = new_variable(cx, info.name, type, false, param.name.span);
+      if (type.is_scalar() && type.dtype == DType::I64) bind_atom(cx, held);
+      typed::Stmt let;
+      let.kind = StmtKind::Let;
+      let.span = param.name.span;
+      let.pattern.var = held;
+      let.value = std::move(choice);
+      block.statements.push_back(std::move(let));
+      value = variable_value(cx, held, param.name.span);
+    }
+    cx.program.entry_params.push_back(entry);
+    cx.program.interface.params.push_back(std::move(info));
+    Arg arg;
+    arg.name = param.name.text;
+    arg.span = param.name.span;
+    values.push_back(copy_simple(*value));
+    arg.value = std::move(value);
+    args.push_back(std::move(arg));
+    by_param[i] = &args.back();
+  }
+  if (fine) {
+    InstanceId id = entry_instance(cx, *cx.main, bindings);
+    if (has_function(cx, cx.instances.states[id.index].signature.result)) {
+      error(cx, "TypeMismatch", decl.name.span,
+            "`main` gives its result to the command line, and a function is no such value");
+      cx.names.scope = saved;
+      return;
+    }
+    block.result =
+        finish_call(cx, *cx.main, cx.instances.states[id.index].signature, std::move(values), decl.name.span, id);
+    if (!block.result->type.is_error()) main_results(cx, block);
+    finalize(cx, block);
+  }
+  cx.names.scope = saved;
+}
+
+static void check_tests(Context& cx, const ast::File& file) {
+  for (const ast::Stmt* s : file.statements) {
+    auto* test = ast::as<ast::Test>(s);
+    if (!test) continue;
+    InstanceId id{static_cast<uint32_t>(cx.instances.states.size())};
+    cx.instances.states.emplace_back();
+    cx.program.instances.emplace_back();
+    cx.instances.states.back().stage = InstanceState::Stage::Running;
+    cx.instances.states.back().signature.has_result = true;
+    cx.instances.states.back().signature.result = Type::unit();
+    cx.contexts.emplace_back();
+    FunctionContext& context = cx.contexts.back();
+    context.parent = cx.top;
+    context.instance = id;
+    context.signature = &cx.instances.states.back().signature;
+    cx.instances.states.back().context = &context;
+    FunctionContext* saved_context = cx.function;
+    Scope* saved_scope = cx.names.scope;
+    cx.function = &context;
+    cx.names.scope = cx.names.file;
+    typed::Block body = check_block(cx, test->body, false);
+    finalize(cx, body);
+    cx.function = saved_context;
+    cx.names.scope = saved_scope;
+    typed::Instance& instance = cx.program.instances[id.index];
+    instance.name = instance.key = fmt::format("test \"{}\"", test->name);
+    instance.span = test->name_span;
+    instance.result = Type::unit();
+    instance.body = std::move(body);
+    cx.instances.states[id.index].stage = InstanceState::Stage::Done;
+    cx.instances.states[id.index].reports = std::move(context.reports);
+    cx.program.tests.push_back({test->name, test->name_span, id});
+  }
+}
+
+// Functions whose types are all written are checked even if nobody calls them.
+void check_uncalled(Context& cx) {
+  for (size_t i = cx.session.first_function; i < cx.functions.declared.size(); ++i) {
+    FunctionInfo& info = cx.functions.declared[i];
+    if (is_library(cx, info.decl->name.span.file) || info.is_closure || !info.instances.empty()) continue;
+    if (info.is_template) {
+      if (auto bindings = plain_bindings(cx, info)) instance_for(cx, info, *bindings, {});
+      continue;
+    }
+    cx.names.scope = info.env;
+    bool takes_function = std::any_of(info.decl->params.begin(), info.decl->params.end(),
+                                      [&](const ast::Param& param) { return returns_function(cx, param.type); });
+    cx.names.scope = cx.names.file;
+    if (takes_function || (info.decl->result && returns_function(cx, info.decl->result))) continue;
+    Bindings bindings;
+    bindings.params.resize(info.decl->params.size());
+    instance_for(cx, info, bindings, {});
+  }
+}
+
+// Element types that the bounds allow, and one axis for each `..s`. Nothing where a call might bring what no bound
+// tells: a parameter without a type, functions, structs.
+static std::optional<Bindings> plain_bindings(Context& cx, const FunctionInfo& info) {
+  const ast::Function& decl = *info.decl;
+  Bindings bindings;
+  bindings.params.resize(decl.params.size());
+  for (const ast::TypeParam& param : decl.type_params) {
+    const std::string& bound = param.bound.text;
+    if (param.default_type || (bound != "float" && bound != "int" && bound != "num")) return std::nullopt;
+    bindings.types[param.name.text] = Type::scalar(bound == "int" ? DType::I64 : DType::F32);
+  }
+  auto visit = [&](auto& self, const ast::TypeExpr* type) -> bool {
+    if (!type || ast::as<ast::FunctionType>(type)) return false;
+    if (auto* tuple = ast::as<ast::TupleType>(type))
+      return std::all_of(tuple->elements.begin(), tuple->elements.end(), [&](auto* t) { return self(self, t); });
+    auto* named = ast::as<ast::NamedType>(type);
+    if (!named) return false;
+    for (const ast::Expr* dim : named->dims)
+      if (auto* spread = ast::as<ast::Spread>(dim)) bindings.ranks[spread->name.text] = 1;
+    return std::all_of(named->arguments.begin(), named->arguments.end(), [&](auto* t) { return self(self, t); });
+  };
+  Scope* saved = cx.names.scope;
+  cx.names.scope = info.env;
+  bool plain = !decl.result || !returns_function(cx, decl.result);
+  for (const ast::Param& param : decl.params)
+    plain = plain && visit(visit, param.type) && !returns_function(cx, param.type);
+  cx.names.scope = saved;
+  if (!plain) return std::nullopt;
+  return bindings;
+}
+
+void check_waiting(Context& cx) {
+  while (!cx.instances.waiting.empty()) {
+    InstanceId id = cx.instances.waiting.back();
+    cx.instances.waiting.pop_back();
+    check_instance(cx, id);
+  }
+}
+
+void check_instance(Context& cx, InstanceId id) {
+  InstanceState& state = cx.instances.states[id.index];
+  if (state.stage != InstanceState::Stage::Waiting) return;
+  const ast::Function& decl = *state.info->decl;
+  if (cx.depth > kMaxWaiting) {
+    error(cx, "InstantiationDepth", state.call.valid() ? state.call : decl.name.span,
+          fmt::format("the result type of `{}` needs too many others to be found first", decl.name.text),
+          "write its result type");
+    state.stage = InstanceState::Stage::Done;
+    state.signature.has_result = true;
+    state.signature.result = Type::error();
+    return;
+  }
+  state.stage = InstanceState::Stage::Running;
+  ++cx.depth;
+  FunctionContext* saved_context = cx.function;
+  Scope* saved_scope = cx.names.scope;
+  bool saved_const = cx.in_const, saved_expanding = cx.functions.expanding;
+  int saved_comprehension = cx.in_comprehension;
+  cx.in_const = cx.functions.expanding = false;
+  cx.in_comprehension = 0;
+  cx.contexts.emplace_back();
+  FunctionContext& context = cx.contexts.back();
+  context.parent = state.info->parent;
+  context.instance = id;
+  context.signature = &state.signature;
+  if (state.info->is_closure) context.facts = state.info->facts;
+  state.context = &context;
+  cx.function = &context;
+  cx.names.scope = state.signature.scope;
+  cx.names.scope->function = &context;
+  typed::Instance made;
+  for (const auto& param : state.signature.params) {
+    if (!param.var.valid()) continue;
+    context.own.insert(param.var.index);
+    context.variables.push_back(param.var);
+    made.params.push_back(param.var);
+  }
+  size_t first_local_atom = cx.program.atoms.size();
+  Signature& signature = state.signature;
+  bool declared = signature.has_result;
+  const Type* expected = declared ? &signature.result : state.wanted.is_error() ? nullptr : &state.wanted;
+  bool want = !(declared && signature.result.is_unit());
+  typed::Block body;
+  push_scope(cx);
+  if (!is_library(cx, decl.name.span.file)) check_solvable(cx, signature);
+  if (decl.body.expression) {
+    ExprPtr e = check_expr(cx, decl.body.expression, expected, true);
+    TypeKind kind = e->type.kind;
+    if (kind == TypeKind::Element || kind == TypeKind::None) {
+      error(cx, "TypeMismatch", e->span, fmt::format("`{}` is not a value here", source_text(cx, e->span)));
+      e->type = Type::error();
+    }
+    if (e->type.is_unit() && e->kind != ExprKind::Unit) {
+      typed::Stmt s;
+      s.span = e->span;
+      s.value = std::move(e);
+      body.statements.push_back(std::move(s));
+    } else
+      body.result = std::move(e);
+    body.diverges = !cx.function->reachable;
+  } else if (decl.body.block) {
+    hoist_declarations(cx, decl.body.block->statements);
+    check_statements(cx, decl.body.block->statements, body, want, expected);
+  }
+  if (declared) {
+    if (body.result && !(signature.result.is_unit() && body.result->type.is_unit()))
+      body.result =
+          coerce(cx, std::move(body.result), signature.result, fmt::format("the result of `{}`", decl.name.text));
+    else if (!body.result && context.reachable && !signature.result.is_unit() && !signature.result.is_error())
+      error(
+          cx, "MissingResult", decl.name.span,
+          fmt::format("`{}` returns {}, but its body ends without a value", decl.name.text, show(cx, signature.result)),
+          "the last line of a block is its value, and an `if` has one only with `else`",
+          {{decl.result->span, "declared here"}});
+  } else {
+    infer_result(cx, state, body, first_local_atom, made);
+  }
+  finalize(cx, body);
+  for (VarId var : context.variables) {
+    cx.open.settle(cx.program.variables[var.index].type);
+  }
+  cx.open.settle(signature.result);
+  cx.function = saved_context;
+  cx.names.scope = saved_scope;
+  cx.in_const = saved_const;
+  cx.functions.expanding = saved_expanding;
+  cx.in_comprehension = saved_comprehension;
+  --cx.depth;
+  typed::Instance& instance = cx.program.instances[id.index];
+  instance.params = std::move(made.params);
+  instance.size_params = signature.size_params;
+  instance.result = signature.result;
+  instance.result_atoms = signature.result_atoms;
+  instance.body = std::move(body);
+  state.stage = InstanceState::Stage::Done;
+  state.reports = std::move(context.reports);
+}
+
+// The result type of a function that doesn't write it. Its sizes are those of the parameters where they are; the others
+// only the result's value tells.
+static void infer_result(Context& cx, InstanceState& state, typed::Block& body, size_t first_local_atom,
+                         typed::Instance&) {
+  std::vector<Type> types = cx.function->returned;
+  Type own = body.result ? refresh(cx, *body.result) : Type::unit();
+  if (cx.function->reachable || types.empty()) types.push_back(own);
+  Signature& signature = state.signature;
+  signature.has_result = true;
+  for (const Type& type : types)
+    cx.open.close_to(type, state.wanted);
+  Type result = cx.open.resolved(types[0]);
+  for (const Type& type : types) {
+    if (type.is_error()) {
+      signature.result = Type::error();
+      return;
+    }
+    if (has_range(cx, type)) {
+      error(cx, "NotSupported", state.info->decl->name.span, "a range cannot be a result yet", "give its two ends");
+      signature.result = Type::error();
+      return;
+    }
+    if (same_form(cx, result, type)) continue;
+    error(cx, "TypeMismatch", state.info->decl->name.span,
+          fmt::format("`{}` returns {} in one place and {} in another", state.info->decl->name.text, show(cx, result),
+                      show(cx, type)));
+    signature.result = Type::error();
+    return;
+  }
+  cx.open.settle(result);
+  auto outer = [&](auto& self, Type& into, const std::vector<const Type*>& all, std::vector<uint32_t> path) -> void {
+    if (into.is_list()) { // sizes that the caller cannot know are each element's own
+      for (const Type* type : all)
+        into = either_element(cx, into, *type);
+      if (into.elements.empty()) return;
+      into = list_of(cx, into.elements[0], [&](const Size& size) {
+        std::vector<AtomId> atoms;
+        cx.program.atoms.collect(size, atoms);
+        return std::any_of(atoms.begin(), atoms.end(), [&](AtomId a) { return a.index >= first_local_atom; });
+      });
+      return;
+    }
+    for (size_t k = 0; k < into.shape.size(); ++k) {
+      bool same = true;
+      for (const Type* type : all)
+        same = same && type->shape[k] == into.shape[k];
+      std::vector<AtomId> atoms;
+      cx.program.atoms.collect(into.shape[k], atoms);
+      for (AtomId atom : atoms)
+        same = same && atom.index < first_local_atom;
+      if (same) continue;
+      AtomId id =
+          size_atom(cx, AtomKind::Fresh, fmt::format("axis {} of the result of `{}`", k, state.info->decl->name.text),
+                    state.info->decl->name.span);
+      into.shape[k] = Size::of(id);
+      signature.result_atoms.push_back({id, path, static_cast<uint32_t>(k)});
+    }
+    for (size_t i = 0; i < into.elements.size(); ++i) {
+      std::vector<const Type*> inner;
+      for (const Type* type : all)
+        inner.push_back(&type->elements[i]);
+      auto inner_path = path;
+      inner_path.push_back(static_cast<uint32_t>(i));
+      self(self, into.elements[i], inner, inner_path);
+    }
+  };
+  std::vector<const Type*> all;
+  for (const Type& type : types)
+    all.push_back(&type);
+  outer(outer, result, all, {});
+  signature.result = result;
+}
+
+void flush_reports(Context& cx, Diagnostics& diagnostics) {
+  std::vector<bool> reachable = reachable_instances(cx);
+  for (Diagnostic& d : cx.top->reports)
+    diagnostics.report(d);
+  for (size_t i = 0; i < cx.instances.states.size(); ++i)
+    if (reachable[i])
+      for (Diagnostic& d : cx.instances.states[i].reports)
+        diagnostics.report(d);
+}
+
+} // namespace tl::checker
+
+namespace tl {
+
+typed::Program check(const ast::File& file, const ast::File& prelude, const SourceManager& sources,
+                     Diagnostics& diagnostics, const CheckOptions& options) {
+  checker::Context cx(sources, options);
+  return checker::check_program(cx, file, prelude, diagnostics);
+}
+
+} // namespace tl
