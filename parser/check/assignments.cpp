@@ -1,7 +1,6 @@
 // Assignments: to variables, to parts of them, to several at once.
 #include "parser/check/assignments.h"
 #include "parser/check/calls.h"
-#include "parser/check/context.h"
 #include "parser/check/expressions.h"
 #include "parser/check/functions.h"
 #include "parser/check/indexing.h"
@@ -11,6 +10,7 @@
 #include "parser/check/sizes.h"
 #include "parser/check/statements.h"
 #include "parser/check/structs.h"
+#include "parser/check/values.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
@@ -257,7 +257,7 @@ static bool broadcast_to_place(Context& cx, const typed::Place& place, typed::Ex
 // Everything is evaluated from left to right: the subscripts of the targets, the value, and only then is anything
 // written.
 void check_assign(Context& cx, const ast::Assign& s, Span span, typed::Block& into) {
-  Scope* saved = cx.names.scope;
+  SaveAndRestore scope(cx.names.scope);
   push_scope(cx); // for what is held
   ast::Assign held = s;
   held.target = held_target(cx, s.target, into);
@@ -265,7 +265,6 @@ void check_assign(Context& cx, const ast::Assign& s, Span span, typed::Block& in
     check_assign_tuple(cx, *tuple, s.value, span, into);
   else
     check_assign_one(cx, held, span, into);
-  cx.names.scope = saved;
 }
 
 // (a, (p.b, c[i])) = e: e is a value that a pattern takes apart, and each of its parts is assigned.

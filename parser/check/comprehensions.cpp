@@ -1,129 +1,19 @@
 // [e for i in 0..m, j] and sum(e for k if c): ranges, inferred or written; the element; the reduction.
 #include "parser/check/comprehensions.h"
+#include "parser/check/arguments.h"
+#include "parser/check/axes.h"
 #include "parser/check/builtins/rules.h"
-#include "parser/check/context.h"
 #include "parser/check/expressions.h"
 #include "parser/check/iteration.h"
 #include "parser/check/names.h"
 #include "parser/check/sizes.h"
 #include "parser/check/statements.h"
+#include "parser/check/values.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
 
 namespace {
-
-struct Axis {
-  Size size;
-  Span span;
-  std::string base;
-};
-
-// What tells the range of an index. A value whose sizes are known only when it is there is evaluated in `around`.
-struct Axes {
-  typed::Block& around;
-  std::vector<Axis> found{};
-  std::vector<const ast::Expr*> held{}; // these values
-  bool wrong = false;                   // a value that is subscripted has an error
-};
-
-} // namespace
-
-static void find_axes(Context& cx, const ast::Expr* e, const std::string& index, std::set<std::string>& bound,
-                      Axes& out);
-
-namespace {
-
-void pattern_names(const ast::Pattern& p, std::set<std::string>& into) {
-  if (p.kind == ast::Pattern::Kind::Name) into.insert(p.name);
-  for (const ast::Pattern* element : p.elements)
-    pattern_names(*element, into);
-}
-
-// The names less those that a pattern gives to something else.
-void shadow(const ast::Pattern& p, std::set<std::string>& names) {
-  std::set<std::string> inner;
-  pattern_names(p, inner);
-  for (const std::string& name : inner)
-    names.erase(name);
-}
-
-// Does an expression use one of these names, as they are bound around it?
-bool mentions(const ast::Expr* e, const std::set<std::string>& names);
-
-bool mentions(const ast::Block& b, std::set<std::string> names) {
-  for (const ast::Stmt* s : b.statements) {
-    if (auto* node = ast::as<ast::ExprStmt>(s)) {
-      if (mentions(node->value, names)) return true;
-    } else if (auto* let = ast::as<ast::Let>(s)) {
-      if (mentions(let->value, names)) return true;
-      shadow(*let->pattern, names);
-    } else {
-      return true; // other statements do not occur in what is asked about; be careful
-    }
-  }
-  return false;
-}
-
-template <class F> void children(const ast::Expr* e, const F& visit) {
-  std::visit(
-      [&](const auto& node) {
-        using T = std::decay_t<decltype(node)>;
-        if constexpr (std::is_same_v<T, ast::StringLiteral>) {
-          for (const auto& part : node.parts)
-            if (part.value) visit(part.value);
-        } else if constexpr (std::is_same_v<T, ast::Tuple> || std::is_same_v<T, ast::ListLiteral>) {
-          for (const ast::Expr* element : node.elements)
-            visit(element);
-        } else if constexpr (std::is_same_v<T, ast::Unary>)
-          visit(node.operand);
-        else if constexpr (std::is_same_v<T, ast::Binary>)
-          visit(node.left), visit(node.right);
-        else if constexpr (std::is_same_v<T, ast::Range>)
-          visit(node.first), visit(node.last);
-        else if constexpr (std::is_same_v<T, ast::Call>) {
-          visit(node.callee);
-          for (const auto& argument : node.arguments)
-            visit(argument.value);
-        } else if constexpr (std::is_same_v<T, ast::MethodCall>) {
-          visit(node.receiver);
-          for (const auto& argument : node.arguments)
-            visit(argument.value);
-        } else if constexpr (std::is_same_v<T, ast::Field>)
-          visit(node.object);
-        else if constexpr (std::is_same_v<T, ast::Subscript>) {
-          visit(node.object);
-          for (const auto& item : node.items)
-            for (const ast::Expr* part : {item.index, item.first, item.last, item.step})
-              if (part) visit(part);
-        }
-      },
-      e->node);
-}
-
-bool mentions(const ast::Expr* e, const std::set<std::string>& names) {
-  if (auto* node = ast::as<ast::Name>(e)) return names.count(node->name) != 0;
-  if (auto* node = ast::as<ast::Comprehension>(e)) {
-    std::set<std::string> inner = names;
-    for (const auto& clause : node->clauses) {
-      if (clause.range && mentions(clause.range, inner)) return true;
-      shadow(*clause.pattern, inner);
-    }
-    return mentions(node->element, inner) || (node->filter && mentions(node->filter, inner));
-  }
-  if (auto* node = ast::as<ast::If>(e))
-    return mentions(node->condition, names) || mentions(node->then_block, names) ||
-           (node->else_block && mentions(*node->else_block, names));
-  if (auto* node = ast::as<ast::Lambda>(e)) {
-    std::set<std::string> inner = names;
-    for (const ast::Param& param : node->params)
-      inner.erase(param.name.text);
-    return node->body.block ? mentions(*node->body.block, inner) : mentions(node->body.expression, inner);
-  }
-  bool found = false;
-  children(e, [&](const ast::Expr* child) { found = found || mentions(child, names); });
-  return found;
-}
 
 // Is it a tensor, or made of nothing but tensors?
 bool tensor_leaves(const Type& type, std::vector<const Type*>& into) {
@@ -153,123 +43,6 @@ std::set<std::string> clause_names(const ast::Comprehension& c, size_t before) {
 }
 
 } // namespace
-
-// The axes that the bare index subscripts in one subscript expression.
-static void axes_of(Context& cx, const ast::Subscript& s, const std::string& index, const std::set<std::string>& bound,
-                    Axes& out) {
-  std::vector<size_t> at;
-  size_t ellipsis = s.items.size();
-  for (size_t i = 0; i < s.items.size(); ++i) {
-    if (s.items[i].kind == ast::SubscriptItem::Kind::Ellipsis) ellipsis = i;
-    if (s.items[i].kind != ast::SubscriptItem::Kind::Index) continue;
-    if (auto* name = ast::as<ast::Name>(s.items[i].index); name && name->name == index) at.push_back(i);
-  }
-  if (at.empty() || mentions(s.object, bound)) return;
-  // The type of the value, checked on the side.
-  Snapshot before = snapshot(cx);
-  size_t first_new_atom = cx.program.atoms.size();
-  ExprPtr base = check_expr(cx, s.object);
-  Type type = cx.open.resolved(base->type);
-  rollback(cx, before);
-  if (type.is_error()) { // it says itself what is wrong
-    check_expr(cx, s.object);
-    out.wrong = true;
-  }
-  if (!type.is_tensor()) return;
-  std::vector<AtomId> atoms;
-  for (const Size& size : type.shape)
-    cx.program.atoms.collect(size, atoms);
-  if (std::any_of(atoms.begin(), atoms.end(), [&](AtomId atom) { return atom.index >= first_new_atom; })) {
-    base = shared(cx, check_expr(cx, s.object), out.around);
-    type = cx.open.resolved(base->type);
-    if (base->kind == ExprKind::Variable) {
-      cx.held[s.object] = base->var;
-      out.held.push_back(s.object);
-    }
-  }
-  for (size_t i : at) {
-    size_t axis = 0;
-    auto consumes = [&](size_t k) { return s.items[k].kind != ast::SubscriptItem::Kind::NewAxis ? 1u : 0u; };
-    if (i < ellipsis) {
-      for (size_t k = 0; k < i; ++k)
-        axis += consumes(k);
-    } else {
-      size_t after = 0;
-      for (size_t k = i; k < s.items.size(); ++k)
-        after += consumes(k);
-      if (after > type.rank()) continue;
-      axis = type.rank() - after;
-    }
-    if (axis < type.rank()) out.found.push_back({type.shape[axis], s.items[i].span, source_text(cx, s.object->span)});
-  }
-}
-
-static void find_axes(Context& cx, const ast::Block& b, const std::string& index, std::set<std::string>& bound,
-                      Axes& out) {
-  std::set<std::string> inner = bound;
-  for (const ast::Stmt* s : b.statements) {
-    if (auto* node = ast::as<ast::ExprStmt>(s))
-      find_axes(cx, node->value, index, inner, out);
-    else if (auto* let = ast::as<ast::Let>(s)) {
-      find_axes(cx, let->value, index, inner, out);
-      std::set<std::string> names;
-      pattern_names(*let->pattern, names);
-      if (names.count(index)) return; // another thing has the name now
-      inner.insert(names.begin(), names.end());
-    } else if (auto* assign = ast::as<ast::Assign>(s)) {
-      find_axes(cx, assign->target, index, inner, out);
-      find_axes(cx, assign->value, index, inner, out);
-    } else if (auto* assertion = ast::as<ast::Assert>(s)) {
-      find_axes(cx, assertion->condition, index, inner, out);
-    } else if (auto* loop = ast::as<ast::While>(s)) {
-      find_axes(cx, loop->condition, index, inner, out);
-      find_axes(cx, loop->body, index, inner, out);
-    } else if (auto* loop = ast::as<ast::For>(s)) {
-      std::set<std::string> names, in_loop = inner;
-      for (const auto& clause : loop->clauses) {
-        if (clause.range && !names.count(index)) find_axes(cx, clause.range, index, in_loop, out);
-        pattern_names(*clause.pattern, names);
-        in_loop.insert(names.begin(), names.end());
-      }
-      if (!names.count(index)) find_axes(cx, loop->body, index, in_loop, out);
-    }
-  }
-}
-
-static void find_axes(Context& cx, const ast::Expr* e, const std::string& index, std::set<std::string>& bound,
-                      Axes& out) {
-  if (auto* node = ast::as<ast::Comprehension>(e)) {
-    std::set<std::string> inner = bound;
-    for (const auto& clause : node->clauses) {
-      if (clause.range) find_axes(cx, clause.range, index, inner, out);
-      std::set<std::string> names;
-      pattern_names(*clause.pattern, names);
-      if (names.count(index)) return; // shadowed
-      inner.insert(names.begin(), names.end());
-    }
-    find_axes(cx, node->element, index, inner, out);
-    if (node->filter) find_axes(cx, node->filter, index, inner, out);
-    return;
-  }
-  if (auto* node = ast::as<ast::If>(e)) {
-    find_axes(cx, node->condition, index, bound, out);
-    find_axes(cx, node->then_block, index, bound, out);
-    if (node->else_block) find_axes(cx, *node->else_block, index, bound, out);
-    return;
-  }
-  if (auto* node = ast::as<ast::Lambda>(e)) {
-    std::set<std::string> inner = bound;
-    for (const ast::Param& param : node->params) {
-      if (param.name.text == index) return; // shadowed
-      inner.insert(param.name.text);
-    }
-    if (node->body.expression) find_axes(cx, node->body.expression, index, inner, out);
-    if (node->body.block) find_axes(cx, *node->body.block, index, inner, out);
-    return;
-  }
-  if (auto* node = ast::as<ast::Subscript>(e)) axes_of(cx, *node, index, bound, out);
-  children(e, [&](const ast::Expr* child) { find_axes(cx, child, index, bound, out); });
-}
 
 ExprPtr check_comprehension(Context& cx, const ast::Expr& e, const ast::Comprehension& c, const std::string& reduction,
                             Span span, const Type* expected) {
@@ -324,14 +97,7 @@ ExprPtr check_comprehension(Context& cx, const ast::Expr& e, const ast::Comprehe
   auto node = make_expr(ExprKind::Comprehension, span, Type::error());
   typed::Block around;                                // what is gone through by position, evaluated once
   std::vector<std::function<typed::Stmt()>> bindings; // of what stands at a position
-  Scope* saved_scope = cx.names.scope;
-  SizeFacts saved_facts = cx.function->facts;
-  auto saved_loops = std::move(cx.function->loops);
-  cx.function->loops.clear();
-  bool saved_reachable = cx.function->reachable;
-  ++cx.in_comprehension;
-  uint32_t saved_variables = cx.comprehension_variables;
-  cx.comprehension_variables = static_cast<uint32_t>(cx.program.variables.size());
+  std::optional<InsideComprehension> inside(cx);
   bool fine = true;
   std::set<std::string> names; // of all indices
   for (const auto& clause : c.clauses)
@@ -404,7 +170,7 @@ ExprPtr check_comprehension(Context& cx, const ast::Expr& e, const ast::Comprehe
         let.value = over.element(i, at);
         return let;
       });
-      extents.push_back(cx.program.atoms.positive(index.hi, saved_facts.sure()));
+      extents.push_back(cx.program.atoms.positive(index.hi, inside->facts_outside().sure()));
       node->indices.push_back(std::move(index));
       continue;
     }
@@ -500,10 +266,10 @@ ExprPtr check_comprehension(Context& cx, const ast::Expr& e, const ast::Comprehe
     const Size distance = index.hi - index.lo;
     if (distance.is_too_large())
       error(cx, "SizeOverflow", clause.span, "the distance between the ends of this range is no i64");
-    extents.push_back(cx.program.atoms.positive(distance, saved_facts.sure()));
+    extents.push_back(cx.program.atoms.positive(distance, inside->facts_outside().sure()));
     node->indices.push_back(std::move(index));
   }
-  cx.function->facts.trust(saved_facts.mark()); // of no element anything is read where a range's check fails
+  cx.function->facts.trust(inside->facts_outside().mark()); // of no element anything is read where a range's check fails
   size_t first_inner_atom = cx.program.atoms.size();
   if (c.filter) {
     if (!reduces) {
@@ -521,12 +287,7 @@ ExprPtr check_comprehension(Context& cx, const ast::Expr& e, const ast::Comprehe
   if (node->filter) node->filter = with_bindings(std::move(node->filter));
   for (const ast::Expr* e : held)
     cx.held.erase(e);
-  --cx.in_comprehension;
-  cx.comprehension_variables = saved_variables;
-  cx.names.scope = saved_scope;
-  cx.function->facts = saved_facts;
-  cx.function->loops = std::move(saved_loops);
-  cx.function->reachable = saved_reachable;
+  inside.reset();
   refresh(cx, *body);
   if (body->type.is_error() || !fine) return broken(span);
   std::vector<const Type*> leaves;

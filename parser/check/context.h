@@ -2,6 +2,7 @@
 // free functions over it, declared by subject in the headers beside this one; the entry is parser/check/check.h. Start
 // reading in program.cpp.
 #pragma once
+#include "lang/save_and_restore.h"
 #include "parser/check/open_types.h"
 #include "parser/check/state.h"
 

@@ -1,8 +1,6 @@
 // `export fn` as the entry of a program: what a library calls. Tensors, scalars and texts cross as they are, a struct
 // as its parts, whatever they are, and a list as it is: outside these are handles.
 #include "parser/check/export.h"
-#include "parser/check/context.h"
-#include "parser/check/expressions.h"
 #include "parser/check/finalize.h"
 #include "parser/check/finish.h"
 #include "parser/check/function_calls.h"
@@ -13,6 +11,7 @@
 #include "parser/check/program.h"
 #include "parser/check/structs.h"
 #include "parser/check/types.h"
+#include "parser/check/values.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
@@ -83,8 +82,7 @@ void check_export(Context& cx, const std::string& name) {
   const ast::Function& decl = *exported->decl;
   cx.program.interface.doc = decl.doc;
   bool fine = true;
-  Scope* saved = cx.names.scope;
-  cx.names.scope = cx.names.file;
+  SaveAndRestore scope(cx.names.scope, cx.names.file);
   for (const ast::Param& param : decl.params)
     if (param.type && returns_function(cx, param.type)) {
       error(cx, "NotSupported", param.type->span, "a function cannot be a parameter of an exported function",
@@ -93,7 +91,6 @@ void check_export(Context& cx, const std::string& name) {
     }
   fine = fine && has_known_types(cx, *exported, fmt::format("`{}` is exported", name));
   if (!fine) {
-    cx.names.scope = saved;
     return;
   }
   push_scope(cx);
@@ -137,7 +134,6 @@ void check_export(Context& cx, const std::string& name) {
     if (!block.result->type.is_error()) export_results(cx, block);
     finalize(cx, block);
   }
-  cx.names.scope = saved;
 }
 
 // Once it is known which functions have effects.

@@ -4,6 +4,7 @@
 #include "lang/typed_walk.h"
 #include "parser/check/instances.h"
 #include "parser/check/names.h"
+#include "parser/check/sizes.h"
 #include "parser/check/strings.h"
 #include <algorithm>
 #include <charconv>

@@ -1,7 +1,7 @@
 // What can be said only when every instance has been checked: effects, captures, values that nobody uses.
 #include "parser/check/finish.h"
 #include "lang/typed_walk.h"
-#include "parser/check/context.h"
+#include "parser/check/indexing.h"
 #include "parser/check/modules.h"
 #include "parser/check/names.h"
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Calls of functions by name: the instance that a call needs, its sizes solved from the arguments, the node.
 #include "parser/check/function_calls.h"
+#include "parser/check/arguments.h"
 #include "parser/check/calls.h"
-#include "parser/check/context.h"
 #include "parser/check/derive.h"
 #include "parser/check/expressions.h"
 #include "parser/check/functions.h"
@@ -11,6 +11,7 @@
 #include "parser/check/program.h"
 #include "parser/check/sizes.h"
 #include "parser/check/types.h"
+#include "parser/check/values.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
@@ -74,11 +75,9 @@ ExprPtr call_function(Context& cx, FunctionInfo& info, std::vector<Arg> args, Sp
       if (is_function) {
         // Does it take as many arguments?
         bool fits = true;
-        Scope* saved = cx.names.scope;
-        cx.names.scope = info.env;
+        SaveAndRestore scope(cx.names.scope, info.env);
         (void)under_type(cx, *arg.constant, written_function(cx, *ast::as<ast::FunctionType>(param.type)).function,
                          arg.span, fits);
-        cx.names.scope = saved;
         return fits;
       }
       error(cx, "TypeMismatch", arg.span,
@@ -118,10 +117,8 @@ ExprPtr call_function(Context& cx, FunctionInfo& info, std::vector<Arg> args, Sp
     if (by_param[i]) continue;
     Arg arg;
     arg.span = span;
-    Scope* saved = cx.names.scope;
-    cx.names.scope = info.env;
+    SaveAndRestore scope(cx.names.scope, info.env);
     arg.constant = static_of(cx, params[i].default_value);
-    cx.names.scope = saved;
     if (params[i].type || !arg.constant) arg.value = default_value(cx, info, i, by_param, bindings, before);
     if (arg.value && arg.value->type.is_error()) return broken(span);
     defaults.push_back(std::move(arg));
@@ -131,10 +128,8 @@ ExprPtr call_function(Context& cx, FunctionInfo& info, std::vector<Arg> args, Sp
   for (const ast::TypeParam& p : decl.type_params)
     if (!bindings.types.count(p.name.text) && p.default_type) {
       DimContext context;
-      Scope* saved = cx.names.scope;
-      cx.names.scope = info.env;
+      SaveAndRestore scope(cx.names.scope, info.env);
       bindings.types[p.name.text] = type_of(cx, p.default_type, context);
-      cx.names.scope = saved;
     }
   for (const ast::TypeParam& p : decl.type_params)
     if (!bindings.types.count(p.name.text)) {
@@ -156,10 +151,8 @@ ExprPtr call_function(Context& cx, FunctionInfo& info, std::vector<Arg> args, Sp
   if (info.is_closure && !decl.result && expected) bindings.result = cx.open.resolved(*expected);
   bindings.exact = (info.is_closure || takes_closure) && !is_called_deeply(cx, info);
   if (bindings.exact && takes_closure) exact_sizes(cx, info, bindings, values, span);
-  Scope* saved_scope = cx.names.scope;
-  cx.names.scope = info.env;
+  SaveAndRestore scope(cx.names.scope, info.env);
   bool expands = decl.result && returns_function(cx, decl.result);
-  cx.names.scope = saved_scope;
   if (expands) return expand_call(cx, info, bindings, std::move(values), span, before);
   InstanceId id;
   Signature provisional;

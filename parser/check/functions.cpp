@@ -1,114 +1,24 @@
 // Functions as values: lambdas and what they keep, function types, calls of values, functions that return functions,
 // map and fold. Which function a value is, is known when compiling: it stands in the value's type.
 #include "parser/check/functions.h"
+#include "parser/check/arguments.h"
 #include "parser/check/calls.h"
-#include "parser/check/context.h"
 #include "parser/check/expressions.h"
+#include "parser/check/free_names.h"
 #include "parser/check/instances.h"
 #include "parser/check/leaves.h"
 #include "parser/check/names.h"
 #include "parser/check/sizes.h"
 #include "parser/check/statements.h"
 #include "parser/check/types.h"
+#include "parser/check/values.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
 
 namespace {
-
-constexpr int kMaxExpansion = 64;
-
-// The names that syntax mentions, for whatever they stand.
-struct NameCollector {
-  std::set<std::string>& names;
-
-  void operator()(const ast::Body& body) {
-    if (body.expression) (*this)(body.expression);
-    if (body.block) (*this)(*body.block);
-  }
-  void operator()(const ast::Block& block) {
-    for (const ast::Stmt* s : block.statements)
-      (*this)(s);
-  }
-  void clauses(const std::vector<ast::IndexClause>& list) {
-    for (const ast::IndexClause& clause : list)
-      if (clause.range) (*this)(clause.range);
-  }
-  void operator()(const ast::Stmt* s) {
-    std::visit(
-        [&](const auto& node) {
-          using T = std::decay_t<decltype(node)>;
-          if constexpr (std::is_same_v<T, ast::ExprStmt> || std::is_same_v<T, ast::Const> ||
-                        std::is_same_v<T, ast::Return> || std::is_same_v<T, ast::Let>) {
-            if (node.value) (*this)(node.value);
-          } else if constexpr (std::is_same_v<T, ast::Assign>)
-            (*this)(node.target), (*this)(node.value);
-          else if constexpr (std::is_same_v<T, ast::For>)
-            clauses(node.clauses), (*this)(node.body);
-          else if constexpr (std::is_same_v<T, ast::While>)
-            (*this)(node.condition), (*this)(node.body);
-          else if constexpr (std::is_same_v<T, ast::Assert>) {
-            (*this)(node.condition);
-            if (node.message) (*this)(node.message);
-          } else if constexpr (std::is_same_v<T, ast::On>)
-            (*this)(node.device), (*this)(node.body);
-          else if constexpr (std::is_same_v<T, ast::Function>)
-            (*this)(node.body);
-        },
-        s->node);
-  }
-  void operator()(const ast::Expr* e) {
-    std::visit(
-        [&](const auto& node) {
-          using T = std::decay_t<decltype(node)>;
-          if constexpr (std::is_same_v<T, ast::Name>)
-            names.insert(node.name);
-          else if constexpr (std::is_same_v<T, ast::StringLiteral>) {
-            for (const auto& part : node.parts)
-              if (part.value) (*this)(part.value);
-          } else if constexpr (std::is_same_v<T, ast::Tuple> || std::is_same_v<T, ast::ListLiteral>) {
-            for (const ast::Expr* element : node.elements)
-              (*this)(element);
-          } else if constexpr (std::is_same_v<T, ast::Comprehension>) {
-            (*this)(node.element), clauses(node.clauses);
-            if (node.filter) (*this)(node.filter);
-          } else if constexpr (std::is_same_v<T, ast::Unary>)
-            (*this)(node.operand);
-          else if constexpr (std::is_same_v<T, ast::Binary>)
-            (*this)(node.left), (*this)(node.right);
-          else if constexpr (std::is_same_v<T, ast::Range>)
-            (*this)(node.first), (*this)(node.last);
-          else if constexpr (std::is_same_v<T, ast::Call> || std::is_same_v<T, ast::MethodCall>) {
-            if constexpr (std::is_same_v<T, ast::Call>)
-              (*this)(node.callee);
-            else
-              (*this)(node.receiver), names.insert(node.name.text);
-            for (const auto& argument : node.arguments)
-              (*this)(argument.value);
-          } else if constexpr (std::is_same_v<T, ast::Field>)
-            (*this)(node.object);
-          else if constexpr (std::is_same_v<T, ast::Subscript>) {
-            (*this)(node.object);
-            for (const auto& item : node.items)
-              for (const ast::Expr* part : {item.index, item.first, item.last, item.step})
-                if (part) (*this)(part);
-          } else if constexpr (std::is_same_v<T, ast::If>) {
-            (*this)(node.condition), (*this)(node.then_block);
-            if (node.else_block) (*this)(*node.else_block);
-          } else if constexpr (std::is_same_v<T, ast::Lambda>)
-            (*this)(node.body);
-        },
-        e->node);
-  }
-};
-
+constexpr int kMaxExpansion = 64; // calls in each other that are checked in place
 } // namespace
-
-std::set<std::string> names_in(const ast::Body& body) {
-  std::set<std::string> names;
-  NameCollector{names}(body);
-  return names;
-}
 
 // ---- which function a value is
 // ---------------------------------------------------------------------------------------
@@ -229,7 +139,7 @@ ExprPtr check_lambda(Context& cx, const ast::Expr& e, const ast::Lambda& l) {
     made.body = l.body;
     decl = &made;
   }
-  Scope* saved = cx.names.scope;
+  SaveAndRestore scope(cx.names.scope);
   typed::Block kept;
   push_scope(cx);
   keep_values(cx, names_in(l.body), e.span, kept);
@@ -242,7 +152,6 @@ ExprPtr check_lambda(Context& cx, const ast::Expr& e, const ast::Lambda& l) {
   info.id = static_cast<uint32_t>(cx.functions.declared.size());
   info.is_template = info.is_closure = true;
   info.facts = cx.function->facts;
-  cx.names.scope = saved;
   Static function;
   function.kind = Static::Kind::Function;
   function.callable.functions.push_back(&info);
@@ -304,8 +213,7 @@ Static under_type(Context& cx, const Static& function, uint32_t written, Span sp
     decl.result = &cx.functions.made->types.back();
   }
   decl.body.expression = new_expr(std::move(call));
-  Scope* saved = cx.names.scope;
-  cx.names.scope = type.env;
+  SaveAndRestore scope(cx.names.scope, type.env);
   push_scope(cx);
   Entity inner;
   inner.kind = Entity::Kind::Static;
@@ -322,7 +230,6 @@ Static under_type(Context& cx, const Static& function, uint32_t written, Span sp
   made.is_closure = true;
   made.wraps = type.type;
   made.facts = cx.function->facts;
-  cx.names.scope = saved;
   Static result;
   result.kind = Static::Kind::Function;
   result.callable.functions.push_back(&made);
@@ -394,13 +301,11 @@ ExprPtr expand_call(Context& cx, FunctionInfo& info, const Bindings& bindings, s
       }
     before.statements.push_back(std::move(let));
   }
-  Scope* saved_scope = cx.names.scope;
-  bool saved_expanding = cx.functions.expanding;
-  auto saved_loops = std::move(cx.function->loops);
-  cx.function->loops.clear();
+  SaveAndRestore scope(cx.names.scope);
+  SaveAndRestore expanding(cx.functions.expanding, true);
+  SaveAndRestore expansions(cx.functions.expansions, cx.functions.expansions + 1);
+  SaveAndRestore loops(cx.function->loops, {});
   size_t reports = cx.function->reports.size();
-  cx.functions.expanding = true;
-  ++cx.functions.expansions;
   cx.names.scope = signature.scope;
   push_scope(cx);
   const Type* expected = signature.has_result ? &signature.result : nullptr;
@@ -430,10 +335,6 @@ ExprPtr expand_call(Context& cx, FunctionInfo& info, const Bindings& bindings, s
     result = coerce(cx, std::move(result), substitute(cx, signature.result, found),
                     fmt::format("the result of `{}`", decl.name.text));
   }
-  --cx.functions.expansions;
-  cx.functions.expanding = saved_expanding;
-  cx.names.scope = saved_scope;
-  cx.function->loops = std::move(saved_loops);
   for (size_t i = reports; i < cx.function->reports.size(); ++i)
     cx.function->reports[i].labels.push_back({span, fmt::format("in this call of `{}`", decl.name.text)});
   return in_block(std::move(before), std::move(result), span);
@@ -442,7 +343,7 @@ ExprPtr expand_call(Context& cx, FunctionInfo& info, const Bindings& bindings, s
 // A call with values that are there already: they are bound to names that no text has.
 static ExprPtr call_value(Context& cx, const Static& function, std::vector<ExprPtr> args, Span span) {
   typed::Block before;
-  Scope* saved = cx.names.scope;
+  SaveAndRestore scope(cx.names.scope);
   push_scope(cx);
   std::vector<Arg> list;
   for (size_t i = 0; i < args.size(); ++i) {
@@ -473,7 +374,6 @@ static ExprPtr call_value(Context& cx, const Static& function, std::vector<ExprP
     list.push_back({"", &cx.functions.made->exprs.back(), at, {}, nullptr, std::nullopt});
   }
   ExprPtr result = call_named(cx, function.callable, function.name, span, std::move(list), span, false, nullptr);
-  cx.names.scope = saved;
   return in_block(std::move(before), std::move(result), span);
 }
 

@@ -4,9 +4,6 @@
 
 namespace tl::checker {
 
-// All names that the body of a function mentions.
-std::set<std::string> names_in(const ast::Body& body);
-
 Type function_type(Context& cx, const Static& function);
 Static conversion_function(DType type);
 inline const Static& function_of(const Context& cx, const Type& type) { return cx.functions.values[type.function]; }

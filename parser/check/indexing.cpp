@@ -1,12 +1,12 @@
 // x[i, 1:3, ..., new, idx, mask] and t[0].
 #include "parser/check/indexing.h"
 #include "parser/check/calls.h"
-#include "parser/check/context.h"
 #include "parser/check/expressions.h"
 #include "parser/check/lists.h"
 #include "parser/check/names.h"
 #include "parser/check/sizes.h"
 #include "parser/check/text.h"
+#include "parser/check/values.h"
 #include <fmt/format.h>
 
 namespace tl::checker {

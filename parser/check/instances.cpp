@@ -1,6 +1,5 @@
 // Instances of functions: what tells two apart, making them, and the sizes of their parameters in a call.
 #include "parser/check/instances.h"
-#include "parser/check/context.h"
 #include "parser/check/names.h"
 #include "parser/check/sizes.h"
 #include "parser/check/types.h"

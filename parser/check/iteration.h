@@ -30,9 +30,5 @@ ExprPtr iteration_call(Context& cx, Builtin builtin, Rule& r);
 ExprPtr list_comprehension(Context& cx, const ast::Comprehension& c, Span span, const Type* expected);
 // held by a variable of `before`
 Size bound_size(Context& cx, ExprPtr value, const std::string& name, typed::Block& before);
-void for_each(Context& cx, const ast::For& s, size_t clause, Span span, Iteration over, const Progress& bar,
-              typed::Block& into);
-// what it goes over; e itself: no such call
-const ast::Expr* progress_of(Context& cx, const ast::Expr* e, Progress& bar);
 
 } // namespace tl::checker

@@ -1,6 +1,5 @@
 // What goes through the parts of values: arithmetic, map and fold by leaf, and equality of lists, tuples and structs.
 #include "parser/check/leaves.h"
-#include "parser/check/context.h"
 #include "parser/check/expressions.h"
 #include "parser/check/functions.h"
 #include "parser/check/iteration.h"
@@ -10,6 +9,7 @@
 #include "parser/check/sizes.h"
 #include "parser/check/structs.h"
 #include "parser/check/text.h"
+#include "parser/check/values.h"
 #include <fmt/format.h>
 
 namespace tl::checker {

@@ -6,7 +6,6 @@
 #include "parser/check/lists.h"
 #include "parser/check/assignments.h"
 #include "parser/check/calls.h"
-#include "parser/check/context.h"
 #include "parser/check/expressions.h"
 #include "parser/check/functions.h"
 #include "parser/check/iteration.h"
@@ -14,6 +13,7 @@
 #include "parser/check/operators.h"
 #include "parser/check/sizes.h"
 #include "parser/check/structs.h"
+#include "parser/check/values.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
@@ -465,7 +465,7 @@ bool assign_element(Context& cx, const ast::Assign& s, Span span, typed::Block& 
     let.pattern.var = part;
     let.value = std::move(old);
     into.statements.push_back(std::move(let));
-    Scope* saved = cx.names.scope;
+    SaveAndRestore scope(cx.names.scope);
     push_scope(cx);
     const std::string unutterable = source_text(cx, element_span);
     Entity held;
@@ -488,7 +488,6 @@ bool assign_element(Context& cx, const ast::Assign& s, Span span, typed::Block& 
     rest.target = inner;
     size_t errors = cx.function->reports.size();
     check_assign_one(cx, rest, span, into);
-    cx.names.scope = saved;
     if (cx.function->reports.size() != errors) return true;
     element = variable_value(cx, part, element_span);
   } else if (s.op) {

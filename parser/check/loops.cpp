@@ -1,7 +1,7 @@
 // Loops: `for`, `while`, and the types of the variables that they change.
 #include "parser/check/loops.h"
-#include "parser/check/context.h"
 #include "parser/check/expressions.h"
+#include "parser/check/for_each.h"
 #include "parser/check/iteration.h"
 #include "parser/check/lists.h"
 #include "parser/check/names.h"
@@ -183,14 +183,13 @@ void check_for(Context& cx, const ast::For& s, size_t clause, Span span, typed::
     type = Type::error();
   }
   check_loop(cx, span, loop, [&](typed::Stmt& l) {
-    Scope* saved = cx.names.scope;
+    SaveAndRestore scope(cx.names.scope);
     push_scope(cx);
     loop_variables(cx, *s.clauses[clause].pattern, *l.value, l);
     if (clause + 1 < s.clauses.size())
       check_for(cx, s, clause + 1, span, l.body);
     else
       l.body = check_block(cx, s.body, false);
-    cx.names.scope = saved;
     return true;
   });
   into.statements.push_back(std::move(loop));

@@ -1,7 +1,6 @@
 // The command line of a program: parameters of `main` that are lists and structs, and its results.
 #include "parser/check/main.h"
 #include "parser/check/builtins/files.h"
-#include "parser/check/context.h"
 #include "parser/check/expressions.h"
 #include "parser/check/leaves.h"
 #include "parser/check/lists.h"
@@ -11,6 +10,7 @@
 #include "parser/check/structs.h"
 #include "parser/check/text.h"
 #include "parser/check/types.h"
+#include "parser/check/values.h"
 #include <fmt/format.h>
 
 namespace tl::checker {

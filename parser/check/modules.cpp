@@ -1,13 +1,14 @@
 // Imported files: their names, their top-level statements, calls through a module's name.
 #include "parser/check/modules.h"
 #include "lang/suggest.h"
+#include "parser/check/arguments.h"
 #include "parser/check/calls.h"
-#include "parser/check/context.h"
 #include "parser/check/expressions.h"
 #include "parser/check/functions.h"
 #include "parser/check/names.h"
 #include "parser/check/program.h"
 #include "parser/check/statements.h"
+#include "parser/check/values.h"
 #include <filesystem>
 #include <fmt/format.h>
 
@@ -16,7 +17,7 @@ namespace tl::checker {
 Scope* module_scope(Context& cx, const ast::File& file) {
   auto [it, is_new] = cx.names.modules.try_emplace(&file);
   if (!is_new) return it->second.scope;
-  Scope *saved_scope = cx.names.scope, *saved_file = cx.names.file;
+  SaveAndRestore saved_scope(cx.names.scope), saved_file(cx.names.file);
   cx.session.new_modules.push_back(&file);
   cx.names.scope = cx.names.prelude;
   Scope* module = push_scope(cx);
@@ -24,8 +25,6 @@ Scope* module_scope(Context& cx, const ast::File& file) {
   if (is_library(cx, file.id)) module->prefix = library_module(cx.sources.name(file.id)) + ".";
   it->second.scope = cx.names.file = module;
   hoist_declarations(cx, file.statements);
-  cx.names.scope = saved_scope;
-  cx.names.file = saved_file;
   return module;
 }
 
@@ -70,11 +69,9 @@ void run_import(Context& cx, const ast::Import& import) {
   if (module.has_run) return;
   module.has_run = true;
   cx.session.run_modules.push_back(target->second);
-  Scope *saved_scope = cx.names.scope, *saved_file = cx.names.file;
+  SaveAndRestore scope(cx.names.scope), file(cx.names.file);
   cx.names.scope = cx.names.file = module.scope;
   check_top_level(cx, *target->second);
-  cx.names.scope = saved_scope;
-  cx.names.file = saved_file;
 }
 
 Scope* module_of(const Context& cx, const ast::Expr* e) {
@@ -122,10 +119,8 @@ ExprPtr module_name(Context& cx, Scope* module, const ast::Expr& e, const ast::F
     return variable_value(cx, entity->var, e.span);
   if (callable_in(cx, module, f.name.text))
     return make_expr(ExprKind::Unit, e.span, function_type(cx, *static_of(cx, &e)));
-  Scope* saved = cx.names.scope;
-  cx.names.scope = module;
+  SaveAndRestore scope(cx.names.scope, module);
   ExprPtr result = check_name(cx, e, f.name.text);
-  cx.names.scope = saved;
   return result;
 }
 

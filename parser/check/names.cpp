@@ -1,7 +1,6 @@
 // Scopes, look-up of names, and reports.
 #include "parser/check/names.h"
 #include "lang/suggest.h"
-#include "parser/check/context.h"
 #include "parser/check/functions.h"
 #include "parser/check/modules.h"
 #include "parser/check/session.h"

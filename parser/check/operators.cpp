@@ -1,6 +1,5 @@
 // Operators: elementwise with broadcasting, `and` and `or`, `**`, `@`; what to say when types don't go together.
 #include "parser/check/operators.h"
-#include "parser/check/context.h"
 #include "parser/check/expressions.h"
 #include "parser/check/leaves.h"
 #include "parser/check/lists.h"
@@ -9,6 +8,7 @@
 #include "parser/check/strings.h"
 #include "parser/check/structs.h"
 #include "parser/check/text.h"
+#include "parser/check/values.h"
 #include <fmt/format.h>
 
 namespace tl::checker {

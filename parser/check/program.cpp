@@ -1,8 +1,7 @@
 // The checker's course: declarations, top-level statements, main, tests, and every instance that these need.
 #include "parser/check/program.h"
-#include "parser/check/calls.h"
+#include "parser/check/arguments.h"
 #include "parser/check/check.h"
-#include "parser/check/context.h"
 #include "parser/check/export.h"
 #include "parser/check/expressions.h"
 #include "parser/check/finalize.h"
@@ -17,7 +16,8 @@
 #include "parser/check/session.h"
 #include "parser/check/sizes.h"
 #include "parser/check/statements.h"
-#include "parser/check/structs.h"
+#include "parser/check/struct_types.h"
+#include "parser/check/values.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
@@ -129,8 +129,7 @@ static void check_main(Context& cx, const ast::File& file) {
   if (cx.program.interface.doc.empty()) cx.program.interface.doc = decl.doc;
   if (!has_known_types(cx, *cx.main, "`main` is the command line")) return;
   bool fine = true;
-  Scope* saved = cx.names.scope;
-  cx.names.scope = cx.names.file;
+  SaveAndRestore scope(cx.names.scope, cx.names.file);
   push_scope(cx);
   std::deque<Arg> args;
   std::vector<Arg*> by_param(decl.params.size(), nullptr);
@@ -237,7 +236,6 @@ static void check_main(Context& cx, const ast::File& file) {
     if (has_function(cx, cx.instances.states[id.index].signature.result)) {
       error(cx, "TypeMismatch", decl.name.span,
             "`main` gives its result to the command line, and a function is no such value");
-      cx.names.scope = saved;
       return;
     }
     block.result =
@@ -245,7 +243,6 @@ static void check_main(Context& cx, const ast::File& file) {
     if (!block.result->type.is_error()) main_results(cx, block);
     finalize(cx, block);
   }
-  cx.names.scope = saved;
 }
 
 static void check_tests(Context& cx, const ast::File& file) {
@@ -264,14 +261,10 @@ static void check_tests(Context& cx, const ast::File& file) {
     context.instance = id;
     context.signature = &cx.instances.states.back().signature;
     cx.instances.states.back().context = &context;
-    FunctionContext* saved_context = cx.function;
-    Scope* saved_scope = cx.names.scope;
-    cx.function = &context;
-    cx.names.scope = cx.names.file;
+    SaveAndRestore function(cx.function, &context);
+    SaveAndRestore scope(cx.names.scope, cx.names.file);
     typed::Block body = check_block(cx, test->body, false);
     finalize(cx, body);
-    cx.function = saved_context;
-    cx.names.scope = saved_scope;
     typed::Instance& instance = cx.program.instances[id.index];
     instance.name = instance.key = fmt::format("test \"{}\"", test->name);
     instance.span = test->name_span;
@@ -324,12 +317,10 @@ static std::optional<Bindings> plain_bindings(Context& cx, const FunctionInfo& i
       if (auto* spread = ast::as<ast::Spread>(dim)) bindings.ranks[spread->name.text] = 1;
     return std::all_of(named->arguments.begin(), named->arguments.end(), [&](auto* t) { return self(self, t); });
   };
-  Scope* saved = cx.names.scope;
-  cx.names.scope = info.env;
+  SaveAndRestore scope(cx.names.scope, info.env);
   bool plain = !decl.result || !returns_function(cx, decl.result);
   for (const ast::Param& param : decl.params)
     plain = plain && visit(visit, param.type) && !returns_function(cx, param.type);
-  cx.names.scope = saved;
   if (!plain) return std::nullopt;
   return bindings;
 }
@@ -356,13 +347,10 @@ void check_instance(Context& cx, InstanceId id) {
     return;
   }
   state.stage = InstanceState::Stage::Running;
-  ++cx.depth;
-  FunctionContext* saved_context = cx.function;
-  Scope* saved_scope = cx.names.scope;
-  bool saved_const = cx.in_const, saved_expanding = cx.functions.expanding;
-  int saved_comprehension = cx.in_comprehension;
-  cx.in_const = cx.functions.expanding = false;
-  cx.in_comprehension = 0;
+  SaveAndRestore depth(cx.depth, cx.depth + 1), in_comprehension(cx.in_comprehension, 0);
+  SaveAndRestore in_const(cx.in_const, false), expanding(cx.functions.expanding, false);
+  SaveAndRestore function(cx.function);
+  SaveAndRestore scope(cx.names.scope);
   cx.contexts.emplace_back();
   FunctionContext& context = cx.contexts.back();
   context.parent = state.info->parent;
@@ -425,12 +413,6 @@ void check_instance(Context& cx, InstanceId id) {
     cx.open.settle(cx.program.variables[var.index].type);
   }
   cx.open.settle(signature.result);
-  cx.function = saved_context;
-  cx.names.scope = saved_scope;
-  cx.in_const = saved_const;
-  cx.functions.expanding = saved_expanding;
-  cx.in_comprehension = saved_comprehension;
-  --cx.depth;
   typed::Instance& instance = cx.program.instances[id.index];
   instance.params = std::move(made.params);
   instance.size_params = signature.size_params;

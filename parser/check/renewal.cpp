@@ -2,9 +2,9 @@
 // and a session of a thousand pieces has made a lot of it, is thrown away with it. The declarations of the prelude and
 // of imported files are there anew already; those of pieces, variables, sizes and functions that are values get new
 // places as something that is copied refers to them.
-#include "parser/check/context.h"
 #include "parser/check/functions.h"
 #include "parser/check/modules.h"
+#include "parser/check/session.h"
 #include <algorithm>
 
 namespace tl::checker {

@@ -4,7 +4,6 @@
 // A piece costs what it is itself, whatever came before: what names meant before it is noted as they change, and it is
 // given the variables and sizes that it uses. What it leaves behind goes with the next renewal (renewal.cpp).
 #include "parser/check/session.h"
-#include "parser/check/context.h"
 #include "parser/check/expressions.h"
 #include "parser/check/finish.h"
 #include "parser/check/functions.h"
@@ -13,7 +12,8 @@
 #include "parser/check/program.h"
 #include "parser/check/statements.h"
 #include "parser/check/strings.h"
-#include "parser/check/structs.h"
+#include "parser/check/struct_types.h"
+#include "parser/check/values.h"
 #include <algorithm>
 #include <fmt/format.h>
 

@@ -1,12 +1,11 @@
 // Equalities between sizes: what is proven, what is rejected, what is left to run time; broadcasting; joins.
 #include "parser/check/sizes.h"
-#include "parser/check/context.h"
-#include "parser/check/expressions.h"
 #include "parser/check/functions.h"
 #include "parser/check/lists.h"
 #include "parser/check/modules.h"
 #include "parser/check/names.h"
 #include "parser/check/operators.h"
+#include "parser/check/values.h"
 #include <fmt/format.h>
 
 namespace tl::checker {

@@ -2,16 +2,17 @@
 #include "parser/check/statements.h"
 #include "parser/check/assignments.h"
 #include "parser/check/builtins/devices.h"
-#include "parser/check/context.h"
 #include "parser/check/expressions.h"
+#include "parser/check/free_names.h"
 #include "parser/check/functions.h"
 #include "parser/check/lists.h"
 #include "parser/check/loops.h"
 #include "parser/check/modules.h"
 #include "parser/check/names.h"
 #include "parser/check/sizes.h"
-#include "parser/check/structs.h"
+#include "parser/check/struct_types.h"
 #include "parser/check/types.h"
+#include "parser/check/values.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -80,7 +81,7 @@ void hoist_declarations(Context& cx, const std::vector<ast::Stmt*>& list) {
 }
 
 typed::Block check_block(Context& cx, const ast::Block& b, bool want, const Type* expected) {
-  Scope* saved = cx.names.scope;
+  SaveAndRestore scope(cx.names.scope);
   SizeFacts::Mark mark = cx.function->facts.mark();
   // An expression alone declares nothing: so a long chain of `else if` is no deep nest of scopes.
   bool declares = b.statements.size() != 1 || !ast::as<ast::ExprStmt>(b.statements[0]);
@@ -88,7 +89,6 @@ typed::Block check_block(Context& cx, const ast::Block& b, bool want, const Type
   typed::Block result;
   hoist_declarations(cx, b.statements);
   check_statements(cx, b.statements, result, want, expected);
-  cx.names.scope = saved;
   cx.function->facts.restore(mark);
   return result;
 }
@@ -217,12 +217,11 @@ void check_statement(Context& cx, const ast::Stmt& s, typed::Block& into) {
             // From here on it sees what was bound before it, and the values that `var`s have now.
             FunctionInfo* function = entity->function;
             if (function->is_closure) {
-              Scope* saved = cx.names.scope;
+              SaveAndRestore scope(cx.names.scope);
               push_scope(cx);
               keep_values(cx, names_in(node.body), node.name.span, into);
               function->env = cx.names.scope;
               function->facts = cx.function->facts;
-              cx.names.scope = saved;
             } else
               function->env = cx.names.scope;
           }

@@ -1,12 +1,12 @@
 // String literals, interpolation, format specifications.
 #include "parser/check/strings.h"
 #include "abi/repr.h"
-#include "parser/check/context.h"
 #include "parser/check/expressions.h"
 #include "parser/check/functions.h"
 #include "parser/check/lists.h"
 #include "parser/check/names.h"
 #include "parser/check/text.h"
+#include "parser/check/values.h"
 #include <cctype>
 #include <fmt/format.h>
 

@@ -1,14 +1,11 @@
 // Structs: their types, construction, fields and arithmetic.
 #pragma once
 #include "parser/check/context.h"
-#include "parser/check/types.h"
 
 namespace tl::checker {
 
 void unknown_field(Context& cx, const Type& type, const ast::Ident& name);
 ExprPtr struct_op(Context& cx, ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Span op_span);
-std::shared_ptr<const Record> record_of(Context& cx, StructInfo& info);
-Type struct_type(Context& cx, StructInfo& info, const ast::NamedType& named, Span span, DimContext& context);
 ExprPtr construct(Context& cx, StructInfo& info, std::vector<Arg> args, Span span, const Type* expected);
 ExprPtr with_call(Context& cx, const ast::Expr& e, const ast::MethodCall& c);
 ExprPtr get_field(ExprPtr object, uint32_t index, Span span);

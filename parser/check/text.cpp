@@ -1,5 +1,6 @@
 // Text: comparison, subscripts and the functions of the prelude on it.
 #include "parser/check/text.h"
+#include "parser/check/arguments.h"
 #include "parser/check/builtins/rules.h"
 #include "parser/check/expressions.h"
 #include "parser/check/lists.h"
@@ -7,6 +8,7 @@
 #include "parser/check/operators.h"
 #include "parser/check/sizes.h"
 #include "parser/check/strings.h"
+#include "parser/check/values.h"
 #include <fmt/format.h>
 
 namespace tl::checker {

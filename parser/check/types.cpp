@@ -1,14 +1,13 @@
 // Types as they are written, and the signatures of functions.
 #include "parser/check/types.h"
 #include "lang/suggest.h"
-#include "parser/check/context.h"
 #include "parser/check/expressions.h"
 #include "parser/check/functions.h"
 #include "parser/check/lists.h"
 #include "parser/check/modules.h"
 #include "parser/check/names.h"
 #include "parser/check/sizes.h"
-#include "parser/check/structs.h"
+#include "parser/check/struct_types.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
@@ -397,7 +396,7 @@ bool fits_bound(Context& cx, const ast::TypeParam& param, const Type& type, Span
 
 // The parameters and the result of a function for these bindings, over sizes of its own.
 Signature make_signature(Context& cx, FunctionInfo& info, const Bindings& bindings, Span call) {
-  Scope* saved = cx.names.scope;
+  SaveAndRestore scope(cx.names.scope);
   FunctionContext* saved_context = cx.function;
   FunctionContext quiet_context = {};
   if (cx.function->is_top_level) { // the names of top-level variables are not sizes of functions
@@ -507,7 +506,6 @@ Signature make_signature(Context& cx, FunctionInfo& info, const Bindings& bindin
     }
     signature.has_result = true;
   }
-  cx.names.scope = saved;
   cx.function = saved_context;
   for (Diagnostic& d : quiet_context.reports)
     cx.function->reports.push_back(std::move(d));

@@ -344,7 +344,7 @@ fault(
     "a size that follows from an argument may be negative",
 )
 fault(
-    "parser/check/functions.cpp",
+    "parser/check/free_names.cpp",
     "            if (node.filter) (*this)(node.filter);",
     "            if (node.filter && !MUTANT) (*this)(node.filter);",
     "a lambda does not capture a `var` that only the filter of a comprehension in it reads",

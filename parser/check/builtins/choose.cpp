@@ -1,14 +1,14 @@
 // The rules of built-in functions that repeat elements or choose them by index tensors: tile, repeat, gather,
 // scatter_add.
 #include "parser/check/builtins/choose.h"
+#include "parser/check/arguments.h"
 #include "parser/check/builtins/devices.h"
 #include "parser/check/builtins/rules.h"
 #include "parser/check/builtins/shape.h"
-#include "parser/check/calls.h"
-#include "parser/check/expressions.h"
 #include "parser/check/names.h"
 #include "parser/check/operators.h"
 #include "parser/check/sizes.h"
+#include "parser/check/values.h"
 #include <fmt/format.h>
 
 namespace tl::checker {

@@ -1,6 +1,7 @@
 // The rules of devices: `cpu(i)`, `x.to(d)`, `x.device`, `on d { }`, work spread over several of them and over
 // processes.
 #include "parser/check/builtins/devices.h"
+#include "parser/check/arguments.h"
 #include "parser/check/builtins/rules.h"
 #include "parser/check/calls.h"
 #include "parser/check/derive.h"
@@ -10,6 +11,7 @@
 #include "parser/check/names.h"
 #include "parser/check/statements.h"
 #include "parser/check/structs.h"
+#include "parser/check/values.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
@@ -230,7 +232,7 @@ ExprPtr data_parallel(Context& cx, std::vector<Arg> args, Span span) {
     let.value = std::move(args[0].value);
     before.statements.push_back(std::move(let));
   }
-  Scope* saved = cx.names.scope;
+  SaveAndRestore scope(cx.names.scope);
   push_scope(cx);
   auto enter_known = [&](const std::string& name, const Static& value) {
     Entity entity;
@@ -292,7 +294,6 @@ ExprPtr data_parallel(Context& cx, std::vector<Arg> args, Span span) {
     made.params.push_back(parameter(text));
   made.body.expression = expression(std::move(whole));
   ExprPtr result = check_expr(cx, expression(std::move(made)));
-  cx.names.scope = saved;
   return in_block(std::move(before), std::move(result), span);
 }
 

@@ -6,6 +6,7 @@
 #include "parser/check/names.h"
 #include "parser/check/operators.h"
 #include "parser/check/sizes.h"
+#include "parser/check/values.h"
 #include <fmt/format.h>
 #include <utility>
 

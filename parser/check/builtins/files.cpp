@@ -2,7 +2,6 @@
 #include "parser/check/builtins/files.h"
 #include "parser/check/builtins/devices.h"
 #include "parser/check/builtins/rules.h"
-#include "parser/check/expressions.h"
 #include "parser/check/functions.h"
 #include "parser/check/leaves.h"
 #include "parser/check/lists.h"
@@ -11,6 +10,7 @@
 #include "parser/check/strings.h"
 #include "parser/check/structs.h"
 #include "parser/check/text.h"
+#include "parser/check/values.h"
 #include <fmt/format.h>
 
 namespace tl::checker {

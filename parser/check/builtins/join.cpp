@@ -7,6 +7,7 @@
 #include "parser/check/operators.h"
 #include "parser/check/sizes.h"
 #include "parser/check/text.h"
+#include "parser/check/values.h"
 #include <fmt/format.h>
 
 namespace tl::checker {

@@ -1,11 +1,11 @@
 // The rules of the module linalg: decompositions of matrices and solutions of systems, over leading axes.
 #include "parser/check/builtins/linalg.h"
 #include "parser/check/builtins/rules.h"
-#include "parser/check/expressions.h"
 #include "parser/check/modules.h"
 #include "parser/check/names.h"
 #include "parser/check/operators.h"
 #include "parser/check/sizes.h"
+#include "parser/check/values.h"
 #include <fmt/format.h>
 
 namespace tl::checker {

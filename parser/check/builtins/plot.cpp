@@ -1,12 +1,12 @@
 // The rules of the modules plot and bench.
 #include "parser/check/builtins/plot.h"
+#include "parser/check/arguments.h"
 #include "parser/check/builtins/rules.h"
 #include "parser/check/builtins/shape.h"
-#include "parser/check/calls.h"
-#include "parser/check/expressions.h"
 #include "parser/check/names.h"
 #include "parser/check/sizes.h"
 #include "parser/check/strings.h"
+#include "parser/check/values.h"
 #include <fmt/format.h>
 
 namespace tl::checker {

@@ -1,6 +1,8 @@
 // The rules of built-in functions: dispatch, reading of arguments, reductions, effects. See also
 // shape.cpp.
 #include "parser/check/builtins/rules.h"
+#include "parser/check/arguments.h"
+#include "parser/check/builtins/builders.h"
 #include "parser/check/builtins/choose.h"
 #include "parser/check/builtins/devices.h"
 #include "parser/check/builtins/einsum.h"
@@ -18,6 +20,7 @@
 #include "parser/check/names.h"
 #include "parser/check/strings.h"
 #include "parser/check/text.h"
+#include "parser/check/values.h"
 #include <fmt/format.h>
 #include <sstream>
 

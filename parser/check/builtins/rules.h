@@ -1,5 +1,6 @@
 // The arguments of one call of a built-in function, as its rule reads them.
 #pragma once
+#include "parser/check/arguments.h"
 #include "parser/check/context.h"
 
 namespace tl::checker {

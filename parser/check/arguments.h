@@ -1,0 +1,19 @@
+// Arguments of calls.
+#pragma once
+#include "parser/check/context.h"
+
+namespace tl::checker {
+
+void check_arg(Context& cx, Arg& arg, const Type* expected = nullptr);
+// its value
+ExprPtr take(Context& cx, Arg& arg, const Type* expected = nullptr);
+void evaluate_as_written(Context& cx, const std::vector<std::string>& names, std::vector<Arg>& args,
+                         typed::Block& before);
+std::vector<Arg*> arrange(Context& cx, FunctionInfo& info, std::vector<Arg>& args, Span span, bool& ok);
+bool infer_type(Context& cx, const ast::TypeExpr* type, const Type& actual, FunctionInfo& info, Bindings& bindings,
+                const Arg& arg, const std::string& param);
+std::optional<Type> list_type(Context& cx, const ast::TypeExpr* written, Scope* scope);
+ExprPtr default_value(Context& cx, FunctionInfo& info, size_t param, std::vector<Arg*>& args, const Bindings& bindings,
+                      typed::Block& before);
+
+} // namespace tl::checker

@@ -1,0 +1,11 @@
+// The rules of built-in functions that make tensors.
+#pragma once
+#include "parser/check/builtins/rules.h"
+#include "parser/check/context.h"
+
+namespace tl::checker {
+
+ExprPtr builder_rule(Context& cx, Builtin builtin, Rule& r, const Type* expected);
+ExprPtr random_rule(Context& cx, Builtin builtin, Rule& r, const Type* expected);
+
+} // namespace tl::checker

@@ -1,0 +1,11 @@
+// Calls of functions under a transform.
+#pragma once
+#include "parser/check/context.h"
+
+namespace tl::checker {
+
+ExprPtr call_transformed(Context& cx, const Transformed& what, std::vector<Arg> args, Span span);
+ExprPtr vjp_call(Context& cx, std::vector<Arg> args, Span span);
+ExprPtr jvp_call(Context& cx, std::vector<Arg> args, Span span);
+
+} // namespace tl::checker

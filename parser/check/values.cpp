@@ -1,0 +1,163 @@
+// Nodes of the typed AST: literals, sizes, variables, conversions; values that are computed once and used again.
+#include "parser/check/values.h"
+#include "parser/check/expressions.h"
+#include "parser/check/names.h"
+#include "parser/check/type_limits.h"
+#include <fmt/format.h>
+#include <limits>
+#include <numbers>
+
+namespace tl::checker {
+
+// a variable that holds it
+static ExprPtr held(Context& cx, ExprPtr value, typed::Block& block);
+
+ExprPtr make_expr(ExprKind kind, Span span, Type type) {
+  auto e = std::make_unique<typed::Expr>();
+  e->kind = kind;
+  e->span = span;
+  e->type = std::move(type);
+  return e;
+}
+
+ExprPtr int_value(int64_t value, Span span) {
+  auto e = make_expr(ExprKind::Literal, span, Type::scalar(DType::I64));
+  e->literal = Scalar::of(value);
+  return e;
+}
+
+ExprPtr bool_value(bool value, Span span) {
+  auto e = make_expr(ExprKind::Literal, span, Type::scalar(DType::Bool));
+  e->literal = Scalar::of<uint8_t>(value);
+  return e;
+}
+
+// The value is written when the type is known (unify.cpp).
+ExprPtr int_literal(Context& cx, uint64_t magnitude, bool negative, Span span) {
+  auto e = make_expr(ExprKind::Literal, span, cx.open.new_open(LiteralKind::Int));
+  e->literal = Scalar::of(magnitude);
+  e->flag = negative;
+  e->index = 1;
+  return e;
+}
+
+ExprPtr float_literal(Context& cx, double value, const std::string& text, bool negative, Span span) {
+  auto e = make_expr(ExprKind::Literal, span, cx.open.new_open(LiteralKind::Float));
+  e->literal = Scalar::of(value);
+  e->text = text;
+  e->flag = negative;
+  e->index = 2;
+  return e;
+}
+
+ExprPtr size_expr(const Size& size, Span span) {
+  auto e = make_expr(ExprKind::SizeValue, span, Type::scalar(DType::I64));
+  e->size = size;
+  return e;
+}
+
+ExprPtr variable_value(Context& cx, VarId var, Span span) {
+  auto e = make_expr(ExprKind::Variable, span, current_type(cx, var));
+  e->var = var;
+  return e;
+}
+
+bool is_simple(const typed::Expr& e) {
+  return e.kind == ExprKind::Literal || e.kind == ExprKind::SizeValue || e.kind == ExprKind::Variable;
+}
+
+ExprPtr copy_simple(const typed::Expr& e) {
+  auto copy = make_expr(e.kind, e.span, e.type);
+  copy->literal = e.literal;
+  copy->text = e.text;
+  copy->flag = e.flag;
+  copy->index = e.index;
+  copy->size = e.size;
+  copy->var = e.var;
+  return copy;
+}
+
+// A value to be used more than once: held by a variable that `block` binds, unless it is simple.
+ExprPtr shared(Context& cx, ExprPtr value, typed::Block& block) {
+  return is_simple(*value) ? std::move(value) : held(cx, std::move(value), block);
+}
+
+ExprPtr kept(Context& cx, ExprPtr value, typed::Block& block) {
+  bool may_change = value->kind == ExprKind::Variable && cx.program.variables[value->var.index].is_mutable;
+  return is_simple(*value) && !may_change ? std::move(value) : held(cx, std::move(value), block);
+}
+
+static ExprPtr held(Context& cx, ExprPtr value, typed::Block& block) {
+  VarId var = new_variable(cx, "", refresh(cx, *value), false, value->span);
+  typed::Stmt let;
+  let.kind = StmtKind::Let;
+  let.span = value->span;
+  let.pattern.var = var;
+  let.value = std::move(value);
+  Span span = let.span;
+  block.statements.push_back(std::move(let));
+  return variable_value(cx, var, span);
+}
+
+ExprPtr to_i64(Context& cx, ExprPtr value, const std::string& what) {
+  Type& type = refresh(cx, *value);
+  if (type.is_error()) return value;
+  if (type.is_scalar() && cx.open.unify(type, Type::scalar(DType::I64))) {
+    refresh(cx, *value);
+    return value;
+  }
+  if (type.is_scalar() && !type.open && is_int(type.dtype)) {
+    auto node = make_expr(ExprKind::Convert, value->span, Type::scalar(DType::I64));
+    node->operands.push_back(std::move(value));
+    return node;
+  }
+  error(cx, "TypeMismatch", value->span,
+        fmt::format("{} is an integer, not {}", what.empty() ? "a size" : what, show(cx, type)),
+        type.is_scalar() && is_float(type.dtype) ? fmt::format("write `i64({})`", source_text(cx, value->span)) : "",
+        {label_of(cx, *value)});
+  value->type = Type::error();
+  return value;
+}
+
+ExprPtr convert(Context& cx, ExprPtr value, DType target) {
+  const Span span = value->span;
+  return convert(cx, std::move(value), target, span);
+}
+
+ExprPtr convert(Context& cx, ExprPtr value, DType target, Span span) {
+  refresh(cx, *value);
+  if (value->type.is_error()) return value;
+  if (!value->type.is_tensor() || (value->type.dtype == DType::Key) != (target == DType::Key)) {
+    error(cx, "TypeMismatch", span, fmt::format("{} cannot be converted to {}", show(cx, value->type), name_of(target)),
+          target == DType::Key   ? "`key(seed)` makes a key"
+          : value->type.is_str() ? fmt::format("write `parse({}, {})`", name_of(target), source_text(cx, value->span))
+                                 : "",
+          {label_of(cx, *value)});
+    return broken(span);
+  }
+  // A literal is of that type at once: f64(0.1) is the nearest f64. In f64 what is computed from float literals is too.
+  bool computes = target == DType::F64 && is_float(value->type.dtype);
+  auto is_literal = [&](auto& self, const typed::Expr& e) -> bool {
+    if (e.kind == ExprKind::Literal) return true;
+    if (e.kind != ExprKind::TensorLiteral && !(computes && e.kind == ExprKind::Scalar)) return false;
+    for (const auto& operand : e.operands)
+      if (!self(self, *operand)) return false;
+    return true;
+  };
+  if (value->type.open && is_literal(is_literal, *value) && target != DType::Bool &&
+      cx.open.unify(value->type, Type::scalar(target))) {
+    refresh(cx, *value);
+    value->span = span;
+    return value;
+  }
+  // What is open stays so: a conversion says nothing about it, but that f64 loses nothing on the way to f64.
+  if (value->type.open && target == DType::F64) cx.open.prefer_f64(value->type);
+  if (!value->type.open && value->type.dtype == target) return value;
+  auto node = make_expr(ExprKind::Convert, span, value->type);
+  node->type.open = 0;
+  node->type.dtype = target;
+  node->operands.push_back(std::move(value));
+  return node;
+}
+
+} // namespace tl::checker
