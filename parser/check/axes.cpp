@@ -1,5 +1,6 @@
 // The axes that an index of a comprehension subscripts, which tell its range.
 #include "parser/check/axes.h"
+#include "lang/ast_walk.h"
 #include "parser/check/expressions.h"
 #include "parser/check/names.h"
 #include "parser/check/values.h"
@@ -35,42 +36,6 @@ static bool mentions(const ast::Block& b, std::set<std::string> names) {
   return false;
 }
 
-template <class F> static void children(const ast::Expr* e, const F& visit) {
-  std::visit(
-      [&](const auto& node) {
-        using T = std::decay_t<decltype(node)>;
-        if constexpr (std::is_same_v<T, ast::StringLiteral>) {
-          for (const auto& part : node.parts)
-            if (part.value) visit(part.value);
-        } else if constexpr (std::is_same_v<T, ast::Tuple> || std::is_same_v<T, ast::ListLiteral>) {
-          for (const ast::Expr* element : node.elements)
-            visit(element);
-        } else if constexpr (std::is_same_v<T, ast::Unary>)
-          visit(node.operand);
-        else if constexpr (std::is_same_v<T, ast::Binary>)
-          visit(node.left), visit(node.right);
-        else if constexpr (std::is_same_v<T, ast::Range>)
-          visit(node.first), visit(node.last);
-        else if constexpr (std::is_same_v<T, ast::Call>) {
-          visit(node.callee);
-          for (const auto& argument : node.arguments)
-            visit(argument.value);
-        } else if constexpr (std::is_same_v<T, ast::MethodCall>) {
-          visit(node.receiver);
-          for (const auto& argument : node.arguments)
-            visit(argument.value);
-        } else if constexpr (std::is_same_v<T, ast::Field>)
-          visit(node.object);
-        else if constexpr (std::is_same_v<T, ast::Subscript>) {
-          visit(node.object);
-          for (const auto& item : node.items)
-            for (const ast::Expr* part : {item.index, item.first, item.last, item.step})
-              if (part) visit(part);
-        }
-      },
-      e->node);
-}
-
 bool mentions(const ast::Expr* e, const std::set<std::string>& names) {
   if (auto* node = ast::as<ast::Name>(e)) return names.count(node->name) != 0;
   if (auto* node = ast::as<ast::Comprehension>(e)) {
@@ -81,9 +46,6 @@ bool mentions(const ast::Expr* e, const std::set<std::string>& names) {
     }
     return mentions(node->element, inner) || (node->filter && mentions(node->filter, inner));
   }
-  if (auto* node = ast::as<ast::If>(e))
-    return mentions(node->condition, names) || mentions(node->then_block, names) ||
-           (node->else_block && mentions(*node->else_block, names));
   if (auto* node = ast::as<ast::Lambda>(e)) {
     std::set<std::string> inner = names;
     for (const ast::Param& param : node->params)
@@ -91,7 +53,9 @@ bool mentions(const ast::Expr* e, const std::set<std::string>& names) {
     return node->body.block ? mentions(*node->body.block, inner) : mentions(node->body.expression, inner);
   }
   bool found = false;
-  children(e, [&](const ast::Expr* child) { found = found || mentions(child, names); });
+  ast::each_part(
+      *e, [&](const ast::Expr* part) { found = found || mentions(part, names); },
+      [&](const ast::Block& part) { found = found || mentions(part, names); });
   return found;
 }
 
@@ -190,12 +154,6 @@ void find_axes(Context& cx, const ast::Expr* e, const std::string& index, std::s
     if (node->filter) find_axes(cx, node->filter, index, inner, out);
     return;
   }
-  if (auto* node = ast::as<ast::If>(e)) {
-    find_axes(cx, node->condition, index, bound, out);
-    find_axes(cx, node->then_block, index, bound, out);
-    if (node->else_block) find_axes(cx, *node->else_block, index, bound, out);
-    return;
-  }
   if (auto* node = ast::as<ast::Lambda>(e)) {
     std::set<std::string> inner = bound;
     for (const ast::Param& param : node->params) {
@@ -207,7 +165,9 @@ void find_axes(Context& cx, const ast::Expr* e, const std::string& index, std::s
     return;
   }
   if (auto* node = ast::as<ast::Subscript>(e)) axes_of(cx, *node, index, bound, out);
-  children(e, [&](const ast::Expr* child) { find_axes(cx, child, index, bound, out); });
+  ast::each_part(
+      *e, [&](const ast::Expr* part) { find_axes(cx, part, index, bound, out); },
+      [&](const ast::Block& part) { find_axes(cx, part, index, bound, out); });
 }
 
 } // namespace tl::checker

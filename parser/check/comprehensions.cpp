@@ -269,7 +269,8 @@ ExprPtr check_comprehension(Context& cx, const ast::Expr& e, const ast::Comprehe
     extents.push_back(cx.program.atoms.positive(distance, inside->facts_outside().sure()));
     node->indices.push_back(std::move(index));
   }
-  cx.function->facts.trust(inside->facts_outside().mark()); // of no element anything is read where a range's check fails
+  cx.function->facts.trust(
+      inside->facts_outside().mark()); // of no element anything is read where a range's check fails
   size_t first_inner_atom = cx.program.atoms.size();
   if (c.filter) {
     if (!reduces) {

@@ -1,11 +1,11 @@
 // What `for` and comprehensions go over: lists, rows of tensors, ranges, and enumerate, zip and batches of these. As a
 // value, such a call is a list; in a loop no list is made.
 #include "parser/check/iteration.h"
-#include "parser/check/comprehensions.h"
 #include "lang/typed_walk.h"
 #include "parser/check/builtins/devices.h"
 #include "parser/check/builtins/rules.h"
 #include "parser/check/calls.h"
+#include "parser/check/comprehensions.h"
 #include "parser/check/expressions.h"
 #include "parser/check/lists.h"
 #include "parser/check/modules.h"

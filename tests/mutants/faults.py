@@ -344,9 +344,9 @@ fault(
     "a size that follows from an argument may be negative",
 )
 fault(
-    "parser/check/free_names.cpp",
-    "            if (node.filter) (*this)(node.filter);",
-    "            if (node.filter && !MUTANT) (*this)(node.filter);",
+    "lang/ast_walk.h",
+    "          maybe(node.filter);",
+    "          if (!MUTANT) maybe(node.filter);",
     "a lambda does not capture a `var` that only the filter of a comprehension in it reads",
 )
 fault(
@@ -356,13 +356,13 @@ fault(
     "`map` over trained leaves changes `state` fields",
 )
 fault(
-    "parser/check/calls.cpp",
-    "  cx.names.scope = info.env;\n  push_scope(cx);\n  cx.names.scope->is_function = true;",
-    "  cx.names.scope = MUTANT ? saved : info.env;\n  push_scope(cx);\n  cx.names.scope->is_function = true;",
+    "parser/check/arguments.cpp",
+    "  SaveAndRestore scope(cx.names.scope, info.env);\n  push_scope(cx);\n  cx.names.scope->is_function = true;",
+    "  SaveAndRestore scope(cx.names.scope, MUTANT ? cx.names.scope : info.env);\n  push_scope(cx);\n  cx.names.scope->is_function = true;",
     "a default is looked up among the names of the caller",
 )
 fault(
-    "parser/check/comprehensions.cpp",
+    "parser/check/axes.cpp",
     "      if (names.count(index)) return; // shadowed",
     "      if (!MUTANT && names.count(index)) return; // shadowed",
     "an inner index of the same name determines the range of the outer one",
@@ -386,7 +386,7 @@ fault(
     "`cumsum` without an axis uses the first",
 )
 fault(
-    "parser/check/builtins/shape.cpp",
+    "parser/check/builtins/builders.cpp",
     "count = steps_within(cx, distance, by);",
     "count = steps_within(cx, MUTANT ? distance - Size(1) : distance, by);",
     "`arange` with a step lacks its last element",
