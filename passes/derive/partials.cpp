@@ -169,7 +169,10 @@ ValueId scaled_partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId
   ValueId result = partial(op).rule(step);
   const bool is_linear = slope_of(op) == Constant || slope_of(op) == Choice;
   if (!result.valid() || !(guarded || is_steep(op)) || is_linear) return result;
-  return e.where(e.compare(ScalarOp::Eq, d, 0), step.zero(result), result);
+  // Nothing times a slope that is not finite is nothing. Only there: elsewhere the product has derivatives of its own,
+  // also where d is zero (at a minimum, all second derivatives).
+  ValueId undefined = step.both(e.op(ScalarOp::IsNan, {result}), e.compare(ScalarOp::Eq, d, 0));
+  return e.where(undefined, step.zero(result), result);
 }
 
 ValueId products_of_others(Emit& e, ValueId x, const std::vector<int64_t>& axes) {

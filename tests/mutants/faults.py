@@ -677,3 +677,9 @@ fault(
     condition = elementwise(""",
     "over a batch, a check fails for positions that do not reach it",
 )
+fault(
+    "passes/derive/partials.cpp",
+    "  ValueId undefined = step.both(e.op(ScalarOp::IsNan, {result}), e.compare(ScalarOp::Eq, d, 0));",
+    "  ValueId undefined = e.compare(ScalarOp::Eq, d, 0);\n  if (!MUTANT) undefined = step.both(e.op(ScalarOp::IsNan, {result}), undefined);",
+    "second derivatives are lost where a cotangent is zero",
+)
