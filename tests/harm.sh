@@ -87,7 +87,7 @@ ends() {
     esac
   done
 }
-check "the system has no memory for the compiler" 0 '^$' -- echo "$(ends 80000 130000 5000 "$tl" run --no-cache chain.tl x.csv)"
+check "the system has no memory for the compiler" 0 '^$' -- echo "$(ends 80000 130000 1000 "$tl" run --no-cache chain.tl x.csv)"
 
 # ---- names that do things to a terminal: an escape sequence, a bell, the end of a line, C1, a turn of direction
 bad=$'a\e[31mb\ac\nd\xc2\x9be\xe2\x80\xaef'

@@ -1,5 +1,6 @@
 #include "backend/aot/archive.h"
 #include "backend/aot/link.h"
+#include "backend/cpu/llvm_guard.h"
 #include <llvm/ObjCopy/ConfigManager.h>
 #include <llvm/ObjCopy/ObjCopy.h>
 #include <llvm/Object/ArchiveWriter.h>
@@ -22,6 +23,7 @@ void fine(llvm::Error error) {
 
 void write_archive(const std::string& object, const std::string& output, const std::string& member,
                    const std::vector<std::string>& exports) {
+  LlvmGuard guard;
   auto input = taken(llvm::object::ObjectFile::createObjectFile(object));
   llvm::objcopy::ConfigManager how;
   how.Common.InputFilename = object;

@@ -1,4 +1,5 @@
 #include "backend/aot/link.h"
+#include "backend/cpu/llvm_guard.h"
 #include <fmt/format.h>
 #include <fstream>
 #include <lld/Common/Driver.h>
@@ -32,6 +33,7 @@ void link_elf(const LinkJob& job) {
   std::vector<const char*> arguments;
   for (const std::string& word : words)
     arguments.push_back(word.c_str());
+  LlvmGuard guard;
   std::string said;
   llvm::raw_string_ostream text(said);
   lld::Result result = lld::lldMain(arguments, text, text, {{lld::Gnu, &lld::elf::link}});

@@ -3,6 +3,7 @@
 #include "abi/processor.h"
 #include "backend/cpu/emit.h"
 #include "backend/cpu/gemm_plan.h"
+#include "backend/cpu/llvm_guard.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <llvm/AsmParser/Parser.h>
@@ -11,7 +12,6 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
@@ -21,7 +21,6 @@
 #include <mutex>
 #include <optional>
 #include <stdexcept>
-#include <unistd.h>
 #include <vector>
 
 namespace tl::cpu {
@@ -59,28 +58,9 @@ bool has_features(const std::string& list, std::initializer_list<const char*> wa
 // Whether code is for x86-64, as that of this process is.
 bool is_x86(const CodegenOptions& options) { return options.triple == llvm::sys::getProcessTriple(); }
 
-// LLVM can neither go on without memory nor be left by an exception: the process ends here, as it does elsewhere for
-// want of memory (exit code 3), and allocates nothing more.
-void end_without_memory(void*, const char*, bool) {
-  constexpr std::string_view message = "tl: the system gives no more memory, and the compiler needs some\n";
-  (void)!::write(STDERR_FILENO, message.data(), message.size());
-  ::_exit(3);
-}
-
-// What LLVM gives up for: memory that it could not map, or a fault.
-void end_with_fault(void* unused, const char* reason, bool) {
-  if (std::string_view(reason).find("allocate") != std::string_view::npos) end_without_memory(unused, reason, false);
-  for (std::string_view part :
-       {std::string_view("tl: internal error: LLVM: "), std::string_view(reason), std::string_view("\n")})
-    (void)!::write(STDERR_FILENO, part.data(), part.size());
-  ::_exit(70);
-}
-
 LlvmTarget make_target(const CodegenOptions& options) {
   static std::once_flag once;
   std::call_once(once, [] {
-    llvm::install_bad_alloc_error_handler(end_without_memory);
-    llvm::install_fatal_error_handler(end_with_fault);
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
@@ -255,6 +235,7 @@ struct Codegen::State {
 };
 
 Codegen::Codegen(CodegenOptions options) : state_(std::make_unique<State>()) {
+  LlvmGuard guard;
   if (options.triple.empty()) options.triple = llvm::sys::getProcessTriple();
   state_->processor = processor(options);
   state_->machine = machine_of(state_->processor, options);
@@ -270,6 +251,7 @@ bool Codegen::has_avx512() const { return state_->machine.avx512; }
 
 uint32_t Codegen::needed_features() const {
   if (!is_x86(state_->options)) return 0;
+  LlvmGuard guard;
   LlvmTarget target = state_->borrow();
   uint32_t bits = 0;
   for (size_t i = 0; i < std::size(kProcessorFeatures); ++i)
@@ -282,6 +264,7 @@ uint32_t Codegen::needed_features() const {
 CompiledKernel Codegen::describe(const kir::Kernel& kernel) const { return describe_for(kernel, state_->machine); }
 
 std::string Codegen::compile(const kir::Kernel& kernel, const std::string& symbol, CodeForm form) {
+  LlvmGuard guard;
   LlvmTarget target = state_->borrow();
   llvm::LLVMContext context;
   auto module = build_module(context, kernel, symbol, target, state_->options);
@@ -295,6 +278,7 @@ std::string Codegen::compile(const kir::Kernel& kernel, const std::string& symbo
 }
 
 std::string Codegen::assemble(const std::string& text) {
+  LlvmGuard guard;
   LlvmTarget target = state_->borrow();
   llvm::LLVMContext context;
   llvm::SMDiagnostic wrong;

@@ -1,6 +1,7 @@
 // RuntimeDyld rather than ORC: one object is one piece of memory, there is nothing to look up across objects, and a
 // session costs more than linking a kernel.
 #include "backend/cpu/link.h"
+#include "backend/cpu/llvm_guard.h"
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
@@ -114,6 +115,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<LinkedObject> link_object(std::string_view bytes) { return std::make_unique<Object>(bytes); }
+std::unique_ptr<LinkedObject> link_object(std::string_view bytes) {
+  LlvmGuard guard;
+  return std::make_unique<Object>(bytes);
+}
 
 } // namespace tl
