@@ -9,7 +9,7 @@
 //   expressions.cpp    expressions
 //   indexing.cpp       subscripts, read and written
 //   comprehensions.cpp comprehensions: Map, Reduce, Contract
-//   scalarize.cpp            bodies of maps down to scalars
+//   scalarize.cpp, scalarize_elements.cpp   bodies of maps down to scalars
 //   lists.cpp          lists and text
 //   devices.cpp        devices, and where new values go
 //   builtins.cpp, random.cpp

@@ -41,6 +41,8 @@ private:
   void follow(); // all ways
   void conclude();
   Size atom(const std::string& name, AtomKind kind = AtomKind::Named);
+  Size normal(const Size& size);                                  // under what checks have shown
+  Value found(DType type, const std::string& what, int part = 0); // by this instruction, as a name of its own
 
   // ---- control (peak_machine.cpp)
   bool step();            // of state_; false: this way through the program ends
@@ -70,13 +72,11 @@ private:
   Size with_turn(const Size& size, AtomId turn, const Size& number); // in the place of `turn`
   const std::vector<std::vector<bool>>& live_at_targets(uint32_t function);
 
-  // ---- scalars
+  // ---- scalars (peak_scalars.cpp)
   void scalar(const Instruction& i);
   Value arithmetic(const Instruction& i, const std::vector<Value>& in);
   Value compare(ScalarOp op, const Size& a, const Size& b);
   void guard(const Instruction& i);
-  Size normal(const Size& size);                                  // under what checks have shown
-  Value found(DType type, const std::string& what, int part = 0); // by this instruction, as a name of its own
 
   // ---- memory (peak_ops.cpp)
   void launch(const Instruction& i, const PeakQuery::Workspace& workspace, std::optional<Size> local);
@@ -84,14 +84,8 @@ private:
   void view(const Instruction& i);
   void host(const Instruction& i);
   void load(const Instruction& i);
-  void list(const Instruction& i);
-  void list_get(const Instruction& i);
-  void list_join(const Instruction& i);
   void device(const Instruction& i);
   Value on_device(const Value& value, int16_t device, bool unless_placed);
-  void append_many(uint32_t to, uint32_t from);
-  Size size_along(const Alike& alike, size_t axis);
-  uint32_t own_list(const Instruction& i, size_t width); // kNone: its elements are not known
   std::vector<Size> sizes(const OutputDesc& desc);
   Size bytes_of(DType type, const std::vector<Size>& dims);
   uint32_t allocate(size_t device, DType type, std::vector<Size> dims, Size bytes);
@@ -106,6 +100,14 @@ private:
   void missing(const std::string& what); // the formulas lack something of this instruction
   void define(const Instruction& i);     // outputs that hold no memory, by their descriptions
   void give_away(const Instruction& i);
+
+  // ---- lists (peak_lists.cpp)
+  void list(const Instruction& i);
+  void list_get(const Instruction& i);
+  void list_join(const Instruction& i);
+  void append_many(uint32_t to, uint32_t from);
+  Size size_along(const Alike& alike, size_t axis);
+  uint32_t own_list(const Instruction& i, size_t width); // kNone: its elements are not known
 
   const Instruction& current() const { return *instruction_; }
   Value& in(const Instruction& i, size_t k) { return state_.slot(i.in.at(k).slot); }

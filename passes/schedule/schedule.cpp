@@ -1,610 +1,394 @@
 // Graph -> bytecode. Each value has a slot; a loop's parameter, its carried value and its result share one. Tokens have
 // none: nodes stand in an order that respects them, and bytecode runs in order.
 #include "passes/schedule/schedule.h"
-#include "ir/graph/failure_flow.h"
 #include "ir/graph/op_info.h"
-#include "ir/graph/rewrite.h"
 #include "passes/devices.h"
 #include "passes/edit.h"
-#include "passes/fuse/alias.h"
 #include "passes/fuse/views.h"
-#include "passes/schedule/liveness.h"
+#include "passes/schedule/function_scheduler.h"
 #include "passes/schedule/placement.h"
 #include <algorithm>
 #include <fmt/format.h>
-#include <map>
 #include <stdexcept>
 
 namespace tl {
 using namespace ir;
-namespace {
 
 constexpr uint32_t kNoSlot = UINT32_MAX;
 
-// What the functions of a program share.
-struct Tables {
-  Program program;
-  std::vector<KernelRef> kernels;
-  std::map<std::string, uint32_t> strings;
+FunctionScheduler::FunctionScheduler(const Module& module, uint32_t index, ProgramTables& tables)
+    : f_(module.functions[index]), index_(index), tables_(tables), dataflow_(dataflow_scalars(f_)) {
+  slots_.assign(f_.values.size(), kNoSlot);
+  devices_ = has_devices(module);
+}
 
-  uint32_t string(const std::string& text) {
-    auto [at, fresh] = strings.try_emplace(text, static_cast<uint32_t>(program.strings.size()));
-    if (fresh) program.strings.push_back(text);
-    return at->second;
-  }
-  uint32_t format(const FormatTemplate& format) {
-    program.formats.push_back(format);
-    return static_cast<uint32_t>(program.formats.size() - 1);
-  }
-};
+BcFunction FunctionScheduler::run() {
+  out_.name = f_.name;
+  for (ValueId param : f_.body.params)
+    if (!is_token(param)) out_.params.push_back(define(param));
+  nodes(f_.body);
+  Instruction result = make(BcOp::Return, {});
+  for (ValueId value : f_.body.yields)
+    if (!is_token(value)) result.in.push_back({slot(value)});
+  add(std::move(result));
+  out_.slot_count = static_cast<uint32_t>(handles_.size());
+  mark_lifetimes(out_, handles_, kept_);
+  return std::move(out_);
+}
 
-class FunctionScheduler {
-public:
-  FunctionScheduler(const Module& module, uint32_t index, Tables& tables)
-      : f_(module.functions[index]), index_(index), tables_(tables), dataflow_(dataflow_scalars(f_)) {
-    slots_.assign(f_.values.size(), kNoSlot);
-    devices_ = has_devices(module);
-  }
+void FunctionScheduler::fail(const Node& node, const std::string& what) const {
+  throw std::logic_error(fmt::format("schedule: in {}: {}: {}", f_.name, name_of(node.op), what));
+}
 
-  BcFunction run() {
-    out_.name = f_.name;
-    for (ValueId param : f_.body.params)
-      if (!is_token(param)) out_.params.push_back(define(param));
-    nodes(f_.body);
-    Instruction result = make(BcOp::Return, {});
-    for (ValueId value : f_.body.yields)
-      if (!is_token(value)) result.in.push_back({slot(value)});
-    add(std::move(result));
-    out_.slot_count = static_cast<uint32_t>(handles_.size());
-    mark_lifetimes(out_, handles_, kept_);
-    return std::move(out_);
-  }
+Slot FunctionScheduler::new_slot(bool handle) {
+  handles_.push_back(handle);
+  return {static_cast<uint32_t>(handles_.size() - 1)};
+}
 
-private:
-  [[noreturn]] void fail(const Node& node, const std::string& what) const {
-    throw std::logic_error(fmt::format("schedule: in {}: {}: {}", f_.name, name_of(node.op), what));
-  }
+Slot FunctionScheduler::define(ValueId value) {
+  Slot result = new_slot(is_handle(value));
+  slots_[value.index] = result.index;
+  return result;
+}
 
-  // ---- slots -----------------------------------------------------------------------------------------------------
-  bool is_token(ValueId value) const { return f_[value].type.kind == Type::Kind::Token; }
-  bool is_handle(ValueId value) const { return !f_[value].type.is_scalar() || dataflow_[value.index]; }
-  Slot new_slot(bool handle) {
-    handles_.push_back(handle);
-    return {static_cast<uint32_t>(handles_.size() - 1)};
-  }
-  Slot define(ValueId value) {
-    Slot result = new_slot(is_handle(value));
-    slots_[value.index] = result.index;
-    return result;
-  }
-  void share(ValueId value, Slot slot) {
-    slots_[value.index] = slot.index;
-    // One of the values in it may be dataflow where another is not.
-    if (is_handle(value)) handles_[slot.index] = true;
-  }
-  Slot slot(ValueId value) const {
-    if (slots_[value.index] == kNoSlot)
-      throw std::logic_error(fmt::format("schedule: in {}: value {} has no slot", f_.name, value.index));
-    return {slots_[value.index]};
-  }
-  SizeRef size(const Dim& dim) const {
-    SizeRef ref;
-    ref.is_slot = !dim.is_constant();
-    if (ref.is_slot)
-      ref.slot = slot(dim.value);
-    else
-      ref.constant = dim.constant;
-    return ref;
-  }
-  OutputDesc describe(const Type& type) const {
-    OutputDesc desc;
-    desc.dtype = type.dtype;
-    if (type.kind == Type::Kind::Str) desc.kind = OutputDesc::Kind::Str;
-    if (type.kind == Type::Kind::List) desc.kind = OutputDesc::Kind::List;
-    for (const Dim& dim : type.dims)
-      desc.dims.push_back(size(dim));
-    return desc;
-  }
+void FunctionScheduler::share(ValueId value, Slot slot) {
+  slots_[value.index] = slot.index;
+  // One of the values in it may be dataflow where another is not.
+  if (is_handle(value)) handles_[slot.index] = true;
+}
 
-  // ---- instructions ----------------------------------------------------------------------------------------------
-  Instruction make(BcOp op, LocId loc) const {
-    Instruction instruction{};
-    instruction.op = op;
-    instruction.loc = loc;
-    return instruction;
-  }
-  size_t add(Instruction instruction) {
-    out_.code.push_back(std::move(instruction));
-    return out_.code.size() - 1;
-  }
-  uint32_t here() const { return static_cast<uint32_t>(out_.code.size()); }
+Slot FunctionScheduler::slot(ValueId value) const {
+  if (slots_[value.index] == kNoSlot)
+    throw std::logic_error(fmt::format("schedule: in {}: value {} has no slot", f_.name, value.index));
+  return {slots_[value.index]};
+}
 
-  void move(Slot to, Slot from, LocId loc) {
-    if (to == from) return;
-    Instruction instruction = make(BcOp::Move, loc);
-    instruction.in.push_back({from});
-    instruction.out.push_back(to);
-    add(std::move(instruction));
-  }
+SizeRef FunctionScheduler::size(const Dim& dim) const {
+  SizeRef ref;
+  ref.is_slot = !dim.is_constant();
+  if (ref.is_slot)
+    ref.slot = slot(dim.value);
+  else
+    ref.constant = dim.constant;
+  return ref;
+}
 
-  // All at once: a target may be the source of another.
-  void moves(std::vector<std::pair<Slot, Slot>> pairs, LocId loc) {
-    std::erase_if(pairs, [](const auto& pair) { return pair.first == pair.second; });
-    std::vector<uint32_t> readers(handles_.size() + pairs.size());
+OutputDesc FunctionScheduler::describe(const Type& type) const {
+  OutputDesc desc;
+  desc.dtype = type.dtype;
+  if (type.kind == Type::Kind::Str) desc.kind = OutputDesc::Kind::Str;
+  if (type.kind == Type::Kind::List) desc.kind = OutputDesc::Kind::List;
+  for (const Dim& dim : type.dims)
+    desc.dims.push_back(size(dim));
+  return desc;
+}
+
+Instruction FunctionScheduler::make(BcOp op, LocId loc) const {
+  Instruction instruction{};
+  instruction.op = op;
+  instruction.loc = loc;
+  return instruction;
+}
+
+size_t FunctionScheduler::add(Instruction instruction) {
+  out_.code.push_back(std::move(instruction));
+  return out_.code.size() - 1;
+}
+
+void FunctionScheduler::move(Slot to, Slot from, LocId loc) {
+  if (to == from) return;
+  Instruction instruction = make(BcOp::Move, loc);
+  instruction.in.push_back({from});
+  instruction.out.push_back(to);
+  add(std::move(instruction));
+}
+
+void FunctionScheduler::moves(std::vector<std::pair<Slot, Slot>> pairs, LocId loc) {
+  std::erase_if(pairs, [](const auto& pair) { return pair.first == pair.second; });
+  std::vector<uint32_t> readers(handles_.size() + pairs.size());
+  for (auto& [to, from] : pairs)
+    ++readers[from.index];
+  while (!pairs.empty()) {
+    size_t before = pairs.size();
+    for (size_t i = 0; i < pairs.size();) {
+      auto [to, from] = pairs[i];
+      if (readers[to.index]) {
+        ++i;
+        continue;
+      }
+      move(to, from, loc);
+      --readers[from.index];
+      pairs[i] = pairs.back();
+      pairs.pop_back();
+    }
+    if (pairs.size() < before) continue;
+    // Only cycles are left: one target steps aside.
+    Slot aside = pairs[0].first, spare = new_slot(handles_[aside.index]);
+    move(spare, aside, loc);
     for (auto& [to, from] : pairs)
-      ++readers[from.index];
-    while (!pairs.empty()) {
-      size_t before = pairs.size();
-      for (size_t i = 0; i < pairs.size();) {
-        auto [to, from] = pairs[i];
-        if (readers[to.index]) {
-          ++i;
-          continue;
-        }
-        move(to, from, loc);
-        --readers[from.index];
-        pairs[i] = pairs.back();
-        pairs.pop_back();
-      }
-      if (pairs.size() < before) continue;
-      // Only cycles are left: one target steps aside.
-      Slot aside = pairs[0].first, spare = new_slot(handles_[aside.index]);
-      move(spare, aside, loc);
-      for (auto& [to, from] : pairs)
-        if (from == aside) from = spare;
-      readers[spare.index] = readers[aside.index];
-      readers[aside.index] = 0;
-    }
+      if (from == aside) from = spare;
+    readers[spare.index] = readers[aside.index];
+    readers[aside.index] = 0;
   }
+}
 
-  Slot constant(DType type, Scalar value, LocId loc) {
-    Instruction instruction = make(BcOp::ConstScalar, loc);
-    instruction.dtype = type;
-    instruction.imm = value;
-    instruction.out.push_back(new_slot(false));
-    return out_.code[add(std::move(instruction))].out[0];
-  }
-  Slot scalar(ScalarOp op, DType type, Slot a, Slot b, LocId loc, Slot to) {
-    Instruction instruction = make(BcOp::Scalar, loc);
-    instruction.scalar = op;
-    instruction.dtype = type;
-    instruction.in = {{a}, {b}};
-    instruction.out.push_back(to);
-    add(std::move(instruction));
-    return to;
-  }
+Slot FunctionScheduler::constant(DType type, Scalar value, LocId loc) {
+  Instruction instruction = make(BcOp::ConstScalar, loc);
+  instruction.dtype = type;
+  instruction.imm = value;
+  instruction.out.push_back(new_slot(false));
+  return out_.code[add(std::move(instruction))].out[0];
+}
 
-  // ---- numbers that views need -----------------------------------------------------------------------------------
-  struct Number {
-    bool known = true;
-    int64_t value = 0;
-    Slot slot;
-  };
-  Number number(ValueId value) const {
-    if (auto n = integer_of(f_, value)) return {true, *n, {}};
-    return {false, 0, slot(value)};
-  }
-  Number number(const Dim& dim) const { return dim.is_constant() ? Number{true, dim.constant, {}} : number(dim.value); }
-  Slot in_slot(const Number& n, LocId loc) { return n.known ? constant(DType::I64, Scalar::of(n.value), loc) : n.slot; }
-  Number combine(ScalarOp op, const Number& a, const Number& b, LocId loc) {
-    bool adds = op == ScalarOp::Add;
-    if (a.known && b.known) return {true, adds ? a.value + b.value : a.value * b.value, {}};
-    if (a.known && a.value == (adds ? 0 : 1)) return b;
-    if (b.known && b.value == (adds ? 0 : 1)) return a;
-    if (!adds && ((a.known && a.value == 0) || (b.known && b.value == 0))) return {};
-    return {false, 0, scalar(op, DType::I64, in_slot(a, loc), in_slot(b, loc), loc, new_slot(false))};
-  }
+Slot FunctionScheduler::scalar(ScalarOp op, DType type, Slot a, Slot b, LocId loc, Slot to) {
+  Instruction instruction = make(BcOp::Scalar, loc);
+  instruction.scalar = op;
+  instruction.dtype = type;
+  instruction.in = {{a}, {b}};
+  instruction.out.push_back(to);
+  add(std::move(instruction));
+  return to;
+}
 
-  // ---- nodes -----------------------------------------------------------------------------------------------------
-  void nodes(const Region& region) {
-    for (NodeId id : region.nodes)
-      node(id, f_[id]);
-  }
+FunctionScheduler::Number FunctionScheduler::number(ValueId value) const {
+  if (auto n = integer_of(f_, value)) return {true, *n, {}};
+  return {false, 0, slot(value)};
+}
 
-  // in: all operands but tokens; out: all results but tokens.
-  Instruction plain(BcOp op, const Node& node) {
-    Instruction instruction = make(op, node.loc);
-    for (ValueId value : node.operands)
-      if (!is_token(value)) instruction.in.push_back({slot(value)});
-    for (ValueId value : node.results)
-      if (!is_token(value)) instruction.out.push_back(define(value));
-    return instruction;
-  }
-  // With its attributes, and what each result is.
-  void described_host(HostOp op, const Node& node) {
-    Instruction instruction = plain(BcOp::Host, node);
-    instruction.host_op = op;
-    instruction.index = node.attrs.index;
-    instruction.ints = node.attrs.ints;
-    if (op == HostOp::ListJoin) instruction.site = static_cast<int32_t>(node.attrs.index);
-    for (ValueId value : node.results)
-      if (!is_token(value)) instruction.outputs.push_back(describe(f_[value].type));
-    instruction.dtype = f_[node.results[0]].type.dtype;
-    add(std::move(instruction));
-  }
-  void host(HostOp op, const Node& node) {
-    Instruction instruction = plain(BcOp::Host, node);
-    instruction.host_op = op;
-    instruction.index = node.attrs.index;
-    add(std::move(instruction));
-  }
+FunctionScheduler::Number FunctionScheduler::number(const Dim& dim) const {
+  return dim.is_constant() ? Number{true, dim.constant, {}} : number(dim.value);
+}
 
-  void node(NodeId id, const Node& node) {
-    switch (node.op) {
-    case Op::Constant: {
-      Instruction i = plain(BcOp::ConstScalar, node);
-      i.dtype = f_[node.results[0]].type.dtype;
-      i.imm = node.attrs.literal;
-      add(std::move(i));
-      return;
-    }
-    case Op::ConstTensor: {
-      Instruction i = plain(BcOp::ConstTensor, node);
-      i.index = node.attrs.index;
-      add(std::move(i));
-      return;
-    }
-    case Op::ConstStr: {
-      Instruction i = plain(BcOp::ConstStr, node);
-      i.index = tables_.string(node.attrs.text);
-      add(std::move(i));
-      return;
-    }
-    case Op::Elementwise:
-    case Op::Convert: return arithmetic(node);
-    case Op::Reshape:
-    case Op::Slice:
-    case Op::Index: return view(node);
-    case Op::If: return branch(node);
-    case Op::For: return for_loop(node);
-    case Op::While: return while_loop(node);
-    case Op::Call: {
-      Instruction i = plain(BcOp::Call, node);
-      i.index = node.attrs.index;
-      add(std::move(i));
-      return;
-    }
-    case Op::Guard: {
-      for (size_t k = 1; k < node.operands.size(); ++k)
-        if (is_handle(node.operands[k])) fail(node, "a condition that the host does not know");
-      Instruction i = plain(BcOp::Guard, node);
-      i.index = node.attrs.index;
-      add(std::move(i));
-      return;
-    }
-    case Op::Await: {
-      Instruction i = plain(BcOp::Await, node);
-      i.dtype = f_[node.results[0]].type.dtype;
-      add(std::move(i));
-      return;
-    }
-    case Op::Format: {
-      Instruction i = plain(BcOp::Host, node);
-      i.host_op = HostOp::Format;
-      i.index = tables_.format(node.attrs.format);
-      add(std::move(i));
-      return;
-    }
-    case Op::Print: return host(HostOp::Print, node);
-    case Op::Assert: {
-      Instruction i = plain(BcOp::Host, node);
-      i.host_op = HostOp::Assert;
-      i.site = static_cast<int32_t>(node.attrs.index);
-      i.index = tables_.format(node.attrs.format);
-      add(std::move(i));
-      return;
-    }
-    case Op::Load: {
-      Instruction i = plain(BcOp::Host, node);
-      i.host_op = HostOp::Load;
-      i.dtype = f_[node.results[1]].type.dtype;
-      i.imm = {node.attrs.index};
-      i.outputs.push_back(describe(f_[node.results[1]].type));
-      add(std::move(i));
-      return;
-    }
-    case Op::ListMake: return described_host(HostOp::ListMake, node);
-    case Op::ListLength: return described_host(HostOp::ListLength, node);
-    case Op::ListGet: return described_host(HostOp::ListGet, node);
-    case Op::ListSet: return described_host(HostOp::ListSet, node);
-    case Op::ListAppend: return described_host(HostOp::ListAppend, node);
-    case Op::ListConcat: return described_host(HostOp::ListConcat, node);
-    case Op::ListSlice: return described_host(HostOp::ListSlice, node);
-    case Op::ListJoin: return described_host(HostOp::ListJoin, node);
-    case Op::Linalg: return linalg(node);
-    case Op::Text: return described_host(HostOp::Text, node);
-    case Op::ReadLine: return host(HostOp::ReadLine, node);
-    case Op::Save: return host(HostOp::Save, node);
-    case Op::Exists: return host(HostOp::Exists, node);
-    case Op::ReadText: return host(HostOp::ReadText, node);
-    case Op::WriteText: return host(HostOp::WriteText, node);
-    case Op::Wait: return host(HostOp::Wait, node);
-    case Op::WaitAll: return host(HostOp::WaitAll, node);
-    case Op::Time: return host(HostOp::Time, node);
-    case Op::Interrupted: return host(HostOp::Interrupted, node);
-    case Op::Exit: return host(HostOp::Exit, node);
-    case Op::Debug: {
-      Instruction i = make(BcOp::Host, node.loc);
-      i.host_op = HostOp::Debug;
-      if (!node.attrs.format.literals.empty()) i.index = 1 + tables_.format(node.attrs.format);
-      i.in.push_back({slot(node.operands[1])});
-      add(std::move(i));
-      return move(define(node.results[1]), slot(node.operands[1]), node.loc);
-    }
-    case Op::Plot: return described_host(HostOp::Plot, node);
-    case Op::Stopwatch: return described_host(HostOp::Stopwatch, node);
-    case Op::Progress: return host(HostOp::Progress, node);
-    case Op::DeviceCount: return described_host(HostOp::DeviceCount, node);
-    case Op::DeviceOf: return described_host(HostOp::DeviceOf, node);
-    case Op::Transfer: return described_host(HostOp::Transfer, node);
-    case Op::Place: return described_host(HostOp::Place, node);
-    case Op::DeviceInfo: return described_host(HostOp::DeviceInfo, node);
-    case Op::MemoryStats: return described_host(HostOp::MemoryStats, node);
-    case Op::ReleaseCache: return described_host(HostOp::ReleaseCache, node);
-    case Op::ProcessRank: return described_host(HostOp::ProcessRank, node);
-    case Op::WorldSize: return described_host(HostOp::WorldSize, node);
-    case Op::AllReduce: return described_host(HostOp::AllReduce, node);
-    case Op::BroadcastFrom: return described_host(HostOp::BroadcastFrom, node);
-    case Op::Kernel: return launch(id, node);
-    default: fail(node, "is outside of a kernel");
-    }
-  }
+FunctionScheduler::Number FunctionScheduler::combine(ScalarOp op, const Number& a, const Number& b, LocId loc) {
+  bool adds = op == ScalarOp::Add;
+  if (a.known && b.known) return {true, adds ? a.value + b.value : a.value * b.value, {}};
+  if (a.known && a.value == (adds ? 0 : 1)) return b;
+  if (b.known && b.value == (adds ? 0 : 1)) return a;
+  if (!adds && ((a.known && a.value == 0) || (b.known && b.value == 0))) return {};
+  return {false, 0, scalar(op, DType::I64, in_slot(a, loc), in_slot(b, loc), loc, new_slot(false))};
+}
 
-  void arithmetic(const Node& node) {
-    bool convert = node.op == Op::Convert;
-    if (is_handle(node.results[0])) fail(node, "is outside of a kernel");
-    Instruction i = plain(convert ? BcOp::Convert : BcOp::Scalar, node);
-    bool where = !convert && node.attrs.scalar == ScalarOp::Where;
-    DType operand = f_[node.operands[where ? 1 : 0]].type.dtype;
-    i.scalar = node.attrs.scalar;
-    i.dtype = convert ? f_[node.results[0]].type.dtype : operand;
-    i.dtype2 = operand;
+void FunctionScheduler::nodes(const Region& region) {
+  for (NodeId id : region.nodes)
+    node(id, f_[id]);
+}
+
+Instruction FunctionScheduler::plain(BcOp op, const Node& node) {
+  Instruction instruction = make(op, node.loc);
+  for (ValueId value : node.operands)
+    if (!is_token(value)) instruction.in.push_back({slot(value)});
+  for (ValueId value : node.results)
+    if (!is_token(value)) instruction.out.push_back(define(value));
+  return instruction;
+}
+
+void FunctionScheduler::described_host(HostOp op, const Node& node) {
+  Instruction instruction = plain(BcOp::Host, node);
+  instruction.host_op = op;
+  instruction.index = node.attrs.index;
+  instruction.ints = node.attrs.ints;
+  if (op == HostOp::ListJoin) instruction.site = static_cast<int32_t>(node.attrs.index);
+  for (ValueId value : node.results)
+    if (!is_token(value)) instruction.outputs.push_back(describe(f_[value].type));
+  instruction.dtype = f_[node.results[0]].type.dtype;
+  add(std::move(instruction));
+}
+
+void FunctionScheduler::host(HostOp op, const Node& node) {
+  Instruction instruction = plain(BcOp::Host, node);
+  instruction.host_op = op;
+  instruction.index = node.attrs.index;
+  add(std::move(instruction));
+}
+
+void FunctionScheduler::node(NodeId id, const Node& node) {
+  switch (node.op) {
+  case Op::Constant: {
+    Instruction i = plain(BcOp::ConstScalar, node);
+    i.dtype = f_[node.results[0]].type.dtype;
+    i.imm = node.attrs.literal;
     add(std::move(i));
+    return;
   }
-
-  void view(const Node& node) {
-    auto contiguous = contiguous_view(f_, node);
-    if (!contiguous) fail(node, "is outside of a kernel");
-    const std::vector<Dim>& dims = f_[node.operands[0]].type.dims;
-    Number offset;
-    for (const ContiguousView::Term& term : contiguous->offset) {
-      if (is_handle(node.operands[term.operand])) fail(node, "an offset that the host does not know");
-      Number at = number(node.operands[term.operand]);
-      if (at.known && at.value == 0) continue;
-      Number step{true, 1, {}};
-      for (size_t axis = term.axis + 1; axis < dims.size(); ++axis)
-        step = combine(ScalarOp::Mul, step, number(dims[axis]), node.loc);
-      offset = combine(ScalarOp::Add, offset, combine(ScalarOp::Mul, at, step, node.loc), node.loc);
-    }
-    Instruction i = make(BcOp::View, node.loc);
-    i.in.push_back({slot(node.operands[0])});
-    if (!(offset.known && offset.value == 0)) i.in.push_back({in_slot(offset, node.loc)});
-    i.outputs.push_back(describe(f_[node.results[0]].type));
-    i.out.push_back(define(node.results[0]));
+  case Op::ConstTensor: {
+    Instruction i = plain(BcOp::ConstTensor, node);
+    i.index = node.attrs.index;
     add(std::move(i));
+    return;
   }
-
-  // Batch, m, n, k and the site, then the operands.
-  void linalg(const Node& node) {
-    const std::vector<Dim>& dims = f_[node.operands[0]].type.dims;
-    const size_t leading = dims.size() - 2;
-    Number batch{true, 1, {}};
-    for (size_t axis = 0; axis < leading; ++axis)
-      batch = combine(ScalarOp::Mul, batch, number(dims[axis]), node.loc);
-    Number columns;
-    if (node.operands.size() > 1) columns = number(f_[node.operands[1]].type.dims.back());
-    std::vector<Operand> numbers;
-    for (const Number& n : {batch, number(dims[leading]), number(dims[leading + 1]), columns})
-      numbers.push_back({in_slot(n, node.loc)});
-    numbers.push_back({constant(DType::I64, Scalar::of(int64_t{node.attrs.index}), node.loc)});
-    Instruction i = plain(BcOp::Linalg, node);
-    i.in.insert(i.in.begin(), numbers.begin(), numbers.end());
-    i.index = static_cast<uint32_t>(node.attrs.ints[0]);
-    i.dtype = f_[node.operands[0]].type.dtype;
-    for (ValueId value : node.results) {
-      i.outputs.push_back(describe(f_[value].type));
-      for (uint32_t k = 0; k < node.operands.size() && devices_; ++k)
-        i.outputs.back().device_of.push_back(static_cast<uint32_t>(numbers.size()) + k);
-    }
+  case Op::ConstStr: {
+    Instruction i = plain(BcOp::ConstStr, node);
+    i.index = tables_.string(node.attrs.text);
     add(std::move(i));
+    return;
   }
-
-  // A condition that needs a failed value ends the program: so what decides in a loop, all that it gives suffers.
-  std::vector<ValueId> deciding(const Region& region) const {
-    std::vector<ValueId> values;
-    walk(f_, region, [&](NodeId id) {
-      const Node& node = f_[id];
-      if (node.op == Op::If) values.push_back(node.operands[0]);
-      if (node.op == Op::For) values.insert(values.end(), node.operands.begin(), node.operands.begin() + 3);
-      if (node.op == Op::While) values.push_back(node.regions[0].yields[0]);
-    });
-    return values;
-  }
-
-  Suffers suffers(const Node& kernel, const FailureFlow& flow, const std::vector<ValueId>& values) const {
-    Suffers out;
-    for (ValueId value : values) {
-      for (NodeId guard : flow.guards(value))
-        out.sites.push_back(static_cast<int32_t>(f_[guard].attrs.index));
-      for (ValueId source : flow.outsiders(value))
-        for (uint32_t k = 0; k < kernel.operands.size(); ++k)
-          if (kernel.operands[k] == source) out.inputs.push_back(k);
-    }
-    auto once = [](auto& numbers) {
-      std::sort(numbers.begin(), numbers.end());
-      numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
-    };
-    once(out.sites);
-    once(out.inputs);
-    return out;
-  }
-
-  void launch(NodeId id, const Node& node) {
-    Instruction i = plain(BcOp::Launch, node);
-    i.index = static_cast<uint32_t>(tables_.kernels.size());
-    tables_.kernels.push_back({index_, id});
-    std::vector<OutputAlias> aliases = output_aliases(f_, node);
-    const Region& region = node.regions[0];
-    std::optional<FailureFlow> flow;
-    if (node.attrs.kernel == KernelKind::Loop) flow.emplace(f_, region);
-    for (size_t k = 0; k < node.results.size(); ++k) {
-      OutputDesc desc = describe(f_[node.results[k]].type);
-      desc.mode = aliases[k].mode;
-      desc.alias = aliases[k].operand;
-      if (devices_) desc.device_of = device_operands(f_, node, k);
-      if (flow) {
-        std::vector<ValueId> needed = deciding(region);
-        needed.push_back(region.yields[k]);
-        desc.suffers = suffers(node, *flow, needed);
-      }
-      i.outputs.push_back(std::move(desc));
-      bool twice = false; // two outputs that start as one operand: each needs a copy
-      for (size_t other = 0; other < aliases.size(); ++other)
-        twice = twice || (other != k && aliases[other].mode == AliasMode::Initial &&
-                          aliases[k].mode == AliasMode::Initial && aliases[other].operand == aliases[k].operand);
-      if (aliases[k].keep_operand || twice) kept_.push_back({out_.code.size(), aliases[k].operand});
-    }
-    if (flow)
-      if (Suffers all = suffers(node, *flow, deciding(region)); !all.sites.empty() || !all.inputs.empty())
-        i.decides = std::move(all);
+  case Op::Elementwise:
+  case Op::Convert: return arithmetic(node);
+  case Op::Reshape:
+  case Op::Slice:
+  case Op::Index: return view(node);
+  case Op::If: return branch(node);
+  case Op::For: return for_loop(node);
+  case Op::While: return while_loop(node);
+  case Op::Call: {
+    Instruction i = plain(BcOp::Call, node);
+    i.index = node.attrs.index;
     add(std::move(i));
+    return;
   }
-
-  // ---- control ---------------------------------------------------------------------------------------------------
-  void branch(const Node& node) {
-    for (ValueId result : node.results)
-      if (!is_token(result)) define(result);
-    auto give = [&](const Region& region) {
-      std::vector<std::pair<Slot, Slot>> pairs;
-      for (size_t i = 0; i < node.results.size(); ++i)
-        if (!is_token(node.results[i])) pairs.emplace_back(slot(node.results[i]), slot(region.yields[i]));
-      moves(std::move(pairs), node.loc);
-    };
-    Instruction test = make(BcOp::JumpIfNot, node.loc);
-    test.in.push_back({slot(node.operands[0])});
-    size_t to_else = add(std::move(test));
-    nodes(node.regions[0]);
-    give(node.regions[0]);
-    size_t start = out_.code.size();
-    nodes(node.regions[1]);
-    give(node.regions[1]);
-    if (out_.code.size() == start) { // nothing to do otherwise
-      out_.code[to_else].target = here();
-      return;
-    }
-    Instruction jump = make(BcOp::Jump, node.loc);
-    out_.code.insert(out_.code.begin() + static_cast<long>(start), std::move(jump));
-    for (size_t i = start + 1; i < out_.code.size(); ++i)
-      if (out_.code[i].op == BcOp::Jump || out_.code[i].op == BcOp::JumpIfNot) ++out_.code[i].target;
-    for (KeptOperand& kept : kept_)
-      if (kept.instruction >= start) ++kept.instruction;
-    out_.code[to_else].target = static_cast<uint32_t>(start + 1);
-    out_.code[start].target = here();
+  case Op::Guard: {
+    for (size_t k = 1; k < node.operands.size(); ++k)
+      if (is_handle(node.operands[k])) fail(node, "a condition that the host does not know");
+    Instruction i = plain(BcOp::Guard, node);
+    i.index = node.attrs.index;
+    add(std::move(i));
+    return;
   }
-
-  // The slots of carried values, set to the initial ones.
-  void enter(const Node& node, size_t fixed, size_t first) {
-    const Region& body = node.regions.back();
-    std::vector<std::pair<Slot, Slot>> pairs;
-    for (size_t i = 0; i < node.results.size(); ++i) {
-      if (is_token(node.results[i])) continue;
-      Slot carried = define(body.params[first + i]);
-      share(node.results[i], carried);
-      if (node.op == Op::While) share(node.regions[0].params[i], carried);
-      pairs.emplace_back(carried, slot(node.operands[fixed + i]));
-    }
-    moves(std::move(pairs), node.loc);
+  case Op::Await: {
+    Instruction i = plain(BcOp::Await, node);
+    i.dtype = f_[node.results[0]].type.dtype;
+    add(std::move(i));
+    return;
   }
-  void turn(const Node& node) {
-    std::vector<std::pair<Slot, Slot>> pairs;
-    for (size_t i = 0; i < node.results.size(); ++i)
-      if (!is_token(node.results[i])) pairs.emplace_back(slot(node.results[i]), slot(node.regions.back().yields[i]));
-    moves(std::move(pairs), node.loc);
+  case Op::Linalg: return linalg(node);
+  case Op::Kernel: return launch(id, node);
+  default: return host_node(node);
   }
+}
 
-  void for_loop(const Node& node) {
-    enter(node, 3, 1);
-    Slot i = define(node.regions[0].params[0]);
-    Slot hi = slot(node.operands[1]), step = slot(node.operands[2]);
-    LocId loc = node.loc;
-    auto known = integer_of(f_, node.operands[2]);
-    auto compare = [&](ScalarOp op, Slot a, Slot b) { return scalar(op, DType::I64, a, b, loc, new_slot(false)); };
-    Slot up{};
-    if (!known) up = compare(ScalarOp::Gt, step, constant(DType::I64, Scalar::of(int64_t{0}), loc));
-    // Is a before b, on the way that the steps go?
-    auto before = [&](Slot a, Slot b) {
-      if (known) return compare(*known > 0 ? ScalarOp::Lt : ScalarOp::Gt, a, b);
-      Instruction where = make(BcOp::Scalar, loc);
-      where.scalar = ScalarOp::Where;
-      where.dtype = DType::Bool;
-      Slot below = compare(ScalarOp::Lt, a, b), above = compare(ScalarOp::Gt, a, b);
-      where.in = {{up}, {below}, {above}};
-      Slot chosen = new_slot(false);
-      where.out.push_back(chosen);
-      add(std::move(where));
-      return chosen;
-    };
-    auto leave_unless = [&](Slot condition) {
-      Instruction test = make(BcOp::JumpIfNot, loc);
-      test.in.push_back({condition});
-      return add(std::move(test));
-    };
-    move(i, slot(node.operands[0]), loc);
-    uint32_t head = here();
-    std::vector<size_t> exits{leave_unless(before(i, hi))};
-    nodes(node.regions[0]);
-    turn(node);
-    if (steps_fit(known, integer_of(f_, node.operands[1]))) {
-      scalar(ScalarOp::Add, DType::I64, i, step, loc, i);
-    } else {
-      Slot next = scalar(ScalarOp::Add, DType::I64, i, step, loc, new_slot(false));
-      exits.push_back(leave_unless(before(i, next))); // else it has wrapped around: that was the last one
-      move(i, next, loc);
-    }
-    Instruction back = make(BcOp::Jump, loc);
-    back.target = head;
-    add(std::move(back));
-    for (size_t exit : exits)
-      out_.code[exit].target = here();
+void FunctionScheduler::host_node(const Node& node) {
+  switch (node.op) {
+  case Op::Format: {
+    Instruction i = plain(BcOp::Host, node);
+    i.host_op = HostOp::Format;
+    i.index = tables_.format(node.attrs.format);
+    add(std::move(i));
+    return;
   }
-
-  // Is the number behind the last one of a range an i64, whatever the range is otherwise?
-  static bool steps_fit(std::optional<int64_t> step, std::optional<int64_t> hi) {
-    if (!step) return false;
-    int64_t last = 0;
-    return *step == 1 || *step == -1 || (hi && !__builtin_add_overflow(*hi, *step, &last));
+  case Op::Print: return host(HostOp::Print, node);
+  case Op::Assert: {
+    Instruction i = plain(BcOp::Host, node);
+    i.host_op = HostOp::Assert;
+    i.site = static_cast<int32_t>(node.attrs.index);
+    i.index = tables_.format(node.attrs.format);
+    add(std::move(i));
+    return;
   }
-
-  void while_loop(const Node& node) {
-    enter(node, 0, 0);
-    uint32_t head = here();
-    nodes(node.regions[0]);
-    Instruction test = make(BcOp::JumpIfNot, node.loc);
-    test.in.push_back({slot(node.regions[0].yields[0])});
-    size_t exit = add(std::move(test));
-    nodes(node.regions[1]);
-    turn(node);
-    Instruction back = make(BcOp::Jump, node.loc);
-    back.target = head;
-    add(std::move(back));
-    out_.code[exit].target = here();
+  case Op::Load: {
+    Instruction i = plain(BcOp::Host, node);
+    i.host_op = HostOp::Load;
+    i.dtype = f_[node.results[1]].type.dtype;
+    i.imm = {node.attrs.index};
+    i.outputs.push_back(describe(f_[node.results[1]].type));
+    add(std::move(i));
+    return;
   }
+  case Op::ListMake: return described_host(HostOp::ListMake, node);
+  case Op::ListLength: return described_host(HostOp::ListLength, node);
+  case Op::ListGet: return described_host(HostOp::ListGet, node);
+  case Op::ListSet: return described_host(HostOp::ListSet, node);
+  case Op::ListAppend: return described_host(HostOp::ListAppend, node);
+  case Op::ListConcat: return described_host(HostOp::ListConcat, node);
+  case Op::ListSlice: return described_host(HostOp::ListSlice, node);
+  case Op::ListJoin: return described_host(HostOp::ListJoin, node);
+  case Op::Text: return described_host(HostOp::Text, node);
+  case Op::ReadLine: return host(HostOp::ReadLine, node);
+  case Op::Save: return host(HostOp::Save, node);
+  case Op::Exists: return host(HostOp::Exists, node);
+  case Op::ReadText: return host(HostOp::ReadText, node);
+  case Op::WriteText: return host(HostOp::WriteText, node);
+  case Op::Wait: return host(HostOp::Wait, node);
+  case Op::WaitAll: return host(HostOp::WaitAll, node);
+  case Op::Time: return host(HostOp::Time, node);
+  case Op::Interrupted: return host(HostOp::Interrupted, node);
+  case Op::Exit: return host(HostOp::Exit, node);
+  case Op::Debug: {
+    Instruction i = make(BcOp::Host, node.loc);
+    i.host_op = HostOp::Debug;
+    if (!node.attrs.format.literals.empty()) i.index = 1 + tables_.format(node.attrs.format);
+    i.in.push_back({slot(node.operands[1])});
+    add(std::move(i));
+    return move(define(node.results[1]), slot(node.operands[1]), node.loc);
+  }
+  case Op::Plot: return described_host(HostOp::Plot, node);
+  case Op::Stopwatch: return described_host(HostOp::Stopwatch, node);
+  case Op::Progress: return host(HostOp::Progress, node);
+  case Op::DeviceCount: return described_host(HostOp::DeviceCount, node);
+  case Op::DeviceOf: return described_host(HostOp::DeviceOf, node);
+  case Op::Transfer: return described_host(HostOp::Transfer, node);
+  case Op::Place: return described_host(HostOp::Place, node);
+  case Op::DeviceInfo: return described_host(HostOp::DeviceInfo, node);
+  case Op::MemoryStats: return described_host(HostOp::MemoryStats, node);
+  case Op::ReleaseCache: return described_host(HostOp::ReleaseCache, node);
+  case Op::ProcessRank: return described_host(HostOp::ProcessRank, node);
+  case Op::WorldSize: return described_host(HostOp::WorldSize, node);
+  case Op::AllReduce: return described_host(HostOp::AllReduce, node);
+  case Op::BroadcastFrom: return described_host(HostOp::BroadcastFrom, node);
+  default: fail(node, "is outside of a kernel");
+  }
+}
 
-  const Function& f_;
-  uint32_t index_;
-  Tables& tables_;
-  std::vector<bool> dataflow_;
-  bool devices_ = false;        // does the program know any?
-  std::vector<uint32_t> slots_; // by value
-  std::vector<bool> handles_;   // by slot
-  std::vector<KeptOperand> kept_;
-  BcFunction out_;
-};
+void FunctionScheduler::arithmetic(const Node& node) {
+  bool convert = node.op == Op::Convert;
+  if (is_handle(node.results[0])) fail(node, "is outside of a kernel");
+  Instruction i = plain(convert ? BcOp::Convert : BcOp::Scalar, node);
+  bool where = !convert && node.attrs.scalar == ScalarOp::Where;
+  DType operand = f_[node.operands[where ? 1 : 0]].type.dtype;
+  i.scalar = node.attrs.scalar;
+  i.dtype = convert ? f_[node.results[0]].type.dtype : operand;
+  i.dtype2 = operand;
+  add(std::move(i));
+}
 
-} // namespace
+void FunctionScheduler::view(const Node& node) {
+  auto contiguous = contiguous_view(f_, node);
+  if (!contiguous) fail(node, "is outside of a kernel");
+  const std::vector<Dim>& dims = f_[node.operands[0]].type.dims;
+  Number offset;
+  for (const ContiguousView::Term& term : contiguous->offset) {
+    if (is_handle(node.operands[term.operand])) fail(node, "an offset that the host does not know");
+    Number at = number(node.operands[term.operand]);
+    if (at.known && at.value == 0) continue;
+    Number step{true, 1, {}};
+    for (size_t axis = term.axis + 1; axis < dims.size(); ++axis)
+      step = combine(ScalarOp::Mul, step, number(dims[axis]), node.loc);
+    offset = combine(ScalarOp::Add, offset, combine(ScalarOp::Mul, at, step, node.loc), node.loc);
+  }
+  Instruction i = make(BcOp::View, node.loc);
+  i.in.push_back({slot(node.operands[0])});
+  if (!(offset.known && offset.value == 0)) i.in.push_back({in_slot(offset, node.loc)});
+  i.outputs.push_back(describe(f_[node.results[0]].type));
+  i.out.push_back(define(node.results[0]));
+  add(std::move(i));
+}
+
+// Batch, m, n, k and the site, then the operands.
+void FunctionScheduler::linalg(const Node& node) {
+  const std::vector<Dim>& dims = f_[node.operands[0]].type.dims;
+  const size_t leading = dims.size() - 2;
+  Number batch{true, 1, {}};
+  for (size_t axis = 0; axis < leading; ++axis)
+    batch = combine(ScalarOp::Mul, batch, number(dims[axis]), node.loc);
+  Number columns;
+  if (node.operands.size() > 1) columns = number(f_[node.operands[1]].type.dims.back());
+  std::vector<Operand> numbers;
+  for (const Number& n : {batch, number(dims[leading]), number(dims[leading + 1]), columns})
+    numbers.push_back({in_slot(n, node.loc)});
+  numbers.push_back({constant(DType::I64, Scalar::of(int64_t{node.attrs.index}), node.loc)});
+  Instruction i = plain(BcOp::Linalg, node);
+  i.in.insert(i.in.begin(), numbers.begin(), numbers.end());
+  i.index = static_cast<uint32_t>(node.attrs.ints[0]);
+  i.dtype = f_[node.operands[0]].type.dtype;
+  for (ValueId value : node.results) {
+    i.outputs.push_back(describe(f_[value].type));
+    for (uint32_t k = 0; k < node.operands.size() && devices_; ++k)
+      i.outputs.back().device_of.push_back(static_cast<uint32_t>(numbers.size()) + k);
+  }
+  add(std::move(i));
+}
 
 Scheduled schedule(const Module& module) {
-  Tables tables;
+  ProgramTables tables;
   for (uint32_t i = 0; i < module.functions.size(); ++i)
     tables.program.functions.push_back(FunctionScheduler(module, i, tables).run());
   Program& program = tables.program;

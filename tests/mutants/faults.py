@@ -206,18 +206,18 @@ fault(
     "effects in a differentiated function are lost",
 )
 fault(
-    "ir/lower/scalarize.cpp",
+    "ir/lower/scalarize_elements.cpp",
     "from.push_back(builder().scalar(ScalarOp::Sub, {position[i], scalar(n.operands[2 + i])}));",
     "from.push_back(builder().scalar(ScalarOp::Sub, {position[i], scalar(n.operands[MUTANT ? 2 : 2 + i])}));",
     "in a comprehension every axis is padded like the first one",
 )
 fault(
-    "ir/lower/scalarize.cpp",
-    "        from[static_cast<size_t>(n.attrs.ints[i])] = position[i];",
-    """        if (MUTANT)
-          from[i] = position[static_cast<size_t>(n.attrs.ints[i])];
-        else
-          from[static_cast<size_t>(n.attrs.ints[i])] = position[i];""",
+    "ir/lower/scalarize_elements.cpp",
+    "      from[static_cast<size_t>(n.attrs.ints[i])] = position[i];",
+    """      if (MUTANT)
+        from[i] = position[static_cast<size_t>(n.attrs.ints[i])];
+      else
+        from[static_cast<size_t>(n.attrs.ints[i])] = position[i];""",
     "in a comprehension axes are permuted in the inverse order",
 )
 
@@ -311,7 +311,7 @@ fault(
     "a speculative check keeps its facts, and a comparison of sizes is omitted",
 )
 fault(
-    "lang/size.cpp",
+    "lang/size_proofs.cpp",
     "if (fact.constant() <= 0 && fact - Size(fact.constant()) == Size::of(id)) return true;",
     "if ((MUTANT || fact.constant() <= 0) && fact - Size(fact.constant()) == Size::of(id)) return true;",
     "i >= 0 is inferred from i + 3 >= 0",

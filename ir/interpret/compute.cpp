@@ -1,0 +1,132 @@
+// Nodes that compute values: pure operations, guards, formatted text, linear algebra.
+#include "ir/graph/op_info.h"
+#include "ir/interpret/interpreter.h"
+#include "vm/io/io.h"
+#include <fmt/format.h>
+
+namespace tl::ir {
+
+void Interpreter::compute(const Function& f, const Node& n, Frame& frame) {
+  Cell result;
+  const int16_t device = device_in(f, n.operands, frame); // before an operand is taken away
+  for (ValueId id : n.operands)
+    result.poison = first(result.poison, frame[id.index].poison);
+  Dims dims = sizes(f[n.results[0]].type, frame, result.poison);
+  if (!result.poison) {
+    if (n.op == Op::ConstStr)
+      result.text = std::make_shared<const std::string>(n.attrs.text);
+    else if (n.op == Op::Await)
+      result = frame[n.operands[0].index];
+    else
+      result.data = pure(f, n, frame, dims);
+    if (n.op != Op::ConstStr && result.data.dims() != dims)
+      fault(fmt::format("a result of {} has not the sizes of its type", name_of(n.op)));
+  }
+  if (!f[n.results[0]].type.dims.empty()) result.device = device;
+  frame[n.results[0].index] = std::move(result);
+}
+
+Data Interpreter::pure(const Function& f, const Node& n, Frame& frame, const Dims& dims) {
+  const Attrs& a = n.attrs;
+  DType type = f[n.results[0]].type.dtype;
+  auto in = [&](size_t i) -> const Data& { return frame[n.operands[i].index].data; };
+  auto ints = [&](size_t from) {
+    Dims values;
+    for (size_t i = from; i < n.operands.size(); ++i)
+      values.push_back(in(i).i64());
+    return values;
+  };
+  std::vector<const Data*> operands;
+  for (ValueId id : n.operands)
+    operands.push_back(&frame[id.index].data);
+  switch (n.op) {
+  case Op::Constant: return Data::of(type, a.literal);
+  case Op::ConstTensor: return Data::of(module_.tensors[a.index]);
+  case Op::Iota: return iota(dims[0]);
+  case Op::Elementwise:
+    return elementwise(a.scalar, in(a.scalar == ScalarOp::Where ? 1 : 0).dtype, operands, type, dims);
+  case Op::Convert: return convert(in(0), type);
+  case Op::Broadcast: return broadcast(in(0), a.ints, dims);
+  case Op::Reshape: return reshape(in(0), dims);
+  case Op::Transpose: return transpose(in(0), a.ints);
+  case Op::Slice: return slice(in(0), ints(1), a.ints, dims);
+  case Op::Pad: return pad(in(0), in(1).scalar, ints(2), dims);
+  case Op::Concat: return concat(operands, a.ints[0], dims);
+  case Op::Index: return index(in(0), ints(1));
+  case Op::Gather: return gather(in(0), in(1), a.ints[0]);
+  case Op::Update: {
+    Dims starts = ints(2);
+    return update(take(frame, n.operands[0]).data, in(1), starts, a.ints, a.update);
+  }
+  case Op::Scatter: return scatter(take(frame, n.operands[0]).data, in(1), in(2), a.update);
+  case Op::Reduce: return reduce(a.reduce, in(0), n.operands.size() == 2 ? &in(1) : nullptr, a.ints);
+  case Op::Scan: return scan(a.reduce, in(0), a.ints[0]);
+  case Op::Contract: return contract(in(0), in(1), a);
+  default: fault(fmt::format("{} is not pure", name_of(n.op)));
+  }
+}
+
+void Interpreter::guard(const Node& n, Frame& frame) {
+  Cell condition = frame[n.operands[1].index];
+  Cell result = take(frame, n.operands[0]);
+  result.poison = first(result.poison, condition.poison);
+  if (!condition.poison)
+    for (int64_t k = 0; k < condition.data.count(); ++k) {
+      if (condition.data.get(k).as<uint8_t>()) continue;
+      const ErrorSite& site = module_.sites[n.attrs.index];
+      std::vector<std::pair<std::string, int64_t>> holes{{"{e}", k}};
+      for (size_t p = 2; p < n.operands.size(); ++p)
+        for (const char* kind : {"", "d"})
+          holes.emplace_back(fmt::format("{{{}{}}}", kind, p - 2),
+                             frame[n.operands[p].index].data.get(k).as<int64_t>());
+      result.poison = first(result.poison, fail_at(site, filled(site.message, holes)));
+      break;
+    }
+  frame[n.results[0].index] = std::move(result);
+}
+
+std::string Interpreter::fill(const FormatTemplate& format, const Node& n, const Frame& frame, size_t from) const {
+  std::vector<FormatValue> values;
+  for (size_t i = from; i < n.operands.size(); ++i) {
+    const Cell* value = &frame[n.operands[i].index];
+    values.push_back([value](std::string_view spec) {
+      if (value->text) return format_string(*value->text, spec);
+      if (value->data.is_scalar()) return format_scalar(value->data.dtype, value->data.scalar, spec);
+      return format_tensor(value->data.tensor, spec);
+    });
+  }
+  return fill_template(format, values);
+}
+
+void Interpreter::format_node(const Node& n, Frame& frame) {
+  Cell result;
+  for (ValueId id : n.operands)
+    result.poison = first(result.poison, frame[id.index].poison);
+  if (!result.poison) result = cell(fill(n.attrs.format, n, frame, 0));
+  frame[n.results[0].index] = std::move(result);
+}
+
+void Interpreter::linalg(const Function& f, const Node& n, Frame& frame) {
+  Poison poison;
+  std::vector<const Data*> operands;
+  for (ValueId id : n.operands) {
+    poison = first(poison, frame[id.index].poison);
+    operands.push_back(&frame[id.index].data);
+  }
+  std::vector<Data> results;
+  for (ValueId id : n.results)
+    results.push_back(Data::make(f[id].type.dtype, sizes(f[id].type, frame, poison)));
+  if (poison) return poison_results(n, frame, poison);
+  if (auto failed = decompose(static_cast<LinalgOp>(n.attrs.ints[0]), operands, results)) {
+    const ErrorSite& site = module_.sites[n.attrs.index];
+    const std::string message = filled(site.message, {{"{0}", failed->matrix}, {"{1}", failed->info}});
+    return poison_results(n, frame, fail_at(site, message));
+  }
+  const int16_t device = device_in(f, n.operands, frame);
+  for (size_t i = 0; i < results.size(); ++i) {
+    frame[n.results[i].index] = cell(std::move(results[i]));
+    frame[n.results[i].index].device = device;
+  }
+}
+
+} // namespace tl::ir
