@@ -1,5 +1,5 @@
 // What the checks of the graph share: the rules for structure stand in verify.cpp, those for one op in
-// verify_rules.cpp.
+// verify_rules.cpp and verify_effects.cpp.
 #pragma once
 #include "ir/graph/op_info.h"
 #include "ir/graph/rewrite.h"
@@ -162,6 +162,7 @@ private:
   std::optional<Scalar> known(ValueId value, int depth) const;
   bool never(ValueId value) const;
   void sizes_beside(size_t first);
+  void list_operation();
   void list_get();
   void linalg();
   void text_operation();
@@ -171,14 +172,33 @@ private:
   void elementwise();
   void broadcast();
   void reshape();
+  void transpose();
+  void slice();
+  void pad();
+  void concat();
+  void index();
+  void gather();
+  void scatter();
   void update();
   void reduce();
   void contract();
   void map();
   void carried(const std::vector<ValueId>& params, const std::vector<ValueId>& initial, const Region& body);
+  void branch();
+  void for_loop();
+  void while_loop();
+  void guard();
   void call();
   void transform();
   void kernel();
+
+  // ---- effects and devices (verify_effects.cpp)
+  void effect();
+  void load();
+  void save();
+  void plot();
+  void stopwatch();
+  void device_operation();
 
   const Module& module_;
   const Function& f_;

@@ -78,6 +78,50 @@ void Checker::list_get() {
   }
 }
 
+void Checker::list_operation() {
+  const Attrs& a = node_->attrs;
+  switch (node_->op) {
+  case Op::ListMake:
+    if (!check(a.ints.size() == 2 && a.ints[0] > 0 && a.ints[1] >= 0, "has no width and count")) return;
+    if (counts(static_cast<size_t>(a.ints[0] * a.ints[1]), 1)) result(Type::list());
+    return;
+  case Op::ListLength:
+    if (!counts(1, 1)) return;
+    want(0, Type::list());
+    return result(Type::scalar(DType::I64));
+  case Op::ListGet: return list_get();
+  case Op::ListSet:
+    if (!at_least(3, 1)) return;
+    want(0, Type::list());
+    want_i64(1, 2);
+    return result(Type::list());
+  case Op::ListAppend:
+    if (!at_least(2, 1)) return;
+    check(a.ints == std::vector<int64_t>{static_cast<int64_t>(node_->operands.size()) - 1}, "has a wrong width");
+    want(0, Type::list());
+    return result(Type::list());
+  case Op::ListConcat:
+    if (!counts(2, 1)) return;
+    want(0, Type::list());
+    want(1, Type::list());
+    return result(Type::list());
+  case Op::ListSlice:
+    if (!check(a.ints.size() == 3, "does not say which bounds it has") ||
+        !counts(static_cast<size_t>(1 + a.ints[0] + a.ints[1] + a.ints[2]), 1))
+      return;
+    want(0, Type::list());
+    want_i64(1, node_->operands.size());
+    return result(Type::list());
+  case Op::ListJoin:
+    if (!check(node_->operands.size() == 1 && node_->results.size() >= 1 && a.ints.size() == 2, "has a wrong form"))
+      return;
+    want(0, Type::list());
+    check(a.index < module_.sites.size(), "its site does not exist");
+    return sizes_beside(1);
+  default: return;
+  }
+}
+
 void Checker::linalg() {
   const std::vector<int64_t>& ints = node_->attrs.ints;
   if (!check(ints.size() == 1 && ints[0] >= 0 && ints[0] < kLinalgOpCount, "names no decomposition")) return;
@@ -225,6 +269,72 @@ void Checker::reshape() {
         [&] { return fmt::format("{} to {}", text(in(0)), text(out())); });
 }
 
+void Checker::transpose() {
+  if (!counts(1, 1)) return;
+  std::vector<int64_t> sorted = node_->attrs.ints;
+  std::sort(sorted.begin(), sorted.end());
+  if (!check(sorted.size() == in(0).dims.size(), "has a wrong number of axes") || !ascending(sorted, sorted.size()))
+    return;
+  Type t = in(0);
+  for (size_t i = 0; i < node_->attrs.ints.size(); ++i)
+    t.dims[i] = in(0).dims[static_cast<size_t>(node_->attrs.ints[i])];
+  result(t);
+}
+
+void Checker::slice() {
+  if (!at_least(1, 1) || !counts(1 + in(0).dims.size(), 1)) return;
+  want_i64(1, node_->operands.size());
+  check(node_->attrs.ints.size() == in(0).dims.size(), "has a wrong number of steps");
+  for (int64_t step : node_->attrs.ints)
+    check(step != 0, "has a step of 0");
+  check(out().is_tensor() && out().dtype == in(0).dtype && out().dims.size() == in(0).dims.size(),
+        "has a wrong result");
+}
+
+void Checker::pad() {
+  if (!at_least(2, 1) || !counts(2 + in(0).dims.size(), 1)) return;
+  want(1, Type::scalar(in(0).dtype));
+  want_i64(2, node_->operands.size());
+  check(out().is_tensor() && out().dtype == in(0).dtype && out().dims.size() == in(0).dims.size(),
+        "has a wrong result");
+}
+
+void Checker::concat() {
+  if (!at_least(1, 1) || !one_axis(in(0).dims.size())) return;
+  for (size_t i = 0; i < node_->operands.size(); ++i) {
+    Type t = in(i);
+    if (!check(t.dims.size() == out().dims.size(), "joins different ranks")) return;
+    t.dims[static_cast<size_t>(node_->attrs.ints[0])] = out().dims[static_cast<size_t>(node_->attrs.ints[0])];
+    result(t);
+  }
+}
+
+void Checker::index() {
+  if (!at_least(1, 1) || !check(node_->operands.size() - 1 <= in(0).dims.size(), "has too many indices")) return;
+  want_i64(1, node_->operands.size());
+  Type t = in(0);
+  t.dims.erase(t.dims.begin(), t.dims.begin() + static_cast<long>(node_->operands.size() - 1));
+  result(t);
+}
+
+void Checker::gather() {
+  if (!counts(2, 1) || !one_axis(in(0).dims.size())) return;
+  check(in(1).is_tensor() && in(1).dtype == DType::I64, "the index is not i64");
+  Type t = in(0);
+  auto at = t.dims.erase(t.dims.begin() + node_->attrs.ints[0]);
+  t.dims.insert(at, in(1).dims.begin(), in(1).dims.end());
+  result(t);
+}
+
+void Checker::scatter() {
+  if (!counts(3, 1) || !check(in(0).is_tensor() && !in(0).dims.empty(), "x has no axis")) return;
+  check(in(1).is_tensor() && in(1).dtype == DType::I64 && in(1).dims.size() == 1, "the index is not i64[n]");
+  Type value = in(0);
+  value.dims[0] = in(1).dims.empty() ? value.dims[0] : in(1).dims[0];
+  want(2, value);
+  result(in(0));
+}
+
 void Checker::update() {
   if (!at_least(2, 1) || !counts(2 + in(0).dims.size(), 1)) return;
   want_i64(2, node_->operands.size());
@@ -294,6 +404,42 @@ void Checker::carried(const std::vector<ValueId>& params, const std::vector<Valu
   passes(params, initial, "initial value");
   passes(params, body.yields, "yield");
   passes(params, node_->results, "result");
+}
+
+void Checker::branch() {
+  if (!regions(2) || !check(node_->operands.size() == 1, "wants one operand")) return;
+  want(0, Type::scalar(DType::Bool));
+  for (const Region& r : node_->regions) {
+    check(r.params.empty(), "a branch has parameters");
+    passes(node_->results, r.yields, "yield");
+  }
+}
+
+void Checker::for_loop() {
+  if (!regions(1) || !at_least(3, node_->operands.size() - 3)) return;
+  want_i64(0, 3);
+  const Region& r = node_->regions[0];
+  if (!check(!r.params.empty(), "has no index")) return;
+  check(type(r.params[0]) == Type::scalar(DType::I64), "the index is not an i64");
+  carried({r.params.begin() + 1, r.params.end()}, {node_->operands.begin() + 3, node_->operands.end()}, r);
+}
+
+void Checker::while_loop() {
+  if (!regions(2)) return;
+  const Region& cond = node_->regions[0];
+  check(cond.yields.size() == 1 && type(cond.yields[0]) == Type::scalar(DType::Bool), "the condition is not a bool");
+  passes(cond.params, node_->operands, "initial value");
+  carried(node_->regions[1].params, node_->operands, node_->regions[1]);
+}
+
+void Checker::guard() {
+  if (!at_least(2, 1) || !check(node_->operands.size() <= 4, "has too many payloads")) return;
+  check(in(1).is_tensor() && in(1).dtype == DType::Bool, "the condition is not a bool");
+  for (size_t i = 2; i < node_->operands.size(); ++i)
+    check(in(i).is_tensor() && in(i).dtype == DType::I64 && (in(i).dims.empty() || same(in(i).dims, in(1).dims)),
+          "a payload is not an i64 of the condition's sizes");
+  check(node_->attrs.index < module_.sites.size(), "its site does not exist");
+  result(in(0));
 }
 
 void Checker::call() {

@@ -1,19 +1,9 @@
-// The functions of the prelude that are not elementwise. What the checker has made of their arguments: lang/typed.h.
+// The functions of the prelude that are not elementwise; those that act are in effects.cpp. What the checker has made of their arguments: lang/typed.h.
 #include "ir/lower/function.h"
-#include "vm/io/io.h"
 #include <algorithm>
 #include <fmt/format.h>
-#include <sstream>
 
 namespace tl::ir {
-
-Leaves FunctionLowerer::effect(Op op, std::vector<ValueId> operands, std::vector<Type> results, Attrs attrs, LocId at) {
-  operands[0] = token();
-  NodeId node = here().node(op, std::move(operands), std::move(results), std::move(attrs), at);
-  std::vector<ValueId> values = f_[node].results;
-  set_token(values[0]);
-  return {values.begin() + 1, values.end()};
-}
 
 ValueId FunctionLowerer::guard_not_empty(ValueId x, ValueId count, Span span) {
   NodeId producer = f_[count].producer;
@@ -122,62 +112,6 @@ ValueId FunctionLowerer::string(std::string text, LocId at) {
   return here().one(Op::ConstStr, {}, Type::str(), std::move(attrs), at);
 }
 
-// One Load for each leaf of the type.
-// A tensor of a file that a const is read from, each once.
-uint32_t FunctionLowerer::constant_file(const typed::Expr& e, const std::string& name, const tl::Type& type) {
-  const std::string& path = e.operands.at(0)->text;
-  auto [known, is_new] = shared_.files.try_emplace({path, name, type.dtype, type.rank(), e.index}, 0);
-  if (!is_new) return known->second;
-  try {
-    TensorReader reader(path, {LoadOptions::unpacked({e.index}), name, type.dtype, type.rank()});
-    require_type(path, reader.header(), type.dtype, type.rank());
-    HostTensor x = reader.take();
-    x.dtype = type.dtype; // keys are kept as u64
-    known->second = static_cast<uint32_t>(shared_.module.tensors.size());
-    shared_.module.tensors.push_back(std::move(x));
-    return known->second;
-  } catch (const IoError& error) {
-    throw Unsupported(error.what(), e.span);
-  }
-}
-
-Leaves FunctionLowerer::load(const typed::Expr& e, const Leaves& operands) {
-  LocId at = loc(e.span);
-  std::istringstream names(e.text);
-  Leaves result;
-  auto visit = [&](auto& self, const tl::Type& t) -> void {
-    if (!t.is_tensor()) {
-      for (const tl::Type& element : t.elements)
-        self(self, element);
-      return;
-    }
-    std::string name;
-    const bool is_leaf = static_cast<bool>(std::getline(names, name));
-    if (typed::is_constant_load(e)) {
-      if (!is_leaf && e.operands.size() > 1) name = e.operands[1]->text;
-      Attrs attrs;
-      attrs.index = constant_file(e, name, t);
-      // In the outermost region, so that maps find it outside of them.
-      result.push_back(
-          this->at(0).one(Op::ConstTensor, {}, Type::tensor(t.dtype, dims(t.shape)), std::move(attrs), at));
-      return;
-    }
-    std::vector<ValueId> values{ValueId{}};
-    values.insert(values.end(), operands.begin(), operands.end());
-    if (is_leaf) values.push_back(string(name, at));
-    Attrs attrs;
-    attrs.index = e.index;
-    std::vector<Type> types{Type::token(), Type::tensor(t.dtype, std::vector<Dim>(t.rank()))};
-    types.insert(types.end(), t.rank(), Type::scalar(DType::I64));
-    Leaves made = effect(Op::Load, std::move(values), std::move(types), std::move(attrs), at);
-    for (size_t i = 0; i < t.rank(); ++i)
-      f_[made[0]].type.dims[i] = Dim::of(made[1 + i]);
-    result.push_back(made[0]);
-  };
-  visit(visit, e.type);
-  return result;
-}
-
 // x[…, idx[…, j, …], …]: only the position along the axis changes.
 ValueId FunctionLowerer::gather_along(const typed::Expr& e, ValueId x, ValueId idx) {
   LocId at = loc(e.span);
@@ -225,6 +159,90 @@ ValueId FunctionLowerer::scatter_add(const typed::Expr& e, ValueId x, ValueId id
   return retyped(scatter(with_leading_flat(x, base.size()), where, value, UpdateMode::Add, at), base);
 }
 
+ValueId FunctionLowerer::stack(const typed::Expr& e, Leaves parts) {
+  std::vector<Dim> part = dims(e.type.shape);
+  part.at(static_cast<size_t>(e.ints.at(0))) = Dim::of(1);
+  for (ValueId& value : parts)
+    value = retyped(value, part);
+  return concat(std::move(parts), e.ints[0], dims(e.type.shape), loc(e.span));
+}
+
+ValueId FunctionLowerer::pad(const typed::Expr& e, ValueId x, ValueId value) {
+  std::vector<ValueId> values{x, value};
+  for (size_t i = 0; i < e.sizes.size(); i += 2)
+    values.push_back(size_value(e.sizes[i]));
+  return here().one(Op::Pad, std::move(values), Type::tensor(e.type.dtype, dims(e.type.shape)), {}, loc(e.span));
+}
+
+ValueId FunctionLowerer::flip(const typed::Expr& e, ValueId x) {
+  std::vector<ValueId> starts;
+  std::vector<int64_t> steps;
+  std::vector<Dim> sizes = type(x).dims;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    bool flips = std::count(e.ints.begin(), e.ints.end(), static_cast<int64_t>(i)) > 0;
+    starts.push_back(flips ? scalar(ScalarOp::Sub, {here().size(sizes[i]), i64(1)}) : i64(0));
+    steps.push_back(flips ? -1 : 1);
+  }
+  return sizes.empty() ? x : slice(x, starts, steps, sizes, loc(e.span));
+}
+
+ValueId FunctionLowerer::full(const typed::Expr& e, const Leaves& operands) {
+  LocId at = loc(e.span);
+  ValueId filled = splat(operands.at(0), dims(e.type.shape), at);
+  if (operands.size() < 2 || !shared_.program.uses_devices || type(filled).dims.empty()) return filled;
+  return put(filled, convert(device_of(operands[1], at), DType::Device), at);
+}
+
+ValueId FunctionLowerer::eye(const typed::Expr& e) {
+  LocId at = loc(e.span);
+  std::vector<Dim> square = dims(e.type.shape);
+  square[0] = checked(square[0], e.checks);
+  square[1] = square[0];
+  ValueId i = iota(square[0], at);
+  auto along = [&](int64_t axis) {
+    Attrs attrs;
+    attrs.ints = {axis};
+    return here().one(Op::Broadcast, {i}, Type::tensor(DType::I64, square), std::move(attrs), at);
+  };
+  return convert(elementwise(ScalarOp::Eq, {along(0), along(1)}, square, at), e.type.dtype, at);
+}
+
+ValueId FunctionLowerer::arange(const typed::Expr& e, ValueId start, ValueId step) {
+  LocId at = loc(e.span);
+  std::vector<Dim> sizes = dims(e.type.shape);
+  ValueId i = convert(iota(sizes.at(0), at), e.type.dtype, at);
+  ValueId scaled = elementwise(ScalarOp::Mul, {i, step}, sizes, at);
+  ValueId all = elementwise(ScalarOp::Add, {scaled, start}, sizes, at);
+  NodeId producer = f_[step].producer;
+  if (producer.valid() && f_[producer].op == Op::Constant) return all;
+  uint32_t s = site("WrongArguments", "the step of `arange` cannot be 0", e.span);
+  return guard(all, scalar(ScalarOp::Ne, {step, here().constant(type(step).dtype, {})}, at), s, {}, e.span);
+}
+
+// lo + i * step, and the last is hi itself.
+ValueId FunctionLowerer::linspace(const typed::Expr& e, ValueId lo, ValueId hi) {
+  LocId at = loc(e.span);
+  std::vector<Dim> sizes = dims(e.type.shape);
+  ValueId i = iota(sizes.at(0), at);
+  ValueId last = scalar(ScalarOp::Sub, {here().size(sizes[0]), i64(1)});
+  ValueId parts = convert(scalar(ScalarOp::Max, {last, i64(1)}), e.type.dtype);
+  ValueId step = scalar(ScalarOp::Div, {scalar(ScalarOp::Sub, {hi, lo}), parts});
+  ValueId line = elementwise(ScalarOp::Mul, {convert(i, e.type.dtype, at), step}, sizes, at);
+  line = elementwise(ScalarOp::Add, {line, lo}, sizes, at);
+  ValueId at_end = elementwise(ScalarOp::Eq, {i, last}, sizes, at);
+  ValueId several = scalar(ScalarOp::Gt, {last, i64(0)});
+  ValueId is_last = elementwise(ScalarOp::And, {at_end, several}, sizes, at);
+  return elementwise(ScalarOp::Where, {is_last, hi, line}, sizes, at);
+}
+
+ValueId FunctionLowerer::take(const typed::Expr& e, ValueId x, ValueId idx) {
+  auto axis = static_cast<size_t>(e.ints.at(0));
+  typed::Subscript item;
+  item.span = e.span;
+  idx = wrapped(convert_index(idx), type(x).dims.at(axis), axis, item);
+  return gather(x, idx, e.ints[0], loc(e.span));
+}
+
 Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>& given) {
   const ValueId before = env_.contains(kToken) ? token() : ValueId{};
   Leaves made = builtin_operation(e, given);
@@ -242,59 +260,31 @@ Leaves FunctionLowerer::builtin_operation(const typed::Expr& e, const std::vecto
   operands = checked(std::move(operands), e.checks, true);
   auto x = [&] { return operands.at(0); };
   auto shape = [&] { return dims(e.type.shape); };
-  auto with_token = [&] {
-    std::vector<ValueId> values = operands;
-    values.insert(values.begin(), ValueId{});
-    return values;
-  };
-  auto types_with_token = [&](std::vector<ValueId> values) {
-    std::vector<Type> types{Type::token()};
-    for (ValueId v : values)
-      types.push_back(type(v));
-    return types;
-  };
 
   switch (e.builtin) {
-  case Builtin::Print: {
-    Attrs attrs;
-    attrs.index = e.flag;
-    return effect(Op::Print, with_token(), {Type::token()}, std::move(attrs), at);
-  }
-  case Builtin::Load: {
-    return load(e, operands);
-  }
-  case Builtin::Save: {
-    std::vector<ValueId> values = with_token();
-    if (!e.text.empty()) values.insert(values.begin() + 2, string(e.text, at));
-    return effect(Op::Save, std::move(values), {Type::token()}, {}, at);
-  }
-  case Builtin::Exists: return effect(Op::Exists, with_token(), {Type::token(), Type::scalar(DType::Bool)}, {}, at);
+  case Builtin::Print:
+  case Builtin::Load:
+  case Builtin::Save:
+  case Builtin::Exists:
   case Builtin::ReadText:
-  case Builtin::TensorNames: {
-    Attrs attrs;
-    attrs.index = e.builtin == Builtin::TensorNames;
-    return effect(Op::ReadText, with_token(), {Type::token(), Type::str()}, std::move(attrs), at);
-  }
-  case Builtin::WriteText: return effect(Op::WriteText, with_token(), {Type::token()}, {}, at);
-  case Builtin::ReadLine: return effect(Op::ReadLine, {ValueId{}}, {Type::token(), Type::str()}, {}, at);
-  case Builtin::Wait: return effect(Op::Wait, with_token(), types_with_token(operands), {}, at);
-  case Builtin::WaitAll: return effect(Op::WaitAll, {ValueId{}}, {Type::token()}, {}, at);
+  case Builtin::TensorNames:
+  case Builtin::WriteText:
+  case Builtin::ReadLine:
+  case Builtin::Wait:
+  case Builtin::WaitAll:
   case Builtin::Time:
-    if (!operands.empty()) effect(Op::Wait, with_token(), types_with_token(operands), {}, at);
-    return effect(Op::Time, {ValueId{}}, {Type::token(), Type::scalar(DType::F64)}, {}, at);
   case Builtin::Interrupted:
-    return effect(Op::Interrupted, {ValueId{}}, {Type::token(), Type::scalar(DType::Bool)}, {}, at);
-  case Builtin::Exit: return effect(Op::Exit, with_token(), {Type::token()}, {}, at);
-  case Builtin::Debug: {
-    Attrs attrs;
-    if (!e.text.empty()) attrs.format.literals = {e.text};
-    return effect(Op::Debug, with_token(), types_with_token(operands), std::move(attrs), at);
-  }
-  case Builtin::Progress: {
-    Attrs attrs;
-    attrs.index = e.flag;
-    return effect(Op::Progress, with_token(), {Type::token()}, std::move(attrs), at);
-  }
+  case Builtin::Exit:
+  case Builtin::Debug:
+  case Builtin::Progress:
+  case Builtin::PlotLine:
+  case Builtin::PlotScatter:
+  case Builtin::PlotHist:
+  case Builtin::PlotImage:
+  case Builtin::StopwatchStart:
+  case Builtin::StopwatchLap:
+  case Builtin::StopwatchTotal:
+  case Builtin::StopwatchCount: return effect_builtin(e, operands);
 
   case Builtin::Sum:
   case Builtin::Mean: return {builtin_reduce(e, ReduceOp::Sum, x())};
@@ -314,36 +304,11 @@ Leaves FunctionLowerer::builtin_operation(const typed::Expr& e, const std::vecto
   case Builtin::Permute: return {transpose(x(), e.ints, at)};
   case Builtin::BroadcastTo: return {broadcast(x(), e.operands[0]->type.shape, e.type.shape, at)};
   case Builtin::Concat: return {concat(operands, e.ints.at(0), shape(), at)};
-  case Builtin::Stack: {
-    std::vector<Dim> part = shape();
-    part.at(static_cast<size_t>(e.ints.at(0))) = Dim::of(1);
-    for (ValueId& value : operands)
-      value = retyped(value, part);
-    return {concat(operands, e.ints[0], shape(), at)};
-  }
-  case Builtin::Pad: {
-    std::vector<ValueId> values{x(), operands.at(1)};
-    for (size_t i = 0; i < e.sizes.size(); i += 2)
-      values.push_back(size_value(e.sizes[i]));
-    return {here().one(Op::Pad, std::move(values), Type::tensor(e.type.dtype, shape()), {}, at)};
-  }
-  case Builtin::Flip: {
-    std::vector<ValueId> starts;
-    std::vector<int64_t> steps;
-    std::vector<Dim> sizes = type(x()).dims;
-    for (size_t i = 0; i < sizes.size(); ++i) {
-      bool flips = std::count(e.ints.begin(), e.ints.end(), static_cast<int64_t>(i)) > 0;
-      starts.push_back(flips ? scalar(ScalarOp::Sub, {here().size(sizes[i]), i64(1)}) : i64(0));
-      steps.push_back(flips ? -1 : 1);
-    }
-    return {sizes.empty() ? x() : slice(x(), starts, steps, sizes, at)};
-  }
+  case Builtin::Stack: return {stack(e, operands)};
+  case Builtin::Pad: return {pad(e, x(), operands.at(1))};
+  case Builtin::Flip: return {flip(e, x())};
 
-  case Builtin::Full: {
-    ValueId filled = splat(x(), shape(), at);
-    if (operands.size() < 2 || !shared_.program.uses_devices || type(filled).dims.empty()) return {filled};
-    return {put(filled, convert(device_of(operands[1], at), DType::Device), at)};
-  }
+  case Builtin::Full: return {full(e, operands)};
   case Builtin::Cpu:
   case Builtin::Gpu:
   case Builtin::DeviceCount:
@@ -356,50 +321,11 @@ Leaves FunctionLowerer::builtin_operation(const typed::Expr& e, const std::vecto
   case Builtin::WorldSize:
   case Builtin::AllReduce:
   case Builtin::BroadcastFrom: return device_builtin(e, operands);
-  case Builtin::Eye: {
-    std::vector<Dim> square = shape();
-    square[0] = checked(square[0], e.checks);
-    square[1] = square[0];
-    ValueId i = iota(square[0], at);
-    auto along = [&](int64_t axis) {
-      Attrs attrs;
-      attrs.ints = {axis};
-      return here().one(Op::Broadcast, {i}, Type::tensor(DType::I64, square), std::move(attrs), at);
-    };
-    return {convert(elementwise(ScalarOp::Eq, {along(0), along(1)}, square, at), e.type.dtype, at)};
-  }
-  case Builtin::Arange: {
-    std::vector<Dim> sizes = shape();
-    ValueId i = convert(iota(sizes.at(0), at), e.type.dtype, at);
-    ValueId scaled = elementwise(ScalarOp::Mul, {i, operands.at(1)}, sizes, at);
-    ValueId all = elementwise(ScalarOp::Add, {scaled, x()}, sizes, at), step = operands.at(1);
-    NodeId producer = f_[step].producer;
-    if (producer.valid() && f_[producer].op == Op::Constant) return {all};
-    uint32_t s = site("WrongArguments", "the step of `arange` cannot be 0", e.span);
-    return {guard(all, scalar(ScalarOp::Ne, {step, here().constant(type(step).dtype, {})}, at), s, {}, e.span)};
-  }
-  case Builtin::Linspace: {
-    // lo + i * step, and the last is hi itself.
-    std::vector<Dim> sizes = shape();
-    ValueId i = iota(sizes.at(0), at), hi = operands.at(1);
-    ValueId last = scalar(ScalarOp::Sub, {here().size(sizes[0]), i64(1)});
-    ValueId parts = convert(scalar(ScalarOp::Max, {last, i64(1)}), e.type.dtype);
-    ValueId step = scalar(ScalarOp::Div, {scalar(ScalarOp::Sub, {hi, x()}), parts});
-    ValueId line = elementwise(ScalarOp::Mul, {convert(i, e.type.dtype, at), step}, sizes, at);
-    line = elementwise(ScalarOp::Add, {line, x()}, sizes, at);
-    ValueId at_end = elementwise(ScalarOp::Eq, {i, last}, sizes, at);
-    ValueId several = scalar(ScalarOp::Gt, {last, i64(0)});
-    ValueId is_last = elementwise(ScalarOp::And, {at_end, several}, sizes, at);
-    return {elementwise(ScalarOp::Where, {is_last, hi, line}, sizes, at)};
-  }
+  case Builtin::Eye: return {eye(e)};
+  case Builtin::Arange: return {arange(e, x(), operands.at(1))};
+  case Builtin::Linspace: return {linspace(e, x(), operands.at(1))};
 
-  case Builtin::Take: {
-    auto axis = static_cast<size_t>(e.ints.at(0));
-    typed::Subscript item;
-    item.span = e.span;
-    ValueId idx = wrapped(convert_index(operands.at(1)), type(x()).dims.at(axis), axis, item);
-    return {gather(x(), idx, e.ints[0], at)};
-  }
+  case Builtin::Take: return {take(e, x(), operands.at(1))};
   case Builtin::Gather: return {gather_along(e, x(), operands.at(1))};
   case Builtin::ScatterAdd: return {scatter_add(e, x(), operands.at(1), operands.at(2))};
   case Builtin::Einsum: return {einsum(e, operands)};
@@ -410,35 +336,11 @@ Leaves FunctionLowerer::builtin_operation(const typed::Expr& e, const std::vecto
   case Builtin::Qr:
   case Builtin::Svd:
   case Builtin::Eigh: return linalg(e, operands);
-  case Builtin::PlotLine:
-  case Builtin::PlotScatter:
-  case Builtin::PlotHist:
-  case Builtin::PlotImage: {
-    Attrs attrs;
-    attrs.index = static_cast<uint32_t>(e.builtin) - static_cast<uint32_t>(Builtin::PlotLine);
-    attrs.ints = e.ints;
-    std::vector<ValueId> values = with_token();
-    values.insert(values.begin() + (e.ints[0] ? 3 : 2), string(e.text, at));
-    return effect(Op::Plot, std::move(values), {Type::token()}, std::move(attrs), at);
-  }
-  case Builtin::StopwatchStart:
-  case Builtin::StopwatchLap:
-  case Builtin::StopwatchTotal:
-  case Builtin::StopwatchCount: {
-    Attrs attrs;
-    attrs.index = static_cast<uint32_t>(e.builtin) - static_cast<uint32_t>(Builtin::StopwatchStart);
-    return effect(Op::Stopwatch, with_token(), {Type::token(), Type::scalar(e.type.dtype)}, std::move(attrs), at);
-  }
   case Builtin::Matmul:
   case Builtin::Dot: return {matmul(e, x(), operands.at(1))};
 
   case Builtin::Key: return {convert(convert_index(x()), DType::Key, at)}; // the seed's bits
-  case Builtin::SplitKey: {
-    if (e.type.is_tuple())
-      return {scalar(ScalarOp::KeyFold, {x(), i64(0)}, at), scalar(ScalarOp::KeyFold, {x(), i64(1)}, at)};
-    std::vector<Dim> sizes = shape();
-    return {elementwise(ScalarOp::KeyFold, {x(), iota(sizes.at(0), at)}, sizes, at)};
-  }
+  case Builtin::SplitKey: return split_key(e, x());
   case Builtin::Bits: return {elementwise(ScalarOp::KeyBits, {x(), positions(e, at)}, shape(), at)};
   case Builtin::Uniform: return {uniform(e, x(), operands.at(1), operands.at(2))};
   case Builtin::Normal: return {normal(e, x())};

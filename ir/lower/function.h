@@ -12,7 +12,7 @@
 //   scalarize.cpp, scalarize_elements.cpp   bodies of maps down to scalars
 //   lists.cpp          lists and text
 //   devices.cpp        devices, and where new values go
-//   builtins.cpp, random.cpp
+//   builtins.cpp, effects.cpp, random.cpp
 #pragma once
 #include "ir/lower/lower.h"
 #include <functional>
@@ -313,6 +313,13 @@ private:
   // An If: both ways start from the variables of now and go on with those that they end with. A way that gives no value
   // (it has left the loop or function) is filled up with zeros.
   Leaves merge(ValueId condition, const Rest& then, const Rest& otherwise, LocId loc);
+  struct Meeting;
+  using Merged = std::pair<ValueId, size_t>; // of a leaf: its value, or (if that is invalid) which result
+  void go_both_ways(Meeting& m, const Rest& then, const Rest& otherwise);
+  size_t merged_result(Meeting& m, ValueId a, ValueId b);
+  std::optional<Scalar> same_constant(ValueId a, ValueId b) const;
+  Merged merge_leaf(Meeting& m, VarKey var, size_t i, bool is_state);
+  std::map<VarKey, std::vector<Merged>> merge_variables(Meeting& m); // what each variable is afterwards
 
   // ---- indexing.cpp ------------------------------------------------------------------------------------------
   struct Subscripts { // evaluated
@@ -428,7 +435,7 @@ private:
   // The cotangent or tangent of a value with these leaves: `moved` for those that are trained, else nothing moves.
   Leaves with_still_leaves(const tl::Type& type, const Leaves& given, const Leaves& moved);
 
-  // ---- builtins.cpp, random.cpp ------------------------------------------------------------------------
+  // ---- builtins.cpp, effects.cpp, random.cpp ------------------------------------------------------------------------
   Leaves builtin(const typed::Expr& e, const std::vector<Leaves>& operands);
   Leaves builtin_operation(const typed::Expr& e, const std::vector<Leaves>& operands);
   ValueId builtin_scan(const typed::Expr& e, ReduceOp op, ValueId x);
@@ -438,13 +445,23 @@ private:
   ValueId scatter_add(const typed::Expr& e, ValueId x, ValueId idx, ValueId value);
   ValueId concat(std::vector<ValueId> parts, int64_t axis, const std::vector<Dim>& dims, LocId loc);
   ValueId guard_not_empty(ValueId x, ValueId count, Span span);
-  // operands[0] is a place for the token; gives the results after the token.
+  ValueId stack(const typed::Expr& e, Leaves parts);
+  ValueId pad(const typed::Expr& e, ValueId x, ValueId value);
+  ValueId flip(const typed::Expr& e, ValueId x);
+  ValueId full(const typed::Expr& e, const Leaves& operands);
+  ValueId eye(const typed::Expr& e);
+  ValueId arange(const typed::Expr& e, ValueId start, ValueId step);
+  ValueId linspace(const typed::Expr& e, ValueId lo, ValueId hi);
+  ValueId take(const typed::Expr& e, ValueId x, ValueId idx);
   ValueId string(std::string text, LocId loc);
+  Leaves effect_builtin(const typed::Expr& e, const Leaves& operands);
   Leaves load(const typed::Expr& e, const Leaves& operands);
   uint32_t constant_file(const typed::Expr& e, const std::string& name, const tl::Type& type);
+  // operands[0] is a place for the token; gives the results after the token.
   Leaves effect(Op op, std::vector<ValueId> operands, std::vector<Type> results, Attrs attrs, LocId loc);
   ValueId positions(const typed::Expr& e, LocId loc); // 0, 1, … under its shape, i64
   ValueId random_unit(ValueId key, ValueId positions, int64_t stride, int64_t word, DType type, LocId loc);
+  Leaves split_key(const typed::Expr& e, ValueId key);
   ValueId uniform(const typed::Expr& e, ValueId key, ValueId lo, ValueId hi);
   ValueId normal(const typed::Expr& e, ValueId key);
   ValueId randint(const typed::Expr& e, ValueId key, ValueId lo, ValueId hi);

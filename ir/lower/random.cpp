@@ -34,6 +34,14 @@ ValueId FunctionLowerer::random_unit(ValueId key, ValueId where, int64_t stride,
   return each(ScalarOp::Mul, convert(number, DType::F32, at), constant(DType::F32, 0x1p-24));
 }
 
+Leaves FunctionLowerer::split_key(const typed::Expr& e, ValueId key) {
+  LocId at = loc(e.span);
+  if (e.type.is_tuple())
+    return {scalar(ScalarOp::KeyFold, {key, i64(0)}, at), scalar(ScalarOp::KeyFold, {key, i64(1)}, at)};
+  std::vector<Dim> sizes = dims(e.type.shape);
+  return {elementwise(ScalarOp::KeyFold, {key, iota(sizes.at(0), at)}, sizes, at)};
+}
+
 ValueId FunctionLowerer::uniform(const typed::Expr& e, ValueId key, ValueId lo, ValueId hi) {
   LocId at = loc(e.span);
   DType t = e.type.dtype, compute = t == DType::F64 ? DType::F64 : DType::F32;

@@ -20,6 +20,7 @@
 #include "passes/derive/derive.h"
 #include "passes/derive/moving.h"
 #include "passes/emit.h"
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -128,7 +129,15 @@ private:
   // ---- reverse_rules.cpp
   void sweep(Scope& s, const std::vector<ir::NodeId>& tape);
   void reverse(Scope& s, ir::NodeId node);
+  void reverse_result(Scope& s, const ir::Node& node, ir::ValueId dy); // of a node of one result
+  std::vector<ir::ValueId> starts_from(Scope& s, const ir::Node& node, size_t first);
+  void add_part(Scope& s, ir::ValueId x, const std::function<ir::ValueId(ir::ValueId)>& with_part);
   void reverse_elementwise(Scope& s, const ir::Node& node, ir::ValueId dy);
+  void reverse_broadcast(Scope& s, const ir::Node& node, ir::ValueId dy);
+  void reverse_slice(Scope& s, const ir::Node& node, ir::ValueId dy);
+  void reverse_pad(Scope& s, const ir::Node& node, ir::ValueId dy);
+  void reverse_concat(Scope& s, const ir::Node& node, ir::ValueId dy);
+  void reverse_update(Scope& s, const ir::Node& node, ir::ValueId dy);
   void reverse_reduce(Scope& s, const ir::Node& node, ir::ValueId dy);
   void reverse_scan(Scope& s, const ir::Node& node, ir::ValueId dy); // scans.cpp
   void reverse_contract(Scope& s, const ir::Node& node, ir::ValueId dy);
@@ -144,6 +153,13 @@ private:
   // ---- reverse_regions.cpp
   void reverse_if(Scope& s, ir::NodeId node);
   void reverse_loop(Scope& s, ir::NodeId node);
+  struct BackwardLoop;
+  void find_forward(Scope& s, ir::NodeId loop, BackwardLoop& back);
+  void open_body(Scope& s, BackwardLoop& back);
+  ir::ValueId add_slot(BackwardLoop& back, ir::ValueId original, ir::ValueId initial, size_t position);
+  void carry_backwards(Scope& s, BackwardLoop& back);
+  void close_body(BackwardLoop& back);
+  std::vector<ir::ValueId> make_backward(Scope& s, BackwardLoop& back);
   void reverse_checkpoint(Scope& s, ir::NodeId node);
   void reverse_custom(Scope& s, ir::NodeId node);
   std::pair<ir::NodeId, std::shared_ptr<ir::Cloner>> counted(Scope& s, ir::NodeId node); // a while, as a for

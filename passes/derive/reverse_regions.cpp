@@ -124,110 +124,132 @@ std::pair<NodeId, std::shared_ptr<Cloner>> Reverse::counted(Scope& s, NodeId id)
   return {copy, cloner};
 }
 
-void Reverse::reverse_loop(Scope& s, NodeId id) {
-  s.loc = f_[id].loc;
-  bool is_for = f_[id].op == Op::For;
-  auto loop = std::make_unique<Loop>();
-  NodeId forward = id;
-  std::shared_ptr<Cloner> copies;
-  loop->turns = turns(f_[id]);
-  loop->home = s.out;
-  if (s.parent && !s.copies.count(id.index) && saves_inside(s, f_[id])) {
-    loop->home = nullptr;
-    forward = ran(*s.run, id);
-    copies = s.run->copies;
-  } else if (!is_for) {
-    std::tie(forward, copies) = counted(s, id);
-  } else if (s.parent) { // else it ran here
-    if (!s.copies.count(id.index)) run_again(s, id);
-    std::tie(forward, copies) = s.copies[id.index];
-  }
-  const Node node = f_[id];
-  const LocId loc = node.loc;
-  Region tape = node.regions.back();
-  size_t first_param = is_for ? 1 : 0, first_operand = is_for ? 3 : 0;
-
-  // How often, known before the forward loop if it stands here.
-  std::vector<ValueId> bounds;
-  for (size_t i = 0; i < 3 && (is_for || loop->home); ++i)
-    bounds.push_back(loop->home ? f_[forward].operands[i] : primal(s, node.operands[i]));
-  if (!is_for && loop->home) {
-    loop->count = bounds[1];
-  } else if (is_for) {
-    Region before;
-    Emit e(module_, f_, before, loc);
-    loop->count = trip_count(e, bounds[0], bounds[1], bounds[2]);
-    if (loop->home)
-      insert_before(*loop->home, forward, before);
-    else
-      s.out->nodes.insert(s.out->nodes.end(), before.nodes.begin(), before.nodes.end());
-  }
-  // What the body depends on by what is carried.
-  carry(f_, node, loop->carried);
-
-  Region body;
-  Scope b;
-  b.parent = &s;
-  b.out = &body;
-  b.loc = loc;
-  b.closed = true;
-  own(b, tape, true);
-  b.run = make_run(forward, f_[forward].regions.size() - 1, std::move(copies), b);
-  b.loop = std::move(loop);
-  if (!b.loop->count.valid()) number_turns(b);
-  Emit inside = emit(b);
-  ValueId turn = inside.builder().param(Type::scalar(DType::I64));
-  b.loop->index = inside.sub(inside.sub(b.loop->count, inside.i64(1)), turn);
-  if (b.loop->numbered) b.loop->number = inside.add(b.loop->number, b.loop->index);
-  if (is_for) {
-    ValueId lo = bounds[0], step = bounds[2];
-    bool plain = integer_of(f_, lo) == 0 && integer_of(f_, step) == 1;
-    b.primal[tape.params[0].index] = plain ? b.loop->index : inside.add(lo, inside.mul(b.loop->index, step));
-  }
-
-  // What is carried backwards: the cotangents of what the loop carries, and of what it reads.
+// A loop that goes backwards, while it is being made.
+struct Reverse::BackwardLoop {
+  // A cotangent that it carries: of what the loop carries, or of what it reads.
   struct Slot {
     ValueId original, param, initial, last;
     size_t position = SIZE_MAX;                      // among the carried; else it is from outside
     std::vector<std::pair<size_t, ValueId>> varying; // axes whose size the loop changes, and that size, carried too
     size_t result = 0;
   };
+
+  Node node; // the loop
+  Region tape;
+  NodeId forward; // where its values are saved
+  std::shared_ptr<Cloner> copies;
+  std::vector<ValueId> bounds;
+  Region body;
+  Scope inside;
+  ValueId turn;
   std::vector<Slot> slots;
-  auto slot = [&](ValueId original, ValueId initial, size_t position) {
-    Type t = type(initial);
-    Slot made{original, {}, initial, {}, position, {}, 0};
-    if (position != SIZE_MAX)
-      for (size_t axis = 0; axis < t.dims.size(); ++axis) {
-        Dim dim = type(original).dims[axis];
-        if (dim.is_constant() || !b.owned.count(dim.value.index)) continue;
-        made.varying.emplace_back(axis, inside.builder().param(Type::scalar(DType::I64)));
-        t.dims[axis] = Dim::of(made.varying.back().second);
-      }
-    made.param = inside.builder().param(std::move(t));
-    guard(made.param);
-    slots.push_back(made);
-    return made.param;
-  };
-  std::vector<std::pair<ValueId, ValueId>> seeds;
-  for (size_t k = 0; k + first_param < tape.params.size() && k < node.results.size(); ++k)
-    if (moves(tape.params[k + first_param])) {
-      ValueId initial = cotangent(s, node.results[k]);
-      if (!initial.valid()) {
-        initial = zero_cotangent(s, node.results[k]);
-      }
-      seeds.emplace_back(tape.yields[k], slot(tape.params[k + first_param], initial, k));
+
+  bool is_for() const { return node.op == Op::For; }
+  size_t first_param() const { return is_for() ? 1 : 0; }
+  size_t first_operand() const { return is_for() ? 3 : 0; }
+};
+
+// Which loop goes forwards, and how often, known before that loop if it stands here.
+void Reverse::find_forward(Scope& s, NodeId id, BackwardLoop& back) {
+  back.inside.loop = std::make_unique<Loop>();
+  Loop& loop = *back.inside.loop;
+  back.forward = id;
+  loop.turns = turns(f_[id]);
+  loop.home = s.out;
+  if (s.parent && !s.copies.count(id.index) && saves_inside(s, f_[id])) {
+    loop.home = nullptr;
+    back.forward = ran(*s.run, id);
+    back.copies = s.run->copies;
+  } else if (f_[id].op != Op::For) {
+    std::tie(back.forward, back.copies) = counted(s, id);
+  } else if (s.parent) { // else it ran here
+    if (!s.copies.count(id.index)) run_again(s, id);
+    std::tie(back.forward, back.copies) = s.copies[id.index];
+  }
+  back.node = f_[id];
+  back.tape = back.node.regions.back();
+
+  for (size_t i = 0; i < 3 && (back.is_for() || loop.home); ++i)
+    back.bounds.push_back(loop.home ? f_[back.forward].operands[i] : primal(s, back.node.operands[i]));
+  if (!back.is_for() && loop.home) {
+    loop.count = back.bounds[1];
+  } else if (back.is_for()) {
+    Region before;
+    Emit e(module_, f_, before, back.node.loc);
+    loop.count = trip_count(e, back.bounds[0], back.bounds[1], back.bounds[2]);
+    if (loop.home)
+      insert_before(*loop.home, back.forward, before);
+    else
+      s.out->nodes.insert(s.out->nodes.end(), before.nodes.begin(), before.nodes.end());
+  }
+  // What the body depends on by what is carried.
+  carry(f_, back.node, loop.carried);
+}
+
+void Reverse::open_body(Scope& s, BackwardLoop& back) {
+  Scope& b = back.inside;
+  b.parent = &s;
+  b.out = &back.body;
+  b.loc = back.node.loc;
+  b.closed = true;
+  own(b, back.tape, true);
+  b.run = make_run(back.forward, f_[back.forward].regions.size() - 1, std::move(back.copies), b);
+  if (!b.loop->count.valid()) number_turns(b);
+  Emit inside = emit(b);
+  back.turn = inside.builder().param(Type::scalar(DType::I64));
+  b.loop->index = inside.sub(inside.sub(b.loop->count, inside.i64(1)), back.turn);
+  if (b.loop->numbered) b.loop->number = inside.add(b.loop->number, b.loop->index);
+  if (back.is_for()) {
+    ValueId lo = back.bounds[0], step = back.bounds[2];
+    bool plain = integer_of(f_, lo) == 0 && integer_of(f_, step) == 1;
+    b.primal[back.tape.params[0].index] = plain ? b.loop->index : inside.add(lo, inside.mul(b.loop->index, step));
+  }
+}
+
+// A cotangent that the loop carries; gives the parameter.
+ValueId Reverse::add_slot(BackwardLoop& back, ValueId original, ValueId initial, size_t position) {
+  Emit inside = emit(back.inside);
+  Type t = type(initial);
+  BackwardLoop::Slot made{original, {}, initial, {}, position, {}, 0};
+  if (position != SIZE_MAX)
+    for (size_t axis = 0; axis < t.dims.size(); ++axis) {
+      Dim dim = type(original).dims[axis];
+      if (dim.is_constant() || !back.inside.owned.count(dim.value.index)) continue;
+      made.varying.emplace_back(axis, inside.builder().param(Type::scalar(DType::I64)));
+      t.dims[axis] = Dim::of(made.varying.back().second);
     }
-  Node reads = node;
-  if (!is_for) reads.regions = {node.regions[1]};
+  made.param = inside.builder().param(std::move(t));
+  guard(made.param);
+  back.slots.push_back(made);
+  return made.param;
+}
+
+// What is carried backwards: the cotangents of what the loop carries, and of what it reads.
+void Reverse::carry_backwards(Scope& s, BackwardLoop& back) {
+  Scope& b = back.inside;
+  const Region& tape = back.tape;
+  std::vector<std::pair<ValueId, ValueId>> seeds;
+  for (size_t k = 0; k + back.first_param() < tape.params.size() && k < back.node.results.size(); ++k) {
+    const ValueId param = tape.params[k + back.first_param()];
+    if (!moves(param)) continue;
+    ValueId initial = cotangent(s, back.node.results[k]);
+    if (!initial.valid()) initial = zero_cotangent(s, back.node.results[k]);
+    seeds.emplace_back(tape.yields[k], add_slot(back, param, initial, k));
+  }
+  Node reads = back.node;
+  if (!back.is_for()) reads.regions = {back.node.regions[1]};
   for (ValueId v : moving_captures(reads))
-    b.adjoint[v.index] = slot(v, cotangent_or_zero(s, v), SIZE_MAX);
+    b.adjoint[v.index] = add_slot(back, v, cotangent_or_zero(s, v), SIZE_MAX);
   for (auto [yield, seed] : seeds)
     if (moves(yield)) add(b, yield, type(seed).is_list() ? seed : emit(b).reshape(seed, dims(b, yield)), true);
-  sweep(b, tape.nodes);
+}
 
-  b.loc = loc;
-  std::vector<Slot> kept;
-  for (Slot& one : slots) {
+// What a turn makes of the cotangents; those to which nothing is added need not be carried.
+void Reverse::close_body(BackwardLoop& back) {
+  Scope& b = back.inside;
+  b.loc = back.node.loc;
+  std::vector<BackwardLoop::Slot> kept;
+  for (BackwardLoop::Slot& one : back.slots) {
     if (one.position == SIZE_MAX) {
       one.last = b.adjoint.at(one.original.index);
       if (one.last == one.param) continue; // nothing was added
@@ -241,38 +263,55 @@ void Reverse::reverse_loop(Scope& s, NodeId id) {
     one.last = emit(b).reshape(one.last, wanted);
     kept.push_back(one);
   }
-  std::vector<ValueId> params{turn}, operands;
+  back.slots = std::move(kept);
+}
+
+// The node; gives its results.
+std::vector<ValueId> Reverse::make_backward(Scope& s, BackwardLoop& back) {
+  std::vector<ValueId> params{back.turn}, operands;
   std::vector<Type> types;
-  Emit e = emit(s);
-  operands = {e.i64(0), b.loop->count, e.i64(1)};
-  for (Slot& one : kept) {
+  Emit e = emit(s), inside = emit(back.inside);
+  operands = {e.i64(0), back.inside.loop->count, e.i64(1)};
+  for (BackwardLoop::Slot& one : back.slots) {
     for (auto [axis, size] : one.varying) {
       params.push_back(size);
       operands.push_back(e.size(type(one.initial).dims[axis]));
-      body.yields.push_back(inside.size(type(one.last).dims[axis]));
+      back.body.yields.push_back(inside.size(type(one.last).dims[axis]));
       types.push_back(Type::scalar(DType::I64));
     }
     one.result = types.size();
     params.push_back(one.param);
     operands.push_back(one.initial);
-    body.yields.push_back(one.last);
+    back.body.yields.push_back(one.last);
     types.push_back(type(one.param));
   }
-  body.params = params;
+  back.body.params = params;
   for (size_t i = 0; i < params.size(); ++i)
     f_[params[i]].result = static_cast<uint32_t>(i);
   std::vector<Region> regions;
-  regions.push_back(std::move(body));
-  NodeId back = e.builder().node(Op::For, std::move(operands), std::move(types), {}, loc, std::move(regions));
-  std::vector<ValueId> results = f_[back].results;
-  for (const Slot& one : kept)
+  regions.push_back(std::move(back.body));
+  NodeId node = e.builder().node(Op::For, std::move(operands), std::move(types), {}, back.node.loc, std::move(regions));
+  std::vector<ValueId> results = f_[node].results;
+  for (const BackwardLoop::Slot& one : back.slots)
     for (size_t i = 0; i < one.varying.size(); ++i)
       f_[results[one.result]].type.dims[one.varying[i].first] = Dim::of(results[one.result - one.varying.size() + i]);
-  for (const Slot& one : kept)
+  return results;
+}
+
+void Reverse::reverse_loop(Scope& s, NodeId id) {
+  s.loc = f_[id].loc;
+  BackwardLoop back;
+  find_forward(s, id, back);
+  open_body(s, back);
+  carry_backwards(s, back);
+  sweep(back.inside, back.tape.nodes);
+  close_body(back);
+  const std::vector<ValueId> results = make_backward(s, back);
+  for (const BackwardLoop::Slot& one : back.slots)
     if (one.position == SIZE_MAX) set(s, one.original, results[one.result], true);
-  for (const Slot& one : kept)
+  for (const BackwardLoop::Slot& one : back.slots)
     if (one.position != SIZE_MAX) {
-      ValueId start = node.operands[first_operand + one.position], d = results[one.result];
+      ValueId start = back.node.operands[back.first_operand() + one.position], d = results[one.result];
       if (moves(start)) add(s, start, type(d).is_list() ? d : emit(s).reshape(d, dims(s, start)), true);
     }
 }

@@ -26,6 +26,21 @@ void Reverse::sweep(Scope& s, const std::vector<NodeId>& tape) {
     reverse(s, tape[i]);
 }
 
+// The operands from this one on, where the sweep is: the starts of a slice, the indices of an element.
+std::vector<ValueId> Reverse::starts_from(Scope& s, const Node& node, size_t first) {
+  std::vector<ValueId> starts;
+  for (size_t i = first; i < node.operands.size(); ++i)
+    starts.push_back(primal(s, node.operands[i]));
+  return starts;
+}
+
+// Adds to a part of the cotangent of x, in place.
+void Reverse::add_part(Scope& s, ValueId x, const std::function<ValueId(ValueId)>& with_part) {
+  if (!moves(x)) return;
+  ValueId whole = cotangent_or_zero(s, x);
+  set(s, x, with_part(whole), true);
+}
+
 void Reverse::reverse(Scope& s, NodeId id) {
   const Node node = f_[id]; // a copy: new nodes move the others
   bool wanted = false;
@@ -48,41 +63,22 @@ void Reverse::reverse(Scope& s, NodeId id) {
     ValueId d = cotangent(s, node.results[1]);
     return add(s, node.operands[1], d, is_guarded(d));
   }
+  case Op::ListGet: return reverse_list_get(s, node);
   default: break;
   }
-  if (node.op == Op::ListGet) return reverse_list_get(s, node);
-  ValueId dy = cotangent(s, node.results[0]);
-  if (!dy.valid()) return;
+  if (ValueId dy = cotangent(s, node.results[0]); dy.valid()) reverse_result(s, node, dy);
+}
+
+void Reverse::reverse_result(Scope& s, const Node& node, ValueId dy) {
   bool guarded = is_guarded(dy);
   const ValueId x = node.operands.empty() ? ValueId{} : node.operands[0];
   Emit e = emit(s);
-  auto starts_from = [&](size_t first) {
-    std::vector<ValueId> starts;
-    for (size_t i = first; i < node.operands.size(); ++i)
-      starts.push_back(primal(s, node.operands[i]));
-    return starts;
-  };
-  // Adds to a part of the cotangent of x, in place.
-  auto add_part = [&](const std::function<ValueId(ValueId)>& with_part) {
-    if (!moves(x)) return;
-    ValueId whole = cotangent_or_zero(s, x);
-    set(s, x, with_part(whole), true);
-  };
   switch (node.op) {
   case Op::Elementwise: return reverse_elementwise(s, node, dy);
   case Op::Convert:
     if (is_float(type(x).dtype)) add(s, x, e.convert(dy, type(x).dtype), guarded);
     return;
-  case Op::Broadcast: {
-    std::vector<int64_t> gone = other_axes(type(node.results[0]).dims.size(), node.attrs.ints);
-    const std::vector<Dim> from = type(x).dims, to = type(node.results[0]).dims;
-    for (size_t i = 0; i < from.size(); ++i) {
-      auto axis = static_cast<size_t>(node.attrs.ints[i]);
-      if (from[i] == Dim::of(1) && to[axis] != Dim::of(1)) gone.push_back(node.attrs.ints[i]);
-    }
-    std::sort(gone.begin(), gone.end());
-    return add(s, x, e.reshape(e.sum(dy, gone), dims(s, x)), guarded);
-  }
+  case Op::Broadcast: return reverse_broadcast(s, node, dy);
   case Op::Reshape: return add(s, x, e.reshape(dy, dims(s, x)), guarded);
   case Op::Transpose: return add(s, x, e.transpose(dy, inverse(node.attrs.ints)), guarded);
   case Op::Guard:
@@ -99,63 +95,14 @@ void Reverse::reverse(Scope& s, NodeId id) {
     ValueId rank = e.builder().one(Op::ProcessRank, {}, Type::scalar(DType::I64), {}, node.loc);
     return add(s, x, e.where(e.op(ScalarOp::Eq, {rank, primal(s, node.operands[1])}), sum, 0), guarded);
   }
-  case Op::Slice: {
-    std::vector<ValueId> starts = starts_from(1);
-    bool whole = std::all_of(node.attrs.ints.begin(), node.attrs.ints.end(), [](int64_t step) { return step == 1; });
-    if (whole && !cotangent(s, x).valid()) { // alone: zeros around it
-      if (!moves(x)) return;
-      std::vector<ValueId> operands{dy, e.number(type(dy).dtype, 0)};
-      operands.insert(operands.end(), starts.begin(), starts.end());
-      ValueId padded =
-          e.builder().one(Op::Pad, std::move(operands), Type::tensor(type(dy).dtype, dims(s, x)), {}, node.loc);
-      return set(s, x, padded, true);
-    }
-    return add_part([&](ValueId dx) { return emit(s).update(dx, dy, starts, node.attrs.ints, UpdateMode::Add); });
-  }
-  case Op::Index: return add_part([&](ValueId dx) { return emit(s).with_at(dx, starts_from(1), dy, UpdateMode::Add); });
-  case Op::Pad: {
-    // The other way round: what the result does not show of x (its end may lie before that of x) has no part in it.
-    std::vector<ValueId> starts = starts_from(2);
-    std::vector<ValueId> operands{dy, e.number(type(dy).dtype, 0)};
-    for (ValueId start : starts)
-      operands.push_back(e.sub(e.i64(0), start));
-    ValueId inside =
-        e.builder().one(Op::Pad, std::move(operands), Type::tensor(type(dy).dtype, dims(s, x)), {}, node.loc);
-    if (moves(node.operands[1])) {
-      ValueId margin = e.sub(e.sum(dy, all_axes(starts.size())), e.sum(inside, all_axes(starts.size())));
-      add(s, node.operands[1], margin, guarded);
-    }
-    return add(s, x, inside, guarded);
-  }
-  case Op::Concat: {
-    auto axis = static_cast<size_t>(node.attrs.ints[0]);
-    ValueId at = e.i64(0);
-    for (size_t k = 0; k < node.operands.size(); ++k) {
-      std::vector<Dim> part = dims(s, node.operands[k]);
-      if (moves(node.operands[k])) {
-        std::vector<ValueId> starts(part.size(), e.i64(0));
-        starts[axis] = at;
-        add(s, node.operands[k], e.slice(dy, starts, std::vector<int64_t>(part.size(), 1), part), guarded);
-      }
-      if (k + 1 < node.operands.size()) at = e.add(at, e.size(part[axis]));
-    }
-    return;
-  }
+  case Op::Slice: return reverse_slice(s, node, dy);
+  case Op::Index:
+    return add_part(s, x,
+                    [&](ValueId dx) { return emit(s).with_at(dx, starts_from(s, node, 1), dy, UpdateMode::Add); });
+  case Op::Pad: return reverse_pad(s, node, dy);
+  case Op::Concat: return reverse_concat(s, node, dy);
   case Op::Gather: return reverse_gather(s, node, dy);
-  case Op::Update: {
-    ValueId value = node.operands[1];
-    std::vector<ValueId> starts = starts_from(2);
-    bool element = type(value).dims.empty();
-    if (moves(value)) {
-      ValueId part = element ? e.at(dy, starts) : e.slice(dy, starts, node.attrs.ints, dims(s, value));
-      add(s, value, part, guarded);
-    }
-    if (!moves(x)) return;
-    if (node.attrs.update == UpdateMode::Add) return add(s, x, dy, guarded);
-    Type t = type(value);
-    t.dims = dims(s, t.dims);
-    return add(s, x, e.update(dy, e.zeros(t), starts, node.attrs.ints, UpdateMode::Set), true);
-  }
+  case Op::Update: return reverse_update(s, node, dy);
   case Op::Scatter: return reverse_scatter(s, node, dy);
   case Op::Reduce: return reverse_reduce(s, node, dy);
   case Op::Scan: return reverse_scan(s, node, dy);
@@ -169,6 +116,86 @@ void Reverse::reverse(Scope& s, NodeId id) {
   case Op::ListJoin: return reverse_list(s, node, dy);
   default: throw NotDifferentiable(fmt::format("the derivative of `{}` is not known", name_of(node.op)), node.loc);
   }
+}
+
+void Reverse::reverse_broadcast(Scope& s, const Node& node, ValueId dy) {
+  const ValueId x = node.operands[0];
+  Emit e = emit(s);
+  std::vector<int64_t> gone = other_axes(type(node.results[0]).dims.size(), node.attrs.ints);
+  const std::vector<Dim> from = type(x).dims, to = type(node.results[0]).dims;
+  for (size_t i = 0; i < from.size(); ++i) {
+    auto axis = static_cast<size_t>(node.attrs.ints[i]);
+    if (from[i] == Dim::of(1) && to[axis] != Dim::of(1)) gone.push_back(node.attrs.ints[i]);
+  }
+  std::sort(gone.begin(), gone.end());
+  add(s, x, e.reshape(e.sum(dy, gone), dims(s, x)), is_guarded(dy));
+}
+
+void Reverse::reverse_slice(Scope& s, const Node& node, ValueId dy) {
+  const ValueId x = node.operands[0];
+  Emit e = emit(s);
+  std::vector<ValueId> starts = starts_from(s, node, 1);
+  bool whole = std::all_of(node.attrs.ints.begin(), node.attrs.ints.end(), [](int64_t step) { return step == 1; });
+  if (whole && !cotangent(s, x).valid()) { // alone: zeros around it
+    if (!moves(x)) return;
+    std::vector<ValueId> operands{dy, e.number(type(dy).dtype, 0)};
+    operands.insert(operands.end(), starts.begin(), starts.end());
+    ValueId padded =
+        e.builder().one(Op::Pad, std::move(operands), Type::tensor(type(dy).dtype, dims(s, x)), {}, node.loc);
+    return set(s, x, padded, true);
+  }
+  add_part(s, x, [&](ValueId dx) { return emit(s).update(dx, dy, starts, node.attrs.ints, UpdateMode::Add); });
+}
+
+// The other way round: what the result does not show of x (its end may lie before that of x) has no part in it.
+void Reverse::reverse_pad(Scope& s, const Node& node, ValueId dy) {
+  const ValueId x = node.operands[0];
+  const bool guarded = is_guarded(dy);
+  Emit e = emit(s);
+  std::vector<ValueId> starts = starts_from(s, node, 2);
+  std::vector<ValueId> operands{dy, e.number(type(dy).dtype, 0)};
+  for (ValueId start : starts)
+    operands.push_back(e.sub(e.i64(0), start));
+  ValueId inside =
+      e.builder().one(Op::Pad, std::move(operands), Type::tensor(type(dy).dtype, dims(s, x)), {}, node.loc);
+  if (moves(node.operands[1])) {
+    ValueId margin = e.sub(e.sum(dy, all_axes(starts.size())), e.sum(inside, all_axes(starts.size())));
+    add(s, node.operands[1], margin, guarded);
+  }
+  add(s, x, inside, guarded);
+}
+
+void Reverse::reverse_concat(Scope& s, const Node& node, ValueId dy) {
+  const bool guarded = is_guarded(dy);
+  Emit e = emit(s);
+  auto axis = static_cast<size_t>(node.attrs.ints[0]);
+  ValueId at = e.i64(0);
+  for (size_t k = 0; k < node.operands.size(); ++k) {
+    std::vector<Dim> part = dims(s, node.operands[k]);
+    if (moves(node.operands[k])) {
+      std::vector<ValueId> starts(part.size(), e.i64(0));
+      starts[axis] = at;
+      add(s, node.operands[k], e.slice(dy, starts, std::vector<int64_t>(part.size(), 1), part), guarded);
+    }
+    if (k + 1 < node.operands.size()) at = e.add(at, e.size(part[axis]));
+  }
+}
+
+void Reverse::reverse_update(Scope& s, const Node& node, ValueId dy) {
+  const ValueId x = node.operands[0], value = node.operands[1];
+  const bool guarded = is_guarded(dy);
+  Emit e = emit(s);
+  std::vector<ValueId> starts = starts_from(s, node, 2);
+  bool element = type(value).dims.empty();
+  if (moves(value)) {
+    ValueId part = element ? e.at(dy, starts) : e.slice(dy, starts, node.attrs.ints, dims(s, value));
+    add(s, value, part, guarded);
+  }
+  if (!moves(x)) return;
+  if (node.attrs.update == UpdateMode::Add) return add(s, x, dy, guarded);
+  Type t = type(value);
+  t.dims = dims(s, t.dims);
+  add(s, x, e.update(dy, e.zeros(t), starts, node.attrs.ints, UpdateMode::Set), true);
 }
 
 void Reverse::reverse_elementwise(Scope& s, const Node& node, ValueId dy) {

@@ -115,6 +115,12 @@ private:
   void merge_siblings();
 
   // emitting
+  struct Emission;
+  bool mark_read(Emission& e, bool keep_root);
+  void collect_nodes(Emission& e, std::vector<ir::NodeId>& out);
+  void guard_operand(ir::NodeId kernel, ir::ValueId operand, const std::vector<ir::NodeId>& guards,
+                     std::vector<ir::NodeId>& out);
+  void guard_output(ir::NodeId kernel, const std::vector<ir::NodeId>& guards, std::vector<ir::NodeId>& out);
   void emit_group(uint32_t group, std::vector<ir::NodeId>& out);
   bool stays_view(const Group& group) const;
 

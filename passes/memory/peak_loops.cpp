@@ -198,139 +198,175 @@ void Machine::leave_loops(State& state, std::optional<uint32_t> target) {
   }
 }
 
-// At a test that leaves the loop and is not decided. False: this way ends, since what comes now is known.
-bool Machine::turn_together(const Instruction& i, size_t at, uint32_t head, uint32_t end) {
-  auto find = [&]() -> Turns& {
-    auto& loops = state_.top().loops;
-    auto loop = std::find_if(loops.begin(), loops.end(), [&](const Turns& l) { return l.head == head; });
-    if (loop == loops.end()) loop = loops.insert(loop, Turns{head, end, 0, true, nullptr, nullptr});
-    return *loop;
-  };
-  Turns& loop = find();
-  clear_dead(head, at);
-  auto begin = [&](int shifts) {
-    auto cycle = std::make_shared<Cycle>();
-    cycle->test = at;
-    cycle->devices = devices_;
-    cycle->others = others_.size();
-    cycle->shifts = shifts;
-    cycle->turns = loop.count;
-    cycle->base = std::make_shared<State>(state_);
-    for (const Frame& frame : state_.frames)
-      steps_ += frame.slots.size() / 16; // what the copy costs
-    loop.cycle = std::move(cycle);
-    return true;
-  };
-  if (!loop.cycle) return begin(0);
-  const std::shared_ptr<const Cycle> cycle = loop.cycle;
-  if (cycle->test != at || cycle->shifts > kMostShifts) return true;
-  const bool running = cycle->turn.valid();
-
-  State older, newer;
+// What a loop's turns have changed since they are taken together, and what is assumed of any number of turns next.
+struct Machine::Guess {
+  State older, newer; // brought into the same form
   Fold fold;
-  bool alike = false;
-  for (bool shifted : {false, true}) {
-    if (alike) break;
-    older = *cycle->base, newer = state_;
-    fold = {shifted, false, false};
-    alike = fold_growth(older, newer, fold);
-  }
-  if (!alike) {
-    if (!running) return begin(cycle->shifts + 1);
-    missing(kGrows);
-    return false;
-  }
-  const std::vector<Quantity> then = quantities(older), now = quantities(newer);
+  std::vector<Quantity> then, now;
+  bool running = false; // one turn, from what was assumed; else the first ones
+  int turns = 1;        // that lie between the two states
+  AtomId turn;          // of the next try
   std::vector<Size> next;
   std::map<size_t, AtomId> given_up;
   std::set<size_t> raised;
-  if (then.size() == cycle->count) given_up = cycle->given_up, raised = cycle->raised;
-  const AtomId turn = new_turn(); // of the next try
-  const Size t = Size::of(turn);
-  const int turns = running ? 1 : std::max(1, loop.count - cycle->turns);
-  bool right = running && !fold.changed && then.size() == cycle->count, grows = fold.grown, bound = false;
-  bool numbers_right = turns == 1; // on which what holds memory may depend
+  bool right = false; // what was assumed
+  bool grows = false; // something that holds memory
+  bool bound = false; // `next` has more than there is
+};
+
+Turns& Machine::find_loop(uint32_t head, uint32_t end) {
+  auto& loops = state_.top().loops;
+  auto loop = std::find_if(loops.begin(), loops.end(), [&](const Turns& l) { return l.head == head; });
+  if (loop == loops.end()) loop = loops.insert(loop, Turns{head, end, 0, true, nullptr, nullptr});
+  return *loop;
+}
+
+// From here on the turns of the loop are taken together.
+void Machine::begin_cycle(Turns& loop, size_t at, int shifts) {
+  auto cycle = std::make_shared<Cycle>();
+  cycle->test = at;
+  cycle->devices = devices_;
+  cycle->others = others_.size();
+  cycle->shifts = shifts;
+  cycle->turns = loop.count;
+  cycle->base = std::make_shared<State>(state_);
+  for (const Frame& frame : state_.frames)
+    steps_ += frame.slots.size() / 16; // what the copy costs
+  loop.cycle = std::move(cycle);
+}
+
+// Brings the state at the cycle's base and the one of now into the same form. False: they are not alike.
+bool Machine::fold_turns(const Cycle& cycle, Guess& guess) const {
+  bool alike = false;
+  for (bool shifted : {false, true}) {
+    if (alike) break;
+    guess.older = *cycle.base, guess.newer = state_;
+    guess.fold = {shifted, false, false};
+    alike = fold_growth(guess.older, guess.newer, guess.fold);
+  }
+  return alike;
+}
+
+// The name of a number that changes in no simple way.
+Size Machine::give_up(size_t quantity, Guess& guess) {
+  auto [name, fresh] = found_.try_emplace({instruction_, static_cast<int>(quantity), -1});
+  if (fresh) {
+    name->second = result_.atoms.add({AtomKind::Fresh, "", {}, true, {}, {}});
+    explained_[name->second] = {"", "a number that changes from turn to turn of this loop", loc_};
+  }
+  guess.given_up[quantity] = name->second;
+  return Size::of(name->second);
+}
+
+// What is assumed next of each quantity. False: the loop's first turns differ from the others.
+bool Machine::guess_quantities(const Cycle& cycle, Guess& guess) {
+  const std::vector<Quantity>&then = guess.then, &now = guess.now;
+  const bool running = guess.running;
+  const Size t = Size::of(guess.turn);
+  bool numbers_right = guess.turns == 1; // on which what holds memory may depend
   for (size_t k = 0; running && k < then.size(); ++k)
-    if (!then[k].holds_memory && !given_up.contains(k))
+    if (!then[k].holds_memory && !guess.given_up.contains(k))
       numbers_right =
-          numbers_right && now[k].size == with_turn(then[k].size, cycle->turn, Size::of(cycle->turn) + Size(1));
+          numbers_right && now[k].size == with_turn(then[k].size, cycle.turn, Size::of(cycle.turn) + Size(1));
   for (size_t k = 0; k < then.size(); ++k) {
-    const Size was = running ? with_turn(then[k].size, cycle->turn, t) : then[k].size;
-    const Size is = running ? with_turn(now[k].size, cycle->turn, t) : now[k].size;
-    const Size expected = running ? with_turn(was, turn, t + Size(1)) : was;
-    const Size first = running ? with_turn(was, turn, Size(0)) : was;
-    grows = grows || (then[k].holds_memory && was != is);
-    if (given_up.contains(k) || is == expected) {
-      next.push_back(running ? was : first);
+    const Size was = running ? with_turn(then[k].size, cycle.turn, t) : then[k].size;
+    const Size is = running ? with_turn(now[k].size, cycle.turn, t) : now[k].size;
+    const Size expected = running ? with_turn(was, guess.turn, t + Size(1)) : was;
+    const Size first = running ? with_turn(was, guess.turn, Size(0)) : was;
+    guess.grows = guess.grows || (then[k].holds_memory && was != is);
+    if (guess.given_up.contains(k) || is == expected) {
+      guess.next.push_back(running ? was : first);
       continue;
     }
     const bool less = running && now[k].holds_memory && covers(expected, is);
-    if (less && raised.contains(k)) { // a way on which less is added
-      next.push_back(was);
+    if (less && guess.raised.contains(k)) { // a way on which less is added
+      guess.next.push_back(was);
       continue;
     }
-    right = false;
+    guess.right = false;
     if (now[k].holds_memory && !numbers_right) {
-      next.push_back(running ? was : first);
+      guess.next.push_back(running ? was : first);
       continue;
     }
     Size step = is - was;
-    if (turns > 1) step = divide_exactly(step, Size(turns)).value_or(step);
+    if (guess.turns > 1) step = divide_exactly(step, Size(guess.turns)).value_or(step);
     // Not: one name in the place of another.
     const bool simple = step.is_constant() || first.is(0) || covers(step, Size(0));
-    if (!simple && !running && now[k].holds_memory) return begin(cycle->shifts + 1);
+    if (!simple && !running && now[k].holds_memory) return false;
     std::optional<Size> sum;
-    if (simple) sum = sum_over_turns(step, turn);
+    if (simple) sum = sum_over_turns(step, guess.turn);
     if (!sum && now[k].holds_memory)
-      if (auto most = most_of_turns(step, turn)) {
-        sum = sum_over_turns(*most, turn);
-        raised.insert(k);
-        bound = true;
+      if (auto most = most_of_turns(step, guess.turn)) {
+        sum = sum_over_turns(*most, guess.turn);
+        guess.raised.insert(k);
+        guess.bound = true;
       }
-    if (!less) raised.insert(k);
-    if (sum && (cycle->tries < kPatientTries || now[k].holds_memory)) {
-      next.push_back(first + *sum);
-    } else {
-      auto [name, fresh] = found_.try_emplace({&i, static_cast<int>(k), -1});
-      if (fresh) {
-        name->second = result_.atoms.add({AtomKind::Fresh, "", {}, true, {}, {}});
-        explained_[name->second] = {"", "a number that changes from turn to turn of this loop", loc_};
-      }
-      given_up[k] = name->second;
-      next.push_back(Size::of(name->second));
-    }
+    if (!less) guess.raised.insert(k);
+    const bool keeps = sum && (cycle.tries < kPatientTries || now[k].holds_memory);
+    guess.next.push_back(keeps ? first + *sum : give_up(k, guess));
   }
-  if (!running && !grows) return true; // what changes beside that becomes a name (turn)
-  for (size_t d = 0; d < older.memories.size(); ++d)
-    for (const Size& scratch : newer.memories[d].scratch)
+  return true;
+}
+
+// Workspaces of the turn that are not assumed yet.
+void Machine::add_scratches(Guess& guess) {
+  for (size_t d = 0; d < guess.older.memories.size(); ++d)
+    for (const Size& scratch : guess.newer.memories[d].scratch)
       for (const Size& most : at_last_turns(scratch)) {
-        const auto& known = older.memories[d].scratch;
+        auto& known = guess.older.memories[d].scratch;
         if (std::any_of(known.begin(), known.end(), [&](const Size& size) { return covers(size, most); })) continue;
-        add_largest(older.memories[d].scratch, most);
-        right = false;
+        add_largest(known, most);
+        guess.right = false;
       }
-  if (right) return false;
+}
+
+// At a test that leaves the loop and is not decided. False: this way ends, since what comes now is known.
+bool Machine::turn_together(const Instruction& i, size_t at, uint32_t head, uint32_t end) {
+  Turns& loop = find_loop(head, end);
+  clear_dead(head, at);
+  if (!loop.cycle) return begin_cycle(loop, at, 0), true;
+  const std::shared_ptr<const Cycle> cycle = loop.cycle;
+  if (cycle->test != at || cycle->shifts > kMostShifts) return true;
+  Guess guess;
+  guess.running = cycle->turn.valid();
+  if (!fold_turns(*cycle, guess)) {
+    if (!guess.running) return begin_cycle(loop, at, cycle->shifts + 1), true;
+    missing(kGrows);
+    return false;
+  }
+  guess.then = quantities(guess.older), guess.now = quantities(guess.newer);
+  const bool same_count = guess.then.size() == cycle->count;
+  if (same_count) guess.given_up = cycle->given_up, guess.raised = cycle->raised;
+  guess.turn = new_turn();
+  guess.turns = guess.running ? 1 : std::max(1, loop.count - cycle->turns);
+  guess.right = guess.running && !guess.fold.changed && same_count;
+  guess.grows = guess.fold.grown;
+  if (!guess_quantities(*cycle, guess)) return begin_cycle(loop, at, cycle->shifts + 1), true;
+  if (!guess.running && !guess.grows) return true; // what changes beside that becomes a name (turn)
+  add_scratches(guess);
+  if (guess.right) return false;
   if (cycle->tries >= kMostTries) {
     missing(kGrows);
     return false;
   }
 
   // Back to where this began, now with any number of turns.
-  if (running) change_sizes(older, [&](const Size& size) { return with_turn(size, cycle->turn, t); });
-  put_quantities(older, next);
+  if (guess.running)
+    change_sizes(guess.older, [&](const Size& size) { return with_turn(size, cycle->turn, Size::of(guess.turn)); });
+  put_quantities(guess.older, guess.next);
   auto again = std::make_shared<Cycle>(*cycle);
-  again->turn = turn;
-  again->given_up = std::move(given_up);
-  again->raised = std::move(raised);
-  again->count = then.size();
+  again->turn = guess.turn;
+  again->given_up = std::move(guess.given_up);
+  again->raised = std::move(guess.raised);
+  again->count = guess.then.size();
   ++again->tries;
   devices_ = cycle->devices;
-  if (bound) note_bound();
+  if (guess.bound) note_bound();
   others_.resize(cycle->others);
-  state_ = older;
-  again->base = std::make_shared<State>(std::move(older));
-  find().cycle = again;
-  turns_[turn] = turns_of(i, in(i, 0).test.get(), turn, cycle->shifts);
+  state_ = guess.older;
+  again->base = std::make_shared<State>(std::move(guess.older));
+  find_loop(head, end).cycle = again;
+  turns_[guess.turn] = turns_of(i, in(i, 0).test.get(), guess.turn, cycle->shifts);
   return true;
 }
 

@@ -60,6 +60,13 @@ private:
   // ---- loops (peak_loops.cpp)
   std::optional<std::pair<uint32_t, uint32_t>> loop_left(uint32_t function, size_t at, uint32_t target);
   bool turn_together(const Instruction& i, size_t at, uint32_t head, uint32_t end);
+  struct Guess;
+  Turns& find_loop(uint32_t head, uint32_t end);
+  void begin_cycle(Turns& loop, size_t at, int shifts);
+  bool fold_turns(const Cycle& cycle, Guess& guess) const;
+  bool guess_quantities(const Cycle& cycle, Guess& guess);
+  Size give_up(size_t quantity, Guess& guess);
+  void add_scratches(Guess& guess);
   void leave_loops(State& state, std::optional<uint32_t> target); // none: all of the function
   Size turns_of(const Instruction& i, const Comparison* test, AtomId turn, int before);
   std::optional<Size> sum_over_turns(const Size& size, AtomId turn);

@@ -47,8 +47,8 @@ fault(
 )
 fault(
     "ir/lower/branches.cpp",
-    "if (d == other.dims[axis] && (d.is_constant() || is_outer(d.value, mark))) continue;",
-    "if ((MUTANT || d == other.dims[axis]) && (d.is_constant() || is_outer(d.value, mark))) continue;",
+    "if (d == other.dims[axis] && (d.is_constant() || is_outer(d.value, m.mark))) continue;",
+    "if ((MUTANT || d == other.dims[axis]) && (d.is_constant() || is_outer(d.value, m.mark))) continue;",
     "if two branches give different sizes, the first one's is taken",
 )
 fault(

@@ -1,0 +1,148 @@
+// Effects: output, files, time, plots, stopwatches. What acts takes the token and gives the next one.
+#include "ir/lower/function.h"
+#include "vm/io/io.h"
+#include <sstream>
+
+namespace tl::ir {
+
+Leaves FunctionLowerer::effect(Op op, std::vector<ValueId> operands, std::vector<Type> results, Attrs attrs, LocId at) {
+  operands[0] = token();
+  NodeId node = here().node(op, std::move(operands), std::move(results), std::move(attrs), at);
+  std::vector<ValueId> values = f_[node].results;
+  set_token(values[0]);
+  return {values.begin() + 1, values.end()};
+}
+
+// A tensor of a file that a const is read from, each once.
+uint32_t FunctionLowerer::constant_file(const typed::Expr& e, const std::string& name, const tl::Type& type) {
+  const std::string& path = e.operands.at(0)->text;
+  auto [known, is_new] = shared_.files.try_emplace({path, name, type.dtype, type.rank(), e.index}, 0);
+  if (!is_new) return known->second;
+  try {
+    TensorReader reader(path, {LoadOptions::unpacked({e.index}), name, type.dtype, type.rank()});
+    require_type(path, reader.header(), type.dtype, type.rank());
+    HostTensor x = reader.take();
+    x.dtype = type.dtype; // keys are kept as u64
+    known->second = static_cast<uint32_t>(shared_.module.tensors.size());
+    shared_.module.tensors.push_back(std::move(x));
+    return known->second;
+  } catch (const IoError& error) {
+    throw Unsupported(error.what(), e.span);
+  }
+}
+
+// One Load for each leaf of the type.
+Leaves FunctionLowerer::load(const typed::Expr& e, const Leaves& operands) {
+  LocId at = loc(e.span);
+  std::istringstream names(e.text);
+  Leaves result;
+  auto visit = [&](auto& self, const tl::Type& t) -> void {
+    if (!t.is_tensor()) {
+      for (const tl::Type& element : t.elements)
+        self(self, element);
+      return;
+    }
+    std::string name;
+    const bool is_leaf = static_cast<bool>(std::getline(names, name));
+    if (typed::is_constant_load(e)) {
+      if (!is_leaf && e.operands.size() > 1) name = e.operands[1]->text;
+      Attrs attrs;
+      attrs.index = constant_file(e, name, t);
+      // In the outermost region, so that maps find it outside of them.
+      result.push_back(
+          this->at(0).one(Op::ConstTensor, {}, Type::tensor(t.dtype, dims(t.shape)), std::move(attrs), at));
+      return;
+    }
+    std::vector<ValueId> values{ValueId{}};
+    values.insert(values.end(), operands.begin(), operands.end());
+    if (is_leaf) values.push_back(string(name, at));
+    Attrs attrs;
+    attrs.index = e.index;
+    std::vector<Type> types{Type::token(), Type::tensor(t.dtype, std::vector<Dim>(t.rank()))};
+    types.insert(types.end(), t.rank(), Type::scalar(DType::I64));
+    Leaves made = effect(Op::Load, std::move(values), std::move(types), std::move(attrs), at);
+    for (size_t i = 0; i < t.rank(); ++i)
+      f_[made[0]].type.dims[i] = Dim::of(made[1 + i]);
+    result.push_back(made[0]);
+  };
+  visit(visit, e.type);
+  return result;
+}
+
+Leaves FunctionLowerer::effect_builtin(const typed::Expr& e, const Leaves& operands) {
+  LocId at = loc(e.span);
+  auto with_token = [&] {
+    std::vector<ValueId> values = operands;
+    values.insert(values.begin(), ValueId{});
+    return values;
+  };
+  auto types_with_token = [&](std::vector<ValueId> values) {
+    std::vector<Type> types{Type::token()};
+    for (ValueId v : values)
+      types.push_back(type(v));
+    return types;
+  };
+
+  switch (e.builtin) {
+  case Builtin::Print: {
+    Attrs attrs;
+    attrs.index = e.flag;
+    return effect(Op::Print, with_token(), {Type::token()}, std::move(attrs), at);
+  }
+  case Builtin::Load: return load(e, operands);
+  case Builtin::Save: {
+    std::vector<ValueId> values = with_token();
+    if (!e.text.empty()) values.insert(values.begin() + 2, string(e.text, at));
+    return effect(Op::Save, std::move(values), {Type::token()}, {}, at);
+  }
+  case Builtin::Exists: return effect(Op::Exists, with_token(), {Type::token(), Type::scalar(DType::Bool)}, {}, at);
+  case Builtin::ReadText:
+  case Builtin::TensorNames: {
+    Attrs attrs;
+    attrs.index = e.builtin == Builtin::TensorNames;
+    return effect(Op::ReadText, with_token(), {Type::token(), Type::str()}, std::move(attrs), at);
+  }
+  case Builtin::WriteText: return effect(Op::WriteText, with_token(), {Type::token()}, {}, at);
+  case Builtin::ReadLine: return effect(Op::ReadLine, {ValueId{}}, {Type::token(), Type::str()}, {}, at);
+  case Builtin::Wait: return effect(Op::Wait, with_token(), types_with_token(operands), {}, at);
+  case Builtin::WaitAll: return effect(Op::WaitAll, {ValueId{}}, {Type::token()}, {}, at);
+  case Builtin::Time:
+    if (!operands.empty()) effect(Op::Wait, with_token(), types_with_token(operands), {}, at);
+    return effect(Op::Time, {ValueId{}}, {Type::token(), Type::scalar(DType::F64)}, {}, at);
+  case Builtin::Interrupted:
+    return effect(Op::Interrupted, {ValueId{}}, {Type::token(), Type::scalar(DType::Bool)}, {}, at);
+  case Builtin::Exit: return effect(Op::Exit, with_token(), {Type::token()}, {}, at);
+  case Builtin::Debug: {
+    Attrs attrs;
+    if (!e.text.empty()) attrs.format.literals = {e.text};
+    return effect(Op::Debug, with_token(), types_with_token(operands), std::move(attrs), at);
+  }
+  case Builtin::Progress: {
+    Attrs attrs;
+    attrs.index = e.flag;
+    return effect(Op::Progress, with_token(), {Type::token()}, std::move(attrs), at);
+  }
+  case Builtin::PlotLine:
+  case Builtin::PlotScatter:
+  case Builtin::PlotHist:
+  case Builtin::PlotImage: {
+    Attrs attrs;
+    attrs.index = static_cast<uint32_t>(e.builtin) - static_cast<uint32_t>(Builtin::PlotLine);
+    attrs.ints = e.ints;
+    std::vector<ValueId> values = with_token();
+    values.insert(values.begin() + (e.ints[0] ? 3 : 2), string(e.text, at));
+    return effect(Op::Plot, std::move(values), {Type::token()}, std::move(attrs), at);
+  }
+  case Builtin::StopwatchStart:
+  case Builtin::StopwatchLap:
+  case Builtin::StopwatchTotal:
+  case Builtin::StopwatchCount: {
+    Attrs attrs;
+    attrs.index = static_cast<uint32_t>(e.builtin) - static_cast<uint32_t>(Builtin::StopwatchStart);
+    return effect(Op::Stopwatch, with_token(), {Type::token(), Type::scalar(e.type.dtype)}, std::move(attrs), at);
+  }
+  default: throw std::logic_error("lowering: no function that acts");
+  }
+}
+
+} // namespace tl::ir
