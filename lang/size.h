@@ -181,6 +181,8 @@ public:
   std::pair<Size, Size> parts(const Size& e) const;
   // The value of s where `value_of` gives those of Named, Value and Fresh atoms.
   template <class F> int64_t evaluate(const Size& s, const F& value_of) const;
+  // How much was computed for proofs so far: terms of the polynomials that were looked at.
+  uint64_t effort() const { return effort_; }
 
   std::string to_string(const Size& s) const; // in the user's words: "2*n + 1", "min(n, 256)", "n // 2"
 
@@ -207,6 +209,7 @@ private:
   std::vector<AtomId> elements_;
   int proof_budget_ = 0;
   mutable int bounds_budget_ = 0;
+  mutable uint64_t effort_ = 0;
   std::map<std::tuple<AtomKind, Size, Size>, AtomId> compounds_;
 };
 

@@ -107,6 +107,7 @@ SizeAtoms::Interval SizeAtoms::bounds_of_sum(Size e, const SizeFacts& facts, int
 
 SizeAtoms::Interval SizeAtoms::bounds(const Size& e, const SizeFacts& facts, int depth) const {
   if (e.is_too_large() || --bounds_budget_ < 0) return {};
+  effort_ += e.terms.size();
   if (e.is_constant()) return Interval::of(e.constant());
   Interval result = bounds_of_sum(e, facts, depth);
   if (depth <= 0) return result;

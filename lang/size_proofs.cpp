@@ -22,6 +22,7 @@ bool SizeAtoms::atom_not_negative(AtomId id, const SizeFacts& facts, int depth) 
 // facts that cancel a negative term.
 bool SizeAtoms::not_negative(const Size& e, const SizeFacts& facts, int depth) {
   if (--proof_budget_ < 0 || e.is_too_large()) return false;
+  effort_ += e.terms.size();
   std::vector<size_t> negative;
   for (size_t i = 0; i < e.terms.size(); ++i) {
     const auto& term = e.terms[i];

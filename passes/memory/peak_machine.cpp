@@ -1,7 +1,6 @@
 // Control flow of the symbolic execution.
 #include "passes/memory/peak_machine.h"
 #include <algorithm>
-#include <ctime>
 #include <fmt/format.h>
 #include <stdexcept>
 
@@ -10,19 +9,13 @@ namespace {
 
 constexpr uint64_t kPatience = 100'000; // steps after which loops whose turns can be counted count as open
 constexpr uint64_t kMostSteps = 400'000;
-constexpr double kMostSeconds =
-    2;                         // of the processor: a step may take long, where there are many blocks and long formulas
+constexpr uint64_t kMostEffort =
+    3'000'000;                 // copied_ and SizeAtoms::effort(): where there are many blocks and long formulas
 constexpr int kExactTurns = 2; // of an open loop: the first ones may differ from the others
 constexpr int kMostTurns = 8;  // after which what changes is growing
 constexpr int kExactWays = 6;  // that meet at an instruction, before they are made one
 constexpr int kMostWays = 40;
 constexpr size_t kMostFrames = 200; // of calls whose depth is not known
-
-double processor_seconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 } // namespace
 
@@ -118,10 +111,9 @@ void Machine::follow() {
   instruction_ = &start;
   enter();
   note_peak(0, {}, 0);
-  const double begun = processor_seconds();
   while (true) {
     bool ended = !step();
-    if (++steps_ > kMostSteps || (steps_ % 8 == 0 && processor_seconds() - begun > kMostSeconds)) {
+    if (++steps_ > kMostSteps || copied_ + result_.atoms.effort() > kMostEffort) {
       missing("there are too many ways through the program to follow them all; this is one of those that were left");
       break;
     }
@@ -275,6 +267,7 @@ bool Machine::test(const Instruction& i, size_t at) {
   State other = state_;
   other.top().at = i.target;
   leave_loops(other, i.target);
+  copied_ += other.frames.size() + other.blocks.size();
   others_.push_back(std::move(other));
   return true;
 }

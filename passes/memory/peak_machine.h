@@ -143,6 +143,7 @@ private:
   LocId loc_; // of the last instruction that has one
   std::map<AtomId, Size> equal_parameters_;
   uint64_t steps_ = 0;
+  uint64_t copied_ = 0; // frames and blocks: for the other ways, for the moments of peaks
   int proofs_ = 0;
   bool forked_ = false;
   std::vector<std::optional<uint64_t>> wanted_; // always_reach

@@ -96,6 +96,7 @@ void Machine::note_peak(size_t number, const Size& workspace, std::optional<uint
       continue;
     std::erase_if(moments, [&](const auto& moment) { return covers(total, moment.bytes); });
     PeakMemory::Moment moment{total, loc_, {}};
+    copied_ += state_.blocks.size();
     std::set<uint32_t> gone(state_.free_blocks.begin(), state_.free_blocks.end());
     for (uint32_t k = 0; k < state_.blocks.size(); ++k) {
       const Block& block = state_.blocks[k];
