@@ -15,14 +15,22 @@ namespace tl::checker {
 
 namespace {
 
-// Is it a tensor, or made of nothing but tensors?
-bool tensor_leaves(const Type& type, std::vector<const Type*>& into) {
+const std::map<std::string, ReduceOp> kReductions = {
+    {"sum", ReduceOp::Sum}, {"mean", ReduceOp::Sum},      {"prod", ReduceOp::Prod},
+    {"min", ReduceOp::Min}, {"max", ReduceOp::Max},       {"any", ReduceOp::Any},
+    {"all", ReduceOp::All}, {"argmin", ReduceOp::ArgMin}, {"argmax", ReduceOp::ArgMax}};
+const std::map<std::string, Builtin> kLeafReductions = {
+    {"sum", Builtin::Sum},       {"mean", Builtin::Mean}, {"prod", Builtin::Prod}, {"min", Builtin::ReduceMin},
+    {"max", Builtin::ReduceMax}, {"any", Builtin::Any},   {"all", Builtin::All}};
+
+// Is it a tensor, or made of nothing but tensors? Adds their sizes.
+bool tensor_leaves(const Type& type, std::vector<Size>& sizes) {
   if (!type.is_aggregate()) {
-    into.push_back(&type);
+    sizes.insert(sizes.end(), type.shape.begin(), type.shape.end());
     return type.is_tensor();
   }
   return std::all_of(type.elements.begin(), type.elements.end(),
-                     [&](const Type& element) { return tensor_leaves(element, into); });
+                     [&](const Type& element) { return tensor_leaves(element, sizes); });
 }
 
 // The ranges that an index goes over itself; others are gone through by position.
@@ -42,400 +50,538 @@ std::set<std::string> clause_names(const ast::Comprehension& c, size_t before) {
   return names;
 }
 
-} // namespace
-
-ExprPtr check_comprehension(Context& cx, const ast::Expr& e, const ast::Comprehension& c, const std::string& reduction,
-                            Span span, const Type* expected) {
-  static const std::map<std::string, ReduceOp> reductions = {
-      {"sum", ReduceOp::Sum}, {"mean", ReduceOp::Sum},      {"prod", ReduceOp::Prod},
-      {"min", ReduceOp::Min}, {"max", ReduceOp::Max},       {"any", ReduceOp::Any},
-      {"all", ReduceOp::All}, {"argmin", ReduceOp::ArgMin}, {"argmax", ReduceOp::ArgMax}};
-  static const std::map<std::string, Builtin> leaf_reductions = {
-      {"sum", Builtin::Sum},       {"mean", Builtin::Mean}, {"prod", Builtin::Prod}, {"min", Builtin::ReduceMin},
-      {"max", Builtin::ReduceMax}, {"any", Builtin::Any},   {"all", Builtin::All}};
-  bool reduces = !reduction.empty();
-  if (reduction == "list") return list_comprehension(cx, c, span, expected);
-  if (reduces && !reductions.count(reduction)) {
-    error(cx, "NotCallable", span, fmt::format("`{}` does not reduce a comprehension", reduction),
-          "sum, prod, mean, min, max, any, all, argmin, argmax and list do; a tensor is written in brackets");
-    return broken(span);
-  }
-  // What is no range is gone through by position. Lists of other things than numbers are taken element by element.
+// What is no range is gone through by position. Lists of other things than numbers are taken element by element.
+struct Sources {
   bool by_position = false, by_element = false;
+};
+
+Sources sources_of(Context& cx, const ast::Comprehension& c) {
+  Sources sources;
   for (size_t i = 0; i < c.clauses.size(); ++i) {
     const auto& clause = c.clauses[i];
     if (!clause.range || ast::as<ast::Range>(clause.range)) continue;
     if (i > 0 && mentions(clause.range, clause_names(c, i))) { // goes over a part of an earlier element
-      by_element = true;
+      sources.by_element = true;
       break;
     }
     Snapshot before = snapshot(cx);
     typed::Block aside;
-    bool is_call = iterates(cx, clause.range);
     Iteration probe;
-    Type type;
-    if (is_call) {
+    if (iterates(cx, clause.range)) {
       probe = iterate(cx, clause.range, aside, true);
     } else {
       ExprPtr range = check_value(cx, clause.range);
-      type = refresh(cx, *range);
+      Type type = refresh(cx, *range);
       if (!in_steps_of_1(type) && !type.is_error() && (!type.is_scalar() || !type.is_tensor()))
         probe = iterate_value(cx, std::move(range), aside, true);
     }
     rollback(cx, before);
-    by_element = by_element || probe.is_list;
-    by_position = by_position || probe.element;
+    sources.by_element = sources.by_element || probe.is_list;
+    sources.by_position = sources.by_position || probe.element;
   }
-  if (by_element) {
-    if (!reduces && (c.clauses.size() > 1 || c.filter)) {
-      error(cx, "NotSupported", span, "a tensor over several lists, or parts of one, is not supported yet",
-            "`list(… for … in …)` makes a list, and `stack` a tensor of it");
-      return broken(span);
-    }
-    return reduce_list(cx, c, reduction, span, expected);
+  return sources;
+}
+
+// The variables that a pattern binds.
+void pattern_variables(const typed::Pattern& p, std::vector<VarId>& into) {
+  for (const typed::Pattern& element : p.elements)
+    pattern_variables(element, into);
+  if (!p.is_tuple && p.var.valid()) into.push_back(p.var);
+}
+
+void take_binds(typed::Expr& e, std::vector<typed::SizeBind>& into) {
+  for (auto& bind : e.binds)
+    into.push_back(std::move(bind));
+  for (auto& operand : e.operands)
+    take_binds(*operand, into);
+}
+
+// The axes 0 to rank - 1.
+Static all_axes(size_t rank) {
+  Static axes;
+  axes.kind = Static::Kind::Tuple;
+  for (size_t k = 0; k < rank; ++k) {
+    axes.elements.emplace_back();
+    axes.elements.back().kind = Static::Kind::Int;
+    axes.elements.back().number = static_cast<int64_t>(k);
   }
-  auto node = make_expr(ExprKind::Comprehension, span, Type::error());
-  typed::Block around;                                // what is gone through by position, evaluated once
-  std::vector<std::function<typed::Stmt()>> bindings; // of what stands at a position
-  std::optional<InsideComprehension> inside(cx);
+  return axes;
+}
+
+// A comprehension over ranges and what is gone through by position: one node. Methods that make an expression return
+// null where something is wrong, which they have reported.
+struct ComprehensionChecker {
+  Context& cx;
+  const ast::Comprehension& c;
+  const std::string& reduction; // empty: it is a tensor
+  const Span span;
+  const bool by_position;
+  ExprPtr node = make_expr(ExprKind::Comprehension, span, Type::error());
   bool fine = true;
-  std::set<std::string> names; // of all indices
+  std::set<std::string> names{};                        // of all indices
+  std::vector<Size> extents{};                          // of the indices
+  typed::Block around{};                                // what is gone through by position, evaluated once
+  std::vector<std::function<typed::Stmt()>> bindings{}; // of what stands at a position
+  std::vector<const ast::Expr*> held{};
+  std::optional<InsideComprehension> inside{};
+
+  ExprPtr check();
+  bool reduces() const { return !reduction.empty(); }
+  // each part of the element is a tensor first, and is then reduced
+  bool reduces_parts(const typed::Expr& element) const { return reduces() && element.type.is_aggregate(); }
+
+  // The clauses.
+  void check_clause(const ast::IndexClause& clause);
+  Iteration positions_of(const ast::IndexClause& clause);
+  void check_positions(const ast::IndexClause& clause, const Iteration& over);
+  void check_range(const ast::IndexClause& clause, typed::ComprehensionIndex& index);
+  void infer_range(const ast::IndexClause& clause, typed::ComprehensionIndex& index);
+  bool have_one_size(const std::string& name, const Axis& first, const Axis& other, const Size& size);
+  void bind_index(const ast::IndexClause& clause, typed::ComprehensionIndex& index);
+  VarId index_variable(const std::string& name, Span at);
+  Size position_of(const typed::ComprehensionIndex& index) const;
+  void add_index(typed::ComprehensionIndex index, const Size& distance);
+
+  // What stands at positions.
+  void bind_elements(typed::ComprehensionIndex& index);
+  ExprPtr with_bindings(ExprPtr e) const;
+  ExprPtr with_sources(ExprPtr made);
+
+  // The filter, the element, and what is made of it.
+  void check_filter();
+  bool check_element(typed::Expr& element, size_t first_inner_atom);
+  bool have_one_shape(const typed::Expr& element, const std::vector<Size>& sizes, size_t first_inner_atom);
+  bool ranges_are_independent();
+  ExprPtr make_tensor(ExprPtr element);
+  ExprPtr reduce_parts(ExprPtr parts);
+  ExprPtr reduce_part(const typed::Expr& whole, const Type& type, std::vector<uint32_t>& path, bool in_struct);
+  ExprPtr reduce_leaf(const typed::Expr& whole, const std::vector<uint32_t>& path);
+  ExprPtr reduce(ExprPtr element);
+  ExprPtr reduction_operand(ExprPtr element);
+  bool is_index(AtomId atom) const;
+};
+
+ExprPtr ComprehensionChecker::check() {
+  inside.emplace(cx);
   for (const auto& clause : c.clauses)
     pattern_names(*clause.pattern, names);
-  std::vector<Size> extents;
-  std::vector<const ast::Expr*> held;
-  auto with_bindings = [&](ExprPtr e) {
-    if (bindings.empty() || e->type.is_error()) return e;
-    auto block = make_expr(ExprKind::Block, e->span, e->type);
-    block->blocks.emplace_back();
-    for (const auto& binding : bindings)
-      block->blocks[0].statements.push_back(binding());
-    block->blocks[0].result = std::move(e);
-    return block;
-  };
-  // A range that uses what stands at the positions before it: those are bound where it is evaluated, too.
-  auto bind_elements = [&](typed::ComprehensionIndex& index) {
-    if (bindings.empty()) return;
-    std::vector<AtomId> atoms;
-    cx.program.atoms.collect(index.lo, atoms);
-    cx.program.atoms.collect(index.hi, atoms);
-    std::vector<typed::SizeBind> binds;
-    for (const auto& binding : bindings) {
-      auto each = [&](auto& self, const typed::Pattern& p) -> void {
-        for (const typed::Pattern& element : p.elements)
-          self(self, element);
-        if (p.is_tuple || !p.var.valid()) return;
-        AtomId atom = cx.program.variables[p.var.index].atom;
-        if (atom.valid() && std::find(atoms.begin(), atoms.end(), atom) != atoms.end())
-          binds.push_back({atom, with_bindings(variable_value(cx, p.var, index.span))});
-      };
-      each(each, binding().pattern);
-    }
-    for (typed::SizeBind& bind : index.binds)
-      binds.push_back({bind.atom, with_bindings(std::move(bind.value))});
-    index.binds = std::move(binds);
-  };
-  for (const auto& clause : c.clauses) {
-    typed::ComprehensionIndex index;
-    index.span = clause.span;
-    bool is_name = clause.pattern->kind != ast::Pattern::Kind::Tuple;
-    Iteration over;
-    if (clause.range && by_position && !ast::as<ast::Range>(clause.range)) {
-      bool is_range = false;
-      if (!iterates(cx, clause.range)) {
-        Snapshot before = snapshot(cx);
-        is_range = in_steps_of_1(check_expr(cx, clause.range)->type);
-        rollback(cx, before);
-      }
-      if (!is_range) {
-        over = iterate(cx, clause.range, around, true);
-        fine = fine && over.element;
-      }
-    }
-    if (over.element) {
-      index.hi = over.count;
-      push_scope(cx);
-      index.var = new_variable(cx, "", Type::scalar(DType::I64), false, clause.span);
-      bind_atom(cx, index.var);
-      Size i = Size::of(cx.program.variables[index.var.index].atom);
-      learn_index(cx, i, 0, index.hi);
-      Span at = clause.range->span;
-      ExprPtr first = over.element(i, at);
-      auto bound = bind_pattern(cx, *clause.pattern, refresh(cx, *first), false, first.get());
-      bindings.push_back([over, i, at, bound] {
-        typed::Stmt let;
-        let.kind = StmtKind::Let;
-        let.span = at;
-        let.pattern = bound;
-        let.value = over.element(i, at);
-        return let;
-      });
-      extents.push_back(cx.program.atoms.positive(index.hi, inside->facts_outside().sure()));
-      node->indices.push_back(std::move(index));
-      continue;
-    }
-    if (!is_name) {
-      if (fine)
-        error(cx, "TypeMismatch", clause.span, "this pattern takes the parts of tuples, and an index is a number",
-              "like `for (a, b) in zip(xs, ys)`");
-      fine = false;
-      continue;
-    }
-    if (clause.range) {
-      ExprPtr range = check_value(cx, clause.range);
-      Type type = refresh(cx, *range);
-      if (type.is_error()) {
-        fine = false;
-      } else if (!type.is_range()) {
-        error(cx, "TypeMismatch", clause.range->span,
-              fmt::format("an index iterates over a range, not {}", show(cx, type)),
-              type.is_scalar() ? fmt::format("write `0..{}`", source_text(cx, clause.range->span))
-                               : fmt::format("write `{0} in 0..len({1})` and subscript `{1}[{0}]`",
-                                             clause.pattern->name, source_text(cx, clause.range->span)));
-        fine = false;
-      } else if (!in_steps_of_1(type)) {
-        error(cx, "NotSupported", clause.range->span, "an index of a comprehension goes by constant steps",
-              "multiply it in the element");
-        fine = false;
-      } else {
-        index.lo = type.shape[0];
-        index.hi = type.shape[1];
-        auto take = [&](auto& self, typed::Expr& r) -> void {
-          for (auto& bind : r.binds)
-            index.binds.push_back(std::move(bind));
-          for (auto& operand : r.operands)
-            self(self, *operand);
-        };
-        take(take, *range);
-        bind_elements(index);
-      }
-    } else {
-      Axes told{around};
-      std::set<std::string> bound = names;
-      const std::string& name = clause.pattern->name;
-      find_axes(cx, c.element, name, bound, told);
-      if (c.filter) find_axes(cx, c.filter, name, bound, told);
-      for (const auto& other : c.clauses)
-        if (other.range) find_axes(cx, other.range, name, bound, told);
-      held.insert(held.end(), told.held.begin(), told.held.end());
-      const std::vector<Axis>& axes = told.found;
-      if (axes.empty()) {
-        if (!told.wrong)
-          error(cx, "UnboundIndex", clause.span, fmt::format("nothing tells the range of `{}`", name),
-                fmt::format("write `{} in 0..n`, or subscript an axis by `{}` alone", name, name));
-        fine = false;
-      } else {
-        index.hi = axes[0].size;
-        for (size_t i = 1; i < axes.size(); ++i) {
-          if (index.hi == axes[i].size) continue;
-          std::string message =
-              fmt::format("`{}` indexes an axis of `{}` with size {{0}} and one of `{}` with size {{1}}", name,
-                          axes[0].base, axes[i].base);
-          if (!require_equal(cx, index.hi, axes[i].size, true, message, axes[i].span, node->checks, true)) {
-            std::vector<Label> labels{{axes[0].span, fmt::format("size {}", show(cx, axes[0].size))},
-                                      {axes[i].span, fmt::format("size {}", show(cx, axes[i].size))}};
-            add_origins(cx, index.hi, axes[i].size, labels);
-            std::string hint = equality_hint(cx, index.hi, axes[i].size);
-            error(cx, "ShapeMismatch", axes[i].span,
-                  fmt::format("`{}` indexes axes of different sizes, {}", name, different(cx, index.hi, axes[i].size)),
-                  hint.empty() ? fmt::format("write the range: `{} in 0..n`", name) : hint, std::move(labels));
-            fine = false;
-            break;
-          }
-          if (axes[i].size.is_constant()) index.hi = axes[i].size;
-        }
-      }
-    }
-    push_scope(cx);
-    if (clause.pattern->kind == ast::Pattern::Kind::Name) {
-      Entity entity;
-      entity.span = clause.pattern->span;
-      if (fine) {
-        index.var = new_variable(cx, clause.pattern->name, Type::scalar(DType::I64), false, clause.pattern->span);
-        bind_atom(cx, index.var);
-        Size i = Size::of(cx.program.variables[index.var.index].atom);
-        learn_index(cx, i, index.lo, index.hi);
-        entity.kind = Entity::Kind::Variable;
-        entity.var = index.var;
-      }
-      enter(cx, clause.pattern->name, entity);
-    } else if (fine) {
-      index.var = new_variable(cx, "_", Type::scalar(DType::I64), false, clause.pattern->span);
-      bind_atom(cx, index.var);
-    }
-    const Size distance = index.hi - index.lo;
-    if (distance.is_too_large())
-      error(cx, "SizeOverflow", clause.span, "the distance between the ends of this range is no i64");
-    extents.push_back(cx.program.atoms.positive(distance, inside->facts_outside().sure()));
-    node->indices.push_back(std::move(index));
-  }
-  cx.function->facts.trust(
-      inside->facts_outside().mark()); // of no element anything is read where a range's check fails
+  for (const auto& clause : c.clauses)
+    check_clause(clause);
+  // Of no element anything is read where a range's check fails.
+  cx.function->facts.trust(inside->facts_outside().mark());
   size_t first_inner_atom = cx.program.atoms.size();
-  if (c.filter) {
-    if (!reduces) {
-      error(cx, "WrongArguments", c.filter->span, "a trailing `if` filters reductions, not tensors",
-            "choose elements by a mask: `x[mask]`, or write `if c { a } else { b }` in the element");
-      fine = false;
-    }
-    node->filter = check_condition(cx, c.filter);
-    fine = fine && !node->filter->type.is_error();
-    if (fine) learn_condition(cx, *node->filter, true);
-  }
-  Type element_expected;
-  if (expected && expected->is_tensor()) element_expected = cx.open.element_of(*expected);
-  ExprPtr body = check_value(cx, c.element);
+  if (c.filter) check_filter();
+  ExprPtr element = check_value(cx, c.element);
   if (node->filter) node->filter = with_bindings(std::move(node->filter));
   for (const ast::Expr* e : held)
     cx.held.erase(e);
   inside.reset();
-  refresh(cx, *body);
-  if (body->type.is_error() || !fine) return broken(span);
-  std::vector<const Type*> leaves;
-  if (!tensor_leaves(body->type, leaves)) {
-    error(cx, "TypeMismatch", body->span,
-          fmt::format("the element of a comprehension is a number or a tensor, or a tuple or struct of them, not {}",
-                      show(cx, body->type)),
-          body->type.is_unit() ? "" : "`list(… for …)` makes a list");
-    return broken(span);
+
+  refresh(cx, *element);
+  if (element->type.is_error() || !fine || !check_element(*element, first_inner_atom)) return broken(span);
+  ExprPtr made;
+  if (reduces_parts(*element)) {
+    made = make_tensor(std::move(element));
+    if (made) made = reduce_parts(std::move(made));
+  } else {
+    made = reduces() ? reduce(std::move(element)) : make_tensor(std::move(element));
   }
+  return made ? with_sources(std::move(made)) : broken(span);
+}
+
+void ComprehensionChecker::check_clause(const ast::IndexClause& clause) {
+  Iteration over = positions_of(clause);
+  if (over.element) {
+    check_positions(clause, over);
+    return;
+  }
+  if (clause.pattern->kind == ast::Pattern::Kind::Tuple) {
+    if (fine)
+      error(cx, "TypeMismatch", clause.span, "this pattern takes the parts of tuples, and an index is a number",
+            "like `for (a, b) in zip(xs, ys)`");
+    fine = false;
+    return;
+  }
+  typed::ComprehensionIndex index;
+  index.span = clause.span;
+  if (clause.range)
+    check_range(clause, index);
+  else
+    infer_range(clause, index);
+  bind_index(clause, index);
+  const Size distance = index.hi - index.lo;
+  if (distance.is_too_large())
+    error(cx, "SizeOverflow", clause.span, "the distance between the ends of this range is no i64");
+  add_index(std::move(index), distance);
+}
+
+// What a clause goes through by position; without `element` where it does not, or something is wrong.
+Iteration ComprehensionChecker::positions_of(const ast::IndexClause& clause) {
+  if (!clause.range || !by_position || ast::as<ast::Range>(clause.range)) return {};
+  if (!iterates(cx, clause.range)) {
+    Snapshot before = snapshot(cx);
+    bool is_range = in_steps_of_1(check_expr(cx, clause.range)->type);
+    rollback(cx, before);
+    if (is_range) return {};
+  }
+  Iteration over = iterate(cx, clause.range, around, true);
+  fine = fine && over.element;
+  return over;
+}
+
+void ComprehensionChecker::check_positions(const ast::IndexClause& clause, const Iteration& over) {
+  typed::ComprehensionIndex index;
+  index.span = clause.span;
+  index.hi = over.count;
+  push_scope(cx);
+  index.var = index_variable("", clause.span);
+  Size i = position_of(index);
+  learn_index(cx, i, 0, index.hi);
+  Span at = clause.range->span;
+  ExprPtr first = over.element(i, at);
+  auto bound = bind_pattern(cx, *clause.pattern, refresh(cx, *first), false, first.get());
+  bindings.push_back([over, i, at, bound] {
+    typed::Stmt let;
+    let.kind = StmtKind::Let;
+    let.span = at;
+    let.pattern = bound;
+    let.value = over.element(i, at);
+    return let;
+  });
+  add_index(std::move(index), over.count);
+}
+
+void ComprehensionChecker::check_range(const ast::IndexClause& clause, typed::ComprehensionIndex& index) {
+  ExprPtr range = check_value(cx, clause.range);
+  Type type = refresh(cx, *range);
+  if (type.is_error()) {
+    fine = false;
+  } else if (!type.is_range()) {
+    error(cx, "TypeMismatch", clause.range->span, fmt::format("an index iterates over a range, not {}", show(cx, type)),
+          type.is_scalar() ? fmt::format("write `0..{}`", source_text(cx, clause.range->span))
+                           : fmt::format("write `{0} in 0..len({1})` and subscript `{1}[{0}]`", clause.pattern->name,
+                                         source_text(cx, clause.range->span)));
+    fine = false;
+  } else if (!in_steps_of_1(type)) {
+    error(cx, "NotSupported", clause.range->span, "an index of a comprehension goes by constant steps",
+          "multiply it in the element");
+    fine = false;
+  } else {
+    index.lo = type.shape[0];
+    index.hi = type.shape[1];
+    take_binds(*range, index.binds);
+    bind_elements(index);
+  }
+}
+
+// The range of an index without one: that of the axes it subscripts.
+void ComprehensionChecker::infer_range(const ast::IndexClause& clause, typed::ComprehensionIndex& index) {
+  Axes told{around};
+  std::set<std::string> bound = names;
+  const std::string& name = clause.pattern->name;
+  find_axes(cx, c.element, name, bound, told);
+  if (c.filter) find_axes(cx, c.filter, name, bound, told);
+  for (const auto& other : c.clauses)
+    if (other.range) find_axes(cx, other.range, name, bound, told);
+  held.insert(held.end(), told.held.begin(), told.held.end());
+  const std::vector<Axis>& axes = told.found;
+  if (axes.empty()) {
+    if (!told.wrong)
+      error(cx, "UnboundIndex", clause.span, fmt::format("nothing tells the range of `{}`", name),
+            fmt::format("write `{} in 0..n`, or subscript an axis by `{}` alone", name, name));
+    fine = false;
+    return;
+  }
+  index.hi = axes[0].size;
+  for (size_t i = 1; i < axes.size(); ++i) {
+    if (index.hi == axes[i].size) continue;
+    if (!have_one_size(name, axes[0], axes[i], index.hi)) {
+      fine = false;
+      break;
+    }
+    if (axes[i].size.is_constant()) index.hi = axes[i].size;
+  }
+}
+
+// Another axis that an index subscripts has the size that is known of the first.
+bool ComprehensionChecker::have_one_size(const std::string& name, const Axis& first, const Axis& other,
+                                         const Size& size) {
+  std::string message = fmt::format("`{}` indexes an axis of `{}` with size {{0}} and one of `{}` with size {{1}}",
+                                    name, first.base, other.base);
+  if (require_equal(cx, size, other.size, true, message, other.span, node->checks, true)) return true;
+  std::vector<Label> labels{{first.span, fmt::format("size {}", show(cx, first.size))},
+                            {other.span, fmt::format("size {}", show(cx, other.size))}};
+  add_origins(cx, size, other.size, labels);
+  std::string hint = equality_hint(cx, size, other.size);
+  error(cx, "ShapeMismatch", other.span,
+        fmt::format("`{}` indexes axes of different sizes, {}", name, different(cx, size, other.size)),
+        hint.empty() ? fmt::format("write the range: `{} in 0..n`", name) : hint, std::move(labels));
+  return false;
+}
+
+void ComprehensionChecker::bind_index(const ast::IndexClause& clause, typed::ComprehensionIndex& index) {
+  push_scope(cx);
+  if (clause.pattern->kind == ast::Pattern::Kind::Name) {
+    Entity entity;
+    entity.span = clause.pattern->span;
+    if (fine) {
+      index.var = index_variable(clause.pattern->name, clause.pattern->span);
+      learn_index(cx, position_of(index), index.lo, index.hi);
+      entity.kind = Entity::Kind::Variable;
+      entity.var = index.var;
+    }
+    enter(cx, clause.pattern->name, entity);
+  } else if (fine) {
+    index.var = index_variable("_", clause.pattern->span);
+  }
+}
+
+VarId ComprehensionChecker::index_variable(const std::string& name, Span at) {
+  VarId var = new_variable(cx, name, Type::scalar(DType::I64), false, at);
+  bind_atom(cx, var);
+  return var;
+}
+
+Size ComprehensionChecker::position_of(const typed::ComprehensionIndex& index) const {
+  return Size::of(cx.program.variables[index.var.index].atom);
+}
+
+void ComprehensionChecker::add_index(typed::ComprehensionIndex index, const Size& distance) {
+  extents.push_back(cx.program.atoms.positive(distance, inside->facts_outside().sure()));
+  node->indices.push_back(std::move(index));
+}
+
+// A range that uses what stands at the positions before it: those are bound where it is evaluated, too.
+void ComprehensionChecker::bind_elements(typed::ComprehensionIndex& index) {
+  if (bindings.empty()) return;
+  std::vector<AtomId> atoms;
+  cx.program.atoms.collect(index.lo, atoms);
+  cx.program.atoms.collect(index.hi, atoms);
+  std::vector<typed::SizeBind> binds;
+  for (const auto& binding : bindings) {
+    std::vector<VarId> variables;
+    pattern_variables(binding().pattern, variables);
+    for (VarId var : variables) {
+      AtomId atom = cx.program.variables[var.index].atom;
+      if (atom.valid() && std::find(atoms.begin(), atoms.end(), atom) != atoms.end())
+        binds.push_back({atom, with_bindings(variable_value(cx, var, index.span))});
+    }
+  }
+  for (typed::SizeBind& bind : index.binds)
+    binds.push_back({bind.atom, with_bindings(std::move(bind.value))});
+  index.binds = std::move(binds);
+}
+
+ExprPtr ComprehensionChecker::with_bindings(ExprPtr e) const {
+  if (bindings.empty() || e->type.is_error()) return e;
+  auto block = make_expr(ExprKind::Block, e->span, e->type);
+  block->blocks.emplace_back();
+  for (const auto& binding : bindings)
+    block->blocks[0].statements.push_back(binding());
+  block->blocks[0].result = std::move(e);
+  return block;
+}
+
+// After what it goes through by position has been evaluated.
+ExprPtr ComprehensionChecker::with_sources(ExprPtr made) {
+  if (around.statements.empty()) return made;
+  auto block = make_expr(ExprKind::Block, span, made->type);
+  around.result = std::move(made);
+  block->blocks.push_back(std::move(around));
+  return block;
+}
+
+void ComprehensionChecker::check_filter() {
+  if (!reduces()) {
+    error(cx, "WrongArguments", c.filter->span, "a trailing `if` filters reductions, not tensors",
+          "choose elements by a mask: `x[mask]`, or write `if c { a } else { b }` in the element");
+    fine = false;
+  }
+  node->filter = check_condition(cx, c.filter);
+  fine = fine && !node->filter->type.is_error();
+  if (fine) learn_condition(cx, *node->filter, true);
+}
+
+// May elements like this one be put together?
+bool ComprehensionChecker::check_element(typed::Expr& element, size_t first_inner_atom) {
   std::vector<Size> sizes;
-  for (const Type* leaf : leaves)
-    sizes.insert(sizes.end(), leaf->shape.begin(), leaf->shape.end());
-  if (body->type.is_aggregate()) cx.open.settle(body->type); // the leaves that were looked at are gone
-  bool by_leaf = reduces && body->type.is_aggregate();       // each part is a tensor first, and is then reduced
-  if (by_leaf && (node->filter || reduction.starts_with("arg"))) {
-    error(cx, "TypeMismatch", body->span,
+  if (!tensor_leaves(element.type, sizes)) {
+    error(cx, "TypeMismatch", element.span,
+          fmt::format("the element of a comprehension is a number or a tensor, or a tuple or struct of them, not {}",
+                      show(cx, element.type)),
+          element.type.is_unit() ? "" : "`list(… for …)` makes a list");
+    return false;
+  }
+  if (element.type.is_aggregate()) cx.open.settle(element.type);
+  if (reduces_parts(element) && (node->filter || reduction.starts_with("arg"))) {
+    error(cx, "TypeMismatch", element.span,
           fmt::format("{}, not {}",
                       node->filter ? "with a filter, the element of a reduction is a number or a tensor"
                                    : fmt::format("`{}` takes numbers", reduction),
-                      show(cx, body->type)),
-          "", {label_of(cx, *body)});
-    return broken(span);
+                      show(cx, element.type)),
+          "", {label_of(cx, element)});
+    return false;
   }
-  // Sizes of the element must not depend on the indices, nor be known only inside.
+  return have_one_shape(element, sizes, first_inner_atom);
+}
+
+// Sizes of the element must not depend on the indices, nor be known only inside.
+bool ComprehensionChecker::have_one_shape(const typed::Expr& element, const std::vector<Size>& sizes,
+                                          size_t first_inner_atom) {
   for (const Size& size : sizes) {
     std::vector<AtomId> atoms;
     cx.program.atoms.collect(size, atoms);
     for (AtomId atom : atoms) {
-      bool inner = atom.index >= first_inner_atom;
-      for (const auto& index : node->indices)
-        inner = inner || (index.var.valid() && cx.program.variables[index.var.index].atom == atom);
-      if (!inner) continue;
-      error(cx, "ShapeMismatch", body->span,
+      if (atom.index < first_inner_atom && !is_index(atom)) continue;
+      error(cx, "ShapeMismatch", element.span,
             fmt::format("the elements of a comprehension need one shape, and the size {} may differ between them",
                         show(cx, size)),
-            "", {label_of(cx, *body)});
-      return broken(span);
+            "", {label_of(cx, element)});
+      return false;
     }
   }
-  auto finish = [&](ExprPtr made) {
-    if (around.statements.empty()) return made;
-    auto block = make_expr(ExprKind::Block, span, made->type);
-    around.result = std::move(made);
-    block->blocks.push_back(std::move(around));
-    return block;
-  };
-  if (!reduces || by_leaf) {
-    // Ranges must not depend on earlier indices: rows would have different lengths.
-    for (size_t i = 0; i < extents.size(); ++i) {
-      std::vector<AtomId> atoms;
-      cx.program.atoms.collect(extents[i], atoms);
-      for (const auto& index : node->indices)
-        for (AtomId atom : atoms)
-          if (index.var.valid() && cx.program.variables[index.var.index].atom == atom) {
-            error(cx, "ShapeMismatch", node->indices[i].span,
-                  "the range of an index of a tensor cannot depend on another index");
-            return broken(span);
-          }
-    }
-    node->type = body->type;
-    add_leading(node->type, extents);
-    node->operands.push_back(with_bindings(std::move(body)));
-    if (!by_leaf) return finish(std::move(node));
-    auto whole = make_expr(ExprKind::Block, span, Type::unit());
-    whole->blocks.emplace_back();
-    ExprPtr all = shared(cx, std::move(node), whole->blocks[0]);
-    Static axes;
-    axes.kind = Static::Kind::Tuple;
-    for (size_t k = 0; k < extents.size(); ++k) {
-      axes.elements.emplace_back();
-      axes.elements.back().kind = Static::Kind::Int;
-      axes.elements.back().number = static_cast<int64_t>(k);
-    }
-    auto reduced = [&](auto& self, const Type& type, std::vector<uint32_t>& path, bool in_struct) -> ExprPtr {
-      if (type.is_aggregate()) {
-        auto made = make_expr(ExprKind::Tuple, span, type);
-        for (uint32_t i = 0; i < type.elements.size(); ++i) {
-          path.push_back(i);
-          made->operands.push_back(self(self, type.elements[i], path, type.is_struct()));
-          made->type.elements[i] = made->operands.back()->type;
-          path.pop_back();
-          fine = fine && !made->type.elements[i].is_error();
-        }
-        return made;
-      }
-      ExprPtr leaf = copy_simple(*all);
-      for (uint32_t step : path) {
-        auto part = make_expr(ExprKind::TupleGet, span, leaf->type.elements[step]);
-        part->index = step;
-        part->operands.push_back(std::move(leaf));
-        leaf = std::move(part);
-      }
-      std::vector<Arg> args(2);
-      args[0].span = args[1].span = span;
-      args[0].value = std::move(leaf);
-      args[1].name = "axis";
-      args[1].constant = axes;
-      ExprPtr made = builtin_call(cx, leaf_reductions.at(reduction), std::move(args), span, false, nullptr);
-      return in_struct && !made->type.is_error() ? convert(cx, std::move(made), type.dtype, span) : std::move(made);
-    };
-    std::vector<uint32_t> path;
-    ExprPtr result = reduced(reduced, all->type, path, false);
-    if (!fine) return broken(span);
-    whole->type = result->type;
-    whole->blocks[0].result = std::move(result);
-    return finish(std::move(whole));
+  return true;
+}
+
+// Ranges must not depend on earlier indices: rows would have different lengths.
+bool ComprehensionChecker::ranges_are_independent() {
+  for (size_t i = 0; i < extents.size(); ++i) {
+    std::vector<AtomId> atoms;
+    cx.program.atoms.collect(extents[i], atoms);
+    if (std::none_of(atoms.begin(), atoms.end(), [&](AtomId atom) { return is_index(atom); })) continue;
+    error(cx, "ShapeMismatch", node->indices[i].span,
+          "the range of an index of a tensor cannot depend on another index");
+    return false;
   }
+  return true;
+}
+
+// The tensor of the elements, or the tuple of tensors.
+ExprPtr ComprehensionChecker::make_tensor(ExprPtr element) {
+  if (!ranges_are_independent()) return nullptr;
+  node->type = element->type;
+  add_leading(node->type, extents);
+  node->operands.push_back(with_bindings(std::move(element)));
+  return std::move(node);
+}
+
+// Reduces each tensor of a tuple or struct of them.
+ExprPtr ComprehensionChecker::reduce_parts(ExprPtr parts) {
+  auto block = make_expr(ExprKind::Block, span, Type::unit());
+  block->blocks.emplace_back();
+  ExprPtr whole = shared(cx, std::move(parts), block->blocks[0]);
+  std::vector<uint32_t> path;
+  ExprPtr result = reduce_part(*whole, whole->type, path, false);
+  if (!fine) return nullptr;
+  block->type = result->type;
+  block->blocks[0].result = std::move(result);
+  return block;
+}
+
+// The part that the steps of a path lead to, of this type.
+ExprPtr ComprehensionChecker::reduce_part(const typed::Expr& whole, const Type& type, std::vector<uint32_t>& path,
+                                          bool in_struct) {
+  if (type.is_aggregate()) {
+    auto made = make_expr(ExprKind::Tuple, span, type);
+    for (uint32_t i = 0; i < type.elements.size(); ++i) {
+      path.push_back(i);
+      made->operands.push_back(reduce_part(whole, type.elements[i], path, type.is_struct()));
+      made->type.elements[i] = made->operands.back()->type;
+      path.pop_back();
+      fine = fine && !made->type.elements[i].is_error();
+    }
+    return made;
+  }
+  ExprPtr made = reduce_leaf(whole, path);
+  return in_struct && !made->type.is_error() ? convert(cx, std::move(made), type.dtype, span) : std::move(made);
+}
+
+ExprPtr ComprehensionChecker::reduce_leaf(const typed::Expr& whole, const std::vector<uint32_t>& path) {
+  ExprPtr leaf = copy_simple(whole);
+  for (uint32_t step : path) {
+    auto part = make_expr(ExprKind::TupleGet, span, leaf->type.elements[step]);
+    part->index = step;
+    part->operands.push_back(std::move(leaf));
+    leaf = std::move(part);
+  }
+  std::vector<Arg> args(2);
+  args[0].span = args[1].span = span;
+  args[0].value = std::move(leaf);
+  args[1].name = "axis";
+  args[1].constant = all_axes(extents.size());
+  return builtin_call(cx, kLeafReductions.at(reduction), std::move(args), span, false, nullptr);
+}
+
+ExprPtr ComprehensionChecker::reduce(ExprPtr element) {
   node->is_reduction = true;
-  node->reduce = reductions.at(reduction);
+  node->reduce = kReductions.at(reduction);
   node->is_mean = reduction == "mean";
-  ReduceOp op = node->reduce;
+  element = reduction_operand(std::move(element));
+  if (!element) return nullptr;
+  node->type = refresh(cx, *element);
+  if (node->reduce == ReduceOp::ArgMin || node->reduce == ReduceOp::ArgMax) {
+    cx.open.settle(element->type);
+    node->type = Type::tensor(DType::I64, element->type.shape);
+  }
+  node->operands.push_back(with_bindings(std::move(element)));
+  return std::move(node);
+}
+
+// The element as the reduction takes it: of a type that it has, small integers as i64.
+ExprPtr ComprehensionChecker::reduction_operand(ExprPtr element) {
+  auto wrong = [&](const std::string& message, const std::string& hint) {
+    error(cx, "TypeMismatch", element->span, fmt::format("{}, and this is {}", message, show(cx, element->type)), hint,
+          {label_of(cx, *element)});
+    return nullptr;
+  };
+  Type& type = element->type;
+  const ReduceOp op = node->reduce;
   if (op == ReduceOp::Any || op == ReduceOp::All) {
-    cx.open.settle(body->type);
-    if (body->type.dtype != DType::Bool) {
-      error(cx, "TypeMismatch", body->span,
-            fmt::format("`{}` takes bools, and this is {}", reduction, show(cx, body->type)),
-            fmt::format("write `{} != 0`", source_text(cx, body->span)), {label_of(cx, *body)});
-      return broken(span);
-    }
+    cx.open.settle(type);
+    if (type.dtype != DType::Bool)
+      return wrong(fmt::format("`{}` takes bools", reduction),
+                   fmt::format("write `{} != 0`", source_text(cx, element->span)));
   } else if (node->is_mean) {
-    if (!cx.open.constrain_float(body->type)) {
-      error(cx, "TypeMismatch", body->span, fmt::format("`mean` takes floats, and this is {}", show(cx, body->type)),
-            fmt::format("write `f32({})`", source_text(cx, body->span)), {label_of(cx, *body)});
-      return broken(span);
+    if (!cx.open.constrain_float(type))
+      return wrong("`mean` takes floats", fmt::format("write `f32({})`", source_text(cx, element->span)));
+  } else if ((op == ReduceOp::Sum || op == ReduceOp::Prod) && !type.open && !is_float(type.dtype) &&
+             type.dtype != DType::I64) {
+    if (type.dtype == DType::Key) {
+      error(cx, "TypeMismatch", element->span, fmt::format("`{}` takes numbers, not keys", reduction));
+      return nullptr;
     }
-  } else if ((op == ReduceOp::Sum || op == ReduceOp::Prod) && !body->type.open && !is_float(body->type.dtype) &&
-             body->type.dtype != DType::I64) {
-    if (body->type.dtype == DType::Key) {
-      error(cx, "TypeMismatch", body->span, fmt::format("`{}` takes numbers, not keys", reduction));
-      return broken(span);
-    }
-    if (body->type.dtype != DType::U64) body = convert(cx, std::move(body), DType::I64);
-  } else if (!body->type.open && !is_num(body->type.dtype)) {
-    error(cx, "TypeMismatch", body->span,
-          fmt::format("`{}` takes numbers, and this is {}", reduction, show(cx, body->type)), "",
-          {label_of(cx, *body)});
+    if (type.dtype != DType::U64) return convert(cx, std::move(element), DType::I64);
+  } else if (!type.open && !is_num(type.dtype)) {
+    return wrong(fmt::format("`{}` takes numbers", reduction), "");
+  }
+  return element;
+}
+
+bool ComprehensionChecker::is_index(AtomId atom) const {
+  return std::any_of(node->indices.begin(), node->indices.end(), [&](const typed::ComprehensionIndex& index) {
+    return index.var.valid() && cx.program.variables[index.var.index].atom == atom;
+  });
+}
+
+} // namespace
+
+ExprPtr check_comprehension(Context& cx, const ast::Expr&, const ast::Comprehension& c, const std::string& reduction,
+                            Span span, const Type* expected) {
+  if (reduction == "list") return list_comprehension(cx, c, span, expected);
+  bool reduces = !reduction.empty();
+  if (reduces && !kReductions.count(reduction)) {
+    error(cx, "NotCallable", span, fmt::format("`{}` does not reduce a comprehension", reduction),
+          "sum, prod, mean, min, max, any, all, argmin, argmax and list do; a tensor is written in brackets");
     return broken(span);
   }
-  node->type = refresh(cx, *body);
-  if (op == ReduceOp::ArgMin || op == ReduceOp::ArgMax) {
-    cx.open.settle(body->type);
-    node->type = Type::tensor(DType::I64, body->type.shape);
+  Sources sources = sources_of(cx, c);
+  if (!sources.by_element) return ComprehensionChecker{cx, c, reduction, span, sources.by_position}.check();
+  if (!reduces && (c.clauses.size() > 1 || c.filter)) {
+    error(cx, "NotSupported", span, "a tensor over several lists, or parts of one, is not supported yet",
+          "`list(… for … in …)` makes a list, and `stack` a tensor of it");
+    return broken(span);
   }
-  node->operands.push_back(with_bindings(std::move(body)));
-  (void)e;
-  return finish(std::move(node));
+  return reduce_list(cx, c, reduction, span, expected);
 }
 
 } // namespace tl::checker
