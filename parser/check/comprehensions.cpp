@@ -4,6 +4,7 @@
 #include "parser/check/axes.h"
 #include "parser/check/builtins/rules.h"
 #include "parser/check/expressions.h"
+#include "parser/check/functions.h"
 #include "parser/check/iteration.h"
 #include "parser/check/names.h"
 #include "parser/check/sizes.h"
@@ -145,7 +146,6 @@ struct ComprehensionChecker {
   // What stands at positions.
   void bind_elements(typed::ComprehensionIndex& index);
   ExprPtr with_bindings(ExprPtr e) const;
-  ExprPtr with_sources(ExprPtr made);
 
   // The filter, the element, and what is made of it.
   void check_filter();
@@ -186,7 +186,7 @@ ExprPtr ComprehensionChecker::check() {
   } else {
     made = reduces() ? reduce(std::move(element)) : make_tensor(std::move(element));
   }
-  return made ? with_sources(std::move(made)) : broken(span);
+  return made ? in_block(std::move(around), std::move(made), span) : broken(span);
 }
 
 void ComprehensionChecker::check_clause(const ast::IndexClause& clause) {
@@ -374,21 +374,11 @@ void ComprehensionChecker::bind_elements(typed::ComprehensionIndex& index) {
 
 ExprPtr ComprehensionChecker::with_bindings(ExprPtr e) const {
   if (bindings.empty() || e->type.is_error()) return e;
-  auto block = make_expr(ExprKind::Block, e->span, e->type);
-  block->blocks.emplace_back();
+  typed::Block block;
   for (const auto& binding : bindings)
-    block->blocks[0].statements.push_back(binding());
-  block->blocks[0].result = std::move(e);
-  return block;
-}
-
-// After what it goes through by position has been evaluated.
-ExprPtr ComprehensionChecker::with_sources(ExprPtr made) {
-  if (around.statements.empty()) return made;
-  auto block = make_expr(ExprKind::Block, span, made->type);
-  around.result = std::move(made);
-  block->blocks.push_back(std::move(around));
-  return block;
+    block.statements.push_back(binding());
+  Span at = e->span;
+  return in_block(std::move(block), std::move(e), at);
 }
 
 void ComprehensionChecker::check_filter() {

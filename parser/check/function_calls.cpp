@@ -6,6 +6,7 @@
 #include "parser/check/expressions.h"
 #include "parser/check/functions.h"
 #include "parser/check/instances.h"
+#include "parser/check/leaves.h"
 #include "parser/check/lists.h"
 #include "parser/check/names.h"
 #include "parser/check/program.h"
@@ -16,115 +17,174 @@
 
 namespace tl::checker {
 
-ExprPtr call_function(Context& cx, FunctionInfo& info, std::vector<Arg> args, Span span, const Type* expected) {
+namespace {
+
+// A call: its arguments by parameter, and what they say of a generic function.
+struct FunctionCall {
+  Context& cx;
+  FunctionInfo& info;
+  std::vector<Arg> args;
+  const Span span;
   const ast::Function& decl = *info.decl;
-  const auto& params = decl.params;
+  Bindings bindings{};
+  std::vector<Arg*> by_param{};
+  std::deque<Arg> defaults{}; // arguments that are not written
+  typed::Block before{};
+  bool takes_closure = info.wraps != nullptr;
+
+  ExprPtr check(const Type* expected);
+  // These return false where something is wrong, which they have reported.
+  bool check_args();
+  bool learn_from_args();
+  bool learn_from(size_t i);
+  bool learn_function(size_t i);
+  bool learn_typed(size_t i);
+  bool learn_untyped(size_t i);
+  bool learn_type_params();
+  void hold_function(Arg& arg);
+  bool settle_types();
+  bool know_result(InstanceId id);
+  ExprPtr make_node(std::vector<ExprPtr> values);
+  ExprPtr make_pending(std::vector<ExprPtr> values);
+};
+
+bool is_function(const Arg& arg) { return !arg.value && arg.constant && arg.constant->kind == Static::Kind::Function; }
+
+ExprPtr FunctionCall::check(const Type* expected) {
+  if (!check_args() || !learn_from_args() || !learn_type_params()) return broken(span);
+  // A generic call whose element type is still open gets its instance when that is known, if the result is declared.
+  const bool open = settle_types();
+  std::vector<ExprPtr> values;
+  for (size_t i = 0; i < by_param.size(); ++i)
+    if (!bindings.params[i].constant) values.push_back(std::move(by_param[i]->value));
+  if (info.is_closure && !decl.result && expected) bindings.result = cx.open.resolved(*expected);
+  bindings.exact = (info.is_closure || takes_closure) && !is_called_deeply(cx, info);
+  if (bindings.exact && takes_closure) exact_sizes(cx, info, bindings, values, span);
+  SaveAndRestore scope(cx.names.scope, info.env);
+  if (decl.result && returns_function(cx, decl.result))
+    return expand_call(cx, info, bindings, std::move(values), span, before);
+  return open ? make_pending(std::move(values)) : make_node(std::move(values));
+}
+
+// The values of the arguments that are written, and which parameter each is for.
+bool FunctionCall::check_args() {
   size_t position = 0;
   for (Arg& arg : args) {
     const ast::Param* param = nullptr;
     if (!arg.name.empty()) {
-      for (const ast::Param& p : params)
+      for (const ast::Param& p : decl.params)
         if (p.name.text == arg.name) param = &p;
-    } else if (position < params.size()) {
-      param = &params[position++];
+    } else if (position < decl.params.size()) {
+      param = &decl.params[position++];
     }
     std::optional<Type> list = param && !arg.value ? list_type(cx, param->type, info.env) : std::nullopt;
     check_arg(cx, arg, list ? &*list : nullptr);
   }
   bool ok = true;
-  std::vector<Arg*> by_param = arrange(cx, info, args, span, ok);
+  by_param = arrange(cx, info, args, span, ok);
   for (const Arg& arg : args)
     ok = ok && !(arg.value && arg.value->type.is_error());
-  if (!ok) {
-    ExprPtr result = broken(span);
-    return result;
-  }
-  Bindings bindings;
-  bindings.params.resize(params.size());
-  typed::Block before;
-  std::deque<Arg> defaults;
-  bool takes_closure = info.wraps != nullptr;
-  auto learn_from = [&](size_t i) { // argument i
-    Arg& arg = *by_param[i];
-    const ast::Param& param = params[i];
-    if (arg.value && arg.value->type.is_function() && arg.value->type.function &&
-        !(arg.value->type.function & kWritten)) {
-      arg.constant = function_of(cx, arg.value->type);
-      if (arg.value->kind != ExprKind::Unit && arg.value->kind != ExprKind::Variable) {
-        typed::Stmt let;
-        let.kind = StmtKind::Let;
-        let.span = arg.span;
-        let.value = std::move(arg.value);
-        before.statements.push_back(std::move(let));
-      }
-      arg.value = nullptr;
-    }
-    if (arg.value && has_function(cx, arg.value->type)) {
-      bindings.params[i].type = arg.value->type;
-      takes_closure = takes_closure || has_closure(cx, arg.value->type);
-    }
-    bool is_function = !arg.value && arg.constant && arg.constant->kind == Static::Kind::Function;
-    takes_closure = takes_closure || (is_function && is_closure(*arg.constant));
-    if (param.type && ast::as<ast::FunctionType>(param.type)) {
-      if (arg.constant && arg.constant->kind == Static::Kind::Element) {
-        arg.constant = conversion_function(arg.constant->dtype);
-        is_function = true;
-      }
-      bindings.params[i].constant = arg.constant;
-      bindings.params[i].span = arg.span;
-      if (is_function) {
-        // Does it take as many arguments?
-        bool fits = true;
-        SaveAndRestore scope(cx.names.scope, info.env);
-        (void)under_type(cx, *arg.constant, written_function(cx, *ast::as<ast::FunctionType>(param.type)).function,
-                         arg.span, fits);
-        return fits;
-      }
-      error(cx, "TypeMismatch", arg.span,
-            fmt::format("`{}` of `{}` is {}, and `{}` is {}", param.name.text, decl.name.text,
-                        source_text(cx, param.type->span), source_text(cx, arg.span),
-                        arg.value ? show(cx, arg.value->type) : to_string(*arg.constant)),
-            "a lambda is written `|x| x + 1`");
-      return false;
-    }
-    if (param.type) {
-      if (!arg.value) {
-        error(
-            cx, "TypeMismatch", arg.span,
-            fmt::format("`{}` of `{}` has to be {}, and this is {}", param.name.text, decl.name.text,
-                        source_text(cx, param.type->span),
-                        arg.constant && arg.constant->kind == Static::Kind::None ? "none" : source_text(cx, arg.span)));
-        return false;
-      }
-      return infer_type(cx, param.type, refresh(cx, *arg.value), info, bindings, arg, param.name.text);
-    }
-    if (arg.constant && (!arg.value || param.default_value))
-      bindings.params[i].constant = arg.constant;
-    else if (arg.value) {
-      if (i < info.elements.size()) take_elements(cx, *arg.value, info.elements[i]);
-      cx.open.settle(arg.value->type);
-      if (has_range(cx, arg.value->type) || arg.value->type.is_unit()) {
-        error(cx, "NotSupported", arg.span, fmt::format("{} cannot be an argument", show(cx, arg.value->type)));
-        return false;
-      }
-      bindings.params[i].type = arg.value->type;
-    }
-    return true;
-  };
-  for (size_t i = 0; i < params.size(); ++i)
-    if (by_param[i] && !learn_from(i)) return broken(span);
-  for (size_t i = 0; i < params.size(); ++i) {
+  return ok;
+}
+
+// What is written comes first: defaults may depend on it.
+bool FunctionCall::learn_from_args() {
+  bindings.params.resize(by_param.size());
+  for (size_t i = 0; i < by_param.size(); ++i)
+    if (by_param[i] && !learn_from(i)) return false;
+  for (size_t i = 0; i < by_param.size(); ++i) {
     if (by_param[i]) continue;
     Arg arg;
     arg.span = span;
     SaveAndRestore scope(cx.names.scope, info.env);
-    arg.constant = static_of(cx, params[i].default_value);
-    if (params[i].type || !arg.constant) arg.value = default_value(cx, info, i, by_param, bindings, before);
-    if (arg.value && arg.value->type.is_error()) return broken(span);
+    arg.constant = static_of(cx, decl.params[i].default_value);
+    if (decl.params[i].type || !arg.constant) arg.value = default_value(cx, info, i, by_param, bindings, before);
+    if (arg.value && arg.value->type.is_error()) return false;
     defaults.push_back(std::move(arg));
     by_param[i] = &defaults.back();
-    if (!learn_from(i)) return broken(span);
+    if (!learn_from(i)) return false;
   }
+  return true;
+}
+
+bool FunctionCall::learn_from(size_t i) {
+  Arg& arg = *by_param[i];
+  if (arg.value && arg.value->type.is_function() && arg.value->type.function && !(arg.value->type.function & kWritten))
+    hold_function(arg);
+  if (arg.value && has_function(cx, arg.value->type)) {
+    bindings.params[i].type = arg.value->type;
+    takes_closure = takes_closure || has_closure(cx, arg.value->type);
+  }
+  takes_closure = takes_closure || (is_function(arg) && is_closure(*arg.constant));
+  const ast::TypeExpr* type = decl.params[i].type;
+  if (!type) return learn_untyped(i);
+  return ast::as<ast::FunctionType>(type) ? learn_function(i) : learn_typed(i);
+}
+
+// An argument that is a function is known while compiling; what it is computed by is evaluated before the call.
+void FunctionCall::hold_function(Arg& arg) {
+  arg.constant = function_of(cx, arg.value->type);
+  if (arg.value->kind != ExprKind::Unit && arg.value->kind != ExprKind::Variable)
+    before.statements.push_back(let_variable({}, std::move(arg.value), arg.span));
+  arg.value = nullptr;
+}
+
+// For a parameter of function type.
+bool FunctionCall::learn_function(size_t i) {
+  Arg& arg = *by_param[i];
+  const ast::Param& param = decl.params[i];
+  bool fits = is_function(arg);
+  if (arg.constant && arg.constant->kind == Static::Kind::Element) {
+    arg.constant = conversion_function(arg.constant->dtype);
+    fits = true;
+  }
+  bindings.params[i].constant = arg.constant;
+  bindings.params[i].span = arg.span;
+  if (fits) {
+    // Does it take as many arguments?
+    SaveAndRestore scope(cx.names.scope, info.env);
+    (void)under_type(cx, *arg.constant, written_function(cx, *ast::as<ast::FunctionType>(param.type)).function,
+                     arg.span, fits);
+    return fits;
+  }
+  error(cx, "TypeMismatch", arg.span,
+        fmt::format("`{}` of `{}` is {}, and `{}` is {}", param.name.text, decl.name.text,
+                    source_text(cx, param.type->span), source_text(cx, arg.span),
+                    arg.value ? show(cx, arg.value->type) : to_string(*arg.constant)),
+        "a lambda is written `|x| x + 1`");
+  return false;
+}
+
+bool FunctionCall::learn_typed(size_t i) {
+  Arg& arg = *by_param[i];
+  const ast::Param& param = decl.params[i];
+  if (arg.value) return infer_type(cx, param.type, refresh(cx, *arg.value), info, bindings, arg, param.name.text);
+  error(cx, "TypeMismatch", arg.span,
+        fmt::format("`{}` of `{}` has to be {}, and this is {}", param.name.text, decl.name.text,
+                    source_text(cx, param.type->span),
+                    arg.constant && arg.constant->kind == Static::Kind::None ? "none" : source_text(cx, arg.span)));
+  return false;
+}
+
+// For a parameter without a type.
+bool FunctionCall::learn_untyped(size_t i) {
+  Arg& arg = *by_param[i];
+  if (arg.constant && (!arg.value || decl.params[i].default_value)) {
+    bindings.params[i].constant = arg.constant;
+  } else if (arg.value) {
+    if (i < info.elements.size()) take_elements(cx, *arg.value, info.elements[i]);
+    cx.open.settle(arg.value->type);
+    if (has_range(cx, arg.value->type) || arg.value->type.is_unit()) {
+      error(cx, "NotSupported", arg.span, fmt::format("{} cannot be an argument", show(cx, arg.value->type)));
+      return false;
+    }
+    bindings.params[i].type = arg.value->type;
+  }
+  return true;
+}
+
+// Type parameters that no argument tells have a default.
+bool FunctionCall::learn_type_params() {
   for (const ast::TypeParam& p : decl.type_params)
     if (!bindings.types.count(p.name.text) && p.default_type) {
       DimContext context;
@@ -135,53 +195,62 @@ ExprPtr call_function(Context& cx, FunctionInfo& info, std::vector<Arg> args, Sp
     if (!bindings.types.count(p.name.text)) {
       error(cx, "WrongArguments", span,
             fmt::format("the arguments of `{}` do not tell the type {}", decl.name.text, p.name.text));
-      return broken(span);
+      return false;
     }
-  // A generic call whose element type is still open gets its instance when that is known, if the result is declared.
+  return true;
+}
+
+// Is one of the types still open?
+bool FunctionCall::settle_types() {
   bool open = false;
   for (auto& [name, type] : bindings.types) {
     if (!decl.result) cx.open.settle(type);
     type = cx.open.resolved(type);
     open = open || type.open;
   }
-  std::vector<ExprPtr> values;
-  std::vector<size_t> indices;
-  for (size_t i = 0; i < params.size(); ++i)
-    if (!bindings.params[i].constant) values.push_back(std::move(by_param[i]->value));
-  if (info.is_closure && !decl.result && expected) bindings.result = cx.open.resolved(*expected);
-  bindings.exact = (info.is_closure || takes_closure) && !is_called_deeply(cx, info);
-  if (bindings.exact && takes_closure) exact_sizes(cx, info, bindings, values, span);
-  SaveAndRestore scope(cx.names.scope, info.env);
-  bool expands = decl.result && returns_function(cx, decl.result);
-  if (expands) return expand_call(cx, info, bindings, std::move(values), span, before);
-  InstanceId id;
-  Signature provisional;
-  if (open) {
-    provisional = make_signature(cx, info, bindings, span);
-  } else {
-    id = instance_for(cx, info, bindings, span);
-    if (!cx.instances.states[id.index].signature.has_result) {
-      if (cx.instances.states[id.index].stage == InstanceState::Stage::Running) {
-        error(cx, "TypeMismatch", span, fmt::format("`{}` calls itself, so it needs a result type", decl.name.text),
-              decl.name.text.starts_with("|") ? "declare it: `fn f(…) -> T`"
-                                              : fmt::format("write `fn {}(…) -> T`", decl.name.text),
-              {{decl.name.span, "declared without a result type"}});
-        return broken(span);
-      }
-      check_instance(cx, id);
-    }
-    if (has_function(cx, cx.instances.states[id.index].signature.result))
-      return expand_call(cx, info, bindings, std::move(values), span, before);
-    if (cx.function->is_top_level)
-      cx.instances.top_level_calls.push_back({id, span, cx.instances.top_level_order.size()});
+  return open;
+}
+
+// A result that is not declared is known when the instance has been checked.
+bool FunctionCall::know_result(InstanceId id) {
+  if (cx.instances.states[id.index].signature.has_result) return true;
+  if (cx.instances.states[id.index].stage == InstanceState::Stage::Running) {
+    error(cx, "TypeMismatch", span, fmt::format("`{}` calls itself, so it needs a result type", decl.name.text),
+          decl.name.text.starts_with("|") ? "declare it: `fn f(…) -> T`"
+                                          : fmt::format("write `fn {}(…) -> T`", decl.name.text),
+          {{decl.name.span, "declared without a result type"}});
+    return false;
   }
-  ExprPtr node =
-      finish_call(cx, info, open ? provisional : cx.instances.states[id.index].signature, std::move(values), span, id);
-  if (open && node->kind == ExprKind::Call) {
+  check_instance(cx, id);
+  return true;
+}
+
+ExprPtr FunctionCall::make_node(std::vector<ExprPtr> values) {
+  InstanceId id = instance_for(cx, info, bindings, span);
+  if (!know_result(id)) return broken(span);
+  if (has_function(cx, cx.instances.states[id.index].signature.result))
+    return expand_call(cx, info, bindings, std::move(values), span, before);
+  if (cx.function->is_top_level)
+    cx.instances.top_level_calls.push_back({id, span, cx.instances.top_level_order.size()});
+  ExprPtr node = finish_call(cx, info, cx.instances.states[id.index].signature, std::move(values), span, id);
+  return in_block(std::move(before), std::move(node), span);
+}
+
+// A call that gets its instance later.
+ExprPtr FunctionCall::make_pending(std::vector<ExprPtr> values) {
+  Signature provisional = make_signature(cx, info, bindings, span);
+  ExprPtr node = finish_call(cx, info, provisional, std::move(values), span, {});
+  if (node->kind == ExprKind::Call) {
     cx.function->calls.push_back({node.get(), &info, bindings});
     node->index = static_cast<uint32_t>(cx.function->calls.size());
   }
   return in_block(std::move(before), std::move(node), span);
+}
+
+} // namespace
+
+ExprPtr call_function(Context& cx, FunctionInfo& info, std::vector<Arg> args, Span span, const Type* expected) {
+  return FunctionCall{cx, info, std::move(args), span}.check(expected);
 }
 
 // Where `f32[2*n]` is written and n is known now: an argument that is provably of another size is refused in these

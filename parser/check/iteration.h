@@ -28,6 +28,8 @@ ExprPtr reduce_list(Context& cx, const ast::Comprehension& c, const std::string&
 // enumerate, zip, batches as values
 ExprPtr iteration_call(Context& cx, Builtin builtin, Rule& r);
 ExprPtr list_comprehension(Context& cx, const ast::Comprehension& c, Span span, const Type* expected);
+// subscripts for axes that are taken whole
+void add_full_axes(typed::Expr& node, size_t count, Span at);
 // held by a variable of `before`
 Size bound_size(Context& cx, ExprPtr value, const std::string& name, typed::Block& before);
 
