@@ -33,29 +33,137 @@ std::optional<Static> function_argument(Context& cx, Arg& arg, const std::string
   return std::nullopt;
 }
 
-ExprPtr transform_call(Context& cx, Builtin builtin, std::vector<Arg> args, Span span) {
-  const std::string name(info(builtin).name);
-  if (builtin == Builtin::StopGradient) {
-    if (args.size() != 1 || !args[0].name.empty()) {
-      error(cx, "WrongArguments", span, fmt::format("`{}` takes one value", name));
-      return broken(span);
-    }
-    typed::Block before;
-    ExprPtr held = take(cx, args[0]);
-    if (refresh(cx, *held).is_error()) return broken(span);
-    cx.open.settle(held->type);
-    std::vector<ExprPtr> values;
-    values.push_back(shared(cx, std::move(held), before));
-    ExprPtr result =
-        rebuild(cx, std::move(values), span, [&](const Type& type, bool, std::vector<ExprPtr> leaf) -> ExprPtr {
-          if (!type.is_tensor() || !is_float(type.dtype)) return std::move(leaf[0]);
-          auto node = make_expr(ExprKind::Builtin, span, type);
-          node->builtin = builtin;
-          node->operands.push_back(std::move(leaf[0]));
-          return node;
-        });
-    return in_block(std::move(before), std::move(result), span);
+// stop_gradient(x): its floats without a derivative.
+static ExprPtr stop_gradient(Context& cx, std::vector<Arg> args, Span span) {
+  if (args.size() != 1 || !args[0].name.empty()) {
+    error(cx, "WrongArguments", span, "`stop_gradient` takes one value");
+    return broken(span);
   }
+  typed::Block before;
+  ExprPtr held = take(cx, args[0]);
+  if (refresh(cx, *held).is_error()) return broken(span);
+  cx.open.settle(held->type);
+  std::vector<ExprPtr> values;
+  values.push_back(shared(cx, std::move(held), before));
+  auto stop = [&](const Type& type, bool, std::vector<ExprPtr> leaf) -> ExprPtr {
+    if (!type.is_tensor() || !is_float(type.dtype)) return std::move(leaf[0]);
+    auto node = make_expr(ExprKind::Builtin, span, type);
+    node->builtin = Builtin::StopGradient;
+    node->operands.push_back(std::move(leaf[0]));
+    return node;
+  };
+  ExprPtr result = rebuild(cx, std::move(values), span, stop);
+  return in_block(std::move(before), std::move(result), span);
+}
+
+namespace {
+
+// A transform as it is written: what it says beside the function. Methods return false where something is wrong, which
+// they have reported.
+struct WrittenTransform {
+  Context& cx;
+  std::vector<Arg> args;
+  const Span span;
+  Transformed what;
+  const std::string name{info(what.builtin).name};
+  typed::Block before{};
+
+  bool of_positions() const { return what.builtin == Builtin::Grad || what.builtin == Builtin::ValueAndGrad; }
+  // the parameter that chooses arguments or axes; empty: none
+  std::string choice() const { return of_positions() ? "argnums" : what.builtin == Builtin::Vmap ? "axes" : ""; }
+
+  bool take_rule();
+  bool take_options(size_t first);
+  bool take_aux(const Arg& arg);
+  bool take_choice(const Arg& arg);
+  void refuse(const Arg& arg);
+  std::string call_hint(const std::string& words, const Arg& arg) const;
+};
+
+// The derivative of custom_vjp.
+bool WrittenTransform::take_rule() {
+  if (args.size() < 2) {
+    error(cx, "WrongArguments", span, "`custom_vjp` needs a function and its derivative",
+          "it is `custom_vjp(f, |x, y, dy| dx)`");
+    return false;
+  }
+  auto rule = function_argument(cx, args[1], name);
+  if (!rule) return false;
+  evaluate_function(std::move(args[1].value), args[1].span, before);
+  what.rule = std::move(*rule);
+  return true;
+}
+
+bool WrittenTransform::take_options(size_t first) {
+  if (!choice().empty()) what.chosen = {0};
+  for (size_t i = first; i < args.size(); ++i) {
+    const Arg& arg = args[i];
+    if (arg.name == "aux" && what.builtin == Builtin::ValueAndGrad) {
+      if (!take_aux(arg)) return false;
+    } else if (choice().empty() || (arg.name.empty() ? i != first : arg.name != choice())) {
+      refuse(arg);
+      return false;
+    } else if (!take_choice(arg)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool WrittenTransform::take_aux(const Arg& arg) {
+  auto known = static_of(cx, arg.source);
+  if (!known || known->kind != Static::Kind::Bool) {
+    error(cx, "TypeMismatch", arg.span, "`aux` is `true` or `false`, known when the program is compiled");
+    return false;
+  }
+  what.aux = known->number != 0;
+  return true;
+}
+
+// argnums or axes: a position, or a tuple of them.
+bool WrittenTransform::take_choice(const Arg& arg) {
+  auto known = static_of(cx, arg.source);
+  std::vector<Static> list;
+  if (known) list = known->kind == Static::Kind::Tuple ? known->elements : std::vector<Static>{*known};
+  bool fine = !list.empty();
+  what.chosen.clear();
+  for (const Static& one : list) {
+    bool none = one.kind == Static::Kind::None && what.builtin == Builtin::Vmap;
+    fine = fine && (none || one.kind == Static::Kind::Int);
+    what.chosen.push_back(none ? Transformed::kNoAxis : one.number);
+  }
+  what.one = known && known->kind != Static::Kind::Tuple;
+  if (of_positions())
+    for (int64_t position : what.chosen)
+      fine = fine && position >= 0 && std::count(what.chosen.begin(), what.chosen.end(), position) == 1;
+  if (fine) return true;
+  error(cx, "TypeMismatch", arg.span,
+        of_positions() ? "`argnums` is the position of an argument, from 0, or a tuple of several"
+                       : "`axes` is an axis, `none`, or a tuple of these, one for each argument",
+        arg.name.empty() ? call_hint(fmt::format("`{}` gives", name), arg) : "");
+  return false;
+}
+
+// An argument that a transform does not take: perhaps it is one of the function.
+void WrittenTransform::refuse(const Arg& arg) {
+  if (arg.name.empty())
+    error(cx, "WrongArguments", arg.span,
+          fmt::format("`{}` takes a function{}", name, choice().empty() ? "" : " and `" + choice() + "`"),
+          call_hint("it gives", arg));
+  else
+    error(cx, "WrongArguments", arg.name_span, fmt::format("`{}` has no parameter `{}`", name, arg.name));
+}
+
+std::string WrittenTransform::call_hint(const std::string& words, const Arg& arg) const {
+  return fmt::format("{} a function: write `{}({})({})`", words, name, source_text(cx, args[0].span),
+                     source_text(cx, arg.span));
+}
+
+} // namespace
+
+ExprPtr transform_call(Context& cx, Builtin builtin, std::vector<Arg> args, Span span) {
+  if (builtin == Builtin::StopGradient) return stop_gradient(cx, std::move(args), span);
+  const std::string name(info(builtin).name);
   if (args.empty() || !args[0].name.empty()) {
     error(cx, "WrongArguments", span, fmt::format("`{}` needs a function", name),
           fmt::format("it is `{}`", signature_of(cx, builtin)));
@@ -65,90 +173,23 @@ ExprPtr transform_call(Context& cx, Builtin builtin, std::vector<Arg> args, Span
   if (!function) return broken(span);
   if (builtin == Builtin::Vjp) return vjp_call(cx, std::move(args), span);
   if (builtin == Builtin::Jvp) return jvp_call(cx, std::move(args), span);
-  typed::Block before;
-  auto run_first = [&](Arg& arg) { // a lambda's own statements
-    if (!arg.value || arg.value->kind == ExprKind::Unit || arg.value->kind == ExprKind::Variable) return;
-    typed::Stmt let;
-    let.kind = StmtKind::Let;
-    let.span = arg.span;
-    let.value = std::move(arg.value);
-    before.statements.push_back(std::move(let));
-  };
-  run_first(args[0]);
   Transformed what;
   what.builtin = builtin;
   what.function = std::move(*function);
-  size_t next = 1;
-  if (builtin == Builtin::CustomVjp) {
-    if (args.size() < 2) {
-      error(cx, "WrongArguments", span, "`custom_vjp` needs a function and its derivative",
-            "it is `custom_vjp(f, |x, y, dy| dx)`");
-      return broken(span);
-    }
-    auto rule = function_argument(cx, args[1], name);
-    if (!rule) return broken(span);
-    run_first(args[1]);
-    what.rule = std::move(*rule);
-    next = 2;
-  }
-  bool positions = builtin == Builtin::Grad || builtin == Builtin::ValueAndGrad;
-  if (positions) what.chosen = {0};
-  if (builtin == Builtin::Vmap) what.chosen = {0};
-  for (size_t i = next; i < args.size(); ++i) {
-    Arg& arg = args[i];
-    std::string parameter = positions ? "argnums" : builtin == Builtin::Vmap ? "axes" : "";
-    if (arg.name == "aux" && builtin == Builtin::ValueAndGrad) {
-      auto known = static_of(cx, arg.source);
-      if (!known || known->kind != Static::Kind::Bool) {
-        error(cx, "TypeMismatch", arg.span, "`aux` is `true` or `false`, known when the program is compiled");
-        return broken(span);
-      }
-      what.aux = known->number != 0;
-      continue;
-    }
-    if (parameter.empty() || (arg.name.empty() ? i != next : arg.name != parameter)) {
-      bool call = arg.name.empty();
-      error(cx, "WrongArguments", call ? arg.span : arg.name_span,
-            call ? fmt::format("`{}` takes a function{}", name, parameter.empty() ? "" : " and `" + parameter + "`")
-                 : fmt::format("`{}` has no parameter `{}`", name, arg.name),
-            call ? fmt::format("it gives a function: write `{0}({1})({2})`", name, source_text(cx, args[0].span),
-                               source_text(cx, arg.span))
-                 : "");
-      return broken(span);
-    }
-    auto known = static_of(cx, arg.source);
-    std::vector<Static> list;
-    if (known) list = known->kind == Static::Kind::Tuple ? known->elements : std::vector<Static>{*known};
-    bool fine = !list.empty();
-    what.chosen.clear();
-    for (const Static& one : list) {
-      bool none = one.kind == Static::Kind::None && builtin == Builtin::Vmap;
-      fine = fine && (none || one.kind == Static::Kind::Int);
-      what.chosen.push_back(none ? Transformed::kNoAxis : one.number);
-    }
-    what.one = known && known->kind != Static::Kind::Tuple;
-    if (positions)
-      for (int64_t position : what.chosen)
-        fine = fine && position >= 0 && std::count(what.chosen.begin(), what.chosen.end(), position) == 1;
-    if (!fine) {
-      error(cx, "TypeMismatch", arg.span,
-            positions ? "`argnums` is the position of an argument, from 0, or a tuple of several"
-                      : "`axes` is an axis, `none`, or a tuple of these, one for each argument",
-            arg.name.empty() ? fmt::format("`{0}` gives a function: write `{0}({1})({2})`", name,
-                                           source_text(cx, args[0].span), source_text(cx, arg.span))
-                             : "");
-      return broken(span);
-    }
-  }
+  WrittenTransform written{cx, std::move(args), span, std::move(what)};
+  evaluate_function(std::move(written.args[0].value), written.args[0].span, written.before);
+  const bool has_rule = builtin == Builtin::CustomVjp;
+  if (has_rule && !written.take_rule()) return broken(span);
+  if (!written.take_options(has_rule ? 2 : 1)) return broken(span);
   if (builtin == Builtin::Hessian) {
-    Transformed gradient = what;
+    Transformed gradient = written.what;
     gradient.builtin = Builtin::Grad;
     gradient.chosen = {0};
-    what.function = transformed_function(cx, std::move(gradient), span);
-    what.builtin = Builtin::Jacobian;
+    written.what.function = transformed_function(cx, std::move(gradient), span);
+    written.what.builtin = Builtin::Jacobian;
   }
-  Static made = transformed_function(cx, std::move(what), span);
-  return in_block(std::move(before), make_expr(ExprKind::Unit, span, function_type(cx, made)), span);
+  Static made = transformed_function(cx, std::move(written.what), span);
+  return in_block(std::move(written.before), make_expr(ExprKind::Unit, span, function_type(cx, made)), span);
 }
 
 namespace {

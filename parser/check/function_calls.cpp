@@ -6,7 +6,6 @@
 #include "parser/check/expressions.h"
 #include "parser/check/functions.h"
 #include "parser/check/instances.h"
-#include "parser/check/leaves.h"
 #include "parser/check/lists.h"
 #include "parser/check/names.h"
 #include "parser/check/program.h"
@@ -124,9 +123,7 @@ bool FunctionCall::learn_from(size_t i) {
 // An argument that is a function is known while compiling; what it is computed by is evaluated before the call.
 void FunctionCall::hold_function(Arg& arg) {
   arg.constant = function_of(cx, arg.value->type);
-  if (arg.value->kind != ExprKind::Unit && arg.value->kind != ExprKind::Variable)
-    before.statements.push_back(let_variable({}, std::move(arg.value), arg.span));
-  arg.value = nullptr;
+  evaluate_function(std::move(arg.value), arg.span, before);
 }
 
 // For a parameter of function type.

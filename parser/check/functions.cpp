@@ -20,8 +20,7 @@ namespace {
 constexpr int kMaxExpansion = 64; // calls in each other that are checked in place
 } // namespace
 
-// ---- which function a value is
-// ---------------------------------------------------------------------------------------
+// ---- which function a value is --------------------------------------------------------------------------------------
 
 Type function_type(Context& cx, const Static& function) {
   Type type = Type::make(TypeKind::Function);
@@ -81,8 +80,7 @@ Static conversion_function(DType type) {
   return function;
 }
 
-// ---- lambdas
-// ---------------------------------------------------------------------------------------------------------
+// ---- lambdas --------------------------------------------------------------------------------------------------------
 
 void keep_values(Context& cx, const std::set<std::string>& names, Span span, typed::Block& into) {
   for (const std::string& name : names) {
@@ -115,6 +113,11 @@ void keep_values(Context& cx, const std::set<std::string>& names, Span span, typ
     value.var = kept;
     enter(cx, name, std::move(value));
   }
+}
+
+void evaluate_function(ExprPtr function, Span span, typed::Block& before) {
+  if (function->kind == ExprKind::Unit || function->kind == ExprKind::Variable) return;
+  before.statements.push_back(let_variable({}, std::move(function), span));
 }
 
 ExprPtr in_block(typed::Block block, ExprPtr result, Span span) {
@@ -159,8 +162,7 @@ ExprPtr check_lambda(Context& cx, const ast::Expr& e, const ast::Lambda& l) {
   return in_block(std::move(kept), make_expr(ExprKind::Unit, e.span, function_type(cx, function)), e.span);
 }
 
-// ---- function types
-// --------------------------------------------------------------------------------------------------
+// ---- function types -------------------------------------------------------------------------------------------------
 
 Type written_function(Context& cx, const ast::FunctionType& type) {
   cx.functions.written.push_back({&type, cx.names.scope});
@@ -250,8 +252,7 @@ bool fill_functions(Context& cx, Type& to, const Type& have, Span span) {
   return true;
 }
 
-// ---- calls
-// -----------------------------------------------------------------------------------------------------------
+// ---- calls ----------------------------------------------------------------------------------------------------------
 
 // A call of a function that returns a function, checked in place: what the result keeps are variables of the caller.
 ExprPtr expand_call(Context& cx, FunctionInfo& info, const Bindings& bindings, std::vector<ExprPtr> args, Span span,
@@ -361,12 +362,7 @@ static ExprPtr call_value(Context& cx, const Static& function, std::vector<ExprP
         cx.sizes.known[entity.var] = *size;
       else if (type.is_scalar() && type.dtype == DType::I64)
         bind_atom(cx, entity.var);
-      typed::Stmt let;
-      let.kind = StmtKind::Let;
-      let.span = at;
-      let.pattern.var = entity.var;
-      let.value = std::move(args[i]);
-      before.statements.push_back(std::move(let));
+      before.statements.push_back(let_variable(entity.var, std::move(args[i]), at));
     }
     std::string name = fmt::format(" value{}", i);
     enter(cx, name, entity);
@@ -377,134 +373,183 @@ static ExprPtr call_value(Context& cx, const Static& function, std::vector<ExprP
   return in_block(std::move(before), std::move(result), span);
 }
 
-// ---- map and fold over leaves
-// ----------------------------------------------------------------------------------------
+// ---- map and fold over leaves ---------------------------------------------------------------------------------------
+
+namespace {
+
+// The same tuples, structs and lists of leaves, whatever these are.
+bool same_structure(const Type& a, const Type& b) {
+  if (a.kind != b.kind || a.record != b.record || a.elements.size() != b.elements.size()) return false;
+  for (size_t i = 0; i < a.elements.size(); ++i)
+    if (!same_structure(a.elements[i], b.elements[i])) return false;
+  return true;
+}
 
 // map(f, p, q…): f of every leaf of a struct, tuple or list, or of the leaves of several that match. fold(f, init, p):
 // f(f(init, first leaf), second leaf) and so on. The value may stand before the function, as in p.map(f). With
 // `trained = true` only the leaves that are trained: the others are those of p, or are left out of the fold.
-ExprPtr call_leaves(Context& cx, bool is_map, std::vector<Arg> args, Span span) {
-  const std::string name = is_map ? "map" : "fold", form = is_map ? "it is map(f, p, …)" : "it is fold(f, init, p)";
-  typed::Block before;
-  std::optional<Static> function;
-  std::vector<ExprPtr> values;
-  size_t position = 0;
+struct LeavesCall {
+  Context& cx;
+  const bool is_map;
+  std::vector<Arg> args;
+  const Span span;
+  const std::string name = is_map ? "map" : "fold";
+  const std::string form = is_map ? "it is map(f, p, …)" : "it is fold(f, init, p)";
   bool trained = false;
-  if (!args.empty() && args.back().name == "trained") {
-    auto given = args.back().source ? static_of(cx, args.back().source) : std::nullopt;
-    if (!given || given->kind != Static::Kind::Bool) {
-      error(cx, "WrongArguments", args.back().span, fmt::format("`trained` of `{}` is true or false", name));
-      return broken(span);
-    }
-    trained = given->number != 0;
-    args.pop_back();
+  std::optional<Static> function{};
+  size_t position = 0; // of the function among the arguments
+  typed::Block before{};
+  ExprPtr init{};
+  std::vector<ExprPtr> parts{};
+  bool fine = true;
+  bool is_first_leaf = true; // of a fold
+
+  ExprPtr check();
+  // These return false where something is wrong, which they have reported.
+  bool take_trained();
+  bool take_args(std::vector<ExprPtr>& values);
+  bool have_one_structure();
+  ExprPtr argument_value(Arg& arg);
+  void evaluate(std::vector<ExprPtr> values);
+  ExprPtr map();
+  ExprPtr fold();
+  ExprPtr fold_step(ExprPtr accumulator, bool in_state, ExprPtr leaf);
+  ExprPtr apply(ExprPtr accumulator, ExprPtr leaf);
+  void type_start(typed::Expr& start, const typed::Expr& leaf);
+};
+
+ExprPtr LeavesCall::check() {
+  std::vector<ExprPtr> values;
+  if (!take_trained() || !take_args(values)) return broken(span);
+  evaluate(std::move(values));
+  if (!have_one_structure()) return broken(span);
+  ExprPtr result = is_map ? map() : fold();
+  return fine ? in_block(std::move(before), std::move(result), span) : broken(span);
+}
+
+bool LeavesCall::take_trained() {
+  if (args.empty() || args.back().name != "trained") return true;
+  auto given = args.back().source ? static_of(cx, args.back().source) : std::nullopt;
+  if (!given || given->kind != Static::Kind::Bool) {
+    error(cx, "WrongArguments", args.back().span, fmt::format("`trained` of `{}` is true or false", name));
+    return false;
   }
+  trained = given->number != 0;
+  args.pop_back();
+  return true;
+}
+
+ExprPtr LeavesCall::argument_value(Arg& arg) {
+  auto known = arg.value ? std::nullopt : static_of(cx, arg.source);
+  if (known && known->kind == Static::Kind::Element)
+    return make_expr(ExprKind::Unit, arg.span, function_type(cx, conversion_function(known->dtype)));
+  return take(cx, arg);
+}
+
+bool LeavesCall::take_args(std::vector<ExprPtr>& values) {
   for (size_t i = 0; i < args.size(); ++i) {
     Arg& arg = args[i];
     if (!arg.name.empty() && !(arg.name == "init" && !is_map)) {
       error(cx, "WrongArguments", arg.name_span, fmt::format("`{}` has no parameter `{}`", name, arg.name), form);
-      return broken(span);
+      return false;
     }
-    ExprPtr v;
-    if (auto known = arg.value ? std::nullopt : static_of(cx, arg.source);
-        known && known->kind == Static::Kind::Element)
-      v = make_expr(ExprKind::Unit, arg.span, function_type(cx, conversion_function(known->dtype)));
-    else
-      v = take(cx, arg);
-    if (refresh(cx, *v).is_error()) {
-      return broken(span);
-    }
+    ExprPtr v = argument_value(arg);
+    if (refresh(cx, *v).is_error()) return false;
     if (v->type.is_function() && !function && !(v->type.function & kWritten)) {
       function = function_of(cx, v->type);
       position = i;
     }
     values.push_back(std::move(v));
   }
-  if (!function || values.size() < (is_map ? 2 : 3) || (!is_map && values.size() > 3)) {
-    error(cx, "WrongArguments", span,
-          function ? fmt::format("`{}` takes {}", name,
-                                 is_map ? "a function and one or more values" : "a function, a start, and a value")
-                   : fmt::format("`{}` needs a function", name),
-          form);
-    return broken(span);
-  }
-  // f, init, p or p, f, init: each is evaluated where it stands.
-  ExprPtr init;
-  std::vector<ExprPtr> parts;
+  if (function && values.size() >= (is_map ? 2 : 3) && (is_map || values.size() <= 3)) return true;
+  error(cx, "WrongArguments", span,
+        function ? fmt::format("`{}` takes {}", name,
+                               is_map ? "a function and one or more values" : "a function, a start, and a value")
+                 : fmt::format("`{}` needs a function", name),
+        form);
+  return false;
+}
+
+// f, init, p or p, f, init: each is evaluated where it stands.
+void LeavesCall::evaluate(std::vector<ExprPtr> values) {
   for (size_t i = 0; i < values.size(); ++i) {
     bool is_init = !is_map && i == (position == 0 ? 1u : 2u);
     if (i == position) {
-      if (values[i]->kind == ExprKind::Unit || values[i]->kind == ExprKind::Variable) continue;
-      typed::Stmt let;
-      let.kind = StmtKind::Let;
-      let.span = values[i]->span;
-      let.value = std::move(values[i]);
-      before.statements.push_back(std::move(let));
+      Span at = values[i]->span;
+      evaluate_function(std::move(values[i]), at, before);
     } else if (is_init) {
       init = kept(cx, std::move(values[i]), before);
     } else {
       parts.push_back(kept(cx, std::move(values[i]), before));
     }
   }
-  auto same_shape = [](auto& self, const Type& a, const Type& b) -> bool {
-    if (a.kind != b.kind || a.record != b.record || a.elements.size() != b.elements.size()) return false;
-    for (size_t i = 0; i < a.elements.size(); ++i)
-      if (!self(self, a.elements[i], b.elements[i])) return false;
-    return true;
-  };
-  const Type type = parts[0]->type;
+}
+
+bool LeavesCall::have_one_structure() {
+  const Type& type = parts[0]->type;
   for (size_t i = 1; i < parts.size(); ++i)
-    if (!same_shape(same_shape, type, parts[i]->type)) {
+    if (!same_structure(type, parts[i]->type)) {
       error(cx, "TypeMismatch", parts[i]->span,
             fmt::format("`{}` needs matching leaves, but these are {} and {}", name, show(cx, type),
                         show(cx, parts[i]->type)));
-      return broken(span);
+      return false;
     }
-  bool fine = true;
-  if (is_map) {
-    ExprPtr result = rebuild(cx, std::move(parts), span,
-                             [&](const Type& leaf, bool in_state, std::vector<ExprPtr> leaves) -> ExprPtr {
-                               if (!fine) return broken(span);
-                               if (trained && (in_state || !is_trainable(cx.open.resolved(leaf))))
-                                 return std::move(leaves[0]);
-                               ExprPtr v = call_value(cx, *function, std::move(leaves), span);
-                               cx.open.settle(v->type);
-                               fine = fine && !v->type.is_error();
-                               return v;
-                             });
-    return fine ? in_block(std::move(before), std::move(result), span) : broken(span);
-  }
-  // A start without a type of its own: what it is by itself, or else what the first leaf is.
-  bool first = true;
-  auto step = [&](ExprPtr accumulator, bool in_state, ExprPtr leaf) -> ExprPtr {
+  return true;
+}
+
+ExprPtr LeavesCall::map() {
+  auto apply_to = [&](const Type& leaf, bool in_state, std::vector<ExprPtr> leaves) -> ExprPtr {
     if (!fine) return broken(span);
-    const Type leaf_type = leaf->type;
-    if (trained && (in_state || !is_trainable(cx.open.resolved(leaf_type)))) return accumulator;
-    auto apply = [&](ExprPtr start, ExprPtr value) {
-      std::vector<ExprPtr> operands;
-      operands.push_back(std::move(start));
-      operands.push_back(std::move(value));
-      return call_value(cx, *function, std::move(operands), span);
-    };
-    Type start_type = refresh(cx, *accumulator);
-    if (first && start_type.open && accumulator->kind == ExprKind::Literal && leaf_type.is_tensor()) {
-      Snapshot now = snapshot(cx);
-      LiteralKind kind = cx.open.kind_of(start_type);
-      auto trial = copy_simple(*accumulator);
-      trial->type = cx.open.new_open(kind);
-      bool works = !apply(std::move(trial), copy_part(cx, *leaf))->type.is_error();
-      rollback(cx, now);
-      if (!works) (void)cx.open.unify(accumulator->type, leaf_type);
-    }
-    first = false;
-    ExprPtr result = apply(std::move(accumulator), std::move(leaf));
-    cx.open.settle(result->type);
-    fine = fine && !result->type.is_error();
-    return result;
+    if (trained && (in_state || !is_trainable(cx.open.resolved(leaf)))) return std::move(leaves[0]);
+    ExprPtr v = call_value(cx, *function, std::move(leaves), span);
+    cx.open.settle(v->type);
+    fine = fine && !v->type.is_error();
+    return v;
   };
-  ExprPtr accumulator = fold_leaves(cx, std::move(init), std::move(parts[0]), before, step, span);
+  return rebuild(cx, std::move(parts), span, apply_to);
+}
+
+ExprPtr LeavesCall::fold() {
+  auto step = [&](ExprPtr accumulator, bool in_state, ExprPtr leaf) {
+    return fold_step(std::move(accumulator), in_state, std::move(leaf));
+  };
+  return fold_leaves(cx, std::move(init), std::move(parts[0]), before, step, span);
+}
+
+ExprPtr LeavesCall::fold_step(ExprPtr accumulator, bool in_state, ExprPtr leaf) {
   if (!fine) return broken(span);
-  return in_block(std::move(before), std::move(accumulator), span);
+  if (trained && (in_state || !is_trainable(cx.open.resolved(leaf->type)))) return accumulator;
+  if (is_first_leaf) type_start(*accumulator, *leaf);
+  is_first_leaf = false;
+  ExprPtr result = apply(std::move(accumulator), std::move(leaf));
+  cx.open.settle(result->type);
+  fine = fine && !result->type.is_error();
+  return result;
+}
+
+ExprPtr LeavesCall::apply(ExprPtr accumulator, ExprPtr leaf) {
+  std::vector<ExprPtr> operands;
+  operands.push_back(std::move(accumulator));
+  operands.push_back(std::move(leaf));
+  return call_value(cx, *function, std::move(operands), span);
+}
+
+// A start without a type of its own: what it is by itself, or else what the first leaf is.
+void LeavesCall::type_start(typed::Expr& start, const typed::Expr& leaf) {
+  Type type = refresh(cx, start);
+  if (!type.open || start.kind != ExprKind::Literal || !leaf.type.is_tensor()) return;
+  Snapshot now = snapshot(cx);
+  auto trial = copy_simple(start);
+  trial->type = cx.open.new_open(cx.open.kind_of(type));
+  bool works = !apply(std::move(trial), copy_part(cx, leaf))->type.is_error();
+  rollback(cx, now);
+  if (!works) (void)cx.open.unify(start.type, leaf.type);
+}
+
+} // namespace
+
+ExprPtr call_leaves(Context& cx, bool is_map, std::vector<Arg> args, Span span) {
+  return LeavesCall{cx, is_map, std::move(args), span}.check();
 }
 
 } // namespace tl::checker

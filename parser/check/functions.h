@@ -22,6 +22,8 @@ bool fill_functions(Context& cx, Type& to, const Type& have, Span span);
 ExprPtr expand_call(Context& cx, FunctionInfo& info, const Bindings& bindings, std::vector<ExprPtr> args, Span span,
                     typed::Block& before);
 ExprPtr call_leaves(Context& cx, bool is_map, std::vector<Arg> args, Span span);
+// What computes a function value runs, like the statements by which a lambda keeps variables; the function is known.
+void evaluate_function(ExprPtr function, Span span, typed::Block& before);
 // the result after the block's statements
 ExprPtr in_block(typed::Block block, ExprPtr result, Span span);
 

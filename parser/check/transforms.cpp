@@ -109,123 +109,160 @@ static ExprPtr derive(Context& cx, typed::Transform transform, const Static& fun
   return node;
 }
 
+// Of a node that gives a value and the derivatives by its operands.
+static Type with_derivatives(const typed::Expr& node) {
+  Type whole = Type::tuple({node.type});
+  for (const ExprPtr& operand : node.operands)
+    whole.elements.push_back(operand->type);
+  return whole;
+}
+
+// The derivatives in the value of such a node.
+static ExprPtr derivatives_in(Context& cx, const typed::Expr& held, size_t count, Span span) {
+  auto result = make_expr(ExprKind::Tuple, span, Type::tuple({}));
+  for (size_t i = 1; i <= count; ++i) {
+    result->operands.push_back(get_field(copy_part(cx, held), static_cast<uint32_t>(i), span));
+    result->type.elements.push_back(result->operands.back()->type);
+  }
+  return result;
+}
+
+// vjp of the arguments, and a cotangent behind them
+static ExprPtr derive_vjp(Context& cx, const Transformed& what, std::vector<Arg> args, Span span) {
+  ExprPtr seed = take(cx, args.back());
+  args.pop_back();
+  std::vector<int64_t> all;
+  for (size_t i = 0; i < args.size(); ++i)
+    all.push_back(static_cast<int64_t>(i));
+  ExprPtr node = derive(cx, typed::Transform::Vjp, what.function, std::move(args), all, span);
+  if (node->type.is_error()) return node;
+  seed = coerce(cx, std::move(seed), what.result, "the cotangent");
+  if (seed->type.is_error()) return broken(span);
+  cx.open.settle(seed->type);
+  Type whole = with_derivatives(*node);
+  size_t count = node->operands.size();
+  node->operands.push_back(std::move(seed));
+  node->type = std::move(whole);
+  node->flag = true;
+  typed::Block before;
+  ExprPtr held = shared(cx, std::move(node), before);
+  ExprPtr result = count == 1 ? get_field(std::move(held), 1, span) : derivatives_in(cx, *held, count, span);
+  return in_block(std::move(before), std::move(result), span);
+}
+
+static ExprPtr derive_jacobian(Context& cx, const Transformed& what, std::vector<Arg> args, Span span) {
+  ExprPtr node = derive(cx, typed::Transform::Jacobian, what.function, std::move(args), {0}, span);
+  if (node->type.is_error()) return node;
+  const Type &x = node->operands[0]->type, y = node->type;
+  if (!x.is_tensor() || !y.is_tensor() || !is_float(x.dtype) || x.dtype != y.dtype) {
+    error(cx, "NotDifferentiable", span,
+          fmt::format("`{}` is of a function from a tensor of floats to another of the same type; `{}` takes {} "
+                      "and gives {}",
+                      info(what.builtin).name, what.function.name, show(cx, x), show(cx, y)));
+    return broken(span);
+  }
+  node->type.shape.insert(node->type.shape.end(), x.shape.begin(), x.shape.end());
+  return node;
+}
+
+// Checks the arguments; the positions of those that hold floats.
+static std::vector<int64_t> trained_positions(Context& cx, std::vector<Arg>& args) {
+  std::vector<int64_t> trained;
+  for (size_t i = 0; i < args.size(); ++i) {
+    check_arg(cx, args[i]);
+    if (!args[i].value) continue;
+    cx.open.settle(args[i].value->type);
+    if (has_trained_leaf(args[i].value->type)) trained.push_back(static_cast<int64_t>(i));
+  }
+  return trained;
+}
+
+static ExprPtr derive_checkpoint(Context& cx, const Transformed& what, std::vector<Arg> args, Span span) {
+  std::vector<int64_t> trained = trained_positions(cx, args);
+  return derive(cx, typed::Transform::Checkpoint, what.function, std::move(args), trained, span);
+}
+
+namespace {
+
+// What the derivative of custom_vjp is called with. Variables are its own where the values are those of the node.
+struct RuleArguments {
+  std::vector<Arg> list;
+  std::vector<VarId> variables;
+
+  // a variable of this type
+  void add(Context& cx, const std::string& name, const Type& type, Span at) {
+    Entity entity;
+    entity.kind = Entity::Kind::Variable;
+    entity.var = new_variable(cx, "", type, false, at);
+    variables.push_back(entity.var);
+    list.push_back(bound_arg(cx, name, std::move(entity), at));
+  }
+};
+
+// An argument that is not differentiated: one variable for the function and for its derivative.
+Entity shared_argument(Context& cx, Arg& arg, typed::Block& before, Span span) {
+  Entity entity;
+  entity.kind = Entity::Kind::Variable;
+  Type type = arg.value->type;
+  ExprPtr held = shared(cx, std::move(arg.value), before);
+  if (held->kind == ExprKind::Variable) {
+    entity.var = held->var;
+  } else {
+    entity.var = new_variable(cx, "", type, false, arg.span);
+    before.statements.push_back(let_variable(entity.var, copy_part(cx, *held), span));
+  }
+  arg.value = std::move(held);
+  return entity;
+}
+
+} // namespace
+
+// The derivative sees the arguments, the result and its cotangent.
+static ExprPtr derive_custom_vjp(Context& cx, const Transformed& what, std::vector<Arg> args, Span span) {
+  std::vector<int64_t> trained = trained_positions(cx, args);
+  SaveAndRestore scope(cx.names.scope);
+  push_scope(cx);
+  typed::Block before;
+  RuleArguments again;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const std::string name = fmt::format(" again{}", i);
+    if (!args[i].value)
+      again.list.push_back({"", args[i].source, args[i].span, {}, nullptr, args[i].constant});
+    else if (std::count(trained.begin(), trained.end(), static_cast<int64_t>(i)))
+      again.add(cx, name, args[i].value->type, args[i].span);
+    else
+      again.list.push_back(bound_arg(cx, name, shared_argument(cx, args[i], before, span), args[i].span));
+  }
+  ExprPtr node = derive(cx, typed::Transform::CustomVjp, what.function, std::move(args), trained, span);
+  if (node->type.is_error()) return node;
+  for (const char* name : {" y", " dy"})
+    again.add(cx, name, node->type, span);
+  node->params.insert(node->params.end(), again.variables.begin(), again.variables.end());
+  ExprPtr rule = call_named(cx, what.rule.callable, what.rule.name, span, std::move(again.list), span, false, nullptr);
+  if (rule->type.is_error()) return broken(span);
+  Type wanted = trained.size() == 1 ? node->operands[0]->type : Type::tuple({});
+  if (trained.size() != 1)
+    for (const ExprPtr& operand : node->operands)
+      wanted.elements.push_back(operand->type);
+  rule = coerce(cx, std::move(rule), wanted, "the derivative that `custom_vjp` is given");
+  if (rule->type.is_error()) return broken(span);
+  cx.open.settle(rule->type);
+  node->blocks.emplace_back();
+  node->blocks[1].result = std::move(rule);
+  return in_block(std::move(before), std::move(node), span);
+}
+
 ExprPtr call_transformed(Context& cx, const Transformed& what, std::vector<Arg> args, Span span) {
   switch (what.builtin) {
   case Builtin::Grad:
   case Builtin::ValueAndGrad: return derive_gradient(cx, what, std::move(args), span);
   case Builtin::Vmap: return derive_vmap(cx, what, std::move(args), span);
-  case Builtin::Vjp: { // of the arguments, and a cotangent behind them
-    ExprPtr seed = take(cx, args.back());
-    args.pop_back();
-    std::vector<int64_t> all;
-    for (size_t i = 0; i < args.size(); ++i)
-      all.push_back(static_cast<int64_t>(i));
-    ExprPtr node = derive(cx, typed::Transform::Vjp, what.function, std::move(args), all, span);
-    if (node->type.is_error()) return node;
-    seed = coerce(cx, std::move(seed), what.result, "the cotangent");
-    if (seed->type.is_error()) return broken(span);
-    cx.open.settle(seed->type);
-    Type whole = Type::tuple({node->type});
-    for (const ExprPtr& operand : node->operands)
-      whole.elements.push_back(operand->type);
-    size_t count = node->operands.size();
-    node->operands.push_back(std::move(seed));
-    node->type = std::move(whole);
-    node->flag = true;
-    typed::Block before;
-    ExprPtr held = shared(cx, std::move(node), before);
-    if (count == 1) return in_block(std::move(before), get_field(std::move(held), 1, span), span);
-    auto result = make_expr(ExprKind::Tuple, span, Type::tuple({}));
-    for (size_t i = 1; i <= count; ++i) {
-      result->operands.push_back(get_field(copy_part(cx, *held), static_cast<uint32_t>(i), span));
-      result->type.elements.push_back(result->operands.back()->type);
-    }
-    return in_block(std::move(before), std::move(result), span);
+  case Builtin::Vjp: return derive_vjp(cx, what, std::move(args), span);
+  case Builtin::Jacobian: return derive_jacobian(cx, what, std::move(args), span);
+  case Builtin::CustomVjp: return derive_custom_vjp(cx, what, std::move(args), span);
+  case Builtin::Checkpoint: return derive_checkpoint(cx, what, std::move(args), span);
+  default: return broken(span);
   }
-  case Builtin::Jacobian: {
-    ExprPtr node = derive(cx, typed::Transform::Jacobian, what.function, std::move(args), {0}, span);
-    if (node->type.is_error()) return node;
-    const Type &x = node->operands[0]->type, y = node->type;
-    bool fine = x.is_tensor() && y.is_tensor() && is_float(x.dtype) && x.dtype == y.dtype;
-    if (!fine) {
-      error(cx, "NotDifferentiable", span,
-            fmt::format("`{}` is of a function from a tensor of floats to another of the same type; `{}` takes {} "
-                        "and gives {}",
-                        info(what.builtin).name, what.function.name, show(cx, x), show(cx, y)));
-      return broken(span);
-    }
-    node->type.shape.insert(node->type.shape.end(), x.shape.begin(), x.shape.end());
-    return node;
-  }
-  case Builtin::CustomVjp:
-  case Builtin::Checkpoint: {
-    std::vector<int64_t> trained;
-    for (size_t i = 0; i < args.size(); ++i) {
-      check_arg(cx, args[i]);
-      if (!args[i].value) continue;
-      cx.open.settle(args[i].value->type);
-      if (has_trained_leaf(args[i].value->type)) trained.push_back(static_cast<int64_t>(i));
-    }
-    if (what.builtin == Builtin::Checkpoint)
-      return derive(cx, typed::Transform::Checkpoint, what.function, std::move(args), trained, span);
-    // The derivative sees the arguments, the result and its cotangent.
-    SaveAndRestore scope(cx.names.scope);
-    push_scope(cx);
-    typed::Block before;
-    std::vector<Arg> again_args;
-    std::vector<VarId> inner;
-    for (size_t i = 0; i < args.size(); ++i) {
-      if (!args[i].value) {
-        again_args.push_back({"", args[i].source, args[i].span, {}, nullptr, args[i].constant});
-        continue;
-      }
-      Entity entity;
-      entity.kind = Entity::Kind::Variable;
-      Type type = args[i].value->type;
-      if (std::count(trained.begin(), trained.end(), static_cast<int64_t>(i))) {
-        entity.var = new_variable(cx, "", type, false, args[i].span);
-        inner.push_back(entity.var);
-      } else {
-        ExprPtr held = shared(cx, std::move(args[i].value), before);
-        if (held->kind == ExprKind::Variable) {
-          entity.var = held->var;
-        } else {
-          entity.var = new_variable(cx, "", type, false, args[i].span);
-          before.statements.push_back(let_variable(entity.var, copy_part(cx, *held), span));
-        }
-        args[i].value = std::move(held);
-      }
-      again_args.push_back(bound_arg(cx, fmt::format(" again{}", i), std::move(entity), args[i].span));
-    }
-    ExprPtr node = derive(cx, typed::Transform::CustomVjp, what.function, std::move(args), trained, span);
-    if (node->type.is_error()) {
-      return node;
-    }
-    for (const char* name : {" y", " dy"}) {
-      Entity entity;
-      entity.kind = Entity::Kind::Variable;
-      entity.var = new_variable(cx, "", node->type, false, span);
-      inner.push_back(entity.var);
-      again_args.push_back(bound_arg(cx, name, std::move(entity), span));
-    }
-    node->params.insert(node->params.end(), inner.begin(), inner.end());
-    ExprPtr rule =
-        call_named(cx, what.rule.callable, what.rule.name, span, std::move(again_args), span, false, nullptr);
-    if (rule->type.is_error()) return broken(span);
-    Type wanted = trained.size() == 1 ? node->operands[0]->type : Type::tuple({});
-    if (trained.size() != 1)
-      for (const ExprPtr& operand : node->operands)
-        wanted.elements.push_back(operand->type);
-    rule = coerce(cx, std::move(rule), wanted, "the derivative that `custom_vjp` is given");
-    if (rule->type.is_error()) return broken(span);
-    cx.open.settle(rule->type);
-    node->blocks.emplace_back();
-    node->blocks[1].result = std::move(rule);
-    return in_block(std::move(before), std::move(node), span);
-  }
-  default: break;
-  }
-  return broken(span);
 }
 
 static ExprPtr derive_gradient(Context& cx, const Transformed& what, std::vector<Arg> args, Span span) {
@@ -255,23 +292,11 @@ static ExprPtr derive_gradient(Context& cx, const Transformed& what, std::vector
           hint);
     return broken(span);
   }
-  Type whole = Type::tuple({y});
-  for (const ExprPtr& operand : node->operands)
-    whole.elements.push_back(operand->type);
   size_t count = node->operands.size();
-  node->type = std::move(whole);
+  node->type = with_derivatives(*node);
   typed::Block before;
   ExprPtr held = shared(cx, std::move(node), before);
-  ExprPtr gradient;
-  if (what.one) {
-    gradient = get_field(copy_part(cx, *held), 1, span);
-  } else {
-    gradient = make_expr(ExprKind::Tuple, span, Type::tuple({}));
-    for (size_t i = 1; i <= count; ++i) {
-      gradient->operands.push_back(get_field(copy_part(cx, *held), static_cast<uint32_t>(i), span));
-      gradient->type.elements.push_back(gradient->operands.back()->type);
-    }
-  }
+  ExprPtr gradient = what.one ? get_field(copy_part(cx, *held), 1, span) : derivatives_in(cx, *held, count, span);
   if (what.builtin == Builtin::Grad) return in_block(std::move(before), std::move(gradient), span);
   auto result = make_expr(ExprKind::Tuple, span, Type::tuple({y, gradient->type}));
   result->operands.push_back(get_field(copy_part(cx, *held), 0, span));
@@ -285,13 +310,7 @@ ExprPtr vjp_call(Context& cx, std::vector<Arg> args, Span span) {
   Transformed what;
   what.builtin = Builtin::Vjp;
   what.function = function_of(cx, args[0].value->type);
-  if (args[0].value->kind != ExprKind::Unit && args[0].value->kind != ExprKind::Variable) {
-    typed::Stmt let;
-    let.kind = StmtKind::Let;
-    let.span = args[0].span;
-    let.value = std::move(args[0].value);
-    before.statements.push_back(std::move(let));
-  }
+  evaluate_function(std::move(args[0].value), args[0].span, before);
   if (args.size() < 2) {
     error(cx, "WrongArguments", span, "`vjp` needs a function and its arguments", "it is `vjp(f, x…)`");
     return broken(span);
@@ -438,108 +457,138 @@ ExprPtr jvp_call(Context& cx, std::vector<Arg> args, Span span) {
   return in_block(std::move(before), std::move(node), span);
 }
 
-static ExprPtr derive_vmap(Context& cx, const Transformed& what, std::vector<Arg> args, Span span) {
-  typed::Block before;
-  if (!what.one && what.chosen.size() != args.size()) {
-    error(cx, "WrongArguments", span,
-          fmt::format("`vmap` has {} axes for {}", what.chosen.size(), count_of(args.size())));
-    return broken(span);
+namespace {
+
+// Is it made of tensors with this axis, which may count from the end?
+bool has_axis(const Type& type, int64_t axis) {
+  if (type.is_tensor()) {
+    auto rank = static_cast<int64_t>(type.rank());
+    return axis < rank && axis >= -rank;
   }
-  std::optional<Size> count;
-  std::vector<int64_t> mapped;
-  std::vector<Type> types;
-  for (size_t i = 0; i < args.size(); ++i) {
-    int64_t axis = what.chosen[what.one ? 0 : i];
-    check_arg(cx, args[i]);
-    if (!args[i].value || axis == Transformed::kNoAxis) continue;
-    cx.open.settle(args[i].value->type);
-    const Type type = args[i].value->type;
-    if (type.is_error()) return broken(span);
-    bool fine = true;
-    auto fits = [&](auto& self, const Type& t) -> bool {
-      if (t.is_tensor()) {
-        auto rank = static_cast<int64_t>(t.rank());
-        return axis < rank && axis >= -rank;
-      }
-      return t.is_aggregate() && !t.elements.empty() &&
-             std::all_of(t.elements.begin(), t.elements.end(), [&](const Type& part) { return self(self, part); });
-    };
-    fine = fits(fits, type);
-    if (!fine) {
-      error(cx, "TypeMismatch", args[i].span,
-            fmt::format("`vmap` maps over axis {} of this argument, which is {}", axis, show(cx, type)),
-            "`axes` says which axis of each argument, or `none` for one that is the same for all");
-      return broken(span);
-    }
-    ExprPtr value = std::move(args[i].value);
-    if (axis != 0) {
-      std::vector<ExprPtr> held;
-      held.push_back(shared(cx, std::move(value), before));
-      value = rebuild(cx, std::move(held), span, [&](const Type& t, bool, std::vector<ExprPtr> leaf) {
-        auto rank = static_cast<int64_t>(t.rank());
-        std::vector<int64_t> axes{axis < 0 ? axis + rank : axis};
-        for (int64_t k = 0; k < rank; ++k)
-          if (k != axes[0]) axes.push_back(k);
-        return permute_to(cx, std::move(leaf[0]), axes, span);
-      });
-    }
-    const Type front = value->type;
-    std::optional<Size> other; // what it cannot be
-    auto checked = make_expr(ExprKind::Recast, span, front);
-    auto sizes = [&](auto& self, const Type& t) -> void {
-      if (!t.is_tensor()) {
-        for (const Type& part : t.elements)
-          self(self, part);
-      } else if (!count) {
-        count = t.shape[0];
-      } else {
-        if (!require_equal(cx, *count, t.shape[0], false,
-                           "`vmap` maps over axes of equal size, but these have {0} and {1}", args[i].span,
-                           checked->checks))
-          other = t.shape[0];
-      }
-    };
-    sizes(sizes, front);
-    if (other) {
-      std::vector<Label> labels{label_of(cx, *value)};
-      add_origins(cx, *count, *other, labels);
-      error(cx, "ShapeMismatch", args[i].span,
-            fmt::format("`vmap` maps over axes of equal size: {}", different(cx, *count, *other)),
-            "`none` in `axes` stands for an argument that is the same for all", std::move(labels));
-      return broken(span);
-    }
-    if (!checked->checks.empty()) {
-      checked->operands.push_back(std::move(value));
-      value = std::move(checked);
-    }
-    args[i].value = std::move(value);
-    mapped.push_back(static_cast<int64_t>(i));
+  return type.is_aggregate() && !type.elements.empty() &&
+         std::all_of(type.elements.begin(), type.elements.end(),
+                     [&](const Type& part) { return has_axis(part, axis); });
+}
+
+// The sizes of the first axes of the tensors in a value.
+void first_sizes(const Type& type, std::vector<Size>& into) {
+  if (type.is_tensor()) into.push_back(type.shape[0]);
+  for (const Type& part : type.elements)
+    first_sizes(part, into);
+}
+
+ExprPtr axis_to_front(Context& cx, ExprPtr value, int64_t axis, typed::Block& before, Span span) {
+  std::vector<ExprPtr> held;
+  held.push_back(shared(cx, std::move(value), before));
+  return rebuild(cx, std::move(held), span, [&](const Type& t, bool, std::vector<ExprPtr> leaf) {
+    auto rank = static_cast<int64_t>(t.rank());
+    std::vector<int64_t> axes{axis < 0 ? axis + rank : axis};
+    for (int64_t k = 0; k < rank; ++k)
+      if (k != axes[0]) axes.push_back(k);
+    return permute_to(cx, std::move(leaf[0]), axes, span);
+  });
+}
+
+// The arguments of a call of vmap(f) that are mapped over.
+struct MappedArguments {
+  Context& cx;
+  const Span span;
+  typed::Block before{};
+  std::vector<int64_t> positions{};
+  std::optional<Size> count{}; // of what the function is called for
+
+  // Checks an argument, and brings its axis to the front. False: something is wrong, and reported.
+  bool add(Arg& arg, size_t position, int64_t axis);
+  ExprPtr with_count(ExprPtr value, Span at);
+  std::vector<ExprPtr> take_values(std::vector<Arg>& args) const;
+};
+
+bool MappedArguments::add(Arg& arg, size_t position, int64_t axis) {
+  check_arg(cx, arg);
+  if (!arg.value || axis == Transformed::kNoAxis) return true;
+  cx.open.settle(arg.value->type);
+  const Type type = arg.value->type;
+  if (type.is_error()) return false;
+  if (!has_axis(type, axis)) {
+    error(cx, "TypeMismatch", arg.span,
+          fmt::format("`vmap` maps over axis {} of this argument, which is {}", axis, show(cx, type)),
+          "`axes` says which axis of each argument, or `none` for one that is the same for all");
+    return false;
   }
-  if (!count) {
-    error(cx, "WrongArguments", span, "`vmap` needs an argument with an axis to map over");
-    return broken(span);
+  ExprPtr value = std::move(arg.value);
+  if (axis != 0) value = axis_to_front(cx, std::move(value), axis, before, span);
+  arg.value = with_count(std::move(value), arg.span);
+  positions.push_back(static_cast<int64_t>(position));
+  return arg.value != nullptr;
+}
+
+// The value, once its first axes are of the size that those before have; null where they are not, which is reported.
+ExprPtr MappedArguments::with_count(ExprPtr value, Span at) {
+  auto checked = make_expr(ExprKind::Recast, span, value->type);
+  std::vector<Size> sizes;
+  first_sizes(value->type, sizes);
+  std::optional<Size> other; // what it cannot be
+  for (const Size& size : sizes) {
+    if (!count)
+      count = size;
+    else if (!require_equal(cx, *count, size, false, "`vmap` maps over axes of equal size, but these have {0} and {1}",
+                            at, checked->checks))
+      other = size;
   }
-  // Inside, the arguments lack the axis.
+  if (other) {
+    std::vector<Label> labels{label_of(cx, *value)};
+    add_origins(cx, *count, *other, labels);
+    error(cx, "ShapeMismatch", at,
+          fmt::format("`vmap` maps over axes of equal size: {}", different(cx, *count, *other)),
+          "`none` in `axes` stands for an argument that is the same for all", std::move(labels));
+    return nullptr;
+  }
+  if (checked->checks.empty()) return value;
+  checked->operands.push_back(std::move(value));
+  return checked;
+}
+
+// The values with the axis; what stands in their place lacks it, as the function sees them.
+std::vector<ExprPtr> MappedArguments::take_values(std::vector<Arg>& args) const {
   std::vector<ExprPtr> whole;
-  for (int64_t i : mapped) {
+  for (int64_t i : positions) {
     Arg& arg = args[static_cast<size_t>(i)];
     whole.push_back(std::move(arg.value));
     arg.value = make_expr(ExprKind::Unit, arg.span, whole.back()->type);
     (void)drop_axis(arg.value->type);
   }
-  ExprPtr node = derive(cx, typed::Transform::Vmap, what.function, std::move(args), mapped, span);
+  return whole;
+}
+
+} // namespace
+
+static ExprPtr derive_vmap(Context& cx, const Transformed& what, std::vector<Arg> args, Span span) {
+  if (!what.one && what.chosen.size() != args.size()) {
+    error(cx, "WrongArguments", span,
+          fmt::format("`vmap` has {} axes for {}", what.chosen.size(), count_of(args.size())));
+    return broken(span);
+  }
+  MappedArguments mapped{cx, span};
+  for (size_t i = 0; i < args.size(); ++i)
+    if (!mapped.add(args[i], i, what.chosen[what.one ? 0 : i])) return broken(span);
+  if (!mapped.count) {
+    error(cx, "WrongArguments", span, "`vmap` needs an argument with an axis to map over");
+    return broken(span);
+  }
+  std::vector<ExprPtr> whole = mapped.take_values(args);
+  ExprPtr node = derive(cx, typed::Transform::Vmap, what.function, std::move(args), mapped.positions, span);
   if (node->type.is_error()) return node;
   node->operands = std::move(whole);
-  node->sizes = {*count};
+  node->sizes = {*mapped.count};
   Type type = node->type;
-  if (!add_axis(type, *count) || !first_tensor(type)) {
+  if (!add_axis(type, *mapped.count) || !first_tensor(type)) {
     error(cx, "TypeMismatch", span,
           fmt::format("`vmap` stacks what the function gives, and `{}` gives {}", what.function.name,
                       show(cx, node->type)));
     return broken(span);
   }
   node->type = std::move(type);
-  return in_block(std::move(before), std::move(node), span);
+  return in_block(std::move(mapped.before), std::move(node), span);
 }
 
 } // namespace tl::checker
