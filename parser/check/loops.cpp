@@ -7,123 +7,156 @@
 #include "parser/check/names.h"
 #include "parser/check/sizes.h"
 #include "parser/check/statements.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace tl::checker {
 
+namespace {
+
+constexpr int kMaxRounds = 32; // of checking a loop's body
+
+// How the types of a variable at a loop's head and at its end differ.
+struct Changes {
+  bool sizes = false;
+  bool lists = false;
+};
+
+// The types of a loop's variables at its head. They have to hold in every iteration.
+struct LoopHead {
+  Context& cx;
+  const Span span;
+  std::map<VarId, Type> types;
+  std::vector<typed::Join> joins{}; // the sizes that are fresh in every iteration
+
+  bool revise(std::map<VarId, Type>& next, const std::vector<std::map<VarId, Type>>& continues);
+  bool make_fresh(VarId var, Type& type, const Type& mixed);
+  typed::Join& join_of(VarId var);
+  std::vector<typed::Join> present_joins();
+};
+
+Size& size_at(Type& type, const typed::FreshAtom& place) {
+  Type* t = &type;
+  for (uint32_t step : place.path)
+    t = &t->elements[step];
+  return t->shape[place.axis];
+}
+
+// Marks the sizes in `into` that are others in `from`.
+void mix(Context& cx, Type& into, const Type& from, Changes& changes) {
+  if (into.is_list()) { // its elements' sizes are part of its type: no sizes of its own at the head
+    Type both = either_element(cx, into, from);
+    changes.lists = changes.lists || both != into;
+    into = std::move(both);
+    return;
+  }
+  for (size_t k = 0; k < into.shape.size() && k < from.shape.size(); ++k)
+    if (compare(cx, into.shape[k], from.shape[k]) != Compare::Equal)
+      into.shape[k] = Size(INT64_MIN), changes.sizes = true;
+  for (size_t k = 0; k < into.elements.size() && k < from.elements.size(); ++k)
+    mix(cx, into.elements[k], from.elements[k], changes);
+}
+
+// Changes the types in `next` that do not hold at the end of the body; whether there are such.
+bool LoopHead::revise(std::map<VarId, Type>& next, const std::vector<std::map<VarId, Type>>& continues) {
+  bool sizes_changed = false, lists_changed = false;
+  for (auto& [var, type] : next) {
+    Type mixed = cx.open.resolved(type);
+    Changes changes;
+    for (const auto& back : continues)
+      if (auto it = back.find(var); it != back.end()) mix(cx, mixed, cx.open.resolved(it->second), changes);
+    lists_changed = lists_changed || changes.lists;
+    if (changes.sizes)
+      sizes_changed = make_fresh(var, type, mixed) || sizes_changed;
+    else if (lists_changed)
+      type = mixed;
+  }
+  return sizes_changed || lists_changed;
+}
+
+// Makes the marked sizes fresh. Only axes that were not fresh count as a change: a size that is fresh at the head
+// already stays so.
+bool LoopHead::make_fresh(VarId var, Type& type, const Type& mixed) {
+  std::vector<typed::FreshAtom> fresh;
+  type = fresh_join(cx, cx.open.resolved(type), mixed, fresh, fmt::format("`{}`", cx.program.variables[var.index].name),
+                    span);
+  typed::Join& join = join_of(var);
+  join.type = type;
+  join.fresh.insert(join.fresh.end(), fresh.begin(), fresh.end());
+  Type& assumed = types.at(var);
+  return std::any_of(fresh.begin(), fresh.end(), [&](const typed::FreshAtom& f) {
+    auto atom = size_at(assumed, f).as_atom();
+    return !atom || std::none_of(join.fresh.begin(), join.fresh.end(),
+                                 [&](const typed::FreshAtom& known) { return known.atom == *atom; });
+  });
+}
+
+typed::Join& LoopHead::join_of(VarId var) {
+  for (typed::Join& join : joins)
+    if (join.var == var) return join;
+  return joins.emplace_back(typed::Join{var, {}, {}});
+}
+
+// Without the atoms that the last round made for axes that were fresh already.
+std::vector<typed::Join> LoopHead::present_joins() {
+  std::vector<typed::Join> present;
+  for (const typed::Join& join : joins) {
+    typed::Join k{join.var, cx.open.resolved(types.at(join.var)), {}};
+    for (const typed::FreshAtom& f : join.fresh)
+      if (size_at(k.type, f) == Size::of(f.atom)) k.fresh.push_back(f);
+    if (!k.fresh.empty()) present.push_back(std::move(k));
+  }
+  return present;
+}
+
+// The types of the variables after the loop, where `states` are those at its ends.
+void leave_loop(Context& cx, const std::map<VarId, Type>& head, std::vector<std::map<VarId, Type>> states,
+                typed::Stmt& loop) {
+  if (states.empty()) {
+    cx.function->current = head;
+    return;
+  }
+  for (auto& s : states)
+    for (auto it = s.begin(); it != s.end();)
+      it = head.count(it->first) ? std::next(it) : s.erase(it);
+  loop.after = join_variables(cx, std::move(states), loop.span);
+}
+
+} // namespace
+
 // Checks a loop's body, first as if no variable's sizes changed in it; where they do, again with sizes that are fresh
 // in every iteration. `body` fills the loop and returns whether the loop can end by itself.
 void check_loop(Context& cx, Span span, typed::Stmt& loop, const std::function<bool(typed::Stmt&)>& body) {
-  std::map<VarId, Type> head = cx.function->current;
-  std::vector<typed::Join> joins;
+  LoopHead head{cx, span, cx.function->current};
   for (int round = 0;; ++round) {
     Snapshot before = snapshot(cx);
-    cx.function->current = head;
+    cx.function->current = head.types;
     cx.function->loops.emplace_back();
     bool ends = body(loop);
     Loop state = std::move(cx.function->loops.back());
     cx.function->loops.pop_back();
     if (cx.function->reachable) state.continues.push_back(cx.function->current);
     cx.function->facts = before.facts;
-    bool changed = false, lists_changed = false;
-    std::map<VarId, Type> next = head;
-    for (auto& [var, type] : next) {
-      std::vector<typed::FreshAtom> fresh;
-      Type mixed = cx.open.resolved(type);
-      auto mark = [&](auto& self, Type& into, const Type& from) -> void {
-        if (into.is_list()) { // its elements' sizes are part of its type: no sizes of its own at the head
-          Type both = either_element(cx, into, from);
-          lists_changed = lists_changed || both != into;
-          into = std::move(both);
-          return;
-        }
-        for (size_t k = 0; k < into.shape.size() && k < from.shape.size(); ++k)
-          if (compare(cx, into.shape[k], from.shape[k]) != Compare::Equal)
-            into.shape[k] = Size(INT64_MIN), changed = true;
-        for (size_t k = 0; k < into.elements.size() && k < from.elements.size(); ++k)
-          self(self, into.elements[k], from.elements[k]);
-      };
-      bool before_changed = changed;
-      changed = false;
-      for (const auto& back : state.continues)
-        if (auto it = back.find(var); it != back.end()) mark(mark, mixed, cx.open.resolved(it->second));
-      // A size that is fresh at the head already stays so.
-      bool is_fresh_already = false;
-      for (auto& join : joins)
-        is_fresh_already = is_fresh_already || join.var == var;
-      if (lists_changed && !changed) type = mixed;
-      if (changed) {
-        Type joined = fresh_join(cx, cx.open.resolved(type), mixed, fresh,
-                                 fmt::format("`{}`", cx.program.variables[var.index].name), span);
-        if (is_fresh_already) {
-          for (auto& join : joins)
-            if (join.var == var) {
-              join.type = joined;
-              join.fresh.insert(join.fresh.end(), fresh.begin(), fresh.end());
-            }
-        } else
-          joins.push_back({var, joined, fresh});
-        type = joined;
-      }
-      // Only axes that were not fresh count as a change.
-      changed = before_changed || (changed && !fresh.empty() && [&] {
-                  for (const auto& f : fresh) {
-                    const Type* t = &head.at(var);
-                    for (uint32_t step : f.path)
-                      t = &t->elements[step];
-                    auto atom = t->shape[f.axis].as_atom();
-                    bool was_fresh = false;
-                    for (const auto& join : joins)
-                      if (join.var == var)
-                        for (const auto& g : join.fresh)
-                          was_fresh = was_fresh || (atom && g.atom == *atom);
-                    if (!was_fresh) return true;
-                  }
-                  return false;
-                }());
-    }
-    if ((changed || lists_changed) && round < 32) {
+    std::map<VarId, Type> next = head.types;
+    if (head.revise(next, state.continues) && round < kMaxRounds) {
       rollback(cx, before);
-      head = next;
+      head.types = std::move(next);
       loop.body = {};
       continue;
     }
-    // Drop atoms that the last round made for axes that were fresh already.
-    std::vector<typed::Join> kept;
-    for (auto& join : joins) {
-      typed::Join k{join.var, cx.open.resolved(head.at(join.var)), {}};
-      for (const auto& f : join.fresh) {
-        const Type* t = &k.type;
-        for (uint32_t step : f.path)
-          t = &t->elements[step];
-        if (t->shape[f.axis] == Size::of(f.atom)) k.fresh.push_back(f);
-      }
-      if (!k.fresh.empty()) kept.push_back(std::move(k));
-    }
-    loop.head = kept;
+    loop.head = head.present_joins();
     // After the loop: the types at its head, and those at each break. What was fresh in the loop has a new name.
     std::vector<std::map<VarId, Type>> states = std::move(state.exits);
     if (ends) {
-      std::map<VarId, Type> hidden = head;
-      for (const auto& join : kept)
-        for (const auto& f : join.fresh) {
-          Type* t = &hidden.at(join.var);
-          for (uint32_t step : f.path)
-            t = &t->elements[step];
-          t->shape[f.axis] = Size(INT64_MIN);
-        }
-      states.insert(states.begin(), hidden);
-      states.insert(states.begin(), head);
+      std::map<VarId, Type> hidden = head.types;
+      for (const auto& join : loop.head)
+        for (const auto& f : join.fresh)
+          size_at(hidden.at(join.var), f) = Size(INT64_MIN);
+      states.insert(states.begin(), std::move(hidden));
+      states.insert(states.begin(), head.types);
     }
     cx.function->reachable = before.reachable && !states.empty();
-    if (states.empty())
-      cx.function->current = head;
-    else {
-      for (auto& s : states)
-        for (auto it = s.begin(); it != s.end();)
-          it = head.count(it->first) ? std::next(it) : s.erase(it);
-      loop.after = join_variables(cx, std::move(states), span);
-    }
+    leave_loop(cx, head.types, std::move(states), loop);
     return;
   }
 }
