@@ -5,6 +5,7 @@
 #include "parser/check/functions.h"
 #include "parser/check/lists.h"
 #include "parser/check/names.h"
+#include "parser/check/structs.h"
 #include "parser/check/text.h"
 #include "parser/check/values.h"
 #include <cctype>
@@ -93,6 +94,101 @@ void check_formats(Context& cx, typed::Expr& interp) {
     }
 }
 
+static void append_operand(typed::Expr& interp, ExprPtr value, const std::string& spec) {
+  interp.format.specs.push_back(spec);
+  interp.format.literals.push_back("");
+  interp.operands.push_back(std::move(value));
+}
+
+// The texts and values of another one.
+static void append_interp(typed::Expr& interp, ExprPtr value) {
+  for (size_t i = 0; i < value->operands.size(); ++i) {
+    append_text(interp, value->format.literals[i]);
+    append_operand(interp, std::move(value->operands[i]), value->format.specs[i]);
+  }
+  append_text(interp, value->format.literals.back());
+}
+
+// "()", after what is run for its effects
+static ExprPtr unit_text(ExprPtr value) {
+  auto block = make_expr(ExprKind::Block, value->span, Type::str());
+  typed::Stmt s;
+  s.span = value->span;
+  s.value = std::move(value);
+  block->blocks.emplace_back();
+  block->blocks[0].statements.push_back(std::move(s));
+  block->blocks[0].result = make_expr(ExprKind::Str, s.span, Type::str());
+  block->blocks[0].result->text = "()";
+  return block;
+}
+
+// The elements of a tuple or struct. A value that is not simple would be computed for each, so it is shared by a block.
+static std::vector<ExprPtr> elements_of(Context& cx, ExprPtr value) {
+  if (value->kind == ExprKind::Tuple) return std::move(value->operands);
+  ExprPtr first;
+  if (!is_simple(*value)) {
+    typed::Block block;
+    Type type = value->type;
+    value = shared(cx, std::move(value), block);
+    first = make_expr(ExprKind::Block, value->span, type);
+    block.result = copy_simple(*value);
+    first->blocks.push_back(std::move(block));
+  }
+  std::vector<ExprPtr> elements;
+  for (size_t i = 0; i < value->type.elements.size(); ++i) {
+    // The first element's operand binds the variable that the others read: operands are evaluated in order.
+    ExprPtr whole = i == 0 && first ? std::move(first) : copy_simple(*value);
+    elements.push_back(get_field(std::move(whole), static_cast<uint32_t>(i), value->span));
+  }
+  return elements;
+}
+
+static void append_elements(Context& cx, typed::Expr& interp, ExprPtr value, const std::string& spec, Span span) {
+  const std::shared_ptr<const Record> record = value->type.record;
+  append_text(interp, record ? record->name + "(" : "(");
+  std::vector<ExprPtr> elements = elements_of(cx, std::move(value));
+  for (size_t i = 0; i < elements.size(); ++i) {
+    if (i) append_text(interp, ", ");
+    if (record) append_text(interp, record->fields[i].name + " = ");
+    append_element(cx, interp, std::move(elements[i]), spec, span);
+  }
+  append_text(interp, elements.size() == 1 && !record ? ",)" : ")");
+}
+
+// "[" + join(list("{x}" for x in list), ", ") + "]"
+static void append_list(Context& cx, typed::Expr& interp, ExprPtr value, const std::string& spec, Span span) {
+  append_text(interp, "[");
+  if (!value->type.elements.empty()) {
+    std::vector<ExprPtr> operands;
+    operands.push_back(map_list(
+        cx, std::move(value), Type::str(),
+        [&](ExprPtr element) {
+          auto shown = new_interp(span);
+          append_element(cx, *shown, std::move(element), spec, span);
+          return finish_interp(std::move(shown));
+        },
+        span));
+    if (operands[0]->type.is_error()) {
+      interp.type = Type::error();
+      return;
+    }
+    operands.push_back(make_expr(ExprKind::Str, span, Type::str()));
+    operands.back()->text = ", ";
+    append_value(cx, interp, text_node(cx, TextOp::Join, std::move(operands), span), "", span);
+  }
+  append_text(interp, "]");
+}
+
+static void append_range(Context& cx, typed::Expr& interp, ExprPtr value, const std::string& spec, Span span) {
+  const Type type = value->type;
+  Span at = value->span;
+  typed::Block before; // its bounds are evaluated with it
+  (void)shared(cx, std::move(value), before);
+  append_value(cx, interp, in_block(std::move(before), size_expr(type.shape[0], at), at), spec, span);
+  append_text(interp, "..");
+  append_value(cx, interp, size_expr(type.shape[1], at), spec, span);
+}
+
 void append_value(Context& cx, typed::Expr& interp, ExprPtr value, const std::string& spec, Span span) {
   refresh(cx, *value);
   if (value->type.is_error()) {
@@ -100,122 +196,30 @@ void append_value(Context& cx, typed::Expr& interp, ExprPtr value, const std::st
     return;
   }
   if (value->kind == ExprKind::Str && spec.empty()) return append_text(interp, value->text);
-  if (value->kind == ExprKind::Interp && spec.empty()) {
-    for (size_t i = 0; i < value->operands.size(); ++i) {
-      append_text(interp, value->format.literals[i]);
-      interp.format.specs.push_back(value->format.specs[i]);
-      interp.format.literals.push_back("");
-      interp.operands.push_back(std::move(value->operands[i]));
-    }
-    return append_text(interp, value->format.literals.back());
-  }
+  if (value->kind == ExprKind::Interp && spec.empty()) return append_interp(interp, std::move(value));
   if (value->type.is_unit() && value->kind == ExprKind::Unit) return append_text(interp, "()");
-  if (value->type.is_unit()) { // for its effects
-    auto block = make_expr(ExprKind::Block, value->span, Type::str());
-    typed::Stmt s;
-    s.span = value->span;
-    s.value = std::move(value);
-    block->blocks.emplace_back();
-    block->blocks[0].statements.push_back(std::move(s));
-    block->blocks[0].result = make_expr(ExprKind::Str, s.span, Type::str());
-    block->blocks[0].result->text = "()";
-    value = std::move(block);
-  }
+  if (value->type.is_unit()) value = unit_text(std::move(value));
   if (value->type.is_function()) {
     error(cx, "TypeMismatch", value->span, fmt::format("{} cannot be printed", show(cx, value->type)), "",
           {label_of(cx, *value)});
     interp.type = Type::error();
     return;
   }
-  if (value->type.is_aggregate()) {
-    const std::shared_ptr<const Record> record = value->type.record;
-    auto begin = [&](size_t i) { // what stands before element i
-      if (i) append_text(interp, ", ");
-      if (record) append_text(interp, record->fields[i].name + " = ");
-    };
-    // Element by element; a value that is not simple would be computed for each, so it is shared by a block.
-    size_t count = value->type.elements.size();
-    append_text(interp, record ? record->name + "(" : "(");
-    typed::Block block;
-    if (value->kind != ExprKind::Tuple && !is_simple(*value)) {
-      Type type = value->type;
-      ExprPtr held = shared(cx, std::move(value), block);
-      ExprPtr first = make_expr(ExprKind::Block, held->span, type);
-      block.result = copy_simple(*held);
-      first->blocks.push_back(std::move(block));
-      for (size_t i = 0; i < count; ++i) {
-        auto get = make_expr(ExprKind::TupleGet, held->span, type.elements[i]);
-        get->index = static_cast<uint32_t>(i);
-        // The first element's operand binds the variable that the others read: operands are evaluated in order.
-        get->operands.push_back(i == 0 ? std::move(first) : copy_simple(*held));
-        begin(i);
-        append_element(cx, interp, std::move(get), spec, span);
-      }
-    } else {
-      for (size_t i = 0; i < count; ++i) {
-        begin(i);
-        if (value->kind == ExprKind::Tuple) {
-          append_element(cx, interp, std::move(value->operands[i]), spec, span);
-          continue;
-        }
-        auto get = make_expr(ExprKind::TupleGet, value->span, value->type.elements[i]);
-        get->index = static_cast<uint32_t>(i);
-        get->operands.push_back(copy_simple(*value));
-        append_element(cx, interp, std::move(get), spec, span);
-      }
-    }
-    append_text(interp, count == 1 && !record ? ",)" : ")");
-    return;
-  }
-  if (value->type.is_list()) { // "[" + join(list("{x}" for x in list), ", ") + "]"
-    append_text(interp, "[");
-    if (!value->type.elements.empty()) {
-      std::vector<ExprPtr> operands;
-      operands.push_back(map_list(
-          cx, std::move(value), Type::str(),
-          [&](ExprPtr element) {
-            auto shown = new_interp(span);
-            append_element(cx, *shown, std::move(element), spec, span);
-            return finish_interp(std::move(shown));
-          },
-          span));
-      if (operands[0]->type.is_error()) {
-        interp.type = Type::error();
-        return;
-      }
-      operands.push_back(make_expr(ExprKind::Str, span, Type::str()));
-      operands.back()->text = ", ";
-      append_value(cx, interp, text_node(cx, TextOp::Join, std::move(operands), span), "", span);
-    }
-    append_text(interp, "]");
-    return;
-  }
-  if (value->type.is_range()) {
-    const Type type = value->type;
-    Span at = value->span;
-    typed::Block before; // its bounds are evaluated with it
-    (void)shared(cx, std::move(value), before);
-    append_value(cx, interp, in_block(std::move(before), size_expr(type.shape[0], at), at), spec, span);
-    append_text(interp, "..");
-    append_value(cx, interp, size_expr(type.shape[1], at), spec, span);
-    return;
-  }
+  if (value->type.is_aggregate()) return append_elements(cx, interp, std::move(value), spec, span);
+  if (value->type.is_list()) return append_list(cx, interp, std::move(value), spec, span);
+  if (value->type.is_range()) return append_range(cx, interp, std::move(value), spec, span);
   if (std::string problem = value->type.open ? "" : check_format(spec, value->type); !problem.empty()) {
     error(cx, "FormatMismatch", span, problem, "", {label_of(cx, *value)});
     interp.type = Type::error();
     return;
   }
-  interp.format.specs.push_back(spec);
-  interp.format.literals.push_back("");
-  interp.operands.push_back(std::move(value));
+  append_operand(interp, std::move(value), spec);
 }
 
 // In a list or tuple, text stands in quotes.
 static void append_element(Context& cx, typed::Expr& interp, ExprPtr value, const std::string& spec, Span span) {
   if (!value->type.is_str() || !spec.empty()) return append_value(cx, interp, std::move(value), spec, span);
-  interp.format.specs.emplace_back(kRepr);
-  interp.format.literals.push_back("");
-  interp.operands.push_back(std::move(value));
+  append_operand(interp, std::move(value), std::string(kRepr));
 }
 
 // Without values it is plain text.
