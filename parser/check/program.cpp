@@ -1,30 +1,26 @@
 // The checker's course: declarations, top-level statements, main, tests, and every instance that these need.
 #include "parser/check/program.h"
-#include "parser/check/arguments.h"
 #include "parser/check/check.h"
 #include "parser/check/export.h"
 #include "parser/check/expressions.h"
 #include "parser/check/finalize.h"
 #include "parser/check/finish.h"
-#include "parser/check/function_calls.h"
 #include "parser/check/functions.h"
 #include "parser/check/instances.h"
 #include "parser/check/lists.h"
-#include "parser/check/main.h"
+#include "parser/check/main_call.h"
 #include "parser/check/modules.h"
 #include "parser/check/names.h"
 #include "parser/check/session.h"
 #include "parser/check/sizes.h"
 #include "parser/check/statements.h"
 #include "parser/check/struct_types.h"
-#include "parser/check/values.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
 
 static typed::Program check_program(Context& cx, const ast::File& file, const ast::File& prelude,
                                     Diagnostics& diagnostics);
-static void check_main(Context& cx, const ast::File& file);
 static void check_tests(Context& cx, const ast::File& file);
 // of a generic function that nobody calls
 static std::optional<Bindings> plain_bindings(Context& cx, const FunctionInfo& info);
@@ -118,131 +114,6 @@ InstanceId entry_instance(Context& cx, FunctionInfo& entry, const Bindings& bind
   cx.program.has_main = true;
   cx.program.main = id;
   return id;
-}
-
-static void check_main(Context& cx, const ast::File& file) {
-  cx.program.interface.doc = file.doc;
-  auto it = cx.names.file->names.find("main");
-  if (it == cx.names.file->names.end() || it->second.kind != Entity::Kind::Function) return;
-  cx.main = it->second.function;
-  const ast::Function& decl = *cx.main->decl;
-  if (cx.program.interface.doc.empty()) cx.program.interface.doc = decl.doc;
-  if (!has_known_types(cx, *cx.main, "`main` is the command line")) return;
-  bool fine = true;
-  SaveAndRestore scope(cx.names.scope, cx.names.file);
-  push_scope(cx);
-  std::deque<Arg> args;
-  std::vector<Arg*> by_param(decl.params.size(), nullptr);
-  Bindings bindings;
-  bindings.params.resize(decl.params.size());
-  typed::Block& block = cx.program.main_call;
-  std::vector<ExprPtr> values;
-  std::set<std::string> sizes; // that a parameter has named
-  for (size_t i = 0; i < decl.params.size(); ++i) {
-    const ast::Param& param = decl.params[i];
-    auto* named = ast::as<ast::NamedType>(param.type);
-    const ast::TypeExpr* element = param.type; // of a list
-    bool is_list = named && named->name.text == "List" && named->arguments.size() == 1;
-    if (is_list) element = named->arguments[0], named = ast::as<ast::NamedType>(element);
-    std::optional<DType> dtype = named ? dtype_from_name(named->name.text) : std::nullopt;
-    bool is_str = named && named->name.text == "str";
-    const bool by_flags = is_str || (dtype && dtype != DType::Key && named->dims.empty()); // the elements of a list are
-    if (is_list ? !by_flags : named && !dtype && !is_str && returns_struct(cx, *named)) {
-      ExprPtr value = main_file(cx, param, sizes);
-      if (value->type.is_error()) {
-        fine = false;
-        continue;
-      }
-      values.push_back(nullptr);
-      std::swap(values.back(), value);
-      continue;
-    }
-    if ((!dtype && !is_str) || dtype == DType::Key) {
-      error(cx, "TypeMismatch", param.type->span,
-            fmt::format("a command line cannot give a value of type `{}`", source_text(cx, param.type->span)),
-            "it can give scalars, text, lists of those, tensors, and structs and lists of tensors");
-      fine = false;
-      continue;
-    }
-    ParamInfo info;
-    info.name = param.name.text;
-    info.doc = param.doc;
-    info.type_text = source_text(cx, param.type->span);
-    info.rank = static_cast<uint32_t>(named->dims.size());
-    info.kind = is_str ? ParamInfo::Kind::Str : info.rank ? ParamInfo::Kind::Tensor : ParamInfo::Kind::Scalar;
-    if (dtype) info.dtype = *dtype;
-    if (is_list) {
-      info.is_list = true;
-      info.is_text = is_str;
-      info.kind = ParamInfo::Kind::Str;
-    }
-    info.has_default = param.default_value != nullptr;
-    if (info.has_default) info.default_text = source_text(cx, param.default_value->span);
-    Type type = is_str || is_list ? Type::str() : Type::scalar(*dtype);
-    for (uint32_t k = 0; k < info.rank; ++k) {
-      auto* bare = ast::as<ast::Name>(named->dims[k]);
-      std::string size =
-          bare && sizes.insert(bare->name).second ? bare->name : fmt::format("axis {} of `{}`", k, info.name);
-      type.shape.push_back(Size::of(size_atom(cx, AtomKind::Fresh, size, named->dims[k]->span)));
-    }
-    if (info.has_default && info.rank) {
-      error(cx, "NotSupported", param.default_value->span,
-            "a default for a tensor of the command line is not supported yet");
-      fine = false;
-      continue;
-    }
-    typed::EntryParam entry;
-    entry.var = new_variable(cx, info.name, type, false, param.name.span);
-    if (type.is_scalar() && type.dtype == DType::I64) bind_atom(cx, entry.var);
-    ExprPtr value = variable_value(cx, entry.var, param.name.span);
-    auto listed = [&](ExprPtr given, typed::Block& into) {
-      return main_list(cx, std::move(given), is_str ? std::nullopt : dtype, into);
-    };
-    if (is_list) type = Type::list(is_str ? Type::str() : Type::scalar(*dtype));
-    if (is_list && !info.has_default) value = shared(cx, listed(std::move(value), block), block);
-    if (info.has_default) {
-      entry.given = new_variable(cx, info.name + "?", Type::scalar(DType::Bool), false, param.name.span);
-      ExprPtr otherwise = default_value(cx, *cx.main, i, by_param, bindings, block);
-      otherwise = coerce(cx, std::move(otherwise), type, fmt::format("the default of `{}`", info.name));
-      auto choice = make_expr(ExprKind::If, param.name.span, type);
-      choice->operands.push_back(variable_value(cx, entry.given, param.name.span));
-      choice->blocks.resize(2);
-      choice->blocks[0].result = is_list ? listed(std::move(value), choice->blocks[0]) : std::move(value);
-      choice->blocks[1].result = std::move(otherwise);
-      if (choice->blocks[1].result->type.is_error()) fine = false;
-      // Held by a variable, so that sizes and later defaults can refer to it.
-      VarId held = new_variable(cx, info.name, type, false, param.name.span);
-      if (type.is_scalar() && type.dtype == DType::I64) bind_atom(cx, held);
-      typed::Stmt let;
-      let.kind = StmtKind::Let;
-      let.span = param.name.span;
-      let.pattern.var = held;
-      let.value = std::move(choice);
-      block.statements.push_back(std::move(let));
-      value = variable_value(cx, held, param.name.span);
-    }
-    cx.program.entry_params.push_back(entry);
-    cx.program.interface.params.push_back(std::move(info));
-    Arg arg;
-    arg.name = param.name.text;
-    arg.span = param.name.span;
-    values.push_back(copy_simple(*value));
-    arg.value = std::move(value);
-    args.push_back(std::move(arg));
-    by_param[i] = &args.back();
-  }
-  if (fine) {
-    InstanceId id = entry_instance(cx, *cx.main, bindings);
-    if (has_function(cx, cx.instances.states[id.index].signature.result)) {
-      error(cx, "TypeMismatch", decl.name.span,
-            "`main` gives its result to the command line, and a function is no such value");
-      return;
-    }
-    block.result =
-        finish_call(cx, *cx.main, cx.instances.states[id.index].signature, std::move(values), decl.name.span, id);
-    if (!block.result->type.is_error()) main_results(cx, block);
-    finalize(cx, block);
-  }
 }
 
 static void check_tests(Context& cx, const ast::File& file) {
