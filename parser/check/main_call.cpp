@@ -2,7 +2,6 @@
 #include "parser/check/main_call.h"
 #include "parser/check/arguments.h"
 #include "parser/check/finalize.h"
-#include "parser/check/finish.h"
 #include "parser/check/function_calls.h"
 #include "parser/check/functions.h"
 #include "parser/check/leaves.h"
