@@ -106,7 +106,7 @@ ir::Module optimise(ir::Module module, const RunFlags& flags) {
 // Only then is a library for products worth looking for.
 static bool multiplies(const ir::Module& module, const Scheduled& scheduled) {
   return std::any_of(scheduled.kernels.begin(), scheduled.kernels.end(), [&](const KernelRef& ref) {
-    return module.functions[ref.function][ref.node].attrs.kernel == ir::KernelKind::Contract;
+    return module.functions[ref.function][ref.node].as<ir::KernelAttrs>().kind == ir::KernelKind::Contract;
   });
 }
 

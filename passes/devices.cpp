@@ -224,10 +224,9 @@ private:
     ValueId db = e.one(Op::DeviceOf, {b}, Type::scalar(DType::I64), {}, loc);
     ValueId none = e.scalar(ScalarOp::Lt, {e.scalar(ScalarOp::Min, {da, db}, loc), e.i64(0)}, loc);
     ValueId fits = e.scalar(ScalarOp::Or, {none, e.scalar(ScalarOp::Eq, {da, db}, loc)}, loc);
-    Attrs attrs;
-    attrs.index = static_cast<uint32_t>(module_.sites.size());
+    const SiteAttrs attrs{static_cast<uint32_t>(module_.sites.size())};
     module_.sites.push_back({"DeviceMismatch", "this mixes tensors on {d0} and on {d1}", hint, loc, {}});
-    ValueId checked = e.one(Op::Guard, {b, fits, da, db}, Type(f_[b].type), std::move(attrs), loc);
+    ValueId checked = e.one(Op::Guard, {b, fits, da, db}, Type(f_[b].type), attrs, loc);
     set_sources(checked, Sources(sources(b)));
     replace(f_[id], b, checked);
   }

@@ -50,9 +50,7 @@ ValueId Edit::one(Op op, std::vector<ValueId> operands, Type result, Attrs attrs
 }
 
 ValueId Edit::constant(DType type, Scalar value) {
-  Attrs attrs;
-  attrs.literal = value;
-  return one(Op::Constant, {}, Type::scalar(type), std::move(attrs));
+  return one(Op::Constant, {}, Type::scalar(type), ConstantAttrs{value});
 }
 
 void Edit::splice(const std::vector<NodeId>& ids) {
@@ -105,7 +103,7 @@ void Edit::region(Region& r) {
 std::optional<Scalar> constant_of(const Function& function, ValueId value) {
   const Node* node = producer_of(function, value);
   if (!node || node->op != Op::Constant) return std::nullopt;
-  return node->attrs.literal;
+  return node->as<ConstantAttrs>().literal;
 }
 
 std::optional<int64_t> integer_of(const Function& function, ValueId value) {

@@ -42,10 +42,8 @@ ValueId Emit::op(ScalarOp o, std::vector<ValueId> operands) {
   std::vector<Dim> shape;
   for (ValueId v : operands)
     if (!dims(v).empty()) shape = dims(v);
-  Attrs attrs;
-  attrs.scalar = o;
   return builder_.one(Op::Elementwise, std::move(operands), Type::tensor(result_type(o, t), std::move(shape)),
-                      std::move(attrs), loc_);
+                      ElementwiseAttrs{o}, loc_);
 }
 
 Dim Emit::product(const std::vector<Dim>& dims) {
@@ -76,17 +74,13 @@ ValueId Emit::transpose(ValueId x, std::vector<int64_t> axes) {
   Type t = Type::tensor(type(x).dtype, {});
   for (int64_t axis : axes)
     t.dims.push_back(dims(x)[static_cast<size_t>(axis)]);
-  Attrs attrs;
-  attrs.ints = std::move(axes);
-  return builder_.one(Op::Transpose, {x}, std::move(t), std::move(attrs), loc_);
+  return builder_.one(Op::Transpose, {x}, std::move(t), AxesAttrs{std::move(axes)}, loc_);
 }
 
 ValueId Emit::broadcast(ValueId x, std::vector<int64_t> axes, std::vector<Dim> shape) {
   if (dims(x) == shape) return x;
   DType t = type(x).dtype;
-  Attrs attrs;
-  attrs.ints = std::move(axes);
-  return builder_.one(Op::Broadcast, {x}, Type::tensor(t, std::move(shape)), std::move(attrs), loc_);
+  return builder_.one(Op::Broadcast, {x}, Type::tensor(t, std::move(shape)), AxesAttrs{std::move(axes)}, loc_);
 }
 
 ValueId Emit::splat(ValueId scalar, std::vector<Dim> shape) {
@@ -95,20 +89,16 @@ ValueId Emit::splat(ValueId scalar, std::vector<Dim> shape) {
 
 ValueId Emit::slice(ValueId x, std::vector<ValueId> starts, std::vector<int64_t> steps, std::vector<Dim> shape) {
   DType t = type(x).dtype;
-  Attrs attrs;
-  attrs.ints = std::move(steps);
   starts.insert(starts.begin(), x);
-  return builder_.one(Op::Slice, std::move(starts), Type::tensor(t, std::move(shape)), std::move(attrs), loc_);
+  return builder_.one(Op::Slice, std::move(starts), Type::tensor(t, std::move(shape)), StepsAttrs{std::move(steps)},
+                      loc_);
 }
 
 ValueId Emit::update(ValueId x, ValueId value, std::vector<ValueId> starts, std::vector<int64_t> steps,
                      UpdateMode mode) {
   Type t = type(x);
-  Attrs attrs;
-  attrs.update = mode;
-  attrs.ints = std::move(steps);
   starts.insert(starts.begin(), {x, value});
-  return builder_.one(Op::Update, std::move(starts), std::move(t), std::move(attrs), loc_);
+  return builder_.one(Op::Update, std::move(starts), std::move(t), UpdateAttrs{mode, std::move(steps)}, loc_);
 }
 
 ValueId Emit::at(ValueId x, std::vector<ValueId> positions) {
@@ -137,10 +127,7 @@ ValueId Emit::reduce(ReduceOp o, ValueId x, std::vector<int64_t> axes) {
   for (int64_t axis : other_axes(t.dims.size(), axes))
     kept.push_back(t.dims[static_cast<size_t>(axis)]);
   t.dims = std::move(kept);
-  Attrs attrs;
-  attrs.reduce = o;
-  attrs.ints = std::move(axes);
-  return builder_.one(Op::Reduce, {x}, std::move(t), std::move(attrs), loc_);
+  return builder_.one(Op::Reduce, {x}, std::move(t), ReduceAttrs{o, std::move(axes)}, loc_);
 }
 
 ValueId Emit::sum(ValueId x, std::vector<int64_t> axes) {
@@ -151,10 +138,7 @@ ValueId Emit::sum(ValueId x, std::vector<int64_t> axes) {
 
 ValueId Emit::scan(ReduceOp o, ValueId x, int64_t axis) {
   Type t = type(x);
-  Attrs attrs;
-  attrs.reduce = o;
-  attrs.ints = {axis};
-  return builder_.one(Op::Scan, {x}, std::move(t), std::move(attrs), loc_);
+  return builder_.one(Op::Scan, {x}, std::move(t), ScanAttrs{o, axis}, loc_);
 }
 
 ValueId Emit::gather(ValueId x, ValueId idx, int64_t axis) {
@@ -162,16 +146,12 @@ ValueId Emit::gather(ValueId x, ValueId idx, int64_t axis) {
   std::vector<Dim> positions = dims(idx);
   t.dims.erase(t.dims.begin() + axis);
   t.dims.insert(t.dims.begin() + axis, positions.begin(), positions.end());
-  Attrs attrs;
-  attrs.ints = {axis};
-  return builder_.one(Op::Gather, {x, idx}, std::move(t), std::move(attrs), loc_);
+  return builder_.one(Op::Gather, {x, idx}, std::move(t), AxisAttrs{axis}, loc_);
 }
 
 ValueId Emit::scatter(ValueId x, ValueId idx, ValueId values, UpdateMode mode) {
   Type t = type(x);
-  Attrs attrs;
-  attrs.update = mode;
-  return builder_.one(Op::Scatter, {x, idx, values}, std::move(t), std::move(attrs), loc_);
+  return builder_.one(Op::Scatter, {x, idx, values}, std::move(t), ScatterAttrs{mode}, loc_);
 }
 
 ValueId Emit::flip(ValueId x, int64_t axis) {
@@ -195,10 +175,7 @@ ValueId Emit::contract(ValueId a, ValueId b, std::vector<int64_t> a_labels, std:
     t.dims.push_back(in_a != a_labels.end() ? dims(a)[static_cast<size_t>(in_a - a_labels.begin())]
                                             : dims(b)[static_cast<size_t>(in_b - b_labels.begin())]);
   }
-  Attrs attrs;
-  attrs.ints = std::move(a_labels);
-  attrs.ints.insert(attrs.ints.end(), b_labels.begin(), b_labels.end());
-  attrs.labels = std::move(labels);
+  ContractAttrs attrs{std::move(a_labels), std::move(b_labels), std::move(labels)};
   return builder_.one(Op::Contract, {a, b}, std::move(t), std::move(attrs), loc_);
 }
 
@@ -208,19 +185,16 @@ ValueId Emit::contract(ValueId a, ValueId b, std::vector<int64_t> a_labels, std:
 std::vector<ValueId> Emit::element(ValueId list, ValueId i) {
   std::vector<Type> types = type(list).elements;
   size_t width = types.size();
-  Attrs attrs;
+  std::vector<LeafAxis> sizes;
   for (size_t leaf = 0; leaf < width; ++leaf)
-    for (size_t axis = 0; axis < types[leaf].dims.size(); ++axis) {
-      attrs.ints.push_back(static_cast<int64_t>(leaf));
-      attrs.ints.push_back(static_cast<int64_t>(axis));
-    }
-  std::vector<int64_t> sizes = attrs.ints;
-  types.insert(types.end(), sizes.size() / 2, Type::scalar(DType::I64));
-  NodeId node = builder_.node(Op::ListGet, {list, i}, std::move(types), std::move(attrs), loc_);
+    for (size_t axis = 0; axis < types[leaf].dims.size(); ++axis)
+      sizes.push_back({static_cast<int64_t>(leaf), static_cast<int64_t>(axis)});
+  types.insert(types.end(), sizes.size(), Type::scalar(DType::I64));
+  NodeId node = builder_.node(Op::ListGet, {list, i}, std::move(types), ListGetAttrs{sizes}, loc_);
   std::vector<ValueId> results = function()[node].results;
-  for (size_t k = 0; k < sizes.size(); k += 2)
-    function()[results[static_cast<size_t>(sizes[k])]].type.dims[static_cast<size_t>(sizes[k + 1])] =
-        Dim::of(results[width + k / 2]);
+  for (size_t k = 0; k < sizes.size(); ++k)
+    function()[results[static_cast<size_t>(sizes[k].leaf)]].type.dims[static_cast<size_t>(sizes[k].axis)] =
+        Dim::of(results[width + k]);
   results.resize(width);
   return results;
 }
@@ -234,24 +208,20 @@ ValueId Emit::with_element(ValueId list, ValueId i, std::vector<ValueId> leaves)
 }
 
 ValueId Emit::list_of(const Type& t, std::vector<ValueId> leaves) {
-  Attrs attrs;
-  attrs.ints = {static_cast<int64_t>(t.elements.size()), leaves.empty() ? 0 : 1};
-  return builder_.one(Op::ListMake, std::move(leaves), Type(t), std::move(attrs), loc_);
+  const ListMakeAttrs attrs{static_cast<int64_t>(t.elements.size()), leaves.empty() ? 0 : 1};
+  return builder_.one(Op::ListMake, std::move(leaves), Type(t), attrs, loc_);
 }
 
 ValueId Emit::append(ValueId list, std::vector<ValueId> leaves) {
   Type t = type(list);
-  Attrs attrs;
-  attrs.ints = {static_cast<int64_t>(leaves.size())};
+  const ListAppendAttrs attrs{static_cast<int64_t>(leaves.size())};
   leaves.insert(leaves.begin(), list);
-  return builder_.one(Op::ListAppend, std::move(leaves), std::move(t), std::move(attrs), loc_);
+  return builder_.one(Op::ListAppend, std::move(leaves), std::move(t), attrs, loc_);
 }
 
 ValueId Emit::list_slice(ValueId list, ValueId first, ValueId last) {
   Type t = type(list);
-  Attrs attrs;
-  attrs.ints = {1, 1, 0};
-  return builder_.one(Op::ListSlice, {list, first, last}, std::move(t), std::move(attrs), loc_);
+  return builder_.one(Op::ListSlice, {list, first, last}, std::move(t), ListSliceAttrs{true, true, false}, loc_);
 }
 
 ValueId Emit::list_by(const Type& t, ValueId count, const Element& element) {

@@ -50,9 +50,9 @@ public:
     SizeFormula columns = e_.formula(outer_);
     for (Folded& r : reduces_) {
       DType acc = value_type(e_.type(r.node->operands[0]).dtype);
-      r.parts =
-          e_.add_workspace(ParamKind::Shared, total_type(r.node->attrs.reduce, acc), times(chunks_, columns), "parts");
-      if (gives_position(r.node->attrs.reduce))
+      r.parts = e_.add_workspace(ParamKind::Shared, total_type(r.node->as<ir::ReduceAttrs>().op, acc),
+                                 times(chunks_, columns), "parts");
+      if (gives_position(r.node->as<ir::ReduceAttrs>().op))
         r.positions = e_.add_workspace(ParamKind::Shared, DType::I64, times(chunks_, columns), "positions");
       r.result = e_.add_workspace(ParamKind::Shared, e_.type(r.value).dtype, columns, "folded");
     }
@@ -134,11 +134,11 @@ private:
     Builder::At here(b, n.loc);
     DType acc = value_type(e_.type(n.operands[0]).dtype);
     Instr instr = make(KOp::ReduceChunk, {begin, end});
-    instr.reduce = n.attrs.reduce;
+    instr.reduce = n.as<ir::ReduceAttrs>().op;
     instr.dtype = acc;
     instr.blocks.push_back(*e_.folded_block(n, index, begin, end, true));
-    std::vector<DType> types{total_type(n.attrs.reduce, acc)};
-    if (gives_position(n.attrs.reduce)) types.push_back(DType::I64);
+    std::vector<DType> types{total_type(n.as<ir::ReduceAttrs>().op, acc)};
+    if (gives_position(n.as<ir::ReduceAttrs>().op)) types.push_back(DType::I64);
     std::vector<ValueId> results = b.append(std::move(instr), types);
     b.store(r.parts, offset, results[0]);
     if (results.size() > 1) b.store(r.positions, offset, results[1]);

@@ -96,11 +96,11 @@ private:
     switch (n.op) {
     case ir::Op::Transpose:
       for (size_t i = 0; i < dims.size(); ++i)
-        s.strides[i] = x->strides[static_cast<size_t>(n.attrs.ints[i])];
+        s.strides[i] = x->strides[static_cast<size_t>(n.as<ir::AxesAttrs>().axes[i])];
       break;
     case ir::Op::Broadcast:
       for (size_t i = 0; i < from.size(); ++i)
-        if (from[i] != ir::Dim::of(1)) s.strides[static_cast<size_t>(n.attrs.ints[i])] = x->strides[i];
+        if (from[i] != ir::Dim::of(1)) s.strides[static_cast<size_t>(n.as<ir::AxesAttrs>().axes[i])] = x->strides[i];
       break;
     default: {
       bool slice = n.op == ir::Op::Slice;
@@ -108,7 +108,7 @@ private:
       for (size_t i = 0; i < from.size(); ++i) {
         if (i < given) s.base = b.add(s.base, b.mul(e_.scalar(n.operands[i + 1]), value(x->strides[i])));
         if (slice)
-          s.strides[i] = scaled(x->strides[i], n.attrs.ints[i]);
+          s.strides[i] = scaled(x->strides[i], n.as<ir::StepsAttrs>().steps[i]);
         else if (i >= given)
           s.strides[i - given] = x->strides[i];
       }
@@ -118,15 +118,19 @@ private:
     return s;
   }
 
+  bool sort_side(const std::vector<int64_t>& labels, size_t operand, std::map<int64_t, size_t>& side) {
+    for (size_t i = 0; i < labels.size(); ++i) {
+      if (!side.emplace(labels[i], i).second) return false; // a diagonal
+      sizes_[labels[i]] = e_.type(n_.operands[operand]).dims[i];
+    }
+    return true;
+  }
+
   // Labels by their part in the product; false if it is none, or the result mixes the parts.
   bool sort_labels() {
-    size_t rank = e_.type(n_.operands[0]).dims.size();
-    for (size_t i = 0; i < n_.attrs.ints.size(); ++i) {
-      std::map<int64_t, size_t>& side = i < rank ? a_ : b_;
-      if (!side.emplace(n_.attrs.ints[i], i < rank ? i : i - rank).second) return false; // a diagonal
-      sizes_[n_.attrs.ints[i]] = e_.type(n_.operands[i < rank ? 0 : 1]).dims[i < rank ? i : i - rank];
-    }
-    std::set<int64_t> kept(n_.attrs.labels.begin(), n_.attrs.labels.end());
+    const auto& [lhs, rhs, result] = n_.as<ir::ContractAttrs>();
+    if (!sort_side(lhs, 0, a_) || !sort_side(rhs, 1, b_)) return false;
+    std::set<int64_t> kept(result.begin(), result.end());
     for (auto& [label, size] : sizes_) {
       if (kept.count(label)) continue;
       if (!a_.count(label) || !b_.count(label)) return false;
@@ -135,7 +139,7 @@ private:
     Labels only_a, only_b;
     bool a_first = true;
     int stage = 0; // 0 batch, 1 first group, 2 second group
-    for (int64_t label : n_.attrs.labels) {
+    for (int64_t label : result) {
       bool in_a = a_.count(label) > 0, in_b = b_.count(label) > 0;
       if (in_a && in_b) {
         if (stage > 0) return false;

@@ -73,7 +73,7 @@ SizeFormula Emitter::formula(std::span<const ir::Dim> dims) const {
     }
     bool literal = function[dim.value].producer.valid() && producer(dim.value).op == ir::Op::Constant;
     if (literal && !operand_of_.count(dim.value.index)) {
-      constant *= producer(dim.value).attrs.literal.as<int64_t>();
+      constant *= producer(dim.value).as<ir::ConstantAttrs>().literal.as<int64_t>();
       continue;
     }
     if (inside(dim.value)) unsupported("a size made inside the kernel");
@@ -308,7 +308,7 @@ ValueId Emitter::pull(ir::ValueId v, const Index& index) {
 ValueId Emitter::captured(ir::ValueId v, const Index& index) {
   // A constant size of an operand need not be an operand.
   if (!operand_of_.count(v.index) && function[v].producer.valid() && producer(v).op == ir::Op::Constant)
-    return literal(b, type(v).dtype, producer(v).attrs.literal);
+    return literal(b, type(v).dtype, producer(v).as<ir::ConstantAttrs>().literal);
   uint32_t param = param_of(v);
   const ir::Type& t = type(v);
   if (b.kernel.params[param].kind == ParamKind::Size) return b.arg(param);
@@ -332,14 +332,15 @@ ValueId Emitter::compute(ir::ValueId v, const Index& index) {
   const ir::Node& n = function[id];
   DType dtype = type(v).dtype;
   switch (n.op) {
-  case Op::Constant: return literal(b, dtype, n.attrs.literal);
+  case Op::Constant: return literal(b, dtype, n.as<ir::ConstantAttrs>().literal);
   case Op::Iota: return index[0];
   case Op::Elementwise: {
     std::vector<ValueId> operands;
     for (ir::ValueId o : n.operands)
       operands.push_back(pull(o, type(o).is_scalar() ? Index{} : index));
-    ir::ValueId typed = n.operands[n.attrs.scalar == ScalarOp::Where ? 1 : 0];
-    return expand(b, n.attrs.scalar, type(typed).dtype, operands);
+    const ScalarOp op = n.as<ir::ElementwiseAttrs>().op;
+    ir::ValueId typed = n.operands[op == ScalarOp::Where ? 1 : 0];
+    return expand(b, op, type(typed).dtype, operands);
   }
   case Op::Convert: return convert(b, type(n.operands[0]).dtype, dtype, pull(n.operands[0], index));
   case Op::Broadcast:
@@ -385,7 +386,7 @@ ValueId Emitter::guard(const ir::Node& n, const Index& index) {
     payload[i] = pull(p, type(p).is_scalar() ? Index{} : index);
   }
   ValueId element = index.empty() ? element_number() : linearise(index, type(n.operands[1]).dims);
-  b.check(static_cast<int32_t>(n.attrs.index), ok, element, payload[0], payload[1]);
+  b.check(static_cast<int32_t>(n.as<ir::SiteAttrs>().site), ok, element, payload[0], payload[1]);
   return ok;
 }
 
@@ -417,17 +418,18 @@ ValueId Emitter::map_element(const ir::Node& n, uint32_t result, const Index& in
 
 std::vector<ir::Dim> Emitter::folded_dims(const ir::Node& n) const {
   std::vector<ir::Dim> dims;
-  for (int64_t axis : n.attrs.ints)
+  for (int64_t axis : n.as<ir::ReduceAttrs>().axes)
     dims.push_back(type(n.operands[0]).dims[static_cast<size_t>(axis)]);
   return dims;
 }
 
 Index Emitter::folded_index(const ir::Node& n, const Index& kept, ValueId k) {
+  const std::vector<int64_t>& axes = n.as<ir::ReduceAttrs>().axes;
   size_t rank = type(n.operands[0]).dims.size();
   Index parts = decompose(k, folded_dims(n)), full(rank);
   size_t next_kept = 0, next_folded = 0;
   for (size_t axis = 0; axis < rank; ++axis) {
-    bool folded = std::find(n.attrs.ints.begin(), n.attrs.ints.end(), static_cast<int64_t>(axis)) != n.attrs.ints.end();
+    bool folded = std::find(axes.begin(), axes.end(), static_cast<int64_t>(axis)) != axes.end();
     full[axis] = folded ? parts[next_folded++] : kept[next_kept++];
   }
   return full;
@@ -458,7 +460,7 @@ ValueId Emitter::any_element(const ir::Node& n, size_t operand, const Index& ind
 
 ValueId Emitter::unmasked_zero(const ir::Node& n, const Index& index, ValueId sum) {
   DType dtype = b.type(sum);
-  if (n.operands.size() < 2 || n.attrs.reduce != ReduceOp::Sum || !is_float(dtype)) return sum;
+  if (n.operands.size() < 2 || n.as<ir::ReduceAttrs>().op != ReduceOp::Sum || !is_float(dtype)) return sum;
   ValueId zero = b.constant(dtype, Scalar{});
   return branch(
       b.eq(sum, zero), dtype, [&] { return b.select(any_element(n, 1, index), sum, zero); }, [&] { return sum; });
@@ -468,15 +470,16 @@ ValueId Emitter::contract(const ir::Node& n, const Index& index) {
   return at_level_of(n.results[0], index, [&] {
     const std::vector<ir::Dim>& a_dims = type(n.operands[0]).dims;
     const std::vector<ir::Dim>& b_dims = type(n.operands[1]).dims;
+    const auto& [lhs, rhs, kept] = n.as<ir::ContractAttrs>();
     std::map<int64_t, ir::Dim> summed; // by label, ascending
-    for (size_t i = 0; i < n.attrs.ints.size(); ++i) {
-      ir::Dim dim = i < a_dims.size() ? a_dims[i] : b_dims[i - a_dims.size()];
-      summed.emplace(n.attrs.ints[i], dim);
-    }
+    for (size_t i = 0; i < lhs.size(); ++i)
+      summed.emplace(lhs[i], a_dims[i]);
+    for (size_t i = 0; i < rhs.size(); ++i)
+      summed.emplace(rhs[i], b_dims[i]);
     std::map<int64_t, ValueId> at;
-    for (size_t i = 0; i < n.attrs.labels.size(); ++i) {
-      summed.erase(n.attrs.labels[i]);
-      at[n.attrs.labels[i]] = index[i];
+    for (size_t i = 0; i < kept.size(); ++i) {
+      summed.erase(kept[i]);
+      at[kept[i]] = index[i];
     }
     std::vector<ir::Dim> dims;
     for (auto& [label, dim] : summed)
@@ -490,8 +493,10 @@ ValueId Emitter::contract(const ir::Node& n, const Index& index) {
     for (auto& [label, dim] : summed)
       at[label] = parts[next++];
     Index a_index, b_index;
-    for (size_t i = 0; i < n.attrs.ints.size(); ++i)
-      (i < a_dims.size() ? a_index : b_index).push_back(at[n.attrs.ints[i]]);
+    for (int64_t label : lhs)
+      a_index.push_back(at[label]);
+    for (int64_t label : rhs)
+      b_index.push_back(at[label]);
     ValueId a_value = pull(n.operands[0], a_index), b_value = pull(n.operands[1], b_index);
     instr.blocks.push_back(b.close({a_value, b_value}));
     ValueId result = b.append(std::move(instr), {dtype})[0];

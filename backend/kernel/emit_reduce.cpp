@@ -50,10 +50,11 @@ ValueId Emitter::reduce(const ir::Node& n, const Index& index) {
     std::optional<Block> block = folded_block(n, index, b.i64(0), count, false);
     if (!block) return reduce_by_chunks(n, index);
     Instr instr = make(KOp::Reduce, {count});
-    instr.reduce = n.attrs.reduce;
+    instr.reduce = n.as<ir::ReduceAttrs>().op;
     instr.dtype = from;
     instr.blocks.push_back(std::move(*block));
-    if (gives_position(n.attrs.reduce)) return position(b, b.append(std::move(instr), {from, DType::I64})[1]);
+    if (gives_position(n.as<ir::ReduceAttrs>().op))
+      return position(b, b.append(std::move(instr), {from, DType::I64})[1]);
     ValueId result = unmasked_zero(n, index, b.append(std::move(instr), {from})[0]);
     return round_to(b, type(n.results[0]).dtype, result);
   });
@@ -61,7 +62,7 @@ ValueId Emitter::reduce(const ir::Node& n, const Index& index) {
 
 // Chunk after chunk, into workspace; as many of them as a chunk has elements are folded like elements, and so on.
 ValueId Emitter::reduce_by_chunks(const ir::Node& n, const Index& index) {
-  ReduceOp op = n.attrs.reduce;
+  ReduceOp op = n.as<ir::ReduceAttrs>().op;
   DType acc = value_type(type(n.operands[0]).dtype), total = total_type(op, acc);
   std::vector<DType> types{total};
   if (gives_position(op)) types.push_back(DType::I64);
@@ -104,7 +105,7 @@ ValueId Emitter::chunk_count(ValueId elements) {
 std::vector<ValueId> Emitter::fold_results(const ir::Node& n, ValueId count,
                                            const std::function<ChunkAt(ValueId number)>& at) {
   Instr fold = make(KOp::Reduce, {count});
-  fold.reduce = n.attrs.reduce;
+  fold.reduce = n.as<ir::ReduceAttrs>().op;
   fold.dtype = total_type(fold.reduce, value_type(type(n.operands[0]).dtype));
   std::vector<DType> types{fold.dtype};
   if (gives_position(fold.reduce)) types.push_back(DType::I64);
@@ -114,19 +115,19 @@ std::vector<ValueId> Emitter::fold_results(const ir::Node& n, ValueId count,
   ChunkAt part = at(k);
   fold.blocks.push_back(b.close({b.load(part.parts, part.offset, false)}));
   std::vector<ValueId> results = b.append(std::move(fold), types);
-  if (!gives_position(n.attrs.reduce)) return results;
+  if (!gives_position(n.as<ir::ReduceAttrs>().op)) return results;
   ChunkAt best = at(results[1]);
   return {results[0], b.load(best.positions, best.offset, false)};
 }
 
 ValueId Emitter::finish(const ir::Node& n, const Index& index, const std::vector<ValueId>& folded) {
-  return gives_position(n.attrs.reduce) ? position(b, folded[1]) : finish_total(n, index, folded[0]);
+  return gives_position(n.as<ir::ReduceAttrs>().op) ? position(b, folded[1]) : finish_total(n, index, folded[0]);
 }
 
 ValueId Emitter::finish_total(const ir::Node& n, const Index& index, ValueId total) {
   DType acc = value_type(type(n.operands[0]).dtype);
   ValueId value = b.type(total) == acc ? total : b.pure(KOp::Convert, acc, {total});
-  if (n.attrs.reduce == ReduceOp::Sum && is_float(acc)) {
+  if (n.as<ir::ReduceAttrs>().op == ReduceOp::Sum && is_float(acc)) {
     // A sum of nothing is +0.0; the chunks' identity is -0.0.
     ValueId empty = b.eq(product(folded_dims(n)), b.i64(0));
     value = b.select(empty, b.constant(acc, Scalar{}), value);

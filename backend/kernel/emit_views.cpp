@@ -11,17 +11,17 @@ ValueId Emitter::view(const ir::Node& n, const Index& index) {
   case ir::Op::Broadcast:
     for (size_t i = 0; i < dims.size(); ++i) {
       bool stretches = dims[i].is_constant() && dims[i].constant == 1;
-      at[i] = stretches ? b.i64(0) : index[static_cast<size_t>(n.attrs.ints[i])];
+      at[i] = stretches ? b.i64(0) : index[static_cast<size_t>(n.as<ir::AxesAttrs>().axes[i])];
     }
     break;
   case ir::Op::Reshape: at = reshape_index(dims, type(n.results[0]).dims, index); break;
   case ir::Op::Transpose:
     for (size_t i = 0; i < index.size(); ++i)
-      at[static_cast<size_t>(n.attrs.ints[i])] = index[i];
+      at[static_cast<size_t>(n.as<ir::AxesAttrs>().axes[i])] = index[i];
     break;
   case ir::Op::Slice:
     for (size_t i = 0; i < dims.size(); ++i)
-      at[i] = b.add(scalar(n.operands[i + 1]), b.mul(index[i], b.i64(n.attrs.ints[i])));
+      at[i] = b.add(scalar(n.operands[i + 1]), b.mul(index[i], b.i64(n.as<ir::StepsAttrs>().steps[i])));
     break;
   case ir::Op::Index: {
     size_t given = n.operands.size() - 1;
@@ -32,7 +32,7 @@ ValueId Emitter::view(const ir::Node& n, const Index& index) {
     break;
   }
   default: { // Gather
-    size_t axis = static_cast<size_t>(n.attrs.ints[0]), rank = type(n.operands[1]).dims.size();
+    size_t axis = static_cast<size_t>(n.as<ir::AxisAttrs>().axis), rank = type(n.operands[1]).dims.size();
     Index where(index.begin() + static_cast<ptrdiff_t>(axis), index.begin() + static_cast<ptrdiff_t>(axis + rank));
     for (size_t i = 0; i < axis; ++i)
       at[i] = index[i];
@@ -59,7 +59,7 @@ ValueId Emitter::pad(const ir::Node& n, const Index& index) {
 }
 
 ValueId Emitter::concat(const ir::Node& n, ir::NodeId id, const Index& index) {
-  size_t axis = static_cast<size_t>(n.attrs.ints[0]);
+  size_t axis = static_cast<size_t>(n.as<ir::AxisAttrs>().axis);
   DType dtype = value_type(type(n.results[0]).dtype);
   std::vector<ValueId> starts{b.i64(0)};
   for (ir::ValueId x : n.operands)
@@ -85,7 +85,8 @@ ValueId Emitter::concat(const ir::Node& n, ir::NodeId id, const Index& index) {
 ValueId Emitter::update_element(const ir::Node& n, const Index& index) {
   ir::ValueId x = n.operands[0], value = n.operands[1];
   const std::vector<ir::Dim>& dims = type(value).dims;
-  bool element = type(value).is_scalar() && n.attrs.ints.empty();
+  const auto& [mode, steps] = n.as<ir::UpdateAttrs>();
+  bool element = type(value).is_scalar() && steps.empty();
   ValueId covered = b.boolean(true);
   Index at;
   for (size_t i = 0; i < index.size(); ++i) {
@@ -94,7 +95,7 @@ ValueId Emitter::update_element(const ir::Node& n, const Index& index) {
       covered = b.both(covered, b.eq(index[i], start));
       continue;
     }
-    int64_t step = n.attrs.ints[i];
+    int64_t step = steps[i];
     ValueId distance = step > 0 ? b.sub(index[i], start) : b.sub(start, index[i]);
     ValueId width = b.i64(step > 0 ? step : -step);
     // Distances below zero are out of the slice, and UDiv wants none of them.
@@ -109,7 +110,7 @@ ValueId Emitter::update_element(const ir::Node& n, const Index& index) {
       covered, value_type(dtype),
       [&] {
         ValueId v = pull(value, at);
-        return n.attrs.update == ir::UpdateMode::Add ? expand(b, ScalarOp::Add, dtype, {pull(x, index), v}) : v;
+        return mode == ir::UpdateMode::Add ? expand(b, ScalarOp::Add, dtype, {pull(x, index), v}) : v;
       },
       [&] { return pull(x, index); });
 }

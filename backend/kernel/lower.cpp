@@ -130,7 +130,7 @@ struct Job {
   }
 
   Kernel lower() const {
-    switch (node.attrs.kernel) {
+    switch (node.as<ir::KernelAttrs>().kind) {
     case ir::KernelKind::Nest: return nest();
     case ir::KernelKind::Contract: return contract();
     case ir::KernelKind::Update: return update();

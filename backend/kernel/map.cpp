@@ -18,7 +18,7 @@ void lower_map(Emitter& e, const Layout& layout) {
       v = e.producer(v).operands[0];
     if (e.inside(v) && e.function[v].producer.valid() && e.producer(v).op == ir::Op::Concat) {
       const ir::Node& concat = e.producer(v);
-      size_t axis = static_cast<size_t>(concat.attrs.ints[0]);
+      size_t axis = static_cast<size_t>(concat.as<ir::AxisAttrs>().axis);
       uint32_t id = e.function[v].producer.index;
       std::vector<ir::Dim> before;
       for (size_t i = 0; i < concat.operands.size(); ++i) {

@@ -76,8 +76,8 @@ class Scan {
 public:
   Scan(Emitter& e, bool vector)
       : e_(e), vector_(vector), b_(e.b), n_(e.producer(e.region().yields[0])), type_(e.type(n_.results[0])),
-        order_(b_, n_.attrs.reduce, type_.dtype) {
-    auto axis = static_cast<size_t>(n_.attrs.ints[0]);
+        order_(b_, n_.as<ir::ScanAttrs>().op, type_.dtype) {
+    auto axis = static_cast<size_t>(n_.as<ir::ScanAttrs>().axis);
     std::span<const ir::Dim> dims = type_.dims;
     before_.assign(dims.begin(), dims.begin() + static_cast<ptrdiff_t>(axis));
     after_.assign(dims.begin() + static_cast<ptrdiff_t>(axis) + 1, dims.end());
@@ -308,8 +308,8 @@ void lower_scan(Emitter& e, const Layout& layout) { Scan(e, layout.vector).run()
 // By folding everything before it: for stray uses.
 ValueId Emitter::scan_element(const ir::Node& n, const Index& index) {
   return at_level_of(n.results[0], index, [&] {
-    auto axis = static_cast<size_t>(n.attrs.ints[0]);
-    Order order(b, n.attrs.reduce, type(n.results[0]).dtype);
+    auto axis = static_cast<size_t>(n.as<ir::ScanAttrs>().axis);
+    Order order(b, n.as<ir::ScanAttrs>().op, type(n.results[0]).dtype);
     Index at = index;
     auto step = [&](ValueId k, ValueId last) { // the running fold in k's segment
       at[axis] = k;

@@ -123,7 +123,7 @@ private:
     for (size_t i = 2; i < n.operands.size(); ++i)
       at.push_back(e_.scalar(n.operands[i]));
     ValueId value = e_.scalar(n.operands[1]), offset = e_.linearise(at, type.dims);
-    if (n.attrs.update == ir::UpdateMode::Add)
+    if (n.as<ir::UpdateAttrs>().mode == ir::UpdateMode::Add)
       value = expand(b, ScalarOp::Add, type.dtype, {b.load(param, offset, false), value});
     b.store(param, offset, value);
     e_.memory[n.results[0].index] = param;

@@ -16,11 +16,11 @@ void lower_update(Emitter& e, const Layout& layout) {
       Index at;
       for (size_t i = 0; i + 2 < n.operands.size(); ++i) {
         ValueId start = e.scalar(n.operands[i + 2]);
-        at.push_back(index.empty() ? start : b.add(start, b.mul(index[i], b.i64(n.attrs.ints[i]))));
+        at.push_back(index.empty() ? start : b.add(start, b.mul(index[i], b.i64(n.as<ir::UpdateAttrs>().steps[i]))));
       }
       ValueId v = e.pull(value, index);
       ValueId offset = e.linearise(at, type.dims);
-      if (n.attrs.update == ir::UpdateMode::Add)
+      if (n.as<ir::UpdateAttrs>().mode == ir::UpdateMode::Add)
         v = expand(b, ScalarOp::Add, type.dtype, {b.load(out, offset, false), v});
       b.store(out, offset, v);
     });
@@ -47,7 +47,7 @@ void lower_scatter(Emitter& e, const Layout& layout) {
             Index full{j}, rest = e.decompose(c, columns);
             full.insert(full.end(), rest.begin(), rest.end());
             ValueId v = e.pull(value, full), offset = b.add(row, c);
-            if (n.attrs.update == ir::UpdateMode::Add)
+            if (n.as<ir::ScatterAttrs>().mode == ir::UpdateMode::Add)
               v = expand(b, ScalarOp::Add, type.dtype, {b.load(out, offset, false), v});
             b.store(out, offset, v);
           };

@@ -1,4 +1,6 @@
-#include "ir/graph/graph.h"
+#include "ir/graph/op_info.h"
+#include <fmt/format.h>
+#include <stdexcept>
 
 namespace tl::ir {
 
@@ -14,8 +16,10 @@ ValueId Builder::param(Type type, std::string name) {
 
 NodeId Builder::node(Op op, std::vector<ValueId> operands, std::vector<Type> results, Attrs attrs, LocId loc,
                      std::vector<Region> regions) {
+  if (attrs.index() != info(op).attrs)
+    throw std::logic_error(fmt::format("{} with attributes of another operation", info(op).name));
   NodeId id{static_cast<uint32_t>(function_.nodes.size())};
-  Node node{op, std::move(attrs), loc, std::move(operands), {}, std::move(regions)};
+  Node node{op, loc, std::move(attrs), std::move(operands), {}, std::move(regions)};
   for (Type& type : results) {
     ValueId value{static_cast<uint32_t>(function_.values.size())};
     function_.values.push_back({std::move(type), id, static_cast<uint32_t>(node.results.size()), {}});
@@ -36,15 +40,11 @@ ValueId Builder::one(Op op, std::vector<ValueId> operands, Type result, Attrs at
 ValueId Builder::scalar(ScalarOp op, std::vector<ValueId> operands, LocId loc) {
   // The operand that decides the result's type: the branches of Where, else the first.
   DType operand = function_[operands[op == ScalarOp::Where ? 1 : 0]].type.dtype;
-  Attrs attrs;
-  attrs.scalar = op;
-  return one(Op::Elementwise, std::move(operands), Type::scalar(result_type(op, operand)), std::move(attrs), loc);
+  return one(Op::Elementwise, std::move(operands), Type::scalar(result_type(op, operand)), ElementwiseAttrs{op}, loc);
 }
 
 ValueId Builder::constant(DType type, Scalar value) {
-  Attrs attrs;
-  attrs.literal = value;
-  return one(Op::Constant, {}, Type::scalar(type), std::move(attrs));
+  return one(Op::Constant, {}, Type::scalar(type), ConstantAttrs{value});
 }
 
 ValueId Builder::i64(int64_t value) { return constant(DType::I64, Scalar::of(value)); }

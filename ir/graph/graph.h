@@ -16,10 +16,9 @@
 //   }
 #pragma once
 #include "abi/error.h"
-#include "abi/format_template.h"
 #include "abi/interface.h"
-#include "abi/reduce_op.h"
 #include "abi/tensor.h"
+#include "ir/graph/attrs.h"
 #include <compare>
 #include <string>
 #include <vector>
@@ -71,32 +70,6 @@ enum class Op : uint8_t {
 #include "ir/graph/graph_ops.def"
 };
 
-// The parts of a Vjp node's operands, results and attributes.
-constexpr size_t kVjpSeeds = 3; // where the positions of the seeds begin in ints
-
-enum class UpdateMode : uint8_t { Set, Add };
-
-// What a Kernel node becomes.
-enum class KernelKind : uint8_t {
-  Nest,     // elementwise, views, reductions, maps: one loop nest over the outputs, rows kept in cache
-  Contract, // one matrix product (dot-general), elementwise consumers as its epilogue
-  Update,   // one Update or Scatter in place, with a fused value
-  Loop,     // an outlined host loop: sequential native code over scalars and subscripts
-};
-
-struct Attrs {
-  ScalarOp scalar{};
-  ReduceOp reduce{};
-  UpdateMode update{};
-  KernelKind kernel{};
-  uint32_t index = 0;
-  Scalar literal;
-  std::vector<int64_t> ints;
-  std::vector<int64_t> labels; // Contract: labels of the result's axes
-  std::string text;
-  FormatTemplate format;
-};
-
 struct Region {
   std::vector<ValueId> params;
   std::vector<NodeId> nodes;
@@ -105,12 +78,20 @@ struct Region {
 
 struct Node {
   Op op;
-  Attrs attrs;
   LocId loc;
+  Attrs attrs;
   std::vector<ValueId> operands;
   std::vector<ValueId> results;
   std::vector<Region> regions;
+
+  // The attributes, of the kind that the operation has (ir/graph/graph_ops.def); another throws.
+  template <class T> T& as() { return unboxed(std::get<Held<T>>(attrs)); }
+  template <class T> const T& as() const { return unboxed(std::get<Held<T>>(attrs)); }
+  bool is(ScalarOp scalar) const { return op == Op::Elementwise && as<ElementwiseAttrs>().op == scalar; }
 };
+// Large programs have some 100'000 nodes, which every pass walks over and many passes copy: attributes that few nodes
+// have are boxed (ir/graph/attrs.h), so that they do not make all others larger.
+static_assert(sizeof(Node) <= 120);
 
 struct Value {
   Type type;

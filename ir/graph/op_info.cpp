@@ -4,10 +4,26 @@
 namespace tl::ir {
 namespace {
 
+template <class T, class... Alternatives> constexpr size_t index_of(const std::variant<Alternatives...>*) {
+  size_t index = 0;
+  static_cast<void>((... || (std::is_same_v<T, Alternatives> || (++index, false))));
+  return index;
+}
+
+template <class T> Attrs default_attrs() { return T{}; }
+
 constexpr OpInfo kOps[] = {
-#define TL_GRAPH_OP(Enum, name, kind, devices, fusion, home, hoist, derivative, cost)                                  \
-  {name,       OpKind::kind, DeviceRule::devices,    FusionClass::fusion,                                              \
-   Home::home, Hoist::hoist, Derivative::derivative, cost},
+#define TL_GRAPH_OP(Enum, name, attrs, kind, devices, fusion, home, hoist, derivative, cost)                           \
+  {name,                                                                                                               \
+   index_of<Held<attrs>>(static_cast<Attrs*>(nullptr)),                                                                \
+   default_attrs<attrs>,                                                                                               \
+   OpKind::kind,                                                                                                       \
+   DeviceRule::devices,                                                                                                \
+   FusionClass::fusion,                                                                                                \
+   Home::home,                                                                                                         \
+   Hoist::hoist,                                                                                                       \
+   Derivative::derivative,                                                                                             \
+   cost},
 #include "ir/graph/graph_ops.def"
 };
 static_assert(std::size(kOps) == kOpCount);
@@ -15,6 +31,11 @@ static_assert(std::size(kOps) == kOpCount);
 } // namespace
 
 const OpInfo& info(Op op) { return kOps[static_cast<int>(op)]; }
+
+std::string_view name_of(const Node& node) {
+  const auto* elementwise = std::get_if<ElementwiseAttrs>(&node.attrs);
+  return elementwise ? info(elementwise->op).name : name_of(node.op);
+}
 
 std::optional<Op> op_from_name(std::string_view name) {
   for (int i = 0; i < kOpCount; ++i)
@@ -33,7 +54,7 @@ bool is_effect(const Function& function, const Node& node) {
 }
 
 bool must_stay(const Function& function, const Node& node) {
-  if (node.op == Op::Text && node.attrs.index == static_cast<uint32_t>(TextOp::Parse)) return true; // may fail
+  if (node.op == Op::Text && node.as<TextAttrs>().op == TextOp::Parse) return true; // may fail
   if (kind_of(node.op) == OpKind::Fallible || node.op == Op::Call || node.op == Op::While || is_effect(function, node))
     return true;
   for (const Region& region : node.regions)

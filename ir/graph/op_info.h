@@ -58,6 +58,8 @@ constexpr uint32_t kDear = 1000; // a cost: computed again only at the price of 
 
 struct OpInfo {
   std::string_view name; // "const_tensor"; Elementwise prints as its scalar op
+  size_t attrs;          // which alternative of Attrs it has
+  Attrs (*default_attrs)();
   OpKind kind;
   DeviceRule devices;
   FusionClass fusion;
@@ -69,6 +71,7 @@ struct OpInfo {
 const OpInfo& info(Op op);
 inline std::string_view name_of(Op op) { return info(op).name; }
 inline OpKind kind_of(Op op) { return info(op).kind; }
+std::string_view name_of(const Node& node); // in the text form and in messages
 
 std::optional<Op> op_from_name(std::string_view name);
 std::optional<ScalarOp> scalar_from_name(std::string_view name);

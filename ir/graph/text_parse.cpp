@@ -7,7 +7,9 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 #include <stdexcept>
+#include <utility>
 
 namespace tl::ir {
 namespace {
@@ -435,22 +437,26 @@ private:
     std::string name = expect(Token::Kind::Word, "an operation");
     if (auto scalar = scalar_from_name(name)) {
       node.op = Op::Elementwise;
-      node.attrs.scalar = *scalar;
+      node.attrs = ElementwiseAttrs{*scalar};
     } else if (auto op = op_from_name(name)) {
       node.op = *op;
+      node.attrs = info(*op).default_attrs();
     } else {
       fail("no operation is named " + name);
     }
     if (node.op == Op::Constant) {
       DType type = dtype();
-      node.attrs.literal = scalar(type);
+      node.as<ConstantAttrs>().literal = scalar(type);
     }
-    if (node.op == Op::ConstStr) node.attrs.text = string();
+    if (node.op == Op::ConstStr) node.as<ConstStrAttrs>().text = string();
     node.operands = value_list();
-    if (is("{") && !has_regions(node.op))
-      attrs(node, id);
-    else if (node.op == Op::Kernel)
-      attrs(node, id);
+    attrs(node, id);
+    if (node.op == Op::Contract && !node.operands.empty()) { // the text has the labels of both in one list
+      auto& [lhs, rhs, result] = node.as<ContractAttrs>();
+      const size_t rank = std::min(lhs.size(), (*function_)[node.operands[0]].type.dims.size());
+      rhs.assign(lhs.begin() + static_cast<long>(rank), lhs.end());
+      lhs.resize(rank);
+    }
     if (has_regions(node.op))
       while (is("(") || is("{"))
         node.regions.push_back(region());
@@ -464,56 +470,92 @@ private:
   }
 
   void attrs(Node& node, NodeId id) {
-    expect("{");
-    while (!is("}")) {
-      std::string key = expect(Token::Kind::Word, "an attribute");
-      expect("=");
-      attribute(node, id, key);
-      if (!accept(",")) break;
-    }
-    expect("}");
-  }
-
-  void attribute(Node& node, NodeId id, const std::string& key) {
-    Attrs& a = node.attrs;
-    if (key == "tensor" || key == "site" || key == "index")
-      a.index = index();
-    else if (key == "function") {
-      int line = token_.line;
-      if (token_.kind == Token::Kind::Word)
-        a.index = index();
-      else
-        calls_.push_back(
-            {static_cast<uint32_t>(module_.functions.size()), id, expect(Token::Kind::Function, "a function"), line});
-    } else if (key == "op") {
-      std::string name = expect(Token::Kind::Word, "a reduction");
-      auto reduce = reduce_from_name(name);
-      if (!reduce) fail("no reduction is named " + name);
-      a.reduce = *reduce;
-    } else if (key == "mode") {
-      a.update = accept("add") ? UpdateMode::Add : (expect("set"), UpdateMode::Set);
-    } else if (key == "kernel") {
-      std::string name = expect(Token::Kind::Word, "a kind of kernel");
-      int kind = 0;
-      while (kind < 4 && name_of(static_cast<KernelKind>(kind)) != name)
-        ++kind;
-      if (kind == 4) fail("no kind of kernel is named " + name);
-      a.kernel = static_cast<KernelKind>(kind);
-    } else if (key == "ints")
-      a.ints = int_list();
-    else if (key == "labels")
-      a.labels = int_list();
-    else if (key == "text")
-      a.text = string();
-    else if (key == "format") {
-      expect("[");
-      for (bool literal = true; !is("]"); literal = !literal) {
-        (literal ? a.format.literals : a.format.specs).push_back(string());
+    std::set<std::string, std::less<>> given;
+    if (is("{") && (!has_regions(node.op) || node.op == Op::Kernel)) {
+      take();
+      while (!is("}")) {
+        std::string key = expect(Token::Kind::Word, "an attribute");
+        expect("=");
+        if (key == "function" && token_.kind == Token::Kind::Function) {
+          int line = token_.line;
+          calls_.push_back({static_cast<uint32_t>(module_.functions.size()), id, take().text, line});
+        } else
+          attribute(node, key);
+        given.insert(std::move(key));
         if (!accept(",")) break;
       }
-      expect("]");
-    } else
-      fail("no attribute is named " + key);
+      expect("}");
+    }
+    each_field(node.attrs, [&](std::string_view key, const auto&... fields) {
+      if (key == "ints" && (... || !is_list(fields)) && !given.contains(key))
+        fail(fmt::format("{} has no {}", name_of(node), key));
+    });
+  }
+
+  void attribute(Node& node, std::string_view key) {
+    bool found = false;
+    each_field(node.attrs, [&](std::string_view name, auto&... fields) {
+      if (name != key) return;
+      found = true;
+      if (key == "ints" || key == "labels") {
+        const std::vector<int64_t> ints = int_list();
+        auto at = ints.begin();
+        (take_ints(at, ints.end(), fields), ...);
+        if (at != ints.end()) fail(fmt::format("{} has too many {}", name_of(node), key));
+      } else
+        (read(fields), ...);
+    });
+    if (!found) fail(fmt::format("no attribute is named {}", key));
+  }
+
+  template <class T> static bool is_list(const T&) { return false; }
+  template <class T> static bool is_list(const std::vector<T>&) { return true; }
+
+  using Ints = std::vector<int64_t>::const_iterator;
+  template <class T> void take_ints(Ints& at, Ints end, T& number) const {
+    if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
+      if (at == end) fail("too few ints");
+      number = narrowed<T>(*at++);
+    }
+  }
+  void take_ints(Ints& at, Ints end, std::vector<int64_t>& rest) const { rest.assign(std::exchange(at, end), end); }
+  void take_ints(Ints& at, Ints end, std::vector<LeafAxis>& rest) const {
+    while (at != end) {
+      take_ints(at, end, rest.emplace_back().leaf);
+      take_ints(at, end, rest.back().axis);
+    }
+  }
+  template <class T> T narrowed(int64_t value) const {
+    const T number = static_cast<T>(value);
+    if (static_cast<int64_t>(number) != value) fail("an index is out of range");
+    return number;
+  }
+
+  template <class T> void read(T& number) {
+    if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) number = narrowed<T>(integer());
+  }
+  void read(ReduceOp& op) {
+    std::string name = expect(Token::Kind::Word, "a reduction");
+    auto reduce = reduce_from_name(name);
+    if (!reduce) fail("no reduction is named " + name);
+    op = *reduce;
+  }
+  void read(UpdateMode& mode) { mode = accept("add") ? UpdateMode::Add : (expect("set"), UpdateMode::Set); }
+  void read(KernelKind& kind) {
+    std::string name = expect(Token::Kind::Word, "a kind of kernel");
+    int number = 0;
+    while (number < kKernelKindCount && name_of(static_cast<KernelKind>(number)) != name)
+      ++number;
+    if (number == kKernelKindCount) fail("no kind of kernel is named " + name);
+    kind = static_cast<KernelKind>(number);
+  }
+  void read(FormatTemplate& format) {
+    expect("[");
+    for (bool literal = true; !is("]"); literal = !literal) {
+      (literal ? format.literals : format.specs).push_back(string());
+      if (!accept(",")) break;
+    }
+    expect("]");
   }
 
   uint32_t function_index(const std::string& name, int line) const {
@@ -524,7 +566,7 @@ private:
 
   void resolve(const CallSite& call) {
     Function& caller = module_.functions[call.function];
-    caller[call.node].attrs.index = function_index(call.callee, call.line);
+    caller[call.node].as<CallAttrs>().function = function_index(call.callee, call.line);
   }
 
   Lexer lexer_;

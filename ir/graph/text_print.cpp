@@ -144,12 +144,12 @@ private:
 
   void node(const Node& node, int depth) {
     if (!node.results.empty()) out_ += typed(node.results) + " = ";
-    out_ += node.op == Op::Elementwise ? info(node.attrs.scalar).name : name_of(node.op);
+    out_ += name_of(node);
     if (node.op == Op::Constant) {
       DType dtype = function_[node.results[0]].type.dtype;
-      out_ += fmt::format(" {} {}", name_of(dtype), scalar_text(dtype, node.attrs.literal));
+      out_ += fmt::format(" {} {}", name_of(dtype), scalar_text(dtype, node.as<ConstantAttrs>().literal));
     }
-    if (node.op == Op::ConstStr) out_ += " " + quoted(node.attrs.text);
+    if (node.op == Op::ConstStr) out_ += " " + quoted(node.as<ConstStrAttrs>().text);
     if (!node.operands.empty()) out_ += " " + values(node.operands);
     std::string attributes = attrs(node);
     if (!attributes.empty()) out_ += " {" + attributes + "}";
@@ -160,40 +160,53 @@ private:
 
   std::string attrs(const Node& node) const {
     std::string text;
-    auto add = [&](std::string_view key, const std::string& value) {
-      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", key, value);
-    };
-    const Attrs& a = node.attrs;
-    switch (node.op) {
-    case Op::ConstTensor: add("tensor", std::to_string(a.index)); break;
-    case Op::ListJoin:
-    case Op::Linalg:
-    case Op::Guard:
-    case Op::Assert: add("site", std::to_string(a.index)); break;
-    case Op::Call:
-      add("function",
-          module_ && a.index < module_->functions.size() ? function_name(*module_, a.index) : std::to_string(a.index));
-      break;
-    case Op::Reduce:
-    case Op::Scan: add("op", std::string(name_of(a.reduce))); break;
-    case Op::Update:
-    case Op::Scatter: add("mode", a.update == UpdateMode::Set ? "set" : "add"); break;
-    case Op::Kernel: add("kernel", std::string(name_of(a.kernel))); break;
-    default:
-      if (a.index) add("index", std::to_string(a.index));
-    }
-    if (!a.ints.empty()) add("ints", int_list(a.ints));
-    if (!a.labels.empty() || node.op == Op::Contract) add("labels", int_list(a.labels));
-    if (node.op != Op::ConstStr && !a.text.empty()) add("text", quoted(a.text));
-    if (node.op == Op::Format || node.op == Op::Assert) {
-      std::string pieces;
-      for (size_t i = 0; i < a.format.literals.size(); ++i) {
-        pieces += (i ? ", " : "") + quoted(a.format.literals[i]);
-        if (i < a.format.specs.size()) pieces += ", " + quoted(a.format.specs[i]);
-      }
-      add("format", "[" + pieces + "]");
-    }
+    each_field(node.attrs, [&](std::string_view key, const auto&... fields) {
+      const std::string value = field(key, fields...);
+      if (!value.empty()) text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", key, value);
+    });
     return text;
+  }
+
+  // The value of a key; none where the key is not printed.
+  template <class... T> std::string field(std::string_view key, const T&... fields) const {
+    if (key.empty()) return {};
+    if (key == "ints" || key == "labels") {
+      std::vector<int64_t> ints;
+      (append(ints, fields), ...);
+      return ints.empty() && key == "ints" ? std::string() : int_list(ints);
+    }
+    return (one_field(key, fields), ...);
+  }
+  std::string one_field(std::string_view, ReduceOp op) const { return std::string(name_of(op)); }
+  std::string one_field(std::string_view, KernelKind kind) const { return std::string(name_of(kind)); }
+  std::string one_field(std::string_view, UpdateMode mode) const { return mode == UpdateMode::Set ? "set" : "add"; }
+  std::string one_field(std::string_view, const FormatTemplate& format) const {
+    std::string pieces;
+    for (size_t i = 0; i < format.literals.size(); ++i) {
+      pieces += (i ? ", " : "") + quoted(format.literals[i]);
+      if (i < format.specs.size()) pieces += ", " + quoted(format.specs[i]);
+    }
+    return "[" + pieces + "]";
+  }
+  template <class T> std::string one_field(std::string_view key, const T& number) const {
+    if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
+      const auto index = static_cast<uint32_t>(number);
+      if (key == "index" && index == 0) return {};
+      if (key == "function" && module_ && index < module_->functions.size()) return function_name(*module_, index);
+      return std::to_string(index);
+    }
+    return {};
+  }
+
+  template <class T> static void append(std::vector<int64_t>& ints, const T& number) {
+    if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) ints.push_back(static_cast<int64_t>(number));
+  }
+  static void append(std::vector<int64_t>& ints, const std::vector<int64_t>& more) {
+    ints.insert(ints.end(), more.begin(), more.end());
+  }
+  static void append(std::vector<int64_t>& ints, const std::vector<LeafAxis>& more) {
+    for (const LeafAxis& size : more)
+      ints.insert(ints.end(), {size.leaf, size.axis});
   }
 
   const Module* module_;

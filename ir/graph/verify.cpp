@@ -77,6 +77,7 @@ bool Checker::regions(size_t count) { return check(node_->regions.size() == coun
 
 // ---- the ops ---------------------------------------------------------------------------------------------------
 void Checker::node() {
+  if (!check(node_->attrs.index() == info(node_->op).attrs, "has attributes of another operation")) return;
   switch (node_->op) {
   case Op::Constant:
     if (counts(0, 1)) check(out().is_scalar(), "is not a scalar");
@@ -105,8 +106,8 @@ void Checker::node() {
   case Op::Scatter: return scatter();
   case Op::Reduce: return reduce();
   case Op::Scan:
-    if (!counts(1, 1) || !one_axis(in(0).dims.size())) return;
-    check(!gives_position(node_->attrs.reduce), "is of positions");
+    if (!counts(1, 1) || !is_axis(node_->as<ScanAttrs>().axis, in(0).dims.size())) return;
+    check(!gives_position(node_->as<ScanAttrs>().op), "is of positions");
     return result(in(0));
   case Op::Contract: return contract();
   case Op::Map: return map();
@@ -147,7 +148,7 @@ void Checker::node() {
   case Op::Progress: return effect();
   case Op::Format:
     if (!check(node_->results.size() == 1, "has no result")) return;
-    format(node_->operands.size());
+    format(node_->as<FormatAttrs>().format, node_->operands.size());
     return result(Type::str());
   case Op::DeviceCount:
   case Op::ProcessRank:

@@ -30,7 +30,7 @@ private:
   void fail(const std::string& message) {
     std::string where = "@" + f_.name;
     if (node_) {
-      where += fmt::format(": {}", node_->op == Op::Elementwise ? info(node_->attrs.scalar).name : name_of(node_->op));
+      where += fmt::format(": {}", name_of(*node_));
       if (!node_->results.empty()) where += fmt::format(" (value {})", node_->results[0].index);
     }
     faults_.push_back(where + ": " + message);
@@ -56,7 +56,7 @@ private:
   Dim resolved(Dim dim) const {
     while (!dim.is_constant() && f_[dim.value].producer.valid()) {
       const Node& producer = f_[f_[dim.value].producer];
-      if (producer.op == Op::Constant) return Dim::of(producer.attrs.literal.as<int64_t>());
+      if (producer.op == Op::Constant) return Dim::of(producer.as<ConstantAttrs>().literal.as<int64_t>());
       if (producer.op != Op::Guard && producer.op != Op::Await) break;
       dim.value = producer.operands[0];
     }
@@ -121,11 +121,10 @@ private:
     }
     return true;
   }
-  bool one_axis(size_t rank) {
-    return check(node_->attrs.ints.size() == 1 && node_->attrs.ints[0] >= 0 &&
-                     node_->attrs.ints[0] < static_cast<int64_t>(rank),
-                 "the axis is out of range");
+  bool is_axis(int64_t axis, size_t rank) {
+    return check(axis >= 0 && axis < static_cast<int64_t>(rank), "the axis is out of range");
   }
+  void site_exists(uint32_t site) { check(site < module_.sites.size(), "its site does not exist"); }
 
   // ---- structure -------------------------------------------------------------------------------------------------
   bool use(ValueId id) {
@@ -167,7 +166,7 @@ private:
   void linalg();
   void text_operation();
   void tokens_fit();
-  void format(size_t values);
+  void format(const FormatTemplate& t, size_t values);
   void const_tensor();
   void elementwise();
   void broadcast();

@@ -28,10 +28,9 @@ void Checker::save() {
 }
 
 void Checker::plot() {
-  if (!check(node_->attrs.ints.size() == 2 && node_->attrs.index < static_cast<uint32_t>(kPlotKindCount),
-             "does not say what it draws"))
-    return;
-  const size_t texts = node_->attrs.ints[0] ? 4 : 3;
+  const auto& a = node_->as<PlotAttrs>();
+  if (!check(static_cast<int>(a.kind) < kPlotKindCount, "does not say what it draws")) return;
+  const size_t texts = a.has_path ? 4 : 3;
   if (!at_least(texts + 1, 1)) return;
   for (size_t i = 1; i < node_->operands.size(); ++i)
     if (i < texts)
@@ -41,16 +40,14 @@ void Checker::plot() {
 }
 
 void Checker::stopwatch() {
-  const auto op = static_cast<StopwatchOp>(node_->attrs.index);
-  if (!check(node_->attrs.index < static_cast<uint32_t>(kStopwatchOpCount), "does nothing") ||
-      !counts(op == StopwatchOp::Start ? 1 : 2, 2))
+  const StopwatchOp op = node_->as<StopwatchAttrs>().op;
+  if (!check(static_cast<int>(op) < kStopwatchOpCount, "does nothing") || !counts(op == StopwatchOp::Start ? 1 : 2, 2))
     return;
   want_i64(1, node_->operands.size());
   result(Type::scalar(op == StopwatchOp::Start || op == StopwatchOp::Count ? DType::I64 : DType::F64), 1);
 }
 
 void Checker::effect() {
-  const Attrs& a = node_->attrs;
   switch (node_->op) {
   case Op::ReadLine:
     if (!counts(1, 2)) return;
@@ -61,12 +58,14 @@ void Checker::effect() {
     for (size_t i = 1; i < node_->operands.size(); ++i)
       want(i, Type::str());
     return;
-  case Op::Assert:
+  case Op::Assert: {
     if (!at_least(2, 1)) return;
     want(1, Type::scalar(DType::Bool));
-    check(a.index < module_.sites.size(), "its site does not exist");
-    format(node_->operands.size() - 2);
+    const auto& a = node_->as<AssertAttrs>();
+    site_exists(a.site);
+    format(a.format, node_->operands.size() - 2);
     return;
+  }
   case Op::Load: return load();
   case Op::Save: return save();
   case Op::Exists:

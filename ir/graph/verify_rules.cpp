@@ -12,11 +12,11 @@ std::optional<Scalar> Checker::known(ValueId value, int depth) const {
   const NodeId producer = f_[value].producer;
   if (!producer.valid() || depth == 0) return std::nullopt;
   const Node& n = f_[producer];
-  if (n.op == Op::Constant) return n.attrs.literal;
+  if (n.op == Op::Constant) return n.as<ConstantAttrs>().literal;
   if (n.op == Op::Guard || n.op == Op::Await) return known(n.operands[0], depth - 1);
   if ((n.op != Op::Elementwise && n.op != Op::Convert) || !type(value).is_scalar()) return std::nullopt;
-  const bool all = n.op == Op::Elementwise && n.attrs.scalar == ScalarOp::And;
-  const bool any = n.op == Op::Elementwise && n.attrs.scalar == ScalarOp::Or;
+  const bool all = n.is(ScalarOp::And);
+  const bool any = n.is(ScalarOp::Or);
   Scalar operands[3];
   bool complete = true;
   for (size_t i = 0; i < n.operands.size(); ++i) {
@@ -26,9 +26,9 @@ std::optional<Scalar> Checker::known(ValueId value, int depth) const {
     if (operand) operands[i] = *operand;
   }
   if (!complete) return std::nullopt;
-  const DType from = type(n.operands[n.op == Op::Elementwise && n.attrs.scalar == ScalarOp::Where ? 1 : 0]).dtype;
+  const DType from = type(n.operands[n.is(ScalarOp::Where) ? 1 : 0]).dtype;
   if (n.op == Op::Convert) return convert_scalar(from, type(value).dtype, operands[0]);
-  return eval_scalar(n.attrs.scalar, from, {operands, n.operands.size()});
+  return eval_scalar(n.as<ElementwiseAttrs>().op, from, {operands, n.operands.size()});
 }
 
 // Does no run have this value, as a Guard on the way to it is known to fail?
@@ -63,28 +63,27 @@ void Checker::sizes_beside(size_t first) {
 }
 
 void Checker::list_get() {
-  const std::vector<int64_t>& own = node_->attrs.ints;
-  if (!check(node_->operands.size() == 2 && own.size() % 2 == 0 && node_->results.size() > own.size() / 2,
-             "has a wrong form"))
-    return;
+  const std::vector<LeafAxis>& own = node_->as<ListGetAttrs>().sizes;
+  if (!check(node_->operands.size() == 2 && node_->results.size() > own.size(), "has a wrong form")) return;
   want(0, Type::list());
   want_i64(1, 2);
-  size_t width = node_->results.size() - own.size() / 2;
-  for (size_t i = 0; i < own.size() / 2; ++i) {
+  size_t width = node_->results.size() - own.size();
+  for (size_t i = 0; i < own.size(); ++i) {
     result(Type::scalar(DType::I64), width + i);
-    auto leaf = static_cast<size_t>(own[2 * i]), axis = static_cast<size_t>(own[2 * i + 1]);
+    auto leaf = static_cast<size_t>(own[i].leaf), axis = static_cast<size_t>(own[i].axis);
     if (!check(leaf < width && axis < out(leaf).dims.size(), "names an axis that is not there")) return;
     check(!out(leaf).dims[axis].is_constant(), "gives a size that is a constant");
   }
 }
 
 void Checker::list_operation() {
-  const Attrs& a = node_->attrs;
   switch (node_->op) {
-  case Op::ListMake:
-    if (!check(a.ints.size() == 2 && a.ints[0] > 0 && a.ints[1] >= 0, "has no width and count")) return;
-    if (counts(static_cast<size_t>(a.ints[0] * a.ints[1]), 1)) result(Type::list());
+  case Op::ListMake: {
+    const auto& a = node_->as<ListMakeAttrs>();
+    if (!check(a.width > 0 && a.count >= 0, "has no width and count")) return;
+    if (counts(static_cast<size_t>(a.width * a.count), 1)) result(Type::list());
     return;
+  }
   case Op::ListLength:
     if (!counts(1, 1)) return;
     want(0, Type::list());
@@ -97,7 +96,7 @@ void Checker::list_operation() {
     return result(Type::list());
   case Op::ListAppend:
     if (!at_least(2, 1)) return;
-    check(a.ints == std::vector<int64_t>{static_cast<int64_t>(node_->operands.size()) - 1}, "has a wrong width");
+    check(node_->as<ListAppendAttrs>().width == static_cast<int64_t>(node_->operands.size()) - 1, "has a wrong width");
     want(0, Type::list());
     return result(Type::list());
   case Op::ListConcat:
@@ -105,29 +104,28 @@ void Checker::list_operation() {
     want(0, Type::list());
     want(1, Type::list());
     return result(Type::list());
-  case Op::ListSlice:
-    if (!check(a.ints.size() == 3, "does not say which bounds it has") ||
-        !counts(static_cast<size_t>(1 + a.ints[0] + a.ints[1] + a.ints[2]), 1))
-      return;
+  case Op::ListSlice: {
+    const auto& bounds = node_->as<ListSliceAttrs>();
+    if (!counts(size_t{1} + bounds.first + bounds.last + bounds.step, 1)) return;
     want(0, Type::list());
     want_i64(1, node_->operands.size());
     return result(Type::list());
+  }
   case Op::ListJoin:
-    if (!check(node_->operands.size() == 1 && node_->results.size() >= 1 && a.ints.size() == 2, "has a wrong form"))
-      return;
+    if (!check(node_->operands.size() == 1 && node_->results.size() >= 1, "has a wrong form")) return;
     want(0, Type::list());
-    check(a.index < module_.sites.size(), "its site does not exist");
+    site_exists(node_->as<ListJoinAttrs>().site);
     return sizes_beside(1);
   default: return;
   }
 }
 
 void Checker::linalg() {
-  const std::vector<int64_t>& ints = node_->attrs.ints;
-  if (!check(ints.size() == 1 && ints[0] >= 0 && ints[0] < kLinalgOpCount, "names no decomposition")) return;
-  const LinalgOpInfo& row = info(static_cast<LinalgOp>(ints[0]));
+  const auto& a = node_->as<LinalgAttrs>();
+  if (!check(static_cast<int>(a.op) < kLinalgOpCount, "names no decomposition")) return;
+  const LinalgOpInfo& row = info(a.op);
   if (!counts(static_cast<size_t>(row.operands), static_cast<size_t>(row.results))) return;
-  check(node_->attrs.index < module_.sites.size(), "its site does not exist");
+  site_exists(a.site);
   const size_t rank = in(0).dims.size();
   if (!check(in(0).is_tensor() && rank >= 2 && (in(0).dtype == DType::F32 || in(0).dtype == DType::F64),
              "is not of matrices of f32 or f64"))
@@ -144,8 +142,8 @@ void Checker::linalg() {
 }
 
 void Checker::text_operation() {
-  if (!check(node_->attrs.index < static_cast<uint32_t>(kTextOpCount), "is no operation on text")) return;
-  auto op = static_cast<TextOp>(node_->attrs.index);
+  const TextOp op = node_->as<TextAttrs>().op;
+  if (!check(static_cast<int>(op) < kTextOpCount, "is no operation on text")) return;
   const TextOpInfo& row = info(op);
   size_t given = 0;
   bool optional = false;
@@ -191,14 +189,14 @@ void Checker::tokens_fit() {
   }
 }
 
-void Checker::format(size_t values) {
-  const FormatTemplate& t = node_->attrs.format;
+void Checker::format(const FormatTemplate& t, size_t values) {
   check(t.literals.size() == t.specs.size() + 1 && t.specs.size() == values, "its template does not fit its values");
 }
 
 void Checker::const_tensor() {
-  if (!counts(0, 1) || !check(node_->attrs.index < module_.tensors.size(), "its tensor does not exist")) return;
-  const HostTensor& t = module_.tensors[node_->attrs.index];
+  const uint32_t tensor = node_->as<ConstTensorAttrs>().tensor;
+  if (!counts(0, 1) || !check(tensor < module_.tensors.size(), "its tensor does not exist")) return;
+  const HostTensor& t = module_.tensors[tensor];
   std::vector<Dim> dims;
   for (int64_t d : t.dims)
     dims.push_back(Dim::of(d));
@@ -206,7 +204,7 @@ void Checker::const_tensor() {
 }
 
 void Checker::elementwise() {
-  ScalarOp op = node_->attrs.scalar;
+  ScalarOp op = node_->as<ElementwiseAttrs>().op;
   if (!counts(static_cast<size_t>(info(op).arity), 1)) return;
   bool shaped = false;
   for (size_t i = 0; i < node_->operands.size(); ++i) {
@@ -243,7 +241,7 @@ void Checker::elementwise() {
 
 void Checker::broadcast() {
   if (!counts(1, 1)) return;
-  const std::vector<int64_t>& axes = node_->attrs.ints;
+  const std::vector<int64_t>& axes = node_->as<AxesAttrs>().axes;
   if (!check(in(0).is_tensor() && out().is_tensor() && in(0).dtype == out().dtype, "changes the element type")) return;
   if (!check(axes.size() == in(0).dims.size(), "has a wrong number of axes") || !ascending(axes, out().dims.size()))
     return;
@@ -271,21 +269,23 @@ void Checker::reshape() {
 
 void Checker::transpose() {
   if (!counts(1, 1)) return;
-  std::vector<int64_t> sorted = node_->attrs.ints;
+  const std::vector<int64_t>& axes = node_->as<AxesAttrs>().axes;
+  std::vector<int64_t> sorted = axes;
   std::sort(sorted.begin(), sorted.end());
   if (!check(sorted.size() == in(0).dims.size(), "has a wrong number of axes") || !ascending(sorted, sorted.size()))
     return;
   Type t = in(0);
-  for (size_t i = 0; i < node_->attrs.ints.size(); ++i)
-    t.dims[i] = in(0).dims[static_cast<size_t>(node_->attrs.ints[i])];
+  for (size_t i = 0; i < axes.size(); ++i)
+    t.dims[i] = in(0).dims[static_cast<size_t>(axes[i])];
   result(t);
 }
 
 void Checker::slice() {
   if (!at_least(1, 1) || !counts(1 + in(0).dims.size(), 1)) return;
   want_i64(1, node_->operands.size());
-  check(node_->attrs.ints.size() == in(0).dims.size(), "has a wrong number of steps");
-  for (int64_t step : node_->attrs.ints)
+  const std::vector<int64_t>& steps = node_->as<StepsAttrs>().steps;
+  check(steps.size() == in(0).dims.size(), "has a wrong number of steps");
+  for (int64_t step : steps)
     check(step != 0, "has a step of 0");
   check(out().is_tensor() && out().dtype == in(0).dtype && out().dims.size() == in(0).dims.size(),
         "has a wrong result");
@@ -300,11 +300,12 @@ void Checker::pad() {
 }
 
 void Checker::concat() {
-  if (!at_least(1, 1) || !one_axis(in(0).dims.size())) return;
+  if (!at_least(1, 1) || !is_axis(node_->as<AxisAttrs>().axis, in(0).dims.size())) return;
+  const auto axis = static_cast<size_t>(node_->as<AxisAttrs>().axis);
   for (size_t i = 0; i < node_->operands.size(); ++i) {
     Type t = in(i);
     if (!check(t.dims.size() == out().dims.size(), "joins different ranks")) return;
-    t.dims[static_cast<size_t>(node_->attrs.ints[0])] = out().dims[static_cast<size_t>(node_->attrs.ints[0])];
+    t.dims[axis] = out().dims[axis];
     result(t);
   }
 }
@@ -318,10 +319,11 @@ void Checker::index() {
 }
 
 void Checker::gather() {
-  if (!counts(2, 1) || !one_axis(in(0).dims.size())) return;
+  const int64_t axis = node_->as<AxisAttrs>().axis;
+  if (!counts(2, 1) || !is_axis(axis, in(0).dims.size())) return;
   check(in(1).is_tensor() && in(1).dtype == DType::I64, "the index is not i64");
   Type t = in(0);
-  auto at = t.dims.erase(t.dims.begin() + node_->attrs.ints[0]);
+  auto at = t.dims.erase(t.dims.begin() + axis);
   t.dims.insert(at, in(1).dims.begin(), in(1).dims.end());
   result(t);
 }
@@ -339,7 +341,7 @@ void Checker::update() {
   if (!at_least(2, 1) || !counts(2 + in(0).dims.size(), 1)) return;
   want_i64(2, node_->operands.size());
   check(in(1).is_tensor() && in(1).dtype == in(0).dtype, "value and tensor have different element types");
-  const std::vector<int64_t>& steps = node_->attrs.ints;
+  const std::vector<int64_t>& steps = node_->as<UpdateAttrs>().steps;
   if (in(1).dims.empty())
     check(steps.empty(), "an element update has steps");
   else
@@ -351,9 +353,9 @@ void Checker::update() {
 
 void Checker::reduce() {
   if (!at_least(1, 1) || !check(node_->operands.size() <= 2, "has too many operands")) return;
-  if (!check(in(0).is_tensor(), "is not of a tensor") || !ascending(node_->attrs.ints, in(0).dims.size())) return;
+  const auto& [op, axes] = node_->as<ReduceAttrs>();
+  if (!check(in(0).is_tensor(), "is not of a tensor") || !ascending(axes, in(0).dims.size())) return;
   if (node_->operands.size() == 2) want(1, Type::tensor(DType::Bool, in(0).dims));
-  ReduceOp op = node_->attrs.reduce;
   DType t = in(0).dtype;
   bool fits = is_num(t);
   if (op == ReduceOp::Any || op == ReduceOp::All) fits = t == DType::Bool;
@@ -361,25 +363,28 @@ void Checker::reduce() {
   check(fits, [&] { return fmt::format("{} is not for {}", name_of(op), name_of(t)); });
   Type r{Type::Kind::Tensor, gives_position(op) ? DType::I64 : t, {}};
   for (size_t i = 0; i < in(0).dims.size(); ++i)
-    if (!std::count(node_->attrs.ints.begin(), node_->attrs.ints.end(), static_cast<int64_t>(i)))
-      r.dims.push_back(in(0).dims[i]);
+    if (!std::count(axes.begin(), axes.end(), static_cast<int64_t>(i))) r.dims.push_back(in(0).dims[i]);
   result(r);
 }
 
 void Checker::contract() {
   if (!counts(2, 1) || !check(in(0).is_tensor() && in(1).is_tensor(), "is not of tensors")) return;
-  const Attrs& a = node_->attrs;
-  if (!check(a.ints.size() == in(0).dims.size() + in(1).dims.size(), "has a wrong number of labels")) return;
+  const auto& [lhs, rhs, kept] = node_->as<ContractAttrs>();
+  if (!check(lhs.size() == in(0).dims.size() && rhs.size() == in(1).dims.size(), "has a wrong number of labels"))
+    return;
   check(in(0).dtype == in(1).dtype && is_num(in(0).dtype), "operands are not of one number type");
   std::map<int64_t, Dim> sizes;
-  for (size_t i = 0; i < a.ints.size(); ++i) {
-    const Dim& dim = i < in(0).dims.size() ? in(0).dims[i] : in(1).dims[i - in(0).dims.size()];
-    auto [at, fresh] = sizes.emplace(a.ints[i], dim);
-    check(fresh || same(at->second, dim), [&] { return fmt::format("label {} has two sizes", a.ints[i]); });
-  }
+  auto size = [&](int64_t label, const Dim& dim) {
+    auto [at, fresh] = sizes.emplace(label, dim);
+    check(fresh || same(at->second, dim), [&] { return fmt::format("label {} has two sizes", label); });
+  };
+  for (size_t i = 0; i < lhs.size(); ++i)
+    size(lhs[i], in(0).dims[i]);
+  for (size_t i = 0; i < rhs.size(); ++i)
+    size(rhs[i], in(1).dims[i]);
   Type r = Type::tensor(in(0).dtype, {});
   std::set<int64_t> seen;
-  for (int64_t label : a.labels) {
+  for (int64_t label : kept) {
     if (!check(sizes.contains(label) && seen.insert(label).second, "a result label is unknown or repeated")) return;
     r.dims.push_back(sizes[label]);
   }
@@ -438,13 +443,14 @@ void Checker::guard() {
   for (size_t i = 2; i < node_->operands.size(); ++i)
     check(in(i).is_tensor() && in(i).dtype == DType::I64 && (in(i).dims.empty() || same(in(i).dims, in(1).dims)),
           "a payload is not an i64 of the condition's sizes");
-  check(node_->attrs.index < module_.sites.size(), "its site does not exist");
+  site_exists(node_->as<SiteAttrs>().site);
   result(in(0));
 }
 
 void Checker::call() {
-  if (!check(node_->attrs.index < module_.functions.size(), "its function does not exist")) return;
-  const Function& callee = module_.functions[node_->attrs.index];
+  const uint32_t function = node_->as<CallAttrs>().function;
+  if (!check(function < module_.functions.size(), "its function does not exist")) return;
+  const Function& callee = module_.functions[function];
   const Region& body = callee.body;
   if (!check(body.params.size() == node_->operands.size() && body.yields.size() == node_->results.size(),
              "passes or gives a wrong number of values"))
@@ -456,7 +462,7 @@ void Checker::call() {
       for (size_t i = 0; i < body.yields.size(); ++i) // given back beside it, and a constant by now
         if (Dim::of(node_->results[i]) == ours && callee[body.yields[i]].producer.valid()) {
           const Node& size = callee[callee[body.yields[i]].producer];
-          if (size.op == Op::Constant && Dim::of(size.attrs.literal.as<int64_t>()) == theirs) return true;
+          if (size.op == Op::Constant && Dim::of(size.as<ConstantAttrs>().literal.as<int64_t>()) == theirs) return true;
         }
       return false;
     }
@@ -485,7 +491,7 @@ void Checker::call() {
 // What is inside has been looked at; that it fits together is checked once it is expanded.
 void Checker::transform() {
   bool custom = node_->op == Op::CustomVjp, over = node_->op == Op::Vmap;
-  if (!regions(custom ? 2 : 1) || !check(!node_->attrs.ints.empty(), "lacks its numbers")) return;
+  if (!regions(custom ? 2 : 1)) return;
   size_t params = node_->regions[0].params.size(), yields = node_->regions[0].yields.size();
   check(node_->operands.size() >= params + (over ? 1 : 0), "has fewer operands than its region has parameters");
   check(node_->results.size() >= yields, "has fewer results than its region yields");

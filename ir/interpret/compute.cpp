@@ -14,7 +14,7 @@ void Interpreter::compute(const Function& f, const Node& n, Frame& frame) {
   Dims dims = sizes(f[n.results[0]].type, frame, result.poison);
   if (!result.poison) {
     if (n.op == Op::ConstStr)
-      result.text = std::make_shared<const std::string>(n.attrs.text);
+      result.text = std::make_shared<const std::string>(n.as<ConstStrAttrs>().text);
     else if (n.op == Op::Await)
       result = frame[n.operands[0].index];
     else
@@ -27,7 +27,6 @@ void Interpreter::compute(const Function& f, const Node& n, Frame& frame) {
 }
 
 Data Interpreter::pure(const Function& f, const Node& n, Frame& frame, const Dims& dims) {
-  const Attrs& a = n.attrs;
   DType type = f[n.results[0]].type.dtype;
   auto in = [&](size_t i) -> const Data& { return frame[n.operands[i].index].data; };
   auto ints = [&](size_t from) {
@@ -40,28 +39,34 @@ Data Interpreter::pure(const Function& f, const Node& n, Frame& frame, const Dim
   for (ValueId id : n.operands)
     operands.push_back(&frame[id.index].data);
   switch (n.op) {
-  case Op::Constant: return Data::of(type, a.literal);
-  case Op::ConstTensor: return Data::of(module_.tensors[a.index]);
+  case Op::Constant: return Data::of(type, n.as<ConstantAttrs>().literal);
+  case Op::ConstTensor: return Data::of(module_.tensors[n.as<ConstTensorAttrs>().tensor]);
   case Op::Iota: return iota(dims[0]);
-  case Op::Elementwise:
-    return elementwise(a.scalar, in(a.scalar == ScalarOp::Where ? 1 : 0).dtype, operands, type, dims);
-  case Op::Convert: return convert(in(0), type);
-  case Op::Broadcast: return broadcast(in(0), a.ints, dims);
-  case Op::Reshape: return reshape(in(0), dims);
-  case Op::Transpose: return transpose(in(0), a.ints);
-  case Op::Slice: return slice(in(0), ints(1), a.ints, dims);
-  case Op::Pad: return pad(in(0), in(1).scalar, ints(2), dims);
-  case Op::Concat: return concat(operands, a.ints[0], dims);
-  case Op::Index: return index(in(0), ints(1));
-  case Op::Gather: return gather(in(0), in(1), a.ints[0]);
-  case Op::Update: {
-    Dims starts = ints(2);
-    return update(take(frame, n.operands[0]).data, in(1), starts, a.ints, a.update);
+  case Op::Elementwise: {
+    const ScalarOp op = n.as<ElementwiseAttrs>().op;
+    return elementwise(op, in(op == ScalarOp::Where ? 1 : 0).dtype, operands, type, dims);
   }
-  case Op::Scatter: return scatter(take(frame, n.operands[0]).data, in(1), in(2), a.update);
-  case Op::Reduce: return reduce(a.reduce, in(0), n.operands.size() == 2 ? &in(1) : nullptr, a.ints);
-  case Op::Scan: return scan(a.reduce, in(0), a.ints[0]);
-  case Op::Contract: return contract(in(0), in(1), a);
+  case Op::Convert: return convert(in(0), type);
+  case Op::Broadcast: return broadcast(in(0), n.as<AxesAttrs>().axes, dims);
+  case Op::Reshape: return reshape(in(0), dims);
+  case Op::Transpose: return transpose(in(0), n.as<AxesAttrs>().axes);
+  case Op::Slice: return slice(in(0), ints(1), n.as<StepsAttrs>().steps, dims);
+  case Op::Pad: return pad(in(0), in(1).scalar, ints(2), dims);
+  case Op::Concat: return concat(operands, n.as<AxisAttrs>().axis, dims);
+  case Op::Index: return index(in(0), ints(1));
+  case Op::Gather: return gather(in(0), in(1), n.as<AxisAttrs>().axis);
+  case Op::Update: {
+    const auto& a = n.as<UpdateAttrs>();
+    Dims starts = ints(2);
+    return update(take(frame, n.operands[0]).data, in(1), starts, a.steps, a.mode);
+  }
+  case Op::Scatter: return scatter(take(frame, n.operands[0]).data, in(1), in(2), n.as<ScatterAttrs>().mode);
+  case Op::Reduce: {
+    const auto& a = n.as<ReduceAttrs>();
+    return reduce(a.op, in(0), n.operands.size() == 2 ? &in(1) : nullptr, a.axes);
+  }
+  case Op::Scan: return scan(n.as<ScanAttrs>().op, in(0), n.as<ScanAttrs>().axis);
+  case Op::Contract: return contract(in(0), in(1), n.as<ContractAttrs>());
   default: fault(fmt::format("{} is not pure", name_of(n.op)));
   }
 }
@@ -73,7 +78,7 @@ void Interpreter::guard(const Node& n, Frame& frame) {
   if (!condition.poison)
     for (int64_t k = 0; k < condition.data.count(); ++k) {
       if (condition.data.get(k).as<uint8_t>()) continue;
-      const ErrorSite& site = module_.sites[n.attrs.index];
+      const ErrorSite& site = module_.sites[n.as<SiteAttrs>().site];
       std::vector<std::pair<std::string, int64_t>> holes{{"{e}", k}};
       for (size_t p = 2; p < n.operands.size(); ++p)
         for (const char* kind : {"", "d"})
@@ -102,7 +107,7 @@ void Interpreter::format_node(const Node& n, Frame& frame) {
   Cell result;
   for (ValueId id : n.operands)
     result.poison = first(result.poison, frame[id.index].poison);
-  if (!result.poison) result = cell(fill(n.attrs.format, n, frame, 0));
+  if (!result.poison) result = cell(fill(n.as<FormatAttrs>().format, n, frame, 0));
   frame[n.results[0].index] = std::move(result);
 }
 
@@ -117,8 +122,8 @@ void Interpreter::linalg(const Function& f, const Node& n, Frame& frame) {
   for (ValueId id : n.results)
     results.push_back(Data::make(f[id].type.dtype, sizes(f[id].type, frame, poison)));
   if (poison) return poison_results(n, frame, poison);
-  if (auto failed = decompose(static_cast<LinalgOp>(n.attrs.ints[0]), operands, results)) {
-    const ErrorSite& site = module_.sites[n.attrs.index];
+  if (auto failed = decompose(n.as<LinalgAttrs>().op, operands, results)) {
+    const ErrorSite& site = module_.sites[n.as<LinalgAttrs>().site];
     const std::string message = filled(site.message, {{"{0}", failed->matrix}, {"{1}", failed->info}});
     return poison_results(n, frame, fail_at(site, message));
   }

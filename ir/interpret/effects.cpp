@@ -36,22 +36,23 @@ void Interpreter::effect(const Function& f, const Node& n, Frame& frame) {
     switch (n.op) {
     case Op::Print:
       for (size_t i = 1; i < n.operands.size(); ++i)
-        n.attrs.index ? print_error(*in(i).text) : out_(*in(i).text);
+        n.as<PrintAttrs>().to_stderr ? print_error(*in(i).text) : out_(*in(i).text);
       return;
     case Op::Plot: return plot(n, frame);
     case Op::Stopwatch: {
-      const Scalar value =
-          stopwatches_(static_cast<StopwatchOp>(n.attrs.index), n.operands.size() > 1 ? in(1).data.i64() : 0);
+      const Scalar value = stopwatches_(n.as<StopwatchAttrs>().op, n.operands.size() > 1 ? in(1).data.i64() : 0);
       out(1) = cell(Data::of(f[n.results[1]].type.dtype, value));
       return;
     }
     case Op::Progress:
-      return print_error(progress_text(in(1).data.i64(), in(2).data.i64(), *in(3).text, n.attrs.index, false));
+      return print_error(
+          progress_text(in(1).data.i64(), in(2).data.i64(), *in(3).text, n.as<ProgressAttrs>().last, false));
     case Op::Assert: return assertion(n, frame);
     case Op::Load: {
       DType type = f[n.results[1]].type.dtype;
       std::string name = n.operands.size() > 2 ? *in(2).text : std::string();
-      TensorReader reader(*in(1).text, {LoadOptions::unpacked({n.attrs.index}), name, type, n.results.size() - 2});
+      TensorReader reader(*in(1).text,
+                          {LoadOptions::unpacked({n.as<LoadAttrs>().options}), name, type, n.results.size() - 2});
       require_type(*in(1).text, reader.header(), type, n.results.size() - 2);
       HostTensor t = reader.take();
       t.dtype = type; // keys are kept as u64
@@ -77,7 +78,9 @@ void Interpreter::effect(const Function& f, const Node& n, Frame& frame) {
       out(1) = cell(Data::of(DType::Bool, Scalar::of(there)));
       return;
     }
-    case Op::ReadText: out(1) = cell(n.attrs.index ? tensor_names_text(*in(1).text) : read_text(*in(1).text)); return;
+    case Op::ReadText:
+      out(1) = cell(n.as<ReadTextAttrs>().names ? tensor_names_text(*in(1).text) : read_text(*in(1).text));
+      return;
     case Op::WriteText: return write_text(*in(1).text, *in(2).text);
     case Op::Wait:
       for (size_t i = 1; i < n.operands.size(); ++i) {
@@ -112,12 +115,13 @@ void Interpreter::effect(const Function& f, const Node& n, Frame& frame) {
 void Interpreter::plot(const Node& n, Frame& frame) {
   auto in = [&](size_t i) -> const Cell& { return frame[n.operands[i].index]; };
   PlotRequest request;
-  request.kind = static_cast<PlotKind>(n.attrs.index);
+  const auto& a = n.as<PlotAttrs>();
+  request.kind = a.kind;
   request.title = *in(1).text;
   size_t next = 2;
-  if (n.attrs.ints[0]) request.path = *in(next++).text;
+  if (a.has_path) request.path = *in(next++).text;
   request.labels = *in(next++).text;
-  request.has_x = n.attrs.ints[1] != 0;
+  request.has_x = a.has_x;
   for (; next < n.operands.size(); ++next)
     request.tensors.push_back(in(next).data.host());
   out_(draw_plot(request, terminal()));
@@ -129,7 +133,8 @@ void Interpreter::assertion(const Node& n, Frame& frame) {
   for (size_t i = 2; i < n.operands.size(); ++i)
     poison = first(poison, frame[n.operands[i].index].poison);
   if (poison) throw Stop{poison, 0};
-  throw Stop{fail_at(module_.sites[n.attrs.index], fill(n.attrs.format, n, frame, 2)), 0};
+  const auto& a = n.as<AssertAttrs>();
+  throw Stop{fail_at(module_.sites[a.site], fill(a.format, n, frame, 2)), 0};
 }
 
 void Interpreter::print_error(const std::string& text) {
@@ -151,8 +156,7 @@ void Interpreter::debug(const Node& n, Frame& frame) {
     HostTensor t = value.data.host();
     summary = debug_summary(t.dtype, t.dims, t.data());
   }
-  std::string name = n.attrs.format.literals.empty() ? "" : n.attrs.format.literals[0];
-  print_error(fmt::format("{}:{}: {}{}\n", visible(at.file), at.line, name, summary));
+  print_error(fmt::format("{}:{}: {}{}\n", visible(at.file), at.line, n.as<DebugAttrs>().name, summary));
   frame[n.results[1].index] = std::move(value);
 }
 

@@ -201,7 +201,7 @@ void Interpreter::run_call(const Node& n, Frame& frame) {
   std::vector<Cell> arguments;
   for (ValueId id : n.operands)
     arguments.push_back(take(frame, id));
-  give(frame, n.results, call(n.attrs.index, std::move(arguments), n.loc));
+  give(frame, n.results, call(n.as<CallAttrs>().function, std::move(arguments), n.loc));
 }
 
 Dims Interpreter::sizes(const Type& type, const Frame& frame, Poison& poison) {

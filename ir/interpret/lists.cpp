@@ -24,7 +24,6 @@ void Interpreter::list(const Function& f, const Node& n, Frame& frame) {
   for (size_t i = 0; i < needed; ++i)
     poison = first(poison, in(i).poison);
   if (poison) return poison_results(n, frame, poison);
-  const std::vector<int64_t>& ints = n.attrs.ints;
   Cell& out = frame[n.results[0].index];
   auto leaves = [&](List& into, size_t from) {
     for (size_t i = from; i < n.operands.size(); ++i)
@@ -33,7 +32,7 @@ void Interpreter::list(const Function& f, const Node& n, Frame& frame) {
   switch (n.op) {
   case Op::ListMake: {
     auto made = std::make_shared<List>();
-    made->width = static_cast<size_t>(ints[0]);
+    made->width = static_cast<size_t>(n.as<ListMakeAttrs>().width);
     leaves(*made, 0);
     out = cell(std::move(made));
     return;
@@ -42,14 +41,15 @@ void Interpreter::list(const Function& f, const Node& n, Frame& frame) {
   case Op::ListGet: {
     std::shared_ptr<List> from = in(0).list;
     auto at = static_cast<size_t>(in(1).data.i64());
-    size_t width = n.results.size() - ints.size() / 2;
+    const std::vector<LeafAxis>& sizes = n.as<ListGetAttrs>().sizes;
+    size_t width = n.results.size() - sizes.size();
     if (at >= from->values.size() / from->width) fault("an index of a list is out of range");
     for (size_t i = 0; i < width; ++i)
       frame[n.results[i].index] = from->values[at * from->width + i];
-    for (size_t i = 0; i < ints.size(); i += 2) {
-      const Cell& leaf = from->values[at * from->width + static_cast<size_t>(ints[i])];
-      Cell& size = frame[n.results[width + i / 2].index];
-      size = leaf.poison ? Cell{} : cell(Data::of(leaf.data.dims()[static_cast<size_t>(ints[i + 1])]));
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      const Cell& leaf = from->values[at * from->width + static_cast<size_t>(sizes[i].leaf)];
+      Cell& size = frame[n.results[width + i].index];
+      size = leaf.poison ? Cell{} : cell(Data::of(leaf.data.dims()[static_cast<size_t>(sizes[i].axis)]));
       size.poison = leaf.poison;
     }
     return;
@@ -64,7 +64,7 @@ void Interpreter::list(const Function& f, const Node& n, Frame& frame) {
   }
   case Op::ListAppend: {
     std::shared_ptr<List> made = own_list(n, frame);
-    if (made->values.empty()) made->width = static_cast<size_t>(ints[0]);
+    if (made->values.empty()) made->width = static_cast<size_t>(n.as<ListAppendAttrs>().width);
     leaves(*made, 1);
     out = cell(std::move(made));
     return;
@@ -84,10 +84,11 @@ void Interpreter::list(const Function& f, const Node& n, Frame& frame) {
   }
   case Op::ListSlice: {
     SliceBounds bounds;
-    std::optional<int64_t>* parts[] = {&bounds.first, &bounds.last, &bounds.step};
+    const auto& given = n.as<ListSliceAttrs>();
     size_t next = 1;
-    for (size_t i = 0; i < 3; ++i)
-      if (ints[i]) *parts[i] = in(next++).data.i64();
+    if (given.first) bounds.first = in(next++).data.i64();
+    if (given.last) bounds.last = in(next++).data.i64();
+    if (given.step) bounds.step = in(next).data.i64();
     if (bounds.step == 0) {
       out = {};
       out.poison = fail({"WrongIndex", "the step of a slice is 0", "", n.loc, 3, {}});
@@ -117,9 +118,9 @@ void Interpreter::list_join(const Function& f, const Node& n, Frame& frame) {
     parts.push_back(element.data.is_scalar() ? Dims{} : element.data.dims());
   }
   if (poison) return poison_results(n, frame, poison);
-  JoinedSizes joined =
-      join_sizes(parts, static_cast<size_t>(n.attrs.ints[0]), n.attrs.ints[1] != 0, n.results.size() - 1);
-  if (!joined.problem.empty()) return poison_results(n, frame, fail_at(module_.sites[n.attrs.index], joined.problem));
+  const auto& a = n.as<ListJoinAttrs>();
+  JoinedSizes joined = join_sizes(parts, static_cast<size_t>(a.axis), a.stack, n.results.size() - 1);
+  if (!joined.problem.empty()) return poison_results(n, frame, fail_at(module_.sites[a.site], joined.problem));
   int16_t device = kNoDevice;
   for (const Cell& element : from.values) {
     if (device != kNoDevice && element.device != kNoDevice && device != element.device) {
@@ -170,7 +171,8 @@ void Interpreter::text(const Function& f, const Node& n, Frame& frame) {
   const Type& type = f[n.results[0]].type;
   TextOutput result;
   try {
-    result = eval_text(static_cast<TextOp>(n.attrs.index), type.dtype, arguments, n.attrs.ints);
+    const auto& a = n.as<TextAttrs>();
+    result = eval_text(a.op, type.dtype, arguments, a.bounds);
   } catch (const IoError& error) {
     return poison_results(n, frame, fail({error.kind, error.what(), "", n.loc, 3, {}}));
   }

@@ -331,26 +331,25 @@ Data scan(ReduceOp op, const Data& x, int64_t axis) {
   return r;
 }
 
-Data contract(const Data& a, const Data& b, const Attrs& attrs) {
+Data contract(const Data& a, const Data& b, const ContractAttrs& labels) {
   std::map<int64_t, int64_t> sizes, a_strides, b_strides; // by label
   Dims as = strides_of(a.dims()), bs = strides_of(b.dims());
   for (size_t i = 0; i < a.dims().size(); ++i) {
-    sizes[attrs.ints[i]] = a.dims()[i];
-    a_strides[attrs.ints[i]] += as[i];
+    sizes[labels.lhs[i]] = a.dims()[i];
+    a_strides[labels.lhs[i]] += as[i];
   }
   for (size_t i = 0; i < b.dims().size(); ++i) {
-    int64_t label = attrs.ints[a.dims().size() + i];
-    sizes[label] = b.dims()[i];
-    b_strides[label] += bs[i];
+    sizes[labels.rhs[i]] = b.dims()[i];
+    b_strides[labels.rhs[i]] += bs[i];
   }
   Dims kept_dims, kept_a, kept_b, summed_dims, summed_a, summed_b;
-  for (int64_t label : attrs.labels) {
+  for (int64_t label : labels.result) {
     kept_dims.push_back(sizes[label]);
     kept_a.push_back(a_strides[label]);
     kept_b.push_back(b_strides[label]);
   }
   for (auto [label, size] : sizes)
-    if (!std::count(attrs.labels.begin(), attrs.labels.end(), label)) {
+    if (!std::count(labels.result.begin(), labels.result.end(), label)) {
       summed_dims.push_back(size);
       summed_a.push_back(a_strides[label]);
       summed_b.push_back(b_strides[label]);

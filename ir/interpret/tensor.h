@@ -56,7 +56,7 @@ Data update(Data x, const Data& value, const Dims& starts, const std::vector<int
 Data scatter(Data x, const Data& idx, const Data& value, UpdateMode mode);
 Data reduce(ReduceOp op, const Data& x, const Data* mask, const std::vector<int64_t>& axes);
 Data scan(ReduceOp op, const Data& x, int64_t axis);
-Data contract(const Data& a, const Data& b, const Attrs& attrs);
+Data contract(const Data& a, const Data& b, const ContractAttrs& labels);
 // The results have these types and sizes. Gives the first matrix that has no such decomposition.
 std::optional<LinalgFailure> decompose(LinalgOp op, const std::vector<const Data*>& operands,
                                        std::vector<Data>& results);

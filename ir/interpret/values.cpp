@@ -97,7 +97,7 @@ void run_device(const Node& n, Frame& frame, int cpu_devices) {
   auto out = [&](size_t i) -> Cell& { return frame[n.results[i].index]; };
   auto number = [](int64_t value) { return cell(Data::of(value)); };
   switch (n.op) {
-  case Op::DeviceCount: out(0) = number(n.attrs.index == 0 ? cpu_devices : 0); return;
+  case Op::DeviceCount: out(0) = number(n.as<DeviceCountAttrs>().kind == DeviceKind::Cpu ? cpu_devices : 0); return;
   case Op::DeviceOf: out(0) = number(frame[n.operands[0].index].device); return;
   case Op::ProcessRank: out(0) = number(0); return;
   case Op::WorldSize: out(0) = number(1); return;

@@ -115,8 +115,8 @@ size_t FunctionLowerer::merged_result(Meeting& m, ValueId a, ValueId b) {
 std::optional<Scalar> FunctionLowerer::same_constant(ValueId a, ValueId b) const {
   NodeId x = f_[a].producer, y = f_[b].producer;
   if (!x.valid() || !y.valid() || f_[x].op != Op::Constant || f_[y].op != Op::Constant) return {};
-  if (type(a) != type(b) || !(f_[x].attrs.literal == f_[y].attrs.literal)) return {};
-  return f_[x].attrs.literal;
+  if (type(a) != type(b) || f_[x].attrs != f_[y].attrs) return {};
+  return f_[x].as<ConstantAttrs>().literal;
 }
 
 FunctionLowerer::Merged FunctionLowerer::merge_leaf(Meeting& m, VarKey var, size_t i, bool is_state) {

@@ -7,7 +7,8 @@ namespace tl::ir {
 
 ValueId FunctionLowerer::guard_not_empty(ValueId x, ValueId count, Span span) {
   NodeId producer = f_[count].producer;
-  if (producer.valid() && f_[producer].op == Op::Constant && f_[producer].attrs.literal.as<int64_t>() > 0) return x;
+  if (producer.valid() && f_[producer].op == Op::Constant && f_[producer].as<ConstantAttrs>().literal.as<int64_t>() > 0)
+    return x;
   uint32_t s = site("EmptyReduction", "there are no elements to choose from", span);
   return guard(x, scalar(ScalarOp::Gt, {count, i64(0)}), s, {}, span);
 }
@@ -38,11 +39,8 @@ ValueId FunctionLowerer::builtin_scan(const typed::Expr& e, ReduceOp op, ValueId
   const DType t = type(x).dtype;
   const bool wide = is_wide(op) && (t == DType::F16 || t == DType::BF16);
   if (wide) x = convert(x, DType::F32, at);
-  Attrs attrs;
-  attrs.reduce = op;
-  attrs.ints = e.ints;
   Type scanned = type(x);
-  return convert(here().one(Op::Scan, {x}, std::move(scanned), std::move(attrs), at), t, at);
+  return convert(here().one(Op::Scan, {x}, std::move(scanned), ScanAttrs{op, e.ints.at(0)}, at), t, at);
 }
 
 ValueId FunctionLowerer::concat(std::vector<ValueId> parts, int64_t axis, const std::vector<Dim>& shape, LocId at) {
@@ -52,10 +50,8 @@ ValueId FunctionLowerer::concat(std::vector<ValueId> parts, int64_t axis, const 
     wanted[static_cast<size_t>(axis)] = type(part).dims.at(static_cast<size_t>(axis));
     part = retyped(part, wanted);
   }
-  Attrs attrs;
-  attrs.ints = {axis};
   Type t = Type::tensor(type(parts[0]).dtype, shape);
-  return here().one(Op::Concat, std::move(parts), std::move(t), std::move(attrs), at);
+  return here().one(Op::Concat, std::move(parts), std::move(t), AxisAttrs{axis}, at);
 }
 
 // a[…, m, k] @ b[…, k, n], leading axes broadcast; a vector has no m or n.
@@ -68,30 +64,31 @@ ValueId FunctionLowerer::matmul(const typed::Expr& e, ValueId a, ValueId b) {
   std::vector<Dim> result = dims(to);
   auto m = static_cast<int64_t>(batch), n = m + 1, k = m + 2;
   Dim inner = type(a).dims.back(); // that of b was checked to be the same
-  Attrs attrs;
+  ContractAttrs attrs;
   // A factor without the axes that it stretches along: those do not vary it.
   auto factor = [&](ValueId x, const std::vector<Size>& from, size_t own, bool left) {
     std::vector<Dim> wanted;
+    std::vector<int64_t>& labels = left ? attrs.lhs : attrs.rhs;
     size_t leading = from.size() - own;
     for (size_t i = 0; i < leading; ++i) {
       size_t axis = batch - leading + i;
       if (from[i].is(1) && !to[axis].is(1)) continue;
       wanted.push_back(result[axis]);
-      attrs.ints.push_back(static_cast<int64_t>(axis));
+      labels.push_back(static_cast<int64_t>(axis));
     }
     if (left) {
       if (own == 2) {
         wanted.push_back(result[batch]);
-        attrs.ints.push_back(m);
+        labels.push_back(m);
       }
       wanted.push_back(inner);
-      attrs.ints.push_back(k);
+      labels.push_back(k);
     } else {
       wanted.push_back(inner);
-      attrs.ints.push_back(k);
+      labels.push_back(k);
       if (own == 2) {
         wanted.push_back(result.back());
-        attrs.ints.push_back(n);
+        labels.push_back(n);
       }
     }
     return retyped(x, wanted);
@@ -99,17 +96,15 @@ ValueId FunctionLowerer::matmul(const typed::Expr& e, ValueId a, ValueId b) {
   a = factor(a, from_a, own_a, true);
   b = factor(b, from_b, own_b, false);
   for (size_t i = 0; i < batch; ++i)
-    attrs.labels.push_back(static_cast<int64_t>(i));
+    attrs.result.push_back(static_cast<int64_t>(i));
   // A batch axis that both lack (1 against 1) is one of both; both have it then, as neither was left out.
-  if (own_a == 2) attrs.labels.push_back(m);
-  if (own_b == 2) attrs.labels.push_back(n);
+  if (own_a == 2) attrs.result.push_back(m);
+  if (own_b == 2) attrs.result.push_back(n);
   return here().one(Op::Contract, {a, b}, Type::tensor(e.type.dtype, result), std::move(attrs), at);
 }
 
 ValueId FunctionLowerer::string(std::string text, LocId at) {
-  Attrs attrs;
-  attrs.text = std::move(text);
-  return here().one(Op::ConstStr, {}, Type::str(), std::move(attrs), at);
+  return here().one(Op::ConstStr, {}, Type::str(), ConstStrAttrs{std::move(text)}, at);
 }
 
 // x[…, idx[…, j, …], …]: only the position along the axis changes.
@@ -200,9 +195,7 @@ ValueId FunctionLowerer::eye(const typed::Expr& e) {
   square[1] = square[0];
   ValueId i = iota(square[0], at);
   auto along = [&](int64_t axis) {
-    Attrs attrs;
-    attrs.ints = {axis};
-    return here().one(Op::Broadcast, {i}, Type::tensor(DType::I64, square), std::move(attrs), at);
+    return here().one(Op::Broadcast, {i}, Type::tensor(DType::I64, square), AxesAttrs{{axis}}, at);
   };
   return convert(elementwise(ScalarOp::Eq, {along(0), along(1)}, square, at), e.type.dtype, at);
 }

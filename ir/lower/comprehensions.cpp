@@ -175,10 +175,8 @@ Leaves FunctionLowerer::reduce_over(const typed::Expr& e, const std::vector<Inde
   ValueId mask = e.filter ? mapped[1] : ValueId{};
   ValueId counted = mask;
   if (mask.valid() && type(mapped[0]).dims.size() > axes.size()) {
-    Attrs attrs;
-    attrs.ints = axes;
     Type t = Type::tensor(DType::Bool, type(mapped[0]).dims);
-    mask = here().one(Op::Broadcast, {mask}, std::move(t), std::move(attrs), at);
+    mask = here().one(Op::Broadcast, {mask}, std::move(t), AxesAttrs{axes}, at);
   }
   Leaves result{reduce(e.reduce, mapped[0], axes, mask, at)};
   if (count)
@@ -322,14 +320,14 @@ Leaves FunctionLowerer::map_by_loop(const std::vector<IndexRange>& ranges, const
       values[k] = as_type(values[k], elements[k]);
       std::vector<ValueId> operands{into[k], values[k]};
       operands.insert(operands.end(), positions.begin(), positions.end());
-      Attrs attrs;
+      UpdateAttrs attrs;
       if (!elements[k].shape.empty()) {
         std::vector<Dim> part(positions.size(), Dim::of(1));
         part.insert(part.end(), type(values[k]).dims.begin(), type(values[k]).dims.end());
         operands[1] = retyped(values[k], part);
         while (operands.size() < 2 + part.size())
           operands.push_back(i64(0));
-        attrs.ints.assign(part.size(), 1);
+        attrs.steps.assign(part.size(), 1);
       }
       Type t = type(into[k]);
       into[k] = here().one(Op::Update, std::move(operands), std::move(t), std::move(attrs), at);

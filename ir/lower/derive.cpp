@@ -128,8 +128,7 @@ Leaves FunctionLowerer::derive_vjp(const typed::Expr& e, const std::vector<Leave
       inputs.push_back(leaf);
       results.push_back(type(leaf));
     }
-  Attrs attrs;
-  attrs.ints = {derived.effects, e.flag, static_cast<int64_t>(inputs.size())};
+  VjpAttrs attrs{derived.effects, e.flag, static_cast<uint32_t>(inputs.size()), {}};
   size_t trained_count = inputs.size();
   auto position = static_cast<int64_t>(derived.own.size());
   if (operands.size() > count) {
@@ -137,11 +136,11 @@ Leaves FunctionLowerer::derive_vjp(const typed::Expr& e, const std::vector<Leave
     for (size_t i = 0; i < which.size(); ++i)
       if (which[i]) {
         inputs.push_back(operands[count].at(i));
-        attrs.ints.push_back(position + static_cast<int64_t>(i));
+        attrs.outputs.push_back(position + static_cast<int64_t>(i));
       }
   } else {
     inputs.push_back(constant(type(derived.y.at(0)).dtype, 1));
-    attrs.ints.push_back(position);
+    attrs.outputs.push_back(position);
   }
   std::vector<Region> regions;
   regions.push_back(std::move(derived.region));
@@ -172,17 +171,16 @@ Leaves FunctionLowerer::derive_jvp(const typed::Expr& e, const std::vector<Leave
     for (ValueId leaf : trained(e.operands[k]->type, operands.at(count + k)))
       tangents.push_back(leaf);
   }
-  Attrs attrs;
-  attrs.ints = {derived.effects, static_cast<int64_t>(inputs.size())};
+  JvpAttrs attrs{derived.effects, static_cast<uint32_t>(inputs.size()), {}};
   inputs.insert(inputs.end(), tangents.begin(), tangents.end());
   std::vector<Type> results = derived.results;
   std::vector<bool> which = trained_leaves(y_type);
   for (size_t i = 0; i < which.size(); ++i)
     if (which[i]) {
-      attrs.ints.push_back(static_cast<int64_t>(derived.own.size() + i));
+      attrs.outputs.push_back(static_cast<int64_t>(derived.own.size() + i));
       results.push_back(type(derived.y.at(i)));
     }
-  size_t moved_count = attrs.ints.size() - 2;
+  size_t moved_count = attrs.outputs.size();
   std::vector<Region> regions;
   regions.push_back(std::move(derived.region));
   NodeId node = here().node(Op::Jvp, std::move(inputs), std::move(results), std::move(attrs), at, std::move(regions));
@@ -212,12 +210,11 @@ Leaves FunctionLowerer::derive_vmap(const typed::Expr& e, const std::vector<Leav
   if (!derived.own.empty())
     unsupported("`vmap` of a function whose result has a size that only its values tell", e.span);
   std::vector<ValueId> inputs{here().size(count)};
-  Attrs attrs;
-  attrs.ints = {0};
+  VmapAttrs attrs;
   for (const Leaves& leaves : given)
     for (ValueId leaf : leaves) {
       inputs.push_back(leaf);
-      attrs.ints.push_back(1);
+      attrs.has_batch_axis.push_back(1);
     }
   for (Type& t : derived.results)
     t.dims.insert(t.dims.begin(), count);
@@ -242,9 +239,7 @@ Leaves FunctionLowerer::derive_jacobian(const typed::Expr& e, const std::vector<
   ValueId numbers = iota(count, at);
   std::vector<Dim> square{count, count};
   auto along = [&](int64_t axis) {
-    Attrs attrs;
-    attrs.ints = {axis};
-    return here().one(Op::Broadcast, {numbers}, Type::tensor(DType::I64, square), std::move(attrs), at);
+    return here().one(Op::Broadcast, {numbers}, Type::tensor(DType::I64, square), AxesAttrs{{axis}}, at);
   };
   ValueId rows = along(0), columns = along(1);
   ValueId basis = convert(elementwise(ScalarOp::Eq, {rows, columns}, square, at), y_type.dtype, at);
@@ -257,26 +252,23 @@ Leaves FunctionLowerer::derive_jacobian(const typed::Expr& e, const std::vector<
   ValueId seed = here().param(Type::tensor(y_type.dtype, y_dims));
   Derived derived = derived_region(e, operands);
   if (derived.effects) unsupported("the jacobian of a function with effects", e.span);
-  Attrs attrs;
-  attrs.ints = {0, 0, 1, 0};
   std::vector<Type> results = derived.results;
   results.push_back(x_type);
   std::vector<Region> regions;
   regions.push_back(std::move(derived.region));
-  NodeId node = here().node(Op::Vjp, {x, seed}, std::move(results), std::move(attrs), at, std::move(regions));
+  NodeId node =
+      here().node(Op::Vjp, {x, seed}, std::move(results), VjpAttrs{false, false, 1, {0}}, at, std::move(regions));
   body.yields = {f_[node].results.back()};
   pop();
 
-  Attrs over;
-  over.ints = {0, 1};
   Type rows_type = x_type;
   rows_type.dims.insert(rows_type.dims.begin(), count);
   std::vector<Region> bodies;
   bodies.push_back(std::move(body));
   std::vector<Type> stacked;
   stacked.push_back(std::move(rows_type));
-  NodeId all =
-      here().node(Op::Vmap, {here().size(count), basis}, std::move(stacked), std::move(over), at, std::move(bodies));
+  NodeId all = here().node(Op::Vmap, {here().size(count), basis}, std::move(stacked), VmapAttrs{false, {1}}, at,
+                           std::move(bodies));
   std::vector<Dim> shape = y_dims;
   shape.insert(shape.end(), x_type.dims.begin(), x_type.dims.end());
   return {retyped(f_[all].results[0], shape)};
@@ -334,10 +326,8 @@ Leaves FunctionLowerer::derive_block(const typed::Expr& e, const std::vector<Lea
     regions.push_back(std::move(rule));
   }
   regions[0] = std::move(derived.region);
-  Attrs attrs;
-  attrs.ints = {derived.effects};
   NodeId node = here().node(custom ? Op::CustomVjp : Op::Checkpoint, std::move(inputs),
-                            std::vector<Type>(derived.results), std::move(attrs), at, std::move(regions));
+                            std::vector<Type>(derived.results), TokenAttrs{derived.effects}, at, std::move(regions));
   return derived_results(e, derived, node);
 }
 

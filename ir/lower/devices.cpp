@@ -62,11 +62,9 @@ ValueId FunctionLowerer::existing(ValueId given, Span span) {
   LocId at = loc(span);
   ValueId number = convert(given, DType::I64, at);
   auto among = [&](DeviceKind kind) {
-    Attrs attrs;
-    attrs.index = static_cast<uint32_t>(kind);
     ValueId first = i64(kind == DeviceKind::Gpu ? kFirstGpu : 0);
-    ValueId end = scalar(ScalarOp::Add,
-                         {first, here().one(Op::DeviceCount, {}, Type::scalar(DType::I64), std::move(attrs), at)}, at);
+    ValueId count = here().one(Op::DeviceCount, {}, Type::scalar(DType::I64), DeviceCountAttrs{kind}, at);
+    ValueId end = scalar(ScalarOp::Add, {first, count}, at);
     return scalar(ScalarOp::And, {scalar(ScalarOp::Le, {first, number}, at), scalar(ScalarOp::Lt, {number, end}, at)},
                   at);
   };
@@ -78,17 +76,13 @@ ValueId FunctionLowerer::existing(ValueId given, Span span) {
 Leaves FunctionLowerer::device_builtin(const typed::Expr& e, const Leaves& operands) {
   LocId at = loc(e.span);
   const Type i64_type = Type::scalar(DType::I64);
-  auto count = [&](DeviceKind kind) {
-    Attrs attrs;
-    attrs.index = static_cast<uint32_t>(kind);
-    return here().one(Op::DeviceCount, {}, i64_type, std::move(attrs), at);
-  };
+  auto count = [&](DeviceKind kind) { return here().one(Op::DeviceCount, {}, i64_type, DeviceCountAttrs{kind}, at); };
   auto one_of = [&](DeviceKind kind) -> ValueId {
     bool is_gpu = kind == DeviceKind::Gpu;
     ValueId number = operands.at(0);
     const Node* made_by = f_[number].producer.valid() ? &f_[f_[number].producer] : nullptr;
     bool known = made_by && made_by->op == Op::Constant;
-    int64_t value = known ? made_by->attrs.literal.as<int64_t>() : 0;
+    int64_t value = known ? made_by->as<ConstantAttrs>().literal.as<int64_t>() : 0;
     if (known && value == 0 && !is_gpu) return device(0); // always there
     ValueId there = count(kind);
     ValueId fits = scalar(ScalarOp::And,

@@ -46,21 +46,17 @@ Leaves FunctionLowerer::load(const typed::Expr& e, const Leaves& operands) {
     const bool is_leaf = static_cast<bool>(std::getline(names, name));
     if (typed::is_constant_load(e)) {
       if (!is_leaf && e.operands.size() > 1) name = e.operands[1]->text;
-      Attrs attrs;
-      attrs.index = constant_file(e, name, t);
+      const ConstTensorAttrs file{constant_file(e, name, t)};
       // In the outermost region, so that maps find it outside of them.
-      result.push_back(
-          this->at(0).one(Op::ConstTensor, {}, Type::tensor(t.dtype, dims(t.shape)), std::move(attrs), at));
+      result.push_back(this->at(0).one(Op::ConstTensor, {}, Type::tensor(t.dtype, dims(t.shape)), file, at));
       return;
     }
     std::vector<ValueId> values{ValueId{}};
     values.insert(values.end(), operands.begin(), operands.end());
     if (is_leaf) values.push_back(string(name, at));
-    Attrs attrs;
-    attrs.index = e.index;
     std::vector<Type> types{Type::token(), Type::tensor(t.dtype, std::vector<Dim>(t.rank()))};
     types.insert(types.end(), t.rank(), Type::scalar(DType::I64));
-    Leaves made = effect(Op::Load, std::move(values), std::move(types), std::move(attrs), at);
+    Leaves made = effect(Op::Load, std::move(values), std::move(types), LoadAttrs{e.index}, at);
     for (size_t i = 0; i < t.rank(); ++i)
       f_[made[0]].type.dims[i] = Dim::of(made[1 + i]);
     result.push_back(made[0]);
@@ -84,11 +80,7 @@ Leaves FunctionLowerer::effect_builtin(const typed::Expr& e, const Leaves& opera
   };
 
   switch (e.builtin) {
-  case Builtin::Print: {
-    Attrs attrs;
-    attrs.index = e.flag;
-    return effect(Op::Print, with_token(), {Type::token()}, std::move(attrs), at);
-  }
+  case Builtin::Print: return effect(Op::Print, with_token(), {Type::token()}, PrintAttrs{e.flag}, at);
   case Builtin::Load: return load(e, operands);
   case Builtin::Save: {
     std::vector<ValueId> values = with_token();
@@ -97,11 +89,9 @@ Leaves FunctionLowerer::effect_builtin(const typed::Expr& e, const Leaves& opera
   }
   case Builtin::Exists: return effect(Op::Exists, with_token(), {Type::token(), Type::scalar(DType::Bool)}, {}, at);
   case Builtin::ReadText:
-  case Builtin::TensorNames: {
-    Attrs attrs;
-    attrs.index = e.builtin == Builtin::TensorNames;
-    return effect(Op::ReadText, with_token(), {Type::token(), Type::str()}, std::move(attrs), at);
-  }
+  case Builtin::TensorNames:
+    return effect(Op::ReadText, with_token(), {Type::token(), Type::str()},
+                  ReadTextAttrs{e.builtin == Builtin::TensorNames}, at);
   case Builtin::WriteText: return effect(Op::WriteText, with_token(), {Type::token()}, {}, at);
   case Builtin::ReadLine: return effect(Op::ReadLine, {ValueId{}}, {Type::token(), Type::str()}, {}, at);
   case Builtin::Wait: return effect(Op::Wait, with_token(), types_with_token(operands), {}, at);
@@ -112,34 +102,24 @@ Leaves FunctionLowerer::effect_builtin(const typed::Expr& e, const Leaves& opera
   case Builtin::Interrupted:
     return effect(Op::Interrupted, {ValueId{}}, {Type::token(), Type::scalar(DType::Bool)}, {}, at);
   case Builtin::Exit: return effect(Op::Exit, with_token(), {Type::token()}, {}, at);
-  case Builtin::Debug: {
-    Attrs attrs;
-    if (!e.text.empty()) attrs.format.literals = {e.text};
-    return effect(Op::Debug, with_token(), types_with_token(operands), std::move(attrs), at);
-  }
-  case Builtin::Progress: {
-    Attrs attrs;
-    attrs.index = e.flag;
-    return effect(Op::Progress, with_token(), {Type::token()}, std::move(attrs), at);
-  }
+  case Builtin::Debug: return effect(Op::Debug, with_token(), types_with_token(operands), DebugAttrs{e.text}, at);
+  case Builtin::Progress: return effect(Op::Progress, with_token(), {Type::token()}, ProgressAttrs{e.flag}, at);
   case Builtin::PlotLine:
   case Builtin::PlotScatter:
   case Builtin::PlotHist:
   case Builtin::PlotImage: {
-    Attrs attrs;
-    attrs.index = static_cast<uint32_t>(e.builtin) - static_cast<uint32_t>(Builtin::PlotLine);
-    attrs.ints = e.ints;
+    const auto kind = static_cast<PlotKind>(static_cast<int>(e.builtin) - static_cast<int>(Builtin::PlotLine));
+    const PlotAttrs attrs{kind, e.ints[0] != 0, e.ints[1] != 0};
     std::vector<ValueId> values = with_token();
-    values.insert(values.begin() + (e.ints[0] ? 3 : 2), string(e.text, at));
-    return effect(Op::Plot, std::move(values), {Type::token()}, std::move(attrs), at);
+    values.insert(values.begin() + (attrs.has_path ? 3 : 2), string(e.text, at));
+    return effect(Op::Plot, std::move(values), {Type::token()}, attrs, at);
   }
   case Builtin::StopwatchStart:
   case Builtin::StopwatchLap:
   case Builtin::StopwatchTotal:
   case Builtin::StopwatchCount: {
-    Attrs attrs;
-    attrs.index = static_cast<uint32_t>(e.builtin) - static_cast<uint32_t>(Builtin::StopwatchStart);
-    return effect(Op::Stopwatch, with_token(), {Type::token(), Type::scalar(e.type.dtype)}, std::move(attrs), at);
+    const auto op = static_cast<StopwatchOp>(static_cast<int>(e.builtin) - static_cast<int>(Builtin::StopwatchStart));
+    return effect(Op::Stopwatch, with_token(), {Type::token(), Type::scalar(e.type.dtype)}, StopwatchAttrs{op}, at);
   }
   default: throw std::logic_error("lowering: no function that acts");
   }

@@ -30,10 +30,9 @@ ValueId FunctionLowerer::einsum(const typed::Expr& e, std::vector<ValueId> opera
       operands[i] = spread(operands[i], of[i], result, at);
     return elementwise(ScalarOp::Mul, operands, result, at);
   }
-  Attrs attrs;
-  attrs.ints = e.ints;
+  ContractAttrs attrs{of[0], of[1], {}};
   for (int64_t k = 0; k < kept; ++k)
-    attrs.labels.push_back(k);
+    attrs.result.push_back(k);
   return here().one(Op::Contract, std::move(operands), Type::tensor(e.type.dtype, result), std::move(attrs), at);
 }
 
@@ -46,19 +45,15 @@ ValueId FunctionLowerer::spread(ValueId x, const std::vector<int64_t>& axes, con
     order.push_back(std::find(axes.begin(), axes.end(), axis) - axes.begin());
   x = transpose(x, order, at);
   if (type(x).dims == to) return x;
-  Attrs attrs;
-  attrs.ints = ascending;
-  return here().one(Op::Broadcast, {x}, Type::tensor(type(x).dtype, to), std::move(attrs), at);
+  return here().one(Op::Broadcast, {x}, Type::tensor(type(x).dtype, to), AxesAttrs{ascending}, at);
 }
 
 ValueId FunctionLowerer::transpose(ValueId x, const std::vector<int64_t>& axes, LocId at) {
   if (std::is_sorted(axes.begin(), axes.end())) return x;
-  Attrs attrs;
-  attrs.ints = axes;
   Type t = Type::tensor(type(x).dtype, {});
   for (int64_t axis : axes)
     t.dims.push_back(type(x).dims.at(static_cast<size_t>(axis)));
-  return here().one(Op::Transpose, {x}, std::move(t), std::move(attrs), at);
+  return here().one(Op::Transpose, {x}, std::move(t), AxesAttrs{axes}, at);
 }
 
 ValueId FunctionLowerer::einsum_of_one(const typed::Expr& e, ValueId x) {

@@ -23,11 +23,7 @@ Leaves FunctionLowerer::evaluate(const typed::Expr& e) {
     ValueId value = here().constant(e.type.dtype, e.literal);
     return {e.type.is_scalar() ? value : splat(value, dims(e.type.shape), loc(e.span))};
   }
-  case ExprKind::Str: {
-    Attrs attrs;
-    attrs.text = e.text;
-    return {here().one(Op::ConstStr, {}, Type::str(), std::move(attrs), loc(e.span))};
-  }
+  case ExprKind::Str: return {string(e.text, loc(e.span))};
   case ExprKind::Variable: {
     auto found = env_.find(e.var.index);
     if (found != env_.end()) return as_type(found->second, e.type);
@@ -92,11 +88,8 @@ Leaves FunctionLowerer::operation(const typed::Expr& e) {
   case ExprKind::Builtin: result = builtin(e, operands); break;
   case ExprKind::List: result = list_operation(e, operands); break;
   case ExprKind::Text: result = text_operation(e, operands); break;
-  case ExprKind::Interp: {
-    Attrs attrs;
-    attrs.format = e.format;
-    return {here().one(Op::Format, std::move(flat), Type::str(), std::move(attrs), loc(e.span))};
-  }
+  case ExprKind::Interp:
+    return {here().one(Op::Format, std::move(flat), Type::str(), FormatAttrs{e.format}, loc(e.span))};
   default: throw std::logic_error("lowering: an expression of an unexpected kind");
   }
   bind_fresh(e.fresh, e.type, result);
@@ -113,16 +106,14 @@ ValueId FunctionLowerer::elementwise(ScalarOp op, std::vector<ValueId> operands,
   for (ValueId v : operands)
     shaped = shaped || !type(v).dims.empty();
   if (!shaped) operands[0] = splat(operands[0], shape, at);
-  Attrs attrs;
-  attrs.scalar = op;
   return here().one(Op::Elementwise, std::move(operands), Type::tensor(result_type(op, operand), shape),
-                    std::move(attrs), at);
+                    ElementwiseAttrs{op}, at);
 }
 
 ValueId FunctionLowerer::splat(ValueId value, const std::vector<Dim>& shape, LocId at) {
   if (shape.empty()) return value;
   Type t = Type::tensor(type(value).dtype, shape);
-  return here().one(Op::Broadcast, {value}, std::move(t), {}, at);
+  return here().one(Op::Broadcast, {value}, std::move(t), AxesAttrs{}, at);
 }
 
 // Aligned right; rank 0 stays as it is where an elementwise operation may splat it (to full rank only on demand).
@@ -132,13 +123,13 @@ ValueId FunctionLowerer::broadcast(ValueId value, const std::vector<Size>& from,
   if (from.empty()) return splat(value, target, at);
   size_t shift = to.size() - from.size();
   std::vector<Dim> own;
-  Attrs attrs;
+  AxesAttrs attrs;
   bool stretches = shift > 0;
   for (size_t i = 0; i < from.size(); ++i) {
     bool stretch = from[i].is(1) && !to[shift + i].is(1);
     stretches = stretches || stretch;
     own.push_back(stretch ? Dim::of(1) : target[shift + i]);
-    attrs.ints.push_back(static_cast<int64_t>(shift + i));
+    attrs.axes.push_back(static_cast<int64_t>(shift + i));
   }
   value = retyped(value, own);
   if (!stretches) return value;
@@ -160,7 +151,7 @@ ValueId FunctionLowerer::guarded_operand(ScalarOp op, ValueId operand, Span span
   if (!division && !power) return operand;
   NodeId producer = f_[operand].producer;
   if (producer.valid() && f_[producer].op == Op::Constant) {
-    Scalar literal = f_[producer].attrs.literal;
+    Scalar literal = f_[producer].as<ConstantAttrs>().literal;
     Scalar args[] = {literal, Scalar{}};
     if (eval_scalar(division ? ScalarOp::Ne : ScalarOp::Ge, t, args).as<uint8_t>()) return operand;
   }
@@ -258,11 +249,10 @@ ValueId FunctionLowerer::tensor_literal(const typed::Expr& e) {
     if (static_cast<size_t>(t.count()) == elements.size()) {
       for (size_t i = 0; i < elements.size(); ++i)
         t.set(static_cast<int64_t>(i), elements[i]);
-      Attrs attrs;
-      attrs.index = static_cast<uint32_t>(shared_.module.tensors.size());
+      const ConstTensorAttrs attrs{static_cast<uint32_t>(shared_.module.tensors.size())};
       shared_.module.tensors.push_back(std::move(t));
       // In the outermost region, so that maps find it outside of them.
-      return this->at(0).one(Op::ConstTensor, {}, Type::tensor(e.type.dtype, dims(e.type.shape)), std::move(attrs), at);
+      return this->at(0).one(Op::ConstTensor, {}, Type::tensor(e.type.dtype, dims(e.type.shape)), attrs, at);
     }
   }
   Leaves parts;
@@ -272,11 +262,9 @@ ValueId FunctionLowerer::tensor_literal(const typed::Expr& e) {
       parts.push_back(one(*number));
     const auto count = static_cast<int64_t>(parts.size());
     const Type number = Type::scalar(e.type.dtype);
-    Attrs make, join;
-    make.ints = {1, count};
-    ValueId list = here().one(Op::ListMake, std::move(parts), Type::list({number}), std::move(make), at);
-    join.ints = {0, 1}; // stacked along axis 0
-    join.index = site("ShapeMismatch", "the elements of the list do not fit together", e.span);
+    ValueId list = here().one(Op::ListMake, std::move(parts), Type::list({number}), ListMakeAttrs{1, count}, at);
+    const uint32_t unfit = site("ShapeMismatch", "the elements of the list do not fit together", e.span);
+    const ListJoinAttrs join{unfit, 0, true}; // stacked along axis 0
     NodeId node = here().node(Op::ListJoin, {list}, {Type::tensor(e.type.dtype, {Dim()}), Type::scalar(DType::I64)},
                               std::move(join), at);
     ValueId flat = f_[node].results[0];
@@ -309,21 +297,16 @@ ValueId FunctionLowerer::reduce(ReduceOp op, ValueId x, std::vector<int64_t> axe
   if (gives_position(op)) t.dtype = DType::I64;
   for (size_t i = 0; i < type(x).dims.size(); ++i)
     if (!std::count(axes.begin(), axes.end(), static_cast<int64_t>(i))) t.dims.push_back(type(x).dims[i]);
-  Attrs attrs;
-  attrs.reduce = op;
-  attrs.ints = std::move(axes);
   std::vector<ValueId> operands{x};
   if (mask.valid()) operands.push_back(mask);
-  return here().one(Op::Reduce, std::move(operands), std::move(t), std::move(attrs), at);
+  return here().one(Op::Reduce, std::move(operands), std::move(t), ReduceAttrs{op, std::move(axes)}, at);
 }
 
 ValueId FunctionLowerer::slice(ValueId x, std::vector<ValueId> starts, std::vector<int64_t> steps,
                                std::vector<Dim> sizes, LocId at) {
-  Attrs attrs;
-  attrs.ints = std::move(steps);
   starts.insert(starts.begin(), x);
   Type t = Type::tensor(type(x).dtype, std::move(sizes));
-  return here().one(Op::Slice, std::move(starts), std::move(t), std::move(attrs), at);
+  return here().one(Op::Slice, std::move(starts), std::move(t), StepsAttrs{std::move(steps)}, at);
 }
 
 } // namespace tl::ir

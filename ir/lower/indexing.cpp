@@ -42,7 +42,7 @@ ValueId FunctionLowerer::wrapped(ValueId index, const Dim& size, size_t axis, co
       site("IndexOutOfRange", fmt::format("index {{0}} is out of range for axis {} of size {{1}}", axis), item.span);
   NodeId producer = f_[index].producer;
   if (shape.empty() && producer.valid() && f_[producer].op == Op::Constant) {
-    auto i = f_[producer].attrs.literal.as<int64_t>();
+    auto i = f_[producer].as<ConstantAttrs>().literal.as<int64_t>();
     ValueId value = i < 0 ? scalar(ScalarOp::Add, {n, index}) : index;
     ValueId fine = i < 0 ? scalar(ScalarOp::Ge, {value, zero}) : scalar(ScalarOp::Lt, {index, n});
     return guard(value, fine, s, {index, n}, item.span);
@@ -205,16 +205,12 @@ ValueId FunctionLowerer::gather(ValueId x, ValueId idx, int64_t axis, LocId at) 
   t.dims.assign(from.begin(), from.begin() + axis);
   t.dims.insert(t.dims.end(), by.begin(), by.end());
   t.dims.insert(t.dims.end(), from.begin() + axis + 1, from.end());
-  Attrs attrs;
-  attrs.ints = {axis};
-  return here().one(Op::Gather, {x, idx}, std::move(t), std::move(attrs), at);
+  return here().one(Op::Gather, {x, idx}, std::move(t), AxisAttrs{axis}, at);
 }
 
 ValueId FunctionLowerer::scatter(ValueId x, ValueId idx, ValueId value, UpdateMode mode, LocId at) {
-  Attrs attrs;
-  attrs.update = mode;
   Type t = type(x);
-  return here().one(Op::Scatter, {x, idx, value}, std::move(t), std::move(attrs), at);
+  return here().one(Op::Scatter, {x, idx, value}, std::move(t), ScatterAttrs{mode}, at);
 }
 
 ValueId FunctionLowerer::positions_along(const std::vector<Dim>& base, const std::vector<Dim>& result, ValueId idx,
@@ -301,10 +297,7 @@ ValueId FunctionLowerer::mask_positions(ValueId mask, LocId at) {
   ValueId flat = with_leading_flat(mask, type(mask).dims.size());
   std::vector<Dim> shape = type(flat).dims;
   ValueId ones = convert(flat, DType::I64, at);
-  Attrs attrs;
-  attrs.reduce = ReduceOp::Sum;
-  attrs.ints = {0};
-  ValueId upto = here().one(Op::Scan, {ones}, Type::tensor(DType::I64, shape), std::move(attrs), at);
+  ValueId upto = here().one(Op::Scan, {ones}, Type::tensor(DType::I64, shape), ScanAttrs{ReduceOp::Sum, 0}, at);
   ValueId count = reduce(ReduceOp::Sum, ones, {0}, {}, at);
   ValueId number = elementwise(ScalarOp::Sub, {upto, i64(1)}, shape, at);
   ValueId place = elementwise(ScalarOp::Where, {flat, number, count}, shape, at);
@@ -373,9 +366,7 @@ ValueId FunctionLowerer::linear_indices(ValueId base, const Subscripts& subscrip
       for (size_t k = 0; k < axes.size(); ++k)
         own.push_back(had[k] == Dim::of(1) ? Dim::of(1) : result[static_cast<size_t>(axes[k])]);
       part = retyped(part, own);
-      Attrs attrs;
-      attrs.ints = axes;
-      part = here().one(Op::Broadcast, {part}, Type::tensor(DType::I64, result), std::move(attrs), at);
+      part = here().one(Op::Broadcast, {part}, Type::tensor(DType::I64, result), AxesAttrs{axes}, at);
     }
     sum = sum.valid() ? elementwise(ScalarOp::Add, {sum, part},
                                     type(sum).dims.empty() && type(part).dims.empty() ? std::vector<Dim>{} : result, at)
@@ -426,8 +417,7 @@ ValueId FunctionLowerer::write(ValueId base, const Subscripts& subscripts, Value
   }
   std::vector<ValueId> operands{base, value};
   std::vector<Dim> lengths = type(base).dims;
-  Attrs attrs;
-  attrs.update = mode;
+  UpdateAttrs attrs{mode, {}};
   bool element = true;
   for (size_t i = 0; i < items.size(); ++i) {
     const typed::Subscript& item = items[i];
@@ -439,10 +429,10 @@ ValueId FunctionLowerer::write(ValueId base, const Subscripts& subscripts, Value
                                                   : i64(0));
     if (item.kind == Kind::At) length = Dim::of(1);
     if (item.kind == Kind::Slice) length = dim(item.length);
-    attrs.ints.push_back(item.kind == Kind::Slice ? item.step : 1);
+    attrs.steps.push_back(item.kind == Kind::Slice ? item.step : 1);
   }
   if (element) {
-    attrs.ints.clear();
+    attrs.steps.clear();
     operands[1] = retyped(value, {});
   } else {
     operands[1] = retyped(broadcast(value, value_shape, place.type.shape, at), lengths);
@@ -473,9 +463,9 @@ ValueId FunctionLowerer::write_mask(ValueId base, const Subscripts& subscripts, 
   }
   auto spread = [&](ValueId x, size_t from) { // its axes are those of base from this one on
     if (type(x).dims.empty() || type(x).dims == shape) return x;
-    Attrs attrs;
+    AxesAttrs attrs;
     for (size_t i = 0; i < type(x).dims.size(); ++i)
-      attrs.ints.push_back(static_cast<int64_t>(from + i));
+      attrs.axes.push_back(static_cast<int64_t>(from + i));
     Type t = Type::tensor(type(x).dtype, shape);
     return here().one(Op::Broadcast, {x}, std::move(t), std::move(attrs), at);
   };

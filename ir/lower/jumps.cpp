@@ -202,7 +202,8 @@ bool FunctionLowerer::surely_down(VarKey flag) {
   if (!flag) return true;
   ValueId value = env_.at(flag)[0];
   NodeId producer = f_[value].producer;
-  bool is_false = producer.valid() && f_[producer].op == Op::Constant && f_[producer].attrs.literal == Scalar{};
+  bool is_false =
+      producer.valid() && f_[producer].op == Op::Constant && f_[producer].as<ConstantAttrs>().literal == Scalar{};
   return is_false || known_down_.contains(value);
 }
 

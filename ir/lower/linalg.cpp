@@ -65,13 +65,11 @@ Leaves FunctionLowerer::linalg(const typed::Expr& e, const Leaves& operands) {
     hint = "`linalg.lstsq(a, b)` finds the best solution of any system";
     break;
   }
-  Attrs attrs;
-  attrs.ints = {static_cast<int64_t>(op)};
-  attrs.index = site(kind, message, e.span, hint);
+  const LinalgAttrs attrs{op, site(kind, message, e.span, hint)};
   std::vector<Type> results;
   for (const tl::Type& t : types)
     results.push_back(Type::tensor(t.dtype, dims(t.shape)));
-  NodeId node = here().node(Op::Linalg, std::move(values), std::move(results), std::move(attrs), at);
+  NodeId node = here().node(Op::Linalg, std::move(values), std::move(results), attrs, at);
   Leaves made = f_[node].results;
   if (solves) made[0] = retyped(made[0], dims(e.type.shape));
   return made;

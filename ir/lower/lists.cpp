@@ -19,7 +19,6 @@ ValueId FunctionLowerer::list_index(ValueId list, ValueId index, Span span) {
 Leaves FunctionLowerer::list_operation(const typed::Expr& e, const std::vector<Leaves>& operands) {
   using typed::ListOp;
   LocId at = loc(e.span);
-  Attrs attrs;
   Leaves flat;
   for (size_t i = 0; i < operands.size(); ++i)
     for (ValueId leaf : operands[i])
@@ -33,14 +32,13 @@ Leaves FunctionLowerer::list_operation(const typed::Expr& e, const std::vector<L
     for (size_t i = 0; i < elements; ++i)
       flat.push_back(here().constant(DType::Bool, {}));
   };
-  auto one = [&](Op op) -> Leaves {
+  auto one = [&](Op op, Attrs attrs) -> Leaves {
     return {here().one(op, std::move(flat), graph_type(e.type), std::move(attrs), at)};
   };
   switch (e.list_op) {
   case ListOp::Make:
     hold(e.operands.size());
-    attrs.ints = {width(e.type), static_cast<int64_t>(e.operands.size())};
-    return one(Op::ListMake);
+    return one(Op::ListMake, ListMakeAttrs{width(e.type), static_cast<int64_t>(e.operands.size())});
   case ListOp::Length: return {here().one(Op::ListLength, std::move(flat), Type::scalar(DType::I64), {}, at)};
   case ListOp::Get: {
     if (!e.flag)
@@ -52,6 +50,7 @@ Leaves FunctionLowerer::list_operation(const typed::Expr& e, const std::vector<L
     for (const typed::FreshAtom& fresh : e.fresh)
       own.insert(fresh.atom);
     std::vector<tl::Type> leaves = leaf_types(e.type);
+    std::vector<LeafAxis> sizes;
     std::vector<Type> types;
     for (size_t i = 0; i < leaves.size(); ++i) {
       if (!leaves[i].is_tensor()) {
@@ -63,21 +62,17 @@ Leaves FunctionLowerer::list_operation(const typed::Expr& e, const std::vector<L
         auto atom = leaves[i].shape[axis].as_atom();
         bool is_own = atom && own.contains(*atom);
         t.dims.push_back(is_own ? Dim::of(0) : dim(leaves[i].shape[axis]));
-        if (is_own) {
-          attrs.ints.push_back(static_cast<int64_t>(i));
-          attrs.ints.push_back(static_cast<int64_t>(axis));
-        }
+        if (is_own) sizes.push_back({static_cast<int64_t>(i), static_cast<int64_t>(axis)});
       }
       types.push_back(std::move(t));
     }
     if (types.empty()) types.push_back(Type::scalar(DType::Bool));
-    std::vector<int64_t> sizes = attrs.ints;
-    types.insert(types.end(), sizes.size() / 2, Type::scalar(DType::I64));
-    NodeId node = here().node(Op::ListGet, std::move(flat), std::move(types), std::move(attrs), at);
+    types.insert(types.end(), sizes.size(), Type::scalar(DType::I64));
+    NodeId node = here().node(Op::ListGet, std::move(flat), std::move(types), ListGetAttrs{sizes}, at);
     std::vector<ValueId> results = f_[node].results;
-    for (size_t i = 0; i < sizes.size(); i += 2)
-      f_[results[static_cast<size_t>(sizes[i])]].type.dims[static_cast<size_t>(sizes[i + 1])] =
-          Dim::of(results[leaves.size() + i / 2]);
+    for (size_t i = 0; i < sizes.size(); ++i)
+      f_[results[static_cast<size_t>(sizes[i].leaf)]].type.dims[static_cast<size_t>(sizes[i].axis)] =
+          Dim::of(results[leaves.size() + i]);
     results.resize(leaves.size());
     // A field marked `state` is a constant to derivatives, here too.
     std::vector<bool> trained = trained_leaves(e.type);
@@ -89,19 +84,16 @@ Leaves FunctionLowerer::list_operation(const typed::Expr& e, const std::vector<L
   case ListOp::Set:
     flat.at(1) = list_index(flat[0], flat[1], e.operands[1]->span);
     hold(1);
-    return one(Op::ListSet);
-  case ListOp::Append:
-    hold(1);
-    attrs.ints = {static_cast<int64_t>(flat.size()) - 1};
-    return one(Op::ListAppend);
-  case ListOp::Concat: return one(Op::ListConcat);
-  case ListOp::Slice: attrs.ints = e.ints; return one(Op::ListSlice);
+    return one(Op::ListSet, {});
+  case ListOp::Append: hold(1); return one(Op::ListAppend, ListAppendAttrs{static_cast<int64_t>(flat.size()) - 1});
+  case ListOp::Concat: return one(Op::ListConcat, {});
+  case ListOp::Slice: return one(Op::ListSlice, ListSliceAttrs{e.ints[0] != 0, e.ints[1] != 0, e.ints[2] != 0});
   case ListOp::Join: {
-    attrs.ints = e.ints;
-    attrs.index = site("ShapeMismatch", "the elements of the list do not fit together", e.span);
+    const uint32_t unfit = site("ShapeMismatch", "the elements of the list do not fit together", e.span);
+    const ListJoinAttrs attrs{unfit, e.ints[0], e.ints[1] != 0};
     std::vector<Type> types{Type::tensor(e.type.dtype, std::vector<Dim>(e.type.rank()))};
     types.insert(types.end(), e.type.rank(), Type::scalar(DType::I64));
-    NodeId node = here().node(Op::ListJoin, std::move(flat), std::move(types), std::move(attrs), at);
+    NodeId node = here().node(Op::ListJoin, std::move(flat), std::move(types), attrs, at);
     std::vector<ValueId> results = f_[node].results;
     for (size_t axis = 0; axis < e.type.rank(); ++axis)
       f_[results[0]].type.dims[axis] = Dim::of(results[1 + axis]);
@@ -112,9 +104,6 @@ Leaves FunctionLowerer::list_operation(const typed::Expr& e, const std::vector<L
 }
 
 Leaves FunctionLowerer::text_operation(const typed::Expr& e, const std::vector<Leaves>& operands) {
-  Attrs attrs;
-  attrs.index = static_cast<uint32_t>(e.text_op);
-  attrs.ints = e.ints;
   Leaves flat;
   for (const Leaves& operand : operands)
     flat.insert(flat.end(), operand.begin(), operand.end());
@@ -123,7 +112,7 @@ Leaves FunctionLowerer::text_operation(const typed::Expr& e, const std::vector<L
     types = {Type::tensor(DType::U8, {Dim::of(0)}), Type::scalar(DType::I64)};
   else
     types = {graph_type(e.type)};
-  NodeId node = here().node(Op::Text, std::move(flat), std::move(types), std::move(attrs), loc(e.span));
+  NodeId node = here().node(Op::Text, std::move(flat), std::move(types), TextAttrs{e.text_op, e.ints}, loc(e.span));
   std::vector<ValueId> results = f_[node].results;
   if (e.text_op == TextOp::Bytes) f_[results[0]].type.dims[0] = Dim::of(results[1]);
   return {results[0]};

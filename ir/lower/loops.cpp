@@ -151,12 +151,8 @@ Leaves FunctionLowerer::placeholder(const tl::Type& t) {
 }
 
 ValueId FunctionLowerer::placeholder(const Type& t, const std::vector<Dim>& sizes) {
-  if (t.kind == Type::Kind::Str) return here().one(Op::ConstStr, {}, Type::str());
-  if (t.kind == Type::Kind::List) {
-    Attrs attrs;
-    attrs.ints = {1, 0};
-    return here().one(Op::ListMake, {}, Type(t), std::move(attrs));
-  }
+  if (t.kind == Type::Kind::Str) return here().one(Op::ConstStr, {}, Type::str(), ConstStrAttrs{});
+  if (t.kind == Type::Kind::List) return here().one(Op::ListMake, {}, Type(t), ListMakeAttrs{1, 0});
   return splat(here().constant(t.dtype, {}), sizes, {});
 }
 

@@ -228,9 +228,8 @@ Leaves FunctionLowerer::call_instance(typed::InstanceId id, const std::vector<Si
   for (const tl::Type& leaf : s.results)
     types.push_back(leaf.is_tensor() ? Type::tensor(leaf.dtype, std::vector<Dim>(leaf.rank())) : graph_type(leaf));
   types.insert(types.end(), s.result_sizes.size(), Type::scalar(DType::I64));
-  Attrs attrs;
-  attrs.index = shared_.function_of.at(id.index);
-  NodeId node = here().node(Op::Call, operands, types, std::move(attrs), loc(span));
+  const CallAttrs function{shared_.function_of.at(id.index)};
+  NodeId node = here().node(Op::Call, operands, types, function, loc(span));
   std::vector<ValueId> results = f_[node].results;
   // A result's size is a constant, one that was passed, or a result of its own.
   for (size_t i = 0; i < s.results.size(); ++i)

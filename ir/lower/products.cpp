@@ -149,13 +149,13 @@ ValueId FunctionLowerer::contract(const typed::Expr& e, const std::vector<IndexR
       a.uses.insert(i);
       a.bare = false;
     }
-  Attrs attrs;
-  ValueId x = factor_tensor(a, labels, attrs.ints, e.checks, at);
-  ValueId y = factor_tensor(b, labels, attrs.ints, e.checks, at);
+  ContractAttrs attrs;
+  ValueId x = factor_tensor(a, labels, attrs.lhs, e.checks, at);
+  ValueId y = factor_tensor(b, labels, attrs.rhs, e.checks, at);
   Type t = Type::tensor(type(x).dtype, {});
   for (size_t i = 0; i < kept; ++i)
     if (a.uses.contains(i) || b.uses.contains(i)) {
-      attrs.labels.push_back(static_cast<int64_t>(i));
+      attrs.result.push_back(static_cast<int64_t>(i));
       t.dims.push_back(dim(labels[i].extent));
     }
   return here().one(Op::Contract, {x, y}, std::move(t), std::move(attrs), at);

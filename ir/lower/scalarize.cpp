@@ -60,13 +60,14 @@ bool Scalarizer::repeats_work(const Region& body) const {
       times = 1;
       const std::vector<Dim>& shape = f_[n.results[0]].type.dims;
       if (n.op == Op::Broadcast) {
+        const std::vector<int64_t>& axes = n.as<AxesAttrs>().axes;
         for (size_t axis = 0; axis < shape.size(); ++axis)
-          if (!std::count(n.attrs.ints.begin(), n.attrs.ints.end(), static_cast<int64_t>(axis))) multiply(shape[axis]);
+          if (!std::count(axes.begin(), axes.end(), static_cast<int64_t>(axis))) multiply(shape[axis]);
       } else if (n.op == Op::Contract) {
-        auto begin = n.attrs.ints.begin() + static_cast<long>(k ? rank(n.operands[0]) : 0);
+        const auto& [lhs, rhs, result] = n.as<ContractAttrs>();
+        const std::vector<int64_t>& own = k ? rhs : lhs;
         for (size_t axis = 0; axis < shape.size(); ++axis)
-          if (!std::count(begin, begin + static_cast<long>(rank(n.operands[k])), n.attrs.labels[axis]))
-            multiply(shape[axis]);
+          if (!std::count(own.begin(), own.end(), result[axis])) multiply(shape[axis]);
       }
       if (times > kRepeats) return true;
     }

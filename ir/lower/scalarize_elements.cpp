@@ -1,6 +1,7 @@
 // Bodies of maps down to scalars: the element of a tensor at a position.
 #include "ir/lower/scalarizer.h"
 #include <algorithm>
+#include <numeric>
 
 namespace tl::ir {
 
@@ -140,7 +141,7 @@ ValueId Scalarizer::padded(const Node& n, const Indices& position) {
 
 ValueId Scalarizer::joined(const Node& n, size_t part, const Indices& position) {
   if (part + 1 == n.operands.size()) return at(n.operands[part], position);
-  auto axis = static_cast<size_t>(n.attrs.ints[0]);
+  auto axis = static_cast<size_t>(n.as<AxisAttrs>().axis);
   ValueId own = size(f_[n.operands[part]].type.dims[axis]);
   ValueId here = builder().scalar(ScalarOp::Lt, {position[axis], own});
   return choose(
@@ -176,7 +177,7 @@ std::vector<ValueId> Scalarizer::map(const std::vector<Dim>& extents, const std:
 
 ValueId Scalarizer::reduced(const Node& n, const Indices& position) {
   const std::vector<Dim> dims = f_[n.operands[0]].type.dims;
-  const std::vector<int64_t>& axes = n.attrs.ints;
+  const std::vector<int64_t>& axes = n.as<ReduceAttrs>().axes;
   if (axes.empty()) throw NotScalar{};
   std::vector<Dim> extents;
   for (int64_t axis : axes)
@@ -196,27 +197,23 @@ ValueId Scalarizer::reduced(const Node& n, const Indices& position) {
       values.push_back(at(v, whole));
     return values;
   });
-  Attrs attrs = n.attrs;
-  for (size_t i = 0; i < axes.size(); ++i)
-    attrs.ints[i] = static_cast<int64_t>(i);
+  ReduceAttrs attrs = n.as<ReduceAttrs>();
+  std::iota(attrs.axes.begin(), attrs.axes.end(), 0);
   Type t = Type::scalar(f_[n.results[0]].type.dtype);
   return builder().one(Op::Reduce, std::move(tensors), t, std::move(attrs), n.loc);
 }
 
 ValueId Scalarizer::contracted(const Node& n, const Indices& position) {
   std::map<int64_t, ValueId> kept;
-  for (size_t i = 0; i < n.attrs.labels.size(); ++i)
-    kept[n.attrs.labels[i]] = position[i];
-  Attrs attrs = n.attrs;
-  attrs.ints.clear();
-  attrs.labels.clear();
+  const auto& [lhs, rhs, result] = n.as<ContractAttrs>();
+  for (size_t i = 0; i < result.size(); ++i)
+    kept[result[i]] = position[i];
+  ContractAttrs attrs;
   std::vector<ValueId> factors;
-  size_t first = 0;
-  for (ValueId operand : n.operands) {
+  for (size_t side = 0; side < 2; ++side) {
+    const ValueId operand = n.operands[side];
     const std::vector<Dim> dims = f_[operand].type.dims;
-    std::vector<int64_t> labels(n.attrs.ints.begin() + static_cast<long>(first),
-                                n.attrs.ints.begin() + static_cast<long>(first + dims.size()));
-    first += dims.size();
+    const std::vector<int64_t>& labels = side ? rhs : lhs;
     std::map<int64_t, Dim> summed; // ascending
     for (size_t i = 0; i < labels.size(); ++i)
       if (!kept.contains(labels[i])) summed.emplace(labels[i], dims[i]);
@@ -231,7 +228,7 @@ ValueId Scalarizer::contracted(const Node& n, const Indices& position) {
     std::vector<Dim> extents;
     for (auto& [label, d] : summed) {
       extents.push_back(d);
-      attrs.ints.push_back(label);
+      (side ? attrs.rhs : attrs.lhs).push_back(label);
     }
     if (extents.empty())
       factors.push_back(element({}));
@@ -262,21 +259,23 @@ ValueId Scalarizer::element(const Node& n, uint32_t which, const Indices& positi
   }
   case Op::Broadcast: {
     Indices from;
-    for (size_t i = 0; i < n.attrs.ints.size(); ++i)
-      from.push_back(dims(0)[i] == Dim::of(1) ? i64(0) : position[static_cast<size_t>(n.attrs.ints[i])]);
+    const std::vector<int64_t>& axes = n.as<AxesAttrs>().axes;
+    for (size_t i = 0; i < axes.size(); ++i)
+      from.push_back(dims(0)[i] == Dim::of(1) ? i64(0) : position[static_cast<size_t>(axes[i])]);
     return at(operand(0), from);
   }
   case Op::Reshape: return at(operand(0), reshaped(position, result.dims, dims(0)));
   case Op::Transpose: {
     Indices from(position.size());
     for (size_t i = 0; i < position.size(); ++i)
-      from[static_cast<size_t>(n.attrs.ints[i])] = position[i];
+      from[static_cast<size_t>(n.as<AxesAttrs>().axes[i])] = position[i];
     return at(operand(0), from);
   }
   case Op::Slice: {
     Indices from;
     for (size_t i = 0; i < position.size(); ++i) {
-      ValueId offset = n.attrs.ints[i] == 1 ? position[i] : mul(position[i], i64(n.attrs.ints[i]));
+      const int64_t step = n.as<StepsAttrs>().steps[i];
+      ValueId offset = step == 1 ? position[i] : mul(position[i], i64(step));
       from.push_back(add(scalar(operand(1 + i)), offset));
     }
     return at(operand(0), from);
@@ -292,7 +291,7 @@ ValueId Scalarizer::element(const Node& n, uint32_t which, const Indices& positi
     return with_failures_of(given, at(operand(0), from));
   }
   case Op::Gather: {
-    auto axis = position.begin() + n.attrs.ints[0];
+    auto axis = position.begin() + n.as<AxisAttrs>().axis;
     auto after = axis + static_cast<long>(rank(operand(1)));
     Indices from(position.begin(), axis);
     from.push_back(at(operand(1), Indices(axis, after)));

@@ -85,7 +85,8 @@ bool FunctionLowerer::knows(const Size& size) {
 // An i64 value as a size.
 Size FunctionLowerer::as_size(ValueId value) {
   NodeId producer = f_[value].producer;
-  if (producer.valid() && f_[producer].op == Op::Constant) return Size(f_[producer].attrs.literal.as<int64_t>());
+  if (producer.valid() && f_[producer].op == Op::Constant)
+    return Size(f_[producer].as<ConstantAttrs>().literal.as<int64_t>());
   SizeAtom atom;
   atom.kind = AtomKind::Value;
   atom.name = f_[value].name;
@@ -216,9 +217,8 @@ ValueId FunctionLowerer::polynomial(const Size& size, size_t scope, bool checked
   };
   auto guarded = [&](ValueId value) {
     if (!fits.valid()) return value;
-    Attrs attrs;
-    attrs.index = site("SizeOverflow", "the size `" + shared_.atoms.to_string(size) + "` is no i64", at_);
-    return at(scope).one(Op::Guard, {value, fits}, Type::scalar(DType::I64), std::move(attrs), loc(at_));
+    const SiteAttrs overflow{site("SizeOverflow", "the size `" + shared_.atoms.to_string(size) + "` is no i64", at_)};
+    return at(scope).one(Op::Guard, {value, fits}, Type::scalar(DType::I64), overflow, loc(at_));
   };
   // n * min(k, 1), of which the terms may be no i64 although it is one: n times the sum of the rest.
   if (checked && size.terms.size() > 1)
@@ -366,11 +366,9 @@ uint32_t FunctionLowerer::site(std::string kind, std::string message, Span span,
 
 ValueId FunctionLowerer::guard(ValueId value, ValueId condition, uint32_t site, std::vector<ValueId> payload,
                                Span span) {
-  Attrs attrs;
-  attrs.index = site;
   payload.insert(payload.begin(), {value, condition});
   Type t = type(value);
-  return here().one(Op::Guard, std::move(payload), std::move(t), std::move(attrs), loc(span));
+  return here().one(Op::Guard, std::move(payload), std::move(t), SiteAttrs{site}, loc(span));
 }
 
 // A build with TL_KEEP_CHECKS makes each check that was left out because the checker has proven it: none may fail.

@@ -173,7 +173,7 @@ void FunctionLowerer::assertion(const typed::Stmt& stmt, ValueId condition) {
   LocId at = loc(stmt.span);
   auto fail = [&](ValueId cond) {
     std::vector<ValueId> operands{ValueId{}, cond};
-    Attrs attrs;
+    AssertAttrs attrs;
     attrs.format.literals = {"`" + stmt.text + "` is false"};
     if (stmt.message && stmt.message->kind == typed::ExprKind::Interp) {
       attrs.format = stmt.message->format;
@@ -185,7 +185,7 @@ void FunctionLowerer::assertion(const typed::Stmt& stmt, ValueId condition) {
       attrs.format = {{"", ""}, {""}};
       operands.push_back(one(*stmt.message));
     }
-    attrs.index = site("AssertionFailed", "", stmt.span);
+    attrs.site = site("AssertionFailed", "", stmt.span);
     operands[0] = token();
     effect(Op::Assert, operands, {Type::token()}, std::move(attrs), at);
   };

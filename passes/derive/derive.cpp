@@ -61,10 +61,9 @@ private:
     for (size_t i = 0; i < region.params.size(); ++i) {
       // Not the operand itself, which the function may know by another way.
       Type type = f_[node.operands[i]].type;
-      Attrs attrs;
-      if (type.is_list()) attrs.ints = {0, 0, 0};
       Op same = type.is_list() ? Op::ListSlice : Op::Reshape;
-      result.inputs.push_back(builder.one(same, {node.operands[i]}, std::move(type), std::move(attrs), node.loc));
+      result.inputs.push_back(
+          builder.one(same, {node.operands[i]}, std::move(type), info(same).default_attrs(), node.loc));
       cloner.map(region.params[i], result.inputs.back());
     }
     cloner.hook = [&](NodeId inner, Builder& at) {
@@ -140,18 +139,17 @@ private:
 
   std::vector<ValueId> vjp(NodeId id, Region& made) {
     const Node node = f_[id];
-    bool effects = node.attrs.ints[0] != 0 && node.attrs.ints[1] == 0;
-    auto count = static_cast<size_t>(node.attrs.ints[2]);
+    const auto& a = node.as<VjpAttrs>();
+    bool effects = a.token && !a.without_effects;
     Opened opened = open(id, made, effects);
     size_t first = effects ? 1 : 0;
     std::vector<std::pair<ValueId, ValueId>> outputs;
-    for (size_t i = kVjpSeeds; i < node.attrs.ints.size(); ++i)
-      outputs.emplace_back(opened.yields.at(first + static_cast<size_t>(node.attrs.ints[i])),
-                           node.operands.at(count + i - kVjpSeeds));
+    for (size_t i = 0; i < a.outputs.size(); ++i)
+      outputs.emplace_back(opened.yields.at(first + static_cast<size_t>(a.outputs[i])), node.operands.at(a.inputs + i));
     std::vector<ValueId> dx = Reverse(module_, f_).run(made, opened.inputs, outputs, node.loc);
     Emit e(module_, f_, made, node.loc);
     std::vector<ValueId> results;
-    if (node.attrs.ints[0] && !effects) results.push_back(token_before(node)); // nothing happens in between
+    if (a.token && !effects) results.push_back(token_before(node)); // nothing happens in between
     for (ValueId v : opened.yields)
       results.push_back(v);
     for (size_t i = 0; i < dx.size(); ++i)
@@ -168,8 +166,8 @@ private:
 
   std::vector<ValueId> jvp(NodeId id, Region& made) {
     const Node node = f_[id];
-    bool effects = node.attrs.ints[0] != 0;
-    auto count = static_cast<size_t>(node.attrs.ints[1]);
+    const auto& a = node.as<JvpAttrs>();
+    const bool effects = a.token;
     Opened opened = open(id, made, effects);
     // What the blocks hold is copied, and so is all around them: inputs and yields have other ids then.
     made.yields = opened.inputs;
@@ -179,15 +177,15 @@ private:
     opened = {{made.yields.begin(), first_yield}, {first_yield, made.yields.end()}};
     made.yields.clear();
     std::vector<std::pair<ValueId, ValueId>> inputs;
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; i < a.inputs; ++i) {
       Emit e(module_, f_, made, node.loc);
-      inputs.emplace_back(opened.inputs[i], node.operands[count + i]);
+      inputs.emplace_back(opened.inputs[i], node.operands[a.inputs + i]);
     }
     Forward forward(module_, f_);
     forward.run(made, inputs);
     std::vector<ValueId> results = opened.yields;
-    for (size_t i = 2; i < node.attrs.ints.size(); ++i) {
-      ValueId y = opened.yields.at((effects ? 1 : 0) + static_cast<size_t>(node.attrs.ints[i]));
+    for (int64_t output : a.outputs) {
+      ValueId y = opened.yields.at((effects ? 1 : 0) + static_cast<size_t>(output));
       results.push_back(forward.tangent(y, made, node.loc));
     }
     return results;
@@ -195,6 +193,7 @@ private:
 
   std::vector<ValueId> vmap(NodeId id, Region& made) {
     const Node node = f_[id];
+    const std::vector<int64_t>& is_batched = node.as<VmapAttrs>().has_batch_axis;
     Region region = node.regions[0];
     Dim count = f_[node.results[0]].type.dims[0];
     inline_blocks(region);
@@ -204,8 +203,8 @@ private:
       Builder builder(module_, f_, trial);
       Vectorizer vectorizer(module_, f_, {count}, builder);
       for (size_t i = 0; i < region.params.size(); ++i)
-        vectorizer.bind(region.params[i], {node.operands[i + 1], node.attrs.ints[i + 1] ? std::vector<uint32_t>{0}
-                                                                                        : std::vector<uint32_t>{}});
+        vectorizer.bind(region.params[i],
+                        {node.operands[i + 1], is_batched[i] ? std::vector<uint32_t>{0} : std::vector<uint32_t>{}});
       if (vectorizer.region(region)) {
         std::vector<ValueId> results;
         for (ValueId v : region.yields)
@@ -219,18 +218,17 @@ private:
     std::vector<ValueId> initial;
     for (ValueId v : node.results)
       initial.push_back(e.splat(e.builder().constant(f_[v].type.dtype, {}), std::vector<Dim>(f_[v].type.dims)));
-    return e.loop(e.i64(0), e.size(count), e.i64(1), initial,
-                  [&](Emit& inside, ValueId i, const std::vector<ValueId>& carried) {
-                    Cloner cloner(module_, f_, f_);
-                    for (size_t k = 0; k < region.params.size(); ++k)
-                      cloner.map(region.params[k],
-                                 node.attrs.ints[k + 1] ? inside.at(node.operands[k + 1], {i}) : node.operands[k + 1]);
-                    std::vector<ValueId> values = cloner.inline_region(region, inside.builder());
-                    std::vector<ValueId> result;
-                    for (size_t k = 0; k < values.size(); ++k)
-                      result.push_back(inside.with_at(carried[k], {i}, values[k], UpdateMode::Set));
-                    return result;
-                  });
+    return e.loop(
+        e.i64(0), e.size(count), e.i64(1), initial, [&](Emit& inside, ValueId i, const std::vector<ValueId>& carried) {
+          Cloner cloner(module_, f_, f_);
+          for (size_t k = 0; k < region.params.size(); ++k)
+            cloner.map(region.params[k], is_batched[k] ? inside.at(node.operands[k + 1], {i}) : node.operands[k + 1]);
+          std::vector<ValueId> values = cloner.inline_region(region, inside.builder());
+          std::vector<ValueId> result;
+          for (size_t k = 0; k < values.size(); ++k)
+            result.push_back(inside.with_at(carried[k], {i}, values[k], UpdateMode::Set));
+          return result;
+        });
   }
 
   // Checkpoint and CustomVjp nodes of a region and those inside, as what they compute.
@@ -277,7 +275,7 @@ private:
     // x + (y - stop_gradient(y)) was there for the derivatives of y: it is x now, and y need not be computed.
     auto elementwise = [&](ValueId v, ScalarOp op) {
       const Node* node = producer_of(f_, v);
-      return node && node->op == Op::Elementwise && node->attrs.scalar == op ? node : nullptr;
+      return node && node->is(op) ? node : nullptr;
     };
     std::vector<ValueId> gone;
     Edit derived(module_, f_);

@@ -64,7 +64,8 @@ void Forward::node(NodeId id, Region& r) {
       ValueId d = of(node.operands[i]);
       if (!d.valid()) continue;
       if (type(d).dims.empty()) d = e.splat(d, std::vector<Dim>(type(node.results[0]).dims));
-      ValueId part = scaled_partial(e, node.attrs.scalar, node.operands, node.results[0], i, d, moving, true);
+      ValueId part =
+          scaled_partial(e, node.as<ElementwiseAttrs>().op, node.operands, node.results[0], i, d, moving, true);
       if (part.valid()) result = result.valid() ? e.add(result, part) : part;
     }
     break;
@@ -109,7 +110,8 @@ void Forward::node(NodeId id, Region& r) {
     }
     break;
   case Op::Linalg: {
-    Decomposition made{static_cast<LinalgOp>(node.attrs.ints[0]), node.attrs.index, node.operands, node.results};
+    const auto& a = node.as<LinalgAttrs>();
+    Decomposition made{a.op, a.site, node.operands, node.results};
     std::vector<ValueId> dx;
     for (ValueId v : node.operands)
       dx.push_back(of(v));
@@ -177,8 +179,8 @@ ValueId Forward::reduction(Emit& e, const Node& node) {
   ValueId x = node.operands[0], d = of(x);
   bool masked = node.operands.size() > 1;
   if (masked) d = e.where(node.operands[1], d, 0);
-  const std::vector<int64_t> axes = node.attrs.ints;
-  switch (node.attrs.reduce) {
+  const auto& [op, axes] = node.as<ReduceAttrs>();
+  switch (op) {
   case ReduceOp::Sum: return e.reduce(ReduceOp::Sum, d, axes);
   case ReduceOp::Prod: {
     ValueId value = masked ? e.where(node.operands[1], x, 1) : x;
@@ -186,7 +188,7 @@ ValueId Forward::reduction(Emit& e, const Node& node) {
   }
   case ReduceOp::Min:
   case ReduceOp::Max: {
-    ValueId first = is_first_extreme(e, node.attrs.reduce, x, masked ? node.operands[1] : ValueId{}, axes);
+    ValueId first = is_first_extreme(e, op, x, masked ? node.operands[1] : ValueId{}, axes);
     return first.valid() ? e.reduce(ReduceOp::Sum, e.where(first, d, 0), axes) : d;
   }
   case ReduceOp::Any:

@@ -69,11 +69,8 @@ public:
 
   ValueId solve(LinalgOp op, ValueId a, ValueId b) {
     if (!b.valid()) return b;
-    Attrs attrs;
-    attrs.ints = {static_cast<int64_t>(op)};
-    attrs.index = site_;
     Type result = e.type(b);
-    return e.builder().one(Op::Linalg, {a, b}, std::move(result), std::move(attrs), loc_);
+    return e.builder().one(Op::Linalg, {a, b}, std::move(result), LinalgAttrs{op, site_}, loc_);
   }
   // b times the inverse of a, from the right.
   ValueId solve_right(LinalgOp op, ValueId a, ValueId b) {
@@ -106,9 +103,8 @@ public:
   ValueId beside(ValueId a, ValueId b, const Dim& whole) {
     Type type = e.type(a);
     type.dims.back() = whole;
-    Attrs attrs;
-    attrs.ints = {static_cast<int64_t>(rank(a)) - 1};
-    return e.builder().one(Op::Concat, {a, b}, std::move(type), std::move(attrs), loc_);
+    const AxisAttrs last{static_cast<int64_t>(rank(a)) - 1};
+    return e.builder().one(Op::Concat, {a, b}, std::move(type), last, loc_);
   }
 
   ValueId compare(ScalarOp op, ValueId a) {

@@ -64,7 +64,7 @@ void Moving::find(const std::vector<NodeId>& nodes) {
       break;
     }
     case Op::Elementwise:
-      if (!has_derivative(node.attrs.scalar)) break;
+      if (!has_derivative(node.as<ElementwiseAttrs>().op)) break;
       [[fallthrough]];
     default:
       if (any())

@@ -197,10 +197,8 @@ ValueId is_first_extreme(Emit& e, ReduceOp op, ValueId x, ValueId mask, const st
     t.dims.push_back(shape[static_cast<size_t>(axis)]);
   std::vector<ValueId> operands{x};
   if (mask.valid()) operands.push_back(mask);
-  Attrs attrs;
-  attrs.reduce = op == ReduceOp::Max ? ReduceOp::ArgMax : ReduceOp::ArgMin;
-  attrs.ints = axes;
-  ValueId first = e.builder().one(Op::Reduce, std::move(operands), std::move(t), std::move(attrs), e.loc());
+  const ReduceAttrs attrs{op == ReduceOp::Max ? ReduceOp::ArgMax : ReduceOp::ArgMin, axes};
+  ValueId first = e.builder().one(Op::Reduce, std::move(operands), std::move(t), attrs, e.loc());
   ValueId position; // among the reduced
   for (int64_t axis : axes) {
     Dim n = shape[static_cast<size_t>(axis)];

@@ -6,8 +6,8 @@ namespace tl {
 using namespace ir;
 
 void Reverse::reverse_linalg(Scope& s, const Node& node) {
-  Decomposition of{static_cast<LinalgOp>(node.attrs.ints[0]), node.attrs.index, primal(s, node.operands),
-                   primal(s, node.results)};
+  const auto& a = node.as<LinalgAttrs>();
+  Decomposition of{a.op, a.site, primal(s, node.operands), primal(s, node.results)};
   std::vector<ValueId> dy;
   for (ValueId v : node.results)
     dy.push_back(cotangent(s, v));

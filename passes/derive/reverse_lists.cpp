@@ -36,7 +36,7 @@ void Reverse::reverse_list(Scope& s, const Node& node, ValueId dy) {
   const Type list = node.op == Op::ListJoin ? type(node.operands[0]) : type(node.results[0]);
   switch (node.op) {
   case Op::ListMake: {
-    auto width = static_cast<size_t>(node.attrs.ints[0]);
+    auto width = static_cast<size_t>(node.as<ListMakeAttrs>().width);
     for (size_t at = 0; at < node.operands.size(); at += width) {
       std::vector<ValueId> leaves(node.operands.begin() + static_cast<long>(at),
                                   node.operands.begin() + static_cast<long>(at + width));
@@ -63,7 +63,7 @@ void Reverse::reverse_list(Scope& s, const Node& node, ValueId dy) {
     // The second one often is a literal.
     const Node* literal = producer_of(f_, node.operands[1]);
     bool counted = literal && literal->op == Op::ListMake;
-    int64_t known = counted ? literal->attrs.ints[1] : 0;
+    int64_t known = counted ? literal->as<ListMakeAttrs>().count : 0;
     ValueId whole = e.length(dy);
     ValueId second = counted ? e.i64(known) : e.length(primal(s, node.operands[1]));
     ValueId first = e.sub(whole, second);
@@ -102,8 +102,8 @@ void Reverse::reverse_list(Scope& s, const Node& node, ValueId dy) {
     ValueId x = node.operands[0];
     if (!moves(x)) return;
     ValueId parts = primal(s, x);
-    auto axis = static_cast<size_t>(node.attrs.ints[0]);
-    bool stack = node.attrs.ints[1] != 0;
+    auto axis = static_cast<size_t>(node.as<ListJoinAttrs>().axis);
+    bool stack = node.as<ListJoinAttrs>().stack;
     size_t rank = type(dy).dims.size();
     std::vector<ValueId> out = e.loop(e.i64(0), e.length(parts), e.i64(1), {e.list_of(list, {}), e.i64(0)},
                                       [&](Emit& in, ValueId i, const std::vector<ValueId>& carried) {

@@ -80,7 +80,7 @@ void Reverse::reverse_result(Scope& s, const Node& node, ValueId dy) {
     return;
   case Op::Broadcast: return reverse_broadcast(s, node, dy);
   case Op::Reshape: return add(s, x, e.reshape(dy, dims(s, x)), guarded);
-  case Op::Transpose: return add(s, x, e.transpose(dy, inverse(node.attrs.ints)), guarded);
+  case Op::Transpose: return add(s, x, e.transpose(dy, inverse(node.as<AxesAttrs>().axes)), guarded);
   case Op::Guard:
   case Op::Place: return add(s, x, dy, guarded);
   case Op::Transfer: { // back to where x is
@@ -121,11 +121,12 @@ void Reverse::reverse_result(Scope& s, const Node& node, ValueId dy) {
 void Reverse::reverse_broadcast(Scope& s, const Node& node, ValueId dy) {
   const ValueId x = node.operands[0];
   Emit e = emit(s);
-  std::vector<int64_t> gone = other_axes(type(node.results[0]).dims.size(), node.attrs.ints);
+  const std::vector<int64_t>& axes = node.as<AxesAttrs>().axes;
+  std::vector<int64_t> gone = other_axes(type(node.results[0]).dims.size(), axes);
   const std::vector<Dim> from = type(x).dims, to = type(node.results[0]).dims;
   for (size_t i = 0; i < from.size(); ++i) {
-    auto axis = static_cast<size_t>(node.attrs.ints[i]);
-    if (from[i] == Dim::of(1) && to[axis] != Dim::of(1)) gone.push_back(node.attrs.ints[i]);
+    auto axis = static_cast<size_t>(axes[i]);
+    if (from[i] == Dim::of(1) && to[axis] != Dim::of(1)) gone.push_back(axes[i]);
   }
   std::sort(gone.begin(), gone.end());
   add(s, x, e.reshape(e.sum(dy, gone), dims(s, x)), is_guarded(dy));
@@ -135,7 +136,8 @@ void Reverse::reverse_slice(Scope& s, const Node& node, ValueId dy) {
   const ValueId x = node.operands[0];
   Emit e = emit(s);
   std::vector<ValueId> starts = starts_from(s, node, 1);
-  bool whole = std::all_of(node.attrs.ints.begin(), node.attrs.ints.end(), [](int64_t step) { return step == 1; });
+  const std::vector<int64_t>& steps = node.as<StepsAttrs>().steps;
+  bool whole = std::all_of(steps.begin(), steps.end(), [](int64_t step) { return step == 1; });
   if (whole && !cotangent(s, x).valid()) { // alone: zeros around it
     if (!moves(x)) return;
     std::vector<ValueId> operands{dy, e.number(type(dy).dtype, 0)};
@@ -144,7 +146,7 @@ void Reverse::reverse_slice(Scope& s, const Node& node, ValueId dy) {
         e.builder().one(Op::Pad, std::move(operands), Type::tensor(type(dy).dtype, dims(s, x)), {}, node.loc);
     return set(s, x, padded, true);
   }
-  add_part(s, x, [&](ValueId dx) { return emit(s).update(dx, dy, starts, node.attrs.ints, UpdateMode::Add); });
+  add_part(s, x, [&](ValueId dx) { return emit(s).update(dx, dy, starts, steps, UpdateMode::Add); });
 }
 
 // The other way round: what the result does not show of x (its end may lie before that of x) has no part in it.
@@ -168,7 +170,7 @@ void Reverse::reverse_pad(Scope& s, const Node& node, ValueId dy) {
 void Reverse::reverse_concat(Scope& s, const Node& node, ValueId dy) {
   const bool guarded = is_guarded(dy);
   Emit e = emit(s);
-  auto axis = static_cast<size_t>(node.attrs.ints[0]);
+  auto axis = static_cast<size_t>(node.as<AxisAttrs>().axis);
   ValueId at = e.i64(0);
   for (size_t k = 0; k < node.operands.size(); ++k) {
     std::vector<Dim> part = dims(s, node.operands[k]);
@@ -186,20 +188,21 @@ void Reverse::reverse_update(Scope& s, const Node& node, ValueId dy) {
   const bool guarded = is_guarded(dy);
   Emit e = emit(s);
   std::vector<ValueId> starts = starts_from(s, node, 2);
+  const auto& [mode, steps] = node.as<UpdateAttrs>();
   bool element = type(value).dims.empty();
   if (moves(value)) {
-    ValueId part = element ? e.at(dy, starts) : e.slice(dy, starts, node.attrs.ints, dims(s, value));
+    ValueId part = element ? e.at(dy, starts) : e.slice(dy, starts, steps, dims(s, value));
     add(s, value, part, guarded);
   }
   if (!moves(x)) return;
-  if (node.attrs.update == UpdateMode::Add) return add(s, x, dy, guarded);
+  if (mode == UpdateMode::Add) return add(s, x, dy, guarded);
   Type t = type(value);
   t.dims = dims(s, t.dims);
-  add(s, x, e.update(dy, e.zeros(t), starts, node.attrs.ints, UpdateMode::Set), true);
+  add(s, x, e.update(dy, e.zeros(t), starts, steps, UpdateMode::Set), true);
 }
 
 void Reverse::reverse_elementwise(Scope& s, const Node& node, ValueId dy) {
-  ScalarOp op = node.attrs.scalar;
+  ScalarOp op = node.as<ElementwiseAttrs>().op;
   std::vector<bool> moving;
   for (ValueId v : node.operands)
     moving.push_back(moves(v));
@@ -230,7 +233,7 @@ void Reverse::reverse_gather(Scope& s, const Node& node, ValueId dy) {
   ValueId x = node.operands[0];
   if (!moves(x)) return;
   Emit e = emit(s);
-  int64_t axis = node.attrs.ints[0];
+  int64_t axis = node.as<AxisAttrs>().axis;
   ValueId idx = primal(s, node.operands[1]);
   size_t rank = type(x).dims.size(), count = type(idx).dims.size();
   ValueId whole = cotangent_or_zero(s, x);
@@ -255,7 +258,7 @@ void Reverse::reverse_scatter(Scope& s, const Node& node, ValueId dy) {
   Emit e = emit(s);
   ValueId x = node.operands[0], value = node.operands[2];
   ValueId idx = primal(s, node.operands[1]);
-  bool adds = node.attrs.update == UpdateMode::Add;
+  bool adds = node.as<ScatterAttrs>().mode == UpdateMode::Add;
   Type rows = type(value);
   rows.dims = dims(s, rows.dims);
   auto scatter = [&](ValueId into, ValueId what) { return e.scatter(into, idx, what, UpdateMode::Set); };
@@ -278,7 +281,7 @@ void Reverse::reverse_reduce(Scope& s, const Node& node, ValueId dy) {
   Emit e = emit(s);
   ValueId x = node.operands[0];
   if (!moves(x)) return;
-  const std::vector<int64_t> axes = node.attrs.ints;
+  const auto& [op, axes] = node.as<ReduceAttrs>();
   std::vector<Dim> shape = dims(s, x);
   std::vector<int64_t> kept = other_axes(shape.size(), axes);
   auto spread = [&](ValueId v) { return e.broadcast(v, kept, shape); };
@@ -288,7 +291,7 @@ void Reverse::reverse_reduce(Scope& s, const Node& node, ValueId dy) {
     if (masked) d = e.where(mask, d, 0);
     add(s, x, d, guarded || masked || is_guarded(dy));
   };
-  switch (node.attrs.reduce) {
+  switch (op) {
   case ReduceOp::Sum: return give(spread(dy), false);
   case ReduceOp::Prod: {
     ValueId value = primal(s, x);
@@ -297,7 +300,7 @@ void Reverse::reverse_reduce(Scope& s, const Node& node, ValueId dy) {
   }
   case ReduceOp::Min:
   case ReduceOp::Max: {
-    ValueId chosen = is_first_extreme(e, node.attrs.reduce, primal(s, x), mask, axes);
+    ValueId chosen = is_first_extreme(e, op, primal(s, x), mask, axes);
     if (!chosen.valid()) return give(dy, false);
     return add(s, x, e.where(chosen, spread(dy), 0), true);
   }
@@ -309,17 +312,13 @@ void Reverse::reverse_reduce(Scope& s, const Node& node, ValueId dy) {
 }
 
 void Reverse::reverse_contract(Scope& s, const Node& node, ValueId dy) {
-  size_t rank = type(node.operands[0]).dims.size();
-  std::vector<int64_t> labels[2];
-  for (size_t i = 0; i < node.attrs.ints.size(); ++i)
-    labels[i < rank ? 0 : 1].push_back(node.attrs.ints[i]);
-  const std::vector<int64_t>& out = node.attrs.labels;
+  const auto& [lhs, rhs, out] = node.as<ContractAttrs>();
   for (size_t k = 0; k < 2; ++k) {
     ValueId x = node.operands[k];
     if (!moves(x)) continue;
     Emit e = emit(s);
     ValueId other = primal(s, node.operands[1 - k]);
-    const std::vector<int64_t>&mine = labels[k], &theirs = labels[1 - k];
+    const std::vector<int64_t>&mine = k ? rhs : lhs, &theirs = k ? lhs : rhs;
     // Over the labels of x that the others know; along the rest, and off a diagonal, it is spread.
     std::vector<int64_t> distinct, known;
     for (int64_t label : mine)

@@ -20,11 +20,11 @@ static ValueId chosen_elements(Emit& e, ValueId y, int64_t axis) {
 
 ValueId Forward::scan(Emit& e, const Node& node) {
   ValueId x = node.operands[0], y = node.results[0];
-  if (node.attrs.reduce == ReduceOp::Sum) return linear(e, node, 1);
-  if (chooses(node.attrs.reduce))
-    return e.gather(e.reshape(of(x), {e.product(type(x).dims)}), chosen_elements(e, y, node.attrs.ints[0]), 0);
+  const auto [op, axis] = node.as<ScanAttrs>();
+  if (op == ReduceOp::Sum) return linear(e, node, 1);
+  if (chooses(op)) return e.gather(e.reshape(of(x), {e.product(type(x).dims)}), chosen_elements(e, y, axis), 0);
   // A product: y_i = y_{i-1} x_i, so that dy_i = dy_{i-1} x_i + y_{i-1} dx_i. Axis in front, rows as wholes.
-  std::vector<int64_t> front = to_front(type(x).dims.size(), node.attrs.ints[0]);
+  std::vector<int64_t> front = to_front(type(x).dims.size(), axis);
   ValueId xs = e.transpose(x, front), ys = e.transpose(y, front), ds = e.transpose(of(x), front);
   std::vector<Dim> rows = type(xs).dims;
   Type row = Type::tensor(type(x).dtype, std::vector<Dim>(rows.begin() + 1, rows.end()));
@@ -43,10 +43,10 @@ ValueId Forward::scan(Emit& e, const Node& node) {
 void Reverse::reverse_scan(Scope& s, const Node& node, ValueId dy) {
   Emit e = emit(s);
   ValueId x = node.operands[0];
-  int64_t axis = node.attrs.ints[0];
-  if (node.attrs.reduce == ReduceOp::Sum)
+  const auto [op, axis] = node.as<ScanAttrs>();
+  if (op == ReduceOp::Sum)
     return add(s, x, e.flip(e.scan(ReduceOp::Sum, e.flip(dy, axis), axis), axis), is_guarded(dy));
-  if (chooses(node.attrs.reduce)) {
+  if (chooses(op)) {
     ValueId chosen = chosen_elements(e, primal(s, node.results[0]), axis);
     const Dim n = e.product(type(chosen).dims);
     ValueId dx = e.scatter(e.zeros(Type::tensor(type(dy).dtype, {n})), e.reshape(chosen, {n}), e.reshape(dy, {n}),

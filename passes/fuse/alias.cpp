@@ -29,7 +29,7 @@ size_t uses_of(const Function& f, const Region& region, ValueId value) {
 bool reads_elsewhere(const Function& f, const Region& region, NodeId update_id) {
   const Node& update = f[update_id];
   ValueId base = update.operands[0];
-  if (update.op == Op::Update && update.attrs.ints.empty())
+  if (update.op == Op::Update && update.as<UpdateAttrs>().steps.empty())
     return false; // one element: its value is there before it is written
   std::vector<ValueId> starts(update.operands.begin() + std::min<size_t>(2, update.operands.size()),
                               update.operands.end());
@@ -37,8 +37,8 @@ bool reads_elsewhere(const Function& f, const Region& region, NodeId update_id) 
   walk(f, region, [&](NodeId id) {
     const Node& node = f[id];
     if (id == update_id || std::count(node.operands.begin(), node.operands.end(), base) == 0) return;
-    bool same_place = update.op == Op::Update && (node.op == Op::Slice || node.op == Op::Index) &&
-                      node.operands[0] == base && node.attrs.ints == update.attrs.ints &&
+    bool same_place = update.op == Op::Update && node.op == Op::Slice && node.operands[0] == base &&
+                      node.as<StepsAttrs>().steps == update.as<UpdateAttrs>().steps &&
                       std::equal(node.operands.begin() + 1, node.operands.end(), starts.begin(), starts.end());
     elsewhere = elsewhere || !same_place;
   });
@@ -121,7 +121,7 @@ std::vector<OutputAlias> of_nest(const Function& f, const Node& kernel) {
 } // namespace
 
 std::vector<OutputAlias> output_aliases(const Function& f, const Node& kernel) {
-  switch (kernel.attrs.kernel) {
+  switch (kernel.as<KernelAttrs>().kind) {
   case KernelKind::Update: return of_update(f, kernel);
   case KernelKind::Loop: return of_loop(f, kernel);
   case KernelKind::Nest: return of_nest(f, kernel);

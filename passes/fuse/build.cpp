@@ -23,7 +23,7 @@ uint32_t cost_of(ScalarOp op) {
 }
 
 uint32_t cost_of(const Function& f, const Node& node) {
-  if (node.op == Op::Elementwise) return cost_of(node.attrs.scalar);
+  if (node.op == Op::Elementwise) return cost_of(node.as<ElementwiseAttrs>().op);
   if (node.op != Op::Map) return info(node.op).cost;
   uint32_t sum = 0;
   walk(f, node.regions[0], [&](NodeId id) {

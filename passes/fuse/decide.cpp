@@ -53,8 +53,9 @@ int32_t Fusion::expected_rows(uint32_t item, const Group& group) const {
   int32_t source = it.kind == FusionClass::Reduce ? static_cast<int32_t>(item) : it.reduce;
   if (source < 0 || group.decided || group.scan || group.kind != KernelKind::Nest) return -1;
   const Node& reduce = node_of(static_cast<uint32_t>(source));
-  if (!(f_[reduce.operands[0]].type.dims == group.space) || !trailing(reduce.attrs.ints, group.space.size())) return -1;
-  int32_t rows = static_cast<int32_t>(group.space.size() - reduce.attrs.ints.size());
+  const std::vector<int64_t>& axes = reduce.as<ReduceAttrs>().axes;
+  if (!(f_[reduce.operands[0]].type.dims == group.space) || !trailing(axes, group.space.size())) return -1;
+  int32_t rows = static_cast<int32_t>(group.space.size() - axes.size());
   if (group.rows >= 0 && group.rows != rows) return -1;
   if (rows == 0 && !small_constant(group.space)) return -1;
   return rows;
@@ -74,7 +75,7 @@ Fusion::Read Fusion::read_scalar(const Use& use, uint32_t item, const Group& gro
 Fusion::Read Fusion::read_broadcast(const Item& reader, uint32_t item, const Group& group) const {
   const Node& node = f_[reader.node];
   const std::vector<Dim>& dims = f_[node.operands[0]].type.dims;
-  const std::vector<int64_t>& axes = node.attrs.ints;
+  const std::vector<int64_t>& axes = node.as<AxesAttrs>().axes;
   if (reader.place == Place::Element && group.decided) {
     std::vector<Dim> kept = kept_dims(group);
     bool row = row_dims(dims, kept);
@@ -201,11 +202,13 @@ bool Fusion::fail_together(uint32_t item, const Group& group) const {
 // also hold that memory, and make the Update a copy of the whole.
 bool Fusion::fits_update(uint32_t item, const Group& group) const {
   const Node& root = node_of(group.root);
-  if (root.op == Op::Update && root.attrs.ints.empty()) return true; // one element, read in full before the store
+  if (root.op == Op::Update && root.as<UpdateAttrs>().steps.empty())
+    return true; // one element, read in full before the store
   ValueId updated = root.operands[0], memory = viewed(updated);
   auto same_place = [&](const Node& slice) {
     return root.op == Op::Update && slice.op == Op::Slice && slice.operands[0] == updated &&
-           slice.operands.size() == root.operands.size() - 1 && slice.attrs.ints == root.attrs.ints &&
+           slice.operands.size() == root.operands.size() - 1 &&
+           slice.as<StepsAttrs>().steps == root.as<UpdateAttrs>().steps &&
            std::equal(slice.operands.begin() + 1, slice.operands.end(), root.operands.begin() + 2) &&
            same_dims(f_, slice.results[0], root.operands[1]);
   };
@@ -256,7 +259,7 @@ bool Fusion::join_reduce(uint32_t item, uint32_t group, const std::vector<Use>& 
   if (g.kind != KernelKind::Nest || g.scan || g.reduces >= kReduces) return false;
   const std::vector<Dim>& space = f_[node.operands[0]].type.dims;
   const std::vector<Dim>& result = f_[node.results[0]].type.dims;
-  const std::vector<int64_t>& axes = node.attrs.ints;
+  const std::vector<int64_t>& axes = node.as<ReduceAttrs>().axes;
   bool at_end = trailing(axes, space.size());
   Read how = combined(edges, item, g);
   if (!how.allowed) return false;

@@ -22,7 +22,7 @@ void Fusion::start(uint32_t item) {
     g.decided = true;
     g.reduces = 1;
     g.space = f_[node.operands[0]].type.dims;
-    g.reduced = node.attrs.ints;
+    g.reduced = node.as<ReduceAttrs>().axes;
     for (size_t i = 0; i < g.reduced.size(); ++i)
       g.columns = g.columns || g.reduced[i] != static_cast<int64_t>(g.space.size() - g.reduced.size() + i);
     here.place = Place::Row;

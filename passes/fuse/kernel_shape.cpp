@@ -11,7 +11,7 @@ KernelShape kernel_shape(const Function& f, const Node& kernel) {
     const Node& node = f[id];
     if (node.op != Op::Reduce && node.op != Op::Scan) continue;
     const std::vector<Dim>& dims = f[node.operands[0]].type.dims;
-    shape.reduced = node.attrs.ints;
+    shape.reduced = node.op == Op::Scan ? std::vector<int64_t>{node.as<ScanAttrs>().axis} : node.as<ReduceAttrs>().axes;
     bool trailing = true;
     for (size_t i = 0; i < dims.size(); ++i) {
       bool folded = std::count(shape.reduced.begin(), shape.reduced.end(), static_cast<int64_t>(i)) > 0;

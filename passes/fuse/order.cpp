@@ -47,7 +47,7 @@ private:
   // The tensor into whose memory a kernel writes.
   ValueId written(NodeId id) const {
     const Node& node = f_[id];
-    if (node.op != Op::Kernel || node.attrs.kernel != KernelKind::Update) return {};
+    if (node.op != Op::Kernel || node.as<KernelAttrs>().kind != KernelKind::Update) return {};
     NodeId update = f_[node.regions[0].yields[0]].producer;
     return update.valid() ? f_[update].operands[0] : ValueId{};
   }
@@ -78,7 +78,7 @@ private:
   // Where the host waits for a value, the program ends if that has failed: what it prints before, it prints before
   // that.
   bool may_end_program(const Node& node) const {
-    if (node.op == Op::Kernel) return node.attrs.kernel == KernelKind::Loop;
+    if (node.op == Op::Kernel) return node.as<KernelAttrs>().kind == KernelKind::Loop;
     return node.op == Op::Await || is_effect(f_, node) || kind_of(node.op) == OpKind::Control;
   }
 

@@ -153,7 +153,7 @@ private:
   }
 
   bool node(const Node& node) {
-    const bool is_function = node.op == Op::Elementwise && tl::info(node.attrs.scalar).ulp > 0;
+    const bool is_function = node.op == Op::Elementwise && tl::info(node.as<ElementwiseAttrs>().op).ulp > 0;
     work_ += is_function ? kWorkOfFunction : 1;
     if (work_ > kMostWork) return false;
     switch (node.op) {

@@ -45,11 +45,12 @@ std::optional<ContiguousView> contiguous_view(const Function& f, const Node& nod
   const std::vector<Dim>& lengths = f[node.results[0]].type.dims;
   bool whole_from_here = false;
   for (size_t i = 0; i < dims.size(); ++i) {
-    bool whole = lengths[i] == dims[i] && integer_of(f, node.operands[1 + i]) == 0 && node.attrs.ints[i] == 1;
+    const int64_t step = node.as<StepsAttrs>().steps[i];
+    bool whole = lengths[i] == dims[i] && integer_of(f, node.operands[1 + i]) == 0 && step == 1;
     bool one = lengths[i] == Dim::of(1);
     if (whole_from_here && !whole) return std::nullopt;
     if (!one) {
-      if (node.attrs.ints[i] != 1) return std::nullopt;
+      if (step != 1) return std::nullopt;
       whole_from_here = true;
     }
     if (!whole) view.offset.push_back({1 + i, i});

@@ -50,7 +50,7 @@ NodeId wrap_kernel(Module& module, Function& f, std::vector<NodeId> nodes, Kerne
   for (ValueId value : captures(f, probe)) {
     NodeId producer = f[value].producer;
     if (!producer.valid() || f[producer].op != Op::Constant) continue;
-    ValueId copy = into.constant(f[value].type.dtype, f[producer].attrs.literal);
+    ValueId copy = into.constant(f[value].type.dtype, f[producer].as<ConstantAttrs>().literal);
     names[value.index] = copy;
   }
   for (NodeId id : nodes) {
@@ -63,12 +63,11 @@ NodeId wrap_kernel(Module& module, Function& f, std::vector<NodeId> nodes, Kerne
     types.push_back(Type());
   }
 
-  Attrs attrs;
-  attrs.kernel = kind;
   Region elsewhere;
   std::vector<Region> regions;
   regions.push_back(std::move(body));
-  NodeId kernel = Builder(module, f, elsewhere).node(Op::Kernel, {}, std::move(types), attrs, loc, std::move(regions));
+  NodeId kernel =
+      Builder(module, f, elsewhere).node(Op::Kernel, {}, std::move(types), KernelAttrs{kind}, loc, std::move(regions));
   for (uint32_t i = 0; i < outputs.size(); ++i) {
     f[kernel].results[i] = outputs[i];
     f[outputs[i]].producer = kernel;

@@ -73,8 +73,9 @@ private:
   // in: all operands but tokens; out: all results but tokens.
   Instruction plain(BcOp op, const ir::Node& node);
   // With its attributes, and what each result is.
-  void described_host(HostOp op, const ir::Node& node);
-  void host(HostOp op, const ir::Node& node);
+  void described_host(HostOp op, const ir::Node& node, uint32_t index = 0, std::vector<int64_t> ints = {});
+  void host(HostOp op, const ir::Node& node, uint32_t index = 0);
+  void list_operation(const ir::Node& node);
   void node(ir::NodeId id, const ir::Node& node);
   void host_node(const ir::Node& node); // what the VM does on the host
   void arithmetic(const ir::Node& node);

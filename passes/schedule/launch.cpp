@@ -24,7 +24,7 @@ Suffers FunctionScheduler::suffers(const Node& kernel, const FailureFlow& flow,
   Suffers out;
   for (ValueId value : values) {
     for (NodeId guard : flow.guards(value))
-      out.sites.push_back(static_cast<int32_t>(f_[guard].attrs.index));
+      out.sites.push_back(static_cast<int32_t>(f_[guard].as<SiteAttrs>().site));
     for (ValueId source : flow.outsiders(value))
       for (uint32_t k = 0; k < kernel.operands.size(); ++k)
         if (kernel.operands[k] == source) out.inputs.push_back(k);
@@ -45,7 +45,7 @@ void FunctionScheduler::launch(NodeId id, const Node& node) {
   std::vector<OutputAlias> aliases = output_aliases(f_, node);
   const Region& region = node.regions[0];
   std::optional<FailureFlow> flow;
-  if (node.attrs.kernel == KernelKind::Loop) flow.emplace(f_, region);
+  if (node.as<KernelAttrs>().kind == KernelKind::Loop) flow.emplace(f_, region);
   for (size_t k = 0; k < node.results.size(); ++k) {
     OutputDesc desc = describe(f_[node.results[k]].type);
     desc.mode = aliases[k].mode;

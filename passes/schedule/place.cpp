@@ -52,10 +52,9 @@ void reduce_conditions(Module& module, Function& f) {
     if (node.op != Op::Guard || f[node.operands[1]].type.is_scalar() ||
         same_dims(f, node.operands[0], node.operands[1]))
       return Edit::Keep;
-    Attrs attrs;
-    attrs.reduce = ReduceOp::All;
+    ReduceAttrs attrs{ReduceOp::All, {}};
     for (size_t i = 0; i < f[node.operands[1]].type.dims.size(); ++i)
-      attrs.ints.push_back(static_cast<int64_t>(i));
+      attrs.axes.push_back(static_cast<int64_t>(i));
     LocId loc = node.loc;
     ValueId all = edit.one(Op::Reduce, {node.operands[1]}, Type::scalar(DType::Bool), attrs, loc);
     std::vector<ValueId> payload(f[id].operands.begin() + 2, f[id].operands.end());

@@ -55,7 +55,7 @@ private:
         mark(node.results[i], dataflow[node.operands[i].index]);
       return;
     case Op::ListGet: // an element may be either
-      for (size_t i = 0; i < node.results.size() - node.attrs.ints.size() / 2; ++i)
+      for (size_t i = 0; i < node.results.size() - node.as<ListGetAttrs>().sizes.size(); ++i)
         mark(node.results[i], true);
       return;
     case Op::Debug: return mark(node.results[1], dataflow[node.operands[1].index]);

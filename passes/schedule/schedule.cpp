@@ -182,23 +182,50 @@ Instruction FunctionScheduler::plain(BcOp op, const Node& node) {
   return instruction;
 }
 
-void FunctionScheduler::described_host(HostOp op, const Node& node) {
+void FunctionScheduler::described_host(HostOp op, const Node& node, uint32_t index, std::vector<int64_t> ints) {
   Instruction instruction = plain(BcOp::Host, node);
   instruction.host_op = op;
-  instruction.index = node.attrs.index;
-  instruction.ints = node.attrs.ints;
-  if (op == HostOp::ListJoin) instruction.site = static_cast<int32_t>(node.attrs.index);
+  instruction.index = index;
+  instruction.ints = std::move(ints);
+  if (op == HostOp::ListJoin) instruction.site = static_cast<int32_t>(index);
   for (ValueId value : node.results)
     if (!is_token(value)) instruction.outputs.push_back(describe(f_[value].type));
   instruction.dtype = f_[node.results[0]].type.dtype;
   add(std::move(instruction));
 }
 
-void FunctionScheduler::host(HostOp op, const Node& node) {
+void FunctionScheduler::host(HostOp op, const Node& node, uint32_t index) {
   Instruction instruction = plain(BcOp::Host, node);
   instruction.host_op = op;
-  instruction.index = node.attrs.index;
+  instruction.index = index;
   add(std::move(instruction));
+}
+
+void FunctionScheduler::list_operation(const Node& node) {
+  switch (node.op) {
+  case Op::ListMake: {
+    const auto& a = node.as<ListMakeAttrs>();
+    return described_host(HostOp::ListMake, node, 0, {a.width, a.count});
+  }
+  case Op::ListLength: return described_host(HostOp::ListLength, node);
+  case Op::ListGet: {
+    std::vector<int64_t> sizes;
+    for (const LeafAxis& size : node.as<ListGetAttrs>().sizes)
+      sizes.insert(sizes.end(), {size.leaf, size.axis});
+    return described_host(HostOp::ListGet, node, 0, std::move(sizes));
+  }
+  case Op::ListSet: return described_host(HostOp::ListSet, node);
+  case Op::ListAppend: return described_host(HostOp::ListAppend, node, 0, {node.as<ListAppendAttrs>().width});
+  case Op::ListConcat: return described_host(HostOp::ListConcat, node);
+  case Op::ListSlice: {
+    const auto& given = node.as<ListSliceAttrs>();
+    return described_host(HostOp::ListSlice, node, 0, {given.first, given.last, given.step});
+  }
+  default: { // ListJoin
+    const auto& a = node.as<ListJoinAttrs>();
+    return described_host(HostOp::ListJoin, node, a.site, {a.axis, a.stack});
+  }
+  }
 }
 
 void FunctionScheduler::node(NodeId id, const Node& node) {
@@ -206,19 +233,19 @@ void FunctionScheduler::node(NodeId id, const Node& node) {
   case Op::Constant: {
     Instruction i = plain(BcOp::ConstScalar, node);
     i.dtype = f_[node.results[0]].type.dtype;
-    i.imm = node.attrs.literal;
+    i.imm = node.as<ConstantAttrs>().literal;
     add(std::move(i));
     return;
   }
   case Op::ConstTensor: {
     Instruction i = plain(BcOp::ConstTensor, node);
-    i.index = node.attrs.index;
+    i.index = node.as<ConstTensorAttrs>().tensor;
     add(std::move(i));
     return;
   }
   case Op::ConstStr: {
     Instruction i = plain(BcOp::ConstStr, node);
-    i.index = tables_.string(node.attrs.text);
+    i.index = tables_.string(node.as<ConstStrAttrs>().text);
     add(std::move(i));
     return;
   }
@@ -232,7 +259,7 @@ void FunctionScheduler::node(NodeId id, const Node& node) {
   case Op::While: return while_loop(node);
   case Op::Call: {
     Instruction i = plain(BcOp::Call, node);
-    i.index = node.attrs.index;
+    i.index = node.as<CallAttrs>().function;
     add(std::move(i));
     return;
   }
@@ -240,7 +267,7 @@ void FunctionScheduler::node(NodeId id, const Node& node) {
     for (size_t k = 1; k < node.operands.size(); ++k)
       if (is_handle(node.operands[k])) fail(node, "a condition that the host does not know");
     Instruction i = plain(BcOp::Guard, node);
-    i.index = node.attrs.index;
+    i.index = node.as<SiteAttrs>().site;
     add(std::move(i));
     return;
   }
@@ -261,16 +288,16 @@ void FunctionScheduler::host_node(const Node& node) {
   case Op::Format: {
     Instruction i = plain(BcOp::Host, node);
     i.host_op = HostOp::Format;
-    i.index = tables_.format(node.attrs.format);
+    i.index = tables_.format(node.as<FormatAttrs>().format);
     add(std::move(i));
     return;
   }
-  case Op::Print: return host(HostOp::Print, node);
+  case Op::Print: return host(HostOp::Print, node, node.as<PrintAttrs>().to_stderr);
   case Op::Assert: {
     Instruction i = plain(BcOp::Host, node);
     i.host_op = HostOp::Assert;
-    i.site = static_cast<int32_t>(node.attrs.index);
-    i.index = tables_.format(node.attrs.format);
+    i.site = static_cast<int32_t>(node.as<AssertAttrs>().site);
+    i.index = tables_.format(node.as<AssertAttrs>().format);
     add(std::move(i));
     return;
   }
@@ -278,24 +305,27 @@ void FunctionScheduler::host_node(const Node& node) {
     Instruction i = plain(BcOp::Host, node);
     i.host_op = HostOp::Load;
     i.dtype = f_[node.results[1]].type.dtype;
-    i.imm = {node.attrs.index};
+    i.imm = {node.as<LoadAttrs>().options};
     i.outputs.push_back(describe(f_[node.results[1]].type));
     add(std::move(i));
     return;
   }
-  case Op::ListMake: return described_host(HostOp::ListMake, node);
-  case Op::ListLength: return described_host(HostOp::ListLength, node);
-  case Op::ListGet: return described_host(HostOp::ListGet, node);
-  case Op::ListSet: return described_host(HostOp::ListSet, node);
-  case Op::ListAppend: return described_host(HostOp::ListAppend, node);
-  case Op::ListConcat: return described_host(HostOp::ListConcat, node);
-  case Op::ListSlice: return described_host(HostOp::ListSlice, node);
-  case Op::ListJoin: return described_host(HostOp::ListJoin, node);
-  case Op::Text: return described_host(HostOp::Text, node);
+  case Op::ListMake:
+  case Op::ListLength:
+  case Op::ListGet:
+  case Op::ListSet:
+  case Op::ListAppend:
+  case Op::ListConcat:
+  case Op::ListSlice:
+  case Op::ListJoin: return list_operation(node);
+  case Op::Text: {
+    const auto& a = node.as<TextAttrs>();
+    return described_host(HostOp::Text, node, static_cast<uint32_t>(a.op), a.bounds);
+  }
   case Op::ReadLine: return host(HostOp::ReadLine, node);
   case Op::Save: return host(HostOp::Save, node);
   case Op::Exists: return host(HostOp::Exists, node);
-  case Op::ReadText: return host(HostOp::ReadText, node);
+  case Op::ReadText: return host(HostOp::ReadText, node, node.as<ReadTextAttrs>().names);
   case Op::WriteText: return host(HostOp::WriteText, node);
   case Op::Wait: return host(HostOp::Wait, node);
   case Op::WaitAll: return host(HostOp::WaitAll, node);
@@ -305,15 +335,20 @@ void FunctionScheduler::host_node(const Node& node) {
   case Op::Debug: {
     Instruction i = make(BcOp::Host, node.loc);
     i.host_op = HostOp::Debug;
-    if (!node.attrs.format.literals.empty()) i.index = 1 + tables_.format(node.attrs.format);
+    if (const std::string& name = node.as<DebugAttrs>().name; !name.empty()) i.index = 1 + tables_.format({{name}, {}});
     i.in.push_back({slot(node.operands[1])});
     add(std::move(i));
     return move(define(node.results[1]), slot(node.operands[1]), node.loc);
   }
-  case Op::Plot: return described_host(HostOp::Plot, node);
-  case Op::Stopwatch: return described_host(HostOp::Stopwatch, node);
-  case Op::Progress: return host(HostOp::Progress, node);
-  case Op::DeviceCount: return described_host(HostOp::DeviceCount, node);
+  case Op::Plot: {
+    const auto& a = node.as<PlotAttrs>();
+    return described_host(HostOp::Plot, node, static_cast<uint32_t>(a.kind), {a.has_path, a.has_x});
+  }
+  case Op::Stopwatch:
+    return described_host(HostOp::Stopwatch, node, static_cast<uint32_t>(node.as<StopwatchAttrs>().op));
+  case Op::Progress: return host(HostOp::Progress, node, node.as<ProgressAttrs>().last);
+  case Op::DeviceCount:
+    return described_host(HostOp::DeviceCount, node, static_cast<uint32_t>(node.as<DeviceCountAttrs>().kind));
   case Op::DeviceOf: return described_host(HostOp::DeviceOf, node);
   case Op::Transfer: return described_host(HostOp::Transfer, node);
   case Op::Place: return described_host(HostOp::Place, node);
@@ -332,9 +367,8 @@ void FunctionScheduler::arithmetic(const Node& node) {
   bool convert = node.op == Op::Convert;
   if (is_handle(node.results[0])) fail(node, "is outside of a kernel");
   Instruction i = plain(convert ? BcOp::Convert : BcOp::Scalar, node);
-  bool where = !convert && node.attrs.scalar == ScalarOp::Where;
-  DType operand = f_[node.operands[where ? 1 : 0]].type.dtype;
-  i.scalar = node.attrs.scalar;
+  DType operand = f_[node.operands[node.is(ScalarOp::Where) ? 1 : 0]].type.dtype;
+  if (!convert) i.scalar = node.as<ElementwiseAttrs>().op;
   i.dtype = convert ? f_[node.results[0]].type.dtype : operand;
   i.dtype2 = operand;
   add(std::move(i));
@@ -374,10 +408,10 @@ void FunctionScheduler::linalg(const Node& node) {
   std::vector<Operand> numbers;
   for (const Number& n : {batch, number(dims[leading]), number(dims[leading + 1]), columns})
     numbers.push_back({in_slot(n, node.loc)});
-  numbers.push_back({constant(DType::I64, Scalar::of(int64_t{node.attrs.index}), node.loc)});
+  numbers.push_back({constant(DType::I64, Scalar::of(int64_t{node.as<LinalgAttrs>().site}), node.loc)});
   Instruction i = plain(BcOp::Linalg, node);
   i.in.insert(i.in.begin(), numbers.begin(), numbers.end());
-  i.index = static_cast<uint32_t>(node.attrs.ints[0]);
+  i.index = static_cast<uint32_t>(node.as<LinalgAttrs>().op);
   i.dtype = f_[node.operands[0]].type.dtype;
   for (ValueId value : node.results) {
     i.outputs.push_back(describe(f_[value].type));

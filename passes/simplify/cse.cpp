@@ -17,7 +17,7 @@ bool shared(Op op) { return kind_of(op) == OpKind::Value || kind_of(op) == OpKin
 
 bool commutes(const Node& node) {
   if (node.op != Op::Elementwise) return false;
-  switch (node.attrs.scalar) {
+  switch (node.as<ElementwiseAttrs>().op) {
   case ScalarOp::Add:
   case ScalarOp::Mul:
   case ScalarOp::Eq:
@@ -33,14 +33,22 @@ bool commutes(const Node& node) {
 
 size_t mix(size_t seed, uint64_t value) { return seed * 0x9e3779b97f4a7c15u + (value ^ (value >> 29)) + 0x7f4a7c15u; }
 
+template <class Number> size_t mix_field(size_t seed, const Number& number) {
+  return mix(seed, static_cast<uint64_t>(number));
+}
+size_t mix_field(size_t seed, Scalar literal) { return mix(seed, literal.bits); }
+size_t mix_field(size_t seed, const std::string& text) { return mix(seed, std::hash<std::string>()(text)); }
+size_t mix_field(size_t seed, const LeafAxis& size) { return mix_field(mix_field(seed, size.leaf), size.axis); }
+template <class T> size_t mix_field(size_t seed, const std::vector<T>& values) {
+  for (const T& value : values)
+    seed = mix_field(seed, value);
+  return seed;
+}
+size_t mix_field(size_t seed, const FormatTemplate& format) { return mix_field(seed, format.literals); }
+
 size_t hash_of(const Function& f, const Node& node) {
   size_t h = static_cast<size_t>(node.op);
-  h = mix(h, static_cast<uint64_t>(node.attrs.scalar) * 64 + static_cast<uint64_t>(node.attrs.reduce));
-  h = mix(h, node.attrs.index);
-  h = mix(h, node.attrs.literal.bits);
-  for (int64_t n : node.attrs.ints)
-    h = mix(h, static_cast<uint64_t>(n));
-  h = mix(h, std::hash<std::string>()(node.attrs.text));
+  each_field(node.attrs, [&](std::string_view, const auto&... fields) { ((h = mix_field(h, fields)), ...); });
   if (commutes(node)) {
     h = mix(h, node.operands[0].index + node.operands[1].index);
   } else {
@@ -55,11 +63,7 @@ size_t hash_of(const Function& f, const Node& node) {
 }
 
 bool equal(const Function& f, const Node& a, const Node& b) {
-  const Attrs &x = a.attrs, &y = b.attrs;
-  if (a.op != b.op || x.scalar != y.scalar || x.reduce != y.reduce || x.update != y.update || x.index != y.index ||
-      !(x.literal == y.literal) || x.ints != y.ints || x.labels != y.labels || x.text != y.text ||
-      x.format.literals != y.format.literals || x.format.specs != y.format.specs)
-    return false;
+  if (a.op != b.op || a.attrs != b.attrs) return false;
   if (!(f[a.results[0]].type == f[b.results[0]].type)) return false;
   if (a.operands == b.operands) return true;
   return commutes(a) && a.operands[0] == b.operands[1] && a.operands[1] == b.operands[0];

@@ -14,7 +14,7 @@ namespace {
 std::optional<Scalar> element(const Module& module, const Function& f, const Node& node) {
   const Node* source = producer_of(f, node.operands[0]);
   if (!source || source->op != Op::ConstTensor) return std::nullopt;
-  const HostTensor& tensor = module.tensors[source->attrs.index];
+  const HostTensor& tensor = module.tensors[source->as<ConstTensorAttrs>().tensor];
   if (tensor.dims.size() + 1 != node.operands.size()) return std::nullopt;
   int64_t at = 0;
   for (size_t i = 0; i < tensor.dims.size(); ++i) {
@@ -35,10 +35,9 @@ std::optional<Scalar> value_of(const Module& module, const Function& f, const No
     if (!constant) return std::nullopt;
     operands[i] = *constant;
   }
-  bool where = node.op == Op::Elementwise && node.attrs.scalar == ScalarOp::Where;
-  DType from = f[node.operands[where ? 1 : 0]].type.dtype;
+  DType from = f[node.operands[node.is(ScalarOp::Where) ? 1 : 0]].type.dtype;
   if (node.op == Op::Convert) return convert_scalar(from, f[node.results[0]].type.dtype, operands[0]);
-  return eval_scalar(node.attrs.scalar, from, {operands, node.operands.size()});
+  return eval_scalar(node.as<ElementwiseAttrs>().op, from, {operands, node.operands.size()});
 }
 
 } // namespace

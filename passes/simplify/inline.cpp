@@ -20,7 +20,7 @@ constexpr size_t kNodeLimit = 400'000;
 std::vector<uint32_t> callees(const Function& function) {
   std::vector<uint32_t> result;
   walk(function, function.body, [&](NodeId id) {
-    if (function[id].op == Op::Call) result.push_back(function[id].attrs.index);
+    if (function[id].op == Op::Call) result.push_back(function[id].as<CallAttrs>().function);
   });
   return result;
 }
@@ -123,7 +123,7 @@ public:
         if (function[id].op == Op::Call) calls.push_back(id);
       });
       for (NodeId id : calls) {
-        const uint32_t callee = function[id].attrs.index;
+        const uint32_t callee = function[id].as<CallAttrs>().function;
         if (order.recursive[callee] || sizes[f] + sizes[callee] > kNodeLimit) continue;
         sizes[f] += sizes[callee];
         inlined_[f].insert(id.index);
@@ -142,23 +142,30 @@ public:
       for (Dim& dim : value.type.dims) {
         if (dim.is_constant() || !result[dim.value].producer.valid()) continue;
         const Node& size = result[result[dim.value].producer];
-        const bool constant = size.op == Op::Constant && size.attrs.literal.as<int64_t>() >= 0;
-        if (constant) dim = Dim::of(size.attrs.literal.as<int64_t>());
+        if (size.op != Op::Constant) continue;
+        const auto constant = size.as<ConstantAttrs>().literal.as<int64_t>();
+        if (constant >= 0) dim = Dim::of(constant);
       }
     return result;
   }
 
 private:
+  static uint32_t& site_of(Node& node) {
+    if (node.op == Op::Guard) return node.as<SiteAttrs>().site;
+    return node.op == Op::Assert ? node.as<AssertAttrs>().site : node.as<LinalgAttrs>().site;
+  }
+
   // `call`: the way here; none in the function that stays.
   bool expand(uint32_t f, Cloner& cloner, NodeId id, Builder& into, Relocation* call) {
     const Node& node = module_.functions[f][id];
     if (call && (node.op == Op::Guard || node.op == Op::Assert || node.op == Op::Linalg)) {
       NodeId copy = cloner.clone(id, into);
-      into.function()[copy].attrs.index = call->site(node.attrs.index);
+      uint32_t& site = site_of(into.function()[copy]);
+      site = call->site(site);
       return true;
     }
     if (node.op != Op::Call || !inlined_[f].contains(id.index)) return false;
-    const uint32_t callee = node.attrs.index;
+    const uint32_t callee = node.as<CallAttrs>().function;
     const Function& body = module_.functions[callee];
     Relocation relocation(module_, call ? (*call)(node.loc) : node.loc);
     Cloner inner(module_, body, into.function());
@@ -188,12 +195,13 @@ Module inline_calls(Module module) {
     kept.push_back(inliner.run(queue[i]));
     for (Node& node : kept.back().nodes) {
       if (node.op != Op::Call) continue;
-      uint32_t& callee = number[node.attrs.index];
+      uint32_t& function = node.as<CallAttrs>().function;
+      uint32_t& callee = number[function];
       if (callee == UINT32_MAX) {
         callee = static_cast<uint32_t>(queue.size());
-        queue.push_back(node.attrs.index);
+        queue.push_back(function);
       }
-      node.attrs.index = callee;
+      function = callee;
     }
   }
   module.functions = std::move(kept);

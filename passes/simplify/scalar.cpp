@@ -12,7 +12,7 @@ struct View { // of an elementwise node
   const Node& node;
   View(Edit& edit, NodeId id) : f(edit.function()), node(f[id]) {}
   ValueId in(size_t i) const { return node.operands[i]; }
-  bool is(ScalarOp op) const { return node.op == Op::Elementwise && node.attrs.scalar == op; }
+  bool is(ScalarOp op) const { return node.is(op); }
   DType type() const { return f[in(is(ScalarOp::Where) ? 1 : 0)].type.dtype; }
   bool ints() const { return is_int(type()); }
   bool scalar() const { return f[node.results[0]].type.is_scalar(); }
@@ -85,7 +85,7 @@ Result twice(Edit& edit, NodeId id) {
   View v(edit, id);
   if (!v.is(ScalarOp::Neg) && !v.is(ScalarOp::Not) && !v.is(ScalarOp::BitNot)) return {};
   const Node* inner = producer_of(v.f, v.in(0));
-  if (!inner || inner->op != Op::Elementwise || inner->attrs.scalar != v.node.attrs.scalar) return {};
+  if (!inner || !inner->is(v.node.as<ElementwiseAttrs>().op)) return {};
   return inner->operands[0];
 }
 
@@ -117,13 +117,11 @@ Result constant_right(Edit& edit, NodeId id) {
   if (!v.ints() || !v.scalar() || v.node.operands.size() != 2) return {};
   DType type = v.type();
   LocId loc = v.node.loc;
-  Attrs attrs;
   auto emit = [&](ScalarOp op, ValueId a, ValueId b) {
-    attrs.scalar = op;
-    return edit.one(Op::Elementwise, {a, b}, Type::scalar(type), attrs, loc);
+    return edit.one(Op::Elementwise, {a, b}, Type::scalar(type), ElementwiseAttrs{op}, loc);
   };
   ValueId a = v.in(0), b = v.in(1);
-  ScalarOp op = v.node.attrs.scalar;
+  ScalarOp op = v.node.as<ElementwiseAttrs>().op;
   bool left = constant_of(v.f, a).has_value(), right = constant_of(v.f, b).has_value();
   if ((op == ScalarOp::Add || op == ScalarOp::Mul) && left && !right) return emit(op, b, a);
   if (!right || left) return {};
@@ -133,7 +131,7 @@ Result constant_right(Edit& edit, NodeId id) {
   }
   if (op != ScalarOp::Add && op != ScalarOp::Mul) return {};
   const Node* inner = producer_of(v.f, a);
-  if (!inner || inner->op != Op::Elementwise || inner->attrs.scalar != op) return {};
+  if (!inner || !inner->is(op)) return {};
   ValueId x = inner->operands[0];
   auto n = constant_of(v.f, inner->operands[1]);
   if (!n) return {};
@@ -146,7 +144,7 @@ Result difference(Edit& edit, NodeId id) {
   View v(edit, id);
   if (!v.is(ScalarOp::Sub) || !v.ints()) return {};
   const Node* sum = producer_of(v.f, v.in(0));
-  if (!sum || sum->op != Op::Elementwise || sum->attrs.scalar != ScalarOp::Add) return {};
+  if (!sum || !sum->is(ScalarOp::Add)) return {};
   for (size_t i = 0; i < 2; ++i) {
     ValueId rest = sum->operands[1 - i];
     if (sum->operands[i] == v.in(1) && v.f[rest].type == v.f[v.node.results[0]].type) return rest;
@@ -167,9 +165,8 @@ bool asked_before(const Function& f, ValueId value, const Node* condition) {
   for (const Node* guard = producer_of(f, value); guard && guard->op == Op::Guard;
        guard = producer_of(f, guard->operands[0])) {
     const Node* earlier = producer_of(f, guard->operands[1]);
-    if (earlier && earlier->op == Op::Elementwise && earlier->attrs.scalar == condition->attrs.scalar &&
-        earlier->operands.size() == 2 && earlier->operands[0] == guard->operands[0] &&
-        constant_of(f, earlier->operands[1]) == bound)
+    if (earlier && earlier->is(condition->as<ElementwiseAttrs>().op) && earlier->operands.size() == 2 &&
+        earlier->operands[0] == guard->operands[0] && constant_of(f, earlier->operands[1]) == bound)
       return true;
   }
   return false;
@@ -192,8 +189,7 @@ Result guard_holds(Edit& edit, NodeId id) {
 Result plain_text(Edit& edit, NodeId id) {
   View v(edit, id);
   if (!v.node.operands.empty()) return {};
-  Attrs attrs;
-  attrs.text = v.node.attrs.format.literals[0];
+  const ConstStrAttrs attrs{v.node.as<FormatAttrs>().format.literals[0]};
   return edit.one(Op::ConstStr, {}, Type::str(), attrs, v.node.loc);
 }
 

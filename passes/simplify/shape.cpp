@@ -27,11 +27,11 @@ Result same_view(Edit& edit, NodeId id) {
   case Op::Broadcast: return x;
   case Op::Transpose:
     for (size_t i = 0; i < rank; ++i)
-      if (node.attrs.ints[i] != static_cast<int64_t>(i)) return {};
+      if (node.as<AxesAttrs>().axes[i] != static_cast<int64_t>(i)) return {};
     return x;
   case Op::Slice:
     for (size_t i = 0; i < rank; ++i)
-      if (node.attrs.ints[i] != 1 || integer_of(f, node.operands[1 + i]) != 0) return {};
+      if (node.as<StepsAttrs>().steps[i] != 1 || integer_of(f, node.operands[1 + i]) != 0) return {};
     return x;
   case Op::Pad:
     for (size_t i = 0; i < rank; ++i)
@@ -55,7 +55,7 @@ Result reshape_scalar(Edit& edit, NodeId id) {
   const Function& f = edit.function();
   const Node& node = f[id];
   if (!f[node.operands[0]].type.is_scalar()) return {};
-  return edit.one(Op::Broadcast, {node.operands[0]}, f[node.results[0]].type, {}, node.loc);
+  return edit.one(Op::Broadcast, {node.operands[0]}, f[node.results[0]].type, AxesAttrs{}, node.loc);
 }
 
 Result transpose_twice(Edit& edit, NodeId id) {
@@ -63,9 +63,9 @@ Result transpose_twice(Edit& edit, NodeId id) {
   const Node& node = f[id];
   const Node* inner = producer(f, node.operands[0], Op::Transpose);
   if (!inner) return {};
-  Attrs attrs;
-  for (int64_t axis : node.attrs.ints)
-    attrs.ints.push_back(inner->attrs.ints[static_cast<size_t>(axis)]);
+  AxesAttrs attrs;
+  for (int64_t axis : node.as<AxesAttrs>().axes)
+    attrs.axes.push_back(inner->as<AxesAttrs>().axes[static_cast<size_t>(axis)]);
   return edit.one(Op::Transpose, {inner->operands[0]}, f[node.results[0]].type, attrs, node.loc);
 }
 
@@ -73,11 +73,12 @@ Result transpose_broadcast(Edit& edit, NodeId id) {
   const Function& f = edit.function();
   const Node& node = f[id];
   const Node* inner = producer(f, node.operands[0], Op::Broadcast);
-  if (!inner || inner->attrs.ints.size() > 1) return {};
-  Attrs attrs;
-  for (int64_t axis : inner->attrs.ints)
-    for (size_t i = 0; i < node.attrs.ints.size(); ++i)
-      if (node.attrs.ints[i] == axis) attrs.ints.push_back(static_cast<int64_t>(i));
+  if (!inner || inner->as<AxesAttrs>().axes.size() > 1) return {};
+  const std::vector<int64_t>& axes = node.as<AxesAttrs>().axes;
+  AxesAttrs attrs;
+  for (int64_t axis : inner->as<AxesAttrs>().axes)
+    for (size_t i = 0; i < axes.size(); ++i)
+      if (axes[i] == axis) attrs.axes.push_back(static_cast<int64_t>(i));
   return edit.one(Op::Broadcast, {inner->operands[0]}, f[node.results[0]].type, attrs, node.loc);
 }
 
@@ -87,7 +88,7 @@ Result transpose_of_ones(Edit& edit, NodeId id) {
   const Node& node = f[id];
   const auto& dims = f[node.operands[0]].type.dims;
   int64_t last = -1;
-  for (int64_t axis : node.attrs.ints) {
+  for (int64_t axis : node.as<AxesAttrs>().axes) {
     if (dims[static_cast<size_t>(axis)] == Dim::of(1)) continue;
     if (axis < last) return {};
     last = axis;
@@ -98,18 +99,19 @@ Result transpose_of_ones(Edit& edit, NodeId id) {
 Result broadcast_twice(Edit& edit, NodeId id) {
   const Function& f = edit.function();
   const Node& node = f[id];
-  Attrs attrs;
+  const std::vector<int64_t>& axes = node.as<AxesAttrs>().axes;
+  AxesAttrs attrs;
   ValueId x;
   if (const Node* inner = producer(f, node.operands[0], Op::Broadcast)) {
     x = inner->operands[0];
-    for (int64_t axis : inner->attrs.ints)
-      attrs.ints.push_back(node.attrs.ints[static_cast<size_t>(axis)]);
+    for (int64_t axis : inner->as<AxesAttrs>().axes)
+      attrs.axes.push_back(axes[static_cast<size_t>(axis)]);
   } else if (const Node* reshape = producer(f, node.operands[0], Op::Reshape)) {
     x = reshape->operands[0];
-    auto axes = inserted_ones(f[x].type.dims, f[node.operands[0]].type.dims);
-    if (!axes) return {};
-    for (int64_t axis : *axes)
-      attrs.ints.push_back(node.attrs.ints[static_cast<size_t>(axis)]);
+    auto kept = inserted_ones(f[x].type.dims, f[node.operands[0]].type.dims);
+    if (!kept) return {};
+    for (int64_t axis : *kept)
+      attrs.axes.push_back(axes[static_cast<size_t>(axis)]);
   } else {
     return {};
   }
@@ -125,7 +127,7 @@ Result broadcast_to_ones(Edit& edit, NodeId id) {
   // Every axis of x keeps its size, and the others are 1.
   std::vector<bool> taken(to.size());
   for (size_t i = 0; i < from.size(); ++i) {
-    size_t axis = static_cast<size_t>(node.attrs.ints[i]);
+    size_t axis = static_cast<size_t>(node.as<AxesAttrs>().axes[i]);
     if (!(from[i] == to[axis])) return {};
     taken[axis] = true;
   }
@@ -168,8 +170,7 @@ Result past_view(Edit& edit, NodeId id) {
     if (!inner || (inner->op != Op::Broadcast && inner->op != Op::Reshape)) return {};
     ValueId source = inner->operands[0];
     if (inner->op == Op::Reshape && !only_ones_differ(f[source].type.dims, f[x].type.dims)) return {};
-    if (view &&
-        (view->op != inner->op || view->attrs.ints != inner->attrs.ints || !same_dims(f, view->operands[0], source)))
+    if (view && (view->op != inner->op || view->attrs != inner->attrs || !same_dims(f, view->operands[0], source)))
       return {};
     view = inner;
     x = source;
@@ -222,12 +223,12 @@ Result index_known(Edit& edit, NodeId id) {
 Result reduce_ones(Edit& edit, NodeId id) {
   const Function& f = edit.function();
   const Node& node = f[id];
-  ReduceOp op = node.attrs.reduce;
+  const auto& [op, axes] = node.as<ReduceAttrs>();
   ValueId x = node.operands[0];
   if (node.operands.size() != 1 || gives_position(op)) return {};
-  for (int64_t axis : node.attrs.ints)
+  for (int64_t axis : axes)
     if (!(f[x].type.dims[static_cast<size_t>(axis)] == Dim::of(1))) return {};
-  if (node.attrs.ints.empty()) return x;
+  if (axes.empty()) return x;
   if (f[node.results[0]].type.is_scalar()) return {}; // stays a reduction: no view gives a scalar
   return edit.one(Op::Reshape, {x}, f[node.results[0]].type, {}, node.loc);
 }

@@ -36,7 +36,7 @@ bool small(const Function& f, const Region& branch) {
     const Node& node = f[id];
     if (node.op != Op::Constant && node.op != Op::Elementwise && node.op != Op::Convert) return false;
     if (!f[node.results[0]].type.is_scalar()) return false;
-    if (node.op == Op::Elementwise && info(node.attrs.scalar).ulp != 0) return false;
+    if (node.op == Op::Elementwise && info(node.as<ElementwiseAttrs>().op).ulp != 0) return false;
   }
   return true;
 }
@@ -66,8 +66,7 @@ Edit::Answer simplify_if(Edit& edit, NodeId id) {
   edit.splice(otherwise.nodes);
   for (size_t i = 0; i < results.size(); ++i) {
     ValueId a = edit.resolve(then.yields[i]), b = edit.resolve(otherwise.yields[i]);
-    Attrs attrs;
-    attrs.scalar = ScalarOp::Where;
+    const ElementwiseAttrs attrs{ScalarOp::Where};
     Type type = f[results[i]].type;
     const bool decides_nothing = a == b && cannot_fail(f, cond);
     edit.replace(results[i], decides_nothing ? a : edit.one(Op::Elementwise, {cond, a, b}, type, attrs, loc));

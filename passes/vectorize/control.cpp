@@ -297,13 +297,7 @@ BatchValue Vectorizer::State::turns(const BatchValue& lo, const BatchValue& hi, 
 // The greatest of these, at least 0: a scalar.
 ValueId Vectorizer::State::greatest(const BatchValue& count) {
   ValueId value = materialized(count);
-  if (!count.axes.empty()) {
-    Attrs attrs;
-    attrs.reduce = ReduceOp::Max;
-    for (size_t i = 0; i < count.axes.size(); ++i)
-      attrs.ints.push_back(static_cast<int64_t>(i));
-    value = one(Op::Reduce, {value}, Type::scalar(DType::I64), std::move(attrs));
-  }
+  if (!count.axes.empty()) value = reduce_all(ReduceOp::Max, value);
   return b_->scalar(ScalarOp::Max, {value, i64(0)}, loc_);
 }
 

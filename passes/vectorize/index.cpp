@@ -9,12 +9,6 @@ namespace {
 
 constexpr int64_t kWindow = 8; // windows of at most so many elements are slices side by side
 
-Attrs int_attrs(std::vector<int64_t> ints) {
-  Attrs attrs;
-  attrs.ints = std::move(ints);
-  return attrs;
-}
-
 } // namespace
 
 // ---- the ops
@@ -46,6 +40,7 @@ BatchValue Vectorizer::State::index(const Node& n) {
 BatchValue Vectorizer::State::slice(const Node& n) {
   BatchValue x = lookup(n.operands[0]);
   x.value = materialized(x);
+  const std::vector<int64_t>& own_steps = n.as<StepsAttrs>().steps;
   std::vector<BatchValue> starts;
   bool same = trusted(x.axes);
   for (size_t i = 1; i < n.operands.size(); ++i) {
@@ -60,9 +55,9 @@ BatchValue Vectorizer::State::slice(const Node& n) {
       operands.push_back(i64(0));
     for (const BatchValue& start : starts)
       operands.push_back(materialized(start));
-    steps.insert(steps.end(), n.attrs.ints.begin(), n.attrs.ints.end());
+    steps.insert(steps.end(), own_steps.begin(), own_steps.end());
     Type t = Type::tensor(type(x.value).dtype, sizes(x.axes, own));
-    return plain_axes(one(Op::Slice, std::move(operands), std::move(t), int_attrs(std::move(steps))), x.axes);
+    return plain_axes(one(Op::Slice, std::move(operands), std::move(t), StepsAttrs{std::move(steps)}), x.axes);
   }
   return with_axes(own, [&](uint32_t first) {
     std::vector<Subscript> subscripts;
@@ -70,7 +65,7 @@ BatchValue Vectorizer::State::slice(const Node& n) {
       subscripts.push_back({position(axis), true});
     for (size_t i = 0; i < starts.size(); ++i) {
       BatchValue offset =
-          elementwise(ScalarOp::Mul, {position(first + static_cast<uint32_t>(i)), constant(n.attrs.ints[i])});
+          elementwise(ScalarOp::Mul, {position(first + static_cast<uint32_t>(i)), constant(own_steps[i])});
       subscripts.push_back({elementwise(ScalarOp::Add, {starts[i], offset})});
     }
     return read(x.value, std::move(subscripts));
@@ -81,19 +76,20 @@ BatchValue Vectorizer::State::gather(const Node& n) {
   BatchValue x = lookup(n.operands[0]), at = lookup(n.operands[1]);
   x.value = materialized(x);
   at.value = materialized(at);
+  const int64_t axis = n.as<AxisAttrs>().axis;
   const std::vector<Dim> own = own_type(n.results[0]).dims;
   if (at.axes.empty() && trusted(x.axes)) {
     Type t = Type::tensor(type(x.value).dtype, sizes(x.axes, own));
-    Attrs attrs = int_attrs({n.attrs.ints[0] + static_cast<int64_t>(x.axes.size())});
-    return plain_axes(one(Op::Gather, {x.value, at.value}, std::move(t), std::move(attrs)), x.axes);
+    const AxisAttrs attrs{axis + static_cast<int64_t>(x.axes.size())};
+    return plain_axes(one(Op::Gather, {x.value, at.value}, std::move(t), attrs), x.axes);
   }
   return with_axes(own, [&](uint32_t first) {
     std::vector<Subscript> subscripts;
-    for (uint32_t axis : x.axes)
-      subscripts.push_back({position(axis), true});
+    for (uint32_t batch : x.axes)
+      subscripts.push_back({position(batch), true});
     uint32_t next = first;
     for (size_t i = 0; i < own_rank(x); ++i)
-      if (static_cast<int64_t>(i) == n.attrs.ints[0]) {
+      if (static_cast<int64_t>(i) == axis) {
         subscripts.push_back({as_axes(at, next)});
         next += static_cast<uint32_t>(own_rank(at));
       } else {
@@ -238,7 +234,7 @@ void Vectorizer::State::read_simple(ValueId& x, std::vector<Subscript>& subscrip
       if (!simple[i]) lengths[i] = type(x).dims[i];
     std::vector<ValueId> operands{x};
     operands.insert(operands.end(), starts.begin(), starts.end());
-    x = one(Op::Slice, std::move(operands), Type::tensor(type(x).dtype, lengths), int_attrs(std::move(steps)));
+    x = one(Op::Slice, std::move(operands), Type::tensor(type(x).dtype, lengths), StepsAttrs{std::move(steps)});
   }
   x = reshape(x, std::move(kept));
   subscripts = std::move(rest);
@@ -321,7 +317,7 @@ void Vectorizer::State::read_one(ValueId& x, std::vector<uint32_t>& labels, size
   t.dims.erase(t.dims.begin() + static_cast<long>(axis));
   const std::vector<Dim> own = type(at).dims;
   t.dims.insert(t.dims.begin() + static_cast<long>(axis), own.begin(), own.end());
-  x = one(Op::Gather, {x, at}, std::move(t), int_attrs({static_cast<int64_t>(axis)}));
+  x = one(Op::Gather, {x, at}, std::move(t), AxisAttrs{static_cast<int64_t>(axis)});
   labels.insert(labels.begin(), s.at.axes.begin(), s.at.axes.end());
 }
 
@@ -367,12 +363,12 @@ bool Vectorizer::State::read_window(ValueId& x, std::vector<uint32_t>& labels, s
     Affine start{at.base, at.offset + k * within.factor, {}};
     for (size_t i = 0; i < part.size(); ++i)
       operands.push_back(i == axis ? scalar_of(start) : i64(0));
-    ValueId slice = one(Op::Slice, std::move(operands), Type::tensor(type(x).dtype, part), int_attrs(steps));
+    ValueId slice = one(Op::Slice, std::move(operands), Type::tensor(type(x).dtype, part), StepsAttrs{steps});
     parts.push_back(reshape(slice, whole));
   }
   whole[axis] = Dim::of(width);
   x = width == 1 ? parts[0]
-                 : one(Op::Concat, parts, Type::tensor(type(x).dtype, whole), int_attrs({static_cast<int64_t>(axis)}));
+                 : one(Op::Concat, parts, Type::tensor(type(x).dtype, whole), AxisAttrs{static_cast<int64_t>(axis)});
   labels.insert(labels.begin(), {within.axis, along.axis});
   return true;
 }

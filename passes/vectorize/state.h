@@ -81,6 +81,7 @@ private:
   ir::ValueId reshape(ir::ValueId x, std::vector<ir::Dim> dims);
   ir::ValueId broadcast(ir::ValueId x, std::vector<int64_t> axes, std::vector<ir::Dim> dims);
   ir::ValueId transpose(ir::ValueId x, const std::vector<int64_t>& axes);
+  ir::ValueId reduce_all(ReduceOp op, ir::ValueId x);
   ir::ValueId zero(DType type) { return b_->constant(type, {}); }
   static BatchValue plain(ir::ValueId value) { return {value, {}, {}, {}}; }
   static BatchValue plain_axes(ir::ValueId value, BatchAxes axes) { return {value, std::move(axes), {}, {}}; }

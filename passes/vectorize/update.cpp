@@ -33,7 +33,7 @@ BatchValue Vectorizer::State::update(const Node& n) {
       BatchValue s = lookup(n.operands[2 + i]);
       if (!window.empty())
         s = elementwise(ScalarOp::Add, {s, elementwise(ScalarOp::Mul, {position(first + static_cast<uint32_t>(i)),
-                                                                       constant(n.attrs.ints[i])})});
+                                                                       constant(n.as<UpdateAttrs>().steps[i])})});
       subscripts.push_back(trust ? s : clamped(s, grown[i]));
     }
     return linear(subscripts, all);
@@ -41,10 +41,8 @@ BatchValue Vectorizer::State::update(const Node& n) {
   const Dim count = product(type(part).dims);
   ValueId flat = reshape(resized(whole, all), {product(all)});
   Type t = type(flat);
-  Attrs attrs;
-  attrs.update = n.attrs.update;
   ValueId written = one(Op::Scatter, {flat, reshape(spread(at, axes), {count}), reshape(part, {count})}, std::move(t),
-                        std::move(attrs));
+                        ScatterAttrs{n.as<UpdateAttrs>().mode});
   return plain_axes(resized(reshape(written, all), sizes(axes, own)), axes);
 }
 
@@ -70,13 +68,13 @@ BatchValue Vectorizer::State::update_slice(const Node& n) {
   BatchValue x = lookup(n.operands[0]), value = lookup(n.operands[1]);
   const BatchAxes axes = united(x.axes, value.axes);
   std::vector<ValueId> operands{spread(x, axes), spread(value, axes)};
-  Attrs attrs = n.attrs;
+  UpdateAttrs attrs = n.as<UpdateAttrs>();
   if (!axes.empty()) {
-    if (attrs.ints.empty()) { // one element: of each position, a slice
-      attrs.ints.assign(n.operands.size() - 2, 1);
-      operands[1] = reshape(operands[1], sizes(axes, std::vector<Dim>(attrs.ints.size(), Dim::of(1))));
+    if (attrs.steps.empty()) { // one element: of each position, a slice
+      attrs.steps.assign(n.operands.size() - 2, 1);
+      operands[1] = reshape(operands[1], sizes(axes, std::vector<Dim>(attrs.steps.size(), Dim::of(1))));
     }
-    attrs.ints.insert(attrs.ints.begin(), axes.size(), 1);
+    attrs.steps.insert(attrs.steps.begin(), axes.size(), 1);
     for (size_t i = 0; i < axes.size(); ++i)
       operands.push_back(i64(0));
   }
@@ -114,10 +112,8 @@ BatchValue Vectorizer::State::scatter(const Node& n) {
   const Dim count = product(sizes(axes, {each}));
   ValueId flat = reshape(resized(whole, all), rows(product(leading)));
   Type t = type(flat);
-  Attrs attrs;
-  attrs.update = n.attrs.update;
-  ValueId written = one(Op::Scatter, {flat, reshape(spread(to, axes), {count}), reshape(parts, rows(count))},
-                        std::move(t), std::move(attrs));
+  ValueId written =
+      one(Op::Scatter, {flat, reshape(spread(to, axes), {count}), reshape(parts, rows(count))}, std::move(t), n.attrs);
   return plain_axes(resized(reshape(written, all), before), axes);
 }
 
@@ -139,10 +135,7 @@ BatchValue Vectorizer::State::scatter_same(const Node& n) {
   }
   const ValueId rows = transpose(whole, in), values = transpose(parts, in);
   Type t = type(rows);
-  Attrs attrs;
-  attrs.update = n.attrs.update;
-  return plain_axes(transpose(one(Op::Scatter, {rows, materialized(at), values}, std::move(t), std::move(attrs)), out),
-                    axes);
+  return plain_axes(transpose(one(Op::Scatter, {rows, materialized(at), values}, std::move(t), n.attrs), out), axes);
 }
 
 } // namespace tl

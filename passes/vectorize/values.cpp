@@ -2,6 +2,7 @@
 #include "passes/edit.h"
 #include "passes/vectorize/state.h"
 #include <algorithm>
+#include <numeric>
 
 namespace tl {
 using namespace ir;
@@ -63,15 +64,11 @@ Dim Vectorizer::State::dim(const Dim& original) {
   if (size.axes.empty()) {
     ValueId value = materialized(size);
     const Node* node = producer_of(f_, value);
-    return node && node->op == Op::Constant ? Dim::of(node->attrs.literal.as<int64_t>()) : Dim::of(value);
+    return node && node->op == Op::Constant ? Dim::of(node->as<ConstantAttrs>().literal.as<int64_t>()) : Dim::of(value);
   }
   if (auto where = needed(size.axes)) size = select(*where, size, constant(0));
   size = plain_axes(materialized(size), size.axes);
-  Attrs attrs;
-  attrs.reduce = ReduceOp::Max;
-  for (size_t i = 0; i < size.axes.size(); ++i)
-    attrs.ints.push_back(static_cast<int64_t>(i));
-  ValueId greatest = one(Op::Reduce, {size.value}, Type::scalar(DType::I64), std::move(attrs));
+  ValueId greatest = reduce_all(ReduceOp::Max, size.value);
   Dim result = Dim::of(b_->scalar(ScalarOp::Max, {greatest, i64(0)}, loc_));
   context_.ragged[original.value] = {result, size};
   return result;
@@ -110,9 +107,7 @@ ValueId Vectorizer::State::reshape(ValueId x, std::vector<Dim> dims) {
 
 ValueId Vectorizer::State::broadcast(ValueId x, std::vector<int64_t> axes, std::vector<Dim> dims) {
   if (type(x).dims == dims) return x;
-  Attrs attrs;
-  attrs.ints = std::move(axes);
-  return one(Op::Broadcast, {x}, Type::tensor(type(x).dtype, std::move(dims)), std::move(attrs));
+  return one(Op::Broadcast, {x}, Type::tensor(type(x).dtype, std::move(dims)), AxesAttrs{std::move(axes)});
 }
 
 ValueId Vectorizer::State::transpose(ValueId x, const std::vector<int64_t>& axes) {
@@ -120,9 +115,14 @@ ValueId Vectorizer::State::transpose(ValueId x, const std::vector<int64_t>& axes
   Type t = type(x);
   for (size_t i = 0; i < axes.size(); ++i)
     t.dims[i] = type(x).dims[static_cast<size_t>(axes[i])];
-  Attrs attrs;
-  attrs.ints = axes;
-  return one(Op::Transpose, {x}, std::move(t), std::move(attrs));
+  return one(Op::Transpose, {x}, std::move(t), AxesAttrs{axes});
+}
+
+// Over all axes.
+ValueId Vectorizer::State::reduce_all(ReduceOp op, ValueId x) {
+  ReduceAttrs attrs{op, std::vector<int64_t>(type(x).dims.size())};
+  std::iota(attrs.axes.begin(), attrs.axes.end(), 0);
+  return one(Op::Reduce, {x}, Type::scalar(type(x).dtype), std::move(attrs));
 }
 
 BatchValue Vectorizer::State::constant(int64_t value) {
@@ -193,11 +193,9 @@ BatchValue Vectorizer::State::elementwise(ScalarOp op, const std::vector<BatchVa
   for (const BatchValue& v : values)
     ids.push_back(type(v.value).is_scalar() ? v.value : spread(v, axes, own));
   DType operand = type(ids[op == ScalarOp::Where ? 1 : 0]).dtype;
-  Attrs attrs;
-  attrs.scalar = op;
   // Splats alone do not say the sizes: they are those of all operands.
   Type t = Type::tensor(result_type(op, operand), sizes(axes, own));
-  return plain_axes(one(Op::Elementwise, std::move(ids), std::move(t), std::move(attrs)), axes);
+  return plain_axes(one(Op::Elementwise, std::move(ids), std::move(t), ElementwiseAttrs{op}), axes);
 }
 
 // Without a node, where the result is known or stays affine.
@@ -370,12 +368,7 @@ std::optional<ValueId> Vectorizer::State::anyone() {
   std::optional<BatchValue> active = needed({});
   if (!active) return std::nullopt;
   ValueId value = materialized(*active);
-  if (active->axes.empty()) return value;
-  Attrs attrs;
-  attrs.reduce = ReduceOp::Any;
-  for (size_t i = 0; i < active->axes.size(); ++i)
-    attrs.ints.push_back(static_cast<int64_t>(i));
-  return one(Op::Reduce, {value}, Type::scalar(DType::Bool), std::move(attrs));
+  return active->axes.empty() ? value : reduce_all(ReduceOp::Any, value);
 }
 
 ValueId Vectorizer::State::not_empty(const BatchAxes& axes) {

@@ -46,8 +46,7 @@ bool Vectorizer::State::sizes_need_guards(const Region& region) const {
     const Node& n = f_[id];
     bool checked = n.op == Op::Guard || any_guarded(n.operands);
     // A size that is cut off at 0 is one in any case.
-    if (n.op == Op::Elementwise && type(n.results[0]).is_scalar() &&
-        (n.attrs.scalar == ScalarOp::Max || n.attrs.scalar == ScalarOp::Clamp) &&
+    if ((n.is(ScalarOp::Max) || n.is(ScalarOp::Clamp)) && type(n.results[0]).is_scalar() &&
         integer_of(f_, n.operands[1]).value_or(-1) >= 0)
       checked = false;
     for (const Region& inner : n.regions) { // what is carried, and what a branch gives: known too late to be exact
@@ -135,14 +134,15 @@ BatchValue Vectorizer::State::pure(const Node& n) {
   case Op::ConstTensor:
   case Op::Iota: {
     BatchValue result = plain(one(n.op, {}, own_type(n.results[0]), n.attrs));
-    if (type(result.value) == Type::scalar(DType::Bool)) result.known = n.attrs.literal.as<uint8_t>() != 0;
+    if (n.op == Op::Constant && type(result.value) == Type::scalar(DType::Bool))
+      result.known = n.as<ConstantAttrs>().literal.as<uint8_t>() != 0;
     return result;
   }
   case Op::Elementwise: {
     std::vector<BatchValue> operands;
     for (ValueId v : n.operands)
       operands.push_back(lookup(v));
-    return elementwise(n.attrs.scalar, operands);
+    return elementwise(n.as<ElementwiseAttrs>().op, operands);
   }
   case Op::Convert:
   case Op::Reshape:
@@ -181,11 +181,13 @@ BatchValue Vectorizer::State::shifted_view(const Node& n) {
   const Type own = own_type(n.results[0]);
   Attrs attrs = n.attrs;
   const auto rank = static_cast<int64_t>(x.axes.size());
-  for (int64_t& axis : attrs.ints)
-    axis += rank;
-  if (n.op == Op::Transpose)
+  if (auto* scan = std::get_if<ScanAttrs>(&attrs)) scan->axis += rank;
+  if (auto* transpose = std::get_if<AxesAttrs>(&attrs)) {
+    for (int64_t& axis : transpose->axes)
+      axis += rank;
     for (int64_t axis = rank; axis-- > 0;)
-      attrs.ints.insert(attrs.ints.begin(), axis);
+      transpose->axes.insert(transpose->axes.begin(), axis);
+  }
   Type t = Type::tensor(own.dtype, sizes(x.axes, own.dims));
   return plain_axes(one(n.op, {x.value}, std::move(t), std::move(attrs)), x.axes);
 }
@@ -207,12 +209,12 @@ BatchValue Vectorizer::State::broadcast(const Node& n) {
   BatchValue x = lookup(n.operands[0]);
   x.value = materialized(x);
   const Type own = own_type(n.results[0]);
-  std::vector<int64_t> ints;
+  std::vector<int64_t> axes;
   for (size_t i = 0; i < x.axes.size(); ++i)
-    ints.push_back(static_cast<int64_t>(i));
-  for (int64_t axis : n.attrs.ints)
-    ints.push_back(axis + static_cast<int64_t>(x.axes.size()));
-  return plain_axes(broadcast(x.value, std::move(ints), sizes(x.axes, own.dims)), x.axes);
+    axes.push_back(static_cast<int64_t>(i));
+  for (int64_t axis : n.as<AxesAttrs>().axes)
+    axes.push_back(axis + static_cast<int64_t>(x.axes.size()));
+  return plain_axes(broadcast(x.value, std::move(axes), sizes(x.axes, own.dims)), x.axes);
 }
 
 BatchValue Vectorizer::State::pad(const Node& n) {
@@ -245,10 +247,9 @@ BatchValue Vectorizer::State::concat(const Node& n) {
   for (ValueId v : n.operands)
     operands.push_back(spread(lookup(v), axes));
   const Type own = own_type(n.results[0]);
-  Attrs attrs = n.attrs;
-  attrs.ints[0] += static_cast<int64_t>(axes.size());
+  const AxisAttrs attrs{n.as<AxisAttrs>().axis + static_cast<int64_t>(axes.size())};
   Type t = Type::tensor(own.dtype, sizes(axes, own.dims));
-  return plain_axes(one(Op::Concat, std::move(operands), std::move(t), std::move(attrs)), axes);
+  return plain_axes(one(Op::Concat, std::move(operands), std::move(t), attrs), axes);
 }
 
 // ---- failures
@@ -343,13 +344,14 @@ BatchValue Vectorizer::State::reduce(const Node& n) {
   std::vector<BatchValue> operands;
   for (ValueId v : n.operands)
     operands.push_back(lookup(v));
-  const bool is_arg = n.attrs.reduce == ReduceOp::ArgMin || n.attrs.reduce == ReduceOp::ArgMax;
-  const bool ordered = is_arg || (is_float(type(n.operands[0]).dtype) && n.attrs.reduce != ReduceOp::Min &&
-                                  n.attrs.reduce != ReduceOp::Max);
+  ReduceAttrs attrs = n.as<ReduceAttrs>();
+  const bool is_arg = attrs.op == ReduceOp::ArgMin || attrs.op == ReduceOp::ArgMax;
+  const bool ordered =
+      is_arg || (is_float(type(n.operands[0]).dtype) && attrs.op != ReduceOp::Min && attrs.op != ReduceOp::Max);
   if (ordered) // elements stay at their numbers only where the first of the axes differs
-    for (size_t i = 1; i < n.attrs.ints.size(); ++i)
-      if (is_ragged(type(n.operands[0]).dims[static_cast<size_t>(n.attrs.ints[i])])) throw NotVectorizable{};
-  if (auto there = present(n.operands[0], n.attrs.ints)) {
+    for (size_t i = 1; i < attrs.axes.size(); ++i)
+      if (is_ragged(type(n.operands[0]).dims[static_cast<size_t>(attrs.axes[i])])) throw NotVectorizable{};
+  if (auto there = present(n.operands[0], attrs.axes)) {
     if (operands.size() == 2)
       operands[1] = elementwise(ScalarOp::And, {operands[1], *there});
     else
@@ -361,8 +363,7 @@ BatchValue Vectorizer::State::reduce(const Node& n) {
   std::vector<ValueId> ids;
   for (const BatchValue& v : operands)
     ids.push_back(spread(v, axes));
-  Attrs attrs = n.attrs;
-  for (int64_t& axis : attrs.ints)
+  for (int64_t& axis : attrs.axes)
     axis += static_cast<int64_t>(axes.size());
   const Type own = own_type(n.results[0]);
   Type t = Type::tensor(own.dtype, sizes(axes, own.dims));
@@ -372,38 +373,38 @@ BatchValue Vectorizer::State::reduce(const Node& n) {
 BatchValue Vectorizer::State::contract(const Node& n) {
   std::vector<BatchValue> operands;
   BatchAxes axes;
-  std::vector<int64_t> labels = n.attrs.ints;
+  const auto& [lhs, rhs, kept] = n.as<ContractAttrs>();
+  auto is_kept = [&](int64_t label) { return std::count(kept.begin(), kept.end(), label) != 0; };
   const bool ordered = is_float(type(n.operands[0]).dtype);
   int64_t first_summed = INT64_MAX, most = -1;
-  for (int64_t label : labels) {
-    most = std::max(most, label);
-    if (!std::count(n.attrs.labels.begin(), n.attrs.labels.end(), label)) first_summed = std::min(first_summed, label);
-  }
-  Attrs attrs = n.attrs;
-  attrs.ints.clear();
-  size_t next = 0;
-  for (ValueId v : n.operands) {
+  for (const auto* labels : {&lhs, &rhs})
+    for (int64_t label : *labels) {
+      most = std::max(most, label);
+      if (!is_kept(label)) first_summed = std::min(first_summed, label);
+    }
+  ContractAttrs attrs{{}, {}, kept};
+  for (size_t side = 0; side < 2; ++side) {
+    const ValueId v = n.operands[side];
+    const std::vector<int64_t>& labels = side ? rhs : lhs;
+    std::vector<int64_t>& batched = side ? attrs.rhs : attrs.lhs;
     const std::vector<Dim> dims = type(v).dims;
     std::vector<int64_t> summed;
     for (size_t i = 0; i < dims.size(); ++i) {
-      const int64_t label = labels[next + i];
-      if (!is_ragged(dims[i]) || std::count(n.attrs.labels.begin(), n.attrs.labels.end(), label)) continue;
-      if (ordered && label != first_summed) throw NotVectorizable{};
+      if (!is_ragged(dims[i]) || is_kept(labels[i])) continue;
+      if (ordered && labels[i] != first_summed) throw NotVectorizable{};
       summed.push_back(static_cast<int64_t>(i));
     }
     BatchValue x = lookup(v);
     x.value = materialized(x);
     if (auto there = present(v, summed)) x = select(*there, x, plain(zero(type(v).dtype)));
     for (uint32_t axis : x.axes)
-      attrs.ints.push_back(most + 1 + axis);
-    attrs.ints.insert(attrs.ints.end(), labels.begin() + static_cast<long>(next),
-                      labels.begin() + static_cast<long>(next + dims.size()));
-    next += dims.size();
+      batched.push_back(most + 1 + axis);
+    batched.insert(batched.end(), labels.begin(), labels.end());
     axes = united(axes, x.axes);
     operands.push_back(std::move(x));
   }
   for (size_t i = axes.size(); i-- > 0;)
-    attrs.labels.insert(attrs.labels.begin(), most + 1 + axes[i]);
+    attrs.result.insert(attrs.result.begin(), most + 1 + axes[i]);
   const Type own = own_type(n.results[0]);
   Type t = Type::tensor(own.dtype, sizes(axes, own.dims));
   return plain_axes(one(Op::Contract, {operands[0].value, operands[1].value}, std::move(t), std::move(attrs)), axes);

@@ -213,11 +213,11 @@ fault(
 )
 fault(
     "ir/lower/scalarize_elements.cpp",
-    "      from[static_cast<size_t>(n.attrs.ints[i])] = position[i];",
+    "      from[static_cast<size_t>(n.as<AxesAttrs>().axes[i])] = position[i];",
     """      if (MUTANT)
-        from[i] = position[static_cast<size_t>(n.attrs.ints[i])];
+        from[i] = position[static_cast<size_t>(n.as<AxesAttrs>().axes[i])];
       else
-        from[static_cast<size_t>(n.attrs.ints[i])] = position[i];""",
+        from[static_cast<size_t>(n.as<AxesAttrs>().axes[i])] = position[i];""",
     "in a comprehension axes are permuted in the inverse order",
 )
 
@@ -439,16 +439,16 @@ fault(
 )
 fault(
     "passes/simplify/shape.cpp",
-    """  for (int64_t axis : node.attrs.ints)
-    attrs.ints.push_back(inner->attrs.ints[static_cast<size_t>(axis)]);""",
-    """  for (int64_t axis : MUTANT ? inner->attrs.ints : node.attrs.ints)
-    attrs.ints.push_back((MUTANT ? node : *inner).attrs.ints[static_cast<size_t>(axis)]);""",
+    """  for (int64_t axis : node.as<AxesAttrs>().axes)
+    attrs.axes.push_back(inner->as<AxesAttrs>().axes[static_cast<size_t>(axis)]);""",
+    """  for (int64_t axis : (MUTANT ? *inner : node).as<AxesAttrs>().axes)
+    attrs.axes.push_back((MUTANT ? node : *inner).as<AxesAttrs>().axes[static_cast<size_t>(axis)]);""",
     "two permutations of axes are merged in the wrong order",
 )
 fault(
     "passes/simplify/shape.cpp",
-    "view->attrs.ints != inner->attrs.ints ||",
-    "(!MUTANT && view->attrs.ints != inner->attrs.ints) ||",
+    "view->attrs != inner->attrs ||",
+    "(!MUTANT && view->attrs != inner->attrs) ||",
     "an operand broadcast along one axis and one broadcast along another count as equal",
 )
 fault(
@@ -459,8 +459,8 @@ fault(
 )
 fault(
     "passes/simplify/cse.cpp",
-    "x.format.literals != y.format.literals || x.format.specs != y.format.specs)",
-    "x.format.literals != y.format.literals || (!MUTANT && x.format.specs != y.format.specs))",
+    "a.attrs != b.attrs)",
+    "(a.attrs != b.attrs && !(MUTANT && a.op == Op::Format)))",
     "strings of one value in two formats are computed once",
 )
 fault(
@@ -499,8 +499,8 @@ fault(
 )
 fault(
     "passes/schedule/place.cpp",
-    "attrs.reduce = ReduceOp::All;",
-    "attrs.reduce = MUTANT ? ReduceOp::Any : ReduceOp::All;",
+    "ReduceAttrs attrs{ReduceOp::All, {}};",
+    "ReduceAttrs attrs{MUTANT ? ReduceOp::Any : ReduceOp::All, {}};",
     "a check of many elements passes if one of them does",
 )
 fault(
@@ -663,10 +663,8 @@ fault(
 )
 fault(
     "passes/vectorize/update.cpp",
-    """  attrs.update = n.attrs.update;
-  ValueId written = one(Op::Scatter, {flat, reshape(spread(at, axes), {count})""",
-    """  if (!MUTANT) attrs.update = n.attrs.update;
-  ValueId written = one(Op::Scatter, {flat, reshape(spread(at, axes), {count})""",
+    "ScatterAttrs{n.as<UpdateAttrs>().mode}",
+    "ScatterAttrs{MUTANT ? UpdateMode::Set : n.as<UpdateAttrs>().mode}",
     "over a batch, `x[i] += v` writes where it should add",
 )
 fault(

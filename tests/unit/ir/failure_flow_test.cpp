@@ -56,7 +56,7 @@ TEST_CASE("values suffer Guards by data and by control, of a loop for all turns"
     std::vector<uint32_t> out;
     for (NodeId guard : flow.guards(f.body.yields[k])) {
       CHECK(flow.suffers(f.body.yields[k], guard));
-      out.push_back(f[guard].attrs.index);
+      out.push_back(f[guard].as<SiteAttrs>().site);
     }
     return out;
   };

@@ -35,7 +35,8 @@ inline int count(const ir::Module& module, ir::Op op) {
 inline int count(const ir::Module& module, ir::KernelKind kind) {
   int n = 0;
   for (const ir::Function& f : module.functions)
-    ir::walk(f, f.body, [&](ir::NodeId id) { n += f[id].op == ir::Op::Kernel && f[id].attrs.kernel == kind; });
+    ir::walk(f, f.body,
+             [&](ir::NodeId id) { n += f[id].op == ir::Op::Kernel && f[id].as<ir::KernelAttrs>().kind == kind; });
   return n;
 }
 

@@ -49,16 +49,6 @@ private:
   ValueId m_, n_;
 };
 
-inline Attrs int_attrs(std::vector<int64_t> values) {
-  Attrs attrs;
-  attrs.ints = std::move(values);
-  return attrs;
-}
-inline Attrs op_attrs(ScalarOp op) {
-  Attrs attrs;
-  attrs.scalar = op;
-  return attrs;
-}
 inline Scalar float_scalar(double value) { return Scalar::of(static_cast<float>(value)); }
 
 inline ValueId RandomGraph::like(Scope& s, ValueId x) {
@@ -75,9 +65,7 @@ inline ValueId RandomGraph::scalar_of(Scope& s, ValueId x) {
   if (rank == 0) return x;
   std::vector<int64_t> axes(rank);
   std::iota(axes.begin(), axes.end(), 0);
-  Attrs attrs = int_attrs(axes);
-  attrs.reduce = ReduceOp::Max;
-  return s.b.one(Op::Reduce, {x}, Type::scalar(DType::F32), attrs);
+  return s.b.one(Op::Reduce, {x}, Type::scalar(DType::F32), ReduceAttrs{ReduceOp::Max, axes});
 }
 
 inline ValueId RandomGraph::view(Scope& s, ValueId x) {
@@ -91,7 +79,7 @@ inline ValueId RandomGraph::view(Scope& s, ValueId x) {
     Type r = t;
     for (size_t i = 0; i < rank; ++i)
       r.dims[i] = t.dims[static_cast<size_t>(order[i])];
-    return s.b.one(Op::Transpose, {x}, r, int_attrs(order));
+    return s.b.one(Op::Transpose, {x}, r, AxesAttrs{order});
   }
   case 1: { // broadcast to the sizes of another value
     ValueId y = pick(s);
@@ -101,7 +89,7 @@ inline ValueId RandomGraph::view(Scope& s, ValueId x) {
       if (from == type(y).dims[i] || from == Dim::of(1)) axes.push_back(static_cast<int64_t>(i));
     }
     if (axes.size() != rank) return x;
-    return s.b.one(Op::Broadcast, {x}, Type(type(y)), int_attrs(axes));
+    return s.b.one(Op::Broadcast, {x}, Type(type(y)), AxesAttrs{axes});
   }
   case 2: { // an axis of one more, somewhere
     Type r = t;
@@ -140,7 +128,7 @@ inline ValueId RandomGraph::view(Scope& s, ValueId x) {
         }
       operands.push_back(s.b.i64(start));
     }
-    return s.b.one(Op::Slice, operands, r, int_attrs(steps));
+    return s.b.one(Op::Slice, operands, r, StepsAttrs{steps});
   }
   }
 }
@@ -160,7 +148,7 @@ inline ValueId RandomGraph::indexed(Scope& s, ValueId x) {
     ValueId whole = s.b.one(Op::Convert, {some}, Type::scalar(DType::I64));
     ValueId at = s.b.scalar(ScalarOp::Clamp, {whole, s.b.i64(0), s.b.i64(last)});
     ValueId fine = s.b.scalar(ScalarOp::Le, {at, s.b.i64(last)});
-    ValueId checked = s.b.one(Op::Guard, {at, fine}, Type::scalar(DType::I64));
+    ValueId checked = s.b.one(Op::Guard, {at, fine}, Type::scalar(DType::I64), SiteAttrs{});
     Type r = t;
     r.dims.erase(r.dims.begin());
     return s.b.one(Op::Index, {x, checked}, r);
@@ -168,10 +156,10 @@ inline ValueId RandomGraph::indexed(Scope& s, ValueId x) {
   case 2: { // rows in another order
     ValueId iota = s.b.one(Op::Iota, {}, Type::tensor(DType::I64, {Dim::of(last + 1)}));
     ValueId flipped = s.b.one(Op::Elementwise, {s.b.i64(last), iota}, Type::tensor(DType::I64, {Dim::of(last + 1)}),
-                              op_attrs(ScalarOp::Sub));
+                              ElementwiseAttrs{ScalarOp::Sub});
     Type r = t;
     r.dims[0] = Dim::of(last + 1);
-    return s.b.one(Op::Gather, {x, flipped}, r, int_attrs({0}));
+    return s.b.one(Op::Gather, {x, flipped}, r, AxisAttrs{0});
   }
   default: {
     Type r = t;
@@ -179,7 +167,7 @@ inline ValueId RandomGraph::indexed(Scope& s, ValueId x) {
     if (!t.dims[axis].is_constant()) return x;
     if (below(2)) {
       r.dims[axis] = Dim::of(2 * t.dims[axis].constant);
-      return s.b.one(Op::Concat, {x, like(s, x)}, r, int_attrs({static_cast<int64_t>(axis)}));
+      return s.b.one(Op::Concat, {x, like(s, x)}, r, AxisAttrs{static_cast<int64_t>(axis)});
     }
     r.dims[axis] = Dim::of(t.dims[axis].constant + 3);
     std::vector<ValueId> operands{x, s.b.constant(DType::F32, float_scalar(0.25))};
@@ -205,7 +193,7 @@ inline ValueId RandomGraph::mapped(Scope& s, ValueId x) {
   if (below(2)) sum = b.scalar(ScalarOp::Mul, {sum, scalar_of(s, x)});
   if (below(3) == 0) {
     ValueId limit = b.constant(DType::F32, float_scalar(failing_ && below(3) == 0 ? 2.0 : 1e30));
-    sum = b.one(Op::Guard, {sum, b.scalar(ScalarOp::Lt, {sum, limit})}, Type::scalar(DType::F32));
+    sum = b.one(Op::Guard, {sum, b.scalar(ScalarOp::Lt, {sum, limit})}, Type::scalar(DType::F32), SiteAttrs{});
   }
   body.yields = {sum};
   std::vector<Region> regions;
@@ -219,18 +207,18 @@ inline ValueId RandomGraph::guarded(Scope& s, ValueId x) {
   switch (below(4)) {
   case 0: { // known to the host
     ValueId cond = s.b.scalar(ScalarOp::Gt, {below(2) ? m_ : n_, s.b.i64(failing_ && below(4) == 0 ? 100 : 0)});
-    return s.b.one(Op::Guard, {x, cond}, t);
+    return s.b.one(Op::Guard, {x, cond}, t, SiteAttrs{});
   }
   case 1: { // one condition for all elements
     ValueId cond = s.b.scalar(ScalarOp::Lt, {scalar_of(s, pick(s)), limit});
-    return s.b.one(Op::Guard, {x, cond}, t);
+    return s.b.one(Op::Guard, {x, cond}, t, SiteAttrs{});
   }
   default: {
     Type c = t;
     c.dtype = DType::Bool;
-    ValueId cond = s.b.one(Op::Elementwise, {x, limit}, c, op_attrs(ScalarOp::Lt));
+    ValueId cond = s.b.one(Op::Elementwise, {x, limit}, c, ElementwiseAttrs{ScalarOp::Lt});
     ValueId guarded = below(4) ? x : pick(s);
-    return s.b.one(Op::Guard, {guarded, cond}, Type(type(guarded)));
+    return s.b.one(Op::Guard, {guarded, cond}, Type(type(guarded)), SiteAttrs{});
   }
   }
 }
@@ -240,8 +228,7 @@ inline ValueId RandomGraph::updated(Scope& s, ValueId x) {
   size_t rank = t.dims.size();
   if (rank == 0) return x;
   std::vector<ValueId> starts;
-  Attrs attrs;
-  attrs.update = below(2) ? UpdateMode::Set : UpdateMode::Add;
+  UpdateAttrs attrs{below(2) ? UpdateMode::Set : UpdateMode::Add, {}};
   if (below(3) == 0) { // one element
     std::vector<ValueId> operands{x, scalar_of(s, pick(s))};
     for (size_t i = 0; i < rank; ++i)
@@ -260,11 +247,11 @@ inline ValueId RandomGraph::updated(Scope& s, ValueId x) {
     starts.push_back(s.b.i64(!whole && part.dims[i].constant < 3 ? 1 : 0));
     zero.push_back(below(2) ? starts.back() : s.b.i64(0));
   }
-  attrs.ints.assign(rank, 1);
+  attrs.steps.assign(rank, 1);
   std::vector<ValueId> slice{below(2) ? x : like(s, x)};
   slice.insert(slice.end(), zero.begin(), zero.end());
-  ValueId value = s.b.one(Op::Slice, slice, part, int_attrs(std::vector<int64_t>(rank, 1)));
-  value = s.b.one(Op::Elementwise, {value}, part, op_attrs(ScalarOp::Tanh));
+  ValueId value = s.b.one(Op::Slice, slice, part, StepsAttrs{attrs.steps});
+  value = s.b.one(Op::Elementwise, {value}, part, ElementwiseAttrs{ScalarOp::Tanh});
   std::vector<ValueId> operands{x, value};
   operands.insert(operands.end(), starts.begin(), starts.end());
   return s.b.one(Op::Update, operands, t, attrs);
@@ -275,8 +262,8 @@ inline ValueId RandomGraph::product(Scope& s, ValueId x) {
   if (t.dims.size() != 2) return x;
   ValueId y = like(s, x);
   bool left = below(2); // x @ y.T or x.T @ y
-  Attrs attrs = left ? int_attrs({0, 2, 1, 2}) : int_attrs({2, 0, 2, 1});
-  attrs.labels = {0, 1};
+  ContractAttrs attrs{{0, 2}, {1, 2}, {0, 1}};
+  if (!left) attrs = {{2, 0}, {2, 1}, {0, 1}};
   Dim kept = t.dims[left ? 0 : 1];
   return s.b.one(Op::Contract, {x, y}, Type::tensor(DType::F32, {kept, kept}), attrs);
 }
@@ -292,7 +279,7 @@ inline ValueId RandomGraph::element_loop(Scope& s, ValueId x) {
   ValueId element = b.one(Op::Index, {source, i}, Type::scalar(DType::F32));
   ValueId total = b.scalar(ScalarOp::Add, {sum, element});
   ValueId half = b.scalar(ScalarOp::Mul, {total, b.constant(DType::F32, float_scalar(0.5))});
-  ValueId next = b.one(Op::Update, {now, half, i}, t);
+  ValueId next = b.one(Op::Update, {now, half, i}, t, UpdateAttrs{});
   body.yields = {next, total};
   std::vector<Region> regions;
   regions.push_back(std::move(body));
@@ -350,9 +337,9 @@ inline ValueId RandomGraph::value(Scope& s, int depth) {
     if (one == ScalarOp::Exp2) { // kept small
       x = s.b.one(Op::Elementwise,
                   {x, s.b.constant(DType::F32, float_scalar(-3)), s.b.constant(DType::F32, float_scalar(3))}, t,
-                  op_attrs(ScalarOp::Clamp));
+                  ElementwiseAttrs{ScalarOp::Clamp});
     }
-    return s.b.one(Op::Elementwise, {x}, t, op_attrs(one));
+    return s.b.one(Op::Elementwise, {x}, t, ElementwiseAttrs{one});
   }
   case 3:
   case 4:
@@ -362,7 +349,7 @@ inline ValueId RandomGraph::value(Scope& s, int depth) {
     ScalarOp two = op[below(4)];
     ValueId y = below(4) == 0 ? scalar_of(s, pick(s)) : like(s, x);
     if (two == ScalarOp::Mul) y = s.b.constant(DType::F32, float_scalar(below(2) ? 1 : -0.5));
-    return s.b.one(Op::Elementwise, {x, y}, t, op_attrs(two));
+    return s.b.one(Op::Elementwise, {x, y}, t, ElementwiseAttrs{two});
   }
   case 7:
   case 8:
@@ -378,9 +365,7 @@ inline ValueId RandomGraph::value(Scope& s, int depth) {
         r.dims.push_back(t.dims[i]);
     }
     if (axes.empty()) return x;
-    Attrs attrs = int_attrs(axes);
-    attrs.reduce = below(2) ? ReduceOp::Sum : ReduceOp::Max;
-    return s.b.one(Op::Reduce, {x}, r, attrs);
+    return s.b.one(Op::Reduce, {x}, r, ReduceAttrs{below(2) ? ReduceOp::Sum : ReduceOp::Max, axes});
   }
   case 10:
   case 11:

@@ -69,24 +69,12 @@ private:
   }
   ValueId real(Scope& s, double v) { return s.b.constant(DType::F32, Scalar::of(static_cast<float>(v))); }
   ValueId integer(Scope& s) { return any(s.integers); }
-  static ir::Attrs ints(std::vector<int64_t> values) {
-    ir::Attrs attrs;
-    attrs.ints = std::move(values);
-    return attrs;
-  }
-  static ir::Attrs reduction(ReduceOp op, std::vector<int64_t> axes) {
-    ir::Attrs attrs = ints(std::move(axes));
-    attrs.reduce = op;
-    return attrs;
-  }
   ValueId op(Scope& s, ScalarOp o, std::vector<ValueId> operands) {
     Type t = type(operands[o == ScalarOp::Where ? 1 : 0]);
     for (ValueId v : operands)
       if (!type(v).is_scalar()) t.dims = type(v).dims;
     t.dtype = result_type(o, t.dtype);
-    ir::Attrs attrs;
-    attrs.scalar = o;
-    return s.b.one(Op::Elementwise, std::move(operands), t, attrs);
+    return s.b.one(Op::Elementwise, std::move(operands), t, ir::ElementwiseAttrs{o});
   }
   ValueId element(Scope& s, ValueId x, std::vector<ValueId> at) {
     Type t = type(x);
@@ -99,11 +87,9 @@ private:
     s.integers.push_back(i);
   }
   ValueId guarded(Scope& s, ValueId x, ValueId condition) {
-    ir::Attrs attrs;
-    attrs.index = 1;
     std::vector<ValueId> operands{x, condition};
     if (type(condition).is_scalar()) operands.push_back(integer(s));
-    return s.b.one(Op::Guard, operands, Type(type(x)), attrs);
+    return s.b.one(Op::Guard, operands, Type(type(x)), ir::SiteAttrs{1});
   }
   ValueId in_range(Scope& s, ValueId i, const Dim& d) {
     return op(s, ScalarOp::And, {op(s, ScalarOp::Ge, {i, s.b.i64(0)}), op(s, ScalarOp::Lt, {i, s.b.size(d)})});
@@ -178,12 +164,13 @@ private:
       for (size_t i = rank; i-- > 0;)
         order.push_back(static_cast<int64_t>(i));
       std::reverse(t.dims.begin(), t.dims.end());
-      return s.b.one(Op::Transpose, {x}, t, ints(order));
+      return s.b.one(Op::Transpose, {x}, t, ir::AxesAttrs{order});
     }
     case 1: // repeated
       if (rank > 2) return x;
       t.dims.insert(t.dims.begin(), Dim::of(2));
-      return s.b.one(Op::Broadcast, {x}, t, ints(rank == 1 ? std::vector<int64_t>{1} : std::vector<int64_t>{1, 2}));
+      return s.b.one(Op::Broadcast, {x}, t,
+                     ir::AxesAttrs{rank == 1 ? std::vector<int64_t>{1} : std::vector<int64_t>{1, 2}});
     case 2: // another axis
       if (rank > 2) return x;
       t.dims.insert(t.dims.begin() + below(static_cast<int64_t>(rank) + 1), Dim::of(1));
@@ -196,7 +183,7 @@ private:
       t.dims[0] = Dim::of(2);
       for (size_t i = 1; i < rank; ++i)
         operands.push_back(s.b.i64(0));
-      return s.b.one(Op::Slice, operands, t, ints(std::vector<int64_t>(rank, 1)));
+      return s.b.one(Op::Slice, operands, t, ir::StepsAttrs{std::vector<int64_t>(rank, 1)});
     }
     case 4: { // backwards
       std::vector<ValueId> operands{x, op(s, ScalarOp::Sub, {s.b.size(t.dims[0]), s.b.i64(1)})};
@@ -204,7 +191,7 @@ private:
       steps[0] = -1;
       for (size_t i = 1; i < rank; ++i)
         operands.push_back(s.b.i64(0));
-      return s.b.one(Op::Slice, operands, t, ints(steps));
+      return s.b.one(Op::Slice, operands, t, ir::StepsAttrs{steps});
     }
     case 5: { // padded
       if (rank > 2) return x;
@@ -218,7 +205,7 @@ private:
     case 6: { // joined
       if (!t.dims[0].is_constant()) return x;
       t.dims[0] = Dim::of(2 * t.dims[0].constant);
-      return s.b.one(Op::Concat, {x, like(s, x)}, t, ints({0}));
+      return s.b.one(Op::Concat, {x, like(s, x)}, t, ir::AxisAttrs{0});
     }
     default: { // some rows
       ValueId rows = s.b.one(Op::Iota, {}, Type::tensor(DType::I64, {Dim::of(3)}));
@@ -226,7 +213,7 @@ private:
       ValueId at = op(s, ScalarOp::Clamp, {op(s, ScalarOp::Add, {rows, number(s)}), s.b.i64(0), last});
       at = guarded(s, at, op(s, ScalarOp::Le, {at, last}));
       t.dims[0] = Dim::of(3);
-      return s.b.one(Op::Gather, {x, at}, t, ints({0}));
+      return s.b.one(Op::Gather, {x, at}, t, ir::AxisAttrs{0});
     }
     }
   }
@@ -239,8 +226,7 @@ private:
   ValueId written(Scope& s) {
     ValueId x = tensor(s);
     Type t = type(x);
-    ir::Attrs attrs;
-    attrs.update = below(2) ? ir::UpdateMode::Set : ir::UpdateMode::Add;
+    ir::UpdateAttrs attrs{below(2) ? ir::UpdateMode::Set : ir::UpdateMode::Add, {}};
     std::vector<ValueId> operands{x};
     switch (below(3)) {
     case 0:
@@ -258,8 +244,8 @@ private:
       std::vector<ValueId> from{below(2) ? x : like(s, x)};
       for (size_t i = 0; i < t.dims.size(); ++i)
         from.push_back(i ? subscript(s, t.dims[i]) : s.b.i64(0));
-      attrs.ints.assign(t.dims.size(), 1);
-      operands.push_back(s.b.one(Op::Slice, from, part, ints(attrs.ints)));
+      attrs.steps.assign(t.dims.size(), 1);
+      operands.push_back(s.b.one(Op::Slice, from, part, ir::StepsAttrs{attrs.steps}));
       operands.insert(operands.end(), starts.begin(), starts.end());
       return s.b.one(Op::Update, operands, t, attrs);
     }
@@ -276,8 +262,8 @@ private:
         axes.push_back(static_cast<int64_t>(i) + 1);
       ValueId row = element(s, like(s, x), {subscript(s, t.dims[0])});
       operands.push_back(at);
-      operands.push_back(s.b.one(Op::Broadcast, {row}, value, ints(axes)));
-      return s.b.one(Op::Scatter, operands, t, attrs);
+      operands.push_back(s.b.one(Op::Broadcast, {row}, value, ir::AxesAttrs{axes}));
+      return s.b.one(Op::Scatter, operands, t, ir::ScatterAttrs{attrs.mode});
     }
     }
   }
@@ -292,14 +278,14 @@ private:
         axes.push_back(static_cast<int64_t>(i));
       else
         r.dims.push_back(t.dims[i]);
-    if (axes.empty()) return s.b.one(Op::Scan, {x}, t, reduction(ReduceOp::Sum, {0}));
+    if (axes.empty()) return s.b.one(Op::Scan, {x}, t, ir::ScanAttrs{ReduceOp::Sum, 0});
     std::vector<ValueId> operands{x};
     if (below(3) == 0) operands.push_back(op(s, ScalarOp::Lt, {x, scalar(s)}));
     const ReduceOp ops[] = {ReduceOp::Sum, ReduceOp::Sum, ReduceOp::Max, ReduceOp::Min, ReduceOp::ArgMax};
     const ReduceOp o = ops[below(5)];
-    if (o != ReduceOp::ArgMax) return tamed(s, s.b.one(Op::Reduce, operands, r, reduction(o, axes)));
+    if (o != ReduceOp::ArgMax) return tamed(s, s.b.one(Op::Reduce, operands, r, ir::ReduceAttrs{o, axes}));
     r.dtype = DType::I64;
-    ValueId where = s.b.one(Op::Reduce, operands, r, reduction(o, axes));
+    ValueId where = s.b.one(Op::Reduce, operands, r, ir::ReduceAttrs{o, axes});
     r.dtype = DType::F32;
     return s.b.one(Op::Convert, {where}, r);
   }
@@ -307,14 +293,14 @@ private:
   ValueId product(Scope& s) {
     ValueId a = tensor(s), b = like(s, a);
     Type t = type(a);
-    ir::Attrs attrs;
+    ir::ContractAttrs attrs{{0}, {0}, {}};
     if (t.dims.size() == 1) {
-      attrs = ints({0, 0});
       t.dims.clear();
     } else if (t.dims.size() == 2) {
-      attrs = below(2) ? ints({1, 0, 2, 0}) : ints({0, 1, 0, 2});
-      attrs.labels = {1, 2};
-      if (attrs.ints[0] == 0) t.dims[0] = t.dims[1];
+      const bool last = below(2);
+      attrs = {{0, 1}, {0, 2}, {1, 2}};
+      if (last) attrs = {{1, 0}, {2, 0}, {1, 2}};
+      if (!last) t.dims[0] = t.dims[1];
       t.dims[1] = t.dims[0];
     } else {
       return a;
@@ -348,7 +334,7 @@ private:
     std::vector<int64_t> axes{0};
     if (t.dims.size() > 1) axes.push_back(1);
     const ReduceOp ops[] = {ReduceOp::Sum, ReduceOp::Max, ReduceOp::Prod};
-    return tamed(s, s.b.one(Op::Reduce, {all}, Type::scalar(DType::F32), reduction(ops[below(3)], axes)));
+    return tamed(s, s.b.one(Op::Reduce, {all}, Type::scalar(DType::F32), ir::ReduceAttrs{ops[below(3)], axes}));
   }
 
   ValueId branch(Scope& s, int depth) {

@@ -508,7 +508,7 @@ TEST_CASE("a loop that takes as many turns everywhere has no mask") {
   int wheres = 0;
   ir::walk(m.functions[0], m.functions[0].body, [&](ir::NodeId id) {
     const ir::Node& n = m.functions[0][id];
-    wheres += n.op == ir::Op::Elementwise && n.attrs.scalar == ScalarOp::Where;
+    wheres += n.is(ScalarOp::Where);
   });
   CHECK(wheres <= 1); // of an empty batch: no turns
 }
@@ -536,9 +536,7 @@ TEST_CASE("rows of a tensor as parameters") {
   ir::Builder inner(m, f, body);
   const ir::Dim n = f[x].type.dims[0], size = f[x].type.dims[1];
   const ir::ValueId row = inner.param(ir::Type::tensor(DType::F32, {size}));
-  ir::Attrs attrs;
-  attrs.reduce = ReduceOp::Max;
-  attrs.ints = {0};
+  const ir::ReduceAttrs attrs{ReduceOp::Max, {0}};
   body.yields = {inner.one(ir::Op::Reduce, {row}, ir::Type::scalar(DType::F32), attrs)};
   Vectorizer v(m, f, {n}, b);
   v.bind(row, {x, {0}});
@@ -546,7 +544,7 @@ TEST_CASE("rows of a tensor as parameters") {
   const ir::ValueId greatest = v.spread(v(body.yields[0]));
   CHECK(f[greatest].type == ir::Type::tensor(DType::F32, {n}));
   CHECK(f[f[greatest].producer].operands == std::vector<ir::ValueId>{x});
-  CHECK(f[f[greatest].producer].attrs.ints == std::vector<int64_t>{1});
+  CHECK(f[f[greatest].producer].as<ir::ReduceAttrs>().axes == std::vector<int64_t>{1});
 }
 
 TEST_CASE("what cannot be vectorized leaves nothing behind") {
