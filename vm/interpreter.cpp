@@ -134,6 +134,10 @@ void Interpreter::step(const Instruction& i) {
     check_stop();
     launch(i);
     break;
+  case BcOp::Sort:
+    check_stop();
+    sort(i);
+    break;
   case BcOp::Linalg:
     check_stop();
     linalg(i);

@@ -59,6 +59,7 @@ private:
   // ---- issue.cpp: operations ----
   void launch(const Instruction& i);
   void linalg(const Instruction& i);
+  void sort(const Instruction& i);
   void launch(const Instruction& i, const CompiledKernel* compiled, FailureRef poison, int64_t local_bytes);
   bool sizes(const OutputDesc& desc, Dims& dims, FailureRef& poison); // false: poisoned
   bool can_take_over(const Instruction& i, const OutputDesc& desc, int device, uint64_t bytes);

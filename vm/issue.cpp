@@ -1,6 +1,7 @@
 // Issuing kernels: sizes, memory in program order, memory taken over from values that nobody needs any more.
 #include "vm/interpreter.h"
 #include "vm/linalg/linalg.h"
+#include "vm/sort/sort.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <functional>
@@ -169,6 +170,20 @@ void Interpreter::linalg(const Instruction& i) {
   if (!poison) local = linalg_workspace(op, i.dtype, sizes);
   if (!local) poison = fail({"OutOfMemory", linalg_too_large(op, sizes), "", i.loc, 3, {}});
   launch(i, &linalg_kernel(op, i.dtype), std::move(poison), local.value_or(0));
+}
+
+void Interpreter::sort(const Instruction& i) {
+  const Value& n = host_scalar(i, 1);
+  FailureRef poison = n.failure;
+  if (const int64_t length = n.scalar.as<int64_t>(); !poison && length > kLongestSortedRow)
+    poison = fail({"OutOfMemory",
+                   "rows of " + std::to_string(length) + " elements are too long: at most " +
+                       std::to_string(kLongestSortedRow) + " can be sorted",
+                   "",
+                   i.loc,
+                   3,
+                   {}});
+  launch(i, &sort_kernel(static_cast<SortOp>(i.index), i.dtype), std::move(poison), 0);
 }
 
 // `compiled`: null: the instruction's. `poison`: why it need not run. `local_bytes`: workspace of each worker beside

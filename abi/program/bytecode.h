@@ -39,6 +39,7 @@ enum class BcOp : uint8_t {
   Await,       // out0 <- host scalar out of the rank-0 tensor in0: waits
   View,        // out0 <- tensor in0 under the sizes outputs[0].dims, starting `in1` elements later (in1 optional); free
   Launch,      // kernel `index` on in...; makes out... as described by outputs; asynchronous
+  Sort, // SortOp `index` of rows of n elements to rows of k, element type (host i64s), then x; asynchronous, as Launch
   Linalg, // LinalgOp `index` on batch, m, n, k and site (host i64s) and its operands in in...; asynchronous, as Launch
   Host,   // the run-time entry host_op on in...; asynchronous unless its HostOp says otherwise
   Jump,   // to instruction `target`

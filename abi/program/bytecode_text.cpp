@@ -7,6 +7,7 @@
 #include "abi/device.h"
 #include "abi/linalg_op.h"
 #include "abi/program/bytecode.h"
+#include "abi/sort_op.h"
 #include "abi/text_op.h"
 #include <fmt/format.h>
 
@@ -25,6 +26,7 @@ static std::string_view name_of(BcOp op) {
   case BcOp::View: return "view";
   case BcOp::Launch: return "launch";
   case BcOp::Linalg: return "linalg";
+  case BcOp::Sort: return "sort";
   case BcOp::Host: return "host";
   case BcOp::Jump: return "jump";
   case BcOp::JumpIfNot: return "jump_if_not";
@@ -81,6 +83,7 @@ static std::string_view name_of(HostOp op) {
 
 std::string_view operation_name(const Instruction& i) {
   if (i.op == BcOp::Host) return name_of(i.host_op);
+  if (i.op == BcOp::Sort) return kSortOps[i.index];
   if (i.op == BcOp::Linalg) return info(static_cast<LinalgOp>(i.index)).name;
   return name_of(i.op);
 }
@@ -162,6 +165,7 @@ static std::string details(const Program& program, const Instruction& i) {
   case BcOp::Convert: return fmt::format(" {} to {}", name_of(i.dtype2), name_of(i.dtype));
   case BcOp::Guard: return fmt::format(" site{}", i.index);
   case BcOp::Launch: return fmt::format(" k{}", i.index);
+  case BcOp::Sort: return fmt::format(" {} {}", kSortOps[i.index], name_of(i.dtype));
   case BcOp::Linalg: return fmt::format(" {} {}", info(static_cast<LinalgOp>(i.index)).name, name_of(i.dtype));
   case BcOp::Jump:
   case BcOp::JumpIfNot: return fmt::format(" ->{}", i.target);

@@ -23,7 +23,7 @@
 // clang-format off
 #define TL_EMBEDDED(X) \
   X(runtime) \
-  X(without_linalg) X(without_plot) X(without_readers) X(without_writers) X(without_png) X(without_jpeg) X(without_refusal)
+  X(without_linalg) X(without_sort) X(without_plot) X(without_readers) X(without_writers) X(without_png) X(without_jpeg) X(without_refusal)
 // clang-format on
 extern "C" {
 #define X(name) extern const char tl_##name[], tl_##name##_end[];
@@ -70,7 +70,7 @@ void deliver(const std::string& from, const std::string& to, bool executable) {
 
 // The parts of the VM that a program may do without.
 struct Used {
-  bool linalg = false, plot = false, readers = false, writers = false, images = false; // images: written
+  bool linalg = false, sort = false, plot = false, readers = false, writers = false, images = false; // images: written
   bool refusal = true; // to run on an old processor: ends the process
 };
 
@@ -85,6 +85,7 @@ void used_by(const Program& program, Used& used) {
   for (const BcFunction& function : program.functions)
     for (const Instruction& i : function.code) {
       if (i.op == BcOp::Linalg) used.linalg = true;
+      if (i.op == BcOp::Sort) used.sort = true;
       if (i.op != BcOp::Host) continue;
       switch (i.host_op) {
       case HostOp::Plot: used.plot = true; break;
@@ -107,6 +108,7 @@ std::vector<std::pair<std::string, std::string_view>> runtime_for(const Used& us
   };
   add("runtime", tl_runtime, tl_runtime_end);
   if (!used.linalg) add("without_linalg", tl_without_linalg, tl_without_linalg_end);
+  if (!used.sort) add("without_sort", tl_without_sort, tl_without_sort_end);
   if (!used.plot) add("without_plot", tl_without_plot, tl_without_plot_end);
   if (!used.readers) add("without_readers", tl_without_readers, tl_without_readers_end);
   if (!used.writers) add("without_writers", tl_without_writers, tl_without_writers_end);

@@ -20,6 +20,7 @@ namespace tl {
 enum class DeviceKind : uint8_t;  // abi/device.h
 enum class LinalgOp : uint8_t;    // abi/linalg_op.h
 enum class PlotKind : uint8_t;    // abi/plot_op.h
+enum class SortOp : uint8_t;      // abi/sort_op.h
 enum class StopwatchOp : uint8_t; // abi/stopwatch.h
 enum class TextOp : uint8_t;      // abi/text_op.h
 
@@ -190,6 +191,12 @@ struct LinalgAttrs {
   bool operator==(const LinalgAttrs&) const = default;
 };
 
+struct SortAttrs {
+  SortOp op{};
+  static void fields(auto& a, auto&& field) { field("ints", a.op); }
+  bool operator==(const SortAttrs&) const = default;
+};
+
 struct TextAttrs {
   TextOp op{};
   std::vector<int64_t> bounds; // of a Slice: 1 or 0, whether first, last and step are operands
@@ -334,8 +341,8 @@ template <class... T> using AttrsOf = std::variant<Held<T>...>;
 using Attrs =
     AttrsOf<NoAttrs, ConstantAttrs, ConstTensorAttrs, ConstStrAttrs, ElementwiseAttrs, AxesAttrs, AxisAttrs, StepsAttrs,
             UpdateAttrs, ScatterAttrs, ReduceAttrs, ScanAttrs, ContractAttrs, CallAttrs, ListMakeAttrs, ListGetAttrs,
-            ListAppendAttrs, ListSliceAttrs, ListJoinAttrs, LinalgAttrs, TextAttrs, SiteAttrs, FormatAttrs, AssertAttrs,
-            PrintAttrs, LoadAttrs, ReadTextAttrs, DebugAttrs, PlotAttrs, StopwatchAttrs, ProgressAttrs,
+            ListAppendAttrs, ListSliceAttrs, ListJoinAttrs, LinalgAttrs, SortAttrs, TextAttrs, SiteAttrs, FormatAttrs,
+            AssertAttrs, PrintAttrs, LoadAttrs, ReadTextAttrs, DebugAttrs, PlotAttrs, StopwatchAttrs, ProgressAttrs,
             DeviceCountAttrs, VjpAttrs, JvpAttrs, VmapAttrs, TokenAttrs, KernelAttrs>;
 
 template <class T> T& unboxed(T& value) { return value; }

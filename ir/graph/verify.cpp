@@ -128,6 +128,7 @@ void Checker::node() {
   case Op::ListSlice:
   case Op::ListJoin: return list_operation();
   case Op::Linalg: return linalg();
+  case Op::Sort: return sort();
   case Op::Text: return text_operation();
   case Op::ReadLine:
   case Op::Print:

@@ -164,6 +164,7 @@ private:
   void list_operation();
   void list_get();
   void linalg();
+  void sort();
   void text_operation();
   void tokens_fit();
   void format(const FormatTemplate& t, size_t values);

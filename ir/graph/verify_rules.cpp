@@ -1,4 +1,5 @@
 #include "abi/linalg_op.h"
+#include "abi/sort_op.h"
 #include "abi/text_op.h"
 #include "ir/graph/verify_checker.h"
 #include <set>
@@ -118,6 +119,15 @@ void Checker::list_operation() {
     return sizes_beside(1);
   default: return;
   }
+}
+
+void Checker::sort() {
+  const SortOp op = node_->as<SortAttrs>().op;
+  if (!check(static_cast<int>(op) < kSortOpCount, "names no way to sort") || !counts(1, 1)) return;
+  if (!check(in(0).is_tensor() && !in(0).dims.empty() && in(0).dtype != DType::Key, "does not sort rows")) return;
+  std::vector<Dim> dims = in(0).dims;
+  if (op == SortOp::Top && out(0).dims.size() == dims.size()) dims.back() = out(0).dims.back();
+  result(Type::tensor(op == SortOp::Values ? in(0).dtype : DType::I64, std::move(dims)));
 }
 
 void Checker::linalg() {

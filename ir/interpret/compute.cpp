@@ -67,6 +67,7 @@ Data Interpreter::pure(const Function& f, const Node& n, Frame& frame, const Dim
   }
   case Op::Scan: return scan(n.as<ScanAttrs>().op, in(0), n.as<ScanAttrs>().axis);
   case Op::Contract: return contract(in(0), in(1), n.as<ContractAttrs>());
+  case Op::Sort: return sort(n.as<SortAttrs>().op, in(0), dims);
   default: fault(fmt::format("{} is not pure", name_of(n.op)));
   }
 }

@@ -1,6 +1,7 @@
 // Tensor operations of the reference interpreter: functions from values to values, one element after the other.
 // Everything is in range and of fitting types (the graph has been verified, its Guards hold).
 #pragma once
+#include "abi/sort_op.h"
 #include "abi/tensor.h"
 #include "ir/graph/graph.h"
 #include "vm/linalg/linalg.h"
@@ -56,6 +57,7 @@ Data update(Data x, const Data& value, const Dims& starts, const std::vector<int
 Data scatter(Data x, const Data& idx, const Data& value, UpdateMode mode);
 Data reduce(ReduceOp op, const Data& x, const Data* mask, const std::vector<int64_t>& axes);
 Data scan(ReduceOp op, const Data& x, int64_t axis);
+Data sort(SortOp op, const Data& x, const Dims& dims);
 Data contract(const Data& a, const Data& b, const ContractAttrs& labels);
 // The results have these types and sizes. Gives the first matrix that has no such decomposition.
 std::optional<LinalgFailure> decompose(LinalgOp op, const std::vector<const Data*>& operands,

@@ -1,4 +1,5 @@
 // The functions of the prelude that are not elementwise; those that act are in effects.cpp. What the checker has made of their arguments: lang/typed.h.
+#include "abi/sort_op.h"
 #include "ir/lower/function.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -41,6 +42,10 @@ ValueId FunctionLowerer::builtin_scan(const typed::Expr& e, ReduceOp op, ValueId
   if (wide) x = convert(x, DType::F32, at);
   Type scanned = type(x);
   return convert(here().one(Op::Scan, {x}, std::move(scanned), ScanAttrs{op, e.ints.at(0)}, at), t, at);
+}
+
+ValueId FunctionLowerer::sort(const typed::Expr& e, SortOp op, ValueId x) {
+  return here().one(Op::Sort, {x}, Type::tensor(e.type.dtype, dims(e.type.shape)), SortAttrs{op}, loc(e.span));
 }
 
 ValueId FunctionLowerer::concat(std::vector<ValueId> parts, int64_t axis, const std::vector<Dim>& shape, LocId at) {
@@ -292,6 +297,9 @@ Leaves FunctionLowerer::builtin_operation(const typed::Expr& e, const std::vecto
   case Builtin::CumProd: return {builtin_scan(e, ReduceOp::Prod, x())};
   case Builtin::CumMax: return {builtin_scan(e, ReduceOp::Max, x())};
   case Builtin::CumMin: return {builtin_scan(e, ReduceOp::Min, x())};
+  case Builtin::SortRows: return {sort(e, SortOp::Values, x())};
+  case Builtin::ArgSortRows: return {sort(e, SortOp::Order, x())};
+  case Builtin::ArgTopRows: return {sort(e, SortOp::Top, x())};
 
   case Builtin::Reshape: return {retyped(x(), shape())};
   case Builtin::Permute: return {transpose(x(), e.ints, at)};

@@ -439,6 +439,7 @@ private:
   Leaves builtin(const typed::Expr& e, const std::vector<Leaves>& operands);
   Leaves builtin_operation(const typed::Expr& e, const std::vector<Leaves>& operands);
   ValueId builtin_scan(const typed::Expr& e, ReduceOp op, ValueId x);
+  ValueId sort(const typed::Expr& e, SortOp op, ValueId x);
   ValueId builtin_reduce(const typed::Expr& e, ReduceOp op, ValueId x);
   ValueId matmul(const typed::Expr& e, ValueId a, ValueId b);
   ValueId gather_along(const typed::Expr& e, ValueId x, ValueId idx);

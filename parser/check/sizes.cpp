@@ -162,9 +162,9 @@ bool require_equal(Context& cx, const Size& a, const Size& b, bool implied, cons
   return true;
 }
 
-static void require_bound(Context& cx, const Size& a, SizeCheck::Relation relation, int64_t bound, const char* kind,
+static void require_bound(Context& cx, const Size& a, SizeCheck::Relation relation, const Size& bound, const char* kind,
                           std::string message, Span span, std::vector<SizeCheck>& checks) {
-  const Size difference = relation == SizeCheck::Relation::AtLeast ? a - Size(bound) : Size(bound) - a;
+  const Size difference = relation == SizeCheck::Relation::AtLeast ? a - bound : bound - a;
   if (cx.program.atoms.proves_not_negative(difference, sure_facts(cx))) return;
   SizeCheck check = size_check(cx, a, bound, std::move(message), span);
   check.relation = relation;
@@ -176,11 +176,16 @@ static void require_bound(Context& cx, const Size& a, SizeCheck::Relation relati
   cx.function->facts.claim(mark);
 }
 
+void require_at_most(Context& cx, const Size& a, const Size& most, const char* kind, std::string message, Span span,
+                     std::vector<SizeCheck>& checks) {
+  require_bound(cx, a, SizeCheck::Relation::AtMost, most, kind, std::move(message), span, checks);
+}
+
 // a is no longer than an axis may be; {0} in `what` is a.
 static void require_axis(Context& cx, const Size& a, const std::string& what, Span span,
                          std::vector<SizeCheck>& checks) {
-  require_bound(cx, a, SizeCheck::Relation::AtMost, kLongestAxis, "SizeOverflow",
-                fmt::format("{}, more than the {} that an axis may have", what, kLongestAxis), span, checks);
+  require_at_most(cx, a, kLongestAxis, "SizeOverflow",
+                  fmt::format("{}, more than the {} that an axis may have", what, kLongestAxis), span, checks);
 }
 
 void require_size(Context& cx, const Size& a, int64_t least, const std::string& message, Span span,
@@ -289,13 +294,21 @@ ExprPtr coerce(Context& cx, ExprPtr e, const Type& wanted, const std::string& wh
     }
     if (e->kind == ExprKind::Tuple) {
       bool fine = true;
+      // What is checked of one part is not known of the next: it has no part in that check.
+      SizeFacts& facts = cx.function->facts;
+      const SizeFacts::Mark before = facts.mark();
+      std::vector<std::pair<AtomId, Size>> learned;
       for (size_t i = 0; i < e->operands.size(); ++i) {
         std::string part = target.is_struct() ? fmt::format("field `{}` of {}", target.record->fields[i].name, what)
                                               : fmt::format("element {} of {}", i, what);
         e->operands[i] = coerce(cx, std::move(e->operands[i]), target.elements[i], part);
         e->type.elements[i] = e->operands[i]->type;
         fine = fine && !e->operands[i]->type.is_error();
+        learned.insert(learned.end(), facts.equal.begin() + static_cast<long>(before.equal), facts.equal.end());
+        facts.restore(before);
       }
+      facts.equal.insert(facts.equal.end(), learned.begin(), learned.end());
+      facts.claim(before);
       if (!fine && target.is_struct()) e->type = Type::error();
       return e;
     }

@@ -25,6 +25,9 @@ bool require_equal(Context& cx, const Size& a, const Size& b, bool implied, cons
 // a is a size of at least `least`.
 void require_size(Context& cx, const Size& a, int64_t least, const std::string& message, Span span,
                   std::vector<SizeCheck>& checks);
+// a is no more than `most`: {0} and {1} in the message.
+void require_at_most(Context& cx, const Size& a, const Size& most, const char* kind, std::string message, Span span,
+                     std::vector<SizeCheck>& checks);
 // "n and m are different sizes", "3 is not 4"
 std::string different(Context& cx, const Size& a, const Size& b);
 // "write `assert n == m` …"

@@ -99,6 +99,7 @@ void Forward::node(NodeId id, Region& r) {
   case Op::Debug: tangents_[node.results[1].index] = of(node.operands[1]); return;
   case Op::Reduce: result = reduction(e, node); break;
   case Op::Scan: result = scan(e, node); break;
+  case Op::Sort: result = sort(e, node); break;
   case Op::Contract:
     for (size_t k = 0; k < 2; ++k) {
       ValueId d = of(node.operands[k]);

@@ -25,6 +25,7 @@ private:
   void loop(ir::NodeId id, Emit& e);
   ir::ValueId reduction(Emit& e, const ir::Node& node);
   ir::ValueId scan(Emit& e, const ir::Node& node); // scans.cpp
+  ir::ValueId sort(Emit& e, const ir::Node& node); // sorting.cpp
   ir::ValueId or_zero(Emit& e, ir::ValueId value);
   ir::ValueId of(ir::ValueId value) const {
     auto found = tangents_.find(value.index);

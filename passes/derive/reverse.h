@@ -140,6 +140,7 @@ private:
   void reverse_update(Scope& s, const ir::Node& node, ir::ValueId dy);
   void reverse_reduce(Scope& s, const ir::Node& node, ir::ValueId dy);
   void reverse_scan(Scope& s, const ir::Node& node, ir::ValueId dy); // scans.cpp
+  void reverse_sort(Scope& s, const ir::Node& node, ir::ValueId dy); // sorting.cpp
   void reverse_contract(Scope& s, const ir::Node& node, ir::ValueId dy);
   void reverse_scatter(Scope& s, const ir::Node& node, ir::ValueId dy);
   void reverse_gather(Scope& s, const ir::Node& node, ir::ValueId dy);

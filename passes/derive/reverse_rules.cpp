@@ -106,6 +106,7 @@ void Reverse::reverse_result(Scope& s, const Node& node, ValueId dy) {
   case Op::Scatter: return reverse_scatter(s, node, dy);
   case Op::Reduce: return reverse_reduce(s, node, dy);
   case Op::Scan: return reverse_scan(s, node, dy);
+  case Op::Sort: return reverse_sort(s, node, dy);
   case Op::Contract: return reverse_contract(s, node, dy);
   case Op::Call: throw NotDifferentiable("the derivative of a function that calls itself is not known", node.loc);
   case Op::ListMake:

@@ -1,5 +1,6 @@
 // Control flow of the symbolic execution.
 #include "passes/memory/peak_machine.h"
+#include "vm/sort/sort.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <stdexcept>
@@ -216,6 +217,11 @@ bool Machine::step() {
   case BcOp::View: view(i); break;
   case BcOp::Launch: launch(i, query_.workspaces.at(i.index), std::nullopt); break;
   case BcOp::Linalg: linalg(i); break;
+  case BcOp::Sort: {
+    const CompiledKernel& kernel = sort_kernel(static_cast<SortOp>(i.index), i.dtype);
+    launch(i, {kernel.shared_bytes, kernel.local_bytes}, std::nullopt);
+    break;
+  }
   case BcOp::Host:
     if (i.host_op == HostOp::Exit) return conclude(), false;
     host(i);

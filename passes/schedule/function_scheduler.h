@@ -81,6 +81,7 @@ private:
   void arithmetic(const ir::Node& node);
   void view(const ir::Node& node);
   void linalg(const ir::Node& node);
+  void sort(const ir::Node& node);
 
   // ---- launch.cpp: kernels
   // A condition that needs a failed value ends the program: so what decides in a loop, all that it gives suffers.

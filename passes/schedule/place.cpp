@@ -293,6 +293,7 @@ private:
     case Op::ListConcat:
     case Op::ListJoin:
     case Op::Linalg:
+    case Op::Sort:
     case Op::ReadLine:
     case Op::Await:
     case Op::Format:

@@ -278,6 +278,7 @@ void FunctionScheduler::node(NodeId id, const Node& node) {
     return;
   }
   case Op::Linalg: return linalg(node);
+  case Op::Sort: return sort(node);
   case Op::Kernel: return launch(id, node);
   default: return host_node(node);
   }
@@ -418,6 +419,25 @@ void FunctionScheduler::linalg(const Node& node) {
     for (uint32_t k = 0; k < node.operands.size() && devices_; ++k)
       i.outputs.back().device_of.push_back(static_cast<uint32_t>(numbers.size()) + k);
   }
+  add(std::move(i));
+}
+
+// Rows, n, k and the element type, then x.
+void FunctionScheduler::sort(const Node& node) {
+  const Type& x = f_[node.operands[0]].type;
+  Number rows{true, 1, {}};
+  for (size_t axis = 0; axis + 1 < x.dims.size(); ++axis)
+    rows = combine(ScalarOp::Mul, rows, number(x.dims[axis]), node.loc);
+  std::vector<Operand> numbers;
+  for (const Number& n : {rows, number(x.dims.back()), number(f_[node.results[0]].type.dims.back())})
+    numbers.push_back({in_slot(n, node.loc)});
+  numbers.push_back({constant(DType::I64, Scalar::of(static_cast<int64_t>(x.dtype)), node.loc)});
+  Instruction i = plain(BcOp::Sort, node);
+  i.in.insert(i.in.begin(), numbers.begin(), numbers.end());
+  i.index = static_cast<uint32_t>(node.as<SortAttrs>().op);
+  i.dtype = x.dtype;
+  i.outputs.push_back(describe(f_[node.results[0]].type));
+  if (devices_) i.outputs.back().device_of.push_back(static_cast<uint32_t>(numbers.size()));
   add(std::move(i));
 }
 

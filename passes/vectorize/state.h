@@ -64,6 +64,7 @@ private:
   BatchValue contract(const ir::Node& node);
   std::optional<BatchValue> present(ir::ValueId original, const std::vector<int64_t>& axes);
   void linalg(const ir::Node& node);
+  void sort(const ir::Node& node);
 
   // ---- values.cpp: values over the batch
   const ir::Type& type(ir::ValueId value) const { return f_[value].type; }

@@ -118,6 +118,7 @@ void Vectorizer::State::emit(const Node& n) {
   case Op::For: for_loop(n); break;
   case Op::While: while_loop(n); break;
   case Op::Linalg: linalg(n); break;
+  case Op::Sort: sort(n); break;
   default:
     if (n.results.size() != 1) throw NotVectorizable{};
     if (ragged && n.op != Op::Elementwise && n.op != Op::Convert && n.op != Op::Broadcast && n.op != Op::Reduce &&
@@ -317,6 +318,15 @@ void Vectorizer::State::linalg(const Node& n) {
   NodeId node = b_->node(n.op, std::move(ids), std::move(types), n.attrs, n.loc);
   for (size_t i = 0; i < n.results.size(); ++i)
     bind(n.results[i], plain_axes(f_[node].results[i], axes));
+}
+
+// The axes of the batch stand in front, so rows are rows.
+void Vectorizer::State::sort(const Node& n) {
+  if (is_ragged(n.operands[0]) || is_ragged(n.results[0])) throw NotVectorizable{};
+  const BatchValue x = lookup(n.operands[0]);
+  const Type own = own_type(n.results[0]);
+  ValueId sorted = one(Op::Sort, {spread(x, x.axes)}, Type::tensor(own.dtype, sizes(x.axes, own.dims)), n.attrs);
+  bind(n.results[0], plain_axes(sorted, x.axes));
 }
 
 // ---- reductions and products

@@ -57,6 +57,14 @@ DerivativeCases derivative_cases(Builtin op) {
     return {"cumprod(v)",          "cumprod(m, axis = 0)",      "cumprod(q, axis = 1)",
             "cumprod(one) * s",    "cumprod(none_of_it)",       "cumprod(where(arange(6) == 2, v * 0.0, v))",
             "cumprod(m[:, ::-2])", "cumprod(no_rows, axis = 0)"};
+  case Builtin::SortRows:
+    return {"sort_rows(v) ** 2",          "sort_rows(m) * arange(m.shape[1])",
+            "sort_rows(q) ** 2 * q",      "sort_rows(one) ** 2",
+            "sort_rows(none_of_it)",      "sort(m, axis = 0) * m",
+            "sort_rows(m[:, ::-1])",      "sort_rows(no_rows)",
+            "sort_rows(sort_rows(v) * u)"};
+  case Builtin::ArgSortRows: return {"v[argsort_rows(u)] * v"};
+  case Builtin::ArgTopRows: return {"v[argtop_rows(v, 3)] ** 2", "topk(m, 2)[0] ** 2"};
   case Builtin::CumMax:
     return {"cummax(v)",          "cummax(m, axis = 0) ** 2", "cummax(q * q, axis = 1)",  "cummax(one) * s",
             "cummax(none_of_it)", "cummax(m[:, ::-1]) ** 2",  "cummax(no_rows, axis = 0)"};

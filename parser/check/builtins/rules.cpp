@@ -10,6 +10,7 @@
 #include "parser/check/builtins/linalg.h"
 #include "parser/check/builtins/plot.h"
 #include "parser/check/builtins/shape.h"
+#include "parser/check/builtins/sort.h"
 #include "parser/check/calls.h"
 #include "parser/check/derive.h"
 #include "parser/check/expressions.h"
@@ -316,6 +317,9 @@ ExprPtr builtin_call(Context& cx, Builtin builtin, std::vector<Arg> args, Span s
   case Builtin::CumProd:
   case Builtin::CumMax:
   case Builtin::CumMin: result = reduction_rule(cx, builtin, r); break;
+  case Builtin::SortRows:
+  case Builtin::ArgSortRows:
+  case Builtin::ArgTopRows: result = sort_rule(cx, builtin, r); break;
   case Builtin::Shape:
   case Builtin::Rank:
   case Builtin::Len:

@@ -1,0 +1,24 @@
+// Sorting along the last axis, as kernels of the VM. Stable, NaN last, -0 and 0 equal: there is one right result, so the
+// bits do not depend on threads or machines. Tensors are dense and row-major.
+//
+// Short rows are a tile each: ranks by counting in blocks of 32, then merges; from some hundred elements on least
+// significant digit first (LSD radix). Long rows are first partitioned by the leading digits of the range that their
+// keys take, chunk by chunk, which all workers share; the buckets, which then fit a cache, are sorted as short rows are.
+// Where there are many long rows, each is partitioned by one worker.
+// The k greatest of a row are found in one pass over it, with memory for some 2 k of its elements.
+#pragma once
+#include "abi/dtype.h"
+#include "abi/kernel.h"
+#include "abi/sort_op.h"
+
+namespace tl {
+
+// Arguments of the kernel, in order: i64 slots rows, n, k (the length of a row of the result: n but for Top, where
+// k <= n) and the element type; then x[rows, n] of `type`, which is not Key; then the result[rows, k]: of `type` for
+// Values, else i64.
+// Rows have at most kLongestSortedRow elements. It never fails.
+constexpr size_t kSortNumbers = 4; // so many arguments stand before x
+constexpr int64_t kLongestSortedRow = 0xffffffff;
+const CompiledKernel& sort_kernel(SortOp op, DType type);
+
+} // namespace tl
