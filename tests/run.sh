@@ -91,6 +91,7 @@ command -v python3 >/dev/null && run "faults apply" python3 tests/mutants/run.py
 command -v python3 >/dev/null && run extremes python3 tests/extremes/run.py --tl "$build/tl" --count 60 --keep "$build/extremes"
 run differential tests/differential.sh "$build/tl" "$filter"
 run orders tests/orders.sh "$build/tl" "$filter"
+run sorting tests/sorts.sh "$build/tl" "$filter"
 run harm tests/harm.sh "$build/tl" "$filter"
 run fuzz tests/fuzz.sh "$build/tl" "$filter"
 run embed tests/embed.sh "$build/tl" "$filter"
