@@ -1,5 +1,4 @@
-// The rules of built-in functions: dispatch, reading of arguments, reductions, effects. See also
-// shape.cpp.
+// The rules of built-in functions: dispatch, reductions, effects.
 #include "parser/check/builtins/rules.h"
 #include "parser/check/arguments.h"
 #include "parser/check/builtins/builders.h"
@@ -32,228 +31,31 @@ static ExprPtr effect_rule(Context& cx, Builtin builtin, Rule& r);
 
 static bool is_file_function(Builtin builtin) { return builtin >= Builtin::Load && builtin <= Builtin::WriteText; }
 
-void Rule::fail(const std::string& kind, Span at, const std::string& message, const std::string& hint) {
-  ok = false;
-  error(cx, kind, at, message, hint);
+// `progress(xs)` where it is not what a `for` loop goes over.
+static ExprPtr misplaced_progress(Context& cx, Rule& r) {
+  error(cx, "WrongArguments", r.span, "`progress` is only for a `for` loop to iterate over",
+        "like `for x in progress(xs) { … }`");
+  for (Arg& arg : r.args)
+    check_arg(cx, arg);
+  return broken(r.span);
 }
 
-// Puts the arguments in the places of one declaration; reports what does not fit, if asked.
-bool Rule::arrange(const ast::Function& declared, bool reported) {
-  auto wrong = [&](Span at, const std::string& message, const std::string& hint = {}) {
-    if (reported) fail("WrongArguments", at, message, hint);
-    return false;
-  };
-  const std::string is = fmt::format("it is {}", signature_of(cx, builtin));
-  std::vector<std::string> names;
-  size_t positional = SIZE_MAX;
-  std::string rest_name;
-  bool takes_rest = false;
-  for (const ast::Param& param : declared.params) {
-    if (!param.is_rest) {
-      names.push_back(param.name.text);
-      continue;
-    }
-    positional = names.size();
-    takes_rest = !param.name.empty();
-    rest_name = param.name.text;
+// Does it read what is known only when the program runs, or write files? Files that a const reads are read while
+// checking.
+static bool needs_run(Builtin builtin) {
+  switch (builtin) {
+  case Builtin::Time:
+  case Builtin::Interrupted:
+  case Builtin::ReadLine: return true;
+  default:
+    const bool reads = builtin >= Builtin::Load && builtin <= Builtin::ReadSafetensors && builtin != Builtin::Save;
+    return is_file_function(builtin) && !reads;
   }
-  positional = std::min(positional, names.size());
-  by.assign(names.size(), nullptr);
-  rest.clear();
-  size_t index = 0;
-  // An element type at the end is T, whatever was left out before it: `uniform(k, [n], f64)`.
-  Arg* element = nullptr;
-  if (!args.empty() && !names.empty() && names.back() == "T" && args.back().name.empty()) {
-    Arg& last = args.back();
-    auto known = last.constant ? last.constant : last.source ? static_of(cx, last.source) : std::nullopt;
-    if (known && known->kind == Static::Kind::Element) element = &last;
-  }
-  for (Arg& arg : args) {
-    if (&arg == element) {
-      if (by.back()) return wrong(arg.span, "`T` is given twice");
-      by.back() = &arg;
-      continue;
-    }
-    if (arg.name.empty() && index < positional) {
-      if (!reported && names[index] == "T") return false; // it is no element type: another declaration may fit
-      by[index++] = &arg;
-      continue;
-    }
-    if (takes_rest && (arg.name.empty() || arg.name == rest_name)) {
-      rest.push_back(&arg);
-      continue;
-    }
-    if (arg.name.empty())
-      return wrong(arg.span,
-                   fmt::format("`{}` takes {} argument{} by position", name, positional, positional == 1 ? "" : "s"),
-                   reported ? hint_for_position(arg, index < names.size() ? names[index] : "") : "");
-    auto it = std::find(names.begin(), names.end(), arg.name);
-    if (it == names.end()) {
-      static const std::map<std::string, std::string> elsewhere = {
-          {"dim", "axis"}, {"dims", "axis"}, {"keepdim", "keep"}, {"keepdims", "keep"},
-          {"dtype", "T"},  {"size", "dims"}, {"shape", "dims"},   {"fill_value", "value"}};
-      std::string hint = is;
-      if (auto other = elsewhere.find(arg.name);
-          other != elsewhere.end() && std::find(names.begin(), names.end(), other->second) != names.end())
-        hint = other->second == "T" ? "the element type is the last argument: `zeros([n], f64)`"
-                                    : fmt::format("write `{} = `", other->second);
-      return wrong(arg.name_span, fmt::format("`{}` has no parameter `{}`", name, arg.name), hint);
-    }
-    Arg*& slot = by[static_cast<size_t>(it - names.begin())];
-    if (slot) return wrong(arg.name_span, fmt::format("`{}` is given twice", arg.name));
-    slot = &arg;
-  }
-  size_t i = 0;
-  for (const ast::Param& param : declared.params) {
-    if (param.is_rest) {
-      if (takes_rest && rest.empty())
-        return wrong(span, fmt::format("`{}` needs an argument for `{}`", name, rest_name), is);
-    } else if (!by[i++] && !param.default_value) {
-      return wrong(span, fmt::format("`{}` needs an argument for `{}`", name, param.name.text), is);
-    }
-  }
-  return true;
 }
 
-// What to write where an argument stands that goes by name.
-std::string Rule::hint_for_position(const Arg& arg, const std::string& next) {
-  auto known = arg.source ? static_of(cx, arg.source) : std::nullopt;
-  if ((builtin == Builtin::Concat || builtin == Builtin::Stack) && !known) {
-    std::string all;
-    for (const Arg& one : args)
-      if (one.name.empty()) all += (all.empty() ? "" : ", ") + source_text(cx, one.span);
-    return fmt::format("the tensors to join go in one tuple: `{}(({}))`", name, all);
-  }
-  if (next == "axis") return fmt::format("an axis is given by name: `axis = {}`", source_text(cx, arg.span));
-  if (builtin == Builtin::Reshape || builtin == Builtin::Permute)
-    return "sizes are written in brackets: `x.reshape([2, 3])`";
-  return fmt::format("it is {}", signature_of(cx, builtin));
-}
-
-bool Rule::bind(size_t overload) {
-  const std::vector<const ast::Stmt*>& declared = checker::declared(cx, builtin);
-  if (overload == kAnyOverload)
-    for (overload = 0; overload + 1 < declared.size() && !arrange(*ast::as<ast::Function>(declared[overload]), false);)
-      ++overload;
-  this->overload = overload;
-  return arrange(*ast::as<ast::Function>(declared.at(overload)), true);
-}
-
-ExprPtr Rule::value(size_t i, const Type* expected) {
-  ExprPtr v = by[i]->value ? std::move(by[i]->value) : check_value(cx, by[i]->source, expected);
-  refresh(cx, *v);
-  ok = ok && !v->type.is_error();
-  return v;
-}
-
-ExprPtr Rule::tensor(size_t i) {
-  ExprPtr v = value(i);
-  if (ok && !v->type.is_tensor())
-    fail("TypeMismatch", v->span, fmt::format("`{}` takes a tensor, not {}", name, show(cx, v->type)));
-  return v;
-}
-
-ExprPtr Rule::key(size_t i) {
-  ExprPtr v = tensor(i);
-  if (ok && (!v->type.is_scalar() || v->type.open || v->type.dtype != DType::Key))
-    fail("TypeMismatch", v->span, fmt::format("`{}` takes a random key, not {}", name, show(cx, v->type)),
-         "`key(0)` makes one");
-  return v;
-}
-
-std::optional<Static> Rule::constant(size_t i) {
-  if (by[i]->constant) return by[i]->constant;
-  return by[i]->source ? static_of(cx, by[i]->source) : std::nullopt;
-}
-
-bool Rule::flag(size_t i) {
-  if (!has(i)) return false;
-  auto known = constant(i);
-  if (known && known->kind == Static::Kind::Bool) return known->number != 0;
-  fail("NotConstant", by[i]->span, fmt::format("this argument of `{}` is the constant true or false", name));
-  return false;
-}
-
-int64_t Rule::number(size_t i, int64_t otherwise) {
-  if (!has(i)) return otherwise;
-  auto known = constant(i);
-  if (known && known->kind == Static::Kind::Int) return known->number;
-  fail("NotConstant", by[i]->span, fmt::format("this argument of `{}` is a constant integer", name));
-  return otherwise;
-}
-
-std::vector<int64_t> Rule::axes(size_t i, size_t rank) {
-  std::vector<int64_t> result;
-  auto n = static_cast<int64_t>(rank);
-  std::optional<Static> known = has(i) ? constant(i) : Static{};
-  if (known && known->kind == Static::Kind::None) {
-    for (int64_t k = 0; k < n; ++k)
-      result.push_back(k);
-    return result;
-  }
-  std::vector<Static> list;
-  if (known && known->kind == Static::Kind::Tuple)
-    list = known->elements;
-  else if (known)
-    list = {*known};
-  if (!known) {
-    fail("NotConstant", by[i]->span, "an axis must be known when the program is compiled",
-         "write a literal or a const; a parameter without a type is known at each call: `fn f(x, axis = 0)`");
-    return result;
-  }
-  for (const Static& one : list) {
-    if (one.kind != Static::Kind::Int) {
-      fail("TypeMismatch", by[i]->span, "an axis is an integer, or a tuple of integers");
-      return result;
-    }
-    int64_t axis = one.number < 0 ? one.number + n : one.number;
-    if (axis < 0 || axis >= n) {
-      fail("WrongAxis", by[i]->span,
-           fmt::format("there is no axis {}: the tensor has {} ax{}", one.number, n, n == 1 ? "is" : "es"));
-      return result;
-    }
-    if (std::find(result.begin(), result.end(), axis) != result.end()) {
-      fail("WrongAxis", by[i]->span, fmt::format("axis {} is given twice", one.number));
-      return result;
-    }
-    result.push_back(axis);
-  }
-  std::sort(result.begin(), result.end());
-  return result;
-}
-
-int64_t Rule::axis(size_t i, size_t rank, int64_t otherwise) {
-  int64_t axis = number(i, otherwise);
-  auto n = static_cast<int64_t>(rank);
-  if (!ok) return 0;
-  int64_t wrapped = axis < 0 ? axis + n : axis;
-  if (wrapped < 0 || wrapped >= n) {
-    fail("WrongAxis", has(i) ? by[i]->span : span,
-         fmt::format("there is no axis {}: the tensor has {} ax{}", axis, n, n == 1 ? "is" : "es"));
-    return 0;
-  }
-  return wrapped;
-}
-
-std::optional<DType> Rule::element(size_t i) {
-  if (!has(i)) return std::nullopt;
-  auto known = constant(i);
-  if (known && known->kind == Static::Kind::Element) return known->dtype;
-  fail("TypeMismatch", by[i]->span, fmt::format("the last argument of `{}` is an element type like `f64`", name));
-  return std::nullopt;
-}
-
-ExprPtr builtin_call(Context& cx, Builtin builtin, std::vector<Arg> args, Span span, bool is_method,
-                     const Type* expected) {
-  Rule r{cx, builtin, std::string(info(builtin).name), span, is_method, args};
-  ExprPtr result;
-  const bool reads = builtin >= Builtin::Load && builtin <= Builtin::ReadSafetensors && builtin != Builtin::Save;
-  if (cx.in_const && ((is_file_function(builtin) && !reads) || builtin == Builtin::Time ||
-                      builtin == Builtin::Interrupted || builtin == Builtin::ReadLine)) {
-    error(cx, "NotConstant", span, "a const must be known when the program is compiled");
-    return broken(span);
-  }
-  if (builtin == Builtin::Rank && args.empty()) builtin = r.builtin = Builtin::ProcessRank;
+// The rule of each built-in function. Null, or r.ok is false, after an error.
+static ExprPtr apply_rule(Context& cx, Rule& r, const Type* expected) {
+  const Builtin builtin = r.builtin;
   switch (builtin) {
   case Builtin::Load:
   case Builtin::Save:
@@ -264,14 +66,14 @@ ExprPtr builtin_call(Context& cx, Builtin builtin, std::vector<Arg> args, Span s
   case Builtin::Exists:
   case Builtin::TensorNames:
   case Builtin::ReadText:
-  case Builtin::WriteText: result = file_rule(cx, builtin, r, expected); break;
+  case Builtin::WriteText: return file_rule(cx, builtin, r, expected);
   case Builtin::Print:
   case Builtin::Wait:
   case Builtin::WaitAll:
   case Builtin::Time:
   case Builtin::Interrupted:
   case Builtin::Exit:
-  case Builtin::Debug: result = effect_rule(cx, builtin, r); break;
+  case Builtin::Debug: return effect_rule(cx, builtin, r);
   case Builtin::Grad:
   case Builtin::ValueAndGrad:
   case Builtin::Vjp:
@@ -281,20 +83,15 @@ ExprPtr builtin_call(Context& cx, Builtin builtin, std::vector<Arg> args, Span s
   case Builtin::Hessian:
   case Builtin::CustomVjp:
   case Builtin::StopGradient:
-  case Builtin::Checkpoint: return transform_call(cx, builtin, std::move(args), span);
-  case Builtin::DataParallel: return data_parallel(cx, std::move(args), span);
+  case Builtin::Checkpoint: return transform_call(cx, builtin, std::move(r.args), r.span);
+  case Builtin::DataParallel: return data_parallel(cx, std::move(r.args), r.span);
   case Builtin::Map:
-  case Builtin::Fold: return call_leaves(cx, builtin == Builtin::Map, std::move(args), span);
-  case Builtin::Progress:
-    error(cx, "WrongArguments", span, "`progress` is only for a `for` loop to iterate over",
-          "like `for x in progress(xs) { … }`");
-    for (Arg& arg : args)
-      check_arg(cx, arg);
-    return broken(span);
-  case Builtin::List: return list_call(cx, std::move(args), span, expected);
+  case Builtin::Fold: return call_leaves(cx, builtin == Builtin::Map, std::move(r.args), r.span);
+  case Builtin::Progress: return misplaced_progress(cx, r);
+  case Builtin::List: return list_call(cx, std::move(r.args), r.span, expected);
   case Builtin::Enumerate:
   case Builtin::Zip:
-  case Builtin::Batches: result = iteration_call(cx, builtin, r); break;
+  case Builtin::Batches: return iteration_call(cx, builtin, r);
   case Builtin::ReadLine:
   case Builtin::Str:
   case Builtin::Bytes:
@@ -303,7 +100,7 @@ ExprPtr builtin_call(Context& cx, Builtin builtin, std::vector<Arg> args, Span s
   case Builtin::Replace:
   case Builtin::Find:
   case Builtin::Join:
-  case Builtin::Parse: result = text_rule(cx, builtin, r); break;
+  case Builtin::Parse: return text_rule(cx, builtin, r);
   case Builtin::Sum:
   case Builtin::Mean:
   case Builtin::Prod:
@@ -316,10 +113,10 @@ ExprPtr builtin_call(Context& cx, Builtin builtin, std::vector<Arg> args, Span s
   case Builtin::CumSum:
   case Builtin::CumProd:
   case Builtin::CumMax:
-  case Builtin::CumMin: result = reduction_rule(cx, builtin, r); break;
+  case Builtin::CumMin: return reduction_rule(cx, builtin, r);
   case Builtin::SortRows:
   case Builtin::ArgSortRows:
-  case Builtin::ArgTopRows: result = sort_rule(cx, builtin, r); break;
+  case Builtin::ArgTopRows: return sort_rule(cx, builtin, r);
   case Builtin::Shape:
   case Builtin::Rank:
   case Builtin::Len:
@@ -337,27 +134,27 @@ ExprPtr builtin_call(Context& cx, Builtin builtin, std::vector<Arg> args, Span s
   case Builtin::Flip:
   case Builtin::Take:
   case Builtin::Matmul:
-  case Builtin::Dot: result = shape_rule(cx, builtin, r); break;
+  case Builtin::Dot: return shape_rule(cx, builtin, r);
   case Builtin::Tile:
   case Builtin::Repeat:
   case Builtin::Gather:
-  case Builtin::ScatterAdd: result = choosing_rule(cx, builtin, r); break;
-  case Builtin::Einsum: result = einsum_rule(cx, r); break;
+  case Builtin::ScatterAdd: return choosing_rule(cx, builtin, r);
+  case Builtin::Einsum: return einsum_rule(cx, r);
   case Builtin::Cholesky:
   case Builtin::LuFactor:
   case Builtin::Solve:
   case Builtin::TriangularSolve:
   case Builtin::Qr:
   case Builtin::Svd:
-  case Builtin::Eigh: result = linalg_rule(cx, builtin, r); break;
+  case Builtin::Eigh: return linalg_rule(cx, builtin, r);
   case Builtin::PlotLine:
   case Builtin::PlotScatter:
   case Builtin::PlotHist:
-  case Builtin::PlotImage: result = plot_rule(cx, builtin, r); break;
+  case Builtin::PlotImage: return plot_rule(cx, builtin, r);
   case Builtin::StopwatchStart:
   case Builtin::StopwatchLap:
   case Builtin::StopwatchTotal:
-  case Builtin::StopwatchCount: result = stopwatch_rule(cx, builtin, r); break;
+  case Builtin::StopwatchCount: return stopwatch_rule(cx, builtin, r);
   case Builtin::Cpu:
   case Builtin::Gpu:
   case Builtin::DeviceCount:
@@ -369,7 +166,7 @@ ExprPtr builtin_call(Context& cx, Builtin builtin, std::vector<Arg> args, Span s
   case Builtin::ProcessRank:
   case Builtin::WorldSize:
   case Builtin::AllReduce:
-  case Builtin::BroadcastFrom: result = device_rule(cx, builtin, r); break;
+  case Builtin::BroadcastFrom: return device_rule(cx, builtin, r);
   case Builtin::Zeros:
   case Builtin::Ones:
   case Builtin::Full:
@@ -378,17 +175,28 @@ ExprPtr builtin_call(Context& cx, Builtin builtin, std::vector<Arg> args, Span s
   case Builtin::Linspace:
   case Builtin::ZerosLike:
   case Builtin::OnesLike:
-  case Builtin::Range: result = builder_rule(cx, builtin, r, expected); break;
+  case Builtin::Range: return builder_rule(cx, builtin, r, expected);
   case Builtin::Key:
   case Builtin::SplitKey:
   case Builtin::Bits:
   case Builtin::Uniform:
   case Builtin::Normal:
   case Builtin::RandInt:
-  case Builtin::Bernoulli: result = random_rule(cx, builtin, r, expected); break;
+  case Builtin::Bernoulli: return random_rule(cx, builtin, r, expected);
   }
-  if (!r.ok || !result) return broken(span);
-  return result;
+  return nullptr;
+}
+
+ExprPtr builtin_call(Context& cx, Builtin builtin, std::vector<Arg> args, Span span, bool is_method,
+                     const Type* expected) {
+  if (cx.in_const && needs_run(builtin)) {
+    error(cx, "NotConstant", span, "a const must be known when the program is compiled");
+    return broken(span);
+  }
+  Rule r{cx, builtin, std::string(info(builtin).name), span, is_method, args};
+  if (builtin == Builtin::Rank && args.empty()) r.builtin = Builtin::ProcessRank;
+  ExprPtr result = apply_rule(cx, r, expected);
+  return r.ok && result ? std::move(result) : broken(span);
 }
 
 static ExprPtr reduction_rule(Context& cx, Builtin builtin, Rule& r) {

@@ -26,6 +26,7 @@ struct Rule {
   // Checked arguments. After an error, `ok` is false and the value has the error type.
   ExprPtr value(size_t i, const Type* expected = nullptr);
   ExprPtr tensor(size_t i);                                               // of any rank
+  ExprPtr indices(size_t i);                                              // a tensor of integers, in i64
   ExprPtr key(size_t i);                                                  // a scalar key
   ExprPtr text(size_t i, const char* what, const std::string& hint = {}); // a string; `what` it is, for the message
   std::optional<Static> constant(size_t i);                               // known while checking
