@@ -155,20 +155,71 @@ static void check_slice(Context& cx, typed::Subscript& s, const Size& n, std::op
   at_least(magnitude);
 }
 
-std::optional<std::vector<Size>> subscripts(Context& cx, const Type& base, const std::string& base_text,
-                                            const std::vector<ast::SubscriptItem>& items, Span span, typed::Expr& node,
-                                            std::vector<typed::Subscript>& out) {
-  using Item = ast::SubscriptItem::Kind;
-  size_t rank = base.rank(), used = 0;
+namespace {
+
+// Checks the subscripts of one tensor from left to right. With index tensors, they pair up as in NumPy (lang/typed.h).
+struct SubscriptChecker {
+  using Item = ast::SubscriptItem;
+  Context& cx;
+  const Type& base;
+  const std::string& base_text;
+  const std::vector<Item>& items;
+  Span span;         // of all
+  typed::Expr& node; // takes binds, checks and fresh sizes
+  std::vector<typed::Subscript>& out;
+
+  std::vector<ExprPtr> values = {}; // of those items that are an index, by item
+  size_t used = 0;                  // axes that the items cover
+  bool has_ellipsis = false;        //
+  bool pairs_up = false;            // there are index tensors, or masks that stand for some
+  size_t axis = 0;                  // the first that the items so far do not cover
+  std::vector<Size> shape = {};     // of the result, without the axes of index tensors
+  std::vector<Size> paired = {};    // of the index tensors, broadcast; from the last axis
+  size_t place = 0;                 // where these axes go
+  int groups = 0;                   // runs of adjacent index tensors (and scalars beside them)
+  bool in_group = false;            //
+  const typed::Expr* first_mask = nullptr;
+
+  // The shape of the part; nothing (and reported) if they are wrong.
+  std::optional<std::vector<Size>> check() {
+    if (!evaluate() || !counts_fit()) return std::nullopt;
+    pairs_up = has_index_tensors();
+    for (size_t i = 0; i < items.size(); ++i)
+      if (!check_item(i)) return std::nullopt;
+    if (!has_ellipsis) whole_axes(base.rank() - axis);
+    if (pairs_up) insert_paired_axes();
+    return std::move(shape);
+  }
+
+  bool evaluate();
+  bool counts_fit();
+  bool has_index_tensors() const;
+  bool check_item(size_t i);
+  bool check_index(ExprPtr v, typed::Subscript s);
+  void whole_axes(size_t count);
+  void new_axis(typed::Subscript s);
+  bool slice(const Item& item, typed::Subscript s);
+  void range(typed::Expr& v, typed::Subscript s);
+  void add_slice(typed::Subscript s, const std::optional<Size>& first, const std::optional<Size>& last,
+                 const Size& step);
+  bool scalar(ExprPtr v, typed::Subscript s);
+  bool mask(ExprPtr v, typed::Subscript s);
+  bool index_tensor(ExprPtr v, typed::Subscript s);
+  void enter_group();
+  Size count_of_true();
+  void insert_paired_axes();
+};
+
+// The values of the items; false if one has an error.
+bool SubscriptChecker::evaluate() {
   bool fine = true;
-  std::vector<ExprPtr> values(items.size());
-  size_t ellipses = 0;
+  values.resize(items.size());
   for (size_t i = 0; i < items.size(); ++i) {
     switch (items[i].kind) {
-    case Item::NewAxis: continue;
-    case Item::Ellipsis: ++ellipses; continue;
-    case Item::Slice: ++used; continue;
-    case Item::Index: break;
+    case Item::Kind::NewAxis:
+    case Item::Kind::Ellipsis: continue;
+    case Item::Kind::Slice: ++used; continue;
+    case Item::Kind::Index: break;
     }
     values[i] = check_value(cx, items[i].index);
     typed::Expr& v = *values[i];
@@ -176,194 +227,226 @@ std::optional<std::vector<Size>> subscripts(Context& cx, const Type& base, const
     used += v.type.is_tensor() && v.type.dtype == DType::Bool && v.type.rank() > 0 ? v.type.rank() : 1;
     fine = fine && !v.type.is_error();
   }
-  if (!fine) return std::nullopt;
+  return fine;
+}
+
+bool SubscriptChecker::counts_fit() {
+  auto ellipses =
+      std::count_if(items.begin(), items.end(), [](const Item& item) { return item.kind == Item::Kind::Ellipsis; });
+  has_ellipsis = ellipses > 0;
   if (ellipses > 1) {
     error(cx, "WrongIndex", span, "`...` may appear only once in a subscript");
-    return std::nullopt;
+    return false;
   }
-  if (used > rank) {
-    error(cx, "WrongIndex", span,
-          fmt::format("`{}` has {} ax{}, and here are {} indices", base_text, rank, rank == 1 ? "is" : "es", used), "",
-          {{span, show(cx, base)}});
-    return std::nullopt;
+  const size_t rank = base.rank();
+  if (used <= rank) return true;
+  error(cx, "WrongIndex", span,
+        fmt::format("`{}` has {} ax{}, and here are {} indices", base_text, rank, rank == 1 ? "is" : "es", used), "",
+        {{span, show(cx, base)}});
+  return false;
+}
+
+// A mask stands for its positions along each of its axes: index tensors. In front of whole axes only it is simpler.
+bool SubscriptChecker::has_index_tensors() const {
+  bool any_mask = false;
+  for (const ExprPtr& v : values) {
+    if (!v || !v->type.is_tensor() || v->type.rank() == 0) continue;
+    if (v->type.dtype != DType::Bool) return true;
+    any_mask = true;
   }
-  std::vector<Size> shape;     // of the result, without the axes of index tensors
-  std::vector<Size> broadcast; // of the index tensors
-  size_t place = 0;            // where the broadcast axes go
-  int groups = 0;              // runs of adjacent index tensors (and scalars beside them)
-  bool any_tensor = false, any_mask = false, in_group = false;
-  for (const auto& v : values)
-    if (v && v->type.is_tensor() && v->type.rank() > 0) (v->type.dtype == DType::Bool ? any_mask : any_tensor) = true;
-  // A mask stands for its positions along each of its axes: index tensors. In front of whole axes only it is simpler.
-  const typed::Expr* first_mask = nullptr;
-  auto count = [&] { // of the true ones in the first mask, where an axis of the result has that size
-    AtomId id = size_atom(cx, AtomKind::Fresh,
-                          fmt::format("the number of true in {}", source_text(cx, first_mask->span)), first_mask->span);
-    node.fresh.push_back({id, {}, 0});
-    return Size::of(id);
-  };
-  for (size_t i = 0; any_mask && !any_tensor && i < items.size(); ++i) {
-    bool is_mask = values[i] && values[i]->type.is_tensor() && values[i]->type.dtype == DType::Bool;
-    any_tensor = i == 0 ? !is_mask : items[i].kind != Item::Ellipsis && !is_full(items[i]);
+  if (!any_mask) return false;
+  if (!values[0] || !values[0]->type.is_tensor() || values[0]->type.dtype != DType::Bool) return true;
+  return std::any_of(items.begin() + 1, items.end(),
+                     [](const Item& item) { return item.kind != Item::Kind::Ellipsis && !is_full(item); });
+}
+
+bool SubscriptChecker::check_item(size_t i) {
+  typed::Subscript s;
+  s.span = items[i].span;
+  switch (items[i].kind) {
+  case Item::Kind::Ellipsis:
+    whole_axes(base.rank() - used);
+    in_group = false;
+    return true;
+  case Item::Kind::NewAxis: new_axis(std::move(s)); return true;
+  case Item::Kind::Slice: return slice(items[i], std::move(s));
+  case Item::Kind::Index: break;
   }
-  size_t axis = 0;
-  auto full = [&](size_t count) {
-    for (size_t k = 0; k < count; ++k) {
-      typed::Subscript s;
-      s.kind = Kind::Full;
-      s.span = span;
-      shape.push_back(base.shape[axis++]);
-      out.push_back(std::move(s));
-    }
-    if (count) in_group = false;
-  };
-  auto advanced = [&] {
-    if (!in_group && ++groups == 1) place = shape.size();
-    in_group = true;
-  };
-  for (size_t i = 0; i < items.size(); ++i) {
-    const ast::SubscriptItem& item = items[i];
+  return check_index(std::move(values[i]), std::move(s));
+}
+
+bool SubscriptChecker::check_index(ExprPtr v, typed::Subscript s) {
+  if (v->type.is_range()) {
+    range(*v, std::move(s));
+    return true;
+  }
+  if (!v->type.is_tensor() || !(is_int(v->type.dtype) || (v->type.dtype == DType::Bool && v->type.rank() > 0))) {
+    std::string hint;
+    if (v->type.is_tensor() && is_float(v->type.dtype)) hint = fmt::format("write `i64({})`", source_text(cx, v->span));
+    error(cx, "TypeMismatch", v->span,
+          fmt::format("a subscript is an integer, a slice, a range, or a tensor of integers or bools, not {}",
+                      show(cx, v->type)),
+          hint, {label_of(cx, *v)});
+    return false;
+  }
+  if (v->type.rank() == 0) return scalar(std::move(v), std::move(s));
+  if (v->type.dtype == DType::Bool) return mask(std::move(v), std::move(s));
+  return index_tensor(std::move(v), std::move(s));
+}
+
+void SubscriptChecker::whole_axes(size_t count) {
+  for (size_t k = 0; k < count; ++k) {
     typed::Subscript s;
-    s.span = item.span;
-    if (item.kind == Item::Ellipsis) {
-      full(rank - used);
-      in_group = false;
-      continue;
-    }
-    if (item.kind == Item::NewAxis) {
-      s.kind = Kind::NewAxis;
-      shape.push_back(1);
-      in_group = false;
-      out.push_back(std::move(s));
-      continue;
-    }
-    const Size n = base.shape[axis];
-    if (item.kind == Item::Slice) {
-      size_t errors = cx.function->reports.size();
-      std::optional<Size> first, last;
-      Size step = 1;
-      if (item.first) first = size_argument(cx, check_value(cx, item.first), node, false, "a bound of a slice");
-      if (item.last) last = size_argument(cx, check_value(cx, item.last), node, false, "a bound of a slice");
-      if (item.step) step = size_argument(cx, check_value(cx, item.step), node, false, "the step of a slice");
-      if (cx.function->reports.size() != errors) return std::nullopt;
-      if (step.is(0)) {
-        error(cx, "WrongIndex", item.step->span, "the step of a slice cannot be 0");
-        return std::nullopt;
-      }
-      if (step.is_constant())
-        check_slice(cx, s, n, first, last, step.constant());
-      else
-        check_slice(cx, s, n, first, last, step, node);
-      shape.push_back(s.kind == Kind::Full ? n : s.length);
-      in_group = false;
-      ++axis;
-      out.push_back(std::move(s));
-      continue;
-    }
-    ExprPtr v = std::move(values[i]);
-    if (v->type.is_range()) {
-      const Size step = v->type.shape[2];
-      if (step.is_constant())
-        check_slice(cx, s, n, v->type.shape[0], v->type.shape[1], step.constant());
-      else
-        check_slice(cx, s, n, v->type.shape[0], v->type.shape[1], step, node);
-      for (auto& bind : v->binds)
-        node.binds.push_back(std::move(bind));
-      shape.push_back(s.kind == Kind::Full ? n : s.length);
-      in_group = false;
-      ++axis;
-      out.push_back(std::move(s));
-      continue;
-    }
-    if (!v->type.is_tensor() || !(is_int(v->type.dtype) || (v->type.dtype == DType::Bool && v->type.rank() > 0))) {
-      std::string hint;
-      if (v->type.is_tensor() && is_float(v->type.dtype))
-        hint = fmt::format("write `i64({})`", source_text(cx, v->span));
-      error(cx, "TypeMismatch", v->span,
-            fmt::format("a subscript is an integer, a slice, a range, or a tensor of integers or bools, not {}",
-                        show(cx, v->type)),
-            hint, {label_of(cx, *v)});
-      return std::nullopt;
-    }
-    if (v->type.rank() == 0) {
-      s.kind = Kind::At;
-      s.value = to_i64(cx, std::move(v), "a subscript");
-      if (auto index = number_of(cx, *s.value)) {
-        const SizeFacts sure = sure_facts(cx);
-        s.in_range = cx.program.atoms.proves_not_negative(*index, sure) &&
-                     cx.program.atoms.proves_not_negative(n - *index - Size(1), sure);
-        bool above = cx.program.atoms.proves_not_negative(*index - n, cx.function->facts);
-        bool below = cx.program.atoms.proves_not_negative(Size(-1) - *index - n, cx.function->facts);
-        // A size may be 0 only where nothing else is known; constants are certain.
-        if ((above || below) && index->is_constant() && n.is_constant()) {
-          error(cx, "IndexOutOfRange", item.span,
-                fmt::format("index {} is out of range: axis {} of `{}` has size {}", show(cx, *index), axis, base_text,
-                            show(cx, n)),
-                "", {{span, show(cx, base)}});
-          return std::nullopt;
-        }
-      }
-      if (any_tensor) advanced();
-      ++axis;
-      out.push_back(std::move(s));
-      continue;
-    }
-    if (v->type.dtype == DType::Bool) {
-      if (any_tensor) advanced();
-      for (size_t k = 0; k < v->type.rank(); ++k)
-        if (!require_equal(
-                cx, v->type.shape[k], base.shape[axis + k], true,
-                fmt::format("axis {} of the mask is {{0}} and axis {} of `{}` is {{1}}", k, axis + k, base_text),
-                item.span, node.checks)) {
-          error(cx, "ShapeMismatch", item.span,
-                fmt::format("the mask does not fit `{}`: {}", base_text,
-                            different(cx, v->type.shape[k], base.shape[axis + k])),
-                "", {{span, show(cx, base)}, label_of(cx, *v)});
-          return std::nullopt;
-        }
-      axis += v->type.rank();
-      if (!first_mask) first_mask = v.get();
-      if (!any_tensor) shape.push_back(count());
-      s.kind = Kind::Mask;
-      s.value = std::move(v);
-      out.push_back(std::move(s));
-      continue;
-    }
-    // An index tensor; converted to i64, and broadcast with the others.
-    s.kind = Kind::Tensor;
-    if (v->type.dtype != DType::I64) v = convert(cx, std::move(v), DType::I64);
-    advanced();
-    ++axis;
-    for (size_t k = 0; k < v->type.rank(); ++k) {
-      const Size& size = v->type.shape[v->type.rank() - 1 - k];
-      if (k >= broadcast.size()) {
-        broadcast.push_back(size);
-        continue;
-      }
-      if (size.is(1) || broadcast[k] == size) continue;
-      if (broadcast[k].is(1))
-        broadcast[k] = size;
-      else if (!require_equal(cx, broadcast[k], size, true, "the index tensors need equal sizes, but have {0} and {1}",
-                              item.span, node.checks)) {
-        error(cx, "ShapeMismatch", item.span,
-              fmt::format("the index tensors need equal sizes, but have {}", different(cx, broadcast[k], size)),
-              equality_hint(cx, broadcast[k], size), {label_of(cx, *v)});
-        return std::nullopt;
-      }
-    }
-    s.value = std::move(v);
+    s.kind = Kind::Full;
+    s.span = span;
+    shape.push_back(base.shape[axis++]);
     out.push_back(std::move(s));
   }
-  if (ellipses == 0) full(rank - axis);
-  if (any_tensor) {
-    // That the counts fit each other and the index tensors shows when it runs; what an index tensor has, says more.
-    if (first_mask && broadcast.empty()) broadcast.push_back(1);
-    if (first_mask && broadcast[0].is(1)) broadcast[0] = count();
-    std::reverse(broadcast.begin(), broadcast.end());
-    auto at = shape.begin() + static_cast<ptrdiff_t>(groups > 1 ? 0 : place);
-    shape.insert(at, broadcast.begin(), broadcast.end());
+  if (count) in_group = false;
+}
+
+void SubscriptChecker::new_axis(typed::Subscript s) {
+  s.kind = Kind::NewAxis;
+  shape.push_back(1);
+  in_group = false;
+  out.push_back(std::move(s));
+}
+
+bool SubscriptChecker::slice(const Item& item, typed::Subscript s) {
+  size_t errors = cx.function->reports.size();
+  std::optional<Size> first, last;
+  Size step = 1;
+  if (item.first) first = size_argument(cx, check_value(cx, item.first), node, false, "a bound of a slice");
+  if (item.last) last = size_argument(cx, check_value(cx, item.last), node, false, "a bound of a slice");
+  if (item.step) step = size_argument(cx, check_value(cx, item.step), node, false, "the step of a slice");
+  if (cx.function->reports.size() != errors) return false;
+  if (step.is(0)) {
+    error(cx, "WrongIndex", item.step->span, "the step of a slice cannot be 0");
+    return false;
   }
-  return shape;
+  add_slice(std::move(s), first, last, step);
+  return true;
+}
+
+void SubscriptChecker::range(typed::Expr& v, typed::Subscript s) {
+  add_slice(std::move(s), v.type.shape[0], v.type.shape[1], v.type.shape[2]);
+  for (auto& bind : v.binds)
+    node.binds.push_back(std::move(bind));
+}
+
+void SubscriptChecker::add_slice(typed::Subscript s, const std::optional<Size>& first, const std::optional<Size>& last,
+                                 const Size& step) {
+  const Size n = base.shape[axis++];
+  if (step.is_constant())
+    check_slice(cx, s, n, first, last, step.constant());
+  else
+    check_slice(cx, s, n, first, last, step, node);
+  shape.push_back(s.kind == Kind::Full ? n : s.length);
+  in_group = false;
+  out.push_back(std::move(s));
+}
+
+bool SubscriptChecker::scalar(ExprPtr v, typed::Subscript s) {
+  const Size n = base.shape[axis];
+  s.kind = Kind::At;
+  s.value = to_i64(cx, std::move(v), "a subscript");
+  if (auto index = number_of(cx, *s.value)) {
+    const SizeFacts sure = sure_facts(cx);
+    s.in_range = cx.program.atoms.proves_not_negative(*index, sure) &&
+                 cx.program.atoms.proves_not_negative(n - *index - Size(1), sure);
+    bool above = cx.program.atoms.proves_not_negative(*index - n, cx.function->facts);
+    bool below = cx.program.atoms.proves_not_negative(Size(-1) - *index - n, cx.function->facts);
+    // A size may be 0 only where nothing else is known; constants are certain.
+    if ((above || below) && index->is_constant() && n.is_constant()) {
+      error(cx, "IndexOutOfRange", s.span,
+            fmt::format("index {} is out of range: axis {} of `{}` has size {}", show(cx, *index), axis, base_text,
+                        show(cx, n)),
+            "", {{span, show(cx, base)}});
+      return false;
+    }
+  }
+  if (pairs_up) enter_group();
+  ++axis;
+  out.push_back(std::move(s));
+  return true;
+}
+
+bool SubscriptChecker::mask(ExprPtr v, typed::Subscript s) {
+  if (pairs_up) enter_group();
+  for (size_t k = 0; k < v->type.rank(); ++k)
+    if (!require_equal(cx, v->type.shape[k], base.shape[axis + k], true,
+                       fmt::format("axis {} of the mask is {{0}} and axis {} of `{}` is {{1}}", k, axis + k, base_text),
+                       s.span, node.checks)) {
+      error(cx, "ShapeMismatch", s.span,
+            fmt::format("the mask does not fit `{}`: {}", base_text,
+                        different(cx, v->type.shape[k], base.shape[axis + k])),
+            "", {{span, show(cx, base)}, label_of(cx, *v)});
+      return false;
+    }
+  axis += v->type.rank();
+  if (!first_mask) first_mask = v.get();
+  if (!pairs_up) shape.push_back(count_of_true());
+  s.kind = Kind::Mask;
+  s.value = std::move(v);
+  out.push_back(std::move(s));
+  return true;
+}
+
+// Converted to i64, and broadcast with the others.
+bool SubscriptChecker::index_tensor(ExprPtr v, typed::Subscript s) {
+  s.kind = Kind::Tensor;
+  if (v->type.dtype != DType::I64) v = convert(cx, std::move(v), DType::I64);
+  enter_group();
+  ++axis;
+  for (size_t k = 0; k < v->type.rank(); ++k) {
+    const Size& size = v->type.shape[v->type.rank() - 1 - k];
+    if (k >= paired.size()) {
+      paired.push_back(size);
+      continue;
+    }
+    if (size.is(1) || paired[k] == size) continue;
+    if (paired[k].is(1))
+      paired[k] = size;
+    else if (!require_equal(cx, paired[k], size, true, "the index tensors need equal sizes, but have {0} and {1}",
+                            s.span, node.checks)) {
+      error(cx, "ShapeMismatch", s.span,
+            fmt::format("the index tensors need equal sizes, but have {}", different(cx, paired[k], size)),
+            equality_hint(cx, paired[k], size), {label_of(cx, *v)});
+      return false;
+    }
+  }
+  s.value = std::move(v);
+  out.push_back(std::move(s));
+  return true;
+}
+
+void SubscriptChecker::enter_group() {
+  if (!in_group && ++groups == 1) place = shape.size();
+  in_group = true;
+}
+
+// In the first mask, where an axis of the result has that size.
+Size SubscriptChecker::count_of_true() {
+  AtomId id = size_atom(cx, AtomKind::Fresh, fmt::format("the number of true in {}", source_text(cx, first_mask->span)),
+                        first_mask->span);
+  node.fresh.push_back({id, {}, 0});
+  return Size::of(id);
+}
+
+void SubscriptChecker::insert_paired_axes() {
+  // That the counts fit each other and the index tensors shows when it runs; what an index tensor has, says more.
+  if (first_mask && paired.empty()) paired.push_back(1);
+  if (first_mask && paired[0].is(1)) paired[0] = count_of_true();
+  auto at = shape.begin() + static_cast<ptrdiff_t>(groups > 1 ? 0 : place);
+  shape.insert(at, paired.rbegin(), paired.rend());
+}
+
+} // namespace
+
+std::optional<std::vector<Size>> subscripts(Context& cx, const Type& base, const std::string& base_text,
+                                            const std::vector<ast::SubscriptItem>& items, Span span, typed::Expr& node,
+                                            std::vector<typed::Subscript>& out) {
+  return SubscriptChecker{cx, base, base_text, items, span, node, out}.check();
 }
 
 } // namespace tl::checker

@@ -4,6 +4,7 @@
 #include "parser/check/builtins/rules.h"
 #include "parser/check/builtins/shape.h"
 #include "parser/check/expressions.h"
+#include "parser/check/functions.h"
 #include "parser/check/names.h"
 #include "parser/check/operators.h"
 #include "parser/check/sizes.h"
@@ -12,242 +13,290 @@
 
 namespace tl::checker {
 
-ExprPtr builder_rule(Context& cx, Builtin builtin, Rule& r, const Type*) {
-  auto node = make_expr(ExprKind::Builtin, r.span, Type::error());
-  node->builtin = Builtin::Full;
-  auto number = [&](uint64_t value, const Type& type) { // 0 or 1 of that element type, even bool
-    auto e = int_literal(cx, value, false, r.span);
-    e->type = cx.open.element_of(type);
-    e->text = "builder";
-    return e;
-  };
-  switch (builtin) {
-  case Builtin::Zeros:
-  case Builtin::Ones: {
-    if (r.args.size() > 1 && r.args[1].name.empty() && r.args[1].source && ast::as<ast::IntLiteral>(r.args[1].source)) {
-      r.fail("TypeMismatch", r.span, fmt::format("the sizes of `{}` are written in brackets", r.name),
-             fmt::format("like `{}([2, 3])`", r.name));
-      return nullptr;
-    }
-    if (!r.bind()) return nullptr;
-    auto sizes = dims(cx, r.by[0]->source, *node, r.name);
-    if (!sizes) return nullptr;
-    auto element = r.element(1);
-    if (!r.ok) return nullptr;
-    if (element == DType::Key) {
-      r.fail("TypeMismatch", r.by[1]->span, "keys are made by `key` and `split`");
-      return nullptr;
-    }
-    node->type = element ? Type::scalar(*element) : cx.open.new_open(LiteralKind::Builder);
-    node->operands.push_back(number(builtin == Builtin::Ones, node->type));
-    node->type.shape = std::move(*sizes);
-    return node;
+// 0 or 1 of that element type, even bool.
+static ExprPtr builder_number(Context& cx, uint64_t value, const Type& type, Span span) {
+  auto e = int_literal(cx, value, false, span);
+  e->type = cx.open.element_of(type);
+  e->text = "builder";
+  return e;
+}
+
+static ExprPtr builder_node(Builtin builtin, Span span) {
+  auto node = make_expr(ExprKind::Builtin, span, Type::error());
+  node->builtin = builtin;
+  return node;
+}
+
+// zeros and ones.
+static ExprPtr filled_rule(Context& cx, Builtin builtin, Rule& r) {
+  if (r.args.size() > 1 && r.args[1].name.empty() && r.args[1].source && ast::as<ast::IntLiteral>(r.args[1].source)) {
+    r.fail("TypeMismatch", r.span, fmt::format("the sizes of `{}` are written in brackets", r.name),
+           fmt::format("like `{}([2, 3])`", r.name));
+    return nullptr;
   }
-  case Builtin::ZerosLike:
-  case Builtin::OnesLike: {
-    if (!r.bind()) return nullptr;
-    ExprPtr x = r.tensor(0);
-    if (!r.ok) return nullptr;
-    node->type = x->type;
-    node->operands.push_back(number(builtin == Builtin::OnesLike, node->type));
-    if (is_simple(*x)) {
-      node->operands.push_back(std::move(x));
-      return node;
-    }
-    // The sizes may be known only with the value.
-    typed::Block block;
-    node->operands.push_back(shared(cx, std::move(x), block));
-    auto wrapped = make_expr(ExprKind::Block, r.span, node->type);
-    block.result = std::move(node);
-    wrapped->blocks.push_back(std::move(block));
-    return wrapped;
-  }
-  case Builtin::Full: {
-    if (!r.bind()) return nullptr;
-    auto sizes = dims(cx, r.by[0]->source, *node, r.name);
-    ExprPtr fill = r.value(1);
-    auto element = r.element(2);
-    if (!sizes || !r.ok) return nullptr;
-    if (!fill->type.is_scalar()) {
-      r.fail("TypeMismatch", fill->span, fmt::format("`full` repeats one number, not {}", show(cx, fill->type)));
-      return nullptr;
-    }
-    if (element && !cx.open.unify(fill->type, Type::scalar(*element))) fill = convert(cx, std::move(fill), *element);
-    node->type = refresh(cx, *fill);
-    node->type.shape = std::move(*sizes);
-    node->operands.push_back(std::move(fill));
-    return node;
-  }
-  case Builtin::Eye: {
-    if (!r.bind()) return nullptr;
-    node->builtin = Builtin::Eye;
-    ExprPtr count = r.value(0);
-    auto element = r.element(1);
-    if (!r.ok) return nullptr;
-    size_t errors = cx.function->reports.size();
-    Size n = size_argument(cx, std::move(count), *node, true, "a size");
-    if (cx.function->reports.size() != errors) return nullptr;
-    node->type = element ? Type::scalar(*element) : cx.open.new_open(LiteralKind::Builder);
-    node->type.shape = {n, n};
-    return node;
-  }
-  case Builtin::Linspace: {
-    if (!r.bind()) return nullptr;
-    node->builtin = Builtin::Linspace;
-    ExprPtr lo = r.value(0), hi = r.value(1), count = r.value(2);
-    auto element = r.element(3);
-    if (!r.ok) return nullptr;
-    Type type = element ? Type::scalar(*element) : cx.open.new_open(LiteralKind::Float);
-    for (auto* end : {&lo, &hi})
-      if (!(*end)->type.is_scalar() || !cx.open.unify(type, (*end)->type) || !cx.open.constrain_float(type)) {
-        r.fail("TypeMismatch", (*end)->span,
-               fmt::format("`linspace` goes between floats, not {}", show(cx, (*end)->type)),
-               fmt::format("write `f32({})`", source_text(cx, (*end)->span)));
-        return nullptr;
-      }
-    size_t errors = cx.function->reports.size();
-    Size n = size_argument(cx, std::move(count), *node, true, "a size");
-    if (cx.function->reports.size() != errors) return nullptr;
-    node->type = cx.open.resolved(type);
-    node->type.shape = {n};
-    node->operands.push_back(std::move(lo));
-    node->operands.push_back(std::move(hi));
-    return node;
-  }
-  case Builtin::Range: {
-    if (!r.bind()) return nullptr;
-    node->kind = ExprKind::Range;
-    size_t errors = cx.function->reports.size();
-    std::vector<Size> ends;
-    for (size_t i = 0; i < 3; ++i)
-      if (r.has(i))
-        ends.push_back(size_argument(cx, r.value(i), *node, false, i == 2 ? "a step" : "the end of a range"));
-    if (cx.function->reports.size() != errors || !r.ok) return nullptr;
-    if (ends.size() == 1) ends.insert(ends.begin(), Size(0));
-    if (ends.size() == 2) ends.push_back(1);
-    if (ends[2].is(0)) {
-      r.fail("WrongArguments", r.by[2]->span, "the step of a range cannot be 0");
-      return nullptr;
-    }
-    node->type = Type::range(ends[0], ends[1], ends[2]);
-    return node;
-  }
-  case Builtin::Arange: break;
-  default: return nullptr;
-  }
-  // arange(stop), arange(start, stop), arange(start, stop, step)
   if (!r.bind()) return nullptr;
-  if (r.overload == 0) r.by.insert(r.by.begin() + 1, 2, nullptr); // arange(stop): as if `stop` stood first
-  node->builtin = Builtin::Arange;
+  auto node = builder_node(Builtin::Full, r.span);
+  auto sizes = dims(cx, r.by[0]->source, *node, r.name);
+  if (!sizes) return nullptr;
+  auto element = r.element(1);
+  if (!r.ok) return nullptr;
+  if (element == DType::Key) {
+    r.fail("TypeMismatch", r.by[1]->span, "keys are made by `key` and `split`");
+    return nullptr;
+  }
+  node->type = element ? Type::scalar(*element) : cx.open.new_open(LiteralKind::Builder);
+  node->operands.push_back(builder_number(cx, builtin == Builtin::Ones, node->type, r.span));
+  node->type.shape = std::move(*sizes);
+  return node;
+}
+
+// zeros_like and ones_like.
+static ExprPtr filled_like_rule(Context& cx, Builtin builtin, Rule& r) {
+  if (!r.bind()) return nullptr;
+  ExprPtr x = r.tensor(0);
+  if (!r.ok) return nullptr;
+  auto node = builder_node(Builtin::Full, r.span);
+  node->type = x->type;
+  node->operands.push_back(builder_number(cx, builtin == Builtin::OnesLike, node->type, r.span));
+  typed::Block before; // the sizes may be known only with the value
+  node->operands.push_back(shared(cx, std::move(x), before));
+  return in_block(std::move(before), std::move(node), r.span);
+}
+
+static ExprPtr full_rule(Context& cx, Rule& r) {
+  if (!r.bind()) return nullptr;
+  auto node = builder_node(Builtin::Full, r.span);
+  auto sizes = dims(cx, r.by[0]->source, *node, r.name);
+  ExprPtr fill = r.value(1);
+  auto element = r.element(2);
+  if (!sizes || !r.ok) return nullptr;
+  if (!fill->type.is_scalar()) {
+    r.fail("TypeMismatch", fill->span, fmt::format("`full` repeats one number, not {}", show(cx, fill->type)));
+    return nullptr;
+  }
+  if (element && !cx.open.unify(fill->type, Type::scalar(*element))) fill = convert(cx, std::move(fill), *element);
+  node->type = refresh(cx, *fill);
+  node->type.shape = std::move(*sizes);
+  node->operands.push_back(std::move(fill));
+  return node;
+}
+
+static ExprPtr eye_rule(Context& cx, Rule& r) {
+  if (!r.bind()) return nullptr;
+  auto node = builder_node(Builtin::Eye, r.span);
+  ExprPtr count = r.value(0);
+  auto element = r.element(1);
+  if (!r.ok) return nullptr;
+  size_t errors = cx.function->reports.size();
+  Size n = size_argument(cx, std::move(count), *node, true, "a size");
+  if (cx.function->reports.size() != errors) return nullptr;
+  node->type = element ? Type::scalar(*element) : cx.open.new_open(LiteralKind::Builder);
+  node->type.shape = {n, n};
+  return node;
+}
+
+static ExprPtr linspace_rule(Context& cx, Rule& r) {
+  if (!r.bind()) return nullptr;
+  auto node = builder_node(Builtin::Linspace, r.span);
+  ExprPtr lo = r.value(0), hi = r.value(1), count = r.value(2);
   auto element = r.element(3);
   if (!r.ok) return nullptr;
-  std::vector<ExprPtr> ends;
+  Type type = element ? Type::scalar(*element) : cx.open.new_open(LiteralKind::Float);
+  for (auto* end : {&lo, &hi})
+    if (!(*end)->type.is_scalar() || !cx.open.unify(type, (*end)->type) || !cx.open.constrain_float(type)) {
+      r.fail("TypeMismatch", (*end)->span,
+             fmt::format("`linspace` goes between floats, not {}", show(cx, (*end)->type)),
+             fmt::format("write `f32({})`", source_text(cx, (*end)->span)));
+      return nullptr;
+    }
+  size_t errors = cx.function->reports.size();
+  Size n = size_argument(cx, std::move(count), *node, true, "a size");
+  if (cx.function->reports.size() != errors) return nullptr;
+  node->type = cx.open.resolved(type);
+  node->type.shape = {n};
+  node->operands.push_back(std::move(lo));
+  node->operands.push_back(std::move(hi));
+  return node;
+}
+
+static ExprPtr range_rule(Context& cx, Rule& r) {
+  if (!r.bind()) return nullptr;
+  auto node = make_expr(ExprKind::Range, r.span, Type::error());
+  size_t errors = cx.function->reports.size();
+  std::vector<Size> ends;
+  for (size_t i = 0; i < 3; ++i)
+    if (r.has(i)) ends.push_back(size_argument(cx, r.value(i), *node, false, i == 2 ? "a step" : "the end of a range"));
+  if (cx.function->reports.size() != errors || !r.ok) return nullptr;
+  if (ends.size() == 1) ends.insert(ends.begin(), Size(0));
+  if (ends.size() == 2) ends.push_back(1);
+  if (ends[2].is(0)) {
+    r.fail("WrongArguments", r.by[2]->span, "the step of a range cannot be 0");
+    return nullptr;
+  }
+  node->type = Type::range(ends[0], ends[1], ends[2]);
+  return node;
+}
+
+namespace {
+
+// The arguments of arange(stop), arange(start, stop), arange(start, stop, step).
+struct ArangeArguments {
+  std::vector<ExprPtr> ends;    // start, stop, step
+  bool whole = true;            // all are integers
+  std::optional<DType> element; // given, or the integers' own
+};
+
+std::optional<ArangeArguments> read_arange(Context& cx, Rule& r) {
+  if (!r.bind()) return std::nullopt;
+  if (r.overload == 0) r.by.insert(r.by.begin() + 1, 2, nullptr); // arange(stop): as if `stop` stood first
+  ArangeArguments a;
+  a.element = r.element(3);
+  if (!r.ok) return std::nullopt;
+  std::vector<ExprPtr>& ends = a.ends;
   for (size_t i = 0; i < 3; ++i)
     if (r.has(i)) ends.push_back(r.value(i));
-  if (!r.ok) return nullptr;
+  if (!r.ok) return std::nullopt;
   if (ends.size() == 1) ends.insert(ends.begin(), int_literal(cx, 0, false, r.span));
   if (ends.size() == 2) ends.push_back(int_literal(cx, 1, false, r.span));
-  bool whole = true;
   for (auto& end : ends) {
     if (!end->type.is_scalar() || (!end->type.open && !is_num(end->type.dtype))) {
       r.fail("TypeMismatch", end->span, fmt::format("`arange` goes between numbers, not {}", show(cx, end->type)));
-      return nullptr;
+      return std::nullopt;
     }
-    whole = whole && is_int(cx.open.resolved(end->type).dtype);
     // Of the type of its arguments; what is computed from sizes, which are i64, is of the type that the context wants.
     Type type = cx.open.resolved(end->type);
-    if (!r.has(3) && !type.open && is_int(type.dtype) && type.dtype != DType::I64) element = type.dtype;
+    a.whole = a.whole && is_int(type.dtype);
+    if (!r.has(3) && !type.open && is_int(type.dtype) && type.dtype != DType::I64) a.element = type.dtype;
   }
-  if (whole) {
-    // The count is a size; start and step are literals of whatever type the context wants, unless they are values.
-    Type type = element ? Type::scalar(*element) : cx.open.new_open(LiteralKind::Int);
-    size_t errors = cx.function->reports.size();
-    ExprPtr start = ends[0]->kind == ExprKind::Literal ? copy_simple(*ends[0]) : nullptr;
-    ExprPtr step = ends[2]->kind == ExprKind::Literal ? copy_simple(*ends[2]) : nullptr;
-    Size lo = size_argument(cx, std::move(ends[0]), *node, false, "the start"),
-         hi = size_argument(cx, std::move(ends[1]), *node, false, "the end");
-    Size stride = size_argument(cx, std::move(ends[2]), *node, false, "the step");
-    if (cx.function->reports.size() != errors) return nullptr;
-    if (stride.is(0)) {
-      r.fail("WrongArguments", r.span, "the step of `arange` cannot be 0");
-      return nullptr;
-    }
-    Size count;
-    if (stride.is_constant()) {
-      int64_t by = stride.constant();
-      Size distance = cx.program.atoms.positive(by > 0 ? hi - lo : lo - hi, sure_facts(cx));
-      count = steps_within(cx, distance, by);
-    } else
-      count = cx.program.atoms.positive(Size(0) - cx.program.atoms.floor_div(lo - hi, stride), sure_facts(cx));
-    if (!start || !step) (void)cx.open.unify(type, Type::scalar(DType::I64));
-    auto as_operand = [&](ExprPtr value, const Size& size) {
-      if (!value) return size_expr(size, r.span);
-      value->type = cx.open.element_of(type);
-      value->index = 1;
-      return value;
-    };
-    node->operands.push_back(as_operand(std::move(start), lo));
-    node->operands.push_back(as_operand(std::move(step), stride));
-    node->type = cx.open.resolved(type);
-    node->type.shape = {count};
-    return node;
-  }
-  if (!same_element(cx, ends, 0, "`arange`", r.span)) return nullptr;
-  if (element && !cx.open.unify(ends[0]->type, Type::scalar(*element))) {
-    r.fail("TypeMismatch", r.by[3]->span,
-           fmt::format("`arange` of {} does not make {}", show(cx, ends[0]->type), name_of(*element)));
-    return nullptr;
-  }
-  // Floats: the count is ceil((stop - start) / step), which only the run tells.
-  typed::Block block;
-  for (auto& end : ends) {
-    if (!cx.open.constrain_float(end->type)) return nullptr;
-    end = shared(cx, std::move(end), block);
-  }
-  const std::string no_count = "the step of `arange` cannot be 0, and its ends are finite";
-  if (ends[2]->kind == ExprKind::Literal &&
-      (ends[2]->index == 1 ? ends[2]->literal.bits == 0 : ends[2]->literal.as<double>() == 0)) {
+  return a;
+}
+
+// Of integers: the count is a size; start and step are literals of whatever type the context wants, unless they are
+// values.
+ExprPtr arange_of_integers(Context& cx, Rule& r, ArangeArguments a) {
+  auto node = builder_node(Builtin::Arange, r.span);
+  Type type = a.element ? Type::scalar(*a.element) : cx.open.new_open(LiteralKind::Int);
+  size_t errors = cx.function->reports.size();
+  ExprPtr start = a.ends[0]->kind == ExprKind::Literal ? copy_simple(*a.ends[0]) : nullptr;
+  ExprPtr step = a.ends[2]->kind == ExprKind::Literal ? copy_simple(*a.ends[2]) : nullptr;
+  Size lo = size_argument(cx, std::move(a.ends[0]), *node, false, "the start"),
+       hi = size_argument(cx, std::move(a.ends[1]), *node, false, "the end");
+  Size stride = size_argument(cx, std::move(a.ends[2]), *node, false, "the step");
+  if (cx.function->reports.size() != errors) return nullptr;
+  if (stride.is(0)) {
     r.fail("WrongArguments", r.span, "the step of `arange` cannot be 0");
     return nullptr;
   }
-  auto operation = [&](ScalarOp op, std::vector<ExprPtr> operands) {
-    return scalar_node(cx, op, std::move(operands), r.span, "`arange`");
+  Size count;
+  if (stride.is_constant()) {
+    int64_t by = stride.constant();
+    Size distance = cx.program.atoms.positive(by > 0 ? hi - lo : lo - hi, sure_facts(cx));
+    count = steps_within(cx, distance, by);
+  } else
+    count = cx.program.atoms.positive(Size(0) - cx.program.atoms.floor_div(lo - hi, stride), sure_facts(cx));
+  if (!start || !step) (void)cx.open.unify(type, Type::scalar(DType::I64));
+  auto as_operand = [&](ExprPtr value, const Size& size) {
+    if (!value) return size_expr(size, r.span);
+    value->type = cx.open.element_of(type);
+    value->index = 1;
+    return value;
   };
-  auto of = [](auto... values) {
+  node->operands.push_back(as_operand(std::move(start), lo));
+  node->operands.push_back(as_operand(std::move(step), stride));
+  node->type = cx.open.resolved(type);
+  node->type.shape = {count};
+  return node;
+}
+
+// Expressions that compute how many floats an `arange` has.
+struct FloatCount {
+  Context& cx;
+  Span span;
+  typed::Block& before;
+
+  template <typename... Operands> ExprPtr operation(ScalarOp op, Operands... operands) {
     std::vector<ExprPtr> list;
-    (list.push_back(std::move(values)), ...);
-    return list;
-  };
-  ExprPtr quotient =
-      operation(ScalarOp::Div,
-                of(operation(ScalarOp::Sub, of(copy_simple(*ends[1]), copy_simple(*ends[0]))), copy_simple(*ends[2])));
-  quotient = shared(cx, operation(ScalarOp::Ceil, of(std::move(quotient))), block);
-  auto to_integer = [&](ExprPtr value) {
-    auto count = make_expr(ExprKind::Convert, r.span, Type::scalar(DType::I64));
+    (list.push_back(std::move(operands)), ...);
+    return scalar_node(cx, op, std::move(list), span, "`arange`");
+  }
+  ExprPtr to_integer(ExprPtr value) {
+    auto count = make_expr(ExprKind::Convert, span, Type::scalar(DType::I64));
     count->operands.push_back(std::move(value));
     return count;
-  };
-  ExprPtr finite = shared(cx, operation(ScalarOp::IsFinite, of(copy_simple(*quotient))), block);
-  ExprPtr count = operation(ScalarOp::Max, of(copy_simple(*quotient), float_literal(cx, 0, "0.0", false, r.span)));
-  count = operation(ScalarOp::Where,
-                    of(copy_simple(*finite), std::move(count), float_literal(cx, 0, "0.0", false, r.span)));
-  Size n = size_argument(cx, to_integer(std::move(count)), *node, true, "a size");
+  }
+  ExprPtr zero() { return float_literal(cx, 0, "0.0", false, span); }
+  // ceil((stop - start) / step)
+  ExprPtr quotient(const ArangeArguments& a) {
+    ExprPtr distance = operation(ScalarOp::Sub, copy_simple(*a.ends[1]), copy_simple(*a.ends[0]));
+    ExprPtr exact = operation(ScalarOp::Div, std::move(distance), copy_simple(*a.ends[2]));
+    return shared(cx, operation(ScalarOp::Ceil, std::move(exact)), before);
+  }
+};
+
+bool is_zero_literal(const typed::Expr& e) {
+  return e.kind == ExprKind::Literal && (e.index == 1 ? e.literal.bits == 0 : e.literal.as<double>() == 0);
+}
+
+// Of floats: the count is ceil((stop - start) / step), which only the run tells. The arguments have one type.
+ExprPtr arange_of_floats(Context& cx, Rule& r, ArangeArguments a) {
+  auto node = builder_node(Builtin::Arange, r.span);
+  typed::Block before;
+  for (ExprPtr& end : a.ends) {
+    if (!cx.open.constrain_float(end->type)) return nullptr;
+    end = shared(cx, std::move(end), before);
+  }
+  if (is_zero_literal(*a.ends[2])) {
+    r.fail("WrongArguments", r.span, "the step of `arange` cannot be 0");
+    return nullptr;
+  }
+  FloatCount make{cx, r.span, before};
+  ExprPtr quotient = make.quotient(a);
+  ExprPtr finite = shared(cx, make.operation(ScalarOp::IsFinite, copy_simple(*quotient)), before);
+  ExprPtr count = make.operation(ScalarOp::Max, copy_simple(*quotient), make.zero());
+  count = make.operation(ScalarOp::Where, copy_simple(*finite), std::move(count), make.zero());
+  Size n = size_argument(cx, make.to_integer(std::move(count)), *node, true, "a size");
   node->checks.clear(); // not negative by construction
-  SizeCheck check =
-      size_check(cx, size_argument(cx, to_integer(std::move(finite)), *node, false, ""), 1, no_count, r.span);
+  Size is_finite = size_argument(cx, make.to_integer(std::move(finite)), *node, false, "");
+  SizeCheck check = size_check(cx, is_finite, 1, "the step of `arange` cannot be 0, and its ends are finite", r.span);
   check.relation = SizeCheck::Relation::AtLeast;
   check.kind = "WrongArguments";
   check.notes.clear();
   node->checks.push_back(std::move(check));
-  node->type = cx.open.resolved(ends[0]->type);
+  node->type = cx.open.resolved(a.ends[0]->type);
   node->type.shape = {n};
-  node->operands.push_back(std::move(ends[0]));
-  node->operands.push_back(std::move(ends[2]));
-  if (block.statements.empty()) return node;
-  auto wrapped = make_expr(ExprKind::Block, r.span, node->type);
-  block.result = std::move(node);
-  wrapped->blocks.push_back(std::move(block));
-  return wrapped;
+  node->operands.push_back(std::move(a.ends[0]));
+  node->operands.push_back(std::move(a.ends[2]));
+  return in_block(std::move(before), std::move(node), r.span);
+}
+
+ExprPtr arange_rule(Context& cx, Rule& r) {
+  auto a = read_arange(cx, r);
+  if (!a) return nullptr;
+  if (a->whole) return arange_of_integers(cx, r, std::move(*a));
+  if (!same_element(cx, a->ends, 0, "`arange`", r.span)) return nullptr;
+  if (a->element && !cx.open.unify(a->ends[0]->type, Type::scalar(*a->element))) {
+    r.fail("TypeMismatch", r.by[3]->span,
+           fmt::format("`arange` of {} does not make {}", show(cx, a->ends[0]->type), name_of(*a->element)));
+    return nullptr;
+  }
+  return arange_of_floats(cx, r, std::move(*a));
+}
+
+} // namespace
+
+ExprPtr builder_rule(Context& cx, Builtin builtin, Rule& r) {
+  switch (builtin) {
+  case Builtin::Zeros:
+  case Builtin::Ones: return filled_rule(cx, builtin, r);
+  case Builtin::ZerosLike:
+  case Builtin::OnesLike: return filled_like_rule(cx, builtin, r);
+  case Builtin::Full: return full_rule(cx, r);
+  case Builtin::Eye: return eye_rule(cx, r);
+  case Builtin::Linspace: return linspace_rule(cx, r);
+  case Builtin::Range: return range_rule(cx, r);
+  case Builtin::Arange: return arange_rule(cx, r);
+  default: return nullptr;
+  }
 }
 
 ExprPtr random_rule(Context& cx, Builtin builtin, Rule& r, const Type* expected) {

@@ -175,7 +175,7 @@ static ExprPtr apply_rule(Context& cx, Rule& r, const Type* expected) {
   case Builtin::Linspace:
   case Builtin::ZerosLike:
   case Builtin::OnesLike:
-  case Builtin::Range: return builder_rule(cx, builtin, r, expected);
+  case Builtin::Range: return builder_rule(cx, builtin, r);
   case Builtin::Key:
   case Builtin::SplitKey:
   case Builtin::Bits:
