@@ -393,8 +393,8 @@ fault(
 )
 fault(
     "parser/check/builtins/einsum.cpp",
-    "          later = later || in(labels[k]);",
-    "          later = later || (!MUTANT && in(labels[k]));",
+    "      later = later || contains(labels[k], label);",
+    "      later = later || (!MUTANT && contains(labels[k], label));",
     "`einsum` of three operands sums too early over an axis that the third has",
 )
 fault(

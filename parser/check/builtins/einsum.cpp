@@ -57,29 +57,44 @@ std::optional<Equation> parse_equation(const std::string& text, std::string& wro
   return result;
 }
 
-} // namespace
+void fail(Rule& r, Span at, const std::string& message) {
+  r.fail("WrongArguments", at, message, "like `einsum(\"ij,jk->ik\", a, b)`");
+}
 
-ExprPtr einsum_rule(Context& cx, Rule& r) {
-  auto fail = [&](Span at, const std::string& message) {
-    r.fail("WrongArguments", at, message, "like `einsum(\"ij,jk->ik\", a, b)`");
-    return nullptr;
+std::string name_of_label(int label) {
+  return label < kEllipsis ? fmt::format("`{}`", static_cast<char>(label)) : std::string("`...`");
+}
+
+bool contains(const std::vector<int>& labels, int label) {
+  return std::find(labels.begin(), labels.end(), label) != labels.end();
+}
+
+// The equation, of as many operands as are given. Nothing (and reported) if it is none.
+std::optional<Equation> read_equation(Rule& r) {
+  auto wrong = [&](Span at, const std::string& message) {
+    fail(r, at, message);
+    return std::nullopt;
   };
   for (const Arg& arg : r.args)
-    if (!arg.name.empty()) return fail(arg.name_span, "`einsum` takes its arguments by position");
+    if (!arg.name.empty()) return wrong(arg.name_span, "`einsum` takes its arguments by position");
   auto* text = r.args.empty() || !r.args[0].source ? nullptr : ast::as<ast::StringLiteral>(r.args[0].source);
   if (!text || text->parts.size() > 1 || (text->parts.size() == 1 && text->parts[0].value))
-    return fail(r.args.empty() ? r.span : r.args[0].span, "the equation of `einsum` is a text known when compiling");
+    return wrong(r.args.empty() ? r.span : r.args[0].span, "the equation of `einsum` is a text known when compiling");
   const Span at = r.args[0].span;
-  std::string wrong;
-  auto equation = parse_equation(text->parts.empty() ? "" : text->parts[0].text, wrong);
-  if (!equation) return fail(at, wrong);
+  std::string what;
+  auto equation = parse_equation(text->parts.empty() ? "" : text->parts[0].text, what);
+  if (!equation) return wrong(at, what);
   const size_t count = r.args.size() - 1;
   if (equation->inputs.size() != count)
-    return fail(at, fmt::format("the equation has {} operand{}, and {} {} given", equation->inputs.size(),
-                                equation->inputs.size() == 1 ? "" : "s", count, count == 1 ? "is" : "are"));
+    return wrong(at, fmt::format("the equation has {} operand{}, and {} {} given", equation->inputs.size(),
+                                 equation->inputs.size() == 1 ? "" : "s", count, count == 1 ? "is" : "are"));
+  return equation;
+}
 
+// Tensors of numbers of one type; none (and reported) if they are not that.
+std::vector<ExprPtr> read_operands(Context& cx, Rule& r) {
   std::vector<ExprPtr> operands;
-  for (size_t i = 1; i <= count; ++i) {
+  for (size_t i = 1; i < r.args.size(); ++i) {
     Arg& arg = r.args[i];
     ExprPtr x = arg.value ? std::move(arg.value) : check_value(cx, arg.source);
     refresh(cx, *x);
@@ -89,157 +104,196 @@ ExprPtr einsum_rule(Context& cx, Rule& r) {
       r.fail("TypeMismatch", x->span, fmt::format("`einsum` takes tensors, not {}", show(cx, x->type)));
     operands.push_back(std::move(x));
   }
-  if (!r.ok || !same_element(cx, operands, 0, "`einsum`", r.span)) return nullptr;
+  if (!r.ok || !same_element(cx, operands, 0, "`einsum`", r.span)) return {};
   for (auto& x : operands) {
     refresh(cx, *x);
     if (x->type.open || is_num(x->type.dtype)) continue;
     r.fail("TypeMismatch", x->span, fmt::format("`einsum` takes numbers, not {}", show(cx, x->type)));
-    return nullptr;
+    return {};
   }
+  return operands;
+}
 
-  // A label for each axis, and the size of each label.
-  std::vector<std::vector<int>> labels(count);
-  std::vector<std::vector<SizeCheck>> checks(count);
-  std::map<int, Size> sizes;
-  std::map<int, size_t> seen; // how often
-  std::vector<int> order;     // of first appearance
-  int ellipsis_rank = 0;
-  auto name_of_label = [](int label) {
-    return label < kEllipsis ? fmt::format("`{}`", static_cast<char>(label)) : std::string("`...`");
-  };
-  for (size_t i = 0; i < count; ++i) {
-    const std::vector<int>& letters = equation->inputs[i];
-    const std::vector<Size> shape = operands[i]->type.shape;
-    bool open = std::find(letters.begin(), letters.end(), kEllipsis) != letters.end();
-    size_t own = letters.size() - (open ? 1 : 0);
-    if (open ? own > shape.size() : own != shape.size()) {
-      r.fail("ShapeMismatch", operands[i]->span,
-             fmt::format("the equation names {}{} ax{} of this operand, which has {}", open ? "at least " : "", own,
-                         own == 1 ? "is" : "es", shape.size()),
-             fmt::format("it is {}", show(cx, operands[i]->type)));
-      return nullptr;
-    }
-    for (int letter : letters) {
-      if (letter != kEllipsis) {
-        labels[i].push_back(letter);
-        continue;
-      }
-      int extra = static_cast<int>(shape.size() - own);
-      ellipsis_rank = std::max(ellipsis_rank, extra);
-      for (int k = extra; k-- > 0;)
-        labels[i].push_back(kEllipsis + k);
-    }
-    for (size_t k = 0; k < shape.size(); ++k) {
-      int label = labels[i][k];
-      if (seen[label]++ == 0) order.push_back(label);
-      auto [known, added] = sizes.emplace(label, shape[k]);
-      if (added || shape[k].is(1)) continue;
-      if (known->second.is(1)) {
-        known->second = shape[k];
-        continue;
-      }
-      if (!require_equal(cx, known->second, shape[k], true,
-                         fmt::format("`einsum` needs one size for {}, but has {{0}} and {{1}}", name_of_label(label)),
-                         r.span, checks[i])) {
-        std::vector<Label> at_operands;
-        for (const auto& x : operands)
-          at_operands.push_back(label_of(cx, *x));
-        add_origins(cx, known->second, shape[k], at_operands);
-        error(cx, "ShapeMismatch", r.span,
-              fmt::format("`einsum` needs one size for {}, but has {}", name_of_label(label),
-                          different(cx, known->second, shape[k])),
-              equality_hint(cx, known->second, shape[k]), std::move(at_operands));
-        return nullptr;
-      }
-    }
+// The operands with a label for each axis, and how they become one.
+struct Contraction {
+  Context& cx;
+  Rule& r;
+  std::vector<ExprPtr> operands;
+  std::vector<std::vector<int>> labels = std::vector<std::vector<int>>(operands.size());             // of their axes
+  std::vector<std::vector<SizeCheck>> checks = std::vector<std::vector<SizeCheck>>(operands.size()); // of their sizes
+  std::map<int, Size> sizes = {};                                                                    // of each label
+  std::map<int, size_t> seen = {};                                                                   // how often
+  std::vector<int> order = {}; // of first appearance
+  int ellipsis_rank = 0;       // axes that the longest `...` stands for
+  std::vector<int> output = {};
+
+  bool label_axes(size_t i, const std::vector<int>& letters);
+  bool measure_axes(size_t i);
+  bool add_size(size_t i, int label, const Size& size);
+  void add_ellipsis();
+  bool find_output(const Equation& equation, Span at);
+  ExprPtr node_of(std::vector<ExprPtr> xs, const std::vector<std::vector<int>>& of, const std::vector<int>& kept,
+                  std::vector<SizeCheck> checked);
+  ExprPtr node_of(ExprPtr x, const std::vector<int>& of, const std::vector<int>& kept, std::vector<SizeCheck> checked);
+  void simplify_operand(size_t i);
+  std::vector<int> kept_after(size_t i, const std::vector<int>& have) const;
+  ExprPtr contract();
+};
+
+// The labels of an operand's axes, as its letters in the equation say.
+bool Contraction::label_axes(size_t i, const std::vector<int>& letters) {
+  const size_t rank = operands[i]->type.rank();
+  bool open = contains(letters, kEllipsis);
+  size_t own = letters.size() - (open ? 1 : 0);
+  if (open ? own > rank : own != rank) {
+    r.fail("ShapeMismatch", operands[i]->span,
+           fmt::format("the equation names {}{} ax{} of this operand, which has {}", open ? "at least " : "", own,
+                       own == 1 ? "is" : "es", rank),
+           fmt::format("it is {}", show(cx, operands[i]->type)));
+    return false;
   }
-  std::vector<int> output;
-  auto add_ellipsis = [&] {
-    for (int k = ellipsis_rank; k-- > 0;)
-      output.push_back(kEllipsis + k);
-  };
-  if (equation->has_output) {
-    for (int label : equation->output) {
-      if (label == kEllipsis) {
-        add_ellipsis();
-        continue;
-      }
-      if (!seen.count(label))
-        return fail(at, fmt::format("{} appears after the arrow but in no operand", name_of_label(label)));
-      output.push_back(label);
+  for (int letter : letters) {
+    if (letter != kEllipsis) {
+      labels[i].push_back(letter);
+      continue;
     }
-  } else { // as in NumPy: what stands once, in alphabetical order
+    int extra = static_cast<int>(rank - own);
+    ellipsis_rank = std::max(ellipsis_rank, extra);
+    for (int k = extra; k-- > 0;)
+      labels[i].push_back(kEllipsis + k);
+  }
+  return true;
+}
+
+bool Contraction::measure_axes(size_t i) {
+  const std::vector<Size> shape = operands[i]->type.shape;
+  for (size_t k = 0; k < shape.size(); ++k)
+    if (!add_size(i, labels[i][k], shape[k])) return false;
+  return true;
+}
+
+// An axis of operand i has this label and size: axes of one label have one size, or 1.
+bool Contraction::add_size(size_t i, int label, const Size& size) {
+  if (seen[label]++ == 0) order.push_back(label);
+  auto [known, added] = sizes.emplace(label, size);
+  if (added || size.is(1)) return true;
+  if (known->second.is(1)) {
+    known->second = size;
+    return true;
+  }
+  if (require_equal(cx, known->second, size, true,
+                    fmt::format("`einsum` needs one size for {}, but has {{0}} and {{1}}", name_of_label(label)),
+                    r.span, checks[i]))
+    return true;
+  std::vector<Label> at_operands;
+  for (const auto& x : operands)
+    at_operands.push_back(label_of(cx, *x));
+  add_origins(cx, known->second, size, at_operands);
+  error(cx, "ShapeMismatch", r.span,
+        fmt::format("`einsum` needs one size for {}, but has {}", name_of_label(label),
+                    different(cx, known->second, size)),
+        equality_hint(cx, known->second, size), std::move(at_operands));
+  return false;
+}
+
+void Contraction::add_ellipsis() {
+  for (int k = ellipsis_rank; k-- > 0;)
+    output.push_back(kEllipsis + k);
+}
+
+// The labels of the result's axes; `at`: where the equation stands.
+bool Contraction::find_output(const Equation& equation, Span at) {
+  if (!equation.has_output) { // as in NumPy: what stands once, in alphabetical order
     add_ellipsis();
     for (const auto& [label, times] : seen)
       if (times == 1 && label < kEllipsis) output.push_back(label);
+    return true;
   }
-
-  // A node of one or two operands, with labels numbered: kept ones first, then in order of appearance.
-  auto node_of = [&](std::vector<ExprPtr> xs, const std::vector<std::vector<int>>& of, const std::vector<int>& kept,
-                     std::vector<SizeCheck> checked) {
-    auto node = make_expr(ExprKind::Builtin, r.span, cx.open.element_of(cx.open.resolved(xs[0]->type)));
-    node->builtin = Builtin::Einsum;
-    std::map<int, int64_t> number;
-    for (int label : kept) {
-      number.emplace(label, static_cast<int64_t>(number.size()));
-      node->type.shape.push_back(sizes.at(label));
+  for (int label : equation.output) {
+    if (label == kEllipsis) {
+      add_ellipsis();
+      continue;
     }
-    for (int label : order)
-      for (const auto& own : of)
-        if (std::find(own.begin(), own.end(), label) != own.end())
-          number.emplace(label, static_cast<int64_t>(number.size()));
+    if (!seen.count(label)) {
+      fail(r, at, fmt::format("{} appears after the arrow but in no operand", name_of_label(label)));
+      return false;
+    }
+    output.push_back(label);
+  }
+  return true;
+}
+
+// A node of one or two operands, with labels numbered: kept ones first, then in order of appearance.
+ExprPtr Contraction::node_of(std::vector<ExprPtr> xs, const std::vector<std::vector<int>>& of,
+                             const std::vector<int>& kept, std::vector<SizeCheck> checked) {
+  auto node = make_expr(ExprKind::Builtin, r.span, cx.open.element_of(cx.open.resolved(xs[0]->type)));
+  node->builtin = Builtin::Einsum;
+  std::map<int, int64_t> number;
+  for (int label : kept) {
+    number.emplace(label, static_cast<int64_t>(number.size()));
+    node->type.shape.push_back(sizes.at(label));
+  }
+  for (int label : order)
     for (const auto& own : of)
-      for (int label : own)
-        node->ints.push_back(number.at(label));
-    node->checks = std::move(checked);
-    node->operands = std::move(xs);
-    return node;
-  };
-  auto single = [](ExprPtr x) {
-    std::vector<ExprPtr> one;
-    one.push_back(std::move(x));
-    return one;
-  };
-
-  // Axes that stretch do not vary their operand: they go. Axes of one name in an operand become one, its diagonal.
-  for (size_t i = 0; i < count; ++i) {
-    std::vector<Size> rest;
-    std::vector<int> own;
-    for (size_t k = 0; k < labels[i].size(); ++k) {
-      const Size& size = operands[i]->type.shape[k];
-      if (size.is(1) && !sizes.at(labels[i][k]).is(1)) continue;
-      rest.push_back(size);
-      own.push_back(labels[i][k]);
-    }
-    operands[i] = reshape_to(cx, std::move(operands[i]), rest, r.span);
-    std::vector<int> once;
+      if (contains(own, label)) number.emplace(label, static_cast<int64_t>(number.size()));
+  for (const auto& own : of)
     for (int label : own)
-      if (std::find(once.begin(), once.end(), label) == once.end()) once.push_back(label);
-    labels[i] = once;
-    if (count == 1)
-      labels[i] = own;
-    else if (once.size() < own.size())
-      operands[i] = node_of(single(std::move(operands[i])), {own}, once, std::exchange(checks[i], {}));
-  }
-  if (count == 1) return node_of(single(std::move(operands[0])), labels, output, std::move(checks[0]));
+      node->ints.push_back(number.at(label));
+  node->checks = std::move(checked);
+  node->operands = std::move(xs);
+  return node;
+}
 
-  // Pairs from left to right; what is still needed is kept.
+ExprPtr Contraction::node_of(ExprPtr x, const std::vector<int>& of, const std::vector<int>& kept,
+                             std::vector<SizeCheck> checked) {
+  std::vector<ExprPtr> one;
+  one.push_back(std::move(x));
+  return node_of(std::move(one), {of}, kept, std::move(checked));
+}
+
+// Axes that stretch do not vary their operand: they go. Axes of one name in an operand become one, its diagonal; a
+// single operand keeps them, for the node that sums.
+void Contraction::simplify_operand(size_t i) {
+  std::vector<Size> rest;
+  std::vector<int> own;
+  for (size_t k = 0; k < labels[i].size(); ++k) {
+    const Size& size = operands[i]->type.shape[k];
+    if (size.is(1) && !sizes.at(labels[i][k]).is(1)) continue;
+    rest.push_back(size);
+    own.push_back(labels[i][k]);
+  }
+  operands[i] = reshape_to(cx, std::move(operands[i]), rest, r.span);
+  labels[i] = own;
+  if (operands.size() == 1) return;
+  std::vector<int> once;
+  for (int label : own)
+    if (!contains(once, label)) once.push_back(label);
+  labels[i] = once;
+  if (once.size() < own.size()) operands[i] = node_of(std::move(operands[i]), own, once, std::exchange(checks[i], {}));
+}
+
+// The labels that are still needed after operand i has been taken in by what has the labels `have`.
+std::vector<int> Contraction::kept_after(size_t i, const std::vector<int>& have) const {
+  if (i + 1 == operands.size()) return output;
+  std::vector<int> kept;
+  for (int label : order) {
+    bool later = contains(output, label);
+    for (size_t k = i + 1; k < operands.size(); ++k)
+      later = later || contains(labels[k], label);
+    if (later && (contains(have, label) || contains(labels[i], label))) kept.push_back(label);
+  }
+  return kept;
+}
+
+// Pairs from left to right; what is still needed is kept.
+ExprPtr Contraction::contract() {
+  for (size_t i = 0; i < operands.size(); ++i)
+    simplify_operand(i);
+  if (operands.size() == 1) return node_of(std::move(operands[0]), labels[0], output, std::move(checks[0]));
   ExprPtr result = std::move(operands[0]);
   std::vector<int> have = labels[0];
-  for (size_t i = 1; i < count; ++i) {
-    std::vector<int> kept = output;
-    if (i + 1 < count) {
-      kept.clear();
-      for (int label : order) {
-        auto in = [&](const std::vector<int>& where) {
-          return std::find(where.begin(), where.end(), label) != where.end();
-        };
-        bool later = in(output);
-        for (size_t k = i + 1; k < count; ++k)
-          later = later || in(labels[k]);
-        if (later && (in(have) || in(labels[i]))) kept.push_back(label);
-      }
-    }
+  for (size_t i = 1; i < operands.size(); ++i) {
+    std::vector<int> kept = kept_after(i, have);
     std::vector<ExprPtr> both;
     both.push_back(std::move(result));
     both.push_back(std::move(operands[i]));
@@ -250,6 +304,19 @@ ExprPtr einsum_rule(Context& cx, Rule& r) {
     have = kept;
   }
   return result;
+}
+
+} // namespace
+
+ExprPtr einsum_rule(Context& cx, Rule& r) {
+  auto equation = read_equation(r);
+  if (!equation) return nullptr;
+  Contraction contraction{cx, r, read_operands(cx, r)};
+  if (contraction.operands.empty()) return nullptr;
+  for (size_t i = 0; i < equation->inputs.size(); ++i)
+    if (!contraction.label_axes(i, equation->inputs[i]) || !contraction.measure_axes(i)) return nullptr;
+  if (!contraction.find_output(*equation, r.args[0].span)) return nullptr;
+  return contraction.contract();
 }
 
 } // namespace tl::checker
