@@ -63,6 +63,121 @@ static ast::Expr* held_target(Context& cx, ast::Expr* target, typed::Block& into
   return &cx.functions.made->exprs.back();
 }
 
+// The variable of this name, if it may be assigned here.
+static std::optional<VarId> assigned_variable(Context& cx, const ast::Name& name, Span span, bool in_part) {
+  const Entity* entity = find(cx, name.name);
+  if (!entity) {
+    if (std::string other = did_you_mean(cx, name.name, false); !other.empty() || in_part)
+      unknown_name(cx, name.name, span, false);
+    else
+      error(cx, "UnknownName", span, fmt::format("there is no name `{}` here", name.name),
+            fmt::format("a variable is declared before it is assigned: `var {} = …`, or `let` if it never changes",
+                        name.name));
+    return std::nullopt;
+  }
+  if (entity->kind == Entity::Kind::Poisoned) return std::nullopt;
+  if (entity->kind != Entity::Kind::Variable || !cx.program.variables[entity->var.index].is_mutable) {
+    std::string what =
+        entity->kind == Entity::Kind::Variable ? "is bound by `let`, a parameter or a loop" : "is not a variable";
+    error(cx, "NotAssignable", span, fmt::format("`{}` {} and cannot be assigned", name.name, what),
+          fmt::format("declare it by `var`, or copy it: `var y = {}`", name.name), {{entity->span, "declared here"}});
+    return std::nullopt;
+  }
+  VarId var = entity->var;
+  if (!cx.function->own.count(var.index)) {
+    error(cx, "NotAssignable", span,
+          fmt::format("`{}` belongs to the code around this function, which sees only values", name.name),
+          "return the new value instead", {{entity->span, "declared here"}});
+    return std::nullopt;
+  }
+  if (cx.in_comprehension && var.index < cx.comprehension_variables) {
+    error(cx, "NotAssignable", span,
+          fmt::format("the element of a comprehension cannot assign `{}`, which is outside it", name.name),
+          "write a `for` loop", {{entity->span, "declared here"}});
+    return std::nullopt;
+  }
+  return var;
+}
+
+// Which part of a tuple or struct a step of a target means: a field, or a constant index.
+static std::optional<uint32_t> assigned_part(Context& cx, const ast::Expr* step, const Type& type) {
+  std::optional<uint32_t> index;
+  if (auto* field = ast::as<ast::Field>(step)) {
+    if (type.is_struct()) index = type.record->find(field->name.text);
+    if (!index) {
+      if (type.is_struct())
+        unknown_field(cx, type, field->name);
+      else
+        error(cx, "NotAssignable", field->name.span, fmt::format("{} has no fields", show(cx, type)),
+              "write `t[0] = …`");
+      return std::nullopt;
+    }
+  } else {
+    auto* sub = ast::as<ast::Subscript>(step);
+    auto constant = sub->items.size() == 1 && sub->items[0].index ? static_of(cx, sub->items[0].index) : std::nullopt;
+    auto count = static_cast<int64_t>(type.elements.size());
+    if (!type.is_tuple() || !constant || constant->kind != Static::Kind::Int || constant->number >= count ||
+        constant->number < -count) {
+      error(cx, "NotAssignable", step->span,
+            type.is_tuple() ? fmt::format("a tuple of {} takes one constant index", count)
+                            : fmt::format("an element of {} cannot be assigned", show(cx, type)),
+            type.is_struct() ? "assign a field: `p.x = …`" : "");
+      return std::nullopt;
+    }
+    index = static_cast<uint32_t>(constant->number < 0 ? constant->number + count : constant->number);
+  }
+  return index;
+}
+
+// The elements of a tensor that subscripts mean: x[i][j] = e is x[i, j] = e.
+static bool assigned_elements(Context& cx, const Type& type, const std::vector<const ast::Expr*>& steps,
+                              std::vector<ast::SubscriptItem>& items) {
+  for (size_t step = 0; step < steps.size(); ++step) {
+    auto* sub = ast::as<ast::Subscript>(steps[step]);
+    if (!sub) {
+      error(cx, "NotAssignable", steps[step]->span,
+            fmt::format("{} has no field that can be assigned", show(cx, type)));
+      return false;
+    }
+    for (const auto& item : sub->items)
+      if (step + 1 < steps.size() && item.kind != ast::SubscriptItem::Kind::Index) {
+        error(cx, "NotSupported", item.span, "assigning through this subscript is not supported yet",
+              "write one subscript: `x[i, j]`");
+        return false;
+      }
+    items.insert(items.end(), sub->items.begin(), sub->items.end());
+  }
+  return true;
+}
+
+// Writes the subscripts and sizes of a part of a tensor, whose text is `tensor`, to `place`.
+static bool subscripted(Context& cx, const std::string& tensor, const std::vector<ast::SubscriptItem>& items,
+                        typed::Place& place, typed::Stmt& s, typed::Block& into) {
+  auto holder = make_expr(ExprKind::Index, place.span, Type::error());
+  auto shape = subscripts(cx, place.type, tensor, items, place.span, *holder, place.subscripts);
+  for (auto& bind : holder->binds) {
+    typed::Stmt let;
+    let.kind = StmtKind::Let;
+    let.span = bind.value->span;
+    let.pattern.var = new_variable(cx, source_text(cx, let.span), Type::scalar(DType::I64), false, let.span);
+    cx.program.variables[let.pattern.var.index].atom = bind.atom;
+    let.value = std::move(bind.value);
+    into.statements.push_back(std::move(let));
+  }
+  for (auto& check : holder->checks)
+    s.checks.push_back(std::move(check));
+  if (!shape) return false;
+  for (const auto& fresh : holder->fresh)
+    cx.sizes.mask_counts.insert(fresh.atom);
+  for (const auto& sub : place.subscripts)
+    if (sub.kind == typed::Subscript::Kind::NewAxis) {
+      error(cx, "NotAssignable", sub.span, "`new` is not allowed in a target");
+      return false;
+    }
+  place.type.shape = *shape;
+  return true;
+}
+
 // The variable, or part of a variable, that an assignment writes. Checks of subscripts go to s, what they need from
 // values to `into`.
 std::optional<typed::Place> check_target(Context& cx, const ast::Expr* target, typed::Stmt& s, typed::Block& into) {
@@ -84,68 +199,16 @@ std::optional<typed::Place> check_target(Context& cx, const ast::Expr* target, t
     error(cx, "NotAssignable", target->span, "only a variable, or a part of one, can be assigned");
     return std::nullopt;
   }
-  const Entity* entity = find(cx, name->name);
-  if (!entity) {
-    if (std::string other = did_you_mean(cx, name->name, false); !other.empty() || !steps.empty())
-      unknown_name(cx, name->name, base->span, false);
-    else
-      error(cx, "UnknownName", base->span, fmt::format("there is no name `{}` here", name->name),
-            fmt::format("a variable is declared before it is assigned: `var {} = …`, or `let` if it never changes",
-                        name->name));
-    return std::nullopt;
-  }
-  if (entity->kind == Entity::Kind::Poisoned) return std::nullopt;
-  if (entity->kind != Entity::Kind::Variable || !cx.program.variables[entity->var.index].is_mutable) {
-    std::string what =
-        entity->kind == Entity::Kind::Variable ? "is bound by `let`, a parameter or a loop" : "is not a variable";
-    error(cx, "NotAssignable", base->span, fmt::format("`{}` {} and cannot be assigned", name->name, what),
-          fmt::format("declare it by `var`, or copy it: `var y = {}`", name->name), {{entity->span, "declared here"}});
-    return std::nullopt;
-  }
-  VarId var = entity->var;
-  if (!cx.function->own.count(var.index)) {
-    error(cx, "NotAssignable", base->span,
-          fmt::format("`{}` belongs to the code around this function, which sees only values", name->name),
-          "return the new value instead", {{entity->span, "declared here"}});
-    return std::nullopt;
-  }
-  if (cx.in_comprehension && var.index < cx.comprehension_variables) {
-    error(cx, "NotAssignable", base->span,
-          fmt::format("the element of a comprehension cannot assign `{}`, which is outside it", name->name),
-          "write a `for` loop", {{entity->span, "declared here"}});
-    return std::nullopt;
-  }
-  result.var = var;
-  Type type = current_type(cx, var);
+  auto var = assigned_variable(cx, *name, base->span, !steps.empty());
+  if (!var) return std::nullopt;
+  result.var = *var;
+  Type type = current_type(cx, *var);
   if (type.is_error()) return std::nullopt;
   // Fields, and constant indices of tuples; then subscripts of a tensor.
   size_t step = 0;
   for (; step < steps.size() && type.is_aggregate(); ++step) {
-    std::optional<uint32_t> index;
-    if (auto* field = ast::as<ast::Field>(steps[step])) {
-      if (type.is_struct()) index = type.record->find(field->name.text);
-      if (!index) {
-        if (type.is_struct())
-          unknown_field(cx, type, field->name);
-        else
-          error(cx, "NotAssignable", field->name.span, fmt::format("{} has no fields", show(cx, type)),
-                "write `t[0] = …`");
-        return std::nullopt;
-      }
-    } else {
-      auto* sub = ast::as<ast::Subscript>(steps[step]);
-      auto constant = sub->items.size() == 1 && sub->items[0].index ? static_of(cx, sub->items[0].index) : std::nullopt;
-      auto count = static_cast<int64_t>(type.elements.size());
-      if (!type.is_tuple() || !constant || constant->kind != Static::Kind::Int || constant->number >= count ||
-          constant->number < -count) {
-        error(cx, "NotAssignable", steps[step]->span,
-              type.is_tuple() ? fmt::format("a tuple of {} takes one constant index", count)
-                              : fmt::format("an element of {} cannot be assigned", show(cx, type)),
-              type.is_struct() ? "assign a field: `p.x = …`" : "");
-        return std::nullopt;
-      }
-      index = static_cast<uint32_t>(constant->number < 0 ? constant->number + count : constant->number);
-    }
+    auto index = assigned_part(cx, steps[step], type);
+    if (!index) return std::nullopt;
     result.path.push_back(*index);
     Type inner = type.elements[*index];
     type = std::move(inner);
@@ -155,48 +218,13 @@ std::optional<typed::Place> check_target(Context& cx, const ast::Expr* target, t
   if (step == steps.size()) return result;
   const ast::Expr* tensor = step ? steps[step - 1] : base;
   std::vector<ast::SubscriptItem> items;
-  for (; step < steps.size(); ++step) {
-    auto* sub = ast::as<ast::Subscript>(steps[step]);
-    if (!sub) {
-      error(cx, "NotAssignable", steps[step]->span,
-            fmt::format("{} has no field that can be assigned", show(cx, type)));
-      return std::nullopt;
-    }
-    // x[i][j] = e is x[i, j] = e
-    for (const auto& item : sub->items)
-      if (step + 1 < steps.size() && item.kind != ast::SubscriptItem::Kind::Index) {
-        error(cx, "NotSupported", item.span, "assigning through this subscript is not supported yet",
-              "write one subscript: `x[i, j]`");
-        return std::nullopt;
-      }
-    items.insert(items.end(), sub->items.begin(), sub->items.end());
-  }
+  steps.erase(steps.begin(), steps.begin() + static_cast<long>(step));
+  if (!assigned_elements(cx, type, steps, items)) return std::nullopt;
   if (!type.is_tensor()) {
     error(cx, "NotAssignable", target->span, fmt::format("an element of {} cannot be assigned", show(cx, type)));
     return std::nullopt;
   }
-  auto holder = make_expr(ExprKind::Index, target->span, Type::error());
-  auto shape = subscripts(cx, type, source_text(cx, tensor->span), items, target->span, *holder, result.subscripts);
-  for (auto& bind : holder->binds) {
-    typed::Stmt let;
-    let.kind = StmtKind::Let;
-    let.span = bind.value->span;
-    let.pattern.var = new_variable(cx, source_text(cx, let.span), Type::scalar(DType::I64), false, let.span);
-    cx.program.variables[let.pattern.var.index].atom = bind.atom;
-    let.value = std::move(bind.value);
-    into.statements.push_back(std::move(let));
-  }
-  for (auto& check : holder->checks)
-    s.checks.push_back(std::move(check));
-  if (!shape) return std::nullopt;
-  for (const auto& fresh : holder->fresh)
-    cx.sizes.mask_counts.insert(fresh.atom);
-  for (const auto& sub : result.subscripts)
-    if (sub.kind == typed::Subscript::Kind::NewAxis) {
-      error(cx, "NotAssignable", sub.span, "`new` is not allowed in a target");
-      return std::nullopt;
-    }
-  result.type.shape = *shape;
+  if (!subscripted(cx, source_text(cx, tensor->span), items, result, s, into)) return std::nullopt;
   return result;
 }
 
@@ -348,141 +376,142 @@ static void check_assign_tuple(Context& cx, const ast::Tuple& targets, const ast
   }
 }
 
+// The value is what can be converted.
+static void mixed_assignment(Context& cx, const typed::Expr& to, const typed::Expr& from, const std::string& what,
+                             Span span) {
+  Type x = cx.open.resolved(to.type), y = cx.open.resolved(from.type);
+  error(cx, "MixedTypes", span, fmt::format("{} mixes {} and {}", what, name_of(x.dtype), name_of(y.dtype)),
+        conversion_hint(cx, from, x, &to), {label_of(cx, to), label_of(cx, from)});
+}
+
+static void wrong_value(Context& cx, const ast::Assign& s, const typed::Place& target, const typed::Expr& v,
+                        std::string hint = {}, std::vector<Label> labels = {}) {
+  error(cx, "TypeMismatch", v.span,
+        fmt::format("`{}` has to be {}, and this is {}", source_text(cx, s.target->span), show(cx, target.type),
+                    show(cx, v.type)),
+        std::move(hint), std::move(labels));
+}
+
+// The new value of a variable, or of a part of one without subscripts. Null where an error is reported.
+static ExprPtr assigned_value(Context& cx, const ast::Assign& s, Span span, const typed::Place& target) {
+  const Type expected = any_sizes(cx, target.type); // a variable keeps none
+  if (!s.op) return check_value(cx, s.value, &expected);
+  ExprPtr left = part_of(*variable_value(cx, target.var, s.target->span), target.path, s.target->span);
+  if (*s.op == ast::BinaryOp::Power) return check_power(cx, std::move(left), s.value, span, s.op_span);
+  ExprPtr right = check_value(cx, s.value, expected.is_list() ? &expected : nullptr);
+  Type x = refresh(cx, *left), y = refresh(cx, *right);
+  if (x.is_tensor() && y.is_tensor() && is_num(x.dtype) && is_num(y.dtype) && !cx.open.unify(x, y)) {
+    mixed_assignment(cx, *left, *right, fmt::format("`{}`", source_text(cx, span)), span);
+    return nullptr;
+  }
+  return binary_op(cx, *s.op, std::move(left), std::move(right), span, s.op_span);
+}
+
+// Why a value cannot become that of a variable, or of a part of one.
+static std::string hint_for_form(Context& cx, const ast::Assign& s, const typed::Place& target, const typed::Expr& v) {
+  if (target.type.is_tensor() && v.type.is_tensor())
+    return target.type.rank() == v.type.rank()
+               ? conversion_hint(cx, v, target.type,
+                                 target.path.empty() ? variable_value(cx, target.var, s.target->span).get() : nullptr)
+               : "a `var` keeps its number of axes; `x[:] = e` writes all its elements";
+  return has_function(cx, target.type)
+             ? "which function a name stands for is known when compiling: choose inside one function"
+             : "";
+}
+
+// x = e, x.f = e, x += e …: without subscripts. Gives what the statement writes, or null where an error is reported.
+static ExprPtr assign_whole(Context& cx, const ast::Assign& s, Span span, typed::Place& target) {
+  if (!target.var.valid()) return check_value(cx, s.value); // `_ = e`
+  ExprPtr v = assigned_value(cx, s, span, target);
+  if (!v || refresh(cx, *v).is_error()) return nullptr;
+  if (!same_form(cx, target.type, v->type)) {
+    const typed::Variable& variable = cx.program.variables[target.var.index];
+    wrong_value(cx, s, target, *v, hint_for_form(cx, s, target, *v),
+                {{variable.span, fmt::format("declared as {}", show(cx, variable.type))}, label_of(cx, *v)});
+    return nullptr;
+  }
+  const Type wanted = wanted_by(cx, target, refresh(cx, *v));
+  v = coerce(cx, std::move(v), wanted, fmt::format("`{}`", source_text(cx, s.target->span)));
+  if (v->type.is_error()) return nullptr;
+  set_current(cx, target, v->type);
+  target.type = v->type;
+  return v;
+}
+
+// x[i] += v: how the statement combines, and with what. Null where an error is reported.
+static ExprPtr combine_elements(Context& cx, const ast::Assign& s, Span span, const typed::Place& target, ExprPtr v,
+                                typed::Stmt& out) {
+  const bool by_tensor =
+      std::any_of(target.subscripts.begin(), target.subscripts.end(),
+                  [](const typed::Subscript& sub) { return sub.kind == typed::Subscript::Kind::Tensor; });
+  const std::string operation = fmt::format("`{}=`", ast::symbol(*s.op));
+  const std::optional<ScalarOp> op = scalar_op_of(*s.op);
+  if (!op) {
+    error(cx, "NotSupported", s.op_span, fmt::format("{} does not write a part", operation),
+          "write the right side out");
+    return nullptr;
+  }
+  if (by_tensor && op != ScalarOp::Add && op != ScalarOp::Sub) {
+    error(cx, "NotAssignable", s.op_span,
+          fmt::format("{} with an index tensor is not defined where indices repeat", operation),
+          "only += and -= accumulate");
+    return nullptr;
+  }
+  // The type rule of the operator.
+  std::vector<ExprPtr> operands;
+  operands.push_back(make_expr(ExprKind::Unit, s.target->span, target.type));
+  operands.push_back(std::move(v));
+  SizeFacts facts = cx.function->facts;
+  size_t reports = cx.function->reports.size();
+  ExprPtr node = scalar_node(cx, *op, std::move(operands), span, operation);
+  cx.function->facts = facts;
+  if (cx.function->reports.size() != reports || node->type.is_error()) return nullptr;
+  v = std::move(node->operands[1]);
+  out.mode = by_tensor ? typed::AssignMode::Accumulate : typed::AssignMode::Combine;
+  out.scalar_op = by_tensor ? ScalarOp::Add : *op;
+  if (by_tensor && op == ScalarOp::Sub) {
+    std::vector<ExprPtr> one;
+    Span value_span = v->span;
+    one.push_back(std::move(v));
+    v = scalar_node(cx, ScalarOp::Neg, std::move(one), value_span, "`-=`");
+  }
+  return v;
+}
+
+// x[i] = e, x[i] += e …. Gives what the statement writes, or null where an error is reported.
+static ExprPtr assign_elements(Context& cx, const ast::Assign& s, Span span, typed::Place& target, typed::Stmt& out) {
+  const Type expected = any_sizes(cx, target.type);
+  ExprPtr v = check_value(cx, s.value, &expected);
+  if (refresh(cx, *v).is_error()) return nullptr;
+  if (!v->type.is_tensor()) {
+    wrong_value(cx, s, target, *v);
+    return nullptr;
+  }
+  if (!cx.open.unify(target.type, v->type)) {
+    mixed_assignment(cx, *make_expr(ExprKind::Unit, s.target->span, target.type), *v, "this assignment", span);
+    return nullptr;
+  }
+  if (s.op) v = combine_elements(cx, s, span, target, std::move(v), out);
+  if (!v || !broadcast_to_place(cx, target, *v, out)) return nullptr;
+  target.type = cx.open.resolved(target.type);
+  return v;
+}
+
 // One target, whose subscripts are held.
 void check_assign_one(Context& cx, const ast::Assign& s, Span span, typed::Block& into) {
+  if (assign_element(cx, s, span, into)) return;
   typed::Stmt out;
   out.kind = StmtKind::Assign;
   out.span = span;
-  if (assign_element(cx, s, span, into)) return;
   size_t errors = cx.function->reports.size();
   auto target = check_target(cx, s.target, out, into);
   if (!target) {
-    if (cx.function->reports.size() == errors) return;
-    (void)check_value(cx, s.value);
+    if (cx.function->reports.size() != errors) (void)check_value(cx, s.value);
     return;
   }
-  // The value is what can be converted.
-  auto mixed_assignment = [&](const typed::Expr& to, const typed::Expr& from, const std::string& what) {
-    Type x = cx.open.resolved(to.type), y = cx.open.resolved(from.type);
-    error(cx, "MixedTypes", span, fmt::format("{} mixes {} and {}", what, name_of(x.dtype), name_of(y.dtype)),
-          conversion_hint(cx, from, x, &to), {label_of(cx, to), label_of(cx, from)});
-  };
-  Type expected = any_sizes(cx, target->type); // a variable keeps none
-  if (target->subscripts.empty()) {
-    if (!target->var.valid()) { // `_ = e`
-      out.value = check_value(cx, s.value);
-      out.targets.push_back(std::move(*target));
-      into.statements.push_back(std::move(out));
-      return;
-    }
-    ExprPtr v;
-    if (s.op) {
-      ExprPtr left = part_of(*variable_value(cx, target->var, s.target->span), target->path, s.target->span);
-      if (*s.op == ast::BinaryOp::Power) {
-        v = check_power(cx, std::move(left), s.value, span, s.op_span);
-      } else {
-        ExprPtr right = check_value(cx, s.value, expected.is_list() ? &expected : nullptr);
-        Type x = refresh(cx, *left), y = refresh(cx, *right);
-        if (x.is_tensor() && y.is_tensor() && is_num(x.dtype) && is_num(y.dtype) && !cx.open.unify(x, y)) {
-          mixed_assignment(*left, *right, fmt::format("`{}`", source_text(cx, span)));
-          return;
-        }
-        v = binary_op(cx, *s.op, std::move(left), std::move(right), span, s.op_span);
-      }
-    } else
-      v = check_value(cx, s.value, &expected);
-    refresh(cx, *v);
-    if (v->type.is_error()) return;
-    if (!same_form(cx, target->type, v->type)) {
-      std::string hint;
-      if (target->type.is_tensor() && v->type.is_tensor() && target->type.rank() == v->type.rank())
-        hint = conversion_hint(cx, *v, target->type,
-                               target->path.empty() ? variable_value(cx, target->var, s.target->span).get() : nullptr);
-      else if (target->type.is_tensor() && v->type.is_tensor())
-        hint = "a `var` keeps its number of axes; `x[:] = e` writes all its elements";
-      else if (has_function(cx, target->type))
-        hint = "which function a name stands for is known when compiling: choose inside one function";
-      error(cx, "TypeMismatch", v->span,
-            fmt::format("`{}` has to be {}, and this is {}", source_text(cx, s.target->span), show(cx, target->type),
-                        show(cx, v->type)),
-            hint,
-            {{cx.program.variables[target->var.index].span,
-              fmt::format("declared as {}", show(cx, cx.program.variables[target->var.index].type))},
-             label_of(cx, *v)});
-      return;
-    }
-    const Type wanted = wanted_by(cx, *target, refresh(cx, *v));
-    v = coerce(cx, std::move(v), wanted, fmt::format("`{}`", source_text(cx, s.target->span)));
-    if (v->type.is_error()) return;
-    set_current(cx, *target, v->type);
-    target->type = v->type;
-    out.value = std::move(v);
-    out.targets.push_back(std::move(*target));
-    into.statements.push_back(std::move(out));
-    return;
-  }
-  ExprPtr v = check_value(cx, s.value, &expected);
-  refresh(cx, *v);
-  if (v->type.is_error()) return;
-  bool by_tensor = false;
-  for (const auto& sub : target->subscripts)
-    by_tensor = by_tensor || sub.kind == typed::Subscript::Kind::Tensor;
-  if (!v->type.is_tensor() || !cx.open.unify(target->type, v->type)) {
-    auto place_expr = make_expr(ExprKind::Unit, s.target->span, target->type);
-    if (v->type.is_tensor())
-      mixed_assignment(*place_expr, *v, "this assignment");
-    else
-      error(cx, "TypeMismatch", v->span,
-            fmt::format("`{}` has to be {}, and this is {}", source_text(cx, s.target->span), show(cx, target->type),
-                        show(cx, v->type)));
-    return;
-  }
-  if (s.op) {
-    static const std::map<ast::BinaryOp, ScalarOp> ops = {{ast::BinaryOp::Add, ScalarOp::Add},
-                                                          {ast::BinaryOp::Subtract, ScalarOp::Sub},
-                                                          {ast::BinaryOp::Multiply, ScalarOp::Mul},
-                                                          {ast::BinaryOp::Divide, ScalarOp::Div},
-                                                          {ast::BinaryOp::FloorDivide, ScalarOp::FloorDiv},
-                                                          {ast::BinaryOp::Remainder, ScalarOp::Mod},
-                                                          {ast::BinaryOp::Power, ScalarOp::Pow}};
-    auto op = ops.find(*s.op);
-    if (op == ops.end()) {
-      error(cx, "NotSupported", s.op_span, fmt::format("`{}=` does not write a part", ast::symbol(*s.op)),
-            "write the right side out");
-      return;
-    }
-    if (by_tensor && op->second != ScalarOp::Add && op->second != ScalarOp::Sub) {
-      error(cx, "NotAssignable", s.op_span,
-            fmt::format("`{}=` with an index tensor is not defined where indices repeat", ast::symbol(*s.op)),
-            "only += and -= accumulate");
-      return;
-    }
-    // The type rule of the operator.
-    std::vector<ExprPtr> operands;
-    operands.push_back(make_expr(ExprKind::Unit, s.target->span, target->type));
-    operands.push_back(std::move(v));
-    SizeFacts facts = cx.function->facts;
-    size_t reports = cx.function->reports.size();
-    ExprPtr node = scalar_node(cx, op->second, std::move(operands), span, fmt::format("`{}=`", ast::symbol(*s.op)));
-    cx.function->facts = facts;
-    if (cx.function->reports.size() != reports || node->type.is_error()) return;
-    v = std::move(node->operands[1]);
-    out.mode = typed::AssignMode::Combine;
-    out.scalar_op = op->second;
-    if (by_tensor) {
-      out.mode = typed::AssignMode::Accumulate;
-      if (op->second == ScalarOp::Sub) {
-        std::vector<ExprPtr> one;
-        Span value_span = v->span;
-        one.push_back(std::move(v));
-        v = scalar_node(cx, ScalarOp::Neg, std::move(one), value_span, "`-=`");
-      }
-      out.scalar_op = ScalarOp::Add;
-    }
-  }
-  if (!broadcast_to_place(cx, *target, *v, out)) return;
-  target->type = cx.open.resolved(target->type);
-  out.value = std::move(v);
+  out.value =
+      target->subscripts.empty() ? assign_whole(cx, s, span, *target) : assign_elements(cx, s, span, *target, out);
+  if (!out.value) return;
   out.targets.push_back(std::move(*target));
   into.statements.push_back(std::move(out));
 }

@@ -303,6 +303,26 @@ ExprPtr check_binary(Context& cx, const ast::Expr& e, const ast::Binary& b, cons
   return binary_op(cx, b.op, std::move(left), std::move(right), e.span, b.op_span);
 }
 
+std::optional<ScalarOp> scalar_op_of(ast::BinaryOp op) {
+  static const std::map<ast::BinaryOp, ScalarOp> ops = {{ast::BinaryOp::Add, ScalarOp::Add},
+                                                        {ast::BinaryOp::Subtract, ScalarOp::Sub},
+                                                        {ast::BinaryOp::Multiply, ScalarOp::Mul},
+                                                        {ast::BinaryOp::Divide, ScalarOp::Div},
+                                                        {ast::BinaryOp::FloorDivide, ScalarOp::FloorDiv},
+                                                        {ast::BinaryOp::Remainder, ScalarOp::Mod},
+                                                        {ast::BinaryOp::Power, ScalarOp::Pow},
+                                                        {ast::BinaryOp::Equal, ScalarOp::Eq},
+                                                        {ast::BinaryOp::NotEqual, ScalarOp::Ne},
+                                                        {ast::BinaryOp::Less, ScalarOp::Lt},
+                                                        {ast::BinaryOp::LessEqual, ScalarOp::Le},
+                                                        {ast::BinaryOp::Greater, ScalarOp::Gt},
+                                                        {ast::BinaryOp::GreaterEqual, ScalarOp::Ge},
+                                                        {ast::BinaryOp::And, ScalarOp::And},
+                                                        {ast::BinaryOp::Or, ScalarOp::Or}};
+  auto found = ops.find(op);
+  return found == ops.end() ? std::nullopt : std::optional(found->second);
+}
+
 ExprPtr binary_op(Context& cx, ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Span op_span) {
   refresh(cx, *a);
   refresh(cx, *b);
@@ -350,25 +370,10 @@ ExprPtr binary_op(Context& cx, ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span
   }
   if (a->type.is_struct() || b->type.is_struct()) return struct_op(cx, op, std::move(a), std::move(b), span, op_span);
   if (op == ast::BinaryOp::MatrixMultiply) return check_matmul(cx, std::move(a), std::move(b), span, what);
-  static const std::map<ast::BinaryOp, ScalarOp> ops = {{ast::BinaryOp::Add, ScalarOp::Add},
-                                                        {ast::BinaryOp::Subtract, ScalarOp::Sub},
-                                                        {ast::BinaryOp::Multiply, ScalarOp::Mul},
-                                                        {ast::BinaryOp::Divide, ScalarOp::Div},
-                                                        {ast::BinaryOp::FloorDivide, ScalarOp::FloorDiv},
-                                                        {ast::BinaryOp::Remainder, ScalarOp::Mod},
-                                                        {ast::BinaryOp::Power, ScalarOp::Pow},
-                                                        {ast::BinaryOp::Equal, ScalarOp::Eq},
-                                                        {ast::BinaryOp::NotEqual, ScalarOp::Ne},
-                                                        {ast::BinaryOp::Less, ScalarOp::Lt},
-                                                        {ast::BinaryOp::LessEqual, ScalarOp::Le},
-                                                        {ast::BinaryOp::Greater, ScalarOp::Gt},
-                                                        {ast::BinaryOp::GreaterEqual, ScalarOp::Ge},
-                                                        {ast::BinaryOp::And, ScalarOp::And},
-                                                        {ast::BinaryOp::Or, ScalarOp::Or}};
   std::vector<ExprPtr> operands;
   operands.push_back(std::move(a));
   operands.push_back(std::move(b));
-  return scalar_node(cx, ops.at(op), std::move(operands), span, what);
+  return scalar_node(cx, *scalar_op_of(op), std::move(operands), span, what);
 }
 
 ExprPtr check_matmul(Context& cx, ExprPtr a, ExprPtr b, Span span, const std::string& what) {

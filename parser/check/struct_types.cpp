@@ -49,17 +49,8 @@ std::vector<Type> field_types(Context& cx, StructInfo& info, const std::map<std:
   return result;
 }
 
-std::shared_ptr<const Record> record_of(Context& cx, StructInfo& info) {
-  if (info.record || info.is_bad) return info.record;
-  const ast::Struct& decl = *info.decl;
-  if (info.in_use) {
-    error(cx, "UnknownType", decl.name.span, fmt::format("the struct `{}` contains itself", decl.name.text),
-          "a value would have no end");
-    info.is_bad = true;
-    return nullptr;
-  }
-  info.in_use = true;
-  size_t errors = cx.function->reports.size();
+// The record of a declaration, with its fields' names.
+static std::shared_ptr<Record> declared_record(Context& cx, const ast::Struct& decl) {
   auto record = std::make_shared<Record>();
   record->name = decl.name.text;
   std::vector<const ast::Ident*> parameters;
@@ -83,6 +74,94 @@ std::shared_ptr<const Record> record_of(Context& cx, StructInfo& info) {
         f.free_axes.push_back(ast::as<ast::Wildcard>(dim) != nullptr);
     record->fields.push_back(std::move(f));
   }
+  return record;
+}
+
+static size_t depth_of(const Type& type) {
+  size_t deepest = 0;
+  for (const Type& element : type.elements)
+    deepest = std::max(deepest, depth_of(element) + 1);
+  return deepest;
+}
+
+// What a struct cannot have, and how large it can be.
+static void check_fields(Context& cx, StructInfo& info, std::vector<Type>& fields) {
+  const ast::Struct& decl = *info.decl;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (has_range(cx, fields[i])) {
+      error(cx, "NotSupported", decl.fields[i].type->span, "a range cannot be a field yet", "keep its two ends");
+      fields[i] = Type::error();
+    }
+    info.is_bad = info.is_bad || fields[i].is_error();
+  }
+  for (const Type& field : fields)
+    if (!info.is_bad && depth_of(field) >= kMaxNesting) {
+      error(cx, "TooDeep", decl.name.span, fmt::format("structs are nested more than {} deep", kMaxNesting));
+      info.is_bad = true;
+    }
+  if (!info.is_bad && !too_large(Type::tuple(fields)).empty()) {
+    error(cx, "TooLarge", decl.name.span, fmt::format("the fields of this struct have more than {} parts", kMostParts),
+          "a list or a tensor holds many values of one kind");
+    info.is_bad = true;
+  }
+}
+
+// Whether `type`, or a part of it, fits; `path` then leads there.
+template <class Fits> static bool find_part(const Type& type, std::vector<uint32_t>& path, const Fits& fits) {
+  if (fits(type)) return true;
+  for (size_t i = 0; i < type.elements.size(); ++i) {
+    path.push_back(static_cast<uint32_t>(i));
+    if (find_part(type.elements[i], path, fits)) return true;
+    path.pop_back();
+  }
+  return false;
+}
+
+// Where the parameters of the declaration show in its fields: `types` and `sizes` stand for them there.
+static void find_parameters(Context& cx, const ast::Struct& decl, const std::vector<Type>& fields,
+                            std::map<std::string, Type>& types, const std::vector<Size>& sizes, Record& record) {
+  auto place = [&](const auto& fits, uint32_t& axis) -> std::optional<Record::Place> {
+    std::vector<uint32_t> path;
+    for (size_t i = 0; i < fields.size(); ++i) {
+      path.assign(1, static_cast<uint32_t>(i));
+      if (find_part(fields[i], path, fits)) return Record::Place{path, axis};
+    }
+    return std::nullopt;
+  };
+  uint32_t axis = 0;
+  for (const ast::TypeParam& param : decl.type_params) {
+    const uint32_t var = cx.open.resolved(types[param.name.text]).open;
+    record.types.push_back(
+        place([&](const Type& type) { return type.is_tensor() && type.open && cx.open.resolved(type).open == var; },
+              axis = 0));
+    if (record.types.back()) record.types.back()->is_whole = is_whole(param, decl);
+  }
+  for (const Size& size : sizes)
+    record.sizes.push_back(place(
+        [&](const Type& type) {
+          if (!type.is_tensor()) return false;
+          for (size_t k = 0; k < type.shape.size(); ++k)
+            if (type.shape[k] == size) {
+              axis = static_cast<uint32_t>(k);
+              return true;
+            }
+          return false;
+        },
+        axis));
+}
+
+std::shared_ptr<const Record> record_of(Context& cx, StructInfo& info) {
+  if (info.record || info.is_bad) return info.record;
+  const ast::Struct& decl = *info.decl;
+  if (info.in_use) {
+    error(cx, "UnknownType", decl.name.span, fmt::format("the struct `{}` contains itself", decl.name.text),
+          "a value would have no end");
+    info.is_bad = true;
+    return nullptr;
+  }
+  info.in_use = true;
+  size_t errors = cx.function->reports.size();
+  std::shared_ptr<Record> record = declared_record(cx, decl);
   // The fields for parameters that stand for anything, to see where these show.
   std::map<std::string, Type> types;
   for (const ast::TypeParam& param : decl.type_params)
@@ -97,70 +176,12 @@ std::shared_ptr<const Record> record_of(Context& cx, StructInfo& info) {
   context.bound = &bound;
   std::vector<Type> fields = field_types(cx, info, types, sizes, context);
   info.in_use = false;
-  for (size_t i = 0; i < fields.size(); ++i) {
-    if (has_range(cx, fields[i])) {
-      error(cx, "NotSupported", decl.fields[i].type->span, "a range cannot be a field yet", "keep its two ends");
-      fields[i] = Type::error();
-    }
-    info.is_bad = info.is_bad || fields[i].is_error();
-  }
-  auto depth_of = [](auto& self, const Type& type) -> size_t {
-    size_t deepest = 0;
-    for (const Type& element : type.elements)
-      deepest = std::max(deepest, self(self, element) + 1);
-    return deepest;
-  };
-  for (const Type& field : fields)
-    if (!info.is_bad && depth_of(depth_of, field) >= kMaxNesting) {
-      error(cx, "TooDeep", decl.name.span, fmt::format("structs are nested more than {} deep", kMaxNesting));
-      info.is_bad = true;
-    }
-  if (!info.is_bad && !too_large(Type::tuple(fields)).empty()) {
-    error(cx, "TooLarge", decl.name.span, fmt::format("the fields of this struct have more than {} parts", kMostParts),
-          "a list or a tensor holds many values of one kind");
-    info.is_bad = true;
-  }
+  check_fields(cx, info, fields);
   if (info.is_bad || cx.function->reports.size() != errors) {
     info.is_bad = true;
     return nullptr;
   }
-  auto find_part = [](auto& self, const Type& type, std::vector<uint32_t>& path, const auto& fits) -> bool {
-    if (fits(type)) return true;
-    for (size_t i = 0; i < type.elements.size(); ++i) {
-      path.push_back(static_cast<uint32_t>(i));
-      if (self(self, type.elements[i], path, fits)) return true;
-      path.pop_back();
-    }
-    return false;
-  };
-  auto place = [&](const auto& fits, uint32_t& axis) -> std::optional<Record::Place> {
-    std::vector<uint32_t> path;
-    for (size_t i = 0; i < fields.size(); ++i) {
-      path.assign(1, static_cast<uint32_t>(i));
-      if (find_part(find_part, fields[i], path, fits)) return Record::Place{path, axis};
-    }
-    return std::nullopt;
-  };
-  uint32_t axis = 0;
-  for (const ast::TypeParam& param : decl.type_params) {
-    const uint32_t var = cx.open.resolved(types[param.name.text]).open;
-    record->types.push_back(
-        place([&](const Type& type) { return type.is_tensor() && type.open && cx.open.resolved(type).open == var; },
-              axis = 0));
-    if (record->types.back()) record->types.back()->is_whole = is_whole(param, decl);
-  }
-  for (const Size& size : sizes)
-    record->sizes.push_back(place(
-        [&](const Type& type) {
-          if (!type.is_tensor()) return false;
-          for (size_t k = 0; k < type.shape.size(); ++k)
-            if (type.shape[k] == size) {
-              axis = static_cast<uint32_t>(k);
-              return true;
-            }
-          return false;
-        },
-        axis));
+  find_parameters(cx, decl, fields, types, sizes, *record);
   info.record = std::move(record);
   cx.names.struct_of[info.record.get()] = &info;
   return info.record;

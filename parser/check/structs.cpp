@@ -22,11 +22,53 @@ namespace tl::checker {
 // ---- construction
 // ---------------------------------------------------------------------------------------------------
 
-ExprPtr construct(Context& cx, StructInfo& info, std::vector<Arg> args, Span span, const Type* expected) {
-  std::shared_ptr<const Record> record = record_of(cx, info);
-  const ast::Struct& decl = *info.decl;
-  bool fine = record != nullptr;
-  std::vector<Arg*> by_field(decl.fields.size(), nullptr);
+namespace {
+
+// The value that `S(…)` makes.
+class Construction {
+public:
+  Construction(Context& cx, StructInfo& info, std::vector<Arg> args, Span span, const Type* expected)
+      : cx(cx), info(info), decl(*info.decl), args(std::move(args)), span(span), record(record_of(cx, info)),
+        fine(record != nullptr), by_field(decl.fields.size(), nullptr) {
+    same_record = expected && expected->is_struct() && expected->record == record;
+    this->expected = expected;
+    context.mode = DimMode::Bind;
+    context.bound = &bound;
+    for (const ast::Ident& size : decl.sizes) {
+      bound.push_back(size_atom(cx, AtomKind::Named, size.text, size.span));
+      sizes.push_back(Size::of(bound.back()));
+    }
+    for (const ast::TypeParam& param : decl.type_params)
+      types[param.name.text] = cx.open.new_open(LiteralKind::Builder);
+  }
+  ExprPtr run();
+
+private:
+  void place_arguments();
+  void place(Arg& arg, std::optional<uint32_t> index);
+  void check_values();
+  void check_field(size_t i, bool is_list);
+  std::vector<Type> wanted_now() { return field_types(cx, info, types, sizes, context); }
+  ExprPtr make();
+
+  Context& cx;
+  StructInfo& info;
+  const ast::Struct& decl;
+  std::vector<Arg> args;
+  Span span;
+  const Type* expected;
+  std::shared_ptr<const Record> record;
+  bool fine, same_record;
+  std::vector<Arg*> by_field;
+  std::vector<AtomId> bound; // the sizes of the declaration
+  std::vector<Size> sizes;
+  std::map<std::string, Type> types, learned; // of its type parameters
+  DimContext context;
+  std::vector<Type> wanted;    // by the fields, as far as that is known before their values are
+  std::map<AtomId, Size> told; // about lists, by the other fields
+};
+
+void Construction::place_arguments() {
   size_t next = 0;
   for (Arg& arg : args) {
     std::optional<uint32_t> index;
@@ -36,53 +78,40 @@ ExprPtr construct(Context& cx, StructInfo& info, std::vector<Arg> args, Span spa
       index = record->find(arg.name);
     }
     if (!record) continue;
-    if (!index) {
-      fine = false;
-      if (arg.name.empty()) {
-        error(cx, "WrongArguments", arg.span,
-              fmt::format("`{}` has {}, and here are {} values", decl.name.text, counted(decl.fields.size(), "field"),
-                          args.size()),
-              "", {{decl.name.span, "declared here"}});
-        break;
-      }
-      unknown_field(cx, Type::structure(record, {}), {arg.name, arg.name_span});
-    } else if (by_field[*index]) {
-      error(cx, "WrongArguments", arg.name.empty() ? arg.span : arg.name_span,
-            fmt::format("the field `{}` is given twice", decl.fields[*index].name.text));
-      fine = false;
-    } else {
-      by_field[*index] = &arg;
-    }
+    place(arg, index);
+    if (!index && arg.name.empty()) return;
   }
-  // What the fields want, as far as that is known before their values are.
-  bool same_record = expected && expected->is_struct() && expected->record == record;
-  std::vector<Type> wanted;
-  std::vector<AtomId> bound;
-  std::vector<Size> sizes;
-  std::map<std::string, Type> types, learned;
-  DimContext context;
-  context.mode = DimMode::Bind;
-  context.bound = &bound;
-  for (const ast::Ident& size : decl.sizes) {
-    bound.push_back(size_atom(cx, AtomKind::Named, size.text, size.span));
-    sizes.push_back(Size::of(bound.back()));
+}
+
+void Construction::place(Arg& arg, std::optional<uint32_t> index) {
+  if (index && !by_field[*index]) {
+    by_field[*index] = &arg;
+    return;
   }
-  for (const ast::TypeParam& param : decl.type_params)
-    types[param.name.text] = cx.open.new_open(LiteralKind::Builder);
-  if (record) wanted = field_types(cx, info, types, sizes, context);
+  fine = false;
+  if (index)
+    error(cx, "WrongArguments", arg.name.empty() ? arg.span : arg.name_span,
+          fmt::format("the field `{}` is given twice", decl.fields[*index].name.text));
+  else if (arg.name.empty())
+    error(cx, "WrongArguments", arg.span,
+          fmt::format("`{}` has {}, and here are {} values", decl.name.text, counted(decl.fields.size(), "field"),
+                      args.size()),
+          "", {{decl.name.span, "declared here"}});
+  else
+    unknown_field(cx, Type::structure(record, {}), {arg.name, arg.name_span});
+}
+
+// What elements of a list are is told by the other fields first: a list takes the type that is wanted of it.
+void Construction::check_values() {
   std::vector<std::string> missing;
-  // What elements of a list are is told by the other fields first: a list takes the type that is wanted of it.
   std::vector<size_t> order(wanted.size());
   std::iota(order.begin(), order.end(), size_t{0});
   auto first_list =
       std::stable_partition(order.begin(), order.end(), [&](size_t i) { return !has_list(cx, wanted[i]); });
   const size_t lists_from = static_cast<size_t>(first_list - order.begin());
-  std::map<AtomId, Size> told;
   for (size_t k = 0; k < order.size(); ++k) {
-    const size_t i = order[k];
-    Arg* arg = by_field[i];
-    if (!arg) {
-      missing.push_back(fmt::format("`{}`", decl.fields[i].name.text));
+    if (!by_field[order[k]]) {
+      missing.push_back(fmt::format("`{}`", decl.fields[order[k]].name.text));
       continue;
     }
     if (k == lists_from && k > 0 && fine && !same_record) {
@@ -96,22 +125,7 @@ ExprPtr construct(Context& cx, StructInfo& info, std::vector<Arg> args, Span spa
       solve_sizes(cx, field_list, value_list, std::set<AtomId>(bound.begin(), bound.end()), decl.name.text, span, told,
                   checks);
     }
-    const Type given = k < lists_from ? Type::error() : substitute(cx, wanted[i], told);
-    const Type* want = same_record && i < expected->elements.size() ? &expected->elements[i]
-                       : k < lists_from                             ? &wanted[i]
-                                                                    : &given;
-    if (want == &given && has_atom(cx, given, bound) && !ast::as<ast::ListLiteral>(arg->source)) want = nullptr;
-    if (!arg->value) {
-      arg->value = check_value(cx, arg->source, want);
-      refresh(cx, *arg->value);
-    }
-    fine = fine && !arg->value->type.is_error();
-    const size_t known = learned.size();
-    learn_types(cx, decl.fields[i].type, arg->value->type, decl, learned);
-    if (learned.size() == known) continue;
-    for (const auto& [name, type] : learned)
-      types[name] = type;
-    wanted = field_types(cx, info, types, sizes, context);
+    check_field(order[k], k >= lists_from);
   }
   if (!record)
     for (Arg& arg : args)
@@ -123,8 +137,29 @@ ExprPtr construct(Context& cx, StructInfo& info, std::vector<Arg> args, Span spa
           {{decl.name.span, "declared here"}});
     fine = false;
   }
-  if (!fine) return broken(span);
-  wanted = field_types(cx, info, types, sizes, context);
+}
+
+void Construction::check_field(size_t i, bool is_list) {
+  Arg& arg = *by_field[i];
+  const Type given = is_list ? substitute(cx, wanted[i], told) : Type::error();
+  const Type* want = same_record && i < expected->elements.size() ? &expected->elements[i]
+                     : is_list                                    ? &given
+                                                                  : &wanted[i];
+  if (want == &given && has_atom(cx, given, bound) && !ast::as<ast::ListLiteral>(arg.source)) want = nullptr;
+  if (!arg.value) {
+    arg.value = check_value(cx, arg.source, want);
+    refresh(cx, *arg.value);
+  }
+  fine = fine && !arg.value->type.is_error();
+  const size_t known = learned.size();
+  learn_types(cx, decl.fields[i].type, arg.value->type, decl, learned);
+  if (learned.size() == known) return;
+  for (const auto& [name, type] : learned)
+    types[name] = type;
+  wanted = wanted_now();
+}
+
+ExprPtr Construction::make() {
   std::vector<const Type*> field_list, value_list;
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i].is_error()) return broken(span);
@@ -139,7 +174,7 @@ ExprPtr construct(Context& cx, StructInfo& info, std::vector<Arg> args, Span spa
   if (std::any_of(wanted.begin(), wanted.end(), [&](const Type& t) { return has_function(cx, t); })) {
     for (Size& size : sizes)
       size = cx.program.atoms.substitute(size, known);
-    wanted = field_types(cx, info, types, sizes, context);
+    wanted = wanted_now();
   }
   auto node = make_expr(ExprKind::Tuple, span, Type::structure(record, {}));
   for (size_t i = 0; i < wanted.size(); ++i) {
@@ -166,6 +201,21 @@ ExprPtr construct(Context& cx, StructInfo& info, std::vector<Arg> args, Span spa
   recast->type = node->type;
   recast->operands.push_back(std::move(node));
   return recast;
+}
+
+ExprPtr Construction::run() {
+  place_arguments();
+  if (record) wanted = wanted_now();
+  check_values();
+  if (!fine) return broken(span);
+  wanted = wanted_now();
+  return make();
+}
+
+} // namespace
+
+ExprPtr construct(Context& cx, StructInfo& info, std::vector<Arg> args, Span span, const Type* expected) {
+  return Construction(cx, info, std::move(args), span, expected).run();
 }
 
 // A `_` in a field's type, and a size that solving left open, is what the value has.

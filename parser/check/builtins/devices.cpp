@@ -182,6 +182,83 @@ void on_device(Context& cx, const ast::On& s, Span span, typed::Block& into) {
   into.statements.push_back(std::move(out));
 }
 
+// The parameters of f: what goes to each device, and what is split between them.
+static std::optional<std::vector<std::string>> parallel_parameters(Context& cx, const Static& function, Span span) {
+  const auto& functions = function.callable.functions;
+  if (functions.size() != 1) {
+    error(cx, "TypeMismatch", span, "`data_parallel` needs to know how many arguments the function takes",
+          fmt::format("write `|m, x| {}(m, x)`", function.name));
+    return std::nullopt;
+  }
+  std::vector<std::string> names;
+  for (const ast::Param& param : functions[0]->decl->params)
+    if (!param.default_value) names.push_back(param.name.text);
+  if (names.size() < 2) {
+    error(
+        cx, "TypeMismatch", span,
+        fmt::format("`{}` takes {} argument{}; `data_parallel` is of functions that take what goes to each device, and "
+                    "then what is split between them",
+                    function.name, names.size(), names.size() == 1 ? "" : "s"));
+    return std::nullopt;
+  }
+  return names;
+}
+
+static ExprPtr parallel_devices(Context& cx, Arg& arg) {
+  Type devices_type = Type::list(Type::scalar(DType::Device));
+  ExprPtr devices = take(cx, arg, &devices_type);
+  refresh(cx, *devices);
+  if (devices->type.is_error()) return nullptr;
+  if (!devices->type.is_list() || devices->type.elements.empty() || !is_device(devices->type.elements[0])) {
+    error(cx, "TypeMismatch", arg.span, fmt::format("these are no devices, but {}", show(cx, devices->type)),
+          "like `devices()` or `list(cpu(0), cpu(1))`");
+    return nullptr;
+  }
+  return devices;
+}
+
+// |m, x, y| run(|m, b| f(m, b[0], b[1]), ds, m, (x, y)), where f, run and ds have names that no program has.
+static const ast::Expr* parallel_call(Context& cx, const std::vector<std::string>& names, bool has_devices, Span span) {
+  auto expression = [&](auto node) {
+    cx.functions.made->exprs.push_back({span, false, 1, std::move(node)});
+    return &cx.functions.made->exprs.back();
+  };
+  auto name = [&](const std::string& text) { return expression(ast::Name{text}); };
+  auto parameter = [&](const std::string& text) {
+    ast::Param param;
+    param.name = {text, span};
+    return param;
+  };
+  ast::Call inner;
+  inner.callee = name(" f");
+  inner.arguments.push_back({{}, name(names[0])});
+  ast::Tuple split;
+  for (size_t i = 1; i < names.size(); ++i) {
+    split.elements.push_back(name(names[i]));
+    ast::Subscript part;
+    part.object = name(" b");
+    ast::SubscriptItem item;
+    item.span = span;
+    item.index = expression(ast::IntLiteral{i - 1});
+    part.items.push_back(item);
+    inner.arguments.push_back({{}, expression(std::move(part))});
+  }
+  ast::Lambda each;
+  each.params = {parameter(names[0]), parameter(" b")};
+  each.body.expression = expression(std::move(inner));
+  ast::Call whole;
+  whole.callee = name(" run");
+  whole.arguments.push_back({{}, expression(std::move(each))});
+  if (has_devices) whole.arguments.push_back({{}, name(" ds")});
+  whole.arguments.push_back({{}, name(names[0])});
+  whole.arguments.push_back({{}, expression(std::move(split))});
+  ast::Lambda made;
+  for (const std::string& text : names)
+    made.params.push_back(parameter(text));
+  made.body.expression = expression(std::move(whole));
+  return expression(std::move(made));
+}
+
 // data_parallel(f, ds) is |m, x, y| run_on_each(|m, b| f(m, b[0], b[1]), ds, m, (x, y)), with the parameters of f;
 // data_parallel(f) is the same with run_on_ranks and without ds.
 ExprPtr data_parallel(Context& cx, std::vector<Arg> args, Span span) {
@@ -194,34 +271,12 @@ ExprPtr data_parallel(Context& cx, std::vector<Arg> args, Span span) {
   }
   auto function = function_argument(cx, args[0], "data_parallel");
   if (!function) return broken(span);
-  const auto& functions = function->callable.functions;
-  if (functions.size() != 1) {
-    error(cx, "TypeMismatch", args[0].span, "`data_parallel` needs to know how many arguments the function takes",
-          fmt::format("write `|m, x| {}(m, x)`", function->name));
-    return broken(span);
-  }
-  std::vector<std::string> names;
-  for (const ast::Param& param : functions[0]->decl->params)
-    if (!param.default_value) names.push_back(param.name.text);
-  if (names.size() < 2) {
-    error(
-        cx, "TypeMismatch", args[0].span,
-        fmt::format("`{}` takes {} argument{}; `data_parallel` is of functions that take what goes to each device, and "
-                    "then what is split between them",
-                    function->name, names.size(), names.size() == 1 ? "" : "s"));
-    return broken(span);
-  }
+  auto names = parallel_parameters(cx, *function, args[0].span);
+  if (!names) return broken(span);
   ExprPtr devices;
   if (!processes) {
-    Type devices_type = Type::list(Type::scalar(DType::Device));
-    devices = take(cx, args[1], &devices_type);
-    refresh(cx, *devices);
-    if (devices->type.is_error()) return broken(span);
-    if (!devices->type.is_list() || devices->type.elements.empty() || !is_device(devices->type.elements[0])) {
-      error(cx, "TypeMismatch", args[1].span, fmt::format("these are no devices, but {}", show(cx, devices->type)),
-            "like `devices()` or `list(cpu(0), cpu(1))`");
-      return broken(span);
-    }
+    devices = parallel_devices(cx, args[1]);
+    if (!devices) return broken(span);
   }
 
   typed::Block before;
@@ -256,44 +311,7 @@ ExprPtr data_parallel(Context& cx, std::vector<Arg> args, Span span) {
   run.callable.functions.push_back(cx.names.prelude->names.at(processes ? "run_on_ranks" : "run_on_each").function);
   enter_known(" run", run);
 
-  auto expression = [&](auto node) {
-    cx.functions.made->exprs.push_back({span, false, 1, std::move(node)});
-    return &cx.functions.made->exprs.back();
-  };
-  auto name = [&](const std::string& text) { return expression(ast::Name{text}); };
-  auto parameter = [&](const std::string& text) {
-    ast::Param param;
-    param.name = {text, span};
-    return param;
-  };
-  ast::Call inner;
-  inner.callee = name(" f");
-  inner.arguments.push_back({{}, name(names[0])});
-  ast::Tuple split;
-  for (size_t i = 1; i < names.size(); ++i) {
-    split.elements.push_back(name(names[i]));
-    ast::Subscript part;
-    part.object = name(" b");
-    ast::SubscriptItem item;
-    item.span = span;
-    item.index = expression(ast::IntLiteral{i - 1});
-    part.items.push_back(item);
-    inner.arguments.push_back({{}, expression(std::move(part))});
-  }
-  ast::Lambda each;
-  each.params = {parameter(names[0]), parameter(" b")};
-  each.body.expression = expression(std::move(inner));
-  ast::Call whole;
-  whole.callee = name(" run");
-  whole.arguments.push_back({{}, expression(std::move(each))});
-  if (!processes) whole.arguments.push_back({{}, name(" ds")});
-  whole.arguments.push_back({{}, name(names[0])});
-  whole.arguments.push_back({{}, expression(std::move(split))});
-  ast::Lambda made;
-  for (const std::string& text : names)
-    made.params.push_back(parameter(text));
-  made.body.expression = expression(std::move(whole));
-  ExprPtr result = check_expr(cx, expression(std::move(made)));
+  ExprPtr result = check_expr(cx, parallel_call(cx, *names, !processes, span));
   return in_block(std::move(before), std::move(result), span);
 }
 

@@ -166,78 +166,96 @@ ExprPtr split_text(Context& cx, Rule& r) {
   return text_node(cx, TextOp::Split, std::move(operands), r.span);
 }
 
+namespace {
+
 // split(x, [2, 3], axis = 0) and split(x, n, axis = 0): a list of parts.
-ExprPtr split_tensor(Context& cx, Rule& r) {
-  if (!r.bind(2)) return nullptr;
-  ExprPtr x = r.tensor(0);
-  if (!r.ok) return nullptr;
-  auto axis = static_cast<size_t>(r.axis(2, x->type.rank(), 0));
-  if (!r.ok) return nullptr;
-  cx.open.settle(x->type);
-  const Size whole = x->type.shape[axis];
-  const ast::Expr* sizes = r.by[1]->source;
-  typed::Block block;
-  auto part = [&cx, axis, span = r.span](const typed::Expr& held, const Size& start, const Size& length) {
-    auto node = make_expr(ExprKind::Index, span, held.type);
-    node->type.shape[axis] = length;
-    for (size_t k = 0; k < held.type.rank(); ++k) {
-      typed::Subscript s;
-      s.span = span;
-      if (k == axis) {
-        s.kind = typed::Subscript::Kind::Slice;
-        s.start = start;
-        s.length = length;
-      }
-      node->subscripts.push_back(std::move(s));
+struct TensorSplit {
+  Context& cx;
+  Rule& r;
+  ExprPtr x = nullptr;
+  size_t axis = 0;
+  Size whole = {};
+  typed::Block block = {}; // what comes before the list
+
+  ExprPtr run();
+  ExprPtr by_sizes(const ast::ListLiteral& written, Span sizes_span);
+  ExprPtr evenly();
+  ExprPtr part(const typed::Expr& held, const Size& start, const Size& length) const;
+  std::shared_ptr<typed::Expr> held(ExprPtr checked);
+  ExprPtr finish(std::vector<ExprPtr> parts);
+};
+
+ExprPtr TensorSplit::part(const typed::Expr& held, const Size& start, const Size& length) const {
+  auto node = make_expr(ExprKind::Index, r.span, held.type);
+  node->type.shape[axis] = length;
+  for (size_t k = 0; k < held.type.rank(); ++k) {
+    typed::Subscript s;
+    s.span = r.span;
+    if (k == axis) {
+      s.kind = typed::Subscript::Kind::Slice;
+      s.start = start;
+      s.length = length;
     }
-    node->operands.push_back(copy_simple(held));
-    return node;
-  };
-  auto finish = [&](ExprPtr list) {
-    if (block.statements.empty() || list->type.is_error()) return list;
-    auto node = make_expr(ExprKind::Block, r.span, list->type);
-    block.result = std::move(list);
-    node->blocks.push_back(std::move(block));
-    return node;
-  };
-  if (auto* written = ast::as<ast::ListLiteral>(sizes)) {
-    auto checked = make_expr(ExprKind::Recast, x->span, x->type);
-    std::vector<Size> lengths;
-    Size total = 0;
-    size_t errors = cx.function->reports.size();
-    for (const ast::Expr* element : written->elements) {
-      lengths.push_back(size_argument(cx, check_value(cx, element), *checked, true, "the size of a part"));
-      total = total + lengths.back();
-    }
-    if (cx.function->reports.size() != errors) return nullptr;
-    std::string message = fmt::format("the parts of `split` are {{1}} long together, but axis {} of `{}` is {{0}}",
-                                      axis, source_text(cx, x->span));
-    if (!require_equal(cx, whole, total, false, message, sizes->span, checked->checks)) {
-      std::vector<Label> labels{label_of(cx, *x)};
-      add_origins(cx, whole, total, labels);
-      error(cx, "ShapeMismatch", sizes->span,
-            fmt::format("the parts of `split` are {} long together, but axis {} of `{}` is {}", show(cx, total), axis,
-                        source_text(cx, x->span), show(cx, whole)),
-            "", std::move(labels));
-      return nullptr;
-    }
-    if (!checked->checks.empty() || !checked->binds.empty()) {
-      checked->operands.push_back(std::move(x));
-      x = std::move(checked);
-    }
-    ExprPtr held = shared(cx, std::move(x), block);
-    std::vector<ExprPtr> parts;
-    Size start = 0;
-    for (const Size& length : lengths) {
-      parts.push_back(part(*held, start, length));
-      start = start + length;
-    }
-    if (parts.empty()) {
-      r.fail("WrongArguments", sizes->span, "`split` makes at least one part");
-      return nullptr;
-    }
-    return finish(list_make(cx, std::move(parts), r.span, nullptr));
+    node->subscripts.push_back(std::move(s));
   }
+  node->operands.push_back(copy_simple(held));
+  return node;
+}
+
+// x, once the checks have passed.
+std::shared_ptr<typed::Expr> TensorSplit::held(ExprPtr checked) {
+  if (!checked->checks.empty() || !checked->binds.empty()) {
+    checked->operands.push_back(std::move(x));
+    x = std::move(checked);
+  }
+  return shared(cx, std::move(x), block);
+}
+
+ExprPtr TensorSplit::finish(std::vector<ExprPtr> parts) {
+  ExprPtr list = list_make(cx, std::move(parts), r.span, nullptr);
+  if (block.statements.empty() || list->type.is_error()) return list;
+  auto node = make_expr(ExprKind::Block, r.span, list->type);
+  block.result = std::move(list);
+  node->blocks.push_back(std::move(block));
+  return node;
+}
+
+ExprPtr TensorSplit::by_sizes(const ast::ListLiteral& written, Span sizes_span) {
+  auto checked = make_expr(ExprKind::Recast, x->span, x->type);
+  std::vector<Size> lengths;
+  Size total = 0;
+  size_t errors = cx.function->reports.size();
+  for (const ast::Expr* element : written.elements) {
+    lengths.push_back(size_argument(cx, check_value(cx, element), *checked, true, "the size of a part"));
+    total = total + lengths.back();
+  }
+  if (cx.function->reports.size() != errors) return nullptr;
+  std::string message = fmt::format("the parts of `split` are {{1}} long together, but axis {} of `{}` is {{0}}", axis,
+                                    source_text(cx, x->span));
+  if (!require_equal(cx, whole, total, false, message, sizes_span, checked->checks)) {
+    std::vector<Label> labels{label_of(cx, *x)};
+    add_origins(cx, whole, total, labels);
+    error(cx, "ShapeMismatch", sizes_span,
+          fmt::format("the parts of `split` are {} long together, but axis {} of `{}` is {}", show(cx, total), axis,
+                      source_text(cx, x->span), show(cx, whole)),
+          "", std::move(labels));
+    return nullptr;
+  }
+  std::shared_ptr<typed::Expr> from = held(std::move(checked));
+  std::vector<ExprPtr> parts;
+  Size start = 0;
+  for (const Size& length : lengths) {
+    parts.push_back(part(*from, start, length));
+    start = start + length;
+  }
+  if (parts.empty()) {
+    r.fail("WrongArguments", sizes_span, "`split` makes at least one part");
+    return nullptr;
+  }
+  return finish(std::move(parts));
+}
+
+ExprPtr TensorSplit::evenly() {
   auto checked = make_expr(ExprKind::Recast, x->span, x->type);
   size_t errors = cx.function->reports.size();
   ExprPtr count = r.value(1);
@@ -255,11 +273,9 @@ ExprPtr split_tensor(Context& cx, Rule& r) {
   }
   require_size(cx, n, 1, "`split` makes at least one part, not {0}", r.by[1]->span, checked->checks);
   Size length = cx.program.atoms.floor_div(whole, n);
-  std::string message = fmt::format("axis {} of `{}` is {{0}} and cannot be split into equal parts: {} of {{1}}", axis,
-                                    source_text(cx, x->span), show(cx, n));
-  message = fmt::format("axis {} of `{}`, which is {{0}}, cannot be split into {} equal parts", axis,
-                        source_text(cx, x->span),
-                        n.is_constant() ? show(cx, n) : fmt::format("`{}`", source_text(cx, r.by[1]->span)));
+  const std::string message = fmt::format(
+      "axis {} of `{}`, which is {{0}}, cannot be split into {} equal parts", axis, source_text(cx, x->span),
+      n.is_constant() ? show(cx, n) : fmt::format("`{}`", source_text(cx, r.by[1]->span)));
   if (!require_equal(cx, whole, length * n, false, message, r.span, checked->checks)) {
     error(cx, "ShapeMismatch", r.span,
           fmt::format("axis {} of `{}` is {}, which cannot be split into {} equal parts", axis,
@@ -267,22 +283,35 @@ ExprPtr split_tensor(Context& cx, Rule& r) {
           "give the sizes: `split(x, [2, 3])`", {label_of(cx, *x)});
     return nullptr;
   }
-  if (!checked->checks.empty() || !checked->binds.empty()) {
-    checked->operands.push_back(std::move(x));
-    x = std::move(checked);
-  }
-  std::shared_ptr<typed::Expr> held = shared(cx, std::move(x), block);
+  std::shared_ptr<typed::Expr> from = held(std::move(checked));
   if (n.is_constant() && n.constant() <= 64) {
     std::vector<ExprPtr> parts;
     for (int64_t k = 0; k < n.constant(); ++k)
-      parts.push_back(part(*held, Size(k) * length, length));
-    return finish(list_make(cx, std::move(parts), r.span, nullptr));
+      parts.push_back(part(*from, Size(k) * length, length));
+    return finish(std::move(parts));
   }
-  Type element = held->type;
+  Type element = from->type;
   element.shape[axis] = length;
   return build_list(
       cx, list_of(cx, element), n, std::move(block),
-      [&](ExprPtr position) { return part(*held, *size_of(cx, *position) * length, length); }, r.span);
+      [&](ExprPtr position) { return part(*from, *size_of(cx, *position) * length, length); }, r.span);
 }
+
+ExprPtr TensorSplit::run() {
+  if (!r.bind(2)) return nullptr;
+  x = r.tensor(0);
+  if (!r.ok) return nullptr;
+  axis = static_cast<size_t>(r.axis(2, x->type.rank(), 0));
+  if (!r.ok) return nullptr;
+  cx.open.settle(x->type);
+  whole = x->type.shape[axis];
+  const ast::Expr* sizes = r.by[1]->source;
+  auto* written = ast::as<ast::ListLiteral>(sizes);
+  return written ? by_sizes(*written, sizes->span) : evenly();
+}
+
+} // namespace
+
+ExprPtr split_tensor(Context& cx, Rule& r) { return TensorSplit{cx, r}.run(); }
 
 } // namespace tl::checker

@@ -11,102 +11,110 @@
 
 namespace tl::checker {
 
+namespace {
+
 // Its operands: title, file (ints[0]: is there one), then the tensors as abi/plot_op.h says (ints[1]: x is first),
 // in f64 (images of u8 stay so). `text`: what the lines are called, one a line.
-ExprPtr plot_rule(Context& cx, Builtin builtin, Rule& r) {
-  auto node = make_expr(ExprKind::Builtin, r.span, Type::unit());
-  node->builtin = builtin;
-  const std::string what = fmt::format("`{}`", r.name);
-  if (!r.bind()) return nullptr;
-  auto given = [&](size_t i) {
-    if (!r.has(i)) return false;
-    auto known = r.constant(i);
-    return !(known && known->kind == Static::Kind::None);
-  };
-  auto numbers = [&](ExprPtr x, bool keep_bytes) -> ExprPtr {
-    if (!r.ok) return x;
-    if (!x->type.is_tensor() || (!x->type.open && !is_num(x->type.dtype) && x->type.dtype != DType::Bool)) {
-      r.fail("TypeMismatch", x->span, fmt::format("{} takes numbers, not {}", what, show(cx, x->type)));
-      return x;
-    }
-    cx.open.settle(x->type);
-    Span span = x->span;
-    if (x->type.dtype == DType::F64 || (keep_bytes && x->type.dtype == DType::U8)) return x;
-    return convert(cx, std::move(x), DType::F64, span);
-  };
-  auto vector = [&](ExprPtr x) {
-    if (r.ok && x->type.is_tensor() && x->type.rank() != 1)
-      r.fail("TypeMismatch", x->span, fmt::format("{} takes vectors, not {}", what, show(cx, x->type)),
-             x->type.rank() == 2 ? fmt::format("a row is a vector: `{}[0]`", source_text(cx, x->span)) : "");
-    return numbers(std::move(x), false);
-  };
-  std::vector<ExprPtr> tensors;
-  auto equal_lengths = [&](const typed::Expr& x, const typed::Expr& y) {
-    if (require_equal(cx, x.type.shape[0], y.type.shape[0], true,
-                      fmt::format("{} needs a y for each x: there are {{0}} of x and {{1}} of y", what), r.span,
-                      node->checks))
-      return;
-    std::vector<Label> labels{label_of(cx, x), label_of(cx, y)};
-    add_origins(cx, x.type.shape[0], y.type.shape[0], labels);
-    error(cx, "ShapeMismatch", r.span,
-          fmt::format("{} needs a y for each x: {}", what, different(cx, x.type.shape[0], y.type.shape[0])),
-          equality_hint(cx, x.type.shape[0], y.type.shape[0]), std::move(labels));
-    r.ok = false;
-  };
-  node->ints = {0, 0};
-  size_t title = 1;
-  switch (builtin) {
-  case Builtin::PlotLine:
-    if (given(0)) {
-      tensors.push_back(vector(r.value(0)));
-      node->ints[1] = 1;
-    }
-    for (Arg* arg : r.rest) {
-      if (!r.ok) return nullptr;
-      std::string name = source_text(cx, arg->span);
-      if (name.size() > 30 || name.find('\n') != std::string::npos) name = fmt::format("line {}", tensors.size());
-      node->text += (node->text.empty() ? "" : "\n") + name;
-      ExprPtr y = take(cx, *arg);
-      if (refresh(cx, *y).is_error()) return nullptr;
-      tensors.push_back(vector(std::move(y)));
-      if (r.ok && node->ints[1]) equal_lengths(*tensors[0], *tensors.back());
-    }
-    break;
-  case Builtin::PlotScatter:
+struct Plot {
+  Context& cx;
+  Rule& r;
+  ExprPtr node = nullptr;
+  std::vector<ExprPtr> tensors = {};
+  std::string what = fmt::format("`{}`", r.name);
+
+  bool given(size_t i);
+  ExprPtr numbers(ExprPtr x, bool keep_bytes);
+  ExprPtr vector(ExprPtr x);
+  void equal_lengths(const typed::Expr& x, const typed::Expr& y);
+  bool lines();
+  void histogram();
+  void image();
+  void name(size_t title);
+};
+
+bool Plot::given(size_t i) {
+  if (!r.has(i)) return false;
+  auto known = r.constant(i);
+  return !(known && known->kind == Static::Kind::None);
+}
+
+ExprPtr Plot::numbers(ExprPtr x, bool keep_bytes) {
+  if (!r.ok) return x;
+  if (!x->type.is_tensor() || (!x->type.open && !is_num(x->type.dtype) && x->type.dtype != DType::Bool)) {
+    r.fail("TypeMismatch", x->span, fmt::format("{} takes numbers, not {}", what, show(cx, x->type)));
+    return x;
+  }
+  cx.open.settle(x->type);
+  Span span = x->span;
+  if (x->type.dtype == DType::F64 || (keep_bytes && x->type.dtype == DType::U8)) return x;
+  return convert(cx, std::move(x), DType::F64, span);
+}
+
+ExprPtr Plot::vector(ExprPtr x) {
+  if (r.ok && x->type.is_tensor() && x->type.rank() != 1)
+    r.fail("TypeMismatch", x->span, fmt::format("{} takes vectors, not {}", what, show(cx, x->type)),
+           x->type.rank() == 2 ? fmt::format("a row is a vector: `{}[0]`", source_text(cx, x->span)) : "");
+  return numbers(std::move(x), false);
+}
+
+void Plot::equal_lengths(const typed::Expr& x, const typed::Expr& y) {
+  if (require_equal(cx, x.type.shape[0], y.type.shape[0], true,
+                    fmt::format("{} needs a y for each x: there are {{0}} of x and {{1}} of y", what), r.span,
+                    node->checks))
+    return;
+  std::vector<Label> labels{label_of(cx, x), label_of(cx, y)};
+  add_origins(cx, x.type.shape[0], y.type.shape[0], labels);
+  error(cx, "ShapeMismatch", r.span,
+        fmt::format("{} needs a y for each x: {}", what, different(cx, x.type.shape[0], y.type.shape[0])),
+        equality_hint(cx, x.type.shape[0], y.type.shape[0]), std::move(labels));
+  r.ok = false;
+}
+
+// x, if there is one, and a y for each line. False where an error is reported.
+bool Plot::lines() {
+  if (given(0)) {
     tensors.push_back(vector(r.value(0)));
-    if (r.ok) tensors.push_back(vector(r.value(1)));
-    if (r.ok) equal_lengths(*tensors[0], *tensors[1]);
-    title = 2;
-    break;
-  case Builtin::PlotHist: {
-    tensors.push_back(numbers(r.value(0), false));
-    if (r.ok) {
-      Span span = tensors[0]->span;
-      Size count(1);
-      for (const Size& size : tensors[0]->type.shape)
-        count = count * size;
-      tensors[0] = reshape_to(cx, std::move(tensors[0]), {count}, span);
-      tensors.push_back(r.has(1) ? to_i64(cx, r.value(1), "a number of bins") : int_value(30, r.span));
-      r.ok = r.ok && !tensors[1]->type.is_error();
-    }
-    title = 2;
-    break;
+    node->ints[1] = 1;
   }
-  default: {
-    tensors.push_back(numbers(r.value(0), true));
-    const Type& type = tensors[0]->type;
-    if (r.ok && type.rank() != 2 && type.rank() != 3)
-      r.fail("TypeMismatch", tensors[0]->span,
-             fmt::format("{} takes [h, w] or [h, w, c], not {}", what, show(cx, type)));
-    if (r.ok && type.rank() == 3 && compare(cx, type.shape[2], 3) == Compare::Different &&
-        compare(cx, type.shape[2], 4) == Compare::Different)
-      r.fail("ShapeMismatch", tensors[0]->span,
-             fmt::format("{} takes pictures of 3 or 4 channels, not {}", what, show(cx, type.shape[2])),
-             "a picture without colour is [h, w]");
-    break;
+  for (Arg* arg : r.rest) {
+    if (!r.ok) return false;
+    std::string name = source_text(cx, arg->span);
+    if (name.size() > 30 || name.find('\n') != std::string::npos) name = fmt::format("line {}", tensors.size());
+    node->text += (node->text.empty() ? "" : "\n") + name;
+    ExprPtr y = take(cx, *arg);
+    if (refresh(cx, *y).is_error()) return false;
+    tensors.push_back(vector(std::move(y)));
+    if (r.ok && node->ints[1]) equal_lengths(*tensors[0], *tensors.back());
   }
-  }
-  if (!r.ok) return nullptr;
+  return true;
+}
+
+void Plot::histogram() {
+  tensors.push_back(numbers(r.value(0), false));
+  if (!r.ok) return;
+  Span span = tensors[0]->span;
+  Size count(1);
+  for (const Size& size : tensors[0]->type.shape)
+    count = count * size;
+  tensors[0] = reshape_to(cx, std::move(tensors[0]), {count}, span);
+  tensors.push_back(r.has(1) ? to_i64(cx, r.value(1), "a number of bins") : int_value(30, r.span));
+  r.ok = r.ok && !tensors[1]->type.is_error();
+}
+
+void Plot::image() {
+  tensors.push_back(numbers(r.value(0), true));
+  const Type& type = tensors[0]->type;
+  if (r.ok && type.rank() != 2 && type.rank() != 3)
+    r.fail("TypeMismatch", tensors[0]->span, fmt::format("{} takes [h, w] or [h, w, c], not {}", what, show(cx, type)));
+  if (r.ok && type.rank() == 3 && compare(cx, type.shape[2], 3) == Compare::Different &&
+      compare(cx, type.shape[2], 4) == Compare::Different)
+    r.fail("ShapeMismatch", tensors[0]->span,
+           fmt::format("{} takes pictures of 3 or 4 channels, not {}", what, show(cx, type.shape[2])),
+           "a picture without colour is [h, w]");
+}
+
+// The title is this parameter, the file the next.
+void Plot::name(size_t title) {
   if (given(title)) {
     node->operands.push_back(r.text(title, "a title"));
   } else {
@@ -120,9 +128,34 @@ ExprPtr plot_rule(Context& cx, Builtin builtin, Rule& r) {
     node->operands.push_back(std::move(file));
     node->ints[0] = 1;
   }
+}
+
+} // namespace
+
+ExprPtr plot_rule(Context& cx, Builtin builtin, Rule& r) {
+  Plot plot{cx, r};
+  plot.node = make_expr(ExprKind::Builtin, r.span, Type::unit());
+  plot.node->builtin = builtin;
+  if (!r.bind()) return nullptr;
+  plot.node->ints = {0, 0};
+  std::vector<ExprPtr>& tensors = plot.tensors;
+  switch (builtin) {
+  case Builtin::PlotLine:
+    if (!plot.lines()) return nullptr;
+    break;
+  case Builtin::PlotScatter:
+    tensors.push_back(plot.vector(r.value(0)));
+    if (r.ok) tensors.push_back(plot.vector(r.value(1)));
+    if (r.ok) plot.equal_lengths(*tensors[0], *tensors[1]);
+    break;
+  case Builtin::PlotHist: plot.histogram(); break;
+  default: plot.image(); break;
+  }
+  if (!r.ok) return nullptr;
+  plot.name(builtin == Builtin::PlotScatter || builtin == Builtin::PlotHist ? 2 : 1);
   for (ExprPtr& tensor : tensors)
-    node->operands.push_back(std::move(tensor));
-  return node;
+    plot.node->operands.push_back(std::move(tensor));
+  return std::move(plot.node);
 }
 
 ExprPtr stopwatch_rule(Context& cx, Builtin builtin, Rule& r) {
