@@ -35,7 +35,7 @@ struct BuiltinInfo {
   Acts acts;
 };
 inline constexpr BuiltinInfo kBuiltins[] = {
-#define TL_BUILTIN(Enum, name, acts) {name, Acts::acts},
+#define TL_BUILTIN(Enum, name, acts, ...) {name, Acts::acts},
 #include "abi/ops.def"
 };
 inline constexpr int kBuiltinCount = sizeof(kBuiltins) / sizeof(kBuiltins[0]);

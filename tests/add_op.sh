@@ -52,12 +52,11 @@ fi
 insert passes/derive/partials.cpp '{S::Erf,' '    {S::Softsign, OfOperands, Gentle, [](const Step& s) {
        return s.by(s.square(s.one_plus(s.op(S::Abs, {s.x[0]})))); }},'
 
-# ---- A built-in function, a scan of bools: a declaration, a row, a case of the checker, a case of lowering.
+# ---- A built-in function, a scan of bools: a declaration, a row, what the rule of its row does with it, a case of lowering.
 insert stdlib/prelude.tl '## The greatest element so far' '## Are all elements so far true? `cumall([true, false, true])` is `[true, false, false]`.
 fn cumall(x: bool[..s], .., axis = -1) -> bool[..s]
 '
-insert abi/ops.def 'TL_BUILTIN(CumMax,' 'TL_BUILTIN(CumAll, "cumall", Pure)'
-insert parser/check/builtins/rules.cpp 'case Builtin::CumMax:' '  case Builtin::CumAll:'
+insert abi/ops.def 'TL_BUILTIN(CumMax,' 'TL_BUILTIN(CumAll, "cumall", Pure, reduction)'
 python3 - "$copy/source/parser/check/builtins/rules.cpp" <<'PYTHON'
 import sys
 path = sys.argv[1]

@@ -220,7 +220,8 @@ typed::Stmt only_if(ExprPtr condition, typed::Stmt statement, Span span) {
 } // namespace
 
 // enumerate, zip and batches where a value is wanted.
-ExprPtr iteration_call(Context& cx, Builtin builtin, Rule& r) {
+ExprPtr iteration_rule(Context& cx, Rule& r) {
+  const Builtin builtin = r.builtin;
   typed::Block before;
   Iteration over = iterate_call(cx, builtin, r.args, r.span, before);
   if (!over.element) return nullptr;

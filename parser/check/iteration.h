@@ -26,7 +26,7 @@ Iteration iterate_value(Context& cx, ExprPtr value, typed::Block& before, bool n
 ExprPtr reduce_list(Context& cx, const ast::Comprehension& c, const std::string& reduction, Span span,
                     const Type* expected);
 // enumerate, zip, batches as values
-ExprPtr iteration_call(Context& cx, Builtin builtin, Rule& r);
+ExprPtr iteration_rule(Context& cx, Rule& r);
 ExprPtr list_comprehension(Context& cx, const ast::Comprehension& c, Span span, const Type* expected);
 // subscripts for axes that are taken whole
 void add_full_axes(typed::Expr& node, size_t count, Span at);

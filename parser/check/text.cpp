@@ -76,7 +76,8 @@ ExprPtr text_subscript(Context& cx, ExprPtr base, const ast::Subscript& s, Span 
   return node;
 }
 
-ExprPtr text_rule(Context& cx, Builtin builtin, Rule& r) {
+ExprPtr text_rule(Context& cx, Rule& r) {
+  const Builtin builtin = r.builtin;
   std::vector<ExprPtr> operands;
   auto take = [&](size_t i) -> bool {
     ExprPtr v = r.value(i);

@@ -255,8 +255,8 @@ fault(
 )
 fault(
     "parser/check/assignments.cpp",
-    "    set_current(cx, *target, v->type);",
-    "    if (!MUTANT) set_current(cx, *target, v->type);",
+    "  set_current(cx, target, v->type);",
+    "  if (!MUTANT) set_current(cx, target, v->type);",
     "a variable keeps the sizes that it had before an assignment",
 )
 fault(

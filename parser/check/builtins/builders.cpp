@@ -28,7 +28,8 @@ static ExprPtr builder_node(Builtin builtin, Span span) {
 }
 
 // zeros and ones.
-static ExprPtr filled_rule(Context& cx, Builtin builtin, Rule& r) {
+static ExprPtr filled_rule(Context& cx, Rule& r) {
+  const Builtin builtin = r.builtin;
   if (r.args.size() > 1 && r.args[1].name.empty() && r.args[1].source && ast::as<ast::IntLiteral>(r.args[1].source)) {
     r.fail("TypeMismatch", r.span, fmt::format("the sizes of `{}` are written in brackets", r.name),
            fmt::format("like `{}([2, 3])`", r.name));
@@ -51,7 +52,8 @@ static ExprPtr filled_rule(Context& cx, Builtin builtin, Rule& r) {
 }
 
 // zeros_like and ones_like.
-static ExprPtr filled_like_rule(Context& cx, Builtin builtin, Rule& r) {
+static ExprPtr filled_like_rule(Context& cx, Rule& r) {
+  const Builtin builtin = r.builtin;
   if (!r.bind()) return nullptr;
   ExprPtr x = r.tensor(0);
   if (!r.ok) return nullptr;
@@ -284,12 +286,13 @@ ExprPtr arange_rule(Context& cx, Rule& r) {
 
 } // namespace
 
-ExprPtr builder_rule(Context& cx, Builtin builtin, Rule& r) {
+ExprPtr builder_rule(Context& cx, Rule& r) {
+  const Builtin builtin = r.builtin;
   switch (builtin) {
   case Builtin::Zeros:
-  case Builtin::Ones: return filled_rule(cx, builtin, r);
+  case Builtin::Ones: return filled_rule(cx, r);
   case Builtin::ZerosLike:
-  case Builtin::OnesLike: return filled_like_rule(cx, builtin, r);
+  case Builtin::OnesLike: return filled_like_rule(cx, r);
   case Builtin::Full: return full_rule(cx, r);
   case Builtin::Eye: return eye_rule(cx, r);
   case Builtin::Linspace: return linspace_rule(cx, r);
@@ -299,7 +302,9 @@ ExprPtr builder_rule(Context& cx, Builtin builtin, Rule& r) {
   }
 }
 
-ExprPtr random_rule(Context& cx, Builtin builtin, Rule& r, const Type* expected) {
+ExprPtr random_rule(Context& cx, Rule& r) {
+  const Builtin builtin = r.builtin;
+  const Type* expected = r.expected;
   auto node = make_expr(ExprKind::Builtin, r.span, Type::scalar(DType::Key));
   node->builtin = builtin;
   if (builtin == Builtin::Key) {

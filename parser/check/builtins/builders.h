@@ -5,7 +5,7 @@
 
 namespace tl::checker {
 
-ExprPtr builder_rule(Context& cx, Builtin builtin, Rule& r);
-ExprPtr random_rule(Context& cx, Builtin builtin, Rule& r, const Type* expected);
+ExprPtr builder_rule(Context& cx, Rule& r);
+ExprPtr random_rule(Context& cx, Rule& r);
 
 } // namespace tl::checker

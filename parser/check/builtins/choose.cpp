@@ -179,7 +179,8 @@ static ExprPtr scatter_add_rule(Context& cx, Rule& r, ExprPtr x) {
   return node;
 }
 
-ExprPtr choosing_rule(Context& cx, Builtin builtin, Rule& r) {
+ExprPtr choosing_rule(Context& cx, Rule& r) {
+  const Builtin builtin = r.builtin;
   if (builtin == Builtin::Gather && r.args.size() == 1) { // of parts on several devices
     check_arg(cx, r.args[0]);
     if (r.args[0].value && refresh(cx, *r.args[0].value).is_list())

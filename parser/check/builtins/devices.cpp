@@ -98,7 +98,8 @@ ExprPtr prelude_call(Context& cx, const std::string& name, std::vector<Arg> args
   return call_named(cx, callable, name, span, std::move(args), span, false, nullptr);
 }
 
-ExprPtr device_rule(Context& cx, Builtin builtin, Rule& r) {
+ExprPtr device_rule(Context& cx, Rule& r) {
+  const Builtin builtin = r.builtin;
   auto device = [&](size_t i) {
     ExprPtr d = r.value(i);
     if (r.ok && !is_device(d->type))

@@ -6,7 +6,7 @@
 namespace tl::checker {
 
 void on_device(Context& cx, const ast::On& s, Span span, typed::Block& into);
-ExprPtr device_rule(Context& cx, Builtin builtin, Rule& r);
+ExprPtr device_rule(Context& cx, Rule& r);
 // cpu(number)
 ExprPtr device_number(Context& cx, Builtin kind, ExprPtr number, Span span);
 // x.device

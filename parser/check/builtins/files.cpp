@@ -352,7 +352,9 @@ static ExprPtr save_call(Context& cx, Rule& r) {
   return node;
 }
 
-ExprPtr file_rule(Context& cx, Builtin builtin, Rule& r, const Type* expected) {
+ExprPtr file_rule(Context& cx, Rule& r) {
+  const Builtin builtin = r.builtin;
+  const Type* expected = r.expected;
   if (!r.bind()) return nullptr;
   if (builtin == Builtin::Save) return save_call(cx, r);
   if (builtin != Builtin::Exists && builtin != Builtin::ReadText && builtin != Builtin::WriteText &&

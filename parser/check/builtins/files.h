@@ -5,7 +5,7 @@
 
 namespace tl::checker {
 
-ExprPtr file_rule(Context& cx, Builtin builtin, Rule& r, const Type* expected);
+ExprPtr file_rule(Context& cx, Rule& r);
 bool has_only_tensors(const Type& type);
 
 } // namespace tl::checker

@@ -107,7 +107,8 @@ bool Linalg::solution(const Size& n) {
 } // namespace
 
 // Its types: `sizes` of a, with the leading axes of all operands together; a tuple of results where there are several.
-ExprPtr linalg_rule(Context& cx, Builtin builtin, Rule& r) {
+ExprPtr linalg_rule(Context& cx, Rule& r) {
+  const Builtin builtin = r.builtin;
   const bool solves = builtin == Builtin::Solve || builtin == Builtin::TriangularSolve;
   const bool square = solves || builtin == Builtin::Cholesky || builtin == Builtin::Eigh;
   if (!r.bind()) return nullptr;

@@ -5,6 +5,6 @@
 
 namespace tl::checker {
 
-ExprPtr linalg_rule(Context& cx, Builtin builtin, Rule& r);
+ExprPtr linalg_rule(Context& cx, Rule& r);
 
 } // namespace tl::checker

@@ -132,7 +132,8 @@ void Plot::name(size_t title) {
 
 } // namespace
 
-ExprPtr plot_rule(Context& cx, Builtin builtin, Rule& r) {
+ExprPtr plot_rule(Context& cx, Rule& r) {
+  const Builtin builtin = r.builtin;
   Plot plot{cx, r};
   plot.node = make_expr(ExprKind::Builtin, r.span, Type::unit());
   plot.node->builtin = builtin;
@@ -158,7 +159,8 @@ ExprPtr plot_rule(Context& cx, Builtin builtin, Rule& r) {
   return std::move(plot.node);
 }
 
-ExprPtr stopwatch_rule(Context& cx, Builtin builtin, Rule& r) {
+ExprPtr stopwatch_rule(Context& cx, Rule& r) {
+  const Builtin builtin = r.builtin;
   const bool starts = builtin == Builtin::StopwatchStart;
   if (!r.bind()) return nullptr;
   const bool counts = starts || builtin == Builtin::StopwatchCount;

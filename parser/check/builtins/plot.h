@@ -5,7 +5,7 @@
 
 namespace tl::checker {
 
-ExprPtr plot_rule(Context& cx, Builtin builtin, Rule& r);
-ExprPtr stopwatch_rule(Context& cx, Builtin builtin, Rule& r);
+ExprPtr plot_rule(Context& cx, Rule& r);
+ExprPtr stopwatch_rule(Context& cx, Rule& r);
 
 } // namespace tl::checker

@@ -26,13 +26,13 @@
 
 namespace tl::checker {
 
-static ExprPtr reduction_rule(Context& cx, Builtin builtin, Rule& r);
-static ExprPtr effect_rule(Context& cx, Builtin builtin, Rule& r);
+static ExprPtr reduction_rule(Context& cx, Rule& r);
+static ExprPtr effect_rule(Context& cx, Rule& r);
 
 static bool is_file_function(Builtin builtin) { return builtin >= Builtin::Load && builtin <= Builtin::WriteText; }
 
 // `progress(xs)` where it is not what a `for` loop goes over.
-static ExprPtr misplaced_progress(Context& cx, Rule& r) {
+static ExprPtr progress_rule(Context& cx, Rule& r) {
   error(cx, "WrongArguments", r.span, "`progress` is only for a `for` loop to iterate over",
         "like `for x in progress(xs) { … }`");
   for (Arg& arg : r.args)
@@ -53,139 +53,19 @@ static bool needs_run(Builtin builtin) {
   }
 }
 
-// The rule of each built-in function. Null, or r.ok is false, after an error.
-static ExprPtr apply_rule(Context& cx, Rule& r, const Type* expected) {
-  const Builtin builtin = r.builtin;
-  switch (builtin) {
-  case Builtin::Load:
-  case Builtin::Save:
-  case Builtin::ReadCsv:
-  case Builtin::ReadIdx:
-  case Builtin::ReadNpz:
-  case Builtin::ReadSafetensors:
-  case Builtin::Exists:
-  case Builtin::TensorNames:
-  case Builtin::ReadText:
-  case Builtin::WriteText: return file_rule(cx, builtin, r, expected);
-  case Builtin::Print:
-  case Builtin::Wait:
-  case Builtin::WaitAll:
-  case Builtin::Time:
-  case Builtin::Interrupted:
-  case Builtin::Exit:
-  case Builtin::Debug: return effect_rule(cx, builtin, r);
-  case Builtin::Grad:
-  case Builtin::ValueAndGrad:
-  case Builtin::Vjp:
-  case Builtin::Jvp:
-  case Builtin::Vmap:
-  case Builtin::Jacobian:
-  case Builtin::Hessian:
-  case Builtin::CustomVjp:
-  case Builtin::StopGradient:
-  case Builtin::Checkpoint: return transform_call(cx, builtin, std::move(r.args), r.span);
-  case Builtin::DataParallel: return data_parallel(cx, std::move(r.args), r.span);
-  case Builtin::Map:
-  case Builtin::Fold: return call_leaves(cx, builtin == Builtin::Map, std::move(r.args), r.span);
-  case Builtin::Progress: return misplaced_progress(cx, r);
-  case Builtin::List: return list_call(cx, std::move(r.args), r.span, expected);
-  case Builtin::Enumerate:
-  case Builtin::Zip:
-  case Builtin::Batches: return iteration_call(cx, builtin, r);
-  case Builtin::ReadLine:
-  case Builtin::Str:
-  case Builtin::Bytes:
-  case Builtin::Lines:
-  case Builtin::Strip:
-  case Builtin::Replace:
-  case Builtin::Find:
-  case Builtin::Join:
-  case Builtin::Parse: return text_rule(cx, builtin, r);
-  case Builtin::Sum:
-  case Builtin::Mean:
-  case Builtin::Prod:
-  case Builtin::ReduceMin:
-  case Builtin::ReduceMax:
-  case Builtin::Any:
-  case Builtin::All:
-  case Builtin::ArgMin:
-  case Builtin::ArgMax:
-  case Builtin::CumSum:
-  case Builtin::CumProd:
-  case Builtin::CumMax:
-  case Builtin::CumMin: return reduction_rule(cx, builtin, r);
-  case Builtin::SortRows:
-  case Builtin::ArgSortRows:
-  case Builtin::ArgTopRows: return sort_rule(cx, builtin, r);
-  case Builtin::Shape:
-  case Builtin::Rank:
-  case Builtin::Len:
-  case Builtin::Reshape:
-  case Builtin::Flatten:
-  case Builtin::Permute:
-  case Builtin::Transpose:
-  case Builtin::TransposeAll:
-  case Builtin::ExpandDims:
-  case Builtin::Squeeze:
-  case Builtin::BroadcastTo:
-  case Builtin::Concat:
-  case Builtin::Stack:
-  case Builtin::Pad:
-  case Builtin::Flip:
-  case Builtin::Take:
-  case Builtin::Matmul:
-  case Builtin::Dot: return shape_rule(cx, builtin, r);
-  case Builtin::Tile:
-  case Builtin::Repeat:
-  case Builtin::Gather:
-  case Builtin::ScatterAdd: return choosing_rule(cx, builtin, r);
-  case Builtin::Einsum: return einsum_rule(cx, r);
-  case Builtin::Cholesky:
-  case Builtin::LuFactor:
-  case Builtin::Solve:
-  case Builtin::TriangularSolve:
-  case Builtin::Qr:
-  case Builtin::Svd:
-  case Builtin::Eigh: return linalg_rule(cx, builtin, r);
-  case Builtin::PlotLine:
-  case Builtin::PlotScatter:
-  case Builtin::PlotHist:
-  case Builtin::PlotImage: return plot_rule(cx, builtin, r);
-  case Builtin::StopwatchStart:
-  case Builtin::StopwatchLap:
-  case Builtin::StopwatchTotal:
-  case Builtin::StopwatchCount: return stopwatch_rule(cx, builtin, r);
-  case Builtin::Cpu:
-  case Builtin::Gpu:
-  case Builtin::DeviceCount:
-  case Builtin::To:
-  case Builtin::DeviceOf:
-  case Builtin::DeviceFacts:
-  case Builtin::MemoryFacts:
-  case Builtin::ReleaseCache:
-  case Builtin::ProcessRank:
-  case Builtin::WorldSize:
-  case Builtin::AllReduce:
-  case Builtin::BroadcastFrom: return device_rule(cx, builtin, r);
-  case Builtin::Zeros:
-  case Builtin::Ones:
-  case Builtin::Full:
-  case Builtin::Eye:
-  case Builtin::Arange:
-  case Builtin::Linspace:
-  case Builtin::ZerosLike:
-  case Builtin::OnesLike:
-  case Builtin::Range: return builder_rule(cx, builtin, r);
-  case Builtin::Key:
-  case Builtin::SplitKey:
-  case Builtin::Bits:
-  case Builtin::Uniform:
-  case Builtin::Normal:
-  case Builtin::RandInt:
-  case Builtin::Bernoulli: return random_rule(cx, builtin, r, expected);
-  }
-  return nullptr;
+static ExprPtr transform_rule(Context& cx, Rule& r) { return transform_call(cx, r.builtin, std::move(r.args), r.span); }
+static ExprPtr leaves_rule(Context& cx, Rule& r) {
+  return call_leaves(cx, r.builtin == Builtin::Map, std::move(r.args), r.span);
 }
+static ExprPtr list_rule(Context& cx, Rule& r) { return list_call(cx, std::move(r.args), r.span, r.expected); }
+static ExprPtr data_parallel_rule(Context& cx, Rule& r) { return data_parallel(cx, std::move(r.args), r.span); }
+
+// The rule of each built-in function. Null, or r.ok is false, after an error.
+using BuiltinRule = ExprPtr (*)(Context& cx, Rule& r);
+static constexpr BuiltinRule kRules[] = {
+#define TL_BUILTIN(Enum, name, acts, rule) rule##_rule,
+#include "abi/ops.def"
+};
 
 ExprPtr builtin_call(Context& cx, Builtin builtin, std::vector<Arg> args, Span span, bool is_method,
                      const Type* expected) {
@@ -193,13 +73,14 @@ ExprPtr builtin_call(Context& cx, Builtin builtin, std::vector<Arg> args, Span s
     error(cx, "NotConstant", span, "a const must be known when the program is compiled");
     return broken(span);
   }
-  Rule r{cx, builtin, std::string(info(builtin).name), span, is_method, args};
+  Rule r{cx, builtin, std::string(info(builtin).name), span, is_method, args, expected};
   if (builtin == Builtin::Rank && args.empty()) r.builtin = Builtin::ProcessRank;
-  ExprPtr result = apply_rule(cx, r, expected);
+  ExprPtr result = kRules[static_cast<int>(r.builtin)](cx, r);
   return r.ok && result ? std::move(result) : broken(span);
 }
 
-static ExprPtr reduction_rule(Context& cx, Builtin builtin, Rule& r) {
+static ExprPtr reduction_rule(Context& cx, Rule& r) {
+  const Builtin builtin = r.builtin;
   const bool scan = builtin >= Builtin::CumSum && builtin <= Builtin::CumMin;
   bool arg = builtin == Builtin::ArgMin || builtin == Builtin::ArgMax;
   if (!r.bind()) return nullptr;
@@ -368,7 +249,8 @@ static ExprPtr debug_call(Context& cx, ExprPtr x, Span span) {
   return in_block(std::move(before), copy_simple(*held), span);
 }
 
-static ExprPtr effect_rule(Context& cx, Builtin builtin, Rule& r) {
+static ExprPtr effect_rule(Context& cx, Rule& r) {
+  const Builtin builtin = r.builtin;
   if (builtin == Builtin::Print) return print_call(cx, r);
   auto node = make_expr(ExprKind::Builtin, r.span, Type::unit());
   node->builtin = builtin;

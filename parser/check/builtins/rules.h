@@ -12,6 +12,7 @@ struct Rule {
   Span span;
   bool is_method;
   std::vector<Arg>& args;
+  const Type* expected;      // of the result, or null
   std::vector<Arg*> by = {}; // by parameter, null where it is not given
   std::vector<Arg*> rest = {};
   size_t overload = 0; // that bind found

@@ -145,7 +145,8 @@ static ExprPtr matmul_in(Context& cx, Rule& r, ExprPtr a, ExprPtr b) {
 }
 
 // matmul and dot.
-static ExprPtr product_rule(Context& cx, Builtin builtin, Rule& r) {
+static ExprPtr product_rule(Context& cx, Rule& r) {
+  const Builtin builtin = r.builtin;
   if (!r.bind()) return nullptr;
   ExprPtr a = r.tensor(0), b = r.tensor(1);
   if (!r.ok) return nullptr;
@@ -199,7 +200,8 @@ static ExprPtr shape_tuple(const std::vector<Size>& shape, Span span) {
 }
 
 // shape, rank and len.
-static ExprPtr extent_rule(Context& cx, Builtin builtin, Rule& r) {
+static ExprPtr extent_rule(Context& cx, Rule& r) {
+  const Builtin builtin = r.builtin;
   if (!r.bind()) return nullptr;
   ExprPtr x = r.value(0);
   if (!r.ok) return nullptr;
@@ -457,15 +459,16 @@ static ExprPtr take_rule(Rule& r, ExprPtr x) {
   return node;
 }
 
-ExprPtr shape_rule(Context& cx, Builtin builtin, Rule& r) {
+ExprPtr shape_rule(Context& cx, Rule& r) {
+  const Builtin builtin = r.builtin;
   switch (builtin) {
   case Builtin::Concat:
   case Builtin::Stack: return join_tensors(cx, builtin, r);
   case Builtin::Matmul:
-  case Builtin::Dot: return product_rule(cx, builtin, r);
+  case Builtin::Dot: return product_rule(cx, r);
   case Builtin::Shape:
   case Builtin::Rank:
-  case Builtin::Len: return extent_rule(cx, builtin, r);
+  case Builtin::Len: return extent_rule(cx, r);
   default: break;
   }
   if (!r.bind()) return nullptr;

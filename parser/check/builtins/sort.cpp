@@ -7,7 +7,8 @@
 
 namespace tl::checker {
 
-ExprPtr sort_rule(Context& cx, Builtin builtin, Rule& r) {
+ExprPtr sort_rule(Context& cx, Rule& r) {
+  const Builtin builtin = r.builtin;
   if (!r.bind()) return nullptr;
   auto node = make_expr(ExprKind::Builtin, r.span, Type::error());
   node->builtin = builtin;

@@ -5,6 +5,6 @@
 
 namespace tl::checker {
 
-ExprPtr sort_rule(Context& cx, Builtin builtin, Rule& r);
+ExprPtr sort_rule(Context& cx, Rule& r);
 
 } // namespace tl::checker
