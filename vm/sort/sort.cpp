@@ -1,4 +1,5 @@
 #include "vm/sort/sort.h"
+#include "vm/sort/vectors.h"
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -82,8 +83,26 @@ struct LongItem {
 
 // ---- one row, or one bucket -------------------------------------------------------------------------------------------
 
-constexpr int64_t kBlock = 32;   // sorted by counting ranks
-constexpr int64_t kMerged = 128; // up to so many elements, sorted blocks are merged
+constexpr int64_t kBlock = 32;     // sorted by counting ranks
+constexpr int64_t kMerged = 128;   // up to so many elements, sorted blocks are merged
+constexpr int64_t kVectors = 2048; // up to so many numbers without positions are sorted as vectors
+
+// The numbers of keys, which vectors compare as signed ones.
+template <class Key> void sort_keys(const KeyItem<Key>* from, KeyItem<Key>* to, int64_t n) {
+  using Signed = std::make_signed_t<Key>;
+  constexpr Key sign = Key{1} << (8 * sizeof(Key) - 1);
+  constexpr auto square = static_cast<int64_t>(sort_vectors::kLanes<Signed> * sort_vectors::kLanes<Signed>);
+  alignas(32) Signed a[kVectors], b[kVectors];
+  for (int64_t i = 0; i < n; ++i)
+    a[i] = static_cast<Signed>(from[i].key() ^ sign);
+  const int64_t whole = (n + square - 1) / square * square;
+  std::fill(a + n, a + whole, std::numeric_limits<Signed>::max());
+  const Signed* sorted = sort_vectors::sort(a, b, whole);
+  for (int64_t i = 0; i < n; ++i)
+    to[i] = KeyItem<Key>{static_cast<Key>(sorted[i]) ^ sign};
+}
+template <class Item> inline constexpr bool kIsKey = false;
+template <class Key> inline constexpr bool kIsKey<KeyItem<Key>> = true;
 
 // The rank of an element is how many stand before it: no branch, and the compiler makes vectors of it.
 template <class Item> void sort_block(const Item* from, Item* to, int64_t n) {
@@ -157,6 +176,8 @@ template <class Item> void insert(Item* a, int64_t n) {
 // The result stands in b if `moves`, else in a.
 template <class Item> void sort_by_range(Item* a, Item* b, int64_t n, bool moves) {
   using Key = typename Item::Key;
+  if constexpr (kIsKey<Item>)
+    if (n > 12 && n <= kVectors) return sort_keys(a, moves ? b : a, n);
   if (n <= 12) {
     if (moves) std::copy_n(a, n, b);
     return insert(moves ? b : a, n);
@@ -233,6 +254,11 @@ template <int width, int digit, class Item> Item* sort_by_digits(Item* a, Item* 
 
 // Sorts a[0, n) by keys of `width` bits, with b as another place for as many. Gives where the result is: a or b.
 template <int width, class Item> Item* sort_items(Item* a, Item* b, int64_t n) {
+  if constexpr (kIsKey<Item>)
+    if (n <= kVectors) {
+      sort_keys(a, b, n);
+      return b;
+    }
   if (n <= kMerged) return sort_merging(a, b, n);
   if (width > 32) {
     sort_by_range(a, b, n, true);
