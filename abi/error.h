@@ -18,7 +18,7 @@ struct Location {
   uint32_t line = 0, column = 0; // from 1
   uint32_t begin = 0, end = 0;   // byte offsets in the file, for carets
   LocId caller;                  // the call site that this place was inlined into, or nowhere
-  std::string function;          // name of the function that this place stands in, for the call chain
+  std::string function;          // name of the function that this place is in, for the call chain
 };
 
 // A run-time failure: what ends a program with exit code 3 (or `exit_code`).

@@ -5,7 +5,7 @@
 
 namespace tl {
 
-// Line:    [x: f64[n],] y: f64[n]…      (n of each y alike where there is x)
+// Line:    [x: f64[n],] y: f64[n]…      (each y has n where there is x)
 // Scatter: x: f64[n], y: f64[n]
 // Hist:    x: f64[n], bins: i64
 // Image:   u8 or f64, [h, w], [h, w, 3] or [h, w, 4]

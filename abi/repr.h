@@ -1,4 +1,4 @@
-// What stands in a FormatTemplate in place of a specification where text is shown as Python's repr has it, in quotes.
+// What is in a FormatTemplate in place of a specification where text is shown as Python's repr has it, in quotes.
 #pragma once
 #include <string_view>
 

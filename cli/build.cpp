@@ -1,4 +1,4 @@
-// tl build FILE: an executable, or what stands on the way to it.
+// tl build FILE: an executable, or what is on the way to it.
 #include "backend/aot/build.h"
 #include "abi/program/bytecode.h"
 #include "backend/aot/objects.h"

@@ -25,7 +25,7 @@ struct RunFlags : RunSetup {
   void add_to(CLI::App& app);
   void add_compiling_to(CLI::App& app); // of these only those that are about compiling
   void add_looking_to(CLI::App& app);   // --profile, --trace, --explain-idle, --audit
-  void finish() const;                  // checks what stands between flags, and prepares the process
+  void finish() const;                  // checks what is between flags, and prepares the process
   PassOptions pass_options() const;
   std::string cache_folder() const;              // empty: --no-cache, or nowhere to put it
   std::shared_ptr<DiskCache> disk_cache() const; // null: --no-cache, or nowhere to put it

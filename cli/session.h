@@ -16,7 +16,7 @@ public:
 
   enum class End { Done, Rejected, Failed, Exited };
   // Compiles and runs a text. What it prints goes to stdout, messages to stderr. A piece that is rejected or fails
-  // changes nothing. `name` stands in messages.
+  // changes nothing. `name` is in messages.
   End run(const std::string& text, const std::string& name);
   int exit_code() const { return exit_code_; } // of a piece that ended by exit()
 

@@ -193,7 +193,7 @@ private:
     page.body = fmt::format("<h1>{}</h1>\n", module.name);
     page.body += prelude ? "<p>What every program can use without an <code>import</code>.</p>\n"
                          : from_markdown(fmt::format("```tl\nimport {}\n```\n\n{}", module.name, module.doc)).body;
-    // Entries of one name (`max` of two and `max` of all) stand together.
+    // Entries of one name (`max` of two and `max` of all) are together.
     std::vector<std::pair<std::string, std::string>> entries;
     for (const Documented& documented : module.functions) {
       auto same = std::find_if(entries.begin(), entries.end(), [&](auto& e) { return e.first == documented.name; });

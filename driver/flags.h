@@ -22,7 +22,7 @@ struct RunSetup {
 
 struct RunFlag {
   std::string_view name;  // without dashes; the environment has it as TL_NAME
-  std::string_view value; // what stands behind it; empty: a switch, whose value is "true"
+  std::string_view value; // what follows it; empty: a switch, whose value is "true"
   std::string_view help;
   bool looks;                                             // shows what a run did: of commands that run one program once
   void (*set)(RunSetup& setup, const std::string& value); // throws UsageError
@@ -42,7 +42,7 @@ void take_environment(RunSetup& setup);
 void check_devices(const RunSetup& setup);
 
 // Makes the process what the flags say of it, before the first file of a program is read: which files that may be, and
-// how much of one may stand in memory. Throws UsageError.
+// how much of one may be in memory. Throws UsageError.
 void prepare(const RunSetup& setup);
 
 } // namespace tl::driver

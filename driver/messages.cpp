@@ -58,7 +58,7 @@ Diagnostic diagnostic_of(const RuntimeError& error, const std::vector<Location>&
   diagnostic.hint = error.hint;
   auto in_library = [&](LocId loc) { return loc.index != 0 && is_library_file(locations[loc.index].file); };
   LocId place = user_place(error.loc, locations);
-  // A call that was not inlined: its callers stand in the notes.
+  // A call that was not inlined: its callers are in the notes.
   for (const auto& [text, loc] : error.notes)
     if (in_library(place) && !in_library(user_place(loc, locations))) place = user_place(loc, locations);
   diagnostic.span = span_of(place, locations, sources, main);

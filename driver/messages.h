@@ -23,7 +23,7 @@ Diagnostic diagnostic_of(const RuntimeError& error, const std::vector<Location>&
 int report_failure(const RuntimeError& error, const std::vector<Location>& locations, const SourceManager& sources,
                    FileId main);
 
-// The place in the user's own files that `loc` stands at or was called from. `main` is the program's file.
+// The place in the user's own files that `loc` is at or was called from. `main` is the program's file.
 Span place_of(LocId loc, const std::vector<Location>& locations, const SourceManager& sources, FileId main);
 
 OutputSink error_output(); // standard error, for debug

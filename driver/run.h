@@ -1,4 +1,4 @@
-// A program from its arguments to an exit code: what `tl run` and built executables do alike.
+// A program from its arguments to an exit code: what `tl run` and built executables have in common.
 #pragma once
 #include "driver/arguments.h"
 #include "driver/flags.h"

@@ -32,7 +32,7 @@ public:
   }
 
 private:
-  struct Row { // where a slice stands
+  struct Row { // where a slice is
     int process, thread;
   };
   static constexpr int kProgram = 1; // process; device d is process kProgram + 1 + d
@@ -61,7 +61,7 @@ private:
 
   const std::string& device_at(int device) const { return p_.devices()[static_cast<size_t>(device)].name; }
 
-  // Workers run pieces for all devices; the issuing thread has one row; a lane's row stands where its work is.
+  // Workers run pieces for all devices; the issuing thread has one row; a lane's row is where its work is.
   Row row_of(size_t thread, const Profile::Operation& op) const {
     const auto workers = static_cast<size_t>(p_.workers());
     if (thread == workers) return {kProgram, 0};

@@ -120,7 +120,7 @@ struct NoneLiteral {};
 struct StringPart {
   std::string text;
   Expr* value = nullptr;
-  std::string format; // what stands after the `:`
+  std::string format; // what is after the `:`
   Span span, format_span;
 };
 struct StringLiteral { // `"epoch {epoch}: {loss:.4}"`; no two literal parts in a row, none for ""

@@ -1,4 +1,4 @@
-// What stands in a node of the syntax tree. Walks of it are made of these two, so that none forgets a part; what binds
+// What is in a node of the syntax tree. Walks of it are made of these two, so that none forgets a part; what binds
 // a name (Comprehension, Lambda, Let, For) is the walk's own business, if names matter to it.
 #pragma once
 #include "lang/ast.h"

@@ -35,7 +35,7 @@ struct AtomId {
 
 struct Size {
   struct Term {
-    std::vector<AtomId> atoms; // ascending; an atom stands twice for its square; none: the constant term
+    std::vector<AtomId> atoms; // ascending; an atom occurs twice for its square; none: the constant term
     int64_t coefficient = 0;   // never 0
     auto operator<=>(const Term&) const = default;
   };
@@ -73,7 +73,7 @@ Size operator*(const Size& a, const Size& b);
 // a / b where b divides a as a polynomial, otherwise nothing.
 std::optional<Size> divide_exactly(const Size& a, const Size& b);
 
-inline constexpr int64_t kNear = 2 * kLongestAxis; // bounds of slices that are further off are all alike
+inline constexpr int64_t kNear = 2 * kLongestAxis; // bounds of slices that are further off have the same effect
 
 enum class AtomKind : uint8_t {
   Named,    // a name in a shape: x: f32[n]. Two of them are different wherever equality is only implied
@@ -81,7 +81,7 @@ enum class AtomKind : uint8_t {
   Fresh,    // a size that is known when its value has been computed: masks, load, clipped counts
   Element,  // in the type of a list's elements: a size of each element's own. The n-th of a type is the same atom in
             // all, so that equal types compare equal; taking an element puts a Fresh in its place. It has no value
-  FloorDiv, // a // b; where b is 0 it is 0 (a check stands beside it)
+  FloorDiv, // a // b; where b is 0 it is 0 (a check is next to it)
   Positive, // max(a, 0)
   Wrap,     // a < 0 ? a + b : a       (a subscript or slice bound counted from the end)
   Modular,  // the i64 that is a modulo 2**64

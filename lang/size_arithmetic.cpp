@@ -6,7 +6,7 @@
 
 namespace tl {
 
-// s with what its Modular atoms wrap, as far as they stand in its terms: the same modulo 2**64.
+// s with what its Modular atoms wrap, as far as they are in its terms: the same modulo 2**64.
 static Size opened(const SizeAtoms& atoms, const Size& s) {
   Size result;
   for (const Size::Term& term : s.terms) {

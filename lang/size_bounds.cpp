@@ -59,7 +59,7 @@ SizeAtoms::Interval SizeAtoms::bounds_of(AtomId id, const SizeFacts& facts, int 
     else
       own.hi = std::min(own.hi, floor_wide(most, -static_cast<Wide>(term->coefficient)));
   }
-  own.hi = std::max(own.lo, own.hi); // facts that contradict stand where nothing ever runs
+  own.hi = std::max(own.lo, own.hi); // facts that contradict each other: nothing ever runs there
   return own;
 }
 
@@ -82,7 +82,7 @@ SizeAtoms::Interval SizeAtoms::bounds_of_sum(Size e, const SizeFacts& facts, int
       Interval remainder{std::min<Wide>(divisor.lo + 1, 0), std::max<Wide>(divisor.hi - 1, 0)}; // has b's sign
       if (divisor.lo == 0 || divisor.hi == 0)
         remainder = remainder.either(bounds(atom.a, facts, depth - 1));  // a // 0 is 0 here
-      const Size factor = *times * Size(-1), dividend = factor * atom.a; // which must stand there, or nothing is won
+      const Size factor = *times * Size(-1), dividend = factor * atom.a; // which must be there, or nothing is won
       if (factor.is_too_large() || dividend.is_too_large()) continue;
       bool stands = std::any_of(e.terms.begin(), e.terms.end(), [&](const Size::Term& t) {
         return t.atoms == dividend.terms.back().atoms && (t.coefficient < 0) == (dividend.terms.back().coefficient < 0);

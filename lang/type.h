@@ -126,7 +126,7 @@ inline bool has_trained_leaf(const Type& type) {
 // As the user writes it: "f32[n, 784]", "(i64, str)", "range".
 std::string to_string(const Type& type, const SizeAtoms& atoms);
 
-// Does an optimizer change this leaf, if it stands in no field marked `state`? Floats are trained.
+// Does an optimizer change this leaf, if it is in no field marked `state`? Floats are trained.
 inline bool is_trainable(const Type& leaf) { return leaf.is_tensor() && is_float(leaf.dtype); }
 
 // The part of a type at this path; null if the path leads out of it.

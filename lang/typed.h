@@ -128,7 +128,7 @@ struct Subscript {
 };
 
 // With index tensors, subscripts pair up as in NumPy: Tensor (and then also At, as rank 0) entries broadcast together;
-// the broadcast axes stand in the place of the first of them if they are adjacent, else before all others.
+// the broadcast axes are in the place of the first of them if they are adjacent, else before all others.
 enum class ExprKind : uint8_t {
   Literal,   // literal: a scalar of type.dtype
   Str,       // text
@@ -359,7 +359,7 @@ struct Program {
   bool ok = true;  // no errors; otherwise nothing but diagnostics may be used
 };
 
-// Does this expression itself (what stands inside it aside) act on the world, or look at what acts? The one rule for
+// Does this expression itself (what is inside it aside) act on the world, or look at what acts? The one rule for
 // what may not be left out, repeated or put into another order: the checker and lowering ask it.
 inline bool is_effect(const Program& program, const Expr& e) {
   if (e.kind == ExprKind::Call) return e.instance.valid() && program.instances[e.instance.index].has_effects;

@@ -1,5 +1,5 @@
-// What stands in a node of the typed AST. Every walk of it is made of the first two, so that none forgets a part:
-// literals get their types, called functions are found, effects are seen wherever an expression may stand.
+// What is in a node of the typed AST. Every walk of it is made of the first two, so that none forgets a part:
+// literals get their types, called functions are found, effects are seen wherever an expression may be.
 #pragma once
 #include "lang/typed.h"
 #include <functional>
@@ -34,7 +34,7 @@ void each_part_of_statement(Stmt& s, const OnExpr& on_expr, const OnBlock& on_bl
   if (s.message) on_expr(*s.message);
 }
 
-// Every size that `e` itself mentions, not those of its parts: a part may mention a size that stands in none of its
+// Every size that `e` itself mentions, not those of its parts: a part may mention a size that is in none of its
 // own expressions.
 template <class OnSize> void each_size(const Expr& e, const OnSize& on_size) {
   on_size(e.size);

@@ -1,5 +1,5 @@
 // The frame of a pass that goes over a function once, in order: it substitutes values as it goes and lets the pass
-// keep, drop or replace each node. New nodes stand before the one being visited.
+// keep, drop or replace each node. New nodes come before the one being visited.
 //
 //   Edit edit(module, function);
 //   edit.visit = [&](NodeId id) { …edit.replace(result, value); return Edit::Drop; … return Edit::Keep; };

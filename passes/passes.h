@@ -1,4 +1,4 @@
-// The passes, one per file. What each requires and guarantees stands above its definition and in the table of
+// The passes, one per file. What each requires and guarantees is above its definition and in the table of
 // pipeline.cpp.
 #pragma once
 #include "ir/graph/graph.h"

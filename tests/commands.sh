@@ -23,6 +23,9 @@ check "unknown flag" 2 -- "$tl" run --nonsense x.tl
 check "missing file" 2 "nowhere.tl" -- "$tl" run nowhere.tl
 check "directory" 2 "directory" -- "$tl" run tests/
 check "run without file" 2 -- "$tl" run
+check "the calls on the way to a failed stack" 3 "called here: f" -- "$tl" -e 'fn f(xs: List<f32[_]>) -> f32[_, _] = stack(xs)
+fn g(k: i64) -> f32[_, _] = f(list(ones([k]), ones([k + 1])))
+print(g(len([1, 2])))'
 check "bad size" 2 "is not a size" -- "$tl" run --memory-limit lots -e 'print(1)'
 check "unknown pass" 2 "no such pass" -- "$tl" run --disable nonsense -e 'print(1)'
 check "linalg: a failure is at the caller's line" 3 "<command line>:2:.*SingularMatrix.*the matrix is singular" -- "$tl" -e 'import linalg

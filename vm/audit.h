@@ -3,7 +3,7 @@
 // handed over and after those that the engine makes it wait for. Blocks are given out by the issuing thread, so what
 // had to be finished for a block to be free is finished for everything that is issued later.
 //
-// Two operations that touch one block, one of them writing, must stand in a chain of such waits: a race detector with
+// Two operations that touch one block, one of them writing, must be in a chain of such waits: a race detector with
 // blocks for addresses and operations for threads (happens-before as in Lamport 1978), which needs no luck with
 // the order. Beside it: a block is given out to one at a time, who reads finds what the maker of its input has
 // written, and the waits that operations declare were kept in the run that was.

@@ -5,7 +5,7 @@
 // returns at once. Outputs are nodes (vm/value.h) that are done when the operation has completed, with or without a
 // failure; `wait` is for one of them, `wait_all` for everything.
 //
-// How operations run. Each counts down the inputs that it waits for; at zero it is ready. Ready operations stand in one
+// How operations run. Each counts down the inputs that it waits for; at zero it is ready. Ready operations are in one
 // heap for each device, by program order, and workers take from it. A kernel with many tiles stays in the heap while
 // workers take tiles from it, so tiles of all ready operations mix; the worker that finishes the last tile of a phase
 // goes on with the next phase. At most `threads` threads compute at a time, and for each device no more than its share:

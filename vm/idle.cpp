@@ -271,7 +271,7 @@ static std::string in_words(const IdleReport::Cause& cause, const IdleReport& re
 }
 
 std::string to_text(const IdleReport& report, const std::function<std::string(LocId)>& place, size_t rows) {
-  // Places that read alike are one row.
+  // Places with the same text are one row.
   std::vector<std::pair<std::string, IdleReport::Cause>> lines;
   const double all = report.seconds * report.threads;
   for (const IdleReport::Cause& cause : report.causes) {

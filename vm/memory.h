@@ -2,7 +2,7 @@
 //
 // Blocks come in size classes (four for each power of two), 64-byte aligned. Small ones are carved from slabs, large
 // ones are mapped on their own, with huge pages. A freed block waits in its class for the next of that size; `trim`
-// gives what waits back to the system. The limit counts blocks in use and large blocks that wait; where these stand in
+// gives what waits back to the system. The limit counts blocks in use and large blocks that wait; where these are in
 // the way, a larger one is cut, or they are given back. Slabs that hold no
 // block in use are given back before new memory would take what is mapped beyond the limit, so resident memory passes
 // it only by slabs that are partly used (and kIdleSmall).
@@ -55,7 +55,7 @@ public:
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  // Thread-safe. Nothing when the limit stands against it, or the system has no memory, or a large block would have to
+  // Thread-safe. Nothing when the limit does not allow it, or the system has no memory, or a large block would have to
   // be mapped that takes what is held beyond `held_at_most`.
   Block allocate(uint64_t bytes, uint64_t held_at_most = UINT64_MAX);
   // Of whichever pool; leaves `block` empty.

@@ -47,8 +47,8 @@ struct Moment {
   uint64_t piece = 0; // that of the jump, call or return before it
 };
 
-// A failure and where it stands in program order: among several, the first one is reported. Instructions between two
-// jumps stand in an order that suits the machine; that of the program is the one of their places, which the compiler
+// A failure and where it is in program order: among several, the first one is reported. Instructions between two
+// jumps are in an order that suits the machine; that of the program is the one of their places, which the compiler
 // numbers as it walks through it.
 struct Failure {
   Failure(RuntimeError e, Moment m) : error(std::move(e)), moment(m), place(error.loc) {}

@@ -4,7 +4,7 @@
 // are computed later; dtype and sizes are known while issuing), a string handle (computed later). Handles may be
 // poisoned by a failure, and so may host scalars (a checked host division by zero, say): what is computed from a
 // poisoned value is poisoned by the same failure, and the first effect, Await, branch or end of program that needs it
-// stops the program. Where a rank-0 tensor may stand, a host scalar may stand too (Await of one is a Move): a branch
+// stops the program. Where a rank-0 tensor may appear, a host scalar may too (Await of one is a Move): a branch
 // may give either.
 #pragma once
 #include "abi/error.h"
@@ -52,7 +52,7 @@ enum class BcOp : uint8_t {
 // Run-time entries. (effect): runs in program order among effects, without holding up anything else.
 enum class HostOp : uint8_t {
   Format, // out0: str <- formats[index] with in... filled in (host scalars, tensors or strings)
-  Print,  // (effect) writes the strings in..., as they stand; index 1: to stderr
+  Print,  // (effect) writes the strings in..., as they are; index 1: to stderr
   Assert, // (effect) in0: bool, host scalar or rank-0 tensor; if false, fails with sites[site], whose message is
           // formats[index] filled with in1...
   Load,   // (effect) in0: path (str), optional in1: name of one tensor among several (str), dtype, imm: LoadOptions;

@@ -54,7 +54,7 @@ public:
   }
 
 private:
-  std::unordered_map<std::string_view, uint64_t> tensors_; // where the bytes of each stand
+  std::unordered_map<std::string_view, uint64_t> tensors_; // where the bytes of each are
   std::unordered_map<std::string, uint64_t> texts_;
   uint64_t written_ = 0;
 };

@@ -26,7 +26,7 @@ struct ProgramFile {
   std::vector<KernelVariant> variants; // the last that the processor can run is used
 };
 
-// Constants of the program stand in it as they are, each at a multiple of 64 bytes from the start.
+// Constants of the program are in it as they are, each at a multiple of 64 bytes from the start.
 std::string write_program(const ProgramFile& file);
 
 // Constants stay where they are: `bytes` must live as long as the program and start at a multiple of 64. Throws

@@ -1,4 +1,5 @@
 #include "backend/aot/build.h"
+#include "abi/sort_op.h"
 #include "backend/aot/archive.h"
 #include "backend/aot/elf_object.h"
 #include "backend/aot/link.h"
@@ -8,6 +9,7 @@
 #include "vm/io/formats.h"
 #include "vm/io/io.h"
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -23,7 +25,7 @@
 // clang-format off
 #define TL_EMBEDDED(X) \
   X(runtime) \
-  X(without_linalg) X(without_sort) X(without_plot) X(without_readers) X(without_writers) X(without_png) X(without_jpeg) X(without_refusal)
+  X(without_linalg) X(without_sort_values) X(without_sort_order) X(without_sort_top) X(without_plot) X(without_readers) X(without_writers) X(without_png) X(without_jpeg) X(without_refusal)
 // clang-format on
 extern "C" {
 #define X(name) extern const char tl_##name[], tl_##name##_end[];
@@ -70,7 +72,8 @@ void deliver(const std::string& from, const std::string& to, bool executable) {
 
 // The parts of the VM that a program may do without.
 struct Used {
-  bool linalg = false, sort = false, plot = false, readers = false, writers = false, images = false; // images: written
+  bool linalg = false, plot = false, readers = false, writers = false, images = false; // images: written
+  std::array<bool, std::size(kSortOps)> sorts = {};                                    // by SortOp
   bool refusal = true; // to run on an old processor: ends the process
 };
 
@@ -85,7 +88,7 @@ void used_by(const Program& program, Used& used) {
   for (const BcFunction& function : program.functions)
     for (const Instruction& i : function.code) {
       if (i.op == BcOp::Linalg) used.linalg = true;
-      if (i.op == BcOp::Sort) used.sort = true;
+      if (i.op == BcOp::Sort) used.sorts[i.index] = true;
       if (i.op != BcOp::Host) continue;
       switch (i.host_op) {
       case HostOp::Plot: used.plot = true; break;
@@ -108,7 +111,10 @@ std::vector<std::pair<std::string, std::string_view>> runtime_for(const Used& us
   };
   add("runtime", tl_runtime, tl_runtime_end);
   if (!used.linalg) add("without_linalg", tl_without_linalg, tl_without_linalg_end);
-  if (!used.sort) add("without_sort", tl_without_sort, tl_without_sort_end);
+  auto sorts = [&](SortOp op) { return used.sorts[static_cast<size_t>(op)]; };
+  if (!sorts(SortOp::Values)) add("without_sort_values", tl_without_sort_values, tl_without_sort_values_end);
+  if (!sorts(SortOp::Order)) add("without_sort_order", tl_without_sort_order, tl_without_sort_order_end);
+  if (!sorts(SortOp::Top)) add("without_sort_top", tl_without_sort_top, tl_without_sort_top_end);
   if (!used.plot) add("without_plot", tl_without_plot, tl_without_plot_end);
   if (!used.readers) add("without_readers", tl_without_readers, tl_without_readers_end);
   if (!used.writers) add("without_writers", tl_without_writers, tl_without_writers_end);

@@ -11,7 +11,7 @@ template <class T> void append(std::string& out, const T& record) {
 }
 void align(std::string& out, size_t to) { out.resize((out.size() + to - 1) / to * to); }
 
-// One section of bytes. `symbols` stand in it; `relocations` are functions whose addresses it holds, 8 bytes each from
+// One section of bytes. `symbols` are in it; `relocations` are functions whose addresses it holds, 8 bytes each from
 // its start.
 std::string write(ElfMachine machine, std::string_view bytes,
                   const std::vector<std::pair<std::string, uint64_t>>& symbols,

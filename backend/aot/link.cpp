@@ -16,7 +16,7 @@ void link_elf(const LinkJob& job) {
     add({"-r", "--unique", "--force-group-allocation"});
   } else {
     // Without the header of the unwind table exceptions end the program.
-    // Functions that are alike become one: nothing that is linked compares their addresses. But a debugger names them.
+    // Identical functions become one: nothing that is linked compares their addresses. But a debugger names them.
     add({"--gc-sections", job.keep_symbols ? "--icf=safe" : "--icf=all", "--eh-frame-hdr", "-z", "relro", "-z", "now",
          "--hash-style=gnu"});
     if (!job.keep_symbols) add({"--strip-all"});

@@ -1,4 +1,4 @@
-// Where files stand while they are linked, and what happens to them when the process is told to end. Internal to
+// Where files are while they are linked, and what happens to them when the process is told to end. Internal to
 // backend/aot.
 #pragma once
 #include <array>

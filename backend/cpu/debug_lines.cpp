@@ -21,7 +21,7 @@ DebugLines::DebugLines(llvm::Module& module, const kir::Kernel& kernel, const st
                              llvm::DICompileUnit::DebugNameTableKind::None);
 }
 
-// That a program or library starts with a function is no call; it stands at the function's name.
+// That a program or library starts with a function is no call; it is at the function's name.
 LocId DebugLines::caller(const Location& place) const {
   LocId up = place.caller;
   while (up.index != 0 && is_library_file(locations_[up.index].file))
@@ -65,7 +65,7 @@ llvm::DILocation* DebugLines::location(LocId loc, llvm::DISubprogram* kernel, bo
     scope = builder_.createLexicalBlockFile(kernel, file(place.file));
   }
   if (!known) return llvm::DILocation::get(context_, place.line, place.column, scope, called_at);
-  // Each call is one of its own, wherever it stands.
+  // Each call is one of its own, wherever it is.
   return *known = llvm::DILocation::getDistinct(context_, place.line, place.column, scope, called_at);
 }
 

@@ -1,7 +1,7 @@
 // DWARF for a kernel's code: which line of the program an instruction comes from, and through which calls. Internal to
 // backend/cpu; includes LLVM's headers.
 //
-// A kernel's functions are called as the kernel; functions of the program whose code is in it stand as inlined ones.
+// A kernel's functions are called as the kernel; functions of the program whose code is in it appear as inlined ones.
 // The standard library's own lines are left out: its code is at the line that calls it.
 #pragma once
 #include "backend/kernel/kernel_ir.h"
@@ -32,7 +32,7 @@ private:
   const kir::Kernel& kernel_;
   const std::vector<Location>& locations_;
   std::string folder_;                                                          // the working directory
-  Location start_;                                                              // where the kernel stands
+  Location start_;                                                              // where the kernel is
   std::map<std::pair<std::string, std::string>, llvm::DISubprogram*> inlined_;  // by name and file
   std::map<std::pair<uint32_t, llvm::DISubprogram*>, llvm::DILocation*> calls_; // by place of the call
 };

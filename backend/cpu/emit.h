@@ -87,7 +87,7 @@ private:
   bool varies(kir::ValueId value) const { return lanes_.width != 0 && varying_[value.index]; }
   DType type_of(kir::ValueId value) const { return kernel_.types[value.index]; }
 
-  // --- emit_ops.cpp: arithmetic, alike on scalars and vectors
+  // --- emit_ops.cpp: arithmetic on scalars and vectors
   llvm::Type* value_type(DType type);
   llvm::Type* memory_type(DType type);
   llvm::Type* shaped(DType type, bool varying); // value type, or vector of it

@@ -1,4 +1,4 @@
-// Arithmetic, alike on scalars and on vectors.
+// Arithmetic on scalars and on vectors.
 #include "backend/cpu/emit.h"
 #include <fmt/format.h>
 #include <llvm/IR/IntrinsicInst.h>

@@ -120,7 +120,7 @@ template <class T> struct tl_all {
   static __device__ T identity() { return true; }
   static __device__ T fold(T a, T b) { return a && b; }
 };
-// A value and where it stands; the first of equals, and a NaN before everything.
+// A value and where it is; the first of equals, and a NaN before everything.
 template <class T> struct tl_place { T value; i64 at; };
 template <class T, bool Least> struct tl_best {
   typedef tl_place<T> acc; typedef tl_place<T> total;

@@ -1,4 +1,4 @@
-// The CUDA C++ that stands before every generated kernel: no header needed.
+// The CUDA C++ that comes before every generated kernel: no header needed.
 #pragma once
 #include <string_view>
 

@@ -71,7 +71,7 @@ bool has(const Block& block, const std::function<bool(const Instr&)>& test) {
   return false;
 }
 
-// Whether all threads of a block load something alike: not as parts of a vector loop or a reduction.
+// Whether all threads of a block load something in the same way: not as parts of a vector loop or a reduction.
 bool loads_alike(const Block& block) {
   return std::any_of(block.instrs.begin(), block.instrs.end(), [](const Instr& in) {
     if (in.vector || in.op == KOp::Reduce || in.op == KOp::ReduceChunk || in.op == KOp::Contract) return false;
@@ -81,7 +81,7 @@ bool loads_alike(const Block& block) {
 
 // How the threads of a block share a phase.
 enum class Mode {
-  Block,  // one tile at a time: vector loops and reductions over all threads, the rest by all alike
+  Block,  // one tile at a time: vector loops and reductions over all threads, the rest by all in the same way
   Thread, // a tile per thread
   Solo,   // a tile at a time by one thread: sequential code with workspace of its own
 };
@@ -545,7 +545,7 @@ private:
   std::string out_;
   int depth_ = 0;
   Mode mode_ = Mode::Block;
-  bool together_ = false;    // all threads of the block are doing this alike
+  bool together_ = false;    // all threads of the block are doing the same
   bool loads_alike_ = false; // of this phase
 };
 

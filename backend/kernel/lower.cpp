@@ -81,7 +81,7 @@ struct Job {
   }
 
   std::string name() const {
-    // After the value that it computes, else the function that it stands in; in the standard library after the function
+    // After the value that it computes, else the function that it is in; in the standard library after the function
     // that the program calls.
     LocId place = node.loc.index < module.locations.size() ? user_place(node.loc, module.locations) : LocId{};
     std::string text = function[node.results[0]].name;

@@ -2,8 +2,8 @@
 // `attrs` of ir/graph/graph_ops.def.
 //
 // `fields` tells what the text form shows of a struct: it calls field(key, fields…) in the order in which they are
-// printed. Under "ints" stand the numbers of one field or several, under another key stands one field, and the key ""
-// is for what stands elsewhere in the text form (or not at all). Printing and reading (ir/graph/text_*.cpp) and hashing
+// printed. Under "ints" are the numbers of one field or several, under another key is one field, and the key ""
+// is for what is elsewhere in the text form (or not at all). Printing and reading (ir/graph/text_*.cpp) and hashing
 // (passes/simplify/cse.cpp) go through it.
 #pragma once
 #include "abi/format_template.h"

@@ -1,4 +1,4 @@
-// What the checks of the graph share: the rules for structure stand in verify.cpp, those for one op in
+// What the checks of the graph share: the rules for structure are in verify.cpp, those for one op in
 // verify_rules.cpp and verify_effects.cpp.
 #pragma once
 #include "ir/graph/op_info.h"

@@ -60,7 +60,7 @@ struct Stop {
   int exit_code = 0;
 };
 
-// Values whose only use stands in the region that defines them: that use may take the value away, so that an Update in
+// Values whose only use is in the region that defines them: that use may take the value away, so that an Update in
 // a loop need not copy.
 inline std::vector<bool> find_single_uses(const Function& f) {
   std::vector<uint32_t> counts = use_counts(f);

@@ -9,7 +9,7 @@ Leaves FunctionLowerer::if_expression(const typed::Expr& e, const Use& use) {
   return with_value(*e.operands[0], [&](const Leaves& condition) {
     bind_all(e.binds);
     bool meet = !e.blocks[0].diverges && !e.blocks[1].diverges;
-    // Where one way never comes back, all that follows stands in the other.
+    // Where one way never comes back, all that follows is in the other.
     auto follow = [&](const Leaves& value) {
       bind_joins(e.joins);
       bind_fresh(e.fresh, e.type, value);

@@ -185,7 +185,7 @@ Leaves FunctionLowerer::reduce_over(const typed::Expr& e, const std::vector<Inde
   return result;
 }
 
-// The rows of the first ranges, whose sizes differ: the best of the rows' best, and how much stands before its row.
+// The rows of the first ranges, whose sizes differ: the best of the rows' best, and how much comes before its row.
 FunctionLowerer::Best FunctionLowerer::arg_over(const typed::Expr& e, const std::vector<IndexRange>& ranges,
                                                 size_t from) {
   LocId at = loc(e.span);

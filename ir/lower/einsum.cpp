@@ -64,7 +64,7 @@ ValueId FunctionLowerer::einsum_of_one(const typed::Expr& e, ValueId x) {
   for (int64_t label : labels)
     if (std::find(once.begin(), once.end(), label) == once.end()) once.push_back(label);
   if (once.size() < labels.size()) {
-    // A label that stands several times moves along all its axes at once: by the sum of their strides.
+    // A label that occurs several times moves along all its axes at once: by the sum of their strides.
     const std::vector<Dim> from = type(x).dims;
     std::vector<Dim> to;
     for (int64_t label : once)

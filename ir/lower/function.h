@@ -60,9 +60,9 @@ struct LowerProgram {
   std::map<std::tuple<std::string, std::string, DType, size_t, uint32_t>, uint32_t> files;
 
   LowerProgram(const typed::Program& program, const SourceManager& sources, SizeAtoms& atoms);
-  LocId location(Span span, const std::string& function, LocId caller); // one for all that stands there
+  LocId location(Span span, const std::string& function, LocId caller); // one for all that is there
   // One of its own. Locations are numbered in program order, which tells the first of several failures (vm/value.h): a
-  // check comes after what it checks, though something that was evaluated before may stand at the very place.
+  // check comes after what it checks, though something that was evaluated before may be at the very place.
   LocId new_location(Span span, const std::string& function, LocId caller);
   // Of the beginning of a span; counted from the one asked for before where both are in one line, which may be long.
   LineColumn line_column(Span span);
@@ -76,14 +76,14 @@ std::vector<tl::Type> leaf_types(const tl::Type& type);
 // Which leaf the element at this path is (its first leaf).
 size_t leaf_index(const tl::Type& type, const std::vector<uint32_t>& path);
 
-// What stands directly in an expression, statement or block: each expression and statement once.
+// What is directly in an expression, statement or block: each expression and statement once.
 void each_child(const typed::Expr& expr, const std::function<void(const typed::Expr&)>& on_expr,
                 const std::function<void(const typed::Stmt&)>& on_stmt);
 void each_child(const typed::Stmt& stmt, const std::function<void(const typed::Expr&)>& on_expr,
                 const std::function<void(const typed::Stmt&)>& on_stmt);
 void each_child(const typed::Block& block, const std::function<void(const typed::Expr&)>& on_expr,
                 const std::function<void(const typed::Stmt&)>& on_stmt);
-// Walks of all that stands in it, itself too. `visit` returns false to leave out what is inside.
+// Walks of all that is in it, itself too. `visit` returns false to leave out what is inside.
 using VisitExpr = std::function<bool(const typed::Expr&)>;
 using VisitStmt = std::function<bool(const typed::Stmt&)>;
 void walk(const typed::Expr& expr, const VisitExpr& on_expr, const VisitStmt& on_stmt);
@@ -123,10 +123,10 @@ private:
   // Does control come to this place?
   enum class Flow : uint8_t {
     Goes,    // yes, unless a flag says at run time that it has left before
-    Leaves,  // never: a break or continue stands before it on some way, jumps stand before it on all
-    Returns, // never: returns stand before it on all ways, so that no variable is looked at any more
+    Leaves,  // never: a break or continue comes before it on some way, jumps come before it on all
+    Returns, // never: returns come before it on all ways, so that no variable is looked at any more
   };
-  // An expression that is evaluated before what it stands in; with a valid atom, its value is that atom's.
+  // An expression that is evaluated before what it is in; with a valid atom, its value is that atom's.
   struct Child {
     const typed::Expr* expr = nullptr;
     AtomId atom;
@@ -237,7 +237,7 @@ private:
   VarKey new_pseudo() { return --next_pseudo_; }
   VarKey new_flag();
 
-  // ---- jumps.cpp: the rule stands at its top -----------------------------------------------------------------
+  // ---- jumps.cpp: the rule is at its top -----------------------------------------------------------------
   void find_jumps(const typed::Block& body);
   bool may_leave(const typed::Expr& e) const { return jumping_.contains(&e); }
   bool may_leave(const typed::Stmt& stmt) const { return jumping_.contains(&stmt); }
@@ -349,7 +349,7 @@ private:
   ValueId linear_indices(ValueId base, const Subscripts& subscripts, const std::vector<Dim>& result, LocId loc);
   ValueId write(ValueId base, const Subscripts& subscripts, ValueId value, const typed::Place& place,
                 const std::vector<Size>& value_shape, UpdateMode mode, Span span);
-  // `rank`: of the value as written; `combine` (may be empty): of what stands there and the value.
+  // `rank`: of the value as written; `combine` (may be empty): of what is there and the value.
   ValueId write_mask(ValueId base, const Subscripts& subscripts, ValueId value, size_t rank,
                      const std::function<ValueId(ValueId, ValueId)>& combine, Span span);
   ValueId gather(ValueId x, ValueId idx, int64_t axis, LocId loc);
@@ -485,7 +485,7 @@ private:
   Flow flow_ = Flow::Goes;
   std::set<const void*> jumping_;                  // expressions and statements that may leave themselves
   std::set<ValueId> known_down_;                   // flags that are down at this place
-  std::map<const typed::Expr*, Leaves> evaluated_; // before what they stand in
+  std::map<const typed::Expr*, Leaves> evaluated_; // before what they are in
   VarKey next_pseudo_ = kToken;
 };
 

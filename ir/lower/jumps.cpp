@@ -1,20 +1,20 @@
 // What comes after something that may leave: return, break and continue.
 //
 // The rule. Whatever holds a jump is lowered together with its continuation, `then`: all that is evaluated after it, up
-// to the end of the block, branch or iteration that it stands in. `then` is lowered
+// to the end of the block, branch or iteration that it is in. `then` is lowered
 //   (1) at most once, and
-//   (2) at a place that control reaches exactly if what stands before it has finished and has not left.
+//   (2) at a place that control reaches exactly if what comes before it has finished and has not left.
 // Nothing else is lowered behind something that may have left. The places are made in three ways only:
 //   - a jump itself has no continuation: jump() sets its flag, and `then` is dropped;
-//   - where one branch of an `if` never ends and the other does, `then` stands inside the other (if_expression);
+//   - where one branch of an `if` never ends and the other does, `then` is inside the other (if_expression);
 //   - where several ways meet again (behind an `if` whose branches both may end, behind a loop, in the test of a loop),
-//     `then` stands behind a test of the flags (unless_exited), which is left out where all are known to be down.
+//     `then` follows a test of the flags (unless_exited), which is left out where all are known to be down.
 // All the rest follows from the order of evaluation: the parts of a statement or an expression are evaluated one after
 // the other, each being the continuation of the one before (with_children), and the operation itself is the
-// continuation of the last. So it does not matter whether a jump stands in a statement, an operand, a condition, a
-// bound or a target, nor what stands beside it.
+// continuation of the last. So it does not matter whether a jump is in a statement, an operand, a condition, a
+// bound or a target, nor what is next to it.
 //
-// A value that the continuation uses is known where it stands, because it stands inside. What is read where ways meet -
+// A value that the continuation uses is known where it is, because it is inside. What is read where ways meet -
 // variables, the value of an `if`, the flags - passes through the results of the node (merge, Carried). Of a way on
 // which the function has returned nobody looks at variables any more (Flow::Returns): there they are given any value of
 // the right type.

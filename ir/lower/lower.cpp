@@ -420,7 +420,7 @@ size_t leaf_count(const tl::Type& type) { return leaf_types(type).size(); }
 
 std::vector<TestEntry> tests(const Module& module) {
   std::vector<TestEntry> entries;
-  for (uint32_t i = module.entry + 1; i < module.functions.size(); ++i) { // they stand behind the entry
+  for (uint32_t i = module.entry + 1; i < module.functions.size(); ++i) { // they follow the entry
     const std::string& name = module.functions[i].name;
     if (name.starts_with(kTestPrefix)) entries.push_back({name.substr(kTestPrefix.size()), i});
   }

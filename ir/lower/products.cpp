@@ -1,4 +1,4 @@
-// Sums of products of two factors: Contract nodes. Where the sum stands in the body of a comprehension, and its factors
+// Sums of products of two factors: Contract nodes. Where the sum is in the body of a comprehension, and its factors
 // each use only some of the indices, it is taken out of the body: one product of tensors instead of many sums.
 #include "ir/lower/function.h"
 #include "lang/typed_walk.h"

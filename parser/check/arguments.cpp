@@ -71,7 +71,7 @@ void evaluate_as_written(Context& cx, const std::vector<std::string>& names, std
   }
 }
 
-// Arguments by parameter; null where the default stands.
+// Arguments by parameter; null: the default.
 std::vector<Arg*> arrange(Context& cx, FunctionInfo& info, std::vector<Arg>& args, Span span, bool& ok) {
   const auto& params = info.decl->params;
   const std::string& name = info.decl->name.text;

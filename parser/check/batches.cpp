@@ -172,7 +172,7 @@ std::optional<Batches> check_batches(Context& cx, std::vector<Arg>& args, Span s
   std::optional<Size> size = size_of_argument(cx, *given->size, "the size of a batch", before);
   std::optional<Size> start = given->start ? size_of_argument(cx, *given->start, "`start`", before) : Size(0);
   if (!size || !start) return std::nullopt;
-  // One number of rows, and a size of at least 1: checks stand where the first tensor is bound.
+  // One number of rows, and a size of at least 1: checks are where the first tensor is bound.
   std::vector<SizeCheck> checks;
   if (!have_equal_rows(cx, values, given->tensors, checks)) return std::nullopt;
   if (size->is_constant() && size->constant() < 1)

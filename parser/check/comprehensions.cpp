@@ -122,7 +122,7 @@ struct ComprehensionChecker {
   std::set<std::string> names{};                        // of all indices
   std::vector<Size> extents{};                          // of the indices
   typed::Block around{};                                // what is gone through by position, evaluated once
-  std::vector<std::function<typed::Stmt()>> bindings{}; // of what stands at a position
+  std::vector<std::function<typed::Stmt()>> bindings{}; // of what is at a position
   std::vector<const ast::Expr*> held{};
   std::optional<InsideComprehension> inside{};
 
@@ -143,7 +143,7 @@ struct ComprehensionChecker {
   Size position_of(const typed::ComprehensionIndex& index) const;
   void add_index(typed::ComprehensionIndex index, const Size& distance);
 
-  // What stands at positions.
+  // What is at positions.
   void bind_elements(typed::ComprehensionIndex& index);
   ExprPtr with_bindings(ExprPtr e) const;
 
@@ -351,7 +351,7 @@ void ComprehensionChecker::add_index(typed::ComprehensionIndex index, const Size
   node->indices.push_back(std::move(index));
 }
 
-// A range that uses what stands at the positions before it: those are bound where it is evaluated, too.
+// A range that uses what is at the positions before it: those are bound where it is evaluated, too.
 void ComprehensionChecker::bind_elements(typed::ComprehensionIndex& index) {
   if (bindings.empty()) return;
   std::vector<AtomId> atoms;

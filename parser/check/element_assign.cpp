@@ -15,7 +15,7 @@ namespace tl::checker {
 
 namespace {
 
-// xs[i] = e, p.xs[i] = e: makes a list with that element and assigns it. What stands further in, xs[i].w[j] = e, is
+// xs[i] = e, p.xs[i] = e: makes a list with that element and assigns it. What is further in, xs[i].w[j] = e, is
 // written into a copy of the element.
 class ElementAssignment {
 public:

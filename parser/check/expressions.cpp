@@ -153,7 +153,7 @@ ExprPtr const_value(Context& cx, ConstInfo& info, const std::string& name, Span 
     held.kind = StmtKind::Let;
     held.span = span;
     push_scope(cx);
-    // What is checked here holds where this value stands, and other uses check it again.
+    // What is checked here holds where this value is, and other uses check it again.
     SizeFacts facts = cx.function->facts;
     result = annotated_value(cx, info.decl->type, info.decl->value, info.env, fmt::format("const `{}`", name),
                              held.size_defs);
@@ -357,7 +357,7 @@ static ExprPtr check_if(Context& cx, const ast::Expr& e, const ast::If& node, co
     return (cx.program.atoms[atom].kind == AtomKind::Fresh && cx.program.atoms[atom].name == "_") ||
            cx.sizes.open_results.contains(atom);
   };
-  if (!then_ends && !else_ends) // of what stands behind the jumps, or what is wanted
+  if (!then_ends && !else_ends) // of what follows the jumps, or what is wanted
     result->type = !left.is_unit()    ? left
                    : !right.is_unit() ? right
                    : expected         ? behind_jump(cx, *expected, is_wildcard)

@@ -69,7 +69,7 @@ static typed::Stmt progress_tick(Context& cx, const Progress& bar, const Size& d
 
 namespace {
 
-// The variables that a loop assigns and that stand outside it: those before `first_inner`.
+// The variables that a loop assigns and that are outside it: those before `first_inner`.
 void assigned_in(const typed::Block& block, uint32_t first_inner, std::set<VarId>& into) {
   typed::Walker walker;
   walker.on_expr = [](const typed::Expr&) {};

@@ -1,5 +1,5 @@
 // Functions as values: lambdas and what they keep, function types, calls of values, functions that return functions,
-// map and fold. Which function a value is, is known when compiling: it stands in the value's type.
+// map and fold. Which function a value is, is known when compiling: it is in the value's type.
 #include "parser/check/functions.h"
 #include "parser/check/arguments.h"
 #include "parser/check/calls.h"
@@ -172,7 +172,7 @@ Type written_function(Context& cx, const ast::FunctionType& type) {
 }
 
 // The function, taking and giving what the type says: a function `fn(1: A, 2: B) -> C = function(1, 2)`. Sizes that are
-// bound where the type stands are those; the others are generic in each call, like those of any function.
+// bound where the type is are those; the others are generic in each call, like those of any function.
 Static under_type(Context& cx, const Static& function, uint32_t written, Span span, bool& ok) {
   const WrittenFunction type = cx.functions.written[written & ~kWritten];
   const auto& functions = function.callable.functions;
@@ -386,7 +386,7 @@ bool same_structure(const Type& a, const Type& b) {
 }
 
 // map(f, p, q…): f of every leaf of a struct, tuple or list, or of the leaves of several that match. fold(f, init, p):
-// f(f(init, first leaf), second leaf) and so on. The value may stand before the function, as in p.map(f). With
+// f(f(init, first leaf), second leaf) and so on. The value may come before the function, as in p.map(f). With
 // `trained = true` only the leaves that are trained: the others are those of p, or are left out of the fold.
 struct LeavesCall {
   Context& cx;
@@ -470,7 +470,7 @@ bool LeavesCall::take_args(std::vector<ExprPtr>& values) {
   return false;
 }
 
-// f, init, p or p, f, init: each is evaluated where it stands.
+// f, init, p or p, f, init: each is evaluated where it is.
 void LeavesCall::evaluate(std::vector<ExprPtr> values) {
   for (size_t i = 0; i < values.size(); ++i) {
     bool is_init = !is_map && i == (position == 0 ? 1u : 2u);

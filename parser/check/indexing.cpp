@@ -141,7 +141,7 @@ static void check_slice(Context& cx, typed::Subscript& s, const Size& n, std::op
     return;
   }
   check_slice_by(cx, facts, backward, n, first, last, -1);
-  const Size step = atoms.near_axis(any_step, facts); // longer ones are alike, too
+  const Size step = atoms.near_axis(any_step, facts); // longer ones have the same effect
   // 1 for steps upwards, else 0; one atom, so that products with it are seen to be no larger than their other factor.
   const Size up = atoms.floor_div(atoms.clip(step, -1, 1, facts) + Size(1), 2);
   const Size magnitude = Size(2) * atoms.positive(step, facts) - step;

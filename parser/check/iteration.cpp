@@ -244,7 +244,7 @@ struct ListComprehensionChecker {
   const ast::Comprehension& c;
   const Span span;
   const Type* wanted; // of the elements; null: nothing is known
-  // Each clause's block holds what is bound before its loop, then the loop; the next clause stands in its body.
+  // Each clause's block holds what is bound before its loop, then the loop; the next clause is in its body.
   std::vector<typed::Block> blocks = std::vector<typed::Block>(1);
   std::vector<typed::Stmt> loops{};
   bool fine = true, all_bound = true;

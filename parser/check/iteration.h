@@ -5,7 +5,7 @@
 
 namespace tl::checker {
 
-// Positions 0, 1, … count - 1, and what stands at each.
+// Positions 0, 1, … count - 1, and what is at each.
 struct Iteration {
   Size count;
   std::function<ExprPtr(const Size& position, Span span)> element; // null: not iterable, reported

@@ -2,7 +2,7 @@
 //
 // The elements of List<f32[_, n]> have n as their second size and a first size of their own. Such a size is an atom of
 // kind Element, numbered by first appearance in the type: equal types compare equal. Where one element is taken, fresh
-// atoms stand in their place. Element atoms of a list in a list are the inner one's.
+// atoms are in their place. Element atoms of a list in a list are the inner one's.
 #include "parser/check/lists.h"
 #include "parser/check/assignments.h"
 #include "parser/check/calls.h"

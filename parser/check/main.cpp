@@ -142,7 +142,7 @@ ExprPtr main_list(Context& cx, ExprPtr given, std::optional<DType> dtype, typed:
   operands.push_back(std::move(given));
   operands.push_back(std::move(zero));
   auto all = list_node(typed::ListOp::Slice, span, Type::list(Type::str()));
-  all->ints = {0, 1, 0}; // [:-1]: nothing stands after the last
+  all->ints = {0, 1, 0}; // [:-1]: nothing is after the last
   all->operands.push_back(text_node(cx, TextOp::Split, std::move(operands), span));
   all->operands.push_back(int_value(-1, span));
   cx.open.settle(all->operands[1]->type);

@@ -15,7 +15,7 @@ namespace tl::checker {
 
 static ExprPtr join_conditions(Context& cx, ast::BinaryOp op, ExprPtr left, ExprPtr right, Span span);
 
-// what is checked stands nowhere in the text: the body of a function that is made
+// what is checked is nowhere in the text: the body of a function that is made
 static bool is_made_here(const Context& cx) {
   const FunctionInfo* info =
       cx.function->instance.valid() ? cx.instances.states[cx.function->instance.index].info : nullptr;

@@ -250,7 +250,7 @@ static bool subtracts(const Context& cx, const Size& number) {
   return least >= INT64_MIN / 2 && most <= INT64_MAX / 2;
 }
 
-// An i64 value where a size stands: itself if it is one, else a new atom that this node binds.
+// An i64 value where a size is expected: itself if it is one, else a new atom that this node binds.
 Size size_argument(Context& cx, ExprPtr value, typed::Expr& node, bool not_negative, const std::string& what) {
   value = to_i64(cx, std::move(value), what);
   if (value->type.is_error()) return 0;

@@ -145,7 +145,7 @@ struct MadeSyntax : ast::Arena {
 
 struct FunctionInfo {
   const ast::Function* decl = nullptr;
-  std::shared_ptr<MadeSyntax> made;  // decl stands in it; null: in the text
+  std::shared_ptr<MadeSyntax> made;  // decl is in it; null: in the text
   Scope* env = nullptr;              // where it is declared
   FunctionContext* parent = nullptr; // the function around it
   uint32_t id = 0;
@@ -197,7 +197,7 @@ struct InstanceState {
   enum class Stage { Waiting, Running, Done } stage = Stage::Waiting;
   Type wanted;       // Bindings::result
   Span call;         // the first call, for "called here"
-  InstanceId caller; // instance in which that call stands
+  InstanceId caller; // instance in which that call is
   int depth = 0;     // of the chain of instantiations
   std::vector<Diagnostic> reports;
   FunctionContext* context = nullptr; // of its body

@@ -93,7 +93,7 @@ typed::Block check_block(Context& cx, const ast::Block& b, bool want, const Type
   return result;
 }
 
-// What stands behind a jump is checked as if it were reached, and then left out: it changes neither the result's type
+// What follows a jump is checked as if it were reached, and then left out: it changes neither the result's type
 // nor what is known behind loops.
 void check_statements(Context& cx, const std::vector<ast::Stmt*>& list, typed::Block& into, bool want,
                       const Type* expected) {
@@ -130,7 +130,7 @@ void check_statements(Context& cx, const std::vector<ast::Stmt*>& list, typed::B
   }
   if (dead) {
     into.statements.erase(into.statements.begin() + static_cast<long>(dead->statements), into.statements.end());
-    // Its value has a type, for what it stands in, but is none.
+    // Its value has a type, for what it is in, but is none.
     if (into.result) {
       Type type = refresh(cx, *into.result);
       auto is_inside = [&](AtomId atom) { return atom.index >= dead->atoms; };

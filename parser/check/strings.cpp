@@ -216,7 +216,7 @@ void append_value(Context& cx, typed::Expr& interp, ExprPtr value, const std::st
   append_operand(interp, std::move(value), spec);
 }
 
-// In a list or tuple, text stands in quotes.
+// In a list or tuple, text is in quotes.
 static void append_element(Context& cx, typed::Expr& interp, ExprPtr value, const std::string& spec, Span span) {
   if (!value->type.is_str() || !spec.empty()) return append_value(cx, interp, std::move(value), spec, span);
   append_operand(interp, std::move(value), std::string(kRepr));

@@ -170,7 +170,7 @@ ExprPtr Construction::make() {
   auto recast = make_expr(ExprKind::Recast, span, Type::error());
   std::set<AtomId> unknown(bound.begin(), bound.end());
   solve_sizes(cx, field_list, value_list, unknown, decl.name.text, span, known, recast->checks);
-  // Function types stand among the sizes that are known now.
+  // Function types are among the sizes that are known now.
   if (std::any_of(wanted.begin(), wanted.end(), [&](const Type& t) { return has_function(cx, t); })) {
     for (Size& size : sizes)
       size = cx.program.atoms.substitute(size, known);

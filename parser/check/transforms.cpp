@@ -548,7 +548,7 @@ ExprPtr MappedArguments::with_count(ExprPtr value, Span at) {
   return checked;
 }
 
-// The values with the axis; what stands in their place lacks it, as the function sees them.
+// The values with the axis; what is in their place lacks it, as the function sees them.
 std::vector<ExprPtr> MappedArguments::take_values(std::vector<Arg>& args) const {
   std::vector<ExprPtr> whole;
   for (int64_t i : positions) {

@@ -280,7 +280,7 @@ void SignatureMaker::enter_spread(const std::string& name, size_t rank) {
   enter(cx, name, entity);
 }
 
-// i64 parameters may be sizes of other parameters' shapes, wherever these stand.
+// i64 parameters may be sizes of other parameters' shapes, wherever these are.
 void SignatureMaker::enter_params() {
   signature.params.resize(decl.params.size());
   for (size_t i = 0; i < decl.params.size(); ++i)

@@ -12,7 +12,7 @@ namespace tl::syntax {
 
 struct Doc {
   enum class Kind : uint8_t {
-    Text,      // as it stands; may hold newlines (a string in `"""`)
+    Text,      // as it is; may hold newlines (a string in `"""`)
     Concat,    // its parts
     Nest,      // its part, with two more columns after each newline
     Group,     // its part on one line if that fits and nothing in it is `hard`
@@ -22,7 +22,7 @@ struct Doc {
     HardLine,  // a newline in any case
     BlankLine, // two newlines
     FreshLine, // a newline unless the line is still empty
-    Suffix,    // a comment that goes to the end of the line it stands on
+    Suffix,    // a comment that goes to the end of the line it is on
     IfBroken,  // its text only in a broken group
     IfFlat,    // its text only in one that is not
     Lines,     // its part as if it stood outside of all groups: a block
@@ -32,7 +32,7 @@ struct Doc {
   bool hard = false;   // a newline in it breaks the groups around it
   bool open = false;   // ends with a comment to the end of the line: whatever follows needs a newline
   bool empty = false;  // prints nothing on a line
-  bool hugs = false;   // Value: breaks well where it stands behind the `=`
+  bool hugs = false;   // Value: breaks well where it follows the `=`
   uint32_t column = 0; // Suffix: where it stood in its line
   std::string text;
   std::vector<const Doc*> parts;
@@ -68,7 +68,7 @@ private:
 };
 
 // The text, lines ending in \n, no trailing blanks. Comments at the ends of adjacent lines that stood in one column
-// stand in one column again. Lines are at most `width` characters wide where there is a place to break.
+// are in one column again. Lines are at most `width` characters wide where there is a place to break.
 std::string print(const Doc* doc, size_t width);
 
 } // namespace tl::syntax

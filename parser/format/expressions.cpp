@@ -9,7 +9,7 @@ using namespace ast;
 
 namespace {
 
-// Operators of one level of precedence stand in one group.
+// Operators of one level of precedence are in one group.
 int level(BinaryOp op) {
   switch (op) {
   case BinaryOp::Or: return 1;
@@ -388,7 +388,7 @@ bool FormatWriter::hugs(const Expr& e) const {
 
 const Doc* FormatWriter::value(const Expr& e) {
   bool on_new_line = breaks_next();
-  bool lined_up = as<Binary>(e) && !e.parenthesized; // if it breaks, it stands on lines of its own
+  bool lined_up = as<Binary>(e) && !e.parenthesized; // if it breaks, it is on lines of its own
   return docs_.value(lined_up ? operands(e, true) : expr(e), hugs(e), on_new_line);
 }
 

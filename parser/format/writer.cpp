@@ -97,7 +97,7 @@ const Doc* FormatWriter::with_comments(std::string text, uint32_t begin, uint32_
   return parts.size() == 1 ? parts[0] : docs_.concat(std::move(parts));
 }
 
-// What stands inside brackets; comments before the closing one are inside too.
+// What is inside brackets; comments before the closing one are inside too.
 const Doc* FormatWriter::bracketed(const Doc* open, Parts inside, const Doc* comma, Kind close, bool broken) {
   inside.push_back(comma);
   uint32_t end = peek().span.begin;
@@ -111,7 +111,7 @@ const Doc* FormatWriter::bracketed(const Doc* open, Parts inside, const Doc* com
 
 // ---- blocks --------------------------------------------------------------------------------------------------------
 
-// The comments on lines of their own up to `before`. `first`: nothing stands in this block yet.
+// The comments on lines of their own up to `before`. `first`: nothing is in this block yet.
 void FormatWriter::own_lines(Parts& parts, uint32_t before, bool& first) {
   for (; next_comment_ < comments_.size() && comments_[next_comment_].begin < before; ++next_comment_) {
     Span c = comments_[next_comment_];
@@ -194,7 +194,7 @@ const Doc* FormatWriter::file(const File& file) {
 namespace tl {
 namespace {
 
-// All comments, without blanks: what must not change. (Two may come to stand on one line.)
+// All comments, without blanks: what must not change. (Two may end up on one line.)
 std::string comments_of(const SourceManager& sources, FileId file) {
   Diagnostics ignored;
   std::string all;
@@ -246,7 +246,7 @@ std::optional<std::string> format_source(SourceManager& sources, FileId file, Di
     Diagnostics broken;
     ast::File reread = parse_any(sources, again, broken);
     if (broken.has_errors()) throw std::logic_error("the formatted text does not parse:\n" + render(broken, sources));
-    // A `##` comment in the midst of something may come to stand behind all of it, which it then documents.
+    // A `##` comment in the midst of something may end up behind all of it, which it then documents.
     if (tree_text(tree) != tree_text(reread)) throw std::logic_error("the formatted text means something else");
     if (comments_of(sources, file) != comments_of(sources, again))
       throw std::logic_error("the formatted text has other comments");

@@ -22,7 +22,7 @@ private:
   bool skip(Kind kind);       // a token that is printed as text where it belongs, or left out
   const Doc* take(Kind kind); // the next token, with the comments before and behind it
   const Doc* take();          // the same, whatever it is
-  const Doc* string();        // a whole string literal, as it stands
+  const Doc* string();        // a whole string literal, as it is
   const Doc* with_comments(std::string text, uint32_t begin, uint32_t end);
   bool newline_before(uint32_t offset) const; // is it the first on its line?
   bool blank_before(uint32_t offset) const;

@@ -16,7 +16,7 @@ public:
          TokenList tokens);
 
   int next(Grammar::semantic_type* value, Span* location);
-  // Reports that the last token cannot stand where it does, and finds where a `recovery` can continue.
+  // Reports that the last token cannot be where it is, and finds where a `recovery` can continue.
   void syntax_error(const std::vector<Kind>& expected);
   bool wants_more_errors() const { return diagnostics_.left_out() == 0; }
   // After a syntax error, whatever token the parser still held (and clears): hands out from the end of the statement.
@@ -86,7 +86,7 @@ private:
   int errors_here_ = 0;           // how many in a row at that token
   int inserted_ = 0;              // tokens of empty blocks that are to be handed out first
   size_t last_index_ = 0;         // of the token handed out last, or behind the block inserted last
-  size_t last_end_ = SIZE_MAX;    // the end of the statement that the last syntax error stands in
+  size_t last_end_ = SIZE_MAX;    // the end of the statement that the last syntax error is in
   bool too_deep_ = false;
   ast::File result_;
 };

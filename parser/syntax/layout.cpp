@@ -46,7 +46,7 @@ bool continues_after(Kind kind) {
   }
 }
 
-// Words that begin a statement and stand nowhere inside parentheses (but in a block there).
+// Words that begin a statement and never appear inside parentheses (except in a block there).
 bool only_begins_statement(Kind kind) {
   switch (kind) {
   case LET:
@@ -103,7 +103,7 @@ private:
     int index; // in out_.tokens
     Kind kind; // LESS: of a type
   };
-  // A pair that matched, but whose closing brace stands further left than its opening line: where a `}` may be missing.
+  // A pair that matched, but whose closing brace is further left than its opening line: where a `}` may be missing.
   struct Suspect {
     Span open;
     uint32_t begin;

@@ -82,7 +82,7 @@ std::string describe_kind(Kind kind) {
   }
 }
 
-// What could stand here, in the user's words; empty when that is too much to say.
+// What could be here, in the user's words; empty when that is too much to say.
 std::vector<std::string> wanted(std::vector<Kind> expected) {
   std::vector<std::string> words;
   if (has(expected, LET)) return {"a statement"};
@@ -305,7 +305,7 @@ void Driver::syntax_error(const std::vector<Kind>& expected) {
   }
 }
 
-// If the token stands between a keyword and the block that it wants (`if x = 1 {`): the index of the keyword. Else -1.
+// If the token is between a keyword and the block that it wants (`if x = 1 {`): the index of the keyword. Else -1.
 int Driver::find_header(size_t index) const {
   size_t at = index;
   for (;;) {
@@ -343,7 +343,7 @@ int Driver::find_header(size_t index) const {
   }
 }
 
-// Does the statement that stands at this level (the index of the bracket around it) end here? Inside ( ) and [ ] also
+// Does the statement that is at this level (the index of the bracket around it) end here? Inside ( ) and [ ] also
 // the element does.
 bool Driver::ends_statement(size_t index, int level) const {
   const Token& token = tokens_[index];
@@ -355,7 +355,7 @@ bool Driver::ends_statement(size_t index, int level) const {
          (token.kind == COMMA || token.kind == RPAREN || token.kind == RBRACKET || token.kind == INTERP_END);
 }
 
-// The end of the statement that the token stands in.
+// The end of the statement that the token is in.
 size_t Driver::statement_end(size_t index) const {
   int level = tokens_[index].parent;
   while (level >= 0 && tokens_[level].kind != LBRACE)
@@ -365,7 +365,7 @@ size_t Driver::statement_end(size_t index) const {
   return index;
 }
 
-// The block of the broken header that the token stands in, or where that statement or element ends.
+// The block of the broken header that the token is in, or where that statement or element ends.
 size_t Driver::block_begin(size_t index) const {
   int header = find_header(index);
   if (header < 0) return statement_end(index);

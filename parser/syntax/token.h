@@ -46,7 +46,7 @@ TokenList lex(const SourceManager& sources, FileId file, Diagnostics& diagnostic
 // type; closes brackets that are left open (with a report), so that brackets match in what it returns.
 TokenList lay_out(TokenList lexed, const SourceManager& sources, Diagnostics& diagnostics);
 
-bool is_keyword(Kind kind); // one that is a keyword everywhere, unless a `.` stands before it
+bool is_keyword(Kind kind); // one that is a keyword everywhere, unless a `.` comes before it
 
 // "name", "integer", "->": the name of a kind in grammar.yy.
 std::string_view kind_name(Kind kind);

@@ -120,7 +120,7 @@ public:
     auto last = static_cast<int64_t>(dims.size()) - 1;
     ValueId numbers = e.broadcast(e.iota(dims.back()), {last}, dims);
     std::vector<Dim> lead(dims.begin(), dims.end() - 1);
-    // What stands at position `at` of each row: one element of it is chosen.
+    // What is at position `at` of each row: one element of it is chosen.
     std::vector<ValueId> order =
         e.loop(e.i64(0), e.size(dims.back()), e.i64(1), {numbers},
                [&](Emit& in, ValueId i, const std::vector<ValueId>& carried) {

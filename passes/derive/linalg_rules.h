@@ -1,7 +1,7 @@
 // The derivatives of decompositions of matrices, for both modes. Internal to the pass `derive`.
 //
 // `cholesky` and `eigh` are functions of the lower triangle alone, and their derivatives are too: tangents above the
-// diagonal are not read, cotangents there are 0. A decomposition that is not smooth where it stands (repeated singular
+// diagonal are not read, cotangents there are 0. A decomposition that is not smooth where it is (repeated singular
 // values for the vectors of `svd`, repeated eigenvalues for those of `eigh`) gives infinities or NaN; a triangular
 // factor that would have to be inverted and is singular fails at run time as the decomposition itself does.
 #pragma once

@@ -1,11 +1,11 @@
 // Reverse mode: the cotangents of a piece of graph, emitted as graph. Internal to the pass `derive`.
 //
 // The nodes to be reversed are the *tape*. Values of the tape ("originals") are known in the place where the reverse
-// sweep stands under other ids, or not yet: primal() gives such a value, and computes it again or has it saved where it
+// sweep has other ids, or none yet: primal() gives such a value, and computes it again or has it saved where it
 // must. A region inside (a branch, a loop's body) is a Scope of its own:
 //   - the body of a loop is swept in a loop that goes backwards. What the sweep needs of an iteration is computed again
 //     from what was saved: the choice is by size (see materialize), so that a loop over the elements of a tensor saves
-//     elements. Saved values stand in tensors with one row for each iteration, which the forward loop fills; what
+//     elements. Saved values are in tensors with one row for each iteration, which the forward loop fills; what
 //     a branch or an inner loop in it makes is saved from there, with an axis for each of the loops around it;
 //   - an inner loop is run again from what it starts with, or it runs once and saves what its own turns need: the
 //   choice
@@ -33,7 +33,7 @@ class Reverse {
 public:
   Reverse(ir::Module& module, ir::Function& function) : module_(module), f_(function), moving_(function) {}
 
-  // Appends the reverse sweep of what stands in `region` (all of it is the tape).
+  // Appends the reverse sweep of what is in `region` (all of it is the tape).
   //   inputs    what moves: values that the tape reads, each of its own
   //   outputs   values of the tape, with their cotangents: pairs
   // Gives the cotangents of the inputs.
@@ -43,7 +43,7 @@ public:
 private:
   // A loop whose iterations are being reversed.
   struct Loop {
-    ir::Region* home = nullptr; // where its forward node stands; null: in the forward node of the scope around
+    ir::Region* home = nullptr; // where its forward node is; null: in the forward node of the scope around
     double turns = 0;           // an estimate
     ir::ValueId count;          // of iterations, where the sweep is
     ir::ValueId forward_index;  // which iteration it is, in the forward loop; made when first needed

@@ -149,7 +149,7 @@ struct Reverse::BackwardLoop {
   size_t first_operand() const { return is_for() ? 3 : 0; }
 };
 
-// Which loop goes forwards, and how often, known before that loop if it stands here.
+// Which loop goes forwards, and how often, known before that loop if it is here.
 void Reverse::find_forward(Scope& s, NodeId id, BackwardLoop& back) {
   back.inside.loop = std::make_unique<Loop>();
   Loop& loop = *back.inside.loop;
@@ -316,7 +316,7 @@ void Reverse::reverse_loop(Scope& s, NodeId id) {
     }
 }
 
-// Computed again, in a loop of one turn: what stands in it is not taken for what has been computed before.
+// Computed again, in a loop of one turn: what is in it is not taken for what has been computed before.
 void Reverse::reverse_checkpoint(Scope& s, NodeId id) {
   const Node node = f_[id];
   const Region tape = node.regions[0];
@@ -356,7 +356,7 @@ void Reverse::reverse_checkpoint(Scope& s, NodeId id) {
           add(b, yield, seed, is_guarded(seed));
         sweep(b, tape.nodes);
         b.loc = node.loc;
-        // Something else than what came: what is carried unchanged would be taken for what stands outside.
+        // Something else than what came: what is carried unchanged would be taken for what is outside.
         std::vector<ValueId> out;
         for (size_t i = 0; i < operands.size(); ++i) {
           Emit last = emit(b);

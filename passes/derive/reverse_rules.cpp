@@ -265,7 +265,7 @@ void Reverse::reverse_scatter(Scope& s, const Node& node, ValueId dy) {
   auto scatter = [&](ValueId into, ValueId what) { return e.scatter(into, idx, what, UpdateMode::Set); };
   if (moves(value)) {
     ValueId part = e.reshape(e.gather(dy, idx, 0), rows.dims);
-    if (!adds) { // the last of several for one position is the one that stands there
+    if (!adds) { // the last of several for one position is the one that is there
       Dim n = type(x).dims[0].is_constant() ? type(x).dims[0] : dims(s, x)[0];
       ValueId numbers = e.iota(rows.dims[0]);
       ValueId last = e.gather(scatter(e.zeros(Type::tensor(DType::I64, {n})), numbers), idx, 0);

@@ -24,7 +24,7 @@ bool is_read(const Node& node) {
   return node.op == Op::Index || node.op == Op::Slice || node.op == Op::Gather || node.op == Op::ListGet;
 }
 
-// Arithmetic on sizes, which may as well be done before the loop that it stands in.
+// Arithmetic on sizes, which may as well be done before the loop that it is in.
 bool is_arithmetic(const Function& f, const Node& node) {
   return node.op == Op::Constant || (node.op == Op::Elementwise && f[node.results[0]].type == Type::scalar(DType::I64));
 }
@@ -297,7 +297,7 @@ struct Reverse::Thread {
 };
 
 // Saves a value of the forward run in each turn (kept: as it is known there); what it was in the turn that the sweep is
-// at. It stands in a tensor with an axis for each of the loops around, as far as sizes are known before them, and the
+// at. It is in a tensor with an axis for each of the loops around, as far as sizes are known before them, and the
 // tensors, if they are several, in lists with an element for each turn. One axis is for all turns of a `while` and of
 // the loops around it.
 ValueId Reverse::save(Scope& s, ValueId kept) {

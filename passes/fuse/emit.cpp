@@ -94,7 +94,7 @@ bool Fusion::mark_read(Emission& e, bool keep_root) {
   return any;
 }
 
-// What stands in the kernel, and the host Guards that stand before it. Those that guard an operand as it is go out.
+// What is in the kernel, and the host Guards that come before it. Those that guard an operand as it is go out.
 void Fusion::collect_nodes(Emission& e, std::vector<NodeId>& out) {
   const Group& g = groups_[e.group];
   std::vector<std::pair<ValueId, ValueId>> names; // results of host Guards, and what they guard

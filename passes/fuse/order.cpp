@@ -82,7 +82,7 @@ private:
     return node.op == Op::Await || is_effect(f_, node) || kind_of(node.op) == OpKind::Control;
   }
 
-  // Can node `at` stand before node `limit`? Then `before` is it and what it needs from behind there, in order.
+  // Can node `at` come before node `limit`? Then `before` is it and what it needs from behind there, in order.
   bool independent(size_t at, size_t limit, const std::vector<NodeId>& nodes, const std::vector<bool>& placed,
                    std::vector<size_t>& before) const {
     std::vector<size_t> work{at};

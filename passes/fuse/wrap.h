@@ -4,7 +4,7 @@
 
 namespace tl {
 
-// A Kernel node of these nodes, which are in order and stand in one region. Constants that they use are copied inside.
+// A Kernel node of these nodes, which are in order and in one region. Constants that they use are copied inside.
 //   outputs  results of the nodes that the kernel gives. They become results of the Kernel node under their old ids, so
 //            that uses outside stay as they are; inside, fresh values stand for them
 // The caller takes the nodes out of their region and puts the Kernel node there.

@@ -278,7 +278,7 @@ bool Machine::test(const Instruction& i, size_t at) {
   return true;
 }
 
-// Back at the head of a loop (state_ stands there). False: what comes now was seen, or grows without an end.
+// Back at the head of a loop (state_ is there). False: what comes now was seen, or grows without an end.
 bool Machine::turn(size_t from) {
   Frame& frame = state_.top();
   const auto head = static_cast<uint32_t>(frame.at), end = static_cast<uint32_t>(from);
@@ -322,7 +322,7 @@ bool Machine::arrive() {
   return true;
 }
 
-// Where the program stands: calls, and turns of loops that are counted out.
+// Where the program is: calls, and turns of loops that are counted out.
 std::string Machine::place() const {
   std::string key;
   for (const Frame& frame : state_.frames) {

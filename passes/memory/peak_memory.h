@@ -17,7 +17,7 @@
 namespace tl {
 
 struct PeakQuery {
-  // The names of the axes of each of the program's parameters, in the order of its interface; a name that stands in
+  // The names of the axes of each of the program's parameters, in the order of its interface; a name that is in
   // several places is one size. Scalars of type i64 are known by the parameter's name.
   std::vector<std::vector<std::string>> axis_names;
   // What is known of sizes and scalar parameters, by name. Where it is not empty, parameters with a default that have

@@ -6,7 +6,7 @@
 //        sizes that are constants are written as such; a Guard of whole-tensor condition guards a value of other sizes
 //        through one scalar.
 //
-// A condition waits right where it is needed, not before: what stands before it, and what fails before it, comes first.
+// A condition waits right where it is needed, not before: what comes before it, and what fails before it, comes first.
 // A size waits before the first node that mentions it, since its tensors' types do from then on.
 #include "ir/graph/rewrite.h"
 #include "passes/edit.h"
@@ -22,7 +22,7 @@ namespace tl {
 using namespace ir;
 namespace {
 
-// What stands in `of` where the condition first fails, in the order of its elements. Only read if it does.
+// What is in `of` where the condition first fails, in the order of its elements. Only read if it does.
 std::vector<ValueId> at_first_failure(Emit& e, ValueId condition, const std::vector<ValueId>& of) {
   const std::vector<Dim> dims = e.dims(condition);
   const std::vector<int64_t> axes = other_axes(dims.size(), {});

@@ -1,5 +1,5 @@
 // Graph -> bytecode. Each value has a slot; a loop's parameter, its carried value and its result share one. Tokens have
-// none: nodes stand in an order that respects them, and bytecode runs in order.
+// none: nodes are in an order that respects them, and bytecode runs in order.
 #include "passes/schedule/schedule.h"
 #include "ir/graph/op_info.h"
 #include "passes/devices.h"

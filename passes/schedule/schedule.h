@@ -1,4 +1,4 @@
-// The last step: a graph whose tensor work stands in Kernel nodes becomes bytecode, and the list of its kernels.
+// The last step: a graph whose tensor work is in Kernel nodes becomes bytecode, and the list of its kernels.
 #pragma once
 #include "abi/program/bytecode.h"
 #include "ir/graph/graph.h"

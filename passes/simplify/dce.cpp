@@ -37,7 +37,7 @@ public:
   }
 
 private:
-  // Who has this parameter, and around which node a node stands.
+  // Who has this parameter, and around which node a node is.
   void link(const Region& region, NodeId owner) {
     for (ValueId param : region.params)
       owner_[param.index] = owner;

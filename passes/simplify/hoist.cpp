@@ -1,4 +1,4 @@
-// Moves out of loops what every turn would compute alike: constants, host arithmetic, products and reductions.
+// Moves out of loops what every iteration would compute again: constants, host arithmetic, products and reductions.
 //
 // Needs: nothing.
 // Gives: the same values; only total, pure nodes moved (never a Guard, a read at an index or anything with a region),

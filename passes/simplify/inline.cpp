@@ -110,7 +110,7 @@ private:
 };
 
 // Puts the bodies of callees, as they were written, where they are called, from the top down: so each node is copied
-// once for each place at which it stands in the end, however deep the calls are.
+// once for each place at which it is in the end, however deep the calls are.
 class Inliner {
 public:
   Inliner(Module& module, const Order& order) : module_(module), inlined_(module.functions.size()) {
@@ -150,17 +150,23 @@ public:
   }
 
 private:
-  static uint32_t& site_of(Node& node) {
-    if (node.op == Op::Guard) return node.as<SiteAttrs>().site;
-    return node.op == Op::Assert ? node.as<AssertAttrs>().site : node.as<LinalgAttrs>().site;
+  // The site of what may fail; null for other nodes.
+  static uint32_t* site_of(Node& node) {
+    switch (node.op) {
+    case Op::Guard: return &node.as<SiteAttrs>().site;
+    case Op::Assert: return &node.as<AssertAttrs>().site;
+    case Op::Linalg: return &node.as<LinalgAttrs>().site;
+    case Op::ListJoin: return &node.as<ListJoinAttrs>().site;
+    default: return nullptr;
+    }
   }
 
   // `call`: the way here; none in the function that stays.
   bool expand(uint32_t f, Cloner& cloner, NodeId id, Builder& into, Relocation* call) {
     const Node& node = module_.functions[f][id];
-    if (call && (node.op == Op::Guard || node.op == Op::Assert || node.op == Op::Linalg)) {
+    if (call && site_of(module_.functions[f][id])) {
       NodeId copy = cloner.clone(id, into);
-      uint32_t& site = site_of(into.function()[copy]);
+      uint32_t& site = *site_of(into.function()[copy]);
       site = call->site(site);
       return true;
     }

@@ -111,7 +111,7 @@ Result choose(Edit& edit, NodeId id) {
   return {};
 }
 
-// Constants stand on the right, and there is only one of them.
+// Constants are on the right, and there is only one of them.
 Result constant_right(Edit& edit, NodeId id) {
   View v(edit, id);
   if (!v.ints() || !v.scalar() || v.node.operands.size() != 2) return {};

@@ -1,4 +1,4 @@
-// Maps, branches and loops over a batch. A condition that differs between positions makes a mask: what stands under it
+// Maps, branches and loops over a batch. A condition that differs between positions makes a mask: what is under it
 // runs for all positions, and harms none that does not need it. What loops carry gets the axes it needs: loops are
 // emitted with the axes known so far, again where those do not do.
 #include "ir/graph/turns.h"

@@ -320,7 +320,7 @@ void Vectorizer::State::linalg(const Node& n) {
     bind(n.results[i], plain_axes(f_[node].results[i], axes));
 }
 
-// The axes of the batch stand in front, so rows are rows.
+// The axes of the batch are in front, so rows are rows.
 void Vectorizer::State::sort(const Node& n) {
   if (is_ragged(n.operands[0]) || is_ragged(n.results[0])) throw NotVectorizable{};
   const BatchValue x = lookup(n.operands[0]);

@@ -26,7 +26,7 @@ struct Batched {
 
 class Vectorizer {
 public:
-  // New nodes go to `into`, in the same function. The sizes are known where it stands.
+  // New nodes go to `into`, in the same function. The sizes are known where it is.
   Vectorizer(ir::Module& module, ir::Function& function, std::vector<ir::Dim> dims, ir::Builder& into);
   ~Vectorizer();
 

@@ -13,7 +13,7 @@ struct Program {
   const char* token = "t";
 };
 
-// Places stand in the order of the cases: among failures the first place is reported.
+// Places are in the order of the cases: among failures the first place is reported.
 constexpr const char* kTables = "location 1 \"test.tl\" 3:5 10..20 in \"main\" caller 0\n"
                                 "location 2 \"test.tl\" 4:5 30..40 in \"main\" caller 0\n"
                                 "site 0 \"IndexOutOfRange\" \"index {0} is out of range for {1}\" hint \"\" @2\n"

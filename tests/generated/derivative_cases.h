@@ -8,7 +8,7 @@
 
 namespace tl::generated {
 
-// Tensors that stand ready for the cases, cut out of the vector x: f64[24] that derivatives are taken in.
+// Tensors that are ready for the cases, cut out of the vector x: f64[24] that derivatives are taken in.
 constexpr const char* kReady = R"(
   let s = x[5]
   let v = x[0:6]

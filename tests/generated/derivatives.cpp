@@ -12,7 +12,7 @@
 namespace tl::generated {
 namespace {
 
-// Differences of two widths that disagree stand beside a kink or a step: those elements say nothing, and are counted.
+// Differences of two widths that disagree are beside a kink or a step: those elements say nothing, and are counted.
 constexpr const char* kHelpers = R"(
 fn difference(f, x: f64[n], h: f64) -> f64[n] {
   var g = zeros([n], f64)
@@ -70,7 +70,7 @@ struct Counts {
   int elements = 0, kinks = 0;
 };
 
-// `imports` stand before the helpers, `source` behind them.
+// `imports` come before the helpers, `source` behind them.
 void run_program(Tester& tester, const std::string& name, const std::string& imports, const std::string& source,
                  bool compiled, Counts& counts) {
   if (!tester.wants(name)) return;

@@ -174,7 +174,7 @@ std::string program(const std::vector<Operand>& operands, const std::string& bod
       params += fmt::format(", %{}: i64", given.back());
     }
     params += fmt::format(", %{}{}: {}", x.name, same ? "" : "_in", type_text(x.dtype, given));
-    // Equal sizes are the same value: the harness gives fitting inputs, so no check stands here.
+    // Equal sizes are the same value: the harness gives fitting inputs, so there is no check here.
     if (!same) head += fmt::format("  %{}: {} = reshape %{}_in\n", x.name, type_text(x.dtype, x.dims), x.name);
   }
   std::string yields;

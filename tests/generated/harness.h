@@ -21,7 +21,7 @@ struct Operand {
   std::vector<std::string> dims; // names of sizes, or numbers; none: a scalar
 };
 
-// func @main with these parameters, the nodes of `body`, and these values as results. A name of a size that stands in
+// func @main with these parameters, the nodes of `body`, and these values as results. A name of a size that is in
 // several operands is one value, %name. `tables`: sites and locations; `token`: the last one, where the body has
 // effects.
 std::string program(const std::vector<Operand>& operands, const std::string& body,

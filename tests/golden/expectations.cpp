@@ -38,7 +38,7 @@ size_t find_output_mark(std::string_view line) {
   return at != none && line.substr(at).starts_with("#>") ? at : none;
 }
 
-// An expectation that nobody would read, as it stands in the wrong place.
+// An expectation that nobody would read, as it is in the wrong place.
 bool is_misplaced(std::string_view line, size_t number) {
   const size_t at = find_comment(line);
   if (at == none) return false;

@@ -1,6 +1,6 @@
 // What a golden file says about itself, in comments beside the lines they are about:
 //
-// Each stands on a line of its own, but `#>`, which may stand behind code.
+// Each is on a line of its own, but `#>`, which may follow code.
 //
 //   #> text         a line of the program's standard output; all of them in order are all of it
 //   #! Kind: text   the next line that is no such comment has a diagnostic of this kind (whose message contains text)
@@ -52,7 +52,7 @@ struct Reported {
 };
 std::vector<Reported> read_diagnostics(std::string_view text);
 
-// How often an op stands in the text form of a graph.
+// How often an op occurs in the text form of a graph.
 int count_op(std::string_view dump, std::string_view op);
 
 } // namespace tl::golden

@@ -27,7 +27,7 @@ std::string difference(const std::vector<std::string>& expected, const std::vect
 
 namespace {
 
-// Numbers as they stand there, everything else but blanks character by character.
+// Numbers as they are there, everything else but blanks character by character.
 std::vector<std::string> tokens(const std::vector<std::string>& lines) {
   std::vector<std::string> out;
   for (const std::string& line : lines) {

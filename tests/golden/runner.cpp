@@ -1,4 +1,4 @@
-// tl_golden: runs programs whose expected values stand beside their lines (expectations.h). README.md says how.
+// tl_golden: runs programs whose expected values are beside their lines (expectations.h). README.md says how.
 #include "expectations.h"
 #include "judge.h"
 #include "process.h"

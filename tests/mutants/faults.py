@@ -553,8 +553,8 @@ fault(
 )
 fault(
     "passes/simplify/inline.cpp",
-    "if (call && (node.op == Op::Guard || node.op == Op::Assert || node.op == Op::Linalg)) {",
-    "if (call && ((!MUTANT && node.op == Op::Guard) || node.op == Op::Assert || node.op == Op::Linalg)) {",
+    "if (call && site_of(module_.functions[f][id])) {",
+    "if (call && !(MUTANT && node.op == Op::Guard) && site_of(module_.functions[f][id])) {",
     "a check that fails in a library function is reported there and not at its call",
 )
 fault(

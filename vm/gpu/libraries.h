@@ -24,7 +24,7 @@ template <class Table> struct Loaded {
 const Loaded<Driver>& driver(); // libcuda; ok: cuInit has succeeded, so there is at least one card
 const Loaded<Nvrtc>& nvrtc();
 const Loaded<Cublas>& cublas(); // libcublasLt, which tl does without where it is not
-// From now on all come from here: before their first use, once. (The emulated card.) `name` stands in place of paths;
+// From now on all come from here: before their first use, once. (The emulated card.) `name` is in place of paths;
 // what compiles otherwise has another.
 void replace(Symbols symbols, std::string name);
 

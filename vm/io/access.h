@@ -30,7 +30,7 @@ public:
 // with an absolute path leads out of it, wherever that is.
 Descriptor open_file(const std::string& path, int flags);
 
-// Bytes of one file, unpacked, that may stand in memory; more is an IoError of kind OutOfMemory that names the file.
+// Bytes of one file, unpacked, that may be in memory; more is an IoError of kind OutOfMemory that names the file.
 // Set before a program runs; until then four fifths of the machine's memory.
 void limit_reading(uint64_t bytes);
 uint64_t reading_limit();

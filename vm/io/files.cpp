@@ -106,7 +106,7 @@ HostTensor TensorReader::map() const {
   result.dtype = tensor.header.dtype;
   result.dims = tensor.header.dims;
   result.bytes = tensor.raw->map(tensor.raw_offset, bytes);
-  // Mapped memory is aligned as it stands in the file, which for a member of an archive is another matter.
+  // Mapped memory is aligned as it is in the file, which for a member of an archive is another matter.
   if (reinterpret_cast<uintptr_t>(result.data()) % static_cast<uintptr_t>(size_of(result.dtype)) != 0) return {};
   result.mapped = result.bytes != nullptr;
   return result;

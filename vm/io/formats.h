@@ -10,8 +10,8 @@ namespace tl {
 
 struct OpenTensor {
   TensorHeader header;
-  std::function<void(std::byte* out)> read; // the elements, row-major, as they stand in memory
-  // The elements stand in this source, at this offset, as they stand in memory.
+  std::function<void(std::byte* out)> read; // the elements, row-major, as they are in memory
+  // The elements are in this source, at this offset, as they are in memory.
   const Source* raw = nullptr;
   uint64_t raw_offset = 0;
   std::shared_ptr<Source> member; // what `read` and `raw` refer to, where that is a part of a file

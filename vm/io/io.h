@@ -60,7 +60,7 @@ public:
   const TensorHeader& header() const;
   // Writes the elements to `out` (room for all of them), row-major in the machine's byte order. Call at most once.
   void read(std::byte* out);
-  // The file's own pages, where it holds many elements as they stand in memory (writing to them does not change the
+  // The file's own pages, where it holds many elements as they are in memory (writing to them does not change the
   // file); else a tensor without bytes.
   HostTensor map() const;
   HostTensor take(); // mapped, or else read

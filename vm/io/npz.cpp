@@ -85,7 +85,7 @@ std::vector<Member> read_members(const Source& source) {
     m.local = number(text, at + 42, 4);
     if (text.size() - at - fixed < name + extra + comment) malformed(source, "its directory is broken");
     m.name = text.substr(at + fixed, name);
-    // Sizes beyond 32 bits stand in an extra field, those that need it, in this order.
+    // Sizes beyond 32 bits are in an extra field, those that need it, in this order.
     for (size_t e = at + fixed + name, end = e + extra; e + 4 <= end;) {
       size_t id = number(text, e, 2), length = number(text, e + 2, 2), value = e + 4;
       if (length > end - value) break;

@@ -56,7 +56,7 @@ struct Pieces {
 Pieces positional(DType type, Scalar value, int precision) {
   Decimal d = shortest_decimal(type, value);
   const int places = static_cast<int>(d.digits.size()) - d.point;
-  // Before the point stand the digits of the value itself, as in NumPy: 27504. in f16, whose shortest form is 27500.
+  // Before the point are the digits of the value itself, as in NumPy: 27504. in f16, whose shortest form is 27500.
   if (places > precision || places < 0) d = fixed_decimal(float_value(type, value), places < 0 ? 0 : precision);
   Pieces p;
   auto digit = [&](int i) {

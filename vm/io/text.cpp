@@ -91,7 +91,7 @@ std::string slice(std::string_view text, const std::vector<TextInput>& in, const
   return result;
 }
 
-// Without `what`, an empty one stands between all characters, as in Python.
+// Without `what`, an empty one is between all characters, as in Python.
 std::string replaced(std::string_view text, std::string_view what, std::string_view by) {
   std::string result;
   if (what.empty()) {

@@ -1,5 +1,5 @@
 // The routines of LAPACK and BLAS that tl uses, by one name for both element types. See netlib.org/lapack/explore-html
-// for their parameters. Matrices are column-major. The lengths of text arguments stand behind all others.
+// for their parameters. Matrices are column-major. The lengths of text arguments follow all others.
 #pragma once
 #include <cstddef>
 #include <cstdint>

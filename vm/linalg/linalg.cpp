@@ -115,7 +115,7 @@ template <class T> struct Matrix {
     return info;
   }
 
-  // x a' = b' for the column-major transposes of a, b and x, which are the row-major ones as they stand.
+  // x a' = b' for the column-major transposes of a, b and x, which are the row-major ones as they are.
   Int solve_triangular(bool lower, const T* from, const T* right, T* x) {
     std::copy(right, right + int64_t{n} * k, x);
     for (int64_t i = 0; i < n; ++i)

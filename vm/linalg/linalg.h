@@ -12,7 +12,7 @@ namespace tl {
 // results. A matrix that has no such decomposition (not positive definite, singular, no convergence) is recorded as
 // (site, element = its number, a = its number, b = what LAPACK calls info). `type` is F32 or F64. The kernel uses
 // workspace->local; its local_bytes are linalg_workspace's, which no formula gives.
-constexpr size_t kLinalgNumbers = 5; // so many arguments stand before the operands
+constexpr size_t kLinalgNumbers = 5; // so many arguments come before the operands
 const CompiledKernel& linalg_kernel(LinalgOp op, DType type);
 
 // Bytes of workspace that a worker needs. Nothing: the matrices are too large for LAPACK's 32-bit sizes.

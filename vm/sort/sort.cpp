@@ -1,582 +1,90 @@
 #include "vm/sort/sort.h"
-#include "vm/sort/vectors.h"
-#include <algorithm>
-#include <bit>
+#include "vm/sort/sorter.h"
 #include <cstdlib>
-#include <cstring>
-#include <limits>
 #include <string>
-#include <utility>
+#include <vector>
 
 namespace tl {
-namespace {
-
-// ---- keys: unsigned integers in the order of the values; what is equal has one key, NaN the greatest -----------------
-
-// The bits of a value and their key, which is as wide; it is in the low bits of a Key.
-template <class Bits> struct Keys {
-  using Key = std::conditional_t<sizeof(Bits) == 8, uint64_t, uint32_t>;
-  static constexpr int kWidth = 8 * sizeof(Bits);
-  static constexpr Bits kSign = static_cast<Bits>(Bits{1} << (kWidth - 1));
-  static constexpr Bits kAll = static_cast<Bits>(~Bits{0});
-  static constexpr Key kZero = kSign, kNan = kAll; // of floats
-
-  bool of_floats;
-  Bits positive = 0, negative = 0; // what is flipped where the sign is clear, and where it is set
-  Bits magnitude = 0; // all but the sign of floats: its bits are `zero` for zeros, more than `infinity` for NaN
-  Bits zero = 1, infinity = kAll; // of integers: no magnitude is so
-
-  explicit Keys(DType type) : of_floats(is_float(type)) {
-    if (of_floats) {
-      positive = kSign;
-      negative = kAll;
-      magnitude = static_cast<Bits>(kAll ^ kSign);
-      zero = 0;
-      const int mantissa = type == DType::F64 ? 52 : type == DType::F32 ? 23 : type == DType::BF16 ? 7 : 10;
-      infinity = static_cast<Bits>(magnitude >> mantissa << mantissa);
-    } else if (!is_unsigned(type) && type != DType::Bool) {
-      positive = negative = kSign;
-    }
-  }
-
-  Key of(Bits bits) const {
-    const Bits m = bits & magnitude;
-    const auto key = static_cast<Bits>(bits ^ (bits & kSign ? negative : positive));
-    return m > infinity ? kAll : m == zero ? kSign : key;
-  }
-  // The value of a key, but for NaN and for which of the two zeros it is.
-  Bits value(Key key) const {
-    const auto bits = static_cast<Bits>(key);
-    return static_cast<Bits>(bits ^ (bits & kSign ? positive : negative));
-  }
-};
-
-// ---- what is moved: keys alone, or keys and the positions of their values ---------------------------------------------
-
-template <class K> struct KeyItem {
-  using Key = K;
-  K bits;
-  static KeyItem make(K key, uint64_t) { return {key}; }
-  K key() const { return bits; }
-};
-
-// One number: stable also where a sort that is not compares it as a whole. Positions below 2^32.
-struct ShortItem {
-  using Key = uint32_t;
-  uint64_t bits;
-  static ShortItem make(uint32_t key, uint64_t position) { return {uint64_t{key} << 32 | position}; }
-  uint32_t key() const { return static_cast<uint32_t>(bits >> 32); }
-  friend bool operator<(const ShortItem& a, const ShortItem& b) { return a.bits < b.bits; }
-  uint64_t position() const { return static_cast<uint32_t>(bits); }
-};
-
-struct LongItem {
-  using Key = uint64_t;
-  uint64_t bits, at;
-  friend bool operator<(const LongItem& a, const LongItem& b) {
-    return a.bits < b.bits || (a.bits == b.bits && a.at < b.at);
-  }
-  static LongItem make(uint64_t key, uint64_t position) { return {key, position}; }
-  uint64_t key() const { return bits; }
-  uint64_t position() const { return at; }
-};
-
-// ---- one row, or one bucket -------------------------------------------------------------------------------------------
-
-constexpr int64_t kBlock = 32;     // sorted by counting ranks
-constexpr int64_t kMerged = 128;   // up to so many elements, sorted blocks are merged
-constexpr int64_t kVectors = 2048; // up to so many numbers without positions are sorted as vectors
-
-// The numbers of keys, which vectors compare as signed ones.
-template <class Key> void sort_keys(const KeyItem<Key>* from, KeyItem<Key>* to, int64_t n) {
-  using Signed = std::make_signed_t<Key>;
-  constexpr Key sign = Key{1} << (8 * sizeof(Key) - 1);
-  constexpr auto square = static_cast<int64_t>(sort_vectors::kLanes<Signed> * sort_vectors::kLanes<Signed>);
-  alignas(32) Signed a[kVectors], b[kVectors];
-  for (int64_t i = 0; i < n; ++i)
-    a[i] = static_cast<Signed>(from[i].key() ^ sign);
-  const int64_t whole = (n + square - 1) / square * square;
-  std::fill(a + n, a + whole, std::numeric_limits<Signed>::max());
-  const Signed* sorted = sort_vectors::sort(a, b, whole);
-  for (int64_t i = 0; i < n; ++i)
-    to[i] = KeyItem<Key>{static_cast<Key>(sorted[i]) ^ sign};
-}
-template <class Item> inline constexpr bool kIsKey = false;
-template <class Key> inline constexpr bool kIsKey<KeyItem<Key>> = true;
-
-// The rank of an element is how many stand before it: no branch, and the compiler makes vectors of it.
-template <class Item> void sort_block(const Item* from, Item* to, int64_t n) {
-  using Signed = std::make_signed_t<typename Item::Key>;
-  Signed keys[kBlock];
-  for (int64_t i = 0; i < n; ++i)
-    keys[i] = static_cast<Signed>(from[i].key() ^ static_cast<typename Item::Key>(std::numeric_limits<Signed>::min()));
-  for (int64_t i = 0; i < n; ++i) {
-    Signed rank = 0;
-    for (int64_t j = 0; j < i; ++j)
-      rank += keys[j] <= keys[i];
-    for (int64_t j = i + 1; j < n; ++j)
-      rank += keys[j] < keys[i];
-    to[rank] = from[i];
-  }
-}
-
-// Two neighbouring runs of equal length from both ends at once, without a branch: half as long a chain of dependent
-// operations.
-template <class Item> void merge_equal(const Item* from, int64_t width, Item* to) {
-  const Item *a = from, *b = from + width, *a_last = b - 1, *b_last = b + width - 1;
-  Item* last = to + 2 * width - 1;
-  for (int64_t i = 0; i < width; ++i) {
-    const bool second = b->key() < a->key();
-    *to++ = second ? *b : *a;
-    b += second;
-    a += !second;
-    const bool first = b_last->key() < a_last->key();
-    *last-- = first ? *a_last : *b_last;
-    a_last -= first;
-    b_last -= !first;
-  }
-}
-
-template <class Item> void merge(const Item* a, const Item* a_end, const Item* b, const Item* b_end, Item* to) {
-  while (a != a_end && b != b_end) {
-    const bool second = b->key() < a->key();
-    *to++ = second ? *b : *a;
-    b += second;
-    a += !second;
-  }
-  to = std::copy(a, a_end, to);
-  std::copy(b, b_end, to);
-}
-
-template <class Item> Item* sort_merging(Item* a, Item* b, int64_t n) {
-  for (int64_t i = 0; i < n; i += kBlock)
-    sort_block(a + i, b + i, std::min(kBlock, n - i));
-  for (int64_t width = kBlock; width < n; width *= 2, std::swap(a, b))
-    for (int64_t lo = 0; lo < n; lo += 2 * width) {
-      const int64_t middle = std::min(lo + width, n), hi = std::min(lo + 2 * width, n);
-      if (hi - lo == 2 * width)
-        merge_equal(b + lo, width, a + lo);
-      else
-        merge(b + lo, b + middle, b + middle, b + hi, a + lo);
-    }
-  return b;
-}
-
-template <class Item> void insert(Item* a, int64_t n) {
-  for (int64_t i = 1; i < n; ++i) {
-    const Item item = a[i];
-    int64_t k = i;
-    for (; k > 0 && item.key() < a[k - 1].key(); --k)
-      a[k] = a[k - 1];
-    a[k] = item;
-  }
-}
-
-// Most significant digit first: as many buckets as are worth it by the range that the keys take; then each of them.
-// The result stands in b if `moves`, else in a.
-template <class Item> void sort_by_range(Item* a, Item* b, int64_t n, bool moves) {
-  using Key = typename Item::Key;
-  if constexpr (kIsKey<Item>)
-    if (n > 12 && n <= kVectors) return sort_keys(a, moves ? b : a, n);
-  if (n <= 12) {
-    if (moves) std::copy_n(a, n, b);
-    return insert(moves ? b : a, n);
-  }
-  if (n <= kBlock) {
-    if (moves) return sort_block(a, b, n);
-    Item block[kBlock];
-    sort_block(a, block, n);
-    std::copy_n(block, n, a);
-    return;
-  }
-  Key least = a[0].key(), greatest = least;
-  for (int64_t i = 1; i < n; ++i) {
-    least = std::min(least, a[i].key());
-    greatest = std::max(greatest, a[i].key());
-  }
-  const Key range = greatest - least;
-  constexpr int kMostBits = 11;
-  const int bits = std::min(kMostBits, static_cast<int>(std::bit_width(static_cast<uint64_t>(n))) - 2);
-  const int shift = std::max(0, static_cast<int>(std::bit_width(range)) - bits);
-  const auto buckets = static_cast<int64_t>(range >> shift) + 1;
-  uint32_t starts[(1 << kMostBits) + 1];
-  std::fill_n(starts, buckets + 1, 0u);
-  for (int64_t i = 0; i < n; ++i)
-    ++starts[((a[i].key() - least) >> shift) + 1];
-  for (int64_t k = 1; k <= buckets; ++k)
-    starts[k] += starts[k - 1];
-  for (int64_t i = 0; i < n; ++i) {
-    const Item item = a[i];
-    b[starts[(item.key() - least) >> shift]++] = item;
-  }
-  if (shift == 0) {
-    if (!moves) std::copy_n(b, n, a);
-    return;
-  }
-  for (int64_t k = 0, begin = 0; k < buckets; ++k) { // starts[k] is where bucket k ends now
-    const int64_t end = starts[k];
-    if (end - begin == 1) {
-      if (!moves) a[begin] = b[begin];
-    } else if (end > begin) {
-      sort_by_range(b + begin, a + begin, end - begin, !moves);
-    }
-    begin = end;
-  }
-}
-
-// LSD radix by digits of so many bits. Digits that are the same everywhere are passed over.
-template <int width, int digit, class Item> Item* sort_by_digits(Item* a, Item* b, int64_t n) {
-  using Key = typename Item::Key;
-  constexpr int passes = (width + digit - 1) / digit;
-  constexpr Key mask = (Key{1} << digit) - 1;
-  uint32_t counts[passes][mask + 1] = {};
-  const Key first = a[0].key();
-  Key varying = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const Key key = a[i].key();
-    varying |= key ^ first;
-    for (int p = 0; p < passes; ++p)
-      ++counts[p][key >> (p * digit) & mask];
-  }
-  for (int p = 0; p < passes; ++p) {
-    if ((varying >> (p * digit) & mask) == 0) continue;
-    uint32_t sum = 0;
-    for (uint32_t& count : counts[p])
-      sum += std::exchange(count, sum);
-    for (int64_t i = 0; i < n; ++i) {
-      const Item item = a[i];
-      b[counts[p][item.key() >> (p * digit) & mask]++] = item;
-    }
-    std::swap(a, b);
-  }
-  return a;
-}
-
-// Sorts a[0, n) by keys of `width` bits, with b as another place for as many. Gives where the result is: a or b.
-template <int width, class Item> Item* sort_items(Item* a, Item* b, int64_t n) {
-  if constexpr (kIsKey<Item>)
-    if (n <= kVectors) {
-      sort_keys(a, b, n);
-      return b;
-    }
-  if (n <= kMerged) return sort_merging(a, b, n);
-  if (width > 32) {
-    sort_by_range(a, b, n, true);
-    return b;
-  }
-  return width > 8 && n > 4096 ? sort_by_digits<width, 11>(a, b, n) : sort_by_digits<width, 8>(a, b, n);
-}
-
-// ---- the phases -------------------------------------------------------------------------------------------------------
-
-constexpr int64_t kShortRow = 1 << 15; // longer rows are shared by workers,
-constexpr int64_t kFewRows = 4;        // if there are so few of them
-constexpr int64_t kChunk = 1 << 16;    // of a long row: so many elements, or a 64th
-constexpr int64_t kMostChunks = 64;
-constexpr int64_t kSpare = 128; // the k greatest are chosen among 2 k and so many elements
-constexpr int kBucketBits = 11;
-constexpr int64_t kBuckets = 1 << kBucketBits;
-
-int64_t chunks_of(int64_t n) { return std::min(kMostChunks, (n + kChunk - 1) / kChunk); }
-
-// What a long row has in shared memory. `Extremes` and the counts are per chunk.
-template <class Key> struct Extremes { Key least, greatest; };
-
-template <SortOp op, class Bits> struct Sorter {
-  using K = Keys<Bits>;
-  using Key = typename K::Key;
-  using OrderItem = std::conditional_t<sizeof(Key) == 4, ShortItem, LongItem>;
-  using Item = std::conditional_t<op == SortOp::Values, KeyItem<Key>, OrderItem>;
-  using Result = std::conditional_t<op == SortOp::Values, Bits, int64_t>;
-
-  int64_t rows, n, k; // k results a row
-  K keys;
-  const Bits* x;
-  Result* result;
-  std::byte *shared, *local;
-
-  Sorter(KernelArgs args, const KernelWorkspace* workspace)
-      : rows(number(args, 0)), n(number(args, 1)), k(number(args, 2)), keys(static_cast<DType>(number(args, 3))),
-        x(static_cast<const Bits*>(args[kSortNumbers])), result(static_cast<Result*>(args[kSortNumbers + 1])),
-        shared(workspace->shared), local(workspace->local) {}
-
-  static int64_t number(KernelArgs args, size_t i) {
-    int64_t value;
-    std::memcpy(&value, args[i], sizeof value);
-    return value;
-  }
-
-  // Writes sorted items as results; keys are less by `least`.
-  void write(const Item* items, int64_t count, Result* to, Key least = 0) const {
-    for (int64_t i = 0; i < count; ++i)
-      if constexpr (op == SortOp::Values)
-        to[i] = keys.value(items[i].key() + least);
-      else
-        to[i] = static_cast<int64_t>(items[i].position());
-  }
-
-  // What keys do not tell: which NaN, and which of the zeros. They come in the order of the row.
-  void restore(int64_t row) const {
-    if constexpr (op == SortOp::Values) {
-      if (!keys.of_floats) return;
-      const Bits* from = x + row * n;
-      Result* to = result + row * n;
-      auto copy = [&](Key wanted) {
-        auto before = [&](Bits value, Key key) { return keys.of(value) < key; };
-        Result* at = std::lower_bound(to, to + n, wanted, before);
-        if (at == to + n || keys.of(*at) != wanted) return;
-        for (int64_t i = 0; i < n; ++i)
-          if (keys.of(from[i]) == wanted) *at++ = from[i];
-      };
-      copy(K::kZero);
-      copy(K::kNan);
-    }
-  }
-
-  // Descending is ascending by what is left to the greatest key.
-  Key key_of(Bits bits) const { return op == SortOp::Top ? K::kNan - keys.of(bits) : keys.of(bits); }
-
-  void whole_row(int64_t row) const {
-    Item* a = reinterpret_cast<Item*>(local);
-    const Bits* from = x + row * n;
-    for (int64_t i = 0; i < n; ++i)
-      a[i] = Item::make(keys.of(from[i]), static_cast<uint64_t>(i));
-    Item* sorted = a + n;
-    if (n > kShortRow)
-      sort_by_range(a, sorted, n, true);
-    else
-      sorted = sort_items<K::kWidth>(a, sorted, n);
-    write(sorted, n, result + row * n);
-    restore(row);
-  }
-
-  static int64_t kept_of(int64_t n, int64_t k) { return std::min(n, 2 * k + kSpare); }
-
-  // Keeps the least elements so far: what is not less than the k-th of them is passed over, in blocks. Equals that come
-  // later are not less.
-  void top_row(int64_t row) const {
-    if (k == 0) return;
-    const int64_t room = kept_of(n, k);
-    Item* kept = reinterpret_cast<Item*>(local);
-    const Bits* from = x + row * n;
-    int64_t count = 0;
-    for (; count < room; ++count)
-      kept[count] = Item::make(key_of(from[count]), static_cast<uint64_t>(count));
-    if (room == n) return write(sort_items<K::kWidth>(kept, kept + n, n), k, result + row * k);
-    auto keep_least = [&] {
-      std::nth_element(kept, kept + k - 1, kept + count);
-      count = k;
-      return kept[k - 1].key();
-    };
-    Key bound = keep_least();
-    for (int64_t begin = room; begin < n; begin += kBlock) {
-      const int64_t end = std::min(begin + kBlock, n);
-      bool any = false;
-      for (int64_t i = begin; i < end; ++i)
-        any |= key_of(from[i]) < bound;
-      if (!any) continue;
-      for (int64_t i = begin; i < end; ++i) {
-        const Key key = key_of(from[i]);
-        if (key >= bound) continue;
-        kept[count++] = Item::make(key, static_cast<uint64_t>(i));
-        if (count == room) bound = keep_least();
-      }
-    }
-    keep_least();
-    std::sort(kept, kept + k);
-    write(kept, k, result + row * k);
-  }
-
-  // The shared memory of a long row: counts of each chunk, where buckets begin, extremes of each chunk, items twice.
-  struct Row {
-    int64_t *counts, *starts;
-    Extremes<Key>* extremes;
-    Key* least; // of the row
-    Item *a, *b;
-  };
-  static constexpr int64_t kChunkBytes = kBuckets * 8 + 64, kRowBytes = (kBuckets + 8) * 8 + 64;
-  Row row_at(int64_t row) const {
-    const int64_t chunks = chunks_of(n), tables = kRowBytes - 64 + chunks * kChunkBytes;
-    const int64_t bytes = (tables + 2 * n * static_cast<int64_t>(sizeof(Item)) + 63) / 64 * 64;
-    std::byte* at = shared + row * bytes;
-    Row r;
-    r.counts = reinterpret_cast<int64_t*>(at);
-    r.starts = r.counts + chunks * kBuckets;
-    r.extremes = reinterpret_cast<Extremes<Key>*>(r.starts + kBuckets + 8);
-    r.least = reinterpret_cast<Key*>(r.starts + kBuckets + 1);
-    r.a = reinterpret_cast<Item*>(at + tables);
-    r.b = r.a + n;
-    return r;
-  }
-  struct Chunk {
-    int64_t row, number, begin, end;
-  };
-  Chunk chunk_at(int64_t tile) const {
-    const int64_t chunks = chunks_of(n), number = tile % chunks;
-    const int64_t size = (n + chunks - 1) / chunks;
-    return {tile / chunks, number, std::min(n, number * size), std::min(n, (number + 1) * size)};
-  }
-
-  void find_extremes(int64_t tile) const {
-    const Chunk c = chunk_at(tile);
-    const Bits* from = x + c.row * n;
-    Extremes<Key> found{static_cast<Key>(~Key{0}), 0};
-    for (int64_t i = c.begin; i < c.end; ++i) {
-      const Key key = keys.of(from[i]);
-      found.least = std::min(found.least, key);
-      found.greatest = std::max(found.greatest, key);
-    }
-    row_at(c.row).extremes[c.number] = found;
-  }
-
-  // The digits by which a row is partitioned: (key - least) >> shift.
-  struct Partition {
-    Key least;
-    int shift;
-    uint64_t bucket(Key key) const { return (key - least) >> shift; }
-  };
-  Partition partition_of(const Row& r) const {
-    Extremes<Key> all = r.extremes[0];
-    for (int64_t c = 1; c < chunks_of(n); ++c) {
-      all.least = std::min(all.least, r.extremes[c].least);
-      all.greatest = std::max(all.greatest, r.extremes[c].greatest);
-    }
-    Partition p{all.least, 0};
-    while (p.bucket(all.greatest) >= uint64_t{kBuckets})
-      ++p.shift;
-    return p;
-  }
-
-  void count(int64_t tile) const {
-    const Chunk c = chunk_at(tile);
-    const Row r = row_at(c.row);
-    const Partition p = partition_of(r);
-    int64_t* counts = r.counts + c.number * kBuckets;
-    std::fill_n(counts, kBuckets, 0);
-    const Bits* from = x + c.row * n;
-    for (int64_t i = c.begin; i < c.end; ++i)
-      ++counts[p.bucket(keys.of(from[i]))];
-  }
-
-  void scatter(int64_t tile) const {
-    const Chunk c = chunk_at(tile);
-    const Row r = row_at(c.row);
-    const Partition p = partition_of(r);
-    // Before an element stand the buckets before its own, and the chunks before its own of that.
-    int64_t next[kBuckets], sum = 0;
-    for (int64_t b = 0; b < kBuckets; ++b) {
-      next[b] = sum;
-      if (c.number == 0) r.starts[b] = sum;
-      for (int64_t k = 0; k < chunks_of(n); ++k) {
-        if (k == c.number) next[b] = sum;
-        sum += r.counts[k * kBuckets + b];
-      }
-    }
-    if (c.number == 0) {
-      r.starts[kBuckets] = sum;
-      *r.least = p.least;
-    }
-    const Bits* from = x + c.row * n;
-    for (int64_t i = c.begin; i < c.end; ++i) {
-      const Key key = keys.of(from[i]);
-      r.a[next[p.bucket(key)]++] = Item::make(key - p.least, static_cast<uint64_t>(i));
-    }
-  }
-
-  void bucket(int64_t tile) const {
-    const int64_t row = tile / kBuckets, b = tile % kBuckets;
-    const Row r = row_at(row);
-    const int64_t begin = r.starts[b], count = r.starts[b + 1] - begin;
-    if (count == 0) return;
-    write(sort_items<K::kWidth>(r.a + begin, r.b + begin, count), count, result + row * n + begin, *r.least);
-  }
-};
-
-template <SortOp op, class Bits, void (Sorter<op, Bits>::*step)(int64_t) const>
-void phase(KernelArgs args, int64_t begin, int64_t end, const KernelWorkspace* workspace, KernelErrors*) {
-  const Sorter<op, Bits> sorter(args, workspace);
-  for (int64_t tile = begin; tile < end; ++tile)
-    (sorter.*step)(tile);
-}
-
-// ---- the kernels ------------------------------------------------------------------------------------------------------
-
-using Step = SizeFormula::Op;
-
-SizeFormula formula(std::initializer_list<std::vector<SizeFormula::Step>> parts) {
-  SizeFormula f;
-  for (const auto& part : parts)
-    f.steps.insert(f.steps.end(), part.begin(), part.end());
-  return f;
-}
-
-template <SortOp op, class Bits> CompiledKernel make_kernel() {
-  using S = Sorter<op, Bits>;
-  using Steps = std::vector<SizeFormula::Step>;
-  auto constant = [](int64_t value) { return Steps{{Step::Const, value}}; };
-  const Steps rows{{Step::Arg, 0}}, n{{Step::Arg, 1}}, k{{Step::Arg, 2}};
-  const Steps plus{{Step::Add}}, minus{{Step::Sub}}, times{{Step::Mul}}, over{{Step::FloorDiv}},
-      over_up{{Step::CeilDiv}}, least{{Step::Min}};
-  const Steps one = constant(1), item = constant(sizeof(typename S::Item)),
-              two_items = constant(2 * sizeof(typename S::Item));
-  // A short row takes about 8 ns an element; 100 us are worth a task.
-  constexpr int64_t kTask = 12500;
-  const SizeFormula rows_of_task = formula({constant(kTask), n, one, plus, over_up});
-  CompiledKernel kernel;
-  kernel.name = "sort " + std::string(kSortOps[static_cast<int>(op)]);
-  if constexpr (op == SortOp::Top) {
-    kernel.phases.push_back({phase<op, Bits, &S::top_row>, formula({rows}), rows_of_task});
-    kernel.local_bytes = formula({n, k, constant(2), times, constant(kSpare), plus, least, two_items, times});
-    return kernel;
-  }
-  // 1 where workers share a row, else 0.
-  const SizeFormula shared = formula({n,
-                                      constant(kShortRow + 1),
-                                      over,
-                                      one,
-                                      least,
-                                      constant(kFewRows + 1),
-                                      rows,
-                                      minus,
-                                      constant(0),
-                                      {{Step::Max}},
-                                      one,
-                                      least,
-                                      times});
-  const SizeFormula shared_rows = formula({rows, shared.steps, times});
-  const SizeFormula chunks = formula({n, constant(kChunk), over_up, constant(kMostChunks), least});
-  const SizeFormula all_chunks = formula({shared_rows.steps, chunks.steps, times});
-  auto add = [&](PhaseFunction function, SizeFormula tiles, SizeFormula grain) {
-    kernel.phases.push_back({function, std::move(tiles), std::move(grain)});
-  };
-  add(phase<op, Bits, &S::whole_row>, formula({rows, shared_rows.steps, minus}), rows_of_task);
-  add(phase<op, Bits, &S::find_extremes>, all_chunks, SizeFormula::constant(1));
-  add(phase<op, Bits, &S::count>, all_chunks, SizeFormula::constant(1));
-  add(phase<op, Bits, &S::scatter>, all_chunks, SizeFormula::constant(1));
-  add(phase<op, Bits, &S::bucket>, formula({shared_rows.steps, constant(kBuckets), times}),
-      formula({constant(kBuckets * kTask), n, one, plus, over_up}));
-  if (op == SortOp::Values) add(phase<op, Bits, &S::restore>, shared_rows, SizeFormula::constant(1));
-  kernel.local_bytes = formula({one, shared.steps, minus, n, times, two_items, times});
-  kernel.shared_bytes = formula({shared_rows.steps, n, two_items, times, chunks.steps, constant(S::kChunkBytes), times,
-                                 plus, constant(S::kRowBytes), plus, times});
-  return kernel;
-}
-
-template <SortOp op> const CompiledKernel& kernel_of(DType type) {
-  static const CompiledKernel kernels[] = {make_kernel<op, uint8_t>(), make_kernel<op, uint16_t>(),
-                                           make_kernel<op, uint32_t>(), make_kernel<op, uint64_t>()};
-  return kernels[std::bit_width(static_cast<unsigned>(size_of(type))) - 1];
-}
-
-} // namespace
 
 const CompiledKernel& sort_kernel(SortOp op, DType type) {
   switch (op) {
-  case SortOp::Values: return kernel_of<SortOp::Values>(type);
-  case SortOp::Order: return kernel_of<SortOp::Order>(type);
-  case SortOp::Top: return kernel_of<SortOp::Top>(type);
+  case SortOp::Values: return sort_values_kernel(type);
+  case SortOp::Order: return sort_order_kernel(type);
+  case SortOp::Top: return sort_top_kernel(type);
   }
   std::abort();
 }
 
+namespace sorting {
+namespace {
+
+// A part of a formula, which is in reverse Polish notation: a step, a constant or another formula.
+struct Part {
+  SizeFormula::Step step;
+  const SizeFormula* formula = nullptr;
+  constexpr Part(SizeFormula::Step step) : step(step) {}
+  constexpr Part(int64_t value) : step{SizeFormula::Op::Const, value} {}
+  constexpr Part(const SizeFormula& formula) : step{}, formula(&formula) {}
+};
+
+SizeFormula formula(std::initializer_list<Part> parts) {
+  SizeFormula f;
+  for (const Part& part : parts)
+    if (part.formula)
+      f.steps.insert(f.steps.end(), part.formula->steps.begin(), part.formula->steps.end());
+    else
+      f.steps.push_back(part.step);
+  return f;
+}
+
+using Op = SizeFormula::Op;
+constexpr SizeFormula::Step rows{Op::Arg, 0}, n{Op::Arg, 1}, k{Op::Arg, 2}; // the kernel's numbers
+constexpr SizeFormula::Step plus{Op::Add}, minus{Op::Sub}, times{Op::Mul}, over{Op::FloorDiv}, over_up{Op::CeilDiv},
+    least{Op::Min}, greatest{Op::Max};
+
+// A short row takes about 8 ns an element; 100 us are worth a task.
+constexpr int64_t kTask = 12500;
+SizeFormula rows_of_task() { return formula({kTask, n, 1, plus, over_up}); }
+
+CompiledKernel named(SortOp op) {
+  CompiledKernel kernel;
+  kernel.name = "sort " + std::string(kSortOps[static_cast<int>(op)]);
+  return kernel;
+}
+
+} // namespace
+
+CompiledKernel make_top_kernel(int64_t item_bytes, PhaseFunction top_row) {
+  CompiledKernel kernel = named(SortOp::Top);
+  kernel.phases.push_back({top_row, formula({rows}), rows_of_task()});
+  kernel.local_bytes = formula({n, k, 2, times, kSpare, plus, least, 2 * item_bytes, times});
+  return kernel;
+}
+
+CompiledKernel make_kernel(SortOp op, const Layout& layout, const Phases& phases) {
+  CompiledKernel kernel = named(op);
+  const int64_t two_items = 2 * layout.item_bytes;
+  // 1 where workers share a row, else 0.
+  const SizeFormula is_long = formula({n, kShortRow + 1, over, 1, least});
+  const SizeFormula are_few = formula({kFewRows + 1, rows, minus, 0, greatest, 1, least});
+  const SizeFormula shared = formula({is_long, are_few, times});
+  const SizeFormula shared_rows = formula({rows, shared, times});
+  const SizeFormula chunks = formula({n, kChunk, over_up, kMostChunks, least});
+  const SizeFormula all_chunks = formula({shared_rows, chunks, times});
+  auto add = [&](PhaseFunction function, SizeFormula tiles, SizeFormula grain) {
+    kernel.phases.push_back({function, std::move(tiles), std::move(grain)});
+  };
+  add(phases.whole_row, formula({rows, shared_rows, minus}), rows_of_task());
+  add(phases.find_extremes, all_chunks, SizeFormula::constant(1));
+  add(phases.count, all_chunks, SizeFormula::constant(1));
+  add(phases.scatter, all_chunks, SizeFormula::constant(1));
+  add(phases.bucket, formula({shared_rows, kBuckets, times}), formula({kBuckets * kTask, n, 1, plus, over_up}));
+  if (phases.restore) add(phases.restore, shared_rows, SizeFormula::constant(1));
+  kernel.local_bytes = formula({1, shared, minus, n, times, two_items, times});
+  kernel.shared_bytes = formula(
+      {shared_rows, n, two_items, times, chunks, layout.chunk_bytes, times, plus, layout.row_bytes, plus, times});
+  return kernel;
+}
+
+} // namespace sorting
 } // namespace tl

@@ -2,9 +2,9 @@
 // bits do not depend on threads or machines. Tensors are dense and row-major.
 //
 // Short rows are a tile each. Values: networks of vectors (vectors.h). Positions: ranks by counting in blocks of 32, then
-// merges; from some hundred elements on least significant digit first (LSD radix). Long rows are first partitioned by the leading digits of the range that their
-// keys take, chunk by chunk, which all workers share; the buckets, which then fit a cache, are sorted as short rows are.
-// Where there are many long rows, each is partitioned by one worker.
+// merges; from some hundred elements on least significant digit first (LSD radix). Long rows are first partitioned by
+// the leading digits of the range that their keys take, chunk by chunk, which all workers share; the buckets, which then
+// fit a cache, are sorted as short rows are. Where there are many long rows, each is partitioned by one worker.
 // The k greatest of a row are found in one pass over it, with memory for some 2 k of its elements.
 #pragma once
 #include "abi/dtype.h"
@@ -17,8 +17,12 @@ namespace tl {
 // k <= n) and the element type; then x[rows, n] of `type`, which is not Key; then the result[rows, k]: of `type` for
 // Values, else i64.
 // Rows have at most kLongestSortedRow elements. It never fails.
-constexpr size_t kSortNumbers = 4; // so many arguments stand before x
+constexpr size_t kSortNumbers = 4; // so many arguments come before x
 constexpr int64_t kLongestSortedRow = 0xffffffff;
 const CompiledKernel& sort_kernel(SortOp op, DType type);
+// The same for one operation: an executable has the functions of the operations that its program uses.
+const CompiledKernel& sort_values_kernel(DType type);
+const CompiledKernel& sort_order_kernel(DType type);
+const CompiledKernel& sort_top_kernel(DType type);
 
 } // namespace tl

@@ -201,9 +201,9 @@ void Contraction::add_ellipsis() {
     output.push_back(kEllipsis + k);
 }
 
-// The labels of the result's axes; `at`: where the equation stands.
+// The labels of the result's axes; `at`: where the equation is.
 bool Contraction::find_output(const Equation& equation, Span at) {
-  if (!equation.has_output) { // as in NumPy: what stands once, in alphabetical order
+  if (!equation.has_output) { // as in NumPy: what occurs once, in alphabetical order
     add_ellipsis();
     for (const auto& [label, times] : seen)
       if (times == 1 && label < kEllipsis) output.push_back(label);

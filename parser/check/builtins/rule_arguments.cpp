@@ -91,7 +91,7 @@ bool Rule::arrange(const ast::Function& declared, bool reported) {
   return true;
 }
 
-// What to write where an argument stands that goes by name.
+// What to write for an argument that goes by name.
 std::string Rule::hint_for_position(const Arg& arg, const std::string& next) {
   auto known = arg.source ? static_of(cx, arg.source) : std::nullopt;
   if ((builtin == Builtin::Concat || builtin == Builtin::Stack) && !known) {

@@ -195,7 +195,7 @@ TEST_CASE("disk cache: keeps to its limit, and removes what was not used for lon
 
 namespace {
 
-// What else may stand in a folder that a cache is given: loose objects of git, Go's build cache, documents; and names
+// What else may be in a folder that a cache is given: loose objects of git, Go's build cache, documents; and names
 // that are nearly those of entries, `07` being the subfolder.
 std::vector<std::string> foreign_names() {
   const std::string hex(64, '7');

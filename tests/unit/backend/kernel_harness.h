@@ -1,5 +1,5 @@
 // Runs one Kernel node of a graph in text form through kernel lowering and the Kernel IR evaluator, and compares it to
-// the bit with the graph's interpreter. The text holds a function without parameters but the token; what stands before
+// the bit with the graph's interpreter. The text holds a function without parameters but the token; what comes before
 // the kernel makes its operands.
 #pragma once
 #include "backend/kernel/lower.h"

@@ -168,7 +168,7 @@ TEST_CASE("broken PNG images are refused") {
   for (size_t n = 1; n < whole.size(); ++n)
     CHECK(failure(folder, whole.substr(0, n)) != "none");
   int refused = 0;
-  for (size_t i = 8; i < whole.size(); ++i) { // every byte stands under a checksum
+  for (size_t i = 8; i < whole.size(); ++i) { // every byte is under a checksum
     std::string broken = whole;
     broken[i] = static_cast<char>(broken[i] ^ 0x55);
     refused += failure(folder, broken) != "none";

@@ -161,7 +161,7 @@ TEST_CASE("what does not parse is left alone") {
 
 TEST_CASE("every program of the repository, as it is and mangled") {
   namespace fs = std::filesystem;
-  const char* elsewhere = std::getenv("TL_SOURCE_DIR"); // tests/run.sh says where it stands
+  const char* elsewhere = std::getenv("TL_SOURCE_DIR"); // tests/run.sh says where it is
   const fs::path root = elsewhere ? elsewhere : TL_SOURCE_DIR;
   int programs = 0;
   for (const char* folder : {"samples", "stdlib", "tests", "bench"})

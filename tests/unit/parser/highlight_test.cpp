@@ -1,4 +1,4 @@
-// Colours of a program's text: the pieces are the text, and what stands in strings and comments is not code.
+// Colours of a program's text: the pieces are the text, and what is in strings and comments is not code.
 #include "parser/syntax/highlight.h"
 #include <doctest/doctest.h>
 #include <string>

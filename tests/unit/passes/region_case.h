@@ -24,7 +24,7 @@ struct RegionCase {
     dims.resize(f[map].regions[0].params.size());
   }
 
-  // main with what `emit` gives as results: it stands in place of the Map and may use the nodes before it.
+  // main with what `emit` gives as results: it is in place of the Map and may use the nodes before it.
   template <class Emit> ir::Module with(Emit emit) const {
     ir::Module result = module;
     ir::Function& f = result.functions[0];

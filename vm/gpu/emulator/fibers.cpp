@@ -10,7 +10,7 @@
 #include <vector>
 
 // tl_emulator_switch(from, to): keeps the registers that a called function must keep on the stack, the stack's address
-// in *from, and goes on where `to` stands. Not the control words of floating point (mxcsr, x87): no kernel changes
+// in *from, and goes on where `to` is. Not the control words of floating point (mxcsr, x87): no kernel changes
 // them, and all fibers of a grid run on one thread, so they are alike everywhere.
 asm(R"(
 .pushsection .text

@@ -2,7 +2,7 @@
 // both compiled here and printed into the shim (shim.cpp) in front of every kernel text, so the two cannot differ.
 //
 // Functions are called by the thread of a block that runs at the time. `line` is the line of the kernel text that the
-// call stands on: threads that meet must meet at one line.
+// call is on: threads that meet must meet at one line.
 #pragma once
 
 // barrier: waits for all threads of the block; how many of them gave a true predicate.

@@ -1,4 +1,4 @@
-// What stands in front of a kernel text when it is compiled for the host: the words of CUDA C++ as C++17.
+// What is in front of a kernel text when it is compiled for the host: the words of CUDA C++ as C++17.
 #pragma once
 #include <string>
 

@@ -1,0 +1,9 @@
+// Stands in for vm/sort/order.cpp in executables of programs that do not use it.
+#include "vm/sort/sort.h"
+#include <cstdlib>
+
+namespace tl {
+
+const CompiledKernel& sort_order_kernel(DType) { std::abort(); }
+
+} // namespace tl
