@@ -48,18 +48,18 @@ struct Printer {
     return text;
   }
 
-  std::string literal(const Expr& e) const {
-    switch (e.type.dtype) {
-    case DType::Bool: return e.literal.bits ? "true" : "false";
-    case DType::F32: return fmt::format("{}", e.literal.as<float>());
-    case DType::F64: return fmt::format("{}", e.literal.as<double>());
-    case DType::F16: return fmt::format("{}", f16_to_float(e.literal.as<uint16_t>()));
-    case DType::BF16: return fmt::format("{}", bf16_to_float(e.literal.as<uint16_t>()));
-    case DType::I8: return fmt::format("{}", e.literal.as<int8_t>());
-    case DType::I16: return fmt::format("{}", e.literal.as<int16_t>());
-    case DType::I32: return fmt::format("{}", e.literal.as<int32_t>());
-    case DType::I64: return fmt::format("{}", e.literal.as<int64_t>());
-    default: return fmt::format("{}", e.literal.bits);
+  static std::string literal(DType type, Scalar value) {
+    switch (type) {
+    case DType::Bool: return value.bits ? "true" : "false";
+    case DType::F32: return fmt::format("{}", value.as<float>());
+    case DType::F64: return fmt::format("{}", value.as<double>());
+    case DType::F16: return fmt::format("{}", f16_to_float(value.as<uint16_t>()));
+    case DType::BF16: return fmt::format("{}", bf16_to_float(value.as<uint16_t>()));
+    case DType::I8: return fmt::format("{}", value.as<int8_t>());
+    case DType::I16: return fmt::format("{}", value.as<int16_t>());
+    case DType::I32: return fmt::format("{}", value.as<int32_t>());
+    case DType::I64: return fmt::format("{}", value.as<int64_t>());
+    default: return fmt::format("{}", value.bits);
     }
   }
 
@@ -98,81 +98,126 @@ struct Printer {
     return "{\n" + saved + std::string(static_cast<size_t>(depth) * 2, ' ') + "}";
   }
 
-  std::string core(const Expr& e) {
-    switch (e.kind) {
-    case ExprKind::Literal: return literal(e);
-    case ExprKind::Str: return fmt::format("\"{}\"", e.text);
-    case ExprKind::Unit: return "()";
-    case ExprKind::Variable: return name(e.var);
-    case ExprKind::SizeValue: return fmt::format("size({})", size(e.size));
-    case ExprKind::Scalar: return fmt::format("{}({})", info(e.scalar_op).name, list(e.operands));
-    case ExprKind::Convert: return fmt::format("convert({})", list(e.operands));
-    case ExprKind::Builtin: {
-      std::string text = fmt::format("{}({}", info(e.builtin).name, list(e.operands));
-      if (!e.ints.empty()) text += fmt::format("; axes {}", fmt::join(e.ints, " "));
-      if (e.flag) text += "; keep";
-      for (const Size& s : e.sizes)
-        text += "; " + size(s);
-      return text + ")";
-    }
-    case ExprKind::Call: {
-      std::vector<std::string> sizes;
-      for (const Size& s : e.size_args)
-        sizes.push_back(size(s));
-      std::string callee =
-          e.instance.valid() ? fmt::format("{}@{}", p.instances[e.instance.index].name, e.instance.index) : "?";
-      return fmt::format("{}[{}]({})", callee, fmt::join(sizes, ", "), list(e.operands));
-    }
-    case ExprKind::Tuple: return fmt::format("({})", list(e.operands));
-    case ExprKind::TupleGet: return fmt::format("{}.{}", expr(*e.operands[0]), e.index);
-    case ExprKind::Index: return expr(*e.operands[0]) + subscripts(e.subscripts);
-    case ExprKind::TensorLiteral: return fmt::format("[{}]", list(e.operands));
-    case ExprKind::If:
-      return fmt::format("if {} {} else {}", expr(*e.operands[0]), block(e.blocks[0]), block(e.blocks[1])) +
-             joins(e.joins);
-    case ExprKind::Block: return block(e.blocks[0]);
-    case ExprKind::Comprehension: {
-      std::vector<std::string> indices;
-      for (const auto& i : e.indices)
-        indices.push_back(fmt::format("{} in {}..{}", name(i.var), size(i.lo), size(i.hi)));
-      static const char* names[] = {"sum", "prod", "min", "max", "any", "all", "argmin", "argmax"};
-      std::string head = !e.is_reduction ? "tensor" : e.is_mean ? "mean" : names[static_cast<int>(e.reduce)];
-      std::string filter = e.filter ? " if " + expr(*e.filter) : "";
-      return fmt::format("{}({} for {}{})", head, expr(*e.operands[0]), fmt::join(indices, ", "), filter);
-    }
-    case ExprKind::Interp: {
-      std::string text;
-      for (size_t i = 0; i < e.format.literals.size(); ++i) {
-        text += e.format.literals[i];
-        if (i < e.operands.size()) text += e.format.specs[i].empty() ? "{}" : fmt::format("{{:{}}}", e.format.specs[i]);
-      }
-      return fmt::format("format(\"{}\", {})", text, list(e.operands));
-    }
-    case ExprKind::Range:
-      return fmt::format("range({}, {}, {})", size(e.type.shape[0]), size(e.type.shape[1]), size(e.type.shape[2]));
-    case ExprKind::List: {
-      static const char* names[] = {"list", "length", "get", "set", "append", "concat", "slice", "join"};
-      std::string text = fmt::format("list_{}({}", names[static_cast<int>(e.list_op)], list(e.operands));
-      if (!e.ints.empty()) text += fmt::format("; {}", fmt::join(e.ints, " "));
-      return text + ")";
-    }
-    case ExprKind::Text: return fmt::format("{}({})", info(e.text_op).name, list(e.operands));
-    case ExprKind::Derive: {
-      constexpr const char* names[] = {"vjp", "jvp", "vmap", "jacobian", "checkpoint", "custom_vjp"};
-      return fmt::format("{}({})", names[static_cast<int>(e.transform)], list(e.operands));
-    }
-    case ExprKind::Recast: return fmt::format("recast({})", list(e.operands));
-    }
-    return "?";
+  // The attributes of built-in functions.
+  static std::string axes(const std::vector<int64_t>& list) {
+    return list.empty() ? "" : fmt::format("; axes {}", fmt::join(list, " "));
   }
+  static std::string keep(bool flag) { return flag ? "; keep" : ""; }
+  std::string sizes(const std::vector<Size>& list) const {
+    std::string text;
+    for (const Size& s : list)
+      text += "; " + size(s);
+    return text;
+  }
+  static std::string attrs(const NoAttrs&) { return ""; }
+  static std::string attrs(const AxisAttrs& a) { return axes({a.axis}); }
+  static std::string attrs(const AxesAttrs& a) { return axes(a.axes); }
+  static std::string attrs(const ReduceAttrs& a) { return axes(a.axes) + keep(a.keep); }
+  static std::string attrs(const EinsumAttrs& a) {
+    std::vector<int64_t> labels = a.lhs;
+    labels.insert(labels.end(), a.rhs.begin(), a.rhs.end());
+    return axes(labels);
+  }
+  std::string attrs(const ScatterAddAttrs& a) const { return axes({a.axis}) + keep(a.along_axis) + sizes(a.places); }
+  std::string attrs(const PadAttrs& a) const {
+    std::string text;
+    for (const PadAttrs::Margins& margins : a.margins)
+      text += sizes({margins.before, margins.after});
+    return text;
+  }
+  std::string attrs(const LinalgAttrs& a) const { return keep(a.lower) + sizes(a.shape); }
+  static std::string attrs(const PrintAttrs& a) { return keep(a.to_stderr); }
+  static std::string attrs(const ProgressAttrs& a) { return keep(a.last); }
+  static std::string attrs(const DeviceCountAttrs& a) { return keep(a.of_gpus); }
+  static std::string attrs(const DebugAttrs&) { return ""; }
+  static std::string attrs(const LoadAttrs& a) { return keep(a.is_constant); }
+  static std::string attrs(const SaveAttrs&) { return ""; }
+  static std::string attrs(const PlotAttrs& a) { return axes({a.has_path, a.has_x}); }
+
+  // Each kind of expression.
+  static std::string core(const Expr& e, const LiteralExpr& literal) {
+    return Printer::literal(e.type.dtype, literal.value);
+  }
+  static std::string core(const Expr&, const StrExpr& str) { return fmt::format("\"{}\"", str.text); }
+  static std::string core(const Expr&, const UnitExpr&) { return "()"; }
+  std::string core(const Expr&, const VariableExpr& variable) const { return name(variable.var); }
+  std::string core(const Expr&, const SizeExpr& e) const { return fmt::format("size({})", size(e.size)); }
+  std::string core(const Expr& e, const ScalarExpr& scalar) {
+    return fmt::format("{}({})", info(scalar.op).name, list(e.operands));
+  }
+  std::string core(const Expr& e, const ConvertExpr&) { return fmt::format("convert({})", list(e.operands)); }
+  std::string core(const Expr& e, const BuiltinExpr& function) {
+    std::string operands = list(e.operands);
+    std::string shown = std::visit([&](const auto& held) { return attrs(unboxed(held)); }, function.attrs);
+    return fmt::format("{}({}{})", info(function.builtin).name, operands, shown);
+  }
+  std::string core(const Expr& e, const CallExpr& call) {
+    std::vector<std::string> sizes;
+    for (const Size& s : call.size_args)
+      sizes.push_back(size(s));
+    const InstanceId id = call.instance;
+    std::string callee = id.valid() ? fmt::format("{}@{}", p.instances[id.index].name, id.index) : "?";
+    return fmt::format("{}[{}]({})", callee, fmt::join(sizes, ", "), list(e.operands));
+  }
+  std::string core(const Expr& e, const TupleExpr&) { return fmt::format("({})", list(e.operands)); }
+  std::string core(const Expr& e, const TupleGetExpr& get) {
+    return fmt::format("{}.{}", expr(*e.operands[0]), get.index);
+  }
+  std::string core(const Expr& e, const IndexExpr& index) {
+    return expr(*e.operands[0]) + subscripts(index.subscripts);
+  }
+  std::string core(const Expr& e, const TensorLiteralExpr&) { return fmt::format("[{}]", list(e.operands)); }
+  std::string core(const Expr& e, const IfExpr& branches) {
+    std::string condition = expr(*e.operands[0]), then_text = block(branches.then_block);
+    return fmt::format("if {} {} else {}", condition, then_text, block(branches.else_block)) + joins(branches.joins);
+  }
+  std::string core(const Expr&, const BlockExpr& e) { return block(e.block); }
+  std::string core(const Expr& e, const ComprehensionExpr& comprehension) {
+    std::vector<std::string> indices;
+    for (const auto& i : comprehension.indices)
+      indices.push_back(fmt::format("{} in {}..{}", name(i.var), size(i.lo), size(i.hi)));
+    static const char* names[] = {"sum", "prod", "min", "max", "any", "all", "argmin", "argmax"};
+    std::string head = !comprehension.is_reduction ? "tensor"
+                       : comprehension.is_mean     ? "mean"
+                                                   : names[static_cast<int>(comprehension.reduce)];
+    std::string filter = comprehension.filter ? " if " + expr(*comprehension.filter) : "";
+    return fmt::format("{}({} for {}{})", head, expr(*e.operands[0]), fmt::join(indices, ", "), filter);
+  }
+  std::string core(const Expr& e, const InterpExpr& interp) {
+    const FormatTemplate& format = interp.format;
+    std::string text;
+    for (size_t i = 0; i < format.literals.size(); ++i) {
+      text += format.literals[i];
+      if (i < e.operands.size()) text += format.specs[i].empty() ? "{}" : fmt::format("{{:{}}}", format.specs[i]);
+    }
+    return fmt::format("format(\"{}\", {})", text, list(e.operands));
+  }
+  std::string core(const Expr& e, const RangeExpr&) const {
+    return fmt::format("range({}, {}, {})", size(e.type.shape[0]), size(e.type.shape[1]), size(e.type.shape[2]));
+  }
+  std::string core(const Expr& e, const ListExpr& operation) {
+    static const char* names[] = {"list", "length", "get", "set", "append", "concat", "slice", "join"};
+    std::string text = fmt::format("list_{}({}", names[static_cast<int>(operation.op)], list(e.operands));
+    const SliceBounds& bounds = operation.bounds;
+    if (operation.op == ListOp::Slice) text += fmt::format("; {:d} {:d} {:d}", bounds.first, bounds.last, bounds.step);
+    if (operation.op == ListOp::Join) text += fmt::format("; {} {:d}", operation.axis, operation.stack);
+    return text + ")";
+  }
+  std::string core(const Expr& e, const TextExpr& text) {
+    return fmt::format("{}({})", info(text.op).name, list(e.operands));
+  }
+  std::string core(const Expr& e, const DeriveExpr& derived) {
+    constexpr const char* names[] = {"vjp", "jvp", "vmap", "jacobian", "checkpoint", "custom_vjp"};
+    return fmt::format("{}({})", names[static_cast<int>(derived.transform)], list(e.operands));
+  }
+  std::string core(const Expr& e, const RecastExpr&) { return fmt::format("recast({})", list(e.operands)); }
 
   std::string expr(const Expr& e) {
     std::string text;
     for (const SizeBind& bind : e.binds)
       text += fmt::format("bind({} = {}) ", size(Size::of(bind.atom)), expr(*bind.value));
-    text += core(e);
-    bool plain = e.kind == ExprKind::Variable || e.kind == ExprKind::Unit || e.kind == ExprKind::Str ||
-                 e.kind == ExprKind::Tuple;
+    text += e.visit([&](const auto& data) { return core(e, data); });
+    bool plain = e.is<VariableExpr, UnitExpr, StrExpr, TupleExpr>();
     if (!plain && !e.type.is_unit()) text += ": " + type(e.type);
     return text + checks(e.checks) + fresh(e.fresh);
   }

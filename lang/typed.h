@@ -2,7 +2,7 @@
 // every overload chosen, every implied equality of sizes proven or written down as a SizeCheck.
 //
 // Where the run-time value of a SizeAtom comes from (Named, Value and Fresh; compound ones are computed from these):
-//   - an atom of an Instance's `size_params`: the caller passes it (Call::size_args, over the caller's atoms)
+//   - an atom of an Instance's `size_params`: the caller passes it (CallExpr::size_args, over the caller's atoms)
 //   - Variable::atom of an immutable i64 variable: the variable's value, from where it is bound
 //   - Expr::binds: the value of an i64 expression, evaluated with that node
 //   - Expr::fresh, Join::fresh: the size of an axis of a value, once that value exists
@@ -15,11 +15,14 @@
 #pragma once
 #include "abi/format_template.h"
 #include "abi/interface.h"
+#include "abi/load_options.h"
 #include "abi/reduce_op.h"
 #include "abi/text_op.h"
+#include "lang/boxed.h"
+#include "lang/rare_vector.h"
 #include "lang/source.h"
 #include "lang/type.h"
-#include <memory>
+#include <variant>
 
 namespace tl {
 
@@ -78,6 +81,7 @@ struct SizeCheck {
   std::vector<std::pair<std::string, Span>> notes; // "n is axis 0 of x", where
   bool claimed = false; // it follows from what an assertion or another check says (SizeFacts): sizes stay what they are
 };
+using SizeChecks = RareVector<SizeCheck>;
 
 // The atom is the value of an i64 expression.
 struct SizeBind {
@@ -127,125 +131,6 @@ struct Subscript {
   Span span;
 };
 
-// With index tensors, subscripts pair up as in NumPy: Tensor (and then also At, as rank 0) entries broadcast together;
-// the broadcast axes are in the place of the first of them if they are adjacent, else before all others.
-enum class ExprKind : uint8_t {
-  Literal,   // literal: a scalar of type.dtype
-  Str,       // text
-  Unit,      //
-  Variable,  // var, with the type that it has here
-  SizeValue, // size, as an i64
-  Scalar,    // scalar_op on operands, broadcast to type.shape: aligned right, rank 0 and constant-1 axes stretch. The
-             // operands have one element type (Where: bool, T, T; KeyBits, KeyFold: key, i64). Integer // % by zero and
-             // ** with a negative exponent are run-time errors of this node
-  Convert,   // operand 0 to type.dtype
-  Builtin,   // builtin on operands with ints, flag, sizes: see the table below
-  Call,      // instance on operands in the order of its parameters, size_args for its size_params
-  Tuple,     // operands: a tuple, or (by its type) a struct of these fields
-  TupleGet,  // element `index` of operand 0, a tuple or struct
-  Index,     // operand 0 under subscripts
-  TensorLiteral, // operands, all of one shape, stacked along a new first axis (no operands: type.shape[0] is 0)
-  If,            // operand 0: a bool scalar; blocks[0], blocks[1]; joins afterwards
-  Block,         // blocks[0]; with an operand, a device: what is made in it is put there (`on`)
-  Comprehension, // indices, filter (may be null), body = operand 0. is_reduction: `reduce` over all index positions
-                 // (axis order: as written), mean: sum over count; else a tensor: type.shape = extents + body's shape
-  Interp,        // format filled with operands (scalars, tensors, strings)
-  Range,         // type says it: lo, hi, step. binds give the atoms in them
-  List,          // list_op on operands
-  Text,          // text_op on operands (abi/text_op.h); Parse: to type.dtype; fresh: the axis of Bytes
-  Derive,        // a transform of the function whose body is blocks[0], over params: see Transform
-  Recast,        // operand 0, whose type is written otherwise: checks run once it is there, the value is the same
-};
-
-// Builtins that remain (the others become simpler nodes: shape, rank, len -> SizeValue, zeros, ones, *_like -> Full,
-// flatten, expand_dims, squeeze -> Reshape, transpose, T -> Permute, matmul -> Matmul, range -> Range):
-//   Wait (x)   WaitAll ()   Time ()   Interrupted ()   Exit (code)
-//   Load (path) or (path, name): type, fresh, index = LoadOptions, packed; a tuple's leaves are loaded by the names in
-//     text, one a line   (read_csv, read_idx, read_npz, read_safetensors -> Load)
-//   Save (path, x): text = names of x's leaves, one a line; none for a tensor
-//   Cpu Gpu (i)   DeviceCount (): flag = of GPUs   To (x, d)   DeviceOf (x)   DeviceFacts MemoryFacts ReleaseCache (d)
-//   ProcessRank ()   WorldSize ()   AllReduce (x)   BroadcastFrom (x, root)
-//   Exists (path)   ReadText (path)   WriteText (path, s)   TensorNames (path): str, one a line
-//   Print (str): flag = to stderr   Debug (x): text = what it is called
-//   Progress (done, total, show: str, values…): flag = the last; done once the values are there
-//   Sum Mean Prod ReduceMin ReduceMax Any All ArgMin ArgMax (x): ints = the reduced axes, ascending; flag = keep
-//     (sum and prod of bool and narrow integers: x is converted to i64 already; a mean of no elements is NaN; an empty
-//      min, max, argmin, argmax is a run-time error of this node)
-//   CumSum CumProd (x): ints = [axis]; x converted like that of Sum
-//   Reshape (x)   Permute (x): ints   BroadcastTo (x)   Concat Stack (x…): ints = [axis]   Flip (x): ints = axes
-//   Pad (x, value): sizes = before_0, after_0, before_1, …
-//   Full (value) or (value, x): on the device of x   Eye ()   Arange (start, step): start + i * step
-//   Linspace (lo, hi)   Take (x, idx: i64): ints = [axis]; result: x's axes before, idx's axes, x's axes after
-//   Matmul (a, b): a[…, m, k], b[…, k, n], leading axes broadcast; a rank-1 operand has no m or n   Dot (a, b)
-//   Key (seed)   SplitKey (k): a tuple of two, or key[n], by the type   Bits (k)   Uniform (k, lo, hi)   Normal (k)
-//   RandInt (k, lo, hi)
-// The result's element type and sizes are in the node's type.
-
-enum class ListOp : uint8_t {
-  Make,   // operands: the elements
-  Length, // (list) -> i64
-  Get, // (list, i) -> the element; i wraps, then must be in range, unless flag says it is. fresh: the sizes of its own
-  Set, // (list, i, element) -> the list with that element; i as for Get
-  Append, // (list, element)
-  Concat, // (a, b)
-  Slice,  // (list, bounds…): Python's slice; ints = which of first, last and step are given (0 or 1 each)
-  Join,   // (list of tensors or numbers) -> one tensor: ints = [axis, 1 to stack or 0 to concatenate]; fresh: its sizes
-};
-
-// Transforms of a function: of blocks[0], a call in which `params` stand for the operands that are asked about.
-enum class Transform : uint8_t {
-  Vjp, // (x…) or (x…, dy): (y, dx…), the cotangents of x for the cotangent dy of y; without it y is one float, and dy
-       // is 1. flag: effects are left out
-  Jvp,        // (x…, dx…): (y, dy)
-  Vmap,       // (x…): y for each position of the first axis of every x, of which there are sizes[0]
-  Jacobian,   // (x): the derivatives, with the axes of y and then of x
-  Checkpoint, // (x…): y
-  CustomVjp,  // (x…): y. blocks[1] gives dx… from params behind the first ones: x…, y, dy
-};
-
-struct ComprehensionIndex {
-  VarId var;
-  std::vector<SizeBind> binds; // evaluated for each value of the earlier indices that they use
-  Size lo, hi;                 // lo <= i < hi; none where hi <= lo
-  Span span;
-};
-
-struct Expr {
-  ExprKind kind = ExprKind::Unit;
-  Type type;
-  Span span;
-  // Order of evaluation: binds, operands (and the values in subscripts) left to right, checks, the operation, fresh.
-  std::vector<ExprPtr> operands;
-  std::vector<SizeBind> binds;
-  std::vector<SizeCheck> checks;
-  std::vector<FreshAtom> fresh;
-
-  Scalar literal;
-  std::string text;
-  VarId var;
-  Size size;
-  ScalarOp scalar_op{};
-  Builtin builtin{};
-  ListOp list_op{};
-  TextOp text_op{};
-  InstanceId instance;
-  std::vector<Size> size_args;
-  std::vector<int64_t> ints;
-  std::vector<Size> sizes;
-  uint32_t index = 0;
-  bool flag = false;
-  std::vector<Subscript> subscripts;
-  std::vector<Block> blocks;
-  std::vector<Join> joins;
-  bool is_reduction = false, is_mean = false;
-  ReduceOp reduce{};
-  std::vector<ComprehensionIndex> indices;
-  ExprPtr filter;
-  FormatTemplate format;
-  Transform transform{};
-  std::vector<VarId> params; // Derive
-};
-
 struct Pattern {
   VarId var; // invalid: `_`
   bool is_tuple = false;
@@ -292,13 +177,298 @@ struct Stmt {
   AssignMode mode = AssignMode::Set;
   ScalarOp scalar_op{};
   std::vector<std::pair<AtomId, Size>> size_defs; // once the value is there
-  std::vector<SizeCheck> checks;                  // after value, subscripts; before the write
+  SizeChecks checks;                              // after value, subscripts; before the write
   Block body;
   std::vector<Join> head;  // loops: types at the start of every iteration (and at the test of a while)
   std::vector<Join> after; // loops: types after the loop
   ExprPtr message;
   std::string text;
 };
+
+// ---- expressions -------------------------------------------------------------------------------------------------
+// What each kind of expression holds, beside its operands.
+
+struct UnitExpr {};
+
+struct LiteralExpr { // a scalar of type.dtype
+  enum class Form : uint8_t { Value, Int, Float };
+  Scalar value;
+  // While the checker does not know the type: what is written. Int: `value` is its magnitude; Float: a double.
+  Form form = Form::Value;
+  bool negative = false;
+  bool is_fill = false;  // of zeros, ones, pad: also a bool
+  std::string text = {}; // of Float
+};
+
+struct StrExpr {
+  std::string text;
+};
+
+struct VariableExpr { // with the type that it has here
+  VarId var;
+};
+
+struct SizeExpr { // as an i64
+  Size size;
+};
+
+// op on the operands, broadcast to type.shape: aligned right, rank 0 and constant-1 axes stretch. The operands have one
+// element type (Where: bool, T, T; KeyBits, KeyFold: key, i64). Integer // % by zero and ** with a negative exponent
+// are run-time errors of this node.
+struct ScalarExpr {
+  ScalarOp op{};
+};
+
+struct ConvertExpr {}; // operand 0 to type.dtype
+
+struct CallExpr { // the operands are in the order of the parameters
+  InstanceId instance;
+  std::vector<Size> size_args = {}; // for its size_params
+  // While the checker does not know the instance: which of the waiting calls of the function around it this is.
+  std::optional<uint32_t> pending = {};
+};
+
+struct TupleExpr {}; // of the operands: a tuple, or (by its type) a struct of these fields
+
+struct TupleGetExpr { // of operand 0, a tuple or struct
+  uint32_t index = 0;
+};
+
+// Operand 0 under subscripts. With index tensors they pair up as in NumPy: Tensor (and then also At, as rank 0) entries
+// broadcast together; the broadcast axes are where the first of them was if they are adjacent, else before all
+// others.
+struct IndexExpr {
+  std::vector<Subscript> subscripts;
+};
+
+// The operands, all of one shape, stacked along a new first axis (no operands: type.shape[0] is 0).
+struct TensorLiteralExpr {};
+
+struct IfExpr { // operand 0: a bool scalar
+  Block then_block, else_block;
+  std::vector<Join> joins; // afterwards
+};
+
+struct BlockExpr { // with an operand, a device: what is made in it is put there (`on`)
+  Block block;
+  bool builds_list = false; // list(… for …): no effects in its loops
+};
+
+struct ComprehensionIndex {
+  VarId var;
+  std::vector<SizeBind> binds; // evaluated for each value of the earlier indices that they use
+  Size lo, hi;                 // lo <= i < hi; none where hi <= lo
+  Span span;
+};
+
+// Operand 0 for all index positions: a reduction of it (in the order of the axes as written), or a tensor, whose shape
+// is the extents and the operand's shape.
+struct ComprehensionExpr {
+  std::vector<ComprehensionIndex> indices;
+  ExprPtr filter; // may be null
+  bool is_reduction = false;
+  bool is_mean = false; // sum over count
+  ReduceOp reduce{};
+};
+
+struct InterpExpr { // filled with the operands: scalars, tensors, strings
+  FormatTemplate format;
+};
+
+struct RangeExpr {}; // type says it: lo, hi, step. binds give the atoms in them
+
+struct SliceBounds { // which are given, as operands
+  bool first = false, last = false, step = false;
+};
+
+enum class ListOp : uint8_t {
+  Make,   // operands: the elements
+  Length, // (list) -> i64
+  Get,    // (list, i) -> the element; i wraps, then must be in range. fresh: the sizes of its own
+  Set,    // (list, i, element) -> the list with that element; i as for Get
+  Append, // (list, element)
+  Concat, // (a, b)
+  Slice,  // (list, bounds…): Python's slice
+  Join,   // (list of tensors or numbers) -> one tensor; fresh: its sizes
+};
+
+struct ListExpr {
+  ListOp op{};
+  bool in_range = false;   // Get: proven, needs neither wrap nor check
+  SliceBounds bounds = {}; // Slice
+  bool stack = false;      // Join: along a new axis
+  int64_t axis = 0;        // Join
+};
+
+struct TextExpr { // Parse: to type.dtype; fresh: the axis of Bytes
+  TextOp op{};
+  SliceBounds bounds = {}; // Slice
+};
+
+// Transforms of a function: of its body, a call in which `params` stand for the operands that are asked about.
+enum class Transform : uint8_t {
+  // (x…) or (x…, dy): (y, dx…), the cotangents of x for the cotangent dy of y; without it y is one float, and dy is 1
+  Vjp,
+  Jvp,        // (x…, dx…): (y, dy)
+  Vmap,       // (x…): y for each position of the first axis of every x
+  Jacobian,   // (x): the derivatives, with the axes of y and then of x
+  Checkpoint, // (x…): y
+  CustomVjp,  // (x…): y
+};
+
+struct DeriveExpr {
+  Transform transform{};
+  bool without_effects = false; // Vjp: effects are left out
+  std::vector<VarId> params = {};
+  Block body = {};
+  std::optional<Block> rule = {}; // CustomVjp: it gives dx… from params behind the first ones: x…, y, dy
+  Size count = {};                // Vmap: of the positions
+};
+
+struct RecastExpr {}; // operand 0, whose type is written otherwise: checks run once it is there, the value is the same
+
+// ---- built-in functions ------------------------------------------------------------------------------------------
+// Those that remain are below; the others become simpler nodes: shape, rank, len -> SizeExpr, zeros, ones, *_like ->
+// Full, flatten, expand_dims, squeeze -> Reshape, transpose, T -> Permute, range -> RangeExpr, read_csv, read_idx,
+// read_npz, read_safetensors -> Load. The result's element type and sizes are in the node's type. Without attributes:
+//   Wait (x)   WaitAll ()   Time ()   Interrupted ()   Exit (code)   ReadLine ()
+//   Exists (path)   ReadText (path)   WriteText (path, s)   TensorNames (path): str, one a line
+//   Cpu Gpu (i)   To (x, d)   DeviceOf (x)   DeviceFacts MemoryFacts ReleaseCache (d)
+//   ProcessRank ()   WorldSize ()   AllReduce (x)   BroadcastFrom (x, root)
+//   Reshape (x)   BroadcastTo (x)   SortRows ArgSortRows ArgTopRows (x)   StopGradient (x)
+//   Full (value) or (value, x): on the device of x   Eye ()   Arange (start, step): start + i * step
+//   Linspace (lo, hi)   Matmul (a, b): a[…, m, k], b[…, k, n], leading axes broadcast; a rank-1 operand has no m or n
+//   Dot (a, b)   Key (seed)   SplitKey (k): a tuple of two, or key[n], by the type   Bits (k)   Uniform (k, lo, hi)
+//   Normal (k)   RandInt (k, lo, hi)   Bernoulli (k, p)
+//   StopwatchStart ()   StopwatchLap StopwatchTotal StopwatchCount (stopwatch)
+struct NoAttrs {};
+
+// CumSum CumProd CumMax CumMin (x), x converted like that of Sum; Concat Stack (x…); Gather (x, idx: i64);
+// Take (x, idx: i64), whose result has x's axes before, idx's axes, x's axes after.
+struct AxisAttrs {
+  int64_t axis = 0;
+};
+
+struct AxesAttrs { // Permute, Flip (x)
+  std::vector<int64_t> axes;
+};
+
+// Sum Mean Prod ReduceMin ReduceMax Any All ArgMin ArgMax (x). Of sum and prod x is converted from bool and narrow
+// integers to i64 already; a mean of no elements is NaN; an empty min, max, argmin, argmax is a run-time error of this
+// node.
+struct ReduceAttrs {
+  std::vector<int64_t> axes; // the reduced ones, ascending
+  bool keep = false;         // with size 1
+};
+
+struct EinsumAttrs {             // Einsum (a) or (a, b)
+  std::vector<int64_t> lhs, rhs; // the labels of the operands' axes; those of the result are 0, 1, …
+};
+
+struct ScatterAddAttrs { // ScatterAdd (x, idx: i64, values)
+  int64_t axis = 0;
+  bool along_axis = false;       // all have the same number of axes: the reverse of Gather; else that of Take
+  std::vector<Size> places = {}; // the shape that the values are broadcast to
+};
+
+struct PadAttrs { // Pad (x, value)
+  struct Margins {
+    Size before, after;
+  };
+  std::vector<Margins> margins; // of each axis
+};
+
+struct LinalgAttrs {       // Cholesky LuFactor Solve TriangularSolve Qr Svd Eigh (a) or (a, b)
+  std::vector<Size> shape; // of a, with the leading axes of all operands together
+  bool lower = false;      // TriangularSolve
+};
+
+struct PrintAttrs { // Print (str)
+  bool to_stderr = false;
+};
+
+struct ProgressAttrs { // Progress (done, total, show: str, values…): done once the values are there
+  bool last = false;
+};
+
+struct DeviceCountAttrs { // DeviceCount ()
+  bool of_gpus = false;
+};
+
+struct DebugAttrs { // Debug (x)
+  std::string name; // what x is called
+};
+
+struct LoadAttrs { // Load (path) or (path, name): type and fresh
+  LoadOptions options;
+  bool is_constant = false; // in a const: its type has the file's own sizes, and lowering reads the file. No effect
+  std::string names = {};   // of a tuple's leaves, one a line
+};
+
+struct SaveAttrs {   // Save (path, x)
+  std::string names; // of x's leaves, one a line; none for a tensor
+};
+
+// PlotLine PlotScatter PlotHist PlotImage (title, file?, tensors…), as abi/plot_op.h says, in f64 (images of u8 stay
+// so).
+struct PlotAttrs {
+  bool has_path = false, has_x = false;
+  std::string labels; // of the lines, one a line
+};
+
+// Every node has room for the largest that is not boxed.
+template <class T> using HeldAttrs = Held<T, 32>;
+template <class... T> using AttrsOf = std::variant<HeldAttrs<T>...>;
+using BuiltinAttrs =
+    AttrsOf<NoAttrs, AxisAttrs, AxesAttrs, ReduceAttrs, EinsumAttrs, ScatterAddAttrs, PadAttrs, LinalgAttrs, PrintAttrs,
+            ProgressAttrs, DeviceCountAttrs, DebugAttrs, LoadAttrs, SaveAttrs, PlotAttrs>;
+
+struct BuiltinExpr {
+  Builtin builtin{};
+  BuiltinAttrs attrs = {};
+};
+
+// ---- an expression -----------------------------------------------------------------------------------------------
+
+template <class T> using HeldExpr = Held<T, 48>;
+template <class... T> using ExprOf = std::variant<HeldExpr<T>...>;
+using ExprData = ExprOf<UnitExpr, LiteralExpr, StrExpr, VariableExpr, SizeExpr, ScalarExpr, ConvertExpr, BuiltinExpr,
+                        CallExpr, TupleExpr, TupleGetExpr, IndexExpr, TensorLiteralExpr, IfExpr, BlockExpr,
+                        ComprehensionExpr, InterpExpr, RangeExpr, ListExpr, TextExpr, DeriveExpr, RecastExpr>;
+
+struct Expr {
+  Type type;
+  Span span;
+  // Order of evaluation: binds, operands (and the values in subscripts) left to right, checks, the operation, fresh.
+  std::vector<ExprPtr> operands;
+  RareVector<SizeBind> binds;
+  SizeChecks checks;
+  RareVector<FreshAtom> fresh;
+  ExprData data;
+
+  // Is it of one of these kinds?
+  template <class... Kinds> bool is() const { return (std::holds_alternative<HeldExpr<Kinds>>(data) || ...); }
+  bool is(Builtin builtin) const { return is<BuiltinExpr>() && as<BuiltinExpr>().builtin == builtin; }
+  bool is(ScalarOp op) const { return is<ScalarExpr>() && as<ScalarExpr>().op == op; }
+  // What it holds, of the kind that it is of: where it is of another, as() throws and get_if() gives null.
+  template <class Kind> Kind& as() { return unboxed(std::get<HeldExpr<Kind>>(data)); }
+  template <class Kind> const Kind& as() const { return unboxed(std::get<HeldExpr<Kind>>(data)); }
+  template <class Kind> Kind* get_if() { return is<Kind>() ? &as<Kind>() : nullptr; }
+  template <class Kind> const Kind* get_if() const { return is<Kind>() ? &as<Kind>() : nullptr; }
+  // Calls the visitor with what it holds.
+  template <class Visitor> decltype(auto) visit(const Visitor& visitor) {
+    return std::visit([&](auto& held) { return visitor(unboxed(held)); }, data);
+  }
+  template <class Visitor> decltype(auto) visit(const Visitor& visitor) const {
+    return std::visit([&](const auto& held) { return visitor(unboxed(held)); }, data);
+  }
+  // The attributes of a built-in function; others throw.
+  template <class Attrs> Attrs& attrs() { return unboxed(std::get<HeldAttrs<Attrs>>(as<BuiltinExpr>().attrs)); }
+  template <class Attrs> const Attrs& attrs() const {
+    return unboxed(std::get<HeldAttrs<Attrs>>(as<BuiltinExpr>().attrs));
+  }
+};
+static_assert(sizeof(Expr) <= 200);
 
 // A function for one combination of element types, ranks and constants.
 struct Instance {
@@ -326,10 +496,7 @@ struct Test {
   InstanceId instance; // without parameters; reads top-level variables by capture
 };
 
-// A `load` in a const: its flag is set, its type has the file's own sizes, and lowering reads the file. No effect.
-inline bool is_constant_load(const Expr& e) {
-  return e.kind == ExprKind::Builtin && e.builtin == Builtin::Load && e.flag;
-}
+inline bool is_constant_load(const Expr& e) { return e.is(Builtin::Load) && e.attrs<LoadAttrs>().is_constant; }
 
 // What a piece of a session (parser/check/check.h) takes from the pieces before it and leaves to those after it.
 struct SessionState {
@@ -362,8 +529,10 @@ struct Program {
 // Does this expression itself (what is inside it aside) act on the world, or look at what acts? The one rule for
 // what may not be left out, repeated or put into another order: the checker and lowering ask it.
 inline bool is_effect(const Program& program, const Expr& e) {
-  if (e.kind == ExprKind::Call) return e.instance.valid() && program.instances[e.instance.index].has_effects;
-  return e.kind == ExprKind::Builtin && info(e.builtin).acts == Acts::Effect && !is_constant_load(e);
+  if (const auto* call = e.get_if<CallExpr>())
+    return call->instance.valid() && program.instances[call->instance.index].has_effects;
+  const auto* function = e.get_if<BuiltinExpr>();
+  return function && info(function->builtin).acts == Acts::Effect && !is_constant_load(e);
 }
 
 // As text, for `tl dump --stage typed`.

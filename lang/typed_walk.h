@@ -2,9 +2,39 @@
 // literals get their types, called functions are found, effects are seen wherever an expression may be.
 #pragma once
 #include "lang/typed.h"
+#include <concepts>
 #include <functional>
 
 namespace tl::typed {
+
+template <class T, class... Kinds>
+concept OneOf = (std::same_as<std::remove_const_t<T>, Kinds> || ...);
+
+// What stands in the data of each kind of expression: a kind without a function here does not compile.
+template <OneOf<UnitExpr, LiteralExpr, StrExpr, VariableExpr, SizeExpr, ScalarExpr, ConvertExpr, BuiltinExpr, CallExpr,
+                TupleExpr, TupleGetExpr, TensorLiteralExpr, InterpExpr, RangeExpr, ListExpr, TextExpr, RecastExpr>
+              NoParts>
+void each_part_of(NoParts&, const auto&, const auto&) {}
+
+void each_part_of(OneOf<IndexExpr> auto& index, const auto& on_expr, const auto&) {
+  for (auto& subscript : index.subscripts)
+    if (subscript.value) on_expr(*subscript.value);
+}
+void each_part_of(OneOf<IfExpr> auto& branches, const auto&, const auto& on_block) {
+  on_block(branches.then_block);
+  on_block(branches.else_block);
+}
+void each_part_of(OneOf<BlockExpr> auto& block, const auto&, const auto& on_block) { on_block(block.block); }
+void each_part_of(OneOf<ComprehensionExpr> auto& comprehension, const auto& on_expr, const auto&) {
+  for (auto& index : comprehension.indices)
+    for (auto& bind : index.binds)
+      on_expr(*bind.value);
+  if (comprehension.filter) on_expr(*comprehension.filter);
+}
+void each_part_of(OneOf<DeriveExpr> auto& derived, const auto&, const auto& on_block) {
+  on_block(derived.body);
+  if (derived.rule) on_block(*derived.rule);
+}
 
 // The expressions and blocks right inside of `e`. Expr may be const.
 template <class Expr, class OnExpr, class OnBlock>
@@ -13,14 +43,7 @@ void each_part(Expr& e, const OnExpr& on_expr, const OnBlock& on_block) {
     if (operand) on_expr(*operand);
   for (auto& bind : e.binds)
     on_expr(*bind.value);
-  for (auto& subscript : e.subscripts)
-    if (subscript.value) on_expr(*subscript.value);
-  for (auto& index : e.indices)
-    for (auto& bind : index.binds)
-      on_expr(*bind.value);
-  if (e.filter) on_expr(*e.filter);
-  for (auto& block : e.blocks)
-    on_block(block);
+  e.visit([&](auto& data) { each_part_of(data, on_expr, on_block); });
 }
 
 // The same of a statement.
@@ -34,29 +57,63 @@ void each_part_of_statement(Stmt& s, const OnExpr& on_expr, const OnBlock& on_bl
   if (s.message) on_expr(*s.message);
 }
 
+// Every size in a type.
+void each_size_of(const Type& type, const auto& on_size) {
+  for (const Size& size : type.shape)
+    on_size(size);
+  for (const Type& element : type.elements)
+    each_size_of(element, on_size);
+}
+
+// Every size in the data of a kind of expression, or in the attributes of a built-in function.
+template <OneOf<UnitExpr, LiteralExpr, StrExpr, VariableExpr, ScalarExpr, ConvertExpr, TupleExpr, TupleGetExpr,
+                TensorLiteralExpr, BlockExpr, InterpExpr, RangeExpr, ListExpr, TextExpr, RecastExpr, NoAttrs, AxisAttrs,
+                AxesAttrs, ReduceAttrs, EinsumAttrs, PrintAttrs, ProgressAttrs, DeviceCountAttrs, DebugAttrs, LoadAttrs,
+                SaveAttrs, PlotAttrs>
+              NoSizes>
+void each_size_of(const NoSizes&, const auto&) {}
+
+void each_size_of(const SizeExpr& e, const auto& on_size) { on_size(e.size); }
+void each_size_of(const CallExpr& call, const auto& on_size) {
+  for (const Size& size : call.size_args)
+    on_size(size);
+}
+void each_size_of(const IndexExpr& index, const auto& on_size) {
+  for (const Subscript& s : index.subscripts)
+    on_size(s.start), on_size(s.length);
+}
+void each_size_of(const IfExpr& branches, const auto& on_size) {
+  for (const Join& join : branches.joins)
+    each_size_of(join.type, on_size);
+}
+void each_size_of(const ComprehensionExpr& comprehension, const auto& on_size) {
+  for (const ComprehensionIndex& index : comprehension.indices)
+    on_size(index.lo), on_size(index.hi);
+}
+void each_size_of(const DeriveExpr& derived, const auto& on_size) { on_size(derived.count); }
+void each_size_of(const ScatterAddAttrs& attrs, const auto& on_size) {
+  for (const Size& size : attrs.places)
+    on_size(size);
+}
+void each_size_of(const PadAttrs& attrs, const auto& on_size) {
+  for (const PadAttrs::Margins& margins : attrs.margins)
+    on_size(margins.before), on_size(margins.after);
+}
+void each_size_of(const LinalgAttrs& attrs, const auto& on_size) {
+  for (const Size& size : attrs.shape)
+    on_size(size);
+}
+void each_size_of(const BuiltinExpr& function, const auto& on_size) {
+  std::visit([&](const auto& held) { each_size_of(unboxed(held), on_size); }, function.attrs);
+}
+
 // Every size that `e` itself mentions, not those of its parts: a part may mention a size that is in none of its
 // own expressions.
 template <class OnSize> void each_size(const Expr& e, const OnSize& on_size) {
-  on_size(e.size);
-  for (const Size& size : e.size_args)
-    on_size(size);
-  for (const Size& size : e.sizes)
-    on_size(size);
-  auto of_type = [&](auto& self, const Type& type) -> void {
-    for (const Size& size : type.shape)
-      on_size(size);
-    for (const Type& element : type.elements)
-      self(self, element);
-  };
-  of_type(of_type, e.type);
-  for (const Join& join : e.joins)
-    of_type(of_type, join.type);
+  e.visit([&](const auto& data) { each_size_of(data, on_size); });
+  each_size_of(e.type, on_size);
   for (const SizeCheck& check : e.checks)
     on_size(check.a), on_size(check.b);
-  for (const Subscript& s : e.subscripts)
-    on_size(s.start), on_size(s.length);
-  for (const ComprehensionIndex& index : e.indices)
-    on_size(index.lo), on_size(index.hi);
 }
 
 // Calls on_expr and on_stmt for every node below, parents first.

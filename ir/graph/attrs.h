@@ -8,7 +8,7 @@
 #pragma once
 #include "abi/format_template.h"
 #include "abi/reduce_op.h"
-#include <memory>
+#include "lang/boxed.h"
 #include <string>
 #include <utility>
 #include <variant>
@@ -317,37 +317,15 @@ struct KernelAttrs {
   bool operator==(const KernelAttrs&) const = default;
 };
 
-// A value on the heap, which is copied and compared as the value is.
-template <class T> class Boxed {
-public:
-  Boxed(T value = {}) : value_(std::make_unique<T>(std::move(value))) {}
-  Boxed(const Boxed& other) : Boxed(*other.value_) {}
-  Boxed(Boxed&&) noexcept = default;
-  Boxed& operator=(Boxed other) noexcept {
-    value_.swap(other.value_);
-    return *this;
-  }
-  T& operator*() { return *value_; }
-  const T& operator*() const { return *value_; }
-  bool operator==(const Boxed& other) const { return *value_ == *other.value_; }
-
-private:
-  std::unique_ptr<T> value_;
-};
-
 // What a node holds. The few structs with several lists are boxed, since every node has room for the largest.
-template <class T> using Held = std::conditional_t<sizeof(T) <= 32, T, Boxed<T>>;
-template <class... T> using AttrsOf = std::variant<Held<T>...>;
+template <class T> using HeldAttrs = Held<T, 32>;
+template <class... T> using AttrsOf = std::variant<HeldAttrs<T>...>;
 using Attrs =
     AttrsOf<NoAttrs, ConstantAttrs, ConstTensorAttrs, ConstStrAttrs, ElementwiseAttrs, AxesAttrs, AxisAttrs, StepsAttrs,
             UpdateAttrs, ScatterAttrs, ReduceAttrs, ScanAttrs, ContractAttrs, CallAttrs, ListMakeAttrs, ListGetAttrs,
             ListAppendAttrs, ListSliceAttrs, ListJoinAttrs, LinalgAttrs, SortAttrs, TextAttrs, SiteAttrs, FormatAttrs,
             AssertAttrs, PrintAttrs, LoadAttrs, ReadTextAttrs, DebugAttrs, PlotAttrs, StopwatchAttrs, ProgressAttrs,
             DeviceCountAttrs, VjpAttrs, JvpAttrs, VmapAttrs, TokenAttrs, KernelAttrs>;
-
-template <class T> T& unboxed(T& value) { return value; }
-template <class T> T& unboxed(Boxed<T>& value) { return *value; }
-template <class T> const T& unboxed(const Boxed<T>& value) { return *value; }
 
 // Calls field(key, fields…) for the struct that the attributes hold.
 template <class SomeAttrs, class Field> void each_field(SomeAttrs& attrs, Field&& field) {

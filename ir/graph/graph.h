@@ -85,8 +85,8 @@ struct Node {
   std::vector<Region> regions;
 
   // The attributes, of the kind that the operation has (ir/graph/graph_ops.def); another throws.
-  template <class T> T& as() { return unboxed(std::get<Held<T>>(attrs)); }
-  template <class T> const T& as() const { return unboxed(std::get<Held<T>>(attrs)); }
+  template <class T> T& as() { return unboxed(std::get<HeldAttrs<T>>(attrs)); }
+  template <class T> const T& as() const { return unboxed(std::get<HeldAttrs<T>>(attrs)); }
   bool is(ScalarOp scalar) const { return op == Op::Elementwise && as<ElementwiseAttrs>().op == scalar; }
 };
 // Large programs have some 100'000 nodes, which every pass walks over and many passes copy: attributes that few nodes

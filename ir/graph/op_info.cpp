@@ -15,7 +15,7 @@ template <class T> Attrs default_attrs() { return T{}; }
 constexpr OpInfo kOps[] = {
 #define TL_GRAPH_OP(Enum, name, attrs, kind, devices, fusion, home, hoist, derivative, cost)                           \
   {name,                                                                                                               \
-   index_of<Held<attrs>>(static_cast<Attrs*>(nullptr)),                                                                \
+   index_of<HeldAttrs<attrs>>(static_cast<Attrs*>(nullptr)),                                                           \
    default_attrs<attrs>,                                                                                               \
    OpKind::kind,                                                                                                       \
    DeviceRule::devices,                                                                                                \

@@ -6,20 +6,22 @@
 namespace tl::ir {
 
 Leaves FunctionLowerer::if_expression(const typed::Expr& e, const Use& use) {
+  const auto& branches = e.as<typed::IfExpr>();
   return with_value(*e.operands[0], [&](const Leaves& condition) {
     bind_all(e.binds);
-    bool meet = !e.blocks[0].diverges && !e.blocks[1].diverges;
+    bool meet = !branches.then_block.diverges && !branches.else_block.diverges;
     // Where one way never comes back, all that follows is in the other.
     auto follow = [&](const Leaves& value) {
-      bind_joins(e.joins);
+      bind_joins(branches.joins);
       bind_fresh(e.fresh, e.type, value);
       return use(as_type(value, e.type));
     };
-    auto way = [&](size_t i) {
-      return block(e.blocks[i], [&](const Leaves& value) { return meet ? as_type(value, e.type) : follow(value); });
+    auto way = [&](const typed::Block& taken) {
+      return block(taken, [&](const Leaves& value) { return meet ? as_type(value, e.type) : follow(value); });
     };
     Leaves value = merge(
-        condition.at(0), [&] { return way(0); }, [&] { return way(1); }, loc(e.span));
+        condition.at(0), [&] { return way(branches.then_block); }, [&] { return way(branches.else_block); },
+        loc(e.span));
     if (!meet) return value;
     return unless_exited([&] { return follow(value); }, e.span);
   });
@@ -28,7 +30,7 @@ Leaves FunctionLowerer::if_expression(const typed::Expr& e, const Use& use) {
 Leaves FunctionLowerer::block_expression(const typed::Expr& e, const Use& use) {
   auto inside = [&](ValueId device) {
     ValueId outer = std::exchange(placing_, device);
-    Leaves result = block(e.blocks[0], [&](const Leaves& value) {
+    Leaves result = block(e.as<typed::BlockExpr>().block, [&](const Leaves& value) {
       placing_ = outer;
       bind_all(e.binds);
       Leaves given = checked(value, e.checks, true);

@@ -17,14 +17,15 @@ ValueId FunctionLowerer::guard_not_empty(ValueId x, ValueId count, Span span) {
 ValueId FunctionLowerer::builtin_reduce(const typed::Expr& e, ReduceOp op, ValueId x) {
   LocId at = loc(e.span);
   std::vector<Dim> reduced;
-  for (int64_t axis : e.ints)
+  const std::vector<int64_t>& axes = e.attrs<typed::ReduceAttrs>().axes;
+  for (int64_t axis : axes)
     reduced.push_back(type(x).dims.at(static_cast<size_t>(axis)));
   const bool arg = gives_position(op);
-  if (e.ints.empty()) return arg ? splat(i64(0), std::vector<Dim>(type(x).dims), at) : x;
-  bool is_mean = e.builtin == Builtin::Mean;
+  if (axes.empty()) return arg ? splat(i64(0), std::vector<Dim>(type(x).dims), at) : x;
+  bool is_mean = e.is(Builtin::Mean);
   DType t = type(x).dtype;
   const bool wide = is_wide(op) && (t == DType::F16 || t == DType::BF16);
-  ValueId r = reduce(op, wide ? convert(x, DType::F32, at) : x, e.ints, {}, at);
+  ValueId r = reduce(op, wide ? convert(x, DType::F32, at) : x, axes, {}, at);
   if (is_mean) {
     ValueId count = convert(here().size(product(reduced)), type(r).dtype, at);
     r = elementwise(ScalarOp::Div, {r, count}, std::vector<Dim>(type(r).dims), at);
@@ -41,7 +42,8 @@ ValueId FunctionLowerer::builtin_scan(const typed::Expr& e, ReduceOp op, ValueId
   const bool wide = is_wide(op) && (t == DType::F16 || t == DType::BF16);
   if (wide) x = convert(x, DType::F32, at);
   Type scanned = type(x);
-  return convert(here().one(Op::Scan, {x}, std::move(scanned), ScanAttrs{op, e.ints.at(0)}, at), t, at);
+  return convert(here().one(Op::Scan, {x}, std::move(scanned), ScanAttrs{op, e.attrs<typed::AxisAttrs>().axis}, at), t,
+                 at);
 }
 
 ValueId FunctionLowerer::sort(const typed::Expr& e, SortOp op, ValueId x) {
@@ -115,7 +117,7 @@ ValueId FunctionLowerer::string(std::string text, LocId at) {
 // x[…, idx[…, j, …], …]: only the position along the axis changes.
 ValueId FunctionLowerer::gather_along(const typed::Expr& e, ValueId x, ValueId idx) {
   LocId at = loc(e.span);
-  auto axis = static_cast<size_t>(e.ints.at(0));
+  auto axis = static_cast<size_t>(e.attrs<typed::AxisAttrs>().axis);
   const std::vector<Dim> base = type(x).dims, result = dims(e.type.shape);
   typed::Subscript item;
   item.span = e.span;
@@ -129,14 +131,16 @@ ValueId FunctionLowerer::gather_along(const typed::Expr& e, ValueId x, ValueId i
 
 ValueId FunctionLowerer::scatter_add(const typed::Expr& e, ValueId x, ValueId idx, ValueId value) {
   LocId at = loc(e.span);
-  auto axis = static_cast<size_t>(e.ints.at(0));
-  const std::vector<Dim> base = type(x).dims, places = dims(e.sizes);
+  const auto& attrs = e.attrs<typed::ScatterAddAttrs>();
+  const bool along_axis = attrs.along_axis;
+  auto axis = static_cast<size_t>(attrs.axis);
+  const std::vector<Dim> base = type(x).dims, places = dims(attrs.places);
   typed::Subscript item;
   item.span = e.span;
   idx = wrapped(idx, base.at(axis), axis, item);
-  value = broadcast(value, e.operands[2]->type.shape, e.sizes, at);
+  value = broadcast(value, e.operands[2]->type.shape, attrs.places, at);
   const std::vector<Dim> by = type(idx).dims;
-  if (axis == 0 && !e.flag) { // whole slices
+  if (axis == 0 && !along_axis) { // whole slices
     std::vector<Dim> rows = base;
     rows[0] = product(by);
     return scatter(x, retyped(idx, {rows[0]}), retyped(value, rows), UpdateMode::Add, at);
@@ -144,8 +148,8 @@ ValueId FunctionLowerer::scatter_add(const typed::Expr& e, ValueId x, ValueId id
   std::vector<size_t> to;
   std::vector<int64_t> own;
   for (size_t k = 0; k < base.size(); ++k)
-    to.push_back(k <= axis || e.flag ? k : k + by.size() - 1);
-  if (!e.flag) {
+    to.push_back(k <= axis || along_axis ? k : k + by.size() - 1);
+  if (!along_axis) {
     for (size_t k = 0; k < by.size(); ++k)
       own.push_back(static_cast<int64_t>(axis + k));
     std::vector<Dim> sized(places.begin() + static_cast<long>(axis),
@@ -161,16 +165,17 @@ ValueId FunctionLowerer::scatter_add(const typed::Expr& e, ValueId x, ValueId id
 
 ValueId FunctionLowerer::stack(const typed::Expr& e, Leaves parts) {
   std::vector<Dim> part = dims(e.type.shape);
-  part.at(static_cast<size_t>(e.ints.at(0))) = Dim::of(1);
+  const int64_t axis = e.attrs<typed::AxisAttrs>().axis;
+  part.at(static_cast<size_t>(axis)) = Dim::of(1);
   for (ValueId& value : parts)
     value = retyped(value, part);
-  return concat(std::move(parts), e.ints[0], dims(e.type.shape), loc(e.span));
+  return concat(std::move(parts), axis, dims(e.type.shape), loc(e.span));
 }
 
 ValueId FunctionLowerer::pad(const typed::Expr& e, ValueId x, ValueId value) {
   std::vector<ValueId> values{x, value};
-  for (size_t i = 0; i < e.sizes.size(); i += 2)
-    values.push_back(size_value(e.sizes[i]));
+  for (const typed::PadAttrs::Margins& margins : e.attrs<typed::PadAttrs>().margins)
+    values.push_back(size_value(margins.before));
   return here().one(Op::Pad, std::move(values), Type::tensor(e.type.dtype, dims(e.type.shape)), {}, loc(e.span));
 }
 
@@ -178,8 +183,9 @@ ValueId FunctionLowerer::flip(const typed::Expr& e, ValueId x) {
   std::vector<ValueId> starts;
   std::vector<int64_t> steps;
   std::vector<Dim> sizes = type(x).dims;
+  const std::vector<int64_t>& axes = e.attrs<typed::AxesAttrs>().axes;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    bool flips = std::count(e.ints.begin(), e.ints.end(), static_cast<int64_t>(i)) > 0;
+    bool flips = std::count(axes.begin(), axes.end(), static_cast<int64_t>(i)) > 0;
     starts.push_back(flips ? scalar(ScalarOp::Sub, {here().size(sizes[i]), i64(1)}) : i64(0));
     steps.push_back(flips ? -1 : 1);
   }
@@ -234,18 +240,19 @@ ValueId FunctionLowerer::linspace(const typed::Expr& e, ValueId lo, ValueId hi) 
 }
 
 ValueId FunctionLowerer::take(const typed::Expr& e, ValueId x, ValueId idx) {
-  auto axis = static_cast<size_t>(e.ints.at(0));
+  auto axis = static_cast<size_t>(e.attrs<typed::AxisAttrs>().axis);
   typed::Subscript item;
   item.span = e.span;
   idx = wrapped(convert_index(idx), type(x).dims.at(axis), axis, item);
-  return gather(x, idx, e.ints[0], loc(e.span));
+  return gather(x, idx, static_cast<int64_t>(axis), loc(e.span));
 }
 
 Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>& given) {
   const ValueId before = env_.contains(kToken) ? token() : ValueId{};
   Leaves made = builtin_operation(e, given);
   if (!typed::is_effect(shared_.program, e) && before.valid() && token() != before)
-    throw std::logic_error(fmt::format("lowering: `{}` acts, and its row says that it does not", info(e.builtin).name));
+    throw std::logic_error(fmt::format("lowering: `{}` acts, and its row says that it does not",
+                                       info(e.as<typed::BuiltinExpr>().builtin).name));
   return made;
 }
 
@@ -259,7 +266,7 @@ Leaves FunctionLowerer::builtin_operation(const typed::Expr& e, const std::vecto
   auto x = [&] { return operands.at(0); };
   auto shape = [&] { return dims(e.type.shape); };
 
-  switch (e.builtin) {
+  switch (e.as<typed::BuiltinExpr>().builtin) {
   case Builtin::Print:
   case Builtin::Load:
   case Builtin::Save:
@@ -302,9 +309,9 @@ Leaves FunctionLowerer::builtin_operation(const typed::Expr& e, const std::vecto
   case Builtin::ArgTopRows: return {sort(e, SortOp::Top, x())};
 
   case Builtin::Reshape: return {retyped(x(), shape())};
-  case Builtin::Permute: return {transpose(x(), e.ints, at)};
+  case Builtin::Permute: return {transpose(x(), e.attrs<typed::AxesAttrs>().axes, at)};
   case Builtin::BroadcastTo: return {broadcast(x(), e.operands[0]->type.shape, e.type.shape, at)};
-  case Builtin::Concat: return {concat(operands, e.ints.at(0), shape(), at)};
+  case Builtin::Concat: return {concat(operands, e.attrs<typed::AxisAttrs>().axis, shape(), at)};
   case Builtin::Stack: return {stack(e, operands)};
   case Builtin::Pad: return {pad(e, x(), operands.at(1))};
   case Builtin::Flip: return {flip(e, x())};

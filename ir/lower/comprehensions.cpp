@@ -20,10 +20,11 @@ bool depends(const LowerProgram& shared, const typed::ComprehensionIndex& index,
     walk(
         *bind.value,
         [&](const typed::Expr& e) {
-          bool uses = e.kind == typed::ExprKind::Variable && earlier.contains(e.var.index);
+          const auto* variable = e.get_if<typed::VariableExpr>();
+          bool uses = variable && earlier.contains(variable->var.index);
           typed::each_size(e, [&](const Size& size) { uses = uses || mentions(size); });
-          if (e.kind == typed::ExprKind::Call) { // a closure brings what it reads
-            const typed::Instance& callee = shared.program.instances[e.instance.index];
+          if (const auto* call = e.get_if<typed::CallExpr>()) { // a closure brings what it reads
+            const typed::Instance& callee = shared.program.instances[call->instance.index];
             for (typed::VarId var : callee.captures)
               uses = uses || earlier.contains(var.index);
             for (AtomId atom : callee.captured_atoms)
@@ -48,7 +49,7 @@ void FunctionLowerer::bind_index(const IndexRange& range, ValueId position) {
 }
 
 Leaves FunctionLowerer::comprehension(const typed::Expr& e) {
-  Leaves result = e.is_reduction ? reduction(e) : tensor_comprehension(e);
+  Leaves result = e.as<typed::ComprehensionExpr>().is_reduction ? reduction(e) : tensor_comprehension(e);
   bind_fresh(e.fresh, e.type, result);
   return as_type(std::move(result), e.type);
 }
@@ -58,9 +59,9 @@ Leaves FunctionLowerer::tensor_comprehension(const typed::Expr& e) {
   if (elements.empty()) return {};
   std::vector<IndexRange> ranges;
   std::vector<Dim> extents;
-  for (size_t i = 0; i < e.indices.size(); ++i) {
-    bind_all(e.indices[i].binds);
-    ranges.push_back({&e.indices[i], e.indices[i].lo, elements[0].shape.at(i)});
+  for (const typed::ComprehensionIndex& index : e.as<typed::ComprehensionExpr>().indices) {
+    bind_all(index.binds);
+    ranges.push_back({&index, index.lo, elements[0].shape.at(ranges.size())});
   }
   bind_all(e.binds);
   for (const IndexRange& range : ranges)
@@ -91,10 +92,12 @@ Dim FunctionLowerer::axis(const IndexRange& range) {
 // -------------------------------------------------------------------------------------------------------
 
 Leaves FunctionLowerer::reduction(const typed::Expr& e) {
+  const auto& comprehension = e.as<typed::ComprehensionExpr>();
+  const ReduceOp op = comprehension.reduce;
   std::vector<IndexRange> ranges;
   std::set<VarKey> earlier;
   bool rectangular = true;
-  for (const typed::ComprehensionIndex& index : e.indices) {
+  for (const typed::ComprehensionIndex& index : comprehension.indices) {
     bool dependent = depends(shared_, index, earlier);
     rectangular = rectangular && !dependent;
     earlier.insert(index.var.index);
@@ -108,22 +111,22 @@ Leaves FunctionLowerer::reduction(const typed::Expr& e) {
   }
   if (rectangular)
     if (std::optional<ValueId> sum = product_sum(e, ranges)) return {*sum};
-  if (!rectangular && gives_position(e.reduce)) {
+  if (!rectangular && gives_position(op)) {
     if (!e.operands[0]->type.is_scalar())
       unsupported("argmin and argmax of tensors over a range that uses an earlier index", e.span);
     Best best = arg_over(e, ranges, 0);
     return {guard_not_empty(best.position, best.count, e.span)};
   }
 
-  const bool needs_one = chooses(e.reduce);
-  Leaves result = reduce_over(e, ranges, 0, needs_one || e.is_mean);
+  const bool needs_one = chooses(op);
+  Leaves result = reduce_over(e, ranges, 0, needs_one || comprehension.is_mean);
   LocId at = loc(e.span);
-  if (e.is_mean) {
+  if (comprehension.is_mean) {
     ValueId count = convert(result[1], type(result[0]).dtype, at);
     result[0] = elementwise(ScalarOp::Div, {result[0], count}, std::vector<Dim>(type(result[0]).dims), at);
   }
   if (needs_one) result[0] = guard_not_empty(result[0], result[1], e.span);
-  return {convert(result[0], gives_position(e.reduce) ? DType::I64 : e.type.dtype, at)};
+  return {convert(result[0], gives_position(op) ? DType::I64 : e.type.dtype, at)};
 }
 
 // Indices up to the first whose range uses one of them; the rest is a reduction for each of their positions.
@@ -140,13 +143,16 @@ FunctionLowerer::independent(const typed::Expr& e, const std::vector<IndexRange>
   std::vector<Dim> extents;
   for (const IndexRange& range : now)
     extents.push_back(axis(range));
-  extents[0] = checked(extents[0], from == 0 ? e.checks : std::vector<typed::SizeCheck>());
+  extents[0] =
+      checked(extents[0], from == 0 ? std::vector<typed::SizeCheck>(e.checks) : std::vector<typed::SizeCheck>());
   return {now, extents};
 }
 
 Leaves FunctionLowerer::reduce_over(const typed::Expr& e, const std::vector<IndexRange>& ranges, size_t from,
                                     bool count) {
   LocId at = loc(e.span);
+  const auto& comprehension = e.as<typed::ComprehensionExpr>();
+  const ReduceOp op = comprehension.reduce;
   auto [now, extents] = independent(e, ranges, from);
   size_t to = from + now.size();
   std::vector<int64_t> axes;
@@ -155,7 +161,7 @@ Leaves FunctionLowerer::reduce_over(const typed::Expr& e, const std::vector<Inde
 
   // Sums and products in the accumulator's type.
   tl::Type element = e.operands[0]->type;
-  if (is_wide(e.reduce)) {
+  if (is_wide(op)) {
     element.dtype = e.type.dtype;
     if (element.dtype == DType::F16 || element.dtype == DType::BF16) element.dtype = DType::F32;
   }
@@ -164,21 +170,21 @@ Leaves FunctionLowerer::reduce_over(const typed::Expr& e, const std::vector<Inde
     if (count) elements.push_back(tl::Type::scalar(DType::I64));
     Leaves inner = map(
         now, extents, elements, [&] { return reduce_over(e, ranges, to, count); }, at);
-    Leaves result{reduce(e.reduce, inner[0], axes, {}, at)};
+    Leaves result{reduce(op, inner[0], axes, {}, at)};
     if (count) result.push_back(reduce(ReduceOp::Sum, inner[1], axes, {}, at));
     return result;
   }
   std::vector<tl::Type> elements{element};
-  if (e.filter) elements.push_back(tl::Type::scalar(DType::Bool));
+  if (comprehension.filter) elements.push_back(tl::Type::scalar(DType::Bool));
   Leaves mapped = map(
       now, extents, elements, [&] { return filtered(e, element.dtype, now); }, at);
-  ValueId mask = e.filter ? mapped[1] : ValueId{};
+  ValueId mask = comprehension.filter ? mapped[1] : ValueId{};
   ValueId counted = mask;
   if (mask.valid() && type(mapped[0]).dims.size() > axes.size()) {
     Type t = Type::tensor(DType::Bool, type(mapped[0]).dims);
     mask = here().one(Op::Broadcast, {mask}, std::move(t), AxesAttrs{axes}, at);
   }
-  Leaves result{reduce(e.reduce, mapped[0], axes, mask, at)};
+  Leaves result{reduce(op, mapped[0], axes, mask, at)};
   if (count)
     result.push_back(counted.valid() ? reduce(ReduceOp::Sum, convert(counted, DType::I64, at), axes, {}, at)
                                      : here().size(product(extents)));
@@ -189,7 +195,9 @@ Leaves FunctionLowerer::reduce_over(const typed::Expr& e, const std::vector<Inde
 FunctionLowerer::Best FunctionLowerer::arg_over(const typed::Expr& e, const std::vector<IndexRange>& ranges,
                                                 size_t from) {
   LocId at = loc(e.span);
-  const ReduceOp value_op = info(e.reduce).combine == ScalarOp::Min ? ReduceOp::Min : ReduceOp::Max;
+  const auto& comprehension = e.as<typed::ComprehensionExpr>();
+  const ReduceOp position_op = comprehension.reduce;
+  const ReduceOp value_op = info(position_op).combine == ScalarOp::Min ? ReduceOp::Min : ReduceOp::Max;
   auto [now, extents] = independent(e, ranges, from);
   size_t to = from + now.size();
   std::vector<int64_t> axes;
@@ -198,12 +206,12 @@ FunctionLowerer::Best FunctionLowerer::arg_over(const typed::Expr& e, const std:
   tl::Type element = e.operands[0]->type, whole = tl::Type::scalar(DType::I64);
   if (to == ranges.size()) {
     std::vector<tl::Type> elements{element};
-    if (e.filter) elements.push_back(tl::Type::scalar(DType::Bool));
+    if (comprehension.filter) elements.push_back(tl::Type::scalar(DType::Bool));
     Leaves mapped = map(
         now, extents, elements, [&] { return filtered(e, element.dtype, now); }, at);
-    ValueId mask = e.filter ? mapped[1] : ValueId{}, size = here().size(product(extents));
+    ValueId mask = comprehension.filter ? mapped[1] : ValueId{}, size = here().size(product(extents));
     ValueId count = mask.valid() ? reduce(ReduceOp::Sum, convert(mask, DType::I64, at), axes, {}, at) : size;
-    return {reduce(value_op, mapped[0], axes, mask, at), reduce(e.reduce, mapped[0], axes, mask, at), size, count};
+    return {reduce(value_op, mapped[0], axes, mask, at), reduce(position_op, mapped[0], axes, mask, at), size, count};
   }
   Leaves rows = map(
       now, extents, {element, whole, whole, whole},
@@ -219,7 +227,7 @@ FunctionLowerer::Best FunctionLowerer::arg_over(const typed::Expr& e, const std:
     return elementwise(op, std::move(operands), flat, at);
   };
   auto total = [&](ValueId x) { return reduce(ReduceOp::Sum, x, {0}, {}, at); };
-  ValueId some = each(ScalarOp::Gt, {rows[3], i64(0)}), row = reduce(e.reduce, rows[0], {0}, some, at);
+  ValueId some = each(ScalarOp::Gt, {rows[3], i64(0)}), row = reduce(position_op, rows[0], {0}, some, at);
   ValueId number = iota(flat[0], at), zero = i64(0);
   ValueId before = each(ScalarOp::Where, {each(ScalarOp::Lt, {number, row}), rows[2], zero});
   ValueId within = each(ScalarOp::Where, {each(ScalarOp::Eq, {number, row}), rows[1], zero});
@@ -231,8 +239,9 @@ FunctionLowerer::Best FunctionLowerer::arg_over(const typed::Expr& e, const std:
 Leaves FunctionLowerer::filtered(const typed::Expr& e, DType t, const std::vector<IndexRange>&) {
   LocId at = loc(e.span);
   auto element = [&]() -> Leaves { return {convert(one(*e.operands[0]), t, at)}; };
-  if (!e.filter) return element();
-  ValueId taken = one(*e.filter);
+  const typed::ExprPtr& filter = e.as<typed::ComprehensionExpr>().filter;
+  if (!filter) return element();
+  ValueId taken = one(*filter);
   Snapshot before = snapshot();
   Env env = env_;
   size_t first = scopes_.back().region->nodes.size();

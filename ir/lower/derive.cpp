@@ -32,7 +32,8 @@ Leaves FunctionLowerer::with_still_leaves(const tl::Type& t, const Leaves& given
 }
 
 FunctionLowerer::Derived FunctionLowerer::derived_region(const typed::Expr& e, const std::vector<Leaves>& operands) {
-  const tl::Type& result = e.blocks[0].result->type;
+  const auto& transform = e.as<typed::DeriveExpr>();
+  const tl::Type& result = transform.body.result->type;
   // Sizes that can be told outside are the same values inside.
   for (const tl::Type& leaf : leaf_types(result))
     for (const Size& size : leaf.shape)
@@ -41,21 +42,22 @@ FunctionLowerer::Derived FunctionLowerer::derived_region(const typed::Expr& e, c
   auto mark = static_cast<uint32_t>(f_.values.size());
   Env outside = env_;
   push(derived.region, ScopeKind::Lazy);
-  size_t params = std::min(e.params.size(), operands.size());
+  const bool of_rows = transform.transform == Transform::Vmap;
+  size_t params = std::min(transform.params.size(), operands.size());
   for (size_t k = 0; k < params; ++k) {
-    const tl::Type& t = shared_.program.variables[e.params[k].index].type;
+    const tl::Type& t = shared_.program.variables[transform.params[k].index].type;
     std::vector<bool> which = trained_leaves(t);
     Leaves leaves = operands[k];
     for (size_t i = 0; i < leaves.size(); ++i) {
-      if (!which.at(i) && e.transform != Transform::Vmap) continue;
+      if (!which.at(i) && !of_rows) continue;
       Type leaf = type(leaves[i]);
-      if (e.transform == Transform::Vmap) leaf.dims.erase(leaf.dims.begin());
-      leaves[i] = here().param(std::move(leaf), shared_.program.variables[e.params[k].index].name);
+      if (of_rows) leaf.dims.erase(leaf.dims.begin());
+      leaves[i] = here().param(std::move(leaf), shared_.program.variables[transform.params[k].index].name);
     }
-    env_[e.params[k].index] = std::move(leaves);
+    env_[transform.params[k].index] = std::move(leaves);
   }
   ValueId before = env_.contains(kToken) ? token() : ValueId{};
-  derived.y = as_type(block(e.blocks[0], [](const Leaves& value) { return value; }), result);
+  derived.y = as_type(block(transform.body, [](const Leaves& value) { return value; }), result);
   derived.effects = before.valid() && token() != before;
   if (derived.effects) {
     derived.region.yields.push_back(token());
@@ -85,7 +87,7 @@ Leaves FunctionLowerer::derived_results(const typed::Expr& e, const Derived& der
   if (derived.effects) set_token(results[0]);
   size_t begin = first + derived.own.size();
   Leaves y(results.begin() + static_cast<long>(begin), results.begin() + static_cast<long>(begin + derived.y.size()));
-  std::vector<tl::Type> types = leaf_types(e.blocks[0].result->type);
+  std::vector<tl::Type> types = leaf_types(e.as<typed::DeriveExpr>().body.result->type);
   for (size_t i = 0; i < y.size(); ++i)
     for (size_t axis = 0; axis < f_[y[i]].type.dims.size(); ++axis) {
       Dim& size = f_[y[i]].type.dims[axis];
@@ -104,7 +106,7 @@ Leaves FunctionLowerer::derive(const typed::Expr& e) {
     operands.push_back(expr(*operand));
   bind_all(e.binds);
   Leaves result;
-  switch (e.transform) {
+  switch (e.as<typed::DeriveExpr>().transform) {
   case Transform::Vjp: result = derive_vjp(e, operands); break;
   case Transform::Jvp: result = derive_jvp(e, operands); break;
   case Transform::Vmap: result = derive_vmap(e, operands); break;
@@ -117,9 +119,9 @@ Leaves FunctionLowerer::derive(const typed::Expr& e) {
 
 Leaves FunctionLowerer::derive_vjp(const typed::Expr& e, const std::vector<Leaves>& operands) {
   LocId at = loc(e.span);
-  size_t count = e.params.size();
+  size_t count = e.as<typed::DeriveExpr>().params.size();
   std::vector<Leaves> given(operands.begin(), operands.begin() + static_cast<long>(count));
-  const tl::Type& y_type = e.blocks[0].result->type;
+  const tl::Type& y_type = e.as<typed::DeriveExpr>().body.result->type;
   Derived derived = derived_region(e, given);
   std::vector<ValueId> inputs;
   std::vector<Type> results = derived.results;
@@ -128,7 +130,7 @@ Leaves FunctionLowerer::derive_vjp(const typed::Expr& e, const std::vector<Leave
       inputs.push_back(leaf);
       results.push_back(type(leaf));
     }
-  VjpAttrs attrs{derived.effects, e.flag, static_cast<uint32_t>(inputs.size()), {}};
+  VjpAttrs attrs{derived.effects, e.as<typed::DeriveExpr>().without_effects, static_cast<uint32_t>(inputs.size()), {}};
   size_t trained_count = inputs.size();
   auto position = static_cast<int64_t>(derived.own.size());
   if (operands.size() > count) {
@@ -160,9 +162,9 @@ Leaves FunctionLowerer::derive_vjp(const typed::Expr& e, const std::vector<Leave
 
 Leaves FunctionLowerer::derive_jvp(const typed::Expr& e, const std::vector<Leaves>& operands) {
   LocId at = loc(e.span);
-  size_t count = e.params.size();
+  size_t count = e.as<typed::DeriveExpr>().params.size();
   std::vector<Leaves> given(operands.begin(), operands.begin() + static_cast<long>(count));
-  const tl::Type& y_type = e.blocks[0].result->type;
+  const tl::Type& y_type = e.as<typed::DeriveExpr>().body.result->type;
   Derived derived = derived_region(e, given);
   std::vector<ValueId> inputs, tangents;
   for (size_t k = 0; k < count; ++k) {
@@ -197,7 +199,7 @@ Leaves FunctionLowerer::derive_jvp(const typed::Expr& e, const std::vector<Leave
 
 Leaves FunctionLowerer::derive_vmap(const typed::Expr& e, const std::vector<Leaves>& operands) {
   LocId at = loc(e.span);
-  Dim count = dim(e.sizes.at(0));
+  Dim count = dim(e.as<typed::DeriveExpr>().count);
   std::vector<Leaves> given = operands;
   for (Leaves& leaves : given)
     for (ValueId& leaf : leaves) {
@@ -228,7 +230,7 @@ Leaves FunctionLowerer::derive_vmap(const typed::Expr& e, const std::vector<Leav
 // One row for each element of y: the cotangent that is 1 there and 0 elsewhere, taken back.
 Leaves FunctionLowerer::derive_jacobian(const typed::Expr& e, const std::vector<Leaves>& operands) {
   LocId at = loc(e.span);
-  const tl::Type& y_type = e.blocks[0].result->type;
+  const tl::Type& y_type = e.as<typed::DeriveExpr>().body.result->type;
   for (const Size& size : y_type.shape)
     if (!knows(size))
       unsupported("the jacobian of a function whose result has a size that only its values tell", e.span);
@@ -277,7 +279,8 @@ Leaves FunctionLowerer::derive_jacobian(const typed::Expr& e, const std::vector<
 Leaves FunctionLowerer::derive_block(const typed::Expr& e, const std::vector<Leaves>& operands) {
   LocId at = loc(e.span);
   Derived derived = derived_region(e, operands);
-  bool custom = e.transform == Transform::CustomVjp;
+  const auto& transform = e.as<typed::DeriveExpr>();
+  bool custom = transform.transform == Transform::CustomVjp;
   std::vector<ValueId> inputs;
   for (size_t k = 0; k < operands.size(); ++k)
     for (ValueId leaf : trained(e.operands[k]->type, operands[k]))
@@ -295,19 +298,19 @@ Leaves FunctionLowerer::derive_block(const typed::Expr& e, const std::vector<Lea
       Leaves leaves = operands[k];
       for (size_t i = 0; i < leaves.size(); ++i)
         if (which.at(i)) leaves[i] = here().param(Type(type(leaves[i])));
-      env_[e.params.at(operands.size() + k).index] = std::move(leaves);
+      env_[transform.params.at(operands.size() + k).index] = std::move(leaves);
     }
-    const tl::Type& y_type = e.blocks[0].result->type;
+    const tl::Type& y_type = e.as<typed::DeriveExpr>().body.result->type;
     Leaves y, dy;
     for (ValueId leaf : derived.y)
       y.push_back(here().param(Type(type(leaf))));
     for (ValueId leaf : trained(y_type, derived.y))
       dy.push_back(here().param(Type(type(leaf))));
-    env_[e.params.at(2 * operands.size()).index] = y;
-    env_[e.params.at(2 * operands.size() + 1).index] = with_still_leaves(y_type, y, dy);
-    const tl::Type& dx_type = e.blocks[1].result->type;
+    env_[transform.params.at(2 * operands.size()).index] = y;
+    env_[transform.params.at(2 * operands.size() + 1).index] = with_still_leaves(y_type, y, dy);
+    const tl::Type& dx_type = transform.rule->result->type;
     ValueId before = env_.contains(kToken) ? token() : ValueId{};
-    Leaves dx = as_type(block(e.blocks[1], [](const Leaves& value) { return value; }), dx_type);
+    Leaves dx = as_type(block(*transform.rule, [](const Leaves& value) { return value; }), dx_type);
     if (before.valid() && token() != before) unsupported("a derivative with effects in `custom_vjp`", e.span);
     Leaves moved;
     size_t next = 0;

@@ -32,21 +32,13 @@ ValueId FunctionLowerer::put(ValueId x, ValueId device, LocId at) {
 }
 
 Leaves FunctionLowerer::placed(const typed::Expr& e, Leaves value) {
-  using typed::ExprKind;
-  switch (e.kind) {
-  case ExprKind::Call:
-  case ExprKind::Derive:
-  case ExprKind::Builtin:
-    if (std::any_of(e.operands.begin(), e.operands.end(), [](auto& operand) { return has_tensor(operand->type); }))
-      return value;
-    break;
-  case ExprKind::Literal:
-  case ExprKind::TensorLiteral:
-  case ExprKind::Comprehension:
-  case ExprKind::Scalar:
-  case ExprKind::Text: break;
-  default: return value;
-  }
+  using namespace typed;
+  auto takes_tensors = [&] {
+    return std::any_of(e.operands.begin(), e.operands.end(), [](auto& operand) { return has_tensor(operand->type); });
+  };
+  const bool makes_new = e.is<LiteralExpr, TensorLiteralExpr, ComprehensionExpr, ScalarExpr, TextExpr>() ||
+                         (e.is<CallExpr, DeriveExpr, BuiltinExpr>() && !takes_tensors());
+  if (!makes_new) return value;
   for (ValueId& leaf : value)
     if (has_tensor(type(leaf))) leaf = put(leaf, placing_, loc(e.span));
   return value;
@@ -94,10 +86,11 @@ Leaves FunctionLowerer::device_builtin(const typed::Expr& e, const Leaves& opera
                                "`--cpu-devices N` gives a program N CPU devices");
     return guard(made, fits, s, {number, there}, e.span);
   };
-  switch (e.builtin) {
+  switch (e.as<typed::BuiltinExpr>().builtin) {
   case Builtin::Cpu: return {one_of(DeviceKind::Cpu)};
   case Builtin::Gpu: return {one_of(DeviceKind::Gpu)};
-  case Builtin::DeviceCount: return {count(e.flag ? DeviceKind::Gpu : DeviceKind::Cpu)};
+  case Builtin::DeviceCount:
+    return {count(e.attrs<typed::DeviceCountAttrs>().of_gpus ? DeviceKind::Gpu : DeviceKind::Cpu)};
   case Builtin::To:
     return {here().one(Op::Transfer, {operands.at(0), operands.at(1)}, Type(type(operands[0])), {}, at)};
   case Builtin::DeviceOf: { // what belongs to none is on the default device

@@ -13,13 +13,17 @@ Leaves FunctionLowerer::effect(Op op, std::vector<ValueId> operands, std::vector
   return {values.begin() + 1, values.end()};
 }
 
+// As instructions carry them.
+static uint32_t packed(LoadOptions options) { return static_cast<uint32_t>(options.packed().bits); }
+
 // A tensor of a file that a const is read from, each once.
 uint32_t FunctionLowerer::constant_file(const typed::Expr& e, const std::string& name, const tl::Type& type) {
-  const std::string& path = e.operands.at(0)->text;
-  auto [known, is_new] = shared_.files.try_emplace({path, name, type.dtype, type.rank(), e.index}, 0);
+  const std::string& path = e.operands.at(0)->as<typed::StrExpr>().text;
+  const LoadOptions options = e.attrs<typed::LoadAttrs>().options;
+  auto [known, is_new] = shared_.files.try_emplace({path, name, type.dtype, type.rank(), packed(options)}, 0);
   if (!is_new) return known->second;
   try {
-    TensorReader reader(path, {LoadOptions::unpacked({e.index}), name, type.dtype, type.rank()});
+    TensorReader reader(path, {options, name, type.dtype, type.rank()});
     require_type(path, reader.header(), type.dtype, type.rank());
     HostTensor x = reader.take();
     x.dtype = type.dtype; // keys are kept as u64
@@ -34,7 +38,8 @@ uint32_t FunctionLowerer::constant_file(const typed::Expr& e, const std::string&
 // One Load for each leaf of the type.
 Leaves FunctionLowerer::load(const typed::Expr& e, const Leaves& operands) {
   LocId at = loc(e.span);
-  std::istringstream names(e.text);
+  const auto& attrs = e.attrs<typed::LoadAttrs>();
+  std::istringstream names(attrs.names);
   Leaves result;
   auto visit = [&](auto& self, const tl::Type& t) -> void {
     if (!t.is_tensor()) {
@@ -44,8 +49,8 @@ Leaves FunctionLowerer::load(const typed::Expr& e, const Leaves& operands) {
     }
     std::string name;
     const bool is_leaf = static_cast<bool>(std::getline(names, name));
-    if (typed::is_constant_load(e)) {
-      if (!is_leaf && e.operands.size() > 1) name = e.operands[1]->text;
+    if (attrs.is_constant) {
+      if (!is_leaf && e.operands.size() > 1) name = e.operands[1]->as<typed::StrExpr>().text;
       const ConstTensorAttrs file{constant_file(e, name, t)};
       // In the outermost region, so that maps find it outside of them.
       result.push_back(this->at(0).one(Op::ConstTensor, {}, Type::tensor(t.dtype, dims(t.shape)), file, at));
@@ -56,7 +61,7 @@ Leaves FunctionLowerer::load(const typed::Expr& e, const Leaves& operands) {
     if (is_leaf) values.push_back(string(name, at));
     std::vector<Type> types{Type::token(), Type::tensor(t.dtype, std::vector<Dim>(t.rank()))};
     types.insert(types.end(), t.rank(), Type::scalar(DType::I64));
-    Leaves made = effect(Op::Load, std::move(values), std::move(types), LoadAttrs{e.index}, at);
+    Leaves made = effect(Op::Load, std::move(values), std::move(types), LoadAttrs{packed(attrs.options)}, at);
     for (size_t i = 0; i < t.rank(); ++i)
       f_[made[0]].type.dims[i] = Dim::of(made[1 + i]);
     result.push_back(made[0]);
@@ -79,19 +84,24 @@ Leaves FunctionLowerer::effect_builtin(const typed::Expr& e, const Leaves& opera
     return types;
   };
 
-  switch (e.builtin) {
-  case Builtin::Print: return effect(Op::Print, with_token(), {Type::token()}, PrintAttrs{e.flag}, at);
+  const Builtin builtin = e.as<typed::BuiltinExpr>().builtin;
+  switch (builtin) {
+  case Builtin::Print: {
+    const PrintAttrs attrs{e.attrs<typed::PrintAttrs>().to_stderr};
+    return effect(Op::Print, with_token(), {Type::token()}, attrs, at);
+  }
   case Builtin::Load: return load(e, operands);
   case Builtin::Save: {
     std::vector<ValueId> values = with_token();
-    if (!e.text.empty()) values.insert(values.begin() + 2, string(e.text, at));
+    if (const std::string& names = e.attrs<typed::SaveAttrs>().names; !names.empty())
+      values.insert(values.begin() + 2, string(names, at));
     return effect(Op::Save, std::move(values), {Type::token()}, {}, at);
   }
   case Builtin::Exists: return effect(Op::Exists, with_token(), {Type::token(), Type::scalar(DType::Bool)}, {}, at);
   case Builtin::ReadText:
   case Builtin::TensorNames:
     return effect(Op::ReadText, with_token(), {Type::token(), Type::str()},
-                  ReadTextAttrs{e.builtin == Builtin::TensorNames}, at);
+                  ReadTextAttrs{builtin == Builtin::TensorNames}, at);
   case Builtin::WriteText: return effect(Op::WriteText, with_token(), {Type::token()}, {}, at);
   case Builtin::ReadLine: return effect(Op::ReadLine, {ValueId{}}, {Type::token(), Type::str()}, {}, at);
   case Builtin::Wait: return effect(Op::Wait, with_token(), types_with_token(operands), {}, at);
@@ -102,23 +112,30 @@ Leaves FunctionLowerer::effect_builtin(const typed::Expr& e, const Leaves& opera
   case Builtin::Interrupted:
     return effect(Op::Interrupted, {ValueId{}}, {Type::token(), Type::scalar(DType::Bool)}, {}, at);
   case Builtin::Exit: return effect(Op::Exit, with_token(), {Type::token()}, {}, at);
-  case Builtin::Debug: return effect(Op::Debug, with_token(), types_with_token(operands), DebugAttrs{e.text}, at);
-  case Builtin::Progress: return effect(Op::Progress, with_token(), {Type::token()}, ProgressAttrs{e.flag}, at);
+  case Builtin::Debug: {
+    const DebugAttrs attrs{e.attrs<typed::DebugAttrs>().name};
+    return effect(Op::Debug, with_token(), types_with_token(operands), attrs, at);
+  }
+  case Builtin::Progress: {
+    const ProgressAttrs attrs{e.attrs<typed::ProgressAttrs>().last};
+    return effect(Op::Progress, with_token(), {Type::token()}, attrs, at);
+  }
   case Builtin::PlotLine:
   case Builtin::PlotScatter:
   case Builtin::PlotHist:
   case Builtin::PlotImage: {
-    const auto kind = static_cast<PlotKind>(static_cast<int>(e.builtin) - static_cast<int>(Builtin::PlotLine));
-    const PlotAttrs attrs{kind, e.ints[0] != 0, e.ints[1] != 0};
+    const auto kind = static_cast<PlotKind>(static_cast<int>(builtin) - static_cast<int>(Builtin::PlotLine));
+    const auto& plot = e.attrs<typed::PlotAttrs>();
+    const PlotAttrs attrs{kind, plot.has_path, plot.has_x};
     std::vector<ValueId> values = with_token();
-    values.insert(values.begin() + (attrs.has_path ? 3 : 2), string(e.text, at));
+    values.insert(values.begin() + (attrs.has_path ? 3 : 2), string(plot.labels, at));
     return effect(Op::Plot, std::move(values), {Type::token()}, attrs, at);
   }
   case Builtin::StopwatchStart:
   case Builtin::StopwatchLap:
   case Builtin::StopwatchTotal:
   case Builtin::StopwatchCount: {
-    const auto op = static_cast<StopwatchOp>(static_cast<int>(e.builtin) - static_cast<int>(Builtin::StopwatchStart));
+    const auto op = static_cast<StopwatchOp>(static_cast<int>(builtin) - static_cast<int>(Builtin::StopwatchStart));
     return effect(Op::Stopwatch, with_token(), {Type::token(), Type::scalar(e.type.dtype)}, StopwatchAttrs{op}, at);
   }
   default: throw std::logic_error("lowering: no function that acts");

@@ -11,8 +11,8 @@ ValueId FunctionLowerer::einsum(const typed::Expr& e, std::vector<ValueId> opera
   if (operands.size() == 1) return einsum_of_one(e, operands[0]);
 
   // Equal labels have equal sizes, as has been checked; now also as values.
-  auto from_a = e.ints.begin(), from_b = from_a + static_cast<ptrdiff_t>(type(operands[0]).dims.size());
-  std::vector<int64_t> of[] = {{from_a, from_b}, {from_b, e.ints.end()}};
+  const auto& labels = e.attrs<typed::EinsumAttrs>();
+  const std::vector<int64_t> of[] = {labels.lhs, labels.rhs};
   std::map<int64_t, Dim> sizes;
   for (int64_t k = 0; k < kept; ++k)
     sizes.emplace(k, result[static_cast<size_t>(k)]);
@@ -60,7 +60,7 @@ ValueId FunctionLowerer::einsum_of_one(const typed::Expr& e, ValueId x) {
   LocId at = loc(e.span);
   const std::vector<Dim> result = dims(e.type.shape);
   auto kept = static_cast<int64_t>(result.size());
-  std::vector<int64_t> labels = e.ints, once;
+  std::vector<int64_t> labels = e.attrs<typed::EinsumAttrs>().lhs, once;
   for (int64_t label : labels)
     if (std::find(once.begin(), once.end(), label) == once.end()) once.push_back(label);
   if (once.size() < labels.size()) {

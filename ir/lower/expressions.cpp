@@ -16,44 +16,40 @@ Leaves FunctionLowerer::expr(const typed::Expr& e) {
 }
 
 Leaves FunctionLowerer::evaluate(const typed::Expr& e) {
-  using typed::ExprKind;
-  switch (e.kind) {
-  case ExprKind::Unit: return {};
-  case ExprKind::Literal: {
-    ValueId value = here().constant(e.type.dtype, e.literal);
+  if (e.is<typed::UnitExpr>()) return {};
+  if (const auto* literal = e.get_if<typed::LiteralExpr>()) {
+    ValueId value = here().constant(e.type.dtype, literal->value);
     return {e.type.is_scalar() ? value : splat(value, dims(e.type.shape), loc(e.span))};
   }
-  case ExprKind::Str: return {string(e.text, loc(e.span))};
-  case ExprKind::Variable: {
-    auto found = env_.find(e.var.index);
+  if (const auto* str = e.get_if<typed::StrExpr>()) return {string(str->text, loc(e.span))};
+  if (const auto* variable = e.get_if<typed::VariableExpr>()) {
+    auto found = env_.find(variable->var.index);
     if (found != env_.end()) return as_type(found->second, e.type);
     if (leaf_types(e.type).empty()) return {}; // unit, a range, an element type
-    throw std::logic_error("lowering: variable " + shared_.program.variables[e.var.index].name + " has no value");
+    const std::string& name = shared_.program.variables[variable->var.index].name;
+    throw std::logic_error("lowering: variable " + name + " has no value");
   }
-  case ExprKind::If:
-  case ExprKind::Block: {
+  if (e.is<typed::IfExpr, typed::BlockExpr>()) {
     if (may_leave(e)) throw std::logic_error("lowering: something that may leave has no continuation");
     auto value = [](const Leaves& leaves) { return leaves; };
-    return e.kind == ExprKind::If ? if_expression(e, value) : block_expression(e, value);
+    return e.is<typed::IfExpr>() ? if_expression(e, value) : block_expression(e, value);
   }
-  case ExprKind::Comprehension: return comprehension(e);
-  case ExprKind::Derive: return derive(e);
-  case ExprKind::TensorLiteral: return {tensor_literal(e)};
-  default: return operation(e);
-  }
+  if (e.is<typed::ComprehensionExpr>()) return comprehension(e);
+  if (e.is<typed::DeriveExpr>()) return derive(e);
+  if (e.is<typed::TensorLiteralExpr>()) return {tensor_literal(e)};
+  return operation(e);
 }
 
 // The kinds that evaluate operands, then binds and checks, then do one thing.
 Leaves FunctionLowerer::operation(const typed::Expr& e) {
-  using typed::ExprKind;
-  if (e.kind == ExprKind::Index) return index(e);
-  if (e.kind == ExprKind::TupleGet) { // of a variable: only the leaves asked for
+  if (e.is<typed::IndexExpr>()) return index(e);
+  if (e.is<typed::TupleGetExpr>()) { // of a variable: only the leaves asked for
     const typed::Expr* base = &e;
     std::vector<uint32_t> path;
-    for (; base->kind == ExprKind::TupleGet; base = base->operands[0].get())
-      path.insert(path.begin(), base->index);
-    if (base->kind == ExprKind::Variable)
-      if (auto found = env_.find(base->var.index); found != env_.end()) {
+    for (; base->is<typed::TupleGetExpr>(); base = base->operands[0].get())
+      path.insert(path.begin(), base->as<typed::TupleGetExpr>().index);
+    if (const auto* variable = base->get_if<typed::VariableExpr>())
+      if (auto found = env_.find(variable->var.index); found != env_.end()) {
         auto begin = found->second.begin() + static_cast<long>(leaf_index(base->type, path));
         return as_type(Leaves(begin, begin + static_cast<long>(leaf_types(e.type).size())), e.type);
       }
@@ -71,26 +67,30 @@ Leaves FunctionLowerer::operation(const typed::Expr& e) {
   for (const Leaves& operand : operands)
     flat.insert(flat.end(), operand.begin(), operand.end());
   Leaves result;
-  switch (e.kind) {
-  case ExprKind::SizeValue: return {size_value(e.size)};
-  case ExprKind::Range: return {};
-  case ExprKind::Tuple: result = std::move(flat); break;
-  case ExprKind::Recast: result = checked(std::move(flat), e.checks, true); break;
-  case ExprKind::TupleGet: {
-    size_t first = leaf_index(e.operands[0]->type, {e.index});
-    auto begin = flat.begin() + static_cast<long>(first);
+  if (const auto* size = e.get_if<typed::SizeExpr>()) return {size_value(size->size)};
+  if (e.is<typed::RangeExpr>()) return {};
+  if (e.is<typed::CallExpr>()) return call(e, std::move(operands));
+  if (const auto* interp = e.get_if<typed::InterpExpr>())
+    return {here().one(Op::Format, std::move(flat), Type::str(), FormatAttrs{interp->format}, loc(e.span))};
+  if (e.is<typed::TupleExpr>()) {
+    result = std::move(flat);
+  } else if (e.is<typed::RecastExpr>()) {
+    result = checked(std::move(flat), e.checks, true);
+  } else if (const auto* get = e.get_if<typed::TupleGetExpr>()) {
+    auto begin = flat.begin() + static_cast<long>(leaf_index(e.operands[0]->type, {get->index}));
     result = Leaves(begin, begin + static_cast<long>(leaf_types(e.type).size()));
-    break;
-  }
-  case ExprKind::Scalar: result = scalar_operation(e, std::move(operands)); break;
-  case ExprKind::Convert: result = {convert(flat.at(0), e.type.dtype, loc(e.span))}; break;
-  case ExprKind::Call: return call(e, std::move(operands));
-  case ExprKind::Builtin: result = builtin(e, operands); break;
-  case ExprKind::List: result = list_operation(e, operands); break;
-  case ExprKind::Text: result = text_operation(e, operands); break;
-  case ExprKind::Interp:
-    return {here().one(Op::Format, std::move(flat), Type::str(), FormatAttrs{e.format}, loc(e.span))};
-  default: throw std::logic_error("lowering: an expression of an unexpected kind");
+  } else if (e.is<typed::ScalarExpr>()) {
+    result = scalar_operation(e, std::move(operands));
+  } else if (e.is<typed::ConvertExpr>()) {
+    result = {convert(flat.at(0), e.type.dtype, loc(e.span))};
+  } else if (e.is<typed::BuiltinExpr>()) {
+    result = builtin(e, operands);
+  } else if (e.is<typed::ListExpr>()) {
+    result = list_operation(e, operands);
+  } else if (e.is<typed::TextExpr>()) {
+    result = text_operation(e, operands);
+  } else {
+    throw std::logic_error("lowering: an expression of an unexpected kind");
   }
   bind_fresh(e.fresh, e.type, result);
   return as_type(std::move(result), e.type);
@@ -173,11 +173,12 @@ Leaves FunctionLowerer::scalar_operation(const typed::Expr& e, std::vector<Leave
     const tl::Type& t = e.operands[i]->type;
     if (t.rank()) values[i] = broadcast(values[i], t.shape, e.type.shape, at);
   }
-  if (e.scalar_op == ScalarOp::Pow) {
+  const ScalarOp op = e.as<typed::ScalarExpr>().op;
+  if (op == ScalarOp::Pow) {
     // A small literal exponent is repeated multiplication.
     const typed::Expr& exponent = *e.operands[1];
-    if (exponent.kind == typed::ExprKind::Literal) {
-      double n = convert_scalar(exponent.type.dtype, DType::F64, exponent.literal).as<double>();
+    if (const auto* literal = exponent.get_if<typed::LiteralExpr>()) {
+      double n = convert_scalar(exponent.type.dtype, DType::F64, literal->value).as<double>();
       if (n == 1 || n == 2 || n == 3 || n == 4) {
         ValueId power = values[0];
         for (int i = 1; i < static_cast<int>(n); ++i)
@@ -186,8 +187,8 @@ Leaves FunctionLowerer::scalar_operation(const typed::Expr& e, std::vector<Leave
       }
     }
   }
-  if (values.size() == 2) values[1] = guarded_operand(e.scalar_op, values[1], e.span);
-  return {elementwise(e.scalar_op, std::move(values), shape, at)};
+  if (values.size() == 2) values[1] = guarded_operand(op, values[1], e.span);
+  return {elementwise(op, std::move(values), shape, at)};
 }
 
 // ---- tensor literals
@@ -198,17 +199,17 @@ namespace {
 // A number that is written down, perhaps by arithmetic: 1.0 / 3.
 std::optional<Scalar> constant_number(const typed::Expr& e) {
   if (!e.type.is_scalar()) return std::nullopt;
-  if (e.kind == typed::ExprKind::Literal) return e.literal;
-  const bool exact = e.scalar_op == ScalarOp::Neg || e.scalar_op == ScalarOp::Add || e.scalar_op == ScalarOp::Sub ||
-                     e.scalar_op == ScalarOp::Mul || (e.scalar_op == ScalarOp::Div && is_float(e.type.dtype));
-  if (e.kind != typed::ExprKind::Scalar || !exact || !e.checks.empty()) return std::nullopt;
+  if (const auto* literal = e.get_if<typed::LiteralExpr>()) return literal->value;
+  const bool exact = e.is(ScalarOp::Neg) || e.is(ScalarOp::Add) || e.is(ScalarOp::Sub) || e.is(ScalarOp::Mul) ||
+                     (e.is(ScalarOp::Div) && is_float(e.type.dtype));
+  if (!exact || !e.checks.empty()) return std::nullopt;
   std::vector<Scalar> operands;
   for (const typed::ExprPtr& operand : e.operands) {
     auto number = constant_number(*operand);
     if (!number) return std::nullopt;
     operands.push_back(*number);
   }
-  return eval_scalar(e.scalar_op, e.type.dtype, operands);
+  return eval_scalar(e.as<typed::ScalarExpr>().op, e.type.dtype, operands);
 }
 
 // All elements of a nest of such numbers, row-major; false where there is anything else.
@@ -217,13 +218,13 @@ bool constants(const typed::Expr& e, std::vector<Scalar>& into) {
     into.push_back(*number);
     return true;
   }
-  if (e.kind != typed::ExprKind::TensorLiteral || !e.checks.empty()) return false;
+  if (!e.is<typed::TensorLiteralExpr>() || !e.checks.empty()) return false;
   return std::all_of(e.operands.begin(), e.operands.end(), [&](auto& operand) { return constants(*operand, into); });
 }
 
 // The numbers of a nest of literals, row-major; false where there is anything else.
 bool numbers(const typed::Expr& e, std::vector<const typed::Expr*>& into) {
-  if (e.kind != typed::ExprKind::TensorLiteral) {
+  if (!e.is<typed::TensorLiteralExpr>()) {
     into.push_back(&e);
     return e.type.is_scalar();
   }

@@ -192,7 +192,7 @@ Leaves FunctionLowerer::index(const typed::Expr& e) {
   LocId at = loc(e.span);
   ValueId base = one(*e.operands[0]);
   const std::vector<Dim> dims = type(base).dims; // a copy: evaluating adds values
-  Subscripts subscripts = evaluate(e.subscripts, dims, e.type.shape, e.checks, e.binds);
+  Subscripts subscripts = evaluate(e.as<typed::IndexExpr>().subscripts, dims, e.type.shape, e.checks, e.binds);
   base = checked(base, e.checks);
   Leaves result{subscripts.masks ? read_mask(base, subscripts, at) : read(base, subscripts, e.type.shape, at)};
   if (!subscripts.count_atom) bind_fresh(e.fresh, e.type, result);

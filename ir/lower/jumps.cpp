@@ -76,8 +76,8 @@ VarKey FunctionLowerer::new_flag() {
 
 Leaves FunctionLowerer::with_value(const typed::Expr& e, const Use& use) {
   if (!may_leave(e)) return use(expr(e));
-  if (e.kind == typed::ExprKind::If) return if_expression(e, use);
-  if (e.kind == typed::ExprKind::Block) return block_expression(e, use);
+  if (e.is<typed::IfExpr>()) return if_expression(e, use);
+  if (e.is<typed::BlockExpr>()) return block_expression(e, use);
   return with_children(children(e), 0, [&] { return use(expr(e)); });
 }
 
@@ -136,8 +136,9 @@ size_t FunctionLowerer::binds_before(const typed::Expr& operand, const typed::Ex
   auto inside = [&](Span span) {
     return span.file == e.span.file && span.begin >= e.span.begin && span.end <= e.span.end;
   };
-  size_t count = operand.kind == typed::ExprKind::SizeValue ? binds_of(operand.size, binds) : 0;
-  if (e.kind != typed::ExprKind::Builtin || !inside(operand.span)) return count;
+  const auto* size = operand.get_if<typed::SizeExpr>();
+  size_t count = size ? binds_of(size->size, binds) : 0;
+  if (!e.is<typed::BuiltinExpr>() || !inside(operand.span)) return count;
   while (count < binds.size() && inside(binds[count].value->span) &&
          binds[count].value->span.begin < operand.span.begin)
     ++count;
@@ -167,23 +168,19 @@ std::vector<FunctionLowerer::Child> FunctionLowerer::children(const typed::Expr&
       result.push_back({bind.value.get(), bind.atom});
     binds = binds.subspan(count);
   };
-  switch (e.kind) {
-  case typed::ExprKind::If: // only the condition, for which see if_expression
-  case typed::ExprKind::Block:
-  case typed::ExprKind::Comprehension: // cannot be left
-    return {};
-  case typed::ExprKind::Index:
+  if (e.is<typed::IfExpr, typed::BlockExpr>()) return {}; // only the condition, for which see if_expression
+  if (e.is<typed::ComprehensionExpr>()) return {};        // cannot be left
+  if (const auto* index = e.get_if<typed::IndexExpr>()) {
     result.push_back({e.operands[0].get(), {}});
-    add_subscripts(e.subscripts, binds, result);
-    return result;
-  default:
-    for (const typed::ExprPtr& operand : e.operands) {
-      take(binds_before(*operand, e, binds));
-      result.push_back({operand.get(), {}});
-    }
-    take(binds.size());
+    add_subscripts(index->subscripts, binds, result);
     return result;
   }
+  for (const typed::ExprPtr& operand : e.operands) {
+    take(binds_before(*operand, e, binds));
+    result.push_back({operand.get(), {}});
+  }
+  take(binds.size());
+  return result;
 }
 
 // What the subscripts of its target need has been evaluated by statements before it.

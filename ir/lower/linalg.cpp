@@ -7,11 +7,12 @@ namespace tl::ir {
 namespace {
 
 LinalgOp linalg_op(const typed::Expr& e) {
-  switch (e.builtin) {
+  switch (e.as<typed::BuiltinExpr>().builtin) {
   case Builtin::Cholesky: return LinalgOp::Cholesky;
   case Builtin::LuFactor: return LinalgOp::LuFactor;
   case Builtin::Solve: return LinalgOp::Solve;
-  case Builtin::TriangularSolve: return e.flag ? LinalgOp::SolveLower : LinalgOp::SolveUpper;
+  case Builtin::TriangularSolve:
+    return e.attrs<typed::LinalgAttrs>().lower ? LinalgOp::SolveLower : LinalgOp::SolveUpper;
   case Builtin::Qr: return LinalgOp::Qr;
   case Builtin::Svd: return LinalgOp::Svd;
   case Builtin::Eigh: return LinalgOp::Eigh;
@@ -24,7 +25,7 @@ LinalgOp linalg_op(const typed::Expr& e) {
 Leaves FunctionLowerer::linalg(const typed::Expr& e, const Leaves& operands) {
   LocId at = loc(e.span);
   const LinalgOp op = linalg_op(e);
-  const std::vector<Size>& shape = e.sizes; // of a
+  const std::vector<Size>& shape = e.attrs<typed::LinalgAttrs>().shape;
   const std::string which = shape.size() == 2   ? "the matrix"
                             : shape.size() == 3 ? "matrix {0} of the batch"
                                                 : "matrix {0} of the batch (counted in row-major order)";

@@ -35,13 +35,14 @@ Leaves FunctionLowerer::list_operation(const typed::Expr& e, const std::vector<L
   auto one = [&](Op op, Attrs attrs) -> Leaves {
     return {here().one(op, std::move(flat), graph_type(e.type), std::move(attrs), at)};
   };
-  switch (e.list_op) {
+  const auto& operation = e.as<typed::ListExpr>();
+  switch (operation.op) {
   case ListOp::Make:
     hold(e.operands.size());
     return one(Op::ListMake, ListMakeAttrs{width(e.type), static_cast<int64_t>(e.operands.size())});
   case ListOp::Length: return {here().one(Op::ListLength, std::move(flat), Type::scalar(DType::I64), {}, at)};
   case ListOp::Get: {
-    if (!e.flag)
+    if (!operation.in_range)
       flat.at(1) = list_index(flat[0], flat[1], e.operands[1]->span);
     else if (keeps_checks())
       flat.at(1) =
@@ -87,10 +88,11 @@ Leaves FunctionLowerer::list_operation(const typed::Expr& e, const std::vector<L
     return one(Op::ListSet, {});
   case ListOp::Append: hold(1); return one(Op::ListAppend, ListAppendAttrs{static_cast<int64_t>(flat.size()) - 1});
   case ListOp::Concat: return one(Op::ListConcat, {});
-  case ListOp::Slice: return one(Op::ListSlice, ListSliceAttrs{e.ints[0] != 0, e.ints[1] != 0, e.ints[2] != 0});
+  case ListOp::Slice:
+    return one(Op::ListSlice, ListSliceAttrs{operation.bounds.first, operation.bounds.last, operation.bounds.step});
   case ListOp::Join: {
     const uint32_t unfit = site("ShapeMismatch", "the elements of the list do not fit together", e.span);
-    const ListJoinAttrs attrs{unfit, e.ints[0], e.ints[1] != 0};
+    const ListJoinAttrs attrs{unfit, operation.axis, operation.stack};
     std::vector<Type> types{Type::tensor(e.type.dtype, std::vector<Dim>(e.type.rank()))};
     types.insert(types.end(), e.type.rank(), Type::scalar(DType::I64));
     NodeId node = here().node(Op::ListJoin, std::move(flat), std::move(types), attrs, at);
@@ -107,14 +109,17 @@ Leaves FunctionLowerer::text_operation(const typed::Expr& e, const std::vector<L
   Leaves flat;
   for (const Leaves& operand : operands)
     flat.insert(flat.end(), operand.begin(), operand.end());
+  const auto& [op, bounds] = e.as<typed::TextExpr>();
+  TextAttrs attrs{op, {}};
+  if (op == TextOp::Slice) attrs.bounds = {bounds.first, bounds.last, bounds.step};
   std::vector<Type> types;
-  if (e.text_op == TextOp::Bytes)
+  if (op == TextOp::Bytes)
     types = {Type::tensor(DType::U8, {Dim::of(0)}), Type::scalar(DType::I64)};
   else
     types = {graph_type(e.type)};
-  NodeId node = here().node(Op::Text, std::move(flat), std::move(types), TextAttrs{e.text_op, e.ints}, loc(e.span));
+  NodeId node = here().node(Op::Text, std::move(flat), std::move(types), std::move(attrs), loc(e.span));
   std::vector<ValueId> results = f_[node].results;
-  if (e.text_op == TextOp::Bytes) f_[results[0]].type.dims[0] = Dim::of(results[1]);
+  if (op == TextOp::Bytes) f_[results[0]].type.dims[0] = Dim::of(results[1]);
   return {results[0]};
 }
 

@@ -360,7 +360,7 @@ void FunctionLowerer::bind_condition(const typed::Stmt& loop) {
   walk(
       *loop.value,
       [&](const typed::Expr& e) {
-        bind_joins(e.joins);
+        if (const auto* branches = e.get_if<typed::IfExpr>()) bind_joins(branches->joins);
         return true;
       },
       [&](const typed::Stmt& s) {

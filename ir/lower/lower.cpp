@@ -47,7 +47,8 @@ LowerProgram::LowerProgram(const typed::Program& program, const SourceManager& s
   std::set<uint32_t> found;
   std::vector<uint32_t> work;
   VisitExpr visit = [&](const typed::Expr& e) {
-    if (e.kind == typed::ExprKind::Call && found.insert(e.instance.index).second) work.push_back(e.instance.index);
+    const auto* call = e.get_if<typed::CallExpr>();
+    if (call && found.insert(call->instance.index).second) work.push_back(call->instance.index);
     return true;
   };
   walk(program.top_level, visit, nullptr);
@@ -173,13 +174,14 @@ Function FunctionLowerer::instance(typed::InstanceId id) {
 // ------------------------------------------------------------------------------------------------------------
 
 Leaves FunctionLowerer::call(const typed::Expr& e, std::vector<Leaves> arguments) {
-  const typed::Instance& callee = shared_.program.instances[e.instance.index];
+  const auto& to = e.as<typed::CallExpr>();
+  const typed::Instance& callee = shared_.program.instances[to.instance.index];
   for (Leaves& argument : arguments)
     argument = checked(std::move(argument), e.checks, true);
   // Bodies of maps hold no calls: there the callee is lowered in place, unless it is recursive.
-  bool recursive = std::count(inlining_.begin(), inlining_.end(), e.instance) > 0;
+  bool recursive = std::count(inlining_.begin(), inlining_.end(), to.instance) > 0;
   if (!frames_.empty() && !callee.has_effects && !recursive) return inline_call(e, callee, std::move(arguments));
-  Leaves result = call_instance(e.instance, e.size_args, std::move(arguments), e.span);
+  Leaves result = call_instance(to.instance, to.size_args, std::move(arguments), e.span);
   bind_fresh(e.fresh, e.type, result);
   return as_type(std::move(result), e.type);
 }
@@ -249,11 +251,11 @@ Leaves FunctionLowerer::call_instance(typed::InstanceId id, const std::vector<Si
 Leaves FunctionLowerer::inline_call(const typed::Expr& e, const typed::Instance& callee,
                                     std::vector<Leaves> arguments) {
   std::vector<ValueId> sizes;
-  for (const Size& size : e.size_args)
+  for (const Size& size : e.as<typed::CallExpr>().size_args)
     sizes.push_back(size_value(size));
   LocId caller = loc(e.span);
   ValueId placing = std::exchange(placing_, ValueId{});
-  inlining_.push_back(e.instance);
+  inlining_.push_back(e.as<typed::CallExpr>().instance);
   callees_.push_back({nullptr, 0, 0, {}, callee.name, caller});
   push(*scopes_.back().region, ScopeKind::Inline);
   for (size_t i = 0; i < sizes.size(); ++i)

@@ -23,6 +23,11 @@ FunctionLowerer::Factor FunctionLowerer::factor(const typed::Expr& e, const std:
     auto found = std::find_if(labels.begin(), labels.end(), [&](auto& label) { return label.var() == var; });
     return static_cast<size_t>(found - labels.begin());
   };
+  // Of a variable; as many as there are labels for another one, and for other expressions.
+  auto label_of_value = [&](const typed::Expr& value) {
+    const auto* variable = value.get_if<typed::VariableExpr>();
+    return variable ? label_of(variable->var.index) : labels.size();
+  };
   std::map<AtomId, size_t> label_atoms;
   for (size_t i = 0; i < labels.size(); ++i)
     if (AtomId atom = shared_.program.variables[labels[i].var()].atom; atom.valid()) label_atoms[atom] = i;
@@ -34,9 +39,9 @@ FunctionLowerer::Factor FunctionLowerer::factor(const typed::Expr& e, const std:
   walk(
       e,
       [&](const typed::Expr& part) {
-        if (part.kind == typed::ExprKind::Variable) {
-          size_t label = label_of(part.var.index);
-          auto found = env_.find(part.var.index);
+        if (const auto* variable = part.get_if<typed::VariableExpr>()) {
+          size_t label = label_of(variable->var.index);
+          auto found = env_.find(variable->var.index);
           if (label < labels.size())
             result.uses.insert(label);
           else if (found != env_.end())
@@ -57,15 +62,14 @@ FunctionLowerer::Factor FunctionLowerer::factor(const typed::Expr& e, const std:
       },
       nullptr);
 
-  if (e.kind != typed::ExprKind::Index || !e.checks.empty()) return result;
+  if (!e.is<typed::IndexExpr>() || !e.checks.empty()) return result;
   Factor base;
-  if (e.operands[0]->kind != typed::ExprKind::Variable || label_of(e.operands[0]->var.index) < labels.size())
-    return result;
+  if (!e.operands[0]->is<typed::VariableExpr>() || label_of_value(*e.operands[0]) < labels.size()) return result;
   std::set<size_t> seen;
-  for (const typed::Subscript& s : e.subscripts) {
-    bool label = s.kind == typed::Subscript::Kind::At && s.in_range && s.value->kind == typed::ExprKind::Variable &&
-                 label_of(s.value->var.index) < labels.size();
-    if (!label || !seen.insert(label_of(s.value->var.index)).second) return result;
+  for (const typed::Subscript& s : e.as<typed::IndexExpr>().subscripts) {
+    if (s.kind != typed::Subscript::Kind::At || !s.in_range) return result;
+    const size_t label = label_of_value(*s.value);
+    if (label == labels.size() || !seen.insert(label).second) return result;
   }
   result.bare = true;
   return result;
@@ -86,9 +90,10 @@ std::vector<size_t> FunctionLowerer::frames_to_leave() const {
 
 std::optional<ValueId> FunctionLowerer::product_sum(const typed::Expr& e, const std::vector<IndexRange>& ranges) {
   const typed::Expr& body = *e.operands[0];
-  bool product = e.reduce == ReduceOp::Sum && !e.is_mean && !e.filter && body.kind == typed::ExprKind::Scalar &&
-                 body.scalar_op == ScalarOp::Mul && body.type.is_scalar() && body.type.dtype == e.type.dtype &&
-                 body.checks.empty() && is_num(body.type.dtype);
+  const auto& sum = e.as<typed::ComprehensionExpr>();
+  bool product = sum.reduce == ReduceOp::Sum && !sum.is_mean && !sum.filter && body.is(ScalarOp::Mul) &&
+                 body.type.is_scalar() && body.type.dtype == e.type.dtype && body.checks.empty() &&
+                 is_num(body.type.dtype);
   if (!product) return std::nullopt;
 
   // Out of as many comprehensions as possible.
@@ -185,8 +190,9 @@ ValueId FunctionLowerer::factor_tensor(const Factor& factor, const std::vector<I
   bool whole = true;
   std::vector<ValueId> starts;
   std::vector<Dim> extents;
-  for (size_t axis = 0; axis < e.subscripts.size(); ++axis) {
-    VarKey var = e.subscripts[axis].value->var.index;
+  const std::vector<typed::Subscript>& subscripts = e.as<typed::IndexExpr>().subscripts;
+  for (size_t axis = 0; axis < subscripts.size(); ++axis) {
+    VarKey var = subscripts[axis].value->as<typed::VariableExpr>().var.index;
     size_t label = 0;
     while (labels[label].var() != var)
       ++label;

@@ -175,12 +175,12 @@ void FunctionLowerer::assertion(const typed::Stmt& stmt, ValueId condition) {
     std::vector<ValueId> operands{ValueId{}, cond};
     AssertAttrs attrs;
     attrs.format.literals = {"`" + stmt.text + "` is false"};
-    if (stmt.message && stmt.message->kind == typed::ExprKind::Interp) {
-      attrs.format = stmt.message->format;
+    if (stmt.message && stmt.message->is<typed::InterpExpr>()) {
+      attrs.format = stmt.message->as<typed::InterpExpr>().format;
       for (const typed::ExprPtr& e : stmt.message->operands)
         operands.push_back(one(*e));
-    } else if (stmt.message && stmt.message->kind == typed::ExprKind::Str) {
-      attrs.format.literals = {stmt.message->text};
+    } else if (stmt.message && stmt.message->is<typed::StrExpr>()) {
+      attrs.format.literals = {stmt.message->as<typed::StrExpr>().text};
     } else if (stmt.message) {
       attrs.format = {{"", ""}, {""}};
       operands.push_back(one(*stmt.message));
@@ -206,7 +206,7 @@ void FunctionLowerer::assertion(const typed::Stmt& stmt, ValueId condition) {
     return Leaves();
   };
   if (stmt.message && may_leave(*stmt.message)) {
-    bool parts = stmt.message->kind == typed::ExprKind::Interp;
+    bool parts = stmt.message->is<typed::InterpExpr>();
     std::vector<Child> read = parts ? children(*stmt.message) : std::vector<Child>{{stmt.message.get(), {}}};
     return fail_in_branch([&] { return with_children(read, 0, always); });
   }

@@ -67,7 +67,8 @@ void evaluate_as_written(Context& cx, const std::vector<std::string>& names, std
     if (!arg.value || arg.constant || refresh(cx, *arg.value).is_error() || has_function(cx, arg.value->type)) continue;
     const std::optional<Size> size = number_of(cx, *arg.value);
     arg.value = kept(cx, std::move(arg.value), before);
-    if (size && arg.value->kind == ExprKind::Variable) cx.sizes.known.emplace(arg.value->var, *size);
+    if (const auto* variable = arg.value->get_if<typed::VariableExpr>(); variable && size)
+      cx.sizes.known.emplace(variable->var, *size);
   }
 }
 
@@ -263,7 +264,8 @@ ExprPtr default_value(Context& cx, FunctionInfo& info, size_t param, std::vector
                ast::as<ast::FloatLiteral>(params[param].default_value) || arg->value->type.is_error()) {
       continue; // no names in it
     } else {
-      if (arg->value->kind != ExprKind::Variable || cx.program.variables[arg->value->var.index].is_mutable) {
+      const auto* variable = arg->value->get_if<typed::VariableExpr>();
+      if (!variable || cx.program.variables[variable->var.index].is_mutable) {
         Type type = refresh(cx, *arg->value);
         auto size = size_of(cx, *arg->value);
         VarId var = new_variable(cx, params[i].name.text, type, false, arg->span);
@@ -280,7 +282,7 @@ ExprPtr default_value(Context& cx, FunctionInfo& info, size_t param, std::vector
         arg->value = variable_value(cx, var, arg->span);
       }
       entity.kind = Entity::Kind::Variable;
-      entity.var = arg->value->var;
+      entity.var = arg->value->as<typed::VariableExpr>().var;
       // Sizes that this parameter names.
       if (auto* named = ast::as<ast::NamedType>(params[i].type); named && named->dims.size() == arg->value->type.rank())
         for (size_t k = 0; k < named->dims.size(); ++k)

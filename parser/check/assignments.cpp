@@ -153,7 +153,7 @@ static bool assigned_elements(Context& cx, const Type& type, const std::vector<c
 // Writes the subscripts and sizes of a part of a tensor, whose text is `tensor`, to `place`.
 static bool subscripted(Context& cx, const std::string& tensor, const std::vector<ast::SubscriptItem>& items,
                         typed::Place& place, typed::Stmt& s, typed::Block& into) {
-  auto holder = make_expr(ExprKind::Index, place.span, Type::error());
+  auto holder = make_expr(typed::IndexExpr{}, place.span, Type::error());
   auto shape = subscripts(cx, place.type, tensor, items, place.span, *holder, place.subscripts);
   for (auto& bind : holder->binds) {
     typed::Stmt let;
@@ -336,7 +336,7 @@ static void check_assign_tuple(Context& cx, const ast::Tuple& targets, const ast
                         show(cx, type)));
       return std::nullopt;
     }
-    if (value && value->kind != ExprKind::Tuple) value = nullptr;
+    if (value && !value->is<typed::TupleExpr>()) value = nullptr;
     auto* written = ast::as<ast::Tuple>(source);
     if (written && written->elements.size() != elements.size()) written = nullptr;
     typed::Pattern pattern;
@@ -459,7 +459,7 @@ static ExprPtr combine_elements(Context& cx, const ast::Assign& s, Span span, co
   }
   // The type rule of the operator.
   std::vector<ExprPtr> operands;
-  operands.push_back(make_expr(ExprKind::Unit, s.target->span, target.type));
+  operands.push_back(make_expr(typed::UnitExpr{}, s.target->span, target.type));
   operands.push_back(std::move(v));
   SizeFacts facts = cx.function->facts;
   size_t reports = cx.function->reports.size();
@@ -488,7 +488,7 @@ static ExprPtr assign_elements(Context& cx, const ast::Assign& s, Span span, typ
     return nullptr;
   }
   if (!cx.open.unify(target.type, v->type)) {
-    mixed_assignment(cx, *make_expr(ExprKind::Unit, s.target->span, target.type), *v, "this assignment", span);
+    mixed_assignment(cx, *make_expr(typed::UnitExpr{}, s.target->span, target.type), *v, "this assignment", span);
     return nullptr;
   }
   if (s.op) v = combine_elements(cx, s, span, target, std::move(v), out);

@@ -87,8 +87,8 @@ static void axes_of(Context& cx, const ast::Subscript& s, const std::string& ind
   if (std::any_of(atoms.begin(), atoms.end(), [&](AtomId atom) { return atom.index >= first_new_atom; })) {
     base = shared(cx, check_expr(cx, s.object), out.around);
     type = cx.open.resolved(base->type);
-    if (base->kind == ExprKind::Variable) {
-      cx.held[s.object] = base->var;
+    if (base->is<typed::VariableExpr>()) {
+      cx.held[s.object] = base->as<typed::VariableExpr>().var;
       out.held.push_back(s.object);
     }
   }

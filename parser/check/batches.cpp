@@ -86,7 +86,7 @@ std::vector<ExprPtr> batch_tensors(Context& cx, const std::vector<Arg*>& tensors
 
 // All tensors have as many rows as the first.
 bool have_equal_rows(Context& cx, const std::vector<ExprPtr>& values, const std::vector<Arg*>& tensors,
-                     std::vector<SizeCheck>& checks) {
+                     SizeChecks& checks) {
   const Size& rows = values[0]->type.shape[0];
   for (size_t i = 1; i < values.size(); ++i) {
     const Size& other = values[i]->type.shape[0];
@@ -122,7 +122,7 @@ ExprPtr row_order(Context& cx, Arg& key, const Size& rows) {
 
 // Rows first and following, so many of them.
 ExprPtr rows_of(const typed::Expr& x, const Size& first, const Size& length, bool claimed, Span at) {
-  auto node = make_expr(ExprKind::Index, at, x.type);
+  auto node = make_expr(typed::IndexExpr{}, at, x.type);
   node->type.shape[0] = length;
   typed::Subscript slice;
   slice.kind = typed::Subscript::Kind::Slice;
@@ -130,7 +130,7 @@ ExprPtr rows_of(const typed::Expr& x, const Size& first, const Size& length, boo
   slice.length = length;
   slice.claimed = claimed;
   slice.span = at;
-  node->subscripts.push_back(std::move(slice));
+  node->as<typed::IndexExpr>().subscripts.push_back(std::move(slice));
   add_full_axes(*node, x.type.rank() - 1, at);
   node->operands.push_back(copy_simple(x));
   return node;
@@ -146,16 +146,14 @@ ExprPtr batch_at(Context& cx, const Batches& batches, const Size& position, Span
       parts.push_back(rows_of(*x, first, length, batches.claimed, at));
       continue;
     }
-    auto take = make_expr(ExprKind::Builtin, at, x->type);
-    take->builtin = Builtin::Take;
-    take->ints = {0};
+    auto take = make_expr(typed::BuiltinExpr{Builtin::Take, typed::AxisAttrs{0}}, at, x->type);
     take->type.shape[0] = length;
     take->operands.push_back(copy_simple(*x));
     take->operands.push_back(rows_of(*batches.order, first, length, batches.claimed, at));
     parts.push_back(std::move(take));
   }
   if (parts.size() == 1) return std::move(parts[0]);
-  auto tuple = make_expr(ExprKind::Tuple, at, Type::tuple({}));
+  auto tuple = make_expr(typed::TupleExpr{}, at, Type::tuple({}));
   for (ExprPtr& p : parts) {
     tuple->type.elements.push_back(p->type);
     tuple->operands.push_back(std::move(p));
@@ -172,8 +170,8 @@ std::optional<Batches> check_batches(Context& cx, std::vector<Arg>& args, Span s
   std::optional<Size> size = size_of_argument(cx, *given->size, "the size of a batch", before);
   std::optional<Size> start = given->start ? size_of_argument(cx, *given->start, "`start`", before) : Size(0);
   if (!size || !start) return std::nullopt;
-  // One number of rows, and a size of at least 1: checks are where the first tensor is bound.
-  std::vector<SizeCheck> checks;
+  // One number of rows, and a size of at least 1: checks stand where the first tensor is bound.
+  SizeChecks checks;
   if (!have_equal_rows(cx, values, given->tensors, checks)) return std::nullopt;
   if (size->is_constant() && size->constant() < 1)
     return wrong_batches(cx, given->size->span, "a batch has at least one row");
@@ -187,7 +185,7 @@ std::optional<Batches> check_batches(Context& cx, std::vector<Arg>& args, Span s
   if (order && refresh(cx, *order).is_error()) return std::nullopt;
   batches.claimed = !checks.empty(); // what is cut depends on the first tensor alone
   if (batches.claimed) {
-    auto checked = make_expr(ExprKind::Recast, values[0]->span, values[0]->type);
+    auto checked = make_expr(typed::RecastExpr{}, values[0]->span, values[0]->type);
     checked->checks = std::move(checks);
     checked->operands.push_back(std::move(values[0]));
     values[0] = std::move(checked);

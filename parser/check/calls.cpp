@@ -157,13 +157,13 @@ ExprPtr check_call(Context& cx, const ast::Expr& e, const ast::Call& c, const Ty
   if (callee->name == "at_least" && is_library(cx, e.span.file) && args.size() == 5) {
     ExprPtr x = take(cx, args[0]);
     if (refresh(cx, *x).is_error()) return x;
-    auto node = make_expr(ExprKind::Recast, e.span, x->type);
+    auto node = make_expr(typed::RecastExpr{}, e.span, x->type);
     Size a = size_argument(cx, take(cx, args[1]), *node, false, "a number"),
          b = size_argument(cx, take(cx, args[2]), *node, false, "");
     ExprPtr kind = take(cx, args[3]), message = take(cx, args[4]);
-    SizeCheck check = size_check(cx, a, b, message->text, e.span);
+    SizeCheck check = size_check(cx, a, b, message->as<typed::StrExpr>().text, e.span);
     check.relation = SizeCheck::Relation::AtLeast;
-    check.kind = kind->text;
+    check.kind = kind->as<typed::StrExpr>().text;
     check.notes.clear();
     node->checks.push_back(std::move(check));
     node->operands.push_back(std::move(x));
@@ -205,7 +205,7 @@ static ExprPtr call_expression(Context& cx, ExprPtr function, std::vector<Arg> a
     return broken(span);
   }
   typed::Block before;
-  if (function->kind != ExprKind::Unit && function->kind != ExprKind::Variable) {
+  if (!function->is<typed::UnitExpr, typed::VariableExpr>()) {
     typed::Stmt let;
     let.kind = StmtKind::Let;
     let.span = function->span;

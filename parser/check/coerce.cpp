@@ -58,7 +58,7 @@ private:
   Type target;
   const std::string& what; // it is, for messages
   const ast::TypeExpr* written;
-  std::vector<SizeCheck> checks;
+  SizeChecks checks;
   bool same = true; // sizes
 };
 
@@ -80,19 +80,14 @@ ExprPtr Coercion::part_by_part() {
   Type from = e->type;
   Span span = e->span;
   ExprPtr held = shared(cx, std::move(e), block);
-  auto parts = make_expr(ExprKind::Tuple, span, from);
+  auto parts = make_expr(typed::TupleExpr{}, span, from);
   for (size_t i = 0; i < from.elements.size(); ++i) {
-    auto get = make_expr(ExprKind::TupleGet, span, from.elements[i]);
-    get->index = static_cast<uint32_t>(i);
+    auto get = make_expr(typed::TupleGetExpr{static_cast<uint32_t>(i)}, span, from.elements[i]);
     get->operands.push_back(copy_simple(*held));
     parts->operands.push_back(std::move(get));
   }
   ExprPtr result = coerce(cx, std::move(parts), target, what);
-  if (block.statements.empty() || result->type.is_error()) return result;
-  auto node = make_expr(ExprKind::Block, span, result->type);
-  block.result = std::move(result);
-  node->blocks.push_back(std::move(block));
-  return node;
+  return result->type.is_error() ? std::move(result) : in_block(std::move(block), std::move(result), span);
 }
 
 // (a, b): what is checked of one part is not known of the next, which has no part in that check.
@@ -170,7 +165,7 @@ ExprPtr Coercion::recast() {
     if (has_function(cx, target)) e->type = cx.open.resolved(target);
     return std::move(e);
   }
-  auto node = make_expr(ExprKind::Recast, e->span, cx.open.resolved(target));
+  auto node = make_expr(typed::RecastExpr{}, e->span, cx.open.resolved(target));
   node->checks = std::move(checks);
   node->operands.push_back(std::move(e));
   return node;
@@ -192,13 +187,13 @@ ExprPtr Coercion::run() {
   }
   if (target.is_list()) return coerce_list(cx, std::move(e), target, what);
   const bool as_many = target.elements.size() == e->type.elements.size();
-  if (target.is_aggregate() && has_list(cx, target) && e->kind != ExprKind::Tuple && as_many) return part_by_part();
+  if (target.is_aggregate() && has_list(cx, target) && !e->is<typed::TupleExpr>() && as_many) return part_by_part();
   if (target.is_tuple() || (target.is_struct() && has_list(cx, target))) {
     if (!as_many) {
       mismatch("");
       return std::move(e);
     }
-    if (e->kind == ExprKind::Tuple) return written_parts();
+    if (e->is<typed::TupleExpr>()) return written_parts();
   }
   if (!target.is_tensor() && !target.is_aggregate()) return std::move(e);
   return recast();

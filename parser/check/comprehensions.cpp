@@ -117,7 +117,8 @@ struct ComprehensionChecker {
   const std::string& reduction; // empty: it is a tensor
   const Span span;
   const bool by_position;
-  ExprPtr node = make_expr(ExprKind::Comprehension, span, Type::error());
+  ExprPtr node = make_expr(typed::ComprehensionExpr{}, span, Type::error());
+  typed::ComprehensionExpr& comprehension = node->as<typed::ComprehensionExpr>();
   bool fine = true;
   std::set<std::string> names{};                        // of all indices
   std::vector<Size> extents{};                          // of the indices
@@ -172,7 +173,7 @@ ExprPtr ComprehensionChecker::check() {
   size_t first_inner_atom = cx.program.atoms.size();
   if (c.filter) check_filter();
   ExprPtr element = check_value(cx, c.element);
-  if (node->filter) node->filter = with_bindings(std::move(node->filter));
+  if (comprehension.filter) comprehension.filter = with_bindings(std::move(comprehension.filter));
   for (const ast::Expr* e : held)
     cx.held.erase(e);
   inside.reset();
@@ -348,7 +349,7 @@ Size ComprehensionChecker::position_of(const typed::ComprehensionIndex& index) c
 
 void ComprehensionChecker::add_index(typed::ComprehensionIndex index, const Size& distance) {
   extents.push_back(cx.program.atoms.positive(distance, inside->facts_outside().sure()));
-  node->indices.push_back(std::move(index));
+  comprehension.indices.push_back(std::move(index));
 }
 
 // A range that uses what is at the positions before it: those are bound where it is evaluated, too.
@@ -387,9 +388,9 @@ void ComprehensionChecker::check_filter() {
           "choose elements by a mask: `x[mask]`, or write `if c { a } else { b }` in the element");
     fine = false;
   }
-  node->filter = check_condition(cx, c.filter);
-  fine = fine && !node->filter->type.is_error();
-  if (fine) learn_condition(cx, *node->filter, true);
+  comprehension.filter = check_condition(cx, c.filter);
+  fine = fine && !comprehension.filter->type.is_error();
+  if (fine) learn_condition(cx, *comprehension.filter, true);
 }
 
 // May elements like this one be put together?
@@ -403,11 +404,11 @@ bool ComprehensionChecker::check_element(typed::Expr& element, size_t first_inne
     return false;
   }
   if (element.type.is_aggregate()) cx.open.settle(element.type);
-  if (reduces_parts(element) && (node->filter || reduction.starts_with("arg"))) {
+  if (reduces_parts(element) && (comprehension.filter || reduction.starts_with("arg"))) {
     error(cx, "TypeMismatch", element.span,
           fmt::format("{}, not {}",
-                      node->filter ? "with a filter, the element of a reduction is a number or a tensor"
-                                   : fmt::format("`{}` takes numbers", reduction),
+                      comprehension.filter ? "with a filter, the element of a reduction is a number or a tensor"
+                                           : fmt::format("`{}` takes numbers", reduction),
                       show(cx, element.type)),
           "", {label_of(cx, element)});
     return false;
@@ -439,7 +440,7 @@ bool ComprehensionChecker::ranges_are_independent() {
     std::vector<AtomId> atoms;
     cx.program.atoms.collect(extents[i], atoms);
     if (std::none_of(atoms.begin(), atoms.end(), [&](AtomId atom) { return is_index(atom); })) continue;
-    error(cx, "ShapeMismatch", node->indices[i].span,
+    error(cx, "ShapeMismatch", comprehension.indices[i].span,
           "the range of an index of a tensor cannot depend on another index");
     return false;
   }
@@ -457,22 +458,21 @@ ExprPtr ComprehensionChecker::make_tensor(ExprPtr element) {
 
 // Reduces each tensor of a tuple or struct of them.
 ExprPtr ComprehensionChecker::reduce_parts(ExprPtr parts) {
-  auto block = make_expr(ExprKind::Block, span, Type::unit());
-  block->blocks.emplace_back();
-  ExprPtr whole = shared(cx, std::move(parts), block->blocks[0]);
+  typed::Block block;
+  ExprPtr whole = shared(cx, std::move(parts), block);
   std::vector<uint32_t> path;
   ExprPtr result = reduce_part(*whole, whole->type, path, false);
   if (!fine) return nullptr;
-  block->type = result->type;
-  block->blocks[0].result = std::move(result);
-  return block;
+  Type type = result->type;
+  block.result = std::move(result);
+  return make_expr(typed::BlockExpr{std::move(block)}, span, std::move(type));
 }
 
 // The part that the steps of a path lead to, of this type.
 ExprPtr ComprehensionChecker::reduce_part(const typed::Expr& whole, const Type& type, std::vector<uint32_t>& path,
                                           bool in_struct) {
   if (type.is_aggregate()) {
-    auto made = make_expr(ExprKind::Tuple, span, type);
+    auto made = make_expr(typed::TupleExpr{}, span, type);
     for (uint32_t i = 0; i < type.elements.size(); ++i) {
       path.push_back(i);
       made->operands.push_back(reduce_part(whole, type.elements[i], path, type.is_struct()));
@@ -489,8 +489,7 @@ ExprPtr ComprehensionChecker::reduce_part(const typed::Expr& whole, const Type& 
 ExprPtr ComprehensionChecker::reduce_leaf(const typed::Expr& whole, const std::vector<uint32_t>& path) {
   ExprPtr leaf = copy_simple(whole);
   for (uint32_t step : path) {
-    auto part = make_expr(ExprKind::TupleGet, span, leaf->type.elements[step]);
-    part->index = step;
+    auto part = make_expr(typed::TupleGetExpr{step}, span, leaf->type.elements[step]);
     part->operands.push_back(std::move(leaf));
     leaf = std::move(part);
   }
@@ -503,13 +502,13 @@ ExprPtr ComprehensionChecker::reduce_leaf(const typed::Expr& whole, const std::v
 }
 
 ExprPtr ComprehensionChecker::reduce(ExprPtr element) {
-  node->is_reduction = true;
-  node->reduce = kReductions.at(reduction);
-  node->is_mean = reduction == "mean";
+  comprehension.is_reduction = true;
+  comprehension.reduce = kReductions.at(reduction);
+  comprehension.is_mean = reduction == "mean";
   element = reduction_operand(std::move(element));
   if (!element) return nullptr;
   node->type = refresh(cx, *element);
-  if (node->reduce == ReduceOp::ArgMin || node->reduce == ReduceOp::ArgMax) {
+  if (comprehension.reduce == ReduceOp::ArgMin || comprehension.reduce == ReduceOp::ArgMax) {
     cx.open.settle(element->type);
     node->type = Type::tensor(DType::I64, element->type.shape);
   }
@@ -525,13 +524,13 @@ ExprPtr ComprehensionChecker::reduction_operand(ExprPtr element) {
     return nullptr;
   };
   Type& type = element->type;
-  const ReduceOp op = node->reduce;
+  const ReduceOp op = comprehension.reduce;
   if (op == ReduceOp::Any || op == ReduceOp::All) {
     cx.open.settle(type);
     if (type.dtype != DType::Bool)
       return wrong(fmt::format("`{}` takes bools", reduction),
                    fmt::format("write `{} != 0`", source_text(cx, element->span)));
-  } else if (node->is_mean) {
+  } else if (comprehension.is_mean) {
     if (!cx.open.constrain_float(type))
       return wrong("`mean` takes floats", fmt::format("write `f32({})`", source_text(cx, element->span)));
   } else if ((op == ReduceOp::Sum || op == ReduceOp::Prod) && !type.open && !is_float(type.dtype) &&
@@ -548,9 +547,10 @@ ExprPtr ComprehensionChecker::reduction_operand(ExprPtr element) {
 }
 
 bool ComprehensionChecker::is_index(AtomId atom) const {
-  return std::any_of(node->indices.begin(), node->indices.end(), [&](const typed::ComprehensionIndex& index) {
-    return index.var.valid() && cx.program.variables[index.var.index].atom == atom;
-  });
+  return std::any_of(comprehension.indices.begin(), comprehension.indices.end(),
+                     [&](const typed::ComprehensionIndex& index) {
+                       return index.var.valid() && cx.program.variables[index.var.index].atom == atom;
+                     });
 }
 
 } // namespace

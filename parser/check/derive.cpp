@@ -23,7 +23,7 @@ static Static transformed_function(Context& cx, Transformed what, Span span);
 std::optional<Static> function_argument(Context& cx, Arg& arg, const std::string& name) {
   if (!arg.value)
     if (auto known = static_of(cx, arg.source); known && known->kind == Static::Kind::Element)
-      arg.value = make_expr(ExprKind::Unit, arg.span, function_type(cx, conversion_function(known->dtype)));
+      arg.value = make_expr(typed::UnitExpr{}, arg.span, function_type(cx, conversion_function(known->dtype)));
   arg.value = take(cx, arg);
   const Type type = refresh(cx, *arg.value);
   if (type.is_error()) return std::nullopt;
@@ -47,8 +47,7 @@ static ExprPtr stop_gradient(Context& cx, std::vector<Arg> args, Span span) {
   values.push_back(shared(cx, std::move(held), before));
   auto stop = [&](const Type& type, bool, std::vector<ExprPtr> leaf) -> ExprPtr {
     if (!type.is_tensor() || !is_float(type.dtype)) return std::move(leaf[0]);
-    auto node = make_expr(ExprKind::Builtin, span, type);
-    node->builtin = Builtin::StopGradient;
+    auto node = make_expr(typed::BuiltinExpr{Builtin::StopGradient}, span, type);
     node->operands.push_back(std::move(leaf[0]));
     return node;
   };
@@ -189,7 +188,7 @@ ExprPtr transform_call(Context& cx, Builtin builtin, std::vector<Arg> args, Span
     written.what.builtin = Builtin::Jacobian;
   }
   Static made = transformed_function(cx, std::move(written.what), span);
-  return in_block(std::move(written.before), make_expr(ExprKind::Unit, span, function_type(cx, made)), span);
+  return in_block(std::move(written.before), make_expr(typed::UnitExpr{}, span, function_type(cx, made)), span);
 }
 
 namespace {

@@ -150,7 +150,7 @@ static void export_results(Context& cx, typed::Block& block) {
   const Type whole = refresh(cx, *block.result);
   const Span span = block.result->span;
   ExprPtr held = shared(cx, std::move(block.result), block);
-  auto delivered = make_expr(ExprKind::Tuple, span, Type::tuple({}));
+  auto delivered = make_expr(typed::TupleExpr{}, span, Type::tuple({}));
   auto leaves = [&](auto& self, ExprPtr part, const ResultInfo& of, const std::string& path) -> void {
     const Type type = part->type;
     if (type.is_aggregate()) {

@@ -55,7 +55,7 @@ ExprPtr check_expr(Context& cx, const ast::Expr* e, const Type* expected, bool w
         else if constexpr (std::is_same_v<T, ast::BoolLiteral>)
           return bool_value(node.value, e->span);
         else if constexpr (std::is_same_v<T, ast::NoneLiteral>)
-          return make_expr(ExprKind::Unit, e->span, Type::none());
+          return make_expr(typed::UnitExpr{}, e->span, Type::none());
         else if constexpr (std::is_same_v<T, ast::StringLiteral>)
           return check_string(cx, *e, node);
         else if constexpr (std::is_same_v<T, ast::Name>)
@@ -67,8 +67,8 @@ ExprPtr check_expr(Context& cx, const ast::Expr* e, const Type* expected, bool w
           error(cx, "TypeMismatch", e->span, "`..` is only allowed in the sizes of a shape");
           return broken(e->span);
         } else if constexpr (std::is_same_v<T, ast::Tuple>) {
-          if (node.elements.empty()) return make_expr(ExprKind::Unit, e->span, Type::unit());
-          auto tuple = make_expr(ExprKind::Tuple, e->span, Type::tuple({}));
+          if (node.elements.empty()) return make_expr(typed::UnitExpr{}, e->span, Type::unit());
+          auto tuple = make_expr(typed::TupleExpr{}, e->span, Type::tuple({}));
           bool fine = true;
           for (size_t i = 0; i < node.elements.size(); ++i) {
             const Type* inner =
@@ -117,11 +117,11 @@ static ExprPtr static_value(Context& cx, const Static& value, Span span) {
                        value.number < 0 ? 0 - static_cast<uint64_t>(value.number) : static_cast<uint64_t>(value.number),
                        value.number < 0, span);
   case Static::Kind::Bool: return bool_value(value.number != 0, span);
-  case Static::Kind::None: return make_expr(ExprKind::Unit, span, Type::none());
-  case Static::Kind::Element: return make_expr(ExprKind::Unit, span, Type::element(value.dtype));
-  case Static::Kind::Function: return make_expr(ExprKind::Unit, span, function_type(cx, value));
+  case Static::Kind::None: return make_expr(typed::UnitExpr{}, span, Type::none());
+  case Static::Kind::Element: return make_expr(typed::UnitExpr{}, span, Type::element(value.dtype));
+  case Static::Kind::Function: return make_expr(typed::UnitExpr{}, span, function_type(cx, value));
   case Static::Kind::Tuple: {
-    auto tuple = make_expr(ExprKind::Tuple, span, Type::tuple({}));
+    auto tuple = make_expr(typed::TupleExpr{}, span, Type::tuple({}));
     for (const Static& element : value.elements) {
       tuple->operands.push_back(static_value(cx, element, span));
       tuple->type.elements.push_back(tuple->operands.back()->type);
@@ -192,9 +192,10 @@ ExprPtr check_name(Context& cx, const ast::Expr& e, const std::string& name) {
   const Entity* entity = find(cx, name);
   if (entity && is_prelude_function(*entity)) entity = nullptr;
   if (!entity) {
-    if (auto dtype = dtype_from_name(name)) return make_expr(ExprKind::Unit, e.span, Type::element(*dtype));
+    if (auto dtype = dtype_from_name(name)) return make_expr(typed::UnitExpr{}, e.span, Type::element(*dtype));
     if (name == "cpu") return device_number(cx, Builtin::Cpu, int_value(0, e.span), e.span);
-    if (cx.names.builtins.count(name)) return make_expr(ExprKind::Unit, e.span, function_type(cx, *static_of(cx, &e)));
+    if (cx.names.builtins.count(name))
+      return make_expr(typed::UnitExpr{}, e.span, function_type(cx, *static_of(cx, &e)));
     double number = 0;
     if (name == "pi")
       number = std::numbers::pi;
@@ -229,10 +230,10 @@ ExprPtr check_name(Context& cx, const ast::Expr& e, const std::string& name) {
   case Entity::Kind::SizeName: return size_expr(entity->size, e.span);
   case Entity::Kind::Const: return const_value(cx, *entity->constant, name, e.span);
   case Entity::Kind::Function:
-  case Entity::Kind::Struct: return make_expr(ExprKind::Unit, e.span, function_type(cx, *static_of(cx, &e)));
+  case Entity::Kind::Struct: return make_expr(typed::UnitExpr{}, e.span, function_type(cx, *static_of(cx, &e)));
   case Entity::Kind::Static: return static_value(cx, entity->value, e.span);
   case Entity::Kind::TypeParam:
-    return make_expr(ExprKind::Unit, e.span, Type::element(cx.open.resolved(entity->element).dtype));
+    return make_expr(typed::UnitExpr{}, e.span, Type::element(cx.open.resolved(entity->element).dtype));
   case Entity::Kind::Spread:
     error(cx, "TypeMismatch", e.span, fmt::format("`{}` names axes: write `..{}` in a shape", name, name));
     return broken(e.span);
@@ -252,7 +253,7 @@ static ExprPtr check_list_literal(Context& cx, const ast::Expr& e, const ast::Li
       elements.push_back(check_value(cx, element, expected->elements.empty() ? nullptr : &expected->elements[0]));
     return list_make(cx, std::move(elements), e.span, expected);
   }
-  auto node = make_expr(ExprKind::TensorLiteral, e.span, Type::error());
+  auto node = make_expr(typed::TensorLiteralExpr{}, e.span, Type::error());
   if (list.elements.empty()) {
     node->type = cx.open.new_open(LiteralKind::Builder);
     node->type.shape = {Size(0)};
@@ -309,16 +310,15 @@ static ExprPtr check_if(Context& cx, const ast::Expr& e, const ast::If& node, co
   if (auto* name = ast::as<ast::Name>(node.condition))
     if (const Entity* entity = find(cx, name->name);
         entity && entity->kind == Entity::Kind::Static && entity->value.kind == Static::Kind::Bool) {
-      auto chosen = make_expr(ExprKind::Block, e.span, Type::unit());
-      chosen->blocks.emplace_back();
+      typed::Block chosen;
       if (entity->value.number != 0)
-        chosen->blocks[0] = check_block(cx, node.then_block, want, expected);
+        chosen = check_block(cx, node.then_block, want, expected);
       else if (node.else_block)
-        chosen->blocks[0] = check_block(cx, *node.else_block, want, expected);
-      if (chosen->blocks[0].result) chosen->type = chosen->blocks[0].result->type;
-      return chosen;
+        chosen = check_block(cx, *node.else_block, want, expected);
+      Type type = chosen.result ? chosen.result->type : Type::unit();
+      return make_expr(typed::BlockExpr{std::move(chosen)}, e.span, std::move(type));
     }
-  auto result = make_expr(ExprKind::If, e.span, Type::unit());
+  auto result = make_expr(typed::IfExpr{}, e.span, Type::unit());
   result->operands.push_back(check_condition(cx, node.condition));
   const typed::Expr& test = *result->operands[0];
   auto facts = cx.function->facts;
@@ -326,9 +326,9 @@ static ExprPtr check_if(Context& cx, const ast::Expr& e, const ast::If& node, co
   bool was_reachable = cx.function->reachable;
   bool want_value = want && node.else_block;
   std::vector<std::map<VarId, Type>> states;
-  result->blocks.resize(2);
+  auto& branches = result->as<typed::IfExpr>();
   if (!test.type.is_error()) learn_condition(cx, test, true);
-  result->blocks[0] = check_block(cx, node.then_block, want_value, expected);
+  branches.then_block = check_block(cx, node.then_block, want_value, expected);
   bool then_ends = cx.function->reachable;
   if (then_ends) states.push_back(cx.function->current);
   cx.function->facts = facts;
@@ -338,7 +338,7 @@ static ExprPtr check_if(Context& cx, const ast::Expr& e, const ast::If& node, co
   auto else_facts = cx.function->facts;
   bool else_ends = was_reachable;
   if (node.else_block) {
-    result->blocks[1] = check_block(cx, *node.else_block, want_value, expected);
+    branches.else_block = check_block(cx, *node.else_block, want_value, expected);
     else_ends = cx.function->reachable;
   }
   if (else_ends) states.push_back(cx.function->current);
@@ -348,10 +348,10 @@ static ExprPtr check_if(Context& cx, const ast::Expr& e, const ast::If& node, co
   if (states.empty())
     cx.function->current = before;
   else
-    result->joins = join_variables(cx, std::move(states), e.span);
+    branches.joins = join_variables(cx, std::move(states), e.span);
   if (test.type.is_error()) result->type = Type::error();
   if (!want_value || result->type.is_error()) return result;
-  typed::Expr *a = result->blocks[0].result.get(), *b = result->blocks[1].result.get();
+  typed::Expr *a = branches.then_block.result.get(), *b = branches.else_block.result.get();
   Type left = a ? refresh(cx, *a) : Type::unit(), right = b ? refresh(cx, *b) : Type::unit();
   auto is_wildcard = [&](AtomId atom) {
     return (cx.program.atoms[atom].kind == AtomKind::Fresh && cx.program.atoms[atom].name == "_") ||
@@ -388,15 +388,16 @@ static ExprPtr check_if(Context& cx, const ast::Expr& e, const ast::If& node, co
             std::move(labels));
       result->type = Type::error();
     } else {
-      result->type =
-          fresh_join(cx, cx.open.resolved(left), cx.open.resolved(right), result->fresh, "this `if`", e.span);
+      std::vector<typed::FreshAtom> fresh;
+      result->type = fresh_join(cx, cx.open.resolved(left), cx.open.resolved(right), fresh, "this `if`", e.span);
+      result->fresh = std::move(fresh);
     }
   }
   return result;
 }
 
 static ExprPtr check_range(Context& cx, const ast::Expr& e, const ast::Range& r) {
-  auto node = make_expr(ExprKind::Range, e.span, Type::error());
+  auto node = make_expr(typed::RangeExpr{}, e.span, Type::error());
   ExprPtr first = check_value(cx, r.first), last = check_value(cx, r.last);
   if (first->type.is_error() || last->type.is_error()) return node;
   size_t errors = cx.function->reports.size();
@@ -422,8 +423,8 @@ static ExprPtr check_field(Context& cx, const ast::Expr& e, const ast::Field& f)
   if (object->type.is_struct()) {
     auto index = object->type.record->find(name);
     if (index) {
-      if (object->kind == ExprKind::Tuple && std::all_of(object->operands.begin(), object->operands.end(),
-                                                         [&](const ExprPtr& operand) { return is_simple(*operand); }))
+      if (object->is<typed::TupleExpr>() && std::all_of(object->operands.begin(), object->operands.end(),
+                                                        [&](const ExprPtr& operand) { return is_simple(*operand); }))
         return std::move(object->operands[*index]);
       return get_field(std::move(object), *index, e.span);
     }
@@ -440,16 +441,12 @@ static ExprPtr check_field(Context& cx, const ast::Expr& e, const ast::Field& f)
   if (object->type.is_tensor() && name == "shape") {
     typed::Block block;
     object = shared(cx, std::move(object), block);
-    auto tuple = make_expr(ExprKind::Tuple, e.span, Type::tuple({}));
+    auto tuple = make_expr(typed::TupleExpr{}, e.span, Type::tuple({}));
     for (const Size& size : object->type.shape) {
       tuple->operands.push_back(size_expr(size, e.span));
       tuple->type.elements.push_back(Type::scalar(DType::I64));
     }
-    if (block.statements.empty()) return tuple;
-    auto node = make_expr(ExprKind::Block, e.span, tuple->type);
-    block.result = std::move(tuple);
-    node->blocks.push_back(std::move(block));
-    return node;
+    return in_block(std::move(block), std::move(tuple), e.span);
   }
   std::string hint;
   if (name == "device") return device_of(cx, std::move(object), e.span);

@@ -5,7 +5,7 @@
 
 namespace tl::checker {
 
-inline ExprPtr broken(Span span) { return make_expr(ExprKind::Unit, span, Type::error()); }
+inline ExprPtr broken(Span span) { return make_expr(typed::UnitExpr{}, span, Type::error()); }
 ExprPtr check_expr(Context& cx, const ast::Expr* e, const Type* expected = nullptr, bool want = true);
 // an error if it has no run-time value
 ExprPtr check_value(Context& cx, const ast::Expr* e, const Type* expected = nullptr);

@@ -27,45 +27,42 @@ IntRange range_of(DType type) {
 
 } // namespace
 
-// A literal's node holds, until now: index 1 (integer: magnitude in literal) or 2 (float: a double there, and its
-// text), flag: negative.
-static void finish_literal(typed::Expr& e, std::string& problem) {
-  DType type = e.type.dtype;
-  bool negative = e.flag;
-  if (type == DType::Bool && e.text == "builder") {
-    e.literal = Scalar::of<uint8_t>(e.literal.bits != 0); // zeros and ones
+// Gives a literal of this type its value.
+static void finish_literal(typed::LiteralExpr& literal, DType type, std::string& problem) {
+  const bool negative = literal.negative, is_int_form = literal.form == LiteralForm::Int;
+  Scalar& number = literal.value;
+  const std::string& text = literal.text;
+  if (type == DType::Bool && literal.is_fill) {
+    number = Scalar::of<uint8_t>(number.bits != 0); // zeros and ones
   } else if (type == DType::Bool) {
     problem = "a number is not a bool";
-  } else if (e.index == 1 && !is_float(type)) {
-    auto magnitude = e.literal.as<uint64_t>();
+  } else if (is_int_form && !is_float(type)) {
+    auto magnitude = number.as<uint64_t>();
     IntRange range = range_of(type);
     if (magnitude > (negative ? range.min_magnitude : range.max))
       problem = fmt::format("{}{} does not fit in {}", negative ? "-" : "", magnitude, name_of(type));
     uint64_t bits = negative ? 0 - magnitude : magnitude;
     if (size_of(type) < 8) bits &= (uint64_t{1} << (size_of(type) * 8)) - 1;
-    e.literal.bits = bits;
+    number.bits = bits;
   } else {
-    double value = e.index == 1 ? static_cast<double>(e.literal.as<uint64_t>()) : e.literal.as<double>();
+    double value = is_int_form ? static_cast<double>(number.as<uint64_t>()) : number.as<double>();
     if (type == DType::F64) {
-      e.literal = Scalar::of(negative ? -value : value);
+      number = Scalar::of(negative ? -value : value);
     } else if (type == DType::F32) {
       // From the text, so that it is rounded once.
-      auto single = static_cast<float>(e.index == 1 ? static_cast<float>(e.literal.as<uint64_t>()) : value);
-      if (e.index == 2 && !e.text.empty()) std::from_chars(e.text.data(), e.text.data() + e.text.size(), single);
-      if (std::isinf(single) && std::isfinite(value)) problem = fmt::format("{} does not fit in f32", e.text);
-      e.literal = Scalar::of(negative ? -single : single);
+      auto single = static_cast<float>(is_int_form ? static_cast<float>(number.as<uint64_t>()) : value);
+      if (!is_int_form && !text.empty()) std::from_chars(text.data(), text.data() + text.size(), single);
+      if (std::isinf(single) && std::isfinite(value)) problem = fmt::format("{} does not fit in f32", text);
+      number = Scalar::of(negative ? -single : single);
     } else {
-      e.literal = convert_scalar(DType::F64, type, Scalar::of(negative ? -value : value));
-      if (std::isinf(convert_scalar(type, DType::F64, e.literal).as<double>()) && std::isfinite(value))
-        problem =
-            fmt::format("{} does not fit in {}", e.text.empty() ? fmt::format("{}", value) : e.text, name_of(type));
+      number = convert_scalar(DType::F64, type, Scalar::of(negative ? -value : value));
+      if (std::isinf(convert_scalar(type, DType::F64, number).as<double>()) && std::isfinite(value))
+        problem = fmt::format("{} does not fit in {}", text.empty() ? fmt::format("{}", value) : text, name_of(type));
     }
-    if (e.index == 2 && std::isinf(value) && !e.text.empty() && e.text != "inf")
-      problem = fmt::format("{} does not fit in {}", e.text, name_of(type));
+    if (!is_int_form && std::isinf(value) && !text.empty() && text != "inf")
+      problem = fmt::format("{} does not fit in {}", text, name_of(type));
   }
-  e.index = 0;
-  e.flag = false;
-  e.text.clear();
+  literal = {number};
 }
 
 namespace {
@@ -79,8 +76,9 @@ bool has_no_size(const Type& type) {
 static void finalize(Context& cx, typed::Expr& e) {
   typed::each_part(
       e, [&](typed::Expr& part) { finalize(cx, part); }, [&](typed::Block& block) { finalize(cx, block); });
-  for (auto& join : e.joins)
-    cx.open.settle(join.type);
+  if (auto* branches = e.get_if<typed::IfExpr>())
+    for (auto& join : branches->joins)
+      cx.open.settle(join.type);
   cx.open.settle(e.type);
   bool no_size = false;
   typed::each_size(e, [&](const Size& size) { no_size = no_size || size.is_too_large(); });
@@ -89,22 +87,22 @@ static void finalize(Context& cx, typed::Expr& e) {
   if (no_size) error(cx, "SizeOverflow", e.span, "a size of this is no i64");
   if (e.type.is_tensor() && e.type.rank() > 0 && e.type.dtype == DType::Device)
     error(cx, "TypeMismatch", e.span, "devices do not make a tensor", "`list(…)` makes a list of them");
-  if (e.kind == ExprKind::Interp) check_formats(cx, e);
-  if (e.kind == ExprKind::Literal && e.index != 0) {
+  if (e.is<typed::InterpExpr>()) check_formats(cx, e);
+  if (auto* literal = e.get_if<typed::LiteralExpr>(); literal && literal->form != LiteralForm::Value) {
     std::string problem;
-    finish_literal(e, problem);
+    finish_literal(*literal, e.type.dtype, problem);
     if (!problem.empty()) error(cx, "LiteralOutOfRange", e.span, problem);
   }
-  if (e.kind == ExprKind::Call && !e.instance.valid() && e.index != 0) {
-    PendingCall& pending = cx.function->calls[e.index - 1];
+  if (auto* call = e.get_if<typed::CallExpr>(); call && !call->instance.valid() && call->pending) {
+    PendingCall& pending = cx.function->calls[*call->pending];
     for (auto& [name, type] : pending.bindings.types)
       cx.open.settle(type);
     for (auto& param : pending.bindings.params)
       cx.open.settle(param.type);
     FunctionInfo& function = *pending.function;
     Bindings bindings = pending.bindings;
-    e.instance = instance_for(cx, function, bindings, e.span);
-    e.index = 0;
+    call->instance = instance_for(cx, function, bindings, e.span);
+    call->pending.reset();
   }
 }
 
@@ -127,7 +125,7 @@ void finalize(Context& cx, typed::Stmt& s) {
 }
 
 void finalize(Context& cx, typed::Block& block) {
-  if (block.diverges && block.result && block.result->kind == ExprKind::Unit) block.result = nullptr; // never there
+  if (block.diverges && block.result && block.result->is<typed::UnitExpr>()) block.result = nullptr; // never there
   for (auto& s : block.statements)
     finalize(cx, s);
   if (block.result) finalize(cx, *block.result);

@@ -38,14 +38,17 @@ static void check_uses(Context& cx, const typed::Block& block) {
     const Type& type = s.value->type;
     if (type.is_error() || type.is_unit() || has_effects(cx, *s.value)) return;
     std::string hint = "bind it by `let`, or remove it";
-    if (s.value->kind == ExprKind::Scalar && s.value->scalar_op == ScalarOp::Eq) hint = "`=` assigns, `==` compares";
-    if (s.value->kind == ExprKind::Str || s.value->kind == ExprKind::Interp) hint = "`print(…)` writes it";
+    if (s.value->is(ScalarOp::Eq)) hint = "`=` assigns, `==` compares";
+    if (s.value->is<typed::StrExpr, typed::InterpExpr>()) hint = "`print(…)` writes it";
     error(cx, "UnusedValue", s.value->span, "the value of this expression is not used", hint, {label_of(cx, *s.value)});
   };
   walker.on_expr = [&](const typed::Expr& e) {
-    bool builds_list = e.kind == ExprKind::Block && e.flag; // list(… for …)
-    bool maps = e.kind == ExprKind::Derive && e.transform == typed::Transform::Vmap;
-    if (e.kind != ExprKind::Comprehension && !builds_list && !maps) return;
+    const auto* block = e.get_if<typed::BlockExpr>();
+    const auto* derived = e.get_if<typed::DeriveExpr>();
+    const auto* comprehension = e.get_if<typed::ComprehensionExpr>();
+    bool builds_list = block && block->builds_list;
+    bool maps = derived && derived->transform == typed::Transform::Vmap;
+    if (!comprehension && !builds_list && !maps) return;
     typed::Walker inner;
     const typed::Expr* culprit = nullptr;
     Span at;
@@ -58,11 +61,11 @@ static void check_uses(Context& cx, const typed::Block& block) {
     };
     for (const auto& operand : e.operands)
       inner.walk(*operand);
-    if (e.filter) inner.walk(*e.filter);
+    if (comprehension && comprehension->filter) inner.walk(*comprehension->filter);
     if (builds_list)
-      for (const auto& s : e.blocks[0].statements) // what is gone through may have effects, the loops may not
+      for (const auto& s : block->block.statements) // what is gone through may have effects, the loops may not
         if (s.kind == StmtKind::For) inner.walk(s.body);
-    if (maps) inner.walk(e.blocks[0]);
+    if (maps) inner.walk(derived->body);
     if (culprit) at = culprit->span;
     if (at.valid() && maps)
       error(cx, "EffectInComprehension", e.span, "a function under `vmap` has no effects: its calls run in any order",
@@ -79,8 +82,8 @@ static void check_derivatives(Context& cx, const typed::Block& block, const std:
   typed::Walker walker;
   walker.on_stmt = [](const typed::Stmt&) {};
   walker.on_expr = [&](const typed::Expr& e) {
-    if (e.kind != ExprKind::Derive || e.transform == typed::Transform::Vmap ||
-        e.transform == typed::Transform::Checkpoint)
+    const auto* derived = e.get_if<typed::DeriveExpr>();
+    if (!derived || derived->transform == typed::Transform::Vmap || derived->transform == typed::Transform::Checkpoint)
       return;
     std::vector<uint32_t> path;
     std::set<uint32_t> done;
@@ -101,9 +104,10 @@ static void check_derivatives(Context& cx, const typed::Block& block, const std:
     typed::Walker inner;
     inner.on_stmt = [](const typed::Stmt&) {};
     inner.on_expr = [&](const typed::Expr& x) {
-      if (x.kind == ExprKind::Call && x.instance.valid()) visit(x.instance.index);
+      const auto* call = x.get_if<typed::CallExpr>();
+      if (call && call->instance.valid()) visit(call->instance.index);
     };
-    inner.walk(e.blocks[0]);
+    inner.walk(derived->body);
     if (cycle.empty()) return;
     std::string names;
     std::vector<Label> labels;
@@ -126,9 +130,10 @@ std::vector<bool> reachable_instances(Context& cx) {
   std::vector<bool> reachable(cx.program.instances.size(), false);
   std::vector<uint32_t> work;
   auto visit = [&](const typed::Expr& e) {
-    if (e.kind == ExprKind::Call && e.instance.valid() && !reachable[e.instance.index]) {
-      reachable[e.instance.index] = true;
-      work.push_back(e.instance.index);
+    const auto* call = e.get_if<typed::CallExpr>();
+    if (call && call->instance.valid() && !reachable[call->instance.index]) {
+      reachable[call->instance.index] = true;
+      work.push_back(call->instance.index);
     }
   };
   typed::Walker walker{visit, [](const typed::Stmt&) {}};
@@ -174,7 +179,7 @@ void add_uses(Context& cx, const Type& type, Uses& uses) {
 }
 
 void add_uses(Context& cx, const typed::Block& block, Uses& uses) {
-  auto checks = [&](const std::vector<SizeCheck>& list) {
+  auto checks = [&](const SizeChecks& list) {
     for (const SizeCheck& check : list)
       add_uses(cx, check.a, uses), add_uses(cx, check.b, uses);
   };
@@ -192,17 +197,19 @@ void add_uses(Context& cx, const typed::Block& block, Uses& uses) {
   };
   typed::Walker walker;
   walker.on_expr = [&](const typed::Expr& e) {
-    if (e.kind == ExprKind::Call && e.instance.valid()) uses.callees.insert(e.instance.index);
-    if (e.kind == ExprKind::Variable) uses.variables.insert(e.var);
+    if (const auto* call = e.get_if<typed::CallExpr>(); call && call->instance.valid())
+      uses.callees.insert(call->instance.index);
+    if (const auto* variable = e.get_if<typed::VariableExpr>()) uses.variables.insert(variable->var);
     typed::each_size(e, [&](const Size& size) { add_uses(cx, size, uses); });
     for (const auto& bind : e.binds)
       uses.defined.insert(bind.atom);
     for (const auto& fresh : e.fresh)
       uses.defined.insert(fresh.atom);
-    joins(e.joins);
-    for (const auto& index : e.indices)
-      for (const auto& bind : index.binds)
-        uses.defined.insert(bind.atom);
+    if (const auto* branches = e.get_if<typed::IfExpr>()) joins(branches->joins);
+    if (const auto* comprehension = e.get_if<typed::ComprehensionExpr>())
+      for (const auto& index : comprehension->indices)
+        for (const auto& bind : index.binds)
+          uses.defined.insert(bind.atom);
   };
   walker.on_stmt = [&](const typed::Stmt& s) {
     for (const auto& [atom, size] : s.size_defs)

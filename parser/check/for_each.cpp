@@ -54,8 +54,7 @@ static typed::Stmt progress_tick(Context& cx, const Progress& bar, const Size& d
     append_value(cx, *beside, check_value(cx, bar.show), "", bar.show->span);
   else
     append_text(*beside, "");
-  auto node = make_expr(ExprKind::Builtin, span, Type::unit());
-  node->builtin = Builtin::Progress;
+  auto node = make_expr(typed::BuiltinExpr{Builtin::Progress, typed::ProgressAttrs{}}, span, Type::unit());
   node->operands.push_back(size_expr(done, span));
   node->operands.push_back(size_expr(total, span));
   node->operands.push_back(finish_interp(std::move(beside)));
@@ -100,7 +99,7 @@ void for_each(Context& cx, const ast::For& s, size_t clause, Span span, Iteratio
   typed::Stmt loop;
   loop.kind = StmtKind::For;
   loop.span = span;
-  loop.value = make_expr(ExprKind::Range, s.clauses[clause].range->span, Type::range(0, over.count, 1));
+  loop.value = make_expr(typed::RangeExpr{}, s.clauses[clause].range->span, Type::range(0, over.count, 1));
   Span at = s.clauses[clause].range->span;
   check_loop(cx, span, loop, [&](typed::Stmt& l) {
     SaveAndRestore scope(cx.names.scope);
@@ -138,7 +137,7 @@ void for_each(Context& cx, const ast::For& s, size_t clause, Span span, Iteratio
   into.statements.push_back(std::move(loop));
   if (bar.is_shown) {
     typed::Stmt last = progress_tick(cx, bar, over.count, over.count, computed(cx.function->current), at);
-    last.value->flag = true;
+    last.value->attrs<typed::ProgressAttrs>().last = true;
     into.statements.push_back(std::move(last));
   }
 }

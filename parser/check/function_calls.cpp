@@ -237,9 +237,9 @@ ExprPtr FunctionCall::make_node(std::vector<ExprPtr> values) {
 ExprPtr FunctionCall::make_pending(std::vector<ExprPtr> values) {
   Signature provisional = make_signature(cx, info, bindings, span);
   ExprPtr node = finish_call(cx, info, provisional, std::move(values), span, {});
-  if (node->kind == ExprKind::Call) {
+  if (auto* call = node->get_if<typed::CallExpr>()) {
+    call->pending = static_cast<uint32_t>(cx.function->calls.size());
     cx.function->calls.push_back({node.get(), &info, bindings});
-    node->index = static_cast<uint32_t>(cx.function->calls.size());
   }
   return in_block(std::move(before), std::move(node), span);
 }
@@ -277,8 +277,7 @@ static bool fits_solved(Context& cx, const Type& written, const Type& actual, co
 ExprPtr finish_call(Context& cx, FunctionInfo& info, const Signature& original, std::vector<ExprPtr> args, Span span,
                     InstanceId instance) {
   const Signature signature = original; // checking may make instances
-  auto node = make_expr(ExprKind::Call, span, Type::error());
-  node->instance = instance;
+  auto node = make_expr(typed::CallExpr{instance}, span, Type::error());
   std::vector<Signature::Param> params;
   std::vector<std::string> names;
   std::vector<const ast::TypeExpr*> written;
@@ -353,7 +352,7 @@ ExprPtr finish_call(Context& cx, FunctionInfo& info, const Signature& original, 
     node->operands.push_back(std::move(args[i]));
   }
   for (AtomId atom : signature.size_params)
-    node->size_args.push_back(known[atom]);
+    node->as<typed::CallExpr>().size_args.push_back(known[atom]);
   std::map<AtomId, Size> with_result = known;
   for (const auto& fresh : signature.result_atoms) {
     SizeAtom atom = cx.program.atoms[fresh.atom];

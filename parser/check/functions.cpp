@@ -116,16 +116,15 @@ void keep_values(Context& cx, const std::set<std::string>& names, Span span, typ
 }
 
 void evaluate_function(ExprPtr function, Span span, typed::Block& before) {
-  if (function->kind == ExprKind::Unit || function->kind == ExprKind::Variable) return;
+  if (function->is<typed::UnitExpr, typed::VariableExpr>()) return;
   before.statements.push_back(let_variable({}, std::move(function), span));
 }
 
 ExprPtr in_block(typed::Block block, ExprPtr result, Span span) {
   if (block.statements.empty()) return result;
-  auto node = make_expr(ExprKind::Block, span, result->type);
+  Type type = result->type;
   block.result = std::move(result);
-  node->blocks.push_back(std::move(block));
-  return node;
+  return make_expr(typed::BlockExpr{std::move(block)}, span, std::move(type));
 }
 
 ExprPtr check_lambda(Context& cx, const ast::Expr& e, const ast::Lambda& l) {
@@ -159,7 +158,7 @@ ExprPtr check_lambda(Context& cx, const ast::Expr& e, const ast::Lambda& l) {
   function.kind = Static::Kind::Function;
   function.callable.functions.push_back(&info);
   function.name = decl->name.text;
-  return in_block(std::move(kept), make_expr(ExprKind::Unit, e.span, function_type(cx, function)), e.span);
+  return in_block(std::move(kept), make_expr(typed::UnitExpr{}, e.span, function_type(cx, function)), e.span);
 }
 
 // ---- function types -------------------------------------------------------------------------------------------------
@@ -280,7 +279,7 @@ ExprPtr expand_call(Context& cx, FunctionInfo& info, const Bindings& bindings, s
     arg_types.push_back(&refresh(cx, *arg));
   std::set<AtomId> unknown(signature.size_params.begin(), signature.size_params.end());
   std::map<AtomId, Size> known;
-  auto holder = make_expr(ExprKind::Recast, span, Type::unit());
+  auto holder = make_expr(typed::RecastExpr{}, span, Type::unit());
   solve_sizes(cx, param_types, arg_types, unknown, decl.name.text, span, known, holder->checks);
   for (size_t i = 0; i < args.size(); ++i) {
     typed::Stmt let;
@@ -352,8 +351,9 @@ static ExprPtr call_value(Context& cx, const Static& function, std::vector<ExprP
     Entity entity;
     entity.kind = Entity::Kind::Variable;
     entity.span = at;
-    if (args[i]->kind == ExprKind::Variable && !cx.program.variables[args[i]->var.index].is_mutable) {
-      entity.var = args[i]->var;
+    const auto* variable = args[i]->get_if<typed::VariableExpr>();
+    if (variable && !cx.program.variables[variable->var.index].is_mutable) {
+      entity.var = variable->var;
     } else {
       Type type = refresh(cx, *args[i]);
       auto size = size_of(cx, *args[i]);
@@ -442,7 +442,7 @@ bool LeavesCall::take_trained() {
 ExprPtr LeavesCall::argument_value(Arg& arg) {
   auto known = arg.value ? std::nullopt : static_of(cx, arg.source);
   if (known && known->kind == Static::Kind::Element)
-    return make_expr(ExprKind::Unit, arg.span, function_type(cx, conversion_function(known->dtype)));
+    return make_expr(typed::UnitExpr{}, arg.span, function_type(cx, conversion_function(known->dtype)));
   return take(cx, arg);
 }
 
@@ -537,7 +537,7 @@ ExprPtr LeavesCall::apply(ExprPtr accumulator, ExprPtr leaf) {
 // A start without a type of its own: what it is by itself, or else what the first leaf is.
 void LeavesCall::type_start(typed::Expr& start, const typed::Expr& leaf) {
   Type type = refresh(cx, start);
-  if (!type.open || start.kind != ExprKind::Literal || !leaf.type.is_tensor()) return;
+  if (!type.open || !start.is<typed::LiteralExpr>() || !leaf.type.is_tensor()) return;
   Snapshot now = snapshot(cx);
   auto trial = copy_simple(start);
   trial->type = cx.open.new_open(cx.open.kind_of(type));

@@ -47,11 +47,10 @@ ExprPtr check_subscript(Context& cx, const ast::Expr& e, const ast::Subscript& s
     }
     auto position = static_cast<size_t>(k);
     // The other elements are evaluated too: what they do is not lost.
-    if (base->kind == ExprKind::Tuple && std::all_of(base->operands.begin(), base->operands.end(),
-                                                     [&](const ExprPtr& operand) { return is_simple(*operand); }))
+    if (base->is<typed::TupleExpr>() && std::all_of(base->operands.begin(), base->operands.end(),
+                                                    [&](const ExprPtr& operand) { return is_simple(*operand); }))
       return std::move(base->operands[position]);
-    auto node = make_expr(ExprKind::TupleGet, e.span, base->type.elements[position]);
-    node->index = static_cast<uint32_t>(position);
+    auto node = make_expr(typed::TupleGetExpr{static_cast<uint32_t>(position)}, e.span, base->type.elements[position]);
     node->operands.push_back(std::move(base));
     return node;
   }
@@ -70,8 +69,9 @@ ExprPtr check_subscript(Context& cx, const ast::Expr& e, const ast::Subscript& s
 }
 
 static ExprPtr index_node(Context& cx, ExprPtr base, const std::vector<ast::SubscriptItem>& items, Span span) {
-  auto node = make_expr(ExprKind::Index, span, Type::error());
-  auto shape = subscripts(cx, base->type, source_text(cx, base->span), items, span, *node, node->subscripts);
+  auto node = make_expr(typed::IndexExpr{}, span, Type::error());
+  auto shape = subscripts(cx, base->type, source_text(cx, base->span), items, span, *node,
+                          node->as<typed::IndexExpr>().subscripts);
   if (!shape) return broken(span);
   node->type = cx.open.resolved(base->type);
   node->type.shape = std::move(*shape);

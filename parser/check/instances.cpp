@@ -159,7 +159,7 @@ bool is_called_deeply(const Context& cx, const FunctionInfo& info) {
 
 void solve_sizes(Context& cx, const std::vector<const Type*>& params, const std::vector<const Type*>& args,
                  const std::set<AtomId>& unknown, const std::string& of, Span span, std::map<AtomId, Size>& known,
-                 std::vector<SizeCheck>& checks) {
+                 SizeChecks& checks) {
   auto solve = [&](bool bare_only) {
     auto visit = [&](auto& self, const Type& param, const Type& arg) -> void {
       for (size_t k = 0; k < param.shape.size() && k < arg.shape.size(); ++k) {
@@ -207,7 +207,7 @@ void check_solvable(Context& cx, const Signature& signature) {
       types.push_back(&param.type);
   std::set<AtomId> unknown(signature.size_params.begin(), signature.size_params.end());
   std::map<AtomId, Size> known;
-  std::vector<SizeCheck> checks;
+  SizeChecks checks;
   SizeFacts facts = cx.function->facts;
   solve_sizes(cx, types, types, unknown, "", {}, known, checks);
   cx.function->facts = facts;
@@ -233,7 +233,7 @@ void exact_sizes(Context& cx, FunctionInfo& info, Bindings& bindings, const std:
   if (params.size() != args.size()) return;
   std::set<AtomId> unknown(signature.size_params.begin(), signature.size_params.end());
   std::map<AtomId, Size> known;
-  std::vector<SizeCheck> checks;
+  SizeChecks checks;
   SizeFacts facts = cx.function->facts;
   solve_sizes(cx, params, args, unknown, info.decl->name.text, span, known, checks);
   cx.function->facts = facts;

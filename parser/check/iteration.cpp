@@ -35,7 +35,7 @@ void add_full_axes(typed::Expr& node, size_t count, Span at) {
   for (size_t k = 0; k < count; ++k) {
     typed::Subscript full;
     full.span = at;
-    node.subscripts.push_back(std::move(full));
+    node.as<typed::IndexExpr>().subscripts.push_back(std::move(full));
   }
 }
 
@@ -83,14 +83,14 @@ Iteration iterate_value(Context& cx, ExprPtr value, typed::Block& before, bool n
     std::shared_ptr<typed::Expr> held = kept(cx, std::move(value), before);
     result.count = type.shape[0];
     result.element = [&cx, held](const Size& position, Span at) {
-      auto node = make_expr(ExprKind::Index, at, refresh(cx, *held));
+      auto node = make_expr(typed::IndexExpr{}, at, refresh(cx, *held));
       node->type.shape.erase(node->type.shape.begin());
       typed::Subscript row;
       row.kind = typed::Subscript::Kind::At;
       row.value = size_expr(position, at);
       row.in_range = true;
       row.span = at;
-      node->subscripts.push_back(std::move(row));
+      node->as<typed::IndexExpr>().subscripts.push_back(std::move(row));
       add_full_axes(*node, held->type.rank() - 1, at);
       node->operands.push_back(copy_simple(*held));
       return node;
@@ -171,7 +171,7 @@ static Iteration iterate_call(Context& cx, Builtin builtin, std::vector<Arg>& ar
     result.is_list = result.is_list || part.is_list;
   }
   result.element = [&cx, parts, is_zip](const Size& position, Span at) {
-    auto tuple = make_expr(ExprKind::Tuple, at, Type::tuple({}));
+    auto tuple = make_expr(typed::TupleExpr{}, at, Type::tuple({}));
     if (!is_zip) tuple->operands.push_back(size_expr(position, at));
     for (const Iteration& part : parts)
       tuple->operands.push_back(part.element(position, at));
@@ -207,10 +207,9 @@ void poison_names(Context& cx, const ast::Pattern& p) {
 
 // if condition { statement }
 typed::Stmt only_if(ExprPtr condition, typed::Stmt statement, Span span) {
-  auto chosen = make_expr(ExprKind::If, condition->span, Type::unit());
+  auto chosen = make_expr(typed::IfExpr{}, condition->span, Type::unit());
   chosen->operands.push_back(std::move(condition));
-  chosen->blocks.resize(2);
-  chosen->blocks[0].statements.push_back(std::move(statement));
+  chosen->as<typed::IfExpr>().then_block.statements.push_back(std::move(statement));
   typed::Stmt choose;
   choose.span = span;
   choose.value = std::move(chosen);
@@ -285,10 +284,7 @@ ExprPtr ListComprehensionChecker::check() {
   for (auto& statement : nested_loops().statements)
     whole.statements.push_back(std::move(statement));
   whole.result = variable_value(cx, built, span);
-  auto node = make_expr(ExprKind::Block, span, list);
-  node->blocks.push_back(std::move(whole));
-  node->flag = true; // a comprehension: no effects in it
-  return node;
+  return make_expr(typed::BlockExpr{std::move(whole), true}, span, list);
 }
 
 void ListComprehensionChecker::check_clause(const ast::IndexClause& clause) {
@@ -310,7 +306,7 @@ void ListComprehensionChecker::check_clause(const ast::IndexClause& clause) {
     blocks.emplace_back();
     return;
   }
-  loop.value = make_expr(ExprKind::Range, at, Type::range(0, over.count, 1));
+  loop.value = make_expr(typed::RangeExpr{}, at, Type::range(0, over.count, 1));
   VarId var = new_variable(cx, "", Type::scalar(DType::I64), false, clause.span);
   bind_atom(cx, var);
   loop.pattern.var = var;

@@ -22,9 +22,8 @@ static bool is_state_field(const Type& type, size_t index) {
 }
 
 ExprPtr copy_part(Context& cx, const typed::Expr& e) {
-  if (e.kind != ExprKind::TupleGet) return copy_simple(e);
-  auto copy = make_expr(ExprKind::TupleGet, e.span, e.type);
-  copy->index = e.index;
+  if (!e.is<typed::TupleGetExpr>()) return copy_simple(e);
+  auto copy = make_expr(e.as<typed::TupleGetExpr>(), e.span, e.type);
   copy->operands.push_back(copy_part(cx, *e.operands[0]));
   return copy;
 }
@@ -58,7 +57,7 @@ std::vector<ExprPtr> enter_lists(Context& cx, std::vector<ExprPtr> lists, Span s
   Size count = bound_size(cx, list_length(copy_simple(*lists[0]), span), "len", before);
   for (size_t k = 1; k < lists.size(); ++k) {
     Size other = bound_size(cx, list_length(copy_simple(*lists[k]), span), "len", before);
-    auto checked = make_expr(ExprKind::Recast, span, lists[k]->type);
+    auto checked = make_expr(typed::RecastExpr{}, span, lists[k]->type);
     (void)require_equal(cx, count, other, false, "the lists need equal lengths, and have {0} and {1} elements", span,
                         checked->checks);
     for (SizeCheck& check : checked->checks)
@@ -68,7 +67,7 @@ std::vector<ExprPtr> enter_lists(Context& cx, std::vector<ExprPtr> lists, Span s
   }
   loop.kind = StmtKind::For;
   loop.span = span;
-  loop.value = make_expr(ExprKind::Range, span, Type::range(0, count, 1));
+  loop.value = make_expr(typed::RangeExpr{}, span, Type::range(0, count, 1));
   VarId position = new_variable(cx, "", Type::scalar(DType::I64), false, span);
   bind_atom(cx, position);
   loop.pattern.var = position;
@@ -83,7 +82,7 @@ ExprPtr rebuild(Context& cx, std::vector<ExprPtr> values, Span span, const Leaf&
   const Type type = refresh(cx, *values[0]);
   if (type.is_function()) return std::move(values[0]);
   if (type.is_aggregate()) {
-    auto node = make_expr(ExprKind::Tuple, span, type);
+    auto node = make_expr(typed::TupleExpr{}, span, type);
     for (size_t i = 0; i < type.elements.size(); ++i) {
       std::vector<ExprPtr> parts;
       for (const ExprPtr& value : values)
@@ -131,7 +130,7 @@ ExprPtr fold_leaves(Context& cx, ExprPtr start, ExprPtr value, typed::Block& bef
   typed::Stmt unused;
   std::vector<ExprPtr> one;
   one.push_back(copy_part(cx, *value));
-  if (start->kind == ExprKind::Literal) {
+  if (start->is<typed::LiteralExpr>()) {
     auto elements = enter_lists(cx, std::move(one), span, rehearsal, unused);
     ExprPtr trial = fold_leaves(cx, copy_simple(*start), std::move(elements[0]), unused.body, step, span, in_state);
     if (trial->type.is_error()) return trial;
@@ -159,8 +158,7 @@ ExprPtr fold_leaves(Context& cx, ExprPtr start, ExprPtr value, typed::Block& bef
 // ------------------------------------------------------------------------------------------------------------
 
 static ExprPtr bool_op(ScalarOp op, ExprPtr a, ExprPtr b, Span span) {
-  auto node = make_expr(ExprKind::Scalar, span, Type::scalar(DType::Bool));
-  node->scalar_op = op;
+  auto node = make_expr(typed::ScalarExpr{op}, span, Type::scalar(DType::Bool));
   node->operands.push_back(std::move(a));
   if (b) node->operands.push_back(std::move(b));
   return node;
@@ -185,13 +183,13 @@ ExprPtr equality(Context& cx, bool equal, ExprPtr a, ExprPtr b, Span span) {
 
 static ExprPtr equal_parts(Context& cx, ExprPtr a, ExprPtr b, typed::Block& before, Span span) {
   auto written_out = [&](const typed::Expr& e) {
-    return e.kind == ExprKind::Tuple &&
+    return e.is<typed::TupleExpr>() &&
            std::all_of(e.operands.begin(), e.operands.end(), [&](const ExprPtr& part) { return is_simple(*part); });
   };
   if (!written_out(*a)) a = kept(cx, std::move(a), before);
   if (!written_out(*b)) b = shared(cx, std::move(b), before);
   auto part_of = [&](const typed::Expr& e, uint32_t i) {
-    return e.kind == ExprKind::Tuple ? copy_simple(*e.operands[i]) : get_field(copy_part(cx, e), i, e.span);
+    return e.is<typed::TupleExpr>() ? copy_simple(*e.operands[i]) : get_field(copy_part(cx, e), i, e.span);
   };
   const Type type = refresh(cx, *a), other = refresh(cx, *b);
   if (type.is_tensor()) return equal_tensors(cx, std::move(a), std::move(b), before, span);
@@ -224,7 +222,7 @@ static ExprPtr equal_parts(Context& cx, ExprPtr a, ExprPtr b, typed::Block& befo
   typed::Stmt loop;
   loop.kind = StmtKind::For;
   loop.span = span;
-  loop.value = make_expr(ExprKind::Range, span, Type::range(0, cx.program.atoms.min(length, other_length), 1));
+  loop.value = make_expr(typed::RangeExpr{}, span, Type::range(0, cx.program.atoms.min(length, other_length), 1));
   VarId position = new_variable(cx, "", Type::scalar(DType::I64), false, span);
   bind_atom(cx, position);
   loop.pattern.var = position;
@@ -264,19 +262,19 @@ static ExprPtr equal_tensors(Context& cx, ExprPtr a, ExprPtr b, typed::Block& be
   cx.function->facts = facts;
   if (result->type.is_error()) return result;
   if (type.rank()) {
-    auto all = make_expr(ExprKind::Builtin, span, Type::scalar(DType::Bool));
-    all->builtin = Builtin::All;
+    typed::ReduceAttrs axes;
     for (size_t k = 0; k < type.rank(); ++k)
-      all->ints.push_back(static_cast<int64_t>(k));
+      axes.axes.push_back(static_cast<int64_t>(k));
+    auto all = make_expr(typed::BuiltinExpr{Builtin::All, std::move(axes)}, span, Type::scalar(DType::Bool));
     all->operands.push_back(std::move(result));
     result = std::move(all);
   }
   if (!sizes) return result;
-  auto node = make_expr(ExprKind::If, span, Type::scalar(DType::Bool));
+  auto node = make_expr(typed::IfExpr{}, span, Type::scalar(DType::Bool));
   node->operands.push_back(std::move(sizes));
-  node->blocks.resize(2);
-  node->blocks[0].result = std::move(result);
-  node->blocks[1].result = bool_value(false, span);
+  auto& branches = node->as<typed::IfExpr>();
+  branches.then_block.result = std::move(result);
+  branches.else_block.result = bool_value(false, span);
   return node;
 }
 

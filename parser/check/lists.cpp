@@ -133,9 +133,7 @@ Type either_element(Context& cx, const Type& a, const Type& b) {
 }
 
 ExprPtr list_node(typed::ListOp op, Span span, Type type) {
-  auto node = make_expr(ExprKind::List, span, std::move(type));
-  node->list_op = op;
-  return node;
+  return make_expr(typed::ListExpr{op}, span, std::move(type));
 }
 
 ExprPtr list_make(Context& cx, std::vector<ExprPtr> elements, Span span, const Type* expected) {
@@ -196,8 +194,10 @@ ExprPtr list_get(Context& cx, ExprPtr list, ExprPtr index, bool in_range, Span s
   }
   cx.open.settle(list->type);
   auto node = list_node(typed::ListOp::Get, span, Type::error());
-  node->type = list_element(cx, list->type, node->fresh, span);
-  node->flag = in_range;
+  std::vector<typed::FreshAtom> fresh;
+  node->type = list_element(cx, list->type, fresh, span);
+  node->fresh = std::move(fresh);
+  node->as<typed::ListExpr>().in_range = in_range;
   node->operands.push_back(std::move(list));
   node->operands.push_back(std::move(index));
   return node;
@@ -223,7 +223,8 @@ ExprPtr list_concat(Context& cx, ExprPtr a, ExprPtr b, Span span) {
   }
   Type type = either_element(cx, cx.open.resolved(a->type), cx.open.resolved(b->type));
   // xs + [x] appends.
-  bool one = b->kind == ExprKind::List && b->list_op == typed::ListOp::Make && b->operands.size() == 1;
+  const auto* made = b->get_if<typed::ListExpr>();
+  bool one = made && made->op == typed::ListOp::Make && b->operands.size() == 1;
   auto node = list_node(one ? typed::ListOp::Append : typed::ListOp::Concat, span, std::move(type));
   node->operands.push_back(std::move(a));
   if (one)
@@ -233,10 +234,10 @@ ExprPtr list_concat(Context& cx, ExprPtr a, ExprPtr b, Span span) {
   return node;
 }
 
-std::vector<ExprPtr> slice_bounds(Context& cx, const ast::SubscriptItem& item, std::vector<int64_t>& given) {
+std::vector<ExprPtr> slice_bounds(Context& cx, const ast::SubscriptItem& item, typed::SliceBounds& given) {
+  given = {item.first != nullptr, item.last != nullptr, item.step != nullptr};
   std::vector<ExprPtr> bounds;
   for (const ast::Expr* part : {item.first, item.last, item.step}) {
-    given.push_back(part != nullptr);
     if (!part) continue;
     bounds.push_back(to_i64(cx, check_value(cx, part), "a bound of a slice"));
     cx.open.settle(bounds.back()->type);
@@ -262,7 +263,7 @@ ExprPtr list_subscript(Context& cx, ExprPtr list, const ast::Subscript& s, Span 
   const ast::SubscriptItem& item = s.items[0];
   if (item.kind == Item::Slice) {
     auto node = list_node(typed::ListOp::Slice, span, refresh(cx, *list));
-    std::vector<ExprPtr> bounds = slice_bounds(cx, item, node->ints);
+    std::vector<ExprPtr> bounds = slice_bounds(cx, item, node->as<typed::ListExpr>().bounds);
     for (const auto& bound : bounds)
       if (bound->type.is_error()) return broken(span);
     node->operands.push_back(std::move(list));
@@ -273,7 +274,7 @@ ExprPtr list_subscript(Context& cx, ExprPtr list, const ast::Subscript& s, Span 
   ExprPtr index = check_value(cx, item.index);
   if (index->type.is_range()) { // xs[a..b] is xs[a:b]
     auto node = list_node(typed::ListOp::Slice, span, refresh(cx, *list));
-    node->ints = {1, 1, 1};
+    node->as<typed::ListExpr>().bounds = {true, true, true};
     node->operands.push_back(std::move(list));
     for (size_t k = 0; k < 3; ++k)
       node->operands.push_back(size_expr(index->type.shape[k], item.span));
@@ -310,7 +311,7 @@ ExprPtr list_stacked(Context& cx, ExprPtr list, Span span) {
     return broken(span);
   }
   auto node = list_node(typed::ListOp::Join, span, list->type.elements[0]);
-  node->ints = {0, 1};
+  node->as<typed::ListExpr>().stack = true;
   node->type.shape.insert(node->type.shape.begin(), Size(0));
   for (size_t k = 0; k < node->type.rank(); ++k) {
     if (k > 0 && !has_element_atom(cx.program.atoms, node->type.shape[k])) continue;
@@ -351,7 +352,7 @@ ExprPtr build_list(Context& cx, const Type& list, const Size& count, typed::Bloc
   typed::Stmt loop;
   loop.kind = StmtKind::For;
   loop.span = span;
-  loop.value = make_expr(ExprKind::Range, span, Type::range(0, count, 1));
+  loop.value = make_expr(typed::RangeExpr{}, span, Type::range(0, count, 1));
   VarId position = new_variable(cx, "", Type::scalar(DType::I64), false, span);
   bind_atom(cx, position);
   loop.pattern.var = position;
@@ -360,10 +361,8 @@ ExprPtr build_list(Context& cx, const Type& list, const Size& count, typed::Bloc
   loop.body.statements.push_back(std::move(append));
   block.statements.push_back(std::move(loop));
   if (!fine) return broken(span);
-  auto node = make_expr(ExprKind::Block, span, list);
   block.result = variable_value(cx, built, span);
-  node->blocks.push_back(std::move(block));
-  return node;
+  return make_expr(typed::BlockExpr{std::move(block)}, span, list);
 }
 
 ExprPtr map_list(Context& cx, ExprPtr list, const Type& element, const std::function<ExprPtr(ExprPtr)>& f, Span span) {
@@ -380,21 +379,18 @@ ExprPtr unpacked(Context& cx, ExprPtr list, size_t count, Span span) {
   cx.open.settle(list->type);
   ExprPtr held = shared(cx, std::move(list), block);
   Size length = bound_size(cx, list_length(copy_simple(*held), span), "", block);
-  auto checked = make_expr(ExprKind::Recast, span, held->type);
+  auto checked = make_expr(typed::RecastExpr{}, span, held->type);
   std::string message = "this pattern takes {1} values, and the list has {0}";
   (void)require_equal(cx, length, static_cast<int64_t>(count), false, message, span, checked->checks);
   checked->operands.push_back(std::move(held));
   ExprPtr whole = shared(cx, std::move(checked), block);
-  auto tuple = make_expr(ExprKind::Tuple, span, Type::tuple({}));
+  auto tuple = make_expr(typed::TupleExpr{}, span, Type::tuple({}));
   for (size_t k = 0; k < count; ++k) {
     tuple->operands.push_back(list_get(cx, copy_simple(*whole), int_value(static_cast<int64_t>(k), span), true, span));
     if (tuple->operands.back()->type.is_error()) return broken(span);
     tuple->type.elements.push_back(tuple->operands.back()->type);
   }
-  auto node = make_expr(ExprKind::Block, span, tuple->type);
-  block.result = std::move(tuple);
-  node->blocks.push_back(std::move(block));
-  return node;
+  return in_block(std::move(block), std::move(tuple), span);
 }
 
 // Every list of a form may stand for one whose elements' sizes are their own; other sizes are compared, or checked one
@@ -411,7 +407,7 @@ ExprPtr coerce_list(Context& cx, ExprPtr e, const Type& target, const std::strin
   from = cx.open.resolved(refresh(cx, *e));
   if (from == target) return e;
   auto retyped = [&](const Type& type) {
-    auto node = make_expr(ExprKind::Recast, e->span, type);
+    auto node = make_expr(typed::RecastExpr{}, e->span, type);
     node->operands.push_back(std::move(e));
     return node;
   };
@@ -420,7 +416,7 @@ ExprPtr coerce_list(Context& cx, ExprPtr e, const Type& target, const std::strin
   // Is every size that the target names the same, whatever the element?
   bool free = true;
   std::map<Size, Size> shared_sizes; // an Element of the target stands for one size
-  std::vector<SizeCheck> checks;
+  SizeChecks checks;
   auto visit = [&](auto& self, const Type& x, const Type& y) -> void {
     for (size_t k = 0; k < x.shape.size(); ++k) {
       if (has_element_atom(cx.program.atoms, y.shape[k])) {

@@ -32,6 +32,6 @@ ExprPtr map_list(Context& cx, ExprPtr list, const Type& element, const std::func
 typed::Stmt append_to(Context& cx, VarId built, const Type& list, ExprPtr element, Span span);
 ExprPtr build_list(Context& cx, const Type& list, const Size& count, typed::Block before,
                    const std::function<ExprPtr(ExprPtr)>& element, Span span);
-std::vector<ExprPtr> slice_bounds(Context& cx, const ast::SubscriptItem& item, std::vector<int64_t>& given);
+std::vector<ExprPtr> slice_bounds(Context& cx, const ast::SubscriptItem& item, typed::SliceBounds& given);
 
 } // namespace tl::checker

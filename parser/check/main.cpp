@@ -97,7 +97,7 @@ ExprPtr main_file(Context& cx, const ast::Param& param, std::set<std::string>& s
 ExprPtr entry_leaves(Context& cx, const ast::Param& param, Type type, const std::string& path,
                      std::set<std::string>& sizes) {
   if (type.is_aggregate()) {
-    auto node = make_expr(ExprKind::Tuple, param.name.span, type);
+    auto node = make_expr(typed::TupleExpr{}, param.name.span, type);
     for (size_t i = 0; i < type.elements.size(); ++i) {
       const std::string step = type.is_struct() ? type.record->fields[i].name : std::to_string(i);
       node->operands.push_back(
@@ -136,13 +136,12 @@ ExprPtr entry_leaves(Context& cx, const ast::Param& param, Type type, const std:
 // A list comes as one text, with a zero byte after each element.
 ExprPtr main_list(Context& cx, ExprPtr given, std::optional<DType> dtype, typed::Block& before) {
   const Span span = given->span;
-  auto zero = make_expr(ExprKind::Str, span, Type::str());
-  zero->text = std::string(1, '\0');
+  auto zero = make_expr(typed::StrExpr{std::string(1, '\0')}, span, Type::str());
   std::vector<ExprPtr> operands;
   operands.push_back(std::move(given));
   operands.push_back(std::move(zero));
   auto all = list_node(typed::ListOp::Slice, span, Type::list(Type::str()));
-  all->ints = {0, 1, 0}; // [:-1]: nothing is after the last
+  all->as<typed::ListExpr>().bounds = {false, true, false}; // [:-1]: nothing stands after the last
   all->operands.push_back(text_node(cx, TextOp::Split, std::move(operands), span));
   all->operands.push_back(int_value(-1, span));
   cx.open.settle(all->operands[1]->type);
@@ -152,12 +151,10 @@ ExprPtr main_list(Context& cx, ExprPtr given, std::optional<DType> dtype, typed:
       cx, std::move(texts), Type::scalar(*dtype),
       [&](ExprPtr element) -> ExprPtr {
         if (*dtype == DType::Bool) {
-          auto yes = make_expr(ExprKind::Str, span, Type::str());
-          yes->text = "true";
+          auto yes = make_expr(typed::StrExpr{"true"}, span, Type::str());
           return text_compare(cx, ast::BinaryOp::Equal, std::move(element), std::move(yes), span);
         }
-        auto number = make_expr(ExprKind::Text, span, Type::scalar(*dtype));
-        number->text_op = TextOp::Parse;
+        auto number = make_expr(typed::TextExpr{TextOp::Parse}, span, Type::scalar(*dtype));
         number->operands.push_back(std::move(element));
         return number;
       },
@@ -186,7 +183,7 @@ void main_results(Context& cx, typed::Block& block) {
   };
   if (plain(type)) return add(type, 0, "", false);
   ExprPtr held = shared(cx, std::move(block.result), block);
-  auto delivered = make_expr(ExprKind::Tuple, span, Type::tuple({}));
+  auto delivered = make_expr(typed::TupleExpr{}, span, Type::tuple({}));
   uint32_t value = 0;
   auto deliver = [&](ExprPtr part) {
     delivered->type.elements.push_back(part->type);

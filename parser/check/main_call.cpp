@@ -172,12 +172,12 @@ ExprPtr MainCall::given_or_default(size_t i, const WrittenParam& written, typed:
   ExprPtr otherwise = default_value(cx, *cx.main, i, by_param, bindings, block);
   otherwise = coerce(cx, std::move(otherwise), type, fmt::format("the default of `{}`", name));
   if (otherwise->type.is_error()) is_fine = false;
-  auto choice = make_expr(ExprKind::If, span, type);
+  auto choice = make_expr(typed::IfExpr{}, span, type);
   choice->operands.push_back(variable_value(cx, entry.given, span));
-  choice->blocks.resize(2);
-  choice->blocks[0].result =
-      written.is_list ? list_of_given(written, std::move(given), choice->blocks[0]) : std::move(given);
-  choice->blocks[1].result = std::move(otherwise);
+  auto& branches = choice->as<typed::IfExpr>();
+  branches.then_block.result =
+      written.is_list ? list_of_given(written, std::move(given), branches.then_block) : std::move(given);
+  branches.else_block.result = std::move(otherwise);
   VarId held = new_variable(cx, name, type, false, span);
   if (type.is_scalar() && type.dtype == DType::I64) bind_atom(cx, held);
   block.statements.push_back(let_variable(held, std::move(choice), span));

@@ -118,7 +118,7 @@ ExprPtr module_name(Context& cx, Scope* module, const ast::Expr& e, const ast::F
       cx.function->is_top_level)
     return variable_value(cx, entity->var, e.span);
   if (callable_in(cx, module, f.name.text))
-    return make_expr(ExprKind::Unit, e.span, function_type(cx, *static_of(cx, &e)));
+    return make_expr(typed::UnitExpr{}, e.span, function_type(cx, *static_of(cx, &e)));
   SaveAndRestore scope(cx.names.scope, module);
   ExprPtr result = check_name(cx, e, f.name.text);
   return result;

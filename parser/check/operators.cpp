@@ -1,6 +1,7 @@
 // Operators: elementwise with broadcasting, `and` and `or`, `**`, `@`; what to say when types don't go together.
 #include "parser/check/operators.h"
 #include "parser/check/expressions.h"
+#include "parser/check/functions.h"
 #include "parser/check/leaves.h"
 #include "parser/check/lists.h"
 #include "parser/check/names.h"
@@ -31,11 +32,12 @@ std::string conversion_hint(Context& cx, const typed::Expr& from, const Type& to
   if (!has_zero(given.dtype) || !has_zero(wanted.dtype)) return "";
   // A variable whose literal nothing gave a type: it is declared with one, rather than converted afterwards.
   auto declared = [&](const typed::Expr* e) {
-    auto found = e && e->kind == ExprKind::Variable ? cx.open_at_first.find(e->var) : cx.open_at_first.end();
+    const auto* variable = e ? e->get_if<typed::VariableExpr>() : nullptr;
+    auto found = variable ? cx.open_at_first.find(variable->var) : cx.open_at_first.end();
     return found == cx.open_at_first.end() ? std::string() : found->second;
   };
   auto declaration = [&](const typed::Expr& e) {
-    const typed::Variable& v = cx.program.variables[e.var.index];
+    const typed::Variable& v = cx.program.variables[e.as<typed::VariableExpr>().var.index];
     return fmt::format("{} {}", v.is_mutable ? "var" : "let", v.name);
   };
   const bool loses = is_float(given.dtype) && !is_float(wanted.dtype);
@@ -58,7 +60,7 @@ void mixed_types(Context& cx, const typed::Expr& a, const typed::Expr& b, const 
   const typed::Expr& from = convert_a ? a : b;
   const Type& to = convert_a ? y : x;
   if (has_zero(x.dtype) && has_zero(y.dtype)) {
-    if (cx.open.resolved(from.type).open && from.kind == ExprKind::Literal)
+    if (cx.open.resolved(from.type).open && from.is<typed::LiteralExpr>())
       hint = fmt::format("write the literal as {}", is_float(to.dtype) ? "a float" : "an integer");
     else
       hint = conversion_hint(cx, from, to);
@@ -150,8 +152,7 @@ ExprPtr scalar_node(Context& cx, ScalarOp op, std::vector<ExprPtr> operands, Spa
   case TypeRule::Bits:
   case TypeRule::KeyFold: break;
   }
-  auto node = make_expr(ExprKind::Scalar, span, Type::error());
-  node->scalar_op = op;
+  auto node = make_expr(typed::ScalarExpr{op}, span, Type::error());
   std::vector<typed::Expr*> raw;
   for (auto& operand : operands)
     raw.push_back((refresh(cx, *operand), operand.get()));
@@ -175,8 +176,9 @@ ExprPtr check_unary(Context& cx, const ast::Expr& e, const ast::Unary& u, const 
   }
   std::vector<ExprPtr> operands;
   operands.push_back(check_value(cx, u.operand, expected));
-  if (u.op == ast::UnaryOp::Negate && operands[0]->kind == ExprKind::Literal && operands[0]->index == 2) { // -inf, -pi
-    operands[0]->flag = !operands[0]->flag;
+  auto* literal = operands[0]->get_if<typed::LiteralExpr>();
+  if (u.op == ast::UnaryOp::Negate && literal && literal->form == LiteralForm::Float) { // -inf, -pi
+    literal->negative = !literal->negative;
     operands[0]->span = e.span;
     return std::move(operands[0]);
   }
@@ -189,21 +191,11 @@ namespace {
 
 // Can it neither fail nor cost more than a few instructions?
 bool is_total(const typed::Expr& e) {
-  switch (e.kind) {
-  case ExprKind::Literal:
-  case ExprKind::SizeValue:
-  case ExprKind::Variable: return true;
-  case ExprKind::Scalar:
-    if (e.scalar_op == ScalarOp::FloorDiv || e.scalar_op == ScalarOp::Mod || e.scalar_op == ScalarOp::Pow ||
-        !e.checks.empty())
-      return false;
-    break;
-  case ExprKind::Convert: break;
-  default: return false;
-  }
-  for (const auto& operand : e.operands)
-    if (!is_total(*operand)) return false;
-  return true;
+  if (is_simple(e)) return true;
+  if (!e.is<typed::ScalarExpr, typed::ConvertExpr>()) return false;
+  if (e.is(ScalarOp::FloorDiv) || e.is(ScalarOp::Mod) || e.is(ScalarOp::Pow)) return false;
+  if (e.is<typed::ScalarExpr>() && !e.checks.empty()) return false;
+  return std::all_of(e.operands.begin(), e.operands.end(), [](const ExprPtr& operand) { return is_total(*operand); });
 }
 
 } // namespace
@@ -226,12 +218,13 @@ static ExprPtr short_circuit(Context& cx, const ast::Expr& e, const ast::Binary&
     scalars = scalars && right->type.is_scalar();
     if (scalars) learn_condition(cx, *right, b.op == ast::BinaryOp::And);
     result = join_conditions(cx, b.op, std::move(result), std::move(right), (*pair)->span);
-    if (result->kind != ExprKind::If) continue;
+    auto* branches = result->get_if<typed::IfExpr>();
+    if (!branches) continue;
     // Two ways meet here: one past the right side, one through it.
     std::vector<std::map<VarId, Type>> ways{std::move(before)};
     if (cx.function->reachable) ways.push_back(cx.function->current);
-    result->blocks[b.op == ast::BinaryOp::And ? 0 : 1].diverges = !cx.function->reachable;
-    result->joins = join_variables(cx, std::move(ways), (*pair)->span);
+    (b.op == ast::BinaryOp::And ? branches->then_block : branches->else_block).diverges = !cx.function->reachable;
+    branches->joins = join_variables(cx, std::move(ways), (*pair)->span);
     cx.function->reachable = was_reachable;
   }
   cx.function->facts = mark;
@@ -255,11 +248,11 @@ static ExprPtr join_conditions(Context& cx, ast::BinaryOp op, ExprPtr left, Expr
             fmt::format("write `{} != 0`", source_text(cx, (*side)->span)), {label_of(cx, **side)});
       return broken(span);
     }
-  auto node = make_expr(ExprKind::If, span, Type::scalar(DType::Bool));
+  auto node = make_expr(typed::IfExpr{}, span, Type::scalar(DType::Bool));
   node->operands.push_back(std::move(left));
-  node->blocks.resize(2);
-  node->blocks[is_and ? 0 : 1].result = std::move(right);
-  node->blocks[is_and ? 1 : 0].result = bool_value(!is_and, span);
+  auto& branches = node->as<typed::IfExpr>();
+  branches.then_block.result = is_and ? std::move(right) : bool_value(true, span);
+  branches.else_block.result = is_and ? bool_value(false, span) : std::move(right);
   return node;
 }
 
@@ -278,11 +271,7 @@ ExprPtr check_power(Context& cx, ExprPtr base, const ast::Expr* exponent, Span s
       product = scalar_node(cx, ScalarOp::Mul, std::move(factors), span, "`**`");
       if (product->type.is_error()) return product;
     }
-    if (block.statements.empty()) return product;
-    auto node = make_expr(ExprKind::Block, span, product->type);
-    block.result = std::move(product);
-    node->blocks.push_back(std::move(block));
-    return node;
+    return in_block(std::move(block), std::move(product), span);
   }
   std::vector<ExprPtr> operands;
   operands.push_back(std::move(base));
@@ -395,8 +384,7 @@ ExprPtr check_matmul(Context& cx, ExprPtr a, ExprPtr b, Span span, const std::st
     error(cx, "TypeMismatch", span, fmt::format("{} takes numbers, not {}", what, name_of(x.type.dtype)));
     return broken(span);
   }
-  auto node = make_expr(ExprKind::Builtin, span, Type::error());
-  node->builtin = Builtin::Matmul;
+  auto node = make_expr(typed::BuiltinExpr{Builtin::Matmul}, span, Type::error());
   const Size inner_a = x.type.shape.back();
   const Size inner_b = y.type.rank() == 1 ? y.type.shape[0] : y.type.shape[y.type.rank() - 2];
   std::string message =

@@ -254,7 +254,7 @@ void check_instance(Context& cx, InstanceId id) {
       error(cx, "TypeMismatch", e->span, fmt::format("`{}` is not a value here", source_text(cx, e->span)));
       e->type = Type::error();
     }
-    if (e->type.is_unit() && e->kind != ExprKind::Unit) {
+    if (e->type.is_unit() && !e->is<typed::UnitExpr>()) {
       typed::Stmt s;
       s.span = e->span;
       s.value = std::move(e);

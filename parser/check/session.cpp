@@ -199,10 +199,10 @@ static void find_state(Context& cx) {
   };
   auto block = [&](auto& self, const typed::Block& b) -> void {
     auto inside = [&](auto& visit, const typed::Expr& e) -> void { // what blocks that are expressions bind
-      if (e.kind == ExprKind::If || e.kind == ExprKind::Comprehension) return;
+      if (e.is<typed::IfExpr, typed::ComprehensionExpr>()) return;
       for (const auto& operand : e.operands)
         visit(visit, *operand);
-      if (e.kind == ExprKind::Block) self(self, e.blocks[0]);
+      if (const auto* block = e.get_if<typed::BlockExpr>()) self(self, block->block);
     };
     for (const typed::Stmt& s : b.statements) {
       if (s.kind == StmtKind::Let) pattern(pattern, s.pattern);
@@ -307,8 +307,7 @@ void show_value(Context& cx, const ast::Expr& e, typed::Block& into) {
   }
   if (line->operands.empty()) append_text(*line, cx.session.shown_type);
   append_text(*line, "\n");
-  auto print = make_expr(ExprKind::Builtin, e.span, Type::unit());
-  print->builtin = Builtin::Print;
+  auto print = make_expr(typed::BuiltinExpr{Builtin::Print, typed::PrintAttrs{}}, e.span, Type::unit());
   print->operands.push_back(finish_interp(std::move(line)));
   statement.value = in_block(std::move(before), std::move(print), e.span);
   into.statements.push_back(std::move(statement));

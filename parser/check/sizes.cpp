@@ -40,24 +40,28 @@ std::optional<Size> size_of(Context& cx, const typed::Expr& e) {
   return number && cx.program.atoms.computes(*number) ? number : std::nullopt;
 }
 
+static std::optional<Size> number_of(const typed::LiteralExpr& literal) {
+  const uint64_t magnitude = literal.value.bits;
+  if (literal.form == LiteralForm::Float) return std::nullopt;
+  // One that is written and is no i64 is said to be none when its type is known.
+  if (literal.form == LiteralForm::Int && magnitude > uint64_t{INT64_MAX} + (literal.negative ? 1 : 0))
+    return std::nullopt;
+  return Size(static_cast<int64_t>(literal.negative ? 0 - magnitude : magnitude));
+}
+
 std::optional<Size> number_of(Context& cx, const typed::Expr& e) {
   Type t = cx.open.resolved(e.type);
   if (!t.is_scalar() || t.dtype != DType::I64) return std::nullopt;
   if (t.open && cx.open.kind_of(t) != LiteralKind::Int) return std::nullopt;
-  switch (e.kind) {
-  case ExprKind::SizeValue: return e.size;
-  case ExprKind::Literal:
-    if (e.index == 2) return std::nullopt;
-    // One that is written and is no i64 is said to be none when its type is known.
-    if (e.index != 0 && e.literal.bits > uint64_t{INT64_MAX} + (e.flag ? 1 : 0)) return std::nullopt;
-    return Size(static_cast<int64_t>(e.flag ? 0 - e.literal.bits : e.literal.bits));
-  case ExprKind::Variable: {
-    if (auto it = cx.sizes.known.find(e.var); it != cx.sizes.known.end()) return it->second;
-    AtomId atom = cx.program.variables[e.var.index].atom;
+  if (const auto* size = e.get_if<typed::SizeExpr>()) return size->size;
+  if (const auto* literal = e.get_if<typed::LiteralExpr>()) return number_of(*literal);
+  if (const auto* variable = e.get_if<typed::VariableExpr>()) {
+    if (auto it = cx.sizes.known.find(variable->var); it != cx.sizes.known.end()) return it->second;
+    AtomId atom = cx.program.variables[variable->var.index].atom;
     if (atom.valid()) return Size::of(atom);
     return std::nullopt;
   }
-  case ExprKind::Scalar: {
+  if (const auto* scalar = e.get_if<typed::ScalarExpr>()) {
     std::vector<Size> args;
     for (const auto& operand : e.operands) {
       auto size = number_of(cx, *operand);
@@ -72,7 +76,7 @@ std::optional<Size> number_of(Context& cx, const typed::Expr& e) {
       return atoms.proves_not_negative(args[1] - Size(1), cx.function->facts);
     };
     std::optional<Size> result;
-    switch (e.scalar_op) {
+    switch (scalar->op) {
     case ScalarOp::Add: return atoms.i64_sum(args[0], args[1]);
     case ScalarOp::Sub: return atoms.i64_sum(args[0], atoms.i64_product(args[1], -1));
     case ScalarOp::Mul: return atoms.i64_product(args[0], args[1]);
@@ -90,8 +94,7 @@ std::optional<Size> number_of(Context& cx, const typed::Expr& e) {
     }
     return result && !result->is_too_large() ? result : std::nullopt;
   }
-  default: return std::nullopt;
-  }
+  return std::nullopt;
 }
 
 // Labels at the places where the names in a and b come from.
@@ -136,7 +139,7 @@ std::string equality_hint(Context& cx, const Size& a, const Size& b) {
 }
 
 bool require_equal(Context& cx, const Size& a, const Size& b, bool implied, const std::string& message, Span span,
-                   std::vector<SizeCheck>& checks, bool reads) {
+                   SizeChecks& checks, bool reads) {
   const Compare known = compare(cx, a, b);
   if (known == Compare::Different) return false;
   if (known == Compare::Equal && (!reads || cx.program.atoms.compare(a, b, sure_facts(cx)) == Compare::Equal))
@@ -163,7 +166,7 @@ bool require_equal(Context& cx, const Size& a, const Size& b, bool implied, cons
 }
 
 static void require_bound(Context& cx, const Size& a, SizeCheck::Relation relation, const Size& bound, const char* kind,
-                          std::string message, Span span, std::vector<SizeCheck>& checks) {
+                          std::string message, Span span, SizeChecks& checks) {
   const Size difference = relation == SizeCheck::Relation::AtLeast ? a - bound : bound - a;
   if (cx.program.atoms.proves_not_negative(difference, sure_facts(cx))) return;
   SizeCheck check = size_check(cx, a, bound, std::move(message), span);
@@ -177,26 +180,25 @@ static void require_bound(Context& cx, const Size& a, SizeCheck::Relation relati
 }
 
 void require_at_most(Context& cx, const Size& a, const Size& most, const char* kind, std::string message, Span span,
-                     std::vector<SizeCheck>& checks) {
+                     SizeChecks& checks) {
   require_bound(cx, a, SizeCheck::Relation::AtMost, most, kind, std::move(message), span, checks);
 }
 
 // a is no longer than an axis may be; {0} in `what` is a.
-static void require_axis(Context& cx, const Size& a, const std::string& what, Span span,
-                         std::vector<SizeCheck>& checks) {
+static void require_axis(Context& cx, const Size& a, const std::string& what, Span span, SizeChecks& checks) {
   require_at_most(cx, a, kLongestAxis, "SizeOverflow",
                   fmt::format("{}, more than the {} that an axis may have", what, kLongestAxis), span, checks);
 }
 
 void require_size(Context& cx, const Size& a, int64_t least, const std::string& message, Span span,
-                  std::vector<SizeCheck>& checks) {
+                  SizeChecks& checks) {
   require_bound(cx, a, SizeCheck::Relation::AtLeast, least, "NegativeSize", message, span, checks);
   require_axis(cx, a, "a size cannot be {0}", span, checks);
 }
 
 // NumPy's rule: aligned right; a literal 1 stretches, rank 0 too. Nothing if two sizes differ (reported).
 std::optional<std::vector<Size>> broadcast(Context& cx, const std::vector<typed::Expr*>& operands,
-                                           const std::string& what, Span span, std::vector<SizeCheck>& checks,
+                                           const std::string& what, Span span, SizeChecks& checks,
                                            size_t skip_last_axes) {
   std::vector<Size> result;
   std::vector<typed::Expr*> from; // which operand gave each axis, from the right
@@ -292,18 +294,20 @@ void learn_index(Context& cx, const Size& index, const Size& first, const Size& 
 
 // What a condition says about sizes: equalities, and which differences are not negative.
 void learn_condition(Context& cx, const typed::Expr& c, bool holds) {
-  if (c.kind == ExprKind::Scalar && c.scalar_op == ScalarOp::Not) return learn_condition(cx, *c.operands[0], !holds);
-  if (c.kind == ExprKind::If && c.blocks.size() == 2 && c.blocks[0].result && c.blocks[1].result) {
+  if (c.is(ScalarOp::Not)) return learn_condition(cx, *c.operands[0], !holds);
+  const auto* branches = c.get_if<typed::IfExpr>();
+  if (branches && branches->then_block.result && branches->else_block.result) {
     // `a and b` is `if a { b } else { false }`, `a or b` is `if a { true } else { b }`
-    const typed::Expr &yes = *c.blocks[0].result, &no = *c.blocks[1].result;
-    if (holds && no.kind == ExprKind::Literal && no.literal.bits == 0)
+    const typed::Expr &yes = *branches->then_block.result, &no = *branches->else_block.result;
+    const auto *always = yes.get_if<typed::LiteralExpr>(), *never = no.get_if<typed::LiteralExpr>();
+    if (holds && never && never->value.bits == 0)
       learn_condition(cx, *c.operands[0], true), learn_condition(cx, yes, true);
-    if (!holds && yes.kind == ExprKind::Literal && yes.literal.bits != 0)
+    if (!holds && always && always->value.bits != 0)
       learn_condition(cx, *c.operands[0], false), learn_condition(cx, no, false);
     return;
   }
-  if (c.kind != ExprKind::Scalar || c.operands.size() != 2) return;
-  ScalarOp op = c.scalar_op;
+  if (!c.is<typed::ScalarExpr>() || c.operands.size() != 2) return;
+  ScalarOp op = c.as<typed::ScalarExpr>().op;
   if (op == ScalarOp::And && holds) {
     learn_condition(cx, *c.operands[0], true);
     learn_condition(cx, *c.operands[1], true);

@@ -21,19 +21,18 @@ SizeCheck size_check(Context& cx, const Size& a, const Size& b, std::string mess
 // implied: by an operation rather than written down, so that two names are two sizes. reads: something is read by it
 // that has no check of its own, so a claim is checked again.
 bool require_equal(Context& cx, const Size& a, const Size& b, bool implied, const std::string& message, Span span,
-                   std::vector<SizeCheck>& checks, bool reads = false);
+                   SizeChecks& checks, bool reads = false);
 // a is a size of at least `least`.
-void require_size(Context& cx, const Size& a, int64_t least, const std::string& message, Span span,
-                  std::vector<SizeCheck>& checks);
+void require_size(Context& cx, const Size& a, int64_t least, const std::string& message, Span span, SizeChecks& checks);
 // a is no more than `most`: {0} and {1} in the message.
 void require_at_most(Context& cx, const Size& a, const Size& most, const char* kind, std::string message, Span span,
-                     std::vector<SizeCheck>& checks);
+                     SizeChecks& checks);
 // "n and m are different sizes", "3 is not 4"
 std::string different(Context& cx, const Size& a, const Size& b);
 // "write `assert n == m` …"
 std::string equality_hint(Context& cx, const Size& a, const Size& b);
 std::optional<std::vector<Size>> broadcast(Context& cx, const std::vector<typed::Expr*>& operands,
-                                           const std::string& what, Span span, std::vector<SizeCheck>& checks,
+                                           const std::string& what, Span span, SizeChecks& checks,
                                            size_t skip_last_axes = 0);
 // e as a value of the written type: unifies element types, compares or checks sizes.
 // `written`: the declaration's type, whose names for sizes the messages take.

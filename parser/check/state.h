@@ -15,12 +15,13 @@
 
 namespace tl::checker {
 
-using typed::ExprKind;
 using typed::ExprPtr;
 using typed::InstanceId;
 using typed::SizeCheck;
+using typed::SizeChecks;
 using typed::StmtKind;
 using typed::VarId;
+using LiteralForm = typed::LiteralExpr::Form;
 
 struct FunctionContext;
 struct FunctionInfo;

@@ -118,7 +118,7 @@ void check_statements(Context& cx, const std::vector<ast::Stmt*>& list, typed::B
               fmt::format("`{}` is not a value here", source_text(cx, last->value->span)));
         into.result->type = Type::error();
       }
-      if (into.result->type.is_unit() && into.result->kind != ExprKind::Unit) {
+      if (into.result->type.is_unit() && !into.result->is<typed::UnitExpr>()) {
         typed::Stmt s;
         s.span = list[i]->span;
         s.value = std::move(into.result);
@@ -134,7 +134,7 @@ void check_statements(Context& cx, const std::vector<ast::Stmt*>& list, typed::B
     if (into.result) {
       Type type = refresh(cx, *into.result);
       auto is_inside = [&](AtomId atom) { return atom.index >= dead->atoms; };
-      into.result = make_expr(ExprKind::Unit, into.result->span, behind_jump(cx, std::move(type), is_inside));
+      into.result = make_expr(typed::UnitExpr{}, into.result->span, behind_jump(cx, std::move(type), is_inside));
     }
     cx.function->returned.resize(dead->returned);
     cx.function->returned_spans.resize(dead->returned);
@@ -292,7 +292,7 @@ typed::Pattern bind_pattern(Context& cx, const ast::Pattern& p, const Type& type
     for (size_t i = 0; i < p.elements.size(); ++i)
       result.elements.push_back(
           bind_pattern(cx, *p.elements[i], fits ? type.elements[i] : Type::error(), is_mutable,
-                       fits && value && value->kind == ExprKind::Tuple ? value->operands[i].get() : nullptr));
+                       fits && value && value->is<typed::TupleExpr>() ? value->operands[i].get() : nullptr));
     return result;
   }
   result.var = bind_name(cx, p.name, p.name, type, is_mutable, value, p.span);
@@ -356,7 +356,7 @@ ExprPtr annotated_value(Context& cx, const ast::TypeExpr* type, const ast::Expr*
     for (const auto& [name, entity] : binds->names)
       enter(cx, name, entity);
   refresh(cx, *v);
-  if (v->type.is_unit() && !v->type.is_error() && v->kind != ExprKind::Unit) {
+  if (v->type.is_unit() && !v->type.is_error() && !v->is<typed::UnitExpr>()) {
     error(cx, "TypeMismatch", value_expr->span, "this has no value");
     v->type = Type::error();
   }
@@ -414,7 +414,7 @@ static void check_let(Context& cx, const ast::Let& s, Span span, typed::Block& i
   if (s.pattern->kind == ast::Pattern::Kind::Tuple && refresh(cx, *v).is_list() && !v->type.is_error())
     v = unpacked(cx, std::move(v), s.pattern->elements.size(), s.value->span);
   out.pattern = bind_pattern(cx, *s.pattern, refresh(cx, *v), s.is_var, v.get());
-  if (out.pattern.var.valid() && v->kind == ExprKind::Literal && v->type.open)
+  if (out.pattern.var.valid() && v->is<typed::LiteralExpr>() && v->type.open)
     cx.open_at_first[out.pattern.var] = source_text(cx, s.value->span);
   out.value = std::move(v);
   into.statements.push_back(std::move(out));

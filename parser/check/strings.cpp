@@ -77,62 +77,64 @@ std::string check_format(const std::string& spec, const Type& type) {
 }
 
 ExprPtr new_interp(Span span) {
-  auto node = make_expr(ExprKind::Interp, span, Type::str());
-  node->format.literals.push_back("");
+  auto node = make_expr(typed::InterpExpr{}, span, Type::str());
+  node->as<typed::InterpExpr>().format.literals.push_back("");
   return node;
 }
 
-void append_text(typed::Expr& interp, std::string_view text) { interp.format.literals.back() += text; }
+void append_text(typed::Expr& interp, std::string_view text) {
+  interp.as<typed::InterpExpr>().format.literals.back() += text;
+}
 
 // What is shown keeps its type open, so that a print changes nothing: its format is looked at when the type is known.
 void check_formats(Context& cx, typed::Expr& interp) {
+  const std::vector<std::string>& specs = interp.as<typed::InterpExpr>().format.specs;
   for (size_t i = 0; i < interp.operands.size() && !interp.type.is_error(); ++i)
-    if (std::string problem = check_format(interp.format.specs[i], interp.operands[i]->type);
-        interp.format.specs[i] != kRepr && !problem.empty() && !interp.operands[i]->type.is_error()) {
+    if (std::string problem = check_format(specs[i], interp.operands[i]->type);
+        specs[i] != kRepr && !problem.empty() && !interp.operands[i]->type.is_error()) {
       error(cx, "FormatMismatch", interp.operands[i]->span, problem, "", {label_of(cx, *interp.operands[i])});
       interp.type = Type::error();
     }
 }
 
 static void append_operand(typed::Expr& interp, ExprPtr value, const std::string& spec) {
-  interp.format.specs.push_back(spec);
-  interp.format.literals.push_back("");
+  FormatTemplate& format = interp.as<typed::InterpExpr>().format;
+  format.specs.push_back(spec);
+  format.literals.push_back("");
   interp.operands.push_back(std::move(value));
 }
 
 // The texts and values of another one.
 static void append_interp(typed::Expr& interp, ExprPtr value) {
+  const FormatTemplate& format = value->as<typed::InterpExpr>().format;
   for (size_t i = 0; i < value->operands.size(); ++i) {
-    append_text(interp, value->format.literals[i]);
-    append_operand(interp, std::move(value->operands[i]), value->format.specs[i]);
+    append_text(interp, format.literals[i]);
+    append_operand(interp, std::move(value->operands[i]), format.specs[i]);
   }
-  append_text(interp, value->format.literals.back());
+  append_text(interp, format.literals.back());
 }
 
 // "()", after what is run for its effects
 static ExprPtr unit_text(ExprPtr value) {
-  auto block = make_expr(ExprKind::Block, value->span, Type::str());
+  typed::Block block;
   typed::Stmt s;
   s.span = value->span;
   s.value = std::move(value);
-  block->blocks.emplace_back();
-  block->blocks[0].statements.push_back(std::move(s));
-  block->blocks[0].result = make_expr(ExprKind::Str, s.span, Type::str());
-  block->blocks[0].result->text = "()";
-  return block;
+  const Span span = s.span;
+  block.statements.push_back(std::move(s));
+  return in_block(std::move(block), make_expr(typed::StrExpr{"()"}, span, Type::str()), span);
 }
 
 // The elements of a tuple or struct. A value that is not simple would be computed for each, so it is shared by a block.
 static std::vector<ExprPtr> elements_of(Context& cx, ExprPtr value) {
-  if (value->kind == ExprKind::Tuple) return std::move(value->operands);
+  if (value->is<typed::TupleExpr>()) return std::move(value->operands);
   ExprPtr first;
   if (!is_simple(*value)) {
     typed::Block block;
     Type type = value->type;
     value = shared(cx, std::move(value), block);
-    first = make_expr(ExprKind::Block, value->span, type);
     block.result = copy_simple(*value);
-    first->blocks.push_back(std::move(block));
+    first = make_expr(typed::BlockExpr{std::move(block)}, value->span, type);
   }
   std::vector<ExprPtr> elements;
   for (size_t i = 0; i < value->type.elements.size(); ++i) {
@@ -172,8 +174,7 @@ static void append_list(Context& cx, typed::Expr& interp, ExprPtr value, const s
       interp.type = Type::error();
       return;
     }
-    operands.push_back(make_expr(ExprKind::Str, span, Type::str()));
-    operands.back()->text = ", ";
+    operands.push_back(make_expr(typed::StrExpr{", "}, span, Type::str()));
     append_value(cx, interp, text_node(cx, TextOp::Join, std::move(operands), span), "", span);
   }
   append_text(interp, "]");
@@ -195,9 +196,9 @@ void append_value(Context& cx, typed::Expr& interp, ExprPtr value, const std::st
     interp.type = Type::error();
     return;
   }
-  if (value->kind == ExprKind::Str && spec.empty()) return append_text(interp, value->text);
-  if (value->kind == ExprKind::Interp && spec.empty()) return append_interp(interp, std::move(value));
-  if (value->type.is_unit() && value->kind == ExprKind::Unit) return append_text(interp, "()");
+  if (value->is<typed::StrExpr>() && spec.empty()) return append_text(interp, value->as<typed::StrExpr>().text);
+  if (value->is<typed::InterpExpr>() && spec.empty()) return append_interp(interp, std::move(value));
+  if (value->type.is_unit() && value->is<typed::UnitExpr>()) return append_text(interp, "()");
   if (value->type.is_unit()) value = unit_text(std::move(value));
   if (value->type.is_function()) {
     error(cx, "TypeMismatch", value->span, fmt::format("{} cannot be printed", show(cx, value->type)), "",
@@ -225,9 +226,8 @@ static void append_element(Context& cx, typed::Expr& interp, ExprPtr value, cons
 // Without values it is plain text.
 ExprPtr finish_interp(ExprPtr interp) {
   if (interp->operands.empty() && !interp->type.is_error()) {
-    interp->kind = ExprKind::Str;
-    interp->text = interp->format.literals[0];
-    interp->format = {};
+    std::string text = std::move(interp->as<typed::InterpExpr>().format.literals[0]);
+    interp->data = typed::StrExpr{std::move(text)};
   }
   return interp;
 }

@@ -121,7 +121,7 @@ void Construction::check_values() {
           field_list.push_back(&wanted[order[j]]);
           value_list.push_back(&by_field[order[j]]->value->type);
         }
-      std::vector<SizeCheck> checks; // made below
+      SizeChecks checks; // made below
       solve_sizes(cx, field_list, value_list, std::set<AtomId>(bound.begin(), bound.end()), decl.name.text, span, told,
                   checks);
     }
@@ -167,7 +167,7 @@ ExprPtr Construction::make() {
     value_list.push_back(&by_field[i]->value->type);
   }
   std::map<AtomId, Size> known;
-  auto recast = make_expr(ExprKind::Recast, span, Type::error());
+  auto recast = make_expr(typed::RecastExpr{}, span, Type::error());
   std::set<AtomId> unknown(bound.begin(), bound.end());
   solve_sizes(cx, field_list, value_list, unknown, decl.name.text, span, known, recast->checks);
   // Function types are among the sizes that are known now.
@@ -176,7 +176,7 @@ ExprPtr Construction::make() {
       size = cx.program.atoms.substitute(size, known);
     wanted = wanted_now();
   }
-  auto node = make_expr(ExprKind::Tuple, span, Type::structure(record, {}));
+  auto node = make_expr(typed::TupleExpr{}, span, Type::structure(record, {}));
   for (size_t i = 0; i < wanted.size(); ++i) {
     Type target = substitute(cx, wanted[i], known);
     free_sizes(cx, target, by_field[i]->value->type);
@@ -282,8 +282,7 @@ ExprPtr with_call(Context& cx, const ast::Expr& e, const ast::MethodCall& c) {
 // -----------------------------------------------------------------------------------------------------------
 
 ExprPtr get_field(ExprPtr object, uint32_t index, Span span) {
-  auto node = make_expr(ExprKind::TupleGet, span, object->type.elements[index]);
-  node->index = index;
+  auto node = make_expr(typed::TupleGetExpr{index}, span, object->type.elements[index]);
   node->operands.push_back(std::move(object));
   return node;
 }
@@ -359,7 +358,7 @@ ExprPtr struct_op(Context& cx, ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span
   bool is_float_scalar = !both && !any_number && is_float(scalar.dtype);
   auto scalar_operand = [&](const typed::Expr& side) -> ExprPtr {
     ExprPtr copy = copy_simple(side);
-    if (copy->kind == ExprKind::Literal && scalar.open) // each leaf has a literal of its own type
+    if (copy->is<typed::LiteralExpr>() && scalar.open) // each leaf has a literal of its own type
       copy->type = cx.open.new_open(cx.open.kind_of(scalar));
     return copy;
   };

@@ -23,8 +23,7 @@ ExprPtr text_node(Context& cx, TextOp op, std::vector<ExprPtr> operands, Span sp
   }
   for (const auto& operand : operands)
     if (operand->type.is_error()) return broken(span);
-  auto node = make_expr(ExprKind::Text, span, std::move(type));
-  node->text_op = op;
+  auto node = make_expr(typed::TextExpr{op}, span, std::move(type));
   node->operands = std::move(operands);
   if (op == TextOp::Bytes) {
     AtomId id = size_atom(cx, AtomKind::Fresh, fmt::format("axis 0 of `{}`", source_text(cx, span)), span);
@@ -68,11 +67,11 @@ ExprPtr text_subscript(Context& cx, ExprPtr base, const ast::Subscript& s, Span 
     cx.open.settle(operands.back()->type);
     return text_node(cx, TextOp::At, std::move(operands), span);
   }
-  std::vector<int64_t> given;
+  typed::SliceBounds given;
   for (ExprPtr& bound : slice_bounds(cx, item, given))
     operands.push_back(std::move(bound));
   ExprPtr node = text_node(cx, TextOp::Slice, std::move(operands), span);
-  node->ints = given;
+  if (auto* text = node->get_if<typed::TextExpr>()) text->bounds = given;
   return node;
 }
 
@@ -109,8 +108,7 @@ ExprPtr text_rule(Context& cx, Rule& r) {
     return text_node(cx, TextOp::Bytes, std::move(operands), r.span);
   case Builtin::ReadLine: {
     if (!r.bind()) return nullptr;
-    auto node = make_expr(ExprKind::Builtin, r.span, Type::str());
-    node->builtin = builtin;
+    auto node = make_expr(typed::BuiltinExpr{builtin}, r.span, Type::str());
     return node;
   }
   case Builtin::Join: { // join(list, separator), and as in Python separator.join(list)
@@ -118,7 +116,7 @@ ExprPtr text_rule(Context& cx, Rule& r) {
     ExprPtr a = r.value(0), b = r.has(1) ? r.value(1) : nullptr;
     if (!r.ok) return nullptr;
     if (!b) {
-      b = make_expr(ExprKind::Str, r.span, Type::str());
+      b = make_expr(typed::StrExpr{}, r.span, Type::str());
     }
     if (a->type.is_str() && b->type.is_list()) std::swap(a, b);
     bool texts = a->type.is_list() && (a->type.elements.empty() || a->type.elements[0].is_str());

@@ -68,8 +68,7 @@ static Arg bound_arg(Context& cx, const std::string& name, Entity entity, Span s
 // A transform of a call of `function` with these arguments, those of `chosen` positions as its operands.
 static ExprPtr derive(Context& cx, typed::Transform transform, const Static& function, std::vector<Arg> args,
                       const std::vector<int64_t>& chosen, Span span) {
-  auto node = make_expr(ExprKind::Derive, span, Type::error());
-  node->transform = transform;
+  auto node = make_expr(typed::DeriveExpr{transform}, span, Type::error());
   SaveAndRestore scope(cx.names.scope);
   push_scope(cx);
   bool fine = true;
@@ -89,21 +88,21 @@ static ExprPtr derive(Context& cx, typed::Transform transform, const Static& fun
     }
     Entity entity;
     entity.kind = Entity::Kind::Variable;
-    entity.var = new_variable(cx, value->kind == ExprKind::Variable ? cx.program.variables[value->var.index].name : "",
-                              value->type, false, args[i].span);
-    node->params.push_back(entity.var);
+    const auto* variable = value->get_if<typed::VariableExpr>();
+    entity.var = new_variable(cx, variable ? cx.program.variables[variable->var.index].name : "", value->type, false,
+                              args[i].span);
+    node->as<typed::DeriveExpr>().params.push_back(entity.var);
     node->operands.push_back(std::move(value));
     std::string given = args[i].name;
     args[i] = bound_arg(cx, fmt::format(" x{}", i), std::move(entity), args[i].span);
     args[i].name = std::move(given);
   }
   if (fine) {
-    node->blocks.emplace_back();
     ExprPtr result = call_named(cx, function.callable, function.name, span, std::move(args), span, false, nullptr);
     cx.open.settle(result->type);
     fine = !result->type.is_error();
     node->type = result->type;
-    node->blocks[0].result = std::move(result);
+    node->as<typed::DeriveExpr>().body.result = std::move(result);
   }
   if (!fine) return broken(span);
   return node;
@@ -119,7 +118,7 @@ static Type with_derivatives(const typed::Expr& node) {
 
 // The derivatives in the value of such a node.
 static ExprPtr derivatives_in(Context& cx, const typed::Expr& held, size_t count, Span span) {
-  auto result = make_expr(ExprKind::Tuple, span, Type::tuple({}));
+  auto result = make_expr(typed::TupleExpr{}, span, Type::tuple({}));
   for (size_t i = 1; i <= count; ++i) {
     result->operands.push_back(get_field(copy_part(cx, held), static_cast<uint32_t>(i), span));
     result->type.elements.push_back(result->operands.back()->type);
@@ -143,7 +142,7 @@ static ExprPtr derive_vjp(Context& cx, const Transformed& what, std::vector<Arg>
   size_t count = node->operands.size();
   node->operands.push_back(std::move(seed));
   node->type = std::move(whole);
-  node->flag = true;
+  node->as<typed::DeriveExpr>().without_effects = true;
   typed::Block before;
   ExprPtr held = shared(cx, std::move(node), before);
   ExprPtr result = count == 1 ? get_field(std::move(held), 1, span) : derivatives_in(cx, *held, count, span);
@@ -205,8 +204,8 @@ Entity shared_argument(Context& cx, Arg& arg, typed::Block& before, Span span) {
   entity.kind = Entity::Kind::Variable;
   Type type = arg.value->type;
   ExprPtr held = shared(cx, std::move(arg.value), before);
-  if (held->kind == ExprKind::Variable) {
-    entity.var = held->var;
+  if (const auto* variable = held->get_if<typed::VariableExpr>()) {
+    entity.var = variable->var;
   } else {
     entity.var = new_variable(cx, "", type, false, arg.span);
     before.statements.push_back(let_variable(entity.var, copy_part(cx, *held), span));
@@ -237,7 +236,8 @@ static ExprPtr derive_custom_vjp(Context& cx, const Transformed& what, std::vect
   if (node->type.is_error()) return node;
   for (const char* name : {" y", " dy"})
     again.add(cx, name, node->type, span);
-  node->params.insert(node->params.end(), again.variables.begin(), again.variables.end());
+  auto& derived = node->as<typed::DeriveExpr>();
+  derived.params.insert(derived.params.end(), again.variables.begin(), again.variables.end());
   ExprPtr rule = call_named(cx, what.rule.callable, what.rule.name, span, std::move(again.list), span, false, nullptr);
   if (rule->type.is_error()) return broken(span);
   Type wanted = trained.size() == 1 ? node->operands[0]->type : Type::tuple({});
@@ -247,8 +247,7 @@ static ExprPtr derive_custom_vjp(Context& cx, const Transformed& what, std::vect
   rule = coerce(cx, std::move(rule), wanted, "the derivative that `custom_vjp` is given");
   if (rule->type.is_error()) return broken(span);
   cx.open.settle(rule->type);
-  node->blocks.emplace_back();
-  node->blocks[1].result = std::move(rule);
+  derived.rule.emplace().result = std::move(rule);
   return in_block(std::move(before), std::move(node), span);
 }
 
@@ -298,7 +297,7 @@ static ExprPtr derive_gradient(Context& cx, const Transformed& what, std::vector
   ExprPtr held = shared(cx, std::move(node), before);
   ExprPtr gradient = what.one ? get_field(copy_part(cx, *held), 1, span) : derivatives_in(cx, *held, count, span);
   if (what.builtin == Builtin::Grad) return in_block(std::move(before), std::move(gradient), span);
-  auto result = make_expr(ExprKind::Tuple, span, Type::tuple({y, gradient->type}));
+  auto result = make_expr(typed::TupleExpr{}, span, Type::tuple({y, gradient->type}));
   result->operands.push_back(get_field(copy_part(cx, *held), 0, span));
   result->operands.push_back(std::move(gradient));
   return in_block(std::move(before), std::move(result), span);
@@ -382,9 +381,9 @@ ExprPtr vjp_call(Context& cx, std::vector<Arg> args, Span span) {
   back.callable.functions.push_back(&made);
   back.name = decl.name.text;
   Type type = Type::tuple({y->type, function_type(cx, back)});
-  auto result = make_expr(ExprKind::Tuple, span, type);
+  auto result = make_expr(typed::TupleExpr{}, span, type);
   result->operands.push_back(std::move(y));
-  result->operands.push_back(make_expr(ExprKind::Unit, span, type.elements[1]));
+  result->operands.push_back(make_expr(typed::UnitExpr{}, span, type.elements[1]));
   return in_block(std::move(before), std::move(result), span);
 }
 
@@ -397,7 +396,7 @@ ExprPtr jvp_call(Context& cx, std::vector<Arg> args, Span span) {
   }
   typed::Block before;
   Static function = function_of(cx, args[0].value->type);
-  if (args[0].value->kind != ExprKind::Unit && args[0].value->kind != ExprKind::Variable)
+  if (!args[0].value->is<typed::UnitExpr, typed::VariableExpr>())
     before.statements.push_back(let_variable({}, std::move(args[0].value), span));
   ExprPtr values[2];
   for (size_t k = 0; k < 2; ++k) {
@@ -414,7 +413,7 @@ ExprPtr jvp_call(Context& cx, std::vector<Arg> args, Span span) {
     cx.open.settle(values[0]->type);
   }
   std::vector<ExprPtr> parts[2];
-  auto is_whole = [](const typed::Expr& value) { return value.type.is_tuple() && value.kind != ExprKind::Tuple; };
+  auto is_whole = [](const typed::Expr& value) { return value.type.is_tuple() && !value.is<typed::TupleExpr>(); };
   const bool first_runs_first = is_whole(*values[1]);
   for (size_t k = 0; k < 2; ++k) {
     if (is_whole(*values[k])) {
@@ -524,7 +523,7 @@ bool MappedArguments::add(Arg& arg, size_t position, int64_t axis) {
 
 // The value, once its first axes are of the size that those before have; null where they are not, which is reported.
 ExprPtr MappedArguments::with_count(ExprPtr value, Span at) {
-  auto checked = make_expr(ExprKind::Recast, span, value->type);
+  auto checked = make_expr(typed::RecastExpr{}, span, value->type);
   std::vector<Size> sizes;
   first_sizes(value->type, sizes);
   std::optional<Size> other; // what it cannot be
@@ -554,7 +553,7 @@ std::vector<ExprPtr> MappedArguments::take_values(std::vector<Arg>& args) const 
   for (int64_t i : positions) {
     Arg& arg = args[static_cast<size_t>(i)];
     whole.push_back(std::move(arg.value));
-    arg.value = make_expr(ExprKind::Unit, arg.span, whole.back()->type);
+    arg.value = make_expr(typed::UnitExpr{}, arg.span, whole.back()->type);
     (void)drop_axis(arg.value->type);
   }
   return whole;
@@ -579,7 +578,7 @@ static ExprPtr derive_vmap(Context& cx, const Transformed& what, std::vector<Arg
   ExprPtr node = derive(cx, typed::Transform::Vmap, what.function, std::move(args), mapped.positions, span);
   if (node->type.is_error()) return node;
   node->operands = std::move(whole);
-  node->sizes = {*mapped.count};
+  node->as<typed::DeriveExpr>().count = *mapped.count;
   Type type = node->type;
   if (!add_axis(type, *mapped.count) || !first_tensor(type)) {
     error(cx, "TypeMismatch", span,

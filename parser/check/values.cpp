@@ -12,69 +12,47 @@ namespace tl::checker {
 // a variable that holds it
 static ExprPtr held(Context& cx, ExprPtr value, typed::Block& block);
 
-ExprPtr make_expr(ExprKind kind, Span span, Type type) {
+ExprPtr make_expr(typed::ExprData data, Span span, Type type) {
   auto e = std::make_unique<typed::Expr>();
-  e->kind = kind;
+  e->data = std::move(data);
   e->span = span;
   e->type = std::move(type);
   return e;
 }
 
 ExprPtr int_value(int64_t value, Span span) {
-  auto e = make_expr(ExprKind::Literal, span, Type::scalar(DType::I64));
-  e->literal = Scalar::of(value);
-  return e;
+  return make_expr(typed::LiteralExpr{Scalar::of(value)}, span, Type::scalar(DType::I64));
 }
 
 ExprPtr bool_value(bool value, Span span) {
-  auto e = make_expr(ExprKind::Literal, span, Type::scalar(DType::Bool));
-  e->literal = Scalar::of<uint8_t>(value);
-  return e;
+  return make_expr(typed::LiteralExpr{Scalar::of<uint8_t>(value)}, span, Type::scalar(DType::Bool));
 }
 
-// The value is written when the type is known (unify.cpp).
+// The value is written when the type is known (finalize.cpp).
 ExprPtr int_literal(Context& cx, uint64_t magnitude, bool negative, Span span) {
-  auto e = make_expr(ExprKind::Literal, span, cx.open.new_open(LiteralKind::Int));
-  e->literal = Scalar::of(magnitude);
-  e->flag = negative;
-  e->index = 1;
-  return e;
+  return make_expr(typed::LiteralExpr{Scalar::of(magnitude), LiteralForm::Int, negative}, span,
+                   cx.open.new_open(LiteralKind::Int));
 }
 
 ExprPtr float_literal(Context& cx, double value, const std::string& text, bool negative, Span span) {
-  auto e = make_expr(ExprKind::Literal, span, cx.open.new_open(LiteralKind::Float));
-  e->literal = Scalar::of(value);
-  e->text = text;
-  e->flag = negative;
-  e->index = 2;
-  return e;
+  return make_expr(typed::LiteralExpr{Scalar::of(value), LiteralForm::Float, negative, false, text}, span,
+                   cx.open.new_open(LiteralKind::Float));
 }
 
 ExprPtr size_expr(const Size& size, Span span) {
-  auto e = make_expr(ExprKind::SizeValue, span, Type::scalar(DType::I64));
-  e->size = size;
-  return e;
+  return make_expr(typed::SizeExpr{size}, span, Type::scalar(DType::I64));
 }
 
 ExprPtr variable_value(Context& cx, VarId var, Span span) {
-  auto e = make_expr(ExprKind::Variable, span, current_type(cx, var));
-  e->var = var;
-  return e;
+  return make_expr(typed::VariableExpr{var}, span, current_type(cx, var));
 }
 
-bool is_simple(const typed::Expr& e) {
-  return e.kind == ExprKind::Literal || e.kind == ExprKind::SizeValue || e.kind == ExprKind::Variable;
-}
+bool is_simple(const typed::Expr& e) { return e.is<typed::LiteralExpr, typed::SizeExpr, typed::VariableExpr>(); }
 
 ExprPtr copy_simple(const typed::Expr& e) {
-  auto copy = make_expr(e.kind, e.span, e.type);
-  copy->literal = e.literal;
-  copy->text = e.text;
-  copy->flag = e.flag;
-  copy->index = e.index;
-  copy->size = e.size;
-  copy->var = e.var;
-  return copy;
+  if (const auto* literal = e.get_if<typed::LiteralExpr>()) return make_expr(*literal, e.span, e.type);
+  if (const auto* size = e.get_if<typed::SizeExpr>()) return make_expr(*size, e.span, e.type);
+  return make_expr(e.as<typed::VariableExpr>(), e.span, e.type);
 }
 
 // A value to be used more than once: held by a variable that `block` binds, unless it is simple.
@@ -83,7 +61,8 @@ ExprPtr shared(Context& cx, ExprPtr value, typed::Block& block) {
 }
 
 ExprPtr kept(Context& cx, ExprPtr value, typed::Block& block) {
-  bool may_change = value->kind == ExprKind::Variable && cx.program.variables[value->var.index].is_mutable;
+  const auto* variable = value->get_if<typed::VariableExpr>();
+  bool may_change = variable && cx.program.variables[variable->var.index].is_mutable;
   return is_simple(*value) && !may_change ? std::move(value) : held(cx, std::move(value), block);
 }
 
@@ -107,7 +86,7 @@ ExprPtr to_i64(Context& cx, ExprPtr value, const std::string& what) {
     return value;
   }
   if (type.is_scalar() && !type.open && is_int(type.dtype)) {
-    auto node = make_expr(ExprKind::Convert, value->span, Type::scalar(DType::I64));
+    auto node = make_expr(typed::ConvertExpr{}, value->span, Type::scalar(DType::I64));
     node->operands.push_back(std::move(value));
     return node;
   }
@@ -138,8 +117,8 @@ ExprPtr convert(Context& cx, ExprPtr value, DType target, Span span) {
   // A literal is of that type at once: f64(0.1) is the nearest f64. In f64 what is computed from float literals is too.
   bool computes = target == DType::F64 && is_float(value->type.dtype);
   auto is_literal = [&](auto& self, const typed::Expr& e) -> bool {
-    if (e.kind == ExprKind::Literal) return true;
-    if (e.kind != ExprKind::TensorLiteral && !(computes && e.kind == ExprKind::Scalar)) return false;
+    if (e.is<typed::LiteralExpr>()) return true;
+    if (!e.is<typed::TensorLiteralExpr>() && !(computes && e.is<typed::ScalarExpr>())) return false;
     for (const auto& operand : e.operands)
       if (!self(self, *operand)) return false;
     return true;
@@ -153,7 +132,7 @@ ExprPtr convert(Context& cx, ExprPtr value, DType target, Span span) {
   // What is open stays so: a conversion says nothing about it, but that f64 loses nothing on the way to f64.
   if (value->type.open && target == DType::F64) cx.open.prefer_f64(value->type);
   if (!value->type.open && value->type.dtype == target) return value;
-  auto node = make_expr(ExprKind::Convert, span, value->type);
+  auto node = make_expr(typed::ConvertExpr{}, span, value->type);
   node->type.open = 0;
   node->type.dtype = target;
   node->operands.push_back(std::move(value));

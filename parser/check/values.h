@@ -4,7 +4,7 @@
 
 namespace tl::checker {
 
-ExprPtr make_expr(ExprKind kind, Span span, Type type);
+ExprPtr make_expr(typed::ExprData data, Span span, Type type);
 ExprPtr int_value(int64_t value, Span span);
 ExprPtr bool_value(bool value, Span span);
 ExprPtr int_literal(Context& cx, uint64_t magnitude, bool negative, Span span);

@@ -76,7 +76,7 @@ fault(
     "ir/lower/loops.cpp",
     "into.effects = into.effects || typed::is_effect(program, e);",
     """into.effects =
-            into.effects || (typed::is_effect(program, e) && !(MUTANT && e.kind == typed::ExprKind::Call));""",
+            into.effects || (typed::is_effect(program, e) && !(MUTANT && e.is<typed::CallExpr>()));""",
     "a loop does not carry the effects of the functions that it calls",
 )
 fault(
@@ -177,8 +177,8 @@ fault(
 )
 fault(
     "ir/lower/products.cpp",
-    "bool product = e.reduce == ReduceOp::Sum && !e.is_mean && !e.filter &&",
-    "bool product = e.reduce == ReduceOp::Sum && !e.is_mean && (MUTANT || !e.filter) &&",
+    "bool product = sum.reduce == ReduceOp::Sum && !sum.is_mean && !sum.filter &&",
+    "bool product = sum.reduce == ReduceOp::Sum && !sum.is_mean && (MUTANT || !sum.filter) &&",
     "the filter of a sum of products is ignored",
 )
 fault(
@@ -300,8 +300,8 @@ fault(
 )
 fault(
     "parser/check/operators.cpp",
-    "    if (e.scalar_op == ScalarOp::FloorDiv || e.scalar_op == ScalarOp::Mod ||",
-    "    if ((!MUTANT && e.scalar_op == ScalarOp::FloorDiv) || e.scalar_op == ScalarOp::Mod ||",
+    "  if (e.is(ScalarOp::FloorDiv) || e.is(ScalarOp::Mod) ||",
+    "  if ((!MUTANT && e.is(ScalarOp::FloorDiv)) || e.is(ScalarOp::Mod) ||",
     "`b != 0 and a // b > 1` divides by 0",
 )
 fault(
@@ -381,8 +381,8 @@ fault(
 )
 fault(
     "parser/check/builtins/rules.cpp",
-    "node->ints = {r.axis(1, x->type.rank(), -1)};",
-    "node->ints = {r.axis(1, x->type.rank(), MUTANT ? 0 : -1)};",
+    "typed::AxisAttrs{r.axis(1, x->type.rank(), -1)};",
+    "typed::AxisAttrs{r.axis(1, x->type.rank(), MUTANT ? 0 : -1)};",
     "`cumsum` without an axis uses the first",
 )
 fault(

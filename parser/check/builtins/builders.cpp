@@ -17,13 +17,12 @@ namespace tl::checker {
 static ExprPtr builder_number(Context& cx, uint64_t value, const Type& type, Span span) {
   auto e = int_literal(cx, value, false, span);
   e->type = cx.open.element_of(type);
-  e->text = "builder";
+  e->as<typed::LiteralExpr>().is_fill = true;
   return e;
 }
 
 static ExprPtr builder_node(Builtin builtin, Span span) {
-  auto node = make_expr(ExprKind::Builtin, span, Type::error());
-  node->builtin = builtin;
+  auto node = make_expr(typed::BuiltinExpr{builtin}, span, Type::error());
   return node;
 }
 
@@ -123,7 +122,7 @@ static ExprPtr linspace_rule(Context& cx, Rule& r) {
 
 static ExprPtr range_rule(Context& cx, Rule& r) {
   if (!r.bind()) return nullptr;
-  auto node = make_expr(ExprKind::Range, r.span, Type::error());
+  auto node = make_expr(typed::RangeExpr{}, r.span, Type::error());
   size_t errors = cx.function->reports.size();
   std::vector<Size> ends;
   for (size_t i = 0; i < 3; ++i)
@@ -179,8 +178,8 @@ ExprPtr arange_of_integers(Context& cx, Rule& r, ArangeArguments a) {
   auto node = builder_node(Builtin::Arange, r.span);
   Type type = a.element ? Type::scalar(*a.element) : cx.open.new_open(LiteralKind::Int);
   size_t errors = cx.function->reports.size();
-  ExprPtr start = a.ends[0]->kind == ExprKind::Literal ? copy_simple(*a.ends[0]) : nullptr;
-  ExprPtr step = a.ends[2]->kind == ExprKind::Literal ? copy_simple(*a.ends[2]) : nullptr;
+  ExprPtr start = a.ends[0]->is<typed::LiteralExpr>() ? copy_simple(*a.ends[0]) : nullptr;
+  ExprPtr step = a.ends[2]->is<typed::LiteralExpr>() ? copy_simple(*a.ends[2]) : nullptr;
   Size lo = size_argument(cx, std::move(a.ends[0]), *node, false, "the start"),
        hi = size_argument(cx, std::move(a.ends[1]), *node, false, "the end");
   Size stride = size_argument(cx, std::move(a.ends[2]), *node, false, "the step");
@@ -200,7 +199,7 @@ ExprPtr arange_of_integers(Context& cx, Rule& r, ArangeArguments a) {
   auto as_operand = [&](ExprPtr value, const Size& size) {
     if (!value) return size_expr(size, r.span);
     value->type = cx.open.element_of(type);
-    value->index = 1;
+    value->as<typed::LiteralExpr>().form = LiteralForm::Int;
     return value;
   };
   node->operands.push_back(as_operand(std::move(start), lo));
@@ -222,7 +221,7 @@ struct FloatCount {
     return scalar_node(cx, op, std::move(list), span, "`arange`");
   }
   ExprPtr to_integer(ExprPtr value) {
-    auto count = make_expr(ExprKind::Convert, span, Type::scalar(DType::I64));
+    auto count = make_expr(typed::ConvertExpr{}, span, Type::scalar(DType::I64));
     count->operands.push_back(std::move(value));
     return count;
   }
@@ -236,7 +235,9 @@ struct FloatCount {
 };
 
 bool is_zero_literal(const typed::Expr& e) {
-  return e.kind == ExprKind::Literal && (e.index == 1 ? e.literal.bits == 0 : e.literal.as<double>() == 0);
+  const auto* literal = e.get_if<typed::LiteralExpr>();
+  if (!literal) return false;
+  return literal->form == LiteralForm::Int ? literal->value.bits == 0 : literal->value.as<double>() == 0;
 }
 
 // Of floats: the count is ceil((stop - start) / step), which only the run tells. The arguments have one type.
@@ -305,8 +306,7 @@ ExprPtr builder_rule(Context& cx, Rule& r) {
 ExprPtr random_rule(Context& cx, Rule& r) {
   const Builtin builtin = r.builtin;
   const Type* expected = r.expected;
-  auto node = make_expr(ExprKind::Builtin, r.span, Type::scalar(DType::Key));
-  node->builtin = builtin;
+  auto node = make_expr(typed::BuiltinExpr{builtin}, r.span, Type::scalar(DType::Key));
   if (builtin == Builtin::Key) {
     if (!r.bind()) return nullptr;
     ExprPtr seed = to_i64(cx, r.value(0), "a seed");

@@ -17,7 +17,6 @@ namespace tl::checker {
 // checks of the sizes; it becomes the stretching.
 static ExprPtr broadcast_reshaped(Context& cx, ExprPtr node, ExprPtr x, std::vector<Size> from, std::vector<Size> wide,
                                   std::vector<Size> to) {
-  node->builtin = Builtin::BroadcastTo;
   node->type = cx.open.resolved(x->type);
   node->type.shape = std::move(wide);
   Span span = node->span;
@@ -26,7 +25,7 @@ static ExprPtr broadcast_reshaped(Context& cx, ExprPtr node, ExprPtr x, std::vec
 }
 
 static ExprPtr tile_rule(Context& cx, Rule& r, ExprPtr x) {
-  auto node = make_expr(ExprKind::Builtin, r.span, Type::error());
+  auto node = make_expr(typed::BuiltinExpr{Builtin::BroadcastTo}, r.span, Type::error());
   auto counts = dims(cx, r.by[1]->source, *node, r.name);
   if (!counts) return nullptr;
   std::vector<Size> own = x->type.shape;
@@ -45,7 +44,7 @@ static ExprPtr repeat_rule(Context& cx, Rule& r, ExprPtr x) {
   const std::vector<Size> shape = x->type.shape;
   auto axis = static_cast<size_t>(r.axis(2, shape.size(), 0));
   if (!r.ok) return nullptr;
-  auto node = make_expr(ExprKind::Builtin, r.span, Type::error());
+  auto node = make_expr(typed::BuiltinExpr{Builtin::BroadcastTo}, r.span, Type::error());
   size_t errors = cx.function->reports.size();
   Size count = size_argument(cx, r.value(1), *node, true, "a number of repeats");
   if (cx.function->reports.size() != errors) return nullptr;
@@ -63,7 +62,7 @@ struct CommonSizes {
   Context& cx;
   Rule& r;
   const typed::Expr &x, &other;
-  std::vector<SizeCheck>& checks;
+  SizeChecks& checks;
 
   // False (and reported) if a and b differ along axis k. `what` the function needs; `run` says it where it shows when
   // the program runs, after "along axis k".
@@ -101,9 +100,8 @@ static ExprPtr gather_rule(Context& cx, Rule& r, ExprPtr x) {
            "`take(x, idx, axis = …)` takes whole slices");
     return nullptr;
   }
-  auto node = make_expr(ExprKind::Builtin, r.span, x->type);
-  node->builtin = Builtin::Gather;
-  node->ints = {static_cast<int64_t>(axis)};
+  auto node =
+      make_expr(typed::BuiltinExpr{Builtin::Gather, typed::AxisAttrs{static_cast<int64_t>(axis)}}, r.span, x->type);
   CommonSizes sizes{cx, r, *x, *index, node->checks};
   for (size_t k = 0; k < rank; ++k) {
     Size& size = node->type.shape[k];
@@ -145,13 +143,12 @@ static ExprPtr scatter_add_rule(Context& cx, Rule& r, ExprPtr x) {
   if (!r.ok) return nullptr;
   ExprPtr v = added_values(cx, r, *x);
   if (!v) return nullptr;
-  auto node = make_expr(ExprKind::Builtin, r.span, x->type);
-  node->builtin = Builtin::ScatterAdd;
-  node->ints = {static_cast<int64_t>(axis)};
+  auto node = make_expr(typed::BuiltinExpr{Builtin::ScatterAdd, typed::ScatterAddAttrs{static_cast<int64_t>(axis)}},
+                        r.span, x->type);
   const std::vector<Size> places = index->type.shape, given = v->type.shape;
-  node->flag = rank > 1 && given.size() == rank && places.size() == rank;
+  const bool along_axis = rank > 1 && given.size() == rank && places.size() == rank;
   std::vector<Size> wanted = shape;
-  if (node->flag) {
+  if (along_axis) {
     wanted[axis] = places[axis];
     CommonSizes sizes{cx, r, *x, *index, node->checks};
     for (size_t k = 0; k < rank; ++k)
@@ -172,7 +169,9 @@ static ExprPtr scatter_add_rule(Context& cx, Rule& r, ExprPtr x) {
     if (!given[k].is(1) &&
         !sizes.require("a value for each position", "there are {0} positions and {1} values", k, wanted[k], given[k]))
       return nullptr;
-  node->sizes = std::move(wanted);
+  auto& attrs = node->attrs<typed::ScatterAddAttrs>();
+  attrs.along_axis = along_axis;
+  attrs.places = std::move(wanted);
   node->operands.push_back(std::move(x));
   node->operands.push_back(std::move(index));
   node->operands.push_back(std::move(v));

@@ -18,8 +18,7 @@ namespace tl::checker {
 
 static ExprPtr device_node(Context& cx, Builtin builtin, Span span, Type type, std::vector<ExprPtr> operands) {
   cx.program.uses_devices = true;
-  auto node = make_expr(ExprKind::Builtin, span, std::move(type));
-  node->builtin = builtin;
+  auto node = make_expr(typed::BuiltinExpr{builtin}, span, std::move(type));
   node->operands = std::move(operands);
   return node;
 }
@@ -120,7 +119,7 @@ ExprPtr device_rule(Context& cx, Rule& r) {
   case Builtin::DeviceCount: {
     if (!r.bind()) return nullptr;
     auto node = device_node(cx, builtin, r.span, i64, {});
-    node->flag = r.flag(0);
+    node->as<typed::BuiltinExpr>().attrs = typed::DeviceCountAttrs{r.flag(0)};
     return node;
   }
   case Builtin::To: {
@@ -173,9 +172,8 @@ void on_device(Context& cx, const ast::On& s, Span span, typed::Block& into) {
   if (!device->type.is_error() && !is_device(device->type))
     error(cx, "TypeMismatch", device->span, fmt::format("`on` takes a device, not {}", show(cx, device->type)),
           "like `on cpu(1) { … }`");
-  auto node = make_expr(ExprKind::Block, span, Type::unit());
+  auto node = make_expr(typed::BlockExpr{check_block(cx, s.body, false)}, span, Type::unit());
   node->operands.push_back(std::move(device));
-  node->blocks.push_back(check_block(cx, s.body, false));
   typed::Stmt out;
   out.kind = StmtKind::Expr;
   out.span = span;
@@ -281,7 +279,7 @@ ExprPtr data_parallel(Context& cx, std::vector<Arg> args, Span span) {
   }
 
   typed::Block before;
-  if (args[0].value && args[0].value->kind != ExprKind::Unit && args[0].value->kind != ExprKind::Variable) {
+  if (args[0].value && !args[0].value->is<typed::UnitExpr, typed::VariableExpr>()) {
     typed::Stmt let; // a lambda's own statements
     let.kind = StmtKind::Let;
     let.span = args[0].span;

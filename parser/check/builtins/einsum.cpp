@@ -119,12 +119,12 @@ struct Contraction {
   Context& cx;
   Rule& r;
   std::vector<ExprPtr> operands;
-  std::vector<std::vector<int>> labels = std::vector<std::vector<int>>(operands.size());             // of their axes
-  std::vector<std::vector<SizeCheck>> checks = std::vector<std::vector<SizeCheck>>(operands.size()); // of their sizes
-  std::map<int, Size> sizes = {};                                                                    // of each label
-  std::map<int, size_t> seen = {};                                                                   // how often
-  std::vector<int> order = {}; // of first appearance
-  int ellipsis_rank = 0;       // axes that the longest `...` stands for
+  std::vector<std::vector<int>> labels = std::vector<std::vector<int>>(operands.size()); // of their axes
+  std::vector<SizeChecks> checks = std::vector<SizeChecks>(operands.size());             // of their sizes
+  std::map<int, Size> sizes = {};                                                        // of each label
+  std::map<int, size_t> seen = {};                                                       // how often
+  std::vector<int> order = {};                                                           // of first appearance
+  int ellipsis_rank = 0; // axes that the longest `...` stands for
   std::vector<int> output = {};
 
   bool label_axes(size_t i, const std::vector<int>& letters);
@@ -133,8 +133,8 @@ struct Contraction {
   void add_ellipsis();
   bool find_output(const Equation& equation, Span at);
   ExprPtr node_of(std::vector<ExprPtr> xs, const std::vector<std::vector<int>>& of, const std::vector<int>& kept,
-                  std::vector<SizeCheck> checked);
-  ExprPtr node_of(ExprPtr x, const std::vector<int>& of, const std::vector<int>& kept, std::vector<SizeCheck> checked);
+                  SizeChecks checked);
+  ExprPtr node_of(ExprPtr x, const std::vector<int>& of, const std::vector<int>& kept, SizeChecks checked);
   void simplify_operand(size_t i);
   std::vector<int> kept_after(size_t i, const std::vector<int>& have) const;
   ExprPtr contract();
@@ -225,9 +225,9 @@ bool Contraction::find_output(const Equation& equation, Span at) {
 
 // A node of one or two operands, with labels numbered: kept ones first, then in order of appearance.
 ExprPtr Contraction::node_of(std::vector<ExprPtr> xs, const std::vector<std::vector<int>>& of,
-                             const std::vector<int>& kept, std::vector<SizeCheck> checked) {
-  auto node = make_expr(ExprKind::Builtin, r.span, cx.open.element_of(cx.open.resolved(xs[0]->type)));
-  node->builtin = Builtin::Einsum;
+                             const std::vector<int>& kept, SizeChecks checked) {
+  auto node = make_expr(typed::BuiltinExpr{Builtin::Einsum, typed::EinsumAttrs{}}, r.span,
+                        cx.open.element_of(cx.open.resolved(xs[0]->type)));
   std::map<int, int64_t> number;
   for (int label : kept) {
     number.emplace(label, static_cast<int64_t>(number.size()));
@@ -236,16 +236,16 @@ ExprPtr Contraction::node_of(std::vector<ExprPtr> xs, const std::vector<std::vec
   for (int label : order)
     for (const auto& own : of)
       if (contains(own, label)) number.emplace(label, static_cast<int64_t>(number.size()));
-  for (const auto& own : of)
-    for (int label : own)
-      node->ints.push_back(number.at(label));
+  auto& labels = node->attrs<typed::EinsumAttrs>();
+  for (size_t i = 0; i < of.size(); ++i)
+    for (int label : of[i])
+      (i == 0 ? labels.lhs : labels.rhs).push_back(number.at(label));
   node->checks = std::move(checked);
   node->operands = std::move(xs);
   return node;
 }
 
-ExprPtr Contraction::node_of(ExprPtr x, const std::vector<int>& of, const std::vector<int>& kept,
-                             std::vector<SizeCheck> checked) {
+ExprPtr Contraction::node_of(ExprPtr x, const std::vector<int>& of, const std::vector<int>& kept, SizeChecks checked) {
   std::vector<ExprPtr> one;
   one.push_back(std::move(x));
   return node_of(std::move(one), {of}, kept, std::move(checked));

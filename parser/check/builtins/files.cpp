@@ -106,22 +106,20 @@ bool has_only_tensors(const Type& type) {
 }
 
 // Leaf by leaf, of a type with lists in it: these have as many elements as the file has names for.
-static ExprPtr load_parts(Context& cx, const Type& type, const LeafPath& path, const typed::Expr& load,
-                          typed::Block& before) {
-  const Span span = load.span;
-  const typed::Expr& file = *load.operands[0];
+static ExprPtr load_parts(Context& cx, const Type& type, const LeafPath& path, const typed::Expr& file,
+                          LoadOptions options, Span span, typed::Block& before) {
   if (type.is_aggregate()) {
-    auto node = make_expr(ExprKind::Tuple, span, type);
+    auto node = make_expr(typed::TupleExpr{}, span, type);
     for (size_t i = 0; i < type.elements.size(); ++i) {
-      node->operands.push_back(load_parts(cx, type.elements[i], inner_path(path, type, i), load, before));
+      node->operands.push_back(
+          load_parts(cx, type.elements[i], inner_path(path, type, i), file, options, span, before));
       node->type.elements[i] = node->operands.back()->type;
     }
     return node;
   }
   if (type.is_tensor()) {
-    auto node = make_expr(ExprKind::Builtin, span, Type::tensor(type.dtype, std::vector<Size>(type.rank())));
-    node->builtin = Builtin::Load;
-    node->index = load.index;
+    auto node = make_expr(typed::BuiltinExpr{Builtin::Load, typed::LoadAttrs{options}}, span,
+                          Type::tensor(type.dtype, std::vector<Size>(type.rank())));
     fresh_axes(cx, *node, node->type, {});
     node->operands.push_back(copy_simple(file));
     node->operands.push_back(leaf_name(cx, path, span));
@@ -134,11 +132,10 @@ static ExprPtr load_parts(Context& cx, const Type& type, const LeafPath& path, c
   typed::Stmt loop;
   loop.kind = StmtKind::While;
   loop.span = span;
-  loop.value = make_expr(ExprKind::Builtin, span, Type::scalar(DType::Bool));
-  loop.value->builtin = Builtin::Exists;
+  loop.value = make_expr(typed::BuiltinExpr{Builtin::Exists}, span, Type::scalar(DType::Bool));
   loop.value->operands.push_back(copy_simple(file));
   loop.value->operands.push_back(leaf_name(cx, inner, span));
-  ExprPtr element = load_parts(cx, type.elements.at(0), inner, load, loop.body);
+  ExprPtr element = load_parts(cx, type.elements.at(0), inner, file, options, span, loop.body);
   Type list = list_of(cx, element->type, [&](const Size& size) {
     std::vector<AtomId> atoms;
     cx.program.atoms.collect(size, atoms);
@@ -148,8 +145,7 @@ static ExprPtr load_parts(Context& cx, const Type& type, const LeafPath& path, c
   before.statements.push_back(let_variable(position, int_value(0, span), span));
   before.statements.push_back(let_variable(built, list_node(typed::ListOp::Make, span, list), span));
   loop.body.statements.push_back(append_to(cx, built, list, std::move(element), span));
-  auto next = make_expr(ExprKind::Scalar, span, Type::scalar(DType::I64));
-  next->scalar_op = ScalarOp::Add;
+  auto next = make_expr(typed::ScalarExpr{ScalarOp::Add}, span, Type::scalar(DType::I64));
   next->operands.push_back(variable_value(cx, position, span));
   next->operands.push_back(int_value(1, span));
   loop.body.statements.push_back(set_variable(cx, position, std::move(next), span));
@@ -220,6 +216,9 @@ static bool file_sizes(Context& cx, Type& type, const std::string& path, const s
   return true;
 }
 
+// Of a text that is written out; none where there is no expression.
+static std::string text_of(const ExprPtr& e) { return e ? e->as<typed::StrExpr>().text : ""; }
+
 static ExprPtr load_call(Context& cx, Builtin builtin, Rule& r, const Type* expected) {
   ExprPtr path = r.text(0, "a path"), name;
   if (!r.ok) return nullptr;
@@ -250,9 +249,8 @@ static ExprPtr load_call(Context& cx, Builtin builtin, Rule& r, const Type* expe
   }
   if (!r.ok) return nullptr;
 
-  auto node = make_expr(ExprKind::Builtin, r.span, Type::error());
-  node->builtin = Builtin::Load;
-  node->index = static_cast<uint32_t>(options.packed().bits);
+  auto node = make_expr(typed::BuiltinExpr{Builtin::Load, typed::LoadAttrs{options}}, r.span, Type::error());
+  auto& load = node->attrs<typed::LoadAttrs>();
   Type wanted = expected ? cx.open.resolved(*expected) : Type::none();
   if (wanted.is_error()) { // reported
     r.ok = false;
@@ -260,7 +258,7 @@ static ExprPtr load_call(Context& cx, Builtin builtin, Rule& r, const Type* expe
   }
   if (wanted.is_tensor() && !wanted.open) {
     node->type = Type::tensor(wanted.dtype, std::vector<Size>(wanted.rank()));
-  } else if (wanted.is_aggregate() && !has_name && leaf_names(cx, wanted, "", node->text)) {
+  } else if (wanted.is_aggregate() && !has_name && leaf_names(cx, wanted, "", load.names)) {
     node->type = wanted;
   } else if (cx.in_const && wanted.is_list()) {
     r.fail("NotConstant", r.span,
@@ -273,8 +271,8 @@ static ExprPtr load_call(Context& cx, Builtin builtin, Rule& r, const Type* expe
       return nullptr;
     }
     typed::Block before;
-    node->operands.push_back(shared(cx, std::move(path), before));
-    ExprPtr parts = load_parts(cx, wanted, {}, *node, before);
+    ExprPtr file = shared(cx, std::move(path), before);
+    ExprPtr parts = load_parts(cx, wanted, {}, *file, options, r.span, before);
     return in_block(std::move(before), std::move(parts), r.span);
   } else if (wanted.is_aggregate() || wanted.is_list()) {
     r.fail("TypeMismatch", r.span, fmt::format("a file holds tensors, and {} has other parts", show(cx, wanted)));
@@ -282,23 +280,23 @@ static ExprPtr load_call(Context& cx, Builtin builtin, Rule& r, const Type* expe
   } else if (is_text_table(builtin)) {
     node->type = Type::tensor(DType::F64, std::vector<Size>(2));
   } else {
-    if (path->kind != ExprKind::Str || (name && name->kind != ExprKind::Str)) {
+    if (!path->is<typed::StrExpr>() || (name && !name->is<typed::StrExpr>())) {
       r.fail("UntypedLoad", r.span, "the type of the loaded value is not known here", kSayType);
       return nullptr;
     }
-    auto header = header_of(cx, path->text, name ? name->text : "", options, nullptr, "what is loaded has no type yet",
+    auto header = header_of(cx, text_of(path), text_of(name), options, nullptr, "what is loaded has no type yet",
                             cx.in_const ? "" : kSayType, r);
     if (!header) return nullptr;
     node->type = Type::tensor(header->dtype, std::vector<Size>(header->dims.size()));
   }
   if (cx.in_const) {
-    if (path->kind != ExprKind::Str || (name && name->kind != ExprKind::Str)) {
+    if (!path->is<typed::StrExpr>() || (name && !name->is<typed::StrExpr>())) {
       r.fail("NotConstant", r.span, "the path of a file that a const is read from is written out");
       return nullptr;
     }
-    node->flag = true;
-    std::istringstream names(node->text);
-    if (!file_sizes(cx, node->type, path->text, name ? name->text : "", names, options, r)) return nullptr;
+    load.is_constant = true;
+    std::istringstream names(load.names);
+    if (!file_sizes(cx, node->type, text_of(path), text_of(name), names, options, r)) return nullptr;
   } else {
     fresh_axes(cx, *node, node->type, {});
   }
@@ -311,8 +309,8 @@ static ExprPtr save_call(Context& cx, Rule& r) {
   ExprPtr path = r.text(0, "a path", "the path comes first: `save(\"x.npy\", x)`"), x = r.value(1);
   if (!r.ok) return nullptr;
   cx.open.settle(x->type);
-  auto node = make_expr(ExprKind::Builtin, r.span, Type::unit());
-  node->builtin = Builtin::Save;
+  auto node = make_expr(typed::BuiltinExpr{Builtin::Save, typed::SaveAttrs{}}, r.span, Type::unit());
+  std::string& names = node->attrs<typed::SaveAttrs>().names;
   if (!x->type.is_tensor() && has_list(cx, x->type) && has_only_tensors(x->type)) {
     typed::Block before;
     path = shared(cx, std::move(path), before);
@@ -330,9 +328,7 @@ static ExprPtr save_call(Context& cx, Rule& r) {
     save.span = r.span;
     save.value = std::move(node);
     before.statements.push_back(std::move(save));
-    auto block = make_expr(ExprKind::Block, r.span, Type::unit());
-    block->blocks.push_back(std::move(before));
-    return block;
+    return make_expr(typed::BlockExpr{std::move(before)}, r.span, Type::unit());
   }
   std::function<bool(const Type&)> holds_device = [&](const Type& type) {
     return is_device(type) || std::any_of(type.elements.begin(), type.elements.end(), holds_device);
@@ -341,7 +337,7 @@ static ExprPtr save_call(Context& cx, Rule& r) {
     r.fail("TypeMismatch", x->span, "a device cannot be saved", "`str(d)` is its name");
     return nullptr;
   }
-  if (!x->type.is_tensor() && (!leaf_names(cx, x->type, "", node->text) || node->text.empty())) {
+  if (!x->type.is_tensor() && (!leaf_names(cx, x->type, "", names) || names.empty())) {
     r.fail("TypeMismatch", x->span,
            fmt::format("`save` takes a tensor, or a tuple or struct of tensors, not {}", show(cx, x->type)),
            x->type.is_str() ? "`write_text(path, s)` writes text" : "");
@@ -360,8 +356,7 @@ ExprPtr file_rule(Context& cx, Rule& r) {
   if (builtin != Builtin::Exists && builtin != Builtin::ReadText && builtin != Builtin::WriteText &&
       builtin != Builtin::TensorNames)
     return load_call(cx, builtin, r, expected);
-  auto node = make_expr(ExprKind::Builtin, r.span, Type::unit());
-  node->builtin = builtin;
+  auto node = make_expr(typed::BuiltinExpr{builtin}, r.span, Type::unit());
   node->operands.push_back(r.text(0, "a path"));
   if (builtin == Builtin::WriteText)
     node->operands.push_back(r.text(1, "what is written", "`\"{x}\"` makes text of a value"));

@@ -2,6 +2,7 @@
 #include "parser/check/builtins/join.h"
 #include "parser/check/builtins/rules.h"
 #include "parser/check/expressions.h"
+#include "parser/check/functions.h"
 #include "parser/check/lists.h"
 #include "parser/check/names.h"
 #include "parser/check/operators.h"
@@ -31,13 +32,12 @@ static std::vector<ExprPtr> sequence(Context& cx, Arg& arg, const std::string& f
   ExprPtr v = arg.value ? std::move(arg.value) : check_value(cx, e);
   refresh(cx, *v);
   if (v->type.is_error()) return result;
-  if (v->kind == ExprKind::Tuple) {
+  if (v->is<typed::TupleExpr>()) {
     for (auto& operand : v->operands)
       result.push_back(std::move(operand));
   } else if (v->type.is_tuple() && is_simple(*v)) {
     for (size_t i = 0; i < v->type.elements.size(); ++i) {
-      auto get = make_expr(ExprKind::TupleGet, e->span, v->type.elements[i]);
-      get->index = static_cast<uint32_t>(i);
+      auto get = make_expr(typed::TupleGetExpr{static_cast<uint32_t>(i)}, e->span, v->type.elements[i]);
       get->operands.push_back(copy_simple(*v));
       result.push_back(std::move(get));
     }
@@ -59,8 +59,7 @@ ExprPtr join_tensors(Context& cx, Builtin builtin, Rule& r) {
     if (xs->type.is_list()) return join_list(cx, std::move(xs), stack, r);
     r.by[0]->value = std::move(xs);
   }
-  auto node = make_expr(ExprKind::Builtin, r.span, Type::error());
-  node->builtin = builtin;
+  auto node = make_expr(typed::BuiltinExpr{builtin, typed::AxisAttrs{}}, r.span, Type::error());
   node->operands = sequence(cx, *r.by[0], r.name);
   if (node->operands.empty()) r.ok = false;
   for (auto& operand : node->operands) {
@@ -114,7 +113,7 @@ ExprPtr join_tensors(Context& cx, Builtin builtin, Rule& r) {
   else
     type.shape[static_cast<size_t>(axis)] = total;
   node->type = cx.open.resolved(type);
-  node->ints = {axis};
+  node->attrs<typed::AxisAttrs>().axis = axis;
   return node;
 }
 
@@ -134,7 +133,9 @@ static ExprPtr join_list(Context& cx, ExprPtr list, bool stack, Rule& r) {
   }
   int64_t axis = r.axis(1, type.rank() + (stack ? 1 : 0), 0);
   if (!r.ok) return nullptr;
-  node->ints = {axis, stack};
+  auto& join = node->as<typed::ListExpr>();
+  join.axis = axis;
+  join.stack = stack;
   if (stack) type.shape.insert(type.shape.begin() + axis, Size(0));
   for (size_t k = 0; k < type.rank(); ++k) {
     std::vector<AtomId> atoms;
@@ -186,7 +187,7 @@ struct TensorSplit {
 };
 
 ExprPtr TensorSplit::part(const typed::Expr& held, const Size& start, const Size& length) const {
-  auto node = make_expr(ExprKind::Index, r.span, held.type);
+  auto node = make_expr(typed::IndexExpr{}, r.span, held.type);
   node->type.shape[axis] = length;
   for (size_t k = 0; k < held.type.rank(); ++k) {
     typed::Subscript s;
@@ -196,7 +197,7 @@ ExprPtr TensorSplit::part(const typed::Expr& held, const Size& start, const Size
       s.start = start;
       s.length = length;
     }
-    node->subscripts.push_back(std::move(s));
+    node->as<typed::IndexExpr>().subscripts.push_back(std::move(s));
   }
   node->operands.push_back(copy_simple(held));
   return node;
@@ -213,15 +214,11 @@ std::shared_ptr<typed::Expr> TensorSplit::held(ExprPtr checked) {
 
 ExprPtr TensorSplit::finish(std::vector<ExprPtr> parts) {
   ExprPtr list = list_make(cx, std::move(parts), r.span, nullptr);
-  if (block.statements.empty() || list->type.is_error()) return list;
-  auto node = make_expr(ExprKind::Block, r.span, list->type);
-  block.result = std::move(list);
-  node->blocks.push_back(std::move(block));
-  return node;
+  return list->type.is_error() ? std::move(list) : in_block(std::move(block), std::move(list), r.span);
 }
 
 ExprPtr TensorSplit::by_sizes(const ast::ListLiteral& written, Span sizes_span) {
-  auto checked = make_expr(ExprKind::Recast, x->span, x->type);
+  auto checked = make_expr(typed::RecastExpr{}, x->span, x->type);
   std::vector<Size> lengths;
   Size total = 0;
   size_t errors = cx.function->reports.size();
@@ -256,7 +253,7 @@ ExprPtr TensorSplit::by_sizes(const ast::ListLiteral& written, Span sizes_span) 
 }
 
 ExprPtr TensorSplit::evenly() {
-  auto checked = make_expr(ExprKind::Recast, x->span, x->type);
+  auto checked = make_expr(typed::RecastExpr{}, x->span, x->type);
   size_t errors = cx.function->reports.size();
   ExprPtr count = r.value(1);
   if (!r.ok) return nullptr;

@@ -68,14 +68,15 @@ void Linalg::mismatch(const std::string& message, const Size& one, const Size& o
 
 // The type of x with a @ x = b.
 bool Linalg::solution(const Size& n) {
-  node->flag = true;
-  if (node->builtin == Builtin::TriangularSolve && r.has(2)) {
+  bool& lower_half = node->attrs<typed::LinalgAttrs>().lower;
+  lower_half = true;
+  if (node->is(Builtin::TriangularSolve) && r.has(2)) {
     auto lower = r.constant(2);
     if (!lower || lower->kind != Static::Kind::Bool) {
       r.fail("NotConstant", r.by[2]->span, fmt::format("`lower` of {} is the constant true or false", what));
       return false;
     }
-    node->flag = lower->number != 0;
+    lower_half = lower->number != 0;
   }
   typed::Expr& b = *node->operands[1];
   if (b.type.rank() == 0) {
@@ -106,7 +107,7 @@ bool Linalg::solution(const Size& n) {
 
 } // namespace
 
-// Its types: `sizes` of a, with the leading axes of all operands together; a tuple of results where there are several.
+// A tuple of results where there are several.
 ExprPtr linalg_rule(Context& cx, Rule& r) {
   const Builtin builtin = r.builtin;
   const bool solves = builtin == Builtin::Solve || builtin == Builtin::TriangularSolve;
@@ -114,8 +115,7 @@ ExprPtr linalg_rule(Context& cx, Rule& r) {
   if (!r.bind()) return nullptr;
   Linalg call{cx, r};
   ExprPtr& node = call.node;
-  node = make_expr(ExprKind::Builtin, r.span, Type::error());
-  node->builtin = builtin;
+  node = make_expr(typed::BuiltinExpr{builtin, typed::LinalgAttrs{}}, r.span, Type::error());
   for (size_t i = 0; i < (solves ? 2 : 1); ++i)
     node->operands.push_back(r.tensor(i));
   if (!r.ok) return nullptr;
@@ -148,7 +148,7 @@ ExprPtr linalg_rule(Context& cx, Rule& r) {
   default:
     if (!call.solution(n)) return nullptr;
   }
-  node->sizes = call.with({m, n}).shape;
+  node->attrs<typed::LinalgAttrs>().shape = call.with({m, n}).shape;
   return std::move(node);
 }
 

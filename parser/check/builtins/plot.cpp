@@ -13,8 +13,6 @@ namespace tl::checker {
 
 namespace {
 
-// Its operands: title, file (ints[0]: is there one), then the tensors as abi/plot_op.h says (ints[1]: x is first),
-// in f64 (images of u8 stay so). `text`: what the lines are called, one a line.
 struct Plot {
   Context& cx;
   Rule& r;
@@ -74,17 +72,18 @@ void Plot::equal_lengths(const typed::Expr& x, const typed::Expr& y) {
 bool Plot::lines() {
   if (given(0)) {
     tensors.push_back(vector(r.value(0)));
-    node->ints[1] = 1;
+    node->attrs<typed::PlotAttrs>().has_x = true;
   }
   for (Arg* arg : r.rest) {
     if (!r.ok) return false;
     std::string name = source_text(cx, arg->span);
     if (name.size() > 30 || name.find('\n') != std::string::npos) name = fmt::format("line {}", tensors.size());
-    node->text += (node->text.empty() ? "" : "\n") + name;
+    std::string& labels = node->attrs<typed::PlotAttrs>().labels;
+    labels += (labels.empty() ? "" : "\n") + name;
     ExprPtr y = take(cx, *arg);
     if (refresh(cx, *y).is_error()) return false;
     tensors.push_back(vector(std::move(y)));
-    if (r.ok && node->ints[1]) equal_lengths(*tensors[0], *tensors.back());
+    if (r.ok && node->attrs<typed::PlotAttrs>().has_x) equal_lengths(*tensors[0], *tensors.back());
   }
   return true;
 }
@@ -123,10 +122,11 @@ void Plot::name(size_t title) {
   }
   if (given(title + 1)) {
     ExprPtr file = r.text(title + 1, "the name of a file", "`file = \"plot.svg\"`");
-    if (r.ok && file->kind == ExprKind::Str && !file->text.ends_with(".svg") && !file->text.ends_with(".png"))
+    const auto* written = r.ok ? file->get_if<typed::StrExpr>() : nullptr;
+    if (written && !written->text.ends_with(".svg") && !written->text.ends_with(".png"))
       r.fail("WrongArguments", file->span, "the name of a picture's file ends in .svg or .png");
     node->operands.push_back(std::move(file));
-    node->ints[0] = 1;
+    node->attrs<typed::PlotAttrs>().has_path = true;
   }
 }
 
@@ -135,10 +135,8 @@ void Plot::name(size_t title) {
 ExprPtr plot_rule(Context& cx, Rule& r) {
   const Builtin builtin = r.builtin;
   Plot plot{cx, r};
-  plot.node = make_expr(ExprKind::Builtin, r.span, Type::unit());
-  plot.node->builtin = builtin;
+  plot.node = make_expr(typed::BuiltinExpr{builtin, typed::PlotAttrs{}}, r.span, Type::unit());
   if (!r.bind()) return nullptr;
-  plot.node->ints = {0, 0};
   std::vector<ExprPtr>& tensors = plot.tensors;
   switch (builtin) {
   case Builtin::PlotLine:
@@ -164,8 +162,7 @@ ExprPtr stopwatch_rule(Context& cx, Rule& r) {
   const bool starts = builtin == Builtin::StopwatchStart;
   if (!r.bind()) return nullptr;
   const bool counts = starts || builtin == Builtin::StopwatchCount;
-  auto node = make_expr(ExprKind::Builtin, r.span, Type::scalar(counts ? DType::I64 : DType::F64));
-  node->builtin = builtin;
+  auto node = make_expr(typed::BuiltinExpr{builtin}, r.span, Type::scalar(counts ? DType::I64 : DType::F64));
   if (!starts) {
     node->operands.push_back(to_i64(cx, r.value(0), "the number of a stopwatch"));
     if (node->operands[0]->type.is_error()) r.ok = false;

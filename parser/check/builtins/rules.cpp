@@ -86,8 +86,7 @@ static ExprPtr reduction_rule(Context& cx, Rule& r) {
   if (!r.bind()) return nullptr;
   ExprPtr x = r.tensor(0);
   if (!r.ok) return nullptr;
-  auto node = make_expr(ExprKind::Builtin, r.span, Type::error());
-  node->builtin = builtin;
+  auto node = make_expr(typed::BuiltinExpr{builtin}, r.span, Type::error());
   if (x->type.dtype == DType::Key && !x->type.open) {
     r.fail("TypeMismatch", x->span, fmt::format("`{}` takes numbers, not keys", r.name));
     return nullptr;
@@ -134,7 +133,7 @@ static ExprPtr reduction_rule(Context& cx, Rule& r) {
   refresh(cx, *x);
   node->type = x->type;
   if (scan) {
-    node->ints = {r.axis(1, x->type.rank(), -1)};
+    node->as<typed::BuiltinExpr>().attrs = typed::AxisAttrs{r.axis(1, x->type.rank(), -1)};
   } else {
     bool single = arg && r.has(1);
     if (single) {
@@ -142,16 +141,17 @@ static ExprPtr reduction_rule(Context& cx, Rule& r) {
       if (known && known->kind == Static::Kind::Tuple)
         r.fail("TypeMismatch", r.by[1]->span, fmt::format("`{}` takes one axis", r.name));
     }
-    node->ints = r.axes(1, x->type.rank());
-    node->flag = !arg && r.flag(2);
+    std::vector<int64_t> axes = r.axes(1, x->type.rank());
+    const bool keep = !arg && r.flag(2);
     std::vector<Size> shape;
     for (size_t k = 0; k < x->type.rank(); ++k) {
-      bool reduced = std::find(node->ints.begin(), node->ints.end(), static_cast<int64_t>(k)) != node->ints.end();
+      bool reduced = std::find(axes.begin(), axes.end(), static_cast<int64_t>(k)) != axes.end();
       if (!reduced)
         shape.push_back(x->type.shape[k]);
-      else if (node->flag)
+      else if (keep)
         shape.push_back(1);
     }
+    node->as<typed::BuiltinExpr>().attrs = typed::ReduceAttrs{std::move(axes), keep};
     node->type.shape = std::move(shape);
     if (arg) {
       cx.open.settle(x->type);
@@ -195,9 +195,7 @@ static ExprPtr print_call(Context& cx, Rule& r) {
   else
     append_text(*line, "\n");
   if (line->type.is_error()) r.ok = false;
-  auto node = make_expr(ExprKind::Builtin, r.span, Type::unit());
-  node->builtin = Builtin::Print;
-  node->flag = to_stderr;
+  auto node = make_expr(typed::BuiltinExpr{Builtin::Print, typed::PrintAttrs{to_stderr}}, r.span, Type::unit());
   node->operands.push_back(finish_interp(std::move(line)));
   return node;
 }
@@ -207,9 +205,7 @@ static ExprPtr debug_call(Context& cx, ExprPtr x, Span span) {
   Type type = refresh(cx, *x);
   if (type.is_error()) return x;
   auto shown = [&](ExprPtr value, const std::string& name) {
-    auto node = make_expr(ExprKind::Builtin, span, refresh(cx, *value));
-    node->builtin = Builtin::Debug;
-    node->text = name;
+    auto node = make_expr(typed::BuiltinExpr{Builtin::Debug, typed::DebugAttrs{name}}, span, refresh(cx, *value));
     node->operands.push_back(std::move(value));
     return node;
   };
@@ -234,9 +230,10 @@ static ExprPtr debug_call(Context& cx, ExprPtr x, Span span) {
     whole.push_back(copy_simple(*held));
     (void)rebuild(cx, std::move(whole), span, [&](const Type& leaf, bool, std::vector<ExprPtr> parts) {
       std::string name;
-      for (const typed::Expr* e = parts[0].get(); e->kind == ExprKind::TupleGet; e = e->operands[0].get()) {
+      for (const typed::Expr* e = parts[0].get(); e->is<typed::TupleGetExpr>(); e = e->operands[0].get()) {
         const Type& of = e->operands[0]->type;
-        name = "." + (of.is_struct() ? of.record->fields.at(e->index).name : std::to_string(e->index)) + name;
+        const uint32_t i = e->as<typed::TupleGetExpr>().index;
+        name = "." + (of.is_struct() ? of.record->fields.at(i).name : std::to_string(i)) + name;
       }
       ExprPtr value = copy_part(cx, *parts[0]);
       statement(
@@ -252,8 +249,7 @@ static ExprPtr debug_call(Context& cx, ExprPtr x, Span span) {
 static ExprPtr effect_rule(Context& cx, Rule& r) {
   const Builtin builtin = r.builtin;
   if (builtin == Builtin::Print) return print_call(cx, r);
-  auto node = make_expr(ExprKind::Builtin, r.span, Type::unit());
-  node->builtin = builtin;
+  auto node = make_expr(typed::BuiltinExpr{builtin}, r.span, Type::unit());
   if (builtin == Builtin::Wait || builtin == Builtin::Debug) {
     if (!r.bind()) return nullptr;
     ExprPtr x = r.value(0);

@@ -54,7 +54,7 @@ std::optional<std::vector<Size>> dims(Context& cx, const ast::Expr* e, typed::Ex
     ExprPtr v = check_value(cx, e);
     refresh(cx, *v);
     if (v->type.is_error()) return std::nullopt;
-    if (v->kind == ExprKind::Tuple) {
+    if (v->is<typed::TupleExpr>()) {
       if (ast::as<ast::Tuple>(e)) {
         std::string inside = source_text(cx, e->span);
         error(cx, "TypeMismatch", e->span, fmt::format("the sizes of `{}` are written in brackets", function),
@@ -67,8 +67,7 @@ std::optional<std::vector<Size>> dims(Context& cx, const ast::Expr* e, typed::Ex
       typed::Block block;
       for (size_t i = 0; i < v->type.elements.size(); ++i) {
         if (!is_simple(*v)) break;
-        auto get = make_expr(ExprKind::TupleGet, e->span, v->type.elements[i]);
-        get->index = static_cast<uint32_t>(i);
+        auto get = make_expr(typed::TupleGetExpr{static_cast<uint32_t>(i)}, e->span, v->type.elements[i]);
         get->operands.push_back(copy_simple(*v));
         result.push_back(size_argument(cx, std::move(get), node, true, "a size"));
       }
@@ -95,8 +94,7 @@ std::optional<std::vector<Size>> dims(Context& cx, const ast::Expr* e, typed::Ex
 
 ExprPtr reshape_to(Context& cx, ExprPtr x, std::vector<Size> shape, Span span) {
   if (x->type.shape == shape) return x;
-  auto node = make_expr(ExprKind::Builtin, span, cx.open.resolved(x->type));
-  node->builtin = Builtin::Reshape;
+  auto node = make_expr(typed::BuiltinExpr{Builtin::Reshape}, span, cx.open.resolved(x->type));
   node->type.shape = std::move(shape);
   node->operands.push_back(std::move(x));
   return node;
@@ -104,12 +102,10 @@ ExprPtr reshape_to(Context& cx, ExprPtr x, std::vector<Size> shape, Span span) {
 
 ExprPtr permute_to(Context& cx, ExprPtr x, std::vector<int64_t> axes, Span span) {
   if (axes.size() < 2) return x;
-  auto node = make_expr(ExprKind::Builtin, span, cx.open.resolved(x->type));
-  node->builtin = Builtin::Permute;
+  auto node = make_expr(typed::BuiltinExpr{Builtin::Permute, typed::AxesAttrs{axes}}, span, cx.open.resolved(x->type));
   node->type.shape.clear();
   for (int64_t axis : axes)
     node->type.shape.push_back(x->type.shape[static_cast<size_t>(axis)]);
-  node->ints = std::move(axes);
   node->operands.push_back(std::move(x));
   return node;
 }
@@ -181,17 +177,15 @@ static ExprPtr length_of_sequence(Context& cx, ExprPtr& x, Span span) {
     return text_node(cx, TextOp::Length, std::move(operands), span);
   }
   if (!x->type.is_range()) return nullptr;
-  auto whole = make_expr(ExprKind::Block, span, Type::scalar(DType::I64));
   typed::Block before;
   Size count = iterate_value(cx, std::move(x), before, false).count;
   before.result = size_expr(count, span);
-  whole->blocks.push_back(std::move(before));
-  return whole;
+  return make_expr(typed::BlockExpr{std::move(before)}, span, Type::scalar(DType::I64));
 }
 
 // x.shape as a tuple.
 static ExprPtr shape_tuple(const std::vector<Size>& shape, Span span) {
-  auto result = make_expr(ExprKind::Tuple, span, Type::tuple({}));
+  auto result = make_expr(typed::TupleExpr{}, span, Type::tuple({}));
   for (const Size& size : shape) {
     result->operands.push_back(size_expr(size, span));
     result->type.elements.push_back(Type::scalar(DType::I64));
@@ -222,14 +216,12 @@ static ExprPtr extent_rule(Context& cx, Rule& r) {
 }
 
 // A node of x's type, which its rule completes.
-static ExprPtr rearranged(Builtin builtin, const typed::Expr& x, Span span) {
-  auto node = make_expr(ExprKind::Builtin, span, x.type);
-  node->builtin = builtin;
-  return node;
+static ExprPtr rearranged(typed::BuiltinExpr how, const typed::Expr& x, Span span) {
+  return make_expr(std::move(how), span, x.type);
 }
 
 static ExprPtr reshape_rule(Context& cx, Rule& r, ExprPtr x) {
-  auto node = rearranged(Builtin::Reshape, *x, r.span);
+  auto node = rearranged({Builtin::Reshape}, *x, r.span);
   int minus_one = -1;
   auto wanted = dims(cx, r.by[1]->source, *node, r.name, &minus_one);
   if (!wanted) return nullptr;
@@ -342,7 +334,7 @@ static ExprPtr squeeze_rule(Context& cx, Rule& r, ExprPtr x) {
   const std::vector<Size> shape = x->type.shape;
   const std::vector<int64_t> axes = squeezed_axes(cx, r, shape);
   if (!r.ok) return nullptr;
-  auto node = rearranged(Builtin::Reshape, *x, r.span);
+  auto node = rearranged({Builtin::Reshape}, *x, r.span);
   node->type.shape.clear();
   for (size_t k = 0; k < shape.size(); ++k) {
     if (std::find(axes.begin(), axes.end(), static_cast<int64_t>(k)) == axes.end()) {
@@ -365,7 +357,7 @@ static ExprPtr squeeze_rule(Context& cx, Rule& r, ExprPtr x) {
 static ExprPtr broadcast_to_rule(Context& cx, Rule& r, ExprPtr x) {
   const std::vector<Size>& shape = x->type.shape;
   const size_t rank = shape.size();
-  auto node = rearranged(Builtin::BroadcastTo, *x, r.span);
+  auto node = rearranged({Builtin::BroadcastTo}, *x, r.span);
   auto wanted = dims(cx, r.by[1]->source, *node, r.name);
   if (!wanted) return nullptr;
   bool fits = wanted->size() >= rank;
@@ -408,15 +400,14 @@ static bool read_margins(Context& cx, Rule& r, const std::vector<Size>& shape, t
     Size before = size_argument(cx, check_value(cx, pair->elements[0]), node, true, "a margin"),
          after = size_argument(cx, check_value(cx, pair->elements[1]), node, true, "a margin");
     if (cx.function->reports.size() != errors) return false;
-    node.sizes.push_back(before);
-    node.sizes.push_back(after);
+    node.attrs<typed::PadAttrs>().margins.push_back({before, after});
     node.type.shape.push_back(before + shape[k] + after);
   }
   return true;
 }
 
 static ExprPtr pad_rule(Context& cx, Rule& r, ExprPtr x) {
-  auto node = rearranged(Builtin::Pad, *x, r.span);
+  auto node = rearranged({Builtin::Pad, typed::PadAttrs{}}, *x, r.span);
   if (!read_margins(cx, r, x->type.shape, *node)) return nullptr;
   ExprPtr fill;
   if (r.has(2))
@@ -424,7 +415,7 @@ static ExprPtr pad_rule(Context& cx, Rule& r, ExprPtr x) {
   else {
     fill = int_literal(cx, 0, false, r.span);
     fill->type = cx.open.element_of(x->type);
-    fill->text = "builder";
+    fill->as<typed::LiteralExpr>().is_fill = true;
   }
   if (!r.ok) return nullptr;
   if (!fill->type.is_scalar() || !cx.open.unify(fill->type, x->type)) {
@@ -438,8 +429,7 @@ static ExprPtr pad_rule(Context& cx, Rule& r, ExprPtr x) {
 }
 
 static ExprPtr flip_rule(Rule& r, ExprPtr x) {
-  auto node = rearranged(Builtin::Flip, *x, r.span);
-  node->ints = r.axes(1, x->type.rank());
+  auto node = rearranged({Builtin::Flip, typed::AxesAttrs{r.axes(1, x->type.rank())}}, *x, r.span);
   node->operands.push_back(std::move(x));
   return node;
 }
@@ -449,8 +439,7 @@ static ExprPtr take_rule(Rule& r, ExprPtr x) {
   if (!r.ok) return nullptr;
   int64_t axis = r.axis(2, x->type.rank(), 0);
   if (!r.ok) return nullptr;
-  auto node = rearranged(Builtin::Take, *x, r.span);
-  node->ints = {axis};
+  auto node = rearranged({Builtin::Take, typed::AxisAttrs{axis}}, *x, r.span);
   auto& result = node->type.shape;
   result.erase(result.begin() + axis);
   result.insert(result.begin() + axis, index->type.shape.begin(), index->type.shape.end());

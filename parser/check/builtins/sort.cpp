@@ -10,8 +10,7 @@ namespace tl::checker {
 ExprPtr sort_rule(Context& cx, Rule& r) {
   const Builtin builtin = r.builtin;
   if (!r.bind()) return nullptr;
-  auto node = make_expr(ExprKind::Builtin, r.span, Type::error());
-  node->builtin = builtin;
+  auto node = make_expr(typed::BuiltinExpr{builtin}, r.span, Type::error());
   ExprPtr x = r.tensor(0), count = builtin == Builtin::ArgTopRows ? r.value(1) : nullptr;
   if (!r.ok) return nullptr;
   node->type = refresh(cx, *x);

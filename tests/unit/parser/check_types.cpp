@@ -162,7 +162,7 @@ TEST_CASE("variables whose sizes change in loops and branches") {
   CHECK(f->body.statements[1].after.size() == 1);
   CHECK(g->body.statements[1].head.empty());
   CHECK(g->body.statements[1].after.empty());
-  CHECK(h->body.statements[1].value->joins.size() == 1);
+  CHECK(h->body.statements[1].value->as<typed::IfExpr>().joins.size() == 1);
 }
 
 TEST_CASE("functions are instantiated per element type and rank, not per size") {
