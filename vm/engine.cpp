@@ -323,7 +323,7 @@ void Engine::wait_until(const std::function<bool()>& reached, Profile::Doing why
 
 // How far running ahead may go on a device: further while another one, which had work before, stands idle, since its
 // next work may come later in the program.
-uint64_t Engine::held_at_most(int device) const {
+uint64_t Engine::in_use_at_most(int device) const {
   const Queue& own = queues_[static_cast<size_t>(device)];
   bool other_idle = std::any_of(queues_.begin(), queues_.end(),
                                 [&](const Queue& other) { return &other != &own && other.issued > 0 && other.idle(); });
@@ -339,11 +339,11 @@ Block Engine::allocate(int device, uint64_t bytes, const std::function<void()>& 
   Pool& memory = devices_.memory(device);
   uint64_t& ahead = queues_[static_cast<size_t>(device)].ahead;
   while (true) {
-    if (Block block = memory.allocate(bytes, held_at_most(device))) return block;
+    if (Block block = memory.allocate(bytes, in_use_at_most(device))) return block;
     if (in_flight() == 0) {
       // Without running ahead so much is needed: a quarter more lets operations overlap.
       if (Block block = memory.allocate(bytes)) {
-        ahead = std::max(ahead, memory.held() / 4 * 5);
+        ahead = std::max(ahead, memory.in_use() / 4 * 5);
         return block;
       }
       break;

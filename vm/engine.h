@@ -87,14 +87,15 @@ private:
     std::condition_variable work;
     Ready heap;
   };
+  static constexpr uint64_t kAhead = uint64_t{1} << 20;
   struct Queue { // of one device
     Ready heap;
     int active = 0; // threads that compute for it
     int cores = 1;  // the most of them
     uint64_t scratch = 0;
-    // What may be held while issuing runs ahead of the work: new memory beyond it waits for work to finish, which gives
-    // back memory that is warm. It grows as far as the program needs.
-    uint64_t ahead = uint64_t{64} << 20;
+    // What may be in use while issuing runs ahead of the work: memory beyond it waits for work to finish, which gives
+    // back memory that is warm. It grows with what the program needs without running ahead.
+    uint64_t ahead = kAhead;
     uint64_t issued = 0; // operations, by the issuing thread alone
     std::atomic<uint64_t> completed{0};
     bool idle() const { return issued == completed.load(std::memory_order_relaxed); }
@@ -110,7 +111,7 @@ private:
   void drain();
   static bool needs_nobody(const Operation& op);
   void run_alone(Operation* op);
-  uint64_t held_at_most(int device) const;
+  uint64_t in_use_at_most(int device) const;
 
   // ---- engine_run.cpp ----
   void work(Worker& self);

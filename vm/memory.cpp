@@ -13,7 +13,7 @@ namespace tl {
 
 namespace {
 
-constexpr uint64_t kSmallest = 64, kLargestSmall = 64 << 10;
+constexpr uint64_t kSmallest = 64;
 constexpr uint64_t kHuge = 2 << 20; // a huge page
 
 // Class 4 e + q holds blocks of (4 + q) 2^(e - 2) bytes, q from 0 to 3. Requests are multiples of the alignment first,
@@ -76,8 +76,8 @@ Pool::Slab& Pool::slab_of(const std::byte* block) {
            1);
 }
 
-Block Pool::allocate(uint64_t bytes, uint64_t held_at_most) {
-  Block block = find(bytes, held_at_most);
+Block Pool::allocate(uint64_t bytes, uint64_t in_use_at_most) {
+  Block block = find(bytes, in_use_at_most);
   if (poison_ && block) {
     source_.fill(block.data, kPoison, block.bytes);
     block.moment = source_.moment(); // and behind that whoever uses it
@@ -86,77 +86,93 @@ Block Pool::allocate(uint64_t bytes, uint64_t held_at_most) {
   return block;
 }
 
-Block Pool::find(uint64_t bytes, uint64_t held_at_most) {
+Block Pool::find(uint64_t bytes, uint64_t in_use_at_most) {
   if (bytes > uint64_t{1} << 47) return {}; // beyond any address space
-  int index = class_index(bytes);
-  uint64_t size = bytes_of_class(index);
+  const uint64_t size = class_bytes(bytes);
   std::lock_guard lock(mutex_);
-  auto& waiting = free_[static_cast<size_t>(index)];
-  bool large = size > kLargestSmall;
-  if (in_use_ + size > limit_) return {};
+  if (in_use_ + size > std::min(limit_, in_use_at_most)) return {};
+  const Free found = size > kLargestSmall ? take_large(size) : take_small(size);
+  if (!found.data) return {};
+  in_use_ += size;
+  peak_ = std::max(peak_, in_use_);
+  return {found.data, size, this, found.moment};
+}
+
+Pool::Free Pool::take_small(uint64_t bytes) {
+  const int index = class_index(bytes);
+  auto& waiting = small_.at(static_cast<size_t>(index));
   Free found;
-  std::byte*& data = found.data;
   if (!waiting.empty()) {
     found = waiting.back();
     waiting.pop_back();
-    if (large) cached_ -= size;
-  } else if (large) {
-    const uint64_t held = in_use_ + cached_ + size;
-    if (held > held_at_most) return {};
-    if (held > limit_ && !(found = split(index, size)).data) evict(held - limit_);
-    if (!data) {
-      make_room(size);
-      data = source_.map(size);
-    }
   } else {
     make_room(kSlabBytes);
-    data = carve(index, size);
+    found.data = carve(index, bytes);
+    if (!found.data) return {};
   }
-  if (!data) return {};
-  if (!large) {
-    Slab& slab = slab_of(data);
-    if (slab.live++ == 0) --empty_slabs_;
-    small_in_use_ += size;
-  }
-  in_use_ += size;
-  peak_ = std::max(peak_, in_use_);
-  return {data, size, this, found.moment};
+  Slab& slab = slab_of(found.data);
+  if (slab.live++ == 0) --empty_slabs_;
+  small_in_use_ += bytes;
+  return found;
 }
 
-// Memory that is warm in place of new: a part of a larger block that waits. The rest waits in its class, if there is
-// one of its size.
-Pool::Free Pool::split(int index, uint64_t bytes) {
-  if (!source_.divisible()) return {};
-  for (int larger = index + 1; larger < kClasses; ++larger) {
-    auto& waiting = free_[static_cast<size_t>(larger)];
-    if (waiting.empty()) continue;
-    const Free found = waiting.back();
-    std::byte* rest_of = found.data + bytes;
-    waiting.pop_back();
-    uint64_t rest = bytes_of_class(larger) - bytes;
-    cached_ -= bytes_of_class(larger);
-    if (rest > kLargestSmall && class_bytes(rest) == rest) {
-      free_[static_cast<size_t>(class_index(rest))].push_back({rest_of, found.moment});
-      cached_ += rest;
-    } else {
-      source_.unmap(rest_of, rest);
+Pool::Free Pool::take_large(uint64_t bytes) {
+  if (const Free found = cut(bytes); found.data) return found;
+  const uint64_t held = in_use_ + cached_ + bytes;
+  if (held > limit_) evict(held - limit_);
+  make_room(bytes);
+  return {source_.map(bytes), 0};
+}
+
+// From the smallest free range that is large enough.
+Pool::Free Pool::cut(uint64_t bytes) {
+  const auto smallest = by_size_.lower_bound({bytes, nullptr});
+  if (smallest == by_size_.end() || (smallest->first != bytes && !source_.divisible())) return {};
+  const auto at = ranges_.find(smallest->second);
+  const auto [data, range] = *at;
+  erase_range(at);
+  if (range.bytes > bytes) add_range(data + bytes, {range.bytes - bytes, range.moment});
+  return {data, range.moment};
+}
+
+void Pool::add_range(std::byte* data, Range range) {
+  if (source_.divisible()) {
+    auto next = ranges_.lower_bound(data);
+    if (next != ranges_.end() && next->first == data + range.bytes) {
+      range = {range.bytes + next->second.bytes, std::max(range.moment, next->second.moment)};
+      erase_range(next++);
     }
-    return found;
+    if (next != ranges_.begin())
+      if (auto before = std::prev(next); before->first + before->second.bytes == data) {
+        data = before->first;
+        range = {range.bytes + before->second.bytes, std::max(range.moment, before->second.moment)};
+        erase_range(before);
+      }
   }
-  return {};
+  ranges_.emplace(data, range);
+  by_size_.emplace(range.bytes, data);
+  cached_ += range.bytes;
 }
 
-// Gives blocks that wait back to the system, the largest first, at least so many bytes of them, if there are.
+void Pool::erase_range(Ranges::iterator range) {
+  by_size_.erase({range->second.bytes, range->first});
+  cached_ -= range->second.bytes;
+  ranges_.erase(range);
+}
+
+// Gives free ranges back to the system, of the largest first, at least so many bytes, if there are.
 void Pool::evict(uint64_t bytes) {
-  uint64_t given = 0;
-  for (int index = kClasses - 1; index > class_index(kLargestSmall) && given < bytes; --index) {
-    auto& waiting = free_[static_cast<size_t>(index)];
-    for (; !waiting.empty() && given < bytes; waiting.pop_back()) {
-      source_.unmap(waiting.back().data, bytes_of_class(index));
-      given += bytes_of_class(index);
-    }
+  constexpr uint64_t piece = kLargestSmall; // a multiple of any page
+  for (uint64_t given = 0; given < bytes && !by_size_.empty();) {
+    const auto at = ranges_.find(by_size_.rbegin()->second);
+    const auto [data, range] = *at;
+    erase_range(at);
+    uint64_t part = range.bytes;
+    if (source_.divisible()) part = std::min(part, (bytes - given + piece - 1) / piece * piece);
+    source_.unmap(data + (range.bytes - part), part);
+    if (part < range.bytes) add_range(data, {range.bytes - part, range.moment});
+    given += part;
   }
-  cached_ -= given;
 }
 
 // Gives empty slabs back where the mapping would otherwise take resident memory past the limit.
@@ -174,7 +190,7 @@ std::byte* Pool::carve(int index, uint64_t bytes) {
   slabs_.insert(std::upper_bound(slabs_.begin(), slabs_.end(), data,
                                  [](const std::byte* p, const Slab& s) { return p < s.data; }),
                 slab);
-  auto& waiting = free_[static_cast<size_t>(index)];
+  auto& waiting = small_[static_cast<size_t>(index)];
   for (uint64_t at = kSlabBytes / bytes - 1; at > 0; --at)
     waiting.push_back({data + at * bytes});
   return data;
@@ -183,13 +199,13 @@ std::byte* Pool::carve(int index, uint64_t bytes) {
 void Pool::take_back(Block block) {
   if (MemoryWatch* watch = watch_) watch->freed(block);
   if (poison_) source_.fill(block.data, kPoison, block.bytes);
-  const Free free{block.data, source_.moment()};
+  const uint64_t moment = source_.moment();
   std::lock_guard lock(mutex_);
   in_use_ -= block.bytes;
-  free_[static_cast<size_t>(class_index(block.bytes))].push_back(free);
   if (block.bytes > kLargestSmall) {
-    cached_ += block.bytes;
+    add_range(block.data, {block.bytes, moment});
   } else {
+    small_[static_cast<size_t>(class_index(block.bytes))].push_back({block.data, moment});
     if (--slab_of(block.data).live == 0) ++empty_slabs_;
     small_in_use_ -= block.bytes;
   }
@@ -201,20 +217,18 @@ void Pool::trim() {
 }
 
 void Pool::trim_locked() {
-  for (int index = class_index(kLargestSmall) + 1; index < kClasses; ++index) {
-    auto& waiting = free_[static_cast<size_t>(index)];
-    for (const Free& free : waiting)
-      source_.unmap(free.data, bytes_of_class(index));
-    waiting.clear();
-  }
+  for (const auto& [data, range] : ranges_)
+    source_.unmap(data, range.bytes);
+  ranges_.clear();
+  by_size_.clear();
   cached_ = 0;
   trim_small();
 }
 
 void Pool::trim_small() {
   if (empty_slabs_ == 0) return;
-  for (int index = 0; index <= class_index(kLargestSmall); ++index)
-    std::erase_if(free_[static_cast<size_t>(index)], [&](const Free& free) { return slab_of(free.data).live == 0; });
+  for (auto& waiting : small_)
+    std::erase_if(waiting, [&](const Free& free) { return slab_of(free.data).live == 0; });
   std::erase_if(slabs_, [&](const Slab& slab) {
     if (slab.live == 0) source_.unmap(slab.data, kSlabBytes);
     return slab.live == 0;

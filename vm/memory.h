@@ -1,19 +1,21 @@
 // The tensor pool: memory for tensors and workspaces under a hard limit.
 //
-// Blocks come in size classes (four for each power of two), 64-byte aligned. Small ones are carved from slabs, large
-// ones are mapped on their own, with huge pages. A freed block waits in its class for the next of that size; `trim`
-// gives what waits back to the system. The limit counts blocks in use and large blocks that wait; where these are in
-// the way, a larger one is cut, or they are given back. Slabs that hold no
-// block in use are given back before new memory would take what is mapped beyond the limit, so resident memory passes
-// it only by slabs that are partly used (and kIdleSmall).
+// Blocks come in size classes (four for each power of two), 64-byte aligned. Small ones are carved from slabs, and wait
+// in their class when they are freed. Large ones are cut from free ranges, of which the smallest that is large enough is
+// taken; neighbours that are free become one range. Only where no range is large enough new memory is mapped, with huge
+// pages. `trim` gives what waits back to the system. The limit counts blocks in use and free ranges; where these are in
+// the way, they are given back. Slabs that hold no block in use are given back before new memory would take what is
+// mapped beyond the limit, so resident memory passes it only by slabs that are partly used (and kIdleSmall).
 #pragma once
 #include "vm/watch.h"
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -28,8 +30,9 @@ public:
   virtual std::byte* map(uint64_t bytes) = 0; // at a multiple of 64 at least; null: there is none
   virtual void unmap(std::byte* data, uint64_t bytes) = 0;
   virtual void fill(std::byte* data, int value, uint64_t bytes) = 0; // before whoever gets the memory uses it
-  virtual bool divisible() const = 0;                                // parts of what was mapped may be unmapped
-  virtual uint64_t moment() const { return 0; }                      // after all that uses a block which comes back now
+  // Parts of what was mapped may be unmapped, and neighbours at once. Else blocks keep the size that was mapped.
+  virtual bool divisible() const = 0;
+  virtual uint64_t moment() const { return 0; } // after all that uses a block which comes back now
 };
 MemorySource& host_memory();
 
@@ -55,9 +58,9 @@ public:
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  // Thread-safe. Nothing when the limit does not allow it, or the system has no memory, or a large block would have to
-  // be mapped that takes what is held beyond `held_at_most`.
-  Block allocate(uint64_t bytes, uint64_t held_at_most = UINT64_MAX);
+  // Thread-safe. Nothing when the limit does not allow it, or the system has no memory, or more than so much would be in
+  // use.
+  Block allocate(uint64_t bytes, uint64_t in_use_at_most = UINT64_MAX);
   // Of whichever pool; leaves `block` empty.
   static void free(Block& block) {
     if (block) block.pool->take_back(std::exchange(block, {}));
@@ -71,13 +74,14 @@ public:
 
   uint64_t limit() const { return limit_; }
   uint64_t in_use() const;
-  uint64_t held() const;   // in use, and large blocks that wait
-  uint64_t cached() const; // what waits: large blocks, and in slabs
+  uint64_t held() const;   // in use, and free ranges
+  uint64_t cached() const; // what waits: free ranges, and in slabs
   uint64_t peak() const;
   static uint64_t class_bytes(uint64_t bytes); // what a block for so many bytes takes
 
 private:
-  static constexpr int kClasses = 4 * 64;
+  static constexpr uint64_t kLargestSmall = 64 << 10;
+  static constexpr int kSmallClasses = 4 * 16 + 1; // up to kLargestSmall
   static constexpr uint64_t kSlabBytes = 1 << 20;
   struct Free {
     std::byte* data = nullptr;
@@ -89,11 +93,21 @@ private:
     uint64_t live;
   };
 
-  Block find(uint64_t bytes, uint64_t held_at_most);
+  struct Range {
+    uint64_t bytes;
+    uint64_t moment;
+  };
+  using Ranges = std::map<std::byte*, Range>; // by address
+
+  Block find(uint64_t bytes, uint64_t in_use_at_most);
   void take_back(Block block);
   Slab& slab_of(const std::byte* block);
   uint64_t idle_small() const { return slabs_.size() * kSlabBytes - small_in_use_; }
-  Free split(int index, uint64_t bytes);
+  Free take_small(uint64_t bytes);
+  Free take_large(uint64_t bytes);
+  Free cut(uint64_t bytes);
+  void add_range(std::byte* data, Range range);
+  void erase_range(Ranges::iterator range);
   void evict(uint64_t bytes);
   void make_room(uint64_t bytes); // for a new mapping
   std::byte* carve(int index, uint64_t bytes);
@@ -105,10 +119,12 @@ private:
   MemorySource& source_;
   std::atomic<MemoryWatch*> watch_{nullptr};
   mutable std::mutex mutex_;
-  uint64_t in_use_ = 0, cached_ = 0, peak_ = 0; // cached_: large blocks only
-  uint64_t small_in_use_ = 0, empty_slabs_ = 0; // blocks of slabs; slabs without a block in use
-  std::array<std::vector<Free>, kClasses> free_;
-  std::vector<Slab> slabs_; // by address
+  uint64_t in_use_ = 0, cached_ = 0, peak_ = 0;        // cached_: free ranges only
+  uint64_t small_in_use_ = 0, empty_slabs_ = 0;        // blocks of slabs; slabs without a block in use
+  std::array<std::vector<Free>, kSmallClasses> small_; // that wait
+  std::vector<Slab> slabs_;                            // by address
+  Ranges ranges_;                                      // that are free
+  std::set<std::pair<uint64_t, std::byte*>> by_size_;  // the same
 };
 
 // Memory of the machine, or of the control groups that this process is in.

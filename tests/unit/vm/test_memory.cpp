@@ -51,21 +51,60 @@ TEST_CASE("the limit is hard, and what waits in caches gives way") {
   a = pool.allocate(6 << 20);
   CHECK(a.data == data); // from the cache
   Pool::free(a);
-  CHECK(!pool.allocate(4 << 20, 8 << 20)); // no new memory beyond so much
-  Block b = pool.allocate(4 << 20);        // a part of the block that waits, whose rest waits
+  CHECK(!pool.allocate(4 << 20, (5 << 20) - 1)); // no more in use than so much
+  Block b = pool.allocate(4 << 20, 5 << 20);     // a part of the range that waits, whose rest waits
   CHECK(b.data == data);
   Block c = pool.allocate(2 << 20);
   CHECK(c.data == data + (4 << 20));
   CHECK(pool.held() == 7 << 20);
   Pool::free(c);
   Pool::free(b);
-  b = pool.allocate(7 << 20); // the larger one of them goes back to the system
+  b = pool.allocate(6 << 20); // they are one range again
+  CHECK(b.data == data);
+  Pool::free(b);
+  b = pool.allocate(7 << 20); // a part of the range goes back to the system
   CHECK(b);
   CHECK(pool.held() == 10 << 20);
   CHECK(!pool.allocate(UINT64_MAX));
   CHECK(!pool.allocate(UINT64_MAX / 2));
   Pool::free(b);
   CHECK(pool.peak() <= pool.limit());
+}
+
+TEST_CASE("free neighbours become one range, and what is in use stays what it was") {
+  std::mt19937_64 random(7);
+  Pool pool(uint64_t{64} << 20);
+  std::vector<Block> blocks;
+  auto mark = [](const Block& b) { return std::byte(reinterpret_cast<uintptr_t>(b.data) >> 14); };
+  auto drop = [&](size_t k) {
+    CHECK(blocks[k].data[0] == mark(blocks[k]));
+    CHECK(blocks[k].data[blocks[k].bytes - 1] == mark(blocks[k]));
+    Pool::free(blocks[k]);
+    blocks.erase(blocks.begin() + static_cast<int64_t>(k));
+  };
+  for (int i = 0; i < 20000; ++i) {
+    Block block = pool.allocate((64 << 10) + 1 + random() % (4 << 20));
+    if (!block) { // there is room for it in all, whatever the ranges are
+      drop(random() % blocks.size());
+      continue;
+    }
+    block.data[0] = block.data[block.bytes - 1] = mark(block);
+    blocks.push_back(block);
+    CHECK(pool.held() <= pool.limit());
+    if (random() % 3 == 0) drop(random() % blocks.size());
+  }
+  while (!blocks.empty())
+    drop(random() % blocks.size());
+  CHECK(pool.in_use() == 0);
+  CHECK(pool.held() == pool.cached());
+  CHECK(pool.held() <= pool.limit());
+  const uint64_t held = pool.held();
+  for (Block one; (one = pool.allocate(1 << 20));)
+    blocks.push_back(one);
+  CHECK(blocks.size() == 64); // in spite of all that came before
+  CHECK(held <= pool.limit());
+  for (Block& block : blocks)
+    Pool::free(block);
 }
 
 TEST_CASE("small blocks that wait give way to large ones") {
