@@ -58,6 +58,24 @@ if [[ -z $filter ]] && ((exact < 50)); then
   echo "FAIL only $exact peaks were known exactly"
 fi
 
+# Running ahead: a quarter more than with --sync, or 1 MB.
+peak() { "$tl" run --stats "$@" 2>&1 >/dev/null </dev/null | sed -n 's/^peak memory *\([0-9]*\) bytes.*/\1/p'; }
+ahead() {
+  [[ -n $filter && "ahead of ${1##*/}" != *"$filter"* ]] && return
+  local serial
+  serial=$(peak --sync "$@")
+  check "ahead of ${1##*/}: it has a peak" 0 -- test "$serial" -gt 1000
+  for config in --threads=1 --threads=2 --schedule-seed=5; do
+    check "ahead of ${1##*/}, $config" 0 -- test "$(peak $config "$@")" -le $((serial * 5 / 4 + (1 << 20)))
+  done
+}
+ahead samples/heat.tl
+ahead samples/heat.tl --n 513 --time 0.0005
+ahead samples/lstm.tl --epochs 1 --plot_file "$out/c.svg"
+ahead samples/gpt.tl --steps 4 --plot_file "$out/c.svg" --to "$out/gpt.npz"
+ahead samples/mixture.tl samples/data/points.npy --plot_file "$out/c.svg"
+ahead samples/newton.tl --plot_file "$out/c.svg"
+
 # Programs of a few lines that would take minutes to follow: a deep recursion, and one whose formulas grow.
 echo 'fn f(x: f64[n], k: i64) -> f64[n] {
   if k == 0 { x } else { f(x * 2.0, k - 1) + x }
