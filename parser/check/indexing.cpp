@@ -101,9 +101,13 @@ static void check_slice_by(Context& cx, const SizeFacts& facts, typed::Subscript
   s.step = step;
   Size distance;
   if (step > 0) {
-    s.start = first ? atoms.clip(atoms.wrap(*first, n, facts), 0, n, facts) : Size(0);
-    Size end = last ? atoms.clip(atoms.wrap(*last, n, facts), 0, n, facts) : n;
-    distance = atoms.positive(end - s.start, facts);
+    const Size from = first ? atoms.wrap(*first, n, facts) : Size(0), to = last ? atoms.wrap(*last, n, facts) : n;
+    s.start = atoms.clip(from, 0, n, facts);
+    // x[1:-1] has max(n - 2, 0) elements: where `from` is not negative and `to` at most n, clipping them changes nothing.
+    if (atoms.proves_not_negative(from, facts) && atoms.proves_not_negative(n - to, facts))
+      distance = atoms.positive(to - from, facts);
+    else
+      distance = atoms.positive(atoms.clip(to, 0, n, facts) - s.start, facts);
     // x[a::step] with 0 <= a < step has (n - a + step - 1) // step elements, also where a > n: no clip is needed.
     if (first && !last && first->is_constant() && first->constant() >= 0 && first->constant() < step)
       distance = n - *first;
