@@ -54,11 +54,72 @@ private:
       *place[i] = e.scalar(gemm.header.yields[i]);
     a_start_of_all = b.CreateInBoundsGEP(e.memory_type(gemm.type), e.pointer(gemm.a), a_base, "a");
     b_start_of_all = b.CreateInBoundsGEP(e.memory_type(gemm.type), e.pointer(gemm.b), b_base, "b");
+    auto read_axis = [&](size_t from, size_t strides) {
+      Axis axis{e.scalar(gemm.header.yields[from]), {}};
+      for (size_t i = 1; i <= strides; ++i)
+        axis.strides.push_back(e.scalar(gemm.header.yields[from + i]));
+      return axis;
+    };
+    batch_axes.clear();
+    sum_axes.clear();
+    if (gemm.is_plain) {
+      c_row = n;
+      batch_axes.push_back({batch, {a_batch, b_batch, multiply(m, n)}});
+    } else {
+      c_row = e.scalar(gemm.header.yields[12]);
+      for (size_t i = 0; i < gemm.batch_axes; ++i)
+        batch_axes.push_back(read_axis(13 + 4 * i, 3));
+      for (size_t i = 0; i < gemm.sum_axes && gemm.sum_axes > 1; ++i)
+        sum_axes.push_back(read_axis(13 + 4 * gemm.batch_axes + 3 * i, 2));
+    }
     panels = ceiling(n, plan.nr);
     chunks = ceiling(k, kContractChunk);
     Value* workspace = e.function_->getArg(3);
     packed = b.CreateLoad(b.getPtrTy(), workspace, "packed_b");
     local = b.CreateLoad(b.getPtrTy(), b.CreateConstInBoundsGEP1_64(b.getPtrTy(), workspace, 1), "local");
+  }
+
+  // An axis of a batch or of a sum: how many, and the strides of A, B and C (that of a sum has none).
+  struct Axis {
+    Value* count;
+    Values strides;
+  };
+  enum Tensor : uint8_t { A, B, C };
+
+  // The position on each axis of a number over all of them.
+  Values positions(const std::vector<Axis>& axes, Value* number) {
+    Values result(axes.size());
+    for (size_t i = axes.size(); i-- > 0;) {
+      result[i] = i == 0 ? number : b.CreateURem(number, axes[i].count);
+      if (i > 0) number = b.CreateUDiv(number, axes[i].count);
+    }
+    return result;
+  }
+  Value* offset(const std::vector<Axis>& axes, const Values& positions, Tensor tensor) {
+    Value* sum = number(0);
+    for (size_t i = 0; i < axes.size(); ++i)
+      sum = b.CreateAdd(sum, multiply(positions[i], axes[i].strides[tensor]));
+    return sum;
+  }
+  // How far row `kk` of a chunk is from where the chunk's offset points to.
+  Value* sum_offset(Value* kk, Tensor tensor, Value* stride) {
+    if (sum_axes.empty()) return multiply(kk, stride);
+    return offset(sum_axes, positions(sum_axes, b.CreateAdd(chunk_start, kk)), tensor);
+  }
+  Value* chunk_offset(Value* stride) { return sum_axes.empty() ? multiply(chunk_start, stride) : number(0); }
+
+  // The batch axes with which B moves, and the number of its matrix among those that differ.
+  std::vector<Axis> axes_of_b() const {
+    std::vector<Axis> result;
+    for (size_t i = 0; i < batch_axes.size(); ++i)
+      if (plan.b_moves[i]) result.push_back(batch_axes[i]);
+    return result;
+  }
+  Value* which_b(const Values& position) {
+    Value* which = number(0);
+    for (size_t i = 0; i < batch_axes.size(); ++i)
+      if (plan.b_moves[i]) which = b.CreateAdd(multiply(which, batch_axes[i].count), position[i]);
+    return which;
   }
 
   // Where panel `panel` of chunk `chunk` starts among the packed elements.
@@ -75,12 +136,14 @@ private:
       Value* panel = b.CreateURem(tile, panels);
       Value* rest = b.CreateUDiv(tile, panels);
       Value *chunk = b.CreateURem(rest, chunks), *which = b.CreateUDiv(rest, chunks);
-      Value* k0 = multiply(chunk, number(kContractChunk));
-      Value* length = minimum(number(kContractChunk), b.CreateSub(k, k0));
+      chunk_start = multiply(chunk, number(kContractChunk));
+      Value* length = minimum(number(kContractChunk), b.CreateSub(k, chunk_start));
       Value* column = multiply(panel, number(plan.nr));
       Value* columns = minimum(number(plan.nr), b.CreateSub(n, column));
-      Value* source = b.CreateAdd(multiply(which, b_batch), b.CreateAdd(multiply(k0, b_row), multiply(column, b_col)));
-      Value* target = at(packed, panel_offset(which, k0, length, panel));
+      const std::vector<Axis> axes = axes_of_b();
+      Value* source = b.CreateAdd(offset(axes, positions(axes, which), B),
+                                  b.CreateAdd(chunk_offset(b_row), multiply(column, b_col)));
+      Value* target = at(packed, panel_offset(which, chunk_start, length, panel));
       pack_panel(source, target, length, columns);
     });
     e.end_function();
@@ -112,10 +175,11 @@ private:
     llvm::Align memory_align(static_cast<uint64_t>(size_of(gemm.type)));
     auto* raw_type = llvm::FixedVectorType::get(memory, static_cast<unsigned>(plan.lanes));
     repeat(from, to, 1, [&](Value* row) {
+      Value* from_row = sum_offset(row, B, b_row);
       for (int64_t v = first; v < last; ++v) {
         lanes(plan.lanes);
         if (columns) e.lanes_.mask = e.tail_mask(maximum(b.CreateSub(columns, number(v * plan.lanes)), number(0)));
-        Value* start = b.CreateAdd(source, b.CreateAdd(multiply(row, b_row), multiply(number(v * plan.lanes), b_col)));
+        Value* start = b.CreateAdd(source, b.CreateAdd(from_row, multiply(number(v * plan.lanes), b_col)));
         Value* base = b.CreateGEP(memory, b_start_of_all, start);
         Value* mask = e.lanes_.mask ? e.lanes_.mask : e.splat(b.getTrue());
         Value *zero = llvm::Constant::getNullValue(raw_type), *raw = nullptr;
@@ -275,16 +339,19 @@ private:
       rows = minimum(number(plan.block_rows), b.CreateSub(m, i0));
       columns = minimum(block_columns, b.CreateSub(n, j0));
       which_batch = which;
-      c_start = b.CreateAdd(multiply(b.CreateAdd(multiply(which, m), i0), n), j0);
-      Value* b_which = is_number(plan.b_batches, 1) || !same(plan.b_batches, plan.batch) ? number(0) : which;
+      const Values position = positions(batch_axes, which);
+      c_start = b.CreateAdd(offset(batch_axes, position, C), b.CreateAdd(multiply(i0, c_row), j0));
+      Value* b_which = which_b(position);
+      Value *a_matrix = offset(batch_axes, position, A), *b_matrix = offset(batch_axes, position, B);
       // One chunk at least: a product over no elements is zero.
       repeat(number(0), maximum(k, number(1)), kContractChunk, [&](Value* k0) {
         Value* length = minimum(number(kContractChunk), b.CreateSub(k, k0));
-        Value* a_start = b.CreateAdd(multiply(which, a_batch), b.CreateAdd(multiply(i0, a_row), multiply(k0, a_col)));
+        chunk_start = k0;
+        Value* a_start = b.CreateAdd(a_matrix, b.CreateAdd(multiply(i0, a_row), chunk_offset(a_col)));
         e.branch(a_packed, [&] { return pack_a(a_start, length); }, {});
         // Where panel p of the tile's part of B starts, and the distance of its rows.
         Value* column = multiply(j0, b_col);
-        Value* plain = b.CreateAdd(multiply(which, b_batch), b.CreateAdd(multiply(k0, b_row), column));
+        Value* plain = b.CreateAdd(b_matrix, b.CreateAdd(chunk_offset(b_row), column));
         Value* from_packed = panel_offset(b_which, k0, length, b.CreateUDiv(j0, number(plan.nr)));
         bool maybe_plain = !is_number(plan.pack, 1);
         Value* b_base = at(packed, from_packed);
@@ -329,13 +396,6 @@ private:
     }
     return false;
   }
-  bool same(const SizeFormula& x, const SizeFormula& y) const {
-    if (x.steps.size() != y.steps.size()) return false;
-    for (size_t i = 0; i < x.steps.size(); ++i)
-      if (x.steps[i].op != y.steps[i].op || x.steps[i].value != y.steps[i].value) return false;
-    return true;
-  }
-
   // All register tiles of the rows [i, i + height) and `width` columns of the tile from j on.
   void row_of_tiles(const std::string& symbol, int64_t height, Value* i, Value* j, Value* width, Value* a_start,
                     Value* b_base, Value* length, Value* add) {
@@ -344,14 +404,14 @@ private:
     Value *panel = b.CreateUDiv(i, number(plan.mr)), *within = b.CreateURem(i, number(plan.mr));
     Value* in_panel = at(local, b.CreateAdd(multiply(multiply(panel, number(plan.mr)), length), within));
     Value* a = b.CreateSelect(a_packed, in_panel, in_place);
-    Value* c_row = plan.in_c ? n : sums_row;
+    Value* tile_row = plan.in_c ? c_row : sums_row;
     Value* c =
-        plan.in_c ? at(e.pointer(gemm.c), b.CreateAdd(c_start, multiply(i, n))) : at(sums, multiply(i, sums_row));
+        plan.in_c ? at(e.pointer(gemm.c), b.CreateAdd(c_start, multiply(i, c_row))) : at(sums, multiply(i, sums_row));
     c = at(c, j);
     auto call = [&](Value* at_column, int64_t vectors, Value* columns_here) {
       Value* from = at(b_base, multiply(b.CreateUDiv(at_column, number(plan.nr)), panel_step));
       b.CreateCall(register_tile(symbol, height, vectors, columns_here != nullptr),
-                   {a, a_step, from, b_step, at(c, at_column), c_row, length,
+                   {a, a_step, from, b_step, at(c, at_column), tile_row, length,
                     columns_here ? columns_here : number(plan.nr), add});
       return Values{};
     };
@@ -382,8 +442,8 @@ private:
   Values pack_a(Value* a_start, Value* length) {
     llvm::Type* memory = e.memory_type(gemm.type);
     llvm::Align memory_align(static_cast<uint64_t>(size_of(gemm.type)));
-    auto source = [&](Value* i, Value* kk) {
-      Value* offset = b.CreateAdd(b.CreateAdd(a_start, multiply(i, a_row)), multiply(kk, a_col));
+    auto source = [&](Value* i, Value* from_kk) {
+      Value* offset = b.CreateAdd(b.CreateAdd(a_start, multiply(i, a_row)), from_kk);
       return b.CreateGEP(memory, a_start_of_all, offset);
     };
     auto target = [&](Value* panel, Value* kk) {
@@ -394,23 +454,30 @@ private:
       Value* whole = b.CreateSub(rows, b.CreateURem(rows, number(plan.mr)));
       repeat(number(0), length, 1, [&](Value* kk) {
         repeat(number(0), whole, plan.mr, [&](Value* i) {
-          Value* x = b.CreateAlignedLoad(type, source(i, kk), memory_align);
+          Value* x = b.CreateAlignedLoad(type, source(i, multiply(kk, a_col)), memory_align);
           b.CreateAlignedStore(x, target(i, kk), align);
         });
         repeat(whole, rows, 1, [&](Value* i) {
-          Value* x = b.CreateAlignedLoad(memory, source(i, kk), memory_align);
+          Value* x = b.CreateAlignedLoad(memory, source(i, multiply(kk, a_col)), memory_align);
           b.CreateAlignedStore(x, at(target(whole, kk), b.CreateSub(i, whole)), align);
         });
       });
       return {};
     }
-    repeat(number(0), rows, 1, [&](Value* i) {
-      Value* within = b.CreateURem(i, number(plan.mr));
-      repeat(number(0), length, 1, [&](Value* kk) {
-        Value* value = e.from_memory(gemm.type, b.CreateAlignedLoad(memory, source(i, kk), memory_align));
-        b.CreateAlignedStore(value, at(target(b.CreateSub(i, within), kk), within), align);
+    auto copy = [&](Value* i, Value* within, Value* kk, Value* from_kk) {
+      Value* value = e.from_memory(gemm.type, b.CreateAlignedLoad(memory, source(i, from_kk), memory_align));
+      b.CreateAlignedStore(value, at(target(b.CreateSub(i, within), kk), within), align);
+    };
+    if (sum_axes.empty())
+      repeat(number(0), rows, 1, [&](Value* i) {
+        Value* within = b.CreateURem(i, number(plan.mr));
+        repeat(number(0), length, 1, [&](Value* kk) { copy(i, within, kk, multiply(kk, a_col)); });
       });
-    });
+    else // where a column is takes divisions: once for all rows
+      repeat(number(0), length, 1, [&](Value* kk) {
+        Value* from_kk = sum_offset(kk, A, a_col);
+        repeat(number(0), rows, 1, [&](Value* i) { copy(i, b.CreateURem(i, number(plan.mr)), kk, from_kk); });
+      });
     return {};
   }
 
@@ -433,7 +500,7 @@ private:
         e.block(body);
         Value* result = e.to_memory(memory, e.in_lanes(body.yields[0]));
         Value* place =
-            b.CreateInBoundsGEP(c_element, e.pointer(gemm.c), b.CreateAdd(c_start, b.CreateAdd(multiply(i, n), j)));
+            b.CreateInBoundsGEP(c_element, e.pointer(gemm.c), b.CreateAdd(c_start, b.CreateAdd(multiply(i, c_row), j)));
         if (tail)
           b.CreateMaskedStore(result, place, c_align, e.lanes_.mask);
         else
@@ -457,11 +524,12 @@ private:
 
   // of the function being emitted
   Value *batch, *m, *n, *k, *a_batch, *a_row, *a_col, *b_batch, *b_row, *b_col;
-  Value *a_start_of_all, *b_start_of_all;
+  Value *a_start_of_all, *b_start_of_all, *c_row;
+  std::vector<Axis> batch_axes, sum_axes; // sum_axes: none where the strides a_col and b_row tell all
   Value *panels, *chunks, *packed, *local, *sums, *sums_row;
   Value *a_packed, *a_step; // whether A is packed, and the distance that register tiles are told
   // of the tile being emitted
-  Value *i0, *j0, *rows, *columns, *which_batch, *c_start, *b_step, *panel_step;
+  Value *i0, *j0, *rows, *columns, *which_batch, *c_start, *b_step, *panel_step, *chunk_start;
 };
 
 void Emitter::emit_gemm(const std::string& symbol) { GemmEmitter(*this).emit(symbol); }

@@ -27,20 +27,27 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   plan.inner_columns = 960 / bytes / plan.nr * plan.nr;
   using ReadA = GemmPlan::ReadA;
   plan.a = narrow ? ReadA::Packed : known(ACol, 1) ? ReadA::Rows : known(ARow, 1) ? ReadA::Columns : ReadA::Packed;
+  const bool sums_one_axis = gemm.sum_axes <= 1;
+  if (!sums_one_axis) plan.a = ReadA::Packed;
   plan.b_contiguous = known(BCol, 1);
-  plan.b_transposed = !plan.b_contiguous && known(BRow, 1);
+  plan.b_transposed = !plan.b_contiguous && sums_one_axis && known(BRow, 1);
   const kir::Block& epilogue = gemm.epilogue;
   plan.in_c = epilogue.yields[0] == epilogue.params[3] && kernel.params[gemm.c].dtype == plan.acc;
 
   plan.batch = header(Batch), plan.m = header(M), plan.n = header(N), plan.k = header(K);
-  plan.b_batches = known(BBatch, 0) ? min(plan.batch, number(1)) : plan.batch;
   SizeFormula one = number(1);
+  plan.b_batches = min(plan.batch, one);
+  for (uint32_t axis = 0; axis < (gemm.is_plain ? 1 : gemm.batch_axes); ++axis) {
+    const int count = gemm.is_plain ? Batch : 13 + 4 * static_cast<int>(axis);
+    plan.b_moves.push_back(!known(gemm.is_plain ? BBatch : count + 2, 0));
+    if (plan.b_moves.back()) plan.b_batches = gemm.is_plain ? plan.batch : plan.b_batches * header(count);
+  }
   plan.panel_here = is_number(plan.m, 1) && !plan.b_contiguous;
   if (plan.panel_here) {
     plan.block_rows = plan.mr;
     plan.inner_columns = plan.nr;
     plan.pack = number(0);
-  } else if (plan.b_contiguous &&
+  } else if (plan.b_contiguous && sums_one_axis &&
              !narrow) // packing pays for itself if B is read often and does not stay in cache by itself
     plan.pack = min(floor_div(plan.m, number(kPackRows)), one) *
                 min(floor_div(plan.k * plan.n * number(bytes), number(kPackBytes)), one);

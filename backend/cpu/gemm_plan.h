@@ -27,8 +27,9 @@ struct GemmPlan {
   bool panel_here;                 // one row of C: a tile packs each panel of B for itself, just before its use
   bool in_c;                       // sums gather in C itself: it has their type, and nothing is done to them
   SizeFormula batch, m, n, k;
-  SizeFormula b_batches; // 1 if all batches share B
-  SizeFormula pack;      // 1: phase 0 packs B; 0: B is read where it lies
+  std::vector<bool> b_moves; // with the axes of the batch (a plain product has one)
+  SizeFormula b_batches;     // how many different B there are
+  SizeFormula pack;          // 1: phase 0 packs B; 0: B is read where it lies
   bool has_pack_phase;
   SizeFormula pack_tiles, pack_grain, tiles, grain;
   SizeFormula sums_row; // distance of the rows of sums, where they do not gather in C

@@ -1,7 +1,11 @@
 // Matrix products: a Contract whose operands are affine views of kernel inputs becomes a Gemm with its epilogue.
+//
+// The last labels of the result that one factor has alone are its columns; neighbours that the other factor has alone,
+// as many as there are, its rows. What remains are batches, also where a factor does not have them: then it does not
+// move. So the order of labels does not matter, as long as the last one of the result is not of both factors.
 #include "backend/kernel/forms.h"
+#include <algorithm>
 #include <fmt/format.h>
-#include <set>
 
 namespace tl::kir {
 namespace {
@@ -30,38 +34,60 @@ public:
     if (e_.type(e_.region().yields[0]).dims != e_.type(n_.results[0]).dims) return false;
     Builder& b = e_.b;
     b.open({});
-    auto left = trace(n_.operands[0]), right = trace(n_.operands[1]);
-    if (!left || !right || !sort_labels()) return false;
-    if (columns_.empty()) { // a matrix times a vector: one row times many columns
-      swapped_ = !swapped_;
-      std::swap(rows_, columns_);
-    }
-    if (swapped_) std::swap(left, right);
+    auto first = trace(n_.operands[0]), second = trace(n_.operands[1]);
+    if (!first || !second || !find_labels(*first, *second)) return false;
+    split_result();
     if (columns_.empty() && !all) return false; // two vectors
-    auto batch_a = collapse(batch_, left->strides, left_labels()),
-         batch_b = collapse(batch_, right->strides, right_labels());
-    auto row = collapse(rows_, left->strides, left_labels()),
-         column = collapse(columns_, right->strides, right_labels());
-    auto k_a = collapse(summed_, left->strides, left_labels()), k_b = collapse(summed_, right->strides, right_labels());
-    if (!batch_a || !batch_b || !row || !column || !k_a || !k_b) return false;
-    if (rows_.empty() && *column == Monomial{1, {}} && !all) return false; // a loop nest over the columns does as well
-    std::vector<ValueId> yields{count(batch_),   count(rows_),   count(columns_), count(summed_),
-                                value(*batch_a), value(*row),    value(*k_a),     value(*batch_b),
-                                value(*k_b),     value(*column), left->base,      right->base};
+    if (e_.target != Target::Cpu && !is_plain()) return false;
+    const Strided &left = swapped_ ? *second : *first, &right = swapped_ ? *first : *second;
+    const Operand a = swapped_ ? Second : First, c = swapped_ ? First : Second;
+    const Monomial row = stride(rows_, a), column = stride(columns_, c);
+    if (rows_.empty() && batch_.empty() && column == Monomial{1, {}} && !all)
+      return false; // a loop nest over the columns does as well
+    const std::vector<Axis> batches = axes(batch_), sums = axes(summed_);
+    const Axis none, batch = batches.empty() ? none : batches[0], sum = sums.empty() ? none : sums[0];
+    std::vector<ValueId> yields{count(batch_),
+                                count(rows_),
+                                count(columns_),
+                                count(summed_),
+                                value(batch.stride[a]),
+                                value(row),
+                                value(sum.stride[a]),
+                                value(batch.stride[c]),
+                                value(sum.stride[c]),
+                                value(column),
+                                left.base,
+                                right.base};
     Gemm& g = b.kernel.gemm;
+    if (!is_plain()) {
+      yields.push_back(value(rows_.empty() ? Monomial{} : result_stride(rows_.back())));
+      for (const Axis& axis : batches)
+        for (ValueId v : {axis.count, value(axis.stride[a]), value(axis.stride[c]), value(axis.stride[Result])})
+          yields.push_back(v);
+      for (const Axis& axis : sums)
+        for (ValueId v : {axis.count, value(axis.stride[a]), value(axis.stride[c])})
+          yields.push_back(v);
+      g.batch_axes = static_cast<uint32_t>(batches.size());
+      g.sum_axes = static_cast<uint32_t>(sums.size());
+      g.is_plain = false;
+    }
     g.header = b.close(yields);
-    g.a = left->param;
-    g.b = right->param;
+    g.a = left.param;
+    g.b = right.param;
     g.c = e_.output_param(0);
     g.type = dtype;
     b.kernel.is_gemm = true;
 
     std::vector<ValueId> p = b.open({DType::I64, DType::I64, DType::I64, value_type(dtype)});
-    Index index;
+    std::map<int64_t, ValueId> position; // by label
     for (auto [labels, number] : {std::pair{&batch_, p[0]}, std::pair{&rows_, p[1]}, std::pair{&columns_, p[2]}}) {
       Index part = e_.decompose(number, dims(*labels));
-      index.insert(index.end(), part.begin(), part.end());
+      for (size_t i = 0; i < part.size(); ++i)
+        position[(*labels)[i]] = part[i];
     }
+    Index index;
+    for (int64_t label : n_.as<ir::ContractAttrs>().result)
+      index.push_back(position.at(label));
     e_.known[n_.results[0].index] = {index, round_to(b, e_.type(n_.results[0]).dtype, p[3])};
     ValueId result = e_.pull(e_.region().yields[0], index);
     g.epilogue = b.close({result});
@@ -70,6 +96,12 @@ public:
 
 private:
   using Labels = std::vector<int64_t>;
+  enum Operand : uint8_t { First, Second, Result };
+  // Neighbouring labels that are one number: how far each operand moves with it.
+  struct Axis {
+    ValueId count;
+    Monomial stride[3] = {{0, {}}, {0, {}}, {0, {}}}; // by Operand
+  };
 
   std::optional<Strided> trace(ir::ValueId v) {
     Builder& b = e_.b;
@@ -118,51 +150,74 @@ private:
     return s;
   }
 
-  bool sort_side(const std::vector<int64_t>& labels, size_t operand, std::map<int64_t, size_t>& side) {
+  bool find_labels_of(const Labels& labels, Operand operand, const Strided& strided) {
     for (size_t i = 0; i < labels.size(); ++i) {
-      if (!side.emplace(labels[i], i).second) return false; // a diagonal
+      if (!strides_[operand].emplace(labels[i], strided.strides[i]).second) return false; // a diagonal
       sizes_[labels[i]] = e_.type(n_.operands[operand]).dims[i];
     }
     return true;
   }
+  bool has(Operand operand, int64_t label) const { return strides_[operand].contains(label); }
 
-  // Labels by their part in the product; false if it is none, or the result mixes the parts.
-  bool sort_labels() {
+  // What each label means to the operands, and those that are summed. False if it is no product.
+  bool find_labels(const Strided& first, const Strided& second) {
     const auto& [lhs, rhs, result] = n_.as<ir::ContractAttrs>();
-    if (!sort_side(lhs, 0, a_) || !sort_side(rhs, 1, b_)) return false;
-    std::set<int64_t> kept(result.begin(), result.end());
+    if (!find_labels_of(lhs, First, first) || !find_labels_of(rhs, Second, second)) return false;
+    for (int64_t label : result)
+      strides_[Result][label] = result_stride(label);
     for (auto& [label, size] : sizes_) {
-      if (kept.count(label)) continue;
-      if (!a_.count(label) || !b_.count(label)) return false;
+      if (has(Result, label)) continue;
+      if (!has(First, label) || !has(Second, label)) return false;
       summed_.push_back(label);
     }
-    Labels only_a, only_b;
-    bool a_first = true;
-    int stage = 0; // 0 batch, 1 first group, 2 second group
-    for (int64_t label : result) {
-      bool in_a = a_.count(label) > 0, in_b = b_.count(label) > 0;
-      if (in_a && in_b) {
-        if (stage > 0) return false;
-        batch_.push_back(label);
-        continue;
-      }
-      if (stage == 0) {
-        stage = 1;
-        a_first = in_a;
-      } else if (stage == 1 && in_a != a_first) {
-        stage = 2;
-      } else if (stage == 2 && in_a == a_first) {
-        return false;
-      }
-      (in_a ? only_a : only_b).push_back(label);
-    }
-    swapped_ = !a_first; // C = B A with the factors exchanged: a product of two numbers does not mind
-    rows_ = swapped_ ? only_b : only_a;
-    columns_ = swapped_ ? only_a : only_b;
     return true;
   }
-  const std::map<int64_t, size_t>& left_labels() const { return swapped_ ? b_ : a_; }
-  const std::map<int64_t, size_t>& right_labels() const { return swapped_ ? a_ : b_; }
+  Monomial result_stride(int64_t label) const {
+    const Labels& result = n_.as<ir::ContractAttrs>().result;
+    const auto at = std::find(result.begin(), result.end(), label);
+    return monomial(dims({at + 1, result.end()}));
+  }
+
+  // Columns, rows and batches. The factor that has the columns is the right one.
+  void split_result() {
+    const Labels& result = n_.as<ir::ContractAttrs>().result;
+    auto alone = [&](size_t i, Operand operand) { // has only this factor it?
+      return has(operand, result[i]) && !has(operand == First ? Second : First, result[i]);
+    };
+    // The neighbours up to `end` that this factor has alone and that are one axis of it.
+    auto run_before = [&](size_t end, Operand operand) {
+      size_t begin = end;
+      while (begin > 0 && alone(begin - 1, operand) &&
+             is_one_axis({result.begin() + static_cast<long>(begin) - 1, result.begin() + static_cast<long>(end)},
+                         operand))
+        --begin;
+      return begin;
+    };
+    size_t begin = result.size();
+    if (begin > 0) {
+      swapped_ = alone(begin - 1, First); // C = B A with the factors exchanged: a product of two numbers does not mind
+      begin = run_before(begin, swapped_ ? First : Second);
+    }
+    columns_.assign(result.begin() + static_cast<long>(begin), result.end());
+    size_t row_begin = begin, row_end = begin;
+    for (size_t end = begin; end > 0;) {
+      const size_t start = run_before(end, swapped_ ? Second : First);
+      if (end - start > row_end - row_begin) row_begin = start, row_end = end;
+      end = std::min(start, end - 1);
+    }
+    for (size_t i = 0; i < begin; ++i)
+      (i >= row_begin && i < row_end ? rows_ : batch_).push_back(result[i]);
+  }
+
+  // May it be told by one stride for batches, rows, columns and sums, and is the result in their order?
+  bool is_plain() const {
+    Labels order = batch_;
+    order.insert(order.end(), rows_.begin(), rows_.end());
+    order.insert(order.end(), columns_.begin(), columns_.end());
+    return order == n_.as<ir::ContractAttrs>().result && groups(batch_).size() <= 1 && groups(summed_).size() <= 1 &&
+           std::all_of(batch_.begin(), batch_.end(),
+                       [&](int64_t label) { return has(First, label) && has(Second, label); });
+  }
 
   std::vector<ir::Dim> dims(const Labels& labels) const {
     std::vector<ir::Dim> result;
@@ -172,22 +227,60 @@ private:
   }
   ValueId count(const Labels& labels) { return e_.product(dims(labels)); }
 
-  // The labels as one: possible if each moves by the next one's stride times its size.
-  std::optional<Monomial> collapse(const Labels& labels, const std::vector<Monomial>& strides,
-                                   const std::map<int64_t, size_t>& axes) const {
-    std::optional<Monomial> stride;
+  // How far an operand moves with a label; an operand that does not have it stays where it is.
+  Monomial stride(int64_t label, Operand operand) const {
+    const auto at = strides_[operand].find(label);
+    return at == strides_[operand].end() ? Monomial{0, {}} : at->second;
+  }
+  // With labels that are one axis of it.
+  Monomial stride(const Labels& labels, Operand operand) const {
+    for (size_t i = labels.size(); i-- > 0;)
+      if (sizes_.at(labels[i]) != ir::Dim::of(1)) return stride(labels[i], operand);
+    return {0, {}};
+  }
+  // Does it move with each label by the next one's stride times its size? What there is only one of does not count.
+  bool is_one_axis(const Labels& labels, Operand operand) const {
+    std::optional<Monomial> stride_here;
     Monomial step{1, {}};
     for (size_t i = labels.size(); i-- > 0;) {
       ir::Dim size = sizes_.at(labels[i]);
       if (size == ir::Dim::of(1)) continue;
-      const Monomial& own = strides[axes.at(labels[i])];
-      if (!stride)
-        stride = own;
-      else if (own != scaled(times(*stride, step), 1))
-        return std::nullopt;
+      const Monomial own = stride(labels[i], operand);
+      if (!stride_here)
+        stride_here = own;
+      else if (own != scaled(times(*stride_here, step), 1))
+        return false;
       step = times(step, monomial(std::span(&size, 1)));
     }
-    return stride ? stride : Monomial{0, {}};
+    return true;
+  }
+  // Neighbours that are one axis of all operands, as far as possible.
+  std::vector<Labels> groups(const Labels& labels) const {
+    std::vector<Labels> result;
+    for (size_t end = labels.size(); end > 0;) {
+      size_t begin = end - 1;
+      auto part = [&](size_t from) {
+        return Labels(labels.begin() + static_cast<long>(from), labels.begin() + static_cast<long>(end));
+      };
+      auto is_one = [&](size_t from) {
+        return is_one_axis(part(from), First) && is_one_axis(part(from), Second) && is_one_axis(part(from), Result);
+      };
+      while (begin > 0 && is_one(begin - 1))
+        --begin;
+      result.insert(result.begin(), part(begin));
+      end = begin;
+    }
+    return result;
+  }
+  std::vector<Axis> axes(const Labels& labels) {
+    std::vector<Axis> result;
+    for (const Labels& group : groups(labels)) {
+      Axis axis{count(group)};
+      for (Operand operand : {First, Second, Result})
+        axis.stride[operand] = stride(group, operand);
+      result.push_back(axis);
+    }
+    return result;
   }
 
   ValueId value(const Monomial& m) {
@@ -199,7 +292,7 @@ private:
 
   Emitter& e_;
   const ir::Node& n_;
-  std::map<int64_t, size_t> a_, b_; // label -> axis
+  std::map<int64_t, Monomial> strides_[3]; // of each Operand, by label
   std::map<int64_t, ir::Dim> sizes_;
   Labels batch_, rows_, columns_, summed_;
   bool swapped_ = false;

@@ -46,7 +46,9 @@ public:
     }
     if (kernel_.is_gemm) {
       const Gemm& g = kernel_.gemm;
-      out_ += fmt::format("  gemm {} ${} ${} -> ${}\n  header ", tl::name_of(g.type), g.a, g.b, g.c);
+      out_ += fmt::format("  gemm {} ${} ${} -> ${}", tl::name_of(g.type), g.a, g.b, g.c);
+      if (!g.is_plain) out_ += fmt::format(" batch axes = {}, sum axes = {}", g.batch_axes, g.sum_axes);
+      out_ += "\n  header ";
       block(g.header, 1);
       out_ += "\n  epilogue ";
       block(g.epilogue, 1);

@@ -137,14 +137,20 @@ struct Phase {
 };
 
 // A matrix product C[b, i, j] = epilogue(sum over k of A[b, i, k] * B[b, k, j]) in the order of contractions. Element
-// (b, i, k) of A is at b*batch + i*row + k*col of its parameter; strides are i64 values of the header block.
+// (b, i, k) of A is at b*batch + i*row + k*col of its parameter; strides are i64 values of the header block. Batches and
+// the summed k may be numbers over several axes, each with strides of its own.
 struct Gemm {
   uint32_t a = 0, b = 0, c = 0; // parameters
   DType type = DType::F32;      // of A, B and the accumulator (f16, bf16: f32 accumulator); C has its parameter's type
-  Block header;   // no parameters; yields, i64: batch, m, n, k, a_batch, a_row, a_col, b_batch, b_row, b_col,
-                  // a_base, b_base (offset of element (0, 0, 0))
-  Block epilogue; // params: (batch, i, j, accumulated value); yields the value to store at C[batch, i, j]
-                  // (C is dense: offset (batch*m + i)*n + j); may Load other inputs
+  // Batches and sums are one axis each, and C is dense: (batch*m + i)*n + j. On GPUs all products are so.
+  bool is_plain = true;
+  uint32_t batch_axes = 0, sum_axes = 0; // of others
+  // No parameters; yields, i64: batch, m, n, k, a_batch, a_row, a_col, b_batch, b_row, b_col, a_base, b_base (offset of
+  // element (0, 0, 0)). Not plain: then c_row; of each batch axis, the slowest first: count and strides of A, B and C
+  // (its columns are side by side); of each summed axis: count and strides of A and B. A stride of 0: that does not move.
+  Block header;
+  Block epilogue; // params: (batch, i, j, accumulated value); yields the value to store at C[batch, i, j]; may Load
+                  // other inputs
 };
 
 struct Kernel {

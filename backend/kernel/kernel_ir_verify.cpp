@@ -60,7 +60,8 @@ private:
       if (p >= kernel_.params.size()) return fail("gemm: no such parameter");
     if (!is_float(g.type)) fail("gemm: not a float type");
     block(g.header, {});
-    if (g.header.yields.size() != 12) fail("gemm: the header yields 12 values");
+    if (g.header.yields.size() != (g.is_plain ? 12 : 13 + 4 * g.batch_axes + 3 * g.sum_axes))
+      fail("gemm: the header yields 12 values, or those of its axes too");
     for (ValueId v : g.header.yields)
       if (type(v) != DType::I64) fail("gemm: the header yields i64");
     block(g.epilogue, {DType::I64, DType::I64, DType::I64, value_type(g.type)});

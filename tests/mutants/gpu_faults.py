@@ -80,8 +80,8 @@ fault(
 )
 fault(
     "vm/memory.cpp",
-    "const Free free{block.data, source_.moment()};",
-    "const Free free{block.data, MUTANT ? 0 : source_.moment()};",
+    "const uint64_t moment = source_.moment();",
+    "const uint64_t moment = MUTANT ? 0 : source_.moment();",
     "freed memory counts as idle",
 )
 fault(

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""einsum of two tensors against NumPy's, exactly: random labels in random orders, sizes, element types and layouts.
+
+  run.py --tl TL [--seed N] [--count N]
+
+The elements are small integers, whose sums are exact in any order, so NumPy shares nothing with what is tested. Of normally distributed
+elements the bits are those of the interpreter, which adds one by one. Ends with `N passed, N failed`.
+"""
+import argparse
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+TYPES = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "i32": np.int32}
+SIZES = [1, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 33, 40, 65, 130]
+MOST = 3_000_000  # products of one case
+KNOWN = ["bhid,bjhd->bhij", "bihd,bjhd->bhij", "bhij,bjhd->bihd", "bhij,bihd->bjhd", "ibj,kbj->ibk", "nchw,oc->nohw", "ij,ij->i", "ij,j->i",
+         "ij,i->j", "abc,cdb->ad", "abc,dac->bd", "abc,bcd->cad", "bi,bj->ijb", "abc,cde->dabe", "ab,cd->acbd"]
+
+
+def labels_of(rng):
+    names = rng.sample("abcdefghijklmnop", 9)
+    take = lambda most: [names.pop() for _ in range(rng.choice(range(most + 1)))]
+    batch, rows, columns, summed = take(2), take(2), take(2), take(2)
+    parts = [batch + rows + summed, batch + columns + summed, batch + rows + columns]
+    for part in parts:
+        rng.shuffle(part)
+    lhs, rhs, result = ("".join(part) for part in parts)
+    return f"{lhs},{rhs}->{result}"
+
+
+class Case:
+    """One einsum: what its operands are, and how they lie in memory."""
+
+    def __init__(self, rng, spec, type, number):
+        self.spec, self.type, self.number = spec, type, number
+        self.lhs, rest = spec.split(",")
+        self.rhs, self.result = rest.split("->")
+        while True:
+            self.size = {label: rng.choice(SIZES) for label in sorted(set(self.lhs + self.rhs))}
+            if np.prod([float(n) for n in self.size.values()]) <= MOST:
+                break
+        self.layouts = [rng.choice(["plain", "plain", "transposed", "sliced", "stretched"]) for _ in range(2)]
+        self.epilogue = rng.random() < 0.3
+
+    def arrays(self, noise):
+        """The operands as they are stored, and as they are used."""
+        stored, used = [], []
+        for labels, layout in zip((self.lhs, self.rhs), self.layouts):
+            shape = [self.size[label] for label in labels]
+            if layout == "transposed":
+                shape = shape[::-1]
+            if layout == "sliced":
+                shape = [2 * n + 1 for n in shape]
+            if layout == "stretched" and shape:
+                shape[0] = 1
+            x = noise.integers(-3, 4, shape) if noise.exact else noise.standard_normal(shape)
+            x = np.asarray(x).astype(TYPES[self.type])
+            stored.append(x)
+            if layout == "transposed":
+                x = x.T
+            if layout == "sliced":
+                x = x[tuple(slice(1, None, 2) for _ in shape)]
+            if layout == "stretched" and shape:
+                x = np.broadcast_to(x, [self.size[label] for label in labels])
+            used.append(x)
+        return stored, used
+
+    def wanted(self, used):
+        wide = np.int64 if self.type == "i32" else np.float64
+        c = np.einsum(self.spec, *(x.astype(wide) for x in used))
+        return np.asarray(c * 2 + 1 if self.epilogue else c).astype(TYPES[self.type])
+
+    def program(self):
+        k, lines, names = self.number, [], []
+        for side, labels, layout in zip("xy", (self.lhs, self.rhs), self.layouts):
+            axes = ["_"] * len(labels)
+            if layout == "stretched" and labels:
+                axes[0] = "1"
+            axes = f'[{", ".join(axes)}]' if labels else ""
+            lines.append(f'let {side}{k}: {self.type}{axes} = load("in.npz", "{side}{k}")')
+            name = f"{side}{k}"
+            if layout == "transposed" and len(labels) > 1:
+                name = f"permute({name}, [{', '.join(str(i) for i in reversed(range(len(labels))))}])"
+            elif layout == "sliced" and labels:
+                name = f"{name}[{', '.join(['1::2'] * len(labels))}]"
+            elif layout == "stretched" and labels:
+                name = f"broadcast_to({name}, [{', '.join(str(self.size[label]) for label in labels)}])"
+            names.append(name)
+        call = f'einsum("{self.spec}", {names[0]}, {names[1]})'
+        lines.append(f'save("out{k}.npy", {call} * 2 + 1)' if self.epilogue else f'save("out{k}.npy", {call})')
+        return "\n".join(lines)
+
+
+def run(tl, cases, arrays, options):
+    """What a program of all cases gives; a text where it fails."""
+    with tempfile.TemporaryDirectory(prefix="tl-contractions-") as folder:
+        stored = {f"{side}{case.number}": x for case, (pair, _) in zip(cases, arrays) for side, x in zip("xy", pair)}
+        np.savez(os.path.join(folder, "in.npz"), **stored)
+        with open(os.path.join(folder, "main.tl"), "w") as file:
+            file.write("\n".join(case.program() for case in cases) + "\n")
+        done = subprocess.run([tl, "run", *options, "main.tl"], cwd=folder, capture_output=True, text=True, timeout=900)
+        if done.returncode != 0:
+            return done.stderr
+        return [np.load(os.path.join(folder, f"out{case.number}.npy")) for case in cases]
+
+
+def same(a, b):
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tl", required=True)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=240)
+    arguments = parser.parse_args()
+    tl = os.path.abspath(arguments.tl)
+    rng, noise = random.Random(arguments.seed), np.random.default_rng(arguments.seed)
+
+    class Noise:
+        exact = True
+        integers, standard_normal = noise.integers, noise.standard_normal
+
+    specs = KNOWN + [labels_of(rng) for _ in range(arguments.count - len(KNOWN))]
+    passed = failed = 0
+
+    def report(good, case, what):
+        nonlocal passed, failed
+        passed, failed = passed + good, failed + (not good)
+        if not good:
+            print(f"  {what}: {case.type} {case.spec} {case.size} {case.layouts}{' + epilogue' if case.epilogue else ''}")
+
+    for begin in range(0, len(specs), 40):
+        cases = [Case(rng, spec, rng.choice(["f32", "f32", "f64", "f16", "i32"]), i) for i, spec in enumerate(specs[begin : begin + 40])]
+        Noise.exact = True
+        exact = [case.arrays(Noise) for case in cases]
+        for options in (["--threads", "1"], ["--threads", "2"]):
+            found = run(tl, cases, exact, options)
+            if isinstance(found, str):
+                failed += len(cases)
+                print(found)
+                continue
+            for case, (_, used), c in zip(cases, exact, found):
+                want = case.wanted(used)
+                report(want.dtype == c.dtype and np.array_equal(want, c), case, f"not NumPy's, {' '.join(options)}")
+        cases = [case for case in cases if case.type != "i32"]
+        Noise.exact = False
+        rough = [case.arrays(Noise) for case in cases]
+        ways = [run(tl, cases, rough, options) for options in (["--threads", "2"], ["--interp"])]
+        if any(isinstance(way, str) for way in ways):
+            failed += len(cases)
+            print(*(way for way in ways if isinstance(way, str)))
+            continue
+        for case, ours, theirs in zip(cases, *ways):
+            report(same(ours, theirs), case, "not the interpreter's bits")
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
