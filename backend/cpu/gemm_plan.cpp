@@ -42,11 +42,15 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
     plan.b_moves.push_back(!known(gemm.is_plain ? BBatch : count + 2, 0));
     if (plan.b_moves.back()) plan.b_batches = gemm.is_plain ? plan.batch : plan.b_batches * header(count);
   }
-  plan.panel_here = is_number(plan.m, 1) && !plan.b_contiguous;
-  if (plan.panel_here) {
-    plan.block_rows = plan.mr;
-    plan.inner_columns = plan.nr;
+  plan.streams = is_number(plan.m, 1) && !narrow && (plan.b_contiguous || plan.b_transposed) && sums_one_axis;
+  plan.panel_here = !plan.streams && !plan.b_contiguous;
+  if (plan.streams) {
+    plan.block_rows = 1;
+    plan.inner_columns = plan.b_contiguous ? 1024 / bytes : 4 * GemmPlan::kStreamedVectors * plan.lanes;
+    plan.a = ReadA::Rows;
     plan.pack = number(0);
+  } else if (plan.panel_here) {
+    plan.pack = min(floor_div(plan.m, number(plan.block_rows)), one); // of fewer rows there is one tile
   } else if (plan.b_contiguous && sums_one_axis &&
              !narrow) // packing pays for itself if B is read often and does not stay in cache by itself
     plan.pack = min(floor_div(plan.m, number(kPackRows)), one) *
@@ -61,16 +65,18 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   SizeFormula row_blocks = plan.batch * ceil_div(plan.m, number(plan.block_rows));
   SizeFormula many = min(one, floor_div(row_blocks, number(4)));
   plan.block_columns =
-      plan.panel_here ? number(4 * plan.nr) : number(plan.inner_columns) + number(3 * plan.inner_columns) * many;
+      plan.streams ? number(plan.inner_columns) : number(plan.inner_columns) + number(3 * plan.inner_columns) * many;
   plan.tiles = row_blocks * ceil_div(plan.n, plan.block_columns);
-  // About 100 us of multiply-adds, 40 a nanosecond.
+  // About 100 us: of multiply-adds, 40 a nanosecond; of reading what is in no near cache, 20 bytes a nanosecond.
   SizeFormula work = max(one, min(plan.m, number(plan.block_rows)) * min(plan.n, plan.block_columns) * plan.k);
-  plan.grain = max(one, floor_div(number(4000000 * 4 / bytes), work));
+  plan.grain = max(one, floor_div(number((plan.streams ? 500000 : 4000000) * 4 / bytes), work));
 
   plan.shared_bytes = plan.pack * plan.b_batches * plan.k * panels * number(plan.nr * bytes);
   plan.a_bytes = number(plan.a == ReadA::Rows ? 0 : plan.block_rows * kContractChunk * bytes);
   plan.sums_row = min(plan.block_columns, panels * number(plan.nr));
-  plan.panel_bytes = number(plan.panel_here ? plan.nr * kContractChunk * bytes : 0);
+  plan.panel_bytes = number(plan.panel_here                     ? plan.nr * kContractChunk * bytes
+                            : plan.streams && plan.b_contiguous ? plan.inner_columns * bytes
+                                                                : 0);
   plan.local_bytes = plan.a_bytes + plan.panel_bytes;
   if (!plan.in_c) plan.local_bytes = plan.local_bytes + number(plan.block_rows * bytes) * plan.sums_row;
   return plan;

@@ -1,7 +1,8 @@
 // How a matrix product is cut up: tile sizes for the processor, workspace and tile counts as formulas. No LLVM here.
 //
 // Phase 0 packs B into panels of `nr` columns (chunk after chunk of kContractChunk rows, panel after panel, row after
-// row), where that pays; a matrix times a vector (m = 1) packs a panel at a time, where it is used. Phase 1 computes
+// row), where that pays; where B is read once (few rows) a panel is packed where it is used, and for one row nothing is.
+// Phase 1 computes
 // tiles of C of up to block_rows x block_columns; a tile goes through the chunks of k, and for each through register
 // tiles of mr x nr.
 #pragma once
@@ -24,8 +25,11 @@ struct GemmPlan {
   // always packed.
   enum class ReadA { Rows, Columns, Packed } a;
   bool b_contiguous, b_transposed; // known strides: columns side by side, or rows side by side
-  bool panel_here;                 // one row of C: a tile packs each panel of B for itself, just before its use
-  bool in_c;                       // sums gather in C itself: it has their type, and nothing is done to them
+  bool panel_here; // where phase 0 packs nothing, a tile packs each panel of B for itself, just before its use
+  // One row of C, and B's rows or columns contiguous: no phase 0; a tile reads its columns of B as they lie.
+  static constexpr int64_t kStreamedVectors = 2; // of columns, where these are contiguous
+  bool streams;
+  bool in_c; // sums gather in C itself: it has their type, and nothing is done to them
   SizeFormula batch, m, n, k;
   std::vector<bool> b_moves; // with the axes of the batch (a plain product has one)
   SizeFormula b_batches;     // how many different B there are

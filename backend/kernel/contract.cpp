@@ -42,8 +42,6 @@ public:
     const Strided &left = swapped_ ? *second : *first, &right = swapped_ ? *first : *second;
     const Operand a = swapped_ ? Second : First, c = swapped_ ? First : Second;
     const Monomial row = stride(rows_, a), column = stride(columns_, c);
-    if (rows_.empty() && batch_.empty() && column == Monomial{1, {}} && !all)
-      return false; // a loop nest over the columns does as well
     const std::vector<Axis> batches = axes(batch_), sums = axes(summed_);
     const Axis none, batch = batches.empty() ? none : batches[0], sum = sums.empty() ? none : sums[0];
     std::vector<ValueId> yields{count(batch_),

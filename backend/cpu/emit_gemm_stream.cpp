@@ -1,0 +1,148 @@
+// One row of C: B is read once, as it lies, and nothing is packed.
+#include "backend/cpu/gemm_emitter.h"
+
+namespace tl::cpu {
+
+void GemmEmitter::emit_stream(const std::string& symbol) {
+  begin(symbol);
+  Value* block_columns = e.formula(plan.block_columns);
+  sums_row = e.formula(plan.sums_row);
+  Value* column_blocks = b.CreateUDiv(b.CreateAdd(n, b.CreateSub(block_columns, number(1))), block_columns);
+  Value* chunk_sums = local;
+  sums = b.CreateInBoundsGEP(b.getInt8Ty(), local, e.formula(plan.panel_bytes), "sums");
+  i0 = number(0);
+  rows = number(1);
+  repeat(e.function_->getArg(1), e.function_->getArg(2), 1, [&](Value* tile) {
+    which_batch = b.CreateUDiv(tile, column_blocks);
+    j0 = multiply(b.CreateURem(tile, column_blocks), block_columns);
+    columns = minimum(block_columns, b.CreateSub(n, j0));
+    const Values position = positions(batch_axes, which_batch);
+    c_start = b.CreateAdd(offset(batch_axes, position, C), j0);
+    Value* a = at(a_start_of_all, offset(batch_axes, position, A));
+    Value* source = b.CreateAdd(offset(batch_axes, position, B), multiply(j0, b_col));
+    Value* c = plan.in_c ? at(e.pointer(gemm.c), c_start) : sums;
+    if (plan.b_contiguous)
+      stream_rows(a, source, c, chunk_sums);
+    else
+      stream_columns(a, source, c);
+    if (!plan.in_c) epilogue();
+  });
+  e.end_function();
+}
+
+void GemmEmitter::stream_columns(Value* a, Value* source, Value* c) {
+  const auto vectors = static_cast<size_t>(GemmPlan::kStreamedVectors), count = static_cast<size_t>(plan.lanes);
+  const int64_t width = GemmPlan::kStreamedVectors * plan.lanes;
+  lanes(plan.lanes);
+  repeat(number(0), columns, width, [&](Value* j) {
+    Value* last = b.CreateSub(b.CreateSub(columns, number(1)), j);
+    Values column; // where each begins
+    for (int64_t i = 0; i < width; ++i)
+      column.push_back(
+          at(b_start_of_all, b.CreateAdd(source, multiply(b.CreateAdd(j, minimum(number(i), last)), b_col))));
+    // Processors follow long streams by themselves; short ones end before they do.
+    Value *next_columns = multiply(number(width), b_col), *is_short = b.CreateICmpSLE(k, number(kContractChunk));
+    Values totals(vectors, nothing_before());
+    totals = e.loop(number(0), maximum(k, number(1)), kContractChunk, totals, [&](Value* k0, const Values& before) {
+      Value* end = minimum(k, b.CreateAdd(k0, number(kContractChunk)));
+      Value* whole = b.CreateAdd(k0, b.CreateAnd(b.CreateSub(end, k0), number(-plan.lanes)));
+      Values sums_here(vectors, llvm::Constant::getNullValue(vector));
+      auto blocks = [&](const Values& from, bool prefetch) {
+        return e.loop(k0, whole, plan.lanes, from, [&](Value* kk, const Values& now) {
+          Values next = now, factors;
+          for (size_t r = 0; r < count; ++r)
+            factors.push_back(factor_of(a, b.CreateAdd(kk, number(static_cast<int64_t>(r)))));
+          for (size_t v = 0; v < vectors; ++v) {
+            Values x;
+            for (size_t i = 0; i < count; ++i) {
+              Value* place = at(column[v * count + i], kk);
+              x.push_back(b.CreateAlignedLoad(vector, place, align));
+              if (prefetch)
+                b.CreateIntrinsic(in::prefetch, {b.getPtrTy()},
+                                  {at(place, next_columns), b.getInt32(0), b.getInt32(2), b.getInt32(1)});
+            }
+            x = transposed(std::move(x));
+            for (size_t r = 0; r < count; ++r)
+              next[v] = add_product(factors[r], x[r], next[v]);
+          }
+          return next;
+        });
+      };
+      sums_here = e.branch(
+          is_short, [&] { return blocks(sums_here, true); }, sums_here);
+      sums_here = e.branch(
+          b.CreateNot(is_short), [&] { return blocks(sums_here, false); }, sums_here);
+      sums_here = e.loop(whole, end, 1, sums_here, [&](Value* kk, const Values& now) {
+        Values next = now;
+        for (size_t v = 0; v < vectors; ++v) {
+          Value* x = llvm::PoisonValue::get(vector);
+          for (size_t i = 0; i < count; ++i)
+            x = b.CreateInsertElement(x, b.CreateAlignedLoad(element, at(column[v * count + i], kk), align), i);
+          next[v] = add_product(factor_of(a, kk), x, next[v]);
+        }
+        return next;
+      });
+      Values after;
+      for (size_t v = 0; v < vectors; ++v)
+        after.push_back(b.CreateFAdd(before[v], sums_here[v]));
+      return after;
+    });
+    for (size_t v = 0; v < vectors; ++v) {
+      Value* first = number(static_cast<int64_t>(v * count));
+      Value* left = maximum(b.CreateSub(b.CreateAdd(last, number(1)), first), number(0));
+      b.CreateMaskedStore(totals[v], at(c, b.CreateAdd(j, first)), align, e.tail_mask(left));
+    }
+  });
+  lanes(0);
+}
+
+void GemmEmitter::stream_rows(Value* a, Value* source, Value* c, Value* chunk_sums) {
+  constexpr int64_t rows_at_once = 8;
+  lanes(plan.lanes);
+  auto each_vector = [&](const std::function<void(Value*, Value*)>& body) { // at column, mask or null
+    Value* whole = b.CreateAnd(columns, number(-plan.lanes));
+    repeat(number(0), whole, plan.lanes, [&](Value* j) { body(j, nullptr); });
+    repeat(whole, columns, plan.lanes, [&](Value* j) { body(j, e.tail_mask(b.CreateSub(columns, j))); });
+  };
+  auto add_rows = [&](Value* kk, int64_t count) {
+    Values factors, row;
+    for (int64_t r = 0; r < count; ++r) {
+      Value* at_row = b.CreateAdd(kk, number(r));
+      factors.push_back(factor_of(a, at_row));
+      row.push_back(at(b_start_of_all, b.CreateAdd(source, multiply(at_row, b_row))));
+    }
+    each_vector([&](Value* j, Value* mask) {
+      Value* sum = b.CreateAlignedLoad(vector, at(chunk_sums, j), align);
+      for (size_t r = 0; r < row.size(); ++r) {
+        Value* from = at(row[r], j);
+        Value* x = mask ? b.CreateMaskedLoad(vector, from, align, mask, llvm::Constant::getNullValue(vector))
+                        : static_cast<Value*>(b.CreateAlignedLoad(vector, from, align));
+        sum = add_product(factors[r], x, sum);
+      }
+      b.CreateAlignedStore(sum, at(chunk_sums, j), align);
+    });
+  };
+  repeat(number(0), maximum(k, number(1)), kContractChunk, [&](Value* k0) {
+    Value* end = minimum(k, b.CreateAdd(k0, number(kContractChunk)));
+    Value* whole = b.CreateAdd(k0, b.CreateAnd(b.CreateSub(end, k0), number(-rows_at_once)));
+    each_vector([&](Value* j, Value*) {
+      b.CreateAlignedStore(llvm::Constant::getNullValue(vector), at(chunk_sums, j), align);
+    });
+    repeat(k0, whole, rows_at_once, [&](Value* kk) { add_rows(kk, rows_at_once); });
+    repeat(whole, end, 1, [&](Value* kk) { add_rows(kk, 1); });
+    Value* first = b.CreateICmpEQ(k0, number(0));
+    each_vector([&](Value* j, Value* mask) {
+      Value* wanted = b.CreateNot(e.splat(first));
+      if (mask) wanted = b.CreateAnd(wanted, mask);
+      Value* before = b.CreateMaskedLoad(vector, at(c, j), align, wanted, nothing_before());
+      Value* total = b.CreateFAdd(before, b.CreateAlignedLoad(vector, at(chunk_sums, j), align));
+      if (mask)
+        b.CreateMaskedStore(total, at(c, j), align, mask);
+      else
+        b.CreateAlignedStore(total, at(c, j), align);
+    });
+  });
+  lanes(0);
+}
+
+} // namespace tl::cpu

@@ -1,0 +1,147 @@
+// The LLVM code of one matrix product. emit_gemm.cpp: register tiles and how they cover C; emit_gemm_pack.cpp: packing;
+// emit_gemm_stream.cpp: one row of C.
+#pragma once
+#include "backend/cpu/emit.h"
+#include "backend/cpu/gemm_plan.h"
+#include <map>
+
+namespace tl::cpu {
+using llvm::Value;
+namespace in = llvm::Intrinsic;
+
+class GemmEmitter {
+public:
+  GemmEmitter(Emitter& emitter)
+      : e(emitter), b(emitter.b), gemm(emitter.kernel_.gemm),
+        plan(plan_gemm(emitter.kernel_, emitter.machine_.avx512)) {}
+
+  void emit(const std::string& symbol);
+
+private:
+  Value* number(int64_t value) { return b.getInt64(static_cast<uint64_t>(value)); }
+  Value* minimum(Value* x, Value* y) { return b.CreateBinaryIntrinsic(in::smin, x, y); }
+  Value* maximum(Value* x, Value* y) { return b.CreateBinaryIntrinsic(in::smax, x, y); }
+  Value* multiply(Value* x, Value* y) { return b.CreateMul(x, y); }
+  Value* at(Value* base, Value* offset) { return b.CreateInBoundsGEP(element, base, offset); }
+  Value* ceiling(Value* x, int64_t divisor) {
+    return b.CreateUDiv(b.CreateAdd(x, number(divisor - 1)), number(divisor));
+  }
+  void lanes(int64_t width, Value* mask = nullptr) { e.lanes_ = {static_cast<unsigned>(width), mask}; }
+  void repeat(Value* lo, Value* hi, int64_t step, const std::function<void(Value*)>& body) {
+    e.loop(lo, hi, step, {}, [&](Value* i, const Values&) {
+      body(i);
+      return Values{};
+    });
+  }
+
+  // The header's values, in a function's first block.
+  void begin(const std::string& symbol);
+
+  // An axis of a batch or of a sum: how many, and the strides of A, B and C (that of a sum has none).
+  struct Axis {
+    Value* count;
+    Values strides;
+  };
+  enum Tensor : uint8_t { A, B, C };
+
+  // The position on each axis of a number over all of them.
+  Values positions(const std::vector<Axis>& axes, Value* number);
+  Value* offset(const std::vector<Axis>& axes, const Values& positions, Tensor tensor);
+  // How far row `kk` of a chunk is from where the chunk's offset points to.
+  Value* sum_offset(Value* kk, Tensor tensor, Value* stride);
+  Value* chunk_offset(Value* stride) { return sum_axes.empty() ? multiply(chunk_start, stride) : number(0); }
+
+  // The batch axes with which B moves, and the number of its matrix among those that differ.
+  std::vector<Axis> axes_of_b() const;
+  Value* which_b(const Values& position);
+
+  // Where panel `panel` of chunk `chunk` starts among the packed elements.
+  Value* panel_offset(Value* which_batch, Value* k0, Value* length, Value* panel) {
+    Value* row = b.CreateAdd(multiply(which_batch, k), k0);
+    return multiply(b.CreateAdd(multiply(row, panels), multiply(panel, length)), number(plan.nr));
+  }
+
+  // --- phase 0
+
+  void emit_pack(const std::string& symbol);
+
+  // A panel of `columns` columns and `length` rows.
+  void pack_panel(Value* source, Value* target, Value* length, Value* columns);
+
+  // Rows [from, to) of the panel's vectors [first, last); `columns` null: all of it is there.
+  Values pack_rows(Value* source, Value* target, Value* from, Value* to, Value* columns, int64_t first, int64_t last);
+
+  // As many vectors as each has lanes, as a matrix. First within 16 bytes, which processors do fastest, for as many
+  // vectors as these hold elements; then the 16 bytes as elements. Each is log2(count) times interleaving vector i with
+  // vector i + count / 2.
+  Values transposed(Values x);
+
+  // `lanes` rows from row kk on, of vector v of the panel, where each column of B is contiguous: vectors along k are
+  // loaded and transposed in registers.
+  void pack_transposed(Value* source, Value* target, Value* kk, int64_t v);
+
+  // --- register tiles
+
+  // void tile(a, a_step, b, b_row, c, c_row, length, columns, before): `rows` x `vectors` elements of one chunk. With
+  // `edge` only the first `columns` columns are touched. before: all ones if the chunk's sums are added to what c
+  // holds, 0 if they replace it.
+  llvm::Function* register_tile(const std::string& symbol, int64_t rows, int64_t vectors, bool edge);
+
+  // --- phase 1
+
+  void emit_tiles(const std::string& symbol, const std::string& phase_symbol);
+
+  // --- one row of C: B is read once, as it lies, and nothing is packed
+
+  void emit_stream(const std::string& symbol);
+
+  Value* factor_of(Value* a, Value* kk) {
+    return e.splat(b.CreateAlignedLoad(element, at(a, multiply(kk, a_col)), align));
+  }
+  Value* add_product(Value* x, Value* y, Value* sum) { return b.CreateIntrinsic(in::fma, {vector}, {x, y, sum}); }
+  // Sums of chunks, from left to right; what is before the first is -0.0, exact to add.
+  Value* nothing_before() { return llvm::ConstantFP::getNegativeZero(vector); }
+
+  // B's columns lie one after the other: vectors of them run along k, side by side, so that memory is read in a few long
+  // streams. A column beyond the last is the last.
+  void stream_columns(Value* a, Value* source, Value* c);
+
+  // B's rows lie one after the other: several of them at a time are added to the sums of the tile's columns, which stay
+  // in the nearest cache.
+  void stream_rows(Value* a, Value* source, Value* c, Value* chunk_sums);
+
+  // Does a number of rows known at compile time never leave `height` rows over?
+  bool needless(const SizeFormula& extent, int64_t height) const;
+  // All register tiles of the rows [i, i + height) and `width` columns of the tile from j on.
+  void row_of_tiles(const std::string& symbol, int64_t height, Value* i, Value* j, Value* width, Value* a_start,
+                    Value* b_base, Value* length, Value* add);
+
+  // Columns of the last panel, if known at compile time (0: there is none that is not whole).
+  std::optional<int64_t> known_columns() const;
+
+  // The tile's rows of A for one chunk: panels of mr rows, in each the rows side by side.
+  Values pack_a(Value* a_start, Value* length);
+
+  // C = epilogue(sums), row by row along j.
+  void epilogue();
+
+  Emitter& e;
+  llvm::IRBuilder<>& b;
+  const kir::Gemm& gemm;
+  GemmPlan plan;
+  llvm::Type* element = nullptr;
+  llvm::FixedVectorType* vector = nullptr;
+  llvm::Align align;
+  std::map<std::tuple<int64_t, int64_t, bool>, llvm::Function*> tiles;
+
+  // of the function being emitted
+  Value *batch, *m, *n, *k, *a_batch, *a_row, *a_col, *b_batch, *b_row, *b_col;
+  Value *a_start_of_all, *b_start_of_all, *c_row;
+  std::vector<Axis> batch_axes, sum_axes; // sum_axes: none where the strides a_col and b_row tell all
+  Value *panels, *chunks, *packed, *local, *sums, *sums_row;
+  Value *a_packed, *a_step; // whether A is packed, and the distance that register tiles are told
+  // of the tile being emitted
+  Value *i0, *j0, *rows, *columns, *which_batch, *c_start, *b_step, *panel_step, *chunk_start;
+};
+
+} // namespace tl::cpu
