@@ -92,6 +92,7 @@ command -v python3 >/dev/null && run extremes python3 tests/extremes/run.py --tl
 run differential tests/differential.sh "$build/tl" "$filter"
 run orders tests/orders.sh "$build/tl" "$filter"
 run sorting tests/sorts.sh "$build/tl" "$filter"
+run decompositions tests/decompositions.sh "$build/tl" "$filter"
 run harm tests/harm.sh "$build/tl" "$filter"
 run fuzz tests/fuzz.sh "$build/tl" "$filter"
 run embed tests/embed.sh "$build/tl" "$filter"
