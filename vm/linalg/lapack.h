@@ -10,11 +10,6 @@ using Int = int32_t; // Fortran's INTEGER
 
 #define TL_LAPACK_ROUTINES(P, T)                                                                                       \
   extern "C" {                                                                                                         \
-  void P##potrf_(const char*, const Int* n, T* a, const Int* lda, Int* info, size_t);                                  \
-  void P##getrf_(const Int* m, const Int* n, T* a, const Int* lda, Int* ipiv, Int* info);                              \
-  void P##gesv_(const Int* n, const Int* nrhs, T* a, const Int* lda, Int* ipiv, T* b, const Int* ldb, Int* info);      \
-  void P##trsm_(const char* side, const char* uplo, const char* trans, const char* diag, const Int* m, const Int* n,   \
-                const T* alpha, const T* a, const Int* lda, T* b, const Int* ldb, size_t, size_t, size_t, size_t);     \
   void P##geqrf_(const Int* m, const Int* n, T* a, const Int* lda, T* tau, T* work, const Int* lwork, Int* info);      \
   void P##orgqr_(const Int* m, const Int* n, const Int* k, T* a, const Int* lda, const T* tau, T* work,                \
                  const Int* lwork, Int* info);                                                                         \
@@ -22,25 +17,6 @@ using Int = int32_t; // Fortran's INTEGER
                  T* vt, const Int* ldvt, T* work, const Int* lwork, Int* iwork, Int* info, size_t);                    \
   void P##syevd_(const char* jobz, const char* uplo, const Int* n, T* a, const Int* lda, T* w, T* work,                \
                  const Int* lwork, Int* iwork, const Int* liwork, Int* info, size_t, size_t);                          \
-  }                                                                                                                    \
-  inline Int potrf(char uplo, Int n, T* a, Int lda) {                                                                  \
-    Int info = 0;                                                                                                      \
-    P##potrf_(&uplo, &n, a, &lda, &info, 1);                                                                           \
-    return info;                                                                                                       \
-  }                                                                                                                    \
-  inline Int getrf(Int m, Int n, T* a, Int lda, Int* ipiv) {                                                           \
-    Int info = 0;                                                                                                      \
-    P##getrf_(&m, &n, a, &lda, ipiv, &info);                                                                           \
-    return info;                                                                                                       \
-  }                                                                                                                    \
-  inline Int gesv(Int n, Int nrhs, T* a, Int lda, Int* ipiv, T* b, Int ldb) {                                          \
-    Int info = 0;                                                                                                      \
-    P##gesv_(&n, &nrhs, a, &lda, ipiv, b, &ldb, &info);                                                                \
-    return info;                                                                                                       \
-  }                                                                                                                    \
-  inline void trsm(char side, char uplo, char trans, char diag, Int m, Int n, T alpha, const T* a, Int lda, T* b,      \
-                   Int ldb) {                                                                                          \
-    P##trsm_(&side, &uplo, &trans, &diag, &m, &n, &alpha, a, &lda, b, &ldb, 1, 1, 1, 1);                               \
   }                                                                                                                    \
   inline Int geqrf(Int m, Int n, T* a, Int lda, T* tau, T* work, Int lwork) {                                          \
     Int info = 0;                                                                                                      \

@@ -1,4 +1,6 @@
 #include "vm/linalg/linalg.h"
+#include "vm/linalg/blas/packing.h"
+#include "vm/linalg/factor.h"
 #include "vm/linalg/lapack.h"
 #include <algorithm>
 #include <cmath>
@@ -12,11 +14,12 @@
 namespace tl {
 namespace {
 
+using blas::View;
 using lapack::Int;
 
 // The workspace of one matrix: arrays of T, then the integers.
 struct Plan {
-  int64_t a = 0, b = 0, c = 0, work = 0; // elements of T
+  int64_t a = 0, b = 0, c = 0, work = 0, packed = 0; // elements of T; the last: for blas::use_scratch
   int64_t integers = 0;
 };
 
@@ -31,17 +34,18 @@ template <class T> Plan plan(LinalgOp op, Int m, Int n, Int k) {
   T best = 0, other = 0;
   Plan result;
   if (p == 0) return result; // nothing to compute
+  result.packed = blas::scratch_elements(std::max({m, n, k}));
   switch (op) {
   case LinalgOp::Cholesky:
   case LinalgOp::SolveLower:
   case LinalgOp::SolveUpper: break; // in the result itself
   case LinalgOp::LuFactor:
-    result.a = a;
+    result.work = lu_panel(m);
     result.integers = p;
     break;
   case LinalgOp::Solve:
     result.a = a;
-    result.b = int64_t{n} * k;
+    result.work = lu_panel(n);
     result.integers = n;
     break;
   case LinalgOp::Qr:
@@ -95,32 +99,37 @@ template <class T> struct Matrix {
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j < n; ++j)
         to[i * n + j] = j <= i ? from[i * n + j] : T(0);
-    return lapack::potrf('U', n, to, n); // our lower triangle is the upper one of the column-major matrix
+    return tl::cholesky<T>(n, {to, n, 1});
   }
 
   Int lu_factor(const T* from, T* to, int64_t* pivots) {
-    transpose(from, m, n, a);
-    lapack::getrf(m, n, a, m, integers); // a zero pivot is no failure here
-    transpose(a, n, m, to);
-    for (Int i = 0; i < std::min(m, n); ++i)
-      pivots[i] = integers[i] - 1;
+    std::copy(from, from + int64_t{m} * n, to);
+    lu<T>(m, n, {to, n, 1}, integers, work); // a zero pivot is no failure here
+    std::copy(integers, integers + std::min(m, n), pivots);
     return 0;
   }
 
   Int solve(const T* from, const T* right, T* x) {
-    transpose(from, n, n, a);
-    transpose(right, n, k, b);
-    Int info = lapack::gesv(n, k, a, n, integers, b, n);
-    transpose(b, k, n, x);
-    return info;
+    std::copy(from, from + int64_t{n} * n, a);
+    std::copy(right, right + int64_t{n} * k, x);
+    const View<T> factors{a, n, 1}, solution{x, k, 1};
+    if (Int info = lu<T>(n, n, factors, integers, work)) return info;
+    exchange_rows<T>(solution, k, integers, n);
+    blas::solve_lower<T>(n, k, factors, true, solution);
+    blas::solve_lower<T>(n, k, factors.reversed(n, n), false, solution.rows_reversed(n));
+    return 0;
   }
 
-  // x a' = b' for the column-major transposes of a, b and x, which are the row-major ones as they are.
   Int solve_triangular(bool lower, const T* from, const T* right, T* x) {
     std::copy(right, right + int64_t{n} * k, x);
     for (int64_t i = 0; i < n; ++i)
       if (from[i * n + i] == T(0)) return static_cast<Int>(i + 1);
-    if (k > 0) lapack::trsm('R', lower ? 'U' : 'L', 'N', 'N', k, n, T(1), from, n, x, k);
+    const View<const T> triangle{from, n, 1};
+    const View<T> solution{x, k, 1};
+    if (lower)
+      blas::solve_lower<T>(n, k, triangle, false, solution);
+    else
+      blas::solve_lower<T>(n, k, triangle.reversed(n, n), false, solution.rows_reversed(n));
     return 0;
   }
 
@@ -160,7 +169,7 @@ int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 template <class T> int64_t bytes_of(const Plan& plan) {
   const auto t = static_cast<int64_t>(sizeof(T));
   return aligned(plan.a * t) + aligned(plan.b * t) + aligned(plan.c * t) + aligned(plan.work * t) +
-         aligned(plan.integers * static_cast<int64_t>(sizeof(Int)));
+         aligned(plan.packed * t) + aligned(plan.integers * static_cast<int64_t>(sizeof(Int)));
 }
 
 int64_t number(KernelArgs args, size_t i) {
@@ -195,6 +204,7 @@ void phase(KernelArgs args, int64_t begin, int64_t end, const KernelWorkspace* w
   matrix.b = next(space.b);
   matrix.c = next(space.c);
   matrix.work = next(space.work);
+  blas::use_scratch(next(space.packed));
   matrix.integers = reinterpret_cast<Int*>(at);
   auto tensor = [&](size_t i, int64_t t, int64_t elements) {
     return static_cast<T*>(args[kLinalgNumbers + i]) + t * elements;
@@ -278,7 +288,7 @@ struct FormulaWriter {
 
 SizeFormula linalg_workspace_formula(LinalgOp op, DType type) {
   using Op = SizeFormula::Op;
-  constexpr int64_t kBlock = 32, kAlignment = 64 * 5; // of LAPACK's blocked algorithms (ilaenv); of the five arrays
+  constexpr int64_t kBlock = 32, kAlignment = 64 * 6; // of LAPACK's blocked algorithms (ilaenv); of the six arrays
   const auto t = static_cast<int64_t>(size_of(type));
   FormulaWriter f;
   auto m = [&] { f.arg(1); };
@@ -293,18 +303,28 @@ SizeFormula linalg_workspace_formula(LinalgOp op, DType type) {
     b(), f.step(Op::Mul).step(Op::Add);
   };
   auto one = [&] { f.number(1); };
+  // blas::scratch_elements of the greatest size
+  auto at_most = [&](int64_t more, int64_t limit) {
+    m(), n(), f.step(Op::Max);
+    k(), f.step(Op::Max).number(more).step(Op::Add).number(limit).step(Op::Min);
+  };
+  auto depth = [&] { at_most(0, blas::kBlockDepth); };
+  auto rows = [&] { at_most(blas::kTileRows<float>, blas::kBlockRows); };
+  auto columns = [&] { at_most(blas::kTileColumns, blas::kBlockColumns); };
+  add(t, depth, rows);
+  add(t, depth, columns);
   const auto integer = static_cast<int64_t>(sizeof(Int));
   switch (op) {
   case LinalgOp::Cholesky:
   case LinalgOp::SolveLower:
-  case LinalgOp::SolveUpper: return {};
+  case LinalgOp::SolveUpper: break;
   case LinalgOp::LuFactor:
-    add(t, m, n);
+    add(t * kLuPanel, m, one);
     add(integer, p, one);
     break;
   case LinalgOp::Solve:
     add(t, m, n);
-    add(t, n, k);
+    add(t * kLuPanel, n, one);
     add(integer, n, one);
     break;
   case LinalgOp::Qr:

@@ -1,0 +1,48 @@
+// Vectors of 32 bytes. A product that is added is rounded once (FMA) on every machine, so that results do not depend on
+// how a loop was compiled.
+#pragma once
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#if defined(__FMA__) && defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+namespace tl::blas {
+
+template <class T> struct VectorOf { typedef T Type __attribute__((vector_size(32))); };
+template <class T> using Vector = typename VectorOf<T>::Type;
+template <class T> constexpr int kLanes = 32 / sizeof(T);
+
+template <class T> inline Vector<T> load(const T* from) {
+  Vector<T> v;
+  std::memcpy(&v, from, sizeof v);
+  return v;
+}
+template <class T> inline void store(T* to, Vector<T> v) { std::memcpy(to, &v, sizeof v); }
+template <class T> inline Vector<T> broadcast(T x) { return x - Vector<T>{}; } // -0.0 stays what it is
+
+// a * b + c
+#if defined(__FMA__) && defined(__AVX2__)
+inline Vector<double> fma(Vector<double> a, Vector<double> b, Vector<double> c) { return _mm256_fmadd_pd(a, b, c); }
+inline Vector<float> fma(Vector<float> a, Vector<float> b, Vector<float> c) { return _mm256_fmadd_ps(a, b, c); }
+#else
+template <class V> inline V fma(V a, V b, V c) {
+  for (size_t i = 0; i < sizeof(V) / sizeof a[0]; ++i)
+    c[i] = std::fma(a[i], b[i], c[i]);
+  return c;
+}
+#endif
+
+// The lanes in a fixed order.
+template <class T> inline T sum(Vector<T> v) {
+  T total[kLanes<T>];
+  store(total, v);
+  for (int half = kLanes<T> / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i)
+      total[i] += total[i + half];
+  return total[0];
+}
+
+} // namespace tl::blas
