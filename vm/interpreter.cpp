@@ -304,9 +304,11 @@ void Interpreter::view(const Instruction& i) {
   // A value that a guard refused has the sizes it really has: whether this one was is seen when it is done.
   auto count = dims.count(), there = from.dims.count();
   bool outside = from.node->data && (!count || !there || start < 0 || *count > *there - start);
+  // A check of sizes may have failed that this value does not depend on: what was issued before goes on.
+  if (outside && !poison) poison = engine_.first_failure();
   if (!known || poison || outside) {
     Operation* op = operation();
-    if (outside) {
+    if (outside && !poison) {
       op->kind = Operation::Kind::Task;
       op->task = [](Operation&) { throw std::logic_error("malformed program: a view reaches outside its tensor"); };
     }

@@ -12,6 +12,11 @@ void Interpreter::compute(const Function& f, const Node& n, Frame& frame) {
   for (ValueId id : n.operands)
     result.poison = first(result.poison, frame[id.index].poison);
   Dims dims = sizes(f[n.results[0]].type, frame, result.poison);
+  // A check of sizes may have failed that this value does not depend on: what came before goes on.
+  if (n.op == Op::Reshape && !result.poison && frame[n.operands[0].index].data.count() != element_count(dims)) {
+    if (!first_failure_) fault("a reshape to another number of elements");
+    result.poison = first_failure_;
+  }
   if (!result.poison) {
     if (n.op == Op::ConstStr)
       result.text = std::make_shared<const std::string>(n.as<ConstStrAttrs>().text);

@@ -70,7 +70,7 @@ TEST_CASE("products of views become matrix products with strides and an epilogue
   CHECK(count(l.text, "gemm") == 1);
 }
 
-TEST_CASE("a matrix times a vector is a product of one row, a vector times a matrix a loop nest over its columns") {
+TEST_CASE("a matrix times a vector, and a vector times a matrix, are products of one row") {
   auto l = lower_text(with_factors(7, 1100, 5, "f32", R"(
   %v: f32[%k] = map (%q: i64) {
     %qf: f32 = convert %q
@@ -101,7 +101,7 @@ TEST_CASE("a matrix times a vector is a product of one row, a vector times a mat
   yield %t, %y
 )"));
   compare(l);
-  CHECK(count(l.text, "for vector") == 1);
+  CHECK(count(l.text, "gemm") == 1);
 }
 
 TEST_CASE("for a library a vector times a matrix, and two vectors, are matrix products, too") {
