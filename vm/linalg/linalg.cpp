@@ -2,6 +2,7 @@
 #include "vm/linalg/blas/packing.h"
 #include "vm/linalg/factor.h"
 #include "vm/linalg/lapack.h"
+#include "vm/linalg/small.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -28,12 +29,21 @@ template <class T> int64_t length(T given) {
   return static_cast<int64_t>(std::ceil(std::nextafter(given, std::numeric_limits<T>::infinity())));
 }
 
+// Several matrices at a time, as the lanes of vectors.
+bool is_small(LinalgOp op, int64_t m, int64_t n, int64_t k) {
+  return std::max({m, n, k}) <= kSmallSize && op != LinalgOp::Qr && op != LinalgOp::Svd && op != LinalgOp::Eigh;
+}
+
 template <class T> Plan plan(LinalgOp op, Int m, Int n, Int k) {
   const Int p = std::min(m, n);
   const int64_t a = int64_t{m} * n;
   T best = 0, other = 0;
   Plan result;
   if (p == 0) return result; // nothing to compute
+  if (is_small(op, m, n, k)) {
+    result.work = SmallMatrices<T>::vectors(m, n, k) * blas::kLanes<T>;
+    return result;
+  }
   result.packed = blas::scratch_elements(std::max({m, n, k}));
   switch (op) {
   case LinalgOp::Cholesky:
@@ -178,12 +188,44 @@ int64_t number(KernelArgs args, size_t i) {
   return value;
 }
 
+// The operands and results of a kernel.
+template <class T> struct Tensors {
+  KernelArgs args;
+  // The matrix t of `elements`.
+  T* operator()(size_t i, int64_t t, int64_t elements) const {
+    return static_cast<T*>(args[kLinalgNumbers + i]) + t * elements;
+  }
+};
+
+template <class T, LinalgOp op>
+void small_matrices(KernelArgs args, int64_t begin, int64_t end, void* work, KernelErrors* errors) {
+  const int64_t m = number(args, 1), n = number(args, 2), k = number(args, 3);
+  const Tensors<T> tensor{args};
+  for (int64_t t = begin; t < end; t += blas::kLanes<T>) {
+    const auto count = static_cast<int>(std::min<int64_t>(blas::kLanes<T>, end - t));
+    SmallMatrices<T> matrices{m, n, k, count, static_cast<blas::Vector<T>*>(work)};
+    const T* a = tensor(0, t, m * n);
+    if constexpr (op == LinalgOp::Cholesky)
+      matrices.cholesky(a, tensor(1, t, n * n));
+    else if constexpr (op == LinalgOp::LuFactor)
+      matrices.lu_factor(a, tensor(1, t, m * n), static_cast<int64_t*>(args[kLinalgNumbers + 2]) + t * std::min(m, n));
+    else if constexpr (op == LinalgOp::Solve)
+      matrices.solve(a, tensor(1, t, n * k), tensor(2, t, n * k));
+    else if constexpr (op == LinalgOp::SolveLower || op == LinalgOp::SolveUpper)
+      matrices.solve_triangular(op == LinalgOp::SolveLower, a, tensor(1, t, n * k), tensor(2, t, n * k));
+    for (int w = 0; w < count; ++w)
+      if (matrices.info[w] != 0)
+        errors->record(errors, static_cast<int32_t>(number(args, 4)), t + w, t + w, matrices.info[w]);
+  }
+}
+
 template <class T, LinalgOp op>
 void phase(KernelArgs args, int64_t begin, int64_t end, const KernelWorkspace* workspace, KernelErrors* errors) {
   const int64_t m = number(args, 1), n = number(args, 2), k = number(args, 3);
   const auto site = static_cast<int32_t>(number(args, 4));
   const int64_t p = std::min(m, n);
   if (p == 0) return; // what there is of results is empty
+  if (is_small(op, m, n, k)) return small_matrices<T, op>(args, begin, end, workspace->local, errors);
   const Plan space = plan<T>(op, static_cast<Int>(m), static_cast<Int>(n), static_cast<Int>(k));
   std::byte* at = workspace->local;
   auto next = [&](int64_t elements) {
@@ -206,9 +248,7 @@ void phase(KernelArgs args, int64_t begin, int64_t end, const KernelWorkspace* w
   matrix.work = next(space.work);
   blas::use_scratch(next(space.packed));
   matrix.integers = reinterpret_cast<Int*>(at);
-  auto tensor = [&](size_t i, int64_t t, int64_t elements) {
-    return static_cast<T*>(args[kLinalgNumbers + i]) + t * elements;
-  };
+  const Tensors<T> tensor{args};
   for (int64_t t = begin; t < end; ++t) {
     const T* a = tensor(0, t, m * n);
     Int info = 0;
@@ -313,6 +353,10 @@ SizeFormula linalg_workspace_formula(LinalgOp op, DType type) {
   auto columns = [&] { at_most(blas::kTileColumns, blas::kBlockColumns); };
   add(t, depth, rows);
   add(t, depth, columns);
+  // Small matrices, which need only this
+  auto few_rows = [&] { m(), f.number(kSmallSize).step(Op::Min); };
+  auto few_columns = [&] { n(), k(), f.step(Op::Add).number(2 * kSmallSize).step(Op::Min); };
+  if (is_small(op, 1, 1, 1)) add(32, few_rows, few_columns);
   const auto integer = static_cast<int64_t>(sizeof(Int));
   switch (op) {
   case LinalgOp::Cholesky:
