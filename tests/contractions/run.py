@@ -42,7 +42,7 @@ class Case:
         self.rhs, self.result = rest.split("->")
         while True:
             self.size = {label: rng.choice(SIZES) for label in sorted(set(self.lhs + self.rhs))}
-            if np.prod([float(n) for n in self.size.values()]) <= MOST:
+            if np.prod([float(max(n, 1)) for n in self.size.values()]) <= MOST:
                 break
         self.layouts = [rng.choice(["plain", "plain", "transposed", "sliced", "stretched"]) for _ in range(2)]
         self.epilogue = rng.random() < 0.3
