@@ -21,6 +21,7 @@ constexpr PassInfo kPasses[] = {
     {"cse", "equal pure nodes, merged", "", "equal sizes are one value", false, cse},
     {"dce", "unused nodes, removed", "", "only effects, Guards and what they or results need", false, dce},
     {"hoist", "loop-invariant computations, moved out of loops", "", "the same values", false, hoist},
+    {"windows", "windows that products read, as views", "cse", "the same values", false, windows},
     {"outline", "loops over scalars and subscripts as native code", "", "Kernel nodes of kind Loop", false, outline},
     {"place", "Await where the host must know a value", "", "conditions, bounds and sizes are host scalars", true,
      place},
@@ -34,10 +35,10 @@ constexpr PassInfo kPasses[] = {
 // what does not change in a loop comes before it. Derivatives need that, so none of these can be left out there.
 constexpr std::string_view kBeforeDerive[] = {"inline", "fold", "simplify", "cse", "fold", "simplify", "cse", "hoist"};
 
-// Folding makes work for simplify and the other way round: twice is enough for what programs hold.
-constexpr std::string_view kOrder[] = {"inline", "fold",  "simplify", "cse",   "fold",    "simplify", "cse",
-                                       "dce",    "hoist", "cse",      "dce",   "outline", "place",    "cse",
-                                       "dce",    "fuse",  "kernels",  "order", "dce"};
+// Folding makes work for simplify and the other way round: twice is enough for what programs hold, and once for views.
+constexpr std::string_view kOrder[] = {
+    "inline", "fold", "simplify", "cse",     "fold",  "simplify", "cse", "windows", "fold",    "simplify", "cse", "dce",
+    "hoist",  "cse",  "dce",      "outline", "place", "cse",      "dce", "fuse",    "kernels", "order",    "dce"};
 
 const PassInfo& find(std::string_view name) {
   for (const PassInfo& pass : kPasses)

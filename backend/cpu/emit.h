@@ -10,6 +10,7 @@
 #include <functional>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
+#include <optional>
 
 namespace tl::cpu {
 
@@ -56,6 +57,8 @@ public:
 
 private:
   friend class GemmEmitter;
+  friend class LaneArray;
+  friend class PanelEmitter;
 
   // --- emit_kernel.cpp: functions, parameters, memory
   llvm::Function* begin_function(const std::string& symbol);
@@ -68,8 +71,10 @@ private:
   void instruction(const kir::Instr& instr);
   void translate(const kir::Instr& instr);
   void load(const kir::Instr& instr);
+  llvm::Value* load_strided(llvm::FixedVectorType* vector, llvm::Value* first, int64_t stride, uint32_t param);
   void store(const kir::Instr& instr);
   void check(const kir::Instr& instr);
+  void copy_transposed(const kir::Instr& instr); // transpose.cpp
   void record(const kir::Instr& instr, llvm::Value* element, llvm::Value* a, llvm::Value* b);
   llvm::Value* from_memory(DType memory, llvm::Value* raw);
   llvm::Value* to_memory(DType memory, llvm::Value* value);
@@ -108,6 +113,12 @@ private:
   // for (i = lo; i < hi; i += step) with step a positive constant; returns the carried values at the end.
   using LoopBody = std::function<Values(llvm::Value* index, const Values& carried)>;
   Values loop(llvm::Value* lo, llvm::Value* hi, int64_t step, Values init, const LoopBody& body);
+  // Vector code over [lo, hi), `wide` lanes at a time and the rest `narrow` ones under a mask; step(index, carried) runs
+  // in these lanes. Where `body`, with that index, divides it by one number (a position cut into indices), all lanes of
+  // most steps have the same quotient: it divides once per stretch between two multiples, and in the steps across.
+  using VectorStep = LoopBody;
+  Values vector_loop(const kir::Block& body, llvm::Value* lo, llvm::Value* hi, unsigned wide, unsigned narrow,
+                     Values init, const VectorStep& step);
   // if (condition) results = then() else results = otherwise
   Values branch(llvm::Value* condition, const std::function<Values()>& then, const Values& otherwise);
   void serial_for(const kir::Instr& instr);
@@ -143,6 +154,15 @@ private:
   void finish_reduce(const kir::Instr& instr, Partial result, llvm::Value* taken, bool varying);
   void contract(const kir::Instr& instr);
 
+  // --- emit_panel.cpp: vector loops around reductions, a panel of columns at a time
+  struct Panel {
+    std::vector<const kir::Instr*> reductions; // of one extent, independent of each other
+    std::vector<const kir::Instr*> before;     // what their elements need of the loop's body
+    int instructions = 0;                      // of an element of each
+  };
+  std::optional<Panel> panel_of(const kir::Block& body) const;
+  void panel_for(const kir::Instr& instr, const Panel& panel);
+
   llvm::Module& module_;
   llvm::LLVMContext& context_;
   const kir::Kernel& kernel_;
@@ -150,6 +170,10 @@ private:
   DebugLines* lines_;
   llvm::IRBuilder<> b;
   Lanes lanes_;
+  struct Stretch { // of a line: what dividing it gives
+    kir::ValueId index, divisor;
+    llvm::Value *quotient = nullptr, *remainder = nullptr; // of its base
+  } stretch_;
   std::vector<Val> values_;
   std::vector<bool> varying_;
   std::vector<const kir::Instr*> definition_;

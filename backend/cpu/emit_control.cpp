@@ -48,6 +48,82 @@ Values Emitter::loop(Value* lo, Value* hi, int64_t step, Values init, const Loop
   return results;
 }
 
+Values Emitter::vector_loop(const Block& body, Value* lo, Value* hi, unsigned wide, unsigned narrow, Values init,
+                            const VectorStep& step) {
+  kir::ValueId index = body.params[0], divisor = only_divisor(body, index);
+  auto masked_step = [&](Value* at, const Values& now) {
+    lanes_ = {narrow, nullptr};
+    lanes_.mask = tail_mask(b.CreateSub(hi, at));
+    return step(at, now);
+  };
+  auto whole_steps = [&](Value* from, Value* to, Values now, const std::function<void(Value*)>& before) {
+    return loop(from, to, wide, std::move(now), [&](Value* at, const Values& carried) {
+      before(at);
+      lanes_ = {wide, nullptr};
+      Values next = step(at, carried);
+      stretch_ = {};
+      return next;
+    });
+  };
+  auto whole = [&](Value* length) { return b.CreateAnd(length, b.getInt64(~static_cast<uint64_t>(wide - 1))); };
+  // Large code, and divisions in every step: one loop, always masked, for the sake of the compile time.
+  const bool small = instruction_count(body) <= 400;
+  auto* known = divisor.valid() ? llvm::dyn_cast<llvm::ConstantInt>(scalar(divisor)) : nullptr;
+  const bool no_stretch = known && known->getSExtValue() < static_cast<int64_t>(wide);
+  if (!divisor.valid() || no_stretch || !small) {
+    Value *rest = lo, *count = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b.CreateSub(hi, lo), b.getInt64(0));
+    if (small && !no_stretch) {
+      rest = b.CreateAdd(lo, whole(count));
+      init = whole_steps(lo, rest, std::move(init), [](Value*) {});
+    }
+    return loop(rest, hi, narrow, std::move(init), masked_step);
+  }
+  Value* by = scalar(divisor);
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  auto *header = new_block("stretch"), *across = new_block("across"), *latch = new_block("next"),
+       *exit = new_block("done");
+  b.CreateCondBr(b.CreateICmpSLT(lo, hi), header, exit);
+  b.SetInsertPoint(header);
+  Values carried;
+  std::vector<llvm::PHINode*> phis, at_latch, at_exit;
+  auto phi = [&](std::vector<llvm::PHINode*>& phis, Value* value, llvm::BasicBlock* from) {
+    phis.push_back(b.CreatePHI(value->getType(), 2));
+    phis.back()->addIncoming(value, from);
+    return phis.back();
+  };
+  Value* begin = phi(phis, lo, before);
+  for (Value* value : init)
+    carried.push_back(phi(phis, value, before));
+  Value *quotient = unsigned_division(begin, by, false), *remainder = unsigned_division(begin, by, true);
+  Value* length = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateSub(by, remainder), b.CreateSub(hi, begin));
+  Value* end = b.CreateAdd(begin, whole(length));
+  Values within = whole_steps(begin, end, carried, [&](Value* at) {
+    stretch_ = {index, divisor, quotient, b.CreateAdd(remainder, b.CreateSub(at, begin))};
+  });
+  within.insert(within.begin(), end);
+  llvm::BasicBlock* after = b.GetInsertBlock();
+  b.CreateCondBr(b.CreateICmpSLT(end, hi), across, latch);
+  b.SetInsertPoint(across); // the step in which the quotient changes, or the last
+  Values next = masked_step(end, {within.begin() + 1, within.end()});
+  lanes_ = {};
+  next.insert(next.begin(), b.CreateAdd(end, b.getInt64(narrow)));
+  llvm::BasicBlock* crossed = b.GetInsertBlock();
+  b.CreateBr(latch);
+  b.SetInsertPoint(latch);
+  for (size_t i = 0; i < within.size(); ++i) {
+    phi(at_latch, within[i], after)->addIncoming(next[i], crossed);
+    phis[i]->addIncoming(at_latch[i], latch);
+  }
+  b.CreateCondBr(b.CreateICmpSLT(at_latch[0], hi), header, exit);
+  b.SetInsertPoint(exit);
+  Values results;
+  for (size_t i = 0; i < init.size(); ++i) {
+    results.push_back(phi(at_exit, init[i], before));
+    at_exit[i]->addIncoming(at_latch[i + 1], latch);
+  }
+  return results;
+}
+
 Values Emitter::branch(Value* condition, const std::function<Values()>& then, const Values& otherwise) {
   if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(condition)) return known->isZero() ? otherwise : then();
   llvm::BasicBlock* before = b.GetInsertBlock();
@@ -136,23 +212,15 @@ std::pair<unsigned, unsigned> Emitter::widths(const Block& body) const {
 
 void Emitter::vector_for(const Instr& instr) {
   const Block& body = instr.blocks[0];
+  if (auto panel = panel_of(body)) return panel_for(instr, *panel);
   Value *lo = scalar(instr.operands[0]), *hi = scalar(instr.operands[1]);
   auto [wide, width] = widths(body);
-  auto run = [&](unsigned lanes, Value* index, bool with_mask) {
-    lanes_ = {lanes, nullptr};
-    if (with_mask) lanes_.mask = tail_mask(b.CreateSub(hi, index));
+  vector_loop(body, lo, hi, wide, width, {}, [&](Value* index, const Values&) {
     set(body.params[0], Val::line(index, b.getInt64(1)));
     block(body);
     lanes_ = {};
     return Values{};
-  };
-  Value* count = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b.CreateSub(hi, lo), b.getInt64(0));
-  Value* rest = lo;
-  if (instruction_count(body) <= 400) { // else one loop, always masked, for the sake of the compile time
-    rest = b.CreateAdd(lo, b.CreateAnd(count, b.getInt64(~static_cast<uint64_t>(wide - 1))));
-    loop(lo, rest, wide, {}, [&](Value* index, const Values&) { return run(wide, index, false); });
-  }
-  loop(rest, hi, width, {}, [&](Value* index, const Values&) { return run(width, index, true); });
+  });
 }
 
 // --- While

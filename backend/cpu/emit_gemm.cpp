@@ -14,8 +14,12 @@ void GemmEmitter::emit(const std::string& symbol) {
   align = llvm::Align(static_cast<uint64_t>(size_of(plan.acc)));
   int phase = 0;
   if (plan.streams) return emit_stream(symbol + "_0");
-  if (plan.has_pack_phase) emit_pack(fmt::format("{}_{}", symbol, phase++));
-  emit_tiles(symbol, fmt::format("{}_{}", symbol, phase));
+  if (plan.tables)
+    emit_tables(fmt::format("{}_{}", symbol, phase++));
+  else if (plan.has_pack_phase)
+    emit_pack(fmt::format("{}_{}", symbol, phase++));
+  emit_tiles(symbol, fmt::format("{}_{}", symbol, phase++));
+  if (plan.may_split) emit_combine(fmt::format("{}_{}", symbol, phase));
 }
 
 void GemmEmitter::begin(const std::string& symbol) {
@@ -35,6 +39,7 @@ void GemmEmitter::begin(const std::string& symbol) {
   };
   batch_axes.clear();
   sum_axes.clear();
+  column_axes.clear();
   if (gemm.is_plain) {
     c_row = n;
     batch_axes.push_back({batch, {a_batch, b_batch, multiply(m, n)}});
@@ -44,12 +49,21 @@ void GemmEmitter::begin(const std::string& symbol) {
       batch_axes.push_back(read_axis(13 + 4 * i, 3));
     for (size_t i = 0; i < gemm.sum_axes && gemm.sum_axes > 1; ++i)
       sum_axes.push_back(read_axis(13 + 4 * gemm.batch_axes + 3 * i, 2));
+    for (size_t i = 0; i < gemm.column_axes; ++i) {
+      column_axes.push_back(read_axis(13 + 4 * gemm.batch_axes + 3 * gemm.sum_axes + 2 * i, 1));
+      column_axes.back().strides.insert(column_axes.back().strides.begin(), number(0)); // A does not move
+    }
   }
   panels = ceiling(n, plan.nr);
   chunks = ceiling(k, kContractChunk);
   Value* workspace = e.function_->getArg(3);
   packed = b.CreateLoad(b.getPtrTy(), workspace, "packed_b");
   local = b.CreateLoad(b.getPtrTy(), b.CreateConstInBoundsGEP1_64(b.getPtrTy(), workspace, 1), "local");
+  if (!plan.tables) return;
+  column_table = packed;
+  b_table = b.CreateInBoundsGEP(b.getInt64Ty(), column_table, b.CreateAdd(n, number(plan.nr)), "rows");
+  a_table = b.CreateInBoundsGEP(b.getInt64Ty(), b_table, k, "a_columns");
+  packed = b.CreateInBoundsGEP(b.getInt8Ty(), packed, e.formula(plan.table_bytes));
 }
 
 Values GemmEmitter::positions(const std::vector<Axis>& axes, Value* number) {
@@ -69,7 +83,11 @@ Value* GemmEmitter::offset(const std::vector<Axis>& axes, const Values& position
 }
 
 Value* GemmEmitter::sum_offset(Value* kk, Tensor tensor, Value* stride) {
-  if (sum_axes.empty()) return multiply(kk, stride);
+  if (is_even(tensor)) return multiply(kk, stride);
+  if (plan.tables && tensor == A) {
+    Value* place = b.CreateInBoundsGEP(b.getInt64Ty(), a_table, b.CreateAdd(chunk_start, kk));
+    return b.CreateLoad(b.getInt64Ty(), place);
+  }
   return offset(sum_axes, positions(sum_axes, b.CreateAdd(chunk_start, kk)), tensor);
 }
 
@@ -176,13 +194,24 @@ void GemmEmitter::emit_tiles(const std::string& symbol, const std::string& phase
   Value* block_columns = e.formula(plan.block_columns);
   sums_row = e.formula(plan.sums_row);
   Value* column_blocks = b.CreateUDiv(b.CreateAdd(n, b.CreateSub(block_columns, number(1))), block_columns);
+  split = b.CreateICmpNE(e.formula(plan.split), number(0));
   Value* far = b.CreateICmpSGT(a_col, number(kPackStride / size_of(plan.acc)));
+  // A chunk's factors are packed if the rows of A or the columns of B are more than the ones of two register tiles.
+  auto more_than = [&](Value* x, int64_t two) { return b.CreateAnd(split, b.CreateICmpSGT(x, number(2 * two))); };
+  if (plan.may_split) far = b.CreateOr(far, more_than(m, plan.mr));
   a_packed = plan.a == GemmPlan::ReadA::Rows ? b.getFalse() : plan.a == GemmPlan::ReadA::Packed ? b.getTrue() : far;
   a_step = plan.a == GemmPlan::ReadA::Rows ? a_row : b.CreateSelect(a_packed, number(plan.mr), a_col);
   Value* packs = b.CreateICmpNE(e.formula(plan.pack), number(0));
   Value* panel_here = b.CreateInBoundsGEP(b.getInt8Ty(), local, e.formula(plan.a_bytes), "panel");
   sums = b.CreateInBoundsGEP(b.getInt8Ty(), panel_here, e.formula(plan.panel_bytes), "sums");
   repeat(e.function_->getArg(1), e.function_->getArg(2), 1, [&](Value* tile) {
+    Value *first = number(0), *end = maximum(k, number(1)); // one chunk at least: a product over no elements is zero
+    if (plan.may_split) {
+      Value* count = b.CreateSelect(split, chunks, number(1));
+      first = multiply(b.CreateURem(tile, count), number(kContractChunk));
+      end = b.CreateSelect(split, minimum(b.CreateAdd(first, number(kContractChunk)), k), end);
+      tile = b.CreateUDiv(tile, count);
+    }
     Value* column_block = b.CreateURem(tile, column_blocks);
     Value* rest = b.CreateUDiv(tile, column_blocks);
     Value *row_block = b.CreateURem(rest, row_blocks), *which = b.CreateUDiv(rest, row_blocks);
@@ -195,34 +224,40 @@ void GemmEmitter::emit_tiles(const std::string& symbol, const std::string& phase
     c_start = b.CreateAdd(offset(batch_axes, position, C), b.CreateAdd(multiply(i0, c_row), j0));
     Value* b_which = which_b(position);
     Value *a_matrix = offset(batch_axes, position, A), *b_matrix = offset(batch_axes, position, B);
-    // One chunk at least: a product over no elements is zero.
-    repeat(number(0), maximum(k, number(1)), kContractChunk, [&](Value* k0) {
+    if (plan.may_split) {
+      Value* row = b.CreateAdd(
+          multiply(b.CreateAdd(multiply(b.CreateUDiv(first, number(kContractChunk)), batch), which), m), i0);
+      part = at(packed, b.CreateAdd(multiply(row, part_row()), j0));
+    }
+    repeat(first, end, kContractChunk, [&](Value* k0) {
       Value* length = minimum(number(kContractChunk), b.CreateSub(k, k0));
       chunk_start = k0;
-      Value* a_start = b.CreateAdd(a_matrix, b.CreateAdd(multiply(i0, a_row), chunk_offset(a_col)));
+      Value* a_start = b.CreateAdd(a_matrix, b.CreateAdd(multiply(i0, a_row), chunk_offset(A, a_col)));
       e.branch(a_packed, [&] { return pack_a(a_start, length); }, {});
       // Where panel p of the tile's part of B starts, and the distance of its rows.
       Value* column = multiply(j0, b_col);
-      Value* plain = b.CreateAdd(b_matrix, b.CreateAdd(chunk_offset(b_row), column));
+      Value* plain = b.CreateAdd(b_matrix, b.CreateAdd(chunk_offset(B, b_row), column));
       Value* from_packed = panel_offset(b_which, k0, length, b.CreateUDiv(j0, number(plan.nr)));
       bool maybe_plain = !is_number(plan.pack, 1);
       Value* b_base = at(packed, from_packed);
       b_step = number(plan.nr);
       panel_step = multiply(length, number(plan.nr));
-      if (maybe_plain && !plan.panel_here) { // read where it lies
+      Value* here = !plan.in_place ? b.CreateNot(packs) : more_than(n, plan.nr);
+      if (maybe_plain && plan.in_place) { // read where it lies
         b_base = b.CreateSelect(packs, b_base, at(b_start_of_all, plain));
-        b_step = b.CreateSelect(packs, b_step, b_row);
-        panel_step = b.CreateSelect(packs, panel_step, number(plan.nr));
+        Value* panels_here = b.CreateOr(packs, here);
+        b_step = b.CreateSelect(panels_here, b_step, b_row);
+        panel_step = b.CreateSelect(panels_here, panel_step, number(plan.nr));
       }
-      Value* add = b.CreateICmpNE(k0, number(0));
+      Value* add = b.CreateICmpNE(k0, first);
       auto multiply_by = [&](Value* j, Value* inner, Value* b_here) {
-        Value* first = number(0);
-        for (int64_t height : {plan.mr, int64_t{4}, int64_t{1}}) {
-          Value* last = b.CreateSub(rows, b.CreateURem(b.CreateSub(rows, first), number(height)));
+        Value* from = number(0);
+        for (int64_t height : {plan.mr, int64_t{4}, int64_t{2}, int64_t{1}}) {
+          Value* last = b.CreateSub(rows, b.CreateURem(b.CreateSub(rows, from), number(height)));
           if (needless(plan.m, height)) continue;
-          repeat(first, last, height,
+          repeat(from, last, height,
                  [&](Value* i) { row_of_tiles(symbol, height, i, j, inner, a_start, b_here, length, add); });
-          first = last;
+          from = last;
         }
       };
       auto by_columns = [&](int64_t width, const std::function<Value*(Value*, Value*)>& b_at) {
@@ -236,17 +271,24 @@ void GemmEmitter::emit_tiles(const std::string& symbol, const std::string& phase
         return at(b_base, multiply(b.CreateUDiv(j, number(plan.nr)), panel_step));
       };
       auto pack_here = [&](Value* j, Value* inner) {
-        pack_panel(b.CreateAdd(plain, multiply(j, b_col)), panel_here, length, inner);
+        if (plan.tables)
+          pack_by_tables(b_matrix, b.CreateAdd(j0, j), panel_here, length, inner);
+        else
+          pack_panel(b.CreateAdd(plain, multiply(j, b_col)), panel_here, length, inner);
         return panel_here;
       };
       if (!plan.panel_here) {
         by_columns(plan.inner_columns, from_base);
       } else {
-        e.branch(packs, [&] { return by_columns(plan.inner_columns, from_base); }, {});
-        e.branch(b.CreateNot(packs), [&] { return by_columns(plan.nr, pack_here); }, {});
+        e.branch(here, [&] { return by_columns(plan.nr, pack_here); }, {});
+        e.branch(b.CreateNot(here), [&] { return by_columns(plan.inner_columns, from_base); }, {});
       }
     });
-    if (!plan.in_c) epilogue();
+    auto finish = [&] {
+      epilogue([&](Value* i, Value* j) { return sum_of_tile(i, j); });
+      return Values{};
+    };
+    if (!plan.in_c) e.branch(b.CreateNot(split), finish, {});
   });
   e.end_function();
 }
@@ -255,7 +297,7 @@ bool GemmEmitter::needless(const SizeFormula& extent, int64_t height) const {
   if (extent.steps.size() != 1 || extent.steps[0].op != SizeFormula::Op::Const) return false;
   if (height == plan.mr) return extent.steps[0].value < height;
   int64_t rest = extent.steps[0].value % plan.mr;
-  for (int64_t h : {int64_t{4}, int64_t{1}}) {
+  for (int64_t h : {int64_t{4}, int64_t{2}, int64_t{1}}) {
     if (h == height) return rest < h;
     rest %= h;
   }
@@ -272,6 +314,10 @@ void GemmEmitter::row_of_tiles(const std::string& symbol, int64_t height, Value*
   Value* tile_row = plan.in_c ? c_row : sums_row;
   Value* c =
       plan.in_c ? at(e.pointer(gemm.c), b.CreateAdd(c_start, multiply(i, c_row))) : at(sums, multiply(i, sums_row));
+  if (plan.may_split) {
+    c = b.CreateSelect(split, at(part, multiply(i, part_row())), c);
+    tile_row = b.CreateSelect(split, part_row(), tile_row);
+  }
   c = at(c, j);
   auto call = [&](Value* at_column, int64_t vectors, Value* columns_here) {
     Value* from = at(b_base, multiply(b.CreateUDiv(at_column, number(plan.nr)), panel_step));
@@ -302,7 +348,30 @@ std::optional<int64_t> GemmEmitter::known_columns() const {
   return plan.n.steps[0].value % plan.nr;
 }
 
-void GemmEmitter::epilogue() {
+// Adds the chunks of a split product from left to right, a few rows of C each tile.
+void GemmEmitter::emit_combine(const std::string& symbol) {
+  begin(symbol);
+  Value* row_blocks = ceiling(m, kCombinedRows);
+  repeat(e.function_->getArg(1), e.function_->getArg(2), 1, [&](Value* tile) {
+    which_batch = b.CreateUDiv(tile, row_blocks);
+    i0 = multiply(b.CreateURem(tile, row_blocks), number(kCombinedRows));
+    j0 = number(0);
+    rows = minimum(number(kCombinedRows), b.CreateSub(m, i0));
+    columns = n;
+    c_start = b.CreateAdd(offset(batch_axes, positions(batch_axes, which_batch), C), multiply(i0, c_row));
+    Value *first = b.CreateAdd(multiply(which_batch, m), i0), *chunk = multiply(multiply(batch, m), part_row());
+    epilogue([&](Value* i, Value* j) {
+      Value* place = at(packed, b.CreateAdd(multiply(b.CreateAdd(first, i), part_row()), j));
+      auto load = [&](Value* c) { return b.CreateAlignedLoad(vector, at(place, multiply(c, chunk)), align); };
+      return e.loop(number(1), chunks, 1, {load(number(0))}, [&](Value* c, const Values& sum) -> Values {
+        return {is_float(plan.acc) ? b.CreateFAdd(sum[0], load(c)) : b.CreateAdd(sum[0], load(c))};
+      })[0];
+    });
+  });
+  e.end_function();
+}
+
+void GemmEmitter::epilogue(const SumAt& sum_at) {
   const kir::Block& body = gemm.epilogue;
   DType memory = e.kernel_.params[gemm.c].dtype;
   llvm::Type* c_element = e.memory_type(memory);
@@ -312,7 +381,7 @@ void GemmEmitter::epilogue() {
       lanes(plan.lanes);
       if (tail) e.lanes_.mask = e.tail_mask(b.CreateSub(columns, j));
       // What the tile's edge leaves unwritten in `sums` is read and thrown away.
-      Value* sum = b.CreateAlignedLoad(vector, at(sums, b.CreateAdd(multiply(i, sums_row), j)), align);
+      Value* sum = sum_at(i, j);
       e.set(body.params[0], Val::uniform(which_batch));
       e.set(body.params[1], Val::uniform(b.CreateAdd(i0, i)));
       e.set(body.params[2], Val::line(b.CreateAdd(j0, j), number(1)));

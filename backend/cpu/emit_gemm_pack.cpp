@@ -1,5 +1,6 @@
 // Packing: panels of B and of A as register tiles read them.
 #include "backend/cpu/gemm_emitter.h"
+#include "backend/cpu/transpose.h"
 #include <algorithm>
 
 namespace tl::cpu {
@@ -15,8 +16,8 @@ void GemmEmitter::emit_pack(const std::string& symbol) {
     Value* column = multiply(panel, number(plan.nr));
     Value* columns = minimum(number(plan.nr), b.CreateSub(n, column));
     const std::vector<Axis> axes = axes_of_b();
-    Value* source =
-        b.CreateAdd(offset(axes, positions(axes, which), B), b.CreateAdd(chunk_offset(b_row), multiply(column, b_col)));
+    Value* source = b.CreateAdd(offset(axes, positions(axes, which), B),
+                                b.CreateAdd(chunk_offset(B, b_row), multiply(column, b_col)));
     Value* target = at(packed, panel_offset(which, chunk_start, length, panel));
     pack_panel(source, target, length, columns);
   });
@@ -70,55 +71,13 @@ Values GemmEmitter::pack_rows(Value* source, Value* target, Value* from, Value* 
   return {};
 }
 
-Values GemmEmitter::transposed(Values x) {
-  const auto per_part = static_cast<size_t>(16 / size_of(plan.acc)), parts = static_cast<size_t>(plan.lanes) / per_part;
-  auto interleave = [&](Values group, const std::vector<int>& low, const std::vector<int>& high) {
-    for (size_t stage = 1; stage < group.size(); stage *= 2) {
-      Values next;
-      for (size_t i = 0; i < group.size() / 2; ++i) {
-        next.push_back(b.CreateShuffleVector(group[i], group[i + group.size() / 2], low));
-        next.push_back(b.CreateShuffleVector(group[i], group[i + group.size() / 2], high));
-      }
-      group = std::move(next);
-    }
-    return group;
-  };
-  std::vector<int> low, high, low_parts, high_parts;
-  const int lanes = static_cast<int>(plan.lanes), per = static_cast<int>(per_part);
-  for (int part = 0; part < lanes; part += per)
-    for (int i = 0; i < per / 2; ++i) {
-      low.insert(low.end(), {part + i, lanes + part + i});
-      high.insert(high.end(), {part + per / 2 + i, lanes + part + per / 2 + i});
-    }
-  for (int part = 0; part < lanes / 2; part += per)
-    for (auto [to, from] : {std::pair{&low_parts, part}, std::pair{&high_parts, lanes / 2 + part}})
-      for (int half : {0, lanes})
-        for (int i = 0; i < per; ++i)
-          to->push_back(half + from + i);
-  for (size_t part = 0; part < parts; ++part) {
-    const auto begin = x.begin() + static_cast<long>(part * per_part);
-    const Values done = interleave({begin, begin + static_cast<long>(per_part)}, low, high);
-    std::copy(done.begin(), done.end(), begin);
-  }
-  Values result(x.size());
-  for (size_t i = 0; i < per_part; ++i) {
-    Values group;
-    for (size_t part = 0; part < parts; ++part)
-      group.push_back(x[part * per_part + i]);
-    group = interleave(std::move(group), low_parts, high_parts);
-    for (size_t part = 0; part < parts; ++part)
-      result[part * per_part + i] = group[part];
-  }
-  return result;
-}
-
 void GemmEmitter::pack_transposed(Value* source, Value* target, Value* kk, int64_t v) {
   Values x;
   for (int64_t c = 0; c < plan.lanes; ++c) {
     Value* offset = b.CreateAdd(b.CreateAdd(source, kk), multiply(number(v * plan.lanes + c), b_col));
     x.push_back(b.CreateAlignedLoad(vector, at(b_start_of_all, offset), align));
   }
-  x = transposed(std::move(x));
+  x = transposed(b, std::move(x), size_of(plan.acc));
   for (int64_t r = 0; r < plan.lanes; ++r) {
     Value* place = b.CreateAdd(multiply(b.CreateAdd(kk, number(r)), number(plan.nr)), number(v * plan.lanes));
     b.CreateAlignedStore(x[static_cast<size_t>(r)], at(target, place), align);
@@ -154,7 +113,7 @@ Values GemmEmitter::pack_a(Value* a_start, Value* length) {
     Value* value = e.from_memory(gemm.type, b.CreateAlignedLoad(memory, source(i, from_kk), memory_align));
     b.CreateAlignedStore(value, at(target(b.CreateSub(i, within), kk), within), align);
   };
-  if (sum_axes.empty())
+  if (is_even(A))
     repeat(number(0), rows, 1, [&](Value* i) {
       Value* within = b.CreateURem(i, number(plan.mr));
       repeat(number(0), length, 1, [&](Value* kk) { copy(i, within, kk, multiply(kk, a_col)); });

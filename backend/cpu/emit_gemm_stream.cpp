@@ -1,5 +1,6 @@
 // One row of C: B is read once, as it lies, and nothing is packed.
 #include "backend/cpu/gemm_emitter.h"
+#include "backend/cpu/transpose.h"
 
 namespace tl::cpu {
 
@@ -25,7 +26,7 @@ void GemmEmitter::emit_stream(const std::string& symbol) {
       stream_rows(a, source, c, chunk_sums);
     else
       stream_columns(a, source, c);
-    if (!plan.in_c) epilogue();
+    if (!plan.in_c) epilogue([&](Value* i, Value* j) { return sum_of_tile(i, j); });
   });
   e.end_function();
 }
@@ -61,7 +62,7 @@ void GemmEmitter::stream_columns(Value* a, Value* source, Value* c) {
                 b.CreateIntrinsic(in::prefetch, {b.getPtrTy()},
                                   {at(place, next_columns), b.getInt32(0), b.getInt32(2), b.getInt32(1)});
             }
-            x = transposed(std::move(x));
+            x = transposed(b, std::move(x), size_of(plan.acc));
             for (size_t r = 0; r < count; ++r)
               next[v] = add_product(factors[r], x[r], next[v]);
           }

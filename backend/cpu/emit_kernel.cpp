@@ -173,6 +173,7 @@ void Emitter::translate(const Instr& instr) {
   case KOp::Arg: set(instr.results[0], Val::uniform(param_[instr.param])); return;
   case KOp::Load: load(instr); return;
   case KOp::Store: store(instr); return;
+  case KOp::CopyTransposed: copy_transposed(instr); return;
   case KOp::Check: check(instr); return;
   case KOp::For:
     if (instr.vector && lanes_.width == 0)
@@ -254,7 +255,35 @@ bool is_constant(Value* value, int64_t expected) {
   return number && number->getSExtValue() == expected;
 }
 
+// The stride of a line whose elements are few vectors apart, else 0.
+int64_t small_stride(const Val& offset) {
+  auto* stride = llvm::dyn_cast_or_null<llvm::ConstantInt>(offset.stride);
+  bool small = offset.is_line() && stride && stride->getSExtValue() >= 2 && stride->getSExtValue() <= 4;
+  return small ? stride->getSExtValue() : 0;
+}
+
 } // namespace
+
+// Every `stride`-th element from `first` on: all the vectors they lie in, the last of which ends with the last of them.
+Value* Emitter::load_strided(llvm::FixedVectorType* vector, Value* first, int64_t stride, uint32_t param) {
+  int64_t width = vector->getNumElements(), last = stride * (width - 1);
+  llvm::Align align(vector->getElementType()->getScalarSizeInBits() / 8);
+  Value* result = nullptr;
+  for (int64_t part = 0; part < stride; ++part) {
+    int64_t start = std::min(part * width, last + 1 - width);
+    Value* place = b.CreateConstInBoundsGEP1_64(vector->getElementType(), first, static_cast<uint64_t>(start));
+    auto* loaded = b.CreateAlignedLoad(vector, place, align);
+    note_alias(loaded, param);
+    std::vector<int> picks;
+    for (int64_t lane = 0; lane < width; ++lane) {
+      bool here = lane * stride / width == part;
+      picks.push_back(static_cast<int>(here ? width + lane * stride - start : lane));
+    }
+    if (!result) result = llvm::PoisonValue::get(vector);
+    result = b.CreateShuffleVector(result, loaded, picks);
+  }
+  return result;
+}
 
 void Emitter::load(const Instr& instr) {
   DType memory = kernel_.params.at(instr.param).dtype;
@@ -281,13 +310,15 @@ void Emitter::load(const Instr& instr) {
     Value* first = b.CreateSub(offset.base, b.getInt64(lanes_.width - 1));
     raw = b.CreateAlignedLoad(vector, b.CreateInBoundsGEP(element, base, first), align);
     result = b.CreateVectorReverse(raw);
+  } else if (int64_t stride = small_stride(offset); stride > 0 && !lanes_.mask) {
+    result = load_strided(vector, b.CreateInBoundsGEP(element, base, offset.base), stride, instr.param);
   } else {
     Value* places = b.CreateInBoundsGEP(element, base, in_lanes(offset));
     Value* mask = lanes_.mask ? lanes_.mask : splat(b.getTrue());
     raw = b.CreateMaskedGather(vector, places, align, mask, zero);
     result = raw;
   }
-  note_alias(raw, instr.param);
+  if (raw) note_alias(raw, instr.param);
   set(instr.results[0], Val::vector(from_memory(memory, result)));
 }
 

@@ -75,6 +75,12 @@ bool Emitter::line_arithmetic(const Instr& instr) {
   for (kir::ValueId operand : instr.operands)
     if (get(operand).varying && !get(operand).is_line()) return false;
   Val x = get(instr.operands[0]), y = instr.operands.size() > 1 ? get(instr.operands[1]) : Val{};
+  if ((instr.op == KOp::UDiv || instr.op == KOp::URem) && instr.operands[0] == stretch_.index &&
+      instr.operands[1] == stretch_.divisor) {
+    set(instr.results[0],
+        instr.op == KOp::UDiv ? Val::uniform(stretch_.quotient) : Val::line(stretch_.remainder, b.getInt64(1)));
+    return true;
+  }
   Value* zero = b.getInt64(0);
   auto base = [](Val v) { return v.is_line() ? v.base : v.v; };
   auto stride = [&](Val v) { return v.is_line() ? v.stride : zero; };

@@ -3,7 +3,7 @@
 // Three forms of a reduction give the same bits: along k with the 32 lanes of the order as one vector (outside vector
 // code), with an array of 32 lanes each of which is a vector over the loop around it, and element by element where the
 // extent is a small constant. Folding an identity is exact, so lanes without an element may be left out.
-#include "backend/cpu/emit.h"
+#include "backend/cpu/lane_array.h"
 #include <limits>
 
 namespace tl::cpu {
@@ -146,32 +146,21 @@ Partial Emitter::chunk_along_k(const Instr& instr, Value* begin, Value* end, Par
   Values init{none.v};
   if (arg) init.push_back(none.index);
   if (with_mask) init.push_back(splat(b.getFalse()));
-  auto fold = [&](Value* k, const Values& carried, Value* mask) {
-    lanes_ = {static_cast<unsigned>(kSumLanes), mask};
-    Value* taken = nullptr;
+  const auto width = static_cast<unsigned>(kSumLanes);
+  Values carried = vector_loop(body, begin, end, width, width, init, [&](Value* k, const Values& now) {
+    Value *mask = lanes_.mask, *taken = nullptr;
     Partial next = element(instr, Val::line(k, b.getInt64(1)), &taken, true);
     if (mask) {
       next.v = b.CreateSelect(mask, next.v, none.v);
       if (arg) next.index = b.CreateSelect(mask, next.index, none.index);
       if (taken) taken = masked(taken);
     }
-    Partial folded = combine(instr, {carried[0], arg ? carried[1] : nullptr}, next);
+    Partial folded = combine(instr, {now[0], arg ? now[1] : nullptr}, next);
     Values results{folded.v};
     if (arg) results.push_back(folded.index);
-    if (with_mask) results.push_back(b.CreateOr(carried.back(), taken));
+    if (with_mask) results.push_back(b.CreateOr(now.back(), taken));
     lanes_ = {};
     return results;
-  };
-  Value* rest = begin;
-  Values carried = init;
-  if (instruction_count(body) <= 400) {
-    Value* whole = b.CreateAnd(b.CreateSub(end, begin), b.getInt64(~static_cast<uint64_t>(kSumLanes - 1)));
-    rest = b.CreateAdd(begin, whole);
-    carried = loop(begin, rest, kSumLanes, carried, [&](Value* k, const Values& now) { return fold(k, now, nullptr); });
-  }
-  carried = loop(rest, end, kSumLanes, carried, [&](Value* k, const Values& now) {
-    lanes_ = {static_cast<unsigned>(kSumLanes), nullptr};
-    return fold(k, now, tail_mask(b.CreateSub(end, k)));
   });
   lanes_ = {};
   if (with_mask) any_taken->v = b.CreateOrReduce(carried.back());
@@ -224,25 +213,12 @@ void Emitter::reduce_along_k(const Instr& instr) {
 // --- in lanes: an array of the order's lanes in memory, each a vector over the loop around
 
 void Emitter::reduce_in_lanes(const Instr& instr) {
-  bool varying = varying_[instr.results[0].index], arg = is_arg(instr), with_mask = instr.blocks[0].yields.size() > 1;
-  llvm::Type *type = shaped(instr.dtype, varying), *index_type = shaped(DType::I64, varying);
-  bool bits = instr.dtype == DType::Bool; // kept as bytes
-  llvm::Type* kept = type;
-  if (bits)
-    kept = varying ? llvm::FixedVectorType::get(b.getInt8Ty(), lanes_.width) : static_cast<llvm::Type*>(b.getInt8Ty());
-  Value* lanes = local_variable(llvm::ArrayType::get(kept, kSumLanes), "lanes");
-  Value* positions = arg ? local_variable(llvm::ArrayType::get(index_type, kSumLanes), "positions") : nullptr;
-  auto read = [&](Value* lane) {
-    Partial x{b.CreateLoad(kept, b.CreateInBoundsGEP(kept, lanes, lane))};
-    if (bits) x.v = b.CreateTrunc(x.v, type);
-    if (arg) x.index = b.CreateLoad(index_type, b.CreateInBoundsGEP(index_type, positions, lane));
-    return x;
-  };
-  auto write = [&](Value* lane, Partial x) {
-    if (bits) x.v = b.CreateZExt(x.v, kept);
-    b.CreateStore(x.v, b.CreateInBoundsGEP(kept, lanes, lane));
-    if (arg) b.CreateStore(x.index, b.CreateInBoundsGEP(index_type, positions, lane));
-  };
+  bool varying = varying_[instr.results[0].index], with_mask = instr.blocks[0].yields.size() > 1;
+  int64_t width = varying ? lanes_.width : 1;
+  LaneArray lanes(*this, instr, kSumLanes * width);
+  auto place = [&](Value* lane) { return b.CreateMul(lane, b.getInt64(static_cast<uint64_t>(width))); };
+  auto read = [&](Value* lane) { return lanes.read(place(lane), varying); };
+  auto write = [&](Value* lane, Partial x) { lanes.write(place(lane), x); };
   Value *zero = b.getInt64(0), *one = b.getInt64(1), *lane_count = b.getInt64(kSumLanes);
   // Folds [begin, end) and leaves the chunk's result in lane 0.
   auto chunk = [&](Value* begin, Value* end) {

@@ -1,5 +1,5 @@
-// The LLVM code of one matrix product. emit_gemm.cpp: register tiles and how they cover C; emit_gemm_pack.cpp: packing;
-// emit_gemm_stream.cpp: one row of C.
+// The LLVM code of one matrix product. emit_gemm.cpp: register tiles and how they cover C; emit_gemm_pack.cpp and
+// emit_gemm_tables.cpp: packing; emit_gemm_stream.cpp: one row of C.
 #pragma once
 #include "backend/cpu/emit.h"
 #include "backend/cpu/gemm_plan.h"
@@ -49,7 +49,10 @@ private:
   Value* offset(const std::vector<Axis>& axes, const Values& positions, Tensor tensor);
   // How far row `kk` of a chunk is from where the chunk's offset points to.
   Value* sum_offset(Value* kk, Tensor tensor, Value* stride);
-  Value* chunk_offset(Value* stride) { return sum_axes.empty() ? multiply(chunk_start, stride) : number(0); }
+  bool is_even(Tensor tensor) const { return sum_axes.empty() || (tensor == A && gemm.a_sums_evenly); }
+  Value* chunk_offset(Tensor tensor, Value* stride) {
+    return is_even(tensor) ? multiply(chunk_start, stride) : number(0);
+  }
 
   // The batch axes with which B moves, and the number of its matrix among those that differ.
   std::vector<Axis> axes_of_b() const;
@@ -71,14 +74,17 @@ private:
   // Rows [from, to) of the panel's vectors [first, last); `columns` null: all of it is there.
   Values pack_rows(Value* source, Value* target, Value* from, Value* to, Value* columns, int64_t first, int64_t last);
 
-  // As many vectors as each has lanes, as a matrix. First within 16 bytes, which processors do fastest, for as many
-  // vectors as these hold elements; then the 16 bytes as elements. Each is log2(count) times interleaving vector i with
-  // vector i + count / 2.
-  Values transposed(Values x);
-
   // `lanes` rows from row kk on, of vector v of the panel, where each column of B is contiguous: vectors along k are
   // loaded and transposed in registers.
   void pack_transposed(Value* source, Value* target, Value* kk, int64_t v);
+
+  // --- tables of offsets (emit_gemm_tables.cpp)
+
+  void emit_tables(const std::string& symbol);
+  // The entries [from, to) of a table: where number i over the axes is; those from `count` on are as the last.
+  void fill_table(Value* table, const std::vector<Axis>& axes, Tensor tensor, Value* count, Value* from, Value* to);
+  // A panel of the `columns` columns from `column` on, for the chunk at chunk_start.
+  void pack_by_tables(Value* matrix, Value* column, Value* target, Value* length, Value* columns);
 
   // --- register tiles
 
@@ -122,8 +128,17 @@ private:
   // The tile's rows of A for one chunk: panels of mr rows, in each the rows side by side.
   Values pack_a(Value* a_start, Value* length);
 
-  // C = epilogue(sums), row by row along j.
-  void epilogue();
+  // C = epilogue(sum_at(i, j)), row by row along j; sum_at gives the vector from column j of the tile's row i on.
+  using SumAt = std::function<Value*(Value* i, Value* j)>;
+  void epilogue(const SumAt& sum_at);
+  Value* sum_of_tile(Value* i, Value* j) {
+    return b.CreateAlignedLoad(vector, at(sums, b.CreateAdd(multiply(i, sums_row), j)), align);
+  }
+
+  // --- phase 2
+
+  void emit_combine(const std::string& symbol);
+  Value* part_row() { return multiply(panels, number(plan.nr)); } // elements of a row of a chunk's sums
 
   Emitter& e;
   llvm::IRBuilder<>& b;
@@ -137,11 +152,14 @@ private:
   // of the function being emitted
   Value *batch, *m, *n, *k, *a_batch, *a_row, *a_col, *b_batch, *b_row, *b_col;
   Value *a_start_of_all, *b_start_of_all, *c_row;
-  std::vector<Axis> batch_axes, sum_axes; // sum_axes: none where the strides a_col and b_row tell all
+  std::vector<Axis> batch_axes, sum_axes, column_axes; // sum_axes: none where the strides a_col and b_row tell all
+  Value *column_table, *b_table, *a_table;             // with plan.tables
   Value *panels, *chunks, *packed, *local, *sums, *sums_row;
+  Value* split = nullptr;   // whether a tile is a chunk
   Value *a_packed, *a_step; // whether A is packed, and the distance that register tiles are told
   // of the tile being emitted
   Value *i0, *j0, *rows, *columns, *which_batch, *c_start, *b_step, *panel_step, *chunk_start;
+  Value* part = nullptr; // where the chunk's sums go, if it is split
 };
 
 } // namespace tl::cpu

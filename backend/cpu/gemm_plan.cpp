@@ -28,9 +28,10 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   using ReadA = GemmPlan::ReadA;
   plan.a = narrow ? ReadA::Packed : known(ACol, 1) ? ReadA::Rows : known(ARow, 1) ? ReadA::Columns : ReadA::Packed;
   const bool sums_one_axis = gemm.sum_axes <= 1;
-  if (!sums_one_axis) plan.a = ReadA::Packed;
-  plan.b_contiguous = known(BCol, 1);
-  plan.b_transposed = !plan.b_contiguous && sums_one_axis && known(BRow, 1);
+  if (!gemm.a_sums_evenly) plan.a = ReadA::Packed;
+  plan.tables = gemm.column_axes > 0;
+  plan.b_contiguous = !plan.tables && known(BCol, 1);
+  plan.b_transposed = !plan.tables && !plan.b_contiguous && sums_one_axis && known(BRow, 1);
   const kir::Block& epilogue = gemm.epilogue;
   plan.in_c = epilogue.yields[0] == epilogue.params[3] && kernel.params[gemm.c].dtype == plan.acc;
 
@@ -43,35 +44,60 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
     if (plan.b_moves.back()) plan.b_batches = gemm.is_plain ? plan.batch : plan.b_batches * header(count);
   }
   plan.streams = is_number(plan.m, 1) && !narrow && (plan.b_contiguous || plan.b_transposed) && sums_one_axis;
-  plan.panel_here = !plan.streams && !plan.b_contiguous;
+  const SizeFormula row_blocks = plan.batch * ceil_div(plan.m, number(plan.block_rows));
+  // Wide tiles use packed A more often; with few rows to share out there are more and narrower ones.
+  SizeFormula many = min(one, floor_div(row_blocks, number(4)));
+  plan.block_columns = number(plan.inner_columns) + number(3 * plan.inner_columns) * many;
+  auto below = [&](const SizeFormula& x, int64_t bound) { return one - min(one, floor_div(x, number(bound))); };
+  plan.split = plan.streams ? number(0)
+                            : min(one, floor_div(plan.k, number(kSplitLength))) * below(plan.m, kSplitRows + 1) *
+                                  below(row_blocks * ceil_div(plan.n, plan.block_columns), kSplitTiles);
+  plan.in_place = plan.b_contiguous && sums_one_axis && !narrow;
+  plan.may_split = !is_number(plan.split, 0);
+  plan.panel_here = !plan.streams && (!plan.b_contiguous || plan.may_split);
   if (plan.streams) {
     plan.block_rows = 1;
     plan.inner_columns = plan.b_contiguous ? 1024 / bytes : 4 * GemmPlan::kStreamedVectors * plan.lanes;
     plan.a = ReadA::Rows;
     plan.pack = number(0);
-  } else if (plan.panel_here) {
+  } else if (plan.tables) {
+    plan.pack = number(0);
+  } else if (!plan.b_contiguous) {
     plan.pack = min(floor_div(plan.m, number(plan.block_rows)), one); // of fewer rows there is one tile
-  } else if (plan.b_contiguous && sums_one_axis &&
-             !narrow) // packing pays for itself if B is read often and does not stay in cache by itself
+  } else if (plan.in_place) // packing pays for itself if B is read often and does not stay in cache by itself
     plan.pack = min(floor_div(plan.m, number(kPackRows)), one) *
                 min(floor_div(plan.k * plan.n * number(bytes), number(kPackBytes)), one);
   else
     plan.pack = one;
+  plan.pack = plan.pack * (one - plan.split);
   plan.has_pack_phase = !is_number(plan.pack, 0);
   SizeFormula panels = ceil_div(plan.n, number(plan.nr));
   plan.pack_tiles = plan.pack * plan.b_batches * panels * ceil_div(plan.k, number(kContractChunk));
   plan.pack_grain = number(4);
-  // Wide tiles use packed A more often; with few rows to share out there are more and narrower ones.
-  SizeFormula row_blocks = plan.batch * ceil_div(plan.m, number(plan.block_rows));
-  SizeFormula many = min(one, floor_div(row_blocks, number(4)));
-  plan.block_columns =
-      plan.streams ? number(plan.inner_columns) : number(plan.inner_columns) + number(3 * plan.inner_columns) * many;
-  plan.tiles = row_blocks * ceil_div(plan.n, plan.block_columns);
+  if (plan.tables) {
+    plan.has_pack_phase = true;
+    plan.pack_tiles = ceil_div(max(plan.n, plan.k), number(GemmPlan::kTableBlock));
+  }
+  if (plan.streams) plan.block_columns = number(plan.inner_columns);
+  const SizeFormula chunks = ceil_div(plan.k, number(kContractChunk));
+  const SizeFormula blocks = (plan.streams ? plan.batch : row_blocks) * ceil_div(plan.n, plan.block_columns);
+  plan.tiles = blocks * (one + plan.split * (chunks - one));
+  plan.combine_tiles = plan.split * plan.batch * ceil_div(plan.m, number(kCombinedRows));
+  plan.combine_grain = number(1);
   // About 100 us: of multiply-adds, 40 a nanosecond; of reading what is in no near cache, 20 bytes a nanosecond.
-  SizeFormula work = max(one, min(plan.m, number(plan.block_rows)) * min(plan.n, plan.block_columns) * plan.k);
+  SizeFormula work = max(one, min(plan.m, number(plan.block_rows)) * min(plan.n, plan.block_columns));
+  const SizeFormula depth = plan.k - plan.split * (plan.k - number(kContractChunk));
+  work = max(one, work * depth);
   plan.grain = max(one, floor_div(number((plan.streams ? 500000 : 4000000) * 4 / bytes), work));
 
-  plan.shared_bytes = plan.pack * plan.b_batches * plan.k * panels * number(plan.nr * bytes);
+  plan.table_bytes = number(0);
+  if (plan.tables) {
+    SizeFormula entries = plan.n + number(plan.nr) + plan.k * number(gemm.a_sums_evenly ? 1 : 2);
+    plan.table_bytes = ceil_div(entries * number(size_of(DType::I64)), number(64)) * number(64);
+  }
+  plan.shared_bytes =
+      plan.table_bytes + panels * number(plan.nr * bytes) *
+                             (plan.pack * plan.b_batches * plan.k + plan.split * plan.batch * plan.m * chunks);
   plan.a_bytes = number(plan.a == ReadA::Rows ? 0 : plan.block_rows * kContractChunk * bytes);
   plan.sums_row = min(plan.block_columns, panels * number(plan.nr));
   plan.panel_bytes = number(plan.panel_here                     ? plan.nr * kContractChunk * bytes

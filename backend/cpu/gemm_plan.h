@@ -4,7 +4,8 @@
 // row), where that pays; where B is read once (few rows) a panel is packed where it is used, and for one row nothing is.
 // Phase 1 computes
 // tiles of C of up to block_rows x block_columns; a tile goes through the chunks of k, and for each through register
-// tiles of mr x nr.
+// tiles of mr x nr. Where C is small and k long, a tile is one chunk (split), whose sums go to workspace, and phase 2 adds
+// them from left to right.
 #pragma once
 #include "backend/cpu/workspace.h"
 
@@ -12,6 +13,8 @@ namespace tl::cpu {
 
 // B is packed if it is at least so large and so many rows of C are made from it.
 constexpr int64_t kPackBytes = 256 * 1024, kPackRows = 32;
+// Phase 2: rows of a tile. Products are split from so many elements of k on, up to so many rows and tiles of C.
+constexpr int64_t kCombinedRows = 8, kSplitLength = 4 * kContractChunk, kSplitRows = 256, kSplitTiles = 8;
 // Columns of A further apart than so many bytes are packed.
 constexpr int64_t kPackStride = 2048;
 
@@ -25,18 +28,28 @@ struct GemmPlan {
   // always packed.
   enum class ReadA { Rows, Columns, Packed } a;
   bool b_contiguous, b_transposed; // known strides: columns side by side, or rows side by side
-  bool panel_here; // where phase 0 packs nothing, a tile packs each panel of B for itself, just before its use
+  // Columns of B are a number over several axes: phase 0 makes tables of where each column and row of B is (and each
+  // column of A, if that is a number over several axes, too), and a tile packs its panels by them.
+  bool tables;
+  SizeFormula split; // 1: a tile is a chunk
+  bool may_split;
+  // Where phase 0 packs nothing, a tile packs each panel of B for itself, just before its use; if it `may_split` only if
+  // it does.
+  bool panel_here;
+  bool in_place; // may B be read where it lies?
   // One row of C, and B's rows or columns contiguous: no phase 0; a tile reads its columns of B as they lie.
   static constexpr int64_t kStreamedVectors = 2; // of columns, where these are contiguous
   bool streams;
   bool in_c; // sums gather in C itself: it has their type, and nothing is done to them
   SizeFormula batch, m, n, k;
-  std::vector<bool> b_moves; // with the axes of the batch (a plain product has one)
-  SizeFormula b_batches;     // how many different B there are
-  SizeFormula pack;          // 1: phase 0 packs B; 0: B is read where it lies
+  std::vector<bool> b_moves;                   // with the axes of the batch (a plain product has one)
+  SizeFormula b_batches;                       // how many different B there are
+  static constexpr int64_t kTableBlock = 4096; // entries of each table that one tile of phase 0 makes
+  SizeFormula pack;                            // 1: phase 0 packs B; 0: B is read where it lies
   bool has_pack_phase;
-  SizeFormula pack_tiles, pack_grain, tiles, grain;
-  SizeFormula sums_row; // distance of the rows of sums, where they do not gather in C
+  SizeFormula pack_tiles, pack_grain, tiles, grain, combine_tiles, combine_grain;
+  SizeFormula sums_row;    // distance of the rows of sums, where they do not gather in C
+  SizeFormula table_bytes; // at the start of shared memory; packed B or the sums of chunks follow
   SizeFormula shared_bytes, a_bytes, panel_bytes, local_bytes; // local: packed A, a panel of B, then sums
 };
 

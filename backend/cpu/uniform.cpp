@@ -144,6 +144,12 @@ bool has_effects_or_loops(const Block& block) {
   return any_instr(block, [](const Instr& instr) { return instr.op != KOp::If && !kir::is_pure(instr.op); });
 }
 
+bool has_loops_or_stores(const Block& block) {
+  return any_instr(block, [](const Instr& instr) {
+    return instr.op != KOp::If && instr.op != KOp::Load && !kir::is_pure(instr.op);
+  });
+}
+
 bool has_vector_code(const Block& block) {
   return any_instr(block, [](const Instr& instr) {
     return (instr.op == KOp::For && instr.vector) || instr.op == KOp::Reduce || instr.op == KOp::ReduceChunk ||
@@ -184,6 +190,21 @@ std::vector<const Instr*> definitions(const kir::Kernel& kernel) {
   for (const kir::Phase& phase : kernel.phases)
     visit_instrs(phase.body, note);
   return result;
+}
+
+kir::ValueId only_divisor(const Block& block, kir::ValueId index) {
+  kir::ValueId divisor;
+  bool single = true;
+  visit_instrs(block, [&](const Instr& instr) {
+    if ((instr.op != KOp::UDiv && instr.op != KOp::URem) || instr.operands[0] != index) return;
+    single &= !divisor.valid() || divisor == instr.operands[1];
+    divisor = instr.operands[1];
+  });
+  visit_instrs(block, [&](const Instr& instr) {
+    for (kir::ValueId result : instr.results)
+      single &= result != divisor;
+  });
+  return single ? divisor : kir::ValueId{};
 }
 
 int64_t unrolled_extent(const Instr& reduce, const std::vector<const Instr*>& definition) {

@@ -18,6 +18,9 @@ int instruction_count(const kir::Block& block);
 // around: memory access, a loop, a check?
 bool has_effects_or_loops(const kir::Block& block);
 
+// Does it hold anything, at any depth, but arithmetic, loads and branches?
+bool has_loops_or_stores(const kir::Block& block);
+
 // Is there a vector loop, a reduction or a contraction in it?
 bool has_vector_code(const kir::Block& block);
 
@@ -30,6 +33,9 @@ int widest_element(const kir::Kernel& kernel, const kir::Block& block);
 
 // A reduction over so few elements that each gets code of its own: its constant extent, else 0.
 int64_t unrolled_extent(const kir::Instr& reduce, const std::vector<const kir::Instr*>& definition);
+
+// The one number by which the block divides `index`, if that comes from outside of it.
+kir::ValueId only_divisor(const kir::Block& block, kir::ValueId index);
 
 // The instruction that defines each value, or null for parameters of blocks.
 std::vector<const kir::Instr*> definitions(const kir::Kernel& kernel);

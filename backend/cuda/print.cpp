@@ -434,6 +434,7 @@ private:
       line("if (threadIdx.x == 0) " + text);
       return line("__syncthreads();");
     }
+    case KOp::CopyTransposed: throw std::logic_error("kernel: a block copied transposed is for the CPU");
     case KOp::Check:
       return line(fmt::format("if (!{}{}) tl_record(a.errors, {}, {}, {}, {}, {});", v(in.operands[0]),
                               together_ ? " && threadIdx.x == 0" : "", site_slot(in.site), in.site, v(in.operands[1]),

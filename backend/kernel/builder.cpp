@@ -248,6 +248,13 @@ ValueId Builder::pure(KOp op, DType type, std::vector<ValueId> operands) {
   return id;
 }
 
+const Instr* Builder::definition(ValueId v) const {
+  if (level(v) >= depth()) return nullptr;
+  for (const Instr& instr : scope(level(v)).block.instrs)
+    if (instr.results.size() == 1 && instr.results[0] == v) return &instr;
+  return nullptr;
+}
+
 ValueId Builder::load(uint32_t param, ValueId offset, bool shared) {
   DType type = value_type(kernel.params[param].dtype);
   MemoKey key{3, param, offset.index};
@@ -297,7 +304,8 @@ public:
     std::vector<Instr> kept;
     for (size_t i = b.instrs.size(); i-- > 0;) {
       Instr& instr = b.instrs[i];
-      bool needed = instr.op == KOp::Store || instr.op == KOp::Check || instr.op == KOp::While;
+      bool needed =
+          instr.op == KOp::Store || instr.op == KOp::CopyTransposed || instr.op == KOp::Check || instr.op == KOp::While;
       effects |= needed;
       for (ValueId v : instr.results)
         needed |= used_[v.index];

@@ -89,6 +89,7 @@ public:
   ValueId select(ValueId c, ValueId a, ValueId b) { return pure(KOp::Select, type(a), {c, a, b}); }
   ValueId min(ValueId a, ValueId b) { return select(lt(a, b), a, b); } // of integers
   ValueId max(ValueId a, ValueId b) { return select(lt(a, b), b, a); }
+  const Instr* definition(ValueId v) const;            // in an open block; null: not made by one instruction
   std::optional<int64_t> constant_of(ValueId v) const; // of integers and bools
 
 private:

@@ -10,7 +10,11 @@
 namespace tl::kir {
 namespace {
 
-constexpr int64_t kColumns = 256; // columns of one tile
+// Columns of one tile: on the CPU a panel of partial results, which reads long stretches of every row; few where each
+// is folded by itself.
+constexpr int64_t columns_of(Target target, const Layout& layout) {
+  return target != Target::Cpu ? 256 : layout.vector ? 1024 : 16;
+}
 
 struct Folded {
   ir::ValueId value;
@@ -22,7 +26,7 @@ struct Folded {
 class Chunked {
 public:
   Chunked(Emitter& e, const KernelShape& shape, const Layout& layout)
-      : e_(e), outer_(shape.outer), inner_(shape.inner), layout_(layout) {}
+      : e_(e), outer_(shape.outer), inner_(shape.inner), layout_(layout), columns_(columns_of(e.target, layout)) {}
 
   void run() {
     for (ir::NodeId id : e_.region().nodes) {
@@ -88,17 +92,17 @@ private:
 
   void columns_phase(const std::function<void(const Index&, ValueId)>& body, SizeFormula work) {
     phase(
-        e_, space_tiles(e_, outer_, layout_, kColumns),
+        e_, space_tiles(e_, outer_, layout_, columns_),
         [&](ValueId tile) {
-          loop_over_tile(e_, tile, outer_, layout_, kColumns,
+          loop_over_tile(e_, tile, outer_, layout_, columns_,
                          [&](const Index& index) { body(index, column_number(index)); });
         },
-        times(work, SizeFormula::constant(outer_.empty() ? 1 : kColumns)));
+        times(work, SizeFormula::constant(outer_.empty() ? 1 : columns_)));
   }
 
   void parts_phase(int layer) {
     Builder& b = e_.b;
-    SizeFormula blocks = space_tiles(e_, outer_, layout_, kColumns);
+    SizeFormula blocks = space_tiles(e_, outer_, layout_, columns_);
     phase(
         e_, times(chunks_, blocks),
         [&](ValueId tile) {
@@ -110,13 +114,13 @@ private:
           }
           ValueId n = e_.product(inner_), begin = b.mul(chunk, b.i64(kSumChunk));
           ValueId end = b.min(b.add(begin, b.i64(kSumChunk)), n);
-          loop_over_tile(e_, block, outer_, layout_, kColumns, [&](const Index& index) {
+          loop_over_tile(e_, block, outer_, layout_, columns_, [&](const Index& index) {
             ValueId offset = b.add(b.mul(chunk, e_.product(outer_)), column_number(index));
             for (Folded& r : reduces_)
               if (r.layer == layer) fold_chunk(r, index, begin, end, offset);
           });
         },
-        SizeFormula::constant(outer_.empty() ? 1 : kColumns));
+        SizeFormula::constant(outer_.empty() ? 1 : columns_));
   }
 
   // As many blocks as loop_over_tile counts.
@@ -124,7 +128,7 @@ private:
     Builder& b = e_.b;
     std::span<const ir::Dim> dims = outer_;
     ValueId columns = e_.product(dims.subspan(layout_.split));
-    ValueId blocks = b.udiv(b.add(columns, b.i64(kColumns - 1)), b.i64(kColumns));
+    ValueId blocks = b.udiv(b.add(columns, b.i64(columns_ - 1)), b.i64(columns_));
     return b.mul(e_.product(dims.first(layout_.split)), blocks);
   }
 
@@ -167,6 +171,7 @@ private:
   Emitter& e_;
   std::vector<ir::Dim> outer_, inner_;
   Layout layout_;
+  const int64_t columns_; // of one tile
   SizeFormula chunks_;
   std::vector<Folded> reduces_;
 };

@@ -2,8 +2,10 @@
 //
 // The last labels of the result that one factor has alone are its columns; neighbours that the other factor has alone,
 // as many as there are, its rows. What remains are batches, also where a factor does not have them: then it does not
-// move. So the order of labels does not matter, as long as the last one of the result is not of both factors.
+// move. So the order of labels does not matter, as long as the last one of the result is not of both factors. Columns of
+// windows may be several axes, as a convolution's are: where each starts, a table tells.
 #include "backend/kernel/forms.h"
+#include "passes/fuse/views.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -15,6 +17,7 @@ struct Strided {
   uint32_t param = 0;
   std::vector<Monomial> strides; // per axis; factor 0: does not move
   ValueId base;
+  bool is_window = false; // elements are read several times
 };
 
 Monomial scaled(Monomial m, int64_t factor) {
@@ -36,6 +39,7 @@ public:
     b.open({});
     auto first = trace(n_.operands[0]), second = trace(n_.operands[1]);
     if (!first || !second || !find_labels(*first, *second)) return false;
+    is_window_[First] = first->is_window, is_window_[Second] = second->is_window;
     split_result();
     if (columns_.empty() && !all) return false; // two vectors
     if (e_.target != Target::Cpu && !is_plain()) return false;
@@ -43,6 +47,7 @@ public:
     const Operand a = swapped_ ? Second : First, c = swapped_ ? First : Second;
     const Monomial row = stride(rows_, a), column = stride(columns_, c);
     const std::vector<Axis> batches = axes(batch_), sums = axes(summed_);
+    const std::vector<Axis> columns = is_one_axis(columns_, c) ? std::vector<Axis>{} : axes(columns_);
     const Axis none, batch = batches.empty() ? none : batches[0], sum = sums.empty() ? none : sums[0];
     std::vector<ValueId> yields{count(batch_),
                                 count(rows_),
@@ -50,7 +55,7 @@ public:
                                 count(summed_),
                                 value(batch.stride[a]),
                                 value(row),
-                                value(sum.stride[a]),
+                                value(is_one_axis(summed_, a) ? stride(summed_, a) : sum.stride[a]),
                                 value(batch.stride[c]),
                                 value(sum.stride[c]),
                                 value(column),
@@ -65,6 +70,11 @@ public:
       for (const Axis& axis : sums)
         for (ValueId v : {axis.count, value(axis.stride[a]), value(axis.stride[c])})
           yields.push_back(v);
+      for (const Axis& axis : columns)
+        for (ValueId v : {axis.count, value(axis.stride[c])})
+          yields.push_back(v);
+      g.column_axes = static_cast<uint32_t>(columns.size());
+      g.a_sums_evenly = is_one_axis(summed_, a);
       g.batch_axes = static_cast<uint32_t>(batches.size());
       g.sum_axes = static_cast<uint32_t>(sums.size());
       g.is_plain = false;
@@ -116,14 +126,27 @@ private:
     case ir::Op::Transpose:
     case ir::Op::Slice:
     case ir::Op::Broadcast:
+    case ir::Op::Reshape:
     case ir::Op::Index: break;
+    case ir::Op::Concat: return trace_window(n);
     default: return std::nullopt;
     }
     auto x = trace(n.operands[0]);
     if (!x) return x;
     const std::vector<ir::Dim>& from = e_.type(n.operands[0]).dims;
-    Strided s{x->param, std::vector<Monomial>(dims.size(), Monomial{0, {}}), x->base};
+    Strided s{x->param, std::vector<Monomial>(dims.size(), Monomial{0, {}}), x->base, x->is_window};
     switch (n.op) {
+    case ir::Op::Reshape: {
+      if (!only_ones_differ(from, dims)) return std::nullopt;
+      size_t at = 0;
+      for (size_t i = 0; i < dims.size(); ++i) {
+        if (dims[i] == ir::Dim::of(1)) continue;
+        while (from[at] == ir::Dim::of(1))
+          ++at;
+        s.strides[i] = x->strides[at++];
+      }
+      break;
+    }
     case ir::Op::Transpose:
       for (size_t i = 0; i < dims.size(); ++i)
         s.strides[i] = x->strides[static_cast<size_t>(n.as<ir::AxesAttrs>().axes[i])];
@@ -145,6 +168,17 @@ private:
       break;
     }
     }
+    return s;
+  }
+
+  std::optional<Strided> trace_window(const ir::Node& n) {
+    const auto window = window_view(e_.function, n);
+    if (!window || !e_.inside(e_.function[window->slice].results[0])) return std::nullopt;
+    auto s = trace(n.operands[0]);
+    const auto x = trace(e_.function[window->slice].operands[0]);
+    if (!s || !x) return std::nullopt;
+    s->strides[static_cast<size_t>(n.as<ir::AxisAttrs>().axis)] = scaled(x->strides[window->along], window->distance);
+    s->is_window = true;
     return s;
   }
 
@@ -182,12 +216,13 @@ private:
     auto alone = [&](size_t i, Operand operand) { // has only this factor it?
       return has(operand, result[i]) && !has(operand == First ? Second : First, result[i]);
     };
-    // The neighbours up to `end` that this factor has alone and that are one axis of it.
+    // The neighbours up to `end` that this factor has alone and that are one axis of it (of windows: any).
     auto run_before = [&](size_t end, Operand operand) {
       size_t begin = end;
       while (begin > 0 && alone(begin - 1, operand) &&
-             is_one_axis({result.begin() + static_cast<long>(begin) - 1, result.begin() + static_cast<long>(end)},
-                         operand))
+             ((end == result.size() && is_window_[operand]) ||
+              is_one_axis({result.begin() + static_cast<long>(begin) - 1, result.begin() + static_cast<long>(end)},
+                          operand)))
         --begin;
       return begin;
     };
@@ -212,7 +247,8 @@ private:
     Labels order = batch_;
     order.insert(order.end(), rows_.begin(), rows_.end());
     order.insert(order.end(), columns_.begin(), columns_.end());
-    return order == n_.as<ir::ContractAttrs>().result && groups(batch_).size() <= 1 && groups(summed_).size() <= 1 &&
+    return order == n_.as<ir::ContractAttrs>().result && is_one_axis(columns_, swapped_ ? First : Second) &&
+           groups(batch_).size() <= 1 && groups(summed_).size() <= 1 &&
            std::all_of(batch_.begin(), batch_.end(),
                        [&](int64_t label) { return has(First, label) && has(Second, label); });
   }
@@ -294,6 +330,7 @@ private:
   std::map<int64_t, ir::Dim> sizes_;
   Labels batch_, rows_, columns_, summed_;
   bool swapped_ = false;
+  bool is_window_[2] = {};
 };
 
 } // namespace

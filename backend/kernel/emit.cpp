@@ -312,6 +312,8 @@ ValueId Emitter::captured(ir::ValueId v, const Index& index) {
   uint32_t param = param_of(v);
   const ir::Type& t = type(v);
   if (b.kernel.params[param].kind == ParamKind::Size) return b.arg(param);
+  if (load_from)
+    if (auto value = load_from(v, index)) return *value;
   return b.load(param, linearise(index, t.dims), t.is_scalar() || !loads_stay);
 }
 
@@ -426,7 +428,20 @@ std::vector<ir::Dim> Emitter::folded_dims(const ir::Node& n) const {
 Index Emitter::folded_index(const ir::Node& n, const Index& kept, ValueId k) {
   const std::vector<int64_t>& axes = n.as<ir::ReduceAttrs>().axes;
   size_t rank = type(n.operands[0]).dims.size();
-  Index parts = decompose(k, folded_dims(n)), full(rank);
+  // Axes beside each other are one stretch of memory: their number is cut into indices only where it has to be.
+  std::vector<ir::Dim> dims = folded_dims(n);
+  Index parts(dims.size()), full(rank);
+  for (size_t end = dims.size(); end > 0;) {
+    size_t first = end - 1;
+    while (first > 0 && axes[first - 1] + 1 == axes[first])
+      --first;
+    std::span<const ir::Dim> group = std::span(dims).subspan(first, end - first);
+    ValueId number = first == 0 ? k : b.urem(k, product(group));
+    Index of_group = decompose(number, group);
+    std::copy(of_group.begin(), of_group.end(), parts.begin() + static_cast<ptrdiff_t>(first));
+    if (first > 0) k = b.udiv(k, product(group));
+    end = first;
+  }
   size_t next_kept = 0, next_folded = 0;
   for (size_t axis = 0; axis < rank; ++axis) {
     bool folded = std::find(axes.begin(), axes.end(), static_cast<int64_t>(axis)) != axes.end();

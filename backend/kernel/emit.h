@@ -66,6 +66,8 @@ public:
   bool checked_apart =
       false; // Guards of the kernel's own region are checked elsewhere: pulling only keeps them in range
 
+  // An element of an input from somewhere else; nothing: from its memory.
+  std::function<std::optional<ValueId>(ir::ValueId input, const Index& index)> load_from;
   bool loads_stay = false; // sequential code: an element may be out of range where the loop around it does not run
 
   // Loops over [lo, hi): the body is built inside.

@@ -1,5 +1,6 @@
 // Views and other ops that only choose which element to read.
 #include "backend/kernel/emit.h"
+#include "passes/fuse/views.h"
 
 namespace tl::kir {
 
@@ -70,6 +71,17 @@ ValueId Emitter::concat(const ir::Node& n, ir::NodeId id, const Index& index) {
     return pull(n.operands[i], at);
   };
   if (auto it = concat_piece.find(id.index); it != concat_piece.end()) return piece(it->second);
+  const auto window = window_view(function, n);
+  if (window && inside(function[window->slice].results[0])) {
+    const ir::Node& slice = function[window->slice];
+    Index first = index;
+    first[axis] = b.i64(0);
+    Index at = reshape_index(type(slice.results[0]).dims, type(n.operands[0]).dims, first);
+    for (size_t i = 0; i < at.size(); ++i)
+      at[i] = b.add(scalar(slice.operands[i + 1]), b.mul(at[i], b.i64(slice.as<ir::StepsAttrs>().steps[i])));
+    at[window->along] = b.add(at[window->along], b.mul(index[axis], b.i64(window->distance)));
+    return pull(slice.operands[0], at);
+  }
   // By halves, so that many pieces cost few comparisons, and no nest as deep as they are many.
   std::function<ValueId(size_t, size_t)> among = [&](size_t first, size_t last) {
     if (first + 1 == last) return piece(first);

@@ -6,6 +6,8 @@
 namespace tl::kir {
 
 void lower_map(Emitter& emitter, const Layout& layout);
+// A map in blocks of its last axis and `axis`. False: nothing is read across; the kernel is of no use.
+bool lower_transposed(Emitter& emitter, size_t axis);
 void lower_rows(Emitter& emitter, const KernelShape& shape, const Layout& layout);    // layout.split: of the inner axes
 void lower_chunked(Emitter& emitter, const KernelShape& shape, const Layout& layout); // Columns, and full reductions
 void lower_scan(Emitter& emitter, const Layout& layout); // of which only `vector` counts; so for lower_scatter

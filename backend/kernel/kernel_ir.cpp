@@ -9,12 +9,18 @@
 namespace tl::kir {
 namespace {
 
-constexpr std::string_view kNames[] = {
-    "const",     "arg",    "load",      "store", "add",    "sub",          "mul",      "neg",     "div",
-    "floor_div", "mod",    "udiv",      "urem",  "fma",    "sqrt",         "abs",      "floor",   "ceil",
-    "round",     "trunc",  "copy_sign", "and",   "or",     "xor",          "not",      "shl",     "lshr",
-    "ashr",      "mul_hi", "eq",        "ne",    "lt",     "le",           "select",   "convert", "bitcast",
-    "round16",   "for",    "while",     "if",    "reduce", "reduce_chunk", "contract", "check"};
+constexpr std::string_view kNames[] = {"const",     "arg",          "load",     "store",
+                                       "add",       "sub",          "mul",      "neg",
+                                       "div",       "floor_div",    "mod",      "udiv",
+                                       "urem",      "fma",          "sqrt",     "abs",
+                                       "floor",     "ceil",         "round",    "trunc",
+                                       "copy_sign", "and",          "or",       "xor",
+                                       "not",       "shl",          "lshr",     "ashr",
+                                       "mul_hi",    "eq",           "ne",       "lt",
+                                       "le",        "select",       "convert",  "bitcast",
+                                       "round16",   "for",          "while",    "if",
+                                       "reduce",    "reduce_chunk", "contract", "copy_transposed",
+                                       "check"};
 static_assert(std::size(kNames) == static_cast<size_t>(KOp::Check) + 1);
 
 std::string_view name_of(ParamKind kind) {
@@ -48,6 +54,8 @@ public:
       const Gemm& g = kernel_.gemm;
       out_ += fmt::format("  gemm {} ${} ${} -> ${}", tl::name_of(g.type), g.a, g.b, g.c);
       if (!g.is_plain) out_ += fmt::format(" batch axes = {}, sum axes = {}", g.batch_axes, g.sum_axes);
+      if (g.column_axes > 0) out_ += fmt::format(", column axes = {}", g.column_axes);
+      if (!g.a_sums_evenly) out_ += ", a by its axes";
       out_ += "\n  header ";
       block(g.header, 1);
       out_ += "\n  epilogue ";
@@ -106,6 +114,7 @@ private:
     case KOp::ReduceChunk: out_ += fmt::format(" {} {}", tl::name_of(instr.reduce), tl::name_of(instr.dtype)); break;
     case KOp::Contract:
     case KOp::Round16: out_ += fmt::format(" {}", tl::name_of(instr.dtype)); break;
+    case KOp::CopyTransposed: out_ += fmt::format(" ${} ${}", instr.param, instr.source); break;
     case KOp::Check: out_ += fmt::format(" site {}", instr.site); break;
     default: break;
     }
@@ -162,6 +171,7 @@ bool is_pure(KOp op) {
   case KOp::Reduce:
   case KOp::ReduceChunk:
   case KOp::Contract:
+  case KOp::CopyTransposed:
   case KOp::Check:
   case KOp::Load: return false;
   case KOp::Const:

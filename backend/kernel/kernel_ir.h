@@ -106,7 +106,9 @@ enum class KOp : uint8_t {
                // the chunk's value, widened to the total type (for sums that several tiles share; a later phase folds
                // those)
   Contract,    // {dtype: accumulator} (n) block(k) yields a, b
-  Check,       // {site} (ok: bool, element i64, a i64, b i64): records a failure where ok is false
+  CopyTransposed, // {param, source} (offset, stride, rows, columns, pitch): param[c * pitch + r] =
+                  // source[offset + r * stride + c] for r < rows, c < columns, as they are in memory. CPU only
+  Check,          // {site} (ok: bool, element i64, a i64, b i64): records a failure where ok is false
 };
 
 struct Instr;
@@ -122,6 +124,7 @@ struct Instr {
   bool vector = false; // For
   ReduceOp reduce{};
   uint32_t param = 0;
+  uint32_t source = 0; // a parameter
   int32_t site = -1;
   Scalar imm;
   std::vector<ValueId> operands;
@@ -145,9 +148,12 @@ struct Gemm {
   // Batches and sums are one axis each, and C is dense: (batch*m + i)*n + j. On GPUs all products are so.
   bool is_plain = true;
   uint32_t batch_axes = 0, sum_axes = 0; // of others
+  uint32_t column_axes = 0;              // of others, if the columns of B are a number over several axes, else 0
+  bool a_sums_evenly = true;             // A moves with the number of a product by a_col, whatever the summed axes are
   // No parameters; yields, i64: batch, m, n, k, a_batch, a_row, a_col, b_batch, b_row, b_col, a_base, b_base (offset of
   // element (0, 0, 0)). Not plain: then c_row; of each batch axis, the slowest first: count and strides of A, B and C
-  // (its columns are side by side); of each summed axis: count and strides of A and B. A stride of 0: that does not move.
+  // (its columns are side by side); of each summed axis: count and strides of A and B; of each axis of columns: count and
+  // stride of B. A stride of 0: that does not move.
   Block header;
   Block epilogue; // params: (batch, i, j, accumulated value); yields the value to store at C[batch, i, j]; may Load
                   // other inputs

@@ -60,7 +60,7 @@ private:
       if (p >= kernel_.params.size()) return fail("gemm: no such parameter");
     if (!is_float(g.type)) fail("gemm: not a float type");
     block(g.header, {});
-    if (g.header.yields.size() != (g.is_plain ? 12 : 13 + 4 * g.batch_axes + 3 * g.sum_axes))
+    if (g.header.yields.size() != (g.is_plain ? 12 : 13 + 4 * g.batch_axes + 3 * g.sum_axes + 2 * g.column_axes))
       fail("gemm: the header yields 12 values, or those of its axes too");
     for (ValueId v : g.header.yields)
       if (type(v) != DType::I64) fail("gemm: the header yields i64");
@@ -270,6 +270,15 @@ private:
       block(in.blocks[0], {DType::I64});
       require(types_of(in.blocks[0].yields) == std::vector{in.dtype, in.dtype}, in, "yields two factors");
       result(in.dtype);
+      break;
+    case KOp::CopyTransposed:
+      if (!count(5, 0, 0)) break;
+      require(t == std::vector(5, DType::I64), in, "sizes are i64");
+      if (const Param* p = param()) {
+        require(p->kind == ParamKind::Local, in, "into workspace");
+        require(in.source < kernel_.params.size() && kernel_.params[in.source].dtype == p->dtype, in,
+                "types of memory");
+      }
       break;
     case KOp::Check:
       if (count(4, 0, 0))

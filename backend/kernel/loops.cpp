@@ -9,7 +9,10 @@ class Inspector {
 public:
   Findings findings;
 
-  void vary(ValueId v) { varying_.insert(v.index); }
+  void vary(ValueId v) {
+    varying_.insert(v.index);
+    side_by_side_.insert(v.index);
+  }
 
   void block(const Block& b, bool in_vector) {
     for (const Instr& instr : b.instrs) {
@@ -19,9 +22,18 @@ public:
       switch (instr.op) {
       case KOp::UDiv:
       case KOp::URem: findings.divisions |= varies; break;
+      case KOp::Load: findings.gathers |= varies && !side_by_side_.count(instr.operands[0].index); break;
+      case KOp::Add:
+      case KOp::Sub: {
+        bool left = side_by_side_.count(instr.operands[0].index), right = varying_.count(instr.operands[1].index);
+        if (instr.op == KOp::Add && !left)
+          left = side_by_side_.count(instr.operands[1].index), right = varying_.count(instr.operands[0].index);
+        if (left && !right) side_by_side_.insert(instr.results[0].index);
+        break;
+      }
       case KOp::For:
         if (instr.vector) {
-          varying_.insert(instr.blocks[0].params[0].index);
+          vary(instr.blocks[0].params[0]);
           block(instr.blocks[0], true);
           continue;
         }
@@ -57,7 +69,7 @@ public:
   }
 
 private:
-  std::set<uint32_t> varying_;
+  std::set<uint32_t> varying_, side_by_side_; // of these: index + something that is the same for all
 };
 
 // Nanoseconds, roughly: enough to decide how many tiles are worth a task.
@@ -97,6 +109,7 @@ public:
       case KOp::Reduce:
       case KOp::Contract: cost += inner * count(instr.operands[0], unknown); break;
       case KOp::ReduceChunk: cost += inner * static_cast<double>(kSumChunk); break;
+      case KOp::CopyTransposed: cost += 0.5 * count(instr.operands[2], 64) * count(instr.operands[3], 64); break;
       case KOp::While: cost += inner * 100; break;
       case KOp::If: cost += inner; break;
       default: cost += vector ? 0.05 : 0.4; break;

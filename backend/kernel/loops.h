@@ -16,6 +16,7 @@ struct Layout {
 // What is wrong with the vector loops of a kernel.
 struct Findings {
   bool divisions = false;  // an index is decomposed per element
+  bool gathers = false;    // elements are read that do not lie side by side
   bool nonuniform = false; // the bounds of an inner loop differ from lane to lane: the loop must be serial
 };
 Findings inspect(const Kernel& kernel);

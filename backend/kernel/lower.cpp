@@ -51,10 +51,9 @@ struct Job {
 
   // Tries layouts from the longest vector loop on, until one has no division per element. Loops whose inner bounds
   // differ from lane to lane become serial.
-  template <class Form> Kernel best_layout(const std::vector<ir::Dim>& dims, Form form) const {
+  template <class Form> Kernel best_layout(const std::vector<ir::Dim>& dims, Form form, Layout layout = {}) const {
     size_t last = dims.empty() ? 0 : dims.size() - 1;
     bool tiny_last = !dims.empty() && dims.back().is_constant() && dims.back().constant < 8;
-    Layout layout;
     auto with_guards = [&](const Layout& tried) {
       return build([&](Emitter& e) {
         check_guards(e, tried.vector);
@@ -97,19 +96,51 @@ struct Job {
     return line ? fmt::format("{}_{}", text, line) : text;
   }
 
+  // A map that reads elements far apart, in blocks in which they are close; nothing: it does not.
+  std::optional<Kernel> transposed(const KernelShape& shape, const Kernel& map) const {
+    if (target != Target::Cpu || shape.outer.size() < 2 || !inspect(map).gathers) return std::nullopt;
+    for (size_t axis = shape.outer.size() - 1; axis-- > 0;) {
+      if (shape.outer[axis].is_constant() && shape.outer[axis].constant < 8) continue;
+      bool across = false;
+      Kernel kernel = build([&](Emitter& e) {
+        check_guards(e, true);
+        across = lower_transposed(e, axis);
+      });
+      if (across && !inspect(kernel).nonuniform) return kernel;
+    }
+    return std::nullopt;
+  }
+
+  // Is what is folded one stretch of memory after the other, each longer than the lanes of a sum?
+  bool folds_along_memory(const KernelShape& shape) const {
+    if (target != Target::Cpu) return false;
+    int64_t axis = static_cast<int64_t>(shape.outer.size() + shape.inner.size()) - 1, length = 1;
+    size_t i = shape.inner.size();
+    for (; i > 0 && shape.reduced[i - 1] == axis; --i, --axis) {
+      if (!shape.inner[i - 1].is_constant()) return true;
+      length *= shape.inner[i - 1].constant;
+    }
+    return length >= kSumLanes;
+  }
+
   Kernel nest() const {
     KernelShape shape = kernel_shape(function, node);
     int64_t inner = 1; // -1: not a constant
     for (const ir::Dim& dim : shape.inner)
       inner = inner >= 0 && dim.is_constant() ? inner * dim.constant : -1;
     switch (shape.form) {
-    case NestForm::Map: return best_layout(shape.outer, lower_map);
+    case NestForm::Map: {
+      Kernel kernel = best_layout(shape.outer, lower_map);
+      if (auto blocked = transposed(shape, kernel)) return *blocked;
+      return kernel;
+    }
     case NestForm::Rows:
       if (!shape.outer.empty() || (inner >= 0 && inner <= kRowInOneTile))
         return best_layout(shape.inner, [&](Emitter& e, const Layout& layout) { lower_rows(e, shape, layout); });
       [[fallthrough]];
     case NestForm::Columns:
-      return best_layout(shape.outer, [&](Emitter& e, const Layout& layout) { lower_chunked(e, shape, layout); });
+      return best_layout(shape.outer, [&](Emitter& e, const Layout& layout) { lower_chunked(e, shape, layout); },
+                         {.vector = !folds_along_memory(shape)});
     case NestForm::Scan: return best_layout({}, lower_scan);
     }
     unsupported("an unknown form");

@@ -136,6 +136,7 @@ private:
   void reverse_broadcast(Scope& s, const ir::Node& node, ir::ValueId dy);
   void reverse_slice(Scope& s, const ir::Node& node, ir::ValueId dy);
   void reverse_pad(Scope& s, const ir::Node& node, ir::ValueId dy);
+  bool reverse_windows(Scope& s, const ir::Node& node, ir::ValueId dy);
   void reverse_concat(Scope& s, const ir::Node& node, ir::ValueId dy);
   void reverse_update(Scope& s, const ir::Node& node, ir::ValueId dy);
   void reverse_reduce(Scope& s, const ir::Node& node, ir::ValueId dy);

@@ -3,6 +3,7 @@
 #include "passes/derive/partials.h"
 #include "passes/derive/reverse.h"
 #include "passes/edit.h"
+#include "passes/fuse/views.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <numeric>
@@ -168,7 +169,37 @@ void Reverse::reverse_pad(Scope& s, const Node& node, ValueId dy) {
   add(s, x, inside, guarded);
 }
 
+// An element of x is the sum of what each part of the windows that shows it gives, the last part first: in one pass, where
+// the parts one after the other would each go through memory.
+bool Reverse::reverse_windows(Scope& s, const Node& node, ValueId dy) {
+  const auto window = window_view(f_, node);
+  if (!window) return false;
+  const Node first = f_[window->slice];
+  const std::vector<int64_t>& steps = first.as<StepsAttrs>().steps;
+  const ValueId x = first.operands[0];
+  if (!std::all_of(steps.begin(), steps.end(), [](int64_t step) { return step == 1; })) return false;
+  if (!moves(x)) return true;
+  Emit e = emit(s);
+  const auto axis = static_cast<size_t>(node.as<AxisAttrs>().axis);
+  const std::vector<Dim> part = dims(s, node.operands[0]), shown = dims(s, first.results[0]);
+  const std::vector<int64_t> ones(part.size(), 1);
+  ValueId sum;
+  for (size_t k = node.operands.size(); k-- > 0;) {
+    std::vector<ValueId> at(part.size(), e.i64(0)), starts = starts_from(s, first, 1);
+    at[axis] = e.i64(static_cast<int64_t>(k));
+    starts[window->along] = e.add(starts[window->along], e.i64(static_cast<int64_t>(k) * window->distance));
+    std::vector<ValueId> operands{e.reshape(e.slice(dy, at, ones, part), shown), e.number(type(dy).dtype, 0)};
+    operands.insert(operands.end(), starts.begin(), starts.end());
+    const ValueId padded =
+        e.builder().one(Op::Pad, std::move(operands), Type::tensor(type(dy).dtype, dims(s, x)), {}, node.loc);
+    sum = sum.valid() ? e.add(sum, padded) : padded;
+  }
+  add(s, x, sum, true);
+  return true;
+}
+
 void Reverse::reverse_concat(Scope& s, const Node& node, ValueId dy) {
+  if (reverse_windows(s, node, dy)) return;
   const bool guarded = is_guarded(dy);
   Emit e = emit(s);
   auto axis = static_cast<size_t>(node.as<AxisAttrs>().axis);

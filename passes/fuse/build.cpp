@@ -55,6 +55,7 @@ FusionClass Fusion::classify(const Node& node) const {
     bool ones = from.empty() || only_ones_differ(from, f_[node.results[0]].type.dims);
     return ones ? FusionClass::View : FusionClass::Outside;
   }
+  if (window_view(f_, node)) return FusionClass::View;
   if (fusion == FusionClass::Guard) {
     if (!f_[node.operands[0]].type.is_tensor() || host_scalar(node.results[0])) return FusionClass::Outside;
     for (size_t i = 1; i < node.operands.size(); ++i)
@@ -107,6 +108,7 @@ void Fusion::estimate(Item& item) {
       item.reduce = items_[static_cast<size_t>(producer)].reduce;
   }
   if (node.op == Op::Broadcast) item.leaves = item.cost = 0; // small beside what it becomes
+  if (node.op == Op::Concat && item.kind == FusionClass::View) item.leaves = 1, item.cost = 0;
 }
 
 void Fusion::find_last_check(Item& item) {

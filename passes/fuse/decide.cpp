@@ -224,12 +224,20 @@ bool Fusion::fits_update(uint32_t item, const Group& group) const {
 }
 
 bool Fusion::join_operand_side(uint32_t item, uint32_t group, const std::vector<Use>& edges, Mode mode) {
+  if (f_[node_of(item).results[0]].type.is_scalar() && cheap(items_[item])) { // a subscript
+    if (mode == Mode::Member) add(item, group, {Place::Single, true, false});
+    return mode != Mode::Output;
+  }
   for (const Use& use : edges)
     if (!items_[use.item].operand_side && items_[use.item].kind != FusionClass::Contract) return false;
   const Node& node = node_of(item);
   bool fits = items_[item].kind == FusionClass::HostGuard;
-  if (items_[item].kind == FusionClass::View && node.op != Op::Reshape && !f_[node.operands[0]].type.is_scalar())
-    fits = !contiguous_view(f_, node) || node.op == Op::Transpose;
+  if (items_[item].kind == FusionClass::View && !f_[node.operands[0]].type.is_scalar()) {
+    const bool in_window = std::any_of(edges.begin(), edges.end(), [&](const Use& use) {
+      return node_of(use.item).op == Op::Concat || node_of(use.item).op == Op::Reshape;
+    });
+    fits = in_window || (node.op != Op::Reshape && (!contiguous_view(f_, node) || node.op == Op::Transpose));
+  }
   if (!fits || mode == Mode::Output) return false;
   if (mode == Mode::Try) return true;
   add(item, group, {Place::Other, true, true});

@@ -58,4 +58,66 @@ std::optional<ContiguousView> contiguous_view(const Function& f, const Node& nod
   return view;
 }
 
+namespace {
+
+// A host i64 as a value (none: 0) plus a constant.
+struct Shifted {
+  ValueId base;
+  int64_t by = 0;
+};
+
+Shifted shifted(const Function& f, ValueId value) {
+  Shifted result{value, 0};
+  while (result.base.valid()) {
+    if (auto number = integer_of(f, result.base)) return {{}, result.by + *number};
+    const Node* node = producer_of(f, result.base);
+    if (node && node->op == Op::Kernel) {
+      result.base = node->regions[0].yields[f[result.base].result];
+      continue;
+    }
+    if (!node || !node->is(ScalarOp::Add)) break;
+    const auto left = integer_of(f, node->operands[0]), right = integer_of(f, node->operands[1]);
+    if (!left && !right) break;
+    result = {node->operands[left ? 1 : 0], result.by + (left ? *left : *right)};
+  }
+  return result;
+}
+
+// The Slice that a value is, but for sizes of 1.
+const Node* slice_of(const Function& f, ValueId value) {
+  const Node* node = producer_of(f, value);
+  while (node && node->op == Op::Reshape && only_ones_differ(f[node->operands[0]].type.dims, f[value].type.dims)) {
+    value = node->operands[0];
+    node = producer_of(f, value);
+  }
+  return node && node->op == Op::Slice ? node : nullptr;
+}
+
+} // namespace
+
+std::optional<WindowView> window_view(const Function& f, const Node& node) {
+  if (node.op != Op::Concat || node.operands.size() < 2) return std::nullopt;
+  const auto axis = static_cast<size_t>(node.as<AxisAttrs>().axis);
+  const Node* first = slice_of(f, node.operands[0]);
+  if (!first) return std::nullopt;
+  WindowView view{f[first->results[0]].producer};
+  for (size_t k = 0; k < node.operands.size(); ++k) {
+    const Node* part = slice_of(f, node.operands[k]);
+    const bool alike = part && part->operands[0] == first->operands[0] &&
+                       part->as<StepsAttrs>().steps == first->as<StepsAttrs>().steps &&
+                       same_dims(f, part->results[0], first->results[0]) &&
+                       same_dims(f, node.operands[k], node.operands[0]) &&
+                       f[node.operands[k]].type.dims[axis] == Dim::of(1);
+    if (!alike) return std::nullopt;
+    for (size_t i = 1; k > 0 && i < part->operands.size(); ++i) {
+      const Shifted from = shifted(f, first->operands[i]), to = shifted(f, part->operands[i]);
+      if (from.base != to.base) return std::nullopt;
+      const int64_t apart = to.by - from.by;
+      if (k == 1 && apart != 0 && view.distance == 0) view.along = i - 1, view.distance = apart;
+      if (apart != (i - 1 == view.along ? static_cast<int64_t>(k) * view.distance : 0)) return std::nullopt;
+    }
+  }
+  return view;
+}
+
 } // namespace tl

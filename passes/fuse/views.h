@@ -23,4 +23,13 @@ struct ContiguousView {
 };
 std::optional<ContiguousView> contiguous_view(const ir::Function& function, const ir::Node& node);
 
+// A Concat of slices of one tensor at equal distances, as windows over an axis are read: part k is the first Slice, k *
+// `distance` further along the axis `along` of what it reads. An index map, as a Slice is.
+struct WindowView {
+  ir::NodeId slice; // the first part, but for sizes of 1
+  size_t along = 0;
+  int64_t distance = 0;
+};
+std::optional<WindowView> window_view(const ir::Function& function, const ir::Node& node);
+
 } // namespace tl

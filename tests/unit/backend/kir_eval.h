@@ -215,6 +215,12 @@ private:
       set(contract(in.dtype, as, bs));
       break;
     }
+    case KOp::CopyTransposed:
+      for (int64_t r = 0; r < i64(in.operands[2]); ++r)
+        for (int64_t c = 0; c < i64(in.operands[3]); ++c)
+          store(in.param, c * i64(in.operands[4]) + r,
+                load(in.source, i64(in.operands[0]) + r * i64(in.operands[1]) + c));
+      break;
     case KOp::Check:
       if (!truth(in.operands[0])) {
         KirFailure f{in.site, i64(in.operands[1]), i64(in.operands[2]), i64(in.operands[3])};
