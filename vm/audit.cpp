@@ -25,27 +25,47 @@ Audit::UseRef Audit::use_at(const void* address) const {
   return number_of(address) < span.end && span.use->live ? span.use : nullptr;
 }
 
-// The spans of `memory_` are disjoint: what a new block covers of older ones is cut off.
-void Audit::allocated(const Block& block) {
-  std::lock_guard lock(mutex_);
-  ++blocks_;
+// The spans of `memory_` are disjoint.
+std::vector<Audit::UseRef> Audit::cut(const Block& block) {
+  std::vector<UseRef> uses;
   const uintptr_t begin = number_of(block.data), end = begin + block.bytes;
   auto at = memory_.upper_bound(begin);
   if (at != memory_.begin() && std::prev(at)->second.end > begin) --at;
   while (at != memory_.end() && at->first < end) {
     const auto [old_begin, span] = *at;
-    const Use& use = *span.use;
-    if (use.live) report("a block is given out that is still in use", 0, use.writer);
-    for (uint32_t holder : use.holders)
-      add_with_before(finished_, holder);
-    for (uint32_t reader : use.readers)
-      if (!known(finished_, reader)) report("a block is given out that an operation may still read", 0, reader);
-    if (!known(finished_, use.writer)) report("a block is given out that an operation may still write", 0, use.writer);
+    uses.push_back(span.use);
     at = memory_.erase(at);
-    if (old_begin < begin) memory_[old_begin] = {begin, span.use};
-    if (span.end > end) memory_[end] = span;
+    if (old_begin < begin) memory_[old_begin] = {begin, std::make_shared<Use>(*span.use)};
+    if (span.end > end) memory_[end] = {span.end, std::make_shared<Use>(*span.use)};
   }
-  memory_[begin] = {end, std::make_shared<Use>()};
+  return uses;
+}
+
+void Audit::allocated(const Block& block) {
+  std::lock_guard lock(mutex_);
+  ++blocks_;
+  for (const UseRef& use : cut(block)) {
+    if (use->live) report("a block is given out that is still in use", 0, use->writer);
+    for (uint32_t holder : use->holders)
+      add_with_before(finished_, holder);
+    for (uint32_t reader : use->readers)
+      if (!known(finished_, reader)) report("a block is given out that an operation may still read", 0, reader);
+    if (!known(finished_, use->writer))
+      report("a block is given out that an operation may still write", 0, use->writer);
+  }
+  memory_[number_of(block.data)] = {number_of(block.data) + block.bytes, std::make_shared<Use>()};
+}
+
+// Who touched it is among its readers, so that the next writer must come after them.
+void Audit::reused(const Block& block) {
+  std::lock_guard lock(mutex_);
+  auto use = std::make_shared<Use>();
+  for (const UseRef& before : cut(block)) {
+    use->readers.insert(use->readers.end(), before->readers.begin(), before->readers.end());
+    use->readers.push_back(before->writer);
+    use->owner = before->owner;
+  }
+  memory_[number_of(block.data)] = {number_of(block.data) + block.bytes, std::move(use)};
 }
 
 void Audit::freed(const Block& block) {
@@ -94,9 +114,11 @@ uint32_t Audit::submitted(const Operation& operation, bool alone) {
   Op& made = ops_.back();
   for (const Operation::Input& input : operation.inputs)
     if (input.node->maker > base_) made.waits.push_back(input.node->maker);
-  for (const Node* node : operation.overwrites)
+  for (const Node* node : operation.overwrites) {
+    if (node->maker > base_) made.waits.push_back(node->maker);
     for (uint32_t reader : nodes_[node].readers)
       if (reader > base_) made.waits.push_back(reader);
+  }
   for (uint32_t other : made.waits)
     add_with_before(made.before, other);
 
@@ -108,8 +130,9 @@ uint32_t Audit::submitted(const Operation& operation, bool alone) {
   }
   for (const Node* node : operation.overwrites)
     nodes_[node].holders.push_back(number);
-  for (const Node* node : operation.outputs)
-    nodes_[node] = {{number}, {}};
+  for (const auto* made_here : {&operation.outputs, &operation.workspaces})
+    for (const Node* node : *made_here)
+      nodes_[node] = {{number}, {}};
 
   auto reads = [&](const void* address) {
     if (UseRef use = use_at(address)) read(number, *use, operation, address);
@@ -132,9 +155,11 @@ uint32_t Audit::submitted(const Operation& operation, bool alone) {
     reads(copy.from);
   for (const Node* node : operation.outputs)
     if (node->data) writes(node->data, node);
-  if (operation.shared) {
-    writes(operation.shared.data, nullptr);
-    use_at(operation.shared.data)->holders = {number};
+  for (const Node* node : operation.workspaces)
+    writes(node->data, node); // some is what it leaves of a block that it got, and comes after those before, too
+  if (operation.card_shared) {
+    writes(operation.card_shared.data, nullptr);
+    use_at(operation.card_shared.data)->holders = {number};
   }
   if (alone) add_with_before(finished_, number);
   if (finished_.size() == count_ - base_) forget();

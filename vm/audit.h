@@ -36,6 +36,7 @@ public:
 
   void allocated(const Block& block) override;
   void freed(const Block& block) override;
+  void reused(const Block& block) override;
   uint32_t submitted(const Operation& op, bool alone) override;
   void began(uint32_t number) override;
   void ended(uint32_t number) override;
@@ -96,6 +97,8 @@ private:
   bool known(const Set& set, uint32_t number) const { return number <= base_ || set.has(number - base_); }
   void add_with_before(Set& set, uint32_t number);
   UseRef use_at(const void* address) const; // that is live; null: none of ours
+  // Cuts what a block covers out of the spans, whose uses it returns.
+  std::vector<UseRef> cut(const Block& block);
   void read(uint32_t number, Use& use, const Operation& op, const void* address);
   void write(uint32_t number, Use& use);
   void forget(); // operations: all are finished

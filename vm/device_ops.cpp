@@ -63,10 +63,8 @@ Value Interpreter::copied(const Value& x, int to) {
   const int card = engine_.is_card(to) ? to : from;
   const bool crosses = engine_.is_card(to) != engine_.is_card(from);
   // A number has a slot of its own, which kernels may read as a whole.
-  result.node->block =
-      engine_.allocate(to, std::max<uint64_t>(static_cast<uint64_t>(bytes), sizeof(Scalar)), [this] { sweep(); });
-  result.node->data = result.node->block.data;
-  if (result.node->block) {
+  const uint64_t needed = std::max<uint64_t>(static_cast<uint64_t>(bytes), sizeof(Scalar));
+  if (engine_.allocate(*op, *result.node, to, needed, [this] { sweep(); })) {
     op->copies.push_back({x.node->data + x.offset, result.node->data, bytes, result.node->block.moment});
     stats_.bytes += 2 * static_cast<uint64_t>(bytes);
     op->bytes = 2 * static_cast<uint64_t>(bytes);

@@ -42,6 +42,12 @@ public:
       sum += memory->peak();
     return sum;
   }
+  uint64_t allocations() const {
+    uint64_t sum = 0;
+    for (const auto& memory : memories_)
+      sum += memory->allocations();
+    return sum;
+  }
   // How many of `threads` compute for a device at a time: as evenly as possible, at least one.
   int cores(int device, int threads) const { return std::max(1, threads / cpus_ + (device < threads % cpus_)); }
 

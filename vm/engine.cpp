@@ -60,8 +60,7 @@ Engine::Engine(const Program& program, const RunOptions& options, const Devices&
     queues_.emplace_back().cores = devices.cores(d, threads_);
     Card* card = devices.card(d);
     card_queues_.push_back(card ? card->open(*this, d) : nullptr);
-    // Memory that a card's work needs no more is there at once for what is launched later: running ahead takes none.
-    if (card) queues_.back().ahead = UINT64_MAX / 8;
+    nodes.ledger.add_device();
   }
   lanes_.resize(static_cast<size_t>(kFirstCopyLane + devices.count() * devices.count()));
   stats_.threads = threads_;
@@ -180,8 +179,7 @@ void Engine::submit(Operation* op) {
   if (options_.watch) note_for_watch(*op, alone);
   if (alone) return run_alone(op);
   ++enlisted_;
-  ++queues_[static_cast<size_t>(op->device)].issued;
-  size_t waits = op->inputs.size() + op->overwrites.size();
+  size_t waits = op->inputs.size() + 2 * op->overwrites.size();
   op->edges.assign(waits, Edge{op, nullptr}); // sized once: nodes point into it
   op->pending.store(static_cast<int32_t>(waits) + 1, std::memory_order_relaxed);
   for (Node* node : op->outputs) {
@@ -201,10 +199,12 @@ void Engine::submit(Operation* op) {
     satisfied += !Node::add_to(same_card ? input.node->launch_waiters : input.node->waiters, &op->edges[edge++]);
   }
   for (Node* node : op->overwrites) {
-    nodes.retain(node);
+    satisfied += !node->add_waiter(&op->edges[edge++]);
     node->exclusive = &op->edges[edge++];
     satisfied += node->readers.fetch_add(Node::kExclusive, std::memory_order_acq_rel) == 0;
   }
+  for (Node* node : op->workspaces)
+    if (node->block) nodes.ledger.dies(*node);
   if (op->pending.fetch_sub(satisfied, std::memory_order_acq_rel) == satisfied) {
     if (op->record) op->record->ready = op->record->issued;
     if (at_once)
@@ -218,15 +218,17 @@ void Engine::submit(Operation* op) {
 
 void Engine::note_for_watch(Operation& op, bool alone) {
   op.watched = options_.watch->submitted(op, alone);
-  for (Node* node : op.outputs)
-    node->maker = op.watched;
+  for (const auto* made : {&op.outputs, &op.workspaces})
+    for (Node* node : *made)
+      node->maker = op.watched;
 }
 
 // Whether everything that the operation waits for is there.
 bool Engine::needs_nobody(const Operation& op) {
   return std::all_of(op.inputs.begin(), op.inputs.end(), [](const Operation::Input& in) { return in.node->done(); }) &&
-         std::all_of(op.overwrites.begin(), op.overwrites.end(),
-                     [](const Node* node) { return node->readers.load(std::memory_order_acquire) == 0; });
+         std::all_of(op.overwrites.begin(), op.overwrites.end(), [](const Node* node) {
+           return node->done() && node->readers.load(std::memory_order_acquire) == 0;
+         });
 }
 
 // Runs a small operation that needs nobody before anybody else can know of it: no counter and no list that threads
@@ -239,6 +241,9 @@ void Engine::run_alone(Operation* op) {
   for (Node* node : op->outputs) {
     node->waiters.store(Node::done_mark(), std::memory_order_release);
   }
+  for (const auto* held : {&op->overwrites, &op->workspaces})
+    for (Node* node : *held)
+      nodes.release(node);
   clear(self, *op);
   op->next_free = std::exchange(free_, op);
 }
@@ -321,41 +326,48 @@ void Engine::wait_until(const std::function<bool()>& reached, Profile::Doing why
   options_.profile->did(why, begun, end, record);
 }
 
-// How far running ahead may go on a device: further while another one, which had work before, stands idle, since its
-// next work may come later in the program.
-uint64_t Engine::in_use_at_most(int device) const {
-  const Queue& own = queues_[static_cast<size_t>(device)];
-  bool other_idle = std::any_of(queues_.begin(), queues_.end(),
-                                [&](const Queue& other) { return &other != &own && other.issued > 0 && other.idle(); });
-  return other_idle ? 4 * own.ahead : own.ahead;
-}
-
-Block Engine::allocate(int device, uint64_t bytes, const std::function<void()>& sweep) {
-  if (is_injected(options_, RunOptions::Fault::Kind::Allocation, injectable_)) {
-    drain();
-    sweep();
-    return {};
-  }
+Block Engine::obtain(Operation& op, int device, uint64_t bytes, const Sweep& sweep) {
   Pool& memory = devices_.memory(device);
-  uint64_t& ahead = queues_[static_cast<size_t>(device)].ahead;
-  while (true) {
-    if (Block block = memory.allocate(bytes, in_use_at_most(device))) return block;
-    if (in_flight() == 0) {
-      // Without running ahead so much is needed: a quarter more lets operations overlap.
-      if (Block block = memory.allocate(bytes)) {
-        ahead = std::max(ahead, memory.in_use() / 4 * 5);
-        return block;
-      }
-      break;
-    }
-    uint64_t before = completed_.load(std::memory_order_seq_cst);
-    wait_until([&] { return completed_.load(std::memory_order_seq_cst) != before || in_flight() == 0; },
+  const bool fails = is_injected(options_, RunOptions::Fault::Kind::Allocation, injectable_);
+  // Memory that a card's work needs no more is there at once for what is launched later: running ahead takes none.
+  auto has_room = [&] { return is_card(device) || nodes.ledger.has_room(device, bytes); };
+  while (!fails) {
+    if (has_room())
+      if (Block block = memory.allocate(bytes)) return block;
+    if (Block block = nodes.ledger.take(nodes, op, device, bytes)) return block;
+    if (in_flight() == 0) break;
+    const uint64_t before = completed_.load(std::memory_order_seq_cst);
+    wait_until([&] { return in_flight() == 0 || (completed_.load(std::memory_order_seq_cst) != before && has_room()); },
                Profile::Doing::Memory);
   }
   drain();
   sweep();
   memory.trim();
-  return memory.allocate(bytes);
+  return fails ? Block{} : memory.allocate(bytes);
+}
+
+bool Engine::allocate(Operation& op, Node& node, int device, uint64_t bytes, const Sweep& sweep) {
+  node.block = obtain(op, device, bytes, sweep);
+  node.data = node.block.data;
+  if (node.block) nodes.ledger.charge(node, device, bytes);
+  return static_cast<bool>(node.block);
+}
+
+bool Engine::add_workspace(Operation& op, uint64_t bytes, const Sweep& sweep) {
+  Block block = obtain(op, op.device, bytes, sweep);
+  if (!block) return false;
+  nodes.ledger.charge_once(op.device, bytes);
+  Node* node = nodes.create();
+  nodes.retain(node);
+  node->block = block;
+  node->account_of = op.device;
+  node->data = op.shared = block.data;
+  op.workspaces.push_back(node);
+  return true;
+}
+
+Block Engine::allocate_on_card(Operation& op, uint64_t bytes, const Sweep& sweep) {
+  return obtain(op, op.device, bytes, sweep);
 }
 
 // Address space alone: reading it gives the system's page of zeros. Null: the system refuses.

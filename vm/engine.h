@@ -12,10 +12,11 @@
 // the issuing thread runs operations too, while it waits and a worker sleeps, and tiny ones at once. No worker ever
 // blocks: files, and copies between devices, have threads of their own (lanes), one for each direction of copying.
 //
-// What bounds it. Memory is taken when an operation is issued, in program order, so what is issued can always finish;
-// where there is none, issuing waits until work in flight has given some back. With nothing left in flight the program
-// holds what it would hold if every operation had finished before the next was issued: so a limit that is enough for
-// that (`--sync`) is enough for every schedule, and no schedule can deadlock.
+// What bounds it. Memory is taken when an operation is issued, in program order, so what is issued can always finish.
+// Running ahead takes a quarter more than the program needs without (vm/ledger.h); then an operation gets memory that
+// others still use, and comes after these, or issuing waits until work in flight has given some back. With nothing left in
+// flight the program holds what it would hold if every operation had finished before the next was issued: so a limit that
+// is enough for that (`--sync`) is enough for every schedule, and no schedule can deadlock.
 //
 // What order means. Effects are chained: each gives a node without contents that the next one takes as its first input.
 // A failure is a value with its place in program order: what depends on it is not run and carries it on, and among
@@ -53,9 +54,19 @@ public:
     return static_cast<LaneId>(kFirstCopyLane + from * devices_.count() + to);
   }
 
-  // Memory for an output or workspace: waits for work in flight, then calls `sweep`, which frees what it can, and trims
-  // the pool. Nothing: there is no room.
-  Block allocate(int device, uint64_t bytes, const std::function<void()>& sweep);
+  // The operation writes the node's memory, which it took: after those that read it.
+  void add_overwritten(Operation& op, Node* node) {
+    nodes.retain(node);
+    op.overwrites.push_back(node);
+  }
+
+  // Memory for a node that the operation makes, or workspace until it is complete: perhaps some that others still use,
+  // else waits for work in flight, then calls `sweep`, which frees what it can, and trims the pool. False, and nothing:
+  // there is no room.
+  using Sweep = std::function<void()>;
+  bool allocate(Operation& op, Node& node, int device, uint64_t bytes, const Sweep& sweep);
+  bool add_workspace(Operation& op, uint64_t bytes, const Sweep& sweep); // of its device, a CPU
+  Block allocate_on_card(Operation& op, uint64_t bytes, const Sweep& sweep);
   // Room for so much workspace on each worker of a device, kept from then on. False: there is none.
   bool reserve_scratch(int device, uint64_t local_bytes);
 
@@ -87,18 +98,11 @@ private:
     std::condition_variable work;
     Ready heap;
   };
-  static constexpr uint64_t kAhead = uint64_t{1} << 20;
   struct Queue { // of one device
     Ready heap;
     int active = 0; // threads that compute for it
     int cores = 1;  // the most of them
     uint64_t scratch = 0;
-    // What may be in use while issuing runs ahead of the work: memory beyond it waits for work to finish, which gives
-    // back memory that is warm. It grows with what the program needs without running ahead.
-    uint64_t ahead = kAhead;
-    uint64_t issued = 0; // operations, by the issuing thread alone
-    std::atomic<uint64_t> completed{0};
-    bool idle() const { return issued == completed.load(std::memory_order_relaxed); }
   };
 
   // ---- engine.cpp ----
@@ -111,7 +115,7 @@ private:
   void drain();
   static bool needs_nobody(const Operation& op);
   void run_alone(Operation* op);
-  uint64_t in_use_at_most(int device) const;
+  Block obtain(Operation& op, int device, uint64_t bytes, const Sweep& sweep);
 
   // ---- engine_run.cpp ----
   void work(Worker& self);

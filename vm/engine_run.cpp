@@ -395,7 +395,7 @@ void Engine::run_tiles_untimed(Worker& self, Operation* op, int64_t begin, int64
       return op->errors.record(&op->errors, kNoMemory, 0, 0, 0);
     }
   }
-  KernelWorkspace workspace{op->shared.data, self.scratch};
+  KernelWorkspace workspace{op->shared, self.scratch};
   const KernelPhase& phase = op->kernel->phases[op->stage - op->copies.size()];
   auto call = [&] { phase.function(op->args.data(), begin, end, &workspace, &op->errors); };
   if (!options_.interrupt) return call();
@@ -468,22 +468,22 @@ void Engine::conclude(Worker& self, Operation* op) {
 
 void Engine::complete(Worker& self, Operation* op, Ready& ready) {
   conclude(self, op);
-  for (Node* node : op->outputs) {
-    Edge* edge = node->waiters.exchange(Node::done_mark(), std::memory_order_seq_cst);
-    while (edge) {
-      Edge* next = edge->next; // before the consumer may run and be recycled
-      count_down(edge->consumer, op, ready);
-      edge = next;
+  for (const auto* made : {&op->outputs, &op->workspaces})
+    for (Node* node : *made) {
+      Edge* edge = node->waiters.exchange(Node::done_mark(), std::memory_order_seq_cst);
+      while (edge) {
+        Edge* next = edge->next; // before the consumer may run and be recycled
+        count_down(edge->consumer, op, ready);
+        edge = next;
+      }
+      nodes.release(node);
     }
-    nodes.release(node);
-  }
   for (Operation::Input& input : op->inputs) {
     if (op->card < 0) release_input(input, op, ready);
     nodes.release(input.node);
   }
   for (Node* node : op->overwrites)
     nodes.release(node);
-  queues_[static_cast<size_t>(op->device)].completed.fetch_add(1, std::memory_order_relaxed);
   clear(self, *op);
   Operation* head = returned_.load(std::memory_order_relaxed);
   do
@@ -506,12 +506,14 @@ void Engine::release_input(Operation::Input& input, const Operation* op, Ready& 
 
 // For the next one; vectors keep their storage.
 void Engine::clear(Worker& self, Operation& op) {
-  Pool::free(op.shared);
-  Pool::free(op.local);
+  Pool::free(op.card_shared);
+  Pool::free(op.card_local);
   if (op.record) options_.profile->sample(self.index, op.device, devices_.memory(op.device).in_use());
   op.inputs.clear();
   op.outputs.clear();
   op.overwrites.clear();
+  op.workspaces.clear();
+  op.shared = nullptr;
   op.copies.clear();
   op.args.clear();
   op.scalars.clear();

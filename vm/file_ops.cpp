@@ -82,9 +82,8 @@ void Interpreter::load(const Instruction& i) {
     op = effect();
     result = make_output(*op, i.dtype, std::move(dims));
     auto bytes = static_cast<uint64_t>(element_count(header.dims) * size_of(i.dtype));
-    result.node->block = engine_.allocate(op->device, bytes, [this] { sweep(); });
-    result.node->data = result.node->block.data;
-    if (!result.node->block) op->failure = no_memory(*op, type_text(header.dtype, header.dims), bytes);
+    if (!engine_.allocate(*op, *result.node, op->device, bytes, [this] { sweep(); }))
+      op->failure = no_memory(*op, type_text(header.dtype, header.dims), bytes);
     op->lane = kFileLane;
     op->task = [reader, data = result.node->data](Operation&) { reader->read(data); };
   }

@@ -187,7 +187,7 @@ private:
   struct Planned {
     Dims dims;
     int64_t bytes = 0;
-    bool in_place = false;
+    bool in_place = false; // in memory that others use before
     int16_t device = kNoDevice;
   };
   std::vector<Planned> planned_;

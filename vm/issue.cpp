@@ -92,7 +92,9 @@ void Interpreter::sweep() {
     if (v.list)
       for (Value& element : v.list->values)
         drop(element);
-    if (v.node && v.node->done() && v.node->failure) Pool::free(v.node->block);
+    if (!v.node || !v.node->done() || !v.node->failure) return;
+    engine_.nodes.ledger.credit(*v.node);
+    Pool::free(v.node->block);
   };
   for (size_t d = 0; d < depth_; ++d)
     for (Value& v : frames_[d].slots)
@@ -298,14 +300,16 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel* compiled, F
       node->block = std::exchange(from.node->block, {});
       node->data = from.node->data;
       if (!node->block) poison = from.node->failure; // it had failed, and its memory was wanted elsewhere
-      op->overwrites.push_back(from.node);
+      engine_.nodes.ledger.take_over(*from.node, *node);
+      engine_.add_overwritten(*op, from.node);
     } else {
       outputs_.push_back(make_output(*op, desc.dtype, std::move(planned_[k].dims)));
       Node* node = outputs_.back().node;
       if (!poison) {
-        node->block = engine_.allocate(op->device, size, [this] { sweep(); });
-        node->data = node->block.data;
-        if (!node->block) poison = no_memory(*op, type_text(desc.dtype, outputs_.back().dims.view()), size);
+        const size_t before = op->overwrites.size();
+        if (!engine_.allocate(*op, *node, op->device, size, [this] { sweep(); }))
+          poison = no_memory(*op, type_text(desc.dtype, outputs_.back().dims.view()), size);
+        planned_[k].in_place = op->overwrites.size() > before;
       }
       if (!poison && desc.mode == AliasMode::Initial) {
         if (desc.alias >= i.in.size()) malformed("an output that starts as an operand which is not there");
@@ -328,17 +332,19 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel* compiled, F
       is_long = tiles > kLongKernel;
     }
     if (shared > 0) {
-      op->shared = engine_.allocate(op->device, static_cast<uint64_t>(shared), [this] { sweep(); });
-      if (!op->shared) poison = no_memory(*op, "a workspace", static_cast<uint64_t>(shared));
+      const auto of_all = static_cast<uint64_t>(shared);
+      if (on_card) op->card_shared = engine_.allocate_on_card(*op, of_all, [this] { sweep(); });
+      if (on_card ? !op->card_shared : !engine_.add_workspace(*op, of_all, [this] { sweep(); }))
+        poison = no_memory(*op, "a workspace", of_all);
     }
     if (!poison && local > 0 && on_card) {
       op->local_bytes = static_cast<uint64_t>((local + 63) / 64 * 64);
       uint64_t of_all = op->local_bytes * op->blocks;
-      while (!(op->local = engine_.allocate(target, of_all, [this] { sweep(); })) && op->blocks > 1) {
+      while (!(op->card_local = engine_.allocate_on_card(*op, of_all, [this] { sweep(); })) && op->blocks > 1) {
         op->blocks = std::max<uint64_t>(1, op->blocks / 8); // where memory is short, fewer do the work
         of_all = op->local_bytes * op->blocks;
       }
-      if (!op->local) poison = no_memory(*op, "workspaces", of_all);
+      if (!op->card_local) poison = no_memory(*op, "workspaces", of_all);
     } else if (!poison && local > 0) {
       op->local_bytes = static_cast<uint64_t>(local);
       if (!engine_.reserve_scratch(op->device, op->local_bytes)) poison = no_memory(*op, "workspaces", op->local_bytes);
@@ -348,8 +354,9 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel* compiled, F
     op->kind = Operation::Kind::Poison;
     op->card = -1;
     op->failure = std::move(poison);
-    for (size_t k = 0; k < outputs_.size(); ++k) // memory that nothing is written to
+    for (size_t k = 0; k < outputs_.size(); ++k) // memory that nothing is written to, and that nobody else uses
       if (!planned_[k].in_place) {
+        engine_.nodes.ledger.credit(*outputs_[k].node);
         Pool::free(outputs_[k].node->block);
         outputs_[k].node->data = nullptr;
       }

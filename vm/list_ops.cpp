@@ -231,9 +231,8 @@ void Interpreter::list_join(const Instruction& i) {
   Value result = make_output(*op, desc.dtype, dims);
   if (rank) result.device = device;
   auto bytes = static_cast<uint64_t>(*dims.count() * size_of(desc.dtype));
-  result.node->block = engine_.allocate(op->device, bytes, [this] { sweep(); });
-  result.node->data = result.node->block.data;
-  if (!result.node->block) op->failure = no_memory(*op, type_text(desc.dtype, joined.dims), bytes);
+  if (!engine_.allocate(*op, *result.node, op->device, bytes, [this] { sweep(); }))
+    op->failure = no_memory(*op, type_text(desc.dtype, joined.dims), bytes);
   op->task = [sources = std::move(sources), data = result.node->data, joined, type = desc.dtype](Operation&) {
     std::vector<const std::byte*> from;
     for (const Operand& source : sources)

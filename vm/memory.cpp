@@ -76,8 +76,8 @@ Pool::Slab& Pool::slab_of(const std::byte* block) {
            1);
 }
 
-Block Pool::allocate(uint64_t bytes, uint64_t in_use_at_most) {
-  Block block = find(bytes, in_use_at_most);
+Block Pool::allocate(uint64_t bytes) {
+  Block block = find(bytes);
   if (poison_ && block) {
     source_.fill(block.data, kPoison, block.bytes);
     block.moment = source_.moment(); // and behind that whoever uses it
@@ -86,15 +86,24 @@ Block Pool::allocate(uint64_t bytes, uint64_t in_use_at_most) {
   return block;
 }
 
-Block Pool::find(uint64_t bytes, uint64_t in_use_at_most) {
+void Pool::reused(const Block& block) {
+  {
+    std::lock_guard lock(mutex_);
+    ++allocations_;
+  }
+  if (MemoryWatch* watch = watch_) watch->reused(block);
+}
+
+Block Pool::find(uint64_t bytes) {
   if (bytes > uint64_t{1} << 47) return {}; // beyond any address space
   const uint64_t size = class_bytes(bytes);
   std::lock_guard lock(mutex_);
-  if (in_use_ + size > std::min(limit_, in_use_at_most)) return {};
+  if (in_use_ + size > limit_) return {};
   const Free found = size > kLargestSmall ? take_large(size) : take_small(size);
   if (!found.data) return {};
   in_use_ += size;
   peak_ = std::max(peak_, in_use_);
+  ++allocations_;
   return {found.data, size, this, found.moment};
 }
 
@@ -267,6 +276,11 @@ uint64_t Pool::cached() const {
 uint64_t Pool::peak() const {
   std::lock_guard lock(mutex_);
   return peak_;
+}
+
+uint64_t Pool::allocations() const {
+  std::lock_guard lock(mutex_);
+  return allocations_;
 }
 
 // The number in a file of a control group; nothing: none, or "max".

@@ -58,9 +58,10 @@ public:
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  // Thread-safe. Nothing when the limit does not allow it, or the system has no memory, or more than so much would be in
-  // use.
-  Block allocate(uint64_t bytes, uint64_t in_use_at_most = UINT64_MAX);
+  // Thread-safe. Nothing when the limit does not allow it, or the system has no memory.
+  Block allocate(uint64_t bytes);
+  // A block, or a part of one, has got another user, who comes after those before.
+  void reused(const Block& block);
   // Of whichever pool; leaves `block` empty.
   static void free(Block& block) {
     if (block) block.pool->take_back(std::exchange(block, {}));
@@ -77,10 +78,12 @@ public:
   uint64_t held() const;   // in use, and free ranges
   uint64_t cached() const; // what waits: free ranges, and in slabs
   uint64_t peak() const;
+  uint64_t allocations() const;                // so far
   static uint64_t class_bytes(uint64_t bytes); // what a block for so many bytes takes
 
+  static constexpr uint64_t kLargestSmall = 64 << 10; // a block of more may be given back in parts of more than that
+
 private:
-  static constexpr uint64_t kLargestSmall = 64 << 10;
   static constexpr int kSmallClasses = 4 * 16 + 1; // up to kLargestSmall
   static constexpr uint64_t kSlabBytes = 1 << 20;
   struct Free {
@@ -99,7 +102,7 @@ private:
   };
   using Ranges = std::map<std::byte*, Range>; // by address
 
-  Block find(uint64_t bytes, uint64_t in_use_at_most);
+  Block find(uint64_t bytes);
   void take_back(Block block);
   Slab& slab_of(const std::byte* block);
   uint64_t idle_small() const { return slabs_.size() * kSlabBytes - small_in_use_; }
@@ -119,12 +122,12 @@ private:
   MemorySource& source_;
   std::atomic<MemoryWatch*> watch_{nullptr};
   mutable std::mutex mutex_;
-  uint64_t in_use_ = 0, cached_ = 0, peak_ = 0;        // cached_: free ranges only
-  uint64_t small_in_use_ = 0, empty_slabs_ = 0;        // blocks of slabs; slabs without a block in use
-  std::array<std::vector<Free>, kSmallClasses> small_; // that wait
-  std::vector<Slab> slabs_;                            // by address
-  Ranges ranges_;                                      // that are free
-  std::set<std::pair<uint64_t, std::byte*>> by_size_;  // the same
+  uint64_t in_use_ = 0, cached_ = 0, peak_ = 0, allocations_ = 0; // cached_: free ranges only
+  uint64_t small_in_use_ = 0, empty_slabs_ = 0;                   // blocks of slabs; slabs without a block in use
+  std::array<std::vector<Free>, kSmallClasses> small_;            // that wait
+  std::vector<Slab> slabs_;                                       // by address
+  Ranges ranges_;                                                 // that are free
+  std::set<std::pair<uint64_t, std::byte*>> by_size_;             // the same
 };
 
 // Memory of the machine, or of the control groups that this process is in.

@@ -82,7 +82,8 @@ struct Operation {
   std::vector<const Suffers*> suffers;   // of sequential code, by output: which failures
   std::vector<uint32_t> operand_of;      // the same: which argument each input is
   std::vector<FailureRef> host_failures; // the same: of arguments that the host knows, if any
-  std::vector<Node*> overwrites;         // nodes whose memory an output took: their other readers come first
+  std::vector<Node*> overwrites;         // nodes whose memory it took: their makers and other readers come first
+  std::vector<Node*> workspaces;         // whose memory it has until it is complete
   std::vector<Edge> edges;
   FailureRef failure; // known at issue, then the result
   // Kernel, Copy
@@ -92,7 +93,8 @@ struct Operation {
   std::vector<void*> args;
   std::vector<Scalar> scalars;
   std::vector<Copy> copies;
-  Block shared, local; // local: on a card, of all blocks
+  std::byte* shared = nullptr;   // workspace of all tiles
+  Block card_shared, card_local; // on a card, whose stream orders who uses it: the same, and that of all blocks
   uint64_t local_bytes = 0;
   uint64_t blocks = 0;                   // on a card: the most of a launch, for so many have workspace
   uint64_t bytes = 0;                    // read and written, for profiles

@@ -45,9 +45,8 @@ Value Interpreter::collective(const Instruction& i, int root) {
   const auto bytes = static_cast<uint64_t>(x.dims.count().value_or(0) * size_of(x.dtype));
   Value result = make_output(*op, x.dtype, x.dims);
   result.device = x.device;
-  result.node->block = engine_.allocate(op->device, std::max<uint64_t>(bytes, sizeof(Scalar)), [this] { sweep(); });
-  result.node->data = result.node->block.data;
-  if (!result.node->block) op->failure = no_memory(*op, type_text(x.dtype, x.dims.view()), bytes);
+  if (!engine_.allocate(*op, *result.node, op->device, std::max<uint64_t>(bytes, sizeof(Scalar)), [this] { sweep(); }))
+    op->failure = no_memory(*op, type_text(x.dtype, x.dims.view()), bytes);
   op->task = [from = std::move(from), to = result.node->data, count = *x.dims.count(), root,
               reduce = i.host_op == HostOp::AllReduce](Operation&) {
     const std::byte* data =

@@ -78,6 +78,7 @@ Node* NodePool::create() {
   node->waiters.store(nullptr, std::memory_order_relaxed);
   node->readers.store(0, std::memory_order_relaxed);
   node->exclusive = nullptr;
+  ++node->generation;
   node->card = -1;
   node->data = nullptr;
   node->record = node->maker = 0;
@@ -101,6 +102,7 @@ void NodePool::drop_replicas(Node& node) {
 
 void NodePool::empty(Node& node) {
   Pool::free(node.block);
+  ledger.gone(node);
   if (node.reserved) node.account->release(std::exchange(node.reserved, 0));
   node.external.reset();
   node.failure = {};

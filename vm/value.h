@@ -7,6 +7,7 @@
 #include "abi/limits.h"
 #include "abi/program/bytecode.h"
 #include "vm/devices.h"
+#include "vm/ledger.h"
 #include <atomic>
 #include <memory>
 #include <span>
@@ -91,6 +92,7 @@ struct Replica {
 struct Node {
   std::atomic<uint32_t> refs{0}; // operations in flight, and one for all handles together
   uint32_t handles = 0;          // issuing thread only
+  uint64_t generation = 0;       // the same: of this node, which is used for one value after the other
   std::atomic<Edge*> waiters{nullptr};
   std::atomic<uint64_t> readers{0}; // operations in flight that read `data`; kExclusive: `exclusive` waits for them
   Edge* exclusive = nullptr;
@@ -108,6 +110,8 @@ struct Node {
   std::shared_ptr<std::byte[]> external; // somebody else's, never written
   uint64_t reserved = 0;                 // bytes of `external` that count towards the limit of
   Pool* account = nullptr;               // this memory
+  uint64_t charged = 0, dying = 0;       // bytes, in the ledger of
+  int16_t account_of = 0;                // this device
   std::string text;                      // of a string
   LocId loc;                             // where it was issued
   uint32_t record = 0;                   // of the operation that makes it: its number in a timeline (vm/profile.h),
@@ -221,6 +225,8 @@ struct List {
 // Makes and recycles nodes. Made and retained by the issuing thread, released by any.
 class NodePool {
 public:
+  Ledger ledger;
+
   Node* create(); // no references yet
   void retain(Node* node) {
     if (node->refs.load(std::memory_order_relaxed) == 0) // nobody else's
@@ -234,7 +240,11 @@ public:
   void release_handles(Node* node) { // the issuing thread, which alone could retain it
     if (node->replicas) drop_replicas(*node);
     if (node->card >= 0) node->release_user();
-    if (node->refs.load(std::memory_order_acquire) != 1) return release(node);
+    ledger.credit(*node);
+    if (node->refs.load(std::memory_order_acquire) != 1) {
+      if (node->block && node->card < 0) ledger.dies(*node);
+      return release(node);
+    }
     node->refs.store(0, std::memory_order_relaxed);
     empty(*node);
     node->next_free = std::exchange(free_, node);
@@ -245,7 +255,7 @@ public:
 
 private:
   void recycle(Node* node);
-  static void empty(Node& node);
+  void empty(Node& node);
   Node* free_ = nullptr;                 // issuing thread
   std::atomic<Node*> returned_{nullptr}; // from any thread, taken all at once
   std::vector<std::unique_ptr<Node[]>> slabs_;

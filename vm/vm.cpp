@@ -202,6 +202,7 @@ Outcome run(const Program& program, KernelProvider& kernels, std::vector<Argumen
   }
   if (options.watch) tell(nullptr);
   counters.peak_memory = devices.peak();
+  counters.allocations = devices.allocations();
   for (int d = 0; d < devices.count(); ++d)
     counters.device_peaks.push_back(devices.memory(d).peak());
   for (int d = 0; d < devices.count(); ++d)
@@ -245,6 +246,7 @@ std::string to_text(const Stats& s) {
   waits("  for memory", {Doing::Memory});
   waits("  for room", {Doing::InFlight});
   waits("  for all", {Doing::All});
+  line("allocations", std::to_string(s.allocations));
   line("peak memory", fmt::format("{} bytes", s.peak_memory));
   for (size_t d = 0; s.device_peaks.size() > 1 && d < s.device_peaks.size(); ++d)
     line("  of " + s.device_names[d], fmt::format("{} bytes", s.device_peaks[d]));

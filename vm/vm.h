@@ -59,6 +59,7 @@ struct Stats {
   };
   std::array<Waits, 6> waits; // by Profile::Doing
   double seconds = 0;
+  uint64_t allocations = 0;           // of blocks for tensors and workspaces
   uint64_t peak_memory = 0;           // bytes of tensors and workspaces, of all devices
   std::vector<uint64_t> device_peaks; // of each, at its own moment
   std::vector<std::string> device_names;

@@ -13,6 +13,8 @@ public:
   // The issuing thread: a block is given out for the operation that is made next, or is free again (any thread).
   virtual void allocated(const Block& block) = 0;
   virtual void freed(const Block& block) = 0;
+  // The issuing thread: the operation that is made next gets it from those that still use it, after which it comes.
+  virtual void reused(const Block& block) = 0;
   // The issuing thread, before any other can know of the operation. alone: it runs before the next one is made.
   // Returns its number, from 1.
   virtual uint32_t submitted(const Operation& op, bool alone) = 0;

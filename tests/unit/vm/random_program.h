@@ -39,10 +39,11 @@ public:
   std::optional<int> failure;          // the step whose failure is reported
   std::map<int, std::string> messages; // of the steps that failed
 
-  RandomProgram(uint64_t seed, int steps, bool failing) : random_(seed), failing_(failing) {
+  RandomProgram(uint64_t seed, int steps, bool failing, const std::vector<int64_t>& sizes = {0, 1, 5, 64, 700, 3000})
+      : random_(seed), failing_(failing) {
     site_ = m.site("Test", "step {0} element {e} is {1}");
     site_slot_ = m.i64(site_);
-    for (int64_t n : {0, 1, 5, 64, 700, 3000}) {
+    for (int64_t n : sizes) {
       sizes_.push_back(n);
       size_slots_.push_back(m.i64(n));
     }

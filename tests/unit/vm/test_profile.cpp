@@ -131,10 +131,10 @@ TEST_CASE("why threads stood idle") {
   SUBCASE("a memory limit") {
     Slot first = m.launch(kSlow, {x, pause, n}, {n});
     m.emit(Machine::make(BcOp::Drop, {first}, {}));
-    Slot z = m.launch(kSlow, {x, little, n}, {n});
+    Slot more = m.i64(200), z = m.launch(kIota, {more, more}, {more}); // which does not fit into the memory of `first`
     m.ret({z});
     RunOptions options;
-    options.memory_limit = 2 * Pool::class_bytes(800);
+    options.memory_limit = Pool::class_bytes(800) + Pool::class_bytes(1600);
     IdleReport::Cause cause = first_cause(m, options);
     CHECK(cause.why == Why::Memory);
   }

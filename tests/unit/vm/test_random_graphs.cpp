@@ -3,6 +3,7 @@
 // order of the operations would have mixed up memory.
 #include "random_program.h"
 #include "vm/audit.h"
+#include "vm/profile.h"
 #include <doctest/doctest.h>
 
 using namespace tl;
@@ -42,6 +43,23 @@ TEST_CASE("random graphs give what serial evaluation gives") {
     tight.max_in_flight = 1 + static_cast<uint32_t>(seed % 20);
     compare(p, tight, seed);
   }
+}
+
+TEST_CASE("random graphs give what serial evaluation gives where memory is handed on while it is in use") {
+  uint64_t waits = 0;
+  for (uint64_t seed = first_seed() + 3000, end = seed + rounds(40); seed < end; ++seed) {
+    RandomProgram p(seed, 60, seed % 2, {3000, 20'000, 40'000, 70'000}); // blocks that are cut, too
+    p.m.run(synchronous());
+    const uint64_t peak = p.m.stats.peak_memory;
+    for (RunOptions options : {threads(3), seeded(seed)})
+      for (uint64_t limit : {uint64_t{0}, peak + 4096}) {
+        options.memory_limit = limit;
+        compare(p, options, seed);
+        CHECK(p.m.stats.peak_memory <= peak + peak / 4 + (1 << 20) + 4096);
+        waits += p.m.stats.waits[static_cast<size_t>(Profile::Doing::Memory)].count;
+      }
+  }
+  MESSAGE(waits, " waits for memory");
 }
 
 TEST_CASE("random graphs with failures report what serial evaluation reports") {

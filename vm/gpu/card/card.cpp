@@ -307,7 +307,7 @@ bool GpuCard::launch(const Operation& op, const Pinned& pinned) {
                                static_cast<size_t>(copy.bytes), compute_),
           "cuMemcpyDtoDAsync");
   auto address = [](const void* p) { return static_cast<uint64_t>(reinterpret_cast<uintptr_t>(p)); };
-  packed_.assign({0, 0, address(op.shared.data), address(op.local.data), op.local_bytes, pinned.device});
+  packed_.assign({0, 0, address(op.card_shared.data), address(op.card_local.data), op.local_bytes, pinned.device});
   for (size_t k = 0; k < op.args.size(); ++k) {
     const bool slot = k < op.in_slot.size() && op.in_slot[k];
     packed_.push_back(slot ? 0 : address(op.args[k]));

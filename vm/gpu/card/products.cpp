@@ -176,7 +176,7 @@ bool GpuProducts::launch(const Operation& op, cuda::Stream stream) {
     return reinterpret_cast<uint64_t>(args[argument]) + static_cast<uint64_t>(base * bytes);
   };
   const uint64_t from_x = address(p.b, value(p.b_base)), from_y = address(p.a, value(p.a_base));
-  const uint64_t to = reinterpret_cast<uint64_t>(p.to_workspace ? op.shared.data : args[p.c]);
+  const uint64_t to = reinterpret_cast<uint64_t>(p.to_workspace ? op.card_shared.data : args[p.c]);
   const bool several = batch > 1;
   static_assert(kPartCount == std::tuple_size_v<Key>);
   Key key{};

@@ -81,8 +81,8 @@ void GpuQueue::launch_one(Operation* op, Ready& ready) {
       launched.runs = false;
     }
   }
-  Pool::free(op->shared); // for what is launched later
-  Pool::free(op->local);
+  Pool::free(op->card_shared); // for what is launched later
+  Pool::free(op->card_local);
   for (Node* node : op->outputs) {
     if (node->card < 0) continue;                           // on the host: there it is done later
     if (!launched.runs) node->launch_failure = op->failure; // what reads it must not run on what nobody has written
