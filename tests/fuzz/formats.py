@@ -24,6 +24,7 @@ import json
 import math
 import os
 import random
+import re
 import resource
 import struct
 import subprocess
@@ -129,7 +130,7 @@ def is_in_contract(kind, value, spec):
     if kind in INTEGERS and spec[-1] == 'c' and chr(value) in '\n\r|\0':
         return False
     # The shortest digits are those of the type.
-    shortest = kind in ('f32', 'f16') and spec[-1] not in 'eEfFgGn%' and '.' not in spec
+    shortest = kind in ('f32', 'f16') and spec[-1] not in 'eEfFgGn%' and not re.search(r'\.\d', spec)
     return not shortest
 
 
