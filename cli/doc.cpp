@@ -61,7 +61,7 @@ void add_doc(CLI::App& app, int& exit_code) {
       "doc", "documentation of the standard library, of a module or of one function; or all as HTML");
   auto name = std::make_shared<std::string>();
   auto folder = std::make_shared<std::string>();
-  CLI::Option* name_option = command->add_option("NAME", *name, "a function or module");
+  CLI::Option* name_option = command->add_option("NAME", *name, "a function, struct or module");
   CLI::Option* folder_option =
       command->add_option("--html", *folder, "write the manual and the library's reference as pages into this folder")
           ->type_name("FOLDER")

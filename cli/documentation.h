@@ -7,8 +7,8 @@
 namespace tl::cli {
 
 struct DocumentedModule {
-  std::string name, doc; // doc: the `##` comment at the head of its file
-  std::vector<Documented> functions;
+  std::string name, doc;             // doc: the `##` comment at the head of its file
+  std::vector<Documented> functions; // behind the structs
 };
 
 // The prelude first, then the modules by name.

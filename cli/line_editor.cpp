@@ -28,7 +28,7 @@ namespace {
 
 constexpr int kHistorySize = 2000;
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == ':'; }
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == ':' || c == '.'; }
 
 } // namespace
 

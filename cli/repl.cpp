@@ -1,5 +1,6 @@
 // tl repl: explore. Each input is a piece of one growing program.
 #include "commands.h"
+#include "documentation.h"
 #include "driver/messages.h"
 #include "line_editor.h"
 #include "parser/syntax/parse.h"
@@ -63,7 +64,7 @@ public:
   }
 
   int run() {
-    if (editor_.edits()) fmt::print("tl {}. :help says what there is.\n", version_text());
+    if (editor_.edits()) fmt::print("{}. :help says what there is.\n", version_text());
     std::string input;
     while (!ended_ && read(input)) {
       interrupted = false;
@@ -261,6 +262,17 @@ private:
       consider(kBuiltins[i].name);
     for (int i = 0; i < kScalarOpCount; ++i)
       consider(kScalarOps[i].name);
+    const size_t dot = word.rfind('.');
+    if (dot != std::string::npos) {
+      for (const DocumentedModule& module : documented_library())
+        if (word.starts_with(module.name + "."))
+          for (const Documented& function : module.functions)
+            consider(function.name);
+      // Of a value, as in `x.ma`: the functions that take it.
+      if (found.empty() && dot + 1 < word.size())
+        for (const std::string& name : completions(word.substr(dot + 1)))
+          if (name.find('.') == std::string::npos) found.push_back(word.substr(0, dot + 1) + name);
+    }
     std::sort(found.begin(), found.end());
     found.erase(std::unique(found.begin(), found.end()), found.end());
     return found;

@@ -133,7 +133,8 @@ SizeAtoms::Interval SizeAtoms::bounds(const Size& e, const SizeFacts& facts) con
 bool SizeAtoms::fits(const Size& e, const SizeFacts& facts) const { return bounds(e, facts).is_i64(); }
 
 bool SizeAtoms::needs_check(const Size& e) const {
-  if (!e.is_constant() && !e.as_atom() && !fits(e)) return true;
+  const std::optional<AtomId> itself = e.as_atom(); // a max(a, 0) alone; others are i64 whatever they are made of
+  if (!e.is_constant() && (!itself || atoms_[itself->index].kind == AtomKind::Positive) && !fits(e)) return true;
   auto operand = [&](const Size& s) { return needs_check(s) || !fits(s); };
   auto of_atom = [&](AtomId id) {
     const SizeAtom& atom = atoms_[id.index];

@@ -168,7 +168,7 @@ check "constants" 0 "^\(1000, 2000\) 0\.[0-9]+ \[1\. 2\.\] 3" -- sh -c "cd '$out
 check "constants: build" 0 -- sh -c "cd '$out' && '$tl' build embeds.tl -o embeds && mkdir -p away && mv w.npy b.npz away"
 check "constants: not needed any more" 0 -- sh -c "cd '$out' && ./embeds | cmp - expected"
 check "constants take no memory of tensors" 0 "^peak memory +[0-9]{1,5} bytes" -- "$out/embeds" --stats
-check "constants: a missing file" 1 "embeds.tl:1:11: error.UntypedLoad.*cannot open 'w.npy'" -- sh -c "cd '$out' && '$tl' build embeds.tl -o t"
+check "constants: a missing file" 1 "embeds.tl:1:11: error.IoError.*cannot open 'w.npy'" -- sh -c "cd '$out' && '$tl' build embeds.tl -o t"
 echo 'const w: f64[_, _] = load("w.npy"); print(w[0, 0])' >"$out/away/type.tl"
 check "constants: another type" 1 "a const is read when the program is compiled: .* holds f32\[1000, 2000\], not f64" -- sh -c "cd '$out/away' && '$tl' build type.tl -o t"
 echo 'const w: f32[n, 3] = load("w.npy"); print(w[0, 0])' >"$out/away/size.tl"

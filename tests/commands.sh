@@ -36,6 +36,29 @@ check "documentation of a module's function" 0 "linalg.solve<T: float>\(a: T" --
 check "documentation of a module" 0 "plot.hist<T: num>\(x: T" -- "$tl" doc plot
 check "documentation of a module says what it is for" 0 "Pictures of data" -- "$tl" doc plot
 check "documentation by the function's own name" 0 "linalg.inv<T: float>" -- "$tl" doc inv
+check "documentation of a struct" 0 "^ *Not trained.*mean, variance" -- "$tl" doc nn.BatchNorm
+check "documentation of a struct: the order of gates" 0 "gates of an LSTM.*input, forget, candidate, output" -- "$tl" doc nn.Lstm
+
+# ---- the names of other libraries (parser/check/foreign_names.def): every function that their hints name exists, and no name is tl's own
+foreign=parser/check/foreign_names.def
+"$tl" doc | sed -nE 's/^(struct )?([A-Za-z][A-Za-z0-9_.]*)[<(].*/\2/p' | sort -u >"$out/own"
+sed -nE 's/^TL_(SPELLED|SAID)\("[A-Za-z0-9_]*", "(.*)"\)$/\2/p' $foreign | grep -oE '[A-Za-z][A-Za-z0-9_.]*\(' | tr -d '(' |
+  sed -E '/^(linalg|nn|optim|data|plot|bench)\./!s/.*\.//' | grep -vxE 'f|i8|u8|i32|i64|f16|bf16|f32|f64|loss|np.*|cpu' | sort -u >"$out/named"
+check "foreign names: what hints name" 0 "" -- sh -c "! comm -13 '$out/own' '$out/named' | grep ."
+check "foreign names: some are there" 0 "^log$" -- cat "$out/named"
+sed -nE 's/^TL_[A-Z]+\("([A-Za-z0-9_]*)".*/\1/p' $foreign | sort -u >"$out/foreign"
+check "foreign names: none is tl's own" 0 "" -- sh -c "! comm -12 '$out/own' '$out/foreign' | grep -vxE 'T|to' | grep ."
+check "foreign names: each once" 0 "" -- sh -c "! sed -nE 's/^TL_[A-Z]+\(\"([A-Za-z0-9_]*)\".*/\1/p' $foreign | sort | uniq -d | grep ."
+
+# ---- the path of a file that a const is read from is relative to the file of the program, in a folder or imported
+mkdir -p "$out/sub/data"
+printf '1,2\n3,4\n' >"$out/sub/data/w.csv"
+printf 'const w = load("data/w.csv")\nfn first() -> f64 = w[0, 0]\nprint(w.shape)\n' >"$out/sub/p.tl"
+printf 'import "sub/p.tl"\nprint(p.first())\n' >"$out/main.tl"
+check "the file of a const: beside the program" 0 "^\(2, 2\)$" -- sh -c "cd '$out' && '$tl' run sub/p.tl"
+check "the file of a const: beside an imported one" 0 "^1.0$" -- sh -c "cd '$out' && '$tl' run main.tl"
+check "the file of a const: in the program's folder" 0 "^\(2, 2\)$" -- sh -c "cd '$out/sub' && '$tl' run p.tl"
+check "the file of a const: in a program that is no file" 0 "^\(2, 2\)$" -- sh -c "cd '$out/sub' && '$tl' run -e 'const w = load(\"data/w.csv\"); print(w.shape)'"
 check "inline code" 0 "^3$" -- "$tl" -e 'print(1 + 2)'
 check "file without run" 0 "usage: tl run" -- "$tl" samples/softmax.tl --help
 check "help names parameters" 0 "--temperature f32 +.*default 1.0" -- "$tl" run samples/softmax.tl --help
@@ -153,8 +176,8 @@ check "no tensor of that name" 3 "holds no tensor 'w'; there are 'arr_0', 'arr_1
   "let x: f32[n] = load(\"$out/t.npz\", \"w\"); print(x)"
 check "load when compiled says what is wrong" 1 "say which" -- "$tl" run -e "print(load(\"$out/t.npz\"))"
 check "load by name when compiled" 0 "^\[2.\]$" -- "$tl" run -e "print(load(\"$out/t.npz\", \"arr_1\"))"
-check "check of a const of a file to come" 0 "warning.UntypedLoad.*no such file" -- "$tl" check <(printf 'const t = load("not-yet.npy")\nprint(t)\n')
-check "check of a file to come" 0 "warning.UntypedLoad.*no such file" -- "$tl" check <(echo 'let x = load("not-yet.npy")')
+check "check of a const of a file to come" 0 "warning.IoError.*no such file" -- "$tl" check <(printf 'const t = load("not-yet.npy")\nprint(t)\n')
+check "check of a file to come" 0 "warning.IoError.*no such file" -- "$tl" check <(echo 'let x = load("not-yet.npy")')
 truncate -s 1G "$out/hole.idx"
 printf '\000\000\010\003\377\377\377\377\377\377\377\377\377\377\377\377' | dd of="$out/hole.idx" conv=notrunc status=none
 check "absurd sizes" 2 "truncated" -- "$tl" run -e 'fn main(x: u8[a, b, c]) { print(a) }' "$out/hole.idx"

@@ -180,7 +180,15 @@ private:
   std::optional<size_t> scope_of(const Size& size) const;
   size_t scope_for(const Size& size) const;
   ValueId compound_value(AtomId atom, size_t scope);
-  ValueId polynomial(const Size& size, size_t scope, bool checked);
+  ValueId factor(AtomId atom, size_t scope);
+  ValueId polynomial(const Size& size, size_t scope);
+  ValueId checked_number(const Size& size, size_t scope);
+  struct Approximation {
+    ValueId value, magnitude;
+  };
+  Approximation approximation(const Size& size, size_t scope);
+  ValueId wide_quotient(const Size& dividend, int64_t divisor, size_t scope);
+  ValueId as_f64(ValueId i64, size_t scope);
   void bind_atom(AtomId atom, ValueId value);
   bool mentions(const Size& size, AtomId atom) const;
   bool is_outdated(const Size& size, size_t scope) const;

@@ -136,7 +136,8 @@ size_t FunctionLowerer::binds_before(const typed::Expr& operand, const typed::Ex
   auto inside = [&](Span span) {
     return span.file == e.span.file && span.begin >= e.span.begin && span.end <= e.span.end;
   };
-  const auto* size = operand.get_if<typed::SizeExpr>();
+  const typed::Expr& number = operand.is<typed::ConvertExpr>() ? *operand.operands[0] : operand;
+  const auto* size = number.get_if<typed::SizeExpr>();
   size_t count = size ? binds_of(size->size, binds) : 0;
   if (!e.is<typed::BuiltinExpr>() || !inside(operand.span)) return count;
   while (count < binds.size() && inside(binds[count].value->span) &&

@@ -204,6 +204,7 @@ FunctionLowerer::Flow FunctionLowerer::loop_body(const typed::Stmt& stmt, const 
 void FunctionLowerer::for_loop(const typed::Stmt& stmt, const Loop& exits, bool returns) {
   const typed::Expr& over = *stmt.value;
   LocId at = loc(stmt.span);
+  at_ = over.span.valid() ? over.span : stmt.span; // where the sizes of the range fail
   bool is_range = over.type.is_range();
   ValueId lo, hi, step, rows;
   std::optional<int64_t> constant_lo, constant_step;

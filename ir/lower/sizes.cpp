@@ -1,8 +1,12 @@
 #include "ir/lower/function.h"
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace tl::ir {
+
+// Sums of terms whose magnitudes add up to less than this are right to 2**61 in f64, with up to 64 roundings.
+constexpr double kExactEnough = 0x1p108;
 
 LocId FunctionLowerer::loc(Span span) {
   return shared_.location(span, callees_.empty() ? std::string() : callees_.back().name,
@@ -146,8 +150,11 @@ ValueId FunctionLowerer::size_value(const Size& size) {
   if (const auto known = scope_of(size)) return scopes_[*known].sizes.at(size);
   const size_t scope = scope_for(size);
   const std::optional<AtomId> atom = size.as_atom();
-  const bool checked = !atom && !shared_.atoms.fits(size);
-  ValueId value = atom ? compound_value(*atom, scope) : polynomial(size, scope, checked);
+  // Of the atoms alone, only a max(a, 0) may be more than an i64.
+  const bool may_wrap = !atom || shared_.atoms[*atom].kind == AtomKind::Positive;
+  ValueId value = may_wrap && !shared_.atoms.fits(size) ? checked_number(size, scope)
+                  : atom                                ? compound_value(*atom, scope)
+                                                        : polynomial(size, scope);
   scopes_[scope].sizes[size] = value;
   hoisted_[value.index] = scope;
   return value;
@@ -168,7 +175,10 @@ ValueId FunctionLowerer::compound_value(AtomId id, size_t scope) {
     // That it is a size is to be seen (by passes/vectorize).
     return taken.is_constant() && taken.constant() > 0 ? emit(ScalarOp::Max, {difference, zero}) : difference;
   }
-  if (atom.kind == AtomKind::Modular) return polynomial(atom.a, scope, false);
+  if (atom.kind == AtomKind::Modular) return polynomial(atom.a, scope);
+  if (atom.kind == AtomKind::FloorDiv && !shared_.atoms.fits(atom.a) && atom.b.is_constant() &&
+      atom.b.constant() >= 2 && atom.b.constant() <= kLongestAxis)
+    return wide_quotient(atom.a, atom.b.constant(), scope);
   ValueId a = operand(atom.a);
   switch (atom.kind) {
   case AtomKind::Near:
@@ -189,86 +199,126 @@ ValueId FunctionLowerer::compound_value(AtomId id, size_t scope) {
   throw std::logic_error("lowering: the size " + atom.name + " has no value in " + f_.name);
 }
 
-// The sum of a size's terms. `checked`: it is an error if that is no i64.
-ValueId FunctionLowerer::polynomial(const Size& size, size_t scope, bool checked) {
-  ValueId fits;
+// A factor of a term. One that is no i64 is what it is modulo 2**64: the sum of the terms may be one again.
+ValueId FunctionLowerer::factor(AtomId id, size_t scope) {
+  const Size itself = Size::of(id);
+  const bool wraps = shared_.atoms[id].kind == AtomKind::Positive && !shared_.atoms.fits(itself);
+  return wraps ? compound_value(id, scope) : size_value(itself);
+}
+
+// The sum of a size's terms, modulo 2**64.
+ValueId FunctionLowerer::polynomial(const Size& size, size_t scope) {
   auto emit = [&](ScalarOp op, std::vector<ValueId> operands) { return at(scope).scalar(op, std::move(operands)); };
-  auto number = [&](int64_t value) { return at(scope).i64(value); };
-  auto holds = [&](ValueId condition) { fits = fits.valid() ? emit(ScalarOp::And, {fits, condition}) : condition; };
-  auto multiply = [&](ValueId a, ValueId b) {
-    ValueId product = emit(ScalarOp::Mul, {a, b});
-    if (!checked) return product;
-    // a == 0, or dividing gives b again; -1 times the least i64 does that although it wraps.
-    ValueId exact = emit(ScalarOp::Eq, {emit(ScalarOp::FloorDiv, {product, a}), b});
-    ValueId wraps =
-        emit(ScalarOp::And, {emit(ScalarOp::Eq, {a, number(-1)}), emit(ScalarOp::Eq, {b, number(INT64_MIN)})});
-    ValueId fine = emit(ScalarOp::And, {exact, emit(ScalarOp::Not, {wraps})});
-    holds(emit(ScalarOp::Or, {emit(ScalarOp::Eq, {a, number(0)}), fine}));
-    return product;
-  };
-  auto add = [&](ValueId a, ValueId b, bool subtract) {
-    ValueId sum = emit(subtract ? ScalarOp::Sub : ScalarOp::Add, {a, b});
-    if (!checked) return sum;
-    // It wraps where the sign of the result is neither that of a nor that of what is added.
-    ValueId first = emit(ScalarOp::BitXor, {a, sum}),
-            second = emit(ScalarOp::BitXor, {subtract ? a : b, subtract ? b : sum});
-    holds(emit(ScalarOp::Ge, {emit(ScalarOp::BitAnd, {first, second}), number(0)}));
-    return sum;
-  };
-  auto guarded = [&](ValueId value) {
-    if (!fits.valid()) return value;
-    const SiteAttrs overflow{site("SizeOverflow", "the size `" + shared_.atoms.to_string(size) + "` is no i64", at_)};
-    return at(scope).one(Op::Guard, {value, fits}, Type::scalar(DType::I64), overflow, loc(at_));
-  };
-  // n * min(k, 1), of which the terms may be no i64 although it is one: n times the sum of the rest.
-  if (checked && size.terms.size() > 1)
-    for (AtomId common : size.terms[0].atoms) {
-      Size rest;
-      size_t parts = 0;
-      for (Size::Term term : size.terms) {
-        const auto found = std::find(term.atoms.begin(), term.atoms.end(), common);
-        if (found == term.atoms.end()) break;
-        term.atoms.erase(found);
-        Size part = Size(term.coefficient);
-        for (AtomId id : term.atoms)
-          part = part * Size::of(id);
-        rest = rest + part;
-        ++parts;
-      }
-      if (parts == size.terms.size() && shared_.atoms.computes(rest))
-        return guarded(multiply(size_value(Size::of(common)), polynomial(rest, scope, false)));
-    }
-  // The same of sums that have values already: the lengths of two slices.
-  if (checked && size.terms.size() > 1) {
-    constexpr size_t most = 16; // that are tried
-    std::vector<std::pair<Size, ValueId>> sums;
-    for (size_t i = scope + 1; i-- > 0;)
-      for (const auto& [known, value] : scopes_[i].sizes)
-        if (known.terms.size() > 1 && known.terms.size() < size.terms.size() && sums.size() < most)
-          sums.emplace_back(known, value);
-    for (size_t i = 0; i < sums.size(); ++i)
-      for (size_t k = i; k < sums.size(); ++k)
-        if (sums[i].first * sums[k].first == size) return guarded(multiply(sums[i].second, sums[k].second));
-  }
   // Positive terms first, so that n - 1 is one subtraction.
   std::vector<Size::Term> terms = size.terms;
   std::stable_partition(terms.begin(), terms.end(), [](auto& t) { return t.coefficient > 0 && !t.atoms.empty(); });
   ValueId sum;
   for (const Size::Term& term : terms) {
     bool subtract = sum.valid() && term.coefficient < 0 && term.coefficient != INT64_MIN;
-    int64_t factor = subtract ? -term.coefficient : term.coefficient;
+    int64_t times = subtract ? -term.coefficient : term.coefficient;
     ValueId product;
     for (AtomId id : term.atoms) {
-      ValueId value = size_value(Size::of(id));
-      product = product.valid() ? multiply(product, value) : value;
+      ValueId value = factor(id, scope);
+      product = product.valid() ? emit(ScalarOp::Mul, {product, value}) : value;
     }
     if (!product.valid())
-      product = number(factor);
-    else if (factor != 1)
-      product = multiply(product, number(factor));
-    sum = sum.valid() ? add(sum, product, subtract) : product;
+      product = at(scope).i64(times);
+    else if (times != 1)
+      product = emit(ScalarOp::Mul, {product, at(scope).i64(times)});
+    sum = sum.valid() ? emit(subtract ? ScalarOp::Sub : ScalarOp::Add, {sum, product}) : product;
   }
-  return guarded(sum);
+  return sum;
+}
+
+// A size that may be no i64, and fails where it is none. Its terms may be far from an i64 although it is one, as those
+// of n * min(k, 1), which is n - n * max(1 - k, 0). So it is computed twice: modulo 2**64, which is exact, and in f64,
+// which tells the numbers apart that are the same modulo 2**64.
+ValueId FunctionLowerer::checked_number(const Size& size, size_t scope) {
+  auto emit = [&](ScalarOp op, std::vector<ValueId> operands) { return at(scope).scalar(op, std::move(operands)); };
+  auto number = [&](double value) { return at(scope).constant(DType::F64, Scalar::of(value)); };
+  const std::optional<AtomId> atom = size.as_atom();
+  const ValueId value = atom ? compound_value(*atom, scope) : polynomial(size, scope);
+  const Approximation real = approximation(size, scope);
+  const ValueId error = emit(ScalarOp::Sub, {real.value, as_f64(value, scope)});
+  ValueId fits = emit(ScalarOp::Lt, {emit(ScalarOp::Abs, {error}), number(0x1p62)});
+  if (real.magnitude.valid())
+    fits = emit(ScalarOp::And, {fits, emit(ScalarOp::Lt, {real.magnitude, number(kExactEnough)})});
+  const SiteAttrs overflow{site("SizeOverflow", "the size `" + shared_.atoms.to_string(size) + "` is no i64", at_)};
+  return at(scope).one(Op::Guard, {value, fits}, Type::scalar(DType::I64), overflow, loc(at_));
+}
+
+// dividend // divisor, of a dividend that need not be an i64 but is below 2**64, as the distance between any two numbers
+// is. The divisor is at least 2, so the quotient is an i64.
+ValueId FunctionLowerer::wide_quotient(const Size& dividend, int64_t divisor, size_t scope) {
+  auto emit = [&](ScalarOp op, std::vector<ValueId> operands) { return at(scope).scalar(op, std::move(operands)); };
+  auto i64 = [&](int64_t value) { return at(scope).i64(value); };
+  auto number = [&](double value) { return at(scope).constant(DType::F64, Scalar::of(value)); };
+  const ValueId value = polynomial(dividend, scope);
+  const Approximation real = approximation(dividend, scope);
+  // From 2**63 on its upper half is divided, and what the double of that leaves.
+  const ValueId is_negative = emit(ScalarOp::Lt, {value, i64(0)}), by = i64(divisor);
+  const ValueId is_wide = emit(ScalarOp::And, {is_negative, emit(ScalarOp::Gt, {real.value, number(0x1p62)})});
+  const ValueId half = emit(ScalarOp::BitAnd, {emit(ScalarOp::FloorDiv, {value, i64(2)}), i64(INT64_MAX)});
+  const ValueId twice = emit(ScalarOp::Mul, {emit(ScalarOp::FloorDiv, {half, by}), i64(2)});
+  const ValueId rest = emit(ScalarOp::Sub, {value, emit(ScalarOp::Mul, {twice, by})}); // below 2 * divisor
+  const ValueId wide = emit(ScalarOp::Add, {twice, emit(ScalarOp::FloorDiv, {rest, by})});
+  const ValueId quotient = emit(ScalarOp::Where, {is_wide, wide, emit(ScalarOp::FloorDiv, {value, by})});
+  const ValueId unwrapped = emit(
+      ScalarOp::Where, {is_wide, emit(ScalarOp::Add, {as_f64(value, scope), number(0x1p64)}), as_f64(value, scope)});
+  const ValueId error = emit(ScalarOp::Abs, {emit(ScalarOp::Sub, {real.value, unwrapped})});
+  ValueId fine = emit(ScalarOp::Lt, {error, number(0x1p62)});
+  if (real.magnitude.valid())
+    fine = emit(ScalarOp::And, {fine, emit(ScalarOp::Lt, {real.magnitude, number(kExactEnough)})});
+  const std::string text = shared_.atoms.to_string(dividend);
+  const SiteAttrs overflow{site("SizeOverflow", "`" + text + "`, which is divided for a size, is out of range", at_)};
+  return at(scope).one(Op::Guard, {quotient, fine}, Type::scalar(DType::I64), overflow, loc(at_));
+}
+
+ValueId FunctionLowerer::as_f64(ValueId i64, size_t scope) {
+  return at(scope).one(Op::Convert, {i64}, Type::scalar(DType::F64));
+}
+
+// A size in f64. `magnitude`: the sum of its terms' magnitudes, where that is not known to be below kExactEnough.
+FunctionLowerer::Approximation FunctionLowerer::approximation(const Size& size, size_t scope) {
+  auto emit = [&](ScalarOp op, std::vector<ValueId> operands) { return at(scope).scalar(op, std::move(operands)); };
+  auto number = [&](double value) { return at(scope).constant(DType::F64, Scalar::of(value)); };
+  auto sum_of = [&](ValueId a, ValueId b) { return a.valid() ? emit(ScalarOp::Add, {a, b}) : b; };
+  std::vector<ValueId> products;
+  ValueId magnitude; // of what atoms are computed from
+  double most = 0;
+  for (const Size::Term& term : size.terms) {
+    double most_of_term = std::abs(static_cast<double>(term.coefficient));
+    ValueId product;
+    for (AtomId id : term.atoms) {
+      const SizeAtom atom = shared_.atoms[id];
+      ValueId value;
+      if (atom.kind == AtomKind::Positive && !shared_.atoms.fits(Size::of(id))) {
+        const Approximation inner = approximation(atom.a, scope);
+        value = emit(ScalarOp::Max, {inner.value, number(0)});
+        if (inner.magnitude.valid()) magnitude = sum_of(magnitude, inner.magnitude);
+        most_of_term *= 0x1p66;
+      } else {
+        const auto [least, greatest] = shared_.atoms.range_of(Size::of(id));
+        most_of_term *= std::max(std::abs(static_cast<double>(least)), std::abs(static_cast<double>(greatest)));
+        value = as_f64(size_value(Size::of(id)), scope);
+      }
+      product = product.valid() ? emit(ScalarOp::Mul, {product, value}) : value;
+    }
+    if (!product.valid())
+      product = number(static_cast<double>(term.coefficient));
+    else if (term.coefficient != 1)
+      product = emit(ScalarOp::Mul, {product, number(static_cast<double>(term.coefficient))});
+    products.push_back(product);
+    most += most_of_term;
+  }
+  ValueId sum;
+  for (ValueId product : products)
+    sum = sum_of(sum, product);
+  // One product alone is as exact as it is large.
+  if (products.size() > 1 && most >= kExactEnough)
+    for (ValueId product : products)
+      magnitude = sum_of(magnitude, emit(ScalarOp::Abs, {product}));
+  return {sum, magnitude};
 }
 
 void FunctionLowerer::bind_fresh(const std::vector<typed::FreshAtom>& fresh, const tl::Type& whole,

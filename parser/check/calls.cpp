@@ -297,10 +297,12 @@ ExprPtr call_named(Context& cx, const Callable& callable, const std::string& nam
   if (callable.scalar && callable.builtin) {
     // min and max: two operands, or one to reduce.
     if (is_method && positional == 2) {
+      check_arg(cx, args[0]);
+      const bool has_axes = args[0].value && refresh(cx, *args[0].value).rank() > 0;
+      const std::string x = source_text(cx, args[0].span), y = source_text(cx, args[1].span);
       error(cx, "WrongArguments", args[1].span, fmt::format("`x.{0}(…)` takes no second operand", name),
-            fmt::format("for an axis write `{0}.{1}(axis = {2})`, for the {3} of two values `{1}({0}, {2})`",
-                        source_text(cx, args[0].span), name, source_text(cx, args[1].span),
-                        name == "min" ? "smaller" : "larger"));
+            (has_axes ? fmt::format("for an axis write `{}.{}(axis = {})`, ", x, name, y) : std::string()) +
+                fmt::format("for the {} of two values `{}({}, {})`", name == "min" ? "smaller" : "larger", name, x, y));
       return broken(span);
     }
     if (positional >= 2) return call_scalar(cx, *callable.scalar, std::move(args), span, name);

@@ -63,9 +63,14 @@ private:
 };
 
 void Coercion::mismatch(const std::string& hint) {
+  // Of another rank: its sizes say nothing of those that are wanted.
+  const auto* named = ast::as<ast::NamedType>(written);
+  const bool as_written = named && dtype_from_name(named->name.text) && target.is_tensor() && e->type.is_tensor() &&
+                          target.rank() != e->type.rank() && named->dims.size() == target.rank();
   error(cx, "TypeMismatch", e->span,
-        fmt::format("{} has to be {}, and this is {}", what, show(cx, target), show(cx, e->type)), hint,
-        {label_of(cx, *e)});
+        fmt::format("{} has to be {}, and this is {}", what,
+                    as_written ? source_text(cx, written->span) : show(cx, target), show(cx, e->type)),
+        hint, {label_of(cx, *e)});
   e->type = Type::error();
 }
 

@@ -43,7 +43,11 @@ struct Instances {
   std::deque<InstanceState> states; // by InstanceId
   std::vector<InstanceId> waiting;
   std::vector<TopLevelCall> top_level_calls;
+  std::vector<ConstCall> const_calls;
+  // Variables, and sizes that types name, in the order in which the top level binds them.
   std::map<VarId, size_t> top_level_order;
+  std::map<AtomId, size_t> top_level_sizes;
+  size_t bound_at_top_level() const { return top_level_order.size() + top_level_sizes.size(); }
 };
 
 // What is known of sizes beside their atoms (SizeAtoms) and the facts of a function (SizeFacts).

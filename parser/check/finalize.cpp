@@ -101,7 +101,11 @@ static void finalize(Context& cx, typed::Expr& e) {
       cx.open.settle(param.type);
     FunctionInfo& function = *pending.function;
     Bindings bindings = pending.bindings;
+    const size_t defined = pending.defined; // the reference ends here
+    const bool in_const = pending.in_const;
     call->instance = instance_for(cx, function, bindings, e.span);
+    if (cx.function->is_top_level) cx.instances.top_level_calls.push_back({call->instance, e.span, defined});
+    if (in_const) cx.instances.const_calls.push_back({call->instance, e.span});
     call->pending.reset();
   }
 }

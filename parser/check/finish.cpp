@@ -225,6 +225,51 @@ void add_uses(Context& cx, const typed::Block& block, Uses& uses) {
   walker.walk(block);
 }
 
+// A const is computed once, and the same wherever the program runs: nothing in it may act, or depend on what does.
+static void check_const(Context& cx, const ConstCall& call, const std::vector<Uses>& uses) {
+  std::set<uint32_t> seen{call.instance.index};
+  std::vector<uint32_t> work{call.instance.index};
+  const typed::Expr* effect = nullptr;
+  typed::Walker walker;
+  walker.on_stmt = [](const typed::Stmt&) {};
+  walker.on_expr = [&](const typed::Expr& e) {
+    if (!effect && e.is<typed::BuiltinExpr>() && typed::is_effect(cx.program, e)) effect = &e;
+  };
+  while (!work.empty() && !effect) {
+    const uint32_t instance = work.back();
+    work.pop_back();
+    walker.walk(cx.program.instances[instance].body);
+    for (uint32_t callee : uses[instance].callees)
+      if (seen.insert(callee).second) work.push_back(callee);
+  }
+  if (!effect) return;
+  const std::string& name = cx.program.instances[call.instance.index].name;
+  const std::string_view function = info(effect->as<typed::BuiltinExpr>().builtin).name;
+  std::vector<Label> labels;
+  if (!is_library(cx, effect->span.file)) labels.push_back({effect->span, "here"});
+  error(cx, "NotConstant", call.span,
+        fmt::format(
+            "a const must be known when the program is compiled, and `{}` calls `{}`, which runs with the program",
+            name, function),
+        "a const reads a file itself: `const w = load(\"w.npy\")`; else write `let`", std::move(labels));
+}
+
+// What a function reads of the script has to be bound before it is called.
+static void check_order(Context& cx, const TopLevelCall& call) {
+  const typed::Instance& instance = cx.program.instances[call.instance.index];
+  auto require = [&](const auto& order, auto what, const std::string& name, Span bound) {
+    if (auto at = order.find(what); at != order.end() && at->second >= call.defined)
+      error(cx, "UsedBeforeSet", call.span,
+            fmt::format("`{}` reads `{}`, which is set only after this call", instance.name, name), "",
+            {{bound, "set here"}});
+  };
+  for (VarId var : instance.captures)
+    require(cx.instances.top_level_order, var, cx.program.variables[var.index].name,
+            cx.program.variables[var.index].span);
+  for (AtomId atom : instance.captured_atoms)
+    require(cx.instances.top_level_sizes, atom, cx.program.atoms[atom].name, cx.program.atoms[atom].origin);
+}
+
 void finish_program(Context& cx) {
   std::vector<bool> reachable = reachable_instances(cx);
   // Effects, captures and outer atoms go from callees to callers until nothing changes.
@@ -279,14 +324,10 @@ void finish_program(Context& cx) {
   }
   cx.function = cx.top;
   for (const TopLevelCall& call : cx.instances.top_level_calls)
-    for (VarId var : cx.program.instances[call.instance.index].captures) {
-      auto order = cx.instances.top_level_order.find(var);
-      if (order == cx.instances.top_level_order.end() || order->second < call.defined) continue;
-      error(cx, "UsedBeforeSet", call.span,
-            fmt::format("`{}` reads `{}`, which is set only after this call",
-                        cx.program.instances[call.instance.index].name, cx.program.variables[var.index].name),
-            "", {{cx.program.variables[var.index].span, "set here"}});
-    }
+    check_order(cx, call);
+  std::set<std::pair<uint32_t, uint32_t>> told; // a const is checked again at each use
+  for (const ConstCall& call : cx.instances.const_calls)
+    if (told.insert({call.span.file.index, call.span.begin}).second) check_const(cx, call, uses);
   std::vector<std::set<uint32_t>> callees;
   for (const Uses& u : uses)
     callees.push_back(u.callees);

@@ -227,8 +227,8 @@ ExprPtr FunctionCall::make_node(std::vector<ExprPtr> values) {
   if (!know_result(id)) return broken(span);
   if (has_function(cx, cx.instances.states[id.index].signature.result))
     return expand_call(cx, info, bindings, std::move(values), span, before);
-  if (cx.function->is_top_level)
-    cx.instances.top_level_calls.push_back({id, span, cx.instances.top_level_order.size()});
+  if (cx.function->is_top_level) cx.instances.top_level_calls.push_back({id, span, cx.instances.bound_at_top_level()});
+  if (cx.in_const) cx.instances.const_calls.push_back({id, span});
   ExprPtr node = finish_call(cx, info, cx.instances.states[id.index].signature, std::move(values), span, id);
   return in_block(std::move(before), std::move(node), span);
 }
@@ -239,7 +239,7 @@ ExprPtr FunctionCall::make_pending(std::vector<ExprPtr> values) {
   ExprPtr node = finish_call(cx, info, provisional, std::move(values), span, {});
   if (auto* call = node->get_if<typed::CallExpr>()) {
     call->pending = static_cast<uint32_t>(cx.function->calls.size());
-    cx.function->calls.push_back({node.get(), &info, bindings});
+    cx.function->calls.push_back({node.get(), &info, bindings, cx.instances.bound_at_top_level(), cx.in_const});
   }
   return in_block(std::move(before), std::move(node), span);
 }

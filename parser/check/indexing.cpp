@@ -48,8 +48,11 @@ ExprPtr check_subscript(Context& cx, const ast::Expr& e, const ast::Subscript& s
     auto position = static_cast<size_t>(k);
     // The other elements are evaluated too: what they do is not lost.
     if (base->is<typed::TupleExpr>() && std::all_of(base->operands.begin(), base->operands.end(),
-                                                    [&](const ExprPtr& operand) { return is_simple(*operand); }))
-      return std::move(base->operands[position]);
+                                                    [&](const ExprPtr& operand) { return is_simple(*operand); })) {
+      ExprPtr element = std::move(base->operands[position]);
+      if (element->is<typed::SizeExpr>()) element->span = e.span; // `x.shape[0]`, of which `x.shape` made all
+      return element;
+    }
     auto node = make_expr(typed::TupleGetExpr{static_cast<uint32_t>(position)}, e.span, base->type.elements[position]);
     node->operands.push_back(std::move(base));
     return node;
@@ -212,7 +215,16 @@ struct SubscriptChecker {
   void enter_group();
   Size count_of_true();
   void insert_paired_axes();
+  bool names_new_axis(const ast::Expr* index) const;
 };
+
+// As other languages write it.
+bool SubscriptChecker::names_new_axis(const ast::Expr* index) const {
+  if (ast::as<ast::NoneLiteral>(index)) return true;
+  if (const auto* field = ast::as<ast::Field>(index)) return field->name.text == "newaxis";
+  const auto* name = ast::as<ast::Name>(index);
+  return name && (name->name == "None" || name->name == "newaxis") && !find(cx, name->name);
+}
 
 // The values of the items; false if one has an error.
 bool SubscriptChecker::evaluate() {
@@ -224,6 +236,12 @@ bool SubscriptChecker::evaluate() {
     case Item::Kind::Ellipsis: continue;
     case Item::Kind::Slice: ++used; continue;
     case Item::Kind::Index: break;
+    }
+    if (names_new_axis(items[i].index)) {
+      error(cx, "WrongIndex", items[i].span, fmt::format("`{}` is no subscript", source_text(cx, items[i].span)),
+            "a new axis is written `new`: `x[new, :]`");
+      fine = false;
+      continue;
     }
     values[i] = check_value(cx, items[i].index);
     typed::Expr& v = *values[i];

@@ -1,5 +1,6 @@
 // Scopes, look-up of names, and reports.
 #include "parser/check/names.h"
+#include "lang/stdlib.h"
 #include "lang/suggest.h"
 #include "parser/check/functions.h"
 #include "parser/check/modules.h"
@@ -194,72 +195,45 @@ std::string did_you_mean(const Context& cx, const std::string& name, bool callab
   return nearest.best();
 }
 
-void unknown_name(Context& cx, const std::string& name, Span span, bool callable) {
-  static const std::map<std::string, std::string> elsewhere = {
-      {"np", "functions are called without a prefix: `sum(x)`, not `np.sum(x)`"},
-      {"numpy", "functions are called without a prefix: `sum(x)`"},
-      {"torch", "functions are called without a prefix: `sum(x)`, not `torch.sum(x)`"},
-      {"jnp", "functions are called without a prefix: `sum(x)`"},
-      {"math", "functions are called without a prefix: `sqrt(x)`"},
-      {"F", "functions are called without a prefix: `relu(x)`"},
-      {"True", "write `true`"},
-      {"False", "write `false`"},
-      {"None", "write `none`"},
-      {"int", "write `i64`"},
-      {"float", "write `f32` or `f64`"},
-      {"double", "write `f64`"},
-      {"array", "write the brackets alone: `[1.0, 2.0]`"},
-      {"tensor", "write the brackets alone: `[1.0, 2.0]`"},
-      {"view", "write `reshape`"},
-      {"cat", "write `concat`"},
-      {"concatenate", "write `concat`"},
-      {"vstack", "write `concat` or `stack`"},
-      {"unsqueeze", "write `expand_dims(x, axis = …)` or `x[new, :]`"},
-      {"astype", "write the element type: `f32(x)`"},
-      {"to", "write the element type: `f32(x)`"},
-      {"numel", "write `x.shape`; the product of its sizes is the number of elements"},
-      {"size", "write `x.shape`"},
-      {"ndim", "write `rank(x)`"},
-      {"dim", "write `rank(x)`"},
-      {"power", "write `x ** y` or `pow(x, y)`"},
-      {"clip", "write `clamp(x, lo, hi)`"},
-      {"var", "the reduction is called `variance`"},
-      {"item", "a scalar needs no conversion"},
-      {"append", "a list grows by `xs = xs + [x]`, a tensor by `concat((x, [a]))`"},
-      {"filter", "write `x[x > 0]`, or `list(x for x in xs if …)`"},
-      {"sorted", "write `sort(x)`"},
-      {"reversed", "write `flip(x)`, or `xs[::-1]` of a list"},
-      {"upper", "text has `split strip replace find join`; `bytes(s)` are its bytes"},
-      {"lower", "text has `split strip replace find join`; `bytes(s)` are its bytes"},
-      {"maximum", "write `max(a, b)`"},
-      {"minimum", "write `min(a, b)`"},
-      {"T", "`T` is a field: write `x.T`"},
-      {"lambda", "a function without a name is written `|x| x + 1`"},
-      {"amax", "write `max`"},
-      {"null", "write `none`"},
-      {"nil", "write `none`"},
-      {"float32", "write `f32`"},
-      {"float64", "write `f64`"},
-      {"float16", "write `f16`"},
-      {"int32", "write `i32`"},
-      {"int64", "write `i64`"},
-      {"uint8", "write `u8`"},
-      {"randn", "write `normal(key(0), [n])`"},
-      {"rand", "write `uniform(key(0), [n])`"},
-      {"push", "a list is put together by `xs = xs + [x]`"},
-      {"println", "write `print`"},
-      {"printf", "write `print(\"{x}\")`"},
-      {"amin", "write `min`"},
+// Hints for the names of other libraries.
+static const std::map<std::string_view, std::string>& foreign_names() {
+  static const std::map<std::string_view, std::string> hints = {
+#define TL_SPELLED(name, code) {name, "write `" code "`"},
+#define TL_SAID(name, hint) {name, hint},
+#define TL_NOWHERE(name) {name, "other libraries have this; tl's has nothing like it"},
+#include "parser/check/foreign_names.def"
   };
+  return hints;
+}
+
+static bool is_module(const std::string& name) {
+  const std::vector<EmbeddedFile>& files = embedded_stdlib();
+  return std::any_of(files.begin(), files.end(), [&](const EmbeddedFile& file) { return file.name == name + ".tl"; });
+}
+
+// The module of the library, if one does, that declares a function or struct of this name.
+static std::string module_with(const std::string& name) {
+  for (const EmbeddedFile& file : embedded_stdlib()) {
+    if (!file.name.ends_with(".tl") || file.name == "prelude.tl") continue;
+    for (const char* keyword : {"\nfn ", "\nstruct "})
+      for (const char* next : {"(", "<", "[", " "})
+        if (file.text.find(keyword + name + next) != std::string::npos)
+          return file.name.substr(0, file.name.size() - 3);
+  }
+  return {};
+}
+
+void unknown_name(Context& cx, const std::string& name, Span span, bool callable) {
   std::string hint;
-  if (auto it = elsewhere.find(name); it != elsewhere.end())
+  if (auto it = foreign_names().find(name); it != foreign_names().end())
     hint = it->second;
   else if (std::string other = did_you_mean(cx, name, callable); !other.empty())
     hint = fmt::format("did you mean `{}`?", other);
   if (callable)
-    for (const auto& [candidate, value] : cx.names.builtins)
-      if (candidate.ends_with("." + name))
-        hint = fmt::format("with `import {}` it is `{}`", candidate.substr(0, candidate.find('.')), candidate);
+    if (const std::string module = module_with(name); !module.empty())
+      hint = fmt::format("with `import {0}` it is `{0}.{1}`", module, name);
+  if (!callable && is_module(name))
+    hint = fmt::format("it is a module: write `import {}` at the top of the file", name);
   error(cx, "UnknownName", span, fmt::format("there is no {} `{}` here", callable ? "function" : "name", name), hint);
 }
 

@@ -110,7 +110,7 @@ bool has_known_types(Context& cx, const FunctionInfo& entry, const std::string& 
 InstanceId entry_instance(Context& cx, FunctionInfo& entry, const Bindings& bindings) {
   InstanceId id = instance_for(cx, entry, bindings, {});
   if (!cx.instances.states[id.index].signature.has_result) check_instance(cx, id);
-  cx.instances.top_level_calls.push_back({id, entry.decl->name.span, cx.instances.top_level_order.size()});
+  cx.instances.top_level_calls.push_back({id, entry.decl->name.span, cx.instances.bound_at_top_level()});
   cx.program.has_main = true;
   cx.program.main = id;
   return id;

@@ -135,7 +135,7 @@ private:
       to_.top->current[made] = type(it->second);
     if (from_.top->own.count(id.index)) to_.top->own.insert(made.index);
     if (from_.instances.top_level_order.count(id))
-      to_.instances.top_level_order.try_emplace(made, to_.instances.top_level_order.size());
+      to_.instances.top_level_order.try_emplace(made, to_.instances.bound_at_top_level());
     if (from_.session.given.count(id)) {
       to_.session.given.insert(made);
       result_.variables[id] = made;

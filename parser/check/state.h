@@ -226,6 +226,8 @@ struct PendingCall {
   typed::Expr* node;
   FunctionInfo* function;
   Bindings bindings;
+  size_t defined; // as of a TopLevelCall
+  bool in_const;
 };
 
 struct Loop {
@@ -238,7 +240,13 @@ struct Loop {
 struct TopLevelCall {
   InstanceId instance;
   Span span;
-  size_t defined; // number of top-level variables then
+  size_t defined; // what the top level has bound by then
+};
+
+// A call in the value of a const.
+struct ConstCall {
+  InstanceId instance;
+  Span span;
 };
 
 // The function (or the top level) being checked.

@@ -311,7 +311,7 @@ VarId bind_name(Context& cx, const std::string& key, const std::string& name, co
   if (has_range(cx, type) && is_mutable)
     error(cx, "NotSupported", span, "a `var` cannot hold a range yet", "keep its two ends");
   VarId var = new_variable(cx, name, type, is_mutable, span);
-  if (cx.function->is_top_level) cx.instances.top_level_order.try_emplace(var, cx.instances.top_level_order.size());
+  if (cx.function->is_top_level) cx.instances.top_level_order.try_emplace(var, cx.instances.bound_at_top_level());
   if (!is_mutable && type.is_scalar()) {
     auto size = value ? number_of(cx, *value) : std::nullopt;
     if (size && !size->is_constant() && cx.program.atoms.computes(*size)) {
@@ -413,6 +413,9 @@ static void check_let(Context& cx, const ast::Let& s, Span span, typed::Block& i
   ExprPtr v = annotated_value(cx, s.type, s.value, outer, what, out.size_defs);
   if (s.pattern->kind == ast::Pattern::Kind::Tuple && refresh(cx, *v).is_list() && !v->type.is_error())
     v = unpacked(cx, std::move(v), s.pattern->elements.size(), s.value->span);
+  if (cx.function->is_top_level)
+    for (const auto& [atom, size] : out.size_defs)
+      cx.instances.top_level_sizes.try_emplace(atom, cx.instances.bound_at_top_level());
   out.pattern = bind_pattern(cx, *s.pattern, refresh(cx, *v), s.is_var, v.get());
   if (out.pattern.var.valid() && v->is<typed::LiteralExpr>() && v->type.open)
     cx.open_at_first[out.pattern.var] = source_text(cx, s.value->span);

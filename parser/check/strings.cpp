@@ -1,5 +1,6 @@
 // String literals, interpolation, format specifications.
 #include "parser/check/strings.h"
+#include "abi/format_spec.h"
 #include "abi/repr.h"
 #include "parser/check/expressions.h"
 #include "parser/check/functions.h"
@@ -8,71 +9,26 @@
 #include "parser/check/structs.h"
 #include "parser/check/text.h"
 #include "parser/check/values.h"
-#include <cctype>
 #include <fmt/format.h>
 
 namespace tl::checker {
 
 static void append_element(Context& cx, typed::Expr& interp, ExprPtr value, const std::string& spec, Span span);
 
-// Python's: [[fill]align][sign][z][#][0][width][grouping][.precision][type]
-std::string check_format(const std::string& spec, const Type& type) {
-  if (spec.empty()) return "";
-  std::vector<size_t> starts; // of UTF-8 characters
-  for (size_t i = 0; i < spec.size(); ++i)
-    if ((static_cast<unsigned char>(spec[i]) & 0xc0) != 0x80) starts.push_back(i);
-  starts.push_back(spec.size());
-  size_t i = 0;
-  auto is_align = [](char c) { return c == '<' || c == '>' || c == '^' || c == '='; };
-  bool numeric_align = false;
-  if (starts.size() > 2 && starts[1] < spec.size() && is_align(spec[starts[1]])) {
-    numeric_align = spec[starts[1]] == '=';
-    i = starts[1] + 1;
-  } else if (is_align(spec[0])) {
-    numeric_align = spec[0] == '=';
-    i = 1;
-  }
-  bool has_sign = false, has_alternate = false, has_group = false, has_precision = false, has_zero = false;
-  if (i < spec.size() && (spec[i] == '+' || spec[i] == '-' || spec[i] == ' ')) has_sign = true, ++i;
-  if (i < spec.size() && spec[i] == '#') has_alternate = true, ++i;
-  if (i < spec.size() && spec[i] == '0') has_zero = true, ++i;
-  size_t digits = 0;
-  while (i < spec.size() && std::isdigit(static_cast<unsigned char>(spec[i])))
-    ++i, ++digits;
-  if (digits > 6) return "the width is too large";
-  if (i < spec.size() && (spec[i] == ',' || spec[i] == '_')) has_group = true, ++i;
-  if (i < spec.size() && spec[i] == '.') {
-    ++i;
-    has_precision = true;
-    size_t begin = i;
-    while (i < spec.size() && std::isdigit(static_cast<unsigned char>(spec[i])))
-      ++i;
-    if (i == begin) return "a precision needs digits after the `.`";
-    if (i - begin > 4) return "the precision is too large";
-  }
-  char kind = 0;
-  if (i < spec.size()) kind = spec[i++];
-  if (i != spec.size()) return fmt::format("`{}` is not a format specification", spec);
-  if (type.is_str() || (type.is_tensor() && type.dtype == DType::Device)) {
-    if (kind && kind != 's') return fmt::format("`{}` does not fit text", kind);
-    if (has_sign || has_alternate || has_group || numeric_align)
-      return "text takes only fill, alignment, width and precision";
-    return "";
-  }
-  if (!type.is_tensor()) return "this value takes no format";
-  if (type.dtype == DType::Bool) {
-    if (kind || has_sign || has_alternate || has_group || has_precision || has_zero || numeric_align)
-      return "a bool takes only fill, alignment and width";
-    return "";
-  }
-  if (kind && std::string_view("bcdoxXeEfFgGn%").find(kind) == std::string_view::npos)
-    return fmt::format("`{}` does not fit {}", kind, name_of(type.dtype));
-  if (is_float(type.dtype)) {
-    if (kind && std::string_view("bcdoxX").find(kind) != std::string_view::npos)
-      return fmt::format("`{}` is for integers, and this is {}", kind, name_of(type.dtype));
-  } else if (has_precision && (!kind || std::string_view("bcdoxX").find(kind) != std::string_view::npos)) {
-    return fmt::format("an integer has no precision, and this is {}", name_of(type.dtype));
-  }
+std::string check_format(const std::string& text, const Type& type) {
+  if (text.empty()) return "";
+  const bool is_text = type.is_str() || (type.is_tensor() && type.dtype == DType::Device);
+  if (!is_text && !type.is_tensor()) return "this value takes no format";
+  const bool is_bool = !is_text && type.dtype == DType::Bool;
+  FormatSpec spec;
+  const FormatCategory category = is_text                ? FormatCategory::Str
+                                  : is_bool              ? FormatCategory::Bool
+                                  : is_float(type.dtype) ? FormatCategory::Float
+                                                         : FormatCategory::Int;
+  if (auto wrong = parse_format(text, category, spec)) return *wrong;
+  // A bool is a word, in Python a number.
+  if (is_bool && (spec.type || spec.precision >= 0 || spec.fill == "0"))
+    return "a bool takes only fill, alignment and width";
   return "";
 }
 

@@ -136,6 +136,28 @@ std::string signature_text(std::string_view text) {
   return signature;
 }
 
+std::vector<Documented> documented_structs(const std::string& module, const ast::File& file,
+                                           const SourceManager& sources) {
+  const std::string prefix = module == "prelude" ? "" : module + ".";
+  std::vector<Documented> all;
+  for (const ast::Stmt* statement : file.statements) {
+    const auto* structure = ast::as<ast::Struct>(statement);
+    if (!structure) continue;
+    std::string_view text = sources.text(statement->span);
+    take(text, "struct ");
+    Documented entry{prefix + structure->name.text, {"struct " + prefix + std::string(text)}, structure->doc, {}};
+    std::vector<std::string> state;
+    for (const ast::StructField& field : structure->fields) {
+      if (!field.doc.empty()) entry.doc += fmt::format("\n{}: {}", field.name.text, field.doc);
+      if (field.is_state) state.push_back(field.name.text);
+    }
+    if (!state.empty())
+      entry.doc += fmt::format("\nNot trained, but carried along (`state`): {}.", fmt::join(state, ", "));
+    all.push_back(std::move(entry));
+  }
+  return all;
+}
+
 std::vector<Documented> documented(const std::string& module, const ast::File& file, const SourceManager& sources) {
   const std::string prefix = module == "prelude" ? "" : module + ".";
   std::vector<Documented> all;

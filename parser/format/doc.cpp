@@ -130,6 +130,7 @@ private:
     std::string code, comment;
     uint32_t column = 0; // of the comment in the source
     size_t gap = 2;
+    std::vector<std::string> below; // further comments, which get lines of their own
   };
 
   size_t width_;
@@ -142,7 +143,11 @@ private:
     while (!row_.code.empty() && row_.code.back() == ' ')
       row_.code.pop_back();
     if (row_.code.empty() && row_.comment.empty() && (rows_.empty() || stack_.empty())) return;
+    const std::string indent(std::min(row_.code.find_first_not_of(' '), row_.code.size()), ' ');
+    const std::vector<std::string> below = std::move(row_.below);
     rows_.push_back(std::move(row_));
+    for (const std::string& comment : below)
+      rows_.push_back({indent + comment, {}, 0, 2, {}});
     row_ = {};
   }
 
@@ -199,8 +204,10 @@ private:
       if (row_.comment.empty()) {
         row_.comment = doc->text;
         row_.column = doc->column;
+      } else if (doc->text.starts_with("##")) { // on a line of its own it would document what follows
+        (row_.below.empty() ? row_.comment : row_.below.back()) += "  " + doc->text;
       } else {
-        row_.comment += "  " + doc->text;
+        row_.below.push_back(doc->text);
       }
       break;
     case Doc::Kind::IfBroken:

@@ -194,7 +194,7 @@ const Doc* FormatWriter::file(const File& file) {
 namespace tl {
 namespace {
 
-// All comments, without blanks: what must not change. (Two may end up on one line.)
+// All comments, without blanks: what must not change. (One may end up on another line.)
 std::string comments_of(const SourceManager& sources, FileId file) {
   Diagnostics ignored;
   std::string all;

@@ -135,6 +135,8 @@ constexpr ForeignWord foreign_words[] = {
     {"from", "write `import name`"},
     {"mut", "a variable that changes is declared with `var`"},
     {"print", "a call takes parentheses: `print(x)`"},
+    {"then", "the block of an `if` is written in braces: `if c { a } else { b }`"},
+    {"do", "the block of a loop is written in braces: `while c { }`"},
     {"match", "choose with `if c { } else if d { } else { }`"},
     {"switch", "choose with `if c { } else if d { } else { }`"},
     {"loop", "a loop without an end is `while true { }`"},
@@ -260,6 +262,9 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
     break;
   default: break;
   }
+  const bool ends_here = has(expected, END_STATEMENT) || has(expected, RPAREN) || has(expected, RBRACKET);
+  if (ends_here && !in_header && previous == NAME && (token.kind == NAME || token.kind == STRING_BEGIN))
+    return fmt::format("a call takes parentheses: `{}({})`", before->text, token.kind == NAME ? token.text : "\"…\"");
   if (token.kind == END_STATEMENT && in_header && has(expected, LBRACE)) return "the `{` belongs on the same line";
   if (has(expected, END_STATEMENT) && (begins_expression(token.kind) || has({LET, VAR, WHILE, RETURN}, token.kind)))
     return "statements go on lines of their own, or are separated by `;`";

@@ -6,6 +6,7 @@
 #include "ir/graph/op_info.h"
 #include "ir/graph/rewrite.h"
 #include "passes/passes.h"
+#include "passes/simplify/fold_tensors.h"
 
 namespace tl {
 using namespace ir;
@@ -157,6 +158,7 @@ private:
 Module dce(Module module) {
   for (Function& function : module.functions)
     Marker(function).run();
+  drop_unused_tensors(module);
   return module;
 }
 

@@ -1,10 +1,12 @@
 // Computes what is made of constants alone.
 //
 // Needs: nothing.
-// Gives: no scalar operation on constants only, and no element of a constant tensor at constant positions. The bits are
-//        those of every engine, since all evaluate abi/scalar_functions.h.
+// Gives: no scalar operation on constants only, no element of a constant tensor at constant positions, and few
+//        operations on large constant tensors only (fold_tensors.h). The bits are those of every engine, since all
+//        evaluate abi/scalar_functions.h.
 #include "passes/edit.h"
 #include "passes/passes.h"
+#include "passes/simplify/fold_tensors.h"
 
 namespace tl {
 using namespace ir;
@@ -45,11 +47,26 @@ std::optional<Scalar> value_of(const Module& module, const Function& f, const No
 Module fold(Module module) {
   for (Function& function : module.functions) {
     Edit edit(module, function);
+    int maps = 0; // around the node: constant tensors stand outside of them
+    edit.scope = [&](NodeId id, size_t, bool enter) {
+      if (function[id].op == Op::Map || function[id].op == Op::Kernel) maps += enter ? 1 : -1;
+    };
     edit.visit = [&](NodeId id) {
-      auto value = value_of(module, function, function[id]);
-      if (!value) return Edit::Keep;
-      ValueId result = function[id].results[0];
-      edit.replace(result, edit.constant(function[result].type.dtype, *value));
+      std::optional<Scalar> value = value_of(module, function, function[id]);
+      std::optional<HostTensor> tensor;
+      if (!value && maps == 0) tensor = folded_tensor(module, function, function[id]);
+      if (!value && !tensor) return Edit::Keep;
+      const ValueId result = function[id].results[0];
+      Type type = function[result].type;
+      if (tensor && type.is_scalar()) value = tensor->get(0);
+      if (value) {
+        edit.replace(result, edit.constant(type.dtype, *value));
+      } else {
+        const ConstTensorAttrs attrs{static_cast<uint32_t>(module.tensors.size())};
+        module.tensors.push_back(std::move(*tensor));
+        const LocId at = function[id].loc;
+        edit.replace(result, edit.one(Op::ConstTensor, {}, std::move(type), attrs, at));
+      }
       return Edit::Drop;
     };
     edit.run();

@@ -1,6 +1,6 @@
-// Python's format specifications (the "Format Specification Mini-Language" of its library reference), as CPython's
-// formatter_unicode.c applies them, in the C locale.
+// Values in Python's format specifications, as CPython's formatter_unicode.c applies them, in the C locale.
 #include "abi/device.h"
+#include "abi/format_spec.h"
 #include "abi/repr.h"
 #include "vm/io/io.h"
 #include "vm/io/number.h"
@@ -12,124 +12,6 @@
 namespace tl {
 
 namespace {
-
-enum class Category { Bool, Int, Float, Str };
-
-struct Spec {
-  std::string fill = " "; // one character, UTF-8
-  char align = 0;         // < > = ^, or 0 for the type's own
-  char sign = '-';
-  bool sign_given = false, no_negative_zero = false, alternate = false;
-  int64_t width = -1, precision = -1;
-  char grouping = 0; // , or _
-  char type = 0;
-};
-
-constexpr int64_t kLongest = 10000; // of width and precision: no line of output is longer
-
-bool is_align(char c) { return c == '<' || c == '>' || c == '=' || c == '^'; }
-
-size_t character_length(std::string_view text) {
-  size_t n = 1;
-  while (n < text.size() && (static_cast<unsigned char>(text[n]) & 0xc0) == 0x80)
-    ++n;
-  return n;
-}
-
-std::string_view name_of(Category c) {
-  switch (c) {
-  case Category::Bool: return "bools";
-  case Category::Int: return "integers";
-  case Category::Float: return "floats";
-  case Category::Str: return "strings";
-  }
-  return "";
-}
-
-// Returns what is wrong, or nothing and fills `spec`.
-std::optional<std::string> parse_number(std::string_view text, size_t& at, int64_t& number) {
-  number = 0;
-  while (at < text.size() && text[at] >= '0' && text[at] <= '9') {
-    number = number * 10 + (text[at++] - '0');
-    if (number > kLongest) return fmt::format("a width or precision above {} is not supported", kLongest);
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string> parse_layout(std::string_view text, size_t& at, Category category, Spec& spec) {
-  auto peek = [&](size_t i) { return at + i < text.size() ? text[at + i] : '\0'; };
-  bool fill_given = false;
-  size_t first = text.empty() ? 0 : character_length(text);
-  if (!text.empty() && is_align(peek(first))) {
-    spec.fill = std::string(text.substr(0, first));
-    spec.align = peek(first);
-    at += first + 1;
-    fill_given = true;
-  } else if (is_align(peek(0))) {
-    spec.align = text[at++];
-  }
-  if (peek(0) == '+' || peek(0) == '-' || peek(0) == ' ') {
-    spec.sign = text[at++];
-    spec.sign_given = true;
-  }
-  if (peek(0) == 'z') spec.no_negative_zero = true, ++at;
-  if (peek(0) == '#') spec.alternate = true, ++at;
-  if (!fill_given && peek(0) == '0') {
-    spec.fill.assign(1, '0');
-    if (!spec.align && category != Category::Str) spec.align = '=';
-    ++at;
-  }
-  if (peek(0) >= '0' && peek(0) <= '9')
-    if (auto wrong = parse_number(text, at, spec.width)) return wrong;
-  if (peek(0) == ',' || peek(0) == '_') {
-    spec.grouping = text[at++];
-    if (peek(0) == ',' || peek(0) == '_') return "only one of ',' and '_' may group digits";
-  }
-  if (peek(0) == '.') {
-    ++at;
-    if (peek(0) < '0' || peek(0) > '9') return "digits must follow the '.' of a format";
-    if (auto wrong = parse_number(text, at, spec.precision)) return wrong;
-  }
-  return std::nullopt;
-}
-
-bool is_float_type(char t) { return t && std::string_view("eEfFgG%").find(t) != std::string_view::npos; }
-bool is_int_type(char t) { return t && std::string_view("bcdoxX").find(t) != std::string_view::npos; }
-
-std::optional<std::string> parse(std::string_view text, Category category, Spec& spec) {
-  size_t at = 0;
-  if (auto wrong = parse_layout(text, at, category, spec)) return wrong;
-  if (at < text.size()) {
-    spec.type = text[at++];
-    if (at < text.size() ||
-        !(is_float_type(spec.type) || is_int_type(spec.type) || spec.type == 'n' || spec.type == 's'))
-      return fmt::format("'{}' is not a format specification", text);
-  }
-  char t = spec.type;
-  auto misfit = [&] { return fmt::format("format '{}' does not fit {}", t, name_of(category)); };
-  if (category == Category::Str && t && t != 's') return misfit();
-  if (category != Category::Str && t == 's' && category != Category::Bool) return misfit();
-  if (category == Category::Float && is_int_type(t)) return misfit();
-  bool as_text = category == Category::Str || (category == Category::Bool && (!t || t == 's'));
-  bool as_float = is_float_type(t) || (category == Category::Float && (!t || t == 'n'));
-  if (as_text) {
-    if (spec.sign_given) return fmt::format("a sign does not fit {}", name_of(category));
-    if (spec.alternate) return fmt::format("'#' does not fit {}", name_of(category));
-    if (spec.no_negative_zero) return fmt::format("'z' does not fit {}", name_of(category));
-    if (spec.grouping) return fmt::format("'{}' does not fit {}", spec.grouping, name_of(category));
-    if (spec.align == '=') return fmt::format("alignment '=' does not fit {}", name_of(category));
-  } else if (!as_float) {
-    if (spec.precision >= 0)
-      return fmt::format("a precision does not fit {} in format '{}'", name_of(category), t ? t : 'd');
-    if (spec.no_negative_zero) return fmt::format("'z' does not fit {} in format '{}'", name_of(category), t ? t : 'd');
-    if (t == 'c' && (spec.sign_given || spec.alternate)) return "a sign or '#' does not fit format 'c'";
-    if (t == 'c' && spec.grouping) return fmt::format("'{}' does not fit format 'c'", spec.grouping);
-    if (spec.grouping == ',' && (t == 'b' || t == 'o' || t == 'x' || t == 'X'))
-      return fmt::format("',' does not fit format '{}'; '_' does", t);
-  }
-  if (spec.grouping && t == 'n') return fmt::format("'{}' does not fit format 'n'", spec.grouping);
-  return std::nullopt;
-}
 
 std::string repeat(std::string_view text, int64_t times) {
   std::string out;
@@ -162,7 +44,7 @@ std::string grouped(std::string_view digits, char separator, int64_t group, int6
   }
 }
 
-std::string pad(const std::string& left, const std::string& right, const Spec& spec, char default_align) {
+std::string pad(const std::string& left, const std::string& right, const FormatSpec& spec, char default_align) {
   auto length = static_cast<int64_t>(code_points(left) + code_points(right));
   int64_t missing = std::max<int64_t>(0, spec.width - length);
   switch (spec.align ? spec.align : default_align) {
@@ -173,7 +55,7 @@ std::string pad(const std::string& left, const std::string& right, const Spec& s
   }
 }
 
-std::string lay_out(const Parts& parts, const Spec& spec, int64_t group) {
+std::string lay_out(const Parts& parts, const FormatSpec& spec, int64_t group) {
   std::string digits;
   if (!parts.digits.empty()) {
     auto others = static_cast<int64_t>(parts.sign.size() + parts.prefix.size() + parts.rest.size());
@@ -183,7 +65,7 @@ std::string lay_out(const Parts& parts, const Spec& spec, int64_t group) {
   return pad(parts.sign + parts.prefix, digits + parts.rest, spec, '>');
 }
 
-std::string sign_of(bool negative, const Spec& spec) {
+std::string sign_of(bool negative, const FormatSpec& spec) {
   if (negative) return "-";
   return spec.sign == '+' ? "+" : spec.sign == ' ' ? " " : "";
 }
@@ -198,7 +80,7 @@ std::string utf8(uint64_t code) {
           byte(0x80 | (code & 63))};
 }
 
-std::string format_integer(Integer value, const Spec& spec) {
+std::string format_integer(Integer value, const FormatSpec& spec) {
   if (spec.type == 'c') return pad("", utf8(value.negative ? 0xfffd : value.magnitude), spec, '>');
   unsigned base = spec.type == 'b' ? 2 : spec.type == 'o' ? 8 : spec.type == 'x' || spec.type == 'X' ? 16 : 10;
   Parts parts;
@@ -242,7 +124,7 @@ void lay_out_digits(const Decimal& decimal, char kind, int precision, bool add_d
 }
 
 // `shortest` is used when the specification asks for no digits of its own.
-std::string format_double(double value, const Decimal* shortest, const Spec& spec) {
+std::string format_double(double value, const Decimal* shortest, const FormatSpec& spec) {
   char kind = spec.type ? spec.type : 'r';
   bool percent = kind == '%', upper = kind == 'E' || kind == 'F' || kind == 'G';
   if (percent) kind = 'f', value *= 100;
@@ -270,20 +152,20 @@ std::string format_double(double value, const Decimal* shortest, const Spec& spe
   return lay_out(parts, spec, 3);
 }
 
-Category category_of(DType type) {
-  return type == DType::Bool ? Category::Bool : is_float(type) ? Category::Float : Category::Int;
+FormatCategory category_of(DType type) {
+  return type == DType::Bool ? FormatCategory::Bool : is_float(type) ? FormatCategory::Float : FormatCategory::Int;
 }
 
 } // namespace
 
 std::optional<std::string> check_format(std::string_view text, DType dtype) {
-  Spec spec;
-  return parse(text, dtype == DType::Device ? Category::Str : category_of(dtype), spec);
+  FormatSpec spec;
+  return parse_format(text, dtype == DType::Device ? FormatCategory::Str : category_of(dtype), spec);
 }
 
 std::optional<std::string> check_format_of_string(std::string_view text) {
-  Spec spec;
-  return parse(text, Category::Str, spec);
+  FormatSpec spec;
+  return parse_format(text, FormatCategory::Str, spec);
 }
 
 namespace {
@@ -319,7 +201,7 @@ std::string repr(std::string_view text) {
   const char quote = has_single && !has_double ? '"' : '\'';
   std::string result(1, quote);
   for (size_t at = 0; at < text.size();) {
-    std::string_view character = text.substr(at, character_length(text.substr(at)));
+    std::string_view character = text.substr(at, utf8_length(text.substr(at)));
     at += character.size();
     const uint32_t c = code_point(character);
     if (character[0] == quote || character[0] == '\\')
@@ -341,12 +223,12 @@ std::string repr(std::string_view text) {
 std::string format_string(std::string_view text, std::string_view spec_text) {
   if (spec_text.empty()) return std::string(text);
   if (spec_text == kRepr) return repr(text);
-  Spec spec;
-  if (auto wrong = parse(spec_text, Category::Str, spec)) throw std::invalid_argument(*wrong);
+  FormatSpec spec;
+  if (auto wrong = parse_format(spec_text, FormatCategory::Str, spec)) throw std::invalid_argument(*wrong);
   if (spec.precision >= 0) {
     size_t end = 0;
     for (int64_t i = 0; i < spec.precision && end < text.size(); ++i)
-      end += character_length(text.substr(end));
+      end += utf8_length(text.substr(end));
     text = text.substr(0, end);
   }
   return pad("", std::string(text), spec, '<');
@@ -354,21 +236,21 @@ std::string format_string(std::string_view text, std::string_view spec_text) {
 
 std::string format_scalar(DType dtype, Scalar value, std::string_view spec_text) {
   if (dtype == DType::Device) return format_string(device_name(value.as<int64_t>()), spec_text);
-  Category category = category_of(dtype);
-  Spec spec;
-  if (auto wrong = parse(spec_text, category, spec)) throw std::invalid_argument(*wrong);
-  if (category == Category::Float) {
+  FormatCategory category = category_of(dtype);
+  FormatSpec spec;
+  if (auto wrong = parse_format(spec_text, category, spec)) throw std::invalid_argument(*wrong);
+  if (category == FormatCategory::Float) {
     Decimal shortest;
     if (!spec.type && spec.precision < 0) shortest = shortest_decimal(dtype, value);
     return format_double(float_value(dtype, value), &shortest, spec);
   }
   Integer integer = integer_value(dtype, value);
-  if (category == Category::Bool && (!spec.type || spec.type == 's')) {
+  if (category == FormatCategory::Bool && (!spec.type || spec.type == 's')) {
     std::string_view word = integer.magnitude ? "true" : "false";
     if (spec.precision >= 0) word = word.substr(0, static_cast<size_t>(spec.precision));
     return pad("", std::string(word), spec, '<');
   }
-  if (!is_float_type(spec.type)) return format_integer(integer, spec);
+  if (!is_float_format(spec.type)) return format_integer(integer, spec);
   auto magnitude = static_cast<double>(integer.magnitude);
   return format_double(integer.negative ? -magnitude : magnitude, nullptr, spec);
 }

@@ -197,7 +197,10 @@ ExprPtr arange_of_integers(Context& cx, Rule& r, ArangeArguments a) {
     count = cx.program.atoms.positive(Size(0) - cx.program.atoms.floor_div(lo - hi, stride), sure_facts(cx));
   if (!start || !step) (void)cx.open.unify(type, Type::scalar(DType::I64));
   auto as_operand = [&](ExprPtr value, const Size& size) {
-    if (!value) return size_expr(size, r.span);
+    if (!value) {
+      ExprPtr number = size_expr(size, r.span);
+      return a.element ? convert(cx, std::move(number), *a.element) : std::move(number);
+    }
     value->type = cx.open.element_of(type);
     value->as<typed::LiteralExpr>().form = LiteralForm::Int;
     return value;

@@ -11,6 +11,7 @@
 #include "parser/check/structs.h"
 #include "parser/check/text.h"
 #include "parser/check/values.h"
+#include <filesystem>
 #include <fmt/format.h>
 
 namespace tl::checker {
@@ -191,13 +192,14 @@ static std::optional<FileHeader> header_of(Context& cx, const std::string& path,
   if (cx.options.read_header) header = cx.options.read_header(path, name, options, wanted);
   if (header.problem.empty()) return header;
   // That a file is not there comes first: what it would have told follows from that.
+  const char* kind = header.missing ? "IoError" : "UntypedLoad";
   const std::string message = header.missing && !hint.empty() ? fmt::format("{}, so {}", header.problem, what)
                                                               : fmt::format("{}: {}", what, header.problem);
   if (header.missing && cx.options.missing_file_is_warning) {
-    report(cx, {Severity::Warning, "UntypedLoad", message, r.span, {}, hint});
+    report(cx, {Severity::Warning, kind, message, r.span, {}, hint});
     cx.is_incomplete = true;
   } else
-    r.fail("UntypedLoad", r.span, message, header.missing ? hint : "");
+    r.fail(kind, r.span, message, header.missing ? hint : "");
   r.ok = false;
   return std::nullopt;
 }
@@ -219,9 +221,18 @@ static bool file_sizes(Context& cx, Type& type, const std::string& path, const s
 // Of a text that is written out; none where there is no expression.
 static std::string text_of(const ExprPtr& e) { return e ? e->as<typed::StrExpr>().text : ""; }
 
+// The path of a file that a const is read from is relative to the file in which it is written, as that of an import is.
+static void find_beside(Context& cx, typed::Expr& path) {
+  auto* written = path.get_if<typed::StrExpr>();
+  const std::filesystem::path program = cx.sources.name(path.span.file);
+  if (written && program.has_parent_path() && std::filesystem::path(written->text).is_relative())
+    written->text = (program.parent_path() / written->text).lexically_normal().string();
+}
+
 static ExprPtr load_call(Context& cx, Builtin builtin, Rule& r, const Type* expected) {
   ExprPtr path = r.text(0, "a path"), name;
   if (!r.ok) return nullptr;
+  if (cx.in_const) find_beside(cx, *path);
   LoadOptions options;
   options.kind = kind_of(builtin);
   bool has_name = builtin != Builtin::ReadCsv && r.has(1);

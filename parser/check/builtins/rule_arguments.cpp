@@ -8,6 +8,10 @@
 
 namespace tl::checker {
 
+constexpr const char* kSayConstant =
+    "write a literal or a const; a parameter is known at each call if it has no type, and a constant as its "
+    "default: `fn f(x, axis = 0)`";
+
 void Rule::fail(const std::string& kind, Span at, const std::string& message, const std::string& hint) {
   ok = false;
   error(cx, kind, at, message, hint);
@@ -184,8 +188,7 @@ std::vector<int64_t> Rule::axes(size_t i, size_t rank) {
   else if (known)
     list = {*known};
   if (!known) {
-    fail("NotConstant", by[i]->span, "an axis must be known when the program is compiled",
-         "write a literal or a const; a parameter without a type is known at each call: `fn f(x, axis = 0)`");
+    fail("NotConstant", by[i]->span, "an axis must be known when the program is compiled", kSayConstant);
     return result;
   }
   for (const Static& one : list) {

@@ -138,6 +138,8 @@ TEST_CASE("comments") {
                "#!/usr/bin/env tl\n# a\nlet x = 1  # b\n\n## c\nfn f() = 1\n# d\n");
   check_layout("f(a, # first\nb # second\n)", "f(\n  a,  # first\n  b,  # second\n)\n");
   check_layout("f(a, b) # all", "f(a, b)  # all\n");
+  check_layout("f( # why\n) # all", "f()  # why\n# all\n"); // one comment is not part of another
+  check_layout("let x = [ # why\n] # all\nlet y = 1", "let x = []  # why\n# all\nlet y = 1\n");
   check_layout("f(\n# why\na)", "f(\n  # why\n  a,\n)\n");
   check_layout("f(a\n# the end\n)", "f(\n  a,\n  # the end\n)\n");
   check_layout("let x = a + # one\nb", "let x =\n  a +  # one\n  b\n");
