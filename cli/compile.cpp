@@ -1,4 +1,5 @@
 #include "compile.h"
+#include "backend/cpu/codegen.h"
 #include "backend/cuda/provider.h"
 #include "backend/kernel/lower.h"
 #include "driver/messages.h"
@@ -133,10 +134,14 @@ std::vector<kir::Kernel> kernels_of(const ir::Module& module, const Scheduled& s
 }
 
 std::string cache_text(const DiskCache* cache) {
-  if (!cache) return "kernels from disk 0 (no cache)\n";
+  std::string given_up;
+  if (const int count = cpu::given_up())
+    given_up = fmt::format("compiled plainly  {} (LLVM took too long for all optimisations)\n", count);
+  if (!cache) return given_up + "kernels from disk 0 (no cache)\n";
   std::string problem = cache->problem();
-  return fmt::format("kernels from disk {} of {}, {} stored\n{}", cache->hits(), cache->hits() + cache->misses(),
-                     cache->stored(), problem.empty() ? "" : fmt::format("disk cache        {}\n", problem));
+  return given_up + fmt::format("kernels from disk {} of {}, {} stored\n{}", cache->hits(),
+                                cache->hits() + cache->misses(), cache->stored(),
+                                problem.empty() ? "" : fmt::format("disk cache        {}\n", problem));
 }
 
 } // namespace tl::cli

@@ -20,7 +20,7 @@ void confine(RunSetup& setup, const ProgramArguments& arguments, const std::stri
   const FileRules& rules = setup.files;
   if (rules.reach == FileRules::Reach::All || Ranks::promised()) return;
   setup.run.memory_limit = memory_of_each_device(setup.run);
-  std::vector<AllowedFiles> files;
+  std::vector<AllowedFiles> files = setup.of_cards;
   if (rules.reach == FileRules::Reach::Folder) files.push_back({rules.folder, true});
   if (!cache_folder.empty()) files.push_back({cache_folder, true});
   for (const std::string& path : arguments.outputs)

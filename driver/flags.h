@@ -1,6 +1,7 @@
 // The flags of a run: `tl run`, `tl test` and built executables have them from one table.
 #pragma once
 #include "vm/io/access.h"
+#include "vm/io/landlock.h"
 #include "vm/vm.h"
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@ struct RunSetup {
   std::string trace;          // a file, or empty
   std::string device = "cpu"; // or auto, gpu, gpu:N, gpu-emu: RunOptions::cards is for whoever can open them
   int emulated_cards = 1;
+  std::vector<AllowedFiles> of_cards;        // what the cards need of the system while the program runs
   bool tf32 = false, exact_products = false; // how GPUs multiply
 
   bool looks() const { return profile || explain_idle || !trace.empty(); }

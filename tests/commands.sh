@@ -294,6 +294,13 @@ cached=(env TL_CACHE_DIR="$out/cache" "$tl" run --stats -e "$sizes")
 check "cold cache" 0 "from disk 0 of [1-9]" -- "${cached[@]}"
 check "warm cache" 0 "from disk ([1-9]) of \\1, 0 stored" -- "${cached[@]}"
 check "no cache" 0 "no cache" -- env TL_CACHE_DIR="$out/cache" "$tl" run --no-cache --stats -e "$sizes"
+# ---- a kernel that takes LLVM too long is compiled plainly; so are all where LLVM has no time
+check "no time for LLVM" 0 "compiled plainly +[1-9]" -- env TL_COMPILE_SECONDS=0 "$tl" run --no-cache --stats -e "$sizes"
+check "the result is the same" 0 "^210.0$" -- env TL_COMPILE_SECONDS=0 "$tl" run --no-cache -e "$sizes"
+check "time enough" 0 "^0$" -- bash -c '"$1" run --no-cache --stats -e "$2" 2>&1 | grep -c plainly; true' _ "$tl" "$sizes"
+echo "$sizes" >"$out/plain.tl"
+check "no time while building" 0 "^210.0$" -- bash -c 'TL_COMPILE_SECONDS=0 "$1" build --no-cache "$2/plain.tl" -o "$2/plain" && "$2/plain"' _ "$tl" "$out"
+check "code for an older processor" 0 "^210.0$" -- env TL_CPU=x86-64-v3 "$tl" run --no-cache -e "$sizes"
 find "$out/cache" -name '*.tlc' -exec sh -c 'head -c 100 "$1" >"$1.new"; mv "$1.new" "$1"' _ {} \;
 check "truncated cache" 0 "from disk 0 of" -- "${cached[@]}"
 check "cache that healed" 0 "from disk ([1-9]) of \\1, 0 stored" -- "${cached[@]}"

@@ -275,6 +275,7 @@ TL
 copies=(timeout -k 5 60 "$tl" run --device gpu "$out/copies.tl")
 compiler works 0 '' 'code' '80 90'
 check "a driver that does nothing at all" 0 "^.300000,. 0$" -- $(on works) TL_FAILING=none "${copies[@]}"
+check "nor does one whose program may use no files" 0 "^.300000,. 0$" -- $(on works) TL_FAILING=none "${copies[@]:0:8}" --no-files "$out/copies.tl"
 for function in cuDevicePrimaryCtxRetain cuCtxSetCurrent cuStreamCreate; do # without them there is no card
   check "$function fails" 2 "^tl: --device gpu: Test card: $function: an error .CUDA_ERROR_X.$" -- \
     $(on works) TL_FAILING=$function TL_FAILING_WITH=999 TL_FAILING_BEHIND=0 "${copies[@]}"

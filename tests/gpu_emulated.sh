@@ -194,6 +194,19 @@ echo 'fn main() { let x = zeros([1000000])
   print(sum(x)) }' >"$out/large.tl"
 check "the memory limit bounds a card" 3 "OutOfMemory.*memory limit of 1.0 MB" -- "${emulated[@]}" --memory-limit 1MB --disable fuse "$out/large.tl"
 
+check "no address space for a card" 3 "no address space for the memory of the emulated cards .*--memory-limit makes it smaller" -- \
+  bash -c "ulimit -v 8000000; '$tl' run --device gpu-emu -e 'print(sum(arange(3.0)))'"
+check "nor in the REPL" 3 "no address space" -- bash -c "ulimit -v 8000000; echo 1 | '$tl' repl --device gpu-emu"
+check "room for a smaller one" 0 "^3.0$" -- bash -c "ulimit -v 8000000; '$tl' run --device gpu-emu --memory-limit 500M -e 'print(sum(arange(3.0)))'"
+
+# ---- a program that may use no files: its kernels are compiled all the same
+mkdir "$out/own"
+for only in --no-files "--root $out/own"; do
+  # shellcheck disable=SC2086
+  check "${only%% *} on an emulated card" 0 "^3.0$" -- "${emulated[@]}" --no-cache $only -e 'print(sum(arange(3.0)))'
+done
+check "and nothing is left of the compiler's files" 0 "^0$" -- bash -c "mkdir '$out/tmp'; TMPDIR='$out/tmp' '$tl' run --no-cache --no-files --device gpu-emu -e 'print(sum(arange(3.0)))' >/dev/null; ls '$out/tmp' | wc -l"
+
 # No memory for the first kernel: what reads its result, by way of copies too, does not run.
 echo 'fn main(d: i64 = 200) { let s = zeros([d]) + 3.0
   let t = cumsum(s)

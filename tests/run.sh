@@ -91,6 +91,8 @@ run executables tests/build.sh "$build/tl" "$filter"
 command -v python3 >/dev/null && run "faults apply" python3 tests/mutants/run.py --check
 command -v python3 >/dev/null && run extremes python3 tests/extremes/run.py --tl "$build/tl" --count 60 --keep "$build/extremes"
 run differential tests/differential.sh "$build/tl" "$filter"
+[[ -z $filter || integers == *"$filter"* ]] && command -v python3 >/dev/null &&
+  run integers python3 tests/fuzz/integers.py --tl "$build/tl" --seed 1 --count 200 --out "$build/fuzz"
 run orders tests/orders.sh "$build/tl" "$filter"
 run sorting tests/sorts.sh "$build/tl" "$filter"
 run contractions tests/contractions.sh "$build/tl" "$filter"

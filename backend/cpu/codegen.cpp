@@ -1,10 +1,13 @@
 // From LLVM IR to machine code: target, passes, object files.
 #include "backend/cpu/codegen.h"
 #include "abi/processor.h"
+#include "backend/cpu/bounded.h"
 #include "backend/cpu/emit.h"
 #include "backend/cpu/gemm_plan.h"
 #include "backend/cpu/llvm_guard.h"
 #include <algorithm>
+#include <atomic>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -18,6 +21,7 @@
 #include <llvm/Support/xxhash.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
+#include <llvm/Transforms/Scalar/Scalarizer.h>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -83,9 +87,8 @@ LlvmTarget make_target(const CodegenOptions& options) {
     throw UnknownProcessor(fmt::format("LLVM knows no processor '{}' among those of this kind", result.processor.cpu));
   llvm::TargetOptions how;
   how.AllowFPOpFusion = llvm::FPOpFusion::Strict; // a product and a sum stay two operations
-  result.target.reset(target->createTargetMachine(
-      triple, result.processor.cpu, result.processor.features, how, llvm::Reloc::PIC_, llvm::CodeModel::Small,
-      options.level == 0 ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default));
+  result.target.reset(target->createTargetMachine(triple, result.processor.cpu, result.processor.features, how,
+                                                  llvm::Reloc::PIC_, llvm::CodeModel::Small));
   if (!is_x86(options)) return result;
   auto has = [&](const char* feature) { return result.target->getMCSubtargetInfo()->checkFeatures(feature); };
   result.machine.avx512 = has("+avx512f,+avx512vl,+avx512bw,+avx512dq");
@@ -132,12 +135,15 @@ std::unique_ptr<llvm::Module> build_module(llvm::LLVMContext& context, const kir
   return module;
 }
 
+bool is_scalar(const kir::Kernel& kernel) {
+  return !kernel.is_gemm && std::none_of(kernel.phases.begin(), kernel.phases.end(),
+                                         [](const kir::Phase& phase) { return has_vector_code(phase.body); });
+}
+
 // Kernels that already are vectors get a few cheap passes; plain scalar loops get what a C compiler would do.
-void optimise(llvm::Module& module, const kir::Kernel& kernel, llvm::TargetMachine& target, int level) {
+void optimise(llvm::Module& module, bool scalar, llvm::TargetMachine& target, int level) {
+  target.setOptLevel(level <= 0 ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default);
   if (level == 0) return;
-  bool scalar = !kernel.is_gemm;
-  for (const kir::Phase& phase : kernel.phases)
-    scalar = scalar && !has_vector_code(phase.body);
   llvm::PipelineTuningOptions tuning;
   tuning.SLPVectorization = true;
   llvm::PassBuilder builder(&target, tuning);
@@ -151,7 +157,11 @@ void optimise(llvm::Module& module, const kir::Kernel& kernel, llvm::TargetMachi
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::ModulePassManager passes;
-  if (scalar) {
+  if (level == kNoVectors) {
+    llvm::ScalarizerPassOptions how;
+    how.ScalarizeLoadStore = true;
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::ScalarizerPass(how)));
+  } else if (scalar) {
     passes = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
   } else {
     constexpr const char* kCheap = "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
@@ -235,7 +245,7 @@ struct Codegen::State {
   }
 };
 
-Codegen::Codegen(CodegenOptions options) : state_(std::make_unique<State>()) {
+Codegen::Codegen(CodegenOptions options) : state_(std::make_shared<State>()) {
   LlvmGuard guard;
   if (options.triple.empty()) options.triple = llvm::sys::getProcessTriple();
   state_->processor = processor(options);
@@ -264,19 +274,71 @@ uint32_t Codegen::needed_features() const {
 
 CompiledKernel Codegen::describe(const kir::Kernel& kernel) const { return describe_for(kernel, state_->machine); }
 
-std::string Codegen::compile(const kir::Kernel& kernel, const std::string& symbol, CodeForm form) {
-  LlvmGuard guard;
-  LlvmTarget target = state_->borrow();
-  llvm::LLVMContext context;
-  auto module = build_module(context, kernel, symbol, target, state_->options);
-  optimise(*module, kernel, *target.target, state_->options.level);
-  std::string code = form == CodeForm::Llvm ? text_of(*module)
-                                            : generate(*module, *target.target,
-                                                       form == CodeForm::Object ? llvm::CodeGenFileType::ObjectFile
-                                                                                : llvm::CodeGenFileType::AssemblyFile);
-  state_->give_back(std::move(target));
-  return code;
+namespace {
+
+constexpr double kSeconds = 15;    // for a kernel, where TL_COMPILE_SECONDS does not say
+constexpr int kMostLeftBehind = 8; // threads that go on in vain; from then on nothing is tried that may take long
+std::atomic<int> given_up_kernels{0};
+
+double compile_seconds() {
+  const char* text = std::getenv("TL_COMPILE_SECONDS");
+  char* end = nullptr;
+  const double seconds = text ? std::strtod(text, &end) : 0;
+  return text && end != text && *end == 0 && seconds >= 0 ? seconds : kSeconds;
 }
+
+// All that LLVM touches for a kernel.
+struct Work {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module;
+  LlvmTarget target;
+  bool scalar = false;
+
+  std::string run(int level, CodeForm form) {
+    LlvmGuard guard;
+    optimise(*module, scalar, *target.target, level);
+    if (form == CodeForm::Llvm) return text_of(*module);
+    return generate(*module, *target.target,
+                    form == CodeForm::Object ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile);
+  }
+};
+
+} // namespace
+
+std::string Codegen::compile(const kir::Kernel& kernel, const std::string& symbol, CodeForm form) {
+  double seconds = compile_seconds();
+  bool lowered = false;
+  for (int level : {2, 0, kNoVectors}) {
+    if (level > state_->options.level) continue;
+    if (level != kNoVectors && left_behind() >= kMostLeftBehind) {
+      lowered = true;
+      continue;
+    }
+    auto work = std::make_shared<Work>();
+    {
+      LlvmGuard guard;
+      work->target = state_->borrow();
+      work->module = build_module(work->context, kernel, symbol, work->target, state_->options);
+      work->scalar = is_scalar(kernel);
+    }
+    auto run = [state = state_, work, level, form] {
+      std::string code = work->run(level, form);
+      state->give_back(std::move(work->target));
+      return code;
+    };
+    work.reset(); // it is the thread's
+    std::optional<std::string> code = run_bounded(std::move(run), seconds);
+    if (code) {
+      given_up_kernels += lowered;
+      return *std::move(code);
+    }
+    lowered = true;
+    seconds = std::max(seconds, kSeconds);
+  }
+  fault(kernel, "LLVM takes too long for it, even without vectors");
+}
+
+int given_up() { return given_up_kernels; }
 
 std::string Codegen::assemble(const std::string& text) {
   LlvmGuard guard;
@@ -288,6 +350,7 @@ std::string Codegen::assemble(const std::string& text) {
   module->setTargetTriple(target.target->getTargetTriple().str());
   module->setDataLayout(target.target->createDataLayout());
   module->setPICLevel(llvm::PICLevel::BigPIC);
+  target.target->setOptLevel(llvm::CodeGenOptLevel::Default);
   std::string code = generate(*module, *target.target, llvm::CodeGenFileType::ObjectFile);
   state_->give_back(std::move(target));
   return code;

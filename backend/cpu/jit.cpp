@@ -3,6 +3,7 @@
 #include "backend/cpu/codegen.h"
 #include "backend/cpu/link.h"
 #include <atomic>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <mutex>
 #include <optional>
@@ -15,8 +16,16 @@ namespace tl {
 namespace {
 using namespace cpu;
 
+// What TL_CPU names in place of this machine's processor: for tests and measurements of the code for another that this
+// one has all features of.
+std::string processor_by_user() {
+  const char* name = std::getenv("TL_CPU");
+  return name ? name : "";
+}
+
 CodegenOptions codegen_options(const JitOptions& options) {
-  return {options.cpu, options.features, options.level, options.check_input};
+  const bool any = options.cpu.empty() && options.features.empty();
+  return {any ? processor_by_user() : options.cpu, options.features, options.level, options.check_input};
 }
 
 class JitProvider : public KernelProvider {
@@ -162,7 +171,7 @@ std::string to_asm(const kir::Kernel& kernel, const JitOptions& options) {
 }
 
 std::string host_description() {
-  Codegen host({});
+  Codegen host(codegen_options({}));
   return host.cpu() + " " + host.features();
 }
 

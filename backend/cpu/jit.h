@@ -12,10 +12,10 @@
 namespace tl {
 
 struct JitOptions {
-  // Processor as LLVM names it and its features ("+avx2,+fma,-avx512f"); empty: the machine this runs on. Whatever is
-  // given, x86-64-v3 is the floor.
+  // Processor as LLVM names it and its features ("+avx2,+fma,-avx512f"); empty: the one that TL_CPU names, else the
+  // machine this runs on. Whatever is given, x86-64-v3 is the floor.
   std::string cpu, features;
-  int level = 2;         // 0: no optimisation passes and the fastest code generation, for tests; 2: all
+  int level = 2;         // as in CodegenOptions
   int ahead_threads = 0; // compile in the background with so many threads as soon as the provider exists; 0: on demand
   bool check_input = true; // run kir::verify on every kernel first; what it finds is an internal error
 

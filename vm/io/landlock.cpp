@@ -36,6 +36,9 @@ bool allow(const Descriptor& rules, const AllowedFiles& files, uint64_t known_ri
   rule.parent_fd = file.get();
   uint64_t rights = kReadFile | (files.writes ? kWriteFile : 0);
   if (S_ISDIR(info.st_mode)) rights |= kReadFolder | (files.writes ? kWriteFolder : 0);
+  if (files.runs) rights |= LANDLOCK_ACCESS_FS_EXECUTE;
+  if (files.controls) rights |= kDeviceControl;
+  if (files.tidies) rights = LANDLOCK_ACCESS_FS_REMOVE_DIR;
   rule.allowed_access = rights & known_rights;
   return ::syscall(SYS_landlock_add_rule, rules.get(), LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
 }

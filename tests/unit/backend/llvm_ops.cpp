@@ -207,8 +207,9 @@ TEST_CASE("conversions between all types are those of the reference, also throug
     });
     JitOptions options;
     options.check_input = false; // a Convert to f16 has an f32 as its value
-    for (const char* cpu : {"", "x86-64-v3"}) {
+    for (auto [cpu, level] : {std::pair{"", 2}, {"x86-64-v3", 2}, {"", 0}, {"", -1}, {"x86-64-v3", -1}}) {
       options.cpu = cpu;
+      options.level = level;
       auto jit = make_jit({kb.kernel}, options);
       int64_t count = 501;
       std::vector<uint64_t> random = random_values<uint64_t>(static_cast<size_t>(count), 17);

@@ -1,10 +1,14 @@
 #include "vm/gpu/emulator/compile.h"
+#include "vm/gpu/emulator/emulator.h"
 #include "vm/gpu/emulator/hash.h"
 #include "vm/gpu/emulator/modules.h"
 #include "vm/gpu/emulator/report.h"
 #include "vm/gpu/emulator/shim.h"
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -15,6 +19,7 @@
 #include <sstream>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -80,24 +85,49 @@ const Temporary& temporary() {
   return folder;
 }
 
-// Runs the program; what it prints goes to `log`. Its exit status, or -1: it did not run.
-int run(const std::vector<std::string>& words, const fs::path& log) {
-  std::vector<char*> arguments;
+constexpr int kTooLong = -2;         // of run()
+constexpr double kMostSeconds = 300; // for the kernels of a program, dozens at a time
+
+// Runs the program, whose own temporary files go into our folder; what it prints goes to `log`. Its exit status, or -1:
+// it did not run, or kTooLong: it was ended after so many seconds.
+int run(const std::vector<std::string>& words, const fs::path& log, double seconds) {
+  std::vector<char*> arguments, environment;
   for (const std::string& word : words)
     arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
+  std::string folder = "TMPDIR=" + temporary().path;
+  environment.push_back(folder.data());
+  for (char** variable = environ; *variable; ++variable)
+    if (std::strncmp(*variable, "TMPDIR=", 7) != 0) environment.push_back(*variable);
+  environment.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP); // what it starts ends with it
+  posix_spawnattr_setpgroup(&attributes, 0);
   pid_t child = 0;
-  int failed = posix_spawn(&child, words[0].c_str(), &actions, nullptr, arguments.data(), environ);
+  int failed = posix_spawn(&child, words[0].c_str(), &actions, &attributes, arguments.data(), environment.data());
   posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
   if (failed) return -1;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  bool ended = false;
   int status = 0;
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) return -1;
+  for (int pause = 1;; pause = std::min(pause * 2, 20)) {
+    const pid_t done = waitpid(child, &status, ended ? 0 : WNOHANG);
+    if (done == child) break;
+    if (done < 0 && errno != EINTR) return -1;
+    if (ended) continue;
+    std::this_thread::sleep_for(std::chrono::milliseconds(pause));
+    if (std::chrono::steady_clock::now() < end) continue;
+    kill(-child, SIGKILL);
+    ended = true;
+  }
+  if (ended) return kTooLong;
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -147,6 +177,8 @@ std::string description(const CompileOptions& options) {
   return key_of("", find_compiler(options.compiler), level_of(options));
 }
 
+std::string temporary_folder() { return temporary().path; }
+
 Compiled compile(const std::string& text, const CompileOptions& options) {
   const auto& [wanted, cache, optimize, racecheck] = options;
   const std::string level = level_of(options);
@@ -179,15 +211,21 @@ Compiled compile(const std::string& text, const CompileOptions& options) {
   fs::path stem = fs::path(temporary().path) / fmt::format("{}-{}", getpid(), count++);
   fs::path source = stem, object = stem, log = stem;
   source += ".cpp", object += ".so", log += ".log";
-  std::vector<std::string> words = {compiler, fmt::format("-O{}", optimize)};
-  if (racecheck) words.insert(words.end(), {"-fsanitize=thread", "-DTL_RACECHECK"});
-  words.insert(words.end(), kOptions.begin(), kOptions.end());
-  words.insert(words.end(), {source.string(), "-o", object.string()});
-  words.insert(words.end(), kLibraries.begin(), kLibraries.end());
-  int status = write(source, shim() + text) ? run(words, log) : -1;
+  auto compiled = [&](int how) {
+    std::vector<std::string> words = {compiler, fmt::format("-O{}", how)};
+    if (racecheck) words.insert(words.end(), {"-fsanitize=thread", "-DTL_RACECHECK"});
+    words.insert(words.end(), kOptions.begin(), kOptions.end());
+    words.insert(words.end(), {source.string(), "-o", object.string()});
+    words.insert(words.end(), kLibraries.begin(), kLibraries.end());
+    return run(words, log, kMostSeconds);
+  };
+  int status = write(source, shim() + text) ? compiled(optimize) : -1;
+  if (status == kTooLong && optimize > 0) status = compiled(0);
   result.log = read(log);
   std::string made = status == 0 ? read(object) : "";
-  if (status == -1) {
+  if (status == kTooLong) {
+    result.log += fmt::format("{} was ended, as it took longer than {} seconds\n", compiler, kMostSeconds);
+  } else if (status == -1) {
     result.log += fmt::format("{} could not be run\n", compiler);
   } else if (made.empty()) {
     result.log += fmt::format("{} has failed with exit status {}\n", compiler, status);

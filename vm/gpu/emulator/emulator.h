@@ -26,10 +26,14 @@ struct Options {
 };
 
 // Before the first call of any function of the tables. Again only when nothing is left of what was made (live): then
-// there is a new card. Not beside other calls.
+// there is a new card. Not beside other calls. Throws RuntimeError: there is no address space for the memory.
 void configure(const Options& options);
 // Of what compiles kernels: a kernel that was compiled under another description is of no use.
 std::string description();
+// What compiling takes of the system: the compiler, or nothing where there is none, and a folder of this process, which
+// goes with it.
+std::string compiler_path();
+std::string temporary_folder();
 // Functions by the names of libcuda, libnvrtc and libcublasLt. Null: not one that is emulated.
 void* symbol(const char* name);
 

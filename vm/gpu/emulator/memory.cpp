@@ -1,6 +1,9 @@
 #include "vm/gpu/emulator/memory.h"
+#include "abi/error.h"
+#include "vm/gpu/emulator/report.h"
 #include <algorithm>
 #include <cstring>
+#include <fmt/format.h>
 #include <sys/mman.h>
 
 namespace tl::emulator {
@@ -85,7 +88,14 @@ Window::Window(int devices, uint64_t memory) {
   span_ = rounded(2 * memory, uint64_t{1} << 30) + (uint64_t{1} << 30);
   offset_ = static_cast<uint64_t>(devices) * span_;
   void* memory_of_all = mmap(nullptr, 2 * offset_, PROT_NONE, kReserve, -1, 0);
-  if (memory_of_all == MAP_FAILED) stop("no address space for the memory of the cards");
+  if (memory_of_all == MAP_FAILED)
+    throw RuntimeError{"OutOfMemory",
+                       fmt::format("the system gives no address space for the memory of the emulated cards ({:.1f} GB)",
+                                   static_cast<double>(2 * offset_) * 1e-9),
+                       "--memory-limit makes it smaller",
+                       {},
+                       3,
+                       {}};
   madvise(memory_of_all, 2 * offset_, MADV_DONTDUMP);
   begin_ = reinterpret_cast<uint64_t>(memory_of_all);
 }

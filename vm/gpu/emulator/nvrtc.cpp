@@ -118,6 +118,11 @@ std::string description() {
   return description(compiling);
 }
 
+std::string compiler_path() {
+  std::lock_guard held(lock);
+  return find_compiler(compiling.compiler);
+}
+
 void* nvrtc_symbol(const char* name) {
 #define TL_ENTRY(member, symbol, parameters)                                                                           \
   if (std::strcmp(name, symbol) == 0) {                                                                                \

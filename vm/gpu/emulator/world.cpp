@@ -139,6 +139,7 @@ void configure(const Options& options) {
   }
   the_options() = options;
   configure_nvrtc(options);
+  if (options.devices > 0) world_now(); // what it needs of the system is refused here, not in the midst of a call
 }
 
 size_t racing_kernels() {
