@@ -247,11 +247,16 @@ void Interpreter::debug(const Instruction& i) {
 
 void Interpreter::progress(const Instruction& i) {
   Operation* op = effect();
-  std::vector<Operand> values = operands(*op, i, 0); // those behind the third are only waited for
-  for (const Operand& v : values)
+  std::vector<Operand> values;
+  for (size_t k = 0; k < i.in.size(); ++k) {
+    const Value& v = in(i, k);
     take_host_failures(*op, v.failure);
+    if (k < 3)
+      values.push_back(operand(*op, v));
+    else if (v.node) // only waited for, where it is
+      engine_.add_input(*op, v.node, false);
+  }
   op->small = true;
-  values.resize(3);
   bool is_last = i.index == 1;
   op->task = [values = std::move(values), is_last, this](Operation&) {
     auto number = [&](const Operand& v) {

@@ -154,9 +154,16 @@ static int64_t most_tiles(const GpuKernel& kernel, KernelArgs args) {
   return tiles;
 }
 
-// Tiles (of some thousand elements) beyond which a kernel runs for milliseconds at least: it must not begin ahead of
-// what may stop the program, since what has been launched cannot be stopped.
-constexpr int64_t kLongKernel = 1 << 20;
+// Whether a kernel runs for milliseconds at least: it must not begin ahead of what may stop the program, since what has
+// been launched cannot be stopped. A tile is a row, or what one thread does at a time, or some thousand elements.
+static bool is_long_on_card(const GpuKernel& kernel, KernelArgs args) {
+  constexpr double most = 1 << 20, elements = 4096; // of tiles, and of a tile
+  return std::any_of(kernel.phases.begin(), kernel.phases.end(), [&](const GpuPhase& phase) {
+    const auto tiles = static_cast<double>(phase.tiles.evaluate(args));
+    if (!phase.row.steps.empty()) return tiles * static_cast<double>(phase.row.evaluate(args)) > most * elements;
+    return (phase.by_thread ? tiles / kGpuThreads : tiles) > most;
+  });
+}
 
 void Interpreter::linalg(const Instruction& i) {
   FailureRef poison;
@@ -327,9 +334,8 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel* compiled, F
     int64_t shared = (on_card ? on_card->shared_bytes : compiled->shared_bytes).evaluate(args);
     int64_t local = on_card ? on_card->local_bytes.evaluate(args) : local_bytes + compiled->local_bytes.evaluate(args);
     if (on_card) {
-      const int64_t tiles = most_tiles(*on_card, args);
-      op->blocks = std::min(static_cast<uint64_t>(tiles), devices_.card(target)->blocks_at_once());
-      is_long = tiles > kLongKernel;
+      op->blocks = std::min(static_cast<uint64_t>(most_tiles(*on_card, args)), devices_.card(target)->blocks_at_once());
+      is_long = is_long_on_card(*on_card, args);
     }
     if (shared > 0) {
       const auto of_all = static_cast<uint64_t>(shared);
