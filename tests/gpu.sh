@@ -145,10 +145,20 @@ check "without a card, NVRTC is one line" 0 "^NVRTC |^no NVRTC  without it nothi
 check "a program runs all the same" 0 "^3$" -- $(on mismatch) "$tl" -e 'print(1 + 2)'
 
 # ---- a card, and NVRTC that does not fit
+cat >"$out/nvrtc12.c" <<C
+int nvrtcVersion(int* major, int* minor) { return *major = 12, *minor = 6, 0; }
+const char* nvrtcGetErrorString(int error) { return "an error"; }
+int nvrtcGetNumSupportedArchs(int* count) { return *count = 1, 0; }
+int nvrtcGetSupportedArchs(int* made) { return *made = 90, 0; }
+$(functions nvrtc 'nvrtc(Version|GetErrorString|GetNumSupportedArchs|GetSupportedArchs)')
+C
 driver newer 0
 nvrtc newer 13 1 "80 90"
 fake newer libnvrtc-builtins.so.13.1 </dev/null
 check "NVRTC is newer than the driver" 0 "^ +newer than the driver: install a driver for CUDA 13, or NVRTC 12$" -- $(on newer) "$tl" devices
+fake newer libnvrtc.so.12 <"$out/nvrtc12.c"
+fake newer libnvrtc-builtins.so.12.6 </dev/null
+check "an NVRTC that fits it comes first" 0 "^NVRTC   12.6, $out/newer/libnvrtc.so.12$" -- $(on newer) "$tl" devices
 driver later 0
 nvrtc later 12 6 "100 120"
 fake later libnvrtc-builtins.so.12.6 </dev/null
@@ -202,7 +212,7 @@ int cuDeviceGetName(char* name, int length, int device) { return strcpy(name, "T
 int cuDeviceTotalMem_v2(size_t* bytes, int device) { return *bytes = 7000000000ul, fails(__func__); }
 int cuMemGetInfo_v2(size_t* free, size_t* total) { return *free = *total = 7000000000ul, fails(__func__); }
 int cuDeviceGetAttribute(int* value, int attribute, int device) {
-  *value = attribute == 16 ? 132 : attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 10 ? 32 : 1024;
+  *value = attribute == 16 ? 132 : attribute == 75 ? 9 : attribute == 76 ? atoi(getenv("TL_MINOR") ? getenv("TL_MINOR") : "0") : attribute == 10 ? 32 : 1024;
   return fails(__func__);
 }
 int cuMemAlloc_v2(void** p, size_t bytes) { return allocate(p, bytes, fails(__func__)); }
@@ -240,9 +250,11 @@ int nvrtcGetSupportedArchs(int* made) {
   return 0;
 }
 int nvrtcCreateProgram(void** p) { return *p = &strlen, 0; }
-int nvrtcCompileProgram(void* p) { return $2; }
-int nvrtcGetProgramLogSize(void* p, size_t* bytes) { return *bytes = sizeof "$3", 0; }
-int nvrtcGetProgramLog(void* p, char* text) { return strcpy(text, "$3"), 0; }
+static char asked[100];
+static const char* said(void) { return strcmp("$3", "asked") ? "$3" : asked; }
+int nvrtcCompileProgram(void* p, int count, char** options) { return strncpy(asked, *options, sizeof asked - 1), $2; }
+int nvrtcGetProgramLogSize(void* p, size_t* bytes) { return *bytes = strlen(said()) + 1, 0; }
+int nvrtcGetProgramLog(void* p, char* text) { return strcpy(text, said()), 0; }
 int nvrtcGetCUBINSize(void* p, size_t* bytes) { return *bytes = sizeof "$4", 0; }
 int nvrtcGetCUBIN(void* p, char* code) { return memcpy(code, "$4", sizeof "$4"), 0; }
 C
@@ -276,6 +288,18 @@ copies=(timeout -k 5 60 "$tl" run --device gpu "$out/copies.tl")
 compiler works 0 '' 'code' '80 90'
 check "a driver that does nothing at all" 0 "^.300000,. 0$" -- $(on works) TL_FAILING=none "${copies[@]}"
 check "nor does one whose program may use no files" 0 "^.300000,. 0$" -- $(on works) TL_FAILING=none "${copies[@]:0:8}" --no-files "$out/copies.tl"
+cp -r "$out/works" "$out/halfway"
+cublas halfway 120805 # all of whose functions fail
+echo 'let x = uniform(key(0), [8, 8])
+print(sum(x @ x))' >"$out/product.tl"
+check "cuBLASLt that does not start: tl's own kernel" 0 "^  products there  1 .0 by cuBLASLt.$" -- \
+  $(on halfway) TL_FAILING=none "$tl" run --device gpu --stats "$out/product.tl"
+cp -r "$out/works" "$out/near"
+compiler near 6 asked '' '80 90 100' # whose log is what it was asked for
+check "a card that NVRTC knows" 3 "DeviceError.*-arch=sm_90$" -- $(on near) "${on_card[@]}"
+check "a later card of the same kind" 3 "DeviceError.*-arch=sm_90$" -- $(on near) TL_MINOR=3 "${on_card[@]}"
+compiler before 6 asked '' '75 80'
+check "a card of another kind is asked for as it is" 3 "DeviceError.*-arch=sm_93$" -- $(on before) TL_MINOR=3 "${on_card[@]}"
 for function in cuDevicePrimaryCtxRetain cuCtxSetCurrent cuStreamCreate; do # without them there is no card
   check "$function fails" 2 "^tl: --device gpu: Test card: $function: an error .CUDA_ERROR_X.$" -- \
     $(on works) TL_FAILING=$function TL_FAILING_WITH=999 TL_FAILING_BEHIND=0 "${copies[@]}"

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <llvm/AsmParser/Parser.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/MCSubtargetInfo.h>
@@ -106,6 +107,31 @@ Machine machine_of(const Processor& processor, const CodegenOptions& options) {
   return {has_features(processor.features, {"avx512f", "avx512vl", "avx512bw", "avx512dq"})};
 }
 
+bool has_lanes(const llvm::Type* type, unsigned bits) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  return vector && vector->getNumElements() >= 32 && vector->getScalarSizeInBits() == bits;
+}
+
+// Whether masks of 32 lanes and more are rather no values of their own. With AVX512BW they are, beside lanes of 64 bits
+// that need several registers, and LLVM 19's instruction selection then may not end: DAGCombiner and the legalisation of
+// types turn extensions of i1 into each other (tests/golden/run/bits_counted.tl). Without it masks are split like what
+// they are for. Masked accesses to bytes and words are worth keeping it: without it each lane would be a branch.
+bool splits_masks(const llvm::Function& function) {
+  bool masks = false, wide = false;
+  for (const llvm::BasicBlock& block : function)
+    for (const llvm::Instruction& instruction : block) {
+      masks = masks || has_lanes(instruction.getType(), 1);
+      wide = wide || has_lanes(instruction.getType(), 64);
+      const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+      if (!call || (call->getIntrinsicID() != llvm::Intrinsic::masked_load &&
+                    call->getIntrinsicID() != llvm::Intrinsic::masked_store))
+        continue;
+      const llvm::Type* accessed = call->getType()->isVoidTy() ? call->getArgOperand(0)->getType() : call->getType();
+      if (has_lanes(accessed, 8) || has_lanes(accessed, 16)) return false;
+    }
+  return masks && wide;
+}
+
 std::unique_ptr<llvm::Module> build_module(llvm::LLVMContext& context, const kir::Kernel& kernel,
                                            const std::string& symbol, const LlvmTarget& target,
                                            const CodegenOptions& options) {
@@ -125,7 +151,8 @@ std::unique_ptr<llvm::Module> build_module(llvm::LLVMContext& context, const kir
   for (llvm::Function& function : *module) {
     if (function.isDeclaration()) continue;
     function.addFnAttr("target-cpu", target.processor.cpu);
-    function.addFnAttr("target-features", target.processor.features);
+    const bool split = target.machine.avx512 && !kernel.is_gemm && splits_masks(function);
+    function.addFnAttr("target-features", target.processor.features + (split ? ",-avx512bw" : ""));
     if (target.machine.avx512) function.addFnAttr("prefer-vector-width", "512");
   }
   if (lines) lines->finish();

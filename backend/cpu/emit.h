@@ -183,7 +183,6 @@ private:
   Values param_;                           // by parameter: address, or the value of a Size
   llvm::Value* argument_array_ = nullptr;
   llvm::Value* errors_ = nullptr;
-  llvm::Value* hidden_zero_ = nullptr;        // of the function, once something needs it
   std::vector<llvm::MDNode*> scope_, others_; // alias scopes by parameter
 };
 

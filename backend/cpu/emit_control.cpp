@@ -153,15 +153,6 @@ Value* Emitter::masked(Value* condition) {
 }
 
 Value* Emitter::tail_mask(Value* count) {
-  // Where sizes are known, the mask would be, too, and lanes of integers that it switches off become constants:
-  // instruction selection for AVX-512 (LLVM 19) then does not end for 32 lanes whose i1 become i64
-  // (tests/golden/run/bits_counted.tl). So a number that is 0, as LLVM does not know, hides it.
-  if (!kernel_.is_gemm) {
-    llvm::IRBuilderBase::InsertPointGuard guard(b);
-    b.SetInsertPoint(entry_end_);
-    if (!hidden_zero_) hidden_zero_ = b.CreateLShr(function_->getArg(1), 63, "zero"); // no tile has a number below 0
-  }
-  if (hidden_zero_) count = b.CreateAdd(count, hidden_zero_);
   Value* limit = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, count, b.getInt64(lanes_.width));
   return b.CreateICmpSLT(lane_ids(b.getInt32Ty()), splat(b.CreateTrunc(limit, b.getInt32Ty())));
 }

@@ -52,7 +52,6 @@ llvm::Function* Emitter::begin_function(const std::string& symbol) {
     function_->getArg(i)->setName(names[i]);
   argument_array_ = function_->getArg(0);
   errors_ = function_->getArg(4);
-  hidden_zero_ = nullptr;
 
   auto* entry = llvm::BasicBlock::Create(context_, "entry", function_);
   auto* body = llvm::BasicBlock::Create(context_, "start", function_);

@@ -1,7 +1,12 @@
 #include "backend/cuda/nvrtc.h"
 #include "vm/gpu/libraries.h"
+#include <filesystem>
+#include <iterator>
+#include <sys/stat.h>
 
 namespace tl {
+
+static constexpr const char* kOptions[] = {"-fmad=false", "-std=c++17", "-default-device"};
 
 bool nvrtc_available(std::string* why) {
   const cuda::Loaded<cuda::Nvrtc>& library = cuda::nvrtc();
@@ -13,7 +18,17 @@ std::string nvrtc_description() {
   if (!nvrtc_available()) return "";
   int major = 0, minor = 0;
   cuda::nvrtc().functions.version(&major, &minor);
-  return std::to_string(major) + "." + std::to_string(minor) + " " + cuda::nvrtc().path;
+  // It does not tell its patch level, but the file that the name leads to does, or another size or time.
+  const std::string& path = cuda::nvrtc().path;
+  std::string text = std::to_string(major) + "." + std::to_string(minor) + " " + path;
+  std::error_code error;
+  const std::filesystem::path file = std::filesystem::canonical(path, error);
+  struct stat about {};
+  if (!error && stat(file.c_str(), &about) == 0)
+    text += " " + file.string() + " " + std::to_string(about.st_size) + " " + std::to_string(about.st_mtim.tv_sec);
+  for (const char* option : kOptions)
+    text += std::string(" ") + option;
+  return text;
 }
 
 NvrtcResult nvrtc_compile(const std::string& source, const std::string& name, const std::string& architecture) {
@@ -27,8 +42,9 @@ NvrtcResult nvrtc_compile(const std::string& source, const std::string& name, co
     return result;
   }
   std::string target = "-arch=" + architecture;
-  const char* options[] = {target.c_str(), "-fmad=false", "-std=c++17", "-default-device"};
-  status = api.compile(program, 4, options);
+  std::vector<const char*> options{target.c_str()};
+  options.insert(options.end(), std::begin(kOptions), std::end(kOptions));
+  status = api.compile(program, static_cast<int>(options.size()), options.data());
   size_t size = 0;
   if (api.log_size(program, &size) == 0 && size > 1) {
     result.log.resize(size);

@@ -24,11 +24,19 @@ __device__ inline u16 tl_to_f16(float x) { u16 y; asm("cvt.rn.f16.f32 %0, %1;" :
 struct tl_errors { u32 lock; int site; i64 element, a, b; };
 __device__ void tl_record(tl_errors* errors, int slot, int site, i64 element, i64 a, i64 b) {
   tl_errors* record = tl_at(errors) + slot;
+  volatile tl_errors* e = record;
+  // Records are in memory of the host, and only one thread at a time has the lock: where all elements fail, all but a
+  // few see that a lesser one is recorded. An element only becomes less once its site says that it is there.
+  if (e->site >= 0) {
+    __threadfence();
+    if (e->element <= element) return;
+  }
   while (atomicCAS(&record->lock, 0u, 1u) != 0u) {}
   __threadfence();
-  volatile tl_errors* e = record;
   if (e->site < 0 || element < e->element) {
-    e->site = site; e->element = element; e->a = a; e->b = b;
+    e->element = element; e->a = a; e->b = b;
+    __threadfence();
+    e->site = site;
   }
   __threadfence();
   atomicExch(&record->lock, 0u);

@@ -172,6 +172,15 @@ bool start_cublas(Loaded<Cublas>& loaded, const Symbols& symbols) {
   return false;
 }
 
+// Of the toolkit, the newest first: but a driver runs machine code and libraries of its own major version and of earlier
+// ones, so what is later than the driver comes last.
+std::vector<std::string> versions_for_driver() {
+  int version = 0;
+  const bool asked = !replacement().symbols && driver().ok && driver().functions.driver_version(&version) == kSuccess;
+  if (asked && version < 13000) return {"12", "13", ""};
+  return {"13", "12", ""};
+}
+
 } // namespace
 
 const Loaded<Driver>& driver() {
@@ -183,13 +192,13 @@ const Loaded<Driver>& driver() {
 
 const Loaded<Nvrtc>& nvrtc() {
   static const Loaded<Nvrtc> loaded =
-      open<Nvrtc>("libnvrtc.so", {"13", "12", ""}, start_nvrtc, "there is no libnvrtc.so", kInstallNvrtc);
+      open<Nvrtc>("libnvrtc.so", versions_for_driver(), start_nvrtc, "there is no libnvrtc.so", kInstallNvrtc);
   return loaded;
 }
 
 const Loaded<Cublas>& cublas() {
   static const Loaded<Cublas> loaded =
-      open<Cublas>("libcublasLt.so", {"13", "12", ""}, start_cublas, "there is no libcublasLt.so", kInstallCublas);
+      open<Cublas>("libcublasLt.so", versions_for_driver(), start_cublas, "there is no libcublasLt.so", kInstallCublas);
   return loaded;
 }
 

@@ -26,6 +26,20 @@ static cuda::Device device_at(const cuda::Driver& driver, int ordinal) {
   return device;
 }
 
+// Machine code runs on later cards of the same major version: where NVRTC does not know the card itself, the latest
+// that it knows before.
+static std::string architecture_of(int major, int minor) {
+  const cuda::Loaded<cuda::Nvrtc>& nvrtc = cuda::nvrtc();
+  int count = 0, best = -1;
+  if (nvrtc.ok && nvrtc.functions.architecture_count(&count) == 0 && count > 0) {
+    std::vector<int> known(static_cast<size_t>(count));
+    if (nvrtc.functions.architectures(known.data()) == 0)
+      for (int architecture : known)
+        if (architecture / 10 == major && architecture % 10 <= minor) best = std::max(best, architecture % 10);
+  }
+  return fmt::format("sm_{}{}", major, best < 0 ? minor : best);
+}
+
 GpuCard::GpuCard(const cuda::Driver& driver, int ordinal) : cuda_(driver), device_(device_at(driver, ordinal)) {
   char name[256] = "";
   cuda_.device_name(name, sizeof name, device_);
@@ -37,7 +51,7 @@ GpuCard::GpuCard(const cuda::Driver& driver, int ordinal) : cuda_(driver), devic
   };
   const int major = attribute(cuda::kMajor), minor = attribute(cuda::kMinor);
   facts_.compute = fmt::format("{}.{}", major, minor);
-  facts_.architecture = fmt::format("sm_{}{}", major, minor);
+  facts_.architecture = architecture_of(major, minor);
   facts_.multiprocessors = std::max(1, attribute(cuda::kMultiprocessorCount));
   size_t bytes = 0;
   cuda_.device_memory(&bytes, device_);

@@ -77,7 +77,7 @@ void GpuProducts::check(cuda::CublasStatus status, const char* function) const {
                      {}};
 }
 
-// False: there is no room for the workspace.
+// False: there is no room for the workspace, or the library does not start on this card. tl's own kernels do it then.
 bool GpuProducts::start() {
   if (handle_) return true;
   if (refused_) return false;
@@ -86,8 +86,12 @@ bool GpuProducts::start() {
     refused_ = true;
     return false;
   }
-  check(cublas_->create(&handle_), "cublasLtCreate");
-  return true;
+  if (cublas_->create(&handle_) == cuda::kCublasSuccess) return true;
+  handle_ = nullptr;
+  refused_ = true;
+  cuda_.free(workspace_);
+  workspace_ = 0;
+  return false;
 }
 
 void GpuProducts::drop(Plan& plan) {

@@ -58,7 +58,7 @@ private:
   const cuda::Cublas* cublas_ = nullptr; // null: not started
   cuda::CublasHandle handle_ = nullptr;
   cuda::Pointer workspace_ = 0;
-  bool refused_ = false; // there is no room for the workspace
+  bool refused_ = false; // there is no room for the workspace, or the library does not start
   std::map<Key, Plan> plans_;
 };
 
