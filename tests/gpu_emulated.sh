@@ -53,6 +53,35 @@ TL
 check "a chain of kernels has no wait inside" 0 "^  for a value     0 " -- "${emulated[@]}" --stats "$out/chain.tl"
 check "nor for memory" 0 "^  for memory      0 " -- "${emulated[@]}" --stats "$out/chain.tl"
 check "nor does it need more than a few tensors" 0 "^  of gpu.0.       [0-9]{1,4} bytes" -- "${emulated[@]}" --stats "$out/chain.tl"
+cat >"$out/steps.tl" <<'TL'
+fn main(steps: i64) {
+  var (m, total) = (ones([32, 32]), zeros([32, 32]))
+  for i in progress(0..steps) {
+    let p = permutation(fold_in(key(0), i), 20000) # which the CPU sorts
+    m = (m @ m) / 32.0
+    total = total + m * f32(p[7] * 0)
+  }
+  print(total.sum())
+}
+TL
+# steps N: what N steps copy, and what they wait for
+cat >"$out/waits" <<'SH'
+#!/usr/bin/env bash
+"$@" 2>&1 | awk '/^copies/ {c = $2} /^waits/ {w = $2} /for memory/ {m = $3} END {print c, w, m}'
+SH
+chmod +x "$out/waits"
+check "a bar of progress copies nothing of the card's, and steps wait for nothing" 0 -- bash -c '
+  read -r few waits memory < <("$@" --steps 2) && read -r more more_waits more_memory < <("$@" --steps 10)
+  echo "$few and $more copies, $waits and $more_waits waits, $memory and $more_memory for memory"
+  ((memory == 0 && more_memory == 0 && waits == more_waits && more - few == 16))' _ "$out/waits" "${emulated[@]}" --stats "$out/steps.tl"
+"$tl" run samples/data/generate.tl --count 10 --to "$out/few" >/dev/null
+for sample in mlp lenet; do
+  check "training steps of $sample.tl wait for nothing on the host" 0 -- bash -c '
+    read -r _ waits memory < <("$@" --epochs 1) && read -r _ more_waits more_memory < <("$@" --epochs 2)
+    echo "$waits and $more_waits waits, $memory and $more_memory for memory"
+    ((memory == 0 && more_memory == 0 && waits == more_waits))' _ "$out/waits" "${emulated[@]}" --stats "samples/$sample.tl" \
+    "$out"/few-{images,labels}.idx.gz --batch 2 --to "$out/m.npz" --plot_file "$out/loss.svg"
+done
 echo 'import linalg
 print(linalg.det([[2.0, 0.0], [0.0, 3.0]]))' >"$out/det.tl"
 check "what a card cannot do is named" 0 "^not on a GPU" -- "${emulated[@]}" --stats "$out/det.tl"
