@@ -13,7 +13,7 @@
 #include "passes/pipeline.h"
 #include "passes/schedule/schedule.h"
 #include "programs.h"
-#include "vm/card.h"
+#include "vm/gpu/card/card.h"
 #include "vm/gpu/libraries.h"
 #include "vm/io/access.h"
 #include "vm/io/io.h"
@@ -119,7 +119,10 @@ Executable make_executable(const ir::Module& module, const RunFlags& flags) {
   std::unique_ptr<KernelProvider> provider = make_jit(kernels_of(module, scheduled), options);
   if (!flags.run.cards.empty()) {
     const bool library = multiplies(module, scheduled) && !flags.exact_products && cuda::cublas().ok;
-    GpuCompileOptions on_cards{flags.run.cards[0]->facts().architecture, options.cache, cores(), library, flags.tf32};
+    std::vector<std::string> architectures;
+    for (const auto& card : flags.run.cards)
+      architectures.push_back(card->facts().architecture);
+    GpuCompileOptions on_cards{common_architecture(architectures), options.cache, cores(), library, flags.tf32};
     provider = with_gpu_kernels(
         std::move(provider), kernels_of(module, scheduled, library ? Target::GpuWithLibrary : Target::Gpu), on_cards);
   }

@@ -68,12 +68,15 @@ std::string nvrtc_text(const std::vector<Card>& cards, int driver_version) {
     if (nvrtc.functions.architectures(made.data()) != 0) made.clear();
   }
   for (const Card& card : cards) {
-    bool fits = made.empty() || card.major == 0;
-    for (int architecture : made) // code runs on later cards of the same major number
+    bool fits = made.empty() || card.major == 0, has_ptx = false;
+    for (int architecture : made) { // code runs on later cards of the same major number, PTX on all later ones
       fits = fits || (architecture / 10 == card.major && architecture % 10 <= card.minor);
+      has_ptx = has_ptx || architecture / 10 < card.major;
+    }
     if (!fits)
-      text += fmt::format("        makes no code for compute capability {}: install {} NVRTC\n",
-                          version_text(card.major, card.minor), made.back() / 10 < card.major ? "a newer" : "an older");
+      text += fmt::format("        makes no code for compute capability {}: {}\n", version_text(card.major, card.minor),
+                          has_ptx ? "the driver compiles its PTX, slower than a newer NVRTC would"
+                                  : "install an older NVRTC");
   }
   return text;
 }

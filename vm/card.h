@@ -17,9 +17,10 @@ struct Operation;
 struct CardFacts {
   std::string name;         // "NVIDIA H200"
   std::string compute;      // capability: "9.0"
-  std::string architecture; // as compilers name it: "sm_90"
+  std::string architecture; // for which compilers make code that it runs: "sm_90", or "compute_90" for PTX
   std::string driver;       // "13.0"
   uint64_t memory = 0;      // bytes, all of it
+  uint64_t free = 0;        // of them, what others had left when it was opened
   int multiprocessors = 0;
 };
 

@@ -162,9 +162,9 @@ Outcome Interpreter::run(std::vector<Argument> arguments) {
   return outcome;
 }
 
-// A card's own share is a little less than all of it: the driver, and modules, need some.
+// A card's own share is a little less than what is free: the driver, and modules, need some.
 static uint64_t memory_of_card(const RunOptions& options, const Card& card) {
-  return options.memory_limit ? options.memory_limit : card.facts().memory / 10 * 9;
+  return options.memory_limit ? options.memory_limit : card.facts().free / 10 * 9;
 }
 
 uint64_t memory_of_each_device(const RunOptions& options) {

@@ -26,8 +26,8 @@ static cuda::Device device_at(const cuda::Driver& driver, int ordinal) {
   return device;
 }
 
-// Machine code runs on later cards of the same major version: where NVRTC does not know the card itself, the latest
-// that it knows before.
+// Machine code runs on later cards of the same major version, and PTX on all later ones, for which the driver compiles
+// it: where NVRTC does not know the card itself, the latest that it knows before.
 static std::string architecture_of(int major, int minor) {
   const cuda::Loaded<cuda::Nvrtc>& nvrtc = cuda::nvrtc();
   int count = 0, best = -1;
@@ -35,9 +35,22 @@ static std::string architecture_of(int major, int minor) {
     std::vector<int> known(static_cast<size_t>(count));
     if (nvrtc.functions.architectures(known.data()) == 0)
       for (int architecture : known)
-        if (architecture / 10 == major && architecture % 10 <= minor) best = std::max(best, architecture % 10);
+        if (architecture <= 10 * major + minor) best = std::max(best, architecture);
   }
-  return fmt::format("sm_{}{}", major, best < 0 ? minor : best);
+  if (best < 0) return fmt::format("sm_{}{}", major, minor); // NVRTC will say that it does not know it
+  return fmt::format("{}_{}", best / 10 == major ? "sm" : "compute", best);
+}
+
+std::string common_architecture(const std::vector<std::string>& architectures) {
+  auto number = [](const std::string& name) { return std::atoi(name.c_str() + name.find('_') + 1); };
+  const std::string& least =
+      *std::min_element(architectures.begin(), architectures.end(), [&](const std::string& a, const std::string& b) {
+        return std::pair(number(a), a) < std::pair(number(b), b);
+      });
+  const bool is_code = std::all_of(architectures.begin(), architectures.end(), [&](const std::string& other) {
+    return other.starts_with("sm_") && number(other) / 10 == number(least) / 10;
+  });
+  return is_code ? least : fmt::format("compute_{}", number(least));
 }
 
 GpuCard::GpuCard(const cuda::Driver& driver, int ordinal) : cuda_(driver), device_(device_at(driver, ordinal)) {
@@ -61,6 +74,9 @@ GpuCard::GpuCard(const cuda::Driver& driver, int ordinal) : cuda_(driver), devic
   facts_.driver = fmt::format("{}.{}", version / 1000, version % 1000 / 10);
   check(cuda_.retain_context(&context_, device_), "cuDevicePrimaryCtxRetain");
   make_current();
+  size_t free = bytes;
+  check(cuda_.memory_info(&free, &bytes), "cuMemGetInfo");
+  facts_.free = free;
   check(cuda_.create_stream(&compute_, cuda::kStreamNonBlocking), "cuStreamCreate");
   products_.emplace(cuda_, facts_.name);
 }
