@@ -277,6 +277,7 @@ private:
 
   void gemm_header() {
     together_ = false;
+    if (!kernel_.gemm.is_plain) throw std::logic_error("kernel: a product over several axes is for the CPU");
     const Block& header = kernel_.gemm.header;
     block(header);
     const char* names[] = {"batch", "m",       "n",     "k",     "a_batch", "a_row",

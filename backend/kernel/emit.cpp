@@ -5,6 +5,12 @@
 
 namespace tl::kir {
 
+// A name may be an expression of several lines, and what is printed of a kernel has it in comments of one.
+static std::string one_line(std::string name) {
+  std::replace_if(name.begin(), name.end(), [](char c) { return c == '\n' || c == '\r' || c == '\\'; }, ' ');
+  return name;
+}
+
 void unsupported(const std::string& what) { throw std::logic_error("kernel lowering: " + what); }
 
 Emitter::Emitter(const ir::Module& module, const ir::Function& function, const ir::Node& node, Kernel& kernel,
@@ -15,7 +21,7 @@ Emitter::Emitter(const ir::Module& module, const ir::Function& function, const i
   for (ir::ValueId v : node.operands) {
     const ir::Type& t = type(v);
     if (!t.is_tensor()) unsupported("an operand that is no tensor");
-    Param param{.kind = ParamKind::Input, .dtype = t.dtype, .name = function[v].name, .count = {}};
+    Param param{.kind = ParamKind::Input, .dtype = t.dtype, .name = one_line(function[v].name), .count = {}};
     param.rank_0 = t.is_scalar();
     if (t.is_scalar() && t.dtype == DType::I64) param.kind = ParamKind::Size;
     if (param.name.empty()) param.name = fmt::format("a{}", kernel.params.size());

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <unistd.h>
+#include <utility>
 
 namespace tl::generated {
 namespace {
@@ -267,9 +268,11 @@ void Tester::compiled(const std::string& name, const ir::Module& module,
     for (const KernelRef& ref : scheduled.kernels) {
       step = "kernel lowering";
       kernels.push_back(lower_kernel(optimised, optimised.functions[ref.function], ref.node, Target::Cpu));
-      kir::Kernel anonymous = kernels.back();
-      anonymous.name = "k";
-      kernels_.emplace(kir::to_text(anonymous), kernels.back());
+      kir::Kernel on_card = lower_kernel(optimised, optimised.functions[ref.function], ref.node, Target::Gpu);
+      const std::string its_name = std::exchange(on_card.name, "k");
+      std::string text = kir::to_text(on_card);
+      on_card.name = its_name;
+      kernels_.emplace(std::move(text), std::move(on_card));
     }
     JitOptions jit;
     if (!disabled.empty()) jit.level = 0;

@@ -60,7 +60,7 @@ public:
   void fail(const std::string& name, const std::string& what, const std::string& detail = {});
   int finish(); // prints `N passed, N failed`; the exit code
 
-  // Every distinct kernel that was compiled, by its text without the name.
+  // Every distinct kernel that was compiled, as it is for a card, by its text without the name.
   const std::map<std::string, kir::Kernel>& kernels() const { return kernels_; }
 
 private:
