@@ -317,6 +317,17 @@ bool body_tells_literals(Context& cx, const Callable& callable, const std::vecto
   return untyped && any;
 }
 
+// Did it end, since then, only because instances are not made for ever? With another type it does so again.
+bool is_too_deep(const Context& cx, const Snapshot& before) {
+  auto is_depth = [](const Diagnostic& d) { return d.kind == "InstantiationDepth"; };
+  const std::vector<Diagnostic>& own = cx.function->reports;
+  if (std::any_of(own.begin() + static_cast<ptrdiff_t>(before.reports), own.end(), is_depth)) return true;
+  for (size_t i = before.instances; i < cx.instances.states.size(); ++i)
+    if (const auto& reports = cx.instances.states[i].reports; std::any_of(reports.begin(), reports.end(), is_depth))
+      return true;
+  return false;
+}
+
 std::vector<Arg> unchecked(const std::vector<Arg>& args) {
   std::vector<Arg> result;
   for (const Arg& arg : args)
@@ -335,7 +346,7 @@ ExprPtr call_named(Context& cx, const Callable& callable, const std::string& nam
   const Snapshot before = snapshot(cx);
   const std::vector<Arg> written = unchecked(args);
   ExprPtr result = call_once(cx, callable, name, std::move(args), span, is_method, expected);
-  if (!refresh(cx, *result).is_error()) return result;
+  if (!refresh(cx, *result).is_error() || is_too_deep(cx, before)) return result;
   SaveAndRestore retypes(cx.retypes_literals, true);
   rollback(cx, before);
   std::vector<Arg> as_f64 = unchecked(written);

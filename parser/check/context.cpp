@@ -1,4 +1,5 @@
 #include "parser/check/context.h"
+#include <algorithm>
 
 namespace tl::checker {
 
@@ -31,10 +32,15 @@ void rollback(Context& cx, const Snapshot& s) {
   cx.function->reachable = s.reachable;
   cx.function->loops = s.loops;
   cx.names.scope = s.scope;
-  // Instances that went wrong on the way were perhaps made for what does not hold: they are made again where needed.
-  for (size_t i = s.instances; i < cx.instances.states.size(); ++i) {
-    InstanceState& state = cx.instances.states[i];
-    if (state.reports.empty() || !state.info || state.stage != InstanceState::Stage::Done) continue;
+  // Instances that went wrong on the way were perhaps made for what does not hold: they are made again where needed, and
+  // with them those that may call them, which have no reports of that.
+  std::deque<InstanceState>& states = cx.instances.states;
+  const bool any_wrong = std::any_of(states.begin() + static_cast<ptrdiff_t>(s.instances), states.end(),
+                                     [](const InstanceState& state) { return !state.reports.empty(); });
+  for (size_t i = s.instances; any_wrong && i < states.size(); ++i) {
+    InstanceState& state = states[i];
+    if (!state.info || state.stage != InstanceState::Stage::Done) continue;
+    if (state.reports.empty() && !state.info->is_template) continue;
     state.reports.clear();
     state.info->instances.erase(cx.program.instances[i].key);
   }
