@@ -92,7 +92,7 @@ dispatch() {
 
 # What running ahead promises, in one table whose bounds are asserted, with every run: two devices at work, and copies beside
 # products, take no longer than the longer lane (on a machine that does nothing else: samples/async, medians of the pairs), and
-# the peak of memory is at most 1.25 times that of `--sync`, or 1 MB more.
+# the peak of memory is at most 1.25 times that of `--sync` and 1 MB for each device.
 promises() {
   local program value bound word busy failed=0
   busy=$(awk '{print $1 > 0.5}' /proc/loadavg)
@@ -112,11 +112,12 @@ promises() {
   done
   peak() { build/tl run --threads 2 --stats "$@" 2>&1 >/dev/null </dev/null | awk '/^peak memory/ {print $3}'; }
   ahead() { # NAME PROGRAM…: the peak beside that of --sync
-    local name=$1 serial
+    local name=$1 serial devices=1
     shift
+    [[ $1 == --cpu-devices ]] && devices=$2
     serial=$(peak --sync "$@")
     value=$(awk -v a="$(peak "$@")" -v s="$serial" 'BEGIN {print a / s}')
-    bound=$(awk -v s="$serial" 'BEGIN {print 1.25 + 1048576 / s}')
+    bound=$(awk -v s="$serial" -v d="$devices" 'BEGIN {print 1.25 + d * 1048576 / s}')
     row "memory ahead / --sync: $name" "$value" "$bound"
   }
   build/tl run samples/data/generate.tl --count 256 --to "$out/digits" >/dev/null

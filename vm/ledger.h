@@ -4,7 +4,8 @@
 // use it there: it is *dying*. The ledger counts, for each device, what `--sync` would have in use where the program is
 // being issued; a quarter more than the most of that may be in use by running ahead. Beyond that bound dying memory goes
 // to new operations, which come after those that use it, as on a GPU memory is reused in the order of its stream. So the
-// issuing thread need not wait, and other devices get their work.
+// issuing thread need not wait, and other devices get their work. (With an eighth more, training on two devices waited
+// for memory in every step.)
 //
 // Issuing thread only, but for `gone`.
 #pragma once
