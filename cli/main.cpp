@@ -1,4 +1,5 @@
 // The tl command. One file per command; this one finds which it is.
+#include "backend/cpu/bounded.h"
 #include "commands.h"
 #include "driver/run.h"
 #include "lang/deep_stack.h"
@@ -70,9 +71,10 @@ int dispatch(std::vector<std::string> words) {
 } // namespace tl::cli
 
 int main(int argc, char** argv) {
-  return tl::driver::guarded([&] {
+  const int exit_code = tl::driver::guarded([&] {
     int code = 0;
     tl::on_deep_stack([&] { code = tl::cli::dispatch({argv + 1, argv + argc}); });
     return tl::cli::end_of_cards(code);
   });
+  return tl::cpu::end_of_left_behind(exit_code);
 }

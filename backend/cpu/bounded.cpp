@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <ctime>
 #include <exception>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <sched.h>
 #include <system_error>
 #include <thread>
+#include <unistd.h>
 
 namespace tl::cpu {
 namespace {
@@ -80,5 +82,13 @@ std::optional<std::string> run_bounded(std::function<std::string()> work, double
 }
 
 int left_behind() { return left; }
+
+int end_of_left_behind(int code) {
+  if (left > 0) {
+    std::fflush(nullptr);
+    ::_exit(code);
+  }
+  return code;
+}
 
 } // namespace tl::cpu

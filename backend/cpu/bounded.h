@@ -19,4 +19,8 @@ std::optional<std::string> run_bounded(std::function<std::string()> work, double
 // How often work was left behind in this process.
 int left_behind();
 
+// At the end of `main`, with its exit code: work that was left behind uses LLVM's globals, so a process that has some
+// ends here, and takes none of them apart.
+int end_of_left_behind(int code);
+
 } // namespace tl::cpu
