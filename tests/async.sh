@@ -139,11 +139,11 @@ exit 1
 SH
 chmod +x "$out/overlaps"
 if command -v python3 >/dev/null; then
-  for program in samples/async/two_devices.tl samples/async/copies.tl tests/async/{pipeline,small,training}.tl; do
+  for program in samples/async/two_devices.tl samples/async/copies.tl tests/async/{pipeline,small,training,growing}.tl; do
     check "overlap of $program" 0 -- "$out/overlaps" "$out" "$tl" "$program"
   done
 else
-  echo "SKIPPED: 5 checks of overlap (there is no python3)"
+  echo "SKIPPED: 6 checks of overlap (there is no python3)"
 fi
 # Running ahead adds at most 1.2 times the memory that waiting after each step does.
 cat >"$out/added" <<'SH'

@@ -114,10 +114,18 @@ uint32_t Audit::submitted(const Operation& operation, bool alone) {
   Op& made = ops_.back();
   for (const Operation::Input& input : operation.inputs)
     if (input.node->maker > base_) made.waits.push_back(input.node->maker);
-  for (const Node* node : operation.overwrites) {
+  auto wait_for_users = [&](const Node* node) {
     if (node->maker > base_) made.waits.push_back(node->maker);
     for (uint32_t reader : nodes_[node].readers)
       if (reader > base_) made.waits.push_back(reader);
+  };
+  for (const Node* node : operation.overwrites)
+    wait_for_users(node);
+  for (const Operation::Claim& claim : operation.claims) {
+    wait_for_users(claim.node);
+    Held& held = nodes_[claim.node]; // until then, and not until those end that it is only an input of
+    held.holders = held.readers;
+    if (claim.node->maker > base_) held.holders.push_back(claim.node->maker);
   }
   for (uint32_t other : made.waits)
     add_with_before(made.before, other);

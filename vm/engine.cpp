@@ -179,7 +179,7 @@ void Engine::submit(Operation* op) {
   if (options_.watch) note_for_watch(*op, alone);
   if (alone) return run_alone(op);
   ++enlisted_;
-  size_t waits = op->inputs.size() + 2 * op->overwrites.size();
+  size_t waits = op->inputs.size() + 2 * (op->overwrites.size() + op->claims.size());
   op->edges.assign(waits, Edge{op, nullptr}); // sized once: nodes point into it
   op->pending.store(static_cast<int32_t>(waits) + 1, std::memory_order_relaxed);
   for (Node* node : op->outputs) {
@@ -198,11 +198,15 @@ void Engine::submit(Operation* op) {
     const bool same_card = op->card >= 0 && input.node->card == op->card;
     satisfied += !Node::add_to(same_card ? input.node->launch_waiters : input.node->waiters, &op->edges[edge++]);
   }
-  for (Node* node : op->overwrites) {
+  auto wait_for_users = [&](Node* node) {
     satisfied += !node->add_waiter(&op->edges[edge++]);
     node->exclusive = &op->edges[edge++];
     satisfied += node->readers.fetch_add(Node::kExclusive, std::memory_order_acq_rel) == 0;
-  }
+  };
+  for (Node* node : op->overwrites)
+    wait_for_users(node);
+  for (const Operation::Claim& claim : op->claims)
+    wait_for_users(claim.node);
   for (Node* node : op->workspaces)
     if (node->block) nodes.ledger.dies(*node);
   if (op->pending.fetch_sub(satisfied, std::memory_order_acq_rel) == satisfied) {
@@ -225,10 +229,10 @@ void Engine::note_for_watch(Operation& op, bool alone) {
 
 // Whether everything that the operation waits for is there.
 bool Engine::needs_nobody(const Operation& op) {
+  auto unused = [](const Node* node) { return node->done() && node->readers.load(std::memory_order_acquire) == 0; };
   return std::all_of(op.inputs.begin(), op.inputs.end(), [](const Operation::Input& in) { return in.node->done(); }) &&
-         std::all_of(op.overwrites.begin(), op.overwrites.end(), [](const Node* node) {
-           return node->done() && node->readers.load(std::memory_order_acquire) == 0;
-         });
+         std::all_of(op.overwrites.begin(), op.overwrites.end(), unused) &&
+         std::all_of(op.claims.begin(), op.claims.end(), [&](const auto& claim) { return unused(claim.node); });
 }
 
 // Runs a small operation that needs nobody before anybody else can know of it: no counter and no list that threads
@@ -244,6 +248,8 @@ void Engine::run_alone(Operation* op) {
   for (const auto* held : {&op->overwrites, &op->workspaces})
     for (Node* node : *held)
       nodes.release(node);
+  for (const Operation::Claim& claim : op->claims)
+    nodes.release(claim.node);
   clear(self, *op);
   op->next_free = std::exchange(free_, op);
 }
@@ -267,14 +273,15 @@ void Engine::note_issue(Operation& op) {
 }
 
 // The issuing thread has a workspace beside those of the workers that compute at a time.
-bool Engine::reserve_scratch(int device, uint64_t local_bytes) {
-  Queue& queue = queues_[static_cast<size_t>(device)];
-  if (local_bytes <= queue.scratch) return true;
-  Pool& memory = devices_.memory(device);
-  uint64_t rounded = Pool::class_bytes(local_bytes);
+bool Engine::reserve_scratch(Operation& op) {
+  Queue& queue = queues_[static_cast<size_t>(op.device)];
+  if (op.local_bytes <= queue.scratch) return true;
+  Pool& memory = devices_.memory(op.device);
+  uint64_t rounded = Pool::class_bytes(op.local_bytes);
   uint64_t more = (rounded - queue.scratch) * static_cast<uint64_t>(queue.cores + 1);
   if (!memory.reserve(more)) {
     drain();
+    settle(op);
     memory.trim();
     if (!memory.reserve(more)) return false;
   }
@@ -335,6 +342,8 @@ Block Engine::obtain(Operation& op, int device, uint64_t bytes, const Sweep& swe
     if (has_room())
       if (Block block = memory.allocate(bytes)) return block;
     if (Block block = nodes.ledger.take(nodes, op, device, bytes)) return block;
+    if (!is_card(device))
+      if (Block block = nodes.ledger.claim(nodes, op, device, bytes, memory)) return block;
     if (in_flight() == 0) break;
     const uint64_t before = completed_.load(std::memory_order_seq_cst);
     wait_until([&] { return in_flight() == 0 || (completed_.load(std::memory_order_seq_cst) != before && has_room()); },
@@ -342,8 +351,31 @@ Block Engine::obtain(Operation& op, int device, uint64_t bytes, const Sweep& swe
   }
   drain();
   sweep();
+  settle(op);
   memory.trim();
   return fails ? Block{} : memory.allocate(bytes);
+}
+
+void Engine::use_claims(Operation& op) {
+  for (Operation::Claim& claim : op.claims) {
+    Pool& memory = *claim.node->block.pool;
+    memory.make_room_by(claim.node->block, claim.bytes);
+    if (claim.given) memory.fill_later(claim.given);
+  }
+}
+
+// Nothing is in flight: what the operation has taken of memory that was dying need not wait for it, and of what it was
+// given in one block it keeps what it needs.
+void Engine::settle(Operation& op) {
+  use_claims(op);
+  for (const Operation::Claim& claim : op.claims)
+    nodes.release(claim.node);
+  op.claims.clear();
+  std::erase_if(op.workspaces, [&](Node* node) {
+    if (node->data == op.shared) return false;
+    nodes.release(node); // gives it back
+    return true;
+  });
 }
 
 bool Engine::allocate(Operation& op, Node& node, int device, uint64_t bytes, const Sweep& sweep) {

@@ -67,8 +67,8 @@ public:
   bool allocate(Operation& op, Node& node, int device, uint64_t bytes, const Sweep& sweep);
   bool add_workspace(Operation& op, uint64_t bytes, const Sweep& sweep); // of its device, a CPU
   Block allocate_on_card(Operation& op, uint64_t bytes, const Sweep& sweep);
-  // Room for so much workspace on each worker of a device, kept from then on. False: there is none.
-  bool reserve_scratch(int device, uint64_t local_bytes);
+  // Room for its `local_bytes` on each worker of its device, kept from then on. False: there is none.
+  bool reserve_scratch(Operation& op);
 
   void wait(Node* node);
   void wait_all();
@@ -115,6 +115,8 @@ private:
   void drain();
   static bool needs_nobody(const Operation& op);
   void run_alone(Operation* op);
+  void use_claims(Operation& op);
+  void settle(Operation& op);
   Block obtain(Operation& op, int device, uint64_t bytes, const Sweep& sweep);
 
   // ---- engine_run.cpp ----

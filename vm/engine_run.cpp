@@ -220,6 +220,7 @@ void Engine::run(Worker& self, Operation* op) {
 // Whether an operation whose inputs are done, or on its card launched, is to run; else it has failed, or, on a card,
 // may have.
 bool Engine::begin(Operation* op) {
+  use_claims(*op);
   FailureRef failure = std::move(op->failure);
   op->failure = {};
   size_t first = 0;
@@ -484,6 +485,8 @@ void Engine::complete(Worker& self, Operation* op, Ready& ready) {
   }
   for (Node* node : op->overwrites)
     nodes.release(node);
+  for (const Operation::Claim& claim : op->claims)
+    nodes.release(claim.node);
   clear(self, *op);
   Operation* head = returned_.load(std::memory_order_relaxed);
   do
@@ -512,6 +515,7 @@ void Engine::clear(Worker& self, Operation& op) {
   op.inputs.clear();
   op.outputs.clear();
   op.overwrites.clear();
+  op.claims.clear();
   op.workspaces.clear();
   op.shared = nullptr;
   op.copies.clear();

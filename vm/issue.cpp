@@ -313,10 +313,11 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel* compiled, F
       outputs_.push_back(make_output(*op, desc.dtype, std::move(planned_[k].dims)));
       Node* node = outputs_.back().node;
       if (!poison) {
-        const size_t before = op->overwrites.size();
+        auto taken = [&] { return op->overwrites.size() + op->claims.size(); };
+        const size_t before = taken();
         if (!engine_.allocate(*op, *node, op->device, size, [this] { sweep(); }))
           poison = no_memory(*op, type_text(desc.dtype, outputs_.back().dims.view()), size);
-        planned_[k].in_place = op->overwrites.size() > before;
+        planned_[k].in_place = taken() > before;
       }
       if (!poison && desc.mode == AliasMode::Initial) {
         if (desc.alias >= i.in.size()) malformed("an output that starts as an operand which is not there");
@@ -353,7 +354,7 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel* compiled, F
       if (!op->card_local) poison = no_memory(*op, "workspaces", of_all);
     } else if (!poison && local > 0) {
       op->local_bytes = static_cast<uint64_t>(local);
-      if (!engine_.reserve_scratch(op->device, op->local_bytes)) poison = no_memory(*op, "workspaces", op->local_bytes);
+      if (!engine_.reserve_scratch(*op)) poison = no_memory(*op, "workspaces", op->local_bytes);
     }
   }
   if (poison) {

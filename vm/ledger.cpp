@@ -1,6 +1,7 @@
 #include "vm/ledger.h"
 #include "vm/operation.h"
 #include <algorithm>
+#include <vector>
 
 namespace tl {
 
@@ -28,17 +29,24 @@ void Ledger::take_over(Node& from, Node& to) {
   to.charged = std::exchange(from.charged, 0);
 }
 
-bool Ledger::has_room(int device, uint64_t bytes) const {
+uint64_t Ledger::room(int device, uint64_t bytes) const {
   const Account& account = accounts_[static_cast<size_t>(device)];
-  const uint64_t needed = account.now + Pool::class_bytes(bytes), most = std::max(account.most, needed);
-  return needed + account.dying.load(std::memory_order_relaxed) <= most + most / 4 + kSlack;
+  const uint64_t most = std::max(account.most, account.now + Pool::class_bytes(bytes));
+  const uint64_t bound = most + most / 4 + kSlack, used = account.now + account.dying.load(std::memory_order_relaxed);
+  return bound - std::min(bound, used);
+}
+
+bool Ledger::has_room(int device, uint64_t bytes) const { return Pool::class_bytes(bytes) <= room(device, bytes); }
+
+void Ledger::count_dying(Account& account, Node& node) {
+  node.dying = node.block.bytes;
+  account.dying.fetch_add(node.dying, std::memory_order_relaxed);
 }
 
 void Ledger::dies(Node& node) {
   Account& account = accounts_[static_cast<size_t>(node.account_of)];
-  node.dying = node.block.bytes;
-  account.dying.fetch_add(node.dying, std::memory_order_relaxed);
-  account.by_size[node.dying].push_back({&node, node.generation});
+  if (node.dying == 0) count_dying(account, node);
+  account.by_size[node.dying].push_back({&node, node.generation, account.deaths++});
   if (++account.entries > account.most_entries) forget_gone(account);
 }
 
@@ -60,19 +68,39 @@ void Ledger::forget_gone(Account& account) {
   account.most_entries = std::max(kFewEntries, 2 * account.entries);
 }
 
-// A reference on the first of these that operations in flight still hold; null: there is none.
+// A reference, if operations in flight still hold it: then nobody recycles it.
+bool Ledger::revive(const Dying& dying) {
+  if (dying.node->generation != dying.generation) return false;
+  uint32_t refs = dying.node->refs.load(std::memory_order_relaxed);
+  while (refs > 0 && !dying.node->refs.compare_exchange_weak(refs, refs + 1, std::memory_order_acq_rel)) {
+  }
+  return refs > 0;
+}
+
+// A reference on the first of these; null: there is none.
 Node* Ledger::revive(Account& account, std::deque<Dying>& waiting) {
   while (!waiting.empty()) {
     const Dying first = waiting.front();
     waiting.pop_front();
     --account.entries;
-    if (first.node->generation != first.generation) continue;
-    uint32_t refs = first.node->refs.load(std::memory_order_relaxed);
-    while (refs > 0 && !first.node->refs.compare_exchange_weak(refs, refs + 1, std::memory_order_acq_rel)) {
-    }
-    if (refs > 0) return first.node; // nobody recycles it now
+    if (revive(first)) return first.node;
   }
   return nullptr;
+}
+
+// Cuts a block; what is left is workspace of `op`.
+void Ledger::leave_rest(NodePool& nodes, Operation& op, int16_t device, Block& block, uint64_t bytes) {
+  Node* remains = nodes.create();
+  nodes.retain(remains);
+  remains->block = block;
+  remains->block.data += bytes;
+  remains->block.bytes -= bytes;
+  remains->data = remains->block.data;
+  remains->account_of = device;
+  count_dying(accounts_[static_cast<size_t>(device)], *remains);
+  op.workspaces.push_back(remains);
+  block.bytes = bytes;
+  block.pool->reused(remains->block);
 }
 
 Block Ledger::take(NodePool& nodes, Operation& op, int device, uint64_t bytes) {
@@ -88,19 +116,51 @@ Block Ledger::take(NodePool& nodes, Operation& op, int device, uint64_t bytes) {
   gone(*node);
   Block block = std::exchange(node->block, {});
   op.overwrites.push_back(node); // with the reference
-  if (const uint64_t rest = block.bytes - wanted; rest > 0) {
-    Node* remains = nodes.create();
-    nodes.retain(remains);
-    remains->block = block;
-    remains->block.data += wanted;
-    remains->block.bytes = rest;
-    remains->data = remains->block.data;
-    remains->account_of = node->account_of;
-    op.workspaces.push_back(remains);
-    block.bytes = wanted;
-    block.pool->reused(remains->block);
-  }
+  if (block.bytes > wanted) leave_rest(nodes, op, node->account_of, block, wanted);
   block.pool->reused(block);
+  return block;
+}
+
+Block Ledger::claim(NodePool& nodes, Operation& op, int device, uint64_t bytes, Pool& pool) {
+  Account& account = accounts_[static_cast<size_t>(device)];
+  const uint64_t wanted = Pool::class_bytes(bytes);
+  constexpr uint64_t unit = Pool::kLargestSmall;                                         // whole pages of every block
+  const uint64_t spare = room(device, bytes), own = spare - std::min(spare, kSlack / 2); // small ones need some, too
+  const uint64_t fresh = std::min(own, pool.limit() - pool.in_use()) / unit * unit;
+  if (wanted <= Pool::kLargestSmall || fresh >= wanted) return {};
+  std::vector<Dying> dying;
+  uint64_t there = fresh;
+  for (auto at = account.by_size.lower_bound(Pool::kLargestSmall + 1); at != account.by_size.end(); ++at) {
+    dying.insert(dying.end(), at->second.begin(), at->second.end());
+    there += at->first * at->second.size();
+  }
+  if (there < wanted) return {};
+  std::sort(dying.begin(), dying.end(), [](const Dying& a, const Dying& b) { return a.number < b.number; });
+
+  const size_t before = op.claims.size();
+  uint64_t missing = wanted - fresh;
+  for (size_t i = 0; i < dying.size() && missing > 0; ++i) {
+    if (!revive(dying[i])) continue; // it has left room meanwhile
+    const uint64_t part = std::min(missing, dying[i].node->block.bytes);
+    op.claims.push_back({dying[i].node, part, {}});
+    missing -= part;
+  }
+  const Block block = missing == 0 ? pool.allocate_later(bytes, fresh) : Block{};
+  for (size_t i = before; i < op.claims.size(); ++i) {
+    auto [node, part, given] = op.claims[i];
+    if (!block) {
+      nodes.release(node);
+      continue;
+    }
+    std::deque<Dying>& same = account.by_size[node->dying];
+    account.entries -= std::erase_if(same, [&](const Dying& each) { return each.node == node; });
+    gone(*node);
+    if (node->block.bytes > part + Pool::kLargestSmall) leave_rest(nodes, op, node->account_of, node->block, part);
+  }
+  if (block)
+    op.claims.back().given = block;
+  else
+    op.claims.resize(before);
   return block;
 }
 

@@ -94,6 +94,30 @@ void Pool::reused(const Block& block) {
   if (MemoryWatch* watch = watch_) watch->reused(block);
 }
 
+Block Pool::allocate_later(uint64_t bytes, uint64_t counted) {
+  const uint64_t size = class_bytes(bytes);
+  std::unique_lock lock(mutex_);
+  if (in_use_ + counted > limit_) return {};
+  if (const uint64_t held = in_use_ + cached_ + counted; held > limit_) evict(held - limit_);
+  make_room(counted);
+  Block block{source_.map(size), size, this, 0};
+  if (!block) return {};
+  in_use_ += counted;
+  peak_ = std::max(peak_, in_use_);
+  ++allocations_;
+  lock.unlock();
+  if (MemoryWatch* watch = watch_) watch->allocated(block);
+  return block;
+}
+
+void Pool::make_room_by(Block& old, uint64_t bytes) {
+  if (MemoryWatch* watch = watch_) watch->freed(old);
+  const Block block = std::exchange(old, {});
+  std::lock_guard lock(mutex_);
+  source_.unmap(block.data, block.bytes);
+  in_use_ -= block.bytes - bytes;
+}
+
 Block Pool::find(uint64_t bytes) {
   if (bytes > uint64_t{1} << 47) return {}; // beyond any address space
   const uint64_t size = class_bytes(bytes);

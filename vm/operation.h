@@ -83,7 +83,13 @@ struct Operation {
   std::vector<uint32_t> operand_of;      // the same: which argument each input is
   std::vector<FailureRef> host_failures; // the same: of arguments that the host knows, if any
   std::vector<Node*> overwrites;         // nodes whose memory it took: their makers and other readers come first
-  std::vector<Node*> workspaces;         // whose memory it has until it is complete
+  struct Claim {
+    Node* node;
+    uint64_t bytes;
+    Block given; // the block that has all its room with this one
+  };
+  std::vector<Claim> claims;     // the same, but their memory is given back before it begins, for its own
+  std::vector<Node*> workspaces; // whose memory it has until it is complete
   std::vector<Edge> edges;
   FailureRef failure; // known at issue, then the result
   // Kernel, Copy
