@@ -5,8 +5,8 @@
 // being issued; a quarter more than the most of that may be in use by running ahead. Beyond that bound dying memory goes
 // to new operations, which come after those that use it, as on a GPU memory is reused in the order of its stream: one
 // block that is large enough, or several that are given back when the operation begins, in exchange for addresses that it
-// has from the start. So the issuing thread need not wait, and other devices get their work. (With an eighth more, training on two devices waited
-// for memory in every step.)
+// has from the start. So the issuing thread need not wait, and other devices get their work. (With an eighth more,
+// training on two devices waited for memory in every step.)
 //
 // Issuing thread only, but for `gone`.
 #pragma once
