@@ -136,7 +136,7 @@ TL
 check "--racecheck" 0 "^5980.613 " -- "${emulated[@]}" --racecheck "$out/kernels.tl"
 check "--racecheck is about an emulated card" 2 "add --device gpu-emu" -- "$tl" run --racecheck "$out/kernels.tl"
 
-# ---- products (their numbers: tests/products.sh)
+# ---- products (their numbers: tests/oracles/products.py)
 cat >"$out/products.tl" <<'TL'
 fn main() {
   let w = [if i % 7 == j % 5 { 0.5 } else { 0.0 } for i in 0..64, j in 0..64]
