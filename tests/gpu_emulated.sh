@@ -234,7 +234,8 @@ for only in --no-files "--root $out/own"; do
   # shellcheck disable=SC2086
   check "${only%% *} on an emulated card" 0 "^3.0$" -- "${emulated[@]}" --no-cache $only -e 'print(sum(arange(3.0)))'
 done
-check "and nothing is left of the compiler's files" 0 "^0$" -- bash -c "mkdir '$out/tmp'; TMPDIR='$out/tmp' '$tl' run --no-cache --no-files --device gpu-emu -e 'print(sum(arange(3.0)))' >/dev/null; ls '$out/tmp' | wc -l"
+check "and nothing is left of the compiler's files" 0 "^0$" -- \
+  bash -c "mkdir '$out/tmp'; TMPDIR='$out/tmp' '$tl' run --no-cache --no-files --device gpu-emu -e 'print(sum(arange(3.0)))' >/dev/null; ls '$out/tmp' | wc -l"
 
 # No memory for the first kernel: what reads its result, by way of copies too, does not run.
 echo 'fn main(d: i64 = 200) { let s = zeros([d]) + 3.0
