@@ -9,6 +9,7 @@ Without files it looks at all that git tracks or would add. Every finding is a l
   - section rules (`// ---- values`) that are broken in two
   - parameters and locals of C++ that end in an underscore, as only members do
   - tables of figures that no file of bench/results is the source of (bench/tables.py)
+  - the version: one in CMakeLists.txt, README.md and CHANGELOG.md
   - formatting: clang-format, shellcheck and `tl fmt`, each where it is installed or built
 
 With --tidy, clang-tidy looks at the C++ sources that differ from main's (or are given), with the commands of build/compile_commands.json.
@@ -286,6 +287,20 @@ def check_locals(code):
             scopes.pop()
 
 
+# ---- the version
+
+def check_version():
+    """One version in the build, the README and the changelog."""
+    version = re.search(r"project\(tl .*VERSION ([\d.]+)\)", pathlib.Path("CMakeLists.txt").read_text())[1]
+    for number, line in enumerate(pathlib.Path("README.md").read_text().splitlines(), 1):
+        for named in re.findall(r"tl_(\d[\d.]*)_amd64", line):
+            if named != version:
+                yield "README.md", number, f"the package is of version {named}, and the version is {version} (CMakeLists.txt)"
+    first = re.search(r"^## \[(\d[\d.]*)\]", pathlib.Path("CHANGELOG.md").read_text(), re.M)
+    if first is None or first[1] != version:
+        yield "CHANGELOG.md", 1, f"the newest section is not of version {version} (CMakeLists.txt)"
+
+
 # ---- other tools
 
 def run_tool(command, pattern, what):
@@ -376,6 +391,7 @@ def main():
         tools = [pool.submit(run_tool, *tool) for tool in formatting(files)]
         findings = [(file, *finding) for file in files for finding in check(file)]
         findings += [finding for tool in tools for finding in tool.result()]
+    findings += check_version()
     findings += [] if given else [(file, 1, what) for file, what in tables.broken()]
     if options.tidy:
         findings += tidy(given or changed())

@@ -67,6 +67,8 @@ SLIPS = [
     ("figure that was not measured", "docs/BENCHMARKS.md", replace("| 14.02 |", "| 11.02 |"), r"BENCHMARKS.md:\d+: the figures `rows` are not those of bench/results"),
     ("figure in prose that was not measured", "docs/BENCHMARKS.md", replace("heat.measured -->1.29", "heat.measured -->1.19"), r"BENCHMARKS.md:\d+: 1.19 is 1.29 in"),
     ("figure of nothing", "docs/BENCHMARKS.md", append("<!-- figure: rows.nothing.tl -->3\n"), r"there is no measurement `rows.nothing.tl`"),
+    ("package of another version", "README.md", replace("tl_0.", "tl_7."), r"README.md:\d+: the package is of version 7"),
+    ("changelog without the version", "CHANGELOG.md", replace("## [0.", "## [7."), r"CHANGELOG.md:1: the newest section is not of version"),
     ("whole rule", "vm/text_ops.cpp", append("// ---- values ---------\n"), None),
 ]
 
