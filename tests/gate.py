@@ -9,6 +9,7 @@ Without files it looks at all that git tracks or would add. Every finding is a l
   - section rules (`// ---- values`) that are broken in two
   - parameters and locals of C++ that end in an underscore, as only members do
   - tables of figures that no file of bench/results is the source of (bench/tables.py)
+  - the files of injected faults in docs/TESTING.md, which are those of tests/mutants
   - the version: one in CMakeLists.txt, README.md and CHANGELOG.md
   - formatting: clang-format, shellcheck and `tl fmt`, each where it is installed or built
 
@@ -287,6 +288,21 @@ def check_locals(code):
             scopes.pop()
 
 
+# ---- injected faults
+
+def check_faults():
+    """The tables of docs/TESTING.md name the file that each fault of tests/mutants is put into."""
+    sys.path.insert(0, "tests/mutants")
+    import faults
+    import gpu_faults
+    known = {(str(number), fault[3]): fault[0] for module in (faults, gpu_faults) for number, fault in enumerate(module.FAULTS, 1)}
+    for line, text in enumerate(pathlib.Path("docs/TESTING.md").read_text().splitlines(), 1):
+        if match := re.match(r"\| (\d+) \| `([\w/.]+)` \| (.*?) \|", text):
+            file = known.get((match[1], match[3]))
+            if file != match[2]:
+                yield "docs/TESTING.md", line, f"fault {match[1]} is in {f'`{file}`' if file else 'no list under this description'} (tests/mutants)"
+
+
 # ---- the version
 
 def check_version():
@@ -391,7 +407,7 @@ def main():
         tools = [pool.submit(run_tool, *tool) for tool in formatting(files)]
         findings = [(file, *finding) for file in files for finding in check(file)]
         findings += [finding for tool in tools for finding in tool.result()]
-    findings += check_version()
+    findings += [*check_version(), *check_faults()]
     findings += [] if given else [(file, 1, what) for file, what in tables.broken()]
     if options.tidy:
         findings += tidy(given or changed())

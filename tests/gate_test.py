@@ -69,6 +69,8 @@ SLIPS = [
     ("figure of nothing", "docs/BENCHMARKS.md", append("<!-- figure: rows.nothing.tl -->3\n"), r"there is no measurement `rows.nothing.tl`"),
     ("package of another version", "README.md", replace("tl_0.", "tl_7."), r"README.md:\d+: the package is of version 7"),
     ("changelog without the version", "CHANGELOG.md", replace("## [0.", "## [7."), r"CHANGELOG.md:1: the newest section is not of version"),
+    ("fault in another file", "docs/TESTING.md", replace("| 59 | `parser/check/builtins/builders.cpp` |", "| 59 | `parser/check/builtins/choose.cpp` |"),
+     r"TESTING.md:\d+: fault 59 is in `parser/check/builtins/builders.cpp`"),
     ("whole rule", "vm/text_ops.cpp", append("// ---- values ---------\n"), None),
 ]
 
