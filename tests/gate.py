@@ -119,6 +119,9 @@ def check_lines(file, text, lines):
 TOKENS = re.compile(r'//[^\n]*|/\*.*?\*/|R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.S)
 
 
+DOCSTRING = re.compile(r'(?:\A(?:#![^\n]*\n)?|\n *(?:def|class) [^\n]*:\n *)"""(.*?)"""', re.S)
+
+
 def split_cpp(text):
     """The comments, as pairs of line and text, and the code with comments and literals blanked."""
     comments = []
@@ -151,7 +154,7 @@ def comments_of(file, text, lines):
         return [(n, match[0]) for n, line in enumerate(lines, 1) if (match := re.match(r"\s*# .*", line))]
     if suffix in (".py", ".sh", ".cmake", ".txt", "") or file == "dev":
         found = [(n, match[0]) for n, line in enumerate(lines, 1) if (match := re.search(r"(^|\s)#\s.*", line))]
-        if suffix == ".py" and (match := re.match(r'(?:#![^\n]*\n)?"""(.*?)"""', text, re.S)):
+        for match in DOCSTRING.finditer(text) if suffix == ".py" else []:
             first = text.count("\n", 0, match.start(1)) + 1
             found += [(first + i, line) for i, line in enumerate(match[1].split("\n"))]
         return found
@@ -167,7 +170,7 @@ LINE = re.compile(rf"\b([\w/]+\.{SOURCES}):(\d+)")
 
 
 def expand(path):
-    """`a/{b,c}.h` is `a/b.h` and `a/c.h`."""
+    """Braces are alternatives."""
     match = re.search(r"\{([^{}]*)\}", path)
     return [path] if not match else [each for part in match[1].split(",") for each in expand(path[: match.start()] + part + path[match.end() :])]
 
