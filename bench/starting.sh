@@ -13,7 +13,7 @@ prepare_programs() {
   export TL_CACHE_DIR=$starts/warm
   echo 'print("hello")' >"$starts/hello.tl"
   build/tl -e "save(\"$starts/w.npy\", normal(key(1), [5000, 5000]))"
-  printf 'const w = load("w.npy")\nprint(w[4999, 4999])\n' >"$starts/weights.tl" # beside it
+  printf 'const w = load("w.npy")\nfn main(i: i64 = 4999) { print(w[i, i]) }\n' >"$starts/weights.tl" # beside it
 }
 
 # timed ROW COMMAND…: once, into the row's file. cold ROW COMMAND…: with an empty disk cache.

@@ -13,13 +13,15 @@ Without files it looks at all that git tracks or would add. Every finding is a l
   - the version: one in CMakeLists.txt, README.md and CHANGELOG.md
   - formatting: clang-format, shellcheck and `tl fmt`, each where it is installed or built
 
-With --tidy, clang-tidy looks at the C++ sources that differ from main's (or are given), with the commands of build/compile_commands.json.
+With --tidy, clang-tidy looks at the lines of C++ sources that differ from main's (or at all of those that are given), with the commands of
+build/compile_commands.json.
 What looks like a slip and is none stands in tests/gate_exceptions.txt, with its reason.
 """
 import argparse
 import concurrent.futures
 import fnmatch
 import functools
+import json
 import os
 import pathlib
 import re
@@ -351,19 +353,20 @@ CLANG_FORMAT = "clang-format-14"
 
 
 def tidy(files):
-    """clang-tidy, of the files that are compiled."""
+    """clang-tidy, of whole files or, without any, of what differs from main."""
     if not shutil.which("clang-tidy-19") or not os.path.exists("build/compile_commands.json"):
         print("gate: no clang-tidy-19 or no build/compile_commands.json: names are checked by the gate alone", file=sys.stderr)
         return []
-    files = [file for file in files if file.endswith(".cpp")]
-    one = lambda file: run_tool(["clang-tidy-19", "-p", "build", "--quiet", "--warnings-as-errors=*", file],
+    lines = {file: [] for file in files if file.endswith(".cpp")} if files else changed()
+    one = lambda file: run_tool(["clang-tidy-19", "-p", "build", "--quiet", "--warnings-as-errors=*", file,
+                                 *(["--line-filter=" + json.dumps([{"name": file, "lines": lines[file]}])] if lines[file] else [])],
                                 rf"^{re.escape(os.getcwd())}/(?P<file>[^:]+):(?P<line>\d+):\d+: (?:error|warning): (?P<text>.*)$", "clang-tidy: ")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        return sorted({finding for found in pool.map(one, files) for finding in found})
+        return sorted({finding for found in pool.map(one, lines) for finding in found})
 
 
 def changed():
-    """What differs from main, or from the commit before where this is main."""
+    """Ranges of lines of C++ sources that differ from main's, or from the commit before where this is main."""
     for base in ("origin/main", "main"):
         if subprocess.run(["git", "rev-parse", "-q", "--verify", base], capture_output=True).returncode == 0:
             base = git("merge-base", base, "HEAD").strip()
@@ -372,8 +375,16 @@ def changed():
         base = "HEAD"
     if base == git("rev-parse", "HEAD").strip() and subprocess.run(["git", "rev-parse", "-q", "--verify", "HEAD~1"], capture_output=True).returncode == 0:
         base = "HEAD~1"
-    names = git("diff", "--name-only", "-z", base).split("\0") + git("ls-files", "-z", "--others", "--exclude-standard").split("\0")
-    return [name for name in names if name and os.path.isfile(name)]
+    found = {name: [] for name in tracked() if name.endswith(".cpp") and not git("ls-files", name)}  # new ones as a whole
+    name = None
+    for line in git("diff", "-U0", base, "--", "*.cpp").splitlines():
+        if line.startswith("+++ "):
+            name = line.removeprefix("+++ b/")
+        elif match := re.match(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@", line):
+            first, count = int(match[1]), int(match[2] or 1)
+            if count and os.path.isfile(name):
+                found.setdefault(name, []).append([first, first + count - 1])
+    return found
 
 
 def check(file):
@@ -401,7 +412,7 @@ def check(file):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", metavar="FILE")
-    parser.add_argument("--tidy", action="store_true", help="also clang-tidy, of the C++ sources that differ from main's")
+    parser.add_argument("--tidy", action="store_true", help="also clang-tidy, of the C++ lines that differ from main's")
     options = parser.parse_args()
     given = [os.path.relpath(file, pathlib.Path(__file__).resolve().parents[1]) for file in options.files]
     os.chdir(pathlib.Path(__file__).resolve().parents[1])
@@ -413,7 +424,7 @@ def main():
     findings += [*check_version(), *check_faults()]
     findings += [] if given else [(file, 1, what) for file, what in tables.broken()]
     if options.tidy:
-        findings += tidy(given or changed())
+        findings += tidy(given)
     for file, line, what in sorted(findings):
         print(f"{file}:{line}: {what}")
     for line in [] if given else tables.old():
