@@ -184,7 +184,8 @@ def exists(path, file):
     if path in whole or beside in whole:
         return True
     if "*" in path:
-        return any(fnmatch.fnmatchcase(name, pattern) for name in ends for pattern in (path, beside))
+        patterns = [re.compile(re.escape(pattern).replace(r"\*", "[^/]*")) for pattern in (path, beside)]
+        return any(pattern.fullmatch(name) for name in ends for pattern in patterns)
     if path.split("/")[0] in FOLDERS:
         return "." not in path.rsplit("/")[-1] and any(f"{path}.{suffix}" in whole for suffix in ("h", "cpp", "sh", "py"))
     return path in ends

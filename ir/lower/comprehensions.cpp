@@ -89,7 +89,6 @@ Dim FunctionLowerer::axis(const IndexRange& range) {
 }
 
 // ---- reductions
-// -------------------------------------------------------------------------------------------------------
 
 Leaves FunctionLowerer::reduction(const typed::Expr& e) {
   const auto& comprehension = e.as<typed::ComprehensionExpr>();
@@ -274,7 +273,6 @@ Leaves FunctionLowerer::filtered(const typed::Expr& e, DType t, const std::vecto
 }
 
 // ---- maps
-// -------------------------------------------------------------------------------------------------------------
 
 Leaves FunctionLowerer::map(const std::vector<IndexRange>& ranges, const std::vector<Dim>& extents,
                             const std::vector<tl::Type>& elements, const Rest& body, LocId at) {

@@ -72,7 +72,6 @@ VarKey FunctionLowerer::new_flag() {
 }
 
 // ---- values, and what comes after them
-// ---------------------------------------------------------------------------------
 
 Leaves FunctionLowerer::with_value(const typed::Expr& e, const Use& use) {
   if (!may_leave(e)) return use(expr(e));
@@ -194,7 +193,6 @@ std::vector<FunctionLowerer::Child> FunctionLowerer::children(const typed::Stmt&
 }
 
 // ---- flags
-// -----------------------------------------------------------------------------------------------------------------
 
 bool FunctionLowerer::surely_down(VarKey flag) {
   if (!flag) return true;

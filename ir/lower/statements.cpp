@@ -6,7 +6,6 @@
 namespace tl::ir {
 
 // ---- blocks
-// -----------------------------------------------------------------------------------------------------------
 
 Leaves FunctionLowerer::statements(const typed::Block& block, size_t from, const Use& then) {
   for (size_t i = from; i < block.statements.size(); ++i) {
@@ -77,7 +76,6 @@ Leaves FunctionLowerer::with_assignment(const typed::Stmt& stmt, const Rest& res
 }
 
 // ---- bindings and assignments
-// -----------------------------------------------------------------------------------------
 
 void FunctionLowerer::finish(const typed::Stmt& stmt, const Leaves& value) {
   if (stmt.kind == typed::StmtKind::Let) {
