@@ -350,7 +350,7 @@ def formatting(files):
         yield ["build/tl", "fmt", "--check", *programs], r"^(?P<file>\S+\.tl)(?P<line>)(?P<text>.*)$", "is not as `tl fmt` writes it"
 
 
-CLANG_FORMAT = "clang-format-14"
+CLANG_FORMAT = "clang-format-19"
 
 
 def tidy(files):
