@@ -33,8 +33,7 @@ struct JumpFinder {
 
   template <class Tree> unsigned parts(const Tree& tree) {
     unsigned found = 0;
-    each_child(
-        tree, [&](const typed::Expr& e) { found |= expr(e); }, [&](const typed::Stmt& s) { found |= stmt(s); });
+    each_child(tree, [&](const typed::Expr& e) { found |= expr(e); }, [&](const typed::Stmt& s) { found |= stmt(s); });
     return found;
   }
   unsigned expr(const typed::Expr& e) {

@@ -188,10 +188,7 @@ void FunctionLowerer::assertion(const typed::Stmt& stmt, ValueId condition) {
     effect(Op::Assert, operands, {Type::token()}, std::move(attrs), at);
   };
   // The message is evaluated only on failure: where evaluating it could fail itself, it is in a branch.
-  auto fail_in_branch = [&](const Rest& message) {
-    merge(
-        condition, [] { return Leaves(); }, message, at);
-  };
+  auto fail_in_branch = [&](const Rest& message) { merge(condition, [] { return Leaves(); }, message, at); };
   // What it assigns reaches nothing: behind it is only what follows where the condition holds.
   const Env passes = env_;
   auto forget_message = [&] {

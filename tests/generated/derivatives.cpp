@@ -83,8 +83,8 @@ void run_program(Tester& tester, const std::string& name, const std::string& imp
   if (!module) return tester.fail(name, source + said);
   std::string printed;
   try {
-    Outcome outcome = ir::interpret(
-        *module, {}, [&](std::string_view text) { printed += text; }, [](std::string_view) {});
+    Outcome outcome =
+        ir::interpret(*module, {}, [&](std::string_view text) { printed += text; }, [](std::string_view) {});
     if (outcome.error) return tester.fail(name, source + outcome.error->kind + ": " + outcome.error->message);
   } catch (const std::exception& e) {
     return tester.fail(name, source + e.what());

@@ -321,7 +321,9 @@ constexpr int64_t kBuckets = 1 << kBucketBits;
 inline int64_t chunks_of(int64_t n) { return std::min(kMostChunks, (n + kChunk - 1) / kChunk); }
 
 // What a long row has in shared memory. `Extremes` and the counts are per chunk.
-template <class Key> struct Extremes { Key least, greatest; };
+template <class Key> struct Extremes {
+  Key least, greatest;
+};
 
 template <SortOp op, class Key> struct Sorter {
   using OrderItem = std::conditional_t<sizeof(Key) == 4, ShortItem, LongItem>;
