@@ -1,8 +1,8 @@
 // Element types, and how one scalar of each is stored.
 //
 // A scalar travels in an 8-byte slot: the value's own little-endian bytes first, the rest zero. Kernels get the address
-// of the slot, so a scalar and the first element of a tensor are read in the same way. Bool is one byte, 0 or 1. Key (a random key)
-// is a u64. Device is the number of a device (abi/device.h) as an i64, and only ever a scalar.
+// of the slot, so a scalar and the first element of a tensor are read in the same way. Bool is one byte, 0 or 1. Key (a
+// random key) is a u64. Device is the number of a device (abi/device.h) as an i64, and only ever a scalar.
 #pragma once
 #include <cstdint>
 #include <cstring>

@@ -16,7 +16,7 @@ void note(int) {
 
 bool interrupted() {
   static const bool listening = [] {
-    struct sigaction now {};
+    struct sigaction now{};
     // Where somebody listens already (a REPL), it stays so.
     if (::sigaction(SIGINT, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) std::signal(SIGINT, note);
     return true;

@@ -24,7 +24,9 @@ template <class M, class V> auto power_of_two(M& m, V like, V n_plus_magic) {
 }
 
 // x = n ln 2 + r.
-template <class V> struct ExpParts { V n, n_plus_magic, r; };
+template <class V> struct ExpParts {
+  V n, n_plus_magic, r;
+};
 template <class M, class V> ExpParts<V> split_exp(M& m, V x) {
   const bool wide = m.is_f64(x);
   auto magic = rounding_magic(m, x);

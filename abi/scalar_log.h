@@ -169,8 +169,8 @@ template <class M, class V> V pow_size_f64(M& m, V x, V y) {
 template <class M, class V> V pow_float(M& m, V x, V y) {
   auto zero = m.constant(0, x), one = m.constant(1, x), infinity = m.constant(kInfinity, x);
   auto size = m.abs(x);
-  V value = if_f64(
-      m, y, [&](auto v) { return pow_size_f64(m, size, v); }, [&](auto v) { return pow_size_f32(m, size, v); });
+  V value =
+      if_f64(m, y, [&](auto v) { return pow_size_f64(m, size, v); }, [&](auto v) { return pow_size_f32(m, size, v); });
   auto whole = m.eq(m.trunc(y), y);
   auto half = m.mul(y, m.constant(0.5, x));
   auto odd = m.bit_and(whole, m.ne(m.trunc(half), half));
@@ -184,8 +184,7 @@ template <class M, class V> V pow_float(M& m, V x, V y) {
 }
 
 template <class M, class V> V Pow(M& m, V x, V y) {
-  return m.if_float(
-      x, [&](auto v) { return pow_float(m, v, y); }, [&](auto v) { return pow_int(m, v, y); });
+  return m.if_float(x, [&](auto v) { return pow_float(m, v, y); }, [&](auto v) { return pow_int(m, v, y); });
 }
 
 } // namespace tl::body

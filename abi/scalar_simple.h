@@ -77,13 +77,11 @@ template <class M, class V> V Div(M& m, V x, V y) { return m.div(x, y); }
 // Comparisons with NaN are false: a NaN in x stays, a NaN in y is chosen by the second select.
 template <class M, class V> V Min(M& m, V x, V y) {
   auto least = m.select(m.lt(y, x), y, x);
-  return m.if_float(
-      y, [&](auto v) { return m.select(m.ne(v, v), v, least); }, [&](auto) { return least; });
+  return m.if_float(y, [&](auto v) { return m.select(m.ne(v, v), v, least); }, [&](auto) { return least; });
 }
 template <class M, class V> V Max(M& m, V x, V y) {
   auto greatest = m.select(m.lt(x, y), y, x);
-  return m.if_float(
-      y, [&](auto v) { return m.select(m.ne(v, v), v, greatest); }, [&](auto) { return greatest; });
+  return m.if_float(y, [&](auto v) { return m.select(m.ne(v, v), v, greatest); }, [&](auto) { return greatest; });
 }
 template <class M, class V> V Clamp(M& m, V x, V lo, V hi) { return Min(m, Max(m, x, lo), hi); }
 
@@ -145,7 +143,9 @@ template <class M, class V> auto f64_to_odd_f32(M& m, V x) {
 // 2003); a second round takes what a quotient beyond the precision left. Exact while |x / y| < 2^(2p - 2) (f32: 2^46);
 // beyond, the remainder is 0. A remainder has the sign of y, also when it is 0. By zero: x / y, and NaN for the
 // remainder; by anything else NaN for both if x is infinite. All as in NumPy.
-template <class V> struct QuotientRest { V quotient, rest; };
+template <class V> struct QuotientRest {
+  V quotient, rest;
+};
 template <class M, class V> QuotientRest<V> floor_divide(M& m, V x, V y) {
   auto zero = m.constant(0, x), one = m.constant(1, x), infinity = m.constant(kInfinity, x);
   auto signs_differ = [&](V a, V b) {
@@ -179,8 +179,7 @@ template <class M, class V> V FloorDiv(M& m, V x, V y) {
       x, [&](auto v) { return floor_divide(m, v, y).quotient; }, [&](auto v) { return m.floor_div_int(v, y); });
 }
 template <class M, class V> V Mod(M& m, V x, V y) {
-  return m.if_float(
-      x, [&](auto v) { return floor_divide(m, v, y).rest; }, [&](auto v) { return m.mod_int(v, y); });
+  return m.if_float(x, [&](auto v) { return floor_divide(m, v, y).rest; }, [&](auto v) { return m.mod_int(v, y); });
 }
 
 // Powers of integers, wrapping; a negative exponent gives 0 (the language puts a check beside it). Square and multiply
@@ -205,7 +204,9 @@ template <class M, class V> V pow_int(M& m, V x, V y) {
 
 // Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011), checked against
 // the known answers published with Random123.
-template <class W> struct PhiloxWords { W word[4]; };
+template <class W> struct PhiloxWords {
+  W word[4];
+};
 template <class M, class W> PhiloxWords<W> philox(M& m, PhiloxWords<W> counter, W key0, W key1) {
   auto [c0, c1, c2, c3] = counter.word;
   auto multiplier0 = m.integer(0xD2511F53, c0), multiplier1 = m.integer(0xCD9E8D57, c0);

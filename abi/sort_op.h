@@ -1,4 +1,5 @@
-// What sorting the rows of a tensor gives. Its meaning is vm/sort for the VM and ir/interpret/tensor.cpp for the interpreter.
+// What sorting the rows of a tensor gives. Its meaning is vm/sort for the VM and ir/interpret/tensor.cpp for the
+// interpreter.
 #pragma once
 #include <cstdint>
 #include <iterator>

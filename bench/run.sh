@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
-# Compares tl with its peers: bench/run.sh [NAME…]. Each case runs tl and the peer in turn, five pairs by default
+# Compares tl with its peers: bench/run.sh [--json FOLDER] [--write] [NAME…]. Each case runs tl and the peer in turn, five pairs by default
 # (PAIRS=n), THREADS threads on both sides (default 1), and prints the median of each row and the ratio peer / tl
-# (above 1: tl is faster). Times are the programs' own, of their best repeat.
+# (above 1: tl is faster). Times are the programs' own, of their best repeat. With --json each case is written to
+# FOLDER/NAME.json; --write rewrites the tables of the documentation from bench/results, and measures nothing without names.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 pairs=${PAIRS:-5} threads=${THREADS:-1}
 out=build/bench
 mkdir -p "$out"
+
+# record ROW COLUMN VALUE: what the case that runs has measured, for bench/tables.py.
+record() { printf '%s\t%s\t%s\n' "$@" >>"$out/$measuring.values"; }
 
 median() { sort -g | awk '{v[NR] = $1} END {print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2}'; }
 
@@ -23,6 +27,8 @@ four_ways() {
     local ours theirs
     ours=$(grep "^$row" "$out/four_ways.tl.txt" | awk '{print $(NF-1)}' | median)
     theirs=$(grep "^$row" "$out/four_ways.peer.txt" | awk '{print $(NF-1)}' | median)
+    record "$row" tl "$ours"
+    record "$row" peer "$theirs"
     awk -v r="$row" -v a="$ours" -v b="$theirs" 'BEGIN {printf "%-28s %12.3f %12.3f %8.2f\n", r, a, b, b / a}'
   done
 }
@@ -40,13 +46,16 @@ loops() {
     ours=$(grep "^$row" "$out/loops.tl.txt" | awk '{print $(NF-2)}' | median)
     theirs=$(grep "^$row" "$out/loops.peer.txt" | awk '{print $(NF-2)}' | median)
     results=$(cat "$out"/loops.*.txt | grep "^$row" | awk '{print $NF}' | sort -u | wc -l)
+    record "$row" tl "$ours"
+    record "$row" peer "$theirs"
+    record "$row" ratio "$(awk -v a="$ours" -v b="$theirs" 'BEGIN {print b / a}')"
     awk -v r="$row" -v a="$ours" -v b="$theirs" -v n="$results" \
       'BEGIN {printf "%-28s %12.3f %12.3f %8.2f%s\n", r, a, b, b / a, n == 1 ? "" : "  the results differ"}'
   done
 }
 
 # What tensor programs do all day, beside NumPy and PyTorch (PYTHON=…; without PyTorch, NumPy alone): the ratio is that of
-# the best peer. build/bench/rows.tsv has the medians, from which bench/figure.py draws.
+# the best peer.
 rows() {
   local peers=() peer name
   for peer in numpy torch; do ${PYTHON:-python3} -c "import $peer" 2>/dev/null && peers+=("$peer"); done
@@ -65,10 +74,12 @@ rows() {
     done
     local far
     far=$(cat "$out"/rows.*.txt | grep "^$name |" | awk -F'|' 'NR == 1 {a = $3} {d = $3 - a; if (d < 0) d = -d; if (d > 1e-3 * (a < 0 ? -a : a)) n++} END {print n + 0}')
-    awk -v name="$name" -v a="${values[0]}" -v b="${values[1]}" -v c="${values[2]}" -v far="$far" -v file="$out/rows.tsv" 'BEGIN {
+    record "$name" tl "${values[0]}"
+    record "$name" NumPy "${values[1]}"
+    record "$name" PyTorch "${values[2]}"
+    awk -v name="$name" -v a="${values[0]}" -v b="${values[1]}" -v c="${values[2]}" -v far="$far" 'BEGIN {
       best = c == "nan" || b + 0 < c + 0 ? b : c
-      printf "%-28s %12.3f %12.3f %12.3f %8.2f%s\n", name, a, b, c, best / a, far ? "  the results differ" : ""
-      printf "%s\t%s\t%s\t%s\n", name, a, b, c >>file }'
+      printf "%-28s %12.3f %12.3f %12.3f %8.2f%s\n", name, a, b, c, best / a, far ? "  the results differ" : "" }'
   done < <(awk -F' [|] ' '!seen[$1]++ {print $1}' "$out/rows.tl.txt")
 }
 
@@ -86,6 +97,8 @@ dispatch() {
     local ours theirs=nan
     ours=$(awk -v r=$row '$1 == r {print $2}' "$out/dispatch.tl.txt" | median)
     ((peer)) && theirs=$(awk -v r=$row '$1 == r {print $2}' "$out/dispatch.peer.txt" | median)
+    record "$row" tl "$ours"
+    record "$row" PyTorch "$theirs"
     awk -v r="$row" -v a="$ours" -v b="$theirs" 'BEGIN {printf "%-28s %12.0f %12.0f %8.1f\n", r, a, b, b / a}'
   done
 }
@@ -95,9 +108,11 @@ dispatch() {
 # the peak of memory is at most 1.25 times that of `--sync` and 1 MB for each device.
 promises() {
   local program value bound word busy failed=0
-  busy=$(awk '{print $1 > 0.5}' /proc/loadavg)
+  busy=$(awk '{print ($1 > 0.5)}' /proc/loadavg) # without parentheses awk would write a file `0.5`
   printf '%-36s %10s %10s\n' promise measured "at most"
   row() { # NAME MEASURED BOUND [IF-BUSY]
+    record "$1" measured "$2"
+    record "$1" "at most" "$3"
     word=$(awk -v m="$2" -v b="$3" 'BEGIN {print m <= b ? "" : "broken"}')
     [[ -n $word && -n ${4:-} && $busy == 1 ]] && word="(the machine is busy)"
     [[ $word == broken ]] && failed=1
@@ -145,24 +160,70 @@ run_ahead() {
   free=$(awk '/^not waiting/ {print $4}' "$out/run_ahead.free.txt" | median)
   bound=$(awk '/^not waiting/ {print $4}' "$out/run_ahead.limit.txt" | median)
   reached=$(awk '/^peak memory/ {print $3}' "$out/run_ahead.limit.txt" | sort -g | tail -n 1)
+  record steps count "${STEPS:-100}"
+  record freely seconds "$free"
+  record limited seconds "$bound"
+  record limited bytes "$reached"
+  record limit bytes "$limit"
   printf 'run_ahead: %s s freely, %s s under %s bytes (1.2 of the serial peak), at most %s used\n' "$free" "$bound" "$limit" "$reached"
 }
 
 # tl alone: what a gradient costs beside its function.
 gradients() {
   printf '%-16s%12s%12s%9s\n' "gradients, $threads thread(s)" "forward ms" "gradient ms" "ratio"
-  build/tl run --threads "$threads" bench/gradients.tl
+  build/tl run --threads "$threads" bench/gradients.tl | tee "$out/gradients.txt"
+  while read -r row forward gradient _; do
+    record "$row" forward "$forward"
+    record "$row" gradient "$gradient"
+  done <"$out/gradients.txt"
 }
 
 source bench/starting.sh
 
-cases=("$@")
-((${#cases[@]})) || cases=(four_ways loops rows gradients dispatch run_ahead start size)
-for name in "${cases[@]}"; do
-  case $name in
-    four_ways | loops | rows | gradients | dispatch | run_ahead | start | size) "$name" ;;
-    promises) ;;
-    *) echo "bench: no case '$name' (four_ways, loops, rows, gradients, dispatch, run_ahead, start, size, promises)" >&2; exit 2 ;;
+# measure NAME: one case. A broken promise is written like one that is kept; any other failure ends the script.
+measure() {
+  local status setting settings=(PAIRS) command=""
+  measuring=$1
+  rm -f "$out/$measuring.values"
+  set +e
+  (set -e && "$1")
+  status=$?
+  set -e
+  if ((status)) && [[ $1 != promises ]]; then exit $status; fi
+  if [[ -n $json ]]; then
+    case $1 in
+      four_ways) settings+=(THREADS N) ;;
+      loops | gradients) settings+=(THREADS) ;;
+      rows | dispatch) settings+=(THREADS PYTHON) ;;
+      run_ahead) settings+=(STEPS) ;;
+      start) settings+=(PYTHON) ;;
+    esac
+    for setting in "${settings[@]}"; do
+      if [[ $setting == PYTHON ]]; then command+=${PYTHON:+PYTHON=… }; else command+=${!setting:+$setting=${!setting} }; fi
+    done
+    python3 bench/tables.py --record "$measuring" "$json" "$command./dev bench $measuring" <"$out/$measuring.values"
+  fi
+  return $status
+}
+
+json="" write="" cases=()
+while (($#)); do
+  case $1 in
+    --json)
+      json=${2:?"--json: which folder?"}
+      shift
+      ;;
+    --write) write=1 ;;
+    four_ways | loops | rows | gradients | dispatch | run_ahead | start | size | promises) cases+=("$1") ;;
+    *) echo "bench: no case '$1' (four_ways, loops, rows, gradients, dispatch, run_ahead, start, size, promises)" >&2; exit 2 ;;
   esac
+  shift
 done
-promises
+if ((${#cases[@]} == 0)) && [[ -z $write ]]; then cases=(four_ways loops rows gradients dispatch run_ahead start size); fi
+status=0
+for name in "${cases[@]}"; do
+  [[ $name == promises ]] || measure "$name"
+done
+if ((${#cases[@]})); then measure promises || status=$?; fi
+if [[ -n $write ]]; then python3 bench/tables.py --write; fi
+exit $status

@@ -1,4 +1,6 @@
-# What it takes before a program does anything: starts, builds and sizes. Sourced by run.sh, which says what $out and $pairs are.
+# shellcheck shell=bash
+# What it takes before a program does anything: starts, builds and sizes. Sourced by run.sh, which says what $out and $pairs
+# are, and has `record`.
 
 least() { sort -g | head -n 1; }
 
@@ -11,7 +13,7 @@ prepare_programs() {
   export TL_CACHE_DIR=$starts/warm
   echo 'print("hello")' >"$starts/hello.tl"
   build/tl -e "save(\"$starts/w.npy\", normal(key(1), [5000, 5000]))"
-  printf 'const w = load("%s")\nprint(w[4999, 4999])\n' "$starts/w.npy" >"$starts/weights.tl"
+  printf 'const w = load("w.npy")\nfn main(i: i64 = 4999) { print(w[i, i]) }\n' >"$starts/weights.tl" # beside it
 }
 
 # timed ROW COMMAND…: once, into the row's file. cold ROW COMMAND…: with an empty disk cache.
@@ -24,8 +26,21 @@ cold() {
 # times ROW LABEL WANTED
 times() {
   [[ -s $starts/$1.txt ]] || return 0
-  printf '%-48s %10.2f %10.2f %8s\n' "$2" "$(cut -d' ' -f1 "$starts/$1.txt" | median)" \
-    "$(cut -d' ' -f1 "$starts/$1.txt" | least)" "$3"
+  local middle smallest row=${1%.*} column=""
+  [[ $1 == *.* ]] && column=${1#*.}
+  middle=$(cut -d' ' -f1 "$starts/$1.txt" | median)
+  smallest=$(cut -d' ' -f1 "$starts/$1.txt" | least)
+  record "$row" "${column:-median}" "$middle"
+  record "$row" "${column:+$column }least" "$smallest"
+  printf '%-48s %10.2f %10.2f %8s\n' "$2" "$middle" "$smallest" "$3"
+}
+
+# peak_of ROW LABEL
+peak_of() {
+  local kilobytes
+  kilobytes=$(cut -d' ' -f2 "$starts/$1.txt" | median)
+  record "$1" bytes "$(awk -v k="$kilobytes" 'BEGIN {print k * 1024}')"
+  printf '%-48s %10s KiB\n' "peak memory: $2" "$kilobytes"
 }
 
 # Milliseconds from starting a process to its end, or to the REPL's first result. The peer does nothing but `import torch`
@@ -55,15 +70,16 @@ start() {
   times text "tl -e 'print(1 + 2)'" 100
   times weights "100 MB of weights, built" ""
   times torch "python -c 'import torch'" ""
-  printf '%-48s %10s KiB\n' "peak memory: hello, built" "$(cut -d' ' -f2 "$starts/built.txt" | median)"
-  printf '%-48s %10s KiB\n' "peak memory: 100 MB of weights, built" "$(cut -d' ' -f2 "$starts/weights.txt" | median)"
+  peak_of built "hello, built"
+  peak_of weights "100 MB of weights, built"
 }
 
-# size_of LABEL WANTED FILE: stripped, and what it needs.
+# size_of ROW LABEL WANTED FILE: stripped, and what it needs.
 size_of() {
-  strip -o "$starts/stripped" "$3"
-  printf '%-48s %10d %10s   %s\n' "$1" "$(stat -c %s "$starts/stripped")" "$2" \
-    "$(ldd "$3" | awk '$2 == "=>" {sub(/\.so.*/, "", $1); printf "%s%s", n++ ? ", " : "", $1}')"
+  strip -o "$starts/stripped" "$4"
+  record "$1" bytes "$(stat -c %s "$starts/stripped")"
+  printf '%-48s %10d %10s   %s\n' "$2" "$(stat -c %s "$starts/stripped")" "$3" \
+    "$(ldd "$4" | awk '$2 == "=>" {sub(/\.so.*/, "", $1); printf "%s%s", n++ ? ", " : "", $1}')"
 }
 
 # Bytes of what tl makes and of tl itself, and milliseconds of making it.
@@ -80,15 +96,17 @@ size() {
   done
   build/tl build --lib samples/embed/mlp.tl -o "$starts/mlp"
   printf '%-48s %10s %10s   %s\n' "size" "bytes" "wanted" "needs"
-  size_of hello 1000000 "$starts/hello"
-  size_of lenet 2000000 "$starts/lenet"
-  size_of digit "" "$starts/digit"
-  size_of gpt "" "$starts/gpt"
-  size_of "100 MB of weights" "" "$starts/weights"
-  size_of "embed/mlp, a library: .so" "" "$starts/mlp.so"
-  size_of tl "" build/tl
+  size_of hello hello 1000000 "$starts/hello"
+  size_of lenet lenet 2000000 "$starts/lenet"
+  size_of digit digit "" "$starts/digit"
+  size_of gpt gpt "" "$starts/gpt"
+  size_of weights "100 MB of weights" "" "$starts/weights"
+  size_of mlp "embed/mlp, a library: .so" "" "$starts/mlp.so"
+  size_of tl tl "" build/tl
   for archive in build/tl[-_]*.{deb,tar.xz}; do
-    [[ -f $archive ]] && printf '%-48s %10d\n' "${archive#build/}" "$(stat -c %s "$archive")"
+    [[ -f $archive ]] || continue
+    if [[ $archive == *.deb ]]; then record deb bytes "$(stat -c %s "$archive")"; else record bundle bytes "$(stat -c %s "$archive")"; fi
+    printf '%-48s %10d\n' "${archive#build/}" "$(stat -c %s "$archive")"
   done
   printf '%-48s %10s %10s\n' "tl build, $pairs times" "median ms" "least ms"
   for name in hello lenet digit gpt weights; do

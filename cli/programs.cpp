@@ -22,7 +22,7 @@ std::string read_program(const std::string& path) {
   if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
   auto refuse = [&](const std::string& why) { throw UsageError(fmt::format("{}: {}", path, why)); };
   const Descriptor file = open_file(path, O_RDONLY);
-  struct stat status {};
+  struct stat status{};
   if (!file || ::fstat(file.get(), &status) != 0) refuse(std::strerror(errno));
   if (S_ISDIR(status.st_mode)) refuse("is a directory");
   std::string text;

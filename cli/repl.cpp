@@ -295,7 +295,7 @@ void add_repl(CLI::App& app, int& exit_code) {
   command->callback([flags, &exit_code] {
     flags->finish();
     flags->open_devices();
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = on_interrupt;
     reader = ::pthread_self();
     action.sa_flags = SA_NODEFER;          // the handler may be left by a jump

@@ -33,7 +33,7 @@ const std::atomic<bool>* stop_on_interrupt(const Program& program) {
   for (const BcFunction& function : program.functions)
     for (const Instruction& i : function.code)
       if (i.op == BcOp::Host && i.host_op == HostOp::Interrupted) return nullptr;
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = stop;
   action.sa_flags = static_cast<int>(SA_NODEFER | SA_RESETHAND); // the handler may be left by a jump
   ::sigaction(SIGINT, &action, nullptr);

@@ -337,8 +337,10 @@ struct File {
 
 // `if (auto* call = as<Call>(expr)) …`: the node if it is of that form, else null.
 template <class T, class Node>
-requires requires(const Node& n) { n.node; }
-const T* as(const Node& node) { return std::get_if<T>(&node.node); }
+  requires requires(const Node& n) { n.node; }
+const T* as(const Node& node) {
+  return std::get_if<T>(&node.node);
+}
 template <class T, class Node> const T* as(Node* node) { return node ? std::get_if<T>(&node->node) : nullptr; }
 
 // S-expressions, one statement a line at the top and nested blocks indented; without spans. For `tl dump --stage ast`.

@@ -163,8 +163,8 @@ enum class StmtKind : uint8_t {
   Break,    //
   Continue, //
   Return,   // value (null: unit)
-  Assert, // value: bool scalar; message (Interp or Str, evaluated only on failure; may be null); text: as it was written
-  Expr,   // value, for its effects
+  Assert,   // value: bool scalar; message (Interp or Str, evaluated only on failure; may be null); text: as written
+  Expr,     // value, for its effects
 };
 
 struct Stmt {

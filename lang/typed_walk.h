@@ -123,13 +123,11 @@ struct Walker {
 
   void walk(const Expr& e) const {
     on_expr(e);
-    each_part(
-        e, [&](const Expr& part) { walk(part); }, [&](const Block& block) { walk(block); });
+    each_part(e, [&](const Expr& part) { walk(part); }, [&](const Block& block) { walk(block); });
   }
   void walk(const Stmt& s) const {
     on_stmt(s);
-    each_part_of_statement(
-        s, [&](const Expr& part) { walk(part); }, [&](const Block& block) { walk(block); });
+    each_part_of_statement(s, [&](const Expr& part) { walk(part); }, [&](const Block& block) { walk(block); });
   }
   void walk(const Block& block) const {
     for (const Stmt& s : block.statements)

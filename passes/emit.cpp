@@ -180,7 +180,6 @@ ValueId Emit::contract(ValueId a, ValueId b, std::vector<int64_t> a_labels, std:
 }
 
 // ---- lists
-// ------------------------------------------------------------------------------------------------------------
 
 std::vector<ValueId> Emit::element(ValueId list, ValueId i) {
   std::vector<Type> types = type(list).elements;

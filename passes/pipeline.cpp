@@ -31,8 +31,8 @@ constexpr PassInfo kPasses[] = {
     {"order", "reads of a tensor, moved before updates of it", "kernels", "updates copy less", false, order},
 };
 
-// What a module goes through before its transforms of functions are expanded: sizes that are equal become one value, and
-// what does not change in a loop comes before it. Derivatives need that, so none of these can be left out there.
+// What a module goes through before its transforms of functions are expanded: sizes that are equal become one value,
+// and what does not change in a loop comes before it. Derivatives need that, so none of these can be left out there.
 constexpr std::string_view kBeforeDerive[] = {"inline", "fold", "simplify", "cse", "fold", "simplify", "cse", "hoist"};
 
 // Folding makes work for simplify and the other way round: twice is enough for what programs hold, and once for views.

@@ -38,9 +38,9 @@ struct PassOptions {
 // Throws std::logic_error if the verifier finds a fault in what the pass made.
 void require_valid(std::string_view after, const ir::Module& module);
 
-// The passes up to `devices`, which make of a graph as lowered one that the reference interpreter can run: transforms of
-// functions become ordinary graph, and tensors of two devices are kept apart. The hook sees what comes in, as `lower`.
-// Throws NotDifferentiable (passes/derive/derive.h) and MixedDevices (passes/devices.h).
+// The passes up to `devices`, which make of a graph as lowered one that the reference interpreter can run: transforms
+// of functions become ordinary graph, and tensors of two devices are kept apart. The hook sees what comes in, as
+// `lower`. Throws NotDifferentiable (passes/derive/derive.h) and MixedDevices (passes/devices.h).
 ir::Module expand_transforms(ir::Module module, const PassOptions& options = {});
 
 // The others, on what expand_transforms gave.

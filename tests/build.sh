@@ -200,5 +200,6 @@ if "${enter[@]}" chroot "$root" /hello >/dev/null 2>&1; then
 else
   echo "SKIPPED: a bare root (chroot is not allowed here)"
 fi
-check "the prediction is that of tl run" 0 -- sh -c "'$out/digit' '$out/lenet.safetensors' '$out/picture.png' >'$out/1' && '$tl' run samples/digit.tl '$out/lenet.safetensors' '$out/picture.png' | cmp - '$out/1'"
+check "the prediction is that of tl run" 0 -- \
+  sh -c "'$out/digit' '$out/lenet.safetensors' '$out/picture.png' >'$out/1' && '$tl' run samples/digit.tl '$out/lenet.safetensors' '$out/picture.png' | cmp - '$out/1'"
 finish

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by the shell tests: counts checks, and prints `N passed, N failed` at the end by finish.
 passed=0 failed=0
 patience=60 # seconds for a command

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Random programs against their twins in Python (tests/differential), for about a minute: seeds that are always the same, and
-# fresh ones. What fresh seeds find is printed and kept, and does not count as failed: no change is to blame for it. tests/differential.sh TL [FILTER]. TL_TEST_SECONDS: how long the fresh ones go on (20).
+# fresh ones. What fresh seeds find is printed and kept, and does not count as failed: no change is to blame for it.
+# tests/differential.sh TL [FILTER]. TL_TEST_SECONDS: how long the fresh ones go on (20).
 set -uo pipefail
 tl=$(realpath "$1") filter=${2:-}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

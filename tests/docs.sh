@@ -15,8 +15,8 @@ for page in docs/tutorial.md docs/language.md docs/training.md docs/derivatives.
     /^```tl/ { n += 1; file = sprintf("%s/%03d.%s", out, n, $2 == "error" ? "error" : "tl"); next }
     /^```$/ { if (file == "" && expects) { file = sprintf("%s/%03d.want", out, n); printf "" > file; expects = 0 } else { expects = file !~ /want/; file = "" } next }
     file != "" { print > file }' "$page"
-  programs=$(ls "$out" | grep -c -e '\.tl$' -e '\.error$')
-  check "$page: every program says what it prints" 0 -- test "$programs" = "$(ls "$out" | grep -c '\.want$')"
+  programs=$(find "$out" -mindepth 1 -maxdepth 1 | grep -c -e '\.tl$' -e '\.error$')
+  check "$page: every program says what it prints" 0 -- test "$programs" = "$(find "$out" -mindepth 1 -maxdepth 1 | grep -c '\.want$')"
   for want in "$out"/*.want; do
     name=$(basename "$want" .want)
     if [[ -f $out/$name.tl ]]; then

@@ -18,7 +18,7 @@ if [[ -n ${TL_SANITIZED:-} ]]; then
   libraries+=(-lstdc++ -lubsan)
   # Sanitizers catch exceptions by the shared library of C++, which must be there from the start; they keep freed memory.
   preload="$(gcc -print-file-name="lib${TL_SANITIZED:0:1}san.so") $(gcc -print-file-name=libstdc++.so.6)"
-  sanitize+=(-Wl,--no-as-needed -lstdc++)
+  sanitize+=("-Wl,--no-as-needed" -lstdc++)
   flat=""
 fi
 step "build" 0 '^$' -- "$tl" build --lib --python "$repository/samples/embed/mlp.tl" -o mlp

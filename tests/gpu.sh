@@ -229,7 +229,8 @@ int cuModuleLoadData(void** p, void* image) { return *p = &malloc, getenv("TL_FA
 int cuGetErrorName(int error, const char** name) { return *name = error == 209 ? "CUDA_ERROR_NO_BINARY_FOR_GPU" : "CUDA_ERROR_X", 0; }
 int cuGetErrorString(int error, const char** text) { return *text = error == 209 ? "no kernel image is available" : "an error", 0; }
 C
-  functions cu 'cu(DriverGetVersion|DeviceGetCount|DeviceGetName|DeviceTotalMem_v2|MemGetInfo_v2|DeviceGetAttribute|MemAlloc_v2|MemFree_v2|MemHostAlloc|MemFreeHost|MemHostGetDevicePointer_v2|DevicePrimaryCtxRetain|StreamCreate|EventCreate|MemcpyHtoDAsync_v2|MemcpyDtoHAsync_v2|ModuleLoadData|GetErrorName|GetErrorString)' |
+  functions cu 'cu(DriverGetVersion|DeviceGetCount|DeviceGetName|DeviceTotalMem_v2|MemGetInfo_v2|DeviceGetAttribute|MemAlloc_v2|MemFree_v2|MemHostAlloc|MemFreeHost'\
+'|MemHostGetDevicePointer_v2|DevicePrimaryCtxRetain|StreamCreate|EventCreate|MemcpyHtoDAsync_v2|MemcpyDtoHAsync_v2|ModuleLoadData|GetErrorName|GetErrorString)' |
     sed 's/return 1;/return fails(__func__);/'
 } | fake willing libcuda.so.1
 # compiler NAME RESULT LOG CODE ARCHITECTURES: NVRTC that compiles to this code, or not.

@@ -136,7 +136,7 @@ TL
 check "--racecheck" 0 "^5980.613 " -- "${emulated[@]}" --racecheck "$out/kernels.tl"
 check "--racecheck is about an emulated card" 2 "add --device gpu-emu" -- "$tl" run --racecheck "$out/kernels.tl"
 
-# ---- products (their numbers: tests/products.sh)
+# ---- products (their numbers: tests/oracles/products.py)
 cat >"$out/products.tl" <<'TL'
 fn main() {
   let w = [if i % 7 == j % 5 { 0.5 } else { 0.0 } for i in 0..64, j in 0..64]
@@ -234,7 +234,8 @@ for only in --no-files "--root $out/own"; do
   # shellcheck disable=SC2086
   check "${only%% *} on an emulated card" 0 "^3.0$" -- "${emulated[@]}" --no-cache $only -e 'print(sum(arange(3.0)))'
 done
-check "and nothing is left of the compiler's files" 0 "^0$" -- bash -c "mkdir '$out/tmp'; TMPDIR='$out/tmp' '$tl' run --no-cache --no-files --device gpu-emu -e 'print(sum(arange(3.0)))' >/dev/null; ls '$out/tmp' | wc -l"
+check "and nothing is left of the compiler's files" 0 "^0$" -- \
+  bash -c "mkdir '$out/tmp'; TMPDIR='$out/tmp' '$tl' run --no-cache --no-files --device gpu-emu -e 'print(sum(arange(3.0)))' >/dev/null; ls '$out/tmp' | wc -l"
 
 # No memory for the first kernel: what reads its result, by way of copies too, does not run.
 echo 'fn main(d: i64 = 200) { let s = zeros([d]) + 3.0

@@ -42,7 +42,8 @@ check "a limit behind the file, of an executable" 3 "'x'.*/dev/zero.*memory limi
 
 # ---- axes without end
 safetensors() { # NAME AXES
-  local header="{\"x\":{\"dtype\":\"F32\",\"shape\":[$(repeated "$2" '1,' | sed 's/,$//')],\"data_offsets\":[0,4]}}" n
+  local header n
+  header="{\"x\":{\"dtype\":\"F32\",\"shape\":[$(repeated "$2" '1,' | sed 's/,$//')],\"data_offsets\":[0,4]}}"
   n=${#header}
   { printf "\\x$(printf %x $((n & 255)))\\x$(printf %x $((n >> 8)))\0\0\0\0\0\0%s\0\0\0\0" "$header"; } >"$1"
 }
@@ -160,7 +161,8 @@ forbidden() { # NAME PATTERN FLAGS… -- CODE: refused by either engine
   check "$name, --interp" 3 "$pattern" -- "$tl" run "${flags[@]}" --interp -e "$2"
 }
 below="IoError.*it is not below 'inside' .--root"
-for path in outside/secret.txt ../outside/secret.txt inside/../outside/secret.txt inside/link.txt inside/folder/secret.txt "$out/outside/secret.txt" /etc/passwd /proc/self/environ /dev/stdin inside/sub/../../outside/secret.txt; do
+for path in outside/secret.txt ../outside/secret.txt inside/../outside/secret.txt inside/link.txt inside/folder/secret.txt "$out/outside/secret.txt" /etc/passwd \
+  /proc/self/environ /dev/stdin inside/sub/../../outside/secret.txt; do
   forbidden "--root: read_text $path" "$below" --root inside -- "print(read_text(\"$path\"))"
   forbidden "--root: exists $path" "$below" --root inside -- "print(exists(\"$path\"))"
 done
@@ -200,8 +202,9 @@ check "--root: a file is no folder" 2 "root x.csv" -- "$tl" run --root x.csv -e 
 echo 'fn main(x: f32[n]) -> f32[n] = x * 2.0' >twice.tl
 check "--root: files of the command line are the user's" 0 "" -- "$tl" run --root inside --trace trace.json twice.tl outside/x.npy -o outside/twice.npy
 check "--root: and are written" 0 "^2.0 true$" -- "$tl" -e 'let x: f32[_] = load("outside/twice.npy")
-print(x[0], exists("trace.json"))' 
-check "--root: kernels go to the cache, and come from it" 0 "from disk 1 of 1" -- sh -c "export TL_CACHE_DIR='$out/cache/new'; for i in 1 2; do '$tl' run --root inside --stats twice.tl outside/x.npy; done"
+print(x[0], exists("trace.json"))'
+check "--root: kernels go to the cache, and come from it" 0 "from disk 1 of 1" -- \
+  sh -c "export TL_CACHE_DIR='$out/cache/new'; for i in 1 2; do '$tl' run --root inside --stats twice.tl outside/x.npy; done"
 
 none="IoError.*the program may use no files"
 forbidden "--no-files: read_text" "$none" --no-files -- 'print(read_text("inside/a.txt"))'

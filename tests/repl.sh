@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # tl repl: a session from a pipe, on both engines, and at a terminal: tests/repl.sh TL [FILTER].
 set -u
-tl=$(realpath "$1") filter=${2:-}
+tl=$(realpath "$1")
+# shellcheck disable=SC2034 # check.sh reads it
+filter=${2:-}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/check.sh"
 needs diff

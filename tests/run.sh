@@ -85,24 +85,21 @@ run "debug lines" tests/debug_lines.sh "$build/tl" "$filter"
 run commands tests/commands.sh "$build/tl" "$filter"
 run gpu tests/gpu.sh "$build/tl" "$filter"
 run "emulated GPU" tests/gpu_emulated.sh "$build/tl" "$filter"
-run "GPU products" tests/products.sh "$build/tl" "$filter"
 run "samples on a GPU" tests/gpu_samples.sh "$build/tl" "$filter"
 run executables tests/build.sh "$build/tl" "$filter"
 command -v python3 >/dev/null && run "faults apply" python3 tests/mutants/run.py --check
-command -v python3 >/dev/null && run extremes python3 tests/extremes/run.py --tl "$build/tl" --count 60 --keep "$build/extremes"
 run differential tests/differential.sh "$build/tl" "$filter"
 [[ -z $filter || integers == *"$filter"* ]] && command -v python3 >/dev/null &&
   run integers python3 tests/fuzz/integers.py --tl "$build/tl" --seed 1 --count 200 --out "$build/fuzz"
-run orders tests/orders.sh "$build/tl" "$filter"
-run sorting tests/sorts.sh "$build/tl" "$filter"
-run contractions tests/contractions.sh "$build/tl" "$filter"
-run convolutions tests/convolutions.sh "$build/tl" "$filter"
-run decompositions tests/decompositions.sh "$build/tl" "$filter"
+if command -v python3 >/dev/null && [[ -f tests/oracles/run.py ]]; then # which the bundle does not have
+  run oracles python3 tests/oracles/run.py --tl "$build/tl" --keep "$build/oracles" ${filter:+--filter "$filter"}
+else skipped+=(oracles); fi
 run harm tests/harm.sh "$build/tl" "$filter"
 run fuzz tests/fuzz.sh "$build/tl" "$filter"
 run embed tests/embed.sh "$build/tl" "$filter"
 run async tests/async.sh "$build/tl" "$filter"
 run repl tests/repl.sh "$build/tl" "$filter"
+[[ -f tests/gate_test.py ]] && command -v python3 >/dev/null && command -v git >/dev/null && run gate python3 tests/gate_test.py "$filter"
 run docs tests/docs.sh "$build/tl" "$filter"
 run explain tests/explain.sh "$build/tl" "$filter"
 run scaling tests/scaling.sh "$build/tl" "$filter"

@@ -55,7 +55,8 @@ for config in --interp "--threads 2" "--disable fuse"; do
   check "generate $config: same images" 0 -- cmp "$out/first-images.idx.gz" "$out/digits-images.idx.gz"
 done
 check "generate shapes" 0 -- "$tl" run samples/data/generate.tl --count 20 --shape --to "$out/shapes"
-check "shapes are images" 0 "^20 28 9$" -- "$tl" run -e 'fn main(x: u8[n, h, h], y: u8[n]) { print(n, h, max(y)); assert max(x) > 150 and min(x) == 0 }' "$out/shapes-images.idx.gz" "$out/shapes-labels.idx.gz"
+check "shapes are images" 0 "^20 28 9$" -- \
+  "$tl" run -e 'fn main(x: u8[n, h, h], y: u8[n]) { print(n, h, max(y)); assert max(x) > 150 and min(x) == 0 }' "$out/shapes-images.idx.gz" "$out/shapes-labels.idx.gz"
 check "blur writes png" 0 -- "$tl" run samples/blur.tl samples/data/house.png -o "$out/blur.png"
 check "png is the npy" 0 -- "$tl" run -e "$(close "u8[h, w, c]" 0)" "$out/blur.png" "$out/blur.npy"
 cat >"$out/gpu" <<SH # FLAGS…: samples/gpu.tl, whose memory depends on how far steps are issued ahead

@@ -25,11 +25,11 @@ each() {
 
 # growth NAME COMMAND SIZE TEXT, where TEXT is evaluated with n set to a size
 growth() {
-  local name=$1 command=$2 size=$3 text=$4 n milliseconds attempt code=""
+  local name=$1 command=$2 size=$3 text=$4 n milliseconds code=""
   [[ -n $filter && $name != *"$filter"* ]] && return
   local -A least=()
   for n in "$size" $((2 * size)) $((4 * size)); do eval "printf '%s\n' $text" | sed 's/\\n/\n/g' >"$out/$n.tl"; done
-  for attempt in 1 2 3 4 5 6 7 8; do
+  for _ in 1 2 3 4 5 6 7 8; do
     for n in "$size" $((2 * size)) $((4 * size)); do
       milliseconds=$( { TIMEFORMAT='%3U'; time timeout 60 "$tl" $command "$out/$n.tl" >"$out/said" 2>&1; echo $? >"$out/code"; } 2>&1 | tr -d . | sed 's/^0*//')
       milliseconds=${milliseconds:-0}
@@ -50,7 +50,11 @@ growth() {
 }
 
 # ---- whole programs
-growth "functions, structs, loops" check 300 '"$(each $n "struct P@[d] { w: f32[d], b: f32 }\nfn step@(p: P@[d], x: f32[n, d]) -> f32[n] {\n  let y = x @ p.w + p.b\n  if len(y) > 3 { return relu(y) }\n  y * 2.0\n}\nfn use@(k: i64) -> f32 {\n  var total = 0.0\n  for i in 0..k {\n    if i % 2 == 0 { total += f32(i) } else { total -= 1.0 }\n  }\n  total + sum([f32(i) for i in 0..k])\n}\nlet p@ = P@(w = [1.0, 2.0], b = 0.5)\nprint(\"{step@(p@, ones([4, 2]))} {use@(5):.3f}\")\n")"'
+growth "functions, structs, loops" check 300 '"$(each $n "struct P@[d] { w: f32[d], b: f32 }\nfn step@(p: P@[d], x: f32[n, d]) -> f32[n] {\n  let y = x @ p.w + p.b\n'\
+'  if len(y) > 3 { return relu(y) }\n  y * 2.0\n}\n'\
+'fn use@(k: i64) -> f32 {\n  var total = 0.0\n'\
+'  for i in 0..k {\n    if i % 2 == 0 { total += f32(i) } else { total -= 1.0 }\n  }\n  total + sum([f32(i) for i in 0..k])\n}\n'\
+'let p@ = P@(w = [1.0, 2.0], b = 0.5)\nprint(\"{step@(p@, ones([4, 2]))} {use@(5):.3f}\")\n")"'
 growth "statements of a script" check 3000 '"let v0 = 1.5\n$(each $n "let w@ = v0 * 2.0 + @.0\nprint(w@)\n")"'
 growth "values from values" check 3000 '"let v0 = 1.5\nlet v_ = v0\n$(each $n "let v@ = f32(@) + v0\nvar u@ = v@\nu@ += 1.0\n")"'
 growth "errors" check 2000 '"$(each $n "let v@: i64 = 1.5\n")"'

@@ -14,9 +14,9 @@
 //
 // What bounds it. Memory is taken when an operation is issued, in program order, so what is issued can always finish.
 // Running ahead takes a quarter more than the program needs without (vm/ledger.h); then an operation gets memory that
-// others still use, and comes after these, or issuing waits until work in flight has given some back. With nothing left in
-// flight the program holds what it would hold if every operation had finished before the next was issued: so a limit that
-// is enough for that (`--sync`) is enough for every schedule, and no schedule can deadlock.
+// others still use, and comes after these, or issuing waits until work in flight has given some back. With nothing left
+// in flight the program holds what it would hold if every operation had finished before the next was issued: so a limit
+// that is enough for that (`--sync`) is enough for every schedule, and no schedule can deadlock.
 //
 // What order means. Effects are chained: each gives a node without contents that the next one takes as its first input.
 // A failure is a value with its place in program order: what depends on it is not run and carries it on, and among

@@ -29,7 +29,7 @@ void jump(int) {
 
 // The signal stays unblocked when its handler is left by a jump.
 bool install() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = jump;
   action.sa_flags = SA_NODEFER | SA_RESTART;
   return ::sigaction(kSignal, &action, nullptr) == 0;

@@ -1,11 +1,11 @@
 // The tensor pool: memory for tensors and workspaces under a hard limit.
 //
 // Blocks come in size classes (four for each power of two), 64-byte aligned. Small ones are carved from slabs, and wait
-// in their class when they are freed. Large ones are cut from free ranges, of which the smallest that is large enough is
-// taken; neighbours that are free become one range. Only where no range is large enough new memory is mapped, with huge
-// pages. `trim` gives what waits back to the system. The limit counts blocks in use and free ranges; where these are in
-// the way, they are given back. Slabs that hold no block in use are given back before new memory would take what is
-// mapped beyond the limit, so resident memory passes it only by slabs that are partly used (and kIdleSmall).
+// in their class when they are freed. Large ones are cut from free ranges, of which the smallest that is large enough
+// is taken; neighbours that are free become one range. Only where no range is large enough new memory is mapped, with
+// huge pages. `trim` gives what waits back to the system. The limit counts blocks in use and free ranges; where these
+// are in the way, they are given back. Slabs that hold no block in use are given back before new memory would take what
+// is mapped beyond the limit, so resident memory passes it only by slabs that are partly used (and kIdleSmall).
 #pragma once
 #include "vm/watch.h"
 #include <array>

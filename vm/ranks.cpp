@@ -140,8 +140,7 @@ void add_parts(const std::byte* parts, std::byte* sum, int64_t count, int n, Loa
 }
 
 template <class T> void add_numbers(const std::byte* parts, std::byte* sum, int64_t count, int n) {
-  add_parts<T, T>(
-      parts, sum, count, n, [](T x) { return x; }, [](T x) { return x; });
+  add_parts<T, T>(parts, sum, count, n, [](T x) { return x; }, [](T x) { return x; });
 }
 
 void add_parts(DType type, const std::byte* parts, std::byte* sum, int64_t count, int n) {

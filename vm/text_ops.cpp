@@ -21,17 +21,17 @@ void Interpreter::text(const Instruction& i) {
   bool later = desc.kind == OutputDesc::Kind::Str;
   std::vector<Operand> given; // texts and elements of lists stand for themselves, in order
   std::vector<size_t> lengths;
-  Operation* operation_ = nullptr;
+  Operation* issued = nullptr;
   if (later) {
-    operation_ = operation();
-    operation_->kind = Operation::Kind::Task;
-    operation_->small = true;
+    issued = operation();
+    issued->kind = Operation::Kind::Task;
+    issued->small = true;
   }
   std::vector<std::function<TextInput(const std::vector<Operand>&)>> inputs;
   auto add = [&](const Value& value) {
     take_first(failure, value.failure);
     if (later) {
-      given.push_back(operand(*operation_, value));
+      given.push_back(operand(*issued, value));
     } else {
       const Value here = readable(value, 0);
       if (here.node) {
@@ -82,13 +82,13 @@ void Interpreter::text(const Instruction& i) {
   if (later) {
     Node* node = engine_.nodes.create();
     node->loc = i.loc;
-    engine_.add_output(*operation_, node);
-    if (failure) operation_->failure = failure;
-    operation_->task = [evaluate, given = std::move(given), node](Operation&) {
+    engine_.add_output(*issued, node);
+    if (failure) issued->failure = failure;
+    issued->task = [evaluate, given = std::move(given), node](Operation&) {
       node->text = std::get<std::string>(evaluate(given));
     };
     values.push_back(Value::of_node(engine_.nodes, node, Value::Kind::Str));
-    engine_.submit(operation_);
+    engine_.submit(issued);
     give_results(i, std::move(values));
     return;
   }

@@ -71,18 +71,18 @@ enum class HostOp : uint8_t {
   Exit,        // (effect) drains, then ends the program with in0: i64
   ListMake,    // out0 <- list of ints[1] elements of ints[0] leaves each, row by row in in...
   ListLength,  // out0 <- host i64
-  ListGet,    // out... <- the leaves of element in1 of in0, then the sizes that ints names (leaf, axis, leaf, axis …)
-  ListSet,    // out0 <- in0 with element in1 replaced by in2...
-  ListAppend, // out0 <- in0 and one more element, in1...
-  ListConcat, // out0 <- the elements of in0, then those of in1
-  ListSlice,  // out0 <- Python's slice of in0; ints: which of first, last and step are in...
-  ListJoin,   // out0: tensor of the elements of in0, joined along axis ints[0] (ints[1]: a new one), out1...: its sizes
-  Text,       // TextOp `index`. Text from text is made asynchronously; numbers and lists wait for the text
-  ReadLine,   // (effect) out0: str <- a line of standard input
-  Debug,      // (effect) prints place (loc), type, min, mean, max and NaN count of in0 to stderr; index: 0, or 1 + the
-              // format that is its name
-  Plot,       // (effect) PlotKind `index` of the strings and tensors in in..., as ints say: see ir/graph/graph.h
-  Stopwatch,  // StopwatchOp `index`, at once, when reached; in0: its number. out0 <- host i64 or f64
+  ListGet,     // out... <- the leaves of element in1 of in0, then the sizes that ints names (leaf, axis, leaf, axis …)
+  ListSet,     // out0 <- in0 with element in1 replaced by in2...
+  ListAppend,  // out0 <- in0 and one more element, in1...
+  ListConcat,  // out0 <- the elements of in0, then those of in1
+  ListSlice,   // out0 <- Python's slice of in0; ints: which of first, last and step are in...
+  ListJoin,  // out0: tensor of the elements of in0, joined along axis ints[0] (ints[1]: a new one), out1...: its sizes
+  Text,      // TextOp `index`. Text from text is made asynchronously; numbers and lists wait for the text
+  ReadLine,  // (effect) out0: str <- a line of standard input
+  Debug,     // (effect) prints place (loc), type, min, mean, max and NaN count of in0 to stderr; index: 0, or 1 + the
+             // format that is its name
+  Plot,      // (effect) PlotKind `index` of the strings and tensors in in..., as ints say: see ir/graph/graph.h
+  Stopwatch, // StopwatchOp `index`, at once, when reached; in0: its number. out0 <- host i64 or f64
   DeviceCount,   // out0 <- host i64: how many devices of DeviceKind `index` there are
   DeviceOf,      // out0 <- host i64: the device of in0, or -1 (kNoDevice)
   Transfer,      // out0 <- in0 in the memory of device in1; asynchronous, free where it is there already

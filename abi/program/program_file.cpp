@@ -172,7 +172,8 @@ void drop_unused_places(Program& program) {
 template <class A, class... T> void all(A& a, T&... parts);
 
 template <class A, class T>
-requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) void fields(A& a, T& x) {
+  requires(std::is_arithmetic_v<T> || std::is_enum_v<T>)
+void fields(A& a, T& x) {
   if constexpr (std::is_same_v<T, bool>) {
     auto byte = static_cast<uint8_t>(x);
     a.raw(&byte, 1);

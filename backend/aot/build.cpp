@@ -59,7 +59,7 @@ void deliver(const std::string& from, const std::string& to, bool executable) {
         if (count < 0) throw std::system_error(errno, std::generic_category());
         write_bytes(file, buffer.data(), static_cast<size_t>(count));
       }
-      struct stat info {};
+      struct stat info{};
       if (executable && ::fstat(file, &info) == 0 && S_ISREG(info.st_mode)) // for those who may read it
         (void)!::fchmod(file, (info.st_mode & 07777) | (info.st_mode & 0444) >> 2);
     });

@@ -48,7 +48,7 @@ Workshop::Workshop() {
   path_ = (parent / "tl-build-XXXXXX").string();
   if (!::mkdtemp(path_.data())) fail("cannot make the folder", path_);
   interrupted_folder = path_.c_str();
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = remove_folder_and_end;
   for (size_t i = 0; i < kEndingSignals.size(); ++i) {
     ::sigaction(kEndingSignals[i], nullptr, &before_[i]);

@@ -73,7 +73,7 @@ std::string why_not_ours(const struct stat& status) {
 // The descriptor of a folder if it is ours, else none and why.
 Descriptor ours_alone(int descriptor, std::string& problem) {
   Descriptor folder(descriptor);
-  struct stat status {};
+  struct stat status{};
   if (!folder || ::fstat(descriptor, &status) != 0)
     problem = errno == ENOENT ? "" : std::strerror(errno);
   else
@@ -83,7 +83,7 @@ Descriptor ours_alone(int descriptor, std::string& problem) {
 
 // The cache's folder may be a link of the user's own, to a larger disk.
 Descriptor open_root(const std::string& path, std::string& problem) {
-  struct stat link {};
+  struct stat link{};
   if (::lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode) && link.st_uid != geteuid()) {
     problem = "is a link of somebody else's";
     return Descriptor(-1);
@@ -209,7 +209,7 @@ std::optional<std::string> DiskCache::find(const CacheKey& key) {
   // Neither through a link nor waiting for the writer of a pipe.
   Descriptor file(::openat(folder.get(), entry_name(key).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file) return miss(errno == ENOENT ? "" : std::strerror(errno));
-  struct stat status {};
+  struct stat status{};
   if (fstat(file.get(), &status) != 0) return miss(std::strerror(errno));
   if (!S_ISREG(status.st_mode)) return miss("is not a file");
   if (std::string why = why_not_ours(status); !why.empty()) return miss(why);
@@ -288,7 +288,7 @@ void DiskCache::trim(int folder, std::string_view subfolder, const std::string& 
     const std::string name = item->d_name;
     const bool temporary = is_temporary_name(name, subfolder);
     if (!temporary && !is_entry_name(name, subfolder)) continue; // others may keep files here too
-    struct stat status {};
+    struct stat status{};
     if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode) ||
         status.st_uid != geteuid())
       continue;

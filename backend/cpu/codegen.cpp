@@ -113,9 +113,9 @@ bool has_lanes(const llvm::Type* type, unsigned bits) {
 }
 
 // Whether masks of 32 lanes and more are rather no values of their own. With AVX512BW they are, beside lanes of 64 bits
-// that need several registers, and LLVM 19's instruction selection then may not end: DAGCombiner and the legalisation of
-// types turn extensions of i1 into each other (tests/golden/run/bits_counted.tl). Without it masks are split like what
-// they are for. Masked accesses to bytes and words are worth keeping it: without it each lane would be a branch.
+// that need several registers, and LLVM 19's instruction selection then may not end: DAGCombiner and the legalisation
+// of types turn extensions of i1 into each other (tests/golden/run/bits_counted.tl). Without it masks are split like
+// what they are for. Masked accesses to bytes and words are worth keeping it: without it each lane would be a branch.
 bool splits_masks(const llvm::Function& function) {
   bool masks = false, wide = false;
   for (const llvm::BasicBlock& block : function)

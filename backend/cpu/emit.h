@@ -113,9 +113,10 @@ private:
   // for (i = lo; i < hi; i += step) with step a positive constant; returns the carried values at the end.
   using LoopBody = std::function<Values(llvm::Value* index, const Values& carried)>;
   Values loop(llvm::Value* lo, llvm::Value* hi, int64_t step, Values init, const LoopBody& body);
-  // Vector code over [lo, hi), `wide` lanes at a time and the rest `narrow` ones under a mask; step(index, carried) runs
-  // in these lanes. Where `body`, with that index, divides it by one number (a position cut into indices), all lanes of
-  // most steps have the same quotient: it divides once per stretch between two multiples, and in the steps across.
+  // Vector code over [lo, hi), `wide` lanes at a time and the rest `narrow` ones under a mask; step(index, carried)
+  // runs in these lanes. Where `body`, with that index, divides it by one number (a position cut into indices), all
+  // lanes of most steps have the same quotient: it divides once per stretch between two multiples, and in the steps
+  // across.
   using VectorStep = LoopBody;
   Values vector_loop(const kir::Block& body, llvm::Value* lo, llvm::Value* hi, unsigned wide, unsigned narrow,
                      Values init, const VectorStep& step);

@@ -12,7 +12,7 @@ llvm::BasicBlock* Emitter::new_block(const char* name) { return llvm::BasicBlock
 Values Emitter::loop(Value* lo, Value* hi, int64_t step, Values init, const LoopBody& body) {
   Value* enters = b.CreateICmpSLT(lo, hi);
   if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(enters); known && known->isZero()) return init;
-  if (auto* first = llvm::dyn_cast<llvm::ConstantInt>(lo), *last = llvm::dyn_cast<llvm::ConstantInt>(hi);
+  if (auto *first = llvm::dyn_cast<llvm::ConstantInt>(lo), *last = llvm::dyn_cast<llvm::ConstantInt>(hi);
       first && last && last->getSExtValue() - first->getSExtValue() <= step)
     return body(lo, init);
   llvm::BasicBlock* before = b.GetInsertBlock();

@@ -69,10 +69,8 @@ void GemmEmitter::stream_columns(Value* a, Value* source, Value* c) {
           return next;
         });
       };
-      sums_here = e.branch(
-          is_short, [&] { return blocks(sums_here, true); }, sums_here);
-      sums_here = e.branch(
-          b.CreateNot(is_short), [&] { return blocks(sums_here, false); }, sums_here);
+      sums_here = e.branch(is_short, [&] { return blocks(sums_here, true); }, sums_here);
+      sums_here = e.branch(b.CreateNot(is_short), [&] { return blocks(sums_here, false); }, sums_here);
       sums_here = e.loop(whole, end, 1, sums_here, [&](Value* kk, const Values& now) {
         Values next = now;
         for (size_t v = 0; v < vectors; ++v) {

@@ -108,8 +108,8 @@ private:
   // Sums of chunks, from left to right; what is before the first is -0.0, exact to add.
   Value* nothing_before() { return llvm::ConstantFP::getNegativeZero(vector); }
 
-  // B's columns lie one after the other: vectors of them run along k, side by side, so that memory is read in a few long
-  // streams. A column beyond the last is the last.
+  // B's columns lie one after the other: vectors of them run along k, side by side, so that memory is read in a few
+  // long streams. A column beyond the last is the last.
   void stream_columns(Value* a, Value* source, Value* c);
 
   // B's rows lie one after the other: several of them at a time are added to the sums of the tile's columns, which stay

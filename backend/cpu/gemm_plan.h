@@ -1,11 +1,11 @@
 // How a matrix product is cut up: tile sizes for the processor, workspace and tile counts as formulas. No LLVM here.
 //
 // Phase 0 packs B into panels of `nr` columns (chunk after chunk of kContractChunk rows, panel after panel, row after
-// row), where that pays; where B is read once (few rows) a panel is packed where it is used, and for one row nothing is.
-// Phase 1 computes
+// row), where that pays; where B is read once (few rows) a panel is packed where it is used, and for one row nothing
+// is. Phase 1 computes
 // tiles of C of up to block_rows x block_columns; a tile goes through the chunks of k, and for each through register
-// tiles of mr x nr. Where C is small and k long, a tile is one chunk (split), whose sums go to workspace, and phase 2 adds
-// them from left to right.
+// tiles of mr x nr. Where C is small and k long, a tile is one chunk (split), whose sums go to workspace, and phase 2
+// adds them from left to right.
 #pragma once
 #include "backend/cpu/workspace.h"
 
@@ -33,8 +33,8 @@ struct GemmPlan {
   bool tables;
   SizeFormula split; // 1: a tile is a chunk
   bool may_split;
-  // Where phase 0 packs nothing, a tile packs each panel of B for itself, just before its use; if it `may_split` only if
-  // it does.
+  // Where phase 0 packs nothing, a tile packs each panel of B for itself, just before its use; if it `may_split` only
+  // if it does.
   bool panel_here;
   bool in_place; // may B be read where it lies?
   // One row of C, and B's rows or columns contiguous: no phase 0; a tile reads its columns of B as they lie.

@@ -23,7 +23,7 @@ struct JitOptions {
 
   // Called for every kernel compiled (with one of them set, nothing is taken from the cache), from the thread that
   // compiles it, with the optimised LLVM IR or the assembler text.
-  std::function<void(const std::string&name, const std::string&text)> on_llvm, on_asm;
+  std::function<void(const std::string& name, const std::string& text)> on_llvm, on_asm;
 };
 
 // Kernel `id` of the provider is kernels[id]. Each is compiled once, when first asked for or ahead of that in the

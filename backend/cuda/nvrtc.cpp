@@ -23,7 +23,7 @@ std::string nvrtc_description() {
   std::string text = std::to_string(major) + "." + std::to_string(minor) + " " + path;
   std::error_code error;
   const std::filesystem::path file = std::filesystem::canonical(path, error);
-  struct stat about {};
+  struct stat about{};
   if (!error && stat(file.c_str(), &about) == 0)
     text += " " + file.string() + " " + std::to_string(about.st_size) + " " + std::to_string(about.st_mtim.tv_sec);
   for (const char* option : kOptions)

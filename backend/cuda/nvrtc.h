@@ -15,7 +15,8 @@ struct NvrtcResult {
 // Is a usable NVRTC installed? If not, `why` (if given) says what is missing and what to do about it.
 bool nvrtc_available(std::string* why = nullptr);
 
-// What compiles, for keys of caches: its version, which file it is, and the options that all get. Empty where there is none.
+// What compiles, for keys of caches: its version, which file it is, and the options that all get. Empty where there is
+// none.
 std::string nvrtc_description();
 
 // Compiles `source` for `architecture` ("sm_90": cubin, "compute_90": PTX) with -fmad=false. Thread-safe.

@@ -101,7 +101,10 @@ template <class T> struct tl_prod {
 };
 template <class T> struct tl_bounds;
 #define TL_BOUNDS(T, least, greatest) \
-  template <> struct tl_bounds<T> { static __device__ T lo() { return least; } static __device__ T hi() { return greatest; } };
+  template <> struct tl_bounds<T> { \
+    static __device__ T lo() { return least; } \
+    static __device__ T hi() { return greatest; } \
+  };
 TL_BOUNDS(bool, false, true)
 TL_BOUNDS(u8, 0, 255) TL_BOUNDS(i8, -128, 127) TL_BOUNDS(u16, 0, 65535) TL_BOUNDS(short, -32768, 32767)
 TL_BOUNDS(u32, 0u, 0xffffffffu) TL_BOUNDS(int, -2147483647 - 1, 2147483647)
@@ -158,8 +161,8 @@ template <class T> __device__ inline T tl_from_first(T x) {
   return tl_moved(x, [](int word) { return __shfl_sync(0xffffffffu, word, 0); });
 }
 
-// Chunk results folded like elements: chunk number `count` goes into lane count % 32 of its level; a level that is full,
-// or the last, goes as one result to the level above. The value of push is the whole where `last`. By one thread:
+// Chunk results folded like elements: chunk number `count` goes into lane count % 32 of its level; a level that is
+// full, or the last, goes as one result to the level above. The value of push is the whole where `last`. By one thread:
 template <class Op> struct tl_levels {
   typedef typename Op::total total;
   total lane[3][32];
@@ -207,7 +210,8 @@ template <class Op> struct tl_warp_levels {
 };
 
 // By one thread: [begin, end) in chunks of 4096, 32 lanes, halved.
-template <class Op, class Load> __device__ typename Op::total tl_reduce_thread(i64 begin, i64 end, bool* any, Load load) {
+template <class Op, class Load>
+__device__ typename Op::total tl_reduce_thread(i64 begin, i64 end, bool* any, Load load) {
   typedef typename Op::acc acc; typedef typename Op::total total;
   total result = total(Op::identity());
   tl_levels<Op> levels;
@@ -228,7 +232,8 @@ template <class Op, class Load> __device__ typename Op::total tl_reduce_thread(i
 }
 
 // By a block of whole warps, at most 32: every thread gets the result. Warp w takes the chunks w, w + warps, …
-template <class Op, class Load> __device__ typename Op::total tl_reduce_block(i64 begin, i64 end, bool* any, Load load) {
+template <class Op, class Load>
+__device__ typename Op::total tl_reduce_block(i64 begin, i64 end, bool* any, Load load) {
   typedef typename Op::acc acc; typedef typename Op::total total;
   __shared__ __align__(16) unsigned char parts[32 * sizeof(total)];
   total* part = (total*)parts;

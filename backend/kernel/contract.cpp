@@ -2,8 +2,8 @@
 //
 // The last labels of the result that one factor has alone are its columns; neighbours that the other factor has alone,
 // as many as there are, its rows. What remains are batches, also where a factor does not have them: then it does not
-// move. So the order of labels does not matter, as long as the last one of the result is not of both factors. Columns of
-// windows may be several axes, as a convolution's are: where each starts, a table tells.
+// move. So the order of labels does not matter, as long as the last one of the result is not of both factors. Columns
+// of windows may be several axes, as a convolution's are: where each starts, a table tells.
 #include "backend/kernel/forms.h"
 #include "passes/fuse/views.h"
 #include <algorithm>

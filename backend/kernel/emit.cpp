@@ -7,8 +7,7 @@ namespace tl::kir {
 
 // A name may be an expression of several lines, and what is printed of a kernel has it in comments of one.
 static std::string one_line(std::string name) {
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == '\n' || c == '\r' || c == '\\'; }, ' ');
+  std::replace_if(name.begin(), name.end(), [](char c) { return c == '\n' || c == '\r' || c == '\\'; }, ' ');
   return name;
 }
 

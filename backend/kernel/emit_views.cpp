@@ -55,8 +55,7 @@ ValueId Emitter::pad(const ir::Node& n, const Index& index) {
     inside = b.both(inside, b.both(b.le(b.i64(0), at[i]), b.lt(at[i], size(dims[i]))));
   }
   ValueId value = scalar(n.operands[1]);
-  return branch(
-      inside, b.type(value), [&] { return pull(n.operands[0], at); }, [&] { return value; });
+  return branch(inside, b.type(value), [&] { return pull(n.operands[0], at); }, [&] { return value; });
 }
 
 ValueId Emitter::concat(const ir::Node& n, ir::NodeId id, const Index& index) {

@@ -140,8 +140,8 @@ struct Phase {
 };
 
 // A matrix product C[b, i, j] = epilogue(sum over k of A[b, i, k] * B[b, k, j]) in the order of contractions. Element
-// (b, i, k) of A is at b*batch + i*row + k*col of its parameter; strides are i64 values of the header block. Batches and
-// the summed k may be numbers over several axes, each with strides of its own.
+// (b, i, k) of A is at b*batch + i*row + k*col of its parameter; strides are i64 values of the header block. Batches
+// and the summed k may be numbers over several axes, each with strides of its own.
 struct Gemm {
   uint32_t a = 0, b = 0, c = 0; // parameters
   DType type = DType::F32;      // of A, B and the accumulator (f16, bf16: f32 accumulator); C has its parameter's type
@@ -152,8 +152,8 @@ struct Gemm {
   bool a_sums_evenly = true;             // A moves with the number of a product by a_col, whatever the summed axes are
   // No parameters; yields, i64: batch, m, n, k, a_batch, a_row, a_col, b_batch, b_row, b_col, a_base, b_base (offset of
   // element (0, 0, 0)). Not plain: then c_row; of each batch axis, the slowest first: count and strides of A, B and C
-  // (its columns are side by side); of each summed axis: count and strides of A and B; of each axis of columns: count and
-  // stride of B. A stride of 0: that does not move.
+  // (its columns are side by side); of each summed axis: count and strides of A and B; of each axis of columns: count
+  // and stride of B. A stride of 0: that does not move.
   Block header;
   Block epilogue; // params: (batch, i, j, accumulated value); yields the value to store at C[batch, i, j]; may Load
                   // other inputs

@@ -22,8 +22,7 @@ public:
       (is_element(region.yields[i]) ? element_outputs_ : row_outputs_).push_back(i);
     plan();
     SizeFormula inner = e_.formula(shape_.inner);
-    phase(
-        e_, e_.formula(shape_.outer), [&](ValueId tile) { row(tile); }, inner);
+    phase(e_, e_.formula(shape_.outer), [&](ValueId tile) { row(tile); }, inner);
     if (e_.target != Target::Cpu) e_.b.kernel.phases.back().row = inner;
   }
 

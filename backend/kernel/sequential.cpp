@@ -11,7 +11,7 @@ namespace {
 
 class Sequential {
 public:
-  explicit Sequential(Emitter& e) : e_(e), b(e.b), flow_(e.function, e.region()) {}
+  explicit Sequential(Emitter& e) : e_(e), b_(e.b), flow_(e.function, e.region()) {}
 
   void lower() {
     const ir::Region& region = e_.region();
@@ -25,11 +25,11 @@ public:
         e_, SizeFormula::constant(1),
         [&](ValueId) {
           for (int64_t k = 0; k < flags; ++k)
-            b.store(failed_, b.i64(k), b.boolean(false));
+            b_.store(failed_, b_.i64(k), b_.boolean(false));
           nodes(region);
           for (size_t i = 0; i < region.yields.size(); ++i)
             if (e_.type(region.yields[i]).is_scalar())
-              b.store(e_.output_param(i), b.i64(0), e_.scalar(region.yields[i]));
+              b_.store(e_.output_param(i), b_.i64(0), e_.scalar(region.yields[i]));
         },
         SizeFormula::constant(1));
   }
@@ -55,7 +55,7 @@ private:
 
   void node(ir::NodeId id) {
     const ir::Node& n = e_.function[id];
-    Builder::At here(b, n.loc);
+    Builder::At here(b_, n.loc);
     switch (n.op) {
     case ir::Op::For:
     case ir::Op::While: loop(n); break;
@@ -85,7 +85,7 @@ private:
     if (!written) return input;
     const ir::Type& type = e_.type(init);
     uint32_t copy = e_.add_workspace(ParamKind::Local, type.dtype, e_.formula(type.dims), "copy");
-    e_.vector_loop(b.i64(0), e_.product(type.dims), [&](ValueId i) { b.store(copy, i, b.load(input, i, false)); });
+    e_.vector_loop(b_.i64(0), e_.product(type.dims), [&](ValueId i) { b_.store(copy, i, b_.load(input, i, false)); });
     return copy;
   }
 
@@ -96,36 +96,36 @@ private:
     std::vector<int64_t> flags;
     for (size_t k = 0; k < endless_.size(); ++k)
       if (flow_.suffers(endless_[k]->regions[0].yields[0], id)) flags.push_back(static_cast<int64_t>(k));
-    if (!flags.empty() && b.constant_of(ok) != 1) {
+    if (!flags.empty() && b_.constant_of(ok) != 1) {
       Instr instr = make(KOp::If, {ok});
-      b.open({}, true);
-      instr.blocks.push_back(b.close());
-      b.open({}, true);
+      b_.open({}, true);
+      instr.blocks.push_back(b_.close());
+      b_.open({}, true);
       for (int64_t k : flags)
-        b.store(failed_, b.i64(k), b.boolean(true));
-      instr.blocks.push_back(b.close());
-      b.append(std::move(instr), {});
+        b_.store(failed_, b_.i64(k), b_.boolean(true));
+      instr.blocks.push_back(b_.close());
+      b_.append(std::move(instr), {});
     }
     if (is_memory(v)) {
       e_.memory[result.index] = memory_of(v);
       return;
     }
     ValueId value = e_.scalar(v);
-    e_.bound[result.index] = e_.type(v).dtype == DType::I64 ? b.select(ok, value, b.i64(0)) : value;
+    e_.bound[result.index] = e_.type(v).dtype == DType::I64 ? b_.select(ok, value, b_.i64(0)) : value;
   }
 
   void update(const ir::Node& n) {
     const ir::Type& type = e_.type(n.results[0]);
     if (is_memory(n.operands[1])) unsupported("an update of more than one element in sequential code");
     uint32_t param = memory_of(n.operands[0]);
-    if (b.kernel.params[param].kind == ParamKind::Input) unsupported("an update of an operand in sequential code");
+    if (b_.kernel.params[param].kind == ParamKind::Input) unsupported("an update of an operand in sequential code");
     Index at;
     for (size_t i = 2; i < n.operands.size(); ++i)
       at.push_back(e_.scalar(n.operands[i]));
     ValueId value = e_.scalar(n.operands[1]), offset = e_.linearise(at, type.dims);
     if (n.as<ir::UpdateAttrs>().mode == ir::UpdateMode::Add)
-      value = expand(b, ScalarOp::Add, type.dtype, {b.load(param, offset, false), value});
-    b.store(param, offset, value);
+      value = expand(b_, ScalarOp::Add, type.dtype, {b_.load(param, offset, false), value});
+    b_.store(param, offset, value);
     e_.memory[n.results[0].index] = param;
   }
 
@@ -149,7 +149,7 @@ private:
       if (!is_memory(n.operands[i])) {
         scalars.push_back(k);
         operands.push_back(e_.scalar(n.operands[i]));
-        types.push_back(b.type(operands.back()));
+        types.push_back(b_.type(operands.back()));
         continue;
       }
       uint32_t param = carried_memory(n.operands[i], n.results[k], is_written(body, k + lead, k));
@@ -161,7 +161,7 @@ private:
     auto enter = [&](const ir::Region& r, bool conditional) {
       std::vector<DType> params = types;
       if (counted) params.insert(params.begin(), DType::I64);
-      std::vector<ValueId> ids = b.open(params, conditional);
+      std::vector<ValueId> ids = b_.open(params, conditional);
       if (counted) e_.bound[r.params[0].index] = ids[0];
       for (size_t s = 0; s < scalars.size(); ++s)
         e_.bound[r.params[scalars[s] + lead].index] = ids[s + lead];
@@ -171,10 +171,10 @@ private:
       enter(n.regions[0], true);
       ValueId go_on = e_.scalar(n.regions[0].yields[0]);
       if (auto at = std::find(endless_.begin(), endless_.end(), &n); at != endless_.end()) {
-        ValueId failed = b.load(failed_, b.i64(at - endless_.begin()), false);
-        go_on = b.both(go_on, b.pure(KOp::Not, DType::Bool, {failed}));
+        ValueId failed = b_.load(failed_, b_.i64(at - endless_.begin()), false);
+        go_on = b_.both(go_on, b_.pure(KOp::Not, DType::Bool, {failed}));
       }
-      instr.blocks.push_back(b.close({go_on}));
+      instr.blocks.push_back(b_.close({go_on}));
     }
     enter(body, !counted);
     std::vector<ValueId> yields;
@@ -184,8 +184,8 @@ private:
       else if (memory_of(body.yields[k]) != memory_of(body.params[k + lead]))
         unsupported("a loop that exchanges tensors");
     }
-    instr.blocks.push_back(b.close(std::move(yields)));
-    std::vector<ValueId> results = b.append(std::move(instr), types);
+    instr.blocks.push_back(b_.close(std::move(yields)));
+    std::vector<ValueId> results = b_.append(std::move(instr), types);
     for (size_t s = 0; s < scalars.size(); ++s)
       e_.bound[n.results[scalars[s]].index] = results[s];
   }
@@ -203,17 +203,17 @@ private:
     std::vector<std::vector<uint32_t>> memories(2);
     for (size_t side = 0; side < 2; ++side) {
       const ir::Region& r = n.regions[side];
-      b.open({}, true);
+      b_.open({}, true);
       nodes(r);
       std::vector<ValueId> yields;
       for (size_t k : scalars)
         yields.push_back(e_.scalar(r.yields[k]));
       for (size_t k = 0; k < n.results.size(); ++k)
         if (is_memory(n.results[k])) memories[side].push_back(memory_of(r.yields[k]));
-      instr.blocks.push_back(b.close(std::move(yields)));
+      instr.blocks.push_back(b_.close(std::move(yields)));
     }
     if (memories[0] != memories[1]) unsupported("a choice between tensors in sequential code");
-    std::vector<ValueId> results = b.append(std::move(instr), types);
+    std::vector<ValueId> results = b_.append(std::move(instr), types);
     for (size_t s = 0; s < scalars.size(); ++s)
       e_.bound[n.results[scalars[s]].index] = results[s];
     size_t m = 0;
@@ -222,7 +222,7 @@ private:
   }
 
   Emitter& e_;
-  Builder& b;
+  Builder& b_;
   std::unordered_map<uint32_t, uint32_t> output_of_; // yields -> parameters
   ir::FailureFlow flow_;
   std::vector<const ir::Node*> endless_;

@@ -62,13 +62,9 @@ int main(int argc, char** argv) {
     x = random();
   for (auto& x : b)
     x = random();
-  report(
-      "element by element", [&] { element_by_element(a.data(), b.data(), c.data(), n); }, repeats);
-  report(
-      "column by column", [&] { column_by_column(a.data(), b.data(), c.data(), n); }, repeats);
-  report(
-      "whole", [&] { whole(a.data(), b.data(), c.data(), n); }, repeats);
-  report(
-      "in blocks of 64", [&] { in_blocks(a.data(), b.data(), c.data(), n); }, repeats);
+  report("element by element", [&] { element_by_element(a.data(), b.data(), c.data(), n); }, repeats);
+  report("column by column", [&] { column_by_column(a.data(), b.data(), c.data(), n); }, repeats);
+  report("whole", [&] { whole(a.data(), b.data(), c.data(), n); }, repeats);
+  report("in blocks of 64", [&] { in_blocks(a.data(), b.data(), c.data(), n); }, repeats);
   std::fprintf(stderr, "checksum %g\n", static_cast<double>(c[n / 2]));
 }

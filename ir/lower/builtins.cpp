@@ -1,4 +1,5 @@
-// The functions of the prelude that are not elementwise; those that act are in effects.cpp. What the checker has made of their arguments: lang/typed.h.
+// The functions of the prelude that are not elementwise; those that act are in effects.cpp. What the checker has made
+// of their arguments: lang/typed.h.
 #include "abi/sort_op.h"
 #include "ir/lower/function.h"
 #include <algorithm>

@@ -69,8 +69,7 @@ Leaves FunctionLowerer::tensor_comprehension(const typed::Expr& e) {
   extents[0] = checked(extents[0], e.checks);
   for (tl::Type& element : elements)
     element.shape.erase(element.shape.begin(), element.shape.begin() + static_cast<long>(ranges.size()));
-  return map(
-      ranges, extents, elements, [&] { return expr(*e.operands[0]); }, loc(e.span));
+  return map(ranges, extents, elements, [&] { return expr(*e.operands[0]); }, loc(e.span));
 }
 
 // How many numbers an index takes, which are an axis.
@@ -89,7 +88,6 @@ Dim FunctionLowerer::axis(const IndexRange& range) {
 }
 
 // ---- reductions
-// -------------------------------------------------------------------------------------------------------
 
 Leaves FunctionLowerer::reduction(const typed::Expr& e) {
   const auto& comprehension = e.as<typed::ComprehensionExpr>();
@@ -168,16 +166,14 @@ Leaves FunctionLowerer::reduce_over(const typed::Expr& e, const std::vector<Inde
   if (to < ranges.size()) {
     std::vector<tl::Type> elements{element};
     if (count) elements.push_back(tl::Type::scalar(DType::I64));
-    Leaves inner = map(
-        now, extents, elements, [&] { return reduce_over(e, ranges, to, count); }, at);
+    Leaves inner = map(now, extents, elements, [&] { return reduce_over(e, ranges, to, count); }, at);
     Leaves result{reduce(op, inner[0], axes, {}, at)};
     if (count) result.push_back(reduce(ReduceOp::Sum, inner[1], axes, {}, at));
     return result;
   }
   std::vector<tl::Type> elements{element};
   if (comprehension.filter) elements.push_back(tl::Type::scalar(DType::Bool));
-  Leaves mapped = map(
-      now, extents, elements, [&] { return filtered(e, element.dtype, now); }, at);
+  Leaves mapped = map(now, extents, elements, [&] { return filtered(e, element.dtype, now); }, at);
   ValueId mask = comprehension.filter ? mapped[1] : ValueId{};
   ValueId counted = mask;
   if (mask.valid() && type(mapped[0]).dims.size() > axes.size()) {
@@ -207,8 +203,7 @@ FunctionLowerer::Best FunctionLowerer::arg_over(const typed::Expr& e, const std:
   if (to == ranges.size()) {
     std::vector<tl::Type> elements{element};
     if (comprehension.filter) elements.push_back(tl::Type::scalar(DType::Bool));
-    Leaves mapped = map(
-        now, extents, elements, [&] { return filtered(e, element.dtype, now); }, at);
+    Leaves mapped = map(now, extents, elements, [&] { return filtered(e, element.dtype, now); }, at);
     ValueId mask = comprehension.filter ? mapped[1] : ValueId{}, size = here().size(product(extents));
     ValueId count = mask.valid() ? reduce(ReduceOp::Sum, convert(mask, DType::I64, at), axes, {}, at) : size;
     return {reduce(value_op, mapped[0], axes, mask, at), reduce(position_op, mapped[0], axes, mask, at), size, count};
@@ -266,15 +261,13 @@ Leaves FunctionLowerer::filtered(const typed::Expr& e, DType t, const std::vecto
   if (!total) {
     restore(before);
     env_ = env;
-    value = merge(
-        taken, element, [] { return Leaves(); }, at);
+    value = merge(taken, element, [] { return Leaves(); }, at);
   }
   value.push_back(taken);
   return value;
 }
 
 // ---- maps
-// -------------------------------------------------------------------------------------------------------------
 
 Leaves FunctionLowerer::map(const std::vector<IndexRange>& ranges, const std::vector<Dim>& extents,
                             const std::vector<tl::Type>& elements, const Rest& body, LocId at) {

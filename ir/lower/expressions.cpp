@@ -97,7 +97,6 @@ Leaves FunctionLowerer::operation(const typed::Expr& e) {
 }
 
 // ---- elementwise
-// ------------------------------------------------------------------------------------------------------
 
 ValueId FunctionLowerer::elementwise(ScalarOp op, std::vector<ValueId> operands, const std::vector<Dim>& shape,
                                      LocId at) {
@@ -192,7 +191,6 @@ Leaves FunctionLowerer::scalar_operation(const typed::Expr& e, std::vector<Leave
 }
 
 // ---- tensor literals
-// --------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -286,7 +284,6 @@ ValueId FunctionLowerer::tensor_literal(const typed::Expr& e) {
 }
 
 // ---- small builders
-// ---------------------------------------------------------------------------------------------------
 
 ValueId FunctionLowerer::iota(const Dim& count, LocId at) {
   return here().one(Op::Iota, {}, Type::tensor(DType::I64, {count}), {}, at);

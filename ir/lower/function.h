@@ -412,7 +412,6 @@ private:
                         const std::vector<typed::SizeCheck>& checks, LocId loc);
 
   // ---- einsum.cpp
-  // --------------------------------------------------------------------------------------------
   ValueId einsum(const typed::Expr& e, std::vector<ValueId> operands);
   Leaves linalg(const typed::Expr& e, const Leaves& operands); // linalg.cpp
   ValueId einsum_of_one(const typed::Expr& e, ValueId x);

@@ -186,7 +186,6 @@ ValueId FunctionLowerer::convert_index(ValueId value) {
 }
 
 // ---- reading
-// ----------------------------------------------------------------------------------------------------------
 
 Leaves FunctionLowerer::index(const typed::Expr& e) {
   LocId at = loc(e.span);
@@ -380,7 +379,6 @@ ValueId FunctionLowerer::splat_to(ValueId value, const std::vector<Dim>& shape, 
 }
 
 // ---- writing
-// ----------------------------------------------------------------------------------------------------------
 
 // A value for each place that the mask among the subscripts chooses: the other sizes were compared when checked.
 ValueId FunctionLowerer::guard_count(const Subscripts& subscripts, ValueId value, const std::vector<Size>& from,

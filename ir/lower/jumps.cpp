@@ -33,8 +33,7 @@ struct JumpFinder {
 
   template <class Tree> unsigned parts(const Tree& tree) {
     unsigned found = 0;
-    each_child(
-        tree, [&](const typed::Expr& e) { found |= expr(e); }, [&](const typed::Stmt& s) { found |= stmt(s); });
+    each_child(tree, [&](const typed::Expr& e) { found |= expr(e); }, [&](const typed::Stmt& s) { found |= stmt(s); });
     return found;
   }
   unsigned expr(const typed::Expr& e) {
@@ -72,7 +71,6 @@ VarKey FunctionLowerer::new_flag() {
 }
 
 // ---- values, and what comes after them
-// ---------------------------------------------------------------------------------
 
 Leaves FunctionLowerer::with_value(const typed::Expr& e, const Use& use) {
   if (!may_leave(e)) return use(expr(e));
@@ -194,7 +192,6 @@ std::vector<FunctionLowerer::Child> FunctionLowerer::children(const typed::Stmt&
 }
 
 // ---- flags
-// -----------------------------------------------------------------------------------------------------------------
 
 bool FunctionLowerer::surely_down(VarKey flag) {
   if (!flag) return true;

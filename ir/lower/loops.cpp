@@ -46,7 +46,6 @@ Contents contents(const typed::Program& program, const typed::Stmt& loop) {
 } // namespace
 
 // ---- what is carried
-// --------------------------------------------------------------------------------------------------
 
 FunctionLowerer::Carried FunctionLowerer::carried_by(const typed::Stmt& stmt, const Loop& exits, bool returns) {
   Contents inside = contents(shared_.program, stmt);
@@ -157,7 +156,6 @@ ValueId FunctionLowerer::placeholder(const Type& t, const std::vector<Dim>& size
 }
 
 // ---- loops
-// ------------------------------------------------------------------------------------------------------------
 
 void FunctionLowerer::loop(const typed::Stmt& stmt) {
   Contents inside = contents(shared_.program, stmt);

@@ -99,7 +99,6 @@ LocId LowerProgram::new_location(Span span, const std::string& function, LocId c
 }
 
 // ---- functions
-// --------------------------------------------------------------------------------------------------------
 
 FunctionLowerer::FunctionLowerer(LowerProgram& shared, std::string name) : shared_(shared) {
   f_.name = name;
@@ -171,7 +170,6 @@ Function FunctionLowerer::instance(typed::InstanceId id) {
 }
 
 // ---- calls
-// ------------------------------------------------------------------------------------------------------------
 
 Leaves FunctionLowerer::call(const typed::Expr& e, std::vector<Leaves> arguments) {
   const auto& to = e.as<typed::CallExpr>();
@@ -284,7 +282,6 @@ Leaves FunctionLowerer::inline_call(const typed::Expr& e, const typed::Instance&
 }
 
 // ---- the entry
-// --------------------------------------------------------------------------------------------------------
 
 void FunctionLowerer::entry_parameters() {
   Builder builder = here();

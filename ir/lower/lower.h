@@ -14,8 +14,8 @@ struct Unsupported : std::runtime_error {
   Span span;
 };
 
-// The module's entry runs the top-level statements, then main, as Program (abi/program/bytecode.h) says. Each `test` block
-// becomes a function that takes and gives a token: it runs the top-level statements, then the test.
+// The module's entry runs the top-level statements, then main, as Program (abi/program/bytecode.h) says. Each `test`
+// block becomes a function that takes and gives a token: it runs the top-level statements, then the test.
 // Where the program names devices, what is made at the top level, in main and in tests goes to `default_device` (its
 // number, abi/device.h).
 // Requires program.ok. Throws Unsupported.

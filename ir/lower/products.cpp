@@ -182,8 +182,7 @@ ValueId FunctionLowerer::factor_tensor(const Factor& factor, const std::vector<I
     }
     if (used.empty()) return checked(one(e), checks);
     extents[0] = checked(extents[0], checks); // nothing is read where a check fails
-    return map(
-        used, extents, {tl::Type::scalar(e.type.dtype)}, [&] { return expr(e); }, at)[0];
+    return map(used, extents, {tl::Type::scalar(e.type.dtype)}, [&] { return expr(e); }, at)[0];
   }
   const typed::Expr& base = *e.operands[0];
   ValueId tensor = checked(one(base), checks);

@@ -135,8 +135,7 @@ ValueId Scalarizer::padded(const Node& n, const Indices& position) {
       fine = fine.valid() ? builder().scalar(ScalarOp::And, {fine, c}) : c;
   }
   ValueId value = scalar(n.operands[1]);
-  return choose(
-      fine, f_[n.results[0]].type.dtype, [&] { return at(n.operands[0], from); }, [&] { return value; });
+  return choose(fine, f_[n.results[0]].type.dtype, [&] { return at(n.operands[0], from); }, [&] { return value; });
 }
 
 ValueId Scalarizer::joined(const Node& n, size_t part, const Indices& position) {

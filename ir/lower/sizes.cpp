@@ -18,7 +18,6 @@ ValueId FunctionLowerer::constant(DType type, double value) {
 }
 
 // ---- scopes
-// -----------------------------------------------------------------------------------------------------------
 
 size_t FunctionLowerer::push(Region& region, ScopeKind kind) {
   scopes_.push_back({&region, kind, {}});
@@ -50,7 +49,6 @@ bool FunctionLowerer::is_outer(ValueId value, uint32_t mark) const {
 }
 
 // ---- sizes as values
-// --------------------------------------------------------------------------------------------------
 
 // What is lowered twice, as the condition of a loop, binds its atoms twice.
 void FunctionLowerer::bind_atom(AtomId atom, ValueId value) {
@@ -247,8 +245,8 @@ ValueId FunctionLowerer::checked_number(const Size& size, size_t scope) {
   return at(scope).one(Op::Guard, {value, fits}, Type::scalar(DType::I64), overflow, loc(at_));
 }
 
-// dividend // divisor, of a dividend that need not be an i64 but is below 2**64, as the distance between any two numbers
-// is. The divisor is at least 2, so the quotient is an i64.
+// dividend // divisor, of a dividend that need not be an i64 but is below 2**64, as the distance between any two
+// numbers is. The divisor is at least 2, so the quotient is an i64.
 ValueId FunctionLowerer::wide_quotient(const Size& dividend, int64_t divisor, size_t scope) {
   auto emit = [&](ScalarOp op, std::vector<ValueId> operands) { return at(scope).scalar(op, std::move(operands)); };
   auto i64 = [&](int64_t value) { return at(scope).i64(value); };
@@ -335,7 +333,6 @@ void FunctionLowerer::bind_all(std::span<const typed::SizeBind> binds) {
 }
 
 // ---- types
-// ------------------------------------------------------------------------------------------------------------
 
 Type FunctionLowerer::graph_type(const tl::Type& t) {
   if (t.is_str()) return Type::str();
@@ -404,7 +401,6 @@ size_t leaf_index(const tl::Type& type, const std::vector<uint32_t>& path) {
 }
 
 // ---- checks
-// -----------------------------------------------------------------------------------------------------------
 
 uint32_t FunctionLowerer::site(std::string kind, std::string message, Span span, std::string hint,
                                std::vector<std::pair<std::string, LocId>> notes) {

@@ -6,7 +6,6 @@
 namespace tl::ir {
 
 // ---- blocks
-// -----------------------------------------------------------------------------------------------------------
 
 Leaves FunctionLowerer::statements(const typed::Block& block, size_t from, const Use& then) {
   for (size_t i = from; i < block.statements.size(); ++i) {
@@ -77,7 +76,6 @@ Leaves FunctionLowerer::with_assignment(const typed::Stmt& stmt, const Rest& res
 }
 
 // ---- bindings and assignments
-// -----------------------------------------------------------------------------------------
 
 void FunctionLowerer::finish(const typed::Stmt& stmt, const Leaves& value) {
   if (stmt.kind == typed::StmtKind::Let) {
@@ -190,10 +188,7 @@ void FunctionLowerer::assertion(const typed::Stmt& stmt, ValueId condition) {
     effect(Op::Assert, operands, {Type::token()}, std::move(attrs), at);
   };
   // The message is evaluated only on failure: where evaluating it could fail itself, it is in a branch.
-  auto fail_in_branch = [&](const Rest& message) {
-    merge(
-        condition, [] { return Leaves(); }, message, at);
-  };
+  auto fail_in_branch = [&](const Rest& message) { merge(condition, [] { return Leaves(); }, message, at); };
   // What it assigns reaches nothing: behind it is only what follows where the condition holds.
   const Env passes = env_;
   auto forget_message = [&] {

@@ -32,8 +32,8 @@ void rollback(Context& cx, const Snapshot& s) {
   cx.function->reachable = s.reachable;
   cx.function->loops = s.loops;
   cx.names.scope = s.scope;
-  // Instances that went wrong on the way were perhaps made for what does not hold: they are made again where needed, and
-  // with them those that may call them, which have no reports of that.
+  // Instances that went wrong on the way were perhaps made for what does not hold: they are made again where needed,
+  // and with them those that may call them, which have no reports of that.
   std::deque<InstanceState>& states = cx.instances.states;
   const bool any_wrong = std::any_of(states.begin() + static_cast<ptrdiff_t>(s.instances), states.end(),
                                      [](const InstanceState& state) { return !state.reports.empty(); });

@@ -106,7 +106,8 @@ static void check_slice_by(Context& cx, const SizeFacts& facts, typed::Subscript
   if (step > 0) {
     const Size from = first ? atoms.wrap(*first, n, facts) : Size(0), to = last ? atoms.wrap(*last, n, facts) : n;
     s.start = atoms.clip(from, 0, n, facts);
-    // x[1:-1] has max(n - 2, 0) elements: where `from` is not negative and `to` at most n, clipping them changes nothing.
+    // x[1:-1] has max(n - 2, 0) elements: where `from` is not negative and `to` at most n, clipping them changes
+    // nothing.
     if (atoms.proves_not_negative(from, facts) && atoms.proves_not_negative(n - to, facts))
       distance = atoms.positive(to - from, facts);
     else

@@ -155,7 +155,6 @@ ExprPtr fold_leaves(Context& cx, ExprPtr start, ExprPtr value, typed::Block& bef
 }
 
 // ---- equality
-// ------------------------------------------------------------------------------------------------------------
 
 static ExprPtr bool_op(ScalarOp op, ExprPtr a, ExprPtr b, Span span) {
   auto node = make_expr(typed::ScalarExpr{op}, span, Type::scalar(DType::Bool));

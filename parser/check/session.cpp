@@ -242,7 +242,6 @@ static std::vector<std::string> visible_names(const Context& cx) {
 }
 
 // ---- showing values
-// ----------------------------------------------------------------------------------------------------
 
 // "f32[2, 3]": sizes as they are when it runs.
 static void append_type(Context& cx, typed::Expr& interp, const Type& type, Span span) {

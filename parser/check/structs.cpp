@@ -20,7 +20,6 @@
 namespace tl::checker {
 
 // ---- construction
-// ---------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -279,7 +278,6 @@ ExprPtr with_call(Context& cx, const ast::Expr& e, const ast::MethodCall& c) {
 }
 
 // ---- parts
-// -----------------------------------------------------------------------------------------------------------
 
 ExprPtr get_field(ExprPtr object, uint32_t index, Span span) {
   auto node = make_expr(typed::TupleGetExpr{index}, span, object->type.elements[index]);
@@ -314,7 +312,6 @@ void unknown_field(Context& cx, const Type& type, const ast::Ident& name) {
 }
 
 // ---- arithmetic
-// ------------------------------------------------------------------------------------------------------
 
 // Of two structs of one kind leaf by leaf, or of a struct and a scalar. What the operator does not work on (text, keys,
 // bools; integers beside a float; fields marked `state`) stays as it is in the struct, or in the left one.

@@ -99,8 +99,7 @@ const Doc* FormatWriter::inner(const Expr& e) {
     return docs_.concat({dots, name()});
   }
   if (const Tuple* n = as<Tuple>(e))
-    return list(
-        LPAREN, n->elements, RPAREN, [this](const Expr* x) { return expr(*x); }, n->elements.size() == 1);
+    return list(LPAREN, n->elements, RPAREN, [this](const Expr* x) { return expr(*x); }, n->elements.size() == 1);
   if (const ListLiteral* n = as<ListLiteral>(e)) return elements(n->elements);
   if (const Comprehension* n = as<Comprehension>(e)) return comprehension(*n);
   if (const Unary* n = as<Unary>(e)) {

@@ -19,8 +19,7 @@ const Doc* FormatWriter::type(const TypeExpr& t) {
 
 const Doc* FormatWriter::type_inner(const TypeExpr& t) {
   if (const TupleType* n = as<TupleType>(t))
-    return list(
-        LPAREN, n->elements, RPAREN, [this](const TypeExpr* x) { return type(*x); }, n->elements.size() == 1);
+    return list(LPAREN, n->elements, RPAREN, [this](const TypeExpr* x) { return type(*x); }, n->elements.size() == 1);
   if (const FunctionType* n = as<FunctionType>(t)) {
     const Doc* word = take(FN);
     Parts parts{word, list(LPAREN, n->parameters, RPAREN, [this](const TypeExpr* x) { return type(*x); })};
@@ -66,8 +65,7 @@ const Doc* FormatWriter::pattern(const Pattern& p) {
   const Doc* all =
       p.kind != Pattern::Kind::Tuple
           ? name()
-          : list(
-                LPAREN, p.elements, RPAREN, [this](const Pattern* x) { return pattern(*x); }, p.elements.size() == 1);
+          : list(LPAREN, p.elements, RPAREN, [this](const Pattern* x) { return pattern(*x); }, p.elements.size() == 1);
   drop(parens);
   return all;
 }

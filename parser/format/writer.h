@@ -16,7 +16,7 @@ public:
 private:
   using Parts = std::vector<const Doc*>;
 
-  // ---- tokens and comments (format_writer.cpp) ----
+  // ---- tokens and comments (writer.cpp) ----
   const Token& peek() const { return tokens_[next_]; }
   bool at(Kind kind) const { return peek().kind == kind; }
   bool skip(Kind kind);       // a token that is printed as text where it belongs, or left out
@@ -42,7 +42,7 @@ private:
   bool must_break(const ast::Block& block) const;
   void block_parts(const ast::Block& block, bool broken, Parts& parts);
 
-  // ---- expressions (format_expressions.cpp) ----
+  // ---- expressions (expressions.cpp) ----
   const Doc* expr(const ast::Expr& e);
   const Doc* inner(const ast::Expr& e);
   const Doc* operands(const ast::Expr& e, bool indented = false); // `indented`: already, as the first line is
@@ -62,7 +62,7 @@ private:
   bool hugs(const ast::Expr& e) const;  // breaks well inside itself
   const Doc* value(const ast::Expr& e); // behind the `=` just taken
 
-  // ---- types, patterns, statements (format_statements.cpp) ----
+  // ---- types, patterns, statements (statements.cpp) ----
   const Doc* type(const ast::TypeExpr& t);
   const Doc* type_inner(const ast::TypeExpr& t);
   const Doc* pattern(const ast::Pattern& p);

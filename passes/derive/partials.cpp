@@ -66,7 +66,8 @@ ValueId select(const Step& s) {
 
 enum Steepness : bool { Gentle, Steep };
 
-// The derivative of an elementwise operation: what it is made of, whether it is infinite where the value is not, the rule.
+// The derivative of an elementwise operation: what it is made of, whether it is infinite where the value is not, the
+// rule.
 struct Partial {
   ScalarOp op;
   Slope slope;

@@ -9,7 +9,6 @@ namespace tl {
 using namespace ir;
 
 // ---- copies without effects
-// -------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -77,7 +76,6 @@ bool leave_out_effects(Cloner& cloner, NodeId id, Builder& into) {
 }
 
 // ---- values
-// -----------------------------------------------------------------------------------------------------------
 
 void Reverse::own(Scope& s, const Region& region, bool params) {
   if (params)
@@ -169,7 +167,6 @@ void Reverse::run_again(Scope& s, NodeId id) {
 }
 
 // ---- cotangents
-// -------------------------------------------------------------------------------------------------------
 
 ValueId Reverse::cotangent(Scope& s, ValueId original) {
   if (auto found = s.adjoint.find(original.index); found != s.adjoint.end()) return found->second;
@@ -207,7 +204,6 @@ void Reverse::add(Scope& s, ValueId original, ValueId contribution, bool guarded
 }
 
 // ---- the whole
-// ---------------------------------------------------------------------------------------------------------
 
 std::vector<ValueId> Reverse::run(Region& region, const std::vector<ValueId>& inputs,
                                   const std::vector<std::pair<ValueId, ValueId>>& outputs, LocId loc) {

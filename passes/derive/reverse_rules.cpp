@@ -169,8 +169,8 @@ void Reverse::reverse_pad(Scope& s, const Node& node, ValueId dy) {
   add(s, x, inside, guarded);
 }
 
-// An element of x is the sum of what each part of the windows that shows it gives, the last part first: in one pass, where
-// the parts one after the other would each go through memory.
+// An element of x is the sum of what each part of the windows that shows it gives, the last part first: in one pass,
+// where the parts one after the other would each go through memory.
 bool Reverse::reverse_windows(Scope& s, const Node& node, ValueId dy) {
   const auto window = window_view(f_, node);
   if (!window) return false;

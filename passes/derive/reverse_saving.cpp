@@ -32,7 +32,6 @@ bool is_arithmetic(const Function& f, const Node& node) {
 } // namespace
 
 // ---- what runs forwards
-// ---------------------------------------------------------------------------------------------------------
 
 ValueId Reverse::ran(const Run& run, ValueId original) { return run.copies ? (*run.copies)(original) : original; }
 
@@ -87,7 +86,6 @@ void Reverse::carry(const Function& f, const Node& loop, std::set<uint32_t>& fro
 }
 
 // ---- the choice
-// ---------------------------------------------------------------------------------------------------------
 
 double Reverse::weight(ValueId v) const {
   const Type& t = type(v);
@@ -227,7 +225,6 @@ ValueId Reverse::materialize(Scope& s, ValueId v) {
 }
 
 // ---- where it is kept
-// ---------------------------------------------------------------------------------------------------------
 
 void Reverse::insert_before(Region& region, NodeId node, const Region& nodes) {
   auto at = std::find(region.nodes.begin(), region.nodes.end(), node);

@@ -5,8 +5,8 @@
 namespace tl {
 using namespace ir;
 
-// Of a scan that chooses: which element of x each element of y is, the first of equals (as with a reduction), as numbers
-// of elements in row-major order. Of NaNs too: behind one all are.
+// Of a scan that chooses: which element of x each element of y is, the first of equals (as with a reduction), as
+// numbers of elements in row-major order. Of NaNs too: behind one all are.
 static ValueId chosen_elements(Emit& e, ValueId y, int64_t axis) {
   const std::vector<Dim> shape = e.dims(y);
   ValueId position = e.iota(shape[static_cast<size_t>(axis)]);

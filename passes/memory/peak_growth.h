@@ -1,5 +1,5 @@
 // What a turn of a loop changes in the memory of a symbolic execution: lists that have become longer, and sizes that
-// are others. Internal to passes/peak_memory.
+// are others. Internal to passes/memory.
 #pragma once
 #include "passes/memory/peak_state.h"
 

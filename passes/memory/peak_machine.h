@@ -1,4 +1,4 @@
-// Executes bytecode on symbolic sizes. Internal to passes/peak_memory; see peak_memory.h.
+// Executes bytecode on symbolic sizes. Internal to passes/memory; see peak_memory.h.
 #pragma once
 #include "passes/memory/peak_memory.h"
 #include "passes/memory/peak_state.h"

@@ -1,5 +1,5 @@
-// The memory of a symbolic execution (passes/peak_memory): what slots hold, who holds which block, and when two states
-// are the same. Internal to that analysis.
+// The memory of a symbolic execution (passes/memory/peak_memory.h): what slots hold, who holds which block, and when
+// two states are the same. Internal to that analysis.
 #pragma once
 #include "abi/device.h"
 #include "abi/program/bytecode.h"

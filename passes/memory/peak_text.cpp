@@ -1,4 +1,4 @@
-// The result of passes/peak_memory in words.
+// The result of passes/memory/peak_memory.h in words.
 #include "passes/memory/peak_memory.h"
 #include <algorithm>
 #include <fmt/format.h>

@@ -156,8 +156,8 @@ Result splat(Edit& edit, NodeId id) {
   return edit.one(node.op, std::move(operands), f[node.results[0]].type, Attrs(node.attrs), node.loc);
 }
 
-// f(view(a), view(b), scalar) -> view(f(a, b, scalar)), where the views are the same: Broadcasts, or Reshapes that add or
-// remove axes of size 1.
+// f(view(a), view(b), scalar) -> view(f(a, b, scalar)), where the views are the same: Broadcasts, or Reshapes that add
+// or remove axes of size 1.
 Result past_view(Edit& edit, NodeId id) {
   const Function& f = edit.function();
   const Node& node = f[id];

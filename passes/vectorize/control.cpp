@@ -57,7 +57,6 @@ void Vectorizer::State::only(std::optional<BatchValue> mask) {
 }
 
 // ---- branches
-// ---------------------------------------------------------------------------------------------------------
 void Vectorizer::State::branch(const Node& n) {
   BatchValue condition = lookup(n.operands[0]);
   for (ValueId v : n.results)
@@ -163,7 +162,6 @@ NodeId Vectorizer::State::node_with_results(const Node& n, std::vector<ValueId> 
 }
 
 // ---- loops
-// ------------------------------------------------------------------------------------------------------------
 // Parameters of the region being built, in place of these.
 void Vectorizer::State::carry(const std::vector<ValueId>& params, const std::vector<BatchAxes>& axes) {
   std::vector<ValueId> fresh;

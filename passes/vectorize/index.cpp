@@ -12,7 +12,6 @@ constexpr int64_t kWindow = 8; // windows of at most so many elements are slices
 } // namespace
 
 // ---- the ops
-// ----------------------------------------------------------------------------------------------------------
 BatchValue Vectorizer::State::index(const Node& n) {
   BatchValue x = lookup(n.operands[0]);
   x.value = materialized(x);
@@ -100,7 +99,6 @@ BatchValue Vectorizer::State::gather(const Node& n) {
 }
 
 // ---- reading
-// ----------------------------------------------------------------------------------------------------------
 BatchValue Vectorizer::State::read(ValueId x, std::vector<Subscript> subscripts) {
   std::vector<size_t> mentions(dims_.size());
   for (const Subscript& s : subscripts)

@@ -1,4 +1,4 @@
-// The parts of the vectorizer (passes/vectorize/vectorize.h). Internal to passes/vectorize*.cpp.
+// The parts of the vectorizer (passes/vectorize/vectorize.h). Internal to passes/vectorize.
 #pragma once
 #include "passes/vectorize/vectorize.h"
 #include <algorithm>

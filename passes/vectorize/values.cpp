@@ -21,7 +21,6 @@ bool contains(const BatchAxes& axes, uint32_t axis) { return std::binary_search(
 bool subset(const BatchAxes& a, const BatchAxes& b) { return std::includes(b.begin(), b.end(), a.begin(), a.end()); }
 
 // ---- sizes
-// ------------------------------------------------------------------------------------------------------------
 std::vector<Dim> Vectorizer::State::own_dims(const BatchValue& value) const {
   if (!value.value.valid()) return {};
   const std::vector<Dim>& dims = type(value.value).dims;
@@ -95,7 +94,6 @@ Dim Vectorizer::State::product(const std::vector<Dim>& dims) {
 }
 
 // ---- nodes
-// ------------------------------------------------------------------------------------------------------------
 ValueId Vectorizer::State::one(Op op, std::vector<ValueId> operands, Type result, Attrs attrs) {
   return b_->one(op, std::move(operands), std::move(result), std::move(attrs), loc_);
 }
@@ -178,7 +176,6 @@ BatchValue Vectorizer::State::as_axes(const BatchValue& value, uint32_t first) c
 }
 
 // ---- elementwise
-// ------------------------------------------------------------------------------------------------------
 BatchValue Vectorizer::State::elementwise(ScalarOp op, const std::vector<BatchValue>& operands) {
   if (auto result = folded(op, operands)) return *result;
   BatchAxes axes;
@@ -346,7 +343,6 @@ BatchValue Vectorizer::State::select(const BatchValue& condition, const BatchVal
 }
 
 // ---- what runs
-// --------------------------------------------------------------------------------------------------------
 bool Vectorizer::State::trusted(const BatchAxes& axes) const {
   if (context_.mask) {
     const BatchAxes& mask = context_.mask->axes;

@@ -1,4 +1,5 @@
-// The frame of the vectorizer, and the nodes that are not about subscripts or control. See passes/vectorize/vectorize.h.
+// The frame of the vectorizer, and the nodes that are not about subscripts or control. See
+// passes/vectorize/vectorize.h.
 #include "passes/vectorize/vectorize.h"
 #include "ir/graph/rewrite.h"
 #include "passes/edit.h"
@@ -26,7 +27,6 @@ ValueId Vectorizer::spread(const Batched& value) {
 }
 
 // ---- the frame
-// --------------------------------------------------------------------------------------------------------
 Vectorizer::State::State(Module& module, Function& function, std::vector<Dim> dims, Builder& into)
     : module_(module), f_(function), dims_(std::move(dims)), b_(&into) {}
 
@@ -254,7 +254,6 @@ BatchValue Vectorizer::State::concat(const Node& n) {
 }
 
 // ---- failures
-// ---------------------------------------------------------------------------------------------------------
 BatchValue Vectorizer::State::guard(const Node& n) {
   BatchValue x = lookup(n.operands[0]), condition = lookup(n.operands[1]);
   if (condition.known == true) return x;

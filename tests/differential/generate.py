@@ -36,7 +36,8 @@ TOPICS["lists"] = {**COMMON, "jump": 0.5, "loop": 1.5, "list": 2, "tuple": 0.5, 
 TOPICS["text"] = {**COMMON, "jump": 0.3, "text": 2, "list": 0.5, "types": ("i64", "f64", "f32", "bool", "str", "str", "str", "u8", "f16", "i16", "list", "tuple")}
 TOPICS["failures"] = {**COMMON, "jump": 0.7, "loop": 1.5, "tensor": 1, "list": 0.7, "comprehension": 0.5, "struct": 0.5, "careless": 8,
                       "types": ("i64", "i64", "i64", "bool", "f64", "tensor", "tensor", "list", "elastic", "struct")}
-MIXED = {**COMMON, "jump": 0.5, "loop": 1.5, "bits": 0.5, "tuple": 1, "struct": 1, "lambda": 0.7, "helpers": 1, "tensor": 0.5, "comprehension": 0.5, "list": 0.5, "text": 0.3, "library": 0.3, "transform": 0.1,
+MIXED = {**COMMON, "jump": 0.5, "loop": 1.5, "bits": 0.5, "tuple": 1, "struct": 1, "lambda": 0.7, "helpers": 1, "tensor": 0.5, "comprehension": 0.5,
+         "list": 0.5, "text": 0.3, "library": 0.3, "transform": 0.1,
          "types": ("i64", "i64", "i64", "f64", "f64", "bool", "f32", "tuple", "struct", "i32", "u8", "tensor", "tensor", "elastic", "list", "str")}
 TOPICS["mixed"] = MIXED
 TOPICS["derivatives"] = {"var": 6, "literal": 1.5, "arithmetic": 4, "if": 1.2, "jump": 0.5, "loud": 0.1, "call": 1, "builtin": 1, "block": 0.7, "loop": 1.5, "tensor": 1.2, "guard": 1, "smooth": 1.5,
@@ -339,7 +340,9 @@ class Generator(Scalars, Control, Aggregates, Functions, Tensors, Comprehensions
     def with_sizes(self, ty, sizes):
         """The type of an argument: a number for each size, the same for the same name."""
         if isinstance(ty, Tensor):
-            dims = [d if isinstance(d, int) else self.rng.randint(0, 5) if d.startswith("?") else sizes.setdefault(d, self.rng.choices([0, 1, 2, 3, 4, 5], [1, 1, 2, 3, 2, 1] if self.topic != "derivatives" else [1, 2, 4, 3, 0, 0])[0])
+            weights = [1, 1, 2, 3, 2, 1] if self.topic != "derivatives" else [1, 2, 4, 3, 0, 0]
+            dims = [d if isinstance(d, int) else self.rng.randint(0, 5) if d.startswith("?")
+                    else sizes.setdefault(d, self.rng.choices([0, 1, 2, 3, 4, 5], weights)[0])
                     for d in ty.dims]
             return Tensor(ty.elem, tuple(dims))
         if isinstance(ty, Tup):

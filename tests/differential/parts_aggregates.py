@@ -55,7 +55,8 @@ class Aggregates:
             return None
         names = ["p", "q"][:self.rng.randint(1, 2)]
         a, b = Name("T", names[0]), Name("T", names[-1])
-        body = self.pick([Binary("T", self.pick("+-*"), a, b), Binary("T", self.pick("+-*"), a, Lit("T", self.rng.randint(0, 5))), Prelude("T", self.pick(["max", "min"]), [a, Lit("T", 2)], same=True), b])
+        body = self.pick([Binary("T", self.pick("+-*"), a, b), Binary("T", self.pick("+-*"), a, Lit("T", self.rng.randint(0, 5))),
+                          Prelude("T", self.pick(["max", "min"]), [a, Lit("T", 2)], same=True), b])
         f = Lambda(FnType(("T",) * len(names), "T"), names, [False] * len(names), body)
         return Prelude(ty, "map", [f] + [self.expr(ty, depth) for _ in names])
 

@@ -143,7 +143,8 @@ class Functions:
         params = [(p, "T") for p in ("x", "y", "z")[:n]]
         result = self.pick(["T", "T", "bool", Tup(("T", "T"))])
         saved = self.enter(result, params, 15)
-        weights, self.weights = self.weights, {**self.weights, "types": ("T", "T", "T", "bool"), "convert": 0, "lambda": 0, "struct": 0, "tensor": 0, "comprehension": 0, "list": 0, "jump": self.weight("jump") * 0.5}
+        weights, self.weights = self.weights, {**self.weights, "types": ("T", "T", "T", "bool"), "convert": 0, "lambda": 0, "struct": 0, "tensor": 0,
+                                               "comprehension": 0, "list": 0, "jump": self.weight("jump") * 0.5}
         helpers, self.helpers = self.helpers, []
         body = self.body(result, 2)
         self.weights, self.helpers = weights, helpers

@@ -117,7 +117,9 @@ class Guards:
         k = Name("i64", name)
         start = self.choose([(3, i64(0)), (2, Prelude("i64", "abs", [self.expr("i64", 1)], same=True))])
         limit = Binary("bool", "<", k, length) if self.chance(0.7) else Binary("bool", ">", length, k)
-        more = self.condition_of_while(1) if self.chance(0.3) else Binary("bool", self.pick(["!=", "<", ">="]), Index(v.ty.elem, x, [k]), Lit(v.ty.elem, self.number(v.ty.elem, 0))) if self.chance(0.5) else None
+        more = (self.condition_of_while(1) if self.chance(0.3)
+                else Binary("bool", self.pick(["!=", "<", ">="]), Index(v.ty.elem, x, [k]), Lit(v.ty.elem, self.number(v.ty.elem, 0)))
+                if self.chance(0.5) else None)
         cond = limit if more is None else Binary("bool", "and", limit, more)
         forward = [Assign([name], "+=", i64(self.pick([1, 1, 2])), "i64")]
         loop = self.position_loop(lambda body: While(cond, body), name, x, 0, depth, forward)

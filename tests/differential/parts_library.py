@@ -84,10 +84,12 @@ class Library:
                     ways += [lambda: Item(ty, Prelude(Tup((t(*dims), ty)), "topk", [self.expr(Tensor(self.pick(["i64", "i32"]), (dims[0] + k - 1,)), depth), i64(dims[0])]), 1),
                              lambda: Item(ty, Prelude(Tup((ty, Tensor("f64", (dims[0] + 1,)))), "histogram", [self.expr(Tensor(self.pick(["i64", "f64"]), (k,)), depth), i64(dims[0])]), 0)]
         if number:
-            ways += [lambda: Prelude(ty, "where", [sub(Tensor("bool", dims)), sub(ty), sub(e)], same=True), lambda: Prelude(ty, "clamp", [sub(ty), sub(e), Prelude(e, "max", [sub(e), Lit(e, 3)], same=True)], same=True),
+            ways += [lambda: Prelude(ty, "where", [sub(Tensor("bool", dims)), sub(ty), sub(e)], same=True),
+                     lambda: Prelude(ty, "clamp", [sub(ty), sub(e), Prelude(e, "max", [sub(e), Lit(e, 3)], same=True)], same=True),
                      lambda: Prelude(ty, "max" if self.chance(0.5) else "min", [sub(t(*dims[:axis], k, *dims[axis:]))], [("axis", axis)])]
             if rank == 2:
-                ways += [lambda: Prelude(ty, "max", [sub(t(*cut(k)))], [("axis", signed), ("keep", "true")]) if dims[axis] == 1 else None, lambda: Prelude(ty, "scatter_add", [sub(ty), self.indices((k,), dims[0], depth, True), sub(t(k, dims[1]))])
+                ways += [lambda: Prelude(ty, "max", [sub(t(*cut(k)))], [("axis", signed), ("keep", "true")]) if dims[axis] == 1 else None,
+                         lambda: Prelude(ty, "scatter_add", [sub(ty), self.indices((k,), dims[0], depth, True), sub(t(k, dims[1]))])
                          if isinstance(dims[0], int) and dims[0] > 0 else None]
             if whole and rank == 2:
                 ways += [lambda: Prelude(ty, "diff", [sub(t(*(dims[:axis] + (dims[axis] + 1,) + dims[axis + 1:])))], [("axis", axis)])]
@@ -144,7 +146,8 @@ class Library:
         letters = "ijkl"[:len(dims)]
         k = self.small_size()
         size = {**dict(zip(letters, dims)), "s": k, "t": 2}
-        forms = {1: ["is,s->i", "is->i", "i,i->i", "is,is->i", "si,s->i", "ist,s,t->i"], 2: ["ij->ij", "ji->ij", "i,j->ij", "is,sj->ij", "si,js->ij", "ijs,s->ij", "is,js,s->ij", "sij->ij", "ist,sj->ij"],
+        forms = {1: ["is,s->i", "is->i", "i,i->i", "is,is->i", "si,s->i", "ist,s,t->i"],
+                 2: ["ij->ij", "ji->ij", "i,j->ij", "is,sj->ij", "si,js->ij", "ijs,s->ij", "is,js,s->ij", "sij->ij", "ist,sj->ij"],
                  3: ["ijs,sk->ijk", "ijs,isk->ijk", "ij,jk->ijk", "kji->ijk", "i,j,k->ijk"]}[len(dims)]
         form = self.pick(forms)
         operands = [self.expr(Tensor(e, tuple(size[c] for c in part)), depth) for part in form.split("->")[0].split(",")]
@@ -162,7 +165,8 @@ class Library:
         if ty == "i64":
             narrow = self.pick(["bool", "i8", "u8", "i32", "u16", "u32"])
             ways = [lambda: Prelude(ty, "rank", [sub(any2(self.number_type()))]), lambda: Prelude(ty, self.pick(["sum", "prod"]), [sub(any2(narrow))]),
-                    lambda: Prelude(ty, self.pick(["argmin", "argmax"]), [sub(any2(self.number_type()))]), lambda: Prelude(ty, "len", [Item(None, Prelude(Tup((Tensor("i64", ("?",)),)), "nonzero", [sub(vector("i64"))]), 0)]),
+                    lambda: Prelude(ty, self.pick(["argmin", "argmax"]), [sub(any2(self.number_type()))]),
+                    lambda: Prelude(ty, "len", [Item(None, Prelude(Tup((Tensor("i64", ("?",)),)), "nonzero", [sub(vector("i64"))]), 0)]),
                     lambda: Prelude(ty, "sum", [Item(Tensor("i64", ("?",)), Prelude(Tup((Tensor("i64", ("?",)),) * 2), "nonzero", [sub(any2("i64"))]), 1)]),
                     lambda: Index(ty, Item(Tensor("i64", ("?",)), Prelude(Tup((Tensor("i64", ("?",)), vector("i64"), Tensor("i64", ("?",)))), "unique", [sub(vector("i64"))]), 2), [i64(0)]),
                     lambda: Prelude(ty, "searchsorted", [Prelude(vector("i64"), "sort", [sub(vector("i64"))]), sub("i64")])]
@@ -173,5 +177,6 @@ class Library:
             ways += [lambda: Prelude(ty, self.pick(["norm", "variance", "logsumexp", "mean"]), [sub(any2(ty))]), lambda: Prelude(ty, self.pick(["atan2"]), [sub(ty), sub(ty)], same=True),
                      lambda: Prelude(ty, self.pick(["erf", "cosh", "sinh", "exp2", "asin", "log2", "rsqrt", "tan", "gelu", "atan"]), [sub(ty)], same=True)]
         if ty in INTEGERS:
-            ways += [lambda: Binary(ty, "**", sub(ty), Binary(ty, "%", sub(ty), Lit(ty, 4))), lambda: Prelude(ty, self.pick(["shift_left", "shift_right"]), [sub(ty), Binary(ty, "%", sub(ty), Lit(ty, 7))])]
+            ways += [lambda: Binary(ty, "**", sub(ty), Binary(ty, "%", sub(ty), Lit(ty, 4))),
+                     lambda: Prelude(ty, self.pick(["shift_left", "shift_right"]), [sub(ty), Binary(ty, "%", sub(ty), Lit(ty, 7))])]
         return self.pick(ways)() if ways else None

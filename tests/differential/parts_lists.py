@@ -93,7 +93,8 @@ class Lists:
         if way < 0.6:
             return Index(ty, Prelude(ListOf("str"), "split", [s, piece()], method=self.chance(0.4)), [Lit("i64", self.pick([0, -1]))])
         if way < 0.8:
-            parts = self.pick([Prelude(ListOf("str"), "split", [s, piece()]), ListLit(ListOf("str"), [s, self.expr(ty, depth)]), Prelude(ListOf("str"), "lines", [s]), Prelude(ListOf("str"), "split", [s])])
+            parts = self.pick([Prelude(ListOf("str"), "split", [s, piece()]), ListLit(ListOf("str"), [s, self.expr(ty, depth)]),
+                               Prelude(ListOf("str"), "lines", [s]), Prelude(ListOf("str"), "split", [s])])
             return Prelude(ty, "join", [parts, piece()])
         if way < 0.9:
             return Prelude(ty, "str", [Prelude(Tensor("u8", ("?",)), "bytes", [s])])
@@ -103,8 +104,9 @@ class Lists:
     def number_of_text(self, ty, depth):
         if ty == "i64" and self.chance(0.7):
             s = self.expr("str", depth)
-            return Prelude(ty, "find", [s, Lit("str", self.pick(["a", " ", "b", "x"]))], method=self.chance(0.4)) if self.chance(0.5) else Prelude(ty, "len", [self.pick([s, Prelude(ListOf("str"), "split", [s, Lit("str", "a")]),
-                                                                                                                                                        Prelude(Tensor("u8", ("?",)), "bytes", [s])])])
+            if self.chance(0.5):
+                return Prelude(ty, "find", [s, Lit("str", self.pick(["a", " ", "b", "x"]))], method=self.chance(0.4))
+            return Prelude(ty, "len", [self.pick([s, Prelude(ListOf("str"), "split", [s, Lit("str", "a")]), Prelude(Tensor("u8", ("?",)), "bytes", [s])])])
         shown = Interpolation("str", [(Convert(ty, self.expr("i64", depth)), "")])
         return Prelude(ty, "parse", [Mark("type", ty), shown])
 

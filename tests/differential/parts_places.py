@@ -114,7 +114,9 @@ class Places:
         cond = self.shaped("bool")
         self.loops = saved
         limit = Binary("bool", "<", Name("i64", "z1"), Lit("i64", 3))
-        return [Let("z1", "i64", Lit("i64", 0), True), While(Binary("bool", "and", *((limit, cond) if self.chance(0.5) else (cond, limit))), self.loop(3, lambda: Block([Assign(["z1"], "+=", Lit("i64", 1), "i64")] + self.statements(1, 0))))]
+        return [Let("z1", "i64", Lit("i64", 0), True),
+                While(Binary("bool", "and", *((limit, cond) if self.chance(0.5) else (cond, limit))),
+                      self.loop(3, lambda: Block([Assign(["z1"], "+=", Lit("i64", 1), "i64")] + self.statements(1, 0))))]
 
     def in_range_start(self):
         return self.for_over(Range("range", self.bounded(), Lit("i64", 3)))
@@ -236,7 +238,8 @@ class Places:
         return self.keep(Convert("i64", Convert(self.pick(["i32", "f64", "u8"]), self.shaped())))
 
     def in_prelude(self):
-        return self.keep(Prelude("i64", self.pick(["max", "min"]), [self.shaped(), self.shaped()], same=True) if self.chance(0.5) else Prelude("i64", "where", [self.shaped("bool"), self.shaped(), self.shaped()], same=True))
+        return self.keep(Prelude("i64", self.pick(["max", "min"]), [self.shaped(), self.shaped()], same=True) if self.chance(0.5)
+                         else Prelude("i64", "where", [self.shaped("bool"), self.shaped(), self.shaped()], same=True))
 
     def in_arguments(self):
         f = Lambda(FnType(("i64", "bool"), "i64"), ["u", "v"], [True, True], If("i64", Name("bool", "v"), Block([], Name("i64", "u")), Block([], Unary("i64", "-", Name("i64", "u")))))
@@ -282,4 +285,5 @@ class Places:
 
     def in_dependent_range(self):
         over = self.indexed([("j", "i64")], self.bounded)
-        return self.keep(Comprehension("i64", "sum", Binary("i64", "*", Name("i64", "j"), Name("i64", "l")), [("j", Range("range", Lit("i64", 0), Lit("i64", 3))), ("l", Range("range", Lit("i64", 0), over))], [None, None]))
+        return self.keep(Comprehension("i64", "sum", Binary("i64", "*", Name("i64", "j"), Name("i64", "l")),
+                                       [("j", Range("range", Lit("i64", 0), Lit("i64", 3))), ("l", Range("range", Lit("i64", 0), over))], [None, None]))

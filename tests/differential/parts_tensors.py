@@ -74,7 +74,8 @@ class Tensors:
         if is_any(ty):
             return [("tensor", 2, self.any_size), ("tensor", 0.5, self.of_some_size)]
         found = [("literal", 1, lambda ty, depth: self.tensor_fallback(ty)), ("tensor", 3, self.elementwise), ("tensor", 1, self.rearranged),
-                 ("tensor", 1, self.gathered), ("tensor", 0.7, self.from_reduction), ("tensor", 0.7, self.from_pieces), ("tensor", 1, self.by_function), ("comprehension", 1.5, self.tensor_comprehension)]
+                 ("tensor", 1, self.gathered), ("tensor", 0.7, self.from_reduction), ("tensor", 0.7, self.from_pieces),
+                 ("tensor", 1, self.by_function), ("comprehension", 1.5, self.tensor_comprehension)]
         return found
 
     def of_some_size(self, ty, depth):

@@ -184,7 +184,8 @@ int main(void) {
   for (s = 1; s < 65; ++s) sigaction(s, NULL, &before[s]);
   EXPECT(mlp_open("nowhere.safetensors", &m) == 3 && strstr(mlp_error(), "mlp.tl:") && strstr(mlp_error(), "nowhere"));
   EXPECT(m == NULL);
-  EXPECT(mlp_create(1, &m) == 0 && mlp_save_to(m, "made.safetensors") == 0 && mlp_open("made.safetensors", &other) == 0);
+  EXPECT(mlp_create(1, &m) == 0 && mlp_save_to(m, "made.safetensors") == 0 &&
+         mlp_open("made.safetensors", &other) == 0);
   tensors(m);
   tensors(other);
   programs();

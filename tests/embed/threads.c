@@ -1,4 +1,5 @@
-/* Eight threads share one handle and make others of their own: the same bits each time, and memory that does not grow. */
+/* Eight threads share one handle and make others of their own: the same bits each time, and memory that does not
+   grow. */
 #include "mlp.h"
 #include <pthread.h>
 #include <stdio.h>

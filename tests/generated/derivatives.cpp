@@ -41,7 +41,9 @@ fn check(name: str, f, x: f64[n]) {
   let v = sin(f64(arange(n)) + 1.0)
   let (y2, dy) = jvp(f, x, v)
   if not (y == f(x) and y2 == y) { print("WRONG {name}: values {f(x)}, {y}, {y2}") }
-  if not (abs(dy - sum(g * v)) < 1e-9 * (1.0 + sum(abs(g)))) { print("WRONG {name}: forward mode {dy}, not {sum(g * v)}") }
+  if not (abs(dy - sum(g * v)) < 1e-9 * (1.0 + sum(abs(g)))) {
+    print("WRONG {name}: forward mode {dy}, not {sum(g * v)}")
+  }
   print(sum(g * cos(f64(arange(n)))), dy)
 }
 fn check_second(name: str, f, x: f64[n]) {
@@ -56,7 +58,9 @@ fn check_second(name: str, f, x: f64[n]) {
   let smooth = abs(fine - coarse) < 1e-6 * scale
   if any(smooth and not (abs(h - fine) < 1e-5 * scale)) { print("WRONG {name}: second derivative {h}, not {fine}") }
   if not all(smooth) { print("KINKS {name}: {sum(not smooth)}") }
-  if not (abs(sum(hv * w) - sum(h * v)) < 1e-8 * scale) { print("WRONG {name}: forward over reverse {sum(hv * w)}, not {sum(h * v)}") }
+  if not (abs(sum(hv * w) - sum(h * v)) < 1e-8 * scale) {
+    print("WRONG {name}: forward over reverse {sum(hv * w)}, not {sum(h * v)}")
+  }
   if not all(abs(slope - hv) < 1e-8 * scale) { print("WRONG {name}: reverse over forward {slope}, not {hv}") }
   print(sum(h), sum(hv * w))
 }
@@ -79,8 +83,8 @@ void run_program(Tester& tester, const std::string& name, const std::string& imp
   if (!module) return tester.fail(name, source + said);
   std::string printed;
   try {
-    Outcome outcome = ir::interpret(
-        *module, {}, [&](std::string_view text) { printed += text; }, [](std::string_view) {});
+    Outcome outcome =
+        ir::interpret(*module, {}, [&](std::string_view text) { printed += text; }, [](std::string_view) {});
     if (outcome.error) return tester.fail(name, source + outcome.error->kind + ": " + outcome.error->message);
   } catch (const std::exception& e) {
     return tester.fail(name, source + e.what());

@@ -50,8 +50,8 @@ void run_example(Tester& tester, const std::string& module, const std::string& n
     std::optional<ir::Module> program = module_of_source(source, said);
     if (!program) return tester.fail(name, source + said);
     std::string printed;
-    Outcome outcome = ir::interpret(
-        *program, {}, [&](std::string_view text) { printed += text; }, [](std::string_view) {});
+    Outcome outcome =
+        ir::interpret(*program, {}, [&](std::string_view text) { printed += text; }, [](std::string_view) {});
     if (std::string wrong = complaint(example, outcome, printed); !wrong.empty())
       return tester.fail(name, source + wrong);
     tester.run(name, *program, {{}});

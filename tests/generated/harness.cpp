@@ -134,8 +134,8 @@ std::string difference(const Run& expected, const Run& got) {
 
 Run interpreted(const ir::Module& module, const std::vector<Argument>& inputs) {
   Run run;
-  run.outcome = ir::interpret(
-      module, inputs, [&](std::string_view text) { run.printed += text; }, [](std::string_view) {});
+  run.outcome =
+      ir::interpret(module, inputs, [&](std::string_view text) { run.printed += text; }, [](std::string_view) {});
   return run;
 }
 

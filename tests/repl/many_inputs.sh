@@ -29,6 +29,7 @@ inputs() {
 
 coproc REPL { exec "$tl" repl "$@" 2>/dev/null; }
 pid=$REPL_PID
+# shellcheck disable=SC1083,SC2093 # no command is run: the files of this shell change
 exec {in}>&"${REPL[1]}" {out}<&"${REPL[0]}" {REPL[1]}>&- # subshells do not have the fds of a coproc
 fail() {
   echo "$*"

@@ -73,11 +73,11 @@ enum : unsigned { kHostAllocPortable = 1, kHostAllocDeviceMap = 2 };
   X(device_name, "cuDeviceGetName", (char* name, int length, Device device))                                           \
   X(device_attribute, "cuDeviceGetAttribute", (int* value, int attribute, Device device))                              \
   X(device_uuid, "cuDeviceGetUuid_v2", (Uuid * uuid, Device device))                                                   \
-  X(device_memory, "cuDeviceTotalMem_v2", (size_t * bytes, Device device))                                             \
+  X(device_memory, "cuDeviceTotalMem_v2", (size_t* bytes, Device device))                                              \
   X(retain_context, "cuDevicePrimaryCtxRetain", (Context * context, Device device))                                    \
   X(release_context, "cuDevicePrimaryCtxRelease_v2", (Device device))                                                  \
   X(set_context, "cuCtxSetCurrent", (Context context))                                                                 \
-  X(memory_info, "cuMemGetInfo_v2", (size_t * free, size_t * total))                                                   \
+  X(memory_info, "cuMemGetInfo_v2", (size_t* free, size_t* total))                                                     \
   X(allocate, "cuMemAlloc_v2", (Pointer * address, size_t bytes))                                                      \
   X(free, "cuMemFree_v2", (Pointer address))                                                                           \
   X(allocate_host, "cuMemHostAlloc", (void** address, size_t bytes, unsigned flags))                                   \
@@ -128,11 +128,11 @@ using NvrtcProgram = struct OpaqueNvrtcProgram*;
      const char* const* header_names))                                                                                 \
   X(compile, "nvrtcCompileProgram", (NvrtcProgram program, int count, const char* const* options))                     \
   X(destroy, "nvrtcDestroyProgram", (NvrtcProgram * program))                                                          \
-  X(log_size, "nvrtcGetProgramLogSize", (NvrtcProgram program, size_t * bytes))                                        \
+  X(log_size, "nvrtcGetProgramLogSize", (NvrtcProgram program, size_t* bytes))                                         \
   X(log, "nvrtcGetProgramLog", (NvrtcProgram program, char* text))                                                     \
-  X(cubin_size, "nvrtcGetCUBINSize", (NvrtcProgram program, size_t * bytes))                                           \
+  X(cubin_size, "nvrtcGetCUBINSize", (NvrtcProgram program, size_t* bytes))                                            \
   X(cubin, "nvrtcGetCUBIN", (NvrtcProgram program, char* code))                                                        \
-  X(ptx_size, "nvrtcGetPTXSize", (NvrtcProgram program, size_t * bytes))                                               \
+  X(ptx_size, "nvrtcGetPTXSize", (NvrtcProgram program, size_t* bytes))                                                \
   X(ptx, "nvrtcGetPTX", (NvrtcProgram program, char* code))
 
 struct Nvrtc {

@@ -172,8 +172,8 @@ bool start_cublas(Loaded<Cublas>& loaded, const Symbols& symbols) {
   return false;
 }
 
-// Of the toolkit, the newest first: but a driver runs machine code and libraries of its own major version and of earlier
-// ones, so what is later than the driver comes last.
+// Of the toolkit, the newest first: but a driver runs machine code and libraries of its own major version and of
+// earlier ones, so what is later than the driver comes last.
 std::vector<std::string> versions_for_driver() {
   int version = 0;
   const bool asked = !replacement().symbols && driver().ok && driver().functions.driver_version(&version) == kSuccess;

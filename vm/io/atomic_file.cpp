@@ -53,10 +53,10 @@ public:
   EndingSignals() {
     std::lock_guard lock(mutex);
     if (users++ > 0 || signals_are_others()) return;
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = remove_and_end;
     for (int signal : kEndingSignals) {
-      struct sigaction before {};
+      struct sigaction before{};
       ::sigaction(signal, nullptr, &before);
       if (before.sa_handler == SIG_DFL) ::sigaction(signal, &action, nullptr);
     }
@@ -65,7 +65,7 @@ public:
     std::lock_guard lock(mutex);
     if (--users > 0) return;
     for (int signal : kEndingSignals) {
-      struct sigaction now {};
+      struct sigaction now{};
       ::sigaction(signal, nullptr, &now);
       if (now.sa_handler == remove_and_end) std::signal(signal, SIG_DFL);
     }
@@ -223,7 +223,7 @@ void write_bytes(int descriptor, const void* data, size_t count) {
 
 void write_file_atomically(const std::string& path, const Write& write, WhileWritten how) {
   try {
-    struct stat info {};
+    struct stat info{};
     const Descriptor there = open_file(path, O_PATH);
     const bool exists = there && ::fstat(there.get(), &info) == 0;
     if (exists && S_ISDIR(info.st_mode)) fail(EISDIR);

@@ -30,7 +30,7 @@ uint64_t known(long version) {
 
 bool allow(const Descriptor& rules, const AllowedFiles& files, uint64_t known_rights) {
   Descriptor file(::open(files.path.c_str(), O_PATH | O_CLOEXEC));
-  struct stat info {};
+  struct stat info{};
   if (!file || ::fstat(file.get(), &info) != 0) return true; // it is not there
   landlock_path_beneath_attr rule{};
   rule.parent_fd = file.get();

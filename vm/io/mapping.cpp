@@ -36,7 +36,7 @@ extern "C" void on_bus_error(int signal, siginfo_t* info, void*) {
 void watch() {
   static std::once_flag once;
   std::call_once(once, [] {
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_sigaction = on_bus_error;
     action.sa_flags = SA_SIGINFO;
     ::sigaction(SIGBUS, &action, nullptr);

@@ -48,7 +48,7 @@ public:
   explicit FileSource(const std::string& path) : Source(path) {
     descriptor_ = open_file(path, O_RDONLY);
     if (!descriptor_) throw IoError(fmt::format("cannot open '{}': {}", path, system_error_text(errno)));
-    struct stat info {};
+    struct stat info{};
     if (::fstat(descriptor_.get(), &info) != 0 || S_ISDIR(info.st_mode))
       throw IoError(fmt::format("cannot read '{}': it is a directory", path));
     if (S_ISREG(info.st_mode))

@@ -1,5 +1,5 @@
-// The routines of BLAS on which LAPACK spends its time, under their names in Fortran: those of the reference BLAS, which
-// supplies the others, take several times as long. Matrices are column-major.
+// The routines of BLAS on which LAPACK spends its time, under their names in Fortran: those of the reference BLAS,
+// which supplies the others, take several times as long. Matrices are column-major.
 #include "vm/linalg/blas/blas.h"
 #include "vm/linalg/blas/vector.h"
 #include "vm/linalg/lapack.h"

@@ -8,8 +8,8 @@ namespace tl {
 
 constexpr int64_t kSmallSize = 16; // rows and columns
 
-// Matrices a (m×n) and b (n×k) of row-major batches. `count` of them, at most as many as lanes, are read from `a` and `b`
-// and written; `work` has `vectors` of them. `info` gets one number for each: 0, or what LAPACK calls info.
+// Matrices a (m×n) and b (n×k) of row-major batches. `count` of them, at most as many as lanes, are read from `a` and
+// `b` and written; `work` has `vectors` of them. `info` gets one number for each: 0, or what LAPACK calls info.
 template <class T> struct SmallMatrices {
   int64_t m, n, k;
   int count;

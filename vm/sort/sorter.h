@@ -1,5 +1,5 @@
-// The kernels of one operation, as templates over it and over the width of keys: each operation has a source file of its
-// own (values.cpp, order.cpp, top.cpp), so that executables carry those that they use.
+// The kernels of one operation, as templates over it and over the width of keys: each operation has a source file of
+// its own (values.cpp, order.cpp, top.cpp), so that executables carry those that they use.
 #pragma once
 #include "vm/sort/sort.h"
 #include "vm/sort/vectors.h"
@@ -12,10 +12,10 @@
 
 namespace tl::sorting {
 
-// ---- keys: unsigned integers in the order of the values; what is equal has one key, NaN the greatest -----------------
+// ---- keys: unsigned integers in the order of the values; what is equal has one key, NaN the greatest ----------------
 
-// The elements of one type, in a row after the other, and their keys. An element has 1, 2, 4 or 8 bytes; its bits, and its
-// key, are in the low ones of a Key, which is of 64 bits where elements are.
+// The elements of one type, in a row after the other, and their keys. An element has 1, 2, 4 or 8 bytes; its bits, and
+// its key, are in the low ones of a Key, which is of 64 bits where elements are.
 template <class Key> struct Elements {
   int64_t bytes;
   bool of_floats;
@@ -89,7 +89,7 @@ template <class Key> struct Elements {
   }
 };
 
-// ---- what is moved: keys alone, or keys and the positions of their values ---------------------------------------------
+// ---- what is moved: keys alone, or keys and the positions of their values -------------------------------------------
 
 template <class K> struct KeyItem {
   using Key = K;
@@ -119,7 +119,7 @@ struct LongItem {
   uint64_t position() const { return at; }
 };
 
-// ---- one row, or one bucket -------------------------------------------------------------------------------------------
+// ---- one row, or one bucket -----------------------------------------------------------------------------------------
 
 constexpr int64_t kBlock = 32;     // sorted by counting ranks
 constexpr int64_t kMerged = 128;   // up to so many elements, sorted blocks are merged
@@ -308,7 +308,7 @@ template <class Item> Item* sort_items(Item* a, Item* b, int64_t n, int64_t byte
   }
 }
 
-// ---- the phases -------------------------------------------------------------------------------------------------------
+// ---- the phases -----------------------------------------------------------------------------------------------------
 
 constexpr int64_t kShortRow = 1 << 15; // longer rows are shared by workers,
 constexpr int64_t kFewRows = 4;        // if there are so few of them
@@ -321,7 +321,9 @@ constexpr int64_t kBuckets = 1 << kBucketBits;
 inline int64_t chunks_of(int64_t n) { return std::min(kMostChunks, (n + kChunk - 1) / kChunk); }
 
 // What a long row has in shared memory. `Extremes` and the counts are per chunk.
-template <class Key> struct Extremes { Key least, greatest; };
+template <class Key> struct Extremes {
+  Key least, greatest;
+};
 
 template <SortOp op, class Key> struct Sorter {
   using OrderItem = std::conditional_t<sizeof(Key) == 4, ShortItem, LongItem>;
@@ -538,7 +540,7 @@ void phase(KernelArgs args, int64_t begin, int64_t end, const KernelWorkspace* w
     (sorter.*step)(tile);
 }
 
-// ---- the kernels ------------------------------------------------------------------------------------------------------
+// ---- the kernels ----------------------------------------------------------------------------------------------------
 
 // What is needed to know how much memory the phases take, and in how many tiles they run.
 struct Layout {

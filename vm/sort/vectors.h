@@ -1,5 +1,6 @@
-// Sorting numbers without positions: columns of vectors by a sorting network, then merges of vectors by bitonic networks
-// (Batcher 1968; as in Inoue et al., AA-sort, 2007), from both ends of two runs at once. No branch depends on a number.
+// Sorting numbers without positions: columns of vectors by a sorting network, then merges of vectors by bitonic
+// networks (Batcher 1968; as in Inoue et al., AA-sort, 2007), from both ends of two runs at once. No branch depends on
+// a number.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -30,9 +30,7 @@ static kir::Kernel control_kernel(bool vector) {
           [&](const auto&) {
             return std::vector{kb.while_loop(
                 {kb.load(x, i), zero},
-                [&](const auto& p) {
-                  return std::vector{kb.op(KOp::Lt, DType::Bool, {one, p[0]})};
-                },
+                [&](const auto& p) { return std::vector{kb.op(KOp::Lt, DType::Bool, {one, p[0]})}; },
                 [&](const auto& p) {
                   ValueId half = kb.op(KOp::AShr, DType::I64, {p[0], one});
                   ValueId triple = kb.add(kb.mul(p[0], kb.i64(3)), one);
@@ -92,12 +90,10 @@ TEST_CASE("serial loops count with any step") {
   uint32_t lo = kb.size(), hi = kb.size(), step = kb.size(), out = kb.output(DType::I64);
   kb.phase([&](ValueId) {
     ValueId one = kb.i64(1), zero = kb.i64(0);
-    auto r = kb.serial_loop(kb.arg(lo), kb.arg(hi), kb.arg(step), {zero, zero}, [&](const auto& p) {
-      return std::vector{kb.add(p[1], one), kb.add(p[2], p[0])};
-    });
-    auto s = kb.serial_loop(kb.arg(lo), kb.arg(hi), kb.i64(3), {zero, zero}, [&](const auto& p) {
-      return std::vector{kb.add(p[1], one), kb.add(p[2], p[0])};
-    });
+    auto r = kb.serial_loop(kb.arg(lo), kb.arg(hi), kb.arg(step), {zero, zero},
+                            [&](const auto& p) { return std::vector{kb.add(p[1], one), kb.add(p[2], p[0])}; });
+    auto s = kb.serial_loop(kb.arg(lo), kb.arg(hi), kb.i64(3), {zero, zero},
+                            [&](const auto& p) { return std::vector{kb.add(p[1], one), kb.add(p[2], p[0])}; });
     for (size_t i = 0; i < 2; ++i) {
       kb.store(out, kb.i64(static_cast<int64_t>(i)), r[i]);
       kb.store(out, kb.i64(static_cast<int64_t>(i) + 2), s[i]);

@@ -65,9 +65,7 @@ std::pair<T, int64_t> reference(ReduceOp op, int64_t n, const T* x, int64_t step
       return {static_cast<T>(reduce_in_order(
                   n, identity, load, combine, [](T v) { return static_cast<double>(v); }, combine)),
               0};
-  return {reduce_in_order(
-              n, identity, load, combine, [](T v) { return v; }, combine),
-          0};
+  return {reduce_in_order(n, identity, load, combine, [](T v) { return v; }, combine), 0};
 }
 
 enum class Place { Alone, InLanes, InLanesConstant };

@@ -15,7 +15,9 @@ template <class T> struct Ours {
   using type = std::conditional_t<std::is_enum_v<T>, int, T>; // both of 4 bytes
 };
 #define TL_SAME(theirs, ours)                                                                                          \
-  template <> struct Ours<theirs> { using type = ours; };
+  template <> struct Ours<theirs> {                                                                                    \
+    using type = ours;                                                                                                 \
+  };
 TL_SAME(CUctx_st, c::OpaqueContext)
 TL_SAME(CUmod_st, c::OpaqueModule)
 TL_SAME(CUfunc_st, c::OpaqueFunction)
@@ -30,9 +32,15 @@ TL_SAME(cublasLtMatmulPreferenceOpaque_t, c::OpaqueCublasPreference)
 TL_SAME(cublasLtMatmulAlgo_t, c::CublasAlgorithm)
 TL_SAME(cublasLtMatmulHeuristicResult_t, c::CublasHeuristic)
 #undef TL_SAME
-template <class T> struct Ours<const T> { using type = const typename Ours<T>::type; };
-template <class T> struct Ours<T*> { using type = typename Ours<T>::type*; };
-template <class R, class... P> struct Ours<R(P...)> { using type = typename Ours<R>::type(typename Ours<P>::type...); };
+template <class T> struct Ours<const T> {
+  using type = const typename Ours<T>::type;
+};
+template <class T> struct Ours<T*> {
+  using type = typename Ours<T>::type*;
+};
+template <class R, class... P> struct Ours<R(P...)> {
+  using type = typename Ours<R>::type(typename Ours<P>::type...);
+};
 template <class Theirs, class Member>
 constexpr bool same = std::is_same_v<typename Ours<Theirs>::type, std::remove_pointer_t<Member>>;
 

@@ -203,7 +203,7 @@ TEST_CASE("saving replaces atomically and leaves nothing behind") {
   write(path, "old");
   ::chmod(path.c_str(), 0640);
   save_tensor(path, HostTensor::make(DType::F32, {2}));
-  struct stat info {};
+  struct stat info{};
   ::stat(path.c_str(), &info);
   CHECK((info.st_mode & 0777) == 0640);
   fs::create_symlink("x.npy", folder.path / "link.npy");
@@ -276,8 +276,7 @@ TEST_CASE("signals are handled as before once a file is written") {
     for (int round = 0; round < 2; ++round) // the second replaces
       for (auto handler : {SIG_DFL, SIG_IGN}) {
         std::signal(SIGTERM, handler);
-        write_file_atomically(
-            folder / "x", [](int file) { write_bytes(file, "x", 1); }, how);
+        write_file_atomically(folder / "x", [](int file) { write_bytes(file, "x", 1); }, how);
         CHECK((std::signal(SIGTERM, SIG_DFL) == handler));
       }
 }
@@ -288,8 +287,7 @@ TEST_CASE("saving follows links to where nothing is yet, as open(2) does") {
     fs::create_directory(folder.path / "d");
     auto save_by = [&](const std::string& name, const fs::path& to) {
       fs::create_symlink(to, folder.path / name);
-      write_file_atomically(
-          folder / name, [&](int file) { write_bytes(file, name.data(), name.size()); }, how);
+      write_file_atomically(folder / name, [&](int file) { write_bytes(file, name.data(), name.size()); }, how);
       CHECK(fs::is_symlink(folder.path / name));
     };
     save_by("relative", "d/a");
@@ -312,8 +310,7 @@ TEST_CASE("a file whose name is as long as names may be is saved and replaced") 
   const std::string name(NAME_MAX, 'n');
   for (WhileWritten how : {WhileWritten::Unnamed, WhileWritten::Named})
     for (const char* text : {"1", "2"}) {
-      write_file_atomically(
-          folder / name, [&](int file) { write_bytes(file, text, 1); }, how);
+      write_file_atomically(folder / name, [&](int file) { write_bytes(file, text, 1); }, how);
       CHECK(read(folder / name) == text);
       CHECK(names_in(folder).size() == 1);
     }

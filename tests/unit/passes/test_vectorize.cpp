@@ -38,7 +38,6 @@ bool fails(const std::string& map, const std::vector<int64_t>& sizes, const std:
 } // namespace
 
 // ---- subscripts
-// -------------------------------------------------------------------------------------------------------
 TEST_CASE("subscripts that are the positions read nothing") {
   CHECK(reads(R"(
   %r: f32[%n, %k, %m] = map (%i: i64, %j: i64, %l: i64) {
@@ -222,7 +221,6 @@ TEST_CASE("a part of a tensor, and rows by a list of them") {
 }
 
 // ---- what does not run does no harm
-// --------------------------------------------------------------------------------------
 TEST_CASE("a read under a condition is padded, and gathers nothing") {
   const std::string map = R"(
   %z: i64 = constant i64 0
@@ -361,7 +359,6 @@ TEST_CASE("a decomposition fails for positions that need it only") {
 }
 
 // ---- sums and products
-// ------------------------------------------------------------------------------------------------
 TEST_CASE("a sum of products in a map is one contraction") {
   ir::Module m = same_vectorized(region_of(R"(
   %r: f32[%n, %n] = map (%i: i64, %j: i64) {
@@ -418,7 +415,6 @@ TEST_CASE("a range that differs, after one that does not: not in this order of s
 }
 
 // ---- control
-// ----------------------------------------------------------------------------------------------------------
 TEST_CASE("a branch on what all positions share stays a branch") {
   ir::Module m = same_vectorized(region_of(R"(
   %z: i64 = constant i64 0
@@ -514,7 +510,6 @@ TEST_CASE("a loop that takes as many turns everywhere has no mask") {
 }
 
 // ---- the rest
-// ---------------------------------------------------------------------------------------------------------
 TEST_CASE("random numbers of keys that differ") {
   same_vectorized(region_of(R"(
   %key: key = convert %c

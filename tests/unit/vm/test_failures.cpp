@@ -169,8 +169,7 @@ TEST_CASE("a failing load, save or sink stops the program there") {
   for (RunOptions options : schedules())
     for (bool each : {false, true}) {
       options.flush_each_effect = each;
-      Outcome o = run(
-          sink.program, kernels, {}, options, [](std::string_view) { throw IoError("no space"); }, nullptr);
+      Outcome o = run(sink.program, kernels, {}, options, [](std::string_view) { throw IoError("no space"); }, nullptr);
       REQUIRE(o.error);
       CHECK(o.error->message == "no space");
       CHECK(o.exit_code == 3);

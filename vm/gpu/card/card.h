@@ -15,8 +15,8 @@ namespace tl {
 // All cards that the driver has. Throws RuntimeError where there is none, with the reason and what to do.
 std::vector<std::shared_ptr<Card>> open_cards();
 
-// What to compile for, so that it runs on all cards of these architectures (at least one): machine code for the least of
-// them if they are of one major version, else PTX.
+// What to compile for, so that it runs on all cards of these architectures (at least one): machine code for the least
+// of them if they are of one major version, else PTX.
 std::string common_architecture(const std::vector<std::string>& architectures);
 
 class GpuCard : public Card, public MemorySource {

@@ -132,7 +132,7 @@ int run(const std::vector<std::string>& words, const fs::path& log, double secon
 }
 
 bool is_program(const std::string& path) {
-  struct stat about {};
+  struct stat about{};
   return stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
@@ -149,7 +149,7 @@ std::string on_path(const std::string& name) {
 
 // The name that a text's image has in a cache: another compiler of the same path makes another.
 std::string key_of(const std::string& text, const std::string& compiler, const std::string& level) {
-  struct stat about {};
+  struct stat about{};
   stat(compiler.c_str(), &about);
   std::string all =
       fmt::format("{} {}\n{}\n{}.{}\n", compiler, level, about.st_size, about.st_mtim.tv_sec, about.st_mtim.tv_nsec);

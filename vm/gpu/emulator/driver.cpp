@@ -35,7 +35,7 @@ constexpr ErrorName kErrors[] = {
     {kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
 };
 
-Result find_error(Result error, const char** to, const char* ErrorName::*what) {
+Result find_error(Result error, const char** to, const char* ErrorName::* what) {
   for (const ErrorName& e : kErrors)
     if (e.error == error) {
       *to = e.*what;

@@ -101,7 +101,7 @@ public:
       sigaltstack(&own, nullptr);
       own_stack_ = true;
     }
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_sigaction = on_fault;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigemptyset(&action.sa_mask);

@@ -77,12 +77,12 @@ int destroy(NvrtcProgram* program) {
 }
 
 // Texts count their final zero, cubins have none.
-template <std::string cuda::OpaqueNvrtcProgram::*Text, int Zero> int size_of(NvrtcProgram program, size_t* bytes) {
+template <std::string cuda::OpaqueNvrtcProgram::* Text, int Zero> int size_of(NvrtcProgram program, size_t* bytes) {
   if (!program) return kInvalidProgram;
   *bytes = (program->*Text).size() + Zero;
   return kSuccess;
 }
-template <std::string cuda::OpaqueNvrtcProgram::*Text, int Zero> int copy_of(NvrtcProgram program, char* to) {
+template <std::string cuda::OpaqueNvrtcProgram::* Text, int Zero> int copy_of(NvrtcProgram program, char* to) {
   if (!program) return kInvalidProgram;
   std::memcpy(to, (program->*Text).c_str(), (program->*Text).size() + Zero);
   return kSuccess;

@@ -28,7 +28,8 @@ constexpr const char* kWords = R"SHIM(
 
 extern "C" __attribute__((visibility("hidden"))) char __bss_start[], _end[];
 static tl_runtime* tl_emulator __attribute__((section(".data"))) = nullptr;
-extern "C" TL_UNSEEN __attribute__((visibility("default"))) void tl_emulator_bind(tl_runtime* runtime, char** begin, char** end) {
+extern "C" TL_UNSEEN __attribute__((visibility("default"))) void tl_emulator_bind(tl_runtime* runtime, char** begin,
+                                                                                char** end) {
   tl_emulator = runtime;
   *begin = __bss_start;
   *end = _end;
@@ -186,7 +187,9 @@ typedef tl_index uint3;
 #ifdef TL_RACECHECK // what -fsanitize=thread has the compiler call, without that sanitizer's library
 extern "C" {
 #define TL_SEEN(name, parameters, bytes, write)                                                              \
-  TL_UNSEEN __attribute__((visibility("hidden"))) void __tsan_##name parameters { tl_emulator->access(at, bytes, write); }
+  TL_UNSEEN __attribute__((visibility("hidden"))) void __tsan_##name parameters {                            \
+    tl_emulator->access(at, bytes, write);                                                                   \
+  }
 #define TL_SEEN_BYTES(bytes)                                                                                 \
   TL_SEEN(read##bytes, (void* at), bytes, 0) TL_SEEN(write##bytes, (void* at), bytes, 1)                     \
   TL_SEEN(unaligned_read##bytes, (void* at), bytes, 0) TL_SEEN(unaligned_write##bytes, (void* at), bytes, 1)

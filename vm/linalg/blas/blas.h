@@ -1,6 +1,6 @@
-// Products of matrices and what is made of them, for matrices of any strides: transposes, and triangles upside down, are
-// views, so that each operation has one case. Blocks have fixed sizes: the order in which an element is summed depends on
-// the sizes of the matrices alone.
+// Products of matrices and what is made of them, for matrices of any strides: transposes, and triangles upside down,
+// are views, so that each operation has one case. Blocks have fixed sizes: the order in which an element is summed
+// depends on the sizes of the matrices alone.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// c += alpha a b: blocks of a and b are packed into panels, and a kernel of registers computes a tile of c from two panels.
+// c += alpha a b: blocks of a and b are packed into panels, and a kernel of registers computes a tile of c from two
+// panels.
 #include "vm/linalg/blas/packing.h"
 #include "vm/linalg/blas/vector.h"
 #include <algorithm>

@@ -10,7 +10,8 @@ namespace tl::blas {
 template <class T> constexpr int kTileRows = 2 * kLanes<T>;
 constexpr int kTileColumns = 6;
 
-// A block of a (rows by depth) is to stay in a second-level cache, a panel of b in the first, a block of b in the third.
+// A block of a (rows by depth) is to stay in a second-level cache, a panel of b in the first, a block of b in the
+// third.
 constexpr Size kBlockRows = 128, kBlockDepth = 256, kBlockColumns = 85 * kTileColumns;
 
 // Copies rows of a triangle, or right-hand sides, of any strides.

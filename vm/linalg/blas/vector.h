@@ -11,7 +11,9 @@
 
 namespace tl::blas {
 
-template <class T> struct VectorOf { typedef T Type __attribute__((vector_size(32))); };
+template <class T> struct VectorOf {
+  typedef T Type __attribute__((vector_size(32)));
+};
 template <class T> using Vector = typename VectorOf<T>::Type;
 template <class T> constexpr int kLanes = 32 / sizeof(T);
 

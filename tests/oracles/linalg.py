@@ -1,18 +1,10 @@
-#!/usr/bin/env python3
 """The module `linalg` against NumPy: sizes on both sides of where blocks and methods change, both element types, well and badly conditioned
 matrices, batches, matrices that have no such decomposition.
 
-  run.py --tl TL
-
 What a decomposition must satisfy is computed in f64 by NumPy, and is relative to norm · epsilon · size. Programs read and
-write .npz files; each runs with one thread and with two, small ones by the interpreter, too, and all must give the same bits. Ends with
-`N passed, N failed`.
+write .npz files; each runs with one thread and with two, small ones by the interpreter, too, and all must give the same bits.
 """
-import argparse
 import os
-import subprocess
-import sys
-import tempfile
 
 import numpy as np
 
@@ -126,29 +118,26 @@ def program(type, cases):
     return "\n".join(lines) + "\n"
 
 
-def results(tl, type, cases, options):
+def results(oracle, folder, type, cases, options):
     """The results of each case, or a complaint."""
-    with tempfile.TemporaryDirectory(prefix="tl-linalg-") as folder:
-        np.savez(os.path.join(folder, "in.npz"), **{f"{name}{i}": x for i, case in enumerate(cases) for name, x in case.items()})
-        with open(os.path.join(folder, "main.tl"), "w") as file:
-            file.write(program(type, cases))
-        done = subprocess.run([tl, "run", *options, "main.tl"], cwd=folder, capture_output=True, text=True, timeout=900)
-        if done.returncode != 0:
-            return done.stderr
-        found = []
-        for i in range(len(cases)):
-            with np.load(os.path.join(folder, f"out{i}.npz")) as file:
-                found.append([file[name] for name in file.files])
-        return found
+    np.savez(os.path.join(folder, "in.npz"), **{f"{name}{i}": x for i, case in enumerate(cases) for name, x in case.items()})
+    done = oracle.run(folder, program(type, cases), options)
+    if done.returncode != 0:
+        return done.stderr
+    found = []
+    for i in range(len(cases)):
+        with np.load(os.path.join(folder, f"out{i}.npz")) as file:
+            found.append([file[name] for name in file.files])
+    return found
 
 
-def complaints_of(tl, type, cases, ways):
-    first = results(tl, type, cases, ways[0])
+def complaints_of(oracle, folder, type, cases, ways):
+    first = results(oracle, folder, type, cases, ways[0])
     if isinstance(first, str):
         return [first]
     complaints = []
     for options in ways[1:]:
-        again = results(tl, type, cases, options)
+        again = results(oracle, folder, type, cases, options)
         if isinstance(again, str):
             return [again]
         for case, one, other in zip(cases, first, again, strict=True):
@@ -161,7 +150,7 @@ def complaints_of(tl, type, cases, ways):
     return complaints
 
 
-def failures(tl):
+def failures(oracle, folder):
     """Programs that end with an error, or compute with infinities, by what they print."""
     cases = [
         ("linalg.cholesky(e - 2.0 * one(n, K))", "NotPositiveDefinite"),
@@ -177,20 +166,17 @@ def failures(tl):
                     text = text.replace("K", str(k)).replace("NAN", f"{type}(nan)")
                     code = (f"import linalg\nfn one(n: i64, k: i64) -> {type}[n, n] = [{type}(i == k and j == k) for i in 0..n, j in 0..n]\n"
                             f"let n = {n}\nlet e = eye(n, {type})\nprint(sum({text}))\n")
-                    done = subprocess.run([tl, "run", "-"], input=code, capture_output=True, text=True, timeout=60)
+                    done = oracle.run(folder, code, timeout=60)
                     if done.returncode != 3 or kind not in done.stderr:
                         complaints.append(f"{type} {text} n = {n}: {done.stdout}{done.stderr}")
     return complaints
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--tl", required=True)
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
-    rng = np.random.default_rng(arguments.seed)
-    tl = os.path.abspath(arguments.tl)
-    passed = failed = 0
+SEED = 0
+
+
+def run(oracle):
+    rng = np.random.default_rng(oracle.seed)
     for type, numpy_type in NUMPY.items():
         for condition in [10.0, 0.1 / float(np.finfo(numpy_type).eps)]:
             small = [make_case(rng, numpy_type, (), n, condition) for n in SMALL]
@@ -198,17 +184,8 @@ def main():
             large = [make_case(rng, numpy_type, (), n, condition) for n in LARGE]
             one, two, interpreted = ["--threads", "1"], ["--threads", "2"], ["--interp"]
             for cases, ways in [(small, [one, two, interpreted]), (batches, [one, two, interpreted]), (large, [one, two])]:
-                complaints = complaints_of(tl, type, cases, ways)
-                for complaint in complaints[:10]:
-                    print(f"  condition {condition:.0g}: {complaint}")
-                failed += len(complaints)
-                passed += max(0, len(cases) - len(complaints))
-    complaints = failures(tl)
-    for complaint in complaints[:10]:
-        print(f"  {complaint}")
-    print(f"{passed + (not complaints)} passed, {failed + len(complaints)} failed")
-    sys.exit(failed + len(complaints) > 0)
-
-
-if __name__ == "__main__":
-    main()
+                with oracle.folder() as folder:
+                    complaints = complaints_of(oracle, folder, type, cases, ways)
+                    oracle.count_cases(len(cases), [f"condition {condition:.0g}: {complaint}" for complaint in complaints])
+    with oracle.folder() as folder:
+        oracle.count_cases(1, failures(oracle, folder))

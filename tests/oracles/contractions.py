@@ -1,17 +1,10 @@
-#!/usr/bin/env python3
 """einsum of two tensors against NumPy's, exactly: random labels in random orders, sizes, element types and layouts.
 
-  run.py --tl TL [--seed N] [--count N]
-
 The elements are small integers, whose sums are exact in any order, so NumPy shares nothing with what is tested. Of normally distributed
-elements the bits are those of the interpreter, which adds one by one. Ends with `N passed, N failed`.
+elements the bits are those of the interpreter, which adds one by one.
 """
-import argparse
 import os
 import random
-import subprocess
-import sys
-import tempfile
 
 import numpy as np
 
@@ -96,71 +89,56 @@ class Case:
         return "\n".join(lines)
 
 
-def run(tl, cases, arrays, options):
+def results(oracle, folder, cases, arrays, options):
     """What a program of all cases gives; a text where it fails."""
-    with tempfile.TemporaryDirectory(prefix="tl-contractions-") as folder:
-        stored = {f"{side}{case.number}": x for case, (pair, _) in zip(cases, arrays) for side, x in zip("xy", pair)}
-        np.savez(os.path.join(folder, "in.npz"), **stored)
-        with open(os.path.join(folder, "main.tl"), "w") as file:
-            file.write("\n".join(case.program() for case in cases) + "\n")
-        done = subprocess.run([tl, "run", *options, "main.tl"], cwd=folder, capture_output=True, text=True, timeout=900)
-        if done.returncode != 0:
-            return done.stderr
-        return [np.load(os.path.join(folder, f"out{case.number}.npy")) for case in cases]
+    stored = {f"{side}{case.number}": x for case, (pair, _) in zip(cases, arrays) for side, x in zip("xy", pair)}
+    np.savez(os.path.join(folder, "in.npz"), **stored)
+    done = oracle.run(folder, "\n".join(case.program() for case in cases) + "\n", options)
+    if done.returncode != 0:
+        return done.stderr
+    return [np.load(os.path.join(folder, f"out{case.number}.npy")) for case in cases]
 
 
 def same(a, b):
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--tl", required=True)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=240)
-    arguments = parser.parse_args()
-    tl = os.path.abspath(arguments.tl)
-    rng, noise = random.Random(arguments.seed), np.random.default_rng(arguments.seed)
+SEED, COUNT = 0, 240
+
+
+def run(oracle):
+    rng, noise = random.Random(oracle.seed), np.random.default_rng(oracle.seed)
 
     class Noise:
         exact = True
         integers, standard_normal = noise.integers, noise.standard_normal
 
-    specs = KNOWN + [labels_of(rng) for _ in range(arguments.count - len(KNOWN))]
-    passed = failed = 0
+    specs = KNOWN + [labels_of(rng) for _ in range(oracle.count - len(KNOWN))]
 
     def report(good, case, what):
-        nonlocal passed, failed
-        passed, failed = passed + good, failed + (not good)
-        if not good:
-            print(f"  {what}: {case.type} {case.spec} {case.size} {case.layouts}{' + epilogue' if case.epilogue else ''}")
+        oracle.check(good, f"{what}: {case.type} {case.spec} {case.size} {case.layouts}{' + epilogue' if case.epilogue else ''}")
 
     for begin in range(0, len(specs), 40):
         cases = [Case(rng, spec, rng.choice(["f32", "f32", "f64", "f16", "i32"]), i) for i, spec in enumerate(specs[begin : begin + 40])]
         Noise.exact = True
         exact = [case.arrays(Noise) for case in cases]
         for options in (["--threads", "1"], ["--threads", "2"]):
-            found = run(tl, cases, exact, options)
-            if isinstance(found, str):
-                failed += len(cases)
-                print(found)
-                continue
-            for case, (_, used), c in zip(cases, exact, found):
-                want = case.wanted(used)
-                report(want.dtype == c.dtype and np.array_equal(want, c), case, f"not NumPy's, {' '.join(options)}")
+            with oracle.folder() as folder:
+                found = results(oracle, folder, cases, exact, options)
+                if isinstance(found, str):
+                    oracle.count_cases(len(cases), [found] * len(cases))
+                    continue
+                for case, (_, used), c in zip(cases, exact, found):
+                    want = case.wanted(used)
+                    report(want.dtype == c.dtype and np.array_equal(want, c), case, f"not NumPy's, {' '.join(options)}")
         cases = [case for case in cases if case.type != "i32"]
         Noise.exact = False
         rough = [case.arrays(Noise) for case in cases]
-        ways = [run(tl, cases, rough, options) for options in (["--threads", "2"], ["--interp"])]
-        if any(isinstance(way, str) for way in ways):
-            failed += len(cases)
-            print(*(way for way in ways if isinstance(way, str)))
-            continue
-        for case, ours, theirs in zip(cases, *ways):
-            report(same(ours, theirs), case, "not the interpreter's bits")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
-
-
-if __name__ == "__main__":
-    main()
+        with oracle.folder() as folder:
+            ways = [results(oracle, folder, cases, rough, options) for options in (["--threads", "2"], ["--interp"])]
+            errors = [way for way in ways if isinstance(way, str)]
+            if errors:
+                oracle.count_cases(len(cases), errors[:1] * len(cases))
+                continue
+            for case, ours, theirs in zip(cases, *ways):
+                report(same(ours, theirs), case, "not the interpreter's bits")

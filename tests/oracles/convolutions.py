@@ -1,18 +1,10 @@
-#!/usr/bin/env python3
 """Convolutions and their derivatives against NumPy, exactly: random sizes, strides, paddings, dilations and element types.
 
-  run.py --tl TL [--seed N] [--count N]
-
 The elements are small integers, whose sums are exact in any order. Of normally distributed elements the bits are those of the interpreter.
-Each case gives the convolution, the gradients of sum(y * r) for filters, images and biases, and a derivative of a derivative. Ends with
-`N passed, N failed`.
+Each case gives the convolution, the gradients of sum(y * r) for filters, images and biases, and a derivative of a derivative.
 """
-import argparse
 import os
 import random
-import subprocess
-import sys
-import tempfile
 
 import numpy as np
 
@@ -106,52 +98,33 @@ class Case:
         return "\n".join(lines + [f'save("{name}{k}.npy", {name}{k})' for name in NAMES[1:]])
 
 
-def run(tl, cases, arrays, options):
+def results(oracle, folder, cases, arrays, options):
     """What a program of all cases gives; a text where it fails."""
-    with tempfile.TemporaryDirectory(prefix="tl-convolutions-") as folder:
-        stored = {f"{name}{case.number}": a for case, some in zip(cases, arrays) for name, a in some.items()}
-        np.savez(os.path.join(folder, "in.npz"), **stored)
-        with open(os.path.join(folder, "main.tl"), "w") as file:
-            file.write(HEAD + "\n".join(case.program() for case in cases) + "\n")
-        done = subprocess.run([tl, "run", *options, "main.tl"], cwd=folder, capture_output=True, text=True, timeout=900)
-        if done.returncode != 0:
-            return done.stderr
-        return [[np.load(os.path.join(folder, f"{name}{case.number}.npy")) for name in NAMES] for case in cases]
+    stored = {f"{name}{case.number}": a for case, some in zip(cases, arrays) for name, a in some.items()}
+    np.savez(os.path.join(folder, "in.npz"), **stored)
+    done = oracle.run(folder, HEAD + "\n".join(case.program() for case in cases) + "\n", options)
+    if done.returncode != 0:
+        return done.stderr
+    return [[np.load(os.path.join(folder, f"{name}{case.number}.npy")) for name in NAMES] for case in cases]
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--tl", required=True)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=24)
-    arguments = parser.parse_args()
-    tl = os.path.abspath(arguments.tl)
-    rng, noise = random.Random(arguments.seed), np.random.default_rng(arguments.seed)
-    passed = failed = 0
+SEED, COUNT = 0, 24
 
-    def report(good, case, name, what):
-        nonlocal passed, failed
-        passed, failed = passed + good, failed + (not good)
-        if not good:
-            print(f"  {name} is {what}: {case}")
 
-    for begin in range(0, arguments.count, 8):
-        cases = [Case(rng, begin + i) for i in range(min(8, arguments.count - begin))]
+def run(oracle):
+    rng, noise = random.Random(oracle.seed), np.random.default_rng(oracle.seed)
+    for begin in range(0, oracle.count, 8):
+        cases = [Case(rng, begin + i) for i in range(min(8, oracle.count - begin))]
         for exact in (True, False):
             arrays = [case.arrays(noise, exact) for case in cases]
-            ways = [run(tl, cases, arrays, options) for options in (["--threads", "2"], ["--interp"])]
-            if any(isinstance(way, str) for way in ways):
-                failed += len(cases)
-                print(*(way for way in ways if isinstance(way, str)))
-                continue
-            for case, some, ours, theirs in zip(cases, arrays, *ways):
-                for name, a, b in zip(NAMES, ours, theirs):
-                    report(a.shape == b.shape and a.tobytes() == b.tobytes(), case, name, "not of the interpreter's bits")
-                for name, a, b in zip(NAMES, ours, case.wanted(some) if exact else []):
-                    report(a.dtype == b.dtype and np.array_equal(a, b), case, name, "not NumPy's")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
-
-
-if __name__ == "__main__":
-    main()
+            with oracle.folder() as folder:
+                ways = [results(oracle, folder, cases, arrays, options) for options in (["--threads", "2"], ["--interp"])]
+                errors = [way for way in ways if isinstance(way, str)]
+                if errors:
+                    oracle.count_cases(len(cases), errors[:1] * len(cases))
+                    continue
+                for case, some, ours, theirs in zip(cases, arrays, *ways):
+                    for name, a, b in zip(NAMES, ours, theirs):
+                        oracle.check(a.shape == b.shape and a.tobytes() == b.tobytes(), f"{name} is not of the interpreter's bits: {case}")
+                    for name, a, b in zip(NAMES, ours, case.wanted(some) if exact else []):
+                        oracle.check(a.dtype == b.dtype and np.array_equal(a, b), f"{name} is not NumPy's: {case}")

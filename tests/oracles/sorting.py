@@ -1,16 +1,9 @@
-#!/usr/bin/env python3
 """sort, argsort, topk and unique against NumPy's stable sorts, bit for bit: all element types, lengths on both sides of where the method
 changes, patterns that are hard for one method or another.
 
-  run.py --tl TL
-
-Programs read and write .npz files; each runs with one thread, with two, and (short rows) by the interpreter. Ends with `N passed, N failed`.
+Programs read and write .npz files; each runs with one thread, with two, and (short rows) by the interpreter.
 """
-import argparse
 import os
-import subprocess
-import sys
-import tempfile
 
 import numpy as np
 
@@ -79,44 +72,29 @@ def same_bits(a, b):
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-def run(tl, type, cases, options):
-    """The complaints about one program."""
-    with tempfile.TemporaryDirectory(prefix="tl-sorting-") as folder:
-        np.savez(os.path.join(folder, "in.npz"), **{f"x{i}": x for i, (x, _) in enumerate(cases)})
-        with open(os.path.join(folder, "main.tl"), "w") as file:
-            file.write(program(type, cases))
-        done = subprocess.run([tl, "run", *options, "main.tl"], cwd=folder, capture_output=True, text=True, timeout=600)
-        if done.returncode != 0:
-            return [done.stderr]
-        complaints = []
-        for i, (x, k) in enumerate(cases):
-            with np.load(os.path.join(folder, f"out{i}.npz")) as file:
-                found = [file[name] for name in file.files]
-            for (name, want), got in zip(wanted(x, k).items(), found, strict=True):
-                if not same_bits(want, got):
-                    complaints.append(f"{type}{list(x.shape)} case {i} k {k}: {name} differs")
-        return complaints
+def complaints_of(oracle, folder, type, cases, options):
+    np.savez(os.path.join(folder, "in.npz"), **{f"x{i}": x for i, (x, _) in enumerate(cases)})
+    done = oracle.run(folder, program(type, cases), options, timeout=600)
+    if done.returncode != 0:
+        return [done.stderr]
+    complaints = []
+    for i, (x, k) in enumerate(cases):
+        with np.load(os.path.join(folder, f"out{i}.npz")) as file:
+            found = [file[name] for name in file.files]
+        for (name, want), got in zip(wanted(x, k).items(), found, strict=True):
+            if not same_bits(want, got):
+                complaints.append(f"{' '.join(options)}: {type}{list(x.shape)} case {i} k {k}: {name} differs")
+    return complaints
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--tl", required=True)
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
-    rng = np.random.default_rng(arguments.seed)
-    passed = failed = 0
+SEED = 0
+
+
+def run(oracle):
+    rng = np.random.default_rng(oracle.seed)
     for type in TYPES:
         for shapes, ways in [(SHORT, [["--threads", "1"], ["--interp"]]), (LONG, [["--threads", "1"], ["--threads", "2"]])]:
             cases = [(x, int(min(x.shape[-1], rng.choice([0, 1, 3, 50, 3000])))) for shape in shapes for x in patterns(rng, type, shape)]
             for options in ways:
-                complaints = run(os.path.abspath(arguments.tl), type, cases, options)
-                for complaint in complaints[:10]:
-                    print(f"  {' '.join(options)}: {complaint}")
-                failed += len(complaints)
-                passed += len(cases) - min(len(cases), len(complaints))
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
-
-
-if __name__ == "__main__":
-    main()
+                with oracle.folder() as folder:
+                    oracle.count_cases(len(cases), complaints_of(oracle, folder, type, cases, options))

@@ -1,15 +1,8 @@
-#!/usr/bin/env python3
 """The orders of sums and scans against Python twins, bit for bit: what `docs/accuracy.md` says, written once more with NumPy's numbers.
 
-  run.py --tl TL [--large]
-
-Arrays of random numbers of all sizes, in f32 and f64, along every axis; by the interpreter where they are small. Ends with `N passed, N failed`.
+Arrays of random numbers of all sizes, in f32 and f64, along every axis; by the interpreter where they are small.
 """
-import argparse
 import os
-import subprocess
-import sys
-import tempfile
 
 import numpy as np
 
@@ -118,51 +111,39 @@ def expected(x, y, z):
     }
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tl", required=True)
-    parser.add_argument("--large", action="store_true", help="also sums of more than 4096 chunks")
-    options = parser.parse_args()
-    rng = np.random.default_rng(5)
+SHAPES = [(1, (1, 3), (1, 1, 1)), (31, (2, 33), (2, 31, 3)), (100, (7, 100), (3, 65, 5)), (5000, (40, 1100), (2, 1100, 3)), (33000, (3, 34000), (1, 33000, 2)),
+          (140000, (34000, 3), (1, 40, 700)), (1100000, (2, 70000), (2, 40, 40))]
+SEED = 5
+
+
+def compare(oracle, folder, kind, key, value, what, complaint):
+    path = f"{folder}/{key}.npy"
+    got = np.load(path) if os.path.exists(path) else None
+    if got is not None and got.shape == value.shape and got.dtype == value.dtype and np.array_equal(got.view(f"u{kind[1]}"), value.view(f"u{kind[1]}")):
+        return oracle.check(True, "")
+    where = "missing" if got is None else f"{np.count_nonzero(got != value)} of {value.size} differ, the first at {np.argwhere(got != value)[:1].tolist()}"
+    return oracle.check(False, f"{key} {what}: {where} {complaint[:500]}")
+
+
+def run(oracle):
+    rng = np.random.default_rng(oracle.seed)
     # The twin's own two forms agree.
     sample = rng.normal(size=300)
     assert fold_lanes(list(sample), -0.0, lambda a, b: a + b) == fold_lanes_fast(sample, -0.0, np.add)
-    shapes = [(1, (1, 3), (1, 1, 1)), (31, (2, 33), (2, 31, 3)), (100, (7, 100), (3, 65, 5)), (5000, (40, 1100), (2, 1100, 3)), (33000, (3, 34000), (1, 33000, 2)),
-              (140000, (34000, 3), (1, 40, 700)), (1100000, (2, 70000), (2, 40, 40))]
-    if options.large:
-        shapes.append((CHUNK * CHUNK + 5, (5, 5), (1, 1, 1)))
-    passed = failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for n, rows, middle in shapes:
-            for kind, name in (("f4", "f32"), ("f8", "f64")):
-                x, y = rng.normal(size=n), rng.normal(size=rows)
-                z = 1 + rng.normal(size=middle) * 1e-3
-                if n > 1000:
-                    x = x * 1e-3 + (1 if n < 40000 else 1e-5)
-                x, y, z = (v.astype(kind) for v in (x, y, z))
-                for variable, value in (("x", x), ("y", y), ("z", z)):
-                    np.save(f"{folder}/in_{variable}.npy", value)
-                with open(f"{folder}/program.tl", "w") as file:
-                    file.write(PROGRAM.replace("T[", f"{name}["))
-                want = expected(x, y, z)
-                ways = [["--sync"], ["--threads", "2", "--schedule-seed", "3"]] + ([["--interp"]] if n <= 33000 else [])
-                for flags in ways:
-                    for key in want:
-                        if os.path.exists(f"{folder}/{key}.npy"):
-                            os.unlink(f"{folder}/{key}.npy")
-                    run = subprocess.run([options.tl, "run", *flags, f"{folder}/program.tl", "--", *(f"{folder}/in_{v}.npy" for v in "xyz"), "--folder", folder], capture_output=True, text=True)
+    shapes = SHAPES + [(CHUNK * CHUNK + 5, (5, 5), (1, 1, 1))] * oracle.large  # sums of more than 4096 chunks
+    for n, rows, middle in shapes:
+        for kind, name in (("f4", "f32"), ("f8", "f64")):
+            x, y = rng.normal(size=n), rng.normal(size=rows)
+            z = 1 + rng.normal(size=middle) * 1e-3
+            if n > 1000:
+                x = x * 1e-3 + (1 if n < 40000 else 1e-5)
+            x, y, z = (v.astype(kind) for v in (x, y, z))
+            want = expected(x, y, z)
+            for flags in [["--sync"], ["--threads", "2", "--schedule-seed", "3"]] + ([["--interp"]] if n <= 33000 else []):
+                with oracle.folder() as folder:
+                    for variable, value in (("x", x), ("y", y), ("z", z)):
+                        np.save(f"{folder}/in_{variable}.npy", value)
+                    done = oracle.run(folder, PROGRAM.replace("T[", f"{name}["), flags,
+                                      ["--", "in_x.npy", "in_y.npy", "in_z.npy", "--folder", "."])
                     for key, value in want.items():
-                        path = f"{folder}/{key}.npy"
-                        got = np.load(path) if os.path.exists(path) else None
-                        if got is not None and got.shape == value.shape and got.dtype == value.dtype and np.array_equal(got.view(f"u{kind[1]}"), value.view(f"u{kind[1]}")):
-                            passed += 1
-                            continue
-                        failed += 1
-                        where = "missing" if got is None else f"{np.count_nonzero(got != value)} of {value.size} differ, the first at {np.argwhere(got != value)[:1].tolist()}"
-                        print(f"FAIL {key} {name} {n} {rows} {middle} {' '.join(flags)}: {where} {run.stderr[:500]}", flush=True)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
-
-
-if __name__ == "__main__":
-    main()
+                        compare(oracle, folder, kind, key, value, f"{name} {n} {rows} {middle} {' '.join(flags)}", done.stderr)

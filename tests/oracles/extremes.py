@@ -1,8 +1,5 @@
-#!/usr/bin/env python3
 """Index arithmetic at the ends of i64: random functions of a few i64 whose values become subscripts, bounds of slices and
 ranges, and sizes, with asserts and tests from which the checker proves what it can.
-
-    tests/extremes/run.py --tl build/tl [--count 200] [--seed 1] [--keep FOLDER]
 
 Python's integers are the oracle: i64 arithmetic wraps where the language says so, a subscript is in range or an error, a
 slice is cut as NumPy does, a size is a number that an axis may have or an error. So a wrong proof shows as a wrong number, a
@@ -10,12 +7,8 @@ crash or, in a build with TL_KEEP_CHECKS, as a check that fails though it was pr
 program prints and how it ends must be what the oracle says.
 """
 
-import argparse
-import pathlib
 import random
 import subprocess
-import sys
-import tempfile
 
 MIN, MAX = -(2**63), 2**63 - 1
 LONGEST = 2**47  # of an axis
@@ -257,50 +250,13 @@ def expected(params, steps, values, n):
     return out, None
 
 
-def run(options):
-    rng = random.Random(options.seed)
-    passed = failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for case in range(options.count):
-            text, params, steps = function(rng, "f")
-            calls = []
-            for _ in range(options.calls):
-                values, n = [clamp64(number(rng)) for _ in params], rng.choice([1, 2, 3, 5, 8])
-                try:
-                    calls.append((values, n, expected(params, steps, values, n)))
-                except Unknown:
-                    pass
-            if not calls:
-                continue
-            arguments = ", ".join(f"{p}: i64 = 0" for p in params)
-            program = text + f"fn main(size: i64 = 3, {arguments}) {{ f(f64(arange(size)), {', '.join(params)}) }}\n"
-            path = pathlib.Path(folder) / "program.tl"
-            path.write_text(program)
-            for values, n, (lines, kind) in calls:
-                command = [options.tl, "run"] + (["--interp"] if rng.random() < 0.3 else []) + [str(path), "--size", str(n)]
-                for p, v in zip(params, values):
-                    command += [f"--{p}={v}"]
-                problem = compare(command, lines, kind)
-                if problem is None:
-                    passed += 1
-                    continue
-                failed += 1
-                print(f"FAIL case {case}: {problem}\n  {' '.join(command[1:])}\n" + "".join(f"  | {line}\n" for line in program.splitlines()))
-                if options.keep:
-                    options.keep.mkdir(parents=True, exist_ok=True)
-                    (options.keep / f"extreme{options.seed}_{case}.tl").write_text(f"# {' '.join(command[3:])}: {problem}\n" + program)
-                break
-    print(f"{passed} passed, {failed} failed")
-    return failed
-
-
 # Where the compiler already knows: the same fault as a message before the run.
 EARLY = {"IndexOutOfRange", "NegativeSize", "SizeOverflow", "DivisionByZero", "AssertionFailed", "WrongArguments", "WrongIndex"}
 
 
-def compare(command, lines, kind):
+def compare(oracle, folder, program, options, arguments, lines, kind):
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20, errors="replace")
+        done = oracle.run(folder, program, options, arguments, timeout=20)
     except subprocess.TimeoutExpired:
         return None if kind else "it does not end"  # what goes on behind a failure may be a long loop
     got = done.stdout.splitlines()
@@ -322,15 +278,29 @@ def compare(command, lines, kind):
     return None if got == lines else f"prints {got}, not {lines}, before {kind}"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--tl", required=True)
-    parser.add_argument("--count", type=int, default=200, help="functions")
-    parser.add_argument("--calls", type=int, default=4, help="calls of each")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", type=pathlib.Path, help="where programs that fail are written")
-    return 1 if run(parser.parse_args()) else 0
+SEED, COUNT = 1, 60  # the count is of functions
+CALLS = 4  # of each
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def run(oracle):
+    rng = random.Random(oracle.seed)
+    for case in range(oracle.count):
+        text, params, steps = function(rng, "f")
+        calls = []
+        for _ in range(CALLS):
+            values, n = [clamp64(number(rng)) for _ in params], rng.choice([1, 2, 3, 5, 8])
+            try:
+                calls.append((values, n, expected(params, steps, values, n)))
+            except Unknown:
+                pass
+        arguments = ", ".join(f"{p}: i64 = 0" for p in params)
+        program = text + f"fn main(size: i64 = 3, {arguments}) {{ f(f64(arange(size)), {', '.join(params)}) }}\n"
+        for values, n, (lines, kind) in calls:
+            options = ["--interp"] if rng.random() < 0.3 else []
+            own = ["--size", str(n)] + [f"--{p}={v}" for p, v in zip(params, values)]
+            with oracle.folder() as folder:
+                problem = compare(oracle, folder, program, options, own, lines, kind)
+                command = " ".join(["run", *options, "program.tl", *own])
+                oracle.check(not problem, f"case {case}: {problem}\n  {command}\n" + "".join(f"  | {line}\n" for line in program.splitlines()))
+            if problem:
+                break
