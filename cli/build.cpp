@@ -166,22 +166,22 @@ int build(BuildFlags& flags) {
 
 } // namespace
 
-void add_build(CLI::App& app, int& exit_code) {
+void add_build(Command app, int& exit_code) {
   auto flags = std::make_shared<BuildFlags>();
-  CLI::App* command = app.add_subcommand("build", "compile a program to an executable that needs neither tl nor LLVM");
-  command->add_option("FILE", flags->file, "the program; - is standard input")->required();
-  command->add_option("-o", flags->build.output, "what to write (default: the program's name without .tl)");
-  command->add_option("--emit", flags->emit, "instead of an executable: an object file, or a text")
-      ->check(CLI::IsMember({"obj", "llvm", "asm", "cuda", "ir", "bytecode"}));
-  command->add_option(
+  Command command = app.add_command("build", "compile a program to an executable that needs neither tl nor LLVM");
+  command.add_option("FILE", flags->file, "the program; - is standard input").required();
+  command.add_option("-o", flags->build.output, "what to write (default: the program's name without .tl)");
+  command.add_option("--emit", flags->emit, "instead of an executable: an object file, or a text")
+      .one_of({"obj", "llvm", "asm", "cuda", "ir", "bytecode"});
+  command.add_option(
       "--target", flags->build.target,
       "the processor: baseline (default: x86-64-v3, and AVX-512 where there is), native, or LLVM's name");
-  command->add_flag("--lib", flags->library,
-                    "a library of the `export fn`s instead: OUT.so, OUT.a and OUT.h, with a C function for each");
-  command->add_flag("--python", flags->python, "with --lib: the folder OUT beside it, a Python package that calls it");
-  command->add_flag("-g", flags->build.symbols, "keep symbols and lines for debuggers and profilers");
-  flags->compile.add_compiling_to(*command);
-  command->callback([flags, &exit_code] {
+  command.add_flag("--lib", flags->library,
+                   "a library of the `export fn`s instead: OUT.so, OUT.a and OUT.h, with a C function for each");
+  command.add_flag("--python", flags->python, "with --lib: the folder OUT beside it, a Python package that calls it");
+  command.add_flag("-g", flags->build.symbols, "keep symbols and lines for debuggers and profilers");
+  flags->compile.add_compiling_to(command);
+  command.on_chosen([flags, &exit_code] {
     flags->compile.finish();
     flags->build.cache = flags->compile.disk_cache();
     try {

@@ -88,22 +88,22 @@ void show_memory(Frontend& frontend, const typed::Program& typed, ir::Module mod
 
 } // namespace
 
-void add_check(CLI::App& app, int& exit_code) {
+void add_check(Command app, int& exit_code) {
   struct State {
     std::vector<std::string> files;
     MemoryFlags memory;
   };
   auto state = std::make_shared<State>();
-  CLI::App* command = app.add_subcommand("check", "report every error of the files");
-  command->add_option("FILE", state->files, "programs and folders of them; - is standard input")->required();
-  CLI::Option* memory = command->add_flag("--memory", state->memory.sizes,
-                                          "show how much memory each program needs, as formulas in its sizes; "
-                                          "--memory=n=1000,m=20 with these sizes put in");
+  Command command = app.add_command("check", "report every error of the files");
+  command.add_option("FILE", state->files, "programs and folders of them; - is standard input").required();
+  Option memory = command.add_flag("--memory", state->memory.sizes,
+                                   "show how much memory each program needs, as formulas in its sizes; "
+                                   "--memory=n=1000,m=20 with these sizes put in");
   for (const char* name : {"threads", "cpu-devices"}) // of the run that --memory is about
-    add_run_flag(*command, *find_run_flag(name), state->memory.compile);
-  add_message_format(*command);
-  command->callback([state, memory, &exit_code] {
-    state->memory.wanted = memory->count() > 0;
+    add_run_flag(command, *find_run_flag(name), state->memory.compile);
+  add_message_format(command);
+  command.on_chosen([state, memory, &exit_code] {
+    state->memory.wanted = memory.given();
     if (state->memory.sizes == "true") state->memory.sizes.clear(); // as CLI11 says that no value was given
     for (const std::string& path : programs_under(state->files)) {
       Frontend frontend;

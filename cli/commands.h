@@ -1,21 +1,21 @@
 // One function per command: adds it to the command line; when chosen it runs during parsing and leaves its exit code.
 #pragma once
-#include <CLI/CLI.hpp>
+#include "command_line.h"
 #include <string>
 
 namespace tl::cli {
 
-void add_run(CLI::App& app, int& exit_code);
-void add_build(CLI::App& app, int& exit_code);
-void add_check(CLI::App& app, int& exit_code);
-void add_dump(CLI::App& app, int& exit_code);
-void add_fmt(CLI::App& app, int& exit_code);
-void add_test(CLI::App& app, int& exit_code);
-void add_doc(CLI::App& app, int& exit_code);
-void add_explain(CLI::App& app, int& exit_code);
-void add_version(CLI::App& app, int& exit_code);
-void add_devices(CLI::App& app, int& exit_code);
-void add_repl(CLI::App& app, int& exit_code);
+void add_run(Command app, int& exit_code);
+void add_build(Command app, int& exit_code);
+void add_check(Command app, int& exit_code);
+void add_dump(Command app, int& exit_code);
+void add_fmt(Command app, int& exit_code);
+void add_test(Command app, int& exit_code);
+void add_doc(Command app, int& exit_code);
+void add_explain(Command app, int& exit_code);
+void add_version(Command app, int& exit_code);
+void add_devices(Command app, int& exit_code);
+void add_repl(Command app, int& exit_code);
 
 // Of a function of the prelude, or with an empty name of all; false where there is none of this name.
 bool show_documentation(const std::string& name);

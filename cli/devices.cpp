@@ -128,11 +128,11 @@ std::string devices_text(int cpu_devices) {
   return text + cards_text();
 }
 
-void add_devices(CLI::App& app, int& exit_code) {
+void add_devices(Command app, int& exit_code) {
   auto setup = std::make_shared<RunSetup>();
-  CLI::App* command = app.add_subcommand("devices", "what a program can run on: names, cores, memory");
-  add_run_flag(*command, *find_run_flag("cpu-devices"), *setup);
-  command->callback([setup, &exit_code] {
+  Command command = app.add_command("devices", "what a program can run on: names, cores, memory");
+  add_run_flag(command, *find_run_flag("cpu-devices"), *setup);
+  command.on_chosen([setup, &exit_code] {
     std::fputs(devices_text(setup->run.cpu_devices).c_str(), stdout);
     exit_code = kFine;
   });

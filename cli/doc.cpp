@@ -56,18 +56,18 @@ bool show_documentation(const std::string& name) {
   return found;
 }
 
-void add_doc(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand(
-      "doc", "documentation of the standard library, of a module or of one function; or all as HTML");
+void add_doc(Command app, int& exit_code) {
+  Command command =
+      app.add_command("doc", "documentation of the standard library, of a module or of one function; or all as HTML");
   auto name = std::make_shared<std::string>();
   auto folder = std::make_shared<std::string>();
-  CLI::Option* name_option = command->add_option("NAME", *name, "a function, struct or module");
-  CLI::Option* folder_option =
-      command->add_option("--html", *folder, "write the manual and the library's reference as pages into this folder")
-          ->type_name("FOLDER")
-          ->excludes(name_option);
-  command->callback([name, folder, folder_option, &app, &exit_code] {
-    if (folder_option->count() > 0) {
+  Option name_option = command.add_option("NAME", *name, "a function, struct or module");
+  Option folder_option =
+      command.add_option("--html", *folder, "write the manual and the library's reference as pages into this folder")
+          .placeholder("FOLDER")
+          .excludes(name_option);
+  command.on_chosen([name, folder, folder_option, app, &exit_code] {
+    if (folder_option.given()) {
       exit_code = write_site(*folder, app);
     } else if (!show_documentation(*name)) {
       fmt::print(stderr, "tl: there is no documentation of '{}'; `tl doc` lists all\n", *name);

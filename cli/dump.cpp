@@ -134,18 +134,18 @@ int dump(const DumpFlags& flags) {
 
 } // namespace
 
-void add_dump(CLI::App& app, int& exit_code) {
+void add_dump(Command app, int& exit_code) {
   auto flags = std::make_shared<DumpFlags>();
-  CLI::App* command = app.add_subcommand("dump", "show what a stage of the compiler made of a program");
-  command->add_option("FILE", flags->file, "the program; - is standard input");
-  command->add_option("--stage", flags->stage, "which stage (default ir)")
-      ->check(CLI::IsMember({"tokens", "ast", "typed", "ir", "kernel", "bytecode", "llvm", "asm", "cuda", "ptx"}));
-  command->add_option("--after", flags->after,
-                      "with --stage ir: the graph after this pass (lower: before all; cse:2: after its second run)");
-  command->add_flag("--after-all", flags->after_all, "with --stage ir: the graph after every pass");
-  command->add_flag("--passes", flags->list_passes, "list the passes");
-  flags->run.add_to(*command);
-  command->callback([flags, &exit_code] {
+  Command command = app.add_command("dump", "show what a stage of the compiler made of a program");
+  command.add_option("FILE", flags->file, "the program; - is standard input");
+  command.add_option("--stage", flags->stage, "which stage (default ir)")
+      .one_of({"tokens", "ast", "typed", "ir", "kernel", "bytecode", "llvm", "asm", "cuda", "ptx"});
+  command.add_option("--after", flags->after,
+                     "with --stage ir: the graph after this pass (lower: before all; cse:2: after its second run)");
+  command.add_flag("--after-all", flags->after_all, "with --stage ir: the graph after every pass");
+  command.add_flag("--passes", flags->list_passes, "list the passes");
+  flags->run.add_to(command);
+  command.on_chosen([flags, &exit_code] {
     flags->run.finish();
     exit_code = dump(*flags);
   });

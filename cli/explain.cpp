@@ -71,11 +71,11 @@ int explain(const std::string& kind) {
 
 } // namespace
 
-void add_explain(CLI::App& app, int& exit_code) {
+void add_explain(Command app, int& exit_code) {
   auto kind = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("explain", "an error at length: its cause, an example, how to mend it");
-  command->add_option("KIND", *kind, "the name in brackets after `error`; without it, all kinds");
-  command->callback([kind, &exit_code] { exit_code = explain(*kind); });
+  Command command = app.add_command("explain", "an error at length: its cause, an example, how to mend it");
+  command.add_option("KIND", *kind, "the name in brackets after `error`; without it, all kinds");
+  command.on_chosen([kind, &exit_code] { exit_code = explain(*kind); });
 }
 
 } // namespace tl::cli

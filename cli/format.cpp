@@ -52,20 +52,19 @@ int format_file(const std::string& path, bool check) {
 
 } // namespace
 
-void add_fmt(CLI::App& app, int& exit_code) {
+void add_fmt(Command app, int& exit_code) {
   struct State {
     std::vector<std::string> paths;
     bool check = false;
   };
   auto state = std::make_shared<State>();
-  CLI::App* command = app.add_subcommand("fmt", "write programs in their canonical form, in place");
+  Command command = app.add_command("fmt", "write programs in their canonical form, in place");
   command
-      ->add_option("FILE", state->paths,
-                   "programs and folders of them; - is standard input, written to standard output")
-      ->required();
-  command->add_flag("--check", state->check, "only list the files that would change; exit code 1 if there are any");
-  add_message_format(*command);
-  command->callback([state, &exit_code] {
+      .add_option("FILE", state->paths, "programs and folders of them; - is standard input, written to standard output")
+      .required();
+  command.add_flag("--check", state->check, "only list the files that would change; exit code 1 if there are any");
+  add_message_format(command);
+  command.on_chosen([state, &exit_code] {
     for (const std::string& path : programs_under(state->paths))
       exit_code = std::max(exit_code, format_file(path, state->check));
   });

@@ -5,8 +5,6 @@
 #include "lang/deep_stack.h"
 #include "lang/suggest.h"
 #include "options.h"
-#include <algorithm>
-#include <cstdio>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -15,14 +13,14 @@ namespace {
 
 // `tl FILE …` is `tl run FILE …`, `tl -e CODE` is `tl run -e CODE`; a #! line works through the first. Throws
 // UsageError for a word that is neither a command nor a file.
-std::vector<std::string> normalise(CLI::App& app, std::vector<std::string> words) {
+std::vector<std::string> normalise(Command app, std::vector<std::string> words) {
   if (words.empty() && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) return {"repl"};
   if (words.empty()) return words;
   const std::string& first = words.front();
   Nearest nearest(first);
-  for (const CLI::App* command : app.get_subcommands({})) {
-    if (command->get_name() == first) return words;
-    nearest.consider(command->get_name());
+  for (const Command& command : app.commands()) {
+    if (command.name() == first) return words;
+    nearest.consider(command.name());
   }
   if (first == "-h" || first == "--help" || first == "--version") return words;
   bool is_file = first.find_first_of("./-") != std::string::npos || access(first.c_str(), R_OK) == 0;
@@ -35,36 +33,21 @@ std::vector<std::string> normalise(CLI::App& app, std::vector<std::string> words
 }
 
 int dispatch(std::vector<std::string> words) {
-  CLI::App app{"tl: a small tensor language. Compiles and runs .tl programs.", "tl"};
-  app.set_version_flag("--version", version_text());
-  app.require_subcommand(1);
   int code = kFine;
-  add_run(app, code);
-  add_check(app, code);
-  add_build(app, code);
-  add_fmt(app, code);
-  add_test(app, code);
-  add_dump(app, code);
-  add_doc(app, code);
-  add_explain(app, code);
-  add_version(app, code);
-  add_devices(app, code);
-  add_repl(app, code);
-  words = normalise(app, std::move(words));
-  if (words.empty()) {
-    std::fputs(app.help().c_str(), stdout);
-    return kUsage;
-  }
-  std::reverse(words.begin(), words.end()); // CLI11 takes them from the back
-  try {
-    app.parse(words);
-  } catch (const CLI::Success& success) {
-    return app.exit(success);
-  } catch (const CLI::ParseError& error) {
-    show("UsageError", error.what());
-    return kUsage;
-  }
-  return code;
+  auto add_commands = [&code](Command app) {
+    add_run(app, code);
+    add_check(app, code);
+    add_build(app, code);
+    add_fmt(app, code);
+    add_test(app, code);
+    add_dump(app, code);
+    add_doc(app, code);
+    add_explain(app, code);
+    add_version(app, code);
+    add_devices(app, code);
+    add_repl(app, code);
+  };
+  return parse_command_line(std::move(words), version_text(), add_commands, normalise, code);
 }
 
 } // namespace

@@ -7,47 +7,46 @@
 
 namespace tl::cli {
 
-void add_run_flag(CLI::App& app, const RunFlag& flag, RunSetup& setup) {
+void add_run_flag(Command command, const RunFlag& flag, RunSetup& setup) {
   const std::string name = fmt::format("--{}", flag.name), help(flag.help);
-  CLI::Option* option = nullptr;
-  if (flag.value.empty()) {
-    auto given = std::make_shared<std::string>();
-    option = app.add_flag(name, *given, help)->take_last();
-    option->each([&flag, &setup, given](const std::string& text) { set_switch(setup, flag, text); });
-  } else {
-    option = app.add_option_function<std::string>(
-                    name, [&flag, &setup](const std::string& value) { flag.set(setup, value); }, help)
-                 ->type_name(std::string(flag.value));
-  }
-  option->envname(environment_name(flag));
-  if (&flag == find_run_flag("message-format")) option->trigger_on_parse(); // a wrong flag to its right is shown so too
+  auto add = [&] {
+    if (flag.value.empty())
+      return command.add_switch(
+          name, [&flag, &setup](const std::string& text) { set_switch(setup, flag, text); }, help);
+    return command.add_option(
+                      name, [&flag, &setup](const std::string& value) { flag.set(setup, value); }, help)
+        .placeholder(std::string(flag.value));
+  };
+  Option option = add().environment(environment_name(flag));
+  if (&flag == find_run_flag("message-format")) option.at_once(); // a wrong flag to its right is shown so too
 }
 
-void RunFlags::add_to(CLI::App& app) {
+void RunFlags::add_to(Command app) {
   for (const RunFlag& flag : run_flags())
     if (!flag.looks && &flag != find_run_flag("message-format")) add_run_flag(app, flag, *this);
-  app.add_flag("--racecheck", racecheck, "look for races in kernels, with --device gpu-emu")->envname("TL_RACECHECK");
-  app.add_flag("--interp", interpreter, "run on the reference interpreter")->envname("TL_INTERP");
+  app.add_flag("--racecheck", racecheck, "look for races in kernels, with --device gpu-emu")
+      .environment("TL_RACECHECK");
+  app.add_flag("--interp", interpreter, "run on the reference interpreter").environment("TL_INTERP");
   add_compiling_to(app);
 }
 
-void RunFlags::add_compiling_to(CLI::App& app) {
+void RunFlags::add_compiling_to(Command app) {
   app.add_flag("--no-cache", no_cache, "neither take compiled kernels from the disk cache nor put them there")
-      ->envname("TL_NO_CACHE");
-  app.add_option("--cache-limit", cache_limit, "bound on the disk cache (default: 256MiB)")->envname("TL_CACHE_LIMIT");
-  app.add_option("--disable", disabled, "switch off a compiler pass (tl dump --passes lists them)")
-      ->allow_extra_args(false);
+      .environment("TL_NO_CACHE");
+  app.add_option("--cache-limit", cache_limit, "bound on the disk cache (default: 256MiB)")
+      .environment("TL_CACHE_LIMIT");
+  app.add_option("--disable", disabled, "switch off a compiler pass (tl dump --passes lists them)").one_value_each();
   app.add_flag("--time-passes", time_passes, "print the time of each compiler pass to stderr");
   app.add_flag("--verify", verify, "check the graph as lowered and after every pass");
   add_message_format(app);
 }
 
-void RunFlags::add_looking_to(CLI::App& app) {
+void RunFlags::add_looking_to(Command app) {
   for (const RunFlag& flag : run_flags())
     if (flag.looks) add_run_flag(app, flag, *this);
   app.add_flag("--audit", audit,
                "check that no order of the operations would mix up their memory; the result to stderr")
-      ->envname("TL_AUDIT");
+      .environment("TL_AUDIT");
 }
 
 void RunFlags::finish() const {

@@ -1,10 +1,10 @@
 // The flags that run, test and dump share.
 #pragma once
 #include "backend/cache/disk_cache.h"
+#include "command_line.h"
 #include "driver/flags.h"
 #include "driver/usage.h"
 #include "passes/pipeline.h"
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 
@@ -22,10 +22,10 @@ struct RunFlags : RunSetup {
   std::string cache_limit;
   std::vector<std::string> disabled; // passes
 
-  void add_to(CLI::App& app);
-  void add_compiling_to(CLI::App& app); // of these only those that are about compiling
-  void add_looking_to(CLI::App& app);   // --profile, --trace, --explain-idle, --audit
-  void finish() const;                  // checks what is between flags, and prepares the process
+  void add_to(Command app);
+  void add_compiling_to(Command app); // of these only those that are about compiling
+  void add_looking_to(Command app);   // --profile, --trace, --explain-idle, --audit
+  void finish() const;                // checks what is between flags, and prepares the process
   PassOptions pass_options() const;
   std::string cache_folder() const;              // empty: --no-cache, or nowhere to put it
   std::shared_ptr<DiskCache> disk_cache() const; // null: --no-cache, or nowhere to put it
@@ -43,6 +43,6 @@ private:
 int end_of_cards(int code);
 
 // Adds one flag of the table to a command; it fills `setup`, which must outlive the command line.
-void add_run_flag(CLI::App& app, const RunFlag& flag, RunSetup& setup);
+void add_run_flag(Command app, const RunFlag& flag, RunSetup& setup);
 
 } // namespace tl::cli

@@ -288,11 +288,11 @@ private:
 
 } // namespace
 
-void add_repl(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("repl", "explore: type expressions, definitions and loops, see values");
+void add_repl(Command app, int& exit_code) {
+  Command command = app.add_command("repl", "explore: type expressions, definitions and loops, see values");
   auto flags = std::make_shared<RunFlags>();
-  flags->add_to(*command);
-  command->callback([flags, &exit_code] {
+  flags->add_to(command);
+  command.on_chosen([flags, &exit_code] {
     flags->finish();
     flags->open_devices();
     struct sigaction action{};

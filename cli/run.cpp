@@ -67,21 +67,20 @@ int run(RunFlags flags, const std::vector<std::string>& words, const std::string
 
 } // namespace
 
-void add_run(CLI::App& app, int& exit_code) {
+void add_run(Command app, int& exit_code) {
   struct State {
     RunFlags flags;
     std::string code;
   };
   auto state = std::make_shared<State>();
-  CLI::App* command =
-      app.add_subcommand("run", "compile and run a program: tl run [flags] FILE [the program's arguments]");
-  command->prefix_command(); // all that follows FILE is the program's
-  state->flags.add_to(*command);
-  state->flags.add_looking_to(*command);
-  CLI::Option* inline_code = command->add_option("-e", state->code, "run this text");
-  command->callback([command, state, inline_code, &exit_code] {
+  Command command = app.add_command("run", "compile and run a program: tl run [flags] FILE [the program's arguments]");
+  command.leave_rest(); // all that follows FILE is the program's
+  state->flags.add_to(command);
+  state->flags.add_looking_to(command);
+  Option inline_code = command.add_option("-e", state->code, "run this text");
+  command.on_chosen([command, state, inline_code, &exit_code] {
     state->flags.finish();
-    exit_code = run(state->flags, command->remaining(), inline_code->count() ? &state->code : nullptr);
+    exit_code = run(state->flags, command.rest(), inline_code.given() ? &state->code : nullptr);
   });
 }
 

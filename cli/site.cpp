@@ -56,7 +56,7 @@ std::string id_of(const std::string& name) {
 
 class Site {
 public:
-  explicit Site(CLI::App& app) : app_(app), library_(documented_library()) { collect_links(); }
+  explicit Site(Command app) : app_(app), library_(documented_library()) { collect_links(); }
 
   int write(std::string folder) {
     while (folder.size() > 1 && folder.ends_with('/'))
@@ -82,7 +82,7 @@ public:
   }
 
 private:
-  CLI::App& app_;
+  Command app_;
   std::vector<DocumentedModule> library_;
   std::vector<Page> pages_;
   std::vector<Name> names_;
@@ -100,8 +100,8 @@ private:
       for (const Documented& entry : module.functions)
         links_[entry.name] = {file + "#" + id_of(entry.name), {}};
     }
-    for (const CLI::App* command : app_.get_subcommands({}))
-      links_["tl " + command->get_name()] = {"commands.html#tl-" + command->get_name(), {}};
+    for (const Command& command : app_.commands())
+      links_["tl " + command.name()] = {"commands.html#tl-" + command.name(), {}};
     const std::string& errors = embedded("errors.md");
     for (size_t at = errors.find("\n## "); at != std::string::npos; at = errors.find("\n## ", at + 1)) {
       const std::string kind = line_of(std::string_view(errors).substr(at + 4));
@@ -156,14 +156,13 @@ private:
       return text;
     };
     std::string out;
-    for (const CLI::App* command : app_.get_subcommands({})) {
-      out += fmt::format("\n## tl {}\n{}\n\n", command->get_name(), cell(command->get_description()));
+    for (const Command& command : app_.commands()) {
+      out += fmt::format("\n## tl {}\n{}\n\n", command.name(), cell(command.description()));
       std::string rows;
-      for (const CLI::Option* option : command->get_options()) {
-        if (option->get_name(false, true) == "-h,--help") continue;
-        const std::string name = option->get_positional() ? option->get_name(true) : option->get_name(false, true);
-        const std::string variable = option->get_envname().empty() ? "" : '`' + option->get_envname() + '`';
-        rows += fmt::format("| `{}` | {} | {} |\n", name, cell(option->get_description()), variable);
+      for (const OptionText& option : command.options()) {
+        if (option.name == "-h,--help") continue;
+        const std::string variable = option.environment.empty() ? "" : '`' + option.environment + '`';
+        rows += fmt::format("| `{}` | {} | {} |\n", option.name, cell(option.description), variable);
       }
       if (!rows.empty()) out += "| | | environment |\n| --- | --- | --- |\n" + rows;
     }
@@ -291,7 +290,7 @@ private:
 
 } // namespace
 
-int write_site(const std::string& folder, CLI::App& app) {
+int write_site(const std::string& folder, Command app) {
   if (folder.empty()) throw UsageError("--html needs the name of a folder");
   try {
     return Site(app).write(folder);

@@ -69,13 +69,13 @@ void run_file(const std::string& path, const TestFlags& flags, Count& count) {
 
 } // namespace
 
-void add_test(CLI::App& app, int& exit_code) {
+void add_test(Command app, int& exit_code) {
   auto flags = std::make_shared<TestFlags>();
-  CLI::App* command = app.add_subcommand("test", "run the test blocks of files, or of all .tl files in folders");
-  command->add_option("PATH", flags->paths, "files and folders (default: this folder)");
-  command->add_option("--filter", flags->filter, "only tests whose names contain this");
-  flags->run.add_to(*command);
-  command->callback([flags, &exit_code] {
+  Command command = app.add_command("test", "run the test blocks of files, or of all .tl files in folders");
+  command.add_option("PATH", flags->paths, "files and folders (default: this folder)");
+  command.add_option("--filter", flags->filter, "only tests whose names contain this");
+  flags->run.add_to(command);
+  command.on_chosen([flags, &exit_code] {
     flags->run.finish();
     flags->run.open_devices();
     if (flags->paths.empty()) flags->paths.push_back(".");

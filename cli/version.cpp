@@ -8,9 +8,9 @@ namespace tl::cli {
 
 std::string version_text() { return fmt::format("tl {}", TL_VERSION); }
 
-void add_version(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("version", "version, code generator and processor");
-  command->callback([&exit_code] {
+void add_version(Command app, int& exit_code) {
+  Command command = app.add_command("version", "version, code generator and processor");
+  command.on_chosen([&exit_code] {
     fmt::print("{}\n{}\n{} hardware threads\n", version_text(), host_description(),
                std::thread::hardware_concurrency());
     exit_code = 0;

@@ -1,0 +1,134 @@
+#include "command_line.h"
+#include "driver/messages.h"
+#include "driver/usage.h"
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+namespace tl::cli {
+
+using namespace driver;
+
+Option Option::required() {
+  option_->required();
+  return *this;
+}
+
+Option Option::environment(const std::string& name) {
+  option_->envname(name);
+  return *this;
+}
+
+Option Option::placeholder(const std::string& name) {
+  option_->type_name(name);
+  return *this;
+}
+
+Option Option::one_of(const std::vector<std::string>& words) {
+  option_->check(CLI::IsMember(words));
+  return *this;
+}
+
+Option Option::excludes(Option other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+Option Option::one_value_each() {
+  option_->allow_extra_args(false);
+  return *this;
+}
+
+Option Option::at_once() {
+  option_->trigger_on_parse();
+  return *this;
+}
+
+bool Option::given() const { return option_->count() > 0; }
+
+Command Command::add_command(const std::string& name, const std::string& description) {
+  return Command(app_->add_subcommand(name, description));
+}
+
+Option Command::add_flag(const std::string& name, bool& given, const std::string& description) {
+  return Option(app_->add_flag(name, given, description));
+}
+
+Option Command::add_flag(const std::string& name, std::string& value, const std::string& description) {
+  return Option(app_->add_flag(name, value, description));
+}
+
+Option Command::add_switch(const std::string& name, std::function<void(const std::string&)> take,
+                           const std::string& description) {
+  auto value = std::make_shared<std::string>();
+  CLI::Option* option = app_->add_flag(name, *value, description)->take_last();
+  option->each([take = std::move(take), value](const std::string& text) { take(text); });
+  return Option(option);
+}
+
+Option Command::add_option(const std::string& name, std::string& value, const std::string& description) {
+  return Option(app_->add_option(name, value, description));
+}
+
+Option Command::add_option(const std::string& name, std::vector<std::string>& values, const std::string& description) {
+  return Option(app_->add_option(name, values, description));
+}
+
+Option Command::add_option(const std::string& name, std::function<void(const std::string&)> take,
+                           const std::string& description) {
+  return Option(app_->add_option_function<std::string>(name, take, description));
+}
+
+void Command::leave_rest() { app_->prefix_command(); }
+
+std::vector<std::string> Command::rest() const { return app_->remaining(); }
+
+void Command::on_chosen(std::function<void()> act) { app_->callback(std::move(act)); }
+
+std::string Command::name() const { return app_->get_name(); }
+
+std::string Command::description() const { return app_->get_description(); }
+
+std::vector<Command> Command::commands() const {
+  std::vector<Command> found;
+  for (CLI::App* command : app_->get_subcommands(std::function<bool(CLI::App*)>()))
+    found.emplace_back(command);
+  return found;
+}
+
+std::vector<OptionText> Command::options() const {
+  std::vector<OptionText> found;
+  for (const CLI::Option* option : app_->get_options()) {
+    const std::string name = option->get_positional() ? option->get_name(true) : option->get_name(false, true);
+    found.push_back({name, option->get_description(), option->get_envname()});
+  }
+  return found;
+}
+
+int parse_command_line(std::vector<std::string> words, const std::string& version,
+                       const std::function<void(Command)>& add_commands,
+                       const std::function<std::vector<std::string>(Command, std::vector<std::string>)>& normalise,
+                       const int& code) {
+  CLI::App app{"tl: a small tensor language. Compiles and runs .tl programs.", "tl"};
+  app.set_version_flag("--version", version);
+  app.require_subcommand(1);
+  add_commands(Command(&app));
+  words = normalise(Command(&app), std::move(words));
+  if (words.empty()) {
+    std::fputs(app.help().c_str(), stdout);
+    return kUsage;
+  }
+  std::reverse(words.begin(), words.end()); // CLI11 takes them from the back
+  try {
+    app.parse(words);
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    show("UsageError", error.what());
+    return kUsage;
+  }
+  return code;
+}
+
+} // namespace tl::cli
