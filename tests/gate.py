@@ -70,17 +70,13 @@ def places():
 
 @functools.cache
 def exceptions():
-    """Pairs of a pattern of files and a text, by the kind of check."""
-    found = {}
-    for line in pathlib.Path("tests/gate_exceptions.txt").read_text().splitlines():
-        if line.strip() and not line.startswith("#"):
-            kind, files, text = line.split(" # ")[0].split()
-            found.setdefault(kind, []).append((files, text))
-    return found
+    """Pairs of a file and a pattern of paths that it may name."""
+    lines = pathlib.Path("tests/gate_exceptions.txt").read_text().splitlines()
+    return [tuple(line.split(" # ")[0].split()) for line in lines if line.strip() and not line.startswith("#")]
 
 
-def excepted(kind, file, text):
-    return any(fnmatch.fnmatchcase(file, files) and fnmatch.fnmatchcase(text, pattern) for files, pattern in exceptions().get(kind, []))
+def excepted(file, path):
+    return any(file == named and fnmatch.fnmatchcase(path, pattern) for named, pattern in exceptions())
 
 
 # ---- lines of any text
@@ -105,7 +101,7 @@ def check_lines(file, text, lines):
             yield number, "a conflict marker of a merge"
         if suffix == ".md" and line.lstrip().startswith("```"):
             fenced = not fenced
-        if line != line.rstrip() and not program and not printed and not fenced and not excepted("blanks", file, line.strip()):
+        if line != line.rstrip() and not program and not printed and not fenced:
             yield number, "blanks at the end of the line"
         if "\t" in line and not program and not printed:
             yield number, "a tab"
@@ -195,7 +191,7 @@ def check_paths(file, comments):
     for number, comment in comments:
         comment = re.sub(r"\]\([^)]*\)", "]", comment)  # links are checked as such
         for name, line in LINE.findall(comment):
-            if not excepted("path", file, f"{name}:{line}"):
+            if not excepted(file, f"{name}:{line}"):
                 yield number, f"`{name}:{line}` refers to a line by its number, which goes stale: name what stands there"
         for written in PATH.findall(comment):
             for path in expand(written.rstrip(".,:-").rstrip("/")):
@@ -203,10 +199,10 @@ def check_paths(file, comments):
                 ours = head in FOLDERS or head in (".", "..") and suffix or re.fullmatch(SOURCES, suffix)
                 if head.startswith("build") or path.startswith("./build") or PLACEHOLDER.search(path):
                     continue
-                if ours and not exists(path.removeprefix("./"), file) and not excepted("path", file, path):
+                if ours and not exists(path.removeprefix("./"), file) and not excepted(file, path):
                     yield number, f"there is no `{path}`"
         for name in NAME.findall(comment):
-            if name not in places()[1] and not PLACEHOLDER.search(name) and not excepted("path", file, name):
+            if name not in places()[1] and not PLACEHOLDER.search(name) and not excepted(file, name):
                 yield number, f"there is no file `{name}`"
 
 
@@ -398,9 +394,8 @@ def check(file):
     lines = text.split("\n")[: -1 if text.endswith("\n") else None]
     yield from check_lines(file, text, lines)
     comments = comments_of(file, text, lines)
-    if not excepted("paths", file, "*"):
-        yield from check_paths(file, comments)
-        yield from check_commands(file, comments)
+    yield from check_paths(file, comments)
+    yield from check_commands(file, comments)
     if file.endswith(".md"):
         yield from check_links(file, comments)
         yield from tables.problems(file, text)

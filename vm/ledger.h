@@ -2,11 +2,11 @@
 //
 // With `--sync` memory is free again where the last handle on it goes. Running ahead, operations in flight may still
 // use it there: it is *dying*. The ledger counts, for each device, what `--sync` would have in use where the program is
-// being issued; a quarter more than the most of that may be in use by running ahead. Beyond that bound dying memory goes
-// to new operations, which come after those that use it, as on a GPU memory is reused in the order of its stream: one
-// block that is large enough, or several that are given back when the operation begins, in exchange for addresses that it
-// has from the start. So the issuing thread need not wait, and other devices get their work. (With an eighth more,
-// training on two devices waited for memory in every step.)
+// being issued; a quarter more than the most of that may be in use by running ahead. Beyond that bound dying memory
+// goes to new operations, which come after those that use it, as on a GPU memory is reused in the order of its stream:
+// one block that is large enough, or several that are given back when the operation begins, in exchange for addresses
+// that it has from the start. So the issuing thread need not wait, and other devices get their work. (With an eighth
+// more, training on two devices waited for memory in every step.)
 //
 // Issuing thread only, but for `gone`.
 #pragma once
@@ -39,8 +39,8 @@ public:
   void dies(Node& node); // its account is that of its device
   void gone(Node& node); // any thread: its memory was given back
 
-  // Dying memory for `op`, which from here on comes after what uses it: of this class, or cut from a larger block, whose
-  // rest is workspace of `op`. Nothing: there is none.
+  // Dying memory for `op`, which from here on comes after what uses it: of this class, or cut from a larger block,
+  // whose rest is workspace of `op`. Nothing: there is none.
   Block take(NodePool& nodes, Operation& op, int device, uint64_t bytes);
 
   // The same where no dying block is large enough: memory of its own, which it may touch once `op` begins; several that

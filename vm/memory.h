@@ -62,8 +62,8 @@ public:
   Block allocate(uint64_t bytes);
   // A block, or a part of one, has got another user, who comes after those before.
   void reused(const Block& block);
-  // Address space for a block of a divisible source, more than kLargestSmall, which nobody may touch before blocks in use
-  // have made room for it (`make_room_by`): for all but `counted` bytes, which count as in use from now on.
+  // Address space for a block of a divisible source, more than kLargestSmall, which nobody may touch before blocks in
+  // use have made room for it (`make_room_by`): for all but `counted` bytes, which count as in use from now on.
   Block allocate_later(uint64_t bytes, uint64_t counted);
   // Gives `old` to the system; `bytes` of it remain in use, as a part of a block of allocate_later.
   void make_room_by(Block& old, uint64_t bytes);
