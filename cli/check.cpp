@@ -110,7 +110,7 @@ void add_check(CLI::App& app, int& exit_code) {
       read_source(frontend, path);
       typed::Program program = check_source(frontend, true);
       std::optional<ir::Module> module;
-      if (program.ok) module = lower_source(frontend, program);
+      if (program.ok) module = lower_source(frontend, program, state->memory.compile);
       show(frontend.diagnostics, frontend.sources);
       if (frontend.diagnostics.has_errors())
         exit_code = kRejected;

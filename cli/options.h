@@ -20,6 +20,7 @@ struct RunFlags : RunSetup {
   bool no_cache = false;
   bool racecheck = false;
   std::string cache_limit;
+  double const_seconds = 60; // that computing one const may take
   std::vector<std::string> disabled; // passes
 
   void add_to(CLI::App& app);

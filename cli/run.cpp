@@ -29,7 +29,7 @@ int run(RunFlags flags, const std::vector<std::string>& words, const std::string
   flags.open_devices();
   std::optional<ir::Module> lowered;
   if (!frontend.diagnostics.has_errors())
-    lowered = lower_source(frontend, typed, flags.pass_options(), flags.device_number());
+    lowered = lower_source(frontend, typed, flags);
   show(frontend.diagnostics, frontend.sources);
   if (!lowered) return kRejected;
 

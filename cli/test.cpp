@@ -29,7 +29,7 @@ void run_file(const std::string& path, const TestFlags& flags, Count& count) {
   typed::Program typed = check_source(frontend);
   std::optional<ir::Module> lowered;
   if (!frontend.diagnostics.has_errors())
-    lowered = lower_source(frontend, typed, flags.run.pass_options(), flags.run.device_number());
+    lowered = lower_source(frontend, typed, flags.run);
   show(frontend.diagnostics, frontend.sources);
   if (!lowered) {
     fmt::print("FAIL  {}: rejected\n", visible(path));
