@@ -101,6 +101,7 @@ void add_check(CLI::App& app, int& exit_code) {
                                           "--memory=n=1000,m=20 with these sizes put in");
   for (const char* name : {"threads", "cpu-devices"}) // of the run that --memory is about
     add_run_flag(*command, *find_run_flag(name), state->memory.compile);
+  state->memory.compile.add_const_seconds_to(*command);
   add_message_format(*command);
   command->callback([state, memory, &exit_code] {
     state->memory.wanted = memory->count() > 0;

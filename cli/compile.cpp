@@ -92,8 +92,7 @@ std::optional<ir::Module> expand_lowered(const std::function<ir::Module()>& lowe
 
 std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program& program, const RunFlags& flags,
                                        const PassHook& hook) {
-  const auto constants =
-      compute_constants(program, frontend.sources, frontend.file, frontend.diagnostics, flags);
+  const auto constants = compute_constants(program, frontend.sources, frontend.file, frontend.diagnostics, flags);
   if (!constants) return std::nullopt;
   PassOptions options = flags.pass_options();
   options.hook = hook;

@@ -100,11 +100,11 @@ std::optional<ir::Constants> compute_constants(const typed::Program& program, co
       continue;
     }
     if (outcome.error->kind == "Interrupted") {
-      diagnostics.error("NotConstant", name,
-                        fmt::format("the const `{}` is not computed after {} seconds of compiling",
-                                    sources.text(name.file).substr(name.begin, name.end - name.begin),
-                                    flags.const_seconds),
-                        "does it end? `--const-seconds` gives it longer, and a `let` is computed when the program runs");
+      diagnostics.error(
+          "NotConstant", name,
+          fmt::format("the const `{}` is not computed after {} seconds of compiling",
+                      sources.text(name.file).substr(name.begin, name.end - name.begin), flags.const_seconds),
+          "does it end? `--const-seconds` gives it longer, and a `let` is computed when the program runs");
       return std::nullopt;
     }
     Diagnostic d = diagnostic_of(*outcome.error, locations, sources, main);

@@ -35,14 +35,18 @@ void RunFlags::add_compiling_to(CLI::App& app) {
   app.add_flag("--no-cache", no_cache, "neither take compiled kernels from the disk cache nor put them there")
       ->envname("TL_NO_CACHE");
   app.add_option("--cache-limit", cache_limit, "bound on the disk cache (default: 256MiB)")->envname("TL_CACHE_LIMIT");
-  app.add_option("--const-seconds", const_seconds, "how long the computing of a const may take (default: 60)")
-      ->check(CLI::PositiveNumber)
-      ->envname("TL_CONST_SECONDS");
+  add_const_seconds_to(app);
   app.add_option("--disable", disabled, "switch off a compiler pass (tl dump --passes lists them)")
       ->allow_extra_args(false);
   app.add_flag("--time-passes", time_passes, "print the time of each compiler pass to stderr");
   app.add_flag("--verify", verify, "check the graph as lowered and after every pass");
   add_message_format(app);
+}
+
+void RunFlags::add_const_seconds_to(CLI::App& app) {
+  app.add_option("--const-seconds", const_seconds, "how long the computing of a const may take (default: 60)")
+      ->check(CLI::PositiveNumber)
+      ->envname("TL_CONST_SECONDS");
 }
 
 void RunFlags::add_looking_to(CLI::App& app) {

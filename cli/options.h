@@ -25,6 +25,7 @@ struct RunFlags : RunSetup {
 
   void add_to(CLI::App& app);
   void add_compiling_to(CLI::App& app); // of these only those that are about compiling
+  void add_const_seconds_to(CLI::App& app);
   void add_looking_to(CLI::App& app);   // --profile, --trace, --explain-idle, --audit
   void finish() const;                  // checks what is between flags, and prepares the process
   PassOptions pass_options() const;

@@ -175,7 +175,8 @@ ValueId FunctionLowerer::constant_leaf(const Argument& leaf, const tl::Type& typ
   std::vector<Dim> dims;
   for (int64_t size : tensor.dims)
     dims.push_back(Dim::of(size));
-  return outside.one(Op::ConstTensor, {}, Type::tensor(type.dtype, std::move(dims)), ConstTensorAttrs{known->second}, loc);
+  return outside.one(Op::ConstTensor, {}, Type::tensor(type.dtype, std::move(dims)), ConstTensorAttrs{known->second},
+                     loc);
 }
 
 Leaves FunctionLowerer::constant_value(const typed::Expr& e, const ConstantValue& value) {

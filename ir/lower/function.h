@@ -60,10 +60,11 @@ struct LowerProgram {
   // Files that consts are read from: path, name, element type, rank, options; where Module::tensors has them.
   std::map<std::tuple<std::string, std::string, DType, size_t, uint32_t>, uint32_t> files;
 
-  const Constants& constants;                            // that are computed already
+  const Constants& constants;                             // that are computed already
   std::map<const std::byte*, uint32_t> tensors_of_consts; // where Module::tensors has them
 
-  LowerProgram(const typed::Program& program, const SourceManager& sources, SizeAtoms& atoms, const Constants& constants);
+  LowerProgram(const typed::Program& program, const SourceManager& sources, SizeAtoms& atoms,
+               const Constants& constants);
   // Fills `called`: what the program calls, or what the const `only` calls.
   void find_called(const typed::Expr* only = nullptr);
   const ConstantValue* value_of_const(const typed::Expr& e) const; // null: it is none, or one that is not computed yet

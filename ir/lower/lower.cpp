@@ -402,8 +402,8 @@ Function FunctionLowerer::test(const typed::Test& test) {
   return std::move(f_);
 }
 
-Piece lower_piece(const typed::Program& program, const SourceManager& sources, SizeAtoms& atoms,
-                  int64_t default_device, const Constants& constants) {
+Piece lower_piece(const typed::Program& program, const SourceManager& sources, SizeAtoms& atoms, int64_t default_device,
+                  const Constants& constants) {
   if (!program.ok) throw std::logic_error("lowering: the program has errors");
   LowerProgram shared(program, sources, atoms, constants);
   shared.find_called();

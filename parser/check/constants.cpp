@@ -9,10 +9,9 @@ namespace {
 bool is_written_out(const typed::Expr& e);
 
 bool is_written_out(const typed::Block& block) {
-  return std::all_of(block.statements.begin(), block.statements.end(),
-                     [](const typed::Stmt& s) {
-                       return s.kind == StmtKind::Let && s.value && is_written_out(*s.value);
-                     }) &&
+  return std::all_of(
+             block.statements.begin(), block.statements.end(),
+             [](const typed::Stmt& s) { return s.kind == StmtKind::Let && s.value && is_written_out(*s.value); }) &&
          block.result && is_written_out(*block.result);
 }
 
