@@ -100,7 +100,7 @@ int build_library(BuildFlags& flags) {
     frontend.restart();
     typed::Program typed = check_source(frontend, false, function->name.text);
     std::optional<ir::Module> module;
-    if (!frontend.diagnostics.has_errors()) module = lower_source(frontend, typed, flags.compile.pass_options());
+    if (!frontend.diagnostics.has_errors()) module = lower_source(frontend, typed, flags.compile);
     if (!module) {
       show(frontend.diagnostics, frontend.sources);
       return kRejected;
@@ -140,7 +140,7 @@ int build(BuildFlags& flags) {
   read_source(frontend, flags.file);
   typed::Program typed = check_source(frontend);
   std::optional<ir::Module> module;
-  if (!frontend.diagnostics.has_errors()) module = lower_source(frontend, typed, flags.compile.pass_options());
+  if (!frontend.diagnostics.has_errors()) module = lower_source(frontend, typed, flags.compile);
   show(frontend.diagnostics, frontend.sources);
   if (!module) return kRejected;
   module = optimise(std::move(*module), flags.compile);

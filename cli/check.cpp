@@ -101,6 +101,7 @@ void add_check(Command app, int& exit_code) {
                                    "--memory=n=1000,m=20 with these sizes put in");
   for (const char* name : {"threads", "cpu-devices"}) // of the run that --memory is about
     add_run_flag(command, *find_run_flag(name), state->memory.compile);
+  state->memory.compile.add_const_seconds_to(command);
   add_message_format(command);
   command.on_chosen([state, memory, &exit_code] {
     state->memory.wanted = memory.given();
@@ -110,7 +111,7 @@ void add_check(Command app, int& exit_code) {
       read_source(frontend, path);
       typed::Program program = check_source(frontend, true);
       std::optional<ir::Module> module;
-      if (program.ok) module = lower_source(frontend, program);
+      if (program.ok) module = lower_source(frontend, program, state->memory.compile);
       show(frontend.diagnostics, frontend.sources);
       if (frontend.diagnostics.has_errors())
         exit_code = kRejected;

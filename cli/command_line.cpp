@@ -71,6 +71,10 @@ Option Command::add_option(const std::string& name, std::string& value, const st
   return Option(app_->add_option(name, value, description));
 }
 
+Option Command::add_option(const std::string& name, double& value, const std::string& description) {
+  return Option(app_->add_option(name, value, description)->check(CLI::PositiveNumber));
+}
+
 Option Command::add_option(const std::string& name, std::vector<std::string>& values, const std::string& description) {
   return Option(app_->add_option(name, values, description));
 }

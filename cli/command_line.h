@@ -45,6 +45,7 @@ public:
   Option add_switch(const std::string& name, std::function<void(const std::string&)> take,
                     const std::string& description);
   Option add_option(const std::string& name, std::string& value, const std::string& description);
+  Option add_option(const std::string& name, double& value, const std::string& description); // a positive number
   Option add_option(const std::string& name, std::vector<std::string>& values, const std::string& description);
   Option add_option(const std::string& name, std::function<void(const std::string&)> take,
                     const std::string& description);

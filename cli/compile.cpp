@@ -2,6 +2,7 @@
 #include "backend/cpu/codegen.h"
 #include "backend/cuda/provider.h"
 #include "backend/kernel/lower.h"
+#include "constants.h"
 #include "driver/messages.h"
 #include "ir/graph/verify.h"
 #include "ir/lower/lower.h"
@@ -89,10 +90,14 @@ std::optional<ir::Module> expand_lowered(const std::function<ir::Module()>& lowe
   return std::nullopt;
 }
 
-std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program& program, const PassOptions& options,
-                                       int64_t default_device) {
-  return expand_lowered([&] { return ir::lower(program, frontend.sources, default_device); }, frontend.sources,
-                        frontend.file, frontend.diagnostics, options);
+std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program& program, const RunFlags& flags,
+                                       const PassHook& hook) {
+  const auto constants = compute_constants(program, frontend.sources, frontend.file, frontend.diagnostics, flags);
+  if (!constants) return std::nullopt;
+  PassOptions options = flags.pass_options();
+  options.hook = hook;
+  return expand_lowered([&] { return ir::lower(program, frontend.sources, flags.device_number(), *constants); },
+                        frontend.sources, frontend.file, frontend.diagnostics, options);
 }
 
 ir::Module optimise(ir::Module module, const RunFlags& flags) {

@@ -43,9 +43,9 @@ typed::Program check_source(Frontend& frontend, bool for_check = false, const st
 // The graph before all passes, transforms of functions expanded, or nothing after reporting what it cannot express yet.
 std::optional<ir::Module> expand_lowered(const std::function<ir::Module()>& lower, const SourceManager& sources,
                                          FileId main, Diagnostics& diagnostics, const PassOptions& options);
-// The same, of a whole program without errors.
-std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program& program,
-                                       const PassOptions& options = {}, int64_t default_device = 0);
+// The same, of a whole program without errors, whose consts are computed before. `hook`: after each pass (PassOptions).
+std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program& program, const RunFlags& flags,
+                                       const PassHook& hook = {});
 
 struct Executable {
   Program program;

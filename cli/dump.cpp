@@ -42,16 +42,16 @@ public:
     print(to_text(now));
     found_ = true;
   }
-  PassOptions options() {
-    PassOptions options = flags_.run.pass_options();
-    options.hook = [&](std::string_view name, const ir::Module& now) { after(name, now); };
-    return options;
+  PassHook hook() {
+    return [&](std::string_view name, const ir::Module& now) { after(name, now); };
   }
   bool done() const { return found_ && !flags_.after_all; }
 
   void finish(ir::Module module) {
     if (done()) return;
-    module = run_passes(std::move(module), options());
+    PassOptions options = flags_.run.pass_options();
+    options.hook = hook();
+    module = run_passes(std::move(module), options);
     if (!found_ && !name_.empty() && !flags_.after_all)
       throw UsageError(fmt::format("--after {}: no such pass ran so often; tl dump --passes lists them", flags_.after));
     if (name_.empty() && !flags_.after_all) print(to_text(module));
@@ -114,11 +114,11 @@ int dump(const DumpFlags& flags) {
   }
   if (flags.stage == "ir") {
     GraphDump graph(flags);
-    std::optional<ir::Module> lowered = lower_source(frontend, typed, graph.options());
+    std::optional<ir::Module> lowered = lower_source(frontend, typed, flags.run, graph.hook());
     if (lowered) graph.finish(std::move(*lowered));
     return finish();
   }
-  std::optional<ir::Module> lowered = lower_source(frontend, typed, flags.run.pass_options());
+  std::optional<ir::Module> lowered = lower_source(frontend, typed, flags.run);
   if (!lowered) return finish();
   ir::Module module = std::move(*lowered);
   module = optimise(std::move(module), flags.run);

@@ -35,10 +35,16 @@ void RunFlags::add_compiling_to(Command app) {
       .environment("TL_NO_CACHE");
   app.add_option("--cache-limit", cache_limit, "bound on the disk cache (default: 256MiB)")
       .environment("TL_CACHE_LIMIT");
+  add_const_seconds_to(app);
   app.add_option("--disable", disabled, "switch off a compiler pass (tl dump --passes lists them)").one_value_each();
   app.add_flag("--time-passes", time_passes, "print the time of each compiler pass to stderr");
   app.add_flag("--verify", verify, "check the graph as lowered and after every pass");
   add_message_format(app);
+}
+
+void RunFlags::add_const_seconds_to(Command app) {
+  app.add_option("--const-seconds", const_seconds, "how long the computing of a const may take (default: 60)")
+      .environment("TL_CONST_SECONDS");
 }
 
 void RunFlags::add_looking_to(Command app) {

@@ -20,12 +20,14 @@ struct RunFlags : RunSetup {
   bool no_cache = false;
   bool racecheck = false;
   std::string cache_limit;
+  double const_seconds = 60;         // that computing one const may take
   std::vector<std::string> disabled; // passes
 
   void add_to(Command app);
   void add_compiling_to(Command app); // of these only those that are about compiling
-  void add_looking_to(Command app);   // --profile, --trace, --explain-idle, --audit
-  void finish() const;                // checks what is between flags, and prepares the process
+  void add_const_seconds_to(Command app);
+  void add_looking_to(Command app); // --profile, --trace, --explain-idle, --audit
+  void finish() const;              // checks what is between flags, and prepares the process
   PassOptions pass_options() const;
   std::string cache_folder() const;              // empty: --no-cache, or nowhere to put it
   std::shared_ptr<DiskCache> disk_cache() const; // null: --no-cache, or nowhere to put it

@@ -28,8 +28,7 @@ int run(RunFlags flags, const std::vector<std::string>& words, const std::string
   typed::Program typed = check_source(frontend);
   flags.open_devices();
   std::optional<ir::Module> lowered;
-  if (!frontend.diagnostics.has_errors())
-    lowered = lower_source(frontend, typed, flags.pass_options(), flags.device_number());
+  if (!frontend.diagnostics.has_errors()) lowered = lower_source(frontend, typed, flags);
   show(frontend.diagnostics, frontend.sources);
   if (!lowered) return kRejected;
 

@@ -92,9 +92,12 @@ bool Session::keep(const typed::Program& program, const std::vector<AtomId>& siz
   return true;
 }
 
-std::optional<ir::Module> Session::lower(const std::function<ir::Module()>& how) {
+std::optional<ir::Module> Session::lower(const typed::Program& program,
+                                         const std::function<ir::Module(const ir::Constants&)>& how) {
   Diagnostics diagnostics;
-  auto module = expand_lowered(how, sources_, file_, diagnostics, flags_.pass_options());
+  std::optional<ir::Module> module;
+  if (auto constants = compute_constants(program, sources_, file_, diagnostics, flags_, interrupt_))
+    module = expand_lowered([&] { return how(*constants); }, sources_, file_, diagnostics, flags_.pass_options());
   if (!module) show(diagnostics, sources_);
   return module;
 }
@@ -106,8 +109,8 @@ Session::End Session::run(const std::string& text, const std::string& name) {
   Outcome outcome;
   std::optional<ir::Piece> piece;
   std::string stats;
-  std::optional<ir::Module> lowered = lower([&] {
-    piece = ir::lower_piece(*program, sources_, checker_->atoms(), flags_.device_number());
+  std::optional<ir::Module> lowered = lower(*program, [&](const ir::Constants& constants) {
+    piece = ir::lower_piece(*program, sources_, checker_->atoms(), flags_.device_number(), constants);
     return std::move(piece->module);
   });
   if (!lowered) {
@@ -154,7 +157,9 @@ std::optional<std::string> Session::type_of(const std::string& text) {
 std::optional<std::string> Session::made_of(const std::string& text, Stage stage) {
   const typed::Program* program = check(text, "<input>");
   if (!program) return std::nullopt;
-  std::optional<ir::Module> module = lower([&] { return ir::lower(*program, sources_, flags_.device_number()); });
+  std::optional<ir::Module> module = lower(*program, [&](const ir::Constants& constants) {
+    return ir::lower(*program, sources_, flags_.device_number(), constants);
+  });
   checker_->undo();
   if (!module) return std::nullopt;
   module = optimise(std::move(*module), flags_);

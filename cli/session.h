@@ -1,6 +1,7 @@
 // Compiles and runs a program piece by piece, as it is typed: what was declared and bound stays for the next piece.
 #pragma once
 #include "compile.h"
+#include "constants.h"
 #include "library.h"
 #include "parser/check/check.h"
 #include <atomic>
@@ -37,7 +38,9 @@ private:
   void renew();
   Pieces::iterator forget(Pieces::iterator piece);                               // gives the next one
   const typed::Program* check(const std::string& text, const std::string& name); // null: wrong, and said so
-  std::optional<ir::Module> lower(const std::function<ir::Module()>& how); // null: not to be expressed, and said so
+  // Null: not to be expressed, or a const cannot be computed, and said so.
+  std::optional<ir::Module> lower(const typed::Program& program,
+                                  const std::function<ir::Module(const ir::Constants&)>& how);
   std::vector<Argument> arguments(const typed::Program& program) const;
   bool keep(const typed::Program& program, const std::vector<AtomId>& sizes, std::vector<Argument> results);
 

@@ -28,8 +28,7 @@ void run_file(const std::string& path, const TestFlags& flags, Count& count) {
   read_source(frontend, path);
   typed::Program typed = check_source(frontend);
   std::optional<ir::Module> lowered;
-  if (!frontend.diagnostics.has_errors())
-    lowered = lower_source(frontend, typed, flags.run.pass_options(), flags.run.device_number());
+  if (!frontend.diagnostics.has_errors()) lowered = lower_source(frontend, typed, flags.run);
   show(frontend.diagnostics, frontend.sources);
   if (!lowered) {
     fmt::print("FAIL  {}: rejected\n", visible(path));

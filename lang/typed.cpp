@@ -171,7 +171,9 @@ struct Printer {
     std::string condition = expr(*e.operands[0]), then_text = block(branches.then_block);
     return fmt::format("if {} {} else {}", condition, then_text, block(branches.else_block)) + joins(branches.joins);
   }
-  std::string core(const Expr&, const BlockExpr& e) { return block(e.block); }
+  std::string core(const Expr&, const BlockExpr& e) {
+    return (e.constant.name.valid() ? "const " : "") + block(e.block);
+  }
   std::string core(const Expr& e, const ComprehensionExpr& comprehension) {
     std::vector<std::string> indices;
     for (const auto& i : comprehension.indices)

@@ -249,9 +249,17 @@ struct IfExpr { // operand 0: a bool scalar
   std::vector<Join> joins; // afterwards
 };
 
+// Of a const: the block reads no variables, and its value is computed when the program is compiled. `name`: where the const
+// is declared; it has as many values as parts and types, whatever uses it.
+struct ConstPart {
+  Span name = {};
+  uint32_t part = 0; // of a const that is a tuple: each part that has to be computed is one of its own
+};
+
 struct BlockExpr { // with an operand, a device: what is made in it is put there (`on`)
   Block block;
   bool builds_list = false; // list(… for …): no effects in its loops
+  ConstPart constant = {};  // with a valid name: this is its value
 };
 
 struct ComprehensionIndex {

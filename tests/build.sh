@@ -181,6 +181,25 @@ within([1.0, 2.0])
 E
 check "constants: a size that only the run tells" 3 "axis 0 of const .w. is 1000, where n is written, which is 2" -- sh -c "cd '$out/away' && '$tl' build within.tl -o t && ./t"
 
+# ---- a const is computed when the program is compiled: what computes it is not in the executable or the library
+cat >"$out/computes.tl" <<'E'
+const w = load("small.npy")
+fn power(m: f64[n, n], k: i64) -> f64[n, n] {
+  var x = eye(n, f64)
+  for i in 0..k { x = x @ m }
+  x
+}
+const P = power(w, 5)
+export fn scaled(x: f64[40]) -> f64[40] = P[0] * x
+fn main(i: i64 = 3) { print(P[0, 0], P[i, i], P.shape) }
+E
+(cd "$out" && "$tl" run -e 'save("small.npy", eye(40, f64) * 2.0)')
+check "computed consts: build" 0 -- sh -c "cd '$out' && '$tl' build computes.tl -o computes && '$tl' build --lib -g computes.tl -o computed && mkdir -p away && mv small.npy away"
+check "computed consts: elsewhere" 0 "^32\.0 32\.0 \(40, 40\)$" -- sh -c "cp '$out/computes' '$out/away' && cd / && '$out/away/computes'"
+check "computed consts: no kernel" 0 "^kernels launched +0$" -- "$out/computes" --stats
+nm "$out/computed.a" 2>/dev/null | grep -o 'tl_v[34]_[a-z]*' >"$out/computed.kernels"
+check "computed consts: the library only scales" 0 "^scaled$" -- sh -c "sed 's/.*_//' '$out/computed.kernels' | sort -u | tr '\n' ' ' | sed 's/ $//'; echo"
+
 # ---- trained networks, in a root with libc and nothing else
 check "LeNet as an executable" 0 -- "$out/lenet" "${digits[@]}" --epochs 2 --to "$out/lenet.safetensors" --plot_file "$out/l.svg"
 check "GPT as an executable" 0 -- "$out/gpt" --steps 20 --to "$out/gpt.safetensors" --plot_file "$out/l.svg"

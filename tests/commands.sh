@@ -307,6 +307,13 @@ check "cache that healed" 0 "from disk ([1-9]) of \\1, 0 stored" -- "${cached[@]
 touch "$out/file"
 check "a file for a cache" 0 "disk cache +.*file" -- env TL_CACHE_DIR="$out/file" "$tl" run --stats -e "$sizes"
 check "no folder for a cache" 0 "^210.0$" -- env -u HOME -u XDG_CACHE_HOME -u TL_CACHE_DIR "$tl" run -e "$sizes"
+# ---- a const that is not computed in time
+endless='fn spin(n: i64) -> i64 { var i = n; while i > 0 { i = i % 7 + 1 }; i }; const S = spin(3); print(S)'
+check "endless const" 1 "NotConstant.*the const .S. is not computed after 0.2 seconds" -- "$tl" run --const-seconds 0.2 -e "$endless"
+check "endless const, interpreted" 1 "the const .S. is not computed after 0.2 seconds" -- "$tl" run --interp --const-seconds 0.2 -e "$endless"
+echo "$endless" >"$out/endless.tl"
+check "endless const, checked" 1 "the const .S. is not computed after 0.2 seconds" -- "$tl" check --const-seconds 0.2 "$out/endless.tl"
+check "no time for a const" 2 "" -- "$tl" run --const-seconds 0 -e 'print(1)'
 check "bad cache limit" 2 "is not a size" -- "$tl" run --cache-limit lots -e 'print(1)'
 cat >"$out/race.sh" <<'T' # 40 processes on one folder that is empty at first and too small for all
 for i in $(seq 40); do TL_CACHE_LIMIT=$((1 + i % 2))MB "$1" run -e "$2" & done | sort | uniq -c

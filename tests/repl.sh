@@ -28,6 +28,8 @@ check "a session of many inputs on the reference interpreter" 0 -- "$here/repl/m
 printf 'let s = "a" + "b"\nlet xs = list("x", s)\nprint(s, xs)\n' >text.txt
 check "text of an earlier input" 0 "^ab \\['x', 'ab'\\]$" -- bash -c "'$tl' repl --interp < text.txt"
 check "an exit of a session that keeps nothing" 4 -- bash -c "echo 'exit(4)' | '$tl' repl"
+printf 'fn bad(x: i64) -> i64 { assert x > 3; x }\nconst C = bad(1)\nC\n1 + 1\n' >const.txt
+check "inputs after a const that has no value" 0 "^2 : i64$" -- bash -c "'$tl' repl < const.txt"
 awk 'BEGIN { for (i = 0; i < 20000; i++) print "# a comment"; print "1 + 1" }' >comments.txt
 check "many comments" 0 "^2 : i64$" -- bash -c "'$tl' repl < comments.txt"
 check "an empty session" 0 -- bash -c "'$tl' repl < /dev/null"

@@ -72,10 +72,9 @@ private:
     CompiledKernel compiled;
   };
 
-  // Everything that the machine code depends on.
   CacheKey disk_key(const std::string& kernel_text) const {
-    return cache_key(
-        {"cpu kernel", build_id(), codegen_->cpu(), codegen_->features(), std::to_string(options_.level), kernel_text});
+    const std::string build = build_id();
+    return cpu_cache_key({build, codegen_->cpu(), codegen_->features(), options_.level, kernel_text});
   }
 
   // Not by std::call_once: exceptions do not pass through libc's functions (docs/packaging.md).
@@ -147,6 +146,11 @@ private:
 };
 
 } // namespace
+
+CacheKey cpu_cache_key(const CpuCodeOrigin& origin) {
+  return cache_key(
+      {"cpu kernel", origin.build, origin.cpu, origin.features, std::to_string(origin.level), origin.kernel});
+}
 
 std::unique_ptr<KernelProvider> make_jit(std::vector<kir::Kernel> kernels, const JitOptions& options) {
   return std::make_unique<JitProvider>(std::move(kernels), options);

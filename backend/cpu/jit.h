@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tl {
@@ -25,6 +26,15 @@ struct JitOptions {
   // compiles it, with the optimised LLVM IR or the assembler text.
   std::function<void(const std::string& name, const std::string& text)> on_llvm, on_asm;
 };
+
+// Of a kernel's machine code, in the disk cache: everything that it depends on.
+struct CpuCodeOrigin {
+  std::string_view build; // of tl itself: build_id()
+  std::string_view cpu, features;
+  int level = 2;
+  std::string_view kernel; // its text, under one name for all (kernel_key)
+};
+CacheKey cpu_cache_key(const CpuCodeOrigin& origin);
 
 // Kernel `id` of the provider is kernels[id]. Each is compiled once, when first asked for or ahead of that in the
 // background; kernels equal but for their names share their code. Thread-safe. Throws std::logic_error where a kernel

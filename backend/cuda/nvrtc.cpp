@@ -14,20 +14,25 @@ bool nvrtc_available(std::string* why) {
   return library.ok;
 }
 
-std::string nvrtc_description() {
-  if (!nvrtc_available()) return "";
-  int major = 0, minor = 0;
-  cuda::nvrtc().functions.version(&major, &minor);
-  // It does not tell its patch level, but the file that the name leads to does, or another size or time.
-  const std::string& path = cuda::nvrtc().path;
-  std::string text = std::to_string(major) + "." + std::to_string(minor) + " " + path;
+NvrtcIdentity nvrtc_identity() {
+  NvrtcIdentity identity;
+  if (!nvrtc_available()) return identity;
+  cuda::nvrtc().functions.version(&identity.major, &identity.minor);
+  identity.path = cuda::nvrtc().path;
+  identity.options.assign(std::begin(kOptions), std::end(kOptions));
+  return identity;
+}
+
+std::string description_of(const NvrtcIdentity& nvrtc) {
+  std::string text = std::to_string(nvrtc.major) + "." + std::to_string(nvrtc.minor) + " " + nvrtc.path;
   std::error_code error;
-  const std::filesystem::path file = std::filesystem::canonical(path, error);
+  const std::filesystem::path file = std::filesystem::canonical(nvrtc.path, error);
   struct stat about{};
   if (!error && stat(file.c_str(), &about) == 0)
-    text += " " + file.string() + " " + std::to_string(about.st_size) + " " + std::to_string(about.st_mtim.tv_sec);
-  for (const char* option : kOptions)
-    text += std::string(" ") + option;
+    text += " " + file.string() + " " + std::to_string(about.st_size) + " " + std::to_string(about.st_mtim.tv_sec) +
+            "." + std::to_string(about.st_mtim.tv_nsec);
+  for (const std::string& option : nvrtc.options)
+    text += " " + option;
   return text;
 }
 

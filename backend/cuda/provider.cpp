@@ -156,7 +156,7 @@ private:
     const size_t end = std::min(kernels_.size(), (batch + 1) * kBatch);
     for (size_t id = batch * kBatch; id < end; ++id)
       text += cuda_kernel(kernels_[id]);
-    const CacheKey key = cache_key({"cubin", text, options_.architecture, nvrtc_description()});
+    const CacheKey key = gpu_cache_key(text, options_.architecture, nvrtc_identity());
     auto image = std::make_shared<GpuImage>();
     if (options_.cache)
       if (std::optional<std::string> found = options_.cache->find(key)) {
@@ -181,6 +181,10 @@ private:
 };
 
 } // namespace
+
+CacheKey gpu_cache_key(std::string_view text, std::string_view architecture, const NvrtcIdentity& nvrtc) {
+  return cache_key({"cubin", text, architecture, description_of(nvrtc)});
+}
 
 std::unique_ptr<KernelProvider> with_gpu_kernels(std::unique_ptr<KernelProvider> cpu, std::vector<kir::Kernel> kernels,
                                                  const GpuCompileOptions& options) {

@@ -2,9 +2,11 @@
 #pragma once
 #include "abi/gpu_kernel.h"
 #include "backend/cache/disk_cache.h"
+#include "backend/cuda/nvrtc.h"
 #include "backend/kernel/kernel_ir.h"
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tl {
@@ -16,6 +18,9 @@ struct GpuCompileOptions {
   bool library = false;             // cuBLASLt, which is there, computes matrix products,
   bool tf32 = false;                // those of f32 in TF32
 };
+
+// Of the machine code of a text, in the disk cache: everything that it depends on.
+CacheKey gpu_cache_key(std::string_view text, std::string_view architecture, const NvrtcIdentity& nvrtc);
 
 // Kernel `id` is kernels[id], for cards from NVRTC, in batches: compiling one takes as long as compiling ten. The first
 // that is asked for starts all. Thread-safe.

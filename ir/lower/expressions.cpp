@@ -29,6 +29,7 @@ Leaves FunctionLowerer::evaluate(const typed::Expr& e) {
     const std::string& name = shared_.program.variables[variable->var.index].name;
     throw std::logic_error("lowering: variable " + name + " has no value");
   }
+  if (const ConstantValue* value = shared_.value_of_const(e)) return constant_value(e, *value);
   if (e.is<typed::IfExpr, typed::BlockExpr>()) {
     if (may_leave(e)) throw std::logic_error("lowering: something that may leave has no continuation");
     auto value = [](const Leaves& leaves) { return leaves; };

@@ -11,6 +11,7 @@
 //   comprehensions.cpp comprehensions: Map, Reduce, Contract
 //   scalarize.cpp, scalarize_elements.cpp   bodies of maps down to scalars
 //   lists.cpp          lists and text
+//   constants.cpp      consts that were computed before
 //   devices.cpp        devices, and where new values go
 //   builtins.cpp, effects.cpp, random.cpp
 #pragma once
@@ -59,7 +60,14 @@ struct LowerProgram {
   // Files that consts are read from: path, name, element type, rank, options; where Module::tensors has them.
   std::map<std::tuple<std::string, std::string, DType, size_t, uint32_t>, uint32_t> files;
 
-  LowerProgram(const typed::Program& program, const SourceManager& sources, SizeAtoms& atoms);
+  const Constants& constants;                             // that are computed already
+  std::map<const std::byte*, uint32_t> tensors_of_consts; // where Module::tensors has them
+
+  LowerProgram(const typed::Program& program, const SourceManager& sources, SizeAtoms& atoms,
+               const Constants& constants);
+  // Fills `called`: what the program calls, or what the const `only` calls.
+  void find_called(const typed::Expr* only = nullptr);
+  const ConstantValue* value_of_const(const typed::Expr& e) const; // null: it is none, or one that is not computed yet
   LocId location(Span span, const std::string& function, LocId caller); // one for all that is there
   // One of its own. Locations are numbered in program order, which tells the first of several failures (vm/value.h): a
   // check comes after what it checks, though something that was evaluated before may be at the very place.
@@ -97,6 +105,8 @@ public:
   Function instance(typed::InstanceId id); // the graph function of an instance
   Function entry();                        // top-level statements and main
   Function test(const typed::Test& test);  // top-level statements and a test
+  // The entry of lower_constant; `sizes` as there.
+  Function computing(const typed::Expr& constant, std::vector<bool>& sizes);
 
 private:
   // ---- state -------------------------------------------------------------------------------------------------------
@@ -314,6 +324,10 @@ private:
   ValueId iota(const Dim& count, LocId loc);
   ValueId reduce(ReduceOp op, ValueId x, std::vector<int64_t> axes, ValueId mask, LocId loc);
   ValueId slice(ValueId x, std::vector<ValueId> starts, std::vector<int64_t> steps, std::vector<Dim> dims, LocId loc);
+
+  // ---- constants.cpp -----------------------------------------------------------------------------------------
+  Leaves constant_value(const typed::Expr& e, const ConstantValue& value);
+  ValueId constant_leaf(const Argument& leaf, const tl::Type& type, LocId loc);
 
   // ---- branches.cpp ------------------------------------------------------------------------------------------
   Leaves if_expression(const typed::Expr& e, const Use& use);

@@ -40,21 +40,28 @@ Signature signature_of(const typed::Program& program, const typed::Instance& ins
 
 } // namespace
 
-LowerProgram::LowerProgram(const typed::Program& program, const SourceManager& sources, SizeAtoms& atoms)
-    : program(program), sources(sources), atoms(atoms), checked_atoms(atoms.size()) {
-  module.interface = program.interface;
+LowerProgram::LowerProgram(const typed::Program& program, const SourceManager& sources, SizeAtoms& atoms,
+                           const Constants& constants)
+    : program(program), sources(sources), atoms(atoms), checked_atoms(atoms.size()), constants(constants) {}
+
+void LowerProgram::find_called(const typed::Expr* only) {
+  if (!only) module.interface = program.interface;
   // Instances that are called, in order. The others may be unfinished.
   std::set<uint32_t> found;
   std::vector<uint32_t> work;
   VisitExpr visit = [&](const typed::Expr& e) {
     const auto* call = e.get_if<typed::CallExpr>();
     if (call && found.insert(call->instance.index).second) work.push_back(call->instance.index);
-    return true;
+    return !value_of_const(e); // else what computes it is not called
   };
-  walk(program.top_level, visit, nullptr);
-  walk(program.main_call, visit, nullptr);
-  for (const typed::Test& test : program.tests)
-    if (found.insert(test.instance.index).second) work.push_back(test.instance.index);
+  if (only) {
+    walk(only->as<typed::BlockExpr>().block, visit, nullptr);
+  } else {
+    walk(program.top_level, visit, nullptr);
+    walk(program.main_call, visit, nullptr);
+    for (const typed::Test& test : program.tests)
+      if (found.insert(test.instance.index).second) work.push_back(test.instance.index);
+  }
   while (!work.empty()) {
     uint32_t next = work.back();
     work.pop_back();
@@ -392,10 +399,11 @@ Function FunctionLowerer::test(const typed::Test& test) {
   return std::move(f_);
 }
 
-Piece lower_piece(const typed::Program& program, const SourceManager& sources, SizeAtoms& atoms,
-                  int64_t default_device) {
+Piece lower_piece(const typed::Program& program, const SourceManager& sources, SizeAtoms& atoms, int64_t default_device,
+                  const Constants& constants) {
   if (!program.ok) throw std::logic_error("lowering: the program has errors");
-  LowerProgram shared(program, sources, atoms);
+  LowerProgram shared(program, sources, atoms, constants);
+  shared.find_called();
   shared.default_device = default_device;
   for (typed::InstanceId id : shared.called)
     shared.module.functions.push_back(FunctionLowerer(shared, program.instances[id.index].name).instance(id));
@@ -410,9 +418,10 @@ Piece lower_piece(const typed::Program& program, const SourceManager& sources, S
   return {std::move(shared.module), std::move(shared.session_sizes)};
 }
 
-Module lower(const typed::Program& program, const SourceManager& sources, int64_t default_device) {
+Module lower(const typed::Program& program, const SourceManager& sources, int64_t default_device,
+             const Constants& constants) {
   SizeAtoms atoms = program.atoms;
-  return lower_piece(program, sources, atoms, default_device).module;
+  return lower_piece(program, sources, atoms, default_device, constants).module;
 }
 
 size_t leaf_count(const tl::Type& type) { return leaf_types(type).size(); }

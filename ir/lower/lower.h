@@ -2,6 +2,7 @@
 // host i64 values (one per normalised polynomial), effects become a chain of tokens, failures become Guards.
 #pragma once
 #include "ir/graph/graph.h"
+#include "ir/lower/constants.h"
 #include "lang/source.h"
 #include "lang/typed.h"
 #include <stdexcept>
@@ -18,8 +19,10 @@ struct Unsupported : std::runtime_error {
 // block becomes a function that takes and gives a token: it runs the top-level statements, then the test.
 // Where the program names devices, what is made at the top level, in main and in tests goes to `default_device` (its
 // number, abi/device.h).
+// Consts that `constants` does not have are computed where they are used.
 // Requires program.ok. Throws Unsupported.
-Module lower(const typed::Program& program, const SourceManager& sources, int64_t default_device = 0);
+Module lower(const typed::Program& program, const SourceManager& sources, int64_t default_device = 0,
+             const Constants& constants = {});
 
 // A piece of a session: the entry's further parameters are program.session.sizes, then the leaves of
 // program.session.given, a tensor behind the sizes of its axes; its further results the leaves of program.session.kept,
@@ -30,7 +33,7 @@ struct Piece {
 };
 // `atoms` are the program's, or a copy of them: lowering adds compound ones.
 Piece lower_piece(const typed::Program& program, const SourceManager& sources, SizeAtoms& atoms,
-                  int64_t default_device = 0);
+                  int64_t default_device = 0, const Constants& constants = {});
 // How many leaves a value of this type has.
 size_t leaf_count(const tl::Type& type);
 

@@ -4,6 +4,7 @@
 #include "parser/check/builtins/shape.h"
 #include "parser/check/calls.h"
 #include "parser/check/comprehensions.h"
+#include "parser/check/constants.h"
 #include "parser/check/functions.h"
 #include "parser/check/indexing.h"
 #include "parser/check/lists.h"
@@ -140,6 +141,7 @@ ExprPtr const_value(Context& cx, ConstInfo& info, const std::string& name, Span 
   }
   SaveAndRestore scope(cx.names.scope);
   bool saved_const = cx.in_const;
+  SaveAndRestore variables(cx.const_variables, static_cast<uint32_t>(cx.program.variables.size()));
   cx.names.scope = info.env;
   cx.in_const = info.in_use = true;
   const auto* written = info.decl->type ? ast::as<ast::NamedType>(info.decl->type) : nullptr;
@@ -185,7 +187,7 @@ ExprPtr const_value(Context& cx, ConstInfo& info, const std::string& name, Span 
   }
   cx.in_const = saved_const;
   info.in_use = false;
-  return result;
+  return computed_const(cx, std::move(result), info.decl->name.span);
 }
 
 ExprPtr check_name(Context& cx, const ast::Expr& e, const std::string& name) {
@@ -217,7 +219,7 @@ ExprPtr check_name(Context& cx, const ast::Expr& e, const std::string& name) {
   }
   switch (entity->kind) {
   case Entity::Kind::Variable: {
-    if (cx.in_const) {
+    if (cx.in_const && entity->var.index < cx.const_variables) {
       error(cx, "NotConstant", e.span,
             fmt::format("a const must be known when the program is compiled, and `{}` is a variable", name));
       return broken(e.span);

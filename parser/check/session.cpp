@@ -78,6 +78,7 @@ static const typed::Program& check_piece(Context& cx, const ast::File& file, Dia
   cx.session.shown_type.clear();
   cx.names.suggestions = 0;
   cx.instances.top_level_calls.clear();
+  cx.instances.const_calls.clear();
   cx.top->reports.clear();
   cx.top->variables.clear();
   cx.top->captures.clear();

@@ -19,9 +19,11 @@ from concurrent.futures import ThreadPoolExecutor
 WIDTHS = {"i8": 8, "i16": 16, "i32": 32, "i64": 64, "u8": 8, "u16": 16, "u32": 32, "u64": 64, "bool": 1}
 INTEGERS = [t for t in WIDTHS if t != "bool"]
 SIZES = [1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 77, 100, 127, 128, 129, 200]
-# Environment and flags, by share. AVX-512 is what a machine that has it takes without being told.
-WAYS = [(10, {}, ()), (6, {"TL_CPU": "x86-64-v3"}, ()), (1, {}, ("--sync",)), (1, {}, ("--schedule-seed", "7")), (1, {}, ("--interp",)),
-        (1, {}, ("--device", "gpu-emu"))]
+# Environment, command and flags, by share. AVX-512 is what a machine that has it takes without being told. `build` makes an
+# executable, in another process than the one that runs it.
+WAYS = [(10, {}, ("run",)), (6, {"TL_CPU": "x86-64-v3"}, ("run",)), (1, {}, ("run", "--sync")), (1, {}, ("run", "--schedule-seed", "7")),
+        (1, {}, ("run", "--interp")), (1, {}, ("run", "--device", "gpu-emu")), (3, {}, ("build",)),
+        (1, {}, ("build", "--target", "x86-64-v3"))]
 MEMORY = 8_000_000 * 1024
 
 
@@ -220,6 +222,14 @@ def limited():
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
+def commands(tl, way, path, words):
+    """What is run, one after the other; the last prints the numbers."""
+    if way[0] == "build":
+        executable = path.removesuffix(".tl")
+        return [[tl, "build", "--no-cache", *way[1:], path, "-o", executable], [executable, *words]]
+    return [[tl, "run", *(["--no-cache", "--stats"] if "--interp" not in way else []), *way[1:], path, *words]]
+
+
 def examine(options, kernels, way, seconds=None):
     """What is wrong with a program of these kernels, or nothing."""
     environment, flags = way
@@ -227,15 +237,18 @@ def examine(options, kernels, way, seconds=None):
     path = os.path.join(options.out, f"running_{os.getpid()}_{id(kernels)}.tl")
     with open(path, "w") as file:
         file.write(text)
-    compiled = "--interp" not in flags
-    command = [options.tl, "run", *(["--no-cache", "--stats"] if compiled else []), *flags, path, *words]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds or options.timeout, env={**os.environ, **environment},
-                              preexec_fn=None if "gpu-emu" in flags else limited)
+        for command in commands(options.tl, flags, os.path.abspath(path), words):
+            done = subprocess.run(command, capture_output=True, text=True, timeout=seconds or options.timeout,
+                                  env={**os.environ, **environment}, preexec_fn=None if "gpu-emu" in flags else limited)
+            if done.returncode != 0:
+                break
     except subprocess.TimeoutExpired:
         return "does not end"
     finally:
-        os.unlink(path)
+        for made in (path, path.removesuffix(".tl")):
+            if os.path.exists(made):
+                os.unlink(made)
     if done.returncode != 0:
         return f"exit {done.returncode}: {done.stderr[:600]}"
     if "compiled plainly" in done.stderr:
@@ -312,7 +325,8 @@ def batch(options, first):
 def report(options, finding):
     seed, (environment, flags), wrong, (text, words) = finding
     path = os.path.join(options.out, f"integers_{seed}.tl")
-    how = " ".join([f"{k}={v}" for k, v in environment.items()] + ["tl run --no-cache", *flags, path, *words])
+    parts = [" ".join(command) for command in commands("tl", flags, path, words)]
+    how = " ".join([f"{k}={v}" for k, v in environment.items()] + [" && ".join(parts)])
     with open(path, "w") as file:
         file.write(text + f"# {how}\n" + "".join(f"# {line}\n" for line in wrong.splitlines()))
     print(f"seed {seed}: {wrong.splitlines()[0]}\n  {how}", flush=True)
