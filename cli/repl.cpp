@@ -27,10 +27,10 @@ void on_interrupt(int signal) {
   if (!::pthread_equal(::pthread_self(), reader)) ::pthread_kill(reader, signal);
 }
 
-struct Command {
+struct LineCommand {
   std::string_view name, argument, doc;
 };
-constexpr Command kCommands[] = {
+constexpr LineCommand kCommands[] = {
     {":help", "[NAME]", "this text, or what a function of the library does"},
     {":type", "EXPRESSION", "its type, without computing it"},
     {":ir", "INPUT", "what the compiler makes of it, after all passes"},
@@ -168,7 +168,7 @@ private:
     size_t space = input.find_first_of(" \t");
     std::string name = input.substr(0, space);
     std::string rest = space == std::string::npos ? "" : trimmed(input.substr(space));
-    auto known = std::find_if(std::begin(kCommands), std::end(kCommands), [&](const Command& c) {
+    auto known = std::find_if(std::begin(kCommands), std::end(kCommands), [&](const LineCommand& c) {
       return c.name == name || (name.size() > 1 && c.name.rfind(name, 0) == 0);
     });
     if (known == std::end(kCommands)) return say(fmt::format("there is no command '{}'; :help lists them", name));
@@ -229,7 +229,7 @@ private:
       return say(fmt::format("there is no documentation of '{}'", name));
     }
     fmt::print("Enter statements or expressions; the value of a bare expression is shown with its type.\n");
-    for (const Command& c : kCommands)
+    for (const LineCommand& c : kCommands)
       fmt::print("  {:<20} {}\n", fmt::format("{} {}", c.name, c.argument), c.doc);
   }
 
@@ -254,7 +254,7 @@ private:
       if (name.rfind(word, 0) == 0 && name != word) found.emplace_back(name);
     };
     if (word[0] == ':')
-      for (const Command& c : kCommands)
+      for (const LineCommand& c : kCommands)
         consider(c.name);
     for (const std::string& name : session_->names())
       consider(name);
