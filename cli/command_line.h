@@ -1,5 +1,5 @@
-// The command line of tl: commands, and what may follow each. CLI11 parses it, in command_line.cpp alone: its headers take
-// as long to compile as all that a command does.
+// The command line of tl: commands, and what may follow each. CLI11 parses it, in command_line.cpp alone: its headers
+// take as long to compile as all that a command does.
 #pragma once
 #include <functional>
 #include <string>
@@ -62,8 +62,8 @@ private:
   CLI::App* app_;
 };
 
-// Defines the commands by `add_commands`, has `normalise` change the words, and parses them, which runs the command that
-// they name. Without any, prints the help. Gives the exit code: `code` where a command has run, which sets it.
+// Defines the commands by `add_commands`, has `normalise` change the words, and parses them, which runs the command
+// that they name. Without any, prints the help. Gives the exit code: `code` where a command has run, which sets it.
 int parse_command_line(std::vector<std::string> words, const std::string& version,
                        const std::function<void(Command)>& add_commands,
                        const std::function<std::vector<std::string>(Command, std::vector<std::string>)>& normalise,

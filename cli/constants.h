@@ -8,8 +8,8 @@
 
 namespace tl::cli {
 
-// Nothing after reporting why one of them has no value: where its computing fails, or takes longer than flags.const_seconds.
-// It stops when `interrupt` becomes true.
+// Nothing after reporting why one of them has no value: where its computing fails, or takes longer than
+// flags.const_seconds. It stops when `interrupt` becomes true.
 std::optional<ir::Constants> compute_constants(const typed::Program& program, const SourceManager& sources, FileId main,
                                                Diagnostics& diagnostics, const RunFlags& flags,
                                                const std::atomic<bool>* interrupt = nullptr);

@@ -249,8 +249,8 @@ struct IfExpr { // operand 0: a bool scalar
   std::vector<Join> joins; // afterwards
 };
 
-// Of a const: the block reads no variables, and its value is computed when the program is compiled. `name`: where the const
-// is declared; it has as many values as parts and types, whatever uses it.
+// Of a const: the block reads no variables, and its value is computed when the program is compiled. `name`: where the
+// const is declared; it has as many values as parts and types, whatever uses it.
 struct ConstPart {
   Span name = {};
   uint32_t part = 0; // of a const that is a tuple: each part that has to be computed is one of its own

@@ -22,8 +22,8 @@ struct NvrtcIdentity {
   std::vector<std::string> options;
 };
 NvrtcIdentity nvrtc_identity(); // of the one that is installed; as it is made where there is none
-// As text, for keys of caches. It does not tell its patch level, but the file that the path leads to does, or another size
-// or time of it.
+// As text, for keys of caches. It does not tell its patch level, but the file that the path leads to does, or another
+// size or time of it.
 std::string description_of(const NvrtcIdentity& nvrtc);
 
 // Compiles `source` for `architecture` ("sm_90": cubin, "compute_90": PTX) with -fmad=false. Thread-safe.

@@ -27,8 +27,8 @@ struct ConstantValue {
 };
 using Constants = std::map<ConstantKey, ConstantValue>;
 
-// The expressions of the consts that the top level, main and tests need, one for each key; what a const needs itself comes
-// before it.
+// The expressions of the consts that the top level, main and tests need, one for each key; what a const needs itself
+// comes before it.
 std::vector<const typed::Expr*> constants_of(const typed::Program& program);
 
 // The entry gives the leaves of the value, then its sizes. `before`: the consts that were computed until now.

@@ -34,6 +34,7 @@ struct Options {
   unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
   std::vector<std::string> configurations; // empty: all
   double seconds = 10;
+  bool all = false;   // configurations, also those that no injected fault has needed
   bool builds = true; // sanitizer builds of tl make no executables
   std::vector<fs::path> folders;
 };
@@ -102,17 +103,18 @@ std::vector<Configuration> all_configurations(const Options& options) {
                                     {"threads1", {"--threads", "1"}, false},
                                     {"threads2", {"--threads", "2"}, false},
                                     {"seed7", {"--schedule-seed", "7"}, false},
-                                    {"audit", {"--threads", "2", "--audit"}, false},
                                     {"audit-seed5", {"--threads", "2", "--audit", "--schedule-seed", "5"}, false},
                                     {"limit", {"--threads", "2", "--schedule-seed", "3"}, true},
                                     {"gpu", {"--device", "gpu-emu"}, false},
                                     {"gpu-seed5", {"--device", "gpu-emu", "--schedule-seed", "5"}, false},
                                     {"gpu-limit", {"--device", "gpu-emu", "--schedule-seed", "3"}, true}};
   if (options.builds)
-    out.insert(out.end(), {{"built", {}, false, "baseline"},
-                           {"built-sync", {"--sync"}, false, "baseline"},
-                           {"built-seed9", {"--threads", "2", "--schedule-seed", "9"}, false, "baseline"},
-                           {"built-v3", {"--threads", "1"}, false, "x86-64-v3"}});
+    out.insert(out.end(), {{"built", {}, false, "baseline"}, {"built-v3", {"--threads", "1"}, false, "x86-64-v3"}});
+  if (!options.all && options.configurations.empty()) return out;
+  out.push_back({"audit", {"--threads", "2", "--audit"}, false});
+  if (options.builds)
+    out.insert(out.end(), {{"built-sync", {"--sync"}, false, "baseline"},
+                           {"built-seed9", {"--threads", "2", "--schedule-seed", "9"}, false, "baseline"}});
   for (const std::string& name : passes_of(options))
     out.push_back({"no-" + name, {"--disable", name, "--verify"}, false});
   if (options.configurations.empty()) return out;
@@ -385,7 +387,7 @@ int run_all(const Options& options) {
 }
 
 constexpr const char* kUsage = "usage: tl_golden --tl PATH [--update] [--filter TEXT] [--jobs N] [--config NAME,NAME] "
-                               "[--seconds N] [--no-builds] FOLDER…\n";
+                               "[--all] [--seconds N] [--no-builds] FOLDER…\n";
 
 Options read_options(int argc, char** argv) {
   Options options;
@@ -403,6 +405,8 @@ Options read_options(int argc, char** argv) {
       options.filter = value(i);
     else if (word == "--jobs")
       options.jobs = static_cast<unsigned>(std::clamp(std::stoi(value(i)), 1, 256));
+    else if (word == "--all")
+      options.all = true;
     else if (word == "--no-builds")
       options.builds = false;
     else if (word == "--seconds")
