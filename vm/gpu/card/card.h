@@ -50,8 +50,8 @@ public:
   };
   Pinned take_pinned(size_t bytes); // nothing for nothing
   void give_back(const Pinned& pinned);
-  // Where a kernel records its failures: on the card a GpuRecord for each of its sites, which all its threads may write,
-  // and a word of the host that says whether any is there, so that they are copied only then. All zeros between uses.
+  // Where a kernel records its failures: on the card, where many threads may look, a GpuRecord for each of its sites;
+  // and a word of the host that says whether any is there, so that they are copied only then. Zeros between uses.
   struct Records {
     cuda::Pointer device = 0;
     size_t bytes = 0; // a power of two
