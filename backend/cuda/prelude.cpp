@@ -21,9 +21,9 @@ __device__ inline float tl_from_f16(u16 x) { float y; asm("cvt.f32.f16 %0, %1;" 
 __device__ inline u16 tl_to_f16(float x) { u16 y; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x)); return y; }
 #endif
 
-// A failure of one site, that of the least element; zeros: none. Where all elements fail, all but a few see that a lesser
-// one is recorded and leave the lock alone: an element only becomes less once `there` is set. `failed` is a word of the
-// host, across the bus, which the first failure of a site sets.
+// A failure of one site, that of the least element; zeros: none. Where all elements fail, all but a few see that a
+// lesser one is recorded and leave the lock alone: an element only becomes less once `there` is set. `failed` is a word
+// of the host, across the bus, which the first failure of a site sets.
 struct tl_errors { u32 lock, there; i64 element, a, b; };
 __device__ TL_UNSEEN void tl_record(tl_errors* errors, u32* failed, int slot, i64 element, i64 a, i64 b) {
   tl_errors* record = tl_at(errors) + slot;
