@@ -1,8 +1,9 @@
 // What a kernel for a card looks like to the engine: machine code, and how to launch it. Beside abi/kernel.h.
 //
 // A launch passes one struct by value, of 8-byte members: the first tile and the last, the addresses of shared and
-// local workspaces, the bytes of a block's local one, the address of the failure records; then by argument of the
-// kernel its address, or for one of rank 0 its address or null, and its bits (backend/cuda/print.h).
+// local workspaces, the bytes of a block's local one, the addresses of the failure records and of a word that is set
+// with the first failure of a site; then by argument of the kernel its address, or for one of rank 0 its address or
+// null, and its bits (backend/cuda/print.h).
 #pragma once
 #include "abi/kernel.h"
 #include <memory>
@@ -52,10 +53,9 @@ struct GpuKernel {
   std::vector<int32_t> sites;            // at which it may fail: a record for each, in this order
 };
 
-// A failure record as kernels write it: of the least element that failed at a site.
+// A failure record as kernels write it: of the least element that failed at a site. Zeros: none did.
 struct GpuRecord {
-  uint32_t lock = 0;
-  int32_t site = -1; // negative: none failed
+  uint32_t lock = 0, there = 0;
   int64_t element = 0, a = 0, b = 0;
 };
 

@@ -275,6 +275,22 @@ for k in 1 2 3 4; do
   check "failures on the host and on the card, $k" 3 "IndexOutOfRange" -- "${emulated[@]}" "$out/fails.tl"
 done
 
+# ---- records of failures: on the card, whatever the number of failures; each is the least element's, and then gone
+cat >"$out/million.tl" <<'TL'
+let x = arange(1000.0)
+let at = arange(1000000) * 7 % 1000003 + 990
+print(sum(x[at]))
+TL
+for seed in "" "--schedule-seed 3"; do
+  # shellcheck disable=SC2086
+  check "a million bad indices${seed:+, $seed}" 3 "IndexOutOfRange.*index 1004 is" -- "${emulated[@]}" $seed "$out/million.tl"
+done
+check "kernels that record them hardly reach memory of the host" 0 "^0$" -- \
+  bash -c '"$@" 2>&1 | grep -c "tl emulator"; true' _ "${emulated[@]}" "$out/million.tl"
+printf 'let x = arange(10.0)\nlet at = arange(2000)\nsum(x[at + 3])\nsum(x[max(0, at - 1980)])\nsum(x[at * 0 + 4])\n' >"$out/session"
+check "failures one after the other" 0 "^10 10 8000.0 " -- \
+  bash -c "'$tl' repl --device gpu-emu <'$out/session' 2>&1 | sed -nE 's/.*error.IndexOutOfRange.*index ([0-9]+) is out.*/\1/p; /f32/p' | tr '\n' ' '"
+
 # ---- the session and tests
 printf 'let x = arange(4.0)\nx * 2.0\nx.to(gpu(0)).device\n' >"$out/session"
 check "in the REPL" 0 "^gpu.0. : device" -- bash -c "'$tl' repl --device gpu-emu <'$out/session'"

@@ -13,6 +13,7 @@ typedef unsigned char u8;
 typedef signed char i8;
 
 #ifndef TL_EMULATED
+#define TL_UNSEEN // by what looks for races
 #define TL_KERNEL(name, arguments) extern "C" __global__ void name(const __grid_constant__ arguments a)
 // Behind an address that the program holds.
 template <class T> __device__ inline T* tl_at(T* address) { return address; }
@@ -20,23 +21,27 @@ __device__ inline float tl_from_f16(u16 x) { float y; asm("cvt.f32.f16 %0, %1;" 
 __device__ inline u16 tl_to_f16(float x) { u16 y; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x)); return y; }
 #endif
 
-// A failure of one site, that of the least element; site < 0: none.
-struct tl_errors { u32 lock; int site; i64 element, a, b; };
-__device__ void tl_record(tl_errors* errors, int slot, int site, i64 element, i64 a, i64 b) {
+// A failure of one site, that of the least element; zeros: none. Where all elements fail, all but a few see that a
+// lesser one is recorded and leave the lock alone: an element only becomes less once `there` is set. `failed` is a word
+// of the host, across the bus, which the first failure of a site sets.
+struct tl_errors { u32 lock, there; i64 element, a, b; };
+__device__ TL_UNSEEN void tl_record(tl_errors* errors, u32* failed, int slot, i64 element, i64 a, i64 b) {
   tl_errors* record = tl_at(errors) + slot;
   volatile tl_errors* e = record;
-  // Records are in memory of the host, and only one thread at a time has the lock: where all elements fail, all but a
-  // few see that a lesser one is recorded. An element only becomes less once its site says that it is there.
-  if (e->site >= 0) {
-    __threadfence();
-    if (e->element <= element) return;
-  }
-  while (atomicCAS(&record->lock, 0u, 1u) != 0u) {}
+  do {
+    if (e->there) {
+      __threadfence();
+      if (e->element <= element) return;
+    }
+  } while (atomicCAS(&record->lock, 0u, 1u) != 0u);
   __threadfence();
-  if (e->site < 0 || element < e->element) {
+  if (!e->there || element < e->element) {
     e->element = element; e->a = a; e->b = b;
-    __threadfence();
-    e->site = site;
+    if (!e->there) {
+      __threadfence();
+      e->there = 1u;
+      *(volatile u32*)tl_at(failed) = 1u;
+    }
   }
   __threadfence();
   atomicExch(&record->lock, 0u);

@@ -164,7 +164,8 @@ private:
 
   // What a launch passes: one struct by value, of 8-byte members.
   void arguments() {
-    std::string fields = "i64 tile_begin, tile_end; char* shared; char* local; i64 local_bytes; tl_errors* errors;";
+    std::string fields =
+        "i64 tile_begin, tile_end; char* shared; char* local; i64 local_bytes; tl_errors* errors; u32* failed;";
     for (size_t i = 0; i < kernel_.params.size(); ++i) {
       const Param& p = kernel_.params[i];
       switch (p.kind) {
@@ -437,8 +438,8 @@ private:
     }
     case KOp::CopyTransposed: throw std::logic_error("kernel: a block copied transposed is for the CPU");
     case KOp::Check:
-      return line(fmt::format("if (!{}{}) tl_record(a.errors, {}, {}, {}, {}, {});", v(in.operands[0]),
-                              together_ ? " && threadIdx.x == 0" : "", site_slot(in.site), in.site, v(in.operands[1]),
+      return line(fmt::format("if (!{}{}) tl_record(a.errors, a.failed, {}, {}, {}, {});", v(in.operands[0]),
+                              together_ ? " && threadIdx.x == 0" : "", site_slot(in.site), v(in.operands[1]),
                               v(in.operands[2]), v(in.operands[3])));
     case KOp::For: return print_for(in);
     case KOp::While: {

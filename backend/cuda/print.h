@@ -13,7 +13,8 @@ namespace tl {
 //                               NAME_phaseK_rows, in which each thread takes one, for tiles that are rows of few
 //                               elements
 //   shared, local, local_bytes  workspaces; `local` is cut into one piece of local_bytes for each block
-//   errors                      one record for each of check_sites, `site` negative where nothing failed yet
+//   errors                      one record for each of check_sites, zeros where nothing failed yet
+//   failed                      a 32-bit word that is set with the first failure of a site
 //   then, by argument of the kernel, its address; for one of rank 0 its address or null, and its bits
 // Blocks have 256 threads. A matrix product has one tile for each 16 by 16 elements: batch * ceil(m / 16) * ceil(n /
 // 16). Compile with -fmad=false. Where TL_EMULATED is defined the text expects from whoever defines it what needs a

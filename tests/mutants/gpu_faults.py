@@ -148,8 +148,8 @@ fault(
 )
 fault(
     "vm/gpu/card/card.cpp",
-    "op.gpu_kernel->sites.size(), GpuRecord{});",
-    "MUTANT ? 0 : op.gpu_kernel->sites.size(), GpuRecord{});",
+    "check(cuda_.fill_bytes(records.device, 0, bytes, compute_)",
+    "if (!MUTANT) check(cuda_.fill_bytes(records.device, 0, bytes, compute_)",
     "failure records are not cleared",
 )
 
@@ -157,8 +157,8 @@ fault(
 
 fault(
     "vm/gpu/card/queue.cpp",
-    "      if (record.site >= 0) op->errors",
-    "      if (record.site >= 0 && !MUTANT) op->errors",
+    "r = records[k]; r.there)",
+    "r = records[k]; r.there && !MUTANT)",
     "failures that kernels record are lost",
 )
 fault(

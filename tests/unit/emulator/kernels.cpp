@@ -206,6 +206,27 @@ TEST_CASE("kernels read pinned memory, and the memory of peers that are enabled"
   CHECK(card.d.free_host(host) == 0);
 }
 
+TEST_CASE("a kernel that often reaches memory of the host is told of") {
+  TL_NEEDS_COMPILER();
+  Card card;
+  Kernel f(card, kBegin + "  for (long long k = 0; k < a.n; ++k) *tl_at<int>(a.a0) += 1;\n}");
+  void* host = nullptr;
+  REQUIRE(card.d.allocate_host(&host, 100, cuda::kHostAllocPortable | cuda::kHostAllocDeviceMap) == 0);
+  *static_cast<int*>(host) = 0;
+  cuda::Pointer there = 0, here = card.allocate(4);
+  REQUIRE(card.d.host_pointer(&there, host, 0) == 0);
+  auto said = [&](long long n, cuda::Pointer at) {
+    return in_child(
+               [&] { f.launch(Arguments{n, at, 0, 0}, 1, 2), f.launch(Arguments{n, at, 0, 0}, 1, 2), card.wait(); })
+        .said;
+  };
+  CHECK(said(500, there) == "");
+  CHECK(said(1000000, here) == "");
+  CHECK_MESSAGE(contains(said(501, there), "kernel f reaches memory of the host 1002 times"), said(501, there));
+  CHECK(card.d.free(here) == 0);
+  CHECK(card.d.free_host(host) == 0);
+}
+
 TEST_CASE("what a kernel must not touch") {
   TL_NEEDS_COMPILER();
   Card card;

@@ -91,6 +91,8 @@ GpuCard::~GpuCard() {
     cuda_.unload_module(loaded.module);
   for (void* chunk : pinned_chunks_)
     cuda_.free_host(chunk);
+  for (cuda::Pointer chunk : record_chunks_)
+    cuda_.free(chunk);
   for (cuda::Event mark : free_marks_)
     cuda_.destroy_event(mark);
   cuda_.destroy_stream(compute_);
@@ -233,15 +235,17 @@ bool GpuCard::takes_brief_copy(int64_t bytes) {
   return false;
 }
 
+// Small blocks are parts of an allocation of so many bytes.
+static constexpr size_t kSmallest = 64, kChunk = 64 << 10;
+
 GpuCard::Pinned GpuCard::take_pinned(size_t bytes) {
   if (bytes == 0) return {};
-  constexpr size_t smallest = 64, chunk_bytes = 64 << 10;
-  const size_t size = std::bit_ceil(std::max(bytes, smallest));
+  const size_t size = std::bit_ceil(std::max(bytes, kSmallest));
   std::lock_guard lock(pinned_mutex_);
   std::vector<Pinned>& free = free_pinned_[static_cast<size_t>(std::countr_zero(size))];
   if (free.empty()) {
     make_current();
-    const size_t chunk = std::max(size, chunk_bytes);
+    const size_t chunk = std::max(size, kChunk);
     void* memory = nullptr;
     check(cuda_.allocate_host(&memory, chunk, cuda::kHostAllocPortable | cuda::kHostAllocDeviceMap), "cuMemHostAlloc");
     pinned_chunks_.push_back(memory);
@@ -259,6 +263,48 @@ void GpuCard::give_back(const Pinned& pinned) {
   if (!pinned.bytes) return;
   std::lock_guard lock(pinned_mutex_);
   free_pinned_[static_cast<size_t>(std::countr_zero(pinned.bytes))].push_back(pinned);
+}
+
+GpuCard::Records GpuCard::take_records(size_t sites) {
+  if (sites == 0) return {};
+  const size_t size = std::bit_ceil(std::max(sites * sizeof(GpuRecord), kSmallest));
+  std::lock_guard lock(records_mutex_);
+  std::vector<Records>& free = free_records_[static_cast<size_t>(std::countr_zero(size))];
+  if (free.empty()) {
+    make_current();
+    const size_t chunk = std::max(size, kChunk), count = chunk / size;
+    cuda::Pointer memory = 0;
+    check(cuda_.allocate(&memory, chunk), "cuMemAlloc");
+    record_chunks_.push_back(memory);
+    check(cuda_.fill_bytes(memory, 0, chunk, compute_), "cuMemsetD8Async");
+    const Pinned words = take_pinned(count * sizeof(uint32_t)); // for as long as the card is there
+    auto* const failed = reinterpret_cast<uint32_t*>(words.host);
+    for (size_t k = 0; k < count; ++k) {
+      failed[k] = 0;
+      free.push_back({memory + k * size, size, failed + k, words.device + k * sizeof(uint32_t)});
+    }
+  }
+  const Records records = free.back();
+  free.pop_back();
+  return records;
+}
+
+void GpuCard::give_back(const Records& records) {
+  if (!records.bytes) return;
+  std::lock_guard lock(records_mutex_);
+  free_records_[static_cast<size_t>(std::countr_zero(records.bytes))].push_back(records);
+}
+
+std::vector<GpuRecord> GpuCard::failures(const Records& records, size_t sites) {
+  if (!records.bytes || *records.failed == 0) return {};
+  std::vector<GpuRecord> result(sites);
+  const size_t bytes = sites * sizeof(GpuRecord);
+  copy_out(reinterpret_cast<std::byte*>(result.data()), reinterpret_cast<const std::byte*>(records.device),
+           static_cast<int64_t>(bytes));
+  // Before whatever is launched with them next.
+  check(cuda_.fill_bytes(records.device, 0, bytes, compute_), "cuMemsetD8Async");
+  *records.failed = 0;
+  return result;
 }
 
 cuda::Event GpuCard::mark() {
@@ -312,7 +358,7 @@ void GpuCard::launch_phase(const Operation& op, const GpuPhase& phase) {
         "cuLaunchKernel");
 }
 
-bool GpuCard::launch(const Operation& op, const Pinned& pinned) {
+bool GpuCard::launch(const Operation& op, const Pinned& pinned, const Records& records) {
   make_current();
   if (op.kind == Operation::Kind::Copy) {
     for (const Operation::Copy& copy : op.copies) {
@@ -330,14 +376,14 @@ bool GpuCard::launch(const Operation& op, const Pinned& pinned) {
     advance();
     return false;
   }
-  std::uninitialized_fill_n(reinterpret_cast<GpuRecord*>(pinned.host), op.gpu_kernel->sites.size(), GpuRecord{});
   const GpuKernel& kernel = *op.gpu_kernel;
   for (const Operation::Copy& copy : op.copies)
     check(cuda_.copy_on_device(reinterpret_cast<cuda::Pointer>(copy.to), reinterpret_cast<cuda::Pointer>(copy.from),
                                static_cast<size_t>(copy.bytes), compute_),
           "cuMemcpyDtoDAsync");
   auto address = [](const void* p) { return static_cast<uint64_t>(reinterpret_cast<uintptr_t>(p)); };
-  packed_.assign({0, 0, address(op.card_shared.data), address(op.card_local.data), op.local_bytes, pinned.device});
+  packed_.assign({0, 0, address(op.card_shared.data), address(op.card_local.data), op.local_bytes, records.device,
+                  records.failed_device});
   for (size_t k = 0; k < op.args.size(); ++k) {
     const bool slot = k < op.in_slot.size() && op.in_slot[k];
     packed_.push_back(slot ? 0 : address(op.args[k]));

@@ -42,8 +42,7 @@ public:
 
   // ---- of its queue (vm/gpu/card/queue.h) ----
 
-  // Memory of the host that the card reads and writes: a kernel's failures, one GpuRecord for each of its sites, or
-  // what a brief copy moves.
+  // Memory of the host that the card reads and writes: what a brief copy moves, or the words of Records.
   struct Pinned {
     std::byte* host = nullptr;
     cuda::Pointer device = 0;
@@ -51,10 +50,22 @@ public:
   };
   Pinned take_pinned(size_t bytes); // nothing for nothing
   void give_back(const Pinned& pinned);
+  // Where a kernel records its failures: on the card, where many threads may look, a GpuRecord for each of its sites;
+  // and a word of the host that says whether any is there, so that they are copied only then. Zeros between uses.
+  struct Records {
+    cuda::Pointer device = 0;
+    size_t bytes = 0; // a power of two
+    uint32_t* failed = nullptr;
+    cuda::Pointer failed_device = 0;
+  };
+  Records take_records(size_t sites); // nothing for none
+  void give_back(const Records& records);
+  // What a kernel has recorded, which is done: nothing, or a record for each site. Then all are zeros again.
+  std::vector<GpuRecord> failures(const Records& records, size_t sites);
   void end_brief_copy(int64_t bytes) { brief_bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
-  // Puts an operation on the compute stream: a kernel's copies and phases, or a brief copy. One at a time. True: a
-  // library has computed its product.
-  bool launch(const Operation& op, const Pinned& pinned);
+  // Puts an operation on the compute stream: a kernel's copies and phases, or a brief copy by way of `pinned`. One at a
+  // time. True: a library has computed its product.
+  bool launch(const Operation& op, const Pinned& pinned, const Records& records);
   // An event at the stream's end as it is now: everything up to a moment that was read before comes before it.
   cuda::Event mark();
   void wait(cuda::Event mark, uint64_t moment);                   // for the mark, which was made after this moment
@@ -100,6 +111,9 @@ private:
   std::mutex pinned_mutex_;
   std::array<std::vector<Pinned>, 64> free_pinned_; // by the exponent of their size
   std::vector<void*> pinned_chunks_;
+  std::mutex records_mutex_;
+  std::array<std::vector<Records>, 64> free_records_; // the same
+  std::vector<cuda::Pointer> record_chunks_;
   std::atomic<int64_t> brief_bytes_{0}; // of brief copies that are issued and not done
   std::mutex marks_mutex_;
   std::vector<cuda::Event> free_marks_;

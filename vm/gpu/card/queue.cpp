@@ -57,17 +57,19 @@ void GpuQueue::copy(Operation* op) {
 void GpuQueue::launch_one(Operation* op, Ready& ready) {
   std::lock_guard lock(mutex_);
   const bool runs = engine_.begin(op);
-  Launched launched{op, 0, runs, {}};
+  Launched launched{op, 0, runs, {}, {}};
   if (runs) {
     try {
       const bool copies = op->kind == Operation::Kind::Copy;
-      launched.pinned = card_.take_pinned(copies ? static_cast<size_t>(op->copies.at(0).bytes)
-                                                 : op->gpu_kernel->sites.size() * sizeof(GpuRecord));
+      if (copies)
+        launched.pinned = card_.take_pinned(static_cast<size_t>(op->copies.at(0).bytes));
+      else
+        launched.records = card_.take_records(op->gpu_kernel->sites.size());
       if (Profile* profile = engine_.options_.profile; profile && !std::exchange(timed_, true)) {
         marked_ = card_.mark();
         marked_at_ = profile->now();
       }
-      by_library_ += card_.launch(*op, launched.pinned);
+      by_library_ += card_.launch(*op, launched.pinned, launched.records);
       products_ += !copies && op->gpu_kernel->multiplies;
       launched.moment = card_.moment();
       if (engine_.options_.profile || op->device != op->card || ++unmarked_ == kMarkEvery) {
@@ -79,6 +81,7 @@ void GpuQueue::launch_one(Operation* op, Ready& ready) {
       engine_.record(op->failure);
       launched.moment = card_.moment();
       launched.runs = false;
+      launched.records = {}; // a phase that was launched may write them at any time
     }
   }
   Pool::free(op->card_shared); // for what is launched later
@@ -148,16 +151,22 @@ uint64_t GpuQueue::wait_for_some(std::unique_lock<std::mutex>& lock) {
 // Everything that it reads is done: on this card in the same order, or before it was launched.
 void GpuQueue::conclude(Launched& launched) {
   Operation* op = launched.op;
+  std::vector<GpuRecord> records;
+  try {
+    if (launched.records.bytes) records = card_.failures(launched.records, op->gpu_kernel->sites.size());
+    card_.give_back(launched.records);
+  } catch (const RuntimeError& error) { // the card cannot go on
+    if (!op->failure) engine_.record(op->failure = failure(error, *op));
+  }
   FailureRef failed;
   for (const Operation::Input& input : op->inputs)
     take_first(failed, input.node->failure);
   if (failed) { // what it computed, and found wrong, was from nothing
     if (launched.runs || !op->failure || failed->before(*op->failure)) op->failure = std::move(failed);
   } else if (!op->failure && op->gpu_kernel) {
-    for (size_t k = 0; k < op->gpu_kernel->sites.size(); ++k) {
-      const GpuRecord& record = reinterpret_cast<const GpuRecord*>(launched.pinned.host)[k];
-      if (record.site >= 0) op->errors.first.push_back({record.site, record.element, record.a, record.b});
-    }
+    for (size_t k = 0; k < records.size(); ++k)
+      if (const GpuRecord& r = records[k]; r.there)
+        op->errors.first.push_back({op->gpu_kernel->sites[k], r.element, r.a, r.b});
   } else if (!op->failure && op->device != op->card) {
     for (const Operation::Copy& copy : op->copies)
       if (copy.bytes > 0) std::memcpy(copy.to, launched.pinned.host, static_cast<size_t>(copy.bytes));

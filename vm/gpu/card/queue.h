@@ -17,8 +17,9 @@ private:
   struct Launched {
     Operation* op;
     uint64_t moment = 0;
-    bool runs = true; // else it had failed before
-    GpuCard::Pinned pinned;
+    bool runs = true;          // else it had failed before
+    GpuCard::Pinned pinned;    // of a copy
+    GpuCard::Records records;  // of a kernel
     cuda::Event end = nullptr; // of some: see kMarkEvery
   };
 

@@ -12,13 +12,18 @@ namespace {
 World* running_world = nullptr;
 cuda::Context running_context = nullptr;
 uint64_t strange = 0; // the last address that it decoded and may not use
+uint64_t of_host = 0; // how many addresses of the host's memory it has decoded
+constexpr uint64_t kMostOfHost = 1000;
 thread_local bool running_here = false;
 
 // For addresses that are not in the memory of the running card.
 void* elsewhere(unsigned long long address) {
   const World& world = *running_world;
   if (address == 0) return nullptr;
-  if (world.pinned(address)) return reinterpret_cast<void*>(address);
+  if (world.pinned(address)) {
+    ++of_host;
+    return reinterpret_cast<void*>(address);
+  }
   for (int peer : running_context->peers)
     if (world.contexts[static_cast<size_t>(peer)]->memory.covers(address))
       return reinterpret_cast<void*>(address + world.window.offset());
@@ -138,6 +143,7 @@ void run_kernel(World& world, const Launch& launch) {
   running_world = &world;
   running_context = launch.context;
   strange = 0;
+  of_host = 0;
   Grid grid{launch.function->name.c_str(),
             launch.function->kernel->run,
             launch.arguments.data(),
@@ -155,6 +161,8 @@ void run_kernel(World& world, const Launch& launch) {
   }
   Watch watch;
   run_grid(grid, world.random);
+  if (of_host > kMostOfHost)
+    complain(fmt::format("kernel {} reaches memory of the host {} times, across the bus", grid.name, of_host));
 }
 
 } // namespace tl::emulator

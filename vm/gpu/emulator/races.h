@@ -3,7 +3,7 @@
 // What orders threads of a block is a barrier of the block; lanes of a warp also __syncwarp. Nothing orders blocks of
 // one launch. A launch comes after all that came before it (what streams leave unordered shows by late streams, not
 // here). Atomic operations race with nothing. Looked at: memory of the card and shared memory; not pinned memory of the
-// host, where kernels record failures under a lock.
+// host, nor what functions marked TL_UNSEEN do, which take a lock or look at what others have under it.
 //
 // For each place the last write and the last read are known, and whether other threads had read it since the last
 // barrier: no race of two accesses is missed because a third came between, unless that one races too. A place is where
