@@ -39,7 +39,7 @@ CONTRIBUTING.md LICENSE README.md SECURITY.md abi backend bench cli cmake dev do
 FOLDERS = [name for name in TOP if "." not in name and name not in ("LICENSE", "dev")]
 
 # Characters of a line, by the end of a file's name. Programs in tl have expected output beside their lines, and `tl fmt`.
-WIDTH = {".cpp": 120, ".h": 120, ".c": 120, ".inc": None, ".md": 145, ".py": 200, ".sh": 200, ".def": 200, ".re": 160, ".yy": 160, ".txt": 160, ".cmake": 200, ".yaml": 160}
+WIDTH = {".cpp": 120, ".h": 120, ".c": 120, ".inc": None, ".md": 145, ".py": 200, ".sh": 200, ".def": 200, ".re": 160, ".yy": 160, ".txt": 170, ".cmake": 200, ".yaml": 160}
 CPP = (".cpp", ".h", ".c", ".def", ".inc", ".re", ".yy")
 SOURCES = r"(?:cpp|h|c|def|inc|re|yy|py|sh|cmake|md)"
 

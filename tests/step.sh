@@ -47,8 +47,14 @@ numpy_step() { # the same, with NumPy
   echo "SKIPPED: $1 (it needs python3 with NumPy)"
   exit 77
 }
+oracles() { # subjects of tests/oracles
+  python_step tests/oracles/run.py --tl "$tl" --keep "$build/oracles" ${filter:+--filter "$filter"} "$@"
+}
+differential() {
+  numpy_step tests/differential/run.py --tl "$tl" --out "$build/differential" --jobs 2 "$@"
+}
 export build tl filter
-export -f doctest named python_step numpy_step
+export -f doctest named python_step numpy_step oracles differential
 
 limit=""
 [[ $memory == - || -n $TL_SANITIZED ]] || limit="ulimit -d $((memory * 1024 * 1024)); "
