@@ -458,15 +458,16 @@ static bool accepts(Context& cx, const FunctionInfo& info, const std::vector<Arg
       continue;
     }
     auto fits_rank = [&] {
-      size_t own = named->dims.size();
-      bool spread =
-          std::any_of(named->dims.begin(), named->dims.end(), [](auto* d) { return ast::as<ast::Spread>(d); });
-      if (spread) return actual.rank() + 1 >= own;
-      if (actual.rank() != own) return false;
-      for (size_t k = 0; k < own; ++k) // of overloads for 2 and for 4 numbers, the one that fits
+      size_t own = named->dims.size(), rank = actual.rank();
+      auto is_spread = [](auto* d) { return ast::as<ast::Spread>(d) != nullptr; };
+      auto spread = std::find_if(named->dims.begin(), named->dims.end(), is_spread);
+      if (spread != named->dims.end() ? rank + 1 < own : rank != own) return false;
+      for (size_t k = 0; k < own; ++k) { // of overloads for 2 and for 4 numbers, the one that fits
+        size_t axis = named->dims.begin() + k > spread ? rank - (own - k) : k; // behind `..s` from the end
         if (auto* size = ast::as<ast::IntLiteral>(named->dims[k]);
-            size && actual.shape[k].is_constant() && !actual.shape[k].is(static_cast<int64_t>(size->value)))
+            size && actual.shape[axis].is_constant() && !actual.shape[axis].is(static_cast<int64_t>(size->value)))
           return false;
+      }
       return true;
     };
     auto type_param = std::find_if(info.decl->type_params.begin(), info.decl->type_params.end(),
