@@ -358,6 +358,22 @@ ExprPtr call_named(Context& cx, const Callable& callable, const std::string& nam
   return call_once(cx, callable, name, unchecked(written), span, is_method, expected); // says what is wrong
 }
 
+// Is an argument named that only a function has which overloads the builtin?
+static bool names_overload(const Context& cx, const Callable& callable, const std::vector<Arg>& args) {
+  if (callable.functions.empty()) return false;
+  auto has = [](const ast::Function& function, const std::string& name) {
+    return std::any_of(function.params.begin(), function.params.end(),
+                       [&](const ast::Param& param) { return param.name.text == name; });
+  };
+  const std::vector<const ast::Stmt*>& own = declared(cx, *callable.builtin);
+  return std::any_of(args.begin(), args.end(), [&](const Arg& arg) {
+    auto in_builtin = [&](const ast::Stmt* function) { return has(*ast::as<ast::Function>(function), arg.name); };
+    auto in_function = [&](const FunctionInfo* function) { return has(*function->decl, arg.name); };
+    return !arg.name.empty() && std::none_of(own.begin(), own.end(), in_builtin) &&
+           std::any_of(callable.functions.begin(), callable.functions.end(), in_function);
+  });
+}
+
 static ExprPtr call_once(Context& cx, const Callable& callable, const std::string& name, std::vector<Arg> args,
                          Span span, bool is_method, const Type* expected) {
   if (callable.conversion) return check_conversion(cx, *callable.conversion, std::move(args), span);
@@ -394,7 +410,8 @@ static ExprPtr call_once(Context& cx, const Callable& callable, const std::strin
     return builtin_call(cx, *callable.builtin, std::move(args), span, is_method, expected);
   }
   if (callable.scalar) return call_scalar(cx, *callable.scalar, std::move(args), span, name);
-  if (callable.builtin) return builtin_call(cx, *callable.builtin, std::move(args), span, is_method, expected);
+  if (callable.builtin && !names_overload(cx, callable, args))
+    return builtin_call(cx, *callable.builtin, std::move(args), span, is_method, expected);
   FunctionInfo* function = callable.functions[0];
   if (callable.functions.size() > 1) {
     function = choose_overload(cx, callable.functions, args, span, name);
@@ -458,15 +475,16 @@ static bool accepts(Context& cx, const FunctionInfo& info, const std::vector<Arg
       continue;
     }
     auto fits_rank = [&] {
-      size_t own = named->dims.size();
-      bool spread =
-          std::any_of(named->dims.begin(), named->dims.end(), [](auto* d) { return ast::as<ast::Spread>(d); });
-      if (spread) return actual.rank() + 1 >= own;
-      if (actual.rank() != own) return false;
-      for (size_t k = 0; k < own; ++k) // of overloads for 2 and for 4 numbers, the one that fits
+      size_t own = named->dims.size(), rank = actual.rank();
+      auto is_spread = [](auto* d) { return ast::as<ast::Spread>(d) != nullptr; };
+      auto spread = std::find_if(named->dims.begin(), named->dims.end(), is_spread);
+      if (spread != named->dims.end() ? rank + 1 < own : rank != own) return false;
+      for (size_t k = 0; k < own; ++k) { // of overloads for 2 and for 4 numbers, the one that fits
+        size_t axis = named->dims.begin() + k > spread ? rank - (own - k) : k; // behind `..s` from the end
         if (auto* size = ast::as<ast::IntLiteral>(named->dims[k]);
-            size && actual.shape[k].is_constant() && !actual.shape[k].is(static_cast<int64_t>(size->value)))
+            size && actual.shape[axis].is_constant() && !actual.shape[axis].is(static_cast<int64_t>(size->value)))
           return false;
+      }
       return true;
     };
     auto type_param = std::find_if(info.decl->type_params.begin(), info.decl->type_params.end(),
