@@ -47,6 +47,9 @@ numpy_step() { # the same, with NumPy
   echo "SKIPPED: $1 (it needs python3 with NumPy)"
   exit 77
 }
+generated() { # sections of tests/generated
+  "$build/tests/tl_generated" "$@" ${filter:+--only "$filter"}
+}
 oracles() { # subjects of tests/oracles
   python_step tests/oracles/run.py --tl "$tl" --keep "$build/oracles" ${filter:+--filter "$filter"} "$@"
 }
@@ -54,7 +57,7 @@ differential() {
   numpy_step tests/differential/run.py --tl "$tl" --out "$build/differential" --jobs 2 "$@"
 }
 export build tl filter
-export -f doctest named python_step numpy_step oracles differential
+export -f doctest named python_step numpy_step generated oracles differential
 
 limit=""
 [[ $memory == - || -n $TL_SANITIZED ]] || limit="ulimit -d $((memory * 1024 * 1024)); "
