@@ -101,17 +101,17 @@ std::vector<Configuration> all_configurations(const Options& options) {
                                     {"interp", {"--interp"}, false},
                                     {"sync", {"--sync", "--verify"}, false}, // the graph after each pass, too
                                     {"threads1", {"--threads", "1"}, false},
-                                    {"threads2", {"--threads", "2"}, false},
-                                    {"seed7", {"--schedule-seed", "7"}, false},
                                     {"audit-seed5", {"--threads", "2", "--audit", "--schedule-seed", "5"}, false},
                                     {"limit", {"--threads", "2", "--schedule-seed", "3"}, true},
                                     {"gpu", {"--device", "gpu-emu"}, false},
-                                    {"gpu-seed5", {"--device", "gpu-emu", "--schedule-seed", "5"}, false},
-                                    {"gpu-limit", {"--device", "gpu-emu", "--schedule-seed", "3"}, true}};
+                                    {"gpu-seed5", {"--device", "gpu-emu", "--schedule-seed", "5"}, false}};
   if (options.builds)
     out.insert(out.end(), {{"built", {}, false, "baseline"}, {"built-v3", {"--threads", "1"}, false, "x86-64-v3"}});
   if (!options.all && options.configurations.empty()) return out;
-  out.push_back({"audit", {"--threads", "2", "--audit"}, false});
+  out.insert(out.end(), {{"threads2", {"--threads", "2"}, false},
+                         {"seed7", {"--schedule-seed", "7"}, false},
+                         {"audit", {"--threads", "2", "--audit"}, false},
+                         {"gpu-limit", {"--device", "gpu-emu", "--schedule-seed", "3"}, true}});
   if (options.builds)
     out.insert(out.end(), {{"built-sync", {"--sync"}, false, "baseline"},
                            {"built-seed9", {"--threads", "2", "--schedule-seed", "9"}, false, "baseline"}});
