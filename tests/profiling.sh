@@ -29,8 +29,8 @@ for k in 0..3 {
   x = slow(x, 20000000)
   wait(x)
 }'
-idle "a memory limit" "memory: issuing at .*idle.tl:[378] waited for room in memory" "--threads 2 --memory-limit 48K" 'for k in 0..4 { # too small for one to be made of what several others leave
-  let x = slow(zeros([2000 + 700 * k], f64), 30000000)
+idle "a memory limit" "memory: issuing at .*idle.tl:[378] waited for room in memory" "--threads 2 --memory-limit 44K" 'for k in 0..10 { # too small for one to be made of what several others leave
+  let x = slow(zeros([2000 + 300 * k], f64), 10000000)
   print(x[0])
 }'
 idle "host code" "(host|issue|dependency|hand-over): " "--threads 2" 'print(1)'
