@@ -59,11 +59,11 @@ Option Command::add_flag(const std::string& name, std::string& value, const std:
   return Option(app_->add_flag(name, value, description));
 }
 
-Option Command::add_switch(const std::string& name, std::function<void(const std::string&)> take,
+Option Command::add_switch(const std::string& name, const std::function<void(const std::string&)>& take,
                            const std::string& description) {
   auto value = std::make_shared<std::string>();
   CLI::Option* option = app_->add_flag(name, *value, description)->take_last();
-  option->each([take = std::move(take), value](const std::string& text) { take(text); });
+  option->each([take, value](const std::string& text) { take(text); });
   return Option(option);
 }
 
@@ -79,7 +79,7 @@ Option Command::add_option(const std::string& name, std::vector<std::string>& va
   return Option(app_->add_option(name, values, description));
 }
 
-Option Command::add_option(const std::string& name, std::function<void(const std::string&)> take,
+Option Command::add_option(const std::string& name, const std::function<void(const std::string&)>& take,
                            const std::string& description) {
   return Option(app_->add_option_function<std::string>(name, take, description));
 }

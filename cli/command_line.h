@@ -42,12 +42,12 @@ public:
   // May have a value, `--name=value`, else `value` becomes "true".
   Option add_flag(const std::string& name, std::string& value, const std::string& description);
   // The last one counts; `take` gets its text, as of a flag with a value.
-  Option add_switch(const std::string& name, std::function<void(const std::string&)> take,
+  Option add_switch(const std::string& name, const std::function<void(const std::string&)>& take,
                     const std::string& description);
   Option add_option(const std::string& name, std::string& value, const std::string& description);
   Option add_option(const std::string& name, double& value, const std::string& description); // a positive number
   Option add_option(const std::string& name, std::vector<std::string>& values, const std::string& description);
-  Option add_option(const std::string& name, std::function<void(const std::string&)> take,
+  Option add_option(const std::string& name, const std::function<void(const std::string&)>& take,
                     const std::string& description);
   // From the first word on that is no option, all are left alone.
   void leave_rest();

@@ -359,6 +359,7 @@ Block Engine::obtain(Operation& op, int device, uint64_t bytes, const Sweep& swe
 void Engine::use_claims(Operation& op) {
   for (Operation::Claim& claim : op.claims) {
     Pool& memory = *claim.node->block.pool;
+    nodes.ledger.gone(*claim.node);
     memory.make_room_by(claim.node->block, claim.bytes);
     if (claim.given) memory.fill_later(claim.given);
   }

@@ -124,10 +124,11 @@ Block Ledger::take(NodePool& nodes, Operation& op, int device, uint64_t bytes) {
 Block Ledger::claim(NodePool& nodes, Operation& op, int device, uint64_t bytes, Pool& pool) {
   Account& account = accounts_[static_cast<size_t>(device)];
   const uint64_t wanted = Pool::class_bytes(bytes);
+  if (wanted <= Pool::kLargestSmall) return {};
   constexpr uint64_t unit = Pool::kLargestSmall;                                         // whole pages of every block
   const uint64_t spare = room(device, bytes), own = spare - std::min(spare, kSlack / 2); // small ones need some, too
   const uint64_t fresh = std::min(own, pool.limit() - pool.in_use()) / unit * unit;
-  if (wanted <= Pool::kLargestSmall || fresh >= wanted) return {};
+  if (fresh >= wanted) return {};
   std::vector<Dying> dying;
   uint64_t there = fresh;
   for (auto at = account.by_size.lower_bound(Pool::kLargestSmall + 1); at != account.by_size.end(); ++at) {
@@ -155,7 +156,12 @@ Block Ledger::claim(NodePool& nodes, Operation& op, int device, uint64_t bytes, 
     std::deque<Dying>& same = account.by_size[node->dying];
     account.entries -= std::erase_if(same, [&](const Dying& each) { return each.node == node; });
     gone(*node);
-    if (node->block.bytes > part + Pool::kLargestSmall) leave_rest(nodes, op, node->account_of, node->block, part);
+    if (node->block.bytes > part + Pool::kLargestSmall)
+      leave_rest(nodes, op, node->account_of, node->block, part);
+    else if (node->block.bytes > part) { // too little to keep: dying until `op` begins
+      node->dying = node->block.bytes - part;
+      account.dying.fetch_add(node->dying, std::memory_order_relaxed);
+    }
   }
   if (block)
     op.claims.back().given = block;
