@@ -104,7 +104,7 @@ def starting():
         ("first result of `tl repl` from a pipe", "repl", "≤ 100 ms", ""),
         ("`tl -e 'print(1 + 2)'`", "text", "≤ 100 ms", ""),
         ('built, with 100 MB of weights (`const w = load("w.npy")`)', "weights", "", f"{start['weights']['bytes'] / 1e6:.1f} {mapped}"),
-        ("`python -c 'import torch'`", "torch", "", "the peer, on a loaded machine"),
+        ("`python -c 'import torch'`", "torch", "", "the peer"),
     ]
     rows = ["| start | median | minimum | target | |", "| --- | --- | --- | --- | --- |"]
     for name, row, target, note in lines:
