@@ -3,6 +3,7 @@
 #include "driver/usage.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 
@@ -72,7 +73,14 @@ Option Command::add_option(const std::string& name, std::string& value, const st
 }
 
 Option Command::add_option(const std::string& name, double& value, const std::string& description) {
-  return Option(app_->add_option(name, value, description)->check(CLI::PositiveNumber));
+  const CLI::Validator positive(
+      [](const std::string& text) {
+        double number = 0;
+        const bool is_positive = CLI::detail::lexical_cast(text, number) && number > 0 && std::isfinite(number);
+        return is_positive ? std::string() : text + " is not a positive number";
+      },
+      "");
+  return Option(app_->add_option(name, value, description)->check(positive));
 }
 
 Option Command::add_option(const std::string& name, std::vector<std::string>& values, const std::string& description) {

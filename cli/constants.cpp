@@ -95,15 +95,19 @@ std::optional<ir::Constants> compute_constants(const typed::Program& program, co
     if (!module) return std::nullopt;
     const Watch watch(flags.const_seconds, interrupt);
     auto [outcome, locations] = run_constant(std::move(*module), own, watch.stop());
-    if (!outcome.error) {
+    if (!outcome.error && outcome.exit_code == kFine) {
       values[ir::key_of(*constant)] = ir::value_of(computing, std::move(outcome.results));
       continue;
     }
-    if (outcome.error->kind == "Interrupted") {
+    const auto text = sources.text(name.file).substr(name.begin, name.end - name.begin);
+    if (interrupt && *interrupt) {
+      diagnostics.error("Interrupted", name, fmt::format("the computing of the const `{}` was interrupted", text));
+      return std::nullopt;
+    }
+    if (!outcome.error || outcome.error->kind == "Interrupted") { // between two operations there is no error
       diagnostics.error(
           "NotConstant", name,
-          fmt::format("the const `{}` is not computed after {} seconds of compiling",
-                      sources.text(name.file).substr(name.begin, name.end - name.begin), flags.const_seconds),
+          fmt::format("the const `{}` is not computed after {} seconds of compiling", text, flags.const_seconds),
           "does it end? `--const-seconds` gives it longer, and a `let` is computed when the program runs");
       return std::nullopt;
     }

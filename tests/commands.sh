@@ -313,7 +313,10 @@ check "endless const" 1 "NotConstant.*the const .S. is not computed after 0.2 se
 check "endless const, interpreted" 1 "the const .S. is not computed after 0.2 seconds" -- "$tl" run --interp --const-seconds 0.2 -e "$endless"
 echo "$endless" >"$out/endless.tl"
 check "endless const, checked" 1 "the const .S. is not computed after 0.2 seconds" -- "$tl" check --const-seconds 0.2 "$out/endless.tl"
-check "no time for a const" 2 "" -- "$tl" run --const-seconds 0 -e 'print(1)'
+tensors='fn grow(k: i64) -> f32[3] { var x = ones([3]); while k > 0 { x = x * 2.0 }; x }; const S = grow(3); print(S)'
+check "endless const of tensors" 1 "the const .S. is not computed after 0.2 seconds" -- "$tl" run --const-seconds 0.2 -e "$tensors"
+check "no time for a const" 2 "0 is not a positive number" -- "$tl" run --const-seconds 0 -e 'print(1)'
+check "endless time for a const" 2 "inf is not a positive number" -- "$tl" run --const-seconds inf -e 'print(1)'
 check "bad cache limit" 2 "is not a size" -- "$tl" run --cache-limit lots -e 'print(1)'
 cat >"$out/race.sh" <<'T' # 40 processes on one folder that is empty at first and too small for all
 for i in $(seq 40); do TL_CACHE_LIMIT=$((1 + i % 2))MB "$1" run -e "$2" & done | sort | uniq -c
