@@ -18,6 +18,7 @@ namespace {
 
 struct BuildFlags {
   RunFlags compile;
+  ImportFlags import;
   BuildOptions build;
   std::string file, emit;
   bool library = false, python = false;
@@ -84,7 +85,7 @@ int build_library(BuildFlags& flags) {
   if (!is_c_identifier(name))
     throw UsageError(fmt::format("-o {}: '{}' is no name for C: letters, digits and _", flags.build.output, name));
   Frontend whole; // as a program: all that is wrong with it, and what it exports
-  read_source(whole, flags.file);
+  read_source_or_model(whole, flags.file, flags.import, flags.compile);
   check_source(whole);
   show(whole.diagnostics, whole.sources);
   if (whole.diagnostics.has_errors()) return kRejected;
@@ -137,7 +138,7 @@ int build(BuildFlags& flags) {
     throw UsageError(fmt::format("-o {}: that is the program itself; choose another name", flags.build.output));
 
   Frontend frontend;
-  read_source(frontend, flags.file);
+  read_source_or_model(frontend, flags.file, flags.import, flags.compile);
   typed::Program typed = check_source(frontend);
   std::optional<ir::Module> module;
   if (!frontend.diagnostics.has_errors()) module = lower_source(frontend, typed, flags.compile);
@@ -180,12 +181,15 @@ void add_build(Command app, int& exit_code) {
                    "a library of the `export fn`s instead: OUT.so, OUT.a and OUT.h, with a C function for each");
   command.add_flag("--python", flags->python, "with --lib: the folder OUT beside it, a Python package that calls it");
   command.add_flag("-g", flags->build.symbols, "keep symbols and lines for debuggers and profilers");
+  flags->import.add_to(command);
   flags->compile.add_compiling_to(command);
   command.on_chosen([flags, &exit_code] {
     flags->compile.finish();
     flags->build.cache = flags->compile.disk_cache();
     try {
       exit_code = build(*flags);
+    } catch (const ModelRejected&) {
+      exit_code = kRejected;
     } catch (const IoError& error) {
       show(error.kind, error.what());
       exit_code = kUsage;

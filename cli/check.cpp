@@ -18,6 +18,7 @@ namespace tl::cli {
 namespace {
 
 struct MemoryFlags {
+  ImportFlags import;
   RunFlags compile; // how `tl run` would compile it
   std::string sizes;
   bool wanted = false;
@@ -101,6 +102,7 @@ void add_check(Command app, int& exit_code) {
                                    "--memory=n=1000,m=20 with these sizes put in");
   for (const char* name : {"threads", "cpu-devices"}) // of the run that --memory is about
     add_run_flag(command, *find_run_flag(name), state->memory.compile);
+  state->memory.import.add_to(command);
   state->memory.compile.add_const_seconds_to(command);
   add_message_format(command);
   command.on_chosen([state, memory, &exit_code] {
@@ -108,7 +110,12 @@ void add_check(Command app, int& exit_code) {
     if (state->memory.sizes == "true") state->memory.sizes.clear(); // as CLI11 says that no value was given
     for (const std::string& path : programs_under(state->files)) {
       Frontend frontend;
-      read_source(frontend, path);
+      try {
+        read_source_or_model(frontend, path, state->memory.import, state->memory.compile);
+      } catch (const ModelRejected&) {
+        exit_code = kRejected;
+        continue;
+      }
       typed::Program program = check_source(frontend, true);
       std::optional<ir::Module> module;
       if (program.ok) module = lower_source(frontend, program, state->memory.compile);

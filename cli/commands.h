@@ -7,6 +7,7 @@ namespace tl::cli {
 
 void add_run(Command app, int& exit_code);
 void add_build(Command app, int& exit_code);
+void add_import(Command app, int& exit_code);
 void add_check(Command app, int& exit_code);
 void add_dump(Command app, int& exit_code);
 void add_fmt(Command app, int& exit_code);

@@ -64,6 +64,17 @@ void read_source(Frontend& frontend, const std::string& path, const std::string*
   frontend.restart();
 }
 
+void read_source_or_model(Frontend& frontend, const std::string& path, const ImportFlags& import,
+                          const RunFlags& flags) {
+  if (!is_model(path)) {
+    if (!import.dims.empty() || !import.inputs.empty())
+      throw UsageError(fmt::format("{}: --dim and --input are for ONNX models", path));
+    return read_source(frontend, path);
+  }
+  const std::string text = program_of_model(path, import, flags);
+  read_source(frontend, path, &text);
+}
+
 typed::Program check_source(Frontend& frontend, bool for_check, const std::string& exported) {
   typed::Program program = check_against(frontend, false, for_check, exported);
   if (program.ok) return program;

@@ -4,6 +4,7 @@
 #include "backend/kernel/kernel_ir.h"
 #include "backend/kernel/lower.h"
 #include "driver/messages.h"
+#include "import.h"
 #include "ir/graph/graph.h"
 #include "lang/diagnostics.h"
 #include "lang/source.h"
@@ -35,6 +36,10 @@ struct Frontend {
 
 // Reads a file ("-": standard input) or, with `code`, takes that text. Throws UsageError if it cannot be read.
 void read_source(Frontend& frontend, const std::string& path, const std::string* code = nullptr);
+
+// The same, or a model that is imported (import.h). Throws ModelRejected too.
+void read_source_or_model(Frontend& frontend, const std::string& path, const ImportFlags& import,
+                          const RunFlags& flags);
 
 // Parses and checks. The program is only meaningful if frontend.diagnostics has no errors. `for_check`: a data file
 // that is not there yet is a warning. `exported`: this function is the entry (CheckOptions).

@@ -36,6 +36,7 @@ int dispatch(std::vector<std::string> words) {
   int code = kFine;
   auto add_commands = [&code](Command app) {
     add_run(app, code);
+    add_import(app, code);
     add_check(app, code);
     add_build(app, code);
     add_fmt(app, code);

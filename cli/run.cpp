@@ -14,7 +14,7 @@
 namespace tl::cli {
 namespace {
 
-int run(RunFlags flags, const std::vector<std::string>& words, const std::string* code) {
+int run(RunFlags flags, const ImportFlags& import, const std::vector<std::string>& words, const std::string* code) {
   if (!code && words.empty()) throw UsageError("run needs a file (or -e CODE)");
   if (!code && words.front().size() > 1 && words.front()[0] == '-')
     throw UsageError(
@@ -24,7 +24,10 @@ int run(RunFlags flags, const std::vector<std::string>& words, const std::string
   if (!rest.empty() && rest.front() == "--") rest.erase(rest.begin()); // it ends tl's own; a second is the program's
 
   Frontend frontend;
-  read_source(frontend, path, code);
+  if (code)
+    read_source(frontend, path, code);
+  else
+    read_source_or_model(frontend, path, import, flags);
   typed::Program typed = check_source(frontend);
   flags.open_devices();
   std::optional<ir::Module> lowered;
@@ -69,6 +72,7 @@ int run(RunFlags flags, const std::vector<std::string>& words, const std::string
 void add_run(Command app, int& exit_code) {
   struct State {
     RunFlags flags;
+    ImportFlags import;
     std::string code;
   };
   auto state = std::make_shared<State>();
@@ -76,10 +80,15 @@ void add_run(Command app, int& exit_code) {
   command.leave_rest(); // all that follows FILE is the program's
   state->flags.add_to(command);
   state->flags.add_looking_to(command);
+  state->import.add_to(command);
   Option inline_code = command.add_option("-e", state->code, "run this text");
   command.on_chosen([command, state, inline_code, &exit_code] {
     state->flags.finish();
-    exit_code = run(state->flags, command.rest(), inline_code.given() ? &state->code : nullptr);
+    try {
+      exit_code = run(state->flags, state->import, command.rest(), inline_code.given() ? &state->code : nullptr);
+    } catch (const ModelRejected&) {
+      exit_code = kRejected;
+    }
   });
 }
 

@@ -30,6 +30,10 @@ public:
 // with an absolute path leads out of it, wherever that is.
 Descriptor open_file(const std::string& path, int flags);
 
+// From here on open_file(path) opens this file, which need have no name of its own; the path may be any. Before other
+// threads are there.
+void hold_file(const std::string& path, Descriptor file);
+
 // Bytes of one file, unpacked, that may be in memory; more is an IoError of kind OutOfMemory that names the file.
 // Set before a program runs; until then four fifths of the machine's memory.
 void limit_reading(uint64_t bytes);

@@ -4,6 +4,7 @@
 #include "vm/io/text.h"
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <zlib.h>
 
 namespace tl {
@@ -280,6 +281,13 @@ void save_tensors(const std::string& path, std::span<const NamedTensor> tensors)
 void save_tensor(const std::string& path, const HostTensor& x) {
   NamedTensor one{"", x};
   save_tensors(path, {&one, 1});
+}
+
+void hold_tensors(const std::string& path, std::span<const NamedTensor> tensors) {
+  Descriptor file(::memfd_create("tensors", MFD_CLOEXEC));
+  if (!file) throw IoError(fmt::format("cannot keep '{}' in memory: {}", path, system_error_text(errno)));
+  write_safetensors([&](const void* data, size_t count) { write_bytes(file.get(), data, count); }, path, tensors);
+  hold_file(path, std::move(file));
 }
 
 // ---- text -----------------------------------------------------------------------------------------------------------

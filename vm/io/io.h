@@ -95,6 +95,8 @@ void set_names(std::vector<NamedTensor>& tensors, const std::string& names); // 
 void save_tensors(const std::string& path, std::span<const NamedTensor> tensors);
 void require_known_ending(const std::string& path); // IoError: no format of files is written under this ending
 void save_tensor(const std::string& path, const HostTensor& x);
+// A .safetensors file of them in memory, which is read under this path from here on. Before other threads are there.
+void hold_tensors(const std::string& path, std::span<const NamedTensor> tensors);
 
 bool file_exists(const std::string& path);
 // Has a .npz or .safetensors file a tensor of this name, or of one that goes on with a dot after it? Throws IoError.

@@ -1,0 +1,183 @@
+// The state of an import, and what a row of the table of operators (operators.h) sees of it: Op.
+#pragma once
+#include "importers/onnx/import.h"
+#include "importers/onnx/value.h"
+#include "lang/size.h"
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tl::onnx {
+
+// Why a node cannot be expressed; caught around each node.
+struct Refused : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Statements in the order in which they are written, and the names that computed sizes have in them.
+struct Block {
+  std::vector<std::string> lines;
+  std::map<Size, std::string> sizes;
+  bool is_constant = false; // what is computed when importing
+};
+
+// The values of a graph by the model's names; those of the graphs around it are seen too.
+struct Scope {
+  const Scope* outer = nullptr;
+  std::map<std::string, ValuePtr> values;
+  std::map<std::string, int> uses;            // how often each name is read, by nodes and as a result
+  std::map<std::string, const Node*> readers; // the last node that reads it
+  ValuePtr find(const std::string& name) const {
+    auto at = values.find(name);
+    return at != values.end() ? at->second : outer ? outer->find(name) : nullptr;
+  }
+};
+
+class Importer {
+public:
+  Importer(const Model& model, const ImportOptions& options);
+  Imported run();
+
+  // ---- names and texts
+  std::string fresh_name(std::string_view wish); // an identifier that nothing else has
+  std::string text(Value& value);                // binds as tightly as a name
+  std::string size_text(const Size& size);
+  std::string dims_text(const Dims& dims); // "[n, 3]"
+  std::string literal(DType dtype, const Contents& contents);
+  std::string number_text(DType dtype, const Number& number); // as an operand next to others of its type
+
+  // ---- statements
+  void write(std::string line) { block_->lines.push_back(std::move(line)); }
+  void use_module(std::string_view name) { modules_.insert(std::string(name)); }
+  // The sizes that numpy's rule gives; where that depends on sizes, the program asserts that they are equal.
+  Dims broadcast(const Dims& a, const Dims& b);
+  void require_equal(const Size& a, const Size& b);      // asserts it, unless it is known
+  Dims fresh_dims(const std::string& name, size_t rank); // name.shape[0], …
+
+  // ---- values
+  ValuePtr constant(DType dtype, Contents contents); // known elements
+  const Contents* contents(Value& value);            // where they are known, few, and no text is needed
+  const HostTensor* elements(Value& value);          // of a constant; computes it where it must be
+  // An expression of constants, computed when importing.
+  std::string constant_text(Value& value); // in such an expression
+  ValuePtr folded(std::string_view wish, const std::string& expression, DType dtype, Dims dims);
+  ValuePtr find(const std::string& name) const;
+
+  // ---- graphs inside nodes
+  struct Body {
+    Block block;
+    std::vector<ValuePtr> results;
+  };
+  // Writes a graph whose inputs have these values. What it sees of the graphs around it is theirs.
+  Body body(const Graph& graph, const std::vector<ValuePtr>& inputs);
+  std::string results_text(Body& body); // as the last line of its block
+  // Writes its nodes into the block that is being written, with names of its own.
+  std::vector<ValuePtr> inlined(const Graph& graph, const std::vector<ValuePtr>& inputs);
+
+  SizeAtoms& sizes() { return sizes_; }
+  const SizeFacts& facts() const { return facts_; }
+  Scope& scope() { return *scope_; }
+  Block& block() { return *block_; }
+  const Model& model() const { return model_; }
+  const ImportOptions& options() const { return options_; }
+  void skip(const Node& node) { done_.insert(&node); } // another node's row has written it
+
+private:
+  friend class Op;
+  void declare_inputs();
+  void add_initializers(const Graph& graph, Scope& scope);
+  void count_uses(const Graph& graph, Scope& scope);
+  void add_nodes(const std::vector<Node>& nodes);
+  void add_node(const Node& node);
+  void add_call(const Node& node, const Function& function);
+  bool fold_node(const Node& node, const struct Row& row, int64_t version);
+  void compute_constants();
+  std::string weight(Value& value);
+  std::string program(const std::vector<ValuePtr>& outputs);
+  std::string struct_text() const;
+  std::string formatted(const std::string& text) const;
+  int64_t opset(const std::string& domain) const;
+
+  struct Parameter {
+    std::string name, type, doc;
+    ValuePtr value;
+  };
+  struct Weight {
+    std::string name;
+    ValuePtr value;
+    bool in_main = false, in_constants = false; // used there
+  };
+
+  const Model& model_;
+  const ImportOptions& options_;
+  SizeAtoms sizes_;
+  SizeFacts facts_;
+  std::map<std::string, Size> named_sizes_; // by the model's names
+  std::set<std::string> names_, modules_;
+  Block main_, constants_;
+  Block* block_ = &main_;
+  Scope top_;
+  Scope* scope_ = &top_;
+  std::vector<Parameter> parameters_;
+  std::vector<Weight> weights_;
+  std::map<const Value*, size_t> weight_of_;
+  std::vector<ValuePtr> pending_; // constants that are written and not computed
+  std::vector<Refusal> refusals_;
+  std::set<const Node*> done_;
+  std::vector<const Function*> calls_; // being inlined
+  const std::map<std::string, int64_t>* opsets_;
+};
+
+// One node, for the row that writes it.
+class Op {
+public:
+  Op(Importer& importer, const Node& node, int64_t version) : in(importer), node(node), version(version) {}
+
+  Importer& in;
+  const Node& node;
+  const int64_t version; // of the operator set
+
+  // ---- inputs
+  size_t inputs() const { return node.inputs.size(); }
+  bool has(size_t i) const { return i < node.inputs.size() && !node.inputs[i].empty(); }
+  ValuePtr value(size_t i); // Refused where it is left out
+  Value& operator[](size_t i) { return *value(i); }
+  std::string text(size_t i) { return in.text(*value(i)); }
+  // Next to another operand of so many axes: one element that is known is written without its axes.
+  std::string operand(size_t i, size_t rank);
+  size_t rank(size_t i) { return value(i)->rank(); }
+  const Contents* contents(size_t i) { return has(i) ? in.contents(*value(i)) : nullptr; }
+  // Integers of a known number that may be computed by the program: sizes where they are known, else `text` has them.
+  std::vector<Size> integers_of(size_t i);
+  std::optional<std::vector<int64_t>> constants_of(size_t i); // known integers
+
+  // ---- attributes
+  const Attribute* attribute(std::string_view name) const;
+  int64_t integer(std::string_view name, int64_t missing) const;
+  double real(std::string_view name, double missing) const;
+  std::string string(std::string_view name, std::string missing) const;
+  std::optional<std::vector<int64_t>> integers(std::string_view name) const;
+  std::vector<int64_t> integers(std::string_view name, std::vector<int64_t> missing) const;
+  // An attribute that later versions made an input: whichever there is, as integers that are known.
+  std::optional<std::vector<int64_t>> integers(std::string_view name, size_t input);
+  int64_t axis(int64_t axis, size_t rank) const; // counted from the first; Refused where there is none
+
+  // ---- outputs
+  bool wants(size_t output) const;
+  std::string define(size_t output, const std::string& expression, DType dtype, const Dims& dims); // its name
+  std::string define(size_t output, const std::string& expression, DType dtype, size_t rank);      // sizes as they come
+  struct Result {
+    DType dtype;
+    std::optional<Dims> dims;
+    size_t rank = 0; // where dims are not known
+  };
+  void define_all(const std::string& expression, const std::vector<Result>& results); // of a tuple
+  void know(size_t output, DType dtype, Contents contents);
+  void alias(size_t output, ValuePtr value);
+
+  [[noreturn]] void refuse(const std::string& reason) const { throw Refused(reason); }
+};
+
+} // namespace tl::onnx

@@ -1,0 +1,452 @@
+// Convolutions, pooling and normalization.
+#include "importers/onnx/operators.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tl::onnx {
+namespace {
+
+// What windows over the axes behind the first two have in common.
+struct Windows {
+  std::vector<Size> size, before, behind;
+  std::vector<int64_t> stride, dilation;
+  size_t rank() const { return size.size(); }
+};
+
+std::vector<int64_t> ones(size_t count) { return std::vector<int64_t>(count, 1); }
+
+Windows windows_of(Op& op, std::vector<Size> size) {
+  const size_t rank = size.size();
+  Windows w;
+  w.stride = op.integers("strides", ones(rank));
+  w.dilation = op.integers("dilations", ones(rank));
+  const std::vector<int64_t> pads = op.integers("pads", std::vector<int64_t>(2 * rank, 0));
+  if (w.stride.size() != rank || w.dilation.size() != rank || pads.size() != 2 * rank || op.rank(0) != rank + 2)
+    op.refuse("its strides, dilations or pads are not as many as its axes");
+  for (size_t i = 0; i < rank; ++i)
+    if (w.stride[i] < 1 || w.dilation[i] < 1) op.refuse("a stride or dilation is not positive");
+  const std::string automatic = op.string("auto_pad", "NOTSET");
+  for (size_t i = 0; i < rank; ++i) {
+    const Size n = op[0].dims[i + 2], reach = (size[i] - Size(1)) * Size(w.dilation[i]) + Size(1);
+    if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
+      SizeAtoms& sizes = op.in.sizes();
+      const Size steps = sizes.floor_div(n + Size(w.stride[i] - 1), w.stride[i]);
+      const Size total = sizes.positive((steps - Size(1)) * Size(w.stride[i]) + reach - n, op.in.facts());
+      const Size half = sizes.floor_div(total, 2);
+      w.before.push_back(automatic == "SAME_UPPER" ? half : total - half);
+      w.behind.push_back(automatic == "SAME_UPPER" ? total - half : half);
+    } else if (automatic == "VALID") {
+      w.before.emplace_back(0);
+      w.behind.emplace_back(0);
+    } else {
+      w.before.emplace_back(pads[i]);
+      w.behind.emplace_back(pads[rank + i]);
+    }
+  }
+  w.size = std::move(size);
+  return w;
+}
+
+// One number where all are the same, else a tuple.
+std::string each(const std::vector<std::string>& texts) {
+  if (std::all_of(texts.begin(), texts.end(), [&](const std::string& t) { return t == texts[0]; })) return texts[0];
+  return fmt::format("({})", fmt::join(texts, ", "));
+}
+std::string each(const std::vector<int64_t>& numbers) {
+  std::vector<std::string> texts;
+  for (int64_t n : numbers)
+    texts.push_back(std::to_string(n));
+  return each(texts);
+}
+std::string each(Op& op, const std::vector<Size>& numbers) {
+  std::vector<std::string> texts;
+  for (const Size& n : numbers)
+    texts.push_back(op.in.size_text(n));
+  return each(texts);
+}
+
+std::string padding_text(Op& op, const Windows& w) {
+  if (w.before == w.behind) return each(op, w.before);
+  std::vector<std::string> ends;
+  for (size_t i = 0; i < w.rank(); ++i)
+    ends.push_back(w.before[i] == w.behind[i] && w.rank() > 1
+                       ? op.in.size_text(w.before[i])
+                       : fmt::format("({}, {})", op.in.size_text(w.before[i]), op.in.size_text(w.behind[i])));
+  return w.rank() == 1 ? ends[0] : fmt::format("({})", fmt::join(ends, ", "));
+}
+
+std::string options_text(Op& op, const Windows& w, int64_t groups, bool with_stride_of_one = false) {
+  std::string text;
+  if (const std::string s = each(w.stride); s != "1" || with_stride_of_one) text += ", stride = " + s;
+  if (const std::string p = padding_text(op, w); p != "0") text += ", padding = " + p;
+  if (const std::string d = each(w.dilation); d != "1") text += ", dilation = " + d;
+  if (groups != 1) text += fmt::format(", groups = {}", groups);
+  return text;
+}
+
+Size steps(Op& op, const Windows& w, size_t i, bool ceil = false) {
+  const Size reach = (w.size[i] - Size(1)) * Size(w.dilation[i]) + Size(1);
+  const Size room = op[0].dims[i + 2] + w.before[i] + w.behind[i] - reach;
+  if (w.stride[i] == 1) return room + Size(1);
+  return op.in.sizes().floor_div(room + (ceil ? Size(w.stride[i] - 1) : Size(0)), w.stride[i]) + Size(1);
+}
+
+std::vector<Size> filter_size(Op& op) {
+  const Dims& f = op[1].dims;
+  if (f.size() < 3 || f.size() > 5) op.refuse(fmt::format("its filters have {} axes, and 3 to 5 are read", f.size()));
+  std::vector<Size> size(f.begin() + 2, f.end());
+  if (auto given = op.integers("kernel_shape"))
+    for (size_t i = 0; i < size.size() && i < given->size(); ++i)
+      if (!size[i].is((*given)[i])) op.in.require_equal(size[i], (*given)[i]);
+  return size;
+}
+
+// A batch normalization that alone reads the convolution's result and is constant: it goes into the filters.
+const Node* following_norm(Op& op) {
+  const std::string& output = op.node.outputs.at(0);
+  const Scope& scope = op.in.scope();
+  auto uses = scope.uses.find(output);
+  auto reader = scope.readers.find(output);
+  if (uses == scope.uses.end() || uses->second != 1 || reader == scope.readers.end()) return nullptr;
+  const Node* node = reader->second;
+  if (node->op != "BatchNormalization" || !node->domain.empty() || node->inputs.size() != 5 ||
+      node->inputs[0] != output)
+    return nullptr;
+  for (size_t i = 1; i < 5; ++i)
+    if (ValuePtr value = op.in.find(node->inputs[i]);
+        !value || !value->is_constant || value->rank() != 1 || value->dtype != op[1].dtype)
+      return nullptr;
+  for (size_t i = 1; i < node->outputs.size(); ++i)
+    if (!node->outputs[i].empty()) return nullptr;
+  for (const Attribute& a : node->attributes)
+    if (a.name == "training_mode" && a.integer.value_or(0) != 0) return nullptr;
+  return node;
+}
+
+struct Scaling {
+  ValuePtr by, plus; // by channel
+};
+
+// What inference of a batch normalization multiplies by and adds.
+Scaling scaling_of(Importer& in, const std::string& name, Op& op, const std::vector<ValuePtr>& parameters, double eps) {
+  const Value& scale = *parameters[0];
+  const std::string e = in.number_text(scale.dtype, Number::of_real(eps));
+  auto text = [&](size_t i) { return in.constant_text(*parameters[i]); };
+  (void)op;
+  Scaling result;
+  result.by =
+      in.folded(name + "_scale", fmt::format("{} / sqrt({} + {})", text(0), text(3), e), scale.dtype, scale.dims);
+  result.plus = in.folded(name + "_shift", fmt::format("{} - {} * {}", text(1), text(2), in.constant_text(*result.by)),
+                          scale.dtype, scale.dims);
+  return result;
+}
+
+double epsilon_of(const Node& node) {
+  for (const Attribute& a : node.attributes)
+    if (a.name == "epsilon") return static_cast<double>(a.real.value_or(0));
+  return static_cast<double>(1e-5f);
+}
+
+template <bool transposed> void convolution(Op& op, const Row&) {
+  std::vector<Size> size = filter_size(op);
+  const size_t rank = size.size();
+  Windows w = windows_of(op, size);
+  const int64_t groups = op.integer("group", 1);
+  const DType dtype = op[0].dtype;
+  const Size filters = transposed ? op[1].dims[1] * Size(groups) : op[1].dims[0];
+  op.in.require_equal(op[0].dims[1], transposed ? op[1].dims[0] : op[1].dims[1] * Size(groups));
+  op.in.use_module("nn");
+
+  const Node* norm = op.value(1)->is_constant && (!op.has(2) || op.value(2)->is_constant) &&
+                             !op.in.block().is_constant && groups >= 1 && !transposed
+                         ? following_norm(op)
+                         : nullptr;
+  std::string weights, bias;
+  if (norm) {
+    std::vector<ValuePtr> parameters;
+    for (size_t i = 1; i < 5; ++i)
+      parameters.push_back(op.in.find(norm->inputs[i]));
+    const std::string name = norm->outputs[0];
+    const Scaling scaling = scaling_of(op.in, name, op, parameters, epsilon_of(*norm));
+    std::string across = ":";
+    for (size_t i = 0; i < rank + 1; ++i)
+      across += ", new";
+    const std::string by = op.in.constant_text(*scaling.by), plus = op.in.constant_text(*scaling.plus);
+    weights = op.in.text(*op.in.folded(op[1].name, fmt::format("{} * {}[{}]", op.in.constant_text(op[1]), by, across),
+                                       dtype, op[1].dims));
+    bias = !op.has(2)
+               ? op.in.text(*scaling.plus)
+               : op.in.text(*op.in.folded(op[2].name, fmt::format("{} * {} + {}", op.in.constant_text(op[2]), by, plus),
+                                          dtype, op[2].dims));
+    op.in.skip(*norm);
+  } else {
+    weights = op.text(1);
+    bias = op.has(2) ? op.text(2)
+                     : fmt::format("zeros([{}]{})", op.in.size_text(filters),
+                                   dtype == DType::F32 ? "" : fmt::format(", {}", name_of(dtype)));
+  }
+  Dims dims = {op[0].dims[0], filters};
+  std::string text;
+  if (!transposed) {
+    for (size_t i = 0; i < rank; ++i)
+      dims.push_back(steps(op, w, i));
+    text = fmt::format("nn.conv{0}d({1}, nn.Conv{0}d(w = {2}, b = {3}){4})", rank, op.text(0), weights, bias,
+                       options_text(op, w, groups));
+  } else {
+    std::vector<int64_t> extra = op.integers("output_padding", std::vector<int64_t>(rank, 0));
+    extra.resize(rank);
+    const auto wanted = op.integers("output_shape");
+    const std::string automatic = op.string("auto_pad", "NOTSET");
+    const bool same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
+    for (size_t i = 0; i < rank; ++i) {
+      const Size n = op[0].dims[i + 2];
+      const Size whole =
+          (n - Size(1)) * Size(w.stride[i]) + (size[i] - Size(1)) * Size(w.dilation[i]) + Size(1) + Size(extra[i]);
+      if ((wanted && wanted->size() >= rank) || same) {
+        const Size m =
+            wanted && wanted->size() >= rank ? Size((*wanted)[wanted->size() - rank + i]) : n * Size(w.stride[i]);
+        Size total = whole - m;
+        if (total.is_constant() && total.constant() < 0) { // what is wanted is longer
+          extra[i] -= total.constant();
+          total = 0;
+        }
+        const Size half = op.in.sizes().floor_div(total, 2);
+        w.before[i] = automatic == "SAME_UPPER" ? half : total - half;
+        w.behind[i] = automatic == "SAME_UPPER" ? total - half : half;
+        dims.push_back(m);
+      } else {
+        dims.push_back(whole - w.before[i] - w.behind[i]);
+      }
+    }
+    std::string options = options_text(op, w, groups);
+    if (const std::string e = each(extra); e != "0") options += ", extra = " + e;
+    // The number of filters of each channel is part of the layer's type.
+    text = fmt::format("nn.conv_transpose{0}d({1}, nn.ConvTranspose{0}d(w = {2}, b = {3}){4})", rank, op.text(0),
+                       weights, bias, options);
+  }
+  if (norm) {
+    Op result(op.in, *norm, op.version);
+    result.define(0, text, dtype, std::move(dims));
+    return;
+  }
+  op.define(0, text, dtype, std::move(dims));
+}
+
+std::vector<Size> window_size(Op& op) {
+  std::vector<Size> size;
+  for (int64_t s : op.integers("kernel_shape", std::vector<int64_t>()))
+    size.emplace_back(s);
+  if (size.empty() || size.size() > 3)
+    op.refuse(fmt::format("its windows have {} axes, and 1 to 3 are read", size.size()));
+  return size;
+}
+
+// Where windows may overhang: those that begin behind the data and the padding before it do not count.
+Size pooled(Op& op, const Windows& w, size_t i, bool ceil) {
+  if (!ceil) return steps(op, w, i);
+  SizeAtoms& sizes = op.in.sizes();
+  const Size all = steps(op, w, i, true), begins = (all - Size(1)) * Size(w.stride[i]);
+  if (all.is_constant() && op[0].dims[i + 2].is_constant())
+    return begins.constant() >= op[0].dims[i + 2].constant() + w.before[i].constant() ? all - Size(1) : all;
+  (void)sizes;
+  return Size::too_large(); // found by looking at the result
+}
+
+void max_pool(Op& op, const Row&) {
+  const Windows w = windows_of(op, window_size(op));
+  const bool ceil = op.integer("ceil_mode", 0) != 0;
+  const bool integers = !is_float(op[0].dtype);
+  op.in.use_module("nn");
+  Dims dims = {op[0].dims[0], op[0].dims[1]};
+  bool look = false;
+  for (size_t i = 0; i < w.rank(); ++i) {
+    dims.push_back(pooled(op, w, i, ceil));
+    look |= dims.back().is_too_large();
+  }
+  const std::string x = integers ? fmt::format("f64({})", op.text(0)) : op.text(0);
+  const std::string options =
+      fmt::format("{}, {}{}{}", x, each(op, w.size), options_text(op, w, 1, true), ceil ? ", ceil = true" : "");
+  const bool indices = op.wants(1);
+  auto known = [&]() { return look ? std::nullopt : std::optional(dims); };
+  if (indices) {
+    if (op.integer("storage_order", 0) != 0 && w.rank() != 1) {
+      op.in.use_module("onnx");
+      const std::string places = op.in.fresh_name("places"), name = op.in.fresh_name(op.node.outputs[0]);
+      (void)places;
+      (void)name;
+      op.refuse("its indices count columns first");
+    }
+    // The indices count through all of the tensor.
+    const std::string values = op.in.fresh_name(op.node.outputs[0].empty() ? "values" : op.node.outputs[0]),
+                      places = op.in.fresh_name("places");
+    op.in.write(fmt::format("let ({}, {}) = nn.max_pool{}d_with_indices({})", values, places, w.rank(), options));
+    const std::string dims_here = op.in.dims_text(op[0].dims);
+    std::string plane;
+    for (size_t i = 2; i < op.rank(0); ++i)
+      plane += (plane.empty() ? "" : " * ") + op.in.size_text(op[0].dims[i]);
+    std::string across = ", new";
+    for (size_t i = 1; i < w.rank(); ++i)
+      across += ", new";
+    const std::string first =
+        fmt::format("(arange({0} * {1}) * ({2})).reshape([{0}, {1}])[:, :{3}]", op.in.size_text(op[0].dims[0]),
+                    op.in.size_text(op[0].dims[1]), plane, across);
+    if (op.wants(0)) {
+      op.define(0, integers ? fmt::format("{}({})", name_of(op[0].dtype), values) : values, op[0].dtype, w.rank() + 2);
+      if (known()) op.in.find(op.node.outputs[0])->dims = dims;
+    }
+    op.define(1, fmt::format("{} + {}", places, first), DType::I64, w.rank() + 2);
+    if (known()) op.in.find(op.node.outputs[1])->dims = dims;
+    return;
+  }
+  std::string text = fmt::format("nn.max_pool{}d({})", w.rank(), options);
+  if (integers) text = fmt::format("{}({})", name_of(op[0].dtype), text);
+  if (look)
+    op.define(0, text, op[0].dtype, w.rank() + 2);
+  else
+    op.define(0, text, op[0].dtype, std::move(dims));
+}
+
+void average_pool(Op& op, const Row&) {
+  const Windows w = windows_of(op, window_size(op));
+  const bool ceil = op.integer("ceil_mode", 0) != 0;
+  op.in.use_module("nn");
+  Dims dims = {op[0].dims[0], op[0].dims[1]};
+  bool look = false;
+  for (size_t i = 0; i < w.rank(); ++i) {
+    dims.push_back(pooled(op, w, i, ceil));
+    look |= dims.back().is_too_large();
+  }
+  const bool padded = padding_text(op, w) != "0";
+  const bool counts = op.integer("count_include_pad", 0) != 0;
+  std::string options = fmt::format("{}, {}{}{}", op.text(0), each(op, w.size), options_text(op, w, 1, true),
+                                    ceil ? ", ceil = true" : "");
+  if ((padded || ceil) && !counts) options += ", count_include_pad = false";
+  const std::string text = fmt::format("nn.avg_pool{}d({})", w.rank(), options);
+  if (look)
+    op.define(0, text, op[0].dtype, w.rank() + 2);
+  else
+    op.define(0, text, op[0].dtype, std::move(dims));
+}
+
+void global_pool(Op& op, const Row& row) {
+  Dims dims = op[0].dims;
+  std::vector<std::string> axes;
+  for (size_t i = 2; i < dims.size(); ++i) {
+    dims[i] = 1;
+    axes.push_back(std::to_string(i));
+  }
+  if (axes.empty()) return op.alias(0, op.value(0));
+  op.define(0,
+            fmt::format("{}({}, axis = {}, keep = true)", row.form, op.text(0),
+                        axes.size() == 1 ? axes[0] : fmt::format("({})", fmt::join(axes, ", "))),
+            op[0].dtype, std::move(dims));
+}
+
+// ---- normalization
+
+std::string down_channels(Op& op, const std::string& text) { // [c] against [n, c, …]
+  std::string across;
+  for (size_t i = 2; i < op.rank(0); ++i)
+    across += ", new";
+  return across.empty() ? text : fmt::format("{}[:{}]", text, across);
+}
+
+void batch_norm(Op& op, const Row&) {
+  for (size_t i = 1; i < op.node.outputs.size(); ++i)
+    if (op.wants(i)) op.refuse("it trains: only inference is imported");
+  if (op.integer("training_mode", 0) != 0) op.refuse("it trains: only inference is imported");
+  const double eps = op.real("epsilon", static_cast<double>(1e-5f));
+  bool constant = !op.in.block().is_constant;
+  std::vector<ValuePtr> parameters;
+  for (size_t i = 1; i < 5; ++i) {
+    parameters.push_back(op.value(i));
+    constant &= parameters.back()->is_constant && parameters.back()->dtype == op[0].dtype;
+  }
+  const std::string x = op.text(0);
+  if (constant) {
+    const Scaling scaling = scaling_of(op.in, op.node.outputs[0], op, parameters, eps);
+    op.define(0,
+              fmt::format("{} * {} + {}", x, down_channels(op, op.in.text(*scaling.by)),
+                          down_channels(op, op.in.text(*scaling.plus))),
+              op[0].dtype, op[0].dims);
+    return;
+  }
+  const std::string e = op.in.number_text(op[0].dtype, Number::of_real(eps));
+  std::vector<std::string> t;
+  for (size_t i = 1; i < 5; ++i) {
+    std::string text = op.text(i);
+    if (op[i].dtype != op[0].dtype) text = fmt::format("{}({})", name_of(op[0].dtype), text);
+    t.push_back(text);
+  }
+  op.define(0,
+            fmt::format("({} - {}) * {} + {}", x, down_channels(op, t[2]),
+                        down_channels(op, fmt::format("({} / sqrt({} + {}))", t[0], t[3], e)), down_channels(op, t[1])),
+            op[0].dtype, op[0].dims);
+}
+
+std::string real_text(Op& op, const char* name, double missing) {
+  return op.in.number_text(DType::F32, Number::of_real(op.real(name, missing)));
+}
+
+void layer_norm(Op& op, const Row&) {
+  const int64_t axis = op.axis(op.integer("axis", -1), op.rank(0));
+  const bool plain = axis + 1 == static_cast<int64_t>(op.rank(0)) && op.has(2) && op.rank(1) == 1 && op.rank(2) == 1 &&
+                     !op.wants(1) && !op.wants(2);
+  const std::string eps = real_text(op, "epsilon", 1e-5);
+  if (plain) {
+    op.in.use_module("nn");
+    return void(op.define(0,
+                          fmt::format("nn.layer_norm({}, nn.LayerNorm(w = {}, b = {}), eps = {})", op.text(0),
+                                      op.text(1), op.text(2), eps),
+                          op[0].dtype, op[0].dims));
+  }
+  op.in.use_module("onnx");
+  Dims outer = op[0].dims;
+  for (size_t i = static_cast<size_t>(axis); i < outer.size(); ++i)
+    outer[i] = 1;
+  const DType wide = op[0].dtype == DType::F64 ? DType::F64 : DType::F32;
+  op.define_all(fmt::format("onnx.layer_normalization({}, {}{}, axis = {}, epsilon = {})", op.text(0), op.text(1),
+                            op.has(2) ? ", " + op.text(2) : "", axis, eps),
+                {{op[0].dtype, op[0].dims}, {wide, outer}, {wide, outer}});
+}
+
+void group_norm(Op& op, const Row& row) {
+  const bool instance = row.name == "InstanceNormalization";
+  op.in.use_module("nn");
+  const std::string eps = real_text(op, "epsilon", 1e-5);
+  const std::string layer = fmt::format("nn.GroupNorm(w = {}, b = {})", op.text(1), op.text(2));
+  if (instance)
+    return void(op.define(0, fmt::format("nn.instance_norm({}, {}, eps = {})", op.text(0), layer, eps), op[0].dtype,
+                          op[0].dims));
+  if (op.version < 21) op.refuse("it has scales by group, as opset 18 defined them");
+  op.define(0, fmt::format("nn.group_norm({}, {}, {}, eps = {})", op.text(0), layer, op.integer("num_groups", 1), eps),
+            op[0].dtype, op[0].dims);
+}
+
+void lrn(Op& op, const Row&) {
+  op.in.use_module("nn");
+  op.define(0,
+            fmt::format("nn.lrn({}, {}, alpha = {}, beta = {}, bias = {})", op.text(0), op.integer("size", 1),
+                        real_text(op, "alpha", 1e-4), real_text(op, "beta", 0.75), real_text(op, "bias", 1.0)),
+            op[0].dtype, op[0].dims);
+}
+
+} // namespace
+
+std::vector<Row> neural_rows() {
+  return {
+      {"AveragePool", 7, "", average_pool},
+      {"BatchNormalization", 7, "", batch_norm},
+      {"Conv", 1, "", convolution<false>},
+      {"ConvTranspose", 1, "", convolution<true>},
+      {"GlobalAveragePool", 1, "mean", global_pool},
+      {"GlobalMaxPool", 1, "max", global_pool},
+      {"GroupNormalization", 18, "", group_norm},
+      {"InstanceNormalization", 6, "", group_norm},
+      {"LRN", 1, "", lrn},
+      {"LayerNormalization", 17, "", layer_norm},
+      {"MaxPool", 1, "", max_pool},
+  };
+}
+
+} // namespace tl::onnx

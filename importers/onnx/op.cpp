@@ -1,0 +1,236 @@
+// What the rows of the table see of a node.
+#include "importers/onnx/importer.h"
+#include "importers/onnx/operators.h"
+#include "vm/io/io.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tl::onnx {
+
+ValuePtr Op::value(size_t i) {
+  if (!has(i)) refuse(fmt::format("its input {} is left out", i));
+  ValuePtr found = in.find(node.inputs[i]);
+  if (!found) refuse(fmt::format("its input `{}` is missing", node.inputs[i]));
+  return found;
+}
+
+std::string Op::operand(size_t i, size_t rank) {
+  Value& input = *value(i);
+  const Contents* known = in.contents(input);
+  if (!known || known->items.size() != 1 || !known->is_constant() || input.rank() == 0 || input.rank() > rank)
+    return in.text(input);
+  return in.text(*in.constant(input.dtype, {{}, known->items}));
+}
+
+std::vector<Size> Op::integers_of(size_t i) {
+  Value& input = *value(i);
+  std::vector<Size> result;
+  if (const Contents* known = in.contents(input)) {
+    for (const Number& item : known->items) {
+      if (!item.is_integer()) refuse(fmt::format("its input {} has to be integers", i));
+      result.push_back(item.top);
+    }
+    return result;
+  }
+  if (input.rank() > 1 || (input.rank() == 1 && !input.dims[0].is_constant()))
+    refuse(fmt::format("how many elements its input {} has is known only when it runs", i));
+  const std::string text = in.text(input);
+  const int64_t count = input.rank() == 0 ? 1 : input.dims[0].constant();
+  for (int64_t k = 0; k < count; ++k) {
+    std::string element = input.rank() == 0 ? text : fmt::format("{}[{}]", text, k);
+    if (input.dtype != DType::I64) element = fmt::format("i64({})", element);
+    std::string name = in.fresh_name(fmt::format("{}_{}", input.name, k));
+    in.write(fmt::format("let {} = {}", name, element));
+    result.push_back(Size::of(in.sizes().add({AtomKind::Value, name, {}, false, {}, {}})));
+  }
+  return result;
+}
+
+std::optional<std::vector<int64_t>> Op::constants_of(size_t i) {
+  const Contents* known = contents(i);
+  if (!known) return std::nullopt;
+  std::vector<int64_t> result;
+  for (const Number& item : known->items) {
+    std::optional<int64_t> value = item.integer();
+    if (!value) return std::nullopt;
+    result.push_back(*value);
+  }
+  return result;
+}
+
+// ---- attributes ------------------------------------------------------------------------------------------------------
+
+const Attribute* Op::attribute(std::string_view name) const {
+  for (const Attribute& attribute : node.attributes)
+    if (attribute.name == name) return &attribute;
+  return nullptr;
+}
+
+int64_t Op::integer(std::string_view name, int64_t missing) const {
+  const Attribute* found = attribute(name);
+  if (found && !found->integer && found->type != 2 && found->type != 0)
+    refuse(fmt::format("its attribute {} is no integer", name));
+  return found ? found->integer.value_or(0) : missing; // a zero may be left out of a file
+}
+
+double Op::real(std::string_view name, double missing) const {
+  const Attribute* found = attribute(name);
+  if (found && !found->real && found->type != 1 && found->type != 0)
+    refuse(fmt::format("its attribute {} is no float", name));
+  return found ? static_cast<double>(found->real.value_or(0)) : missing;
+}
+
+std::string Op::string(std::string_view name, std::string missing) const {
+  const Attribute* found = attribute(name);
+  return found ? found->text.value_or("") : missing;
+}
+
+std::optional<std::vector<int64_t>> Op::integers(std::string_view name) const {
+  const Attribute* found = attribute(name);
+  if (!found) return std::nullopt;
+  return found->integers;
+}
+
+std::vector<int64_t> Op::integers(std::string_view name, std::vector<int64_t> missing) const {
+  auto found = integers(name);
+  return found ? *found : missing;
+}
+
+std::optional<std::vector<int64_t>> Op::integers(std::string_view name, size_t input) {
+  if (auto given = integers(name)) return given;
+  if (!has(input)) return std::nullopt;
+  auto known = constants_of(input);
+  if (!known) refuse(fmt::format("its {} are known only when it runs", name));
+  return known;
+}
+
+int64_t Op::axis(int64_t axis, size_t rank) const {
+  const auto count = static_cast<int64_t>(rank);
+  if (axis < -count || axis >= count) refuse(fmt::format("there is no axis {} of {}", axis, count));
+  return axis < 0 ? axis + count : axis;
+}
+
+// ---- outputs ---------------------------------------------------------------------------------------------------------
+
+bool Op::wants(size_t output) const {
+  if (output >= node.outputs.size() || node.outputs[output].empty()) return false;
+  for (const Scope* scope = &in.scope(); scope; scope = scope->outer)
+    if (auto uses = scope->uses.find(node.outputs[output]); uses != scope->uses.end()) return uses->second > 0;
+  return false;
+}
+
+static ValuePtr new_value(const std::string& name, std::string text, DType dtype, Dims dims) {
+  auto value = std::make_shared<Value>();
+  value->name = name;
+  value->text = std::move(text);
+  value->dtype = dtype;
+  value->dims = std::move(dims);
+  return value;
+}
+
+std::string Op::define(size_t output, const std::string& expression, DType dtype, const Dims& dims) {
+  if (output >= node.outputs.size()) refuse(fmt::format("it has no output {}", output));
+  std::string name = in.fresh_name(node.outputs[output].empty() ? node.op : node.outputs[output]);
+  in.write(fmt::format("let {} = {}", name, expression));
+  if (!node.outputs[output].empty())
+    in.scope().values[node.outputs[output]] = new_value(node.outputs[output], name, dtype, dims);
+  return name;
+}
+
+std::string Op::define(size_t output, const std::string& expression, DType dtype, size_t rank) {
+  std::string name = define(output, expression, dtype, Dims());
+  if (!node.outputs[output].empty()) in.scope().values[node.outputs[output]]->dims = in.fresh_dims(name, rank);
+  return name;
+}
+
+void Op::define_all(const std::string& expression, const std::vector<Result>& results) {
+  std::string names;
+  for (size_t i = 0; i < results.size(); ++i) {
+    std::string name = "_";
+    if (wants(i)) {
+      name = in.fresh_name(node.outputs[i]);
+      Dims dims = results[i].dims ? *results[i].dims : in.fresh_dims(name, results[i].rank);
+      in.scope().values[node.outputs[i]] = new_value(node.outputs[i], name, results[i].dtype, std::move(dims));
+    }
+    names += (i ? ", " : "") + name;
+  }
+  in.write(fmt::format("let ({}) = {}", names, expression));
+}
+
+void Op::know(size_t output, DType dtype, Contents contents) {
+  ValuePtr value = in.constant(dtype, std::move(contents));
+  value->name = node.outputs.at(output);
+  in.scope().values[value->name] = value;
+}
+
+void Op::alias(size_t output, ValuePtr value) {
+  if (output < node.outputs.size() && !node.outputs[output].empty())
+    in.scope().values[node.outputs[output]] = std::move(value);
+}
+
+// ---- forms -----------------------------------------------------------------------------------------------------------
+
+std::string filled(Op& op, std::string_view form) {
+  std::string text;
+  for (size_t i = 0; i < form.size(); ++i) {
+    if (form[i] != '{') {
+      text += form[i];
+      continue;
+    }
+    const size_t end = form.find('}', i);
+    const std::string_view hole = form.substr(i + 1, end - i - 1);
+    i = end;
+    if (hole.size() == 1 && hole[0] >= '0' && hole[0] <= '9') {
+      const auto input = static_cast<size_t>(hole[0] - '0');
+      text += op.inputs() == 2 ? op.operand(input, op.rank(1 - input)) : op.text(input);
+      continue;
+    }
+    const size_t colon = hole.find(':');
+    const std::string_view name = hole.substr(0, colon);
+    std::string missing(hole.substr(colon + 1));
+    const Attribute* given = op.attribute(name);
+    if (!given)
+      text += missing;
+    else if (missing.find_first_of(".e") != std::string::npos)
+      text += format_scalar(DType::F32, Scalar::of(static_cast<float>(op.real(name, 0))));
+    else
+      text += std::to_string(op.integer(name, 0));
+  }
+  return text;
+}
+
+// ---- the table -------------------------------------------------------------------------------------------------------
+
+const std::vector<const Row*>& all_rows() {
+  static const std::vector<Row> rows = [] {
+    std::vector<Row> all;
+    for (auto part : {elementwise_rows, shape_rows, reduction_rows, neural_rows, control_rows})
+      for (Row& row : part())
+        all.push_back(row);
+    return all;
+  }();
+  static const std::vector<const Row*> sorted = [] {
+    std::vector<const Row*> all;
+    for (const Row& row : rows)
+      all.push_back(&row);
+    std::sort(all.begin(), all.end(),
+              [](const Row* a, const Row* b) { return std::tie(a->domain, a->name) < std::tie(b->domain, b->name); });
+    return all;
+  }();
+  return sorted;
+}
+
+const Row* find_row(std::string_view domain, std::string_view name) {
+  for (const Row* row : all_rows())
+    if (row->name == name && row->domain == domain) return row;
+  return nullptr;
+}
+
+std::vector<OperatorInfo> operators() {
+  std::vector<OperatorInfo> result;
+  for (const Row* row : all_rows())
+    result.push_back({std::string(row->name), std::string(row->domain), row->since});
+  return result;
+}
+
+} // namespace tl::onnx

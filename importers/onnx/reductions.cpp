@@ -1,0 +1,289 @@
+// Reductions, scans, sorting, and products.
+#include "importers/onnx/operators.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <numeric>
+
+namespace tl::onnx {
+namespace {
+
+void reduce(Op& op, const Row& row) {
+  const size_t rank = op.rank(0);
+  const bool keep = op.integer("keepdims", 1) != 0;
+  const bool by_input = op.version >= 18 || (row.name == "ReduceSum" && op.version >= 13);
+  std::vector<int64_t> axes;
+  bool all = false;
+  if (auto given = by_input ? op.integers("", 1) : op.integers("axes"); given && !given->empty())
+    axes = *given;
+  else if (by_input && op.integer("noop_with_empty_axes", 0) != 0)
+    all = false;
+  else
+    all = true;
+  if (!all && axes.empty()) { // of each element alone
+    const std::string x = op.text(0);
+    std::string text = x;
+    if (row.name == "ReduceL1") text = fmt::format("abs({})", x);
+    if (row.name == "ReduceL2") text = fmt::format("abs({})", x);
+    if (row.name == "ReduceSumSquare") text = fmt::format("{0} * {0}", x);
+    if (row.name == "ReduceLogSum") text = fmt::format("log({})", x);
+    if (text == x) return op.alias(0, op.value(0));
+    return void(op.define(0, text, op[0].dtype, op[0].dims));
+  }
+  std::vector<bool> gone(rank, all);
+  for (int64_t a : axes)
+    gone[static_cast<size_t>(op.axis(a, rank))] = true;
+  Dims dims;
+  std::vector<std::string> named;
+  bool may_be_empty = false;
+  for (size_t i = 0; i < rank; ++i) {
+    if (gone[i]) {
+      named.push_back(std::to_string(i));
+      may_be_empty |= op[0].dims[i].is(0);
+    }
+    if (!gone[i] || keep) dims.push_back(gone[i] ? Size(1) : op[0].dims[i]);
+  }
+  const Contents* known = op.contents(0);
+  if (known && known->is_constant() && op[0].dtype == DType::I64 && named.size() == rank &&
+      (row.name == "ReduceProd" || row.name == "ReduceSum" || row.name == "ReduceMax" || row.name == "ReduceMin") &&
+      !known->items.empty()) {
+    int64_t value = *known->items[0].integer();
+    for (size_t i = 1; i < known->items.size(); ++i) {
+      const int64_t item = *known->items[i].integer();
+      value = row.name == "ReduceProd"  ? value * item
+              : row.name == "ReduceSum" ? value + item
+              : row.name == "ReduceMax" ? std::max(value, item)
+                                        : std::min(value, item);
+    }
+    return op.know(0, DType::I64, {std::vector<int64_t>(dims.size(), 1), {Number::of(value)}});
+  }
+  if (known && op[0].dtype == DType::I64 && named.size() == rank && row.name == "ReduceProd") {
+    Size value = 1;
+    for (const Number& item : known->items)
+      value = value * item.top;
+    return op.know(0, DType::I64, {std::vector<int64_t>(dims.size(), 1), {Number::of(value)}});
+  }
+  std::string options;
+  if (named.size() != rank)
+    options =
+        named.size() == 1 ? fmt::format(", axis = {}", named[0]) : fmt::format(", axis = ({})", fmt::join(named, ", "));
+  if (keep && rank > 0) options += ", keep = true";
+  const DType dtype = op[0].dtype;
+  std::string x = op.text(0);
+  if (rank == 0) return void(op.alias(0, op.value(0)));
+  const bool extreme = row.name == "ReduceMax" || row.name == "ReduceMin";
+  if (extreme && may_be_empty) {
+    const std::string least = dtype == DType::Bool ? "false" : is_float(dtype) ? "-inf" : "";
+    const bool of_max = row.name == "ReduceMax";
+    if (least.empty()) op.refuse("it is a greatest or least of no integers");
+    const std::string value = dtype == DType::Bool ? (of_max ? "false" : "true") : of_max ? "-inf" : "inf";
+    return void(
+        op.define(0, fmt::format("full({}, {}, {})", op.in.dims_text(dims), value, name_of(dtype)), dtype, dims));
+  }
+  if (row.name == "ReduceMean" && !is_float(dtype))
+    return void(op.define(0, fmt::format("{}(mean(f64({}){}))", name_of(dtype), x, options), dtype, std::move(dims)));
+  if (extreme && dtype == DType::Bool)
+    return void(op.define(0, fmt::format("{}({}{})", row.name == "ReduceMax" ? "any" : "all", x, options), dtype,
+                          std::move(dims)));
+  std::string text;
+  for (char c : row.form)
+    text += c == '%' ? options : c == '$' ? x : std::string(1, c);
+  const bool widens = (row.name == "ReduceSum" || row.name == "ReduceProd" || row.name == "ReduceSumSquare" ||
+                       row.name == "ReduceL1") &&
+                      !is_float(dtype) && dtype != DType::I64;
+  op.define(0, widens ? fmt::format("{}({})", name_of(dtype), text) : text, dtype, std::move(dims));
+}
+
+template <bool greatest> void arg_extreme(Op& op, const Row&) {
+  const size_t rank = op.rank(0);
+  const int64_t axis = op.axis(op.integer("axis", 0), rank);
+  const bool keep = op.integer("keepdims", 1) != 0, last = op.integer("select_last_index", 0) != 0;
+  Dims dims = op[0].dims;
+  const Size n = dims[static_cast<size_t>(axis)];
+  if (keep)
+    dims[static_cast<size_t>(axis)] = 1;
+  else
+    dims.erase(dims.begin() + axis);
+  const char* function = greatest ? "argmax" : "argmin";
+  const std::string rest = fmt::format("axis = {}{}", axis, keep ? ", keep = true" : "");
+  if (last)
+    op.define(0,
+              fmt::format("{} - 1 - {}(flip({}, axis = {}), {})", op.in.size_text(n), function, op.text(0), axis, rest),
+              DType::I64, std::move(dims));
+  else
+    op.define(0, fmt::format("{}({}, {})", function, op.text(0), rest), DType::I64, std::move(dims));
+}
+
+// Along one axis; before opset 13 along all from it on, as one.
+void soft(Op& op, const Row& row) {
+  const auto rank = static_cast<int64_t>(op.rank(0));
+  const int64_t axis = op.axis(op.integer("axis", op.version >= 13 ? -1 : 1), op.rank(0));
+  if (row.form.starts_with("nn.")) op.in.use_module("nn");
+  const std::string x = op.text(0);
+  if (op.version >= 13 || axis == rank - 1) {
+    const std::string rest = axis == rank - 1 ? "" : fmt::format(", axis = {}", axis);
+    return void(op.define(0, fmt::format("{}({}{})", row.form, x, rest), op[0].dtype, op[0].dims));
+  }
+  const std::string name = op.in.fresh_name("rows");
+  op.in.write(fmt::format("let {} = {}(flatten({}, from = {}))", name, row.form, x, axis));
+  op.define(0, fmt::format("reshape({}, {})", name, op.in.dims_text(op[0].dims)), op[0].dtype, op[0].dims);
+}
+
+void cumulative(Op& op, const Row& row) {
+  auto axes = op.constants_of(1);
+  if (!axes || axes->size() != 1) op.refuse("its axis is known only when it runs");
+  const int64_t axis = op.axis((*axes)[0], op.rank(0));
+  const bool exclusive = op.integer("exclusive", 0) != 0, reverse = op.integer("reverse", 0) != 0;
+  std::string rest = fmt::format(", axis = {}", axis);
+  if (exclusive) rest += ", exclusive = true";
+  if (reverse) rest += ", reverse = true";
+  const std::string text = fmt::format("{}({}{})", row.form, op.text(0), rest);
+  const bool widens = !is_float(op[0].dtype) && op[0].dtype != DType::I64;
+  op.define(0, widens ? fmt::format("{}({})", name_of(op[0].dtype), text) : text, op[0].dtype, op[0].dims);
+}
+
+void top_k(Op& op, const Row&) {
+  const auto axis = static_cast<size_t>(op.axis(op.integer("axis", -1), op.rank(0)));
+  Size k = op.version >= 10 ? op.integers_of(1).at(0) : Size(op.integer("k", 0));
+  Dims dims = op[0].dims;
+  dims[axis] = k;
+  const bool largest = op.integer("largest", 1) != 0;
+  const std::string x = op.text(0), count = op.in.size_text(k);
+  if (largest && axis + 1 == dims.size())
+    return op.define_all(fmt::format("topk({}, {})", x, count), {{op[0].dtype, dims}, {DType::I64, dims}});
+  op.in.use_module("onnx");
+  op.define_all(fmt::format("onnx.topk({}, {}, axis = {}, largest = {})", x, count, axis, largest),
+                {{op[0].dtype, dims}, {DType::I64, dims}});
+}
+
+// ---- products
+
+void matmul(Op& op, const Row&) {
+  const Dims a = op[0].dims, b = op[1].dims;
+  if (a.empty() || b.empty()) op.refuse("an operand is a scalar");
+  Dims dims;
+  const Size inner = b.size() == 1 ? b[0] : b[b.size() - 2];
+  op.in.require_equal(a.back(), inner);
+  if (a.size() > 2 || b.size() > 2) {
+    auto rows = [](const Dims& d) { return d.size() > 2 ? Dims(d.begin(), d.end() - 2) : Dims(); };
+    dims = op.in.broadcast(rows(a), rows(b));
+  }
+  if (a.size() > 1) dims.push_back(a[a.size() - 2]);
+  if (b.size() > 1) dims.push_back(b.back());
+  op.define(0, fmt::format("{} @ {}", op.text(0), op.text(1)), op[0].dtype, std::move(dims));
+}
+
+void gemm(Op& op, const Row&) {
+  const double alpha = op.real("alpha", 1), beta = op.real("beta", 1);
+  const bool turn_a = op.integer("transA", 0) != 0, turn_b = op.integer("transB", 0) != 0;
+  const DType dtype = op[0].dtype;
+  if (op.rank(0) != 2 || op.rank(1) != 2) op.refuse("its operands are no matrices");
+  const Dims a = op[0].dims, b = op[1].dims;
+  op.in.require_equal(a[turn_a ? 0 : 1], b[turn_b ? 1 : 0]);
+  Dims dims = {a[turn_a ? 1 : 0], b[turn_b ? 0 : 1]};
+  auto turned = [&](size_t i, bool turn) {
+    if (!turn) return op.text(i);
+    Value& value = op[i];
+    if (value.is_constant && !op.in.block().is_constant)
+      return op.in.text(
+          *op.in.folded(value.name, op.in.constant_text(value) + ".T", dtype, {value.dims[1], value.dims[0]}));
+    return op.text(i) + ".T";
+  };
+  std::string text = fmt::format("{} @ {}", turned(0, turn_a), turned(1, turn_b));
+  auto scaled = [&](double by, const std::string& of) {
+    return by == 1 ? of : fmt::format("{} * {}", op.in.number_text(dtype, Number::of_real(by)), of);
+  };
+  if (alpha != 1) text = scaled(alpha, "(" + text + ")");
+  if (op.has(2) && beta != 0) {
+    op.in.broadcast(dims, op[2].dims);
+    text += " + " + scaled(beta, op.text(2));
+  }
+  op.define(0, text, dtype, std::move(dims));
+}
+
+void einsum(Op& op, const Row&) {
+  std::string equation = op.string("equation", "");
+  equation.erase(std::remove(equation.begin(), equation.end(), ' '), equation.end());
+  const bool has_dots = equation.find("...") != std::string::npos;
+  const size_t arrow = equation.find("->");
+  std::map<char, Size> sizes;
+  std::vector<std::string> terms;
+  std::string left = equation.substr(0, arrow);
+  for (size_t at = 0; at <= left.size();) {
+    const size_t end = std::min(left.find(',', at), left.size());
+    terms.push_back(left.substr(at, end - at));
+    at = end + 1;
+  }
+  if (terms.size() != op.inputs()) op.refuse("its equation has another number of operands");
+  std::string order;
+  if (arrow != std::string::npos)
+    order = equation.substr(arrow + 2);
+  else {
+    std::map<char, int> counts;
+    for (char c : left)
+      if (std::isalpha(static_cast<unsigned char>(c))) ++counts[c];
+    if (has_dots) order = "...";
+    for (const auto& [c, n] : counts)
+      if (n == 1) order += c;
+    equation += "->" + order;
+  }
+  std::vector<std::string> operands;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    operands.push_back(op.text(i));
+    if (has_dots) continue;
+    if (terms[i].size() != op.rank(i)) op.refuse("its equation does not fit its operands");
+    for (size_t k = 0; k < terms[i].size(); ++k) {
+      auto [at, is_new] = sizes.try_emplace(terms[i][k], op[i].dims[k]);
+      if (!is_new) op.in.require_equal(at->second, op[i].dims[k]);
+    }
+  }
+  const std::string text = fmt::format("einsum(\"{}\", {})", equation, fmt::join(operands, ", "));
+  if (!has_dots) {
+    Dims dims;
+    for (char c : order)
+      dims.push_back(sizes[c]);
+    return void(op.define(0, text, op[0].dtype, std::move(dims)));
+  }
+  size_t rank = order.size() - 3;
+  for (size_t i = 0; i < terms.size(); ++i)
+    if (terms[i].find("...") != std::string::npos) {
+      rank += op.rank(i) + 3 - terms[i].size();
+      break;
+    }
+  op.define(0, text, op[0].dtype, rank);
+}
+
+void det(Op& op, const Row&) {
+  op.in.use_module("linalg");
+  op.define(0, fmt::format("linalg.det({})", op.text(0)), op[0].dtype, Dims(op[0].dims.begin(), op[0].dims.end() - 2));
+}
+
+} // namespace
+
+std::vector<Row> reduction_rows() {
+  return {
+      {"ArgMax", 1, "", arg_extreme<true>},
+      {"ArgMin", 1, "", arg_extreme<false>},
+      {"CumProd", 26, "cumprod", cumulative},
+      {"CumSum", 11, "cumsum", cumulative},
+      {"Det", 11, "", det},
+      {"Einsum", 12, "", einsum},
+      {"Gemm", 7, "", gemm},
+      {"Hardmax", 1, "nn.hardmax", soft},
+      {"LogSoftmax", 1, "log_softmax", soft},
+      {"MatMul", 1, "", matmul},
+      {"ReduceL1", 1, "sum(abs($)%)", reduce},
+      {"ReduceL2", 1, "norm($%)", reduce},
+      {"ReduceLogSum", 1, "log(sum($%))", reduce},
+      {"ReduceLogSumExp", 1, "logsumexp($%)", reduce},
+      {"ReduceMax", 1, "max($%)", reduce},
+      {"ReduceMean", 1, "mean($%)", reduce},
+      {"ReduceMin", 1, "min($%)", reduce},
+      {"ReduceProd", 1, "prod($%)", reduce},
+      {"ReduceSum", 1, "sum($%)", reduce},
+      {"ReduceSumSquare", 1, "sum($ * $%)", reduce},
+      {"Softmax", 1, "softmax", soft},
+      {"TopK", 1, "", top_k},
+  };
+}
+
+} // namespace tl::onnx

@@ -1,0 +1,62 @@
+// What is known of a tensor while a model is imported.
+#pragma once
+#include "abi/tensor.h"
+#include "importers/onnx/model.h"
+#include "lang/size.h"
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tl::onnx {
+
+using Dims = std::vector<Size>;
+
+// An element that is known when the model is imported: a ratio of sizes, which an integer is too, or a real number.
+// Bools are 0 and 1.
+struct Number {
+  Size top, bottom = 1;
+  double real = 0;
+  bool is_real = false;
+
+  static Number of(Size size) { return {std::move(size), 1, 0, false}; }
+  static Number of_real(double value) { return {0, 1, value, true}; }
+  bool is_integer() const { return !is_real && bottom.is(1); }
+  bool is_constant() const { return is_real || (top.is_constant() && bottom.is_constant()); }
+  std::optional<int64_t> integer() const { // where it is one and constant
+    if (!is_integer() || !top.is_constant()) return std::nullopt;
+    return top.constant();
+  }
+  double value() const { // of a constant
+    return is_real ? real : static_cast<double>(top.constant()) / static_cast<double>(bottom.constant());
+  }
+};
+
+// A small tensor whose elements are known: what shapes are computed of.
+struct Contents {
+  std::vector<int64_t> dims;
+  std::vector<Number> items;
+  bool is_constant() const {
+    for (const Number& item : items)
+      if (!item.is_constant()) return false;
+    return true;
+  }
+};
+
+inline constexpr int64_t kLargestContents = 1024;
+
+struct Value : std::enable_shared_from_this<Value> {
+  std::string name; // in the model
+  DType dtype = DType::F32;
+  Dims dims;
+  std::string text; // how the program writes it; empty until it is wanted
+  std::shared_ptr<const Contents> contents;
+  const TensorData* data = nullptr;           // of an initializer
+  std::shared_ptr<const HostTensor> constant; // its elements, or those of what was computed when importing
+  bool is_constant = false; // made of the model's own tensors alone, whether it has been computed or not
+
+  size_t rank() const { return dims.size(); }
+};
+using ValuePtr = std::shared_ptr<Value>;
+
+} // namespace tl::onnx
