@@ -7,6 +7,7 @@
 #include "parser/check/expressions.h"
 #include "parser/check/function_calls.h"
 #include "parser/check/functions.h"
+#include "parser/check/known.h"
 #include "parser/check/modules.h"
 #include "parser/check/names.h"
 #include "parser/check/operators.h"
@@ -117,6 +118,7 @@ std::optional<Static> static_of(Context& cx, const ast::Expr* e) {
       return result;
     }
   }
+  if (is_library(cx, e->span.file)) return computed_static(cx, e);
   return std::nullopt;
 }
 
@@ -467,6 +469,7 @@ static bool accepts(Context& cx, const FunctionInfo& info, const std::vector<Arg
       if (!param) return false;
     }
     given.insert(param->name.text);
+    if (param->type && !arg.value && arg.constant && arg.constant->kind == Static::Kind::None) return false;
     if (!param->type || !arg.value) continue;
     Type actual = cx.open.resolved(arg.value->type);
     auto* named = ast::as<ast::NamedType>(param->type);
