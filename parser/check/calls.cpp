@@ -62,6 +62,14 @@ std::optional<Static> static_of(Context& cx, const ast::Expr* e) {
     return result;
   }
   if (ast::as<ast::NoneLiteral>(e)) return result;
+  if (auto* node = ast::as<ast::StringLiteral>(e)) {
+    result.kind = Static::Kind::String;
+    for (const ast::StringPart& part : node->parts) {
+      if (part.value) return std::nullopt;
+      result.name += part.text;
+    }
+    return result;
+  }
   auto list = [&](const std::vector<ast::Expr*>& elements) -> std::optional<Static> {
     result.kind = Static::Kind::Tuple;
     for (const ast::Expr* element : elements) {

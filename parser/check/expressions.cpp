@@ -130,6 +130,7 @@ static ExprPtr static_value(Context& cx, const Static& value, Span span) {
                        value.number < 0 ? 0 - static_cast<uint64_t>(value.number) : static_cast<uint64_t>(value.number),
                        value.number < 0, span);
   case Static::Kind::Bool: return bool_value(value.number != 0, span);
+  case Static::Kind::String: return make_expr(typed::StrExpr{value.name}, span, Type::str());
   case Static::Kind::None: return make_expr(typed::UnitExpr{}, span, Type::none());
   case Static::Kind::Element: return make_expr(typed::UnitExpr{}, span, Type::element(value.dtype));
   case Static::Kind::Function: return make_expr(typed::UnitExpr{}, span, function_type(cx, value));
