@@ -25,6 +25,8 @@
 
 namespace tl::checker {
 
+static ExprPtr static_value(Context& cx, const Static& value, Span span);
+
 static ExprPtr check_list_literal(Context& cx, const ast::Expr& e, const ast::ListLiteral& list, const Type* expected);
 
 // A parameter that is a constant of this instance, whether one is `none`, and in the library what follows from these.
@@ -98,9 +100,13 @@ ExprPtr check_expr(Context& cx, const ast::Expr* e, const Type* expected, bool w
           return check_comprehension(cx, *e, node, "", e->span, expected);
         else if constexpr (std::is_same_v<T, ast::Unary>)
           return check_unary(cx, *e, node, expected);
-        else if constexpr (std::is_same_v<T, ast::Binary>)
+        else if constexpr (std::is_same_v<T, ast::Binary>) {
+          const bool may_join = node.op == ast::BinaryOp::Add && is_library(cx, e->span.file);
+          if (auto known = may_join ? computed_static(cx, e) : std::nullopt;
+              known && known->kind == Static::Kind::Tuple) // no operation on values joins tuples
+            return static_value(cx, *known, e->span);
           return check_binary(cx, *e, node, expected);
-        else if constexpr (std::is_same_v<T, ast::Range>)
+        } else if constexpr (std::is_same_v<T, ast::Range>)
           return check_range(cx, *e, node);
         else if constexpr (std::is_same_v<T, ast::Call>)
           return check_call(cx, *e, node, expected);

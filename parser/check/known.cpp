@@ -47,15 +47,24 @@ std::optional<Static> of_binary(Context& cx, const ast::Binary& node) {
   auto b = static_of(cx, node.right);
   if (!b) return std::nullopt;
   if (node.op == Op::And || node.op == Op::Or) return a->kind == Kind::Bool && b->kind == Kind::Bool ? b : std::nullopt;
-  const bool plain = a->kind != Kind::Element && a->kind != Kind::Function;
-  if (plain && a->kind == b->kind && (node.op == Op::Equal || node.op == Op::NotEqual))
-    return of_bool((*a == *b) == (node.op == Op::Equal));
+  const auto is_plain = [](const Static& v) { return v.kind != Kind::Element && v.kind != Kind::Function; };
+  const bool plain = is_plain(*a) && is_plain(*b);
+  if (plain && (node.op == Op::Equal || node.op == Op::NotEqual)) return of_bool((*a == *b) == (node.op == Op::Equal));
   if (node.op == Op::Add && a->kind == Kind::Tuple && b->kind == Kind::Tuple) {
     a->elements.insert(a->elements.end(), b->elements.begin(), b->elements.end());
     return a;
   }
   if (a->kind == Kind::Int && b->kind == Kind::Int) return of_ints(node.op, a->number, b->number);
   return std::nullopt;
+}
+
+// The type of a tensor that has a name.
+std::optional<Type> tensor_type(Context& cx, const ast::Expr* e) {
+  auto* name = ast::as<ast::Name>(e);
+  const Entity* entity = name ? find(cx, name->name) : nullptr;
+  if (!entity || entity->kind != Entity::Kind::Variable) return std::nullopt;
+  const Type type = cx.open.resolved(current_type(cx, entity->var));
+  return type.is_tensor() ? std::optional(type) : std::nullopt;
 }
 
 // `rank(x)` of a name, `len(t)` of a tuple that is known.
@@ -67,24 +76,30 @@ std::optional<Static> of_call(Context& cx, const ast::Call& node) {
     if (!tuple || tuple->kind != Kind::Tuple) return std::nullopt;
     return of_int(static_cast<int64_t>(tuple->elements.size()));
   }
-  auto* name = ast::as<ast::Name>(node.arguments[0].value);
-  if (callee->name != "rank" || !name) return std::nullopt;
-  const Entity* entity = find(cx, name->name);
-  if (!entity || entity->kind != Entity::Kind::Variable) return std::nullopt;
-  const Type type = cx.open.resolved(current_type(cx, entity->var));
-  if (!type.is_tensor()) return std::nullopt;
-  return of_int(static_cast<int64_t>(type.rank()));
+  if (callee->name != "rank") return std::nullopt;
+  auto type = tensor_type(cx, node.arguments[0].value);
+  return type ? std::optional(of_int(static_cast<int64_t>(type->rank()))) : std::nullopt;
 }
 
+// `t[i]` of a tuple that is known, `x.shape[i]` where that size is.
 std::optional<Static> of_subscript(Context& cx, const ast::Subscript& node) {
   if (node.items.size() != 1 || !node.items[0].index) return std::nullopt;
-  auto tuple = static_of(cx, node.object);
   auto index = static_of(cx, node.items[0].index);
-  if (!tuple || tuple->kind != Kind::Tuple || !index || index->kind != Kind::Int) return std::nullopt;
+  if (!index || index->kind != Kind::Int) return std::nullopt;
+  auto tuple = static_of(cx, node.object);
+  if (auto* field = ast::as<ast::Field>(node.object); !tuple && field && field->name.text == "shape")
+    if (auto type = tensor_type(cx, field->object)) {
+      tuple.emplace();
+      tuple->kind = Kind::Tuple;
+      for (const Size& size : type->shape)
+        tuple->elements.push_back(size.is_constant() ? of_int(size.constant()) : Static());
+    }
+  if (!tuple || tuple->kind != Kind::Tuple) return std::nullopt;
   const auto count = static_cast<int64_t>(tuple->elements.size());
   const int64_t k = index->number < 0 ? index->number + count : index->number;
   if (k < 0 || k >= count) return std::nullopt;
-  return tuple->elements[static_cast<size_t>(k)];
+  const Static& element = tuple->elements[static_cast<size_t>(k)];
+  return element.kind == Kind::None ? std::nullopt : std::optional(element);
 }
 
 } // namespace

@@ -80,7 +80,8 @@ class Group:
     def load(self, case, key, value):
         full = f"{case}.{key}"
         self.values[full] = np.array(value, order="C")
-        sizes = ", ".join("1" if n == 1 else "_" for n in value.shape)
+        # What only broadcasts, and how long rows of positions are, has to be known.
+        sizes = ", ".join(str(n) if n == 1 or (value.dtype == np.int64 and i + 1 == value.ndim) else "_" for i, n in enumerate(value.shape))
         return [f'let {key}: {TYPES[value.dtype.name]}{f"[{sizes}]" if value.ndim else ""} = load(file, name = "{full}")']
 
     def write(self):
