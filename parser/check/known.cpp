@@ -47,8 +47,7 @@ std::optional<Static> of_binary(Context& cx, const ast::Binary& node) {
   auto b = static_of(cx, node.right);
   if (!b) return std::nullopt;
   if (node.op == Op::And || node.op == Op::Or) return a->kind == Kind::Bool && b->kind == Kind::Bool ? b : std::nullopt;
-  const auto is_plain = [](const Static& v) { return v.kind != Kind::Element && v.kind != Kind::Function; };
-  const bool plain = is_plain(*a) && is_plain(*b);
+  const bool plain = a->kind != Kind::Function && b->kind != Kind::Function;
   if (plain && (node.op == Op::Equal || node.op == Op::NotEqual)) return of_bool((*a == *b) == (node.op == Op::Equal));
   if (node.op == Op::Add && a->kind == Kind::Tuple && b->kind == Kind::Tuple) {
     a->elements.insert(a->elements.end(), b->elements.begin(), b->elements.end());
