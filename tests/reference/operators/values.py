@@ -81,7 +81,7 @@ class Group:
         full = f"{case}.{key}"
         self.values[full] = np.array(value, order="C")
         # What only broadcasts, and how long rows of positions are, has to be known.
-        sizes = ", ".join(str(n) if n == 1 or (value.dtype == np.int64 and i + 1 == value.ndim) or key in ("theta", "rois") else "_" for i, n in enumerate(value.shape))
+        sizes = ", ".join(str(n) if n == 1 or (value.dtype == np.int64 and i + 1 == value.ndim) or key in ("theta", "rois", "boxes") else "_" for i, n in enumerate(value.shape))
         return [f'let {key}: {TYPES[value.dtype.name]}{f"[{sizes}]" if value.ndim else ""} = load(file, name = "{full}")']
 
     def write(self):
