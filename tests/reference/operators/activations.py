@@ -21,7 +21,7 @@ def group():
         ("gelu", "Gelu", {}, "gelu(x)"),
         ("gelu_tanh", "Gelu", dict(approximate="tanh"), "nn.gelu_tanh(x)"),
     ]:
-        g.case(name, op, dict(x=x()), call, attributes, slope="x", oracle=REFERENCE if op == "Swish" else "onnxruntime")
+        g.case(name, op, dict(x=x()), call, attributes, slope="x" if name in ("celu", "selu", "mish", "swish", "gelu_tanh") else None, oracle=REFERENCE if op == "Swish" else "onnxruntime")
     g.case("prelu", "PRelu", dict(x=g.normal(2, 3, 4), slope=g.normal(3, 1)), "nn.prelu(x, slope)", slope=("x", "slope"))
     g.case("half", "Elu", dict(x=g.normal(9, dtype=np.float16)), "nn.elu(x, 0.7)", dict(alpha=0.7))
     y = np.where(g.integers(0, 2, 5) > 0, 1.3, -0.7).astype(np.float32)

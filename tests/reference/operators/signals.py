@@ -4,11 +4,11 @@ import numpy as np
 
 def group():
     g = Group("signals", "Transforms of signals, windows, and losses of classes")
-    for n in (1, 7, 12, 16, 30):
-        g.case(f"dft_{n}", "DFT", dict(x=g.normal(2, n, 2)), "onnx.dft(x)", slope="x")
+    for n in (1, 7, 12, 30):
+        g.case(f"dft_{n}", "DFT", dict(x=g.normal(2, n, 2)), "onnx.dft(x)", slope="x" if n == 12 else None)
         g.case(f"dft_inverse_{n}", "DFT", dict(x=g.normal(2, n, 2)), "onnx.dft(x, inverse = 1)", dict(inverse=1))
     g.case("dft_real", "DFT", dict(x=g.normal(2, 9, 3, 1), _n=None, _axis=np.int64(1)), "onnx.dft(x, axis = 1, onesided = 1)", dict(onesided=1),
-           oracle=REFERENCE, slope="x")
+           oracle=REFERENCE)
     g.case("dft_long", "DFT", dict(x=g.normal(2, 5, 1), n=np.int64(8)), "onnx.dft(x, n)", oracle=REFERENCE)
     g.case("dft_short", "DFT", dict(x=g.normal(2, 5, 2), n=np.int64(4)), "onnx.dft(x, n)", oracle=REFERENCE)
     half = np.fft.rfft(g.normal(3, 10)).astype(np.complex64)
@@ -35,9 +35,9 @@ def group():
             tl = f'reduction = "{reduction}"' + ("" if ignored is None else f", ignore_index = {ignored}")
             end = "" if ignored is None else "_ignored"
             g.case(f"likelihood_{reduction}{end}", "NegativeLogLikelihoodLoss", dict(x=x, t=t, w=w), f"onnx.negative_log_likelihood_loss(x, t, w, {tl})",
-                   kept, oracle=REFERENCE, slope=("x", "w"))
+                   kept, oracle=REFERENCE)
             g.case(f"entropy_{reduction}{end}", "SoftmaxCrossEntropyLoss", dict(x=x, t=t, w=w), f"onnx.softmax_cross_entropy_loss(x, t, w, {tl})",
-                   kept, ("y", "p"), oracle=REFERENCE, slope=("x", "w"))
+                   kept, ("y", "p"), oracle=REFERENCE, slope=("x", "w") if reduction == "mean" and ignored else None)
     t[0, 0] = -7  # no class at all
     g.case("likelihood_outside", "NegativeLogLikelihoodLoss", dict(x=x, t=t), "onnx.negative_log_likelihood_loss(x, t, ignore_index = -7)",
            dict(ignore_index=-7), oracle=REFERENCE)
