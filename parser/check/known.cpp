@@ -70,6 +70,7 @@ std::optional<Type> tensor_type(Context& cx, const ast::Expr* e) {
 std::optional<Static> of_call(Context& cx, const ast::Call& node) {
   auto* callee = ast::as<ast::Name>(node.callee);
   if (!callee || node.arguments.size() != 1 || !node.arguments[0].name.text.empty()) return std::nullopt;
+  if (const Entity* entity = find(cx, callee->name); entity && !is_prelude_function(*entity)) return std::nullopt;
   if (callee->name == "len") {
     auto tuple = static_of(cx, node.arguments[0].value);
     if (!tuple || tuple->kind != Kind::Tuple) return std::nullopt;

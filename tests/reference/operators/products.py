@@ -39,4 +39,13 @@ def group():
     x[0] = [np.inf, -np.inf, np.nan, 0]
     for low, high in ((0, 1), (1, 0), (1, 1)):
         g.case(f"is_inf_{low}{high}", "IsInf", dict(x=x), f"onnx.is_inf(x, {low}, {high})", dict(detect_negative=low, detect_positive=high))
+    for t in (np.int8, np.uint16, np.int64):
+        x, by = g.integers(-2**15, 2**15, 9).astype(t), np.array([0, 1, 3, 7, 8, 15, 16, 64, 100], t)
+        for way in ("LEFT", "RIGHT"):
+            g.case(f"shift_{way.lower()}_{t.__name__}", "BitShift", dict(x=x, by=by), f'onnx.bit_shift(x, by, "{way}")', dict(direction=way), oracle=REFERENCE,
+                   opset=28 if t != np.uint16 else 11)
+    bools = dict(x=g.integers(0, 2, 4, 3) > 0, at=np.array([[3], [0]]), v=g.integers(0, 2, 2, 3) > 0)
+    g.case("scatter_bools", "ScatterND", bools, "onnx.scatter_nd(x, at, v)")
+    g.case("scatter_elements_bools", "ScatterElements", dict(x=g.integers(0, 2, 4, 3) > 0, at=np.array([[3, 0, 1]]), v=np.array([[True, False, True]])),
+           "onnx.scatter_elements(x, at, v)")
     return g
