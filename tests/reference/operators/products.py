@@ -44,6 +44,12 @@ def group():
         for way in ("LEFT", "RIGHT"):
             g.case(f"shift_{way.lower()}_{t.__name__}", "BitShift", dict(x=x, by=by), f'onnx.bit_shift(x, by, "{way}")', dict(direction=way), oracle=REFERENCE,
                    opset=28 if t != np.uint16 else 11)
+    x, y = g.integers(-99, 99, 4, 5, dtype=np.int32), np.array([3, -5, 7, -2, 1], np.int32)
+    g.case("div_integers", "Div", dict(x=x, by=y), "onnx.div(x, by)")
+    g.case("div", "Div", dict(x=g.normal(3, 4), by=g.normal(4)), "onnx.div(x, by)", slope=("x", "by"))
+    g.case("pow", "Pow", dict(x=np.abs(g.normal(3, 4)), by=g.normal(4)), "onnx.pow(x, by)", slope=("x", "by"))
+    g.case("pow_integer", "Pow", dict(x=g.normal(3, 4), by=g.integers(-2, 4, 4)), "onnx.pow(x, by)", slope="x")
+    g.case("pow_of_integers", "Pow", dict(x=g.integers(-5, 6, 9), by=np.float32(3)), "onnx.pow(x, by)")
     bools = dict(x=g.integers(0, 2, 4, 3) > 0, at=np.array([[3], [0]]), v=g.integers(0, 2, 2, 3) > 0)
     g.case("scatter_bools", "ScatterND", bools, "onnx.scatter_nd(x, at, v)")
     g.case("scatter_elements_bools", "ScatterElements", dict(x=g.integers(0, 2, 4, 3) > 0, at=np.array([[3, 0, 1]]), v=np.array([[True, False, True]])),
