@@ -50,6 +50,10 @@ def group():
     g.case("pow", "Pow", dict(x=np.abs(g.normal(3, 4)), by=g.normal(4)), "onnx.pow(x, by)", slope=("x", "by"))
     g.case("pow_integer", "Pow", dict(x=g.normal(3, 4), by=g.integers(-2, 4, 4)), "onnx.pow(x, by)", slope="x")
     g.case("pow_of_integers", "Pow", dict(x=g.integers(-5, 6, 9), by=np.float32(3)), "onnx.pow(x, by)")
+    x = g.normal(5, 6, 4)
+    ends = dict(x=x, start=np.array([-1, 20, 1]), end=np.array([0, -2**63 + 1, 99]), _axes=np.array([0, 1, -1]), _steps=np.array([-2, -3, 2]))
+    g.case("slice_backwards", "Slice", ends, "onnx.slice(x, start, end, (0, 1, -1), (-2, -3, 2))", slope="x")
+    g.case("slice_known", "Slice", dict(x=x, _start=np.array([-3, 1]), _end=np.array([-1, 99])), "onnx.slice(x, (-3, 1), (-1, 99), (0, 1))")
     bools = dict(x=g.integers(0, 2, 4, 3) > 0, at=np.array([[3], [0]]), v=g.integers(0, 2, 2, 3) > 0)
     g.case("scatter_bools", "ScatterND", bools, "onnx.scatter_nd(x, at, v)")
     g.case("scatter_elements_bools", "ScatterElements", dict(x=g.integers(0, 2, 4, 3) > 0, at=np.array([[3, 0, 1]]), v=np.array([[True, False, True]])),
