@@ -1,9 +1,16 @@
 # Writes the files in FILES as a table of string literals to OUT (interface: lang/stdlib.h).
+# The files of a folder NAME beside NAME.tl are parts of it: they come behind it.
 # Literals are cut into pieces of 16 bytes: compilers limit the length of one.
 set(text "#include \"lang/stdlib.h\"\nnamespace tl {\nconst std::vector<EmbeddedFile>& embedded_stdlib() {\n  static const std::vector<EmbeddedFile> files = {\n")
 foreach(file ${FILES})
   get_filename_component(name ${file} NAME)
   file(READ ${file} hex HEX)
+  string(REGEX REPLACE "\\.tl$" "" folder ${file})
+  file(GLOB parts ${folder}/*.tl)
+  foreach(part ${parts})
+    file(READ ${part} part_hex HEX)
+    string(APPEND hex 0a ${part_hex})
+  endforeach()
   string(REGEX REPLACE "(..)" "\\\\x\\1" escaped "${hex}")
   string(REPEAT "." 64 piece)
   string(REGEX REPLACE "(${piece})" "\\1\"\n\"" escaped "${escaped}")

@@ -43,7 +43,7 @@ check "documentation of a struct: the order of gates" 0 "gates of an LSTM.*input
 foreign=parser/check/foreign_names.def
 "$tl" doc | sed -nE 's/^(struct )?([A-Za-z][A-Za-z0-9_.]*)[<(].*/\2/p' | sort -u >"$out/own"
 sed -nE 's/^TL_(SPELLED|SAID)\("[A-Za-z0-9_]*", "(.*)"\)$/\2/p' $foreign | grep -oE '[A-Za-z][A-Za-z0-9_.]*\(' | tr -d '(' |
-  sed -E '/^(linalg|nn|optim|data|plot|bench)\./!s/.*\.//' | grep -vxE 'f|i8|u8|i32|i64|f16|bf16|f32|f64|loss|np.*|cpu' | sort -u >"$out/named"
+  sed -E '/^(linalg|nn|onnx|optim|data|plot|bench)\./!s/.*\.//' | grep -vxE 'f|i8|u8|i32|i64|f16|bf16|f32|f64|loss|np.*|cpu' | sort -u >"$out/named"
 check "foreign names: what hints name" 0 "" -- sh -c "! comm -13 '$out/own' '$out/named' | grep ."
 check "foreign names: some are there" 0 "^log$" -- cat "$out/named"
 sed -nE 's/^TL_[A-Z]+\("([A-Za-z0-9_]*)".*/\1/p' $foreign | sort -u >"$out/foreign"

@@ -7,6 +7,7 @@
 #include "parser/check/expressions.h"
 #include "parser/check/function_calls.h"
 #include "parser/check/functions.h"
+#include "parser/check/known.h"
 #include "parser/check/modules.h"
 #include "parser/check/names.h"
 #include "parser/check/operators.h"
@@ -61,6 +62,14 @@ std::optional<Static> static_of(Context& cx, const ast::Expr* e) {
     return result;
   }
   if (ast::as<ast::NoneLiteral>(e)) return result;
+  if (auto* node = ast::as<ast::StringLiteral>(e)) {
+    result.kind = Static::Kind::String;
+    for (const ast::StringPart& part : node->parts) {
+      if (part.value) return std::nullopt;
+      result.name += part.text;
+    }
+    return result;
+  }
   auto list = [&](const std::vector<ast::Expr*>& elements) -> std::optional<Static> {
     result.kind = Static::Kind::Tuple;
     for (const ast::Expr* element : elements) {
@@ -117,6 +126,7 @@ std::optional<Static> static_of(Context& cx, const ast::Expr* e) {
       return result;
     }
   }
+  if (is_library(cx, e->span.file)) return computed_static(cx, e);
   return std::nullopt;
 }
 
@@ -467,6 +477,7 @@ static bool accepts(Context& cx, const FunctionInfo& info, const std::vector<Arg
       if (!param) return false;
     }
     given.insert(param->name.text);
+    if (param->type && !arg.value && arg.constant && arg.constant->kind == Static::Kind::None) return false;
     if (!param->type || !arg.value) continue;
     Type actual = cx.open.resolved(arg.value->type);
     auto* named = ast::as<ast::NamedType>(param->type);

@@ -7,6 +7,7 @@
 #include "parser/check/constants.h"
 #include "parser/check/functions.h"
 #include "parser/check/indexing.h"
+#include "parser/check/known.h"
 #include "parser/check/lists.h"
 #include "parser/check/modules.h"
 #include "parser/check/names.h"
@@ -24,7 +25,20 @@
 
 namespace tl::checker {
 
+static ExprPtr static_value(Context& cx, const Static& value, Span span);
+
 static ExprPtr check_list_literal(Context& cx, const ast::Expr& e, const ast::ListLiteral& list, const Type* expected);
+
+// A parameter that is a constant of this instance, whether one is `none`, and in the library what follows from these.
+static std::optional<bool> known_condition(Context& cx, const ast::Expr* condition) {
+  std::optional<Static> known = compared_with_none(cx, condition);
+  auto* name = ast::as<ast::Name>(condition);
+  const Entity* entity = name ? find(cx, name->name) : nullptr;
+  if (entity && entity->kind == Entity::Kind::Static) known = entity->value;
+  if (!known && is_library(cx, condition->span.file)) known = computed_static(cx, condition);
+  if (!known || known->kind != Static::Kind::Bool) return std::nullopt;
+  return known->number != 0;
+}
 
 static ExprPtr check_if(Context& cx, const ast::Expr& e, const ast::If& node, const Type* expected, bool want);
 
@@ -86,9 +100,13 @@ ExprPtr check_expr(Context& cx, const ast::Expr* e, const Type* expected, bool w
           return check_comprehension(cx, *e, node, "", e->span, expected);
         else if constexpr (std::is_same_v<T, ast::Unary>)
           return check_unary(cx, *e, node, expected);
-        else if constexpr (std::is_same_v<T, ast::Binary>)
+        else if constexpr (std::is_same_v<T, ast::Binary>) {
+          const bool may_join = node.op == ast::BinaryOp::Add && is_library(cx, e->span.file);
+          if (auto known = may_join ? computed_static(cx, e) : std::nullopt;
+              known && known->kind == Static::Kind::Tuple) // no operation on values joins tuples
+            return static_value(cx, *known, e->span);
           return check_binary(cx, *e, node, expected);
-        else if constexpr (std::is_same_v<T, ast::Range>)
+        } else if constexpr (std::is_same_v<T, ast::Range>)
           return check_range(cx, *e, node);
         else if constexpr (std::is_same_v<T, ast::Call>)
           return check_call(cx, *e, node, expected);
@@ -118,6 +136,7 @@ static ExprPtr static_value(Context& cx, const Static& value, Span span) {
                        value.number < 0 ? 0 - static_cast<uint64_t>(value.number) : static_cast<uint64_t>(value.number),
                        value.number < 0, span);
   case Static::Kind::Bool: return bool_value(value.number != 0, span);
+  case Static::Kind::String: return make_expr(typed::StrExpr{value.name}, span, Type::str());
   case Static::Kind::None: return make_expr(typed::UnitExpr{}, span, Type::none());
   case Static::Kind::Element: return make_expr(typed::UnitExpr{}, span, Type::element(value.dtype));
   case Static::Kind::Function: return make_expr(typed::UnitExpr{}, span, function_type(cx, value));
@@ -309,17 +328,15 @@ ExprPtr check_condition(Context& cx, const ast::Expr* e) {
 
 static ExprPtr check_if(Context& cx, const ast::Expr& e, const ast::If& node, const Type* expected, bool want) {
   // What is known for this instance of a generic function picks its branch while checking.
-  if (auto* name = ast::as<ast::Name>(node.condition))
-    if (const Entity* entity = find(cx, name->name);
-        entity && entity->kind == Entity::Kind::Static && entity->value.kind == Static::Kind::Bool) {
-      typed::Block chosen;
-      if (entity->value.number != 0)
-        chosen = check_block(cx, node.then_block, want, expected);
-      else if (node.else_block)
-        chosen = check_block(cx, *node.else_block, want, expected);
-      Type type = chosen.result ? chosen.result->type : Type::unit();
-      return make_expr(typed::BlockExpr{std::move(chosen)}, e.span, std::move(type));
-    }
+  if (const std::optional<bool> holds = known_condition(cx, node.condition)) {
+    typed::Block chosen;
+    if (*holds)
+      chosen = check_block(cx, node.then_block, want, expected);
+    else if (node.else_block)
+      chosen = check_block(cx, *node.else_block, want, expected);
+    Type type = chosen.result ? chosen.result->type : Type::unit();
+    return make_expr(typed::BlockExpr{std::move(chosen)}, e.span, std::move(type));
+  }
   auto result = make_expr(typed::IfExpr{}, e.span, Type::unit());
   result->operands.push_back(check_condition(cx, node.condition));
   const typed::Expr& test = *result->operands[0];

@@ -7,6 +7,7 @@
 #include "parser/check/functions.h"
 #include "parser/check/instances.h"
 #include "parser/check/lists.h"
+#include "parser/check/modules.h"
 #include "parser/check/names.h"
 #include "parser/check/program.h"
 #include "parser/check/sizes.h"
@@ -97,6 +98,8 @@ bool FunctionCall::learn_from_args() {
     arg.span = span;
     SaveAndRestore scope(cx.names.scope, info.env);
     arg.constant = static_of(cx, decl.params[i].default_value);
+    if (arg.constant && arg.constant->kind == Static::Kind::String && !is_library(cx, decl.name.span.file))
+      arg.constant.reset();
     if (decl.params[i].type || !arg.constant) arg.value = default_value(cx, info, i, by_param, bindings, before);
     if (arg.value && arg.value->type.is_error()) return false;
     defaults.push_back(std::move(arg));
@@ -166,6 +169,9 @@ bool FunctionCall::learn_typed(size_t i) {
 // For a parameter without a type.
 bool FunctionCall::learn_untyped(size_t i) {
   Arg& arg = *by_param[i];
+  // A text is a constant to the library alone: not every message makes another instance of the user's function.
+  const bool is_text = arg.constant && arg.constant->kind == Static::Kind::String;
+  if (is_text && !is_library(cx, decl.name.span.file)) arg.constant.reset();
   if (arg.constant && (!arg.value || decl.params[i].default_value)) {
     bindings.params[i].constant = arg.constant;
   } else if (arg.value) {

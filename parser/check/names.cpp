@@ -18,6 +18,7 @@ std::string to_string(const Static& value) {
   switch (value.kind) {
   case Static::Kind::Int: return std::to_string(value.number);
   case Static::Kind::Bool: return value.number ? "true" : "false";
+  case Static::Kind::String: return fmt::format("{:?}", value.name);
   case Static::Kind::None: return "none";
   case Static::Kind::Element: return std::string(name_of(value.dtype));
   case Static::Kind::Function:

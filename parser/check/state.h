@@ -42,12 +42,12 @@ struct Callable {
 
 // A value that is known while checking: constants for `axis` and `keep`, `none`, element types, functions.
 struct Static {
-  enum class Kind { Int, Bool, None, Tuple, Element, Function } kind = Kind::None;
+  enum class Kind { Int, Bool, String, None, Tuple, Element, Function } kind = Kind::None;
   int64_t number = 0;
   DType dtype{};
   std::vector<Static> elements;
   Callable callable;
-  std::string name; // of the function
+  std::string name; // of the function; the text of a string
   bool operator==(const Static&) const = default;
 };
 std::string to_string(const Static& value);

@@ -379,9 +379,27 @@ static ExprPtr broadcast_to_rule(Context& cx, Rule& r, ExprPtr x) {
   return node;
 }
 
-// The margins of `pad`, [(before, after), …], and the sizes with them, go to node. False (and reported) if they are
-// not that.
+// Margins that are known: a tuple of pairs of numbers that are not negative, for each axis of x.
+static bool read_known_margins(const Static& known, const std::vector<Size>& shape, typed::Expr& node) {
+  if (known.kind != Static::Kind::Tuple || known.elements.size() != shape.size()) return false;
+  for (const Static& pair : known.elements) {
+    if (pair.kind != Static::Kind::Tuple || pair.elements.size() != 2) return false;
+    for (const Static& margin : pair.elements)
+      if (margin.kind != Static::Kind::Int || margin.number < 0) return false;
+  }
+  node.type.shape.clear();
+  for (size_t k = 0; k < shape.size(); ++k) {
+    const Size before(known.elements[k].elements[0].number), after(known.elements[k].elements[1].number);
+    node.attrs<typed::PadAttrs>().margins.push_back({before, after});
+    node.type.shape.push_back(before + shape[k] + after);
+  }
+  return true;
+}
+
+// The margins of `pad`, [(before, after), …] or a tuple that is known, and the sizes with them, go to node. False (and
+// reported) if they are not that.
 static bool read_margins(Context& cx, Rule& r, const std::vector<Size>& shape, typed::Expr& node) {
+  if (auto known = r.constant(1); known && read_known_margins(*known, shape, node)) return true;
   auto* list = ast::as<ast::ListLiteral>(r.by[1]->source);
   if (!list || list->elements.size() != shape.size()) {
     r.fail("WrongArguments", r.by[1]->span,
