@@ -23,14 +23,17 @@ constexpr std::string_view kModelEnding = ".onnx";
 
 std::pair<std::string, std::string> name_and_value(const std::string& text, const char* flag) {
   const size_t equals = text.rfind('=');
-  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+  if (equals == std::string::npos || equals == 0)
     throw UsageError(fmt::format("--{} {}: write it as NAME=VALUE", flag, text));
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
 // Functions of the prelude and modules: a value of such a name would hide them.
 std::vector<std::string> library_names() {
-  std::vector<std::string> names;
+  std::vector<std::string> names = {
+#define TL_ELEMENTWISE(Enum, name, ...) name,
+#include "abi/ops.def"
+  };
   for (const EmbeddedFile& file : embedded_stdlib()) {
     if (!file.name.ends_with(".tl")) continue;
     const std::string module = file.name.substr(0, file.name.size() - 3);

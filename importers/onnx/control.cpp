@@ -50,7 +50,10 @@ void branch(Op& op, const Row&) {
   for (size_t i = 0; i < yes.results.size(); ++i) {
     const Value &a = *yes.results[i], &b = *no.results[i];
     if (a.dtype != b.dtype) op.refuse("its branches give values of different types");
-    if (a.rank() != b.rank()) op.refuse(fmt::format("its branches give tensors of {} and {} axes", a.rank(), b.rank()));
+    if (a.rank() != b.rank())
+      op.refuse(
+          fmt::format("its branches give tensors of {} and {} axes: which one it is has to be known (--dim, --input)",
+                      a.rank(), b.rank()));
     results.push_back({a.dtype, holds_outside(op, a.dims, b.dims) ? std::optional(a.dims) : std::nullopt, a.rank()});
   }
   const std::string first = op.in.results_text(yes), second = op.in.results_text(no);

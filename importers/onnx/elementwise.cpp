@@ -163,7 +163,7 @@ Fold whole(bool up) {
   };
 }
 
-// ---- writing -----------------------------------------------------------------------------------------------------------
+// ---- writing --------------------------------------------------------------------------------------------------------
 
 std::optional<Contents> fold(Op& op, const Fold& rule, DType dtype, const std::vector<const Contents*>& inputs) {
   std::vector<int64_t> dims;
@@ -270,7 +270,7 @@ void divide(Op& op, const Row& row) {
   if (is_float(dtype)) return void(op.define(0, filled(op, row.form), dtype, std::move(dims)));
   if (is_unsigned(dtype)) return void(op.define(0, fmt::format("{} // {}", a, b), dtype, std::move(dims)));
   op.in.use_module("onnx");
-  op.define(0, fmt::format("onnx.quotient({}, {})", a, b), dtype, std::move(dims));
+  op.define(0, fmt::format("onnx.div({}, {})", a, b), dtype, std::move(dims));
 }
 
 void power(Op& op, const Row&) {
@@ -289,7 +289,7 @@ void modulo(Op& op, const Row&) {
   if (op.integer("fmod", 0) == 0)
     return void(op.define(0, fmt::format("{} % {}", op.text(0), op.text(1)), op[0].dtype, std::move(dims)));
   op.in.use_module("onnx");
-  op.define(0, fmt::format("onnx.mod({}, {}, fmod = 1)", op.text(0), op.text(1)), op[0].dtype, std::move(dims));
+  op.define(0, fmt::format("fmod({}, {})", op.text(0), op.text(1)), op[0].dtype, std::move(dims));
 }
 
 // Any number of operands.
@@ -397,7 +397,8 @@ void shift(Op& op, const Row&) {
   Dims dims = joined_dims(op);
   const std::string way = op.string("direction", "");
   if (way != "LEFT" && way != "RIGHT") op.refuse("its direction is neither LEFT nor RIGHT");
-  op.define(0, fmt::format("shift_{}({}, {})", way == "LEFT" ? "left" : "right", op.text(0), op.text(1)), op[0].dtype,
+  op.in.use_module("onnx");
+  op.define(0, fmt::format("onnx.bit_shift({}, {}, direction = \"{}\")", op.text(0), op.text(1), way), op[0].dtype,
             std::move(dims));
 }
 

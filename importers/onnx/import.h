@@ -4,7 +4,8 @@
 //   if (model.refusals.empty()) … model.source, model.weights …
 //
 // Sizes that the model leaves open are names of sizes. Shape arithmetic becomes expressions of these; what depends on
-// constants alone is computed when importing. Formats: onnx.proto of the project onnx, operators by its Operators.md.
+// constants alone is computed when importing. The format is that of onnx.proto in the project onnx, the operators are
+// those of its specification.
 #pragma once
 #include "abi/tensor.h"
 #include "importers/onnx/model.h"

@@ -97,7 +97,7 @@ Importer::Importer(const Model& model, const ImportOptions& options)
   constants_.is_constant = true;
 }
 
-// ---- names and texts -------------------------------------------------------------------------------------------------
+// ---- names and texts ------------------------------------------------------------------------------------------------
 
 std::string Importer::fresh_name(std::string_view wish) {
   for (size_t parts = 2; parts < 5; ++parts)
@@ -216,7 +216,7 @@ std::string Importer::dims_text(const Dims& dims) {
   return "[" + text + "]";
 }
 
-// ---- values ----------------------------------------------------------------------------------------------------------
+// ---- values ---------------------------------------------------------------------------------------------------------
 
 Dims Importer::fresh_dims(const std::string& name, size_t rank) {
   Dims dims;
@@ -385,7 +385,7 @@ void Importer::compute_constants() {
     weight.in_constants = false;
 }
 
-// ---- graphs ----------------------------------------------------------------------------------------------------------
+// ---- graphs ---------------------------------------------------------------------------------------------------------
 
 int64_t Importer::opset(const std::string& domain) const {
   auto at = opsets_->find(domain);
@@ -693,7 +693,7 @@ std::string Importer::results_text(Body& body) {
   return texts.size() == 1 ? texts[0] : fmt::format("({})", fmt::join(texts, ", "));
 }
 
-// ---- the program -----------------------------------------------------------------------------------------------------
+// ---- the program ----------------------------------------------------------------------------------------------------
 
 void Importer::declare_inputs() {
   std::set<std::string> initialised;
@@ -730,7 +730,8 @@ void Importer::declare_inputs() {
         value->dims.emplace_back(*dimension.value);
         continue;
       }
-      const std::string key = dimension.param.empty() ? fmt::format("{}_{}", input.name, i) : dimension.param;
+      const bool named = std::any_of(dimension.param.begin(), dimension.param.end(), is_word); // not "?"
+      const std::string key = !named ? fmt::format("{}_{}", input.name, i) : dimension.param;
       if (auto fixed = options_.dims.find(key); fixed != options_.dims.end()) {
         unused_dims.erase(key);
         value->dims.emplace_back(fixed->second);
@@ -744,7 +745,7 @@ void Importer::declare_inputs() {
     if (auto fixed = options_.inputs.find(input.name); fixed != options_.inputs.end()) {
       unused_inputs.erase(input.name);
       Contents contents;
-      for (size_t at = 0; at <= fixed->second.size();) {
+      for (size_t at = 0; at <= fixed->second.size() && !fixed->second.empty();) {
         const size_t end = std::min(fixed->second.find(',', at), fixed->second.size());
         const std::string word = fixed->second.substr(at, end - at);
         size_t used = 0;

@@ -204,7 +204,7 @@ void read_whole(Bytes bytes, Model& model) {
     default: break;
     }
   }
-  if (!has_graph) throw ModelError("it is no ONNX model: it has no graph", "BadModel");
+  if (!has_graph) throw ModelError("it is no ONNX model: it has no graph", "FileMismatch");
 }
 
 std::shared_ptr<std::byte[]> whole_file(const std::string& path, uint64_t& size) {

@@ -14,7 +14,7 @@ namespace tl::onnx {
 
 // A file that is damaged or not an ONNX model; `kind` names the diagnostic.
 struct ModelError : std::runtime_error {
-  explicit ModelError(const std::string& message, std::string kind = "BadModel")
+  explicit ModelError(const std::string& message, std::string kind = "FileMismatch")
       : std::runtime_error(message), kind(std::move(kind)) {}
   std::string kind;
 };

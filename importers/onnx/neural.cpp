@@ -128,11 +128,10 @@ struct Scaling {
 };
 
 // What inference of a batch normalization multiplies by and adds.
-Scaling scaling_of(Importer& in, const std::string& name, Op& op, const std::vector<ValuePtr>& parameters, double eps) {
+Scaling scaling_of(Importer& in, const std::string& name, const std::vector<ValuePtr>& parameters, double eps) {
   const Value& scale = *parameters[0];
   const std::string e = in.number_text(scale.dtype, Number::of_real(eps));
   auto text = [&](size_t i) { return in.constant_text(*parameters[i]); };
-  (void)op;
   Scaling result;
   result.by =
       in.folded(name + "_scale", fmt::format("{} / sqrt({} + {})", text(0), text(3), e), scale.dtype, scale.dims);
@@ -167,7 +166,7 @@ template <bool transposed> void convolution(Op& op, const Row&) {
     for (size_t i = 1; i < 5; ++i)
       parameters.push_back(op.in.find(norm->inputs[i]));
     const std::string name = norm->outputs[0];
-    const Scaling scaling = scaling_of(op.in, name, op, parameters, epsilon_of(*norm));
+    const Scaling scaling = scaling_of(op.in, name, parameters, epsilon_of(*norm));
     std::string across = ":";
     for (size_t i = 0; i < rank + 1; ++i)
       across += ", new";
@@ -244,12 +243,18 @@ std::vector<Size> window_size(Op& op) {
 // Where windows may overhang: those that begin behind the data and the padding before it do not count.
 Size pooled(Op& op, const Windows& w, size_t i, bool ceil) {
   if (!ceil) return steps(op, w, i);
-  SizeAtoms& sizes = op.in.sizes();
   const Size all = steps(op, w, i, true), begins = (all - Size(1)) * Size(w.stride[i]);
   if (all.is_constant() && op[0].dims[i + 2].is_constant())
     return begins.constant() >= op[0].dims[i + 2].constant() + w.before[i].constant() ? all - Size(1) : all;
-  (void)sizes;
   return Size::too_large(); // found by looking at the result
+}
+
+// Batch and channels stay; how many windows there are is looked up.
+void define_windows(Op& op, const std::string& text) {
+  op.define(0, text, op[0].dtype, op.rank(0));
+  Dims& dims = op.in.find(op.node.outputs[0])->dims;
+  dims[0] = op[0].dims[0];
+  dims[1] = op[0].dims[1];
 }
 
 void max_pool(Op& op, const Row&) {
@@ -270,10 +275,6 @@ void max_pool(Op& op, const Row&) {
   auto known = [&]() { return look ? std::nullopt : std::optional(dims); };
   if (indices) {
     if (op.integer("storage_order", 0) != 0 && w.rank() != 1) {
-      op.in.use_module("onnx");
-      const std::string places = op.in.fresh_name("places"), name = op.in.fresh_name(op.node.outputs[0]);
-      (void)places;
-      (void)name;
       op.refuse("its indices count columns first");
     }
     // The indices count through all of the tensor.
@@ -301,7 +302,7 @@ void max_pool(Op& op, const Row&) {
   std::string text = fmt::format("nn.max_pool{}d({})", w.rank(), options);
   if (integers) text = fmt::format("{}({})", name_of(op[0].dtype), text);
   if (look)
-    op.define(0, text, op[0].dtype, w.rank() + 2);
+    define_windows(op, text);
   else
     op.define(0, text, op[0].dtype, std::move(dims));
 }
@@ -323,7 +324,7 @@ void average_pool(Op& op, const Row&) {
   if ((padded || ceil) && !counts) options += ", count_include_pad = false";
   const std::string text = fmt::format("nn.avg_pool{}d({})", w.rank(), options);
   if (look)
-    op.define(0, text, op[0].dtype, w.rank() + 2);
+    define_windows(op, text);
   else
     op.define(0, text, op[0].dtype, std::move(dims));
 }
@@ -364,7 +365,7 @@ void batch_norm(Op& op, const Row&) {
   }
   const std::string x = op.text(0);
   if (constant) {
-    const Scaling scaling = scaling_of(op.in, op.node.outputs[0], op, parameters, eps);
+    const Scaling scaling = scaling_of(op.in, op.node.outputs[0], parameters, eps);
     op.define(0,
               fmt::format("{} * {} + {}", x, down_channels(op, op.in.text(*scaling.by)),
                           down_channels(op, op.in.text(*scaling.plus))),

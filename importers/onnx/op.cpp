@@ -58,7 +58,7 @@ std::optional<std::vector<int64_t>> Op::constants_of(size_t i) {
   return result;
 }
 
-// ---- attributes ------------------------------------------------------------------------------------------------------
+// ---- attributes -----------------------------------------------------------------------------------------------------
 
 const Attribute* Op::attribute(std::string_view name) const {
   for (const Attribute& attribute : node.attributes)
@@ -110,7 +110,7 @@ int64_t Op::axis(int64_t axis, size_t rank) const {
   return axis < 0 ? axis + count : axis;
 }
 
-// ---- outputs ---------------------------------------------------------------------------------------------------------
+// ---- outputs --------------------------------------------------------------------------------------------------------
 
 bool Op::wants(size_t output) const {
   if (output >= node.outputs.size() || node.outputs[output].empty()) return false;
@@ -168,7 +168,7 @@ void Op::alias(size_t output, ValuePtr value) {
     in.scope().values[node.outputs[output]] = std::move(value);
 }
 
-// ---- forms -----------------------------------------------------------------------------------------------------------
+// ---- forms ----------------------------------------------------------------------------------------------------------
 
 std::string filled(Op& op, std::string_view form) {
   std::string text;
@@ -199,12 +199,12 @@ std::string filled(Op& op, std::string_view form) {
   return text;
 }
 
-// ---- the table -------------------------------------------------------------------------------------------------------
+// ---- the table ------------------------------------------------------------------------------------------------------
 
 const std::vector<const Row*>& all_rows() {
   static const std::vector<Row> rows = [] {
     std::vector<Row> all;
-    for (auto part : {elementwise_rows, shape_rows, reduction_rows, neural_rows, control_rows})
+    for (auto part : {elementwise_rows, shape_rows, reduction_rows, neural_rows, control_rows, library_rows})
       for (Row& row : part())
         all.push_back(row);
     return all;

@@ -25,6 +25,7 @@ std::vector<Row> shape_rows();
 std::vector<Row> reduction_rows();
 std::vector<Row> neural_rows();
 std::vector<Row> control_rows();
+std::vector<Row> library_rows();
 
 // The form with inputs and attributes put in.
 std::string filled(Op& op, std::string_view form);

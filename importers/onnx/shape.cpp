@@ -112,9 +112,26 @@ void reshape(Op& op, const Row&) {
     if (auto atom = d.as_atom(); atom && op.in.sizes()[*atom].kind == AtomKind::Value && !op.contents(1))
       data_dependent = true;
   if (!data_dependent) return reshape_to(op, reshaped(op, op[0].dims, wanted, op.integer("allowzero", 0) != 0));
-  // A size that is computed may be -1: tl's reshape takes it too. 0 stays 0.
-  const std::string name =
-      op.define(0, fmt::format("reshape({}, {})", op.text(0), op.in.dims_text(wanted)), op[0].dtype, wanted.size());
+  // Sizes that are computed may be 0 and -1 too.
+  const Size total = product(op[0].dims);
+  std::vector<std::string> sizes;
+  std::string others;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    std::string size = op.in.size_text(wanted[i]);
+    if (op.integer("allowzero", 0) == 0 && i < op.rank(0)) {
+      const std::string name = op.in.fresh_name("size");
+      op.in.write(
+          fmt::format("let {0} = if {1} == 0 {{ {2} }} else {{ {1} }}", name, size, op.in.size_text(op[0].dims[i])));
+      size = name;
+    }
+    sizes.push_back(size);
+    others += fmt::format("{0}max({1}, -{1})", others.empty() ? "" : " * ", size);
+  }
+  const std::string rest = op.in.fresh_name("rest"), count = op.in.size_text(total);
+  op.in.write(fmt::format("let {} = ({}) // max({}, 1)", rest, count, others));
+  for (std::string& size : sizes)
+    size = fmt::format("if {0} < 0 {{ {1} }} else {{ {0} }}", size, rest);
+  op.define(0, fmt::format("reshape({}, [{}])", op.text(0), joined(sizes)), op[0].dtype, wanted.size());
 }
 
 void flatten(Op& op, const Row&) {
@@ -582,9 +599,15 @@ void pad(Op& op, const Row&) {
         op.define(0, fmt::format("pad({}, [{}]{})", op.text(0), joined(margins), rest), op[0].dtype, std::move(dims)));
   }
   op.in.use_module("onnx");
-  const std::string rest = value.empty() || mode != "constant" ? "" : fmt::format(", value = {}", value);
-  op.define(0, fmt::format("onnx.pad({}, ({},), mode = \"{}\"{})", op.text(0), joined(margins), mode, rest),
-            op[0].dtype, std::move(dims));
+  std::vector<std::string> pads;
+  for (const Dims* side : {&before, &behind})
+    for (const Size& size : *side)
+      pads.push_back(op.in.size_text(size));
+  const std::string rest = value.empty() || mode != "constant" ? "" : fmt::format(", constant_value = {}", value);
+  const bool known = std::all_of(ends.begin(), ends.end(), [](const Size& end) { return end.is_constant(); });
+  const std::string list = known ? fmt::format("({},)", joined(pads)) : fmt::format("[{}]", joined(pads));
+  op.define(0, fmt::format("onnx.pad({}, {}, mode = \"{}\"{})", op.text(0), list, mode, rest), op[0].dtype,
+            std::move(dims));
 }
 
 // ---- making tensors
@@ -691,7 +714,8 @@ void range(Op& op, const Row&) {
   std::string text;
   auto scalar = [&](size_t i) {
     const Contents* c = op.contents(i);
-    return c && !c->is_constant() && dtype == DType::I64 ? op.in.size_text(c->items[0].top) : op.text(i);
+    if (c && !c->is_constant() && dtype == DType::I64) return op.in.size_text(c->items[0].top);
+    return op.rank(i) == 0 ? op.text(i) : fmt::format("{}[0]", op.text(i));
   };
   const bool by_one = step && step->is_constant() && step->items[0].value() == 1;
   const bool from_zero = from && from->is_constant() && from->items[0].value() == 0;

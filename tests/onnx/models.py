@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Writes small models and what ONNX Runtime makes of them: tests/onnx/models.py. Needs the packages onnx and onnxruntime; what it writes is
+kept in the repository, so that the tests need neither."""
+import pathlib
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+HERE = pathlib.Path(__file__).resolve().parent
+RANDOM = np.random.default_rng(7)
+
+
+def weights(name, *dims):
+    return numpy_helper.from_array((RANDOM.standard_normal(dims) * 0.3).astype("f4"), name)
+
+
+def whole(name, values):
+    return numpy_helper.from_array(np.array(values, "i8"), name)
+
+
+def value(name, dims, dtype=TensorProto.FLOAT):
+    return helper.make_tensor_value_info(name, dtype, dims)
+
+
+node = helper.make_node
+
+
+def convolution():
+    """Batch normalization goes into the filters; shape arithmetic flattens; any height and width."""
+    nodes = [
+        node("Conv", ["image", "w1", "b1"], ["c1"], "/net/conv", kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2]),
+        node("BatchNormalization", ["c1", "scale", "shift", "mean", "spread"], ["n1"], "/net/norm"),
+        node("HardSwish", ["n1"], ["a1"]),
+        node("Conv", ["a1", "w2"], ["c2"], "/net/depthwise", group=4, pads=[1, 1, 1, 1], kernel_shape=[3, 3]),
+        node("Add", ["a1", "c2"], ["sum"]),
+        node("MaxPool", ["sum"], ["pooled"], kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1),
+        node("GlobalAveragePool", ["pooled"], ["mean_of"]),
+        node("Shape", ["mean_of"], ["shape"]),
+        node("Gather", ["shape", "zero"], ["rows"], axis=0),
+        node("Unsqueeze", ["rows", "zeros"], ["rows1"]),
+        node("Concat", ["rows1", "minus"], ["target"], axis=0),
+        node("Reshape", ["mean_of", "target"], ["flat"]),
+        node("Gemm", ["flat", "w3", "b3"], ["logits"], transB=1),
+        node("Softmax", ["logits"], ["classes"], axis=-1),
+    ]
+    spread = numpy_helper.from_array(RANDOM.uniform(0.5, 2, 4).astype("f4"), "spread")
+    initial = [weights("w1", 4, 3, 3, 3), weights("b1", 4), weights("scale", 4), weights("shift", 4), weights("mean", 4), spread]
+    initial += [weights("w2", 4, 1, 3, 3), weights("w3", 5, 4), weights("b3", 5), whole("zero", 0), whole("zeros", [0]), whole("minus", [-1])]
+    graph = helper.make_graph(nodes, "small network", [value("image", ["batch", 3, "height", "width"])], [value("classes", ["batch", 5])], initial)
+    return graph, [{"image": (n, 3, h, w)} for n, h, w in ((1, 8, 8), (3, 9, 14))]
+
+
+def attention():
+    """Heads are split by shapes that are computed; a mask of the length; everything but the width is open."""
+    nodes = [
+        node("MatMul", ["x", "wq"], ["q"]), node("MatMul", ["x", "wk"], ["k"]), node("MatMul", ["x", "wv"], ["v"]),
+        node("Shape", ["x"], ["shape"]),
+        node("Slice", ["shape", "from0", "to2", "from0"], ["outer"]),
+        node("Concat", ["outer", "heads"], ["split"], axis=0),
+        node("Reshape", ["q", "split"], ["q4"]), node("Reshape", ["k", "split"], ["k4"]), node("Reshape", ["v", "split"], ["v4"]),
+        node("Transpose", ["q4"], ["qt"], perm=[0, 2, 1, 3]), node("Transpose", ["k4"], ["kt"], perm=[0, 2, 3, 1]),
+        node("Transpose", ["v4"], ["vt"], perm=[0, 2, 1, 3]),
+        node("MatMul", ["qt", "kt"], ["scores"]), node("Div", ["scores", "root"], ["scaled"]),
+        node("Gather", ["shape", "one"], ["length"], axis=0), node("Range", ["zero", "length", "one"], ["places"]),
+        node("Unsqueeze", ["places", "from0"], ["row"]), node("Unsqueeze", ["places", "axis1"], ["column"]),
+        node("Greater", ["row", "column"], ["later"]), node("Where", ["later", "low", "scaled"], ["masked"]),
+        node("Softmax", ["masked"], ["p"]), node("MatMul", ["p", "vt"], ["mixed"]),
+        node("Transpose", ["mixed"], ["back"], perm=[0, 2, 1, 3]),
+        node("Concat", ["outer", "open"], ["joined"], axis=0), node("Reshape", ["back", "joined"], ["wide"]),
+        node("Add", ["wide", "x"], ["residual"]),
+        node("LayerNormalization", ["residual", "gain", "bias"], ["y"], "/norm"),
+    ]
+    initial = [weights(n, 8, 8) for n in ("wq", "wk", "wv")] + [weights("gain", 8), weights("bias", 8)]
+    initial += [whole("from0", [0]), whole("to2", [2]), whole("heads", [2, 4]), whole("one", 1), whole("zero", 0), whole("axis1", [1]), whole("open", [-1])]
+    initial += [numpy_helper.from_array(np.array(2.0, "f4"), "root"), numpy_helper.from_array(np.array(-1e9, "f4"), "low")]
+    graph = helper.make_graph(nodes, "attention", [value("x", ["batch", "time", 8])], [value("y", ["batch", "time", 8])], initial)
+    return graph, [{"x": (2, 5, 8)}, {"x": (1, 9, 8)}]
+
+
+def recurrent():
+    """Both directions, a branch that the program takes, two results."""
+    then = helper.make_graph([node("Neg", ["s"], ["a"])], "then", [], [value("a", None)])
+    other = helper.make_graph([node("Mul", ["s", "s"], ["b"])], "else", [], [value("b", None)])
+    nodes = [
+        node("LSTM", ["x", "w", "r", "bias"], ["h", "last", ""], hidden_size=3, direction="bidirectional"),
+        node("Transpose", ["h"], ["t"], perm=[2, 0, 1, 3]),
+        node("ReduceMean", ["t"], ["s"], axes=[1], keepdims=0),
+        node("ReduceSum", ["s"], ["total"], keepdims=0),
+        node("Greater", ["total", "nothing"], ["above"]),
+        node("If", ["above"], ["y"], then_branch=then, else_branch=other),
+    ]
+    initial = [weights("w", 2, 12, 4), weights("r", 2, 12, 3), weights("bias", 2, 24), numpy_helper.from_array(np.array(0, "f4"), "nothing")]
+    graph = helper.make_graph(nodes, "recurrent", [value("x", ["time", "batch", 4])], [value("y", None), value("last", [2, "batch", 3])], initial)
+    return graph, [{"x": (4, 2, 4)}, {"x": (7, 1, 4)}]
+
+
+def quantized():
+    """Integers as they are specified."""
+    nodes = [
+        node("DynamicQuantizeLinear", ["x"], ["q", "scale", "zero"]),
+        node("MatMulInteger", ["q", "w", "zero"], ["sums"]),
+        node("Cast", ["sums"], ["wide"], to=TensorProto.FLOAT),
+        node("Mul", ["scale", "by"], ["both"]),
+        node("Mul", ["wide", "both"], ["y"]),
+    ]
+    initial = [numpy_helper.from_array(RANDOM.integers(-127, 127, (6, 4)).astype("i1"), "w"), numpy_helper.from_array(np.array(0.02, "f4"), "by")]
+    graph = helper.make_graph(nodes, "quantized", [value("x", ["rows", 6])], [value("y", ["rows", 4])], initial)
+    return graph, [{"x": (1, 6)}, {"x": (5, 6)}]
+
+
+def main():
+    for make in (convolution, attention, recurrent, quantized):
+        graph, sizes = make()
+        opset = 17
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
+        onnx.save(model, HERE / f"{make.__name__}.onnx")
+        session = onnxruntime.InferenceSession(HERE / f"{make.__name__}.onnx")
+        stored = {}
+        for i, inputs in enumerate(sizes):
+            feeds = {name: RANDOM.standard_normal(dims).astype("f4") for name, dims in inputs.items()}
+            for k, feed in enumerate(feeds.values()):
+                stored[f"{i}.in.{k}"] = feed
+            for k, result in enumerate(session.run(None, feeds)):
+                stored[f"{i}.out.{k}"] = result
+        np.savez(HERE / f"{make.__name__}.npz", **stored)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""The stored models (models.py) through every command that takes one, and damaged ones: tests/onnx/stored.py TL [FILTER].
+What is right was computed by ONNX Runtime. Ends with `N passed, N failed`."""
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent
+passed = failed = 0
+
+
+def check(name, good, said=""):
+    global passed, failed
+    passed, failed = passed + bool(good), failed + (not good)
+    if not good:
+        print(f"FAIL {name}\n{said[:1500]}")
+
+
+def call(*words, cwd=None):
+    return subprocess.run([str(w) for w in words], capture_output=True, text=True, errors="replace", timeout=120, cwd=cwd)
+
+
+def results(name, command, stored, folder):
+    """Runs a command that takes inputs and -o FILE at each of the sizes."""
+    for size in range(2):
+        inputs = [stored[f"{size}.in.{k}"] for k in range(9) if f"{size}.in.{k}" in stored]
+        wanted = [stored[f"{size}.out.{k}"] for k in range(9) if f"{size}.out.{k}" in stored]
+        words = []
+        for k, value in enumerate(inputs):
+            np.save(folder / f"in{k}.npy", value)
+            words.append(folder / f"in{k}.npy")
+        for k in range(len(wanted)):
+            words += ["-o", folder / f"out{k}.npy"]
+        done = call(*command, *words)
+        good = done.returncode == 0
+        for k, value in enumerate(wanted if good else []):
+            got = np.load(folder / f"out{k}.npy")
+            good &= got.dtype == value.dtype and got.shape == value.shape
+            good = good and np.allclose(got, value, rtol=1e-5, atol=1e-5 * max(1.0, float(np.abs(value).max())))
+        check(f"{name}, size {size}", good, done.stderr)
+
+
+def damaged(tl, name, data, folder):
+    """Cut and changed files: a result or a message, never a crash, and no more memory than the file explains."""
+    source = random.Random(name)
+    for number in range(24):
+        changed = bytearray(data)
+        if number % 3 == 0:
+            changed = changed[: source.randrange(len(changed))]
+        else:
+            for _ in range(1 + number % 5):
+                changed[source.randrange(len(changed))] = source.randrange(256)
+        path = folder / "damaged.onnx"
+        path.write_bytes(changed)
+        done = call(tl, "import", path, "-o", folder / "damaged.tl")
+        good = done.returncode in (0, 1, 2, 3) and (done.returncode == 0 or done.stderr.startswith("tl: "))
+        check(f"{name}, damaged {number}: exit code {done.returncode}", good, done.stderr)
+
+
+def main():
+    tl, text = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2] if len(sys.argv) > 2 else ""
+    with tempfile.TemporaryDirectory(prefix="tl-onnx-") as top:
+        folder = pathlib.Path(top)
+        for model in sorted(HERE.glob("*.onnx")):
+            name = model.stem
+            if text not in f"onnx {name}":
+                continue
+            stored = np.load(model.with_suffix(".npz"))
+            program = folder / f"{name}.tl"
+            done = call(tl, "import", model, "-o", program)
+            check(f"{name}: import", done.returncode == 0, done.stderr)
+            check(f"{name}: its form", call(tl, "fmt", "--check", program).returncode == 0)
+            check(f"{name}: check", call(tl, "check", model).returncode == 0)
+            results(f"{name}: imported and run", [tl, "run", program], stored, folder)
+            results(f"{name}: run", [tl, "run", model], stored, folder)
+            results(f"{name}: interpreted", [tl, "run", "--interp", program], stored, folder)
+            built = call(tl, "build", model, "-o", folder / name)
+            check(f"{name}: build", built.returncode == 0, built.stderr)
+            results(f"{name}: built", [folder / name], stored, folder)
+            damaged(tl, name, model.read_bytes(), folder)
+        if text in "onnx wrong use":
+            model = HERE / "convolution.onnx"
+            for words, code, said in (
+                (["import", folder / "none.onnx"], 2, "no such file"),
+                (["import", model, "-o", folder / "x.txt"], 2, "ends in .tl"),
+                (["import", model, "--dim", "batch"], 2, "NAME=VALUE"),
+                (["import", model, "--dim", "batch=x"], 2, "is no size"),
+                (["import", model, "--dim", "depth=2"], 2, "leaves no such size open"),
+                (["import", model, "--input", "sound=1"], 2, "has no such input"),
+                (["run", "--dim", "n=1", folder / "convolution.tl"], 2, "are for ONNX models"),
+                (["import", HERE / "stored.py", "-o", folder / "x.tl"], 1, "no ONNX model"),
+            ):
+                done = call(tl, *words)
+                check(f"wrong use: {words}", done.returncode == code and said in done.stderr, f"{done.returncode}: {done.stderr}")
+            done = call(tl, "import", model, "-o", folder / "fixed.tl", "--dim", "height=8", "--dim", "width=8")
+            check("sizes that are fixed", done.returncode == 0 and "f32[batch, 3, 8, 8]" in (folder / "fixed.tl").read_text(), done.stderr)
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
