@@ -16,6 +16,7 @@ constexpr size_t kLongSize = 28;        // a longer size gets a name
 constexpr int64_t kLargestLiteral = 16; // more floats than these are weights
 constexpr int64_t kLargestIndexLiteral = 64;
 constexpr size_t kDeepestCall = 16;
+constexpr size_t kMostNodes = 200'000; // with the functions of the model written out
 
 constexpr std::string_view kKeywords[] = {
     "let",   "var",    "const",    "fn",     "struct", "import",  "as",      "if",      "else", "for",    "in",
@@ -103,8 +104,8 @@ std::string Importer::fresh_name(std::string_view wish) {
   for (size_t parts = 2; parts < 5; ++parts)
     if (std::string name = identifier(last_parts(wish, parts)); names_.insert(name).second) return name;
   std::string name = identifier(last_parts(wish, 2));
-  for (int i = 1;; ++i)
-    if (std::string other = fmt::format("{}_{}", name, i); names_.insert(other).second) return other;
+  for (int& next = suffixes_[name];;)
+    if (std::string other = fmt::format("{}_{}", name, ++next); names_.insert(other).second) return other;
 }
 
 std::string Importer::number_text(DType dtype, const Number& number) {
@@ -507,6 +508,8 @@ bool Importer::fold_node(const Node& node, const Row& row, int64_t version) {
 }
 
 void Importer::add_node(const Node& node) {
+  if (++nodes_ > kMostNodes)
+    throw ModelError(fmt::format("its functions, written out, have more than {} nodes", kMostNodes));
   auto refuse = [&](const std::string& reason) {
     refusals_.push_back({node.name, node.op, node.domain, reason, opset(node.domain)});
     for (const std::string& name : node.outputs)
@@ -558,9 +561,7 @@ void Importer::add_node(const Node& node) {
 // The nodes of a function of the model, in place of its call.
 void Importer::add_call(const Node& node, const Function& function) {
   if (calls_.size() >= kDeepestCall) throw Refused("functions of the model call one another without end");
-  auto owned = std::make_shared<std::vector<Node>>(function.nodes);
-  static std::vector<std::shared_ptr<std::vector<Node>>> keep; // nodes are known by their addresses
-  keep.push_back(owned);
+  std::vector<Node> nodes = function.nodes;
   auto replace = [&](auto& self, std::vector<Node>& nodes) -> void {
     for (Node& inner : nodes) {
       std::vector<Attribute> attributes;
@@ -587,23 +588,21 @@ void Importer::add_call(const Node& node, const Function& function) {
       inner.attributes = std::move(attributes);
     }
   };
-  replace(replace, *owned);
+  replace(replace, nodes);
   Scope scope;
   for (size_t i = 0; i < function.inputs.size(); ++i)
     scope.values[function.inputs[i]] =
         i < node.inputs.size() && !node.inputs[i].empty() ? find(node.inputs[i]) : nullptr;
-  for (Node& inner : *owned)
+  for (Node& inner : nodes)
     for (std::string& input : inner.inputs)
       if (!input.empty() && scope.values.contains(input) && !scope.values[input])
         input.clear(); // an input that is left out
-  Graph graph;
-  graph.nodes = std::move(*owned);
+  auto graph = std::make_shared<Graph>();
+  graph->nodes = std::move(nodes);
   for (const std::string& output : function.outputs)
-    graph.outputs.push_back({output, true, "", 0, {}});
-  auto kept = std::make_shared<Graph>(std::move(graph));
-  static std::vector<std::shared_ptr<Graph>> graphs;
-  graphs.push_back(kept);
-  count_uses(*kept, scope);
+    graph->outputs.push_back({output, true, "", 0, {}});
+  written_out_.push_back(graph);
+  count_uses(*graph, scope);
   Scope* const outer = scope_;
   const auto* const opsets = opsets_;
   std::map<std::string, int64_t> own = function.opsets;
@@ -618,7 +617,7 @@ void Importer::add_call(const Node& node, const Function& function) {
     calls_.pop_back();
   };
   try {
-    add_nodes(kept->nodes);
+    add_nodes(graph->nodes);
   } catch (...) {
     leave();
     throw;

@@ -116,6 +116,7 @@ private:
   SizeFacts facts_;
   std::map<std::string, Size> named_sizes_; // by the model's names
   std::set<std::string> names_, modules_;
+  std::map<std::string, int> suffixes_; // the last one that a name that is taken was given
   Block main_, constants_;
   Block* block_ = &main_;
   Scope top_;
@@ -126,7 +127,9 @@ private:
   std::vector<ValuePtr> pending_; // constants that are written and not computed
   std::vector<Refusal> refusals_;
   std::set<const Node*> done_;
-  std::vector<const Function*> calls_; // being inlined
+  size_t nodes_ = 0;
+  std::vector<std::shared_ptr<const Graph>> written_out_; // of functions: nodes are known by their addresses
+  std::vector<const Function*> calls_;                    // being inlined
   const std::map<std::string, int64_t>* opsets_;
 };
 
