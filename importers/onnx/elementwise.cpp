@@ -230,7 +230,7 @@ void unary(Op& op, const Row& row) { op.define(0, filled(op, row.form), op[0].dt
 void to_bool(Op& op, const Row& row) { op.define(0, filled(op, row.form), DType::Bool, op[0].dims); }
 void binary(Op& op, const Row& row) {
   Dims dims = joined_dims(op);
-  op.define(0, filled(op, row.form), op[0].dtype, std::move(dims));
+  op.define(0, filled(op, row.form), op[0].dtype, dims);
 }
 template <const Fold& rule> void folding_unary(Op& op, const Row& row) {
   if (!try_fold(op, rule, op[0].dtype, op[0].dtype)) unary(op, row);
@@ -241,7 +241,7 @@ template <const Fold& rule> void folding_binary(Op& op, const Row& row) {
 template <const Fold& rule> void comparison(Op& op, const Row& row) {
   if (try_fold(op, rule, op[0].dtype, DType::Bool)) return;
   Dims dims = joined_dims(op);
-  op.define(0, filled(op, row.form), DType::Bool, std::move(dims));
+  op.define(0, filled(op, row.form), DType::Bool, dims);
 }
 
 const Fold kFloor = whole(false), kCeil = whole(true);
@@ -267,10 +267,10 @@ void divide(Op& op, const Row& row) {
   Dims dims = joined_dims(op);
   const DType dtype = op[0].dtype;
   const std::string a = op.text(0), b = op.text(1);
-  if (is_float(dtype)) return void(op.define(0, filled(op, row.form), dtype, std::move(dims)));
-  if (is_unsigned(dtype)) return void(op.define(0, fmt::format("{} // {}", a, b), dtype, std::move(dims)));
+  if (is_float(dtype)) return void(op.define(0, filled(op, row.form), dtype, dims));
+  if (is_unsigned(dtype)) return void(op.define(0, fmt::format("{} // {}", a, b), dtype, dims));
   op.in.use_module("onnx");
-  op.define(0, fmt::format("onnx.div({}, {})", a, b), dtype, std::move(dims));
+  op.define(0, fmt::format("onnx.div({}, {})", a, b), dtype, dims);
 }
 
 void power(Op& op, const Row&) {
@@ -280,16 +280,16 @@ void power(Op& op, const Row&) {
   const Contents* known = op.contents(1);
   if (op[1].dtype != dtype && !(known && known->dims.empty() && is_float(dtype)))
     exponent = fmt::format("{}({})", name_of(dtype), exponent);
-  op.define(0, fmt::format("pow({}, {})", op.text(0), exponent), dtype, std::move(dims));
+  op.define(0, fmt::format("pow({}, {})", op.text(0), exponent), dtype, dims);
 }
 
 void modulo(Op& op, const Row&) {
   if (op.integer("fmod", 0) == 0 && try_fold(op, kMod, op[0].dtype, op[0].dtype)) return;
   Dims dims = joined_dims(op);
   if (op.integer("fmod", 0) == 0)
-    return void(op.define(0, fmt::format("{} % {}", op.text(0), op.text(1)), op[0].dtype, std::move(dims)));
+    return void(op.define(0, fmt::format("{} % {}", op.text(0), op.text(1)), op[0].dtype, dims));
   op.in.use_module("onnx");
-  op.define(0, fmt::format("fmod({}, {})", op.text(0), op.text(1)), op[0].dtype, std::move(dims));
+  op.define(0, fmt::format("fmod({}, {})", op.text(0), op.text(1)), op[0].dtype, dims);
 }
 
 // Any number of operands.
@@ -301,7 +301,7 @@ template <const Fold& rule> void chain(Op& op, const Row& row) {
   for (size_t i = 1; i < op.inputs(); ++i)
     text = row.form == "+" ? fmt::format("{} + {}", text, op.text(i))
                            : fmt::format("{}({}, {})", row.form, text, op.text(i));
-  op.define(0, text, op[0].dtype, std::move(dims));
+  op.define(0, text, op[0].dtype, dims);
 }
 
 void mean_of(Op& op, const Row&) {
@@ -309,7 +309,7 @@ void mean_of(Op& op, const Row&) {
   std::string text = op.text(0);
   for (size_t i = 1; i < op.inputs(); ++i)
     text += " + " + op.text(i);
-  op.define(0, fmt::format("({}) / {}.0", text, op.inputs()), op[0].dtype, std::move(dims));
+  op.define(0, fmt::format("({}) / {}.0", text, op.inputs()), op[0].dtype, dims);
 }
 
 void where(Op& op, const Row&) {
@@ -324,7 +324,7 @@ void where(Op& op, const Row&) {
   op.define(0,
             fmt::format("where({}, {}, {})", op.text(0), op.operand(1, op.rank(0)),
                         op.operand(2, std::max(op.rank(0), op.rank(1)))),
-            op[1].dtype, std::move(dims));
+            op[1].dtype, dims);
 }
 
 void clip(Op& op, const Row&) {
@@ -399,7 +399,7 @@ void shift(Op& op, const Row&) {
   if (way != "LEFT" && way != "RIGHT") op.refuse("its direction is neither LEFT nor RIGHT");
   op.in.use_module("onnx");
   op.define(0, fmt::format("onnx.bit_shift({}, {}, direction = \"{}\")", op.text(0), op.text(1), way), op[0].dtype,
-            std::move(dims));
+            dims);
 }
 
 void gelu(Op& op, const Row&) {
@@ -415,7 +415,7 @@ void layer(Op& op, const Row& row) {
 }
 void prelu(Op& op, const Row&) {
   Dims dims = op.in.broadcast(op[0].dims, op[1].dims);
-  op.define(0, fmt::format("where({0} < 0.0, {0} * {1}, {0})", op.text(0), op.text(1)), op[0].dtype, std::move(dims));
+  op.define(0, fmt::format("where({0} < 0.0, {0} * {1}, {0})", op.text(0), op.text(1)), op[0].dtype, dims);
 }
 
 void identity(Op& op, const Row&) { op.alias(0, op.value(0)); }

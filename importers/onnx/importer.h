@@ -160,9 +160,9 @@ public:
   const Attribute* attribute(std::string_view name) const;
   int64_t integer(std::string_view name, int64_t missing) const;
   double real(std::string_view name, double missing) const;
-  std::string string(std::string_view name, std::string missing) const;
+  std::string string(std::string_view name, const std::string& missing) const;
   std::optional<std::vector<int64_t>> integers(std::string_view name) const;
-  std::vector<int64_t> integers(std::string_view name, std::vector<int64_t> missing) const;
+  std::vector<int64_t> integers(std::string_view name, const std::vector<int64_t>& missing) const;
   // An attribute that later versions made an input: whichever there is, as integers that are known.
   std::optional<std::vector<int64_t>> integers(std::string_view name, size_t input);
   int64_t axis(int64_t axis, size_t rank) const; // counted from the first; Refused where there is none

@@ -444,8 +444,7 @@ void affine_grid(Op& op, const Row&) {
 }
 
 void suppression(Op& op, const Row&) {
-  const std::string name =
-      op.define(0, Call(op, "non_max_suppression").integer("center_point_box", 0).text(), DType::I64, 2);
+  op.define(0, Call(op, "non_max_suppression").integer("center_point_box", 0).text(), DType::I64, 2);
   op.in.find(op.node.outputs[0])->dims[1] = 3;
 }
 

@@ -225,10 +225,10 @@ template <bool transposed> void convolution(Op& op, const Row&) {
   }
   if (norm) {
     Op result(op.in, *norm, op.version);
-    result.define(0, text, dtype, std::move(dims));
+    result.define(0, text, dtype, dims);
     return;
   }
-  op.define(0, text, dtype, std::move(dims));
+  op.define(0, text, dtype, dims);
 }
 
 std::vector<Size> window_size(Op& op) {
@@ -281,7 +281,6 @@ void max_pool(Op& op, const Row&) {
     const std::string values = op.in.fresh_name(op.node.outputs[0].empty() ? "values" : op.node.outputs[0]),
                       places = op.in.fresh_name("places");
     op.in.write(fmt::format("let ({}, {}) = nn.max_pool{}d_with_indices({})", values, places, w.rank(), options));
-    const std::string dims_here = op.in.dims_text(op[0].dims);
     std::string plane;
     for (size_t i = 2; i < op.rank(0); ++i)
       plane += (plane.empty() ? "" : " * ") + op.in.size_text(op[0].dims[i]);
@@ -304,7 +303,7 @@ void max_pool(Op& op, const Row&) {
   if (look)
     define_windows(op, text);
   else
-    op.define(0, text, op[0].dtype, std::move(dims));
+    op.define(0, text, op[0].dtype, dims);
 }
 
 void average_pool(Op& op, const Row&) {
@@ -326,7 +325,7 @@ void average_pool(Op& op, const Row&) {
   if (look)
     define_windows(op, text);
   else
-    op.define(0, text, op[0].dtype, std::move(dims));
+    op.define(0, text, op[0].dtype, dims);
 }
 
 void global_pool(Op& op, const Row& row) {
@@ -340,7 +339,7 @@ void global_pool(Op& op, const Row& row) {
   op.define(0,
             fmt::format("{}({}, axis = {}, keep = true)", row.form, op.text(0),
                         axes.size() == 1 ? axes[0] : fmt::format("({})", fmt::join(axes, ", "))),
-            op[0].dtype, std::move(dims));
+            op[0].dtype, dims);
 }
 
 // ---- normalization

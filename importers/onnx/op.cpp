@@ -80,7 +80,7 @@ double Op::real(std::string_view name, double missing) const {
   return found ? static_cast<double>(found->real.value_or(0)) : missing;
 }
 
-std::string Op::string(std::string_view name, std::string missing) const {
+std::string Op::string(std::string_view name, const std::string& missing) const {
   const Attribute* found = attribute(name);
   return found ? found->text.value_or("") : missing;
 }
@@ -91,7 +91,7 @@ std::optional<std::vector<int64_t>> Op::integers(std::string_view name) const {
   return found->integers;
 }
 
-std::vector<int64_t> Op::integers(std::string_view name, std::vector<int64_t> missing) const {
+std::vector<int64_t> Op::integers(std::string_view name, const std::vector<int64_t>& missing) const {
   auto found = integers(name);
   return found ? *found : missing;
 }

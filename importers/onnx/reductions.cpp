@@ -80,17 +80,17 @@ void reduce(Op& op, const Row& row) {
         op.define(0, fmt::format("full({}, {}, {})", op.in.dims_text(dims), value, name_of(dtype)), dtype, dims));
   }
   if (row.name == "ReduceMean" && !is_float(dtype))
-    return void(op.define(0, fmt::format("{}(mean(f64({}){}))", name_of(dtype), x, options), dtype, std::move(dims)));
+    return void(op.define(0, fmt::format("{}(mean(f64({}){}))", name_of(dtype), x, options), dtype, dims));
   if (extreme && dtype == DType::Bool)
-    return void(op.define(0, fmt::format("{}({}{})", row.name == "ReduceMax" ? "any" : "all", x, options), dtype,
-                          std::move(dims)));
+    return void(
+        op.define(0, fmt::format("{}({}{})", row.name == "ReduceMax" ? "any" : "all", x, options), dtype, dims));
   std::string text;
   for (char c : row.form)
     text += c == '%' ? options : c == '$' ? x : std::string(1, c);
   const bool widens = (row.name == "ReduceSum" || row.name == "ReduceProd" || row.name == "ReduceSumSquare" ||
                        row.name == "ReduceL1") &&
                       !is_float(dtype) && dtype != DType::I64;
-  op.define(0, widens ? fmt::format("{}({})", name_of(dtype), text) : text, dtype, std::move(dims));
+  op.define(0, widens ? fmt::format("{}({})", name_of(dtype), text) : text, dtype, dims);
 }
 
 template <bool greatest> void arg_extreme(Op& op, const Row&) {
@@ -108,9 +108,9 @@ template <bool greatest> void arg_extreme(Op& op, const Row&) {
   if (last)
     op.define(0,
               fmt::format("{} - 1 - {}(flip({}, axis = {}), {})", op.in.size_text(n), function, op.text(0), axis, rest),
-              DType::I64, std::move(dims));
+              DType::I64, dims);
   else
-    op.define(0, fmt::format("{}({}, {})", function, op.text(0), rest), DType::I64, std::move(dims));
+    op.define(0, fmt::format("{}({}, {})", function, op.text(0), rest), DType::I64, dims);
 }
 
 // Along one axis; before opset 13 along all from it on, as one.
@@ -169,7 +169,7 @@ void matmul(Op& op, const Row&) {
   }
   if (a.size() > 1) dims.push_back(a[a.size() - 2]);
   if (b.size() > 1) dims.push_back(b.back());
-  op.define(0, fmt::format("{} @ {}", op.text(0), op.text(1)), op[0].dtype, std::move(dims));
+  op.define(0, fmt::format("{} @ {}", op.text(0), op.text(1)), op[0].dtype, dims);
 }
 
 void gemm(Op& op, const Row&) {
@@ -197,7 +197,7 @@ void gemm(Op& op, const Row&) {
     op.in.broadcast(dims, op[2].dims);
     text += " + " + scaled(beta, op.text(2));
   }
-  op.define(0, text, dtype, std::move(dims));
+  op.define(0, text, dtype, dims);
 }
 
 void einsum(Op& op, const Row&) {
@@ -241,7 +241,7 @@ void einsum(Op& op, const Row&) {
     Dims dims;
     for (char c : order)
       dims.push_back(sizes[c]);
-    return void(op.define(0, text, op[0].dtype, std::move(dims)));
+    return void(op.define(0, text, op[0].dtype, dims));
   }
   size_t rank = order.size() - 3;
   for (size_t i = 0; i < terms.size(); ++i)

@@ -81,7 +81,7 @@ Dims reshaped(Op& op, const Dims& from, const Dims& dims, bool zero_is_zero) {
   return result;
 }
 
-void reshape_to(Op& op, Dims dims) {
+void reshape_to(Op& op, const Dims& dims) {
   if (dims == op[0].dims) return op.alias(0, op.value(0));
   if (const Contents* known = op.contents(0)) {
     Contents same = *known;
@@ -97,12 +97,12 @@ void reshape_to(Op& op, Dims dims) {
   const std::string x = op.text(0);
   if (to_scalar) {
     std::vector<std::string> zeros(op.rank(0), "0");
-    op.define(0, fmt::format("{}[{}]", x, joined(zeros)), op[0].dtype, std::move(dims));
+    op.define(0, fmt::format("{}[{}]", x, joined(zeros)), op[0].dtype, dims);
     return;
   }
   if (op.rank(0) == 0)
     return void(op.define(0, fmt::format("full({}, {})", op.in.dims_text(dims), x), op[0].dtype, dims));
-  op.define(0, fmt::format("reshape({}, {})", x, op.in.dims_text(dims)), op[0].dtype, std::move(dims));
+  op.define(0, fmt::format("reshape({}, {})", x, op.in.dims_text(dims)), op[0].dtype, dims);
 }
 
 void reshape(Op& op, const Row&) {
@@ -160,7 +160,7 @@ void squeeze(Op& op, const Row&) {
     else if (!dims[i].is(1))
       op.in.require_equal(dims[i], 1);
   }
-  reshape_to(op, std::move(left));
+  reshape_to(op, left);
 }
 
 void unsqueeze(Op& op, const Row&) {
@@ -177,13 +177,13 @@ void unsqueeze(Op& op, const Row&) {
   size_t next = 0;
   for (size_t i = 0; i < rank; ++i)
     dims.push_back(is_new[i] ? Size(1) : op[0].dims[next++]);
-  if (op.contents(0) || op.rank(0) == 0) return reshape_to(op, std::move(dims));
+  if (op.contents(0) || op.rank(0) == 0) return reshape_to(op, dims);
   std::vector<std::string> subscripts;
   for (size_t i = 0; i < rank; ++i)
     subscripts.push_back(is_new[i] ? "new" : ":");
   while (!subscripts.empty() && subscripts.back() == ":")
     subscripts.pop_back();
-  op.define(0, fmt::format("{}[{}]", op.text(0), joined(subscripts)), op[0].dtype, std::move(dims));
+  op.define(0, fmt::format("{}[{}]", op.text(0), joined(subscripts)), op[0].dtype, dims);
 }
 
 // ---- moving elements
@@ -234,14 +234,13 @@ void transpose(Op& op, const Row&) {
                    }));
   }
   const std::string x = op.text(0);
-  if (rank == 2) return void(op.define(0, x + ".T", op[0].dtype, std::move(dims)));
+  if (rank == 2) return void(op.define(0, x + ".T", op[0].dtype, dims));
   std::vector<size_t> moved;
   for (size_t i = 0; i < rank; ++i)
     if (order[i] != static_cast<int64_t>(i)) moved.push_back(i);
   if (moved.size() == 2)
-    return void(
-        op.define(0, fmt::format("transpose({}, {}, {})", x, moved[0], moved[1]), op[0].dtype, std::move(dims)));
-  op.define(0, fmt::format("permute({}, [{}])", x, fmt::join(order, ", ")), op[0].dtype, std::move(dims));
+    return void(op.define(0, fmt::format("transpose({}, {}, {})", x, moved[0], moved[1]), op[0].dtype, dims));
+  op.define(0, fmt::format("permute({}, [{}])", x, fmt::join(order, ", ")), op[0].dtype, dims);
 }
 
 void concat(Op& op, const Row&) {
@@ -287,7 +286,7 @@ void concat(Op& op, const Row&) {
   op.define(0,
             axis == 0 ? fmt::format("concat(({}))", joined(parts))
                       : fmt::format("concat(({}), axis = {})", joined(parts), axis),
-            dtype, std::move(dims));
+            dtype, dims);
 }
 
 std::string slice_text(const std::string& from, const std::string& to, int64_t step) {
@@ -405,8 +404,8 @@ void slice(Op& op, const Row&) {
                    }));
   }
   const std::string text = subscripted(op.text(0), subscripts);
-  if (!look) return void(op.define(0, text, op[0].dtype, std::move(dims)));
-  const std::string name = op.define(0, text, op[0].dtype, rank);
+  if (!look) return void(op.define(0, text, op[0].dtype, dims));
+  op.define(0, text, op[0].dtype, rank);
   Value& result = *op.in.find(op.node.outputs[0]);
   for (size_t k = 0; k < rank; ++k) // what is not cut stays
     if (subscripts[k] == ":") result.dims[k] = op[0].dims[k];
@@ -454,7 +453,7 @@ void split(Op& op, const Row&) {
         std::vector<std::string> subscripts(rank, ":");
         subscripts[axis] = slice_text(from.is(0) ? "" : op.in.size_text(from),
                                       i + 1 == parts.size() && to == n ? "" : op.in.size_text(to), 1);
-        op.define(i, subscripted(op.text(0), subscripts), op[0].dtype, std::move(dims));
+        op.define(i, subscripted(op.text(0), subscripts), op[0].dtype, dims);
       }
     }
     from = to;
@@ -463,7 +462,7 @@ void split(Op& op, const Row&) {
 
 // An index tensor as i64, which tl's own subscripts take.
 std::string index_text(Op& op, size_t i) {
-  const std::string text = op.text(i);
+  std::string text = op.text(i);
   if (op[i].dtype == DType::I64) return text;
   const Contents* known = op.contents(i);
   if (known && known->is_constant()) return op.in.literal(DType::I64, *known);
@@ -504,11 +503,11 @@ void gather(Op& op, const Row&) {
   if (op.rank(1) == 0) {
     std::vector<std::string> subscripts(at, ":");
     subscripts.push_back(places);
-    return void(op.define(0, subscripted(x, subscripts), op[0].dtype, std::move(dims)));
+    return void(op.define(0, subscripted(x, subscripts), op[0].dtype, dims));
   }
   op.define(
       0, axis == 0 ? fmt::format("take({}, {})", x, places) : fmt::format("take({}, {}, axis = {})", x, places, axis),
-      op[0].dtype, std::move(dims));
+      op[0].dtype, dims);
 }
 
 void gather_elements(Op& op, const Row&) {
@@ -542,7 +541,7 @@ void expand(Op& op, const Row&) {
   }
   const std::string to = op.in.dims_text(dims), x = op.text(0);
   op.define(0, op.rank(0) == 0 ? fmt::format("full({}, {})", to, x) : fmt::format("broadcast_to({}, {})", x, to),
-            op[0].dtype, std::move(dims));
+            op[0].dtype, dims);
 }
 
 void tile(Op& op, const Row&) {
@@ -552,7 +551,7 @@ void tile(Op& op, const Row&) {
   for (size_t i = 0; i < counts.size(); ++i)
     dims.push_back(op[0].dims[i] * counts[i]);
   if (dims == op[0].dims) return op.alias(0, op.value(0));
-  op.define(0, fmt::format("tile({}, {})", op.text(0), op.in.dims_text(counts)), op[0].dtype, std::move(dims));
+  op.define(0, fmt::format("tile({}, {})", op.text(0), op.in.dims_text(counts)), op[0].dtype, dims);
 }
 
 void pad(Op& op, const Row&) {
@@ -595,8 +594,7 @@ void pad(Op& op, const Row&) {
   if (op[0].dtype == DType::Bool && value.empty()) value = "false";
   if (mode == "constant" && !cuts) {
     const std::string rest = value.empty() || value == "0.0" ? "" : fmt::format(", value = {}", value);
-    return void(
-        op.define(0, fmt::format("pad({}, [{}]{})", op.text(0), joined(margins), rest), op[0].dtype, std::move(dims)));
+    return void(op.define(0, fmt::format("pad({}, [{}]{})", op.text(0), joined(margins), rest), op[0].dtype, dims));
   }
   op.in.use_module("onnx");
   std::vector<std::string> pads;
@@ -606,8 +604,7 @@ void pad(Op& op, const Row&) {
   const std::string rest = value.empty() || mode != "constant" ? "" : fmt::format(", constant_value = {}", value);
   const bool known = std::all_of(ends.begin(), ends.end(), [](const Size& end) { return end.is_constant(); });
   const std::string list = known ? fmt::format("({},)", joined(pads)) : fmt::format("[{}]", joined(pads));
-  op.define(0, fmt::format("onnx.pad({}, {}, mode = \"{}\"{})", op.text(0), list, mode, rest), op[0].dtype,
-            std::move(dims));
+  op.define(0, fmt::format("onnx.pad({}, {}, mode = \"{}\"{})", op.text(0), list, mode, rest), op[0].dtype, dims);
 }
 
 // ---- making tensors
@@ -662,7 +659,6 @@ void constant_of_shape(Op& op, const Row&) {
   Dims dims = op.integers_of(0);
   DType dtype = DType::F32;
   Number value = Number::of_real(0);
-  std::string text;
   if (const Attribute* a = op.attribute("value"); a && a->tensor) {
     const HostTensor tensor = load_tensor_data(op.in.model(), *a->tensor);
     if (tensor.count() != 1) op.refuse("its value is not one element");
@@ -692,8 +688,8 @@ void constant_of_shape(Op& op, const Row&) {
     return op.know(0, dtype, {sizes, std::vector<Number>(static_cast<size_t>(count), value)});
   const std::string element = op.in.number_text(dtype, value);
   if (dtype == DType::F32 && element == "0.0")
-    return void(op.define(0, fmt::format("zeros({})", op.in.dims_text(dims)), dtype, std::move(dims)));
-  op.define(0, fmt::format("full({}, {}, {})", op.in.dims_text(dims), element, name_of(dtype)), dtype, std::move(dims));
+    return void(op.define(0, fmt::format("zeros({})", op.in.dims_text(dims)), dtype, dims));
+  op.define(0, fmt::format("full({}, {}, {})", op.in.dims_text(dims), element, name_of(dtype)), dtype, dims);
 }
 
 void range(Op& op, const Row&) {
@@ -750,7 +746,7 @@ void nonzero(Op& op, const Row&) {
   std::vector<std::string> parts;
   for (size_t i = 0; i < rank; ++i)
     parts.push_back(fmt::format("{}[{}]", places, i));
-  const std::string name = op.define(0, fmt::format("stack(({},))", joined(parts)), DType::I64, 2);
+  op.define(0, fmt::format("stack(({},))", joined(parts)), DType::I64, 2);
   op.in.find(op.node.outputs[0])->dims[0] = static_cast<int64_t>(rank);
 }
 
