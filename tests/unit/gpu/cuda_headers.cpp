@@ -12,7 +12,7 @@ namespace {
 
 // A type of the headers as cuda_api.h has it: enumerations are int, the structs behind handles have names of their own.
 template <class T> struct Ours {
-  using type = std::conditional_t<std::is_enum_v<T>, int, T>; // both of 4 bytes
+  using type = std::conditional_t<std::is_enum_v<T>, int, T>; // both of 4 bytes; NOLINT: as traits have it
 };
 #define TL_SAME(theirs, ours)                                                                                          \
   template <> struct Ours<theirs> {                                                                                    \
@@ -33,13 +33,13 @@ TL_SAME(cublasLtMatmulAlgo_t, c::CublasAlgorithm)
 TL_SAME(cublasLtMatmulHeuristicResult_t, c::CublasHeuristic)
 #undef TL_SAME
 template <class T> struct Ours<const T> {
-  using type = const typename Ours<T>::type;
+  using type = const typename Ours<T>::type; // NOLINT: as traits have it
 };
 template <class T> struct Ours<T*> {
-  using type = typename Ours<T>::type*;
+  using type = typename Ours<T>::type*; // NOLINT: as traits have it
 };
 template <class R, class... P> struct Ours<R(P...)> {
-  using type = typename Ours<R>::type(typename Ours<P>::type...);
+  using type = typename Ours<R>::type(typename Ours<P>::type...); // NOLINT: as traits have it
 };
 template <class Theirs, class Member>
 constexpr bool same = std::is_same_v<typename Ours<Theirs>::type, std::remove_pointer_t<Member>>;
