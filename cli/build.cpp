@@ -85,7 +85,7 @@ int build_library(BuildFlags& flags) {
   if (!is_c_identifier(name))
     throw UsageError(fmt::format("-o {}: '{}' is no name for C: letters, digits and _", flags.build.output, name));
   Frontend whole; // as a program: all that is wrong with it, and what it exports
-  read_source_or_model(whole, flags.file, flags.import, flags.compile);
+  if (!read_source_or_model(whole, flags.file, flags.import, flags.compile)) return kRejected;
   check_source(whole);
   show(whole.diagnostics, whole.sources);
   if (whole.diagnostics.has_errors()) return kRejected;
@@ -138,7 +138,7 @@ int build(BuildFlags& flags) {
     throw UsageError(fmt::format("-o {}: that is the program itself; choose another name", flags.build.output));
 
   Frontend frontend;
-  read_source_or_model(frontend, flags.file, flags.import, flags.compile);
+  if (!read_source_or_model(frontend, flags.file, flags.import, flags.compile)) return kRejected;
   typed::Program typed = check_source(frontend);
   std::optional<ir::Module> module;
   if (!frontend.diagnostics.has_errors()) module = lower_source(frontend, typed, flags.compile);
@@ -188,8 +188,6 @@ void add_build(Command app, int& exit_code) {
     flags->build.cache = flags->compile.disk_cache();
     try {
       exit_code = build(*flags);
-    } catch (const ModelRejected&) {
-      exit_code = kRejected;
     } catch (const IoError& error) {
       show(error.kind, error.what());
       exit_code = kUsage;

@@ -110,9 +110,7 @@ void add_check(Command app, int& exit_code) {
     if (state->memory.sizes == "true") state->memory.sizes.clear(); // as CLI11 says that no value was given
     for (const std::string& path : programs_under(state->files)) {
       Frontend frontend;
-      try {
-        read_source_or_model(frontend, path, state->memory.import, state->memory.compile);
-      } catch (const ModelRejected&) {
+      if (!read_source_or_model(frontend, path, state->memory.import, state->memory.compile)) {
         exit_code = kRejected;
         continue;
       }

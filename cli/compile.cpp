@@ -64,15 +64,17 @@ void read_source(Frontend& frontend, const std::string& path, const std::string*
   frontend.restart();
 }
 
-void read_source_or_model(Frontend& frontend, const std::string& path, const ImportFlags& import,
+bool read_source_or_model(Frontend& frontend, const std::string& path, const ImportFlags& import,
                           const RunFlags& flags) {
-  if (!is_model(path)) {
-    if (!import.dims.empty() || !import.inputs.empty())
-      throw UsageError(fmt::format("{}: --dim and --input are for ONNX models", path));
-    return read_source(frontend, path);
+  std::optional<std::string> text;
+  if (is_model(path)) {
+    text = program_of_model(path, import, flags);
+    if (!text) return false;
+  } else if (!import.dims.empty() || !import.inputs.empty()) {
+    throw UsageError(fmt::format("{}: --dim and --input are for ONNX models", path));
   }
-  const std::string text = program_of_model(path, import, flags);
-  read_source(frontend, path, &text);
+  read_source(frontend, path, text ? &*text : nullptr);
+  return true;
 }
 
 typed::Program check_source(Frontend& frontend, bool for_check, const std::string& exported) {

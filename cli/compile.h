@@ -37,8 +37,8 @@ struct Frontend {
 // Reads a file ("-": standard input) or, with `code`, takes that text. Throws UsageError if it cannot be read.
 void read_source(Frontend& frontend, const std::string& path, const std::string* code = nullptr);
 
-// The same, or a model that is imported (import.h). Throws ModelRejected too.
-void read_source_or_model(Frontend& frontend, const std::string& path, const ImportFlags& import,
+// The same, or a model that is imported (import.h); false where that cannot be, after saying why.
+bool read_source_or_model(Frontend& frontend, const std::string& path, const ImportFlags& import,
                           const RunFlags& flags);
 
 // Parses and checks. The program is only meaningful if frontend.diagnostics has no errors. `for_check`: a data file

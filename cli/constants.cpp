@@ -47,7 +47,8 @@ private:
   std::thread thread_; // last: it uses the others
 };
 
-// As the program around it is compiled, but on the CPU and not looked at.
+} // namespace
+
 RunFlags flags_of_constants(const RunFlags& flags) {
   RunFlags own = flags;
   own.run = RunOptions();
@@ -59,22 +60,20 @@ RunFlags flags_of_constants(const RunFlags& flags) {
   return own;
 }
 
-// And the places that its error speaks of.
-std::pair<Outcome, std::vector<Location>> run_constant(ir::Module module, const RunFlags& flags,
-                                                       const std::atomic<bool>* stop) {
+ComputedConstant compute(ir::Module module, const RunFlags& flags, const std::vector<Argument>& arguments,
+                         const std::atomic<bool>* interrupt) {
+  const Watch watch(flags.const_seconds, interrupt);
   const OutputSink nothing = [](std::string_view) {};
   if (flags.interpreter) {
-    Outcome outcome = ir::interpret(module, {}, nothing, nothing, stop);
+    Outcome outcome = ir::interpret(module, arguments, nothing, nothing, watch.stop());
     return {std::move(outcome), std::move(module.locations)};
   }
   Executable executable = make_executable(optimise(std::move(module), flags), flags);
   RunOptions options = flags.run;
-  options.interrupt = stop;
-  Outcome outcome = tl::run(executable.program, *executable.kernels, {}, options, nothing, nothing);
+  options.interrupt = watch.stop();
+  Outcome outcome = tl::run(executable.program, *executable.kernels, arguments, options, nothing, nothing);
   return {std::move(outcome), std::move(executable.program.locations)};
 }
-
-} // namespace
 
 std::optional<ir::Constants> compute_constants(const typed::Program& program, const SourceManager& sources, FileId main,
                                                Diagnostics& diagnostics, const RunFlags& flags,
@@ -93,8 +92,7 @@ std::optional<ir::Constants> compute_constants(const typed::Program& program, co
         },
         sources, main, diagnostics, own.pass_options());
     if (!module) return std::nullopt;
-    const Watch watch(flags.const_seconds, interrupt);
-    auto [outcome, locations] = run_constant(std::move(*module), own, watch.stop());
+    auto [outcome, locations] = compute(std::move(*module), own, {}, interrupt);
     if (!outcome.error && outcome.exit_code == kFine) {
       values[ir::key_of(*constant)] = ir::value_of(computing, std::move(outcome.results));
       continue;

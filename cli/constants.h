@@ -1,5 +1,6 @@
 // The consts of a program that are computed when it is compiled: by the compiler's own kernels and VM, on the CPU.
 #pragma once
+#include "abi/outcome.h"
 #include "ir/lower/constants.h"
 #include "lang/diagnostics.h"
 #include "options.h"
@@ -7,6 +8,18 @@
 #include <optional>
 
 namespace tl::cli {
+
+// As the program around it is compiled, but on the CPU and not looked at.
+RunFlags flags_of_constants(const RunFlags& flags);
+
+struct ComputedConstant {
+  Outcome outcome;                 // that of an exit without an error: it was ended
+  std::vector<Location> locations; // that its error speaks of
+};
+// Compiles and runs a module; what it prints goes nowhere. It is ended after flags.const_seconds, or when `interrupt`
+// becomes true.
+ComputedConstant compute(ir::Module module, const RunFlags& flags, const std::vector<Argument>& arguments,
+                         const std::atomic<bool>* interrupt = nullptr);
 
 // Nothing after reporting why one of them has no value: where its computing fails, or takes longer than
 // flags.const_seconds. It stops when `interrupt` becomes true.

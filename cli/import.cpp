@@ -2,12 +2,12 @@
 #include "import.h"
 #include "commands.h"
 #include "compile.h"
+#include "constants.h"
 #include "importers/onnx/import.h"
 #include "lang/stdlib.h"
 #include "messages.h"
 #include "vm/io/access.h"
 #include "vm/io/io.h"
-#include "vm/vm.h"
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -57,20 +57,17 @@ std::vector<HostTensor> evaluate(const std::string& text, const std::vector<Host
   Frontend frontend;
   read_source(frontend, "<constants>", &text);
   const typed::Program typed = check_source(frontend);
+  const RunFlags own = flags_of_constants(flags);
   std::optional<ir::Module> module;
-  if (!frontend.diagnostics.has_errors()) module = lower_source(frontend, typed, flags);
+  if (!frontend.diagnostics.has_errors()) module = lower_source(frontend, typed, own);
   if (!module) throw std::runtime_error(render(frontend.diagnostics, frontend.sources));
-  RunFlags own = flags;
-  own.run = RunOptions();
-  own.run.threads = flags.run.threads;
-  own.run.listens = false;
-  const Executable executable = make_executable(optimise(std::move(*module), own), own);
-  const OutputSink nothing = [](std::string_view) {};
-  Outcome outcome =
-      tl::run(executable.program, *executable.kernels, {values.begin(), values.end()}, own.run, nothing, nothing);
-  if (outcome.error) throw std::runtime_error(outcome.error->message);
+  ComputedConstant computed = compute(std::move(*module), own, {values.begin(), values.end()});
+  if (computed.outcome.error) throw std::runtime_error(computed.outcome.error->message);
+  if (computed.outcome.exit_code != kFine)
+    throw std::runtime_error(
+        fmt::format("they are not computed after {} seconds (--const-seconds)", flags.const_seconds));
   std::vector<HostTensor> results;
-  for (Argument& result : outcome.results)
+  for (Argument& result : computed.outcome.results)
     results.push_back(std::move(std::get<HostTensor>(result)));
   return results;
 }
@@ -97,7 +94,7 @@ onnx::ImportOptions options_of(const std::string& path, const ImportFlags& flags
   return options;
 }
 
-onnx::Imported import_or_reject(const std::string& path, const onnx::ImportOptions& options) {
+std::optional<onnx::Imported> import_or_say(const std::string& path, const onnx::ImportOptions& options) {
   const NamedByUser by_user;
   auto say = [&](const std::string& kind, const std::string& message) {
     show(kind, fmt::format("{}: {}", path, message));
@@ -118,7 +115,7 @@ onnx::Imported import_or_reject(const std::string& path, const onnx::ImportOptio
     if (error.kind == "OutOfMemory") throw;
     throw UsageError(error.what());
   }
-  throw ModelRejected();
+  return std::nullopt;
 }
 
 int import(const std::string& path, std::string output, const ImportFlags& flags, const RunFlags& compile) {
@@ -127,9 +124,10 @@ int import(const std::string& path, std::string output, const ImportFlags& flags
   onnx::ImportOptions options = options_of(path, flags, compile);
   const fs::path weights = fs::path(output).replace_extension(".safetensors");
   options.weights_file = weights.filename().string();
-  const onnx::Imported model = import_or_reject(path, options);
-  if (!model.weights.empty()) save_tensors(weights.string(), model.weights);
-  write_text(output, model.source);
+  const std::optional<onnx::Imported> model = import_or_say(path, options);
+  if (!model) return kRejected;
+  if (!model->weights.empty()) save_tensors(weights.string(), model->weights);
+  write_text(output, model->source);
   return kFine;
 }
 
@@ -143,14 +141,17 @@ void ImportFlags::add_to(Command app) {
 
 bool is_model(const std::string& path) { return path.ends_with(kModelEnding); }
 
-std::string program_of_model(const std::string& path, const ImportFlags& flags, const RunFlags& compile) {
+std::optional<std::string> program_of_model(const std::string& path, const ImportFlags& flags,
+                                            const RunFlags& compile) {
   onnx::ImportOptions options = options_of(path, flags, compile);
   const fs::path weights = fs::path(path).replace_extension(".safetensors");
   options.weights_file = weights.filename().string();
-  const onnx::Imported model = import_or_reject(path, options);
-  if (!model.weights.empty())
-    hold_tensors(weights.has_parent_path() ? weights.lexically_normal().string() : weights.string(), model.weights);
-  return model.source;
+  const std::optional<onnx::Imported> model = import_or_say(path, options);
+  if (!model) return std::nullopt;
+  // Under the name that a const of this program has for it.
+  if (!model->weights.empty())
+    hold_tensors(weights.has_parent_path() ? weights.lexically_normal().string() : weights.string(), model->weights);
+  return model->source;
 }
 
 void add_import(Command app, int& exit_code) {
@@ -166,12 +167,11 @@ void add_import(Command app, int& exit_code) {
       "-o", state->output,
       "the program to write (default: the model's name with .tl); its weights go beside it, into .safetensors");
   state->flags.add_to(command);
+  state->compile.add_const_seconds_to(command);
   add_message_format(command);
   command.on_chosen([state, &exit_code] {
     try {
       exit_code = import(state->model, state->output, state->flags, state->compile);
-    } catch (const ModelRejected&) {
-      exit_code = kRejected;
     } catch (const IoError& error) {
       show(error.kind, error.what());
       exit_code = kRuntimeError;

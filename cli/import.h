@@ -1,7 +1,7 @@
 // ONNX models as programs: what `tl import` writes, and what the other commands take in place of a program.
 #pragma once
 #include "options.h"
-#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,10 +14,8 @@ struct ImportFlags {
 
 bool is_model(const std::string& path); // by its ending
 
-// The model as tl source text; its weights are read from then on as a file beside it. Throws UsageError where it cannot
-// be read, and ModelRejected after saying why where it cannot be expressed.
-std::string program_of_model(const std::string& path, const ImportFlags& flags, const RunFlags& compile);
-
-struct ModelRejected {};
+// The model as tl source text; its weights are read from then on as a file beside it. Nothing, after saying why, where
+// it cannot be expressed. Throws UsageError where it cannot be read.
+std::optional<std::string> program_of_model(const std::string& path, const ImportFlags& flags, const RunFlags& compile);
 
 } // namespace tl::cli

@@ -26,8 +26,8 @@ int run(RunFlags flags, const ImportFlags& import, const std::vector<std::string
   Frontend frontend;
   if (code)
     read_source(frontend, path, code);
-  else
-    read_source_or_model(frontend, path, import, flags);
+  else if (!read_source_or_model(frontend, path, import, flags))
+    return kRejected;
   typed::Program typed = check_source(frontend);
   flags.open_devices();
   std::optional<ir::Module> lowered;
@@ -84,11 +84,7 @@ void add_run(Command app, int& exit_code) {
   Option inline_code = command.add_option("-e", state->code, "run this text");
   command.on_chosen([command, state, inline_code, &exit_code] {
     state->flags.finish();
-    try {
-      exit_code = run(state->flags, state->import, command.rest(), inline_code.given() ? &state->code : nullptr);
-    } catch (const ModelRejected&) {
-      exit_code = kRejected;
-    }
+    exit_code = run(state->flags, state->import, command.rest(), inline_code.given() ? &state->code : nullptr);
   });
 }
 

@@ -19,16 +19,17 @@ std::string block_text(const Block& block, const std::string& result) {
   return text + result + "\n}";
 }
 
-// Sizes that hold outside of a block are made of names that do.
-bool holds_outside(Op& op, const Dims& a, const Dims& b) {
+// Sizes of what two branches give: those that both give alike and that are made of names which hold outside of them.
+Dims sizes_outside(Op& op, const Dims& a, const Dims& b) {
+  Dims dims = a;
   for (size_t i = 0; i < a.size(); ++i) {
-    if (a[i] != b[i]) return false;
     std::vector<AtomId> leaves;
     op.in.sizes().collect(a[i], leaves);
-    for (AtomId leaf : leaves)
-      if (op.in.sizes()[leaf].kind != AtomKind::Named) return false;
+    const bool holds = std::all_of(leaves.begin(), leaves.end(),
+                                   [&](AtomId leaf) { return op.in.sizes()[leaf].kind == AtomKind::Named; });
+    if (a[i] != b[i] || !holds) dims[i] = unknown_size();
   }
-  return true;
+  return dims;
 }
 
 void branch(Op& op, const Row&) {
@@ -54,18 +55,12 @@ void branch(Op& op, const Row&) {
       op.refuse(
           fmt::format("its branches give tensors of {} and {} axes: which one it is has to be known (--dim, --input)",
                       a.rank(), b.rank()));
-    results.push_back({a.dtype, holds_outside(op, a.dims, b.dims) ? std::optional(a.dims) : std::nullopt, a.rank()});
+    results.push_back({a.dtype, sizes_outside(op, a.dims, b.dims)});
   }
   const std::string first = op.in.results_text(yes), second = op.in.results_text(no);
   const std::string text =
       fmt::format("if {} {} else {}", test, block_text(yes.block, first), block_text(no.block, second));
-  if (results.size() == 1) {
-    if (results[0].dims)
-      op.define(0, text, results[0].dtype, *results[0].dims);
-    else
-      op.define(0, text, results[0].dtype, results[0].rank);
-    return;
-  }
+  if (results.size() == 1) return void(op.define(0, text, results[0].dtype, results[0].dims));
   op.define_all(text, results);
 }
 

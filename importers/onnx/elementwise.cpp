@@ -43,6 +43,14 @@ Number rounded(DType dtype, double value) {
   return Number::of_real(dtype == DType::F32 ? static_cast<double>(static_cast<float>(value)) : value);
 }
 
+// Nothing where it is no number of the type: the program computes what wraps.
+std::optional<Number> fitting(DType dtype, std::optional<Number> number) {
+  if (!number || number->top.is_too_large() || number->bottom.is_too_large()) return std::nullopt;
+  const std::optional<int64_t> value = number->integer();
+  if (dtype == DType::I32 && value && *value != static_cast<int32_t>(*value)) return std::nullopt;
+  return number;
+}
+
 bool all_constant(const std::vector<Number>& items) {
   return std::all_of(items.begin(), items.end(), [](const Number& n) { return n.is_constant(); });
 }
@@ -53,7 +61,7 @@ template <class Real, class Sizes> Fold arithmetic(Real real, Sizes sizes) {
     if (dtype != DType::I64 && dtype != DType::I32 && !is_float(dtype)) return std::nullopt;
     auto a = as_ratio(items[0]), b = as_ratio(items[1]);
     if (!a || !b) return std::nullopt;
-    return sizes(in, *a, *b);
+    return fitting(dtype, sizes(in, *a, *b));
   };
 }
 
@@ -81,6 +89,7 @@ const Fold kDiv = [](Importer& in, DType dtype, const std::vector<Number>& items
   }
   const Size &a = items[0].top, &b = items[1].top;
   if (!items[0].is_integer() || !items[1].is_integer() || b.is(0)) return std::nullopt;
+  if (b.is(-1)) return fitting(dtype, Number::of(a * Size(-1)));
   if (a.is_constant() && b.is_constant()) return Number::of(a.constant() / b.constant());
   if (auto whole = divide_exactly(a, b)) return Number::of(*whole);
   if (!not_negative(in, a) || !not_negative(in, b)) return std::nullopt;
@@ -92,44 +101,46 @@ const Fold kMod = [](Importer& in, DType dtype, const std::vector<Number>& items
   return Number::of(in.sizes().mod(items[0].top, items[1].top));
 };
 
-template <class F> Fold extreme(F choose, bool greatest) {
+Fold extreme(bool greatest) {
   return [=](Importer& in, DType dtype, const std::vector<Number>& items) -> std::optional<Number> {
-    if (is_float(dtype))
-      return all_constant(items) ? std::optional(rounded(dtype, choose(items[0].value(), items[1].value())))
-                                 : std::nullopt;
-    if (!items[0].is_integer() || !items[1].is_integer()) return std::nullopt;
-    return Number::of(greatest ? in.sizes().max(items[0].top, items[1].top, in.facts())
-                               : in.sizes().min(items[0].top, items[1].top, in.facts()));
+    const Number &a = items[0], &b = items[1];
+    if (is_float(dtype)) {
+      if (!all_constant(items)) return std::nullopt;
+      if (std::isnan(a.value())) return a;
+      return (greatest ? a.value() >= b.value() : a.value() <= b.value()) ? a : b;
+    }
+    if (!a.is_integer() || !b.is_integer()) return std::nullopt;
+    return Number::of(greatest ? in.sizes().max(a.top, b.top, in.facts()) : in.sizes().min(a.top, b.top, in.facts()));
   };
 }
-const Fold kMax = extreme([](double a, double b) { return std::max(a, b); }, true);
-const Fold kMin = extreme([](double a, double b) { return std::min(a, b); }, false);
+const Fold kMax = extreme(true), kMin = extreme(false);
 
-template <class F> Fold compared(F holds, bool of_difference) {
+const Fold kEqual = [](Importer& in, DType, const std::vector<Number>& items) -> std::optional<Number> {
+  const Number &a = items[0], &b = items[1];
+  if (a.is_real || b.is_real)
+    return all_constant(items) ? std::optional(Number::of(a.value() == b.value())) : std::nullopt;
+  const Compare comparison = in.sizes().compare(a.top * b.bottom, b.top * a.bottom, in.facts()); // no size is -1
+  if (comparison == Compare::Unknown) return std::nullopt;
+  return Number::of(comparison == Compare::Equal);
+};
+
+// a < b, or a <= b; swapped: of b and a.
+Fold ordered(bool or_equal, bool swapped) {
   return [=](Importer& in, DType, const std::vector<Number>& items) -> std::optional<Number> {
-    if (all_constant(items)) return Number::of(holds(items[0].value(), items[1].value()));
-    if (!items[0].is_integer() || !items[1].is_integer()) return std::nullopt;
-    const Size &a = items[0].top, &b = items[1].top;
-    if (!of_difference) {
-      // Equal to -1 and the like: no size is.
-      const Compare comparison = in.sizes().compare(a, b, in.facts());
-      if (comparison == Compare::Unknown) return std::nullopt;
-      return Number::of(comparison == Compare::Equal);
+    const Number &a = items[swapped], &b = items[!swapped];
+    if (a.is_real || b.is_real) {
+      if (!all_constant(items)) return std::nullopt;
+      return Number::of(or_equal ? a.value() <= b.value() : a.value() < b.value());
     }
-    if (holds(1, 0) ? not_negative(in, a - b - Size(1)) : not_negative(in, b - a - Size(1))) return Number::of(1);
-    if (holds(1, 0) ? not_negative(in, b - a) && !holds(0, 0) : not_negative(in, a - b) && !holds(0, 0))
-      return Number::of(0);
-    if (holds(0, 0) && (holds(1, 0) ? not_negative(in, a - b) : not_negative(in, b - a))) return Number::of(1);
-    if (holds(0, 0) && (holds(1, 0) ? not_negative(in, b - a - Size(1)) : not_negative(in, a - b - Size(1))))
-      return Number::of(0);
+    if (!a.is_integer() || !b.is_integer()) return std::nullopt;
+    const Size room = b.top - a.top - Size(or_equal ? 0 : 1);
+    if (not_negative(in, room)) return Number::of(1);
+    if (not_negative(in, Size(-1) - room)) return Number::of(0);
     return std::nullopt;
   };
 }
-const Fold kEqual = compared([](double a, double b) { return a == b; }, false);
-const Fold kGreater = compared([](double a, double b) { return a > b; }, true);
-const Fold kLess = compared([](double a, double b) { return a < b; }, true);
-const Fold kGreaterOrEqual = compared([](double a, double b) { return a >= b; }, true);
-const Fold kLessOrEqual = compared([](double a, double b) { return a <= b; }, true);
+const Fold kLess = ordered(false, false), kLessOrEqual = ordered(true, false);
+const Fold kGreater = ordered(false, true), kGreaterOrEqual = ordered(true, true);
 
 template <class F> Fold logical(F f) {
   return [=](Importer&, DType, const std::vector<Number>& items) -> std::optional<Number> {
@@ -148,7 +159,7 @@ template <class F> Fold of_real(F f) {
 const Fold kNeg = [](Importer&, DType dtype, const std::vector<Number>& items) -> std::optional<Number> {
   if (items[0].is_real) return rounded(dtype, -items[0].real);
   if (dtype != DType::I64 && dtype != DType::I32 && !is_float(dtype)) return std::nullopt;
-  return Number{items[0].top * Size(-1), items[0].bottom, 0, false};
+  return fitting(dtype, Number{items[0].top * Size(-1), items[0].bottom, 0, false});
 };
 
 // Up or down to a whole number.
@@ -354,7 +365,7 @@ std::optional<Contents> converted(Op& op, const Contents& from, DType before, DT
       if (item.is_constant()) value = Number::of(item.value() != 0);
     } else if (after == DType::I64 || after == DType::I32) {
       if (item.is_integer())
-        value = item; // a size that is no i32 is no size of a tensor's either
+        value = fitting(after, item);
       else if (item.is_constant() && std::fabs(item.value()) < 2e9)
         value = Number::of(static_cast<int64_t>(item.value()));
       else if (!item.is_real && not_negative(op.in, item.top) && not_negative(op.in, item.bottom))

@@ -45,11 +45,4 @@ struct Imported {
 // Throws ModelError, IoError.
 Imported import_model(const std::string& path, const ImportOptions& options);
 
-// The operators that are supported, as documentation lists them.
-struct OperatorInfo {
-  std::string name, domain;
-  int64_t since = 1; // the first version of the operator's that is read
-};
-std::vector<OperatorInfo> operators();
-
 } // namespace tl::onnx

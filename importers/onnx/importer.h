@@ -16,10 +16,14 @@ struct Refused : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+bool is_word(char c);                          // of an identifier
+std::string short_name(std::string_view name); // the last two parts of a path as an identifier
+
 // Statements in the order in which they are written, and the names that computed sizes have in them.
 struct Block {
   std::vector<std::string> lines;
   std::map<Size, std::string> sizes;
+  std::set<std::string> modules;
   bool is_constant = false; // what is computed when importing
 };
 
@@ -41,7 +45,7 @@ public:
   Imported run();
 
   // ---- names and texts
-  std::string fresh_name(std::string_view wish); // an identifier that nothing else has
+  std::string fresh_name(std::string_view wish); // an identifier that nothing else has where it is written
   std::string text(Value& value);                // binds as tightly as a name
   std::string size_text(const Size& size);
   std::string dims_text(const Dims& dims); // "[n, 3]"
@@ -50,11 +54,11 @@ public:
 
   // ---- statements
   void write(std::string line) { block_->lines.push_back(std::move(line)); }
-  void use_module(std::string_view name) { modules_.insert(std::string(name)); }
+  void use_module(std::string_view name) { (block_->is_constant ? constants_ : main_).modules.emplace(name); }
   // The sizes that numpy's rule gives; where that depends on sizes, the program asserts that they are equal.
   Dims broadcast(const Dims& a, const Dims& b);
-  void require_equal(const Size& a, const Size& b);      // asserts it, unless it is known
-  Dims fresh_dims(const std::string& name, size_t rank); // name.shape[0], …
+  void require_equal(const Size& a, const Size& b);   // asserts it, unless it is known
+  Dims looked_up(const std::string& name, Dims dims); // name.shape[i] where a size is not known
 
   // ---- values
   ValuePtr constant(DType dtype, Contents contents); // known elements
@@ -92,6 +96,8 @@ private:
   void add_nodes(const std::vector<Node>& nodes);
   void add_node(const Node& node);
   void add_call(const Node& node, const Function& function);
+  Dims dims_of_input(const ValueInfo& input);
+  ValuePtr fixed_input(const Value& input, const std::string& text); // --input
   bool fold_node(const Node& node, const struct Row& row, int64_t version);
   void compute_constants();
   std::string weight(Value& value);
@@ -101,22 +107,27 @@ private:
   int64_t opset(const std::string& domain) const;
 
   struct Parameter {
-    std::string name, type, doc;
-    ValuePtr value;
+    std::string name, type;
   };
   struct Weight {
-    std::string name;
+    std::string name; // in the program; empty: it is not used there
     ValuePtr value;
-    bool in_main = false, in_constants = false; // used there
+    bool in_constants = false; // used by what is computed when importing
   };
 
   const Model& model_;
   const ImportOptions& options_;
+  std::map<std::tuple<std::string_view, std::string_view, std::string_view>, const Function*> functions_;
+  std::set<std::string> unused_options_; // of dims and inputs: the names that were not met
   SizeAtoms sizes_;
   SizeFacts facts_;
   std::map<std::string, Size> named_sizes_; // by the model's names
-  std::set<std::string> names_, modules_;
-  std::map<std::string, int> suffixes_; // the last one that a name that is taken was given
+  struct Names {
+    std::set<std::string> taken;
+    std::map<std::string, int> suffixes; // the last one that a name that is taken was given
+  };
+  std::string fresh_name(std::string_view wish, Names& among);
+  Names names_, constant_names_; // of the program, and of what is computed when importing
   Block main_, constants_;
   Block* block_ = &main_;
   Scope top_;
@@ -124,7 +135,9 @@ private:
   std::vector<Parameter> parameters_;
   std::vector<Weight> weights_;
   std::map<const Value*, size_t> weight_of_;
-  std::vector<ValuePtr> pending_; // constants that are written and not computed
+  std::multimap<uint64_t, size_t> weights_by_content_;
+  std::vector<ValuePtr> pending_;          // constants that are written and not computed
+  std::map<std::string, ValuePtr> folded_; // by expression
   std::vector<Refusal> refusals_;
   std::set<const Node*> done_;
   size_t nodes_ = 0;
@@ -151,9 +164,11 @@ public:
   // Next to another operand of so many axes: one element that is known is written without its axes.
   std::string operand(size_t i, size_t rank);
   size_t rank(size_t i) { return value(i)->rank(); }
+  void require_axes(size_t i, size_t least); // Refused where it has fewer
   const Contents* contents(size_t i) { return has(i) ? in.contents(*value(i)) : nullptr; }
   // Integers of a known number that may be computed by the program: sizes where they are known, else `text` has them.
   std::vector<Size> integers_of(size_t i);
+  Size integer_of(size_t i);                                  // one
   std::optional<std::vector<int64_t>> constants_of(size_t i); // known integers
 
   // ---- attributes
@@ -169,12 +184,11 @@ public:
 
   // ---- outputs
   bool wants(size_t output) const;
-  std::string define(size_t output, const std::string& expression, DType dtype, const Dims& dims); // its name
-  std::string define(size_t output, const std::string& expression, DType dtype, size_t rank);      // sizes as they come
+  // Its name. An unknown_size() among the sizes is looked up.
+  std::string define(size_t output, const std::string& expression, DType dtype, const Dims& dims);
   struct Result {
     DType dtype;
-    std::optional<Dims> dims;
-    size_t rank = 0; // where dims are not known
+    Dims dims;
   };
   void define_all(const std::string& expression, const std::vector<Result>& results); // of a tuple
   void know(size_t output, DType dtype, Contents contents);

@@ -150,9 +150,11 @@ void dynamic_quantize(Op& op, const Row&) {
 }
 
 void integer_matmul(Op& op, const Row& row) {
-  const size_t a = op.rank(0), b = op.rank(row.name == "QLinearMatMul" ? 3 : 1);
-  const size_t rank = std::max(a, b) - (a == 1 ? 1 : 0) - (b == 1 ? 1 : 0);
-  op.define(0, Call(op, row.form).text(), row.name == "QLinearMatMul" ? op[7].dtype : DType::I32, rank);
+  const size_t other = row.name == "QLinearMatMul" ? 3 : 1, a = op.rank(0), b = op.rank(other);
+  op.require_axes(0, 1);
+  op.require_axes(other, 1);
+  const size_t rank = std::max<size_t>({a, b, 2}) - (a == 1 ? 1 : 0) - (b == 1 ? 1 : 0);
+  op.define(0, Call(op, row.form).text(), row.name == "QLinearMatMul" ? op[7].dtype : DType::I32, unknown_dims(rank));
 }
 
 // Strides, paddings, dilations and groups as nn has them.
@@ -183,10 +185,11 @@ void window_options(Op& op, Call& call, size_t rank, const std::vector<Size>& si
 void integer_conv(Op& op, const Row& row) {
   const bool quantized = row.name == "QLinearConv";
   const size_t filters = quantized ? 3 : 1, rank = op.rank(0) < 3 ? 0 : op.rank(0) - 2;
-  if (rank == 0 || rank > 3) op.refuse("it has other than one to three axes of windows");
+  if (rank == 0 || rank > 3 || op.rank(filters) != rank + 2)
+    op.refuse("it has other than one to three axes of windows");
   Call call(op, row.form);
   window_options(op, call, rank, {op[filters].dims.begin() + 2, op[filters].dims.end()});
-  op.define(0, call.text(), quantized ? op[7].dtype : DType::I32, rank + 2);
+  op.define(0, call.text(), quantized ? op[7].dtype : DType::I32, unknown_dims(rank + 2));
 }
 
 void lp_pool(Op& op, const Row&) {
@@ -198,29 +201,30 @@ void lp_pool(Op& op, const Row&) {
   window_options(op, call, size.size(), {size.begin(), size.end()});
   if (op.integer("ceil_mode", 0) != 0) call.named("ceil", "true");
   call.integer("p", 2);
-  op.define(0, call.text(), op[0].dtype, op.rank(0));
+  op.define(0, call.text(), op[0].dtype, unknown_dims(op.rank(0)));
 }
 
 void max_unpool(Op& op, const Row&) {
   const std::vector<int64_t> size = op.integers("kernel_shape", std::vector<int64_t>());
-  if (size.empty() || size.size() > 3) op.refuse("it has other than one to three axes of windows");
+  if (size.empty() || size.size() > 3 || op.rank(0) != size.size() + 2)
+    op.refuse("it has other than one to three axes of windows");
   Call call(op, "max_unpool", 2);
   call.add(size.size() == 1 ? std::to_string(size[0]) : Call::tuple(size));
   window_options(op, call, size.size(), {size.begin(), size.end()});
   if (op.has(2)) call.named("output_shape", op.text(2));
-  op.define(0, call.text(), op[0].dtype, op.rank(0));
+  op.define(0, call.text(), op[0].dtype, unknown_dims(op.rank(0)));
 }
 
 // ---- resizing
 
-std::optional<Size> scaled(Op& op, const Size& n, double scale) {
+Size scaled(Op& op, const Size& n, double scale) {
   if (n.is_constant()) return Size(static_cast<int64_t>(static_cast<float>(n.constant()) * static_cast<float>(scale)));
   for (int64_t bottom = 1; bottom <= 64; ++bottom) {
     const double top = scale * static_cast<double>(bottom);
     if (top == static_cast<double>(static_cast<int64_t>(top)))
       return op.in.sizes().floor_div(n * Size(static_cast<int64_t>(top)), bottom);
   }
-  return std::nullopt;
+  return unknown_size();
 }
 
 void resize(Op& op, const Row& row) {
@@ -246,7 +250,6 @@ void resize(Op& op, const Row& row) {
   const std::string roi =
       op.string("coordinate_transformation_mode", "") == "tf_crop_and_resize" && op.has(1) ? op.text(1) : "";
   Dims dims = op[0].dims;
-  bool look = policy != "stretch";
   std::vector<int64_t> changed;
   std::vector<std::string> by, to;
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -255,13 +258,11 @@ void resize(Op& op, const Row& row) {
     if (by_sizes && i < sizes.size()) {
       if (sizes[i] == d && roi.empty() && policy == "stretch") continue;
       to.push_back(op.in.size_text(sizes[i]));
-      d = sizes[i];
+      d = policy == "stretch" ? sizes[i] : unknown_size();
     } else if (has_scale) {
       if (scales[i] == 1 && roi.empty()) continue;
       by.push_back(op.in.number_text(DType::F32, Number::of_real(scales[i])));
-      auto known = scaled(op, d, scales[i]);
-      look |= !known;
-      if (known) d = *known;
+      d = scaled(op, d, scales[i]);
     }
     changed.push_back(axes[i]);
   }
@@ -275,7 +276,7 @@ void resize(Op& op, const Row& row) {
   if (at_run) {
     call.named("scales", op.text(scales_at));
     if (op.attribute("axes")) call.named("axes", Call::tuple(axes));
-    look = true;
+    dims = unknown_dims(rank);
   } else {
     call.named(by_sizes ? "sizes" : "scales", tuple(by_sizes ? to : by)).named("axes", Call::tuple(changed));
   }
@@ -294,10 +295,7 @@ void resize(Op& op, const Row& row) {
         .integer("antialias", 0)
         .string("keep_aspect_ratio_policy", "stretch");
   }
-  if (look)
-    op.define(0, call.text(), op[0].dtype, rank);
-  else
-    op.define(0, call.text(), op[0].dtype, dims);
+  op.define(0, call.text(), op[0].dtype, dims);
 }
 
 // ---- moving elements
@@ -345,12 +343,12 @@ void compress(Op& op, const Row&) {
   Call call(op, "compress");
   const bool along = op.attribute("axis") != nullptr;
   if (along) call.named("axis", std::to_string(op.axis(op.integer("axis", 0), op.rank(0))));
-  op.define(0, call.text(), op[0].dtype, along ? op.rank(0) : 1);
+  op.define(0, call.text(), op[0].dtype, unknown_dims(along ? op.rank(0) : 1));
 }
 
 void one_hot(Op& op, const Row&) {
   const size_t rank = op.rank(0) + 1;
-  const Size depth = op.integers_of(1).at(0);
+  const Size depth = op.integer_of(1);
   Dims dims = op[0].dims;
   const int64_t axis = op.axis(op.integer("axis", -1), rank);
   dims.insert(dims.begin() + axis, depth);
@@ -364,10 +362,10 @@ void unique(Op& op, const Row&) {
   const bool along = op.attribute("axis") != nullptr;
   if (along) call.named("axis", std::to_string(op.axis(op.integer("axis", 0), op.rank(0))));
   call.integer("sorted", 1);
-  op.define_all(call.text(), {{op[0].dtype, std::nullopt, along ? op.rank(0) : 1},
-                              {DType::I64, std::nullopt, 1},
-                              {DType::I64, std::nullopt, 1},
-                              {DType::I64, std::nullopt, 1}});
+  op.define_all(call.text(), {{op[0].dtype, unknown_dims(along ? op.rank(0) : 1)},
+                              {DType::I64, unknown_dims(1)},
+                              {DType::I64, unknown_dims(1)},
+                              {DType::I64, unknown_dims(1)}});
 }
 
 void crop(Op& op, const Row&) {
@@ -377,7 +375,7 @@ void crop(Op& op, const Row&) {
     sizes.push_back(op.in.size_text(s));
   Call call(op, "center_crop_pad", 1);
   call.add(fmt::format("({},)", fmt::join(sizes, ", "))).integers("axes");
-  op.define(0, call.text(), op[0].dtype, op.rank(0));
+  op.define(0, call.text(), op[0].dtype, unknown_dims(op.rank(0)));
 }
 
 // ---- with the sizes of their first operand
@@ -416,7 +414,7 @@ void of_rank(Op& op, const Row& row) {
   if (row.name == "MaxRoiPool")
     call.add(Call::tuple(op.integers("pooled_shape", std::vector<int64_t>()))).real("spatial_scale", 1);
   if (row.name == "GlobalLpPool") call.integer("p", 2);
-  op.define(0, call.text(), op[0].dtype, rank);
+  op.define(0, call.text(), op[0].dtype, unknown_dims(rank));
 }
 
 void col2im(Op& op, const Row&) {
@@ -431,7 +429,7 @@ void col2im(Op& op, const Row&) {
   const size_t rank = op.integers_of(2).size() + 2;
   Call call(op, "col2im", 1);
   call.add(image).add(block).integers("dilations").integers("pads").integers("strides");
-  op.define(0, call.text(), op[0].dtype, rank);
+  op.define(0, call.text(), op[0].dtype, unknown_dims(rank));
 }
 
 void affine_grid(Op& op, const Row&) {
@@ -440,18 +438,17 @@ void affine_grid(Op& op, const Row&) {
     sizes.push_back(op.in.size_text(s));
   Call call(op, "affine_grid", 1);
   call.add(fmt::format("({},)", fmt::join(sizes, ", "))).integer("align_corners", 0);
-  op.define(0, call.text(), op[0].dtype, sizes.size());
+  op.define(0, call.text(), op[0].dtype, unknown_dims(sizes.size()));
 }
 
 void suppression(Op& op, const Row&) {
-  op.define(0, Call(op, "non_max_suppression").integer("center_point_box", 0).text(), DType::I64, 2);
-  op.in.find(op.node.outputs[0])->dims[1] = 3;
+  op.define(0, Call(op, "non_max_suppression").integer("center_point_box", 0).text(), DType::I64, {unknown_size(), 3});
 }
 
 void window(Op& op, const Row& row) {
   const DType dtype = type_of_attribute(op, "output_datatype", DType::F32);
   Call call(op, row.form, 0);
-  const Size size = op.integers_of(0).at(0);
+  const Size size = op.integer_of(0);
   call.add(op.in.size_text(size)).integer("periodic", 1);
   if (dtype != DType::F32) call.named("output_datatype", std::string(name_of(dtype)));
   op.define(0, call.text(), dtype, Dims{size});
@@ -461,7 +458,7 @@ void mel(Op& op, const Row&) {
   const DType dtype = type_of_attribute(op, "output_datatype", DType::F32);
   Call call(op, "mel_weight_matrix");
   if (dtype != DType::F32) call.named("output_datatype", std::string(name_of(dtype)));
-  op.define(0, call.text(), dtype, 2);
+  op.define(0, call.text(), dtype, unknown_dims(2));
 }
 
 void dft(Op& op, const Row&) {
@@ -473,10 +470,12 @@ void dft(Op& op, const Row&) {
     axis = (*given)[0];
   }
   call.named("axis", std::to_string(axis)).integer("inverse", 0).integer("onesided", 0);
-  op.define(0, call.text(), op[0].dtype, op.rank(0));
+  op.define(0, call.text(), op[0].dtype, unknown_dims(op.rank(0)));
 }
 
-void stft(Op& op, const Row&) { op.define(0, Call(op, "stft").integer("onesided", 1).text(), op[0].dtype, 4); }
+void stft(Op& op, const Row&) {
+  op.define(0, Call(op, "stft").integer("onesided", 1).text(), op[0].dtype, unknown_dims(4));
+}
 
 void loss(Op& op, const Row& row) {
   Call call(op, row.form);
@@ -484,8 +483,8 @@ void loss(Op& op, const Row& row) {
   const std::string reduction = op.string("reduction", "mean");
   call.string("reduction", "mean");
   const size_t rank = reduction == "none" ? op.rank(1) : 0;
-  if (row.name == "NegativeLogLikelihoodLoss") return void(op.define(0, call.text(), op[0].dtype, rank));
-  op.define_all(call.text(), {{op[0].dtype, std::nullopt, rank}, {op[0].dtype, op[0].dims}});
+  if (row.name == "NegativeLogLikelihoodLoss") return void(op.define(0, call.text(), op[0].dtype, unknown_dims(rank)));
+  op.define_all(call.text(), {{op[0].dtype, unknown_dims(rank)}, {op[0].dtype, op[0].dims}});
 }
 
 void attention(Op& op, const Row&) {
@@ -497,17 +496,19 @@ void attention(Op& op, const Row&) {
   if (op.integer("softmax_precision", 0) != 0)
     call.named("softmax_precision", std::string(name_of(type_of_attribute(op, "softmax_precision", DType::F32))));
   const DType dtype = op[0].dtype;
-  op.define_all(call.text(), {{dtype, std::nullopt, op.rank(0)},
-                              {dtype, std::nullopt, 4},
-                              {dtype, std::nullopt, 4},
-                              {dtype, std::nullopt, 4}});
+  op.define_all(call.text(), {{dtype, unknown_dims(op.rank(0))},
+                              {dtype, unknown_dims(4)},
+                              {dtype, unknown_dims(4)},
+                              {dtype, unknown_dims(4)}});
 }
 
 void deformable(Op& op, const Row&) {
+  op.require_axes(0, 4);
+  op.require_axes(1, 4);
   Call call(op, "deform_conv");
   window_options(op, call, 2, {op[1].dims.begin() + 2, op[1].dims.end()});
   call.integer("offset_group", 1);
-  op.define(0, call.text(), op[0].dtype, op.rank(0));
+  op.define(0, call.text(), op[0].dtype, unknown_dims(op.rank(0)));
 }
 
 } // namespace

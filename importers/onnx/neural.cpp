@@ -103,7 +103,7 @@ std::vector<Size> filter_size(Op& op) {
 
 // A batch normalization that alone reads the convolution's result and is constant: it goes into the filters.
 const Node* following_norm(Op& op) {
-  const std::string& output = op.node.outputs.at(0);
+  const std::string& output = op.node.outputs[0];
   const Scope& scope = op.in.scope();
   auto uses = scope.uses.find(output);
   auto reader = scope.readers.find(output);
@@ -231,101 +231,61 @@ template <bool transposed> void convolution(Op& op, const Row&) {
   op.define(0, text, dtype, dims);
 }
 
-std::vector<Size> window_size(Op& op) {
+// Where windows may overhang: those that begin behind the data and the padding before it do not count.
+Size pooled(Op& op, const Windows& w, size_t i, bool ceil) {
+  if (!ceil) return steps(op, w, i);
+  const Size all = steps(op, w, i, true), begins = (all - Size(1)) * Size(w.stride[i]);
+  const Size end = op[0].dims[i + 2] + w.before[i];
+  if (!all.is_constant() || !end.is_constant()) return unknown_size();
+  return begins.constant() >= end.constant() ? all - Size(1) : all;
+}
+
+struct Pool {
+  Windows windows;
+  Dims dims;           // of the result
+  std::string options; // behind what is pooled
+};
+
+Pool pool_of(Op& op) {
   std::vector<Size> size;
   for (int64_t s : op.integers("kernel_shape", std::vector<int64_t>()))
     size.emplace_back(s);
   if (size.empty() || size.size() > 3)
     op.refuse(fmt::format("its windows have {} axes, and 1 to 3 are read", size.size()));
-  return size;
-}
-
-// Where windows may overhang: those that begin behind the data and the padding before it do not count.
-Size pooled(Op& op, const Windows& w, size_t i, bool ceil) {
-  if (!ceil) return steps(op, w, i);
-  const Size all = steps(op, w, i, true), begins = (all - Size(1)) * Size(w.stride[i]);
-  if (all.is_constant() && op[0].dims[i + 2].is_constant())
-    return begins.constant() >= op[0].dims[i + 2].constant() + w.before[i].constant() ? all - Size(1) : all;
-  return Size::too_large(); // found by looking at the result
-}
-
-// Batch and channels stay; how many windows there are is looked up.
-void define_windows(Op& op, const std::string& text) {
-  op.define(0, text, op[0].dtype, op.rank(0));
-  Dims& dims = op.in.find(op.node.outputs[0])->dims;
-  dims[0] = op[0].dims[0];
-  dims[1] = op[0].dims[1];
+  op.in.use_module("nn");
+  const bool ceil = op.integer("ceil_mode", 0) != 0;
+  Pool pool{windows_of(op, std::move(size)), {op[0].dims[0], op[0].dims[1]}, ""};
+  for (size_t i = 0; i < pool.windows.rank(); ++i)
+    pool.dims.push_back(pooled(op, pool.windows, i, ceil));
+  pool.options = fmt::format(", {}{}{}", each(op, pool.windows.size), options_text(op, pool.windows, 1, true),
+                             ceil ? ", ceil = true" : "");
+  return pool;
 }
 
 void max_pool(Op& op, const Row&) {
-  const Windows w = windows_of(op, window_size(op));
-  const bool ceil = op.integer("ceil_mode", 0) != 0;
-  const bool integers = !is_float(op[0].dtype);
-  op.in.use_module("nn");
-  Dims dims = {op[0].dims[0], op[0].dims[1]};
-  bool look = false;
-  for (size_t i = 0; i < w.rank(); ++i) {
-    dims.push_back(pooled(op, w, i, ceil));
-    look |= dims.back().is_too_large();
-  }
-  const std::string x = integers ? fmt::format("f64({})", op.text(0)) : op.text(0);
-  const std::string options =
-      fmt::format("{}, {}{}{}", x, each(op, w.size), options_text(op, w, 1, true), ceil ? ", ceil = true" : "");
-  const bool indices = op.wants(1);
-  auto known = [&]() { return look ? std::nullopt : std::optional(dims); };
-  if (indices) {
-    if (op.integer("storage_order", 0) != 0 && w.rank() != 1) {
-      op.refuse("its indices count columns first");
-    }
-    // The indices count through all of the tensor.
-    const std::string values = op.in.fresh_name(op.node.outputs[0].empty() ? "values" : op.node.outputs[0]),
-                      places = op.in.fresh_name("places");
-    op.in.write(fmt::format("let ({}, {}) = nn.max_pool{}d_with_indices({})", values, places, w.rank(), options));
-    std::string plane;
-    for (size_t i = 2; i < op.rank(0); ++i)
-      plane += (plane.empty() ? "" : " * ") + op.in.size_text(op[0].dims[i]);
-    std::string across = ", new";
-    for (size_t i = 1; i < w.rank(); ++i)
-      across += ", new";
-    const std::string first =
-        fmt::format("(arange({0} * {1}) * ({2})).reshape([{0}, {1}])[:, :{3}]", op.in.size_text(op[0].dims[0]),
-                    op.in.size_text(op[0].dims[1]), plane, across);
-    if (op.wants(0)) {
-      op.define(0, integers ? fmt::format("{}({})", name_of(op[0].dtype), values) : values, op[0].dtype, w.rank() + 2);
-      if (known()) op.in.find(op.node.outputs[0])->dims = dims;
-    }
-    op.define(1, fmt::format("{} + {}", places, first), DType::I64, w.rank() + 2);
-    if (known()) op.in.find(op.node.outputs[1])->dims = dims;
-    return;
-  }
-  std::string text = fmt::format("nn.max_pool{}d({})", w.rank(), options);
-  if (integers) text = fmt::format("{}({})", name_of(op[0].dtype), text);
-  if (look)
-    define_windows(op, text);
-  else
-    op.define(0, text, op[0].dtype, dims);
+  const Pool pool = pool_of(op);
+  const DType dtype = op[0].dtype;
+  const bool is_usual = is_float(dtype); // all integers that it takes are floats too
+  const std::string x = op.text(0), function = fmt::format("nn.max_pool{}d", pool.windows.rank());
+  const std::string arguments = (is_usual ? x : fmt::format("f64({})", x)) + pool.options;
+  auto back = [&](const std::string& text) { return is_usual ? text : fmt::format("{}({})", name_of(dtype), text); };
+  if (!op.wants(1)) return void(op.define(0, back(fmt::format("{}({})", function, arguments)), dtype, pool.dims));
+  op.in.use_module("onnx");
+  const std::string values = op.in.fresh_name("values"), places = op.in.fresh_name("places");
+  op.in.write(fmt::format("let ({}, {}) = {}_with_indices({})", values, places, function, arguments));
+  if (op.wants(0)) op.define(0, back(values), dtype, pool.dims);
+  op.define(1, fmt::format("onnx.positions({}, {}, {})", places, x, op.integer("storage_order", 0)), DType::I64,
+            pool.dims);
 }
 
 void average_pool(Op& op, const Row&) {
-  const Windows w = windows_of(op, window_size(op));
-  const bool ceil = op.integer("ceil_mode", 0) != 0;
-  op.in.use_module("nn");
-  Dims dims = {op[0].dims[0], op[0].dims[1]};
-  bool look = false;
-  for (size_t i = 0; i < w.rank(); ++i) {
-    dims.push_back(pooled(op, w, i, ceil));
-    look |= dims.back().is_too_large();
-  }
-  const bool padded = padding_text(op, w) != "0";
+  const Pool pool = pool_of(op);
+  const bool beyond = padding_text(op, pool.windows) != "0" || op.integer("ceil_mode", 0) != 0;
   const bool counts = op.integer("count_include_pad", 0) != 0;
-  std::string options = fmt::format("{}, {}{}{}", op.text(0), each(op, w.size), options_text(op, w, 1, true),
-                                    ceil ? ", ceil = true" : "");
-  if ((padded || ceil) && !counts) options += ", count_include_pad = false";
-  const std::string text = fmt::format("nn.avg_pool{}d({})", w.rank(), options);
-  if (look)
-    define_windows(op, text);
-  else
-    op.define(0, text, op[0].dtype, dims);
+  op.define(0,
+            fmt::format("nn.avg_pool{}d({}{}{})", pool.windows.rank(), op.text(0), pool.options,
+                        beyond && !counts ? ", count_include_pad = false" : ""),
+            op[0].dtype, pool.dims);
 }
 
 void global_pool(Op& op, const Row& row) {

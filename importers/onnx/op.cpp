@@ -46,6 +46,16 @@ std::vector<Size> Op::integers_of(size_t i) {
   return result;
 }
 
+Size Op::integer_of(size_t i) {
+  const std::vector<Size> all = integers_of(i);
+  if (all.size() != 1) refuse(fmt::format("its input {} has to be one integer", i));
+  return all[0];
+}
+
+void Op::require_axes(size_t i, size_t least) {
+  if (rank(i) < least) refuse(fmt::format("its input {} has {} axes, and needs {}", i, rank(i), least));
+}
+
 std::optional<std::vector<int64_t>> Op::constants_of(size_t i) {
   const Contents* known = contents(i);
   if (!known) return std::nullopt;
@@ -119,40 +129,31 @@ bool Op::wants(size_t output) const {
   return false;
 }
 
-static ValuePtr new_value(const std::string& name, std::string text, DType dtype, Dims dims) {
+static ValuePtr new_value(Importer& in, const std::string& name, std::string text, DType dtype, const Dims& dims) {
   auto value = std::make_shared<Value>();
   value->name = name;
+  value->dims = in.looked_up(text, dims);
   value->text = std::move(text);
   value->dtype = dtype;
-  value->dims = std::move(dims);
   return value;
 }
 
 std::string Op::define(size_t output, const std::string& expression, DType dtype, const Dims& dims) {
   if (output >= node.outputs.size()) refuse(fmt::format("it has no output {}", output));
-  std::string name = in.fresh_name(node.outputs[output].empty() ? node.op : node.outputs[output]);
+  const std::string& given = node.outputs[output];
+  std::string name = in.fresh_name(given.empty() ? node.op : given);
   in.write(fmt::format("let {} = {}", name, expression));
-  if (!node.outputs[output].empty())
-    in.scope().values[node.outputs[output]] = new_value(node.outputs[output], name, dtype, dims);
-  return name;
-}
-
-std::string Op::define(size_t output, const std::string& expression, DType dtype, size_t rank) {
-  std::string name = define(output, expression, dtype, Dims());
-  if (!node.outputs[output].empty()) in.scope().values[node.outputs[output]]->dims = in.fresh_dims(name, rank);
+  if (!given.empty()) in.scope().values[given] = new_value(in, given, name, dtype, dims);
   return name;
 }
 
 void Op::define_all(const std::string& expression, const std::vector<Result>& results) {
   std::string names;
   for (size_t i = 0; i < results.size(); ++i) {
-    std::string name = "_";
-    if (wants(i)) {
-      name = in.fresh_name(node.outputs[i]);
-      Dims dims = results[i].dims ? *results[i].dims : in.fresh_dims(name, results[i].rank);
-      in.scope().values[node.outputs[i]] = new_value(node.outputs[i], name, results[i].dtype, std::move(dims));
-    }
+    const std::string name = wants(i) ? in.fresh_name(node.outputs[i]) : "_";
     names += (i ? ", " : "") + name;
+    if (wants(i))
+      in.scope().values[node.outputs[i]] = new_value(in, node.outputs[i], name, results[i].dtype, results[i].dims);
   }
   in.write(fmt::format("let ({}) = {}", names, expression));
 }
@@ -201,36 +202,17 @@ std::string filled(Op& op, std::string_view form) {
 
 // ---- the table ------------------------------------------------------------------------------------------------------
 
-const std::vector<const Row*>& all_rows() {
-  static const std::vector<Row> rows = [] {
-    std::vector<Row> all;
+const Row* find_row(const Node& node) {
+  static const std::map<std::string_view, Row> rows = [] {
+    std::map<std::string_view, Row> all;
     for (auto part : {elementwise_rows, shape_rows, reduction_rows, neural_rows, control_rows, library_rows})
-      for (Row& row : part())
-        all.push_back(row);
+      for (const Row& row : part())
+        all.emplace(row.name, row);
     return all;
   }();
-  static const std::vector<const Row*> sorted = [] {
-    std::vector<const Row*> all;
-    for (const Row& row : rows)
-      all.push_back(&row);
-    std::sort(all.begin(), all.end(),
-              [](const Row* a, const Row* b) { return std::tie(a->domain, a->name) < std::tie(b->domain, b->name); });
-    return all;
-  }();
-  return sorted;
-}
-
-const Row* find_row(std::string_view domain, std::string_view name) {
-  for (const Row* row : all_rows())
-    if (row->name == name && row->domain == domain) return row;
-  return nullptr;
-}
-
-std::vector<OperatorInfo> operators() {
-  std::vector<OperatorInfo> result;
-  for (const Row* row : all_rows())
-    result.push_back({std::string(row->name), std::string(row->domain), row->since});
-  return result;
+  if (!node.domain.empty()) return nullptr;
+  auto found = rows.find(node.op);
+  return found == rows.end() ? nullptr : &found->second;
 }
 
 } // namespace tl::onnx

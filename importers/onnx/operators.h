@@ -1,4 +1,4 @@
-// The table of operators: a row for each, in ONNX's own domain unless it says otherwise.
+// The table of operators of ONNX's own domain: a row for each.
 #pragma once
 #include "importers/onnx/importer.h"
 #include <string_view>
@@ -12,14 +12,11 @@ struct Row {
   // How it is written: {0} is an input, {alpha:0.01} an attribute and its default.
   std::string_view form;
   void (*write)(Op& op, const Row& row);
-  bool is_random = false; // not the same when importing and when running
-  std::string_view domain = {};
 };
 
-const Row* find_row(std::string_view domain, std::string_view name);
-const std::vector<const Row*>& all_rows();
+const Row* find_row(const Node& node); // null: there is no such operator
 
-// Of one file each; operators.cpp joins them.
+// Of one file each.
 std::vector<Row> elementwise_rows();
 std::vector<Row> shape_rows();
 std::vector<Row> reduction_rows();

@@ -1,96 +1,85 @@
 // Reductions, scans, sorting, and products.
 #include "importers/onnx/operators.h"
 #include <algorithm>
+#include <cctype>
 #include <fmt/format.h>
-#include <numeric>
 
 namespace tl::onnx {
 namespace {
 
+// "ReduceSumSquare" is reduce_sum_square in the module onnx.
+std::string function_name(std::string_view name) {
+  std::string result;
+  for (char c : name) {
+    if (std::isupper(static_cast<unsigned char>(c)) && !result.empty()) result += '_';
+    result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return result;
+}
+
+// All of some integers that are known: how many elements a shape has, and the like.
+std::optional<Size> joined(Op& op, std::string_view name, const Contents& known) {
+  std::optional<Size> all;
+  for (const Number& item : known.items) {
+    if (!item.is_integer()) return std::nullopt;
+    if (!all)
+      all = item.top;
+    else if (name == "ReduceProd")
+      all = *all * item.top;
+    else if (name == "ReduceSum")
+      all = *all + item.top;
+    else if (name == "ReduceMax")
+      all = op.in.sizes().max(*all, item.top, op.in.facts());
+    else if (name == "ReduceMin")
+      all = op.in.sizes().min(*all, item.top, op.in.facts());
+    else
+      return std::nullopt;
+  }
+  if (all && all->is_too_large()) return std::nullopt;
+  return all;
+}
+
+// Floats and i64 by the functions that everybody uses; what ONNX has ways of its own with (nothing to reduce, axes that
+// are an empty list, results of narrow integers) by those of the module onnx.
 void reduce(Op& op, const Row& row) {
   const size_t rank = op.rank(0);
+  const DType dtype = op[0].dtype;
   const bool keep = op.integer("keepdims", 1) != 0;
   const bool by_input = op.version >= 18 || (row.name == "ReduceSum" && op.version >= 13);
-  std::vector<int64_t> axes;
-  bool all = false;
-  if (auto given = by_input ? op.integers("", 1) : op.integers("axes"); given && !given->empty())
-    axes = *given;
-  else if (by_input && op.integer("noop_with_empty_axes", 0) != 0)
-    all = false;
-  else
-    all = true;
-  if (!all && axes.empty()) { // of each element alone
-    const std::string x = op.text(0);
-    std::string text = x;
-    if (row.name == "ReduceL1") text = fmt::format("abs({})", x);
-    if (row.name == "ReduceL2") text = fmt::format("abs({})", x);
-    if (row.name == "ReduceSumSquare") text = fmt::format("{0} * {0}", x);
-    if (row.name == "ReduceLogSum") text = fmt::format("log({})", x);
-    if (text == x) return op.alias(0, op.value(0));
-    return void(op.define(0, text, op[0].dtype, op[0].dims));
-  }
-  std::vector<bool> gone(rank, all);
-  for (int64_t a : axes)
-    gone[static_cast<size_t>(op.axis(a, rank))] = true;
+  const std::optional<std::vector<int64_t>> given = by_input ? op.integers("", 1) : op.integers("axes");
+  const bool are_given = given && !given->empty();
+  const bool nothing = !are_given && by_input && op.integer("noop_with_empty_axes", 0) != 0;
+  std::vector<bool> gone(rank, !are_given && !nothing);
+  if (are_given)
+    for (int64_t a : *given)
+      gone[static_cast<size_t>(op.axis(a, rank))] = true;
   Dims dims;
   std::vector<std::string> named;
-  bool may_be_empty = false;
+  bool is_usual = rank > 0 && !nothing && (is_float(dtype) || (dtype == DType::I64 && row.name != "ReduceMean"));
   for (size_t i = 0; i < rank; ++i) {
     if (gone[i]) {
       named.push_back(std::to_string(i));
-      may_be_empty |= op[0].dims[i].is(0);
+      is_usual &= !op[0].dims[i].is(0);
     }
     if (!gone[i] || keep) dims.push_back(gone[i] ? Size(1) : op[0].dims[i]);
   }
-  const Contents* known = op.contents(0);
-  if (known && known->is_constant() && op[0].dtype == DType::I64 && named.size() == rank &&
-      (row.name == "ReduceProd" || row.name == "ReduceSum" || row.name == "ReduceMax" || row.name == "ReduceMin") &&
-      !known->items.empty()) {
-    int64_t value = *known->items[0].integer();
-    for (size_t i = 1; i < known->items.size(); ++i) {
-      const int64_t item = *known->items[i].integer();
-      value = row.name == "ReduceProd"  ? value * item
-              : row.name == "ReduceSum" ? value + item
-              : row.name == "ReduceMax" ? std::max(value, item)
-                                        : std::min(value, item);
-    }
-    return op.know(0, DType::I64, {std::vector<int64_t>(dims.size(), 1), {Number::of(value)}});
+  const bool is_whole = named.size() == rank;
+  if (const Contents* known = is_whole && dtype == DType::I64 ? op.contents(0) : nullptr)
+    if (auto all = joined(op, row.name, *known))
+      return op.know(0, dtype, {std::vector<int64_t>(dims.size(), 1), {Number::of(*all)}});
+  const std::string x = op.text(0), list = fmt::format("{}", fmt::join(named, ", "));
+  if (!is_usual) {
+    op.in.use_module("onnx");
+    std::string options = nothing ? ", noop_with_empty_axes = 1" : is_whole ? "" : fmt::format(", axes = ({},)", list);
+    if (!keep) options += ", keepdims = 0";
+    return void(op.define(0, fmt::format("onnx.{}({}{})", function_name(row.name), x, options), dtype, dims));
   }
-  if (known && op[0].dtype == DType::I64 && named.size() == rank && row.name == "ReduceProd") {
-    Size value = 1;
-    for (const Number& item : known->items)
-      value = value * item.top;
-    return op.know(0, DType::I64, {std::vector<int64_t>(dims.size(), 1), {Number::of(value)}});
-  }
-  std::string options;
-  if (named.size() != rank)
-    options =
-        named.size() == 1 ? fmt::format(", axis = {}", named[0]) : fmt::format(", axis = ({})", fmt::join(named, ", "));
-  if (keep && rank > 0) options += ", keep = true";
-  const DType dtype = op[0].dtype;
-  std::string x = op.text(0);
-  if (rank == 0) return void(op.alias(0, op.value(0)));
-  const bool extreme = row.name == "ReduceMax" || row.name == "ReduceMin";
-  if (extreme && may_be_empty) {
-    const std::string least = dtype == DType::Bool ? "false" : is_float(dtype) ? "-inf" : "";
-    const bool of_max = row.name == "ReduceMax";
-    if (least.empty()) op.refuse("it is a greatest or least of no integers");
-    const std::string value = dtype == DType::Bool ? (of_max ? "false" : "true") : of_max ? "-inf" : "inf";
-    return void(
-        op.define(0, fmt::format("full({}, {}, {})", op.in.dims_text(dims), value, name_of(dtype)), dtype, dims));
-  }
-  if (row.name == "ReduceMean" && !is_float(dtype))
-    return void(op.define(0, fmt::format("{}(mean(f64({}){}))", name_of(dtype), x, options), dtype, dims));
-  if (extreme && dtype == DType::Bool)
-    return void(
-        op.define(0, fmt::format("{}({}{})", row.name == "ReduceMax" ? "any" : "all", x, options), dtype, dims));
+  std::string options = is_whole ? "" : fmt::format(", axis = {}", named.size() == 1 ? list : "(" + list + ")");
+  if (keep) options += ", keep = true";
   std::string text;
   for (char c : row.form)
     text += c == '%' ? options : c == '$' ? x : std::string(1, c);
-  const bool widens = (row.name == "ReduceSum" || row.name == "ReduceProd" || row.name == "ReduceSumSquare" ||
-                       row.name == "ReduceL1") &&
-                      !is_float(dtype) && dtype != DType::I64;
-  op.define(0, widens ? fmt::format("{}({})", name_of(dtype), text) : text, dtype, dims);
+  op.define(0, text, dtype, dims);
 }
 
 template <bool greatest> void arg_extreme(Op& op, const Row&) {
@@ -143,7 +132,7 @@ void cumulative(Op& op, const Row& row) {
 
 void top_k(Op& op, const Row&) {
   const auto axis = static_cast<size_t>(op.axis(op.integer("axis", -1), op.rank(0)));
-  Size k = op.version >= 10 ? op.integers_of(1).at(0) : Size(op.integer("k", 0));
+  const Size k = op.version >= 10 ? op.integer_of(1) : Size(op.integer("k", 0));
   Dims dims = op[0].dims;
   dims[axis] = k;
   const bool largest = op.integer("largest", 1) != 0;
@@ -237,22 +226,26 @@ void einsum(Op& op, const Row&) {
     }
   }
   const std::string text = fmt::format("einsum(\"{}\", {})", equation, fmt::join(operands, ", "));
-  if (!has_dots) {
-    Dims dims;
-    for (char c : order)
-      dims.push_back(sizes[c]);
-    return void(op.define(0, text, op[0].dtype, dims));
-  }
-  size_t rank = order.size() - 3;
-  for (size_t i = 0; i < terms.size(); ++i)
-    if (terms[i].find("...") != std::string::npos) {
-      rank += op.rank(i) + 3 - terms[i].size();
-      break;
+  Dims dims;
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (order[i] == '.') { // as many axes as the dots of an operand stand for
+      for (size_t k = 0; k < terms.size(); ++k)
+        if (terms[k].find("...") != std::string::npos && op.rank(k) + 3 >= terms[k].size()) {
+          dims.resize(dims.size() + op.rank(k) + 3 - terms[k].size(), unknown_size());
+          break;
+        }
+      i += 2;
+    } else {
+      auto found = sizes.find(order[i]);
+      if (found == sizes.end() && !has_dots) op.refuse("its equation has a letter that no operand has");
+      dims.push_back(found == sizes.end() ? unknown_size() : found->second);
     }
-  op.define(0, text, op[0].dtype, rank);
+  }
+  op.define(0, text, op[0].dtype, dims);
 }
 
 void det(Op& op, const Row&) {
+  op.require_axes(0, 2);
   op.in.use_module("linalg");
   op.define(0, fmt::format("linalg.det({})", op.text(0)), op[0].dtype, Dims(op[0].dims.begin(), op[0].dims.end() - 2));
 }

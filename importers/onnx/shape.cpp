@@ -8,6 +8,8 @@
 namespace tl::onnx {
 namespace {
 
+constexpr int64_t kFewPlaces = 64; // of a range that is written out
+
 std::string joined(const std::vector<std::string>& parts) { return fmt::format("{}", fmt::join(parts, ", ")); }
 
 Size product(const Dims& dims) {
@@ -131,7 +133,7 @@ void reshape(Op& op, const Row&) {
   op.in.write(fmt::format("let {} = ({}) // max({}, 1)", rest, count, others));
   for (std::string& size : sizes)
     size = fmt::format("if {0} < 0 {{ {1} }} else {{ {0} }}", size, rest);
-  op.define(0, fmt::format("reshape({}, [{}])", op.text(0), joined(sizes)), op[0].dtype, wanted.size());
+  op.define(0, fmt::format("reshape({}, [{}])", op.text(0), joined(sizes)), op[0].dtype, unknown_dims(wanted.size()));
 }
 
 void flatten(Op& op, const Row&) {
@@ -187,6 +189,19 @@ void unsqueeze(Op& op, const Row&) {
 }
 
 // ---- moving elements
+
+// The sizes where all are known, not negative, and make few elements.
+std::optional<std::vector<int64_t>> few_elements(const Dims& dims) {
+  std::vector<int64_t> sizes;
+  int64_t count = 1;
+  for (const Size& d : dims) {
+    if (!d.is_constant() || d.constant() < 0 || d.constant() > kLargestContents) return std::nullopt;
+    sizes.push_back(d.constant());
+    count *= d.constant();
+    if (count > kLargestContents) return std::nullopt;
+  }
+  return sizes;
+}
 
 // Elements of known contents at places: `from(position)` is where each is taken from.
 template <class F> Contents rearranged(const Contents& x, std::vector<int64_t> dims, const F& from) {
@@ -248,8 +263,10 @@ void concat(Op& op, const Row&) {
   const DType dtype = op[0].dtype;
   if (op.inputs() == 1) return op.alias(0, op.value(0));
   std::vector<const Contents*> known;
-  for (size_t i = 0; i < op.inputs(); ++i)
+  for (size_t i = 0; i < op.inputs(); ++i) {
+    if (op.rank(i) != op.rank(0)) op.refuse("its inputs differ in rank");
     if (const Contents* c = op.contents(i)) known.push_back(c);
+  }
   if (known.size() == op.inputs() && op.rank(0) == 1) {
     std::vector<Number> items;
     for (const Contents* c : known)
@@ -272,7 +289,6 @@ void concat(Op& op, const Row&) {
   Dims dims = op[0].dims;
   std::vector<std::string> parts;
   for (size_t i = 0; i < op.inputs(); ++i) {
-    if (op.rank(i) != dims.size()) op.refuse("its inputs differ in rank");
     parts.push_back(op.text(i));
     if (i == 0) continue;
     for (size_t k = 0; k < dims.size(); ++k) {
@@ -315,13 +331,14 @@ Cut cut(Op& op, const Size& n, const Size& from, const Size& to, int64_t step) {
   Cut result;
   result.text = slice_text(from_start ? "" : op.in.size_text(from), to_end ? "" : op.in.size_text(to), step);
   if (n.is_constant() && from.is_constant() && to.is_constant()) {
-    const int64_t length = n.constant(), least = step > 0 ? 0 : -1, most = step > 0 ? length : length - 1;
-    auto bound = [&](int64_t at) { return std::clamp(at < 0 ? std::max(at, -length - 1) + length : at, least, most); };
-    const int64_t begin = bound(from.constant()), end = bound(to.constant());
-    const int64_t count = step > 0 ? std::max<int64_t>(0, (end - begin + step - 1) / step)
-                                   : std::max<int64_t>(0, (begin - end - step - 1) / -step);
+    using Wide = __int128; // bounds and steps may be any i64
+    const Wide length = n.constant(), least = step > 0 ? 0 : -1, most = step > 0 ? length : length - 1;
+    auto bound = [&](Wide at) { return std::clamp(at < 0 ? std::max(at, -length - 1) + length : at, least, most); };
+    const Wide begin = bound(from.constant()), end = bound(to.constant()), by = step;
+    const auto count =
+        static_cast<int64_t>(std::max<Wide>(0, step > 0 ? (end - begin + by - 1) / by : (begin - end - by - 1) / -by));
     result.size = count;
-    result.first = begin;
+    result.first = static_cast<int64_t>(begin);
     result.count = count;
     return result;
   }
@@ -329,24 +346,22 @@ Cut cut(Op& op, const Size& n, const Size& from, const Size& to, int64_t step) {
     if (from_start && to_end)
       result.size = sizes.floor_div(n + Size(-step - 1), -step);
     else
-      result.size = Size::too_large(); // found by looking at the result
+      result.size = unknown_size();
+    return result;
+  }
+  auto sign_is_known = [&](const Size& at) { return at.is_constant() || sizes.proves_not_negative(at, op.in.facts()); };
+  if (!sign_is_known(from) || !sign_is_known(to)) {
+    result.size = unknown_size();
     return result;
   }
   auto bound = [&](const Size& at, bool open) {
     if (open) return n;
-    const Size wrapped = at.is_constant() ? (at.constant() < 0 ? at + n : at) : sizes.wrap(at, n, op.in.facts());
-    return sizes.clip(wrapped, 0, n, op.in.facts());
+    return sizes.clip(at.is_constant() && at.constant() < 0 ? at + n : at, 0, n, op.in.facts());
   };
   const Size begin = from_start ? Size(0) : bound(from, false), end = bound(to, to_end);
   const Size length = sizes.positive(end - begin, op.in.facts());
   result.size = step == 1 ? length : sizes.floor_div(length + Size(step - 1), step);
   return result;
-}
-
-// Does a slice begin or end at a number that only the program knows?
-bool is_computed(Op& op, const Size& at) {
-  auto atom = at.as_atom();
-  return atom && op.in.sizes()[*atom].kind == AtomKind::Value;
 }
 
 void slice(Op& op, const Row&) {
@@ -377,12 +392,11 @@ void slice(Op& op, const Row&) {
   std::vector<std::string> subscripts(rank, ":");
   Dims dims = op[0].dims;
   std::vector<Cut> cuts(rank);
-  bool all_known = true, look = false;
+  bool all_known = true;
   for (size_t i = 0; i < from.size(); ++i) {
     const auto axis = static_cast<size_t>(op.axis(axes[i], rank));
     if (steps[i] == 0) op.refuse("it has a step of 0");
     Cut c = cut(op, op[0].dims[axis], from[i], to[i], steps[i]);
-    look |= c.size.is_too_large() || is_computed(op, from[i]) || is_computed(op, to[i]);
     subscripts[axis] = c.text;
     dims[axis] = c.size;
     all_known &= c.first.has_value();
@@ -404,11 +418,7 @@ void slice(Op& op, const Row&) {
                    }));
   }
   const std::string text = subscripted(op.text(0), subscripts);
-  if (!look) return void(op.define(0, text, op[0].dtype, dims));
-  op.define(0, text, op[0].dtype, rank);
-  Value& result = *op.in.find(op.node.outputs[0]);
-  for (size_t k = 0; k < rank; ++k) // what is not cut stays
-    if (subscripts[k] == ":") result.dims[k] = op[0].dims[k];
+  op.define(0, text, op[0].dtype, dims);
 }
 
 void split(Op& op, const Row&) {
@@ -474,7 +484,8 @@ void gather(Op& op, const Row&) {
   const int64_t axis = op.axis(op.integer("axis", 0), rank);
   const auto at = static_cast<size_t>(axis);
   const Contents *data = op.contents(0), *index = op.contents(1);
-  if (data && index && index->is_constant()) {
+  const bool few = data && index && data->items.size() * index->items.size() <= kLargestContents;
+  if (few && index->is_constant()) {
     const int64_t n = data->dims[at];
     std::vector<int64_t> sizes(data->dims.begin(), data->dims.begin() + axis);
     sizes.insert(sizes.end(), index->dims.begin(), index->dims.end());
@@ -511,27 +522,28 @@ void gather(Op& op, const Row&) {
 }
 
 void gather_elements(Op& op, const Row&) {
+  const int64_t axis = op.axis(op.integer("axis", 0), op.rank(0));
+  const bool any_rank = op.rank(0) > 4;
+  if (any_rank) op.in.use_module("onnx");
   op.define(0,
-            fmt::format("gather_elements({}, {}, axis = {})", op.text(0), op.text(1),
-                        op.axis(op.integer("axis", 0), op.rank(0))),
+            fmt::format("{}gather_elements({}, {}, axis = {})", any_rank ? "onnx." : "", op.text(0), op.text(1), axis),
             op[0].dtype, op[1].dims);
 }
 
 void expand(Op& op, const Row&) {
   Dims wanted = op.integers_of(1);
+  for (size_t i = 0; i < wanted.size() && i < op.rank(0); ++i) { // one that only the run knows may be 1
+    Size& size = wanted[wanted.size() - 1 - i];
+    const Size& own = op[0].dims[op.rank(0) - 1 - i];
+    if (!size.is_constant() && op.in.sizes().compare(size, own, op.in.facts()) == Compare::Unknown && !own.is(1))
+      size = op.in.sizes().max(own, size, op.in.facts());
+  }
   Dims dims = op.in.broadcast(op[0].dims, wanted);
   if (dims == op[0].dims) return op.alias(0, op.value(0));
   if (const Contents* known = op.contents(0)) {
-    std::vector<int64_t> sizes;
-    int64_t count = 1;
-    for (const Size& d : dims) {
-      if (!d.is_constant()) count = kLargestContents + 1;
-      sizes.push_back(d.constant());
-      if (count <= kLargestContents) count *= d.constant();
-    }
-    if (count <= kLargestContents) {
+    if (const auto sizes = few_elements(dims)) {
       const size_t off = dims.size() - known->dims.size();
-      return op.know(0, op[0].dtype, rearranged(*known, sizes, [&](const std::vector<int64_t>& place) {
+      return op.know(0, op[0].dtype, rearranged(*known, *sizes, [&](const std::vector<int64_t>& place) {
                        std::vector<int64_t> source(place.begin() + static_cast<std::ptrdiff_t>(off), place.end());
                        for (size_t k = 0; k < source.size(); ++k)
                          if (known->dims[k] == 1) source[k] = 0;
@@ -609,22 +621,11 @@ void pad(Op& op, const Row&) {
 
 // ---- making tensors
 
-std::optional<Contents> contents_of_tensor(Op& op, const HostTensor& tensor) {
-  auto value = std::make_shared<Value>();
-  value->dtype = tensor.dtype;
-  for (int64_t d : tensor.dims)
-    value->dims.emplace_back(d);
-  value->constant = std::make_shared<HostTensor>(tensor);
-  value->is_constant = true;
-  const Contents* known = op.in.contents(*value);
-  return known ? std::optional(*known) : std::nullopt;
-}
-
 void constant(Op& op, const Row&) {
   auto known = [&](DType dtype, Contents contents) { op.know(0, dtype, std::move(contents)); };
   if (const Attribute* a = op.attribute("value"); a && a->tensor) {
     auto value = std::make_shared<Value>();
-    value->name = op.node.outputs.at(0);
+    value->name = op.node.outputs[0];
     const auto dtype = dtype_of(a->tensor->data_type);
     if (!dtype || a->tensor->has_strings)
       op.refuse(fmt::format("its elements are {}, which tl does not have", data_type_name(a->tensor->data_type)));
@@ -660,32 +661,34 @@ void constant_of_shape(Op& op, const Row&) {
   DType dtype = DType::F32;
   Number value = Number::of_real(0);
   if (const Attribute* a = op.attribute("value"); a && a->tensor) {
-    const HostTensor tensor = load_tensor_data(op.in.model(), *a->tensor);
-    if (tensor.count() != 1) op.refuse("its value is not one element");
-    dtype = tensor.dtype;
-    HostTensor scalar = tensor;
-    scalar.dims.clear();
-    auto known = contents_of_tensor(op, scalar);
-    if (known)
-      value = known->items[0];
-    else { // f16 or bf16
-      HostTensor wide = HostTensor::make(DType::U16, {});
-      wide.set(0, tensor.get(0));
-      if (tensor.get(0).bits != 0) op.refuse(fmt::format("its value is a {}", name_of(dtype)));
-      value = Number::of_real(0);
-    }
+    Value element;
+    element.constant = std::make_shared<HostTensor>(load_tensor_data(op.in.model(), *a->tensor));
+    if (element.constant->count() != 1) op.refuse("its value is not one element");
+    element.is_constant = true;
+    element.dtype = dtype = element.constant->dtype;
+    const Contents* known = op.in.contents(element);
+    if (!known) op.refuse("its value is an integer of more than 63 bits");
+    value = known->items[0];
   }
-  int64_t count = 1;
-  std::vector<int64_t> sizes;
-  for (const Size& d : dims) {
-    if (!d.is_constant() || d.constant() < 0 || count > 64)
-      count = 65;
-    else
-      count *= d.constant();
-    sizes.push_back(d.constant());
+  if (const auto sizes = few_elements(dims)) {
+    const int64_t count = std::accumulate(sizes->begin(), sizes->end(), int64_t{1}, std::multiplies<>());
+    return op.know(0, dtype, {*sizes, std::vector<Number>(static_cast<size_t>(count), value)});
   }
-  if (count <= 64 && dtype != DType::F16 && dtype != DType::BF16)
-    return op.know(0, dtype, {sizes, std::vector<Number>(static_cast<size_t>(count), value)});
+  if (op.in.block().is_constant && byte_count(dtype, dims) <= kSmallFile) { // no program is needed for that
+    auto filled = std::make_shared<Value>();
+    filled->name = op.node.outputs[0];
+    filled->dtype = dtype;
+    filled->dims = dims;
+    filled->is_constant = true;
+    std::vector<int64_t> sizes;
+    for (const Size& d : dims)
+      sizes.push_back(d.constant());
+    auto tensor = std::make_shared<HostTensor>(HostTensor::make(dtype, std::move(sizes)));
+    for (int64_t i = 0; i < tensor->count(); ++i)
+      tensor->set(i, value.scalar(dtype));
+    filled->constant = std::move(tensor);
+    return op.alias(0, std::move(filled));
+  }
   const std::string element = op.in.number_text(dtype, value);
   if (dtype == DType::F32 && element == "0.0")
     return void(op.define(0, fmt::format("zeros({})", op.in.dims_text(dims)), dtype, dims));
@@ -694,46 +697,48 @@ void constant_of_shape(Op& op, const Row&) {
 
 void range(Op& op, const Row&) {
   const DType dtype = op[0].dtype;
-  const Contents *from = op.contents(0), *to = op.contents(1), *step = op.contents(2);
-  const bool known = from && to && step;
-  if (known && !is_float(dtype) && from->is_constant() && to->is_constant() && step->is_constant()) {
-    const int64_t a = *from->items[0].integer(), b = *to->items[0].integer(), by = *step->items[0].integer();
-    if (by == 0) op.refuse("its step is 0");
-    const int64_t count = std::max<int64_t>(0, by > 0 ? (b - a + by - 1) / by : (a - b - by - 1) / -by);
-    if (count <= 64) {
+  std::vector<std::string> texts;
+  std::vector<std::optional<Size>> bounds; // integers that are known
+  for (size_t i = 0; i < 3; ++i) {
+    const Contents* known = op.contents(i);
+    if (known && known->items.size() != 1) op.refuse("its bounds and step are not one number each");
+    const bool is_size = known && known->items[0].is_integer() && !is_float(dtype);
+    bounds.push_back(is_size ? std::optional(known->items[0].top) : std::nullopt);
+    if (is_size && dtype == DType::I64)
+      texts.push_back(op.in.size_text(known->items[0].top)); // no operand
+    else
+      texts.push_back(op.rank(i) == 0 ? op.text(i) : fmt::format("{}[0]", op.text(i)));
+  }
+  const auto &from = bounds[0], &to = bounds[1], &step = bounds[2];
+  if (step && step->is(0)) op.refuse("its step is 0");
+  Size count = unknown_size();
+  if (from && to && step && from->is_constant() && to->is_constant() && step->is_constant()) {
+    const __int128 by = step->constant(), room = static_cast<__int128>(to->constant()) - from->constant();
+    count = static_cast<int64_t>(std::max<__int128>(0, by > 0 ? (room + by - 1) / by : (-room - by - 1) / -by));
+    if (count.constant() <= kFewPlaces) {
       std::vector<Number> items;
-      for (int64_t i = 0; i < count; ++i)
-        items.push_back(Number::of(a + i * by));
+      for (int64_t i = 0; i < count.constant(); ++i)
+        items.push_back(Number::of(from->constant() + i * step->constant()));
       return op.know(0, dtype, vector_of(std::move(items)));
     }
+  } else if (from && to && step && step->is(1)) {
+    count = op.in.sizes().positive(*to - *from, op.in.facts());
   }
-  std::string text;
-  auto scalar = [&](size_t i) {
-    const Contents* c = op.contents(i);
-    if (c && !c->is_constant() && dtype == DType::I64) return op.in.size_text(c->items[0].top);
-    return op.rank(i) == 0 ? op.text(i) : fmt::format("{}[0]", op.text(i));
-  };
-  const bool by_one = step && step->is_constant() && step->items[0].value() == 1;
-  const bool from_zero = from && from->is_constant() && from->items[0].value() == 0;
-  const std::string type = fmt::format(", {}", name_of(dtype));
-  if (by_one && from_zero)
-    text = fmt::format("arange({}{})", scalar(1), dtype == DType::I64 ? "" : type);
-  else
-    text = fmt::format("arange({}, {}, {}{})", scalar(0), scalar(1), scalar(2), dtype == DType::I64 ? "" : type);
-  if (known && by_one && !is_float(dtype) && from->items[0].is_integer() && to->items[0].is_integer())
-    return void(
-        op.define(0, text, dtype, Dims{op.in.sizes().positive(to->items[0].top - from->items[0].top, op.in.facts())}));
-  op.define(0, text, dtype, 1);
+  const std::string type = dtype == DType::I64 ? "" : fmt::format(", {}", name_of(dtype));
+  const bool simple = from && from->is(0) && step && step->is(1);
+  op.define(0, simple ? fmt::format("arange({}{})", texts[1], type) : fmt::format("arange({}{})", joined(texts), type),
+            dtype, {count});
 }
 
 void eye_like(Op& op, const Row&) {
+  op.require_axes(0, 2);
   const DType dtype =
       op.attribute("dtype") ? dtype_of(static_cast<int32_t>(op.integer("dtype", 1))).value_or(DType::F32) : op[0].dtype;
   const Dims dims = op[0].dims;
   const int64_t k = op.integer("k", 0);
   op.define(0,
-            fmt::format("{}([j - i == {} for i in 0..{}, j in 0..{}])", name_of(dtype), k, op.in.size_text(dims.at(0)),
-                        op.in.size_text(dims.at(1))),
+            fmt::format("{}([j - i == {} for i in 0..{}, j in 0..{}])", name_of(dtype), k, op.in.size_text(dims[0]),
+                        op.in.size_text(dims[1])),
             dtype, dims);
 }
 
@@ -746,8 +751,8 @@ void nonzero(Op& op, const Row&) {
   std::vector<std::string> parts;
   for (size_t i = 0; i < rank; ++i)
     parts.push_back(fmt::format("{}[{}]", places, i));
-  op.define(0, fmt::format("stack(({},))", joined(parts)), DType::I64, 2);
-  op.in.find(op.node.outputs[0])->dims[0] = static_cast<int64_t>(rank);
+  op.define(0, fmt::format("stack(({},))", joined(parts)), DType::I64,
+            {Size(static_cast<int64_t>(rank)), unknown_size()});
 }
 
 void trilu(Op& op, const Row&) {

@@ -1,5 +1,6 @@
 // What is known of a tensor while a model is imported.
 #pragma once
+#include "abi/scalar_op.h"
 #include "abi/tensor.h"
 #include "importers/onnx/model.h"
 #include "lang/size.h"
@@ -27,6 +28,11 @@ struct Number {
     if (!is_integer() || !top.is_constant()) return std::nullopt;
     return top.constant();
   }
+  // Of a constant, as an element of this type.
+  Scalar scalar(DType dtype) const {
+    if (is_integer()) return convert_scalar(DType::I64, dtype, Scalar::of(top.constant()));
+    return convert_scalar(DType::F64, dtype, Scalar::of(value()));
+  }
   double value() const { // of a constant
     return is_real ? real : static_cast<double>(top.constant()) / static_cast<double>(bottom.constant());
   }
@@ -43,7 +49,14 @@ struct Contents {
   }
 };
 
-inline constexpr int64_t kLargestContents = 1024;
+inline constexpr int64_t kLargestContents = 128;
+
+inline constexpr int64_t kSmallFile = 1 << 20;     // bytes of weights that may be made of fewer
+int64_t byte_count(DType dtype, const Dims& dims); // of its elements; INT64_MAX where that is not known
+
+// Of a result's axis whose size only a look at the result tells: Op::define puts its name.shape[i] there.
+inline Size unknown_size() { return Size::too_large(); }
+inline Dims unknown_dims(size_t rank) { return Dims(rank, unknown_size()); }
 
 struct Value : std::enable_shared_from_this<Value> {
   std::string name; // in the model

@@ -5,9 +5,8 @@
 namespace tl::checker {
 
 // What `e` is if that follows from constant parameters (axes, numbers, bools, `none`, tuples of these) and ranks: their
-// arithmetic, comparisons, `and or not`, `if`, `rank(x)`, `len(t)`, `t[i]`, `t + u` of tuples,
-// `x.shape[i]`. By it a function of the
-// library can call itself with another axis, and an `if` there can choose what is checked at all.
+// arithmetic, comparisons, `and or not`, `if`, `rank(x)`, `len(t)`, `t[i]`, `t + u` of tuples, `x.shape[i]`. By it a
+// function of the library can call itself with another axis, and an `if` there can choose what is checked at all.
 std::optional<Static> computed_static(Context& cx, const ast::Expr* e);
 
 // Is it `x == none` or `x != none`? Then whether it holds; every program may ask that of a parameter.

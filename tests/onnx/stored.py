@@ -3,6 +3,7 @@
 What is right was computed by ONNX Runtime. Ends with `N passed, N failed`."""
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -10,6 +11,7 @@ import tempfile
 import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 passed = failed = 0
 
 
@@ -82,6 +84,16 @@ def main():
             check(f"{name}: build", built.returncode == 0, built.stderr)
             results(f"{name}: built", [folder / name], stored, folder)
             damaged(tl, name, model.read_bytes(), folder)
+        if text in "onnx manual":
+            page = (ROOT / "docs" / "onnx.md").read_text()
+            program = folder / "convolution.tl"
+            call(tl, "import", HERE / "convolution.onnx", "-o", program)
+            example = page.split("```")[3].strip()
+            check("the page's example", example in program.read_text(), example)
+            rows = [row for file in (ROOT / "importers" / "onnx").glob("*.cpp") for row in re.findall(r'^\s+\{"(\w+)", (\d+), ', file.read_text(), re.M)]
+            words = sorted(name if int(since) <= 7 else f"{name} {since}" for name, since in rows)
+            table = page.split("later than 7):")[1].split("Not there:")[0]
+            check("the page's table", sorted(" ".join(word.split()) for word in table.split("·")) == words, table)
         if text in "onnx wrong use":
             model = HERE / "convolution.onnx"
             for words, code, said in (
@@ -89,8 +101,8 @@ def main():
                 (["import", model, "-o", folder / "x.txt"], 2, "ends in .tl"),
                 (["import", model, "--dim", "batch"], 2, "NAME=VALUE"),
                 (["import", model, "--dim", "batch=x"], 2, "is no size"),
-                (["import", model, "--dim", "depth=2"], 2, "leaves no such size open"),
-                (["import", model, "--input", "sound=1"], 2, "has no such input"),
+                (["import", model, "--dim", "depth=2"], 2, "leaves nothing of this name open"),
+                (["import", model, "--input", "sound=1"], 2, "leaves nothing of this name open"),
                 (["run", "--dim", "n=1", folder / "convolution.tl"], 2, "are for ONNX models"),
                 (["import", HERE / "stored.py", "-o", folder / "x.tl"], 1, "no ONNX model"),
             ):

@@ -1,0 +1,264 @@
+// Graphs, the model's own and those inside nodes: each node is written by its row.
+#include "abi/visible.h"
+#include "importers/onnx/importer.h"
+#include "importers/onnx/operators.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tl::onnx {
+namespace {
+
+constexpr size_t kDeepestCall = 16;
+constexpr size_t kMostNodes = 200'000; // with the functions of the model written out
+
+} // namespace
+
+int64_t Importer::opset(const std::string& domain) const {
+  auto at = opsets_->find(domain);
+  return at == opsets_->end() ? (domain.empty() ? 1 : 0) : at->second;
+}
+
+void Importer::add_initializers(const Graph& graph, Scope& scope) {
+  for (const TensorData& data : graph.initializers) {
+    auto value = std::make_shared<Value>();
+    value->name = data.name;
+    const std::optional<DType> dtype = dtype_of(data.data_type);
+    if (!dtype || data.has_strings) {
+      if (scope.uses[data.name] > 0)
+        refusals_.push_back({data.name, "initializer", "",
+                             fmt::format("its elements are {}, which tl does not have", data_type_name(data.data_type)),
+                             opset("")});
+      scope.values[data.name] = nullptr;
+      continue;
+    }
+    value->dtype = *dtype;
+    data.count();
+    for (int64_t d : data.dims)
+      value->dims.emplace_back(d);
+    value->data = &data;
+    value->is_constant = true;
+    scope.values[data.name] = value;
+  }
+}
+
+// The names that a node reads, those in graphs inside it too.
+static void each_read(const Node& node, const std::function<void(const std::string&)>& visit) {
+  for (const std::string& name : node.inputs)
+    if (!name.empty()) visit(name);
+  for (const Attribute& attribute : node.attributes) {
+    if (!attribute.graph) continue;
+    for (const Node& inner : attribute.graph->nodes)
+      each_read(inner, visit);
+    for (const ValueInfo& output : attribute.graph->outputs)
+      visit(output.name);
+  }
+}
+
+void Importer::count_uses(const Graph& graph, Scope& scope) {
+  for (const ValueInfo& output : graph.outputs)
+    ++scope.uses[output.name];
+  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
+    const bool needed = std::any_of(node->outputs.begin(), node->outputs.end(),
+                                    [&](const std::string& name) { return scope.uses.contains(name); });
+    if (!needed) {
+      done_.insert(&*node); // nothing is made of it
+      continue;
+    }
+    each_read(*node, [&](const std::string& name) {
+      ++scope.uses[name];
+      scope.readers[name] = &*node;
+    });
+  }
+}
+
+void Importer::add_nodes(const std::vector<Node>& nodes) {
+  for (const Node& node : nodes)
+    if (!done_.contains(&node)) add_node(node);
+}
+
+void Importer::add_node(const Node& node) {
+  if (++nodes_ > kMostNodes)
+    throw ModelError(fmt::format("its functions, written out, have more than {} nodes", kMostNodes));
+  auto refuse = [&](const std::string& reason) {
+    refusals_.push_back({node.name, node.op, node.domain, reason, opset(node.domain)});
+    for (const std::string& name : node.outputs)
+      if (!name.empty()) scope_->values[name] = nullptr; // what depends on it is not its own fault
+  };
+  auto function = functions_.find(std::tuple(node.domain, node.op, node.overload));
+  if (function != functions_.end()) {
+    try {
+      return add_call(node, *function->second);
+    } catch (const Refused& reason) {
+      return refuse(reason.what());
+    }
+  }
+  const Row* row = find_row(node);
+  if (!row) return refuse("there is no such operator here");
+  for (const std::string& name : node.inputs) {
+    if (name.empty()) continue;
+    const Scope* scope = scope_;
+    while (scope && !scope->values.contains(name))
+      scope = scope->outer;
+    if (!scope) return refuse(fmt::format("its input `{}` is nothing that stands before it", name));
+    if (!find(name)) { // refused already
+      for (const std::string& output : node.outputs)
+        if (!output.empty()) scope_->values[output] = nullptr;
+      return;
+    }
+  }
+  const int64_t version = opset(node.domain);
+  if (version < row->since) return refuse(fmt::format("its definition is older than that of opset {}", row->since));
+  try {
+    const size_t before = block_->lines.size();
+    if (!fold_node(node, *row, version)) {
+      Op op(*this, node, version);
+      row->write(op, *row);
+    }
+    if (block_->lines.size() > before && !node.name.empty()) { // whoever looks for the node finds it by its name
+      std::string& line = block_->lines.back();
+      const bool says_it = line.starts_with(fmt::format("let {} =", short_name(node.name)));
+      if (line.find('\n') == std::string::npos && !says_it) line += "  # " + visible(node.name);
+    }
+  } catch (const Refused& reason) {
+    refuse(reason.what());
+  } catch (const ModelError& error) {
+    if (error.kind != "NotSupported") throw;
+    refuse(error.what());
+  }
+}
+
+// The nodes of a function of the model, in place of its call.
+void Importer::add_call(const Node& node, const Function& function) {
+  if (calls_.size() >= kDeepestCall) throw Refused("functions of the model call one another without end");
+  std::vector<Node> nodes = function.nodes;
+  auto replace = [&](auto& self, std::vector<Node>& nodes) -> void {
+    for (Node& inner : nodes) {
+      std::vector<Attribute> attributes;
+      for (Attribute& attribute : inner.attributes) {
+        if (attribute.graph) {
+          attribute.graph = std::make_shared<Graph>(*attribute.graph);
+          self(self, attribute.graph->nodes);
+        }
+        if (attribute.reference.empty()) {
+          attributes.push_back(attribute);
+          continue;
+        }
+        auto with_name = [&](const std::vector<Attribute>& among) {
+          return std::find_if(among.begin(), among.end(),
+                              [&](const Attribute& a) { return a.name == attribute.reference; });
+        };
+        auto given = with_name(node.attributes);
+        auto usual = with_name(function.defaults);
+        if (given == node.attributes.end() && usual == function.defaults.end()) continue;
+        Attribute copy = given != node.attributes.end() ? *given : *usual;
+        copy.name = attribute.name;
+        attributes.push_back(std::move(copy));
+      }
+      inner.attributes = std::move(attributes);
+    }
+  };
+  replace(replace, nodes);
+  Scope scope;
+  for (size_t i = 0; i < function.inputs.size(); ++i)
+    scope.values[function.inputs[i]] =
+        i < node.inputs.size() && !node.inputs[i].empty() ? find(node.inputs[i]) : nullptr;
+  for (Node& inner : nodes)
+    for (std::string& input : inner.inputs)
+      if (!input.empty() && scope.values.contains(input) && !scope.values[input])
+        input.clear(); // an input that is left out
+  auto graph = std::make_shared<Graph>();
+  graph->nodes = std::move(nodes);
+  for (const std::string& output : function.outputs)
+    graph->outputs.push_back({output, true, "", 0, {}});
+  written_out_.push_back(graph);
+  count_uses(*graph, scope);
+  Scope* const outer = scope_;
+  const auto* const opsets = opsets_;
+  std::map<std::string, int64_t> own = function.opsets;
+  for (const auto& [domain, version] : *opsets)
+    own.emplace(domain, version);
+  scope_ = &scope;
+  opsets_ = &own;
+  calls_.push_back(&function);
+  auto leave = [&] {
+    scope_ = outer;
+    opsets_ = opsets;
+    calls_.pop_back();
+  };
+  try {
+    add_nodes(graph->nodes);
+  } catch (...) {
+    leave();
+    throw;
+  }
+  leave();
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i].empty()) continue;
+    if (i >= function.outputs.size() || !scope.values.contains(function.outputs[i]))
+      throw Refused("its function does not give this output");
+    scope_->values[node.outputs[i]] = scope.values[function.outputs[i]];
+  }
+}
+
+std::vector<ValuePtr> Importer::inlined(const Graph& graph, const std::vector<ValuePtr>& inputs) {
+  if (inputs.size() > graph.inputs.size()) throw Refused("a graph inside has fewer inputs than it is given");
+  Scope scope;
+  scope.outer = scope_;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    scope.values[graph.inputs[i].name] = inputs[i];
+  count_uses(graph, scope);
+  add_initializers(graph, scope);
+  scope_ = &scope;
+  auto leave = [&] { scope_ = const_cast<Scope*>(scope.outer); };
+  std::vector<ValuePtr> results;
+  const size_t refused = refusals_.size();
+  try {
+    add_nodes(graph.nodes);
+    for (const ValueInfo& output : graph.outputs) {
+      ValuePtr value = find(output.name);
+      if (!value && refusals_.size() == refused)
+        throw Refused(fmt::format("nothing in the graph inside gives `{}`", output.name));
+      results.push_back(value);
+    }
+  } catch (...) {
+    leave();
+    throw;
+  }
+  leave();
+  if (refusals_.size() > refused) throw Refused("a graph inside it has nodes that are refused");
+  return results;
+}
+
+Importer::Body Importer::body(const Graph& graph, const std::vector<ValuePtr>& inputs) {
+  Body body;
+  Block* const before = block_;
+  body.block.sizes = block_->sizes;
+  block_ = &body.block;
+  const SizeFacts facts = facts_;
+  try {
+    body.results = inlined(graph, inputs);
+  } catch (...) {
+    block_ = before;
+    facts_ = facts;
+    throw;
+  }
+  block_ = before;
+  facts_ = facts;
+  return body;
+}
+
+std::string Importer::results_text(Body& body) {
+  Block* const before = block_;
+  block_ = &body.block;
+  std::vector<std::string> texts;
+  for (const ValuePtr& value : body.results) {
+    std::string result = text(*value);
+    const bool typed = value->contents && value->text.empty() && value->dims.empty() &&
+                       (is_float(value->dtype) || is_int(value->dtype));
+    texts.push_back(typed ? fmt::format("{}({})", name_of(value->dtype), result) : result);
+  }
+  block_ = before;
+  return texts.size() == 1 ? texts[0] : fmt::format("({})", fmt::join(texts, ", "));
+}
+
+} // namespace tl::onnx
