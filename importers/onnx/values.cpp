@@ -8,6 +8,7 @@
 namespace tl::onnx {
 namespace {
 
+constexpr int64_t kLeastShared = 1 << 16; // bytes of a weight: smaller ones may be alike by chance, as zeros are
 constexpr int64_t kLargestFile = int64_t{1} << 50;
 
 // Of a weight, where constants are computed.
@@ -181,7 +182,7 @@ void Importer::compute_constants() {
 std::string Importer::weight(Value& value) {
   auto [at, is_new] = weight_of_.emplace(&value, weights_.size());
   if (is_new) {
-    if (value.data || value.constant) { // one that has the same elements
+    if ((value.data || value.constant) && byte_count(value.dtype, value.dims) >= kLeastShared) { // is it another, too?
       const HostTensor& own = *elements(value);
       const std::string_view bytes(reinterpret_cast<const char*>(own.data()), static_cast<size_t>(own.byte_count()));
       const uint64_t key = std::hash<std::string_view>()(bytes);
