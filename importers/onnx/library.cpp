@@ -502,6 +502,23 @@ void attention(Op& op, const Row&) {
                               {dtype, unknown_dims(4)}});
 }
 
+void linear_attention(Op& op, const Row&) {
+  op.require_axes(0, 3);
+  Call call(op, "linear_attention");
+  call.integer("kv_num_heads", 1).integer("q_num_heads", 1).string("update_rule", "gated_delta");
+  if (op.real("scale", 0) != 0) call.real("scale", 0);
+  const DType state = op.has(3) ? op[3].dtype : op[0].dtype;
+  op.define_all(call.text(), {{op[0].dtype, {op[0].dims[0], op[0].dims[1], unknown_size()}}, {state, unknown_dims(4)}});
+}
+
+void causal_conv(Op& op, const Row&) {
+  op.require_axes(0, 3);
+  op.require_axes(1, 3);
+  const Dims& x = op[0].dims;
+  op.define_all(Call(op, "causal_conv_with_state").string("activation", "none").text(),
+                {{op[0].dtype, x}, {op[0].dtype, {x[0], x[1], op[1].dims[2] - Size(1)}}});
+}
+
 void deformable(Op& op, const Row&) {
   op.require_axes(0, 4);
   op.require_axes(1, 4);
@@ -518,6 +535,7 @@ std::vector<Row> library_rows() {
       {"AffineGrid", 20, "", affine_grid},
       {"Attention", 23, "", attention},
       {"BlackmanWindow", 17, "blackman_window", window},
+      {"CausalConvWithState", 27, "", causal_conv},
       {"CenterCropPad", 18, "", crop},
       {"Col2Im", 18, "", col2im},
       {"Compress", 9, "", compress},
@@ -534,6 +552,7 @@ std::vector<Row> library_rows() {
       {"HammingWindow", 17, "hamming_window", window},
       {"HannWindow", 17, "hann_window", window},
       {"LSTM", 7, "lstm", recurrent},
+      {"LinearAttention", 27, "", linear_attention},
       {"LpNormalization", 1, "lp_normalization", alike},
       {"LpPool", 2, "", lp_pool},
       {"MatMulInteger", 10, "matmul_integer", integer_matmul},
