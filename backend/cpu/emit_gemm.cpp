@@ -13,11 +13,11 @@ void GemmEmitter::emit(const std::string& symbol) {
   vector = llvm::FixedVectorType::get(element, static_cast<unsigned>(plan.lanes));
   align = llvm::Align(static_cast<uint64_t>(size_of(plan.acc)));
   int phase = 0;
-  if (plan.streams) return emit_stream(symbol + "_0");
   if (plan.tables)
     emit_tables(fmt::format("{}_{}", symbol, phase++));
   else if (plan.has_pack_phase)
     emit_pack(fmt::format("{}_{}", symbol, phase++));
+  if (plan.streams) return emit_stream(fmt::format("{}_{}", symbol, phase));
   emit_tiles(symbol, fmt::format("{}_{}", symbol, phase++));
   if (plan.may_split) emit_combine(fmt::format("{}_{}", symbol, phase));
 }
@@ -40,6 +40,7 @@ void GemmEmitter::begin(const std::string& symbol) {
   batch_axes.clear();
   sum_axes.clear();
   column_axes.clear();
+  row_axes.clear();
   if (gemm.is_plain) {
     c_row = n;
     batch_axes.push_back({batch, {a_batch, b_batch, multiply(m, n)}});
@@ -49,9 +50,14 @@ void GemmEmitter::begin(const std::string& symbol) {
       batch_axes.push_back(read_axis(13 + 4 * i, 3));
     for (size_t i = 0; i < gemm.sum_axes && gemm.sum_axes > 1; ++i)
       sum_axes.push_back(read_axis(13 + 4 * gemm.batch_axes + 3 * i, 2));
+    const size_t columns_from = 13 + 4 * gemm.batch_axes + 3 * gemm.sum_axes, of_column = plan.scattered ? 3 : 2;
     for (size_t i = 0; i < gemm.column_axes; ++i) {
-      column_axes.push_back(read_axis(13 + 4 * gemm.batch_axes + 3 * gemm.sum_axes + 2 * i, 1));
+      column_axes.push_back(read_axis(columns_from + of_column * i, of_column - 1));
       column_axes.back().strides.insert(column_axes.back().strides.begin(), number(0)); // A does not move
+    }
+    for (size_t i = 0; i < gemm.row_axes; ++i) {
+      row_axes.push_back(read_axis(columns_from + of_column * gemm.column_axes + 3 * i, 2));
+      row_axes.back().strides.insert(row_axes.back().strides.begin() + B, number(0));
     }
   }
   panels = ceiling(n, plan.nr);
@@ -63,6 +69,11 @@ void GemmEmitter::begin(const std::string& symbol) {
   column_table = packed;
   b_table = b.CreateInBoundsGEP(b.getInt64Ty(), column_table, b.CreateAdd(n, number(plan.nr)), "rows");
   a_table = b.CreateInBoundsGEP(b.getInt64Ty(), b_table, k, "a_columns");
+  if (plan.scattered) {
+    c_column_table = b.CreateInBoundsGEP(b.getInt64Ty(), a_table, k, "c_columns");
+    c_row_table = b.CreateInBoundsGEP(b.getInt64Ty(), c_column_table, b.CreateAdd(n, number(plan.lanes)), "c_rows");
+    row_table = b.CreateInBoundsGEP(b.getInt64Ty(), c_row_table, m, "a_rows");
+  }
   packed = b.CreateInBoundsGEP(b.getInt8Ty(), packed, e.formula(plan.table_bytes));
 }
 
@@ -84,11 +95,7 @@ Value* GemmEmitter::offset(const std::vector<Axis>& axes, const Values& position
 
 Value* GemmEmitter::sum_offset(Value* kk, Tensor tensor, Value* stride) {
   if (is_even(tensor)) return multiply(kk, stride);
-  if (plan.tables && tensor == A) {
-    Value* place = b.CreateInBoundsGEP(b.getInt64Ty(), a_table, b.CreateAdd(chunk_start, kk));
-    return b.CreateLoad(b.getInt64Ty(), place);
-  }
-  return offset(sum_axes, positions(sum_axes, b.CreateAdd(chunk_start, kk)), tensor);
+  return from_table(tensor == A ? a_table : b_table, b.CreateAdd(chunk_start, kk));
 }
 
 std::vector<GemmEmitter::Axis> GemmEmitter::axes_of_b() const {
@@ -221,7 +228,8 @@ void GemmEmitter::emit_tiles(const std::string& symbol, const std::string& phase
     columns = minimum(block_columns, b.CreateSub(n, j0));
     which_batch = which;
     const Values position = positions(batch_axes, which);
-    c_start = b.CreateAdd(offset(batch_axes, position, C), b.CreateAdd(multiply(i0, c_row), j0));
+    c_start = offset(batch_axes, position, C);
+    if (!plan.scattered) c_start = b.CreateAdd(c_start, b.CreateAdd(multiply(i0, c_row), j0));
     Value* b_which = which_b(position);
     Value *a_matrix = offset(batch_axes, position, A), *b_matrix = offset(batch_axes, position, B);
     if (plan.may_split) {
@@ -271,7 +279,7 @@ void GemmEmitter::emit_tiles(const std::string& symbol, const std::string& phase
         return at(b_base, multiply(b.CreateUDiv(j, number(plan.nr)), panel_step));
       };
       auto pack_here = [&](Value* j, Value* inner) {
-        if (plan.tables)
+        if (plan.by_tables)
           pack_by_tables(b_matrix, b.CreateAdd(j0, j), panel_here, length, inner);
         else
           pack_panel(b.CreateAdd(plain, multiply(j, b_col)), panel_here, length, inner);
@@ -358,7 +366,8 @@ void GemmEmitter::emit_combine(const std::string& symbol) {
     j0 = number(0);
     rows = minimum(number(kCombinedRows), b.CreateSub(m, i0));
     columns = n;
-    c_start = b.CreateAdd(offset(batch_axes, positions(batch_axes, which_batch), C), multiply(i0, c_row));
+    c_start = offset(batch_axes, positions(batch_axes, which_batch), C);
+    if (!plan.scattered) c_start = b.CreateAdd(c_start, multiply(i0, c_row));
     Value *first = b.CreateAdd(multiply(which_batch, m), i0), *chunk = multiply(multiply(batch, m), part_row());
     epilogue([&](Value* i, Value* j) {
       Value* place = at(packed, b.CreateAdd(multiply(b.CreateAdd(first, i), part_row()), j));
@@ -388,6 +397,12 @@ void GemmEmitter::epilogue(const SumAt& sum_at) {
       e.set(body.params[3], Val::vector(sum));
       e.block(body);
       Value* result = e.to_memory(memory, e.in_lanes(body.yields[0]));
+      if (plan.scattered) {
+        Value* row = b.CreateAdd(c_start, from_table(c_row_table, b.CreateAdd(i0, i)));
+        store_by_table(result, row, b.CreateAdd(j0, j), e.lanes_.mask);
+        lanes(0);
+        return;
+      }
       Value* place =
           b.CreateInBoundsGEP(c_element, e.pointer(gemm.c), b.CreateAdd(c_start, b.CreateAdd(multiply(i, c_row), j)));
       if (tail)

@@ -2,6 +2,7 @@
 #include "backend/cpu/gemm_emitter.h"
 #include "backend/cpu/transpose.h"
 #include <algorithm>
+#include <bit>
 
 namespace tl::cpu {
 
@@ -32,14 +33,40 @@ void GemmEmitter::pack_panel(Value* source, Value* target, Value* length, Value*
     e.branch(b.CreateNot(full), [&] { return pack_rows(source, target, number(0), length, columns, 0, vectors); }, {});
   } else if (plan.b_transposed && size_of(gemm.type) >= 4) {
     for (int64_t v = 0; v < vectors; ++v) {
-      Value* full = b.CreateICmpSGE(columns, number((v + 1) * plan.lanes));
-      Value* blocks = b.CreateSelect(full, b.CreateAnd(length, number(-plan.lanes)), number(0));
-      repeat(number(0), blocks, plan.lanes, [&](Value* kk) { pack_transposed(source, target, kk, v); });
-      pack_rows(source, target, blocks, length, columns, v, v + 1);
+      Value* any = b.CreateICmpSGT(columns, number(v * plan.lanes)); // tiles read no vector without columns
+      Value* end = b.CreateSelect(any, length, number(0));
+      Value* blocks = b.CreateAnd(end, number(-plan.lanes));
+      repeat(number(0), blocks, plan.lanes, [&](Value* kk) { pack_transposed(b.CreateAdd(source, kk), target, kk, v, columns); });
+      pack_rows(source, target, blocks, end, columns, v, v + 1);
+    }
+  } else if (plan.tables && size_of(gemm.type) >= 4) {
+    for (int64_t v = 0; v < vectors; ++v) {
+      Value* any = b.CreateICmpSGT(columns, number(v * plan.lanes));
+      Value* end = b.CreateSelect(any, length, number(0));
+      pack_blocks(
+          end, [&](Value* kk) { pack_transposed(b.CreateAdd(source, sum_offset(kk, B, b_row)), target, kk, v, columns); },
+          [&](Value* from, Value* to) { pack_rows(source, target, from, to, columns, v, v + 1); });
     }
   } else {
     pack_rows(source, target, number(0), length, columns, 0, vectors);
   }
+}
+
+void GemmEmitter::pack_blocks(Value* length, const std::function<void(Value* kk)>& transposed,
+                              const std::function<void(Value* from, Value* to)>& rows_between) {
+  Value* blocks = b.CreateAnd(length, number(-plan.lanes));
+  repeat(number(0), blocks, plan.lanes, [&](Value* kk) {
+    Value* run = is_run(b_table, kk, plan.lanes);
+    e.branch(
+        run,
+        [&] {
+          transposed(kk);
+          return Values{};
+        },
+        {});
+    rows_between(kk, b.CreateSelect(run, kk, b.CreateAdd(kk, number(plan.lanes))));
+  });
+  rows_between(blocks, length);
 }
 
 Values GemmEmitter::pack_rows(Value* source, Value* target, Value* from, Value* to, Value* columns, int64_t first,
@@ -71,59 +98,107 @@ Values GemmEmitter::pack_rows(Value* source, Value* target, Value* from, Value* 
   return {};
 }
 
-void GemmEmitter::pack_transposed(Value* source, Value* target, Value* kk, int64_t v) {
-  Values x;
+void GemmEmitter::pack_transposed(Value* source, Value* target, Value* kk, int64_t v, Value* columns) {
+  Values places;
   for (int64_t c = 0; c < plan.lanes; ++c) {
-    Value* offset = b.CreateAdd(b.CreateAdd(source, kk), multiply(number(v * plan.lanes + c), b_col));
-    x.push_back(b.CreateAlignedLoad(vector, at(b_start_of_all, offset), align));
+    Value* column = minimum(number(v * plan.lanes + c), b.CreateSub(columns, number(1)));
+    places.push_back(at(b_start_of_all, b.CreateAdd(source, multiply(column, b_col))));
   }
-  x = transposed(b, std::move(x), size_of(plan.acc));
+  const Values x = load_transposed(b, element, places, [](llvm::Instruction*) {});
   for (int64_t r = 0; r < plan.lanes; ++r) {
     Value* place = b.CreateAdd(multiply(b.CreateAdd(kk, number(r)), number(plan.nr)), number(v * plan.lanes));
     b.CreateAlignedStore(x[static_cast<size_t>(r)], at(target, place), align);
   }
 }
 
+// Blocks of mr columns of A, and in each all panels: so memory is read in stretches as long as they are. A block whose
+// rows lie along the sum is transposed in registers; rows side by side are a load for each column.
 Values GemmEmitter::pack_a(Value* a_start, Value* length) {
   llvm::Type* memory = e.memory_type(gemm.type);
-  llvm::Align memory_align(static_cast<uint64_t>(size_of(gemm.type)));
-  auto source = [&](Value* i, Value* from_kk) {
-    Value* offset = b.CreateAdd(b.CreateAdd(a_start, multiply(i, a_row)), from_kk);
-    return b.CreateGEP(memory, a_start_of_all, offset);
+  const llvm::Align memory_align(static_cast<uint64_t>(size_of(gemm.type)));
+  auto* side_by_side = llvm::FixedVectorType::get(memory, static_cast<unsigned>(plan.mr));
+  const bool may_transpose = size_of(gemm.type) >= 4 && std::has_single_bit(static_cast<uint64_t>(plan.mr));
+  auto only_if = [&](Value* condition, const std::function<void()>& body) {
+    e.branch(
+        condition,
+        [&] {
+          body();
+          return Values{};
+        },
+        {});
   };
-  auto target = [&](Value* panel, Value* kk) {
-    return at(local, b.CreateAdd(multiply(panel, length), multiply(kk, number(plan.mr))));
-  };
-  if (plan.a == GemmPlan::ReadA::Columns) { // column by column, as they lie
-    auto* type = llvm::FixedVectorType::get(memory, static_cast<unsigned>(plan.mr));
-    Value* whole = b.CreateSub(rows, b.CreateURem(rows, number(plan.mr)));
-    repeat(number(0), length, 1, [&](Value* kk) {
-      repeat(number(0), whole, plan.mr, [&](Value* i) {
-        Value* x = b.CreateAlignedLoad(type, source(i, multiply(kk, a_col)), memory_align);
-        b.CreateAlignedStore(x, target(i, kk), align);
+  auto columns_at = [&](Value* kk, int64_t count, Value* along_sum) { // count of them; along_sum: or nothing
+    Values from_kk;
+    for (int64_t c = 0; c < count; ++c)
+      from_kk.push_back(sum_offset(b.CreateAdd(kk, number(c)), A, a_col));
+    repeat(number(0), rows, plan.mr, [&](Value* i) {
+      Value *left = b.CreateSub(rows, i), *last = b.CreateSub(minimum(left, number(plan.mr)), number(1));
+      Values row; // where each begins; beyond the last as the last
+      for (int64_t r = 0; r < plan.mr; ++r) {
+        Value* from = b.CreateAdd(i, minimum(number(r), last));
+        from = plan.scattered ? from_table(row_table, b.CreateAdd(i0, from)) : multiply(from, a_row);
+        row.push_back(b.CreateGEP(memory, a_start_of_all, b.CreateAdd(a_start, from)));
+      }
+      auto target = [&](int64_t c) {
+        return at(local, b.CreateAdd(multiply(i, length), multiply(b.CreateAdd(kk, number(c)), number(plan.mr))));
+      };
+      if (along_sum)
+        only_if(along_sum, [&] {
+          Values places;
+          for (Value* place : row)
+            places.push_back(b.CreateGEP(memory, place, from_kk[0]));
+          const Values block = load_transposed(b, element, places, [](llvm::Instruction*) {});
+          for (int64_t c = 0; c < count; ++c)
+            b.CreateAlignedStore(block[static_cast<size_t>(c)], target(c), align);
+        });
+      Value* along_rows = b.CreateICmpSGE(left, number(plan.mr));
+      for (int64_t r = 1; r < plan.mr; ++r) {
+        Value* next = b.CreateGEP(memory, row[0], number(r));
+        along_rows = b.CreateAnd(along_rows, b.CreateICmpEQ(row[static_cast<size_t>(r)], next));
+      }
+      Value* neither = b.CreateNot(along_rows);
+      if (along_sum) {
+        along_rows = b.CreateAnd(along_rows, b.CreateNot(along_sum));
+        neither = b.CreateAnd(neither, b.CreateNot(along_sum));
+      }
+      only_if(along_rows, [&] {
+        for (int64_t c = 0; c < count; ++c) {
+          Value* place = b.CreateGEP(memory, row[0], from_kk[static_cast<size_t>(c)]);
+          Value* raw = b.CreateAlignedLoad(side_by_side, place, memory_align);
+          b.CreateAlignedStore(e.from_memory(gemm.type, raw), target(c), align);
+        }
       });
-      repeat(whole, rows, 1, [&](Value* i) {
-        Value* x = b.CreateAlignedLoad(memory, source(i, multiply(kk, a_col)), memory_align);
-        b.CreateAlignedStore(x, at(target(whole, kk), b.CreateSub(i, whole)), align);
+      only_if(neither, [&] {
+        for (int64_t c = 0; c < count; ++c)
+          for (int64_t r = 0; r < plan.mr; ++r) {
+            Value* place = b.CreateGEP(memory, row[static_cast<size_t>(r)], from_kk[static_cast<size_t>(c)]);
+            Value* value = e.from_memory(gemm.type, b.CreateAlignedLoad(memory, place, memory_align));
+            b.CreateAlignedStore(value, at(target(c), number(r)), align);
+          }
       });
     });
-    return {};
+  };
+  Value* whole = number(0);
+  if (may_transpose) {
+    whole = b.CreateSub(length, b.CreateURem(length, number(plan.mr)));
+    repeat(number(0), whole, plan.mr, [&](Value* kk) {
+      columns_at(kk, plan.mr, is_even(A) ? b.CreateICmpEQ(a_col, number(1)) : is_run(a_table, kk, plan.mr));
+    });
   }
-  auto copy = [&](Value* i, Value* within, Value* kk, Value* from_kk) {
-    Value* value = e.from_memory(gemm.type, b.CreateAlignedLoad(memory, source(i, from_kk), memory_align));
-    b.CreateAlignedStore(value, at(target(b.CreateSub(i, within), kk), within), align);
-  };
-  if (is_even(A))
-    repeat(number(0), rows, 1, [&](Value* i) {
-      Value* within = b.CreateURem(i, number(plan.mr));
-      repeat(number(0), length, 1, [&](Value* kk) { copy(i, within, kk, multiply(kk, a_col)); });
-    });
-  else // where a column is takes divisions: once for all rows
-    repeat(number(0), length, 1, [&](Value* kk) {
-      Value* from_kk = sum_offset(kk, A, a_col);
-      repeat(number(0), rows, 1, [&](Value* i) { copy(i, b.CreateURem(i, number(plan.mr)), kk, from_kk); });
-    });
+  repeat(whole, length, 1, [&](Value* kk) { columns_at(kk, 1, nullptr); });
   return {};
+}
+
+Value* GemmEmitter::is_run(Value* table, Value* kk, int64_t count) {
+  auto* type = llvm::FixedVectorType::get(b.getInt64Ty(), static_cast<unsigned>(count));
+  Value* place = b.CreateInBoundsGEP(b.getInt64Ty(), table, b.CreateAdd(chunk_start, kk));
+  Value* offsets = b.CreateAlignedLoad(type, place, llvm::Align(8));
+  std::vector<llvm::Constant*> ids;
+  for (int64_t i = 0; i < count; ++i)
+    ids.push_back(b.getInt64(static_cast<uint64_t>(i)));
+  Value* first = b.CreateVectorSplat(static_cast<unsigned>(count), b.CreateExtractElement(offsets, number(0)));
+  Value* run = b.CreateAdd(first, llvm::ConstantVector::get(ids));
+  return b.CreateAndReduce(b.CreateICmpEQ(offsets, run));
 }
 
 } // namespace tl::cpu

@@ -18,7 +18,8 @@ void GemmEmitter::emit_stream(const std::string& symbol) {
     j0 = multiply(b.CreateURem(tile, column_blocks), block_columns);
     columns = minimum(block_columns, b.CreateSub(n, j0));
     const Values position = positions(batch_axes, which_batch);
-    c_start = b.CreateAdd(offset(batch_axes, position, C), j0);
+    c_start = offset(batch_axes, position, C);
+    if (!plan.scattered) c_start = b.CreateAdd(c_start, j0);
     Value* a = at(a_start_of_all, offset(batch_axes, position, A));
     Value* source = b.CreateAdd(offset(batch_axes, position, B), multiply(j0, b_col));
     Value* c = plan.in_c ? at(e.pointer(gemm.c), c_start) : sums;
@@ -32,8 +33,20 @@ void GemmEmitter::emit_stream(const std::string& symbol) {
 }
 
 void GemmEmitter::stream_columns(Value* a, Value* source, Value* c) {
-  const auto vectors = static_cast<size_t>(GemmPlan::kStreamedVectors), count = static_cast<size_t>(plan.lanes);
-  const int64_t width = GemmPlan::kStreamedVectors * plan.lanes;
+  Value* few = b.CreateICmpSLE(columns, number(plan.lanes));
+  auto stream = [&](int64_t vectors) {
+    return [this, a, source, c, vectors] {
+      stream_vectors(a, source, c, vectors);
+      return Values{};
+    };
+  };
+  e.branch(few, stream(1), {});
+  e.branch(b.CreateNot(few), stream(GemmPlan::kStreamedVectors), {});
+}
+
+void GemmEmitter::stream_vectors(Value* a, Value* source, Value* c, int64_t vectors_at_once) {
+  const auto vectors = static_cast<size_t>(vectors_at_once), count = static_cast<size_t>(plan.lanes);
+  const int64_t width = vectors_at_once * plan.lanes;
   lanes(plan.lanes);
   repeat(number(0), columns, width, [&](Value* j) {
     Value* last = b.CreateSub(b.CreateSub(columns, number(1)), j);
@@ -54,15 +67,14 @@ void GemmEmitter::stream_columns(Value* a, Value* source, Value* c) {
           for (size_t r = 0; r < count; ++r)
             factors.push_back(factor_of(a, b.CreateAdd(kk, number(static_cast<int64_t>(r)))));
           for (size_t v = 0; v < vectors; ++v) {
-            Values x;
+            Values places;
             for (size_t i = 0; i < count; ++i) {
-              Value* place = at(column[v * count + i], kk);
-              x.push_back(b.CreateAlignedLoad(vector, place, align));
+              places.push_back(at(column[v * count + i], kk));
               if (prefetch)
                 b.CreateIntrinsic(in::prefetch, {b.getPtrTy()},
-                                  {at(place, next_columns), b.getInt32(0), b.getInt32(2), b.getInt32(1)});
+                                  {at(places.back(), next_columns), b.getInt32(0), b.getInt32(2), b.getInt32(1)});
             }
-            x = transposed(b, std::move(x), size_of(plan.acc));
+            const Values x = load_transposed(b, element, places, [](llvm::Instruction*) {});
             for (size_t r = 0; r < count; ++r)
               next[v] = add_product(factors[r], x[r], next[v]);
           }

@@ -1,5 +1,6 @@
 // Columns of B that are a number over several axes, as those of a convolution: tables tell where each is.
 #include "backend/cpu/gemm_emitter.h"
+#include "backend/cpu/transpose.h"
 
 namespace tl::cpu {
 
@@ -11,17 +12,23 @@ void GemmEmitter::emit_tables(const std::string& symbol) {
     Value* has_columns = b.CreateICmpSLT(from, n); // the last part has those of its last panel
     Value* last = b.CreateICmpSLE(n, to);
     Value* end = b.CreateSelect(last, b.CreateAdd(n, number(plan.nr)), to);
-    fill_table(column_table, column_axes, B, n, from, b.CreateSelect(has_columns, end, from));
+    if (plan.by_tables) fill_table(column_table, column_axes, B, n, from, b.CreateSelect(has_columns, end, from));
     const std::vector<Axis> one{{k, {a_col, b_row}}};
     const std::vector<Axis>& axes = sum_axes.empty() ? one : sum_axes;
     fill_table(b_table, axes, B, k, from, minimum(to, k));
     if (!gemm.a_sums_evenly) fill_table(a_table, axes, A, k, from, minimum(to, k));
+    if (!plan.scattered) return;
+    fill_table(c_column_table, column_axes, C, n, from, minimum(to, n));
+    fill_table(c_row_table, row_axes, C, m, from, minimum(to, m));
+    fill_table(row_table, row_axes, A, m, from, minimum(to, m));
   });
   e.end_function();
 }
 
-void GemmEmitter::fill_table(Value* table, const std::vector<Axis>& axes, Tensor tensor, Value* count, Value* from,
+void GemmEmitter::fill_table(Value* table, std::vector<Axis> axes, Tensor tensor, Value* count, Value* from,
                              Value* to) {
+  for (Axis& axis : axes) // of nothing there are no entries, but it is divided by
+    axis.count = maximum(axis.count, number(1));
   e.loop(from, to, 1, positions(axes, from), [&](Value* i, const Values& position) {
     b.CreateStore(offset(axes, position, tensor), b.CreateInBoundsGEP(b.getInt64Ty(), table, i));
     Values next = position;
@@ -70,24 +77,34 @@ void GemmEmitter::pack_by_tables(Value* matrix, Value* column, Value* target, Va
   }
   lanes(0);
   using Read = std::function<Value*(Value * row, const Vector& x)>;
+  auto place_of = [&](Value* kk, int64_t v) {
+    return at(target, b.CreateAdd(multiply(kk, number(plan.nr)), number(v * plan.lanes)));
+  };
+  auto row_at = [&](Value* kk) {
+    return b.CreateGEP(memory, b_start_of_all, b.CreateAdd(matrix, sum_offset(kk, B, b_row)));
+  };
+  auto rows_between = [&](Value* from, Value* to, const Read& read) {
+    repeat(from, to, 1, [&](Value* kk) {
+      Value* row = row_at(kk);
+      lanes(plan.lanes);
+      for (int64_t v = 0; v < vectors; ++v) {
+        Value* raw = read(row, parts[static_cast<size_t>(v)]);
+        b.CreateAlignedStore(e.from_memory(gemm.type, raw), place_of(kk, v), align);
+      }
+      lanes(0);
+    });
+  };
+  auto only_if = [&](Value* condition, const std::function<void()>& body) {
+    e.branch(
+        condition,
+        [&] {
+          body();
+          return Values{};
+        },
+        {});
+  };
   auto rows_by = [&](Value* condition, const Read& read) {
-    e.branch(condition,
-             [&] {
-               repeat(number(0), length, 1, [&](Value* kk) {
-                 Value* place = b.CreateInBoundsGEP(b.getInt64Ty(), b_table, b.CreateAdd(chunk_start, kk));
-                 Value* row =
-                     b.CreateGEP(memory, b_start_of_all, b.CreateAdd(matrix, b.CreateLoad(b.getInt64Ty(), place)));
-                 lanes(plan.lanes);
-                 for (int64_t v = 0; v < vectors; ++v) {
-                   Value* raw = read(row, parts[static_cast<size_t>(v)]);
-                   Value* to = b.CreateAdd(multiply(kk, number(plan.nr)), number(v * plan.lanes));
-                   b.CreateAlignedStore(e.from_memory(gemm.type, raw), at(target, to), align);
-                 }
-                 lanes(0);
-               });
-               return Values{};
-             },
-             {});
+    only_if(condition, [&] { rows_between(number(0), length, read); });
   };
   auto run = [&](Value* row, Value* start, Value* mask) -> Value* {
     return b.CreateMaskedLoad(raw_type, b.CreateGEP(memory, row, start), memory_align, mask, none);
@@ -98,9 +115,61 @@ void GemmEmitter::pack_by_tables(Value* matrix, Value* column, Value* target, Va
   rows_by(b.CreateAnd(are_two, b.CreateNot(are_one)), [&](Value* row, const Vector& x) {
     return b.CreateSelect(x.in_first, run(row, x.first, x.in_first), run(row, x.last, x.in_last));
   });
-  rows_by(b.CreateNot(are_two), [&](Value* row, const Vector& x) -> Value* {
+  const Read gather = [&](Value* row, const Vector& x) -> Value* {
     return b.CreateMaskedGather(raw_type, b.CreateGEP(memory, row, x.offsets), memory_align, x.valid, none);
+  };
+  only_if(b.CreateNot(are_two), [&] {
+    if (size_of(gemm.type) < 4) return rows_between(number(0), length, gather);
+    auto transposed = [&](Value* kk) {
+      Value* row = row_at(kk);
+      for (int64_t v = 0; v < vectors; ++v) {
+        Values places;
+        for (int64_t i = 0; i < plan.lanes; ++i) {
+          Value* offset = b.CreateExtractElement(parts[static_cast<size_t>(v)].offsets, number(i));
+          places.push_back(b.CreateGEP(memory, row, offset));
+        }
+        const Values block = load_transposed(b, element, places, [](llvm::Instruction*) {});
+        for (int64_t r = 0; r < plan.lanes; ++r)
+          b.CreateAlignedStore(block[static_cast<size_t>(r)], place_of(b.CreateAdd(kk, number(r)), v), align);
+      }
+    };
+    pack_blocks(length, transposed, [&](Value* from, Value* to) { rows_between(from, to, gather); });
   });
+}
+
+// Columns of C in one run or two of elements side by side are stored as vectors.
+void GemmEmitter::store_by_table(Value* result, Value* row, Value* j, Value* mask) {
+  const DType memory = e.kernel_.params[gemm.c].dtype;
+  llvm::Type* c_element = e.memory_type(memory);
+  const llvm::Align c_align(static_cast<uint64_t>(size_of(memory)));
+  auto* type = llvm::FixedVectorType::get(b.getInt64Ty(), static_cast<unsigned>(plan.lanes));
+  Value* all = mask ? mask : e.splat(b.getTrue());
+  Value* from = b.CreateInBoundsGEP(b.getInt64Ty(), c_column_table, j);
+  Value* offsets =
+      b.CreateMaskedLoad(type, from, llvm::Align(8), all, llvm::Constant::getNullValue(type), "columns_of_c");
+  Value* runs = b.CreateSub(offsets, e.lane_ids(b.getInt64Ty()));
+  Value* first = b.CreateExtractElement(runs, number(0));
+  Value* last_lane = mask ? b.CreateSub(b.CreateSub(n, j), number(1)) : number(plan.lanes - 1);
+  Value* last = b.CreateExtractElement(runs, minimum(last_lane, number(plan.lanes - 1)));
+  Value *in_first = b.CreateAnd(all, b.CreateICmpEQ(runs, e.splat(first))),
+        *in_last = b.CreateAnd(b.CreateAnd(all, b.CreateNot(in_first)), b.CreateICmpEQ(runs, e.splat(last)));
+  Value* are_two = b.CreateAndReduce(b.CreateOr(b.CreateOr(in_first, in_last), b.CreateNot(all)));
+  Value* place = b.CreateInBoundsGEP(c_element, e.pointer(gemm.c), row);
+  e.branch(
+      are_two,
+      [&] {
+        b.CreateMaskedStore(result, b.CreateInBoundsGEP(c_element, place, first), c_align, in_first);
+        b.CreateMaskedStore(result, b.CreateGEP(c_element, place, last), c_align, in_last);
+        return Values{};
+      },
+      {});
+  e.branch(
+      b.CreateNot(are_two),
+      [&] {
+        b.CreateMaskedScatter(result, b.CreateInBoundsGEP(c_element, place, offsets), c_align, all);
+        return Values{};
+      },
+      {});
 }
 
 } // namespace tl::cpu

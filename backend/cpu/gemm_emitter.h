@@ -74,15 +74,26 @@ private:
   // Rows [from, to) of the panel's vectors [first, last); `columns` null: all of it is there.
   Values pack_rows(Value* source, Value* target, Value* from, Value* to, Value* columns, int64_t first, int64_t last);
 
-  // `lanes` rows from row kk on, of vector v of the panel, where each column of B is contiguous: vectors along k are
-  // loaded and transposed in registers.
-  void pack_transposed(Value* source, Value* target, Value* kk, int64_t v);
+  // `lanes` rows from row kk on, which begin at `source`, of vector v of the panel, where each column of B is contiguous:
+  // vectors along k are loaded and transposed in registers. What is beyond the panel's `columns` is as the last of them.
+  void pack_transposed(Value* source, Value* target, Value* kk, int64_t v, Value* columns);
+
+  // Rows [0, length) of a panel, with tables: as many as a vector has lanes that lie side by side are transposed.
+  void pack_blocks(Value* length, const std::function<void(Value* kk)>& transposed,
+                   const std::function<void(Value* from, Value* to)>& rows_between);
+  // Are `count` entries of a table of a sum side by side, from kk of the chunk on?
+  Value* is_run(Value* table, Value* kk, int64_t count);
 
   // --- tables of offsets (emit_gemm_tables.cpp)
 
   void emit_tables(const std::string& symbol);
   // The entries [from, to) of a table: where number i over the axes is; those from `count` on are as the last.
-  void fill_table(Value* table, const std::vector<Axis>& axes, Tensor tensor, Value* count, Value* from, Value* to);
+  void fill_table(Value* table, std::vector<Axis> axes, Tensor tensor, Value* count, Value* from, Value* to);
+  Value* from_table(Value* table, Value* i) {
+    return b.CreateAlignedLoad(b.getInt64Ty(), b.CreateInBoundsGEP(b.getInt64Ty(), table, i), llvm::Align(8));
+  }
+  // Stores a vector of C's columns from j on, where their table tells that they are; row: where column 0 is.
+  void store_by_table(Value* result, Value* row, Value* j, Value* mask);
   // A panel of the `columns` columns from `column` on, for the chunk at chunk_start.
   void pack_by_tables(Value* matrix, Value* column, Value* target, Value* length, Value* columns);
 
@@ -111,6 +122,7 @@ private:
   // B's columns lie one after the other: vectors of them run along k, side by side, so that memory is read in a few
   // long streams. A column beyond the last is the last.
   void stream_columns(Value* a, Value* source, Value* c);
+  void stream_vectors(Value* a, Value* source, Value* c, int64_t vectors_at_once);
 
   // B's rows lie one after the other: several of them at a time are added to the sums of the tile's columns, which stay
   // in the nearest cache.
@@ -152,8 +164,10 @@ private:
   // of the function being emitted
   Value *batch, *m, *n, *k, *a_batch, *a_row, *a_col, *b_batch, *b_row, *b_col;
   Value *a_start_of_all, *b_start_of_all, *c_row;
-  std::vector<Axis> batch_axes, sum_axes, column_axes; // sum_axes: none where the strides a_col and b_row tell all
-  Value *column_table, *b_table, *a_table;             // with plan.tables
+  // sum_axes: none where the strides a_col and b_row tell all
+  std::vector<Axis> batch_axes, sum_axes, column_axes, row_axes;
+  Value *column_table, *b_table, *a_table;               // with plan.tables
+  Value *c_column_table, *c_row_table, *row_table;       // with plan.scattered; row_table: of A
   Value *panels, *chunks, *packed, *local, *sums, *sums_row;
   Value* split = nullptr;   // whether a tile is a chunk
   Value *a_packed, *a_step; // whether A is packed, and the distance that register tiles are told

@@ -28,12 +28,14 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   using ReadA = GemmPlan::ReadA;
   plan.a = narrow ? ReadA::Packed : known(ACol, 1) ? ReadA::Rows : known(ARow, 1) ? ReadA::Columns : ReadA::Packed;
   const bool sums_one_axis = gemm.sum_axes <= 1;
-  if (!gemm.a_sums_evenly) plan.a = ReadA::Packed;
-  plan.tables = gemm.column_axes > 0;
-  plan.b_contiguous = !plan.tables && known(BCol, 1);
-  plan.b_transposed = !plan.tables && !plan.b_contiguous && sums_one_axis && known(BRow, 1);
+  if (!gemm.a_sums_evenly || gemm.row_axes > 0) plan.a = ReadA::Packed;
+  plan.tables = gemm.column_axes > 0 || !sums_one_axis;
+  plan.scattered = gemm.row_axes > 0;
+  plan.by_tables = plan.tables && !gemm.b_columns_evenly;
+  plan.b_contiguous = !plan.by_tables && known(BCol, 1);
+  plan.b_transposed = !plan.by_tables && !plan.b_contiguous && sums_one_axis && known(BRow, 1);
   const kir::Block& epilogue = gemm.epilogue;
-  plan.in_c = epilogue.yields[0] == epilogue.params[3] && kernel.params[gemm.c].dtype == plan.acc;
+  plan.in_c = gemm.row_axes == 0 && epilogue.yields[0] == epilogue.params[3] && kernel.params[gemm.c].dtype == plan.acc;
 
   plan.batch = header(Batch), plan.m = header(M), plan.n = header(N), plan.k = header(K);
   SizeFormula one = number(1);
@@ -52,12 +54,12 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   plan.split = plan.streams ? number(0)
                             : min(one, floor_div(plan.k, number(kSplitLength))) * below(plan.m, kSplitRows + 1) *
                                   below(row_blocks * ceil_div(plan.n, plan.block_columns), kSplitTiles);
-  plan.in_place = plan.b_contiguous && sums_one_axis && !narrow;
+  plan.in_place = plan.b_contiguous && !plan.tables && sums_one_axis && !narrow;
   plan.may_split = !is_number(plan.split, 0);
-  plan.panel_here = !plan.streams && (!plan.b_contiguous || plan.may_split);
+  plan.panel_here = !plan.streams && (plan.tables || !plan.b_contiguous || plan.may_split);
   if (plan.streams) {
     plan.block_rows = 1;
-    plan.inner_columns = plan.b_contiguous ? 1024 / bytes : 4 * GemmPlan::kStreamedVectors * plan.lanes;
+    plan.inner_columns = plan.b_contiguous ? 1024 / bytes : GemmPlan::kStreamedVectors * plan.lanes;
     plan.a = ReadA::Rows;
     plan.pack = number(0);
   } else if (plan.tables) {
@@ -76,7 +78,7 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   plan.pack_grain = number(4);
   if (plan.tables) {
     plan.has_pack_phase = true;
-    plan.pack_tiles = ceil_div(max(plan.n, plan.k), number(GemmPlan::kTableBlock));
+    plan.pack_tiles = ceil_div(max(max(plan.n, plan.scattered ? plan.m : one), plan.k), number(GemmPlan::kTableBlock));
   }
   if (plan.streams) plan.block_columns = number(plan.inner_columns);
   const SizeFormula chunks = ceil_div(plan.k, number(kContractChunk));
@@ -92,7 +94,8 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
 
   plan.table_bytes = number(0);
   if (plan.tables) {
-    SizeFormula entries = plan.n + number(plan.nr) + plan.k * number(gemm.a_sums_evenly ? 1 : 2);
+    SizeFormula entries = plan.n + number(plan.nr) + plan.k * number(2);
+    if (plan.scattered) entries = entries + plan.n + number(plan.lanes) + number(2) * plan.m;
     plan.table_bytes = ceil_div(entries * number(size_of(DType::I64)), number(64)) * number(64);
   }
   plan.shared_bytes =

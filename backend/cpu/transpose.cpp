@@ -4,46 +4,50 @@ namespace tl::cpu {
 using kir::Instr;
 using llvm::Value;
 
-Values transposed(llvm::IRBuilder<>& b, Values x, int bytes) {
-  const auto per_part = static_cast<size_t>(16 / bytes), parts = x.size() / per_part;
-  auto interleave = [&](Values group, const std::vector<int>& low, const std::vector<int>& high) {
-    for (size_t stage = 1; stage < group.size(); stage *= 2) {
+Values load_transposed(llvm::IRBuilder<>& b, llvm::Type* element, const Values& rows,
+                       const std::function<void(llvm::Instruction*)>& note) {
+  const size_t lanes = rows.size(), per_part = 128 / element->getScalarSizeInBits(), parts = lanes / per_part;
+  auto* part_type = llvm::FixedVectorType::get(element, static_cast<unsigned>(per_part));
+  const llvm::Align align(element->getScalarSizeInBits() / 8);
+  std::vector<int> low, high; // interleave within each part
+  for (size_t part = 0; part < lanes; part += per_part)
+    for (size_t i = 0; i < per_part / 2; ++i) {
+      for (size_t x : {part + i, lanes + part + i})
+        low.push_back(static_cast<int>(x));
+      for (size_t x : {part + per_part / 2 + i, lanes + part + per_part / 2 + i})
+        high.push_back(static_cast<int>(x));
+    }
+  Values columns;
+  for (size_t q = 0; q < parts; ++q) {
+    Values group; // vector i: of row part * per_part + i, for each part, the 16 bytes number q
+    for (size_t i = 0; i < per_part; ++i) {
+      Value* joined = nullptr;
+      for (size_t part = 0; part < parts; ++part) {
+        Value* place = b.CreateConstInBoundsGEP1_64(element, rows[part * per_part + i], q * per_part);
+        auto* piece = b.CreateAlignedLoad(part_type, place, align);
+        note(piece);
+        std::vector<int> widen(lanes, llvm::PoisonMaskElem), merge(lanes);
+        for (size_t lane = 0; lane < lanes; ++lane) {
+          const bool here = lane / per_part == part;
+          if (here) widen[lane] = static_cast<int>(lane % per_part);
+          merge[lane] = static_cast<int>(here ? lanes + lane : lane);
+        }
+        Value* wide = b.CreateShuffleVector(piece, widen);
+        joined = joined ? b.CreateShuffleVector(joined, wide, merge) : wide;
+      }
+      group.push_back(joined);
+    }
+    for (size_t stage = 1; stage < per_part; stage *= 2) {
       Values next;
-      for (size_t i = 0; i < group.size() / 2; ++i) {
-        next.push_back(b.CreateShuffleVector(group[i], group[i + group.size() / 2], low));
-        next.push_back(b.CreateShuffleVector(group[i], group[i + group.size() / 2], high));
+      for (size_t i = 0; i < per_part / 2; ++i) {
+        next.push_back(b.CreateShuffleVector(group[i], group[i + per_part / 2], low));
+        next.push_back(b.CreateShuffleVector(group[i], group[i + per_part / 2], high));
       }
       group = std::move(next);
     }
-    return group;
-  };
-  std::vector<int> low, high, low_parts, high_parts;
-  const int lanes = static_cast<int>(x.size()), per = static_cast<int>(per_part);
-  for (int part = 0; part < lanes; part += per)
-    for (int i = 0; i < per / 2; ++i) {
-      low.insert(low.end(), {part + i, lanes + part + i});
-      high.insert(high.end(), {part + per / 2 + i, lanes + part + per / 2 + i});
-    }
-  for (int part = 0; part < lanes / 2; part += per)
-    for (auto [to, from] : {std::pair{&low_parts, part}, std::pair{&high_parts, lanes / 2 + part}})
-      for (int half : {0, lanes})
-        for (int i = 0; i < per; ++i)
-          to->push_back(half + from + i);
-  for (size_t part = 0; part < parts; ++part) {
-    const auto begin = x.begin() + static_cast<long>(part * per_part);
-    const Values done = interleave({begin, begin + static_cast<long>(per_part)}, low, high);
-    std::copy(done.begin(), done.end(), begin);
+    columns.insert(columns.end(), group.begin(), group.end());
   }
-  Values result(x.size());
-  for (size_t i = 0; i < per_part; ++i) {
-    Values group;
-    for (size_t part = 0; part < parts; ++part)
-      group.push_back(x[part * per_part + i]);
-    group = interleave(std::move(group), low_parts, high_parts);
-    for (size_t part = 0; part < parts; ++part)
-      result[part * per_part + i] = group[part];
-  }
-  return result;
+  return columns;
 }
 
 void Emitter::copy_transposed(const Instr& instr) {
@@ -65,15 +69,13 @@ void Emitter::copy_transposed(const Instr& instr) {
   if (side > 1) {
     whole_rows = b.CreateAnd(rows, b.getInt64(~static_cast<uint64_t>(side - 1)));
     whole_columns = b.CreateAnd(columns, b.getInt64(~static_cast<uint64_t>(side - 1)));
-    auto* vector = llvm::FixedVectorType::get(element, static_cast<unsigned>(side));
     loop(zero, whole_rows, side, {}, [&](Value* r, const Values&) {
       return loop(zero, whole_columns, side, {}, [&](Value* c, const Values&) -> Values {
-        Values block;
-        for (int64_t i = 0; i < side; ++i) {
-          Value* row = b.CreateAdd(r, b.getInt64(static_cast<uint64_t>(i)));
-          block.push_back(note_alias(b.CreateAlignedLoad(vector, from(row, c), align), instr.source));
-        }
-        block = transposed(b, std::move(block), size_of(memory));
+        Values places;
+        for (int64_t i = 0; i < side; ++i)
+          places.push_back(from(b.CreateAdd(r, b.getInt64(static_cast<uint64_t>(i))), c));
+        const Values block = load_transposed(b, element, places,
+                                             [&](llvm::Instruction* load) { note_alias(load, instr.source); });
         for (int64_t i = 0; i < side; ++i) {
           Value* column = b.CreateAdd(c, b.getInt64(static_cast<uint64_t>(i)));
           note_alias(b.CreateAlignedStore(block[static_cast<size_t>(i)], to(r, column), align), instr.param);

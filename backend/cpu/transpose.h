@@ -4,9 +4,11 @@
 
 namespace tl::cpu {
 
-// x: as many vectors as each has lanes, of elements of `bytes` bytes, as a matrix; its columns. First within 16 bytes,
-// which processors do fastest, for as many vectors as these hold elements; then the 16 bytes as elements. Each is
-// log2(count) times interleaving vector i with vector i + count / 2.
-Values transposed(llvm::IRBuilder<>& b, Values x, int bytes);
+// The columns of a square matrix of a vector's lanes of elements (of 4 or 8 bytes), whose rows begin at `rows`. Each
+// row is loaded 16 bytes at a time into the place that these have in a column, which costs no shuffle; what remains
+// are shuffles within 16 bytes: log2(count) times interleaving vector i with vector i + count / 2, of as many vectors
+// as 16 bytes hold elements. note: called for each load.
+Values load_transposed(llvm::IRBuilder<>& b, llvm::Type* element, const Values& rows,
+                       const std::function<void(llvm::Instruction*)>& note);
 
 } // namespace tl::cpu

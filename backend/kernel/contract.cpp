@@ -2,8 +2,10 @@
 //
 // The last labels of the result that one factor has alone are its columns; neighbours that the other factor has alone,
 // as many as there are, its rows. What remains are batches, also where a factor does not have them: then it does not
-// move. So the order of labels does not matter, as long as the last one of the result is not of both factors. Columns
-// of windows may be several axes, as a convolution's are: where each starts, a table tells.
+// move. Columns of windows may be several axes, as a convolution's are: where each starts, a table tells. Where the
+// last label of the result is of both factors, or labels of one factor stand apart in it, batches are the labels of
+// both factors alone, and tables tell where each row and column of the result is, too: so the order of labels does not
+// matter.
 #include "backend/kernel/forms.h"
 #include "passes/fuse/views.h"
 #include <algorithm>
@@ -41,13 +43,16 @@ public:
     if (!first || !second || !find_labels(*first, *second)) return false;
     is_window_[First] = first->is_window, is_window_[Second] = second->is_window;
     split_result();
+    if (e_.target == Target::Cpu && is_scattered()) split_by_factor();
     if (columns_.empty() && !all) return false; // two vectors
     if (e_.target != Target::Cpu && !is_plain()) return false;
     const Strided &left = swapped_ ? *second : *first, &right = swapped_ ? *first : *second;
     const Operand a = swapped_ ? Second : First, c = swapped_ ? First : Second;
-    const Monomial row = stride(rows_, a), column = stride(columns_, c);
+    const Monomial row = scattered_ ? Monomial{0, {}} : stride(rows_, a), column = stride(columns_, c);
     const std::vector<Axis> batches = axes(batch_), sums = axes(summed_);
-    const std::vector<Axis> columns = is_one_axis(columns_, c) ? std::vector<Axis>{} : axes(columns_);
+    const std::vector<Axis> columns =
+        is_one_axis(columns_, c) && !scattered_ ? std::vector<Axis>{} : axes(columns_, scattered_);
+    const std::vector<Axis> rows = scattered_ ? axes(rows_, true) : std::vector<Axis>{};
     const Axis none, batch = batches.empty() ? none : batches[0], sum = sums.empty() ? none : sums[0];
     std::vector<ValueId> yields{count(batch_),
                                 count(rows_),
@@ -63,16 +68,23 @@ public:
                                 right.base};
     Gemm& g = b.kernel.gemm;
     if (!is_plain()) {
-      yields.push_back(value(rows_.empty() ? Monomial{} : result_stride(rows_.back())));
+      yields.push_back(value(rows_.empty() || scattered_ ? Monomial{} : result_stride(rows_.back())));
       for (const Axis& axis : batches)
         for (ValueId v : {axis.count, value(axis.stride[a]), value(axis.stride[c]), value(axis.stride[Result])})
           yields.push_back(v);
       for (const Axis& axis : sums)
         for (ValueId v : {axis.count, value(axis.stride[a]), value(axis.stride[c])})
           yields.push_back(v);
-      for (const Axis& axis : columns)
+      for (const Axis& axis : columns) {
         for (ValueId v : {axis.count, value(axis.stride[c])})
           yields.push_back(v);
+        if (scattered_) yields.push_back(value(axis.stride[Result]));
+      }
+      for (const Axis& axis : rows)
+        for (ValueId v : {axis.count, value(axis.stride[a]), value(axis.stride[Result])})
+          yields.push_back(v);
+      g.row_axes = static_cast<uint32_t>(rows.size());
+      g.b_columns_evenly = is_one_axis(columns_, c);
       g.column_axes = static_cast<uint32_t>(columns.size());
       g.a_sums_evenly = is_one_axis(summed_, a);
       g.batch_axes = static_cast<uint32_t>(batches.size());
@@ -242,8 +254,56 @@ private:
       (i >= row_begin && i < row_end ? rows_ : batch_).push_back(result[i]);
   }
 
+  bool is_alone(int64_t label) const { return has(First, label) != has(Second, label); }
+
+  // Does an operand move by one element with the label?
+  bool is_side_by_side(int64_t label, Operand operand) const { return stride(label, operand) == Monomial{1, {}}; }
+
+  // Is it better to look up where rows and columns are? Not if there are none, nor where vectors may run along a batch
+  // that lies side by side in both factors.
+  bool is_scattered() const {
+    const Labels& result = n_.as<ir::ContractAttrs>().result;
+    auto apart = [&](int64_t label) { return is_alone(label) && sizes_.at(label) != ir::Dim::of(1); };
+    if (is_window_[First] || is_window_[Second] || std::none_of(result.begin(), result.end(), apart)) return false;
+    if (!columns_.empty()) return std::any_of(batch_.begin(), batch_.end(), apart);
+    return !is_side_by_side(result.back(), First) || !is_side_by_side(result.back(), Second);
+  }
+
+  // Batches: what both factors have. Columns are the last label's factor's, or of that whose columns are side by side.
+  void split_by_factor() {
+    const Labels& result = n_.as<ir::ContractAttrs>().result;
+    batch_.clear(), rows_.clear(), columns_.clear();
+    auto runs_along = [&](Operand operand) {
+      return std::any_of(result.begin(), result.end(), [&](int64_t label) {
+        return is_alone(label) && has(operand, label) && is_side_by_side(label, operand);
+      });
+    };
+    auto any_of = [&](Operand operand) {
+      return std::any_of(result.begin(), result.end(),
+                         [&](int64_t label) { return is_alone(label) && has(operand, label); });
+    };
+    if (is_alone(result.back()))
+      swapped_ = has(First, result.back());
+    else
+      swapped_ = !any_of(Second) || (any_of(First) && runs_along(First) && !runs_along(Second));
+    std::copy_if(result.begin(), result.end(), std::back_inserter(batch_),
+                 [&](int64_t label) { return !is_alone(label); });
+    auto alone = [&](Operand operand, Labels labels) {
+      std::erase_if(labels, [&](int64_t label) { return !is_alone(label) || !has(operand, label); });
+      return labels;
+    };
+    // A is packed best in its own order, C stored best in that of its columns. What costs of a vector times a matrix is
+    // to read this.
+    const auto& attrs = n_.as<ir::ContractAttrs>();
+    const Operand a = swapped_ ? Second : First, c = swapped_ ? First : Second;
+    rows_ = alone(a, a == First ? attrs.lhs : attrs.rhs);
+    columns_ = alone(c, !rows_.empty() ? result : c == First ? attrs.lhs : attrs.rhs);
+    scattered_ = true;
+  }
+
   // May it be told by one stride for batches, rows, columns and sums, and is the result in their order?
   bool is_plain() const {
+    if (scattered_) return false;
     Labels order = batch_;
     order.insert(order.end(), rows_.begin(), rows_.end());
     order.insert(order.end(), columns_.begin(), columns_.end());
@@ -306,8 +366,9 @@ private:
     }
     return result;
   }
-  std::vector<Axis> axes(const Labels& labels) {
+  std::vector<Axis> axes(const Labels& labels, bool at_least_one = false) {
     std::vector<Axis> result;
+    if (labels.empty() && at_least_one) result.push_back({e_.b.i64(1)});
     for (const Labels& group : groups(labels)) {
       Axis axis{count(group)};
       for (Operand operand : {First, Second, Result})
@@ -329,7 +390,7 @@ private:
   std::map<int64_t, Monomial> strides_[3]; // of each Operand, by label
   std::map<int64_t, ir::Dim> sizes_;
   Labels batch_, rows_, columns_, summed_;
-  bool swapped_ = false;
+  bool swapped_ = false, scattered_ = false;
   bool is_window_[2] = {};
 };
 

@@ -433,10 +433,9 @@ std::vector<ir::Dim> Emitter::folded_dims(const ir::Node& n) const {
 
 Index Emitter::folded_index(const ir::Node& n, const Index& kept, ValueId k) {
   const std::vector<int64_t>& axes = n.as<ir::ReduceAttrs>().axes;
-  size_t rank = type(n.operands[0]).dims.size();
   // Axes beside each other are one stretch of memory: their number is cut into indices only where it has to be.
   std::vector<ir::Dim> dims = folded_dims(n);
-  Index parts(dims.size()), full(rank);
+  Index parts(dims.size());
   for (size_t end = dims.size(); end > 0;) {
     size_t first = end - 1;
     while (first > 0 && axes[first - 1] + 1 == axes[first])
@@ -448,10 +447,16 @@ Index Emitter::folded_index(const ir::Node& n, const Index& kept, ValueId k) {
     if (first > 0) k = b.udiv(k, product(group));
     end = first;
   }
+  return with_folded(n, kept, parts);
+}
+
+Index Emitter::with_folded(const ir::Node& n, const Index& kept, const Index& folded) const {
+  const std::vector<int64_t>& axes = n.as<ir::ReduceAttrs>().axes;
+  Index full(type(n.operands[0]).dims.size());
   size_t next_kept = 0, next_folded = 0;
-  for (size_t axis = 0; axis < rank; ++axis) {
-    bool folded = std::find(axes.begin(), axes.end(), static_cast<int64_t>(axis)) != axes.end();
-    full[axis] = folded ? parts[next_folded++] : kept[next_kept++];
+  for (size_t axis = 0; axis < full.size(); ++axis) {
+    bool is_folded = std::find(axes.begin(), axes.end(), static_cast<int64_t>(axis)) != axes.end();
+    full[axis] = is_folded ? folded[next_folded++] : kept[next_kept++];
   }
   return full;
 }

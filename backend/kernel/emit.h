@@ -94,12 +94,15 @@ public:
 
   // The index of x for a Reduce's kept index and the linear number k of the folded axes.
   Index folded_index(const ir::Node& reduce, const Index& kept, ValueId k);
+  Index with_folded(const ir::Node& reduce, const Index& kept, const Index& folded) const; // of x, from both
   std::vector<ir::Dim> folded_dims(const ir::Node& reduce) const;
+  size_t last_stretch(const ir::Node& reduce) const;
+  bool folds_stretches(const ir::Node& reduce) const;
 
   // The block of a Reduce or ReduceChunk over k in [begin, end), at most a chunk if `chunk`. Where an inner loop's
   // bounds depend on k, the lanes of a reduction cannot run side by side: then the elements of a chunk are computed one
-  // after the other into workspace and folded from there. Nothing: that is so, but [begin, end) may be longer than a
-  // chunk.
+  // after the other into workspace and folded from there; so are those of several stretches of memory, a stretch after
+  // the other. Nothing: that is so, but [begin, end) may be longer than a chunk.
   std::optional<Block> folded_block(const ir::Node& reduce, const Index& kept, ValueId begin, ValueId end, bool chunk);
   // The results of a reduction's chunks, in workspace, folded like elements: a total, and the position for ArgMin and
   // ArgMax. finish gives the graph's value.

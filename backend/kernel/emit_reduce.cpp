@@ -2,8 +2,6 @@
 #include "backend/kernel/loops.h"
 
 namespace tl::kir {
-namespace {} // namespace
-
 // One workspace of a chunk per reduction that is open at a time would do; they are few, so each gets its own.
 uint32_t Emitter::take_staging(DType dtype) {
   return add_workspace(ParamKind::Local, dtype, SizeFormula::constant(kSumChunk), "chunk");
@@ -24,23 +22,77 @@ std::optional<Block> Emitter::folded_block(const ir::Node& n, const Index& kept,
   if (lanes) b.run_in_lanes();
   std::vector<ValueId> yields = elements(k);
   Block block = b.close(std::move(yields));
-  if (!lanes || !is_nonuniform(block, k)) return block;
+  if (!lanes) return block;
+  const bool serial = is_nonuniform(block, k);
+  if (!serial && !folds_stretches(n)) return block;
   if (!chunk) return std::nullopt;
 
   std::vector<uint32_t> staged;
   for (ir::ValueId operand : n.operands)
     staged.push_back(take_staging(value_type(type(operand).dtype)));
-  serial_loop(begin, end, [&](ValueId i) {
-    std::vector<ValueId> values = elements(i);
+  auto stage = [&](ValueId i, const std::vector<ValueId>& values) {
     for (size_t v = 0; v < values.size(); ++v)
       b.store(staged[v], b.sub(i, begin), values[v]);
-  });
+  };
+  if (serial) {
+    serial_loop(begin, end, [&](ValueId i) { stage(i, elements(i)); });
+  } else {
+    const std::vector<ir::Dim> folded = folded_dims(n);
+    const size_t last = folded.size() - last_stretch(n);
+    const std::span<const ir::Dim> dims = folded;
+    ValueId length = b.max(product(dims.subspan(last)), b.i64(1));
+    ValueId stretches = b.udiv(b.add(end, b.sub(length, b.i64(1))), length);
+    serial_loop(b.udiv(begin, length), stretches, [&](ValueId stretch) {
+      ValueId start = b.mul(stretch, length);
+      const Index outer = decompose(stretch, dims.first(last));
+      vector_loop(b.max(start, begin), b.min(b.add(start, length), end), [&](ValueId i) {
+        Index parts = outer;
+        const Index inner = decompose(b.sub(i, start), dims.subspan(last));
+        parts.insert(parts.end(), inner.begin(), inner.end());
+        const Index full = with_folded(n, kept, parts);
+        std::vector<ValueId> values;
+        for (ir::ValueId operand : n.operands)
+          values.push_back(pull(operand, full));
+        stage(i, values);
+      });
+    });
+  }
   k = b.open({DType::I64})[0];
   b.run_in_lanes();
   yields.clear();
   for (uint32_t param : staged)
     yields.push_back(b.load(param, b.sub(k, begin), false));
   return b.close(std::move(yields));
+}
+
+// How many folded axes, up to the last one, lie beside each other.
+size_t Emitter::last_stretch(const ir::Node& n) const {
+  const std::vector<int64_t>& axes = n.as<ir::ReduceAttrs>().axes;
+  int64_t axis = static_cast<int64_t>(type(n.operands[0]).dims.size()) - 1;
+  size_t count = 0;
+  while (count < axes.size() && axes[axes.size() - 1 - count] == axis)
+    ++count, --axis;
+  return count;
+}
+
+// Is what is folded several stretches of memory, long enough to go through one after the other? To find an element by
+// its number takes a division.
+bool Emitter::folds_stretches(const ir::Node& n) const {
+  constexpr int64_t few = 64, brief = 8;
+  if (target != Target::Cpu) return false;
+  const std::vector<ir::Dim> dims = folded_dims(n);
+  const size_t last = dims.size() - last_stretch(n);
+  if (last == 0 || last == dims.size()) return false;
+  auto at_most = [](std::span<const ir::Dim> some, int64_t most) {
+    int64_t count = 1;
+    for (const ir::Dim& dim : some) {
+      if (!dim.is_constant()) return false;
+      count *= std::min(dim.constant, most + 1);
+      if (count > most) return false;
+    }
+    return true;
+  };
+  return !at_most(dims, few) && !at_most(std::span(dims).subspan(last), brief - 1);
 }
 
 ValueId Emitter::reduce(const ir::Node& n, const Index& index) {

@@ -55,6 +55,8 @@ public:
       out_ += fmt::format("  gemm {} ${} ${} -> ${}", tl::name_of(g.type), g.a, g.b, g.c);
       if (!g.is_plain) out_ += fmt::format(" batch axes = {}, sum axes = {}", g.batch_axes, g.sum_axes);
       if (g.column_axes > 0) out_ += fmt::format(", column axes = {}", g.column_axes);
+      if (g.row_axes > 0) out_ += fmt::format(", row axes = {}", g.row_axes);
+      if (!g.b_columns_evenly) out_ += ", b by its axes";
       if (!g.a_sums_evenly) out_ += ", a by its axes";
       out_ += "\n  header ";
       block(g.header, 1);
