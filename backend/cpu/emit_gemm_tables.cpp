@@ -81,7 +81,7 @@ void GemmEmitter::pack_by_tables(Value* matrix, Value* column, Value* target, Va
     return at(target, b.CreateAdd(multiply(kk, number(plan.nr)), number(v * plan.lanes)));
   };
   auto row_at = [&](Value* kk) {
-    return b.CreateGEP(memory, b_start_of_all, b.CreateAdd(matrix, sum_offset(kk, B, b_row)));
+    return b.CreateGEP(memory, b_start_of_all, b.CreateAdd(matrix, from_table(b_table, b.CreateAdd(chunk_start, kk))));
   };
   auto rows_between = [&](Value* from, Value* to, const Read& read) {
     repeat(from, to, 1, [&](Value* kk) {
