@@ -50,6 +50,8 @@ public:
   std::string size_text(const Size& size);
   std::string dims_text(const Dims& dims); // "[n, 3]"
   std::string literal(DType dtype, const Contents& contents);
+  std::string typed_text(Value& value);                       // where nothing around says its type
+  std::string list_type(const Sequence& sequence);            // "List<f32[_, 3]>"
   std::string number_text(DType dtype, const Number& number); // as an operand next to others of its type
 
   // ---- statements
@@ -76,9 +78,30 @@ public:
   };
   // Writes a graph whose inputs have these values. What it sees of the graphs around it is theirs.
   Body body(const Graph& graph, const std::vector<ValuePtr>& inputs);
-  std::string results_text(Body& body); // as the last line of its block
+  // Writes more into a block.
+  template <class F> void within(Block& block, const F& write) {
+    Block* const before = block_;
+    block_ = &block;
+    try {
+      write();
+    } catch (...) {
+      block_ = before;
+      throw;
+    }
+    block_ = before;
+  }
   // Writes its nodes into the block that is being written, with names of its own.
   std::vector<ValuePtr> inlined(const Graph& graph, const std::vector<ValuePtr>& inputs);
+  // Is it made of the first `atoms` atoms alone, those that a block which came later sees from outside?
+  bool holds_outside(const Size& size, size_t atoms) const;
+  // An attempt at writing something in another way.
+  struct Mark {
+    size_t names, refusals, lines;
+    std::map<Size, std::string> sizes;
+    SizeFacts facts;
+  };
+  Mark mark() const;
+  void go_back_to(const Mark& mark);
 
   SizeAtoms& sizes() { return sizes_; }
   const SizeFacts& facts() const { return facts_; }
@@ -125,6 +148,7 @@ private:
   struct Names {
     std::set<std::string> taken;
     std::map<std::string, int> suffixes; // the last one that a name that is taken was given
+    std::vector<std::string> given;      // in order
   };
   std::string fresh_name(std::string_view wish, Names& among);
   Names names_, constant_names_; // of the program, and of what is computed when importing
@@ -158,7 +182,8 @@ public:
   // ---- inputs
   size_t inputs() const { return node.inputs.size(); }
   bool has(size_t i) const { return i < node.inputs.size() && !node.inputs[i].empty(); }
-  ValuePtr value(size_t i); // Refused where it is left out
+  ValuePtr value(size_t i);     // a tensor. Refused where it is left out
+  ValuePtr any_value(size_t i); // or a sequence, or an optional value that is not there
   Value& operator[](size_t i) { return *value(i); }
   std::string text(size_t i) { return in.text(*value(i)); }
   // Next to another operand of so many axes: one element that is known is written without its axes.

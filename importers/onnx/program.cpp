@@ -124,7 +124,25 @@ void Importer::declare_inputs() {
     auto value = std::make_shared<Value>();
     value->name = input.name;
     value->dtype = *dtype;
+    if (auto fixed = options_.inputs.find(input.name);
+        fixed != options_.inputs.end() && input.is_optional && fixed->second == "none") {
+      unused_options_.erase("--input " + input.name);
+      value->is_none = true;
+      top_.values[input.name] = value;
+      continue;
+    }
     value->dims = dims_of_input(input);
+    if (input.is_sequence) {
+      Dims element;
+      for (const Size& d : value->dims) // a name of a size is of each element's own
+        element.push_back(d.is_constant() ? d : unknown_size());
+      value->dims.clear();
+      value->sequence = std::make_shared<Sequence>(Sequence{*dtype, element, {}});
+      value->text = fresh_name(input.name);
+      top_.values[input.name] = value;
+      parameters_.push_back({value->text, list_type(*value->sequence)});
+      continue;
+    }
     if (auto fixed = options_.inputs.find(input.name); fixed != options_.inputs.end()) {
       unused_options_.erase("--input " + input.name);
       top_.values[input.name] = fixed_input(*value, fixed->second);
@@ -157,6 +175,10 @@ std::string Importer::program(const std::vector<ValuePtr>& outputs) {
   std::string results, types;
   for (const ValuePtr& output : outputs) {
     results += (results.empty() ? "" : ", ") + text(*output);
+    if (output->sequence) {
+      types += fmt::format("{}{}", types.empty() ? "" : ", ", list_type(*output->sequence));
+      continue;
+    }
     std::string dims;
     for (const Size& d : output->dims) {
       const bool plain = d.is_constant() || (d.as_atom() && sizes_[*d.as_atom()].kind == AtomKind::Named);
@@ -221,7 +243,14 @@ Imported Importer::run() {
   }
   result.refusals = std::move(refusals_);
   if (!result.refusals.empty()) return result;
-  result.source = formatted(program(outputs));
+  std::string text;
+  try {
+    text = program(outputs);
+  } catch (const Refused& reason) { // an output that is a sequence of tensors of different ranks, or is not there
+    result.refusals.push_back({"", "output", "", reason.what(), opset("")});
+    return result;
+  }
+  result.source = formatted(text);
   for (Weight& weight : weights_) {
     if (weight.name.empty()) continue;
     const HostTensor* tensor = elements(*weight.value);

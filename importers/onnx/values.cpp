@@ -230,6 +230,7 @@ bool Importer::fold_node(const Node& node, const Row& row, int64_t version) {
       if (name.empty()) continue;
       auto found = scope_->values.find(name);
       if (found == scope_->values.end()) continue; // an output that nothing reads
+      if (found->second->sequence || found->second->is_none) throw Refused("it is no tensor");
       results.push_back(found->second);
       for (const Size& d : found->second->dims)
         good &= d.is_constant();
