@@ -87,7 +87,25 @@ void branch(Op& op, const Row&) {
   for (size_t i = 0; i < op.rank(0); ++i)
     test += "[0]";
   const size_t atoms = op.in.sizes().size();
-  Importer::Body yes = op.in.body(then_graph, {}), no = op.in.body(else_graph, {});
+  const Importer::Mark mark = op.in.mark();
+  Importer::Body yes, no;
+  bool differ = false;
+  op.in.attempt([&] { // a branch that is not taken need not fit
+    yes = op.in.body(then_graph, {});
+    no = op.in.body(else_graph, {});
+    for (size_t i = 0; i < std::min(yes.results.size(), no.results.size()); ++i)
+      differ |=
+          !yes.results[i]->sequence && !no.results[i]->sequence && yes.results[i]->rank() != no.results[i]->rank();
+  });
+  if (differ) {
+    op.in.go_back_to(mark);
+    const bool first = op.in.choose_first();
+    op.in.write(fmt::format("assert {}{}", first ? "" : "not ", test));
+    const std::vector<ValuePtr> results = op.in.inlined(first ? then_graph : else_graph, {});
+    for (size_t i = 0; i < results.size(); ++i)
+      op.alias(i, results[i]);
+    return;
+  }
   if (yes.results.size() != no.results.size() || yes.results.size() < op.node.outputs.size())
     op.refuse("its branches differ in how much they give");
   std::vector<Value> types;

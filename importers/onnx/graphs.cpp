@@ -9,7 +9,6 @@ namespace tl::onnx {
 namespace {
 
 constexpr size_t kDeepestCall = 16;
-constexpr size_t kMostNodes = 200'000; // with the functions of the model written out
 
 } // namespace
 
@@ -80,6 +79,7 @@ void Importer::add_node(const Node& node) {
   if (++nodes_ > kMostNodes)
     throw ModelError(fmt::format("its functions and loops, written out, have more than {} nodes", kMostNodes));
   auto refuse = [&](const std::string& reason) {
+    if (choices_ && attempts_ == 0) throw WrongChoice();
     refusals_.push_back({node.name, node.op, node.domain, reason, opset(node.domain)});
     for (const std::string& name : node.outputs)
       if (!name.empty()) scope_->values[name] = nullptr; // what depends on it is not its own fault
@@ -243,6 +243,14 @@ Importer::Body Importer::body(const Graph& graph, const std::vector<ValuePtr>& i
   }
   facts_ = facts;
   return body;
+}
+
+bool Importer::choose_first() {
+  needs_choices_ = true;
+  if (!choices_)
+    throw Refused("its branches differ in their number of axes: which one it is has to be known (--dim, --input)");
+  if (choices_->next == choices_->made.size()) choices_->made.push_back(true);
+  return choices_->made[choices_->next++];
 }
 
 bool Importer::holds_outside(const Size& size, size_t atoms) const {

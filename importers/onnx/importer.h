@@ -11,10 +11,22 @@
 
 namespace tl::onnx {
 
+inline constexpr size_t kMostNodes = 200'000; // with functions and loops of the model written out
+
 // Why a node cannot be expressed; caught around each node.
 struct Refused : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+// Branches of an `If` may differ in their number of axes, and its condition be known only when the program runs; mostly
+// the rest of the model fits one of them alone, as exporters write a squeeze. Then that one is taken, and the program
+// asserts what it takes for granted. Which one it is, whole imports tell: these are the choices of one of them.
+struct Choices {
+  std::vector<bool> made; // is it the first branch?
+  size_t next = 0;
+};
+// With these choices the rest does not fit.
+struct WrongChoice {};
 
 bool is_word(char c);                          // of an identifier
 std::string short_name(std::string_view name); // the last two parts of a path as an identifier
@@ -41,8 +53,10 @@ struct Scope {
 
 class Importer {
 public:
-  Importer(const Model& model, const ImportOptions& options);
+  Importer(const Model& model, const ImportOptions& options, Choices* choices = nullptr);
   Imported run();
+  bool needs_choices() const { return needs_choices_; } // some are to be made, and it was refused
+  size_t nodes() const { return nodes_; }               // that were written
 
   // ---- names and texts
   std::string fresh_name(std::string_view wish); // an identifier that nothing else has where it is written
@@ -95,6 +109,19 @@ public:
   // Is it made of the first `atoms` atoms alone, those that a block which came later sees from outside?
   bool holds_outside(const Size& size, size_t atoms) const;
   // An attempt at writing something in another way.
+  // Which of the branches that differ in rank. Throws Refused where none is to be chosen.
+  bool choose_first();
+  // What is refused meanwhile is tried in another way.
+  template <class F> void attempt(const F& write) {
+    ++attempts_;
+    try {
+      write();
+    } catch (...) {
+      --attempts_;
+      throw;
+    }
+    --attempts_;
+  }
   struct Mark {
     size_t names, refusals, lines;
     std::map<Size, std::string> sizes;
@@ -165,6 +192,9 @@ private:
   std::vector<Refusal> refusals_;
   std::set<const Node*> done_;
   size_t nodes_ = 0;
+  Choices* choices_;
+  bool needs_choices_ = false;
+  int attempts_ = 0;
   std::vector<std::shared_ptr<const Graph>> written_out_; // of functions: nodes are known by their addresses
   std::vector<const Function*> calls_;                    // being inlined
   const std::map<std::string, int64_t>* opsets_;

@@ -96,6 +96,19 @@ std::string activation(Op& op, std::string name, size_t& alphas, size_t& betas) 
 
 void recurrent(Op& op, const Row& row) {
   const bool is_lstm = row.name == "LSTM";
+  const size_t batch_axis = op.integer("layout", 0) != 0 ? 0 : 1;
+  op.require_axes(0, 3);
+  for (size_t i = 5; i < 7; ++i) { // states of as many as there are in the batch, which the function has to see
+    if (!op.has(i) || op.rank(i) != 3 || op[i].dims[batch_axis] == op[0].dims[batch_axis]) continue;
+    Value type;
+    type.name = op.node.inputs[i];
+    type.dtype = op[i].dtype;
+    type.dims = op[i].dims;
+    type.dims[batch_axis] = op[0].dims[batch_axis];
+    const std::string name = op.in.fresh_name(type.name);
+    op.in.write(fmt::format("let {} = reshape({}, {})", name, op.text(i), op.in.dims_text(type.dims)));
+    op.in.scope().values[type.name] = typed_value(op.in, type, name);
+  }
   Call call(op, row.form);
   const std::string direction = op.string("direction", "forward");
   call.string("direction", "forward").integer("layout", 0);

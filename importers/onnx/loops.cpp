@@ -107,13 +107,13 @@ void Loop::write() {
   const Importer::Mark mark = in().mark();
   if (few) {
     try {
-      return write_out(*known);
+      return in().attempt([&] { write_out(*known); });
     } catch (const Refused&) { // its condition is not known
       in().go_back_to(mark);
     }
   }
   try {
-    write_loop();
+    in().attempt([&] { write_loop(); });
   } catch (const Refused&) {
     if (few || !known || *known > kMostWrittenOut) throw;
     in().go_back_to(mark);

@@ -29,8 +29,8 @@ std::string quoted(std::string_view text) {
 
 } // namespace
 
-Importer::Importer(const Model& model, const ImportOptions& options)
-    : model_(model), options_(options), opsets_(&model.opsets) {
+Importer::Importer(const Model& model, const ImportOptions& options, Choices* choices)
+    : model_(model), options_(options), choices_(choices), opsets_(&model.opsets) {
   for (std::string_view word : kKeywords)
     names_.taken.emplace(word);
   names_.taken.insert(options.reserved.begin(), options.reserved.end());
@@ -239,6 +239,8 @@ Imported Importer::run() {
   for (const ValueInfo& output : graph.outputs) {
     ValuePtr value = find(output.name);
     if (!value && refusals_.empty()) throw ModelError(fmt::format("nothing gives its output `{}`", output.name));
+    const bool fits = !value || value->sequence || !output.dims || output.dims->size() == value->rank();
+    if (choices_ && choices_->next > 0 && !fits) throw WrongChoice();
     outputs.push_back(value);
   }
   result.refusals = std::move(refusals_);
@@ -261,7 +263,35 @@ Imported Importer::run() {
 
 Imported import_model(const std::string& path, const ImportOptions& options) {
   const Model model = read_model(path);
-  return Importer(model, options).run();
+  Importer plain(model, options);
+  Imported refused = plain.run();
+  if (!plain.needs_choices() || refused.refusals.empty()) return refused;
+  // All choices, each as far as the model fits; the model's meaning is known where one of them is left.
+  constexpr int kMostImports = 64;
+  std::optional<Imported> found;
+  Choices choices;
+  size_t nodes = 0;
+  for (int k = 0; k < kMostImports && nodes < kMostNodes; ++k) {
+    choices.next = 0;
+    Importer importer(model, options, &choices);
+    std::optional<Imported> imported;
+    try {
+      imported = importer.run();
+    } catch (const WrongChoice&) {
+      imported.reset();
+    }
+    if (imported && imported->refusals.empty()) {
+      if (found) return refused;
+      found = std::move(imported);
+    }
+    nodes += importer.nodes();
+    choices.made.resize(choices.next);
+    while (!choices.made.empty() && !choices.made.back())
+      choices.made.pop_back();
+    if (choices.made.empty()) return found ? std::move(*found) : std::move(refused);
+    choices.made.back() = false;
+  }
+  return refused;
 }
 
 } // namespace tl::onnx

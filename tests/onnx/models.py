@@ -156,8 +156,23 @@ def loops():
     return graph, [{"x": (2, 3)}, {"x": (4, 5)}]
 
 
+def squeezed():
+    """An axis is dropped where there is one window alone, as PyTorch writes it, and only then does the rest fit."""
+    then = helper.make_graph([node("Squeeze", ["windows", "last"], ["dropped"])], "then", [], [value("dropped", None)])
+    other = helper.make_graph([node("Identity", ["windows"], ["kept"])], "else", [], [value("kept", None)])
+    nodes = [
+        node("Conv", ["x", "w"], ["windows"], kernel_shape=[4], strides=[4]),
+        node("Shape", ["windows"], ["shape"]), node("Gather", ["shape", "last"], ["count"], axis=0), node("Equal", ["count", "one"], ["single"]),
+        node("If", ["single"], ["rows"], then_branch=then, else_branch=other),
+        node("Gemm", ["rows", "m"], ["y"]),
+    ]
+    initial = [weights("w", 6, 2, 4), weights("m", 6, 3), whole("last", [-1]), whole("one", [1])]
+    graph = helper.make_graph(nodes, "squeezed", [value("x", ["batch", 2, "time"])], [value("y", ["batch", 3])], initial)
+    return graph, [{"x": (1, 2, 4)}, {"x": (3, 2, 7)}]
+
+
 def main():
-    for make in (convolution, attention, recurrent, quantized, loops):
+    for make in (convolution, attention, recurrent, quantized, loops, squeezed):
         graph, sizes = make()
         opset = 17
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)

@@ -110,6 +110,9 @@ def main():
                 check(f"wrong use: {words}", done.returncode == code and said in done.stderr, f"{done.returncode}: {done.stderr}")
             done = call(tl, "import", model, "-o", folder / "fixed.tl", "--dim", "height=8", "--dim", "width=8")
             check("sizes that are fixed", done.returncode == 0 and "f32[batch, 3, 8, 8]" in (folder / "fixed.tl").read_text(), done.stderr)
+            np.save(folder / "two.npy", np.zeros((1, 2, 8), "f4"))
+            done = call(tl, "run", HERE / "squeezed.onnx", folder / "two.npy")
+            check("a size that the model has no result for", done.returncode == 3 and "AssertionFailed" in done.stderr, done.stderr)
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)
 
