@@ -162,7 +162,8 @@ private:
   struct Weight {
     std::string name; // in the program; empty: it is not used there
     ValuePtr value;
-    bool in_constants = false; // used by what is computed when importing
+    std::string constant_name; // a parameter of what is computed when importing, once it was
+    bool in_constants = false; // is it, this time?
   };
 
   const Model& model_;
