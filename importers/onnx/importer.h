@@ -130,6 +130,9 @@ public:
   Mark mark() const;
   void go_back_to(const Mark& mark);
 
+  // The size that the file has for an axis that was opened (ImportOptions::axes), where this is that axis's.
+  std::optional<int64_t> fixed_size_of(const Size& opened) const;
+  bool has_opened(const Size& size) const; // is it made of such ones?
   SizeAtoms& sizes() { return sizes_; }
   const SizeFacts& facts() const { return facts_; }
   Scope& scope() { return *scope_; }
@@ -173,6 +176,7 @@ private:
   SizeAtoms sizes_;
   SizeFacts facts_;
   std::map<std::string, Size> named_sizes_; // by the model's names
+  std::map<AtomId, int64_t> opened_;        // what the file has for them
   struct Names {
     std::set<std::string> taken;
     std::map<std::string, int> suffixes; // the last one that a name that is taken was given

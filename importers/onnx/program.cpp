@@ -43,7 +43,19 @@ Importer::Importer(const Model& model, const ImportOptions& options, Choices* ch
 Dims Importer::dims_of_input(const ValueInfo& input) {
   Dims dims;
   for (size_t i = 0; i < input.dims->size(); ++i) {
-    const Dimension& dimension = (*input.dims)[i];
+    Dimension dimension = (*input.dims)[i];
+    std::optional<int64_t> opened;
+    const std::string place = fmt::format("{}.{}", input.name, i);
+    if (auto given = options_.axes.find(place); given != options_.axes.end()) {
+      unused_options_.erase("--dim " + place);
+      const std::string& size = given->second;
+      if (std::isdigit(static_cast<unsigned char>(size[0]))) {
+        dimension.value = std::stoll(size);
+      } else {
+        opened = dimension.value;
+        dimension = {std::nullopt, size};
+      }
+    }
     if (dimension.value && *dimension.value >= 0) { // some exporters write -1 for an open size
       if (*dimension.value > kLongestAxis)
         throw ModelError(fmt::format("the input `{}` has an axis of {} elements", input.name, *dimension.value));
@@ -59,9 +71,22 @@ Dims Importer::dims_of_input(const ValueInfo& input) {
     }
     auto [at, is_new] = named_sizes_.try_emplace(key);
     if (is_new) at->second = Size::of(sizes_.add({AtomKind::Named, fresh_name(key), {}, true, {}, {}}));
+    if (opened && *opened >= 0) opened_[*at->second.as_atom()] = *opened;
     dims.push_back(at->second);
   }
   return dims;
+}
+
+std::optional<int64_t> Importer::fixed_size_of(const Size& opened) const {
+  const auto atom = opened.as_atom();
+  const auto found = atom ? opened_.find(*atom) : opened_.end();
+  return found == opened_.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool Importer::has_opened(const Size& size) const {
+  std::vector<AtomId> leaves;
+  if (!opened_.empty()) sizes_.collect(size, leaves);
+  return std::any_of(leaves.begin(), leaves.end(), [&](AtomId leaf) { return opened_.contains(leaf); });
 }
 
 ValuePtr Importer::fixed_input(const Value& input, const std::string& text) {
@@ -104,6 +129,8 @@ void Importer::declare_inputs() {
   for (const TensorData& data : model_.graph.initializers)
     initialised.insert(data.name);
   for (const auto& [name, size] : options_.dims)
+    unused_options_.insert("--dim " + name);
+  for (const auto& [name, size] : options_.axes)
     unused_options_.insert("--dim " + name);
   for (const auto& [name, text] : options_.inputs)
     unused_options_.insert("--input " + name);

@@ -171,8 +171,20 @@ def squeezed():
     return graph, [{"x": (1, 2, 4)}, {"x": (3, 2, 7)}]
 
 
+def fixed():
+    """A batch of one, which stands in a shape too."""
+    nodes = [
+        node("Conv", ["image", "w"], ["c"], kernel_shape=[3, 3], strides=[2, 2]),
+        node("Reshape", ["c", "groups"], ["grouped"]), node("Transpose", ["grouped"], ["mixed"], perm=[0, 2, 1, 3]),
+        node("Reshape", ["mixed", "flat"], ["row"]), node("Gemm", ["row", "m"], ["y"]),
+    ]
+    initial = [weights("w", 4, 2, 3, 3), weights("m", 36, 3), whole("groups", [1, 2, 2, 9]), whole("flat", [1, -1])]
+    graph = helper.make_graph(nodes, "fixed", [value("image", [1, 2, 7, 7])], [value("y", [1, 3])], initial)
+    return graph, [{"image": (1, 2, 7, 7)}, {"image": (1, 2, 7, 7)}]
+
+
 def main():
-    for make in (convolution, attention, recurrent, quantized, loops, squeezed):
+    for make in (convolution, attention, recurrent, quantized, loops, squeezed, fixed):
         graph, sizes = make()
         opset = 17
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
