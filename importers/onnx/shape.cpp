@@ -116,7 +116,8 @@ void reshape(Op& op, const Row&) {
   if (!data_dependent) {
     const Dims& from = op[0].dims;
     Dims to = wanted;
-    // The size that the file had for an axis which was opened stands in constant shapes too: first, as in what it reshapes.
+    // The size that the file had for an axis which was opened stands in constant shapes too: first, as in what they
+    // reshape.
     if (const auto fixed = from.empty() || to.empty() ? std::nullopt : op.in.fixed_size_of(from[0]);
         fixed && to[0].is(*fixed))
       to[0] = from[0];
