@@ -28,6 +28,15 @@ std::pair<std::string, std::string> name_and_value(const std::string& text, cons
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
+bool is_number(const std::string& text) { // of an axis or a size
+  return !text.empty() && text.size() < 16 &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
+}
+bool is_name(const std::string& text) {
+  return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+}
+
 // Functions of the prelude and modules: a value of such a name would hide them.
 std::vector<std::string> library_names() {
   std::vector<std::string> names = {
@@ -79,6 +88,13 @@ onnx::ImportOptions options_of(const std::string& path, const ImportFlags& flags
   for (const std::string& text : flags.dims) {
     const auto [name, value] = name_and_value(text, "dim");
     int64_t size = -1;
+    const size_t dot = name.rfind('.');
+    if (dot != std::string::npos && is_number(name.substr(dot + 1))) { // of an input's axis
+      if (!is_number(value) && !is_name(value))
+        throw UsageError(fmt::format("--dim {}: '{}' is neither a size nor a name", text, value));
+      options.axes[name] = value;
+      continue;
+    }
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), size);
     if (error != std::errc() || end != value.data() + value.size() || size < 0)
       throw UsageError(fmt::format("--dim {}: '{}' is no size", text, value));
@@ -134,7 +150,10 @@ int import(const std::string& path, std::string output, const ImportFlags& flags
 } // namespace
 
 void ImportFlags::add_to(Command app) {
-  app.add_option("--dim", dims, "of an ONNX model: a size that it leaves open, as NAME=SIZE").one_value_each();
+  app.add_option("--dim", dims,
+                 "of an ONNX model: a size that it leaves open, as NAME=SIZE; "
+                 "or of an input's axis, as INPUT.AXIS=SIZE, or =NAME to leave it open")
+      .one_value_each();
   app.add_option("--input", inputs, "of an ONNX model: the value of an input, as NAME=VALUE or NAME=VALUE,VALUE")
       .one_value_each();
 }

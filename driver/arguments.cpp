@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
+#include <optional>
 
 namespace tl::driver {
 namespace {
@@ -91,8 +92,9 @@ ProgramArguments parse_arguments(const ProgramInterface& interface, const std::v
   std::vector<size_t> files; // parameters that files fill, in order
   for (size_t i = 0; i < params.size(); ++i)
     if (is_file(params[i]) && (params[i].leaf.empty() || i == 0 || params[i - 1].name != params[i].name))
-      files.push_back(i);         // of a struct: the first of its leaves
-  std::vector<std::string> given; // files, in order
+      files.push_back(i);                                        // of a struct: the first of its leaves
+  std::vector<std::string> given;                                // files, in order
+  std::vector<std::optional<std::string>> by_name(files.size()); // those that `--NAME FILE` gives
   bool only_files = false;
   for (size_t w = 0; w < words.size(); ++w) {
     const std::string& word = words[w];
@@ -116,17 +118,13 @@ ProgramArguments parse_arguments(const ProgramInterface& interface, const std::v
       continue;
     }
     if (only_files || !is_flag(word)) {
-      if (given.size() == files.size())
-        throw UsageError(files.empty() ? fmt::format("unexpected argument '{}': this program reads no files", word)
-                                       : fmt::format("unexpected argument '{}': this program reads {} file{}", word,
-                                                     files.size(), files.size() == 1 ? "" : "s"));
       given.push_back(word);
       continue;
     }
     size_t equals = word.find('=');
     std::string name = word.substr(0, equals);
     auto found = std::find_if(params.begin(), params.end(), [&](const ParamInfo& p) {
-      return !is_file(p) && name.size() > 2 && name[1] == '-' && same_name(p, name.substr(2));
+      return name.size() > 2 && name[1] == '-' && same_name(p, name.substr(2));
     });
     if (found == params.end()) {
       const RunFlag* flag = setup ? flag_of_run(name) : nullptr;
@@ -143,6 +141,13 @@ ProgramArguments parse_arguments(const ProgramInterface& interface, const std::v
     }
     size_t i = static_cast<size_t>(found - params.begin());
     std::string value;
+    if (is_file(*found)) {
+      if (equals == std::string::npos && w + 1 == words.size()) throw UsageError(fmt::format("{} needs a file", name));
+      auto& file = by_name[static_cast<size_t>(std::find(files.begin(), files.end(), i) - files.begin())];
+      if (file) throw UsageError(fmt::format("{} is given twice", name));
+      file = equals != std::string::npos ? word.substr(equals + 1) : words[++w];
+      continue;
+    }
     if (equals != std::string::npos) {
       value = word.substr(equals + 1);
     } else if (found->dtype == DType::Bool &&
@@ -168,12 +173,19 @@ ProgramArguments parse_arguments(const ProgramInterface& interface, const std::v
       result.values[i] = scalar;
     }
   }
+  size_t next = 0; // of the files in order, which are for what no name is given to
+  for (std::optional<std::string>& file : by_name)
+    if (!file && next < given.size()) file = given[next++];
+  if (next < given.size())
+    throw UsageError(files.empty() ? fmt::format("unexpected argument '{}': this program reads no files", given[next])
+                                   : fmt::format("unexpected argument '{}': this program reads {} file{}", given[next],
+                                                 files.size(), files.size() == 1 ? "" : "s"));
   if (setup) prepare(*setup);
   const NamedByUser by_user;
   uint64_t bytes = 0; // of all files
-  for (size_t k = 0; k < given.size(); ++k)
-    for (size_t i = files[k]; i < params.size() && params[i].name == params[files[k]].name; ++i)
-      result.values[i] = read_leaf(params[i], given[k], bytes);
+  for (size_t k = 0; k < files.size(); ++k)
+    for (size_t i = files[k]; by_name[k] && i < params.size() && params[i].name == params[files[k]].name; ++i)
+      result.values[i] = read_leaf(params[i], *by_name[k], bytes);
   for (size_t i = 0; i < params.size(); ++i)
     if (std::holds_alternative<std::monostate>(result.values[i]) && !params[i].has_default) {
       if (params[i].is_list) {
@@ -213,7 +225,7 @@ std::string help_text(const ProgramInterface& interface, const std::string& comm
   }
   std::string text = usage + "\n";
   if (!interface.doc.empty()) text += "\n" + interface.doc + "\n";
-  if (!files.empty()) text += "\nfiles:\n" + files;
+  if (!files.empty()) text += "\nfiles, in this order or each as --NAME FILE:\n" + files;
   if (!options.empty()) text += "\noptions:\n" + options;
   if (with_flags) {
     text += "\nof every tl program (also as --tl-NAME, and TL_NAME in the environment):\n";

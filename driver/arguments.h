@@ -15,9 +15,9 @@ struct ProgramArguments {
 };
 
 // Scalars and strings are `--name value`, lists of them the same several times (else empty, or the default); tensors,
-// structs and other lists are file names in order (driver/leaves.h); `-o FILE` takes a result. Reads the files and
-// checks element type and rank. With `setup`, the flags of a run are among them, also as `--tl-NAME`, which no
-// parameter can be. Throws UsageError, also for files that cannot be read.
+// structs and other lists are file names in order, or `--name FILE` (driver/leaves.h); `-o FILE` takes a result. Reads
+// the files and checks element type and rank. With `setup`, the flags of a run are among them, also as `--tl-NAME`,
+// which no parameter can be. Throws UsageError, also for files that cannot be read.
 ProgramArguments parse_arguments(const ProgramInterface& interface, const std::vector<std::string>& words,
                                  RunSetup* setup = nullptr);
 

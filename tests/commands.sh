@@ -122,6 +122,22 @@ check "not a number" 2 "'three' is not an i64" -- "$tl" run -e "$add" "$out/a.np
 check "unknown option" 2 "unknown option --c" -- "$tl" run -e "$add" "$out/a.npy" --c 3
 check "too many files" 2 "unexpected argument" -- "$tl" run -e "$add" "$out/a.npy" "$out/a.npy"
 check "wrong element type" 2 "f32.*f64" -- "$tl" run -e "$add" "$out/double.npy"
+two='fn main(left: f32[n], right_side: f32[_]) { print("{left} {right_side}") }'
+"$tl" run -e 'fn main() -> f32[1] = [9.0]' -o "$out/nine.npy"
+check "a file by name" 0 "^\[1. 2. 3.\] \[9.\]$" -- "$tl" run -e "$two" --left "$out/a.npy" --right-side="$out/nine.npy"
+check "files by name in any order" 0 "^\[1. 2. 3.\] \[9.\]$" -- "$tl" run -e "$two" --right_side "$out/nine.npy" --left "$out/a.npy"
+check "a file by name, the other by its place" 0 "^\[9.\] \[1. 2. 3.\]$" -- "$tl" run -e "$two" "$out/nine.npy" --right-side "$out/a.npy"
+check "a file by its place where the first has a name" 0 "^\[9.\] \[1. 2. 3.\]$" -- "$tl" run -e "$two" --left "$out/nine.npy" "$out/a.npy"
+check "a file by name: twice" 2 "^tl: --left is given twice$" -- "$tl" run -e "$two" --left "$out/a.npy" --left "$out/a.npy"
+check "a file by name: another is missing" 2 "missing a file for 'right_side' \(f32\[_\]\)" -- "$tl" run -e "$two" --left "$out/a.npy"
+check "a file by name: none follows" 2 "^tl: --left needs a file$" -- "$tl" run -e "$two" --left
+check "a file by name: no such name" 2 "unknown option --middle" -- "$tl" run -e "$two" --middle "$out/a.npy"
+check "a file by name: too many by their places" 2 "unexpected argument '.*a.npy': this program reads 2 files" -- "$tl" run -e "$two" --left "$out/a.npy" \
+  "$out/nine.npy" "$out/a.npy"
+check "a file by name: of another type" 2 "'left' \(f32\[n\]\): .*f64" -- "$tl" run -e "$two" --left "$out/double.npy" "$out/a.npy"
+check "a file by name: no such file" 2 "'left' \(f32\[n\]\): cannot open '.*none.npy'" -- "$tl" run -e "$two" --left "$out/none.npy" "$out/a.npy"
+printf '%s\n' "$two" >"$out/two.tl"
+check "help says that files have names" 0 "in this order or each as --NAME FILE" -- "$tl" run "$out/two.tl" --help
 
 # ---- imported files
 mkdir -p "$out/lib"

@@ -392,6 +392,15 @@ void cast(Op& op, const Row&) {
   if (!dtype) op.refuse(fmt::format("it converts to {}, which tl does not have", data_type_name(to)));
   cast_to(op, *dtype);
 }
+// The same bits. A conversion between integers of one width keeps them.
+void bit_cast(Op& op, const Row& row) {
+  const auto to = dtype_of(static_cast<int32_t>(op.integer("to", 0)));
+  if (to && size_of(*to) != size_of(op[0].dtype)) op.refuse("it converts to elements of another width");
+  if (!to || is_float(*to) || (is_float(op[0].dtype) && op[0].dtype != *to) ||
+      (*to == DType::Bool && op[0].dtype != DType::Bool))
+    op.refuse("tl has the bits of integers alone");
+  cast(op, row);
+}
 void cast_like(Op& op, const Row&) { cast_to(op, op[1].dtype); }
 
 void is_infinite(Op& op, const Row&) {
@@ -424,12 +433,24 @@ void layer(Op& op, const Row& row) {
   op.in.use_module(row.form.substr(0, row.form.find('.')));
   unary(op, row);
 }
+
+void swiglu(Op& op, const Row& row) {
+  op.in.use_module("nn");
+  const Dims dims = op.in.broadcast(op[0].dims, op[1].dims);
+  op.define(0, filled(op, row.form), op[0].dtype, dims);
+}
+
+void binarizer(Op& op, const Row& row) {
+  const DType dtype = op[0].dtype;
+  op.define(0, fmt::format("{}({})", name_of(dtype), filled(op, row.form)), dtype, op[0].dims);
+}
+
 void prelu(Op& op, const Row&) {
   Dims dims = op.in.broadcast(op[0].dims, op[1].dims);
   op.define(0, fmt::format("where({0} < 0.0, {0} * {1}, {0})", op.text(0), op.text(1)), op[0].dtype, dims);
 }
 
-void identity(Op& op, const Row&) { op.alias(0, op.value(0)); }
+void identity(Op& op, const Row&) { op.alias(0, op.any_value(0)); }
 
 void dropout(Op& op, const Row&) {
   const Contents* training = op.contents(2);
@@ -455,6 +476,8 @@ std::vector<Row> elementwise_rows() {
       {"Asinh", 9, "asinh({0})", unary},
       {"Atan", 7, "atan({0})", unary},
       {"Atanh", 9, "atanh({0})", unary},
+      {"Binarizer", 1, "{0} > {threshold:0.0}", binarizer, "ai.onnx.ml"},
+      {"BitCast", 26, "", bit_cast},
       {"BitShift", 11, "", shift},
       {"BitwiseAnd", 18, "bit_and({0}, {1})", binary},
       {"BitwiseNot", 18, "bit_not({0})", unary},
@@ -511,6 +534,7 @@ std::vector<Row> elementwise_rows() {
       {"Sqrt", 6, "sqrt({0})", folding_unary<kSqrt>},
       {"Sub", 7, "{0} - {1}", folding_binary<kSub>},
       {"Sum", 6, "+", chain<kAdd>},
+      {"SwiGLU", 28, "nn.swish({0}, alpha = {alpha:1.0}) * {1}", swiglu},
       {"Swish", 24, "nn.swish({0}, alpha = {alpha:1.0})", layer},
       {"Tan", 7, "tan({0})", unary},
       {"Tanh", 6, "tanh({0})", unary},

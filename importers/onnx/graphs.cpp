@@ -9,7 +9,6 @@ namespace tl::onnx {
 namespace {
 
 constexpr size_t kDeepestCall = 16;
-constexpr size_t kMostNodes = 200'000; // with the functions of the model written out
 
 } // namespace
 
@@ -78,8 +77,9 @@ void Importer::add_nodes(const std::vector<Node>& nodes) {
 
 void Importer::add_node(const Node& node) {
   if (++nodes_ > kMostNodes)
-    throw ModelError(fmt::format("its functions, written out, have more than {} nodes", kMostNodes));
+    throw ModelError(fmt::format("its functions and loops, written out, have more than {} nodes", kMostNodes));
   auto refuse = [&](const std::string& reason) {
+    if (choices_ && attempts_ == 0) throw WrongChoice();
     refusals_.push_back({node.name, node.op, node.domain, reason, opset(node.domain)});
     for (const std::string& name : node.outputs)
       if (!name.empty()) scope_->values[name] = nullptr; // what depends on it is not its own fault
@@ -169,7 +169,7 @@ void Importer::add_call(const Node& node, const Function& function) {
   auto graph = std::make_shared<Graph>();
   graph->nodes = std::move(nodes);
   for (const std::string& output : function.outputs)
-    graph->outputs.push_back({output, true, "", 0, {}});
+    graph->outputs.emplace_back().name = output;
   written_out_.push_back(graph);
   count_uses(*graph, scope);
   Scope* const outer = scope_;
@@ -206,6 +206,8 @@ std::vector<ValuePtr> Importer::inlined(const Graph& graph, const std::vector<Va
   scope.outer = scope_;
   for (size_t i = 0; i < inputs.size(); ++i)
     scope.values[graph.inputs[i].name] = inputs[i];
+  for (const Node& node : graph.nodes)
+    done_.erase(&node); // of the last time that it was written
   count_uses(graph, scope);
   add_initializers(graph, scope);
   scope_ = &scope;
@@ -231,34 +233,49 @@ std::vector<ValuePtr> Importer::inlined(const Graph& graph, const std::vector<Va
 
 Importer::Body Importer::body(const Graph& graph, const std::vector<ValuePtr>& inputs) {
   Body body;
-  Block* const before = block_;
   body.block.sizes = block_->sizes;
-  block_ = &body.block;
   const SizeFacts facts = facts_;
   try {
-    body.results = inlined(graph, inputs);
+    within(body.block, [&] { body.results = inlined(graph, inputs); });
   } catch (...) {
-    block_ = before;
     facts_ = facts;
     throw;
   }
-  block_ = before;
   facts_ = facts;
   return body;
 }
 
-std::string Importer::results_text(Body& body) {
-  Block* const before = block_;
-  block_ = &body.block;
-  std::vector<std::string> texts;
-  for (const ValuePtr& value : body.results) {
-    std::string result = text(*value);
-    const bool typed = value->contents && value->text.empty() && value->dims.empty() &&
-                       (is_float(value->dtype) || is_int(value->dtype));
-    texts.push_back(typed ? fmt::format("{}({})", name_of(value->dtype), result) : result);
+bool Importer::choose_first() {
+  needs_choices_ = true;
+  if (!choices_)
+    throw Refused("its branches differ in their number of axes: which one it is has to be known (--dim, --input)");
+  if (choices_->next == choices_->made.size()) choices_->made.push_back(true);
+  return choices_->made[choices_->next++];
+}
+
+bool Importer::holds_outside(const Size& size, size_t atoms) const {
+  std::vector<AtomId> leaves;
+  sizes_.collect(size, leaves);
+  return !size.is_too_large() &&
+         std::all_of(leaves.begin(), leaves.end(), [&](AtomId leaf) { return leaf.index < atoms; });
+}
+
+Importer::Mark Importer::mark() const {
+  return {names_.given.size(), refusals_.size(), block_->lines.size(), block_->sizes, facts_};
+}
+
+// Constants that it has made stay: they are the same the next time.
+void Importer::go_back_to(const Mark& mark) {
+  for (size_t i = mark.names; i < names_.given.size(); ++i) {
+    names_.taken.erase(names_.given[i]);
+    for (Weight& weight : weights_)
+      if (weight.name == names_.given[i]) weight.name.clear();
   }
-  block_ = before;
-  return texts.size() == 1 ? texts[0] : fmt::format("({})", fmt::join(texts, ", "));
+  names_.given.resize(mark.names);
+  refusals_.resize(mark.refusals);
+  block_->lines.resize(mark.lines);
+  block_->sizes = mark.sizes;
+  facts_ = mark.facts;
 }
 
 } // namespace tl::onnx

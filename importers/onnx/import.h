@@ -25,6 +25,7 @@ struct ImportOptions {
   std::string name = "model";                // of the program, for its comments
   std::string weights_file;                  // as the program names it
   std::map<std::string, int64_t> dims;       // sizes that the model leaves open, by the model's names
+  std::map<std::string, std::string> axes;   // of an input, "image.0": its size, or a name that leaves it open
   std::map<std::string, std::string> inputs; // scalars or small tensors that are fixed: "16000", "1,2,3"
   std::vector<std::string> reserved; // names that the program must not give to values of its own: functions, modules
   Evaluate evaluate;

@@ -11,10 +11,22 @@
 
 namespace tl::onnx {
 
+inline constexpr size_t kMostNodes = 200'000; // with functions and loops of the model written out
+
 // Why a node cannot be expressed; caught around each node.
 struct Refused : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+// Branches of an `If` may differ in their number of axes, and its condition be known only when the program runs; mostly
+// the rest of the model fits one of them alone, as exporters write a squeeze. Then that one is taken, and the program
+// asserts what it takes for granted. Which one it is, whole imports tell: these are the choices of one of them.
+struct Choices {
+  std::vector<bool> made; // is it the first branch?
+  size_t next = 0;
+};
+// With these choices the rest does not fit.
+struct WrongChoice {};
 
 bool is_word(char c);                          // of an identifier
 std::string short_name(std::string_view name); // the last two parts of a path as an identifier
@@ -41,8 +53,10 @@ struct Scope {
 
 class Importer {
 public:
-  Importer(const Model& model, const ImportOptions& options);
+  Importer(const Model& model, const ImportOptions& options, Choices* choices = nullptr);
   Imported run();
+  bool needs_choices() const { return needs_choices_; } // some are to be made, and it was refused
+  size_t nodes() const { return nodes_; }               // that were written
 
   // ---- names and texts
   std::string fresh_name(std::string_view wish); // an identifier that nothing else has where it is written
@@ -50,6 +64,8 @@ public:
   std::string size_text(const Size& size);
   std::string dims_text(const Dims& dims); // "[n, 3]"
   std::string literal(DType dtype, const Contents& contents);
+  std::string typed_text(Value& value);                       // where nothing around says its type
+  std::string list_type(const Sequence& sequence);            // "List<f32[_, 3]>"
   std::string number_text(DType dtype, const Number& number); // as an operand next to others of its type
 
   // ---- statements
@@ -76,10 +92,47 @@ public:
   };
   // Writes a graph whose inputs have these values. What it sees of the graphs around it is theirs.
   Body body(const Graph& graph, const std::vector<ValuePtr>& inputs);
-  std::string results_text(Body& body); // as the last line of its block
+  // Writes more into a block.
+  template <class F> void within(Block& block, const F& write) {
+    Block* const before = block_;
+    block_ = &block;
+    try {
+      write();
+    } catch (...) {
+      block_ = before;
+      throw;
+    }
+    block_ = before;
+  }
   // Writes its nodes into the block that is being written, with names of its own.
   std::vector<ValuePtr> inlined(const Graph& graph, const std::vector<ValuePtr>& inputs);
+  // Is it made of the first `atoms` atoms alone, those that a block which came later sees from outside?
+  bool holds_outside(const Size& size, size_t atoms) const;
+  // An attempt at writing something in another way.
+  // Which of the branches that differ in rank. Throws Refused where none is to be chosen.
+  bool choose_first();
+  // What is refused meanwhile is tried in another way.
+  template <class F> void attempt(const F& write) {
+    ++attempts_;
+    try {
+      write();
+    } catch (...) {
+      --attempts_;
+      throw;
+    }
+    --attempts_;
+  }
+  struct Mark {
+    size_t names, refusals, lines;
+    std::map<Size, std::string> sizes;
+    SizeFacts facts;
+  };
+  Mark mark() const;
+  void go_back_to(const Mark& mark);
 
+  // The size that the file has for an axis that was opened (ImportOptions::axes), where this is that axis's.
+  std::optional<int64_t> fixed_size_of(const Size& opened) const;
+  bool has_opened(const Size& size) const; // is it made of such ones?
   SizeAtoms& sizes() { return sizes_; }
   const SizeFacts& facts() const { return facts_; }
   Scope& scope() { return *scope_; }
@@ -112,7 +165,8 @@ private:
   struct Weight {
     std::string name; // in the program; empty: it is not used there
     ValuePtr value;
-    bool in_constants = false; // used by what is computed when importing
+    std::string constant_name; // a parameter of what is computed when importing, once it was
+    bool in_constants = false; // is it, this time?
   };
 
   const Model& model_;
@@ -122,9 +176,11 @@ private:
   SizeAtoms sizes_;
   SizeFacts facts_;
   std::map<std::string, Size> named_sizes_; // by the model's names
+  std::map<AtomId, int64_t> opened_;        // what the file has for them
   struct Names {
     std::set<std::string> taken;
     std::map<std::string, int> suffixes; // the last one that a name that is taken was given
+    std::vector<std::string> given;      // in order
   };
   std::string fresh_name(std::string_view wish, Names& among);
   Names names_, constant_names_; // of the program, and of what is computed when importing
@@ -141,6 +197,9 @@ private:
   std::vector<Refusal> refusals_;
   std::set<const Node*> done_;
   size_t nodes_ = 0;
+  Choices* choices_;
+  bool needs_choices_ = false;
+  int attempts_ = 0;
   std::vector<std::shared_ptr<const Graph>> written_out_; // of functions: nodes are known by their addresses
   std::vector<const Function*> calls_;                    // being inlined
   const std::map<std::string, int64_t>* opsets_;
@@ -158,7 +217,8 @@ public:
   // ---- inputs
   size_t inputs() const { return node.inputs.size(); }
   bool has(size_t i) const { return i < node.inputs.size() && !node.inputs[i].empty(); }
-  ValuePtr value(size_t i); // Refused where it is left out
+  ValuePtr value(size_t i);     // a tensor. Refused where it is left out
+  ValuePtr any_value(size_t i); // or a sequence, or an optional value that is not there
   Value& operator[](size_t i) { return *value(i); }
   std::string text(size_t i) { return in.text(*value(i)); }
   // Next to another operand of so many axes: one element that is known is written without its axes.

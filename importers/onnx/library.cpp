@@ -96,6 +96,19 @@ std::string activation(Op& op, std::string name, size_t& alphas, size_t& betas) 
 
 void recurrent(Op& op, const Row& row) {
   const bool is_lstm = row.name == "LSTM";
+  const size_t batch_axis = op.integer("layout", 0) != 0 ? 0 : 1;
+  op.require_axes(0, 3);
+  for (size_t i = 5; i < 7; ++i) { // states of as many as there are in the batch, which the function has to see
+    if (!op.has(i) || op.rank(i) != 3 || op[i].dims[batch_axis] == op[0].dims[batch_axis]) continue;
+    Value type;
+    type.name = op.node.inputs[i];
+    type.dtype = op[i].dtype;
+    type.dims = op[i].dims;
+    type.dims[batch_axis] = op[0].dims[batch_axis];
+    const std::string name = op.in.fresh_name(type.name);
+    op.in.write(fmt::format("let {} = reshape({}, {})", name, op.text(i), op.in.dims_text(type.dims)));
+    op.in.scope().values[type.name] = typed_value(op.in, type, name);
+  }
   Call call(op, row.form);
   const std::string direction = op.string("direction", "forward");
   call.string("direction", "forward").integer("layout", 0);
@@ -502,6 +515,48 @@ void attention(Op& op, const Row&) {
                               {dtype, unknown_dims(4)}});
 }
 
+void flex_attention(Op& op, const Row&) {
+  for (size_t i = 0; i < 3; ++i)
+    if (op.rank(i) != 4) op.refuse("its operands do not have four axes");
+  const Dims &q = op[0].dims, &k = op[1].dims;
+  const DType dtype = op[0].dtype;
+  const DType precise = type_of_attribute(op, "softmax_precision", dtype == DType::F64 ? DType::F64 : DType::F32);
+  if (!is_float(precise)) op.refuse("its softmax_precision is no type of floats");
+  // A graph may change the scores, and another one what they weigh.
+  auto changed = [&](const char* attribute, const std::string& wish, const std::string& text) {
+    Value type;
+    type.dtype = precise;
+    type.dims = {q[0], q[1], q[2], k[2]};
+    const std::string name = op.in.fresh_name(wish);
+    op.in.write(fmt::format("let {} = {}", name, text));
+    ValuePtr value = typed_value(op.in, type, name);
+    if (const Attribute* a = op.attribute(attribute); a && a->graph) {
+      const std::vector<ValuePtr> results = op.in.inlined(*a->graph, {value});
+      if (results.size() != 1 || results[0]->sequence || results[0]->is_none || results[0]->rank() != 4 ||
+          results[0]->dtype != precise)
+        op.refuse(fmt::format("its {} does not give a tensor like its input", attribute));
+      value = results[0];
+    }
+    return op.in.typed_text(*value);
+  };
+  Call call(op, "flex_scores", 2);
+  call.real("scale", 0);
+  const std::string scores = changed("score_mod", "scores", fmt::format("{}({})", name_of(precise), call.text()));
+  const std::string weights = changed("prob_mod", "weights", fmt::format("softmax({})", scores));
+  op.define(0, fmt::format("onnx.flex_product({}, {})", weights, op.text(2)), dtype, {q[0], q[1], q[2], op[2].dims[3]});
+}
+
+void array_features(Op& op, const Row&) {
+  op.require_axes(0, 1);
+  Dims dims = op[0].dims;
+  Size count = 1;
+  for (const Size& d : op[1].dims)
+    count = count * d;
+  dims.back() = count;
+  if (dims.size() == 1) dims.insert(dims.begin(), 1);
+  op.define(0, Call(op, "array_features").text(), op[0].dtype, dims);
+}
+
 void linear_attention(Op& op, const Row&) {
   op.require_axes(0, 3);
   Call call(op, "linear_attention");
@@ -533,6 +588,7 @@ void deformable(Op& op, const Row&) {
 std::vector<Row> library_rows() {
   return {
       {"AffineGrid", 20, "", affine_grid},
+      {"ArrayFeatureExtractor", 1, "", array_features, "ai.onnx.ml"},
       {"Attention", 23, "", attention},
       {"BlackmanWindow", 17, "blackman_window", window},
       {"CausalConvWithState", 27, "", causal_conv},
@@ -545,6 +601,7 @@ std::vector<Row> library_rows() {
       {"DepthToSpace", 1, "depth_to_space", space},
       {"DequantizeLinear", 10, "", dequantize},
       {"DynamicQuantizeLinear", 11, "", dynamic_quantize},
+      {"FlexAttention", 1, "", flex_attention, "ai.onnx.preview"},
       {"GRU", 7, "gru", recurrent},
       {"GatherND", 11, "", gather_nd},
       {"GlobalLpPool", 2, "global_lp_pool", of_rank},
@@ -573,6 +630,7 @@ std::vector<Row> library_rows() {
       {"RoiAlign", 10, "roi_align", of_rank},
       {"RotaryEmbedding", 23, "rotary_embedding", alike},
       {"STFT", 17, "", stft},
+      {"Scatter", 9, "scatter_elements", scatter},
       {"ScatterElements", 11, "scatter_elements", scatter},
       {"ScatterND", 11, "scatter_nd", scatter},
       {"SoftmaxCrossEntropyLoss", 12, "softmax_cross_entropy_loss", loss},

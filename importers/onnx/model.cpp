@@ -116,13 +116,18 @@ std::vector<Dimension> read_shape(Bytes bytes) {
 
 ValueInfo read_value(Bytes bytes) {
   ValueInfo info;
-  auto read_type = [&](Bytes type) {
+  auto read_type = [&](auto& self, Bytes type) -> void {
     for (FieldReader reader(type); reader.next();) {
       const Field& field = reader.field();
-      if (field.number == 4) info.kind = "sequence";
       if (field.number == 5) info.kind = "map";
       if (field.number == 8) info.kind = "sparse tensor";
-      if (field.number == 9) info.kind = "optional value";
+      const bool inner = (field.number == 4 && !info.is_sequence) || (field.number == 9 && !info.is_optional);
+      if (field.number == 4 || field.number == 9) info.kind = "value of values of values";
+      if (inner) { // an optional value may be a sequence, which holds tensors
+        (field.number == 4 ? info.is_sequence : info.is_optional) = true;
+        for (FieldReader of(message_of(field)); of.next();)
+          if (of.field().number == 1) self(self, message_of(of.field()));
+      }
       if (field.number != 1) continue;
       info.is_tensor = true;
       for (FieldReader of(message_of(field)); of.next();) {
@@ -133,7 +138,7 @@ ValueInfo read_value(Bytes bytes) {
   };
   for (FieldReader reader(bytes); reader.next();) {
     if (reader.field().number == 1) info.name = string_of(reader.field());
-    if (reader.field().number == 2) read_type(message_of(reader.field()));
+    if (reader.field().number == 2) read_type(read_type, message_of(reader.field()));
   }
   return info;
 }

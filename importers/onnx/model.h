@@ -47,7 +47,8 @@ struct Dimension {
 struct ValueInfo {
   std::string name;
   bool is_tensor = false;
-  std::string kind = "value without a type"; // in words, where it is no tensor
+  bool is_sequence = false, is_optional = false; // of tensors; one that may not be there
+  std::string kind = "value without a type";     // in words, where it is neither
   int32_t data_type = 0;
   std::optional<std::vector<Dimension>> dims; // nothing: the rank is not known
 };

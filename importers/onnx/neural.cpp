@@ -311,10 +311,24 @@ std::string down_channels(Op& op, const std::string& text) { // [c] against [n, 
   return across.empty() ? text : fmt::format("{}[:{}]", text, across);
 }
 
+std::string real_text(Op& op, const char* name, double missing) {
+  return op.in.number_text(DType::F32, Number::of_real(op.real(name, missing)));
+}
+
 void batch_norm(Op& op, const Row&) {
+  if (op.version >= 14 && op.integer("training_mode", 0) != 0) {
+    op.in.use_module("onnx");
+    op.require_axes(0, 2);
+    const Dims channels{op[0].dims[1]};
+    std::string inputs;
+    for (size_t i = 0; i < 5; ++i)
+      inputs += op.text(i) + ", ";
+    return op.define_all(fmt::format("onnx.batch_normalization({}epsilon = {}, momentum = {}, training_mode = 1)",
+                                     inputs, real_text(op, "epsilon", 1e-5), real_text(op, "momentum", 0.9)),
+                         {{op[0].dtype, op[0].dims}, {op[3].dtype, channels}, {op[4].dtype, channels}});
+  }
   for (size_t i = 1; i < op.node.outputs.size(); ++i)
-    if (op.wants(i)) op.refuse("it trains: only inference is imported");
-  if (op.integer("training_mode", 0) != 0) op.refuse("it trains: only inference is imported");
+    if (op.wants(i)) op.refuse("it gives what its training needs, as the first versions did");
   const double eps = op.real("epsilon", static_cast<double>(1e-5f));
   bool constant = !op.in.block().is_constant;
   std::vector<ValuePtr> parameters;
@@ -342,10 +356,6 @@ void batch_norm(Op& op, const Row&) {
             fmt::format("({} - {}) * {} + {}", x, down_channels(op, t[2]),
                         down_channels(op, fmt::format("({} / sqrt({} + {}))", t[0], t[3], e)), down_channels(op, t[1])),
             op[0].dtype, op[0].dims);
-}
-
-std::string real_text(Op& op, const char* name, double missing) {
-  return op.in.number_text(DType::F32, Number::of_real(op.real(name, missing)));
 }
 
 void layer_norm(Op& op, const Row&) {

@@ -7,10 +7,17 @@
 
 namespace tl::onnx {
 
-ValuePtr Op::value(size_t i) {
+ValuePtr Op::any_value(size_t i) {
   if (!has(i)) refuse(fmt::format("its input {} is left out", i));
   ValuePtr found = in.find(node.inputs[i]);
   if (!found) refuse(fmt::format("its input `{}` is missing", node.inputs[i]));
+  return found;
+}
+
+ValuePtr Op::value(size_t i) {
+  ValuePtr found = any_value(i);
+  if (found->sequence || found->is_none)
+    refuse(fmt::format("its input `{}` is {}", node.inputs[i], found->is_none ? "not there" : "a sequence"));
   return found;
 }
 
@@ -203,15 +210,15 @@ std::string filled(Op& op, std::string_view form) {
 // ---- the table ------------------------------------------------------------------------------------------------------
 
 const Row* find_row(const Node& node) {
-  static const std::map<std::string_view, Row> rows = [] {
-    std::map<std::string_view, Row> all;
-    for (auto part : {elementwise_rows, shape_rows, reduction_rows, neural_rows, control_rows, library_rows})
+  static const auto rows = [] {
+    std::map<std::pair<std::string_view, std::string_view>, Row> all;
+    for (auto part : {elementwise_rows, shape_rows, reduction_rows, neural_rows, control_rows, loop_rows, sequence_rows,
+                      library_rows})
       for (const Row& row : part())
-        all.emplace(row.name, row);
+        all.emplace(std::pair(row.domain, row.name), row);
     return all;
   }();
-  if (!node.domain.empty()) return nullptr;
-  auto found = rows.find(node.op);
+  auto found = rows.find({node.domain, node.op});
   return found == rows.end() ? nullptr : &found->second;
 }
 

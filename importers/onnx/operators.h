@@ -1,4 +1,4 @@
-// The table of operators of ONNX's own domain: a row for each.
+// The table of operators: a row for each.
 #pragma once
 #include "importers/onnx/importer.h"
 #include <string_view>
@@ -12,9 +12,19 @@ struct Row {
   // How it is written: {0} is an input, {alpha:0.01} an attribute and its default.
   std::string_view form;
   void (*write)(Op& op, const Row& row);
+  std::string_view domain = ""; // ONNX's own
 };
 
 const Row* find_row(const Node& node); // null: there is no such operator
+
+// ---- values of graphs inside nodes
+
+const Graph& graph_of(Op& op, std::string_view attribute); // Refused where there is none
+// `type` is what a value may be, by its element type and sizes, or what a sequence holds: makes it one that `other` is
+// too, of sizes that hold where there were but the first `atoms` atoms. Gives whether it changed. Throws Refused.
+bool widen(Importer& in, Value& type, const Value& other, size_t atoms);
+ValuePtr typed_value(Importer& in, const Value& type, const std::string& name); // a variable of that type
+std::string declared(Importer& in, const Value& type, const std::string& name); // "xs: List<f32[_]>"
 
 // Of one file each.
 std::vector<Row> elementwise_rows();
@@ -22,6 +32,8 @@ std::vector<Row> shape_rows();
 std::vector<Row> reduction_rows();
 std::vector<Row> neural_rows();
 std::vector<Row> control_rows();
+std::vector<Row> loop_rows();
+std::vector<Row> sequence_rows();
 std::vector<Row> library_rows();
 
 // The form with inputs and attributes put in.

@@ -29,8 +29,8 @@ std::string quoted(std::string_view text) {
 
 } // namespace
 
-Importer::Importer(const Model& model, const ImportOptions& options)
-    : model_(model), options_(options), opsets_(&model.opsets) {
+Importer::Importer(const Model& model, const ImportOptions& options, Choices* choices)
+    : model_(model), options_(options), choices_(choices), opsets_(&model.opsets) {
   for (std::string_view word : kKeywords)
     names_.taken.emplace(word);
   names_.taken.insert(options.reserved.begin(), options.reserved.end());
@@ -43,7 +43,19 @@ Importer::Importer(const Model& model, const ImportOptions& options)
 Dims Importer::dims_of_input(const ValueInfo& input) {
   Dims dims;
   for (size_t i = 0; i < input.dims->size(); ++i) {
-    const Dimension& dimension = (*input.dims)[i];
+    Dimension dimension = (*input.dims)[i];
+    std::optional<int64_t> opened;
+    const std::string place = fmt::format("{}.{}", input.name, i);
+    if (auto given = options_.axes.find(place); given != options_.axes.end()) {
+      unused_options_.erase("--dim " + place);
+      const std::string& size = given->second;
+      if (std::isdigit(static_cast<unsigned char>(size[0]))) {
+        dimension.value = std::stoll(size);
+      } else {
+        opened = dimension.value;
+        dimension = {std::nullopt, size};
+      }
+    }
     if (dimension.value && *dimension.value >= 0) { // some exporters write -1 for an open size
       if (*dimension.value > kLongestAxis)
         throw ModelError(fmt::format("the input `{}` has an axis of {} elements", input.name, *dimension.value));
@@ -59,9 +71,22 @@ Dims Importer::dims_of_input(const ValueInfo& input) {
     }
     auto [at, is_new] = named_sizes_.try_emplace(key);
     if (is_new) at->second = Size::of(sizes_.add({AtomKind::Named, fresh_name(key), {}, true, {}, {}}));
+    if (opened && *opened >= 0) opened_[*at->second.as_atom()] = *opened;
     dims.push_back(at->second);
   }
   return dims;
+}
+
+std::optional<int64_t> Importer::fixed_size_of(const Size& opened) const {
+  const auto atom = opened.as_atom();
+  const auto found = atom ? opened_.find(*atom) : opened_.end();
+  return found == opened_.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool Importer::has_opened(const Size& size) const {
+  std::vector<AtomId> leaves;
+  if (!opened_.empty()) sizes_.collect(size, leaves);
+  return std::any_of(leaves.begin(), leaves.end(), [&](AtomId leaf) { return opened_.contains(leaf); });
 }
 
 ValuePtr Importer::fixed_input(const Value& input, const std::string& text) {
@@ -105,6 +130,8 @@ void Importer::declare_inputs() {
     initialised.insert(data.name);
   for (const auto& [name, size] : options_.dims)
     unused_options_.insert("--dim " + name);
+  for (const auto& [name, size] : options_.axes)
+    unused_options_.insert("--dim " + name);
   for (const auto& [name, text] : options_.inputs)
     unused_options_.insert("--input " + name);
   for (const ValueInfo& input : model_.graph.inputs) {
@@ -124,7 +151,25 @@ void Importer::declare_inputs() {
     auto value = std::make_shared<Value>();
     value->name = input.name;
     value->dtype = *dtype;
+    if (auto fixed = options_.inputs.find(input.name);
+        fixed != options_.inputs.end() && input.is_optional && fixed->second == "none") {
+      unused_options_.erase("--input " + input.name);
+      value->is_none = true;
+      top_.values[input.name] = value;
+      continue;
+    }
     value->dims = dims_of_input(input);
+    if (input.is_sequence) {
+      Dims element;
+      for (const Size& d : value->dims) // a name of a size is of each element's own
+        element.push_back(d.is_constant() ? d : unknown_size());
+      value->dims.clear();
+      value->sequence = std::make_shared<Sequence>(Sequence{*dtype, element, {}});
+      value->text = fresh_name(input.name);
+      top_.values[input.name] = value;
+      parameters_.push_back({value->text, list_type(*value->sequence)});
+      continue;
+    }
     if (auto fixed = options_.inputs.find(input.name); fixed != options_.inputs.end()) {
       unused_options_.erase("--input " + input.name);
       top_.values[input.name] = fixed_input(*value, fixed->second);
@@ -157,6 +202,10 @@ std::string Importer::program(const std::vector<ValuePtr>& outputs) {
   std::string results, types;
   for (const ValuePtr& output : outputs) {
     results += (results.empty() ? "" : ", ") + text(*output);
+    if (output->sequence) {
+      types += fmt::format("{}{}", types.empty() ? "" : ", ", list_type(*output->sequence));
+      continue;
+    }
     std::string dims;
     for (const Size& d : output->dims) {
       const bool plain = d.is_constant() || (d.as_atom() && sizes_[*d.as_atom()].kind == AtomKind::Named);
@@ -217,11 +266,20 @@ Imported Importer::run() {
   for (const ValueInfo& output : graph.outputs) {
     ValuePtr value = find(output.name);
     if (!value && refusals_.empty()) throw ModelError(fmt::format("nothing gives its output `{}`", output.name));
+    const bool fits = !value || value->sequence || !output.dims || output.dims->size() == value->rank();
+    if (choices_ && choices_->next > 0 && !fits) throw WrongChoice();
     outputs.push_back(value);
   }
   result.refusals = std::move(refusals_);
   if (!result.refusals.empty()) return result;
-  result.source = formatted(program(outputs));
+  std::string text;
+  try {
+    text = program(outputs);
+  } catch (const Refused& reason) { // an output that is a sequence of tensors of different ranks, or is not there
+    result.refusals.push_back({"", "output", "", reason.what(), opset("")});
+    return result;
+  }
+  result.source = formatted(text);
   for (Weight& weight : weights_) {
     if (weight.name.empty()) continue;
     const HostTensor* tensor = elements(*weight.value);
@@ -232,7 +290,35 @@ Imported Importer::run() {
 
 Imported import_model(const std::string& path, const ImportOptions& options) {
   const Model model = read_model(path);
-  return Importer(model, options).run();
+  Importer plain(model, options);
+  Imported refused = plain.run();
+  if (!plain.needs_choices() || refused.refusals.empty()) return refused;
+  // All choices, each as far as the model fits; the model's meaning is known where one of them is left.
+  constexpr int kMostImports = 64;
+  std::optional<Imported> found;
+  Choices choices;
+  size_t nodes = 0;
+  for (int k = 0; k < kMostImports && nodes < kMostNodes; ++k) {
+    choices.next = 0;
+    Importer importer(model, options, &choices);
+    std::optional<Imported> imported;
+    try {
+      imported = importer.run();
+    } catch (const WrongChoice&) {
+      imported.reset();
+    }
+    if (imported && imported->refusals.empty()) {
+      if (found) return refused;
+      found = std::move(imported);
+    }
+    nodes += importer.nodes();
+    choices.made.resize(choices.next);
+    while (!choices.made.empty() && !choices.made.back())
+      choices.made.pop_back();
+    if (choices.made.empty()) return found ? std::move(*found) : std::move(refused);
+    choices.made.back() = false;
+  }
+  return refused;
 }
 
 } // namespace tl::onnx

@@ -113,7 +113,21 @@ void reshape(Op& op, const Row&) {
   for (const Size& d : wanted)
     if (auto atom = d.as_atom(); atom && op.in.sizes()[*atom].kind == AtomKind::Value && !op.contents(1))
       data_dependent = true;
-  if (!data_dependent) return reshape_to(op, reshaped(op, op[0].dims, wanted, op.integer("allowzero", 0) != 0));
+  if (!data_dependent) {
+    const Dims& from = op[0].dims;
+    Dims to = wanted;
+    // The size that the file had for an axis which was opened stands in constant shapes too: first, as in what they
+    // reshape.
+    if (const auto fixed = from.empty() || to.empty() ? std::nullopt : op.in.fixed_size_of(from[0]);
+        fixed && to[0].is(*fixed))
+      to[0] = from[0];
+    to = reshaped(op, from, to, op.integer("allowzero", 0) != 0);
+    if (op.in.has_opened(product(from)) && product(to) != product(from))
+      op.refuse(
+          fmt::format("its shape is fixed and has no place for what --dim leaves open: it makes {} elements of {}",
+                      op.in.sizes().to_string(product(to)), op.in.sizes().to_string(product(from))));
+    return reshape_to(op, to);
+  }
   // Sizes that are computed may be 0 and -1 too.
   const Size total = product(op[0].dims);
   std::vector<std::string> sizes;

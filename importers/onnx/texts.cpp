@@ -74,11 +74,16 @@ std::string Importer::fresh_name(std::string_view wish) {
 }
 
 std::string Importer::fresh_name(std::string_view wish, Names& among) {
+  auto take = [&](const std::string& name) {
+    if (!among.taken.insert(name).second) return false;
+    among.given.push_back(name);
+    return true;
+  };
   for (size_t parts = 2; parts < 5; ++parts)
-    if (std::string name = identifier(last_parts(wish, parts)); among.taken.insert(name).second) return name;
+    if (std::string name = identifier(last_parts(wish, parts)); take(name)) return name;
   const std::string name = short_name(wish);
   for (int& next = among.suffixes[name];;)
-    if (std::string other = fmt::format("{}_{}", name, ++next); among.taken.insert(other).second) return other;
+    if (std::string other = fmt::format("{}_{}", name, ++next); take(other)) return other;
 }
 
 std::string Importer::number_text(DType dtype, const Number& number) {
@@ -116,6 +121,14 @@ std::string Importer::literal(DType dtype, const Contents& contents) {
 }
 
 std::string Importer::text(Value& value) {
+  if (value.is_none) throw Refused("an optional value that is not there is read");
+  if (value.sequence && value.text.empty()) {
+    if (!value.sequence->items->empty()) list_type(*value.sequence); // can it be a list?
+    std::string items;
+    for (const ValuePtr& item : *value.sequence->items)
+      items += (items.empty() ? "" : ", ") + typed_text(*item);
+    return fmt::format("list({})", items);
+  }
   if (!value.text.empty() && !value.is_constant) return is_tight(value.text) ? value.text : "(" + value.text + ")";
   const bool pending = value.is_constant && !value.text.empty() && !value.constant;
   if (pending && block_->is_constant) return value.text; // a variable there
@@ -129,6 +142,21 @@ std::string Importer::text(Value& value) {
   }
   if (value.is_constant) return weight(value);
   throw Refused(fmt::format("the value of `{}` is not known", value.name));
+}
+
+std::string Importer::typed_text(Value& value) {
+  std::string result = text(value);
+  const bool is_open =
+      value.contents && value.text.empty() && value.dims.empty() && (is_float(value.dtype) || is_int(value.dtype));
+  return is_open ? fmt::format("{}({})", name_of(value.dtype), result) : result;
+}
+
+std::string Importer::list_type(const Sequence& sequence) {
+  if (!sequence.element) throw Refused("how many axes the elements of a sequence have is not known");
+  std::string dims;
+  for (const Size& d : *sequence.element)
+    dims += fmt::format("{}{}", dims.empty() ? "" : ", ", d.is_constant() ? std::to_string(d.constant()) : "_");
+  return fmt::format("List<{}{}>", name_of(sequence.dtype), dims.empty() ? "" : "[" + dims + "]");
 }
 
 std::string Importer::size_text(const Size& size) {

@@ -58,6 +58,16 @@ int64_t byte_count(DType dtype, const Dims& dims); // of its elements; INT64_MAX
 inline Size unknown_size() { return Size::too_large(); }
 inline Dims unknown_dims(size_t rank) { return Dims(rank, unknown_size()); }
 
+struct Value;
+using ValuePtr = std::shared_ptr<Value>;
+
+// Tensors of one type, a list in tl.
+struct Sequence {
+  DType dtype = DType::F32;
+  std::optional<Dims> element; // its elements' sizes, unknown_size() where they differ; nothing: not known
+  std::optional<std::vector<ValuePtr>> items; // where they are known one by one
+};
+
 struct Value : std::enable_shared_from_this<Value> {
   std::string name; // in the model
   DType dtype = DType::F32;
@@ -67,9 +77,10 @@ struct Value : std::enable_shared_from_this<Value> {
   const TensorData* data = nullptr;           // of an initializer
   std::shared_ptr<const HostTensor> constant; // its elements, or those of what was computed when importing
   bool is_constant = false; // made of the model's own tensors alone, whether it has been computed or not
+  std::shared_ptr<const Sequence> sequence; // it is no tensor; `text` is a list, or empty where its items are known
+  bool is_none = false;                     // an optional value that is not there. One that is there is what it holds
 
   size_t rank() const { return dims.size(); }
 };
-using ValuePtr = std::shared_ptr<Value>;
 
 } // namespace tl::onnx

@@ -11,9 +11,6 @@ namespace {
 constexpr int64_t kLeastShared = 1 << 16; // bytes of a weight: smaller ones may be alike by chance, as zeros are
 constexpr int64_t kLargestFile = int64_t{1} << 50;
 
-// Of a weight, where constants are computed.
-std::string constant_name(size_t weight) { return fmt::format("weight{}", weight); }
-
 } // namespace
 
 int64_t byte_count(DType dtype, const Dims& dims) {
@@ -143,19 +140,19 @@ void Importer::compute_constants() {
   if (!options_.evaluate) throw ModelError("constants of the model have to be computed, and nothing here can");
   std::string parameters, results, text;
   std::vector<HostTensor> values;
+  // A parameter each: each field of a struct would be checked as often as it has fields.
   for (size_t i = 0; i < weights_.size(); ++i) {
     if (!weights_[i].in_constants) continue;
     const HostTensor* tensor = elements(*weights_[i].value);
-    parameters +=
-        fmt::format("{}: {}{}, ", constant_name(i), name_of(tensor->dtype), dims_text(weights_[i].value->dims));
+    parameters += fmt::format("{}: {}{}, ", weights_[i].constant_name, name_of(tensor->dtype),
+                              tensor->dims.empty() ? "" : dims_text(weights_[i].value->dims));
     values.push_back(*tensor);
   }
   for (const ValuePtr& value : pending_)
     results += value->text + ", ";
   for (const std::string& module : constants_.modules)
     text += fmt::format("import {}\n", module);
-  text += parameters.empty() ? "fn main() {\n"
-                             : fmt::format("struct Weights {{ {} }}\nfn main(w: Weights) {{\n", parameters);
+  text += fmt::format("fn main({}) {{\n", parameters);
   for (const std::string& line : constants_.lines)
     text += line + "\n";
   text += fmt::format("({})\n}}\n", results);
@@ -194,12 +191,13 @@ std::string Importer::weight(Value& value) {
       }
       if (at->second == weights_.size()) weights_by_content_.emplace(key, at->second);
     }
-    if (at->second == weights_.size()) weights_.push_back({"", value.shared_from_this()});
+    if (at->second == weights_.size()) weights_.push_back({"", value.shared_from_this(), "", false});
   }
   Weight& weight = weights_[at->second];
   if (block_->is_constant) {
     weight.in_constants = true;
-    return fmt::format("w.{}", constant_name(at->second));
+    if (weight.constant_name.empty()) weight.constant_name = fresh_name(weight.value->name, constant_names_);
+    return weight.constant_name;
   }
   if (weight.name.empty()) weight.name = fresh_name(weight.value->name, names_);
   return "w." + weight.name;
@@ -230,6 +228,7 @@ bool Importer::fold_node(const Node& node, const Row& row, int64_t version) {
       if (name.empty()) continue;
       auto found = scope_->values.find(name);
       if (found == scope_->values.end()) continue; // an output that nothing reads
+      if (found->second->sequence || found->second->is_none) throw Refused("it is no tensor");
       results.push_back(found->second);
       for (const Size& d : found->second->dims)
         good &= d.is_constant();

@@ -110,8 +110,81 @@ def quantized():
     return graph, [{"x": (1, 6)}, {"x": (5, 6)}]
 
 
+def loops():
+    """What is carried grows; a condition ends a loop; slices from the last place on; a sequence, joined; loops in loops, one written out."""
+    flag = TensorProto.BOOL
+    count = value("i", [], TensorProto.INT64)
+    grow = helper.make_graph(
+        [
+            node("Identity", ["go"], ["go_on"]), node("Concat", ["rows", "x"], ["more"], axis=0), node("ReduceSum", ["more"], ["sum_of"], keepdims=0),
+            node("Cast", ["i"], ["k"], to=TensorProto.FLOAT), node("Add", ["sum_of", "k"], ["shown"]),
+        ],
+        "grow", [count, value("go", [], flag), value("rows", None)], [value("go_on", [], flag), value("more", None), value("shown", [])],
+    )
+    halve = helper.make_graph(
+        [
+            node("Mul", ["rest", "half"], ["less"]), node("ReduceMax", ["less"], ["top"], keepdims=0), node("Greater", ["top", "little"], ["goes_on"]),
+            node("SequenceInsert", ["seen", "less"], ["seen_too"]),
+        ],
+        "halve", [count, value("go", [], flag), value("rest", None), helper.make_tensor_sequence_value_info("seen", TensorProto.FLOAT, None)],
+        [value("goes_on", [], flag), value("less", None), helper.make_tensor_sequence_value_info("seen_too", TensorProto.FLOAT, None)],
+    )
+    inner = helper.make_graph(
+        [node("Identity", ["inner_go"], ["inner_on"]), node("Mul", ["at_hand", "by"], ["made"])],
+        "inner", [value("j", [], TensorProto.INT64), value("inner_go", [], flag), value("at_hand", None)], [value("inner_on", [], flag), value("made", None)],
+    )
+    running = helper.make_graph(
+        [
+            node("Add", ["state", "column"], ["added"]), node("Loop", ["three", "", "added"], ["scaled"], body=inner),
+            node("Tanh", ["scaled"], ["next"]), node("Mul", ["next", "column"], ["product"]),
+        ],
+        "running", [value("state", ["n"]), value("column", ["n"])], [value("next", ["n"]), value("product", ["n"])],
+    )
+    nodes = [
+        node("Shape", ["x"], ["shape"]), node("Gather", ["shape", "zero"], ["n"], axis=0), node("Abs", ["x"], ["positive"]),
+        node("Loop", ["n", "", "x"], ["grown", "sums"], body=grow),
+        node("SequenceEmpty", [], ["none"], dtype=TensorProto.FLOAT),
+        node("Loop", ["", "yes", "positive", "none"], ["halved", "list"], body=halve),
+        node("ConcatFromSequence", ["list"], ["joined"], axis=1), node("SequenceLength", ["list"], ["times"]),
+        node("ReduceMean", ["x"], ["start"], axes=[1], keepdims=0),
+        node("Scan", ["start", "x"], ["end", "products"], body=running, num_scan_inputs=1, scan_input_axes=[1], scan_input_directions=[1], scan_output_axes=[1]),
+    ]
+    number = lambda name, x, kind: numpy_helper.from_array(np.array(x, kind), name)
+    initial = [number("zero", 0, "i8"), number("three", 3, "i8"), number("half", 0.5, "f4"), number("little", 0.3, "f4"), number("by", 0.9, "f4"), number("yes", True, "?")]
+    outputs = [value(name, None) for name in ("grown", "sums", "halved", "joined", "end", "products")] + [value("times", None, TensorProto.INT64)]
+    graph = helper.make_graph(nodes, "loops", [value("x", ["n", "width"])], outputs, initial)
+    return graph, [{"x": (2, 3)}, {"x": (4, 5)}]
+
+
+def squeezed():
+    """An axis is dropped where there is one window alone, as PyTorch writes it, and only then does the rest fit."""
+    then = helper.make_graph([node("Squeeze", ["windows", "last"], ["dropped"])], "then", [], [value("dropped", None)])
+    other = helper.make_graph([node("Identity", ["windows"], ["kept"])], "else", [], [value("kept", None)])
+    nodes = [
+        node("Conv", ["x", "w"], ["windows"], kernel_shape=[4], strides=[4]),
+        node("Shape", ["windows"], ["shape"]), node("Gather", ["shape", "last"], ["count"], axis=0), node("Equal", ["count", "one"], ["single"]),
+        node("If", ["single"], ["rows"], then_branch=then, else_branch=other),
+        node("Gemm", ["rows", "m"], ["y"]),
+    ]
+    initial = [weights("w", 6, 2, 4), weights("m", 6, 3), whole("last", [-1]), whole("one", [1])]
+    graph = helper.make_graph(nodes, "squeezed", [value("x", ["batch", 2, "time"])], [value("y", ["batch", 3])], initial)
+    return graph, [{"x": (1, 2, 4)}, {"x": (3, 2, 7)}]
+
+
+def fixed():
+    """A batch of one, which stands in a shape too."""
+    nodes = [
+        node("Conv", ["image", "w"], ["c"], kernel_shape=[3, 3], strides=[2, 2]),
+        node("Reshape", ["c", "groups"], ["grouped"]), node("Transpose", ["grouped"], ["mixed"], perm=[0, 2, 1, 3]),
+        node("Reshape", ["mixed", "flat"], ["row"]), node("Gemm", ["row", "m"], ["y"]),
+    ]
+    initial = [weights("w", 4, 2, 3, 3), weights("m", 36, 3), whole("groups", [1, 2, 2, 9]), whole("flat", [1, -1])]
+    graph = helper.make_graph(nodes, "fixed", [value("image", [1, 2, 7, 7])], [value("y", [1, 3])], initial)
+    return graph, [{"image": (1, 2, 7, 7)}, {"image": (1, 2, 7, 7)}]
+
+
 def main():
-    for make in (convolution, attention, recurrent, quantized):
+    for make in (convolution, attention, recurrent, quantized, loops, squeezed, fixed):
         graph, sizes = make()
         opset = 17
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)

@@ -24,13 +24,18 @@ SECONDS = 60
 
 
 def array_of(value):
+    if isinstance(value, list):
+        return [array_of(item) for item in value]
     if isinstance(value, onnx.TensorProto):
         return numpy_helper.to_array(value)
     return value
 
 
 def save(path, value):
-    """Gives the path: .npy, or .safetensors for bfloat16, which .npy does not have."""
+    """Gives the path: .npy, or .safetensors for bfloat16, which .npy does not have; .npz for a sequence."""
+    if isinstance(value, list):
+        np.savez(path.with_suffix(".npz"), *value)
+        return path.with_suffix(".npz")
     value = np.ascontiguousarray(value).reshape(np.shape(value))
     if value.dtype.name != "bfloat16":
         np.save(path.with_suffix(".npy"), value)
@@ -43,6 +48,8 @@ def save(path, value):
 def load(path, wanted):
     if path.suffix == ".npy":
         return np.load(path)
+    if path.suffix == ".npz":
+        return [np.load(path)[f"arr_{k}"] for k in range(len(np.load(path).files))]
     data = path.read_bytes()
     size = struct.unpack("<Q", data[:8])[0]
     (of,) = (v for k, v in json.loads(data[8 : 8 + size]).items() if k != "__metadata__")
@@ -52,7 +59,7 @@ def load(path, wanted):
 def parameters_of(program):
     """Names and types of main's parameters, in order."""
     text = re.search(r"fn main\((.*?)\)\s*(?:->|=|\{)", program, re.S).group(1)
-    return re.findall(r"(\w+): (\w+)(\[)?", text)
+    return re.findall(r"(\w+): (\w+)([\[<])?", text)
 
 
 def word(value):
@@ -68,11 +75,13 @@ def run(tl, folder, case):
     model.write_bytes(case.model.SerializeToString())
     limits = {"capture_output": True, "text": True, "errors": "replace", "timeout": SECONDS}
     command = [tl, "import", model, "-o", folder / "model.tl"]
+    fixed = {declared.name for value, declared in zip(case.data_sets[0][0], case.model.graph.input) if value is None}
+    for name in fixed:
+        command += ["--input", f"{name}=none"]
     done = subprocess.run(command, **limits)
-    fixed = set()
     if done.returncode == 1 and "only when it runs" in done.stderr:  # axes and the like, which these cases have as inputs
         for value, declared in zip(case.data_sets[0][0], case.model.graph.input):
-            value = np.asarray(array_of(value)) if isinstance(value, (np.ndarray, onnx.TensorProto)) else None
+            value = np.asarray(array_of(value)) if isinstance(value, (np.ndarray, np.generic, onnx.TensorProto)) else None
             if value is not None and value.dtype.kind in "iub" and value.size <= 16 and value.ndim < 2:
                 fixed.add(declared.name)
                 command += ["--input", f"{declared.name}={','.join(word(v) for v in value.flatten())}"]
@@ -91,16 +100,22 @@ def run(tl, folder, case):
                 words.append(save(folder / f"in{i}", value))
             else:
                 words.append(f"--{name}={word(value)}")
-        is_narrow = [np.asarray(array_of(value)).dtype.name == "bfloat16" for value in outputs]
-        files = [folder / f"out{i}{'.safetensors' if narrow else '.npy'}" for i, narrow in enumerate(is_narrow)]
+        ending = lambda value: ".npz" if isinstance(value, list) else ".safetensors" if np.asarray(value).dtype.name == "bfloat16" else ".npy"
+        outputs = [array_of(value) for value in outputs]
+        files = [folder / f"out{i}{ending(value)}" for i, value in enumerate(outputs)]
         for file in files:
             words += ["-o", file]
         done = subprocess.run([tl, "run", folder / "model.tl", *words], **limits)
         if done.returncode != 0:
             return f"run ends with {done.returncode}: {done.stderr.strip()[:300]}"
+        pairs = []
         for i, (file, expected) in enumerate(zip(files, outputs)):
-            wanted = np.asarray(array_of(expected))
-            got = load(file, wanted)
+            made = load(file, np.asarray(expected)) if not isinstance(expected, list) else load(file, None)
+            if isinstance(expected, list) and len(made) != len(expected):
+                return f"output {i} has {len(made)} elements, and {len(expected)} are right"
+            pairs += [(i, *pair) for pair in zip(made, expected)] if isinstance(expected, list) else [(i, made, expected)]
+        for i, got, expected in pairs:
+            wanted = np.asarray(expected)
             if got.dtype != wanted.dtype or got.shape != wanted.shape:
                 return f"output {i} is {got.dtype}{list(got.shape)}, and {wanted.dtype}{list(wanted.shape)} is right"
             if wanted.dtype.kind not in "fV":

@@ -94,6 +94,16 @@ def main():
             words = sorted(name if int(since) <= 7 else f"{name} {since}" for name, since in rows)
             table = page.split("later than 7):")[1].split("Not there:")[0]
             check("the page's table", sorted(" ".join(word.split()) for word in table.split("·")) == words, table)
+        if text in "onnx axes":
+            stored = np.load(HERE / "fixed.npz")
+            both = {f"0.{way}.0": np.concatenate([stored[f"{k}.{way}.0"] for k in range(2)]) for way in ("in", "out")}
+            both |= {f"1.{way}.0": stored[f"1.{way}.0"] for way in ("in", "out")}
+            results("an axis that is opened", [tl, "run", "--dim", "image.0=batch", HERE / "fixed.onnx"], both, folder)
+            done = call(tl, "import", HERE / "quantized.onnx", "-o", folder / "x.tl", "--dim", "x.0=4", "--dim", "x.1=columns")
+            check("an axis by its place", "f32[4, columns]" in (folder / "x.tl").read_text(), done.stderr)
+            done = call(tl, "import", HERE / "fixed.onnx", "-o", folder / "x.tl", "--dim", "image.2=height")
+            good = done.returncode == 1 and "its shape is fixed and has no place for what --dim leaves open" in done.stderr
+            check("an axis that cannot be opened", good, done.stderr)
         if text in "onnx wrong use":
             model = HERE / "convolution.onnx"
             for words, code, said in (
@@ -102,6 +112,9 @@ def main():
                 (["import", model, "--dim", "batch"], 2, "NAME=VALUE"),
                 (["import", model, "--dim", "batch=x"], 2, "is no size"),
                 (["import", model, "--dim", "depth=2"], 2, "leaves nothing of this name open"),
+                (["import", model, "--dim", "image.4=2"], 2, "--dim image.4: the model leaves nothing of this name open"),
+                (["import", model, "--dim", "image.0=a-b"], 2, "neither a size nor a name"),
+                (["import", model, "--dim", "image.0="], 2, "neither a size nor a name"),
                 (["import", model, "--input", "sound=1"], 2, "leaves nothing of this name open"),
                 (["run", "--dim", "n=1", folder / "convolution.tl"], 2, "are for ONNX models"),
                 (["import", HERE / "stored.py", "-o", folder / "x.tl"], 1, "no ONNX model"),
@@ -110,6 +123,9 @@ def main():
                 check(f"wrong use: {words}", done.returncode == code and said in done.stderr, f"{done.returncode}: {done.stderr}")
             done = call(tl, "import", model, "-o", folder / "fixed.tl", "--dim", "height=8", "--dim", "width=8")
             check("sizes that are fixed", done.returncode == 0 and "f32[batch, 3, 8, 8]" in (folder / "fixed.tl").read_text(), done.stderr)
+            np.save(folder / "two.npy", np.zeros((1, 2, 8), "f4"))
+            done = call(tl, "run", HERE / "squeezed.onnx", folder / "two.npy")
+            check("a size that the model has no result for", done.returncode == 3 and "AssertionFailed" in done.stderr, done.stderr)
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)
 
