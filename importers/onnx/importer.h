@@ -49,6 +49,8 @@ public:
   std::string text(Value& value);                // binds as tightly as a name
   std::string size_text(const Size& size);
   std::string dims_text(const Dims& dims); // "[n, 3]"
+  std::string type_text(DType dtype,
+                        const Dims& dims) const; // "f32[n, 3, _]": what is neither a name nor a number is open
   std::string literal(DType dtype, const Contents& contents);
   std::string number_text(DType dtype, const Number& number); // as an operand next to others of its type
 

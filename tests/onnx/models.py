@@ -110,8 +110,24 @@ def quantized():
     return graph, [{"x": (1, 6)}, {"x": (5, 6)}]
 
 
+def selected():
+    """The largest along an axis that is not the last, which then stretches; a slice that goes backwards from in front of the axis; one element
+    that is left of three."""
+    nodes = [
+        node("TopK", ["x", "one"], ["top", "at"], axis=1),
+        node("Mul", ["x", "top"], ["product"]),
+        node("Slice", ["top", "minus2", "minus9", "axis1", "minus1"], ["back"]),
+        node("Sub", ["product", "back"], ["y"]),
+        node("Resize", ["x", "", "scales"], ["z"], coordinate_transformation_mode="pytorch_half_pixel", nearest_mode="ceil"),
+    ]
+    initial = [whole(name, [of]) for name, of in (("one", 1), ("minus2", -2), ("minus9", -9), ("axis1", 1), ("minus1", -1))]
+    initial.append(numpy_helper.from_array(np.array([1, 1, 0.5], "f4"), "scales"))
+    outputs = [value("y", ["batch", 4, "width"]), value("at", ["batch", 1, "width"], TensorProto.INT64), value("z", None)]
+    return helper.make_graph(nodes, "selected", [value("x", ["batch", 4, "width"])], outputs, initial), [{"x": (2, 4, 6)}, {"x": (1, 4, 3)}]
+
+
 def main():
-    for make in (convolution, attention, recurrent, quantized):
+    for make in (convolution, attention, recurrent, quantized, selected):
         graph, sizes = make()
         opset = 17
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)

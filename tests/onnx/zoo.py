@@ -1,4 +1,4 @@
-"""The models that published packages carry (packages.txt), with inputs at several sizes: what real.py tests.
+"""The models that published packages carry (packages.txt), with inputs at several sizes: what real.py tests and bench/models.py measures.
 
   for model in zoo.models("silero"): path = model.write(folder); model.inputs(size, seed)
 """
