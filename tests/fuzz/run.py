@@ -101,7 +101,7 @@ def write_seeds(tl, where, targets):
             for part, text in enumerate(functions):
                 if len(text) <= LONGEST_TEXT:
                     put("ir", f"{number}_{stage}_{part}", text)
-    for path in glob.glob(f"{ROOT}/tests/onnx/*.onnx") if "onnx" in targets else ():
+    for path in glob.glob(f"{ROOT}/tests/onnx/**/*.onnx", recursive=True) if "onnx" in targets else ():
         with open(path, "rb") as file:
             put("onnx", os.path.basename(path), file.read()[:LONGEST_FILE])
     python = f"{ROOT}/build/onnx-venv/bin/python"

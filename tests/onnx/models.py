@@ -126,7 +126,16 @@ def selected():
     return helper.make_graph(nodes, "selected", [value("x", ["batch", 4, "width"])], outputs, initial), [{"x": (2, 4, 6)}, {"x": (1, 4, 3)}]
 
 
+def wrong():
+    """Models that are refused, found by the fuzz target `onnx`, by what is wrong with them."""
+    nodes = [node("Constant", [], ["c"], value_ints=[1, 2]), node("Less", ["c"], ["y"])]
+    yield "an input is missing", helper.make_graph(nodes, "wrong", [], [value("y", [2], TensorProto.BOOL)])
+
+
 def main():
+    (HERE / "wrong").mkdir(exist_ok=True)
+    for name, graph in wrong():
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), HERE / "wrong" / f"{name.replace(' ', '_')}.onnx")
     for make in (convolution, attention, recurrent, quantized, selected):
         graph, sizes = make()
         opset = 17
