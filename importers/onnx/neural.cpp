@@ -240,8 +240,8 @@ Size pooled(Op& op, const Windows& w, size_t i, bool ceil) {
   return begins.constant() >= end.constant() ? all - Size(1) : all;
 }
 
-// Windows that are larger than an axis, by less than their stride, give one element and not none: ONNX Runtime's quotient
-// of the sizes is rounded towards 0.
+// Windows that are larger than an axis, by less than their stride, give one element and not none: ONNX Runtime rounds
+// the quotient of the sizes towards 0.
 void fit_one_window(Op& op, Windows& w, size_t i) {
   const Size reach = (w.size[i] - Size(1)) * Size(w.dilation[i]) + Size(1);
   const Size lacking = reach - op[0].dims[i + 2] - w.before[i] - w.behind[i];
