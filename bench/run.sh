@@ -178,6 +178,15 @@ gradients() {
   done <"$out/gradients.txt"
 }
 
+# ONNX models beside ONNX Runtime, with one thread and two: those whose names contain a word of MODELS, or all.
+models() {
+  local python
+  python=$(tests/onnx/environment.sh)
+  g++ -O2 -std=c++20 bench/spawned.cpp -o "$out/spawned"
+  # shellcheck disable=SC2086 # words
+  "$python" bench/models.py build/tl --pairs "$pairs" --spawned "$out/spawned" --values "$out/models.values" ${MODELS:-}
+}
+
 source bench/starting.sh
 
 # measure NAME: one case. A broken promise is written like one that is kept; any other failure ends the script.
@@ -197,6 +206,7 @@ measure() {
       rows | dispatch) settings+=(THREADS PYTHON) ;;
       run_ahead) settings+=(STEPS) ;;
       start) settings+=(PYTHON) ;;
+      models) settings+=(MODELS) ;;
     esac
     for setting in "${settings[@]}"; do
       if [[ $setting == PYTHON ]]; then command+=${PYTHON:+PYTHON=… }; else command+=${!setting:+$setting=${!setting} }; fi
@@ -214,8 +224,8 @@ while (($#)); do
       shift
       ;;
     --write) write=1 ;;
-    four_ways | loops | rows | gradients | dispatch | run_ahead | start | size | promises) cases+=("$1") ;;
-    *) echo "bench: no case '$1' (four_ways, loops, rows, gradients, dispatch, run_ahead, start, size, promises)" >&2; exit 2 ;;
+    four_ways | loops | rows | gradients | dispatch | run_ahead | start | size | models | promises) cases+=("$1") ;;
+    *) echo "bench: no case '$1' (four_ways, loops, rows, gradients, dispatch, run_ahead, start, size, models, promises)" >&2; exit 2 ;;
   esac
   shift
 done

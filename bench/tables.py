@@ -26,7 +26,7 @@ import figure  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RESULTS = pathlib.Path("bench/results")
-PAGES = ["README.md", "docs/BENCHMARKS.md", "bench/README.md", "docs/memory.md"]
+PAGES = ["README.md", "docs/BENCHMARKS.md", "bench/README.md", "docs/memory.md", "docs/onnx.md"]
 PICTURE = "docs/images/ratios.svg"
 OLD = 100  # commits
 FIELDS = ["commit", "date", "machine", "command", "values"]
@@ -147,7 +147,42 @@ def gradients():
     return rows, ["gradients"]
 
 
-TABLES = {"readme": readme, "engine": engine, "rows": everyday, "start": starting, "size": sizes, "loops": loops, "gradients": gradients}
+MODELS = {"silero_sequence": "silero-vad, sequence of 50", "silero_op15": "silero-vad, one chunk", "magika": "magika", "cls": "PP-OCR, direction of a line",
+          "det": "PP-OCR, lines in 320 × 320", "rec": "PP-OCR, text of 48 × 320", "squeezenet": "SqueezeNet", "shufflenet": "ShuffleNet",
+          "inception_v1": "Inception v1", "inception_v2": "Inception v2", "densenet121": "DenseNet-121", "resnet50": "ResNet-50", "bvlc_alexnet": "AlexNet",
+          "zfnet512": "ZFNet-512", "vgg19": "VGG-19"}
+
+
+def digits_by_size(x):
+    return f"{x:.3f}" if x < 1 else f"{x:.2f}" if x < 10 else f"{x:.1f}" if x < 100 else f"{x:.0f}"
+
+
+def model_ratios(row):
+    return [f"{row[f'ONNX Runtime {threads} least'] / row[f'tl {threads} least']:.2f}" for threads in (1, 2)]
+
+
+def models():
+    """Milliseconds (of the best round) and megabytes: tl / ONNX Runtime."""
+    rows = ["| | one thread | | two threads | | start to result | peak memory |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    for name, row in values("models").items():
+        pair_of = lambda column, digits=digits_by_size: f"{digits(row[f'tl{column}'])} / {digits(row[f'ONNX Runtime{column}'])}"
+        ratios = model_ratios(row)
+        cells = [MODELS.get(name, name), pair_of(" 1 least"), ratios[0], pair_of(" 2 least"), ratios[1], pair_of(" start", lambda x: f"{x:.0f}"), pair_of(" MB", lambda x: f"{x:.0f}")]
+        rows.append("| " + " | ".join(cells) + " |")
+    return rows, ["models"]
+
+
+def models_short():
+    """How long ONNX Runtime takes by how long tl takes, and memory."""
+    rows = ["| | ONNX Runtime / tl, one thread | two threads | MB, tl | MB, ONNX Runtime |", "| --- | --- | --- | --- | --- |"]
+    for name, row in values("models").items():
+        ratios = model_ratios(row)
+        rows.append(f"| {MODELS.get(name, name)} | {ratios[0]} | {ratios[1]} | {row['tl MB']:.0f} | {row['ONNX Runtime MB']:.0f} |")
+    return rows, ["models"]
+
+
+TABLES = {"readme": readme, "engine": engine, "rows": everyday, "start": starting, "size": sizes, "loops": loops, "gradients": gradients, "models": models,
+          "models_short": models_short}
 
 
 def source(cases):

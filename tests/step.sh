@@ -47,6 +47,12 @@ numpy_step() { # the same, with NumPy
   echo "SKIPPED: $1 (it needs python3 with NumPy)"
   exit 77
 }
+onnx_step() { # the same, with published models and ONNX Runtime
+  local python
+  [[ -f $1 ]] || { echo "SKIPPED: $1"; exit 77; }
+  python=$(tests/onnx/environment.sh) || exit
+  "$python" "$@"
+}
 generated() { # sections of tests/generated
   "$build/tests/tl_generated" "$@" ${filter:+--only "$filter"}
 }
@@ -57,7 +63,7 @@ differential() {
   numpy_step tests/differential/run.py --tl "$tl" --out "$build/differential" --jobs 2 "$@"
 }
 export build tl filter
-export -f doctest named python_step numpy_step generated oracles differential
+export -f doctest named python_step numpy_step onnx_step generated oracles differential
 
 limit=""
 [[ $memory == - || -n $TL_SANITIZED ]] || limit="ulimit -d $((memory * 1024 * 1024)); "

@@ -219,7 +219,9 @@ std::optional<Contents> fold(Op& op, const Fold& rule, DType dtype, const std::v
   return result;
 }
 
-bool try_fold(Op& op, const Fold& rule, DType operands, DType result) {
+// `count`: of the operands that the rule looks at.
+bool try_fold(Op& op, const Fold& rule, size_t count, DType operands, DType result) {
+  if (op.inputs() < count) return false;
   std::vector<const Contents*> inputs;
   for (size_t i = 0; i < op.inputs(); ++i)
     inputs.push_back(op.contents(i));
@@ -244,13 +246,13 @@ void binary(Op& op, const Row& row) {
   op.define(0, filled(op, row.form), op[0].dtype, dims);
 }
 template <const Fold& rule> void folding_unary(Op& op, const Row& row) {
-  if (!try_fold(op, rule, op[0].dtype, op[0].dtype)) unary(op, row);
+  if (!try_fold(op, rule, 1, op[0].dtype, op[0].dtype)) unary(op, row);
 }
 template <const Fold& rule> void folding_binary(Op& op, const Row& row) {
-  if (!try_fold(op, rule, op[0].dtype, op[0].dtype)) binary(op, row);
+  if (!try_fold(op, rule, 2, op[0].dtype, op[0].dtype)) binary(op, row);
 }
 template <const Fold& rule> void comparison(Op& op, const Row& row) {
-  if (try_fold(op, rule, op[0].dtype, DType::Bool)) return;
+  if (try_fold(op, rule, 2, op[0].dtype, DType::Bool)) return;
   Dims dims = joined_dims(op);
   op.define(0, filled(op, row.form), DType::Bool, dims);
 }
@@ -274,7 +276,7 @@ const Fold kXor = logical([](bool a, bool b) { return a != b; });
 const Fold kNot = logical([](bool a, bool) { return !a; });
 
 void divide(Op& op, const Row& row) {
-  if (try_fold(op, kDiv, op[0].dtype, op[0].dtype)) return;
+  if (try_fold(op, kDiv, 2, op[0].dtype, op[0].dtype)) return;
   Dims dims = joined_dims(op);
   const DType dtype = op[0].dtype;
   const std::string a = op.text(0), b = op.text(1);
@@ -295,7 +297,7 @@ void power(Op& op, const Row&) {
 }
 
 void modulo(Op& op, const Row&) {
-  if (op.integer("fmod", 0) == 0 && try_fold(op, kMod, op[0].dtype, op[0].dtype)) return;
+  if (op.integer("fmod", 0) == 0 && try_fold(op, kMod, 2, op[0].dtype, op[0].dtype)) return;
   Dims dims = joined_dims(op);
   if (op.integer("fmod", 0) == 0)
     return void(op.define(0, fmt::format("{} % {}", op.text(0), op.text(1)), op[0].dtype, dims));
@@ -306,7 +308,7 @@ void modulo(Op& op, const Row&) {
 // Any number of operands.
 template <const Fold& rule> void chain(Op& op, const Row& row) {
   if (op.inputs() == 1) return op.alias(0, op.value(0));
-  if (op.inputs() == 2 && try_fold(op, rule, op[0].dtype, op[0].dtype)) return;
+  if (op.inputs() == 2 && try_fold(op, rule, 2, op[0].dtype, op[0].dtype)) return;
   Dims dims = joined_dims(op);
   std::string text = op.text(0);
   for (size_t i = 1; i < op.inputs(); ++i)
@@ -329,7 +331,7 @@ void where(Op& op, const Row&) {
     const Fold choose = [](Importer&, DType, const std::vector<Number>& items) {
       return std::optional(items[0].value() != 0 ? items[1] : items[2]);
     };
-    if (try_fold(op, choose, op[1].dtype, op[1].dtype)) return;
+    if (try_fold(op, choose, 3, op[1].dtype, op[1].dtype)) return;
   }
   Dims dims = op.in.broadcast(op.in.broadcast(op[0].dims, op[1].dims), op[2].dims);
   op.define(0,

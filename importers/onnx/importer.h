@@ -63,6 +63,8 @@ public:
   std::string text(Value& value);                // binds as tightly as a name
   std::string size_text(const Size& size);
   std::string dims_text(const Dims& dims); // "[n, 3]"
+  std::string type_text(DType dtype,
+                        const Dims& dims) const; // "f32[n, 3, _]": what is neither a name nor a number is open
   std::string literal(DType dtype, const Contents& contents);
   std::string typed_text(Value& value);                       // where nothing around says its type
   std::string list_type(const Sequence& sequence);            // "List<f32[_, 3]>"

@@ -240,6 +240,15 @@ Size pooled(Op& op, const Windows& w, size_t i, bool ceil) {
   return begins.constant() >= end.constant() ? all - Size(1) : all;
 }
 
+// Windows that are larger than an axis, by less than their stride, give one element and not none: ONNX Runtime rounds
+// the quotient of the sizes towards 0.
+void fit_one_window(Op& op, Windows& w, size_t i) {
+  const Size reach = (w.size[i] - Size(1)) * Size(w.dilation[i]) + Size(1);
+  const Size lacking = reach - op[0].dims[i + 2] - w.before[i] - w.behind[i];
+  if (lacking.is_constant() && lacking.constant() > 0 && lacking.constant() < w.stride[i])
+    w.behind[i] = w.behind[i] + lacking;
+}
+
 struct Pool {
   Windows windows;
   Dims dims;           // of the result
@@ -255,8 +264,10 @@ Pool pool_of(Op& op) {
   op.in.use_module("nn");
   const bool ceil = op.integer("ceil_mode", 0) != 0;
   Pool pool{windows_of(op, std::move(size)), {op[0].dims[0], op[0].dims[1]}, ""};
-  for (size_t i = 0; i < pool.windows.rank(); ++i)
+  for (size_t i = 0; i < pool.windows.rank(); ++i) {
+    if (!ceil) fit_one_window(op, pool.windows, i);
     pool.dims.push_back(pooled(op, pool.windows, i, ceil));
+  }
   pool.options = fmt::format(", {}{}{}", each(op, pool.windows.size), options_text(op, pool.windows, 1, true),
                              ceil ? ", ceil = true" : "");
   return pool;

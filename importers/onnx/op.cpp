@@ -145,24 +145,42 @@ static ValuePtr new_value(Importer& in, const std::string& name, std::string tex
   return value;
 }
 
+namespace {
+
+// The checker does not see the sizes that these functions give, and has to where one element stretches.
+std::string stated_type(Importer& in, const std::string& expression, DType dtype, const Dims& dims) {
+  constexpr std::string_view kUnseen[] = {"onnx.", "nn.conv", "nn.max_pool", "nn.avg_pool"};
+  if (std::none_of(dims.begin(), dims.end(), [](const Size& d) { return d.is(1); }) ||
+      std::none_of(std::begin(kUnseen), std::end(kUnseen),
+                   [&](std::string_view s) { return expression.starts_with(s); }))
+    return "";
+  return in.type_text(dtype, dims);
+}
+
+} // namespace
+
 std::string Op::define(size_t output, const std::string& expression, DType dtype, const Dims& dims) {
   if (output >= node.outputs.size()) refuse(fmt::format("it has no output {}", output));
   const std::string& given = node.outputs[output];
   std::string name = in.fresh_name(given.empty() ? node.op : given);
-  in.write(fmt::format("let {} = {}", name, expression));
+  const std::string type = stated_type(in, expression, dtype, dims);
+  in.write(fmt::format("let {}{}{} = {}", name, type.empty() ? "" : ": ", type, expression));
   if (!given.empty()) in.scope().values[given] = new_value(in, given, name, dtype, dims);
   return name;
 }
 
 void Op::define_all(const std::string& expression, const std::vector<Result>& results) {
-  std::string names;
+  std::string names, types;
+  bool states_types = false;
   for (size_t i = 0; i < results.size(); ++i) {
+    const auto& [dtype, dims] = results[i];
     const std::string name = wants(i) ? in.fresh_name(node.outputs[i]) : "_";
     names += (i ? ", " : "") + name;
-    if (wants(i))
-      in.scope().values[node.outputs[i]] = new_value(in, node.outputs[i], name, results[i].dtype, results[i].dims);
+    types += (i ? ", " : "") + in.type_text(dtype, dims);
+    states_types |= wants(i) && !stated_type(in, expression, dtype, dims).empty();
+    if (wants(i)) in.scope().values[node.outputs[i]] = new_value(in, node.outputs[i], name, dtype, dims);
   }
-  in.write(fmt::format("let ({}) = {}", names, expression));
+  in.write(fmt::format("let ({}){} = {}", names, states_types ? fmt::format(": ({})", types) : "", expression));
 }
 
 void Op::know(size_t output, DType dtype, Contents contents) {

@@ -198,21 +198,21 @@ std::string Importer::struct_text() const {
   return text.empty() ? text : fmt::format("struct Weights {{\n{}}}\n", text);
 }
 
+std::string Importer::type_text(DType dtype, const Dims& dims) const {
+  std::string text;
+  for (const Size& d : dims) {
+    const bool plain = d.is_constant() || (d.as_atom() && sizes_[*d.as_atom()].kind == AtomKind::Named);
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", plain ? sizes_.to_string(d) : "_");
+  }
+  return fmt::format("{}{}", name_of(dtype), dims.empty() ? "" : "[" + text + "]");
+}
+
 std::string Importer::program(const std::vector<ValuePtr>& outputs) {
   std::string results, types;
   for (const ValuePtr& output : outputs) {
     results += (results.empty() ? "" : ", ") + text(*output);
-    if (output->sequence) {
-      types += fmt::format("{}{}", types.empty() ? "" : ", ", list_type(*output->sequence));
-      continue;
-    }
-    std::string dims;
-    for (const Size& d : output->dims) {
-      const bool plain = d.is_constant() || (d.as_atom() && sizes_[*d.as_atom()].kind == AtomKind::Named);
-      dims += fmt::format("{}{}", dims.empty() ? "" : ", ", plain ? sizes_.to_string(d) : "_");
-    }
-    types += fmt::format("{}{}{}", types.empty() ? "" : ", ", name_of(output->dtype),
-                         output->dims.empty() ? "" : "[" + dims + "]");
+    types += types.empty() ? "" : ", ";
+    types += output->sequence ? list_type(*output->sequence) : type_text(output->dtype, output->dims);
   }
   if (outputs.size() != 1) results = "(" + results + ")", types = "(" + types + ")";
   compute_constants();

@@ -140,7 +140,7 @@ void top_k(Op& op, const Row&) {
   if (largest && axis + 1 == dims.size())
     return op.define_all(fmt::format("topk({}, {})", x, count), {{op[0].dtype, dims}, {DType::I64, dims}});
   op.in.use_module("onnx");
-  op.define_all(fmt::format("onnx.topk({}, {}, axis = {}, largest = {})", x, count, axis, largest),
+  op.define_all(fmt::format("onnx.topk({}, {}, axis = {}, largest = {})", x, count, axis, largest ? 1 : 0),
                 {{op[0].dtype, dims}, {DType::I64, dims}});
 }
 

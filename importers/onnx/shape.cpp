@@ -336,9 +336,12 @@ struct Cut { // along one axis
   std::optional<int64_t> first, count; // where all is constant
 };
 
-// The bounds of a slice as numpy has them; `from` and `to` may count from the end.
-Cut cut(Op& op, const Size& n, const Size& from, const Size& to, int64_t step) {
+// The bounds of a slice as numpy has them; `from` and `to` may count from the end. But one that goes backwards begins
+// at 0 where `from` is in front of the axis.
+Cut cut(Op& op, const Size& n, Size from, const Size& to, int64_t step) {
   SizeAtoms& sizes = op.in.sizes();
+  if (step < 0 && from.is_constant() && from.constant() < -1 && !sizes.proves_not_negative(n + from, op.in.facts()))
+    from = sizes.positive(n + from, op.in.facts());
   constexpr int64_t kFar = 1000000000; // what exporters write for the end
   const bool from_start = from.is_constant() && (step > 0 ? from.constant() == 0 : from.constant() >= kFar);
   const bool to_end = to.is_constant() && (step > 0 ? to.constant() >= kFar : to.constant() <= -kFar);

@@ -10,6 +10,7 @@ namespace {
 
 constexpr int64_t kLeastShared = 1 << 16; // bytes of a weight: smaller ones may be alike by chance, as zeros are
 constexpr int64_t kLargestFile = int64_t{1} << 50;
+constexpr size_t kMostPending = 48; // values that one program computes: its sizes are checked together
 
 } // namespace
 
@@ -206,6 +207,7 @@ std::string Importer::weight(Value& value) {
 // A node whose inputs are constants is computed when importing, unless that makes much of little.
 bool Importer::fold_node(const Node& node, const Row& row, int64_t version) {
   if (node.inputs.empty() || block_->is_constant) return false;
+  if (pending_.size() >= kMostPending) compute_constants();
   int64_t given = 0, made = 0;
   for (const std::string& name : node.inputs) {
     if (name.empty()) continue;

@@ -59,7 +59,7 @@ Iteration iterate_value(Context& cx, ExprPtr value, typed::Block& before, bool n
     Size reach = cx.program.atoms.positive(by < 0 ? Size(0) - distance : distance, sure_facts(cx));
     result.count = steps_within(cx, reach, by);
     before.statements.push_back(let_variable({}, std::move(value), span)); // for the atoms in its bounds
-    result.element = [&cx, lo = type.shape[0], step](const Size& position, Span at) {
+    result.element = [lo = type.shape[0], step](const Size& position, Span at) {
       return size_expr(lo + position * step, at);
     };
     return result;
@@ -170,7 +170,7 @@ static Iteration iterate_call(Context& cx, Builtin builtin, std::vector<Arg>& ar
     result.count = cx.program.atoms.min(result.count, part.count, sure_facts(cx));
     result.is_list = result.is_list || part.is_list;
   }
-  result.element = [&cx, parts, is_zip](const Size& position, Span at) {
+  result.element = [parts, is_zip](const Size& position, Span at) {
     auto tuple = make_expr(typed::TupleExpr{}, at, Type::tuple({}));
     if (!is_zip) tuple->operands.push_back(size_expr(position, at));
     for (const Iteration& part : parts)

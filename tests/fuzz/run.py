@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""libFuzzer over the readers of tl: parser, checker, formatter, graphs as text, compiled programs, each kind of data file.
+"""libFuzzer over the readers of tl: parser, checker, formatter, graphs as text, compiled programs, ONNX models, each kind of data file.
 
   run.py --build build-fuzz --tl build/tl [--seconds S] [--jobs N] [TARGET …]
 
@@ -21,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TEXTS, LONGEST_TEXT, LONGEST_FILE = ("parse", "check", "format", "ir"), 3000, 32768
+MODELS = 4096  # bytes of a published model that is a first input
 SECONDS_AN_INPUT, MEGABYTES, STACK = 20, 3000, 1 << 30
 
 # Tensors of several kinds in every format that tl writes; `D` is the folder.
@@ -62,6 +63,16 @@ def safetensors(name, **tensors):
 safetensors("s", w=("F64", a), v=("F32", np.ones((2, 0), "f4")), k=("BF16", np.zeros(3, "u2")))
 safetensors("o", only=("I64", np.arange(3)))
 '''
+# Published models, where their package is installed (tests/onnx/environment.sh): each operator is in some.
+PUBLISHED = """
+import sys, warnings
+from onnx.backend.test.loader import load_model_tests
+warnings.simplefilter("ignore")
+for case in load_model_tests(kind="node"):
+    data = case.model.SerializeToString()
+    if len(data) <= int(sys.argv[2]):
+        open(f"{sys.argv[1]}/{case.name}", "wb").write(data)
+"""
 FORMATS = {"npy": "*.npy", "gzip": "*.gz", "npz": "*.npz", "safetensors": "*.safetensors", "png": "*.png", "jpeg": "*.jpg", "pnm": "*.p[pg]m", "idx": "*.idx",
            "table": "*.[ct]s[vt]"}
 
@@ -90,6 +101,12 @@ def write_seeds(tl, where, targets):
             for part, text in enumerate(functions):
                 if len(text) <= LONGEST_TEXT:
                     put("ir", f"{number}_{stage}_{part}", text)
+    for path in glob.glob(f"{ROOT}/tests/onnx/**/*.onnx", recursive=True) if "onnx" in targets else ():
+        with open(path, "rb") as file:
+            put("onnx", os.path.basename(path), file.read()[:LONGEST_FILE])
+    python = f"{ROOT}/build/onnx-venv/bin/python"
+    if "onnx" in targets and os.path.exists(python):
+        subprocess.run([python, "-c", PUBLISHED, f"{where}/onnx", str(MODELS)], check=True)
     with tempfile.TemporaryDirectory() as work:
         for name in ("life", "edges", "option", "text_stats") if "program" in targets else ():
             subprocess.run([tl, "build", f"{ROOT}/samples/{name}.tl", "-o", f"{work}/{name}"], check=True)
@@ -177,9 +194,9 @@ def main():
     parser.add_argument("--tl", required=True, help="a tl that makes the first inputs")
     parser.add_argument("--seconds", type=int, default=60, help="of each target")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("targets", nargs="*", help=f"of {', '.join((*TEXTS, 'program', *FORMATS))} (default: all)")
+    parser.add_argument("targets", nargs="*", help=f"of {', '.join((*TEXTS, 'program', 'onnx', *FORMATS))} (default: all)")
     flags = parser.parse_args()
-    known = (*TEXTS, "program", *FORMATS)
+    known = (*TEXTS, "program", "onnx", *FORMATS)
     for target in flags.targets:
         if target not in known:
             parser.error(f"no target '{target}'; there are {', '.join(known)}")

@@ -183,8 +183,35 @@ def fixed():
     return graph, [{"image": (1, 2, 7, 7)}, {"image": (1, 2, 7, 7)}]
 
 
+def selected():
+    """The largest along an axis that is not the last, which then stretches; a slice that goes backwards from in front of the axis; one element
+    that is left of three; a window that is larger than its axis."""
+    nodes = [
+        node("TopK", ["x", "one"], ["top", "at"], axis=1),
+        node("Mul", ["x", "top"], ["product"]),
+        node("Slice", ["top", "minus2", "minus9", "axis1", "minus1"], ["back"]),
+        node("Sub", ["product", "back"], ["y"]),
+        node("Resize", ["x", "", "scales"], ["z"], coordinate_transformation_mode="pytorch_half_pixel", nearest_mode="ceil"),
+        node("ReduceMax", ["x"], ["column"], axes=[2], keepdims=1),
+        node("MaxPool", ["column"], ["p"], kernel_shape=[2], strides=[2]),
+    ]
+    initial = [whole(name, [of]) for name, of in (("one", 1), ("minus2", -2), ("minus9", -9), ("axis1", 1), ("minus1", -1))]
+    initial.append(numpy_helper.from_array(np.array([1, 1, 0.5], "f4"), "scales"))
+    outputs = [value("y", ["batch", 4, "width"]), value("at", ["batch", 1, "width"], TensorProto.INT64), value("z", None), value("p", None)]
+    return helper.make_graph(nodes, "selected", [value("x", ["batch", 4, "width"])], outputs, initial), [{"x": (2, 4, 6)}, {"x": (1, 4, 3)}]
+
+
+def wrong():
+    """Models that are refused, found by the fuzz target `onnx`, by what is wrong with them."""
+    nodes = [node("Constant", [], ["c"], value_ints=[1, 2]), node("Less", ["c"], ["y"])]
+    yield "an input is missing", helper.make_graph(nodes, "wrong", [], [value("y", [2], TensorProto.BOOL)])
+
+
 def main():
-    for make in (convolution, attention, recurrent, quantized, loops, squeezed, fixed):
+    (HERE / "wrong").mkdir(exist_ok=True)
+    for name, graph in wrong():
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), HERE / "wrong" / f"{name.replace(' ', '_')}.onnx")
+    for make in (convolution, attention, recurrent, quantized, loops, squeezed, fixed, selected):
         graph, sizes = make()
         opset = 17
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)

@@ -84,6 +84,11 @@ def main():
             check(f"{name}: build", built.returncode == 0, built.stderr)
             results(f"{name}: built", [folder / name], stored, folder)
             damaged(tl, name, model.read_bytes(), folder)
+        for model in sorted((HERE / "wrong").glob("*.onnx")):
+            name = model.stem.replace("_", " ")
+            if text in f"onnx wrong: {name}":
+                done = call(tl, "import", model, "-o", folder / "wrong.tl")
+                check(f"wrong: {name}", done.returncode == 1 and done.stderr.startswith("tl: "), f"{done.returncode}: {done.stderr}")
         if text in "onnx manual":
             page = (ROOT / "docs" / "onnx.md").read_text()
             program = folder / "convolution.tl"

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Prints the Python of build/onnx-venv, a virtual environment with the packages of packages.txt, which it makes where it is not there or is
+# another list's. Exit code 77, and why, where that cannot be done: no module venv (Debian: python3-venv), or PyPI cannot be reached.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+list=tests/onnx/packages.txt venv=build/onnx-venv
+skip() {
+  printf 'SKIPPED, the published ONNX models and cases: %s\n' "$*" >&2
+  exit 77
+}
+
+[[ -f $list ]] || skip "there is no $list (bundles do without)"
+mkdir -p build
+exec 9>build/onnx-venv.lock
+flock 9 # two steps may come here at once
+if ! cmp -s "$list" "$venv/packages.txt"; then
+  rm -rf "$venv"
+  made=""
+  for python in python3 /usr/bin/python3; do
+    rm -rf "$venv.new"
+    if command -v "$python" >/dev/null && "$python" -m venv "$venv.new" >/dev/null 2>&1; then
+      made=yes
+      break
+    fi
+  done
+  [[ -n $made ]] || skip "python3 -m venv does not work here (Debian: apt-get install python3-venv)"
+  log=build/onnx-venv.log
+  if ! "$venv.new/bin/python" -m pip install --no-deps --retries 1 --timeout 30 -r "$list" >"$log" 2>&1; then
+    # A version that PyPI does not have is a fault of the list; without PyPI there are no versions at all.
+    if grep -q 'from versions: [^n)]' "$log"; then
+      cat "$log" >&2
+      exit 1
+    fi
+    skip "PyPI cannot be reached: $(grep -m 1 '^ERROR' "$log" || tail -n 1 "$log")"
+  fi
+  mv "$venv.new" "$venv"
+  cp "$list" "$venv/packages.txt"
+fi
+echo "$venv/bin/python"
