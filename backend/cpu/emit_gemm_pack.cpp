@@ -36,7 +36,8 @@ void GemmEmitter::pack_panel(Value* source, Value* target, Value* length, Value*
       Value* any = b.CreateICmpSGT(columns, number(v * plan.lanes)); // tiles read no vector without columns
       Value* end = b.CreateSelect(any, length, number(0));
       Value* blocks = b.CreateAnd(end, number(-plan.lanes));
-      repeat(number(0), blocks, plan.lanes, [&](Value* kk) { pack_transposed(b.CreateAdd(source, kk), target, kk, v, columns); });
+      repeat(number(0), blocks, plan.lanes,
+             [&](Value* kk) { pack_transposed(b.CreateAdd(source, kk), target, kk, v, columns); });
       pack_rows(source, target, blocks, end, columns, v, v + 1);
     }
   } else if (plan.tables && size_of(gemm.type) >= 4) {
@@ -44,7 +45,8 @@ void GemmEmitter::pack_panel(Value* source, Value* target, Value* length, Value*
       Value* any = b.CreateICmpSGT(columns, number(v * plan.lanes));
       Value* end = b.CreateSelect(any, length, number(0));
       pack_blocks(
-          end, [&](Value* kk) { pack_transposed(b.CreateAdd(source, sum_offset(kk, B, b_row)), target, kk, v, columns); },
+          end,
+          [&](Value* kk) { pack_transposed(b.CreateAdd(source, sum_offset(kk, B, b_row)), target, kk, v, columns); },
           [&](Value* from, Value* to) { pack_rows(source, target, from, to, columns, v, v + 1); });
     }
   } else {
@@ -57,13 +59,12 @@ void GemmEmitter::pack_blocks(Value* length, const std::function<void(Value* kk)
   Value* blocks = b.CreateAnd(length, number(-plan.lanes));
   repeat(number(0), blocks, plan.lanes, [&](Value* kk) {
     Value* run = is_run(b_table, kk, plan.lanes);
-    e.branch(
-        run,
-        [&] {
-          transposed(kk);
-          return Values{};
-        },
-        {});
+    e.branch(run,
+             [&] {
+               transposed(kk);
+               return Values{};
+             },
+             {});
     rows_between(kk, b.CreateSelect(run, kk, b.CreateAdd(kk, number(plan.lanes))));
   });
   rows_between(blocks, length);
@@ -119,13 +120,12 @@ Values GemmEmitter::pack_a(Value* a_start, Value* length) {
   auto* side_by_side = llvm::FixedVectorType::get(memory, static_cast<unsigned>(plan.mr));
   const bool may_transpose = size_of(gemm.type) >= 4 && std::has_single_bit(static_cast<uint64_t>(plan.mr));
   auto only_if = [&](Value* condition, const std::function<void()>& body) {
-    e.branch(
-        condition,
-        [&] {
-          body();
-          return Values{};
-        },
-        {});
+    e.branch(condition,
+             [&] {
+               body();
+               return Values{};
+             },
+             {});
   };
   auto columns_at = [&](Value* kk, int64_t count, Value* along_sum) { // count of them; along_sum: or nothing
     Values from_kk;

@@ -74,8 +74,9 @@ private:
   // Rows [from, to) of the panel's vectors [first, last); `columns` null: all of it is there.
   Values pack_rows(Value* source, Value* target, Value* from, Value* to, Value* columns, int64_t first, int64_t last);
 
-  // `lanes` rows from row kk on, which begin at `source`, of vector v of the panel, where each column of B is contiguous:
-  // vectors along k are loaded and transposed in registers. What is beyond the panel's `columns` is as the last of them.
+  // `lanes` rows from row kk on, which begin at `source`, of vector v of the panel, where each column of B is
+  // contiguous: vectors along k are loaded and transposed in registers. What is beyond the panel's `columns` is as the
+  // last of them.
   void pack_transposed(Value* source, Value* target, Value* kk, int64_t v, Value* columns);
 
   // Rows [0, length) of a panel, with tables: as many as a vector has lanes that lie side by side are transposed.
@@ -166,8 +167,8 @@ private:
   Value *a_start_of_all, *b_start_of_all, *c_row;
   // sum_axes: none where the strides a_col and b_row tell all
   std::vector<Axis> batch_axes, sum_axes, column_axes, row_axes;
-  Value *column_table, *b_table, *a_table;               // with plan.tables
-  Value *c_column_table, *c_row_table, *row_table;       // with plan.scattered; row_table: of A
+  Value *column_table, *b_table, *a_table;         // with plan.tables
+  Value *c_column_table, *c_row_table, *row_table; // with plan.scattered; row_table: of A
   Value *panels, *chunks, *packed, *local, *sums, *sums_row;
   Value* split = nullptr;   // whether a tile is a chunk
   Value *a_packed, *a_step; // whether A is packed, and the distance that register tiles are told

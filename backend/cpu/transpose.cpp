@@ -74,8 +74,8 @@ void Emitter::copy_transposed(const Instr& instr) {
         Values places;
         for (int64_t i = 0; i < side; ++i)
           places.push_back(from(b.CreateAdd(r, b.getInt64(static_cast<uint64_t>(i))), c));
-        const Values block = load_transposed(b, element, places,
-                                             [&](llvm::Instruction* load) { note_alias(load, instr.source); });
+        const Values block =
+            load_transposed(b, element, places, [&](llvm::Instruction* load) { note_alias(load, instr.source); });
         for (int64_t i = 0; i < side; ++i) {
           Value* column = b.CreateAdd(c, b.getInt64(static_cast<uint64_t>(i)));
           note_alias(b.CreateAlignedStore(block[static_cast<size_t>(i)], to(r, column), align), instr.param);
