@@ -224,7 +224,7 @@ CompiledKernel describe_for(const kir::Kernel& kernel, const Machine& machine) {
     GemmPlan plan = plan_gemm(kernel, machine.avx512);
     if (plan.has_pack_phase) result.phases.push_back({nullptr, plan.pack_tiles, plan.pack_grain});
     result.phases.push_back({nullptr, plan.tiles, plan.grain});
-    if (plan.may_split) result.phases.push_back({nullptr, plan.combine_tiles, plan.combine_grain});
+    if (plan.has_combine_phase) result.phases.push_back({nullptr, plan.combine_tiles, plan.combine_grain});
     result.shared_bytes = plan.shared_bytes;
     result.local_bytes = plan.local_bytes;
     return result;

@@ -17,6 +17,10 @@ void GemmEmitter::emit(const std::string& symbol) {
     emit_tables(fmt::format("{}_{}", symbol, phase++));
   else if (plan.has_pack_phase)
     emit_pack(fmt::format("{}_{}", symbol, phase++));
+  if (plan.dots) {
+    emit_dots(fmt::format("{}_{}", symbol, phase++));
+    return combine_dots(fmt::format("{}_{}", symbol, phase));
+  }
   if (plan.streams) return emit_stream(fmt::format("{}_{}", symbol, phase));
   emit_tiles(symbol, fmt::format("{}_{}", symbol, phase++));
   if (plan.may_split) emit_combine(fmt::format("{}_{}", symbol, phase));
@@ -50,10 +54,11 @@ void GemmEmitter::begin(const std::string& symbol) {
       batch_axes.push_back(read_axis(13 + 4 * i, 3));
     for (size_t i = 0; i < gemm.sum_axes && gemm.sum_axes > 1; ++i)
       sum_axes.push_back(read_axis(13 + 4 * gemm.batch_axes + 3 * i, 2));
-    const size_t columns_from = 13 + 4 * gemm.batch_axes + 3 * gemm.sum_axes, of_column = plan.scattered ? 3 : 2;
+    const size_t columns_from = 13 + 4 * gemm.batch_axes + 3 * gemm.sum_axes,
+                 of_column = plan.scattered || plan.dots ? 3 : 2;
     for (size_t i = 0; i < gemm.column_axes; ++i) {
       column_axes.push_back(read_axis(columns_from + of_column * i, of_column - 1));
-      column_axes.back().strides.insert(column_axes.back().strides.begin(), number(0)); // A does not move
+      if (!plan.dots) column_axes.back().strides.insert(column_axes.back().strides.begin() + A, number(0));
     }
     for (size_t i = 0; i < gemm.row_axes; ++i) {
       row_axes.push_back(read_axis(columns_from + of_column * gemm.column_axes + 3 * i, 2));
@@ -69,6 +74,11 @@ void GemmEmitter::begin(const std::string& symbol) {
   column_table = packed;
   b_table = b.CreateInBoundsGEP(b.getInt64Ty(), column_table, b.CreateAdd(n, number(plan.nr)), "rows");
   a_table = b.CreateInBoundsGEP(b.getInt64Ty(), b_table, k, "a_columns");
+  if (plan.dots) {
+    a_column_table = b.CreateInBoundsGEP(b.getInt64Ty(), column_table, b.CreateAdd(n, number(plan.lanes)), "a_columns");
+    b_table = b.CreateInBoundsGEP(b.getInt64Ty(), a_column_table, b.CreateAdd(n, number(plan.lanes)), "rows");
+    a_table = b.CreateInBoundsGEP(b.getInt64Ty(), b_table, k, "a_sums");
+  }
   if (plan.scattered) {
     c_column_table = b.CreateInBoundsGEP(b.getInt64Ty(), a_table, k, "c_columns");
     c_row_table = b.CreateInBoundsGEP(b.getInt64Ty(), c_column_table, b.CreateAdd(n, number(plan.lanes)), "c_rows");

@@ -9,6 +9,14 @@ void GemmEmitter::emit_tables(const std::string& symbol) {
   repeat(e.function_->getArg(1), e.function_->getArg(2), 1, [&](Value* tile) {
     Value* from = multiply(tile, number(GemmPlan::kTableBlock));
     Value* to = b.CreateAdd(from, number(GemmPlan::kTableBlock));
+    if (plan.dots) {
+      fill_table(column_table, column_axes, B, n, from, minimum(to, n));
+      fill_table(a_column_table, column_axes, A, n, from, minimum(to, n));
+      if (sum_axes.empty()) return;
+      fill_table(b_table, sum_axes, B, k, from, minimum(to, k));
+      fill_table(a_table, sum_axes, A, k, from, minimum(to, k));
+      return;
+    }
     Value* has_columns = b.CreateICmpSLT(from, n); // the last part has those of its last panel
     Value* last = b.CreateICmpSLE(n, to);
     Value* end = b.CreateSelect(last, b.CreateAdd(n, number(plan.nr)), to);

@@ -1,5 +1,5 @@
 // The LLVM code of one matrix product. emit_gemm.cpp: register tiles and how they cover C; emit_gemm_pack.cpp and
-// emit_gemm_tables.cpp: packing; emit_gemm_stream.cpp: one row of C.
+// emit_gemm_tables.cpp: packing; emit_gemm_stream.cpp: one row of C; emit_gemm_dots.cpp: no rows and columns.
 #pragma once
 #include "backend/cpu/emit.h"
 #include "backend/cpu/gemm_plan.h"
@@ -148,6 +148,16 @@ private:
     return b.CreateAlignedLoad(vector, at(sums, b.CreateAdd(multiply(i, sums_row), j)), align);
   }
 
+  // --- dot products (emit_gemm_dots.cpp)
+
+  void emit_dots(const std::string& symbol);
+  void combine_dots(const std::string& symbol);
+  void dot_by_chunks(Value* which, Value* from, Value* to);
+  void dots_side_by_side(Value* first, Value* from, Value* to);
+  Value* add_transposed(const Values& x, const Values& y, Value* from_x, Value* from_y, Value* sum);
+  Value* dot_place(Value* table, Value* start, Value* which);
+  Value* chunk_sum_at(Value* chunk, Value* which);
+
   // --- phase 2
 
   void emit_combine(const std::string& symbol);
@@ -168,6 +178,7 @@ private:
   // sum_axes: none where the strides a_col and b_row tell all
   std::vector<Axis> batch_axes, sum_axes, column_axes, row_axes;
   Value *column_table, *b_table, *a_table;         // with plan.tables
+  Value* a_column_table;                           // with plan.dots
   Value *c_column_table, *c_row_table, *row_table; // with plan.scattered; row_table: of A
   Value *panels, *chunks, *packed, *local, *sums, *sums_row;
   Value* split = nullptr;   // whether a tile is a chunk

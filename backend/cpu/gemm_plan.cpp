@@ -2,6 +2,28 @@
 
 namespace tl::cpu {
 
+namespace {
+
+GemmPlan plan_dots(GemmPlan plan, bool sums_one_axis) {
+  const SizeFormula one = number(1), lanes = number(plan.lanes), chunks = ceil_div(plan.k, number(kContractChunk));
+  const int64_t bytes = size_of(plan.acc);
+  plan.few_dots = sums_one_axis ? one - min(one, floor_div(plan.n, lanes)) : number(0);
+  plan.pack_tiles = ceil_div(sums_one_axis ? plan.n : max(plan.n, plan.k), number(GemmPlan::kTableBlock));
+  const SizeFormula blocks = plan.few_dots * plan.n + (one - plan.few_dots) * ceil_div(plan.n, lanes);
+  plan.tiles = blocks * ceil_div(chunks, number(GemmPlan::kDotChunks));
+  const SizeFormula length = min(plan.k, number(GemmPlan::kDotChunks * kContractChunk));
+  plan.grain = max(one, floor_div(number(4000000 / bytes), max(one, min(plan.n, lanes) * length)));
+  plan.combine_tiles = ceil_div(plan.n, number(GemmPlan::kCombinedDots));
+  plan.combine_grain = max(one, floor_div(number(100), max(one, chunks)));
+  const SizeFormula entries = number(2) * (plan.n + lanes) + number(2) * (sums_one_axis ? number(0) : plan.k);
+  plan.table_bytes = ceil_div(entries * number(size_of(DType::I64)), number(64)) * number(64);
+  plan.shared_bytes = plan.table_bytes + (plan.n * chunks + lanes) * number(bytes);
+  plan.local_bytes = number(0);
+  return plan;
+}
+
+} // namespace
+
 GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   const kir::Gemm& gemm = kernel.gemm;
   enum { Batch, M, N, K, ABatch, ARow, ACol, BBatch, BRow, BCol };
@@ -31,6 +53,7 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   if (!gemm.a_sums_evenly || gemm.row_axes > 0) plan.a = ReadA::Packed;
   plan.tables = gemm.column_axes > 0 || !sums_one_axis;
   plan.scattered = gemm.row_axes > 0;
+  plan.dots = gemm.dots;
   plan.by_tables = plan.tables && !gemm.b_columns_evenly;
   plan.b_contiguous = !plan.by_tables && known(BCol, 1);
   plan.b_transposed = !plan.by_tables && !plan.b_contiguous && sums_one_axis && known(BRow, 1);
@@ -45,7 +68,8 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
     plan.b_moves.push_back(!known(gemm.is_plain ? BBatch : count + 2, 0));
     if (plan.b_moves.back()) plan.b_batches = gemm.is_plain ? plan.batch : plan.b_batches * header(count);
   }
-  plan.streams = is_number(plan.m, 1) && !narrow && (plan.b_contiguous || plan.b_transposed) && sums_one_axis;
+  plan.streams =
+      is_number(plan.m, 1) && !narrow && !plan.dots && (plan.b_contiguous || plan.b_transposed) && sums_one_axis;
   const SizeFormula row_blocks = plan.batch * ceil_div(plan.m, number(plan.block_rows));
   // Wide tiles use packed A more often; with few rows to share out there are more and narrower ones.
   SizeFormula many = min(one, floor_div(row_blocks, number(4)));
@@ -92,6 +116,7 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   work = max(one, work * depth);
   plan.grain = max(one, floor_div(number((plan.streams ? 500000 : 4000000) * 4 / bytes), work));
 
+  plan.has_combine_phase = plan.may_split || plan.dots;
   plan.table_bytes = number(0);
   if (plan.tables) {
     SizeFormula entries = plan.n + number(plan.nr) + plan.k * number(2);
@@ -107,6 +132,7 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
                             : plan.streams && plan.b_contiguous ? plan.inner_columns * bytes
                                                                 : 0);
   plan.local_bytes = plan.a_bytes + plan.panel_bytes;
+  if (plan.dots) return plan_dots(plan, sums_one_axis);
   if (!plan.in_c) plan.local_bytes = plan.local_bytes + number(plan.block_rows * bytes) * plan.sums_row;
   return plan;
 }

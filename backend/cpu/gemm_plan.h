@@ -31,10 +31,14 @@ struct GemmPlan {
   // Columns of B are a number over several axes: phase 0 makes tables of where each column and row of B is (and each
   // column of A, if that is a number over several axes, too), and a tile packs its panels by them.
   bool tables;
-  bool by_tables;    // columns of B are at no even distance
+  bool dots; // dot products; a tile is so many chunks of as many as a vector has lanes
+  static constexpr int64_t kDotChunks = 64, kCombinedDots = 1024; // of phase 2: dot products of a tile
+  SizeFormula few_dots;                                           // 1: of one
+  bool by_tables;                                                 // columns of B are at no even distance
   bool scattered;    // rows and columns of C lie anywhere: tables of where each is, and where each row of A is
   SizeFormula split; // 1: a tile is a chunk
   bool may_split;
+  bool has_combine_phase;
   // Where phase 0 packs nothing, a tile packs each panel of B for itself, just before its use; if it `may_split` only
   // if it does.
   bool panel_here;

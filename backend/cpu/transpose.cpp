@@ -17,26 +17,27 @@ Values load_transposed(llvm::IRBuilder<>& b, llvm::Type* element, const Values& 
       for (size_t x : {part + per_part / 2 + i, lanes + part + per_part / 2 + i})
         high.push_back(static_cast<int>(x));
     }
-  Values columns;
-  for (size_t q = 0; q < parts; ++q) {
-    Values group; // vector i: of row part * per_part + i, for each part, the 16 bytes number q
-    for (size_t i = 0; i < per_part; ++i) {
-      Value* joined = nullptr;
-      for (size_t part = 0; part < parts; ++part) {
-        Value* place = b.CreateConstInBoundsGEP1_64(element, rows[part * per_part + i], q * per_part);
-        auto* piece = b.CreateAlignedLoad(part_type, place, align);
-        note(piece);
-        std::vector<int> widen(lanes, llvm::PoisonMaskElem), merge(lanes);
-        for (size_t lane = 0; lane < lanes; ++lane) {
-          const bool here = lane / per_part == part;
-          if (here) widen[lane] = static_cast<int>(lane % per_part);
-          merge[lane] = static_cast<int>(here ? lanes + lane : lane);
-        }
-        Value* wide = b.CreateShuffleVector(piece, widen);
-        joined = joined ? b.CreateShuffleVector(joined, wide, merge) : wide;
-      }
-      group.push_back(joined);
+  // joined[q][i]: of row part * per_part + i, for each part, the 16 bytes number q. A row's are loaded together: rows that
+  // are a power of two apart share few places of the nearest cache.
+  std::vector<Values> joined(parts, Values(per_part, nullptr));
+  for (size_t row = 0; row < lanes; ++row) {
+    const size_t part = row / per_part;
+    std::vector<int> widen(lanes, llvm::PoisonMaskElem), merge(lanes);
+    for (size_t lane = 0; lane < lanes; ++lane) {
+      const bool here = lane / per_part == part;
+      if (here) widen[lane] = static_cast<int>(lane % per_part);
+      merge[lane] = static_cast<int>(here ? lanes + lane : lane);
     }
+    for (size_t q = 0; q < parts; ++q) {
+      auto* piece =
+          b.CreateAlignedLoad(part_type, b.CreateConstInBoundsGEP1_64(element, rows[row], q * per_part), align);
+      note(piece);
+      Value *wide = b.CreateShuffleVector(piece, widen), *&into = joined[q][row % per_part];
+      into = into ? b.CreateShuffleVector(into, wide, merge) : wide;
+    }
+  }
+  Values columns;
+  for (Values& group : joined) {
     for (size_t stage = 1; stage < per_part; stage *= 2) {
       Values next;
       for (size_t i = 0; i < per_part / 2; ++i) {

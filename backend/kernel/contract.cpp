@@ -44,14 +44,15 @@ public:
     is_window_[First] = first->is_window, is_window_[Second] = second->is_window;
     split_result();
     if (e_.target == Target::Cpu && is_scattered()) split_by_factor();
-    if (columns_.empty() && !all) return false; // two vectors
+    if (columns_.empty() && e_.target == Target::Cpu && !split_into_dots()) return false;
+    if (columns_.empty() && !all && !dots_) return false; // two vectors
     if (e_.target != Target::Cpu && !is_plain()) return false;
     const Strided &left = swapped_ ? *second : *first, &right = swapped_ ? *first : *second;
     const Operand a = swapped_ ? Second : First, c = swapped_ ? First : Second;
     const Monomial row = scattered_ ? Monomial{0, {}} : stride(rows_, a), column = stride(columns_, c);
     const std::vector<Axis> batches = axes(batch_), sums = axes(summed_);
     const std::vector<Axis> columns =
-        is_one_axis(columns_, c) && !scattered_ ? std::vector<Axis>{} : axes(columns_, scattered_);
+        is_one_axis(columns_, c) && !scattered_ && !dots_ ? std::vector<Axis>{} : axes(columns_, scattered_ || dots_);
     const std::vector<Axis> rows = scattered_ ? axes(rows_, true) : std::vector<Axis>{};
     const Axis none, batch = batches.empty() ? none : batches[0], sum = sums.empty() ? none : sums[0];
     std::vector<ValueId> yields{count(batch_),
@@ -76,13 +77,15 @@ public:
         for (ValueId v : {axis.count, value(axis.stride[a]), value(axis.stride[c])})
           yields.push_back(v);
       for (const Axis& axis : columns) {
-        for (ValueId v : {axis.count, value(axis.stride[c])})
-          yields.push_back(v);
+        yields.push_back(axis.count);
+        if (dots_) yields.push_back(value(axis.stride[a]));
+        yields.push_back(value(axis.stride[c]));
         if (scattered_) yields.push_back(value(axis.stride[Result]));
       }
       for (const Axis& axis : rows)
         for (ValueId v : {axis.count, value(axis.stride[a]), value(axis.stride[Result])})
           yields.push_back(v);
+      g.dots = dots_;
       g.row_axes = static_cast<uint32_t>(rows.size());
       g.b_columns_evenly = is_one_axis(columns_, c);
       g.column_axes = static_cast<uint32_t>(columns.size());
@@ -301,9 +304,21 @@ private:
     scattered_ = true;
   }
 
+  // All labels of the result are of both factors, which lie along the sum: dot products are the columns. A vector of
+  // them along another axis is a map.
+  bool split_into_dots() {
+    const Labels& result = n_.as<ir::ContractAttrs>().result;
+    auto alone = [&](int64_t label) { return is_alone(label); };
+    dots_ = !summed_.empty() && std::none_of(result.begin(), result.end(), alone) &&
+            is_side_by_side(summed_.back(), First) && is_side_by_side(summed_.back(), Second) &&
+            size_of(e_.type(n_.operands[0]).dtype) >= 4;
+    if (dots_) columns_ = result, batch_.clear(), rows_.clear();
+    return dots_;
+  }
+
   // May it be told by one stride for batches, rows, columns and sums, and is the result in their order?
   bool is_plain() const {
-    if (scattered_) return false;
+    if (scattered_ || dots_) return false;
     Labels order = batch_;
     order.insert(order.end(), rows_.begin(), rows_.end());
     order.insert(order.end(), columns_.begin(), columns_.end());
@@ -390,7 +405,7 @@ private:
   std::map<int64_t, Monomial> strides_[3]; // of each Operand, by label
   std::map<int64_t, ir::Dim> sizes_;
   Labels batch_, rows_, columns_, summed_;
-  bool swapped_ = false, scattered_ = false;
+  bool swapped_ = false, scattered_ = false, dots_ = false;
   bool is_window_[2] = {};
 };
 

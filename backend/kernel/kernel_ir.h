@@ -152,12 +152,14 @@ struct Gemm {
   // Of others, if rows and columns of C lie anywhere (the result's labels in any order), else 0; then at least 1, and
   // there are column_axes, too.
   uint32_t row_axes = 0;
+  // No factor has an axis of its own: the elements of C, side by side, are the columns, and A moves with them, too.
+  bool dots = false;
   bool b_columns_evenly = true; // B moves with the number of a column by b_col
   bool a_sums_evenly = true;    // A moves with the number of a product by a_col, whatever the summed axes are
   // No parameters; yields, i64: batch, m, n, k, a_batch, a_row, a_col, b_batch, b_row, b_col, a_base, b_base (offset of
   // element (0, 0, 0)). Not plain: then c_row; of each batch axis, the slowest first: count and strides of A, B and C
   // (its columns are side by side); of each summed axis: count and strides of A and B; of each axis of columns: count
-  // and stride of B. With row_axes: of these also the stride of C; then of each axis of rows count and strides of A
+  // and stride of B, of dots count and strides of A and B. With row_axes: of these also the stride of C; then of each axis of rows count and strides of A
   // and C. A stride of 0: that does not move.
   Block header;
   Block epilogue; // params: (batch, i, j, accumulated value); yields the value to store at C[batch, i, j]; may Load

@@ -60,7 +60,7 @@ private:
       if (p >= kernel_.params.size()) return fail("gemm: no such parameter");
     if (!is_float(g.type)) fail("gemm: not a float type");
     block(g.header, {});
-    const size_t of_columns = g.row_axes > 0 ? 3 : 2;
+    const size_t of_columns = g.row_axes > 0 || g.dots ? 3 : 2;
     const size_t of_axes = 4 * g.batch_axes + 3 * g.sum_axes + of_columns * g.column_axes + 3 * g.row_axes;
     if (g.header.yields.size() != (g.is_plain ? 12 : 13 + of_axes))
       fail("gemm: the header yields 12 values, or those of its axes too");

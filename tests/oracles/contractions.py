@@ -13,7 +13,7 @@ SIZES = [0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 33, 40, 65, 130, 263, 700]
 MOST = 3_000_000  # products of one case
 KNOWN = ["bhid,bjhd->bhij", "bihd,bjhd->bhij", "bhij,bjhd->bihd", "bhij,bihd->bjhd", "ibj,kbj->ibk", "nchw,oc->nohw", "ij,ij->i", "ij,j->i",
          "ij,i->j", "abc,cdb->ad", "abc,dac->bd", "abc,bcd->cad", "bi,bj->ijb", "abc,cde->dabe", "ab,cd->acbd", "adeb,dec->acb",
-         "adb,cad->bca", "ca,cb->ba", "eab,ecd->bdac", "c,bac->ab"]
+         "adb,cad->bca", "ca,cb->ba", "eab,ecd->bdac", "c,bac->ab", "bac,abc->a", "a,a->", "ab,ab->"]
 
 
 def labels_of(rng):
