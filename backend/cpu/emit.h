@@ -143,6 +143,7 @@ private:
   Partial element(const kir::Instr& instr, Val k, llvm::Value** taken, bool varying);
   Partial identity(const kir::Instr& instr, bool varying);
   Partial combine(const kir::Instr& instr, Partial x, Partial y);
+  llvm::Value* part_of_lanes(llvm::Value* x, unsigned from, unsigned count); // null of null
   Partial halved(const kir::Instr& instr, Partial lanes);
   using Chunk = std::function<Partial(llvm::Value* begin, llvm::Value* end, llvm::Value** taken)>;
   Partial fold_chunks(const kir::Instr& instr, llvm::Value* n, bool varying, llvm::Value** any_taken,

@@ -159,16 +159,18 @@ private:
     });
   }
 
-  // The elements of `rows` rows, k and every 32nd after it, into the partial results of their lane.
+  // The elements of `rows` rows, k and every 32nd after it, into the partial results of their lane; of the first rows
+  // there are none before.
   void fold_rows(Value* k, Value* lane, int64_t rows) {
     Value* row = b_.CreateMul(lane, pitch_);
+    Value* is_begun = b_.CreateICmpSGE(k, b_.CreateAdd(begin_, b_.getInt64(kSumLanes)));
     each_column([&](Value* column) {
       for (const Instr* before : panel_.before)
         e_.instruction(*before);
       Value* place = b_.CreateAdd(row, column);
       std::vector<Partial> now;
       for (const LaneArray& lanes : partial_)
-        now.push_back(lanes.read(place, true));
+        now.push_back(lanes.read_if(is_begun, place));
       for (int64_t r = 0; r < rows; ++r)
         for (size_t i = 0; i < now.size(); ++i) {
           const Instr& reduction = *panel_.reductions[i];
@@ -193,11 +195,11 @@ private:
       main_ = rounded_down(count_, wide_);
     }
     bool whole = panel_.reductions[0]->op == KOp::Reduce;
-    Value* begin = whole ? zero : e_.scalar(panel_.reductions[0]->operands[0]);
+    Value* begin = begin_ = whole ? zero : e_.scalar(panel_.reductions[0]->operands[0]);
     Value* end = e_.scalar(panel_.reductions[0]->operands[whole ? 0 : 1]);
     Value* length = b_.CreateSub(end, begin);
     Value* used = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, at_most(length, kSumLanes), one);
-    each_partial(zero, b_.CreateMul(used, pitch_),
+    each_partial(zero, b_.CreateSelect(b_.CreateICmpSGT(length, zero), zero, pitch_), // of no rows
                  [&](size_t i, Value* place) { partial_[i].write(place, e_.identity(*panel_.reductions[i], true)); });
     Value* rest = begin;
     if (side_by_side_ > 1 && !one_vector_) {
@@ -216,8 +218,18 @@ private:
       fold_rows(k, b_.CreateAnd(b_.CreateSub(k, begin), b_.getInt64(kSumLanes - 1)), 1);
       return {};
     });
-    // Lanes meet by halving, as far as they are used.
-    Value* left = used;
+    // Lanes meet by halving, as far as they are used: all of them in registers.
+    Value* all_used = b_.CreateICmpEQ(used, b_.getInt64(kSumLanes));
+    each_partial(zero, b_.CreateSelect(all_used, pitch_, zero), [&](size_t i, Value* place) {
+      std::vector<Partial> lanes;
+      for (int64_t lane = 0; lane < kSumLanes; ++lane)
+        lanes.push_back(partial_[i].read(b_.CreateAdd(place, b_.CreateMul(b_.getInt64(lane), pitch_)), true));
+      for (size_t step = kSumLanes / 2; step > 0; step /= 2)
+        for (size_t lane = 0; lane < step; ++lane)
+          lanes[lane] = e_.combine(*panel_.reductions[i], lanes[lane], lanes[lane + step]);
+      partial_[i].write(place, lanes[0]);
+    });
+    Value* left = b_.CreateSelect(all_used, one, used);
     for (int64_t step = kSumLanes / 2; step > 0; step /= 2) {
       Value* distance = b_.CreateMul(b_.getInt64(static_cast<uint64_t>(step)), pitch_);
       each_partial(zero, b_.CreateSub(b_.CreateMul(left, pitch_), distance), [&](size_t i, Value* place) {
@@ -255,6 +267,7 @@ private:
   bool one_vector_ = false; // the columns fit into one
   Value *first_ = nullptr, *count_ = nullptr, *main_ = nullptr, *mask_ = nullptr;
   Value* pitch_ = nullptr; // of a lane's partial results
+  Value* begin_ = nullptr; // the first row
 };
 
 void Emitter::panel_for(const Instr& instr, const Panel& panel) {

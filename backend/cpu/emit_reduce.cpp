@@ -146,19 +146,39 @@ Partial Emitter::chunk_along_k(const Instr& instr, Value* begin, Value* end, Par
   Values init{none.v};
   if (arg) init.push_back(none.index);
   if (with_mask) init.push_back(splat(b.getFalse()));
+  // What does not fill the lanes is done by halves of them, as the second may be empty. Where an index is divided the
+  // loop goes from stretch to stretch, and has to stay in step.
   const auto width = static_cast<unsigned>(kSumLanes);
-  Values carried = vector_loop(body, begin, end, width, width, init, [&](Value* k, const Values& now) {
+  const unsigned narrow = only_divisor(body, body.params[0]).valid() ? width : width / 2;
+  Values carried = vector_loop(body, begin, end, width, narrow, init, [&](Value* k, const Values& now) {
     Value *mask = lanes_.mask, *taken = nullptr;
+    const bool is_half = lanes_.width != width;
+    Value* second = is_half ? b.CreateIsNotNull(b.CreateAnd(b.CreateSub(k, begin), b.getInt64(narrow))) : nullptr;
+    auto half = [&](Value* x) {
+      return b.CreateSelect(second, part_of_lanes(x, narrow, narrow), part_of_lanes(x, 0, narrow));
+    };
+    auto joined = [&](Value* before, Value* part) { // with the other half as it was
+      if (!is_half) return part;
+      Value *low = part_of_lanes(before, 0, narrow), *high = part_of_lanes(before, narrow, narrow);
+      std::vector<int> all;
+      for (unsigned lane = 0; lane < width; ++lane)
+        all.push_back(static_cast<int>(lane));
+      return b.CreateShuffleVector(b.CreateSelect(second, low, part), b.CreateSelect(second, part, high), all);
+    };
+    Values before;
+    for (Value* x : now)
+      before.push_back(is_half ? half(x) : x);
     Partial next = element(instr, Val::line(k, b.getInt64(1)), &taken, true);
     if (mask) {
-      next.v = b.CreateSelect(mask, next.v, none.v);
-      if (arg) next.index = b.CreateSelect(mask, next.index, none.index);
+      const Partial nothing = identity(instr, true);
+      next.v = b.CreateSelect(mask, next.v, nothing.v);
+      if (arg) next.index = b.CreateSelect(mask, next.index, nothing.index);
       if (taken) taken = masked(taken);
     }
-    Partial folded = combine(instr, {now[0], arg ? now[1] : nullptr}, next);
-    Values results{folded.v};
-    if (arg) results.push_back(folded.index);
-    if (with_mask) results.push_back(b.CreateOr(now.back(), taken));
+    Partial folded = combine(instr, {before[0], arg ? before[1] : nullptr}, next);
+    Values results{joined(now[0], folded.v)};
+    if (arg) results.push_back(joined(now[1], folded.index));
+    if (with_mask) results.push_back(joined(now.back(), b.CreateOr(before.back(), taken)));
     lanes_ = {};
     return results;
   });
@@ -168,18 +188,33 @@ Partial Emitter::chunk_along_k(const Instr& instr, Value* begin, Value* end, Par
   return halved(instr, {carried[0], arg ? carried[1] : nullptr});
 }
 
+Value* Emitter::part_of_lanes(Value* x, unsigned from, unsigned count) {
+  if (!x) return nullptr;
+  std::vector<int> picks;
+  for (unsigned lane = 0; lane < count; ++lane)
+    picks.push_back(static_cast<int>(from + lane));
+  return b.CreateShuffleVector(x, picks);
+}
+
 // The lanes of the order, a vector, folded by halving into a scalar.
 Partial Emitter::halved(const Instr& instr, Partial result) {
-  for (int step = static_cast<int>(kSumLanes) / 2; step > 0; step /= 2) {
-    auto half = [&](Value* x, int from) -> Value* {
-      if (!x) return nullptr;
-      std::vector<int> picks;
-      for (int l = 0; l < step; ++l)
-        picks.push_back(from + l);
-      return b.CreateShuffleVector(x, picks);
-    };
-    result =
-        combine(instr, {half(result.v, 0), half(result.index, 0)}, {half(result.v, step), half(result.index, step)});
+  auto fold = [&](Partial x, const std::function<Partial(Partial, Partial)>& both) {
+    for (unsigned step = static_cast<unsigned>(kSumLanes) / 2; step > 0; step /= 2)
+      x = both({part_of_lanes(x.v, 0, step), part_of_lanes(x.index, 0, step)},
+               {part_of_lanes(x.v, step, step), part_of_lanes(x.index, step, step)});
+    return x;
+  };
+  auto exactly = [&] { return fold(result, [&](Partial x, Partial y) { return combine(instr, x, y); }); };
+  if (is_float(instr.dtype) && (instr.reduce == ReduceOp::Min || instr.reduce == ReduceOp::Max)) {
+    // Without a NaN in any lane, none is looked for.
+    Value* plain = fold(result, [&](Partial x, Partial y) -> Partial {
+                     Value* better = is_min(instr) ? b.CreateFCmpOLT(y.v, x.v) : b.CreateFCmpOGT(y.v, x.v);
+                     return {b.CreateSelect(better, y.v, x.v)};
+                   }).v;
+    Value* any_nan = b.CreateOrReduce(b.CreateFCmpUNO(result.v, result.v));
+    result.v = branch(any_nan, [&] { return Values{exactly().v}; }, {plain})[0];
+  } else {
+    result = exactly();
   }
   result.v = b.CreateExtractElement(result.v, b.getInt64(0));
   if (result.index) result.index = b.CreateExtractElement(result.index, b.getInt64(0));

@@ -29,6 +29,15 @@ public:
     if (positions_) x.index = load(e_->b.getInt64Ty(), positions_, place, varying);
     return x;
   }
+  // The vector from there on, or where `is_there` is false the identity.
+  Partial read_if(llvm::Value* is_there, llvm::Value* place) const {
+    const Partial none = e_->identity(*reduction_, true);
+    const Partial there = read(place, true);
+    auto choose = [&](llvm::Value* x, llvm::Value* otherwise) -> llvm::Value* {
+      return x ? e_->b.CreateSelect(is_there, x, otherwise) : nullptr;
+    };
+    return {choose(there.v, none.v), choose(there.index, none.index)};
+  }
   void write(llvm::Value* place, Partial x) const {
     if (reduction_->dtype == DType::Bool) x.v = e_->b.CreateZExt(x.v, e_->like(x.v, kept_));
     e_->b.CreateStore(x.v, at(kept_, values_, place));
