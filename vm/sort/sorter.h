@@ -123,6 +123,7 @@ struct LongItem {
 
 constexpr int64_t kBlock = 32;     // sorted by counting ranks
 constexpr int64_t kMerged = 128;   // up to so many elements, sorted blocks are merged
+constexpr int64_t kTogether = 128; // rows of up to so many numbers without positions are sorted side by side
 constexpr int64_t kVectors = 2048; // up to so many numbers without positions are sorted as vectors
 
 // The numbers of keys, which vectors compare as signed ones.
@@ -395,6 +396,36 @@ template <SortOp op, class Key> struct Sorter {
     restore(row);
   }
 
+  // Rows [first, end), of at most kTogether elements: as many at a time as a vector has lanes.
+  void short_rows(int64_t first, int64_t end) const {
+    using Signed = std::make_signed_t<Key>;
+    constexpr auto lanes = static_cast<int64_t>(sort_vectors::kLanes<Signed>);
+    constexpr Key flip = Key{1} << (8 * sizeof(Key) - 1);
+    alignas(32) Signed numbers[lanes * kTogether], columns[lanes * kTogether];
+    Key keys[kTogether];
+    bool ambiguous[lanes]; // does the row have a zero or a NaN?
+    KeyItem<Key> items[kTogether];
+    for (; first < end; first += lanes) {
+      const int64_t count = std::min(lanes, end - first);
+      for (int64_t lane = 0; lane < lanes; ++lane) { // those beyond the last row are as that
+        elements.read(row_of_x(first + std::min(lane, count - 1)), n, keys);
+        for (int64_t i = 0; i < n; ++i)
+          numbers[lane * kTogether + i] = static_cast<Signed>(keys[i] ^ flip);
+        bool any = false;
+        for (int64_t i = 0; elements.of_floats && i < n; ++i)
+          any |= (keys[i] == elements.key_of_zero()) | (keys[i] == elements.key_of_nan());
+        ambiguous[lane] = any;
+      }
+      sort_vectors::sort_rows(numbers, kTogether, n, columns);
+      for (int64_t lane = 0; lane < count; ++lane) {
+        for (int64_t i = 0; i < n; ++i)
+          items[i] = {static_cast<Key>(numbers[lane * kTogether + i]) ^ flip};
+        write(items, n, (first + lane) * n);
+        if (ambiguous[lane]) restore(first + lane);
+      }
+    }
+  }
+
   static int64_t kept_of(int64_t n, int64_t k) { return std::min(n, 2 * k + kSpare); }
 
   // Keeps the least elements so far: what is not less than the k-th of them is passed over, in blocks. Equals that come
@@ -533,6 +564,15 @@ template <SortOp op, class Key> struct Sorter {
   }
 };
 
+template <SortOp op, class Key>
+void whole_rows(KernelArgs args, int64_t begin, int64_t end, const KernelWorkspace* workspace, KernelErrors*) {
+  const Sorter<op, Key> sorter(args, workspace);
+  if constexpr (op == SortOp::Values)
+    if (sorter.n <= kTogether && sorter.n > 1 && end - begin > 1) return sorter.short_rows(begin, end);
+  for (int64_t row = begin; row < end; ++row)
+    sorter.whole_row(row);
+}
+
 template <SortOp op, class Key, void (Sorter<op, Key>::*step)(int64_t) const>
 void phase(KernelArgs args, int64_t begin, int64_t end, const KernelWorkspace* workspace, KernelErrors*) {
   const Sorter<op, Key> sorter(args, workspace);
@@ -559,8 +599,8 @@ template <SortOp op, class Key> CompiledKernel make_kernel() {
   if constexpr (op == SortOp::Top) {
     return make_top_kernel(item_bytes, phase<op, Key, &S::top_row>);
   } else {
-    Phases phases{phase<op, Key, &S::whole_row>, phase<op, Key, &S::find_extremes>, phase<op, Key, &S::count>,
-                  phase<op, Key, &S::scatter>,   phase<op, Key, &S::bucket>,        nullptr};
+    Phases phases{whole_rows<op, Key>,         phase<op, Key, &S::find_extremes>, phase<op, Key, &S::count>,
+                  phase<op, Key, &S::scatter>, phase<op, Key, &S::bucket>,        nullptr};
     if constexpr (op == SortOp::Values) phases.restore = phase<op, Key, &S::restore>;
     return make_kernel(op, {item_bytes, S::kChunkBytes, S::kRowBytes}, phases);
   }

@@ -3,6 +3,7 @@
 // a number.
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -68,10 +69,23 @@ template <class T> void order(Vector<T>& a, Vector<T>& b) {
   a = lo;
 }
 
+// As many vectors as lanes, as a matrix.
+template <class T> void transpose(Vector<T> (&v)[kLanes<T>]) {
+  constexpr size_t n = kLanes<T>;
+  Vector<T> rows[n];
+  for (size_t round = 1; round < n; round *= 2) {
+    for (size_t k = 0; k < n / 2; ++k) {
+      rows[2 * k] = zipped<T, 0>(v[k], v[k + n / 2], Indices<T>{});
+      rows[2 * k + 1] = zipped<T, n / 2>(v[k], v[k + n / 2], Indices<T>{});
+    }
+    std::copy_n(rows, n, v);
+  }
+}
+
 // As many vectors as lanes: each becomes ascending, and a run of its own.
 template <class T> void sort_square(T* numbers) {
   constexpr size_t n = kLanes<T>;
-  Vector<T> v[n], rows[n];
+  Vector<T> v[n];
   for (size_t k = 0; k < n; ++k)
     v[k] = load(numbers + k * n);
   // The networks of fewest exchanges for 4 and for 8.
@@ -85,15 +99,41 @@ template <class T> void sort_square(T* numbers) {
     for (const auto& [i, j] : exchanges)
       order<T>(v[i], v[j]);
   }
-  for (size_t round = 1; round < n; round *= 2) { // transposed
-    for (size_t k = 0; k < n / 2; ++k) {
-      rows[2 * k] = zipped<T, 0>(v[k], v[k + n / 2], Indices<T>{});
-      rows[2 * k + 1] = zipped<T, n / 2>(v[k], v[k + n / 2], Indices<T>{});
-    }
-    std::copy_n(rows, n, v);
-  }
+  transpose<T>(v);
   for (size_t k = 0; k < n; ++k)
     store(numbers + k * n, v[k]);
+}
+
+// As many rows of n numbers as there are lanes, a pitch apart (a multiple of the lanes), each lane a row of its own: by
+// merge exchange (Knuth, The Art of Computer Programming, 5.2.2, algorithm M). columns: room for as many numbers.
+template <class T> void sort_rows(T* rows, int64_t pitch, int64_t n, T* columns) {
+  constexpr auto lanes = static_cast<int64_t>(kLanes<T>);
+  auto transpose_all = [&](auto from, auto to) {
+    for (int64_t block = 0; block < n; block += lanes) {
+      Vector<T> v[kLanes<T>];
+      for (int64_t k = 0; k < lanes; ++k)
+        v[k] = load(from(block, k));
+      transpose<T>(v);
+      for (int64_t k = 0; k < lanes; ++k)
+        store(to(block, k), v[k]);
+    }
+  };
+  auto in_row = [&](int64_t block, int64_t k) { return rows + k * pitch + block; };
+  auto in_column = [&](int64_t block, int64_t k) { return columns + (block + k) * lanes; };
+  transpose_all(in_row, in_column);
+  const auto top = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n)) / 2);
+  for (int64_t p = top; p > 0; p /= 2)
+    for (int64_t q = top, r = 0, d = p;; d = q - p, q /= 2, r = p) {
+      for (int64_t i = 0; i + d < n; ++i) {
+        if ((i & p) != r) continue;
+        Vector<T> a = load(columns + i * lanes), b = load(columns + (i + d) * lanes);
+        order<T>(a, b);
+        store(columns + i * lanes, a);
+        store(columns + (i + d) * lanes, b);
+      }
+      if (q == p) break;
+    }
+  transpose_all(in_column, in_row);
 }
 
 // Two neighbouring runs of `width` numbers each, from both ends.
