@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """Everyday operations on random layouts beside NumPy and PyTorch, each result compared: what is fast only where somebody looked shows here.
 
-    bench/layouts.py --tl build/tl [--seed S] [--cases N] [--threads 1,2] [--rounds 2] [--only WORD] [--json FILE] [--keep FOLDER]
+    bench/layouts.py --tl build/tl [--seed S] [--cases N] [--threads 1,2] [--rounds 2] [--only WORD] [--values FILE] [--keep FOLDER]
 
 A case is an operation, a shape that is not round, and a type, drawn from the seed. The time of a case is the shortest of several calls in one
 process, and of `rounds` rounds of all sides in turn; the ratio is the better peer's time over tl's, so above 1 tl is faster. Without PyTorch
 NumPy is the only peer. A result that differs ends with exit code 1.
 """
 import argparse
-import json
 import math
 import os
 import random
@@ -349,7 +348,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--only", help="kinds, names or a number that contain this")
     parser.add_argument("--worst", type=int, default=20)
-    parser.add_argument("--json")
+    parser.add_argument("--values", help="a file for the summary: row, column, value")
     parser.add_argument("--keep", help="a folder for the programs and their data")
     options = parser.parse_args()
     cases = draw(options.seed, options.cases, options.only)
@@ -392,7 +391,7 @@ def main():
         rows.sort(key=lambda row: row[0])
         total = summary([row[0] for row in rows])
         by_kind = {kind: summary([r[0] for r in rows if r[1].kind == kind]) for kind in KINDS if any(r[1].kind == kind for r in rows)}
-        figures[str(threads)] = {"all": total, "kinds": by_kind}
+        figures[threads] = {"all": total, "kinds": by_kind}
         print(f"\n{threads} thread(s): geometric mean {total['geometric mean']:.2f}, {total['below 0.9']:.0%} below 0.9, "
               f"{total['below 0.5']:.0%} below 0.5")
         for kind, part in by_kind.items():
@@ -401,9 +400,15 @@ def main():
         for ratio, case, ours, theirs in rows[: options.worst]:
             shapes = ", ".join(f"{dtype}{list(shape)}" for _, dtype, shape, _ in case.inputs)
             print(f"  {ratio:7.2f}  {ours:9.3f}  " + "".join(f"{theirs[side]:10.3f}" for side in libraries) + f"  #{case.number} {case.name}  {shapes}")
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump({"seed": options.seed, "threads": figures}, file, indent=1)
+    if options.values:
+        with open(options.values, "w") as file:
+            for kind in [*figures[thread_counts[0]]["kinds"], "all"]:
+                for number, threads in enumerate(thread_counts):
+                    part = figures[threads]["kinds"].get(kind) or figures[threads]["all"]
+                    if number == 0:
+                        file.write(f"{kind}\tcases\t{part['cases']}\n")
+                    for column, value in (("mean", part["geometric mean"]), ("below 0.9", part["below 0.9"]), ("below 0.5", part["below 0.5"])):
+                        file.write(f"{kind}\t{threads} {column}\t{value:.4f}\n")
     for case, threads, fault in wrong:
         print(f"WRONG #{case.number} {case.name} ({case.inputs}), {threads} thread(s): {fault}")
     return 1 if wrong else 0

@@ -2,7 +2,7 @@
 # Compares tl with its peers: bench/run.sh [--json FOLDER] [--write] [NAME…]. Each case runs tl and the peer in turn, five pairs by default
 # (PAIRS=n), THREADS threads on both sides (default 1), and prints the median of each row and the ratio peer / tl
 # (above 1: tl is faster). Times are the programs' own, of their best repeat. With --json each case is written to
-# FOLDER/NAME.json; --write rewrites the tables of the documentation from bench/results, and measures nothing without names.
+# FOLDER/NAME.json (`layouts` also has --seed S --cases N --threads 1,2 --only WORD --worst N); --write rewrites the tables of the documentation from bench/results, and measures nothing without names.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 pairs=${PAIRS:-5} threads=${THREADS:-1}
@@ -187,11 +187,17 @@ models() {
   "$python" bench/models.py build/tl --pairs "$pairs" --spawned "$out/spawned" --values "$out/models.values" ${MODELS:-}
 }
 
+# Operations on random layouts; what stands behind the name goes to the script.
+layouts() {
+  ${PYTHON:-python3} bench/layouts.py --tl build/tl --rounds "$pairs" --values "$out/layouts.values" "${layouts[@]}"
+}
+
 source bench/starting.sh
 
 # measure NAME: one case. A broken promise is written like one that is kept; any other failure ends the script.
 measure() {
-  local status setting settings=(PAIRS) command=""
+  local status setting settings=(PAIRS) command="" arguments=""
+  [[ $1 == layouts ]] && arguments=${layouts[*]}
   measuring=$1
   rm -f "$out/$measuring.values"
   set +e
@@ -207,16 +213,17 @@ measure() {
       run_ahead) settings+=(STEPS) ;;
       start) settings+=(PYTHON) ;;
       models) settings+=(MODELS) ;;
+      layouts) settings+=(PYTHON) ;;
     esac
     for setting in "${settings[@]}"; do
       if [[ $setting == PYTHON ]]; then command+=${PYTHON:+PYTHON=… }; else command+=${!setting:+$setting=${!setting} }; fi
     done
-    python3 bench/tables.py --record "$measuring" "$json" "$command./dev bench $measuring" <"$out/$measuring.values"
+    python3 bench/tables.py --record "$measuring" "$json" "$command./dev bench $measuring${arguments:+ $arguments}" <"$out/$measuring.values"
   fi
   return $status
 }
 
-json="" write="" cases=()
+json="" write="" cases=() layouts=()
 while (($#)); do
   case $1 in
     --json)
@@ -224,8 +231,12 @@ while (($#)); do
       shift
       ;;
     --write) write=1 ;;
-    four_ways | loops | rows | gradients | dispatch | run_ahead | start | size | models | promises) cases+=("$1") ;;
-    *) echo "bench: no case '$1' (four_ways, loops, rows, gradients, dispatch, run_ahead, start, size, models, promises)" >&2; exit 2 ;;
+    four_ways | loops | rows | gradients | dispatch | run_ahead | start | size | models | layouts | promises) cases+=("$1") ;;
+    --seed | --cases | --threads | --only | --worst)
+      layouts+=("$1" "${2:?"$1: a value is missing"}")
+      shift
+      ;;
+    *) echo "bench: no case '$1' (four_ways, loops, rows, gradients, dispatch, run_ahead, start, size, models, layouts, promises)" >&2; exit 2 ;;
   esac
   shift
 done

@@ -181,7 +181,24 @@ def models_short():
     return rows, ["models"]
 
 
-TABLES = {"readme": readme, "engine": engine, "rows": everyday, "start": starting, "size": sizes, "loops": loops, "gradients": gradients, "models": models,
+LAYOUTS = {"reduce": "reductions over any axes", "einsum": "`einsum`, random labels", "permute": "permutations", "broadcast": "broadcasting",
+           "scan": "running sums and maxima", "argmax": "positions of extremes", "softmax": "softmax along any axis", "sort": "sorting along any axis",
+           "gather": "elements taken", "window": "windows", "norm": "normalization over any axes", "all": "all"}
+
+
+def layouts():
+    """How long the better of NumPy and PyTorch takes by how long tl takes."""
+    rows = ["| | cases | one thread | below 0.9 | below 0.5 | two threads | below 0.9 | below 0.5 |", "| --- | --- | --- | --- | --- | --- | --- | --- |"]
+    for name, row in values("layouts").items():
+        cells = [LAYOUTS[name], f"{row['cases']:.0f}"]
+        for threads in (1, 2):
+            cells.append(f"{row[f'{threads} mean']:.2f}")
+            cells += [f"{row[f'{threads} below {bound}']:.0%}" for bound in ("0.9", "0.5")]
+        rows.append("| " + " | ".join(cells) + " |")
+    return rows, ["layouts"]
+
+
+TABLES = {"layouts": layouts, "readme": readme, "engine": engine, "rows": everyday, "start": starting, "size": sizes, "loops": loops, "gradients": gradients, "models": models,
           "models_short": models_short}
 
 
