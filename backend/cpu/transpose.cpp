@@ -17,8 +17,8 @@ Values load_transposed(llvm::IRBuilder<>& b, llvm::Type* element, const Values& 
       for (size_t x : {part + per_part / 2 + i, lanes + part + per_part / 2 + i})
         high.push_back(static_cast<int>(x));
     }
-  // joined[q][i]: of row part * per_part + i, for each part, the 16 bytes number q. A row's are loaded together: rows that
-  // are a power of two apart share few places of the nearest cache.
+  // joined[q][i]: of row part * per_part + i, for each part, the 16 bytes number q. A row's are loaded
+  // together: rows that are a power of two apart share few places of the nearest cache.
   std::vector<Values> joined(parts, Values(per_part, nullptr));
   for (size_t row = 0; row < lanes; ++row) {
     const size_t part = row / per_part;

@@ -159,8 +159,8 @@ struct Gemm {
   // No parameters; yields, i64: batch, m, n, k, a_batch, a_row, a_col, b_batch, b_row, b_col, a_base, b_base (offset of
   // element (0, 0, 0)). Not plain: then c_row; of each batch axis, the slowest first: count and strides of A, B and C
   // (its columns are side by side); of each summed axis: count and strides of A and B; of each axis of columns: count
-  // and stride of B, of dots count and strides of A and B. With row_axes: of these also the stride of C; then of each axis of rows count and strides of A
-  // and C. A stride of 0: that does not move.
+  // and stride of B, of dots count and strides of A and B. With row_axes: of these also the stride of C; then of each
+  // axis of rows count and strides of A and C. A stride of 0: that does not move.
   Block header;
   Block epilogue; // params: (batch, i, j, accumulated value); yields the value to store at C[batch, i, j]; may Load
                   // other inputs
