@@ -44,6 +44,9 @@ public:
     is_window_[First] = first->is_window, is_window_[Second] = second->is_window;
     split_result();
     if (e_.target == Target::Cpu && is_scattered()) split_by_factor();
+    if (e_.target == Target::Cpu && is_window_[swapped_ ? First : Second] && is_one(rows_) && !columns_.empty() &&
+        is_side_by_side(columns_.back(), swapped_ ? First : Second))
+      return false; // windows that one filter alone reads, as a depthwise convolution's: a map reads them where they lie
     if (columns_.empty() && e_.target == Target::Cpu && !split_into_dots()) return false;
     if (columns_.empty() && !all && !dots_) return false; // two vectors
     if (e_.target != Target::Cpu && !is_plain()) return false;
@@ -333,6 +336,9 @@ private:
     for (int64_t label : labels)
       result.push_back(sizes_.at(label));
     return result;
+  }
+  bool is_one(const Labels& labels) const {
+    return std::all_of(labels.begin(), labels.end(), [&](int64_t label) { return sizes_.at(label) == ir::Dim::of(1); });
   }
   ValueId count(const Labels& labels) { return e_.product(dims(labels)); }
 
