@@ -44,9 +44,7 @@ public:
     is_window_[First] = first->is_window, is_window_[Second] = second->is_window;
     split_result();
     if (e_.target == Target::Cpu && is_scattered()) split_by_factor();
-    if (e_.target == Target::Cpu && is_window_[swapped_ ? First : Second] && is_one(rows_) && !columns_.empty() &&
-        is_side_by_side(columns_.back(), swapped_ ? First : Second))
-      return false; // windows that one filter alone reads, as a depthwise convolution's: a map reads them where they lie
+    if (e_.target == Target::Cpu && is_read_once()) return false;
     if (columns_.empty() && e_.target == Target::Cpu && !split_into_dots()) return false;
     if (columns_.empty() && !all && !dots_) return false; // two vectors
     if (e_.target != Target::Cpu && !is_plain()) return false;
@@ -305,6 +303,12 @@ private:
     rows_ = alone(a, a == First ? attrs.lhs : attrs.rhs);
     columns_ = alone(c, !rows_.empty() ? result : c == First ? attrs.lhs : attrs.rhs);
     scattered_ = true;
+  }
+
+  // Windows that one filter alone reads, as a depthwise convolution's: a map reads them where they lie.
+  bool is_read_once() const {
+    const Operand right = swapped_ ? First : Second;
+    return is_window_[right] && is_one(rows_) && !columns_.empty() && is_side_by_side(columns_.back(), right);
   }
 
   // All labels of the result are of both factors, which lie along the sum: dot products are the columns. A vector of
