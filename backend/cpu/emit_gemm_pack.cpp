@@ -29,28 +29,20 @@ void GemmEmitter::pack_panel(Value* source, Value* target, Value* length, Value*
   int64_t vectors = plan.nr / plan.lanes;
   if (plan.b_contiguous) {
     Value* full = b.CreateICmpEQ(columns, number(plan.nr));
-    e.branch(full, [&] { return pack_rows(source, target, number(0), length, nullptr, 0, vectors); }, {});
-    e.branch(b.CreateNot(full), [&] { return pack_rows(source, target, number(0), length, columns, 0, vectors); }, {});
-  } else if (plan.b_transposed && size_of(gemm.type) >= 4) {
-    for (int64_t v = 0; v < vectors; ++v) {
-      Value* any = b.CreateICmpSGT(columns, number(v * plan.lanes)); // tiles read no vector without columns
-      Value* end = b.CreateSelect(any, length, number(0));
-      Value* blocks = b.CreateAnd(end, number(-plan.lanes));
-      repeat(number(0), blocks, plan.lanes,
-             [&](Value* kk) { pack_transposed(b.CreateAdd(source, kk), target, kk, v, columns); });
-      pack_rows(source, target, blocks, end, columns, v, v + 1);
-    }
-  } else if (plan.tables && size_of(gemm.type) >= 4) {
-    for (int64_t v = 0; v < vectors; ++v) {
-      Value* any = b.CreateICmpSGT(columns, number(v * plan.lanes));
-      Value* end = b.CreateSelect(any, length, number(0));
-      pack_blocks(
-          end,
-          [&](Value* kk) { pack_transposed(b.CreateAdd(source, sum_offset(kk, B, b_row)), target, kk, v, columns); },
-          [&](Value* from, Value* to) { pack_rows(source, target, from, to, columns, v, v + 1); });
-    }
+    e.branch(full, [&] { return pack_rows(source, target, number(0), length, nullptr, vectors); }, {});
+    e.branch(b.CreateNot(full), [&] { return pack_rows(source, target, number(0), length, columns, vectors); }, {});
+  } else if ((plan.b_transposed || plan.tables) && size_of(gemm.type) >= 4) {
+    repeat(number(0), columns, plan.lanes, [&](Value* j) { // tiles read no vector without columns
+      Value *here = b.CreateAdd(source, multiply(j, b_col)), *to_here = at(target, j), *left = b.CreateSub(columns, j);
+      auto block = [&](Value* kk) { pack_transposed(b.CreateAdd(here, sum_offset(kk, B, b_row)), to_here, kk, left); };
+      auto rows_between = [&](Value* from, Value* to) { pack_rows(here, to_here, from, to, left, 1); };
+      if (!plan.b_transposed) return pack_blocks(length, block, rows_between);
+      Value* blocks = b.CreateAnd(length, number(-plan.lanes));
+      repeat(number(0), blocks, plan.lanes, block);
+      rows_between(blocks, length);
+    });
   } else {
-    pack_rows(source, target, number(0), length, columns, 0, vectors);
+    pack_rows(source, target, number(0), length, columns, vectors);
   }
 }
 
@@ -70,14 +62,13 @@ void GemmEmitter::pack_blocks(Value* length, const std::function<void(Value* kk)
   rows_between(blocks, length);
 }
 
-Values GemmEmitter::pack_rows(Value* source, Value* target, Value* from, Value* to, Value* columns, int64_t first,
-                              int64_t last) {
+Values GemmEmitter::pack_rows(Value* source, Value* target, Value* from, Value* to, Value* columns, int64_t vectors) {
   llvm::Type* memory = e.memory_type(gemm.type);
   llvm::Align memory_align(static_cast<uint64_t>(size_of(gemm.type)));
   auto* raw_type = llvm::FixedVectorType::get(memory, static_cast<unsigned>(plan.lanes));
   repeat(from, to, 1, [&](Value* row) {
     Value* from_row = sum_offset(row, B, b_row);
-    for (int64_t v = first; v < last; ++v) {
+    for (int64_t v = 0; v < vectors; ++v) {
       lanes(plan.lanes);
       if (columns) e.lanes_.mask = e.tail_mask(maximum(b.CreateSub(columns, number(v * plan.lanes)), number(0)));
       Value* start = b.CreateAdd(source, b.CreateAdd(from_row, multiply(number(v * plan.lanes), b_col)));
@@ -99,15 +90,15 @@ Values GemmEmitter::pack_rows(Value* source, Value* target, Value* from, Value* 
   return {};
 }
 
-void GemmEmitter::pack_transposed(Value* source, Value* target, Value* kk, int64_t v, Value* columns) {
+void GemmEmitter::pack_transposed(Value* source, Value* target, Value* kk, Value* columns) {
   Values places;
   for (int64_t c = 0; c < plan.lanes; ++c) {
-    Value* column = minimum(number(v * plan.lanes + c), b.CreateSub(columns, number(1)));
+    Value* column = minimum(number(c), b.CreateSub(columns, number(1)));
     places.push_back(at(b_start_of_all, b.CreateAdd(source, multiply(column, b_col))));
   }
   const Values x = load_transposed(b, element, places, [](llvm::Instruction*) {});
   for (int64_t r = 0; r < plan.lanes; ++r) {
-    Value* place = b.CreateAdd(multiply(b.CreateAdd(kk, number(r)), number(plan.nr)), number(v * plan.lanes));
+    Value* place = multiply(b.CreateAdd(kk, number(r)), number(plan.nr));
     b.CreateAlignedStore(x[static_cast<size_t>(r)], at(target, place), align);
   }
 }
@@ -169,12 +160,15 @@ Values GemmEmitter::pack_a(Value* a_start, Value* length) {
         }
       });
       only_if(neither, [&] {
-        for (int64_t c = 0; c < count; ++c)
+        repeat(number(0), number(count), 1, [&](Value* c) {
+          Value* from = sum_offset(b.CreateAdd(kk, c), A, a_col);
+          Value* to = at(target(0), multiply(c, number(plan.mr)));
           for (int64_t r = 0; r < plan.mr; ++r) {
-            Value* place = b.CreateGEP(memory, row[static_cast<size_t>(r)], from_kk[static_cast<size_t>(c)]);
+            Value* place = b.CreateGEP(memory, row[static_cast<size_t>(r)], from);
             Value* value = e.from_memory(gemm.type, b.CreateAlignedLoad(memory, place, memory_align));
-            b.CreateAlignedStore(value, at(target(c), number(r)), align);
+            b.CreateAlignedStore(value, at(to, number(r)), align);
           }
+        });
       });
     });
   };

@@ -128,17 +128,17 @@ void GemmEmitter::pack_by_tables(Value* matrix, Value* column, Value* target, Va
   only_if(b.CreateNot(are_two), [&] {
     if (size_of(gemm.type) < 4) return rows_between(number(0), length, gather);
     auto transposed = [&](Value* kk) {
-      Value* row = row_at(kk);
-      for (int64_t v = 0; v < vectors; ++v) {
-        Values places;
+      Value *row = row_at(kk), *last = b.CreateSub(columns, number(1));
+      repeat(number(0), columns, plan.lanes, [&](Value* j) {
+        Values places; // beyond the last column as that
         for (int64_t i = 0; i < plan.lanes; ++i) {
-          Value* offset = b.CreateExtractElement(parts[static_cast<size_t>(v)].offsets, number(i));
-          places.push_back(b.CreateGEP(memory, row, offset));
+          Value* at_column = b.CreateAdd(column, minimum(b.CreateAdd(j, number(i)), last));
+          places.push_back(b.CreateGEP(memory, row, from_table(column_table, at_column)));
         }
         const Values block = load_transposed(b, element, places, [](llvm::Instruction*) {});
         for (int64_t r = 0; r < plan.lanes; ++r)
-          b.CreateAlignedStore(block[static_cast<size_t>(r)], place_of(b.CreateAdd(kk, number(r)), v), align);
-      }
+          b.CreateAlignedStore(block[static_cast<size_t>(r)], at(place_of(b.CreateAdd(kk, number(r)), 0), j), align);
+      });
     };
     pack_blocks(length, transposed, [&](Value* from, Value* to) { rows_between(from, to, gather); });
   });

@@ -71,13 +71,12 @@ private:
   // A panel of `columns` columns and `length` rows.
   void pack_panel(Value* source, Value* target, Value* length, Value* columns);
 
-  // Rows [from, to) of the panel's vectors [first, last); `columns` null: all of it is there.
-  Values pack_rows(Value* source, Value* target, Value* from, Value* to, Value* columns, int64_t first, int64_t last);
+  // Rows [from, to) of so many vectors of the panel; `columns` null: all of it is there.
+  Values pack_rows(Value* source, Value* target, Value* from, Value* to, Value* columns, int64_t vectors);
 
-  // `lanes` rows from row kk on, which begin at `source`, of vector v of the panel, where each column of B is
-  // contiguous: vectors along k are loaded and transposed in registers. What is beyond the panel's `columns` is as the
-  // last of them.
-  void pack_transposed(Value* source, Value* target, Value* kk, int64_t v, Value* columns);
+  // `lanes` rows from row kk on, which begin at `source`, of a vector of the panel, where each column of B is
+  // contiguous: vectors along k are loaded and transposed in registers. What is beyond the `columns` is as the last.
+  void pack_transposed(Value* source, Value* target, Value* kk, Value* columns);
 
   // Rows [0, length) of a panel, with tables: as many as a vector has lanes that lie side by side are transposed.
   void pack_blocks(Value* length, const std::function<void(Value* kk)>& transposed,

@@ -6,6 +6,7 @@
 // The outputs are computed in the last combine.
 #include "backend/kernel/forms.h"
 #include "ir/graph/op_info.h"
+#include <set>
 
 namespace tl::kir {
 namespace {
@@ -29,9 +30,15 @@ public:
       : e_(e), outer_(shape.outer), inner_(shape.inner), layout_(layout), columns_(columns_of(e.target, layout)) {}
 
   void run() {
+    for (ir::ValueId yield : e_.region().yields)
+      find_needed(yield);
     for (ir::NodeId id : e_.region().nodes) {
       const ir::Node& n = e_.function[id];
-      if (n.op == ir::Op::Reduce) reduces_.push_back({n.results[0], &n});
+      if (n.op == ir::Op::Reduce && needed_.count(n.results[0].index)) reduces_.push_back({n.results[0], &n});
+    }
+    if (reduces_.empty()) {
+      columns_phase([&](const Index& index, ValueId) { outputs(index); }, SizeFormula::constant(1));
+      return;
     }
     std::map<uint32_t, int> layers;
     for (Folded& r : reduces_)
@@ -75,6 +82,21 @@ public:
   }
 
 private:
+  // What the outputs need: no conditions of Guards that are checked apart, unless a value depends on them.
+  void find_needed(ir::ValueId v) {
+    if (!e_.inside(v) || !e_.function[v].producer.valid() || !needed_.insert(v.index).second) return;
+    const ir::Node& n = e_.producer(v);
+    if (n.op == ir::Op::Guard && e_.checked_apart && !e_.keeps_in_range(n)) return find_needed(n.operands[0]);
+    find_needed(n);
+  }
+  void find_needed(const ir::Node& n) {
+    for (ir::ValueId operand : n.operands)
+      find_needed(operand);
+    for (const ir::Region& region : n.regions)
+      for (ir::NodeId id : region.nodes)
+        find_needed(e_.function[id]);
+  }
+
   // One more than the deepest Reduce that this one's operands read.
   int layer_below(const ir::Node& n, const std::map<uint32_t, int>& layers) {
     int layer = 0;
@@ -174,6 +196,7 @@ private:
   const int64_t columns_; // of one tile
   SizeFormula chunks_;
   std::vector<Folded> reduces_;
+  std::set<uint32_t> needed_; // ir::ValueId
 };
 
 } // namespace

@@ -226,9 +226,17 @@ private:
     return monomial(dims({at + 1, result.end()}));
   }
 
+  // Without labels of size 1, which decide nothing (but for GPUs, where they may be all that there is).
+  Labels long_ones(Labels labels) const {
+    if (e_.target == Target::Cpu)
+      std::erase_if(labels, [&](int64_t label) { return sizes_.at(label) == ir::Dim::of(1); });
+    return labels;
+  }
+  Labels long_labels() const { return long_ones(n_.as<ir::ContractAttrs>().result); }
+
   // Columns, rows and batches. The factor that has the columns is the right one.
   void split_result() {
-    const Labels& result = n_.as<ir::ContractAttrs>().result;
+    const Labels result = long_labels();
     auto alone = [&](size_t i, Operand operand) { // has only this factor it?
       return has(operand, result[i]) && !has(operand == First ? Second : First, result[i]);
     };
@@ -254,6 +262,8 @@ private:
       if (end - start > row_end - row_begin) row_begin = start, row_end = end;
       end = std::min(start, end - 1);
     }
+    for (int64_t label : n_.as<ir::ContractAttrs>().result)
+      if (!std::count(result.begin(), result.end(), label)) batch_.push_back(label);
     for (size_t i = 0; i < begin; ++i)
       (i >= row_begin && i < row_end ? rows_ : batch_).push_back(result[i]);
   }
@@ -266,11 +276,27 @@ private:
   // Is it better to look up where rows and columns are? Not if there are none, nor where vectors may run along a batch
   // that lies side by side in both factors.
   bool is_scattered() const {
-    const Labels& result = n_.as<ir::ContractAttrs>().result;
+    const Labels result = long_labels();
     auto apart = [&](int64_t label) { return is_alone(label) && sizes_.at(label) != ir::Dim::of(1); };
     if (is_window_[First] || is_window_[Second] || std::none_of(result.begin(), result.end(), apart)) return false;
-    if (!columns_.empty()) return std::any_of(batch_.begin(), batch_.end(), apart);
+    if (!columns_.empty()) return std::any_of(batch_.begin(), batch_.end(), apart) && !are_images();
     return !is_side_by_side(result.back(), First) || !is_side_by_side(result.back(), Second);
+  }
+
+  // Labels that stand apart are of the columns' factor and come first, as those of images under filters: each image is
+  // a product by itself, unless its columns are known to be few.
+  bool are_images() const {
+    constexpr int64_t few = 16;
+    const Operand right = swapped_ ? First : Second;
+    const Labels result = long_labels();
+    bool of_right = true;
+    for (int64_t label : batch_)
+      of_right = of_right && (!is_alone(label) || has(right, label));
+    int64_t columns = 1;
+    for (int64_t label : columns_)
+      columns *= sizes_.at(label).is_constant() ? std::min(sizes_.at(label).constant, few) : few;
+    const Labels images = long_ones(batch_);
+    return of_right && columns >= few && std::equal(images.begin(), images.end(), result.begin());
   }
 
   // Batches: what both factors have. Columns are the last label's factor's, or of that whose columns are side by side.
@@ -286,8 +312,8 @@ private:
       return std::any_of(result.begin(), result.end(),
                          [&](int64_t label) { return is_alone(label) && has(operand, label); });
     };
-    if (is_alone(result.back()))
-      swapped_ = has(First, result.back());
+    if (const int64_t last = long_labels().back(); is_alone(last))
+      swapped_ = has(First, last);
     else
       swapped_ = !any_of(Second) || (any_of(First) && runs_along(First) && !runs_along(Second));
     std::copy_if(result.begin(), result.end(), std::back_inserter(batch_),
@@ -315,7 +341,7 @@ private:
   // them along another axis is a map.
   bool split_into_dots() {
     const Labels& result = n_.as<ir::ContractAttrs>().result;
-    auto alone = [&](int64_t label) { return is_alone(label); };
+    auto alone = [&](int64_t label) { return is_alone(label) && sizes_.at(label) != ir::Dim::of(1); };
     dots_ = !summed_.empty() && std::none_of(result.begin(), result.end(), alone) &&
             is_side_by_side(summed_.back(), First) && is_side_by_side(summed_.back(), Second) &&
             size_of(e_.type(n_.operands[0]).dtype) >= 4;
@@ -329,7 +355,7 @@ private:
     Labels order = batch_;
     order.insert(order.end(), rows_.begin(), rows_.end());
     order.insert(order.end(), columns_.begin(), columns_.end());
-    return order == n_.as<ir::ContractAttrs>().result && is_one_axis(columns_, swapped_ ? First : Second) &&
+    return long_ones(order) == long_labels() && is_one_axis(columns_, swapped_ ? First : Second) &&
            groups(batch_).size() <= 1 && groups(summed_).size() <= 1 &&
            std::all_of(batch_.begin(), batch_.end(),
                        [&](int64_t label) { return has(First, label) && has(Second, label); });

@@ -311,6 +311,13 @@ ValueId Emitter::pull(ir::ValueId v, const Index& index) {
   return value;
 }
 
+bool Emitter::keeps_in_range(const ir::Node& guard) const {
+  const ir::ValueId value = guard.operands[0];
+  if (type(value).dtype != DType::I64) return false;
+  if (!function[value].producer.valid() || producer(value).op != ir::Op::Constant) return true;
+  return producer(value).as<ir::ConstantAttrs>().literal.as<int64_t>() != 0;
+}
+
 ValueId Emitter::captured(ir::ValueId v, const Index& index) {
   // A constant size of an operand need not be an operand.
   if (!operand_of_.count(v.index) && function[v].producer.valid() && producer(v).op == ir::Op::Constant)
@@ -376,6 +383,7 @@ ValueId Emitter::compute(ir::ValueId v, const Index& index) {
       if (!apart) unsupported("a Guard whose condition has other sizes than its value");
       return pull(n.operands[0], index);
     }
+    if (apart && !keeps_in_range(n)) return pull(n.operands[0], index);
     ValueId ok = apart ? pull(n.operands[1], at) : guard(n, at);
     ValueId value = pull(n.operands[0], index);
     return dtype == DType::I64 ? b.select(ok, value, b.i64(0)) : value;

@@ -88,6 +88,8 @@ public:
   const std::vector<uint32_t>& dependencies(ir::ValueId v);
   const std::vector<uint32_t>& dependencies(ir::NodeId id);
 
+  // Does a Guard whose Check is elsewhere still have to become 0 where its condition is false?
+  bool keeps_in_range(const ir::Node& guard) const;
   // The Check of a Guard at one index of its condition; returns the condition.
   ValueId guard(const ir::Node& guard, const Index& index);
   ValueId element_number(); // of the Maps being evaluated
