@@ -53,6 +53,7 @@ ValuePtr typed_value(Importer& in, const Value& type, const std::string& name) {
   value->sequence = type.sequence;
   value->text = type.is_none ? "" : name;
   value->dims = in.looked_up(name, type.dims);
+  if (!type.sequence && !type.is_none) in.note_type(name, type.dtype, value->dims);
   return value;
 }
 

@@ -28,6 +28,7 @@ struct Choices {
 // With these choices the rest does not fit.
 struct WrongChoice {};
 
+bool is_reserved(std::string_view word);       // a keyword, or a name that every program has
 bool is_word(char c);                          // of an identifier
 std::string short_name(std::string_view name); // the last two parts of a path as an identifier
 
@@ -75,8 +76,10 @@ public:
   void use_module(std::string_view name) { (block_->is_constant ? constants_ : main_).modules.emplace(name); }
   // The sizes that numpy's rule gives; where that depends on sizes, the program asserts that they are equal.
   Dims broadcast(const Dims& a, const Dims& b);
-  void require_equal(const Size& a, const Size& b);   // asserts it, unless it is known
-  Dims looked_up(const std::string& name, Dims dims); // name.shape[i] where a size is not known
+  void require_equal(const Size& a, const Size& b);                       // asserts it, unless it is known
+  Dims looked_up(const std::string& name, Dims dims);                     // name.shape[i] where a size is not known
+  void note_type(const std::string& name, DType dtype, const Dims& dims); // of a name of the program
+  void note_size(const std::string& name) { types_[name] = "i64"; }
 
   // ---- values
   ValuePtr constant(DType dtype, Contents contents); // known elements
@@ -157,7 +160,7 @@ private:
   void compute_constants();
   std::string weight(Value& value);
   std::string program(const std::vector<ValuePtr>& outputs);
-  std::string struct_text() const;
+  std::string struct_text(const std::vector<std::string>& blocks) const;
   std::string formatted(const std::string& text) const;
   int64_t opset(const std::string& domain) const;
 
@@ -191,6 +194,8 @@ private:
   Scope top_;
   Scope* scope_ = &top_;
   std::vector<Parameter> parameters_;
+  std::map<std::string, std::string> types_;   // of names of the program, as parameters have them
+  std::map<std::string, std::string> renamed_; // weights that are in a struct of their own: "layer_1.q"
   std::vector<Weight> weights_;
   std::map<const Value*, size_t> weight_of_;
   std::multimap<uint64_t, size_t> weights_by_content_;

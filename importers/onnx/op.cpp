@@ -48,6 +48,7 @@ std::vector<Size> Op::integers_of(size_t i) {
     if (input.dtype != DType::I64) element = fmt::format("i64({})", element);
     std::string name = in.fresh_name(fmt::format("{}_{}", input.name, k));
     in.write(fmt::format("let {} = {}", name, element));
+    in.note_size(name);
     result.push_back(Size::of(in.sizes().add({AtomKind::Value, name, {}, false, {}, {}})));
   }
   return result;
@@ -142,6 +143,7 @@ static ValuePtr new_value(Importer& in, const std::string& name, std::string tex
   value->dims = in.looked_up(text, dims);
   value->text = std::move(text);
   value->dtype = dtype;
+  in.note_type(value->text, dtype, value->dims);
   return value;
 }
 

@@ -1,5 +1,6 @@
 // The whole import: inputs, and the program around what the graph became.
 #include "abi/visible.h"
+#include "importers/onnx/blocks.h"
 #include "importers/onnx/importer.h"
 #include "lang/source.h"
 #include "parser/format/format.h"
@@ -28,6 +29,10 @@ std::string quoted(std::string_view text) {
 }
 
 } // namespace
+
+bool is_reserved(std::string_view word) {
+  return std::find(std::begin(kKeywords), std::end(kKeywords), word) != std::end(kKeywords);
+}
 
 Importer::Importer(const Model& model, const ImportOptions& options, Choices* choices)
     : model_(model), options_(options), choices_(choices), opsets_(&model.opsets) {
@@ -70,7 +75,11 @@ Dims Importer::dims_of_input(const ValueInfo& input) {
       continue;
     }
     auto [at, is_new] = named_sizes_.try_emplace(key);
-    if (is_new) at->second = Size::of(sizes_.add({AtomKind::Named, fresh_name(key), {}, true, {}, {}}));
+    if (is_new) {
+      const std::string name = fresh_name(key);
+      at->second = Size::of(sizes_.add({AtomKind::Named, name, {}, true, {}, {}}));
+      note_size(name);
+    }
     if (opened && *opened >= 0) opened_[*at->second.as_atom()] = *opened;
     dims.push_back(at->second);
   }
@@ -179,22 +188,25 @@ void Importer::declare_inputs() {
     top_.values[input.name] = value;
     parameters_.push_back(
         {value->text, fmt::format("{}{}", name_of(*dtype), value->dims.empty() ? "" : dims_text(value->dims))});
+    note_type(value->text, *dtype, value->dims);
   }
   if (!unused_options_.empty())
     throw ModelError(fmt::format("{}: the model leaves nothing of this name open", *unused_options_.begin()),
                      "WrongArguments");
 }
 
-std::string Importer::struct_text() const {
+std::string Importer::struct_text(const std::vector<std::string>& blocks) const {
   std::string text;
   for (const Weight& weight : weights_) {
-    if (weight.name.empty()) continue;
+    if (weight.name.empty() || renamed_.contains(weight.name)) continue;
     std::string dims;
     for (const Size& d : weight.value->dims)
       dims += fmt::format("{}{}", dims.empty() ? "" : ", ", d.constant());
     text += fmt::format("  {}: {}{},\n", weight.name, name_of(weight.value->dtype),
                         weight.value->dims.empty() ? "" : "[" + dims + "]");
   }
+  for (const std::string& block : blocks)
+    text += fmt::format("  {},\n", block);
   return text.empty() ? text : fmt::format("struct Weights {{\n{}}}\n", text);
 }
 
@@ -216,7 +228,24 @@ std::string Importer::program(const std::vector<ValuePtr>& outputs) {
   }
   if (outputs.size() != 1) results = "(" + results + ")", types = "(" + types + ")";
   compute_constants();
-  const std::string weights = struct_text();
+  Statements statements{main_.lines, results, types_, {}};
+  for (const Weight& weight : weights_) {
+    if (weight.name.empty()) continue;
+    std::string dims;
+    for (const Size& d : weight.value->dims)
+      dims += fmt::format("{}{}", dims.empty() ? "" : ", ", d.constant());
+    statements.weights[weight.name] =
+        fmt::format("{}{}", name_of(weight.value->dtype), dims.empty() ? "" : "[" + dims + "]");
+  }
+  Functions functions{main_.lines, "", {}, {}};
+  // What is asserted of sizes is not known in functions.
+  const bool asserts = std::any_of(main_.lines.begin(), main_.lines.end(),
+                                   [](const std::string& line) { return line.starts_with("assert "); });
+  if (!asserts)
+    functions =
+        with_functions(std::move(statements), [&](const std::string& wish) { return fresh_name(wish, names_); });
+  renamed_ = std::move(functions.renamed);
+  const std::string weights = struct_text(functions.fields);
   std::string parameters, arguments;
   for (const Parameter& parameter : parameters_) {
     parameters += fmt::format("{}{}: {}", parameters.empty() ? "" : ", ", parameter.name, parameter.type);
@@ -229,12 +258,14 @@ std::string Importer::program(const std::vector<ValuePtr>& outputs) {
     text += fmt::format("import {}\n", module);
   text += "\n";
   std::string lines;
-  for (const std::string& line : main_.lines)
+  for (const std::string& line : functions.lines)
     lines += line + "\n";
   if (weights.empty())
-    return text + fmt::format("export fn forward({0}) -> {1} {{\n{2}{3}\n}}\n\nfn main({0}) -> {1} = forward({4})\n",
-                              parameters, types, lines, results, arguments);
-  text += weights + fmt::format("\nconst weights: Weights = load({})\n\n", quoted(options_.weights_file));
+    return text + functions.text +
+           fmt::format("export fn forward({0}) -> {1} {{\n{2}{3}\n}}\n\nfn main({0}) -> {1} = forward({4})\n",
+                       parameters, types, lines, results, arguments);
+  text +=
+      functions.text + weights + fmt::format("\nconst weights: Weights = load({})\n\n", quoted(options_.weights_file));
   const std::string comma = parameters.empty() ? "" : ", ";
   text += fmt::format("fn forward(w: Weights{}{}) -> {} {{\n{}{}\n}}\n\n", comma, parameters, types, lines, results);
   text += fmt::format("export fn predict({0}) -> {1} = forward(weights{2}{3})\n\nfn main({0}) -> {1} = predict({3})\n",
@@ -283,7 +314,8 @@ Imported Importer::run() {
   for (Weight& weight : weights_) {
     if (weight.name.empty()) continue;
     const HostTensor* tensor = elements(*weight.value);
-    result.weights.push_back({weight.name, *tensor});
+    const auto renamed = renamed_.find(weight.name);
+    result.weights.push_back({renamed == renamed_.end() ? weight.name : renamed->second, *tensor});
   }
   return result;
 }

@@ -188,6 +188,7 @@ std::string Importer::size_text(const Size& size) {
   if (text.find("…") != std::string::npos) throw Refused("a size is too intricate");
   std::string name = fresh_name("size");
   write(fmt::format("let {} = {}", name, text));
+  note_size(name);
   block_->sizes[size] = name;
   return name;
 }

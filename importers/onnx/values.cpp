@@ -21,6 +21,17 @@ int64_t byte_count(DType dtype, const Dims& dims) {
   return bytes;
 }
 
+void Importer::note_type(const std::string& name, DType dtype, const Dims& dims) {
+  std::string text;
+  for (const Size& d : dims) {
+    const std::string size =
+        d.is_constant() || (d.as_atom() && sizes_.is_leaf(*d.as_atom())) ? sizes_.to_string(d) : "_";
+    const bool is_plain = std::all_of(size.begin(), size.end(), is_word);
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", is_plain ? size : "_");
+  }
+  types_[name] = fmt::format("{}{}", name_of(dtype), dims.empty() ? "" : "[" + text + "]");
+}
+
 Dims Importer::looked_up(const std::string& name, Dims dims) {
   for (size_t i = 0; i < dims.size(); ++i)
     if (dims[i].is_too_large())
