@@ -201,6 +201,23 @@ def selected():
     return helper.make_graph(nodes, "selected", [value("x", ["batch", 4, "width"])], outputs, initial), [{"x": (2, 4, 6)}, {"x": (1, 4, 3)}]
 
 
+def repeated():
+    """Four layers that are alike but for their weights, and one that is not."""
+    nodes, initial, last = [], [], "x"
+    for layer in range(5):
+        at = lambda name: f"layer_{layer}_{name}"
+        nodes += [
+            node("MatMul", [last, at("w1")], [at("a")]), node("Add", [at("a"), at("b1")], [at("b")]),
+            node("Relu" if layer < 4 else "Tanh", [at("b")], [at("c")]),
+            node("MatMul", [at("c"), at("w2")], [at("d")]), node("Add", [at("d"), at("b2")], [at("e")]),
+            node("Add", [last, at("e")], [at("f")]), node("Sigmoid", [at("f")], [at("g")]), node("Mul", [at("f"), at("g")], [at("y")]),
+        ]
+        initial += [weights(at("w1"), 20, 24), weights(at("b1"), 24), weights(at("w2"), 24, 20), weights(at("b2"), 20)]
+        last = at("y")
+    graph = helper.make_graph(nodes, "repeated", [value("x", ["batch", 20])], [value(last, ["batch", 20])], initial)
+    return graph, [{"x": (2, 20)}, {"x": (5, 20)}]
+
+
 def wrong():
     """Models that are refused, found by the fuzz target `onnx`, by what is wrong with them."""
     nodes = [node("Constant", [], ["c"], value_ints=[1, 2]), node("Less", ["c"], ["y"])]
@@ -211,7 +228,7 @@ def main():
     (HERE / "wrong").mkdir(exist_ok=True)
     for name, graph in wrong():
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), HERE / "wrong" / f"{name.replace(' ', '_')}.onnx")
-    for make in (convolution, attention, recurrent, quantized, loops, squeezed, fixed, selected):
+    for make in (convolution, attention, recurrent, quantized, loops, squeezed, fixed, selected, repeated):
         graph, sizes = make()
         opset = 17
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)

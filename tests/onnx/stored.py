@@ -109,6 +109,12 @@ def main():
             done = call(tl, "import", HERE / "fixed.onnx", "-o", folder / "x.tl", "--dim", "image.2=height")
             good = done.returncode == 1 and "its shape is fixed and has no place for what --dim leaves open" in done.stderr
             check("an axis that cannot be opened", good, done.stderr)
+        if text in "onnx blocks":
+            done = call(tl, "import", HERE / "repeated.onnx", "-o", folder / "x.tl")
+            lines = (folder / "x.tl").read_text().splitlines()
+            blocks = [line for line in lines if line.startswith("fn layer(")]
+            calls = [line for line in lines if " = layer(" in line]
+            check("layers that are alike are a function", len(blocks) == 1 and len(calls) == 4 and sum("tanh" in line for line in lines) == 1, "\n".join(lines))
         if text in "onnx wrong use":
             model = HERE / "convolution.onnx"
             for words, code, said in (
