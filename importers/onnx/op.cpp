@@ -43,6 +43,8 @@ std::vector<Size> Op::integers_of(size_t i) {
     refuse(fmt::format("how many elements its input {} has is known only when it runs", i));
   const std::string text = in.text(input);
   const int64_t count = input.rank() == 0 ? 1 : input.dims[0].constant();
+  if (count > kLargestContents)
+    refuse(fmt::format("its input {} has {} elements, which are too many to be known one by one", i, count));
   for (int64_t k = 0; k < count; ++k) {
     std::string element = input.rank() == 0 ? text : fmt::format("{}[{}]", text, k);
     if (input.dtype != DType::I64) element = fmt::format("i64({})", element);
