@@ -16,14 +16,6 @@ void GemmEmitter::emit_dots(const std::string& symbol) {
     Value* from = multiply(b.CreateURem(tile, ranges), number(GemmPlan::kDotChunks));
     Value* to = minimum(b.CreateAdd(from, number(GemmPlan::kDotChunks)), chunks);
     Value* block = b.CreateUDiv(tile, ranges);
-    auto only_if = [&](Value* condition, const std::function<void()>& body) {
-      e.branch(condition,
-               [&] {
-                 body();
-                 return Values{};
-               },
-               {});
-    };
     if (sum_axes.empty()) only_if(few, [&] { dot_by_chunks(block, from, to); });
     only_if(b.CreateNot(few), [&] { dots_side_by_side(multiply(block, number(plan.lanes)), from, to); });
   });

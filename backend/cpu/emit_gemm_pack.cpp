@@ -51,12 +51,7 @@ void GemmEmitter::pack_blocks(Value* length, const std::function<void(Value* kk)
   Value* blocks = b.CreateAnd(length, number(-plan.lanes));
   repeat(number(0), blocks, plan.lanes, [&](Value* kk) {
     Value* run = is_run(b_table, kk, plan.lanes);
-    e.branch(run,
-             [&] {
-               transposed(kk);
-               return Values{};
-             },
-             {});
+    only_if(run, [&] { transposed(kk); });
     rows_between(kk, b.CreateSelect(run, kk, b.CreateAdd(kk, number(plan.lanes))));
   });
   rows_between(blocks, length);
@@ -110,14 +105,6 @@ Values GemmEmitter::pack_a(Value* a_start, Value* length) {
   const llvm::Align memory_align(static_cast<uint64_t>(size_of(gemm.type)));
   auto* side_by_side = llvm::FixedVectorType::get(memory, static_cast<unsigned>(plan.mr));
   const bool may_transpose = size_of(gemm.type) >= 4 && std::has_single_bit(static_cast<uint64_t>(plan.mr));
-  auto only_if = [&](Value* condition, const std::function<void()>& body) {
-    e.branch(condition,
-             [&] {
-               body();
-               return Values{};
-             },
-             {});
-  };
   auto columns_at = [&](Value* kk, int64_t count, Value* along_sum) { // count of them; along_sum: or nothing
     Values from_kk;
     for (int64_t c = 0; c < count; ++c)

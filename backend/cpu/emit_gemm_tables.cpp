@@ -102,14 +102,6 @@ void GemmEmitter::pack_by_tables(Value* matrix, Value* column, Value* target, Va
       lanes(0);
     });
   };
-  auto only_if = [&](Value* condition, const std::function<void()>& body) {
-    e.branch(condition,
-             [&] {
-               body();
-               return Values{};
-             },
-             {});
-  };
   auto rows_by = [&](Value* condition, const Read& read) {
     only_if(condition, [&] { rows_between(number(0), length, read); });
   };
@@ -162,19 +154,12 @@ void GemmEmitter::store_by_table(Value* result, Value* row, Value* j, Value* mas
         *in_last = b.CreateAnd(b.CreateAnd(all, b.CreateNot(in_first)), b.CreateICmpEQ(runs, e.splat(last)));
   Value* are_two = b.CreateAndReduce(b.CreateOr(b.CreateOr(in_first, in_last), b.CreateNot(all)));
   Value* place = b.CreateInBoundsGEP(c_element, e.pointer(gemm.c), row);
-  e.branch(are_two,
-           [&] {
-             b.CreateMaskedStore(result, b.CreateInBoundsGEP(c_element, place, first), c_align, in_first);
-             b.CreateMaskedStore(result, b.CreateGEP(c_element, place, last), c_align, in_last);
-             return Values{};
-           },
-           {});
-  e.branch(b.CreateNot(are_two),
-           [&] {
-             b.CreateMaskedScatter(result, b.CreateInBoundsGEP(c_element, place, offsets), c_align, all);
-             return Values{};
-           },
-           {});
+  only_if(are_two, [&] {
+    b.CreateMaskedStore(result, b.CreateInBoundsGEP(c_element, place, first), c_align, in_first);
+    b.CreateMaskedStore(result, b.CreateGEP(c_element, place, last), c_align, in_last);
+  });
+  only_if(b.CreateNot(are_two),
+          [&] { b.CreateMaskedScatter(result, b.CreateInBoundsGEP(c_element, place, offsets), c_align, all); });
 }
 
 } // namespace tl::cpu

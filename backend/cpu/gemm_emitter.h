@@ -34,6 +34,15 @@ private:
     });
   }
 
+  void only_if(Value* condition, const std::function<void()>& body) {
+    e.branch(condition,
+             [&] {
+               body();
+               return Values{};
+             },
+             {});
+  }
+
   // The header's values, in a function's first block.
   void begin(const std::string& symbol);
 

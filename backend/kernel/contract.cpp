@@ -289,13 +289,12 @@ private:
     constexpr int64_t few = 16;
     const Operand right = swapped_ ? First : Second;
     const Labels result = long_labels();
-    bool of_right = true;
-    for (int64_t label : batch_)
-      of_right = of_right && (!is_alone(label) || has(right, label));
+    const Labels images = long_ones(batch_);
+    const bool of_right =
+        std::all_of(images.begin(), images.end(), [&](int64_t label) { return !is_alone(label) || has(right, label); });
     int64_t columns = 1;
     for (int64_t label : columns_)
       columns *= sizes_.at(label).is_constant() ? std::min(sizes_.at(label).constant, few) : few;
-    const Labels images = long_ones(batch_);
     return of_right && columns >= few && std::equal(images.begin(), images.end(), result.begin());
   }
 

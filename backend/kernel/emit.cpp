@@ -311,6 +311,14 @@ ValueId Emitter::pull(ir::ValueId v, const Index& index) {
   return value;
 }
 
+bool Emitter::holds(const Buffer& buffer, const Index& index) const {
+  auto same = [&](ValueId x, ValueId y) {
+    const auto constant = b.constant_of(x);
+    return x == y || (constant && constant == b.constant_of(y));
+  };
+  return std::equal(buffer.where.begin(), buffer.where.end(), index.begin(), same);
+}
+
 bool Emitter::keeps_in_range(const ir::Node& guard) const {
   const ir::ValueId value = guard.operands[0];
   if (type(value).dtype != DType::I64) return false;
@@ -337,7 +345,7 @@ ValueId Emitter::buffer_offset(const Buffer& buffer, ir::ValueId v, const Index&
 
 ValueId Emitter::compute(ir::ValueId v, const Index& index) {
   using ir::Op;
-  if (auto it = buffers.find(v.index); it != buffers.end())
+  if (auto it = buffers.find(v.index); it != buffers.end() && holds(it->second, index))
     return b.load(it->second.param, buffer_offset(it->second, v, index), it->second.stable);
   if (auto it = memory.find(v.index); it != memory.end())
     return b.load(it->second, linearise(index, type(v).dims), false);

@@ -52,8 +52,10 @@ public:
     size_t skip = 0;
     bool stable = false; // written in an earlier phase: may be read anywhere
     ValueId base;        // added to the offset, if valid
+    Index where = {};    // it holds the elements whose index begins so; others are computed
   };
   std::unordered_map<uint32_t, Buffer> buffers; // by ir::ValueId
+  bool holds(const Buffer& buffer, const Index& index) const;
   ValueId buffer_offset(const Buffer& buffer, ir::ValueId v, const Index& index);
   struct Known { // value at one index
     Index index;

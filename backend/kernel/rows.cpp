@@ -174,7 +174,7 @@ private:
     };
     for (size_t p = 0; p < reduces_.size(); ++p) {
       e_.pull(reduces_[p]->results[0], outer);
-      publish(p);
+      publish(p, outer);
     }
     e_.in_reduce = nullptr;
     if (!element_outputs_.empty()) {
@@ -184,6 +184,7 @@ private:
         auto element = [&](ValueId j) {
           Index full = prefix, rest = e_.decompose(j, fast);
           full.insert(full.end(), rest.begin(), rest.end());
+          overwrite(full);
           store_outputs(e_, element_outputs_, full);
         };
         ValueId count = e_.product(fast);
@@ -211,11 +212,19 @@ private:
       if (kept.pass == pass) e_.b.store(kept.buffer.param, e_.buffer_offset(kept.buffer, v, full), e_.pull(v, full));
     }
   }
-  void publish(size_t pass) {
+  void publish(size_t pass, const Index& outer) {
     for (ir::ValueId v : kept_order_) {
       const Kept& kept = kept_.at(v.index);
-      if (kept.pass == pass) e_.buffers[v.index] = kept.buffer;
+      if (kept.pass != pass) continue;
+      e_.buffers[v.index] = kept.buffer;
+      e_.buffers[v.index].where = outer;
     }
+  }
+  // Results overwrite the rows of outputs: values that are kept there are there at their own index alone from now on.
+  void overwrite(const Index& full) {
+    for (ir::ValueId v : kept_order_)
+      if (e_.b.kernel.params[kept_.at(v.index).buffer.param].kind == ParamKind::Output)
+        e_.buffers[v.index].where = full;
   }
 
   struct Kept {
