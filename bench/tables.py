@@ -311,7 +311,7 @@ def record(case, folder, command):
             number = float(value)
             found.setdefault(row, {})[column] = int(number) if number == int(number) else number
     git = lambda *arguments: subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True).stdout.strip()
-    commit = git("rev-parse", "--short", "HEAD") + (" with changes" if git("status", "--porcelain", "--untracked-files=no") else "")
+    commit = git("rev-parse", "--short", "HEAD") + (" with changes" if git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!bench/results") else "")
     data = {"commit": commit, "date": datetime.date.today().isoformat(), "machine": machine(), "command": command, "values": found}
     path = pathlib.Path(folder) / f"{case}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
