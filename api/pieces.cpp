@@ -1,6 +1,5 @@
 // A program in pieces: the REPL's session, with values by name in and out.
 #include "api/session.h"
-#include "driver/foreign.h"
 #include <fmt/format.h>
 
 namespace tl::api {
@@ -66,65 +65,23 @@ std::string placeholder(DType dtype, const std::vector<int64_t>& dims) {
   return fmt::format("[false for {}]", ranges);
 }
 
-struct Binding {
-  std::string type, placeholder;
-  Argument value;
-};
-
-Binding binding_of(const tl_argument& given) {
-  auto tensor = [](HostTensor x) {
-    const std::string sizes = x.dims.empty() ? "" : fmt::format("[{}]", fmt::join(x.dims, ", "));
-    return Binding{std::string(name_of(x.dtype)) + sizes, placeholder(x.dtype, x.dims), std::move(x)};
-  };
-  auto scalar = [&](DType dtype, Scalar bits) {
-    HostTensor x = HostTensor::make(dtype, {});
-    x.set(0, bits);
-    return tensor(std::move(x));
-  };
-  switch (given.kind) {
-  case TL_INT: return scalar(DType::I64, Scalar::of(given.as.integer));
-  case TL_FLOAT: return scalar(DType::F32, Scalar::of(static_cast<float>(given.as.real)));
-  case TL_BOOL: return scalar(DType::Bool, Scalar::of<uint8_t>(given.as.integer != 0));
-  case TL_TEXT:
-    if (!given.as.text) usage(kWrongType, "the text is null");
-    return {"str", "\"\"", std::string(given.as.text)};
-  case TL_VALUE: {
-    if (!given.as.value) usage(kWrongType, "the value is null");
-    const Content& content = given.as.value->get();
-    if (content.kind == TL_TEXT) return {"str", "\"\"", content.leaves.at(0)};
-    if (content.kind != TL_TENSOR)
-      usage(kWrongType, fmt::format("a {} cannot be bound for pieces, which do not see its type", content.type));
-    return tensor(std::get<HostTensor>(content.leaves.at(0)));
-  }
-  case TL_TENSOR: {
-    if (!given.as.tensor) usage(kWrongType, "the tensor is null");
-    const auto* x = reinterpret_cast<const driver::Tensor*>(given.as.tensor);
-    const auto dtype = dtype_of(x->type);
-    if (!dtype) usage(kWrongType, "tl has no " + name_of_type(x->type));
-    ParamInfo param;
-    param.name = "the value";
-    param.dtype = *dtype;
-    param.rank = static_cast<uint32_t>(std::max(0, x->rank));
-    param.type_text = "a tensor";
-    HostTensor read = tensor_argument(x, param);
-    HostTensor own = HostTensor::make(read.dtype, read.dims);
-    std::memcpy(own.data(), read.data(), static_cast<size_t>(own.byte_count()));
-    return tensor(std::move(own));
-  }
-  default: usage(kWrongValue, fmt::format("there is no kind {} of arguments", given.kind));
-  }
-}
-
 } // namespace
 
 void Session::bind(const std::string& name, const tl_argument& value) {
-  Binding binding = binding_of(value);
+  Content content = content_of(value);
+  std::string type = content.type, some = "\"\"";
+  if (content.kind == TL_TENSOR) {
+    const auto& x = std::get<HostTensor>(content.leaves[0]);
+    type = name_of(x.dtype);
+    if (!x.dims.empty()) type += fmt::format("[{}]", fmt::join(x.dims, ", "));
+    some = placeholder(x.dtype, x.dims);
+  } else if (content.kind != TL_TEXT) {
+    usage(kWrongType, fmt::format("a {} cannot be bound for pieces, which do not see its type", content.type));
+  }
   Pieces& own = pieces();
   std::lock_guard lock(own.mutex);
-  own.run(fmt::format("let {}: {} = {}", name, binding.type, binding.placeholder), "<value>");
-  std::vector<Argument> leaves;
-  leaves.push_back(std::move(binding.value));
-  own.session.replace(own.session.bound(name).value().var, std::move(leaves));
+  own.run(fmt::format("let {}: {} = {}", name, type, some), "<value>");
+  own.session.replace(own.session.bound(name).value().var, std::move(content.leaves));
 }
 
 Content Session::lookup(const std::string& name) {

@@ -214,6 +214,16 @@ int tl_result_type(tl_function* function, const tl_argument* arguments, size_t c
   return guarded([&] { give_to(type, function_of(function).result_type(arguments, count)); });
 }
 
+int tl_list(tl_session* session, const tl_argument* elements, size_t count, tl_value** list) {
+  return guarded([&] {
+    Session& own = session_of(session);
+    std::vector<Content> parts;
+    for (size_t i = 0; i < count; ++i)
+      parts.push_back(content_of(elements[i]));
+    checked(list, "place for the list") = new tl_value(own.weak_from_this(), list_of(std::move(parts)));
+  });
+}
+
 int tl_session_run(tl_session* session, const char* name, const char* text) {
   return guarded([&] { session_of(session).run_piece(text_of(name, "name"), text_of(text, "text")); });
 }

@@ -202,6 +202,9 @@ TL_API int tl_start(tl_function* function, const tl_argument* arguments, size_t 
    that depends on more. Until the session is closed. */
 TL_API int tl_result_type(tl_function* function, const tl_argument* arguments, size_t count, const char** type);
 
+/* A list of these, all of one type: `List<f32[_, _]>`, `List<Model>`. Tensors are copied. */
+TL_API int tl_list(tl_session* session, const tl_argument* elements, size_t count, tl_value** list);
+
 /* ---- a program in pieces, as `tl repl` has it ---- */
 
 /* Runs a piece of a program, which sees what the pieces before it declared and bound. A piece that is wrong or fails

@@ -29,6 +29,11 @@ struct Content {
 // The values that a call with this interface gave, of a function of this source.
 Content content_of(const ProgramInterface& interface, const std::string& source, std::vector<Argument> results);
 
+// What an argument is by itself, without a parameter: numbers are i64, f32 and bool. Tensors are copied. Throws Failed.
+Content content_of(const tl_argument& argument);
+// A list of elements that are all of one type. Throws Failed.
+Content list_of(std::vector<Content> elements);
+
 } // namespace tl::api
 
 // Pending until its call is done.
