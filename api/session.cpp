@@ -145,15 +145,13 @@ Session::~Session() {
     closing_ = true;
   }
   queued_.notify_all();
-  if (!worker_.joinable()) return;
-  if (process_ == process)
-    worker_.join();
-  else
-    worker_.detach(); // there is no such thread in this process
+  if (worker_.joinable()) worker_.join();
 }
 
+bool Session::is_forked() const { return process_ != process; }
+
 void Session::check_process() const {
-  if (process_ != process)
+  if (is_forked())
     usage(kWrongValue, "the process was forked after this session was opened",
           "open another one here, or start processes by spawn");
 }

@@ -53,8 +53,8 @@ public:
   Session();
   ~Session();
 
-  // Throws Failed where the process was forked since.
-  void check_process() const;
+  bool is_forked() const; // has the process been forked since?
+  void check_process() const; // throws Failed if it is
 
   void set(const char* flag, const char* value);
   void set_output(tl_output output, void* context);

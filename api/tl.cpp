@@ -78,7 +78,11 @@ const char* tl_version() { return TL_VERSION; }
 int tl_session_open(tl_session** session) {
   return guarded([&] { checked(session, "place for the session") = new tl_session{std::make_shared<Session>()}; });
 }
-void tl_session_close(tl_session* session) { delete session; }
+void tl_session_close(tl_session* session) {
+  // Of a process that was forked: threads wait in it that are not there.
+  if (session && session->session->is_forked()) new std::shared_ptr<Session>(session->session);
+  delete session;
+}
 
 int tl_session_set(tl_session* session, const char* flag, const char* value) {
   return guarded([&] { session_of(session).set(flag, value); });
