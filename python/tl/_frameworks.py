@@ -1,5 +1,6 @@
 """What PyTorch and JAX ask of a function before it runs: its parameters, the types of its results, its derivatives as functions."""
 import ast
+import keyword
 import re
 
 ELEMENT_TYPES = ("bool", "u8", "i8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16", "f32", "f64")
@@ -9,14 +10,15 @@ FLOATS = ("f16", "bf16", "f32", "f64")
 class Parameter:
     """Of a tl function: `element` is its element type where the program says it, `rank` the number of its axes, -1 for any."""
 
-    def __init__(self, program, parameter):
-        self.name = parameter.name
-        self.required = parameter.default is parameter.empty
-        self.type = "" if parameter.annotation is parameter.empty else str(parameter.annotation)
+    def __init__(self, program, name, type_, default=None):
+        self.name = name + "_" if keyword.iskeyword(name) else name  # in Python
+        self.own_name = name
+        self.required = default is None
+        self.type = type_ or ""
         self.is_text = self.type == "str"
         match = re.fullmatch(r"(\w+)(?:\[(.*)\])?", self.type, re.S)
         if self.type and not match or match and isinstance(getattr(program, match[1], None), type):
-            raise TypeError(f"the parameter `{self.name}` is {self.type}, and has to be a tensor, a number or a text: "
+            raise TypeError(f"the parameter `{name}` is {self.type}, and has to be a tensor, a number or a text: "
                             "write a function of the tensors in it, which makes it")
         self.element = match[1] if match and match[1] in ELEMENT_TYPES else None
         sizes = match[2] if match else None
@@ -25,7 +27,38 @@ class Parameter:
 
 
 def parameters(function):
-    return [Parameter(function.program, each) for each in function.__signature__.parameters.values()]
+    declaration = function._declaration
+    if declaration is not None:
+        return [Parameter(function.program, name, type_, default) for name, type_, default, _ in declaration[7]]
+    expression = function._expression
+    written = expression[1:expression.find("|", 1)] if expression.startswith("|") else "("
+    found = [re.fullmatch(r"(\w+)(?:\s*:\s*(.*))?", each, re.S) for each in split(written)]
+    if None in found:
+        raise TypeError(f"the parameters of `{expression}` have no names: give them, program.function(…, like=…), or write |x, y| …")
+    return [Parameter(function.program, each[1], each[2]) for each in found]
+
+
+def declared_result(function):
+    """The type that the program writes, or None."""
+    declaration = function._declaration
+    return declaration[2] if declaration is not None and declaration[0] == function._expression else None
+
+
+def bind(function, parameters, args, kwargs):
+    """The arguments in the order of the parameters; None is one that is left to its default."""
+    if len(args) > len(parameters):
+        raise TypeError(f"{function._expression} takes {len(parameters)} arguments, and {len(args)} were given")
+    values = list(args)
+    for parameter in parameters[len(args):]:
+        if parameter.name in kwargs:
+            values.append(kwargs.pop(parameter.name))
+        elif parameter.required:
+            raise TypeError(f"{function._expression} needs an argument `{parameter.name}`")
+        else:
+            values.append(None)
+    if kwargs:
+        raise TypeError(f"{function._expression} takes no argument `{next(iter(kwargs))}`, or has it already")
+    return values
 
 
 def split(text):
@@ -117,27 +150,45 @@ _OPERATORS = {
 }
 
 
-def pullback(function, given, wanted, results):
-    """The function that takes the arguments whose places are `given`, then the derivatives of a scalar by the results whose places are
-    `results` (None: the function gives one tensor), and gives those by the arguments whose places are `wanted`: a tuple if there are several.
+class Given:
+    """An argument of a call, at a place among the parameters. `by_name`: that parameter, behind one that is left to its default."""
+
+    def __init__(self, place, by_name=None, text=None):
+        self.place, self.by_name, self.text = place, by_name, text
+
+
+def given(parameters, values):
+    """The arguments of a call; a value of None is left to its default."""
+    found = []
+    for place, (parameter, value) in enumerate(zip(parameters, values)):
+        if value is not None:
+            found.append(Given(place, parameter if len(found) < place else None, value if parameter.is_text else None))
+    return found
+
+
+def pullback(expression, arguments, wanted, results):
+    """The text of the function of a call's tensors, in order, and of derivatives of a scalar by the results at the places `results` (None:
+    the function `expression` gives one tensor). It gives the scalar's derivatives by the arguments at the places `wanted`: a tuple if there
+    are several.
     """
-    expression = function.expression
     x, dy = "x", "dy"
-    while re.search(rf"\b{x}\d|\b{dy}\d", expression):
+    while re.search(rf"\b({x}|{dy})[0-9r]", expression):
         x, dy = x + "_", dy + "_"
-    names = list(function.__signature__.parameters)
-    call = []
-    for order, place in enumerate(given):  # by name behind one that is left to its default
-        call.append(f"{x}{place}" if order == place else f"{names[place]} = {x}{place}")
+    inputs = [f"{x}{each.place}" for each in arguments if each.text is None]
+    call = [(f"{each.by_name.own_name} = " if each.by_name else "") + (f"{x}{each.place}" if each.text is None else literal(each.text))
+            for each in arguments]
     value = f"({expression})({', '.join(call)})"
-    cotangents = [f"{dy}{place}" for place in (range(1) if results is None else results)]
+    cotangents = [f"{dy}{place}" for place in ([0] if results is None else results)]
     if results is not None:
-        r = f"{x}r"
-        value = f"(|{r}| {_tuple([f'{r}[{place}]' for place in results])})({value})"
-    inputs = [f"{x}{place}" for place in given]
+        value = f"(|{x}r| {_tuple([f'{x}r[{place}]' for place in results])})({value})"
     by = ", ".join(f"{x}{place}" for place in wanted)
-    text = f"|{', '.join(inputs + cotangents)}| vjp(|{by}| {value}, {by})[1]({_tuple(cotangents)})"
-    return function.program.function(text)
+    return f"|{', '.join(inputs + cotangents)}| vjp(|{by}| {value}, {by})[1]({_tuple(cotangents)})"
+
+
+def literal(text):
+    """A text as tl writes it."""
+    escapes = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0", "{": "{{", "}": "}}"}
+    return '"' + "".join(escapes.get(character, character) for character in text) + '"'
 
 
 def _tuple(texts):

@@ -1,7 +1,6 @@
 """Functions of tl as operators of PyTorch."""
 import functools
-import itertools
-import keyword
+import hashlib
 import threading
 
 import torch
@@ -13,35 +12,25 @@ _DTYPES = {
     "u32": torch.uint32, "i64": torch.int64, "u64": torch.uint64, "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32,
     "f64": torch.float64,
 }
-_names = set()
-_lock = threading.RLock()  # of the tables of operators
+_operators = {}  # by their names
+_lock = threading.RLock()
 
 
 def torch_op(function, name=None):
     """An operator of PyTorch that calls a function of tl: under autograd (to any order), torch.compile and torch.export.
 
-    `name` is "namespace::name", or a name in the namespace tl; another operator of that name is replaced. Tensors are on the CPU; numbers
-    are taken too. Arguments that are not floats have no gradient. The operator itself is the result's `op`.
+    `name` is "namespace::name", or a name in the namespace tl; without, it is made of the function's name and the program's contents.
+    PyTorch's caches know operators by their names, so one that is given must change with the program. Tensors are on the CPU; numbers are
+    taken too. Arguments that are not floats have no gradient. The operator itself is the result's `op`.
     """
-    operator = _Operator(function, _qualified(function, name), frameworks.parameters(function))
+    operator = _Operator(function, _qualified(function, name))
     parameters, op = operator.parameters, operator.op
     is_list = operator.count is None
 
     @functools.wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
     def call(*args, **kwargs):
-        if len(args) > len(parameters):
-            raise TypeError(f"{function.__name__}() takes {len(parameters)} arguments, and {len(args)} were given")
-        values = [_argument(parameter, value) for parameter, value in zip(parameters, args)]
-        for parameter in parameters[len(args):]:
-            if parameter.name in kwargs:
-                values.append(_argument(parameter, kwargs.pop(parameter.name)))
-            elif parameter.required:
-                raise TypeError(f"{function.__name__}() needs an argument `{parameter.name}`")
-            else:
-                values.append(None)
-        if kwargs:
-            raise TypeError(f"{function.__name__}() takes no argument `{next(iter(kwargs))}`, or has it already")
-        result = op(*values)
+        values = frameworks.bind(function, parameters, args, kwargs)
+        result = op(*[_argument(parameter, value) for parameter, value in zip(parameters, values)])
         if is_list:
             return result[0] if len(result) == 1 else tuple(result)
         return result
@@ -52,7 +41,7 @@ def torch_op(function, name=None):
 
 
 def _argument(parameter, value):
-    if isinstance(value, torch.Tensor) or parameter.is_text:
+    if value is None or isinstance(value, torch.Tensor) or parameter.is_text:
         return value
     dtype = _DTYPES.get(parameter.element)
     if isinstance(value, (bool, int, float, torch.SymInt, torch.SymFloat, torch.SymBool)):
@@ -66,15 +55,11 @@ def _argument(parameter, value):
 
 
 def _qualified(function, name):
-    with _lock:
-        if name is not None:
-            name = name if "::" in name else f"tl::{name}"
-        else:
-            word = function.__name__ if function.__name__.isidentifier() else "function"
-            name = next(each for each in itertools.chain([f"tl::{word}"], (f"tl::{word}_{count}" for count in itertools.count(2)))
-                        if each not in _names)
-        _names.add(name)
-        return name
+    if name is None:
+        contents = hashlib.sha256(repr((function.program._origin(), function._expression)).encode()).hexdigest()
+        word = function.__name__ if function.__name__.isidentifier() else "function"
+        name = f"{word}_{contents[:12]}"
+    return name if "::" in name else f"tl::{name}"
 
 
 @functools.cache
@@ -84,30 +69,24 @@ def _samples():
 
 
 class _Operator:
-    """An operator, and those of its derivatives that were needed so far.
-
-    `wanted`: it is a derivative, whose results have the types of the arguments at these places."""
-
-    def __init__(self, function, name, parameters, wanted=None):
-        self.function, self.name, self.parameters, self.wanted = function, name, parameters, wanted
+    def __init__(self, function, name):
+        self.function, self.name, self.parameters = function, name, frameworks.parameters(function)
         self.types = {}
-        self.derivatives = {}
-        _samples()
-        self.count = self.result_count()  # None: as many as there are
-        names = [each.name + "_" * (keyword.iskeyword(each.name) or each.name == "self") for each in parameters]
-        takes = [f"{'str' if each.is_text else 'Tensor'}{'' if each.required else '?'} {name}{'' if each.required else '=None'}"
-                 for each, name in zip(parameters, names)]
+        self.derivatives = {}  # functions, by their expressions
+        self.count = self.result_count()
+        takes = [f"{'str' if each.is_text else 'Tensor'}{'' if each.required else '?'} {each.name}{'_' * (each.name == 'self')}"
+                 + ("" if each.required else "=None") for each in self.parameters]
         gives = "Tensor[]" if self.count is None else "Tensor" if self.count < 0 else f"({', '.join(['Tensor'] * self.count)})"
-        self.op = torch.library.custom_op(name, self.run, mutates_args=(), device_types="cpu", schema=f"({', '.join(takes)}) -> {gives}")
-        self.op.register_fake(self.fake)
-        self.op.register_autograd(self.backward, setup_context=self.keep)
+        with _lock:
+            self.op = torch.library.custom_op(name, self.run, mutates_args=(), device_types="cpu", schema=f"({', '.join(takes)}) -> {gives}")
+            self.op.register_fake(self.fake)
+            self.op.register_autograd(self.backward, setup_context=_keep)
+            _operators[name] = self
 
     def result_count(self):
         """-1 for one that is no tuple, None where it is another one for other arguments."""
-        if self.wanted is not None:
-            return -1 if len(self.wanted) == 1 else len(self.wanted)
-        declared = self.function.__signature__.return_annotation
-        if isinstance(declared, str) and declared:
+        declared = frameworks.declared_result(self.function)
+        if declared:
             return len(frameworks.split(declared[1:-1])) if declared.startswith("(") else -1
         if all(each.is_concrete for each in self.parameters):
             arguments = ["" if each.is_text else _samples()[_DTYPES[each.element], each.rank] for each in self.parameters]
@@ -116,13 +95,12 @@ class _Operator:
         return None
 
     def bind(self, values):
-        """Without those that are left to their defaults: positional ones, and behind the first gap by name."""
         args, kwargs = [], {}
-        for parameter, value in zip(self.parameters, values):
-            if value is not None and len(args) == self.parameters.index(parameter):
-                args.append(value)
-            elif value is not None:
-                kwargs[parameter.name] = value
+        for each in frameworks.given(self.parameters, values):
+            if each.by_name is None:
+                args.append(values[each.place])
+            else:
+                kwargs[each.by_name.name] = values[each.place]
         return args, kwargs
 
     def run(self, *values):
@@ -145,47 +123,89 @@ class _Operator:
     def fake(self, *values):
         tensors = [value for value in values if isinstance(value, torch.Tensor)]
         device = tensors[0].device if tensors else "cpu"
-        if self.wanted is not None:
-            results = [torch.empty(values[place].shape, dtype=values[place].dtype, device=device) for place in self.wanted]
-        else:
-            shapes = {each.name: value.shape for each, value in zip(self.parameters, values) if isinstance(value, torch.Tensor)}
-            results = []
-            for result in self.result_types(values):
-                shape = [torch.library.get_ctx().new_dynamic_size() if size is None else size
-                         for size in result.shape(shapes, torch.sym_min, torch.sym_max)]
-                results.append(torch.empty(shape, dtype=_DTYPES[result.element], device=device))
+        shapes = {each.name: value.shape for each, value in zip(self.parameters, values) if isinstance(value, torch.Tensor)}
+        results = []
+        for result in self.result_types(values):
+            shape = [torch.library.get_ctx().new_dynamic_size() if size is None else size
+                     for size in result.shape(shapes, torch.sym_min, torch.sym_max)]
+            results.append(torch.empty(shape, dtype=_DTYPES[result.element], device=device))
         return results if self.count is None else results[0] if self.count < 0 else tuple(results)
-
-    def keep(self, ctx, inputs, output):
-        ctx.texts = [None if isinstance(value, torch.Tensor) else value for value in inputs]
-        ctx.save_for_backward(*[value if isinstance(value, torch.Tensor) else None for value in inputs])
-        outputs = list(output) if isinstance(output, (tuple, list)) else [output]
-        ctx.results = [place for place, value in enumerate(outputs) if value.is_floating_point()]
-        ctx.zeros = [(value.shape, value.dtype) for value in outputs]
 
     def backward(self, ctx, *cotangents):
         if self.count is None:
             cotangents = cotangents[0]
-        values = [text if tensor is None else tensor for tensor, text in zip(ctx.saved_tensors, ctx.texts)]
-        given = tuple(place for place, value in enumerate(values) if value is not None)
-        wanted = tuple(place for place in given if ctx.needs_input_grad[place] and values[place].is_floating_point())
+        values = _kept(ctx)
+        arguments = frameworks.given(self.parameters, values)
+        wanted = [each.place for each in arguments
+                  if each.text is None and ctx.needs_input_grad[each.place] and values[each.place].is_floating_point()]
         gradients = [None] * len(values)
         if wanted and ctx.results:
             is_single = self.count == -1 or self.count is None and len(cotangents) == 1
-            derivative = self.derivative(given, wanted, None if is_single else tuple(ctx.results))
-            seeds = [torch.zeros(ctx.zeros[place][0], dtype=ctx.zeros[place][1]) if cotangents[place] is None else cotangents[place]
-                     for place in ctx.results]
-            found = derivative.op(*[values[place] for place in given], *seeds)
-            for place, gradient in zip(wanted, [found] if len(wanted) == 1 else found):
+            expression = frameworks.pullback(self.function._expression, arguments, wanted, None if is_single else ctx.results)
+            tensors = [each.place for each in arguments if each.text is None]
+            found = _derivative([values[place] for place in tensors] + _seeds(ctx, cotangents), self.name, expression,
+                                [tensors.index(place) for place in wanted])
+            for place, gradient in zip(wanted, found):
                 gradients[place] = gradient
         return tuple(gradients)
 
-    def derivative(self, given, wanted, results):
-        with _lock:
-            key = given, wanted, results
-            if key not in self.derivatives:
-                function = frameworks.pullback(self.function, given, wanted, results)
-                name = f"{self.name}_vjp{len(self.derivatives) + 1}"
-                places = [given.index(place) for place in wanted]
-                self.derivatives[key] = _Operator(function, name, frameworks.parameters(function), places)
-            return self.derivatives[key]
+
+def _keep(ctx, inputs, output):
+    ctx.others = [None if isinstance(value, torch.Tensor) else value for value in inputs]
+    ctx.save_for_backward(*[value if isinstance(value, torch.Tensor) else None for value in inputs])
+    _keep_results(ctx, list(output) if isinstance(output, (tuple, list)) else [output])
+
+
+def _keep_results(ctx, outputs):
+    ctx.results = [place for place, value in enumerate(outputs) if value.is_floating_point()]
+    ctx.zeros = [(value.shape, value.dtype) for value in outputs]
+
+
+def _kept(ctx):
+    return [other if tensor is None else tensor for tensor, other in zip(ctx.saved_tensors, ctx.others)]
+
+
+def _seeds(ctx, cotangents):
+    return [torch.zeros(ctx.zeros[place][0], dtype=ctx.zeros[place][1]) if cotangents[place] is None else cotangents[place]
+            for place in ctx.results]
+
+
+# All derivatives are this operator: what PyTorch compiled in another process may call them before this one has traced them.
+@torch.library.custom_op("tl::derivative", mutates_args=(), device_types="cpu",
+                         schema="(Tensor[] values, str operator, str expression, int[] wanted) -> Tensor[]")
+def _derivative(values, operator, expression, wanted):
+    """Of an operator: what the function `expression` of its program gives, which has the types of the values at these places."""
+    owner = _operators[operator]
+    with _lock:
+        if expression not in owner.derivatives:
+            owner.derivatives[expression] = owner.function.program.function(expression)
+        function = owner.derivatives[expression]
+    result = function(*[value.detach() for value in values])
+    return list(result) if isinstance(result, tuple) else [result]
+
+
+@_derivative.register_fake
+def _(values, operator, expression, wanted):
+    return [torch.empty(values[place].shape, dtype=values[place].dtype, device=values[place].device) for place in wanted]
+
+
+def _keep_derivative(ctx, inputs, output):
+    values, ctx.operator, ctx.expression, _ = inputs
+    ctx.save_for_backward(*values)
+    _keep_results(ctx, output)
+
+
+def _backward_of_derivative(ctx, cotangents):
+    values = ctx.saved_tensors
+    arguments = [frameworks.Given(place) for place in range(len(values))]
+    wanted = [place for place, value in enumerate(values) if ctx.needs_input_grad[0][place] and value.is_floating_point()]
+    gradients = [None] * len(values)
+    if wanted:
+        expression = frameworks.pullback(ctx.expression, arguments, wanted, None if len(ctx.zeros) == 1 else ctx.results)
+        found = _derivative([*values, *_seeds(ctx, cotangents)], ctx.operator, expression, wanted)
+        for place, gradient in zip(wanted, found):
+            gradients[place] = gradient
+    return gradients, None, None, None
+
+
+_derivative.register_autograd(_backward_of_derivative, setup_context=_keep_derivative)
