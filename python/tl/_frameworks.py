@@ -38,10 +38,22 @@ def parameters(function):
     return [Parameter(function.program, each[1], each[2]) for each in found]
 
 
-def declared_result(function):
-    """The type that the program writes, or None."""
+def declared_results(function):
+    """How many tensors the program says that it gives, -1 for one that is no tuple; None where it says nothing."""
     declaration = function._declaration
-    return declaration[2] if declaration is not None and declaration[0] == function._expression else None
+    text = declaration[2] if declaration is not None and declaration[0] == function._expression else None
+    if not text:
+        return None
+    parts = split(text[1:-1]) if text.startswith("(") else [text]
+    for part in parts:
+        match = re.fullmatch(r"(\w+)(?:\[.*\])?", part, re.S)
+        if not match or part == "str" or isinstance(getattr(function.program, match[1], None), type):
+            raise _not_tensors(text)
+    return len(parts) if text.startswith("(") else -1
+
+
+def _not_tensors(text):
+    return TypeError(f"the function gives {text}, and has to give tensors, or a tuple of them")
 
 
 def bind(function, parameters, args, kwargs):
@@ -78,7 +90,7 @@ class Tensor:
     def __init__(self, text):
         match = re.fullmatch(r"(\w+)(?:\[(.*)\])?", text, re.S)
         if not match or match[1] not in ELEMENT_TYPES:
-            raise TypeError(f"the function gives {text}, and has to give tensors, or a tuple of them")
+            raise _not_tensors(text)
         self.element = match[1]
         self.is_float = self.element in FLOATS
         self.sizes = [_parse(size) for size in split(match[2] or "")]

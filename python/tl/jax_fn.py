@@ -14,6 +14,8 @@ _DTYPES = {
     "f16": np.dtype(np.float16), "bf16": np.dtype(jnp.bfloat16), "f32": np.dtype(np.float32), "f64": np.dtype(np.float64),
 }
 
+_NAMES = {str(dtype): name for name, dtype in _DTYPES.items()}
+
 
 def jax_fn(function):
     """A function of JAX's arrays that calls a function of tl: under jit, grad (to any order, reverse mode) and vmap.
@@ -49,8 +51,9 @@ def _array(parameter, value):
 class _Traced:
     """A function of tl, and those of its derivatives that were needed so far."""
 
-    def __init__(self, function, parameters):
-        self.function, self.parameters = function, parameters
+    def __init__(self, function, parameters, like=None):
+        """`like`: it is a derivative, whose results have the types of the arguments at these places."""
+        self.function, self.parameters, self.like = function, parameters, like
         self.made, self.derivatives = {}, {}
         self.lock = threading.RLock()
 
@@ -88,6 +91,9 @@ class _Traced:
             return frameworks.result_types(self.function.result_type(*args, **kwargs))
 
         def types(arrays):
+            if self.like is not None:
+                like = [str(wide(places[at], arrays[at])) for at in self.like]
+                return len(like) > 1, [frameworks.Tensor(_NAMES[dtype]) for dtype in like]
             return result_types(tuple((wide(place, array), array.ndim) for place, array in zip(places, arrays)))
 
         def run(*arrays):
@@ -102,8 +108,8 @@ class _Traced:
             shapes = {self.parameters[place].name: array.shape for place, array in zip(places, arrays)}
             is_tuple, results = types(arrays)
             specs = []
-            for result in results:
-                shape = result.shape(shapes)
+            for at, result in enumerate(results):
+                shape = result.shape(shapes) if self.like is None else arrays[self.like[at]].shape
                 if None in shape:
                     raise TypeError(f"a size of {self.function._expression}'s result is known only when it has run, which JAX does not support")
                 specs.append(jax.ShapeDtypeStruct(tuple(shape), jax.dtypes.canonicalize_dtype(_DTYPES[result.element])))
@@ -137,10 +143,10 @@ class _Traced:
             if key not in self.derivatives:
                 function = self.function.program.function(expression)
                 parameters = frameworks.parameters(function)
-                own = [self.parameters[each.place].element for each in arguments if each.text is None]
-                for parameter, element in zip(parameters, own + elements):
+                tensors = [each.place for each in arguments if each.text is None]
+                for parameter, element in zip(parameters, [self.parameters[place].element for place in tensors] + elements):
                     parameter.element = element
-                self.derivatives[key] = _jax_fn(_Traced(function, parameters))
+                self.derivatives[key] = _jax_fn(_Traced(function, parameters, [tensors.index(place) for place in wanted]))
             return self.derivatives[key]
 
 

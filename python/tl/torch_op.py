@@ -85,9 +85,9 @@ class _Operator:
 
     def result_count(self):
         """-1 for one that is no tuple, None where it is another one for other arguments."""
-        declared = frameworks.declared_result(self.function)
-        if declared:
-            return len(frameworks.split(declared[1:-1])) if declared.startswith("(") else -1
+        declared = frameworks.declared_results(self.function)
+        if declared is not None:
+            return declared
         if all(each.is_concrete for each in self.parameters):
             arguments = ["" if each.is_text else _samples()[_DTYPES[each.element], each.rank] for each in self.parameters]
             is_tuple, types = frameworks.result_types(self.function.result_type(*arguments))
