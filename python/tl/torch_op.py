@@ -73,6 +73,7 @@ class _Operator:
         self.function, self.name, self.parameters = function, name, frameworks.parameters(function)
         self.types = {}
         self.derivatives = {}  # functions, by their expressions
+        self.samples = _samples()
         self.count = self.result_count()
         takes = [f"{'str' if each.is_text else 'Tensor'}{'' if each.required else '?'} {each.name}{'_' * (each.name == 'self')}"
                  + ("" if each.required else "=None") for each in self.parameters]
@@ -89,7 +90,7 @@ class _Operator:
         if declared is not None:
             return declared
         if all(each.is_concrete for each in self.parameters):
-            arguments = ["" if each.is_text else _samples()[_DTYPES[each.element], each.rank] for each in self.parameters]
+            arguments = ["" if each.is_text else self.samples[_DTYPES[each.element], each.rank] for each in self.parameters]
             is_tuple, types = frameworks.result_types(self.function.result_type(*arguments))
             return len(types) if is_tuple else -1
         return None
@@ -116,7 +117,7 @@ class _Operator:
         key = tuple((value.dtype, value.dim()) if isinstance(value, torch.Tensor) else value is None for value in values)
         types = self.types.get(key)
         if types is None:
-            args, kwargs = self.bind([_samples()[each] if isinstance(each, tuple) else value for value, each in zip(values, key)])
+            args, kwargs = self.bind([self.samples[each] if isinstance(each, tuple) else value for value, each in zip(values, key)])
             types = self.types[key] = frameworks.result_types(self.function.result_type(*args, **kwargs))[1]
         return types
 
