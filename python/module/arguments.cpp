@@ -340,12 +340,10 @@ bool fill(const Dtype& dtype, PyObject* object, const int64_t* shape, int rank, 
 
 bool Arguments::sequence(const Place& place, PyObject* object) {
   const Parameter* parameter = place.parameter;
-  if (parameter && parameter->kind == Parameter::List) return composite(place, object, parameter, true);
-  if (parameter && parameter->kind == Parameter::Tuple) return composite(place, object, parameter, false);
+  if (parameter && parameter->kind == Parameter::List) return list(place, object, parameter);
   const Leaf leaf = leaf_of(object);
   const bool is_tensor = parameter && (parameter->kind == Parameter::Tensor || parameter->kind == Parameter::Scalar);
-  if (!is_tensor && (leaf == Leaf::Struct || leaf == Leaf::Text))
-    return composite(place, object, nullptr, PyList_Check(object));
+  if (!is_tensor && (leaf == Leaf::Struct || leaf == Leaf::Text)) return list(place, object, nullptr);
   if (leaf == Leaf::Array) { // of arrays: as NumPy stacks them
     PyObject* make = support("stacked_array");
     place.slot.keep = Ref(make ? PyObject_CallFunctionObjArgs(make, object, nullptr) : nullptr);
@@ -432,12 +430,10 @@ std::string open_type(const std::string& type) {
 
 } // namespace
 
-// A list or a tuple: made by the program of its elements, some at a time.
-bool Arguments::composite(const Place& place, PyObject* object, const Parameter* parameter, bool is_list) {
+// A List: made by the program of its elements, some at a time. `parameter`: null where its type is not known.
+bool Arguments::list(const Place& place, PyObject* object, const Parameter* parameter) {
   constexpr Py_ssize_t kAtOnce = 8;
   const Py_ssize_t count = length(object);
-  if (!is_list && parameter && static_cast<size_t>(count) != parameter->inside.size())
-    return refuse(PyExc_TypeError, parameter, "a tuple of another length is wanted than %R", object);
   std::vector<std::unique_ptr<Arguments>> parts; // one value each: the lists so far
   auto made = [&](const std::string& expression, const Arguments& of) {
     tl_value* value = evaluate(place.session, place.source, expression, of);
@@ -450,18 +446,18 @@ bool Arguments::composite(const Place& place, PyObject* object, const Parameter*
     return true;
   };
   if (!count) {
-    const std::string type = parameter && is_list ? parameter->type : "";
+    const std::string type = parameter ? parameter->type : "";
     if (type.empty()) return refuse(PyExc_TypeError, place.parameter, "what %R would hold is not known", object);
     if (!made("|| { let xs: " + open_type(type) + " = list(); xs }", Arguments(0))) return false;
   }
   for (Py_ssize_t from = 0; from < count;) {
-    const Py_ssize_t until = is_list ? std::min(from + kAtOnce, count) : count;
+    const Py_ssize_t until = std::min(from + kAtOnce, count);
     Arguments elements(static_cast<size_t>(until - from));
     std::string formals;
     for (Py_ssize_t i = from; i < until; ++i) {
       Ref one = Ref::to(item(object, i));
       if (!one) return false;
-      const Parameter* inside = !parameter ? nullptr : &parameter->inside[is_list ? 0 : static_cast<size_t>(i)];
+      const Parameter* inside = parameter ? &parameter->inside[0] : nullptr;
       // The program knows no type here: a number gets it now.
       const bool typed = inside && inside->kind == Parameter::Scalar && is_number(one.get());
       if (!(typed ? elements.add_number(place.session, one.get(), *inside)
@@ -471,9 +467,7 @@ bool Arguments::composite(const Place& place, PyObject* object, const Parameter*
     }
     note(elements.family);
     if (struct_family == Family::None) struct_family = elements.struct_family;
-    if (!made("|" + formals + "| " + (is_list ? "list(" : "(") + formals + (!is_list && count == 1 ? ",)" : ")"),
-              elements))
-      return false;
+    if (!made("|" + formals + "| list(" + formals + ")", elements)) return false;
     from = until;
   }
   while (parts.size() > 1) { // pairs of neighbours, so that few lists are long

@@ -72,7 +72,7 @@ private:
   bool text(const Place& place, PyObject* object);
   bool sequence(const Place& place, PyObject* object);
   bool numbers(const Place& place, PyObject* object, const Dtype* dtype);
-  bool composite(const Place& place, PyObject* object, const Parameter* parameter, bool is_list);
+  bool list(const Place& place, PyObject* object, const Parameter* parameter);
   void note(Family of) {
     if (family == Family::None) family = of;
   }

@@ -24,13 +24,15 @@ struct Interrupts {
 
 namespace {
 
+// To tell a session may leave this handler, for good: a kernel that this thread runs is left by a jump. So it comes last,
+// and the signal is not blocked meanwhile.
 void on_interrupt(int signal, siginfo_t* info, void* context) {
-  Interrupts::tell_all();
   if (before.sa_flags & SA_SIGINFO) {
     if (before.sa_sigaction) before.sa_sigaction(signal, info, context);
   } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
     before.sa_handler(signal);
   }
+  Interrupts::tell_all();
 }
 
 bool is_default(const struct sigaction& action) {
@@ -40,7 +42,7 @@ bool is_default(const struct sigaction& action) {
 struct sigaction ours() {
   struct sigaction action = {};
   action.sa_sigaction = on_interrupt;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   sigemptyset(&action.sa_mask);
   return action;
 }

@@ -17,7 +17,6 @@ namespace {
 std::atomic<bool> at_end{false};
 std::atomic<int> outputs{0};    // that write at this moment
 std::vector<Session*> sessions; // that are open
-pid_t process = 0;              // that the sessions belong to
 
 // Writes to sys.stdout, with the GIL held. What goes wrong is raised by the call that ends next.
 void write_through_python(Session* session, int is_error, const char* text, size_t length) {
@@ -59,6 +58,7 @@ void close(Session* self) {
   tl_session* session = std::exchange(self->session, nullptr);
   if (!session) return;
   sessions.erase(std::remove(sessions.begin(), sessions.end(), self), sessions.end());
+  if (at_end || self->process != getpid()) return; // it would wait for calls that have begun, whose threads a child lacks
   WithoutGil free; // a program that still runs may print
   tl_session_close(session);
 }
@@ -75,7 +75,7 @@ PyObject* session_new(PyTypeObject* type, PyObject*, PyObject*) {
     raise_failure(nullptr, status);
     return nullptr;
   }
-  if (!process) process = getpid();
+  self->process = getpid();
   sessions.push_back(self);
   return owner.release();
 }
@@ -192,7 +192,7 @@ void raise_failure(Session* session, int status) {
   const tl_error* e = tl_last_error();
   PyObject* make = support("make_error");
   if (!make) return;
-  Ref error(PyObject_CallFunction(make, "isssssLLs", e->status, e->kind, e->message, e->hint, e->file ? e->file : "",
+  Ref error(PyObject_CallFunction(make, "issssLLs", e->status, e->kind, e->message, e->hint, e->file ? e->file : "",
                                   static_cast<long long>(e->line), static_cast<long long>(e->column),
                                   e->text ? e->text : e->message));
   if (error) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
@@ -207,9 +207,8 @@ bool finished(Session* session, int status) {
 
 void finish_sessions() {
   at_end = true;
-  if (getpid() != process) return; // a forked child has none of its own, or uses none at its end
   for (Session* session : sessions)
-    tl_session_interrupt(session->session);
+    if (session->process == getpid()) tl_session_interrupt(session->session);
   WithoutGil free;
   const timespec pause = {0, 1'000'000};
   for (int i = 0; outputs && i < 1000; ++i)

@@ -11,6 +11,7 @@ struct Session {
   tl_session* session;
   PyObject* output_error; // what sys.stdout.write raised, until a call raises it
   int calls;              // that use it at this moment
+  int process;            // that opened it
   bool closed;            // freed once no call uses it
 };
 extern PyTypeObject* session_type;
