@@ -1,19 +1,19 @@
-#include "compile.h"
+#include "compiler/compile.h"
 #include "backend/cpu/codegen.h"
 #include "backend/cuda/provider.h"
 #include "backend/kernel/lower.h"
-#include "constants.h"
+#include "compiler/constants.h"
+#include "compiler/library.h"
 #include "driver/messages.h"
 #include "ir/graph/verify.h"
 #include "ir/lower/lower.h"
-#include "library.h"
-#include "messages.h"
+
+#include "compiler/programs.h"
 #include "parser/check/check.h"
 #include "passes/derive/derive.h"
 #include "passes/devices.h"
 #include "passes/pipeline.h"
 #include "passes/schedule/schedule.h"
-#include "programs.h"
 #include "vm/gpu/card/card.h"
 #include "vm/gpu/libraries.h"
 #include "vm/io/access.h"
@@ -25,7 +25,7 @@
 #include <fmt/format.h>
 #include <set>
 
-namespace tl::cli {
+namespace tl::compiler {
 namespace {
 
 constexpr int kAheadThreads = 2; // compile kernels while the program already runs
@@ -36,13 +36,20 @@ typed::Program check_against(Frontend& frontend, bool whole_library, bool for_ch
   frontend.tree = parse(frontend.sources, frontend.file, frontend.diagnostics);
   if (frontend.diagnostics.has_errors()) return none;
   Library library(frontend.sources, whole_library);
-  load_imports(frontend.sources, frontend.tree, frontend.diagnostics, import_reader(library), frontend.imports);
+  ImportReader reader = import_reader(library);
+  if (frontend.held)
+    reader.file = [&, from_disk = reader.file](const std::string& path, std::string& problem) {
+      auto it = frontend.held->find(path);
+      return it == frontend.held->end() ? from_disk(path, problem) : std::optional(it->second);
+    };
+  load_imports(frontend.sources, frontend.tree, frontend.diagnostics, reader, frontend.imports);
   FileId prelude = frontend.sources.add(library_file_name(kPrelude), library.module(kPrelude).value());
   frontend.prelude = parse(frontend.sources, prelude, frontend.diagnostics, {.is_library = true});
   if (frontend.diagnostics.has_errors()) return none;
   CheckOptions options = check_options(frontend.imports);
   options.missing_file_is_warning = for_check;
   options.exported = exported;
+  options.is_called = frontend.is_called;
   return check(frontend.tree, frontend.prelude, frontend.sources, frontend.diagnostics, options);
 }
 
@@ -165,4 +172,4 @@ std::string cache_text(const DiskCache* cache) {
                                 problem.empty() ? "" : fmt::format("disk cache        {}\n", problem));
 }
 
-} // namespace tl::cli
+} // namespace tl::compiler

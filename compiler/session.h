@@ -1,19 +1,25 @@
 // Compiles and runs a program piece by piece, as it is typed: what was declared and bound stays for the next piece.
 #pragma once
-#include "compile.h"
-#include "constants.h"
-#include "library.h"
+#include "compiler/compile.h"
+#include "compiler/constants.h"
+#include "compiler/library.h"
 #include "parser/check/check.h"
 #include <atomic>
 #include <map>
 #include <set>
 
-namespace tl::cli {
+namespace tl::compiler {
 
 class Session {
 public:
   // Of the runs; `interrupt` (may be null) ends a run when it becomes true.
   Session(const RunFlags& flags, const std::atomic<bool>* interrupt);
+
+  // What runs print from here on, in place of standard output and error.
+  void set_output(OutputSink out, OutputSink err) {
+    out_ = std::move(out);
+    err_ = std::move(err);
+  }
 
   enum class End { Done, Rejected, Failed, Exited };
   // Compiles and runs a text. What it prints goes to stdout, messages to stderr. A piece that is rejected or fails
@@ -32,6 +38,12 @@ public:
   bool showed_value() const { return !checker_->shown_type().empty(); }
   // What can be written: declared and bound names.
   std::vector<std::string> names() const { return checker_->names(); }
+  // Values that pieces have bound, by name (CheckSession).
+  std::vector<std::string> bound_names() const { return checker_->bound_names(); }
+  std::optional<CheckSession::Bound> bound(const std::string& name) const { return checker_->bound(name); }
+  const std::vector<Argument>& leaves(typed::VarId var) const { return values_.at(var); }
+  // In place of its value, leaves of the same types and sizes.
+  void replace(typed::VarId var, std::vector<Argument> leaves) { values_.at(var) = std::move(leaves); }
 
 private:
   using Pieces = std::map<uint32_t, ast::File>; // by the index of the file
@@ -57,6 +69,7 @@ private:
   std::map<typed::VarId, std::vector<Argument>> values_; // leaves
   std::map<AtomId, int64_t> sizes_;
   int exit_code_ = 0;
+  OutputSink out_, err_; // empty: standard output and error
 };
 
-} // namespace tl::cli
+} // namespace tl::compiler

@@ -1,13 +1,13 @@
 // The consts of a program that are computed when it is compiled: by the compiler's own kernels and VM, on the CPU.
 #pragma once
 #include "abi/outcome.h"
+#include "compiler/run_flags.h"
 #include "ir/lower/constants.h"
 #include "lang/diagnostics.h"
-#include "options.h"
 #include <atomic>
 #include <optional>
 
-namespace tl::cli {
+namespace tl::compiler {
 
 // As the program around it is compiled, but on the CPU and not looked at.
 RunFlags flags_of_constants(const RunFlags& flags);
@@ -27,4 +27,4 @@ std::optional<ir::Constants> compute_constants(const typed::Program& program, co
                                                Diagnostics& diagnostics, const RunFlags& flags,
                                                const std::atomic<bool>* interrupt = nullptr);
 
-} // namespace tl::cli
+} // namespace tl::compiler

@@ -1,5 +1,5 @@
-#include "programs.h"
-#include "options.h"
+#include "compiler/programs.h"
+#include "compiler/run_flags.h"
 #include "vm/io/access.h"
 #include <algorithm>
 #include <cerrno>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace tl::cli {
+namespace tl::compiler {
 
 namespace fs = std::filesystem;
 
@@ -57,4 +57,4 @@ std::vector<std::string> programs_under(const std::vector<std::string>& paths) {
   return files;
 }
 
-} // namespace tl::cli
+} // namespace tl::compiler

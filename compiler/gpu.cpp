@@ -1,6 +1,6 @@
 // --device: which cards a run has, real or emulated.
+#include "compiler/run_flags.h"
 #include "driver/messages.h"
-#include "options.h"
 #include "vm/gpu/card/card.h"
 #include "vm/gpu/emulator/emulator.h"
 #include "vm/gpu/libraries.h"
@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 
-namespace tl::cli {
+namespace tl::compiler {
 namespace fs = std::filesystem;
 
 static std::vector<std::shared_ptr<Card>> cards_of(const std::string& device) {
@@ -136,4 +136,4 @@ int64_t RunFlags::device_number() const {
   return run.device < cpus ? run.device : kFirstGpu + run.device - cpus;
 }
 
-} // namespace tl::cli
+} // namespace tl::compiler

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace tl::cli {
+namespace tl::compiler {
 
 // The text of a program; "-" is standard input. Throws UsageError if it cannot be read.
 std::string read_program(const std::string& path);
@@ -12,4 +12,4 @@ std::string read_program(const std::string& path);
 // UsageError for a folder that cannot be read.
 std::vector<std::string> programs_under(const std::vector<std::string>& paths);
 
-} // namespace tl::cli
+} // namespace tl::compiler

@@ -1,13 +1,13 @@
-#include "library.h"
+#include "compiler/library.h"
+#include "compiler/programs.h"
+#include "compiler/run_flags.h"
 #include "lang/stdlib.h"
-#include "options.h"
 #include "parser/check/library_parts.h"
-#include "programs.h"
 #include "vm/io/io.h"
 #include <filesystem>
 #include <fmt/format.h>
 
-namespace tl::cli {
+namespace tl::compiler {
 namespace {
 
 constexpr std::string_view kEnding = ".tl";
@@ -80,4 +80,4 @@ CheckOptions check_options(const Imports& imports) {
   return options;
 }
 
-} // namespace tl::cli
+} // namespace tl::compiler

@@ -1,4 +1,5 @@
 // The tl command. One file per command; this one finds which it is.
+#include "cli/command.h"
 #include "backend/cpu/bounded.h"
 #include "commands.h"
 #include "driver/run.h"
@@ -52,13 +53,14 @@ int dispatch(std::vector<std::string> words) {
 }
 
 } // namespace
-} // namespace tl::cli
 
-int main(int argc, char** argv) {
-  const int exit_code = tl::driver::guarded([&] {
+int run_command(int argc, char** argv) {
+  const int exit_code = guarded([&] {
     int code = 0;
-    tl::on_deep_stack([&] { code = tl::cli::dispatch({argv + 1, argv + argc}); });
-    return tl::cli::end_of_cards(code);
+    on_deep_stack([&] { code = dispatch({argv + 1, argv + argc}); });
+    return end_of_cards(code);
   });
-  return tl::cpu::end_of_left_behind(exit_code);
+  return cpu::end_of_left_behind(exit_code);
 }
+
+} // namespace tl::cli

@@ -3,25 +3,28 @@
 #include "backend/cpu/jit.h"
 #include "backend/kernel/kernel_ir.h"
 #include "backend/kernel/lower.h"
+#include "compiler/model.h"
+#include "compiler/run_flags.h"
 #include "driver/messages.h"
-#include "import.h"
 #include "ir/graph/graph.h"
 #include "lang/diagnostics.h"
 #include "lang/source.h"
 #include "lang/typed.h"
-#include "options.h"
 #include "parser/syntax/imports.h"
 #include "parser/syntax/parse.h"
 #include "passes/schedule/schedule.h"
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
-namespace tl::cli {
+namespace tl::compiler {
 
 // Everything that was read and said about one program. Not copied: later structures point into `sources` and the trees.
 struct Frontend {
-  std::string name, text; // of the program
+  std::string name, text;                                   // of the program
+  const std::map<std::string, std::string>* held = nullptr; // texts of files, looked for before those of the disk
+  bool is_called = false;                                   // its entry is called in this process (CheckOptions)
   SourceManager sources;
   Diagnostics diagnostics;
   FileId file;
@@ -37,7 +40,7 @@ struct Frontend {
 // Reads a file ("-": standard input) or, with `code`, takes that text. Throws UsageError if it cannot be read.
 void read_source(Frontend& frontend, const std::string& path, const std::string* code = nullptr);
 
-// The same, or a model that is imported (import.h); false where that cannot be, after saying why.
+// The same, or a model that is imported (model.h); false where that cannot be, after saying why.
 bool read_source_or_model(Frontend& frontend, const std::string& path, const ImportFlags& import,
                           const RunFlags& flags);
 
@@ -66,4 +69,4 @@ Executable make_executable(const ir::Module& module, const RunFlags& flags);
 // What the disk cache did, as further lines of --stats.
 std::string cache_text(const DiskCache* cache);
 
-} // namespace tl::cli
+} // namespace tl::compiler

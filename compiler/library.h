@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace tl::cli {
+namespace tl::compiler {
 
 constexpr const char* kPrelude = "prelude"; // the module that every program sees
 
@@ -28,4 +28,4 @@ private:
 ImportReader import_reader(Library& library); // the library must outlive it
 CheckOptions check_options(const Imports& imports);
 
-} // namespace tl::cli
+} // namespace tl::compiler

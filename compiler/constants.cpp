@@ -1,5 +1,5 @@
-#include "constants.h"
-#include "compile.h"
+#include "compiler/constants.h"
+#include "compiler/compile.h"
 #include "ir/interpret/interpret.h"
 #include "vm/interrupt.h"
 #include <chrono>
@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-namespace tl::cli {
+namespace tl::compiler {
 namespace {
 
 // Ends a run after some time, or with the one around it. While it lives.
@@ -117,4 +117,4 @@ std::optional<ir::Constants> compute_constants(const typed::Program& program, co
   return values;
 }
 
-} // namespace tl::cli
+} // namespace tl::compiler

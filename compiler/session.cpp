@@ -1,4 +1,4 @@
-#include "session.h"
+#include "compiler/session.h"
 #include "backend/cuda/print.h"
 #include "driver/messages.h"
 #include "ir/graph/text.h"
@@ -8,7 +8,7 @@
 #include "vm/profile.h"
 #include <unistd.h>
 
-namespace tl::cli {
+namespace tl::compiler {
 
 Session::Session(const RunFlags& flags, const std::atomic<bool>* interrupt) : flags_(flags), interrupt_(interrupt) {
   Diagnostics diagnostics;
@@ -105,7 +105,8 @@ std::optional<ir::Module> Session::lower(const typed::Program& program,
 Session::End Session::run(const std::string& text, const std::string& name) {
   const typed::Program* program = check(text, name);
   if (!program) return End::Rejected;
-  StandardOutput out;
+  StandardOutput standard;
+  const OutputSink out = out_ ? out_ : standard.sink(), err = err_ ? err_ : error_output();
   Outcome outcome;
   std::optional<ir::Piece> piece;
   std::string stats;
@@ -119,21 +120,20 @@ Session::End Session::run(const std::string& text, const std::string& name) {
   }
   ir::Module module = std::move(*lowered);
   if (flags_.interpreter) {
-    outcome = ir::interpret(module, arguments(*program), out.sink(), {}, interrupt_, flags_.run.cpu_devices);
+    outcome = ir::interpret(module, arguments(*program), out, {}, interrupt_, flags_.run.cpu_devices);
   } else {
     module = optimise(std::move(module), flags_);
     Executable executable = make_executable(module, flags_);
     RunOptions options = flags_.run;
-    options.flush_each_effect = isatty(STDOUT_FILENO) != 0;
+    options.flush_each_effect = out_ || isatty(STDOUT_FILENO) != 0;
     options.interrupt = interrupt_;
     Stats counters;
     std::optional<Profile> profile;
     if (flags_.stats) options.profile = &profile.emplace(false);
-    outcome = tl::run(executable.program, *executable.kernels, arguments(*program), options, out.sink(), error_output(),
-                      &counters);
+    outcome = tl::run(executable.program, *executable.kernels, arguments(*program), options, out, err, &counters);
     if (flags_.stats) stats = to_text(counters) + cache_text(executable.cache.get());
   }
-  out.flush();
+  standard.flush();
   bool interrupted = interrupt_ && *interrupt_;
   if (outcome.error && !interrupted) report_failure(*outcome.error, module.locations, sources_, file_);
   std::fputs(stats.c_str(), stderr);
@@ -190,4 +190,4 @@ std::pair<size_t, uint64_t> Session::held() const {
   return result;
 }
 
-} // namespace tl::cli
+} // namespace tl::compiler
