@@ -24,24 +24,28 @@ def torch_op(function, name=None):
     taken too. Arguments that are not floats have no gradient. The operator itself is the result's `op`.
     """
     operator = _Operator(function, _qualified(function, name))
-    parameters, op = operator.parameters, operator.op
+    parameters = operator.parameters
+    space, _, word = operator.name.partition("::")
+    overload = getattr(getattr(torch.ops, space), word).default
     is_list = operator.count is None
 
     @functools.wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
     def call(*args, **kwargs):
-        values = frameworks.bind(function, parameters, args, kwargs)
-        result = op(*[_argument(parameter, value) for parameter, value in zip(parameters, values)])
+        if kwargs or len(args) != len(parameters):
+            args = frameworks.bind(function, parameters, args, kwargs)
+        result = overload(*[value if isinstance(value, torch.Tensor) else _argument(parameter, value)
+                            for parameter, value in zip(parameters, args)])
         if is_list:
             return result[0] if len(result) == 1 else tuple(result)
         return result
 
     call.__signature__ = function.__signature__
-    call.op = op
+    call.op = operator.op
     return call
 
 
 def _argument(parameter, value):
-    if value is None or isinstance(value, torch.Tensor) or parameter.is_text:
+    if value is None or parameter.is_text:
         return value
     dtype = _DTYPES.get(parameter.element)
     if isinstance(value, (bool, int, float, torch.SymInt, torch.SymFloat, torch.SymBool)):
@@ -105,10 +109,14 @@ class _Operator:
         return args, kwargs
 
     def run(self, *values):
-        args, kwargs = self.bind([value.detach() if isinstance(value, torch.Tensor) else value for value in values])
-        result = self.function(*args, **kwargs)
+        values = [value.detach() if isinstance(value, torch.Tensor) and value.requires_grad else value for value in values]
+        if any(value is None for value in values):
+            args, kwargs = self.bind(values)
+            result = self.function(*args, **kwargs)
+        else:
+            result = self.function(*values)
         if not isinstance(result, tuple):
-            result = torch.as_tensor(result)
+            result = result if isinstance(result, torch.Tensor) else torch.as_tensor(result)  # of no tensor
             return [result] if self.count is None else result
         result = [torch.as_tensor(each) for each in result]
         return result if self.count is None else tuple(result)

@@ -222,6 +222,7 @@ def names():
     close(torch.ops.mine.same(x), x)
     g = tl.torch_op(p.same, "mine::same")  # replaces it, as in a notebook
     close(g(x), x)
+    close(f(x), x)
     assert tl.torch_op(p.same).op._qualname == tl.torch_op(p.same).op._qualname != tl.torch_op(p.twice).op._qualname
     other = tl.compile("fn same(x: f32[n]) -> f32[n] = x + 1.0", "torch_op.tl")
     close(tl.torch_op(other.same)(x), x + 1)
