@@ -34,7 +34,7 @@ def read(document):
     for line in text.splitlines():
         if line.startswith("### "):
             section = line[4:]
-        row = re.fullmatch(r"\| `(.+)` \| `(.+)` \|(?: (\w+))? \|", line)
+        row = re.fullmatch(r"\| `(.+)` \| `(.+)` \|(?: `(\w+)`)? \|", line)
         if row:
             rows.append((section, row[1].replace("\\|", "|"), row[2].replace("\\|", "|"), row[3]))
         elif line.startswith("| `"):
