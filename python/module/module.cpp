@@ -1,0 +1,66 @@
+// The extension module tl._tl: what the package tl needs of the library, and nothing that Python can do as fast.
+#include "function.h"
+#include "memory.h"
+#include "names.h"
+#include "pieces.h"
+#include "structs.h"
+#include "tensor.h"
+
+namespace tl::python {
+namespace {
+
+// _support(module): where the functions are that this module calls.
+PyObject* support_from(PyObject*, PyObject* module) {
+  if (!set_support(module)) return nullptr;
+  Py_RETURN_NONE;
+}
+
+PyObject* finish(PyObject*, PyObject*) {
+  finish_sessions();
+  Py_RETURN_NONE;
+}
+
+// _tensor(session, array) -> Tensor: a copy of the array as a value of tl.
+PyObject* tensor_from(PyObject*, PyObject* arguments) {
+  PyObject *object, *array;
+  const char* type;
+  if (!PyArg_ParseTuple(arguments, "O!Os", session_type, &object, &array, &type)) return nullptr;
+  auto* session = reinterpret_cast<Session*>(object);
+  if (!is_open(session)) return nullptr;
+  const Parameter parameter = parse_parameter("tensor", type);
+  Arguments one(1);
+  const bool is_number = PyFloat_Check(array) || PyLong_Check(array);
+  if (!(is_number && parameter.dtype ? one.add_number(session, array, parameter)
+                                     : one.add(session, nullptr, array, &parameter, nullptr)))
+    return nullptr;
+  tl_function* function = nullptr;
+  tl_value* value = nullptr;
+  const bool good = run(session, [&] {
+    const int status = tl_function_get(session->session, nullptr, "|x| x", nullptr, &function);
+    return status ? status : tl_call(function, one.data(), one.size(), &value);
+  });
+  if (good) return make_tensor(session, value, nullptr);
+  if (value) tl_value_release(value);
+  return nullptr;
+}
+
+PyMethodDef functions[] = {
+    {"_support", support_from, METH_O, nullptr},          {"_finish", finish, METH_NOARGS, nullptr},
+    {"_tensor", tensor_from, METH_VARARGS, nullptr},      {"_run_piece", run_piece, METH_VARARGS, nullptr},
+    {"_bind_piece", bind_piece, METH_VARARGS, nullptr},   {"_lookup_piece", lookup_piece, METH_VARARGS, nullptr},
+    {"_piece_names", piece_names, METH_VARARGS, nullptr}, {},
+};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "tl._tl", nullptr, -1, functions, nullptr, nullptr, nullptr, nullptr};
+
+} // namespace
+} // namespace tl::python
+
+PyMODINIT_FUNC PyInit__tl() {
+  using namespace tl::python;
+  Ref module(PyModule_Create(&definition));
+  if (!module || !make_names() || !make_session_type(module.get()) || !make_function_types(module.get()) ||
+      !make_memory_type(module.get()) || !make_tensor_type(module.get()) || !make_struct_type(module.get()) ||
+      PyModule_AddStringConstant(module.get(), "__version__", tl_version()))
+    return nullptr;
+  return module.release();
+}

@@ -1,0 +1,21 @@
+// What the types of parameters, as they are written, say about Python's arguments.
+#pragma once
+#include "dtype.h"
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tl::python {
+
+struct Parameter {
+  enum Kind { Any, Scalar, Tensor, Text, List } kind = Any;
+  std::string name;
+  std::string type;              // "" where there is none
+  const Dtype* dtype = nullptr;  // of Scalar and Tensor; nullptr: generic
+  std::vector<Parameter> inside; // the element of a List
+};
+
+Parameter parse_parameter(std::string_view name, std::string_view type);
+
+} // namespace tl::python

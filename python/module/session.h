@@ -1,0 +1,70 @@
+// A session of the library, its calls, and what they fail with.
+#pragma once
+#include "api/tl.h"
+#include "python.h"
+
+namespace tl::python {
+
+// `_tl.Session`, from which the class Program is derived.
+struct Session {
+  PyObject_HEAD;
+  tl_session* session;
+  PyObject* output_error; // what sys.stdout.write raised, until a call raises it
+  int calls;              // that use it at this moment
+  int process;            // that opened it
+  bool closed;            // freed once no call uses it
+};
+extern PyTypeObject* session_type;
+bool make_session_type(PyObject* module);
+
+// Sets an error where the session is closed.
+bool is_open(Session* session);
+
+// The exception for what this thread's last call of the library failed with. `session` may be null.
+void raise_failure(Session* session, int status);
+
+// While this lives, the first Ctrl-C in the main thread interrupts the session, beside what it does anyway.
+class Interruptible {
+public:
+  explicit Interruptible(tl_session* session);
+  ~Interruptible();
+  Interruptible(const Interruptible&) = delete;
+
+private:
+  tl_session* session;
+  Interruptible* outer = nullptr;
+  bool is_main;
+  friend struct Interrupts;
+};
+
+// Keeps a session from being freed.
+class InUse {
+public:
+  explicit InUse(Session* session) : session(session) {
+    Py_INCREF(session);
+    ++session->calls;
+  }
+  ~InUse();
+  InUse(const InUse&) = delete;
+
+private:
+  Session* session;
+};
+
+// Calls the library without the GIL. True: it succeeded, and so did what was printed meanwhile.
+bool finished(Session* session, int status);
+template <class Call> bool run(Session* session, Call call) {
+  int status;
+  InUse use(session);
+  {
+    Interruptible interruptible(session->session);
+    WithoutGil free;
+    status = call();
+  }
+  return finished(session, status);
+}
+
+// The end of the process: programs that still run are told to stop, and print no more through Python.
+void finish_sessions();
+
+} // namespace tl::python

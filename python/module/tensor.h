@@ -1,0 +1,20 @@
+// `tl.Tensor`: an array of tl, which may still be computed.
+#pragma once
+#include "arguments.h"
+#include "memory.h"
+
+namespace tl::python {
+
+struct Tensor {
+  PyObject_HEAD;
+  tl_value* value;
+  Session* session; // whose call computes it; may be null
+  Arguments* keep;  // of the call, until it is done
+  Memory* memory;   // once it has been looked at
+};
+extern PyTypeObject* tensor_type;
+bool make_tensor_type(PyObject* module);
+// Takes the value and what to keep.
+PyObject* make_tensor(Session* session, tl_value* value, Arguments* keep);
+
+} // namespace tl::python
