@@ -43,6 +43,7 @@ struct ResultInfo {
   bool is_printed = false;       // a Str: what is printed of that struct or list where no file takes it
   std::string record;            // of an exported function's struct: as with ParamInfo
   std::string type_text;         // of an exported function, for messages
+  std::string open_type;         // of one that is called in this process: with `_` for its sizes, as its file names it
   std::vector<FileLeaf> element; // of a list
 };
 struct ProgramInterface {

@@ -198,9 +198,12 @@ TL_API int tl_call(tl_function* function, const tl_argument* arguments, size_t c
 TL_API int tl_start(tl_function* function, const tl_argument* arguments, size_t count, tl_value** result);
 
 /* The type of the result for arguments of these types, whose elements are not looked at (a tensor's data and sizes may
-   be anything): with its sizes in terms of those of the arguments, "f32[x.shape[0], 2 * x.shape[1] + 1]"; "_" for a size
+   be anything): with sizes in terms of those of the arguments, "f32[x.shape[0], 2 * x.shape[1] + 1]"; "_" for a size
    that depends on more. Until the session is closed. */
 TL_API int tl_result_type(tl_function* function, const tl_argument* arguments, size_t count, const char** type);
+
+/* A list of these, all of one type: `List<f32[_, _]>`, `List<Model>`. Tensors are copied. */
+TL_API int tl_list(tl_session* session, const tl_argument* elements, size_t count, tl_value** list);
 
 /* ---- a program in pieces, as `tl repl` has it ---- */
 

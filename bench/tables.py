@@ -26,7 +26,7 @@ import figure  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RESULTS = pathlib.Path("bench/results")
-PAGES = ["README.md", "docs/BENCHMARKS.md", "bench/README.md", "docs/memory.md", "docs/onnx.md"]
+PAGES = ["README.md", "docs/BENCHMARKS.md", "bench/README.md", "docs/memory.md", "docs/onnx.md", "docs/python.md"]
 PICTURE = "docs/images/ratios.svg"
 OLD = 100  # commits
 FIELDS = ["commit", "date", "machine", "command", "values"]
@@ -198,8 +198,16 @@ def layouts():
     return rows, ["layouts"]
 
 
+def python_calls():
+    rows = ["| | µs a call |", "| --- | --- |"]
+    for name, row in sorted(values("python_calls").items(), key=lambda item: item[1]["median"]):
+        median = row["median"]
+        rows.append(f"| {name} | {median:.1f} |" if median >= 1 else f"| {name} | {median:.2f} |")
+    return rows, ["python_calls"]
+
+
 TABLES = {"layouts": layouts, "readme": readme, "engine": engine, "rows": everyday, "start": starting, "size": sizes, "loops": loops, "gradients": gradients, "models": models,
-          "models_short": models_short}
+          "models_short": models_short, "python_calls": python_calls}
 
 
 def source(cases):
@@ -209,7 +217,7 @@ def source(cases):
         data = load(case)
         machine = data["machine"] if len(cases) == 1 else ""
         command = data["command"]
-        command = f"`{command}`" if command.startswith(("./dev", "THREADS", "PAIRS", "STEPS", "PYTHON")) else f"{case}, command {command}"
+        command = f"`{command}`" if command.startswith(("./dev", "THREADS", "PAIRS", "STEPS", "PYTHON", "python3")) else f"{case}, command {command}"
         parts[f"{command} at {data['commit']} ({data['date']}{'; ' if machine else ''}{machine})"] = None
     text = "Measured by " + "; ".join(parts) + "."
     return textwrap.wrap(text, 140, break_long_words=False, break_on_hyphens=False)

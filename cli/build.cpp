@@ -5,8 +5,9 @@
 #include "backend/cpu/codegen.h"
 #include "backend/cuda/print.h"
 #include "commands.h"
-#include "compile.h"
+#include "compiler/compile.h"
 #include "ir/graph/text.h"
+#include "options.h"
 #include "vm/io/io.h"
 #include <algorithm>
 #include <cctype>
@@ -181,8 +182,8 @@ void add_build(Command app, int& exit_code) {
                    "a library of the `export fn`s instead: OUT.so, OUT.a and OUT.h, with a C function for each");
   command.add_flag("--python", flags->python, "with --lib: the folder OUT beside it, a Python package that calls it");
   command.add_flag("-g", flags->build.symbols, "keep symbols and lines for debuggers and profilers");
-  flags->import.add_to(command);
-  flags->compile.add_compiling_to(command);
+  add_model_options(command, flags->import);
+  add_compiling_options(command, flags->compile);
   command.on_chosen([flags, &exit_code] {
     flags->compile.finish();
     flags->build.cache = flags->compile.disk_cache();

@@ -2,12 +2,12 @@
 #include "abi/visible.h"
 #include "backend/cpu/jit.h"
 #include "commands.h"
-#include "compile.h"
+#include "compiler/compile.h"
+#include "compiler/programs.h"
 #include "driver/arguments.h"
 #include "driver/messages.h"
-#include "messages.h"
+#include "options.h"
 #include "passes/memory/peak_memory.h"
-#include "programs.h"
 #include "vm/devices.h"
 #include "vm/vm.h"
 #include <algorithm>
@@ -102,8 +102,8 @@ void add_check(Command app, int& exit_code) {
                                    "--memory=n=1000,m=20 with these sizes put in");
   for (const char* name : {"threads", "cpu-devices"}) // of the run that --memory is about
     add_run_flag(command, *find_run_flag(name), state->memory.compile);
-  state->memory.import.add_to(command);
-  state->memory.compile.add_const_seconds_to(command);
+  add_model_options(command, state->memory.import);
+  add_const_seconds(command, state->memory.compile);
   add_message_format(command);
   command.on_chosen([state, memory, &exit_code] {
     state->memory.wanted = memory.given();

@@ -3,10 +3,11 @@
 #include "backend/cuda/nvrtc.h"
 #include "backend/cuda/print.h"
 #include "commands.h"
-#include "compile.h"
+#include "compiler/compile.h"
 #include "driver/messages.h"
 #include "ir/graph/text.h"
 #include "ir/lower/lower.h"
+#include "options.h"
 #include <charconv>
 #include <fmt/format.h>
 
@@ -144,7 +145,7 @@ void add_dump(Command app, int& exit_code) {
                      "with --stage ir: the graph after this pass (lower: before all; cse:2: after its second run)");
   command.add_flag("--after-all", flags->after_all, "with --stage ir: the graph after every pass");
   command.add_flag("--passes", flags->list_passes, "list the passes");
-  flags->run.add_to(command);
+  add_run_options(command, flags->run);
   command.on_chosen([flags, &exit_code] {
     flags->run.finish();
     exit_code = dump(*flags);

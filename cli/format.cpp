@@ -1,10 +1,9 @@
 // tl fmt FILE…: writes programs in their canonical form.
 #include "parser/format/format.h"
 #include "commands.h"
+#include "compiler/programs.h"
 #include "driver/messages.h"
-#include "messages.h"
 #include "options.h"
-#include "programs.h"
 #include "vm/io/io.h"
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,50 +1,21 @@
-// The flags that run, test and dump share.
+// The flags of the compiler and of runs as options of commands.
 #pragma once
-#include "backend/cache/disk_cache.h"
 #include "command_line.h"
-#include "driver/flags.h"
-#include "driver/usage.h"
-#include "passes/pipeline.h"
-#include <memory>
-#include <string>
+#include "compiler/model.h"
+#include "compiler/run_flags.h"
 
 namespace tl::cli {
 
-using namespace driver; // exit codes, messages, results: what a built executable has too
+using namespace compiler; // its flags and stages; exit codes, messages and results, which a built executable has too
 
-struct RunFlags : RunSetup {
-  bool interpreter = false;
-  bool time_passes = false;
-  bool verify = false;
-  bool audit = false;
-  bool no_cache = false;
-  bool racecheck = false;
-  std::string cache_limit;
-  double const_seconds = 60;         // that computing one const may take
-  std::vector<std::string> disabled; // passes
-
-  void add_to(Command app);
-  void add_compiling_to(Command app); // of these only those that are about compiling
-  void add_const_seconds_to(Command app);
-  void add_looking_to(Command app); // --profile, --trace, --explain-idle, --audit
-  void finish() const;              // checks what is between flags, and prepares the process
-  PassOptions pass_options() const;
-  std::string cache_folder() const;              // empty: --no-cache, or nowhere to put it
-  std::shared_ptr<DiskCache> disk_cache() const; // null: --no-cache, or nowhere to put it
-  void open_devices();                           // what --device asks for; throws UsageError
-  int64_t device_number() const;                 // of the one where new tensors go, then
-
-  mutable PassTimes times; // of the compilation that is going on, for --time-passes
-
-private:
-  void open_cards_of_flags();
-};
-
-// When a command has ended with this exit code: what is left on an emulated card, and races that were found there, are
-// said on stderr and change it.
-int end_of_cards(int code);
-
-// Adds one flag of the table to a command; it fills `setup`, which must outlive the command line.
-void add_run_flag(Command app, const RunFlag& flag, RunSetup& setup);
+// What the options fill must outlive the command line.
+void add_run_flag(Command app, const RunFlag& flag, RunSetup& setup); // one of the table
+void add_run_options(Command app, RunFlags& flags);
+void add_compiling_options(Command app, RunFlags& flags); // of these only those that are about compiling
+void add_const_seconds(Command app, RunFlags& flags);
+void add_looking_options(Command app, RunFlags& flags); // --profile, --trace, --explain-idle, --audit
+void add_model_options(Command app, ImportFlags& flags);
+// --message-format (TL_MESSAGE_FORMAT), which every command has. What it says holds for the whole process.
+void add_message_format(Command app);
 
 } // namespace tl::cli

@@ -1,11 +1,12 @@
 // tl repl: explore. Each input is a piece of one growing program.
 #include "commands.h"
+#include "compiler/programs.h"
+#include "compiler/session.h"
 #include "documentation.h"
 #include "driver/messages.h"
 #include "line_editor.h"
+#include "options.h"
 #include "parser/syntax/parse.h"
-#include "programs.h"
-#include "session.h"
 #include "vm/interrupt.h"
 #include "vm/io/access.h"
 #include "vm/io/input_lines.h"
@@ -291,7 +292,7 @@ private:
 void add_repl(Command app, int& exit_code) {
   Command command = app.add_command("repl", "explore: type expressions, definitions and loops, see values");
   auto flags = std::make_shared<RunFlags>();
-  flags->add_to(command);
+  add_run_options(command, *flags);
   command.on_chosen([flags, &exit_code] {
     flags->finish();
     flags->open_devices();

@@ -3,11 +3,12 @@
 #include "abi/visible.h"
 #include "backend/cache/disk_cache.h"
 #include "commands.h"
-#include "compile.h"
+#include "compiler/compile.h"
 #include "driver/confine.h"
 #include "driver/profile.h"
 #include "ir/interpret/interpret.h"
 #include "ir/lower/lower.h"
+#include "options.h"
 #include "vm/audit.h"
 #include <fmt/format.h>
 
@@ -78,9 +79,9 @@ void add_run(Command app, int& exit_code) {
   auto state = std::make_shared<State>();
   Command command = app.add_command("run", "compile and run a program: tl run [flags] FILE [the program's arguments]");
   command.leave_rest(); // all that follows FILE is the program's
-  state->flags.add_to(command);
-  state->flags.add_looking_to(command);
-  state->import.add_to(command);
+  add_run_options(command, state->flags);
+  add_looking_options(command, state->flags);
+  add_model_options(command, state->import);
   Option inline_code = command.add_option("-e", state->code, "run this text");
   command.on_chosen([command, state, inline_code, &exit_code] {
     state->flags.finish();

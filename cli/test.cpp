@@ -1,11 +1,12 @@
 // tl test [PATH…]: runs the `test` blocks of files, a line for each.
 #include "abi/visible.h"
 #include "commands.h"
-#include "compile.h"
+#include "compiler/compile.h"
+#include "compiler/programs.h"
 #include "driver/messages.h"
 #include "ir/interpret/interpret.h"
 #include "ir/lower/lower.h"
-#include "programs.h"
+#include "options.h"
 #include "vm/io/io.h"
 #include "vm/profile.h"
 #include <fmt/format.h>
@@ -73,7 +74,7 @@ void add_test(Command app, int& exit_code) {
   Command command = app.add_command("test", "run the test blocks of files, or of all .tl files in folders");
   command.add_option("PATH", flags->paths, "files and folders (default: this folder)");
   command.add_option("--filter", flags->filter, "only tests whose names contain this");
-  flags->run.add_to(command);
+  add_run_options(command, flags->run);
   command.on_chosen([flags, &exit_code] {
     flags->run.finish();
     flags->run.open_devices();

@@ -30,7 +30,7 @@ endforeach()
 file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/other_targets.cpp CONTENT "${stubs}")
 target_sources(tl_backend PRIVATE ${CMAKE_BINARY_DIR}/other_targets.cpp)
 set_source_files_properties(${CMAKE_BINARY_DIR}/other_targets.cpp PROPERTIES GENERATED TRUE COMPILE_OPTIONS -w)
-target_link_options(tl_backend INTERFACE -Wl,--gc-sections -no-pie) # no-pie: nothing to relocate at the start
+target_link_options(tl_backend INTERFACE -Wl,--gc-sections $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>) # no-pie: nothing to relocate at the start
 # The disk cache tells builds apart by their build id.
 target_link_options(tl_backend INTERFACE -Wl,--build-id=sha1)
 # lld links it in 2 s, the default linker in 11 s. g++ looks for lld's binary in the folders given by -B.

@@ -11,6 +11,7 @@ namespace tl::driver {
 namespace {
 
 bool json = false;
+thread_local KeptMessages* kept = nullptr;
 
 Span span_of(LocId loc, const std::vector<Location>& locations, const SourceManager& sources, FileId main) {
   if (loc.index == 0) return {};
@@ -25,7 +26,18 @@ Span span_of(LocId loc, const std::vector<Location>& locations, const SourceMana
 
 void show_as_json(bool wanted) { json = wanted; }
 
+KeptMessages::KeptMessages() : outer_(kept) { kept = this; }
+KeptMessages::~KeptMessages() { kept = outer_; }
+
 void show(const Diagnostic& diagnostic, const SourceManager& sources) {
+  if (kept) {
+    KeptMessages::Message message{diagnostic, "", {}, render(diagnostic, sources)};
+    if (diagnostic.span.valid()) {
+      message.file = sources.name(diagnostic.span.file);
+      message.place = sources.line_column(diagnostic.span);
+    }
+    return kept->all.push_back(std::move(message));
+  }
   std::fputs((json ? render_json(diagnostic, sources) : render(diagnostic, sources)).c_str(), stderr);
 }
 
@@ -35,7 +47,7 @@ void show(const Diagnostics& diagnostics, const SourceManager& sources) {
 }
 
 void show(const std::string& kind, const std::string& message) {
-  if (!json) {
+  if (!json && !kept) {
     std::fputs(fmt::format("tl: {}\n", visible(message)).c_str(),
                stderr); // fmt::print would throw where stderr is closed
     return;
@@ -43,7 +55,7 @@ void show(const std::string& kind, const std::string& message) {
   Diagnostic diagnostic;
   diagnostic.kind = kind;
   diagnostic.message = message;
-  std::fputs(render_json(diagnostic, SourceManager()).c_str(), stderr);
+  show(diagnostic, SourceManager());
 }
 
 Span place_of(LocId loc, const std::vector<Location>& locations, const SourceManager& sources, FileId main) {

@@ -16,6 +16,25 @@ void show(const Diagnostics& diagnostics, const SourceManager& sources);
 // A message that has no place in a program: `tl: message`, or an object of this kind without file and line.
 void show(const std::string& kind, const std::string& message);
 
+// While one lives, what its thread would show is kept instead.
+class KeptMessages {
+public:
+  KeptMessages();
+  ~KeptMessages();
+  KeptMessages(const KeptMessages&) = delete;
+
+  struct Message {
+    Diagnostic diagnostic; // of one without a place: kind and message
+    std::string file;      // of the place; empty: none
+    LineColumn place;
+    std::string text; // as it is shown
+  };
+  std::vector<Message> all;
+
+private:
+  KeptMessages* outer_;
+};
+
 // The failure of a run as a diagnostic.
 Diagnostic diagnostic_of(const RuntimeError& error, const std::vector<Location>& locations,
                          const SourceManager& sources, FileId main);

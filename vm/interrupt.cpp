@@ -9,6 +9,7 @@ namespace tl {
 namespace interrupt_detail {
 
 thread_local sigjmp_buf* escape = nullptr;
+thread_local const std::atomic<bool>* ends = nullptr;
 
 namespace {
 
@@ -20,26 +21,33 @@ struct Slot {
 };
 std::array<Slot, 1024> slots; // threads beyond them cannot be interrupted
 
-void jump(int) {
+struct sigaction before{};
+
+void jump(int signal, siginfo_t* info, void* context) {
   if (sigjmp_buf* target = escape) {
+    if (!ends->load(std::memory_order_relaxed)) return; // another's kernel was meant
     escape = nullptr;
     siglongjmp(*target, 1);
   }
+  if (before.sa_flags & SA_SIGINFO)
+    before.sa_sigaction(signal, info, context);
+  else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
+    before.sa_handler(signal);
 }
 
 // The signal stays unblocked when its handler is left by a jump.
 bool install() {
+  static std::atomic<bool> done{false};
+  if (done.exchange(true)) return true;
   struct sigaction action{};
-  action.sa_handler = jump;
-  action.sa_flags = SA_NODEFER | SA_RESTART;
-  return ::sigaction(kSignal, &action, nullptr) == 0;
+  action.sa_sigaction = jump;
+  action.sa_flags = SA_NODEFER | SA_RESTART | SA_SIGINFO;
+  return ::sigaction(kSignal, nullptr, &before) == 0 && ::sigaction(kSignal, &action, nullptr) == 0;
 }
 
 struct Registration {
   Slot* slot = nullptr;
   Registration() {
-    static const bool installed = install();
-    if (!installed) return;
     for (Slot& candidate : slots) {
       bool free = false;
       if (!candidate.used.compare_exchange_strong(free, true)) continue;
@@ -67,6 +75,7 @@ void leave() {
 
 void interrupt_kernels() {
   int saved = errno;
+  if (!interrupt_detail::install()) return;
   for (auto& slot : interrupt_detail::slots)
     if (slot.in_kernel) ::pthread_kill(slot.thread, interrupt_detail::kSignal);
   errno = saved;

@@ -1,14 +1,16 @@
 // Leaving a kernel that runs: for Ctrl-C, where the program is to go on (in a REPL). Kernels hold no locks and own
 // nothing, so a signal handler can jump out of one.
 #pragma once
+#include <atomic>
 #include <csetjmp>
 
 namespace tl {
 
 namespace interrupt_detail {
-extern thread_local sigjmp_buf* escape; // set while this thread is in a kernel
-void enter();                           // the thread is in a kernel from now on
-void leave();                           // and no longer
+extern thread_local sigjmp_buf* escape;            // set while this thread is in a kernel
+extern thread_local const std::atomic<bool>* ends; // says whether that kernel is to be left
+void enter();                                      // the thread is in a kernel from now on
+void leave();                                      // and no longer
 
 // What a kernel calls outside of itself is not left half done.
 struct Stay {
@@ -18,21 +20,24 @@ struct Stay {
 };
 } // namespace interrupt_detail
 
-// Calls f, which must be such that it can be left at any instruction. False if interrupt_kernels() ended it.
-template <class F> bool run_interruptibly(F&& f) {
+// Calls f, which must be such that it can be left at any instruction. False if interrupt_kernels() ended it while
+// `interrupted` was true.
+template <class F> bool run_interruptibly(const std::atomic<bool>& interrupted, F&& f) {
+  interrupt_detail::ends = &interrupted;
   interrupt_detail::enter();
   sigjmp_buf here;
-  bool interrupted = sigsetjmp(here, 0) != 0;
-  if (!interrupted) {
+  const bool left = sigsetjmp(here, 0) != 0;
+  if (!left) {
     interrupt_detail::escape = &here;
     f();
     interrupt_detail::escape = nullptr;
   }
   interrupt_detail::leave();
-  return !interrupted;
+  return !left;
 }
 
-// All threads that are inside run_interruptibly leave it. May be called from a signal handler.
+// All threads that are inside run_interruptibly, and are to be interrupted, leave it. May be called from a signal
+// handler. From the first call on SIGUSR2 is handled here; what is no kernel's goes to the handler that it had.
 void interrupt_kernels();
 
 } // namespace tl

@@ -126,7 +126,16 @@ std::string variable(const char* name) {
   return value ? value : "";
 }
 
+// Is this code a part of that object, the program or a library?
+bool holds_this_code(const dl_phdr_info& info) {
+  const auto here = reinterpret_cast<uintptr_t>(&build_id);
+  return std::any_of(info.dlpi_phdr, info.dlpi_phdr + info.dlpi_phnum, [&](const auto& segment) {
+    return segment.p_type == PT_LOAD && here - (info.dlpi_addr + segment.p_vaddr) < segment.p_memsz;
+  });
+}
+
 int find_build_id(dl_phdr_info* info, size_t, void* result) {
+  if (!holds_this_code(*info)) return 0;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const auto& segment = info->dlpi_phdr[i];
     if (segment.p_type != PT_NOTE) continue;
@@ -143,7 +152,7 @@ int find_build_id(dl_phdr_info* info, size_t, void* result) {
       at = bytes + (note->n_descsz + 3) / 4 * 4;
     }
   }
-  return 1; // the first object is the program itself; libraries do not count
+  return 1;
 }
 
 } // namespace

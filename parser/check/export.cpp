@@ -9,10 +9,12 @@
 #include "parser/check/main.h"
 #include "parser/check/names.h"
 #include "parser/check/program.h"
+#include "parser/check/sizes.h"
 #include "parser/check/structs.h"
 #include "parser/check/types.h"
 #include "parser/check/values.h"
 #include <fmt/format.h>
+#include <functional>
 
 namespace tl::checker {
 
@@ -51,9 +53,7 @@ static std::string why_not_exported(Context& cx, const Type& type, bool is_part)
   return fmt::format("`{}`", show(cx, type));
 }
 
-// Tells structs and lists of a program apart: the name, and the element types of its parts where they may differ;
-// "List_f32_2d", "List_Tuple2_Model_i64".
-static std::string record_name(Context& cx, const Type& type) {
+std::string record_name(Context& cx, const Type& type) {
   if (type.is_tensor())
     return type.rank() ? fmt::format("{}_{}d", name_of(type.dtype), type.rank()) : std::string(name_of(type.dtype));
   if (type.is_str()) return "str";
@@ -145,6 +145,66 @@ void check_export_top_level(Context& cx, const std::string& name) {
   }
 }
 
+static Type with_sizes(Type type, const std::function<Size(const Size&)>& change) {
+  for (Size& size : type.shape)
+    size = change(size);
+  for (Type& element : type.elements)
+    element = with_sizes(std::move(element), change);
+  return type;
+}
+
+// Structs under the names that the file has for them, also for those of modules that it imports: "nn.Linear".
+static Type with_names(Context& cx, Type type) {
+  for (Type& element : type.elements)
+    element = with_names(cx, std::move(element));
+  if (!type.is_struct()) return type;
+  auto is_it = [&](const Entity& entity) {
+    return entity.kind == Entity::Kind::Struct && entity.structure->record == type.record;
+  };
+  auto named_in = [&](const Scope& scope) {
+    auto it = scope.names.find(type.record->name);
+    return it != scope.names.end() && is_it(it->second);
+  };
+  if (const Entity* here = find_type(cx, type.record->name); here && is_it(*here)) return type;
+  for (const auto& [alias, entity] : cx.names.file->names)
+    if (entity.kind == Entity::Kind::Module && named_in(*entity.module)) {
+      Record record = *type.record;
+      record.name = alias + "." + record.name;
+      type.record = std::make_shared<const Record>(std::move(record));
+      break;
+    }
+  return type;
+}
+
+// Its sizes are computed from those of the parameters, "x.shape[0]" or "m.layers.0.w.shape[1]", and integers among
+// them; `_` is a size that is known when the call has run.
+static std::string type_in_parameters(Context& cx, const Type& type) {
+  std::map<AtomId, Size> known;
+  const Size unknown = Size::of(size_atom(cx, AtomKind::Fresh, "_", {}));
+  for (size_t i = 0; i < cx.program.entry_params.size(); ++i) {
+    const typed::Variable& variable = cx.program.variables[cx.program.entry_params[i].var.index];
+    const ParamInfo& param = cx.program.interface.params[i];
+    if (variable.atom.valid()) known[variable.atom] = Size::of(variable.atom);
+    for (size_t k = 0; k < variable.type.shape.size(); ++k)
+      if (auto atom = variable.type.shape[k].as_atom(); atom && !known.count(*atom))
+        known[*atom] = Size::of(
+            size_atom(cx, AtomKind::Fresh,
+                      fmt::format("{}{}{}.shape[{}]", param.name, param.leaf.empty() ? "" : ".", param.leaf, k), {}));
+  }
+  return show(cx, with_sizes(with_names(cx, type), [&](const Size& size) {
+                std::vector<AtomId> leaves;
+                cx.program.atoms.collect(size, leaves);
+                for (AtomId leaf : leaves)
+                  if (!known.count(leaf)) return unknown;
+                return cx.program.atoms.substitute(size, known);
+              }));
+}
+
+std::string open_type(Context& cx, const Type& type) {
+  const Size any = Size::of(size_atom(cx, AtomKind::Fresh, "_", {}));
+  return show(cx, with_sizes(with_names(cx, type), [&](const Size&) { return any; }));
+}
+
 // The leaves of the result; of a tuple, each element is a result.
 static void export_results(Context& cx, typed::Block& block) {
   const Type whole = refresh(cx, *block.result);
@@ -181,7 +241,8 @@ static void export_results(Context& cx, typed::Block& block) {
     }
     ResultInfo info;
     info.value = value++;
-    info.type_text = show(cx, type);
+    info.type_text = cx.options.is_called ? type_in_parameters(cx, type) : show(cx, type);
+    if (cx.options.is_called) info.open_type = open_type(cx, type);
     if (type.is_struct() || type.is_list()) info.record = record_name(cx, type);
     leaves(leaves, std::move(part), info, "");
   };

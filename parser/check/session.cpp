@@ -4,6 +4,7 @@
 // A piece costs what it is itself, whatever came before: what names meant before it is noted as they change, and it is
 // given the variables and sizes that it uses. What it leaves behind goes with the next renewal (renewal.cpp).
 #include "parser/check/session.h"
+#include "parser/check/export.h"
 #include "parser/check/expressions.h"
 #include "parser/check/finish.h"
 #include "parser/check/functions.h"
@@ -339,5 +340,23 @@ CheckSession::Renewal CheckSession::renew() {
 }
 std::string CheckSession::shown_type() const { return context_->session.shown_type; }
 std::vector<std::string> CheckSession::names() const { return checker::visible_names(*context_); }
+
+std::optional<CheckSession::Bound> CheckSession::bound(const std::string& name) const {
+  checker::Context& cx = *context_;
+  auto it = cx.names.file->names.find(name);
+  if (it == cx.names.file->names.end() || it->second.kind != checker::Entity::Kind::Variable) return std::nullopt;
+  const typed::VarId var = it->second.var;
+  const Type type = cx.open.resolved(cx.program.variables[var.index].type);
+  if (!type.is_tensor() && !type.is_str() && !type.is_struct() && !type.is_list()) return std::nullopt;
+  const bool is_record = type.is_struct() || type.is_list();
+  return Bound{var, type, checker::open_type(cx, type), is_record ? checker::record_name(cx, type) : ""};
+}
+
+std::vector<std::string> CheckSession::bound_names() const {
+  std::vector<std::string> result;
+  for (const auto& [name, entity] : context_->names.file->names)
+    if (bound(name)) result.push_back(name);
+  return result;
+}
 
 } // namespace tl

@@ -2,6 +2,7 @@
 #include "function.h"
 #include "memory.h"
 #include "names.h"
+#include "pieces.h"
 #include "structs.h"
 #include "tensor.h"
 
@@ -44,10 +45,10 @@ PyObject* tensor_from(PyObject*, PyObject* arguments) {
 }
 
 PyMethodDef functions[] = {
-    {"_support", support_from, METH_O, nullptr},
-    {"_finish", finish, METH_NOARGS, nullptr},
-    {"_tensor", tensor_from, METH_VARARGS, nullptr},
-    {},
+    {"_support", support_from, METH_O, nullptr},          {"_finish", finish, METH_NOARGS, nullptr},
+    {"_tensor", tensor_from, METH_VARARGS, nullptr},      {"_run_piece", run_piece, METH_VARARGS, nullptr},
+    {"_bind_piece", bind_piece, METH_VARARGS, nullptr},   {"_lookup_piece", lookup_piece, METH_VARARGS, nullptr},
+    {"_piece_names", piece_names, METH_VARARGS, nullptr}, {},
 };
 PyModuleDef definition = {PyModuleDef_HEAD_INIT, "tl._tl", nullptr, -1, functions, nullptr, nullptr, nullptr, nullptr};
 

@@ -1,0 +1,426 @@
+// A call is compiled as a program of its own: the source's text, and behind it an exported function with the types of
+// the arguments, which calls what was asked for. So whatever the language can say is a function here, and what is
+// checked, inferred and derived is what it would be in a file.
+#include "api/function.h"
+#include "abi/scalar_op.h"
+#include "driver/foreign.h"
+#include "ir/lower/lower.h"
+#include "lang/deep_stack.h"
+#include "vm/devices.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+
+using namespace tl;
+using namespace tl::api;
+
+namespace {
+
+bool is_number(int kind) { return kind == TL_INT || kind == TL_FLOAT || kind == TL_BOOL; }
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || (c & 0x80); }
+
+bool has_word(const std::string& text, const std::string& word) {
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]))) return true;
+  }
+  return false;
+}
+
+bool is_path(const std::string& expression) { // a name, or one of a module
+  return !expression.empty() && !std::isdigit(static_cast<unsigned char>(expression[0])) &&
+         std::all_of(expression.begin(), expression.end(), [](char c) { return is_word(c) || c == '.'; });
+}
+
+// `f32`, `f32[_, _]`
+std::string tensor_type(DType dtype, int32_t rank) {
+  std::string text(name_of(dtype));
+  for (int32_t k = 0; k < rank; ++k)
+    text += k == 0 ? "[_" : ", _";
+  return rank > 0 ? text + "]" : text;
+}
+
+std::string literal(const tl_argument& number) {
+  if (number.kind == TL_BOOL) return number.as.integer ? "true" : "false";
+  return number.as.integer < 0 ? fmt::format("({})", number.as.integer) : std::to_string(number.as.integer);
+}
+
+HostTensor scalar_of(DType dtype, Scalar bits) {
+  HostTensor x = HostTensor::make(dtype, {});
+  x.set(0, bits);
+  return x;
+}
+
+// A number without a type of its own, as this parameter has it.
+HostTensor number_argument(const tl_argument& number, const ParamInfo& param) {
+  const bool is_real = number.kind == TL_FLOAT;
+  auto wanted = [&](const char* what) {
+    usage(kWrongType, fmt::format("{}: {} is wanted, and this is {}", param.name, param.type_text, what));
+  };
+  const char* what = is_real ? "a float" : number.kind == TL_BOOL ? "a bool" : "an integer";
+  if (param.kind != ParamInfo::Kind::Scalar) wanted(what);
+  if ((param.dtype == DType::Bool) != (number.kind == TL_BOOL) || (is_int(param.dtype) && is_real)) wanted(what);
+  if (!has_zero(param.dtype)) wanted(what);
+  const Scalar given = is_real ? Scalar::of(number.as.real) : Scalar::of(number.as.integer);
+  if (param.dtype == DType::Bool) return scalar_of(DType::Bool, Scalar::of<uint8_t>(number.as.integer != 0));
+  const Scalar value = convert_scalar(is_real ? DType::F64 : DType::I64, param.dtype, given);
+  if (is_int(param.dtype)) {
+    const bool too_small = number.as.integer < 0 && is_unsigned(param.dtype);
+    if (too_small || convert_scalar(param.dtype, DType::I64, value).as<int64_t>() != number.as.integer)
+      usage(kWrongValue,
+            fmt::format("{}: {} does not fit into {}", param.name, number.as.integer, name_of(param.dtype)));
+  }
+  return scalar_of(param.dtype, value);
+}
+
+const tl::driver::Tensor* as_tensor(const tl_tensor* tensor) {
+  static_assert(sizeof(tl_tensor) == sizeof(tl::driver::Tensor));
+  return reinterpret_cast<const tl::driver::Tensor*>(tensor);
+}
+
+} // namespace
+
+struct tl_function::Given {
+  const tl_argument* argument = nullptr;
+  const Declared* declared = nullptr; // null: nothing is known of its parameter
+  const Content* content = nullptr;   // of a value
+  DType dtype = DType::F32;           // of a tensor, also of a value
+  int32_t rank = -1;                  // the same; -1: no tensor
+  std::string type;                   // its own, as a parameter could have it
+};
+
+std::vector<tl_function::Given> tl_function::given(const tl_argument* arguments, size_t count) const {
+  std::vector<Given> result(count);
+  bool named = false;
+  for (size_t i = 0; i < count; ++i) {
+    const tl_argument& argument = arguments[i];
+    Given& own = result[i];
+    own.argument = &argument;
+    named = named || argument.name;
+    auto name = [&] { return argument.name ? std::string(argument.name) : fmt::format("argument {}", i + 1); };
+    if (named && !argument.name) usage(kWrongValue, "arguments without names stand before those with names");
+    if (like_) {
+      const auto& parameters = like_->parameters;
+      if (!argument.name && i >= parameters.size())
+        usage(kWrongType, fmt::format("`{}` takes {} argument{}, not {}", like_->name, parameters.size(),
+                                      parameters.size() == 1 ? "" : "s", count));
+      auto it = argument.name ? std::find_if(parameters.begin(), parameters.end(),
+                                             [&](const Declared& p) { return p.name == argument.name; })
+                              : parameters.begin() + static_cast<std::ptrdiff_t>(i);
+      if (it == parameters.end())
+        usage(kWrongType, fmt::format("`{}` has no parameter '{}'", like_->name, argument.name), like_->text);
+      own.declared = &*it;
+      for (size_t k = 0; k < i; ++k)
+        if (result[k].declared == own.declared)
+          usage(kWrongType, fmt::format("`{}` gets '{}' twice", like_->name, own.declared->name));
+    }
+    switch (argument.kind) {
+    case TL_INT: own.type = "i64"; break;
+    case TL_FLOAT: own.type = "f32"; break;
+    case TL_BOOL: own.type = "bool"; break;
+    case TL_TEXT:
+      if (!argument.as.text) usage(kWrongType, name() + ": the text is null");
+      own.type = "str";
+      break;
+    case TL_TENSOR: {
+      if (!argument.as.tensor) usage(kWrongType, name() + ": the tensor is null");
+      const tl::driver::Tensor& x = *as_tensor(argument.as.tensor);
+      const auto dtype = dtype_of(x.type);
+      if (!dtype) usage(kWrongType, fmt::format("{}: tl has no {}", name(), name_of_type(x.type)));
+      if (x.rank < 0) usage(kWrongValue, fmt::format("{}: the tensor's rank is {}", name(), x.rank));
+      own.dtype = *dtype;
+      own.rank = x.rank;
+      own.type = tensor_type(*dtype, x.rank);
+      break;
+    }
+    case TL_VALUE:
+      if (!argument.as.value) usage(kWrongType, name() + ": the value is null");
+      own.content = &argument.as.value->get();
+      if (own.content->kind == TL_NOTHING || own.content->kind == TL_TUPLE)
+        usage(kWrongType, name() + ": " +
+                              (own.content->kind == TL_TUPLE ? "a tuple cannot be an argument; its elements can"
+                                                             : "there is no value in this"));
+      if (own.content->kind == TL_TENSOR) {
+        const auto& x = std::get<HostTensor>(own.content->leaves.at(0));
+        own.dtype = x.dtype;
+        own.rank = static_cast<int32_t>(x.dims.size());
+      }
+      own.type = own.content->type;
+      break;
+    default: usage(kWrongValue, fmt::format("{}: there is no kind {} of arguments", name(), argument.kind));
+    }
+  }
+  // Numbers take the type that their parameter has with the other arguments: that of a type parameter, else, of floats
+  // where nothing is said, the one of the tensors of floats.
+  std::optional<DType> floats;
+  bool several = false;
+  for (const Given& other : result)
+    if (other.rank >= 0 && is_float(other.dtype)) {
+      several = several || (floats && *floats != other.dtype);
+      floats = other.dtype;
+    }
+  for (Given& own : result) {
+    if (!is_number(own.argument->kind)) continue;
+    if (own.declared && !own.declared->element_type.empty()) {
+      for (const Given& other : result)
+        if (other.rank >= 0 && other.declared && other.declared->element_type == own.declared->element_type) {
+          own.type = std::string(name_of(other.dtype));
+          break;
+        }
+    } else if ((!own.declared || !own.declared->has_type) && own.argument->kind == TL_FLOAT && floats && !several) {
+      own.type = std::string(name_of(*floats));
+    }
+  }
+  return result;
+}
+
+std::shared_ptr<const Instance> tl_function::compile(const std::vector<Given>& arguments, bool numbers_as_text) const {
+  std::string name = "call";
+  while (has_word(text_, name) || has_word(expression_, name))
+    name += "_";
+  auto made = std::make_shared<Instance>();
+  std::string parameters, words;
+  auto add = [](std::string& list, const std::string& text) { list += (list.empty() ? "" : ", ") + text; };
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Given& own = arguments[i];
+    const Declared* declared = own.declared;
+    std::string parameter = declared ? declared->name : own.argument->name ? own.argument->name : fmt::format("a{}", i);
+    const std::string before = own.argument->name ? parameter + " = " : "";
+    const int kind = own.argument->kind;
+    const bool is_text = numbers_as_text && (kind == TL_INT || kind == TL_BOOL) && !(declared && declared->is_closed);
+    made->passes.push_back(!is_text);
+    if (is_text) {
+      add(words, before + literal(*own.argument));
+      continue;
+    }
+    while (has_word(expression_, parameter)) // or it would hide what the expression names
+      parameter += "_";
+    add(parameters, parameter + ": " + (declared && declared->is_closed ? declared->type : own.type));
+    add(words, before + parameter);
+  }
+  const std::string callee = is_path(expression_) ? expression_ : "(" + expression_ + ")";
+  const std::string call = fmt::format("\nexport fn {}({}) = {}({})\n", name, parameters, callee, words);
+
+  const std::map<std::string, std::string> held = session_.texts();
+  const RunFlags flags = session_.flags();
+  on_deep_stack([&] {
+    Frontend frontend;
+    frontend.name = source_;
+    frontend.text = text_ + call;
+    frontend.held = &held;
+    frontend.is_called = true;
+    made->own_end = text_.size();
+    frontend.restart();
+    const typed::Program typed = check_source(frontend, false, name);
+    std::optional<ir::Module> module;
+    if (!frontend.diagnostics.has_errors()) module = lower_source(frontend, typed, flags);
+    if (!module)
+      throw Failed(error_of(kRejected, frontend.diagnostics, frontend.sources, frontend.file, made->own_end));
+    made->executable = make_executable(optimise(std::move(*module), flags), flags);
+    made->sources = std::move(frontend.sources);
+    made->main = frontend.file;
+  });
+  std::string& type = made->result_type;
+  uint32_t values = 0;
+  for (const ResultInfo& result : made->executable.program.interface.results)
+    if (result.value == values) {
+      type += (values++ ? ", " : "") + result.type_text;
+    }
+  if (values != 1) type = "(" + type + ")";
+  return made;
+}
+
+std::shared_ptr<const Instance> tl_function::instance(const std::vector<Given>& arguments) {
+  std::string key;
+  for (const Given& own : arguments) {
+    if (own.argument->name) key += own.declared ? own.declared->name : std::string(own.argument->name);
+    key += ':';
+    // A closed type is what it is, whatever comes; a wrong argument is found when it is converted.
+    if (!own.declared || !own.declared->is_closed) key += own.type;
+    key += ';';
+  }
+  std::string with_numbers; // the key of the instance that has them in its text
+  auto add_numbers = [&] {
+    with_numbers = key;
+    for (const Given& own : arguments)
+      if (own.argument->kind == TL_INT || own.argument->kind == TL_BOOL)
+        with_numbers += fmt::format("{}|", own.argument->as.integer);
+  };
+  {
+    std::shared_lock lock(mutex_);
+    if (auto it = instances_.find(key); it != instances_.end()) {
+      if (it->second) return it->second;
+      add_numbers();
+      if (auto other = instances_.find(with_numbers); other != instances_.end()) return other->second;
+    }
+  }
+  std::unique_lock lock(mutex_); // what is called meanwhile waits: it may be the same
+  if (auto it = instances_.find(key); it == instances_.end()) {
+    try {
+      return instances_[key] = compile(arguments, false);
+    } catch (const Failed&) {
+      // An integer may have to be known when compiling (an axis), or be a literal that takes another type.
+      const bool has_open_number = std::any_of(arguments.begin(), arguments.end(), [](const Given& own) {
+        return (own.argument->kind == TL_INT || own.argument->kind == TL_BOOL) &&
+               !(own.declared && own.declared->is_closed);
+      });
+      if (!has_open_number) {
+        instances_.erase(key);
+        throw;
+      }
+      add_numbers();
+      std::shared_ptr<const Instance> made;
+      try {
+        made = compile(arguments, true);
+      } catch (const Failed&) {
+        instances_.erase(key);
+      }
+      if (!made) throw;
+      instances_[key] = nullptr; // from now on their numbers are looked at
+      return instances_[with_numbers] = std::move(made);
+    }
+  } else if (it->second) {
+    return it->second;
+  }
+  if (with_numbers.empty()) add_numbers();
+  if (auto it = instances_.find(with_numbers); it != instances_.end() && it->second) return it->second;
+  return instances_[with_numbers] = compile(arguments, true);
+}
+
+Content tl_function::call(const tl_argument* arguments, size_t count) {
+  const std::vector<Given> own = given(arguments, count);
+  const std::shared_ptr<const Instance> called = instance(own);
+  const Program& program = called->executable.program;
+  const std::vector<ParamInfo>& params = program.interface.params;
+
+  std::vector<Argument> values;
+  std::vector<HostTensor> lent; // what is the caller's memory
+  for (size_t i = 0; i < count; ++i) {
+    if (!called->passes[i]) continue;
+    const tl_argument& argument = arguments[i];
+    const ParamInfo& param = params.at(values.size());
+    auto wanted = [&](const std::string& what) {
+      usage(kWrongType, fmt::format("{}: {} is wanted, and this is {}", param.name, param.type_text, what));
+    };
+    if (is_number(argument.kind)) {
+      if (!param.record.empty() || param.kind == ParamInfo::Kind::Str) wanted("a number");
+      values.emplace_back(number_argument(argument, param));
+    } else if (argument.kind == TL_TEXT) {
+      if (!param.record.empty() || param.kind != ParamInfo::Kind::Str) wanted("a text");
+      values.emplace_back(std::string(argument.as.text));
+    } else if (argument.kind == TL_TENSOR || own[i].rank >= 0) {
+      if (!param.record.empty() || param.kind == ParamInfo::Kind::Str) wanted("a tensor (" + own[i].type + ")");
+      if (own[i].dtype != param.dtype || own[i].rank != static_cast<int32_t>(param.rank)) wanted(own[i].type);
+      if (argument.kind == TL_VALUE) {
+        HostTensor x = std::get<HostTensor>(own[i].content->leaves.at(0));
+        x.mapped = true; // it is counted where it was made
+        values.emplace_back(std::move(x));
+        continue;
+      }
+      HostTensor x;
+      try {
+        x = tensor_argument(as_tensor(argument.as.tensor), param);
+      } catch (const UsageError& error) {
+        usage(kWrongValue, error.what());
+      }
+      if (x.mapped) lent.push_back(x);
+      values.emplace_back(std::move(x));
+    } else {
+      const Content& content = *own[i].content;
+      if (content.kind == TL_TEXT) {
+        if (!param.record.empty() || param.kind != ParamInfo::Kind::Str) wanted("a text");
+        values.push_back(content.leaves.at(0));
+        continue;
+      }
+      if (param.record != content.record) wanted(content.type);
+      for (const Argument& leaf : content.leaves) {
+        const ParamInfo& part = params.at(values.size());
+        const auto* x = std::get_if<HostTensor>(&leaf);
+        if (part.name != param.name ||
+            (x && (part.dtype != x->dtype || part.rank != static_cast<uint32_t>(x->dims.size()))))
+          wanted(fmt::format("a {} of other parts", content.type)); // of another program
+        values.push_back(leaf);
+        if (auto* tensor = std::get_if<HostTensor>(&values.back())) tensor->mapped = true;
+      }
+    }
+  }
+  if (values.size() != params.size()) usage(kWrongType, "a struct of another program has other parts");
+
+  RunOptions options = session_.flags().run;
+  options.listens = false;
+  const Running running(session_);
+  options.interrupt = running.interrupt();
+  const std::shared_ptr<const Devices> devices = session_.devices();
+  Outcome outcome = run(program, *called->executable.kernels, std::move(values), options, session_.sink(false),
+                        session_.sink(true), nullptr, devices.get());
+  if (options.interrupt && *options.interrupt) {
+    Error error;
+    error.status = TL_INTERRUPTED;
+    error.kind = "Interrupted";
+    error.message = error.text = "interrupted";
+    throw Failed(std::move(error));
+  }
+  if (outcome.error)
+    throw Failed(error_of(kRuntimeError,
+                          diagnostic_of(*outcome.error, program.locations, called->sources, called->main),
+                          called->sources, called->main, called->own_end));
+  if (outcome.exit_code != 0 || outcome.results.size() != program.interface.results.size()) {
+    Error error;
+    error.status = kRuntimeError;
+    error.kind = "Exit";
+    error.message = error.text = fmt::format("the program called exit({})", outcome.exit_code);
+    throw Failed(std::move(error));
+  }
+  for (Argument& result : outcome.results)
+    tl::driver::own(result, lent);
+  return content_of(program.interface, source_, std::move(outcome.results));
+}
+
+tl_value* tl_function::start(const tl_argument* arguments, size_t count) {
+  // The arguments' array is the caller's, names and texts too; its tensors stay.
+  struct Call {
+    std::vector<tl_argument> arguments;
+    std::deque<std::string> words;
+    std::deque<tl_tensor> tensors;
+    std::deque<std::vector<int64_t>> sizes;
+    tl_value* result = nullptr;
+  };
+  auto call = std::make_shared<Call>();
+  call->arguments.assign(arguments, arguments + count);
+  for (tl_argument& argument : call->arguments) {
+    auto keep = [&](const char* text) { return call->words.emplace_back(text).c_str(); };
+    if (argument.name) argument.name = keep(argument.name);
+    if (argument.kind == TL_TEXT && argument.as.text) argument.as.text = keep(argument.as.text);
+    if (argument.kind == TL_VALUE && argument.as.value) ++argument.as.value->references;
+    if (argument.kind == TL_TENSOR && argument.as.tensor) {
+      tl_tensor& tensor = call->tensors.emplace_back(*argument.as.tensor);
+      auto keep_sizes = [&](int64_t*& sizes) {
+        if (sizes && tensor.rank > 0) sizes = call->sizes.emplace_back(sizes, sizes + tensor.rank).data();
+      };
+      keep_sizes(tensor.shape);
+      keep_sizes(tensor.strides);
+      argument.as.tensor = &tensor;
+    }
+  }
+  auto* result = new tl_value(session_.weak_from_this());
+  ++result->references;
+  call->result = result;
+  session_.enqueue([this, call] {
+    try {
+      call->result->finish(this->call(call->arguments.data(), call->arguments.size()));
+    } catch (...) {
+      fail_with_current_exception();
+      call->result->finish(last_error());
+    }
+    for (const tl_argument& argument : call->arguments)
+      if (argument.kind == TL_VALUE) tl_value_release(argument.as.value);
+    tl_value_release(call->result);
+  });
+  return result;
+}
+
+const char* tl_function::result_type(const tl_argument* arguments, size_t count) {
+  return instance(given(arguments, count))->result_type.c_str(); // instances live as long as their function
+}

@@ -1,0 +1,315 @@
+#include "api/session.h"
+#include "api/function.h"
+#include "compiler/compile.h"
+#include "compiler/programs.h"
+#include "lang/deep_stack.h"
+#include "vm/devices.h"
+#include "vm/interrupt.h"
+#include "vm/io/mapping.h"
+#include <filesystem>
+#include <fmt/format.h>
+#include <pthread.h>
+
+namespace tl::api {
+namespace {
+
+// Counts forks: a session knows by it whether the process is still the one that opened it.
+std::atomic<int> process{0};
+
+// Does a type name type parameters, functions or any number of axes?
+bool is_closed(const ast::TypeExpr& type, const std::vector<ast::TypeParam>& params) {
+  if (std::holds_alternative<ast::FunctionType>(type.node)) return false;
+  if (const auto* tuple = std::get_if<ast::TupleType>(&type.node))
+    return std::all_of(tuple->elements.begin(), tuple->elements.end(),
+                       [&](const ast::TypeExpr* element) { return is_closed(*element, params); });
+  const auto& named = std::get<ast::NamedType>(type.node);
+  if (named.module.empty())
+    for (const ast::TypeParam& param : params)
+      if (param.name.text == named.name.text) return false;
+  return std::all_of(named.arguments.begin(), named.arguments.end(),
+                     [&](const ast::TypeExpr* argument) { return is_closed(*argument, params); }) &&
+         std::none_of(named.dims.begin(), named.dims.end(),
+                      [](const ast::Expr* size) { return ast::as<ast::Spread>(size) != nullptr; });
+}
+
+Declared declared(const SourceManager& sources, const std::string& name, const ast::TypeExpr* type,
+                  const ast::Expr* value, std::string doc, const std::vector<ast::TypeParam>& types) {
+  Declared result;
+  result.name = name;
+  result.doc = std::move(doc);
+  if (value) {
+    result.has_default = true;
+    result.default_value = sources.text(value->span);
+  }
+  if (!type) return result;
+  result.has_type = true;
+  result.type = sources.text(type->span);
+  result.is_closed = is_closed(*type, types);
+  if (const auto* named = std::get_if<ast::NamedType>(&type->node); named && named->arguments.empty())
+    for (const ast::TypeParam& param : types)
+      if (param.name.text == named->name.text) result.element_type = param.name.text;
+  return result;
+}
+
+std::string type_params_text(const SourceManager& sources, const std::vector<ast::TypeParam>& params) {
+  std::string text;
+  for (const ast::TypeParam& param : params) {
+    text += (text.empty() ? "<" : ", ") + param.name.text;
+    if (!param.bound.empty()) text += ": " + param.bound.text;
+    if (param.default_type) text += fmt::format(" = {}", sources.text(param.default_type->span));
+  }
+  return text.empty() ? "" : text + ">";
+}
+
+std::string parameters_text(const Declaration& declaration) {
+  std::string text;
+  for (const Declared& param : declaration.parameters) {
+    text += (text.empty() ? "" : ", ") + param.name;
+    if (param.has_type) text += ": " + param.type;
+    if (param.has_default) text += " = " + param.default_value;
+  }
+  return text;
+}
+
+Declaration declaration_of(const SourceManager& sources, const ast::Function& function) {
+  Declaration result;
+  result.name = function.name.text;
+  result.doc = function.doc;
+  for (const ast::Param& param : function.params) {
+    result.parameters.push_back(
+        declared(sources, param.name.text, param.type, param.default_value, param.doc, function.type_params));
+    result.is_generic = result.is_generic || !result.parameters.back().is_closed;
+  }
+  result.text =
+      fmt::format("fn {}{}({})", result.name, type_params_text(sources, function.type_params), parameters_text(result));
+  if (function.result) {
+    result.has_result = true;
+    result.result = sources.text(function.result->span);
+    result.text += " -> " + result.result;
+  }
+  return result;
+}
+
+Declaration declaration_of(const SourceManager& sources, const ast::Struct& record) {
+  Declaration result;
+  result.name = record.name.text;
+  result.doc = record.doc;
+  result.is_struct = true;
+  result.is_generic = !record.type_params.empty() || !record.sizes.empty();
+  for (const ast::StructField& field : record.fields)
+    result.parameters.push_back(declared(sources, field.name.text, field.type, nullptr, field.doc, record.type_params));
+  // Its own size parameters have no meaning elsewhere.
+  for (Declared& field : result.parameters)
+    field.is_closed = field.is_closed && !result.is_generic;
+  std::string sizes;
+  for (const ast::Ident& size : record.sizes)
+    sizes += (sizes.empty() ? "[" : ", ") + size.text;
+  result.text = fmt::format("struct {}{}{} {{ {} }}", result.name, type_params_text(sources, record.type_params),
+                            sizes.empty() ? "" : sizes + "]", parameters_text(result));
+  return result;
+}
+
+} // namespace
+
+struct Session::Shown {
+  std::deque<std::vector<tl_parameter>> parameters;
+  std::vector<tl_signature> all;
+  std::vector<std::shared_ptr<const Declaration>> held;
+};
+
+Running::Running(Session& session) : session_(session) {
+  for (Session::Slot& slot : session.runs_) {
+    bool free = false;
+    if (!slot.used.compare_exchange_strong(free, true)) continue;
+    slot.stop = false;
+    used_ = &slot.used;
+    flag_ = &slot.stop;
+    return;
+  }
+}
+Running::~Running() {
+  if (used_) *used_ = false;
+}
+
+Session::Session() : process_(process) {
+  static const bool prepared = [] {
+    leave_signals_alone();
+    return ::pthread_atfork(nullptr, nullptr, [] { ++process; }) == 0;
+  }();
+  (void)prepared;
+}
+
+Session::~Session() {
+  {
+    std::lock_guard lock(queue_mutex_);
+    closing_ = true;
+  }
+  queued_.notify_all();
+  if (worker_.joinable()) worker_.join();
+}
+
+bool Session::is_forked() const { return process_ != process; }
+
+void Session::check_process() const {
+  if (is_forked())
+    usage(kWrongValue, "the process was forked after this session was opened",
+          "open another one here, or start processes by spawn");
+}
+
+void Session::set(const char* name, const char* value) {
+  const RunFlag* flag = name ? find_run_flag(name) : nullptr;
+  if (!flag || flag->looks || flag->name == "stats" || flag->name == "message-format" || flag->name == "root" ||
+      flag->name == "no-files") // of the whole process, which is somebody else's
+    usage(kWrongValue, fmt::format("a session has no setting '{}'", name ? name : ""));
+  std::lock_guard lock(mutex_);
+  RunFlags changed = flags_;
+  const std::string text = value ? value : "true";
+  if (flag->value.empty())
+    set_switch(changed, *flag, text);
+  else
+    flag->set(changed, text);
+  if (changed.device != "cpu") usage(kWrongValue, fmt::format("--device {}: a session runs on the CPU", text));
+  flags_ = changed;
+  devices_.reset(); // calls that run keep the ones they have
+}
+
+void Session::set_output(tl_output output, void* context) {
+  std::lock_guard lock(mutex_);
+  output_ = output;
+  output_context_ = context;
+}
+
+RunFlags Session::flags() const {
+  std::lock_guard lock(mutex_);
+  return flags_;
+}
+
+std::shared_ptr<const Devices> Session::devices() {
+  std::lock_guard lock(mutex_);
+  if (!devices_) devices_ = std::make_shared<const Devices>(make_devices(flags_.run));
+  return devices_;
+}
+
+OutputSink Session::sink(bool is_error) const {
+  std::lock_guard lock(mutex_);
+  if (output_)
+    return [output = output_, context = output_context_, is_error](std::string_view text) {
+      output(context, is_error ? 1 : 0, text.data(), text.size());
+    };
+  std::FILE* file = is_error ? stderr : stdout;
+  return [file](std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), file);
+    std::fflush(file); // it may be shared with a language that has buffers of its own
+  };
+}
+
+std::map<std::string, std::string> Session::texts() const {
+  std::lock_guard lock(mutex_);
+  return texts_;
+}
+
+void Session::add_source(const std::string& name, const std::string& text) {
+  const std::map<std::string, std::string> held = texts();
+  Frontend frontend;
+  frontend.name = name;
+  frontend.text = text;
+  frontend.held = &held;
+  std::vector<std::shared_ptr<const Declaration>> found;
+  on_deep_stack([&] {
+    frontend.restart();
+    check_source(frontend);
+    if (frontend.diagnostics.has_errors())
+      throw Failed(error_of(kRejected, frontend.diagnostics, frontend.sources, frontend.file, text.size()));
+    for (const ast::Stmt* statement : frontend.tree.statements) {
+      std::optional<Declaration> declaration;
+      if (const auto* function = ast::as<ast::Function>(statement))
+        declaration = declaration_of(frontend.sources, *function);
+      if (const auto* record = ast::as<ast::Struct>(statement)) declaration = declaration_of(frontend.sources, *record);
+      if (!declaration) continue;
+      declaration->source = name;
+      found.push_back(std::make_shared<const Declaration>(std::move(*declaration)));
+    }
+  });
+  std::lock_guard lock(mutex_);
+  if (texts_.count(name)) { // others may import it
+    for (auto& [key, function] : functions_)
+      replaced_.push_back(std::move(function));
+    functions_.clear();
+  }
+  texts_[name] = text;
+  last_source_ = name;
+  std::erase_if(declarations_, [&](const auto& declaration) { return declaration->source == name; });
+  declarations_.insert(declarations_.end(), found.begin(), found.end());
+}
+
+void Session::add_file(const std::string& path) {
+  if (!is_model(path)) return add_source(path, read_program(path));
+  const KeptMessages messages;
+  const std::optional<std::string> text = program_of_model(path, {}, flags());
+  if (!text) throw Failed(error_of(kRejected, messages));
+  add_source(path, *text);
+}
+
+void Session::interrupt() {
+  for (Slot& slot : runs_)
+    if (slot.used) slot.stop = true;
+  interrupt_kernels();
+}
+
+std::pair<const tl_signature*, size_t> Session::declarations() {
+  std::lock_guard lock(mutex_);
+  auto shown = std::make_unique<Shown>();
+  shown->held = declarations_;
+  for (const auto& d : declarations_) {
+    std::vector<tl_parameter>& parameters = shown->parameters.emplace_back();
+    for (const Declared& p : d->parameters)
+      parameters.push_back({p.name.c_str(), p.has_type ? p.type.c_str() : nullptr,
+                            p.has_default ? p.default_value.c_str() : nullptr, p.doc.c_str()});
+    shown->all.push_back({d->name.c_str(), d->text.c_str(), d->has_result ? d->result.c_str() : nullptr, d->doc.c_str(),
+                          d->source.c_str(), d->is_generic, d->is_struct, parameters.size(), parameters.data()});
+  }
+  shown_ = std::move(shown);
+  return {shown_->all.data(), shown_->all.size()};
+}
+
+tl_function& Session::function(const char* source, const std::string& expression, const char* like) {
+  std::lock_guard lock(mutex_);
+  const std::string from = source ? source : last_source_;
+  auto text = texts_.find(from);
+  if (text == texts_.end())
+    usage(kWrongValue,
+          from.empty() ? "the session has no source yet" : fmt::format("the session has no source '{}'", from));
+  const std::string key = from + '\0' + expression + '\0' + (like ? like : "");
+  if (auto it = functions_.find(key); it != functions_.end()) return *it->second;
+  std::shared_ptr<const Declaration> declaration;
+  for (const auto& d : declarations_)
+    if (d->source == from && d->name == (like ? like : expression)) declaration = d;
+  if (like && !declaration) usage(kWrongValue, fmt::format("'{}' has no function or struct '{}'", from, like));
+  auto made = std::make_unique<tl_function>(*this, from, text->second, expression, declaration);
+  return *(functions_[key] = std::move(made));
+}
+
+void Session::enqueue(std::function<void()> work) {
+  {
+    std::lock_guard lock(queue_mutex_);
+    queue_.push_back(std::move(work));
+    if (!worker_.joinable()) worker_ = std::thread([this] { this->work(); });
+  }
+  queued_.notify_one();
+}
+
+void Session::work() {
+  while (true) {
+    std::function<void()> next;
+    {
+      std::unique_lock lock(queue_mutex_);
+      queued_.wait(lock, [&] { return closing_ || !queue_.empty(); });
+      if (queue_.empty()) return;
+      next = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    next();
+  }
+}
+
+} // namespace tl::api

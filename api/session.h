@@ -1,0 +1,117 @@
+// A session: the sources of a program, the functions that were asked for, and settings.
+#pragma once
+#include "api/error.h"
+#include "api/tl.h"
+#include "api/value.h"
+#include "compiler/session.h"
+#include "vm/vm.h"
+#include <array>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+struct tl_function;
+
+namespace tl::api {
+
+// A parameter of a function, or a field of a struct, as it is written.
+struct Declared {
+  std::string name, type, default_value, doc;
+  bool has_type = false, has_default = false;
+  bool is_closed = false;   // its type names no type parameter, function or `..s`: a parameter elsewhere may have it
+  std::string element_type; // the type parameter that is its element type, or nothing
+};
+struct Declaration {
+  std::string name, text, result, doc, source;
+  bool has_result = false, is_struct = false, is_generic = false;
+  std::vector<Declared> parameters;
+};
+
+// A run's place in its session: what ends it.
+class Running {
+public:
+  explicit Running(Session& session);
+  ~Running();
+  Running(const Running&) = delete;
+  const std::atomic<bool>* interrupt() const { return flag_; } // null: it cannot be ended
+  void begin() {                                               // another run, which was not ended yet
+    if (flag_) *flag_ = false;
+  }
+
+private:
+  Session& session_;
+  std::atomic<bool>* flag_ = nullptr;
+  std::atomic<bool>* used_ = nullptr;
+};
+
+class Session : public std::enable_shared_from_this<Session> {
+public:
+  Session();
+  ~Session();
+
+  bool is_forked() const; // has the process been forked since?
+  void check_process() const; // throws Failed if it is
+
+  void set(const char* flag, const char* value);
+  void set_output(tl_output output, void* context);
+  void add_source(const std::string& name, const std::string& text);
+  void add_file(const std::string& path);
+  void interrupt(); // may be called from a signal handler
+
+  std::pair<const tl_signature*, size_t> declarations();
+  tl_function& function(const char* source, const std::string& expression, const char* like);
+
+  RunFlags flags() const; // as they are now
+  std::shared_ptr<const Devices> devices();
+  OutputSink sink(bool is_error) const; // for a run that begins now
+  // Has `work` done after all that was handed over before.
+  void enqueue(std::function<void()> work);
+  // The sources' texts by their names, for imports.
+  std::map<std::string, std::string> texts() const;
+
+  // ---- a program in pieces (pieces.cpp) ----
+  void run_piece(const std::string& name, const std::string& text);
+  void bind(const std::string& name, const tl_argument& value);
+  Content lookup(const std::string& name);
+  std::vector<std::string> bound_names();
+
+private:
+  friend class Running;
+  struct Pieces;
+  Pieces& pieces();
+  void work();
+
+  static constexpr size_t kMostRuns = 256; // at a time that can be interrupted
+  struct Slot {
+    std::atomic<bool> used{false}, stop{false};
+  };
+  std::array<Slot, kMostRuns> runs_;
+
+  const int process_;
+  mutable std::mutex mutex_;
+  RunFlags flags_;
+  std::shared_ptr<const Devices> devices_; // whose memory all calls share
+  tl_output output_ = nullptr;
+  void* output_context_ = nullptr;
+  std::map<std::string, std::string> texts_;
+  std::string last_source_;
+  std::vector<std::shared_ptr<const Declaration>> declarations_;
+  struct Shown; // declarations as C has them
+  std::unique_ptr<Shown> shown_;
+  std::map<std::string, std::unique_ptr<tl_function>> functions_;
+  std::vector<std::unique_ptr<tl_function>> replaced_; // of sources that others have replaced: somebody may use them
+  std::mutex pieces_mutex_;
+  std::shared_ptr<Pieces> pieces_;
+
+  std::mutex queue_mutex_;
+  std::condition_variable queued_;
+  std::deque<std::function<void()>> queue_;
+  bool closing_ = false;
+  std::thread worker_;
+};
+
+} // namespace tl::api

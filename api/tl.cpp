@@ -1,0 +1,260 @@
+// The functions of tl.h: each calls one of the classes here, and no exception leaves it.
+#include "api/tl.h"
+#include "api/function.h"
+#include "api/session.h"
+#include "api/value.h"
+#include "cli/command.h"
+#include "driver/foreign.h"
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <fmt/format.h>
+
+struct tl_session {
+  std::shared_ptr<tl::api::Session> session;
+};
+
+namespace tl::api {
+namespace {
+
+template <class T> T& checked(T* pointer, const char* what) {
+  if (!pointer) usage(kWrongValue, fmt::format("the {} is null", what));
+  return *pointer;
+}
+Session& session_of(tl_session* session) {
+  Session& own = *checked(session, "session").session;
+  own.check_process();
+  return own;
+}
+tl_function& function_of(tl_function* function) {
+  tl_function& own = checked(function, "function");
+  own.session().check_process();
+  return own;
+}
+const char* text_of(const char* text, const char* what) {
+  if (!text) usage(kWrongValue, fmt::format("the {} is null", what));
+  return text;
+}
+
+template <class T> void give_to(T* to, const T& what) {
+  if (to) *to = what;
+}
+
+// Calls a function of the session that this value is of: what the language says of a value.
+tl_value* derived(tl_value& value, const std::string& expression, const tl_argument* arguments, size_t count) {
+  const std::shared_ptr<Session> session = value.session.lock();
+  if (!session) usage(kWrongValue, "the session of this value is closed");
+  session->check_process();
+  return new tl_value(value.session,
+                      session->function(value.get().source.c_str(), expression, nullptr).call(arguments, count));
+}
+
+tl_argument argument_of(tl_value& value) {
+  tl_argument argument{nullptr, TL_VALUE, {}};
+  argument.as.value = &value;
+  return argument;
+}
+
+bool is_name(const char* text) {
+  return *text && !std::isdigit(static_cast<unsigned char>(*text)) &&
+         std::all_of(text, text + std::strlen(text),
+                     [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || (c & 0x80); });
+}
+
+} // namespace
+
+extern "C" {
+
+const tl_error* tl_last_error() {
+  static thread_local tl_error shown;
+  const Error& error = last_error();
+  shown = {error.status,       error.kind.c_str(), error.message.c_str(), error.hint.c_str(),
+           error.file.c_str(), error.line,         error.column,          error.text.c_str()};
+  return &shown;
+}
+
+const char* tl_version() { return TL_VERSION; }
+
+int tl_session_open(tl_session** session) {
+  return guarded([&] { checked(session, "place for the session") = new tl_session{std::make_shared<Session>()}; });
+}
+void tl_session_close(tl_session* session) {
+  // Of a process that was forked: threads wait in it that are not there.
+  if (session && session->session->is_forked()) new std::shared_ptr<Session>(session->session);
+  delete session;
+}
+
+int tl_session_set(tl_session* session, const char* flag, const char* value) {
+  return guarded([&] { session_of(session).set(flag, value); });
+}
+int tl_session_set_output(tl_session* session, tl_output output, void* context) {
+  return guarded([&] { session_of(session).set_output(output, context); });
+}
+int tl_session_add_source(tl_session* session, const char* name, const char* text) {
+  return guarded([&] { session_of(session).add_source(text_of(name, "name"), text_of(text, "text")); });
+}
+int tl_session_add_file(tl_session* session, const char* path) {
+  return guarded([&] { session_of(session).add_file(text_of(path, "path")); });
+}
+void tl_session_interrupt(tl_session* session) {
+  if (session) session->session->interrupt();
+}
+int tl_session_declarations(tl_session* session, const tl_signature** first, size_t* count) {
+  return guarded([&] {
+    const auto [all, number] = session_of(session).declarations();
+    give_to(first, all);
+    give_to(count, number);
+  });
+}
+
+int tl_value_kind(tl_value* value, int* kind) {
+  return guarded([&] { give_to(kind, static_cast<int>(checked(value, "value").get().kind)); });
+}
+int tl_value_type(tl_value* value, const char** type) {
+  return guarded([&] { give_to(type, checked(value, "value").get().type.c_str()); });
+}
+int tl_value_take_tensor(tl_value* value, tl_managed_tensor** tensor) {
+  return guarded([&] {
+    HostTensor own = checked(value, "value").take();
+    checked(tensor, "place for the tensor") = reinterpret_cast<tl_managed_tensor*>(give(std::move(own)));
+  });
+}
+int tl_value_view_tensor(tl_value* value, tl_managed_tensor** tensor) {
+  return guarded([&] {
+    const Content& content = checked(value, "value").get();
+    if (content.kind != TL_TENSOR) usage(kWrongType, "the value is no tensor but " + content.type);
+    checked(tensor, "place for the tensor") =
+        reinterpret_cast<tl_managed_tensor*>(lend(std::get<HostTensor>(content.leaves.at(0))));
+  });
+}
+int tl_value_scalar(tl_value* value, tl_dtype* dtype, uint64_t* bits) {
+  return guarded([&] {
+    const Content& content = checked(value, "value").get();
+    const auto* x = content.kind == TL_TENSOR ? &std::get<HostTensor>(content.leaves.at(0)) : nullptr;
+    if (!x || !x->dims.empty()) usage(kWrongType, "the value is no scalar but " + content.type);
+    const TensorType type = type_of(x->dtype);
+    give_to(dtype, tl_dtype{type.code, type.bits, type.lanes});
+    give_to(bits, x->get(0).bits);
+  });
+}
+int tl_value_text(tl_value* value, const char** text) {
+  return guarded([&] {
+    const Content& content = checked(value, "value").get();
+    if (content.kind != TL_TEXT) usage(kWrongType, "the value is no text but " + content.type);
+    give_to(text, std::get<std::string>(content.leaves.at(0)).c_str());
+  });
+}
+int tl_value_count(tl_value* value, size_t* count) {
+  return guarded([&] {
+    const Content& content = checked(value, "value").get();
+    if (content.kind == TL_TUPLE) return give_to(count, content.elements.size());
+    if (content.kind != TL_LIST) usage(kWrongType, "the value is no list or tuple but " + content.type);
+    const auto& list = *std::get<std::shared_ptr<const ListArgument>>(content.leaves.at(0));
+    give_to(count, list.values.size() / std::max<size_t>(list.width, 1));
+  });
+}
+int tl_value_at(tl_value* value, size_t index, tl_value** element) {
+  return guarded([&] {
+    tl_value& whole = checked(value, "value");
+    size_t count = 0;
+    if (const int status = tl_value_count(value, &count)) throw Failed((void(status), last_error()));
+    if (index >= count)
+      usage(kWrongValue, fmt::format("the value has {} element{}, and no {}", count, count == 1 ? "" : "s", index));
+    const Content& content = whole.get();
+    if (content.kind == TL_TUPLE) {
+      checked(element, "place for the element") = new tl_value(whole.session, content.elements[index]);
+      return;
+    }
+    tl_argument at{nullptr, TL_INT, {}};
+    at.as.integer = static_cast<int64_t>(index);
+    const tl_argument arguments[] = {argument_of(whole), at};
+    checked(element, "place for the element") = derived(whole, "|list, at| list[at]", arguments, 2);
+  });
+}
+int tl_value_field(tl_value* value, const char* name, tl_value** field) {
+  return guarded([&] {
+    tl_value& whole = checked(value, "value");
+    if (whole.get().kind != TL_STRUCT) usage(kWrongType, "the value is no struct but " + whole.get().type);
+    if (!is_name(text_of(name, "name"))) usage(kWrongValue, fmt::format("'{}' is no name of a field", name));
+    const tl_argument argument = argument_of(whole);
+    checked(field, "place for the field") = derived(whole, fmt::format("|whole| whole.{}", name), &argument, 1);
+  });
+}
+int tl_value_is_pending(tl_value* value) { return value && value->is_pending() ? 1 : 0; }
+int tl_value_wait(tl_value* value) {
+  return guarded([&] { checked(value, "value").wait(); });
+}
+void tl_value_retain(tl_value* value) {
+  if (value) ++value->references;
+}
+void tl_value_release(tl_value* value) {
+  if (value && --value->references == 0) delete value;
+}
+
+int tl_function_get(tl_session* session, const char* source, const char* expression, const char* like,
+                    tl_function** function) {
+  return guarded([&] {
+    tl_function& found = session_of(session).function(source, text_of(expression, "expression"), like);
+    checked(function, "place for the function") = &found;
+  });
+}
+int tl_call(tl_function* function, const tl_argument* arguments, size_t count, tl_value** result) {
+  return guarded([&] {
+    tl_function& own = function_of(function);
+    Content content = own.call(arguments, count);
+    if (result) *result = new tl_value(own.session().weak_from_this(), std::move(content));
+  });
+}
+int tl_start(tl_function* function, const tl_argument* arguments, size_t count, tl_value** result) {
+  return guarded([&] {
+    tl_value* pending = function_of(function).start(arguments, count);
+    if (result)
+      *result = pending;
+    else
+      tl_value_release(pending);
+  });
+}
+int tl_result_type(tl_function* function, const tl_argument* arguments, size_t count, const char** type) {
+  return guarded([&] { give_to(type, function_of(function).result_type(arguments, count)); });
+}
+
+int tl_list(tl_session* session, const tl_argument* elements, size_t count, tl_value** list) {
+  return guarded([&] {
+    Session& own = session_of(session);
+    std::vector<Content> parts;
+    for (size_t i = 0; i < count; ++i)
+      parts.push_back(content_of(elements[i]));
+    checked(list, "place for the list") = new tl_value(own.weak_from_this(), list_of(std::move(parts)));
+  });
+}
+
+int tl_session_run(tl_session* session, const char* name, const char* text) {
+  return guarded([&] { session_of(session).run_piece(text_of(name, "name"), text_of(text, "text")); });
+}
+int tl_session_bind(tl_session* session, const char* name, const tl_argument* value) {
+  return guarded([&] {
+    if (!is_name(text_of(name, "name"))) usage(kWrongValue, fmt::format("'{}' is no name", name));
+    session_of(session).bind(name, checked(value, "value"));
+  });
+}
+int tl_session_lookup(tl_session* session, const char* name, tl_value** value) {
+  return guarded([&] {
+    Session& own = session_of(session);
+    Content content = own.lookup(text_of(name, "name"));
+    checked(value, "place for the value") = new tl_value(own.weak_from_this(), std::move(content));
+  });
+}
+int tl_session_names(tl_session* session, const char** names) {
+  return guarded([&] {
+    static thread_local std::string text;
+    text.clear();
+    for (const std::string& name : session_of(session).bound_names())
+      text += name + "\n";
+    give_to(names, static_cast<const char*>(text.c_str()));
+  });
+}
+
+int tl_command_line(int argc, char** argv) { return cli::run_command(argc, argv); }
+
+} // extern "C"
+} // namespace tl::api
