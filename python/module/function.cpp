@@ -119,12 +119,10 @@ PyObject* call_ahead(Function* self, PyObject* positional, PyObject* keywords) {
   if (ahead && family == Family::Own)
     return make_tensor(self->session, value, arguments->borrows ? arguments.release() : nullptr);
   if (!run(self->session, [&] { return tl_value_wait(value); })) {
-    if (tl_value_is_pending(value))
-      outlive(self->session, value, arguments.release());
-    else
-      tl_value_release(value);
+    outlive(self->session, value, arguments.release());
     return nullptr;
   }
+  end(self->session, value);
   return to_python(self->session, value, family);
 }
 
@@ -230,7 +228,7 @@ PyObject* get_program(PyObject* object, void*) {
 // ---- the type Pending
 
 bool wait(Pending* self) {
-  if (self->result) return true;
+  if (!self->value) return true; // it was taken for the result
   if (!run(self->session, [&] { return tl_value_wait(self->value); })) return false;
   end(self->session, self->value);
   delete std::exchange(self->keep, nullptr);
@@ -250,7 +248,7 @@ PyObject* pending_result(PyObject* object, PyObject*) {
   if (!self->result) {
     tl_value* value = std::exchange(self->value, nullptr);
     if (!value) {
-      PyErr_SetString(PyExc_RuntimeError, "the result could not be converted");
+      PyErr_SetString(PyExc_RuntimeError, "the result could not be converted, or another thread converts it now");
       return nullptr;
     }
     self->result = to_python(self->session, value, self->family);

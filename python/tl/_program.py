@@ -133,10 +133,10 @@ class Program(_tl.Session):
         expression, like = self._words(function)
         return self._made("grad(%s%s)" % (expression, _argnums(argnums)), like)
 
-    def value_and_grad(self, function, argnums=0, aux=False):
-        """A function that gives a pair: the value and the gradient. aux: the function gives (value, anything)."""
+    def value_and_grad(self, function, argnums=0):
+        """A function that gives a pair: the value and the gradient."""
         expression, like = self._words(function)
-        return self._made("value_and_grad(%s%s%s)" % (expression, _argnums(argnums), ", aux = true" if aux else ""), like)
+        return self._made("value_and_grad(%s%s)" % (expression, _argnums(argnums)), like)
 
     def vmap(self, function, axes=None):
         """The function for each element along an axis: axes=(0, None) takes the first argument's rows.

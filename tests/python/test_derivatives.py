@@ -50,11 +50,6 @@ class Derivatives(Case):
         np.testing.assert_allclose(g.b, self.slopes(lambda b: loss(m.w, b), m.b.copy()), rtol=1e-5, atol=1e-7)
         self.assertEqual(self.p.grad(self.p.loss)(m, y=y, x=x).b.tolist(), g.b.tolist())
 
-    def test_aux(self):
-        x = np.arange(3.0)
-        (value, extra), g = self.p.value_and_grad("pair", aux=True)(x)
-        self.assertEqual((value, extra.tolist(), g.tolist()), (5.0, (2 * x).tolist(), (2 * x).tolist()))
-
     def test_vmap(self):
         random = np.random.default_rng(3)
         x, y = random.normal(size=(4, 3)), random.normal(size=(4, 3))
