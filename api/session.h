@@ -53,7 +53,7 @@ public:
   Session();
   ~Session();
 
-  bool is_forked() const; // has the process been forked since?
+  bool is_forked() const;     // has the process been forked since?
   void check_process() const; // throws Failed if it is
 
   void set(const char* flag, const char* value);
