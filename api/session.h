@@ -73,7 +73,7 @@ public:
   std::pair<const tl_signature*, size_t> declarations();
   tl_function& function(const char* source, const std::string& expression, const char* like);
 
-  RunFlags flags() const; // as they are now
+  RunFlags flags() const;                           // as they are now
   std::shared_ptr<const Environment> environment(); // as the settings are now
   // Has `work` done after all that was handed over before.
   void enqueue(std::function<void()> work);
