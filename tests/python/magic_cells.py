@@ -111,6 +111,14 @@ def what_is_not_shared(run, names):
 
 
 @test
+def structs_and_lists_stay(run, names):
+    run("%%tl\nstruct P { w: f32[2] }\nlet s = P(w = [1.0, 2.0])\nlet l = list(s.w, [3.0])\nlet w = s.w\nlet f = |x| x * 2.0")
+    same(names["w"], [1, 2], np.float32)
+    assert not {"s", "l", "f"} & set(names)
+    run("%tl f(s.w * l[0])", "[2. 8.] : f32[2]\n")
+
+
+@test
 def errors(run, names):
     run("%%tl\nlet a = [1.0, 2.0]\nvar n = 1")
     shown = run("%%tl\nlet b = 3\na + [1.0, 2.0, 3.0]", fails="error[ShapeMismatch]")
