@@ -23,25 +23,39 @@ def torch_op(function, name=None):
     PyTorch's caches know operators by their names, so one that is given must change with the program. Tensors are on the CPU; numbers are
     taken too. Arguments that are not floats have no gradient. The operator itself is the result's `op`.
     """
-    operator = _Operator(function, _qualified(function, name))
-    parameters = operator.parameters
-    space, _, word = operator.name.partition("::")
-    overload = getattr(getattr(torch.ops, space), word).default
-    is_list = operator.count is None
+    return TorchFunction(function, name)
 
-    @functools.wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
-    def call(*args, **kwargs):
-        if kwargs or len(args) != len(parameters):
-            args = frameworks.bind(function, parameters, args, kwargs)
-        result = overload(*[value if isinstance(value, torch.Tensor) else _argument(parameter, value)
-                            for parameter, value in zip(parameters, args)])
-        if is_list:
+
+class TorchFunction:
+    """What torch_op gives: `op` is the operator. It can be pickled, and is made again where it is loaded."""
+
+    def __init__(self, function, name):
+        operator = _Operator(function, _qualified(function, name))
+        functools.update_wrapper(self, function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+        self.__signature__ = function.__signature__
+        self.op = operator.op
+        space, _, word = operator.name.partition("::")
+        self._overload = getattr(getattr(torch.ops, space), word).default
+        self._function, self._name, self._parameters = function, name, operator.parameters
+        self._is_list = operator.count is None
+
+    def __call__(self, *args, **kwargs):
+        if kwargs or len(args) != len(self._parameters):
+            args = frameworks.bind(self._function, self._parameters, args, kwargs)
+        result = self._overload(*[value if isinstance(value, torch.Tensor) else _argument(parameter, value)
+                                  for parameter, value in zip(self._parameters, args)])
+        if self._is_list:
             return result[0] if len(result) == 1 else tuple(result)
         return result
 
-    call.__signature__ = function.__signature__
-    call.op = operator.op
-    return call
+    def __repr__(self):
+        return f"<tl.torch_op {self._function!r}>"
+
+    def __reduce__(self):
+        return torch_op, (self._function, self._name)
+
+    def __deepcopy__(self, _):  # of a module with it
+        return self
 
 
 def _argument(parameter, value):
@@ -125,6 +139,9 @@ class _Operator:
         key = tuple((value.dtype, value.dim()) if isinstance(value, torch.Tensor) else value is None for value in values)
         types = self.types.get(key)
         if types is None:
+            unknown = [each for each in key if isinstance(each, tuple) and each not in self.samples]
+            if unknown:
+                raise TypeError(f"tl has no tensors of {unknown[0][0]}, or none with {unknown[0][1]} axes here")
             args, kwargs = self.bind([self.samples[each] if isinstance(each, tuple) else value for value, each in zip(values, key)])
             types = self.types[key] = frameworks.result_types(self.function.result_type(*args, **kwargs))[1]
         return types
