@@ -7,6 +7,9 @@ import torch
 
 from . import _frameworks as frameworks
 
+if not hasattr(torch.library, "custom_op"):
+    raise ImportError(f"tl.torch_op needs PyTorch 2.4 or later, and this is {torch.__version__}")
+
 _DTYPES = {
     "bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "u16": torch.uint16, "i32": torch.int32,
     "u32": torch.uint32, "i64": torch.int64, "u64": torch.uint64, "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32,

@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
-"""%%tl in IPython's shell: what cells show, and the names that they share with Python. Needs the package tl."""
+"""%%tl in IPython's shell: what cells show, and the names that they share with Python. Needs the package tl.
+
+magic_cells.py [TL] also compares with what `tl repl` of that binary shows.
+"""
 import contextlib
 import io
+import subprocess
 import sys
 
 try:
@@ -54,6 +58,19 @@ def shows_what_the_repl_shows(run, names):
     run("%tl sum(a)", "3.0 : f32\n")
     run("%%tl\nfn twice(x) = x + x\nstruct P { w: f32[2] }", "")
     run("%%tl\ntwice(P(w = a).w)", "[2. 4.] : f32[2]\n")
+
+
+@test
+def shows_what_tl_repl_shows(run, names):
+    if len(sys.argv) < 2:
+        print("SKIPPED: shows_what_tl_repl_shows (no binary was given)")
+        return
+    inputs = ["1 + 2", "let a = [1.0, 2.5]", "a * 2", "a[0] > 3.0", '"text {a}"', "(a, 1, true)", "list(a, a)", "struct P { w: f32[2] }",
+              "P(w = a)", "|x| x + 1", "zeros([0, 3])", "arange(2000)", "print(a)", "f64(a) / 3.0", "key(1)", "let (b, c) = (1, a)", "b", "()",
+              "fn f(x) = x", "f", "f(a)[new]", "u8(a)"]
+    repl = subprocess.run([sys.argv[1], "repl"], input="\n".join(inputs) + "\n", capture_output=True, text=True, timeout=60)
+    assert repl.returncode == 0 and not repl.stderr, repl.stderr
+    assert "".join(run("%%tl\n" + text) for text in inputs) == repl.stdout
 
 
 @test

@@ -11,8 +11,9 @@ import threading
 
 try:
     import torch
-except ImportError:
-    print("SKIPPED: torch_op.py (it needs PyTorch)")
+    torch.library.opcheck
+except (ImportError, AttributeError):
+    print("SKIPPED: torch_op.py (it needs PyTorch 2.4 or later)")
     sys.exit(77)
 
 import tl
