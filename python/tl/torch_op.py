@@ -1,4 +1,5 @@
 """Functions of tl as operators of PyTorch."""
+import concurrent.futures
 import functools
 import hashlib
 import threading
@@ -83,10 +84,14 @@ def _qualified(function, name):
     return name if "::" in name else f"tl::{name}"
 
 
-@functools.cache
-def _samples():
-    """Real tensors of each element type and number of axes, made before any tracing: what result_type looks at."""
-    return {(dtype, rank): torch.empty((1,) * rank, dtype=dtype, device="cpu") for dtype in _DTYPES.values() for rank in range(17)}
+def _untraced(call):
+    """What the call gives in a thread of its own, where PyTorch traces nothing."""
+    with concurrent.futures.ThreadPoolExecutor(1) as thread:
+        return thread.submit(call).result()
+
+
+def _sample(dtype, rank):
+    return torch.empty((1,) * rank, dtype=dtype, device="cpu")
 
 
 class _Operator:
@@ -94,7 +99,6 @@ class _Operator:
         self.function, self.name, self.parameters = function, name, frameworks.parameters(function)
         self.types = {}
         self.derivatives = {}  # functions, by their expressions
-        self.samples = _samples()
         self.count = self.result_count()
         takes = [f"{'str' if each.is_text else 'Tensor'}{'' if each.required else '?'} {each.name}{'_' * (each.name == 'self')}"
                  + ("" if each.required else "=None") for each in self.parameters]
@@ -111,8 +115,8 @@ class _Operator:
         if declared is not None:
             return declared
         if all(each.is_concrete for each in self.parameters):
-            arguments = ["" if each.is_text else self.samples[_DTYPES[each.element], each.rank] for each in self.parameters]
-            is_tuple, types = frameworks.result_types(self.function.result_type(*arguments))
+            types = ["" if each.is_text else (_DTYPES[each.element], each.rank) for each in self.parameters]
+            is_tuple, types = self.untraced_types(types)
             return len(types) if is_tuple else -1
         return None
 
@@ -138,15 +142,19 @@ class _Operator:
         result = [torch.as_tensor(each) for each in result]
         return result if self.count is None else tuple(result)
 
+    def untraced_types(self, values):
+        """result_types for texts, and pairs of an element type and a number of axes."""
+        def call():
+            args, kwargs = self.bind([_sample(*value) if isinstance(value, tuple) else value for value in values])
+            return self.function.result_type(*args, **kwargs)
+
+        return frameworks.result_types(_untraced(call))
+
     def result_types(self, values):
-        key = tuple((value.dtype, value.dim()) if isinstance(value, torch.Tensor) else value is None for value in values)
+        key = tuple((value.dtype, value.dim()) if isinstance(value, torch.Tensor) else None if value is None else "" for value in values)
         types = self.types.get(key)
         if types is None:
-            unknown = [each for each in key if isinstance(each, tuple) and each not in self.samples]
-            if unknown:
-                raise TypeError(f"tl has no tensors of {unknown[0][0]}, or none with {unknown[0][1]} axes here")
-            args, kwargs = self.bind([self.samples[each] if isinstance(each, tuple) else value for value, each in zip(values, key)])
-            types = self.types[key] = frameworks.result_types(self.function.result_type(*args, **kwargs))[1]
+            types = self.types[key] = self.untraced_types(key)[1]
         return types
 
     def fake(self, *values):
