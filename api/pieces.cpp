@@ -7,7 +7,8 @@ namespace tl::api {
 // Made with the first piece.
 struct Session::Pieces {
   explicit Pieces(Session& session) : flags(session.flags()), running(session), session(flags, running.interrupt()) {
-    this->session.set_output(session.sink(false), session.sink(true));
+    const auto environment = session.environment();
+    this->session.set_output(environment->out, environment->err);
   }
   std::mutex mutex; // one piece after the other
   const RunFlags flags;

@@ -58,7 +58,8 @@ void close(Session* self) {
   tl_session* session = std::exchange(self->session, nullptr);
   if (!session) return;
   sessions.erase(std::remove(sessions.begin(), sessions.end(), self), sessions.end());
-  if (at_end || self->process != getpid()) return; // it would wait for calls that have begun, whose threads a child lacks
+  if (at_end || self->process != getpid())
+    return;        // it would wait for calls that have begun, whose threads a child lacks
   WithoutGil free; // a program that still runs may print
   tl_session_close(session);
 }
