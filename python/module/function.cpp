@@ -96,12 +96,12 @@ tl_value* start(Function* self, const Arguments& arguments) {
   const bool good =
       run(self->session, [&] { return tl_start(self->function, arguments.data(), arguments.size(), &value); });
   if (!good && value) tl_value_release(std::exchange(value, nullptr));
+  if (value) begin(self->session, value);
   return value;
 }
 
 // A call with tensors of tl, which gives one at once. Of another result it waits for what kind it is.
 PyObject* call_ahead(Function* self, PyObject* positional, PyObject* keywords) {
-  forget_the_done();
   auto arguments = std::make_unique<Arguments>(count_of(positional, keywords));
   std::vector<Ref> texts;
   if (!add_all(self, *arguments, positional, keywords, texts)) return nullptr;
@@ -120,7 +120,7 @@ PyObject* call_ahead(Function* self, PyObject* positional, PyObject* keywords) {
     return make_tensor(self->session, value, arguments->borrows ? arguments.release() : nullptr);
   if (!run(self->session, [&] { return tl_value_wait(value); })) {
     if (tl_value_is_pending(value))
-      outlive(value, arguments.release());
+      outlive(self->session, value, arguments.release());
     else
       tl_value_release(value);
     return nullptr;
@@ -131,6 +131,7 @@ PyObject* call_ahead(Function* self, PyObject* positional, PyObject* keywords) {
 PyObject* call(PyObject* object, PyObject* positional, PyObject* keywords) {
   Function* self = as_function(object);
   if (!is_open(self->session)) return nullptr;
+  forget_the_done();
   if (has_tensors(positional, keywords)) return call_ahead(self, positional, keywords);
   Arguments arguments(count_of(positional, keywords));
   std::vector<Ref> texts;
@@ -231,6 +232,7 @@ PyObject* get_program(PyObject* object, void*) {
 bool wait(Pending* self) {
   if (self->result) return true;
   if (!run(self->session, [&] { return tl_value_wait(self->value); })) return false;
+  end(self->session, self->value);
   delete std::exchange(self->keep, nullptr);
   return true;
 }
@@ -258,10 +260,13 @@ PyObject* pending_result(PyObject* object, PyObject*) {
 }
 void pending_dealloc(PyObject* object) {
   Pending* self = as_pending(object);
-  if (self->value && self->keep && tl_value_is_pending(self->value))
-    outlive(std::exchange(self->value, nullptr), std::exchange(self->keep, nullptr));
-  delete self->keep;
-  tl_value_release(self->value);
+  if (self->value && tl_value_is_pending(self->value)) {
+    outlive(self->session, self->value, self->keep);
+  } else if (self->value) {
+    end(self->session, self->value);
+    delete self->keep;
+    tl_value_release(self->value);
+  }
   Py_CLEAR(self->result);
   Py_CLEAR(self->session);
   free_object(object);

@@ -70,6 +70,7 @@ PyObject* session_new(PyTypeObject* type, PyObject*, PyObject*) {
   auto* self = allocate<Session>(type);
   if (!self) return nullptr;
   Ref owner(reinterpret_cast<PyObject*>(self));
+  self->begun = new std::unordered_set<tl_value*>;
   int status = tl_session_open(&self->session);
   if (!status) status = tl_session_set_output(self->session, output, self);
   if (status) {
@@ -84,6 +85,7 @@ PyObject* session_new(PyTypeObject* type, PyObject*, PyObject*) {
 void session_dealloc(PyObject* object) {
   auto* self = reinterpret_cast<Session*>(object);
   close(self);
+  delete self->begun;
   Py_CLEAR(self->output_error);
   free_object(object);
 }
@@ -93,9 +95,37 @@ PyObject* none_if(bool good) {
   Py_RETURN_NONE;
 }
 
+// A call that has begun and is not done, with a reference to it; or null.
+tl_value* pending(Session* self) {
+  for (auto it = self->begun->begin(); it != self->begun->end();) {
+    if (tl_value_is_pending(*it)) {
+      tl_value_retain(*it);
+      return *it;
+    }
+    it = self->begun->erase(it);
+  }
+  return nullptr;
+}
+
+// Calls that have begun are waited for, since their values stay valid.
 PyObject* session_close(PyObject* object, PyObject*) {
   auto* self = reinterpret_cast<Session*>(object);
   self->closed = true;
+  if (self->process == getpid()) {
+    while (tl_value* value = pending(self)) {
+      int status;
+      {
+        InUse use(self);
+        Interruptible interruptible(self->session);
+        WithoutGil free;
+        status = tl_value_wait(value);
+        tl_value_release(value);
+      }
+      if (status != TL_INTERRUPTED) continue; // its owner will see what it failed with
+      raise_failure(nullptr, status);
+      return nullptr;
+    }
+  }
   if (!self->calls) close(self);
   Py_RETURN_NONE;
 }
@@ -170,10 +200,24 @@ PyObject* session_function(PyObject* object, PyObject* arguments) {
 } // namespace
 
 bool is_open(Session* session) {
-  if (!session->closed && session->session) return true;
-  PyErr_SetString(PyExc_ValueError, "the program is closed");
+  if (!session->closed && session->session && !at_end) return true;
+  PyErr_SetString(PyExc_ValueError, at_end ? "the process ends" : "the program is closed");
   return false;
 }
+
+void begin(Session* session, tl_value* value) {
+  constexpr size_t kMost = 64;
+  session->begun->insert(value);
+  if (session->begun->size() <= kMost) return;
+  std::erase_if(*session->begun, [](tl_value* one) { return !tl_value_is_pending(one); });
+  if (session->begun->size() <= kMost / 2) return;
+  InUse use(session); // calls are done in the order in which they began: so the others are done then
+  Interruptible interruptible(session->session);
+  WithoutGil free;
+  tl_value_wait(value);
+}
+
+void end(Session* session, tl_value* value) { session->begun->erase(value); }
 
 InUse::~InUse() {
   if (!--session->calls && session->closed) close(session);
@@ -208,12 +252,21 @@ bool finished(Session* session, int status) {
 
 void finish_sessions() {
   at_end = true;
-  for (Session* session : sessions)
-    if (session->process == getpid()) tl_session_interrupt(session->session);
-  WithoutGil free;
   const timespec pause = {0, 1'000'000};
-  for (int i = 0; outputs && i < 1000; ++i)
+  for (int i = 0; i < 10000; ++i) {
+    bool busy = outputs != 0;
+    for (Session* session : sessions) {
+      if (session->process != getpid()) continue;
+      tl_value* value = pending(session);
+      if (!value && !session->calls) continue;
+      busy = true;
+      tl_value_release(value);
+      tl_session_interrupt(session->session); // what begins after this is ended by the next one
+    }
+    if (!busy) return;
+    WithoutGil free;
     nanosleep(&pause, nullptr);
+  }
 }
 
 bool make_session_type(PyObject* module) {

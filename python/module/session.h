@@ -2,6 +2,7 @@
 #pragma once
 #include "api/tl.h"
 #include "python.h"
+#include <unordered_set>
 
 namespace tl::python {
 
@@ -9,13 +10,19 @@ namespace tl::python {
 struct Session {
   PyObject_HEAD;
   tl_session* session;
-  PyObject* output_error; // what sys.stdout.write raised, until a call raises it
-  int calls;              // that use it at this moment
-  int process;            // that opened it
-  bool closed;            // freed once no call uses it
+  PyObject* output_error;               // what sys.stdout.write raised, until a call raises it
+  int calls;                            // that use it at this moment
+  int process;                          // that opened it
+  bool closed;                          // freed once no call uses it
+  std::unordered_set<tl_value*>* begun; // by tl_start, and not known to be done; each has an owner
 };
 extern PyTypeObject* session_type;
 bool make_session_type(PyObject* module);
+
+// Notes that a call has begun. Waits for it if too many have.
+void begin(Session* session, tl_value* value);
+// The call is known to be done, or its value has an owner no longer.
+void end(Session* session, tl_value* value);
 
 // Sets an error where the session is closed.
 bool is_open(Session* session);
@@ -64,7 +71,7 @@ template <class Call> bool run(Session* session, Call call) {
   return finished(session, status);
 }
 
-// The end of the process: programs that still run are told to stop, and print no more through Python.
+// The end of the process: programs that still run are told to stop, until they have, and print no more through Python.
 void finish_sessions();
 
 } // namespace tl::python

@@ -11,12 +11,13 @@ namespace {
 Tensor* as_tensor(PyObject* object) { return reinterpret_cast<Tensor*>(object); }
 
 bool wait(Tensor* self) {
-  if (tl_value_is_pending(self->value) && self->session) {
+  if (tl_value_is_pending(self->value)) {
     if (!run(self->session, [&] { return tl_value_wait(self->value); })) return false;
   } else if (const int status = tl_value_wait(self->value)) {
     raise_failure(self->session, status);
     return false;
   }
+  end(self->session, self->value);
   delete std::exchange(self->keep, nullptr);
   return true;
 }
@@ -68,11 +69,14 @@ PyObject* list(const Dtype& dtype, const char* at, const tl_tensor& t, const Py_
 
 void dealloc(PyObject* object) {
   Tensor* self = as_tensor(object);
-  if (self->value && self->keep && tl_value_is_pending(self->value))
-    outlive(std::exchange(self->value, nullptr), std::exchange(self->keep, nullptr));
-  delete self->keep;
+  if (tl_value_is_pending(self->value)) {
+    outlive(self->session, self->value, self->keep);
+  } else {
+    end(self->session, self->value);
+    delete self->keep;
+    tl_value_release(self->value);
+  }
   Py_CLEAR(self->memory);
-  tl_value_release(self->value);
   Py_CLEAR(self->session);
   free_object(object);
 }
@@ -184,16 +188,13 @@ int to_bool(PyObject* self) {
 PyObject* make_tensor(Session* session, tl_value* value, Arguments* keep) {
   auto* self = allocate<Tensor>(tensor_type);
   if (!self) {
-    if (keep)
-      outlive(value, keep);
-    else
-      tl_value_release(value);
+    outlive(session, value, keep);
     return nullptr;
   }
   self->value = value;
   self->keep = keep;
   self->session = session;
-  Py_XINCREF(session);
+  Py_INCREF(session);
   return reinterpret_cast<PyObject*>(self);
 }
 

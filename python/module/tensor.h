@@ -8,7 +8,7 @@ namespace tl::python {
 struct Tensor {
   PyObject_HEAD;
   tl_value* value;
-  Session* session; // whose call computes it; may be null
+  Session* session; // whose call computes it
   Arguments* keep;  // of the call, until it is done
   Memory* memory;   // once it has been looked at
 };

@@ -90,7 +90,12 @@ bool keeps_tensors(Family family, const Dtype& dtype) { // as tl.Tensor: there i
   return !numpy() || (dtype.code == 4 && !bfloat16());
 }
 
-std::deque<std::pair<tl_value*, Arguments*>> unwaited; // in the order of their calls
+struct Unwaited {
+  Session* session; // a reference
+  tl_value* value;
+  Arguments* keep;
+};
+std::deque<Unwaited> unwaited;
 
 } // namespace
 
@@ -159,27 +164,19 @@ PyObject* to_python(Session* session, tl_value* owned, Family family, bool share
   }
 }
 
-void outlive(tl_value* value, Arguments* keep) {
-  unwaited.emplace_back(value, keep);
-  constexpr size_t kMany = 256; // nobody can wait for these: not too many are ahead
-  while (unwaited.size() > kMany) {
-    auto [oldest, arguments] = unwaited.front();
-    unwaited.pop_front();
-    {
-      WithoutGil free;
-      tl_value_wait(oldest);
-      tl_value_release(oldest);
-    }
-    delete arguments;
-  }
+void outlive(Session* session, tl_value* value, Arguments* keep) {
+  Py_INCREF(session);
+  unwaited.push_back({session, value, keep});
 }
 
 void forget_the_done() {
-  while (!unwaited.empty() && !tl_value_is_pending(unwaited.front().first)) {
-    auto [value, arguments] = unwaited.front();
+  while (!unwaited.empty() && !tl_value_is_pending(unwaited.front().value)) {
+    const Unwaited done = unwaited.front();
     unwaited.pop_front();
-    tl_value_release(value);
-    delete arguments;
+    end(done.session, done.value);
+    tl_value_release(done.value);
+    delete done.keep;
+    Py_DECREF(done.session);
   }
 }
 

@@ -11,8 +11,9 @@ PyObject* to_python(Session* session, tl_value* value, Family family, bool share
 // A tensor as an array of that family; takes it. Rank 0: as for to_python.
 PyObject* array_of(tl_managed_tensor* tensor, Family family, bool writable);
 
-// Arguments of calls that nobody waits for: they live until the call is done. Takes both.
-void outlive(tl_value* value, Arguments* keep);
+// A call that has begun and that nobody waits for: what it uses lives until it is done. Takes value and arguments, which may
+// be null.
+void outlive(Session* session, tl_value* value, Arguments* keep);
 void forget_the_done();
 
 } // namespace tl::python

@@ -159,9 +159,9 @@ class Structs(Case):
         x = s.x
         p.close()
         self.same(x, np.ones(2, np.float32))
-        self.same(s.x, np.ones(2, np.float32))
-        with self.assertRaises(ValueError):
-            s.with_(x=x)
+        for use in (lambda: s.x, lambda: s.with_(x=x), lambda: s.save("nowhere.npz"), lambda: p.f(x)):
+            with self.assertRaisesRegex(ValueError, "closed"):
+                use()
         del p, s
         gc.collect()
         self.same(x, np.ones(2, np.float32))
