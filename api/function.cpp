@@ -348,13 +348,12 @@ Content tl_function::call(const tl_argument* arguments, size_t count) {
   }
   if (values.size() != params.size()) usage(kWrongType, "a struct of another program has other parts");
 
-  RunOptions options = session_.flags().run;
-  options.listens = false;
+  const std::shared_ptr<const Environment> environment = session_.environment();
+  RunOptions options = environment->run;
   const Running running(session_);
   options.interrupt = running.interrupt();
-  const std::shared_ptr<const Devices> devices = session_.devices();
-  Outcome outcome = run(program, *called->executable.kernels, std::move(values), options, session_.sink(false),
-                        session_.sink(true), nullptr, devices.get());
+  Outcome outcome = run(program, *called->executable.kernels, std::move(values), options, environment->out,
+                        environment->err, nullptr, &environment->devices);
   if (options.interrupt && *options.interrupt) {
     Error error;
     error.status = TL_INTERRUPTED;

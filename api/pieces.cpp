@@ -6,17 +6,16 @@ namespace tl::api {
 
 // Made with the first piece.
 struct Session::Pieces {
-  explicit Pieces(Session& session) : flags(session.flags()), running(session), session(flags, running.interrupt()) {
-    this->session.set_output(session.sink(false), session.sink(true));
-  }
+  explicit Pieces(Session& session) : flags(session.flags()), running(session), session(flags, running.interrupt()) {}
   std::mutex mutex; // one piece after the other
   const RunFlags flags;
   Running running;
   compiler::Session session;
 
   // Compiles and runs a piece; what it says is thrown.
-  void run(const std::string& text, const std::string& name) {
+  void run(const Environment& environment, const std::string& text, const std::string& name) {
     running.begin();
+    session.set_output(environment.out, environment.err);
     const KeptMessages messages;
     switch (session.run(text, name)) {
     case compiler::Session::End::Done: return;
@@ -49,7 +48,7 @@ Session::Pieces& Session::pieces() {
 void Session::run_piece(const std::string& name, const std::string& text) {
   Pieces& own = pieces();
   std::lock_guard lock(own.mutex);
-  own.run(text, name);
+  own.run(*environment(), text, name);
 }
 
 namespace {
@@ -80,7 +79,7 @@ void Session::bind(const std::string& name, const tl_argument& value) {
   }
   Pieces& own = pieces();
   std::lock_guard lock(own.mutex);
-  own.run(fmt::format("let {}: {} = {}", name, type, some), "<value>");
+  own.run(*environment(), fmt::format("let {}: {} = {}", name, type, some), "<value>");
   own.session.replace(own.session.bound(name).value().var, std::move(content.leaves));
 }
 

@@ -170,13 +170,14 @@ void Session::set(const char* name, const char* value) {
     flag->set(changed, text);
   if (changed.device != "cpu") usage(kWrongValue, fmt::format("--device {}: a session runs on the CPU", text));
   flags_ = changed;
-  devices_.reset(); // calls that run keep the ones they have
+  environment_.reset(); // calls that run keep the one they have
 }
 
 void Session::set_output(tl_output output, void* context) {
   std::lock_guard lock(mutex_);
   output_ = output;
   output_context_ = context;
+  environment_.reset();
 }
 
 RunFlags Session::flags() const {
@@ -184,14 +185,18 @@ RunFlags Session::flags() const {
   return flags_;
 }
 
-std::shared_ptr<const Devices> Session::devices() {
+std::shared_ptr<const Environment> Session::environment() {
   std::lock_guard lock(mutex_);
-  if (!devices_) devices_ = std::make_shared<const Devices>(make_devices(flags_.run));
-  return devices_;
+  if (!environment_) {
+    RunOptions run = flags_.run;
+    run.listens = false;
+    if (run.threads == 0) run.threads = cores(); // asked once
+    environment_ = std::make_shared<const Environment>(run, make_devices(run), sink(false), sink(true));
+  }
+  return environment_;
 }
 
 OutputSink Session::sink(bool is_error) const {
-  std::lock_guard lock(mutex_);
   if (output_)
     return [output = output_, context = output_context_, is_error](std::string_view text) {
       output(context, is_error ? 1 : 0, text.data(), text.size());

@@ -4,6 +4,7 @@
 #include "api/tl.h"
 #include "api/value.h"
 #include "compiler/session.h"
+#include "vm/devices.h"
 #include "vm/vm.h"
 #include <array>
 #include <condition_variable>
@@ -48,12 +49,19 @@ private:
   std::atomic<bool>* used_ = nullptr;
 };
 
+// What calls run in.
+struct Environment {
+  RunOptions run;
+  Devices devices; // whose memory all calls share
+  OutputSink out, err;
+};
+
 class Session : public std::enable_shared_from_this<Session> {
 public:
   Session();
   ~Session();
 
-  bool is_forked() const; // has the process been forked since?
+  bool is_forked() const;     // has the process been forked since?
   void check_process() const; // throws Failed if it is
 
   void set(const char* flag, const char* value);
@@ -65,9 +73,8 @@ public:
   std::pair<const tl_signature*, size_t> declarations();
   tl_function& function(const char* source, const std::string& expression, const char* like);
 
-  RunFlags flags() const; // as they are now
-  std::shared_ptr<const Devices> devices();
-  OutputSink sink(bool is_error) const; // for a run that begins now
+  RunFlags flags() const;                           // as they are now
+  std::shared_ptr<const Environment> environment(); // as the settings are now
   // Has `work` done after all that was handed over before.
   void enqueue(std::function<void()> work);
   // The sources' texts by their names, for imports.
@@ -83,6 +90,7 @@ private:
   friend class Running;
   struct Pieces;
   Pieces& pieces();
+  OutputSink sink(bool is_error) const; // for runs that begin from now on
   void work();
 
   static constexpr size_t kMostRuns = 256; // at a time that can be interrupted
@@ -94,7 +102,7 @@ private:
   const int process_;
   mutable std::mutex mutex_;
   RunFlags flags_;
-  std::shared_ptr<const Devices> devices_; // whose memory all calls share
+  std::shared_ptr<const Environment> environment_; // null: to be made, by the next call
   tl_output output_ = nullptr;
   void* output_context_ = nullptr;
   std::map<std::string, std::string> texts_;

@@ -23,6 +23,7 @@ struct BuildFlags {
   BuildOptions build;
   std::string file, emit;
   bool library = false, python = false;
+  std::string wheel; // its version, "true": kWheelVersion; empty: none
 };
 
 // For messages of the program. Those about library code point at the user's own files.
@@ -77,12 +78,25 @@ std::vector<const ast::Function*> exported_functions(const ast::File& file) {
   return result;
 }
 
+constexpr const char* kWheelVersion = "0.1.0";
+
+// As Python's versions begin: 1, 1.2.0, 1.2rc1, 1.0.dev3, 1.0+local.
+bool is_version(const std::string& text) {
+  return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) &&
+         std::all_of(text.begin(), text.end(),
+                     [](unsigned char c) { return std::isalnum(c) || c == '.' || c == '+' || c == '!'; });
+}
+
 int build_library(BuildFlags& flags) {
   if (!flags.emit.empty()) throw UsageError("--lib makes a library, and --emit something else: choose one of them");
   std::string name = std::filesystem::path(flags.build.output).filename().string();
   if (name.ends_with(".so") || name.ends_with(".a") || name.ends_with(".h"))
     throw UsageError(
         fmt::format("-o {}: give the name without its ending, for all the files of the library", flags.build.output));
+  if (flags.wheel == "true") flags.wheel = kWheelVersion;
+  if (!flags.wheel.empty() && !is_version(flags.wheel))
+    throw UsageError(fmt::format("--wheel {}: that is no version for Python; write one as 1.2.0", flags.wheel));
+  flags.build.wheel_version = flags.wheel;
   if (!is_c_identifier(name))
     throw UsageError(fmt::format("-o {}: '{}' is no name for C: letters, digits and _", flags.build.output, name));
   Frontend whole; // as a program: all that is wrong with it, and what it exports
@@ -128,6 +142,7 @@ int build(BuildFlags& flags) {
     flags.build.output = std::filesystem::path(flags.file).stem().string() + (flags.emit == "obj" ? ".o" : "");
   }
   if (flags.library) return build_library(flags);
+  if (!flags.wheel.empty()) throw UsageError("--wheel writes the Python package of a library: --lib --wheel");
   if (flags.python) throw UsageError("--python writes a module beside a library: --lib --python");
   if (flags.build.output == "-" && (flags.emit.empty() || flags.emit == "obj"))
     throw UsageError(
@@ -181,6 +196,9 @@ void add_build(Command app, int& exit_code) {
   command.add_flag("--lib", flags->library,
                    "a library of the `export fn`s instead: OUT.so, OUT.a and OUT.h, with a C function for each");
   command.add_flag("--python", flags->python, "with --lib: the folder OUT beside it, a Python package that calls it");
+  command.add_flag("--wheel", flags->wheel,
+                   "with --lib: that package as a file for pip beside it, OUT-VERSION-py3-none-….whl; --wheel=VERSION "
+                   "(default: 0.1.0)");
   command.add_flag("-g", flags->build.symbols, "keep symbols and lines for debuggers and profilers");
   add_model_options(command, flags->import);
   add_compiling_options(command, flags->compile);

@@ -22,6 +22,7 @@ if [[ -n ${TL_SANITIZED:-} ]]; then
   flat=""
 fi
 step "build" 0 '^$' -- "$tl" build --lib --python "$repository/samples/embed/mlp.tl" -o mlp
+mkdir wheel again
 step "build another" 0 '^$' -- "$tl" build --lib --python "$repository/tests/embed/plain.tl" -o plain
 step "a large file" 0 -- "$tl" -e 'save("big.npy", 2.0 * ones([200000]))'
 
@@ -131,10 +132,17 @@ if command -v python3 >/dev/null && python3 -c "import ctypes" 2>/dev/null; then
   if [[ -n $asan ]]; then
     check "check.py with asan" 0 "^OK$" -- env ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc LD_PRELOAD="$asan" python3 "$programs/check.py" 20 --sanitized
   fi
+  check "a wheel" 0 '^$' -- "$tl" build --lib --wheel=1.2.0 "$samples/mlp.tl" -o wheel/mlp
+  check "its package" 0 "^one: 1 flowers" -- "${python[@]}" "$programs/wheel.py" wheel/mlp-1.2.0-py3-none-*.whl unpacked
+  check "the same bytes again" 0 '^$' -- sh -c "'$tl' build --lib --wheel=1.2.0 '$samples/mlp.tl' -o again/mlp && cmp wheel/*.whl again/*.whl"
   check "help" 0 "x: f32\[n, 4\]" -- "${python[@]}" -c "import mlp; help(mlp.predict)"
 else
   echo "SKIPPED: Python (there is no python3 with ctypes)"
 fi
+
+check "a wheel of no library" 2 "lib --wheel" -- "$tl" build --wheel "$samples/mlp.tl" -o x
+check "a wheel of no version" 2 "no version" -- "$tl" build --lib --wheel=one "$samples/mlp.tl" -o x
+check "a wheel in no folder" 2 "nowhere" -- "$tl" build --lib --wheel "$samples/mlp.tl" -o nowhere/x
 
 # ---- what cannot cross
 # refused NAME PATTERN CODE

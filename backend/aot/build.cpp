@@ -4,6 +4,7 @@
 #include "backend/aot/elf_object.h"
 #include "backend/aot/link.h"
 #include "backend/aot/objects.h"
+#include "backend/aot/wheel.h"
 #include "backend/aot/workshop.h"
 #include "backend/kernel/kernel_ops.h"
 #include "vm/io/formats.h"
@@ -247,6 +248,11 @@ void build_library(const Library& library, std::vector<BuildProgram> programs, s
   job.inputs.push_back(library_of(::dlsym(RTLD_DEFAULT, "__tls_get_addr"))); // the dynamic linker's own
   link_elf(job);
 
+  if (!options.wheel_version.empty()) {
+    const std::filesystem::path folder = std::filesystem::path(options.output).parent_path();
+    write_wheel((folder / wheel_name(library, options.wheel_version)).string(), library, options.wheel_version,
+                job.output);
+  }
   deliver(job.output, options.output + ".so", true);
   deliver(archive, options.output + ".a", false);
   write_text(options.output + ".h", c_header(library));

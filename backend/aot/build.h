@@ -22,6 +22,7 @@ struct BuildOptions {
   std::string output;               // path; replaced in one step, and only where all went well
   std::string target = "baseline";  // see compile_objects
   bool symbols = false;             // keep symbols and debug information
+  std::string wheel_version;        // of a library: a wheel of its Python package beside it; empty: none
   std::shared_ptr<DiskCache> cache; // of kernels' object files; may be null
 };
 

@@ -21,6 +21,7 @@ struct Settings {
   std::mutex mutex;
   RunSetup setup;
   std::shared_ptr<const Devices> devices; // whose memory all calls share
+  int cores = 0;                          // 0: not asked for yet
 };
 Settings& settings() {
   static auto* all = new Settings; // calls may come while the process ends
@@ -129,6 +130,10 @@ int call(uint32_t function, const uint64_t* cells, void* const* results) {
     Settings& own = settings();
     std::lock_guard lock(own.mutex);
     options = own.setup.run;
+    if (options.threads == 0) {
+      if (own.cores == 0) own.cores = cores();
+      options.threads = own.cores;
+    }
     if (!own.devices) own.devices = std::make_shared<const Devices>(make_devices(options));
     devices = own.devices;
   }

@@ -74,7 +74,12 @@ class Cells:
 
     def give(self, names):
         for name in names & set(_tl._piece_names(self.session)):
-            self.given[name] = self.shell.user_ns[name] = _tl._lookup_piece(self.session, name)
+            try:
+                value = _tl._lookup_piece(self.session, name)
+            except ValueError:  # a list, whose elements only pieces can take
+                continue
+            if not isinstance(value, _tl.Struct):  # nor can the fields of their structs be taken
+                self.given[name] = self.shell.user_ns[name] = value
 
 
 def mentioned(text):

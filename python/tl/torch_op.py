@@ -1,4 +1,5 @@
 """Functions of tl as operators of PyTorch."""
+import concurrent.futures
 import functools
 import hashlib
 import threading
@@ -6,6 +7,9 @@ import threading
 import torch
 
 from . import _frameworks as frameworks
+
+if not hasattr(torch.library, "custom_op"):
+    raise ImportError(f"tl.torch_op needs PyTorch 2.4 or later, and this is {torch.__version__}")
 
 _DTYPES = {
     "bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "u16": torch.uint16, "i32": torch.int32,
@@ -23,25 +27,39 @@ def torch_op(function, name=None):
     PyTorch's caches know operators by their names, so one that is given must change with the program. Tensors are on the CPU; numbers are
     taken too. Arguments that are not floats have no gradient. The operator itself is the result's `op`.
     """
-    operator = _Operator(function, _qualified(function, name))
-    parameters = operator.parameters
-    space, _, word = operator.name.partition("::")
-    overload = getattr(getattr(torch.ops, space), word).default
-    is_list = operator.count is None
+    return TorchFunction(function, name)
 
-    @functools.wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
-    def call(*args, **kwargs):
-        if kwargs or len(args) != len(parameters):
-            args = frameworks.bind(function, parameters, args, kwargs)
-        result = overload(*[value if isinstance(value, torch.Tensor) else _argument(parameter, value)
-                            for parameter, value in zip(parameters, args)])
-        if is_list:
+
+class TorchFunction:
+    """What torch_op gives: `op` is the operator. It can be pickled, and is made again where it is loaded."""
+
+    def __init__(self, function, name):
+        operator = _Operator(function, _qualified(function, name))
+        functools.update_wrapper(self, function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+        self.__signature__ = function.__signature__
+        self.op = operator.op
+        space, _, word = operator.name.partition("::")
+        self._overload = getattr(getattr(torch.ops, space), word).default
+        self._function, self._name, self._parameters = function, name, operator.parameters
+        self._is_list = operator.count is None
+
+    def __call__(self, *args, **kwargs):
+        if kwargs or len(args) != len(self._parameters):
+            args = frameworks.bind(self._function, self._parameters, args, kwargs)
+        result = self._overload(*[value if isinstance(value, torch.Tensor) else _argument(parameter, value)
+                                  for parameter, value in zip(self._parameters, args)])
+        if self._is_list:
             return result[0] if len(result) == 1 else tuple(result)
         return result
 
-    call.__signature__ = function.__signature__
-    call.op = operator.op
-    return call
+    def __repr__(self):
+        return f"<tl.torch_op {self._function!r}>"
+
+    def __reduce__(self):
+        return torch_op, (self._function, self._name)
+
+    def __deepcopy__(self, _):  # of a module with it
+        return self
 
 
 def _argument(parameter, value):
@@ -66,10 +84,14 @@ def _qualified(function, name):
     return name if "::" in name else f"tl::{name}"
 
 
-@functools.cache
-def _samples():
-    """Real tensors of each element type and number of axes, made before any tracing: what result_type looks at."""
-    return {(dtype, rank): torch.empty((1,) * rank, dtype=dtype, device="cpu") for dtype in _DTYPES.values() for rank in range(17)}
+def _untraced(call):
+    """What the call gives in a thread of its own, where PyTorch traces nothing."""
+    with concurrent.futures.ThreadPoolExecutor(1) as thread:
+        return thread.submit(call).result()
+
+
+def _sample(dtype, rank):
+    return torch.empty((1,) * rank, dtype=dtype, device="cpu")
 
 
 class _Operator:
@@ -77,7 +99,6 @@ class _Operator:
         self.function, self.name, self.parameters = function, name, frameworks.parameters(function)
         self.types = {}
         self.derivatives = {}  # functions, by their expressions
-        self.samples = _samples()
         self.count = self.result_count()
         takes = [f"{'str' if each.is_text else 'Tensor'}{'' if each.required else '?'} {each.name}{'_' * (each.name == 'self')}"
                  + ("" if each.required else "=None") for each in self.parameters]
@@ -94,8 +115,8 @@ class _Operator:
         if declared is not None:
             return declared
         if all(each.is_concrete for each in self.parameters):
-            arguments = ["" if each.is_text else self.samples[_DTYPES[each.element], each.rank] for each in self.parameters]
-            is_tuple, types = frameworks.result_types(self.function.result_type(*arguments))
+            types = ["" if each.is_text else (_DTYPES[each.element], each.rank) for each in self.parameters]
+            is_tuple, types = self.untraced_types(types)
             return len(types) if is_tuple else -1
         return None
 
@@ -121,12 +142,19 @@ class _Operator:
         result = [torch.as_tensor(each) for each in result]
         return result if self.count is None else tuple(result)
 
+    def untraced_types(self, values):
+        """result_types for texts, and pairs of an element type and a number of axes."""
+        def call():
+            args, kwargs = self.bind([_sample(*value) if isinstance(value, tuple) else value for value in values])
+            return self.function.result_type(*args, **kwargs)
+
+        return frameworks.result_types(_untraced(call))
+
     def result_types(self, values):
-        key = tuple((value.dtype, value.dim()) if isinstance(value, torch.Tensor) else value is None for value in values)
+        key = tuple((value.dtype, value.dim()) if isinstance(value, torch.Tensor) else None if value is None else "" for value in values)
         types = self.types.get(key)
         if types is None:
-            args, kwargs = self.bind([self.samples[each] if isinstance(each, tuple) else value for value, each in zip(values, key)])
-            types = self.types[key] = frameworks.result_types(self.function.result_type(*args, **kwargs))[1]
+            types = self.types[key] = self.untraced_types(key)[1]
         return types
 
     def fake(self, *values):

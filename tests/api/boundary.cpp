@@ -25,7 +25,8 @@ void check(bool holds, const std::string& what) {
 // The call's status, and something of its message.
 void check_status(int status, int expected, const char* part, const std::string& what) {
   const std::string text = status ? tl_last_error()->text : "";
-  check(status == expected && text.find(part) != std::string::npos && (status == 0 || tl_last_error()->status == status),
+  check(status == expected && text.find(part) != std::string::npos &&
+            (status == 0 || tl_last_error()->status == status),
         what + ": status " + std::to_string(status) + ": " + text);
 }
 
@@ -88,7 +89,8 @@ tl_function* function(tl_session* session, const char* expression) {
   check_status(tl_function_get(session, nullptr, expression, nullptr, &f), 0, "", expression);
   return f;
 }
-int call(tl_session* session, const char* name, std::initializer_list<tl_argument> arguments, tl_value** result = nullptr) {
+int call(tl_session* session, const char* name, std::initializer_list<tl_argument> arguments,
+         tl_value** result = nullptr) {
   tl_function* f = nullptr;
   if (int status = tl_function_get(session, nullptr, name, nullptr, &f)) return status;
   return tl_call(f, arguments.begin(), arguments.size(), result);
@@ -113,7 +115,8 @@ void wrong_use() {
   check_status(tl_session_add_source(session, "a.tl", "fn f( = 3"), TL_REJECTED, "a.tl:1:5", "a syntax error");
   check(std::strcmp(tl_last_error()->file, "a.tl") == 0 && tl_last_error()->line == 1 && tl_last_error()->column == 5,
         "its place");
-  check_status(tl_session_add_source(session, "a.tl", "fn f(x: f32[n]) -> f32 = x"), TL_REJECTED, "TypeMismatch", "a type error");
+  check_status(tl_session_add_source(session, "a.tl", "fn f(x: f32[n]) -> f32 = x"), TL_REJECTED, "TypeMismatch",
+               "a type error");
   check_status(tl_session_add_source(session, nullptr, "x"), TL_USAGE, "null", "no name");
   check_status(tl_session_add_file(session, "/nowhere/x.tl"), TL_USAGE, "No such file", "no such file");
   check_status(tl_session_add_source(session, "m.tl", program), 0, "", "the program");
@@ -141,11 +144,14 @@ void wrong_use() {
   check_status(small(integer(200), integer(1), yes, real(1), text("t")), TL_USAGE, "does not fit", "an i8 of 200");
   check_status(small(integer(1), integer(-1), yes, real(1), text("t")), TL_USAGE, "does not fit", "a u16 of -1");
   check_status(small(real(1), integer(1), yes, real(1), text("t")), TL_USAGE, "i8 is wanted", "a float for an i8");
-  check_status(small(integer(1), integer(1), integer(1), real(1), text("t")), TL_USAGE, "bool is wanted", "an integer for a bool");
-  check_status(small(integer(1), integer(1), yes, real(1), integer(3)), TL_USAGE, "str is wanted", "a number for a text");
+  check_status(small(integer(1), integer(1), integer(1), real(1), text("t")), TL_USAGE, "bool is wanted",
+               "an integer for a bool");
+  check_status(small(integer(1), integer(1), yes, real(1), integer(3)), TL_USAGE, "str is wanted",
+               "a number for a text");
   tl_value* said = nullptr;
   check_status(small(integer(-128), integer(65535), yes, integer(3), text("t\xC3\xA9")), 0, "", "numbers that fit");
-  check_status(small(integer(-128), integer(65535), yes, integer(3), text("t\xC3\xA9"), &said), 0, "", "numbers that fit");
+  check_status(small(integer(-128), integer(65535), yes, integer(3), text("t\xC3\xA9"), &said), 0, "",
+               "numbers that fit");
   const char* words = "";
   check(tl_value_text(said, &words) == 0 && std::string(words) == "-128 65535 true 3.0 t\xC3\xA9", "their text");
   tl_value_release(said);
@@ -238,7 +244,8 @@ void values() {
 
   // A source that replaces another; functions of the first stay what they were.
   tl_function* before = function(session, "twice");
-  check_status(tl_session_add_source(session, "m.tl", "fn twice(x: f32[n]) -> f32 = sum(x)\n"), 0, "", "another source");
+  check_status(tl_session_add_source(session, "m.tl", "fn twice(x: f32[n]) -> f32 = sum(x)\n"), 0, "",
+               "another source");
   const tl_argument argument = tensor(x.tensor);
   check_status(tl_call(before, &argument, 1, &result), 0, "", "the function before");
   int kind = 0;
@@ -250,8 +257,9 @@ void values() {
   check_status(tl_call(function(session, "twice"), &argument, 1, &result), 0, "", "the function after");
   check(scalar(result) == 6, "sum");
   tl_value_release(result);
-  check_status(tl_session_add_source(session, "n.tl", "import \"./m.tl\" as m\nfn f(x: f32[n]) -> f32 = m.twice(x) + 1.0\n"), 0, "",
-               "a source that imports another");
+  check_status(
+      tl_session_add_source(session, "n.tl", "import \"./m.tl\" as m\nfn f(x: f32[n]) -> f32 = m.twice(x) + 1.0\n"), 0,
+      "", "a source that imports another");
   check_status(call(session, "f", {argument}, &result), 0, "", "its function");
   check(scalar(result) == 7, "f");
   tl_value_release(result);
@@ -415,7 +423,8 @@ void pieces() {
   check_status(tl_session_run(session, "<1>", "let a = 2\nfn f(x) = x * x\nf(a)"), 0, "", "a piece");
   check(said == "4 : i64\n", "what it shows: " + said);
   check_status(tl_session_run(session, "<2>", "f(b)"), TL_REJECTED, "<2>:1:3", "a name that is not there");
-  check_status(tl_session_run(session, "<3>", "let c = [1, 2]\nlet i = c[0] + 5\nc[i]"), TL_FAILED, "out of range", "a piece that fails");
+  check_status(tl_session_run(session, "<3>", "let c = [1, 2]\nlet i = c[0] + 5\nc[i]"), TL_FAILED, "out of range",
+               "a piece that fails");
   check_status(tl_session_run(session, "<4>", "exit(4)"), TL_FAILED, "exit(4)", "a piece that ends");
   Vector x{1, 2, 3};
   const tl_argument argument = tensor(x.tensor), word = text("w");

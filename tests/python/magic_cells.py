@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
-"""%%tl in IPython's shell: what cells show, and the names that they share with Python. Needs the package tl."""
+"""%%tl in IPython's shell: what cells show, and the names that they share with Python. Needs the package tl.
+
+magic_cells.py [TL] also compares with what `tl repl` of that binary shows.
+"""
 import contextlib
 import io
+import subprocess
 import sys
 
 try:
@@ -57,6 +61,19 @@ def shows_what_the_repl_shows(run, names):
 
 
 @test
+def shows_what_tl_repl_shows(run, names):
+    if len(sys.argv) < 2:
+        print("SKIPPED: shows_what_tl_repl_shows (no binary was given)")
+        return
+    inputs = ["1 + 2", "let a = [1.0, 2.5]", "a * 2", "a[0] > 3.0", '"text {a}"', "(a, 1, true)", "list(a, a)", "struct P { w: f32[2] }",
+              "P(w = a)", "|x| x + 1", "zeros([0, 3])", "arange(2000)", "print(a)", "f64(a) / 3.0", "key(1)", "let (b, c) = (1, a)", "b", "()",
+              "fn f(x) = x", "f", "f(a)[new]", "u8(a)"]
+    repl = subprocess.run([sys.argv[1], "repl"], input="\n".join(inputs) + "\n", capture_output=True, text=True, timeout=60)
+    assert repl.returncode == 0 and not repl.stderr, repl.stderr
+    assert "".join(run("%%tl\n" + text) for text in inputs) == repl.stdout
+
+
+@test
 def arrays_of_python(run, names):
     run("x = np.arange(6, dtype=np.float32).reshape(2, 3); n = 3; s = 'te{x}t'; f = 0.5; yes = True; l = [1, 2]")
     run("%%tl\nprint(x.shape, x[:, ::2], n, s, f, yes, l)", "(2, 3) [[0. 2.]\n [3. 5.]] 3 te{x}t 0.5 true [1 2]\n")
@@ -108,6 +125,14 @@ def what_is_not_shared(run, names):
     run("%tl print(math)", fails="math")
     run("c = np.ones(2, complex)")
     run("%tl c", fails="complex")
+
+
+@test
+def structs_and_lists_stay(run, names):
+    run("%%tl\nstruct P { w: f32[2] }\nlet s = P(w = [1.0, 2.0])\nlet l = list(s.w, [3.0])\nlet w = s.w\nlet f = |x| x * 2.0")
+    same(names["w"], [1, 2], np.float32)
+    assert not {"s", "l", "f"} & set(names)
+    run("%tl f(s.w * l[0])", "[2. 8.] : f32[2]\n")
 
 
 @test

@@ -1,12 +1,19 @@
 #!/usr/bin/env python3
 """tl.torch_op against PyTorch's own functions: values, derivatives to the third, opcheck, torch.compile with open sizes. Needs the package tl."""
+import copy
+import os
+import pickle
+import subprocess
 import sys
+import tempfile
+import textwrap
 import threading
 
 try:
     import torch
-except ImportError:
-    print("SKIPPED: torch_op.py (it needs PyTorch)")
+    torch.library.opcheck
+except (ImportError, AttributeError):
+    print("SKIPPED: torch_op.py (it needs PyTorch 2.4 or later)")
     sys.exit(77)
 
 import tl
@@ -191,7 +198,7 @@ def compiled():
 
     torch._dynamo.reset()
     run = torch.compile(ours, fullgraph=True, dynamic=True)
-    with torch._dynamo.config.patch(error_on_recompile=True):
+    with torch._dynamo.config.patch(error_on_recompile=True, capture_dynamic_output_shape_ops=True):
         for n in (3, 5, 8):
             x, y = leaf(n, 4), leaf(4, n + 3)
             a, b = run(x, y), theirs(x, y)
@@ -199,6 +206,71 @@ def compiled():
             close(torch.autograd.grad(a, (x, y)), torch.autograd.grad(b, (x, y)), rtol=1e-3, atol=1e-3)
             with torch.no_grad():
                 close(theirs(x, y), b)
+
+
+@test
+def compiled_with_symbols():
+    f = tl.torch_op(p.three)
+    run = torch.compile(lambda x: f(x, by=x.shape[0] / 2, k=x.shape[0] + 1), fullgraph=True, dynamic=True)
+    for n in (3, 4, 6):
+        x = leaf(n)
+        ours = run(x)
+        close(ours[0], x ** 3 * (n / 2))
+        assert torch.equal(ours[2], x.long() + n + 1)
+
+
+@test
+def compiled_before():
+    """What PyTorch has compiled in another process calls operators that this one has not traced."""
+    script = textwrap.dedent("""
+        import torch, tl
+        p = tl.compile("fn f(x: f32[n], y: f32[n]) -> f32[n] = sin(x) * y")
+        f = tl.torch_op(p.f)
+        x = torch.arange(4.0, requires_grad=True)
+        torch.compile(lambda x: f(x, x * 2).sum(), fullgraph=True, dynamic=True)(x).backward()
+        torch.testing.assert_close(x.grad, (2 * x * x.cos() + 2 * x.sin()).detach())
+        from torch._dynamo.utils import counters
+        print(dict(counters["aot_autograd"]))
+    """)
+    with tempfile.TemporaryDirectory() as folder:
+        shown = [subprocess.run([sys.executable, "-c", script], env={**os.environ, "TORCHINDUCTOR_CACHE_DIR": folder}, capture_output=True,
+                                text=True, timeout=300) for _ in range(2)]
+    for done in shown:
+        assert done.returncode == 0, done.stderr
+    if "autograd_cache" in shown[0].stdout:  # PyTorch 2.4 does not keep them
+        assert "autograd_cache_hit" in shown[1].stdout, shown[1].stdout
+
+
+@test
+def derivatives_are_operators():
+    f = tl.torch_op(p.wide)
+    x, y = leaf(3, 4), leaf(4, 2)
+    derivative = sys.modules["tl.torch_op"]._derivative
+    expression = "|x, y, d| vjp(|x, y| wide(x, y), x, y)[1](d)"
+    found = torch.library.opcheck(derivative, ([x, y, leaf(3, 5)], f.op._qualname, expression, [0, 1]))
+    assert len(found) == 4 and set(found.values()) == {"SUCCESS"}, found
+    close(gradients(f(x, y), (x,), torch.ones(3, 5))[0], derivative([x, y, torch.ones(3, 5)], f.op._qualname, expression, [0, 1])[0])
+    z = leaf(3, 3, dtype=torch.float64)
+    g = tl.torch_op(tl.compile("fn g(x: f64[n, n]) -> f64[n] = sum(tanh(x @ x), axis = 0)").g)
+    assert torch.autograd.gradcheck(g, (z,)) and torch.autograd.gradgradcheck(g, (z,))
+
+
+@test
+def kept_in_files():
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.f, self.w = tl.torch_op(p.wide), torch.nn.Parameter(torch.ones(4, 2))
+
+        def forward(self, x):
+            return self.f(x, self.w)
+
+    globals()["Net"] = Net
+    Net.__qualname__ = "Net"
+    net, x = Net(), leaf(3, 4)
+    close(copy.deepcopy(net)(x), net(x))
+    again = pickle.loads(pickle.dumps(net))
+    close(again(x), net(x))
 
 
 @test
@@ -239,6 +311,7 @@ def refused():
     raises(TypeError, "`i`", lambda: f(x))
     raises(TypeError, "`j`", lambda: f(x, [0], j=1))
     raises(TypeError, "takes 2", lambda: f(x, [0], 1))
+    raises(TypeError, "", lambda: f(x.to(torch.complex64), [0]))
     raises(TypeError, "f64", lambda: f(x.double(), [0]))
     raises(tl.RunError, "the first is", lambda: tl.torch_op(p.fails)(-x.abs()))
     raises(Exception, "", lambda: tl.torch_op(p.wide)(leaf(3, 4), leaf(5, 2)))

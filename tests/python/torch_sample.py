@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """samples/python/torch_layer.py, as it is and under torch.compile: it asserts that its losses are PyTorch's. Needs the package tl."""
-import importlib.util
 import pathlib
 import subprocess
 import sys
 
-if importlib.util.find_spec("torch") is None:
-    print("SKIPPED: torch_sample.py (it needs PyTorch)")
+try:
+    import torch
+    torch.library.custom_op
+except (ImportError, AttributeError):
+    print("SKIPPED: torch_sample.py (it needs PyTorch 2.4 or later)")
     sys.exit(77)
 
 sample = pathlib.Path(__file__).resolve().parents[2] / "samples/python/torch_layer.py"

@@ -2,6 +2,7 @@
 // The central directory at the end of the file says what there is. Members that tl writes are stored, with their
 // elements at a multiple of 64, so that they can be mapped.
 #include "vm/io/formats.h"
+#include "vm/io/zip.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <zlib.h>
@@ -10,8 +11,8 @@ namespace tl {
 
 namespace {
 
-constexpr uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50, kEnd64 = 0x06064b50,
-                   kLocator64 = 0x07064b50;
+constexpr uint32_t kZipLocal = 0x04034b50, kZipCentral = 0x02014b50, kZipEnd = 0x06054b50, kZipEnd64 = 0x06064b50,
+                   kZipLocator64 = 0x07064b50;
 constexpr uint64_t kLongestDirectory = 64 << 20;
 
 struct Member {
@@ -50,15 +51,15 @@ Directory find_directory(const Source& source) {
   uint64_t size = source.size(), span = std::min(size, end_size + longest_comment);
   std::string tail = bytes_at(source, size - span, span);
   for (size_t at = tail.size() < end_size ? 0 : tail.size() - end_size + 1; at-- > 0;) {
-    if (number(tail, at, 4) != kEnd) continue;
+    if (number(tail, at, 4) != kZipEnd) continue;
     Directory found{number(tail, at + 16, 4), number(tail, at + 12, 4), number(tail, at + 10, 2)};
     uint64_t end = size - span + at;
     if (found.offset == 0xffffffff || found.size == 0xffffffff || found.entries == 0xffff) { // zip64
       if (end < 20) malformed(source, "its end record is broken");
       std::string locator = bytes_at(source, end - 20, 20);
-      if (number(locator, 0, 4) != kLocator64) malformed(source, "its end record is broken");
+      if (number(locator, 0, 4) != kZipLocator64) malformed(source, "its end record is broken");
       std::string record = bytes_at(source, number(locator, 8, 8), 56);
-      if (number(record, 0, 4) != kEnd64) malformed(source, "its end record is broken");
+      if (number(record, 0, 4) != kZipEnd64) malformed(source, "its end record is broken");
       found = {number(record, 48, 8), number(record, 40, 8), number(record, 32, 8)};
     }
     return found;
@@ -74,7 +75,7 @@ std::vector<Member> read_members(const Source& source) {
   size_t at = 0;
   for (uint64_t k = 0; k < directory.entries; ++k) {
     constexpr size_t fixed = 46;
-    if (text.size() - at < fixed || number(text, at, 4) != kCentral) malformed(source, "its directory is broken");
+    if (text.size() - at < fixed || number(text, at, 4) != kZipCentral) malformed(source, "its directory is broken");
     Member m;
     m.flags = static_cast<uint16_t>(number(text, at + 8, 2));
     m.method = static_cast<uint16_t>(number(text, at + 10, 2));
@@ -121,7 +122,7 @@ bool all_digits(std::string_view text) {
 std::shared_ptr<Source> open_member(const Source& source, const Member& m) {
   if (m.flags & 1) malformed(source, fmt::format("'{}' is encrypted", m.name));
   std::string local = bytes_at(source, m.local, 30);
-  if (number(local, 0, 4) != kLocal) malformed(source, fmt::format("'{}' is not where the directory says", m.name));
+  if (number(local, 0, 4) != kZipLocal) malformed(source, fmt::format("'{}' is not where the directory says", m.name));
   uint64_t offset = m.local + 30 + number(local, 26, 2) + number(local, 28, 2);
   if (offset > source.size() || m.packed > source.size() - offset)
     throw IoError(fmt::format("'{}' is truncated: '{}' is not all there", source.path(), m.name));
@@ -181,13 +182,6 @@ OpenTensor open_npz(const Source& source, const std::string& name) {
 
 namespace {
 
-void put(std::string& out, uint64_t value, int width) {
-  for (int i = 0; i < width; ++i)
-    out += static_cast<char>(value >> (8 * i) & 255);
-}
-
-uint32_t limited(uint64_t value) { return static_cast<uint32_t>(std::min<uint64_t>(value, 0xffffffff)); }
-
 std::string member_name(const NamedTensor& x) {
   if (x.name.empty()) return "arr_0.npy";
   return (all_digits(x.name) ? "arr_" + x.name : x.name) + ".npy";
@@ -196,75 +190,15 @@ std::string member_name(const NamedTensor& x) {
 } // namespace
 
 void write_npz(const Output& out, const std::string& path, std::span<const NamedTensor> tensors) {
-  constexpr uint32_t date = 0x00210000; // 1 January 1980: the same tensors make the same bytes
-  std::string directory;
-  uint64_t at = 0;
+  std::vector<ZipMember> members;
   for (const NamedTensor& x : tensors) {
     if (x.tensor.dtype == DType::BF16)
       throw IoError(fmt::format("cannot save '{}': .npz has no bf16; convert to f32 first", path));
-    std::string name = member_name(x), head = npy_header(x.tensor.dtype, x.tensor.dims);
-    auto count = static_cast<size_t>(x.tensor.byte_count());
-    uint64_t size = head.size() + count;
-    bool large = size >= 0xffffffff, far = at >= 0xffffffff;
-    uLong crc = ::crc32_z(0, reinterpret_cast<const Bytef*>(head.data()), head.size());
-    if (count) crc = ::crc32_z(crc, reinterpret_cast<const Bytef*>(x.tensor.data()), count);
-    std::string extra;
-    if (large) {
-      put(extra, 1, 2), put(extra, 16, 2);
-      put(extra, size, 8), put(extra, size, 8);
-    }
-    // Padding in the manner of Android's zipalign, so that the elements start at a multiple of 64.
-    uint64_t start = at + 30 + name.size() + extra.size() + 6;
-    uint64_t padding = (64 - start % 64) % 64;
-    put(extra, 0xd935, 2), put(extra, 2 + padding, 2), put(extra, 64, 2);
-    extra.append(padding, '\0');
-    auto common = [&](std::string& text, const std::string& fields) {
-      put(text, large || far ? 45 : 20, 2); // version needed
-      put(text, 0x800, 2);                  // names are UTF-8
-      put(text, 0, 2);                      // stored
-      put(text, date, 4);
-      put(text, crc, 4);
-      put(text, large ? 0xffffffff : size, 4);
-      put(text, large ? 0xffffffff : size, 4);
-      put(text, name.size(), 2);
-      put(text, fields.size(), 2);
-    };
-    std::string local;
-    put(local, kLocal, 4);
-    common(local, extra);
-    local += name + extra;
-    out(local.data(), local.size());
-    out(head.data(), head.size());
-    out(x.tensor.data(), count);
-    std::string wide;
-    if (large) put(wide, size, 8), put(wide, size, 8);
-    if (far) put(wide, at, 8);
-    std::string fields;
-    if (!wide.empty()) put(fields, 1, 2), put(fields, wide.size(), 2);
-    fields += wide;
-    put(directory, kCentral, 4);
-    put(directory, 45, 2); // made by
-    common(directory, fields);
-    put(directory, 0, 2);           // comment
-    put(directory, 0, 2);           // disk
-    put(directory, 0, 2);           // attributes
-    put(directory, 0600u << 16, 4); // permissions
-    put(directory, limited(at), 4);
-    directory += name + fields;
-    at += local.size() + size;
+    members.push_back({member_name(x),
+                       npy_header(x.tensor.dtype, x.tensor.dims),
+                       {reinterpret_cast<const char*>(x.tensor.data()), static_cast<size_t>(x.tensor.byte_count())}});
   }
-  uint64_t count = tensors.size(), length = directory.size();
-  if (at >= 0xffffffff || count >= 0xffff || length >= 0xffffffff) {
-    uint64_t end = at + length;
-    put(directory, kEnd64, 4), put(directory, 44, 8);
-    put(directory, 45, 2), put(directory, 45, 2), put(directory, 0, 4), put(directory, 0, 4);
-    put(directory, count, 8), put(directory, count, 8), put(directory, length, 8), put(directory, at, 8);
-    put(directory, kLocator64, 4), put(directory, 0, 4), put(directory, end, 8), put(directory, 1, 4);
-  }
-  put(directory, kEnd, 4), put(directory, 0, 4);
-  put(directory, std::min<uint64_t>(count, 0xffff), 2), put(directory, std::min<uint64_t>(count, 0xffff), 2);
-  put(directory, limited(length), 4), put(directory, limited(at), 4), put(directory, 0, 2);
-  out(directory.data(), directory.size());
+  write_zip(out, members);
 }
 
 } // namespace tl
