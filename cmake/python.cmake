@@ -3,7 +3,7 @@
 # package into a folder: that is the wheel, which pyproject.toml describes.
 find_package(Python3 3.9 COMPONENTS Interpreter Development.Module)
 option(TL_PYTHON "the Python package" ${Python3_Development.Module_FOUND})
-if(TL_PYTHON AND TARGET libtl)
+if(TL_PYTHON)
   set(TL_PACKAGE ${CMAKE_BINARY_DIR}/python/tl)
   file(GLOB python_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/python/module/*.cpp)
   add_library(tl_python MODULE ${python_sources})
@@ -15,7 +15,8 @@ if(TL_PYTHON AND TARGET libtl)
   target_include_directories(tl_python PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/python/module)
   target_include_directories(tl_python SYSTEM PRIVATE ${Python3_INCLUDE_DIRS})
   target_link_libraries(tl_python PRIVATE libtl)
-  target_link_options(tl_python PRIVATE -Wl,--exclude-libs,ALL)
+  target_link_options(tl_python PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/python/module/exports.map)
+  set_target_properties(tl_python PROPERTIES LINK_DEPENDS ${CMAKE_SOURCE_DIR}/python/module/exports.map)
   # The command of the package: an executable that has everything from libtl.
   add_executable(tl_python_command ${CMAKE_SOURCE_DIR}/python/command/main.cpp)
   set_target_properties(tl_python_command PROPERTIES OUTPUT_NAME tl RUNTIME_OUTPUT_DIRECTORY ${TL_PACKAGE}/bin

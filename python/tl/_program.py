@@ -212,6 +212,7 @@ class Struct(_tl.Struct):
     __slots__ = ()
 
     def __new__(cls, *arguments, **fields):
+        cls._declared_fields()
         return cls._construct(*arguments, **fields)
 
     @classmethod
@@ -225,9 +226,16 @@ class Struct(_tl.Struct):
         """Writes the fields to a .safetensors or .npz file."""
         self._program.function("|value, path: str| save(path, value)")(self, os.fspath(path))
 
+    @classmethod
+    def _declared_fields(cls):
+        if not hasattr(cls, "_construct"):
+            raise TypeError("%s is declared by another module, and its fields are not known here: write a function that "
+                            "makes it" % cls._name)
+        return cls._fields
+
     def with_(self, **changes):
         """The same struct but for these fields."""
-        fields = {name: changes.pop(name) if name in changes else self._get(name) for name in self._fields}
+        fields = {name: changes.pop(name) if name in changes else self._get(name) for name in self._declared_fields()}
         if changes:
             raise TypeError("%s has no field '%s'" % (self._name, next(iter(changes))))
         made = self._construct(**fields)
@@ -240,7 +248,7 @@ class Struct(_tl.Struct):
         return cls._fields
 
     def __getattr__(self, name):  # of a struct that another module declares
-        if name.startswith("__") or self._fields:
+        if name.startswith("_") or self._fields:
             raise AttributeError("%s has no field '%s'" % (self._name, name))
         try:
             return self._get(name)
@@ -248,6 +256,8 @@ class Struct(_tl.Struct):
             raise AttributeError("%s has no field '%s'" % (self._name, name)) from None
 
     def __repr__(self):
+        if not hasattr(type(self), "_construct"):
+            return "<%s>" % self._type()
         shown = []
         for name in self._fields:
             value = self._get(name)
@@ -261,7 +271,7 @@ class Struct(_tl.Struct):
         return "%s(%s)" % (self._name, ", ".join(shown))
 
     def __reduce__(self):
-        fields = {name: self._get(name) for name in self._fields}
+        fields = {name: self._get(name) for name in self._declared_fields()}
         return restore_struct, (self._program._origin(), self._name, fields)
 
 

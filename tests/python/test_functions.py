@@ -1,6 +1,7 @@
 """Calls: names, keywords, defaults, documentation, kinds of results. NumPy is the oracle."""
 
 import inspect
+import os
 import pickle
 
 from common import Case, np, tl
@@ -172,6 +173,18 @@ class Functions(Case):
         x = np.arange(3, dtype=np.float32)
         self.same(pickle.loads(pickle.dumps(self.p.scale))(x), 2 * x)
         self.assertIs(pickle.loads(pickle.dumps(self.p)), self.p)
+
+    def test_onnx(self):
+        """Results that ONNX Runtime gave are stored beside the models."""
+        folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "onnx")
+        for name in ("convolution", "attention"):
+            p = tl.load(os.path.join(folder, name + ".onnx"), threads=2)
+            with np.load(os.path.join(folder, name + ".npz")) as stored:
+                for case in ("0", "1"):
+                    got = p.main(stored[case + ".in.0"])
+                    np.testing.assert_allclose(got, stored[case + ".out.0"], rtol=1e-4, atol=1e-5)
+                    again = pickle.loads(pickle.dumps(p.main))(stored[case + ".in.0"])
+                    self.assertEqual(again.tolist(), got.tolist())
 
     def test_several_programs(self):
         a = tl.compile("fn f(x: i64) -> i64 = x + 1")

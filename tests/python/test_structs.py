@@ -114,6 +114,12 @@ class Structs(Case):
         self.assertEqual(l.w.shape, (3, 2))
         x = np.ones((4, 3), np.float32)
         self.assertEqual(self.p.use_linear(l, x).shape, (4, 2))
+        np.testing.assert_allclose(self.p.use_linear(l, x), x @ l.w + l.b, rtol=1e-6)
+        with self.assertRaises(AttributeError):
+            l.nobody
+        for use in (lambda: pickle.dumps(l), lambda: l.with_(w=l.w), type(l)):
+            with self.assertRaisesRegex(TypeError, "another module"):
+                use()
 
     def test_files(self):
         m = self.model()
