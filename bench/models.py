@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """ONNX models through tl and through ONNX Runtime: bench/models.py TL [--pairs N] [--profile] [MODEL…] (`./dev bench models`).
 
-Runs in the environment of tests/onnx/environment.sh, with the models of tests/onnx/zoo.py. A call is measured inside a process of Python for
+Runs in the environment of tests/environment.sh, with the models of tests/onnx/zoo.py. A call is measured inside a process of Python for
 each side: `predict` of a library that `tl build` made, and `session.run`. The processes take turns, and the one that waits is stopped, since
 threads of ONNX Runtime keep busy for a while after a run. A start is that of the executable, with a file in and files out, and that of
 `python -c` that does the same with ONNX Runtime: time and peak memory (of a call too). Results are compared.

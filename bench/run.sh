@@ -181,7 +181,7 @@ gradients() {
 # ONNX models beside ONNX Runtime, with one thread and two: those whose names contain a word of MODELS, or all.
 models() {
   local python
-  python=$(tests/onnx/environment.sh)
+  python=$(tests/environment.sh onnx)
   g++ -O2 -std=c++20 bench/spawned.cpp -o "$out/spawned"
   # shellcheck disable=SC2086 # words
   "$python" bench/models.py build/tl --pairs "$pairs" --spawned "$out/spawned" --values "$out/models.values" ${MODELS:-}

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# tl inside PyTorch, JAX and IPython: tests/python_frameworks.sh BUILD [FILTER], with the Python that $TL_FRAMEWORKS_PYTHON names, else the
-# virtual environment build/frameworks-venv (tests/README.md says how to make it), else python3. What it lacks is skipped by name.
+# tl inside PyTorch, JAX and IPython: tests/python_frameworks.sh BUILD [FILTER], with the Python that $TL_FRAMEWORKS_PYTHON names, else a
+# virtual environment with JAX and IPython (tests/environment.sh), else python3. What it lacks is skipped by name: PyTorch of PyPI brings
+# gigabytes for GPUs along, so whoever tests it names a Python that has it.
 set -uo pipefail
 build=$(realpath "$1") filter=${2:-}
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
@@ -8,9 +9,10 @@ source tests/check.sh
 patience=600
 [[ -e $build/python/tl/_tl.abi3.so ]] || { echo "SKIPPED: all of python_frameworks.sh (the Python package is not built: TL_PYTHON)"; exit 77; }
 python=${TL_FRAMEWORKS_PYTHON:-}
-[[ -n $python || ! -x build/frameworks-venv/bin/python ]] || python=$PWD/build/frameworks-venv/bin/python
-[[ -n $python ]] || for candidate in python3 /usr/bin/python3; do "$candidate" -c 'import numpy' 2>/dev/null && { python=$candidate; break; }; done
-[[ -n $python ]] || { echo "SKIPPED: all of python_frameworks.sh (there is no python3 with NumPy)"; exit 77; }
+if [[ -z $python ]] && ! python=$(tests/environment.sh frameworks); then
+  needs_numpy
+fi
+[[ $python == /* ]] || python=$(realpath -s "$(command -v "$python")")
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$build/python TL_CACHE_DIR=$build/kernel-cache
 tests=$PWD/tests/python tl=$build/tl
 

@@ -50,7 +50,7 @@ numpy_step() { # the same, with NumPy
 onnx_step() { # the same, with published models and ONNX Runtime
   local python
   [[ -f $1 ]] || { echo "SKIPPED: $1"; exit 77; }
-  python=$(tests/onnx/environment.sh) || exit
+  python=$(tests/environment.sh onnx) || exit
   "$python" "$@"
 }
 generated() { # sections of tests/generated

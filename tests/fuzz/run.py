@@ -63,7 +63,7 @@ def safetensors(name, **tensors):
 safetensors("s", w=("F64", a), v=("F32", np.ones((2, 0), "f4")), k=("BF16", np.zeros(3, "u2")))
 safetensors("o", only=("I64", np.arange(3)))
 '''
-# Published models, where their package is installed (tests/onnx/environment.sh): each operator is in some.
+# Published models, where their package is installed (tests/environment.sh): each operator is in some.
 PUBLISHED = """
 import sys, warnings
 from onnx.backend.test.loader import load_model_tests

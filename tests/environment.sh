@@ -1,17 +1,24 @@
 #!/usr/bin/env bash
-# Prints the Python of build/onnx-venv, a virtual environment with the packages of packages.txt, which it makes where it is not there or is
-# another list's. Exit code 77, and why, where that cannot be done: no module venv (Debian: python3-venv), or PyPI cannot be reached.
+# Prints the Python of a virtual environment, which it makes where it is not there or is another list's: tests/environment.sh NAME.
+# Exit code 77, and why, where that cannot be done: no module venv (Debian: python3-venv), or PyPI cannot be reached.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-list=tests/onnx/packages.txt venv=build/onnx-venv
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+pip=(install)
+case ${1:-} in
+  onnx) list=tests/onnx/packages.txt what="the published ONNX models and cases" pip+=(--no-deps) ;;
+  wheel) list=python/packages.txt what="the wheel" ;;
+  frameworks) list=tests/python/packages.txt what="tl inside JAX and IPython" ;;
+  *) echo "usage: tests/environment.sh onnx|wheel|frameworks" >&2; exit 2 ;;
+esac
+venv=build/$1-venv
 skip() {
-  printf 'SKIPPED, the published ONNX models and cases: %s\n' "$*" >&2
+  printf 'SKIPPED, %s: %s\n' "$what" "$*" >&2
   exit 77
 }
 
 [[ -f $list ]] || skip "there is no $list (bundles do without)"
 mkdir -p build
-exec 9>build/onnx-venv.lock
+exec 9>"$venv.lock"
 flock 9 # two steps may come here at once
 if ! cmp -s "$list" "$venv/packages.txt"; then
   rm -rf "$venv"
@@ -24,8 +31,8 @@ if ! cmp -s "$list" "$venv/packages.txt"; then
     fi
   done
   [[ -n $made ]] || skip "python3 -m venv does not work here (Debian: apt-get install python3-venv)"
-  log=build/onnx-venv.log
-  if ! "$venv.new/bin/python" -m pip install --no-deps --retries 1 --timeout 30 -r "$list" >"$log" 2>&1; then
+  log=$venv.log
+  if ! "$venv.new/bin/python" -m pip "${pip[@]}" --retries 1 --timeout 30 -r "$list" >"$log" 2>&1; then
     # A version that PyPI does not have is a fault of the list; without PyPI there are no versions at all.
     if grep -q 'from versions: [^n)]' "$log"; then
       cat "$log" >&2
