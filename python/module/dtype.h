@@ -28,7 +28,8 @@ inline tl_dtype dtype_of(const Dtype& dtype) { return {dtype.code, dtype.bits, 1
 
 // A new reference.
 PyObject* element(const Dtype& dtype, const void* at);
-// Converts a number, as strictly as the element type asks: integers must fit, and a float is none. False: an error is set.
+// Converts a number, as strictly as the element type asks: integers must fit, and a float is none. False: an error is
+// set.
 bool set_element(const Dtype& dtype, void* at, PyObject* number);
 
 } // namespace tl::python

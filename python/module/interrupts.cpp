@@ -1,5 +1,5 @@
-// Ctrl-C in a call. The handler of the process, Python's as a rule, stays in charge: it is only preceded, during a call in
-// the main thread, by one that also tells the session to stop.
+// Ctrl-C in a call. The handler of the process, Python's as a rule, stays in charge: during a call in the main thread
+// it is called by one that then tells the session to stop.
 #include "session.h"
 #include <atomic>
 #include <csignal>
@@ -24,8 +24,8 @@ struct Interrupts {
 
 namespace {
 
-// To tell a session may leave this handler, for good: a kernel that this thread runs is left by a jump. So it comes last,
-// and the signal is not blocked meanwhile.
+// To tell a session may leave this handler, for good: a kernel that this thread runs is left by a jump. So it comes
+// last, and the signal is not blocked meanwhile.
 void on_interrupt(int signal, siginfo_t* info, void* context) {
   if (before.sa_flags & SA_SIGINFO) {
     if (before.sa_sigaction) before.sa_sigaction(signal, info, context);

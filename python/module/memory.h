@@ -24,7 +24,8 @@ bool make_memory_type(PyObject* module);
 Memory* make_memory(tl_managed_tensor* tensor, bool writable);
 
 PyObject* memory_array_struct(Memory* memory);
-// A capsule, as __dlpack__ gives it. What is not writable is marked so, or copied where the consumer is too old to know.
+// A capsule, as __dlpack__ gives it. What is not writable is marked so, or copied where the consumer is too old to
+// know.
 PyObject* memory_dlpack(Memory* memory, bool versioned, bool copy);
 // The same by the keywords of __dlpack__.
 PyObject* memory_dlpack(Memory* memory, PyObject* keywords);

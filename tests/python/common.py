@@ -11,7 +11,7 @@ import tl
 
 try:
     import numpy as np
-except ImportError:  # test_plain.py runs without
+except ImportError:  # plain.py runs without
     np = None
 try:
     import ml_dtypes
