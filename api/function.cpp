@@ -152,6 +152,11 @@ std::vector<tl_function::Given> tl_function::given(const tl_argument* arguments,
     default: usage(kWrongValue, fmt::format("{}: there is no kind {} of arguments", name(), argument.kind));
     }
   }
+  for (const Given& own : result)
+    if (own.declared && own.declared->of && !own.declared->is_closed && !is_number(own.argument->kind) &&
+        (own.rank < 0 || own.dtype != *own.declared->of))
+      usage(kWrongType,
+            fmt::format("{}: {} is wanted, and this is {}", own.declared->name, own.declared->type, own.type));
   // Numbers take the type that their parameter has with the other arguments: that of a type parameter, else, of floats
   // where nothing is said, the one of the tensors of floats.
   std::optional<DType> floats;
@@ -163,7 +168,9 @@ std::vector<tl_function::Given> tl_function::given(const tl_argument* arguments,
     }
   for (Given& own : result) {
     if (!is_number(own.argument->kind)) continue;
-    if (own.declared && !own.declared->element_type.empty()) {
+    if (own.declared && own.declared->of) {
+      own.type = std::string(name_of(*own.declared->of));
+    } else if (own.declared && !own.declared->element_type.empty()) {
       for (const Given& other : result)
         if (other.rank >= 0 && other.declared && other.declared->element_type == own.declared->element_type) {
           own.type = std::string(name_of(other.dtype));

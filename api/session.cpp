@@ -45,9 +45,11 @@ Declared declared(const SourceManager& sources, const std::string& name, const a
   result.has_type = true;
   result.type = sources.text(type->span);
   result.is_closed = is_closed(*type, types);
-  if (const auto* named = std::get_if<ast::NamedType>(&type->node); named && named->arguments.empty())
+  if (const auto* named = std::get_if<ast::NamedType>(&type->node); named && named->arguments.empty()) {
+    if (named->module.empty()) result.of = dtype_from_name(named->name.text);
     for (const ast::TypeParam& param : types)
       if (param.name.text == named->name.text) result.element_type = param.name.text;
+  }
   return result;
 }
 

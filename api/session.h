@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 struct tl_function;
@@ -25,6 +26,7 @@ struct Declared {
   bool has_type = false, has_default = false;
   bool is_closed = false;   // its type names no type parameter, function or `..s`: a parameter elsewhere may have it
   std::string element_type; // the type parameter that is its element type, or nothing
+  std::optional<DType> of;  // what its elements are, where that is written: `f32[..s]`
 };
 struct Declaration {
   std::string name, text, result, doc, source;

@@ -149,8 +149,7 @@ int tl_value_count(tl_value* value, size_t* count) {
     const Content& content = checked(value, "value").get();
     if (content.kind == TL_TUPLE) return give_to(count, content.elements.size());
     if (content.kind != TL_LIST) usage(kWrongType, "the value is no list or tuple but " + content.type);
-    const auto& list = *std::get<std::shared_ptr<const ListArgument>>(content.leaves.at(0));
-    give_to(count, list.values.size() / std::max<size_t>(list.width, 1));
+    give_to(count, length_of(content));
   });
 }
 int tl_value_at(tl_value* value, size_t index, tl_value** element) {
@@ -161,14 +160,8 @@ int tl_value_at(tl_value* value, size_t index, tl_value** element) {
     if (index >= count)
       usage(kWrongValue, fmt::format("the value has {} element{}, and no {}", count, count == 1 ? "" : "s", index));
     const Content& content = whole.get();
-    if (content.kind == TL_TUPLE) {
-      checked(element, "place for the element") = new tl_value(whole.session, content.elements[index]);
-      return;
-    }
-    tl_argument at{nullptr, TL_INT, {}};
-    at.as.integer = static_cast<int64_t>(index);
-    const tl_argument arguments[] = {argument_of(whole), at};
-    checked(element, "place for the element") = derived(whole, "|list, at| list[at]", arguments, 2);
+    checked(element, "place for the element") =
+        new tl_value(whole.session, content.kind == TL_TUPLE ? content.elements[index] : element_of(content, index));
   });
 }
 int tl_value_field(tl_value* value, const char* name, tl_value** field) {

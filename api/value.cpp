@@ -112,6 +112,31 @@ Content list_of(std::vector<Content> elements) {
   return content;
 }
 
+static const ListArgument& elements_of(const Content& list) {
+  return *std::get<std::shared_ptr<const ListArgument>>(list.leaves.at(0));
+}
+
+size_t length_of(const Content& list) {
+  const ListArgument& all = elements_of(list);
+  return all.values.size() / std::max<size_t>(all.width, 1);
+}
+
+Content element_of(const Content& list, size_t index) {
+  const ListArgument& all = elements_of(list);
+  const auto first = all.values.begin() + static_cast<std::ptrdiff_t>(index * all.width);
+  Content element;
+  element.type = list.type.substr(5, list.type.size() - 6); // List<…>
+  element.source = list.source;
+  element.leaves.assign(first, first + static_cast<std::ptrdiff_t>(all.width));
+  const std::string name = element.type.substr(0, element.type.find('['));
+  element.kind = element.type == "str"               ? TL_TEXT
+                 : element.type.starts_with("List<") ? TL_LIST
+                 : dtype_from_name(name)             ? TL_TENSOR
+                                                     : TL_STRUCT;
+  if (element.kind == TL_LIST || element.kind == TL_STRUCT) element.record = list.record.substr(5); // List_…
+  return element;
+}
+
 } // namespace tl::api
 
 using namespace tl::api;

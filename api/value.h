@@ -33,6 +33,9 @@ Content content_of(const ProgramInterface& interface, const std::string& source,
 Content content_of(const tl_argument& argument);
 // A list of elements that are all of one type. Throws Failed.
 Content list_of(std::vector<Content> elements);
+// Of a list.
+size_t length_of(const Content& list);
+Content element_of(const Content& list, size_t index);
 
 } // namespace tl::api
 

@@ -35,7 +35,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
 import tables  # noqa: E402
 
 TOP = """.ci .clang-format .clang-tidy .editorconfig .gitignore .pre-commit-config.yaml CHANGELOG.md CMakeLists.txt CMakePresets.json
-CONTRIBUTING.md LICENSE README.md SECURITY.md abi backend bench cli cmake dev docs driver ir lang parser passes samples stdlib tests vm""".split()
+CONTRIBUTING.md LICENSE README.md SECURITY.md abi api backend bench cli cmake compiler dev docs driver importers ir lang parser passes pyproject.toml
+python samples stdlib tests vm""".split()
 FOLDERS = [name for name in TOP if "." not in name and name not in ("LICENSE", "dev")]
 
 # Characters of a line, by the end of a file's name. Programs in tl have expected output beside their lines, and `tl fmt`.

@@ -74,11 +74,9 @@ class Cells:
 
     def give(self, names):
         for name in names & set(_tl._piece_names(self.session)):
-            try:
-                value = _tl._lookup_piece(self.session, name)
-            except ValueError:  # a list, whose elements only pieces can take
-                continue
-            if not isinstance(value, _tl.Struct):  # nor can the fields of their structs be taken
+            value = _tl._lookup_piece(self.session, name)
+            # The fields of their structs only pieces can take; and a list that came back would be a tensor.
+            if not isinstance(value, (_tl.Struct, list)):
                 self.given[name] = self.shell.user_ns[name] = value
 
 

@@ -46,6 +46,7 @@ fn says(n: i64) -> i64 { print("n is {n}"); n }
 fn deep(n: i64) -> i64 = if n < 0 { 0 } else { deep(n + 1) + 1 }
 fn large(n: i64) -> f32 = sum(ones([n, n]) @ ones([n, n]))
 fn any(x, k = 0) = sum(x, axis = k)
+fn spread(x: f64[..s], by: f64[..s]) -> f64[..s] = x * by
 )";
 
 tl_argument tensor(const tl_tensor& x) {
@@ -179,6 +180,9 @@ void wrong_use() {
   check_status(call(session, "twice", {tensor(x.tensor), named}), TL_USAGE, "twice", "given twice");
   check_status(call(session, "small", {named, integer(1)}), TL_USAGE, "no parameter 'x'", "another's name");
 
+  check_status(call(session, "spread", {tensor(x.tensor), real(2)}), TL_USAGE, "f64[..s] is wanted",
+               "any rank of another type");
+  check_status(call(session, "spread", {real(3), integer(2)}), 0, "", "any rank: none");
   check_status(call(session, "ends", {integer(3)}), TL_FAILED, "exit(3)", "a program that ends");
   check_status(call(session, "deep", {integer(0)}), TL_FAILED, "nested", "recursion without end");
   check_status(tl_session_set(session, "memory-limit", "10M"), 0, "", "a memory limit");
@@ -436,6 +440,16 @@ void pieces() {
   check_status(tl_session_run(session, "<5>", "let y = f(x)\ndebug(y)\nprint(w, sum(y))"), 0, "", "a piece with them");
   check(said.find("w 14") != std::string::npos && said.find('!') != std::string::npos, "what it prints: " + said);
   tl_value* y = nullptr;
+  check_status(tl_session_run(session, "<6>", "let l = list(ones([k + 2]) for k in 0..2)"), 0, "", "a list");
+  check_status(tl_session_lookup(session, "l", &y), 0, "", "look up a list");
+  size_t count = 0;
+  tl_value* one = nullptr;
+  check(tl_value_count(y, &count) == 0 && count == 2, "its length");
+  check_status(tl_value_at(y, 1, &one), 0, "", "its element");
+  int kind = 0;
+  check(tl_value_kind(one, &kind) == 0 && kind == TL_TENSOR, "which is a tensor");
+  tl_value_release(one);
+  tl_value_release(y);
   check_status(tl_session_lookup(session, "y", &y), 0, "", "look up");
   tl_managed_tensor* view = nullptr;
   check_status(tl_value_view_tensor(y, &view), 0, "", "its tensor");
@@ -444,7 +458,8 @@ void pieces() {
   tl_value_release(y);
   check_status(tl_session_lookup(session, "f", &y), TL_USAGE, "not bound", "look up a function");
   const char* names = "";
-  check(tl_session_names(session, &names) == 0 && std::string(names) == "a\nw\nx\ny\n", std::string("names: ") + names);
+  check(tl_session_names(session, &names) == 0 && std::string(names) == "a\nl\nw\nx\ny\n",
+        std::string("names: ") + names);
   tl_session_close(session);
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Python of docs/python.md, in one process and in its order: a block ```python must print what the block after it says. Blocks ```tl
+"""The Python of README.md and docs/python.md, in one process and in its order: a block ```python must print what the block after it says. Blocks ```tl
 begin with the name of the file that they are. Blocks that need a module (```python torch) are skipped without it. Needs the package tl.
 
 readme.py [--write] writes what they print into the document.
@@ -13,7 +13,8 @@ import re
 import sys
 import tempfile
 
-DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs/python.md"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DOCUMENTS = ("README.md", "docs/python.md")
 BLOCK = re.compile(r"^```(\w*)(?: (\w+))?\n(.*?)^```\n(?:^```\n(.*?)^```\n)?", re.S | re.M)
 
 
@@ -21,7 +22,16 @@ def main():
     if importlib.util.find_spec("numpy") is None:
         print("SKIPPED: readme.py (it needs NumPy)")
         return 77
-    text = DOCUMENT.read_text()
+    counts = [run(name) for name in DOCUMENTS]
+    passed, failed = (sum(column) for column in zip(*counts))
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not all(sum(count) for count in counts) else 0
+
+
+def run(name):
+    """The blocks of a document: how many print what they should, and how many do not."""
+    document = ROOT / name
+    text = document.read_text()
     prose = text.split("\n## NumPy in tl\n")[0]
     scope, ran, failed, skipped = {}, 0, 0, set()
     written = prose
@@ -37,10 +47,10 @@ def main():
                 skipped.add(needs)
                 continue
             shown = io.StringIO()
-            line = prose[:block.start()].count("\n") + 1
+            line = prose[: block.start()].count("\n") + 1
             try:
                 with contextlib.redirect_stdout(shown):
-                    exec(compile("\n" * line + code, str(DOCUMENT), "exec"), scope)
+                    exec(compile("\n" * line + code, str(document), "exec"), scope)
             except ImportError as error:  # one that is too old
                 if not needs:
                     raise
@@ -49,15 +59,14 @@ def main():
             ran += 1
             if shown.getvalue() != wanted:
                 failed += 1
-                print(f"docs/python.md:{line}: prints\n{shown.getvalue()}and should print\n{wanted}")
+                print(f"{name}:{line}: prints\n{shown.getvalue()}and should print\n{wanted}")
                 written = written.replace(block[0], f"```{language}{' ' + needs if needs else ''}\n{code}```\n```\n{shown.getvalue()}```\n")
         os.chdir("/")
     if "--write" in sys.argv:
-        DOCUMENT.write_text(written + text[len(prose):])
+        document.write_text(written + text[len(prose) :])
     for module in sorted(skipped):
-        print(f"SKIPPED: the blocks of docs/python.md that need {module}")
-    print(f"readme: {ran} blocks, {failed} failed")
-    return 1 if failed or not ran else 0
+        print(f"SKIPPED: the blocks of {name} that need {module}")
+    return ran - failed, failed
 
 
 if __name__ == "__main__":
