@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The Python package, as a user has it: tests/python.sh BUILD [FILTER]. Makes the wheel (python/wheel.sh), installs it into fresh virtual
 # environments of python3 and of the oldest and newest other CPython here, and runs tests/python in each; then once more without NumPy.
-# Where PyPI cannot be reached, the package of the build tree is tested with a Python that has NumPy. Under a sanitizer: that alone.
+# (tests/python_frameworks.sh has the rest of that folder.) Where PyPI cannot be reached, the package of the build tree is tested with a Python that has NumPy. Under a sanitizer: that alone.
 set -uo pipefail
 build=$(realpath "$1") filter=${2:-}
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
@@ -61,8 +61,9 @@ check "the wheel is for Python 3.9 and later, and glibc 2.36" 0 -- test -f "$whe
 check "it is at most 60 MB" 0 -- test "$(stat -c %s "$wheel")" -le $((60 * 1024 * 1024))
 check "it needs nothing but libc" 0 'consistent with the following platform tag: *"?manylinux_2_36|manylinux_2_36_x86_64' -- \
   env PATH="$PWD/build/wheel-venv/bin:$PATH" build/wheel-venv/bin/python -m auditwheel show "$wheel"
-carried='__init__.py|__init__.pyi|__main__.py|_tl.pyi|_program.py|_support.py|py.typed|_tl.abi3.so|libtl.so|bin/tl'
-check "what it carries" 0 '^10$' -- sh -c "build/wheel-venv/bin/python -m zipfile -l '$wheel' | grep -cE '^tl/($carried) '"
+for file in __init__.py __init__.pyi __main__.py _tl.pyi py.typed _tl.abi3.so libtl.so bin/tl; do
+  check "it carries $file" 0 "^tl/$file " -- build/wheel-venv/bin/python -m zipfile -l "$wheel"
+done
 check "the licenses of what is linked into it" 0 'tl/licenses/llvm-19-dev' -- build/wheel-venv/bin/python -m zipfile -l "$wheel"
 check "the sdist has the sources, and nothing that was built" 1 '^0$' -- sh -c "tar tf build/dist/tl_lang-*.tar.gz | grep -cE '\\.(o|so|a)$'"
 
@@ -85,30 +86,18 @@ fresh() {
   "$1" -m venv "$folder" >"$build/python-venv.log" 2>&1 &&
     "$folder/bin/python" -m pip install -q --retries 1 --timeout 30 "$wheel" "${@:3}" >>"$build/python-venv.log" 2>&1
 }
-seen="" first=""
+seen=""
 for python in "${pythons[@]}"; do
   version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   [[ " $seen " == *" $version "* ]] && continue
   seen+=" $version"
   venv=build/python-venv-$version
-  if ! fresh "$python" "$venv" numpy ml_dtypes ipython; then
+  if ! fresh "$python" "$venv" numpy ml_dtypes; then
     cat "$build/python-venv.log"
     failed=$((failed + 1))
     continue
   fi
   run_tests "$venv/bin/python" "the wheel"
-  first=${first:-$venv/bin/python}
-done
-# ---- scripts of their own, which say what they need
-[[ -n $first ]] || finish_all
-for script in readme magic_cells jax_fn torch_op torch_sample; do
-  [[ -n $filter && $script != *"$filter"* ]] && continue
-  timeout 600 "$first" "tests/python/$script.py" >"$build/python-tests.log" 2>&1
-  case $? in
-    0) passed_there=$((passed_there + 1)) ;;
-    77) tail -n 1 "$build/python-tests.log" ;;
-    *) failed_there=$((failed_there + 1)) && echo "FAIL $script.py" && cat "$build/python-tests.log" ;;
-  esac
 done
 venv=build/python-venv-plain
 if fresh python3 "$venv"; then

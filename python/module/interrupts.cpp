@@ -1,5 +1,5 @@
-// Ctrl-C in a call. The handler of the process, Python's as a rule, stays in charge: it is only preceded, during a
-// call in the main thread, by one that also tells the session to stop.
+// Ctrl-C in a call. The handler of the process, Python's as a rule, stays in charge: during a call in the main thread
+// it is called by one that then tells the session to stop.
 #include "session.h"
 #include <atomic>
 #include <csignal>
