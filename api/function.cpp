@@ -183,6 +183,14 @@ std::vector<tl_function::Given> tl_function::given(const tl_argument* arguments,
   return result;
 }
 
+// In place of the function that makes the call stands what was called.
+Error tl_function::said_of(Error error, const std::string& call) const {
+  for (std::string* text : {&error.message, &error.hint, &error.text})
+    for (const std::string word = "`" + call + "`"; text->find(word) != std::string::npos;)
+      text->replace(text->find(word), word.size(), "`" + expression_ + "`");
+  return error;
+}
+
 std::shared_ptr<const Instance> tl_function::compile(const std::vector<Given>& arguments, bool numbers_as_text) const {
   std::string name = "call";
   while (has_word(text_, name) || has_word(expression_, name))
@@ -224,7 +232,9 @@ std::shared_ptr<const Instance> tl_function::compile(const std::vector<Given>& a
     std::optional<ir::Module> module;
     if (!frontend.diagnostics.has_errors()) module = lower_source(frontend, typed, flags);
     if (!module)
-      throw Failed(error_of(kRejected, frontend.diagnostics, frontend.sources, frontend.file, made->own_end));
+      throw Failed(
+          said_of(error_of(kRejected, frontend.diagnostics, frontend.sources, frontend.file, made->own_end), name));
+    made->name = name;
     made->executable = make_executable(optimise(std::move(*module), flags), flags);
     made->sources = std::move(frontend.sources);
     made->main = frontend.file;
@@ -369,9 +379,10 @@ Content tl_function::call(const tl_argument* arguments, size_t count) {
     throw Failed(std::move(error));
   }
   if (outcome.error)
-    throw Failed(error_of(kRuntimeError,
-                          diagnostic_of(*outcome.error, program.locations, called->sources, called->main),
-                          called->sources, called->main, called->own_end));
+    throw Failed(
+        said_of(error_of(kRuntimeError, diagnostic_of(*outcome.error, program.locations, called->sources, called->main),
+                         called->sources, called->main, called->own_end),
+                called->name));
   if (outcome.exit_code != 0 || outcome.results.size() != program.interface.results.size()) {
     Error error;
     error.status = kRuntimeError;

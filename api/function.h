@@ -11,6 +11,7 @@ struct Instance {
   Executable executable;
   SourceManager sources;
   FileId main;
+  std::string name;         // of the function in `main` that makes the call
   size_t own_end = 0;       // of the program's text in the file `main`; the call stands behind it
   std::vector<bool> passes; // whether argument k is one of the call: else it stands in its text
   std::string result_type;  // tl_result_type
@@ -35,6 +36,8 @@ private:
   std::vector<Given> given(const tl_argument* arguments, size_t count) const;
   std::shared_ptr<const tl::api::Instance> instance(const std::vector<Given>& arguments);
   std::shared_ptr<const tl::api::Instance> compile(const std::vector<Given>& arguments, bool numbers_as_text) const;
+
+  tl::api::Error said_of(tl::api::Error error, const std::string& call) const;
 
   tl::api::Session& session_;
   const std::string source_, text_, expression_;

@@ -64,6 +64,15 @@ std::string placeholder(DType dtype, const std::vector<int64_t>& dims) {
   return fmt::format("[false for {}]", ranges);
 }
 
+// The leaves of a value of this type.
+void add_paths(const Type& type, const std::string& path, std::vector<std::string>& paths) {
+  if (!type.is_aggregate()) return paths.push_back(path);
+  for (size_t i = 0; i < type.elements.size(); ++i) {
+    const std::string step = type.is_struct() ? type.record->fields[i].name : std::to_string(i);
+    add_paths(type.elements[i], path.empty() ? step : path + "." + step, paths);
+  }
+}
+
 } // namespace
 
 void Session::bind(const std::string& name, const tl_argument& value) {
@@ -96,6 +105,7 @@ Content Session::lookup(const std::string& name) {
   content.type = bound->open_type;
   content.record = bound->record;
   content.leaves = own.session.leaves(bound->var);
+  add_paths(bound->type, "", content.paths);
   return content;
 }
 

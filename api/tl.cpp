@@ -169,6 +169,10 @@ int tl_value_field(tl_value* value, const char* name, tl_value** field) {
     tl_value& whole = checked(value, "value");
     if (whole.get().kind != TL_STRUCT) usage(kWrongType, "the value is no struct but " + whole.get().type);
     if (!is_name(text_of(name, "name"))) usage(kWrongValue, fmt::format("'{}' is no name of a field", name));
+    if (std::optional<Content> own = field_of(whole.get(), name)) {
+      checked(field, "place for the field") = new tl_value(whole.session, std::move(*own));
+      return;
+    }
     const tl_argument argument = argument_of(whole);
     checked(field, "place for the field") = derived(whole, fmt::format("|whole| whole.{}", name), &argument, 1);
   });

@@ -72,7 +72,8 @@ TL_API int tl_session_add_source(tl_session* session, const char* name, const ch
 /* The same for a .tl file, or an ONNX model (.onnx), which is translated first. */
 TL_API int tl_session_add_file(tl_session* session, const char* path);
 
-/* The calls of this session that run now end with TL_INTERRUPTED. May be called from a signal handler. */
+/* The calls of this session that run now, and the pieces, end with TL_INTERRUPTED. May be called from a signal handler,
+   of a thread in a call too: that call is left when the handler has returned. */
 TL_API void tl_session_interrupt(tl_session* session);
 
 typedef struct tl_parameter { /* of a function, or a field of a struct */

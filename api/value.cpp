@@ -6,6 +6,13 @@
 
 namespace tl::api {
 
+static std::string tensor_type(const HostTensor& x) {
+  std::string type(name_of(x.dtype));
+  for (size_t k = 0; k < x.dims.size(); ++k)
+    type += k == 0 ? "[_" : ", _";
+  return x.dims.empty() ? type : type + "]";
+}
+
 Content content_of(const ProgramInterface& interface, const std::string& source, std::vector<Argument> results) {
   std::vector<Content> values;
   for (size_t i = 0; i < results.size(); ++i) {
@@ -19,6 +26,7 @@ Content content_of(const ProgramInterface& interface, const std::string& source,
       if (!info.record.empty()) value.kind = info.is_list && info.leaf.empty() ? TL_LIST : TL_STRUCT;
     }
     values.back().leaves.push_back(std::move(results[i]));
+    values.back().paths.push_back(info.leaf);
   }
   if (values.size() == 1) return std::move(values[0]);
   Content whole;
@@ -35,10 +43,7 @@ Content content_of(const tl_argument& given) {
   Content content;
   auto tensor = [&](HostTensor x) {
     content.kind = TL_TENSOR;
-    content.type = name_of(x.dtype);
-    for (size_t k = 0; k < x.dims.size(); ++k)
-      content.type += k == 0 ? "[_" : ", _";
-    if (!x.dims.empty()) content.type += "]";
+    content.type = tensor_type(x);
     content.leaves.emplace_back(std::move(x));
     return content;
   };
@@ -110,6 +115,25 @@ Content list_of(std::vector<Content> elements) {
   }
   content.leaves.emplace_back(std::shared_ptr<const ListArgument>(std::move(list)));
   return content;
+}
+
+std::optional<Content> field_of(const Content& record, const std::string& name) {
+  const auto at = std::find(record.paths.begin(), record.paths.end(), name);
+  if (at == record.paths.end()) return std::nullopt;
+  const Argument& leaf = record.leaves[static_cast<size_t>(at - record.paths.begin())];
+  Content field;
+  field.source = record.source;
+  if (const auto* x = std::get_if<HostTensor>(&leaf)) {
+    field.kind = TL_TENSOR;
+    field.type = tensor_type(*x);
+  } else if (std::holds_alternative<std::string>(leaf)) {
+    field.kind = TL_TEXT;
+    field.type = "str";
+  } else {
+    return std::nullopt;
+  }
+  field.leaves.push_back(leaf);
+  return field;
 }
 
 static const ListArgument& elements_of(const Content& list) {

@@ -19,11 +19,12 @@ class Session;
 // One value of the language. Immutable once made, but that take_tensor may move its tensor out.
 struct Content {
   tl_kind kind = TL_NOTHING;
-  std::string type;              // with open sizes, as a parameter of the program could have it
-  std::string record;            // of a struct or list: as in ParamInfo
-  std::string source;            // of the session, where its type has that name
-  std::vector<Argument> leaves;  // of a tensor, text, struct or list
-  std::vector<Content> elements; // of a tuple
+  std::string type;               // with open sizes, as a parameter of the program could have it
+  std::string record;             // of a struct or list: as in ParamInfo
+  std::string source;             // of the session, where its type has that name
+  std::vector<std::string> paths; // of a struct, where they are known: what its leaves are, "w", "layers.0.w"
+  std::vector<Argument> leaves;   // of a tensor, text, struct or list
+  std::vector<Content> elements;  // of a tuple
 };
 
 // The values that a call with this interface gave, of a function of this source.
@@ -33,6 +34,8 @@ Content content_of(const ProgramInterface& interface, const std::string& source,
 Content content_of(const tl_argument& argument);
 // A list of elements that are all of one type. Throws Failed.
 Content list_of(std::vector<Content> elements);
+// Of a struct, a field that is a tensor or text. Nothing: it is no such field, or that is not known here.
+std::optional<Content> field_of(const Content& record, const std::string& name);
 // Of a list.
 size_t length_of(const Content& list);
 Content element_of(const Content& list, size_t index);

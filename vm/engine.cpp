@@ -56,6 +56,7 @@ Engine::Engine(const Program& program, const RunOptions& options, const Devices&
   workers_.resize(static_cast<size_t>(threads_) + 1); // for good: threads hold their addresses
   for (int i = 0; i <= threads_; ++i)
     seed(workers_[static_cast<size_t>(i)], i);
+  nodes.ledger.set_slack(options.slack);
   for (int d = 0; d < devices.count(); ++d) {
     queues_.emplace_back().cores = devices.cores(d, threads_);
     Card* card = devices.card(d);

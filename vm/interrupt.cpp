@@ -76,6 +76,12 @@ void leave() {
 void interrupt_kernels() {
   int saved = errno;
   if (!interrupt_detail::install()) return;
+  if (interrupt_detail::escape) { // a signal handler, above a kernel: that is left when the handler has returned
+    sigset_t own;
+    sigemptyset(&own);
+    sigaddset(&own, interrupt_detail::kSignal);
+    ::pthread_sigmask(SIG_BLOCK, &own, nullptr); // as long as it runs
+  }
   for (auto& slot : interrupt_detail::slots)
     if (slot.in_kernel) ::pthread_kill(slot.thread, interrupt_detail::kSignal);
   errno = saved;

@@ -138,6 +138,7 @@ int call(uint32_t function, const uint64_t* cells, void* const* results) {
     devices = own.devices;
   }
   options.listens = false;
+  options.slack = RunOptions::kSlackOfLibraries;
   auto print = [](std::FILE* file) {
     return [file](std::string_view text) {
       std::fwrite(text.data(), 1, text.size(), file);

@@ -46,6 +46,7 @@ fn says(n: i64) -> i64 { print("n is {n}"); n }
 fn deep(n: i64) -> i64 = if n < 0 { 0 } else { deep(n + 1) + 1 }
 fn large(n: i64) -> f32 = sum(ones([n, n]) @ ones([n, n]))
 fn any(x, k = 0) = sum(x, axis = k)
+fn add(a: f32[n], b: f32[n]) -> f32[n] = a + b
 fn spread(x: f64[..s], by: f64[..s]) -> f64[..s] = x * by
 )";
 
@@ -132,7 +133,7 @@ void wrong_use() {
   check_status(call(session, "nobody", {integer(1)}), TL_REJECTED, "nobody", "no such function");
   check_status(call(session, "|x| x +", {integer(1)}), TL_REJECTED, "error", "half an expression");
 
-  Vector x{1, 2, 3};
+  Vector x{1, 2, 3}, y{4};
   check_status(call(session, "twice", {}), TL_REJECTED, "needs an argument", "no argument");
   check_status(call(session, "twice", {tensor(x.tensor), tensor(x.tensor)}), TL_USAGE, "takes 1 argument", "too many");
   check_status(call(session, "twice", {integer(1)}), TL_USAGE, "f32[n] is wanted", "an integer for a tensor");
@@ -183,6 +184,15 @@ void wrong_use() {
   check_status(call(session, "spread", {tensor(x.tensor), real(2)}), TL_USAGE, "f64[..s] is wanted",
                "any rank of another type");
   check_status(call(session, "spread", {real(3), integer(2)}), 0, "", "any rank: none");
+  tl_value* made = nullptr;
+  tl_tensor wide = x.tensor;
+  int64_t three_by_one[2] = {3, 1};
+  wide.rank = 2;
+  wide.shape = three_by_one;
+  tl_argument fields[] = {tensor(wide), tensor(x.tensor)};
+  check_status(call(session, "Model", {fields[0], fields[1]}, &made), TL_FAILED, "`b` of `Model` is 3",
+               "sizes that do not fit");
+  check_status(call(session, "add", {fields[1], tensor(y.tensor)}), TL_FAILED, "of `add`", "sizes of two arguments");
   check_status(call(session, "ends", {integer(3)}), TL_FAILED, "exit(3)", "a program that ends");
   check_status(call(session, "deep", {integer(0)}), TL_FAILED, "nested", "recursion without end");
   check_status(tl_session_set(session, "memory-limit", "10M"), 0, "", "a memory limit");
@@ -270,7 +280,9 @@ void values() {
 
   // Values outlive their session.
   tl_session_close(session);
-  check_status(tl_value_field(model, "w", &result), TL_USAGE, "closed", "a field after the session");
+  check_status(tl_value_field(model, "w", &result), 0, "", "a field after the session");
+  tl_value_release(result);
+  check_status(tl_value_field(model, "v", &result), TL_USAGE, "closed", "no such field after the session");
   check_status(tl_session_open(&session), 0, "", "another session");
   check_status(tl_session_add_source(session, "m.tl", program), 0, "", "the program");
   check_status(call(session, "total", {value(model)}, &result), 0, "", "a value of another session");
@@ -450,6 +462,11 @@ void pieces() {
   check(tl_value_kind(one, &kind) == 0 && kind == TL_TENSOR, "which is a tensor");
   tl_value_release(one);
   tl_value_release(y);
+  check_status(tl_session_run(session, "<7>", "struct P { w: f32[2] }\nlet p = P(w = [5.0, 6.0])"), 0, "", "a struct");
+  check_status(tl_session_lookup(session, "p", &y), 0, "", "look up a struct");
+  check_status(tl_value_field(y, "w", &one), 0, "", "its field");
+  tl_value_release(one);
+  tl_value_release(y);
   check_status(tl_session_lookup(session, "y", &y), 0, "", "look up");
   tl_managed_tensor* view = nullptr;
   check_status(tl_value_view_tensor(y, &view), 0, "", "its tensor");
@@ -458,7 +475,7 @@ void pieces() {
   tl_value_release(y);
   check_status(tl_session_lookup(session, "f", &y), TL_USAGE, "not bound", "look up a function");
   const char* names = "";
-  check(tl_session_names(session, &names) == 0 && std::string(names) == "a\nl\nw\nx\ny\n",
+  check(tl_session_names(session, &names) == 0 && std::string(names) == "a\nl\np\nw\nx\ny\n",
         std::string("names: ") + names);
   tl_session_close(session);
 }

@@ -165,7 +165,8 @@ class Structs(Case):
         x = s.x
         p.close()
         self.same(x, np.ones(2, np.float32))
-        for use in (lambda: s.x, lambda: s.with_(x=x), lambda: s.save("nowhere.npz"), lambda: p.f(x)):
+        self.same(s.x, x)  # values outlive their program
+        for use in (lambda: s.with_(x=x), lambda: s.save("nowhere.npz"), lambda: p.f(x)):
             with self.assertRaisesRegex(ValueError, "closed"):
                 use()
         del p, s
