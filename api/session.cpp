@@ -6,9 +6,10 @@
 #include "vm/devices.h"
 #include "vm/interrupt.h"
 #include "vm/io/mapping.h"
-#include <filesystem>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <pthread.h>
+#include <set>
 
 namespace tl::api {
 namespace {
@@ -133,21 +134,70 @@ Running::~Running() {
   if (used_) *used_ = false;
 }
 
+// Sessions that are open when the process ends: their threads must not compile any more when LLVM's static objects go.
+struct Open {
+  std::mutex mutex;
+  std::set<Session*> all;
+};
+static Open& open_sessions() {
+  static auto* open = new Open; // sessions may be closed while the process ends
+  return *open;
+}
+
+static void end_all() {
+  Open& open = open_sessions();
+  std::lock_guard lock(open.mutex);
+  for (Session* session : open.all)
+    if (!session->is_forked()) session->end();
+}
+
 Session::Session() : process_(process) {
   static const bool prepared = [] {
     leave_signals_alone();
-    return ::pthread_atfork(nullptr, nullptr, [] { ++process; }) == 0;
+    std::atexit(end_all);
+    return ::pthread_atfork([] { open_sessions().mutex.lock(); }, [] { open_sessions().mutex.unlock(); },
+                            [] {
+                              open_sessions().mutex.unlock();
+                              ++process;
+                            }) == 0;
   }();
   (void)prepared;
+  Open& open = open_sessions();
+  std::lock_guard lock(open.mutex);
+  open.all.insert(this);
 }
 
 Session::~Session() {
+  {
+    Open& open = open_sessions();
+    std::lock_guard lock(open.mutex);
+    open.all.erase(this);
+  }
+  stop_worker();
+}
+
+// It does what was handed over before, if that is still there.
+void Session::stop_worker() {
   {
     std::lock_guard lock(queue_mutex_);
     closing_ = true;
   }
   queued_.notify_all();
   if (worker_.joinable()) worker_.join();
+}
+
+void Session::end() {
+  {
+    std::lock_guard lock(queue_mutex_);
+    queue_.clear(); // whoever waits for these does not go on
+  }
+  interrupt();
+  stop_worker();
+  const bool is_busy = std::any_of(runs_.begin(), runs_.end(), [](const Slot& slot) { return slot.used.load(); });
+  if (is_busy) return;
+  std::lock_guard lock(mutex_);
+  functions_.clear(); // with the threads that compile their kernels
+  replaced_.clear();
 }
 
 bool Session::is_forked() const { return process_ != process; }

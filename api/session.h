@@ -62,6 +62,8 @@ class Session : public std::enable_shared_from_this<Session> {
 public:
   Session();
   ~Session();
+  // The process ends: nothing of this session runs from here on, but calls of other threads.
+  void end();
 
   bool is_forked() const;     // has the process been forked since?
   void check_process() const; // throws Failed if it is
@@ -94,6 +96,7 @@ private:
   Pieces& pieces();
   OutputSink sink(bool is_error) const; // for runs that begin from now on
   void work();
+  void stop_worker();
 
   static constexpr size_t kMostRuns = 256; // at a time that can be interrupted
   struct Slot {

@@ -176,6 +176,14 @@ mlp.save_to(m, "m.safetensors")
 print(mlp.predict(mlp.open("m.safetensors"), x))
 TL
 start "sample embed/mlp.tl" "$plain" "$made/embed.tl"
+seen+="python/rbf.tl "
+cat >"$made/rbf.tl" <<TL
+import "$here/samples/python/rbf.tl"
+
+let x = normal(key(1), [50, 3])
+print(rbf.rbf(x, x[:7], zeros([7])))
+TL
+start "sample python/rbf.tl" "$plain" "$made/rbf.tl"
 seen+="gpu.tl "
 cat >"$made/gpu" <<SH # FLAGS…: samples/gpu.tl; its memory depends on how far steps are issued ahead
 '$tl' run --device gpu-emu "\$@" samples/gpu.tl --to '$made/gpu.safetensors' | sed -E 's/[0-9.]+ (MB|GB)/# \1/g' | diff - tests/samples/expected/gpu_emulated.txt
