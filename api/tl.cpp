@@ -76,7 +76,10 @@ const tl_error* tl_last_error() {
 const char* tl_version() { return TL_VERSION; }
 
 int tl_session_open(tl_session** session) {
-  return guarded([&] { checked(session, "place for the session") = new tl_session{std::make_shared<Session>()}; });
+  return guarded([&] {
+    auto& place = checked(session, "place for the session");
+    place = new tl_session{std::make_shared<Session>()};
+  });
 }
 void tl_session_close(tl_session* session) {
   // Of a process that was forked: threads wait in it that are not there.
@@ -115,16 +118,17 @@ int tl_value_type(tl_value* value, const char** type) {
 }
 int tl_value_take_tensor(tl_value* value, tl_managed_tensor** tensor) {
   return guarded([&] {
+    auto& place = checked(tensor, "place for the tensor");
     HostTensor own = checked(value, "value").take();
-    checked(tensor, "place for the tensor") = reinterpret_cast<tl_managed_tensor*>(give(std::move(own)));
+    place = reinterpret_cast<tl_managed_tensor*>(give(std::move(own)));
   });
 }
 int tl_value_view_tensor(tl_value* value, tl_managed_tensor** tensor) {
   return guarded([&] {
     const Content& content = checked(value, "value").get();
     if (content.kind != TL_TENSOR) usage(kWrongType, "the value is no tensor but " + content.type);
-    checked(tensor, "place for the tensor") =
-        reinterpret_cast<tl_managed_tensor*>(lend(std::get<HostTensor>(content.leaves.at(0))));
+    auto& place = checked(tensor, "place for the tensor");
+    place = reinterpret_cast<tl_managed_tensor*>(lend(std::get<HostTensor>(content.leaves.at(0))));
   });
 }
 int tl_value_scalar(tl_value* value, tl_dtype* dtype, uint64_t* bits) {
@@ -160,7 +164,8 @@ int tl_value_at(tl_value* value, size_t index, tl_value** element) {
     if (index >= count)
       usage(kWrongValue, fmt::format("the value has {} element{}, and no {}", count, count == 1 ? "" : "s", index));
     const Content& content = whole.get();
-    checked(element, "place for the element") =
+    auto& place = checked(element, "place for the element");
+    place =
         new tl_value(whole.session, content.kind == TL_TUPLE ? content.elements[index] : element_of(content, index));
   });
 }
@@ -170,11 +175,13 @@ int tl_value_field(tl_value* value, const char* name, tl_value** field) {
     if (whole.get().kind != TL_STRUCT) usage(kWrongType, "the value is no struct but " + whole.get().type);
     if (!is_name(text_of(name, "name"))) usage(kWrongValue, fmt::format("'{}' is no name of a field", name));
     if (std::optional<Content> own = field_of(whole.get(), name)) {
-      checked(field, "place for the field") = new tl_value(whole.session, std::move(*own));
+      auto& place = checked(field, "place for the field");
+      place = new tl_value(whole.session, std::move(*own));
       return;
     }
     const tl_argument argument = argument_of(whole);
-    checked(field, "place for the field") = derived(whole, fmt::format("|whole| whole.{}", name), &argument, 1);
+    auto& place = checked(field, "place for the field");
+    place = derived(whole, fmt::format("|whole| whole.{}", name), &argument, 1);
   });
 }
 int tl_value_is_pending(tl_value* value) { return value && value->is_pending() ? 1 : 0; }
@@ -192,7 +199,8 @@ int tl_function_get(tl_session* session, const char* source, const char* express
                     tl_function** function) {
   return guarded([&] {
     tl_function& found = session_of(session).function(source, text_of(expression, "expression"), like);
-    checked(function, "place for the function") = &found;
+    auto& place = checked(function, "place for the function");
+    place = &found;
   });
 }
 int tl_call(tl_function* function, const tl_argument* arguments, size_t count, tl_value** result) {
@@ -221,7 +229,8 @@ int tl_list(tl_session* session, const tl_argument* elements, size_t count, tl_v
     std::vector<Content> parts;
     for (size_t i = 0; i < count; ++i)
       parts.push_back(content_of(elements[i]));
-    checked(list, "place for the list") = new tl_value(own.weak_from_this(), list_of(std::move(parts)));
+    auto& place = checked(list, "place for the list");
+    place = new tl_value(own.weak_from_this(), list_of(std::move(parts)));
   });
 }
 
@@ -238,7 +247,8 @@ int tl_session_lookup(tl_session* session, const char* name, tl_value** value) {
   return guarded([&] {
     Session& own = session_of(session);
     Content content = own.lookup(text_of(name, "name"));
-    checked(value, "place for the value") = new tl_value(own.weak_from_this(), std::move(content));
+    auto& place = checked(value, "place for the value");
+    place = new tl_value(own.weak_from_this(), std::move(content));
   });
 }
 int tl_session_names(tl_session* session, const char** names) {

@@ -235,8 +235,8 @@ void values() {
   Vector x{1, 2, 3}, y{4};
   const tl_argument vectors[] = {tensor(x.tensor), tensor(y.tensor)}, mixed[] = {tensor(x.tensor), integer(3)};
   check_status(tl_list(session, vectors, 2, &list), 0, "", "a list of tensors");
-  check_status(tl_list(session, mixed, 2, nullptr), TL_USAGE, "element 1", "a list of two types");
-  check_status(tl_list(session, nullptr, 0, nullptr), TL_USAGE, "not known", "an empty list");
+  check_status(tl_list(session, mixed, 2, &result), TL_USAGE, "element 1", "a list of two types");
+  check_status(tl_list(session, nullptr, 0, &result), TL_USAGE, "not known", "an empty list");
   check_status(call(session, "lengths", {value(list)}, &result), 0, "", "a list of tensors goes in");
   check(scalar(result) == 4, "lengths");
   tl_value_release(result);
@@ -251,7 +251,7 @@ void values() {
   check(taken->tensor.data != view->tensor.data, "a tensor that a view shares was taken");
   static_cast<float*>(taken->tensor.data)[0] = 9;
   check(static_cast<float*>(view->tensor.data)[0] == 1 && x.data[0] == 1, "writing to what was taken");
-  check_status(tl_value_take_tensor(result, nullptr), TL_USAGE, "was taken", "taking it twice");
+  check_status(tl_value_take_tensor(result, &taken), TL_USAGE, "was taken", "taking it twice");
   view->deleter(view);
   taken->deleter(taken);
   tl_value_release(result);
