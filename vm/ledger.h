@@ -69,7 +69,7 @@ private:
   static void forget_gone(Account& account);
 
   std::deque<Account> accounts_; // by device
-  uint64_t slack_ = 0;
+  uint64_t slack_ = uint64_t{1} << 20;
 };
 
 } // namespace tl
