@@ -55,7 +55,7 @@ namespace {
 
 // A value of this type, whose elements are not looked at.
 std::string placeholder(DType dtype, const std::vector<int64_t>& dims) {
-  const std::string element = dtype == DType::Bool ? "false" : is_float(dtype) ? "0.0" : "0";
+  std::string element = dtype == DType::Bool ? "false" : is_float(dtype) ? "0.0" : "0";
   if (dims.empty()) return element;
   if (dtype != DType::Bool) return fmt::format("zeros([{}])", fmt::join(dims, ", "));
   std::string ranges;

@@ -120,7 +120,7 @@ struct Session::Shown {
   std::vector<std::shared_ptr<const Declaration>> held;
 };
 
-Running::Running(Session& session) : session_(session) {
+Running::Running(Session& session) {
   for (Session::Slot& slot : session.runs_) {
     bool free = false;
     if (!slot.used.compare_exchange_strong(free, true)) continue;

@@ -46,7 +46,6 @@ public:
   }
 
 private:
-  Session& session_;
   std::atomic<bool>* flag_ = nullptr;
   std::atomic<bool>* used_ = nullptr;
 };

@@ -180,7 +180,7 @@ static Type with_names(Context& cx, Type type) {
 // them; `_` is a size that is known when the call has run.
 static std::string type_in_parameters(Context& cx, const Type& type) {
   std::map<AtomId, Size> known;
-  const Size unknown = Size::of(size_atom(cx, AtomKind::Fresh, "_", {}));
+  const AtomId unknown = size_atom(cx, AtomKind::Fresh, "_", {});
   for (size_t i = 0; i < cx.program.entry_params.size(); ++i) {
     const typed::Variable& variable = cx.program.variables[cx.program.entry_params[i].var.index];
     const ParamInfo& param = cx.program.interface.params[i];
@@ -195,14 +195,14 @@ static std::string type_in_parameters(Context& cx, const Type& type) {
                 std::vector<AtomId> leaves;
                 cx.program.atoms.collect(size, leaves);
                 for (AtomId leaf : leaves)
-                  if (!known.count(leaf)) return unknown;
+                  if (!known.count(leaf)) return Size::of(unknown);
                 return cx.program.atoms.substitute(size, known);
               }));
 }
 
 std::string open_type(Context& cx, const Type& type) {
-  const Size any = Size::of(size_atom(cx, AtomKind::Fresh, "_", {}));
-  return show(cx, with_sizes(with_names(cx, type), [&](const Size&) { return any; }));
+  const AtomId any = size_atom(cx, AtomKind::Fresh, "_", {});
+  return show(cx, with_sizes(with_names(cx, type), [&](const Size&) { return Size::of(any); }));
 }
 
 // The leaves of the result; of a tuple, each element is a result.

@@ -55,7 +55,7 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "tl._tl", nullptr, -1, function
 } // namespace
 } // namespace tl::python
 
-PyMODINIT_FUNC PyInit__tl() {
+PyMODINIT_FUNC PyInit__tl() { // NOLINT(bugprone-reserved-identifier,readability-identifier-naming): Python's
   using namespace tl::python;
   Ref module(PyModule_Create(&definition));
   if (!module || !make_names() || !make_session_type(module.get()) || !make_function_types(module.get()) ||

@@ -16,8 +16,10 @@ bool make_names() {
       {&names.view, "view"},
       {&names.write, "write"},
   };
-  for (const auto& [place, text] : all)
-    if (!(*place = PyUnicode_InternFromString(text))) return false;
+  for (const auto& [place, text] : all) {
+    *place = PyUnicode_InternFromString(text);
+    if (!*place) return false;
+  }
   names.max_version_tuple = Py_BuildValue("(ii)", 1, 1);
   return names.max_version_tuple;
 }
@@ -30,8 +32,10 @@ bool fill(Numpy& out) {
                                                     {&out.ascontiguousarray, "ascontiguousarray"},
                                                     {&out.ndarray, "ndarray"},
                                                     {&out.generic, "generic"}};
-  for (const auto& [place, text] : all)
-    if (!(*place = PyObject_GetAttrString(module.get(), text))) return false;
+  for (const auto& [place, text] : all) {
+    *place = PyObject_GetAttrString(module.get(), text);
+    if (!*place) return false;
+  }
   for (const Dtype& dtype : kDtypes) {
     PyObject*& scalar = out.scalars[&dtype - kDtypes];
     scalar = dtype.numpy ? PyObject_GetAttrString(module.get(), dtype.numpy) : nullptr;

@@ -2,7 +2,7 @@
 #include "arguments.h"
 #include "session.h"
 #include "values.h"
-#include <string_view>
+#include <cstring>
 
 namespace tl::python {
 namespace {
@@ -52,11 +52,9 @@ PyObject* piece_names(PyObject*, PyObject* arguments) {
   const char* text = nullptr; // of this thread's last call
   if (!session || !run(session, [&] { return tl_session_names(session->session, &text); })) return nullptr;
   Ref list(PyList_New(0));
-  for (std::string_view rest = text; list && !rest.empty();) {
-    const size_t end = rest.find('\n');
-    Ref name(PyUnicode_FromStringAndSize(rest.data(), static_cast<Py_ssize_t>(end)));
+  for (const char* end; list && (end = std::strchr(text, '\n')) != nullptr; text = end + 1) {
+    Ref name(PyUnicode_FromStringAndSize(text, end - text));
     if (!name || PyList_Append(list.get(), name.get())) return nullptr;
-    rest.remove_prefix(end + 1);
   }
   return list.release();
 }

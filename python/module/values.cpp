@@ -35,7 +35,8 @@ PyObject* elements(Session* session, Value value, bool is_list, Family family, b
   all.reserve(count);
   for (size_t i = 0; i < count; ++i) {
     tl_value* one = nullptr;
-    if ((status = tl_value_at(value.get(), i, &one))) return failed(session, status);
+    status = tl_value_at(value.get(), i, &one);
+    if (status) return failed(session, status);
     all.emplace_back(one);
   }
   if (!shared) tl_value_release(value.release()); // so that each tensor is its element's alone
@@ -127,8 +128,9 @@ PyObject* to_python(Session* session, tl_value* owned, Family family, bool share
   int status;
   if (tl_value_is_pending(value.get())) {
     if (!run(session, [&] { return tl_value_kind(value.get(), &kind); })) return nullptr;
-  } else if ((status = tl_value_kind(value.get(), &kind))) {
-    return failed(session, status);
+  } else {
+    status = tl_value_kind(value.get(), &kind);
+    if (status) return failed(session, status);
   }
   switch (kind) {
   case TL_TENSOR: {
@@ -137,7 +139,8 @@ PyObject* to_python(Session* session, tl_value* owned, Family family, bool share
     if (family == Family::None || family == Family::Numpy) {
       // What NumPy cannot hold stays what it is; to see the type costs a view.
       if (!numpy() || !bfloat16()) {
-        if ((status = tl_value_view_tensor(value.get(), &tensor))) return failed(session, status);
+        status = tl_value_view_tensor(value.get(), &tensor);
+        if (status) return failed(session, status);
         const Dtype* dtype = find_dtype(tensor->tensor.dtype);
         const bool stays = dtype && tensor->tensor.rank && keeps_tensors(family, *dtype);
         tensor->deleter(tensor);
@@ -150,12 +153,14 @@ PyObject* to_python(Session* session, tl_value* owned, Family family, bool share
   }
   case TL_TEXT: {
     const char* text;
-    if ((status = tl_value_text(value.get(), &text))) return failed(session, status);
+    status = tl_value_text(value.get(), &text);
+    if (status) return failed(session, status);
     return PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(std::char_traits<char>::length(text)), "replace");
   }
   case TL_STRUCT: {
     const char* type;
-    if ((status = tl_value_type(value.get(), &type))) return failed(session, status);
+    status = tl_value_type(value.get(), &type);
+    if (status) return failed(session, status);
     return make_struct(session, type, value.release(), family);
   }
   case TL_LIST:

@@ -151,7 +151,7 @@ OpenTensor open_npz(const Source& source, const std::string& name) {
   std::vector<std::string> names = names_of(members);
   std::string wanted = name; // what NumPy calls the tensors of a tuple
   if (all_digits(name) && std::find(names.begin(), names.end(), name) == names.end()) wanted = "arr_" + name;
-  const Member m = members[choose_name(source.path(), names, wanted)];
+  const Member& m = members[choose_name(source.path(), names, wanted)];
   std::shared_ptr<Source> member = open_member(source, m);
   if (!is_npy(*member)) malformed(source, fmt::format("'{}' is not a .npy file", m.name));
   OpenTensor result = open_npy(*member);
