@@ -4,22 +4,18 @@
 #include "api/function.h"
 #include "abi/scalar_op.h"
 #include "driver/foreign.h"
-#include "ir/lower/lower.h"
 #include "lang/deep_stack.h"
-#include "vm/devices.h"
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
-#include <limits>
 
 using namespace tl;
 using namespace tl::api;
 
+bool tl::api::is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || (c & 0x80); }
+
 namespace {
 
 bool is_number(int kind) { return kind == TL_INT || kind == TL_FLOAT || kind == TL_BOOL; }
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || (c & 0x80); }
 
 bool has_word(const std::string& text, const std::string& word) {
   for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
@@ -34,23 +30,9 @@ bool is_path(const std::string& expression) { // a name, or one of a module
          std::all_of(expression.begin(), expression.end(), [](char c) { return is_word(c) || c == '.'; });
 }
 
-// `f32`, `f32[_, _]`
-std::string tensor_type(DType dtype, int32_t rank) {
-  std::string text(name_of(dtype));
-  for (int32_t k = 0; k < rank; ++k)
-    text += k == 0 ? "[_" : ", _";
-  return rank > 0 ? text + "]" : text;
-}
-
 std::string literal(const tl_argument& number) {
   if (number.kind == TL_BOOL) return number.as.integer ? "true" : "false";
   return number.as.integer < 0 ? fmt::format("({})", number.as.integer) : std::to_string(number.as.integer);
-}
-
-HostTensor scalar_of(DType dtype, Scalar bits) {
-  HostTensor x = HostTensor::make(dtype, {});
-  x.set(0, bits);
-  return x;
 }
 
 // A number without a type of its own, as this parameter has it.
@@ -64,7 +46,7 @@ HostTensor number_argument(const tl_argument& number, const ParamInfo& param) {
   if ((param.dtype == DType::Bool) != (number.kind == TL_BOOL) || (is_int(param.dtype) && is_real)) wanted(what);
   if (!has_zero(param.dtype)) wanted(what);
   const Scalar given = is_real ? Scalar::of(number.as.real) : Scalar::of(number.as.integer);
-  if (param.dtype == DType::Bool) return scalar_of(DType::Bool, Scalar::of<uint8_t>(number.as.integer != 0));
+  if (param.dtype == DType::Bool) return scalar_tensor(DType::Bool, Scalar::of<uint8_t>(number.as.integer != 0));
   const Scalar value = convert_scalar(is_real ? DType::F64 : DType::I64, param.dtype, given);
   if (is_int(param.dtype)) {
     const bool too_small = number.as.integer < 0 && is_unsigned(param.dtype);
@@ -72,7 +54,7 @@ HostTensor number_argument(const tl_argument& number, const ParamInfo& param) {
       usage(kWrongValue,
             fmt::format("{}: {} does not fit into {}", param.name, number.as.integer, name_of(param.dtype)));
   }
-  return scalar_of(param.dtype, value);
+  return scalar_tensor(param.dtype, value);
 }
 
 const tl::driver::Tensor* as_tensor(const tl_tensor* tensor) {
@@ -132,7 +114,7 @@ std::vector<tl_function::Given> tl_function::given(const tl_argument* arguments,
       if (x.rank < 0) usage(kWrongValue, fmt::format("{}: the tensor's rank is {}", name(), x.rank));
       own.dtype = *dtype;
       own.rank = x.rank;
-      own.type = tensor_type(*dtype, x.rank);
+      own.type = tensor_type(*dtype, static_cast<size_t>(x.rank));
       break;
     }
     case TL_VALUE:
@@ -242,9 +224,7 @@ std::shared_ptr<const Instance> tl_function::compile(const std::vector<Given>& a
   std::string& type = made->result_type;
   uint32_t values = 0;
   for (const ResultInfo& result : made->executable.program.interface.results)
-    if (result.value == values) {
-      type += (values++ ? ", " : "") + result.type_text;
-    }
+    if (result.value == values) type += (values++ ? ", " : "") + result.type_text;
   if (values != 1) type = "(" + type + ")";
   return made;
 }
@@ -283,16 +263,13 @@ std::shared_ptr<const Instance> tl_function::instance(const std::vector<Given>& 
         return (own.argument->kind == TL_INT || own.argument->kind == TL_BOOL) &&
                !(own.declared && own.declared->is_closed);
       });
-      if (!has_open_number) {
-        instances_.erase(key);
-        throw;
-      }
+      if (!has_open_number) throw;
       add_numbers();
       std::shared_ptr<const Instance> made;
       try {
         made = compile(arguments, true);
-      } catch (const Failed&) {
-        instances_.erase(key);
+      } catch (const Failed&) { // what was wrong at first is what is said
+        made = nullptr;
       }
       if (!made) throw;
       instances_[key] = nullptr; // from now on their numbers are looked at

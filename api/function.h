@@ -6,6 +6,8 @@
 
 namespace tl::api {
 
+bool is_word(char c); // may it stand in a name?
+
 // A program that does one call.
 struct Instance {
   Executable executable;

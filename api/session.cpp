@@ -209,18 +209,11 @@ void Session::check_process() const {
 }
 
 void Session::set(const char* name, const char* value) {
-  const RunFlag* flag = name ? find_run_flag(name) : nullptr;
-  if (!flag || flag->looks || flag->name == "stats" || flag->name == "message-format" || flag->name == "root" ||
-      flag->name == "no-files") // of the whole process, which is somebody else's
-    usage(kWrongValue, fmt::format("a session has no setting '{}'", name ? name : ""));
   std::lock_guard lock(mutex_);
   RunFlags changed = flags_;
-  const std::string text = value ? value : "true";
-  if (flag->value.empty())
-    set_switch(changed, *flag, text);
-  else
-    flag->set(changed, text);
-  if (changed.device != "cpu") usage(kWrongValue, fmt::format("--device {}: a session runs on the CPU", text));
+  set_for_library(changed, name, value);
+  if (changed.device != "cpu")
+    usage(kWrongValue, fmt::format("--device {}: a session runs on the CPU", changed.device));
   flags_ = changed;
   environment_.reset(); // calls that run keep the one they have
 }
@@ -254,11 +247,7 @@ OutputSink Session::sink(bool is_error) const {
     return [output = output_, context = output_context_, is_error](std::string_view text) {
       output(context, is_error ? 1 : 0, text.data(), text.size());
     };
-  std::FILE* file = is_error ? stderr : stdout;
-  return [file](std::string_view text) {
-    std::fwrite(text.data(), 1, text.size(), file);
-    std::fflush(file); // it may be shared with a language that has buffers of its own
-  };
+  return flushed_output(is_error ? stderr : stdout);
 }
 
 std::map<std::string, std::string> Session::texts() const {

@@ -57,8 +57,7 @@ tl_argument argument_of(tl_value& value) {
 
 bool is_name(const char* text) {
   return *text && !std::isdigit(static_cast<unsigned char>(*text)) &&
-         std::all_of(text, text + std::strlen(text),
-                     [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || (c & 0x80); });
+         std::all_of(text, text + std::strlen(text), is_word);
 }
 
 } // namespace

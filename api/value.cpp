@@ -6,11 +6,17 @@
 
 namespace tl::api {
 
-static std::string tensor_type(const HostTensor& x) {
-  std::string type(name_of(x.dtype));
-  for (size_t k = 0; k < x.dims.size(); ++k)
+std::string tensor_type(DType dtype, size_t rank) {
+  std::string type(name_of(dtype));
+  for (size_t k = 0; k < rank; ++k)
     type += k == 0 ? "[_" : ", _";
-  return x.dims.empty() ? type : type + "]";
+  return rank == 0 ? type : type + "]";
+}
+
+HostTensor scalar_tensor(DType dtype, Scalar bits) {
+  HostTensor x = HostTensor::make(dtype, {});
+  x.set(0, bits);
+  return x;
 }
 
 Content content_of(const ProgramInterface& interface, const std::string& source, std::vector<Argument> results) {
@@ -43,19 +49,14 @@ Content content_of(const tl_argument& given) {
   Content content;
   auto tensor = [&](HostTensor x) {
     content.kind = TL_TENSOR;
-    content.type = tensor_type(x);
+    content.type = tensor_type(x.dtype, x.dims.size());
     content.leaves.emplace_back(std::move(x));
     return content;
   };
-  auto scalar = [&](DType dtype, Scalar bits) {
-    HostTensor x = HostTensor::make(dtype, {});
-    x.set(0, bits);
-    return tensor(std::move(x));
-  };
   switch (given.kind) {
-  case TL_INT: return scalar(DType::I64, Scalar::of(given.as.integer));
-  case TL_FLOAT: return scalar(DType::F32, Scalar::of(static_cast<float>(given.as.real)));
-  case TL_BOOL: return scalar(DType::Bool, Scalar::of<uint8_t>(given.as.integer != 0));
+  case TL_INT: return tensor(scalar_tensor(DType::I64, Scalar::of(given.as.integer)));
+  case TL_FLOAT: return tensor(scalar_tensor(DType::F32, Scalar::of(static_cast<float>(given.as.real))));
+  case TL_BOOL: return tensor(scalar_tensor(DType::Bool, Scalar::of<uint8_t>(given.as.integer != 0)));
   case TL_TEXT:
     if (!given.as.text) usage(kWrongType, "the text is null");
     content.kind = TL_TEXT;
@@ -75,10 +76,7 @@ Content content_of(const tl_argument& given) {
     param.type_text = "a tensor";
     param.dtype = *dtype;
     param.rank = static_cast<uint32_t>(std::max(0, x->rank));
-    const HostTensor read = tensor_argument(x, param);
-    HostTensor own = HostTensor::make(read.dtype, read.dims);
-    std::memcpy(own.data(), read.data(), static_cast<size_t>(own.byte_count()));
-    return tensor(std::move(own));
+    return tensor(copy_of(tensor_argument(x, param)));
   }
   default: usage(kWrongValue, fmt::format("there is no kind {} of arguments", given.kind));
   }
@@ -125,7 +123,7 @@ std::optional<Content> field_of(const Content& record, const std::string& name) 
   field.source = record.source;
   if (const auto* x = std::get_if<HostTensor>(&leaf)) {
     field.kind = TL_TENSOR;
-    field.type = tensor_type(*x);
+    field.type = tensor_type(x->dtype, x->dims.size());
   } else if (std::holds_alternative<std::string>(leaf)) {
     field.kind = TL_TEXT;
     field.type = "str";

@@ -27,6 +27,9 @@ struct Content {
   std::vector<Content> elements;  // of a tuple
 };
 
+std::string tensor_type(DType dtype, size_t rank); // "f32", "f32[_, _]"
+HostTensor scalar_tensor(DType dtype, Scalar bits);
+
 // The values that a call with this interface gave, of a function of this source.
 Content content_of(const ProgramInterface& interface, const std::string& source, std::vector<Argument> results);
 

@@ -108,14 +108,28 @@ void set_switch(RunSetup& setup, const RunFlag& flag, const std::string& text) {
   flag.set(setup, on ? "true" : "false");
 }
 
+void set_flag(RunSetup& setup, const RunFlag& flag, const std::string& text) {
+  if (flag.value.empty())
+    set_switch(setup, flag, text);
+  else
+    flag.set(setup, text);
+}
+
+void set_for_library(RunSetup& setup, const char* name, const char* value) {
+  const RunFlag* flag = name ? find_run_flag(name) : nullptr;
+  if (!flag || flag->looks || flag->name == "stats" || flag->name == "message-format" || flag->name == "root" ||
+      flag->name == "no-files")
+    throw UsageError(fmt::format("a library has no setting '{}'", name ? name : ""));
+  RunSetup changed = setup;
+  set_flag(changed, *flag, value ? value : "true");
+  setup = std::move(changed);
+}
+
 void take_environment(RunSetup& setup) {
   for (const RunFlag& flag : kFlags) {
     const char* text = std::getenv(environment_name(flag).c_str());
     if (!text || !*text) continue;
-    if (flag.value.empty())
-      set_switch(setup, flag, text);
-    else
-      flag.set(setup, text);
+    set_flag(setup, flag, text);
   }
 }
 

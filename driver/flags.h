@@ -37,6 +37,13 @@ std::string environment_name(const RunFlag& flag);
 // Sets a flag that has no value by a word for true or false, as in TL_SYNC=1. Throws UsageError.
 void set_switch(RunSetup& setup, const RunFlag& flag, const std::string& text);
 
+// The same for any flag: one that has a value by its value.
+void set_flag(RunSetup& setup, const RunFlag& flag, const std::string& text);
+
+// The setting `name` of a library: a flag, but for those about the whole process, which is somebody else's. `value`
+// null: "true". Throws UsageError, and `setup` is as it was.
+void set_for_library(RunSetup& setup, const char* name, const char* value);
+
 // What the environment says. Throws UsageError.
 void take_environment(RunSetup& setup);
 

@@ -100,10 +100,10 @@ HostTensor tensor_argument(const Tensor* x, const ParamInfo& param) {
   return result;
 }
 
-static void copy_to_own(HostTensor& x) {
+HostTensor copy_of(const HostTensor& x) {
   HostTensor copy = HostTensor::make(x.dtype, x.dims);
   std::memcpy(copy.data(), x.data(), static_cast<size_t>(x.byte_count()));
-  x = std::move(copy);
+  return copy;
 }
 
 // A part of a handle must not be what the caller has lent. It may be a part of another handle, or a constant: nobody
@@ -118,8 +118,10 @@ void own(Argument& value, const std::vector<HostTensor>& lent) {
   auto* x = std::get_if<HostTensor>(&value);
   if (!x) return;
   for (const HostTensor& from : lent)
-    if (std::less_equal<>()(from.data(), x->data()) && std::less<>()(x->data(), from.data() + from.byte_count()))
-      return copy_to_own(*x);
+    if (std::less_equal<>()(from.data(), x->data()) && std::less<>()(x->data(), from.data() + from.byte_count())) {
+      *x = copy_of(*x);
+      return;
+    }
 }
 
 namespace {
@@ -141,7 +143,7 @@ ManagedTensor* lend(HostTensor tensor) {
 }
 
 ManagedTensor* give(HostTensor tensor) {
-  if (tensor.bytes.use_count() != 1) copy_to_own(tensor); // an argument's, a constant's, another result's
+  if (tensor.bytes.use_count() != 1) tensor = copy_of(tensor); // an argument's, a constant's, another result's
   return lend(std::move(tensor));
 }
 

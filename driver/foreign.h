@@ -45,6 +45,8 @@ std::string name_of_type(TensorType type); // for messages
 // UsageError: null, another element type or rank, impossible sizes, another device.
 HostTensor tensor_argument(const Tensor* x, const ParamInfo& param);
 
+HostTensor copy_of(const HostTensor& x); // with memory of its own
+
 // A part of a handle must not be what the caller has lent (`mapped` tensors): such parts are copied. It may be a part
 // of another handle, or a constant: nobody writes to those.
 void own(Argument& value, const std::vector<HostTensor>& lent);

@@ -108,6 +108,13 @@ OutputSink error_output() {
   return [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); };
 }
 
+OutputSink flushed_output(std::FILE* file) {
+  return [file](std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), file);
+    std::fflush(file);
+  };
+}
+
 OutputSink StandardOutput::sink() {
   return [](std::string_view text) {
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())

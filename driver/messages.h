@@ -46,6 +46,8 @@ int report_failure(const RuntimeError& error, const std::vector<Location>& locat
 Span place_of(LocId loc, const std::vector<Location>& locations, const SourceManager& sources, FileId main);
 
 OutputSink error_output(); // standard error, for debug
+// Of a process that is not ours: written at once, since others that write to it have buffers of their own.
+OutputSink flushed_output(std::FILE* file);
 
 // Standard output: buffered, flushed by the caller's flush(); a failing write is an IoError.
 class StandardOutput {

@@ -139,16 +139,10 @@ int call(uint32_t function, const uint64_t* cells, void* const* results) {
   }
   options.listens = false;
   options.slack = RunOptions::kSlackOfLibraries;
-  auto print = [](std::FILE* file) {
-    return [file](std::string_view text) {
-      std::fwrite(text.data(), 1, text.size(), file);
-      std::fflush(file); // it may be shared with a language that has buffers of its own
-    };
-  };
   std::vector<HostTensor> lent;
   std::vector<Argument> arguments = arguments_of(program.interface, cells, lent);
-  Outcome outcome =
-      run(program, all, std::move(arguments), options, print(stdout), print(stderr), nullptr, devices.get());
+  Outcome outcome = run(program, all, std::move(arguments), options, flushed_output(stdout), flushed_output(stderr),
+                        nullptr, devices.get());
   if (outcome.error)
     return fail(kRuntimeError,
                 render(diagnostic_of(*outcome.error, program.locations, all.sources, all.main), all.sources));
@@ -161,15 +155,9 @@ int call(uint32_t function, const uint64_t* cells, void* const* results) {
 }
 
 int configure(const char* name, const char* value) {
-  const RunFlag* flag = name ? find_run_flag(name) : nullptr;
-  if (!flag || flag->looks || flag->name == "stats" || flag->name == "message-format" || flag->name == "root" ||
-      flag->name == "no-files") // of the whole process, which is somebody else's
-    throw UsageError(fmt::format("a library has no setting '{}'", name ? name : ""));
   Settings& own = settings();
   std::lock_guard lock(own.mutex);
-  RunSetup changed = own.setup;
-  flag->set(changed, value ? value : "true");
-  own.setup = changed;
+  set_for_library(own.setup, name, value);
   own.devices.reset(); // calls that run keep the ones they have
   return kFine;
 }

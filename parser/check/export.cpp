@@ -176,6 +176,16 @@ static Type with_names(Context& cx, Type type) {
   return type;
 }
 
+// Is a part of it counted from the end where it is negative? Its text does not say so.
+static bool wraps(const Context& cx, const Size& size) {
+  for (const Size::Term& term : size.terms)
+    for (AtomId id : term.atoms) {
+      const SizeAtom& atom = cx.program.atoms[id];
+      if (atom.kind == AtomKind::Wrap || wraps(cx, atom.a) || wraps(cx, atom.b)) return true;
+    }
+  return false;
+}
+
 // Its sizes are computed from those of the parameters, "x.shape[0]" or "m.layers.0.w.shape[1]", and integers among
 // them; `_` is a size that is known when the call has run.
 static std::string type_in_parameters(Context& cx, const Type& type) {
@@ -192,6 +202,7 @@ static std::string type_in_parameters(Context& cx, const Type& type) {
                       fmt::format("{}{}{}.shape[{}]", param.name, param.leaf.empty() ? "" : ".", param.leaf, k), {}));
   }
   return show(cx, with_sizes(with_names(cx, type), [&](const Size& size) {
+                if (wraps(cx, size)) return Size::of(unknown);
                 std::vector<AtomId> leaves;
                 cx.program.atoms.collect(size, leaves);
                 for (AtomId leaf : leaves)

@@ -47,6 +47,8 @@ fn deep(n: i64) -> i64 = if n < 0 { 0 } else { deep(n + 1) + 1 }
 fn large(n: i64) -> f32 = sum(ones([n, n]) @ ones([n, n]))
 fn any(x, k = 0) = sum(x, axis = k)
 fn add(a: f32[n], b: f32[n]) -> f32[n] = a + b
+fn cut(x: f32[n], k: i64) = x[k:]
+fn rest(x: f32[n], k: i64) = zeros([k + n])
 fn spread(x: f64[..s], by: f64[..s]) -> f64[..s] = x * by
 )";
 
@@ -184,6 +186,15 @@ void wrong_use() {
   check_status(call(session, "spread", {tensor(x.tensor), real(2)}), TL_USAGE, "f64[..s] is wanted",
                "any rank of another type");
   check_status(call(session, "spread", {real(3), integer(2)}), 0, "", "any rank: none");
+  const char* type = "";
+  const tl_argument sliced[] = {tensor(x.tensor), integer(-2)};
+  check(tl_result_type(function(session, "cut"), sliced, 2, &type) == 0 && std::string(type) == "f32[_]",
+        std::string("a size that is counted from the end: ") + type);
+  check(tl_result_type(function(session, "rest"), sliced, 2, &type) == 0 && std::string(type) == "f32[k + x.shape[0]]",
+        std::string("a size of sizes and numbers: ") + type);
+  check_status(tl_session_set(session, "sync", "perhaps"), TL_USAGE, "neither true nor false",
+               "a switch that is neither");
+  check_status(tl_session_set(session, "sync", "false"), 0, "", "a switch by a word");
   tl_value* made = nullptr;
   tl_tensor wide = x.tensor;
   int64_t three_by_one[2] = {3, 1};
