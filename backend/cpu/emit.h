@@ -38,9 +38,10 @@ struct Lanes {
 
 using Values = std::vector<llvm::Value*>;
 
-// Value and position of the best element; index is null except for ArgMin and ArgMax.
+// Value and position of the best element; index is null except for ArgMin and ArgMax. nan: was there one? Null where
+// the value tells.
 struct Partial {
-  llvm::Value *v = nullptr, *index = nullptr;
+  llvm::Value *v = nullptr, *index = nullptr, *nan = nullptr;
 };
 
 [[noreturn]] void fault(const kir::Kernel& kernel, const std::string& what);
@@ -140,9 +141,12 @@ private:
   void reduce_along_k(const kir::Instr& instr);
   void reduce_in_lanes(const kir::Instr& instr);
   Partial chunk_along_k(const kir::Instr& instr, llvm::Value* begin, llvm::Value* end, Partial* any_taken);
+  Partial with_first(const kir::Instr& instr, Partial result, llvm::Value* begin);
+  Partial lanes_along_k(const kir::Instr& instr, llvm::Value* begin, llvm::Value* end, Partial* any_taken,
+                        const std::function<Partial(Partial, Partial)>& fold, bool with_nan = false);
   Partial element(const kir::Instr& instr, Val k, llvm::Value** taken, bool varying);
   Partial identity(const kir::Instr& instr, bool varying);
-  Partial combine(const kir::Instr& instr, Partial x, Partial y);
+  Partial combine(const kir::Instr& instr, Partial x, Partial y, bool ascending = false);
   llvm::Value* part_of_lanes(llvm::Value* x, unsigned from, unsigned count); // null of null
   Partial halved(const kir::Instr& instr, Partial lanes);
   using Chunk = std::function<Partial(llvm::Value* begin, llvm::Value* end, llvm::Value** taken)>;

@@ -395,35 +395,48 @@ void GemmEmitter::epilogue(const SumAt& sum_at) {
   DType memory = e.kernel_.params[gemm.c].dtype;
   llvm::Type* c_element = e.memory_type(memory);
   llvm::Align c_align(static_cast<uint64_t>(size_of(memory)));
-  repeat(number(0), rows, 1, [&](Value* i) {
-    auto run = [&](Value* j, bool tail) {
+  auto result_at = [&](Value* i, Value* j) {
+    // What the tile's edge leaves unwritten in `sums` is read and thrown away.
+    Value* sum = sum_at(i, j);
+    e.set(body.params[0], Val::uniform(which_batch));
+    e.set(body.params[1], Val::uniform(b.CreateAdd(i0, i)));
+    e.set(body.params[2], Val::line(b.CreateAdd(j0, j), number(1)));
+    e.set(body.params[3], Val::vector(sum));
+    e.block(body);
+    return e.to_memory(memory, e.in_lanes(body.yields[0]));
+  };
+  auto by_vectors = [&](const std::function<void(Value * j, bool tail)>& run) {
+    auto masked = [&](Value* j, bool tail) {
       lanes(plan.lanes);
       if (tail) e.lanes_.mask = e.tail_mask(b.CreateSub(columns, j));
-      // What the tile's edge leaves unwritten in `sums` is read and thrown away.
-      Value* sum = sum_at(i, j);
-      e.set(body.params[0], Val::uniform(which_batch));
-      e.set(body.params[1], Val::uniform(b.CreateAdd(i0, i)));
-      e.set(body.params[2], Val::line(b.CreateAdd(j0, j), number(1)));
-      e.set(body.params[3], Val::vector(sum));
-      e.block(body);
-      Value* result = e.to_memory(memory, e.in_lanes(body.yields[0]));
-      if (plan.scattered) {
+      run(j, tail);
+      lanes(0);
+    };
+    Value* whole = b.CreateAnd(columns, number(-plan.lanes));
+    repeat(number(0), whole, plan.lanes, [&](Value* j) { masked(j, false); });
+    repeat(whole, columns, plan.lanes, [&](Value* j) { masked(j, true); });
+  };
+  if (plan.scattered) // where a vector of columns goes is the same in all rows
+    return by_vectors([&](Value* j, bool) {
+      const Places places = places_of(b.CreateAdd(j0, j), e.lanes_.mask);
+      Value* mask = e.lanes_.mask;
+      repeat(number(0), rows, 1, [&](Value* i) {
+        lanes(plan.lanes, mask);
         Value* row = b.CreateAdd(c_start, from_table(c_row_table, b.CreateAdd(i0, i)));
-        store_by_table(result, row, b.CreateAdd(j0, j), e.lanes_.mask);
-        lanes(0);
-        return;
-      }
+        store_at(places, result_at(i, j), row);
+      });
+      lanes(plan.lanes, mask);
+    });
+  repeat(number(0), rows, 1, [&](Value* i) {
+    by_vectors([&](Value* j, bool tail) {
+      Value* result = result_at(i, j);
       Value* place =
           b.CreateInBoundsGEP(c_element, e.pointer(gemm.c), b.CreateAdd(c_start, b.CreateAdd(multiply(i, c_row), j)));
       if (tail)
         b.CreateMaskedStore(result, place, c_align, e.lanes_.mask);
       else
         b.CreateAlignedStore(result, place, c_align);
-      lanes(0);
-    };
-    Value* whole = b.CreateAnd(columns, number(-plan.lanes));
-    repeat(number(0), whole, plan.lanes, [&](Value* j) { run(j, false); });
-    repeat(whole, columns, plan.lanes, [&](Value* j) { run(j, true); });
+    });
   });
 }
 

@@ -120,7 +120,8 @@ void GemmEmitter::stream_rows(Value* a, Value* source, Value* c, Value* chunk_su
     for (int64_t r = 0; r < count; ++r) {
       Value* at_row = b.CreateAdd(kk, number(r));
       factors.push_back(factor_of(a, at_row));
-      row.push_back(at(b_start_of_all, b.CreateAdd(source, multiply(at_row, b_row))));
+      Value* place = is_even(B) ? multiply(at_row, b_row) : from_table(b_table, at_row);
+      row.push_back(at(b_start_of_all, b.CreateAdd(source, place)));
     }
     each_vector([&](Value* j, Value* mask) {
       Value* sum = b.CreateAlignedLoad(vector, at(chunk_sums, j), align);

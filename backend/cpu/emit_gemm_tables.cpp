@@ -136,30 +136,54 @@ void GemmEmitter::pack_by_tables(Value* matrix, Value* column, Value* target, Va
   });
 }
 
-// Columns of C in one run or two of elements side by side are stored as vectors.
-void GemmEmitter::store_by_table(Value* result, Value* row, Value* j, Value* mask) {
+GemmEmitter::Places GemmEmitter::places_of(Value* j, Value* mask) {
+  auto* type = llvm::FixedVectorType::get(b.getInt64Ty(), static_cast<unsigned>(plan.lanes));
+  auto* bits = b.getIntNTy(static_cast<unsigned>(plan.lanes));
+  Places x{};
+  x.all = mask ? mask : e.splat(b.getTrue());
+  Value* from = b.CreateInBoundsGEP(b.getInt64Ty(), c_column_table, j);
+  x.offsets = b.CreateMaskedLoad(type, from, llvm::Align(8), x.all, llvm::Constant::getNullValue(type), "columns_of_c");
+  x.runs = b.CreateSub(x.offsets, e.lane_ids(b.getInt64Ty()));
+  x.first = b.CreateExtractElement(x.runs, number(0));
+  x.in_first = b.CreateAnd(x.all, b.CreateICmpEQ(x.runs, e.splat(x.first)));
+  std::vector<int> before{0};
+  for (int lane = 1; lane < plan.lanes; ++lane)
+    before.push_back(lane - 1);
+  Value* begins = b.CreateAnd(b.CreateICmpNE(x.runs, b.CreateShuffleVector(x.runs, before)), x.all);
+  Value* count = b.CreateUnaryIntrinsic(in::ctpop, b.CreateBitCast(begins, bits));
+  constexpr uint64_t few = 5;
+  x.are_few = b.CreateICmpULT(count, llvm::ConstantInt::get(bits, few));
+  return x;
+}
+
+// A few runs of elements side by side are stored as vectors, one after the other from the left.
+void GemmEmitter::store_at(const Places& x, Value* result, Value* row) {
   const DType memory = e.kernel_.params[gemm.c].dtype;
   llvm::Type* c_element = e.memory_type(memory);
   const llvm::Align c_align(static_cast<uint64_t>(size_of(memory)));
-  auto* type = llvm::FixedVectorType::get(b.getInt64Ty(), static_cast<unsigned>(plan.lanes));
-  Value* all = mask ? mask : e.splat(b.getTrue());
-  Value* from = b.CreateInBoundsGEP(b.getInt64Ty(), c_column_table, j);
-  Value* offsets =
-      b.CreateMaskedLoad(type, from, llvm::Align(8), all, llvm::Constant::getNullValue(type), "columns_of_c");
-  Value* runs = b.CreateSub(offsets, e.lane_ids(b.getInt64Ty()));
-  Value* first = b.CreateExtractElement(runs, number(0));
-  Value* last_lane = mask ? b.CreateSub(b.CreateSub(n, j), number(1)) : number(plan.lanes - 1);
-  Value* last = b.CreateExtractElement(runs, minimum(last_lane, number(plan.lanes - 1)));
-  Value *in_first = b.CreateAnd(all, b.CreateICmpEQ(runs, e.splat(first))),
-        *in_last = b.CreateAnd(b.CreateAnd(all, b.CreateNot(in_first)), b.CreateICmpEQ(runs, e.splat(last)));
-  Value* are_two = b.CreateAndReduce(b.CreateOr(b.CreateOr(in_first, in_last), b.CreateNot(all)));
+  auto* bits = b.getIntNTy(static_cast<unsigned>(plan.lanes));
   Value* place = b.CreateInBoundsGEP(c_element, e.pointer(gemm.c), row);
-  only_if(are_two, [&] {
-    b.CreateMaskedStore(result, b.CreateInBoundsGEP(c_element, place, first), c_align, in_first);
-    b.CreateMaskedStore(result, b.CreateGEP(c_element, place, last), c_align, in_last);
+  only_if(x.are_few, [&] {
+    auto *before = b.GetInsertBlock(), *loop = e.new_block("run"), *done = e.new_block("stored");
+    b.CreateBr(loop);
+    b.SetInsertPoint(loop);
+    auto *start = b.CreatePHI(b.getInt64Ty(), 2), *in_run = b.CreatePHI(x.all->getType(), 2),
+         *left = b.CreatePHI(x.all->getType(), 2);
+    b.CreateMaskedStore(result, b.CreateGEP(c_element, place, start), c_align, in_run);
+    Value* rest = b.CreateAnd(left, b.CreateNot(in_run));
+    Value* lane = b.CreateBinaryIntrinsic(in::cttz, b.CreateBitCast(rest, bits), b.getFalse());
+    lane = minimum(b.CreateZExtOrTrunc(lane, b.getInt64Ty()), number(plan.lanes - 1));
+    Value* next = b.CreateExtractElement(x.runs, lane);
+    Value* in_next = b.CreateAnd(rest, b.CreateICmpEQ(x.runs, e.splat(next)));
+    for (auto [phi, first, then] : {std::tuple{start, x.first, next}, {in_run, x.in_first, in_next}, {left, x.all, rest}}) {
+      phi->addIncoming(first, before);
+      phi->addIncoming(then, b.GetInsertBlock());
+    }
+    b.CreateCondBr(e.any(rest), loop, done);
+    b.SetInsertPoint(done);
   });
-  only_if(b.CreateNot(are_two),
-          [&] { b.CreateMaskedScatter(result, b.CreateInBoundsGEP(c_element, place, offsets), c_align, all); });
+  only_if(b.CreateNot(x.are_few),
+          [&] { b.CreateMaskedScatter(result, b.CreateInBoundsGEP(c_element, place, x.offsets), c_align, x.all); });
 }
 
 } // namespace tl::cpu

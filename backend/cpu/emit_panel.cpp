@@ -5,6 +5,9 @@
 // its last, and the 32 lanes of the order of sums are rows of partial results beside each other. Rows of one lane are
 // 32 apart; several of them are read side by side, so that the partial results are loaded and stored once for all.
 // Every lane still folds its elements by ascending k: the bits are those of reduce_in_lanes.
+//
+// Of few rows the lanes have an element or two: there is nothing to gather in memory. Lane by lane, in the order in
+// which they meet, a few vectors of columns are folded in registers.
 #include "backend/cpu/emit.h"
 #include "backend/cpu/lane_array.h"
 #include "backend/kernel/kernel_ops.h"
@@ -20,6 +23,9 @@ using llvm::Value;
 namespace {
 
 constexpr uint64_t kLongRow = 128;       // columns
+constexpr int64_t kFewRows = 256;
+constexpr int64_t kDepth = 6; // of the tree in which the lanes of the order meet, their leaves with it
+static_assert(int64_t{1} << (kDepth - 1) == kSumLanes);
 constexpr int kPartialBytes = 128 << 10; // of all partial results of a panel: they stay in the second cache
 
 void needed_by(const Block& block, std::set<uint32_t>& values) {
@@ -87,14 +93,36 @@ public:
     columns_ = wide_;
     while (2 * columns_ * bytes * kSumLanes <= kPartialBytes)
       columns_ *= 2;
-    for (const Instr* reduction : panel.reductions)
+    few_wide_ = (panel.reductions.size() == 1 && !gives_position(panel.reductions[0]->reduce) ? 2 : 1) * wide_;
+    for (const Instr* reduction : panel.reductions) {
       partial_.emplace_back(e, *reduction, columns_ * kSumLanes);
+      waiting_.emplace_back(e, *reduction, few_wide_ * kDepth);
+    }
     side_by_side_ = panel.instructions <= 12 ? 4 : panel.instructions <= 24 ? 2 : 1;
   }
 
   void run(Value* lo, Value* hi) {
     auto* total = llvm::dyn_cast<llvm::ConstantInt>(b_.CreateSub(hi, lo));
     if (total && total->getSExtValue() <= static_cast<int64_t>(narrow_)) single_ = narrow_;
+    const bool whole = panel_.reductions[0]->op == KOp::Reduce;
+    begin_ = whole ? b_.getInt64(0) : e_.scalar(panel_.reductions[0]->operands[0]);
+    end_ = e_.scalar(panel_.reductions[0]->operands[whole ? 0 : 1]);
+    Value* is_few = b_.CreateAnd(b_.CreateICmpSLE(b_.CreateSub(end_, begin_), b_.getInt64(kFewRows)),
+                                 b_.CreateICmpSGT(b_.CreateSub(hi, lo), b_.getInt64(single_)));
+    auto few = [&] {
+      few_rows(lo, hi);
+      return Values{};
+    };
+    e_.branch(is_few, few, {});
+    auto many = [&] {
+      panels(lo, hi, total);
+      return Values{};
+    };
+    e_.branch(b_.CreateNot(is_few), many, {});
+  }
+
+private:
+  void panels(Value* lo, Value* hi, llvm::ConstantInt* total) {
     e_.loop(lo, hi, columns_, {}, [&](Value* first, const Values&) {
       first_ = first;
       count_ = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(hi, first), b_.getInt64(columns_));
@@ -120,7 +148,144 @@ public:
     });
   }
 
-private:
+  void few_rows(Value* lo, Value* hi) {
+    Value* main = b_.CreateSub(hi, b_.CreateAnd(b_.CreateSub(hi, lo), b_.getInt64(few_wide_ - 1)));
+    e_.loop(lo, main, few_wide_, {}, [&](Value* column, const Values&) {
+      fold_in_registers(few_wide_, column, nullptr);
+      return Values{};
+    });
+    Value *rest = b_.CreateSub(hi, main), *is_narrow = b_.CreateICmpSLE(rest, b_.getInt64(narrow_));
+    auto masked = [&](unsigned width) {
+      return [this, width, main, rest] {
+        e_.lanes_ = {width, nullptr};
+        fold_in_registers(width, main, e_.tail_mask(rest));
+        return Values{};
+      };
+    };
+    e_.branch(b_.CreateAnd(b_.CreateICmpSGT(rest, b_.getInt64(0)), is_narrow), masked(narrow_), {});
+    e_.branch(b_.CreateNot(is_narrow), masked(few_wide_), {});
+  }
+
+  // All rows of as many columns as `width` says.
+  void fold_in_registers(unsigned width, Value* column, Value* mask) {
+    e_.lanes_ = {width, mask};
+    e_.set(body_.params[0], Val::line(column, b_.getInt64(1)));
+    for (const Instr* before : panel_.before)
+      e_.instruction(*before);
+    Partials folded = tree(false);
+    if (Value* nan = folded[0].nan) { // where there is any, all is done again
+      Values values = e_.branch(e_.any(nan), [&] { return values_of(tree(true)); }, values_of(folded));
+      folded = partials_of(values);
+    }
+    Value* not_empty = panel_.reductions[0]->op == KOp::Reduce ? b_.CreateICmpSGT(end_, begin_) : nullptr;
+    finish(folded, not_empty);
+    e_.lanes_ = {};
+  }
+
+  using Partials = std::vector<Partial>;
+  // Without what says whether there was a NaN.
+  static Values values_of(const Partials& partials) {
+    Values values;
+    for (const Partial& x : partials) {
+      values.push_back(x.v);
+      if (x.index) values.push_back(x.index);
+    }
+    return values;
+  }
+  Partials partials_of(const Values& values) const {
+    Partials partials;
+    for (size_t i = 0, next = 0; i < panel_.reductions.size(); ++i) {
+      partials.push_back({values[next++]});
+      if (gives_position(panel_.reductions[i]->reduce)) partials.back().index = values[next++];
+    }
+    return partials;
+  }
+
+  // The lanes of the order one after the other, as the leaves of the tree in which they meet, from the left: what is
+  // folded from one waits until its sibling is there, too. Unless `exact`, floats are compared as if there were no NaN,
+  // and the first result's `nan` says in which columns there was any (null: nothing is compared).
+  Partials tree(bool exact) {
+    const unsigned width = e_.lanes_.width;
+    Value *zero = b_.getInt64(0), *one = b_.getInt64(1);
+    auto is_compared = [&](const Instr& instr) {
+      return !exact && is_float(instr.dtype) && (instr.reduce == ReduceOp::Min || instr.reduce == ReduceOp::Max);
+    };
+    auto fold = [&](size_t i, Partial x, Partial y, bool ascending) -> Partial {
+      const Instr& instr = *panel_.reductions[i];
+      if (!is_compared(instr)) return e_.combine(instr, x, y, ascending);
+      const bool least = instr.reduce == ReduceOp::Min;
+      return {b_.CreateSelect(least ? b_.CreateFCmpOLT(y.v, x.v) : b_.CreateFCmpOGT(y.v, x.v), y.v, x.v)};
+    };
+    bool finds_nan = false;
+    Partials none;
+    for (const Instr* reduction : panel_.reductions) {
+      none.push_back(e_.identity(*reduction, true));
+      finds_nan |= is_compared(*reduction);
+    }
+    auto place = [&](Value* level) { return b_.CreateMul(level, b_.getInt64(width)); };
+    // Of lanes that are used, up to a power of two: what is beyond has nothing to meet.
+    Value* used = at_most(b_.CreateSub(end_, begin_), kSumLanes);
+    Value* unused_bits = b_.CreateBinaryIntrinsic(
+        llvm::Intrinsic::ctlz, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(used, one), zero), b_.getFalse());
+    Value* leaves = b_.CreateShl(one, b_.CreateSub(b_.getInt64(64), unused_bits));
+    Value* shift = at_most(unused_bits, 63); // of one leaf, any
+    Values start{zero};
+    if (finds_nan) start.push_back(e_.splat(b_.getFalse()));
+    auto leaf = [&](Value* number, const Values& before) -> Values {
+      Value* lane = b_.CreateLShr(b_.CreateUnaryIntrinsic(llvm::Intrinsic::bitreverse, number), shift);
+      Value* nan = finds_nan ? before[1] : nullptr;
+      auto elements_at = [&](Value* k) {
+        Partials y;
+        for (const Instr* reduction : panel_.reductions) {
+          y.push_back(e_.element(*reduction, Val::uniform(k), nullptr, true));
+          if (is_compared(*reduction)) nan = b_.CreateOr(nan, b_.CreateFCmpUNO(y.back().v, y.back().v));
+        }
+        return y;
+      };
+      auto with_nan = [&](Values values) {
+        if (finds_nan) values.push_back(nan);
+        return values;
+      };
+      auto own = [&] {
+        Value* first = b_.CreateAdd(begin_, lane);
+        Values init = with_nan(values_of(elements_at(first)));
+        return e_.loop(b_.CreateAdd(first, b_.getInt64(kSumLanes)), end_, kSumLanes, init,
+                       [&](Value* k, const Values& now) {
+                         if (finds_nan) nan = now.back();
+                         Partials x = partials_of(now);
+                         const Partials y = elements_at(k);
+                         for (size_t i = 0; i < x.size(); ++i)
+                           x[i] = fold(i, x[i], y[i], true);
+                         return with_nan(values_of(x));
+                       });
+      };
+      Values now = e_.branch(b_.CreateICmpSLT(lane, b_.CreateSub(end_, begin_)), own, with_nan(values_of(none)));
+      if (finds_nan) nan = now.back(), now.pop_back();
+      // As many siblings are complete as the number of the leaf ends with ones.
+      Value* complete = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, b_.CreateNot(number), b_.getFalse());
+      now.push_back(before[0]);
+      now = e_.loop(zero, complete, 1, now, [&](Value*, const Values& carried) {
+        Value* level = b_.CreateSub(carried.back(), one);
+        Partials x = partials_of(carried);
+        for (size_t i = 0; i < x.size(); ++i)
+          x[i] = fold(i, waiting_[i].read(place(level), true), x[i], false);
+        Values next = values_of(x);
+        next.push_back(level);
+        return next;
+      });
+      const Partials x = partials_of(now);
+      for (size_t i = 0; i < x.size(); ++i)
+        waiting_[i].write(place(now.back()), x[i]);
+      return with_nan({b_.CreateAdd(now.back(), one)});
+    };
+    const Values after = e_.loop(zero, leaves, 1, start, leaf);
+    Partials folded;
+    for (const LaneArray& waiting : waiting_)
+      folded.push_back(waiting.read(zero, true));
+    if (finds_nan) folded[0].nan = after[1];
+    return folded;
+  }
+
   Value* rounded_down(Value* x, int64_t to) { return b_.CreateAnd(x, b_.getInt64(~static_cast<uint64_t>(to - 1))); }
   Value* at_most(Value* x, int64_t bound) {
     return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, b_.getInt64(static_cast<uint64_t>(bound)));
@@ -175,7 +340,7 @@ private:
         for (size_t i = 0; i < now.size(); ++i) {
           const Instr& reduction = *panel_.reductions[i];
           Val at = Val::uniform(b_.CreateAdd(k, b_.getInt64(static_cast<uint64_t>(r * kSumLanes))));
-          now[i] = e_.combine(reduction, now[i], e_.element(reduction, at, nullptr, true));
+          now[i] = e_.combine(reduction, now[i], e_.element(reduction, at, nullptr, true), true);
         }
       for (size_t i = 0; i < now.size(); ++i)
         partial_[i].write(place, now[i]);
@@ -194,9 +359,8 @@ private:
       pitch_ = rounded_down(b_.CreateAdd(count_, b_.getInt64(wide_ - 1)), wide_);
       main_ = rounded_down(count_, wide_);
     }
-    bool whole = panel_.reductions[0]->op == KOp::Reduce;
-    Value* begin = begin_ = whole ? zero : e_.scalar(panel_.reductions[0]->operands[0]);
-    Value* end = e_.scalar(panel_.reductions[0]->operands[whole ? 0 : 1]);
+    const bool whole = panel_.reductions[0]->op == KOp::Reduce;
+    Value *begin = begin_, *end = end_;
     Value* length = b_.CreateSub(end, begin);
     Value* used = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, at_most(length, kSumLanes), one);
     each_partial(zero, b_.CreateSelect(b_.CreateICmpSGT(length, zero), zero, pitch_), // of no rows
@@ -241,18 +405,25 @@ private:
     results(whole ? b_.CreateICmpSGT(length, zero) : nullptr);
   }
 
-  // The loop's body, with what its reductions came to.
   void results(Value* taken) {
     each_column([&](Value* column) {
-      size_t next = 0;
-      for (const Instr& instr : body_.instrs) {
-        if (!is_reduction(instr)) {
-          e_.instruction(instr);
-          continue;
-        }
-        e_.finish_reduce(instr, partial_[next++].read(column, true), taken, true);
-      }
+      Partials folded;
+      for (const LaneArray& partial : partial_)
+        folded.push_back(partial.read(column, true));
+      finish(folded, taken);
     });
+  }
+
+  // The loop's body, with what its reductions came to.
+  void finish(const Partials& folded, Value* taken) {
+    size_t next = 0;
+    for (const Instr& instr : body_.instrs) {
+      if (!is_reduction(instr)) {
+        e_.instruction(instr);
+        continue;
+      }
+      e_.finish_reduce(instr, e_.with_first(instr, folded[next++], begin_), taken, true);
+    }
   }
 
   Emitter& e_;
@@ -263,11 +434,12 @@ private:
   unsigned single_;              // where the columns fit into one vector
   int64_t columns_ = 0;          // of a panel at most
   int64_t side_by_side_ = 0;     // rows
-  std::vector<LaneArray> partial_;
+  int64_t few_wide_ = 0;         // columns that are folded in registers
+  std::vector<LaneArray> partial_, waiting_;
   bool one_vector_ = false; // the columns fit into one
   Value *first_ = nullptr, *count_ = nullptr, *main_ = nullptr, *mask_ = nullptr;
   Value* pitch_ = nullptr; // of a lane's partial results
-  Value* begin_ = nullptr; // the first row
+  Value *begin_ = nullptr, *end_ = nullptr; // rows
 };
 
 void Emitter::panel_for(const Instr& instr, const Panel& panel) {

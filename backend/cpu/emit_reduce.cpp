@@ -31,8 +31,10 @@ Partial Emitter::identity(const Instr& instr, bool varying) {
   return {value, llvm::ConstantInt::get(shaped(DType::I64, varying), std::numeric_limits<int64_t>::max())};
 }
 
-// x comes before y in the order of the fold. NaN wins; of equal elements the first stays.
-Partial Emitter::combine(const Instr& instr, Partial x, Partial y) {
+// x comes before y in the order of the fold. NaN wins; of equal elements the first stays. `ascending`: no position of y
+// is before one of x. Then an element that is the identity has no position (with_first).
+Partial Emitter::combine(const Instr& instr, Partial x, Partial y, bool ascending) {
+  if (instr.blocks[0].yields.size() > 1) ascending = false; // the first element that is let through may be such
   bool real = is_float(instr.dtype), is_signed = !is_unsigned(instr.dtype) && instr.dtype != DType::Bool;
   switch (instr.reduce) {
   case ReduceOp::Sum: return {real ? b.CreateFAdd(x.v, y.v) : b.CreateAdd(x.v, y.v)};
@@ -46,7 +48,10 @@ Partial Emitter::combine(const Instr& instr, Partial x, Partial y) {
   }
   bool least = is_min(instr);
   Value* better = nullptr;
-  if (real) {
+  if (real && is_arg(instr) && ascending) {
+    Value* beyond = least ? b.CreateFCmpULT(y.v, x.v) : b.CreateFCmpUGT(y.v, x.v);
+    better = b.CreateAnd(beyond, b.CreateFCmpORD(x.v, x.v));
+  } else if (real) {
     better = least ? b.CreateFCmpOLT(y.v, x.v) : b.CreateFCmpOGT(y.v, x.v);
     Value* y_is_nan = b.CreateFCmpUNO(y.v, y.v);
     // Two selects: the first is one instruction, and the second test does not wait for x.
@@ -57,7 +62,9 @@ Partial Emitter::combine(const Instr& instr, Partial x, Partial y) {
   } else {
     better = least ? b.CreateICmpULT(y.v, x.v) : b.CreateICmpUGT(y.v, x.v);
   }
+  auto chosen = [&] { return Partial{b.CreateSelect(better, y.v, x.v), b.CreateSelect(better, y.index, x.index)}; };
   if (!is_arg(instr)) return {b.CreateSelect(better, y.v, x.v)};
+  if (ascending) return chosen();
   // Lanes meet out of order: of equals the lower position counts, and identities have the highest of all.
   Value* equal = nullptr;
   if (real) {
@@ -67,7 +74,17 @@ Partial Emitter::combine(const Instr& instr, Partial x, Partial y) {
     equal = b.CreateICmpEQ(x.v, y.v);
   }
   better = b.CreateOr(better, b.CreateAnd(equal, b.CreateICmpSLT(y.index, x.index)));
-  return {b.CreateSelect(better, y.v, x.v), b.CreateSelect(better, y.index, x.index)};
+  return chosen();
+}
+
+// The result of the chunk from `begin` on, folded by ascending positions: without a position all elements are the
+// identity, and the first is the one.
+Partial Emitter::with_first(const Instr& instr, Partial result, Value* begin) {
+  if (!result.index || instr.blocks[0].yields.size() > 1) return result;
+  Value* none = llvm::ConstantInt::get(result.index->getType(), std::numeric_limits<int64_t>::max());
+  Value* first = result.index->getType()->isVectorTy() ? splat(begin) : begin;
+  result.index = b.CreateSelect(b.CreateICmpEQ(result.index, none), first, result.index);
+  return result;
 }
 
 Value* Emitter::widen(const Instr& instr, Value* x) {
@@ -119,20 +136,28 @@ void Emitter::reduce(const Instr& instr) {
     reduce_in_lanes(instr);
 }
 
+// All elements one after the other, in the order in which the lanes meet, so that few partial results wait.
 void Emitter::reduce_unrolled(const Instr& instr, int64_t n) {
   bool varying = lanes_.width != 0 && varying_[instr.results[0].index];
-  std::vector<Partial> elements;
   Value* taken = nullptr;
-  for (int64_t k = 0; k < n; ++k) {
+  auto at = [&](int64_t k) {
     Value* mask = nullptr;
-    elements.push_back(element(instr, Val::uniform(b.getInt64(static_cast<uint64_t>(k))), &mask, varying));
+    Partial x = element(instr, Val::uniform(b.getInt64(static_cast<uint64_t>(k))), &mask, varying);
     if (mask) taken = taken ? b.CreateOr(taken, mask) : mask;
-  }
-  for (int64_t step = kSumLanes / 2; step > 0; step /= 2)
-    for (int64_t l = 0; l < step && l + step < n; ++l)
-      elements[static_cast<size_t>(l)] =
-          combine(instr, elements[static_cast<size_t>(l)], elements[static_cast<size_t>(l + step)]);
-  finish_reduce(instr, elements[0], taken, varying);
+    return x;
+  };
+  // Lane `lane` after those from `step` on have met it.
+  std::function<Partial(int64_t, int64_t)> folded = [&](int64_t lane, int64_t step) {
+    if (step == kSumLanes) {
+      Partial x = at(lane);
+      for (int64_t k = lane + kSumLanes; k < n; k += kSumLanes)
+        x = combine(instr, x, at(k), true);
+      return x;
+    }
+    Partial x = folded(lane, 2 * step);
+    return lane + step < n ? combine(instr, x, folded(lane + step, 2 * step)) : x;
+  };
+  finish_reduce(instr, folded(0, 1), taken, varying);
 }
 
 // --- along k: the lanes of the order are a vector
@@ -140,11 +165,36 @@ void Emitter::reduce_unrolled(const Instr& instr, int64_t n) {
 // One chunk as a scalar. *any_taken: was any element let through by the block's mask? (v null: there is no mask)
 Partial Emitter::chunk_along_k(const Instr& instr, Value* begin, Value* end, Partial* any_taken) {
   const Block& body = instr.blocks[0];
+  const bool least = instr.reduce == ReduceOp::Min, extreme = least || instr.reduce == ReduceOp::Max;
+  if (!extreme || !is_float(instr.dtype) || has_loops_or_stores(body))
+    return lanes_along_k(instr, begin, end, any_taken, [&](Partial x, Partial y) { return combine(instr, x, y, true); });
+  // A NaN is looked for beside the fold, which is one instruction then. If there is any, all is done again.
+  auto plain = [&](Partial x, Partial y) -> Partial {
+    Value* better = least ? b.CreateFCmpOLT(y.v, x.v) : b.CreateFCmpOGT(y.v, x.v);
+    return {b.CreateSelect(better, y.v, x.v), nullptr, b.CreateOr(x.nan, b.CreateFCmpUNO(y.v, y.v))};
+  };
+  Partial result = lanes_along_k(instr, begin, end, any_taken, plain, true);
+  auto exactly = [&] {
+    Partial again;
+    return Values{lanes_along_k(instr, begin, end, &again, [&](Partial x, Partial y) { return combine(instr, x, y); }).v};
+  };
+  return {branch(result.nan, exactly, {result.v})[0]};
+}
+
+// The lanes of a chunk along k, folded by `fold`, into a scalar; with_nan: the fold says of each lane whether it had a
+// NaN, and the result whether any had.
+Partial Emitter::lanes_along_k(const Instr& instr, Value* begin, Value* end, Partial* any_taken,
+                               const std::function<Partial(Partial, Partial)>& fold, bool with_nan) {
+  const Block& body = instr.blocks[0];
   bool with_mask = body.yields.size() > 1, arg = is_arg(instr);
   lanes_ = {static_cast<unsigned>(kSumLanes), nullptr};
+  // Positions in a chunk are narrow, the highest for none.
+  llvm::Type* narrow_index = b.getInt32Ty();
+  Value* no_index = llvm::ConstantInt::get(narrow_index, std::numeric_limits<int32_t>::max());
   Partial none = identity(instr, true);
   Values init{none.v};
-  if (arg) init.push_back(none.index);
+  if (arg) init.push_back(splat(no_index));
+  if (with_nan) init.push_back(splat(b.getFalse()));
   if (with_mask) init.push_back(splat(b.getFalse()));
   // What does not fill the lanes is done by halves of them, as the second may be empty. Where an index is divided the
   // loop goes from stretch to stretch, and has to stay in step.
@@ -169,23 +219,37 @@ Partial Emitter::chunk_along_k(const Instr& instr, Value* begin, Value* end, Par
     for (Value* x : now)
       before.push_back(is_half ? half(x) : x);
     Partial next = element(instr, Val::line(k, b.getInt64(1)), &taken, true);
+    if (arg) {
+      Value* first = b.CreateTrunc(b.CreateSub(k, begin), narrow_index);
+      next.index = b.CreateAdd(splat(first), lane_ids(narrow_index));
+      if (taken) next.index = b.CreateSelect(taken, next.index, splat(no_index));
+    }
     if (mask) {
       const Partial nothing = identity(instr, true);
       next.v = b.CreateSelect(mask, next.v, nothing.v);
-      if (arg) next.index = b.CreateSelect(mask, next.index, nothing.index);
+      if (arg) next.index = b.CreateSelect(mask, next.index, splat(no_index));
       if (taken) taken = masked(taken);
     }
-    Partial folded = combine(instr, {before[0], arg ? before[1] : nullptr}, next);
+    Partial folded = fold({before[0], arg ? before[1] : nullptr, with_nan ? before[1] : nullptr}, next);
     Values results{joined(now[0], folded.v)};
     if (arg) results.push_back(joined(now[1], folded.index));
+    if (with_nan) results.push_back(joined(now[1], folded.nan));
     if (with_mask) results.push_back(joined(now.back(), b.CreateOr(before.back(), taken)));
     lanes_ = {};
     return results;
   });
+  lanes_ = {width, nullptr};
+  Value* index = nullptr;
+  if (arg) {
+    Value* is_none = b.CreateICmpEQ(carried[1], splat(no_index));
+    Value* place = b.CreateAdd(splat(begin), b.CreateZExt(carried[1], shaped(DType::I64, true)));
+    index = b.CreateSelect(is_none, none.index, place);
+  }
   lanes_ = {};
   if (with_mask) any_taken->v = b.CreateOrReduce(carried.back());
-
-  return halved(instr, {carried[0], arg ? carried[1] : nullptr});
+  Partial result = with_first(instr, halved(instr, {carried[0], index}), begin);
+  if (with_nan) result.nan = b.CreateOrReduce(carried[1]);
+  return result;
 }
 
 Value* Emitter::part_of_lanes(Value* x, unsigned from, unsigned count) {
@@ -271,7 +335,7 @@ void Emitter::reduce_in_lanes(const Instr& instr) {
       Value* mask = nullptr;
       Partial next = element(instr, Val::uniform(k), &mask, varying);
       Value* lane = b.CreateAnd(b.CreateSub(k, begin), b.getInt64(kSumLanes - 1));
-      write(lane, combine(instr, read(lane), next));
+      write(lane, combine(instr, read(lane), next, true));
       if (!with_mask) return {};
       return {b.CreateOr(carried[0], mask)};
     });
@@ -283,6 +347,7 @@ void Emitter::reduce_in_lanes(const Instr& instr) {
       });
       return {b.CreateBinaryIntrinsic(in::smin, left[0], width)};
     });
+    write(zero, with_first(instr, read(zero), begin));
     return with_mask ? taken[0] : nullptr;
   };
 

@@ -101,8 +101,15 @@ private:
   Value* from_table(Value* table, Value* i) {
     return b.CreateAlignedLoad(b.getInt64Ty(), b.CreateInBoundsGEP(b.getInt64Ty(), table, i), llvm::Align(8));
   }
-  // Stores a vector of C's columns from j on, where their table tells that they are; row: where column 0 is.
-  void store_by_table(Value* result, Value* row, Value* j, Value* mask);
+  // Where a vector of C's columns goes, as their table tells: the offset of each lane; runs: those that are equal
+  // differ by their lanes alone, so that these lie side by side.
+  struct Places {
+    Value *all, *offsets, *runs; // all: the lanes that there are
+    Value *first, *in_first;     // the run of the first lane
+    Value* are_few;              // runs
+  };
+  Places places_of(Value* j, Value* mask);
+  void store_at(const Places& places, Value* result, Value* row); // row: where column 0 is
   // A panel of the `columns` columns from `column` on, for the chunk at chunk_start.
   void pack_by_tables(Value* matrix, Value* column, Value* target, Value* length, Value* columns);
 
@@ -122,7 +129,8 @@ private:
   void emit_stream(const std::string& symbol);
 
   Value* factor_of(Value* a, Value* kk) {
-    return e.splat(b.CreateAlignedLoad(element, at(a, multiply(kk, a_col)), align));
+    Value* place = is_even(A) ? multiply(kk, a_col) : from_table(a_table, kk);
+    return e.splat(b.CreateAlignedLoad(element, at(a, place), align));
   }
   Value* add_product(Value* x, Value* y, Value* sum) { return b.CreateIntrinsic(in::fma, {vector}, {x, y, sum}); }
   // Sums of chunks, from left to right; what is before the first is -0.0, exact to add.

@@ -68,8 +68,7 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
     plan.b_moves.push_back(!known(gemm.is_plain ? BBatch : count + 2, 0));
     if (plan.b_moves.back()) plan.b_batches = gemm.is_plain ? plan.batch : plan.b_batches * header(count);
   }
-  plan.streams =
-      is_number(plan.m, 1) && !narrow && !plan.dots && (plan.b_contiguous || plan.b_transposed) && sums_one_axis;
+  plan.streams = is_number(plan.m, 1) && !narrow && !plan.dots && (plan.b_contiguous || plan.b_transposed);
   const SizeFormula row_blocks = plan.batch * ceil_div(plan.m, number(plan.block_rows));
   // Wide tiles use packed A more often; with few rows to share out there are more and narrower ones.
   SizeFormula many = min(one, floor_div(row_blocks, number(4)));

@@ -212,7 +212,7 @@ int64_t unrolled_extent(const Instr& reduce, const std::vector<const Instr*>& de
   const Instr* extent = definition[reduce.operands[0].index];
   if (!extent || extent->op != KOp::Const) return 0;
   int64_t n = extent->imm.as<int64_t>();
-  if (n < 1 || n > kSumLanes || n * instruction_count(reduce.blocks[0]) > 256) return 0;
+  if (n < 1 || n > 4 * kSumLanes || n * instruction_count(reduce.blocks[0]) > 512) return 0;
   return n;
 }
 

@@ -3,7 +3,12 @@
 // Reductions come in layers: those of one layer depend only on earlier layers. A layer is two phases:
 //   parts     tile = one chunk of kSumChunk of the folded index and a block of columns; its fold goes to workspace
 //   combine   tile = a block of columns; its chunks are folded like elements, in the total type
-// The outputs are computed in the last combine.
+// The outputs are computed in the last combine. On CPUs a single chunk is the result: its phase does what the combine
+// would do, which has no tiles then.
+//
+// Where columns are few, a vector of them would be mostly empty. If what is folded lies before them, a number of rows
+// is one stretch of memory: kSumLanes rows are folded into as many rows of partial results, the lanes of the order,
+// which lie side by side just so.
 #include "backend/kernel/forms.h"
 #include "ir/graph/op_info.h"
 #include <set>
@@ -17,6 +22,8 @@ constexpr int64_t columns_of(Target target, const Layout& layout) {
   return target != Target::Cpu ? 256 : layout.vector ? 1024 : 16;
 }
 
+constexpr int64_t kFlatColumns = 48; // at most
+
 struct Folded {
   ir::ValueId value;
   const ir::Node* node;
@@ -27,7 +34,8 @@ struct Folded {
 class Chunked {
 public:
   Chunked(Emitter& e, const KernelShape& shape, const Layout& layout)
-      : e_(e), outer_(shape.outer), inner_(shape.inner), layout_(layout), columns_(columns_of(e.target, layout)) {}
+      : e_(e), outer_(shape.outer), inner_(shape.inner), layout_(layout),
+        columns_(columns_of(e.target, layout)) {}
 
   void run() {
     for (ir::ValueId yield : e_.region().yields)
@@ -67,6 +75,7 @@ public:
         r.positions = e_.add_workspace(ParamKind::Shared, DType::I64, times(chunks_, columns), "positions");
       r.result = e_.add_workspace(ParamKind::Shared, e_.type(r.value).dtype, columns, "folded");
     }
+    last_ = last;
     for (int layer = 0; layer <= last; ++layer) {
       parts_phase(layer);
       columns_phase(
@@ -76,6 +85,10 @@ public:
             if (layer == last) outputs(index);
           },
           SizeFormula::constant(64));
+      if (e_.target == Target::Cpu) {
+        SizeFormula& tiles = e_.b.kernel.phases.back().tiles;
+        tiles = times(tiles, at_most_one(minus(chunks_, SizeFormula::constant(1))));
+      }
       for (Folded& r : reduces_)
         if (r.layer == layer) e_.buffers[r.value.index] = {.param = r.result, .skip = 0, .stable = true, .base = {}};
     }
@@ -110,7 +123,14 @@ private:
     return layer;
   }
 
-  ValueId column_number(const Index& index) { return e_.linearise(index, outer_); }
+  // Columns in the order of the loops, so that partial results lie side by side.
+  ValueId column_number(Index index) {
+    if (layout_.last) {
+      const auto moved = index.begin() + static_cast<ptrdiff_t>(*layout_.last);
+      std::rotate(moved, moved + 1, index.end());
+    }
+    return e_.linearise(index, loop_order(outer_, layout_));
+  }
 
   void columns_phase(const std::function<void(const Index&, ValueId)>& body, SizeFormula work) {
     phase(
@@ -136,11 +156,24 @@ private:
           }
           ValueId n = e_.product(inner_), begin = b.mul(chunk, b.i64(kSumChunk));
           ValueId end = b.min(b.add(begin, b.i64(kSumChunk)), n);
-          loop_over_tile(e_, block, outer_, layout_, columns_, [&](const Index& index) {
-            ValueId offset = b.add(b.mul(chunk, e_.product(outer_)), column_number(index));
-            for (Folded& r : reduces_)
-              if (r.layer == layer) fold_chunk(r, index, begin, end, offset);
-          });
+          auto by_columns = [&] {
+            loop_over_tile(e_, block, outer_, layout_, columns_, [&](const Index& index) {
+              std::vector<std::vector<ValueId>> folded;
+              for (Folded& r : reduces_)
+                if (r.layer == layer) folded.push_back(fold_chunk(r, index, begin, end));
+              chunk_done(layer, index, chunk, folded);
+            });
+          };
+          if (!layout_.flat) return by_columns();
+          ValueId few = b.le(e_.product(columns()), b.i64(kFlatColumns));
+          Instr choice = make(KOp::If, {few});
+          b.open({}, true);
+          flat_chunk(layer, block, chunk, begin, end);
+          choice.blocks.push_back(b.close());
+          b.open({}, true);
+          by_columns();
+          choice.blocks.push_back(b.close());
+          b.append(std::move(choice), {});
         },
         SizeFormula::constant(outer_.empty() ? 1 : columns_));
   }
@@ -148,13 +181,14 @@ private:
   // As many blocks as loop_over_tile counts.
   ValueId block_count() {
     Builder& b = e_.b;
-    std::span<const ir::Dim> dims = outer_;
+    const std::vector<ir::Dim> ordered = loop_order(outer_, layout_);
+    const std::span<const ir::Dim> dims = ordered;
     ValueId columns = e_.product(dims.subspan(layout_.split));
     ValueId blocks = b.udiv(b.add(columns, b.i64(columns_ - 1)), b.i64(columns_));
     return b.mul(e_.product(dims.first(layout_.split)), blocks);
   }
 
-  void fold_chunk(Folded& r, const Index& index, ValueId begin, ValueId end, ValueId offset) {
+  std::vector<ValueId> fold_chunk(Folded& r, const Index& index, ValueId begin, ValueId end) {
     Builder& b = e_.b;
     const ir::Node& n = *r.node;
     Builder::At here(b, n.loc);
@@ -165,9 +199,142 @@ private:
     instr.blocks.push_back(*e_.folded_block(n, index, begin, end, true));
     std::vector<DType> types{total_type(n.as<ir::ReduceAttrs>().op, acc)};
     if (gives_position(n.as<ir::ReduceAttrs>().op)) types.push_back(DType::I64);
-    std::vector<ValueId> results = b.append(std::move(instr), types);
-    b.store(r.parts, offset, results[0]);
-    if (results.size() > 1) b.store(r.positions, offset, results[1]);
+    return b.append(std::move(instr), types);
+  }
+
+  // What a chunk of one column came to, for each reduction of the layer: a part, or all.
+  void chunk_done(int layer, const Index& index, ValueId chunk, const std::vector<std::vector<ValueId>>& folded) {
+    Builder& b = e_.b;
+    auto each = [&](const std::function<void(Folded&, const std::vector<ValueId>&)>& body) {
+      size_t next = 0;
+      for (Folded& r : reduces_)
+        if (r.layer == layer) {
+          Builder::At here(b, r.node->loc);
+          body(r, folded[next++]);
+        }
+    };
+    auto part = [&] {
+      ValueId offset = b.add(b.mul(chunk, e_.product(outer_)), column_number(index));
+      each([&](Folded& r, const std::vector<ValueId>& x) {
+        b.store(r.parts, offset, x[0]);
+        if (x.size() > 1) b.store(r.positions, offset, x[1]);
+      });
+    };
+    if (e_.target != Target::Cpu) return part();
+    Instr choice = make(KOp::If, {b.le(e_.product(inner_), b.i64(kSumChunk))});
+    b.open({}, true);
+    each([&](Folded& r, const std::vector<ValueId>& x) { result_of(r, index, x); });
+    if (layer == last_) outputs(index);
+    for (Folded& r : reduces_)
+      if (r.layer == layer) e_.buffers.erase(r.value.index);
+    choice.blocks.push_back(b.close());
+    b.open({}, true);
+    part();
+    choice.blocks.push_back(b.close());
+    b.append(std::move(choice), {});
+  }
+
+  void result_of(Folded& r, const Index& index, const std::vector<ValueId>& folded) {
+    e_.b.store(r.result, e_.linearise(index, outer_), e_.finish(*r.node, index, folded));
+    // Read back in this very iteration, and freely in later phases.
+    e_.buffers[r.value.index] = {.param = r.result, .skip = 0, .stable = false, .base = {}};
+  }
+
+  // --- few columns
+  std::span<const ir::Dim> columns() const { return std::span(outer_).subspan(layout_.split); }
+
+  // What elements read of each column, in the region or from outside: it comes once for each row of a stretch.
+  void find_of_columns(ir::ValueId v, std::vector<ir::ValueId>& found) const {
+    if (e_.type(v).dims == outer_) {
+      if (std::find(found.begin(), found.end(), v) == found.end()) found.push_back(v);
+      return;
+    }
+    if (!e_.inside(v) || !e_.function[v].producer.valid()) return;
+    for (ir::ValueId operand : e_.producer(v).operands)
+      find_of_columns(operand, found);
+  }
+
+  void flat_chunk(int layer, ValueId row, ValueId chunk, ValueId begin, ValueId end) {
+    Builder& b = e_.b;
+    const Index prefix = e_.decompose(row, std::span(outer_).first(layout_.split));
+    const ValueId width = e_.product(columns()), zero = b.i64(0), stretch = b.mul(b.i64(kSumLanes), width);
+    std::vector<Folded*> folded;
+    std::vector<ir::ValueId> of_columns;
+    for (Folded& r : reduces_)
+      if (r.layer == layer) {
+        folded.push_back(&r);
+        find_of_columns(r.node->operands[0], of_columns);
+      }
+    auto workspace = [&](DType type, const char* name) {
+      return e_.add_workspace(ParamKind::Local, type, SizeFormula::constant(kSumLanes * kFlatColumns), name);
+    };
+    auto index_of = [&](ValueId column) {
+      Index index = prefix, rest = e_.decompose(column, columns());
+      index.insert(index.end(), rest.begin(), rest.end());
+      return index;
+    };
+    std::vector<uint32_t> repeated;
+    for (ir::ValueId v : of_columns) {
+      repeated.push_back(workspace(e_.type(v).dtype, "repeated"));
+      e_.serial_loop(zero, b.i64(kSumLanes), [&](ValueId lane) {
+        e_.vector_loop(zero, width, [&](ValueId column) {
+          b.store(repeated.back(), b.add(b.mul(lane, width), column), e_.pull(v, index_of(column)));
+        });
+      });
+    }
+    std::vector<uint32_t> lanes;
+    for (Folded* r : folded) {
+      const DType acc = acc_of(*r);
+      lanes.push_back(workspace(acc, "lanes"));
+      e_.vector_loop(zero, stretch, [&](ValueId at) {
+        b.store(lanes.back(), at, b.constant(acc, identity_of(r->node->as<ir::ReduceAttrs>().op, acc)));
+      });
+    }
+    std::vector<ir::Dim> dims = inner_;
+    dims.insert(dims.end(), columns().begin(), columns().end());
+    const ValueId last = b.mul(end, width), groups = b.udiv(b.add(b.sub(end, begin), b.i64(kSumLanes - 1)), b.i64(kSumLanes));
+    e_.serial_loop(zero, groups, [&](ValueId group) {
+      const ValueId first = b.mul(b.add(begin, b.mul(group, b.i64(kSumLanes))), width);
+      e_.vector_loop(first, b.min(b.add(first, stretch), last), [&](ValueId at) {
+        const ValueId lane = b.sub(at, first);
+        Index full = prefix, rest = e_.decompose(at, dims);
+        full.insert(full.end(), rest.begin(), rest.end());
+        Index kept = prefix;
+        kept.insert(kept.end(), rest.begin() + static_cast<ptrdiff_t>(inner_.size()), rest.end());
+        for (size_t i = 0; i < of_columns.size(); ++i)
+          e_.known[of_columns[i].index] = {kept, b.load(repeated[i], lane, false), true};
+        for (size_t i = 0; i < folded.size(); ++i) {
+          const ir::Node& n = *folded[i]->node;
+          Builder::At here(b, n.loc);
+          const ValueId x = e_.pull(n.operands[0], full);
+          b.store(lanes[i], lane, fold(*folded[i], b.load(lanes[i], lane, false), x));
+        }
+        for (ir::ValueId v : of_columns)
+          e_.known.erase(v.index);
+      });
+    });
+    for (size_t i = 0; i < folded.size(); ++i) {
+      for (int64_t step = kSumLanes / 2; step > 0; step /= 2) {
+        const ValueId half = b.mul(b.i64(step), width);
+        e_.vector_loop(zero, half, [&](ValueId at) {
+          const ValueId other = b.load(lanes[i], b.add(at, half), false);
+          b.store(lanes[i], at, fold(*folded[i], b.load(lanes[i], at, false), other));
+        });
+      }
+    }
+    e_.vector_loop(zero, width, [&](ValueId column) {
+      std::vector<std::vector<ValueId>> results;
+      for (size_t i = 0; i < folded.size(); ++i) {
+        const DType acc = acc_of(*folded[i]), total = total_type(folded[i]->node->as<ir::ReduceAttrs>().op, acc);
+        results.push_back({convert(b, acc, total, b.load(lanes[i], column, false))});
+      }
+      chunk_done(layer, index_of(column), chunk, results);
+    });
+  }
+
+  DType acc_of(const Folded& r) const { return value_type(e_.type(r.node->operands[0]).dtype); }
+  ValueId fold(const Folded& r, ValueId x, ValueId y) {
+    return combine(e_.b, r.node->as<ir::ReduceAttrs>().op, acc_of(r), x, y);
   }
 
   void combine_chunks(Folded& r, const Index& index, ValueId column) {
@@ -177,10 +344,7 @@ private:
     auto at = [&](ValueId chunk) {
       return Emitter::ChunkAt{r.parts, r.positions, b.add(b.mul(chunk, columns), column)};
     };
-    ValueId value = e_.finish(*r.node, index, e_.fold_results(*r.node, e_.chunk_count(e_.product(inner_)), at));
-    b.store(r.result, column, value);
-    // Read back in this very iteration, and freely in later phases.
-    e_.buffers[r.value.index] = {.param = r.result, .skip = 0, .stable = false, .base = {}};
+    result_of(r, index, e_.fold_results(*r.node, e_.chunk_count(e_.product(inner_)), at));
   }
 
   void outputs(const Index& index) {
@@ -195,11 +359,24 @@ private:
   Layout layout_;
   const int64_t columns_; // of one tile
   SizeFormula chunks_;
+  int last_ = 0; // layer
   std::vector<Folded> reduces_;
   std::set<uint32_t> needed_; // ir::ValueId
 };
 
 } // namespace
+
+// Reductions without masks or positions over neighbouring axes, right behind those that the layout has as rows.
+bool may_be_flat(const Emitter& e, const KernelShape& shape, const Layout& layout) {
+  if (e.target != Target::Cpu || !layout.vector || layout.last || layout.split >= shape.outer.size()) return false;
+  for (size_t i = 0; i < shape.reduced.size(); ++i)
+    if (shape.reduced[i] != static_cast<int64_t>(layout.split + i)) return false;
+  for (ir::NodeId id : e.region().nodes) {
+    const ir::Node& n = e.function[id];
+    if (n.op == ir::Op::Reduce && (n.operands.size() > 1 || gives_position(n.as<ir::ReduceAttrs>().op))) return false;
+  }
+  return true;
+}
 
 void lower_chunked(Emitter& e, const KernelShape& shape, const Layout& layout) { Chunked(e, shape, layout).run(); }
 

@@ -44,6 +44,7 @@ public:
     is_window_[First] = first->is_window, is_window_[Second] = second->is_window;
     split_result();
     if (e_.target == Target::Cpu && is_scattered()) split_by_factor();
+    if (e_.target == Target::Cpu && !split_into_rows()) return false;
     if (e_.target == Target::Cpu && is_read_once()) return false;
     if (columns_.empty() && e_.target == Target::Cpu && !split_into_dots()) return false;
     if (columns_.empty() && !all && !dots_) return false; // two vectors
@@ -290,6 +291,7 @@ private:
     const Operand right = swapped_ ? First : Second;
     const Labels result = long_labels();
     const Labels images = long_ones(batch_);
+    if (!is_side_by_side(result.back(), right)) return false;
     const bool of_right =
         std::all_of(images.begin(), images.end(), [&](int64_t label) { return !is_alone(label) || has(right, label); });
     int64_t columns = 1;
@@ -311,10 +313,17 @@ private:
       return std::any_of(result.begin(), result.end(),
                          [&](int64_t label) { return is_alone(label) && has(operand, label); });
     };
-    if (const int64_t last = long_labels().back(); is_alone(last))
-      swapped_ = has(First, last);
+    // Where columns of C lie side by side but those of B do not, the other factor's may.
+    auto is_better = [&](Operand x, Operand y) {
+      return any_of(x) && (!any_of(y) || (runs_along(x) && !runs_along(y)) ||
+                           (runs_along(x) && is_evenly_alone(x) && !is_evenly_alone(y)));
+    };
+    const int64_t last = long_labels().back();
+    const Operand of_last = has(First, last) ? First : Second;
+    if (is_alone(last) && (is_side_by_side(last, of_last) || !is_better(of_last == First ? Second : First, of_last)))
+      swapped_ = of_last == First;
     else
-      swapped_ = !any_of(Second) || (any_of(First) && runs_along(First) && !runs_along(Second));
+      swapped_ = is_better(First, Second);
     std::copy_if(result.begin(), result.end(), std::back_inserter(batch_),
                  [&](int64_t label) { return !is_alone(label); });
     auto alone = [&](Operand operand, Labels labels) {
@@ -328,6 +337,43 @@ private:
     rows_ = alone(a, a == First ? attrs.lhs : attrs.rhs);
     columns_ = alone(c, !rows_.empty() ? result : c == First ? attrs.lhs : attrs.rhs);
     scattered_ = true;
+  }
+
+  // Where no row of A is used for more than one row of C, what it takes is to read B: in the order in which it lies.
+  // Its columns are then the labels along which it lies side by side, wherever the result has them, and all others are
+  // batches. False: it lies along a label of both factors, so that a map runs along that.
+  bool split_into_rows() {
+    const auto& attrs = n_.as<ir::ContractAttrs>();
+    const Operand right = swapped_ ? First : Second;
+    if (columns_.empty() || !long_ones(rows_).empty() || is_window_[First] || is_window_[Second] ||
+        size_of(e_.type(n_.operands[right]).dtype) < 4)
+      return true;
+    const Labels memory = long_ones(right == First ? attrs.lhs : attrs.rhs), now = long_ones(columns_);
+    const auto along = std::find_if(memory.begin(), memory.end(), [&](int64_t l) { return is_side_by_side(l, right); });
+    if (along == memory.end() || std::count(summed_.begin(), summed_.end(), *along)) return true;
+    if (!is_alone(*along)) return false;
+    if (!now.empty() && now.back() == *along && !scattered_) return true;
+    Labels run{*along};
+    for (auto before = along; before != memory.begin() && is_alone(*--before);) {
+      run.insert(run.begin(), *before);
+      if (!is_one_axis(run, right)) {
+        run.erase(run.begin());
+        break;
+      }
+    }
+    columns_ = run, rows_.clear(), batch_.clear();
+    for (int64_t label : attrs.result)
+      if (!std::count(run.begin(), run.end(), label)) batch_.push_back(label);
+    scattered_ = true;
+    return true;
+  }
+
+  // Are the labels that only this operand has one axis of it?
+  bool is_evenly_alone(Operand operand) const {
+    const auto& attrs = n_.as<ir::ContractAttrs>();
+    Labels labels = operand == First ? attrs.lhs : attrs.rhs;
+    std::erase_if(labels, [&](int64_t label) { return !is_alone(label); });
+    return is_one_axis(labels, operand);
   }
 
   // Windows that one filter alone reads, as a depthwise convolution's: a map reads them where they lie.

@@ -299,8 +299,8 @@ LocId Emitter::place_of(ir::ValueId v) const {
 ValueId Emitter::pull(ir::ValueId v, const Index& index) {
   if (auto it = bound.find(v.index); it != bound.end()) return it->second;
   if (auto it = known.find(v.index); it != known.end()) {
-    if (it->second.index != index) unsupported("a value is read at another index than the kernel computes it at");
-    return it->second.value;
+    if (it->second.index == index) return it->second.value;
+    if (!it->second.elsewhere) unsupported("a value is read at another index than the kernel computes it at");
   }
   MemoKey key = memo_key(v, index);
   if (auto found = b.find(key)) return *found;

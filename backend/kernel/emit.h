@@ -60,6 +60,7 @@ public:
   struct Known { // value at one index
     Index index;
     ValueId value;
+    bool elsewhere = false; // may it be computed at another one?
   };
   std::unordered_map<uint32_t, Known> known;         // by ir::ValueId: an accumulator, say
   std::unordered_map<uint32_t, size_t> concat_piece; // by NodeId: the piece that this loop is in

@@ -10,6 +10,7 @@ void lower_map(Emitter& emitter, const Layout& layout);
 bool lower_transposed(Emitter& emitter, size_t axis);
 void lower_rows(Emitter& emitter, const KernelShape& shape, const Layout& layout);    // layout.split: of the inner axes
 void lower_chunked(Emitter& emitter, const KernelShape& shape, const Layout& layout); // Columns, and full reductions
+bool may_be_flat(const Emitter& emitter, const KernelShape& shape, const Layout& layout); // Layout::flat
 void lower_scan(Emitter& emitter, const Layout& layout); // of which only `vector` counts; so for lower_scatter
 // False: not a matrix product with strides, or one for which a loop nest does as well, unless `all`; nothing was made.
 bool lower_gemm(Emitter& emitter);

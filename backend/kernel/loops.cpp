@@ -1,12 +1,45 @@
 #include "backend/kernel/loops.h"
+#include <cmath>
 #include <set>
 
 namespace tl::kir {
 namespace {
 
+// The values of constants, and how often loops run.
+class Trips {
+public:
+  explicit Trips(const Kernel& kernel) {
+    for (const Phase& p : kernel.phases)
+      constants(p.body);
+  }
+  std::optional<double> count(ValueId v) const {
+    auto it = constants_.find(v.index);
+    return it == constants_.end() ? std::nullopt : std::optional(static_cast<double>(it->second));
+  }
+  std::optional<double> between(ValueId lo, ValueId hi) const {
+    const auto a = count(lo), b = count(hi);
+    return a && b ? std::optional(std::max(0.0, *b - *a)) : std::nullopt;
+  }
+
+private:
+  void constants(const Block& b) {
+    for (const Instr& instr : b.instrs) {
+      if (instr.op == KOp::Const && instr.dtype == DType::I64)
+        constants_[instr.results[0].index] = instr.imm.as<int64_t>();
+      for (const Block& nested : instr.blocks)
+        constants(nested);
+    }
+  }
+  std::map<uint32_t, int64_t> constants_;
+};
+
+constexpr double kLanes = 16, kUnknownTrips = 64;
+
 // Follows what depends on the index of a vector loop.
 class Inspector {
 public:
+  explicit Inspector(const Trips& trips) : trips_(trips) {}
+
   Findings findings;
 
   void vary(ValueId v) {
@@ -14,15 +47,24 @@ public:
     side_by_side_.insert(v.index);
   }
 
-  void block(const Block& b, bool in_vector) {
+  // `times`: how often the block runs in each lane of the vector loop around it.
+  void block(const Block& b, bool in_vector, double times) {
     for (const Instr& instr : b.instrs) {
       bool varies = false;
       for (ValueId v : instr.operands)
         varies |= in_vector && varying_.count(v.index);
+      double inner = times;
       switch (instr.op) {
       case KOp::UDiv:
       case KOp::URem: findings.divisions |= varies; break;
-      case KOp::Load: findings.gathers |= varies && !side_by_side_.count(instr.operands[0].index); break;
+      case KOp::Load:
+      case KOp::Store: {
+        const bool apart = in_vector && varying_.count(instr.operands[0].index) &&
+                           !side_by_side_.count(instr.operands[0].index);
+        findings.gathers |= instr.op == KOp::Load && apart;
+        if (in_vector) findings.traffic += times * (apart ? kLanes : 1);
+        break;
+      }
       case KOp::Add:
       case KOp::Sub: {
         bool left = side_by_side_.count(instr.operands[0].index), right = varying_.count(instr.operands[1].index);
@@ -34,23 +76,30 @@ public:
       case KOp::For:
         if (instr.vector) {
           vary(instr.blocks[0].params[0]);
-          block(instr.blocks[0], true);
+          const double lanes = std::max(1.0, trips_.between(instr.operands[0], instr.operands[1]).value_or(kLanes));
+          block(instr.blocks[0], true, std::ceil(lanes / kLanes) * kLanes / lanes);
           continue;
         }
         for (size_t i = 0; i < 3; ++i)
           findings.nonuniform |= in_vector && varying_.count(instr.operands[i].index);
         varies = in_vector;
+        inner *= trips_.between(instr.operands[0], instr.operands[1]).value_or(kUnknownTrips);
         break;
       case KOp::Reduce:
       case KOp::ReduceChunk:
       case KOp::Contract:
         findings.nonuniform |= varies;
         varies = in_vector;
+        inner *= instr.op == KOp::ReduceChunk ? kUnknownTrips : trips_.count(instr.operands[0]).value_or(kUnknownTrips);
         break;
       case KOp::While:
+        inner *= kUnknownTrips;
+        varies = in_vector;
+        break;
       case KOp::If: varies = in_vector; break;
       default: break;
       }
+      findings.folds |= in_vector && !instr.blocks.empty() && instr.op != KOp::If;
       for (const Block& nested : instr.blocks) {
         // Outside of vector loops the elements of a Reduce are lanes.
         bool lanes = !in_vector && (instr.op == KOp::Reduce || instr.op == KOp::ReduceChunk);
@@ -60,7 +109,7 @@ public:
                        instr.op == KOp::Contract;
         for (size_t i = counted ? 1 : 0; i < nested.params.size(); ++i)
           if (in_vector) varying_.insert(nested.params[i].index);
-        block(nested, in_vector || lanes);
+        block(nested, in_vector || lanes, inner);
       }
       if (varies)
         for (ValueId v : instr.results)
@@ -69,24 +118,15 @@ public:
   }
 
 private:
+  const Trips& trips_;
   std::set<uint32_t> varying_, side_by_side_; // of these: index + something that is the same for all
 };
 
 // Nanoseconds, roughly: enough to decide how many tiles are worth a task.
 class CostModel {
 public:
-  explicit CostModel(const Kernel& kernel) {
-    for (const Phase& p : kernel.phases)
-      constants(p.body);
-  }
-  void constants(const Block& b) {
-    for (const Instr& instr : b.instrs) {
-      if (instr.op == KOp::Const && instr.dtype == DType::I64)
-        constants_[instr.results[0].index] = instr.imm.as<int64_t>();
-      for (const Block& nested : instr.blocks)
-        constants(nested);
-    }
-  }
+  explicit CostModel(const Kernel& kernel) : trips_(kernel) {}
+
   double block(const Block& b, bool vector, double unknown) const {
     double cost = 0;
     for (const Instr& instr : b.instrs) {
@@ -105,11 +145,13 @@ public:
       case KOp::URem:
       case KOp::FloorDivInt:
       case KOp::ModInt: cost += vector ? 2 : 5; break;
-      case KOp::For: cost += inner * trips(instr.operands[0], instr.operands[1], unknown); break;
+      case KOp::For: cost += inner * trips_.between(instr.operands[0], instr.operands[1]).value_or(unknown); break;
       case KOp::Reduce:
-      case KOp::Contract: cost += inner * count(instr.operands[0], unknown); break;
+      case KOp::Contract: cost += inner * trips_.count(instr.operands[0]).value_or(unknown); break;
       case KOp::ReduceChunk: cost += inner * static_cast<double>(kSumChunk); break;
-      case KOp::CopyTransposed: cost += 0.5 * count(instr.operands[2], 64) * count(instr.operands[3], 64); break;
+      case KOp::CopyTransposed:
+        cost += 0.5 * trips_.count(instr.operands[2]).value_or(64) * trips_.count(instr.operands[3]).value_or(64);
+        break;
       case KOp::While: cost += inner * 100; break;
       case KOp::If: cost += inner; break;
       default: cost += vector ? 0.05 : 0.4; break;
@@ -119,16 +161,7 @@ public:
   }
 
 private:
-  double count(ValueId v, double unknown) const {
-    auto it = constants_.find(v.index);
-    return it == constants_.end() ? unknown : static_cast<double>(it->second);
-  }
-  double trips(ValueId lo, ValueId hi, double unknown) const {
-    auto a = constants_.find(lo.index), b = constants_.find(hi.index);
-    if (a == constants_.end() || b == constants_.end()) return unknown;
-    return static_cast<double>(std::max<int64_t>(0, b->second - a->second));
-  }
-  std::map<uint32_t, int64_t> constants_;
+  Trips trips_;
 };
 
 SizeFormula binary(SizeFormula a, const SizeFormula& b, SizeFormula::Op op) {
@@ -157,6 +190,11 @@ SizeFormula at_least_one(SizeFormula a) {
   return binary(std::move(a), SizeFormula::constant(1), SizeFormula::Op::Max);
 }
 
+SizeFormula minus(SizeFormula a, const SizeFormula& b) { return binary(std::move(a), b, SizeFormula::Op::Sub); }
+SizeFormula at_most_one(SizeFormula a) {
+  return binary(std::move(a), SizeFormula::constant(1), SizeFormula::Op::Min);
+}
+
 SizeFormula ceil_div(SizeFormula a, SizeFormula b) {
   auto x = constant_of(a), y = constant_of(b);
   if (x && y) return SizeFormula::constant((*x + *y - 1) / *y);
@@ -165,26 +203,41 @@ SizeFormula ceil_div(SizeFormula a, SizeFormula b) {
 }
 
 Findings inspect(const Kernel& kernel) {
-  Inspector inspector;
+  const Trips trips(kernel);
+  Inspector inspector(trips);
   for (const Phase& p : kernel.phases)
-    inspector.block(p.body, false);
+    inspector.block(p.body, false, 1);
   return inspector.findings;
 }
 
 bool is_nonuniform(const Block& block, ValueId index) {
-  Inspector inspector;
+  const Trips none{Kernel{}};
+  Inspector inspector(none);
   inspector.vary(index);
-  inspector.block(block, true);
+  inspector.block(block, true, 1);
   return inspector.findings.nonuniform;
 }
 
-SizeFormula space_tiles(const Emitter& e, std::span<const ir::Dim> dims, const Layout& layout, int64_t block) {
+std::vector<ir::Dim> loop_order(std::span<const ir::Dim> dims, const Layout& layout) {
+  std::vector<ir::Dim> ordered(dims.begin(), dims.end());
+  if (layout.last) {
+    const auto moved = ordered.begin() + static_cast<ptrdiff_t>(*layout.last);
+    std::rotate(moved, moved + 1, ordered.end());
+  }
+  return ordered;
+}
+
+SizeFormula space_tiles(const Emitter& e, std::span<const ir::Dim> axes, const Layout& layout, int64_t block) {
+  const std::vector<ir::Dim> ordered = loop_order(axes, layout);
+  const std::span<const ir::Dim> dims = ordered;
   SizeFormula blocks = ceil_div(e.formula(dims.subspan(layout.split)), SizeFormula::constant(block));
   return times(e.formula(dims.first(layout.split)), blocks);
 }
 
-void loop_over_tile(Emitter& e, ValueId tile, std::span<const ir::Dim> dims, const Layout& layout, int64_t block,
+void loop_over_tile(Emitter& e, ValueId tile, std::span<const ir::Dim> axes, const Layout& layout, int64_t block,
                     const std::function<void(const Index&)>& body) {
+  const std::vector<ir::Dim> ordered = loop_order(axes, layout);
+  const std::span<const ir::Dim> dims = ordered;
   if (dims.empty()) return body({});
   std::span<const ir::Dim> outer = dims.first(layout.split), inner = dims.subspan(layout.split);
   Builder& b = e.b;
@@ -204,6 +257,7 @@ void loop_over_tile(Emitter& e, ValueId tile, std::span<const ir::Dim> dims, con
   auto at = [&](ValueId j) {
     Index full = index, rest = e.decompose(j, inner);
     full.insert(full.end(), rest.begin(), rest.end());
+    if (layout.last) std::rotate(full.begin() + static_cast<ptrdiff_t>(*layout.last), full.end() - 1, full.end());
     body(full);
   };
   if (constant == 1)

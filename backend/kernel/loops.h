@@ -11,6 +11,8 @@ constexpr int64_t block_of(Target target) { return target == Target::Cpu ? 16384
 struct Layout {
   size_t split = 0;   // axes before it are rows (decomposed once per row), the others are one linear loop
   bool vector = true; // the linear loop is a Vector loop
+  bool flat = false;  // Columns: are few of them folded as one stretch of memory?
+  std::optional<size_t> last = {}; // the axis that is the innermost, if it is not the last: the others keep their order
 };
 
 // What is wrong with the vector loops of a kernel.
@@ -18,10 +20,14 @@ struct Findings {
   bool divisions = false;  // an index is decomposed per element
   bool gathers = false;    // elements are read that do not lie side by side
   bool nonuniform = false; // the bounds of an inner loop differ from lane to lane: the loop must be serial
+  bool folds = false;      // there is a loop in a vector loop
+  double traffic = 0;      // what loads and stores of one lane take, in vectors of elements that lie side by side
 };
 Findings inspect(const Kernel& kernel);
 bool is_nonuniform(const Block& block, ValueId index); // in lanes of `index`
 
+// The axes in the order of the loops.
+std::vector<ir::Dim> loop_order(std::span<const ir::Dim> dims, const Layout& layout);
 // Tiles of a space: rows (axes before split) times blocks of the linear rest.
 SizeFormula space_tiles(const Emitter& emitter, std::span<const ir::Dim> dims, const Layout& layout, int64_t block);
 // The loop over one tile of it; `body` gets the index. Without axes the body runs once.
@@ -33,7 +39,9 @@ void phase(Emitter& emitter, SizeFormula tiles, const std::function<void(ValueId
            std::optional<SizeFormula> work_per_tile = {});
 
 SizeFormula times(SizeFormula a, const SizeFormula& b);
+SizeFormula minus(SizeFormula a, const SizeFormula& b);
 SizeFormula at_least_one(SizeFormula a);
+SizeFormula at_most_one(SizeFormula a);
 SizeFormula ceil_div(SizeFormula a, SizeFormula b);
 
 // Stores of outputs at one index: every value is computed before the first store. Axes beyond the index have size 1.

@@ -49,19 +49,21 @@ struct Job {
     return kernel;
   }
 
+  template <class Form> Kernel with_guards(Form form, const Layout& layout) const {
+    return build([&](Emitter& e) {
+      check_guards(e, layout.vector);
+      form(e, layout);
+    });
+  }
+
   // Tries layouts from the longest vector loop on, until one has no division per element. Loops whose inner bounds
-  // differ from lane to lane become serial.
-  template <class Form> Kernel best_layout(const std::vector<ir::Dim>& dims, Form form, Layout layout = {}) const {
+  // differ from lane to lane become serial. `layout`: where it begins, and what it chose.
+  template <class Form> Kernel best_split(const std::vector<ir::Dim>& dims, Form form, Layout& layout) const {
     size_t last = dims.empty() ? 0 : dims.size() - 1;
-    bool tiny_last = !dims.empty() && dims.back().is_constant() && dims.back().constant < 8;
-    auto with_guards = [&](const Layout& tried) {
-      return build([&](Emitter& e) {
-        check_guards(e, tried.vector);
-        form(e, tried);
-      });
-    };
+    const std::vector<ir::Dim> ordered = loop_order(dims, layout);
+    bool tiny_last = !dims.empty() && ordered.back().is_constant() && ordered.back().constant < 8;
     while (true) {
-      Kernel kernel = with_guards(layout);
+      Kernel kernel = with_guards(form, layout);
       Findings findings = inspect(kernel);
       if (findings.nonuniform && layout.vector) {
         layout.vector = false;
@@ -73,10 +75,36 @@ struct Job {
       if (layout.split + 1 == last && tiny_last) {
         Layout flat = layout;
         flat.split = 0;
-        return layout.split == 0 ? kernel : with_guards(flat);
+        if (layout.split == 0) return kernel;
+        layout = flat;
+        return with_guards(form, layout);
       }
       ++layout.split;
     }
+  }
+
+  // Where much is read for each result, vectors run along the axis that costs least, whatever the result's order is.
+  template <class Form> Kernel best_layout(const std::vector<ir::Dim>& dims, Form form, Layout& layout) const {
+    const Layout first = layout;
+    Kernel best = best_split(dims, form, layout);
+    Findings findings = inspect(best);
+    if (target != Target::Cpu || !layout.vector || !findings.folds || !findings.gathers) return best;
+    for (size_t axis = 0; axis + 1 < dims.size(); ++axis) {
+      if (dims[axis] == ir::Dim::of(1)) continue;
+      Layout other = first;
+      other.last = axis;
+      Kernel kernel = best_split(dims, form, other);
+      const Findings found = inspect(kernel);
+      if (!found.folds || found.traffic >= 0.75 * findings.traffic) continue;
+      best = std::move(kernel);
+      findings = found;
+      layout = other;
+    }
+    return best;
+  }
+  template <class Form> Kernel best_layout(const std::vector<ir::Dim>& dims, Form form) const {
+    Layout layout;
+    return best_layout(dims, form, layout);
   }
 
   std::string name() const {
@@ -123,6 +151,21 @@ struct Job {
     return length >= kSumLanes;
   }
 
+  Kernel columns(const KernelShape& shape) const {
+    auto form = [&](Emitter& e, const Layout& layout) { lower_chunked(e, shape, layout); };
+    Layout layout{.vector = !folds_along_memory(shape)};
+    Kernel kernel = best_layout(shape.outer, form, layout);
+    const Findings found = inspect(kernel);
+    if (found.divisions || found.gathers) return kernel;
+    bool may = false;
+    build([&](Emitter& e) { may = may_be_flat(e, shape, layout); });
+    if (!may) return kernel;
+    layout.flat = true;
+    Kernel flat = with_guards(form, layout);
+    const Findings of_flat = inspect(flat);
+    return of_flat.divisions || of_flat.gathers || of_flat.nonuniform ? kernel : flat;
+  }
+
   Kernel nest() const {
     KernelShape shape = kernel_shape(function, node);
     int64_t inner = 1; // -1: not a constant
@@ -139,8 +182,7 @@ struct Job {
         return best_layout(shape.inner, [&](Emitter& e, const Layout& layout) { lower_rows(e, shape, layout); });
       [[fallthrough]];
     case NestForm::Columns:
-      return best_layout(shape.outer, [&](Emitter& e, const Layout& layout) { lower_chunked(e, shape, layout); },
-                         {.vector = !folds_along_memory(shape)});
+      return columns(shape);
     case NestForm::Scan: return best_layout({}, lower_scan);
     }
     unsupported("an unknown form");
