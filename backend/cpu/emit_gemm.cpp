@@ -416,17 +416,22 @@ void GemmEmitter::epilogue(const SumAt& sum_at) {
     repeat(number(0), whole, plan.lanes, [&](Value* j) { masked(j, false); });
     repeat(whole, columns, plan.lanes, [&](Value* j) { masked(j, true); });
   };
-  if (plan.scattered) // where a vector of columns goes is the same in all rows
-    return by_vectors([&](Value* j, bool) {
-      const Places places = places_of(b.CreateAdd(j0, j), e.lanes_.mask);
-      Value* mask = e.lanes_.mask;
-      repeat(number(0), rows, 1, [&](Value* i) {
+  if (plan.scattered) { // where a vector of columns goes is the same in all rows; they may be far apart
+    constexpr int64_t rows_at_once = 8;
+    return repeat(number(0), rows, rows_at_once, [&](Value* first) {
+      Value* end = minimum(b.CreateAdd(first, number(rows_at_once)), rows);
+      by_vectors([&](Value* j, bool) {
+        const Places places = places_of(b.CreateAdd(j0, j), e.lanes_.mask);
+        Value* mask = e.lanes_.mask;
+        repeat(first, end, 1, [&](Value* i) {
+          lanes(plan.lanes, mask);
+          Value* row = b.CreateAdd(c_start, from_table(c_row_table, b.CreateAdd(i0, i)));
+          store_at(places, result_at(i, j), row);
+        });
         lanes(plan.lanes, mask);
-        Value* row = b.CreateAdd(c_start, from_table(c_row_table, b.CreateAdd(i0, i)));
-        store_at(places, result_at(i, j), row);
       });
-      lanes(plan.lanes, mask);
     });
+  }
   repeat(number(0), rows, 1, [&](Value* i) {
     by_vectors([&](Value* j, bool tail) {
       Value* result = result_at(i, j);

@@ -140,19 +140,21 @@ GemmEmitter::Places GemmEmitter::places_of(Value* j, Value* mask) {
   auto* type = llvm::FixedVectorType::get(b.getInt64Ty(), static_cast<unsigned>(plan.lanes));
   auto* bits = b.getIntNTy(static_cast<unsigned>(plan.lanes));
   Places x{};
-  x.all = mask ? mask : e.splat(b.getTrue());
+  x.j = j, x.mask = mask;
+  Value* all = mask ? mask : e.splat(b.getTrue());
   Value* from = b.CreateInBoundsGEP(b.getInt64Ty(), c_column_table, j);
-  x.offsets = b.CreateMaskedLoad(type, from, llvm::Align(8), x.all, llvm::Constant::getNullValue(type), "columns_of_c");
-  x.runs = b.CreateSub(x.offsets, e.lane_ids(b.getInt64Ty()));
-  x.first = b.CreateExtractElement(x.runs, number(0));
-  x.in_first = b.CreateAnd(x.all, b.CreateICmpEQ(x.runs, e.splat(x.first)));
-  std::vector<int> before{0};
-  for (int lane = 1; lane < plan.lanes; ++lane)
-    before.push_back(lane - 1);
-  Value* begins = b.CreateAnd(b.CreateICmpNE(x.runs, b.CreateShuffleVector(x.runs, before)), x.all);
-  Value* count = b.CreateUnaryIntrinsic(in::ctpop, b.CreateBitCast(begins, bits));
-  constexpr uint64_t few = 5;
-  x.are_few = b.CreateICmpULT(count, llvm::ConstantInt::get(bits, few));
+  x.offsets = b.CreateMaskedLoad(type, from, llvm::Align(8), all, llvm::Constant::getNullValue(type), "columns_of_c");
+  Value* runs = b.CreateSub(x.offsets, e.lane_ids(b.getInt64Ty()));
+  // From the left, each with the lanes that are of it.
+  Value* left = all;
+  for (int i = 0; i < Places::kRuns; ++i) {
+    Value* lane = b.CreateBinaryIntrinsic(in::cttz, b.CreateBitCast(left, bits), b.getFalse());
+    lane = minimum(b.CreateZExtOrTrunc(lane, b.getInt64Ty()), number(plan.lanes - 1));
+    x.start.push_back(b.CreateExtractElement(runs, lane));
+    x.lanes.push_back(b.CreateAnd(left, b.CreateICmpEQ(runs, e.splat(x.start.back()))));
+    left = b.CreateAnd(left, b.CreateNot(x.lanes.back()));
+    x.are_more.push_back(e.any(left));
+  }
   return x;
 }
 
@@ -161,29 +163,27 @@ void GemmEmitter::store_at(const Places& x, Value* result, Value* row) {
   const DType memory = e.kernel_.params[gemm.c].dtype;
   llvm::Type* c_element = e.memory_type(memory);
   const llvm::Align c_align(static_cast<uint64_t>(size_of(memory)));
-  auto* bits = b.getIntNTy(static_cast<unsigned>(plan.lanes));
   Value* place = b.CreateInBoundsGEP(c_element, e.pointer(gemm.c), row);
-  only_if(x.are_few, [&] {
-    auto *before = b.GetInsertBlock(), *loop = e.new_block("run"), *done = e.new_block("stored");
-    b.CreateBr(loop);
-    b.SetInsertPoint(loop);
-    auto *start = b.CreatePHI(b.getInt64Ty(), 2), *in_run = b.CreatePHI(x.all->getType(), 2),
-         *left = b.CreatePHI(x.all->getType(), 2);
-    b.CreateMaskedStore(result, b.CreateGEP(c_element, place, start), c_align, in_run);
-    Value* rest = b.CreateAnd(left, b.CreateNot(in_run));
-    Value* lane = b.CreateBinaryIntrinsic(in::cttz, b.CreateBitCast(rest, bits), b.getFalse());
-    lane = minimum(b.CreateZExtOrTrunc(lane, b.getInt64Ty()), number(plan.lanes - 1));
-    Value* next = b.CreateExtractElement(x.runs, lane);
-    Value* in_next = b.CreateAnd(rest, b.CreateICmpEQ(x.runs, e.splat(next)));
-    for (auto [phi, first, then] : {std::tuple{start, x.first, next}, {in_run, x.in_first, in_next}, {left, x.all, rest}}) {
-      phi->addIncoming(first, before);
-      phi->addIncoming(then, b.GetInsertBlock());
-    }
-    b.CreateCondBr(e.any(rest), loop, done);
-    b.SetInsertPoint(done);
+  only_if(b.CreateNot(x.are_more.back()), [&] {
+    std::function<void(size_t)> store = [&](size_t i) {
+      b.CreateMaskedStore(result, b.CreateGEP(c_element, place, x.start[i]), c_align, x.lanes[i]);
+      if (i + 1 < x.start.size()) only_if(x.are_more[i], [&] { store(i + 1); });
+    };
+    store(0);
   });
-  only_if(b.CreateNot(x.are_few),
-          [&] { b.CreateMaskedScatter(result, b.CreateInBoundsGEP(c_element, place, x.offsets), c_align, x.all); });
+  // One by one: that is no slower than a scatter is on any processor, and on most much faster.
+  only_if(x.are_more.back(), [&] {
+    auto one = [&](int64_t lane) {
+      Value* offset = from_table(c_column_table, b.CreateAdd(x.j, number(lane)));
+      b.CreateAlignedStore(b.CreateExtractElement(result, number(lane)), b.CreateGEP(c_element, place, offset), c_align);
+    };
+    if (!x.mask) {
+      for (int64_t lane = 0; lane < plan.lanes; ++lane)
+        one(lane);
+      return;
+    }
+    b.CreateMaskedScatter(result, b.CreateInBoundsGEP(c_element, place, x.offsets), c_align, x.mask);
+  });
 }
 
 } // namespace tl::cpu

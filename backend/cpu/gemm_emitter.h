@@ -101,12 +101,12 @@ private:
   Value* from_table(Value* table, Value* i) {
     return b.CreateAlignedLoad(b.getInt64Ty(), b.CreateInBoundsGEP(b.getInt64Ty(), table, i), llvm::Align(8));
   }
-  // Where a vector of C's columns goes, as their table tells: the offset of each lane; runs: those that are equal
-  // differ by their lanes alone, so that these lie side by side.
+  // Where a vector of C's columns goes, as their table tells: the offset of each lane, and the runs of lanes whose
+  // elements lie side by side: where a run's lane 0 would be, its lanes, and whether there are more after it.
   struct Places {
-    Value *all, *offsets, *runs; // all: the lanes that there are
-    Value *first, *in_first;     // the run of the first lane
-    Value* are_few;              // runs
+    static constexpr int kRuns = 4;
+    Value *j, *mask, *offsets; // mask: null where there are all lanes
+    Values start, lanes, are_more;
   };
   Places places_of(Value* j, Value* mask);
   void store_at(const Places& places, Value* result, Value* row); // row: where column 0 is
