@@ -142,8 +142,12 @@ private:
   void reduce_in_lanes(const kir::Instr& instr);
   Partial chunk_along_k(const kir::Instr& instr, llvm::Value* begin, llvm::Value* end, Partial* any_taken);
   Partial with_first(const kir::Instr& instr, Partial result, llvm::Value* begin);
-  Partial lanes_along_k(const kir::Instr& instr, llvm::Value* begin, llvm::Value* end, Partial* any_taken,
-                        const std::function<Partial(Partial, Partial)>& fold, bool with_nan = false);
+  Partial along_k(const kir::Instr& instr, Partial lanes, llvm::Value* begin);
+  Partial lanes_along_k(const kir::Instr& instr, llvm::Value* begin, llvm::Value* end, llvm::Value* origin,
+                        Partial* any_taken, const std::function<Partial(Partial, Partial)>& fold);
+  Partial first_best(const kir::Instr& instr, llvm::Value* begin, llvm::Value* end,
+                     const std::function<Partial(Partial, Partial)>& plain);
+  llvm::Value* is_before(const kir::Instr& instr, llvm::Value* x, llvm::Value* y);
   Partial element(const kir::Instr& instr, Val k, llvm::Value** taken, bool varying);
   Partial identity(const kir::Instr& instr, bool varying);
   Partial combine(const kir::Instr& instr, Partial x, Partial y, bool ascending = false);

@@ -165,28 +165,101 @@ void Emitter::reduce_unrolled(const Instr& instr, int64_t n) {
 // One chunk as a scalar. *any_taken: was any element let through by the block's mask? (v null: there is no mask)
 Partial Emitter::chunk_along_k(const Instr& instr, Value* begin, Value* end, Partial* any_taken) {
   const Block& body = instr.blocks[0];
-  const bool least = instr.reduce == ReduceOp::Min, extreme = least || instr.reduce == ReduceOp::Max;
-  if (!extreme || !is_float(instr.dtype) || has_loops_or_stores(body))
-    return lanes_along_k(instr, begin, end, any_taken, [&](Partial x, Partial y) { return combine(instr, x, y, true); });
+  const bool arg = is_arg(instr), with_mask = body.yields.size() > 1;
+  const bool extreme = arg || instr.reduce == ReduceOp::Min || instr.reduce == ReduceOp::Max;
+  auto exactly = [&](Partial* taken) {
+    auto fold = [&](Partial x, Partial y) { return combine(instr, x, y, true); };
+    return along_k(instr, lanes_along_k(instr, begin, end, arg ? begin : nullptr, taken, fold), begin);
+  };
+  const bool real = is_float(instr.dtype), again = !has_loops_or_stores(body);
+  if (!extreme || !again || (arg ? with_mask || instr.dtype == DType::Bool : !real)) return exactly(any_taken);
   // A NaN is looked for beside the fold, which is one instruction then. If there is any, all is done again.
   auto plain = [&](Partial x, Partial y) -> Partial {
-    Value* better = least ? b.CreateFCmpOLT(y.v, x.v) : b.CreateFCmpOGT(y.v, x.v);
-    return {b.CreateSelect(better, y.v, x.v), nullptr, b.CreateOr(x.nan, b.CreateFCmpUNO(y.v, y.v))};
+    Value* nan = real ? b.CreateOr(x.nan, b.CreateFCmpUNO(y.v, y.v)) : nullptr;
+    return {b.CreateSelect(is_before(instr, y.v, x.v), y.v, x.v), nullptr, nan};
   };
-  Partial result = lanes_along_k(instr, begin, end, any_taken, plain, true);
-  auto exactly = [&] {
-    Partial again;
-    return Values{lanes_along_k(instr, begin, end, &again, [&](Partial x, Partial y) { return combine(instr, x, y); }).v};
+  Partial result = arg ? first_best(instr, begin, end, plain)
+                       : along_k(instr, lanes_along_k(instr, begin, end, nullptr, any_taken, plain), begin);
+  if (!real) return result;
+  auto slow = [&] {
+    Partial taken, x = exactly(&taken);
+    return arg ? Values{x.v, x.index} : Values{x.v};
   };
-  return {branch(result.nan, exactly, {result.v})[0]};
+  const Values chosen = branch(result.nan, slow, arg ? Values{result.v, result.index} : Values{result.v});
+  return {chosen[0], arg ? chosen[1] : nullptr};
 }
 
-// The lanes of a chunk along k, folded by `fold`, into a scalar; with_nan: the fold says of each lane whether it had a
-// NaN, and the result whether any had.
-Partial Emitter::lanes_along_k(const Instr& instr, Value* begin, Value* end, Partial* any_taken,
-                               const std::function<Partial(Partial, Partial)>& fold, bool with_nan) {
+// Is x less, or for a maximum greater, than y? With a NaN: no.
+Value* Emitter::is_before(const Instr& instr, Value* x, Value* y) {
+  const bool least = is_min(instr), is_signed = !is_unsigned(instr.dtype) && instr.dtype != DType::Bool;
+  if (is_float(instr.dtype)) return least ? b.CreateFCmpOLT(x, y) : b.CreateFCmpOGT(x, y);
+  if (is_signed) return least ? b.CreateICmpSLT(x, y) : b.CreateICmpSGT(x, y);
+  return least ? b.CreateICmpULT(x, y) : b.CreateICmpUGT(x, y);
+}
+
+// The best element of a chunk without NaN, and where it is first: each lane remembers which of several blocks its best
+// element is in, and the first of these that has the best of all is gone through once more.
+Partial Emitter::first_best(const Instr& instr, Value* begin, Value* end,
+                            const std::function<Partial(Partial, Partial)>& plain) {
+  const auto width = static_cast<unsigned>(kSumLanes);
+  constexpr int64_t length = 8 * kSumLanes;
   const Block& body = instr.blocks[0];
-  bool with_mask = body.yields.size() > 1, arg = is_arg(instr);
+  const bool real = is_float(instr.dtype);
+  llvm::Type* narrow = b.getInt32Ty();
+  lanes_ = {width, nullptr};
+  Values init{identity(instr, true).v, llvm::Constant::getNullValue(llvm::FixedVectorType::get(narrow, width))};
+  if (real) init.push_back(splat(b.getFalse()));
+  lanes_ = {};
+  Values best = loop(begin, end, length, init, [&](Value* first, const Values& now) {
+    Value* last = b.CreateBinaryIntrinsic(in::smin, b.CreateAdd(first, b.getInt64(length)), end);
+    Partial none, lanes = lanes_along_k(instr, first, last, nullptr, &none, plain);
+    Value* better = is_before(instr, lanes.v, now[0]);
+    Value* number = b.CreateVectorSplat(width, b.CreateTrunc(b.CreateSub(first, begin), narrow));
+    Values next{b.CreateSelect(better, lanes.v, now[0]), b.CreateSelect(better, number, now[1])};
+    if (real) next.push_back(b.CreateOr(now[2], lanes.nan));
+    return next;
+  });
+  Value* value = best[0];
+  for (unsigned step = width / 2; step > 0; step /= 2) {
+    Value *x = part_of_lanes(value, 0, step), *y = part_of_lanes(value, step, step);
+    value = b.CreateSelect(is_before(instr, y, x), y, x);
+  }
+  value = b.CreateExtractElement(value, b.getInt64(0));
+  auto equal = [&](Value* x) {
+    Value* all = b.CreateVectorSplat(llvm::cast<llvm::FixedVectorType>(x->getType())->getNumElements(), value);
+    return real ? b.CreateFCmpOEQ(x, all) : b.CreateICmpEQ(x, all);
+  };
+  Value* nowhere = llvm::ConstantInt::get(best[1]->getType(), std::numeric_limits<int32_t>::max());
+  Value* block = b.CreateZExt(b.CreateIntMinReduce(b.CreateSelect(equal(best[0]), best[1], nowhere)), b.getInt64Ty());
+  Value* first = b.CreateAdd(begin, b.CreateBinaryIntrinsic(in::smin, block, b.CreateSub(end, begin)));
+  Value* last = b.CreateBinaryIntrinsic(in::smin, b.CreateAdd(first, b.getInt64(length)), end);
+  Values found = vector_loop(body, first, last, width, width, {end}, [&](Value* k, const Values& now) -> Values {
+    Value *mask = lanes_.mask, *there = equal(element(instr, Val::line(k, b.getInt64(1)), nullptr, true).v);
+    if (mask) there = b.CreateAnd(mask, there);
+    lanes_ = {};
+    Value* lane = b.CreateBinaryIntrinsic(in::cttz, b.CreateBitCast(there, b.getIntNTy(width)), b.getFalse());
+    Value* at = b.CreateAdd(k, b.CreateZExtOrTrunc(lane, b.getInt64Ty()));
+    return {b.CreateBinaryIntrinsic(in::smin, now[0], b.CreateSelect(b.CreateOrReduce(there), at, end))};
+  });
+  lanes_ = {};
+  Value* index = b.CreateSelect(b.CreateICmpSLT(found[0], end), found[0], begin); // of nothing at all the first
+  return {value, index, real ? b.CreateOrReduce(best[2]) : nullptr};
+}
+
+// The lanes of a chunk from `begin` on as a scalar.
+Partial Emitter::along_k(const Instr& instr, Partial lanes, Value* begin) {
+  Partial result = with_first(instr, halved(instr, lanes), begin);
+  if (lanes.nan) result.nan = b.CreateOrReduce(lanes.nan);
+  return result;
+}
+
+// The lanes of the elements [begin, end), at most a chunk, each folded by `fold`. Positions are only kept if there is
+// where they count from, `origin`. A fold that gives a `nan` for what has none before gets that of the lane so far.
+Partial Emitter::lanes_along_k(const Instr& instr, Value* begin, Value* end, Value* origin, Partial* any_taken,
+                               const std::function<Partial(Partial, Partial)>& fold) {
+  const Block& body = instr.blocks[0];
+  const bool with_mask = body.yields.size() > 1, arg = origin != nullptr;
+  const bool with_nan = !arg && is_float(instr.dtype);
   lanes_ = {static_cast<unsigned>(kSumLanes), nullptr};
   // Positions in a chunk are narrow, the highest for none.
   llvm::Type* narrow_index = b.getInt32Ty();
@@ -220,7 +293,7 @@ Partial Emitter::lanes_along_k(const Instr& instr, Value* begin, Value* end, Par
       before.push_back(is_half ? half(x) : x);
     Partial next = element(instr, Val::line(k, b.getInt64(1)), &taken, true);
     if (arg) {
-      Value* first = b.CreateTrunc(b.CreateSub(k, begin), narrow_index);
+      Value* first = b.CreateTrunc(b.CreateSub(k, origin), narrow_index);
       next.index = b.CreateAdd(splat(first), lane_ids(narrow_index));
       if (taken) next.index = b.CreateSelect(taken, next.index, splat(no_index));
     }
@@ -233,7 +306,7 @@ Partial Emitter::lanes_along_k(const Instr& instr, Value* begin, Value* end, Par
     Partial folded = fold({before[0], arg ? before[1] : nullptr, with_nan ? before[1] : nullptr}, next);
     Values results{joined(now[0], folded.v)};
     if (arg) results.push_back(joined(now[1], folded.index));
-    if (with_nan) results.push_back(joined(now[1], folded.nan));
+    if (with_nan) results.push_back(folded.nan ? joined(now[1], folded.nan) : now[1]);
     if (with_mask) results.push_back(joined(now.back(), b.CreateOr(before.back(), taken)));
     lanes_ = {};
     return results;
@@ -242,14 +315,12 @@ Partial Emitter::lanes_along_k(const Instr& instr, Value* begin, Value* end, Par
   Value* index = nullptr;
   if (arg) {
     Value* is_none = b.CreateICmpEQ(carried[1], splat(no_index));
-    Value* place = b.CreateAdd(splat(begin), b.CreateZExt(carried[1], shaped(DType::I64, true)));
+    Value* place = b.CreateAdd(splat(origin), b.CreateZExt(carried[1], shaped(DType::I64, true)));
     index = b.CreateSelect(is_none, none.index, place);
   }
   lanes_ = {};
   if (with_mask) any_taken->v = b.CreateOrReduce(carried.back());
-  Partial result = with_first(instr, halved(instr, {carried[0], index}), begin);
-  if (with_nan) result.nan = b.CreateOrReduce(carried[1]);
-  return result;
+  return {carried[0], index, with_nan ? carried[1] : nullptr};
 }
 
 Value* Emitter::part_of_lanes(Value* x, unsigned from, unsigned count) {

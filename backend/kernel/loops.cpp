@@ -195,6 +195,11 @@ SizeFormula at_most_one(SizeFormula a) {
   return binary(std::move(a), SizeFormula::constant(1), SizeFormula::Op::Min);
 }
 
+SizeFormula is_at_most(SizeFormula a, int64_t bound) {
+  SizeFormula whole = binary(std::move(a), SizeFormula::constant(bound + 1), SizeFormula::Op::FloorDiv);
+  return minus(SizeFormula::constant(1), at_most_one(std::move(whole)));
+}
+
 SizeFormula ceil_div(SizeFormula a, SizeFormula b) {
   auto x = constant_of(a), y = constant_of(b);
   if (x && y) return SizeFormula::constant((*x + *y - 1) / *y);

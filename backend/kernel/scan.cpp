@@ -86,12 +86,18 @@ public:
   }
 
   void run() {
-    if (!after_.empty())
-      columns();
-    else if (length_.is_constant() && length_.constant <= kScanRadix)
-      short_rows();
-    else
-      rows();
+    if (!after_.empty()) return columns();
+    // Of an axis whose length is known when the kernel runs, the phases for other lengths have no tiles.
+    const SizeFormula length = e_.formula(std::vector{length_}), rows = e_.formula(before_);
+    const SizeFormula is_short = is_at_most(length, kScanRadix), is_node = is_at_most(length, kScanNode);
+    if (length_.is_constant()) {
+      if (length_.constant <= kScanRadix) return short_rows(rows);
+      if (length_.constant <= kScanNode) return rows_of_a_node(rows);
+      return long_rows(rows);
+    }
+    short_rows(times(rows, is_short));
+    rows_of_a_node(times(rows, minus(is_node, is_short)));
+    long_rows(times(rows, minus(SizeFormula::constant(1), is_node)));
   }
 
 private:
@@ -107,9 +113,9 @@ private:
   }
 
   // --- along the last axis
-  void short_rows() {
+  void short_rows(const SizeFormula& count) {
     phase(
-        e_, e_.formula(before_),
+        e_, count,
         [&](ValueId tile) {
           Index prefix = e_.decompose(tile, before_);
           order_.carry(b_.i64(0), e_.size(length_), {b_.constant(order_.acc, Scalar{})},
@@ -123,17 +129,21 @@ private:
         e_.formula(std::vector{length_}));
   }
 
-  void rows() {
+  uint32_t buffer() {
+    if (!buffer_) buffer_ = e_.add_workspace(ParamKind::Local, order_.acc, SizeFormula::constant(kScanChunk), "chunk");
+    return *buffer_;
+  }
+
+  void rows_of_a_node(const SizeFormula& count) {
+    phase(
+        e_, count, [&](ValueId row) { node(row, b_.i64(0), e_.size(length_), order_.none(), true); },
+        e_.formula(std::vector{length_}));
+  }
+
+  void long_rows(const SizeFormula& row_count) {
     SizeFormula work = e_.formula(std::vector{length_});
-    buffer_ = e_.add_workspace(ParamKind::Local, order_.acc, SizeFormula::constant(kScanChunk), "chunk");
-    if (length_.is_constant() && length_.constant <= kScanNode) {
-      phase(
-          e_, e_.formula(before_), [&](ValueId row) { node(row, b_.i64(0), e_.size(length_), order_.none(), true); },
-          work);
-      return;
-    }
     SizeFormula nodes = at_least_one(ceil_div(e_.formula(std::vector{length_}), SizeFormula::constant(kScanNode)));
-    SizeFormula all = times(e_.formula(before_), nodes);
+    SizeFormula all = times(row_count, nodes);
     uint32_t totals = e_.add_workspace(ParamKind::Shared, order_.total_type, all, "totals");
     uint32_t offsets = e_.add_workspace(ParamKind::Shared, order_.total_type, all, "offsets");
     auto node_count = [&] {
@@ -155,7 +165,7 @@ private:
         },
         work);
     phase(
-        e_, e_.formula(before_),
+        e_, row_count,
         [&](ValueId row) {
           ValueId count = node_count(), first = b_.mul(row, count);
           order_.carry(b_.i64(0), count, {order_.none(), order_.none()},
@@ -187,7 +197,7 @@ private:
     return order_.carry(zero, chunks, {order_.none()}, [&](ValueId c, const Values& level) -> Values {
       ValueId first = b_.add(begin, b_.mul(c, b_.i64(kScanChunk)));
       ValueId count = b_.min(b_.sub(end, first), b_.i64(kScanChunk));
-      e_.loop(zero, count, vector_, [&](ValueId k) { b_.store(buffer_, k, element(prefix, b_.add(first, k), {})); });
+      e_.loop(zero, count, vector_, [&](ValueId k) { b_.store(buffer(), k, element(prefix, b_.add(first, k), {})); });
       chains(count);
       ValueId segments = b_.udiv(b_.add(count, b_.i64(kScanRadix - 1)), b_.i64(kScanRadix));
       ValueId before = order_.total(offset, level[0]);
@@ -196,11 +206,11 @@ private:
         if (with_results) {
           ValueId here = order_.total(before, inner[0]);
           e_.vector_loop(from, to, [&](ValueId k) {
-            ValueId result = order_.narrow(order_.total(here, order_.widen(b_.load(buffer_, k, false))));
+            ValueId result = order_.narrow(order_.total(here, order_.widen(b_.load(buffer(), k, false))));
             b_.store(out_, e_.linearise(full_index(prefix, b_.add(first, k), {}), type_.dims), result);
           });
         }
-        return {order_.total(inner[0], order_.widen(b_.load(buffer_, b_.sub(to, b_.i64(1)), false)))};
+        return {order_.total(inner[0], order_.widen(b_.load(buffer(), b_.sub(to, b_.i64(1)), false)))};
       });
       return {order_.total(level[0], folded[0])};
     })[0];
@@ -214,12 +224,12 @@ private:
       auto at = [&](int64_t chain, ValueId k) { return b_.add(b_.add(first, b_.i64(chain * kScanRadix)), k); };
       Values init;
       for (int64_t c = 0; c < chains; ++c)
-        init.push_back(b_.load(buffer_, at(c, b_.i64(0)), false));
+        init.push_back(b_.load(buffer(), at(c, b_.i64(0)), false));
       order_.carry(one, length, init, [&](ValueId k, const Values& last) {
         Values next;
         for (int64_t c = 0; c < chains; ++c) {
-          next.push_back(order_.fold(last[static_cast<size_t>(c)], b_.load(buffer_, at(c, k), false)));
-          b_.store(buffer_, at(c, k), next.back());
+          next.push_back(order_.fold(last[static_cast<size_t>(c)], b_.load(buffer(), at(c, k), false)));
+          b_.store(buffer(), at(c, k), next.back());
         }
         return next;
       });
@@ -298,7 +308,8 @@ private:
   std::vector<ir::Dim> before_, after_;
   ir::Dim length_;
   Order order_;
-  uint32_t out_ = 0, buffer_ = 0;
+  uint32_t out_ = 0;
+  std::optional<uint32_t> buffer_; // of a chunk
 };
 
 } // namespace
