@@ -10,6 +10,7 @@ using kir::Instr;
 using kir::KOp;
 using kir::ParamKind;
 using llvm::Value;
+namespace in = llvm::Intrinsic;
 
 void fault(const kir::Kernel& kernel, const std::string& what) {
   throw std::logic_error(fmt::format("internal error: kernel {}: {}", kernel.name, what));
@@ -306,6 +307,12 @@ void Emitter::load(const Instr& instr) {
     raw = lanes_.mask ? static_cast<llvm::Instruction*>(b.CreateMaskedLoad(vector, place, align, lanes_.mask, zero))
                       : b.CreateAlignedLoad(vector, place, align);
     result = raw;
+    constexpr int64_t line = 64;
+    const int64_t bytes = static_cast<int64_t>(lanes_.width) * size_of(memory);
+    for (int64_t at = 0; at < bytes && ahead_ > 0 && !lanes_.mask; at += line) {
+      Value* later = b.CreateConstGEP1_64(b.getInt8Ty(), place, ahead_ * bytes + at);
+      b.CreateIntrinsic(in::prefetch, {b.getPtrTy()}, {later, b.getInt32(0), b.getInt32(3), b.getInt32(1)});
+    }
   } else if (offset.is_line() && is_constant(offset.stride, -1) && !lanes_.mask) {
     Value* first = b.CreateSub(offset.base, b.getInt64(lanes_.width - 1));
     raw = b.CreateAlignedLoad(vector, b.CreateInBoundsGEP(element, base, first), align);

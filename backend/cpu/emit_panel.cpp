@@ -172,7 +172,10 @@ private:
     e_.set(body_.params[0], Val::line(column, b_.getInt64(1)));
     for (const Instr* before : panel_.before)
       e_.instruction(*before);
+    // Processors follow a few streams by themselves, not one for each row.
+    e_.ahead_ = 2;
     Partials folded = tree(false);
+    e_.ahead_ = 0;
     if (Value* nan = folded[0].nan) { // where there is any, all is done again
       Values values = e_.branch(e_.any(nan), [&] { return values_of(tree(true)); }, values_of(folded));
       folded = partials_of(values);
