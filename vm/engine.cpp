@@ -56,7 +56,7 @@ Engine::Engine(const Program& program, const RunOptions& options, const Devices&
   workers_.resize(static_cast<size_t>(threads_) + 1); // for good: threads hold their addresses
   for (int i = 0; i <= threads_; ++i)
     seed(workers_[static_cast<size_t>(i)], i);
-  nodes.ledger.set_slack(options.slack);
+  has_others_ = devices.count() > 1;
   for (int d = 0; d < devices.count(); ++d) {
     queues_.emplace_back().cores = devices.cores(d, threads_);
     Card* card = devices.card(d);
@@ -173,9 +173,12 @@ void Engine::submit(Operation* op) {
       stats_.bytes_copied += static_cast<uint64_t>(copy.bytes);
   }
   if (options_.profile) note_issue(*op);
-  // The work of a fused chain of tiny operations is cheaper than handing it over.
+  if (op->lane != kNoLane) has_others_ = true;
+  // The work of a fused chain of tiny operations is cheaper than handing it over, and where one thread computes and
+  // nobody else has work, nothing is gained by issuing ahead of it: its memory is that of `--sync`, and in the cache.
+  const bool worth_it = op->small || (threads_ == 1 && !has_others_ && !is_timed_ && !options_.schedule_seed);
   bool at_once =
-      op->small && op->card < 0 && op->lane == kNoLane && !(options_.schedule_seed && (*workers_.back().random)() % 2);
+      worth_it && op->card < 0 && op->lane == kNoLane && !(options_.schedule_seed && (*workers_.back().random)() % 2);
   const bool alone = at_once && !options_.schedule_seed && needs_nobody(*op);
   if (options_.watch) note_for_watch(*op, alone);
   if (alone) return run_alone(op);
@@ -343,7 +346,8 @@ Block Engine::obtain(Operation& op, int device, uint64_t bytes, const Sweep& swe
     if (has_room())
       if (Block block = memory.allocate(bytes)) return block;
     if (Block block = nodes.ledger.take(nodes, op, device, bytes)) return block;
-    if (!is_card(device))
+    // Waiting keeps others from getting their work; without others there is enough in flight until something ends.
+    if (has_others_ && !is_card(device))
       if (Block block = nodes.ledger.claim(nodes, op, device, bytes, memory)) return block;
     if (in_flight() == 0) break;
     const uint64_t before = completed_.load(std::memory_order_seq_cst);

@@ -16,7 +16,8 @@
 // Running ahead takes a quarter more than the program needs without (vm/ledger.h); then an operation gets memory that
 // others still use, and comes after these, or issuing waits until work in flight has given some back. With nothing left
 // in flight the program holds what it would hold if every operation had finished before the next was issued: so a limit
-// that is enough for that (`--sync`) is enough for every schedule, and no schedule can deadlock.
+// that is enough for that (`--sync`) is enough for every schedule, and no schedule can deadlock. Where nothing can
+// overlap, since one thread computes and nobody else has work, there is no running ahead.
 //
 // What order means. Effects are chained: each gives a node without contents that the next one takes as its first input.
 // A failure is a value with its place in program order: what depends on it is not run and carries it on, and among
@@ -72,6 +73,7 @@ public:
 
   void wait(Node* node);
   void wait_all();
+  void note_clock() { is_timed_ = true; } // the program reads the clock, and shall find that calls return at once
 
   bool stopped() const { return cancel_after_.load(std::memory_order_relaxed) != UINT64_MAX; } // an effect failed
   FailureRef effect_failure(); // of the first effect that failed
@@ -168,6 +170,8 @@ private:
   std::vector<std::unique_ptr<Lane>> lanes_;            // by LaneId; null: nothing came for it yet
   std::vector<std::unique_ptr<CardQueue>> card_queues_; // by device; null: a CPU
 
+  bool has_others_ = false; // beside the workers of one device somebody has work: another device, a lane
+  bool is_timed_ = false;
   uint64_t enlisted_ = 0; // operations that others may run, by the issuing thread alone
   std::atomic<uint64_t> completed_{0};
   uint64_t in_flight() const { return enlisted_ - completed_.load(std::memory_order_seq_cst); }
