@@ -1,5 +1,5 @@
-/* Calls that are repeated take no pages from the system, and the threads of one do the work of the next; a child that is
-   forked between them calls, too. */
+/* Calls that are repeated take no pages from the system, and the threads of one do the work of the next; a child that
+   is forked between them calls, too. */
 #include "plain.h"
 #include <dirent.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // Threads that outlive what they do: used again, shared by several, awaited, and not those of a process that forked.
-#include "vm/crew.h"
 #include "machine.h"
+#include "vm/crew.h"
 #include <atomic>
 #include <csignal>
 #include <doctest/doctest.h>
@@ -12,6 +12,12 @@ using namespace tl;
 using namespace tl::test;
 
 namespace {
+
+#ifdef __SANITIZE_THREAD__
+constexpr bool kCannotFork = true; // and start threads then
+#else
+constexpr bool kCannotFork = false;
+#endif
 
 // Runs `job` on a thread of the crew and waits for it.
 void on_crew(Crew& crew, std::function<void()> job) {
@@ -72,7 +78,7 @@ TEST_CASE("runs share the threads that there are") {
   CHECK(crew().threads() < 50); // of 600: a run may call before those that the one before it called sleep
 }
 
-TEST_CASE("a process that forks has threads of its own, and so has its parent") {
+TEST_CASE("a process that forks has threads of its own, and so has its parent" * doctest::skip(kCannotFork)) {
   Machine m;
   program(m);
   m.run(threads(3));
