@@ -235,7 +235,6 @@ std::shared_ptr<const Environment> Session::environment() {
   if (!environment_) {
     RunOptions run = flags_.run;
     run.listens = false;
-    run.slack = RunOptions::kSlackOfLibraries;
     if (run.threads == 0) run.threads = cores(); // asked once
     environment_ = std::make_shared<const Environment>(run, make_devices(run), sink(false), sink(true));
   }

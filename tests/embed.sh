@@ -100,6 +100,11 @@ check "a program that prints does so in order" 0 "^before/hello you/0 bye you/$"
 step "compile threads" 0 -- "${posix[@]}" "$programs/threads.c" ./mlp.so -lpthread -o threads_so
 step "compile threads, archive" 0 -- "${posix[@]}" "$programs/threads.c" mlp.a "${libraries[@]}" -lpthread -o threads_a
 for program in threads_so threads_a; do check "$program" 0 "^OK$" -- "./$program" 1000 $flat; done
+step "compile steady" 0 -- "${posix[@]}" "$programs/steady.c" ./plain.so -o steady
+if [[ -z ${TL_SANITIZED:-} ]]; then # which have memory of their own
+  check "repeated calls on one thread take no pages" 0 "^OK$" -- ./steady 1 0
+  check "repeated calls on two threads take few pages" 0 "^OK$" -- ./steady 2 5
+fi
 step "compile reload" 0 -- "${posix[@]}" "$programs/reload.c" -ldl -lpthread -o reload
 check "loaded and closed again and again" 0 "^OK$" -- ./reload ./mlp.so ./plain.so
 

@@ -1,12 +1,12 @@
 // The issuing side: making and submitting operations, waiting, memory. vm/engine_run.cpp is what workers do.
 #include "vm/engine.h"
+#include "vm/crew.h"
 #include "vm/interrupt.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <immintrin.h>
 #include <sched.h>
 #include <sys/mman.h>
-#include <system_error>
 
 namespace tl {
 
@@ -56,7 +56,9 @@ Engine::Engine(const Program& program, const RunOptions& options, const Devices&
   workers_.resize(static_cast<size_t>(threads_) + 1); // for good: threads hold their addresses
   for (int i = 0; i <= threads_; ++i)
     seed(workers_[static_cast<size_t>(i)], i);
-  nodes.ledger.set_slack(options.slack);
+  for (int i = threads_ - 1; i >= 0; --i)
+    absent_.push_back(&workers_[static_cast<size_t>(i)]);
+  has_others_ = devices.count() > 1;
   for (int d = 0; d < devices.count(); ++d) {
     queues_.emplace_back().cores = devices.cores(d, threads_);
     Card* card = devices.card(d);
@@ -82,7 +84,9 @@ void Engine::seed(Worker& worker, int index) {
 
 Engine::~Engine() {
   card_queues_.clear();
-  stop_threads();
+  await_leaving();
+  for (Worker& worker : workers_)
+    Pool::put_reserved(worker.scratch);
   if (zeros_) ::munmap(zeros_, kZeros);
   for (int d = 0; d < devices_.count(); ++d) {
     Queue& queue = queues_[static_cast<size_t>(d)];
@@ -90,37 +94,37 @@ Engine::~Engine() {
   }
 }
 
-void Engine::stop_threads() {
-  {
-    std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  work_ready_.notify_all();
-  for (auto& lane : lanes_) {
-    if (!lane) continue;
-    lane->work.notify_all();
-    if (lane->self.thread.joinable()) lane->self.thread.join();
-  }
-  for (Worker& worker : workers_) {
-    if (worker.thread.joinable()) worker.thread.join();
-    std::free(worker.scratch);
-  }
+// Nothing is left to do: threads leave within microseconds, and those that were called in vainly need not come.
+void Engine::await_leaving() {
+  ends_ = true;
+  inside_.fetch_sub(static_cast<int>(crew().recall(this)), std::memory_order_acq_rel);
+  for (int i = 0; i < 2000 && inside_.load(std::memory_order_acquire) > 0; ++i)
+    _mm_pause();
+  std::unique_lock lock(mutex_);
+  left_.wait(lock, [&] { return inside_.load(std::memory_order_acquire) == 0; });
 }
 
-// Threads are made when there is something for them, as many as there are pieces that nobody is free for: a program
-// that only prints starts none. Where the system grants fewer, these do the work, or the issuing thread alone whenever
-// it waits.
-void Engine::start_workers(int64_t pieces) {
+void Engine::leave() {
+  if (inside_.fetch_sub(1, std::memory_order_acq_rel) == 1 && ends_) left_.notify_one();
+}
+
+// Threads are called in when there is something for them, as many as there are pieces that nobody is free for: a
+// program that only prints calls none. Where the system grants fewer, these do the work, or the issuing thread alone
+// whenever it waits.
+void Engine::call_in(std::unique_lock<std::mutex> lock, int64_t pieces) {
   const int64_t ready = static_cast<int64_t>(ready_.load(std::memory_order_relaxed)) - 1 + pieces;
-  for (int64_t free = started_ - active_; free < ready && started_ < threads_; ++free) {
-    Worker* worker = &workers_[static_cast<size_t>(started_)];
-    try {
-      worker->thread = std::thread([this, worker] { work(*worker); });
-    } catch (const std::system_error&) {
-      started_ = threads_; // no more
-      return;
-    }
-    ++started_;
+  const int64_t here = threads_ - static_cast<int64_t>(absent_.size());
+  int64_t wanted = std::min<int64_t>(ready, threads_ - active_) - (here - busy_);
+  while (wanted-- > 0 && !absent_.empty()) {
+    Worker* worker = absent_.back();
+    absent_.pop_back();
+    inside_.fetch_add(1, std::memory_order_relaxed);
+    lock.unlock(); // who is called wants it
+    const bool comes = crew().call(this, [this, worker] { work(*worker); });
+    lock.lock();
+    if (comes) continue;
+    absent_.push_back(worker);
+    return leave();
   }
 }
 
@@ -173,9 +177,12 @@ void Engine::submit(Operation* op) {
       stats_.bytes_copied += static_cast<uint64_t>(copy.bytes);
   }
   if (options_.profile) note_issue(*op);
-  // The work of a fused chain of tiny operations is cheaper than handing it over.
+  if (op->lane != kNoLane) has_others_ = true;
+  // The work of a fused chain of tiny operations is cheaper than handing it over, and where one thread computes and
+  // nobody else has work, nothing is gained by issuing ahead of it: its memory is that of `--sync`, and in the cache.
+  const bool worth_it = op->small || (threads_ == 1 && !has_others_ && !is_timed_ && !options_.schedule_seed);
   bool at_once =
-      op->small && op->card < 0 && op->lane == kNoLane && !(options_.schedule_seed && (*workers_.back().random)() % 2);
+      worth_it && op->card < 0 && op->lane == kNoLane && !(options_.schedule_seed && (*workers_.back().random)() % 2);
   const bool alone = at_once && !options_.schedule_seed && needs_nobody(*op);
   if (options_.watch) note_for_watch(*op, alone);
   if (alone) return run_alone(op);
@@ -343,7 +350,8 @@ Block Engine::obtain(Operation& op, int device, uint64_t bytes, const Sweep& swe
     if (has_room())
       if (Block block = memory.allocate(bytes)) return block;
     if (Block block = nodes.ledger.take(nodes, op, device, bytes)) return block;
-    if (!is_card(device))
+    // Waiting keeps others from getting their work; without others there is enough in flight until something ends.
+    if (has_others_ && !is_card(device))
       if (Block block = nodes.ledger.claim(nodes, op, device, bytes, memory)) return block;
     if (in_flight() == 0) break;
     const uint64_t before = completed_.load(std::memory_order_seq_cst);

@@ -9,14 +9,16 @@
 // heap for each device, by program order, and workers take from it. A kernel with many tiles stays in the heap while
 // workers take tiles from it, so tiles of all ready operations mix; the worker that finishes the last tile of a phase
 // goes on with the next phase. At most `threads` threads compute at a time, and for each device no more than its share:
-// the issuing thread runs operations too, while it waits and a worker sleeps, and tiny ones at once. No worker ever
-// blocks: files, and copies between devices, have threads of their own (lanes), one for each direction of copying.
+// the issuing thread runs operations too, while it waits and a worker's place is free, and tiny ones at once. No worker
+// ever blocks: files, and copies between devices, have threads of their own (lanes), one for each direction of copying.
+// All these threads are the crew's (vm/crew.h): they are called in when there is work, and leave when they find none.
 //
 // What bounds it. Memory is taken when an operation is issued, in program order, so what is issued can always finish.
 // Running ahead takes a quarter more than the program needs without (vm/ledger.h); then an operation gets memory that
 // others still use, and comes after these, or issuing waits until work in flight has given some back. With nothing left
 // in flight the program holds what it would hold if every operation had finished before the next was issued: so a limit
-// that is enough for that (`--sync`) is enough for every schedule, and no schedule can deadlock.
+// that is enough for that (`--sync`) is enough for every schedule, and no schedule can deadlock. Where nothing can
+// overlap, since one thread computes and nobody else has work, there is no running ahead.
 //
 // What order means. Effects are chained: each gives a node without contents that the next one takes as its first input.
 // A failure is a value with its place in program order: what depends on it is not run and carries it on, and among
@@ -72,6 +74,7 @@ public:
 
   void wait(Node* node);
   void wait_all();
+  void note_clock() { is_timed_ = true; } // the program reads the clock, and shall find that calls return at once
 
   bool stopped() const { return cancel_after_.load(std::memory_order_relaxed) != UINT64_MAX; } // an effect failed
   FailureRef effect_failure(); // of the first effect that failed
@@ -87,15 +90,13 @@ public:
 private:
   using Ready = std::vector<Operation*>; // a heap, first in program order on top
   struct Worker {
-    std::thread thread;
-    std::byte* scratch = nullptr;
-    uint64_t scratch_bytes = 0;
+    Block scratch;                           // kept for the run; reserved (reserve_scratch)
     int index = 0;                           // the last one is the issuing thread's; lanes come after it
     std::unique_ptr<std::mt19937_64> random; // with a schedule seed
   };
   struct Lane {
     Worker self;
-    std::condition_variable work;
+    bool here = false; // a thread works for it, or is called in
     Ready heap;
   };
   struct Queue { // of one device
@@ -107,8 +108,9 @@ private:
 
   // ---- engine.cpp ----
   void seed(Worker& worker, int index);
-  void start_workers(int64_t pieces); // under mutex_
-  void stop_threads();
+  void call_in(std::unique_lock<std::mutex> lock, int64_t pieces); // workers
+  void leave(); // under mutex_: this thread will not touch the engine any more
+  void await_leaving();
   void wait_until(const std::function<bool()>& reached, Profile::Doing why, uint32_t record = 0);
   void note_issue(Operation& op);
   void note_for_watch(Operation& op, bool alone);
@@ -155,19 +157,23 @@ private:
   int threads_ = 1;
   uint32_t max_in_flight_;
 
-  std::mutex mutex_; // the heaps, lanes_, active_, sleepers_, started_, stop_
-  std::condition_variable work_ready_;
+  std::mutex mutex_; // the heaps, lanes_, active_, absent_, inside_
+  std::condition_variable left_;
   std::deque<Queue> queues_;     // by device
   std::atomic<size_t> ready_{0}; // operations in them
-  int active_ = 0, sleepers_ = 0;
-  bool stop_ = false;
-  std::vector<Worker> workers_; // the last one is the issuing thread's
-  int started_ = 0;             // of the others, the threads that there are
-  int left_to_issuer_ = 0;      // operations for which no thread was started
+  int active_ = 0;               // threads that compute
+  std::vector<Worker> workers_;  // the last one is the issuing thread's
+  std::vector<Worker*> absent_;  // of the others, those without a thread
+  int busy_ = 0;                 // those that compute
+  std::atomic<int> inside_{0};   // threads of the crew (vm/crew.h) that are here or called in: workers, lanes
+  std::atomic<bool> ends_{false};
+  int left_to_issuer_ = 0; // operations for which no thread was called in
   const std::thread::id issuer_ = std::this_thread::get_id();
   std::vector<std::unique_ptr<Lane>> lanes_;            // by LaneId; null: nothing came for it yet
   std::vector<std::unique_ptr<CardQueue>> card_queues_; // by device; null: a CPU
 
+  bool has_others_ = false; // beside the workers of one device somebody has work: another device, a lane
+  bool is_timed_ = false;
   uint64_t enlisted_ = 0; // operations that others may run, by the issuing thread alone
   std::atomic<uint64_t> completed_{0};
   uint64_t in_flight() const { return enlisted_ - completed_.load(std::memory_order_seq_cst); }

@@ -1,4 +1,5 @@
 // The running side of the engine: what workers, and the issuing thread while it waits, do with ready operations.
+#include "vm/crew.h"
 #include "vm/engine.h"
 #include "vm/interrupt.h"
 #include "vm/io/io.h"
@@ -6,7 +7,6 @@
 #include <fmt/format.h>
 #include <immintrin.h>
 #include <sys/mman.h>
-#include <system_error>
 
 namespace tl {
 
@@ -26,28 +26,18 @@ struct Later {
 void Engine::push(Operation* op) {
   if (op->card >= 0) return card_queues_[static_cast<size_t>(op->card)]->launch(op);
   if (op->lane != kNoLane) return push_to_lane(op);
-  bool wake;
   int64_t pieces = op->open ? (op->tiles + op->chunk - 1) / op->chunk : 1;
-  {
-    std::lock_guard lock(mutex_);
-    Queue& queue = queues_[static_cast<size_t>(op->device)];
-    queue.heap.push_back(op);
-    std::push_heap(queue.heap.begin(), queue.heap.end(), Later{});
-    const bool alone = ready_.fetch_add(1, std::memory_order_relaxed) == 0;
-    // A thread costs as much as some tens of microseconds of work: the issuing thread does the first brief operations
-    // itself, as soon as it waits.
-    if (alone && started_ == 0 && left_to_issuer_ < kLeftToIssuer && is_brief(*op))
-      ++left_to_issuer_;
-    else
-      start_workers(pieces);
-    wake = sleepers_ > 0 && active_ < threads_ && queue.active < queue.cores;
-  }
-  if (!wake) return;
-  if (pieces > 2)
-    work_ready_.notify_all();
-  else
-    for (int64_t i = 0; i < pieces; ++i)
-      work_ready_.notify_one();
+  std::unique_lock lock(mutex_);
+  Queue& queue = queues_[static_cast<size_t>(op->device)];
+  queue.heap.push_back(op);
+  std::push_heap(queue.heap.begin(), queue.heap.end(), Later{});
+  const bool alone = ready_.fetch_add(1, std::memory_order_relaxed) == 0;
+  // To wake a thread costs as much as some tens of microseconds of work: the issuing thread does the first brief
+  // operations itself, as soon as it waits.
+  if (alone && absent_.size() == static_cast<size_t>(threads_) && left_to_issuer_ < kLeftToIssuer && is_brief(*op))
+    ++left_to_issuer_;
+  else if (queue.active < queue.cores)
+    call_in(std::move(lock), pieces);
 }
 
 // Whether it takes no longer than starting a thread for it, and it is the issuing thread that hands it over.
@@ -68,19 +58,18 @@ void Engine::push_to_lane(Operation* op) {
   if (!lane) {
     lane = std::make_unique<Lane>();
     seed(lane->self, threads_ + 1 + op->lane);
-    try {
-      lane->self.thread = std::thread([this, self = lane.get()] { work(*self); });
-    } catch (const std::system_error&) { // the system grants no thread: the workers do this, too
-    }
   }
-  if (!lane->self.thread.joinable()) {
+  if (!lane->here && crew().call(this, [this, self = lane.get()] { work(*self); })) {
+    lane->here = true;
+    inside_.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (!lane->here) { // the system grants no thread: the workers do this, too
     op->lane = kNoLane;
     lock.unlock();
     return push(op);
   }
   lane->heap.push_back(op);
   std::push_heap(lane->heap.begin(), lane->heap.end(), Later{});
-  lane->work.notify_one();
 }
 
 // The queue with the ready operation that comes first in program order, of devices whose workers are not all busy.
@@ -115,33 +104,29 @@ void Engine::work(Worker& self) {
   std::unique_lock lock(mutex_);
   while (true) {
     Queue* queue = next_queue();
-    if (!queue && !stop_) { // a little patience: the next operation often comes within microseconds
+    if (!queue) { // a little patience: the next operation often comes within microseconds
       lock.unlock();
-      for (int i = 0; i < 200 && ready_.load(std::memory_order_relaxed) == 0; ++i)
+      for (int i = 0; i < 200 && ready_.load(std::memory_order_relaxed) == 0 && !ends_; ++i)
         _mm_pause();
       lock.lock();
+      queue = next_queue();
     }
-    while (!stop_ && !(queue = next_queue())) {
-      ++sleepers_;
-      work_ready_.wait(lock);
-      --sleepers_;
-    }
-    if (stop_) return;
+    if (!queue) break;
     int64_t begin = 0, end = 0;
     Operation* op = take(*queue, begin, end);
-    ++active_, ++queue->active;
+    ++active_, ++busy_, ++queue->active;
     lock.unlock();
     run_piece(self, op, begin, end);
     lock.lock();
-    --active_, --queue->active;
+    --active_, --busy_, --queue->active;
   }
+  absent_.push_back(&self);
+  leave();
 }
 
 void Engine::work(Lane& lane) {
   std::unique_lock lock(mutex_);
-  while (true) {
-    lane.work.wait(lock, [&] { return stop_ || !lane.heap.empty(); });
-    if (lane.heap.empty()) return;
+  while (!lane.heap.empty()) {
     std::pop_heap(lane.heap.begin(), lane.heap.end(), Later{});
     Operation* op = lane.heap.back();
     lane.heap.pop_back();
@@ -150,6 +135,8 @@ void Engine::work(Lane& lane) {
     run(lane.self, op);
     lock.lock();
   }
+  lane.here = false;
+  leave();
 }
 
 bool Engine::help() {
@@ -165,13 +152,9 @@ bool Engine::help() {
     ++active_, ++queue->active;
   }
   run_piece(workers_.back(), op, begin, end);
-  bool wake;
-  {
-    std::lock_guard lock(mutex_);
-    --active_, --queue->active;
-    wake = sleepers_ > 0 && next_queue(); // a worker may have found every place taken
-  }
-  if (wake) work_ready_.notify_one();
+  std::unique_lock lock(mutex_);
+  --active_, --queue->active;
+  if (next_queue()) call_in(std::move(lock), 1); // a worker may have found every place taken
   return true;
 }
 
@@ -382,21 +365,13 @@ void Engine::run_tiles_untimed(Worker& self, Operation* op, int64_t begin, int64
     std::memcpy(copy.to + from, copy.from + from, static_cast<size_t>(to - from));
     return;
   }
-  if (self.scratch_bytes < op->local_bytes) {
-    std::free(self.scratch);
-    self.scratch_bytes = Pool::class_bytes(op->local_bytes);
-    constexpr uint64_t huge = 2 << 20;
-    bool large = self.scratch_bytes >= huge;
-    void* scratch = nullptr;
-    if (::posix_memalign(&scratch, large ? huge : 64, self.scratch_bytes) != 0) scratch = nullptr;
-    self.scratch = static_cast<std::byte*>(scratch);
-    if (large && self.scratch) ::madvise(self.scratch, self.scratch_bytes, MADV_HUGEPAGE);
-    if (!self.scratch) { // reserved under our own limit, but the system refuses
-      self.scratch_bytes = 0;
+  if (self.scratch.bytes < op->local_bytes) {
+    Pool::put_reserved(self.scratch);
+    self.scratch = devices_.memory(op->device).take_reserved(op->local_bytes);
+    if (!self.scratch) // reserved under our own limit, but the system refuses
       return op->errors.record(&op->errors, kNoMemory, 0, 0, 0);
-    }
   }
-  KernelWorkspace workspace{op->shared, self.scratch};
+  KernelWorkspace workspace{op->shared, self.scratch.data};
   const KernelPhase& phase = op->kernel->phases[op->stage - op->copies.size()];
   auto call = [&] { phase.function(op->args.data(), begin, end, &workspace, &op->errors); };
   if (!options_.interrupt) return call();

@@ -127,6 +127,7 @@ void Interpreter::host(const Instruction& i) {
     return set(i.out[0],
                Value::of_scalar(DType::Bool, Scalar::of(static_cast<uint8_t>(options_.listens && interrupted()))));
   case HostOp::Time: {
+    engine_.note_clock();
     timespec now{};
     ::clock_gettime(CLOCK_REALTIME, &now);
     double seconds = static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;

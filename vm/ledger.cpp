@@ -32,7 +32,7 @@ void Ledger::take_over(Node& from, Node& to) {
 uint64_t Ledger::room(int device, uint64_t bytes) const {
   const Account& account = accounts_[static_cast<size_t>(device)];
   const uint64_t most = std::max(account.most, account.now + Pool::class_bytes(bytes));
-  const uint64_t bound = most + most / 4 + slack_, used = account.now + account.dying.load(std::memory_order_relaxed);
+  const uint64_t bound = most + most / 4 + kSlack, used = account.now + account.dying.load(std::memory_order_relaxed);
   return bound - std::min(bound, used);
 }
 
@@ -126,7 +126,7 @@ Block Ledger::claim(NodePool& nodes, Operation& op, int device, uint64_t bytes, 
   const uint64_t wanted = Pool::class_bytes(bytes);
   if (wanted <= Pool::kLargestSmall) return {};
   constexpr uint64_t unit = Pool::kLargestSmall;                                         // whole pages of every block
-  const uint64_t spare = room(device, bytes), own = spare - std::min(spare, slack_ / 2); // small ones need some, too
+  const uint64_t spare = room(device, bytes), own = spare - std::min(spare, kSlack / 2); // small ones need some, too
   const uint64_t fresh = std::min(own, pool.limit() - pool.in_use()) / unit * unit;
   if (fresh >= wanted) return {};
   std::vector<Dying> dying;

@@ -2,7 +2,7 @@
 //
 // With `--sync` memory is free again where the last handle on it goes. Running ahead, operations in flight may still
 // use it there: it is *dying*. The ledger counts, for each device, what `--sync` would have in use where the program is
-// being issued; a quarter more than the most of that, and the slack, may be in use by running ahead. Beyond that bound
+// being issued; a quarter more than the most of that, and kSlack, may be in use by running ahead. Beyond that bound
 // dying memory goes to new operations, which come after those that use it, as on a GPU memory is reused in the order of
 // its stream: one block that is large enough, or several that are given back when the operation begins, in exchange for
 // addresses that it has from the start. So the issuing thread need not wait, and other devices get their work. (With an
@@ -24,7 +24,6 @@ class NodePool;
 class Ledger {
 public:
   void add_device() { accounts_.emplace_back(); }
-  void set_slack(uint64_t bytes) { slack_ = bytes; } // RunOptions::slack
 
   void charge(Node& node, int device, uint64_t bytes); // with its memory, until
   uint64_t credit(Node& node);                         // the last handle goes; returns what it was charged
@@ -49,6 +48,7 @@ public:
   Block claim(NodePool& nodes, Operation& op, int device, uint64_t bytes, Pool& pool);
 
 private:
+  static constexpr uint64_t kSlack = 1 << 20;
   static constexpr size_t kFewEntries = 1024;
   struct Dying {
     Node* node;
@@ -69,7 +69,6 @@ private:
   static void forget_gone(Account& account);
 
   std::deque<Account> accounts_; // by device
-  uint64_t slack_ = uint64_t{1} << 20;
 };
 
 } // namespace tl

@@ -77,7 +77,7 @@ Pool::Slab& Pool::slab_of(const std::byte* block) {
 }
 
 Block Pool::allocate(uint64_t bytes) {
-  Block block = find(bytes);
+  Block block = find(bytes, false);
   if (poison_ && block) {
     source_.fill(block.data, kPoison, block.bytes);
     block.moment = source_.moment(); // and behind that whoever uses it
@@ -118,16 +118,17 @@ void Pool::make_room_by(Block& old, uint64_t bytes) {
   in_use_ -= block.bytes - bytes;
 }
 
-Block Pool::find(uint64_t bytes) {
+Block Pool::find(uint64_t bytes, bool is_reserved) {
   if (bytes > uint64_t{1} << 47) return {}; // beyond any address space
-  const uint64_t size = class_bytes(bytes);
+  const uint64_t size = class_bytes(bytes), counted = is_reserved ? size : 0;
   std::lock_guard lock(mutex_);
-  if (in_use_ + size > limit_) return {};
+  in_use_ -= counted;                     // while it is looked for
+  if (in_use_ + size > limit_) return {}; // never where it is reserved
   const Free found = size > kLargestSmall ? take_large(size) : take_small(size);
+  in_use_ += found.data ? size : counted;
   if (!found.data) return {};
-  in_use_ += size;
   peak_ = std::max(peak_, in_use_);
-  ++allocations_;
+  allocations_ += !is_reserved;
   return {found.data, size, this, found.moment};
 }
 
@@ -232,13 +233,25 @@ std::byte* Pool::carve(int index, uint64_t bytes) {
 void Pool::take_back(Block block) {
   if (MemoryWatch* watch = watch_) watch->freed(block);
   if (poison_) source_.fill(block.data, kPoison, block.bytes);
-  const uint64_t moment = source_.moment();
+  block.moment = source_.moment();
   std::lock_guard lock(mutex_);
+  put_back(block);
+}
+
+void Pool::put_reserved(Block& block) {
+  if (!block) return;
+  const Block given = std::exchange(block, {});
+  std::lock_guard lock(given.pool->mutex_);
+  given.pool->put_back(given);
+  given.pool->in_use_ += given.bytes;
+}
+
+void Pool::put_back(const Block& block) {
   in_use_ -= block.bytes;
   if (block.bytes > kLargestSmall) {
-    add_range(block.data, {block.bytes, moment});
+    add_range(block.data, {block.bytes, block.moment});
   } else {
-    small_[static_cast<size_t>(class_index(block.bytes))].push_back({block.data, moment});
+    small_[static_cast<size_t>(class_index(block.bytes))].push_back({block.data, block.moment});
     if (--slab_of(block.data).live == 0) ++empty_slabs_;
     small_in_use_ -= block.bytes;
   }

@@ -80,6 +80,9 @@ public:
   // Memory that others hold and that counts towards the limit (arguments, workers' scratch). False: no room.
   bool reserve(uint64_t bytes);
   void release(uint64_t bytes);
+  // Memory for what is reserved: class_bytes(bytes) of it. Nothing when the system has none. Thread-safe.
+  Block take_reserved(uint64_t bytes) { return find(bytes, true); }
+  static void put_reserved(Block& block); // which stays reserved; leaves `block` empty
 
   uint64_t limit() const { return limit_; }
   uint64_t in_use() const;
@@ -110,8 +113,9 @@ private:
   };
   using Ranges = std::map<std::byte*, Range>; // by address
 
-  Block find(uint64_t bytes);
+  Block find(uint64_t bytes, bool is_reserved);
   void take_back(Block block);
+  void put_back(const Block& block); // under mutex_
   Slab& slab_of(const std::byte* block);
   uint64_t idle_small() const { return slabs_.size() * kSlabBytes - small_in_use_; }
   Free take_small(uint64_t bytes);

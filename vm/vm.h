@@ -25,11 +25,7 @@ struct RunOptions {
   int cpu_devices = 1;                      // cpu(0) …
   std::vector<std::shared_ptr<Card>> cards; // gpu(0) …
   int device = 0;                           // the index (vm/devices.h) of the one for what belongs to no device
-  uint64_t memory_limit = 0; // of each device, bytes of tensors and workspaces; 0: together, 80 % of memory
-  // Running ahead takes at most a quarter more memory than `sync` would, and this. Functions of libraries are called
-  // again and again, and have what a few operations need at hand.
-  static constexpr uint64_t kSlackOfLibraries = uint64_t{16} << 20;
-  uint64_t slack = uint64_t{1} << 20;
+  uint64_t memory_limit = 0;             // of each device, bytes of tensors and workspaces; 0: together, 80 % of memory
   bool flush_each_effect = false;        // for terminals; else output is flushed at waits and at the end
   std::optional<uint64_t> schedule_seed; // permutes ready work, delays it and poisons free memory; the output stays
   uint32_t max_in_flight = 4096;         // operations issued and not finished

@@ -138,7 +138,6 @@ int call(uint32_t function, const uint64_t* cells, void* const* results) {
     devices = own.devices;
   }
   options.listens = false;
-  options.slack = RunOptions::kSlackOfLibraries;
   std::vector<HostTensor> lent;
   std::vector<Argument> arguments = arguments_of(program.interface, cells, lent);
   Outcome outcome = run(program, all, std::move(arguments), options, flushed_output(stdout), flushed_output(stderr),

@@ -129,12 +129,13 @@ private:
 
 constexpr int kDevices = 2;
 
-// Builds and runs one program whose entry is `main`, with kDevices devices.
+// Builds and runs one program whose entry is `main`.
 class Machine {
 public:
   Program program;
   std::string out, err;
   Stats stats;
+  int devices = kDevices;
 
   Machine() {
     program.functions.push_back({"main", 0, {}, {}});
@@ -258,7 +259,7 @@ public:
     out.clear();
     err.clear();
     Kernels kernels;
-    options.cpu_devices = kDevices;
+    options.cpu_devices = devices;
     return tl::run(
         program, kernels, std::move(arguments), options, [this](std::string_view s) { out += s; },
         [this](std::string_view s) { err += s; }, &stats);

@@ -39,8 +39,10 @@ public:
   std::optional<int> failure;          // the step whose failure is reported
   std::map<int, std::string> messages; // of the steps that failed
 
-  RandomProgram(uint64_t seed, int steps, bool failing, const std::vector<int64_t>& sizes = {0, 1, 5, 64, 700, 3000})
+  RandomProgram(uint64_t seed, int steps, bool failing, const std::vector<int64_t>& sizes = {0, 1, 5, 64, 700, 3000},
+                int devices = kDevices)
       : random_(seed), failing_(failing) {
+    m.devices = devices;
     site_ = m.site("Test", "step {0} element {e} is {1}");
     site_slot_ = m.i64(site_);
     for (int64_t n : sizes) {
@@ -182,7 +184,7 @@ private:
       return add(out, s, std::move(data), failed);
     }
     case 10: { // to a device, perhaps where it is
-      Slot out = m.transfer(x->slot, m.i64(static_cast<int64_t>(pick(kDevices))));
+      Slot out = m.transfer(x->slot, m.i64(static_cast<int64_t>(pick(static_cast<uint64_t>(m.devices)))));
       maybe_give_away(*x);
       return add(out, s, std::move(data), failed);
     }

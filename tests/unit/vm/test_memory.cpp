@@ -1,6 +1,7 @@
 // The pool, and programs under a memory limit.
 #include "machine.h"
 #include "vm/memory.h"
+#include "vm/profile.h"
 #include <doctest/doctest.h>
 #include <random>
 
@@ -153,6 +154,20 @@ TEST_CASE("issuing waits for memory: a limit at the synchronous peak is enough f
     CHECK(m.out == out);
     CHECK(m.stats.peak_memory <= options.memory_limit);
   }
+}
+
+TEST_CASE("where one thread computes and nobody else has work, the memory is that of --sync") {
+  Machine m;
+  m.devices = 1;
+  chain(m, 200, 50000, false);
+  RunOptions one = threads(1);
+  one.sync = true;
+  m.run(one);
+  const uint64_t peak = m.stats.peak_memory;
+  one.sync = false;
+  m.run(one);
+  CHECK(m.stats.peak_memory == peak);
+  CHECK(m.stats.waits[static_cast<size_t>(Profile::Doing::Memory)].count == 0);
 }
 
 TEST_CASE("out of memory is an error that names line and sizes, and memory is given back") {

@@ -32,7 +32,7 @@ void compare(RandomProgram& p, const RunOptions& options, uint64_t seed) {
 
 TEST_CASE("random graphs give what serial evaluation gives") {
   for (uint64_t seed = first_seed(), end = seed + rounds(150); seed < end; ++seed) {
-    RandomProgram p(seed, 60, false);
+    RandomProgram p(seed, 60, false, {0, 1, 5, 64, 700, 3000}, 1 + static_cast<int>(seed % 2));
     for (const RunOptions& options : schedules())
       compare(p, options, seed);
     uint64_t peak = 0;
@@ -48,14 +48,17 @@ TEST_CASE("random graphs give what serial evaluation gives") {
 TEST_CASE("random graphs give what serial evaluation gives where memory is handed on while it is in use") {
   uint64_t waits = 0;
   for (uint64_t seed = first_seed() + 3000, end = seed + rounds(40); seed < end; ++seed) {
-    RandomProgram p(seed, 60, seed % 2, {3000, 20'000, 40'000, 70'000}); // blocks that are cut, too
+    // blocks that are cut, too
+    RandomProgram p(seed, 60, seed % 2, {3000, 20'000, 40'000, 70'000}, 1 + static_cast<int>(seed / 2 % 2));
     p.m.run(synchronous());
     const uint64_t peak = p.m.stats.peak_memory;
+    const std::vector<uint64_t> peaks = p.m.stats.device_peaks;
     for (RunOptions options : {threads(3), seeded(seed)})
       for (uint64_t limit : {uint64_t{0}, peak + 4096}) {
         options.memory_limit = limit;
         compare(p, options, seed);
-        CHECK(p.m.stats.peak_memory <= peak + peak / 4 + (1 << 20) + 4096);
+        for (size_t d = 0; d < peaks.size(); ++d)
+          CHECK(p.m.stats.device_peaks[d] <= peaks[d] + peaks[d] / 4 + (1 << 20) + 4096);
         waits += p.m.stats.waits[static_cast<size_t>(Profile::Doing::Memory)].count;
       }
   }

@@ -10,7 +10,7 @@ GpuQueue::~GpuQueue() {
     stop_ = true;
   }
   work_.notify_all();
-  if (self_.thread.joinable()) self_.thread.join();
+  if (thread_.joinable()) thread_.join();
   if (marked_) card_.give_back(marked_);
   engine_.stats_.card_products += products_;
   engine_.stats_.library_products += by_library_;
@@ -100,9 +100,9 @@ void GpuQueue::launch_one(Operation* op, Ready& ready) {
   for (Operation::Input& input : op->inputs)
     engine_.release_input(input, op, ready);
   launched_.push_back(launched);
-  if (!self_.thread.joinable()) {
+  if (!thread_.joinable()) {
     engine_.seed(self_, engine_.threads_ + 1 + static_cast<int>(engine_.lanes_.size()) + device_);
-    self_.thread = std::thread([this] { conclude_all(); });
+    thread_ = std::thread([this] { conclude_all(); });
   }
   work_.notify_one();
 }

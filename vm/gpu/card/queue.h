@@ -45,7 +45,8 @@ private:
   int unmarked_ = 0;             // launched since the last mark
   cuda::Event marked_ = nullptr; // with a profile: the end of what was concluded last,
   Profile::Time marked_at_ = 0;  // and when that was
-  Engine::Worker self_;          // the thread that waits for the card, from the first launch on
+  std::thread thread_;           // waits for the card, from the first launch on
+  Engine::Worker self_;          // its
 };
 
 } // namespace tl
