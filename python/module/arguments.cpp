@@ -108,7 +108,7 @@ bool Arguments::convert(const Place& place, PyObject* object) {
     place.out.kind = TL_VALUE;
     place.out.as.value = reinterpret_cast<Tensor*>(object)->value;
     place.slot.keep = Ref::to(object);
-    note(Family::Own);
+    if (is_array(object)) note(Family::Own);
     return true;
   }
   if (is_list(object)) return sequence(place, object);
@@ -341,6 +341,9 @@ bool fill(const Dtype& dtype, PyObject* object, const int64_t* shape, int rank, 
 bool Arguments::sequence(const Place& place, PyObject* object) {
   const Parameter* parameter = place.parameter;
   if (parameter && parameter->kind == Parameter::List) return list(place, object, parameter);
+  const bool is_open = !parameter || parameter->type.empty();
+  if ((parameter && parameter->kind == Parameter::Tuple) || (is_open && PyTuple_Check(object)))
+    return tuple(place, object);
   const Leaf leaf = leaf_of(object);
   const bool is_tensor = parameter && (parameter->kind == Parameter::Tensor || parameter->kind == Parameter::Scalar);
   if (!is_tensor && (leaf == Leaf::Struct || leaf == Leaf::Text)) return list(place, object, nullptr);
@@ -457,12 +460,7 @@ bool Arguments::list(const Place& place, PyObject* object, const Parameter* para
     for (Py_ssize_t i = from; i < until; ++i) {
       Ref one = Ref::to(item(object, i));
       if (!one) return false;
-      const Parameter* inside = parameter ? &parameter->inside[0] : nullptr;
-      // The program knows no type here: a number gets it now.
-      const bool typed = inside && inside->kind == Parameter::Scalar && is_number(one.get());
-      if (!(typed ? elements.add_number(place.session, one.get(), *inside)
-                  : elements.add(place.session, place.source, one.get(), inside, nullptr)))
-        return false;
+      if (!elements.add_element(place, one.get(), parameter ? &parameter->inside[0] : nullptr)) return false;
       formals += (i > from ? ", a" : "a") + std::to_string(i - from);
     }
     note(elements.family);
@@ -484,9 +482,50 @@ bool Arguments::list(const Place& place, PyObject* object, const Parameter* para
       if (!made("|xs, ys| xs + ys", both)) return false;
     }
   }
-  place.slot.value = std::exchange(parts[0]->slots->value, nullptr);
+  take(place, std::exchange(parts[0]->slots->value, nullptr));
+  return true;
+}
+
+void Arguments::take(const Place& place, tl_value* value) {
+  place.slot.value = value;
   place.out.kind = TL_VALUE;
-  place.out.as.value = place.slot.value;
+  place.out.as.value = value;
+}
+
+bool Arguments::add_element(const Place& place, PyObject* object, const Parameter* inside) {
+  if (!inside || inside->kind != Parameter::Scalar || !is_number(object))
+    return add(place.session, place.source, object, inside, nullptr);
+  if (!is_key(inside->dtype)) return add_number(place.session, object, *inside);
+  Arguments seed(1);
+  if (!seed.add(place.session, place.source, object, inside, nullptr)) return false;
+  tl_value* value = evaluate(place.session, place.source, "key", seed);
+  if (!value) return false;
+  auto [slot, out] = next(nullptr);
+  take({place.session, place.source, inside, slot, out}, value);
+  return true;
+}
+
+bool Arguments::tuple(const Place& place, PyObject* object) {
+  const Parameter* parameter = place.parameter && place.parameter->kind == Parameter::Tuple ? place.parameter : nullptr;
+  const Py_ssize_t count = length(object);
+  if (parameter && count != static_cast<Py_ssize_t>(parameter->inside.size())) {
+    PyErr_Format(PyExc_TypeError, "%s: %s is wanted, and this has %zd elements",
+                 parameter->name.empty() ? "argument" : parameter->name.c_str(), parameter->type.c_str(), count);
+    return false;
+  }
+  Arguments elements(static_cast<size_t>(count));
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    Ref one = Ref::to(item(object, i));
+    if (!one ||
+        !elements.add_element(place, one.get(), parameter ? &parameter->inside[static_cast<size_t>(i)] : nullptr))
+      return false;
+  }
+  note(elements.family);
+  if (struct_family == Family::None) struct_family = elements.struct_family;
+  tl_value* value = nullptr;
+  if (!run(place.session, [&] { return tl_tuple(place.session->session, elements.data(), elements.size(), &value); }))
+    return false;
+  take(place, value);
   return true;
 }
 

@@ -73,6 +73,10 @@ private:
   bool sequence(const Place& place, PyObject* object);
   bool numbers(const Place& place, PyObject* object, const Dtype* dtype);
   bool list(const Place& place, PyObject* object, const Parameter* parameter);
+  bool tuple(const Place& place, PyObject* object);
+  // One of a list or tuple, whose types the library does not know: a number gets its type now.
+  bool add_element(const Place& place, PyObject* object, const Parameter* inside);
+  void take(const Place& place, tl_value* value);
   void note(Family of) {
     if (family == Family::None) family = of;
   }

@@ -36,10 +36,11 @@ PyObject* tensor_from(PyObject*, PyObject* arguments) {
   tl_function* function = nullptr;
   tl_value* value = nullptr;
   const bool good = run(session, [&] {
-    const int status = tl_function_get(session->session, nullptr, "|x| x", nullptr, &function);
+    const char* same = is_key(parameter.dtype) ? "keys" : "|x| x"; // a function of the session's source (__init__.py)
+    const int status = tl_function_get(session->session, nullptr, same, nullptr, &function);
     return status ? status : tl_call(function, one.data(), one.size(), &value);
   });
-  if (good) return make_tensor(session, value, nullptr);
+  if (good) return make_tensor(session, value, nullptr, is_key(parameter.dtype));
   if (value) tl_value_release(value);
   return nullptr;
 }

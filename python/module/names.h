@@ -1,6 +1,6 @@
 // Names and modules that calls look up, once for the process.
 #pragma once
-#include "python.h"
+#include "dtype.h"
 
 namespace tl::python {
 
@@ -15,7 +15,7 @@ bool make_names();
 // numpy: nullptr (without an error) where it cannot be imported.
 struct Numpy {
   PyObject *asarray, *ascontiguousarray, *ndarray, *generic;
-  PyObject* scalars[13]; // by Dtype
+  PyObject* scalars[std::size(kDtypes)];
 };
 const Numpy* numpy();
 PyObject* bfloat16(); // ml_dtypes.bfloat16, borrowed, or nullptr without an error

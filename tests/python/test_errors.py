@@ -13,6 +13,7 @@ from common import Case, np, tl
 class Errors(Case):
     SOURCE = '''
         fn f(x: f32[n, 3], y: f32[n]) -> f32[n] = x[:, 0] + y
+        fn summed(x: f32[n, 3], y: f32[n]) -> f32 = sum(f(x, y))
         fn at(x: f32[n], i: i64) -> f32 = x[i]
         fn quits(code: i64) { exit(code) }
         fn forever(n: i64) -> i64 = if n < 0 { n } else { 1 + forever(n + 1) }
@@ -45,8 +46,18 @@ class Errors(Case):
     def test_counts(self):
         for positional, named in (((), {}), ((self.x,), {}), ((self.x, self.y, self.y), {}), ((self.x, self.y), {"z": 1}),
                                   ((self.x, self.y), {"x": self.x}), ((), {"y": self.y})):
-            with self.subTest(str(named)), self.assertRaises((TypeError, ValueError)):
-                self.p.f(*positional, **named)
+            for call in (self.p.f, self.p.f.start, self.p.f.result_type, self.p.grad("summed"), self.p.value_and_grad("summed")):
+                with self.subTest(str(named)), self.assertRaises(TypeError) as raised:
+                    call(*positional, **named)
+                self.assertNotIsInstance(raised.exception, tl.CompileError)
+        with self.assertRaisesRegex(TypeError, "needs an argument for 'y'"):
+            self.p.f(self.x)
+        for call in (self.p.function("|a, b| a + b"), self.p.vmap("f")):
+            for positional in ((), (self.y,), (self.y, self.y, self.y)):
+                with self.subTest(len(positional)), self.assertRaises(TypeError):
+                    call(*positional)
+        with self.assertRaises(TypeError):
+            self.p.f(self.x, **{3: self.y})
         self.assertEqual(self.p.f(self.x, self.y).tolist(), [2, 2])
 
     def test_failures(self):
@@ -54,8 +65,8 @@ class Errors(Case):
             self.p.at(self.y, 5)
         error = raised.exception
         self.assertIsInstance(error, RuntimeError)
-        self.assertEqual((error.kind, error.file, error.line), ("IndexOutOfRange", "Errors.tl", 3))
-        self.assertIn("Errors.tl:3:", str(error))
+        self.assertEqual((error.kind, error.file, error.line), ("IndexOutOfRange", "Errors.tl", 4))
+        self.assertIn("Errors.tl:4:", str(error))
         self.assertEqual(self.p.at(self.y, 1), 1)
         again = pickle.loads(pickle.dumps(error))
         self.assertEqual((type(again), str(again), again.kind, again.line), (type(error), str(error), error.kind, error.line))
