@@ -181,8 +181,10 @@ bool Arguments::interface(const Place& place, PyObject* object) {
   Slot& slot = place.slot;
   for (int attempt = 0;; ++attempt) {
     Ref capsule(PyObject_GetAttr(object, names.array_struct));
-    auto* array = capsule ? static_cast<const ArrayInterface*>(PyCapsule_GetPointer(capsule.get(), nullptr)) : nullptr;
-    if (!array) return false;
+    if (!capsule) return false;
+    if (!PyCapsule_IsValid(capsule.get(), nullptr))
+      return refuse(PyExc_TypeError, place.parameter, "the __array_struct__ of %R is no capsule", object);
+    auto* array = static_cast<const ArrayInterface*>(PyCapsule_GetPointer(capsule.get(), nullptr));
     const Dtype* dtype = nullptr;
     for (const Dtype& one : kDtypes)
       if (!dtype && one.letter == array->letter && one.bits == 8 * array->size) dtype = &one;
@@ -255,8 +257,9 @@ bool Arguments::dlpack(const Place& place, PyObject* object) {
       return refuse(PyExc_BufferError, place.parameter, "%R has a version of DLPack that is not known", object);
     place.slot.tensor = managed->tensor;
   } else {
+    if (!PyCapsule_IsValid(capsule.get(), "dltensor"))
+      return refuse(PyExc_TypeError, place.parameter, "__dlpack__ of %R gives no capsule with a tensor", object);
     auto* managed = static_cast<tl_managed_tensor*>(PyCapsule_GetPointer(capsule.get(), "dltensor"));
-    if (!managed) return false;
     place.slot.tensor = managed->tensor;
   }
   place.slot.keep = std::move(capsule); // frees the tensor, since nobody takes it
@@ -456,6 +459,7 @@ bool Arguments::list(const Place& place, PyObject* object, const Parameter* para
   for (Py_ssize_t from = 0; from < count;) {
     const Py_ssize_t until = std::min(from + kAtOnce, count);
     Arguments elements(static_cast<size_t>(until - from));
+    if (!nest(place, elements)) return false;
     std::string formals;
     for (Py_ssize_t i = from; i < until; ++i) {
       Ref one = Ref::to(item(object, i));
@@ -486,6 +490,15 @@ bool Arguments::list(const Place& place, PyObject* object, const Parameter* para
   return true;
 }
 
+bool Arguments::nest(const Place& place, Arguments& elements) const {
+  constexpr int kDeepest = 64;
+  elements.depth = depth + 1;
+  if (depth < kDeepest) return true;
+  PyErr_Format(PyExc_ValueError, "%s: lists and tuples are nested too deeply",
+               place.parameter && !place.parameter->name.empty() ? place.parameter->name.c_str() : "argument");
+  return false;
+}
+
 void Arguments::take(const Place& place, tl_value* value) {
   place.slot.value = value;
   place.out.kind = TL_VALUE;
@@ -514,6 +527,7 @@ bool Arguments::tuple(const Place& place, PyObject* object) {
     return false;
   }
   Arguments elements(static_cast<size_t>(count));
+  if (!nest(place, elements)) return false;
   for (Py_ssize_t i = 0; i < count; ++i) {
     Ref one = Ref::to(item(object, i));
     if (!one ||

@@ -45,9 +45,17 @@ bool is_tensor(const Parameter& type) { return type.kind == Parameter::Scalar ||
 bool add_keywords(Function* self, Arguments& arguments, PyObject* keywords, std::vector<Ref>& texts) {
   PyObject *key, *value;
   for (Py_ssize_t at = 0; PyDict_Next(keywords, &at, &key, &value);) {
+    if (!PyUnicode_Check(key)) {
+      PyErr_SetString(PyExc_TypeError, "keywords must be strings");
+      return false;
+    }
     Ref bytes(PyUnicode_AsUTF8String(key));
     if (!bytes) return false;
     const char* name = PyBytes_AsString(bytes.get());
+    if (std::strlen(name) != static_cast<size_t>(PyBytes_Size(bytes.get()))) {
+      PyErr_Format(PyExc_TypeError, "%U() has no parameter %R", self->expression, key);
+      return false;
+    }
     const Parameter* parameter = nullptr;
     for (const Parameter& one : self->known->parameters)
       if (one.name == name) parameter = &one;

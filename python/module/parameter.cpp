@@ -38,10 +38,10 @@ Parameter parse_parameter(std::string_view name, std::string_view type) {
   } else if (type.size() > 2 && type.front() == '(' && type.back() == ')') {
     out.kind = Parameter::Tuple;
     for (const std::string_view part : split(type.substr(1, type.size() - 2)))
-      out.inside.push_back(parse_parameter("", part));
+      out.inside.push_back(parse_parameter(name, part));
   } else if (type.substr(0, 5) == "List<" && type.back() == '>') {
     out.kind = Parameter::List;
-    out.inside.push_back(parse_parameter("", type.substr(5, type.size() - 6)));
+    out.inside.push_back(parse_parameter(name, type.substr(5, type.size() - 6)));
   } else {
     const size_t bracket = type.find('[');
     out.dtype = find_dtype(type.substr(0, bracket));

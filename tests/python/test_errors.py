@@ -38,6 +38,41 @@ class Errors(Case):
             with self.subTest(wrong[1].__class__), self.assertRaises(TypeError):
                 self.p.f(*wrong)
 
+    def test_hints(self):
+        """How to convert is said where an array of another element type was given, and nowhere else."""
+        for wrong in (True, "text", self.x, (1, 2)):
+            with self.subTest(str(wrong)), self.assertRaises(TypeError) as raised:
+                self.p.checks(wrong)
+            self.assertNotIn("astype", str(raised.exception))
+        with self.assertRaisesRegex(TypeError, "astype"):
+            self.p.checks(np.ones((), np.float64))
+
+    def test_broken_arrays(self):
+        class Struct:
+            __array_struct__ = 5
+
+        class Tensor:
+            def __dlpack__(self, **_):
+                return 5
+
+            def __dlpack_device__(self):
+                return 1, 0
+
+        class Raises:
+            def __dlpack__(self, **_):
+                raise KeyError("mine")
+
+        class Array:
+            def __array__(self, *_, **__):
+                raise KeyError("mine")
+
+        for wrong in (Struct(), Tensor()):
+            with self.assertRaisesRegex(TypeError, "capsule"):
+                self.p.checks(wrong)
+        for wrong in (Raises(), Array()):
+            with self.assertRaisesRegex(KeyError, "mine"):
+                self.p.checks(wrong)
+
     def test_shapes(self):
         for wrong in ((np.ones((2, 4), np.float32), self.y), (self.x, np.ones(3, np.float32))):
             with self.assertRaises(ValueError):
@@ -56,8 +91,9 @@ class Errors(Case):
             for positional in ((), (self.y,), (self.y, self.y, self.y)):
                 with self.subTest(len(positional)), self.assertRaises(TypeError):
                     call(*positional)
-        with self.assertRaises(TypeError):
-            self.p.f(self.x, **{3: self.y})
+        for name in (3, "x\0", "\ud800"):
+            with self.subTest(repr(name)), self.assertRaises((TypeError, UnicodeEncodeError)):
+                self.p.f(self.y, **{name: self.x})
         self.assertEqual(self.p.f(self.x, self.y).tolist(), [2, 2])
 
     def test_failures(self):

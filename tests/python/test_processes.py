@@ -202,6 +202,29 @@ class Threads(Case):
         if failures:
             raise failures[0]
 
+    def test_subinterpreters(self):
+        """They are told, and do no harm to the main interpreter."""
+        for first in ("", "p = tl.compile('fn f(x: f32) -> f32 = x')"):
+            code, text = python('''
+                import tl
+                %s
+                try:
+                    import _interpreters as interpreters  # 3.13
+                except ImportError:
+                    import _xxsubinterpreters as interpreters
+                own = interpreters.create()
+                run = getattr(interpreters, "exec", None) or interpreters.run_string
+                failed = None
+                try:
+                    failed = run(own, "import tl")
+                except Exception as error:
+                    failed = error
+                print("interpreters" in str(failed) or str(failed))
+                interpreters.destroy(own)
+                print(tl.compile("fn f(x: f32) -> f32 = x + 1.0").f(1.0))
+            ''' % first, timeout=60)
+            self.assertEqual((code, text), (0, "True\n2.0\n"))
+
     def test_close_without_waiting(self):
         code, text = python('''
             import threading, time, tl

@@ -54,10 +54,13 @@ class Tuples(Case):
                 self.p.joined(wrong)
         with self.assertRaises((TypeError, ValueError)):
             self.p.same(())
-        loop = []
+        loop, deep = [], 1.0
         loop.append(loop)
-        with self.assertRaises((TypeError, ValueError)):
-            self.p.same((loop,))
+        for _ in range(10000):
+            deep = (deep,)
+        for wrong in ((loop,), deep, [deep]):
+            with self.assertRaises((TypeError, ValueError)):
+                self.p.same(wrong)
 
     def test_structs(self):
         h = self.p.Held(pair=(0.5, 3), w=[1, 2])
