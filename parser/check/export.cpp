@@ -268,7 +268,7 @@ static void export_results(Context& cx, typed::Block& block) {
     delivered->type.elements.push_back(type);
     delivered->operands.push_back(std::move(part));
   };
-  cx.program.interface.value = value_info(cx, whole);
+  if (cx.options.is_called) cx.program.interface.value = value_info(cx, whole);
   uint32_t value = 0;
   auto result = [&](ExprPtr part) {
     const Type type = part->type;
