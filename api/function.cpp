@@ -154,7 +154,8 @@ std::vector<tl_function::Given> tl_function::given(const tl_argument* arguments,
     default: usage(kWrongValue, fmt::format("{}: there is no kind {} of arguments", name(), argument.kind));
     }
     // Where keys are wanted, integers are their bits: C and its tensors have no keys.
-    if (own.declared && own.declared->of == DType::Key && own.dtype == DType::U64) own.dtype = DType::Key;
+    if (own.declared && own.declared->of == DType::Key && (own.dtype == DType::U64 || own.dtype == DType::I64))
+      own.dtype = DType::Key;
     if (own.rank >= 0) own.type = tensor_type(own.dtype, static_cast<size_t>(own.rank));
   }
   for (const Given& own : result)
@@ -346,8 +347,10 @@ Content tl_function::call(const tl_argument* arguments, size_t count) {
         continue;
       }
       HostTensor x;
+      tl_tensor given = *argument.as.tensor;
+      if (param.dtype == DType::Key) given.dtype.code = 1; // whatever integers of 64 bits they are
       try {
-        x = tensor_argument(as_tensor(argument.as.tensor), param);
+        x = tensor_argument(as_tensor(&given), param);
       } catch (const UsageError& error) {
         usage(kWrongValue, error.what());
       }

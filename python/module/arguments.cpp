@@ -143,6 +143,15 @@ bool Arguments::convert(const Place& place, PyObject* object) {
         place.slot.keep = std::move(detached);
         object = place.slot.keep.get();
       }
+      // The imaginary part of a conjugate is a view that is to be negated, which its DLPack does not say.
+      Ref negative(PyObject_CallMethodObjArgs(object, names.is_neg, nullptr));
+      if (!negative) return false;
+      if (negative.get() == Py_True) {
+        Ref resolved(PyObject_CallMethod(object, "resolve_neg", nullptr));
+        if (!resolved) return false;
+        place.slot.keep = std::move(resolved);
+        object = place.slot.keep.get();
+      }
     }
     return array.way == ArrayType::Exchange ? exchange(place, object, *array.exchange) : dlpack(place, object);
   }

@@ -101,7 +101,7 @@ class Keys(Case):
     def test_round_trip(self):
         k = self.p.seed(7)
         self.assertEqual((type(k), k.dtype, k.shape), (tl.Tensor, "key", ()))
-        for way in (k, 7, pickle.loads(pickle.dumps(k)), copy.deepcopy(k), tl.tensor(7, "key"), np.uint64(7)):
+        for way in (k, 7, pickle.loads(pickle.dumps(k)), copy.deepcopy(k), tl.tensor(7, "key"), np.uint64(7), np.int64(7)):
             self.same(self.p.drawn(way), self.p.drawn(k))
         self.same(self.p.any(k), self.p.drawn(k))
         self.assertFalse(np.array_equal(self.p.drawn(8), self.p.drawn(7)))
@@ -112,7 +112,7 @@ class Keys(Case):
         ks = self.p.seeds(7, 4)
         self.assertEqual((ks.dtype, ks.shape), ("key", (4,)))
         rows = self.p.rows(ks)
-        for way in (ks.numpy(), ks.tolist(), pickle.loads(pickle.dumps(ks)), tl.tensor(ks.numpy(), "key")):
+        for way in (ks.numpy(), ks.numpy().view(np.int64), ks.tolist(), pickle.loads(pickle.dumps(ks)), tl.tensor(ks.numpy(), "key")):
             self.same(self.p.rows(way), rows)
         self.assertEqual(ks.numpy().dtype, np.uint64)
 
