@@ -61,7 +61,7 @@ struct ProgramInterface {
   std::string doc;
   std::vector<ParamInfo> params;
   std::vector<ResultInfo> results; // leaves of main's result
-  std::optional<ValueInfo> value;  // of an exported function: its result; nothing at all is a Tuple without elements
+  std::optional<ValueInfo> value;  // of one that is called in this process: what it gives; nothing: an empty Tuple
 };
 
 } // namespace tl

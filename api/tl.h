@@ -73,8 +73,8 @@ TL_API int tl_session_add_source(tl_session* session, const char* name, const ch
 /* The same for a .tl file, or an ONNX model (.onnx), which is translated first. */
 TL_API int tl_session_add_file(tl_session* session, const char* path);
 
-/* The calls of this session that run now (also those that are compiled just now), and the pieces, end with TL_INTERRUPTED. May be called from a signal handler,
-   of a thread in a call too: that call is left when the handler has returned. */
+/* The calls of this session that run now, or are compiled, and the pieces, end with TL_INTERRUPTED. May be called from
+   a signal handler, of a thread in a call too: that call is left when the handler has returned. */
 TL_API void tl_session_interrupt(tl_session* session);
 
 typedef struct tl_parameter { /* of a function, or a field of a struct */
@@ -98,7 +98,8 @@ typedef struct tl_signature {
    is closed. */
 TL_API int tl_session_declarations(tl_session* session, const tl_signature** first, size_t* count);
 /* A struct by the name that a source (NULL: the last one) has for it: also one of the modules that it imports,
-   "nn.Linear", and of the prelude. Its fields' types are written as that module has them. Until the session is closed. */
+   "nn.Linear", and of the prelude. Its fields' types are written as that module has them. Until the session is
+   closed. */
 TL_API int tl_session_struct(tl_session* session, const char* source, const char* name, const tl_signature** signature);
 
 /* ---- tensors ---- */
@@ -212,7 +213,8 @@ TL_API int tl_result_type(tl_function* function, const tl_argument* arguments, s
 
 /* A list of these, all of one type: `List<f32[_, _]>`, `List<Model>`. Tensors are copied. */
 TL_API int tl_list(tl_session* session, const tl_argument* elements, size_t count, tl_value** list);
-/* A tuple of these, of whatever types: numbers are i64, f32 and bool, others are tensors of rank 0. Tensors are copied. */
+/* A tuple of these, of whatever types: numbers are i64, f32 and bool, others are tensors of rank 0. Tensors are
+   copied. */
 TL_API int tl_tuple(tl_session* session, const tl_argument* elements, size_t count, tl_value** tuple);
 
 /* ---- a program in pieces, as `tl repl` has it ---- */

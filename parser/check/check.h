@@ -29,8 +29,8 @@ struct CheckOptions {
   const Imports* imports = nullptr;     // what the program's import statements mean; null: it has none
   bool missing_file_is_warning = false; // `tl check`: a `load` of a file that isn't there yet
   std::string exported; // the entry is this `export fn`, and its parameters and results are as a library has them
-  // It is called in this process: tuples cross as structs do, and ResultInfo::type_text has sizes in terms of the
-  // parameters ("2*x.shape[0]").
+  // It is called in this process: tuples cross as structs do, ResultInfo::type_text has sizes in terms of the
+  // parameters ("2*x.shape[0]"), and ProgramInterface::value is there.
   bool is_called = false;
 };
 

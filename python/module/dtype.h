@@ -19,7 +19,7 @@ inline constexpr Dtype kDtypes[] = {
     {"u32", "uint32", 1, 32, 'u'},  {"u64", "uint64", 1, 64, 'u'}, {"i8", "int8", 0, 8, 'i'},
     {"i16", "int16", 0, 16, 'i'},   {"i32", "int32", 0, 32, 'i'},  {"i64", "int64", 0, 64, 'i'},
     {"f16", "float16", 2, 16, 'f'}, {"bf16", nullptr, 4, 16, 'u'}, {"f32", "float32", 2, 32, 'f'},
-    {"f64", "float64", 2, 64, 'f'}, {"key", "uint64", 1, 64, 'u'}, // outside of tl a key is a u64, which is found before
+    {"f64", "float64", 2, 64, 'f'}, {"key", "uint64", 1, 64, 'u'}, // elsewhere a key is a u64, which is found before
 };
 inline bool is_key(const Dtype* dtype) { return dtype == std::end(kDtypes) - 1; }
 inline bool is_key(std::string_view type) {

@@ -667,6 +667,17 @@ void pieces() {
   check_status(tl_session_bind(session, "x", &argument), 0, "", "bind");
   check_status(tl_session_bind(session, "w", &word), 0, "", "bind a text");
   check_status(tl_session_bind(session, "x y", &argument), TL_USAGE, "no name", "bind to no name");
+  const tl_argument parts[] = {argument, word, integer(4)};
+  tl_value *pair = nullptr, *back = nullptr;
+  check_status(tl_tuple(session, parts, 3, &pair), 0, "", "a tuple");
+  const tl_argument whole = value(pair);
+  check_status(tl_session_bind(session, "pair", &whole), 0, "", "bind a tuple");
+  check_status(tl_session_run(session, "<t>", "let turned = (pair[2] + 1, (pair[1], pair[0]))"), 0, "",
+               "a piece with it");
+  check_status(tl_session_lookup(session, "turned", &back), 0, "", "look up a tuple");
+  check(type_of(back) == "(i64, (str, f32[_]))" && scalar_at(back, {0}) == 5, type_of(back));
+  tl_value_release(pair);
+  tl_value_release(back);
   x.data[0] = 100; // it was copied
   said.clear();
   check_status(tl_session_run(session, "<5>", "let y = f(x)\ndebug(y)\nprint(w, sum(y))"), 0, "", "a piece with them");
@@ -695,7 +706,7 @@ void pieces() {
   tl_value_release(y);
   check_status(tl_session_lookup(session, "f", &y), TL_USAGE, "not bound", "look up a function");
   const char* names = "";
-  check(tl_session_names(session, &names) == 0 && std::string(names) == "a\nl\np\nw\nx\ny\n",
+  check(tl_session_names(session, &names) == 0 && std::string(names) == "a\nl\np\npair\nturned\nw\nx\ny\n",
         std::string("names: ") + names);
   tl_session_close(session);
 }
