@@ -3,6 +3,7 @@
 #pragma once
 #include "abi/dtype.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,13 +44,24 @@ struct ResultInfo {
   bool is_printed = false;       // a Str: what is printed of that struct or list where no file takes it
   std::string record;            // of an exported function's struct: as with ParamInfo
   std::string type_text;         // of an exported function, for messages
-  std::string open_type;         // of one that is called in this process: with `_` for its sizes, as its file names it
   std::vector<FileLeaf> element; // of a list
+};
+// What a value of an exported function is made of: its leaves (tensors, texts, lists) are those of its parts, in order.
+struct ValueInfo {
+  enum class Kind : uint8_t { Tensor, Str, Struct, Tuple, List };
+  Kind kind = Kind::Tuple;
+  DType dtype = DType::F32; // of a Tensor
+  uint32_t rank = 0;
+  std::string type;               // with `_` for its sizes, as its file names it: "f32[_, _]", "nn.Linear<f32>[_, _]"
+  std::string record;             // of a Struct, Tuple or List: as with ParamInfo
+  std::vector<std::string> names; // of a Struct's fields
+  std::vector<ValueInfo> parts;   // the fields, the elements; of a List the one of all its elements
 };
 struct ProgramInterface {
   std::string doc;
   std::vector<ParamInfo> params;
   std::vector<ResultInfo> results; // leaves of main's result
+  std::optional<ValueInfo> value;  // of one that is called in this process: what it gives; nothing: an empty Tuple
 };
 
 } // namespace tl

@@ -17,6 +17,14 @@ namespace {
 
 bool is_number(int kind) { return kind == TL_INT || kind == TL_FLOAT || kind == TL_BOOL; }
 
+[[noreturn]] void interrupted(std::string message) {
+  Error error;
+  error.status = TL_INTERRUPTED;
+  error.kind = "Interrupted";
+  error.message = error.text = std::move(message);
+  throw Failed(std::move(error));
+}
+
 bool has_word(const std::string& text, const std::string& word) {
   for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
     const size_t end = at + word.size();
@@ -43,6 +51,9 @@ HostTensor number_argument(const tl_argument& number, const ParamInfo& param) {
   };
   const char* what = is_real ? "a float" : number.kind == TL_BOOL ? "a bool" : "an integer";
   if (param.kind != ParamInfo::Kind::Scalar) wanted(what);
+  // The seed of a random key, as key(seed) takes it.
+  if (param.dtype == DType::Key && number.kind == TL_INT)
+    return scalar_tensor(DType::Key, Scalar::of(number.as.integer));
   if ((param.dtype == DType::Bool) != (number.kind == TL_BOOL) || (is_int(param.dtype) && is_real)) wanted(what);
   if (!has_zero(param.dtype)) wanted(what);
   const Scalar given = is_real ? Scalar::of(number.as.real) : Scalar::of(number.as.integer);
@@ -73,31 +84,45 @@ struct tl_function::Given {
   std::string type;                   // its own, as a parameter could have it
 };
 
-std::vector<tl_function::Given> tl_function::given(const tl_argument* arguments, size_t count) const {
-  std::vector<Given> result(count);
+// Whose arguments they are, null where nothing is known of the parameter. What is wrong with their number and names is
+// thrown.
+std::vector<const Declared*> tl_function::parameters_of(const tl_argument* arguments, size_t count) const {
+  std::vector<const Declared*> result(count);
   bool named = false;
+  for (size_t i = 0; i < count; ++i) {
+    const tl_argument& argument = arguments[i];
+    named = named || argument.name;
+    if (named && !argument.name) usage(kWrongValue, "arguments without names stand before those with names");
+    if (!like_) continue;
+    const auto& parameters = like_->parameters;
+    if (!argument.name && i >= parameters.size())
+      usage(kWrongType, fmt::format("`{}` takes {} argument{}, not {}", like_->name, parameters.size(),
+                                    parameters.size() == 1 ? "" : "s", count));
+    auto it = argument.name ? std::find_if(parameters.begin(), parameters.end(),
+                                           [&](const Declared& p) { return p.name == argument.name; })
+                            : parameters.begin() + static_cast<std::ptrdiff_t>(i);
+    if (it == parameters.end())
+      usage(kWrongType, fmt::format("`{}` has no parameter '{}'", like_->name, argument.name), like_->text);
+    if (std::find(result.begin(), result.end(), &*it) != result.end())
+      usage(kWrongType, fmt::format("`{}` gets '{}' twice", like_->name, it->name));
+    result[i] = &*it;
+  }
+  if (like_)
+    for (const Declared& parameter : like_->parameters)
+      if (!parameter.has_default && std::find(result.begin(), result.end(), &parameter) == result.end())
+        usage(kWrongType, fmt::format("`{}` needs an argument for '{}'", like_->name, parameter.name), like_->text);
+  return result;
+}
+
+std::vector<tl_function::Given> tl_function::given(const tl_argument* arguments, size_t count) const {
+  const std::vector<const Declared*> parameters = parameters_of(arguments, count);
+  std::vector<Given> result(count);
   for (size_t i = 0; i < count; ++i) {
     const tl_argument& argument = arguments[i];
     Given& own = result[i];
     own.argument = &argument;
-    named = named || argument.name;
+    own.declared = parameters[i];
     auto name = [&] { return argument.name ? std::string(argument.name) : fmt::format("argument {}", i + 1); };
-    if (named && !argument.name) usage(kWrongValue, "arguments without names stand before those with names");
-    if (like_) {
-      const auto& parameters = like_->parameters;
-      if (!argument.name && i >= parameters.size())
-        usage(kWrongType, fmt::format("`{}` takes {} argument{}, not {}", like_->name, parameters.size(),
-                                      parameters.size() == 1 ? "" : "s", count));
-      auto it = argument.name ? std::find_if(parameters.begin(), parameters.end(),
-                                             [&](const Declared& p) { return p.name == argument.name; })
-                              : parameters.begin() + static_cast<std::ptrdiff_t>(i);
-      if (it == parameters.end())
-        usage(kWrongType, fmt::format("`{}` has no parameter '{}'", like_->name, argument.name), like_->text);
-      own.declared = &*it;
-      for (size_t k = 0; k < i; ++k)
-        if (result[k].declared == own.declared)
-          usage(kWrongType, fmt::format("`{}` gets '{}' twice", like_->name, own.declared->name));
-    }
     switch (argument.kind) {
     case TL_INT: own.type = "i64"; break;
     case TL_FLOAT: own.type = "f32"; break;
@@ -114,25 +139,24 @@ std::vector<tl_function::Given> tl_function::given(const tl_argument* arguments,
       if (x.rank < 0) usage(kWrongValue, fmt::format("{}: the tensor's rank is {}", name(), x.rank));
       own.dtype = *dtype;
       own.rank = x.rank;
-      own.type = tensor_type(*dtype, static_cast<size_t>(x.rank));
       break;
     }
     case TL_VALUE:
       if (!argument.as.value) usage(kWrongType, name() + ": the value is null");
       own.content = &argument.as.value->get();
-      if (own.content->kind == TL_NOTHING || own.content->kind == TL_TUPLE)
-        usage(kWrongType, name() + ": " +
-                              (own.content->kind == TL_TUPLE ? "a tuple cannot be an argument; its elements can"
-                                                             : "there is no value in this"));
-      if (own.content->kind == TL_TENSOR) {
-        const auto& x = std::get<HostTensor>(own.content->leaves.at(0));
-        own.dtype = x.dtype;
-        own.rank = static_cast<int32_t>(x.dims.size());
+      if (own.content->kind() == TL_NOTHING) usage(kWrongType, name() + ": there is no value in this");
+      if (own.content->kind() == TL_TENSOR) {
+        own.dtype = own.content->info->dtype;
+        own.rank = static_cast<int32_t>(own.content->info->rank);
       }
-      own.type = own.content->type;
+      own.type = own.content->type();
       break;
     default: usage(kWrongValue, fmt::format("{}: there is no kind {} of arguments", name(), argument.kind));
     }
+    // Where keys are wanted, integers are their bits: C and its tensors have no keys.
+    if (own.declared && own.declared->of == DType::Key && (own.dtype == DType::U64 || own.dtype == DType::I64))
+      own.dtype = DType::Key;
+    if (own.rank >= 0) own.type = tensor_type(own.dtype, static_cast<size_t>(own.rank));
   }
   for (const Given& own : result)
     if (own.declared && own.declared->of && !own.declared->is_closed && !is_number(own.argument->kind) &&
@@ -213,19 +237,26 @@ std::shared_ptr<const Instance> tl_function::compile(const std::vector<Given>& a
     const typed::Program typed = check_source(frontend, false, name);
     std::optional<ir::Module> module;
     if (!frontend.diagnostics.has_errors()) module = lower_source(frontend, typed, flags);
-    if (!module)
-      throw Failed(
-          said_of(error_of(kRejected, frontend.diagnostics, frontend.sources, frontend.file, made->own_end), name));
+    if (!module) {
+      Error error = error_of(kRejected, frontend.diagnostics, frontend.sources, frontend.file, made->own_end);
+      if (error.kind == "WrongArguments" && error.file.empty()) { // of the call itself
+        error.status = kUsage;
+        error.kind = kWrongType;
+      }
+      throw Failed(said_of(std::move(error), name));
+    }
     made->name = name;
     made->executable = make_executable(optimise(std::move(*module), flags), flags);
     made->sources = std::move(frontend.sources);
     made->main = frontend.file;
   });
+  const ProgramInterface& interface = made->executable.program.interface;
+  made->value = std::make_shared<const ValueInfo>(interface.value.value());
   std::string& type = made->result_type;
   uint32_t values = 0;
-  for (const ResultInfo& result : made->executable.program.interface.results)
+  for (const ResultInfo& result : interface.results)
     if (result.value == values) type += (values++ ? ", " : "") + result.type_text;
-  if (values != 1) type = "(" + type + ")";
+  if (made->value->kind == ValueInfo::Kind::Tuple) type = "(" + type + (values == 1 ? ",)" : ")");
   return made;
 }
 
@@ -285,6 +316,7 @@ std::shared_ptr<const Instance> tl_function::instance(const std::vector<Given>& 
 
 Content tl_function::call(const tl_argument* arguments, size_t count) {
   const std::vector<Given> own = given(arguments, count);
+  const Running running(session_); // from here on it can be interrupted, while it is compiled too
   const std::shared_ptr<const Instance> called = instance(own);
   const Program& program = called->executable.program;
   const std::vector<ParamInfo>& params = program.interface.params;
@@ -308,14 +340,17 @@ Content tl_function::call(const tl_argument* arguments, size_t count) {
       if (!param.record.empty() || param.kind == ParamInfo::Kind::Str) wanted("a tensor (" + own[i].type + ")");
       if (own[i].dtype != param.dtype || own[i].rank != static_cast<int32_t>(param.rank)) wanted(own[i].type);
       if (argument.kind == TL_VALUE) {
-        HostTensor x = std::get<HostTensor>(own[i].content->leaves.at(0));
+        HostTensor x = own[i].content->tensor();
+        x.dtype = param.dtype;
         x.mapped = true; // it is counted where it was made
         values.emplace_back(std::move(x));
         continue;
       }
       HostTensor x;
+      tl_tensor given = *argument.as.tensor;
+      if (param.dtype == DType::Key) given.dtype.code = 1; // whatever integers of 64 bits they are
       try {
-        x = tensor_argument(as_tensor(argument.as.tensor), param);
+        x = tensor_argument(as_tensor(&given), param);
       } catch (const UsageError& error) {
         usage(kWrongValue, error.what());
       }
@@ -323,18 +358,18 @@ Content tl_function::call(const tl_argument* arguments, size_t count) {
       values.emplace_back(std::move(x));
     } else {
       const Content& content = *own[i].content;
-      if (content.kind == TL_TEXT) {
+      if (content.kind() == TL_TEXT) {
         if (!param.record.empty() || param.kind != ParamInfo::Kind::Str) wanted("a text");
         values.push_back(content.leaves.at(0));
         continue;
       }
-      if (param.record != content.record) wanted(content.type);
+      if (param.record != content.info->record) wanted(content.type());
       for (const Argument& leaf : content.leaves) {
         const ParamInfo& part = params.at(values.size());
         const auto* x = std::get_if<HostTensor>(&leaf);
         if (part.name != param.name ||
             (x && (part.dtype != x->dtype || part.rank != static_cast<uint32_t>(x->dims.size()))))
-          wanted(fmt::format("a {} of other parts", content.type)); // of another program
+          wanted(fmt::format("a {} of other parts", content.type())); // of another program
         values.push_back(leaf);
         if (auto* tensor = std::get_if<HostTensor>(&values.back())) tensor->mapped = true;
       }
@@ -344,17 +379,10 @@ Content tl_function::call(const tl_argument* arguments, size_t count) {
 
   const std::shared_ptr<const Environment> environment = session_.environment();
   RunOptions options = environment->run;
-  const Running running(session_);
   options.interrupt = running.interrupt();
   Outcome outcome = run(program, *called->executable.kernels, std::move(values), options, environment->out,
                         environment->err, nullptr, &environment->devices);
-  if (options.interrupt && *options.interrupt) {
-    Error error;
-    error.status = TL_INTERRUPTED;
-    error.kind = "Interrupted";
-    error.message = error.text = "interrupted";
-    throw Failed(std::move(error));
-  }
+  if (options.interrupt && *options.interrupt) interrupted("interrupted");
   if (outcome.error)
     throw Failed(
         said_of(error_of(kRuntimeError, diagnostic_of(*outcome.error, program.locations, called->sources, called->main),
@@ -369,7 +397,7 @@ Content tl_function::call(const tl_argument* arguments, size_t count) {
   }
   for (Argument& result : outcome.results)
     tl::driver::own(result, lent);
-  return content_of(program.interface, source_, std::move(outcome.results));
+  return {called->value, std::move(outcome.results)};
 }
 
 tl_value* tl_function::start(const tl_argument* arguments, size_t count) {
@@ -381,6 +409,7 @@ tl_value* tl_function::start(const tl_argument* arguments, size_t count) {
     std::deque<std::vector<int64_t>> sizes;
     tl_value* result = nullptr;
   };
+  parameters_of(arguments, count); // what is wrong with these is known at once
   auto call = std::make_shared<Call>();
   call->arguments.assign(arguments, arguments + count);
   for (tl_argument& argument : call->arguments) {
@@ -398,11 +427,12 @@ tl_value* tl_function::start(const tl_argument* arguments, size_t count) {
       argument.as.tensor = &tensor;
     }
   }
-  auto* result = new tl_value(session_.weak_from_this());
+  auto* result = new tl_value;
   ++result->references;
   call->result = result;
-  session_.enqueue([this, call] {
+  session_.enqueue([this, call](bool is_closed) {
     try {
+      if (is_closed) interrupted("the session was closed before this call began");
       call->result->finish(this->call(call->arguments.data(), call->arguments.size()));
     } catch (...) {
       fail_with_current_exception();

@@ -13,10 +13,11 @@ struct Instance {
   Executable executable;
   SourceManager sources;
   FileId main;
-  std::string name;         // of the function in `main` that makes the call
-  size_t own_end = 0;       // of the program's text in the file `main`; the call stands behind it
-  std::vector<bool> passes; // whether argument k is one of the call: else it stands in its text
-  std::string result_type;  // tl_result_type
+  std::string name;                       // of the function in `main` that makes the call
+  size_t own_end = 0;                     // of the program's text in the file `main`; the call stands behind it
+  std::vector<bool> passes;               // whether argument k is one of the call: else it stands in its text
+  std::string result_type;                // tl_result_type
+  std::shared_ptr<const ValueInfo> value; // what it gives
 };
 
 } // namespace tl::api
@@ -35,6 +36,7 @@ struct tl_function {
 
 private:
   struct Given; // an argument with what it is of
+  std::vector<const tl::api::Declared*> parameters_of(const tl_argument* arguments, size_t count) const;
   std::vector<Given> given(const tl_argument* arguments, size_t count) const;
   std::shared_ptr<const tl::api::Instance> instance(const std::vector<Given>& arguments);
   std::shared_ptr<const tl::api::Instance> compile(const std::vector<Given>& arguments, bool numbers_as_text) const;

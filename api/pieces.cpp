@@ -53,42 +53,51 @@ void Session::run_piece(const std::string& name, const std::string& text) {
 
 namespace {
 
-// A value of this type, whose elements are not looked at.
-std::string placeholder(DType dtype, const std::vector<int64_t>& dims) {
-  std::string element = dtype == DType::Bool ? "false" : is_float(dtype) ? "0.0" : "0";
-  if (dims.empty()) return element;
-  if (dtype != DType::Bool) return fmt::format("zeros([{}])", fmt::join(dims, ", "));
+// A value of the type of these leaves, as it is written, and some value of it.
+struct Written {
+  std::string type, value;
+};
+Written written_of(const ValueInfo& info, const Argument*& leaf) {
+  if (info.kind == ValueInfo::Kind::Tuple) {
+    Written all;
+    for (const ValueInfo& part : info.parts) {
+      const Written one = written_of(part, leaf);
+      all.type += (all.type.empty() ? "(" : ", ") + one.type;
+      all.value += (all.value.empty() ? "(" : ", ") + one.value;
+    }
+    const char* end = info.parts.size() == 1 ? ",)" : ")";
+    return {all.type + end, all.value + end};
+  }
+  const Argument& own = *leaf++;
+  if (info.kind == ValueInfo::Kind::Str) return {"str", "\"\""};
+  if (info.kind != ValueInfo::Kind::Tensor)
+    usage(kWrongType, fmt::format("a {} cannot be bound for pieces, which do not see its type", info.type));
+  const auto& dims = std::get<HostTensor>(own).dims;
+  const std::string type(name_of(info.dtype));
+  const std::string element = info.dtype == DType::Bool  ? "false"
+                              : info.dtype == DType::Key ? "key(0)"
+                              : is_float(info.dtype)     ? "0.0"
+                                                         : "0";
+  if (dims.empty()) return {type, element};
+  Written tensor{fmt::format("{}[{}]", type, fmt::join(dims, ", ")), fmt::format("zeros([{}])", fmt::join(dims, ", "))};
+  if (is_num(info.dtype)) return tensor;
   std::string ranges;
   for (size_t k = 0; k < dims.size(); ++k)
     ranges += fmt::format("{}i{} in 0..{}", k ? ", " : "", k, dims[k]);
-  return fmt::format("[false for {}]", ranges);
-}
-
-// The leaves of a value of this type.
-void add_paths(const Type& type, const std::string& path, std::vector<std::string>& paths) {
-  if (!type.is_aggregate()) return paths.push_back(path);
-  for (size_t i = 0; i < type.elements.size(); ++i) {
-    const std::string step = type.is_struct() ? type.record->fields[i].name : std::to_string(i);
-    add_paths(type.elements[i], path.empty() ? step : path + "." + step, paths);
-  }
+  tensor.value = fmt::format("[{} for {}]", element, ranges);
+  return tensor;
 }
 
 } // namespace
 
 void Session::bind(const std::string& name, const tl_argument& value) {
   Content content = content_of(value);
-  std::string type = content.type, some = "\"\"";
-  if (content.kind == TL_TENSOR) {
-    const auto& x = std::get<HostTensor>(content.leaves[0]);
-    type = name_of(x.dtype);
-    if (!x.dims.empty()) type += fmt::format("[{}]", fmt::join(x.dims, ", "));
-    some = placeholder(x.dtype, x.dims);
-  } else if (content.kind != TL_TEXT) {
-    usage(kWrongType, fmt::format("a {} cannot be bound for pieces, which do not see its type", content.type));
-  }
+  if (content.kind() == TL_NOTHING) usage(kWrongType, "there is no value in this");
+  const Argument* leaf = content.leaves.data();
+  const Written some = written_of(*content.info, leaf);
   Pieces& own = pieces();
   std::lock_guard lock(own.mutex);
-  own.run(*environment(), fmt::format("let {}: {} = {}", name, type, some), "<value>");
+  own.run(*environment(), fmt::format("let {}: {} = {}", name, some.type, some.value), "<value>");
   own.session.replace(own.session.bound(name).value().var, std::move(content.leaves));
 }
 
@@ -97,16 +106,7 @@ Content Session::lookup(const std::string& name) {
   std::lock_guard lock(own.mutex);
   const auto bound = own.session.bound(name);
   if (!bound) usage(kWrongValue, fmt::format("'{}' is not bound to a value", name));
-  Content content;
-  content.kind = bound->type.is_str()      ? TL_TEXT
-                 : bound->type.is_struct() ? TL_STRUCT
-                 : bound->type.is_list()   ? TL_LIST
-                                           : TL_TENSOR;
-  content.type = bound->open_type;
-  content.record = bound->record;
-  content.leaves = own.session.leaves(bound->var);
-  add_paths(bound->type, "", content.paths);
-  return content;
+  return {std::make_shared<const ValueInfo>(bound->value), own.session.leaves(bound->var)};
 }
 
 std::vector<std::string> Session::bound_names() {

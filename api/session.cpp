@@ -3,9 +3,11 @@
 #include "compiler/compile.h"
 #include "compiler/programs.h"
 #include "lang/deep_stack.h"
+#include "parser/check/modules.h"
 #include "vm/devices.h"
 #include "vm/interrupt.h"
 #include "vm/io/mapping.h"
+#include <chrono>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <pthread.h>
@@ -112,12 +114,43 @@ Declaration declaration_of(const SourceManager& sources, const ast::Struct& reco
   return result;
 }
 
+// Those of the modules that a program imports, as it names them, and of the prelude.
+std::vector<Declaration> imported_structs(const Frontend& frontend) {
+  std::vector<Declaration> found;
+  auto add = [&](const ast::File& file, const std::string& before) {
+    for (const ast::Stmt* statement : file.statements)
+      if (const auto* record = ast::as<ast::Struct>(statement)) {
+        Declaration declaration = declaration_of(frontend.sources, *record);
+        declaration.name = before + declaration.name;
+        for (Declared& field : declaration.parameters) // its types are the module's
+          field.is_closed = false;
+        found.push_back(std::move(declaration));
+      }
+  };
+  add(frontend.prelude, "");
+  for (const ast::Stmt* statement : frontend.tree.statements)
+    if (const auto* import = ast::as<ast::Import>(statement))
+      if (auto it = frontend.imports.targets.find(import); it != frontend.imports.targets.end() && it->second)
+        add(*it->second, checker::name_of_module(*import) + ".");
+  return found;
+}
+
 } // namespace
 
 struct Session::Shown {
+  explicit Shown(std::vector<std::shared_ptr<const Declaration>> of) : held(std::move(of)) {
+    for (const auto& d : held) {
+      std::vector<tl_parameter>& own = parameters.emplace_back();
+      for (const Declared& p : d->parameters)
+        own.push_back({p.name.c_str(), p.has_type ? p.type.c_str() : nullptr,
+                       p.has_default ? p.default_value.c_str() : nullptr, p.doc.c_str()});
+      all.push_back({d->name.c_str(), d->text.c_str(), d->has_result ? d->result.c_str() : nullptr, d->doc.c_str(),
+                     d->source.c_str(), d->is_generic, d->is_struct, own.size(), own.data()});
+    }
+  }
+  const std::vector<std::shared_ptr<const Declaration>> held;
   std::deque<std::vector<tl_parameter>> parameters;
   std::vector<tl_signature> all;
-  std::vector<std::shared_ptr<const Declaration>> held;
 };
 
 Running::Running(Session& session) {
@@ -176,13 +209,16 @@ Session::~Session() {
   stop_worker();
 }
 
-// It does what was handed over before, if that is still there.
+// What waits is told so, and what runs is interrupted until it has ended.
 void Session::stop_worker() {
   {
-    std::lock_guard lock(queue_mutex_);
+    std::unique_lock lock(queue_mutex_);
     closing_ = true;
+    queued_.notify_all();
+    room_.notify_all();
+    while (worker_.joinable() && !ended_.wait_for(lock, std::chrono::milliseconds(2), [&] { return has_ended_; }))
+      interrupt();
   }
-  queued_.notify_all();
   if (worker_.joinable()) worker_.join();
 }
 
@@ -260,7 +296,7 @@ void Session::add_source(const std::string& name, const std::string& text) {
   frontend.name = name;
   frontend.text = text;
   frontend.held = &held;
-  std::vector<std::shared_ptr<const Declaration>> found;
+  std::vector<std::shared_ptr<const Declaration>> found, imported;
   on_deep_stack([&] {
     frontend.restart();
     check_source(frontend);
@@ -275,6 +311,10 @@ void Session::add_source(const std::string& name, const std::string& text) {
       declaration->source = name;
       found.push_back(std::make_shared<const Declaration>(std::move(*declaration)));
     }
+    for (Declaration& declaration : imported_structs(frontend)) {
+      declaration.source = name;
+      imported.push_back(std::make_shared<const Declaration>(std::move(declaration)));
+    }
   });
   std::lock_guard lock(mutex_);
   if (texts_.count(name)) { // others may import it
@@ -284,8 +324,10 @@ void Session::add_source(const std::string& name, const std::string& text) {
   }
   texts_[name] = text;
   last_source_ = name;
-  std::erase_if(declarations_, [&](const auto& declaration) { return declaration->source == name; });
-  declarations_.insert(declarations_.end(), found.begin(), found.end());
+  for (auto [all, own] : {std::pair(&declarations_, &found), std::pair(&imported_, &imported)}) {
+    std::erase_if(*all, [&](const auto& declaration) { return declaration->source == name; });
+    all->insert(all->end(), own->begin(), own->end());
+  }
 }
 
 void Session::add_file(const std::string& path) {
@@ -304,40 +346,51 @@ void Session::interrupt() {
 
 std::pair<const tl_signature*, size_t> Session::declarations() {
   std::lock_guard lock(mutex_);
-  auto shown = std::make_unique<Shown>();
-  shown->held = declarations_;
-  for (const auto& d : declarations_) {
-    std::vector<tl_parameter>& parameters = shown->parameters.emplace_back();
-    for (const Declared& p : d->parameters)
-      parameters.push_back({p.name.c_str(), p.has_type ? p.type.c_str() : nullptr,
-                            p.has_default ? p.default_value.c_str() : nullptr, p.doc.c_str()});
-    shown->all.push_back({d->name.c_str(), d->text.c_str(), d->has_result ? d->result.c_str() : nullptr, d->doc.c_str(),
-                          d->source.c_str(), d->is_generic, d->is_struct, parameters.size(), parameters.data()});
-  }
-  shown_ = std::move(shown);
+  shown_ = std::make_unique<Shown>(declarations_);
   return {shown_->all.data(), shown_->all.size()};
+}
+
+std::string Session::source_named(const char* source) const {
+  std::string name = source ? source : last_source_;
+  if (!texts_.count(name))
+    usage(kWrongValue,
+          name.empty() ? "the session has no source yet" : fmt::format("the session has no source '{}'", name));
+  return name;
+}
+
+const tl_signature* Session::record(const char* source, const std::string& name) {
+  std::lock_guard lock(mutex_);
+  const std::string from = source_named(source);
+  for (const auto* all : {&declarations_, &imported_})
+    for (const auto& d : *all)
+      if (d->source == from && d->name == name && d->is_struct) {
+        std::unique_ptr<Shown>& shown = shown_records_[d];
+        if (!shown) shown = std::make_unique<Shown>(std::vector{d});
+        return shown->all.data();
+      }
+  usage(kWrongValue, fmt::format("'{}' has no struct '{}'", from, name));
 }
 
 tl_function& Session::function(const char* source, const std::string& expression, const char* like) {
   std::lock_guard lock(mutex_);
-  const std::string from = source ? source : last_source_;
-  auto text = texts_.find(from);
-  if (text == texts_.end())
-    usage(kWrongValue,
-          from.empty() ? "the session has no source yet" : fmt::format("the session has no source '{}'", from));
+  const std::string from = source_named(source);
   const std::string key = from + '\0' + expression + '\0' + (like ? like : "");
   if (auto it = functions_.find(key); it != functions_.end()) return *it->second;
   std::shared_ptr<const Declaration> declaration;
-  for (const auto& d : declarations_)
-    if (d->source == from && d->name == (like ? like : expression)) declaration = d;
+  for (const auto* all : {&imported_, &declarations_})
+    for (const auto& d : *all)
+      if (d->source == from && d->name == (like ? like : expression)) declaration = d;
   if (like && !declaration) usage(kWrongValue, fmt::format("'{}' has no function or struct '{}'", from, like));
-  auto made = std::make_unique<tl_function>(*this, from, text->second, expression, declaration);
+  auto made = std::make_unique<tl_function>(*this, from, texts_.at(from), expression, declaration);
   return *(functions_[key] = std::move(made));
 }
 
-void Session::enqueue(std::function<void()> work) {
+void Session::enqueue(Work work) {
   {
-    std::lock_guard lock(queue_mutex_);
+    std::unique_lock lock(queue_mutex_);
+    // What a call prints to may start another one, and must not wait for itself.
+    const bool is_worker = worker_.get_id() == std::this_thread::get_id();
+    room_.wait(lock, [&] { return is_worker || closing_ || queue_.size() < kMostStarted; });
     queue_.push_back(std::move(work));
     if (!worker_.joinable()) worker_ = std::thread([this] { this->work(); });
   }
@@ -346,15 +399,22 @@ void Session::enqueue(std::function<void()> work) {
 
 void Session::work() {
   while (true) {
-    std::function<void()> next;
+    Work next;
+    bool is_closed;
     {
       std::unique_lock lock(queue_mutex_);
       queued_.wait(lock, [&] { return closing_ || !queue_.empty(); });
-      if (queue_.empty()) return;
+      if (queue_.empty()) {
+        has_ended_ = true;
+        ended_.notify_all();
+        return;
+      }
       next = std::move(queue_.front());
       queue_.pop_front();
+      is_closed = closing_;
     }
-    next();
+    room_.notify_one();
+    next(is_closed);
   }
 }
 

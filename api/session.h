@@ -34,6 +34,8 @@ struct Declaration {
   std::vector<Declared> parameters;
 };
 
+class Session;
+
 // A run's place in its session: what ends it.
 class Running {
 public:
@@ -57,10 +59,10 @@ struct Environment {
   OutputSink out, err;
 };
 
-class Session : public std::enable_shared_from_this<Session> {
+class Session {
 public:
   Session();
-  ~Session();
+  ~Session(); // ends what was started and has not been done
   // The process ends: nothing of this session runs from here on, but calls of other threads.
   void end();
 
@@ -74,12 +76,16 @@ public:
   void interrupt(); // may be called from a signal handler
 
   std::pair<const tl_signature*, size_t> declarations();
+  // A struct, also of a module that the source imports ("nn.Linear").
+  const tl_signature* record(const char* source, const std::string& name);
   tl_function& function(const char* source, const std::string& expression, const char* like);
 
   RunFlags flags() const;                           // as they are now
   std::shared_ptr<const Environment> environment(); // as the settings are now
-  // Has `work` done after all that was handed over before.
-  void enqueue(std::function<void()> work);
+  // Has `work` done after all that was handed over before, of which at most kMostStarted wait: else this waits. It is
+  // told whether the session is closed, and it is not to begin any more.
+  using Work = std::function<void(bool is_closed)>;
+  void enqueue(Work work);
   // The sources' texts by their names, for imports.
   std::map<std::string, std::string> texts() const;
 
@@ -96,8 +102,10 @@ private:
   OutputSink sink(bool is_error) const; // for runs that begin from now on
   void work();
   void stop_worker();
+  std::string source_named(const char* source) const; // null: the last one
 
-  static constexpr size_t kMostRuns = 256; // at a time that can be interrupted
+  static constexpr size_t kMostRuns = 256;   // at a time that can be interrupted
+  static constexpr size_t kMostStarted = 64; // at a time that wait
   struct Slot {
     std::atomic<bool> used{false}, stop{false};
   };
@@ -112,17 +120,19 @@ private:
   std::map<std::string, std::string> texts_;
   std::string last_source_;
   std::vector<std::shared_ptr<const Declaration>> declarations_;
-  struct Shown; // declarations as C has them
+  std::vector<std::shared_ptr<const Declaration>> imported_; // structs of modules, under the names of the sources
+  struct Shown;                                              // declarations as C has them
   std::unique_ptr<Shown> shown_;
+  std::map<std::shared_ptr<const Declaration>, std::unique_ptr<Shown>> shown_records_;
   std::map<std::string, std::unique_ptr<tl_function>> functions_;
   std::vector<std::unique_ptr<tl_function>> replaced_; // of sources that others have replaced: somebody may use them
   std::mutex pieces_mutex_;
   std::shared_ptr<Pieces> pieces_;
 
   std::mutex queue_mutex_;
-  std::condition_variable queued_;
-  std::deque<std::function<void()>> queue_;
-  bool closing_ = false;
+  std::condition_variable queued_, room_, ended_;
+  std::deque<Work> queue_;
+  bool closing_ = false, has_ended_ = false;
   std::thread worker_;
 };
 

@@ -40,19 +40,11 @@ template <class T> void give_to(T* to, const T& what) {
   if (to) *to = what;
 }
 
-// Calls a function of the session that this value is of: what the language says of a value.
-tl_value* derived(tl_value& value, const std::string& expression, const tl_argument* arguments, size_t count) {
-  const std::shared_ptr<Session> session = value.session.lock();
-  if (!session) usage(kWrongValue, "the session of this value is closed");
-  session->check_process();
-  return new tl_value(value.session,
-                      session->function(value.get().source.c_str(), expression, nullptr).call(arguments, count));
-}
-
-tl_argument argument_of(tl_value& value) {
-  tl_argument argument{nullptr, TL_VALUE, {}};
-  argument.as.value = &value;
-  return argument;
+std::vector<Content> contents_of(const tl_argument* elements, size_t count) {
+  std::vector<Content> parts;
+  for (size_t i = 0; i < count; ++i)
+    parts.push_back(content_of(elements[i]));
+  return parts;
 }
 
 bool is_name(const char* text) {
@@ -109,11 +101,15 @@ int tl_session_declarations(tl_session* session, const tl_signature** first, siz
   });
 }
 
+int tl_session_struct(tl_session* session, const char* source, const char* name, const tl_signature** signature) {
+  return guarded([&] { give_to(signature, session_of(session).record(source, text_of(name, "name"))); });
+}
+
 int tl_value_kind(tl_value* value, int* kind) {
-  return guarded([&] { give_to(kind, static_cast<int>(checked(value, "value").get().kind)); });
+  return guarded([&] { give_to(kind, static_cast<int>(checked(value, "value").get().kind())); });
 }
 int tl_value_type(tl_value* value, const char** type) {
-  return guarded([&] { give_to(type, checked(value, "value").get().type.c_str()); });
+  return guarded([&] { give_to(type, checked(value, "value").get().type().c_str()); });
 }
 int tl_value_take_tensor(tl_value* value, tl_managed_tensor** tensor) {
   return guarded([&] {
@@ -125,7 +121,7 @@ int tl_value_take_tensor(tl_value* value, tl_managed_tensor** tensor) {
 int tl_value_view_tensor(tl_value* value, tl_managed_tensor** tensor) {
   return guarded([&] {
     const Content& content = checked(value, "value").get();
-    if (content.kind != TL_TENSOR) usage(kWrongType, "the value is no tensor but " + content.type);
+    if (content.kind() != TL_TENSOR) usage(kWrongType, "the value is no tensor but " + content.type());
     auto& place = checked(tensor, "place for the tensor");
     place = reinterpret_cast<tl_managed_tensor*>(lend(std::get<HostTensor>(content.leaves.at(0))));
   });
@@ -133,8 +129,8 @@ int tl_value_view_tensor(tl_value* value, tl_managed_tensor** tensor) {
 int tl_value_scalar(tl_value* value, tl_dtype* dtype, uint64_t* bits) {
   return guarded([&] {
     const Content& content = checked(value, "value").get();
-    const auto* x = content.kind == TL_TENSOR ? &std::get<HostTensor>(content.leaves.at(0)) : nullptr;
-    if (!x || !x->dims.empty()) usage(kWrongType, "the value is no scalar but " + content.type);
+    const auto* x = content.kind() == TL_TENSOR ? &std::get<HostTensor>(content.leaves.at(0)) : nullptr;
+    if (!x || !x->dims.empty()) usage(kWrongType, "the value is no scalar but " + content.type());
     const TensorType type = type_of(x->dtype);
     give_to(dtype, tl_dtype{type.code, type.bits, type.lanes});
     give_to(bits, x->get(0).bits);
@@ -143,15 +139,15 @@ int tl_value_scalar(tl_value* value, tl_dtype* dtype, uint64_t* bits) {
 int tl_value_text(tl_value* value, const char** text) {
   return guarded([&] {
     const Content& content = checked(value, "value").get();
-    if (content.kind != TL_TEXT) usage(kWrongType, "the value is no text but " + content.type);
+    if (content.kind() != TL_TEXT) usage(kWrongType, "the value is no text but " + content.type());
     give_to(text, std::get<std::string>(content.leaves.at(0)).c_str());
   });
 }
 int tl_value_count(tl_value* value, size_t* count) {
   return guarded([&] {
     const Content& content = checked(value, "value").get();
-    if (content.kind == TL_TUPLE) return give_to(count, content.elements.size());
-    if (content.kind != TL_LIST) usage(kWrongType, "the value is no list or tuple but " + content.type);
+    if (content.kind() != TL_LIST && content.kind() != TL_TUPLE && content.kind() != TL_STRUCT)
+      usage(kWrongType, "the value is no list, tuple or struct but " + content.type());
     give_to(count, length_of(content));
   });
 }
@@ -162,25 +158,29 @@ int tl_value_at(tl_value* value, size_t index, tl_value** element) {
     if (const int status = tl_value_count(value, &count)) throw Failed((void(status), last_error()));
     if (index >= count)
       usage(kWrongValue, fmt::format("the value has {} element{}, and no {}", count, count == 1 ? "" : "s", index));
-    const Content& content = whole.get();
     auto& place = checked(element, "place for the element");
-    place =
-        new tl_value(whole.session, content.kind == TL_TUPLE ? content.elements[index] : element_of(content, index));
+    place = new tl_value(element_of(whole.get(), index));
+  });
+}
+int tl_value_name(tl_value* value, size_t index, const char** name) {
+  return guarded([&] {
+    const Content& content = checked(value, "value").get();
+    if (content.kind() != TL_STRUCT) usage(kWrongType, "the value is no struct but " + content.type());
+    if (index >= content.info->names.size())
+      usage(kWrongValue, fmt::format("{} has no field {}", content.type(), index));
+    give_to(name, content.info->names[index].c_str());
   });
 }
 int tl_value_field(tl_value* value, const char* name, tl_value** field) {
   return guarded([&] {
-    tl_value& whole = checked(value, "value");
-    if (whole.get().kind != TL_STRUCT) usage(kWrongType, "the value is no struct but " + whole.get().type);
-    if (!is_name(text_of(name, "name"))) usage(kWrongValue, fmt::format("'{}' is no name of a field", name));
-    if (std::optional<Content> own = field_of(whole.get(), name)) {
-      auto& place = checked(field, "place for the field");
-      place = new tl_value(whole.session, std::move(*own));
-      return;
-    }
-    const tl_argument argument = argument_of(whole);
+    const Content& content = checked(value, "value").get();
+    if (content.kind() != TL_STRUCT) usage(kWrongType, "the value is no struct but " + content.type());
+    std::optional<Content> own = field_of(content, text_of(name, "name"));
+    if (!own)
+      usage(kWrongValue, fmt::format("{} has no field '{}'", content.type(), name),
+            fmt::format("it has {}", fmt::join(content.info->names, ", ")));
     auto& place = checked(field, "place for the field");
-    place = derived(whole, fmt::format("|whole| whole.{}", name), &argument, 1);
+    place = new tl_value(std::move(*own));
   });
 }
 int tl_value_is_pending(tl_value* value) { return value && value->is_pending() ? 1 : 0; }
@@ -206,7 +206,7 @@ int tl_call(tl_function* function, const tl_argument* arguments, size_t count, t
   return guarded([&] {
     tl_function& own = function_of(function);
     Content content = own.call(arguments, count);
-    if (result) *result = new tl_value(own.session().weak_from_this(), std::move(content));
+    if (result) *result = new tl_value(std::move(content));
   });
 }
 int tl_start(tl_function* function, const tl_argument* arguments, size_t count, tl_value** result) {
@@ -224,12 +224,17 @@ int tl_result_type(tl_function* function, const tl_argument* arguments, size_t c
 
 int tl_list(tl_session* session, const tl_argument* elements, size_t count, tl_value** list) {
   return guarded([&] {
-    Session& own = session_of(session);
-    std::vector<Content> parts;
-    for (size_t i = 0; i < count; ++i)
-      parts.push_back(content_of(elements[i]));
     auto& place = checked(list, "place for the list");
-    place = new tl_value(own.weak_from_this(), list_of(std::move(parts)));
+    session_of(session);
+    place = new tl_value(list_of(contents_of(elements, count)));
+  });
+}
+
+int tl_tuple(tl_session* session, const tl_argument* elements, size_t count, tl_value** tuple) {
+  return guarded([&] {
+    auto& place = checked(tuple, "place for the tuple");
+    session_of(session);
+    place = new tl_value(tuple_of(contents_of(elements, count)));
   });
 }
 
@@ -247,7 +252,7 @@ int tl_session_lookup(tl_session* session, const char* name, tl_value** value) {
     Session& own = session_of(session);
     Content content = own.lookup(text_of(name, "name"));
     auto& place = checked(value, "place for the value");
-    place = new tl_value(own.weak_from_this(), std::move(content));
+    place = new tl_value(std::move(content));
   });
 }
 int tl_session_names(tl_session* session, const char** names) {

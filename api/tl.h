@@ -53,7 +53,8 @@ TL_API const char* tl_version(void); /* "0.2.0" */
 /* Sources, the functions made of them, and settings. */
 typedef struct tl_session tl_session;
 TL_API int tl_session_open(tl_session** session);
-/* Frees it and its functions. Values that it gave stay valid, and are still to be released. NULL is fine. */
+/* Frees it and its functions. Calls that tl_start began and that are not done end with TL_INTERRUPTED: whoever wants
+   what they give waits for it before. Values stay valid, and are still to be released. NULL is fine. */
 TL_API void tl_session_close(tl_session* session);
 
 /* A flag of `tl run` without its dashes ("threads", "4"; "memory-limit", "1G"; "sync", "true"), for calls that begin
@@ -72,8 +73,8 @@ TL_API int tl_session_add_source(tl_session* session, const char* name, const ch
 /* The same for a .tl file, or an ONNX model (.onnx), which is translated first. */
 TL_API int tl_session_add_file(tl_session* session, const char* path);
 
-/* The calls of this session that run now, and the pieces, end with TL_INTERRUPTED. May be called from a signal handler,
-   of a thread in a call too: that call is left when the handler has returned. */
+/* The calls of this session that run now, or are compiled, and the pieces, end with TL_INTERRUPTED. May be called from
+   a signal handler, of a thread in a call too: that call is left when the handler has returned. */
 TL_API void tl_session_interrupt(tl_session* session);
 
 typedef struct tl_parameter { /* of a function, or a field of a struct */
@@ -96,6 +97,10 @@ typedef struct tl_signature {
 /* The functions and structs that the sources declare, in their order. Until the next source is added, or the session
    is closed. */
 TL_API int tl_session_declarations(tl_session* session, const tl_signature** first, size_t* count);
+/* A struct by the name that a source (NULL: the last one) has for it: also one of the modules that it imports,
+   "nn.Linear", and of the prelude. Its fields' types are written as that module has them. Until the session is
+   closed. */
+TL_API int tl_session_struct(tl_session* session, const char* source, const char* name, const tl_signature** signature);
 
 /* ---- tensors ---- */
 
@@ -129,12 +134,13 @@ typedef struct tl_managed_tensor {
 typedef struct tl_value tl_value;
 typedef enum tl_kind {
   TL_NOTHING = 0, /* of a function without a result */
-  TL_TENSOR = 1,  /* a scalar is one of rank 0 */
+  TL_TENSOR = 1,  /* a scalar is one of rank 0; keys (their type is "key", "key[_]") are u64 in C */
   TL_TEXT = 2,
   TL_STRUCT = 3,
   TL_LIST = 4,
   TL_TUPLE = 5,
-  /* of arguments alone: numbers that take the type of their parameter; where it is generic, i64, f32 and bool */
+  /* of arguments alone: numbers that take the type of their parameter, or are the seed of a key; where it is generic,
+     i64, f32 and bool */
   TL_INT = 6,
   TL_FLOAT = 7,
   TL_BOOL = 8,
@@ -154,10 +160,11 @@ TL_API int tl_value_view_tensor(tl_value* value, tl_managed_tensor** tensor);
 /* The element type and bits of a tensor of rank 0. */
 TL_API int tl_value_scalar(tl_value* value, tl_dtype* dtype, uint64_t* bits);
 TL_API int tl_value_text(tl_value* value, const char** text); /* until the value is released */
-/* The elements of a tuple or list. */
+/* The elements of a tuple or list, the fields of a struct. */
 TL_API int tl_value_count(tl_value* value, size_t* count);
 TL_API int tl_value_at(tl_value* value, size_t index, tl_value** element);
-/* A field of a struct. */
+/* Of a struct: a field's name, until the value is released; a field by its name. */
+TL_API int tl_value_name(tl_value* value, size_t index, const char** name);
 TL_API int tl_value_field(tl_value* value, const char* name, tl_value** field);
 
 /* 0: its call is done, well or not. */
@@ -195,7 +202,8 @@ typedef struct tl_argument {
    for the call alone and are never written to. `result`: to be released; NULL where it is not wanted. */
 TL_API int tl_call(tl_function* function, const tl_argument* arguments, size_t count, tl_value** result);
 /* The same, but returns at once: what the call returns says tl_value_wait. Tensors of the caller must live, and not be
-   written to, until then. Other values may be results that are pending themselves. */
+   written to, until then. Other values may be results that are pending themselves. At most 64 calls of a session wait
+   for their turn: then this waits until one of them begins. */
 TL_API int tl_start(tl_function* function, const tl_argument* arguments, size_t count, tl_value** result);
 
 /* The type of the result for arguments of these types, whose elements are not looked at (a tensor's data and sizes may
@@ -205,6 +213,9 @@ TL_API int tl_result_type(tl_function* function, const tl_argument* arguments, s
 
 /* A list of these, all of one type: `List<f32[_, _]>`, `List<Model>`. Tensors are copied. */
 TL_API int tl_list(tl_session* session, const tl_argument* elements, size_t count, tl_value** list);
+/* A tuple of these, of whatever types: numbers are i64, f32 and bool, others are tensors of rank 0. Tensors are
+   copied. */
+TL_API int tl_tuple(tl_session* session, const tl_argument* elements, size_t count, tl_value** tuple);
 
 /* ---- a program in pieces, as `tl repl` has it ---- */
 

@@ -19,37 +19,72 @@ HostTensor scalar_tensor(DType dtype, Scalar bits) {
   return x;
 }
 
-Content content_of(const ProgramInterface& interface, const std::string& source, std::vector<Argument> results) {
-  std::vector<Content> values;
-  for (size_t i = 0; i < results.size(); ++i) {
-    const ResultInfo& info = interface.results[i];
-    if (info.value == values.size()) {
-      Content& value = values.emplace_back();
-      value.type = info.open_type;
-      value.record = info.record;
-      value.source = source;
-      value.kind = info.is_str ? TL_TEXT : TL_TENSOR;
-      if (!info.record.empty()) value.kind = info.is_list && info.leaf.empty() ? TL_LIST : TL_STRUCT;
-    }
-    values.back().leaves.push_back(std::move(results[i]));
-    values.back().paths.push_back(info.leaf);
+tl_kind Content::kind() const {
+  if (!info || (info->kind == ValueInfo::Kind::Tuple && info->parts.empty())) return TL_NOTHING;
+  switch (info->kind) {
+  case ValueInfo::Kind::Tensor: return TL_TENSOR;
+  case ValueInfo::Kind::Str: return TL_TEXT;
+  case ValueInfo::Kind::Struct: return TL_STRUCT;
+  case ValueInfo::Kind::Tuple: return TL_TUPLE;
+  case ValueInfo::Kind::List: return TL_LIST;
   }
-  if (values.size() == 1) return std::move(values[0]);
-  Content whole;
-  if (values.empty()) return whole;
-  whole.kind = TL_TUPLE;
-  for (const Content& value : values)
-    whole.type += (whole.type.empty() ? "(" : ", ") + value.type;
-  whole.type += ")";
-  whole.elements = std::move(values);
-  return whole;
+  return TL_NOTHING;
 }
+
+const std::string& Content::type() const {
+  static const std::string nothing = "()";
+  return info ? info->type : nothing;
+}
+
+namespace {
+
+ValueInfo tensor_info(DType dtype, size_t rank) {
+  ValueInfo info;
+  info.kind = ValueInfo::Kind::Tensor;
+  info.dtype = dtype;
+  info.rank = static_cast<uint32_t>(rank);
+  info.type = tensor_type(dtype, rank);
+  return info;
+}
+
+// As the checker names what is of a list or tuple (record_name).
+std::string name_in_record(const ValueInfo& info) {
+  if (info.kind == ValueInfo::Kind::Str) return "str";
+  if (info.kind != ValueInfo::Kind::Tensor) return info.record;
+  const std::string name(name_of(info.dtype));
+  return info.rank ? fmt::format("{}_{}d", name, info.rank) : name;
+}
+
+size_t leaf_count(const ValueInfo& info) {
+  if (info.kind != ValueInfo::Kind::Struct && info.kind != ValueInfo::Kind::Tuple) return 1;
+  size_t count = 0;
+  for (const ValueInfo& part : info.parts)
+    count += leaf_count(part);
+  return count;
+}
+
+// One of the parts of a struct or tuple.
+Content part_of(const Content& whole, size_t index) {
+  size_t first = 0;
+  for (size_t i = 0; i < index; ++i)
+    first += leaf_count(whole.info->parts[i]);
+  Content part;
+  part.info = {whole.info, &whole.info->parts[index]};
+  const auto begin = whole.leaves.begin() + static_cast<std::ptrdiff_t>(first);
+  part.leaves.assign(begin, begin + static_cast<std::ptrdiff_t>(leaf_count(*part.info)));
+  return part;
+}
+
+void check_element(const Content& element, const char* whole) {
+  if (element.kind() == TL_NOTHING) usage(kWrongType, fmt::format("a {} cannot have elements of the type ()", whole));
+}
+
+} // namespace
 
 Content content_of(const tl_argument& given) {
   Content content;
   auto tensor = [&](HostTensor x) {
-    content.kind = TL_TENSOR;
-    content.type = tensor_type(x.dtype, x.dims.size());
+    content.info = std::make_shared<ValueInfo>(tensor_info(x.dtype, x.dims.size()));
     content.leaves.emplace_back(std::move(x));
     return content;
   };
@@ -57,12 +92,15 @@ Content content_of(const tl_argument& given) {
   case TL_INT: return tensor(scalar_tensor(DType::I64, Scalar::of(given.as.integer)));
   case TL_FLOAT: return tensor(scalar_tensor(DType::F32, Scalar::of(static_cast<float>(given.as.real))));
   case TL_BOOL: return tensor(scalar_tensor(DType::Bool, Scalar::of<uint8_t>(given.as.integer != 0)));
-  case TL_TEXT:
+  case TL_TEXT: {
     if (!given.as.text) usage(kWrongType, "the text is null");
-    content.kind = TL_TEXT;
-    content.type = "str";
+    ValueInfo info;
+    info.kind = ValueInfo::Kind::Str;
+    info.type = "str";
+    content.info = std::make_shared<ValueInfo>(std::move(info));
     content.leaves.emplace_back(std::string(given.as.text));
     return content;
+  }
   case TL_VALUE:
     if (!given.as.value) usage(kWrongType, "the value is null");
     return given.as.value->get();
@@ -85,77 +123,70 @@ Content content_of(const tl_argument& given) {
 Content list_of(std::vector<Content> elements) {
   if (elements.empty()) usage(kWrongValue, "the type of a list without elements is not known");
   const Content& first = elements[0];
-  if (first.kind == TL_NOTHING || first.kind == TL_TUPLE)
-    usage(kWrongType, fmt::format("a list cannot have elements of the type {}", first.kind ? first.type : "()"));
+  check_element(first, "list");
   auto list = std::make_shared<ListArgument>();
   list->width = first.leaves.size();
   for (size_t i = 0; i < elements.size(); ++i) {
-    if (elements[i].type != first.type || elements[i].record != first.record ||
+    if (elements[i].type() != first.type() || !elements[i].info || elements[i].info->record != first.info->record ||
         elements[i].leaves.size() != list->width)
       usage(kWrongType,
-            fmt::format("element {} of the list is {}, and the first is {}", i, elements[i].type, first.type));
+            fmt::format("element {} of the list is {}, and the first is {}", i, elements[i].type(), first.type()));
     for (Argument& leaf : elements[i].leaves)
       list->values.push_back(leaf);
   }
+  ValueInfo info;
+  info.kind = ValueInfo::Kind::List;
+  info.type = fmt::format("List<{}>", first.type());
+  info.record = "List_" + name_in_record(*first.info);
+  info.parts.push_back(*first.info);
   Content content;
-  content.kind = TL_LIST;
-  content.type = fmt::format("List<{}>", first.type);
-  content.source = first.source;
-  content.record = "List_";
-  if (!first.record.empty()) {
-    content.record += first.record;
-  } else if (first.kind == TL_TEXT) {
-    content.record += "str";
-  } else {
-    const auto& x = std::get<HostTensor>(first.leaves[0]);
-    content.record += name_of(x.dtype);
-    if (!x.dims.empty()) content.record += fmt::format("_{}d", x.dims.size());
-  }
+  content.info = std::make_shared<ValueInfo>(std::move(info));
   content.leaves.emplace_back(std::shared_ptr<const ListArgument>(std::move(list)));
   return content;
 }
 
-std::optional<Content> field_of(const Content& record, const std::string& name) {
-  const auto at = std::find(record.paths.begin(), record.paths.end(), name);
-  if (at == record.paths.end()) return std::nullopt;
-  const Argument& leaf = record.leaves[static_cast<size_t>(at - record.paths.begin())];
-  Content field;
-  field.source = record.source;
-  if (const auto* x = std::get_if<HostTensor>(&leaf)) {
-    field.kind = TL_TENSOR;
-    field.type = tensor_type(x->dtype, x->dims.size());
-  } else if (std::holds_alternative<std::string>(leaf)) {
-    field.kind = TL_TEXT;
-    field.type = "str";
-  } else {
-    return std::nullopt;
+Content tuple_of(std::vector<Content> elements) {
+  if (elements.empty()) usage(kWrongValue, "a tuple without elements is no value");
+  ValueInfo info;
+  info.record = fmt::format("Tuple{}", elements.size());
+  Content content;
+  for (Content& element : elements) {
+    check_element(element, "tuple");
+    info.type += (info.parts.empty() ? "(" : ", ") + element.type();
+    info.record += "_" + name_in_record(*element.info);
+    info.parts.push_back(*element.info);
+    for (Argument& leaf : element.leaves)
+      content.leaves.push_back(std::move(leaf));
   }
-  field.leaves.push_back(leaf);
-  return field;
+  info.type += elements.size() == 1 ? ",)" : ")";
+  content.info = std::make_shared<ValueInfo>(std::move(info));
+  return content;
+}
+
+std::optional<Content> field_of(const Content& record, const std::string& name) {
+  const std::vector<std::string>& names = record.info->names;
+  const auto at = std::find(names.begin(), names.end(), name);
+  if (at == names.end()) return std::nullopt;
+  return part_of(record, static_cast<size_t>(at - names.begin()));
 }
 
 static const ListArgument& elements_of(const Content& list) {
   return *std::get<std::shared_ptr<const ListArgument>>(list.leaves.at(0));
 }
 
-size_t length_of(const Content& list) {
-  const ListArgument& all = elements_of(list);
+size_t length_of(const Content& whole) {
+  if (whole.kind() != TL_LIST) return whole.info->parts.size();
+  const ListArgument& all = elements_of(whole);
   return all.values.size() / std::max<size_t>(all.width, 1);
 }
 
-Content element_of(const Content& list, size_t index) {
-  const ListArgument& all = elements_of(list);
+Content element_of(const Content& whole, size_t index) {
+  if (whole.kind() != TL_LIST) return part_of(whole, index);
+  const ListArgument& all = elements_of(whole);
   const auto first = all.values.begin() + static_cast<std::ptrdiff_t>(index * all.width);
   Content element;
-  element.type = list.type.substr(5, list.type.size() - 6); // List<…>
-  element.source = list.source;
+  element.info = {whole.info, &whole.info->parts.at(0)};
   element.leaves.assign(first, first + static_cast<std::ptrdiff_t>(all.width));
-  const std::string name = element.type.substr(0, element.type.find('['));
-  element.kind = element.type == "str"               ? TL_TEXT
-                 : element.type.starts_with("List<") ? TL_LIST
-                 : dtype_from_name(name)             ? TL_TENSOR
-                                                     : TL_STRUCT;
-  if (element.kind == TL_LIST || element.kind == TL_STRUCT) element.record = list.record.substr(5); // List_…
   return element;
 }
 
@@ -202,7 +233,7 @@ tl::HostTensor tl_value::take() {
   wait();
   std::lock_guard lock(mutex);
   if (taken) usage(kWrongValue, "the tensor of this value was taken");
-  if (content.kind != TL_TENSOR) usage(kWrongType, "the value is no tensor but " + content.type);
+  if (content.kind() != TL_TENSOR) usage(kWrongType, "the value is no tensor but " + content.type());
   taken = true;
   return std::move(std::get<tl::HostTensor>(content.leaves.at(0)));
 }

@@ -216,9 +216,9 @@ TL_FIELDS(Location, file, line, column, begin, end, caller, function)
 TL_FIELDS(FileLeaf, name, dtype, rank, is_list, element)
 TL_FIELDS(ParamInfo, kind, name, doc, type_text, dtype, rank, has_default, default_text, leaf, is_list, is_text, record,
           element)
-TL_FIELDS(ResultInfo, is_str, is_scalar, is_list, dtype, rank, value, leaf, is_printed, record, type_text, open_type,
-          element)
-TL_FIELDS(ProgramInterface, doc, params, results)
+TL_FIELDS(ResultInfo, is_str, is_scalar, is_list, dtype, rank, value, leaf, is_printed, record, type_text, element)
+TL_FIELDS(ValueInfo, kind, dtype, rank, type, record, names, parts)
+TL_FIELDS(ProgramInterface, doc, params, results, value)
 template <class A> void fields(A& a, HostTensor& x) {
   all(a, x.dtype, x.dims);
   a.tensor(x);

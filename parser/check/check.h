@@ -29,8 +29,8 @@ struct CheckOptions {
   const Imports* imports = nullptr;     // what the program's import statements mean; null: it has none
   bool missing_file_is_warning = false; // `tl check`: a `load` of a file that isn't there yet
   std::string exported; // the entry is this `export fn`, and its parameters and results are as a library has them
-  // It is called in this process: ResultInfo::type_text has sizes in terms of the parameters ("2*x.shape[0]"), and
-  // open_type is there.
+  // It is called in this process: tuples cross as structs do, ResultInfo::type_text has sizes in terms of the
+  // parameters ("2*x.shape[0]"), and ProgramInterface::value is there.
   bool is_called = false;
 };
 
@@ -76,11 +76,10 @@ public:
   std::string shown_type() const;
   // What is declared and bound, in the prelude's own file too.
   std::vector<std::string> names() const;
-  // A name that is bound to a value which may leave the program (scalars, text, tensors, structs, lists).
+  // A name that is bound to a value which may leave the program (scalars, text, tensors, structs, tuples, lists).
   struct Bound {
     typed::VarId var;
-    Type type;
-    std::string open_type, record; // as ResultInfo has them
+    ValueInfo value;
   };
   std::optional<Bound> bound(const std::string& name) const;
   std::vector<std::string> bound_names() const;

@@ -26,7 +26,7 @@ constexpr const char* kMayCross = "scalars, text, tensors, structs and lists can
 static std::string why_not_exported(Context& cx, const Type& type, bool is_part) {
   if (type.is_str()) return "";
   if (type.is_tensor()) return type.dtype == DType::Device ? "a device" : "";
-  if (type.is_struct() || (type.is_tuple() && is_part)) {
+  if (type.is_struct() || (type.is_tuple() && (is_part || cx.options.is_called))) {
     if (type.is_struct() && type.elements.empty()) return fmt::format("a struct without fields (`{}`)", show(cx, type));
     for (const Type& element : type.elements)
       if (std::string why = why_not_exported(cx, element, true); !why.empty()) return why;
@@ -52,6 +52,8 @@ static std::string why_not_exported(Context& cx, const Type& type, bool is_part)
   }
   return fmt::format("`{}`", show(cx, type));
 }
+
+bool can_cross(Context& cx, const Type& type) { return why_not_exported(cx, type, true).empty(); }
 
 std::string record_name(Context& cx, const Type& type) {
   if (type.is_tensor())
@@ -118,7 +120,7 @@ void check_export(Context& cx, const std::string& name) {
       continue;
     }
     const size_t first = cx.program.interface.params.size();
-    const bool is_handle = type.is_struct() || type.is_list();
+    const bool is_handle = type.is_struct() || type.is_list() || type.is_tuple();
     if (type.is_list()) free_elements(cx, type);
     values.push_back(entry_leaves(cx, param, type, "", sizes));
     if (param.default_value && !is_handle)
@@ -211,9 +213,33 @@ static std::string type_in_parameters(Context& cx, const Type& type) {
               }));
 }
 
-std::string open_type(Context& cx, const Type& type) {
+// With `_` for its sizes.
+static std::string open_type(Context& cx, const Type& type) {
   const AtomId any = size_atom(cx, AtomKind::Fresh, "_", {});
   return show(cx, with_sizes(with_names(cx, type), [&](const Size&) { return Size::of(any); }));
+}
+
+ValueInfo value_info(Context& cx, const Type& type) {
+  ValueInfo info;
+  info.type = open_type(cx, type);
+  if (type.is_unit()) return info;
+  if (type.is_str()) {
+    info.kind = ValueInfo::Kind::Str;
+  } else if (type.is_tensor()) {
+    info.kind = ValueInfo::Kind::Tensor;
+    info.dtype = type.dtype;
+    info.rank = static_cast<uint32_t>(type.rank());
+  } else {
+    info.kind = type.is_struct() ? ValueInfo::Kind::Struct
+                : type.is_list() ? ValueInfo::Kind::List
+                                 : ValueInfo::Kind::Tuple;
+    info.record = record_name(cx, type);
+    for (size_t i = 0; i < type.elements.size(); ++i) {
+      if (type.is_struct()) info.names.push_back(type.record->fields[i].name);
+      info.parts.push_back(value_info(cx, type.elements[i]));
+    }
+  }
+  return info;
 }
 
 // The leaves of the result; of a tuple, each element is a result.
@@ -242,6 +268,7 @@ static void export_results(Context& cx, typed::Block& block) {
     delivered->type.elements.push_back(type);
     delivered->operands.push_back(std::move(part));
   };
+  if (cx.options.is_called) cx.program.interface.value = value_info(cx, whole);
   uint32_t value = 0;
   auto result = [&](ExprPtr part) {
     const Type type = part->type;
@@ -253,7 +280,6 @@ static void export_results(Context& cx, typed::Block& block) {
     ResultInfo info;
     info.value = value++;
     info.type_text = cx.options.is_called ? type_in_parameters(cx, type) : show(cx, type);
-    if (cx.options.is_called) info.open_type = open_type(cx, type);
     if (type.is_struct() || type.is_list()) info.record = record_name(cx, type);
     leaves(leaves, std::move(part), info, "");
   };

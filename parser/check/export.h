@@ -10,7 +10,9 @@ void check_export_top_level(Context& cx, const std::string& name);
 // Tells structs and lists of a program apart: the name, and the element types of its parts where they may differ;
 // "List_f32_2d", "List_Tuple2_Model_i64".
 std::string record_name(Context& cx, const Type& type);
-// With `_` for its sizes, and structs under the names that the file has for them.
-std::string open_type(Context& cx, const Type& type);
+// What a value of this type is made of.
+ValueInfo value_info(Context& cx, const Type& type);
+// Can it leave the program, as a part of a value?
+bool can_cross(Context& cx, const Type& type);
 
 } // namespace tl::checker

@@ -347,9 +347,10 @@ std::optional<CheckSession::Bound> CheckSession::bound(const std::string& name) 
   if (it == cx.names.file->names.end() || it->second.kind != checker::Entity::Kind::Variable) return std::nullopt;
   const typed::VarId var = it->second.var;
   const Type type = cx.open.resolved(cx.program.variables[var.index].type);
-  if (!type.is_tensor() && !type.is_str() && !type.is_struct() && !type.is_list()) return std::nullopt;
-  const bool is_record = type.is_struct() || type.is_list();
-  return Bound{var, type, checker::open_type(cx, type), is_record ? checker::record_name(cx, type) : ""};
+  const bool is_value = type.is_tensor() || type.is_str() || type.is_struct() || type.is_list() ||
+                        (type.is_tuple() && checker::can_cross(cx, type));
+  if (!is_value) return std::nullopt;
+  return Bound{var, checker::value_info(cx, type)};
 }
 
 std::vector<std::string> CheckSession::bound_names() const {

@@ -108,7 +108,7 @@ bool Arguments::convert(const Place& place, PyObject* object) {
     place.out.kind = TL_VALUE;
     place.out.as.value = reinterpret_cast<Tensor*>(object)->value;
     place.slot.keep = Ref::to(object);
-    note(Family::Own);
+    if (is_array(object)) note(Family::Own);
     return true;
   }
   if (is_list(object)) return sequence(place, object);
@@ -141,6 +141,15 @@ bool Arguments::convert(const Place& place, PyObject* object) {
         Ref detached(check ? PyObject_CallFunctionObjArgs(check, object, nullptr) : nullptr);
         if (!detached) return false;
         place.slot.keep = std::move(detached);
+        object = place.slot.keep.get();
+      }
+      // The imaginary part of a conjugate is a view that is to be negated, which its DLPack does not say.
+      Ref negative(PyObject_CallMethodObjArgs(object, names.is_neg, nullptr));
+      if (!negative) return false;
+      if (negative.get() == Py_True) {
+        Ref resolved(PyObject_CallMethod(object, "resolve_neg", nullptr));
+        if (!resolved) return false;
+        place.slot.keep = std::move(resolved);
         object = place.slot.keep.get();
       }
     }
@@ -181,8 +190,10 @@ bool Arguments::interface(const Place& place, PyObject* object) {
   Slot& slot = place.slot;
   for (int attempt = 0;; ++attempt) {
     Ref capsule(PyObject_GetAttr(object, names.array_struct));
-    auto* array = capsule ? static_cast<const ArrayInterface*>(PyCapsule_GetPointer(capsule.get(), nullptr)) : nullptr;
-    if (!array) return false;
+    if (!capsule) return false;
+    if (!PyCapsule_IsValid(capsule.get(), nullptr))
+      return refuse(PyExc_TypeError, place.parameter, "the __array_struct__ of %R is no capsule", object);
+    auto* array = static_cast<const ArrayInterface*>(PyCapsule_GetPointer(capsule.get(), nullptr));
     const Dtype* dtype = nullptr;
     for (const Dtype& one : kDtypes)
       if (!dtype && one.letter == array->letter && one.bits == 8 * array->size) dtype = &one;
@@ -255,8 +266,9 @@ bool Arguments::dlpack(const Place& place, PyObject* object) {
       return refuse(PyExc_BufferError, place.parameter, "%R has a version of DLPack that is not known", object);
     place.slot.tensor = managed->tensor;
   } else {
+    if (!PyCapsule_IsValid(capsule.get(), "dltensor"))
+      return refuse(PyExc_TypeError, place.parameter, "__dlpack__ of %R gives no capsule with a tensor", object);
     auto* managed = static_cast<tl_managed_tensor*>(PyCapsule_GetPointer(capsule.get(), "dltensor"));
-    if (!managed) return false;
     place.slot.tensor = managed->tensor;
   }
   place.slot.keep = std::move(capsule); // frees the tensor, since nobody takes it
@@ -341,6 +353,9 @@ bool fill(const Dtype& dtype, PyObject* object, const int64_t* shape, int rank, 
 bool Arguments::sequence(const Place& place, PyObject* object) {
   const Parameter* parameter = place.parameter;
   if (parameter && parameter->kind == Parameter::List) return list(place, object, parameter);
+  const bool is_open = !parameter || parameter->type.empty();
+  if ((parameter && parameter->kind == Parameter::Tuple) || (is_open && PyTuple_Check(object)))
+    return tuple(place, object);
   const Leaf leaf = leaf_of(object);
   const bool is_tensor = parameter && (parameter->kind == Parameter::Tensor || parameter->kind == Parameter::Scalar);
   if (!is_tensor && (leaf == Leaf::Struct || leaf == Leaf::Text)) return list(place, object, nullptr);
@@ -453,16 +468,12 @@ bool Arguments::list(const Place& place, PyObject* object, const Parameter* para
   for (Py_ssize_t from = 0; from < count;) {
     const Py_ssize_t until = std::min(from + kAtOnce, count);
     Arguments elements(static_cast<size_t>(until - from));
+    if (!nest(place, elements)) return false;
     std::string formals;
     for (Py_ssize_t i = from; i < until; ++i) {
       Ref one = Ref::to(item(object, i));
       if (!one) return false;
-      const Parameter* inside = parameter ? &parameter->inside[0] : nullptr;
-      // The program knows no type here: a number gets it now.
-      const bool typed = inside && inside->kind == Parameter::Scalar && is_number(one.get());
-      if (!(typed ? elements.add_number(place.session, one.get(), *inside)
-                  : elements.add(place.session, place.source, one.get(), inside, nullptr)))
-        return false;
+      if (!elements.add_element(place, one.get(), parameter ? &parameter->inside[0] : nullptr)) return false;
       formals += (i > from ? ", a" : "a") + std::to_string(i - from);
     }
     note(elements.family);
@@ -484,9 +495,60 @@ bool Arguments::list(const Place& place, PyObject* object, const Parameter* para
       if (!made("|xs, ys| xs + ys", both)) return false;
     }
   }
-  place.slot.value = std::exchange(parts[0]->slots->value, nullptr);
+  take(place, std::exchange(parts[0]->slots->value, nullptr));
+  return true;
+}
+
+bool Arguments::nest(const Place& place, Arguments& elements) const {
+  constexpr int kDeepest = 64;
+  elements.depth = depth + 1;
+  if (depth < kDeepest) return true;
+  PyErr_Format(PyExc_ValueError, "%s: lists and tuples are nested too deeply",
+               place.parameter && !place.parameter->name.empty() ? place.parameter->name.c_str() : "argument");
+  return false;
+}
+
+void Arguments::take(const Place& place, tl_value* value) {
+  place.slot.value = value;
   place.out.kind = TL_VALUE;
-  place.out.as.value = place.slot.value;
+  place.out.as.value = value;
+}
+
+bool Arguments::add_element(const Place& place, PyObject* object, const Parameter* inside) {
+  if (!inside || inside->kind != Parameter::Scalar || !is_number(object))
+    return add(place.session, place.source, object, inside, nullptr);
+  if (!is_key(inside->dtype)) return add_number(place.session, object, *inside);
+  Arguments seed(1);
+  if (!seed.add(place.session, place.source, object, inside, nullptr)) return false;
+  tl_value* value = evaluate(place.session, place.source, "key", seed);
+  if (!value) return false;
+  auto [slot, out] = next(nullptr);
+  take({place.session, place.source, inside, slot, out}, value);
+  return true;
+}
+
+bool Arguments::tuple(const Place& place, PyObject* object) {
+  const Parameter* parameter = place.parameter && place.parameter->kind == Parameter::Tuple ? place.parameter : nullptr;
+  const Py_ssize_t count = length(object);
+  if (parameter && count != static_cast<Py_ssize_t>(parameter->inside.size())) {
+    PyErr_Format(PyExc_TypeError, "%s: %s is wanted, and this has %zd elements",
+                 parameter->name.empty() ? "argument" : parameter->name.c_str(), parameter->type.c_str(), count);
+    return false;
+  }
+  Arguments elements(static_cast<size_t>(count));
+  if (!nest(place, elements)) return false;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    Ref one = Ref::to(item(object, i));
+    if (!one ||
+        !elements.add_element(place, one.get(), parameter ? &parameter->inside[static_cast<size_t>(i)] : nullptr))
+      return false;
+  }
+  note(elements.family);
+  if (struct_family == Family::None) struct_family = elements.struct_family;
+  tl_value* value = nullptr;
+  if (!run(place.session, [&] { return tl_tuple(place.session->session, elements.data(), elements.size(), &value); }))
+    return false;
+  take(place, value);
   return true;
 }
 

@@ -53,6 +53,7 @@ private:
   Slot* slots;
   tl_argument* arguments;
   size_t count = 0, capacity;
+  int depth = 0; // of the lists and tuples that these are elements of
 
   struct Place {
     Session* session;
@@ -73,6 +74,11 @@ private:
   bool sequence(const Place& place, PyObject* object);
   bool numbers(const Place& place, PyObject* object, const Dtype* dtype);
   bool list(const Place& place, PyObject* object, const Parameter* parameter);
+  bool tuple(const Place& place, PyObject* object);
+  // One of a list or tuple, whose types the library does not know: a number gets its type now.
+  bool add_element(const Place& place, PyObject* object, const Parameter* inside);
+  void take(const Place& place, tl_value* value);
+  bool nest(const Place& place, Arguments& elements) const; // false: too deeply, and an error is set
   void note(Family of) {
     if (family == Family::None) family = of;
   }

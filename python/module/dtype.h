@@ -3,6 +3,7 @@
 #include "api/tl.h"
 #include "python.h"
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 
 namespace tl::python {
@@ -18,8 +19,12 @@ inline constexpr Dtype kDtypes[] = {
     {"u32", "uint32", 1, 32, 'u'},  {"u64", "uint64", 1, 64, 'u'}, {"i8", "int8", 0, 8, 'i'},
     {"i16", "int16", 0, 16, 'i'},   {"i32", "int32", 0, 32, 'i'},  {"i64", "int64", 0, 64, 'i'},
     {"f16", "float16", 2, 16, 'f'}, {"bf16", nullptr, 4, 16, 'u'}, {"f32", "float32", 2, 32, 'f'},
-    {"f64", "float64", 2, 64, 'f'},
+    {"f64", "float64", 2, 64, 'f'}, {"key", "uint64", 1, 64, 'u'}, // elsewhere a key is a u64, which is found before
 };
+inline bool is_key(const Dtype* dtype) { return dtype == std::end(kDtypes) - 1; }
+inline bool is_key(std::string_view type) {
+  return type.substr(0, 3) == "key" && type.find_first_not_of("[_, ]", 3) == type.npos;
+}
 
 const Dtype* find_dtype(uint8_t code, uint8_t bits);
 const Dtype* find_dtype(std::string_view name);

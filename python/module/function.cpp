@@ -12,7 +12,7 @@ struct Known {
   std::vector<Parameter> parameters; // of its declaration
   std::string source;
   bool has_source = false, has_declaration = false;
-  bool gives_tensor = false; // for all arguments
+  bool gives_tensor = false, gives_key = false; // for all arguments
   const char* place() const { return has_source ? source.c_str() : nullptr; }
 };
 
@@ -45,9 +45,17 @@ bool is_tensor(const Parameter& type) { return type.kind == Parameter::Scalar ||
 bool add_keywords(Function* self, Arguments& arguments, PyObject* keywords, std::vector<Ref>& texts) {
   PyObject *key, *value;
   for (Py_ssize_t at = 0; PyDict_Next(keywords, &at, &key, &value);) {
+    if (!PyUnicode_Check(key)) {
+      PyErr_SetString(PyExc_TypeError, "keywords must be strings");
+      return false;
+    }
     Ref bytes(PyUnicode_AsUTF8String(key));
     if (!bytes) return false;
     const char* name = PyBytes_AsString(bytes.get());
+    if (std::strlen(name) != static_cast<size_t>(PyBytes_Size(bytes.get()))) {
+      PyErr_Format(PyExc_TypeError, "%U() has no parameter %R", self->expression, key);
+      return false;
+    }
     const Parameter* parameter = nullptr;
     for (const Parameter& one : self->known->parameters)
       if (one.name == name) parameter = &one;
@@ -84,10 +92,10 @@ Family family_of(const Arguments& arguments) {
 bool has_tensors(PyObject* positional, PyObject* keywords) {
   const Py_ssize_t count = PyTuple_Size(positional);
   for (Py_ssize_t i = 0; i < count; ++i)
-    if (Py_TYPE(PyTuple_GetItem(positional, i)) == tensor_type) return true;
+    if (is_array(PyTuple_GetItem(positional, i))) return true;
   PyObject *key, *value;
   for (Py_ssize_t at = 0; keywords && PyDict_Next(keywords, &at, &key, &value);)
-    if (Py_TYPE(value) == tensor_type) return true;
+    if (is_array(value)) return true;
   return false;
 }
 
@@ -105,19 +113,21 @@ PyObject* call_ahead(Function* self, PyObject* positional, PyObject* keywords) {
   auto arguments = std::make_unique<Arguments>(count_of(positional, keywords));
   std::vector<Ref> texts;
   if (!add_all(self, *arguments, positional, keywords, texts)) return nullptr;
-  bool ahead = self->known->gives_tensor;
+  bool ahead = self->known->gives_tensor, gives_key = self->known->gives_key;
   if (!ahead) {
     const char* type = nullptr;
     if (!run(self->session,
              [&] { return tl_result_type(self->function, arguments->data(), arguments->size(), &type); }))
       return nullptr;
-    ahead = type && is_tensor(parse_parameter("", type));
+    const Parameter result = parse_parameter("", type ? type : "");
+    ahead = is_tensor(result);
+    gives_key = is_key(result.dtype);
   }
   tl_value* value = start(self, *arguments);
   if (!value) return nullptr;
   const Family family = family_of(*arguments);
   if (ahead && family == Family::Own)
-    return make_tensor(self->session, value, arguments->borrows ? arguments.release() : nullptr);
+    return make_tensor(self->session, value, arguments->borrows ? arguments.release() : nullptr, gives_key);
   if (!run(self->session, [&] { return tl_value_wait(value); })) {
     outlive(self->session, value, arguments.release());
     return nullptr;
@@ -302,7 +312,11 @@ PyObject* make_function(Session* session, tl_function* function, const char* sou
                         &PyTuple_Type, &parameters))
     return nullptr;
   self->known->has_declaration = true;
-  self->known->gives_tensor = result && !std::strcmp(name, expression) && is_tensor(parse_parameter("", result));
+  if (result && !std::strcmp(name, expression)) {
+    const Parameter gives = parse_parameter("", result);
+    self->known->gives_tensor = is_tensor(gives);
+    self->known->gives_key = is_key(gives.dtype);
+  }
   for (Py_ssize_t i = 0; i < PyTuple_Size(parameters); ++i) {
     const char *own, *type, *value, *words;
     if (!PyArg_ParseTuple(PyTuple_GetItem(parameters, i), "szzs", &own, &type, &value, &words)) return nullptr;

@@ -9,8 +9,16 @@
 namespace tl::python {
 namespace {
 
+// What is known once for the process belongs to the first interpreter: its types, its Ctrl-C, its end.
+bool is_main_interpreter() {
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return true;
+  PyErr_SetString(PyExc_ImportError, "tl cannot be used in sub-interpreters, but in the main one alone");
+  return false;
+}
+
 // _support(module): where the functions are that this module calls.
 PyObject* support_from(PyObject*, PyObject* module) {
+  if (!is_main_interpreter()) return nullptr; // a second import does not initialise the module
   if (!set_support(module)) return nullptr;
   Py_RETURN_NONE;
 }
@@ -36,10 +44,11 @@ PyObject* tensor_from(PyObject*, PyObject* arguments) {
   tl_function* function = nullptr;
   tl_value* value = nullptr;
   const bool good = run(session, [&] {
-    const int status = tl_function_get(session->session, nullptr, "|x| x", nullptr, &function);
+    const char* same = is_key(parameter.dtype) ? "keys" : "|x| x"; // a function of the session's source (__init__.py)
+    const int status = tl_function_get(session->session, nullptr, same, nullptr, &function);
     return status ? status : tl_call(function, one.data(), one.size(), &value);
   });
-  if (good) return make_tensor(session, value, nullptr);
+  if (good) return make_tensor(session, value, nullptr, is_key(parameter.dtype));
   if (value) tl_value_release(value);
   return nullptr;
 }
@@ -57,6 +66,7 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "tl._tl", nullptr, -1, function
 
 PyMODINIT_FUNC PyInit__tl() { // NOLINT(bugprone-reserved-identifier,readability-identifier-naming): Python's
   using namespace tl::python;
+  if (!is_main_interpreter()) return nullptr;
   Ref module(PyModule_Create(&definition));
   if (!module || !make_names() || !make_session_type(module.get()) || !make_function_types(module.get()) ||
       !make_memory_type(module.get()) || !make_tensor_type(module.get()) || !make_struct_type(module.get()) ||

@@ -13,6 +13,7 @@ bool make_names() {
       {&names.dtype, "dtype"},
       {&names.name, "name"},
       {&names.requires_grad, "requires_grad"},
+      {&names.is_neg, "is_neg"},
       {&names.view, "view"},
       {&names.write, "write"},
   };

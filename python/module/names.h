@@ -1,12 +1,12 @@
 // Names and modules that calls look up, once for the process.
 #pragma once
-#include "python.h"
+#include "dtype.h"
 
 namespace tl::python {
 
 // Interned, and never freed.
 struct Names {
-  PyObject *array_struct, *dlpack, *max_version, *dtype, *name, *requires_grad, *view, *write;
+  PyObject *array_struct, *dlpack, *max_version, *dtype, *name, *requires_grad, *is_neg, *view, *write;
   PyObject* max_version_tuple; // (1, 1)
 };
 extern Names names;
@@ -15,7 +15,7 @@ bool make_names();
 // numpy: nullptr (without an error) where it cannot be imported.
 struct Numpy {
   PyObject *asarray, *ascontiguousarray, *ndarray, *generic;
-  PyObject* scalars[13]; // by Dtype
+  PyObject* scalars[std::size(kDtypes)];
 };
 const Numpy* numpy();
 PyObject* bfloat16(); // ml_dtypes.bfloat16, borrowed, or nullptr without an error

@@ -11,6 +11,21 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+// What stands between the commas outside of brackets.
+std::vector<std::string_view> split(std::string_view text) {
+  std::vector<std::string_view> parts;
+  int depth = 0;
+  size_t begin = 0;
+  for (size_t i = 0; i <= text.size(); ++i) {
+    const char c = i < text.size() ? text[i] : ',';
+    depth += (c == '(' || c == '[' || c == '<') - (c == ')' || c == ']' || (c == '>' && (!i || text[i - 1] != '-')));
+    if (c != ',' || depth > 0) continue;
+    if (const std::string_view part = trimmed(text.substr(begin, i - begin)); !part.empty()) parts.push_back(part);
+    begin = i + 1;
+  }
+  return parts;
+}
+
 } // namespace
 
 Parameter parse_parameter(std::string_view name, std::string_view type) {
@@ -20,9 +35,13 @@ Parameter parse_parameter(std::string_view name, std::string_view type) {
   out.type = type;
   if (type == "str") {
     out.kind = Parameter::Text;
+  } else if (type.size() > 2 && type.front() == '(' && type.back() == ')') {
+    out.kind = Parameter::Tuple;
+    for (const std::string_view part : split(type.substr(1, type.size() - 2)))
+      out.inside.push_back(parse_parameter(name, part));
   } else if (type.substr(0, 5) == "List<" && type.back() == '>') {
     out.kind = Parameter::List;
-    out.inside.push_back(parse_parameter("", type.substr(5, type.size() - 6)));
+    out.inside.push_back(parse_parameter(name, type.substr(5, type.size() - 6)));
   } else {
     const size_t bracket = type.find('[');
     out.dtype = find_dtype(type.substr(0, bracket));

@@ -9,11 +9,11 @@
 namespace tl::python {
 
 struct Parameter {
-  enum Kind { Any, Scalar, Tensor, Text, List } kind = Any;
+  enum Kind { Any, Scalar, Tensor, Text, List, Tuple } kind = Any;
   std::string name;
   std::string type;              // "" where there is none
   const Dtype* dtype = nullptr;  // of Scalar and Tensor; nullptr: generic
-  std::vector<Parameter> inside; // the element of a List
+  std::vector<Parameter> inside; // the element of a List, those of a Tuple
 };
 
 Parameter parse_parameter(std::string_view name, std::string_view type);

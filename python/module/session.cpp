@@ -107,11 +107,31 @@ tl_value* pending(Session* self) {
   return nullptr;
 }
 
-// Calls that have begun are waited for, since their values stay valid.
-PyObject* session_close(PyObject* object, PyObject*) {
+// Are there calls that run or wait?
+bool is_busy(Session* self) {
+  tl_value* value = pending(self);
+  tl_value_release(value);
+  return value || self->calls;
+}
+
+void pause_without_gil() {
+  const timespec pause = {0, 1'000'000};
+  WithoutGil free;
+  nanosleep(&pause, nullptr);
+}
+
+// (wait): calls that have begun are waited for, since their values stay valid, or interrupted.
+PyObject* session_close(PyObject* object, PyObject* waits) {
   auto* self = reinterpret_cast<Session*>(object);
+  const int wait = PyObject_IsTrue(waits);
+  if (wait < 0) return nullptr;
   self->closed = true;
-  if (self->process == getpid()) {
+  if (!wait && self->process == getpid()) {
+    constexpr int kPatience = 5000; // what this thread prints to may be what closes, and its call cannot end before
+    for (int i = 0; i < kPatience && is_busy(self); ++i)
+      tl_session_interrupt(self->session), pause_without_gil();
+  }
+  if (wait && self->process == getpid()) {
     while (tl_value* value = pending(self)) {
       int status;
       {
@@ -161,7 +181,19 @@ PyObject* session_interrupt(PyObject* object, PyObject*) {
   Py_RETURN_NONE;
 }
 
-// [(name, text, result, doc, source, is_generic, is_struct, ((name, type, default, doc), …)), …]
+// (name, text, result, doc, source, is_generic, is_struct, ((name, type, default, doc), …))
+PyObject* declaration_of(const tl_signature& s) {
+  Ref parameters(PyTuple_New(static_cast<Py_ssize_t>(s.parameter_count)));
+  if (!parameters) return nullptr;
+  for (size_t p = 0; p < s.parameter_count; ++p) {
+    const tl_parameter& one = s.parameters[p];
+    PyObject* parameter = Py_BuildValue("(szzs)", one.name, one.type, one.default_value, one.doc ? one.doc : "");
+    if (!parameter || PyTuple_SetItem(parameters.get(), static_cast<Py_ssize_t>(p), parameter)) return nullptr;
+  }
+  return Py_BuildValue("(sszssiiO)", s.name, s.text, s.result, s.doc ? s.doc : "", s.source ? s.source : "",
+                       s.is_generic, s.is_struct, parameters.get());
+}
+
 PyObject* session_declarations(PyObject* object, PyObject*) {
   auto* self = reinterpret_cast<Session*>(object);
   if (!is_open(self)) return nullptr;
@@ -171,19 +203,20 @@ PyObject* session_declarations(PyObject* object, PyObject*) {
   Ref list(PyList_New(0));
   if (!list) return nullptr;
   for (size_t i = 0; i < count; ++i) {
-    const tl_signature& s = first[i];
-    Ref parameters(PyTuple_New(static_cast<Py_ssize_t>(s.parameter_count)));
-    if (!parameters) return nullptr;
-    for (size_t p = 0; p < s.parameter_count; ++p) {
-      const tl_parameter& one = s.parameters[p];
-      PyObject* parameter = Py_BuildValue("(szzs)", one.name, one.type, one.default_value, one.doc ? one.doc : "");
-      if (!parameter || PyTuple_SetItem(parameters.get(), static_cast<Py_ssize_t>(p), parameter)) return nullptr;
-    }
-    Ref entry(Py_BuildValue("(sszssiiO)", s.name, s.text, s.result, s.doc ? s.doc : "", s.source ? s.source : "",
-                            s.is_generic, s.is_struct, parameters.get()));
+    Ref entry(declaration_of(first[i]));
     if (!entry || PyList_Append(list.get(), entry.get())) return nullptr;
   }
   return list.release();
+}
+
+// name -> the declaration of a struct, also of a module; None where there is none of that name
+PyObject* session_struct(PyObject* object, PyObject* arguments) {
+  auto* self = reinterpret_cast<Session*>(object);
+  const char* name;
+  if (!PyArg_ParseTuple(arguments, "s", &name)) return nullptr;
+  const tl_signature* signature = nullptr;
+  if (self->closed || !self->session || tl_session_struct(self->session, nullptr, name, &signature)) Py_RETURN_NONE;
+  return declaration_of(*signature);
 }
 
 // (source or None, expression, like or None, declaration or None) -> Function
@@ -206,15 +239,11 @@ bool is_open(Session* session) {
 }
 
 void begin(Session* session, tl_value* value) {
-  constexpr size_t kMost = 64;
   session->begun->insert(value);
-  if (session->begun->size() <= kMost) return;
-  std::erase_if(*session->begun, [](tl_value* one) { return !tl_value_is_pending(one); });
-  if (session->begun->size() <= kMost / 2) return;
-  InUse use(session); // calls are done in the order in which they began: so the others are done then
-  Interruptible interruptible(session->session);
-  WithoutGil free;
-  tl_value_wait(value);
+  if (session->begun->size() >= session->many) {
+    std::erase_if(*session->begun, [](tl_value* one) { return !tl_value_is_pending(one); });
+    session->many = 2 * session->begun->size() + 64;
+  }
 }
 
 void end(Session* session, tl_value* value) { session->begun->erase(value); }
@@ -228,6 +257,10 @@ void raise_failure(Session* session, int status) {
   if (session && session->output_error) {
     Ref error(std::exchange(session->output_error, nullptr));
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+    return;
+  }
+  if (status == TL_INTERRUPTED && session && session->closed) {
+    PyErr_SetString(PyExc_ValueError, "the program was closed before this call was done");
     return;
   }
   if (status == TL_INTERRUPTED) {
@@ -252,31 +285,27 @@ bool finished(Session* session, int status) {
 
 void finish_sessions() {
   at_end = true;
-  const timespec pause = {0, 1'000'000};
   for (int i = 0; i < 10000; ++i) {
     bool busy = outputs != 0;
-    for (Session* session : sessions) {
-      if (session->process != getpid()) continue;
-      tl_value* value = pending(session);
-      if (!value && !session->calls) continue;
-      busy = true;
-      tl_value_release(value);
-      tl_session_interrupt(session->session); // what begins after this is ended by the next one
-    }
+    for (Session* session : sessions)
+      if (session->process == getpid() && is_busy(session)) {
+        busy = true;
+        tl_session_interrupt(session->session); // what begins after this is ended by the next one
+      }
     if (!busy) return;
-    WithoutGil free;
-    nanosleep(&pause, nullptr);
+    pause_without_gil();
   }
 }
 
 bool make_session_type(PyObject* module) {
   static PyMethodDef methods[] = {
-      {"_close", session_close, METH_NOARGS, nullptr},
+      {"_close", session_close, METH_O, nullptr},
       {"_set", session_set, METH_VARARGS, nullptr},
       {"_add_source", session_add_source, METH_VARARGS, nullptr},
       {"_add_file", session_add_file, METH_VARARGS, nullptr},
       {"_interrupt", session_interrupt, METH_NOARGS, nullptr},
       {"_declarations", session_declarations, METH_NOARGS, nullptr},
+      {"_struct", session_struct, METH_VARARGS, nullptr},
       {"_function", session_function, METH_VARARGS, nullptr},
       {},
   };

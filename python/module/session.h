@@ -15,11 +15,12 @@ struct Session {
   int process;                          // that opened it
   bool closed;                          // freed once no call uses it
   std::unordered_set<tl_value*>* begun; // by tl_start, and not known to be done; each has an owner
+  size_t many;                          // of these, when it is worth while to look which are done
 };
 extern PyTypeObject* session_type;
 bool make_session_type(PyObject* module);
 
-// Notes that a call has begun. Waits for it if too many have.
+// Notes that a call has begun.
 void begin(Session* session, tl_value* value);
 // The call is known to be done, or its value has an owner no longer.
 void end(Session* session, tl_value* value);

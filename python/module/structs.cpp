@@ -39,15 +39,6 @@ PyObject* get(PyObject* object, PyObject* name) {
   return to_python(owner, field, as_struct(object)->family, true);
 }
 
-PyObject* type_text(PyObject* object, PyObject*) {
-  const char* type;
-  if (const int status = tl_value_type(as_struct(object)->value, &type)) {
-    raise_failure(nullptr, status);
-    return nullptr;
-  }
-  return PyUnicode_FromString(type);
-}
-
 PyObject* take_family(PyObject* object, PyObject* of) {
   if (!PyType_IsSubtype(Py_TYPE(of), struct_type)) {
     PyErr_BadArgument();
@@ -64,8 +55,34 @@ PyObject* same_value(PyObject* object, PyObject*) { // nothing can change it
 
 } // namespace
 
+namespace {
+
+// The names of the fields, a tuple.
+Ref names_of(tl_value* value) {
+  size_t count = 0;
+  if (const int status = tl_value_count(value, &count)) {
+    raise_failure(nullptr, status);
+    return Ref();
+  }
+  Ref names(PyTuple_New(static_cast<Py_ssize_t>(count)));
+  for (size_t i = 0; names && i < count; ++i) {
+    const char* text = "";
+    tl_value_name(value, i, &text);
+    PyObject* name = PyUnicode_FromString(text);
+    if (!name || PyTuple_SetItem(names.get(), static_cast<Py_ssize_t>(i), name)) return Ref();
+  }
+  return names;
+}
+
+} // namespace
+
 PyObject* make_struct(Session* session, const char* type, tl_value* value, Family family) {
-  Ref kind(PyObject_CallMethod(reinterpret_cast<PyObject*>(session), "_struct_class", "s", type));
+  auto* owner = reinterpret_cast<PyObject*>(session);
+  Ref kind(PyObject_CallMethod(owner, "_struct_class", "s", type));
+  if (kind && kind.get() == Py_None) { // what the program cannot name
+    Ref names = names_of(value);
+    kind = Ref(names ? PyObject_CallMethod(owner, "_struct_class", "sO", type, names.get()) : nullptr);
+  }
   if (!kind || !PyType_Check(kind.get()) ||
       !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(kind.get()), struct_type)) {
     tl_value_release(value);
@@ -85,7 +102,6 @@ PyObject* make_struct(Session* session, const char* type, tl_value* value, Famil
 bool make_struct_type(PyObject* module) {
   static PyMethodDef methods[] = {
       {"_get", get, METH_O, nullptr},
-      {"_type", type_text, METH_NOARGS, nullptr},
       {"_take_family", take_family, METH_O, nullptr},
       {"__copy__", same_value, METH_NOARGS, nullptr},
       {"__deepcopy__", same_value, METH_O, nullptr},

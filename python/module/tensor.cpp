@@ -97,7 +97,7 @@ PyObject* get_ndim(PyObject* self, void*) {
 }
 PyObject* get_dtype(PyObject* self, void*) {
   Memory* memory = look(as_tensor(self));
-  return memory ? PyUnicode_FromString(memory->dtype->name) : nullptr;
+  return memory ? PyUnicode_FromString(as_tensor(self)->is_key ? "key" : memory->dtype->name) : nullptr;
 }
 PyObject* get_array_struct(PyObject* self, void*) {
   Memory* memory = look(as_tensor(self));
@@ -185,7 +185,7 @@ int to_bool(PyObject* self) {
 
 } // namespace
 
-PyObject* make_tensor(Session* session, tl_value* value, Arguments* keep) {
+PyObject* make_tensor(Session* session, tl_value* value, Arguments* keep, bool is_key) {
   auto* self = allocate<Tensor>(tensor_type);
   if (!self) {
     outlive(session, value, keep);
@@ -193,6 +193,7 @@ PyObject* make_tensor(Session* session, tl_value* value, Arguments* keep) {
   }
   self->value = value;
   self->keep = keep;
+  self->is_key = is_key;
   self->session = session;
   Py_INCREF(session);
   return reinterpret_cast<PyObject*>(self);

@@ -134,7 +134,10 @@ PyObject* to_python(Session* session, tl_value* owned, Family family, bool share
   }
   switch (kind) {
   case TL_TENSOR: {
-    if (family == Family::Own) return make_tensor(session, value.release(), nullptr);
+    const char* type = "";
+    status = tl_value_type(value.get(), &type);
+    if (status) return failed(session, status);
+    if (family == Family::Own || is_key(type)) return make_tensor(session, value.release(), nullptr, is_key(type));
     tl_managed_tensor* tensor = nullptr;
     if (family == Family::None || family == Family::Numpy) {
       // What NumPy cannot hold stays what it is; to see the type costs a view.

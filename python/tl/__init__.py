@@ -24,14 +24,17 @@ _lock = _threading.Lock()
 
 
 def tensor(values, dtype=None):
-    """A tl.Tensor of an array, a number or nested lists; dtype: "f32" and so on. It has its own copy of the elements."""
+    """A tl.Tensor of an array, a number or nested lists; dtype: "f32" and so on. It has its own copy of the elements.
+
+    With dtype="key" it is a random key, or several, of the integers that keys are outside of tl.
+    """
     global _values
     with _lock:
         if _values is None or _values[0] != _os.getpid():
             session = _tl.Session()
-            session._add_source("<tensor>", "")
+            session._add_source("<tensor>", "fn keys(k: key[..s]) -> key[..s] = k")
             _values = _os.getpid(), session
-    if dtype is not None and dtype not in _support.TL_NAMES.values():
+    if dtype not in (None, "key") and dtype not in _support.TL_NAMES.values():
         raise ValueError("tl has no element type %r" % (dtype,))
     made = _tl._tensor(_values[1], values, dtype or "")
     if dtype is not None and made.dtype != dtype:

@@ -65,12 +65,13 @@ def make_error(status, kind, message, hint, file, line, column, text):
 _NUMPY = {"f16": "float16", "f32": "float32", "f64": "float64", "bool": "bool"}
 _NUMPY.update(("%s%d" % (letter, bits), "%s%d" % (word, bits))
               for letter, word in (("i", "int"), ("u", "uint")) for bits in (8, 16, 32, 64))
-_DTYPE = r"\b(bool|u8|u16|u32|u64|i8|i16|i32|i64|f16|bf16|f32|f64)\b"
+_TENSOR = r"(bool|u8|u16|u32|u64|i8|i16|i32|i64|f16|bf16|f32|f64)(?:\[[^\]]*\])?"
+_OTHER_TYPE = re.compile(r".*: (?:List<)?%s>? is wanted, and this is (?:List<)?%s>?$" % (_TENSOR, _TENSOR))
 
 
 def _with_conversion(message):
-    """Two element types in a message: how to convert the argument to the first, which is wanted."""
-    types = re.findall(_DTYPE, message)
-    if len(types) == 2 and types[0] != types[1] and types[0] in _NUMPY:
-        return '%s; convert it, for example by .astype("%s")' % (message, _NUMPY[types[0]])
+    """Where another element type is wanted: how to convert the argument to it."""
+    match = _OTHER_TYPE.match(message)
+    if match and match[1] != match[2] and match[1] in _NUMPY:
+        return '%s; convert it, for example by .astype("%s")' % (message, _NUMPY[match[1]])
     return message

@@ -78,13 +78,17 @@ class Program(_tl.Session):
         return value
 
     def __getitem__(self, name):
-        declaration = self._declared.get(name)
+        declaration = self._declaration(name)
         if declaration is None:
             raise KeyError(name)
         return self._struct_class(name) if declaration[6] else self._made(name, name)
 
+    def _declaration(self, name):
+        """Of a function, or a struct, also of a module: "nn.Linear". None where there is none."""
+        return self._declared.get(name) or (self._struct(name) if "." in name else None)
+
     def __contains__(self, name):
-        return name in self._declared
+        return isinstance(name, str) and self._declaration(name) is not None
 
     def __iter__(self):
         return iter(self._declared)
@@ -148,20 +152,25 @@ class Program(_tl.Session):
 
     # ---- structs
 
-    def _struct_class(self, type_text):
-        """The class of a struct by the name of its type: "Model", "nn.Linear<f32>"."""
+    def _struct_class(self, type_text, fields=None):
+        """The class of a struct by the name of its type: "Model", "nn.Linear<f32>".
+
+        None of one that the program cannot name, if it is not known yet and its fields are not given.
+        """
         name = type_text
         for bracket in "<[(":
             name = name.partition(bracket)[0]
         with self._lock:
             cls = self._classes.get(name)
             if cls is None:
-                cls = self._classes[name] = self._new_class(name)
+                declaration = self._declared.get(name) or self._struct(name)
+                if declaration is not None or fields is not None:
+                    cls = self._classes[name] = self._new_class(name, declaration, fields)
         return cls
 
-    def _new_class(self, name):
-        declaration = self._declared.get(name)
-        names = [parameter[0] for parameter in declaration[7]] if declaration else []
+    def _new_class(self, name, declaration, names):
+        if declaration:
+            names = [parameter[0] for parameter in declaration[7]]
         members = {field: property(_getter(field)) for field in names}
         members.update(__slots__=(), __doc__="", __module__="tl", _program=self, _fields=tuple(names), _name=name)
         if declaration:
@@ -172,15 +181,18 @@ class Program(_tl.Session):
 
     # ---- its end
 
-    def close(self):
-        """Frees the program. Its functions cannot be called then; results stay valid."""
-        self._close()
+    def close(self, wait=True):
+        """Frees the program. Its functions cannot be called then; results stay valid.
+
+        It waits for calls that have begun, until Ctrl-C; with wait=False these are interrupted.
+        """
+        self._close(wait)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self._close()
+        self._close(True)
 
     def __reduce__(self):
         return restore_program, (self._origin(),)
@@ -212,33 +224,34 @@ class Struct(_tl.Struct):
     __slots__ = ()
 
     def __new__(cls, *arguments, **fields):
-        cls._declared_fields()
+        cls._check_name()
         return cls._construct(*arguments, **fields)
 
     @classmethod
     def load(cls, path):
         """Reads what `save` has written, from a .safetensors or .npz file."""
+        cls._check_name()
         program = cls._program
         read = program.function("|path: str| { let value: %s = load(path); value }" % cls._name)
         return read(os.fspath(path))
 
     def save(self, path):
         """Writes the fields to a .safetensors or .npz file."""
+        self._check_name()
         self._program.function("|value, path: str| save(path, value)")(self, os.fspath(path))
 
     @classmethod
-    def _declared_fields(cls):
+    def _check_name(cls):
         if not hasattr(cls, "_construct"):
-            raise TypeError("%s is declared by another module, and its fields are not known here: write a function that "
-                            "makes it" % cls._name)
-        return cls._fields
+            raise TypeError("the program has no name for %s: import the module that declares it" % cls._name)
 
     def with_(self, **changes):
         """The same struct but for these fields."""
-        fields = {name: changes.pop(name) if name in changes else self._get(name) for name in self._declared_fields()}
-        if changes:
-            raise TypeError("%s has no field '%s'" % (self._name, next(iter(changes))))
-        made = self._construct(**fields)
+        for name in changes:
+            if name not in self._fields:
+                raise TypeError("%s has no field '%s'" % (self._name, name))
+        self._check_name()
+        made = self._construct(**{name: changes.get(name, self._get(name)) for name in self._fields})
         made._take_family(self)
         return made
 
@@ -247,17 +260,10 @@ class Struct(_tl.Struct):
         """The names of the fields."""
         return cls._fields
 
-    def __getattr__(self, name):  # of a struct that another module declares
-        if name.startswith("_") or self._fields:
-            raise AttributeError("%s has no field '%s'" % (self._name, name))
-        try:
-            return self._get(name)
-        except ValueError:
-            raise AttributeError("%s has no field '%s'" % (self._name, name)) from None
+    def __getattr__(self, name):
+        raise AttributeError("%s has no field '%s'" % (self._name, name))
 
     def __repr__(self):
-        if not hasattr(type(self), "_construct"):
-            return "<%s>" % self._type()
         shown = []
         for name in self._fields:
             value = self._get(name)
@@ -271,7 +277,8 @@ class Struct(_tl.Struct):
         return "%s(%s)" % (self._name, ", ".join(shown))
 
     def __reduce__(self):
-        fields = {name: self._get(name) for name in self._declared_fields()}
+        self._check_name()
+        fields = {name: self._get(name) for name in self._fields}
         return restore_struct, (self._program._origin(), self._name, fields)
 
 

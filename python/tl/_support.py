@@ -82,7 +82,7 @@ def tensor_repr(tensor):
 def reduce_tensor(tensor):
     from . import tensor as make
     if _numpy() and tensor.dtype != "bf16":
-        return make, (tensor.numpy(),)
+        return make, (tensor.numpy(), "key") if tensor.dtype == "key" else (tensor.numpy(),)
     if 0 in tensor.shape[:-1]:
         raise TypeError("to pickle an empty tensor takes NumPy")
     return make, (tensor.tolist(), tensor.dtype)

@@ -1,5 +1,6 @@
 """Functions of tl inside JAX's."""
 import functools
+import inspect
 import threading
 
 import jax
@@ -15,6 +16,9 @@ _DTYPES = {
 }
 
 _NAMES = {str(dtype): name for name, dtype in _DTYPES.items()}
+
+# Under vmap one call after the other: older JAX does so unless told otherwise.
+_SEQUENTIAL = {"vmap_method": "sequential"} if "vmap_method" in inspect.signature(jax.pure_callback).parameters else {}
 
 
 def jax_fn(function):
@@ -113,7 +117,7 @@ class _Traced:
                 if None in shape:
                     raise TypeError(f"a size of {self.function._expression}'s result is known only when it has run, which JAX does not support")
                 specs.append(jax.ShapeDtypeStruct(tuple(shape), jax.dtypes.canonicalize_dtype(_DTYPES[result.element])))
-            return jax.pure_callback(run, tuple(specs) if is_tuple else specs[0], *arrays, vmap_method="sequential")
+            return jax.pure_callback(run, tuple(specs) if is_tuple else specs[0], *arrays, **_SEQUENTIAL)
 
         def forward(*arrays):
             return traced(*arrays), arrays

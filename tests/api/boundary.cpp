@@ -31,7 +31,20 @@ void check_status(int status, int expected, const char* part, const std::string&
 }
 
 const char* const program = R"(
+import nn
 struct Model[i, o] { w: f32[i, o], b: f32[o] }
+struct Held { pair: (f32, i64), k: key }
+fn parts(x: f32[n]) -> (f32[n], (f32, (i64, str))) = (x, (sum(x), (len(x), "a")))
+fn single(x: f32) -> (f32,) = (x,)
+fn joined(p: (f32[n], (f64, i8))) -> f64 = f64(sum(p[0])) + p[1][0] + f64(p[1][1])
+fn pairs(n: i64) -> List<(f32, i64)> = list((0.5, k) for k in 0..n)
+fn seconds(xs: List<(f32, i64)>) -> i64 = sum([x[1] for x in xs])
+fn held(n: i64) -> Held = Held(pair = (0.5, n), k = key(n))
+fn seed(n: i64) -> key = key(n)
+fn seeds(n: i64) -> key[3] = split(key(n), 3)
+fn drawn(k: key) -> f32[2] = uniform(k, [2])
+fn drawn_of(ks: key[n]) -> f32[n, 2] = [uniform(k, [2])[j] for k in ks, j in 0..2]
+fn linear(n: i64) -> nn.Linear = nn.linear_init(key(n), 3, 2)
 fn make(k: i64) -> Model = Model(w = ones([k, 2]), b = zeros([2]))
 fn total(m: Model) -> f32 = sum(m.w) + sum(m.b)
 fn totals(ms: List<Model>) -> f32 = sum([total(m) for m in ms])
@@ -136,11 +149,13 @@ void wrong_use() {
   check_status(call(session, "|x| x +", {integer(1)}), TL_REJECTED, "error", "half an expression");
 
   Vector x{1, 2, 3}, y{4};
-  check_status(call(session, "twice", {}), TL_REJECTED, "needs an argument", "no argument");
+  check_status(call(session, "twice", {}), TL_USAGE, "`twice` needs an argument for 'x'", "no argument");
+  check_status(call(session, "|x| x", {}), TL_USAGE, "argument", "no argument of an expression");
+  check_status(call(session, "|x| x", {integer(1), integer(2)}), TL_USAGE, "argument", "too many of an expression");
   check_status(call(session, "twice", {tensor(x.tensor), tensor(x.tensor)}), TL_USAGE, "takes 1 argument", "too many");
   check_status(call(session, "twice", {integer(1)}), TL_USAGE, "f32[n] is wanted", "an integer for a tensor");
   check_status(call(session, "twice", {text("x")}), TL_USAGE, "f32[n] is wanted", "a text for a tensor");
-  check_status(call(session, "small", {tensor(x.tensor)}), TL_REJECTED, "needs an argument", "arguments left out");
+  check_status(call(session, "small", {tensor(x.tensor)}), TL_USAGE, "needs an argument", "arguments left out");
   auto small = [&](tl_argument a, tl_argument b, tl_argument c, tl_argument d, tl_argument t, tl_value** r = nullptr) {
     return call(session, "small", {a, b, c, d, t}, r);
   };
@@ -224,8 +239,11 @@ void values() {
   check(scalar(result) == 6, "total");
   size_t count = 0;
   check_status(tl_value_count(result, &count), TL_USAGE, "f32", "a number has no elements");
-  check_status(tl_value_field(model, "v", &result), TL_REJECTED, "v", "no such field");
-  check_status(tl_value_field(model, "w + 1", &result), TL_USAGE, "no name", "no name of a field");
+  check_status(tl_value_field(model, "v", &result), TL_USAGE, "no field 'v'", "no such field");
+  check(tl_value_count(model, &count) == 0 && count == 2, "it has two fields");
+  const char* field = "";
+  check(tl_value_name(model, 1, &field) == 0 && std::string(field) == "b", "the second one");
+  check_status(tl_value_name(model, 2, &field), TL_USAGE, "no field 2", "beyond the fields");
   tl_value_release(result);
 
   const tl_argument models[] = {value(model), value(other)};
@@ -293,7 +311,6 @@ void values() {
   tl_session_close(session);
   check_status(tl_value_field(model, "w", &result), 0, "", "a field after the session");
   tl_value_release(result);
-  check_status(tl_value_field(model, "v", &result), TL_USAGE, "closed", "no such field after the session");
   check_status(tl_session_open(&session), 0, "", "another session");
   check_status(tl_session_add_source(session, "m.tl", program), 0, "", "the program");
   check_status(call(session, "total", {value(model)}, &result), 0, "", "a value of another session");
@@ -306,6 +323,196 @@ void values() {
   check_status(call(session, "total", {value(model)}), TL_USAGE, "other parts", "a struct of other parts");
   tl_value_release(model);
   tl_value_release(other);
+  tl_session_close(session);
+}
+
+// The value at a path of positions.
+tl_value* at(tl_value* whole, std::initializer_list<size_t> path) {
+  tl_value_retain(whole);
+  for (size_t index : path) {
+    tl_value* part = nullptr;
+    check_status(tl_value_at(whole, index, &part), 0, "", "an element");
+    tl_value_release(whole);
+    whole = part;
+  }
+  return whole;
+}
+double scalar_at(tl_value* whole, std::initializer_list<size_t> path) {
+  tl_value* part = at(whole, path);
+  const double result = scalar(part);
+  tl_value_release(part);
+  return result;
+}
+std::string type_of(tl_value* of) {
+  const char* type = "";
+  tl_value_type(of, &type);
+  return type;
+}
+
+void tuples() {
+  tl_session* session = nullptr;
+  tl_session_open(&session);
+  check_status(tl_session_add_source(session, "m.tl", program), 0, "", "the program");
+  Vector x{1, 2, 3};
+  tl_value *result = nullptr, *inner = nullptr, *outer = nullptr, *sum = nullptr;
+  check_status(call(session, "parts", {tensor(x.tensor)}, &result), 0, "", "a nested tuple");
+  check(type_of(result) == "(f32[_], (f32, (i64, str)))", type_of(result));
+  check(scalar_at(result, {1, 0}) == 6 && scalar_at(result, {1, 1, 0}) == 3, "its numbers");
+  const char* words = "";
+  tl_value* text_part = at(result, {1, 1, 1});
+  check(tl_value_text(text_part, &words) == 0 && std::string(words) == "a", "its text");
+  tl_value_release(text_part);
+  tl_value_release(result);
+  size_t count = 0;
+  check_status(call(session, "single", {real(2)}, &result), 0, "", "a tuple of one");
+  check(tl_value_count(result, &count) == 0 && count == 1 && scalar_at(result, {0}) == 2, "its element");
+  tl_value_release(result);
+
+  double by = 0.25;
+  int8_t byte = -3;
+  const tl_tensor wide = {&by, 1, 0, 0, {2, 64, 1}, nullptr, nullptr, 0};
+  const tl_tensor narrow = {&byte, 1, 0, 0, {0, 8, 1}, nullptr, nullptr, 0};
+  const tl_argument numbers[] = {tensor(wide), tensor(narrow)};
+  check_status(tl_tuple(session, numbers, 2, &inner), 0, "", "a tuple");
+  const tl_argument both[] = {tensor(x.tensor), value(inner)};
+  check_status(tl_tuple(session, both, 2, &outer), 0, "", "a tuple with a tuple");
+  check_status(call(session, "joined", {value(outer)}, &sum), 0, "", "it goes in");
+  tl_dtype dtype{};
+  uint64_t bits = 0;
+  double joined = 0;
+  check(tl_value_scalar(sum, &dtype, &bits) == 0 && dtype.bits == 64, "its type");
+  std::memcpy(&joined, &bits, 8);
+  check(joined == 3.25, "joined");
+  tl_value_release(sum);
+  check_status(call(session, "joined", {value(inner)}), TL_USAGE,
+               "(f32[n], (f64, i8)) is wanted, and this is (f64, i8)", "another tuple");
+  check_status(call(session, "|p| p[1][1]", {value(outer)}, &sum), 0, "", "where nothing is said of the type");
+  tl_value_release(sum);
+  check_status(call(session, "|p| p", {value(outer)}, &sum), 0, "", "in and out");
+  check(type_of(sum) == "(f32[_], (f64, i8))", type_of(sum));
+  tl_value_release(sum);
+  check_status(tl_tuple(session, nullptr, 0, &sum), TL_USAGE, "without elements", "an empty tuple");
+  tl_value_release(inner);
+  tl_value_release(outer);
+
+  check_status(call(session, "pairs", {integer(4)}, &result), 0, "", "a list of tuples");
+  check(scalar_at(result, {3, 1}) == 3 && scalar_at(result, {3, 0}) == 0.5, "its element");
+  check_status(call(session, "seconds", {value(result)}, &sum), 0, "", "it goes in");
+  check(scalar(sum) == 6, "seconds");
+  tl_value_release(sum);
+  tl_value_release(result);
+  const tl_argument half[] = {real(0.5), integer(9)};
+  tl_value* list = nullptr;
+  check_status(tl_tuple(session, half, 2, &inner), 0, "", "a tuple of numbers");
+  const tl_argument elements[] = {value(inner), value(inner)};
+  check_status(tl_list(session, elements, 2, &list), 0, "", "a list made of tuples");
+  check_status(call(session, "seconds", {value(list)}, &sum), 0, "", "it goes in");
+  check(scalar(sum) == 18, "seconds of it");
+  tl_value_release(sum);
+  tl_value_release(list);
+
+  check_status(call(session, "held", {integer(7)}, &result), 0, "", "a struct with a tuple");
+  check(scalar_at(result, {0, 1}) == 7, "an element of its field");
+  tl_value *key = nullptr, *other = nullptr, *drawn = nullptr;
+  check_status(tl_value_field(result, "k", &key), 0, "", "its key");
+  tl_argument pair = value(inner), k = value(key);
+  pair.name = "pair";
+  k.name = "k";
+  check_status(call(session, "Held", {pair, k}, &other), 0, "", "made of them");
+  check(scalar_at(other, {0, 1}) == 9, "the tuple in it");
+  tl_value_release(other);
+  tl_value_release(inner);
+  tl_value_release(result);
+
+  // Keys: an integer is the seed, and what came out goes in.
+  check(type_of(key) == "key", type_of(key));
+  check_status(call(session, "drawn", {value(key)}, &drawn), 0, "", "a key goes in");
+  check_status(call(session, "drawn", {integer(7)}, &other), 0, "", "its seed");
+  tl_managed_tensor *a = nullptr, *b = nullptr;
+  check(tl_value_view_tensor(drawn, &a) == 0 && tl_value_view_tensor(other, &b) == 0 &&
+            std::memcmp(a->tensor.data, b->tensor.data, 8) == 0,
+        "they draw the same");
+  a->deleter(a);
+  b->deleter(b);
+  tl_value_release(drawn);
+  tl_value_release(other);
+  check_status(call(session, "drawn", {real(7)}), TL_USAGE, "key is wanted", "a float for a key");
+  check_status(call(session, "seeds", {integer(7)}, &other), 0, "", "keys");
+  check_status(tl_value_view_tensor(other, &a), 0, "", "their bits");
+  tl_value *from_values = nullptr, *from_bits = nullptr;
+  check_status(call(session, "drawn_of", {value(other)}, &from_values), 0, "", "keys go in");
+  check_status(call(session, "drawn_of", {tensor(a->tensor)}, &from_bits), 0, "", "their bits go in");
+  check(tl_value_view_tensor(from_bits, &b) == 0, "what they draw");
+  a->deleter(a);
+  check(tl_value_view_tensor(from_values, &a) == 0 && std::memcmp(a->tensor.data, b->tensor.data, 24) == 0,
+        "they draw the same");
+  a->deleter(a);
+  b->deleter(b);
+  for (tl_value* one : {key, other, from_values, from_bits})
+    tl_value_release(one);
+
+  // Structs of modules.
+  const tl_signature* signature = nullptr;
+  check_status(tl_session_struct(session, nullptr, "nn.Linear", &signature), 0, "", "a module's struct");
+  check(signature->parameter_count == 2 && std::string(signature->parameters[0].name) == "w" && signature->is_struct,
+        "its fields");
+  check_status(tl_session_struct(session, nullptr, "nn.Nobody", &signature), TL_USAGE, "nn.Nobody", "no such struct");
+  check_status(tl_session_struct(session, nullptr, "parts", &signature), TL_USAGE, "no struct", "a function");
+  check_status(call(session, "linear", {integer(1)}, &result), 0, "", "a module's struct");
+  tl_value *w = at(result, {0}), *bias = at(result, {1}), *again = nullptr;
+  check_status(call(session, "nn.Linear", {value(w), value(bias)}, &again), 0, "", "made of its fields");
+  check(type_of(again) == type_of(result), type_of(again));
+  for (tl_value* one : {result, w, bias, again})
+    tl_value_release(one);
+  tl_session_close(session);
+}
+
+// Sessions that are closed, and queues that are full, while a program does not end.
+void endings() {
+  tl_session* session = nullptr;
+  tl_session_open(&session);
+  tl_session_add_source(session, "m.tl", program);
+  Vector x{0.5f};
+  const tl_argument argument = tensor(x.tensor), ten = integer(10);
+  tl_value *first = nullptr, *second = nullptr;
+  check_status(tl_start(function(session, "spin"), &argument, 1, &first), 0, "", "start of what never ends");
+  check_status(tl_start(function(session, "count"), &ten, 1, &second), 0, "", "and of another");
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  tl_session_close(session);
+  check_status(tl_value_wait(first), TL_INTERRUPTED, "interrupted", "the call that ran");
+  check_status(tl_value_wait(second), TL_INTERRUPTED, "closed before", "the call that waited");
+  tl_value_release(first);
+  tl_value_release(second);
+
+  tl_session_open(&session);
+  tl_session_add_source(session, "m.tl", program);
+  tl_function *count = function(session, "count"), *twice = function(session, "twice");
+  check_status(tl_start(count, &ten, 1, nullptr), 0, "", "start of what never ends");
+  std::atomic<int> begun{0};
+  std::vector<tl_value*> values(200, nullptr);
+  std::thread starter([&] {
+    for (tl_value*& one : values) {
+      tl_start(twice, &argument, 1, &one);
+      ++begun;
+    }
+  });
+  int before = -1;
+  for (int i = 0; i < 100 && begun != before; ++i) {
+    before = begun;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  check(begun >= 60 && begun <= 66, "the queue holds 64 calls: " + std::to_string(begun));
+  for (int i = 0; i < 600 && begun < 200; ++i) {
+    tl_session_interrupt(session);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  starter.join();
+  int good = 0;
+  for (tl_value* one : values) {
+    good += tl_value_wait(one) == 0 ? 1 : 0;
+    tl_value_release(one);
+  }
+  check(good > 100, "the calls behind it: " + std::to_string(good));
   tl_session_close(session);
 }
 
@@ -341,7 +548,9 @@ void asynchronous() {
   tl_value_release(bad);
   tl_value_release(worse);
   check_status(tl_start(twice, &argument, 1, &last), 0, "", "start before the end");
-  tl_session_close(session); // waits
+  tl_session_close(session);
+  const int status = tl_value_wait(last);
+  check(status == 0 || status == TL_INTERRUPTED, "done, or not: " + std::to_string(status));
   tl_value_release(last);
 }
 
@@ -458,6 +667,17 @@ void pieces() {
   check_status(tl_session_bind(session, "x", &argument), 0, "", "bind");
   check_status(tl_session_bind(session, "w", &word), 0, "", "bind a text");
   check_status(tl_session_bind(session, "x y", &argument), TL_USAGE, "no name", "bind to no name");
+  const tl_argument parts[] = {argument, word, integer(4)};
+  tl_value *pair = nullptr, *back = nullptr;
+  check_status(tl_tuple(session, parts, 3, &pair), 0, "", "a tuple");
+  const tl_argument whole = value(pair);
+  check_status(tl_session_bind(session, "pair", &whole), 0, "", "bind a tuple");
+  check_status(tl_session_run(session, "<t>", "let turned = (pair[2] + 1, (pair[1], pair[0]))"), 0, "",
+               "a piece with it");
+  check_status(tl_session_lookup(session, "turned", &back), 0, "", "look up a tuple");
+  check(type_of(back) == "(i64, (str, f32[_]))" && scalar_at(back, {0}) == 5, type_of(back));
+  tl_value_release(pair);
+  tl_value_release(back);
   x.data[0] = 100; // it was copied
   said.clear();
   check_status(tl_session_run(session, "<5>", "let y = f(x)\ndebug(y)\nprint(w, sum(y))"), 0, "", "a piece with them");
@@ -486,7 +706,7 @@ void pieces() {
   tl_value_release(y);
   check_status(tl_session_lookup(session, "f", &y), TL_USAGE, "not bound", "look up a function");
   const char* names = "";
-  check(tl_session_names(session, &names) == 0 && std::string(names) == "a\nl\np\nw\nx\ny\n",
+  check(tl_session_names(session, &names) == 0 && std::string(names) == "a\nl\np\npair\nturned\nw\nx\ny\n",
         std::string("names: ") + names);
   tl_session_close(session);
 }
@@ -523,6 +743,8 @@ void memory() {
 int main() {
   wrong_use();
   values();
+  tuples();
+  endings();
   asynchronous();
   threads();
   interrupts();

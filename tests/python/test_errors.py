@@ -13,6 +13,7 @@ from common import Case, np, tl
 class Errors(Case):
     SOURCE = '''
         fn f(x: f32[n, 3], y: f32[n]) -> f32[n] = x[:, 0] + y
+        fn summed(x: f32[n, 3], y: f32[n]) -> f32 = sum(f(x, y))
         fn at(x: f32[n], i: i64) -> f32 = x[i]
         fn quits(code: i64) { exit(code) }
         fn forever(n: i64) -> i64 = if n < 0 { n } else { 1 + forever(n + 1) }
@@ -37,6 +38,41 @@ class Errors(Case):
             with self.subTest(wrong[1].__class__), self.assertRaises(TypeError):
                 self.p.f(*wrong)
 
+    def test_hints(self):
+        """How to convert is said where an array of another element type was given, and nowhere else."""
+        for wrong in (True, "text", self.x, (1, 2)):
+            with self.subTest(str(wrong)), self.assertRaises(TypeError) as raised:
+                self.p.checks(wrong)
+            self.assertNotIn("astype", str(raised.exception))
+        with self.assertRaisesRegex(TypeError, "astype"):
+            self.p.checks(np.ones((), np.float64))
+
+    def test_broken_arrays(self):
+        class Struct:
+            __array_struct__ = 5
+
+        class Tensor:
+            def __dlpack__(self, **_):
+                return 5
+
+            def __dlpack_device__(self):
+                return 1, 0
+
+        class Raises:
+            def __dlpack__(self, **_):
+                raise KeyError("mine")
+
+        class Array:
+            def __array__(self, *_, **__):
+                raise KeyError("mine")
+
+        for wrong in (Struct(), Tensor()):
+            with self.assertRaisesRegex(TypeError, "capsule"):
+                self.p.checks(wrong)
+        for wrong in (Raises(), Array()):
+            with self.assertRaisesRegex(KeyError, "mine"):
+                self.p.checks(wrong)
+
     def test_shapes(self):
         for wrong in ((np.ones((2, 4), np.float32), self.y), (self.x, np.ones(3, np.float32))):
             with self.assertRaises(ValueError):
@@ -45,8 +81,19 @@ class Errors(Case):
     def test_counts(self):
         for positional, named in (((), {}), ((self.x,), {}), ((self.x, self.y, self.y), {}), ((self.x, self.y), {"z": 1}),
                                   ((self.x, self.y), {"x": self.x}), ((), {"y": self.y})):
-            with self.subTest(str(named)), self.assertRaises((TypeError, ValueError)):
-                self.p.f(*positional, **named)
+            for call in (self.p.f, self.p.f.start, self.p.f.result_type, self.p.grad("summed"), self.p.value_and_grad("summed")):
+                with self.subTest(str(named)), self.assertRaises(TypeError) as raised:
+                    call(*positional, **named)
+                self.assertNotIsInstance(raised.exception, tl.CompileError)
+        with self.assertRaisesRegex(TypeError, "needs an argument for 'y'"):
+            self.p.f(self.x)
+        for call in (self.p.function("|a, b| a + b"), self.p.vmap("f")):
+            for positional in ((), (self.y,), (self.y, self.y, self.y)):
+                with self.subTest(len(positional)), self.assertRaises(TypeError):
+                    call(*positional)
+        for name in (3, "x\0", "\ud800"):
+            with self.subTest(repr(name)), self.assertRaises((TypeError, UnicodeEncodeError)):
+                self.p.f(self.y, **{name: self.x})
         self.assertEqual(self.p.f(self.x, self.y).tolist(), [2, 2])
 
     def test_failures(self):
@@ -54,8 +101,8 @@ class Errors(Case):
             self.p.at(self.y, 5)
         error = raised.exception
         self.assertIsInstance(error, RuntimeError)
-        self.assertEqual((error.kind, error.file, error.line), ("IndexOutOfRange", "Errors.tl", 3))
-        self.assertIn("Errors.tl:3:", str(error))
+        self.assertEqual((error.kind, error.file, error.line), ("IndexOutOfRange", "Errors.tl", 4))
+        self.assertIn("Errors.tl:4:", str(error))
         self.assertEqual(self.p.at(self.y, 1), 1)
         again = pickle.loads(pickle.dumps(error))
         self.assertEqual((type(again), str(again), again.kind, again.line), (type(error), str(error), error.kind, error.line))

@@ -58,6 +58,16 @@ class Torch(Case):
             self.assertEqual(self.p.total(x).item(), 3)
         self.assertEqual(self.p.total(torch.nn.Parameter(x, requires_grad=False)).item(), 3)
 
+    def test_views(self):
+        z = torch.complex(torch.ones(3), torch.tensor([1.0, -2.0, 3.0]))
+        negative = z.conj().imag
+        self.assertTrue(negative.is_neg())
+        self.assertEqual(self.p.same(negative).tolist(), [-1, 2, -3])
+        self.assertEqual(self.p.same(negative[::2]).tolist(), [-1, -3])
+        for wrong in (z, z.conj(), torch.ones(3).to_sparse(), torch.ones(3, device="meta")):
+            with self.assertRaises((TypeError, ValueError, RuntimeError, BufferError)):
+                self.p.same(wrong)
+
     def test_structs(self):
         s = self.p.S(x=torch.ones(3))
         self.assertIsInstance(s.x, torch.Tensor)

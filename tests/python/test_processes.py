@@ -202,6 +202,52 @@ class Threads(Case):
         if failures:
             raise failures[0]
 
+    def test_subinterpreters(self):
+        """They are told, and do no harm to the main interpreter."""
+        for first in ("", "p = tl.compile('fn f(x: f32) -> f32 = x')"):
+            code, text = python('''
+                import tl
+                %s
+                try:
+                    import _interpreters as interpreters  # 3.13
+                except ImportError:
+                    import _xxsubinterpreters as interpreters
+                own = interpreters.create()
+                run = getattr(interpreters, "exec", None) or interpreters.run_string
+                failed = None
+                try:
+                    failed = run(own, "import tl")
+                except Exception as error:
+                    failed = error
+                print("interpreters" in str(failed) or str(failed))
+                interpreters.destroy(own)
+                print(tl.compile("fn f(x: f32) -> f32 = x + 1.0").f(1.0))
+            ''' % first, timeout=60)
+            self.assertEqual((code, text), (0, "True\n2.0\n"))
+
+    def test_close_without_waiting(self):
+        code, text = python('''
+            import threading, time, tl
+            p = tl.compile("%s", threads=1)
+            pending, waiting = p.forever.start(0), p.forever.start(0)
+            def call():
+                try:
+                    p.forever(0)
+                except BaseException as error:
+                    print(type(error).__name__, flush=True)
+            thread = threading.Thread(target=call)
+            thread.start()
+            time.sleep(1)
+            p.close(wait=False)
+            thread.join()
+            for one in (pending, waiting):
+                try:
+                    one.result()
+                except BaseException as error:
+                    print(type(error).__name__)
+        ''' % LOOP, timeout=60)
+        self.assertEqual((code, text), (0, "ValueError\n" * 3))
+
     def test_close_while_called(self):
         for _ in range(5):
             p = tl.compile("fn f(x: f32[n, n]) -> f32[n, n] = x @ x")

@@ -117,9 +117,42 @@ class Structs(Case):
         np.testing.assert_allclose(self.p.use_linear(l, x), x @ l.w + l.b, rtol=1e-6)
         with self.assertRaises(AttributeError):
             l.nobody
-        for use in (lambda: pickle.dumps(l), lambda: l.with_(w=l.w), type(l)):
-            with self.assertRaisesRegex(TypeError, "another module"):
-                use()
+        self.assertEqual(l.fields(), ("w", "b"))
+        self.assertEqual(repr(l), "nn.Linear(w=f32[3, 2], b=f32[2])")
+        self.assertIs(type(l), self.p["nn.Linear"])
+        self.assertIn("nn.Linear", self.p)
+        self.assertNotIn("nn.Nobody", self.p)
+        made = self.p["nn.Linear"](w=l.w, b=np.array([1, 2], np.float32))
+        self.same(self.p.use_linear(made, x), x @ l.w + np.array([1, 2], np.float32))
+        self.same(made.with_(b=l.b).b, l.b)
+        self.same(pickle.loads(pickle.dumps(made)).w, l.w)
+        self.assertIs(copy.deepcopy(made), made)
+        with self.assertRaises(TypeError):
+            self.p["nn.Linear"](w=l.w)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "l.npz")
+            made.save(path)
+            self.same(type(l).load(path).b, [1, 2], np.float32)
+
+    def test_without_a_name(self):
+        """A struct of a module that only an imported module imports."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in (("inner.tl", "struct S[n] { x: f32[n], k: i64 }\n"),
+                               ("outer.tl", 'import "./inner.tl" as inner\n'
+                                            "fn made(k: i64) -> inner.S = inner.S(x = ones([k]), k = k)\n"),
+                               ("main.tl", 'import "./outer.tl" as outer\nfn made(k: i64) = outer.made(k)\n')):
+                with open(os.path.join(folder, name), "w") as file:
+                    file.write(text)
+            p = tl.load(os.path.join(folder, "main.tl"))
+            s = p.made(3)
+            self.assertEqual((s.fields(), s.k, s.x.tolist()), (("x", "k"), 3, [1, 1, 1]))
+            self.assertEqual(repr(s), "S(x=f32[3], k=3)")
+            with self.assertRaises(AttributeError):
+                s.nobody
+            for use in (lambda: pickle.dumps(s), lambda: type(s)(x=s.x, k=1), lambda: type(s).load("x.npz"),
+                        lambda: s.save("x.npz"), lambda: s.with_(k=5)):
+                with self.assertRaisesRegex(TypeError, "no name for S"):
+                    use()
 
     def test_files(self):
         m = self.model()
