@@ -83,16 +83,27 @@ void GemmEmitter::stream_vectors(Value* a, Value* source, Value* c, int64_t vect
       };
       sums_here = e.branch(is_short, [&] { return blocks(sums_here, true); }, sums_here);
       sums_here = e.branch(b.CreateNot(is_short), [&] { return blocks(sums_here, false); }, sums_here);
-      sums_here = e.loop(whole, end, 1, sums_here, [&](Value* kk, const Values& now) {
-        Values next = now;
+      auto rest = [&] { // a block that ends before it is full
+        Value* mask = e.tail_mask(b.CreateSub(end, whole));
+        std::vector<Values> x;
         for (size_t v = 0; v < vectors; ++v) {
-          Value* x = llvm::PoisonValue::get(vector);
+          Values places;
           for (size_t i = 0; i < count; ++i)
-            x = b.CreateInsertElement(x, b.CreateAlignedLoad(element, at(column[v * count + i], kk), align), i);
-          next[v] = add_product(factor_of(a, kk), x, next[v]);
+            places.push_back(at(column[v * count + i], whole));
+          x.push_back(load_transposed(b, element, places, [](llvm::Instruction*) {}, mask));
         }
-        return next;
-      });
+        std::function<Values(size_t, const Values&)> from = [&](size_t r, const Values& now) -> Values {
+          Value* kk = b.CreateAdd(whole, number(static_cast<int64_t>(r)));
+          Value* factor = factor_of(a, kk);
+          Values next;
+          for (size_t v = 0; v < vectors; ++v)
+            next.push_back(add_product(factor, x[v][r], now[v]));
+          if (r + 2 >= count) return next;
+          return e.branch(b.CreateICmpSLT(b.CreateAdd(kk, number(1)), end), [&] { return from(r + 1, next); }, next);
+        };
+        return from(0, sums_here);
+      };
+      sums_here = e.branch(b.CreateICmpSLT(whole, end), rest, sums_here);
       Values after;
       for (size_t v = 0; v < vectors; ++v)
         after.push_back(b.CreateFAdd(before[v], sums_here[v]));

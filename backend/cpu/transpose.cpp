@@ -5,7 +5,7 @@ using kir::Instr;
 using llvm::Value;
 
 Values load_transposed(llvm::IRBuilder<>& b, llvm::Type* element, const Values& rows,
-                       const std::function<void(llvm::Instruction*)>& note) {
+                       const std::function<void(llvm::Instruction*)>& note, Value* mask) {
   const size_t lanes = rows.size(), per_part = 128 / element->getScalarSizeInBits(), parts = lanes / per_part;
   auto* part_type = llvm::FixedVectorType::get(element, static_cast<unsigned>(per_part));
   const llvm::Align align(element->getScalarSizeInBits() / 8);
@@ -28,10 +28,26 @@ Values load_transposed(llvm::IRBuilder<>& b, llvm::Type* element, const Values& 
       if (here) widen[lane] = static_cast<int>(lane % per_part);
       merge[lane] = static_cast<int>(here ? lanes + lane : lane);
     }
+    Value* whole = nullptr;
+    if (mask) {
+      auto* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes));
+      auto* load = b.CreateMaskedLoad(type, rows[row], align, mask, llvm::Constant::getNullValue(type));
+      note(load);
+      whole = load;
+    }
     for (size_t q = 0; q < parts; ++q) {
-      auto* piece =
-          b.CreateAlignedLoad(part_type, b.CreateConstInBoundsGEP1_64(element, rows[row], q * per_part), align);
-      note(piece);
+      Value* piece = nullptr;
+      if (whole) {
+        std::vector<int> of_part;
+        for (size_t i = 0; i < per_part; ++i)
+          of_part.push_back(static_cast<int>(q * per_part + i));
+        piece = b.CreateShuffleVector(whole, of_part);
+      } else {
+        auto* load =
+            b.CreateAlignedLoad(part_type, b.CreateConstInBoundsGEP1_64(element, rows[row], q * per_part), align);
+        note(load);
+        piece = load;
+      }
       Value *wide = b.CreateShuffleVector(piece, widen), *&into = joined[q][row % per_part];
       into = into ? b.CreateShuffleVector(into, wide, merge) : wide;
     }
@@ -64,35 +80,62 @@ void Emitter::copy_transposed(const Instr& instr) {
   auto to = [&](Value* r, Value* c) {
     return b.CreateInBoundsGEP(element, pointer(instr.param), b.CreateAdd(b.CreateMul(c, pitch), r));
   };
-  // Blocks of as many rows and columns as a vector has elements; narrow elements one by one.
-  int64_t side = size_of(memory) >= 4 ? static_cast<int64_t>(machine_.vector_bytes()) / size_of(memory) : 1;
-  Value *whole_rows = zero, *whole_columns = zero;
-  if (side > 1) {
-    whole_rows = b.CreateAnd(rows, b.getInt64(~static_cast<uint64_t>(side - 1)));
-    whole_columns = b.CreateAnd(columns, b.getInt64(~static_cast<uint64_t>(side - 1)));
+  // Blocks of as many rows and columns as a vector has elements. The last columns are a block with some of those before
+  // (or the only one, under a mask). The last rows are a block that is not full: what it stores beyond them lies before
+  // what is stored after it, or at the end, where the workspace has room (kTransposeSlack).
+  const int64_t side =
+      size_of(memory) >= 4 ? static_cast<int64_t>(machine_.vector_bytes()) / size_of(memory) : 16 / size_of(memory);
+  auto number = [&](int64_t x) { return b.getInt64(static_cast<uint64_t>(x)); };
+  auto note = [&](llvm::Instruction* load) { note_alias(load, instr.source); };
+  Value *one = number(1), *sides = number(side), *few_columns = b.CreateICmpSLT(columns, sides);
+  Value *last_row = b.CreateSub(rows, one), *rest = b.CreateURem(rows, sides), *whole_rows = b.CreateSub(rows, rest);
+  auto at_least = [&](Value* x, Value* y) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, y); };
+  auto at_most = [&](Value* x, Value* y) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); };
+  auto block = [&](Value* r, Value* c, Value* mask) {
+    Values places;
+    for (int64_t i = 0; i < side; ++i)
+      places.push_back(from(at_most(b.CreateAdd(r, number(i)), last_row), c));
+    const Values block = load_transposed(b, element, places, note, mask);
+    auto store = [&](int64_t i) {
+      note_alias(b.CreateAlignedStore(block[static_cast<size_t>(i)], to(r, b.CreateAdd(c, number(i))), align),
+                 instr.param);
+      return Values{};
+    };
+    for (int64_t i = 0; i < side; ++i) {
+      if (mask && i > 0)
+        branch(b.CreateICmpSLT(number(i), columns), [&] { return store(i); }, {});
+      else
+        store(i);
+    }
+  };
+  auto blocks = [&](Value* c, Value* mask) {
+    auto rest_of_rows = [&] {
+      block(whole_rows, c, mask);
+      return Values{};
+    };
+    branch(b.CreateICmpNE(rest, zero), rest_of_rows, {});
     loop(zero, whole_rows, side, {}, [&](Value* r, const Values&) {
-      return loop(zero, whole_columns, side, {}, [&](Value* c, const Values&) -> Values {
-        Values places;
-        for (int64_t i = 0; i < side; ++i)
-          places.push_back(from(b.CreateAdd(r, b.getInt64(static_cast<uint64_t>(i))), c));
-        const Values block =
-            load_transposed(b, element, places, [&](llvm::Instruction* load) { note_alias(load, instr.source); });
-        for (int64_t i = 0; i < side; ++i) {
-          Value* column = b.CreateAdd(c, b.getInt64(static_cast<uint64_t>(i)));
-          note_alias(b.CreateAlignedStore(block[static_cast<size_t>(i)], to(r, column), align), instr.param);
-        }
-        return {};
-      });
+      block(r, c, mask);
+      return Values{};
     });
-  }
-  loop(zero, rows, 1, {}, [&](Value* r, const Values&) {
-    Value* done = b.CreateSelect(b.CreateICmpSLT(r, whole_rows), whole_columns, zero);
-    return loop(done, columns, 1, {}, [&](Value* c, const Values&) -> Values {
-      auto* raw = note_alias(b.CreateAlignedLoad(element, from(r, c), align), instr.source);
-      note_alias(b.CreateAlignedStore(raw, to(r, c), align), instr.param);
-      return {};
+  };
+  auto narrow = [&] {
+    const Lanes before = lanes_;
+    lanes_ = {static_cast<unsigned>(side), nullptr};
+    Value* mask = tail_mask(columns);
+    lanes_ = before;
+    blocks(zero, mask);
+    return Values{};
+  };
+  branch(b.CreateAnd(few_columns, b.CreateICmpSGT(columns, zero)), narrow, {});
+  auto wide = [&] {
+    Value* last_column = at_least(b.CreateSub(columns, sides), zero);
+    return loop(zero, columns, side, {}, [&](Value* c, const Values&) {
+      blocks(at_most(c, last_column), nullptr);
+      return Values{};
     });
-  });
+  };
+  branch(b.CreateNot(few_columns), wide, {});
 }
 
 } // namespace tl::cpu

@@ -5,6 +5,7 @@
 #include "backend/kernel/scalar.h"
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <span>
 #include <unordered_map>
 
@@ -45,6 +46,11 @@ public:
   // Row-major: components of a linear number, and back. linearise undoes decompose without arithmetic.
   Index decompose(ValueId linear, std::span<const ir::Dim> dims);
   ValueId linearise(std::span<const ValueId> index, std::span<const ir::Dim> dims);
+  // How the axes of a value relate to those of a result that is computed at its own index: by axis of the value, the
+  // axis of the result, or nothing (all of it is read at one place). Only of views that keep axes apart.
+  using AxisMap = std::vector<std::optional<size_t>>;
+  // Calls `found` with each tensor from outside that `v` reads, `map` being that of v; false: also in other ways.
+  bool each_access(ir::ValueId v, const AxisMap& map, const std::function<void(ir::ValueId, const AxisMap&)>& found) const;
 
   // --- what is known already
   struct Buffer { // value kept in memory: element `index` is at linearise(index[skip…]) of param

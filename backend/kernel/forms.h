@@ -6,8 +6,10 @@
 namespace tl::kir {
 
 void lower_map(Emitter& emitter, const Layout& layout);
-// A map in blocks of its last axis and `axis`. False: nothing is read across; the kernel is of no use.
-bool lower_transposed(Emitter& emitter, size_t axis);
+// A map in blocks of its last axis and another one, in so many ways. False: nothing is read across; the kernel is of no
+// use.
+size_t transposed_ways(const Emitter& emitter);
+bool lower_transposed(Emitter& emitter, size_t way);
 void lower_rows(Emitter& emitter, const KernelShape& shape, const Layout& layout);    // layout.split: of the inner axes
 void lower_chunked(Emitter& emitter, const KernelShape& shape, const Layout& layout); // Columns, and full reductions
 bool may_be_flat(const Emitter& emitter, const KernelShape& shape, const Layout& layout); // Layout::flat

@@ -107,9 +107,12 @@ enum class KOp : uint8_t {
                // those)
   Contract,    // {dtype: accumulator} (n) block(k) yields a, b
   CopyTransposed, // {param, source} (offset, stride, rows, columns, pitch): param[c * pitch + r] =
-                  // source[offset + r * stride + c] for r < rows, c < columns, as they are in memory. CPU only
+                  // source[offset + r * stride + c] for r < rows, c < columns, as they are in memory. What is between
+                  // the rows or up to kTransposeSlack elements after the last one may be overwritten. CPU only
   Check,          // {site} (ok: bool, element i64, a i64, b i64): records a failure where ok is false
 };
+
+constexpr int64_t kTransposeSlack = 16;
 
 struct Instr;
 struct Block {

@@ -195,8 +195,12 @@ SizeFormula at_most_one(SizeFormula a) {
   return binary(std::move(a), SizeFormula::constant(1), SizeFormula::Op::Min);
 }
 
+SizeFormula floor_div(SizeFormula a, const SizeFormula& b) {
+  return binary(std::move(a), b, SizeFormula::Op::FloorDiv);
+}
+
 SizeFormula is_at_most(SizeFormula a, int64_t bound) {
-  SizeFormula whole = binary(std::move(a), SizeFormula::constant(bound + 1), SizeFormula::Op::FloorDiv);
+  SizeFormula whole = floor_div(std::move(a), SizeFormula::constant(bound + 1));
   return minus(SizeFormula::constant(1), at_most_one(std::move(whole)));
 }
 

@@ -127,12 +127,14 @@ struct Job {
   // A map that reads elements far apart, in blocks in which they are close; nothing: it does not.
   std::optional<Kernel> transposed(const KernelShape& shape, const Kernel& map) const {
     if (target != Target::Cpu || shape.outer.size() < 2 || !inspect(map).gathers) return std::nullopt;
-    for (size_t axis = shape.outer.size() - 1; axis-- > 0;) {
-      if (shape.outer[axis].is_constant() && shape.outer[axis].constant < 8) continue;
+    size_t ways = 1;
+    for (size_t way = 0; way < ways; ++way) {
       bool across = false;
       Kernel kernel = build([&](Emitter& e) {
+        ways = transposed_ways(e);
+        if (way >= ways) return;
         check_guards(e, true);
-        across = lower_transposed(e, axis);
+        across = lower_transposed(e, way);
       });
       if (across && !inspect(kernel).nonuniform) return kernel;
     }
