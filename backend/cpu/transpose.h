@@ -4,9 +4,10 @@
 
 namespace tl::cpu {
 
-// The columns of a square matrix of a vector's lanes of elements, whose rows begin at `rows`. Each row is loaded 16 bytes at a time into the place that these have in a column, which costs no shuffle; what remains
-// are shuffles within 16 bytes: log2(count) times interleaving vector i with vector i + count / 2, of as many vectors
-// as 16 bytes hold elements. note: called for each load. mask: of the columns that there are; null: all.
+// The columns of a square matrix of a vector's lanes of elements, whose rows begin at `rows`. Each row is loaded 16
+// bytes at a time into the place that these have in a column, which costs no shuffle; what remains are shuffles within
+// 16 bytes: log2(count) times interleaving vector i with vector i + count / 2, of as many vectors as 16 bytes hold
+// elements. note: called for each load. mask: of the columns that there are; null: all.
 Values load_transposed(llvm::IRBuilder<>& b, llvm::Type* element, const Values& rows,
                        const std::function<void(llvm::Instruction*)>& note, llvm::Value* mask = nullptr);
 
