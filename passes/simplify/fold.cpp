@@ -1,12 +1,16 @@
-// Computes what is made of constants alone.
+// Computes what is made of constants alone, and what comes out the same for all numbers that its operands may be.
 //
 // Needs: nothing.
-// Gives: no scalar operation on constants only, no element of a constant tensor at constant positions, and few
-//        operations on large constant tensors only (fold_tensors.h). The bits are those of every engine, since all
-//        evaluate abi/scalar_functions.h.
+// Gives: no scalar operation on constants only, no element of a constant tensor at constant positions, no comparison
+//        of subscripts that ranges.h decides, no Guard of a scalar whose condition is known to hold, and few operations
+//        on large constant tensors only (fold_tensors.h). The bits are those of every engine, since all evaluate
+//        abi/scalar_functions.h.
 #include "passes/edit.h"
 #include "passes/passes.h"
 #include "passes/simplify/fold_tensors.h"
+#include "passes/simplify/ranges.h"
+#include "passes/simplify/simplify.h"
+#include <unordered_set>
 
 namespace tl {
 using namespace ir;
@@ -42,17 +46,62 @@ std::optional<Scalar> value_of(const Module& module, const Function& f, const No
   return eval_scalar(node.as<ElementwiseAttrs>().op, from, {operands, node.operands.size()});
 }
 
+// A comparison of numbers that are known to lie on one side of each other. An operand that fails makes it fail.
+std::optional<Scalar> decided(const Function& f, const Node& node, Ranges& ranges) {
+  const auto answer = ranges.decided(node);
+  if (!answer || !cannot_fail(f, node.operands[0]) || !cannot_fail(f, node.operands[1])) return std::nullopt;
+  return Scalar::of(static_cast<uint8_t>(*answer));
+}
+
+// What it lets through is known at once, so that what is computed from it is folded in the same run.
+bool holds(const Function& f, const Node& node) {
+  if (node.op != Op::Guard || !f[node.operands[0]].type.is_scalar()) return false;
+  const auto condition = constant_of(f, node.operands[1]);
+  return condition && condition->as<uint8_t>();
+}
+
+// Sizes of tensors. Where one fails, so does every tensor that has it, and what is read from it.
+std::unordered_set<uint32_t> sizes_of(const Function& f) {
+  std::unordered_set<uint32_t> sizes;
+  for (const Value& value : f.values)
+    for (const Dim& dim : value.type.dims)
+      if (!dim.is_constant()) sizes.insert(dim.value.index);
+  return sizes;
+}
+
+// A subscript i that counts from the end where it is negative, where(i < 0, i + size, i), and never is.
+ValueId counted_from_start(const Function& f, const Node& node, const std::unordered_set<uint32_t>& sizes) {
+  if (!node.is(ScalarOp::Where) || !f[node.results[0]].type.is_scalar()) return {};
+  const auto condition = constant_of(f, node.operands[0]);
+  const Node* other = producer_of(f, node.operands[1]);
+  if (!condition || condition->as<uint8_t>() || !other || !other->is(ScalarOp::Add)) return {};
+  const bool of_size = other->operands[0] == node.operands[2] && sizes.contains(other->operands[1].index);
+  return of_size ? node.operands[2] : ValueId{};
+}
+
 } // namespace
 
 Module fold(Module module) {
   for (Function& function : module.functions) {
     Edit edit(module, function);
+    Ranges ranges(function);
+    const std::unordered_set<uint32_t> sizes = sizes_of(function);
     int maps = 0; // around the node: constant tensors stand outside of them
     edit.scope = [&](NodeId id, size_t, bool enter) {
       if (function[id].op == Op::Map || function[id].op == Op::Kernel) maps += enter ? 1 : -1;
     };
     edit.visit = [&](NodeId id) {
+      ranges.enter(id);
+      if (holds(function, function[id])) {
+        edit.replace(function[id].results[0], function[id].operands[0]);
+        return Edit::Drop;
+      }
+      if (const ValueId subscript = counted_from_start(function, function[id], sizes); subscript.valid()) {
+        edit.replace(function[id].results[0], subscript);
+        return Edit::Drop;
+      }
       std::optional<Scalar> value = value_of(module, function, function[id]);
+      if (!value) value = decided(function, function[id], ranges);
       std::optional<HostTensor> tensor;
       if (!value && maps == 0) tensor = folded_tensor(module, function, function[id]);
       if (!value && !tensor) return Edit::Keep;
