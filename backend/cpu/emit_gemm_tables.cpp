@@ -1,6 +1,7 @@
 // Columns of B that are a number over several axes, as those of a convolution: tables tell where each is.
 #include "backend/cpu/gemm_emitter.h"
 #include "backend/cpu/transpose.h"
+#include <algorithm>
 
 namespace tl::cpu {
 
@@ -50,8 +51,8 @@ void GemmEmitter::fill_table(Value* table, std::vector<Axis> axes, Tensor tensor
   });
 }
 
-// A vector of columns is mostly one run or two of elements side by side: then each is a load, for two with masks. What
-// else there is is gathered.
+// A vector of columns is mostly one run or two of elements side by side, or a few apart: then each is one load or some,
+// for two with masks. What else there is is gathered.
 void GemmEmitter::pack_by_tables(Value* matrix, Value* column, Value* target, Value* length, Value* columns) {
   const int64_t vectors = plan.nr / plan.lanes;
   llvm::Type* memory = e.memory_type(gemm.type);
@@ -62,6 +63,9 @@ void GemmEmitter::pack_by_tables(Value* matrix, Value* column, Value* target, Va
   struct Vector {
     Value *offsets, *valid, *first, *last, *in_first, *in_last;
   };
+  constexpr int64_t near = 4;
+  auto* apart = llvm::dyn_cast<llvm::ConstantInt>(column_axes.back().strides[B]);
+  const int64_t step = apart && apart->getSExtValue() >= 2 && apart->getSExtValue() <= near ? apart->getSExtValue() : 1;
   std::vector<Vector> parts;
   Value *are_one = b.getTrue(), *are_two = b.getTrue();
   for (int64_t v = 0; v < vectors; ++v) {
@@ -73,7 +77,7 @@ void GemmEmitter::pack_by_tables(Value* matrix, Value* column, Value* target, Va
     x.valid = e.tail_mask(left);
     // Of a vector beyond the last column, what its first lane is, is not looked at.
     x.offsets = b.CreateMaskedLoad(type, from, llvm::Align(8), x.valid, llvm::Constant::getNullValue(type));
-    Value* runs = b.CreateSub(x.offsets, e.lane_ids(b.getInt64Ty()));
+    Value* runs = b.CreateSub(x.offsets, b.CreateMul(e.lane_ids(b.getInt64Ty()), e.splat(number(step))));
     x.first = b.CreateExtractElement(runs, number(0));
     x.last = b.CreateExtractElement(runs, maximum(b.CreateSub(left, number(1)), number(0)));
     x.in_first = b.CreateAnd(x.valid, b.CreateICmpEQ(runs, e.splat(x.first)));
@@ -105,12 +109,30 @@ void GemmEmitter::pack_by_tables(Value* matrix, Value* column, Value* target, Va
   auto rows_by = [&](Value* condition, const Read& read) {
     only_if(condition, [&] { rows_between(number(0), length, read); });
   };
+  // Every `step`-th element from `start` on, of the lanes in `mask` or of all.
   auto run = [&](Value* row, Value* start, Value* mask) -> Value* {
-    return b.CreateMaskedLoad(raw_type, b.CreateGEP(memory, row, start), memory_align, mask, none);
+    Value* result = none;
+    for (int64_t part = 0; part < step; ++part) {
+      const int64_t begin = std::min(part * plan.lanes, step * (plan.lanes - 1) + 1 - plan.lanes);
+      std::vector<int> wanted,
+          picks; // for which lane each element is; of what came before and these, what each lane has
+      for (int64_t i = 0; i < plan.lanes; ++i) {
+        wanted.push_back(static_cast<int>((begin + i) % step == 0 ? (begin + i) / step : plan.lanes));
+        picks.push_back(static_cast<int>(i * step / plan.lanes == part ? plan.lanes + i * step - begin : i));
+      }
+      Value* place = b.CreateGEP(memory, row, b.CreateAdd(start, number(begin)));
+      Value* loaded = nullptr;
+      if (mask) {
+        Value* here = b.CreateShuffleVector(mask, llvm::Constant::getNullValue(mask->getType()), wanted);
+        loaded = b.CreateMaskedLoad(raw_type, place, memory_align, here, none);
+      } else {
+        loaded = b.CreateAlignedLoad(raw_type, place, memory_align);
+      }
+      result = b.CreateShuffleVector(result, loaded, picks);
+    }
+    return result;
   };
-  rows_by(are_one, [&](Value* row, const Vector& x) -> Value* {
-    return b.CreateAlignedLoad(raw_type, b.CreateGEP(memory, row, x.first), memory_align);
-  });
+  rows_by(are_one, [&](Value* row, const Vector& x) { return run(row, x.first, nullptr); });
   rows_by(b.CreateAnd(are_two, b.CreateNot(are_one)), [&](Value* row, const Vector& x) {
     return b.CreateSelect(x.in_first, run(row, x.first, x.in_first), run(row, x.last, x.in_last));
   });

@@ -266,6 +266,7 @@ int64_t small_stride(const Val& offset) {
 } // namespace
 
 // Every `stride`-th element from `first` on: all the vectors they lie in, the last of which ends with the last of them.
+// Of lanes that are off nothing is read.
 Value* Emitter::load_strided(llvm::FixedVectorType* vector, Value* first, int64_t stride, uint32_t param) {
   int64_t width = vector->getNumElements(), last = stride * (width - 1);
   llvm::Align align(vector->getElementType()->getScalarSizeInBits() / 8);
@@ -273,7 +274,17 @@ Value* Emitter::load_strided(llvm::FixedVectorType* vector, Value* first, int64_
   for (int64_t part = 0; part < stride; ++part) {
     int64_t start = std::min(part * width, last + 1 - width);
     Value* place = b.CreateConstInBoundsGEP1_64(vector->getElementType(), first, static_cast<uint64_t>(start));
-    auto* loaded = b.CreateAlignedLoad(vector, place, align);
+    llvm::Instruction* loaded = nullptr;
+    if (lanes_.mask) {
+      std::vector<int> lanes; // what each element is for; `width`: nothing
+      for (int64_t i = start; i < start + width; ++i)
+        lanes.push_back(static_cast<int>(i % stride == 0 ? i / stride : width));
+      Value* off = llvm::Constant::getNullValue(lanes_.mask->getType());
+      Value* mask = b.CreateShuffleVector(lanes_.mask, off, lanes);
+      loaded = b.CreateMaskedLoad(vector, place, align, mask, llvm::Constant::getNullValue(vector));
+    } else {
+      loaded = b.CreateAlignedLoad(vector, place, align);
+    }
     note_alias(loaded, param);
     std::vector<int> picks;
     for (int64_t lane = 0; lane < width; ++lane) {
@@ -317,7 +328,7 @@ void Emitter::load(const Instr& instr) {
     Value* first = b.CreateSub(offset.base, b.getInt64(lanes_.width - 1));
     raw = b.CreateAlignedLoad(vector, b.CreateInBoundsGEP(element, base, first), align);
     result = b.CreateVectorReverse(raw);
-  } else if (int64_t stride = small_stride(offset); stride > 0 && !lanes_.mask) {
+  } else if (int64_t stride = small_stride(offset); stride > 0 && (!lanes_.mask || size_of(memory) >= 4)) {
     result = load_strided(vector, b.CreateInBoundsGEP(element, base, offset.base), stride, instr.param);
   } else {
     Value* places = b.CreateInBoundsGEP(element, base, in_lanes(offset));

@@ -45,7 +45,7 @@ public:
     split_result();
     if (e_.target == Target::Cpu && is_scattered()) split_by_factor();
     if (e_.target == Target::Cpu && !split_into_rows()) return false;
-    if (e_.target == Target::Cpu && is_read_once()) return false;
+    if (e_.target == Target::Cpu && is_read_once()) return lower_in_place();
     if (columns_.empty() && e_.target == Target::Cpu && !split_into_dots()) return false;
     if (columns_.empty() && !all && !dots_) return false; // two vectors
     if (e_.target != Target::Cpu && !is_plain()) return false;
@@ -376,10 +376,47 @@ private:
     return is_one_axis(labels, operand);
   }
 
-  // Windows that one filter alone reads, as a depthwise convolution's: a map reads them where they lie.
+  // Windows that one filter alone reads, as a depthwise convolution's: to pack them would take longer than the product.
   bool is_read_once() const {
+    constexpr int64_t near = 4; // elements so far apart are picked from vectors
     const Operand right = swapped_ ? First : Second;
-    return is_window_[right] && is_one(rows_) && !columns_.empty() && is_side_by_side(columns_.back(), right);
+    if (!is_window_[right] || !is_one(rows_) || columns_.empty()) return false;
+    const Monomial step = stride(columns_.back(), right);
+    return step.values.empty() && step.factor >= 1 && step.factor <= near;
+  }
+
+  // They are read where they lie: a tile is some rows of the result along its last axes, a vector so many columns. The
+  // filter is the same for all of a tile.
+  bool lower_in_place() {
+    constexpr int64_t rows_at_once = 16;
+    Builder& b = e_.b;
+    b.close(); // what was traced so far is of no use
+    check_guards(e_, true);
+    const std::vector<ir::Dim> axes = e_.type(n_.results[0]).dims;
+    const Labels& result = n_.as<ir::ContractAttrs>().result;
+    const auto last = static_cast<size_t>(std::find(result.begin(), result.end(), columns_.back()) - result.begin());
+    size_t row = last; // the last axis of more than one element before it
+    while (row > 0 && axes[--row] == ir::Dim::of(1)) {
+    }
+    const std::vector<ir::Dim> outer(axes.begin(), axes.begin() + static_cast<ptrdiff_t>(row));
+    const ir::Dim rows = row < last ? axes[row] : ir::Dim::of(1);
+    const SizeFormula blocks = ceil_div(e_.formula({&rows, 1}), SizeFormula::constant(rows_at_once));
+    phase(e_, times(e_.formula(outer), blocks), [&](ValueId tile) {
+      const ValueId count = e_.size(rows), at_once = b.i64(rows_at_once);
+      const ValueId in_all = b.udiv(b.add(count, b.i64(rows_at_once - 1)), at_once);
+      const Index outside = e_.decompose(b.udiv(tile, in_all), outer);
+      const ValueId begin = b.mul(b.urem(tile, in_all), at_once);
+      e_.serial_loop(begin, b.min(b.add(begin, at_once), count), [&](ValueId i) {
+        e_.vector_loop(b.i64(0), e_.size(axes[last]), [&](ValueId j) {
+          Index index = outside;
+          index.resize(axes.size(), b.i64(0));
+          index[row] = i;
+          index[last] = j;
+          store_outputs(e_, {0}, index);
+        });
+      });
+    });
+    return true;
   }
 
   // All labels of the result are of both factors, which lie along the sum: dot products are the columns. A vector of
