@@ -181,7 +181,7 @@ private:
   llvm::IRBuilder<> b;
   Lanes lanes_;
   int64_t ahead_ = 0; // so many vectors further on, what lies side by side is asked of memory already; 0: is not
-  struct Stretch { // of a line: what dividing it gives
+  struct Stretch {    // of a line: what dividing it gives
     kir::ValueId index, divisor;
     llvm::Value *quotient = nullptr, *remainder = nullptr; // of its base
   } stretch_;

@@ -175,7 +175,8 @@ void GemmEmitter::store_at(const Places& x, Value* result, Value* row) {
   only_if(x.are_more.back(), [&] {
     auto one = [&](int64_t lane) {
       Value* offset = from_table(c_column_table, b.CreateAdd(x.j, number(lane)));
-      b.CreateAlignedStore(b.CreateExtractElement(result, number(lane)), b.CreateGEP(c_element, place, offset), c_align);
+      b.CreateAlignedStore(b.CreateExtractElement(result, number(lane)), b.CreateGEP(c_element, place, offset),
+                           c_align);
     };
     if (!x.mask) {
       for (int64_t lane = 0; lane < plan.lanes; ++lane)

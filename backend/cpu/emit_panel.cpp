@@ -22,7 +22,7 @@ using llvm::Value;
 
 namespace {
 
-constexpr uint64_t kLongRow = 128;       // columns
+constexpr uint64_t kLongRow = 128; // columns
 constexpr int64_t kFewRows = 256;
 constexpr int64_t kDepth = 6; // of the tree in which the lanes of the order meet, their leaves with it
 static_assert(int64_t{1} << (kDepth - 1) == kSumLanes);
@@ -229,7 +229,8 @@ private:
     // Of lanes that are used, up to a power of two: what is beyond has nothing to meet.
     Value* used = at_most(b_.CreateSub(end_, begin_), kSumLanes);
     Value* unused_bits = b_.CreateBinaryIntrinsic(
-        llvm::Intrinsic::ctlz, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(used, one), zero), b_.getFalse());
+        llvm::Intrinsic::ctlz, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(used, one), zero),
+        b_.getFalse());
     Value* leaves = b_.CreateShl(one, b_.CreateSub(b_.getInt64(64), unused_bits));
     Value* shift = at_most(unused_bits, 63); // of one leaf, any
     Values start{zero};
@@ -441,7 +442,7 @@ private:
   std::vector<LaneArray> partial_, waiting_;
   bool one_vector_ = false; // the columns fit into one
   Value *first_ = nullptr, *count_ = nullptr, *main_ = nullptr, *mask_ = nullptr;
-  Value* pitch_ = nullptr; // of a lane's partial results
+  Value* pitch_ = nullptr;                  // of a lane's partial results
   Value *begin_ = nullptr, *end_ = nullptr; // rows
 };
 

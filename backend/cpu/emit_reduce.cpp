@@ -157,7 +157,8 @@ void Emitter::reduce_unrolled(const Instr& instr, int64_t n) {
     Partial x = folded(lane, 2 * step);
     return lane + step < n ? combine(instr, x, folded(lane + step, 2 * step)) : x;
   };
-  finish_reduce(instr, folded(0, 1), taken, varying);
+  const Partial result = folded(0, 1); // which sets `taken`
+  finish_reduce(instr, result, taken, varying);
 }
 
 // --- along k: the lanes of the order are a vector

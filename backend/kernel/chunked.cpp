@@ -34,8 +34,7 @@ struct Folded {
 class Chunked {
 public:
   Chunked(Emitter& e, const KernelShape& shape, const Layout& layout)
-      : e_(e), outer_(shape.outer), inner_(shape.inner), layout_(layout),
-        columns_(columns_of(e.target, layout)) {}
+      : e_(e), outer_(shape.outer), inner_(shape.inner), layout_(layout), columns_(columns_of(e.target, layout)) {}
 
   void run() {
     for (ir::ValueId yield : e_.region().yields)
@@ -292,7 +291,8 @@ private:
     }
     std::vector<ir::Dim> dims = inner_;
     dims.insert(dims.end(), columns().begin(), columns().end());
-    const ValueId last = b.mul(end, width), groups = b.udiv(b.add(b.sub(end, begin), b.i64(kSumLanes - 1)), b.i64(kSumLanes));
+    const ValueId last = b.mul(end, width),
+                  groups = b.udiv(b.add(b.sub(end, begin), b.i64(kSumLanes - 1)), b.i64(kSumLanes));
     e_.serial_loop(zero, groups, [&](ValueId group) {
       const ValueId first = b.mul(b.add(begin, b.mul(group, b.i64(kSumLanes))), width);
       e_.vector_loop(first, b.min(b.add(first, stretch), last), [&](ValueId at) {

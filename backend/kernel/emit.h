@@ -50,7 +50,8 @@ public:
   // axis of the result, or nothing (all of it is read at one place). Only of views that keep axes apart.
   using AxisMap = std::vector<std::optional<size_t>>;
   // Calls `found` with each tensor from outside that `v` reads, `map` being that of v; false: also in other ways.
-  bool each_access(ir::ValueId v, const AxisMap& map, const std::function<void(ir::ValueId, const AxisMap&)>& found) const;
+  bool each_access(ir::ValueId v, const AxisMap& map,
+                   const std::function<void(ir::ValueId, const AxisMap&)>& found) const;
 
   // --- what is known already
   struct Buffer { // value kept in memory: element `index` is at linearise(index[skip…]) of param

@@ -59,8 +59,8 @@ public:
       case KOp::URem: findings.divisions |= varies; break;
       case KOp::Load:
       case KOp::Store: {
-        const bool apart = in_vector && varying_.count(instr.operands[0].index) &&
-                           !side_by_side_.count(instr.operands[0].index);
+        const bool apart =
+            in_vector && varying_.count(instr.operands[0].index) && !side_by_side_.count(instr.operands[0].index);
         findings.gathers |= instr.op == KOp::Load && apart;
         if (in_vector) findings.traffic += times * (apart ? kLanes : 1);
         break;
@@ -191,9 +191,7 @@ SizeFormula at_least_one(SizeFormula a) {
 }
 
 SizeFormula minus(SizeFormula a, const SizeFormula& b) { return binary(std::move(a), b, SizeFormula::Op::Sub); }
-SizeFormula at_most_one(SizeFormula a) {
-  return binary(std::move(a), SizeFormula::constant(1), SizeFormula::Op::Min);
-}
+SizeFormula at_most_one(SizeFormula a) { return binary(std::move(a), SizeFormula::constant(1), SizeFormula::Op::Min); }
 
 SizeFormula floor_div(SizeFormula a, const SizeFormula& b) {
   return binary(std::move(a), b, SizeFormula::Op::FloorDiv);

@@ -183,8 +183,7 @@ struct Job {
       if (!shape.outer.empty() || (inner >= 0 && inner <= kRowInOneTile))
         return best_layout(shape.inner, [&](Emitter& e, const Layout& layout) { lower_rows(e, shape, layout); });
       [[fallthrough]];
-    case NestForm::Columns:
-      return columns(shape);
+    case NestForm::Columns: return columns(shape);
     case NestForm::Scan: return best_layout({}, lower_scan);
     }
     unsupported("an unknown form");

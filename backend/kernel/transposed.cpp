@@ -205,10 +205,10 @@ private:
       };
       begin(*along_row, first_row_, rows_);
       begin(*along_column, first_column_, columns_);
-      Instr copy = make(KOp::CopyTransposed,
-                        {e_.linearise(start, dims),
-                         e_.product(std::span(dims).subspan(along_column->axis + columns_.count)),
-                         b_.sub(end_column_, first_column_), b_.sub(end_row_, first_row_), pitch_});
+      Instr copy =
+          make(KOp::CopyTransposed,
+               {e_.linearise(start, dims), e_.product(std::span(dims).subspan(along_column->axis + columns_.count)),
+                b_.sub(end_column_, first_column_), b_.sub(end_row_, first_row_), pitch_});
       copy.param = param;
       copy.source = e_.param_of(v);
       b_.append(std::move(copy), {});
@@ -224,8 +224,8 @@ private:
   std::vector<size_t> results_;
   int level_ = 0; // of the tile
   ValueId first_row_, end_row_, first_column_, end_column_, pitch_;
-  Index row_, column_; // the parts of their numbers
-  ValueId place_;      // of the element in workspace
+  Index row_, column_;                                           // the parts of their numbers
+  ValueId place_;                                                // of the element in workspace
   std::map<std::pair<ir::ValueId, Index>, uint32_t> workspaces_; // of elements of an input
 };
 
