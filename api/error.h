@@ -1,12 +1,14 @@
 // What is wrong with a call of the API.
 #pragma once
-#include "compiler/compile.h"
+#include "driver/messages.h"
+#include "driver/usage.h"
+#include "lang/diagnostics.h"
 #include <stdexcept>
 #include <string>
 
 namespace tl::api {
 
-using namespace compiler;
+using namespace driver;
 
 struct Error {
   int status = 0;

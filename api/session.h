@@ -1,9 +1,10 @@
-// A session: the sources of a program, the functions that were asked for, and settings.
+// A session: calls of functions, with settings. Where the functions come from, classes derived from it know.
 #pragma once
+#include "abi/declaration.h"
 #include "api/error.h"
 #include "api/tl.h"
 #include "api/value.h"
-#include "compiler/session.h"
+#include "driver/flags.h"
 #include "vm/devices.h"
 #include "vm/vm.h"
 #include <array>
@@ -13,26 +14,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <thread>
 
 struct tl_function;
 
 namespace tl::api {
-
-// A parameter of a function, or a field of a struct, as it is written.
-struct Declared {
-  std::string name, type, default_value, doc;
-  bool has_type = false, has_default = false;
-  bool is_closed = false;   // its type names no type parameter, function or `..s`: a parameter elsewhere may have it
-  std::string element_type; // the type parameter that is its element type, or nothing
-  std::optional<DType> of;  // what its elements are, where that is written: `f32[..s]`
-};
-struct Declaration {
-  std::string name, text, result, doc, source;
-  bool has_result = false, is_struct = false, is_generic = false;
-  std::vector<Declared> parameters;
-};
 
 class Session;
 
@@ -59,20 +45,27 @@ struct Environment {
   OutputSink out, err;
 };
 
+// Declarations as C has them.
+struct Shown {
+  explicit Shown(std::vector<std::shared_ptr<const Declaration>> of);
+  const std::vector<std::shared_ptr<const Declaration>> held;
+  std::deque<std::vector<tl_parameter>> parameters;
+  std::vector<tl_signature> all;
+};
+
 class Session {
 public:
   Session();
-  ~Session(); // ends what was started and has not been done
+  virtual ~Session(); // of one that close() was called for
+  Session(const Session&) = delete;
   // The process ends: nothing of this session runs from here on, but calls of other threads.
   void end();
 
-  bool is_forked() const;     // has the process been forked since?
-  void check_process() const; // throws Failed if it is
+  bool is_forked() const { return process_ != current_process(); } // has the process been forked since?
+  virtual void check_process();                                    // throws Failed if it is
 
   void set(const char* flag, const char* value);
   void set_output(tl_output output, void* context);
-  void add_source(const std::string& name, const std::string& text);
-  void add_file(const std::string& path);
   void interrupt(); // may be called from a signal handler
 
   std::pair<const tl_signature*, size_t> declarations();
@@ -80,60 +73,62 @@ public:
   const tl_signature* record(const char* source, const std::string& name);
   tl_function& function(const char* source, const std::string& expression, const char* like);
 
-  RunFlags flags() const;                           // as they are now
   std::shared_ptr<const Environment> environment(); // as the settings are now
   // Has `work` done after all that was handed over before, of which at most kMostStarted wait: else this waits. It is
   // told whether the session is closed, and it is not to begin any more.
   using Work = std::function<void(bool is_closed)>;
   void enqueue(Work work);
-  // The sources' texts by their names, for imports.
-  std::map<std::string, std::string> texts() const;
 
-  // ---- a program in pieces (pieces.cpp) ----
-  void run_piece(const std::string& name, const std::string& text);
-  void bind(const std::string& name, const tl_argument& value);
-  Content lookup(const std::string& name);
-  std::vector<std::string> bound_names();
+protected:
+  // What follows is called with the mutex held.
+  virtual driver::RunSetup& setup() = 0;
+  virtual std::string source_named(const char* source) const = 0; // null: the last one. Throws Failed
+  virtual std::unique_ptr<tl_function> make_function(const std::string& source, const std::string& expression,
+                                                     std::shared_ptr<const Declaration> like) = 0;
+
+  void close(); // ends what was started and has not been done
+  // In a process that was forked, where the threads are not that used it: it is as if it were new.
+  void renew();
+
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<const Declaration>> declarations_;
+  std::vector<std::shared_ptr<const Declaration>> imported_; // structs of modules, under the names of the sources
+  std::map<std::string, std::unique_ptr<tl_function>> functions_;
+  std::vector<std::unique_ptr<tl_function>> replaced_; // of sources that others have replaced: somebody may use them
 
 private:
   friend class Running;
-  struct Pieces;
-  Pieces& pieces();
   OutputSink sink(bool is_error) const; // for runs that begin from now on
   void work();
   void stop_worker();
-  std::string source_named(const char* source) const; // null: the last one
+  static int current_process();
 
   static constexpr size_t kMostRuns = 256;   // at a time that can be interrupted
   static constexpr size_t kMostStarted = 64; // at a time that wait
   struct Slot {
     std::atomic<bool> used{false}, stop{false};
   };
-  std::array<Slot, kMostRuns> runs_;
+  // What threads wait for.
+  struct Calls {
+    std::array<Slot, kMostRuns> runs;
+    std::mutex mutex; // of what follows
+    std::condition_variable queued, room, ended;
+    std::deque<Work> queue;
+    bool closing = false, has_ended = false;
+    std::thread worker;
+  };
+  std::unique_ptr<Calls> calls_ = std::make_unique<Calls>();
 
-  const int process_;
-  mutable std::mutex mutex_;
-  RunFlags flags_;
+  std::atomic<int> process_;
   std::shared_ptr<const Environment> environment_; // null: to be made, by the next call
   tl_output output_ = nullptr;
   void* output_context_ = nullptr;
-  std::map<std::string, std::string> texts_;
-  std::string last_source_;
-  std::vector<std::shared_ptr<const Declaration>> declarations_;
-  std::vector<std::shared_ptr<const Declaration>> imported_; // structs of modules, under the names of the sources
-  struct Shown;                                              // declarations as C has them
   std::unique_ptr<Shown> shown_;
   std::map<std::shared_ptr<const Declaration>, std::unique_ptr<Shown>> shown_records_;
-  std::map<std::string, std::unique_ptr<tl_function>> functions_;
-  std::vector<std::unique_ptr<tl_function>> replaced_; // of sources that others have replaced: somebody may use them
-  std::mutex pieces_mutex_;
-  std::shared_ptr<Pieces> pieces_;
-
-  std::mutex queue_mutex_;
-  std::condition_variable queued_, room_, ended_;
-  std::deque<Work> queue_;
-  bool closing_ = false, has_ended_ = false;
-  std::thread worker_;
 };
 
 } // namespace tl::api
+
+struct tl_session {
+  std::shared_ptr<tl::api::Session> session;
+};

@@ -1,18 +1,13 @@
-// The functions of tl.h: each calls one of the classes here, and no exception leaves it.
+// Functions of tl.h for all sessions: each calls one of the classes here, and no exception leaves it.
 #include "api/tl.h"
-#include "api/function.h"
+#include "api/call.h"
 #include "api/session.h"
 #include "api/value.h"
-#include "cli/command.h"
 #include "driver/foreign.h"
 #include <algorithm>
 #include <cctype>
 #include <cstring>
 #include <fmt/format.h>
-
-struct tl_session {
-  std::shared_ptr<tl::api::Session> session;
-};
 
 namespace tl::api {
 namespace {
@@ -47,11 +42,6 @@ std::vector<Content> contents_of(const tl_argument* elements, size_t count) {
   return parts;
 }
 
-bool is_name(const char* text) {
-  return *text && !std::isdigit(static_cast<unsigned char>(*text)) &&
-         std::all_of(text, text + std::strlen(text), is_word);
-}
-
 } // namespace
 
 extern "C" {
@@ -66,12 +56,6 @@ const tl_error* tl_last_error() {
 
 const char* tl_version() { return TL_VERSION; }
 
-int tl_session_open(tl_session** session) {
-  return guarded([&] {
-    auto& place = checked(session, "place for the session");
-    place = new tl_session{std::make_shared<Session>()};
-  });
-}
 void tl_session_close(tl_session* session) {
   // Of a process that was forked: threads wait in it that are not there.
   if (session && session->session->is_forked()) new std::shared_ptr<Session>(session->session);
@@ -83,12 +67,6 @@ int tl_session_set(tl_session* session, const char* flag, const char* value) {
 }
 int tl_session_set_output(tl_session* session, tl_output output, void* context) {
   return guarded([&] { session_of(session).set_output(output, context); });
-}
-int tl_session_add_source(tl_session* session, const char* name, const char* text) {
-  return guarded([&] { session_of(session).add_source(text_of(name, "name"), text_of(text, "text")); });
-}
-int tl_session_add_file(tl_session* session, const char* path) {
-  return guarded([&] { session_of(session).add_file(text_of(path, "path")); });
 }
 void tl_session_interrupt(tl_session* session) {
   if (session) session->session->interrupt();
@@ -237,35 +215,6 @@ int tl_tuple(tl_session* session, const tl_argument* elements, size_t count, tl_
     place = new tl_value(tuple_of(contents_of(elements, count)));
   });
 }
-
-int tl_session_run(tl_session* session, const char* name, const char* text) {
-  return guarded([&] { session_of(session).run_piece(text_of(name, "name"), text_of(text, "text")); });
-}
-int tl_session_bind(tl_session* session, const char* name, const tl_argument* value) {
-  return guarded([&] {
-    if (!is_name(text_of(name, "name"))) usage(kWrongValue, fmt::format("'{}' is no name", name));
-    session_of(session).bind(name, checked(value, "value"));
-  });
-}
-int tl_session_lookup(tl_session* session, const char* name, tl_value** value) {
-  return guarded([&] {
-    Session& own = session_of(session);
-    Content content = own.lookup(text_of(name, "name"));
-    auto& place = checked(value, "place for the value");
-    place = new tl_value(std::move(content));
-  });
-}
-int tl_session_names(tl_session* session, const char** names) {
-  return guarded([&] {
-    static thread_local std::string text;
-    text.clear();
-    for (const std::string& name : session_of(session).bound_names())
-      text += name + "\n";
-    give_to(names, static_cast<const char*>(text.c_str()));
-  });
-}
-
-int tl_command_line(int argc, char** argv) { return cli::run_command(argc, argv); }
 
 } // extern "C"
 } // namespace tl::api

@@ -8,6 +8,7 @@
 #include "compiler/compile.h"
 #include "ir/graph/text.h"
 #include "options.h"
+#include "package.h"
 #include "vm/io/io.h"
 #include <algorithm>
 #include <cctype>
@@ -113,21 +114,22 @@ int build_library(BuildFlags& flags) {
     Frontend frontend;
     frontend.name = whole.name;
     frontend.text = whole.text;
-    frontend.restart();
-    typed::Program typed = check_source(frontend, false, function->name.text);
-    std::optional<ir::Module> module;
-    if (!frontend.diagnostics.has_errors()) module = lower_source(frontend, typed, flags.compile);
-    if (!module) {
+    std::optional<BuildProgram> program = exported_program(frontend, function->name.text, flags.compile);
+    if (!program) {
       show(frontend.diagnostics, frontend.sources);
       return kRejected;
     }
-    module = optimise(std::move(*module), flags.compile);
-    Scheduled scheduled = schedule(*module);
-    library.functions.push_back({function->name.text, scheduled.program.interface.doc, scheduled.program.interface});
-    std::vector<kir::Kernel> kernels = kernels_of(*module, scheduled);
-    programs.push_back({std::move(scheduled.program), std::move(kernels)});
+    const ProgramInterface& interface = program->program.interface;
+    library.functions.push_back({function->name.text, interface.doc, interface});
+    programs.push_back(std::move(*program));
   }
-  build_library(library, std::move(programs), sources_of(whole), flags.python, flags.build);
+  std::optional<PackagePrograms> package;
+  if (flags.python || !flags.wheel.empty()) {
+    package = package_of(whole, exported, flags.compile);
+    if (!package) return kRejected;
+    package->is_folder = flags.python;
+  }
+  build_library(library, std::move(programs), std::move(package), sources_of(whole), flags.build);
   return kFine;
 }
 
@@ -195,9 +197,10 @@ void add_build(Command app, int& exit_code) {
       "the processor: baseline (default: x86-64-v3, and AVX-512 where there is), native, or LLVM's name");
   command.add_flag("--lib", flags->library,
                    "a library of the `export fn`s instead: OUT.so, OUT.a and OUT.h, with a C function for each");
-  command.add_flag("--python", flags->python, "with --lib: the folder OUT beside it, a Python package that calls it");
+  command.add_flag("--python", flags->python,
+                   "with --lib: the folder OUT beside it, a Python package of the same functions");
   command.add_flag("--wheel", flags->wheel,
-                   "with --lib: that package as a file for pip beside it, OUT-VERSION-py3-none-….whl; --wheel=VERSION "
+                   "with --lib: that package as a file for pip beside it, OUT-VERSION-cp39-abi3-….whl; --wheel=VERSION "
                    "(default: 0.1.0)");
   command.add_flag("-g", flags->build.symbols, "keep symbols and lines for debuggers and profilers");
   add_model_options(command, flags->import);

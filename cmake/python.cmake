@@ -1,19 +1,11 @@
 # The Python package tl (python/): the extension module build/python/tl/_tl.abi3.so, beside copies of the package's Python
 # files and of libtl, so that PYTHONPATH=build/python imports it. `cmake --install build --component python` puts the
 # package into a folder: that is the wheel, which pyproject.toml describes.
-find_package(Python3 3.9 COMPONENTS Interpreter Development.Module)
-option(TL_PYTHON "the Python package" ${Python3_Development.Module_FOUND})
 if(TL_PYTHON)
   set(TL_PACKAGE ${CMAKE_BINARY_DIR}/python/tl)
-  file(GLOB python_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/python/module/*.cpp)
-  add_library(tl_python MODULE ${python_sources})
+  add_library(tl_python MODULE $<TARGET_OBJECTS:tl_python_module>)
   set_target_properties(tl_python PROPERTIES PREFIX "" OUTPUT_NAME _tl SUFFIX .abi3.so LIBRARY_OUTPUT_DIRECTORY ${TL_PACKAGE}
-    BUILD_RPATH "\$ORIGIN" INSTALL_RPATH "\$ORIGIN" BUILD_WITH_INSTALL_RPATH ON CXX_VISIBILITY_PRESET hidden)
-  target_compile_options(tl_python PRIVATE ${TL_FLAGS})
-  # PyObject_HEAD and the tables of methods are as Python's headers ask for.
-  target_compile_options(tl_python PRIVATE -Wno-missing-field-initializers)
-  target_include_directories(tl_python PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/python/module)
-  target_include_directories(tl_python SYSTEM PRIVATE ${Python3_INCLUDE_DIRS})
+    BUILD_RPATH "\$ORIGIN" INSTALL_RPATH "\$ORIGIN" BUILD_WITH_INSTALL_RPATH ON LINKER_LANGUAGE CXX)
   target_link_libraries(tl_python PRIVATE libtl)
   target_link_options(tl_python PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/python/module/exports.map)
   set_target_properties(tl_python PROPERTIES LINK_DEPENDS ${CMAKE_SOURCE_DIR}/python/module/exports.map)

@@ -127,7 +127,7 @@ else
 fi
 
 # ---- Python
-if command -v python3 >/dev/null && python3 -c "import ctypes" 2>/dev/null; then
+if command -v python3 >/dev/null && python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))'; then
   export PYTHONPATH=$out PYTHONDONTWRITEBYTECODE=1
   python=(python3)
   [[ -n $preload ]] && python=(env ASAN_OPTIONS=detect_leaks=0 "LD_PRELOAD=$preload" python3) # Python itself leaks
@@ -138,11 +138,27 @@ if command -v python3 >/dev/null && python3 -c "import ctypes" 2>/dev/null; then
     check "check.py with asan" 0 "^OK$" -- env ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc LD_PRELOAD="$asan" python3 "$programs/check.py" 20 --sanitized
   fi
   check "a wheel" 0 '^$' -- "$tl" build --lib --wheel=1.2.0 "$samples/mlp.tl" -o wheel/mlp
-  check "its package" 0 "^one: 1 flowers" -- "${python[@]}" "$programs/wheel.py" wheel/mlp-1.2.0-py3-none-*.whl unpacked
+  check "its package" 0 "^one: 1 flowers" -- "${python[@]}" "$programs/wheel.py" wheel/mlp-1.2.0-cp39-abi3-*.whl unpacked
   check "the same bytes again" 0 '^$' -- sh -c "'$tl' build --lib --wheel=1.2.0 '$samples/mlp.tl' -o again/mlp && cmp wheel/*.whl again/*.whl"
+  # What a package does is what the program does that the package tl loads.
+  step "a program for both" 0 '^$' -- "$tl" build --lib --python "$programs/layer.tl" -o layer
+  cp "$programs/layer.py" both.py # beside it, `layer` would be that file
+  cp "$programs/beside.py" .
+  check "layer.py, a package" 0 "^OK$" -- "${python[@]}" both.py layer ${preload:+--sanitized}
+  package=$(dirname "$tl")/python
+  if [[ -e $package/tl/_tl.abi3.so && -z $preload ]]; then
+    check "layer.py, the package tl" 0 "^OK$" -- env PYTHONPATH="$package" "${python[@]}" both.py load "$programs/layer.tl"
+    check "both in one process" 0 "^True True$" -- env PYTHONPATH="$out:$package" "${python[@]}" beside.py "$programs/layer.tl"
+  else
+    echo "SKIPPED: layer.py with the package tl (it is not built beside tl)"
+  fi
+  if command -v nm >/dev/null; then
+    check "symbols of the extension module" 0 '^PyInit__tl $' -- echo "$(symbols -D layer/_tl.abi3.so)"
+    check "what it needs but for Python is in libc" 1 '^$' -- sh -c "objdump -p layer/_tl.abi3.so | grep NEEDED | grep -vE 'lib(c|m)\.so|ld-linux'"
+  fi
   check "help" 0 "x: f32\[n, 4\]" -- "${python[@]}" -c "import mlp; help(mlp.predict)"
 else
-  echo "SKIPPED: Python (there is no python3 with ctypes)"
+  echo "SKIPPED: Python (there is no python3 of version 3.9 or later)"
 fi
 
 check "a wheel of no library" 2 "lib --wheel" -- "$tl" build --wheel "$samples/mlp.tl" -o x

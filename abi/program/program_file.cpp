@@ -8,7 +8,7 @@ namespace tl {
 namespace {
 
 // Changes whenever what is written here does. Nothing reads a program of another build on purpose.
-constexpr char kBuild[] = "tl program 5";
+constexpr char kBuild[] = "tl program 6";
 constexpr size_t kAlignment = 64;
 
 // Whole numbers take seven bits a byte, the lowest first (LEB128, signed ones with the sign as the lowest bit); a text
@@ -234,7 +234,10 @@ template <class A> void fields(A& a, KernelPhase& x) {
 TL_FIELDS(CompiledKernel, name, phases, shared_bytes, local_bytes)
 TL_FIELDS(ProgramSource, name, text)
 TL_FIELDS(KernelVariant, features, kernels, first_function)
-TL_FIELDS(ProgramFile, programs, sources, variants)
+TL_FIELDS(Declared, name, type, default_value, doc, has_type, has_default, is_closed, element_type, of)
+TL_FIELDS(Declaration, name, text, result, doc, source, has_result, is_struct, is_generic, parameters)
+TL_FIELDS(ProgramCall, expression, function, program)
+TL_FIELDS(ProgramFile, programs, sources, declarations, calls, variants)
 #undef TL_FIELDS
 
 template <class A, class T> void fields(A& a, std::vector<T>& x) {

@@ -4,6 +4,7 @@
 #include "backend/aot/elf_object.h"
 #include "backend/aot/link.h"
 #include "backend/aot/objects.h"
+#include "backend/aot/package.h"
 #include "backend/aot/wheel.h"
 #include "backend/aot/workshop.h"
 #include "backend/kernel/kernel_ops.h"
@@ -141,10 +142,10 @@ void append_lines(BuildProgram& input, std::vector<Location>& lines) {
   }
 }
 
-// The object files of a program: data, the table of its kernels' functions, the kernels.
-std::vector<std::string> objects_of(const Workshop& workshop, std::vector<BuildProgram>&& inputs,
-                                    std::vector<ProgramSource>&& sources, const BuildOptions& options) {
-  ProgramFile file;
+// The object files of programs: data, the table of their kernels' functions, the kernels. `file`: all that is known of
+// the data beside these.
+std::vector<std::string> objects_of(const Workshop& workshop, std::vector<BuildProgram>&& inputs, ProgramFile file,
+                                    const BuildOptions& options) {
   std::vector<kir::Kernel> all;
   std::vector<Location> lines; // of all programs
   for (BuildProgram& input : inputs) {
@@ -163,7 +164,6 @@ std::vector<std::string> objects_of(const Workshop& workshop, std::vector<BuildP
   for (size_t i = 0; i < kernels.objects.size(); ++i)
     paths.push_back(workshop.put(fmt::format("kernel{}.o", i), kernels.objects[i]));
   paths.push_back(workshop.put("table.o", elf_table(machine, "tl_kernels", kernels.functions)));
-  file.sources = std::move(sources);
   file.variants = std::move(kernels.variants);
   const std::string bytes = write_program(file);
   paths.push_back(
@@ -175,6 +175,12 @@ std::vector<BuildProgram> one(BuildProgram program) {
   std::vector<BuildProgram> result;
   result.push_back(std::move(program));
   return result;
+}
+
+ProgramFile with(std::vector<ProgramSource> sources) {
+  ProgramFile file;
+  file.sources = std::move(sources);
+  return file;
 }
 
 void add_runtime(const Workshop& workshop, const Used& used, LinkJob& job) {
@@ -189,6 +195,35 @@ void add_system(LinkJob& job) {
   job.inputs.push_back(library_of(reinterpret_cast<const void*>(static_cast<double (*)(double)>(&std::exp))));
 }
 
+void add_dynamic_linker(LinkJob& job) {
+  job.inputs.push_back(library_of(::dlsym(RTLD_DEFAULT, "__tls_get_addr"))); // which is there
+}
+
+// The extension module of a package; its path.
+std::string build_extension(const Workshop& workshop, PackagePrograms&& package, std::vector<ProgramSource>&& sources,
+                            const BuildOptions& options) {
+  Used used;
+  used.refusal = false;
+  for (const BuildProgram& program : package.programs)
+    used_by(program.program, used);
+  LinkJob job;
+  job.kind = LinkJob::Kind::SharedLibrary;
+  job.is_extension = true;
+  job.keep_symbols = options.symbols;
+  job.output = workshop.path(kExtensionModule);
+  job.exports = {"PyInit__tl"};
+  ProgramFile file = with(std::move(sources));
+  file.declarations = std::move(package.declarations);
+  file.calls = std::move(package.calls);
+  job.inputs = objects_of(workshop, std::move(package.programs), std::move(file), options);
+  job.inputs.push_back(workshop.put("packaged.o", extension_object()));
+  add_runtime(workshop, used, job);
+  add_system(job);
+  add_dynamic_linker(job);
+  link_elf(job);
+  return job.output;
+}
+
 } // namespace
 
 void build_executable(BuildProgram program, std::vector<ProgramSource> sources, const BuildOptions& options) {
@@ -199,7 +234,7 @@ void build_executable(BuildProgram program, std::vector<ProgramSource> sources, 
   Used used;
   used_by(program.program, used);
   used_by_command_line(program.program.interface, used);
-  job.inputs = objects_of(workshop, one(std::move(program)), std::move(sources), options);
+  job.inputs = objects_of(workshop, one(std::move(program)), with(std::move(sources)), options);
   add_runtime(workshop, used, job);
   add_system(job);
   link_elf(job);
@@ -211,13 +246,15 @@ void build_object(BuildProgram program, std::vector<ProgramSource> sources, cons
   LinkJob job;
   job.kind = LinkJob::Kind::Relocatable;
   job.output = workshop.path("program.o.out");
-  job.inputs = objects_of(workshop, one(std::move(program)), std::move(sources), options);
+  job.inputs = objects_of(workshop, one(std::move(program)), with(std::move(sources)), options);
   link_elf(job);
   deliver(job.output, options.output, false);
 }
 
-void build_library(const Library& library, std::vector<BuildProgram> programs, std::vector<ProgramSource> sources,
-                   bool python, const BuildOptions& options) {
+void build_library(const Library& library, std::vector<BuildProgram> programs, std::optional<PackagePrograms> package,
+                   std::vector<ProgramSource> sources, const BuildOptions& options) {
+  std::vector<std::pair<std::string, std::string>> files;
+  if (package) files = package_files(library);
   const std::vector<std::string> exports = exported_symbols(library);
   for (const std::string& symbol : exports)
     if (std::count(exports.begin(), exports.end(), symbol) > 1)
@@ -229,7 +266,7 @@ void build_library(const Library& library, std::vector<BuildProgram> programs, s
     used_by(program.program, used);
   LinkJob job;
   job.keep_symbols = options.symbols;
-  job.inputs = objects_of(workshop, std::move(programs), std::move(sources), options);
+  job.inputs = objects_of(workshop, std::move(programs), with(sources), options);
   cpu::Codegen codegen(processor_of("baseline"));
   job.inputs.push_back(workshop.put("functions.o", codegen.assemble(c_functions(library))));
   add_runtime(workshop, used, job);
@@ -245,25 +282,33 @@ void build_library(const Library& library, std::vector<BuildProgram> programs, s
   job.output = workshop.path("library.so");
   job.exports = exports;
   add_system(job);
-  job.inputs.push_back(library_of(::dlsym(RTLD_DEFAULT, "__tls_get_addr"))); // the dynamic linker's own
+  add_dynamic_linker(job);
   link_elf(job);
 
-  if (!options.wheel_version.empty()) {
-    const std::filesystem::path folder = std::filesystem::path(options.output).parent_path();
-    write_wheel((folder / wheel_name(library, options.wheel_version)).string(), library, options.wheel_version,
-                job.output);
+  std::string module;
+  if (package) {
+    const bool is_folder = package->is_folder;
+    module = build_extension(workshop, std::move(*package), std::move(sources), options);
+    if (!options.wheel_version.empty()) {
+      const std::filesystem::path folder = std::filesystem::path(options.output).parent_path();
+      write_wheel((folder / wheel_name(library, options.wheel_version)).string(), library, options.wheel_version,
+                  module);
+    }
+    if (!is_folder) package.reset();
   }
   deliver(job.output, options.output + ".so", true);
   deliver(archive, options.output + ".a", false);
   write_text(options.output + ".h", c_header(library));
-  if (!python) return;
+  if (!package) return;
   // A folder: Python would take OUTPUT.so for OUTPUT.py, but a package goes before both.
   std::error_code error;
   std::filesystem::create_directory(options.output, error);
   if (error)
     throw BuildError(
-        fmt::format("cannot make the folder '{}' for the Python module: {}", options.output, error.message()));
-  write_text(options.output + "/__init__.py", python_module(library));
+        fmt::format("cannot make the folder '{}' for the Python package: {}", options.output, error.message()));
+  for (const auto& [name, text] : files)
+    write_text(options.output + "/" + name, text);
+  deliver(module, options.output + "/" + kExtensionModule, true);
 }
 
 } // namespace tl

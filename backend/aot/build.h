@@ -7,6 +7,7 @@
 #include "backend/cache/disk_cache.h"
 #include "backend/kernel/kernel_ir.h"
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,14 @@ namespace tl {
 struct BuildProgram {
   Program program;
   std::vector<kir::Kernel> kernels;
+};
+
+// What a library's Python package can call, for the same functions.
+struct PackagePrograms {
+  std::vector<BuildProgram> programs;
+  std::vector<Declaration> declarations;
+  std::vector<ProgramCall> calls;
+  bool is_folder = false; // whether it is wanted beside the library, and not only as a wheel
 };
 
 struct BuildOptions {
@@ -33,9 +42,9 @@ void build_executable(BuildProgram program, std::vector<ProgramSource> sources, 
 // One relocatable object file with the program and its kernels, without the run-time part.
 void build_object(BuildProgram program, std::vector<ProgramSource> sources, const BuildOptions& options);
 
-// OUTPUT.so, OUTPUT.a and OUTPUT.h, and with `python` OUTPUT/__init__.py: `programs` are the functions of the library,
-// in their order.
-void build_library(const Library& library, std::vector<BuildProgram> programs, std::vector<ProgramSource> sources,
-                   bool python, const BuildOptions& options);
+// OUTPUT.so, OUTPUT.a and OUTPUT.h, and with `package` the folder OUTPUT, or a wheel: `programs` are the functions of
+// the library, in their order.
+void build_library(const Library& library, std::vector<BuildProgram> programs, std::optional<PackagePrograms> package,
+                   std::vector<ProgramSource> sources, const BuildOptions& options);
 
 } // namespace tl

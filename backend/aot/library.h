@@ -1,4 +1,4 @@
-// What a library shows of itself: its functions for C, as a header, as LLVM IR, and as a Python module.
+// What a library shows of itself: its functions for C, as a header and as LLVM IR.
 #pragma once
 #include "abi/interface.h"
 #include <string>
@@ -24,6 +24,5 @@ std::string c_header(const Library& library);
 // Functions of a few instructions, which put their arguments into memory and call tl_library_call with the function's
 // number (driver/built/library.cpp).
 std::string c_functions(const Library& library);
-std::string python_module(const Library& library);
 
 } // namespace tl

@@ -24,7 +24,8 @@ void link_elf(const LinkJob& job) {
   if (job.kind == LinkJob::Kind::Executable) add({"-dynamic-linker", "/lib64/ld-linux-x86-64.so.2", "-e", "_start"});
   if (job.kind == LinkJob::Kind::SharedLibrary) {
     // It stays until the process ends: results that are still in use are freed by its functions.
-    add({"-shared", "-Bsymbolic", "--no-undefined", "-z", "nodelete"});
+    add({"-shared", "-Bsymbolic", "-z", "nodelete"});
+    if (!job.is_extension) add({"--no-undefined"});
     const std::string script = job.output + ".exports";
     std::ofstream(script) << fmt::format("{{ global: {}; local: *; }};\n", fmt::join(job.exports, "; "));
     words.push_back("--version-script=" + script);

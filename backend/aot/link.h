@@ -18,6 +18,7 @@ struct LinkJob {
   std::string output;               // path; written over
   bool keep_symbols = false;        // else stripped
   std::vector<std::string> exports; // of a shared library: what can be seen of it
+  bool is_extension = false;        // of a shared library: what it lacks, the process has that loads it
 };
 
 // Not at the same time in several threads. Throws BuildError with what lld said.

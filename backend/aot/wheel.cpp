@@ -2,6 +2,7 @@
 // https://packaging.python.org/specifications/binary-distribution-format).
 #include "backend/aot/wheel.h"
 #include "backend/aot/link.h"
+#include "backend/aot/package.h"
 #include "vm/io/io.h"
 #include "vm/io/zip.h"
 #include <fmt/format.h>
@@ -29,26 +30,28 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 } // namespace
 
 std::string wheel_name(const Library& library, const std::string& version) {
-  return fmt::format("{}-{}-py3-none-{}.whl", library.name, version, kWheelPlatform);
+  return fmt::format("{}-{}-cp39-abi3-{}.whl", library.name, version, kWheelPlatform);
 }
 
 void write_wheel(const std::string& path, const Library& library, const std::string& version,
-                 const std::string& shared_library) {
-  const auto shared = llvm::MemoryBuffer::getFile(shared_library);
-  if (!shared) throw BuildError(fmt::format("cannot read '{}': {}", shared_library, shared.getError().message()));
+                 const std::string& module) {
+  const auto shared = llvm::MemoryBuffer::getFile(module);
+  if (!shared) throw BuildError(fmt::format("cannot read '{}': {}", module, shared.getError().message()));
   const std::string& name = library.name;
   const std::string info = fmt::format("{}-{}.dist-info", name, version);
   std::string metadata = fmt::format("Metadata-Version: 2.1\nName: {}\nVersion: {}\n", name, version);
   if (!library.doc.empty()) metadata += fmt::format("Summary: {}\n", first_line(library.doc));
-  metadata += "Requires-Python: >=3.7\n";
+  metadata += "Requires-Python: >=3.9\n";
   if (!library.doc.empty()) metadata += fmt::format("Description-Content-Type: text/markdown\n\n{}\n", library.doc);
-  const std::string module = python_module(library);
   const std::string wheel =
-      fmt::format("Wheel-Version: 1.0\nGenerator: tl\nRoot-Is-Purelib: false\nTag: py3-none-{}\n", kWheelPlatform);
-  std::vector<ZipMember> members = {{name + "/__init__.py", "", module},
-                                    {fmt::format("{0}/{0}.so", name), "", (*shared)->getBuffer()},
-                                    {info + "/METADATA", "", metadata},
-                                    {info + "/WHEEL", "", wheel}};
+      fmt::format("Wheel-Version: 1.0\nGenerator: tl\nRoot-Is-Purelib: false\nTag: cp39-abi3-{}\n", kWheelPlatform);
+  const std::vector<std::pair<std::string, std::string>> files = package_files(library);
+  std::vector<ZipMember> members;
+  for (const auto& [file, text] : files)
+    members.push_back({name + "/" + file, "", text});
+  members.push_back({name + "/" + kExtensionModule, "", (*shared)->getBuffer()});
+  members.push_back({info + "/METADATA", "", metadata});
+  members.push_back({info + "/WHEEL", "", wheel});
   std::string record;
   for (const ZipMember& member : members)
     record += fmt::format("{},sha256={},{}\n", member.name, digest(member.body), member.body.size());

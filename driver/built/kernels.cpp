@@ -13,6 +13,8 @@ namespace tl::driver {
 Built::Built() {
   ProgramFile file = read_program({tl_program, static_cast<size_t>(tl_program_end - tl_program)});
   programs = std::move(file.programs);
+  declarations = std::move(file.declarations);
+  calls = std::move(file.calls);
   for (ProgramSource& source : file.sources) {
     FileId id = sources.add(std::move(source.name), std::move(source.text));
     if (!main.valid()) main = id;

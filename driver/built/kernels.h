@@ -14,6 +14,8 @@ public:
   const CompiledKernel& kernel(uint32_t id) override { return kernels_.at(id); }
 
   std::vector<Program> programs;
+  std::vector<Declaration> declarations; // of a Python package
+  std::vector<ProgramCall> calls;
   SourceManager sources;
   FileId main; // the program's own file
 

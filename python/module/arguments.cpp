@@ -445,57 +445,29 @@ std::string open_type(const std::string& type) {
 
 } // namespace
 
-// A List: made by the program of its elements, some at a time. `parameter`: null where its type is not known.
+// `parameter`: null where the list's type is not known.
 bool Arguments::list(const Place& place, PyObject* object, const Parameter* parameter) {
-  constexpr Py_ssize_t kAtOnce = 8;
   const Py_ssize_t count = length(object);
-  std::vector<std::unique_ptr<Arguments>> parts; // one value each: the lists so far
-  auto made = [&](const std::string& expression, const Arguments& of) {
-    tl_value* value = evaluate(place.session, place.source, expression, of);
-    if (!value) return false;
-    parts.push_back(std::make_unique<Arguments>(1));
-    auto [slot, out] = parts.back()->next(nullptr);
-    slot.value = value;
-    out.kind = TL_VALUE;
-    out.as.value = value;
-    return true;
-  };
+  tl_value* value = nullptr;
   if (!count) {
     const std::string type = parameter ? parameter->type : "";
     if (type.empty()) return refuse(PyExc_TypeError, place.parameter, "what %R would hold is not known", object);
-    if (!made("|| { let xs: " + open_type(type) + " = list(); xs }", Arguments(0))) return false;
+    value = evaluate(place.session, place.source, "|| { let xs: " + open_type(type) + " = list(); xs }", Arguments(0));
+    if (!value) return false;
+    take(place, value);
+    return true;
   }
-  for (Py_ssize_t from = 0; from < count;) {
-    const Py_ssize_t until = std::min(from + kAtOnce, count);
-    Arguments elements(static_cast<size_t>(until - from));
-    if (!nest(place, elements)) return false;
-    std::string formals;
-    for (Py_ssize_t i = from; i < until; ++i) {
-      Ref one = Ref::to(item(object, i));
-      if (!one) return false;
-      if (!elements.add_element(place, one.get(), parameter ? &parameter->inside[0] : nullptr)) return false;
-      formals += (i > from ? ", a" : "a") + std::to_string(i - from);
-    }
-    note(elements.family);
-    if (struct_family == Family::None) struct_family = elements.struct_family;
-    if (!made("|" + formals + "| list(" + formals + ")", elements)) return false;
-    from = until;
+  Arguments elements(static_cast<size_t>(count));
+  if (!nest(place, elements)) return false;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    Ref one = Ref::to(item(object, i));
+    if (!one || !elements.add_element(place, one.get(), parameter ? &parameter->inside[0] : nullptr)) return false;
   }
-  while (parts.size() > 1) { // pairs of neighbours, so that few lists are long
-    std::vector<std::unique_ptr<Arguments>> lists;
-    lists.swap(parts);
-    for (size_t i = 0; i < lists.size(); i += 2) {
-      if (i + 1 == lists.size()) {
-        parts.push_back(std::move(lists[i]));
-        break;
-      }
-      Arguments both(2);
-      for (size_t k = 0; k < 2; ++k)
-        both.next(nullptr).second = lists[i + k]->arguments[0];
-      if (!made("|xs, ys| xs + ys", both)) return false;
-    }
-  }
-  take(place, std::exchange(parts[0]->slots->value, nullptr));
+  note(elements.family);
+  if (struct_family == Family::None) struct_family = elements.struct_family;
+  if (!run(place.session, [&] { return tl_list(place.session->session, elements.data(), elements.size(), &value); }))
+    return false;
+  take(place, value);
   return true;
 }
 

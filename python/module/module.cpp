@@ -42,12 +42,16 @@ PyObject* tensor_from(PyObject*, PyObject* arguments) {
                                      : one.add(session, nullptr, array, &parameter, nullptr)))
     return nullptr;
   tl_function* function = nullptr;
-  tl_value* value = nullptr;
+  tl_value *value = nullptr, *tuple = nullptr;
   const bool good = run(session, [&] {
-    const char* same = is_key(parameter.dtype) ? "keys" : "|x| x"; // a function of the session's source (__init__.py)
-    const int status = tl_function_get(session->session, nullptr, same, nullptr, &function);
-    return status ? status : tl_call(function, one.data(), one.size(), &value);
+    if (is_key(parameter.dtype)) { // a function of the session's source (_tensor.py)
+      const int status = tl_function_get(session->session, nullptr, "keys", nullptr, &function);
+      return status ? status : tl_call(function, one.data(), one.size(), &value);
+    }
+    const int status = tl_tuple(session->session, one.data(), one.size(), &tuple);
+    return status ? status : tl_value_at(tuple, 0, &value);
   });
+  tl_value_release(tuple);
   if (good) return make_tensor(session, value, nullptr, is_key(parameter.dtype));
   if (value) tl_value_release(value);
   return nullptr;

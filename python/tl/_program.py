@@ -172,7 +172,7 @@ class Program(_tl.Session):
         if declaration:
             names = [parameter[0] for parameter in declaration[7]]
         members = {field: property(_getter(field)) for field in names}
-        members.update(__slots__=(), __doc__="", __module__="tl", _program=self, _fields=tuple(names), _name=name)
+        members.update(__slots__=(), __doc__="", __module__=__package__, _program=self, _fields=tuple(names), _name=name)
         if declaration:
             members["_construct"] = construct = self._function(None, name, name, declaration)
             members["__doc__"] = construct.__doc__

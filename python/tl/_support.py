@@ -80,7 +80,7 @@ def tensor_repr(tensor):
 
 
 def reduce_tensor(tensor):
-    from . import tensor as make
+    from ._tensor import tensor as make
     if _numpy() and tensor.dtype != "bf16":
         return make, (tensor.numpy(), "key") if tensor.dtype == "key" else (tensor.numpy(),)
     if 0 in tensor.shape[:-1]:

@@ -11,8 +11,8 @@ try:
 except ImportError:  # whatever has a buffer will do
     flowers = memoryview(array.array("f", values)).cast("B").cast("f", (3, 4))
 
-with mlp.open(sys.argv[1]) if len(sys.argv) > 1 else mlp.create(1) as model:
-    for i, row in enumerate(mlp.predict(model, flowers).tolist()):
-        print("flower %d  %.4f %.4f %.4f" % (i, *row))
-    text, squares, counts = mlp.summary(model, flowers, "three")
-    print("%s, weights %.4f, kinds %s" % (text, squares, counts.tolist()))
+model = mlp.open(sys.argv[1]) if len(sys.argv) > 1 else mlp.create(1)
+for i, row in enumerate(mlp.predict(model, flowers).tolist()):
+    print("flower %d  %.4f %.4f %.4f" % (i, *row))
+text, squares, counts = mlp.summary(model, flowers, "three")
+print("%s, weights %.4f, kinds %s" % (text, squares, counts.tolist()))

@@ -1,12 +1,13 @@
 // A program in pieces: the REPL's session, with values by name in and out.
-#include "api/session.h"
+#include "api/compiled/session.h"
 #include <fmt/format.h>
 
 namespace tl::api {
 
 // Made with the first piece.
-struct Session::Pieces {
-  explicit Pieces(Session& session) : flags(session.flags()), running(session), session(flags, running.interrupt()) {}
+struct CompiledSession::Pieces {
+  explicit Pieces(CompiledSession& session)
+      : flags(session.flags()), running(session), session(flags, running.interrupt()) {}
   std::mutex mutex; // one piece after the other
   const RunFlags flags;
   Running running;
@@ -39,13 +40,13 @@ struct Session::Pieces {
   }
 };
 
-Session::Pieces& Session::pieces() {
+CompiledSession::Pieces& CompiledSession::pieces() {
   std::lock_guard lock(pieces_mutex_);
   if (!pieces_) pieces_ = std::make_shared<Pieces>(*this);
   return *pieces_;
 }
 
-void Session::run_piece(const std::string& name, const std::string& text) {
+void CompiledSession::run_piece(const std::string& name, const std::string& text) {
   Pieces& own = pieces();
   std::lock_guard lock(own.mutex);
   own.run(*environment(), text, name);
@@ -90,7 +91,7 @@ Written written_of(const ValueInfo& info, const Argument*& leaf) {
 
 } // namespace
 
-void Session::bind(const std::string& name, const tl_argument& value) {
+void CompiledSession::bind(const std::string& name, const tl_argument& value) {
   Content content = content_of(value);
   if (content.kind() == TL_NOTHING) usage(kWrongType, "there is no value in this");
   const Argument* leaf = content.leaves.data();
@@ -101,7 +102,7 @@ void Session::bind(const std::string& name, const tl_argument& value) {
   own.session.replace(own.session.bound(name).value().var, std::move(content.leaves));
 }
 
-Content Session::lookup(const std::string& name) {
+Content CompiledSession::lookup(const std::string& name) {
   Pieces& own = pieces();
   std::lock_guard lock(own.mutex);
   const auto bound = own.session.bound(name);
@@ -109,7 +110,7 @@ Content Session::lookup(const std::string& name) {
   return {std::make_shared<const ValueInfo>(bound->value), own.session.leaves(bound->var)};
 }
 
-std::vector<std::string> Session::bound_names() {
+std::vector<std::string> CompiledSession::bound_names() {
   Pieces& own = pieces();
   std::lock_guard lock(own.mutex);
   return own.session.bound_names();

@@ -1,21 +1,16 @@
-// A call is compiled as a program of its own: the source's text, and behind it an exported function with the types of
-// the arguments, which calls what was asked for. So whatever the language can say is a function here, and what is
-// checked, inferred and derived is what it would be in a file.
-#include "api/function.h"
+// A call: arguments of C become those of the program that makes it, and what that gives a value.
+#include "api/call.h"
 #include "abi/scalar_op.h"
 #include "driver/foreign.h"
-#include "lang/deep_stack.h"
 #include <algorithm>
+#include <deque>
 #include <fmt/format.h>
 
 using namespace tl;
 using namespace tl::api;
-
-bool tl::api::is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || (c & 0x80); }
+using namespace tl::driver;
 
 namespace {
-
-bool is_number(int kind) { return kind == TL_INT || kind == TL_FLOAT || kind == TL_BOOL; }
 
 [[noreturn]] void interrupted(std::string message) {
   Error error;
@@ -23,24 +18,6 @@ bool is_number(int kind) { return kind == TL_INT || kind == TL_FLOAT || kind == 
   error.kind = "Interrupted";
   error.message = error.text = std::move(message);
   throw Failed(std::move(error));
-}
-
-bool has_word(const std::string& text, const std::string& word) {
-  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
-    const size_t end = at + word.size();
-    if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]))) return true;
-  }
-  return false;
-}
-
-bool is_path(const std::string& expression) { // a name, or one of a module
-  return !expression.empty() && !std::isdigit(static_cast<unsigned char>(expression[0])) &&
-         std::all_of(expression.begin(), expression.end(), [](char c) { return is_word(c) || c == '.'; });
-}
-
-std::string literal(const tl_argument& number) {
-  if (number.kind == TL_BOOL) return number.as.integer ? "true" : "false";
-  return number.as.integer < 0 ? fmt::format("({})", number.as.integer) : std::to_string(number.as.integer);
 }
 
 // A number without a type of its own, as this parameter has it.
@@ -68,6 +45,15 @@ HostTensor number_argument(const tl_argument& number, const ParamInfo& param) {
   return scalar_tensor(param.dtype, value);
 }
 
+// A list or tuple that was made of elements does not know whether the program has a struct of such a name: then the
+// program's own record has underscores behind it (record_name of the checker).
+bool crosses_as(const Content& content, std::string record) {
+  if (content.kind() != TL_STRUCT)
+    while (record.size() > content.info->record.size() && record.back() == '_')
+      record.pop_back();
+  return record == content.info->record;
+}
+
 const tl::driver::Tensor* as_tensor(const tl_tensor* tensor) {
   static_assert(sizeof(tl_tensor) == sizeof(tl::driver::Tensor));
   return reinterpret_cast<const tl::driver::Tensor*>(tensor);
@@ -75,14 +61,7 @@ const tl::driver::Tensor* as_tensor(const tl_tensor* tensor) {
 
 } // namespace
 
-struct tl_function::Given {
-  const tl_argument* argument = nullptr;
-  const Declared* declared = nullptr; // null: nothing is known of its parameter
-  const Content* content = nullptr;   // of a value
-  DType dtype = DType::F32;           // of a tensor, also of a value
-  int32_t rank = -1;                  // the same; -1: no tensor
-  std::string type;                   // its own, as a parameter could have it
-};
+bool tl::api::is_number(int kind) { return kind == TL_INT || kind == TL_FLOAT || kind == TL_BOOL; }
 
 // Whose arguments they are, null where nothing is known of the parameter. What is wrong with their number and names is
 // thrown.
@@ -114,7 +93,7 @@ std::vector<const Declared*> tl_function::parameters_of(const tl_argument* argum
   return result;
 }
 
-std::vector<tl_function::Given> tl_function::given(const tl_argument* arguments, size_t count) const {
+std::vector<Given> tl_function::given(const tl_argument* arguments, size_t count) const {
   const std::vector<const Declared*> parameters = parameters_of(arguments, count);
   std::vector<Given> result(count);
   for (size_t i = 0; i < count; ++i) {
@@ -191,140 +170,24 @@ std::vector<tl_function::Given> tl_function::given(const tl_argument* arguments,
 
 // In place of the function that makes the call stands what was called.
 Error tl_function::said_of(Error error, const std::string& call) const {
+  const std::string word = "`" + call + "`", ours = "`" + expression_ + "`";
   for (std::string* text : {&error.message, &error.hint, &error.text})
-    for (const std::string word = "`" + call + "`"; text->find(word) != std::string::npos;)
-      text->replace(text->find(word), word.size(), "`" + expression_ + "`");
+    for (size_t at = 0; (at = text->find(word, at)) != std::string::npos; at += ours.size())
+      text->replace(at, word.size(), ours);
   return error;
-}
-
-std::shared_ptr<const Instance> tl_function::compile(const std::vector<Given>& arguments, bool numbers_as_text) const {
-  std::string name = "call";
-  while (has_word(text_, name) || has_word(expression_, name))
-    name += "_";
-  auto made = std::make_shared<Instance>();
-  std::string parameters, words;
-  auto add = [](std::string& list, const std::string& text) { list += (list.empty() ? "" : ", ") + text; };
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const Given& own = arguments[i];
-    const Declared* declared = own.declared;
-    std::string parameter = declared ? declared->name : own.argument->name ? own.argument->name : fmt::format("a{}", i);
-    const std::string before = own.argument->name ? parameter + " = " : "";
-    const int kind = own.argument->kind;
-    const bool is_text = numbers_as_text && (kind == TL_INT || kind == TL_BOOL) && !(declared && declared->is_closed);
-    made->passes.push_back(!is_text);
-    if (is_text) {
-      add(words, before + literal(*own.argument));
-      continue;
-    }
-    while (has_word(expression_, parameter)) // or it would hide what the expression names
-      parameter += "_";
-    add(parameters, parameter + ": " + (declared && declared->is_closed ? declared->type : own.type));
-    add(words, before + parameter);
-  }
-  const std::string callee = is_path(expression_) ? expression_ : "(" + expression_ + ")";
-  const std::string call = fmt::format("\nexport fn {}({}) = {}({})\n", name, parameters, callee, words);
-
-  const std::map<std::string, std::string> held = session_.texts();
-  const RunFlags flags = session_.flags();
-  on_deep_stack([&] {
-    Frontend frontend;
-    frontend.name = source_;
-    frontend.text = text_ + call;
-    frontend.held = &held;
-    frontend.is_called = true;
-    made->own_end = text_.size();
-    frontend.restart();
-    const typed::Program typed = check_source(frontend, false, name);
-    std::optional<ir::Module> module;
-    if (!frontend.diagnostics.has_errors()) module = lower_source(frontend, typed, flags);
-    if (!module) {
-      Error error = error_of(kRejected, frontend.diagnostics, frontend.sources, frontend.file, made->own_end);
-      if (error.kind == "WrongArguments" && error.file.empty()) { // of the call itself
-        error.status = kUsage;
-        error.kind = kWrongType;
-      }
-      throw Failed(said_of(std::move(error), name));
-    }
-    made->name = name;
-    made->executable = make_executable(optimise(std::move(*module), flags), flags);
-    made->sources = std::move(frontend.sources);
-    made->main = frontend.file;
-  });
-  const ProgramInterface& interface = made->executable.program.interface;
-  made->value = std::make_shared<const ValueInfo>(interface.value.value());
-  std::string& type = made->result_type;
-  uint32_t values = 0;
-  for (const ResultInfo& result : interface.results)
-    if (result.value == values) type += (values++ ? ", " : "") + result.type_text;
-  if (made->value->kind == ValueInfo::Kind::Tuple) type = "(" + type + (values == 1 ? ",)" : ")");
-  return made;
-}
-
-std::shared_ptr<const Instance> tl_function::instance(const std::vector<Given>& arguments) {
-  std::string key;
-  for (const Given& own : arguments) {
-    if (own.argument->name) key += own.declared ? own.declared->name : std::string(own.argument->name);
-    key += ':';
-    // A closed type is what it is, whatever comes; a wrong argument is found when it is converted.
-    if (!own.declared || !own.declared->is_closed) key += own.type;
-    key += ';';
-  }
-  std::string with_numbers; // the key of the instance that has them in its text
-  auto add_numbers = [&] {
-    with_numbers = key;
-    for (const Given& own : arguments)
-      if (own.argument->kind == TL_INT || own.argument->kind == TL_BOOL)
-        with_numbers += fmt::format("{}|", own.argument->as.integer);
-  };
-  {
-    std::shared_lock lock(mutex_);
-    if (auto it = instances_.find(key); it != instances_.end()) {
-      if (it->second) return it->second;
-      add_numbers();
-      if (auto other = instances_.find(with_numbers); other != instances_.end()) return other->second;
-    }
-  }
-  std::unique_lock lock(mutex_); // what is called meanwhile waits: it may be the same
-  if (auto it = instances_.find(key); it == instances_.end()) {
-    try {
-      return instances_[key] = compile(arguments, false);
-    } catch (const Failed&) {
-      // An integer may have to be known when compiling (an axis), or be a literal that takes another type.
-      const bool has_open_number = std::any_of(arguments.begin(), arguments.end(), [](const Given& own) {
-        return (own.argument->kind == TL_INT || own.argument->kind == TL_BOOL) &&
-               !(own.declared && own.declared->is_closed);
-      });
-      if (!has_open_number) throw;
-      add_numbers();
-      std::shared_ptr<const Instance> made;
-      try {
-        made = compile(arguments, true);
-      } catch (const Failed&) { // what was wrong at first is what is said
-        made = nullptr;
-      }
-      if (!made) throw;
-      instances_[key] = nullptr; // from now on their numbers are looked at
-      return instances_[with_numbers] = std::move(made);
-    }
-  } else if (it->second) {
-    return it->second;
-  }
-  if (with_numbers.empty()) add_numbers();
-  if (auto it = instances_.find(with_numbers); it != instances_.end() && it->second) return it->second;
-  return instances_[with_numbers] = compile(arguments, true);
 }
 
 Content tl_function::call(const tl_argument* arguments, size_t count) {
   const std::vector<Given> own = given(arguments, count);
   const Running running(session_); // from here on it can be interrupted, while it is compiled too
   const std::shared_ptr<const Instance> called = instance(own);
-  const Program& program = called->executable.program;
+  const Program& program = *called->program;
   const std::vector<ParamInfo>& params = program.interface.params;
 
   std::vector<Argument> values;
   std::vector<HostTensor> lent; // what is the caller's memory
   for (size_t i = 0; i < count; ++i) {
-    if (!called->passes[i]) continue;
+    if (!called->passes(i)) continue;
     const tl_argument& argument = arguments[i];
     const ParamInfo& param = params.at(values.size());
     auto wanted = [&](const std::string& what) {
@@ -363,7 +226,7 @@ Content tl_function::call(const tl_argument* arguments, size_t count) {
         values.push_back(content.leaves.at(0));
         continue;
       }
-      if (param.record != content.info->record) wanted(content.type());
+      if (!crosses_as(content, param.record)) wanted(content.type());
       for (const Argument& leaf : content.leaves) {
         const ParamInfo& part = params.at(values.size());
         const auto* x = std::get_if<HostTensor>(&leaf);
@@ -380,14 +243,14 @@ Content tl_function::call(const tl_argument* arguments, size_t count) {
   const std::shared_ptr<const Environment> environment = session_.environment();
   RunOptions options = environment->run;
   options.interrupt = running.interrupt();
-  Outcome outcome = run(program, *called->executable.kernels, std::move(values), options, environment->out,
-                        environment->err, nullptr, &environment->devices);
+  Outcome outcome = run(program, *called->kernels, std::move(values), options, environment->out, environment->err,
+                        nullptr, &environment->devices);
   if (options.interrupt && *options.interrupt) interrupted("interrupted");
   if (outcome.error)
-    throw Failed(
-        said_of(error_of(kRuntimeError, diagnostic_of(*outcome.error, program.locations, called->sources, called->main),
-                         called->sources, called->main, called->own_end),
-                called->name));
+    throw Failed(said_of(error_of(kRuntimeError,
+                                  diagnostic_of(*outcome.error, program.locations, *called->sources, called->main),
+                                  *called->sources, called->main, called->own_end),
+                         called->name));
   if (outcome.exit_code != 0 || outcome.results.size() != program.interface.results.size()) {
     Error error;
     error.status = kRuntimeError;
@@ -447,4 +310,13 @@ tl_value* tl_function::start(const tl_argument* arguments, size_t count) {
 
 const char* tl_function::result_type(const tl_argument* arguments, size_t count) {
   return instance(given(arguments, count))->result_type.c_str(); // instances live as long as their function
+}
+
+void Instance::set_interface(const ProgramInterface& interface) {
+  value = std::make_shared<const ValueInfo>(interface.value.value_or(ValueInfo{}));
+  result_type.clear();
+  uint32_t values = 0;
+  for (const ResultInfo& result : interface.results)
+    if (result.value == values) result_type += (values++ ? ", " : "") + result.type_text;
+  if (value->kind == ValueInfo::Kind::Tuple) result_type = "(" + result_type + (values == 1 ? ",)" : ")");
 }
