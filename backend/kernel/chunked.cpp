@@ -138,7 +138,7 @@ private:
           loop_over_tile(e_, tile, outer_, layout_, columns_,
                          [&](const Index& index) { body(index, column_number(index)); });
         },
-        times(work, SizeFormula::constant(outer_.empty() ? 1 : columns_)));
+        times(std::move(work), SizeFormula::constant(outer_.empty() ? 1 : columns_)));
   }
 
   void parts_phase(int layer) {

@@ -354,8 +354,8 @@ private:
     if (!is_alone(*along)) return false;
     if (!now.empty() && now.back() == *along && !scattered_) return true;
     Labels run{*along};
-    for (auto before = along; before != memory.begin() && is_alone(*--before);) {
-      run.insert(run.begin(), *before);
+    for (auto label = std::make_reverse_iterator(along); label != memory.rend() && is_alone(*label); ++label) {
+      run.insert(run.begin(), *label);
       if (!is_one_axis(run, right)) {
         run.erase(run.begin());
         break;

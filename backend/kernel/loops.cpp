@@ -202,7 +202,7 @@ SizeFormula is_at_most(SizeFormula a, int64_t bound) {
   return minus(SizeFormula::constant(1), at_most_one(std::move(whole)));
 }
 
-SizeFormula ceil_div(SizeFormula a, SizeFormula b) {
+SizeFormula ceil_div(SizeFormula a, const SizeFormula& b) {
   auto x = constant_of(a), y = constant_of(b);
   if (x && y) return SizeFormula::constant((*x + *y - 1) / *y);
   if (y == 1) return a;

@@ -43,7 +43,7 @@ SizeFormula minus(SizeFormula a, const SizeFormula& b);
 SizeFormula at_least_one(SizeFormula a);
 SizeFormula at_most_one(SizeFormula a);
 SizeFormula is_at_most(SizeFormula a, int64_t bound); // 1 or 0; of what is not negative
-SizeFormula ceil_div(SizeFormula a, SizeFormula b);
+SizeFormula ceil_div(SizeFormula a, const SizeFormula& b);
 SizeFormula floor_div(SizeFormula a, const SizeFormula& b);
 
 // Stores of outputs at one index: every value is computed before the first store. Axes beyond the index have size 1.
