@@ -125,7 +125,7 @@ Module fold(Module module) {
       if (function[id].op == Op::Map || function[id].op == Op::Kernel) maps += enter ? 1 : -1;
     };
     edit.visit = [&](NodeId id) {
-      ranges.come_by(id);
+      ranges.come_by(id, maps > 0);
       const Node& node = function[id];
       ValueId same = holds(function, node, ranges) ? node.operands[0] : ValueId{};
       if (!same.valid()) same = counted_from_start(function, node, sizes);

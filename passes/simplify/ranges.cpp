@@ -95,8 +95,9 @@ Ranges::Ranges(const Function& function) : f_(function) {
       if (!dim.is_constant()) known_[dim.value.index] = kSizes;
 }
 
-void Ranges::come_by(NodeId id) {
+void Ranges::come_by(NodeId id, bool in_kernel) {
   const Node& node = f_[id];
+  if (in_kernel && node.op == Op::Guard) in_kernel_.insert(node.results[0].index);
   for (ValueId result : node.results) // now, when its operands' are known: so no chain is long
     of(result), real(result);
   if (node.regions.empty()) return;
@@ -143,6 +144,7 @@ Integers Ranges::let_through(const Node& guard) {
       if (condition->is(ScalarOp::Le)) range.most = std::min(range.most, *bound);
     }
   if (range.least > range.most || (range.least == INT64_MIN && range.most == INT64_MAX)) return std::nullopt;
+  if (may_be_zero(guard)) range = {std::min<int64_t>(range.least, 0), std::max<int64_t>(range.most, 0)};
   return range;
 }
 
@@ -205,7 +207,7 @@ std::optional<Ranges::Affine> Ranges::plus(std::optional<Affine> a, int64_t numb
 Ranges::Affine Ranges::affine(ValueId value) {
   const Node* node = producer_of(f_, value);
   if (!node) return {value, 0};
-  if (node->op == Op::Guard) return affine(node->operands[0]);
+  if (node->op == Op::Guard) return may_be_zero(*node) ? Affine{value, 0} : affine(node->operands[0]);
   const auto number = node->is(ScalarOp::Add) ? integer_of(f_, node->operands[1]) : std::nullopt;
   if (!number || !of(value)) return {value, 0};
   return plus(affine(node->operands[0]), *number).value_or(Affine{value, 0});
@@ -215,7 +217,7 @@ std::optional<Ranges::Affine> Ranges::no_more_than(ValueId value) {
   if (const auto it = ends_.find(value.index); it != ends_.end()) return it->second;
   const Node* node = producer_of(f_, value);
   if (!node || !of(value)) return std::nullopt;
-  if (node->op == Op::Guard) return no_more_than(node->operands[0]);
+  if (node->op == Op::Guard) return may_be_zero(*node) ? std::nullopt : no_more_than(node->operands[0]);
   if (node->is(ScalarOp::Add)) {
     for (size_t i = 0; i < 2; ++i)
       if (const auto end = no_more_than(node->operands[i]))

@@ -3,6 +3,7 @@
 #include "ir/graph/graph.h"
 #include <map>
 #include <optional>
+#include <unordered_set>
 
 namespace tl {
 
@@ -11,7 +12,9 @@ template <class T> struct Range {
 };
 
 // Of values that a pass comes by in order: what it has learnt of one stays true, also if its producer is replaced. What
-// is said of a value holds unless it fails, and that arithmetic on i64 does not wrap where its range is known.
+// is said of a value of the host holds unless it fails. In a kernel what follows a Guard that fails is computed with 0
+// and thrown away, and what is said holds there, too, so that it stays in bounds. Arithmetic on i64 does not wrap where
+// its range is known.
 class Ranges {
 public:
   using Integers = std::optional<Range<int64_t>>;
@@ -19,8 +22,9 @@ public:
 
   explicit Ranges(const ir::Function& function); // the sizes of its parameters are sizes
 
-  // Before the regions of a node are gone over: the indices of a Map or For lie within its axes, or bounds.
-  void come_by(ir::NodeId id);
+  // Before the regions of a node are gone over: the indices of a Map or For lie within its axes, or bounds. in_kernel: is
+  // it in a Map, or in a kernel?
+  void come_by(ir::NodeId id, bool in_kernel);
   // Of a scalar i64, or f64; nothing: any number.
   Integers of(ir::ValueId value);
   Reals real(ir::ValueId value);
@@ -38,6 +42,7 @@ private:
   Integers compute(const ir::Node& node);
   Reals compute_real(const ir::Node& node);
   Integers let_through(const ir::Node& guard);
+  bool may_be_zero(const ir::Node& guard) const { return in_kernel_.contains(guard.results[0].index); }
   Affine affine(ir::ValueId value); // what it is
   std::optional<Affine> no_more_than(ir::ValueId value);
   std::optional<Affine> plus(std::optional<Affine> a, int64_t number);
@@ -46,7 +51,8 @@ private:
   const ir::Function& f_;
   std::map<uint32_t, Integers> known_;
   std::map<uint32_t, Reals> reals_;
-  std::map<uint32_t, Affine> ends_; // of indices: the last they may be
+  std::map<uint32_t, Affine> ends_;        // of indices: the last they may be
+  std::unordered_set<uint32_t> in_kernel_; // results of Guards
 };
 
 } // namespace tl
