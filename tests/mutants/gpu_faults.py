@@ -80,8 +80,8 @@ fault(
 )
 fault(
     "vm/memory.cpp",
-    "const uint64_t moment = source_.moment();",
-    "const uint64_t moment = MUTANT ? 0 : source_.moment();",
+    "  block.moment = source_.moment();\n",
+    "  block.moment = MUTANT ? 0 : source_.moment();\n",
     "freed memory counts as idle",
 )
 fault(
