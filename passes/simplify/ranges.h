@@ -22,8 +22,8 @@ public:
 
   explicit Ranges(const ir::Function& function); // the sizes of its parameters are sizes
 
-  // Before the regions of a node are gone over: the indices of a Map or For lie within its axes, or bounds. in_kernel: is
-  // it in a Map, or in a kernel?
+  // Before the regions of a node are gone over: the indices of a Map or For lie within its axes, or bounds. in_kernel:
+  // is it in a Map, or in a kernel?
   void come_by(ir::NodeId id, bool in_kernel);
   // Of a scalar i64, or f64; nothing: any number.
   Integers of(ir::ValueId value);
