@@ -6,7 +6,8 @@
 namespace tl {
 
 // How a file is read, beside its path. Any: by its content; the others insist.
-enum class FileKind : uint8_t { Any, Text, Idx, Npz, Safetensors };
+// Table: text of which each column has a name.
+enum class FileKind : uint8_t { Any, Text, Table, Idx, Npz, Safetensors };
 enum class TextHeader : uint8_t { Detect, Yes, No }; // is the first line of a table a line of names?
 
 struct LoadOptions {

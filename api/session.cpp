@@ -4,11 +4,9 @@
 #include "vm/io/io.h"
 #include "vm/io/mapping.h"
 #include <chrono>
-#include <cstdlib>
 #include <fmt/format.h>
 #include <new>
 #include <pthread.h>
-#include <set>
 
 namespace tl::api {
 
@@ -42,52 +40,24 @@ Running::~Running() {
   if (used_) *used_ = false;
 }
 
-// Sessions that are open when the process ends: their threads must not compile any more when LLVM's static objects go.
-struct Open {
-  std::mutex mutex;
-  std::set<Session*> all;
-};
-static Open& open_sessions() {
-  static auto* open = new Open; // sessions may be closed while the process ends
-  return *open;
-}
-
-static void end_all() {
-  Open& open = open_sessions();
-  std::lock_guard lock(open.mutex);
-  for (Session* session : open.all)
-    if (!session->is_forked()) session->end();
-}
+static std::mutex renewing; // nobody's after a fork
 
 Session::Session() : process_(current_process()) {
   static const bool prepared = [] {
     leave_signals_alone();
-    std::atexit(end_all);
-    return ::pthread_atfork([] { open_sessions().mutex.lock(); }, [] { open_sessions().mutex.unlock(); },
+    return ::pthread_atfork([] { renewing.lock(); }, [] { renewing.unlock(); },
                             [] {
-                              open_sessions().mutex.unlock();
+                              renewing.unlock();
                               ++process;
                             }) == 0;
   }();
   (void)prepared;
-  Open& open = open_sessions();
-  std::lock_guard lock(open.mutex);
-  open.all.insert(this);
 }
 
 Session::~Session() = default;
 
-void Session::close() {
-  {
-    Open& open = open_sessions();
-    std::lock_guard lock(open.mutex);
-    open.all.erase(this);
-  }
-  stop_worker();
-}
-
 // What waits is told so, and what runs is interrupted until it has ended.
-void Session::stop_worker() {
+void Session::close() {
   {
     std::unique_lock lock(calls_->mutex);
     calls_->closing = true;
@@ -98,21 +68,6 @@ void Session::stop_worker() {
       interrupt();
   }
   if (calls_->worker.joinable()) calls_->worker.join();
-}
-
-void Session::end() {
-  {
-    std::lock_guard lock(calls_->mutex);
-    calls_->queue.clear(); // whoever waits for these does not go on
-  }
-  interrupt();
-  stop_worker();
-  const bool is_busy =
-      std::any_of(calls_->runs.begin(), calls_->runs.end(), [](const Slot& slot) { return slot.used.load(); });
-  if (is_busy) return;
-  std::lock_guard lock(mutex_);
-  functions_.clear(); // with the threads that compile their kernels
-  replaced_.clear();
 }
 
 void Session::check_process() {
@@ -139,8 +94,7 @@ void Session::set_output(tl_output output, void* context) {
 }
 
 void Session::renew() {
-  Open& open = open_sessions(); // its mutex is nobody's after a fork
-  std::lock_guard lock(open.mutex);
+  std::lock_guard lock(renewing);
   if (!is_forked()) return;
   (void)calls_.release(); // threads seem to wait for it for ever
   calls_ = std::make_unique<Calls>();

@@ -58,8 +58,6 @@ public:
   Session();
   virtual ~Session(); // of one that close() was called for
   Session(const Session&) = delete;
-  // The process ends: nothing of this session runs from here on, but calls of other threads.
-  void end();
 
   bool is_forked() const { return process_ != current_process(); } // has the process been forked since?
   virtual void check_process();                                    // throws Failed if it is
@@ -100,7 +98,6 @@ private:
   friend class Running;
   OutputSink sink(bool is_error) const; // for runs that begin from now on
   void work();
-  void stop_worker();
   static int current_process();
 
   static constexpr size_t kMostRuns = 256;   // at a time that can be interrupted

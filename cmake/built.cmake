@@ -87,10 +87,10 @@ set(library_files "")
 foreach(library ${libraries})
   list(APPEND library_files $<TARGET_FILE:${library}>)
 endforeach()
-# The last three of -u: our own of these stand in tl_linalg (cmake/lapack.cmake).
+# Of -u: three that stand in tl_linalg (cmake/lapack.cmake), and what shared libraries take for another (backend/aot/link.cpp).
 add_custom_command(OUTPUT ${runtime}
   COMMAND ${CMAKE_LINKER} -r -o ${runtime} --gc-sections --unique=.text* --unique=.rodata* --unique=.data* --unique=.bss* --strip-debug -e _start -u main -u tl_library_call -u tl_library_error
-          -u tl_library_configure -u tl_library_close -u xerbla_ -u _gfortran_concat_string -u dgemm_ ${packaged_needs}
+          -u tl_library_configure -u tl_library_close -u xerbla_ -u _gfortran_concat_string -u dgemm_ -u __wrap___cxa_atexit ${packaged_needs}
           $<TARGET_OBJECTS:tl_built> --start-group ${library_files} ${TL_LAPACK} ${TL_BLAS} ${archives} --end-group
   COMMAND sh -c "\"$@\" > ${runtime}.parts" sh ${CMAKE_NM} --defined-only --extern-only --format=just-symbols ${without}
   COMMAND ${CMAKE_OBJCOPY} --weaken-symbols=${runtime}.parts ${runtime}

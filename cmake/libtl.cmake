@@ -18,4 +18,5 @@ endforeach()
 add_custom_target(libtl_archives DEPENDS ${fitting})
 add_dependencies(libtl libtl_archives)
 target_link_libraries(libtl PRIVATE ${fitting} tl_api)
-target_link_options(libtl PRIVATE -Wl,--exclude-libs,ALL -Wl,--version-script=${exports} -Wl,-z,defs)
+target_link_options(libtl PRIVATE -Wl,--exclude-libs,ALL -Wl,--version-script=${exports} -Wl,-z,defs
+  -Wl,-z,nodelete -Wl,--wrap=__cxa_atexit) # threads may use it as long as there is a process: vm/lasting.cpp

@@ -12,22 +12,53 @@ namespace {
 
 constexpr std::string_view kEnding = ".tl";
 
+const char* type_of_column(ColumnContent content) {
+  switch (content) {
+  case ColumnContent::Bool: return "bool";
+  case ColumnContent::I64: return "i64";
+  case ColumnContent::F64: return "f64";
+  case ColumnContent::Text: return "Texts"; // these two are structs of stdlib/table.tl
+  case ColumnContent::Time: break;
+  }
+  return "Times";
+}
+
+void require_regular(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (std::filesystem::exists(status) && !is_regular_file(status) && !is_directory(status))
+    throw IoError(
+        fmt::format("cannot read '{}': it is no regular file, and others are not read before the program runs", path));
+}
+
 FileHeader read_header(const std::string& path, const std::string& name, LoadOptions options, const Type* wanted) {
   bool missing = false;
   try {
     missing = !file_exists(path);
     ReadOptions how{options, name, {}, {}};
     if (wanted) how.dtype = wanted->dtype, how.rank = wanted->rank();
-    std::error_code error;
-    const std::filesystem::file_status status = std::filesystem::status(path, error);
-    if (std::filesystem::exists(status) && !is_regular_file(status) && !is_directory(status))
-      throw IoError(fmt::format(
-          "cannot read '{}': it is no regular file, and others are not read before the program runs", path));
+    require_regular(path);
     TensorReader reader(path, how);
     if (wanted) require_type(path, reader.header(), wanted->dtype, wanted->rank());
     return {reader.header().dtype, reader.header().dims, "", false};
   } catch (const IoError& error) {
     return {{}, {}, error.what(), missing};
+  }
+}
+
+TableHeader read_table_header(const std::string& path) {
+  bool missing = false;
+  try {
+    missing = !file_exists(path);
+    require_regular(path);
+    TableHeader header;
+    for (TableColumn& column : table_columns(path)) {
+      const bool is_plain = column.content != ColumnContent::Text && column.content != ColumnContent::Time;
+      header.columns.push_back({std::move(column.field), type_of_column(column.content), is_plain});
+    }
+    return header;
+  } catch (const IoError& error) {
+    return {{}, error.what(), missing};
   }
 }
 
@@ -76,6 +107,7 @@ ImportReader import_reader(Library& library) {
 CheckOptions check_options(const Imports& imports) {
   CheckOptions options;
   options.read_header = read_header;
+  options.read_table_header = read_table_header;
   options.imports = &imports;
   return options;
 }

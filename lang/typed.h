@@ -337,8 +337,9 @@ struct RecastExpr {}; // operand 0, whose type is written otherwise: checks run 
 
 // ---- built-in functions ------------------------------------------------------------------------------------------
 // Those that remain are below; the others become simpler nodes: shape, rank, len -> SizeExpr, zeros, ones, *_like ->
-// Full, flatten, expand_dims, squeeze -> Reshape, transpose, T -> Permute, range -> RangeExpr, read_csv, read_idx,
-// read_npz, read_safetensors -> Load. The result's element type and sizes are in the node's type. Without attributes:
+// Full, flatten, expand_dims, squeeze -> Reshape, transpose, T -> Permute, range -> RangeExpr, read_csv, read_table,
+// read_idx, read_npz, read_safetensors -> Load. The result's element type and sizes are in the node's type. Without
+// attributes:
 //   Wait (x)   WaitAll ()   Time ()   Interrupted ()   Exit (code)   ReadLine ()
 //   Exists (path)   ReadText (path)   WriteText (path, s)   TensorNames (path): str, one a line
 //   Cpu Gpu (i)   To (x, d)   DeviceOf (x)   DeviceFacts MemoryFacts ReleaseCache (d)

@@ -198,7 +198,7 @@ done
 # ---- the library: `E` is `V`, `E` is about V and `E` passes in comments, and what stands below an operation, twenty in a program. Each stands in a
 # function, since their names may be the same.
 mkdir "$out/library"
-imports="$(printf 'import %s\n' bench data linalg nn onnx optim plot)"
+imports="$(printf 'import %s\n' bench data linalg nn onnx optim plot table)"
 "$tl" doc | awk -v imports="$imports" -v folder="$out/library" '
   function take(code, value,   last, before) { # the statements and the expression of an example
     if (code ~ /^devices\("gpu"\)/ || code ~ /^exit/) { print code; return }

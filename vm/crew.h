@@ -2,16 +2,15 @@
 // thread without work sleeps, and ends after a second. Engines call them in and are left as soon as there is nothing to
 // do (vm/engine.h), so several runs share them.
 //
-// A process may fork: the child has a crew of its own. When the process ends, or the library that holds this code is
-// unloaded, threads that sleep are awaited. They leave signals to the threads of the program.
+// A process may fork: the child has a crew of its own. When the process ends nobody waits for them: what they use is
+// never destroyed (vm/lasting.cpp), and libraries that hold this code stay in memory until then. They leave signals to
+// the threads of the program.
 #pragma once
 #include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
-#include <list>
 #include <mutex>
-#include <thread>
 
 namespace tl {
 
@@ -22,7 +21,6 @@ public:
   // Jobs of `owner` that have not begun do not begin any more; returns their number.
   size_t recall(const void* owner);
   size_t threads() const; // that there are
-  void dismiss();         // threads that sleep have ended on return, and no job is taken any more
 
 private:
   static constexpr std::chrono::seconds kPatience{1};
@@ -30,21 +28,13 @@ private:
     const void* owner;
     std::function<void()> run;
   };
-  struct Member {
-    std::thread thread;
-    bool at_work = true;
-  };
-  using Members = std::list<Member>;
 
-  void live(Members::iterator self);
-  void bury(); // joins those that have ended: under mutex_, which they need no more
+  void live();
 
   mutable std::mutex mutex_;
   std::condition_variable there_is_work_;
   std::deque<Job> jobs_;
-  Members members_, ended_;
-  size_t asleep_ = 0;
-  bool dismissed_ = false;
+  size_t threads_ = 0, asleep_ = 0;
 };
 
 Crew& crew(); // of this process

@@ -23,8 +23,9 @@ void link_elf(const LinkJob& job) {
   }
   if (job.kind == LinkJob::Kind::Executable) add({"-dynamic-linker", "/lib64/ld-linux-x86-64.so.2", "-e", "_start"});
   if (job.kind == LinkJob::Kind::SharedLibrary) {
-    // It stays until the process ends: results that are still in use are freed by its functions.
-    add({"-shared", "-Bsymbolic", "-z", "nodelete"});
+    // It stays until the process ends: results that are still in use are freed by its functions, and its threads may be
+    // at work (vm/lasting.cpp).
+    add({"-shared", "-Bsymbolic", "-z", "nodelete", "--wrap=__cxa_atexit"});
     if (!job.is_extension) add({"--no-undefined"});
     const std::string script = job.output + ".exports";
     std::ofstream(script) << fmt::format("{{ global: {}; local: *; }};\n", fmt::join(job.exports, "; "));

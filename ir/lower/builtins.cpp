@@ -369,6 +369,7 @@ Leaves FunctionLowerer::builtin_operation(const typed::Expr& e, const std::vecto
   case Builtin::Checkpoint:
   case Builtin::DataParallel:
   case Builtin::ReadCsv: // simpler nodes by now
+  case Builtin::ReadTable:
   case Builtin::ReadIdx:
   case Builtin::ReadNpz:
   case Builtin::ReadSafetensors:

@@ -18,29 +18,31 @@ namespace tl::checker {
 static void check_assign_tuple(Context& cx, const ast::Tuple& targets, const ast::Expr* value, Span span,
                                typed::Block& into);
 
-// A subscript of a target, held by a variable that `into` binds: so it is evaluated before the value, once, and what it
-// fails by or leaves by happens there. What gives the same at any time stays as it is.
-static ast::Expr* held_subscript(Context& cx, ast::Expr* e, typed::Block& into) {
+ast::Expr* hold(Context& cx, ExprPtr value, typed::Block& into) {
+  const Span span = value->span;
+  typed::Stmt let;
+  let.kind = StmtKind::Let;
+  let.span = span;
+  let.value = std::move(value);
+  cx.open.settle(let.value->type);
+  ast::Expr& held = cx.functions.made->exprs.emplace_back();
+  held.span = span;
+  std::string key =
+      fmt::format("# {} held: {}", cx.program.variables.size(), source_text(cx, span)); // a name that no text has
+  held.node = ast::Name{key};
+  let.pattern.var = bind_name(cx, key, source_text(cx, span), let.value->type, false, let.value.get(), span);
+  if (let.pattern.var.valid()) into.statements.push_back(std::move(let));
+  return &held;
+}
+
+ast::Expr* held_subscript(Context& cx, ast::Expr* e, typed::Block& into) {
   if (!e || static_of(cx, e)) return e;
   if (auto* name = ast::as<ast::Name>(e)) {
     const Entity* entity = find(cx, name->name);
     if (!entity || entity->kind != Entity::Kind::Variable || !cx.program.variables[entity->var.index].is_mutable)
       return e;
   }
-  typed::Stmt let;
-  let.kind = StmtKind::Let;
-  let.span = e->span;
-  let.value = check_value(cx, e);
-  cx.open.settle(let.value->type);
-  cx.functions.made->exprs.emplace_back();
-  ast::Expr& held = cx.functions.made->exprs.back();
-  held.span = e->span;
-  std::string key = fmt::format("# {} of a target: {}", cx.program.variables.size(),
-                                source_text(cx, e->span)); // a name that no text has
-  held.node = ast::Name{key};
-  let.pattern.var = bind_name(cx, key, source_text(cx, e->span), let.value->type, false, let.value.get(), e->span);
-  if (let.pattern.var.valid()) into.statements.push_back(std::move(let));
-  return &held;
+  return hold(cx, check_value(cx, e), into);
 }
 
 // with every subscript in it held

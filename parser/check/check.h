@@ -21,11 +21,23 @@ struct FileHeader {
   bool missing = false; // there is no such file
 };
 
+// The columns of a table of text, for `read_table` of a constant path without a type.
+struct TableHeader {
+  struct Column {
+    std::string field, type; // "i64", "f64", "bool"; or a struct of the module `table`: "Texts", "Times"
+    bool is_plain = true;    // the type is of the first ones
+  };
+  std::vector<Column> columns;
+  std::string problem; // as that of a FileHeader
+  bool missing = false;
+};
+
 struct CheckOptions {
   // Reads the header of the file at `path`, relative to the working directory; `name` of one tensor in it, or "".
   // `wanted`: what a table of text is to be read as, or null. Null: never.
   std::function<FileHeader(const std::string& path, const std::string& name, LoadOptions options, const Type* wanted)>
       read_header;
+  std::function<TableHeader(const std::string& path)> read_table_header; // null: never
   const Imports* imports = nullptr;     // what the program's import statements mean; null: it has none
   bool missing_file_is_warning = false; // `tl check`: a `load` of a file that isn't there yet
   std::string exported; // the entry is this `export fn`, and its parameters and results are as a library has them

@@ -1,10 +1,15 @@
 // x[i, 1:3, ..., new, idx, mask] and t[0].
 #include "parser/check/indexing.h"
+#include "parser/check/assignments.h"
+#include "parser/check/builtins/devices.h"
 #include "parser/check/calls.h"
 #include "parser/check/expressions.h"
+#include "parser/check/functions.h"
+#include "parser/check/leaves.h"
 #include "parser/check/lists.h"
 #include "parser/check/names.h"
 #include "parser/check/sizes.h"
+#include "parser/check/structs.h"
 #include "parser/check/text.h"
 #include "parser/check/values.h"
 #include <fmt/format.h>
@@ -22,6 +27,65 @@ bool is_full(const ast::SubscriptItem& item) {
   return item.kind == ast::SubscriptItem::Kind::Slice && !item.first && !item.last && !item.step;
 }
 } // namespace
+
+// Is there a tensor in it, outside of lists, and has each a first axis?
+static bool has_rows(const Type& type, bool& some) {
+  if (type.is_aggregate())
+    return std::all_of(type.elements.begin(), type.elements.end(), [&](const Type& t) { return has_rows(t, some); });
+  some = some || type.is_tensor();
+  return type.is_list() || (type.is_tensor() && !is_device(type) && type.rank() > 0);
+}
+static bool has_rows(const Type& type) {
+  bool some = false;
+  return has_rows(type, some) && some;
+}
+
+// A mask takes as many rows of each tensor: the positions are found once.
+static ast::Expr* held_rows(Context& cx, ast::Expr* e, typed::Block& before) {
+  ast::Expr* held = held_subscript(cx, e, before);
+  ExprPtr value = check_value(cx, held);
+  if (!value->type.is_tensor() || value->type.dtype != DType::Bool || value->type.rank() != 1) return held;
+  auto positions = make_expr(typed::BuiltinExpr{Builtin::Arange}, e->span, Type::tensor(DType::I64, value->type.shape));
+  positions->operands.push_back(int_value(0, e->span));
+  positions->operands.push_back(int_value(1, e->span));
+  ast::SubscriptItem mask;
+  mask.span = e->span;
+  mask.index = held;
+  return hold(cx, index_node(cx, std::move(positions), {mask}, e->span), before);
+}
+
+static ExprPtr take_rows(Context& cx, ExprPtr part, const ast::SubscriptItem& item, Span span) {
+  const Type type = refresh(cx, *part);
+  if (type.is_tensor()) return index_node(cx, std::move(part), {item}, span);
+  if (!type.is_aggregate()) return part;
+  auto node = make_expr(typed::TupleExpr{}, span, type);
+  for (size_t i = 0; i < type.elements.size(); ++i) {
+    node->operands.push_back(
+        take_rows(cx, get_field(copy_part(cx, *part), static_cast<uint32_t>(i), part->span), item, span));
+    node->type.elements[i] = node->operands.back()->type;
+    if (node->type.elements[i].is_error()) return broken(span);
+  }
+  return node;
+}
+
+// Rows of a struct whose fields are columns: every tensor in it takes the subscript.
+static ExprPtr rows_of(Context& cx, ExprPtr base, const ast::Subscript& s, Span span) {
+  if (s.items.size() != 1 || s.items[0].kind == ast::SubscriptItem::Kind::Ellipsis ||
+      s.items[0].kind == ast::SubscriptItem::Kind::NewAxis) {
+    error(cx, "TypeMismatch", span, "a struct takes one subscript, for the rows of its fields", "",
+          {label_of(cx, *base)});
+    return broken(span);
+  }
+  SaveAndRestore scope(cx.names.scope);
+  push_scope(cx);
+  typed::Block before;
+  ExprPtr held = shared(cx, std::move(base), before);
+  ast::SubscriptItem item = s.items[0];
+  if (item.index) item.index = held_rows(cx, item.index, before);
+  for (ast::Expr** part : {&item.first, &item.last, &item.step})
+    *part = held_subscript(cx, *part, before);
+  return in_block(std::move(before), take_rows(cx, std::move(held), item, span), span);
+}
 
 ExprPtr check_subscript(Context& cx, const ast::Expr& e, const ast::Subscript& s) {
   ExprPtr base = check_value(cx, s.object);
@@ -59,6 +123,7 @@ ExprPtr check_subscript(Context& cx, const ast::Expr& e, const ast::Subscript& s
   }
   if (base->type.is_list()) return list_subscript(cx, std::move(base), s, e.span);
   if (base->type.is_str()) return text_subscript(cx, std::move(base), s, e.span);
+  if (base->type.is_struct() && has_rows(base->type)) return rows_of(cx, std::move(base), s, e.span);
   if (!base->type.is_tensor()) {
     error(cx, "TypeMismatch", e.span, fmt::format("{} has no elements to take", show(cx, base->type)),
           base->type.is_struct() && !base->type.record->fields.empty()

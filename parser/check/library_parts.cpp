@@ -41,7 +41,7 @@ public:
         std::string_view word = word_at(text, i);
         i += word.size();
         if (words_.insert(word).second) new_words_.push_back(word);
-        for (const auto& [builtin, function] : kWrittenInPrelude)
+        for (const auto& [builtin, function] : kWrittenInLibrary)
           if (word == builtin && words_.insert(function).second) new_words_.push_back(function);
       }
   }

@@ -50,7 +50,7 @@ private:
     for (ConstInfo& info : to_.names.constants)
       constants_by_decl_[info.decl] = &info;
     for (StructInfo& info : from_.names.structs) // values of earlier pieces are of these very records
-      if (auto it = structs_by_decl_.find(info.decl); it != structs_by_decl_.end()) structure(&info);
+      if (info.made || structs_by_decl_.count(info.decl)) structure(&info);
   }
 
   void needs(Span span) {

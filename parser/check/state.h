@@ -68,9 +68,10 @@ struct Transformed {
 struct StructInfo {
   const ast::Struct* decl = nullptr;
   struct Scope* env = nullptr;
-  std::shared_ptr<const Record> record; // made when it is first asked for
-  bool in_use = false;                  // being made: a cycle if asked again
-  bool is_bad = false;                  // and reported
+  std::shared_ptr<const Record> record;      // made when it is first asked for
+  bool in_use = false;                       // being made: a cycle if asked again
+  bool is_bad = false;                       // and reported
+  std::shared_ptr<struct MadeSyntax> made{}; // decl is in it; null: in the text
 };
 
 struct ConstInfo {
@@ -142,6 +143,7 @@ struct WrittenFunction {
 // Syntax that the checker makes itself.
 struct MadeSyntax : ast::Arena {
   std::deque<ast::Function> functions;
+  std::deque<ast::Struct> structs;
 };
 
 struct FunctionInfo {

@@ -232,6 +232,7 @@ DerivativeCases derivative_cases(Builtin op) {
   case Builtin::Load:
   case Builtin::Save:
   case Builtin::ReadCsv:
+  case Builtin::ReadTable:
   case Builtin::ReadIdx:
   case Builtin::ReadNpz:
   case Builtin::ReadSafetensors:

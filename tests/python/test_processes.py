@@ -96,6 +96,22 @@ except KeyboardInterrupt:
             ''' % (LOOP, ending), timeout=60)
             self.assertEqual((code, text), (0, "end\n"))
 
+    def test_exit_while_compiling(self):
+        """Threads that compile and compute use static objects of the library, and nobody waits for them."""
+        for pause in (0, 0, 0.01, 0.01, 0.05, 0.2):
+            with tempfile.TemporaryDirectory() as cache:
+                code, text = python('''
+                    import os, time
+                    os.environ["XDG_CACHE_HOME"] = %r
+                    import numpy as np, tl
+                    steps = "".join("y = exp(y * %%d.5 + sin(sort(y))) / (1.0 + cos(y - %%d.0) ** 2)\\n" %% (k, k) for k in range(30))
+                    p = tl.compile("fn f(x: f32[n]) -> f32[n] {\\n var y = x\\n" + steps + "y }")
+                    c = p.f.start(np.ones(1000, np.float32))
+                    time.sleep(%r)
+                    print("end")
+                ''' % (cache, pause), timeout=60)
+                self.assertEqual((code, text), (0, "end\n"))
+
     def test_fork(self):
         code, text = python('''
             import os, warnings, numpy as np, tl

@@ -1,6 +1,7 @@
 // Which format a file has: by its content when it is read, by its ending when it is written.
 #include "vm/io/access.h"
 #include "vm/io/formats.h"
+#include "vm/io/table.h"
 #include "vm/io/text.h"
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -47,7 +48,8 @@ void require_kind(const Source& source, const KindRow& row, FileKind wanted) {
   const char* name = "";
   switch (wanted) {
   case FileKind::Any: break;
-  case FileKind::Text: fits = row.kind == Kind::Text, name = "table of text"; break;
+  case FileKind::Text:
+  case FileKind::Table: fits = row.kind == Kind::Text, name = "table of text"; break;
   case FileKind::Idx: fits = row.kind == Kind::Idx, name = "IDX file"; break;
   case FileKind::Npz: fits = row.kind == Kind::Npz, name = ".npz file"; break;
   case FileKind::Safetensors: fits = row.kind == Kind::Safetensors, name = ".safetensors file"; break;
@@ -71,7 +73,8 @@ TensorReader::TensorReader(const std::string& path, const ReadOptions& options)
   const Source& source = *impl_->source;
   const KindRow& row = recognise(source);
   require_kind(source, row, options.load.kind);
-  if (!options.name.empty() && row.kind != Kind::Npz && row.kind != Kind::Safetensors) no_name(path, row);
+  const bool has_names = row.kind == Kind::Npz || row.kind == Kind::Safetensors || row.kind == Kind::Text;
+  if (!options.name.empty() && !has_names) no_name(path, row);
   bool image = row.kind == Kind::Png || row.kind == Kind::Jpeg || row.kind == Kind::Pnm;
   if (options.load.channels && !image)
     throw IoError(fmt::format("'{}' is a {}: only images have channels", path, row.name));
@@ -83,7 +86,9 @@ TensorReader::TensorReader(const std::string& path, const ReadOptions& options)
   case Kind::Png: impl_->tensor = open_png(source); break;
   case Kind::Jpeg: impl_->tensor = open_jpeg(source); break;
   case Kind::Pnm: impl_->tensor = open_pnm(source); break;
-  case Kind::Text: impl_->tensor = open_text_table(source, options); break;
+  case Kind::Text:
+    impl_->tensor = options.name.empty() ? open_text_table(source, options) : open_table_column(source, options);
+    break;
   }
   if (image) impl_->tensor = with_channels(std::move(impl_->tensor), options.load.channels);
 }
@@ -135,6 +140,9 @@ std::vector<std::string> names_in(const std::string& path, bool is_archive) {
   switch (row.kind) {
   case Kind::Npz: return npz_names(*source);
   case Kind::Safetensors: return safetensors_names(*source);
+  case Kind::Text:
+    if (!is_archive && has_line_of_names(*source)) return table_in(*source)->names();
+    break;
   default: break;
   }
   if (is_archive) no_name(path, row);
@@ -153,6 +161,17 @@ std::string tensor_names_text(const std::string& path) {
     text += name + '\n';
   }
   return text;
+}
+
+std::vector<TableColumn> table_columns(const std::string& path) {
+  auto source = open_source(path);
+  require_kind(*source, recognise(*source), FileKind::Table);
+  std::shared_ptr<const Table> table = table_in(*source);
+  std::vector<ColumnContent> contents = table->contents();
+  std::vector<TableColumn> columns;
+  for (size_t k = 0; k < contents.size(); ++k)
+    columns.push_back({table->fields()[k], contents[k]});
+  return columns;
 }
 
 void require_type(const std::string& path, const TensorHeader& header, DType dtype, size_t rank) {
@@ -221,6 +240,8 @@ private:
   Bytef buffer_[65536];
 };
 
+bool is_table(const std::string& ending) { return ending == ".csv" || ending == ".tsv"; }
+
 void write_as(const Output& out, const std::string& ending, const std::string& path,
               std::span<const NamedTensor> tensors) {
   const HostTensor& x = tensors[0].tensor;
@@ -228,8 +249,11 @@ void write_as(const Output& out, const std::string& ending, const std::string& p
   if (ending == ".safetensors") return write_safetensors(out, path, tensors);
   if (ending == ".npy") return write_npy(out, path, x);
   if (ending == ".idx") return write_idx(out, path, x);
-  if (ending == ".csv") return write_text_table(out, path, x, ',');
-  if (ending == ".tsv") return write_text_table(out, path, x, '\t');
+  if (is_table(ending)) {
+    const char separator = ending == ".csv" ? ',' : '\t';
+    const bool is_alone = tensors.size() == 1 && (tensors[0].name.empty() || x.dims.size() != 1);
+    return is_alone ? write_text_table(out, path, x, separator) : write_table(out, path, tensors, separator);
+  }
   if (ending == ".txt") return write_text_table(out, path, x, ' ');
   if (ending == ".png") return write_png(out, path, x);
   if (ending == ".jpg" || ending == ".jpeg") return write_jpeg(out, path, x);
@@ -247,7 +271,9 @@ void set_names(std::vector<NamedTensor>& tensors, const std::string& names) {
   }
 }
 
-static bool holds_several(const std::string& ending) { return ending == ".npz" || ending == ".safetensors"; }
+static bool holds_several(const std::string& ending) {
+  return ending == ".npz" || ending == ".safetensors" || is_table(ending);
+}
 
 void require_known_ending(const std::string& path) {
   auto [ending, gzip] = ending_of(path);
@@ -268,7 +294,8 @@ void save_tensors(const std::string& path, std::span<const NamedTensor> tensors)
   if (tensors.empty()) throw IoError(fmt::format("cannot save '{}': there is no tensor to save", path));
   if (tensors.size() > 1 && !several)
     throw IoError(
-        fmt::format("cannot save '{}': {} tensors go into a .npz or .safetensors file", path, tensors.size()));
+        fmt::format("cannot save '{}': {} tensors go into a .npz or .safetensors file, or columns into a .csv", path,
+                    tensors.size()));
   write_file_atomically(path, [&, &ending = ending, gzip = gzip](int descriptor) {
     Output file = [descriptor](const void* data, size_t count) { write_bytes(descriptor, data, count); };
     if (!gzip) return write_as(file, ending, path, tensors);
@@ -295,6 +322,8 @@ void hold_tensors(const std::string& path, std::span<const NamedTensor> tensors)
 bool file_exists(const std::string& path) { return bool(open_file(path, O_PATH)); }
 
 bool holds_tensor(const std::string& path, const std::string& name) {
+  auto source = open_source(path);
+  if (recognise(*source).kind == Kind::Text) return has_table_column(*source, name);
   std::vector<std::string> names = archive_names(path);
   return std::any_of(names.begin(), names.end(),
                      [&](const std::string& x) { // NumPy calls the parts of a tuple arr_0, arr_1
@@ -302,18 +331,21 @@ bool holds_tensor(const std::string& path, const std::string& name) {
                      });
 }
 
-std::string read_text(const std::string& path) {
-  auto source = open_source(path);
+std::string read_whole(const Source& source) {
   std::string text;
   for (size_t filled = 0;; filled = text.size()) {
-    require_readable(path, filled);
+    require_readable(source.path(), filled);
     // One byte beyond the limit tells that there is more.
     text.resize(std::min<uint64_t>(filled + std::max<size_t>(filled, 65536), reading_limit() + 1));
-    size_t got = source->read_some(filled, reinterpret_cast<std::byte*>(text.data()) + filled, text.size() - filled);
+    size_t got = source.read_some(filled, reinterpret_cast<std::byte*>(text.data()) + filled, text.size() - filled);
     bool more = got == text.size() - filled;
     text.resize(filled + got);
-    if (!more) break;
+    if (!more) return text;
   }
+}
+
+std::string read_text(const std::string& path) {
+  std::string text = read_whole(*open_source(path));
   if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
   if (size_t at = invalid_utf8(text); at != std::string::npos)
     throw IoError(fmt::format("'{}' is not text: byte {} is not UTF-8", path, at));

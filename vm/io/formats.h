@@ -35,6 +35,9 @@ bool is_pnm(const Source& source);
 OpenTensor open_pnm(const Source& source);
 bool is_text(const Source& source);
 OpenTensor open_text_table(const Source& source, const ReadOptions& options);
+bool has_line_of_names(const Source& source); // is the first row of a table of text not all numbers?
+
+std::string read_whole(const Source& source); // as much as may be read of a file; throws IoError beyond
 
 void write_bytes(int descriptor, const void* data, size_t count); // all of them; throws std::system_error
 
@@ -52,6 +55,8 @@ void write_npz(const Output& out, const std::string& path, std::span<const Named
 void write_safetensors(const Output& out, const std::string& path, std::span<const NamedTensor> tensors);
 void write_idx(const Output& out, const std::string& path, const HostTensor& x);
 void write_text_table(const Output& out, const std::string& path, const HostTensor& x, char separator);
+// Columns under a line of their names; `city.code` and `city.values` are one of texts, `when.seconds` one of times.
+void write_table(const Output& out, const std::string& path, std::span<const NamedTensor> tensors, char separator);
 // x: u8[h, w] or u8[h, w, c]
 void write_png(const Output& out, const std::string& path, const HostTensor& x);
 void write_jpeg(const Output& out, const std::string& path, const HostTensor& x);

@@ -73,10 +73,19 @@ private:
 
 TensorHeader peek_header(const std::string& path); // element type and sizes, without the elements
 HostTensor load_tensor(const std::string& path, const ReadOptions& options = {});
-// Of the tensors in a .npz or .safetensors file, in the order of the file; other files have none.
+// Of the tensors in a .npz or .safetensors file, or the columns of a table under a line of names, in the order of the
+// file; other files have none.
 std::vector<std::string> tensor_names(const std::string& path);
 std::vector<std::string> archive_names(const std::string& path); // the same; IoError for other files
 std::string tensor_names_text(const std::string& path); // one a line; a name that holds a line's end is an IoError
+
+// The columns of a table of text, under the names that a struct has for them (vm/io/table.h). Throws IoError.
+enum class ColumnContent : uint8_t { Bool, I64, F64, Text, Time }; // the narrowest of what its fields are
+struct TableColumn {
+  std::string field;
+  ColumnContent content;
+};
+std::vector<TableColumn> table_columns(const std::string& path);
 
 // Throws IoError (kind FileMismatch) unless the header has this element type and rank (keys are kept as u64); the
 // message names both.
@@ -89,9 +98,10 @@ struct NamedTensor {
 void set_names(std::vector<NamedTensor>& tensors, const std::string& names); // one a line, as many as tensors
 
 // Writes by the ending of the path: .npy .npz .safetensors .idx .csv .tsv .txt .png .jpg .jpeg .ppm .pgm .pnm; and all
-// but images, .npz and .safetensors gzipped with .gz after it. Several tensors go into .npz and .safetensors. Element
-// types that the format lacks are an IoError that names them; keys are written as u64. Images are u8[h, w] or
-// u8[h, w, c]. Replaces atomically: readers see the old file or the new one. Creates no folders.
+// but images, .npz and .safetensors gzipped with .gz after it. Several tensors go into .npz and .safetensors, vectors
+// of one length also into .csv and .tsv, as columns under their names (vm/io/table.h). Element types that the format
+// lacks are an IoError that names them; keys are written as u64. Images are u8[h, w] or u8[h, w, c]. Replaces
+// atomically: readers see the old file or the new one. Creates no folders.
 void save_tensors(const std::string& path, std::span<const NamedTensor> tensors);
 void require_known_ending(const std::string& path); // IoError: no format of files is written under this ending
 void save_tensor(const std::string& path, const HostTensor& x);

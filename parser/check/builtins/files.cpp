@@ -9,6 +9,7 @@
 #include "parser/check/sizes.h"
 #include "parser/check/strings.h"
 #include "parser/check/structs.h"
+#include "parser/check/tables.h"
 #include "parser/check/text.h"
 #include "parser/check/values.h"
 #include <filesystem>
@@ -27,6 +28,7 @@ bool is_text_table(Builtin builtin) { return builtin == Builtin::ReadCsv; }
 FileKind kind_of(Builtin builtin) {
   switch (builtin) {
   case Builtin::ReadCsv: return FileKind::Text;
+  case Builtin::ReadTable: return FileKind::Table;
   case Builtin::ReadIdx: return FileKind::Idx;
   case Builtin::ReadNpz: return FileKind::Npz;
   case Builtin::ReadSafetensors: return FileKind::Safetensors;
@@ -106,6 +108,23 @@ bool has_only_tensors(const Type& type) {
   return std::all_of(type.elements.begin(), type.elements.end(), [&](const Type& t) { return has_only_tensors(t); });
 }
 
+// The texts of a column (table.Texts).
+static bool is_list_of_texts(const Type& type) {
+  return type.is_list() && !type.elements.empty() && type.elements[0].is_str();
+}
+
+static ExprPtr text_of_one(Context& cx, TextOp op, ExprPtr operand, Span span) {
+  std::vector<ExprPtr> operands;
+  operands.push_back(std::move(operand));
+  return text_node(cx, op, std::move(operands), span);
+}
+
+static bool can_be_read(const Type& type) {
+  if (is_list_of_texts(type)) return true;
+  if (!type.is_aggregate()) return has_only_tensors(type);
+  return std::all_of(type.elements.begin(), type.elements.end(), [](const Type& t) { return can_be_read(t); });
+}
+
 // Leaf by leaf, of a type with lists in it: these have as many elements as the file has names for.
 static ExprPtr load_parts(Context& cx, const Type& type, const LeafPath& path, const typed::Expr& file,
                           LoadOptions options, Span span, typed::Block& before) {
@@ -125,6 +144,15 @@ static ExprPtr load_parts(Context& cx, const Type& type, const LeafPath& path, c
     node->operands.push_back(copy_simple(file));
     node->operands.push_back(leaf_name(cx, path, span));
     return shared(cx, std::move(node), before);
+  }
+  if (is_list_of_texts(type)) { // a file has them as the bytes of lines
+    const Type bytes = Type::tensor(DType::U8, std::vector<Size>(1));
+    return shared(
+        cx,
+        text_of_one(cx, TextOp::Lines,
+                    text_of_one(cx, TextOp::Decode, load_parts(cx, bytes, path, file, options, span, before), span),
+                    span),
+        before);
   }
   size_t first_own = cx.program.atoms.size();
   VarId position = new_variable(cx, "", Type::scalar(DType::I64), true, span);
@@ -154,6 +182,20 @@ static ExprPtr load_parts(Context& cx, const Type& type, const LeafPath& path, c
   return variable_value(cx, built, span);
 }
 
+// The bytes of the texts of a list, each with the end of a line behind it.
+static ExprPtr bytes_of_lines(Context& cx, ExprPtr list, typed::Block& into, Span span) {
+  const Type type = list->type;
+  const VarId ended = new_variable(cx, "", type, true, span);
+  into.statements.push_back(let_variable(ended, std::move(list), span));
+  into.statements.push_back(append_to(cx, ended, type, finish_interp(new_interp(span)), span));
+  auto end = new_interp(span);
+  append_text(*end, "\n");
+  std::vector<ExprPtr> operands;
+  operands.push_back(variable_value(cx, ended, span));
+  operands.push_back(finish_interp(std::move(end)));
+  return text_of_one(cx, TextOp::Bytes, text_node(cx, TextOp::Join, std::move(operands), span), span);
+}
+
 // The leaves of a value with lists in it: their names, one a line, and they themselves, one after the other.
 static void collect_leaves(Context& cx, ExprPtr value, const LeafPath& path, VarId names, VarId leaves,
                            typed::Block& into, Span span) {
@@ -164,7 +206,9 @@ static void collect_leaves(Context& cx, ExprPtr value, const LeafPath& path, Var
                      names, leaves, into, span);
     return;
   }
-  if (type.is_list()) {
+  if (is_list_of_texts(type)) {
+    value = bytes_of_lines(cx, std::move(value), into, span);
+  } else if (type.is_list()) {
     if (type.elements.empty()) return;
     typed::Stmt loop;
     std::vector<ExprPtr> one;
@@ -219,7 +263,8 @@ static bool file_sizes(Context& cx, Type& type, const std::string& path, const s
 }
 
 // Of a text that is written out; none where there is no expression.
-static std::string text_of(const ExprPtr& e) { return e ? e->as<typed::StrExpr>().text : ""; }
+static std::string text_of(const typed::Expr& e) { return e.as<typed::StrExpr>().text; }
+static std::string text_of(const ExprPtr& e) { return e ? text_of(*e) : ""; }
 
 // The path of a file that a const is read from is relative to the file in which it is written, as that of an import is.
 static void find_beside(Context& cx, typed::Expr& path) {
@@ -229,13 +274,27 @@ static void find_beside(Context& cx, typed::Expr& path) {
     written->text = (program.parent_path() / written->text).lexically_normal().string();
 }
 
+// `read_table(path)` where no struct is asked for.
+static ExprPtr untyped_table(Context& cx, Rule& r, const typed::Expr& path, const Type& wanted) {
+  if (wanted.is_tensor() && !wanted.open)
+    r.fail("TypeMismatch", r.span, fmt::format("a table is a struct of its columns, not {}", show(cx, wanted)),
+           "`read_csv` reads a table of numbers as a tensor; `load(path, name)` reads one column");
+  else if (!path.is<typed::StrExpr>() || !r.by[0]->source)
+    r.fail("UntypedLoad", r.span, "the columns of the table are not known here",
+           "say them: `let t: Trips = read_table(path)`, with `struct Trips[n] { fare: f64[n] }`");
+  else if (ExprPtr table = table_as_found(cx, text_of(path), *r.by[0]->source, r.span))
+    return table;
+  r.ok = false;
+  return nullptr;
+}
+
 static ExprPtr load_call(Context& cx, Builtin builtin, Rule& r, const Type* expected) {
   ExprPtr path = r.text(0, "a path"), name;
   if (!r.ok) return nullptr;
   if (cx.in_const) find_beside(cx, *path);
   LoadOptions options;
   options.kind = kind_of(builtin);
-  bool has_name = builtin != Builtin::ReadCsv && r.has(1);
+  bool has_name = builtin != Builtin::ReadCsv && builtin != Builtin::ReadTable && r.has(1);
   if (has_name) {
     auto known = r.by[1]->value ? std::nullopt : r.constant(1);
     if (known && known->kind == Static::Kind::None)
@@ -260,9 +319,11 @@ static ExprPtr load_call(Context& cx, Builtin builtin, Rule& r, const Type* expe
   }
   if (!r.ok) return nullptr;
 
+  Type wanted = expected ? cx.open.resolved(*expected) : Type::none();
+  if (builtin == Builtin::ReadTable && !wanted.is_struct() && !wanted.is_error())
+    return untyped_table(cx, r, *path, wanted);
   auto node = make_expr(typed::BuiltinExpr{Builtin::Load, typed::LoadAttrs{options}}, r.span, Type::error());
   auto& load = node->attrs<typed::LoadAttrs>();
-  Type wanted = expected ? cx.open.resolved(*expected) : Type::none();
   if (wanted.is_error()) { // reported
     r.ok = false;
     return nullptr;
@@ -275,7 +336,7 @@ static ExprPtr load_call(Context& cx, Builtin builtin, Rule& r, const Type* expe
     r.fail("NotConstant", r.span,
            "a list cannot be read into a const: how many elements it has is seen when the program runs");
     return nullptr;
-  } else if ((wanted.is_aggregate() || wanted.is_list()) && !has_name && has_only_tensors(wanted)) {
+  } else if ((wanted.is_aggregate() || wanted.is_list()) && !has_name && can_be_read(wanted)) {
     if (cx.in_const) {
       r.fail("NotConstant", r.span,
              fmt::format("a const of type {} cannot be read from a file: it has lists in it", show(cx, wanted)));
@@ -322,7 +383,7 @@ static ExprPtr save_call(Context& cx, Rule& r) {
   cx.open.settle(x->type);
   auto node = make_expr(typed::BuiltinExpr{Builtin::Save, typed::SaveAttrs{}}, r.span, Type::unit());
   std::string& names = node->attrs<typed::SaveAttrs>().names;
-  if (!x->type.is_tensor() && has_list(cx, x->type) && has_only_tensors(x->type)) {
+  if (!x->type.is_tensor() && has_list(cx, x->type) && can_be_read(x->type)) {
     typed::Block before;
     path = shared(cx, std::move(path), before);
     x = shared(cx, std::move(x), before);

@@ -1,0 +1,235 @@
+"""Tables against a twin in Python: random files written by Python's csv module (dialects, quotes, missing values, names that are no
+identifiers), read back by `read_table`, and rows, groups and joins of them against dictionaries and sorted().
+
+Each program prints one line of JSON for each result; floats as their shortest digits.
+"""
+import csv
+import datetime
+import gzip
+import json
+import math
+import pathlib
+import random
+
+SEED, COUNT = 1, 40
+WORDS = ["Oslo", "São Paulo", "Ürümqi", "a,b", 'say "hi"', "new york", "x", "", "#1", " lead", "12", "true", "NA", "日本", "semi;colon"]
+NAMES = ["fare", "city name", "Größe", "2020", "a-b", "in", "when", "x", "fare"]
+
+
+class Column:
+    """kind: i64, f64, bool, text, time; `values`: with None for what is missing."""
+
+    def __init__(self, rng, kind, rows, name, is_alone):
+        self.kind, self.name = kind, name
+        self.values = [self.value(rng) for _ in range(rows)]
+        if is_alone and kind == "text":  # an empty line is no row
+            self.values = [v or "" for v in self.values]
+        if kind == "f64" and rows:
+            self.values[0] = 0.5  # so that it is one
+        if kind == "text" and rows:
+            self.values[0] = "Oslo"
+        if kind == "bool" and rows:
+            self.values = [bool(v) for v in self.values]
+        if kind == "time" and rows:
+            self.values[0] = 86400.0
+
+    def value(self, rng):
+        if self.kind == "i64":
+            return rng.choice([rng.randrange(5), rng.randrange(-10**6, 10**6), rng.randrange(-2**63, 2**63)])
+        if self.kind == "f64":
+            return rng.choice([None, rng.uniform(-1e3, 1e3), float(rng.randrange(10)), rng.uniform(-1, 1) * 10.0 ** rng.randrange(-300, 300)])
+        if self.kind == "bool":
+            return rng.random() < 0.5
+        if self.kind == "text":
+            return rng.choice(WORDS + [None])
+        return rng.choice([None, float(rng.randrange(-60000, 60000) * 86400), float(rng.randrange(-10**9, 4 * 10**9))])
+
+    def field(self, rng, value):
+        if value is None:
+            return None
+        if self.kind == "f64":
+            return rng.choice([repr(value), "%.17g" % value])
+        if self.kind == "bool":
+            return "true" if value else "false"
+        if self.kind == "time":
+            when = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=value)
+            if value % 86400 == 0 and rng.random() < 0.7:
+                return when.date().isoformat()
+            return when.isoformat(sep=rng.choice("T ")) + rng.choice(["", "Z", "+00:00"])
+        return str(value)
+
+    def is_numeric_text(self):
+        """A column of text that Python's reader of types would take for another kind."""
+        return self.kind == "text" and not any(v in ("Oslo", "x") for v in self.values)
+
+
+def quoted(text, separator, always):
+    special = text == "" or separator in text or '"' in text or text.startswith("#") or text != text.strip()
+    return '"' + text.replace('"', '""') + '"' if special or always else text
+
+
+def write(rng, path, columns, rows):
+    separator = rng.choice([",", ";", "\t"]) if len(columns) > 1 else ","
+    end = rng.choice(["\n", "\r\n"])
+    always = rng.random() < 0.2
+    lines = [separator.join(quoted(c.name, separator, always) for c in columns)]
+    for row in range(rows):
+        fields = []
+        for column in columns:
+            field = column.field(rng, column.values[row])
+            if field is None:
+                fields.append(rng.choice(["", "NA", "nan"]) if column.kind == "f64" else "")
+            else:
+                fields.append(quoted(field, separator, always or (column.kind == "text" and rng.random() < 0.1)))
+        lines.append(separator.join(fields) or '""')  # an empty line is no row
+        if rng.random() < 0.05:
+            lines.append(rng.choice(["", "# a comment"]))
+    text = rng.choice(["", "\ufeff"]) + end.join(lines) + rng.choice(["", end])
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "wb") as file:
+        file.write(text.encode())
+
+
+def field_names(columns):
+    """The twin of what a struct calls them."""
+    names = []
+    for k, column in enumerate(columns):
+        text = ""
+        for c in column.name:
+            fits = c.isascii() and (c.isalnum() or c == "_")
+            if fits or (text and text[-1] != "_"):
+                text += c if fits else "_"
+        text = text.rstrip("_") or "column_%d" % (k + 1)
+        text = "_" + text if text[0].isdigit() else text
+        name, number = text, 2
+        while name in names:
+            name, number = "%s_%d" % (text, number), number + 1
+        names.append(name)
+    return names
+
+
+def shown(kind, place):
+    """An expression of tl that prints a column as a line of JSON: NaN and missing texts as null."""
+    place = "(%s)" % place
+    if kind in ("i64", "bool"):
+        return 'print("[{", ".join(list(str(%s[k]) for k in 0..len(%s)))}]")' % (place, place)
+    if kind == "text":
+        return ('{ let c = %s\n print("[{", ".join(list(if c.code[k] < 0 { "null" } else { quote(table.text(c, k)) }'
+                ' for k in 0..len(c.code)))}]") }' % place)
+    place = place + ".seconds" if kind == "time" else place
+    return ('{ let c = %s\n print("[{", ".join(list(if isnan(c[k]) { "null" } else { str(c[k]) } for k in 0..len(c)))}]") }' % place)
+
+
+PROGRAM = '''import table
+fn quote(s: str) -> str {
+  let q = "\\""
+  q + s.replace("\\\\", "\\\\\\\\").replace(q, "\\\\" + q) + q
+}
+let t = read_table("%s")
+'''
+
+
+def text_order(value):
+    return (value is None, (value or "").encode())
+
+
+def number_order(value):
+    return (value is None, value or 0)
+
+
+def run_case(oracle, rng, number):
+    rows = rng.choice([1, 1, 2, 3, 7, 20, 60])
+    kinds = [rng.choice(["i64", "f64", "bool", "text", "time"]) for _ in range(rng.randrange(1, 6))]
+    columns = [Column(rng, kind, rows, rng.choice(NAMES), len(kinds) == 1) for kind in kinds]
+    names = field_names(columns)
+    wanted, lines = [], []
+
+    def expect(kind, place, values):
+        lines.append("if true " + shown(kind, place) if shown(kind, place).startswith("{") else shown(kind, place))
+        wanted.append((place, kind, values))
+
+    for name, column in zip(names, columns):
+        expect(column.kind, "t." + name, column.values)
+    key = rng.randrange(len(columns))
+    column, place = columns[key], "t." + names[key]
+    order = text_order if column.kind == "text" else number_order
+    other = rng.randrange(len(columns))
+    sort = sorted(range(rows), key=lambda k: order(column.values[k]))
+    if column.kind != "bool":
+        expect(columns[other].kind, "table.sort_by(t, %s).%s" % (place, names[other]), [columns[other].values[k] for k in sort])
+        groups = {}
+        for row in range(rows):
+            groups.setdefault(column.values[row], []).append(row)
+        ordered = sorted(groups, key=order)
+        lines.append("let g = table.group_by(%s)" % place)
+        expect("i64", "g.count", [len(groups[k]) for k in ordered])
+        expect(column.kind, "table.firsts(g, t).%s" % names[key], [column.values[groups[k][0]] for k in ordered])
+        expect("i64", "table.sums(g, arange(%d))" % rows, [sum(groups[k]) for k in ordered])
+        expect("i64", "table.maxs(g, arange(%d) %% 3)" % rows, [max(r % 3 for r in groups[k]) for k in ordered])
+        expect("i64", "table.mins(g, arange(%d) %% 3)" % rows, [min(r % 3 for r in groups[k]) for k in ordered])
+    if column.kind in ("i64", "text"):
+        pairs = [(a, b) for a in range(rows) for b in range(0, rows, 2) if column.values[a] == column.values[b] is not None]
+        lines.append("let half = t[::2]\nlet (l, r) = table.inner_join(%s, half.%s)" % (place, names[key]))
+        expect("i64", "l", [a for a, _ in pairs])
+        expect("i64", "r * 2", [b for _, b in pairs])
+    mask = [rng.random() < 0.5 for _ in range(rows)]
+    kept = [k for k in range(rows) if mask[k]]
+    lines.append("let m: bool[_] = [%s]" % ", ".join(str(x).lower() for x in mask))
+    expect(columns[other].kind, "t[m].%s" % names[other], [columns[other].values[k] for k in kept])
+    if column.kind == "text":
+        word = rng.choice(WORDS)
+        expect("bool", 'table.is(%s, %s)' % (place, json.dumps(word, ensure_ascii=False)), [v == word for v in column.values])
+        expect("bool", 'table.has(%s, "o")' % place, [v is not None and "o" in v for v in column.values])
+    if column.kind == "time":
+        day = [(datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=v or 0)) for v in column.values]
+        lines.append("let (year, month, day) = table.date(%s)" % place)
+        for name, what in [("year", [d.year for d in day]), ("month", [d.month for d in day]), ("day", [d.day for d in day]),
+                           ("table.hour(%s)" % place, [d.hour for d in day]), ("table.weekday(%s)" % place, [d.weekday() for d in day])]:
+            expect("i64", name, what)
+    # What is saved reads back the same.
+    lines.append('save("copy.csv", t)')
+    with oracle.folder() as folder:
+        path = pathlib.Path(folder, "data.csv" + rng.choice(["", "", ".gz"]))
+        write(rng, path, columns, rows)
+        result = oracle.run(folder, PROGRAM % path.name + "\n".join(lines) + "\n", rng.choice([[], ["--interp"], ["--threads", "1"]]))
+        if result.returncode:
+            return oracle.check(False, "case %d: %s" % (number, result.stderr[:600]))
+        compare(oracle, number, result.stdout.splitlines(), wanted)
+        saved = read_saved(pathlib.Path(folder, "copy.csv"))
+        oracle.check([c for c in saved] == names, "case %d: saved names %r" % (number, list(saved)))
+        again = oracle.run(folder, (PROGRAM % "copy.csv") + "\n".join(
+            ("if true " if shown(c.kind, "t." + n).startswith("{") else "") + shown(c.kind, "t." + n)
+            for n, c in zip(names, columns)) + "\n")
+        if again.returncode:
+            return oracle.check(False, "case %d, saved: %s" % (number, again.stderr[:600]))
+        compare(oracle, number, again.stdout.splitlines(), [(n, c.kind, c.values) for n, c in zip(names, columns)])
+
+
+def read_saved(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return next(csv.reader(file))
+
+
+def same(kind, got, value):
+    if value is None or got is None:
+        return got is value
+    return math.isclose(got, value, rel_tol=0, abs_tol=0) if kind in ("f64", "time") else got == value
+
+
+def compare(oracle, number, lines, wanted):
+    if not oracle.check(len(lines) == len(wanted), "case %d: %d lines, not %d" % (number, len(lines), len(wanted))) and len(lines) != len(wanted):
+        return
+    for line, (place, kind, values) in zip(lines, wanted):
+        try:
+            got = json.loads(line)
+        except ValueError:
+            oracle.check(False, "case %d: %s: %r" % (number, place, line[:200]))
+            continue
+        good = len(got) == len(values) and all(same(kind, a, b) for a, b in zip(got, values))
+        oracle.check(good, "case %d: %s is %r, not %r" % (number, place, got, values))
+
+
+def run(oracle):
+    rng = random.Random(oracle.seed)
+    for number in range(oracle.count):
+        run_case(oracle, rng, number)
