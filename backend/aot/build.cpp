@@ -27,7 +27,7 @@
 // clang-format off
 #define TL_EMBEDDED(X) \
   X(runtime) \
-  X(without_linalg) X(without_sort_values) X(without_sort_order) X(without_sort_top) X(without_plot) X(without_readers) X(without_writers) X(without_png) X(without_jpeg) X(without_refusal)
+  X(without_linalg) X(without_sort_values) X(without_sort_order) X(without_sort_top) X(without_plot) X(without_readers) X(without_tables) X(without_writers) X(without_png) X(without_jpeg) X(without_refusal)
 // clang-format on
 extern "C" {
 #define X(name) extern const char tl_##name[], tl_##name##_end[];
@@ -75,6 +75,7 @@ void deliver(const std::string& from, const std::string& to, bool executable) {
 // The parts of the VM that a program may do without.
 struct Used {
   bool linalg = false, plot = false, readers = false, writers = false, images = false; // images: written
+  bool tables = false;                                                                 // read, with names
   std::array<bool, std::size(kSortOps)> sorts = {};                                    // by SortOp
   bool refusal = true; // to run on an old processor: ends the process
 };
@@ -82,8 +83,10 @@ struct Used {
 void used_by_command_line(const ProgramInterface& interface, Used& used) {
   if (!interface.results.empty()) used.writers = used.images = true; // -o
   for (const ParamInfo& param : interface.params)
-    if (param.kind == ParamInfo::Kind::Tensor || param.kind == ParamInfo::Kind::List || !param.leaf.empty())
+    if (param.kind == ParamInfo::Kind::Tensor || param.kind == ParamInfo::Kind::List || !param.leaf.empty()) {
       used.readers = true;
+      used.tables = used.tables || !param.leaf.empty();
+    }
 }
 
 void used_by(const Program& program, Used& used) {
@@ -100,7 +103,10 @@ void used_by(const Program& program, Used& used) {
         break;
       case HostOp::Load:
       case HostOp::Exists:
-      case HostOp::ReadText: used.readers = true; break;
+      case HostOp::ReadText:
+        used.readers = true;
+        if (i.in.size() > 1 || (i.host_op == HostOp::ReadText && i.index == 1)) used.tables = true;
+        break;
       default: break;
       }
     }
@@ -119,6 +125,7 @@ std::vector<std::pair<std::string, std::string_view>> runtime_for(const Used& us
   if (!sorts(SortOp::Top)) add("without_sort_top", tl_without_sort_top, tl_without_sort_top_end);
   if (!used.plot) add("without_plot", tl_without_plot, tl_without_plot_end);
   if (!used.readers) add("without_readers", tl_without_readers, tl_without_readers_end);
+  if (!used.tables) add("without_tables", tl_without_tables, tl_without_tables_end);
   if (!used.writers) add("without_writers", tl_without_writers, tl_without_writers_end);
   if (!used.images && !used.plot) add("without_png", tl_without_png, tl_without_png_end);
   if (!used.refusal) add("without_refusal", tl_without_refusal, tl_without_refusal_end);

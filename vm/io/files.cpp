@@ -141,7 +141,7 @@ std::vector<std::string> names_in(const std::string& path, bool is_archive) {
   case Kind::Npz: return npz_names(*source);
   case Kind::Safetensors: return safetensors_names(*source);
   case Kind::Text:
-    if (!is_archive && has_line_of_names(*source)) return table_in(*source)->names();
+    if (!is_archive && has_line_of_names(*source)) return table_names(*source);
     break;
   default: break;
   }

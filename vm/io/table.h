@@ -61,6 +61,7 @@ std::shared_ptr<const Table> table_in(const Source& source);
 
 // The name of a part of a struct's field, "fare", "city.code", "city.values", "when.seconds", as OpenTensor reads it.
 OpenTensor open_table_column(const Source& source, const ReadOptions& options);
+std::vector<std::string> table_names(const Source& source);
 bool has_table_column(const Source& source, const std::string& name);
 
 } // namespace tl
