@@ -1,9 +1,10 @@
-// What is in a FormatTemplate in place of a specification where text is shown as Python's repr has it, in quotes.
+// What is in a FormatTemplate in place of a specification.
 #pragma once
 #include <string_view>
 
 namespace tl {
 
-inline constexpr std::string_view kRepr = "!r";
+inline constexpr std::string_view kRepr = "!r";  // text as Python's repr has it, in quotes
+inline constexpr std::string_view kBrief = "!b"; // a tensor of more than a few elements by its type: f32[784, 128]
 
 } // namespace tl

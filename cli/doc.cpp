@@ -18,7 +18,9 @@ void show_lines(const std::string& text) {
   }
 }
 
-void show(const Documented& entry) {
+} // namespace
+
+void show_documentation(const Documented& entry) {
   for (const std::string& signature : entry.signatures)
     fmt::print("{}\n", signature);
   show_lines(entry.doc);
@@ -29,13 +31,11 @@ void show(const Documented& entry) {
   }
 }
 
-} // namespace
-
 bool show_documentation(const std::string& name) {
   bool found = false;
   auto entry = [&](const Documented& documented) {
     if (found) fmt::print("\n");
-    show(documented);
+    show_documentation(documented);
     found = true;
   };
   const std::vector<DocumentedModule> modules = documented_library();

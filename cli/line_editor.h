@@ -1,28 +1,38 @@
-// A line from a terminal, with editing and history (libedit), or from a pipe.
+// Whole inputs for the REPL: from a terminal, with editing and history (cli/editor), from a dumb one, or from a pipe.
 #pragma once
+#include "cli/editor/editor.h"
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 namespace tl::cli {
 
 class LineEditor {
 public:
-  enum class Answer { Line, Interrupted, End };
+  enum class Answer { Input, Interrupted, End };
+  struct Setup {
+    std::string history_file; // empty: none
+    std::function<editor::Completion(const std::string& text, size_t cursor)> complete;
+    const std::atomic<bool>* interrupted; // set by a signal that came from elsewhere than the keyboard
+  };
 
-  // On a terminal, where `edits()`: with prompts, and with a history kept in `history_file` (none: an empty name).
-  // `complete` gives what a word may become. Else lines come as they are.
-  LineEditor(std::string history_file, std::function<std::vector<std::string>(const std::string&)> complete);
+  explicit LineEditor(Setup setup);
   ~LineEditor();
 
-  bool edits() const;
-  // Without the end of the line. Interrupted: Ctrl-C was pressed at the prompt.
-  Answer read(const std::string& prompt, std::string& line);
-  void remember(const std::string& input); // in the history
+  bool is_terminal() const; // with prompts
+  // Lines until the input can end there. End: there is no more. Of a terminal's input that is not all there when it is
+  // gone nothing is given; of a pipe's, what has come.
+  Answer read(std::string& input);
+  // In the history. What went wrong with its file, or an empty text.
+  std::string remember(const std::string& input);
 
 private:
   struct State;
+  Answer read_lines(std::string& input);
+  Answer edit(std::string& input);
+  void resize();
+
   std::unique_ptr<State> state_;
 };
 

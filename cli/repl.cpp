@@ -1,20 +1,24 @@
 // tl repl: explore. Each input is a piece of one growing program.
+#include "cli/editor/terminal.h"
 #include "commands.h"
 #include "compiler/programs.h"
 #include "compiler/session.h"
+#include "completion.h"
 #include "documentation.h"
 #include "driver/messages.h"
 #include "line_editor.h"
 #include "options.h"
 #include "parser/syntax/parse.h"
+#include "shown_values.h"
 #include "vm/interrupt.h"
 #include "vm/io/access.h"
-#include "vm/io/input_lines.h"
 #include "vm/io/io.h"
+#include "vm/io/line_width.h"
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace tl::cli {
 namespace {
@@ -28,23 +32,23 @@ void on_interrupt(int signal) {
   if (!::pthread_equal(::pthread_self(), reader)) ::pthread_kill(reader, signal);
 }
 
-struct LineCommand {
-  std::string_view name, argument, doc;
-};
-constexpr LineCommand kCommands[] = {
-    {":help", "[NAME]", "this text, or what a function of the library does"},
+const std::vector<LineCommand> kCommands = {
+    {":help", "[NAME]", "this text, or what a function or struct does, of the library or your own"},
     {":type", "EXPRESSION", "its type, without computing it"},
     {":ir", "INPUT", "what the compiler makes of it, after all passes"},
     {":asm", "INPUT", "its kernels as machine code"},
     {":cuda", "INPUT", "its kernels as CUDA C++"},
     {":time", "INPUT", "run it and say how long that took"},
+    {":timeit", "EXPRESSION", "run it many times, and say how long one takes, without compiling"},
     {":mem", "", "what the values of this session take, by device"},
     {":devices", "", "what there is to run on"},
     {":load", "FILE", "run a file; what it declares and binds stays"},
-    {":save", "FILE", "write what was entered, without what failed, as a program"},
     {":reset", "", "forget everything"},
-    {":quit", "", "leave (also Ctrl-D)"},
+    {":reload", "[FILE]", "run again the files that were loaded or imported, or this one"},
+    {":save", "FILE", "write what was entered, without what failed, as a program"},
+    {":quit", "", "leave (also exit(), quit(), Ctrl-D)"},
 };
+constexpr double kTimeitSeconds = 1;
 
 std::string trimmed(std::string_view text) {
   size_t begin = text.find_first_not_of(" \t\r\n"), end = text.find_last_not_of(" \t\r\n");
@@ -57,92 +61,114 @@ std::string history_file() {
   return home && *home ? std::string(home) + "/.tl_history" : "";
 }
 
+// What is entered at once may hold commands between its statements: each is an input of its own.
+std::vector<std::string> inputs_of(const std::string& text) {
+  std::vector<std::string> inputs;
+  std::string input;
+  auto end_input = [&] {
+    if (!trimmed(input).empty()) inputs.push_back(input);
+    input.clear();
+  };
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
+    begin = end + 1;
+    const bool is_command = trimmed(line).starts_with(':') && !is_incomplete(input);
+    if (is_command) end_input();
+    input += (input.empty() ? "" : "\n") + line;
+    if (is_command) end_input();
+  }
+  end_input();
+  return inputs;
+}
+
+// "12.3 µs"
+std::string duration_text(double seconds) {
+  constexpr std::pair<double, const char*> kUnits[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}};
+  for (const auto& [unit, name] : kUnits)
+    if (seconds >= unit || unit == 1e-9) return fmt::format("{:.3g} {}", seconds / unit, name);
+  return "";
+}
+
 class Repl {
 public:
   explicit Repl(const RunFlags& flags)
-      : flags_(flags), editor_(history_file(), [this](const std::string& word) { return completions(word); }) {
+      : flags_(flags),
+        editor_(
+            {history_file(),
+             [this](const std::string& text, size_t cursor) { return complete(*session_, kCommands, text, cursor); },
+             &interrupted}) {
     reset();
   }
 
   int run() {
-    if (editor_.edits()) fmt::print("{}. :help says what there is.\n", version_text());
-    std::string input;
-    while (!ended_ && read(input)) {
+    if (editor_.is_terminal()) fmt::print("{}. :help says what there is.\n", version_text());
+    std::fflush(stdout);
+    std::string text;
+    while (!ended_) {
       interrupted = false;
-      editor_.remember(input);
-      if (input[0] == ':')
-        command(input);
-      else
-        enter(input, fmt::format("<input {}>", ++count_));
-      std::fflush(stdout);
-      std::fflush(stderr);
+      const LineEditor::Answer answer = editor_.read(text);
+      interrupted = false;
+      if (answer == LineEditor::Answer::End) break;
+      if (answer == LineEditor::Answer::Interrupted) continue;
+      if (const std::string problem = editor_.remember(text); !problem.empty()) say(problem);
+      for (const std::string& input : inputs_of(text))
+        if (!ended_) answer_to(input);
     }
     return exit_code_;
   }
 
 private:
   void reset() {
-    session_.emplace(flags_, &interrupted);
+    session_.emplace(flags_, &interrupted, editor_.is_terminal());
+    if (editor_.is_terminal())
+      session_->set_output(with_shown_values(flushed_output(stdout),
+                                             [] {
+                                               return ValueLook{editor::terminal_size().columns,
+                                                                editor::has_colours(STDOUT_FILENO)};
+                                             }),
+                           error_output());
     accepted_.clear();
+    loaded_.clear();
   }
 
-  // A whole input: lines until no bracket is open. False at the end.
-  bool read(std::string& input) {
-    input.clear();
-    while (true) {
-      std::string line;
-      bool first = input.empty();
-      LineEditor::Answer answer = editor_.read(first ? "tl> " : "  > ", line);
-      if (answer == LineEditor::Answer::Interrupted) {
-        input.clear();
-        continue;
-      }
-      if (answer == LineEditor::Answer::End) return !first;
-      if (first && trimmed(line).empty()) continue;
-      input += (first ? "" : "\n") + line;
-      if (trimmed(input)[0] == ':') {
-        input = trimmed(input);
-        return true;
-      }
-      bool gives_up = editor_.edits() && !first && trimmed(line).empty();
-      if (is_incomplete(input) && !gives_up) continue;
-      if (editor_.edits() || is_comment(input) || !goes_on()) return true;
-    }
+  // Messages in colour come behind what was printed: a terminal shows both.
+  void answer_to(const std::string& input) {
+    if (editor_.is_terminal()) set_line_width(std::max<size_t>(editor::terminal_size().columns, kLeastColumns) - 1);
+    std::optional<KeptMessages> messages;
+    if (editor_.is_terminal() && editor::has_colours(STDERR_FILENO)) messages.emplace();
+    const std::string text = trimmed(input);
+    if (text[0] == ':')
+      command(text);
+    else if (leaves(text))
+      ended_ = true;
+    else
+      enter(input, next_name());
+    std::fflush(stdout);
+    if (messages)
+      for (const KeptMessages::Message& message : messages->all)
+        std::fputs(coloured_message(message.text).c_str(), stderr);
+    std::fflush(stderr);
   }
 
-  // Comments and blank lines alone, of which nothing goes on.
-  static bool is_comment(const std::string& input) {
-    for (size_t begin = 0; begin < input.size();) {
-      const size_t end = std::min(input.find('\n', begin), input.size());
-      const std::string line = trimmed(input.substr(begin, end - begin));
-      if (!line.empty() && line[0] != '#') return false;
-      begin = end + 1;
-    }
-    return true;
+  // exit() and quit(), unless the user has functions of these names.
+  bool leaves(std::string text) const {
+    if (text.ends_with(';')) text = trimmed(text.substr(0, text.size() - 1));
+    if (text != "exit()" && text != "quit()") return false;
+    const std::vector<Documented> declared = session_->declared();
+    return std::none_of(declared.begin(), declared.end(),
+                        [&](const Documented& entry) { return entry.name + "()" == text; });
   }
 
-  // In a text that came as a whole the next line, past comments and blank ones, may begin with `.name` or `else`. What
-  // has not arrived is not waited for: somebody may be waiting for an answer to what has.
-  static bool goes_on() {
-    auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-    for (size_t ahead = 0;; ++ahead) {
-      std::optional<std::string> line = arrived_input_line(ahead);
-      if (!line) return false;
-      std::string text = trimmed(*line);
-      if (text.empty() || text[0] == '#') continue;
-      return (text.size() > 1 && text[0] == '.' && is_word(text[1]) && !std::isdigit(text[1])) ||
-             (text.rfind("else", 0) == 0 && (text.size() == 4 || !is_word(text[4])));
-    }
-  }
+  std::string next_name() { return fmt::format("<input {}>", ++count_); }
 
-  void enter(const std::string& text, const std::string& name) {
+  // `key`: of an input that replaces what was accepted under it before.
+  void enter(const std::string& text, const std::string& name, const std::string& key = "") {
     try {
       switch (session_->run(text, name)) {
-      case Session::End::Done: accept(text); break;
-      case Session::End::Rejected: break;
-      case Session::End::Failed:
-        if (interrupted) fmt::print(stderr, "interrupted\n");
-        break;
+      case Session::End::Done: accept(text, key); break;
+      case Session::End::Rejected:
+      case Session::End::Failed: break;
       case Session::End::Exited:
         ended_ = true;
         exit_code_ = session_->exit_code();
@@ -156,23 +182,30 @@ private:
   }
 
   // For :save. What only showed a value is no statement of a program: it becomes a comment.
-  void accept(const std::string& text) {
-    bool shows = session_->showed_value();
+  void accept(const std::string& text, const std::string& key) {
+    const bool shows = session_->showed_value();
+    std::string lines;
     for (size_t begin = 0; begin <= text.size();) {
       size_t end = std::min(text.find('\n', begin), text.size());
-      accepted_ += (shows ? "# " : "") + text.substr(begin, end - begin) + "\n";
+      lines += (shows ? "# " : "") + text.substr(begin, end - begin) + "\n";
       begin = end + 1;
     }
+    auto same = std::find_if(accepted_.begin(), accepted_.end(),
+                             [&](const Accepted& other) { return !key.empty() && other.key == key; });
+    if (same == accepted_.end())
+      accepted_.push_back({key, std::move(lines)});
+    else
+      same->lines = std::move(lines);
   }
 
   void command(const std::string& input) {
-    size_t space = input.find_first_of(" \t");
+    size_t space = input.find_first_of(" \t\n");
     std::string name = input.substr(0, space);
     std::string rest = space == std::string::npos ? "" : trimmed(input.substr(space));
-    auto known = std::find_if(std::begin(kCommands), std::end(kCommands), [&](const LineCommand& c) {
+    auto known = std::find_if(kCommands.begin(), kCommands.end(), [&](const LineCommand& c) {
       return c.name == name || (name.size() > 1 && c.name.rfind(name, 0) == 0);
     });
-    if (known == std::end(kCommands)) return say(fmt::format("there is no command '{}'; :help lists them", name));
+    if (known == kCommands.end()) return say(fmt::format("there is no command '{}'; :help lists them", name));
     name = known->name;
     bool needs = !known->argument.empty() && known->argument[0] != '[';
     if (needs && rest.empty()) return say(fmt::format("{} needs {}", name, known->argument));
@@ -196,31 +229,71 @@ private:
       std::fputs(devices_text(flags_.run.cpu_devices).c_str(), stdout);
     } else if (name == ":time") {
       auto start = std::chrono::steady_clock::now();
-      enter(rest, fmt::format("<input {}>", ++count_));
+      enter(rest, next_name());
       std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
       fmt::print("{:.3f} ms, compiling included\n", seconds.count() * 1e3);
+    } else if (name == ":timeit") {
+      time(rest);
     } else if (name == ":load") {
-      try {
-        auto text = [&] {
-          const NamedByUser by_user;
-          return read_program(rest);
-        };
-        enter(text(), rest);
-      } catch (const UsageError& error) {
-        show("UsageError", error.what());
-      }
+      load(rest);
+    } else if (name == ":reload") {
+      reload(rest);
     } else if (name == ":save") {
-      try {
+      save(rest);
+    }
+  }
+
+  void time(const std::string& text) {
+    const std::optional<Session::Timing> timing = session_->time(text, kTimeitSeconds);
+    if (!timing) return;
+    fmt::print("{} each, {} at best ({} run{})\n", duration_text(timing->mean), duration_text(timing->least),
+               timing->runs, timing->runs == 1 ? "" : "s");
+  }
+
+  void load(const std::string& file) {
+    try {
+      auto text = [&] {
         const NamedByUser by_user;
-        write_text(rest, accepted_);
-      } catch (const IoError& error) {
-        show(error.kind, error.what());
-      }
+        return read_program(file);
+      };
+      const std::string program = text();
+      std::erase(loaded_, file); // also of one that is wrong: it will be mended, and loaded again
+      loaded_.push_back(file);
+      enter(program, file, file);
+    } catch (const UsageError& error) {
+      show("UsageError", error.what());
+    }
+  }
+
+  void reload(const std::string& file) {
+    const std::vector<std::string> imports = session_->own_imports(), files = loaded_;
+    if (file.empty() && imports.empty() && files.empty())
+      return say("no file has been loaded or imported yet; `:load FILE` runs one");
+    session_->forget_imports();
+    for (const std::string& import : imports)
+      enter(import, next_name(), import);
+    if (!file.empty()) return load(file);
+    for (const std::string& loaded : files)
+      load(loaded);
+  }
+
+  void save(const std::string& file) {
+    std::string program;
+    for (const Accepted& piece : accepted_)
+      program += piece.lines;
+    try {
+      const NamedByUser by_user;
+      write_text(file, program);
+    } catch (const IoError& error) {
+      show(error.kind, error.what());
     }
   }
 
   void help(const std::string& name) {
     if (!name.empty()) {
+      const std::vector<Documented> declared = session_->declared();
+      auto own = std::find_if(declared.rbegin(), declared.rend(), [&](const Documented& d) { return d.name == name; });
+      if (own != declared.rend()) return show_documentation(*own);
       if (show_documentation(name)) return;
       std::vector<std::string> names = session_->names();
       if (std::find(names.begin(), names.end(), name) != names.end()) {
@@ -229,7 +302,8 @@ private:
       }
       return say(fmt::format("there is no documentation of '{}'", name));
     }
-    fmt::print("Enter statements or expressions; the value of a bare expression is shown with its type.\n");
+    fmt::print("Enter statements or expressions; the value of a bare expression is shown with its type.\n"
+               "At a terminal `_` is the last of them. A `;` at the end shows nothing.\n");
     for (const LineCommand& c : kCommands)
       fmt::print("  {:<20} {}\n", fmt::format("{} {}", c.name, c.argument), c.doc);
   }
@@ -249,40 +323,16 @@ private:
 
   static void say(const std::string& message) { show("UsageError", message); }
 
-  std::vector<std::string> completions(const std::string& word) {
-    std::vector<std::string> found;
-    auto consider = [&](std::string_view name) {
-      if (name.rfind(word, 0) == 0 && name != word) found.emplace_back(name);
-    };
-    if (word[0] == ':')
-      for (const LineCommand& c : kCommands)
-        consider(c.name);
-    for (const std::string& name : session_->names())
-      consider(name);
-    for (int i = 0; i < kBuiltinCount; ++i)
-      consider(kBuiltins[i].name);
-    for (int i = 0; i < kScalarOpCount; ++i)
-      consider(kScalarOps[i].name);
-    const size_t dot = word.rfind('.');
-    if (dot != std::string::npos) {
-      for (const DocumentedModule& module : documented_library())
-        if (word.starts_with(module.name + "."))
-          for (const Documented& function : module.functions)
-            consider(function.name);
-      // Of a value, as in `x.ma`: the functions that take it.
-      if (found.empty() && dot + 1 < word.size())
-        for (const std::string& name : completions(word.substr(dot + 1)))
-          if (name.find('.') == std::string::npos) found.push_back(word.substr(0, dot + 1) + name);
-    }
-    std::sort(found.begin(), found.end());
-    found.erase(std::unique(found.begin(), found.end()), found.end());
-    return found;
-  }
+  struct Accepted {
+    std::string key, lines;
+  };
+  static constexpr size_t kLeastColumns = 20;
 
   const RunFlags& flags_;
   std::optional<Session> session_;
   LineEditor editor_;
-  std::string accepted_;
+  std::vector<Accepted> accepted_;
+  std::vector<std::string> loaded_; // files, each once
   int count_ = 0, exit_code_ = kFine;
   bool ended_ = false;
 };

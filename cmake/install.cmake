@@ -8,7 +8,7 @@ install(DIRECTORY samples DESTINATION ${CMAKE_INSTALL_DATADIR}/tl REGEX "/data/[
 # Whose licenses go with what is linked from them, here and in the Python package.
 set(TL_LINKED_PACKAGES llvm-19-dev liblld-19-dev libstdc++-12-dev libpng-dev libjpeg62-turbo-dev zlib1g-dev libzstd-dev
   libfmt-dev libcli11-dev nlohmann-json3-dev liblapack-dev libblas-dev
-  libedit-dev libbsd-dev libmd-dev libncurses-dev libcmark-gfm-dev)
+  libcmark-gfm-dev)
 foreach(package ${TL_LINKED_PACKAGES})
   install(FILES /usr/share/doc/${package}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR}/licenses RENAME ${package} OPTIONAL)
 endforeach()

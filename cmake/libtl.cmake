@@ -8,7 +8,7 @@ set_target_properties(libtl PROPERTIES PREFIX "" LINK_DEPENDS ${exports})
 # Debian's archives are for executables: they take the addresses of the standard streams, which a shared library cannot
 # know. Copies that take ours go before them.
 set(fitting "")
-foreach(archive ${TL_PNG} ${TL_JPEG} ${TL_EDIT} ${TL_TINFO} ${TL_BSD})
+foreach(archive ${TL_PNG} ${TL_JPEG})
   get_filename_component(name ${archive} NAME)
   set(own ${CMAKE_BINARY_DIR}/libtl_${name})
   add_custom_command(OUTPUT ${own} COMMAND ${CMAKE_OBJCOPY} --redefine-sym stdin=tl_stdin --redefine-sym stdout=tl_stdout

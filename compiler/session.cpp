@@ -4,13 +4,18 @@
 #include "ir/graph/text.h"
 #include "ir/interpret/interpret.h"
 #include "ir/lower/lower.h"
+#include "parser/check/modules.h"
 #include "vm/io/io.h"
 #include "vm/profile.h"
+#include <algorithm>
+#include <chrono>
 #include <unistd.h>
 
 namespace tl::compiler {
 
-Session::Session(const RunFlags& flags, const std::atomic<bool>* interrupt) : flags_(flags), interrupt_(interrupt) {
+Session::Session(const RunFlags& flags, const std::atomic<bool>* interrupt, bool is_prompt)
+    : flags_(flags), interrupt_(interrupt) {
+  options_.is_prompt = is_prompt;
   Diagnostics diagnostics;
   FileId file = sources_.add(library_file_name(kPrelude), library_.module(kPrelude).value());
   prelude_ = parse(sources_, file, diagnostics, {.is_library = true});
@@ -36,6 +41,7 @@ Session::Pieces::iterator Session::forget(Pieces::iterator piece) {
   for (const ast::Stmt* statement : piece->second.statements)
     if (auto* import = ast::as<ast::Import>(statement)) imports_.targets.erase(import);
   sources_.forget(FileId{piece->first});
+  undone_.erase(piece->first);
   return pieces_.erase(piece);
 }
 
@@ -102,55 +108,153 @@ std::optional<ir::Module> Session::lower(const typed::Program& program,
   return module;
 }
 
+std::optional<Session::Compiled> Session::compile(const typed::Program& program) {
+  std::optional<ir::Piece> piece;
+  std::optional<ir::Module> lowered = lower(program, [&](const ir::Constants& constants) {
+    piece = ir::lower_piece(program, sources_, checker_->atoms(), flags_.device_number(), constants);
+    return std::move(piece->module);
+  });
+  if (!lowered) {
+    undo();
+    return std::nullopt;
+  }
+  Compiled result{std::move(*lowered), std::move(piece->sizes), {}};
+  if (flags_.interpreter) return result;
+  result.module = optimise(std::move(result.module), flags_);
+  result.executable = make_executable(result.module, flags_);
+  return result;
+}
+
+Outcome Session::execute(const Compiled& piece, const typed::Program& program, const OutputSink& out,
+                         const OutputSink& err, Profile* profile, Stats* counters) const {
+  if (!piece.executable)
+    return ir::interpret(piece.module, arguments(program), out, {}, interrupt_, flags_.run.cpu_devices);
+  RunOptions options = flags_.run;
+  options.flush_each_effect = out_ || isatty(STDOUT_FILENO) != 0;
+  options.interrupt = interrupt_;
+  options.profile = profile;
+  return tl::run(piece.executable->program, *piece.executable->kernels, arguments(program), options, out, err,
+                 counters);
+}
+
+void Session::report(const Outcome& outcome, const Compiled& piece) const {
+  if (!outcome.error) {
+    if (is_interrupted()) show("Interrupted", "interrupted");
+    return;
+  }
+  if (!is_interrupted()) {
+    report_failure(*outcome.error, piece.module.locations, sources_, file_);
+    return;
+  }
+  const Span place = place_of(outcome.error->loc, piece.module.locations, sources_, file_);
+  if (!place.valid()) return show("Interrupted", "interrupted");
+  Diagnostic at = diagnostic_of(*outcome.error, piece.module.locations, sources_, file_);
+  at.labels.clear();
+  show(at, sources_);
+}
+
+void Session::undo() {
+  checker_->undo();
+  undone_.insert(file_.index);
+}
+
 Session::End Session::run(const std::string& text, const std::string& name) {
   const typed::Program* program = check(text, name);
   if (!program) return End::Rejected;
   StandardOutput standard;
   const OutputSink out = out_ ? out_ : standard.sink(), err = err_ ? err_ : error_output();
-  Outcome outcome;
-  std::optional<ir::Piece> piece;
-  std::string stats;
-  std::optional<ir::Module> lowered = lower(*program, [&](const ir::Constants& constants) {
-    piece = ir::lower_piece(*program, sources_, checker_->atoms(), flags_.device_number(), constants);
-    return std::move(piece->module);
-  });
-  if (!lowered) {
-    checker_->undo();
-    return End::Rejected;
-  }
-  ir::Module module = std::move(*lowered);
-  if (flags_.interpreter) {
-    outcome = ir::interpret(module, arguments(*program), out, {}, interrupt_, flags_.run.cpu_devices);
-  } else {
-    module = optimise(std::move(module), flags_);
-    Executable executable = make_executable(module, flags_);
-    RunOptions options = flags_.run;
-    options.flush_each_effect = out_ || isatty(STDOUT_FILENO) != 0;
-    options.interrupt = interrupt_;
-    Stats counters;
-    std::optional<Profile> profile;
-    if (flags_.stats) options.profile = &profile.emplace(false);
-    outcome = tl::run(executable.program, *executable.kernels, arguments(*program), options, out, err, &counters);
-    if (flags_.stats) stats = to_text(counters) + cache_text(executable.cache.get());
-  }
+  std::optional<Compiled> piece = compile(*program);
+  if (!piece) return End::Rejected;
+  Stats counters;
+  std::optional<Profile> profile;
+  if (flags_.stats && piece->executable) profile.emplace(false);
+  Outcome outcome = execute(*piece, *program, out, err, profile ? &*profile : nullptr, &counters);
   standard.flush();
-  bool interrupted = interrupt_ && *interrupt_;
-  if (outcome.error && !interrupted) report_failure(*outcome.error, module.locations, sources_, file_);
-  std::fputs(stats.c_str(), stderr);
-  if (outcome.error || interrupted) {
-    checker_->undo();
+  report(outcome, *piece);
+  if (profile) std::fputs((to_text(counters) + cache_text(piece->executable->cache.get())).c_str(), stderr);
+  if (outcome.error || is_interrupted()) {
+    undo();
     return End::Failed;
   }
-  if (keep(*program, piece->sizes, std::move(outcome.results))) return End::Done;
+  if (keep(*program, piece->sizes, std::move(outcome.results))) {
+    note_imports();
+    return End::Done;
+  }
   exit_code_ = outcome.exit_code;
   return End::Exited;
+}
+
+std::optional<Session::Timing> Session::time(const std::string& text, double seconds) {
+  const typed::Program* program = check(text, "<input>");
+  if (!program) return std::nullopt;
+  std::optional<Compiled> piece = compile(*program);
+  if (!piece) return std::nullopt;
+  using Clock = std::chrono::steady_clock;
+  const OutputSink nowhere = [](std::string_view) {};
+  Timing timing;
+  double sum = 0;
+  for (const auto begin = Clock::now();
+       timing.runs == 0 || Clock::now() - begin < std::chrono::duration<double>(seconds); ++timing.runs) {
+    const auto start = Clock::now();
+    const Outcome outcome = execute(*piece, *program, nowhere, nowhere, nullptr, nullptr);
+    const double taken = std::chrono::duration<double>(Clock::now() - start).count();
+    report(outcome, *piece);
+    if (outcome.error || is_interrupted()) {
+      undo();
+      return std::nullopt;
+    }
+    timing.least = timing.runs == 0 ? taken : std::min(timing.least, taken);
+    sum += taken;
+  }
+  undo();
+  timing.mean = sum / static_cast<double>(timing.runs);
+  return timing;
+}
+
+void Session::note_imports() {
+  for (const ast::Stmt* statement : pieces_.at(file_.index).statements) {
+    const auto* import = ast::as<ast::Import>(statement);
+    if (!import || !is_own(*import)) continue;
+    std::string text(sources_.text(statement->span));
+    std::erase(own_imports_, text);
+    own_imports_.push_back(std::move(text));
+  }
+}
+
+// Does it name a file of the user's?
+bool Session::is_own(const ast::Import& import) const {
+  auto target = imports_.targets.find(&import);
+  return target != imports_.targets.end() && target->second && !imports_.library.count(target->second->id.index);
+}
+
+void Session::forget_imports() {
+  std::erase_if(imports_.by_name,
+                [&](const auto& entry) { return !entry.second || !imports_.library.count(entry.second->id.index); });
+}
+
+std::vector<Documented> Session::declared() const {
+  std::vector<Documented> result;
+  auto add = [&](const std::string& module, const ast::File& file) {
+    for (auto* list : {documented_functions, documented_structs}) {
+      std::vector<Documented> found = list(module, file, sources_);
+      std::move(found.begin(), found.end(), std::back_inserter(result));
+    }
+  };
+  for (const auto& [index, piece] : pieces_) {
+    if (undone_.count(index)) continue;
+    for (const ast::Stmt* statement : piece.statements)
+      if (const auto* import = ast::as<ast::Import>(statement); import && is_own(*import))
+        add(checker::name_of_module(*import), *imports_.targets.at(import));
+    add(kPrelude, piece);
+  }
+  return result;
 }
 
 std::optional<std::string> Session::type_of(const std::string& text) {
   const typed::Program* program = check(text, "<type>");
   if (!program) return std::nullopt;
   std::string type = checker_->shown_type();
-  checker_->undo();
+  undo();
   return type.empty() ? "()" : type;
 }
 
@@ -160,7 +264,7 @@ std::optional<std::string> Session::made_of(const std::string& text, Stage stage
   std::optional<ir::Module> module = lower(*program, [&](const ir::Constants& constants) {
     return ir::lower(*program, sources_, flags_.device_number(), constants);
   });
-  checker_->undo();
+  undo();
   if (!module) return std::nullopt;
   module = optimise(std::move(*module), flags_);
   if (stage == Stage::Graph) return ir::to_text(*module);

@@ -9,7 +9,6 @@ tl=$build/tl
 
 # Halt on the first report, and find leaks only in tl (LLVM keeps globals). Threads of tl have signal stacks of their own.
 export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:use_sigaltstack=0 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
-export LSAN_OPTIONS=suppressions=$PWD/tests/lsan.supp:print_suppressions=0
 export TL_SOURCE_DIR=$PWD                 # for tests that read the programs of the repository
 export TL_CACHE_DIR=$build/kernel-cache   # kernels that tests compile stay out of the user's cache
 TL_SANITIZED=$(sed -n 's/^TL_SANITIZE:STRING=//p' "$build/CMakeCache.txt" 2>/dev/null) # address, thread or nothing: for tests that must know

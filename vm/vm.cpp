@@ -138,7 +138,9 @@ Outcome Interpreter::run(std::vector<Argument> arguments) {
     outcome.exit_code = exited.code;
     ended = true;
   } catch (const Interrupted&) {
-    outcome.exit_code = 130;
+    RuntimeError error{"Interrupted", "interrupted", "", instruction_->loc, 130, {}};
+    if (depth_ > 0) Engine::add_calls(error, top().call);
+    failure = fail(std::move(error));
   }
   try {
     flush();

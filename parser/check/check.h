@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string_view>
 
 namespace tl {
 
@@ -44,7 +45,13 @@ struct CheckOptions {
   // It is called in this process: tuples cross as structs do, ResultInfo::type_text has sizes in terms of the
   // parameters ("2*x.shape[0]"), and ProgramInterface::value is there.
   bool is_called = false;
+  // Of a session: what an expression that stands alone gives is kept as `_`, and printed between marks.
+  bool is_prompt = false;
 };
+
+// A value as a session at a prompt prints it, for whoever lays it out: kShownValue, the value (tensors in structs,
+// lists and tuples as kBrief has them), kShownType, its type, kShownEnd.
+inline constexpr std::string_view kShownValue = "\x02\x1d", kShownType = "\x1f\x1d", kShownEnd = "\x03\x1d";
 
 // Reports all errors of the file. The result may be used further only if it is `ok`. `prelude` declares the functions
 // that every program sees; instances of them are made where they are used.

@@ -82,6 +82,7 @@ struct Session {
   std::set<VarId> given, new_given;          // variables that have one; by this piece
   std::set<VarId> hidden;                    // those that functions which are values may read
   std::string shown_type;
+  std::set<const ast::Expr*> shown_ifs; // that stand alone, and those that are their last expressions
 };
 
 struct Context {

@@ -12,6 +12,7 @@
 #include "parser/check/modules.h"
 #include "parser/check/names.h"
 #include "parser/check/operators.h"
+#include "parser/check/session.h"
 #include "parser/check/sizes.h"
 #include "parser/check/statements.h"
 #include "parser/check/strings.h"
@@ -76,6 +77,7 @@ ExprPtr check_expr(Context& cx, const ast::Expr* e, const Type* expected, bool w
         else if constexpr (std::is_same_v<T, ast::Name>)
           return check_name(cx, *e, node.name);
         else if constexpr (std::is_same_v<T, ast::Wildcard>) {
+          if (find(cx, kLastValue)) return check_name(cx, *e, kLastValue);
           error(cx, "UnknownName", e->span, "`_` is not a value");
           return broken(e->span);
         } else if constexpr (std::is_same_v<T, ast::Spread>) {
@@ -326,6 +328,14 @@ ExprPtr check_condition(Context& cx, const ast::Expr* e) {
   return c;
 }
 
+// What was to be the value of a block is computed as a statement.
+static void drop_result(typed::Block& block) {
+  typed::Stmt statement;
+  statement.span = block.result->span;
+  statement.value = std::move(block.result);
+  block.statements.push_back(std::move(statement));
+}
+
 static ExprPtr check_if(Context& cx, const ast::Expr& e, const ast::If& node, const Type* expected, bool want) {
   // What is known for this instance of a generic function picks its branch while checking.
   if (const std::optional<bool> holds = known_condition(cx, node.condition)) {
@@ -391,7 +401,9 @@ static ExprPtr check_if(Context& cx, const ast::Expr& e, const ast::If& node, co
     std::vector<Label> labels;
     if (a) labels.push_back(label_of(cx, *a));
     if (b) labels.push_back(label_of(cx, *b));
-    if (!same_form(cx, left, right)) {
+    if (cx.session.shown_ifs.count(&e) && left.is_unit() != right.is_unit()) {
+      drop_result(left.is_unit() ? branches.else_block : branches.then_block);
+    } else if (!same_form(cx, left, right)) {
       std::string hint;
       if (has_function(cx, left) && has_function(cx, right))
         hint =

@@ -4,6 +4,7 @@
 // A piece costs what it is itself, whatever came before: what names meant before it is noted as they change, and it is
 // given the variables and sizes that it uses. What it leaves behind goes with the next renewal (renewal.cpp).
 #include "parser/check/session.h"
+#include "abi/repr.h"
 #include "parser/check/export.h"
 #include "parser/check/expressions.h"
 #include "parser/check/finish.h"
@@ -77,6 +78,7 @@ static const typed::Program& check_piece(Context& cx, const ast::File& file, Dia
   cx.program.session.is_piece = true;
   cx.program.session.first_atom = cx.program.atoms.size();
   cx.session.shown_type.clear();
+  cx.session.shown_ifs.clear();
   cx.names.suggestions = 0;
   cx.instances.top_level_calls.clear();
   cx.instances.const_calls.clear();
@@ -280,38 +282,107 @@ static std::string function_text(Context& cx, const Static& function) {
   return all.substr(0, end + 1);
 }
 
-void show_value(Context& cx, const ast::Expr& e, typed::Block& into) {
+// Is the value of a block that of its last expression? Then an `if` there is one that gives a value, too.
+static bool gives_value(Context& cx, const ast::Block& block);
+static bool gives_value(Context& cx, const ast::Expr& e) {
+  const auto* node = ast::as<ast::If>(&e);
+  if (!node) return true;
+  if (!node->else_block || !gives_value(cx, node->then_block) || !gives_value(cx, *node->else_block)) return false;
+  cx.session.shown_ifs.insert(&e);
+  return true;
+}
+static bool gives_value(Context& cx, const ast::Block& block) {
+  const auto* last = block.statements.empty() ? nullptr : ast::as<ast::ExprStmt>(block.statements.back());
+  return last && gives_value(cx, *last->value);
+}
+
+// `x;` at the end of a line shows nothing.
+static bool is_silenced(const Context& cx, const ast::Expr& e) {
+  std::string_view behind = cx.sources.text(e.span.file).substr(e.span.end);
+  behind = behind.substr(0, behind.find('\n'));
+  auto skip = [&](std::string_view what) {
+    behind.remove_prefix(std::min(behind.find_first_not_of(what), behind.size()));
+  };
+  skip(" \t)"); // brackets around it are no part of it
+  if (!behind.starts_with(';')) return false;
+  skip("; \t\r");
+  return behind.empty() || behind.starts_with('#');
+}
+
+// let _ = value
+static ExprPtr keep_as_last(Context& cx, ExprPtr value, typed::Block& into) {
+  typed::Stmt let;
+  let.kind = StmtKind::Let;
+  let.span = value->span;
+  const VarId var = new_variable(cx, kLastValue, value->type, false, value->span);
+  Entity entity;
+  entity.kind = Entity::Kind::Variable;
+  entity.span = value->span;
+  entity.var = var;
+  note_name(cx, *cx.names.file, kLastValue);
+  cx.names.file->names[kLastValue] = entity;
+  cx.instances.top_level_order.try_emplace(var, cx.instances.bound_at_top_level());
+  let.pattern.var = var;
+  let.value = std::move(value);
+  const Span span = let.span;
+  into.statements.push_back(std::move(let));
+  return variable_value(cx, var, span);
+}
+
+static void print_line(Context& cx, ExprPtr line, typed::Block before, Span span, typed::Block& into) {
+  append_text(*line, cx.options.is_prompt ? kShownEnd : "\n");
+  auto print = make_expr(typed::BuiltinExpr{Builtin::Print, typed::PrintAttrs{}}, span, Type::unit());
+  print->operands.push_back(finish_interp(std::move(line)));
   typed::Stmt statement;
-  statement.span = e.span;
-  ExprPtr value = check_expr(cx, &e, nullptr, false);
+  statement.span = span;
+  statement.value = in_block(std::move(before), std::move(print), span);
+  into.statements.push_back(std::move(statement));
+}
+
+// Of what is no value: a function, a range, a type.
+static void show_type(Context& cx, std::string type, Span span, typed::Block& into) {
+  cx.session.shown_type = std::move(type);
+  ExprPtr line = new_interp(span);
+  if (cx.options.is_prompt) append_text(*line, std::string(kShownValue) + std::string(kShownType));
+  append_text(*line, cx.session.shown_type);
+  print_line(cx, std::move(line), {}, span, into);
+}
+
+void show_value(Context& cx, const ast::Expr& e, typed::Block& into) {
+  const bool is_prompt = cx.options.is_prompt;
+  ExprPtr value = check_expr(cx, &e, nullptr, ast::as<ast::If>(&e) && gives_value(cx, e));
   cx.open.settle(value->type);
   Type type = cx.open.resolved(value->type);
-  ExprPtr line = new_interp(e.span);
-  typed::Block before;
   switch (type.kind) {
   case TypeKind::Error: return;
-  case TypeKind::Unit:
+  case TypeKind::Unit: {
+    typed::Stmt statement;
+    statement.span = e.span;
     statement.value = std::move(value);
     into.statements.push_back(std::move(statement));
     return;
-  case TypeKind::Function: cx.session.shown_type = function_text(cx, function_of(cx, type)); break;
+  }
+  case TypeKind::Function: return show_type(cx, function_text(cx, function_of(cx, type)), e.span, into);
   case TypeKind::Range:
   case TypeKind::None:
-  case TypeKind::Element: cx.session.shown_type = show(cx, type); break;
-  default: {
-    cx.session.shown_type = show(cx, type);
-    std::shared_ptr<typed::Expr> held = shared(cx, std::move(value), before);
-    append_value(cx, *line, copy_simple(*held), "", e.span);
-    append_text(*line, type.is_tensor() && type.rank() > 1 ? "\n: " : " : ");
-    append_type(cx, *line, type, e.span);
+  case TypeKind::Element: return show_type(cx, show(cx, type), e.span, into);
+  default: break;
   }
+  cx.session.shown_type = show(cx, type);
+  if (is_prompt && !has_function(cx, type) && !has_range(cx, type)) value = keep_as_last(cx, std::move(value), into);
+  typed::Block before;
+  std::shared_ptr<typed::Expr> held = shared(cx, std::move(value), before);
+  if (is_silenced(cx, e)) {
+    std::move(before.statements.begin(), before.statements.end(), std::back_inserter(into.statements));
+    return;
   }
-  if (line->operands.empty()) append_text(*line, cx.session.shown_type);
-  append_text(*line, "\n");
-  auto print = make_expr(typed::BuiltinExpr{Builtin::Print, typed::PrintAttrs{}}, e.span, Type::unit());
-  print->operands.push_back(finish_interp(std::move(line)));
-  statement.value = in_block(std::move(before), std::move(print), e.span);
-  into.statements.push_back(std::move(statement));
+  ExprPtr line = new_interp(e.span);
+  const bool is_compound = type.is_aggregate() || type.is_list();
+  if (is_prompt) append_text(*line, kShownValue);
+  append_value(cx, *line, copy_simple(*held), is_prompt && is_compound ? std::string(kBrief) : "", e.span);
+  append_text(*line, is_prompt ? kShownType : type.is_tensor() && type.rank() > 1 ? "\n: " : " : ");
+  append_type(cx, *line, type, e.span);
+  print_line(cx, std::move(line), std::move(before), e.span, into);
 }
 
 } // namespace tl::checker

@@ -8,6 +8,8 @@ namespace tl::checker {
 // alone.
 CheckSession::Renewal renew(Context& from, Context& to);
 
+inline const std::string kLastValue = "_"; // of the expressions that stood alone, at a prompt
+
 // an expression that stands alone is printed
 void show_value(Context& cx, const ast::Expr& e, typed::Block& into);
 // it is about to mean something else

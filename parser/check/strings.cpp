@@ -16,7 +16,7 @@ namespace tl::checker {
 static void append_element(Context& cx, typed::Expr& interp, ExprPtr value, const std::string& spec, Span span);
 
 std::string check_format(const std::string& text, const Type& type) {
-  if (text.empty()) return "";
+  if (text.empty() || text == kBrief) return "";
   const bool is_text = type.is_str() || (type.is_tensor() && type.dtype == DType::Device);
   if (!is_text && !type.is_tensor()) return "this value takes no format";
   const bool is_bool = !is_text && type.dtype == DType::Bool;
@@ -55,7 +55,8 @@ void check_formats(Context& cx, typed::Expr& interp) {
 
 static void append_operand(typed::Expr& interp, ExprPtr value, const std::string& spec) {
   FormatTemplate& format = interp.as<typed::InterpExpr>().format;
-  format.specs.push_back(spec);
+  const bool is_scalar = !value->type.is_tensor() || value->type.rank() == 0;
+  format.specs.push_back(spec == kBrief && is_scalar ? "" : spec);
   format.literals.push_back("");
   interp.operands.push_back(std::move(value));
 }
@@ -175,7 +176,8 @@ void append_value(Context& cx, typed::Expr& interp, ExprPtr value, const std::st
 
 // In a list or tuple, text is in quotes.
 static void append_element(Context& cx, typed::Expr& interp, ExprPtr value, const std::string& spec, Span span) {
-  if (!value->type.is_str() || !spec.empty()) return append_value(cx, interp, std::move(value), spec, span);
+  if (!value->type.is_str() || (!spec.empty() && spec != kBrief))
+    return append_value(cx, interp, std::move(value), spec, span);
   append_operand(interp, std::move(value), std::string(kRepr));
 }
 

@@ -167,13 +167,20 @@ std::vector<Documented> documented(const std::string& module, const ast::File& f
 #define TL_ELEMENTWISE(Enum, name, arity, Rule, lo, hi, ulp, doc, example)                                             \
   if (is_here(name)) all.push_back({name, {elementwise_signature(ScalarOp::Enum)}, doc, {read_example(example)}});
 #include "abi/ops.def"
-  const size_t written = all.size();
+  std::vector<Documented> declared = documented_functions(module, file, sources);
+  std::move(declared.begin(), declared.end(), std::back_inserter(all));
+  return all;
+}
+
+std::vector<Documented> documented_functions(const std::string& module, const ast::File& file,
+                                             const SourceManager& sources) {
+  const std::string prefix = module == "prelude" ? "" : module + ".";
+  std::vector<Documented> all;
   for (const ast::Stmt* statement : file.statements) {
     const auto* function = ast::as<ast::Function>(statement);
     if (!function) continue;
     const std::string name = prefix + function->name.text;
-    auto entry = std::find_if(all.begin() + static_cast<std::ptrdiff_t>(written), all.end(),
-                              [&](const Documented& d) { return d.name == name; });
+    auto entry = std::find_if(all.begin(), all.end(), [&](const Documented& d) { return d.name == name; });
     if (entry == all.end()) entry = all.insert(all.end(), Documented{name, {}, {}, {}});
     entry->signatures.push_back(prefix + signature_text(sources.text(statement->span)));
     if (function->doc.empty()) continue;

@@ -34,6 +34,9 @@ struct Documented {
 // Of a module ("prelude", or "linalg", whose functions are called `linalg.inv` here): one entry per name and place (a
 // name may be both elementwise and a reduction), in the order of the op table and then of the file.
 std::vector<Documented> documented(const std::string& module, const ast::File& file, const SourceManager& sources);
+// Only what the file declares.
+std::vector<Documented> documented_functions(const std::string& module, const ast::File& file,
+                                             const SourceManager& sources);
 // Its structs, each as it is declared; behind its comment those of its fields, and which of them are state.
 std::vector<Documented> documented_structs(const std::string& module, const ast::File& file,
                                            const SourceManager& sources);

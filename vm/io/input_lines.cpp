@@ -1,4 +1,5 @@
 #include "vm/io/input_lines.h"
+#include <cerrno>
 #include <poll.h>
 #include <unistd.h>
 
@@ -64,5 +65,16 @@ std::optional<std::string> arrived_input_line(size_t ahead) {
     return without_return(arrived.substr(from));
   }
 }
+
+InputState wait_for_input(int milliseconds) {
+  if (taken < arrived.size()) return InputState::Ready;
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  const int count = ::poll(&input, 1, milliseconds);
+  if (count == 0) return InputState::Late;
+  if (count > 0 && read_more()) return InputState::Ready;
+  return errno == EINTR && !(count > 0 && last_read_end) ? InputState::Signal : InputState::End;
+}
+
+unsigned char next_input_byte() { return static_cast<unsigned char>(arrived[taken++]); }
 
 } // namespace tl

@@ -13,4 +13,9 @@ std::optional<std::string> next_input_line();
 // The line `ahead` lines after the next one, which stays to be read, if it has arrived: this waits for nothing.
 std::optional<std::string> arrived_input_line(size_t ahead);
 
+// Waits for input so many milliseconds, or without an end for a negative number.
+enum class InputState { Ready, Late, Signal, End };
+InputState wait_for_input(int milliseconds);
+unsigned char next_input_byte(); // only when it is Ready
+
 } // namespace tl

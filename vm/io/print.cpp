@@ -1,8 +1,11 @@
-// Tensors as text, the way NumPy's arrayprint does it: one format for all elements, lines of at most 75 columns, and
+// Tensors as text, the way NumPy's arrayprint does it: one format for all elements, lines of 75 columns at most, and
 // beyond 1000 elements only the first and last three along each axis.
+#include "abi/repr.h"
 #include "vm/io/io.h"
+#include "vm/io/line_width.h"
 #include "vm/io/number.h"
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -10,9 +13,10 @@ namespace tl {
 
 namespace {
 
-constexpr int64_t kThreshold = 1000, kEdge = 3;
-constexpr size_t kLineWidth = 75;
+constexpr int64_t kThreshold = 1000, kEdge = 3, kBriefThreshold = 32;
 constexpr int kPrecision = 8;
+
+std::atomic<size_t> line_width = 75;
 
 struct View {
   DType dtype;
@@ -217,7 +221,7 @@ std::string format_axes(const View& view, size_t axis, int64_t base, const std::
 }
 
 template <class Element> std::string format_all(const View& view, Element& element) {
-  return format_axes(view, 0, 0, " ", std::max<size_t>(kLineWidth, view.dims.size() + 1), element);
+  return format_axes(view, 0, 0, " ", std::max<size_t>(line_width, view.dims.size() + 1), element);
 }
 
 // Elements as words of one width, right-aligned.
@@ -242,6 +246,10 @@ std::string format_tensor(DType dtype, std::span<const int64_t> dims, const std:
     if (d == 0) return "[]";
   for (int64_t d : dims)
     count *= d;
+  if (spec == kBrief) {
+    if (count > kBriefThreshold) return type_text(dtype, dims);
+    spec = {};
+  }
   view.summarised = count > kThreshold;
   if (!spec.empty() || !is_float(dtype))
     return format_words(view, spec.empty() && dtype == DType::Bool ? 5 : 0,
@@ -250,6 +258,8 @@ std::string format_tensor(DType dtype, std::span<const int64_t> dims, const std:
   auto element = [&](int64_t i) { return format_float(view, i, format); };
   return format_all(view, element);
 }
+
+void set_line_width(size_t columns) { line_width = columns; }
 
 std::string type_text(DType dtype, std::span<const int64_t> dims) {
   std::string text{name_of(dtype)};
