@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "documentation.h"
 #include "options.h"
+#include "parser/check/foreign_names.h"
 #include "site.h"
 #include <fmt/format.h>
 #include <memory>
@@ -31,7 +32,16 @@ void show_documentation(const Documented& entry) {
   }
 }
 
-bool show_documentation(const std::string& name) {
+// What tl writes for a name of another library: np.cov, torch.einsum, concatenate.
+static bool show_foreign(const std::string& name) {
+  const std::string member(foreign_member(name));
+  if (!member.empty() && show_documentation(member)) return true;
+  const auto hint = member.empty() ? foreign_hint(name) : member_hint(member);
+  if (hint) fmt::print("tl has no {}: {}\n", name, *hint);
+  return hint.has_value();
+}
+
+static bool show_own(const std::string& name) {
   bool found = false;
   auto entry = [&](const Documented& documented) {
     if (found) fmt::print("\n");
@@ -55,6 +65,8 @@ bool show_documentation(const std::string& name) {
         if (documented.name == module.name + "." + name) entry(documented);
   return found;
 }
+
+bool show_documentation(const std::string& name) { return show_own(name) || show_foreign(name); }
 
 void add_doc(Command app, int& exit_code) {
   Command command =

@@ -39,16 +39,9 @@ check "documentation by the function's own name" 0 "linalg.inv<T: float>" -- "$t
 check "documentation of a struct" 0 "^ *Not trained.*mean, variance" -- "$tl" doc nn.BatchNorm
 check "documentation of a struct: the order of gates" 0 "gates of an LSTM.*input, forget, candidate, output" -- "$tl" doc nn.Lstm
 
-# ---- the names of other libraries (parser/check/foreign_names.def): every function that their hints name exists, and no name is tl's own
-foreign=parser/check/foreign_names.def
-"$tl" doc | sed -nE 's/^(struct )?([A-Za-z][A-Za-z0-9_.]*)[<(].*/\2/p' | sort -u >"$out/own"
-sed -nE 's/^TL_(SPELLED|SAID)\("[A-Za-z0-9_]*", "(.*)"\)$/\2/p' $foreign | grep -oE '[A-Za-z][A-Za-z0-9_.]*\(' | tr -d '(' |
-  sed -E '/^(linalg|nn|onnx|optim|data|plot|bench)\./!s/.*\.//' | grep -vxE 'f|i8|u8|i32|i64|f16|bf16|f32|f64|loss|np.*|cpu' | sort -u >"$out/named"
-check "foreign names: what hints name" 0 "" -- sh -c "! comm -13 '$out/own' '$out/named' | grep ."
-check "foreign names: some are there" 0 "^log$" -- cat "$out/named"
-sed -nE 's/^TL_[A-Z]+\("([A-Za-z0-9_]*)".*/\1/p' $foreign | sort -u >"$out/foreign"
-check "foreign names: none is tl's own" 0 "" -- sh -c "! comm -12 '$out/own' '$out/foreign' | grep -vxE 'T|to' | grep ."
-check "foreign names: each once" 0 "" -- sh -c "! sed -nE 's/^TL_[A-Z]+\(\"([A-Za-z0-9_]*)\".*/\1/p' $foreign | sort | uniq -d | grep ."
+check "documentation of what another library calls so" 0 "tl has no concatenate: write .concat" -- "$tl" doc np.concatenate
+check "documentation by the name with a prefix" 0 "^cov\(x, y = none" -- "$tl" doc np.cov
+check "documentation of nothing" 2 "there is no documentation of 'np.nonsense'" -- "$tl" doc np.nonsense
 
 # ---- the path of a file that a const is read from is relative to the file of the program, in a folder or imported
 mkdir -p "$out/sub/data"

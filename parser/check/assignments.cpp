@@ -69,7 +69,8 @@ static ast::Expr* held_target(Context& cx, ast::Expr* target, typed::Block& into
 static std::optional<VarId> assigned_variable(Context& cx, const ast::Name& name, Span span, bool in_part) {
   const Entity* entity = find(cx, name.name);
   if (!entity) {
-    if (std::string other = did_you_mean(cx, name.name, false); !other.empty() || in_part)
+    const Entity* other = find(cx, did_you_mean(cx, name.name, false));
+    if (in_part || (other && other->kind == Entity::Kind::Variable))
       unknown_name(cx, name.name, span, false);
     else
       error(cx, "UnknownName", span, fmt::format("there is no name `{}` here", name.name),

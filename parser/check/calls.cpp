@@ -15,6 +15,7 @@
 #include "parser/check/structs.h"
 #include "parser/check/transforms.h"
 #include "parser/check/types.h"
+#include "parser/check/unknown.h"
 #include "parser/check/values.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -140,6 +141,21 @@ static std::optional<Static> static_const(Context& cx, ConstInfo& info) {
   return result;
 }
 
+// A function about axes: a tuple of numbers.
+static ExprPtr axes_value(Context& cx, const ast::Expr& e) {
+  auto known = static_of(cx, &e);
+  if (!known) {
+    error(cx, "WrongArguments", e.span, "there are no such axes, or one is given twice");
+    return broken(e.span);
+  }
+  auto tuple = make_expr(typed::TupleExpr{}, e.span, Type::tuple({}));
+  for (const Static& axis : known->elements) {
+    tuple->operands.push_back(int_value(axis.number, e.span));
+    tuple->type.elements.push_back(tuple->operands.back()->type);
+  }
+  return tuple;
+}
+
 ExprPtr check_call(Context& cx, const ast::Expr& e, const ast::Call& c, const Type* expected) {
   auto* callee = ast::as<ast::Name>(c.callee);
   if (!callee) {
@@ -167,6 +183,7 @@ ExprPtr check_call(Context& cx, const ast::Expr& e, const ast::Call& c, const Ty
   for (const ast::Argument& argument : c.arguments)
     args.push_back(
         {argument.name.text, argument.value, argument.value->span, argument.name.span, nullptr, std::nullopt});
+  if (is_about_axes(callee->name) && is_library(cx, e.span.file)) return axes_value(cx, e);
   // How the library, and it alone, fails: at_least(x, a, b, "Kind", "message of {0}") is x where a >= b.
   if (callee->name == "at_least" && is_library(cx, e.span.file) && args.size() == 5) {
     ExprPtr x = take(cx, args[0]);
@@ -241,10 +258,8 @@ static bool may_hold_function(Context& cx, const ast::Struct& decl, const ast::T
 
 ExprPtr check_method_call(Context& cx, const ast::Expr& e, const ast::MethodCall& c, const Type* expected) {
   if (Scope* module = module_of(cx, c.receiver)) return module_call(cx, module, e, c, expected);
-  if (auto* name = ast::as<ast::Name>(c.receiver); name && !find(cx, name->name) && !dtype_from_name(name->name) &&
-                                                   !cx.names.builtins.count(name->name) && name->name != "pi" &&
-                                                   name->name != "e" && name->name != "inf" && name->name != "nan") {
-    unknown_name(cx, name->name, c.receiver->span, false);
+  if (const ast::Name* root = unknown_root(cx, c.receiver)) {
+    unknown_module(cx, root->name, c.name.text, c.receiver->span);
     return broken(e.span);
   }
   if (c.name.text == "with" && !find_callable(cx, "with", true)) return with_call(cx, e, c);
@@ -384,6 +399,12 @@ static bool names_overload(const Context& cx, const Callable& callable, const st
   });
 }
 
+// Are there arguments besides the operands of an elementwise function?
+static bool takes_more(ScalarOp op, const std::vector<Arg>& args) {
+  auto is_named = [](const Arg& arg) { return !arg.name.empty(); };
+  return args.size() > static_cast<size_t>(info(op).arity) || std::any_of(args.begin(), args.end(), is_named);
+}
+
 static ExprPtr call_once(Context& cx, const Callable& callable, const std::string& name, std::vector<Arg> args,
                          Span span, bool is_method, const Type* expected) {
   if (callable.conversion) return check_conversion(cx, *callable.conversion, std::move(args), span);
@@ -406,8 +427,8 @@ static ExprPtr call_once(Context& cx, const Callable& callable, const std::strin
   for (const Arg& arg : args)
     positional += arg.name.empty();
   if (callable.scalar && callable.builtin) {
-    // min and max: two operands, or one to reduce.
-    if (is_method && positional == 2) {
+    // min and max: two operands or more, or one to reduce.
+    if (is_method && positional >= 2) {
       check_arg(cx, args[0]);
       const bool has_axes = args[0].value && refresh(cx, *args[0].value).rank() > 0;
       const std::string x = source_text(cx, args[0].span), y = source_text(cx, args[1].span);
@@ -419,7 +440,9 @@ static ExprPtr call_once(Context& cx, const Callable& callable, const std::strin
     if (positional >= 2) return call_scalar(cx, *callable.scalar, std::move(args), span, name);
     return builtin_call(cx, *callable.builtin, std::move(args), span, is_method, expected);
   }
-  if (callable.scalar) return call_scalar(cx, *callable.scalar, std::move(args), span, name);
+  // Overloads in the prelude take more than the operands: round(x, 2).
+  const bool overloaded = callable.scalar && !callable.functions.empty() && takes_more(*callable.scalar, args);
+  if (callable.scalar && !overloaded) return call_scalar(cx, *callable.scalar, std::move(args), span, name);
   if (callable.builtin && !names_overload(cx, callable, args))
     return builtin_call(cx, *callable.builtin, std::move(args), span, is_method, expected);
   FunctionInfo* function = callable.functions[0];
@@ -441,7 +464,8 @@ static ExprPtr call_scalar(Context& cx, ScalarOp op, std::vector<Arg> args, Span
             reduces ? fmt::format("`{}` reduces one tensor along an axis: `{}(x, axis = 0)`", name, name) : "");
       return broken(span);
     }
-  if (args.size() != arity) {
+  const bool takes_many = op == ScalarOp::Min || op == ScalarOp::Max;
+  if (args.size() != arity && !(takes_many && args.size() > arity)) {
     error(cx, "WrongArguments", span,
           fmt::format("`{}` takes {} argument{}, not {}", name, arity, arity == 1 ? "" : "s", args.size()));
     return broken(span);
@@ -449,7 +473,16 @@ static ExprPtr call_scalar(Context& cx, ScalarOp op, std::vector<Arg> args, Span
   std::vector<ExprPtr> operands;
   for (Arg& arg : args)
     operands.push_back(take(cx, arg));
-  return scalar_node(cx, op, std::move(operands), span, fmt::format("`{}`", name));
+  const std::string what = fmt::format("`{}`", name);
+  while (operands.size() > arity) { // max(a, b, c) is max(max(a, b), c)
+    std::vector<ExprPtr> first;
+    first.push_back(std::move(operands[0]));
+    first.push_back(std::move(operands[1]));
+    operands.erase(operands.begin());
+    operands[0] = scalar_node(cx, op, std::move(first), span, what);
+    if (operands[0]->type.is_error()) return broken(span);
+  }
+  return scalar_node(cx, op, std::move(operands), span, what);
 }
 
 static ExprPtr check_conversion(Context& cx, DType type, std::vector<Arg> args, Span span) {

@@ -19,6 +19,7 @@
 #include "parser/check/structs.h"
 #include "parser/check/type_limits.h"
 #include "parser/check/types.h"
+#include "parser/check/unknown.h"
 #include "parser/check/values.h"
 #include <fmt/format.h>
 #include <limits>
@@ -440,11 +441,8 @@ static ExprPtr check_range(Context& cx, const ast::Expr& e, const ast::Range& r)
 
 static ExprPtr check_field(Context& cx, const ast::Expr& e, const ast::Field& f) {
   if (Scope* module = module_of(cx, f.object)) return module_name(cx, module, e, f);
-  if (auto* receiver = ast::as<ast::Name>(f.object);
-      receiver && !find(cx, receiver->name) && !cx.names.builtins.count(receiver->name) &&
-      !dtype_from_name(receiver->name) && receiver->name != "pi" && receiver->name != "e" && receiver->name != "inf" &&
-      receiver->name != "nan") {
-    unknown_name(cx, receiver->name, f.object->span, false);
+  if (const ast::Name* root = unknown_root(cx, f.object)) {
+    unknown_module(cx, root->name, f.name.text, f.object->span);
     return broken(e.span);
   }
   ExprPtr object = check_value(cx, f.object);

@@ -2,6 +2,7 @@
 #include "parser/check/known.h"
 #include "parser/check/calls.h"
 #include "parser/check/names.h"
+#include <algorithm>
 
 namespace tl::checker {
 
@@ -66,9 +67,95 @@ std::optional<Type> tensor_type(Context& cx, const ast::Expr* e) {
   return type.is_tensor() ? std::optional(type) : std::nullopt;
 }
 
-// `rank(x)` of a name, `len(t)` of a tuple that is known.
+// ---- axes
+
+Static of_tuple(const std::vector<int64_t>& numbers) {
+  Static result;
+  result.kind = Kind::Tuple;
+  for (int64_t number : numbers)
+    result.elements.push_back(of_int(number));
+  return result;
+}
+
+// The axes that `axis` means (a number, a tuple, none for all), counted from the first. Nothing if one is not there, or
+// stands there twice.
+std::optional<std::vector<int64_t>> numbers_of(const Static& axis, int64_t rank) {
+  std::vector<int64_t> axes;
+  if (axis.kind == Kind::None)
+    for (int64_t k = 0; k < rank; ++k)
+      axes.push_back(k);
+  std::vector<Static> given = axis.elements;
+  if (axis.kind == Kind::Int) given = {axis};
+  for (const Static& one : given) {
+    const int64_t k = one.number < 0 ? one.number + rank : one.number;
+    if (one.kind != Kind::Int || k < 0 || k >= rank || std::count(axes.begin(), axes.end(), k)) return std::nullopt;
+    axes.push_back(k);
+  }
+  return axes;
+}
+
+std::vector<int64_t> others(const std::vector<int64_t>& axes, int64_t rank) {
+  std::vector<int64_t> rest;
+  for (int64_t k = 0; k < rank; ++k)
+    if (!std::count(axes.begin(), axes.end(), k)) rest.push_back(k);
+  return rest;
+}
+
+// The order of axes where those of `from` are in the places `to`.
+std::optional<Static> moved(const Static& from, const Static& to, int64_t rank) {
+  auto source = numbers_of(from, rank), target = numbers_of(to, rank);
+  if (!source || !target || source->size() != target->size()) return std::nullopt;
+  std::vector<int64_t> rest = others(*source, rank), order;
+  auto next = rest.begin();
+  for (int64_t k = 0; k < rank; ++k) {
+    auto at = std::find(target->begin(), target->end(), k);
+    order.push_back(at == target->end() ? *next++ : (*source)[static_cast<size_t>(at - target->begin())]);
+  }
+  return of_tuple(order);
+}
+
+// The axes of one of two tensors over which `tensordot` sums: the last ones of the first and the first ones of the
+// second, or those that a tuple has for each.
+std::optional<Static> contracted(const Static& axes, int64_t rank, int64_t side) {
+  if (axes.kind == Kind::Int) {
+    const int64_t first = side == 0 ? rank - axes.number : 0;
+    if (axes.number < 0 || axes.number > rank) return std::nullopt;
+    std::vector<int64_t> result;
+    for (int64_t k = 0; k < axes.number; ++k)
+      result.push_back(first + k);
+    return of_tuple(result);
+  }
+  if (axes.kind != Kind::Tuple || axes.elements.size() != 2) return std::nullopt;
+  auto result = numbers_of(axes.elements[static_cast<size_t>(side)], rank);
+  auto other = numbers_of(axes.elements[static_cast<size_t>(1 - side)], INT32_MAX);
+  const auto& pair = axes.elements;
+  const size_t counts[] = {pair[0].kind == Kind::Int ? 1 : pair[0].elements.size(),
+                           pair[1].kind == Kind::Int ? 1 : pair[1].elements.size()};
+  if (!result || !other || counts[0] != counts[1]) return std::nullopt;
+  return of_tuple(*result);
+}
+
+// A call of a function about axes, whose arguments are known.
+std::optional<Static> of_axes_call(Context& cx, const std::string& name, const ast::Call& node) {
+  std::vector<Static> args;
+  for (const ast::Argument& argument : node.arguments) {
+    auto known = static_of(cx, argument.value);
+    if (!known) return std::nullopt;
+    args.push_back(*known);
+  }
+  if (args.size() < 2 || args.size() > 3) return std::nullopt;
+  const int64_t rank = name == "moved_axes" ? args[2].number : args[1].number;
+  if (name == "moved_axes") return moved(args[0], args[1], rank);
+  if (name == "contracted_axes") return contracted(args[0], rank, args[2].number);
+  auto axes = numbers_of(args[0], rank);
+  if (!axes) return std::nullopt;
+  return of_tuple(name == "axes_of" ? *axes : others(*axes, rank));
+}
+
+// `rank(x)` of a name, `len(t)` of a tuple that is known, and what is known of axes.
 std::optional<Static> of_call(Context& cx, const ast::Call& node) {
   auto* callee = ast::as<ast::Name>(node.callee);
+  if (callee && is_about_axes(callee->name)) return of_axes_call(cx, callee->name, node);
   if (!callee || node.arguments.size() != 1 || !node.arguments[0].name.text.empty()) return std::nullopt;
   if (const Entity* entity = find(cx, callee->name); entity && !is_prelude_function(*entity)) return std::nullopt;
   if (callee->name == "len") {
@@ -103,6 +190,10 @@ std::optional<Static> of_subscript(Context& cx, const ast::Subscript& node) {
 }
 
 } // namespace
+
+bool is_about_axes(const std::string& name) {
+  return name == "axes_of" || name == "axes_but" || name == "moved_axes" || name == "contracted_axes";
+}
 
 std::optional<Static> computed_static(Context& cx, const ast::Expr* e) {
   if (auto* node = ast::as<ast::Binary>(e)) {

@@ -2,6 +2,7 @@
 #include "parser/check/names.h"
 #include "lang/stdlib.h"
 #include "lang/suggest.h"
+#include "parser/check/foreign_names.h"
 #include "parser/check/functions.h"
 #include "parser/check/modules.h"
 #include "parser/check/session.h"
@@ -196,42 +197,19 @@ std::string did_you_mean(const Context& cx, const std::string& name, bool callab
   return nearest.best();
 }
 
-// Hints for the names of other libraries.
-static const std::map<std::string_view, std::string>& foreign_names() {
-  static const std::map<std::string_view, std::string> hints = {
-#define TL_SPELLED(name, code) {name, "write `" code "`"},
-#define TL_SAID(name, hint) {name, hint},
-#define TL_NOWHERE(name) {name, "other libraries have this; tl's has nothing like it"},
-#include "parser/check/foreign_names.def"
-  };
-  return hints;
-}
-
 static bool is_module(const std::string& name) {
   const std::vector<EmbeddedFile>& files = embedded_stdlib();
   return std::any_of(files.begin(), files.end(), [&](const EmbeddedFile& file) { return file.name == name + ".tl"; });
 }
 
-// The module of the library, if one does, that declares a function or struct of this name.
-static std::string module_with(const std::string& name) {
-  for (const EmbeddedFile& file : embedded_stdlib()) {
-    if (!file.name.ends_with(".tl") || file.name == "prelude.tl") continue;
-    for (const char* keyword : {"\nfn ", "\nstruct "})
-      for (const char* next : {"(", "<", "[", " "})
-        if (file.text.find(keyword + name + next) != std::string::npos)
-          return file.name.substr(0, file.name.size() - 3);
-  }
-  return {};
-}
-
 void unknown_name(Context& cx, const std::string& name, Span span, bool callable) {
   std::string hint;
-  if (auto it = foreign_names().find(name); it != foreign_names().end())
-    hint = it->second;
+  if (auto foreign = foreign_hint(name))
+    hint = *foreign;
   else if (std::string other = did_you_mean(cx, name, callable); !other.empty())
     hint = fmt::format("did you mean `{}`?", other);
   if (callable)
-    if (const std::string module = module_with(name); !module.empty())
+    if (const std::string module = module_with(name); !module.empty() && module != "prelude")
       hint = fmt::format("with `import {0}` it is `{0}.{1}`", module, name);
   if (!callable && is_module(name))
     hint = fmt::format("it is a module: write `import {}` at the top of the file", name);

@@ -1,4 +1,5 @@
 #include "parser/syntax/imports.h"
+#include "parser/check/foreign_names.h"
 #include "parser/syntax/parse.h"
 #include <algorithm>
 #include <filesystem>
@@ -62,9 +63,11 @@ private:
     std::optional<std::string> text = is_module ? reader_.module(import.path) : reader_.file(name, problem);
     if (!text) {
       if (is_module)
-        diagnostics_.error("ImportNotFound", import.path_span,
-                           fmt::format("the standard library has no module `{}`", import.path),
-                           fmt::format("a file of your own is written as a path: `import \"{}.tl\"`", import.path));
+        diagnostics_.error(
+            "ImportNotFound", import.path_span, fmt::format("the standard library has no module `{}`", import.path),
+            is_foreign_module(import.path.substr(0, import.path.find('.')))
+                ? "tl's own functions are called without a prefix: `sum(x)`"
+                : fmt::format("a file of your own is written as a path: `import \"{}.tl\"`", import.path));
       else
         diagnostics_.error("ImportNotFound", import.path_span, fmt::format("{}: {}", name, problem),
                            "the path is relative to the file that imports it");

@@ -159,6 +159,14 @@ constexpr ForeignWord foreign_words[] = {
     {"pass", "an empty block is `{ }`"},
 };
 
+// Does it stand in what begins with `//` or `/*` on its line?
+bool follows_slashes(const std::vector<Token>& tokens, size_t index) {
+  if (tokens[index].kind == STAR && index > 0) return tokens[index - 1].kind == SLASH;
+  for (size_t at = index; at > 0 && !tokens[at].line_start; --at)
+    if (tokens[at - 1].kind == SLASH_SLASH) return true;
+  return false;
+}
+
 } // namespace
 
 std::string Driver::describe(const Token& token) const {
@@ -183,6 +191,7 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
         if (suspect->text == foreign.word && (suspect == before || begins_expression(previous) || previous == RBRACE ||
                                               previous == RPAREN || previous == RBRACKET))
           return std::string(foreign.hint);
+  if (token.kind != END_STATEMENT && follows_slashes(tokens_, index)) return "a comment begins with `#`";
   bool in_header = find_header(index) >= 0;
   if (expected.size() == 1 && expected[0] == COLON && index >= 2 && tokens_[index - 2].kind == NAME)
     return "a field is written `name: type`";
@@ -247,6 +256,9 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
     break;
   case FOR:
     if (has(expected, RPAREN)) return "a comprehension must be the only argument of its call, or be written in `[ ]`";
+    break;
+  case VAR:
+    if (index + 1 < tokens_.size() && tokens_[index + 1].kind == LPAREN) return "write `variance(x)`";
     break;
   case NEW: return "`new` adds an axis, in a subscript: `x[new, :]`";
   case IF:

@@ -52,11 +52,13 @@ static std::vector<ExprPtr> sequence(Context& cx, Arg& arg, const std::string& f
 ExprPtr join_tensors(Context& cx, Builtin builtin, Rule& r) {
   bool stack = builtin == Builtin::Stack;
   if (!r.bind()) return nullptr;
+  typed::Block before; // holds a tuple that a call gives
   bool written = ast::as<ast::Tuple>(r.by[0]->source) || ast::as<ast::ListLiteral>(r.by[0]->source);
   if (!written || r.by[0]->value) {
     ExprPtr xs = r.value(0);
     if (!r.ok) return nullptr;
     if (xs->type.is_list()) return join_list(cx, std::move(xs), stack, r);
+    if (xs->type.is_tuple() && !xs->is<typed::TupleExpr>()) xs = shared(cx, std::move(xs), before);
     r.by[0]->value = std::move(xs);
   }
   auto node = make_expr(typed::BuiltinExpr{builtin, typed::AxisAttrs{}}, r.span, Type::error());
@@ -114,7 +116,7 @@ ExprPtr join_tensors(Context& cx, Builtin builtin, Rule& r) {
     type.shape[static_cast<size_t>(axis)] = total;
   node->type = cx.open.resolved(type);
   node->attrs<typed::AxisAttrs>().axis = axis;
-  return node;
+  return in_block(std::move(before), std::move(node), r.span);
 }
 
 // One tensor of a list's elements.

@@ -1,0 +1,61 @@
+#include "parser/check/foreign_names.h"
+#include "abi/scalar_op.h"
+#include "lang/stdlib.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+
+namespace tl {
+
+std::optional<std::string> foreign_hint(std::string_view name) {
+  static const std::map<std::string_view, std::string> hints = {
+#define TL_SPELLED(name, code) {name, "write `" code "`"},
+#define TL_SAID(name, hint) {name, hint},
+#define TL_NOWHERE(name) {name, "other libraries have this; tl's has nothing like it"},
+#include "parser/check/foreign_names.def"
+  };
+  auto it = hints.find(name);
+  return it == hints.end() ? std::nullopt : std::optional(it->second);
+}
+
+bool is_foreign_module(std::string_view name) {
+  static constexpr std::string_view modules[] = {"np",         "numpy", "torch",  "jnp",    "jax", "math",
+                                                 "cmath",      "F",     "scipy",  "sp",     "tf",  "tensorflow",
+                                                 "statistics", "lax",   "random", "special"};
+  return std::find(std::begin(modules), std::end(modules), name) != std::end(modules);
+}
+
+std::string_view foreign_member(std::string_view path) {
+  const size_t first = path.find('.'), last = path.rfind('.');
+  if (first == std::string_view::npos || !is_foreign_module(path.substr(0, first))) return {};
+  return path.substr(last + 1);
+}
+
+static bool declares(const std::string& text, std::string_view name) {
+  for (const char* keyword : {"\nfn ", "\nstruct "})
+    for (const char* next : {"(", "<", "[", " "})
+      if (text.find(fmt::format("{}{}{}", keyword, name, next)) != std::string::npos) return true;
+  return false;
+}
+
+std::string module_with(std::string_view name) {
+  if (std::any_of(std::begin(kScalarOps), std::end(kScalarOps), [&](const auto& op) { return op.name == name; }))
+    return "prelude";
+  for (bool prelude : {true, false}) // a function of the prelude first
+    for (const EmbeddedFile& file : embedded_stdlib())
+      if (file.name.ends_with(".tl") && (file.name == "prelude.tl") == prelude && declares(file.text, name))
+        return file.name.substr(0, file.name.size() - 3);
+  return {};
+}
+
+std::optional<std::string> member_hint(std::string_view member) {
+  for (std::string_view constant : {"pi", "e", "inf", "nan"})
+    if (member == constant) return fmt::format("write `{}`", member);
+  if (auto hint = foreign_hint(member)) return hint;
+  const std::string module = module_with(member);
+  if (module.empty()) return std::nullopt;
+  if (module == "prelude") return fmt::format("functions are called without a prefix: `{}(…)`", member);
+  return fmt::format("with `import {0}` it is `{0}.{1}`", module, member);
+}
+
+} // namespace tl

@@ -1,0 +1,24 @@
+// Names of other libraries and words of other languages, and what tl writes for them (foreign_names.def).
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tl {
+
+// What tl writes for a name that NumPy, PyTorch, Python or Julia has. Nothing of a name that the table lacks.
+std::optional<std::string> foreign_hint(std::string_view name);
+
+// What stands before a dot in other libraries and means one of them: `np`, `torch`, `F`.
+bool is_foreign_module(std::string_view name);
+
+// The last part of a name with dots whose first part is such a module: `norm` of `np.linalg.norm`. Empty if it is not.
+std::string_view foreign_member(std::string_view path);
+
+// The module of tl's library that declares a function or struct of this name, perhaps "prelude". Empty if none does.
+std::string module_with(std::string_view name);
+
+// What to write for a member of a foreign module: tl's own function of that name, or what the table says of it.
+std::optional<std::string> member_hint(std::string_view member);
+
+} // namespace tl
