@@ -56,14 +56,17 @@ public:
         for (size_t part : declared->second)
           keep(part);
     }
-    std::vector<std::string> texts;
-    for (const LibraryFile& file : library_) {
-      std::string& text = texts.emplace_back(file.text);
-      for (char& c : text)
-        if (c != '\n') c = ' ';
-    }
+    std::vector<std::string> texts(library_.size());
+    std::vector<size_t> ends(library_.size(), 0); // of what texts have so far
     for (const Part& part : parts_)
-      if (part.kept) library_[part.file].text.copy(&texts[part.file][part.begin], part.end - part.begin, part.begin);
+      if (part.kept) {
+        std::string_view text = library_[part.file].text;
+        const auto first = text.begin() + static_cast<ptrdiff_t>(ends[part.file]);
+        const auto begin = text.begin() + static_cast<ptrdiff_t>(part.begin);
+        texts[part.file].append(static_cast<size_t>(std::count(first, begin, '\n')), '\n');
+        texts[part.file] += text.substr(part.begin, part.end - part.begin);
+        ends[part.file] = part.end;
+      }
     return texts;
   }
 

@@ -7,11 +7,11 @@
 
 namespace tl {
 
-// Texts of library files in which every function, struct and constant whose name occurs neither in `program` (the texts
-// of the program's own files) nor in a declaration that is kept is blanked, and so are comments between declarations:
-// what is left keeps its bytes and lines. Words are all that is looked at, so too much may be kept, but never too
+// Texts of library files without every function, struct and constant whose name occurs neither in `program` (the texts
+// of the program's own files) nor in a declaration that is kept, and without the comments between declarations: what is
+// left keeps its lines. Words are all that is looked at, so too much may be kept, but never too
 // little. A declaration of a library file begins at the start of a line, and what continues it does not (as `tl fmt`
-// writes it); other statements are kept. `names` are the library's modules: one that no word names is blank.
+// writes it); other statements are kept. `names` are the library's modules: one that no word names is empty.
 struct LibraryFile {
   std::string name; // of the module: "prelude", which is always there, or "nn"
   std::string_view text;
