@@ -119,10 +119,11 @@ static ExprPtr text_of_one(Context& cx, TextOp op, ExprPtr operand, Span span) {
   return text_node(cx, op, std::move(operands), span);
 }
 
+// Tensors, and in tuples and structs lists of texts.
 static bool can_be_read(const Type& type) {
-  if (is_list_of_texts(type)) return true;
   if (!type.is_aggregate()) return has_only_tensors(type);
-  return std::all_of(type.elements.begin(), type.elements.end(), [](const Type& t) { return can_be_read(t); });
+  return std::all_of(type.elements.begin(), type.elements.end(),
+                     [](const Type& t) { return is_list_of_texts(t) || can_be_read(t); });
 }
 
 // Leaf by leaf, of a type with lists in it: these have as many elements as the file has names for.
