@@ -316,14 +316,15 @@ template <class MakeUse> void Table::each(size_t column, const MakeUse& make_use
     }
   };
   std::vector<std::thread> threads;
-  size_t begun = 1;
+  size_t begun = 1, alone = parts; // those from `alone` on are done here
   try {
     for (; begun < parts; ++begun)
       threads.emplace_back(run, begun);
   } catch (const std::system_error&) { // the system grants no more
+    alone = begun;
   }
   run(0);
-  for (size_t part = begun; part < parts; ++part)
+  for (size_t part = alone; part < parts; ++part)
     run(part);
   for (std::thread& thread : threads)
     thread.join();
