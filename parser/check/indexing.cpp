@@ -28,16 +28,18 @@ bool is_full(const ast::SubscriptItem& item) {
 }
 } // namespace
 
-// Is there a tensor in it, outside of lists, and has each a first axis?
-static bool has_rows(const Type& type, bool& some) {
+// Have its tensors, outside of lists, one first axis? `rows`: its size, where one of them has been met.
+static bool has_rows(const Type& type, std::optional<Size>& rows) {
   if (type.is_aggregate())
-    return std::all_of(type.elements.begin(), type.elements.end(), [&](const Type& t) { return has_rows(t, some); });
-  some = some || type.is_tensor();
-  return type.is_list() || (type.is_tensor() && !is_device(type) && type.rank() > 0);
+    return std::all_of(type.elements.begin(), type.elements.end(), [&](const Type& t) { return has_rows(t, rows); });
+  if (type.is_list()) return true;
+  if (!type.is_tensor() || is_device(type) || type.rank() == 0) return false;
+  if (!rows) rows = type.shape[0];
+  return *rows == type.shape[0];
 }
 static bool has_rows(const Type& type) {
-  bool some = false;
-  return has_rows(type, some) && some;
+  std::optional<Size> rows;
+  return has_rows(type, rows) && rows;
 }
 
 // A mask takes as many rows of each tensor: the positions are found once.

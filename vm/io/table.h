@@ -15,7 +15,6 @@ public:
   explicit Table(const Source& source); // throws IoError
 
   int64_t rows() const { return rows_; }
-  size_t columns() const { return names_.size(); }
   const std::vector<std::string>& names() const { return names_; }   // as they are in the file
   const std::vector<std::string>& fields() const { return fields_; } // as a struct has them
 
