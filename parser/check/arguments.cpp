@@ -230,73 +230,94 @@ std::optional<Type> list_type(Context& cx, const ast::TypeExpr* written, Scope* 
   return type;
 }
 
+namespace {
+
+// An earlier parameter as defaults see it: as it is given at this call.
+std::optional<Entity> given_param(Context& cx, const ast::Param& param, Arg& arg, typed::Block& before) {
+  Entity entity;
+  entity.span = param.name.span;
+  if (!arg.value) {
+    if (!arg.constant) return std::nullopt;
+    entity.kind = Entity::Kind::Static;
+    entity.value = *arg.constant;
+    return entity;
+  }
+  if (arg.value->type.is_error()) return std::nullopt;
+  const auto* variable = arg.value->get_if<typed::VariableExpr>();
+  if (!variable || cx.program.variables[variable->var.index].is_mutable) {
+    Type type = refresh(cx, *arg.value);
+    auto size = size_of(cx, *arg.value);
+    VarId var = new_variable(cx, param.name.text, type, false, arg.span);
+    if (size)
+      cx.sizes.known[var] = *size;
+    else if (type.is_scalar() && type.dtype == DType::I64)
+      bind_atom(cx, var);
+    typed::Stmt let;
+    let.kind = StmtKind::Let;
+    let.span = arg.span;
+    let.pattern.var = var;
+    let.value = std::move(arg.value);
+    before.statements.push_back(std::move(let));
+    arg.value = variable_value(cx, var, arg.span);
+  }
+  entity.kind = Entity::Kind::Variable;
+  entity.var = arg.value->as<typed::VariableExpr>().var;
+  return entity;
+}
+
+void add_params(Context& cx, const FunctionInfo& info, size_t end, std::vector<Arg*>& args, DefaultNames& known,
+                typed::Block& before) {
+  auto& names = known.scope->names;
+  for (; known.params < end; ++known.params) {
+    Arg* arg = args[known.params];
+    if (!arg) continue;
+    const ast::Param& param = info.decl->params[known.params];
+    std::optional<Entity> entity = given_param(cx, param, *arg, before);
+    if (!entity) continue;
+    // Sizes that this parameter names.
+    if (auto* named = ast::as<ast::NamedType>(param.type);
+        named && arg->value && named->dims.size() == arg->value->type.rank())
+      for (size_t k = 0; k < named->dims.size(); ++k)
+        if (auto* name = ast::as<ast::Name>(named->dims[k])) {
+          Entity size;
+          size.kind = Entity::Kind::SizeName;
+          size.size = arg->value->type.shape[k];
+          names.try_emplace(name->name, size);
+        }
+    names[param.name.text] = *std::move(entity);
+  }
+}
+
+} // namespace
+
 // A default is checked at the call, among the names of the function, with the earlier parameters as they are given
 // here.
 ExprPtr default_value(Context& cx, FunctionInfo& info, size_t param, std::vector<Arg*>& args, const Bindings& bindings,
-                      typed::Block& before) {
-  const auto& params = info.decl->params;
-  const auto [in_use, is_new] = cx.functions.defaults_in_use.insert(params[param].default_value);
+                      DefaultNames& known, typed::Block& before) {
+  const ast::Param& declared = info.decl->params[param];
+  const auto [in_use, is_new] = cx.functions.defaults_in_use.insert(declared.default_value);
   if (!is_new) {
-    error(cx, "InstantiationDepth", params[param].default_value->span,
-          fmt::format("the default of `{}` is defined by itself", params[param].name.text));
-    return broken(params[param].default_value->span);
+    error(cx, "InstantiationDepth", declared.default_value->span,
+          fmt::format("the default of `{}` is defined by itself", declared.name.text));
+    return broken(declared.default_value->span);
   }
   SaveAndRestore scope(cx.names.scope, info.env);
-  push_scope(cx);
-  cx.names.scope->is_function = true;
-  Scope* names = cx.names.scope;
+  if (!known.scope) {
+    known.scope = push_scope(cx);
+    known.scope->is_function = true;
+  }
+  cx.names.scope = known.scope;
   for (const auto& [name, type] : bindings.types) {
     Entity entity;
     entity.kind = Entity::Kind::TypeParam;
     entity.element = type;
-    names->names[name] = entity;
+    known.scope->names[name] = entity;
   }
-  for (size_t i = 0; i < param; ++i) {
-    Arg* arg = args[i];
-    if (!arg) continue;
-    Entity entity;
-    entity.span = params[i].name.span;
-    if (!arg->value) {
-      if (!arg->constant) continue;
-      entity.kind = Entity::Kind::Static;
-      entity.value = *arg->constant;
-    } else if (ast::as<ast::IntLiteral>(params[param].default_value) ||
-               ast::as<ast::FloatLiteral>(params[param].default_value) || arg->value->type.is_error()) {
-      continue; // no names in it
-    } else {
-      const auto* variable = arg->value->get_if<typed::VariableExpr>();
-      if (!variable || cx.program.variables[variable->var.index].is_mutable) {
-        Type type = refresh(cx, *arg->value);
-        auto size = size_of(cx, *arg->value);
-        VarId var = new_variable(cx, params[i].name.text, type, false, arg->span);
-        if (size)
-          cx.sizes.known[var] = *size;
-        else if (type.is_scalar() && type.dtype == DType::I64)
-          bind_atom(cx, var);
-        typed::Stmt let;
-        let.kind = StmtKind::Let;
-        let.span = arg->span;
-        let.pattern.var = var;
-        let.value = std::move(arg->value);
-        before.statements.push_back(std::move(let));
-        arg->value = variable_value(cx, var, arg->span);
-      }
-      entity.kind = Entity::Kind::Variable;
-      entity.var = arg->value->as<typed::VariableExpr>().var;
-      // Sizes that this parameter names.
-      if (auto* named = ast::as<ast::NamedType>(params[i].type); named && named->dims.size() == arg->value->type.rank())
-        for (size_t k = 0; k < named->dims.size(); ++k)
-          if (auto* name = ast::as<ast::Name>(named->dims[k])) {
-            Entity size;
-            size.kind = Entity::Kind::SizeName;
-            size.size = arg->value->type.shape[k];
-            names->names.try_emplace(name->name, size);
-          }
-    }
-    names->names[params[i].name.text] = entity;
-  }
-  std::optional<Type> list = list_type(cx, params[param].type, names);
-  ExprPtr result = check_value(cx, params[param].default_value, list ? &*list : nullptr);
+  const bool has_names =
+      !ast::as<ast::IntLiteral>(declared.default_value) && !ast::as<ast::FloatLiteral>(declared.default_value);
+  if (has_names) add_params(cx, info, param, args, known, before);
+  std::optional<Type> list = list_type(cx, declared.type, known.scope);
+  ExprPtr result = check_value(cx, declared.default_value, list ? &*list : nullptr);
   cx.functions.defaults_in_use.erase(in_use);
   return result;
 }

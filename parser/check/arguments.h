@@ -13,7 +13,12 @@ std::vector<Arg*> arrange(Context& cx, FunctionInfo& info, std::vector<Arg>& arg
 bool infer_type(Context& cx, const ast::TypeExpr* type, const Type& actual, FunctionInfo& info, Bindings& bindings,
                 const Arg& arg, const std::string& param);
 std::optional<Type> list_type(Context& cx, const ast::TypeExpr* written, Scope* scope);
+// What the defaults of one call's parameters see of the parameters before them.
+struct DefaultNames {
+  Scope* scope = nullptr;
+  size_t params = 0; // that are in it
+};
 ExprPtr default_value(Context& cx, FunctionInfo& info, size_t param, std::vector<Arg*>& args, const Bindings& bindings,
-                      typed::Block& before);
+                      DefaultNames& known, typed::Block& before);
 
 } // namespace tl::checker

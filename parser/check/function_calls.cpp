@@ -29,6 +29,7 @@ struct FunctionCall {
   Bindings bindings{};
   std::vector<Arg*> by_param{};
   std::deque<Arg> defaults{}; // arguments that are not written
+  DefaultNames default_names{};
   typed::Block before{};
   bool takes_closure = info.wraps != nullptr;
 
@@ -100,7 +101,8 @@ bool FunctionCall::learn_from_args() {
     arg.constant = static_of(cx, decl.params[i].default_value);
     if (arg.constant && arg.constant->kind == Static::Kind::String && !is_library(cx, decl.name.span.file))
       arg.constant.reset();
-    if (decl.params[i].type || !arg.constant) arg.value = default_value(cx, info, i, by_param, bindings, before);
+    if (decl.params[i].type || !arg.constant)
+      arg.value = default_value(cx, info, i, by_param, bindings, default_names, before);
     if (arg.value && arg.value->type.is_error()) return false;
     defaults.push_back(std::move(arg));
     by_param[i] = &defaults.back();

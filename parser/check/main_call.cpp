@@ -72,6 +72,7 @@ struct MainCall {
   typed::Block& block;
   bool is_fine = true; // so far: nothing is reported
   Bindings bindings{};
+  DefaultNames default_names{};
   std::deque<Arg> args{};
   std::vector<Arg*> by_param{}; // what a default may refer to
   std::vector<ExprPtr> values{};
@@ -169,7 +170,7 @@ ExprPtr MainCall::given_or_default(size_t i, const WrittenParam& written, typed:
   const Type type = written.is_list ? Type::list(written.scalar_type()) : written.scalar_type();
   ExprPtr given = variable_value(cx, entry.var, span);
   entry.given = new_variable(cx, name + "?", Type::scalar(DType::Bool), false, span);
-  ExprPtr otherwise = default_value(cx, *cx.main, i, by_param, bindings, block);
+  ExprPtr otherwise = default_value(cx, *cx.main, i, by_param, bindings, default_names, block);
   otherwise = coerce(cx, std::move(otherwise), type, fmt::format("the default of `{}`", name));
   if (otherwise->type.is_error()) is_fine = false;
   auto choice = make_expr(typed::IfExpr{}, span, type);
