@@ -72,8 +72,13 @@ template <class T> __device__ inline T tl_mod(T a, T b) {
   T r = T(a % b);
   return r != T(0) && (r < T(0)) != (b < T(0)) ? T(r + b) : r;
 }
-__device__ inline i64 tl_udiv(i64 a, i64 b) { return i64(u64(a) / u64(b)); }
-__device__ inline i64 tl_urem(i64 a, i64 b) { return i64(u64(a) % u64(b)); }
+// Of numbers that are not negative: few instructions where they fit into 32 bits, as they nearly always do.
+__device__ inline i64 tl_udiv(i64 a, i64 b) {
+  return (u64(a) | u64(b)) >> 32 ? i64(u64(a) / u64(b)) : i64(u32(a) / u32(b));
+}
+__device__ inline i64 tl_urem(i64 a, i64 b) {
+  return (u64(a) | u64(b)) >> 32 ? i64(u64(a) % u64(b)) : i64(u32(a) % u32(b));
+}
 template <class T> __device__ inline T tl_shl(T a, T n) { return T(u64(a) << u64(n)); }
 
 // Float to integer truncates and saturates; NaN is 0.
@@ -236,30 +241,101 @@ __device__ typename Op::total tl_reduce_thread(i64 begin, i64 end, bool* any, Lo
   return result;
 }
 
-// By a block of whole warps, at most 32: every thread gets the result. Warp w takes the chunks w, w + warps, …
+// The warps of a launch, by number.
+__device__ inline i64 tl_warp() { return i64(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32; }
+__device__ inline i64 tl_warps() { return i64(gridDim.x) * (blockDim.x / 32); }
+
+// One lane of a chunk: first, first + 32, … before stop. Several loads at a time: they wait for each other only here.
 template <class Op, class Load>
-__device__ typename Op::total tl_reduce_block(i64 begin, i64 end, bool* any, Load load) {
+__device__ inline typename Op::acc tl_lane(i64 first, i64 stop, bool* taken, Load load) {
+  typedef typename Op::acc acc;
+  acc mine = Op::identity();
+  i64 k = first;
+  for (; k + 96 < stop; k += 128) {
+    tl_element<acc> e[4];
+#pragma unroll
+    for (int j = 0; j < 4; ++j) e[j] = load(k + 32 * j);
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      *taken |= e[j].taken;
+      if (e[j].taken) mine = Op::fold(mine, e[j].value);
+    }
+  }
+  for (; k < stop; k += 32) {
+    tl_element<acc> e = load(k);
+    *taken |= e.taken;
+    if (e.taken) mine = Op::fold(mine, e.value);
+  }
+  return mine;
+}
+// The lanes of a chunk, one in each thread of a warp, as one: in the first of them.
+template <class Op> __device__ inline typename Op::acc tl_halved(typename Op::acc mine) {
+  for (int step = 16; step > 0; step /= 2) {
+    typename Op::acc other = tl_shuffle_down(mine, step);
+    if (threadIdx.x % 32 < step) mine = Op::fold(mine, other);
+  }
+  return mine;
+}
+
+// By a warp: every thread gets the result.
+template <class Op, class Load>
+__device__ typename Op::total tl_reduce_warp(i64 begin, i64 end, bool* any, Load load) {
+  typedef typename Op::total total;
+  total result = total(Op::identity());
+  tl_warp_levels<Op> levels;
+  bool taken = false;
+  for (i64 chunk = begin; chunk < end; chunk += 4096) {
+    i64 stop = chunk + 4096 < end ? chunk + 4096 : end;
+    auto mine = tl_halved<Op>(tl_lane<Op>(chunk + threadIdx.x % 32, stop, &taken, load));
+    result = levels.push((chunk - begin) / 4096, total(tl_from_first(mine)), stop == end);
+  }
+  *any |= __any_sync(0xffffffffu, taken) != 0;
+  return result;
+}
+
+// By a block of whole warps, at most 32: every thread gets the result. All of them load what a single chunk has, which
+// the first warp folds; of several, warp w takes the chunks w, w + warps, …
+enum { kTlScratch = 16384 }; // bytes of shared memory
+template <class Op, class Load>
+__device__ typename Op::total tl_reduce_block(unsigned char* scratch, i64 begin, i64 end, bool* any, Load load) {
   typedef typename Op::acc acc; typedef typename Op::total total;
-  __shared__ __align__(16) unsigned char parts[32 * sizeof(total)];
-  total* part = (total*)parts;
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
   total result = total(Op::identity());
-  tl_warp_levels<Op> levels; // of each warp, all alike
   bool taken = false;
+  if (end - begin <= 4096) {
+    const i64 slab = sizeof(acc) > 8 ? 512 : sizeof(acc) > 4 ? 1024 : 2048;
+    acc* slot = (acc*)scratch;
+    total* whole = (total*)(scratch + kTlScratch - sizeof(total));
+    acc mine = Op::identity();
+    for (i64 first = begin; first < end; first += slab) {
+      i64 stop = first + slab < end ? first + slab : end;
+#pragma unroll 4
+      for (i64 k = first + threadIdx.x; k < stop; k += blockDim.x) {
+        tl_element<acc> e = load(k);
+        taken |= e.taken;
+        slot[k - first] = e.taken ? e.value : Op::identity();
+      }
+      __syncthreads();
+      if (warp == 0)
+        for (i64 k = lane; k < stop - first; k += 32) mine = Op::fold(mine, slot[k]);
+      __syncthreads();
+    }
+    if (warp == 0) {
+      mine = tl_halved<Op>(mine);
+      if (lane == 0) *whole = total(mine);
+    }
+    *any |= __syncthreads_or(taken) != 0;
+    result = *whole;
+    __syncthreads();
+    return result;
+  }
+  total* part = (total*)scratch;
+  tl_warp_levels<Op> levels; // of each warp, all alike
   for (i64 round = begin; round < end; round += i64(warps) * 4096) {
     i64 chunk = round + i64(warp) * 4096;
     if (chunk < end) {
       i64 stop = chunk + 4096 < end ? chunk + 4096 : end;
-      acc mine = Op::identity();
-      for (i64 k = chunk + lane; k < stop; k += 32) {
-        tl_element<acc> e = load(k);
-        taken |= e.taken;
-        if (e.taken) mine = Op::fold(mine, e.value);
-      }
-      for (int step = 16; step > 0; step /= 2) {
-        acc other = tl_shuffle_down(mine, step);
-        if (lane < step) mine = Op::fold(mine, other);
-      }
+      acc mine = tl_halved<Op>(tl_lane<Op>(chunk + lane, stop, &taken, load));
       if (lane == 0) part[warp] = total(mine);
     }
     __syncthreads();
@@ -269,6 +345,56 @@ __device__ typename Op::total tl_reduce_block(i64 begin, i64 end, bool* any, Loa
   }
   *any |= __syncthreads_or(taken) != 0;
   return result;
+}
+
+// By a block that shares `width` columns, 1, 2, 4 or 8: thread t takes lane t / width of column t % width. Every thread
+// gets the result of its column.
+__device__ inline int tl_width(i64 columns) { return columns > 4 ? 8 : columns > 2 ? 4 : int(columns); }
+template <class T> struct tl_part { T value; bool taken; };
+template <class Op, class Load>
+__device__ typename Op::total tl_reduce_column(unsigned char* scratch, int width, i64 begin, i64 end, bool* any, Load load) {
+  typedef typename Op::acc acc; typedef typename Op::total total;
+  int column = int(threadIdx.x) % width, lane = int(threadIdx.x) / width;
+  tl_part<total>* whole = (tl_part<total>*)scratch;
+  tl_part<acc>* part = (tl_part<acc>*)(scratch + 8 * sizeof(tl_part<total>));
+  if (end - begin <= 4096) {
+    if (lane < 32) {
+      bool taken = false;
+      acc mine = tl_lane<Op>(begin + lane, end, &taken, load);
+      part[threadIdx.x] = {mine, taken};
+    }
+    __syncthreads();
+    if (threadIdx.x < 32) {
+      // Four threads of each column, each with eight lanes: l, l + 4, l + 8, …
+      tl_part<acc> mine[8];
+#pragma unroll
+      for (int i = 0; i < 8; ++i) mine[i] = part[lane < 4 ? (lane + 4 * i) * width + column : 0];
+#pragma unroll
+      for (int step = 4; step > 0; step /= 2)
+#pragma unroll
+        for (int i = 0; i < step; ++i) {
+          mine[i].value = Op::fold(mine[i].value, mine[i + step].value);
+          mine[i].taken |= mine[i + step].taken;
+        }
+      for (int step = 2; step > 0; step /= 2) {
+        tl_part<acc> other = tl_shuffle_down(mine[0], step * width);
+        if (lane < step) {
+          mine[0].value = Op::fold(mine[0].value, other.value);
+          mine[0].taken |= other.taken;
+        }
+      }
+      if (lane == 0) whole[column] = {total(mine[0].value), mine[0].taken};
+    }
+  } else if (lane == 0) { // one after the other: there are many thousand columns, or few chunks
+    bool taken = false;
+    total result = tl_reduce_thread<Op>(begin, end, &taken, load);
+    whole[column] = {result, taken};
+  }
+  __syncthreads();
+  tl_part<total> mine = whole[column];
+  __syncthreads();
+  *any |= mine.taken;
+  return mine.value;
 }
 
 // Sum of products: chunks of 512, each one chain of fused multiply-adds.

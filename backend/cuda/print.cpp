@@ -1,6 +1,7 @@
 #include "backend/cuda/print.h"
 #include "backend/cuda/prelude.h"
 #include "backend/kernel/kernel_ops.h"
+#include "lang/save_and_restore.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -82,6 +83,7 @@ bool loads_alike(const Block& block) {
 // How the threads of a block share a phase.
 enum class Mode {
   Block,  // one tile at a time: vector loops and reductions over all threads, the rest by all in the same way
+  Warp,   // the same by each warp
   Thread, // a tile per thread
   Solo,   // a tile at a time by one thread: sequential code with workspace of its own
 };
@@ -92,6 +94,29 @@ Mode mode_of(const Kernel& kernel, const Phase& phase) {
   const bool local = std::any_of(kernel.params.begin(), kernel.params.end(),
                                  [](const Param& p) { return p.kind == ParamKind::Local; });
   return local ? Mode::Solo : Mode::Thread;
+}
+
+bool is_reduction(const Instr& in) { return in.op == KOp::Reduce || in.op == KOp::ReduceChunk; }
+
+// Does a whole tile reduce something, and not columns of it? Then warps may have tiles of their own.
+bool has_warps(const Kernel& kernel, size_t phase) {
+  const std::vector<Instr>& instrs = kernel.phases[phase].body.instrs;
+  return mode_of(kernel, kernel.phases[phase]) == Mode::Block &&
+         std::any_of(instrs.begin(), instrs.end(), [](const Instr& in) { return !in.vector && is_reduction(in); });
+}
+
+// Can the threads of a block share the columns of this vector loop? What it reduces, it reduces for all of them alike,
+// and nothing but its own statements stores.
+bool shares_columns(const Instr& loop) {
+  bool reduces = false;
+  for (const Instr& in : loop.blocks[0].instrs) {
+    reduces = reduces || is_reduction(in);
+    if (is_reduction(in) || in.op == KOp::Contract) continue;
+    for (const Block& inner : in.blocks)
+      if (has(inner, [](const Instr& x) { return is_reduction(x) || x.op == KOp::Store || x.op == KOp::Check; }))
+        return false;
+  }
+  return reduces;
 }
 
 // A thread for each row needs no workspace of a block.
@@ -205,7 +230,9 @@ private:
         std::string_view offset = is_shared ? "shared_at" : "local_at";
         if (!any) line(fmt::format("i64 {} = 0;", offset));
         any = true;
-        std::string_view base = is_shared ? "tl_at(a.shared)" : "tl_at(a.local) + i64(blockIdx.x) * a.local_bytes";
+        std::string_view base = is_shared             ? "tl_at(a.shared)"
+                                : mode_ == Mode::Warp ? "tl_at(a.local) + tl_warp() * a.local_bytes"
+                                                      : "tl_at(a.local) + i64(blockIdx.x) * a.local_bytes";
         line(fmt::format("{0}* const p{1} = ({0}*)({2} + {3}); // {4}", name, i, base, offset, p.name));
         line(fmt::format("{0} += ({1} * {2} + 63) / 64 * 64;", offset, formula(p.count), size_of(p.dtype)));
         break;
@@ -217,15 +244,19 @@ private:
   void phase(size_t i) {
     phase(i, mode_of(kernel_, kernel_.phases[i]), "");
     if (has_short_rows(kernel_, i)) phase(i, Mode::Thread, kShortRows);
+    if (has_warps(kernel_, i)) phase(i, Mode::Warp, kWarps);
   }
 
   void phase(size_t i, Mode mode, std::string_view suffix) {
     const Block& body = kernel_.phases[i].body;
     mode_ = mode;
-    together_ = mode_ == Mode::Block;
+    together_ = mode_ == Mode::Block || mode_ == Mode::Warp;
     loads_alike_ = together_ && loads_alike(body);
+    shares_columns_ = mode_ == Mode::Block && kernel_.phases[i].shares_columns;
     signature(fmt::format("phase{}{}", i, suffix));
     std::string tile = v(body.params[0]);
+    if (mode_ == Mode::Block && has(body, is_reduction))
+      line("__shared__ __align__(16) unsigned char scratch[kTlScratch];");
     if (mode_ == Mode::Solo) line("if (threadIdx.x != 0) return;");
     if (mode_ == Mode::Thread)
       open(fmt::format(
@@ -233,6 +264,8 @@ private:
           "i64(gridDim.x) * "
           "blockDim.x)",
           tile));
+    else if (mode_ == Mode::Warp)
+      open(fmt::format("for (i64 {0} = a.tile_begin + tl_warp(); {0} < a.tile_end; {0} += tl_warps())", tile));
     else
       open(fmt::format("for (i64 {0} = a.tile_begin + blockIdx.x; {0} < a.tile_end; {0} += gridDim.x)", tile));
     block(body);
@@ -431,16 +464,23 @@ private:
     switch (in.op) {
     case KOp::Store: {
       std::string text = store(in.param, v(in.operands[0]), v(in.operands[1]));
+      if (columns_) {
+        barrier();
+        line("if (of_column == 0 && is_column) " + text);
+        return barrier();
+      }
       if (!together_) return line(text);
-      line("__syncthreads();");
-      line("if (threadIdx.x == 0) " + text);
-      return line("__syncthreads();");
+      barrier();
+      line(fmt::format("if ({} == 0) {}", me(), text));
+      return barrier();
     }
     case KOp::CopyTransposed: throw std::logic_error("kernel: a block copied transposed is for the CPU");
     case KOp::Check:
       return line(fmt::format("if (!{}{}) tl_record(a.errors, a.failed, {}, {}, {}, {});", v(in.operands[0]),
-                              together_ ? " && threadIdx.x == 0" : "", site_slot(in.site), v(in.operands[1]),
-                              v(in.operands[2]), v(in.operands[3])));
+                              columns_    ? " && of_column == 0 && is_column"
+                              : together_ ? fmt::format(" && {} == 0", me())
+                                          : "",
+                              site_slot(in.site), v(in.operands[1]), v(in.operands[2]), v(in.operands[3])));
     case KOp::For: return print_for(in);
     case KOp::While: {
       // The condition's parameters are the carried variables; the body's are the same.
@@ -483,26 +523,42 @@ private:
   }
 
   // The body of a lambda or vector loop: each thread works for itself.
-  void nested(const Block& b) {
-    bool before = together_;
-    together_ = false;
+  void nested(const Block& b, bool columns = false) {
+    SaveAndRestore together(together_, false), shared(columns_, columns);
     ++depth_;
     block(b);
     --depth_;
-    together_ = before;
+  }
+
+  // Of those that do the same together.
+  std::string_view me() const { return mode_ == Mode::Warp ? "threadIdx.x % 32" : "threadIdx.x"; }
+  void barrier() { line(mode_ == Mode::Warp ? "__syncwarp();" : "__syncthreads();"); }
+
+  // Some columns at a time, each by several threads, which differ in what they reduce alone.
+  void print_columns(const Instr& in) {
+    const Block& body = in.blocks[0];
+    const std::string lo = v(in.operands[0]), hi = v(in.operands[1]);
+    line(fmt::format("for (i64 first = {}; first < {}; first += 8) {{", lo, hi));
+    line(fmt::format("  const int width = tl_width({} - first), of_column = int(threadIdx.x) / width;", hi));
+    line("  const i64 at_column = first + int(threadIdx.x) % width;");
+    line(fmt::format("  const bool is_column = at_column < {};", hi));
+    line(fmt::format("  const i64 {} = is_column ? at_column : {} - 1;", v(body.params[0]), hi));
+    nested(body, true);
+    line("}");
   }
 
   void print_for(const Instr& in) {
     const Block& body = in.blocks[0];
     std::string i = v(body.params[0]), lo = v(in.operands[0]), hi = v(in.operands[1]), step = v(in.operands[2]);
     if (in.vector && together_) {
+      if (shares_columns_ && shares_columns(in)) return print_columns(in);
       // Threads that are ahead must not write what others have yet to load.
-      if (loads_alike_ && has(body, [](const Instr& inner) { return inner.op == KOp::Store; }))
-        line("__syncthreads();");
-      line(fmt::format("for (i64 {0} = {1} + threadIdx.x; {0} < {2}; {0} += blockDim.x) {{", i, lo, hi));
+      if (loads_alike_ && has(body, [](const Instr& inner) { return inner.op == KOp::Store; })) barrier();
+      line(fmt::format("for (i64 {0} = {1} + {3}; {0} < {2}; {0} += {4}) {{", i, lo, hi, me(),
+                       mode_ == Mode::Warp ? "32" : "blockDim.x"));
       nested(body);
       line("}");
-      return line("__syncthreads();");
+      return barrier();
     }
     std::vector<ValueId> carried(body.params.begin() + 1, body.params.end());
     variables(in.results, in.operands, 3);
@@ -524,10 +580,19 @@ private:
     std::string_view t = type_name(in.dtype);
     std::string op = fmt::format("tl_{}<{}>", name_of(in.reduce), t), r = v(in.results[0]);
     std::string k = v(body.params[0]), begin = chunk ? v(in.operands[0]) : "0ll", end = v(in.operands[chunk ? 1 : 0]);
+    const bool by_block = together_ && mode_ == Mode::Block;
     line(fmt::format("bool {}_any = false;", r));
-    line(fmt::format(
-        "const {0}::total {1}_total = tl_reduce_{2}<{0}>({3}, {4}, &{1}_any, [&](i64 {5}) -> tl_element<{0}::acc> {{",
-        op, r, together_ ? "block" : "thread", begin, end, k));
+    line(fmt::format("const {0}::total {1}_total = tl_reduce_{2}<{0}>({6}{3}, {4}, &{1}_any, [&](i64 {5}) -> "
+                     "tl_element<{0}::acc> {{",
+                     op, r,
+                     columns_    ? "column"
+                     : by_block  ? "block"
+                     : together_ ? "warp"
+                                 : "thread",
+                     begin, end, k,
+                     columns_   ? "scratch, width, "
+                     : by_block ? "scratch, "
+                                : ""));
     nested(body);
     std::string value = v(body.yields[0]), taken = body.yields.size() > 1 ? v(body.yields[1]) : "true";
     line(arg ? fmt::format("  return {{{{{}, {}}}, {}}};", value, k, taken)
@@ -548,8 +613,10 @@ private:
   std::string out_;
   int depth_ = 0;
   Mode mode_ = Mode::Block;
-  bool together_ = false;    // all threads of the block are doing the same
-  bool loads_alike_ = false; // of this phase
+  bool together_ = false;       // all threads of the block are doing the same
+  bool loads_alike_ = false;    // of this phase
+  bool shares_columns_ = false; // likewise
+  bool columns_ = false;        // the threads of a block share columns here
 };
 
 } // namespace
@@ -586,6 +653,7 @@ Sums sums_of(const kir::Kernel& kernel) {
 }
 
 bool takes_short_rows(const kir::Kernel& kernel, size_t phase) { return has_short_rows(kernel, phase); }
+bool takes_warps(const kir::Kernel& kernel, size_t phase) { return has_warps(kernel, phase); }
 
 bool runs_by_thread(const kir::Kernel& kernel, size_t phase) {
   return !kernel.is_gemm && mode_of(kernel, kernel.phases[phase]) == Mode::Thread;

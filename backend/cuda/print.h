@@ -11,8 +11,9 @@ namespace tl {
 //   tile_begin, tile_end        the tiles to run; a block takes tile_begin + blockIdx.x, + gridDim.x, …, or each thread
 //                               one, where runs_by_thread; where takes_short_rows, there is also a function
 //                               NAME_phaseK_rows, in which each thread takes one, for tiles that are rows of few
-//                               elements
-//   shared, local, local_bytes  workspaces; `local` is cut into one piece of local_bytes for each block
+//                               elements; where takes_warps, NAME_phaseK_warps, in which each warp takes one
+//   shared, local, local_bytes  workspaces; `local` is cut into one piece of local_bytes for each block,
+//                               or each warp
 //   errors                      one record for each of check_sites, zeros where nothing failed yet
 //   failed                      a 32-bit word that is set with the first failure of a site
 //   then, by argument of the kernel, its address; for one of rank 0 its address or null, and its bits
@@ -41,5 +42,7 @@ std::vector<int32_t> check_sites(const kir::Kernel& kernel);
 bool runs_by_thread(const kir::Kernel& kernel, size_t phase);
 bool takes_short_rows(const kir::Kernel& kernel, size_t phase);
 constexpr const char* kShortRows = "_rows";
+bool takes_warps(const kir::Kernel& kernel, size_t phase);
+constexpr const char* kWarps = "_warps";
 
 } // namespace tl

@@ -55,7 +55,7 @@ std::optional<GpuProduct> product_of(const kir::Kernel& kernel, bool tf32) {
   p.sum_type = sums == Sums::Result ? kernel.params[gemm.c].dtype : kir::value_type(gemm.type);
   p.to_workspace = sums == Sums::Workspace;
   using cpu::operator*;
-  if (sums != Sums::Result) p.epilogue = GpuPhase{kernel.name + "_phase1", p.batch * p.m * p.n, true, {}, {}};
+  if (sums != Sums::Result) p.epilogue = GpuPhase{kernel.name + "_phase1", p.batch * p.m * p.n, true, {}, {}, {}};
   return p;
 }
 
@@ -67,10 +67,11 @@ GpuKernel describe(const kir::Kernel& kernel, const GpuCompileOptions& options) 
     if (p.kind != kir::ParamKind::Shared && p.kind != kir::ParamKind::Local) result.rank_0.push_back(p.rank_0);
   result.shared_bytes = cpu::workspace_offset(kernel, kir::ParamKind::Shared, kernel.params.size());
   result.local_bytes = cpu::workspace_offset(kernel, kir::ParamKind::Local, kernel.params.size());
-  if (kernel.is_gemm) result.phases.push_back({kernel.name + "_phase0", product_tiles(kernel), false, {}, {}});
+  if (kernel.is_gemm) result.phases.push_back({kernel.name + "_phase0", product_tiles(kernel), false, {}, {}, {}});
   for (size_t k = 0; k < kernel.phases.size(); ++k) {
     const std::string function = fmt::format("{}_phase{}", kernel.name, k);
-    result.phases.push_back({function, kernel.phases[k].tiles, runs_by_thread(kernel, k), {}, {}});
+    result.phases.push_back({function, kernel.phases[k].tiles, runs_by_thread(kernel, k), {}, {}, {}});
+    if (takes_warps(kernel, k)) result.phases.back().by_warp = function + kWarps;
     if (!takes_short_rows(kernel, k)) continue;
     result.phases.back().row = kernel.phases[k].row;
     result.phases.back().by_row = function + kShortRows;

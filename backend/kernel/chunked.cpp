@@ -17,7 +17,8 @@ namespace tl::kir {
 namespace {
 
 // Columns of one tile: on the CPU a panel of partial results, which reads long stretches of every row; few where each
-// is folded by itself.
+// is folded by itself. On GPUs one for each thread, or, of many rows, few, whose rows the threads of a block share.
+constexpr int64_t kShared = 8, kFewRows = 64;
 constexpr int64_t columns_of(Target target, const Layout& layout) {
   return target != Target::Cpu ? 256 : layout.vector ? 1024 : 16;
 }
@@ -60,10 +61,20 @@ public:
       constant &= dim.is_constant();
       n *= dim.constant;
     }
-    if (constant && n <= kSumChunk) { // one chunk: no parts
+    auto one_chunk = [&] {
       columns_phase([&](const Index& index, ValueId) { outputs(index); }, SizeFormula::constant(n));
-      return;
+    };
+    if (e_.target != Target::Cpu && !outer_.empty() && layout_.vector && !(constant && n <= kFewRows)) {
+      if (!constant) { // no tiles where rows are many
+        const SizeFormula few = is_at_most(e_.formula(inner_), kFewRows);
+        once_ = few;
+        one_chunk();
+        once_ = minus(SizeFormula::constant(1), few);
+      }
+      columns_ = kShared;
+      shares_columns_ = true;
     }
+    if (constant && n <= kSumChunk) return one_chunk(); // no parts
     chunks_ = at_least_one(ceil_div(e_.formula(inner_), SizeFormula::constant(kSumChunk)));
     SizeFormula columns = e_.formula(outer_);
     for (Folded& r : reduces_) {
@@ -133,19 +144,20 @@ private:
 
   void columns_phase(const std::function<void(const Index&, ValueId)>& body, SizeFormula work) {
     phase(
-        e_, space_tiles(e_, outer_, layout_, columns_),
+        e_, tiles(space_tiles(e_, outer_, layout_, columns_)),
         [&](ValueId tile) {
           loop_over_tile(e_, tile, outer_, layout_, columns_,
                          [&](const Index& index) { body(index, column_number(index)); });
         },
         times(std::move(work), SizeFormula::constant(outer_.empty() ? 1 : columns_)));
+    e_.b.kernel.phases.back().shares_columns = shares_columns_;
   }
 
   void parts_phase(int layer) {
     Builder& b = e_.b;
     SizeFormula blocks = space_tiles(e_, outer_, layout_, columns_);
     phase(
-        e_, times(chunks_, blocks),
+        e_, tiles(times(chunks_, blocks)),
         [&](ValueId tile) {
           ValueId chunk = tile, block = b.i64(0);
           if (!outer_.empty()) {
@@ -175,7 +187,9 @@ private:
           b.append(std::move(choice), {});
         },
         SizeFormula::constant(outer_.empty() ? 1 : columns_));
+    e_.b.kernel.phases.back().shares_columns = shares_columns_;
   }
+  SizeFormula tiles(SizeFormula all) const { return once_ ? times(std::move(all), *once_) : all; }
 
   // As many blocks as loop_over_tile counts.
   ValueId block_count() {
@@ -357,7 +371,9 @@ private:
   Emitter& e_;
   std::vector<ir::Dim> outer_, inner_;
   Layout layout_;
-  const int64_t columns_; // of one tile
+  int64_t columns_; // of one tile
+  bool shares_columns_ = false;
+  std::optional<SizeFormula> once_; // 1, or 0 where other phases do the work
   SizeFormula chunks_;
   int last_ = 0; // layer
   std::vector<Folded> reduces_;

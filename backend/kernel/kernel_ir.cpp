@@ -68,6 +68,7 @@ public:
     for (const Phase& phase : kernel_.phases) {
       out_ += fmt::format("  phase tiles = {}, grain = {} ", to_text(phase.tiles), to_text(phase.grain));
       if (!phase.row.steps.empty()) out_ += fmt::format("row = {} ", to_text(phase.row));
+      if (phase.shares_columns) out_ += "shares columns ";
       block(phase.body, 1);
       out_ += "\n";
     }

@@ -140,6 +140,8 @@ struct Phase {
   Block body; // params: (tile)
   SizeFormula tiles, grain;
   SizeFormula row; // for GPUs: elements of the row that a tile is; without steps: it is none
+  // For GPUs: vector loops run over so few columns that the threads of a block share what is folded of each.
+  bool shares_columns = false;
 };
 
 // A matrix product C[b, i, j] = epilogue(sum over k of A[b, i, k] * B[b, k, j]) in the order of contractions. Element

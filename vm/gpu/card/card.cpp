@@ -344,17 +344,28 @@ cuda::Function GpuCard::function(const GpuKernel& kernel, const std::string& nam
   return function;
 }
 
+// Rows that a block reads faster than a warp does, and how many tiles make it no matter.
+static constexpr int64_t kLongRow = 1024, kManyTiles = 2048;
+static constexpr uint64_t kGpuWarps = kGpuThreads / 32; // of a block
+
 void GpuCard::launch_phase(const Operation& op, const GpuPhase& phase) {
   const int64_t tiles = phase.tiles.evaluate(op.args.data());
   if (tiles <= 0) return;
   packed_[1] = static_cast<uint64_t>(tiles);
-  const bool by_row = !phase.row.steps.empty() && phase.row.evaluate(op.args.data()) <= kShortRow;
-  const auto wanted =
-      static_cast<uint64_t>(phase.by_thread || by_row ? (tiles + kGpuThreads - 1) / kGpuThreads : tiles);
-  const auto grid = static_cast<unsigned>(std::min(wanted, op.blocks));
+  const int64_t row = phase.row.steps.empty() ? kLongRow : phase.row.evaluate(op.args.data());
+  const bool by_row = !phase.by_row.empty() && row <= kShortRow;
+  // Enough of them to keep all cores busy, or too little for a block each; and as many as have workspace.
+  const bool by_warp = !by_row && !phase.by_warp.empty() && (tiles >= kManyTiles || row < kLongRow) &&
+                       (op.local_bytes == 0 || op.blocks >= kGpuWarps);
+  const uint64_t at_once = phase.by_thread || by_row ? kGpuThreads : by_warp ? kGpuWarps : 1; // tiles of a block
+  uint64_t most = op.blocks;
+  if (by_warp) most = op.local_bytes ? most / kGpuWarps : blocks_at_once();
+  const auto grid = static_cast<unsigned>(std::min((static_cast<uint64_t>(tiles) + at_once - 1) / at_once, most));
   void* parameters[] = {packed_.data()};
-  check(cuda_.launch(function(*op.gpu_kernel, by_row ? phase.by_row : phase.function), grid, 1, 1, kGpuThreads, 1, 1, 0,
-                     compute_, parameters, nullptr),
+  check(cuda_.launch(function(*op.gpu_kernel, by_row    ? phase.by_row
+                                              : by_warp ? phase.by_warp
+                                                        : phase.function),
+                     grid, 1, 1, kGpuThreads, 1, 1, 0, compute_, parameters, nullptr),
         "cuLaunchKernel");
 }
 
