@@ -55,7 +55,7 @@ SizeFormula workspace_offset(const kir::Kernel& kernel, kir::ParamKind kind, siz
   SizeFormula offset = number(0);
   for (size_t i = 0; i < param; ++i) {
     const kir::Param& p = kernel.params[i];
-    if (p.kind != kind) continue;
+    if (p.kind != kind || p.of_block) continue;
     offset = std::move(offset) + ceil_div(p.count * number(size_of(p.dtype)), number(64)) * number(64);
   }
   return offset;

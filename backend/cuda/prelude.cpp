@@ -401,6 +401,22 @@ __device__ typename Op::total tl_reduce_column(unsigned char* scratch, int width
 __device__ inline float tl_fma(float a, float b, float c) { return fmaf(a, b, c); }
 __device__ inline double tl_fma(double a, double b, double c) { return fma(a, b, c); }
 template <class T> __device__ inline T tl_fma(T a, T b, T c) { return tl_add(tl_mul(a, b), c); }
+// Products k, k + 1, … of the sums of 4 by 8 elements that a thread has of a tile.
+template <int Unroll, class T>
+__device__ inline void tl_multiply(int count, const T (*a)[68], const T (*b)[128], int below, int right, T (*acc)[8]) {
+#pragma unroll Unroll
+  for (int q = 0; q < count; ++q) {
+    T x[4], y[8];
+#pragma unroll
+    for (int r = 0; r < 4; ++r) x[r] = a[q][4 * below + r];
+#pragma unroll
+    for (int c = 0; c < 8; ++c) y[c] = b[q][64 * (c / 4) + 4 * right + c % 4];
+#pragma unroll
+    for (int r = 0; r < 4; ++r)
+#pragma unroll
+      for (int c = 0; c < 8; ++c) acc[r][c] = tl_fma(x[r], y[c], acc[r][c]);
+  }
+}
 template <class T, class Load> __device__ T tl_contract(i64 n, Load load) {
   T result = T(0);
   for (i64 chunk = 0; chunk < n; chunk += 512) {

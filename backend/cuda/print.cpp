@@ -6,6 +6,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <functional>
+#include <map>
 
 namespace tl {
 namespace {
@@ -92,7 +93,7 @@ Mode mode_of(const Kernel& kernel, const Phase& phase) {
   if (has(phase.body, [](const Instr& in) { return in.vector || in.op == KOp::Reduce || in.op == KOp::ReduceChunk; }))
     return Mode::Block;
   const bool local = std::any_of(kernel.params.begin(), kernel.params.end(),
-                                 [](const Param& p) { return p.kind == ParamKind::Local; });
+                                 [](const Param& p) { return p.kind == ParamKind::Local && !p.of_block; });
   return local ? Mode::Solo : Mode::Thread;
 }
 
@@ -133,7 +134,7 @@ public:
   std::string print() {
     arguments();
     if (kernel_.is_gemm) gemm();
-    if (kernel_.is_gemm && sums_of(kernel_) != Sums::Result) gemm_epilogue();
+    if (kernel_.is_gemm && kernel_.gemm.is_plain && sums_of(kernel_) != Sums::Result) gemm_epilogue();
     for (size_t i = 0; i < kernel_.phases.size(); ++i)
       phase(i);
     return std::move(out_);
@@ -226,6 +227,10 @@ private:
       case ParamKind::Shared:
       case ParamKind::Local: {
         bool is_shared = p.kind == ParamKind::Shared;
+        if (p.of_block) {
+          line(fmt::format("__shared__ {} p{}[{}]; // {}", name, i, formula(p.count), p.name));
+          break;
+        }
         bool& any = is_shared ? any_shared : any_local;
         std::string_view offset = is_shared ? "shared_at" : "local_at";
         if (!any) line(fmt::format("i64 {} = 0;", offset));
@@ -273,56 +278,135 @@ private:
     close();
   }
 
-  // Values of C[l, i, j]: a block computes 16 by 16 of them, k in steps of 16 through shared memory, in the order of
-  // contractions.
+  // Values of C[l, i, j]: a block computes kGemmRows by kGemmColumns of them, each thread 4 by 8, k in steps of 16
+  // through shared memory, in the order of contractions. Where the factors of the next 256 products lie, tables tell.
   void gemm() {
     const Gemm& g = kernel_.gemm;
     signature("phase0");
     gemm_header();
-    std::string_view acc = type_name(value_type(g.type));
-    line(fmt::format("__shared__ {} a_part[16][17], b_part[16][17];", acc));
-    line("const int row = threadIdx.x / 16, column = threadIdx.x % 16;");
-    line("const i64 across = (n + 15) / 16, down = (m + 15) / 16;");
-    line("const i64 tiles = batch * across * down, tile_end = a.tile_end < tiles ? a.tile_end : tiles;");
+    const std::string acc(type_name(value_type(g.type)));
+    for (const char* text :
+         {"__shared__ i64 a_at[256], b_at[256];", "const int t = int(threadIdx.x), right = t % 16, below = t / 16;",
+          "const i64 across = (n + 127) / 128, down = (m + 63) / 64;",
+          "const i64 tiles = batch * across * down, tile_end = a.tile_end < tiles ? a.tile_end : tiles;"})
+      line(text);
+    line(fmt::format("__shared__ __align__(16) {} a_part[16][68], b_part[16][128];", acc));
     open("for (i64 tile = a.tile_begin + blockIdx.x; tile < tile_end; tile += gridDim.x)");
-    line("const i64 l = tile / (across * down), i = tile / across % down * 16 + row, j = tile % across * 16 + column;");
-    line(fmt::format("{} total = 0, acc = 0;", acc));
+    line("const i64 l = tile / (across * down), top = tile / across % down * 64, left = tile % across * 128;");
+    line("i64 a_tile = a_base, b_tile = b_base, c_tile = 0;");
+    gemm_walk("l", "batch", {{"a_tile", 0}, {"b_tile", 1}, {"c_tile", 2}});
+    line("const i64 column = left + t % 128;");
+    line("i64 b_column = b_tile;");
+    gemm_walk("column", "column", {{"b_column", 0}});
+    line("const bool works = top + 4 * below < m && left + 4 * right < n;");
+    line(fmt::format("{} total[4][8] = {{}}, acc[4][8] = {{}};", acc));
     open("for (i64 k0 = 0; k0 < k; k0 += 16)");
-    line("const i64 ka = k0 + column, kb = k0 + row;");
-    line(fmt::format("a_part[row][column] = i < m && ka < k ? {} : {}(0);",
-                     load(g.a, "a_base + l * a_batch + i * a_row + ka * a_col"), acc));
-    line(fmt::format("b_part[row][column] = kb < k && j < n ? {} : {}(0);",
-                     load(g.b, "b_base + l * b_batch + kb * b_row + j * b_col"), acc));
+    open("if (k0 % 256 == 0)");
+    line("i64 a_k = 0, b_k = 0;");
+    line("const i64 product = k0 + t;");
+    gemm_walk("product", "sum", {{"a_k", 0}, {"b_k", 1}});
+    line("a_at[t] = a_k; b_at[t] = b_k; // nobody reads them before the last barrier");
     line("__syncthreads();");
-    line("const int count = k - k0 < 16 ? int(k - k0) : 16;");
-    line("for (int q = 0; q < count; ++q) acc = tl_fma(a_part[row][q], b_part[q][column], acc);");
+    close();
+    line("const int at = int(k0 % 256), count = k - k0 < 16 ? int(k - k0) : 16;");
+    line("#pragma unroll");
+    open("for (int q = 0; q < 4; ++q)");
+    line("const i64 i = top + below + 16 * q;");
+    line(fmt::format("a_part[right][below + 16 * q] = i < m && right < count ? {} : {}(0);",
+                     load(g.a, "a_tile + i * a_row + a_at[at + right]"), acc));
+    close();
+    line("#pragma unroll");
+    open("for (int q = 0; q < 8; ++q)");
+    line("const int kb = t / 128 + 2 * q;");
+    line(fmt::format("b_part[kb][t % 128] = kb < count && column < n ? {} : {}(0);",
+                     load(g.b, "b_column + b_at[at + kb]"), acc));
+    close();
+    line("__syncthreads();");
+    open("if (works)");
+    line("if (count == 16) tl_multiply<16>(16, a_part, b_part, below, right, acc);");
+    line("else tl_multiply<1>(count, a_part, b_part, below, right, acc);");
     open("if ((k0 + 16) % 512 == 0 || k0 + 16 >= k)");
-    line("total = k0 < 512 ? acc : total + acc;");
-    line("acc = 0;");
+    open("for (int r = 0; r < 4; ++r) for (int c = 0; c < 8; ++c)");
+    line("total[r][c] = k0 < 512 ? acc[r][c] : total[r][c] + acc[r][c];");
+    line("acc[r][c] = 0;");
+    close();
+    close();
     close();
     line("__syncthreads();");
     close();
+    open("if (works)");
+    line("#pragma unroll");
+    open("for (int r = 0; r < 4; ++r)");
+    line("const i64 i = top + 4 * below + r;");
+    line("#pragma unroll");
+    open("for (int c = 0; c < 8; ++c)");
+    line("const i64 j = left + 64 * (c / 4) + 4 * right + c % 4;");
     open("if (i < m && j < n)");
-    gemm_store("(l * m + i) * n + j");
+    gemm_store("c_tile + i * c_row + j", "total[r][c]");
+    close();
+    close();
+    close();
     close();
     close();
     close();
   }
+
+  // The axes that a number is over, the slowest first, as names of their counts and strides.
+  struct GemmAxes {
+    std::vector<std::string> counts;
+    std::vector<std::vector<std::string>> strides; // by axis, then operand
+  };
 
   void gemm_header() {
     together_ = false;
-    if (!kernel_.gemm.is_plain) throw std::logic_error("kernel: a product over several axes is for the CPU");
-    const Block& header = kernel_.gemm.header;
+    const Gemm& g = kernel_.gemm;
+    const Block& header = g.header;
     block(header);
     const char* names[] = {"batch", "m",       "n",     "k",     "a_batch", "a_row",
                            "a_col", "b_batch", "b_row", "b_col", "a_base",  "b_base"};
-    for (size_t i = 0; i < header.yields.size(); ++i)
+    for (size_t i = 0; i < std::size(names); ++i)
       line(fmt::format("const i64 {} = {};", names[i], v(header.yields[i])));
+    line(fmt::format("const i64 c_row = {};", g.is_plain ? "n" : v(header.yields[12])));
+    gemm_axes_ = {{"batch", {{"batch"}, {{"a_batch", "b_batch", "(m * n)"}}}},
+                  {"sum", {{"k"}, {{"a_col", "b_row"}}}},
+                  {"column", {{"n"}, {{"b_col"}}}}};
+    if (g.is_plain) return;
+    if (g.dots || g.row_axes > 0) throw std::logic_error("kernel: a product of scattered rows is for the CPU");
+    size_t next = 13;
+    auto read = [&](const char* name, size_t count, size_t strides) {
+      GemmAxes axes;
+      for (size_t i = 0; i < count; ++i) {
+        axes.counts.push_back(v(header.yields[next++]));
+        axes.strides.emplace_back();
+        for (size_t k = 0; k < strides; ++k)
+          axes.strides.back().push_back(v(header.yields[next++]));
+      }
+      if (name != std::string_view("column") || count > 0) gemm_axes_[name] = axes;
+    };
+    read("batch", g.batch_axes, 3);
+    read("sum", g.sum_axes, 2);
+    read("column", g.column_axes, 1);
   }
 
-  void gemm_store(const std::string& offset) {
+  // Adds to each of `to` how far its operand moves by `number`, which is over these axes.
+  void gemm_walk(const std::string& number, const std::string& axes,
+                 const std::vector<std::pair<const char*, size_t>>& to) {
+    const GemmAxes& of = gemm_axes_.at(axes);
+    for (size_t i = of.counts.size(), left = of.counts.size(); i-- > 0; left = i) {
+      const std::string rest = left == of.counts.size() ? number : fmt::format("{}_{}", number, left);
+      std::string at = rest;
+      if (i > 0) {
+        at = fmt::format("tl_urem({}, {})", rest, of.counts[i]);
+        line(fmt::format("const i64 {}_{} = tl_udiv({}, {});", number, i, rest, of.counts[i]));
+      }
+      for (const auto& [name, operand] : to)
+        line(fmt::format("{} += {} * {};", name, at, of.strides[i][operand]));
+    }
+  }
+
+  void gemm_store(const std::string& offset, const std::string& total) {
     const Block& e = kernel_.gemm.epilogue;
-    const char* values[] = {"l", "i", "j", "total"};
+    const std::string values[] = {"l", "i", "j", total};
     for (size_t p = 0; p < 4; ++p)
       define(e.params[p], values[p]);
     block(e);
@@ -340,8 +424,7 @@ private:
     open("for (i64 at = a.tile_begin + i64(blockIdx.x) * blockDim.x + threadIdx.x; at < a.tile_end; at += "
          "i64(gridDim.x) * blockDim.x)");
     line("const i64 l = at / (m * n), i = at / n % m, j = at % n;");
-    line(fmt::format("const {} total = totals[at];", acc));
-    gemm_store("at");
+    gemm_store("at", "totals[at]");
     close();
     close();
   }
@@ -613,6 +696,7 @@ private:
   std::string out_;
   int depth_ = 0;
   Mode mode_ = Mode::Block;
+  std::map<std::string, GemmAxes> gemm_axes_;
   bool together_ = false;       // all threads of the block are doing the same
   bool loads_alike_ = false;    // of this phase
   bool shares_columns_ = false; // likewise

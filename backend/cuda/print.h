@@ -17,8 +17,7 @@ namespace tl {
 //   errors                      one record for each of check_sites, zeros where nothing failed yet
 //   failed                      a 32-bit word that is set with the first failure of a site
 //   then, by argument of the kernel, its address; for one of rank 0 its address or null, and its bits
-// Blocks have 256 threads. A matrix product has one tile for each 16 by 16 elements: batch * ceil(m / 16) * ceil(n /
-// 16). Compile with -fmad=false. Where TL_EMULATED is defined the text expects from whoever defines it what needs a
+// Blocks have 256 threads. A matrix product has batch * ceil(m / kGemmRows) * ceil(n / kGemmColumns) tiles. Compile with -fmad=false. Where TL_EMULATED is defined the text expects from whoever defines it what needs a
 // card (vm/gpu/emulator).
 std::string to_cuda(const kir::Kernel& kernel);
 
@@ -26,6 +25,7 @@ std::string cuda_prelude();
 std::string cuda_kernel(const kir::Kernel& kernel); // what comes after the prelude
 
 constexpr int kCudaThreads = 256; // of a block
+constexpr int kGemmRows = 64, kGemmColumns = 128;
 
 // How a library may take part in a matrix product: it writes the sums to where `sums` says, and NAME_phase1, a thread
 // for each element of C, makes C of them.

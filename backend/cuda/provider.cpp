@@ -20,12 +20,12 @@ void note_arguments(std::vector<uint8_t>& read, const SizeFormula& formula) {
     if (step.op == SizeFormula::Op::Arg) read[static_cast<size_t>(step.value)] = 1;
 }
 
-// Of a product: one for each 16 by 16 elements.
+// Of a product: one for each so many elements.
 SizeFormula product_tiles(const kir::Kernel& kernel) {
   using namespace cpu;
   const kir::Block& header = kernel.gemm.header;
   auto size = [&](size_t k) { return formula_of(kernel, header, header.yields[k]); };
-  return size(0) * ceil_div(size(1), number(16)) * ceil_div(size(2), number(16));
+  return size(0) * ceil_div(size(1), number(kGemmRows)) * ceil_div(size(2), number(kGemmColumns));
 }
 
 // What a library is told of a product. Nothing: not all of its sizes and strides are formulas in what the host knows.
@@ -36,7 +36,7 @@ std::optional<GpuProduct> product_of(const kir::Kernel& kernel, bool tf32) {
   });
   const bool checks = std::any_of(gemm.header.instrs.begin(), gemm.header.instrs.end(),
                                   [](const kir::Instr& in) { return in.op == kir::KOp::Check; });
-  if (!plain || checks) return std::nullopt;
+  if (!plain || !gemm.is_plain || checks) return std::nullopt;
   GpuProduct p;
   p.type = gemm.type;
   p.tf32 = tf32;

@@ -48,7 +48,7 @@ public:
     if (e_.target == Target::Cpu && is_read_once()) return lower_in_place();
     if (columns_.empty() && e_.target == Target::Cpu && !split_into_dots()) return false;
     if (columns_.empty() && !all && !dots_) return false; // two vectors
-    if (e_.target != Target::Cpu && !is_plain()) return false;
+    if (e_.target != Target::Cpu && !is_plain() && !is_worth_tiles()) return false;
     const Strided &left = swapped_ ? *second : *first, &right = swapped_ ? *first : *second;
     const Operand a = swapped_ ? Second : First, c = swapped_ ? First : Second;
     const Monomial row = scattered_ ? Monomial{0, {}} : stride(rows_, a), column = stride(columns_, c);
@@ -432,6 +432,20 @@ private:
   }
 
   // May it be told by one stride for batches, rows, columns and sums, and is the result in their order?
+  // On GPUs, of what no library takes: is there enough of rows and columns for the tiles of tl's own kernel?
+  bool is_worth_tiles() const {
+    constexpr int64_t least = 8;
+    auto enough = [&](const Labels& labels) {
+      int64_t constant = 1;
+      for (int64_t label : labels) {
+        if (!sizes_.at(label).is_constant()) return true;
+        constant *= sizes_.at(label).constant;
+      }
+      return constant >= least;
+    };
+    return enough(rows_) && enough(columns_);
+  }
+
   bool is_plain() const {
     if (scattered_ || dots_) return false;
     Labels order = batch_;

@@ -48,6 +48,7 @@ public:
       out_ += fmt::format("  ${}: {} {}", i, name_of(p.kind), tl::name_of(p.dtype));
       if (p.kind == ParamKind::Shared || p.kind == ParamKind::Local) out_ += fmt::format("[{}]", to_text(p.count));
       if (p.exclusive) out_ += " exclusive";
+      if (p.of_block) out_ += " of a block";
       out_ += "\n";
     }
     if (kernel_.is_gemm) {

@@ -51,6 +51,7 @@ struct Param {
   std::string name;       // for dumps
   SizeFormula count;      // Shared, Local: how many elements
   bool rank_0 = false;    // Input: one element, in memory or in a slot
+  bool of_block = false;  // Local: few bytes, whose number is a constant: on GPUs in the shared memory of a block
   bool exclusive = false; // Output: no other parameter shares its memory (so that its stores and other loads may move)
   // Input and Output: the address of kernel argument number = position among non-workspace params.
 };
@@ -150,7 +151,7 @@ struct Phase {
 struct Gemm {
   uint32_t a = 0, b = 0, c = 0; // parameters
   DType type = DType::F32;      // of A, B and the accumulator (f16, bf16: f32 accumulator); C has its parameter's type
-  // Batches and sums are one axis each, and C is dense: (batch*m + i)*n + j. On GPUs all products are so.
+  // Batches, sums and columns are one axis each, and C is dense: (batch*m + i)*n + j.
   bool is_plain = true;
   uint32_t batch_axes = 0, sum_axes = 0; // of others
   uint32_t column_axes = 0;              // of others, if the columns of B are a number over several axes, else 0

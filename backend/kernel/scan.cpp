@@ -33,9 +33,12 @@ public:
   ValueId none() { return b_.constant(total_type, identity_of(op_, total_type)); }
   ValueId multiple(ValueId k, int64_t of) { return b_.eq(b_.urem(k, b_.i64(of)), b_.i64(0)); }
 
-  // The levels after a segment that ends with `last`, the `number`th (from 1).
+  // The levels after a segment that ends with `last`, the `number`th (from 1); or after any child that comes to so much.
   Values after_segment(Values levels, ValueId last, ValueId number) {
-    levels[0] = total(levels[0], widen(last));
+    return after_child(std::move(levels), widen(last), number);
+  }
+  Values after_child(Values levels, ValueId child, ValueId number) {
+    levels[0] = total(levels[0], child);
     int64_t every = kScanRadix;
     for (size_t level = 0; level + 1 < levels.size(); ++level, every *= kScanRadix) {
       ValueId full = multiple(number, every);
@@ -86,6 +89,7 @@ public:
   }
 
   void run() {
+    if (e_.target != Target::Cpu) return after_.empty() ? rows_on_gpu() : columns_on_gpu();
     if (!after_.empty()) return columns();
     // Of an axis whose length is known when the kernel runs, the phases for other lengths have no tiles.
     const SizeFormula length = e_.formula(std::vector{length_}), rows = e_.formula(before_);
@@ -242,6 +246,200 @@ private:
     });
   }
 
+  // --- along the last axis, by the blocks of a GPU
+  // A tile is a chunk (or a row, chunk by chunk); its segments are the threads'. Of longer rows, what comes before each
+  // chunk is found level by level.
+  uint32_t of_block(DType type, int64_t count, const char* name) {
+    const uint32_t param = e_.add_workspace(ParamKind::Local, type, SizeFormula::constant(count), name);
+    e_.b.kernel.params[param].of_block = true;
+    return param;
+  }
+
+  void rows_on_gpu() {
+    constexpr int64_t kManyRows = 256; // enough blocks, so that none needs others for its row
+    const SizeFormula length = e_.formula(std::vector{length_}), rows = e_.formula(before_);
+    const SizeFormula is_short = is_at_most(length, kScanRadix), is_chunk = is_at_most(length, kScanChunk);
+    const SizeFormula few = is_at_most(rows, kManyRows), is_node = is_at_most(length, kScanNode);
+    auto no = [](const SizeFormula& x) { return minus(SizeFormula::constant(1), x); };
+    const SizeFormula in_parts = times(no(is_chunk), no(times(is_node, no(few))));
+    buffer_ = of_block(order_.acc, kScanChunk, "chunk");
+    offsets_ = of_block(order_.total_type, kScanRadix + 1, "segments");
+    children_ = of_block(order_.total_type, kScanRadix, "children");
+    short_rows(times(rows, is_short));
+    phase(e_, times(rows, minus(no(in_parts), is_short)), [&](ValueId row) {
+      const Index prefix = e_.decompose(row, before_);
+      const ValueId chunks = chunk_count();
+      order_.carry(b_.i64(0), chunks, {order_.none()}, [&](ValueId c, const Values& level) -> Values {
+        const ValueId count = stage(prefix, c);
+        chunk_results(prefix, c, count, order_.total(order_.none(), level[0]));
+        return {order_.total(level[0], whole(count))};
+      });
+    });
+    row_parts(times(rows, in_parts));
+  }
+
+  ValueId times_up(ValueId n, int64_t by) { return b_.udiv(b_.add(n, b_.i64(by - 1)), b_.i64(by)); }
+  ValueId chunk_count() { return times_up(e_.size(length_), kScanChunk); }
+
+  // The chunk of a row into the buffer, as running folds of its segments, and what comes before each of these.
+  ValueId stage(const Index& prefix, ValueId c) {
+    const ValueId first = b_.mul(c, b_.i64(kScanChunk)), zero = b_.i64(0), radix = b_.i64(kScanRadix);
+    const ValueId count = b_.min(b_.sub(e_.size(length_), first), b_.i64(kScanChunk));
+    const ValueId segments = times_up(count, kScanRadix);
+    e_.loop(zero, count, vector_, [&](ValueId k) { b_.store(*buffer_, k, element(prefix, b_.add(first, k), {})); });
+    e_.vector_loop(count, b_.mul(segments, radix), [&](ValueId k) {
+      b_.store(*buffer_, k, b_.constant(order_.acc, identity_of(n_.as<ir::ScanAttrs>().op, order_.acc)));
+    });
+    e_.vector_loop(zero, segments, [&](ValueId s) {
+      const ValueId from = b_.mul(s, radix);
+      order_.carry(b_.i64(1), radix, {b_.load(*buffer_, from, false)}, [&](ValueId j, const Values& last) -> Values {
+        const ValueId k = b_.add(from, j), next = order_.fold(last[0], b_.load(*buffer_, k, false));
+        b_.store(*buffer_, k, next);
+        return {next};
+      });
+    });
+    children(segments, [&](ValueId s) {
+      return order_.widen(b_.load(*buffer_, b_.add(b_.mul(s, radix), b_.i64(kScanRadix - 1)), false));
+    });
+    return count;
+  }
+
+  // What comes before each of so many children, and behind the last, all of them.
+  void children(ValueId count, const std::function<ValueId(ValueId)>& child) {
+    e_.vector_loop(b_.i64(0), count, [&](ValueId k) { b_.store(children_, k, child(k)); });
+    e_.vector_loop(b_.i64(0), b_.i64(1), [&](ValueId) {
+      const Values all = order_.carry(b_.i64(0), count, {order_.none()}, [&](ValueId k, const Values& level) -> Values {
+        b_.store(offsets_, k, level[0]);
+        return {order_.total(level[0], b_.load(children_, k, false))};
+      });
+      b_.store(offsets_, count, all[0]);
+    });
+  }
+  ValueId whole(ValueId count) { return b_.load(offsets_, times_up(count, kScanRadix), false); }
+
+  void chunk_results(const Index& prefix, ValueId c, ValueId count, ValueId before) {
+    const ValueId first = b_.mul(c, b_.i64(kScanChunk));
+    e_.vector_loop(b_.i64(0), count, [&](ValueId k) {
+      const ValueId here = order_.total(before, b_.load(offsets_, b_.udiv(k, b_.i64(kScanRadix)), false));
+      const ValueId result = order_.narrow(order_.total(here, order_.widen(b_.load(*buffer_, k, false))));
+      b_.store(out_, e_.linearise(full_index(prefix, b_.add(first, k), {}), type_.dims), result);
+    });
+  }
+
+  // Chunks, nodes of these, nodes of those, and all of those: what each comes to, then what comes before it.
+  void row_parts(const SizeFormula& row_count) {
+    constexpr int kAbove = kScanLevels - 1;
+    const SizeFormula length = e_.formula(std::vector{length_});
+    uint32_t totals[kAbove], before[kAbove];
+    SizeFormula nodes[kAbove];
+    int64_t size[kAbove];
+    for (int level = 0; level < kAbove; ++level) {
+      size[level] = level == 0 ? kScanChunk : size[level - 1] * kScanRadix;
+      nodes[level] = times(row_count, at_least_one(ceil_div(length, SizeFormula::constant(size[level]))));
+      totals[level] = e_.add_workspace(ParamKind::Shared, order_.total_type, nodes[level], "totals");
+      before[level] = e_.add_workspace(ParamKind::Shared, order_.total_type, nodes[level], "before");
+    }
+    auto count_of = [&](int level) { return times_up(e_.size(length_), size[level]); };
+    phase(e_, nodes[0], [&](ValueId tile) {
+      const ValueId count = stage(e_.decompose(b_.udiv(tile, count_of(0)), before_), b_.urem(tile, count_of(0)));
+      b_.store(totals[0], tile, whole(count));
+    });
+    for (int level = 0; level + 1 < kAbove; ++level)
+      phase(e_, nodes[level + 1], [&](ValueId tile) {
+        const ValueId row = b_.udiv(tile, count_of(level + 1)), radix = b_.i64(kScanRadix);
+        const ValueId first = b_.mul(b_.urem(tile, count_of(level + 1)), radix);
+        const ValueId count = b_.min(b_.sub(count_of(level), first), radix);
+        const ValueId at = b_.add(b_.mul(row, count_of(level)), first);
+        children(count, [&](ValueId k) { return b_.load(totals[level], b_.add(at, k), false); });
+        e_.vector_loop(b_.i64(0), count,
+                       [&](ValueId k) { b_.store(before[level], b_.add(at, k), b_.load(offsets_, k, false)); });
+        b_.store(totals[level + 1], tile, b_.load(offsets_, count, false));
+      });
+    phase(e_, row_count, [&](ValueId row) {
+      const ValueId count = count_of(kAbove - 1), first = b_.mul(row, count);
+      e_.vector_loop(b_.i64(0), b_.i64(1), [&](ValueId) {
+        order_.carry(b_.i64(0), count, {order_.none()}, [&](ValueId t, const Values& level) -> Values {
+          const ValueId at = b_.add(first, t);
+          b_.store(before[kAbove - 1], at, level[0]);
+          return {order_.total(level[0], b_.load(totals[kAbove - 1], at, false))};
+        });
+      });
+    });
+    phase(e_, nodes[0], [&](ValueId tile) {
+      const ValueId row = b_.udiv(tile, count_of(0)), c = b_.urem(tile, count_of(0));
+      const Index prefix = e_.decompose(row, before_);
+      ValueId offset{};
+      for (int level = kAbove; level-- > 0;) {
+        const ValueId node = b_.udiv(c, b_.i64(size[level] / kScanChunk));
+        const ValueId here = b_.load(before[level], b_.add(b_.mul(row, count_of(level)), node), false);
+        offset = offset.valid() ? order_.total(offset, here) : here;
+      }
+      const ValueId count = stage(prefix, c);
+      chunk_results(prefix, c, count, offset);
+    });
+  }
+
+  // --- along another axis, by the threads of a GPU: a chunk of a column each
+  void columns_on_gpu() {
+    const SizeFormula length = e_.formula(std::vector{length_}), columns = e_.formula(after_);
+    const SizeFormula is_chunk = is_at_most(length, kScanChunk), all = times(e_.formula(before_), columns);
+    const SizeFormula chunks = times(all, at_least_one(ceil_div(length, SizeFormula::constant(kScanChunk))));
+    const SizeFormula in_parts = minus(SizeFormula::constant(1), is_chunk);
+    const uint32_t totals = e_.add_workspace(ParamKind::Shared, order_.total_type, times(chunks, in_parts), "totals");
+    const uint32_t before = e_.add_workspace(ParamKind::Shared, order_.total_type, times(chunks, in_parts), "before");
+    // By row, then chunk, then column.
+    auto place = [&](ValueId tile, const std::function<void(const Index&, ValueId chunk, const Index&)>& body) {
+      const ValueId width = e_.product(after_), rest = b_.udiv(tile, width);
+      body(e_.decompose(b_.udiv(rest, chunk_count()), before_), b_.urem(rest, chunk_count()),
+           e_.decompose(b_.urem(tile, width), after_));
+    };
+    auto chunk = [&](const Index& prefix, ValueId c, const Index& rest, std::optional<ValueId> offset) {
+      const ValueId first = b_.mul(c, b_.i64(kScanChunk)), radix = b_.i64(kScanRadix), one = b_.i64(1);
+      const ValueId count = b_.min(b_.sub(e_.size(length_), first), b_.i64(kScanChunk));
+      return order_.carry(
+          b_.i64(0), times_up(count, kScanRadix), {order_.none()}, [&](ValueId s, const Values& level) -> Values {
+            const ValueId from = b_.add(first, b_.mul(s, radix));
+            const ValueId to = b_.min(b_.add(from, radix), b_.add(first, count));
+            auto result = [&](ValueId k, ValueId v) {
+              if (!offset) return;
+              const ValueId here = order_.total(*offset, level[0]);
+              b_.store(out_, e_.linearise(full_index(prefix, k, rest), type_.dims),
+                       order_.narrow(order_.total(here, order_.widen(v))));
+            };
+            const ValueId start = element(prefix, from, rest);
+            result(from, start);
+            const Values last = order_.carry(b_.add(from, one), to, {start}, [&](ValueId k, const Values& v) -> Values {
+              const ValueId next = order_.fold(v[0], element(prefix, k, rest));
+              result(k, next);
+              return {next};
+            });
+            return {order_.total(level[0], order_.widen(last[0]))};
+          })[0];
+    };
+    phase(e_, times(chunks, in_parts), [&](ValueId tile) {
+      place(tile, [&](const Index& prefix, ValueId c, const Index& rest) {
+        b_.store(totals, tile, chunk(prefix, c, rest, {}));
+      });
+    });
+    phase(e_, times(all, in_parts), [&](ValueId tile) {
+      const ValueId width = e_.product(after_), row = b_.udiv(tile, width), column = b_.urem(tile, width);
+      const Values none(kScanLevels - 1, order_.none());
+      order_.carry(b_.i64(0), chunk_count(), none, [&](ValueId c, const Values& levels) -> Values {
+        const ValueId at = b_.add(b_.mul(b_.add(b_.mul(row, chunk_count()), c), width), column);
+        b_.store(before, at, order_.offset(levels));
+        return order_.after_child(levels, b_.load(totals, at, false), b_.add(c, b_.i64(1)));
+      });
+    });
+    phase(e_, chunks, [&](ValueId tile) {
+      place(tile, [&](const Index& prefix, ValueId c, const Index& rest) {
+        const ValueId is_one = b_.le(e_.size(length_), b_.i64(kScanChunk));
+        const ValueId offset = e_.branch(
+            is_one, order_.total_type, [&] { return order_.none(); }, [&] { return b_.load(before, tile, false); });
+        chunk(prefix, c, rest, offset);
+      });
+    });
+  }
+
   // --- along another axis
   void columns() {
     SizeFormula blocks = ceil_div(e_.formula(after_), SizeFormula::constant(kColumns));
@@ -309,7 +507,8 @@ private:
   ir::Dim length_;
   Order order_;
   uint32_t out_ = 0;
-  std::optional<uint32_t> buffer_; // of a chunk
+  std::optional<uint32_t> buffer_;      // of a chunk
+  uint32_t offsets_ = 0, children_ = 0; // on GPUs: before each segment of it, or each child of a node; those
 };
 
 } // namespace
