@@ -184,7 +184,7 @@ if part table; then
       BEGIN { printf "%-12s %12s %9.1f %12s %9.1f %12s %12s %12s %9s\n", name, size, bytes / 1e6, ms(a), bytes / a / 1e9, ms(b), ms(c), ms(d), best == "nan" ? "-" : sprintf("%.2f", best / a) }'
     rows+=("$(printf '{"case": "%s", "size": "%s", "bytes": %s, "seconds": {"tl": %s, "torch": %s, "compiled": %s, "jax": %s}}' "$name" "$size" "$bytes" "${line[@]}" | sed 's/nan/null/g')")
   done < <(awk '!seen[$1]++ {print $1, $2, $3}' "$work/tl" 2>/dev/null)
-  ((${#rows[@]} == 6)) || { echo "the table has ${#rows[@]} of 6 rows"; failed=$((failed + 1)); }
+  ((${#rows[@]} == 18)) || { echo "the table has ${#rows[@]} of 18 rows"; failed=$((failed + 1)); }
   json+=("\"table\": [$(IFS=, && echo "${rows[*]}")]")
 fi
 

@@ -175,6 +175,7 @@ void Emitter::translate(const Instr& instr) {
   case KOp::Load: load(instr); return;
   case KOp::Store: store(instr); return;
   case KOp::CopyTransposed: copy_transposed(instr); return;
+  case KOp::Scatter: throw std::logic_error("kernel: a scatter by a block is for GPUs");
   case KOp::Check: check(instr); return;
   case KOp::For:
     if (instr.vector && lanes_.width == 0)

@@ -19,6 +19,16 @@ typedef signed char i8;
 template <class T> __device__ inline T* tl_at(T* address) { return address; }
 __device__ inline float tl_from_f16(u16 x) { float y; asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x)); return y; }
 __device__ inline u16 tl_to_f16(float x) { u16 y; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x)); return y; }
+// Not fabsf: ptxas 13.0 takes fabsf(x) >= 0 for true, whatever x is.
+__device__ inline float tl_abs(float x) {
+  u32 y; asm("and.b32 %0, %1, 0x7fffffff;" : "=r"(y) : "r"(__float_as_uint(x))); return __uint_as_float(y);
+}
+__device__ inline double tl_abs(double x) {
+  i64 y; asm("and.b64 %0, %1, 0x7fffffffffffffff;" : "=l"(y) : "l"(__double_as_longlong(x))); return __longlong_as_double(y);
+}
+#else
+__device__ inline float tl_abs(float x) { return fabsf(x); }
+__device__ inline double tl_abs(double x) { return fabs(x); }
 #endif
 
 // A failure of one site, that of the least element; zeros: none. Where all elements fail, all but a few see that a
@@ -395,6 +405,82 @@ __device__ typename Op::total tl_reduce_column(unsigned char* scratch, int width
   __syncthreads();
   *any |= mine.taken;
   return mine.value;
+}
+
+// For each j < n in ascending order whose row, key(j), is in [lo, hi): what is at row * width + c becomes
+// fold(what is there, value(j, c)). By a block of at most 256 threads. All of them look at the rows; what is in range
+// waits in a queue, where that of one row is linked, and is then done by a warp, or of single elements by a thread.
+template <class T, bool Adds, class Key, class Value, class Fold, class Load, class Store>
+__device__ void tl_scatter(unsigned char* scratch, i64 n, i64 lo, i64 hi, i64 width, Key key, Value value, Fold fold,
+                           Load load, Store store) {
+  const int queue = 256, t = int(threadIdx.x), warp = t / 32, lane = t % 32, warps = int(blockDim.x) / 32;
+  i64* from = (i64*)scratch;
+  i64* row = from + queue;
+  T* single = (T*)(row + queue);
+  int* next = (int*)(scratch + 24 * queue);
+  int* is_first = next + queue;
+  int* found = is_first + queue; // by each warp, for two rounds in turn
+  int count = 0;
+  auto flush = [&] {
+    __syncthreads();
+    if (t < count) {
+      is_first[t] = 1;
+      if (width == 1) single[t] = value(from[t], 0);
+    }
+    __syncthreads();
+    if (t < count) {
+      int q = t + 1;
+      while (q < count && row[q] != row[t]) ++q;
+      next[t] = q;
+      if (q < count) is_first[q] = 0;
+    }
+    __syncthreads();
+    if (width == 1) {
+      if (t < count && is_first[t]) {
+        T x = Adds ? load(row[t]) : T(0);
+        for (int q = t; q < count; q = next[q]) x = fold(x, single[q]);
+        store(row[t], x);
+      }
+    } else {
+      for (int e = warp; e < count; e += warps)
+        for (i64 c = is_first[e] ? lane : width; c < width; c += 32) {
+          T x = Adds ? load(row[e] * width + c) : T(0);
+          for (int q = e; q < count; q = next[q]) x = fold(x, value(from[q], c));
+          store(row[e] * width + c, x);
+        }
+    }
+    __syncthreads();
+    count = 0;
+  };
+  for (i64 first = 0; first < n; first += 4 * i64(blockDim.x)) {
+    i64 rows[4];
+#pragma unroll
+    for (int u = 0; u < 4; ++u) {
+      i64 j = first + u * i64(blockDim.x) + t;
+      rows[u] = j < n ? key(j) : lo - 1;
+    }
+#pragma unroll
+    for (int u = 0; u < 4; ++u) {
+      bool taken = lo <= rows[u] && rows[u] < hi;
+      u32 votes = __ballot_sync(0xffffffffu, taken);
+      int* of_round = found + (u % 2) * 32;
+      if (lane == 0) of_round[warp] = __popc(votes);
+      __syncthreads();
+      int before = 0, all = 0;
+      for (int w = 0; w < warps; ++w) {
+        before += w < warp ? of_round[w] : 0;
+        all += of_round[w];
+      }
+      if (count + all > queue) flush();
+      if (taken) {
+        int at = count + before + __popc(votes & ((1u << lane) - 1));
+        from[at] = first + u * i64(blockDim.x) + t;
+        row[at] = rows[u];
+      }
+      count += all;
+    }
+  }
+  flush();
 }
 
 // Sum of products: chunks of 512, each one chain of fused multiply-adds.

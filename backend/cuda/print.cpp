@@ -81,6 +81,8 @@ bool loads_alike(const Block& block) {
   });
 }
 
+bool is_reduction(const Instr& in) { return in.op == KOp::Reduce || in.op == KOp::ReduceChunk; }
+
 // How the threads of a block share a phase.
 enum class Mode {
   Block,  // one tile at a time: vector loops and reductions over all threads, the rest by all in the same way
@@ -90,14 +92,12 @@ enum class Mode {
 };
 
 Mode mode_of(const Kernel& kernel, const Phase& phase) {
-  if (has(phase.body, [](const Instr& in) { return in.vector || in.op == KOp::Reduce || in.op == KOp::ReduceChunk; }))
+  if (has(phase.body, [](const Instr& in) { return in.vector || is_reduction(in) || in.op == KOp::Scatter; }))
     return Mode::Block;
   const bool local = std::any_of(kernel.params.begin(), kernel.params.end(),
                                  [](const Param& p) { return p.kind == ParamKind::Local && !p.of_block; });
   return local ? Mode::Solo : Mode::Thread;
 }
-
-bool is_reduction(const Instr& in) { return in.op == KOp::Reduce || in.op == KOp::ReduceChunk; }
 
 // Does a whole tile reduce something, and not columns of it? Then warps may have tiles of their own.
 bool has_warps(const Kernel& kernel, size_t phase) {
@@ -260,7 +260,7 @@ private:
     shares_columns_ = mode_ == Mode::Block && kernel_.phases[i].shares_columns;
     signature(fmt::format("phase{}{}", i, suffix));
     std::string tile = v(body.params[0]);
-    if (mode_ == Mode::Block && has(body, is_reduction))
+    if (mode_ == Mode::Block && has(body, [](const Instr& in) { return is_reduction(in) || in.op == KOp::Scatter; }))
       line("__shared__ __align__(16) unsigned char scratch[kTlScratch];");
     if (mode_ == Mode::Solo) line("if (threadIdx.x != 0) return;");
     if (mode_ == Mode::Thread)
@@ -494,7 +494,7 @@ private:
     case KOp::URem: return call("tl_urem");
     case KOp::Fma: return math("fma");
     case KOp::Sqrt: return math("sqrt");
-    case KOp::Abs: return math("fabs");
+    case KOp::Abs: return call("tl_abs");
     case KOp::Floor: return math("floor");
     case KOp::Ceil: return math("ceil");
     case KOp::RoundEven: return math("rint");
@@ -557,6 +557,7 @@ private:
       line(fmt::format("if ({} == 0) {}", me(), text));
       return barrier();
     }
+    case KOp::Scatter: return print_scatter(in);
     case KOp::CopyTransposed: throw std::logic_error("kernel: a block copied transposed is for the CPU");
     case KOp::Check:
       return line(fmt::format("if (!{}{}) tl_record(a.errors, a.failed, {}, {}, {}, {});", v(in.operands[0]),
@@ -655,6 +656,29 @@ private:
         "if ({3} > 0 ? (unsigned long long){2} - {0} <= {3} : (unsigned long long){0} - {2} <= 0ull - {3}) break;", i,
         lo, hi, step));
     close();
+  }
+
+  void print_scatter(const Instr& in) {
+    const std::string_view t = type_name(value_type(kernel_.params[in.param].dtype));
+    auto block_of = [&](size_t k, const std::string& head) {
+      const Block& b = in.blocks[k];
+      line(head + " {");
+      nested(b);
+      line(fmt::format("  return {};", v(b.yields[0])));
+      line("},");
+    };
+    const Block &key = in.blocks[0], &value = in.blocks[1];
+    const bool adds = in.blocks.size() > 2;
+    line(fmt::format("tl_scatter<{}, {}>(scratch, {}, {}, {}, {},", t, adds, v(in.operands[0]), v(in.operands[1]),
+                     v(in.operands[2]), v(in.operands[3])));
+    block_of(0, fmt::format("[&](i64 {}) -> i64", v(key.params[0])));
+    block_of(1, fmt::format("[&](i64 {}, i64 {}) -> {}", v(value.params[0]), v(value.params[1]), t));
+    if (adds)
+      block_of(2, fmt::format("[&]({0} {1}, {0} {2}) -> {0}", t, v(in.blocks[2].params[0]), v(in.blocks[2].params[1])));
+    else
+      line(fmt::format("[&]({0}, {0} value) -> {0} {{ return value; }},", t));
+    line(fmt::format("[&](i64 at) -> {} {{ return {}; }},", t, load(in.param, "at")));
+    line(fmt::format("[&](i64 at, {} value) {{ {} }});", t, store(in.param, "at", "value")));
   }
 
   void print_reduce(const Instr& in) {

@@ -304,8 +304,8 @@ public:
     std::vector<Instr> kept;
     for (size_t i = b.instrs.size(); i-- > 0;) {
       Instr& instr = b.instrs[i];
-      bool needed =
-          instr.op == KOp::Store || instr.op == KOp::CopyTransposed || instr.op == KOp::Check || instr.op == KOp::While;
+      bool needed = instr.op == KOp::Store || instr.op == KOp::CopyTransposed || instr.op == KOp::Scatter ||
+                    instr.op == KOp::Check || instr.op == KOp::While;
       effects |= needed;
       for (ValueId v : instr.results)
         needed |= used_[v.index];

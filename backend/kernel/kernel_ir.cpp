@@ -19,7 +19,7 @@ constexpr std::string_view kNames[] = {"const",     "arg",          "load",     
                                        "mul_hi",    "eq",           "ne",       "lt",
                                        "le",        "select",       "convert",  "bitcast",
                                        "round16",   "for",          "while",    "if",
-                                       "reduce",    "reduce_chunk", "contract", "copy_transposed",
+                                       "reduce",    "reduce_chunk", "contract", "copy_transposed", "scatter",
                                        "check"};
 static_assert(std::size(kNames) == static_cast<size_t>(KOp::Check) + 1);
 
@@ -114,6 +114,7 @@ private:
       break;
     case KOp::Arg:
     case KOp::Load:
+    case KOp::Scatter:
     case KOp::Store: out_ += fmt::format(" ${}", instr.param); break;
     case KOp::Reduce:
     case KOp::ReduceChunk: out_ += fmt::format(" {} {}", tl::name_of(instr.reduce), tl::name_of(instr.dtype)); break;
@@ -177,6 +178,7 @@ bool is_pure(KOp op) {
   case KOp::ReduceChunk:
   case KOp::Contract:
   case KOp::CopyTransposed:
+  case KOp::Scatter:
   case KOp::Check:
   case KOp::Load: return false;
   case KOp::Const:

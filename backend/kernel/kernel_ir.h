@@ -110,7 +110,10 @@ enum class KOp : uint8_t {
   CopyTransposed, // {param, source} (offset, stride, rows, columns, pitch): param[c * pitch + r] =
                   // source[offset + r * stride + c] for r < rows, c < columns, as they are in memory. What is between
                   // the rows or up to kTransposeSlack elements after the last one may be overwritten. CPU only
-  Check,          // {site} (ok: bool, element i64, a i64, b i64): records a failure where ok is false
+  Scatter, // {param} (n, lo, hi, width) block(j) yields a row, i64; block(j, c) yields a value; where they add up:
+           // block(old, value) yields what is stored. For each j < n in ascending order whose row is in [lo, hi),
+           // param[row * width + c] becomes the value for all c < width. GPUs only
+  Check,   // {site} (ok: bool, element i64, a i64, b i64): records a failure where ok is false
 };
 
 constexpr int64_t kTransposeSlack = 16;

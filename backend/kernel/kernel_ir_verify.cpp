@@ -282,6 +282,21 @@ private:
                 "types of memory");
       }
       break;
+    case KOp::Scatter: {
+      require(in.operands.size() == 4 && (in.blocks.size() == 2 || in.blocks.size() == 3), in, "operands and blocks");
+      const Param* p = fault_.empty() ? param() : nullptr;
+      if (!p) break;
+      require(t == std::vector(4, DType::I64), in, "sizes are i64");
+      const DType value = value_type(p->dtype);
+      block(in.blocks[0], {DType::I64});
+      block(in.blocks[1], {DType::I64, DType::I64});
+      if (in.blocks.size() == 3) block(in.blocks[2], {value, value});
+      if (!fault_.empty()) break;
+      require(types_of(in.blocks[0].yields) == std::vector{DType::I64}, in, "yields a row");
+      for (size_t k = 1; k < in.blocks.size(); ++k)
+        require(types_of(in.blocks[k].yields) == std::vector{value}, in, "yields a value");
+      break;
+    }
     case KOp::Check:
       if (count(4, 0, 0))
         require(t == std::vector{DType::Bool, DType::I64, DType::I64, DType::I64}, in, "types of the operands");

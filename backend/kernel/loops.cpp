@@ -152,6 +152,7 @@ public:
       case KOp::CopyTransposed:
         cost += 0.5 * trips_.count(instr.operands[2]).value_or(64) * trips_.count(instr.operands[3]).value_or(64);
         break;
+      case KOp::Scatter:
       case KOp::While: cost += inner * 100; break;
       case KOp::If: cost += inner; break;
       default: cost += vector ? 0.05 : 0.4; break;
@@ -191,7 +192,8 @@ SizeFormula at_least_one(SizeFormula a) {
 }
 
 SizeFormula minus(SizeFormula a, const SizeFormula& b) { return binary(std::move(a), b, SizeFormula::Op::Sub); }
-SizeFormula at_most_one(SizeFormula a) { return binary(std::move(a), SizeFormula::constant(1), SizeFormula::Op::Min); }
+SizeFormula at_most(SizeFormula a, const SizeFormula& b) { return binary(std::move(a), b, SizeFormula::Op::Min); }
+SizeFormula at_most_one(SizeFormula a) { return at_most(std::move(a), SizeFormula::constant(1)); }
 
 SizeFormula floor_div(SizeFormula a, const SizeFormula& b) {
   return binary(std::move(a), b, SizeFormula::Op::FloorDiv);

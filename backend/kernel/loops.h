@@ -42,6 +42,7 @@ SizeFormula times(SizeFormula a, const SizeFormula& b);
 SizeFormula minus(SizeFormula a, const SizeFormula& b);
 SizeFormula at_least_one(SizeFormula a);
 SizeFormula at_most_one(SizeFormula a);
+SizeFormula at_most(SizeFormula a, const SizeFormula& b);
 SizeFormula is_at_most(SizeFormula a, int64_t bound); // 1 or 0; of what is not negative
 SizeFormula ceil_div(SizeFormula a, const SizeFormula& b);
 SizeFormula floor_div(SizeFormula a, const SizeFormula& b);

@@ -42,7 +42,9 @@ private:
 
   bool is_dear_node(const ir::Node& n) const {
     switch (n.op) {
-    case ir::Op::Elementwise: return is_dear(n.as<ir::ElementwiseAttrs>().op, e_.type(n.operands[0]).dtype);
+    // GPUs compute faster than they store and load.
+    case ir::Op::Elementwise:
+      return e_.target == Target::Cpu && is_dear(n.as<ir::ElementwiseAttrs>().op, e_.type(n.operands[0]).dtype);
     case ir::Op::Map: {
       for (ir::NodeId id : n.regions[0].nodes) {
         const ir::Node& inner = e_.function[id];

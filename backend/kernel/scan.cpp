@@ -262,7 +262,7 @@ private:
     const SizeFormula few = is_at_most(rows, kManyRows), is_node = is_at_most(length, kScanNode);
     auto no = [](const SizeFormula& x) { return minus(SizeFormula::constant(1), x); };
     const SizeFormula in_parts = times(no(is_chunk), no(times(is_node, no(few))));
-    buffer_ = of_block(order_.acc, kScanChunk, "chunk");
+    buffer_ = of_block(order_.acc, kScanRadix * kPadded, "chunk");
     offsets_ = of_block(order_.total_type, kScanRadix + 1, "segments");
     children_ = of_block(order_.total_type, kScanRadix, "children");
     short_rows(times(rows, is_short));
@@ -278,6 +278,10 @@ private:
     row_parts(times(rows, in_parts));
   }
 
+  // Threads that are at the same place of their segments are in different banks of shared memory.
+  static constexpr int64_t kPadded = kScanRadix + 1;
+  ValueId padded(ValueId k) { return b_.add(k, b_.udiv(k, b_.i64(kScanRadix))); }
+
   ValueId times_up(ValueId n, int64_t by) { return b_.udiv(b_.add(n, b_.i64(by - 1)), b_.i64(by)); }
   ValueId chunk_count() { return times_up(e_.size(length_), kScanChunk); }
 
@@ -286,12 +290,13 @@ private:
     const ValueId first = b_.mul(c, b_.i64(kScanChunk)), zero = b_.i64(0), radix = b_.i64(kScanRadix);
     const ValueId count = b_.min(b_.sub(e_.size(length_), first), b_.i64(kScanChunk));
     const ValueId segments = times_up(count, kScanRadix);
-    e_.loop(zero, count, vector_, [&](ValueId k) { b_.store(*buffer_, k, element(prefix, b_.add(first, k), {})); });
+    e_.loop(zero, count, vector_,
+            [&](ValueId k) { b_.store(*buffer_, padded(k), element(prefix, b_.add(first, k), {})); });
     e_.vector_loop(count, b_.mul(segments, radix), [&](ValueId k) {
-      b_.store(*buffer_, k, b_.constant(order_.acc, identity_of(n_.as<ir::ScanAttrs>().op, order_.acc)));
+      b_.store(*buffer_, padded(k), b_.constant(order_.acc, identity_of(n_.as<ir::ScanAttrs>().op, order_.acc)));
     });
     e_.vector_loop(zero, segments, [&](ValueId s) {
-      const ValueId from = b_.mul(s, radix);
+      const ValueId from = b_.mul(s, b_.i64(kPadded));
       order_.carry(b_.i64(1), radix, {b_.load(*buffer_, from, false)}, [&](ValueId j, const Values& last) -> Values {
         const ValueId k = b_.add(from, j), next = order_.fold(last[0], b_.load(*buffer_, k, false));
         b_.store(*buffer_, k, next);
@@ -299,7 +304,7 @@ private:
       });
     });
     children(segments, [&](ValueId s) {
-      return order_.widen(b_.load(*buffer_, b_.add(b_.mul(s, radix), b_.i64(kScanRadix - 1)), false));
+      return order_.widen(b_.load(*buffer_, b_.add(b_.mul(s, b_.i64(kPadded)), b_.i64(kScanRadix - 1)), false));
     });
     return count;
   }
@@ -321,7 +326,7 @@ private:
     const ValueId first = b_.mul(c, b_.i64(kScanChunk));
     e_.vector_loop(b_.i64(0), count, [&](ValueId k) {
       const ValueId here = order_.total(before, b_.load(offsets_, b_.udiv(k, b_.i64(kScanRadix)), false));
-      const ValueId result = order_.narrow(order_.total(here, order_.widen(b_.load(*buffer_, k, false))));
+      const ValueId result = order_.narrow(order_.total(here, order_.widen(b_.load(*buffer_, padded(k), false))));
       b_.store(out_, e_.linearise(full_index(prefix, b_.add(first, k), {}), type_.dims), result);
     });
   }

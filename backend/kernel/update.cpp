@@ -27,8 +27,47 @@ void lower_update(Emitter& e, const Layout& layout) {
   });
 }
 
+namespace {
+
+// A tile is a part of the rows that are written: it looks at all that are to be written, and so no two tiles have to
+// keep an order. More tiles look more often: together at no more than kLooks.
+void scatter_on_gpu(Emitter& e) {
+  constexpr int64_t kMost = 1056, kLooks = int64_t{1} << 28;
+  const ir::Node& n = e.producer(e.region().yields[0]);
+  const ir::ValueId idx = n.operands[1], value = n.operands[2];
+  const ir::Type& type = e.type(n.results[0]);
+  const std::vector<ir::Dim> columns(type.dims.begin() + 1, type.dims.end());
+  Builder& b = e.b;
+  const SizeFormula count = e.formula(e.type(idx).dims);
+  const SizeFormula looks = floor_div(SizeFormula::constant(kLooks), minus(count, SizeFormula::constant(-1)));
+  const SizeFormula tiles =
+      at_least_one(at_most(at_most(e.formula(std::vector{type.dims[0]}), looks), SizeFormula::constant(kMost)));
+  phase(e, tiles, [&](ValueId tile) {
+    const ValueId rows = e.size(type.dims[0]), all = e.size(e.type(idx).dims[0]), width = e.product(columns);
+    const ValueId seen = b.udiv(b.i64(kLooks), b.add(all, b.i64(1)));
+    const ValueId parts = b.max(b.min(b.min(rows, seen), b.i64(kMost)), b.i64(1));
+    const ValueId lo = b.udiv(b.mul(tile, rows), parts), hi = b.udiv(b.mul(b.add(tile, b.i64(1)), rows), parts);
+    Instr scatter = make(KOp::Scatter, {all, lo, hi, width});
+    scatter.param = e.output_param(0);
+    const ValueId j = b.open({DType::I64})[0];
+    scatter.blocks.push_back(b.close({e.pull(idx, {j})}));
+    const std::vector<ValueId> at = b.open({DType::I64, DType::I64});
+    Index full{at[0]}, rest = e.decompose(at[1], columns);
+    full.insert(full.end(), rest.begin(), rest.end());
+    scatter.blocks.push_back(b.close({e.pull(value, full)}));
+    if (n.as<ir::ScatterAttrs>().mode == ir::UpdateMode::Add) {
+      const std::vector<ValueId> both = b.open({value_type(type.dtype), value_type(type.dtype)});
+      scatter.blocks.push_back(b.close({expand(b, ScalarOp::Add, type.dtype, both)}));
+    }
+    b.append(std::move(scatter), {});
+  });
+}
+
+} // namespace
+
 // Rows are taken in order (the last of repeats wins, sums add up in order), so tiles share the columns, not the rows.
 void lower_scatter(Emitter& e, const Layout& layout) {
+  if (e.target != Target::Cpu) return scatter_on_gpu(e);
   constexpr int64_t kColumns = 1024;
   const ir::Node& n = e.producer(e.region().yields[0]);
   ir::ValueId idx = n.operands[1], value = n.operands[2];

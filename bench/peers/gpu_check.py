@@ -93,3 +93,51 @@ if options.peer != "compiled":  # the same libraries
     case("matmul_bf16", f"{half}x{half}", 6 * half * half, (half, half), lambda x, y: x @ y, half_type)
 weight, bias = ones((wide,)), zeros((wide,))
 case("layer_norm", f"{tall}x{wide}", 8 * tall * wide, (tall, wide), lambda x, _: layer_norm(x, weight, bias))
+
+size = side * side
+flat = [normal(seed, (size,)) for seed in (1, 2)]
+square = [x.reshape(side, side) for x in flat]
+rows64 = [x.reshape(size // 64, 64) for x in flat]
+many = size // 16
+images, edge = (2, 4) if small else (64, 56)
+
+
+def on(name, what, bytes, x, f, *more):
+    g = call(f)
+    report(name, what, bytes, lambda i: g(x[i], *more), wait)
+
+
+if options.peer == "jax":
+    at = jax.random.randint(jax.random.key(3), (many,), 0, many)
+    places = jax.random.randint(jax.random.key(4), (size // 64,), 0, size // 64)
+    transposed = lambda x: jnp.transpose(x) + 1.0
+    sorted_ = jnp.sort
+    scatter = lambda x, at: jnp.zeros((len(at), *x.shape[1:]), x.dtype).at[at].add(x)
+    draw = jax.jit(lambda seed: jax.random.normal(jax.random.key(seed), (size,)))
+    conv = lambda x, w: jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", precision="highest")
+    argmax, cumsum, column_sum = (lambda x: jnp.argmax(x, 1)), jnp.cumsum, lambda x: jnp.sum(x, 0)
+    row_cumsum = lambda x: jnp.cumsum(x, 1)
+else:
+    at = torch.randint(0, many, (many,), device=device)
+    places = torch.randint(0, size // 64, (size // 64,), device=device)
+    transposed = lambda x: x.t().contiguous() + 1.0 if options.peer == "torch" else x.t() + 1.0
+    sorted_ = lambda x: torch.sort(x).values
+    scatter = lambda x, at: torch.zeros((len(at), *x.shape[1:]), device=device).index_add_(0, at, x)
+    draw = lambda seed: torch.randn(size, device=device)
+    conv = lambda x, w: torch.nn.functional.conv2d(x, w, padding=1)
+    argmax, cumsum, column_sum = (lambda x: x.argmax(1)), (lambda x: x.cumsum(0)), lambda x: x.sum(0)
+    row_cumsum = lambda x: x.cumsum(1)
+on("column_sum", f"{side}x{side}", 4 * size, square, column_sum)
+on("row_argmax", f"{side}x{side}", 4 * size, square, argmax)
+on("transpose", f"{side}x{side}", 8 * size, square, transposed)
+on("softmax_64", f"{size // 64}x64", 8 * size, rows64, softmax)
+on("cumsum", f"{size}", 8 * size, flat, cumsum)
+on("row_cumsum", f"{side}x{side}", 8 * size, square, row_cumsum)
+if options.peer != "compiled":
+    report("normal", f"{size}", 4 * size, draw, wait)
+    on("sort", f"{size}", 8 * size, flat, sorted_)
+on("gather", f"{size // 64}x64", 8 * size, rows64, lambda x, p: x[p], places)
+on("scatter", f"{many}", 12 * many, [x[:many] for x in flat], scatter, at)
+on("scatter_64", f"{size // 64}x64", 12 * size, rows64, scatter, places)
+pictures = [normal(seed, (images, 64, edge, edge)) for seed in (1, 2)]
+on("conv2d", f"{images}x64x{edge}x{edge}", 8 * images * 64 * edge * edge, pictures, conv, normal(5, (64, 64, 3, 3)))

@@ -221,6 +221,18 @@ private:
           store(in.param, c * i64(in.operands[4]) + r,
                 load(in.source, i64(in.operands[0]) + r * i64(in.operands[1]) + c));
       break;
+    case KOp::Scatter:
+      for (int64_t j = 0; j < i64(in.operands[0]); ++j) {
+        const int64_t row = block(in.blocks[0], {Scalar::of(j)})[0].as<int64_t>();
+        if (row < i64(in.operands[1]) || row >= i64(in.operands[2])) continue;
+        for (int64_t c = 0; c < i64(in.operands[3]); ++c) {
+          const int64_t at = row * i64(in.operands[3]) + c;
+          Scalar value = block(in.blocks[1], {Scalar::of(j), Scalar::of(c)})[0];
+          if (in.blocks.size() > 2) value = block(in.blocks[2], {load(in.param, at), value})[0];
+          store(in.param, at, value);
+        }
+      }
+      break;
     case KOp::Check:
       if (!truth(in.operands[0])) {
         KirFailure f{in.site, i64(in.operands[1]), i64(in.operands[2]), i64(in.operands[3])};

@@ -1,4 +1,5 @@
 #include "vm/gpu/card/card.h"
+#include "abi/orders.h"
 #include "vm/gpu/card/queue.h"
 #include "vm/gpu/libraries.h"
 #include <algorithm>
@@ -344,19 +345,18 @@ cuda::Function GpuCard::function(const GpuKernel& kernel, const std::string& nam
   return function;
 }
 
-// Rows that a block reads faster than a warp does, and how many tiles make it no matter.
-static constexpr int64_t kLongRow = 1024, kManyTiles = 2048;
+// Longer rows have a block each: several passes over as many rows as warps run at once would not stay in the cache.
+static constexpr int64_t kLongRow = 1024;
 static constexpr uint64_t kGpuWarps = kGpuThreads / 32; // of a block
 
 void GpuCard::launch_phase(const Operation& op, const GpuPhase& phase) {
   const int64_t tiles = phase.tiles.evaluate(op.args.data());
   if (tiles <= 0) return;
   packed_[1] = static_cast<uint64_t>(tiles);
-  const int64_t row = phase.row.steps.empty() ? kLongRow : phase.row.evaluate(op.args.data());
+  const int64_t row = phase.row.steps.empty() ? kSumChunk : phase.row.evaluate(op.args.data());
   const bool by_row = !phase.by_row.empty() && row <= kShortRow;
-  // Enough of them to keep all cores busy, or too little for a block each; and as many as have workspace.
-  const bool by_warp = !by_row && !phase.by_warp.empty() && (tiles >= kManyTiles || row < kLongRow) &&
-                       (op.local_bytes == 0 || op.blocks >= kGpuWarps);
+  const bool by_warp = !by_row && !phase.by_warp.empty() && row <= kLongRow &&
+                       (op.local_bytes == 0 || op.blocks >= kGpuWarps);                       // so many have workspace
   const uint64_t at_once = phase.by_thread || by_row ? kGpuThreads : by_warp ? kGpuWarps : 1; // tiles of a block
   uint64_t most = op.blocks;
   if (by_warp) most = op.local_bytes ? most / kGpuWarps : blocks_at_once();
