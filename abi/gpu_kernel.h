@@ -28,7 +28,8 @@ struct GpuPhase {
   // none.
   SizeFormula row;
   std::string by_row;
-  std::string by_warp; // in which each warp takes tiles of its own; empty: there is none
+  std::string by_warp;    // in which each warp takes tiles of its own; empty: there is none
+  SizeFormula first = {}; // the first tile's number
 };
 
 // A matrix product C[l, i, j] = sum over k of A[l, i, k] * B[l, k, j], as a library may compute it (kir::Gemm). It

@@ -2,6 +2,7 @@
 // fills. Shared by the JIT, built executables and the VM; knows none of them.
 #pragma once
 #include "abi/dtype.h"
+#include "abi/sort_op.h"
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -62,6 +63,8 @@ public:
   virtual const CompiledKernel& kernel(uint32_t id) = 0;
   // The same for cards; null: it only runs on CPUs. Throws RuntimeError where it does not compile.
   virtual const GpuKernel* gpu_kernel(uint32_t) { return nullptr; }
+  // The same of a sort, whose arguments are those of the CPU's (vm/sort/sort.h).
+  virtual const GpuKernel* gpu_sort(SortOp, DType) { return nullptr; }
 };
 
 } // namespace tl

@@ -57,7 +57,7 @@ cat >"$out/steps.tl" <<'TL'
 fn main(steps: i64) {
   var (m, total) = (ones([32, 32]), zeros([32, 32]))
   for i in progress(0..steps) {
-    let p = permutation(fold_in(key(0), i), 20000) # which the CPU sorts
+    let p = permutation(fold_in(key(0), i), 20000)
     m = (m @ m) / 32.0
     total = total + m * f32(p[7] * 0)
   }
@@ -70,10 +70,10 @@ cat >"$out/waits" <<'SH'
 "$@" 2>&1 | awk '/^copies/ {c = $2} /^waits/ {w = $2} /for memory/ {m = $3} END {print c, w, m}'
 SH
 chmod +x "$out/waits"
-check "a bar of progress copies nothing of the card's, and steps wait for nothing" 0 -- bash -c '
+check "neither a bar of progress nor sorting copies anything, and steps wait for nothing" 0 -- bash -c '
   read -r few waits memory < <("$@" --steps 2) && read -r more more_waits more_memory < <("$@" --steps 10)
   echo "$few and $more copies, $waits and $more_waits waits, $memory and $more_memory for memory"
-  ((memory == 0 && more_memory == 0 && waits == more_waits && more - few == 16))' _ "$out/waits" "${emulated[@]}" --stats "$out/steps.tl"
+  ((memory == 0 && more_memory == 0 && waits == more_waits && more == few))' _ "$out/waits" "${emulated[@]}" --stats "$out/steps.tl"
 "$tl" run samples/data/generate.tl --count 10 --to "$out/few" >/dev/null
 for sample in mlp lenet; do
   check "training steps of $sample.tl wait for nothing on the host" 0 -- bash -c '
@@ -135,6 +135,28 @@ fn main() {
 TL
 check "--racecheck" 0 "^5980.613 " -- "${emulated[@]}" --racecheck "$out/kernels.tl"
 check "--racecheck is about an emulated card" 2 "add --device gpu-emu" -- "$tl" run --racecheck "$out/kernels.tl"
+
+# ---- sorts (their numbers: tests/oracles/card_sorting.py)
+cat >"$out/sorts.tl" <<'TL'
+fn main() {
+  let x = uniform(key(3), [3, 5000])
+  let y = sort(x)
+  let (values, places) = topk(x, 3000)
+  let whole = i64(x * 1000.0)
+  let (distinct, _, counts) = unique(whole[0])
+  let p = permutation(key(5), 3000)
+  print(all(y[:, 1:] >= y[:, :-1]), all(gather(x, argsort(x), axis = 1) == y), all(values == gather(x, places, axis = 1)),
+        len(distinct), sum(counts), sum(p), sort(whole)[2, 0], argsort(x[:, :700])[0, 0], all(y[:, ::-1][:, :3000] == values))
+}
+TL
+sorted="^true true true 995 5000 4498500 0 219 true$"
+check "sorts run on the card" 0 "$sorted" -- "${emulated[@]}" "$out/sorts.tl"
+check "all of them" 0 "^0$" -- bash -c '"$@" 2>&1 | grep -c "not on a GPU"; true' _ "${emulated[@]}" --stats "$out/sorts.tl"
+check "without races" 0 "$sorted" -- "${emulated[@]}" --racecheck "$out/sorts.tl"
+echo 'fn main() { let x = uniform(key(3), [100000])
+  print(argsort(x)[0] >= 0) }' >"$out/workspace.tl"
+check "their workspaces are under the memory limit" 3 "OutOfMemory.*no room for a workspace .* under the memory limit of 1.8 MB" -- \
+  "${emulated[@]}" --memory-limit 1800K "$out/workspace.tl"
 
 # ---- products (their numbers: tests/oracles/products.py)
 cat >"$out/products.tl" <<'TL'

@@ -80,7 +80,7 @@ private:
   bool is_small(const CompiledKernel& kernel, KernelArgs args) const;
   Value make_output(Operation& op, DType type, Dims dims, int64_t offset = 0); // with a new node, without memory
   const CompiledKernel& kernel(uint32_t index);
-  const GpuKernel* gpu_kernel(uint32_t index);
+  const GpuKernel* gpu_kernel(const Instruction& i); // null: its work is the host's
 
   // ---- nan_check.cpp: with --check-nan ----
   int64_t nan_in(const Value& v); // the first NaN's index or -1; waits

@@ -28,9 +28,10 @@ const CompiledKernel& Interpreter::kernel(uint32_t index) {
   return *compiled_[index];
 }
 
-const GpuKernel* Interpreter::gpu_kernel(uint32_t index) {
+const GpuKernel* Interpreter::gpu_kernel(const Instruction& i) {
   try {
-    return kernels_.gpu_kernel(index);
+    if (i.op == BcOp::Sort) return kernels_.gpu_sort(static_cast<SortOp>(i.index), i.dtype);
+    return i.op == BcOp::Launch ? kernels_.gpu_kernel(i.index) : nullptr;
   } catch (RuntimeError& error) { // it does not compile
     stop(fail(std::move(error)));
   }
@@ -229,7 +230,7 @@ void Interpreter::launch(const Instruction& i, const CompiledKernel* compiled, F
   const GpuKernel* on_card = nullptr;
   if (engine_.is_card(wanted)) {
     // Sequential code, whose outputs do not fail all together, and decompositions are the host's.
-    if (!compiled && !partly && !i.decides) on_card = gpu_kernel(i.index);
+    if (!partly && !i.decides) on_card = gpu_kernel(i);
     if (!on_card) target = 0;
   }
   if (!compiled && !on_card) compiled = &kernel(i.index);

@@ -2,10 +2,12 @@
 #include "backend/cpu/workspace.h"
 #include "backend/cuda/nvrtc.h"
 #include "backend/cuda/print.h"
+#include "backend/cuda/sorts.h"
 #include "backend/kernel/kernel_ops.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <future>
+#include <map>
 #include <mutex>
 #include <stdexcept>
 
@@ -128,6 +130,17 @@ public:
     return known.get();
   }
 
+  const GpuKernel* gpu_sort(SortOp op, DType type) override {
+    std::lock_guard lock(sorts_mutex_);
+    std::unique_ptr<GpuKernel>& known = sorts_[{op, type}];
+    if (!known) {
+      GpuKernel made = tl::gpu_sort(op, type);
+      made.image = compile(sort_text(op, type), "sort.cu");
+      known = std::make_unique<GpuKernel>(std::move(made));
+    }
+    return known.get();
+  }
+
 private:
   using Compiled = std::shared_ptr<const GpuImage>;
 
@@ -157,6 +170,10 @@ private:
     const size_t end = std::min(kernels_.size(), (batch + 1) * kBatch);
     for (size_t id = batch * kBatch; id < end; ++id)
       text += cuda_kernel(kernels_[id]);
+    return compile(text, fmt::format("kernels_{}.cu", batch));
+  }
+
+  Compiled compile(const std::string& text, const std::string& name) const {
     const CacheKey key = gpu_cache_key(text, options_.architecture, nvrtc_identity());
     auto image = std::make_shared<GpuImage>();
     if (options_.cache)
@@ -164,7 +181,7 @@ private:
         image->code.assign(found->begin(), found->end());
         return image;
       }
-    NvrtcResult result = nvrtc_compile(text, fmt::format("kernels_{}.cu", batch), options_.architecture);
+    NvrtcResult result = nvrtc_compile(text, name, options_.architecture);
     if (!result.ok)
       throw RuntimeError{"DeviceError", "NVRTC does not compile the program's kernels: " + result.log, "", {}, 3, {}};
     if (options_.cache) options_.cache->store(key, {result.code.data(), result.code.size()});
@@ -179,6 +196,8 @@ private:
   std::vector<std::shared_future<Compiled>> batches_;
   std::vector<std::unique_ptr<GpuKernel>> descriptions_;
   std::vector<std::future<void>> threads_;
+  std::mutex sorts_mutex_;
+  std::map<std::pair<SortOp, DType>, std::unique_ptr<GpuKernel>> sorts_; // null: it did not compile
 };
 
 } // namespace

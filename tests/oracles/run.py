@@ -19,7 +19,7 @@ sys.dont_write_bytecode = True
 
 from oracle import Oracle  # noqa: E402 (after the line above)
 
-SUBJECTS = ["extremes", "orders", "layouts", "sorting", "functions", "contractions", "convolutions", "linalg", "products", "tables"]
+SUBJECTS = ["extremes", "orders", "layouts", "sorting", "card_sorting", "functions", "contractions", "convolutions", "linalg", "products", "tables"]
 WITHOUT_NUMPY = ["extremes", "tables"]
 COMPILERS = ["c++", "g++", "clang++"]  # one of them compiles the kernels of emulated cards
 
@@ -37,7 +37,7 @@ def missing(name):
     """What the subject needs and this machine does not have."""
     if name not in WITHOUT_NUMPY and not importlib.util.find_spec("numpy"):
         return "there is no python3 with NumPy"
-    if name == "products" and not any(map(shutil.which, COMPILERS)):
+    if name in ("products", "card_sorting") and not any(map(shutil.which, COMPILERS)):
         return "there is no C++ compiler"
     return None
 

@@ -1,7 +1,8 @@
 """sort, argsort, topk and unique against NumPy's stable sorts, bit for bit: all element types, lengths on both sides of where the method
 changes, patterns that are hard for one method or another.
 
-Programs read and write .npz files; each runs with one thread, with two, and (short rows) by the interpreter.
+Programs read and write .npz files; each runs with one thread, with two, and (short rows) by the interpreter. `card_sorting` runs them on an
+emulated card.
 """
 import os
 
@@ -36,6 +37,8 @@ def patterns(rng, type, shape):
         made.append(rng.standard_normal(n).astype(of))
     if type == "i64":
         made.append(rng.integers(-1000, 1000, n).astype(of))
+    if len(shape) > 1:  # rows of which some are narrow
+        made.append(np.where(np.arange(n) // max(1, shape[-1]) % 2 == 0, few, bits))
     return [np.ascontiguousarray(x).reshape(shape) for x in made]
 
 
@@ -91,11 +94,16 @@ def complaints_of(oracle, folder, type, cases, options):
 SEED = 0
 
 
+def compare(oracle, rng, type, shapes, ways):
+    """All patterns of these shapes, with each way's options of `tl run`."""
+    cases = [(x, int(min(x.shape[-1], rng.choice([0, 1, 3, 50, 3000])))) for shape in shapes for x in patterns(rng, type, shape)]
+    for options in ways:
+        with oracle.folder() as folder:
+            oracle.count_cases(len(cases), complaints_of(oracle, folder, type, cases, options))
+
+
 def run(oracle):
     rng = np.random.default_rng(oracle.seed)
     for type in TYPES:
-        for shapes, ways in [(SHORT, [["--threads", "1"], ["--interp"]]), (LONG, [["--threads", "1"], ["--threads", "2"]])]:
-            cases = [(x, int(min(x.shape[-1], rng.choice([0, 1, 3, 50, 3000])))) for shape in shapes for x in patterns(rng, type, shape)]
-            for options in ways:
-                with oracle.folder() as folder:
-                    oracle.count_cases(len(cases), complaints_of(oracle, folder, type, cases, options))
+        compare(oracle, rng, type, SHORT, [["--threads", "1"], ["--interp"]])
+        compare(oracle, rng, type, LONG, [["--threads", "1"], ["--threads", "2"]])

@@ -1,7 +1,9 @@
 #include "backend/cuda/nvrtc.h"
 #include "backend/cuda/print.h"
+#include "backend/cuda/sorts.h"
 #include "kernel_harness.h"
 #include <doctest/doctest.h>
+#include <map>
 
 using namespace tl;
 using namespace tl::test;
@@ -86,4 +88,41 @@ TEST_CASE("NVRTC makes cubins and PTX, and explains what it does not take") {
   NvrtcResult bad = nvrtc_compile("__global__ void f() { nothing; }", "bad.cu", "sm_90");
   CHECK_FALSE(bad.ok);
   CHECK(bad.log.find("nothing") != std::string::npos);
+}
+
+TEST_CASE("sorts compile for a card, and their tiles are those of their rows") {
+  if (nvrtc_available())
+    for (auto [op, type] : {std::pair(SortOp::Values, DType::Bool),
+                            {SortOp::Values, DType::F64},
+                            {SortOp::Order, DType::F32},
+                            {SortOp::Top, DType::I64},
+                            {SortOp::Top, DType::BF16}}) {
+      const NvrtcResult cubin = nvrtc_compile(sort_text(op, type), "sort.cu", "sm_90");
+      CHECK_MESSAGE(cubin.ok, cubin.log); // its static shared memory is no more than a block has, too
+      const std::string code(cubin.code.begin(), cubin.code.end());
+      for (const GpuPhase& phase : gpu_sort(op, type).phases)
+        CHECK(code.find(phase.function) != std::string::npos);
+    }
+
+  const GpuKernel kernel = gpu_sort(SortOp::Order, DType::F64);
+  auto tiles = [&](int64_t rows, int64_t n) {
+    void* args[] = {&rows, &n, &n};
+    std::map<std::string, int64_t> all;
+    for (const GpuPhase& phase : kernel.phases)
+      if (const int64_t count = phase.tiles.evaluate(args)) all[phase.function] += count;
+    CHECK((kernel.shared_bytes.evaluate(args) > 0) == (n > 2048 && rows > 0));
+    return all;
+  };
+  using Tiles = std::map<std::string, int64_t>;
+  CHECK(tiles(5, 0).empty());
+  CHECK(tiles(0, 7).empty());
+  CHECK(tiles(0, 5000).empty());
+  CHECK(tiles(257, 1) == Tiles{{"sort_few", 2}});
+  CHECK(tiles(5, 100) == Tiles{{"sort_few", 3}});
+  CHECK(tiles(5, 256) == Tiles{{"sort_few", 5}});
+  CHECK(tiles(5, 257) == Tiles{{"sort_row", 5}});
+  CHECK(tiles(5, 2048) == Tiles{{"sort_row", 5}});
+  CHECK(tiles(2, 2049) == Tiles{{"sort_count", 8 * 2 * 2}, {"sort_scan", 8 * 2 * 32}, {"sort_move", 8 * 2 * 2}});
+  CHECK(tiles(1, 1 << 21)["sort_count"] == 8 * 1024); // chunks of one tile
+  CHECK(tiles(1, (1 << 21) + 1)["sort_count"] == 8 * 513);
 }

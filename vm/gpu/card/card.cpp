@@ -352,7 +352,8 @@ static constexpr uint64_t kGpuWarps = kGpuThreads / 32; // of a block
 void GpuCard::launch_phase(const Operation& op, const GpuPhase& phase) {
   const int64_t tiles = phase.tiles.evaluate(op.args.data());
   if (tiles <= 0) return;
-  packed_[1] = static_cast<uint64_t>(tiles);
+  packed_[0] = static_cast<uint64_t>(phase.first.evaluate(op.args.data()));
+  packed_[1] = packed_[0] + static_cast<uint64_t>(tiles);
   const int64_t row = phase.row.steps.empty() ? kSumChunk : phase.row.evaluate(op.args.data());
   const bool by_row = !phase.by_row.empty() && row <= kShortRow;
   const bool by_warp = !by_row && !phase.by_warp.empty() && row <= kLongRow &&
