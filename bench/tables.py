@@ -206,7 +206,19 @@ def python_calls():
     return rows, ["python_calls"]
 
 
-TABLES = {"layouts": layouts, "readme": readme, "engine": engine, "rows": everyday, "start": starting, "size": sizes, "loops": loops, "gradients": gradients, "models": models,
+def gpu():
+    """Milliseconds of a call on a GPU, and the fastest of the others by tl."""
+    others = ["torch", "compiled", "jax"]
+    rows = ["| case | size | tl | PyTorch | torch.compile | JAX | best / tl |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    ratio = {name: min(row[other] for other in others if other in row) / row["tl"] for name, row in values("gpu").items()}
+    for name in sorted(ratio, key=ratio.get, reverse=True):
+        row = values("gpu")[name]
+        cells = [f"{row[who] * 1e3:.3g}" if who in row else "" for who in ["tl", *others]]
+        rows.append(f"| {name.replace('_', ' ')} | {row['size']} | {' | '.join(cells)} | {ratio[name]:.2f} |")
+    return rows, ["gpu"]
+
+
+TABLES = {"gpu": gpu, "layouts": layouts, "readme": readme, "engine": engine, "rows": everyday, "start": starting, "size": sizes, "loops": loops, "gradients": gradients, "models": models,
           "models_short": models_short, "python_calls": python_calls}
 
 
@@ -217,7 +229,7 @@ def source(cases):
         data = load(case)
         machine = data["machine"] if len(cases) == 1 else ""
         command = data["command"]
-        command = f"`{command}`" if command.startswith(("./dev", "THREADS", "PAIRS", "STEPS", "PYTHON", "python3")) else f"{case}, command {command}"
+        command = f"`{command}`" if command.startswith(("./dev", "THREADS", "ROUNDS", "PAIRS", "STEPS", "PYTHON", "python3")) else f"{case}, command {command}"
         parts[f"{command} at {data['commit']} ({data['date']}{'; ' if machine else ''}{machine})"] = None
     text = "Measured by " + "; ".join(parts) + "."
     return textwrap.wrap(text, 140, break_long_words=False, break_on_hyphens=False)

@@ -24,7 +24,8 @@ __device__ inline float tl_abs(float x) {
   u32 y; asm("and.b32 %0, %1, 0x7fffffff;" : "=r"(y) : "r"(__float_as_uint(x))); return __uint_as_float(y);
 }
 __device__ inline double tl_abs(double x) {
-  i64 y; asm("and.b64 %0, %1, 0x7fffffffffffffff;" : "=l"(y) : "l"(__double_as_longlong(x))); return __longlong_as_double(y);
+  i64 y; asm("and.b64 %0, %1, 0x7fffffffffffffff;" : "=l"(y) : "l"(__double_as_longlong(x)));
+  return __longlong_as_double(y);
 }
 #else
 __device__ inline float tl_abs(float x) { return fabsf(x); }
@@ -362,7 +363,8 @@ __device__ typename Op::total tl_reduce_block(unsigned char* scratch, i64 begin,
 __device__ inline int tl_width(i64 columns) { return columns > 4 ? 8 : columns > 2 ? 4 : int(columns); }
 template <class T> struct tl_part { T value; bool taken; };
 template <class Op, class Load>
-__device__ typename Op::total tl_reduce_column(unsigned char* scratch, int width, i64 begin, i64 end, bool* any, Load load) {
+__device__ typename Op::total tl_reduce_column(unsigned char* scratch, int width, i64 begin, i64 end, bool* any,
+                                               Load load) {
   typedef typename Op::acc acc; typedef typename Op::total total;
   int column = int(threadIdx.x) % width, lane = int(threadIdx.x) / width;
   tl_part<total>* whole = (tl_part<total>*)scratch;

@@ -17,8 +17,9 @@ namespace tl {
 //   errors                      one record for each of check_sites, zeros where nothing failed yet
 //   failed                      a 32-bit word that is set with the first failure of a site
 //   then, by argument of the kernel, its address; for one of rank 0 its address or null, and its bits
-// Blocks have 256 threads. A matrix product has batch * ceil(m / kGemmRows) * ceil(n / kGemmColumns) tiles. Compile with -fmad=false. Where TL_EMULATED is defined the text expects from whoever defines it what needs a
-// card (vm/gpu/emulator).
+// Blocks have 256 threads. A matrix product has batch * ceil(m / kGemmRows) * ceil(n / kGemmColumns) tiles. Compile
+// with -fmad=false. Where TL_EMULATED is defined the text expects from whoever defines it what needs a card
+// (vm/gpu/emulator).
 std::string to_cuda(const kir::Kernel& kernel);
 
 std::string cuda_prelude();

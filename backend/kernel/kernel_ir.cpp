@@ -19,8 +19,8 @@ constexpr std::string_view kNames[] = {"const",     "arg",          "load",     
                                        "mul_hi",    "eq",           "ne",       "lt",
                                        "le",        "select",       "convert",  "bitcast",
                                        "round16",   "for",          "while",    "if",
-                                       "reduce",    "reduce_chunk", "contract", "copy_transposed", "scatter",
-                                       "check"};
+                                       "reduce",    "reduce_chunk", "contract", "copy_transposed",
+                                       "scatter",   "check"};
 static_assert(std::size(kNames) == static_cast<size_t>(KOp::Check) + 1);
 
 std::string_view name_of(ParamKind kind) {

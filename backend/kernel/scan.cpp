@@ -33,7 +33,7 @@ public:
   ValueId none() { return b_.constant(total_type, identity_of(op_, total_type)); }
   ValueId multiple(ValueId k, int64_t of) { return b_.eq(b_.urem(k, b_.i64(of)), b_.i64(0)); }
 
-  // The levels after a segment that ends with `last`, the `number`th (from 1); or after any child that comes to so much.
+  // The levels after a segment that ends with `last`, the `number`th (from 1), or after any child.
   Values after_segment(Values levels, ValueId last, ValueId number) {
     return after_child(std::move(levels), widen(last), number);
   }

@@ -32,12 +32,14 @@ kir::Kernel row_sum() {
 
 } // namespace
 
-TEST_CASE("CUDA C++ names its phases and folds a row with the whole block") {
+TEST_CASE("CUDA C++ names its phases and folds a row by a block or a warp") {
   std::string text = to_cuda(row_sum());
   CHECK(count(text, "TL_KERNEL(y_phase0, y_arguments) {") == 1);
+  CHECK(count(text, "TL_KERNEL(y_phase0_warps, y_arguments) {") == 1);
   CHECK(count(text, "#include") == 0);
-  CHECK(count(text, "= tl_reduce_block<tl_sum<float>>(0ll, ") == 1);
-  CHECK(count(text, "tl_from_f16(p0[") == 1);
+  CHECK(count(text, "= tl_reduce_block<tl_sum<float>>(scratch, 0ll, ") == 1);
+  CHECK(count(text, "= tl_reduce_warp<tl_sum<float>>(0ll, ") == 1);
+  CHECK(count(text, "tl_from_f16(p0[") == 2);
 }
 
 TEST_CASE("a library writes the sums of a product where its epilogue finds them") {
