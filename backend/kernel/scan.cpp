@@ -340,7 +340,7 @@ private:
     int64_t size[kAbove];
     for (int level = 0; level < kAbove; ++level) {
       size[level] = level == 0 ? kScanChunk : size[level - 1] * kScanRadix;
-      nodes[level] = times(row_count, at_least_one(ceil_div(length, SizeFormula::constant(size[level]))));
+      nodes[level] = times(row_count, ceil_div(length, SizeFormula::constant(size[level])));
       totals[level] = e_.add_workspace(ParamKind::Shared, order_.total_type, nodes[level], "totals");
       before[level] = e_.add_workspace(ParamKind::Shared, order_.total_type, nodes[level], "before");
     }
@@ -388,7 +388,7 @@ private:
   void columns_on_gpu() {
     const SizeFormula length = e_.formula(std::vector{length_}), columns = e_.formula(after_);
     const SizeFormula is_chunk = is_at_most(length, kScanChunk), all = times(e_.formula(before_), columns);
-    const SizeFormula chunks = times(all, at_least_one(ceil_div(length, SizeFormula::constant(kScanChunk))));
+    const SizeFormula chunks = times(all, ceil_div(length, SizeFormula::constant(kScanChunk)));
     const SizeFormula in_parts = minus(SizeFormula::constant(1), is_chunk);
     const uint32_t totals = e_.add_workspace(ParamKind::Shared, order_.total_type, times(chunks, in_parts), "totals");
     const uint32_t before = e_.add_workspace(ParamKind::Shared, order_.total_type, times(chunks, in_parts), "before");
