@@ -357,8 +357,8 @@ fault(
 )
 fault(
     "parser/check/arguments.cpp",
-    "  SaveAndRestore scope(cx.names.scope, info.env);\n  push_scope(cx);\n  cx.names.scope->is_function = true;",
-    "  SaveAndRestore scope(cx.names.scope, MUTANT ? cx.names.scope : info.env);\n  push_scope(cx);\n  cx.names.scope->is_function = true;",
+    "  SaveAndRestore scope(cx.names.scope, info.env);\n  if (!known.scope) {",
+    "  SaveAndRestore scope(cx.names.scope, MUTANT ? cx.names.scope : info.env);\n  if (!known.scope) {",
     "a default is looked up among the names of the caller",
 )
 fault(

@@ -128,8 +128,8 @@ fault(
 
 fault(
     "vm/gpu/card/card.cpp",
-    "  packed_[1] = static_cast<uint64_t>(tiles);",
-    "  packed_[1] = static_cast<uint64_t>(tiles - (MUTANT ? 1 : 0));",
+    "  packed_[1] = packed_[0] + static_cast<uint64_t>(tiles);",
+    "  packed_[1] = packed_[0] + static_cast<uint64_t>(tiles - (MUTANT ? 1 : 0));",
     "the last tile is left out",
 )
 fault(
@@ -174,10 +174,8 @@ fault(
 
 fault(
     "backend/cuda/print.cpp",
-    """      line("}");
-      return line("__syncthreads();");""",
-    """      line("}");
-      return line(MUTANT ? "" : "__syncthreads();");""",
+    "      nested(body);\n      line(\"}\");\n      return barrier();",
+    "      nested(body);\n      line(\"}\");\n      return MUTANT ? void() : barrier();",
     "no barrier after a vector loop",
 )
 fault(
@@ -188,36 +186,26 @@ fault(
 )
 fault(
     "backend/cuda/print.cpp",
-    """      line("__syncthreads();");
-      line("if (threadIdx.x == 0) " + text);""",
-    """      if (!MUTANT) line("__syncthreads();");
-      line("if (threadIdx.x == 0) " + text);""",
+    "      barrier();\n      line(fmt::format(\"if ({} == 0) {}\", me(), text));",
+    "      if (!MUTANT) barrier();\n      line(fmt::format(\"if ({} == 0) {}\", me(), text));",
     "no barrier before one thread stores what others have yet to load",
 )
 fault(
     "backend/cuda/print.cpp",
-    """      line("if (threadIdx.x == 0) " + text);
-      return line("__syncthreads();");""",
-    """      line("if (threadIdx.x == 0) " + text);
-      return line(MUTANT ? "" : "__syncthreads();");""",
+    "      line(fmt::format(\"if ({} == 0) {}\", me(), text));\n      return barrier();",
+    "      line(fmt::format(\"if ({} == 0) {}\", me(), text));\n      return MUTANT ? void() : barrier();",
     "no barrier between one thread's store and other threads' loads",
 )
 fault(
     "backend/cuda/print.cpp",
-    """    line("__syncthreads();");
-    line("const int count""",
-    """    if (!MUTANT) line("__syncthreads();");
-    line("const int count""",
+    "    line(\"__syncthreads();\");\n    open(\"if (works)\");\n    line(\"if (count",
+    "    if (!MUTANT) line(\"__syncthreads();\");\n    open(\"if (works)\");\n    line(\"if (count",
     "no barrier between the parts of a product and their use",
 )
 fault(
     "backend/cuda/print.cpp",
-    """    together_ = false;
-    ++depth_;
-    block(b);""",
-    """    together_ = MUTANT && before;
-    ++depth_;
-    block(b);""",
+    "    SaveAndRestore together(together_, false), shared",
+    "    SaveAndRestore together(together_, MUTANT && together_), shared",
     "barriers inside loops whose threads diverge",
 )
 

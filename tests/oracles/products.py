@@ -41,7 +41,7 @@ PRODUCTS = [
     ("gradient of a layer", "grad(|w| sum(tanh(a @ w) * c))(b)", lambda x: x.a.T @ (x.c * (1 - np.tanh(x.a @ x.b)**2))),
 ]
 EPSILON = {"f64": 2.0**-52, "f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}
-LEFT = 2  # "every other column", whose strides are both more than 1, and "reversed"
+LEFT = 3  # "every other column", whose strides are both more than 1, "reversed", and "one matrix by a batch", which has no batches itself
 SIZES = [dict(l=3, m=5, n=7, k=19), dict(l=2, m=33, n=64, k=130), dict(l=2, m=1, n=1, k=40), dict(l=2, m=8, n=16, k=1)]
 EMPTY = [dict(l=2, m=0, n=3, k=4), dict(l=2, m=3, n=0, k=4), dict(l=2, m=3, n=4, k=0), dict(l=0, m=3, n=4, k=5)]
 
