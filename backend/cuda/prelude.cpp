@@ -397,7 +397,7 @@ __device__ typename Op::total tl_reduce_column(unsigned char* scratch, int width
       }
       if (lane == 0) whole[column] = {total(mine[0].value), mine[0].taken};
     }
-  } else if (lane == 0) { // one after the other: there are many thousand columns, or few chunks
+  } else if (lane == 0) { // the chunks of more than 16 million rows, one after the other
     bool taken = false;
     total result = tl_reduce_thread<Op>(begin, end, &taken, load);
     whole[column] = {result, taken};

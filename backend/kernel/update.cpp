@@ -30,7 +30,8 @@ void lower_update(Emitter& e, const Layout& layout) {
 namespace {
 
 // A tile is a part of the rows that are written: it looks at all that are to be written, and so no two tiles have to
-// keep an order. More tiles look more often: together at no more than kLooks.
+// keep an order. More tiles look more often: together at no more than kLooks, and no more tiles than blocks run at once
+// on a large card (132 multiprocessors of 8).
 void scatter_on_gpu(Emitter& e) {
   constexpr int64_t kMost = 1056, kLooks = int64_t{1} << 28;
   const ir::Node& n = e.producer(e.region().yields[0]);
