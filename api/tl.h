@@ -229,6 +229,26 @@ TL_API int tl_session_lookup(tl_session* session, const char* name, tl_value** v
 /* The names that pieces have bound to values, each with a newline after it. Until the next call of this thread. */
 TL_API int tl_session_names(tl_session* session, const char** names);
 
+/* ---- the same as cells of a notebook ---- */
+
+/* Where pieces show what is more than text, in the order of what they print, and called as tl_output is:
+   kind "image/svg+xml": a plot that is for no file, as `content`; type is "";
+   kind "text/plain": an expression that stands alone, as `tl repl` shows it, and its type. Its value, unless it is a
+   function, a range or a type, is bound to `_` when the piece has ended.
+   Without this, both are printed. Before the first piece. */
+typedef void (*tl_display)(void* context, const char* kind, const char* content, const char* type);
+TL_API int tl_session_set_display(tl_session* session, tl_display display, void* context);
+/* What the word before the cursor, a number of bytes of the piece `text`, may become: it begins at the byte `begin`,
+   and each has a newline after it. Until the next call of this thread. */
+TL_API int tl_session_complete(tl_session* session, const char* text, size_t cursor, size_t* begin,
+                               const char** completions);
+/* Documentation of what pieces have declared or what the library has, or the type of what they have bound: as `:help`
+   of `tl repl`. Until the next call of this thread. */
+TL_API int tl_session_help(tl_session* session, const char* name, const char** text);
+/* 0: the piece is complete, right or wrong; else more lines belong to it, and the next one begins with so many
+   blanks. */
+TL_API int tl_is_incomplete(const char* text, size_t* indentation);
+
 /* ---- the command ---- */
 
 /* The command line of `tl`, for a program whose main does nothing else: it prints, sets signal handlers and may end the

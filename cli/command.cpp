@@ -48,6 +48,7 @@ int dispatch(std::vector<std::string> words) {
     add_version(app, code);
     add_devices(app, code);
     add_repl(app, code);
+    add_kernel(app);
   };
   return parse_command_line(std::move(words), version_text(), add_commands, normalise, code);
 }

@@ -1,7 +1,6 @@
 // One function per command: adds it to the command line; when chosen it runs during parsing and leaves its exit code.
 #pragma once
 #include "command_line.h"
-#include "parser/doc/reference.h"
 #include <string>
 
 namespace tl::cli {
@@ -18,10 +17,7 @@ void add_explain(Command app, int& exit_code);
 void add_version(Command app, int& exit_code);
 void add_devices(Command app, int& exit_code);
 void add_repl(Command app, int& exit_code);
-
-// Of a function of the prelude, or with an empty name of all; false where there is none of this name.
-bool show_documentation(const std::string& name);
-void show_documentation(const Documented& entry);
+void add_kernel(Command app);
 
 std::string version_text();
 // A line for each device; where there is no GPU, or no NVRTC, one that says what to do about it.

@@ -291,16 +291,10 @@ private:
 
   void help(const std::string& name) {
     if (!name.empty()) {
-      const std::vector<Documented> declared = session_->declared();
-      auto own = std::find_if(declared.rbegin(), declared.rend(), [&](const Documented& d) { return d.name == name; });
-      if (own != declared.rend()) return show_documentation(*own);
-      if (show_documentation(name)) return;
-      std::vector<std::string> names = session_->names();
-      if (std::find(names.begin(), names.end(), name) != names.end()) {
-        if (auto type = session_->type_of(name)) fmt::print("{}\n", *type);
-        return;
-      }
-      return say(fmt::format("there is no documentation of '{}'", name));
+      const auto text = help_on(*session_, name);
+      if (!text) return say(fmt::format("there is no documentation of '{}'", name));
+      fmt::print("{}", *text);
+      return;
     }
     fmt::print("Enter statements or expressions; the value of a bare expression is shown with its type.\n"
                "At a terminal `_` is the last of them. A `;` at the end shows nothing.\n");

@@ -161,7 +161,7 @@ std::optional<std::string> take_until(std::string& text, std::string_view mark) 
 // Prints may come in pieces: what has not ended waits.
 class Marked {
 public:
-  Marked(OutputSink out, std::function<ValueLook()> look) : out_(std::move(out)), look_(std::move(look)) {}
+  Marked(OutputSink out, ShowValue show) : out_(std::move(out)), show_(std::move(show)) {}
 
   void take(std::string_view piece) {
     waiting_ += piece;
@@ -178,13 +178,13 @@ public:
       std::string shown = *take_until(waiting_, kShownEnd);
       shown.erase(0, kShownValue.size());
       const std::string value = take_until(shown, kShownType).value_or("");
-      out_(shown_value(value, shown, look_()));
+      show_(value, shown);
     }
   }
 
 private:
   OutputSink out_;
-  std::function<ValueLook()> look_;
+  ShowValue show_;
   std::string waiting_;
 };
 
@@ -224,9 +224,15 @@ std::string shown_value(const std::string& value, const std::string& type, const
          faint(": " + type) + "\n";
 }
 
-OutputSink with_shown_values(OutputSink out, std::function<ValueLook()> look) {
-  auto marked = std::make_shared<Marked>(std::move(out), std::move(look));
+OutputSink without_values(OutputSink out, ShowValue show) {
+  auto marked = std::make_shared<Marked>(std::move(out), std::move(show));
   return [marked](std::string_view piece) { marked->take(piece); };
+}
+
+OutputSink with_shown_values(OutputSink out, std::function<ValueLook()> look) {
+  return without_values(out, [out, look = std::move(look)](const std::string& value, const std::string& type) {
+    out(shown_value(value, type, look()));
+  });
 }
 
 std::string coloured_message(const std::string& message) {

@@ -15,7 +15,10 @@ struct ValueLook {
 // "[1, 2, 3] : List<i64>", as lines that end with \n. `value` is as `print` has it, empty of what has only a type.
 std::string shown_value(const std::string& value, const std::string& type, const ValueLook& look);
 
-// What a session at a prompt prints, with its marked values (parser/check/check.h) laid out.
+// What a session at a prompt prints, without its marked values (parser/check/check.h): `show` gets these, in order.
+using ShowValue = std::function<void(const std::string& value, const std::string& type)>;
+OutputSink without_values(OutputSink out, ShowValue show);
+// The same, with these laid out.
 OutputSink with_shown_values(OutputSink out, std::function<ValueLook()> look);
 
 // A message as `driver/messages.h` shows it, in colours.

@@ -1,6 +1,6 @@
 # libtl: the compiler and the VM for other programs (api/tl.h). It shows the functions of its header alone, so that a
 # process may hold other LLVMs beside it.
-tl_library(tl_api api SEES ${TL_COMPILER} tl_compiler tl_cli)
+tl_library(tl_api api SEES ${TL_COMPILER} tl_plot tl_compiler tl_editor tl_cli)
 target_compile_definitions(tl_api PRIVATE TL_VERSION="${PROJECT_VERSION}")
 set(exports ${CMAKE_SOURCE_DIR}/api/exports.map)
 add_library(libtl SHARED $<TARGET_OBJECTS:tl_api>)

@@ -7,8 +7,9 @@ pip=(install)
 case ${1:-} in
   onnx) list=tests/onnx/packages.txt what="the published ONNX models and cases" pip+=(--no-deps) ;;
   wheel) list=python/packages.txt what="the wheel" ;;
+  notebook) list=tests/notebook/packages.txt what="tl in Jupyter" ;;
   frameworks) list=tests/python/packages.txt what="tl inside JAX and IPython" ;;
-  *) echo "usage: tests/environment.sh onnx|wheel|frameworks" >&2; exit 2 ;;
+  *) echo "usage: tests/environment.sh onnx|wheel|notebook|frameworks" >&2; exit 2 ;;
 esac
 venv=build/$1-venv
 skip() {

@@ -35,6 +35,12 @@ public:
     std::lock_guard lock(mutex_);
     flush_locked();
   }
+  // What `write` gives, which writes to the output after what was printed before it.
+  template <class Write> bool write_directly(Write write) {
+    std::lock_guard lock(mutex_);
+    flush_locked();
+    return write(out_);
+  }
 
 private:
   void clear_bar() {

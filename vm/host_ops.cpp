@@ -189,7 +189,8 @@ void Interpreter::plot(const Instruction& i) {
     request.has_x = i.ints[1] != 0;
     for (; next < values.size(); ++next)
       request.tensors.push_back(values[next].host());
-    console_.print(draw_plot(request, terminal()));
+    const auto draw = [&](const OutputSink& out) { return draw_on_page(request, out); };
+    if (!console_.write_directly(draw)) console_.print(draw_plot(request, terminal()));
   };
   submit(op, i);
 }

@@ -1,5 +1,9 @@
 // A program in pieces: the REPL's session, with values by name in and out.
 #include "api/compiled/session.h"
+#include "cli/completion.h"
+#include "cli/documentation.h"
+#include "cli/shown_values.h"
+#include "vm/plot/plot.h"
 #include <fmt/format.h>
 
 namespace tl::api {
@@ -7,16 +11,32 @@ namespace tl::api {
 // Made with the first piece.
 struct CompiledSession::Pieces {
   explicit Pieces(CompiledSession& session)
-      : flags(session.flags()), running(session), session(flags, running.interrupt()) {}
+      : flags(session.flags()), running(session), display(session.display_), display_context(session.display_context_),
+        session(flags, running.interrupt(), display != nullptr) {}
   std::mutex mutex; // one piece after the other
   const RunFlags flags;
   Running running;
+  const tl_display display;
+  void* const display_context;
   compiler::Session session;
+
+  OutputSink output(OutputSink text) const {
+    if (!display) return text;
+    auto show = [to = display, context = display_context](const std::string& value, const std::string& type) {
+      std::string shown = cli::shown_value(value, type, {});
+      shown.pop_back(); // the end of its line
+      to(context, "text/plain", shown.c_str(), type.c_str());
+    };
+    return PageOutput{cli::without_values(std::move(text), show),
+                      [to = display, context = display_context](const std::string& svg) {
+                        to(context, "image/svg+xml", svg.c_str(), "");
+                      }};
+  }
 
   // Compiles and runs a piece; what it says is thrown.
   void run(const Environment& environment, const std::string& text, const std::string& name) {
     running.begin();
-    session.set_output(environment.out, environment.err);
+    session.set_output(output(environment.out), environment.err);
     const KeptMessages messages;
     switch (session.run(text, name)) {
     case compiler::Session::End::Done: return;
@@ -113,7 +133,34 @@ Content CompiledSession::lookup(const std::string& name) {
 std::vector<std::string> CompiledSession::bound_names() {
   Pieces& own = pieces();
   std::lock_guard lock(own.mutex);
-  return own.session.bound_names();
+  std::vector<std::string> names = own.session.bound_names();
+  std::erase(names, "_"); // what was shown last
+  return names;
+}
+
+void CompiledSession::set_display(tl_display display, void* context) {
+  std::lock_guard lock(pieces_mutex_);
+  if (pieces_) usage(kWrongValue, "the session has run pieces already");
+  display_ = display;
+  display_context_ = context;
+}
+
+CompiledSession::Completions CompiledSession::complete(const std::string& text, size_t cursor) {
+  if (cursor > text.size())
+    usage(kWrongValue, fmt::format("the cursor is at byte {} of a text of {}", cursor, text.size()));
+  Pieces& own = pieces();
+  std::lock_guard lock(own.mutex);
+  editor::Completion found = cli::complete(own.session, {}, text, cursor);
+  return {found.begin, std::move(found.texts)};
+}
+
+std::string CompiledSession::help(const std::string& name) {
+  Pieces& own = pieces();
+  std::lock_guard lock(own.mutex);
+  const KeptMessages messages;
+  const auto text = cli::help_on(own.session, name);
+  if (!text) usage(kWrongValue, fmt::format("there is no documentation of '{}'", name));
+  return *text;
 }
 
 } // namespace tl::api

@@ -22,6 +22,13 @@ public:
   void bind(const std::string& name, const tl_argument& value);
   Content lookup(const std::string& name);
   std::vector<std::string> bound_names();
+  void set_display(tl_display display, void* context);
+  struct Completions {
+    size_t begin;
+    std::vector<std::string> texts;
+  };
+  Completions complete(const std::string& text, size_t cursor);
+  std::string help(const std::string& name);
 
 protected:
   RunSetup& setup() override { return flags_; }
@@ -38,6 +45,8 @@ private:
   std::string last_source_;
   std::mutex pieces_mutex_;
   std::shared_ptr<Pieces> pieces_;
+  tl_display display_ = nullptr;
+  void* display_context_ = nullptr;
 };
 
 std::shared_ptr<CompiledSession> compiled(tl_session* session); // throws Failed

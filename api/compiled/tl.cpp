@@ -2,6 +2,8 @@
 #include "api/compiled/function.h"
 #include "api/compiled/session.h"
 #include "cli/command.h"
+#include "cli/editor/indent.h"
+#include "parser/syntax/parse.h"
 #include <algorithm>
 #include <cctype>
 #include <cstring>
@@ -13,6 +15,20 @@ namespace {
 const char* text_of(const char* text, const char* what) {
   if (!text) usage(kWrongValue, fmt::format("the {} is null", what));
   return text;
+}
+
+std::string lines_of(const std::vector<std::string>& texts) {
+  std::string lines;
+  for (const std::string& text : texts)
+    lines += text + "\n";
+  return lines;
+}
+
+// Until the next call of this thread that gives one.
+void give_text(const char** to, std::string text) {
+  static thread_local std::string given;
+  given = std::move(text);
+  if (to) *to = given.c_str();
 }
 
 bool is_name(const char* text) {
@@ -56,13 +72,26 @@ int tl_session_lookup(tl_session* session, const char* name, tl_value** value) {
   });
 }
 int tl_session_names(tl_session* session, const char** names) {
+  return guarded([&] { give_text(names, lines_of(compiled(session)->bound_names())); });
+}
+
+int tl_session_set_display(tl_session* session, tl_display display, void* context) {
+  return guarded([&] { compiled(session)->set_display(display, context); });
+}
+int tl_session_complete(tl_session* session, const char* text, size_t cursor, size_t* begin, const char** completions) {
   return guarded([&] {
-    static thread_local std::string text;
-    text.clear();
-    for (const std::string& name : compiled(session)->bound_names())
-      text += name + "\n";
-    if (names) *names = text.c_str();
+    const CompiledSession::Completions found = compiled(session)->complete(text_of(text, "text"), cursor);
+    if (begin) *begin = found.begin;
+    give_text(completions, lines_of(found.texts));
   });
+}
+int tl_session_help(tl_session* session, const char* name, const char** text) {
+  return guarded([&] { give_text(text, compiled(session)->help(text_of(name, "name"))); });
+}
+int tl_is_incomplete(const char* text, size_t* indentation) {
+  if (!text || !is_incomplete(text)) return 0;
+  if (indentation) *indentation = editor::indentation_after(text);
+  return 1;
 }
 
 int tl_command_line(int argc, char** argv) { return cli::run_command(argc, argv); }

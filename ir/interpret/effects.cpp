@@ -124,7 +124,7 @@ void Interpreter::plot(const Node& n, Frame& frame) {
   request.has_x = a.has_x;
   for (; next < n.operands.size(); ++next)
     request.tensors.push_back(in(next).data.host());
-  out_(draw_plot(request, terminal()));
+  if (!draw_on_page(request, out_)) out_(draw_plot(request, terminal()));
 }
 
 void Interpreter::assertion(const Node& n, Frame& frame) {

@@ -58,10 +58,18 @@ PyObject* tensor_from(PyObject*, PyObject* arguments) {
 }
 
 PyMethodDef functions[] = {
-    {"_support", support_from, METH_O, nullptr},          {"_finish", finish, METH_NOARGS, nullptr},
-    {"_tensor", tensor_from, METH_VARARGS, nullptr},      {"_run_piece", run_piece, METH_VARARGS, nullptr},
-    {"_bind_piece", bind_piece, METH_VARARGS, nullptr},   {"_lookup_piece", lookup_piece, METH_VARARGS, nullptr},
-    {"_piece_names", piece_names, METH_VARARGS, nullptr}, {},
+    {"_support", support_from, METH_O, nullptr},
+    {"_finish", finish, METH_NOARGS, nullptr},
+    {"_tensor", tensor_from, METH_VARARGS, nullptr},
+    {"_run_piece", run_piece, METH_VARARGS, nullptr},
+    {"_bind_piece", bind_piece, METH_VARARGS, nullptr},
+    {"_lookup_piece", lookup_piece, METH_VARARGS, nullptr},
+    {"_piece_names", piece_names, METH_VARARGS, nullptr},
+    {"_display_pieces", display_pieces, METH_VARARGS, nullptr},
+    {"_complete_piece", complete_piece, METH_VARARGS, nullptr},
+    {"_help_piece", help_piece, METH_VARARGS, nullptr},
+    {"_is_incomplete", is_incomplete, METH_VARARGS, nullptr},
+    {},
 };
 PyModuleDef definition = {PyModuleDef_HEAD_INIT, "tl._tl", nullptr, -1, functions, nullptr, nullptr, nullptr, nullptr};
 

@@ -12,6 +12,15 @@ Session* open_session(PyObject* object) {
   return is_open(session) ? session : nullptr;
 }
 
+PyObject* list_of_lines(const char* text) {
+  Ref list(PyList_New(0));
+  for (const char* end; list && (end = std::strchr(text, '\n')) != nullptr; text = end + 1) {
+    Ref line(PyUnicode_FromStringAndSize(text, end - text));
+    if (!line || PyList_Append(list.get(), line.get())) return nullptr;
+  }
+  return list.release();
+}
+
 } // namespace
 
 PyObject* run_piece(PyObject*, PyObject* arguments) {
@@ -51,12 +60,49 @@ PyObject* piece_names(PyObject*, PyObject* arguments) {
   Session* session = open_session(object);
   const char* text = nullptr; // of this thread's last call
   if (!session || !run(session, [&] { return tl_session_names(session->session, &text); })) return nullptr;
-  Ref list(PyList_New(0));
-  for (const char* end; list && (end = std::strchr(text, '\n')) != nullptr; text = end + 1) {
-    Ref name(PyUnicode_FromStringAndSize(text, end - text));
-    if (!name || PyList_Append(list.get(), name.get())) return nullptr;
-  }
-  return list.release();
+  return list_of_lines(text);
+}
+
+PyObject* display_pieces(PyObject*, PyObject* arguments) {
+  PyObject *object, *function;
+  if (!PyArg_ParseTuple(arguments, "O!O", session_type, &object, &function)) return nullptr;
+  Session* session = open_session(object);
+  if (!session || !set_display(session, function)) return nullptr;
+  Py_RETURN_NONE;
+}
+
+PyObject* complete_piece(PyObject*, PyObject* arguments) {
+  PyObject* object;
+  const char* text;
+  Py_ssize_t cursor;
+  if (!PyArg_ParseTuple(arguments, "O!sn", session_type, &object, &text, &cursor)) return nullptr;
+  Session* session = open_session(object);
+  size_t begin = 0;
+  const char* found = nullptr; // of this thread's last call
+  if (!session || !run(session, [&] {
+        return tl_session_complete(session->session, text, static_cast<size_t>(cursor), &begin, &found);
+      }))
+    return nullptr;
+  Ref list(list_of_lines(found));
+  return list ? Py_BuildValue("nO", static_cast<Py_ssize_t>(begin), list.get()) : nullptr;
+}
+
+PyObject* help_piece(PyObject*, PyObject* arguments) {
+  PyObject* object;
+  const char* name;
+  if (!PyArg_ParseTuple(arguments, "O!s", session_type, &object, &name)) return nullptr;
+  Session* session = open_session(object);
+  const char* text = nullptr;
+  if (!session || !run(session, [&] { return tl_session_help(session->session, name, &text); })) return nullptr;
+  return PyUnicode_FromString(text);
+}
+
+PyObject* is_incomplete(PyObject*, PyObject* arguments) {
+  const char* text;
+  if (!PyArg_ParseTuple(arguments, "s", &text)) return nullptr;
+  size_t blanks = 0;
+  if (!tl_is_incomplete(text, &blanks)) Py_RETURN_NONE;
+  return PyLong_FromSize_t(blanks);
 }
 
 } // namespace tl::python

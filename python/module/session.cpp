@@ -18,29 +18,32 @@ std::atomic<bool> at_end{false};
 std::atomic<int> outputs{0};    // that write at this moment
 std::vector<Session*> sessions; // that are open
 
-// Writes to sys.stdout, with the GIL held. What goes wrong is raised by the call that ends next.
-void write_through_python(Session* session, int is_error, const char* text, size_t length) {
+// Hands output to Python, with the GIL held: `write` gives a new reference, or null. What goes wrong is raised by the
+// call that ends next.
+template <class Write> void pass_to_python(Session* session, Write write) {
   PyObject *type, *value, *traceback; // of the thread that called, if it is this one: there is none as a rule
   PyErr_Fetch(&type, &value, &traceback);
-  PyObject* stream = PySys_GetObject(is_error ? "stderr" : "stdout"); // borrowed; None where there is no terminal
-  if (stream && stream != Py_None) {
-    Ref held = Ref::to(stream);
-    Ref string(PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(length), "replace"));
-    Ref done(string ? PyObject_CallMethodObjArgs(stream, names.write, string.get(), nullptr) : nullptr);
-    if (!done) {
-      PyObject *error, *what, *where;
-      PyErr_Fetch(&error, &what, &where);
-      PyErr_NormalizeException(&error, &what, &where);
-      if (where) PyException_SetTraceback(what, where);
-      Py_XDECREF(error);
-      Py_XDECREF(where);
-      if (session->output_error)
-        Py_XDECREF(what); // the first one counts
-      else
-        session->output_error = what;
-    }
+  Ref done(write());
+  if (!done) {
+    PyObject *error, *what, *where;
+    PyErr_Fetch(&error, &what, &where);
+    PyErr_NormalizeException(&error, &what, &where);
+    if (where) PyException_SetTraceback(what, where);
+    Py_XDECREF(error);
+    Py_XDECREF(where);
+    if (session->output_error)
+      Py_XDECREF(what); // the first one counts
+    else
+      session->output_error = what;
   }
   PyErr_Restore(type, value, traceback);
+}
+
+PyObject* write_to_stream(int is_error, const char* text, size_t length) {
+  Ref stream = Ref::to(PySys_GetObject(is_error ? "stderr" : "stdout")); // None where there is no terminal
+  if (!stream || stream.get() == Py_None) return Ref::to(Py_None).release();
+  Ref string(PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(length), "replace"));
+  return string ? PyObject_CallMethodObjArgs(stream.get(), names.write, string.get(), nullptr) : nullptr;
 }
 
 void output(void* context, int is_error, const char* text, size_t length) {
@@ -49,7 +52,17 @@ void output(void* context, int is_error, const char* text, size_t length) {
     std::fwrite(text, 1, length, is_error ? stderr : stdout);
   } else {
     WithGil held;
-    write_through_python(static_cast<Session*>(context), is_error, text, length);
+    pass_to_python(static_cast<Session*>(context), [&] { return write_to_stream(is_error, text, length); });
+  }
+  --outputs;
+}
+
+void display(void* context, const char* kind, const char* content, const char* type) {
+  ++outputs;
+  auto* session = static_cast<Session*>(context);
+  if (!at_end) {
+    WithGil held;
+    pass_to_python(session, [&] { return PyObject_CallFunction(session->display, "sss", kind, content, type); });
   }
   --outputs;
 }
@@ -86,6 +99,7 @@ void session_dealloc(PyObject* object) {
   auto* self = reinterpret_cast<Session*>(object);
   close(self);
   delete self->begun;
+  Py_CLEAR(self->display);
   Py_CLEAR(self->output_error);
   free_object(object);
 }
@@ -275,6 +289,13 @@ void raise_failure(Session* session, int status) {
                                   e->text ? e->text : e->message));
   if (error) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
   (void)status;
+}
+
+bool set_display(Session* session, PyObject* function) {
+  if (!run(session, [&] { return tl_session_set_display(session->session, display, session); })) return false;
+  Py_INCREF(function);
+  Py_XDECREF(std::exchange(session->display, function));
+  return true;
 }
 
 bool finished(Session* session, int status) {

@@ -10,7 +10,8 @@ namespace tl::python {
 struct Session {
   PyObject_HEAD;
   tl_session* session;
-  PyObject* output_error;               // what sys.stdout.write raised, until a call raises it
+  PyObject* display;                    // what pieces show goes there; null: it is printed
+  PyObject* output_error;               // what sys.stdout.write or `display` raised, until a call raises it
   int calls;                            // that use it at this moment
   int process;                          // that opened it
   bool closed;                          // freed once no call uses it
@@ -24,6 +25,9 @@ bool make_session_type(PyObject* module);
 void begin(Session* session, tl_value* value);
 // The call is known to be done, or its value has an owner no longer.
 void end(Session* session, tl_value* value);
+
+// What pieces show is passed on to `function` from now on (tl_session_set_display). False: an error is set.
+bool set_display(Session* session, PyObject* function);
 
 // Sets an error where the session is closed.
 bool is_open(Session* session);

@@ -5,6 +5,9 @@ import sys
 
 
 def main():
+    if sys.argv[1:2] == ["kernel"]:
+        from .kernel import main as kernel
+        return kernel(sys.argv[2:])
     program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "tl")
     sys.stdout.flush()
     sys.stderr.flush()

@@ -708,6 +708,48 @@ void pieces() {
   const char* names = "";
   check(tl_session_names(session, &names) == 0 && std::string(names) == "a\nl\np\npair\nturned\nw\nx\ny\n",
         std::string("names: ") + names);
+  check_status(tl_session_set_display(session, nullptr, nullptr), TL_USAGE, "has run pieces", "a display too late");
+  tl_session_close(session);
+}
+
+void cells() {
+  tl_session* session = nullptr;
+  tl_session_open(&session);
+  std::string said;
+  auto output = [](void* to, int, const char* words, size_t length) {
+    *static_cast<std::string*>(to) += std::string(words, length);
+  };
+  auto display = [](void* to, const char* kind, const char* content, const char* type) {
+    const std::string all = content;
+    *static_cast<std::string*>(to) += std::string("<") + kind + "|" + all.substr(0, 20) + "|" + type + ">";
+  };
+  tl_session_set_output(session, output, &said);
+  check_status(tl_session_set_display(session, display, &said), 0, "", "a display");
+  check_status(
+      tl_session_run(session, "<1>", "import plot\nlet a = [1, 2]\nprint(a)\nplot.line(a)\na\nprint(3)\na * 2"), 0, "",
+      "a cell");
+  check(said == "[1 2]\n<image/svg+xml|<svg xmlns=\"http://w|><text/plain|[1 2] : i64[2]|i64[2]>3\n"
+                "<text/plain|[2 4] : i64[2]|i64[2]>",
+        "what it shows: " + said);
+  tl_value* last = nullptr;
+  check_status(tl_session_lookup(session, "_", &last), 0, "", "what it showed last");
+  check(type_of(last) == "i64[_]", type_of(last));
+  tl_value_release(last);
+  const char* text = "";
+  check(tl_session_names(session, &text) == 0 && std::string(text) == "a\n", std::string("names: ") + text);
+
+  size_t begin = 0;
+  check_status(tl_session_complete(session, "let b = logsum", 14, &begin, &text), 0, "", "complete");
+  check(begin == 8 && std::string(text) == "logsumexp\n", text);
+  check_status(tl_session_complete(session, "a", 2, &begin, &text), TL_USAGE, "byte 2", "a cursor outside");
+  check_status(tl_session_complete(session, nullptr, 0, &begin, &text), TL_USAGE, "null", "complete nothing");
+  check_status(tl_session_help(session, "softmax", &text), 0, "", "help");
+  check(std::string(text).find("Probabilities") != std::string::npos, text);
+  check(tl_session_help(session, "a", &text) == 0 && std::string(text) == "i64[2]\n", text);
+  check_status(tl_session_help(session, "nothing", &text), TL_USAGE, "no documentation", "help on nothing");
+  size_t blanks = 0;
+  check(tl_is_incomplete("fn f() {", &blanks) == 1 && blanks == 2, "an open piece");
+  check(tl_is_incomplete("1 + 2", &blanks) == 0 && tl_is_incomplete(nullptr, nullptr) == 0, "a whole piece");
   tl_session_close(session);
 }
 
@@ -750,6 +792,7 @@ int main() {
   interrupts();
   forks();
   pieces();
+  cells();
   memory();
   std::printf("%d passed, %d failed\n", passed, failed);
   return failed != 0;

@@ -32,4 +32,12 @@ std::string draw_plot(const PlotRequest& request, const Terminal& terminal) {
   return "";
 }
 
+bool draw_on_page(const PlotRequest& request, const OutputSink& out) {
+  const auto* page = out.target<PageOutput>();
+  if (!page || request.path) return false;
+  const plot::Figure figure = plot::make_figure(request);
+  page->picture(plot::to_svg(plot::compose(figure), figure.pixels));
+  return true;
+}
+
 } // namespace tl

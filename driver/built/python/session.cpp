@@ -170,6 +170,12 @@ int tl_session_run(tl_session*, const char*, const char*) { return refuse("a pro
 int tl_session_bind(tl_session*, const char*, const tl_argument*) { return refuse("a program in pieces"); }
 int tl_session_lookup(tl_session*, const char*, tl_value**) { return refuse("a program in pieces"); }
 int tl_session_names(tl_session*, const char**) { return refuse("a program in pieces"); }
+int tl_session_set_display(tl_session*, tl_display, void*) { return refuse("a program in pieces"); }
+int tl_session_complete(tl_session*, const char*, size_t, size_t*, const char**) {
+  return refuse("a program in pieces");
+}
+int tl_session_help(tl_session*, const char*, const char**) { return refuse("a program in pieces"); }
+int tl_is_incomplete(const char*, size_t*) { return 0; }
 
 } // extern "C"
 } // namespace tl::api

@@ -6,5 +6,6 @@ namespace tl {
 
 Terminal terminal() { std::abort(); }
 std::string draw_plot(const PlotRequest&, const Terminal&) { std::abort(); }
+bool draw_on_page(const PlotRequest&, const OutputSink&) { std::abort(); }
 
 } // namespace tl
