@@ -2,7 +2,7 @@
 //
 // A launch passes one struct by value, of 8-byte members: the first tile and the last, the addresses of shared and
 // local workspaces, the bytes of a block's local one, the addresses of the failure records and of a word that is set
-// with the first failure of a site; then by argument of the kernel its address, or for one of rank 0 its address or
+// with the first failure of a site, the threads that share a tile (GpuPhase::by_group); then by argument of the kernel its address, or for one of rank 0 its address or
 // null, and its bits (backend/cuda/print.h).
 #pragma once
 #include "abi/kernel.h"
@@ -24,12 +24,14 @@ struct GpuPhase {
   std::string function; // its name in the image
   SizeFormula tiles;
   bool by_thread = false; // each thread takes tiles of its own, else each block
-  // A tile is a row of so many elements: of at most kShortRow, each thread takes one by `by_row`. Without steps: it is
-  // none.
+  // A tile is a row of so many elements: of at most kShortRow, each thread takes one by `by_row`, if there is that.
+  // Without steps: it is none.
   SizeFormula row;
   std::string by_row;
-  std::string by_warp;    // in which each warp takes tiles of its own; empty: there is none
-  SizeFormula first = {}; // the first tile's number
+  std::string by_warp;         // in which each warp takes tiles of its own; empty: there is none
+  SizeFormula first = {};      // the first tile's number
+  int64_t longest_by_warp = 0; // the most elements of a row for `by_warp`
+  bool by_group = false; // the elements of a row are independent: so many threads as have four of them each take it
 };
 
 // A matrix product C[l, i, j] = sum over k of A[l, i, k] * B[l, k, j], as a library may compute it (kir::Gemm). It

@@ -27,7 +27,18 @@ __device__ inline double tl_abs(double x) {
   i64 y; asm("and.b64 %0, %1, 0x7fffffffffffffff;" : "=l"(y) : "l"(__double_as_longlong(x)));
   return __longlong_as_double(y);
 }
+// Copies an element to shared memory, zeros unless it is there, while the thread goes on.
+template <class T> __device__ inline void tl_copy_async(T* to, const T* from, bool there) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(u32(__cvta_generic_to_shared(to))), "l"(from),
+               "n"(sizeof(T)), "r"(there ? u32(sizeof(T)) : 0u) : "memory");
+}
+__device__ inline void tl_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+// All but the last groups that were committed are there.
+template <int Last> __device__ inline void tl_arrived() { asm volatile("cp.async.wait_group %0;" ::"n"(Last) : "memory"); }
 #else
+template <class T> __device__ inline void tl_copy_async(T* to, const T* from, bool there) { *to = there ? *from : T(0); }
+__device__ inline void tl_commit() {}
+template <int> __device__ inline void tl_arrived() {}
 __device__ inline float tl_abs(float x) { return fabsf(x); }
 __device__ inline double tl_abs(double x) { return fabs(x); }
 #endif
@@ -98,6 +109,21 @@ template <class To, class From> __device__ inline To tl_saturate(From x, From lo
   return x <= lo ? least : x >= past ? greatest : To(x);
 }
 
+// Four elements side by side, in one access where they lie at a multiple of their size.
+template <class T> struct alignas(sizeof(T) < 4 ? 4 * sizeof(T) : 16) tl_quad { T at[4]; };
+template <class T> __device__ inline tl_quad<T> tl_load_quad(const T* from) {
+  if (u64(from) % alignof(tl_quad<T>) == 0) return *(const tl_quad<T>*)from;
+  tl_quad<T> x;
+#pragma unroll
+  for (int q = 0; q < 4; ++q) x.at[q] = from[q];
+  return x;
+}
+template <class T> __device__ inline void tl_store_quad(T* to, tl_quad<T> x) {
+  if (u64(to) % alignof(tl_quad<T>) == 0) { *(tl_quad<T>*)to = x; return; }
+#pragma unroll
+  for (int q = 0; q < 4; ++q) to[q] = x.at[q];
+}
+
 template <class A, class B> struct tl_pair { A first; B second; };
 template <class T> struct tl_element { T value; bool taken; };
 
@@ -110,15 +136,23 @@ template <> __device__ inline double tl_plus(double a, double b) { return a + b;
 template <class T> __device__ inline T tl_times(T a, T b) { return tl_mul(a, b); }
 template <> __device__ inline float tl_times(float a, float b) { return a * b; }
 template <> __device__ inline double tl_times(double a, double b) { return a * b; }
+template <class T> struct tl_is_exact { enum { value = true }; };
+template <> struct tl_is_exact<float> { enum { value = false }; };
+template <> struct tl_is_exact<double> { enum { value = false }; };
+// follow(a, b): a fold where b comes after a. associative: neighbours may be folded first.
 template <class T> struct tl_sum {
   typedef T acc; typedef typename tl_total<T>::type total;
+  enum { associative = tl_is_exact<T>::value };
   static __device__ T identity() { return T(-0.0); }
   template <class U> static __device__ U fold(U a, U b) { return tl_plus(a, b); }
+  static __device__ T follow(T a, T b) { return tl_plus(a, b); }
 };
 template <class T> struct tl_prod {
   typedef T acc; typedef typename tl_total<T>::type total;
+  enum { associative = tl_is_exact<T>::value };
   static __device__ T identity() { return T(1); }
   template <class U> static __device__ U fold(U a, U b) { return tl_times(a, b); }
+  static __device__ T follow(T a, T b) { return tl_times(a, b); }
 };
 template <class T> struct tl_bounds;
 #define TL_BOUNDS(T, least, greatest) \
@@ -134,34 +168,47 @@ TL_BOUNDS(float, __int_as_float(0xff800000), __int_as_float(0x7f800000))
 TL_BOUNDS(double, __longlong_as_double(0xfff0000000000000ull), __longlong_as_double(0x7ff0000000000000ull))
 template <class T> struct tl_min {
   typedef T acc; typedef T total;
+  enum { associative = true };
   static __device__ T identity() { return tl_bounds<T>::hi(); }
   static __device__ T fold(T a, T b) { return b != b ? b : (b < a ? b : a); }
+  static __device__ T follow(T a, T b) { return fold(a, b); }
 };
 template <class T> struct tl_max {
   typedef T acc; typedef T total;
+  enum { associative = true };
   static __device__ T identity() { return tl_bounds<T>::lo(); }
   static __device__ T fold(T a, T b) { return b != b ? b : (a < b ? b : a); }
+  static __device__ T follow(T a, T b) { return fold(a, b); }
 };
 template <class T> struct tl_any {
   typedef T acc; typedef T total;
+  enum { associative = true };
   static __device__ T identity() { return false; }
   static __device__ T fold(T a, T b) { return a || b; }
+  static __device__ T follow(T a, T b) { return fold(a, b); }
 };
 template <class T> struct tl_all {
   typedef T acc; typedef T total;
+  enum { associative = true };
   static __device__ T identity() { return true; }
   static __device__ T fold(T a, T b) { return a && b; }
+  static __device__ T follow(T a, T b) { return fold(a, b); }
 };
-// A value and where it is; the first of equals, and a NaN before everything.
+// A value and where it is, nowhere: -1; the first of equals, and a NaN before everything.
 template <class T> struct tl_place { T value; i64 at; };
 template <class T, bool Least> struct tl_best {
   typedef tl_place<T> acc; typedef tl_place<T> total;
-  static __device__ acc identity() { return {Least ? tl_bounds<T>::hi() : tl_bounds<T>::lo(), 9223372036854775807ll}; }
+  enum { associative = true };
+  static __device__ acc identity() { return {Least ? tl_bounds<T>::hi() : tl_bounds<T>::lo(), -1}; }
   static __device__ acc fold(acc a, acc b) {
     bool a_nan = a.value != a.value, b_nan = b.value != b.value;
     bool better = Least ? b.value < a.value : a.value < b.value, equal = a.value == b.value;
     if (a_nan || b_nan) { better = !a_nan; equal = a_nan && b_nan; }
-    return better || (equal && b.at < a.at) ? b : a;
+    return better || (equal && u64(b.at) < u64(a.at)) ? b : a;
+  }
+  static __device__ acc follow(acc a, acc b) {
+    bool stays = Least ? a.value <= b.value : a.value >= b.value;
+    return (!stays && a.value == a.value) || a.at < 0 ? b : a;
   }
 };
 template <class T> struct tl_argmin : tl_best<T, true> {};
@@ -262,20 +309,20 @@ __device__ inline typename Op::acc tl_lane(i64 first, i64 stop, bool* taken, Loa
   typedef typename Op::acc acc;
   acc mine = Op::identity();
   i64 k = first;
-  for (; k + 96 < stop; k += 128) {
-    tl_element<acc> e[4];
+  for (; k + 224 < stop; k += 256) {
+    tl_element<acc> e[8];
 #pragma unroll
-    for (int j = 0; j < 4; ++j) e[j] = load(k + 32 * j);
+    for (int j = 0; j < 8; ++j) e[j] = load(k + 32 * j);
 #pragma unroll
-    for (int j = 0; j < 4; ++j) {
+    for (int j = 0; j < 8; ++j) {
       *taken |= e[j].taken;
-      if (e[j].taken) mine = Op::fold(mine, e[j].value);
+      if (e[j].taken) mine = Op::follow(mine, e[j].value);
     }
   }
   for (; k < stop; k += 32) {
     tl_element<acc> e = load(k);
     *taken |= e.taken;
-    if (e.taken) mine = Op::fold(mine, e.value);
+    if (e.taken) mine = Op::follow(mine, e.value);
   }
   return mine;
 }
@@ -307,12 +354,35 @@ __device__ typename Op::total tl_reduce_warp(i64 begin, i64 end, bool* any, Load
 // By a block of whole warps, at most 32: every thread gets the result. All of them load what a single chunk has, which
 // the first warp folds; of several, warp w takes the chunks w, w + warps, …
 enum { kTlScratch = 16384 }; // bytes of shared memory
+template <class T> struct tl_part { T value; bool taken; };
 template <class Op, class Load>
 __device__ typename Op::total tl_reduce_block(unsigned char* scratch, i64 begin, i64 end, bool* any, Load load) {
   typedef typename Op::acc acc; typedef typename Op::total total;
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
   total result = total(Op::identity());
   bool taken = false;
+  if (Op::associative && end - begin <= 4096) { // each warp takes a part of every lane
+    tl_part<acc>* part = (tl_part<acc>*)scratch;
+    tl_part<total>* whole = (tl_part<total>*)(scratch + kTlScratch - sizeof(tl_part<total>));
+    const i64 section = (end - begin + 32 * warps - 1) / (32 * warps) * 32, first = begin + warp * section;
+    acc mine = tl_lane<Op>(first + lane, first + section < end ? first + section : end, &taken, load);
+    part[threadIdx.x] = {mine, taken};
+    __syncthreads();
+    if (warp == 0) {
+      for (int w = 1; w < warps; ++w) {
+        mine = Op::fold(mine, part[w * 32 + lane].value);
+        taken |= part[w * 32 + lane].taken;
+      }
+      mine = tl_halved<Op>(mine);
+      taken = __any_sync(0xffffffffu, taken) != 0;
+      if (lane == 0) *whole = {total(mine), taken};
+    }
+    __syncthreads();
+    result = whole->value;
+    *any |= whole->taken;
+    __syncthreads();
+    return result;
+  }
   if (end - begin <= 4096) {
     const i64 slab = sizeof(acc) > 8 ? 512 : sizeof(acc) > 4 ? 1024 : 2048;
     acc* slot = (acc*)scratch;
@@ -361,7 +431,6 @@ __device__ typename Op::total tl_reduce_block(unsigned char* scratch, i64 begin,
 // By a block that shares `width` columns, 1, 2, 4 or 8: thread t takes lane t / width of column t % width. Every thread
 // gets the result of its column.
 __device__ inline int tl_width(i64 columns) { return columns > 4 ? 8 : columns > 2 ? 4 : int(columns); }
-template <class T> struct tl_part { T value; bool taken; };
 template <class Op, class Load>
 __device__ typename Op::total tl_reduce_column(unsigned char* scratch, int width, i64 begin, i64 end, bool* any,
                                                Load load) {
@@ -409,12 +478,125 @@ __device__ typename Op::total tl_reduce_column(unsigned char* scratch, int width
   return mine.value;
 }
 
-// For each j < n in ascending order whose row, key(j), is in [lo, hi): what is at row * width + c becomes
-// fold(what is there, value(j, c)). By a block of at most 256 threads. All of them look at the rows; what is in range
-// waits in a queue, where that of one row is linked, and is then done by a warp, or of single elements by a thread.
+// ---- scatters (KOp::Scatter): by blocks of 256 threads
+enum { kTlBuckets = 256, kTlParts = 4, kTlFew = 8192, kTlChunk = 4096, kTlWarps = 8 };
+
+// Of the threads of a block with lesser numbers, the values together; and of all.
+__device__ inline i64 tl_before(i64* of_warp, i64 value, i64* all) {
+  i64 sum = value;
+  int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  for (int step = 1; step < 32; step *= 2) {
+    i64 other = tl_moved(sum, [&](int word) { return __shfl_up_sync(0xffffffffu, word, step); });
+    if (lane >= step) sum += other;
+  }
+  if (lane == 31) of_warp[warp] = sum;
+  __syncthreads();
+  *all = 0;
+  for (int w = 0; w < kTlWarps; ++w) {
+    if (w < warp) sum += of_warp[w];
+    *all += of_warp[w];
+  }
+  __syncthreads();
+  return sum - value;
+}
+// The bucket of a row, at least kTlBuckets for what is no row: that of a program that has failed.
+__device__ inline u32 tl_bucket(i64 row, i64 part) {
+  i64 bucket = tl_udiv(row, part * kTlParts);
+  return u64(bucket) < kTlBuckets ? u32(bucket) : kTlBuckets;
+}
+template <class Key>
+__device__ void tl_scatter_count(unsigned char* scratch, i64 n, i64 chunk, i64 chunks, i64 part, i64* counts, Key key) {
+  u32* of = (u32*)scratch;
+  of[threadIdx.x] = 0;
+  __syncthreads();
+  i64 first = chunk * kTlChunk + threadIdx.x;
+  u32 bucket[kTlChunk / 256];
+#pragma unroll
+  for (int i = 0; i < kTlChunk / 256; ++i) {
+    i64 j = first + 256 * i;
+    bucket[i] = j < n ? tl_bucket(key(j), part) : u32(kTlBuckets);
+  }
+#pragma unroll
+  for (int i = 0; i < kTlChunk / 256; ++i)
+    if (bucket[i] < kTlBuckets) atomicAdd(&of[bucket[i]], 1u);
+  __syncthreads();
+  counts[threadIdx.x * chunks + chunk] = of[threadIdx.x];
+  __syncthreads();
+}
+__device__ inline void tl_scatter_add(unsigned char* scratch, i64 bucket, i64 chunks, i64* counts, i64* totals) {
+  i64 total = 0;
+  for (i64 first = 0; first < chunks; first += 256) {
+    i64 chunk = first + threadIdx.x, *at = counts + bucket * chunks + chunk, all;
+    i64 before = total + tl_before((i64*)scratch, chunk < chunks ? *at : 0, &all);
+    if (chunk < chunks) *at = before;
+    total += all;
+  }
+  if (threadIdx.x == 0) totals[bucket] = total;
+}
+template <class Key>
+__device__ void tl_scatter_move(unsigned char* scratch, i64 n, i64 chunk, i64 chunks, i64 part, const i64* counts,
+                                const i64* totals, i64* lists, Key key) {
+  __shared__ i64 starts[kTlBuckets], of_warps[kTlWarps];
+  u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  u32* lanes = (u32*)scratch + warp * kTlBuckets;                        // of a bucket that have an element now
+  u32* of = (u32*)scratch + (kTlWarps + warp) * kTlBuckets;              // how many before, in this chunk
+  i64 all;
+  i64 start = tl_before(of_warps, totals[threadIdx.x], &all) + counts[threadIdx.x * chunks + chunk];
+  starts[threadIdx.x] = start;
+  for (int w = 0; w < 2 * kTlWarps; ++w) ((u32*)scratch)[w * kTlBuckets + threadIdx.x] = 0;
+  __syncthreads();
+  enum { kItems = kTlChunk / 256 };
+  i64 first = chunk * kTlChunk + warp * (kItems * 32) + lane;
+  u32 bucket[kItems];
+#pragma unroll
+  for (int i = 0; i < kItems; ++i) {
+    i64 j = first + 32 * i;
+    bucket[i] = j < n ? tl_bucket(key(j), part) : u32(kTlBuckets);
+  }
+#pragma unroll
+  for (int i = 0; i < kItems; ++i)
+    if (bucket[i] < kTlBuckets) atomicAdd(&of[bucket[i]], 1u);
+  __syncthreads();
+  u32 sum = 0;
+  for (int w = 0; w < kTlWarps; ++w) {
+    u32* at = (u32*)scratch + (kTlWarps + w) * kTlBuckets + threadIdx.x;
+    u32 more = *at;
+    *at = sum;
+    sum += more;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < kItems; ++i) {
+    bool there = bucket[i] < kTlBuckets;
+    if (there) atomicOr(&lanes[bucket[i]], 1u << lane);
+    __syncwarp();
+    u32 same = there ? lanes[bucket[i]] : 0, before = there ? of[bucket[i]] : 0;
+    __syncwarp();
+    if (there) lists[starts[bucket[i]] + before + __popc(same & ((1u << lane) - 1u))] = first + 32 * i;
+    if (same >> lane == 1u) {
+      of[bucket[i]] = before + __popc(same);
+      lanes[bucket[i]] = 0;
+    }
+    __syncwarp();
+  }
+  __syncthreads();
+}
+// Those j that a part's bucket has, in order: list[k], or k where there are few.
+struct tl_entries { i64 count; const i64* list; };
+__device__ inline tl_entries tl_scatter_entries(unsigned char* scratch, i64 n, i64 lo, i64 part, const i64* totals,
+                                                const i64* lists) {
+  if (n <= kTlFew) return {n, 0};
+  i64 bucket = tl_udiv(lo, part * kTlParts), before;
+  tl_before((i64*)scratch, int(threadIdx.x) < bucket ? totals[threadIdx.x] : 0, &before);
+  return {totals[bucket], lists + before};
+}
+
+// For each j of the entries in ascending order whose row, key(j), is in [lo, hi): what is at row * width + c becomes
+// fold(what is there, value(j, c)). All threads look at the rows; what is in range waits in a queue, where that of one
+// row is linked, and is then done by a warp, or of single elements by a thread.
 template <class T, bool Adds, class Key, class Value, class Fold, class Load, class Store>
-__device__ void tl_scatter(unsigned char* scratch, i64 n, i64 lo, i64 hi, i64 width, Key key, Value value, Fold fold,
-                           Load load, Store store) {
+__device__ void tl_scatter(unsigned char* scratch, tl_entries entries, i64 lo, i64 hi, i64 width, Key key, Value value,
+                           Fold fold, Load load, Store store) {
   const int queue = 256, t = int(threadIdx.x), warp = t / 32, lane = t % 32, warps = int(blockDim.x) / 32;
   i64* from = (i64*)scratch;
   i64* row = from + queue;
@@ -422,19 +604,29 @@ __device__ void tl_scatter(unsigned char* scratch, i64 n, i64 lo, i64 hi, i64 wi
   int* next = (int*)(scratch + 24 * queue);
   int* is_first = next + queue;
   int* found = is_first + queue; // by each warp, for two rounds in turn
+  int* head = found + 64;        // of a list of what is in the queue, by the last bits of its row; -1: nothing
+  enum { kHeads = 1024 };
+  for (int h = t; h < kHeads; h += int(blockDim.x)) head[h] = -1;
   int count = 0;
   auto flush = [&] {
     __syncthreads();
     if (t < count) {
-      is_first[t] = 1;
+      is_first[t] = atomicExch(&head[int(row[t] % kHeads)], t); // for now the list
       if (width == 1) single[t] = value(from[t], 0);
     }
     __syncthreads();
+    int follower = count, first = 1;
+    if (t < count)
+      for (int q = head[int(row[t] % kHeads)]; q >= 0; q = is_first[q])
+        if (row[q] == row[t]) {
+          if (q > t && q < follower) follower = q;
+          if (q < t) first = 0;
+        }
+    __syncthreads();
     if (t < count) {
-      int q = t + 1;
-      while (q < count && row[q] != row[t]) ++q;
-      next[t] = q;
-      if (q < count) is_first[q] = 0;
+      next[t] = follower;
+      is_first[t] = first;
+      head[int(row[t] % kHeads)] = -1;
     }
     __syncthreads();
     if (width == 1) {
@@ -454,13 +646,15 @@ __device__ void tl_scatter(unsigned char* scratch, i64 n, i64 lo, i64 hi, i64 wi
     __syncthreads();
     count = 0;
   };
-  for (i64 first = 0; first < n; first += 4 * i64(blockDim.x)) {
-    i64 rows[4];
+  for (i64 first = 0; first < entries.count; first += 4 * i64(blockDim.x)) {
+    i64 rows[4], js[4];
 #pragma unroll
     for (int u = 0; u < 4; ++u) {
-      i64 j = first + u * i64(blockDim.x) + t;
-      rows[u] = j < n ? key(j) : lo - 1;
+      i64 k = first + u * i64(blockDim.x) + t;
+      js[u] = k < entries.count && entries.list ? entries.list[k] : k;
     }
+#pragma unroll
+    for (int u = 0; u < 4; ++u) rows[u] = first + u * i64(blockDim.x) + t < entries.count ? key(js[u]) : lo - 1;
 #pragma unroll
     for (int u = 0; u < 4; ++u) {
       bool taken = lo <= rows[u] && rows[u] < hi;
@@ -476,7 +670,7 @@ __device__ void tl_scatter(unsigned char* scratch, i64 n, i64 lo, i64 hi, i64 wi
       if (count + all > queue) flush();
       if (taken) {
         int at = count + before + __popc(votes & ((1u << lane) - 1));
-        from[at] = first + u * i64(blockDim.x) + t;
+        from[at] = js[u];
         row[at] = rows[u];
       }
       count += all;

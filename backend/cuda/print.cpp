@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <functional>
 #include <map>
+#include <set>
 
 namespace tl {
 namespace {
@@ -87,11 +88,29 @@ bool is_reduction(const Instr& in) { return in.op == KOp::Reduce || in.op == KOp
 enum class Mode {
   Block,  // one tile at a time: vector loops and reductions over all threads, the rest by all in the same way
   Warp,   // the same by each warp
+  Group,  // a tile by threads side by side, as many as it has use for: one vector loop and nothing around it
   Thread, // a tile per thread
   Solo,   // a tile at a time by one thread: sequential code with workspace of its own
 };
 
+// A tile is a row of elements that are independent of each other.
+bool is_space(const Kernel& kernel, const Phase& phase) {
+  size_t loops = 0;
+  for (const Instr& in : phase.body.instrs) {
+    if (in.op == KOp::For && in.vector)
+      ++loops;
+    else if (!in.blocks.empty() || in.op == KOp::Store || in.op == KOp::Check || in.op == KOp::Scatter)
+      return false;
+    for (const Block& inner : in.blocks)
+      if (has(inner, [](const Instr& x) { return x.vector; })) return false;
+  }
+  return loops == 1 && !phase.row.steps.empty() &&
+         std::none_of(kernel.params.begin(), kernel.params.end(),
+                      [](const Param& p) { return p.kind == ParamKind::Local; });
+}
+
 Mode mode_of(const Kernel& kernel, const Phase& phase) {
+  if (is_space(kernel, phase)) return Mode::Group;
   if (has(phase.body, [](const Instr& in) { return in.vector || is_reduction(in) || in.op == KOp::Scatter; }))
     return Mode::Block;
   const bool local = std::any_of(kernel.params.begin(), kernel.params.end(),
@@ -125,6 +144,48 @@ bool has_short_rows(const Kernel& kernel, size_t phase) {
   return !kernel.phases[phase].row.steps.empty() && mode_of(kernel, kernel.phases[phase]) == Mode::Block &&
          std::none_of(kernel.params.begin(), kernel.params.end(),
                       [](const Param& p) { return p.kind == ParamKind::Local; });
+}
+
+// What a thread loads and stores at once where it takes four elements of a vector loop that lie side by side.
+struct Quads {
+  std::vector<const Instr*> loads, stores; // of the loop's own statements
+  bool any() const { return !loads.empty() || !stores.empty(); }
+};
+
+// The statements of a vector loop whose addresses grow by one from element to element. Every load comes before the
+// first store; what is large or loops is left alone.
+Quads quads_of(const Instr& loop) {
+  constexpr size_t kMost = 500;
+  const Block& body = loop.blocks[0];
+  std::set<uint32_t> varying{body.params[0].index}, side_by_side = varying, defined;
+  Quads quads;
+  bool stored = false;
+  if (body.instrs.size() > kMost) return {};
+  for (const Instr& in : body.instrs) {
+    if (!in.blocks.empty() && in.op != KOp::If) return {};
+    bool varies = in.op == KOp::Load;
+    for (ValueId v : in.operands)
+      varies = varies || varying.count(v.index) > 0;
+    for (const Block& inner : in.blocks) {
+      if (stored && has(inner, [](const Instr& x) { return x.op == KOp::Load; })) return {};
+      if (has(inner, [](const Instr& x) { return !x.blocks.empty() && x.op != KOp::If; })) return {};
+      stored = stored || has(inner, [](const Instr& x) { return x.op == KOp::Store; });
+      varies = true;
+    }
+    if (in.op == KOp::Add || in.op == KOp::Sub) {
+      auto steady = [&](size_t i) { return !varying.count(in.operands[i].index); };
+      auto grows = [&](size_t i) { return side_by_side.count(in.operands[i].index) > 0; };
+      if ((grows(0) && steady(1)) || (in.op == KOp::Add && grows(1) && steady(0)))
+        side_by_side.insert(in.results[0].index);
+    }
+    if (in.op == KOp::Load && stored) return {};
+    stored = stored || in.op == KOp::Store;
+    if (in.op == KOp::Load && side_by_side.count(in.operands[0].index)) quads.loads.push_back(&in);
+    if (in.op == KOp::Store && side_by_side.count(in.operands[0].index)) quads.stores.push_back(&in);
+    for (ValueId v : in.results)
+      if (varies) varying.insert(v.index);
+  }
+  return quads;
 }
 
 class Printer {
@@ -190,8 +251,8 @@ private:
 
   // What a launch passes: one struct by value, of 8-byte members.
   void arguments() {
-    std::string fields =
-        "i64 tile_begin, tile_end; char* shared; char* local; i64 local_bytes; tl_errors* errors; u32* failed;";
+    std::string fields = "i64 tile_begin, tile_end; char* shared; char* local; i64 local_bytes; tl_errors* errors; "
+                         "u32* failed; i64 group;";
     for (size_t i = 0; i < kernel_.params.size(); ++i) {
       const Param& p = kernel_.params[i];
       switch (p.kind) {
@@ -223,7 +284,10 @@ private:
       case ParamKind::Size:
         line(fmt::format("const i64 p{0} = a.a{0} ? *tl_at(a.a{0}) : i64(a.b{0}); // {1}", i, p.name));
         break;
-      case ParamKind::Output: line(fmt::format("{0}* const p{1} = tl_at(a.a{1}); // {2}", name, i, p.name)); break;
+      case ParamKind::Output:
+        line(fmt::format("{0}* const {3}p{1} = tl_at(a.a{1}); // {2}", name, i, p.name,
+                         p.exclusive ? "__restrict__ " : ""));
+        break;
       case ParamKind::Shared:
       case ParamKind::Local: {
         bool is_shared = p.kind == ParamKind::Shared;
@@ -249,11 +313,12 @@ private:
   void phase(size_t i) {
     phase(i, mode_of(kernel_, kernel_.phases[i]), "");
     if (has_short_rows(kernel_, i)) phase(i, Mode::Thread, kShortRows);
-    if (has_warps(kernel_, i)) phase(i, Mode::Warp, kWarps);
+    if (longest_by_warp(kernel_, i) > 0) phase(i, Mode::Warp, kWarps);
   }
 
   void phase(size_t i, Mode mode, std::string_view suffix) {
     const Block& body = kernel_.phases[i].body;
+    phase_ = &body.instrs;
     mode_ = mode;
     together_ = mode_ == Mode::Block || mode_ == Mode::Warp;
     loads_alike_ = together_ && loads_alike(body);
@@ -269,7 +334,12 @@ private:
           "i64(gridDim.x) * "
           "blockDim.x)",
           tile));
-    else if (mode_ == Mode::Warp)
+    else if (mode_ == Mode::Group) {
+      line("const int group = int(a.group), me = int(threadIdx.x) % group, groups = int(blockDim.x) / group;");
+      open(fmt::format("for (i64 {0} = a.tile_begin + i64(blockIdx.x) * groups + int(threadIdx.x) / group; "
+                       "{0} < a.tile_end; {0} += i64(gridDim.x) * groups)",
+                       tile));
+    } else if (mode_ == Mode::Warp)
       open(fmt::format("for (i64 {0} = a.tile_begin + tl_warp(); {0} < a.tile_end; {0} += tl_warps())", tile));
     else
       open(fmt::format("for (i64 {0} = a.tile_begin + blockIdx.x; {0} < a.tile_end; {0} += gridDim.x)", tile));
@@ -285,12 +355,17 @@ private:
     signature("phase0");
     gemm_header();
     const std::string acc(type_name(value_type(g.type)));
+    // While a step is multiplied, the next one is on its way, where elements are copied as they are.
+    const DType in_memory = kernel_.params[g.a].dtype;
+    const bool ahead =
+        size_of(in_memory) == 4 && in_memory == value_type(g.type) && in_memory == kernel_.params[g.b].dtype;
     for (const char* text :
          {"__shared__ i64 a_at[256], b_at[256];", "const int t = int(threadIdx.x), right = t % 16, below = t / 16;",
           "const i64 across = (n + 127) / 128, down = (m + 63) / 64;",
           "const i64 tiles = batch * across * down, tile_end = a.tile_end < tiles ? a.tile_end : tiles;"})
       line(text);
-    line(fmt::format("__shared__ __align__(16) {} a_part[16][68], b_part[16][128];", acc));
+    line(
+        fmt::format("__shared__ __align__(16) {} a_part[{}][16][68], b_part[{}][16][128];", acc, 1 + ahead, 1 + ahead));
     open("for (i64 tile = a.tile_begin + blockIdx.x; tile < tile_end; tile += gridDim.x)");
     line("const i64 l = tile / (across * down), top = tile / across % down * 64, left = tile % across * 128;");
     line("i64 a_tile = a_base, b_tile = b_base, c_tile = 0;");
@@ -300,7 +375,8 @@ private:
     gemm_walk("column", "column", {{"b_column", 0}});
     line("const bool works = top + 4 * below < m && left + 4 * right < n;");
     line(fmt::format("{} total[4][8] = {{}}, acc[4][8] = {{}};", acc));
-    open("for (i64 k0 = 0; k0 < k; k0 += 16)");
+    line("auto fetch = [&](i64 k0) {");
+    ++depth_;
     open("if (k0 % 256 == 0)");
     line("i64 a_k = 0, b_k = 0;");
     line("const i64 product = k0 + t;");
@@ -308,23 +384,45 @@ private:
     line("a_at[t] = a_k; b_at[t] = b_k; // nobody reads them before the last barrier");
     line("__syncthreads();");
     close();
-    line("const int at = int(k0 % 256), count = k - k0 < 16 ? int(k - k0) : 16;");
+    line(fmt::format("const int at = int(k0 % 256), buffer = {}, count = k - k0 < 16 ? int(k - k0) : 16;",
+                     ahead ? "int(k0 / 16 % 2)" : "0"));
+    auto element = [&](const std::string& to, const std::string& valid, uint32_t param, const std::string& from) {
+      if (ahead)
+        return line(fmt::format("tl_copy_async(&{}, {} + ({} ? {} : 0), {});", to, pointer(param), valid, from, valid));
+      line(fmt::format("{} = {} ? {} : {}(0);", to, valid, load(param, from), acc));
+    };
     line("#pragma unroll");
     open("for (int q = 0; q < 4; ++q)");
     line("const i64 i = top + below + 16 * q;");
-    line(fmt::format("a_part[right][below + 16 * q] = i < m && right < count ? {} : {}(0);",
-                     load(g.a, "a_tile + i * a_row + a_at[at + right]"), acc));
+    line("const bool there = i < m && right < count;");
+    element("a_part[buffer][right][below + 16 * q]", "there", g.a, "a_tile + i * a_row + a_at[at + right]");
     close();
     line("#pragma unroll");
     open("for (int q = 0; q < 8; ++q)");
     line("const int kb = t / 128 + 2 * q;");
-    line(fmt::format("b_part[kb][t % 128] = kb < count && column < n ? {} : {}(0);",
-                     load(g.b, "b_column + b_at[at + kb]"), acc));
+    line("const bool there = kb < count && column < n;");
+    element("b_part[buffer][kb][t % 128]", "there", g.b, "b_column + b_at[at + kb]");
     close();
+    if (ahead) line("tl_commit();");
+    close(";");
+    if (ahead) line("if (k > 0) fetch(0);");
+    open("for (i64 k0 = 0; k0 < k; k0 += 16)");
+    if (ahead) {
+      open("if (k0 + 16 < k)");
+      line("fetch(k0 + 16);");
+      line("tl_arrived<1>();");
+      close(" else {");
+      line("  tl_arrived<0>();");
+      line("}");
+    } else {
+      line("fetch(k0);");
+    }
     line("__syncthreads();");
+    line(fmt::format("const int buffer = {}, count = k - k0 < 16 ? int(k - k0) : 16;",
+                     ahead ? "int(k0 / 16 % 2)" : "0"));
     open("if (works)");
-    line("if (count == 16) tl_multiply<16>(16, a_part, b_part, below, right, acc);");
-    line("else tl_multiply<1>(count, a_part, b_part, below, right, acc);");
+    line("if (count == 16) tl_multiply<16>(16, a_part[buffer], b_part[buffer], below, right, acc);");
+    line("else tl_multiply<1>(count, a_part[buffer], b_part[buffer], below, right, acc);");
     open("if ((k0 + 16) % 512 == 0 || k0 + 16 >= k)");
     open("for (int r = 0; r < 4; ++r) for (int c = 0; c < 8; ++c)");
     line("total[r][c] = k0 < 512 ? acc[r][c] : total[r][c] + acc[r][c];");
@@ -429,8 +527,7 @@ private:
     close();
   }
 
-  std::string load(uint32_t param, const std::string& offset) const {
-    std::string element = fmt::format("{}[{}]", pointer(param), offset);
+  std::string from_memory(uint32_t param, const std::string& element) const {
     switch (kernel_.params[param].dtype) {
     case DType::Bool: return fmt::format("({} != 0)", element);
     case DType::F16: return fmt::format("tl_from_f16({})", element);
@@ -438,15 +535,19 @@ private:
     default: return element;
     }
   }
-  std::string store(uint32_t param, const std::string& offset, const std::string& value) const {
-    std::string stored = value;
+  std::string to_memory(uint32_t param, const std::string& value) const {
     switch (kernel_.params[param].dtype) {
-    case DType::Bool: stored = fmt::format("u8({})", value); break;
-    case DType::F16: stored = fmt::format("tl_to_f16({})", value); break;
-    case DType::BF16: stored = fmt::format("tl_to_bf16({})", value); break;
-    default: break;
+    case DType::Bool: return fmt::format("u8({})", value);
+    case DType::F16: return fmt::format("tl_to_f16({})", value);
+    case DType::BF16: return fmt::format("tl_to_bf16({})", value);
+    default: return value;
     }
-    return fmt::format("{}[{}] = {};", pointer(param), offset, stored);
+  }
+  std::string load(uint32_t param, const std::string& offset) const {
+    return from_memory(param, fmt::format("{}[{}]", pointer(param), offset));
+  }
+  std::string store(uint32_t param, const std::string& offset, const std::string& value) const {
+    return fmt::format("{}[{}] = {};", pointer(param), offset, to_memory(param, value));
   }
 
   void block(const Block& b) {
@@ -544,6 +645,10 @@ private:
   }
 
   void print(const Instr& in) {
+    if (const auto quad = in_quad_.find(&in); quad != in_quad_.end()) {
+      if (in.op == KOp::Load) return define(in.results[0], from_memory(in.param, quad->second));
+      return line(fmt::format("{} = {};", quad->second, to_memory(in.param, v(in.operands[1]))));
+    }
     switch (in.op) {
     case KOp::Store: {
       std::string text = store(in.param, v(in.operands[0]), v(in.operands[1]));
@@ -631,17 +736,92 @@ private:
     line("}");
   }
 
+  // A vector loop by some threads, four elements side by side at a time where that saves accesses.
+  void print_lanes(const Instr& in, const std::string& me, const std::string& threads) {
+    const Block& body = in.blocks[0];
+    const std::string i = v(body.params[0]), lo = v(in.operands[0]), hi = v(in.operands[1]);
+    const Quads quads = quads_of(in);
+    if (!quads.any() || mode_ == Mode::Warp) { // a warp's rows may be shorter than four for each thread
+      line(fmt::format("for (i64 {0} = {1} + {3}; {0} < {2}; {0} += {4}) {{", i, lo, hi, me, threads));
+      nested(body);
+      return line("}");
+    }
+    open(fmt::format("for (i64 four = {}; {} + 4 * four < {}; four += {})", me, lo, hi, threads));
+    line(fmt::format("const i64 quad = {} + 4 * four;", lo));
+    open(fmt::format("if ({} - quad >= 4)", hi));
+    for (const Instr* load : quads.loads)
+      quad_access(body, *load, true);
+    for (const Instr* store : quads.stores)
+      line(fmt::format("tl_quad<{}> {};", memory_name(kernel_.params[store->param].dtype), quad_name(body, *store)));
+    for (const std::vector<const Instr*>* accesses : {&quads.loads, &quads.stores})
+      for (const Instr* access : *accesses)
+        in_quad_[access] = quad_name(body, *access) + ".at[q]";
+    // Not a loop: those are unrolled too late for what the elements have in common to be seen.
+    line("const auto element = [&](const int q) {");
+    // NVRTC sees that such elements have their upper bits in common, as words of one random block do.
+    line(fmt::format("  const i64 {} = quad {} q;", i, is_of_fours(in.operands[0]) ? "|" : "+"));
+    nested(body);
+    line("};");
+    line("element(0); element(1); element(2); element(3);");
+    in_quad_.clear();
+    for (const Instr* store : quads.stores)
+      quad_access(body, *store, false);
+    --depth_;
+    line("} else {");
+    line("#pragma unroll 1");
+    line(fmt::format("  for (i64 {0} = quad; {0} < {1}; ++{0}) {{", i, hi));
+    nested(body);
+    line("  }");
+    line("}");
+    close();
+  }
+
+  // Is this value of the phase a multiple of four, as the first of a block of elements is?
+  bool is_of_fours(ValueId value) const {
+    for (const Instr& in : *phase_) {
+      if (in.results.empty() || in.results[0] != value) continue;
+      if (in.op == KOp::Const) return in.imm.as<int64_t>() % 4 == 0;
+      return in.op == KOp::Mul && (is_of_fours(in.operands[0]) || is_of_fours(in.operands[1]));
+    }
+    return false;
+  }
+
+  std::string quad_name(const Block& body, const Instr& access) const {
+    return fmt::format("quad{}", &access - body.instrs.data());
+  }
+
+  // Loads or stores four elements of a vector loop's body, the first at `quad`.
+  void quad_access(const Block& body, const Instr& access, bool loads) {
+    const std::string name = quad_name(body, access);
+    if (loads) line(fmt::format("tl_quad<{}> {};", memory_name(kernel_.params[access.param].dtype), name));
+    line("{");
+    ++depth_;
+    line(fmt::format("const i64 {} = quad;", v(body.params[0])));
+    std::set<uint32_t> needed{access.operands[0].index};
+    std::vector<const Instr*> before;
+    for (const Instr* in = &access; in-- != body.instrs.data();) {
+      if (in->results.empty() || !needed.count(in->results[0].index)) continue;
+      before.push_back(in);
+      for (ValueId operand : in->operands)
+        needed.insert(operand.index);
+    }
+    SaveAndRestore together(together_, false);
+    for (; !before.empty(); before.pop_back())
+      print(*before.back());
+    const std::string at = fmt::format("{} + {}", pointer(access.param), v(access.operands[0]));
+    line(loads ? fmt::format("{} = tl_load_quad({});", name, at) : fmt::format("tl_store_quad({}, {});", at, name));
+    close();
+  }
+
   void print_for(const Instr& in) {
     const Block& body = in.blocks[0];
     std::string i = v(body.params[0]), lo = v(in.operands[0]), hi = v(in.operands[1]), step = v(in.operands[2]);
+    if (in.vector && mode_ == Mode::Group) return print_lanes(in, "me", "group");
     if (in.vector && together_) {
       if (shares_columns_ && shares_columns(in)) return print_columns(in);
       // Threads that are ahead must not write what others have yet to load.
       if (loads_alike_ && has(body, [](const Instr& inner) { return inner.op == KOp::Store; })) barrier();
-      line(fmt::format("for (i64 {0} = {1} + {3}; {0} < {2}; {0} += {4}) {{", i, lo, hi, me(),
-                       mode_ == Mode::Warp ? "32" : "blockDim.x"));
-      nested(body);
-      line("}");
+      print_lanes(in, std::string(me()), mode_ == Mode::Warp ? "32" : "blockDim.x");
       return barrier();
     }
     std::vector<ValueId> carried(body.params.begin() + 1, body.params.end());
@@ -660,21 +840,37 @@ private:
 
   void print_scatter(const Instr& in) {
     const std::string_view t = type_name(value_type(kernel_.params[in.param].dtype));
-    auto block_of = [&](size_t k, const std::string& head) {
-      const Block& b = in.blocks[k];
+    const std::string lists = pointer(in.source), counts = pointer(in.source + 1), totals = pointer(in.source + 2);
+    const std::string n = v(in.operands[0]), lo = v(in.operands[1]), hi = v(in.operands[2]), part = v(in.operands[4]);
+    const Block &key = in.blocks[0], &value = in.blocks[1];
+    const bool adds = in.blocks.size() > 2;
+    auto block_of = [&](const Block& b, const std::string& head, const char* after) {
       line(head + " {");
       nested(b);
       line(fmt::format("  return {};", v(b.yields[0])));
-      line("},");
+      line(fmt::format("}}{}", after));
     };
-    const Block &key = in.blocks[0], &value = in.blocks[1];
-    const bool adds = in.blocks.size() > 2;
-    line(fmt::format("tl_scatter<{}, {}>(scratch, {}, {}, {}, {},", t, adds, v(in.operands[0]), v(in.operands[1]),
-                     v(in.operands[2]), v(in.operands[3])));
-    block_of(0, fmt::format("[&](i64 {}) -> i64", v(key.params[0])));
-    block_of(1, fmt::format("[&](i64 {}, i64 {}) -> {}", v(value.params[0]), v(value.params[1]), t));
+    auto keys = [&](const char* after) { block_of(key, fmt::format("[&](i64 {}) -> i64", v(key.params[0])), after); };
+    switch (in.stage) {
+    case ScatterStage::Count:
+      line(fmt::format("tl_scatter_count(scratch, {}, {}, {}, {}, {},", n, lo, hi, part, counts));
+      return keys(");");
+    case ScatterStage::Add:
+      return line(fmt::format("tl_scatter_add(scratch, {}, {}, {}, {});", lo, hi, counts, totals));
+    case ScatterStage::Move:
+      line(fmt::format("tl_scatter_move(scratch, {}, {}, {}, {}, {}, {}, {},", n, lo, hi, part, counts, totals, lists));
+      return keys(");");
+    case ScatterStage::Write: break;
+    }
+    line(fmt::format("const tl_entries entries = tl_scatter_entries(scratch, {}, {}, {}, {}, {});", n, lo, part, totals,
+                     lists));
+    line(fmt::format("tl_scatter<{}, {}>(scratch, entries, {}, {}, {},", t, adds, lo, hi, v(in.operands[3])));
+    keys(",");
+    block_of(value, fmt::format("[&](i64 {}, i64 {}) -> {}", v(value.params[0]), v(value.params[1]), t), ",");
     if (adds)
-      block_of(2, fmt::format("[&]({0} {1}, {0} {2}) -> {0}", t, v(in.blocks[2].params[0]), v(in.blocks[2].params[1])));
+      block_of(in.blocks[2],
+               fmt::format("[&]({0} {1}, {0} {2}) -> {0}", t, v(in.blocks[2].params[0]), v(in.blocks[2].params[1])),
+               ",");
     else
       line(fmt::format("[&]({0}, {0} value) -> {0} {{ return value; }},", t));
     line(fmt::format("[&](i64 at) -> {} {{ return {}; }},", t, load(in.param, "at")));
@@ -721,10 +917,12 @@ private:
   int depth_ = 0;
   Mode mode_ = Mode::Block;
   std::map<std::string, GemmAxes> gemm_axes_;
-  bool together_ = false;       // all threads of the block are doing the same
-  bool loads_alike_ = false;    // of this phase
-  bool shares_columns_ = false; // likewise
-  bool columns_ = false;        // the threads of a block share columns here
+  const std::vector<Instr>* phase_ = nullptr;   // the statements of the phase that is printed
+  std::map<const Instr*, std::string> in_quad_; // loads and stores that are done for four elements at once
+  bool together_ = false;                       // all threads of the block are doing the same
+  bool loads_alike_ = false;                    // of this phase
+  bool shares_columns_ = false;                 // likewise
+  bool columns_ = false;                        // the threads of a block share columns here
 };
 
 } // namespace
@@ -761,7 +959,17 @@ Sums sums_of(const kir::Kernel& kernel) {
 }
 
 bool takes_short_rows(const kir::Kernel& kernel, size_t phase) { return has_short_rows(kernel, phase); }
-bool takes_warps(const kir::Kernel& kernel, size_t phase) { return has_warps(kernel, phase); }
+int64_t longest_by_warp(const kir::Kernel& kernel, size_t phase) {
+  if (!has_warps(kernel, phase)) return 0;
+  size_t passes = 0;
+  for (const Instr& in : kernel.phases[phase].body.instrs)
+    passes += is_reduction(in) || in.op == KOp::For;
+  return passes == 1 ? INT64_MAX : kLongRow;
+}
+
+bool runs_by_group(const kir::Kernel& kernel, size_t phase) {
+  return mode_of(kernel, kernel.phases[phase]) == Mode::Group;
+}
 
 bool runs_by_thread(const kir::Kernel& kernel, size_t phase) {
   return !kernel.is_gemm && mode_of(kernel, kernel.phases[phase]) == Mode::Thread;

@@ -11,7 +11,7 @@ namespace tl {
 //   tile_begin, tile_end        the tiles to run; a block takes tile_begin + blockIdx.x, + gridDim.x, …, or each thread
 //                               one, where runs_by_thread; where takes_short_rows, there is also a function
 //                               NAME_phaseK_rows, in which each thread takes one, for tiles that are rows of few
-//                               elements; where takes_warps, NAME_phaseK_warps, in which each warp takes one
+//                               elements; where longest_by_warp, NAME_phaseK_warps, in which each warp takes one
 //   shared, local, local_bytes  workspaces; `local` is cut into one piece of local_bytes for each block,
 //                               or each warp
 //   errors                      one record for each of check_sites, zeros where nothing failed yet
@@ -39,11 +39,15 @@ Sums sums_of(const kir::Kernel& kernel);
 
 // The sites at which a kernel may fail, in ascending order.
 std::vector<int32_t> check_sites(const kir::Kernel& kernel);
-// Whether each thread takes a tile of its own in this phase.
+// Whether threads side by side share a tile in this phase, or each thread takes one of its own.
+bool runs_by_group(const kir::Kernel& kernel, size_t phase);
 bool runs_by_thread(const kir::Kernel& kernel, size_t phase);
 bool takes_short_rows(const kir::Kernel& kernel, size_t phase);
 constexpr const char* kShortRows = "_rows";
-bool takes_warps(const kir::Kernel& kernel, size_t phase);
+// The longest row for which warps pay; 0: there is no function by warps. Those of several passes are to stay in the
+// cache, where there are as many rows at once as warps.
+constexpr int64_t kLongRow = 1024;
+int64_t longest_by_warp(const kir::Kernel& kernel, size_t phase);
 constexpr const char* kWarps = "_warps";
 
 } // namespace tl

@@ -73,10 +73,11 @@ GpuKernel describe(const kir::Kernel& kernel, const GpuCompileOptions& options) 
   for (size_t k = 0; k < kernel.phases.size(); ++k) {
     const std::string function = fmt::format("{}_phase{}", kernel.name, k);
     result.phases.push_back({function, kernel.phases[k].tiles, runs_by_thread(kernel, k), {}, {}, {}});
-    if (takes_warps(kernel, k)) result.phases.back().by_warp = function + kWarps;
-    if (!takes_short_rows(kernel, k)) continue;
     result.phases.back().row = kernel.phases[k].row;
-    result.phases.back().by_row = function + kShortRows;
+    result.phases.back().by_group = runs_by_group(kernel, k);
+    result.phases.back().longest_by_warp = longest_by_warp(kernel, k);
+    if (result.phases.back().longest_by_warp > 0) result.phases.back().by_warp = function + kWarps;
+    if (takes_short_rows(kernel, k)) result.phases.back().by_row = function + kShortRows;
   }
   result.sizes.resize(result.rank_0.size());
   result.multiplies = kernel.is_gemm;

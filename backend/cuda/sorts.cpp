@@ -10,6 +10,7 @@ constexpr std::string_view kText = R"CUDA(
 // What a launch passes: sizes, then x[rows, n] and the result[rows, k].
 struct Arguments {
   i64 tile_begin, tile_end; char* shared; char* local; i64 local_bytes; tl_errors* errors; u32* failed;
+  i64 group;
   i64* rows_at; i64 rows; i64* n_at; i64 n; i64* k_at; i64 k; i64* type_at; i64 type;
   const Element* x; Result* result;
 };

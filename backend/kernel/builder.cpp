@@ -1,5 +1,6 @@
 #include "backend/kernel/builder.h"
 #include <algorithm>
+#include <bit>
 #include <stdexcept>
 
 namespace tl::kir {
@@ -225,7 +226,43 @@ std::optional<ValueId> Builder::fold(KOp op, DType type, const std::vector<Value
   return std::nullopt;
 }
 
+// How many of the last bits of an integer of 64 bits are zero, for all we know.
+int Builder::low_zeros(ValueId v) const {
+  if (auto known = constant_of(v)) return *known == 0 ? 64 : std::countr_zero(static_cast<uint64_t>(*known));
+  const Instr* in = definition(v);
+  if (!in) return 0;
+  switch (in->op) {
+  case KOp::Mul: return std::min(64, low_zeros(in->operands[0]) + low_zeros(in->operands[1]));
+  case KOp::Add: return std::min(low_zeros(in->operands[0]), low_zeros(in->operands[1]));
+  case KOp::Convert: return size_of(type(in->operands[0])) == 8 ? low_zeros(in->operands[0]) : 0;
+  default: return 0;
+  }
+}
+
+// Without what is added to bits that are zero, where those are shifted away: so that the words of a random number's
+// block share its computation.
+ValueId Builder::without_low_part(ValueId v, int64_t shift) const {
+  ValueId sum = v;
+  const Instr* in = definition(sum);
+  while (in && in->op == KOp::Convert && size_of(type(in->operands[0])) == 8) {
+    sum = in->operands[0];
+    in = definition(sum);
+  }
+  if (!in || in->op != KOp::Add) return v;
+  for (size_t i = 0; i < 2; ++i) {
+    const auto added = constant_of(in->operands[i]);
+    const int zeros = low_zeros(in->operands[1 - i]);
+    if (added && *added >= 0 && zeros <= shift && *added >> zeros == 0) return in->operands[1 - i];
+  }
+  return v;
+}
+
 ValueId Builder::pure(KOp op, DType type, std::vector<ValueId> operands) {
+  if (op == KOp::LShr && size_of(type) == 8 && is_int(type))
+    if (auto shift = constant_of(operands[1]); shift && *shift < 64) {
+      const ValueId rest = without_low_part(operands[0], *shift);
+      if (rest != operands[0]) operands[0] = pure(KOp::Convert, type, {rest});
+    }
   if (is_commutative(op) && is_integral(this->type(operands[0])) && operands[0] > operands[1])
     std::swap(operands[0], operands[1]);
   if (auto folded = fold(op, type, operands)) return *folded;

@@ -89,7 +89,9 @@ public:
   ValueId select(ValueId c, ValueId a, ValueId b) { return pure(KOp::Select, type(a), {c, a, b}); }
   ValueId min(ValueId a, ValueId b) { return select(lt(a, b), a, b); } // of integers
   ValueId max(ValueId a, ValueId b) { return select(lt(a, b), b, a); }
-  const Instr* definition(ValueId v) const;            // in an open block; null: not made by one instruction
+  const Instr* definition(ValueId v) const; // in an open block; null: not made by one instruction
+  int low_zeros(ValueId v) const;
+  ValueId without_low_part(ValueId v, int64_t shift) const;
   std::optional<int64_t> constant_of(ValueId v) const; // of integers and bools
 
 private:

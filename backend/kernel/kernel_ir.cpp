@@ -114,13 +114,15 @@ private:
       break;
     case KOp::Arg:
     case KOp::Load:
-    case KOp::Scatter:
     case KOp::Store: out_ += fmt::format(" ${}", instr.param); break;
     case KOp::Reduce:
     case KOp::ReduceChunk: out_ += fmt::format(" {} {}", tl::name_of(instr.reduce), tl::name_of(instr.dtype)); break;
     case KOp::Contract:
     case KOp::Round16: out_ += fmt::format(" {}", tl::name_of(instr.dtype)); break;
     case KOp::CopyTransposed: out_ += fmt::format(" ${} ${}", instr.param, instr.source); break;
+    case KOp::Scatter:
+      out_ += fmt::format(" ${} stage {} ${}", instr.param, static_cast<int>(instr.stage), instr.source);
+      break;
     case KOp::Check: out_ += fmt::format(" site {}", instr.site); break;
     default: break;
     }

@@ -110,13 +110,20 @@ enum class KOp : uint8_t {
   CopyTransposed, // {param, source} (offset, stride, rows, columns, pitch): param[c * pitch + r] =
                   // source[offset + r * stride + c] for r < rows, c < columns, as they are in memory. What is between
                   // the rows or up to kTransposeSlack elements after the last one may be overwritten. CPU only
-  Scatter, // {param} (n, lo, hi, width) block(j) yields a row, i64; block(j, c) yields a value; where they add up:
-           // block(old, value) yields what is stored. For each j < n in ascending order whose row is in [lo, hi),
-           // param[row * width + c] becomes the value for all c < width. GPUs only
+  Scatter, // {param, stage, source} (n, lo, hi, width, part) block(j) yields a row, i64; block(j, c) yields a value;
+           // where they add up: block(old, value) yields what is stored. Stage Write: for each j < n in ascending order
+           // whose row is in [lo, hi), param[row * width + c] becomes the value for all c < width. The stages before
+           // make lists of the j of each bucket of kScatterParts * part rows, in order, if n > kScatterFew: the
+           // workspaces `source` (the lists, i64[n]), source + 1 (by bucket and chunk of kSumChunk j how many, then how
+           // many before) and source + 2 (by bucket how many). Count and Move: of chunk lo, of hi; Add: of bucket lo,
+           // of hi chunks. GPUs only
   Check,   // {site} (ok: bool, element i64, a i64, b i64): records a failure where ok is false
 };
 
 constexpr int64_t kTransposeSlack = 16;
+
+enum class ScatterStage : uint8_t { Count, Add, Move, Write };
+constexpr int64_t kScatterBuckets = 256, kScatterParts = 4, kScatterFew = 8192;
 
 struct Instr;
 struct Block {
@@ -130,6 +137,7 @@ struct Instr {
   DType dtype{}; // type of the result (for Load the value's type; for Reduce the accumulator; for Convert the target)
   bool vector = false; // For
   ReduceOp reduce{};
+  ScatterStage stage{};
   uint32_t param = 0;
   uint32_t source = 0; // a parameter
   int32_t site = -1;

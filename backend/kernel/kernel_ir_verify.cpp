@@ -283,10 +283,11 @@ private:
       }
       break;
     case KOp::Scatter: {
-      require(in.operands.size() == 4 && (in.blocks.size() == 2 || in.blocks.size() == 3), in, "operands and blocks");
+      require(in.operands.size() == 5 && (in.blocks.size() == 2 || in.blocks.size() == 3), in, "operands and blocks");
       const Param* p = fault_.empty() ? param() : nullptr;
       if (!p) break;
-      require(t == std::vector(4, DType::I64), in, "sizes are i64");
+      require(t == std::vector(5, DType::I64), in, "sizes are i64");
+      require(in.source + 2 < kernel_.params.size(), in, "there are three workspaces");
       const DType value = value_type(p->dtype);
       block(in.blocks[0], {DType::I64});
       block(in.blocks[1], {DType::I64, DType::I64});

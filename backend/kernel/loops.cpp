@@ -294,6 +294,17 @@ void phase(Emitter& e, SizeFormula tiles, const std::function<void(ValueId)>& bo
   if (work_per_tile && !constant_of(*work_per_tile)) made.grain = ceil_div(made.grain, at_least_one(*work_per_tile));
 }
 
+void space_phase(Emitter& e, std::span<const ir::Dim> dims, const Layout& layout,
+                 const std::function<void(const Index&)>& body) {
+  const int64_t block = block_of(e.target);
+  phase(e, space_tiles(e, dims, layout, block),
+        [&](ValueId tile) { loop_over_tile(e, tile, dims, layout, block, body); });
+  if (e.target == Target::Cpu) return;
+  const std::vector<ir::Dim> ordered = loop_order(dims, layout);
+  e.b.kernel.phases.back().row =
+      at_most(e.formula(std::span(ordered).subspan(layout.split)), SizeFormula::constant(block));
+}
+
 void store_outputs(Emitter& e, const std::vector<size_t>& results, const Index& index) {
   std::vector<ValueId> values;
   std::vector<Index> places; // a row's value may have axes of size 1 behind those of the rows
@@ -316,9 +327,7 @@ void check_guards(Emitter& e, bool vector) {
     if (n.op != ir::Op::Guard) continue;
     const std::vector<ir::Dim>& dims = e.type(n.operands[1]).dims;
     const Layout layout{.split = 0, .vector = vector};
-    phase(e, space_tiles(e, dims, layout, block_of(e.target)), [&](ValueId tile) {
-      loop_over_tile(e, tile, dims, layout, block_of(e.target), [&](const Index& index) { e.guard(n, index); });
-    });
+    space_phase(e, dims, layout, [&](const Index& index) { e.guard(n, index); });
   }
   e.checked_apart = true;
 }

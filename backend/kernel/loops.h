@@ -34,6 +34,10 @@ SizeFormula space_tiles(const Emitter& emitter, std::span<const ir::Dim> dims, c
 void loop_over_tile(Emitter& emitter, ValueId tile, std::span<const ir::Dim> dims, const Layout& layout, int64_t block,
                     const std::function<void(const Index&)>& body);
 
+// A phase over a space, an index at a time. A GPU's threads share a tile, its row.
+void space_phase(Emitter& emitter, std::span<const ir::Dim> dims, const Layout& layout,
+                 const std::function<void(const Index&)>& body);
+
 // Builds one phase; `body` gets the tile.
 void phase(Emitter& emitter, SizeFormula tiles, const std::function<void(ValueId)>& body,
            std::optional<SizeFormula> work_per_tile = {});

@@ -24,14 +24,12 @@ void lower_map(Emitter& e, const Layout& layout) {
       for (size_t i = 0; i < concat.operands.size(); ++i) {
         std::vector<ir::Dim> piece = e.type(concat.operands[i]).dims;
         e.concat_piece[id] = i;
-        phase(e, space_tiles(e, piece, layout, block_of(e.target)), [&](ValueId tile) {
+        space_phase(e, piece, layout, [&](Index index) {
           ValueId start = e.b.i64(0);
           for (const ir::Dim& dim : before)
             start = e.b.add(start, e.size(dim));
-          loop_over_tile(e, tile, piece, layout, block_of(e.target), [&](Index index) {
-            index[axis] = e.b.add(index[axis], start);
-            store_outputs(e, all, index);
-          });
+          index[axis] = e.b.add(index[axis], start);
+          store_outputs(e, all, index);
         });
         before.push_back(piece[axis]);
       }
@@ -39,10 +37,7 @@ void lower_map(Emitter& e, const Layout& layout) {
       return;
     }
   }
-  phase(e, space_tiles(e, dims, layout, block_of(e.target)), [&](ValueId tile) {
-    loop_over_tile(e, tile, dims, layout, block_of(e.target),
-                   [&](const Index& index) { store_outputs(e, all, index); });
-  });
+  space_phase(e, dims, layout, [&](const Index& index) { store_outputs(e, all, index); });
 }
 
 } // namespace tl::kir

@@ -52,8 +52,10 @@ FusionClass Fusion::classify(const Node& node) const {
   if (fusion == FusionClass::Scalar && host_scalar(node.results[0])) return FusionClass::Outside;
   if (node.op == Op::Reshape) {
     const auto& from = f_[node.operands[0]].type.dims;
-    bool ones = from.empty() || only_ones_differ(from, f_[node.results[0]].type.dims);
-    return ones ? FusionClass::View : FusionClass::Outside;
+    const Node* counted = producer_of(f_, node.operands[0]); // numbers are computed again, whatever their shape
+    bool inside =
+        from.empty() || only_ones_differ(from, f_[node.results[0]].type.dims) || (counted && counted->op == Op::Iota);
+    return inside ? FusionClass::View : FusionClass::Outside;
   }
   if (window_view(f_, node)) return FusionClass::View;
   if (fusion == FusionClass::Guard) {

@@ -1,13 +1,17 @@
 // Computes the same thing once: a pure node equal to one before it, in this region or one around it, gives way to that.
 //
 // Needs: nothing.
-// Gives: no two equal pure nodes without regions where the first is in scope of the second. So equal sizes are one
-// value.
+// Gives: no two equal pure nodes without regions where the first is in scope of the second, but for what is cheaply
+// computed from indices alone: a loop computes that again, where it is used, rather than read it from memory. So equal
+// sizes are one value.
 #include "ir/graph/op_info.h"
 #include "ir/graph/rewrite.h"
 #include "passes/edit.h"
 #include "passes/passes.h"
+#include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 namespace tl {
 using namespace ir;
@@ -69,13 +73,44 @@ bool equal(const Function& f, const Node& a, const Node& b) {
   return commutes(a) && a.operands[0] == b.operands[1] && a.operands[1] == b.operands[0];
 }
 
+// Tensors of indices, and what takes few instructions of them.
+class Numbers {
+public:
+  explicit Numbers(const Function& f) : f_(f) {}
+
+  void note(const Node& node) {
+    if (is_number(node)) numbers_.insert(node.results[0].index);
+  }
+  bool contains(ValueId value) const { return numbers_.contains(value.index); }
+
+private:
+  bool is_number(const Node& node) const {
+    if (node.op == Op::Iota) return true;
+    if (node.op == Op::Elementwise) {
+      const ScalarOp op = node.as<ElementwiseAttrs>().op;
+      if (tl::info(op).ulp != 0 || op == ScalarOp::KeyBits || op == ScalarOp::KeyFold) return false;
+    } else if (node.op != Op::Convert && node.op != Op::Reshape) {
+      return false;
+    }
+    return !f_[node.results[0]].type.is_scalar() &&
+           std::all_of(node.operands.begin(), node.operands.end(),
+                       [&](ValueId v) { return contains(v) || f_[v].type.is_scalar(); });
+  }
+
+  const Function& f_;
+  std::unordered_set<uint32_t> numbers_;
+};
+
 void run(Module& module, Function& f) {
   Edit edit(module, f);
-  using Known = std::unordered_multimap<size_t, NodeId>;
+  using Known = std::unordered_multimap<size_t, std::pair<NodeId, int>>; // and in how many loops
   Known known, outside;
+  Numbers numbers(f);
+  int loops = 0;
   std::vector<Known::iterator> added;
   std::vector<size_t> scopes; // how many of `added` belong to the regions around
   edit.scope = [&](NodeId id, size_t, bool enter) {
+    if (f[id].op == Op::For || f[id].op == Op::While) loops += enter ? 1 : -1;
     bool kernel = f[id].op == Op::Kernel; // it has constants of its own
     if (enter) {
       if (kernel) known.swap(outside);
@@ -93,11 +128,13 @@ void run(Module& module, Function& f) {
     size_t hash = hash_of(f, node);
     auto [begin, end] = known.equal_range(hash);
     for (auto at = begin; at != end; ++at) {
-      if (!equal(f, f[at->second], node)) continue;
-      edit.replace(node.results[0], f[at->second].results[0]);
+      const auto [before, around] = at->second;
+      if (!equal(f, f[before], node) || (around != loops && numbers.contains(f[before].results[0]))) continue;
+      edit.replace(node.results[0], f[before].results[0]);
       return Edit::Drop;
     }
-    added.push_back(known.emplace(hash, id));
+    numbers.note(node);
+    added.push_back(known.emplace(hash, std::pair(id, loops)));
     return Edit::Keep;
   };
   edit.leave = [&](NodeId id) {

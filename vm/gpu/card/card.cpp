@@ -4,6 +4,7 @@
 #include "vm/gpu/libraries.h"
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstring>
 #include <fmt/format.h>
 #include <memory>
@@ -345,9 +346,17 @@ cuda::Function GpuCard::function(const GpuKernel& kernel, const std::string& nam
   return function;
 }
 
-// Longer rows have a block each: several passes over as many rows as warps run at once would not stay in the cache.
+// Longer rows have a block each, unless there are enough of them.
 static constexpr int64_t kLongRow = 1024;
 static constexpr uint64_t kGpuWarps = kGpuThreads / 32; // of a block
+
+// Where a launch's threads of a tile are among what it passes.
+static constexpr size_t kGroup = 7;
+
+// Threads for a row of independent elements, four for each.
+static uint64_t threads_for(int64_t row) {
+  return std::bit_ceil(static_cast<uint64_t>(std::clamp<int64_t>((row + 3) / 4, 1, kGpuThreads)));
+}
 
 void GpuCard::launch_phase(const Operation& op, const GpuPhase& phase) {
   const int64_t tiles = phase.tiles.evaluate(op.args.data());
@@ -356,9 +365,14 @@ void GpuCard::launch_phase(const Operation& op, const GpuPhase& phase) {
   packed_[1] = packed_[0] + static_cast<uint64_t>(tiles);
   const int64_t row = phase.row.steps.empty() ? kSumChunk : phase.row.evaluate(op.args.data());
   const bool by_row = !phase.by_row.empty() && row <= kShortRow;
-  const bool by_warp = !by_row && !phase.by_warp.empty() && row <= kLongRow &&
-                       (op.local_bytes == 0 || op.blocks >= kGpuWarps);                       // so many have workspace
-  const uint64_t at_once = phase.by_thread || by_row ? kGpuThreads : by_warp ? kGpuWarps : 1; // tiles of a block
+  const bool many = static_cast<uint64_t>(tiles) >= 2 * blocks_at_once();
+  const bool by_warp = !by_row && !phase.by_warp.empty() && row <= (many ? phase.longest_by_warp : kLongRow) &&
+                       (op.local_bytes == 0 || op.blocks >= kGpuWarps);   // so many have workspace
+  const uint64_t group = phase.by_group ? threads_for(row) : kGpuThreads; // of a tile
+  packed_[kGroup] = group;
+  const uint64_t at_once = phase.by_thread || by_row ? kGpuThreads // tiles of a block
+                           : by_warp                 ? kGpuWarps
+                                                     : kGpuThreads / group;
   uint64_t most = op.blocks;
   if (by_warp) most = op.local_bytes ? most / kGpuWarps : blocks_at_once();
   const auto grid = static_cast<unsigned>(std::min((static_cast<uint64_t>(tiles) + at_once - 1) / at_once, most));
@@ -395,7 +409,7 @@ bool GpuCard::launch(const Operation& op, const Pinned& pinned, const Records& r
           "cuMemcpyDtoDAsync");
   auto address = [](const void* p) { return static_cast<uint64_t>(reinterpret_cast<uintptr_t>(p)); };
   packed_.assign({0, 0, address(op.card_shared.data), address(op.card_local.data), op.local_bytes, records.device,
-                  records.failed_device});
+                  records.failed_device, 0});
   for (size_t k = 0; k < op.args.size(); ++k) {
     const bool slot = k < op.in_slot.size() && op.in_slot[k];
     packed_.push_back(slot ? 0 : address(op.args[k]));
@@ -417,6 +431,11 @@ bool GpuCard::launch(const Operation& op, const Pinned& pinned, const Records& r
 
 void GpuCard::wait(cuda::Event mark, uint64_t moment) {
   make_current();
+  // To wake a thread takes longer than most kernels run: it looks for a while before it sleeps.
+  constexpr auto awake = std::chrono::microseconds(60);
+  const auto until = std::chrono::steady_clock::now() + awake;
+  while (cuda_.query_event(mark) == cuda::kNotReady && std::chrono::steady_clock::now() < until) {
+  }
   check(cuda_.synchronize_event(mark), "cuEventSynchronize");
   done_.store(moment, std::memory_order_release);
 }
