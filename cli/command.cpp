@@ -54,6 +54,7 @@ int dispatch(std::vector<std::string> words) {
     add_devices(app, code);
     add_repl(app, code);
     add_kernel(app);
+    add_lsp(app, code);
     add_completions(app);
     add_help(app);
   };

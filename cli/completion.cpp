@@ -1,7 +1,7 @@
 #include "completion.h"
 #include "abi/scalar_op.h"
-#include "documentation.h"
 #include "lang/typed.h"
+#include "parser/doc/library.h"
 #include <algorithm>
 #include <cctype>
 #include <dirent.h>
