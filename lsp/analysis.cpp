@@ -29,6 +29,7 @@ Analyzer::Analyzer() {
 std::unique_ptr<Analysis> Analyzer::analyse(const std::string& name, const std::string& text, const Held& held) {
   auto result = std::make_unique<Analysis>();
   result->name = name;
+  result->text = text;
   result->file = sources_.add(name, text);
   result->tree = parse(sources_, result->file, result->diagnostics);
   result->imports.targets = library_.targets;

@@ -18,7 +18,7 @@ namespace tl::lsp {
 
 // Parsed and checked. Of a program that does not parse, what could be read is checked too, for the types alone.
 struct Analysis {
-  std::string name; // of the file
+  std::string name, text; // of the file
   FileId file;
   ast::File tree;
   Imports imports; // and the whole library

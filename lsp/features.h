@@ -14,6 +14,12 @@ Json rename(Workspace& workspace, const Json& params);
 Json document_symbols(Workspace& workspace, const Json& params);
 Json workspace_symbols(Workspace& workspace, const Json& params);
 Json folding_ranges(Workspace& workspace, const Json& params);
+Json completion(Workspace& workspace, const Json& params);
+Json signature_help(Workspace& workspace, const Json& params);
+Json inlay_hints(Workspace& workspace, const Json& params);
+Json semantic_tokens(Workspace& workspace, const Json& params);
+Json semantic_legend();
+Json code_actions(Workspace& workspace, const Json& params);
 Json formatting(Workspace& workspace, const Json& params);
 
 // Parameters of textDocument/publishDiagnostics, of what the analysis of a document says.

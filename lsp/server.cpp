@@ -23,6 +23,11 @@ const std::map<std::string_view, Json (*)(Workspace&, const Json&)> kRequests = 
     {"textDocument/documentSymbol", document_symbols},
     {"workspace/symbol", workspace_symbols},
     {"textDocument/foldingRange", folding_ranges},
+    {"textDocument/completion", completion},
+    {"textDocument/signatureHelp", signature_help},
+    {"textDocument/inlayHint", inlay_hints},
+    {"textDocument/semanticTokens/full", semantic_tokens},
+    {"textDocument/codeAction", code_actions},
     {"textDocument/formatting", formatting},
 };
 
@@ -39,6 +44,11 @@ Json capabilities(Encoding encoding) {
           {"documentSymbolProvider", true},
           {"workspaceSymbolProvider", true},
           {"foldingRangeProvider", true},
+          {"completionProvider", {{"triggerCharacters", {".", "\"", "/", "("}}}},
+          {"signatureHelpProvider", {{"triggerCharacters", {"(", ","}}}},
+          {"inlayHintProvider", true},
+          {"semanticTokensProvider", {{"legend", semantic_legend()}, {"full", true}}},
+          {"codeActionProvider", {{"codeActionKinds", {"quickfix", "refactor.rewrite"}}}},
           {"documentFormattingProvider", true}};
 }
 
@@ -88,6 +98,7 @@ private:
       if (!inbox_.is_idle(0)) return;
       publish(document);
     }
+    workspace_.clean_up();
     for (auto& [uri, document] : workspace_.documents()) {
       if (document.is_looked_into) continue;
       if (!inbox_.is_idle(kPauseMilliseconds)) return;

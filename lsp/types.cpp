@@ -48,6 +48,28 @@ std::string type_of_field(const Analysis& analysis, Span name) {
   });
 }
 
+std::optional<std::pair<uint32_t, std::string>> inferred_result(const Analysis& analysis, const Symbol& symbol) {
+  const auto* function = symbol.statement ? ast::as<ast::Function>(symbol.statement) : nullptr;
+  if (!function || function->result || function->name.text == "main") return std::nullopt;
+  std::string type;
+  for (const typed::Instance& instance : analysis.program.instances) {
+    if (instance.span != function->name.span) continue;
+    const std::string found = to_string(analysis, instance.result);
+    if (!type.empty() && type != found) return std::nullopt; // not the same of all calls
+    type = found;
+  }
+  const uint32_t body = function->body.expression ? function->body.expression->span.begin
+                        : function->body.block    ? function->body.block->span.begin
+                                                  : 0;
+  // Behind the bracket that closes the parameters: the last one before the body, or its `=`.
+  uint32_t end = function->name.span.end;
+  for (const ast::Param& param : function->params)
+    end = std::max(end, param.span.end);
+  const size_t bracket = analysis.text.find(')', end);
+  if (type.empty() || bracket == std::string::npos || bracket >= body) return std::nullopt;
+  return std::pair(static_cast<uint32_t>(bracket + 1), "-> " + type);
+}
+
 std::optional<TypedText> expression_at(const Analysis& analysis, uint32_t offset) {
   const ast::Expr* found = nullptr;
   for (const auto& [node, type] : analysis.types) {

@@ -3,6 +3,7 @@
 #include "lsp/analysis.h"
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace tl::lsp {
 
@@ -17,6 +18,8 @@ struct TypedText {
 };
 // The innermost expression there that has a type.
 std::optional<TypedText> expression_at(const Analysis& analysis, uint32_t offset);
+// Of a function that does not write it: where it would be written, and "-> f32[n]".
+std::optional<std::pair<uint32_t, std::string>> inferred_result(const Analysis& analysis, const Symbol& symbol);
 std::string to_string(const Analysis& analysis, const Type& type);
 
 } // namespace tl::lsp

@@ -51,7 +51,13 @@ void Workspace::forget_importers(const std::string& name) {
 }
 
 void Workspace::forget(std::unique_ptr<Analysis> analysis) {
-  analyzer_.forget(std::move(analysis));
+  if (analysis) forgotten_.push_back(std::move(analysis));
+}
+
+void Workspace::clean_up() {
+  for (std::unique_ptr<Analysis>& analysis : forgotten_)
+    analyzer_.forget(std::move(analysis));
+  forgotten_.clear();
   last_file_ = {};
 }
 

@@ -37,7 +37,8 @@ public:
   Analyzer& analyzer() { return analyzer_; }
   const Analyzer& analyzer() const { return analyzer_; }
   std::unique_ptr<Analysis> analyse(const std::string& name, const std::string& text);
-  void forget(std::unique_ptr<Analysis> analysis);
+  void forget(std::unique_ptr<Analysis> analysis); // its memory is freed later, by clean_up
+  void clean_up();
 
   // In the protocol's terms, and back.
   Json range(const Text& text, uint32_t begin, uint32_t end) const;
@@ -52,6 +53,7 @@ private:
 
   std::map<std::string, Document> documents_;
   Analyzer analyzer_;
+  std::vector<std::unique_ptr<Analysis>> forgotten_;
   mutable FileId last_file_; // that range() was asked for, while it is there
   mutable Text last_text_;
 };

@@ -133,7 +133,12 @@ def parameters_that_do_not_fit(tl):
     expect(client.end(), 0)
 
 
-METHODS = {"textDocument/formatting"}
+METHODS = {
+    f"textDocument/{name}"
+    for name in (
+        "hover definition references documentHighlight prepareRename rename documentSymbol foldingRange completion signatureHelp inlayHint semanticTokens/full codeAction formatting"
+    ).split()
+}
 
 
 @test

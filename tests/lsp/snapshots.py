@@ -128,7 +128,7 @@ def case_parameters(method, case):
         return {"context": {"includeDeclaration": "others" not in case.words}}
     if method in ("textDocument/inlayHint", "textDocument/codeAction"):
         whole = {"start": {"line": 0, "character": 0}, "end": {"line": 1000, "character": 0}}
-        return {"range": {"start": case.places[0], "end": case.places[-1]} if case.places else whole}
+        return {"range": {"start": case.places[0], "end": case.places[-1]} if case.places else whole, "context": {"diagnostics": []}}
     return {}
 
 
@@ -189,6 +189,64 @@ def folding(case, answer):
     return "\n".join(f"{one['startLine'] + 1}-{one['endLine'] + 1} {one.get('kind', '')}".rstrip() for one in answer)
 
 
+ITEMS = {3: "function", 5: "field", 6: "variable", 9: "module", 10: "property", 14: "keyword", 17: "file", 19: "folder", 21: "const", 22: "struct", 25: "type"}
+
+
+@request("textDocument/completion")
+def completion(case, answer):
+    """What begins with the word before the cursor, the nearest first; of many, those that the case names."""
+    text = case.texts[case.main]
+    at = offset(text, case.places[0])
+    begin = at
+    while begin and (text[begin - 1].isalnum() or text[begin - 1] == "_"):
+        begin -= 1
+    found = [one for one in sorted(answer, key=lambda one: one["sortText"]) if one["label"].startswith(text[begin:at])]
+    if case.words:
+        found = [one for one in found if one["label"].rstrip(" =") in case.words]
+    return "\n".join(f"{ITEMS[one['kind']]} {one['label'].strip()}: {one.get('detail', '')}".rstrip(": ") for one in found[:12]) or "nothing"
+
+
+@request("textDocument/signatureHelp")
+def signature(case, answer):
+    lines = []
+    for one in answer["signatures"]:
+        active = one["activeParameter"]
+        parameter = one["parameters"][active]["label"] if active < len(one["parameters"]) else "none"
+        assert parameter == "none" or parameter in one["label"], one
+        lines.append(f"{one['label']}\n  {parameter}")
+    return "\n".join(lines)
+
+
+@request("textDocument/inlayHint")
+def hints(case, answer):
+    text = case.texts[case.main]
+    for one in sorted(answer, key=lambda one: offset(text, one["position"]), reverse=True):
+        at = offset(text, one["position"])
+        text = f"{text[:at]}«{one['label']}»{text[at:]}"
+    return text
+
+
+TOKENS = "namespace type struct typeParameter parameter variable property function keyword comment string number".split()
+MODIFIERS = "declaration readonly modification defaultLibrary".split()
+
+
+@request("textDocument/semanticTokens/full")
+def tokens(case, answer):
+    lines, data = [], answer["data"]
+    line = column = 0
+    for i in range(0, len(data), 5):
+        down, right, length, kind, modifiers = data[i : i + 5]
+        line, column = line + down, right if down else column + right
+        span = {"start": {"line": line, "character": column}, "end": {"line": line, "character": column + length}}
+        lines.append(" ".join([case.here(span), TOKENS[kind], *(name for bit, name in enumerate(MODIFIERS) if modifiers >> bit & 1)]))
+    return "\n".join(lines)
+
+
+@request("textDocument/codeAction")
+def actions(case, answer):
+    return "\n".join(f"{one['kind']}: {one['title']}\n{case.edited(one['edit']['changes'][uri(case.main)]).rstrip()}" for one in answer) or "nothing"
+
+
 def diagnostics(case, client):
     severities = {1: "error", 2: "warning", 4: "note"}
     lines = []
@@ -215,6 +273,11 @@ ANSWERS = {
     "symbols": symbols,
     "workspace": workspace,
     "folding": folding,
+    "completion": completion,
+    "signature": signature,
+    "hints": hints,
+    "tokens": tokens,
+    "actions": actions,
     "diagnostics": diagnostics,
 }
 
