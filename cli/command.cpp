@@ -17,13 +17,18 @@ namespace {
 std::vector<std::string> normalise(Command app, std::vector<std::string> words) {
   if (words.empty() && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) return {"repl"};
   if (words.empty()) return words;
+  if (words.front() == "help") { // `tl help COMMAND` is `tl COMMAND --help`
+    if (words.size() == 1) return {"--help"};
+    for (const Command& command : app.commands())
+      if (words.size() == 2 && command.name() == words[1]) return {words[1], "--help"};
+  }
   const std::string& first = words.front();
   Nearest nearest(first);
   for (const Command& command : app.commands()) {
     if (command.name() == first) return words;
     nearest.consider(command.name());
   }
-  if (first == "-h" || first == "--help" || first == "--version") return words;
+  if (first == "-h" || first == "--help" || first == "--version" || first == "-V") return words;
   bool is_file = first.find_first_of("./-") != std::string::npos || access(first.c_str(), R_OK) == 0;
   if (!is_file)
     throw UsageError(fmt::format("there is no command or file '{}'{}", first,
@@ -49,6 +54,9 @@ int dispatch(std::vector<std::string> words) {
     add_devices(app, code);
     add_repl(app, code);
     add_kernel(app);
+    add_lsp(app, code);
+    add_completions(app);
+    add_help(app);
   };
   return parse_command_line(std::move(words), version_text(), add_commands, normalise, code);
 }

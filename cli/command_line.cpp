@@ -109,11 +109,26 @@ std::vector<Command> Command::commands() const {
   return found;
 }
 
+// The words of Option::one_of, which CLI11 shows as "TEXT:{a,b}".
+static std::vector<std::string> choices_of(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const size_t open = type.find('{'), end = type.rfind('}');
+  if (open == std::string::npos || end == std::string::npos) return {};
+  return CLI::detail::split(type.substr(open + 1, end - open - 1), ',');
+}
+
 std::vector<OptionText> Command::options() const {
   std::vector<OptionText> found;
   for (const CLI::Option* option : app_->get_options()) {
     const std::string name = option->get_positional() ? option->get_name(true) : option->get_name(false, true);
-    found.push_back({name, option->get_description(), option->get_envname()});
+    OptionText text{name, option->get_description(), option->get_envname(), {}, "", choices_of(*option), false};
+    for (const std::string& one : option->get_snames())
+      text.names.push_back("-" + one);
+    for (const std::string& one : option->get_lnames())
+      text.names.push_back("--" + one);
+    text.takes_value = !text.names.empty() && option->get_expected_min() > 0 && option->get_type_size() > 0;
+    text.placeholder = option->get_type_name().substr(0, option->get_type_name().find(':'));
+    found.push_back(std::move(text));
   }
   return found;
 }
@@ -123,7 +138,7 @@ int parse_command_line(std::vector<std::string> words, const std::string& versio
                        const std::function<std::vector<std::string>(Command, std::vector<std::string>)>& normalise,
                        const int& code) {
   CLI::App app{"tl: a small tensor language. Compiles and runs .tl programs.", "tl"};
-  app.set_version_flag("--version", version);
+  app.set_version_flag("-V,--version", version);
   app.require_subcommand(1);
   add_commands(Command(&app));
   words = normalise(Command(&app), std::move(words));

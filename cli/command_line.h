@@ -31,6 +31,10 @@ private:
 
 struct OptionText { // of one that a command has, as help shows it
   std::string name, description, environment;
+  std::vector<std::string> names;   // "-o", "--output"; none of an operand
+  std::string placeholder;          // of its value
+  std::vector<std::string> choices; // of one_of
+  bool takes_value;
 };
 
 // A handle on a command, or on the command line, whose commands are its own. What options fill must outlive it.

@@ -18,6 +18,9 @@ void add_version(Command app, int& exit_code);
 void add_devices(Command app, int& exit_code);
 void add_repl(Command app, int& exit_code);
 void add_kernel(Command app);
+void add_lsp(Command app, int& exit_code);
+void add_completions(Command app);
+void add_help(Command app); // after all others
 
 std::string version_text();
 // A line for each device; where there is no GPU, or no NVRTC, one that says what to do about it.

@@ -1,58 +1,17 @@
 #include "completion.h"
 #include "abi/scalar_op.h"
-#include "documentation.h"
+#include "compiler/programs.h"
 #include "lang/typed.h"
+#include "parser/doc/library.h"
+#include "parser/syntax/cursor.h"
 #include <algorithm>
-#include <cctype>
-#include <dirent.h>
 #include <optional>
 #include <set>
-#include <sys/stat.h>
 
 namespace tl::cli {
 namespace {
 
 using compiler::Session;
-
-constexpr std::string_view kKeywords[] = {"and", "assert", "break",  "const",  "continue", "else", "false",
-                                          "fn",  "for",    "if",     "import", "in",       "let",  "none",
-                                          "not", "or",     "return", "struct", "true",     "var",  "while"};
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || (c & 0x80); }
-
-size_t word_begin(std::string_view text, bool with_dots) {
-  size_t begin = text.size();
-  while (begin > 0 && (is_word(text[begin - 1]) || (with_dots && text[begin - 1] == '.')))
-    --begin;
-  return begin;
-}
-
-// Where the text in quotes begins whose end is not there yet, and the bracket that is open around the end.
-struct Around {
-  std::optional<size_t> quote, call;
-};
-Around around_end(std::string_view text) {
-  Around result;
-  std::vector<size_t> open;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '#') {
-      i = std::min(text.find('\n', i), text.size()) - 1;
-    } else if (c == '"') {
-      size_t end = i + 1;
-      while (end < text.size() && text[end] != '"' && text[end] != '\n')
-        end += text[end] == '\\' ? 2 : 1;
-      if (end >= text.size()) result.quote = i;
-      i = end;
-    } else if (c == '(' || c == '[' || c == '{') {
-      open.push_back(i);
-    } else if ((c == ')' || c == ']' || c == '}') && !open.empty()) {
-      open.pop_back();
-    }
-  }
-  if (!open.empty() && text[open.back()] == '(') result.call = open.back();
-  return result;
-}
 
 struct Found {
   std::string_view word;
@@ -63,19 +22,8 @@ struct Found {
 };
 
 void add_files(std::string_view typed, bool only_programs, Found& found) {
-  const size_t slash = typed.rfind('/');
-  const std::string folder(slash == std::string_view::npos ? "" : typed.substr(0, slash + 1));
-  const std::string_view begin = typed.substr(folder.size());
-  DIR* directory = ::opendir(folder.empty() ? "." : folder.c_str());
-  if (!directory) return;
-  while (const dirent* entry = ::readdir(directory)) {
-    const std::string name = entry->d_name;
-    if (name == "." || name == ".." || (name[0] == '.' && !begin.starts_with('.'))) continue;
-    struct stat status{};
-    const bool is_folder = ::stat((folder + name).c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-    if (is_folder || !only_programs || name.ends_with(".tl")) found.consider(folder + name + (is_folder ? "/" : ""));
-  }
-  ::closedir(directory);
+  for (const std::string& name : compiler::files_beginning(typed, only_programs))
+    found.consider(name);
 }
 
 // Nothing where the path does not lead to a struct.
@@ -149,13 +97,6 @@ void add_arguments(const Session& session, std::string_view before, size_t brack
   for (const std::string& name : names)
     if (given.find(name + " =") == std::string_view::npos && given.find(name + "=") == std::string_view::npos)
       found.consider(name + " = ");
-}
-
-bool follows_import(std::string_view before) {
-  const size_t end = before.find_last_not_of(" \t");
-  if (end == std::string_view::npos || end + 1 == before.size()) return false;
-  const std::string_view text = before.substr(0, end + 1);
-  return text.substr(word_begin(text, false)) == "import";
 }
 
 editor::Completion sorted(size_t begin, Found found) {

@@ -1,20 +1,11 @@
-// What is documented, for `tl doc` on the terminal and as HTML, and for `:help`.
+// What is documented, for `tl doc` on the terminal, and for `:help`.
 #pragma once
 #include "compiler/session.h"
-#include "parser/doc/reference.h"
+#include "parser/doc/library.h"
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace tl::cli {
-
-struct DocumentedModule {
-  std::string name, doc;             // doc: the `##` comment at the head of its file
-  std::vector<Documented> functions; // behind the structs
-};
-
-// The prelude first, then the modules by name.
-std::vector<DocumentedModule> documented_library();
 
 // Signatures, text and examples, as lines for a terminal.
 std::string documentation_of(const Documented& entry);

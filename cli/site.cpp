@@ -1,10 +1,10 @@
 #include "site.h"
 #include "commands.h"
-#include "documentation.h"
 #include "driver/messages.h"
 #include "lang/stdlib.h"
 #include "markdown.h"
 #include "options.h"
+#include "parser/doc/library.h"
 #include "vm/io/io.h"
 #include "vm/io/source.h"
 #include <algorithm>

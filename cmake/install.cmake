@@ -2,6 +2,21 @@
 # licenses of what is linked into tl. The standard library is inside tl. See docs/packaging.md.
 include(GNUInstallDirs)
 install(TARGETS tl)
+# What man and the shells know of the command line, written by tl.
+set(shell ${CMAKE_BINARY_DIR}/shell)
+if(NOT TL_SANITIZE) # whose reports may fail a build
+  add_custom_command(OUTPUT ${shell}/tl.1 ${shell}/tl ${shell}/_tl ${shell}/tl.fish
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${shell}
+    COMMAND tl help --man >${shell}/tl.1
+    COMMAND tl completions bash >${shell}/tl
+    COMMAND tl completions zsh >${shell}/_tl
+    COMMAND tl completions fish >${shell}/tl.fish DEPENDS tl)
+  add_custom_target(shell_files ALL DEPENDS ${shell}/tl.1)
+  install(FILES ${shell}/tl.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${shell}/tl DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${shell}/_tl DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+  install(FILES ${shell}/tl.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()
 install(FILES README.md CHANGELOG.md LICENSE SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN site EXCLUDE)
 install(DIRECTORY samples DESTINATION ${CMAKE_INSTALL_DATADIR}/tl REGEX "/data/[^/]*[.]py$" EXCLUDE)

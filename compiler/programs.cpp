@@ -57,4 +57,23 @@ std::vector<std::string> programs_under(const std::vector<std::string>& paths) {
   return files;
 }
 
+std::vector<std::string> files_beginning(std::string_view typed, bool only_programs, const std::string& base) {
+  const size_t slash = typed.rfind('/');
+  const std::string folder(slash == std::string_view::npos ? "" : typed.substr(0, slash + 1));
+  const std::string_view begin = typed.substr(folder.size());
+  const fs::path place = folder.starts_with('/') || base.empty() ? fs::path(folder) : fs::path(base) / folder;
+  std::vector<std::string> names;
+  std::error_code error;
+  for (auto entry = fs::directory_iterator(place.empty() ? "." : place, error);
+       !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(begin) || (name[0] == '.' && !begin.starts_with('.'))) continue;
+    std::error_code gone;
+    const bool is_folder = entry->is_directory(gone);
+    if (is_folder || !only_programs || name.ends_with(".tl")) names.push_back(folder + name + (is_folder ? "/" : ""));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 } // namespace tl::compiler

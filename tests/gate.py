@@ -35,7 +35,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
 import tables  # noqa: E402
 
 TOP = """.ci .clang-format .clang-tidy .editorconfig .gitignore .pre-commit-config.yaml CHANGELOG.md CMakeLists.txt CMakePresets.json
-CONTRIBUTING.md LICENSE README.md SECURITY.md abi api backend bench cli cmake compiler dev docs driver importers ir lang parser passes pyproject.toml
+CONTRIBUTING.md LICENSE README.md SECURITY.md abi api backend bench cli cmake compiler dev docs driver importers ir lang lsp parser passes pyproject.toml
 python samples stdlib tests vm""".split()
 FOLDERS = [name for name in TOP if "." not in name and name not in ("LICENSE", "dev")]
 

@@ -38,7 +38,10 @@ if command -v cmake >/dev/null && [[ -f $build/cmake_install.cmake ]]; then
   check "the installed tl runs an installed sample" 0 "most likely" -- \
     env -i "$out/prefix/bin/tl" run --no-cache "$out/prefix/share/tl/samples/softmax.tl" "$out/prefix/share/tl/samples/data/scores.npy"
   for file in README.md docs/tutorial.md docs/packaging.md; do check "$file is installed" 0 -- test -s "$out/prefix/share/doc/tl/$file"; done
-  check "nothing else is installed" 0 "^bin share share/doc share/tl $" -- sh -c "cd '$out/prefix' && ls -d * share/* | tr '\n' ' '"
+  for file in man/man1/tl.1 bash-completion/completions/tl zsh/vendor-completions/_tl fish/vendor_completions.d/tl.fish; do
+    check "$file is installed" 0 -- test -s "$out/prefix/share/$file"
+  done
+  check "nothing else is installed" 0 "^bin share share/bash-completion share/doc share/fish share/man share/tl share/zsh $" -- sh -c "cd '$out/prefix' && ls -d * share/* | tr '\n' ' '"
 else
   echo "SKIPPED: the installation (there is no cmake)"
 fi

@@ -11,6 +11,7 @@
 #include <memory>
 #include <set>
 #include <string_view>
+#include <unordered_map>
 
 namespace tl {
 
@@ -33,6 +34,10 @@ struct TableHeader {
   bool missing = false;
 };
 
+// What an editor shows: the types of the expressions in a program's own files, by their nodes. Of a program with
+// errors, those that could be told.
+using ExprTypes = std::unordered_map<const ast::Expr*, Type>;
+
 struct CheckOptions {
   // Reads the header of the file at `path`, relative to the working directory; `name` of one tensor in it, or "".
   // `wanted`: what a table of text is to be read as, or null. Null: never.
@@ -47,6 +52,7 @@ struct CheckOptions {
   bool is_called = false;
   // Of a session: what an expression that stands alone gives is kept as `_`, and printed between marks.
   bool is_prompt = false;
+  ExprTypes* types = nullptr; // to be filled; null: nobody asks
 };
 
 // A value as a session at a prompt prints it, for whoever lays it out: kShownValue, the value (tensors in structs,

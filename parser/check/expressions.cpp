@@ -59,6 +59,11 @@ ExprPtr check_value(Context& cx, const ast::Expr* e, const Type* expected) {
   }
 }
 
+// The last time that it is checked counts: loops are checked again with sizes that hold.
+static void note_type(Context& cx, const ast::Expr* e, const Type& type) {
+  if (cx.options.types && !type.is_error() && !is_library(cx, e->span.file)) (*cx.options.types)[e] = type;
+}
+
 ExprPtr check_expr(Context& cx, const ast::Expr* e, const Type* expected, bool want) {
   if (!cx.held.empty())
     if (auto found = cx.held.find(e); found != cx.held.end()) return variable_value(cx, found->second, e->span);
@@ -129,6 +134,7 @@ ExprPtr check_expr(Context& cx, const ast::Expr* e, const Type* expected, bool w
     error(cx, "TooLarge", e->span, why, "a list or a tensor holds many values of one kind");
     return broken(e->span);
   }
+  note_type(cx, e, result->type);
   return result;
 }
 

@@ -22,6 +22,7 @@ namespace tl::checker {
 static typed::Program check_program(Context& cx, const ast::File& file, const ast::File& prelude,
                                     Diagnostics& diagnostics);
 static void check_tests(Context& cx, const ast::File& file);
+static void close_types(Context& cx);
 // of a generic function that nobody calls
 static std::optional<Bindings> plain_bindings(Context& cx, const FunctionInfo& info);
 static void infer_result(Context& cx, InstanceState& state, typed::Block& body, size_t first_local_atom,
@@ -59,8 +60,17 @@ static typed::Program check_program(Context& cx, const ast::File& file, const as
   finish_program(cx);
   if (!cx.options.exported.empty()) check_export_top_level(cx, cx.options.exported);
   flush_reports(cx, diagnostics);
+  if (cx.options.types) close_types(cx);
   cx.program.ok = !diagnostics.has_errors() && !cx.is_incomplete;
   return std::move(cx.program);
+}
+
+// Also where an error has ended the function around it before its literals had types.
+static void close_types(Context& cx) {
+  for (auto& [node, type] : *cx.options.types)
+    cx.open.settle(type);
+  for (typed::Variable& variable : cx.program.variables)
+    cx.open.settle(variable.type);
 }
 
 void check_top_level(Context& cx, const ast::File& file) {

@@ -1,9 +1,9 @@
-#include "documentation.h"
+#include "parser/doc/library.h"
 #include "lang/diagnostics.h"
 #include "lang/stdlib.h"
 #include "parser/syntax/parse.h"
 
-namespace tl::cli {
+namespace tl {
 
 std::vector<DocumentedModule> documented_library() {
   std::vector<DocumentedModule> modules;
@@ -21,4 +21,4 @@ std::vector<DocumentedModule> documented_library() {
   return modules;
 }
 
-} // namespace tl::cli
+} // namespace tl

@@ -1,0 +1,107 @@
+// What an editor can do about a diagnostic: what its hint says; and types that are inferred, written.
+#include "lsp/features.h"
+#include "lsp/types.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <optional>
+
+namespace tl::lsp {
+namespace {
+
+struct Edit {
+  Span span;
+  std::string text;
+};
+
+// What stands in the first quotes behind these words of a hint: "did you mean `sum`?".
+std::optional<std::string> quoted_after(const std::string& hint, std::string_view words) {
+  const size_t begin = hint.find(fmt::format("{}`", words));
+  if (begin == std::string::npos) return std::nullopt;
+  const size_t first = begin + words.size() + 1, end = hint.find('`', first);
+  if (end == std::string::npos) return std::nullopt;
+  return hint.substr(first, end - first);
+}
+
+// `f32(n)` for `n`: in place of the longest part that the diagnostic points at and the new text holds.
+std::optional<Edit> replacement(const Diagnostic& d, const std::string& text, FileId file,
+                                const SourceManager& sources) {
+  std::optional<Span> found;
+  auto consider = [&](Span span) {
+    if (!span.valid() || span.file != file || span.length() == 0) return;
+    const std::string_view part = sources.text(span);
+    const bool is_held = text != part && text.find(part) != std::string::npos;
+    if (is_held && (!found || span.length() > found->length())) found = span;
+  };
+  consider(d.span);
+  for (const Label& label : d.labels)
+    consider(label.span);
+  if (!found || text.find("…") != std::string::npos) return std::nullopt;
+  return Edit{*found, text};
+}
+
+// Before the line of the statement, with its indentation.
+Edit line_before(Span span, const std::string& text, std::string_view source) {
+  const size_t begin =
+      source.rfind('\n', span.begin) == std::string_view::npos ? 0 : source.rfind('\n', span.begin) + 1;
+  const size_t first = source.find_first_not_of(" \t", begin);
+  const std::string indent(source.substr(begin, first - begin));
+  const auto at = static_cast<uint32_t>(begin);
+  return {{span.file, at, at}, indent + text + "\n"};
+}
+
+std::optional<Edit> edit_of(const Diagnostic& d, FileId file, const SourceManager& sources) {
+  if (const auto name = quoted_after(d.hint, "did you mean ")) return Edit{d.span, *name};
+  if (const auto condition = quoted_after(d.hint, "say so before: "))
+    return line_before(d.span, *condition, sources.text(file));
+  if (const auto text = quoted_after(d.hint, "write ")) return replacement(d, *text, file, sources);
+  return std::nullopt;
+}
+
+std::string title_of(const Edit& edit, const SourceManager& sources) {
+  if (edit.span.length() == 0) {
+    const size_t begin = edit.text.find_first_not_of(" \t");
+    return fmt::format("insert `{}`", edit.text.substr(begin, edit.text.size() - 1 - begin));
+  }
+  return fmt::format("write `{}` in place of `{}`", edit.text, sources.text(edit.span));
+}
+
+Json action(Workspace& workspace, const Document& document, const std::string& title, const char* kind,
+            const Edit& edit) {
+  Json changes{{document.uri, Json::array({{{"range", workspace.range(document.text, edit.span.begin, edit.span.end)},
+                                            {"newText", edit.text}}})}};
+  return {{"title", title}, {"kind", kind}, {"edit", {{"changes", changes}}}};
+}
+
+} // namespace
+
+Json code_actions(Workspace& workspace, const Json& params) {
+  Document& document = workspace.document(params);
+  const uint32_t begin = workspace.offset(document.text, params.at("range").at("start"));
+  const uint32_t end = workspace.offset(document.text, params.at("range").at("end"));
+  Analysis& analysis = workspace.analysis(document);
+  const SourceManager& sources = workspace.analyzer().sources();
+  auto is_there = [&](Span span) { return span.file == analysis.file && span.begin <= end && begin <= span.end; };
+  Json all = Json::array();
+  for (const Diagnostic& diagnostic : analysis.diagnostics.sorted()) {
+    if (!is_there(diagnostic.span)) continue;
+    if (const auto edit = edit_of(diagnostic, analysis.file, sources))
+      all.push_back(action(workspace, document, title_of(*edit, sources), "quickfix", *edit));
+  }
+  for (const Symbol& symbol : workspace.analyzer().index(analysis).symbols) {
+    if (!is_there(symbol.span)) continue;
+    const auto* let = symbol.statement ? ast::as<ast::Let>(symbol.statement) : nullptr;
+    std::optional<Edit> edit;
+    if (const auto result = inferred_result(analysis, symbol))
+      edit = {{analysis.file, result->first, result->first}, " " + result->second};
+    else if (const std::string type = type_of_variable(analysis, symbol.span);
+             let && !let->type && let->pattern->kind == ast::Pattern::Kind::Name && !type.empty())
+      edit = {{analysis.file, symbol.span.end, symbol.span.end}, ": " + type};
+    if (edit)
+      all.push_back(action(workspace, document,
+                           fmt::format("write the type `{}`", edit->text.substr(edit->text.find(' ') + 1)),
+                           "refactor.rewrite", *edit));
+  }
+  return all;
+}
+
+} // namespace tl::lsp

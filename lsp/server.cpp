@@ -1,0 +1,226 @@
+#include "lsp/server.h"
+#include "lsp/features.h"
+#include "lsp/uri.h"
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <map>
+#include <optional>
+#include <system_error>
+
+namespace tl::lsp {
+namespace {
+
+constexpr int kPauseMilliseconds = 300; // without a message, before what takes long is looked into
+
+const std::map<std::string_view, Json (*)(Workspace&, const Json&)> kRequests = {
+    {"textDocument/hover", hover},
+    {"textDocument/definition", definition},
+    {"textDocument/references", references},
+    {"textDocument/documentHighlight", document_highlight},
+    {"textDocument/prepareRename", prepare_rename},
+    {"textDocument/rename", rename},
+    {"textDocument/documentSymbol", document_symbols},
+    {"workspace/symbol", workspace_symbols},
+    {"textDocument/foldingRange", folding_ranges},
+    {"textDocument/completion", completion},
+    {"textDocument/signatureHelp", signature_help},
+    {"textDocument/inlayHint", inlay_hints},
+    {"textDocument/semanticTokens/full", semantic_tokens},
+    {"textDocument/codeAction", code_actions},
+    {"textDocument/formatting", formatting},
+};
+
+Json capabilities(Encoding encoding) {
+  constexpr int kIncremental = 2;
+  const char* encodings[] = {"utf-8", "utf-16", "utf-32"};
+  return {{"positionEncoding", encodings[static_cast<int>(encoding)]},
+          {"textDocumentSync", {{"openClose", true}, {"change", kIncremental}}},
+          {"hoverProvider", true},
+          {"definitionProvider", true},
+          {"referencesProvider", true},
+          {"documentHighlightProvider", true},
+          {"renameProvider", {{"prepareProvider", true}}},
+          {"documentSymbolProvider", true},
+          {"workspaceSymbolProvider", true},
+          {"foldingRangeProvider", true},
+          {"completionProvider", {{"triggerCharacters", {".", "\"", "/", "("}}}},
+          {"signatureHelpProvider", {{"triggerCharacters", {"(", ","}}}},
+          {"inlayHintProvider", true},
+          {"semanticTokensProvider", {{"legend", semantic_legend()}, {"full", true}}},
+          {"codeActionProvider", {{"codeActionKinds", {"quickfix", "refactor.rewrite"}}}},
+          {"documentFormattingProvider", true}};
+}
+
+// The first that the client names, of those that there are; without, what the protocol says.
+Encoding encoding_of(const Json& params) {
+  const Json names = params.value("/capabilities/general/positionEncodings"_json_pointer, Json::array());
+  for (const Json& name : names) {
+    if (name == "utf-8") return Encoding::Utf8;
+    if (name == "utf-16") return Encoding::Utf16;
+    if (name == "utf-32") return Encoding::Utf32;
+  }
+  return Encoding::Utf16;
+}
+
+std::vector<std::string> roots_of(const Json& params) {
+  std::vector<std::string> roots;
+  if (const auto folders = params.find("workspaceFolders"); folders != params.end() && folders->is_array())
+    for (const Json& folder : *folders)
+      roots.push_back(name_of_uri(folder.at("uri").get<std::string>()));
+  const auto root = params.find("rootUri");
+  if (roots.empty() && root != params.end() && root->is_string())
+    roots.push_back(name_of_uri(root->get<std::string>()));
+  return roots;
+}
+
+class Server {
+public:
+  Server(int in, int out, const std::string& version) : inbox_(in), out_(out), version_(version) {}
+
+  int run() {
+    while (!is_ended_) {
+      look_ahead();
+      Inbox::Item item = inbox_.next();
+      if (item.is_end) break;
+      if (item.problem.empty())
+        take(item.message);
+      else
+        send_error(nullptr, ErrorCode::ParseError, item.problem);
+    }
+    return has_shut_down_ && is_ended_ ? 0 : 1;
+  }
+
+private:
+  // What the client does not ask for: diagnostics, as soon as nothing else waits.
+  void look_ahead() {
+    for (auto& [uri, document] : workspace_.documents()) {
+      if (!inbox_.is_idle(0)) return;
+      publish(document);
+    }
+    workspace_.clean_up();
+    for (auto& [uri, document] : workspace_.documents()) {
+      if (document.is_looked_into) continue;
+      if (!inbox_.is_idle(kPauseMilliseconds)) return;
+      look_deeper(document);
+    }
+  }
+
+  void publish(Document& document) {
+    (void)workspace_.analysis(document);
+    if (document.is_published) return;
+    notify("textDocument/publishDiagnostics", diagnostics_of(workspace_, document));
+    document.is_published = true;
+  }
+
+  void look_deeper(Document& document) {
+    Analysis& analysis = workspace_.analysis(document);
+    const bool was_empty = analysis.diagnostics.empty();
+    document.is_looked_into = workspace_.analyzer().look_deeper(analysis, inbox_.has_more());
+    if (was_empty == analysis.diagnostics.empty()) return;
+    document.is_published = false;
+    publish(document);
+  }
+
+  void take(const Json& message) {
+    const bool has_id = message.is_object() && message.contains("id");
+    const Json id = has_id ? message["id"] : Json();
+    const bool is_call = message.is_object() && message.contains("method") && message["method"].is_string();
+    if (!is_call && has_id && (message.contains("result") || message.contains("error"))) return; // of a request of ours
+    if (!is_call || (has_id && !id.is_number_integer() && !id.is_string()))
+      return send_error(nullptr, ErrorCode::InvalidRequest, "this is neither a request nor a notification");
+    const auto method = message["method"].get<std::string>();
+    const Json params = message.value("params", Json::object());
+    if (!has_id) return take_notification(method, params);
+    try {
+      if (inbox_.is_cancelled(id)) throw ResponseError(ErrorCode::RequestCancelled, "cancelled");
+      send({{"jsonrpc", "2.0"}, {"id", id}, {"result", answer(method, params)}});
+    } catch (const ResponseError& error) {
+      send_error(id, error.code, error.what());
+    } catch (const Json::exception& error) {
+      send_error(id, ErrorCode::InvalidParams, fmt::format("{}: {}", method, error.what()));
+    } catch (const std::system_error&) {
+      throw; // the client is gone
+    } catch (const std::exception& error) {
+      send_error(id, ErrorCode::InternalError, fmt::format("{}: {}", method, error.what()));
+    }
+  }
+
+  Json answer(const std::string& method, const Json& params) {
+    if (method == "initialize") return initialize(params);
+    if (!is_initialized_) throw ResponseError(ErrorCode::ServerNotInitialized, "`initialize` comes first");
+    if (has_shut_down_) throw ResponseError(ErrorCode::InvalidRequest, "after `shutdown` only `exit` may come");
+    if (method == "shutdown") {
+      has_shut_down_ = true;
+      return nullptr;
+    }
+    const auto request = kRequests.find(method);
+    if (request == kRequests.end())
+      throw ResponseError(ErrorCode::MethodNotFound, fmt::format("there is no method '{}'", method));
+    return request->second(workspace_, params);
+  }
+
+  Json initialize(const Json& params) {
+    if (is_initialized_) throw ResponseError(ErrorCode::InvalidRequest, "`initialize` may come once");
+    workspace_.encoding = encoding_of(params);
+    workspace_.roots = roots_of(params);
+    is_initialized_ = true;
+    // As when a program is run there: `load` reads files relative to the working directory.
+    std::error_code ignored;
+    if (!workspace_.roots.empty()) std::filesystem::current_path(workspace_.roots.front(), ignored);
+    return {{"capabilities", capabilities(workspace_.encoding)},
+            {"serverInfo", {{"name", "tl"}, {"version", version_}}}};
+  }
+
+  // There is no answer, so one that is wrong is as if it had not come.
+  void take_notification(const std::string& method, const Json& params) {
+    try {
+      if (method == "exit")
+        is_ended_ = true;
+      else if (is_initialized_ && !has_shut_down_)
+        notice(method, params);
+    } catch (const Json::exception&) {
+    } catch (const ResponseError&) {
+    }
+  }
+
+  void notice(const std::string& method, const Json& params) {
+    if (method == "textDocument/didOpen") {
+      workspace_.open(params.at("textDocument"));
+    } else if (method == "textDocument/didChange") {
+      workspace_.change(params);
+    } else if (method == "textDocument/didClose") {
+      const auto uri = params.at("textDocument").at("uri").get<std::string>();
+      workspace_.close(uri);
+      notify("textDocument/publishDiagnostics", {{"uri", uri}, {"diagnostics", Json::array()}});
+    } else if (method == "workspace/didChangeWatchedFiles") {
+      workspace_.forget_analyses();
+    }
+  }
+
+  void send(const Json& message) { write_message(out_, message); }
+  void notify(const char* method, const Json& params) {
+    send({{"jsonrpc", "2.0"}, {"method", method}, {"params", params}});
+  }
+  void send_error(const Json& id, ErrorCode code, const std::string& message) {
+    send({{"jsonrpc", "2.0"}, {"id", id}, {"error", {{"code", static_cast<int>(code)}, {"message", message}}}});
+  }
+
+  Inbox inbox_;
+  int out_;
+  std::string version_;
+  Workspace workspace_;
+  bool is_initialized_ = false, has_shut_down_ = false, is_ended_ = false;
+};
+
+} // namespace
+
+int serve(int in, int out, const std::string& version) {
+  try {
+    return Server(in, out, version).run();
+  } catch (const std::system_error&) {
+    return 1; // nobody reads what is written
+  }
+}
+
+} // namespace tl::lsp

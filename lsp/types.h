@@ -1,0 +1,25 @@
+// Types that the checker has found, as text: "f32[n, 784]". Empty: unknown.
+#pragma once
+#include "lsp/analysis.h"
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace tl::lsp {
+
+// Of the variable or parameter whose name is declared there; of one in a function that is called in several ways, those
+// of all of them ("f32[n] or f64[n]").
+std::string type_of_variable(const Analysis& analysis, Span declaration);
+std::string type_of_call(const Analysis& analysis, Span callee); // what the call of this name gives
+std::string type_of_field(const Analysis& analysis, Span name);  // of the field that this name reads
+struct TypedText {
+  Span span;
+  std::string type;
+};
+// The innermost expression there that has a type.
+std::optional<TypedText> expression_at(const Analysis& analysis, uint32_t offset);
+// Of a function that does not write it: where it would be written, and "-> f32[n]".
+std::optional<std::pair<uint32_t, std::string>> inferred_result(const Analysis& analysis, const Symbol& symbol);
+std::string to_string(const Analysis& analysis, const Type& type);
+
+} // namespace tl::lsp

@@ -1,0 +1,150 @@
+#include "lsp/workspace.h"
+#include "compiler/programs.h"
+#include "lsp/uri.h"
+#include "vm/io/io.h"
+#include <cerrno>
+#include <filesystem>
+#include <fmt/format.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace tl::lsp {
+
+static Position position_of(const Json& json) {
+  return {json.at("line").get<uint32_t>(), json.at("character").get<uint32_t>()};
+}
+
+void Workspace::open(const Json& json) {
+  const auto uri = json.at("uri").get<std::string>();
+  Document document{uri, name_of_uri(uri), json.value("version", Json()), Text(json.at("text").get<std::string>()), {}};
+  close(uri);
+  forget_importers(document.name);
+  documents_.emplace(uri, std::move(document));
+}
+
+void Workspace::change(const Json& params) {
+  Document& document = this->document(params);
+  document.version = params.at("textDocument").value("version", Json());
+  for (const Json& edit : params.at("contentChanges")) {
+    const auto with = edit.at("text").get<std::string>();
+    if (const auto range = edit.find("range"); range != edit.end() && !range->is_null())
+      document.text.replace(offset(document.text, range->at("start")), offset(document.text, range->at("end")), with);
+    else
+      document.text = Text(with);
+  }
+  forget(std::move(document.analysis));
+  forget_importers(document.name);
+}
+
+void Workspace::close(const std::string& uri) {
+  const auto it = documents_.find(uri);
+  if (it == documents_.end()) return;
+  forget(std::move(it->second.analysis));
+  const std::string name = it->second.name;
+  documents_.erase(it);
+  forget_importers(name);
+}
+
+void Workspace::forget_importers(const std::string& name) {
+  for (auto& [uri, document] : documents_)
+    if (document.analysis && document.analysis->imports.by_name.count(name)) forget(std::move(document.analysis));
+}
+
+void Workspace::forget(std::unique_ptr<Analysis> analysis) {
+  if (analysis) forgotten_.push_back(std::move(analysis));
+}
+
+void Workspace::clean_up() {
+  for (std::unique_ptr<Analysis>& analysis : forgotten_)
+    analyzer_.forget(std::move(analysis));
+  forgotten_.clear();
+  last_file_ = {};
+}
+
+void Workspace::forget_analyses() {
+  for (auto& [uri, document] : documents_)
+    forget(std::move(document.analysis));
+}
+
+Document& Workspace::document(const Json& params) {
+  const auto uri = params.at("textDocument").at("uri").get<std::string>();
+  const auto it = documents_.find(uri);
+  if (it == documents_.end()) throw ResponseError(ErrorCode::InvalidParams, fmt::format("{} is not open", uri));
+  return it->second;
+}
+
+Analysis& Workspace::analysis(Document& document) {
+  if (!document.analysis) {
+    document.analysis = analyse(document.name, document.text.bytes());
+    document.is_published = document.is_looked_into = false;
+  }
+  return *document.analysis;
+}
+
+std::unique_ptr<Analysis> Workspace::analyse(const std::string& name, const std::string& text) {
+  return analyzer_.analyse(name, text, [this](const std::string& other) { return held(other); });
+}
+
+std::vector<std::string> Workspace::closed_programs() const {
+  std::vector<std::string> names;
+  for (const std::string& root : roots)
+    try {
+      for (std::string& name : compiler::programs_under({root}))
+        if (!held(name)) names.push_back(std::move(name));
+    } catch (const driver::UsageError&) { // the folder is not there
+    }
+  return names;
+}
+
+const std::string* Workspace::held(const std::string& name) const {
+  for (const auto& [uri, document] : documents_)
+    if (document.name == name) return &document.text.bytes();
+  return nullptr;
+}
+
+Json Workspace::range(const Text& text, uint32_t begin, uint32_t end) const {
+  const Position first = text.position(begin, encoding), last = text.position(end, encoding);
+  return {{"start", {{"line", first.line}, {"character", first.character}}},
+          {"end", {{"line", last.line}, {"character", last.character}}}};
+}
+
+Json Workspace::range(Span span) const {
+  if (last_file_ != span.file) {
+    last_file_ = span.file;
+    last_text_ = Text(std::string(analyzer_.sources().text(span.file)));
+  }
+  return range(last_text_, span.begin, span.end);
+}
+
+// A file of the library where an editor can open it; without such a place, its name.
+static std::string library_copy(const std::string& name, std::string_view text) {
+  namespace fs = std::filesystem;
+  const std::string cache = compiler::RunFlags().cache_folder();
+  if (cache.empty()) return name;
+  const fs::path path = fs::path(cache) / "library" / (library_module(name) + ".tl");
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  try {
+    if (!fs::exists(path, error) || compiler::read_program(path.string()) != text)
+      write_file_atomically(path.string(), [&](int descriptor) {
+        if (::write(descriptor, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+          throw std::system_error(errno, std::generic_category());
+      });
+  } catch (const std::exception&) {
+    return name;
+  }
+  return path.string();
+}
+
+Json Workspace::location(Span span) const {
+  const std::string& name = analyzer_.sources().name(span.file);
+  const bool is_library = is_library_file(name);
+  const std::string path = is_library ? library_copy(name, analyzer_.sources().text(span.file)) : name;
+  return {{"uri", uri_of_name(path)}, {"range", range(span)}};
+}
+
+uint32_t Workspace::offset(const Text& text, const Json& position) const {
+  return text.offset(position_of(position), encoding);
+}
+
+} // namespace tl::lsp

@@ -1,0 +1,61 @@
+// The open documents, and what requests about them share.
+#pragma once
+#include "lsp/analysis.h"
+#include "lsp/message.h"
+#include "lsp/text.h"
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tl::lsp {
+
+struct Document {
+  std::string uri, name; // as the client calls it; as the compiler does
+  Json version;
+  Text text;
+  std::unique_ptr<Analysis> analysis; // null: the text has changed, or one that it imports
+  bool is_published = false;          // the client knows what this analysis says
+  bool is_looked_into = false;        // what only lowering says is in it
+};
+
+class Workspace {
+public:
+  Encoding encoding = Encoding::Utf16;
+  std::vector<std::string> roots; // folders
+
+  void open(const Json& document);
+  void change(const Json& params);
+  void close(const std::string& uri);
+  // Files that are not open have changed: whatever imports some is to be checked again.
+  void forget_analyses();
+
+  std::map<std::string, Document>& documents() { return documents_; } // by URI
+  // That a request's `textDocument` names. Throws ResponseError: it is not open.
+  Document& document(const Json& params);
+  Analysis& analysis(Document& document); // of the text as it is now
+  Analyzer& analyzer() { return analyzer_; }
+  const Analyzer& analyzer() const { return analyzer_; }
+  std::unique_ptr<Analysis> analyse(const std::string& name, const std::string& text);
+  void forget(std::unique_ptr<Analysis> analysis); // its memory is freed later, by clean_up
+  void clean_up();
+
+  // In the protocol's terms, and back.
+  Json range(const Text& text, uint32_t begin, uint32_t end) const;
+  Json range(Span span) const;    // in any file that has been read
+  Json location(Span span) const; // the library's files are written where an editor can open them
+  uint32_t offset(const Text& text, const Json& position) const;
+  std::vector<std::string> closed_programs() const;       // files in the client's folders that are not open
+  const std::string* held(const std::string& name) const; // the text of a file that is open, or null
+
+private:
+  void forget_importers(const std::string& name);
+
+  std::map<std::string, Document> documents_;
+  Analyzer analyzer_;
+  std::vector<std::unique_ptr<Analysis>> forgotten_;
+  mutable FileId last_file_; // that range() was asked for, while it is there
+  mutable Text last_text_;
+};
+
+} // namespace tl::lsp

@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""Colours of editors against the compiler's lexer: grammar.py TL [--vim] [FILTER]. In every .tl file of the repository that has no error of
+the lexer (`tl dump --stage tokens`), each token has the class that the lexer gives it in the TextMate grammar of editors/vscode, and nothing
+else is coloured as one. --vim: in the syntax of editors/vim, as Vim says; of samples, golden tests of the parser, and the library."""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GRAMMAR = json.loads((ROOT / "editors/vscode/syntaxes/tl.tmLanguage.json").read_text(encoding="utf-8"))
+
+# ---- TextMate's rules, as far as the grammar uses them: `match`, `begin` and `end`, `include`, captures; line by line
+
+
+class Rule:
+    def __init__(self, description):
+        self.name = description.get("name", "")
+        self.includes = description.get("include")
+        self.match = re.compile(description["match"]) if "match" in description else None
+        self.begin = re.compile(description["begin"]) if "begin" in description else None
+        self.end = re.compile(description["end"]) if "end" in description else None
+        self.captures = {int(n): c["name"] for n, c in description.get("captures", description.get("endCaptures", {})).items()}
+        self.children = description.get("patterns", [])
+        self.patterns = None
+
+
+def prepared(description):
+    rule = Rule(description)
+    rule.children = [prepared(child) for child in rule.children]
+    return rule
+
+
+REPOSITORY = {name: prepared(description) for name, description in GRAMMAR["repository"].items()}
+TOP = prepared({"patterns": GRAMMAR["patterns"]})
+
+
+def patterns_of(rule):
+    """Those that begin something, with what they include in their places."""
+    if rule.patterns is None:
+        rule.patterns = []
+        for child in rule.children:
+            if child.includes:
+                included = REPOSITORY[child.includes[1:]]
+                rule.patterns += [included] if included.match or included.begin else patterns_of(included)
+            else:
+                rule.patterns += [child] if child.match or child.begin else patterns_of(child)
+    return rule.patterns
+
+
+def coloured(line, stack):
+    """The scopes of each character, the innermost last; `stack` is left as the line's end leaves it."""
+    scopes = [()] * (len(line) + 1)
+    at, empty = 0, set()
+
+    def paint(begin, end, *names):
+        around = tuple(rule.name for rule in stack if rule.name)
+        for i in range(begin, end):
+            scopes[i] = around + tuple(name for name in names if name)
+
+    while at <= len(line):
+        rule = stack[-1]
+        found = rule.end.search(line, at) if rule.end else None
+        chosen = None
+        for candidate in patterns_of(rule):
+            match = (candidate.match or candidate.begin).search(line, at)
+            if match and (found is None or match.start() < found.start()) and (match.end() > match.start() or candidate.begin):
+                found, chosen = match, candidate
+        if found is None:
+            paint(at, len(line))
+            break
+        paint(at, found.start())
+        if chosen is None:
+            paint(found.start(), found.end())
+            for group, name in rule.captures.items():
+                if found[group]:
+                    paint(found.start(group), found.end(group), name)
+            stack.pop()
+        elif chosen.match:
+            paint(found.start(), found.end(), chosen.name)
+            for group, name in chosen.captures.items():
+                if found[group]:
+                    paint(found.start(group), found.end(group), name)
+        else:
+            stack.append(chosen)
+            paint(found.start(), found.end())
+        state = (found.end(), len(stack))
+        if found.end() == found.start():
+            if state in empty:
+                break
+            empty.add(state)
+        at = found.end()
+    return scopes[:len(line)]
+
+
+# ---- the classes that both tell
+
+CONTEXTUAL = ("test", "on", "export", "as")  # names where they are none of these
+KEYWORDS = set("let var const fn struct import if else for in while break continue return true false and or not assert new none".split())
+
+
+def class_of_token(kind):
+    word = kind.split(" ")[0]
+    if kind.startswith(("string begin", "string end", "text ")) or kind == "text":
+        return "string"
+    if word in ("integer", "float"):
+        return "number"
+    if kind.startswith("format"):
+        return "format"
+    if word in KEYWORDS or word in CONTEXTUAL:
+        return "keyword"
+    if word == "name":
+        return "name"
+    return "other"
+
+
+def class_of_scopes(scopes):
+    last = scopes[-1] if scopes else ""
+    if last.startswith("comment"):
+        return "comment"
+    if last.startswith("constant.numeric"):
+        return "number"
+    if last.startswith("constant.other.placeholder"):
+        return "format"
+    if last.startswith(("string", "constant.character", "invalid")):
+        return "string"
+    if last.startswith(("keyword.declaration", "keyword.control", "keyword.operator.word", "constant.language")):
+        return "keyword"
+    if last.startswith(("entity", "support", "variable")):
+        return "name"
+    return "other"
+
+
+def tokens_of(tl, path):
+    """The lines, and (row, column, kind) of each token, from 0; none where the lexer finds an error."""
+    dumped = subprocess.run([tl, "dump", str(path), "--stage", "tokens"], capture_output=True)
+    if dumped.returncode or dumped.stderr:
+        return [], []
+    text = path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode()
+    lines = [line.rstrip("\r") for line in text.split("\n")]
+    tokens = []
+    for entry in dumped.stdout.decode().split("\n"):
+        match = re.match(r"(\d+):(\d+) (.*)", entry)
+        if not match:
+            continue
+        row, column, kind = int(match[1]) - 1, int(match[2]) - 1, match[3]
+        is_end = kind.startswith(("end of", "string end")) or kind == "interpolation end"
+        if not is_end and row < len(lines) and column < len(lines[row]):  # else a text that begins with a line's end
+            tokens.append((row, column, kind))
+    return lines, tokens
+
+
+def difference(tl, path):
+    """What differs first, or None; with the number of tokens."""
+    lines, tokens = tokens_of(tl, path)
+    stack = [TOP]
+    scopes = [coloured(line, stack) for line in lines]
+    begins, count = set(), len(tokens)
+    for row, column, kind in tokens:
+        begins.add((row, column))
+        expected, found = class_of_token(kind), class_of_scopes(scopes[row][column])
+        if found != expected:
+            return "%s:%d:%d: `%s` is coloured as %s" % (path, row + 1, column + 1, kind, found), count
+    for row, line in enumerate(scopes):  # what is coloured begins where a token does
+        for column, scope in enumerate(line):
+            kind = class_of_scopes(scope)
+            before = class_of_scopes(line[column - 1]) if column else "other"
+            if kind in ("keyword", "number", "name") and kind != before and (row, column) not in begins:
+                return "%s:%d:%d: there is no token, and it is coloured as %s" % (path, row + 1, column + 1, kind), count
+    return None, count
+
+
+VIM = {
+    "tlKeyword": "keyword", "tlControl": "keyword", "tlOperatorWord": "keyword", "tlConstant": "keyword", "tlNumber": "number", "tlString": "string",
+    "tlLong": "string", "tlEscape": "string", "tlFormat": "format", "tlComment": "comment", "tlDoc": "comment", "tlBrace": "other"
+}
+
+
+def differences_in_vim(tl, paths):
+    """The same by Vim, asked for all files at once."""
+    asked = [(path, *tokens_of(tl, path)) for path in paths]
+    with tempfile.TemporaryDirectory() as folder:
+        script = ["set runtimepath=%s,$VIMRUNTIME" % (ROOT / "editors/vim"), "set nomodeline encoding=utf-8", "syntax on", "filetype on", "let all = []"]
+        for path, lines, tokens in asked:
+            script += ["silent edit! %s" % path, "set filetype=tl"]
+            script += ["call add(all, synIDattr(synID(%d, %d, 1), 'name'))" % (row + 1, len(lines[row][:column].encode()) + 1) for row, column, _ in tokens]
+        script += ["call writefile(all, '%s/out')" % folder, "qall!"]
+        pathlib.Path(folder, "script.vim").write_text("\n".join(script) + "\n", encoding="utf-8")
+        subprocess.run(["vim", "-N", "-u", "NONE", "-i", "NONE", "-n", "-es", "-S", folder + "/script.vim"], timeout=300, stdin=subprocess.DEVNULL)
+        names = iter(pathlib.Path(folder, "out").read_text(encoding="utf-8").splitlines())
+    results = []
+    for path, _, tokens in asked:
+        wrong = None
+        for row, column, kind in tokens:
+            name = next(names)
+            expected = {"name": "other"}.get(class_of_token(kind), class_of_token(kind))
+            if VIM.get(name, "other") != expected:
+                wrong = wrong or "%s:%d:%d: `%s` is %s to Vim" % (path, row + 1, column + 1, kind, name or "nothing")
+        results.append((wrong, len(tokens)))
+    return results
+
+
+def main():
+    tl, words = sys.argv[1], sys.argv[2:]
+    in_vim = "--vim" in words
+    wanted = "".join(word for word in words if word != "--vim")
+    paths = [path for path in sorted(ROOT.rglob("*.tl")) if not str(path.relative_to(ROOT)).startswith("build") and wanted in str(path)]
+    if in_vim:
+        places = tuple(str(ROOT / place) for place in ("samples", "stdlib", "tests/golden/lex", "tests/golden/parse"))
+        results = differences_in_vim(tl, [path for path in paths if str(path).startswith(places)])
+    else:
+        with ThreadPoolExecutor(2) as pool:
+            results = list(pool.map(lambda path: difference(tl, path), paths))
+    wrong = [what for what, _ in results if what]
+    for what in wrong[:30]:
+        print("FAIL", what)
+    print("%d tokens of %d files" % (sum(count for _, count in results), sum(count > 0 for _, count in results)))
+    print("%d passed, %d failed" % (len(results) - len(wrong), len(wrong)))
+    sys.exit(bool(wrong))
+
+
+main()
