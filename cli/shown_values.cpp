@@ -229,7 +229,7 @@ OutputSink without_values(OutputSink out, ShowValue show) {
   return [marked](std::string_view piece) { marked->take(piece); };
 }
 
-OutputSink with_shown_values(OutputSink out, std::function<ValueLook()> look) {
+OutputSink with_shown_values(const OutputSink& out, std::function<ValueLook()> look) {
   return without_values(out, [out, look = std::move(look)](const std::string& value, const std::string& type) {
     out(shown_value(value, type, look()));
   });

@@ -19,7 +19,7 @@ std::string shown_value(const std::string& value, const std::string& type, const
 using ShowValue = std::function<void(const std::string& value, const std::string& type)>;
 OutputSink without_values(OutputSink out, ShowValue show);
 // The same, with these laid out.
-OutputSink with_shown_values(OutputSink out, std::function<ValueLook()> look);
+OutputSink with_shown_values(const OutputSink& out, std::function<ValueLook()> look);
 
 // A message as `driver/messages.h` shows it, in colours.
 std::string coloured_message(const std::string& message);
