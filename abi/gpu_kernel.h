@@ -2,8 +2,8 @@
 //
 // A launch passes one struct by value, of 8-byte members: the first tile and the last, the addresses of shared and
 // local workspaces, the bytes of a block's local one, the addresses of the failure records and of a word that is set
-// with the first failure of a site, the threads that share a tile (GpuPhase::by_group); then by argument of the kernel its address, or for one of rank 0 its address or
-// null, and its bits (backend/cuda/print.h).
+// with the first failure of a site, the threads that share a tile (GpuPhase::by_group); then by argument of the kernel
+// its address, or for one of rank 0 its address or null, and its bits (backend/cuda/print.h).
 #pragma once
 #include "abi/kernel.h"
 #include <memory>

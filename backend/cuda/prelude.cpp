@@ -34,9 +34,13 @@ template <class T> __device__ inline void tl_copy_async(T* to, const T* from, bo
 }
 __device__ inline void tl_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 // All but the last groups that were committed are there.
-template <int Last> __device__ inline void tl_arrived() { asm volatile("cp.async.wait_group %0;" ::"n"(Last) : "memory"); }
+template <int Last> __device__ inline void tl_arrived() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(Last) : "memory");
+}
 #else
-template <class T> __device__ inline void tl_copy_async(T* to, const T* from, bool there) { *to = there ? *from : T(0); }
+template <class T> __device__ inline void tl_copy_async(T* to, const T* from, bool there) {
+  *to = there ? *from : T(0);
+}
 __device__ inline void tl_commit() {}
 template <int> __device__ inline void tl_arrived() {}
 __device__ inline float tl_abs(float x) { return fabsf(x); }

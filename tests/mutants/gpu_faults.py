@@ -174,8 +174,10 @@ fault(
 
 fault(
     "backend/cuda/print.cpp",
-    "      nested(body);\n      line(\"}\");\n      return barrier();",
-    "      nested(body);\n      line(\"}\");\n      return MUTANT ? void() : barrier();",
+    """mode_ == Mode::Warp ? "32" : "blockDim.x");
+      return barrier();""",
+    """mode_ == Mode::Warp ? "32" : "blockDim.x");
+      return MUTANT ? void() : barrier();""",
     "no barrier after a vector loop",
 )
 fault(
@@ -198,8 +200,8 @@ fault(
 )
 fault(
     "backend/cuda/print.cpp",
-    "    line(\"__syncthreads();\");\n    open(\"if (works)\");\n    line(\"if (count",
-    "    if (!MUTANT) line(\"__syncthreads();\");\n    open(\"if (works)\");\n    line(\"if (count",
+    "    line(\"__syncthreads();\");\n    line(fmt::format(\"const int buffer",
+    "    if (!MUTANT) line(\"__syncthreads();\");\n    line(fmt::format(\"const int buffer",
     "no barrier between the parts of a product and their use",
 )
 fault(
@@ -222,4 +224,31 @@ fault(
     "  give_back(event); // what waits keeps what was recorded",
     "  if (!MUTANT) give_back(event); // what waits keeps what was recorded",
     "events are left on the GPU",
+)
+
+# ---- elements and rows that threads share ----------------------------------------------------------------------------
+
+fault(
+    "backend/cuda/print.cpp",
+    "    if (in.op == KOp::Load && stored) return {};",
+    "    if (in.op == KOp::Load && stored && !MUTANT) return {};",
+    "loads of four elements come before a store that they are to see",
+)
+fault(
+    "backend/cuda/print.cpp",
+    "if ((grows(0) && steady(1)) ||",
+    "if ((grows(0) && (MUTANT || steady(1))) ||",
+    "elements that are two apart are taken for neighbours",
+)
+fault(
+    "backend/cuda/print.cpp",
+    "is_of_fours(in.operands[0]) ? \"|\" : \"+\"",
+    "MUTANT || is_of_fours(in.operands[0]) ? \"|\" : \"+\"",
+    "a row that does not begin at a multiple of four is counted as if it did",
+)
+fault(
+    "backend/kernel/builder.cpp",
+    "zeros <= shift && *added >> zeros == 0",
+    "zeros <= shift && (MUTANT || *added >> zeros == 0)",
+    "a sum loses a carry in front of a shift",
 )
