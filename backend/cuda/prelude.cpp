@@ -619,18 +619,20 @@ __device__ void tl_scatter(unsigned char* scratch, tl_entries entries, i64 lo, i
       if (width == 1) single[t] = value(from[t], 0);
     }
     __syncthreads();
-    int follower = count, first = 1;
-    if (t < count)
-      for (int q = head[int(row[t] % kHeads)]; q >= 0; q = is_first[q])
+    int follower = count, first = 1, last = -1;
+    if (t < count) {
+      last = head[int(row[t] % kHeads)];
+      for (int q = last; q >= 0; q = is_first[q])
         if (row[q] == row[t]) {
           if (q > t && q < follower) follower = q;
           if (q < t) first = 0;
         }
+    }
     __syncthreads();
     if (t < count) {
       next[t] = follower;
       is_first[t] = first;
-      head[int(row[t] % kHeads)] = -1;
+      if (last == t) head[int(row[t] % kHeads)] = -1;
     }
     __syncthreads();
     if (width == 1) {

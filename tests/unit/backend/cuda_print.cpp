@@ -30,7 +30,55 @@ kir::Kernel row_sum() {
       .kernel;
 }
 
+// One vector loop over rows, whose body is the text and gives %g.
+std::string of_rows(const std::string& reads, const std::string& body) {
+  return to_cuda(lower_text(R"(func @main(%t: token) {
+  %n: i64 = constant i64 3
+  %m: i64 = constant i64 4
+  %x: f32[%n, %m] = map (%i: i64, %j: i64) {
+    %s: i64 = add %i, %j
+    %f: f32 = convert %s
+    yield %f
+  }
+  %k: key = convert %n
+  %y: f32[%m, %n] = kernel %n, %m, )" +
+                                reads + R"( {kernel = nest} {
+    %r: f32[%m, %n] = map (%p: i64, %q: i64) {
+)" + body + R"(
+      yield %g
+    }
+    yield %r
+  }
+  yield %t, %y
+}
+)",
+                            Target::Gpu)
+                     .kernel);
+}
+
 } // namespace
+
+TEST_CASE("a thread takes four elements that lie side by side, and those apart one by one") {
+  const std::string side = of_rows("%x", "      %g: f32 = index %x, %p, %q");
+  CHECK(count(side, "= tl_load_quad(") == 1);
+  CHECK(count(side, "  tl_store_quad(p") == 1);
+  const std::string apart = of_rows("%x", "      %g: f32 = index %x, %q, %p");
+  CHECK(count(apart, "= tl_load_quad(") == 0);
+  CHECK(count(apart, "  tl_store_quad(p") == 1);
+}
+
+TEST_CASE("two words of a random block are of one computation") {
+  const std::string words = of_rows("%k", R"(      %two: i64 = constant i64 2
+      %one: i64 = constant i64 1
+      %a: i64 = mul %q, %two
+      %b: i64 = add %a, %one
+      %u: i64 = key_bits %k, %a
+      %v: i64 = key_bits %k, %b
+      %w: i64 = add %u, %v
+      %g: f32 = convert %w)");
+  // Ten rounds of two products, by four elements at once and by the rest; one is of a word that is always zero.
+  CHECK(count(words, "__umulhi(") == 2 * 19 + 1);
+}
 
 TEST_CASE("CUDA C++ names its phases and folds a row by a block or a warp") {
   std::string text = to_cuda(row_sum());
