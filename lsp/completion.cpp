@@ -15,19 +15,10 @@ namespace tl::lsp {
 namespace {
 
 // The protocol's numbers.
-enum ItemKind {
-  kFunctionItem = 3,
-  kFieldItem = 5,
-  kVariableItem = 6,
-  kModuleItem = 9,
-  kPropertyItem = 10,
-  kKeywordItem = 14,
-  kFileItem = 17,
-  kFolderItem = 19,
-  kConstantItem = 21,
-  kStructItem = 22,
-  kTypeParameterItem = 25
-};
+using ItemKind = int;
+constexpr ItemKind kFunctionItem = 3, kFieldItem = 5, kVariableItem = 6, kModuleItem = 9, kPropertyItem = 10,
+                   kKeywordItem = 14, kFileItem = 17, kFolderItem = 19, kConstantItem = 21, kStructItem = 22,
+                   kTypeParameterItem = 25;
 
 ItemKind kind_of(SymbolKind kind) {
   switch (kind) {

@@ -6,7 +6,7 @@
 namespace tl::lsp {
 namespace {
 
-enum Severity { kError = 1, kWarning = 2 };
+constexpr int kError = 1, kWarning = 2; // DiagnosticSeverity
 
 // Of a place in a file that the document imports: the import that leads there, directly or by others.
 Span import_of(const Analysis& analysis, FileId file) {

@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kLongestHint = 60; // characters
 
 Json hint_at(const Workspace& workspace, const Text& text, uint32_t offset, const std::string& type) {
-  enum Kind { kType = 1 };
+  constexpr int kType = 1; // InlayHintKind
   const size_t count = character_count(type);
   Json hint{{"position", workspace.range(text, offset, offset)["start"]}, {"kind", kType}};
   hint["label"] = count <= kLongestHint ? type : type.substr(0, type.find_last_of(" ,[", kLongestHint)) + "…";

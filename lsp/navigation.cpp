@@ -64,7 +64,8 @@ std::vector<std::pair<std::string, std::string>> files_with(Workspace& workspace
     try {
       std::string text = compiler::read_program(name);
       if (text.find(word) != std::string::npos) files.emplace_back(name, std::move(text));
-    } catch (const std::exception&) { // it cannot be read
+    } catch (const std::exception&) {
+      continue; // it cannot be read
     }
   }
   return files;
@@ -112,7 +113,7 @@ Json references(Workspace& workspace, const Json& params) {
 }
 
 Json document_highlight(Workspace& workspace, const Json& params) {
-  enum Kind { kText = 1, kRead = 2, kWrite = 3 };
+  constexpr int kRead = 2, kWrite = 3; // DocumentHighlightKind
   const Named named = name_at(workspace, params);
   if (!named.mention || !named.mention->symbol.valid()) return nullptr;
   Json all = Json::array();

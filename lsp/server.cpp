@@ -180,7 +180,9 @@ private:
       else if (is_initialized_ && !has_shut_down_)
         notice(method, params);
     } catch (const Json::exception&) {
+      return;
     } catch (const ResponseError&) {
+      return;
     }
   }
 

@@ -13,11 +13,11 @@ namespace tl::lsp {
 namespace {
 
 // The protocol's numbers.
-enum Kind { kModule = 2, kMethod = 6, kField = 8, kFunction = 12, kVariable = 13, kConstant = 14, kStruct = 23 };
+constexpr int kModule = 2, kMethod = 6, kField = 8, kFunction = 12, kVariable = 13, kConstant = 14, kStruct = 23;
 
 struct Declared {
   std::string name, detail;
-  Kind kind{};
+  int kind = 0; // SymbolKind of the protocol
   Span span, whole;
   std::vector<Declared> inside;
 };
@@ -188,7 +188,8 @@ Json workspace_symbols(Workspace& workspace, const Json& params) {
   for (const std::string& name : workspace.closed_programs())
     try {
       add_matches(workspace, name, Text(compiler::read_program(name)), query, all);
-    } catch (const std::exception&) { // it cannot be read
+    } catch (const std::exception&) {
+      continue; // it cannot be read
     }
   return all;
 }

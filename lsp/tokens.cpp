@@ -8,21 +8,23 @@
 namespace tl::lsp {
 namespace {
 
-enum TokenType {
-  kNamespace,
-  kType,
-  kStruct,
-  kTypeParameter,
-  kParameter,
-  kVariable,
-  kProperty,
-  kFunction,
-  kKeyword,
-  kComment,
-  kString,
-  kNumber
+enum class TokenType {
+  Namespace,
+  Type,
+  Struct,
+  TypeParameter,
+  Parameter,
+  Variable,
+  Property,
+  Function,
+  Keyword,
+  Comment,
+  String,
+  Number
 };
-enum Modifier { kDeclaration = 1, kReadonly = 2, kModification = 4, kDefaultLibrary = 8 };
+
+// Bits of a token.
+constexpr int kDeclaration = 1, kReadonly = 2, kModification = 4, kDefaultLibrary = 8;
 
 struct Token {
   uint32_t end = 0;
@@ -32,12 +34,12 @@ struct Token {
 
 std::optional<TokenType> type_of(TextClass kind) {
   switch (kind) {
-  case TextClass::Keyword: return kKeyword;
-  case TextClass::Type: return kType;
-  case TextClass::Call: return kFunction;
-  case TextClass::Number: return kNumber;
-  case TextClass::String: return kString;
-  case TextClass::Comment: return kComment;
+  case TextClass::Keyword: return TokenType::Keyword;
+  case TextClass::Type: return TokenType::Type;
+  case TextClass::Call: return TokenType::Function;
+  case TextClass::Number: return TokenType::Number;
+  case TextClass::String: return TokenType::String;
+  case TextClass::Comment: return TokenType::Comment;
   case TextClass::Plain: break;
   }
   return std::nullopt;
@@ -45,17 +47,17 @@ std::optional<TokenType> type_of(TextClass kind) {
 
 TokenType type_of(SymbolKind kind) {
   switch (kind) {
-  case SymbolKind::Parameter: return kParameter;
-  case SymbolKind::Function: return kFunction;
-  case SymbolKind::Struct: return kStruct;
-  case SymbolKind::Field: return kProperty;
-  case SymbolKind::TypeParameter: return kTypeParameter;
-  case SymbolKind::Module: return kNamespace;
+  case SymbolKind::Parameter: return TokenType::Parameter;
+  case SymbolKind::Function: return TokenType::Function;
+  case SymbolKind::Struct: return TokenType::Struct;
+  case SymbolKind::Field: return TokenType::Property;
+  case SymbolKind::TypeParameter: return TokenType::TypeParameter;
+  case SymbolKind::Module: return TokenType::Namespace;
   case SymbolKind::Variable:
   case SymbolKind::Const:
   case SymbolKind::Size: break;
   }
-  return kVariable;
+  return TokenType::Variable;
 }
 
 Token token_of(Workspace& workspace, Analysis& analysis, const Mention& mention) {
@@ -63,7 +65,7 @@ Token token_of(Workspace& workspace, Analysis& analysis, const Mention& mention)
   Token token{mention.span.end, type_of(mention.kind), 0};
   if (mention.is_declaration) token.modifiers |= kDeclaration;
   if (mention.is_write) token.modifiers |= kModification;
-  if (symbol && token.type == kVariable && !symbol->is_mutable) token.modifiers |= kReadonly;
+  if (symbol && token.type == TokenType::Variable && !symbol->is_mutable) token.modifiers |= kReadonly;
   if (!symbol || symbol->span.file != analysis.file)
     if (!symbol || is_library_file(workspace.analyzer().sources().name(symbol->span.file)))
       token.modifiers |= kDefaultLibrary;
@@ -81,8 +83,8 @@ std::map<uint32_t, Token> tokens_of(Workspace& workspace, Analysis& analysis) {
   }
   for (const Mention& mention : workspace.analyzer().index(analysis).mentions) {
     const auto it = tokens.find(mention.span.begin);
-    const bool is_unknown = !mention.symbol.valid() && it != tokens.end() && it->second.type != kFunction;
-    if (is_unknown || (it != tokens.end() && it->second.type == kString)) continue; // an element type; a path
+    const bool is_unknown = !mention.symbol.valid() && it != tokens.end() && it->second.type != TokenType::Function;
+    if (is_unknown || (it != tokens.end() && it->second.type == TokenType::String)) continue; // an element type; a path
     tokens[mention.span.begin] = token_of(workspace, analysis, mention);
   }
   return tokens;

@@ -91,7 +91,8 @@ std::vector<std::string> Workspace::closed_programs() const {
     try {
       for (std::string& name : compiler::programs_under({root}))
         if (!held(name)) names.push_back(std::move(name));
-    } catch (const driver::UsageError&) { // the folder is not there
+    } catch (const driver::UsageError&) {
+      continue; // the folder is not there
     }
   return names;
 }
