@@ -18,7 +18,7 @@ struct GpuImage {
   std::vector<char> code;
 };
 
-constexpr int64_t kShortRow = 32;
+constexpr int64_t kShortRow = 32, kLongRow = 1024;
 
 struct GpuPhase {
   std::string function; // its name in the image

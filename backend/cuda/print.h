@@ -44,9 +44,8 @@ bool runs_by_group(const kir::Kernel& kernel, size_t phase);
 bool runs_by_thread(const kir::Kernel& kernel, size_t phase);
 bool takes_short_rows(const kir::Kernel& kernel, size_t phase);
 constexpr const char* kShortRows = "_rows";
-// The longest row for which warps pay; 0: there is no function by warps. Those of several passes are to stay in the
-// cache, where there are as many rows at once as warps.
-constexpr int64_t kLongRow = 1024;
+// The longest row for which warps pay, where there are many rows; 0: there is no function by warps. Those of several
+// passes are to stay in the cache, with as many at once as warps.
 int64_t longest_by_warp(const kir::Kernel& kernel, size_t phase);
 constexpr const char* kWarps = "_warps";
 

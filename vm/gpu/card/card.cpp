@@ -346,8 +346,6 @@ cuda::Function GpuCard::function(const GpuKernel& kernel, const std::string& nam
   return function;
 }
 
-// Longer rows have a block each, unless there are enough of them.
-static constexpr int64_t kLongRow = 1024;
 static constexpr uint64_t kGpuWarps = kGpuThreads / 32; // of a block
 
 // Where a launch's threads of a tile are among what it passes.
@@ -365,6 +363,7 @@ void GpuCard::launch_phase(const Operation& op, const GpuPhase& phase) {
   packed_[1] = packed_[0] + static_cast<uint64_t>(tiles);
   const int64_t row = phase.row.steps.empty() ? kSumChunk : phase.row.evaluate(op.args.data());
   const bool by_row = !phase.by_row.empty() && row <= kShortRow;
+  // Rows of more than kLongRow have a block each, unless there are enough of them.
   const bool many = static_cast<uint64_t>(tiles) >= 2 * blocks_at_once();
   const bool by_warp = !by_row && !phase.by_warp.empty() && row <= (many ? phase.longest_by_warp : kLongRow) &&
                        (op.local_bytes == 0 || op.blocks >= kGpuWarps);   // so many have workspace
