@@ -1,4 +1,4 @@
-// Decompositions of matrices: one row each. Their meaning is vm/linalg, for both engines.
+// Decompositions of matrices, and Fourier transforms: one row each. Their meaning is vm/linalg, for both engines.
 #pragma once
 #include <cstdint>
 #include <iterator>
@@ -17,7 +17,10 @@ namespace tl {
   TL_LINALG(SolveUpper,      "solve_upper",      2, 1) /* the same where a is 0 below its diagonal */                  \
   TL_LINALG(Qr,              "qr",               1, 2) /* a m×n -> q m×p, r p×n, p = min(m, n) */                      \
   TL_LINALG(Svd,             "svd",              1, 3) /* a m×n, finite -> u m×p, s p (descending), vt p×n */          \
-  TL_LINALG(Eigh,            "eigh",             1, 2) /* a n×n, finite; its lower triangle -> w n (ascending), v n×n */
+  TL_LINALG(Eigh,            "eigh",             1, 2) /* a n×n, finite; its lower triangle -> w n (ascending), v n×n */ \
+  TL_LINALG(EigParts,        "eig",              1, 3) /* a n×n, finite -> parts of w, n each; v n×n, as linalg.eig_parts */ \
+  TL_LINALG(Fft,             "fft",              2, 2) /* a, b 1×n: parts of n numbers -> those of their transform */  \
+  TL_LINALG(InverseFft,      "inverse_fft",      2, 2) /* the same with exp(+2 pi i …), without the factor 1 / n */
 // clang-format on
 
 enum class LinalgOp : uint8_t {

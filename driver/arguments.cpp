@@ -68,6 +68,8 @@ Scalar parse_scalar(DType type, const std::string& name, const std::string& text
   case DType::U64: return parse_int<uint64_t>(type, name, text);
   case DType::Key: return parse_int<uint64_t>(type, name, text);
   case DType::I64: return parse_int<int64_t>(type, name, text);
+  case DType::C64:
+  case DType::C128: throw UsageError(fmt::format("{}: complex numbers come from files", name));
   case DType::Device:
     if (auto device = device_from_text(text)) return Scalar::of(*device);
     throw UsageError(fmt::format("{}: '{}' is not a device such as cpu:0", name, text));

@@ -130,7 +130,7 @@ struct Writer {
   }
 
   std::string form(const IntLiteral& n) { return fmt::format("{}", n.value); }
-  std::string form(const FloatLiteral& n) { return n.text; }
+  std::string form(const FloatLiteral& n) { return n.is_imaginary ? n.text + "i" : n.text; }
   std::string form(const BoolLiteral& n) { return n.value ? "true" : "false"; }
   std::string form(const NoneLiteral&) { return "none"; }
   std::string form(const StringLiteral& n) {

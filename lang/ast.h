@@ -108,9 +108,10 @@ struct Argument { // `x` or `axis = 0`; positional ones come first
 struct IntLiteral { // `42`, `1_000`, `0xff`
   uint64_t value = 0;
 };
-struct FloatLiteral { // `1.5`, `1e-3`
+struct FloatLiteral { // `1.5`, `1e-3`, `2i`
   double value = 0;   // nearest; inf if it is too large
-  std::string text;   // as written, without `_`, for rounding to another type once
+  std::string text;   // as written, without `_` and `i`, for rounding to another type once
+  bool is_imaginary = false;
 };
 struct BoolLiteral {
   bool value = false;

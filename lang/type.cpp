@@ -20,7 +20,7 @@ void trained_leaves(const Type& type, bool trained, std::vector<bool>& into) {
     if (!type.elements.empty()) trained_leaves(type.elements[0], trained, inside);
     into.push_back(std::find(inside.begin(), inside.end(), true) != inside.end());
   } else if (type.is_tensor()) {
-    into.push_back(trained && is_float(type.dtype));
+    into.insert(into.end(), is_complex(type.dtype) ? 2 : 1, trained && is_float(part_of(type.dtype)));
   } else if (type.is_str()) {
     into.push_back(false);
   }

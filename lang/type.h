@@ -114,8 +114,8 @@ struct Type {
   bool operator==(const Type&) const = default;
 };
 
-// For each leaf of a type, in order, whether derivatives see it: floats, and lists that hold some, but no fields marked
-// `state`.
+// For each leaf of a type, in order, whether derivatives see it: floats (of complex numbers both parts, which are two
+// leaves), and lists that hold some, but no fields marked `state`.
 std::vector<bool> trained_leaves(const Type& type);
 inline bool has_trained_leaf(const Type& type) {
   for (bool leaf : trained_leaves(type))
@@ -126,8 +126,8 @@ inline bool has_trained_leaf(const Type& type) {
 // As the user writes it: "f32[n, 784]", "(i64, str)", "range".
 std::string to_string(const Type& type, const SizeAtoms& atoms);
 
-// Does an optimizer change this leaf, if it is in no field marked `state`? Floats are trained.
-inline bool is_trainable(const Type& leaf) { return leaf.is_tensor() && is_float(leaf.dtype); }
+// Does an optimizer change this leaf, if it is in no field marked `state`? Floats and complex numbers are trained.
+inline bool is_trainable(const Type& leaf) { return leaf.is_tensor() && is_float(part_of(leaf.dtype)); }
 
 // The part of a type at this path; null if the path leads out of it.
 const Type* part_of(const Type& type, const std::vector<uint32_t>& path);

@@ -190,14 +190,15 @@ struct Stmt {
 
 struct UnitExpr {};
 
-struct LiteralExpr { // a scalar of type.dtype
+struct LiteralExpr { // a scalar of type.dtype; of complex numbers, one part in the type of the parts, the other is 0
   enum class Form : uint8_t { Value, Int, Float };
   Scalar value;
   // While the checker does not know the type: what is written. Int: `value` is its magnitude; Float: a double.
   Form form = Form::Value;
   bool negative = false;
-  bool is_fill = false;  // of zeros, ones, pad: also a bool
-  std::string text = {}; // of Float
+  bool is_fill = false;      // of zeros, ones, pad: also a bool
+  bool is_imaginary = false; // the part that is written
+  std::string text = {};     // of Float
 };
 
 struct StrExpr {
@@ -387,7 +388,7 @@ struct PadAttrs { // Pad (x, value)
   std::vector<Margins> margins; // of each axis
 };
 
-struct LinalgAttrs {       // Cholesky LuFactor Solve TriangularSolve Qr Svd Eigh (a) or (a, b)
+struct LinalgAttrs {       // Cholesky LuFactor Solve TriangularSolve Qr Svd Eigh EigParts (a) or (a, b)
   std::vector<Size> shape; // of a, with the leading axes of all operands together
   bool lower = false;      // TriangularSolve
 };

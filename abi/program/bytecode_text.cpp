@@ -118,6 +118,8 @@ static std::string literal(DType type, Scalar value) {
   case DType::BF16: return fmt::format("{}", bf16_to_float(value.as<uint16_t>()));
   case DType::F32: return fmt::format("{}", value.as<float>());
   case DType::F64: return fmt::format("{}", value.as<double>());
+  case DType::C64: // no scalar is of these
+  case DType::C128:
   case DType::Key: return fmt::format("0x{:x}", value.bits);
   case DType::Device: return device_name(value.as<int64_t>());
   }

@@ -32,6 +32,8 @@ std::string_view type_name(DType type) {
   case DType::BF16: return "u16"; // in memory
   case DType::F32: return "float";
   case DType::F64: return "double";
+  case DType::C64: // in no kernel
+  case DType::C128: break;
   }
   return "void";
 }

@@ -280,6 +280,8 @@ std::string scalar_text(DType type, Scalar value) {
   case DType::I16: return std::to_string(value.as<int16_t>());
   case DType::U32: return std::to_string(value.as<uint32_t>());
   case DType::I32: return std::to_string(value.as<int32_t>());
+  case DType::C64: // no scalar is of these
+  case DType::C128:
   case DType::U64:
   case DType::Key: return std::to_string(value.as<uint64_t>());
   case DType::Device:

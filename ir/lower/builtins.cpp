@@ -108,7 +108,8 @@ ValueId FunctionLowerer::matmul(const typed::Expr& e, ValueId a, ValueId b) {
   // A batch axis that both lack (1 against 1) is one of both; both have it then, as neither was left out.
   if (own_a == 2) attrs.result.push_back(m);
   if (own_b == 2) attrs.result.push_back(n);
-  return here().one(Op::Contract, {a, b}, Type::tensor(e.type.dtype, result), std::move(attrs), at);
+  const DType t = type(a).dtype;
+  return here().one(Op::Contract, {a, b}, Type::tensor(t, result), std::move(attrs), at);
 }
 
 ValueId FunctionLowerer::string(std::string text, LocId at) {
@@ -177,7 +178,8 @@ ValueId FunctionLowerer::pad(const typed::Expr& e, ValueId x, ValueId value) {
   std::vector<ValueId> values{x, value};
   for (const typed::PadAttrs::Margins& margins : e.attrs<typed::PadAttrs>().margins)
     values.push_back(size_value(margins.before));
-  return here().one(Op::Pad, std::move(values), Type::tensor(e.type.dtype, dims(e.type.shape)), {}, loc(e.span));
+  const DType t = type(x).dtype;
+  return here().one(Op::Pad, std::move(values), Type::tensor(t, dims(e.type.shape)), {}, loc(e.span));
 }
 
 ValueId FunctionLowerer::flip(const typed::Expr& e, ValueId x) {
@@ -250,7 +252,7 @@ ValueId FunctionLowerer::take(const typed::Expr& e, ValueId x, ValueId idx) {
 
 Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>& given) {
   const ValueId before = env_.contains(kToken) ? token() : ValueId{};
-  Leaves made = builtin_operation(e, given);
+  Leaves made = works_on_complex(e) ? complex_builtin(e, given) : builtin_operation(e, given);
   if (!typed::is_effect(shared_.program, e) && before.valid() && token() != before)
     throw std::logic_error(fmt::format("lowering: `{}` acts, and its row says that it does not",
                                        info(e.as<typed::BuiltinExpr>().builtin).name));
@@ -344,7 +346,8 @@ Leaves FunctionLowerer::builtin_operation(const typed::Expr& e, const std::vecto
   case Builtin::TriangularSolve:
   case Builtin::Qr:
   case Builtin::Svd:
-  case Builtin::Eigh: return linalg(e, operands);
+  case Builtin::Eigh:
+  case Builtin::EigParts: return linalg(e, operands);
   case Builtin::Matmul:
   case Builtin::Dot: return {matmul(e, x(), operands.at(1))};
 
@@ -358,6 +361,11 @@ Leaves FunctionLowerer::builtin_operation(const typed::Expr& e, const std::vecto
 
   case Builtin::StopGradient: return {here().one(Op::StopGradient, {x()}, type(x()), {}, at)};
 
+  case Builtin::Complex: // complex_builtin's
+  case Builtin::RealPart:
+  case Builtin::ImaginaryPart:
+  case Builtin::FftRows:
+  case Builtin::InverseFftRows:
   case Builtin::Grad: // Derive nodes by now
   case Builtin::ValueAndGrad:
   case Builtin::Vjp:

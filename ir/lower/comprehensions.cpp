@@ -119,12 +119,20 @@ Leaves FunctionLowerer::reduction(const typed::Expr& e) {
   const bool needs_one = chooses(op);
   Leaves result = reduce_over(e, ranges, 0, needs_one || comprehension.is_mean);
   LocId at = loc(e.span);
-  if (comprehension.is_mean) {
-    ValueId count = convert(result[1], type(result[0]).dtype, at);
-    result[0] = elementwise(ScalarOp::Div, {result[0], count}, std::vector<Dim>(type(result[0]).dims), at);
+  ValueId counted;
+  if (needs_one || comprehension.is_mean) {
+    counted = result.back();
+    result.pop_back();
   }
-  if (needs_one) result[0] = guard_not_empty(result[0], result[1], e.span);
-  return {convert(result[0], gives_position(op) ? DType::I64 : e.type.dtype, at)};
+  for (ValueId& leaf : result) {
+    if (comprehension.is_mean) {
+      ValueId count = convert(counted, type(leaf).dtype, at);
+      leaf = elementwise(ScalarOp::Div, {leaf, count}, std::vector<Dim>(type(leaf).dims), at);
+    }
+    if (needs_one) leaf = guard_not_empty(leaf, counted, e.span);
+    leaf = convert(leaf, gives_position(op) ? DType::I64 : part_of(e.type.dtype), at);
+  }
+  return result;
 }
 
 // Indices up to the first whose range uses one of them; the rest is a reduction for each of their positions.
@@ -163,24 +171,27 @@ Leaves FunctionLowerer::reduce_over(const typed::Expr& e, const std::vector<Inde
     element.dtype = e.type.dtype;
     if (element.dtype == DType::F16 || element.dtype == DType::BF16) element.dtype = DType::F32;
   }
+  std::vector<tl::Type> elements = leaf_types(element);
+  const size_t leaves = elements.size();
   if (to < ranges.size()) {
-    std::vector<tl::Type> elements{element};
     if (count) elements.push_back(tl::Type::scalar(DType::I64));
     Leaves inner = map(now, extents, elements, [&] { return reduce_over(e, ranges, to, count); }, at);
-    Leaves result{reduce(op, inner[0], axes, {}, at)};
-    if (count) result.push_back(reduce(ReduceOp::Sum, inner[1], axes, {}, at));
+    Leaves result;
+    for (size_t i = 0; i < inner.size(); ++i)
+      result.push_back(reduce(i < leaves ? op : ReduceOp::Sum, inner[i], axes, {}, at));
     return result;
   }
-  std::vector<tl::Type> elements{element};
   if (comprehension.filter) elements.push_back(tl::Type::scalar(DType::Bool));
-  Leaves mapped = map(now, extents, elements, [&] { return filtered(e, element.dtype, now); }, at);
-  ValueId mask = comprehension.filter ? mapped[1] : ValueId{};
+  Leaves mapped = map(now, extents, elements, [&] { return filtered(e, elements, now); }, at);
+  ValueId mask = comprehension.filter ? mapped.back() : ValueId{};
   ValueId counted = mask;
   if (mask.valid() && type(mapped[0]).dims.size() > axes.size()) {
     Type t = Type::tensor(DType::Bool, type(mapped[0]).dims);
     mask = here().one(Op::Broadcast, {mask}, std::move(t), AxesAttrs{axes}, at);
   }
-  Leaves result{reduce(op, mapped[0], axes, mask, at)};
+  Leaves result;
+  for (size_t i = 0; i < leaves; ++i)
+    result.push_back(reduce(op, mapped[i], axes, mask, at));
   if (count)
     result.push_back(counted.valid() ? reduce(ReduceOp::Sum, convert(counted, DType::I64, at), axes, {}, at)
                                      : here().size(product(extents)));
@@ -203,7 +214,7 @@ FunctionLowerer::Best FunctionLowerer::arg_over(const typed::Expr& e, const std:
   if (to == ranges.size()) {
     std::vector<tl::Type> elements{element};
     if (comprehension.filter) elements.push_back(tl::Type::scalar(DType::Bool));
-    Leaves mapped = map(now, extents, elements, [&] { return filtered(e, element.dtype, now); }, at);
+    Leaves mapped = map(now, extents, elements, [&] { return filtered(e, elements, now); }, at);
     ValueId mask = comprehension.filter ? mapped[1] : ValueId{}, size = here().size(product(extents));
     ValueId count = mask.valid() ? reduce(ReduceOp::Sum, convert(mask, DType::I64, at), axes, {}, at) : size;
     return {reduce(value_op, mapped[0], axes, mask, at), reduce(position_op, mapped[0], axes, mask, at), size, count};
@@ -231,9 +242,15 @@ FunctionLowerer::Best FunctionLowerer::arg_over(const typed::Expr& e, const std:
 }
 
 // The element, and whether it takes part. The element is evaluated only then, unless that makes no difference.
-Leaves FunctionLowerer::filtered(const typed::Expr& e, DType t, const std::vector<IndexRange>&) {
+Leaves FunctionLowerer::filtered(const typed::Expr& e, const std::vector<tl::Type>& elements,
+                                 const std::vector<IndexRange>&) {
   LocId at = loc(e.span);
-  auto element = [&]() -> Leaves { return {convert(one(*e.operands[0]), t, at)}; };
+  auto element = [&]() {
+    Leaves leaves = expr(*e.operands[0]);
+    for (size_t i = 0; i < leaves.size(); ++i)
+      leaves[i] = convert(leaves[i], elements[i].dtype, at);
+    return leaves;
+  };
   const typed::ExprPtr& filter = e.as<typed::ComprehensionExpr>().filter;
   if (!filter) return element();
   ValueId taken = one(*filter);

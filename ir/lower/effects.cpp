@@ -17,9 +17,9 @@ Leaves FunctionLowerer::effect(Op op, std::vector<ValueId> operands, std::vector
 static uint32_t packed(LoadOptions options) { return static_cast<uint32_t>(options.packed().bits); }
 
 // A tensor of a file that a const is read from, each once.
-uint32_t FunctionLowerer::constant_file(const typed::Expr& e, const std::string& name, const tl::Type& type) {
+uint32_t FunctionLowerer::constant_file(const typed::Expr& e, const std::string& name, const tl::Type& type,
+                                        LoadOptions options) {
   const std::string& path = e.operands.at(0)->as<typed::StrExpr>().text;
-  const LoadOptions options = e.attrs<typed::LoadAttrs>().options;
   auto [known, is_new] = shared_.files.try_emplace({path, name, type.dtype, type.rank(), packed(options)}, 0);
   if (!is_new) return known->second;
   try {
@@ -41,30 +41,37 @@ Leaves FunctionLowerer::load(const typed::Expr& e, const Leaves& operands) {
   const auto& attrs = e.attrs<typed::LoadAttrs>();
   std::istringstream names(attrs.names);
   Leaves result;
-  auto visit = [&](auto& self, const tl::Type& t) -> void {
-    if (!t.is_tensor()) {
-      for (const tl::Type& element : t.elements)
+  auto visit = [&](auto& self, const tl::Type& whole) -> void {
+    if (!whole.is_tensor()) {
+      for (const tl::Type& element : whole.elements)
         self(self, element);
       return;
     }
+    LoadOptions options = attrs.options;
+    options.pairs = is_complex(whole.dtype);
+    const tl::Type t = options.pairs ? pairs_of(whole) : whole;
+    auto take = [&](ValueId x) {
+      if (!options.pairs) return result.push_back(x);
+      for (int64_t k = 0; k < 2; ++k)
+        result.push_back(part_of_pairs(x, k, at));
+    };
     std::string name;
     const bool is_leaf = static_cast<bool>(std::getline(names, name));
     if (attrs.is_constant) {
       if (!is_leaf && e.operands.size() > 1) name = e.operands[1]->as<typed::StrExpr>().text;
-      const ConstTensorAttrs file{constant_file(e, name, t)};
+      const ConstTensorAttrs file{constant_file(e, name, t, options)};
       // In the outermost region, so that maps find it outside of them.
-      result.push_back(this->at(0).one(Op::ConstTensor, {}, Type::tensor(t.dtype, dims(t.shape)), file, at));
-      return;
+      return take(this->at(0).one(Op::ConstTensor, {}, Type::tensor(t.dtype, dims(t.shape)), file, at));
     }
     std::vector<ValueId> values{ValueId{}};
     values.insert(values.end(), operands.begin(), operands.end());
     if (is_leaf) values.push_back(string(name, at));
     std::vector<Type> types{Type::token(), Type::tensor(t.dtype, std::vector<Dim>(t.rank()))};
     types.insert(types.end(), t.rank(), Type::scalar(DType::I64));
-    Leaves made = effect(Op::Load, std::move(values), std::move(types), LoadAttrs{packed(attrs.options)}, at);
+    Leaves made = effect(Op::Load, std::move(values), std::move(types), LoadAttrs{packed(options)}, at);
     for (size_t i = 0; i < t.rank(); ++i)
       f_[made[0]].type.dims[i] = Dim::of(made[1 + i]);
-    result.push_back(made[0]);
+    take(made[0]);
   };
   visit(visit, e.type);
   return result;
@@ -92,9 +99,11 @@ Leaves FunctionLowerer::effect_builtin(const typed::Expr& e, const Leaves& opera
   }
   case Builtin::Load: return load(e, operands);
   case Builtin::Save: {
-    std::vector<ValueId> values = with_token();
-    if (const std::string& names = e.attrs<typed::SaveAttrs>().names; !names.empty())
-      values.insert(values.begin() + 2, string(names, at));
+    std::vector<ValueId> values{ValueId{}, operands.at(0)};
+    std::string names = e.attrs<typed::SaveAttrs>().names;
+    Leaves tensors = as_in_files(e.operands.at(1)->type, {operands.begin() + 1, operands.end()}, names, at);
+    if (!names.empty()) values.push_back(string(std::move(names), at));
+    values.insert(values.end(), tensors.begin(), tensors.end());
     return effect(Op::Save, std::move(values), {Type::token()}, {}, at);
   }
   case Builtin::Exists: return effect(Op::Exists, with_token(), {Type::token(), Type::scalar(DType::Bool)}, {}, at);

@@ -33,7 +33,8 @@ ValueId FunctionLowerer::einsum(const typed::Expr& e, std::vector<ValueId> opera
   ContractAttrs attrs{of[0], of[1], {}};
   for (int64_t k = 0; k < kept; ++k)
     attrs.result.push_back(k);
-  return here().one(Op::Contract, std::move(operands), Type::tensor(e.type.dtype, result), std::move(attrs), at);
+  const DType t = type(operands[0]).dtype;
+  return here().one(Op::Contract, std::move(operands), Type::tensor(t, result), std::move(attrs), at);
 }
 
 // x under another order of axes, stretched to these sizes: its axis i becomes axis axes[i].

@@ -15,9 +15,19 @@ Leaves FunctionLowerer::expr(const typed::Expr& e) {
   return placing_.valid() && frames_.empty() ? placed(e, std::move(value)) : value;
 }
 
+ValueId FunctionLowerer::one(const typed::Expr& e) {
+  const Leaves leaves = expr(e);
+  if (leaves.size() != 1) throw std::logic_error("lowering: one leaf is wanted, and there are others");
+  return leaves[0];
+}
+
 Leaves FunctionLowerer::evaluate(const typed::Expr& e) {
   if (e.is<typed::UnitExpr>()) return {};
   if (const auto* literal = e.get_if<typed::LiteralExpr>()) {
+    if (works_on_complex(e)) {
+      const Complex z = complex_literal(e);
+      return {splat(z.re, dims(e.type.shape), loc(e.span)), splat(z.im, dims(e.type.shape), loc(e.span))};
+    }
     ValueId value = here().constant(e.type.dtype, literal->value);
     return {e.type.is_scalar() ? value : splat(value, dims(e.type.shape), loc(e.span))};
   }
@@ -37,7 +47,8 @@ Leaves FunctionLowerer::evaluate(const typed::Expr& e) {
   }
   if (e.is<typed::ComprehensionExpr>()) return comprehension(e);
   if (e.is<typed::DeriveExpr>()) return derive(e);
-  if (e.is<typed::TensorLiteralExpr>()) return {tensor_literal(e)};
+  if (e.is<typed::TensorLiteralExpr>())
+    return works_on_complex(e) ? complex_tensor_literal(e) : Leaves{tensor_literal(e)};
   return operation(e);
 }
 
@@ -71,6 +82,7 @@ Leaves FunctionLowerer::operation(const typed::Expr& e) {
   if (const auto* size = e.get_if<typed::SizeExpr>()) return {size_value(size->size)};
   if (e.is<typed::RangeExpr>()) return {};
   if (e.is<typed::CallExpr>()) return call(e, std::move(operands));
+  if (e.is<typed::InterpExpr>() && works_on_complex(e)) return {format_complex(e, operands)};
   if (const auto* interp = e.get_if<typed::InterpExpr>())
     return {here().one(Op::Format, std::move(flat), Type::str(), FormatAttrs{interp->format}, loc(e.span))};
   if (e.is<typed::TupleExpr>()) {
@@ -83,7 +95,7 @@ Leaves FunctionLowerer::operation(const typed::Expr& e) {
   } else if (e.is<typed::ScalarExpr>()) {
     result = scalar_operation(e, std::move(operands));
   } else if (e.is<typed::ConvertExpr>()) {
-    result = {convert(flat.at(0), e.type.dtype, loc(e.span))};
+    result = works_on_complex(e) ? complex_convert(e, flat) : Leaves{convert(flat.at(0), e.type.dtype, loc(e.span))};
   } else if (e.is<typed::BuiltinExpr>()) {
     result = builtin(e, operands);
   } else if (e.is<typed::ListExpr>()) {
@@ -163,6 +175,7 @@ ValueId FunctionLowerer::guarded_operand(ScalarOp op, ValueId operand, Span span
 }
 
 Leaves FunctionLowerer::scalar_operation(const typed::Expr& e, std::vector<Leaves> operands) {
+  if (works_on_complex(e)) return complex_scalar(e, operands);
   LocId at = loc(e.span);
   std::vector<Dim> shape = dims(e.type.shape);
   Leaves values;

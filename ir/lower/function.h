@@ -14,7 +14,9 @@
 //   constants.cpp      consts that were computed before
 //   devices.cpp        devices, and where new values go
 //   builtins.cpp, effects.cpp, random.cpp
+//   complex.cpp        complex numbers, as two leaves
 #pragma once
+#include "abi/linalg_op.h"
 #include "ir/lower/lower.h"
 #include <functional>
 #include <map>
@@ -24,8 +26,10 @@
 
 namespace tl::ir {
 
-using Leaves = std::vector<ValueId>; // a value of the typed AST: the leaves of its tuple; unit, ranges, types: none
-using VarKey = uint32_t;             // a VarId's index, or one of the pseudo variables below
+// A value of the typed AST: the leaves of its tuple; unit, ranges, types: none. Of complex numbers: the real parts, and
+// the imaginary parts.
+using Leaves = std::vector<ValueId>;
+using VarKey = uint32_t; // a VarId's index, or one of the pseudo variables below
 
 // How an instance is called: parameters and results of its graph function.
 //   parameters: token (if effects), size_params, captured_atoms, sizes, then leaves of captures and parameters
@@ -309,7 +313,7 @@ private:
   // ---- expressions.cpp ---------------------------------------------------------------------------------------
   Leaves expr(const typed::Expr& e);
   Leaves evaluate(const typed::Expr& e);
-  ValueId one(const typed::Expr& e) { return expr(e).at(0); }
+  ValueId one(const typed::Expr& e); // its only leaf
   Leaves operation(const typed::Expr& e);
   Leaves scalar_operation(const typed::Expr& e, std::vector<Leaves> operands);
   // The right operand of an operation that it can make fail (a divisor, an exponent), guarded.
@@ -372,8 +376,9 @@ private:
   ValueId write(ValueId base, const Subscripts& subscripts, ValueId value, const typed::Place& place,
                 const std::vector<Size>& value_shape, UpdateMode mode, Span span);
   // `rank`: of the value as written; `combine` (may be empty): of what is there and the value.
-  ValueId write_mask(ValueId base, const Subscripts& subscripts, ValueId value, size_t rank,
-                     const std::function<ValueId(ValueId, ValueId)>& combine, Span span);
+  using Combine = std::function<Leaves(const Leaves&, const Leaves&)>; // of what is there and what comes; or none
+  Leaves write_mask(const Leaves& bases, const Subscripts& subscripts, Leaves values, size_t rank,
+                    const Combine& combine, Span span);
   ValueId gather(ValueId x, ValueId idx, int64_t axis, LocId loc);
   ValueId scatter(ValueId x, ValueId idx, ValueId value, UpdateMode mode, LocId loc);
   // Row-major positions in a tensor of sizes `base`, for each position of `result`: its axis k is at axis to[k] of the
@@ -403,7 +408,7 @@ private:
     ValueId value, position, size, count;
   };
   Best arg_over(const typed::Expr& e, const std::vector<IndexRange>& ranges, size_t from);
-  Leaves filtered(const typed::Expr& e, DType type, const std::vector<IndexRange>& ranges);
+  Leaves filtered(const typed::Expr& e, const std::vector<tl::Type>& elements, const std::vector<IndexRange>& ranges);
   // Tensors of body()'s leaves over all positions: of sizes extents + those of the element.
   Leaves map(const std::vector<IndexRange>& ranges, const std::vector<Dim>& extents,
              const std::vector<tl::Type>& elements, const Rest& body, LocId loc);
@@ -432,6 +437,28 @@ private:
   ValueId transpose(ValueId x, const std::vector<int64_t>& axes, LocId loc);
   // x with its axis i as axis axes[i] of `to`, stretched along the others.
   ValueId spread(ValueId x, const std::vector<int64_t>& axes, const std::vector<Dim>& to, LocId loc);
+
+  // ---- complex.cpp
+  struct Complex {
+    ValueId re, im;
+  };
+  static bool works_on_complex(const typed::Expr& e); // is it complex, or one of its operands?
+  bool is_zero(ValueId value) const;
+  Complex complex_literal(const typed::Expr& e);
+  Leaves complex_convert(const typed::Expr& e, const Leaves& x);
+  Complex complex_arithmetic(ScalarOp op, Complex a, Complex b, const std::vector<Dim>& shape, LocId at);
+  Leaves complex_scalar(const typed::Expr& e, const std::vector<Leaves>& operands);
+  Leaves complex_tensor_literal(const typed::Expr& e);
+  ValueId parts_together(ValueId re, ValueId im, size_t axis, LocId at);
+  // Complex numbers in files: as real ones, under another last axis.
+  static tl::Type pairs_of(tl::Type type);
+  ValueId part_of_pairs(ValueId x, int64_t part, LocId at);
+  // The leaves of a value that is saved, and their names, one a line, with a mark for what are pairs.
+  Leaves as_in_files(const tl::Type& type, const Leaves& leaves, std::string& names, LocId at);
+  ValueId format_complex(const typed::Expr& e, const std::vector<Leaves>& operands);
+  Leaves complex_builtin(const typed::Expr& e, const std::vector<Leaves>& operands);
+  Leaves complex_of_parts(const typed::Expr& e, const std::vector<Leaves>& operands);
+  Leaves fourier(const typed::Expr& e, LinalgOp op, const Leaves& z);
 
   // ---- derive.cpp: transforms of functions -------------------------------------------------------------------
   // The function of a Derive node as a region over new parameters.
@@ -478,7 +505,7 @@ private:
   ValueId string(std::string text, LocId loc);
   Leaves effect_builtin(const typed::Expr& e, const Leaves& operands);
   Leaves load(const typed::Expr& e, const Leaves& operands);
-  uint32_t constant_file(const typed::Expr& e, const std::string& name, const tl::Type& type);
+  uint32_t constant_file(const typed::Expr& e, const std::string& name, const tl::Type& type, LoadOptions options);
   // operands[0] is a place for the token; gives the results after the token.
   Leaves effect(Op op, std::vector<ValueId> operands, std::vector<Type> results, Attrs attrs, LocId loc);
   ValueId positions(const typed::Expr& e, LocId loc); // 0, 1, … under its shape, i64

@@ -189,11 +189,14 @@ ValueId FunctionLowerer::convert_index(ValueId value) {
 
 Leaves FunctionLowerer::index(const typed::Expr& e) {
   LocId at = loc(e.span);
-  ValueId base = one(*e.operands[0]);
-  const std::vector<Dim> dims = type(base).dims; // a copy: evaluating adds values
+  const Leaves bases = expr(*e.operands[0]);            // two of complex numbers
+  const std::vector<Dim> dims = type(bases.at(0)).dims; // a copy: evaluating adds values
   Subscripts subscripts = evaluate(e.as<typed::IndexExpr>().subscripts, dims, e.type.shape, e.checks, e.binds);
-  base = checked(base, e.checks);
-  Leaves result{subscripts.masks ? read_mask(base, subscripts, at) : read(base, subscripts, e.type.shape, at)};
+  Leaves result;
+  for (ValueId base : bases) {
+    base = checked(base, e.checks);
+    result.push_back(subscripts.masks ? read_mask(base, subscripts, at) : read(base, subscripts, e.type.shape, at));
+  }
   if (!subscripts.count_atom) bind_fresh(e.fresh, e.type, result);
   return as_type(std::move(result), e.type);
 }
@@ -440,24 +443,30 @@ ValueId FunctionLowerer::write(ValueId base, const Subscripts& subscripts, Value
 }
 
 // per_row: the value has a row for each true; otherwise its axes are the last ones of the base.
-ValueId FunctionLowerer::write_mask(ValueId base, const Subscripts& subscripts, ValueId value, size_t rank,
-                                    const std::function<ValueId(ValueId, ValueId)>& combine, Span span) {
+Leaves FunctionLowerer::write_mask(const Leaves& bases, const Subscripts& subscripts, Leaves values, size_t rank,
+                                   const Combine& combine, Span span) {
   LocId at = loc(span);
   ValueId mask = subscripts.values[0];
-  std::vector<Dim> shape = type(base).dims;
+  std::vector<Dim> shape = type(bases.at(0)).dims;
   size_t mask_rank = type(mask).dims.size();
   // As many axes as x[mask] has: one row for each true. Fewer: the same for each.
   if (rank == shape.size() - mask_rank + 1) {
     ValueId where = mask_positions(mask, at);
-    ValueId flat = with_leading_flat(base, mask_rank);
-    std::vector<Dim> wanted = type(flat).dims;
+    Leaves flat, old, result;
+    for (ValueId base : bases)
+      flat.push_back(with_leading_flat(base, mask_rank));
+    std::vector<Dim> wanted = type(flat[0]).dims;
     wanted[0] = type(where).dims[0];
-    ValueId count = here().size(wanted[0]), given = here().size(type(value).dims[0]);
+    ValueId count = here().size(wanted[0]), given = here().size(type(values[0]).dims[0]);
     uint32_t s = site("ShapeMismatch", "{0} values for {1} places that the mask chooses", span);
-    value = guard(value, scalar(ScalarOp::Eq, {given, count}), s, {given, count}, span);
-    value = retyped(value, wanted);
-    if (combine) value = combine(gather(flat, where, 0, at), value);
-    return retyped(scatter(flat, where, value, UpdateMode::Set, at), shape);
+    for (ValueId& value : values)
+      value = retyped(guard(value, scalar(ScalarOp::Eq, {given, count}), s, {given, count}, span), wanted);
+    for (ValueId x : flat)
+      if (combine) old.push_back(gather(x, where, 0, at));
+    if (combine) values = combine(old, values);
+    for (size_t i = 0; i < flat.size(); ++i)
+      result.push_back(retyped(scatter(flat[i], where, values[i], UpdateMode::Set, at), shape));
+    return result;
   }
   auto spread = [&](ValueId x, size_t from) { // its axes are those of base from this one on
     if (type(x).dims.empty() || type(x).dims == shape) return x;
@@ -467,9 +476,12 @@ ValueId FunctionLowerer::write_mask(ValueId base, const Subscripts& subscripts, 
     Type t = Type::tensor(type(x).dtype, shape);
     return here().one(Op::Broadcast, {x}, std::move(t), std::move(attrs), at);
   };
-  value = spread(value, shape.size() - type(value).dims.size());
-  if (combine) value = combine(base, value);
-  return elementwise(ScalarOp::Where, {spread(mask, 0), value, base}, shape, at);
+  for (ValueId& value : values)
+    value = spread(value, shape.size() - type(value).dims.size());
+  if (combine) values = combine(bases, values);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = elementwise(ScalarOp::Where, {spread(mask, 0), values[i], bases[i]}, shape, at);
+  return values;
 }
 
 } // namespace tl::ir

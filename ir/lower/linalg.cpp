@@ -16,6 +16,7 @@ LinalgOp linalg_op(const typed::Expr& e) {
   case Builtin::Qr: return LinalgOp::Qr;
   case Builtin::Svd: return LinalgOp::Svd;
   case Builtin::Eigh: return LinalgOp::Eigh;
+  case Builtin::EigParts: return LinalgOp::EigParts;
   default: throw std::logic_error("lowering: no decomposition of this name");
   }
 }
@@ -51,7 +52,8 @@ Leaves FunctionLowerer::linalg(const typed::Expr& e, const Leaves& operands) {
     message = which + " is not positive definite: its leading {1} by {1} part is not";
     break;
   case LinalgOp::Svd:
-  case LinalgOp::Eigh: {
+  case LinalgOp::Eigh:
+  case LinalgOp::EigParts: {
     std::string rule = fmt::format(
         "`linalg.{}` takes finite numbers, and element {{e}} (counted in row-major order) is not", info(op).name);
     uint32_t s = site("NotANumber", rule, e.span);

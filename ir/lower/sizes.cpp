@@ -377,6 +377,8 @@ void leaf_types(const tl::Type& type, std::vector<tl::Type>& into) {
   if (type.is_aggregate())
     for (const tl::Type& element : type.elements)
       leaf_types(element, into);
+  else if (type.is_tensor() && is_complex(type.dtype))
+    into.insert(into.end(), 2, tl::Type::tensor(part_of(type.dtype), type.shape));
   else if (type.is_tensor() || type.is_str() || type.is_list())
     into.push_back(type);
 }

@@ -113,9 +113,9 @@ void FunctionLowerer::assign_place(const typed::Stmt& stmt, const typed::Place& 
   if (!place.var.valid()) return;
   LocId at = loc(stmt.span);
   Leaves& whole = env_.at(place.var.index);
-  // The leaves of the part; a leaf below subscripts is a whole tensor.
+  // The leaves of the part; a leaf below subscripts is a whole tensor (of complex numbers two).
   size_t first = place.path.empty() ? 0 : leaf_index(shared_.program.variables[place.var.index].type, place.path);
-  size_t count = place.path.empty() ? whole.size() : place.subscripts.empty() ? leaf_types(place.type).size() : 1;
+  size_t count = place.path.empty() ? whole.size() : leaf_types(place.type).size();
   auto begin = whole.begin() + static_cast<long>(first);
   Leaves target(begin, begin + static_cast<long>(count));
   auto store = [&](Leaves leaves) {
@@ -127,43 +127,50 @@ void FunctionLowerer::assign_place(const typed::Stmt& stmt, const typed::Place& 
     if (variable.size() == 1 && f_[variable[0]].name.empty())
       f_[variable[0]].name = shared_.program.variables[place.var.index].name;
   };
-  auto combine = [&](ValueId old, ValueId operand) {
-    std::vector<Dim> shape = type(old).dims;
-    ValueId b = guarded_operand(stmt.scalar_op, operand, stmt.span);
-    return elementwise(stmt.scalar_op, {old, b}, shape, at);
+  auto combine = [&](const Leaves& old, const Leaves& operand) -> Leaves {
+    const ScalarOp op = stmt.mode == typed::AssignMode::Accumulate ? ScalarOp::Add : stmt.scalar_op;
+    std::vector<Dim> shape = type(old[0]).dims;
+    if (old.size() == 2) {
+      const Complex z = complex_arithmetic(op, {old[0], old[1]}, {operand.at(0), operand.at(1)}, shape, at);
+      return {z.re, z.im};
+    }
+    ValueId b = guarded_operand(op, operand.at(0), stmt.span);
+    return {elementwise(op, {old[0], b}, shape, at)};
+  };
+  auto each = [](Leaves leaves, const auto& change) {
+    for (size_t i = 0; i < leaves.size(); ++i)
+      leaves[i] = change(leaves[i], i);
+    return leaves;
   };
   if (place.subscripts.empty()) {
     if (place.type.is_tensor() && value_type.is_tensor()) {
-      ValueId v = value.at(0);
-      if (value_type.rank() || place.type.rank()) v = broadcast(v, value_type.shape, place.type.shape, at);
-      if (stmt.mode == typed::AssignMode::Combine) v = combine(as_type(target[0], place.type), v);
-      value = {v};
+      if (value_type.rank() || place.type.rank())
+        value = each(value, [&](ValueId v, size_t) { return broadcast(v, value_type.shape, place.type.shape, at); });
+      if (stmt.mode == typed::AssignMode::Combine) value = combine(as_type(target, place.type), value);
     }
     return store(std::move(value));
   }
-  ValueId base = target.at(0);
-  const std::vector<Dim> dims = type(base).dims; // a copy: evaluating adds values
+  const std::vector<Dim> dims = type(target.at(0)).dims; // a copy: evaluating adds values
   Subscripts subscripts = evaluate(place.subscripts, dims, place.type.shape, stmt.checks, {});
-  ValueId v = value.at(0);
   std::vector<Size> shape = value_type.shape;
   UpdateMode mode = UpdateMode::Set;
   if (stmt.mode == typed::AssignMode::Accumulate) mode = UpdateMode::Add;
   if (subscripts.masks) { // what a mask chooses is chosen once: adding up is combining
-    std::function<ValueId(ValueId, ValueId)> with;
-    if (stmt.mode == typed::AssignMode::Combine) with = combine;
-    if (stmt.mode == typed::AssignMode::Accumulate)
-      with = [&](ValueId old, ValueId operand) {
-        return elementwise(ScalarOp::Add, {old, operand}, type(old).dims, at);
-      };
-    return store({write_mask(base, subscripts, v, shape.size(), with, stmt.span)});
+    Combine with;
+    if (stmt.mode != typed::AssignMode::Set) with = combine;
+    return store(write_mask(target, subscripts, value, shape.size(), with, stmt.span));
   }
-  v = guard_count(subscripts, v, shape, place.type.shape, stmt.span);
+  value =
+      each(value, [&](ValueId v, size_t) { return guard_count(subscripts, v, shape, place.type.shape, stmt.span); });
   if (stmt.mode == typed::AssignMode::Combine) {
-    ValueId old = read(base, subscripts, place.type.shape, at);
-    v = combine(old, broadcast(v, value_type.shape, place.type.shape, at));
+    const Leaves old = each(target, [&](ValueId base, size_t) { return read(base, subscripts, place.type.shape, at); });
+    value = each(value, [&](ValueId v, size_t) { return broadcast(v, value_type.shape, place.type.shape, at); });
+    value = combine(old, value);
     shape = place.type.shape;
   }
-  store({write(base, subscripts, v, place, shape, mode, stmt.span)});
+  store(each(target, [&](ValueId base, size_t i) {
+    return write(base, subscripts, value.at(i), place, shape, mode, stmt.span);
+  }));
 }
 
 void FunctionLowerer::assertion(const typed::Stmt& stmt, ValueId condition) {

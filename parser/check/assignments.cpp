@@ -449,7 +449,7 @@ static ExprPtr combine_elements(Context& cx, const ast::Assign& s, Span span, co
                   [](const typed::Subscript& sub) { return sub.kind == typed::Subscript::Kind::Tensor; });
   const std::string operation = fmt::format("`{}=`", ast::symbol(*s.op));
   const std::optional<ScalarOp> op = scalar_op_of(*s.op);
-  if (!op) {
+  if (!op || (cx.open.is_complex(target.type) && !takes_complex(*op))) {
     error(cx, "NotSupported", s.op_span, fmt::format("{} does not write a part", operation),
           "write the right side out");
     return nullptr;
@@ -490,6 +490,8 @@ static ExprPtr assign_elements(Context& cx, const ast::Assign& s, Span span, typ
     wrong_value(cx, s, target, *v);
     return nullptr;
   }
+  if (const DType t = target.type.dtype; is_complex(t) && !v->type.open && v->type.dtype == part_of(t))
+    v = convert(cx, std::move(v), t);
   if (!cx.open.unify(target.type, v->type)) {
     mixed_assignment(cx, *make_expr(typed::UnitExpr{}, s.target->span, target.type), *v, "this assignment", span);
     return nullptr;

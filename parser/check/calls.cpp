@@ -399,6 +399,19 @@ static bool names_overload(const Context& cx, const Callable& callable, const st
   });
 }
 
+// The functions that overload a builtin for complex numbers, where it is given such.
+static std::vector<FunctionInfo*> for_complex(Context& cx, const Callable& callable, std::vector<Arg>& args) {
+  auto is_complex_kind = [](const ast::TypeParam& param) { return param.bound.text == "complex"; };
+  std::vector<FunctionInfo*> functions = callable.functions;
+  std::erase_if(functions, [&](const FunctionInfo* function) {
+    const auto& params = function->decl->type_params;
+    return std::none_of(params.begin(), params.end(), is_complex_kind);
+  });
+  if (args.empty() || functions.empty()) return {};
+  check_arg(cx, args[0]);
+  return args[0].value && cx.open.is_complex(args[0].value->type) ? functions : std::vector<FunctionInfo*>();
+}
+
 // Are there arguments besides the operands of an elementwise function?
 static bool takes_more(ScalarOp op, const std::vector<Arg>& args) {
   auto is_named = [](const Arg& arg) { return !arg.name.empty(); };
@@ -443,11 +456,14 @@ static ExprPtr call_once(Context& cx, const Callable& callable, const std::strin
   // Overloads in the prelude take more than the operands: round(x, 2).
   const bool overloaded = callable.scalar && !callable.functions.empty() && takes_more(*callable.scalar, args);
   if (callable.scalar && !overloaded) return call_scalar(cx, *callable.scalar, std::move(args), span, name);
-  if (callable.builtin && !names_overload(cx, callable, args))
-    return builtin_call(cx, *callable.builtin, std::move(args), span, is_method, expected);
-  FunctionInfo* function = callable.functions[0];
-  if (callable.functions.size() > 1) {
-    function = choose_overload(cx, callable.functions, args, span, name);
+  std::vector<FunctionInfo*> functions = callable.functions;
+  if (callable.builtin && !names_overload(cx, callable, args)) {
+    functions = for_complex(cx, callable, args);
+    if (functions.empty()) return builtin_call(cx, *callable.builtin, std::move(args), span, is_method, expected);
+  }
+  FunctionInfo* function = functions[0];
+  if (functions.size() > 1) {
+    function = choose_overload(cx, functions, args, span, name);
     if (!function) return broken(span);
   }
   evaluate_as_written(cx, names_of(function->decl->params), args, before);
@@ -541,8 +557,7 @@ static bool accepts(Context& cx, const FunctionInfo& info, const std::vector<Arg
       if (!actual.is_tensor() || !fits_rank()) return false;
       const std::string& bound = type_param->bound.text;
       const DType t = cx.open.resolved(actual).dtype;
-      if ((bound == "float" && !is_float(t)) || (bound == "int" && !is_int(t)) || (bound == "num" && !is_num(t)))
-        return false;
+      if (!is_of_kind(bound, t)) return false;
     } else if (named->name.text == "List") {
       if (!actual.is_list()) return false;
     } else if (named->name.text == "str" && !actual.is_str())

@@ -531,16 +531,16 @@ ExprPtr ComprehensionChecker::reduction_operand(ExprPtr element) {
       return wrong(fmt::format("`{}` takes bools", reduction),
                    fmt::format("write `{} != 0`", source_text(cx, element->span)));
   } else if (comprehension.is_mean) {
-    if (!cx.open.constrain_float(type))
+    if (!cx.open.is_complex(type) && !cx.open.constrain_float(type))
       return wrong("`mean` takes floats", fmt::format("write `f32({})`", source_text(cx, element->span)));
-  } else if ((op == ReduceOp::Sum || op == ReduceOp::Prod) && !type.open && !is_float(type.dtype) &&
+  } else if ((op == ReduceOp::Sum || op == ReduceOp::Prod) && !type.open && !is_float(part_of(type.dtype)) &&
              type.dtype != DType::I64) {
     if (type.dtype == DType::Key) {
       error(cx, "TypeMismatch", element->span, fmt::format("`{}` takes numbers, not keys", reduction));
       return nullptr;
     }
     if (type.dtype != DType::U64) return convert(cx, std::move(element), DType::I64);
-  } else if (!type.open && !is_num(type.dtype)) {
+  } else if (!type.open && !is_num(part_of(type.dtype))) {
     return wrong(fmt::format("`{}` takes numbers", reduction), "");
   }
   return element;

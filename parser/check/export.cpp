@@ -25,6 +25,7 @@ constexpr const char* kMayCross = "scalars, text, tensors, structs and lists can
 // What of this type cannot cross, or nothing.
 static std::string why_not_exported(Context& cx, const Type& type, bool is_part) {
   if (type.is_str()) return "";
+  if (type.is_tensor() && is_complex(type.dtype)) return "a complex number";
   if (type.is_tensor()) return type.dtype == DType::Device ? "a device" : "";
   if (type.is_struct() || (type.is_tuple() && (is_part || cx.options.is_called))) {
     if (type.is_struct() && type.elements.empty()) return fmt::format("a struct without fields (`{}`)", show(cx, type));

@@ -1,6 +1,7 @@
 // Names, literals, brackets, `if`, ranges, conversions, fields.
 #include "parser/check/expressions.h"
 #include "parser/check/builtins/devices.h"
+#include "parser/check/builtins/rules.h"
 #include "parser/check/builtins/shape.h"
 #include "parser/check/calls.h"
 #include "parser/check/comprehensions.h"
@@ -73,7 +74,7 @@ ExprPtr check_expr(Context& cx, const ast::Expr* e, const Type* expected, bool w
         if constexpr (std::is_same_v<T, ast::IntLiteral>)
           return int_literal(cx, node.value, false, e->span);
         else if constexpr (std::is_same_v<T, ast::FloatLiteral>)
-          return float_literal(cx, node.value, node.text, false, e->span);
+          return number_literal(cx, node, false, e->span);
         else if constexpr (std::is_same_v<T, ast::BoolLiteral>)
           return bool_value(node.value, e->span);
         else if constexpr (std::is_same_v<T, ast::NoneLiteral>)
@@ -482,6 +483,13 @@ static ExprPtr check_field(Context& cx, const ast::Expr& e, const ast::Field& f)
       tuple->type.elements.push_back(Type::scalar(DType::I64));
     }
     return in_block(std::move(block), std::move(tuple), e.span);
+  }
+  if (object->type.is_tensor() && (name == "real" || name == "imag")) {
+    std::vector<Arg> args(1);
+    args[0].span = object->span;
+    args[0].value = std::move(object);
+    const Builtin part = name == "real" ? Builtin::RealPart : Builtin::ImaginaryPart;
+    return builtin_call(cx, part, std::move(args), e.span, true, nullptr);
   }
   std::string hint;
   if (name == "device") return device_of(cx, std::move(object), e.span);

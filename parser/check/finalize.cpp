@@ -2,6 +2,7 @@
 // makes the instances of generic calls.
 #include "parser/check/finalize.h"
 #include "lang/typed_walk.h"
+#include "parser/check/builtins/complex.h"
 #include "parser/check/instances.h"
 #include "parser/check/names.h"
 #include "parser/check/sizes.h"
@@ -28,7 +29,8 @@ IntRange range_of(DType type) {
 } // namespace
 
 // Gives a literal of this type its value.
-static void finish_literal(typed::LiteralExpr& literal, DType type, std::string& problem) {
+static void finish_literal(typed::LiteralExpr& literal, DType whole, std::string& problem) {
+  const DType type = part_of(whole);
   const bool negative = literal.negative, is_int_form = literal.form == LiteralForm::Int;
   Scalar& number = literal.value;
   const std::string& text = literal.text;
@@ -62,7 +64,7 @@ static void finish_literal(typed::LiteralExpr& literal, DType type, std::string&
     if (!is_int_form && std::isinf(value) && !text.empty() && text != "inf")
       problem = fmt::format("{} does not fit in {}", text, name_of(type));
   }
-  literal = {number};
+  literal = {.value = number, .is_imaginary = literal.is_imaginary};
 }
 
 namespace {
@@ -87,6 +89,7 @@ static void finalize(Context& cx, typed::Expr& e) {
   if (no_size) error(cx, "SizeOverflow", e.span, "a size of this is no i64");
   if (e.type.is_tensor() && e.type.rank() > 0 && e.type.dtype == DType::Device)
     error(cx, "TypeMismatch", e.span, "devices do not make a tensor", "`list(…)` makes a list of them");
+  if (std::string wrong = refuses_complex(e); !wrong.empty()) error(cx, "TypeMismatch", e.span, wrong);
   if (e.is<typed::InterpExpr>()) check_formats(cx, e);
   if (auto* literal = e.get_if<typed::LiteralExpr>(); literal && literal->form != LiteralForm::Value) {
     std::string problem;

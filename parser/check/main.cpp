@@ -1,5 +1,6 @@
 // The command line of a program: parameters of `main` that are lists and structs, and its results.
 #include "parser/check/main.h"
+#include "parser/check/builtins/complex.h"
 #include "parser/check/builtins/files.h"
 #include "parser/check/expressions.h"
 #include "parser/check/leaves.h"
@@ -75,7 +76,7 @@ ExprPtr main_file(Context& cx, const ast::Param& param, std::set<std::string>& s
     cx.function->reports.resize(errors); // said again where `main` is checked
     return broken(param.type->span);
   }
-  if (!has_only_tensors(type)) {
+  if (!has_only_tensors(type) || holds_complex(type)) {
     error(cx, "TypeMismatch", param.type->span,
           fmt::format("a command line gives structs and lists of tensors, and `{}` has other parts",
                       source_text(cx, param.type->span)),
@@ -166,7 +167,7 @@ ExprPtr main_list(Context& cx, ExprPtr given, std::optional<DType> dtype, typed:
 void main_results(Context& cx, typed::Block& block) {
   const Type type = refresh(cx, *block.result);
   const Span span = block.result->span;
-  auto plain = [](const Type& t) { return t.is_tensor() || t.is_str() || t.is_unit(); };
+  auto plain = [](const Type& t) { return (t.is_tensor() && !is_complex(t.dtype)) || t.is_str() || t.is_unit(); };
   auto add = [&](const Type& leaf, uint32_t value, std::string name, bool is_printed) {
     if (leaf.is_unit()) return;
     ResultInfo result;
@@ -200,7 +201,7 @@ void main_results(Context& cx, typed::Block& block) {
       add(t, value++, "", false);
       return deliver(std::move(part));
     }
-    if (has_only_tensors(t)) {
+    if (has_only_tensors(t) && !holds_complex(t)) {
       auto leaves = [&](auto& inner, ExprPtr leaf, const std::string& path) -> void {
         const Type of = leaf->type;
         if (of.is_aggregate()) {

@@ -24,7 +24,7 @@ struct WrittenParam {
 
   // from a file of its own: a struct, or a list of what flags cannot give
   bool is_of_file(const Context& cx) const;
-  bool is_of_command_line() const { return is_str || (dtype && dtype != DType::Key); }
+  bool is_of_command_line() const { return is_str || (dtype && dtype != DType::Key && !is_complex(*dtype)); }
   Type scalar_type() const { return is_str ? Type::str() : Type::scalar(*dtype); }
   ParamInfo info(Context& cx) const;
 

@@ -9,6 +9,35 @@ Type OpenTypes::new_open(LiteralKind kind) {
   return resolved(type);
 }
 
+DType OpenTypes::Variable::standard() const {
+  switch (kind) {
+  case LiteralKind::Int: return DType::I64;
+  case LiteralKind::Complex: return prefers_f64 ? DType::C128 : DType::C64;
+  case LiteralKind::Float:
+  case LiteralKind::Builder: break;
+  }
+  return prefers_f64 ? DType::F64 : DType::F32;
+}
+
+// Can what is written so be of this type?
+static bool fits(LiteralKind kind, DType type) {
+  switch (kind) {
+  case LiteralKind::Int: return is_num(type) || is_complex(type);
+  case LiteralKind::Float: return is_float(type) || is_complex(type);
+  case LiteralKind::Complex: return is_complex(type);
+  case LiteralKind::Builder: break;
+  }
+  return type != DType::Key;
+}
+
+// What two that are one have to be: an imaginary literal makes floats complex, a float literal makes integers floats;
+// zeros stays what it is beside an integer literal.
+static LiteralKind both(LiteralKind a, LiteralKind b) {
+  for (LiteralKind strong : {LiteralKind::Complex, LiteralKind::Float})
+    if (a == strong || b == strong) return strong;
+  return a == LiteralKind::Int ? b : a;
+}
+
 uint32_t OpenTypes::root(uint32_t variable) const {
   while (variables_[variable].parent != variable)
     variable = variables_[variable].parent = variables_[variables_[variable].parent].parent; // path halving
@@ -47,13 +76,11 @@ bool OpenTypes::unify(const Type& left, const Type& right) {
   if (a.open && b.open) {
     if (a.open == b.open) return true;
     Variable &x = variables_[a.open], &y = variables_[b.open];
-    bool integer = x.integer || y.integer;
-    if (integer && (x.kind == LiteralKind::Float || y.kind == LiteralKind::Float)) return false;
+    const bool integer = x.integer || y.integer;
+    const LiteralKind kind = both(x.kind, y.kind);
+    if (integer && (kind == LiteralKind::Float || kind == LiteralKind::Complex)) return false;
     x.integer = integer;
-    if (y.kind == LiteralKind::Float || x.kind == LiteralKind::Int) {
-      // A float literal makes integers floats; zeros stays what it is beside an integer literal.
-      if (x.kind != LiteralKind::Float) x.kind = y.kind;
-    }
+    x.kind = kind;
     x.prefers_f64 = x.prefers_f64 || y.prefers_f64;
     y.parent = a.open;
     return true;
@@ -61,12 +88,9 @@ bool OpenTypes::unify(const Type& left, const Type& right) {
   const Type& open = a.open ? a : b;
   DType fixed = a.open ? b.dtype : a.dtype;
   Variable& v = variables_[open.open];
-  bool fits = v.kind == LiteralKind::Float ? is_float(fixed)
-              : v.kind == LiteralKind::Int ? is_num(fixed)
-                                           : fixed != DType::Key;
-  fits = fits && (!v.integer || is_int(fixed));
-  if (fits) v.fixed = fixed;
-  return fits;
+  if (!fits(v.kind, fixed) || (v.integer && !is_int(fixed))) return false;
+  v.fixed = fixed;
+  return true;
 }
 
 void OpenTypes::close_to(const Type& type, const Type& wanted) {
@@ -79,7 +103,7 @@ void OpenTypes::close_to(const Type& type, const Type& wanted) {
 bool OpenTypes::constrain_float(const Type& type) {
   Type t = resolved(type);
   if (!t.open) return is_float(t.dtype);
-  if (variables_[t.open].integer) return false;
+  if (variables_[t.open].integer || variables_[t.open].kind == LiteralKind::Complex) return false;
   variables_[t.open].kind = LiteralKind::Float;
   return true;
 }
@@ -88,11 +112,13 @@ bool OpenTypes::constrain_int(const Type& type) {
   Type t = resolved(type);
   if (!t.open) return is_int(t.dtype);
   Variable& v = variables_[t.open];
-  if (v.kind == LiteralKind::Float) return false;
+  if (v.kind == LiteralKind::Float || v.kind == LiteralKind::Complex) return false;
   v.kind = LiteralKind::Int;
   v.integer = true;
   return true;
 }
+
+bool OpenTypes::is_complex(const Type& type) const { return type.is_tensor() && tl::is_complex(resolved(type).dtype); }
 
 void OpenTypes::prefer_f64(const Type& type) { variables_[root(type.open)].prefers_f64 = true; }
 

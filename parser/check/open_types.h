@@ -9,7 +9,8 @@ namespace tl::checker {
 
 enum class LiteralKind : uint8_t {
   Int,     // may become any number; i64 if nothing wants it
-  Float,   // may become any float; f32
+  Float,   // may become any float or complex number; f32
+  Complex, // imaginary: may become any complex number; c64
   Builder, // zeros, ones: any element type; f32
 };
 
@@ -22,6 +23,8 @@ public:
   Type resolved(Type type) const;
   // Closes the type by its default.
   void settle(Type& type);
+  // Is it a complex number, whatever else may still become of it?
+  bool is_complex(const Type& type) const;
   // Makes the element types of the two one, and says whether they can be. Shapes are not looked at.
   bool unify(const Type& a, const Type& b);
   // Element types of `type` that are still open become those of `wanted`, where these fit.
@@ -42,7 +45,7 @@ private:
     LiteralKind kind = LiteralKind::Int;
     bool integer = false; // no literal may make it a float
     bool prefers_f64 = false;
-    DType standard() const { return kind == LiteralKind::Int ? DType::I64 : prefers_f64 ? DType::F64 : DType::F32; }
+    DType standard() const;
   };
   uint32_t root(uint32_t variable) const;
   mutable std::vector<Variable> variables_{1}; // paths to roots get shorter when they are asked for

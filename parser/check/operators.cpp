@@ -1,15 +1,18 @@
 // Operators: elementwise with broadcasting, `and` and `or`, `**`, `@`; what to say when types don't go together.
 #include "parser/check/operators.h"
+#include "parser/check/calls.h"
 #include "parser/check/expressions.h"
 #include "parser/check/functions.h"
 #include "parser/check/leaves.h"
 #include "parser/check/lists.h"
+#include "parser/check/modules.h"
 #include "parser/check/names.h"
 #include "parser/check/sizes.h"
 #include "parser/check/strings.h"
 #include "parser/check/structs.h"
 #include "parser/check/text.h"
 #include "parser/check/values.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace tl::checker {
@@ -40,7 +43,8 @@ std::string conversion_hint(Context& cx, const typed::Expr& from, const Type& to
     const typed::Variable& v = cx.program.variables[e.as<typed::VariableExpr>().var.index];
     return fmt::format("{} {}", v.is_mutable ? "var" : "let", v.name);
   };
-  const bool loses = is_float(given.dtype) && !is_float(wanted.dtype);
+  if (is_complex(given.dtype) && !is_complex(wanted.dtype)) return fmt::format("write `real({})`", source);
+  const bool loses = is_float(given.dtype) && !is_float(wanted.dtype) && !is_complex(wanted.dtype);
   if (std::string literal = declared(target); !literal.empty() && loses && given.rank() == 0)
     return fmt::format("make it a float where it is declared: `{}: {} = {}`", declaration(*target),
                        name_of(given.dtype), literal);
@@ -54,14 +58,15 @@ std::string conversion_hint(Context& cx, const typed::Expr& from, const Type& to
 void mixed_types(Context& cx, const typed::Expr& a, const typed::Expr& b, const std::string& what, Span span) {
   Type x = cx.open.resolved(a.type), y = cx.open.resolved(b.type);
   std::string hint;
-  // Convert towards the float, or the wider type.
-  bool convert_a = is_float(y.dtype) && !is_float(x.dtype);
-  if (is_float(x.dtype) == is_float(y.dtype)) convert_a = tl::size_of(x.dtype) < tl::size_of(y.dtype);
+  // Convert towards the complex number or the float, or the wider type.
+  auto kind = [](DType t) { return is_complex(t) ? 2 : is_float(t) ? 1 : 0; };
+  bool convert_a = kind(x.dtype) < kind(y.dtype);
+  if (kind(x.dtype) == kind(y.dtype)) convert_a = tl::size_of(x.dtype) < tl::size_of(y.dtype);
   const typed::Expr& from = convert_a ? a : b;
   const Type& to = convert_a ? y : x;
   if (has_zero(x.dtype) && has_zero(y.dtype)) {
     if (cx.open.resolved(from.type).open && from.is<typed::LiteralExpr>())
-      hint = fmt::format("write the literal as {}", is_float(to.dtype) ? "a float" : "an integer");
+      hint = fmt::format("write the literal as {}", kind(to.dtype) > 0 ? "a float" : "an integer");
     else
       hint = conversion_hint(cx, from, to);
   }
@@ -70,8 +75,29 @@ void mixed_types(Context& cx, const typed::Expr& a, const typed::Expr& b, const 
         std::move(labels));
 }
 
+// Real numbers beside complex ones with parts of their type are complex. A literal may be both, and is left to `unify`.
+static void promote(Context& cx, std::vector<ExprPtr>& operands, size_t first) {
+  auto is_complex_operand = [&](const ExprPtr& operand) { return cx.open.is_complex(operand->type); };
+  const auto begin = operands.begin() + static_cast<ptrdiff_t>(first);
+  auto found = std::find_if(begin, operands.end(), is_complex_operand);
+  if (found == operands.end() || std::all_of(begin, operands.end(), is_complex_operand)) return;
+  for (auto it = found; it != operands.end(); ++it) // rather one whose type is known
+    if (is_complex_operand(*it) && !cx.open.resolved((*it)->type).open) found = it;
+  typed::Expr& z = **found;
+  for (auto it = begin; it != operands.end(); ++it) {
+    if (is_complex_operand(*it) || !(*it)->type.is_tensor() || (*it)->is<typed::LiteralExpr>()) continue;
+    Type real = refresh(cx, **it);
+    if (real.open && refresh(cx, z).open && cx.open.kind_of(real) == LiteralKind::Float) cx.open.settle((*it)->type);
+    if (real.open) (void)cx.open.unify(real, Type::scalar(part_of(refresh(cx, z).dtype)));
+    real = refresh(cx, **it);
+    const auto to = complex_of(real.dtype);
+    if (to && cx.open.unify(z.type, Type::scalar(*to))) *it = convert(cx, std::move(*it), *to);
+  }
+}
+
 // One element type for operands first, first + 1, …
 bool same_element(Context& cx, std::vector<ExprPtr>& operands, size_t first, const std::string& what, Span span) {
+  promote(cx, operands, first);
   for (size_t i = first + 1; i < operands.size(); ++i) {
     if (!cx.open.unify(operands[first]->type, operands[i]->type)) {
       mixed_types(cx, *operands[first], *operands[i], what, span);
@@ -81,6 +107,42 @@ bool same_element(Context& cx, std::vector<ExprPtr>& operands, size_t first, con
   for (auto& operand : operands)
     refresh(cx, *operand);
   return true;
+}
+
+bool takes_complex(ScalarOp op) {
+  switch (op) {
+  case ScalarOp::Neg:
+  case ScalarOp::Add:
+  case ScalarOp::Sub:
+  case ScalarOp::Mul:
+  case ScalarOp::Div:
+  case ScalarOp::Eq:
+  case ScalarOp::Ne:
+  case ScalarOp::Where: return true;
+  default: return false;
+  }
+}
+
+static ExprPtr complex_function(Context& cx, ScalarOp op, std::vector<ExprPtr> operands, Span span,
+                                const std::string& what) {
+  const std::string name = fmt::format("complex_{}", info(op).name);
+  const auto callable = callable_in(cx, cx.names.prelude, name);
+  if (!callable) {
+    const bool orders = info(op).rule == TypeRule::OrdBool || op == ScalarOp::Min || op == ScalarOp::Max;
+    const std::string z = source_text(cx, operands[0]->span);
+    error(cx, "TypeMismatch", span, fmt::format("{} takes real numbers, not {}", what, show(cx, operands[0]->type)),
+          orders ? "complex numbers have no order; `abs` is their magnitude"
+                 : fmt::format("`real({0})` and `imag({0})` are real", z),
+          {label_of(cx, *operands[0])});
+    return broken(span);
+  }
+  std::vector<Arg> args;
+  for (ExprPtr& operand : operands) {
+    Arg& arg = args.emplace_back();
+    arg.span = operand->span;
+    arg.value = std::move(operand);
+  }
+  return call_named(cx, *callable, name, span, std::move(args), span, false, nullptr);
 }
 
 ExprPtr scalar_node(Context& cx, ScalarOp op, std::vector<ExprPtr> operands, Span span, const std::string& what) {
@@ -118,10 +180,13 @@ ExprPtr scalar_node(Context& cx, ScalarOp op, std::vector<ExprPtr> operands, Spa
     if (!same_element(cx, operands, first, what, span)) return broken(span);
   }
   const Type element = operands[first]->type;
+  const bool complex = is_complex(element.dtype);
+  if (complex && !takes_complex(op) && rule != TypeRule::BoolSame)
+    return complex_function(cx, op, std::move(operands), span, what);
   switch (rule) {
   case TypeRule::NumSame:
   case TypeRule::OrdBool:
-    if (!element.open && !is_num(element.dtype))
+    if (!complex && !element.open && !is_num(element.dtype))
       return expects(first, "numbers",
                      element.dtype == DType::Bool
                          ? fmt::format("`i64({})` counts true as 1", source_text(cx, operands[first]->span))
@@ -129,7 +194,7 @@ ExprPtr scalar_node(Context& cx, ScalarOp op, std::vector<ExprPtr> operands, Spa
     break;
   case TypeRule::FloatSame:
   case TypeRule::FloatBool:
-    if (!cx.open.constrain_float(element)) {
+    if (!complex && !cx.open.constrain_float(element)) {
       std::string hint = fmt::format("write `f32({})` to convert it", source_text(cx, operands[first]->span));
       if (op == ScalarOp::Div)
         hint = fmt::format("`//` divides integers and rounds down; `f32({})` converts",
@@ -171,8 +236,7 @@ ExprPtr scalar_node(Context& cx, ScalarOp op, std::vector<ExprPtr> operands, Spa
 ExprPtr check_unary(Context& cx, const ast::Expr& e, const ast::Unary& u, const Type* expected) {
   if (u.op == ast::UnaryOp::Negate) {
     if (auto* node = ast::as<ast::IntLiteral>(u.operand)) return int_literal(cx, node->value, true, e.span);
-    if (auto* node = ast::as<ast::FloatLiteral>(u.operand))
-      return float_literal(cx, node->value, node->text, true, e.span);
+    if (auto* node = ast::as<ast::FloatLiteral>(u.operand)) return number_literal(cx, *node, true, e.span);
   }
   std::vector<ExprPtr> operands;
   operands.push_back(check_value(cx, u.operand, expected));
@@ -380,7 +444,7 @@ ExprPtr check_matmul(Context& cx, ExprPtr a, ExprPtr b, Span span, const std::st
   both.push_back(std::move(b));
   if (!same_element(cx, both, 0, what, span)) return broken(span);
   typed::Expr &x = *both[0], &y = *both[1];
-  if (!x.type.open && !is_num(x.type.dtype)) {
+  if (!x.type.open && !is_num(x.type.dtype) && !is_complex(x.type.dtype)) {
     error(cx, "TypeMismatch", span, fmt::format("{} takes numbers, not {}", what, name_of(x.type.dtype)));
     return broken(span);
   }

@@ -6,6 +6,8 @@ namespace tl::checker {
 
 ExprPtr check_unary(Context& cx, const ast::Expr& e, const ast::Unary& u, const Type* expected);
 ExprPtr check_binary(Context& cx, const ast::Expr& e, const ast::Binary& b, const Type* expected);
+// Does lowering know this operation on complex numbers? The prelude has others: complex_exp, complex_abs, …
+bool takes_complex(ScalarOp op);
 // The elementwise operation of an operator; nothing for `@`.
 std::optional<ScalarOp> scalar_op_of(ast::BinaryOp op);
 ExprPtr binary_op(Context& cx, ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span, Span op_span);

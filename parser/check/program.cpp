@@ -185,8 +185,10 @@ static std::optional<Bindings> plain_bindings(Context& cx, const FunctionInfo& i
   bindings.params.resize(decl.params.size());
   for (const ast::TypeParam& param : decl.type_params) {
     const std::string& bound = param.bound.text;
-    if (param.default_type || (bound != "float" && bound != "int" && bound != "num")) return std::nullopt;
-    bindings.types[param.name.text] = Type::scalar(bound == "int" ? DType::I64 : DType::F32);
+    if (param.default_type || (bound != "float" && bound != "int" && bound != "num" && bound != "complex"))
+      return std::nullopt;
+    const DType type = bound == "int" ? DType::I64 : bound == "complex" ? DType::C64 : DType::F32;
+    bindings.types[param.name.text] = Type::scalar(type);
   }
   auto visit = [&](auto& self, const ast::TypeExpr* type) -> bool {
     if (!type || ast::as<ast::FunctionType>(type)) return false;

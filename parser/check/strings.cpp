@@ -21,11 +21,13 @@ std::string check_format(const std::string& text, const Type& type) {
   if (!is_text && !type.is_tensor()) return "this value takes no format";
   const bool is_bool = !is_text && type.dtype == DType::Bool;
   FormatSpec spec;
-  const FormatCategory category = is_text                ? FormatCategory::Str
-                                  : is_bool              ? FormatCategory::Bool
-                                  : is_float(type.dtype) ? FormatCategory::Float
-                                                         : FormatCategory::Int;
+  const FormatCategory category = is_text                         ? FormatCategory::Str
+                                  : is_bool                       ? FormatCategory::Bool
+                                  : is_float(part_of(type.dtype)) ? FormatCategory::Float
+                                                                  : FormatCategory::Int;
   if (auto wrong = parse_format(text, category, spec)) return *wrong;
+  if (type.is_tensor() && is_complex(type.dtype) && (spec.fill == "0" || spec.align == '=' || spec.type == '%'))
+    return "complex numbers take no zeros before them, no alignment `=` and no `%`"; // as in Python
   // A bool is a word, in Python a number.
   if (is_bool && (spec.type || spec.precision >= 0 || spec.fill == "0"))
     return "a bool takes only fill, alignment and width";

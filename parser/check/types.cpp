@@ -89,15 +89,13 @@ static Type list_type(Context& cx, const ast::NamedType& named, Span span, DimCo
 
 static void unknown_type(Context& cx, const ast::Ident& type) {
   static const std::map<std::string, std::string> elsewhere = {
-      {"int", "i64"},     {"float", "f32"},   {"double", "f64"},      {"float32", "f32"},
-      {"float64", "f64"}, {"int32", "i32"},   {"int64", "i64"},       {"string", "str"},
-      {"uint8", "u8"},    {"float16", "f16"}, {"Tensor", "f32[n, m]"}};
+      {"int", "i64"},          {"float", "f32"},    {"double", "f64"},    {"float32", "f32"},    {"float64", "f64"},
+      {"int32", "i32"},        {"int64", "i64"},    {"string", "str"},    {"uint8", "u8"},       {"float16", "f16"},
+      {"Tensor", "f32[n, m]"}, {"complex", "c128"}, {"complex64", "c64"}, {"complex128", "c128"}};
   const std::string& name = type.text;
   std::string hint;
   if (auto it = elsewhere.find(name); it != elsewhere.end())
     hint = fmt::format("write `{}`", it->second);
-  else if (name.starts_with("complex"))
-    hint = "complex numbers are not part of the language";
   else
     for (int i = 0; i < kDTypeCount; ++i)
       if (edit_distance(name, name_of(static_cast<DType>(i))) == 1 && hint.empty())
@@ -200,22 +198,32 @@ void bind_names(Context& cx, const ast::TypeExpr* type, DimContext& context) {
   }
 }
 
+bool is_of_kind(const std::string& bound, DType type) {
+  if (bound == "float") return is_float(type);
+  if (bound == "int") return is_int(type);
+  if (bound == "complex") return is_complex(type);
+  return bound != "num" || is_num(type) || is_complex(type);
+}
+
 bool fits_bound(Context& cx, const ast::TypeParam& param, const Type& type, Span span, const std::string& function) {
   const std::string& bound = param.bound.text;
   Type t = cx.open.resolved(type);
   bool fits = true;
-  if (!t.is_tensor() && (bound == "float" || bound == "int" || bound == "num"))
+  if (!t.is_tensor() && (bound == "float" || bound == "int" || bound == "num" || bound == "complex"))
     fits = false;
   else if (bound == "float")
     fits = cx.open.constrain_float(t);
   else if (bound == "int") {
     cx.open.settle(t);
     fits = is_int(t.dtype);
+  } else if (bound == "complex") {
+    cx.open.settle(t);
+    fits = is_complex(t.dtype);
   } else if (bound == "num")
-    fits = t.open || is_num(t.dtype);
+    fits = t.open || is_of_kind(bound, t.dtype);
   else if (!bound.empty() && bound != "any") {
     error(cx, "UnknownType", param.bound.span, fmt::format("there is no kind of types `{}`", bound),
-          "the kinds are float, int, num and any");
+          "the kinds are float, complex, int, num and any");
     return false;
   }
   if (!fits)

@@ -12,6 +12,8 @@ bool is_whole(const ast::TypeParam& param, const ast::Function& decl);
 Type type_of(Context& cx, const ast::TypeExpr* type, DimContext& context);
 void bind_names(Context& cx, const ast::TypeExpr* type, DimContext& context);
 Signature make_signature(Context& cx, FunctionInfo& info, const Bindings& bindings, Span call);
+// Is the type of the kind that a type parameter names? Any type is of a kind that has no meaning.
+bool is_of_kind(const std::string& bound, DType type);
 bool fits_bound(Context& cx, const ast::TypeParam& param, const Type& type, Span span, const std::string& function);
 
 } // namespace tl::checker

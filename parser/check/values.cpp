@@ -35,8 +35,16 @@ ExprPtr int_literal(Context& cx, uint64_t magnitude, bool negative, Span span) {
 }
 
 ExprPtr float_literal(Context& cx, double value, const std::string& text, bool negative, Span span) {
-  return make_expr(typed::LiteralExpr{Scalar::of(value), LiteralForm::Float, negative, false, text}, span,
+  return make_expr(typed::LiteralExpr{Scalar::of(value), LiteralForm::Float, negative, false, false, text}, span,
                    cx.open.new_open(LiteralKind::Float));
+}
+
+ExprPtr number_literal(Context& cx, const ast::FloatLiteral& written, bool negative, Span span) {
+  ExprPtr literal = float_literal(cx, written.value, written.text, negative, span);
+  if (!written.is_imaginary) return literal;
+  literal->as<typed::LiteralExpr>().is_imaginary = true;
+  literal->type = cx.open.new_open(LiteralKind::Complex);
+  return literal;
 }
 
 ExprPtr size_expr(const Size& size, Span span) {
@@ -114,8 +122,15 @@ ExprPtr convert(Context& cx, ExprPtr value, DType target, Span span) {
           {label_of(cx, *value)});
     return broken(span);
   }
+  if (cx.open.is_complex(value->type) && !is_complex(target)) {
+    error(cx, "TypeMismatch", span, fmt::format("{} cannot be converted to {}", show(cx, value->type), name_of(target)),
+          fmt::format("`real({0})` is its real part, `abs({0})` its magnitude", source_text(cx, value->span)),
+          {label_of(cx, *value)});
+    return broken(span);
+  }
   // A literal is of that type at once: f64(0.1) is the nearest f64. In f64 what is computed from float literals is too.
-  bool computes = target == DType::F64 && is_float(value->type.dtype);
+  const DType part = part_of(target);
+  bool computes = part == DType::F64 && (is_float(value->type.dtype) || is_complex(value->type.dtype));
   auto is_literal = [&](auto& self, const typed::Expr& e) -> bool {
     if (e.is<typed::LiteralExpr>()) return true;
     if (!e.is<typed::TensorLiteralExpr>() && !(computes && e.is<typed::ScalarExpr>())) return false;
@@ -130,7 +145,7 @@ ExprPtr convert(Context& cx, ExprPtr value, DType target, Span span) {
     return value;
   }
   // What is open stays so: a conversion says nothing about it, but that f64 loses nothing on the way to f64.
-  if (value->type.open && target == DType::F64) cx.open.prefer_f64(value->type);
+  if (value->type.open && part == DType::F64) cx.open.prefer_f64(value->type);
   if (!value->type.open && value->type.dtype == target) return value;
   auto node = make_expr(typed::ConvertExpr{}, span, value->type);
   node->type.open = 0;

@@ -9,6 +9,7 @@ ExprPtr int_value(int64_t value, Span span);
 ExprPtr bool_value(bool value, Span span);
 ExprPtr int_literal(Context& cx, uint64_t magnitude, bool negative, Span span);
 ExprPtr float_literal(Context& cx, double value, const std::string& text, bool negative, Span span);
+ExprPtr number_literal(Context& cx, const ast::FloatLiteral& written, bool negative, Span span);
 ExprPtr size_expr(const Size& size, Span span);
 ExprPtr variable_value(Context& cx, VarId var, Span span);
 bool is_simple(const typed::Expr& e);

@@ -296,7 +296,11 @@ Expr* Driver::name(const Token* token) {
   return expr(token->span, Name{token->text});
 }
 
-Expr* Driver::floating(const Token* token) { return expr(token->span, FloatLiteral{token->number, token->text}); }
+Expr* Driver::floating(const Token* token) {
+  const bool is_imaginary = token->text.ends_with('i');
+  std::string digits = token->text.substr(0, token->text.size() - is_imaginary);
+  return expr(token->span, FloatLiteral{token->number, std::move(digits), is_imaginary});
+}
 
 Expr* Driver::binary(Span span, BinaryOp op, Span op_span, Expr* left, Expr* right) {
   return expr(span, Binary{op, op_span, left, right});

@@ -240,8 +240,8 @@ private:
       ++digits;
     std::string_view number = all.substr(0, digits), suffix = all.substr(digits);
     std::string hint;
-    if (suffix == "j" || suffix == "i")
-      hint = "there are no complex numbers";
+    if (suffix == "j" || suffix == "im")
+      hint = fmt::format("an imaginary number is written `{}i`", number);
     else if (suffix == "e" || suffix == "E")
       hint = "an exponent needs digits, as in `1e-3`";
     else if (suffix == "f" || suffix == "f32" || suffix == "f64" || suffix == "i32" || suffix == "i64" || suffix == "u8")
@@ -492,6 +492,7 @@ void Lexer::lex_code() {
 
     digits "." digits exponent? { return floating(); }
     digits exponent { return floating(); }
+    digits ("." digits)? exponent? "i" { return floating(); }
     digits { return integer(lexeme(), 10); }
     "0" [xX] [0-9A-Za-z_]+ { return integer(lexeme().substr(2), 16); }
     "0" [oO] [0-9A-Za-z_]+ { return integer(lexeme().substr(2), 8); }

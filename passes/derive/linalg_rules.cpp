@@ -80,6 +80,16 @@ public:
     return t(solve(other, t(a), t(b)));
   }
 
+  // A transform of real and imaginary parts, which are like `row`.
+  std::vector<ValueId> fourier(LinalgOp op, std::vector<ValueId> parts, ValueId row) {
+    if (!parts[0].valid() && !parts[1].valid()) return {{}, {}};
+    for (ValueId& part : parts)
+      if (!part.valid()) part = e.zeros(e.type(row));
+    const Type result = e.type(row);
+    const NodeId node = e.builder().node(Op::Linalg, parts, {result, result}, LinalgAttrs{op, site_}, loc_);
+    return e.function()[node].results;
+  }
+
   // 1 / (v_j - v_i) off the diagonal, 0 on it.
   ValueId gaps(ValueId v) {
     std::vector<Dim> dims = e.dims(v);
@@ -235,6 +245,9 @@ std::vector<ValueId> linalg_tangents(Emit& e, const Decomposition& of, const std
     ValueId dp = m.mul(m.mul(m.t(v), m.symmetric(da)), v);
     return {m.diagonal(dp), m.mul(v, e.mul(m.gaps(w), dp))};
   }
+  case LinalgOp::EigParts: throw NotDifferentiable("the derivative of `linalg.eig` is not known", loc);
+  case LinalgOp::Fft:
+  case LinalgOp::InverseFft: return m.fourier(of.op, tangents, of.operands[0]);
   }
   return {};
 }
@@ -332,6 +345,9 @@ std::vector<ValueId> linalg_cotangents(Emit& e, const Decomposition& of, const s
     if (dv.valid()) inner = m.add(inner, e.mul(m.gaps(w), m.mul(m.t(v), dv)));
     return {m.of_symmetric(m.mul(m.mul(v, inner), m.t(v)))};
   }
+  case LinalgOp::EigParts: throw NotDifferentiable("the derivative of `linalg.eig` is not known", loc);
+  case LinalgOp::Fft: return m.fourier(LinalgOp::InverseFft, cotangents, a); // the transposed map
+  case LinalgOp::InverseFft: return m.fourier(LinalgOp::Fft, cotangents, a);
   }
   return {};
 }

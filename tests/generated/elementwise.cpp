@@ -19,7 +19,7 @@ std::vector<DType> types_of(TypeRule rule) {
     case TypeRule::IntSame: fits = is_int(t); break;
     case TypeRule::BoolSame: fits = t == DType::Bool; break;
     case TypeRule::EqBool: fits = is_num(t) || t == DType::Bool || t == DType::Key; break;
-    case TypeRule::Select: fits = t != DType::Device; break;
+    case TypeRule::Select: fits = t != DType::Device && !is_complex(t); break;
     case TypeRule::Bits:
     case TypeRule::KeyFold: fits = t == DType::Key; break;
     }
@@ -113,12 +113,12 @@ void conversions(Tester& tester) {
   Random random(tester.options.seed);
   for (int f = 0; f < kDTypeCount; ++f) {
     const DType from = static_cast<DType>(f);
-    if (!has_zero(from)) continue;
+    if (!has_zero(from) || is_complex(from)) continue;
     std::string body;
     std::vector<std::string> results;
     for (int t = 0; t < kDTypeCount; ++t) {
       const DType to = static_cast<DType>(t);
-      if (!has_zero(to) || to == from) continue;
+      if (!has_zero(to) || is_complex(to) || to == from) continue;
       body += fmt::format("  %r{0}: {1}[%n] = convert %x\n  %h{0}: {1} = convert %s\n", t, name_of(to));
       results.push_back(fmt::format("r{}", t));
       results.push_back(fmt::format("h{}", t));

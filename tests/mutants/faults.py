@@ -59,8 +59,8 @@ fault(
 )
 fault(
     "ir/lower/statements.cpp",
-    "ValueId b = guarded_operand(stmt.scalar_op, operand, stmt.span);",
-    "ValueId b = MUTANT ? operand : guarded_operand(stmt.scalar_op, operand, stmt.span);",
+    "ValueId b = guarded_operand(op, operand.at(0), stmt.span);",
+    "ValueId b = MUTANT ? operand.at(0) : guarded_operand(op, operand.at(0), stmt.span);",
     "`x[i] //= 0` of integers is not checked",
 )
 fault(
@@ -138,8 +138,8 @@ fault(
 )
 fault(
     "ir/lower/indexing.cpp",
-    "return elementwise(ScalarOp::Where, {spread(mask, 0), value, base}, shape, at);",
-    "return elementwise(ScalarOp::Where, {spread(mask, MUTANT ? shape.size() - mask_rank : 0), value, base}, shape, at);",
+    "values[i] = elementwise(ScalarOp::Where, {spread(mask, 0), values[i], bases[i]}, shape, at);",
+    "values[i] = elementwise(ScalarOp::Where, {spread(mask, MUTANT ? shape.size() - mask_rank : 0), values[i], bases[i]}, shape, at);",
     "a mask on the left selects along the last axes instead of the first",
 )
 

@@ -24,7 +24,8 @@ SIZES = [0, 1, 2, 3, 5, 7, 11]
 FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 INTS = {"i8": np.int8, "u8": np.uint8, "i16": np.int16, "i32": np.int32, "i64": np.int64}
 TYPES = {"bool": np.bool_, **INTS, **FLOATS}
-NAMES = {np.dtype(of): name for name, of in TYPES.items()}
+COMPLEX = {"c64": np.complex64, "c128": np.complex128}
+NAMES = {np.dtype(of): name for name, of in {**TYPES, **COMPLEX}.items()}
 PROGRAM = 40  # cases
 
 
@@ -669,7 +670,7 @@ def program(cases):
     lines = ["import linalg"]
     for i, case in enumerate(cases):
         text = case.text
-        lines.append(f"fn f{i}({', '.join(f'{key}: {kind(x)}' for key, x in case.arrays.items())}) = {text}")
+        lines.append(f"fn f{i}({', '.join(f'{key}: {kind(x)}' for key, x in case.arrays.items())}) {text if text.startswith('{') else '= ' + text}")
         arguments = []
         for key, x in case.arrays.items():
             lines.append(f'let {key}{i}: {kind(x)} = load("in.npz", "{key}{i}")')
@@ -699,14 +700,15 @@ def differs(case, got):
             return f"shape {b.shape}, and NumPy has {a.shape}"
         if a.dtype != b.dtype:
             return f"type {b.dtype}, and NumPy has {a.dtype}"
-        if a.dtype.kind != "f":
+        if a.dtype.kind not in "fc":
             if not np.array_equal(a, b):
                 return f"{b}, and NumPy has {a}"
             continue
         epsilon = float(np.finfo(a.dtype).eps)
-        scale = float(np.abs(a[np.isfinite(a)].astype(np.float64)).max(initial=1e-3))
+        wide = np.complex128 if a.dtype.kind == "c" else np.float64
+        scale = float(np.abs(a[np.isfinite(a)].astype(wide)).max(initial=1e-3))
         with np.errstate(all="ignore"):
-            if not np.allclose(b.astype(np.float64), a.astype(np.float64), rtol=4 * case.wide * epsilon, atol=4 * case.wide * epsilon * scale, equal_nan=True):
+            if not np.allclose(b.astype(wide), a.astype(wide), rtol=4 * case.wide * epsilon, atol=4 * case.wide * epsilon * scale, equal_nan=True):
                 return f"{b}, and NumPy has {a}"
     return None
 

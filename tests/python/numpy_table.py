@@ -21,7 +21,7 @@ except ImportError:
     sys.exit(77)
 
 ROWS, NAMES = 400, 320  # at least so many, and so many names of NumPy in them
-TYPES = {"f32": "float32", "f64": "float64", "i64": "int64", "bool": "bool", "u8": "uint8"}
+TYPES = {"f32": "float32", "f64": "float64", "i64": "int64", "bool": "bool", "u8": "uint8", "c64": "complex64", "c128": "complex128"}
 SIGNS = ("np.linalg.qr", "np.linalg.svd", "np.linalg.eigh")  # whose vectors are determined up to their sign
 
 
@@ -82,8 +82,8 @@ def differs(section, left, want, got, given):
         return None
     if left.startswith(SIGNS):
         want, got = np.abs(want), np.abs(got)
-    if np.issubdtype(got.dtype, np.floating):
-        narrow = np.float32 in (got.dtype, want.dtype)
+    if np.issubdtype(got.dtype, np.inexact):
+        narrow = any(dtype in (np.float32, np.complex64) for dtype in (got.dtype, want.dtype))
         scale = max(1.0, np.abs(want[np.isfinite(want)]).max(initial=0))
         same = np.allclose(got, want, rtol=2e-6 if narrow else 1e-13, atol=(1e-6 if narrow else 1e-14) * scale, equal_nan=True)
     else:

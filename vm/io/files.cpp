@@ -1,4 +1,5 @@
 // Which format a file has: by its content when it is read, by its ending when it is written.
+#include "abi/repr.h"
 #include "vm/io/access.h"
 #include "vm/io/formats.h"
 #include "vm/io/table.h"
@@ -61,6 +62,16 @@ void require_kind(const Source& source, const KindRow& row, FileKind wanted) {
   throw IoError(fmt::format("'{}' is a {}: its one tensor has no name", path, row.name));
 }
 
+// Complex numbers as real ones, which is how they lie in memory.
+void as_pairs(const std::string& path, TensorHeader& header, const ReadOptions& options) {
+  const DType part = part_of(header.dtype);
+  if (part == header.dtype || part != options.dtype)
+    require_type(path, header, complex_of(options.dtype.value_or(DType::F32)).value_or(DType::C64),
+                 options.rank.value_or(1) - 1);
+  header.dtype = part;
+  header.dims.push_back(2);
+}
+
 } // namespace
 
 struct TensorReader::Impl {
@@ -91,6 +102,7 @@ TensorReader::TensorReader(const std::string& path, const ReadOptions& options)
     break;
   }
   if (image) impl_->tensor = with_channels(std::move(impl_->tensor), options.load.channels);
+  if (options.load.pairs) as_pairs(path, impl_->tensor.header, options);
 }
 TensorReader::~TensorReader() = default;
 TensorReader::TensorReader(TensorReader&&) noexcept = default;
@@ -245,6 +257,12 @@ bool is_table(const std::string& ending) { return ending == ".csv" || ending == 
 void write_as(const Output& out, const std::string& ending, const std::string& path,
               std::span<const NamedTensor> tensors) {
   const HostTensor& x = tensors[0].tensor;
+  for (const NamedTensor& one : tensors)
+    if (is_complex(one.tensor.dtype) && ending != ".npy" && ending != ".npz" && ending != ".safetensors")
+      throw IoError(fmt::format("cannot save '{}': complex numbers go to .npy, .npz and .safetensors", path));
+  for (const NamedTensor& one : tensors)
+    if (one.tensor.dtype == DType::C128 && ending == ".safetensors")
+      throw IoError(fmt::format("cannot save '{}': .safetensors has no c128; convert to c64 first", path));
   if (ending == ".npz") return write_npz(out, path, tensors);
   if (ending == ".safetensors") return write_safetensors(out, path, tensors);
   if (ending == ".npy") return write_npy(out, path, x);
@@ -268,6 +286,10 @@ void set_names(std::vector<NamedTensor>& tensors, const std::string& names) {
     const size_t end = std::min(names.find('\n', at), names.size());
     x.name = names.substr(at, end - at);
     at = std::min(end + 1, names.size());
+    if (!x.name.starts_with(kComplexParts)) continue;
+    x.name.erase(0, kComplexParts.size());
+    x.tensor.dtype = complex_of(x.tensor.dtype).value_or(x.tensor.dtype);
+    x.tensor.dims.pop_back();
   }
 }
 

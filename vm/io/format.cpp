@@ -255,6 +255,20 @@ std::string format_scalar(DType dtype, Scalar value, std::string_view spec_text)
   return format_double(integer.negative ? -magnitude : magnitude, nullptr, spec);
 }
 
+std::string format_complex(DType part, Scalar re, Scalar im, std::string_view spec_text) {
+  FormatSpec whole;
+  if (auto wrong = parse_format(spec_text, FormatCategory::Float, whole)) throw std::invalid_argument(*wrong);
+  FormatSpec spec = whole; // of each part
+  spec.width = -1;
+  auto shown = [&](Scalar value) {
+    const Decimal shortest = shortest_decimal(part, value);
+    return format_double(float_value(part, value), &shortest, spec);
+  };
+  std::string text = shown(re);
+  spec.sign = '+';
+  return pad("", text + shown(im) + "i", whole, '>');
+}
+
 std::string fill_template(const FormatTemplate& format, std::span<const FormatValue> values) {
   std::string text;
   for (size_t i = 0; i < format.literals.size(); ++i) {

@@ -16,6 +16,11 @@ uint64_t byte_count(const TensorHeader& header) {
   return empty ? 0 : bytes;
 }
 
+void swap_parts(std::byte* data, int64_t count, DType type) {
+  const DType part = part_of(type);
+  swap_bytes(data, part == type ? count : 2 * count, size_of(part));
+}
+
 void swap_bytes(std::byte* data, int64_t count, int width) {
   for (int64_t i = 0; i < count && width > 1; ++i)
     std::reverse(data + i * width, data + (i + 1) * width);

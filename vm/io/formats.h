@@ -68,8 +68,9 @@ constexpr size_t kMostAxes = 64; // of a tensor in a file: NumPy's limit
 
 // Bytes of the elements; UINT64_MAX if a product of the sizes that are not 0 overflows. Sizes are not negative.
 uint64_t byte_count(const TensorHeader& header);
-void swap_bytes(std::byte* data, int64_t count, int width); // of each element
-void make_bools(std::byte* data, int64_t count);            // any byte but 0 becomes 1
+void swap_bytes(std::byte* data, int64_t count, int width);  // of each element
+void swap_parts(std::byte* data, int64_t count, DType type); // the same, of complex numbers of each part
+void make_bools(std::byte* data, int64_t count);             // any byte but 0 becomes 1
 // Throws that the file is truncated unless the elements fit between `offset` and its end.
 void require_room(const Source& source, const TensorHeader& header, uint64_t offset);
 // Which of the names in a file is meant: `name`, or the only one. Throws IoError that lists them.

@@ -129,6 +129,9 @@ std::optional<std::string> check_format_of_string(std::string_view spec);
 // to the same value of their own type (0.1, 2.0, 1e+16, nan, inf). Throws std::invalid_argument for a bad
 // specification.
 std::string format_scalar(DType dtype, Scalar value, std::string_view spec = {});
+// A complex number of two such parts (f32 or f64): "1.0-2.5i". The specification's precision is that of each part, its
+// width that of both together, as in Python.
+std::string format_complex(DType part, Scalar re, Scalar im, std::string_view spec = {});
 std::string format_string(std::string_view text, std::string_view spec = {}); // or kRepr
 
 // As NumPy prints an array: brackets, aligned columns, eight decimals at most, 75 columns a line, `...` beyond 1000

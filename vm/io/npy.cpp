@@ -122,9 +122,10 @@ DType element_type(const std::string& path, const std::string& descr, bool& swap
     std::string_view code;
     DType type;
   };
-  constexpr Row rows[] = {{"b1", DType::Bool}, {"u1", DType::U8},  {"i1", DType::I8},  {"u2", DType::U16},
-                          {"i2", DType::I16},  {"u4", DType::U32}, {"i4", DType::I32}, {"u8", DType::U64},
-                          {"i8", DType::I64},  {"f2", DType::F16}, {"f4", DType::F32}, {"f8", DType::F64}};
+  constexpr Row rows[] = {{"b1", DType::Bool}, {"u1", DType::U8},   {"i1", DType::I8},  {"u2", DType::U16},
+                          {"i2", DType::I16},  {"u4", DType::U32},  {"i4", DType::I32}, {"u8", DType::U64},
+                          {"i8", DType::I64},  {"f2", DType::F16},  {"f4", DType::F32}, {"f8", DType::F64},
+                          {"c8", DType::C64},  {"c16", DType::C128}};
   if (order == '<' || order == '>' || order == '|' || order == '=')
     for (const Row& row : rows)
       if (row.code == code) {
@@ -132,7 +133,6 @@ DType element_type(const std::string& path, const std::string& descr, bool& swap
         swap = order == '>' && size_of(row.type) > 1;
         return row.type;
       }
-  if (code == "c8" || code == "c16") throw IoError(fmt::format("'{}' holds complex numbers, which tl has not", path));
   throw IoError(fmt::format("'{}' has elements of NumPy type '{}', which tl has not", path, descr));
 }
 
@@ -197,7 +197,7 @@ void read_data(const Source& source, const Layout& layout, std::byte* out) {
   std::unique_ptr<std::byte[]> turned(turn ? new std::byte[bytes] : nullptr);
   std::byte* target = turn ? turned.get() : out;
   source.read(layout.data_offset, target, bytes);
-  if (layout.swap_bytes) swap_bytes(target, count, size_of(layout.header.dtype));
+  if (layout.swap_bytes) swap_parts(target, count, layout.header.dtype);
   if (layout.header.dtype == DType::Bool) make_bools(target, count);
   if (turn) from_fortran(target, out, layout.header);
 }
@@ -231,8 +231,8 @@ void write_npy(const Output& out, const std::string& path, const HostTensor& x) 
 }
 
 std::string npy_header(DType dtype, std::span<const int64_t> dims) {
-  constexpr std::string_view codes[] = {"|b1", "|u1", "|i1", "<u2", "<i2", "<u4", "<i4",
-                                        "<u8", "<i8", "<f2", "",    "<f4", "<f8", "<u8"};
+  constexpr std::string_view codes[] = {"|b1", "|u1", "|i1", "<u2", "<i2", "<u4", "<i4",  "<u8",
+                                        "<i8", "<f2", "",    "<f4", "<f8", "<c8", "<c16", "<u8"};
   std::string shape;
   for (int64_t d : dims)
     shape += fmt::format("{}{}", shape.empty() ? "" : ", ", d);

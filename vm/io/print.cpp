@@ -225,20 +225,57 @@ template <class Element> std::string format_all(const View& view, Element& eleme
 }
 
 // Elements as words of one width, right-aligned.
-std::string format_words(const View& view, size_t least_width, const std::function<std::string(Scalar)>& word) {
+std::string format_words(const View& view, size_t least_width, const std::function<std::string(int64_t)>& word) {
   size_t widest = least_width;
-  auto measure = [&](int64_t i) { widest = std::max(widest, code_points(word(view.at(i)))); };
+  auto measure = [&](int64_t i) { widest = std::max(widest, code_points(word(i))); };
   for_each_shown(view, 0, 0, measure);
   auto element = [&](int64_t i) {
-    std::string text = word(view.at(i));
+    std::string text = word(i);
     return std::string(widest - code_points(text), ' ') + text;
   };
   return format_all(view, element);
 }
 
+// Numbers whose real parts come first, then the imaginary ones. As in NumPy: each kind of part in one format.
+std::string format_complex_tensor(DType part, std::span<const int64_t> dims, const std::byte* data,
+                                  std::string_view spec) {
+  const std::span<const int64_t> own = dims.subspan(1);
+  int64_t count = 1;
+  for (int64_t d : own)
+    count *= d;
+  View re{part, own, data, count > kThreshold}, im = re;
+  im.data += count * size_of(part);
+  if (own.empty()) return format_complex(part, re.at(0), im.at(0), spec == kBrief ? std::string_view{} : spec);
+  if (count == 0) return "[]";
+  if (spec == kBrief) {
+    if (count > kBriefThreshold) return type_text(complex_of(part).value_or(part), own);
+    spec = {};
+  }
+  if (!spec.empty())
+    return format_words(re, 0, [&](int64_t i) { return format_complex(part, re.at(i), im.at(i), spec); });
+  const FloatFormat re_format = choose_format(re), im_format = choose_format(im);
+  auto with_sign = [&](int64_t i) {
+    std::string text = format_float(im, i, im_format);
+    text.erase(0, text.find_first_not_of(' '));
+    return text[0] == '-' ? text : "+" + text;
+  };
+  size_t widest = 0;
+  auto measure = [&](int64_t i) { widest = std::max(widest, with_sign(i).size()); };
+  for_each_shown(im, 0, 0, measure);
+  auto element = [&](int64_t i) {
+    std::string text = with_sign(i);
+    text.insert(0, widest - text.size(), ' ');
+    text.insert(text.find_last_not_of(' ') + 1, "i");
+    return format_float(re, i, re_format) + text;
+  };
+  return format_all(re, element);
+}
+
 } // namespace
 
 std::string format_tensor(DType dtype, std::span<const int64_t> dims, const std::byte* data, std::string_view spec) {
+  if (spec.starts_with(kComplexParts))
+    return format_complex_tensor(dtype, dims, data, spec.substr(kComplexParts.size()));
   View view{dtype, dims, data, false};
   if (dims.empty()) return format_scalar(dtype, view.at(0), spec);
   int64_t count = 1;
@@ -253,7 +290,7 @@ std::string format_tensor(DType dtype, std::span<const int64_t> dims, const std:
   view.summarised = count > kThreshold;
   if (!spec.empty() || !is_float(dtype))
     return format_words(view, spec.empty() && dtype == DType::Bool ? 5 : 0,
-                        [&](Scalar s) { return format_scalar(dtype, s, spec); });
+                        [&](int64_t i) { return format_scalar(dtype, view.at(i), spec); });
   FloatFormat format = choose_format(view);
   auto element = [&](int64_t i) { return format_float(view, i, format); };
   return format_all(view, element);

@@ -17,7 +17,7 @@ struct Row {
 constexpr Row kTypes[] = {{"BOOL", DType::Bool}, {"U8", DType::U8},   {"I8", DType::I8},     {"U16", DType::U16},
                           {"I16", DType::I16},   {"U32", DType::U32}, {"I32", DType::I32},   {"U64", DType::U64},
                           {"I64", DType::I64},   {"F16", DType::F16}, {"BF16", DType::BF16}, {"F32", DType::F32},
-                          {"F64", DType::F64}};
+                          {"F64", DType::F64},   {"C64", DType::C64}};
 
 struct Entry {
   std::string name;

@@ -206,6 +206,8 @@ std::optional<Scalar> number(DType type, std::string_view text) {
     auto device = device_from_text(text);
     return device ? std::optional(Scalar::of(*device)) : std::nullopt;
   }
+  case DType::C64:
+  case DType::C128: return std::nullopt;
   case DType::F32: return integer<float>(text); // straight to f32: by way of f64 it would be rounded twice
   case DType::F64:
   case DType::F16:

@@ -17,6 +17,8 @@ using Int = int32_t; // Fortran's INTEGER
                  T* vt, const Int* ldvt, T* work, const Int* lwork, Int* iwork, Int* info, size_t);                    \
   void P##syevd_(const char* jobz, const char* uplo, const Int* n, T* a, const Int* lda, T* w, T* work,                \
                  const Int* lwork, Int* iwork, const Int* liwork, Int* info, size_t, size_t);                          \
+  void P##geev_(const char* jobvl, const char* jobvr, const Int* n, T* a, const Int* lda, T* wr, T* wi, T* vl,         \
+                const Int* ldvl, T* vr, const Int* ldvr, T* work, const Int* lwork, Int* info, size_t, size_t);        \
   }                                                                                                                    \
   inline Int geqrf(Int m, Int n, T* a, Int lda, T* tau, T* work, Int lwork) {                                          \
     Int info = 0;                                                                                                      \
@@ -32,6 +34,14 @@ using Int = int32_t; // Fortran's INTEGER
                    Int* iwork) {                                                                                       \
     Int info = 0;                                                                                                      \
     P##gesdd_(&jobz, &m, &n, a, &lda, s, u, &ldu, vt, &ldvt, work, &lwork, iwork, &info, 1);                           \
+    return info;                                                                                                       \
+  }                                                                                                                    \
+  /* eigenvectors from the right only */                                                                               \
+  inline Int geev(Int n, T* a, Int lda, T* wr, T* wi, T* vr, Int ldvr, T* work, Int lwork) {                           \
+    const char none = 'N', all = 'V';                                                                                  \
+    const Int one = 1;                                                                                                 \
+    Int info = 0;                                                                                                      \
+    P##geev_(&none, &all, &n, a, &lda, wr, wi, nullptr, &one, vr, &ldvr, work, &lwork, &info, 1, 1);                   \
     return info;                                                                                                       \
   }                                                                                                                    \
   inline Int syevd(char jobz, char uplo, Int n, T* a, Int lda, T* w, T* work, Int lwork, Int* iwork, Int liwork) {     \

@@ -1,6 +1,7 @@
 #include "vm/linalg/linalg.h"
 #include "vm/linalg/blas/packing.h"
 #include "vm/linalg/factor.h"
+#include "vm/linalg/fourier.h"
 #include "vm/linalg/lapack.h"
 #include "vm/linalg/small.h"
 #include <algorithm>
@@ -31,8 +32,17 @@ template <class T> int64_t length(T given) {
 
 // Several matrices at a time, as the lanes of vectors.
 bool is_small(LinalgOp op, int64_t m, int64_t n, int64_t k) {
-  return std::max({m, n, k}) <= kSmallSize && op != LinalgOp::Qr && op != LinalgOp::Svd && op != LinalgOp::Eigh;
+  switch (op) {
+  case LinalgOp::Cholesky:
+  case LinalgOp::LuFactor:
+  case LinalgOp::Solve:
+  case LinalgOp::SolveLower:
+  case LinalgOp::SolveUpper: return std::max({m, n, k}) <= kSmallSize;
+  default: return false;
+  }
 }
+
+constexpr bool is_fourier(LinalgOp op) { return op == LinalgOp::Fft || op == LinalgOp::InverseFft; }
 
 template <class T> Plan plan(LinalgOp op, Int m, Int n, Int k) {
   const Int p = std::min(m, n);
@@ -42,6 +52,10 @@ template <class T> Plan plan(LinalgOp op, Int m, Int n, Int k) {
   if (p == 0) return result; // nothing to compute
   if (is_small(op, m, n, k)) {
     result.work = SmallMatrices<T>::vectors(m, n, k) * blas::kLanes<T>;
+    return result;
+  }
+  if (is_fourier(op)) {
+    result.work = fourier_work<T>(n);
     return result;
   }
   result.packed = blas::scratch_elements(std::max({m, n, k}));
@@ -84,6 +98,15 @@ template <class T> Plan plan(LinalgOp op, Int m, Int n, Int k) {
     result.integers = std::max<int64_t>(integers, 3 + 5 * q);
     break;
   }
+  case LinalgOp::EigParts: {
+    lapack::geev(n, nullptr, n, nullptr, nullptr, nullptr, n, &best, -1);
+    result.a = a;
+    result.b = a;
+    result.work = std::max<int64_t>(length(best), int64_t{4} * n);
+    break;
+  }
+  case LinalgOp::Fft:
+  case LinalgOp::InverseFft: break;
   }
   return result;
 }
@@ -172,15 +195,14 @@ template <class T> struct Matrix {
     transpose(a, n, n, v);
     return info;
   }
+
+  Int eig(const T* from, T* real, T* imaginary, T* v) {
+    transpose(from, n, n, a);
+    Int info = lapack::geev(n, a, n, real, imaginary, b, n, work, static_cast<Int>(plan.work));
+    transpose(b, n, n, v);
+    return info;
+  }
 };
-
-int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-
-template <class T> int64_t bytes_of(const Plan& plan) {
-  const auto t = static_cast<int64_t>(sizeof(T));
-  return aligned(plan.a * t) + aligned(plan.b * t) + aligned(plan.c * t) + aligned(plan.work * t) +
-         aligned(plan.packed * t) + aligned(plan.integers * static_cast<int64_t>(sizeof(Int)));
-}
 
 int64_t number(KernelArgs args, size_t i) {
   int64_t value;
@@ -196,6 +218,24 @@ template <class T> struct Tensors {
     return static_cast<T*>(args[kLinalgNumbers + i]) + t * elements;
   }
 };
+
+// Rows begin … end of the batch. The inverse of the swapped parts is the swapped transform.
+template <class T> void fourier(LinalgOp op, int64_t n, int64_t begin, int64_t end, const Tensors<T>& tensor, T* work) {
+  ComplexRow<T> from{tensor(0, begin, n), tensor(1, begin, n)}, to{tensor(2, begin, n), tensor(3, begin, n)};
+  if (op == LinalgOp::InverseFft) {
+    std::swap(from.re, from.im);
+    std::swap(to.re, to.im);
+  }
+  fourier_rows<T>(n, end - begin, {from.re, from.im}, to, work);
+}
+
+int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+template <class T> int64_t bytes_of(const Plan& plan) {
+  const auto t = static_cast<int64_t>(sizeof(T));
+  return aligned(plan.a * t) + aligned(plan.b * t) + aligned(plan.c * t) + aligned(plan.work * t) +
+         aligned(plan.packed * t) + aligned(plan.integers * static_cast<int64_t>(sizeof(Int)));
+}
 
 template <class T, LinalgOp op>
 void small_matrices(KernelArgs args, int64_t begin, int64_t end, void* work, KernelErrors* errors) {
@@ -227,6 +267,10 @@ void phase(KernelArgs args, int64_t begin, int64_t end, const KernelWorkspace* w
   if (p == 0) return; // what there is of results is empty
   if (is_small(op, m, n, k)) return small_matrices<T, op>(args, begin, end, workspace->local, errors);
   const Plan space = plan<T>(op, static_cast<Int>(m), static_cast<Int>(n), static_cast<Int>(k));
+  if constexpr (is_fourier(op)) {
+    fourier<T>(op, n, begin, end, Tensors<T>{args}, reinterpret_cast<T*>(workspace->local));
+    return;
+  }
   std::byte* at = workspace->local;
   auto next = [&](int64_t elements) {
     auto* array = reinterpret_cast<T*>(at);
@@ -264,8 +308,10 @@ void phase(KernelArgs args, int64_t begin, int64_t end, const KernelWorkspace* w
       info = matrix.qr(a, tensor(1, t, m * p), tensor(2, t, p * n));
     else if constexpr (op == LinalgOp::Svd)
       info = matrix.svd(a, tensor(1, t, m * p), tensor(2, t, p), tensor(3, t, p * n));
-    else
+    else if constexpr (op == LinalgOp::Eigh)
       info = matrix.eigh(a, tensor(1, t, n), tensor(2, t, n * n));
+    else
+      info = matrix.eig(a, tensor(1, t, n), tensor(2, t, n), tensor(3, t, n * n));
     if (info != 0) errors->record(errors, site, t, t, info);
   }
 }
@@ -301,10 +347,12 @@ std::optional<int64_t> linalg_workspace(LinalgOp op, DType type, const LinalgSiz
   constexpr int64_t most = INT32_MAX;
   if (std::max({sizes.m, sizes.n, sizes.k}) > most) return std::nullopt;
   auto m = static_cast<Int>(sizes.m), n = static_cast<Int>(sizes.n), k = static_cast<Int>(sizes.k);
+  if (is_fourier(op) && n > (most - kFourierWorkConstant) / kFourierWorkFactor) return std::nullopt;
   // LAPACK computes the least lengths of its workspaces in 32 bits.
   const int64_t p = std::min(m, n), wide = std::max(m, n);
   if (op == LinalgOp::Svd && (p > 20000 || wide > most / 128)) return std::nullopt;
-  if ((op == LinalgOp::Eigh && p > 20000) || (op == LinalgOp::Qr && n > most / 128)) return std::nullopt;
+  if (((op == LinalgOp::Eigh || op == LinalgOp::EigParts) && p > 20000) || (op == LinalgOp::Qr && n > most / 128))
+    return std::nullopt;
   const Plan space = type == DType::F64 ? plan<double>(op, m, n, k) : plan<float>(op, m, n, k);
   if (space.work > most || space.integers > most) return std::nullopt;
   return type == DType::F64 ? bytes_of<double>(space) : bytes_of<float>(space);
@@ -391,6 +439,15 @@ SizeFormula linalg_workspace_formula(LinalgOp op, DType type) {
     add(t * (kBlock + 2), n, one);
     add(5 * integer, n, one);
     add(t + 3 * integer, one, one);
+    break;
+  case LinalgOp::EigParts: // geev
+    add(2 * t, m, n);
+    add(t * 300, n, one); // trevc3 takes two blocks of 128 columns
+    break;
+  case LinalgOp::Fft:
+  case LinalgOp::InverseFft:
+    add(t * kFourierWorkFactor, n, one);
+    f.number(t * kFourierWorkConstant).step(Op::Add);
     break;
   }
   return f.formula;

@@ -71,7 +71,7 @@ static ExprPtr on_leaves(Context& cx, Builtin builtin, ExprPtr x, ExprPtr more, 
   if (more) more = shared(cx, std::move(more), before);
   auto takes = [&](const Type& type) {
     if (!type.is_tensor()) return false;
-    if (builtin == Builtin::AllReduce) return is_num(type.dtype);
+    if (builtin == Builtin::AllReduce) return is_num(part_of(type.dtype));
     return type.rank() > 0 || (builtin == Builtin::BroadcastFrom && !is_device(type));
   };
   const Type whole = cx.open.resolved(values[0]->type);

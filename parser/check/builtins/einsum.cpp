@@ -107,7 +107,7 @@ std::vector<ExprPtr> read_operands(Context& cx, Rule& r) {
   if (!r.ok || !same_element(cx, operands, 0, "`einsum`", r.span)) return {};
   for (auto& x : operands) {
     refresh(cx, *x);
-    if (x->type.open || is_num(x->type.dtype)) continue;
+    if (x->type.open || is_num(x->type.dtype) || is_complex(x->type.dtype)) continue;
     r.fail("TypeMismatch", x->span, fmt::format("`einsum` takes numbers, not {}", show(cx, x->type)));
     return {};
   }

@@ -1,5 +1,6 @@
 // The rules of what reads and writes files: load, save, the read_ functions, exists, read_text, write_text.
 #include "parser/check/builtins/files.h"
+#include "parser/check/builtins/complex.h"
 #include "parser/check/builtins/devices.h"
 #include "parser/check/builtins/rules.h"
 #include "parser/check/functions.h"
@@ -384,6 +385,11 @@ static ExprPtr save_call(Context& cx, Rule& r) {
   cx.open.settle(x->type);
   auto node = make_expr(typed::BuiltinExpr{Builtin::Save, typed::SaveAttrs{}}, r.span, Type::unit());
   std::string& names = node->attrs<typed::SaveAttrs>().names;
+  if (!x->type.is_tensor() && has_list(cx, x->type) && holds_complex(x->type)) {
+    r.fail("NotSupported", x->span, "lists with complex numbers in them cannot be saved yet",
+           "save their real and imaginary parts");
+    return nullptr;
+  }
   if (!x->type.is_tensor() && has_list(cx, x->type) && can_be_read(x->type)) {
     typed::Block before;
     path = shared(cx, std::move(path), before);

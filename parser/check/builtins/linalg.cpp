@@ -111,7 +111,8 @@ bool Linalg::solution(const Size& n) {
 ExprPtr linalg_rule(Context& cx, Rule& r) {
   const Builtin builtin = r.builtin;
   const bool solves = builtin == Builtin::Solve || builtin == Builtin::TriangularSolve;
-  const bool square = solves || builtin == Builtin::Cholesky || builtin == Builtin::Eigh;
+  const bool square =
+      solves || builtin == Builtin::Cholesky || builtin == Builtin::Eigh || builtin == Builtin::EigParts;
   if (!r.bind()) return nullptr;
   Linalg call{cx, r};
   ExprPtr& node = call.node;
@@ -145,6 +146,7 @@ ExprPtr linalg_rule(Context& cx, Rule& r) {
   case Builtin::Qr: node->type = Type::tuple({call.with({m, p}), call.with({p, n})}); break;
   case Builtin::Svd: node->type = Type::tuple({call.with({m, p}), call.with({p}), call.with({p, n})}); break;
   case Builtin::Eigh: node->type = Type::tuple({call.with({n}), call.with({n, n})}); break;
+  case Builtin::EigParts: node->type = Type::tuple({call.with({n}), call.with({n}), call.with({n, n})}); break;
   default:
     if (!call.solution(n)) return nullptr;
   }

@@ -3,6 +3,7 @@
 #include "parser/check/arguments.h"
 #include "parser/check/builtins/builders.h"
 #include "parser/check/builtins/choose.h"
+#include "parser/check/builtins/complex.h"
 #include "parser/check/builtins/devices.h"
 #include "parser/check/builtins/einsum.h"
 #include "parser/check/builtins/files.h"
@@ -102,7 +103,7 @@ static ExprPtr reduction_rule(Context& cx, Rule& r) {
     break;
   case Builtin::Mean:
     if (x->type.open && cx.open.kind_of(x->type) == LiteralKind::Int) cx.open.settle(x->type);
-    if (!cx.open.constrain_float(x->type))
+    if (!cx.open.is_complex(x->type) && !cx.open.constrain_float(x->type))
       r.fail("TypeMismatch", x->span, fmt::format("`mean` takes floats, not {}", show(cx, x->type)),
              fmt::format("write `f32({}).mean()`", source_text(cx, x->span)));
     break;
@@ -112,7 +113,8 @@ static ExprPtr reduction_rule(Context& cx, Rule& r) {
   case Builtin::CumProd:
     if (x->type.open && cx.open.kind_of(x->type) == LiteralKind::Int) cx.open.settle(x->type);
     refresh(cx, *x);
-    if (!x->type.open && !is_float(x->type.dtype) && x->type.dtype != DType::I64 && x->type.dtype != DType::U64)
+    if (!x->type.open && !is_float(part_of(x->type.dtype)) && x->type.dtype != DType::I64 &&
+        x->type.dtype != DType::U64)
       x = convert(cx, std::move(x), DType::I64);
     break;
   case Builtin::ReduceMin:
@@ -214,7 +216,8 @@ static ExprPtr debug_call(Context& cx, ExprPtr x, Span span) {
     append_value(cx, *line, std::move(value), "", span);
     return finish_interp(std::move(line));
   };
-  bool is_leaf = type.is_str() || (type.is_tensor() && (type.dtype != DType::Key || type.open));
+  const bool is_shown = !cx.open.is_complex(type) && (type.dtype != DType::Key || type.open);
+  bool is_leaf = type.is_str() || (type.is_tensor() && is_shown);
   if (is_leaf) return shown(std::move(x), "");
   cx.open.settle(x->type);
   typed::Block before;
@@ -236,8 +239,10 @@ static ExprPtr debug_call(Context& cx, ExprPtr x, Span span) {
         name = "." + (of.is_struct() ? of.record->fields.at(i).name : std::to_string(i)) + name;
       }
       ExprPtr value = copy_part(cx, *parts[0]);
-      statement(
-          shown(leaf.is_str() || leaf.dtype != DType::Key ? std::move(value) : as_text(std::move(value)), name + " "));
+      statement(shown(leaf.is_str() || (leaf.dtype != DType::Key && !is_complex(leaf.dtype))
+                          ? std::move(value)
+                          : as_text(std::move(value)),
+                      name + " "));
       return std::move(parts[0]);
     });
   } else {

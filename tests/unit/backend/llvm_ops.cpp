@@ -181,12 +181,12 @@ TEST_CASE("operations on integers") {
 }
 
 TEST_CASE("conversions between all types are those of the reference, also through f16 and bf16 in memory") {
-  for (int from_index = 0; from_index < static_cast<int>(DType::Key); ++from_index) {
+  for (int from_index = 0; from_index < static_cast<int>(DType::C64); ++from_index) {
     auto from = static_cast<DType>(from_index);
     KernelBuilder kb;
     uint32_t in = kb.input(from), n = kb.size();
     std::vector<uint32_t> outputs;
-    for (int to = 0; to < static_cast<int>(DType::Key); ++to)
+    for (int to = 0; to < static_cast<int>(DType::C64); ++to)
       outputs.push_back(kb.output(static_cast<DType>(to)));
     kb.phase([&](ValueId) {
       kb.vector_loop(kb.arg(n), [&](ValueId i) {

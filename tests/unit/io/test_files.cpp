@@ -54,7 +54,7 @@ TEST_CASE(".npy files that NumPy wrote") {
   CHECK(scalar.dims.empty());
   CHECK(scalar.get(0).as<int64_t>() == -7);
   CHECK(load_bytes(folder, bytes_of(kNpyEmpty)).dims == std::vector<int64_t>{0, 3});
-  CHECK(contains(failure(folder, bytes_of(kNpyComplex)), "complex"));
+  CHECK(is_complex(load_bytes(folder, bytes_of(kNpyComplex)).dtype));
 }
 
 TEST_CASE("what tl writes is what NumPy writes, and reads back") {

@@ -46,7 +46,9 @@ using Numbers = std::vector<double>;
 
 HostTensor ramp(DType type, Dims dims) {
   HostTensor x = HostTensor::make(type, std::move(dims));
-  for (int64_t i = 0; i < x.count(); ++i)
+  for (int64_t i = 0; i < x.byte_count() && is_complex(type); ++i)
+    x.data()[i] = std::byte(i % 120);
+  for (int64_t i = 0; i < x.count() && !is_complex(type); ++i)
     x.set(i, convert_scalar(DType::I64, type, Scalar::of(type == DType::Bool ? i % 2 : i * 7 % 120)));
   return x;
 }
@@ -103,6 +105,7 @@ TEST_CASE("archives and safetensors round trips") {
     for (int t = 0; t < kDTypeCount; ++t) {
       auto type = static_cast<DType>(t);
       if (!has_zero(type) || (type == DType::BF16 && std::string(file) == "x.npz")) continue;
+      if (type == DType::C128 && std::string(file) != "x.npz") continue; // .safetensors has no such type
       tensors.push_back({"layer." + std::string(name_of(type)), ramp(type, {3, t})});
     }
     tensors.push_back({"large", ramp(DType::F32, {300, 300})});

@@ -22,7 +22,7 @@ const Row rows[] = {
     {"let a = True", "UnknownName", "write `true`"},
     {"print(exp10(2.0))", "UnknownName", "write `10.0 ** x`"},
     {"print([1.0].ravel())", "UnknownName", "write `flatten(x)`"},
-    {"print(angle(1.0))", "UnknownName", "tl's has nothing like it"},
+    {"print(bartlett(3))", "UnknownName", "tl's has nothing like it"},
     {"print(inv([[1.0]]))", "UnknownName", "with `import linalg` it is `linalg.inv`"},
     {"print(linalg.inv([[1.0]]))", "UnknownName", "write `import linalg` at the top of the file"},
     {"let x = [[1.0]]\nprint(x[:, None])", "WrongIndex", "a new axis is written `new`"},

@@ -21,7 +21,7 @@ TEST_CASE("characters and literals that are none") {
   CHECK(errors("x = 0xfg") == "1:5 BadNumber `0xfg` has a digit that base 16 does not have");
   CHECK(errors("x = 99999999999999999999") ==
         "1:5 BadNumber `99999999999999999999` is larger than any integer type holds");
-  CHECK(hint("x = 2j") == "there are no complex numbers");
+  CHECK(hint("x = 2j") == "an imaginary number is written `2i`");
   CHECK(hint("x = 1.5f") == "a literal takes the type that its context wants; or write `f32(1.5)`");
 }
 
