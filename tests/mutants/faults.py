@@ -321,8 +321,8 @@ fault(
 
 fault(
     "parser/check/open_types.cpp",
-    "      if (x.kind != LiteralKind::Float) x.kind = y.kind;",
-    "      if (x.kind != LiteralKind::Float && !MUTANT) x.kind = y.kind;",
+    "  x.kind = kind;",
+    "  if (!MUTANT) x.kind = kind;",
     "an integer literal stays an integer next to a float literal",
 )
 fault(

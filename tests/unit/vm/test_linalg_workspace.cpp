@@ -7,8 +7,7 @@ using namespace tl;
 
 TEST_CASE("formulas of LAPACK's workspaces") {
   for (LinalgOp op : {LinalgOp::Cholesky, LinalgOp::SolveLower, LinalgOp::SolveUpper, LinalgOp::LuFactor,
-                      LinalgOp::Solve, LinalgOp::Qr, LinalgOp::Svd, LinalgOp::Eigh,
-                      LinalgOp::EigParts})
+                      LinalgOp::Solve, LinalgOp::Qr, LinalgOp::Svd, LinalgOp::Eigh, LinalgOp::EigParts})
     for (DType type : {DType::F32, DType::F64}) {
       SizeFormula formula = linalg_workspace_formula(op, type);
       for (int64_t m : {1, 2, 3, 5, 24, 31, 32, 33, 64, 100, 129, 300, 700})
