@@ -87,16 +87,26 @@ void show_memory(Frontend& frontend, const typed::Program& typed, ir::Module mod
   fmt::print("{}: {}", visible(frontend.name), visible_lines(text));
 }
 
+Diagnostics errors_of(const Diagnostics& all) {
+  Diagnostics errors;
+  for (const Diagnostic& diagnostic : all.sorted())
+    if (diagnostic.severity == Severity::Error) errors.report(diagnostic);
+  return errors;
+}
+
 } // namespace
 
 void add_check(Command app, int& exit_code) {
   struct State {
     std::vector<std::string> files;
     MemoryFlags memory;
+    std::string warnings = "on";
   };
   auto state = std::make_shared<State>();
   Command command = app.add_command("check", "report every error of the files");
   command.add_option("FILE", state->files, "programs and folders of them; - is standard input").required();
+  command.add_option("--warnings", state->warnings, "show warnings (default: on); error: they count as errors")
+      .one_of({"on", "off", "error"});
   Option memory = command.add_flag("--memory", state->memory.sizes,
                                    "show how much memory each program needs, as formulas in its sizes; "
                                    "--memory=n=1000,m=20 with these sizes put in");
@@ -116,9 +126,11 @@ void add_check(Command app, int& exit_code) {
       }
       typed::Program program = check_source(frontend, true);
       std::optional<ir::Module> module;
+      if (state->warnings != "off" && !is_model(path)) add_warnings(frontend, program);
       if (program.ok) module = lower_source(frontend, program, state->memory.compile);
-      show(frontend.diagnostics, frontend.sources);
-      if (frontend.diagnostics.has_errors())
+      const Diagnostics shown = state->warnings == "off" ? errors_of(frontend.diagnostics) : frontend.diagnostics;
+      show(shown, frontend.sources);
+      if (frontend.diagnostics.has_errors() || (state->warnings == "error" && !shown.empty()))
         exit_code = kRejected;
       else if (state->memory.wanted && module)
         show_memory(frontend, program, std::move(*module), state->memory);

@@ -31,6 +31,7 @@ std::string for_terminal(const Section& section) {
   std::string out, line;
   int example = 0;
   bool inside = false;
+  const bool is_warning = section.text.find("\nA warning of `tl check`") != std::string::npos;
   for (char c : section.text + "\n") {
     if (c != '\n') {
       line += c;
@@ -38,7 +39,7 @@ std::string for_terminal(const Section& section) {
     }
     if (line.starts_with("```")) {
       inside = !inside;
-      if (inside) out += ++example == 1 ? "\nrefused:\n" : "\nright:\n";
+      if (inside) out += ++example == 2 ? "\nright:\n" : is_warning ? "\nwarned of:\n" : "\nrefused:\n";
     } else if (inside) {
       out += "    " + line + "\n";
     } else if (!line.empty()) {

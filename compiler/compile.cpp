@@ -10,6 +10,8 @@
 
 #include "compiler/programs.h"
 #include "parser/check/check.h"
+#include "parser/index/index.h"
+#include "parser/lint/lint.h"
 #include "passes/derive/derive.h"
 #include "passes/devices.h"
 #include "passes/pipeline.h"
@@ -49,6 +51,7 @@ typed::Program check_against(Frontend& frontend, bool whole_library, bool for_ch
   CheckOptions options = check_options(frontend.imports);
   options.missing_file_is_warning = for_check;
   options.exported = exported;
+  if (for_check) options.types = &frontend.types;
   options.is_called = frontend.is_called;
   return check(frontend.tree, frontend.prelude, frontend.sources, frontend.diagnostics, options);
 }
@@ -61,6 +64,7 @@ void Frontend::restart() {
   tree = {};
   prelude = {};
   imports = {};
+  types = {};
   file = sources.add(name, text);
 }
 
@@ -90,6 +94,18 @@ typed::Program check_source(Frontend& frontend, bool for_check, const std::strin
   // Suggestions come from the whole library.
   frontend.restart();
   return check_against(frontend, true, for_check, exported);
+}
+
+void add_warnings(Frontend& frontend, const typed::Program& program) {
+  if (!program.ok || frontend.diagnostics.has_errors()) return;
+  std::map<const ast::File*, std::vector<Symbol>> outlines;
+  const auto outline_of = [&](const ast::File& file) -> const std::vector<Symbol>& {
+    const auto [it, is_new] = outlines.try_emplace(&file);
+    if (is_new) it->second = outline(file);
+    return it->second;
+  };
+  const Index names = index(frontend.tree, {frontend.types, program, frontend.imports, outline_of, frontend.prelude});
+  lint::warn({frontend.tree, names, frontend.types, frontend.imports, frontend.prelude}, frontend.diagnostics);
 }
 
 std::optional<ir::Module> expand_lowered(const std::function<ir::Module()>& lower, const SourceManager& sources,

@@ -10,6 +10,7 @@
 #include "lang/diagnostics.h"
 #include "lang/source.h"
 #include "lang/typed.h"
+#include "parser/check/check.h"
 #include "parser/syntax/imports.h"
 #include "parser/syntax/parse.h"
 #include "passes/schedule/schedule.h"
@@ -30,6 +31,7 @@ struct Frontend {
   FileId file;
   ast::File prelude, tree;
   Imports imports;
+  ExprTypes types; // of a program that is only checked
 
   Frontend() = default;
   Frontend(const Frontend&) = delete;
@@ -47,6 +49,9 @@ bool read_source_or_model(Frontend& frontend, const std::string& path, const Imp
 // Parses and checks. The program is only meaningful if frontend.diagnostics has no errors. `for_check`: a data file
 // that is not there yet is a warning. `exported`: this function is the entry (CheckOptions).
 typed::Program check_source(Frontend& frontend, bool for_check = false, const std::string& exported = {});
+
+// Adds the warnings about a program without errors that has been read `for_check` (parser/lint).
+void add_warnings(Frontend& frontend, const typed::Program& program);
 
 // The graph before all passes, transforms of functions expanded, or nothing after reporting what it cannot express yet.
 std::optional<ir::Module> expand_lowered(const std::function<ir::Module()>& lower, const SourceManager& sources,

@@ -1,8 +1,10 @@
 // What an editor can do about a diagnostic: what its hint says; and types that are inferred, written.
+#include "lang/ast_walk.h"
 #include "lsp/features.h"
 #include "lsp/types.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <functional>
 #include <optional>
 
 namespace tl::lsp {
@@ -49,7 +51,65 @@ Edit line_before(Span span, const std::string& text, std::string_view source) {
   return {{span.file, at, at}, indent + text + "\n"};
 }
 
-std::optional<Edit> edit_of(const Diagnostic& d, FileId file, const SourceManager& sources) {
+// All of the statement, with its line where nothing else is on it.
+Edit without(Span span, std::string_view source) {
+  const size_t before = source.find_last_not_of(" \t", span.begin == 0 ? std::string_view::npos : span.begin - 1);
+  const bool begins_line = span.begin == 0 || before == std::string_view::npos || source[before] == '\n';
+  const size_t after = source.find_first_not_of(" \t\r", span.end);
+  if (!begins_line || (after != std::string_view::npos && source[after] != '\n')) return {span, ""};
+  const size_t begin = before == std::string_view::npos || span.begin == 0 ? 0 : before + 1;
+  const size_t end = after == std::string_view::npos ? source.size() : after + 1;
+  return {{span.file, static_cast<uint32_t>(begin), static_cast<uint32_t>(end)}, ""};
+}
+
+// `let` for the `var` before a pattern.
+std::optional<Edit> as_let(Span pattern, std::string_view source) {
+  const size_t begin = source.rfind("var", pattern.begin);
+  if (begin == std::string_view::npos) return std::nullopt;
+  const auto at = static_cast<uint32_t>(begin);
+  return Edit{{pattern.file, at, at + 3}, "let"};
+}
+
+// The right side of the operation at this place, there from the device of the left one.
+std::optional<Edit> on_the_device(Span place, const Analysis& analysis, const SourceManager& sources) {
+  const ast::Binary* found = nullptr;
+  const std::function<void(const ast::Expr*)> expr = [&](const ast::Expr* e) {
+    const auto* binary = ast::as<ast::Binary>(e);
+    if (binary && e->span == place) found = binary;
+    ast::each_part(*e, expr, [&](const ast::Block& inner) {
+      for (const ast::Stmt* s : inner.statements)
+        ast::each_part(*s, expr, [&](const ast::Block&) {});
+    });
+  };
+  const std::function<void(const ast::Block&)> block = [&](const ast::Block& inner) {
+    for (const ast::Stmt* s : inner.statements)
+      ast::each_part(*s, expr, block);
+  };
+  for (const ast::Stmt* s : analysis.tree.statements)
+    ast::each_part(*s, expr, block);
+  const bool is_simple = found && ast::as<ast::Name>(found->left) && !ast::as<ast::Binary>(found->right) &&
+                         !ast::as<ast::Unary>(found->right);
+  if (!is_simple) return std::nullopt;
+  const Span right = found->right->span;
+  return Edit{right, fmt::format("{}.to({}.device)", sources.text(right), sources.text(found->left->span))};
+}
+
+// What a warning says to do.
+std::optional<Edit> edit_of_warning(const Diagnostic& d, std::string_view source) {
+  if (const auto name = quoted_after(d.hint, "name it "); name && d.kind == "UnusedName") return Edit{d.span, *name};
+  if (const auto clock = quoted_after(d.hint, "write "); clock && d.kind == "UnfinishedWork")
+    return Edit{d.span, *clock};
+  if (d.kind == "UnusedImport") return without(d.span, source);
+  if (d.kind == "UnchangedVariable") return as_let(d.span, source);
+  return std::nullopt;
+}
+
+std::optional<Edit> edit_of(const Diagnostic& d, const Analysis& analysis, const SourceManager& sources) {
+  const FileId file = analysis.file;
+  if (const auto edit = edit_of_warning(d, sources.text(file))) return edit;
+  if (d.kind == "DeviceMismatch") return on_the_device(d.span, analysis, sources);
+  if (d.hint.starts_with('`') && d.hint.find("[:, new]` is ") != std::string::npos)
+    return replacement(d, *quoted_after(d.hint, ""), file, sources);
   if (const auto name = quoted_after(d.hint, "did you mean ")) return Edit{d.span, *name};
   if (const auto condition = quoted_after(d.hint, "say so before: "))
     return line_before(d.span, *condition, sources.text(file));
@@ -58,6 +118,10 @@ std::optional<Edit> edit_of(const Diagnostic& d, FileId file, const SourceManage
 }
 
 std::string title_of(const Edit& edit, const SourceManager& sources) {
+  if (edit.text.empty()) {
+    const std::string_view text = sources.text(edit.span);
+    return fmt::format("remove `{}`", text.substr(0, text.find_last_not_of(" \t\r\n") + 1));
+  }
   if (edit.span.length() == 0) {
     const size_t begin = edit.text.find_first_not_of(" \t");
     return fmt::format("insert `{}`", edit.text.substr(begin, edit.text.size() - 1 - begin));
@@ -84,7 +148,7 @@ Json code_actions(Workspace& workspace, const Json& params) {
   Json all = Json::array();
   for (const Diagnostic& diagnostic : analysis.diagnostics.sorted()) {
     if (!is_there(diagnostic.span)) continue;
-    if (const auto edit = edit_of(diagnostic, analysis.file, sources))
+    if (const auto edit = edit_of(diagnostic, analysis, sources))
       all.push_back(action(workspace, document, title_of(*edit, sources), "quickfix", *edit));
   }
   for (const Symbol& symbol : workspace.analyzer().index(analysis).symbols) {

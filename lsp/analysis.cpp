@@ -4,6 +4,7 @@
 #include "compiler/library.h"
 #include "ir/lower/lower.h"
 #include "lang/stdlib.h"
+#include "parser/lint/lint.h"
 #include "parser/syntax/parse.h"
 #include <algorithm>
 
@@ -51,6 +52,8 @@ std::unique_ptr<Analysis> Analyzer::analyse(const std::string& name, const std::
   options.missing_file_is_warning = true;
   options.types = &result->types;
   result->program = check(result->tree, prelude_, sources_, of_check, options);
+  if (result->program.ok && !result->diagnostics.has_errors())
+    lint::warn({result->tree, index(*result), result->types, result->imports, prelude_}, result->diagnostics);
   return result;
 }
 

@@ -7,6 +7,7 @@ namespace tl::lsp {
 namespace {
 
 constexpr int kError = 1, kWarning = 2; // DiagnosticSeverity
+constexpr int kUnnecessary = 1;         // DiagnosticTag: shown faded
 
 // Of a place in a file that the document imports: the import that leads there, directly or by others.
 Span import_of(const Analysis& analysis, FileId file) {
@@ -46,6 +47,7 @@ Json json_of(Workspace& workspace, const Document& document, const Diagnostic& d
             {"code", d.kind},
             {"source", "tl"},
             {"message", message}};
+  if (d.kind == "UnusedName" || d.kind == "UnusedImport" || d.kind == "UnreachableCode") json["tags"] = {kUnnecessary};
   if (!all_related.empty()) json["relatedInformation"] = all_related;
   return json;
 }

@@ -17,6 +17,13 @@ awk -v out="$out" '
   inside { print > file }' docs/errors.md
 for file in "$out"/*.1.tl; do
   kind=$(basename "$file" .1.tl)
+  if "$tl" explain "$kind" | grep -q "^A warning of"; then
+    check "$kind is a warning" 1 "warning\[$kind\]" -- "$tl" check --warnings=error "$file"
+    check "$kind: it runs" 0 -- "$tl" run "$file"
+    check "$kind mended" 0 -- "$tl" check --warnings=error "$out/$kind.2.tl"
+    check "tl explain $kind" 0 "^warned of:" -- "$tl" explain "$kind"
+    continue
+  fi
   text=$("$tl" run "$file" 2>&1 >/dev/null)
   code=$?
   check "$kind is refused" 0 "error\[$kind\]" -- echo "$text"

@@ -213,6 +213,9 @@ def what_only_lowering_says(tl):
     expect(client.published("/tmp/a.tl"), [])
     client.diagnostics.clear()
     expect([d["code"] for d in client.published("/tmp/a.tl")], ["DeviceMismatch"])
+    place = {"line": 2, "character": 6}
+    (action,) = client.request("textDocument/codeAction", textDocument={"uri": uri("/tmp/a.tl")}, range={"start": place, "end": place}, context={"diagnostics": []})
+    expect(action["title"], "write `b.to(a.device)` in place of `b`")
     expect(client.end(), 0)
 
 
