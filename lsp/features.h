@@ -21,6 +21,16 @@ Json semantic_tokens(Workspace& workspace, const Json& params);
 Json semantic_legend();
 Json code_actions(Workspace& workspace, const Json& params);
 Json formatting(Workspace& workspace, const Json& params);
+Json code_lenses(Workspace& workspace, const Json& params);
+
+// What workspace/executeCommand takes: the commands of lenses, and the one that ends what they have begun.
+inline constexpr const char* kStopCommand = "tl.stop";
+Json run_commands();
+struct RunRequest {
+  std::vector<std::string> command;
+  std::string folder; // where it runs
+};
+RunRequest run_request(Workspace& workspace, const Json& params);
 
 // Parameters of textDocument/publishDiagnostics, of what the analysis of a document says.
 Json diagnostics_of(Workspace& workspace, Document& document);

@@ -1,17 +1,20 @@
 #include "lsp/server.h"
 #include "lsp/features.h"
+#include "lsp/runs.h"
 #include "lsp/uri.h"
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <system_error>
 
 namespace tl::lsp {
 namespace {
 
-constexpr int kPauseMilliseconds = 300; // without a message, before what takes long is looked into
+constexpr std::chrono::seconds kRunSeconds{600}; // for a program that the client runs
+constexpr int kPauseMilliseconds = 300;          // without a message, before what takes long is looked into
 
 const std::map<std::string_view, Json (*)(Workspace&, const Json&)> kRequests = {
     {"textDocument/hover", hover},
@@ -29,6 +32,7 @@ const std::map<std::string_view, Json (*)(Workspace&, const Json&)> kRequests = 
     {"textDocument/semanticTokens/full", semantic_tokens},
     {"textDocument/codeAction", code_actions},
     {"textDocument/formatting", formatting},
+    {"textDocument/codeLens", code_lenses},
 };
 
 Json capabilities(Encoding encoding) {
@@ -49,6 +53,8 @@ Json capabilities(Encoding encoding) {
           {"inlayHintProvider", true},
           {"semanticTokensProvider", {{"legend", semantic_legend()}, {"full", true}}},
           {"codeActionProvider", {{"codeActionKinds", {"quickfix", "refactor.rewrite"}}}},
+          {"codeLensProvider", Json::object()},
+          {"executeCommandProvider", {{"commands", run_commands()}}},
           {"documentFormattingProvider", true}};
 }
 
@@ -154,10 +160,33 @@ private:
       has_shut_down_ = true;
       return nullptr;
     }
+    if (method == "workspace/executeCommand") return execute(params);
     const auto request = kRequests.find(method);
     if (request == kRequests.end())
       throw ResponseError(ErrorCode::MethodNotFound, fmt::format("there is no method '{}'", method));
     return request->second(workspace_, params);
+  }
+
+  // The answer comes when the program has begun; what it prints, and how it ends, are notifications.
+  Json execute(const Json& params) {
+    if (params.at("command") == kStopCommand) return runs_.stop();
+    const RunRequest request = run_request(workspace_, params);
+    try {
+      runs_.start(request.command, request.folder);
+    } catch (const std::system_error& error) {
+      throw ResponseError(ErrorCode::RequestFailed, error.what());
+    }
+    return true;
+  }
+
+  // From the thread of a run.
+  void tell(const char* method, const std::string& message) {
+    constexpr int kInfo = 3; // MessageType
+    try {
+      notify(method, {{"type", kInfo}, {"message", message}});
+    } catch (const std::system_error&) {
+      return; // the client is gone, as the server will see
+    }
   }
 
   Json initialize(const Json& params) {
@@ -200,7 +229,10 @@ private:
     }
   }
 
-  void send(const Json& message) { write_message(out_, message); }
+  void send(const Json& message) {
+    const std::lock_guard lock(writing_);
+    write_message(out_, message);
+  }
   void notify(const char* method, const Json& params) {
     send({{"jsonrpc", "2.0"}, {"method", method}, {"params", params}});
   }
@@ -212,6 +244,10 @@ private:
   int out_;
   std::string version_;
   Workspace workspace_;
+  std::mutex writing_;
+  Runs runs_{{[this](const std::string& line) { tell("window/logMessage", line); },
+              [this](const std::string& how) { tell("window/showMessage", "tl: " + how); }},
+             kRunSeconds};
   bool is_initialized_ = false, has_shut_down_ = false, is_ended_ = false;
 };
 

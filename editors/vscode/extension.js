@@ -396,8 +396,11 @@ function activate(context) {
       await client.stop();
       client = new Client();
     }),
-    vscode.commands.registerCommand("tl.execute", (command, args) =>
-      client.connection.ask("workspace/executeCommand", { command, arguments: args })));
+    vscode.commands.registerCommand("tl.execute", (command, args) => {
+      output().show(true); // where what it prints appears
+      return client.connection.ask("workspace/executeCommand", { command, arguments: args });
+    }),
+    vscode.commands.registerCommand("tl.stop", () => client.connection.ask("workspace/executeCommand", { command: "tl.stop" })));
   return client.started;
 }
 

@@ -116,6 +116,13 @@ private:
 
   void enter(const std::string& name, int id) { scopes_.back().names[name].push_back(id); }
   Symbol& symbol(int id) { return index_.symbols[static_cast<size_t>(id)]; }
+  // Of what is declared at this place; -1: nothing.
+  int declared(Span span) {
+    for (; placed_ < index_.symbols.size(); ++placed_)
+      places_.emplace(index_.symbols[placed_].span.begin, static_cast<int>(placed_));
+    const auto found = places_.find(span.begin);
+    return found != places_.end() && symbol(found->second).span == span ? found->second : -1;
+  }
   Span from(uint32_t begin) const { return {file_.id, begin, scopes_.back().extent.end}; }
 
   template <class Accept> int find(const std::string& name, const Accept& accept) {
@@ -137,9 +144,19 @@ private:
     return find(name, [](const Symbol& s, size_t) { return is_callable(s.kind); });
   }
 
+  // What another file declares by this name, in the order of its text.
+  const std::vector<const Symbol*>& named_in(const ast::File& file, const std::string& name) const {
+    static const std::vector<const Symbol*> kNone;
+    const auto [by_name, is_new] = by_name_.try_emplace(&file);
+    if (is_new)
+      for (const Symbol& symbol : options_.outline_of(file))
+        by_name->second[symbol.name].push_back(&symbol);
+    const auto found = by_name->second.find(name);
+    return found == by_name->second.end() ? kNone : found->second;
+  }
   const Symbol* in_file(const ast::File& file, const std::string& name) const {
-    for (const Symbol& symbol : options_.outline_of(file))
-      if (symbol.owner < 0 && symbol.name == name && symbol.kind != SymbolKind::Module) return &symbol;
+    for (const Symbol* symbol : named_in(file, name))
+      if (symbol->owner < 0 && symbol->kind != SymbolKind::Module) return symbol;
     return nullptr;
   }
   // The file of a module that a name means here; null: it means none.
@@ -184,21 +201,28 @@ private:
       if (const Symbol* found = struct_of(*type, options_.outline_of(*file))) return found;
     return struct_of(*type, options_.outline_of(options_.prelude));
   }
-  // The parameters or fields of a function or struct, in the symbols that it is one of.
-  const std::vector<Symbol>& symbols_with(const Symbol& symbol) const {
-    if (symbol.span.file == file_.id) return index_.symbols;
-    if (symbol.span.file == options_.prelude.id) return options_.outline_of(options_.prelude);
+  // The file that declares a symbol; null: this one.
+  const ast::File* file_with(const Symbol& symbol) const {
+    if (symbol.span.file == options_.prelude.id) return &options_.prelude;
     for (const auto& [import, file] : options_.imports.targets)
-      if (file->id == symbol.span.file) return options_.outline_of(*file);
-    return index_.symbols;
-  }
-  const Symbol* part(const Symbol& whole, const std::string& name) const {
-    const std::vector<Symbol>& all = symbols_with(whole);
-    for (const Symbol& part : all) // functions of the prelude have overloads
-      if (part.owner >= 0 && part.name == name && all[static_cast<size_t>(part.owner)].name == whole.name &&
-          all[static_cast<size_t>(part.owner)].kind == whole.kind)
-        return &part;
+      if (file->id == symbol.span.file && file->id != file_.id) return file;
     return nullptr;
+  }
+  // The parameter or field of a function or struct.
+  const Symbol* part(const Symbol& whole, const std::string& name) const {
+    const ast::File* file = file_with(whole);
+    const std::vector<Symbol>& all = file ? options_.outline_of(*file) : index_.symbols;
+    auto is_part = [&](const Symbol& part) { // functions of the prelude have overloads
+      return part.owner >= 0 && part.name == name && all[static_cast<size_t>(part.owner)].name == whole.name &&
+             all[static_cast<size_t>(part.owner)].kind == whole.kind;
+    };
+    if (file) {
+      const std::vector<const Symbol*>& named = named_in(*file, name);
+      const auto found = std::find_if(named.begin(), named.end(), [&](const Symbol* part) { return is_part(*part); });
+      return found == named.end() ? nullptr : *found;
+    }
+    const auto found = std::find_if(all.begin(), all.end(), is_part);
+    return found == all.end() ? nullptr : &*found;
   }
 
   void mention(Span span, const Symbol& symbol, bool is_declaration = false, bool is_write = false) {
@@ -293,11 +317,10 @@ private:
   }
   void enter_parameters(const std::vector<ast::Param>& params) {
     for (const ast::Param& param : params)
-      for (size_t i = 0; i < index_.symbols.size(); ++i)
-        if (const Symbol& symbol = index_.symbols[i]; symbol.span == param.name.span && !param.name.empty()) {
-          mention(symbol.span, symbol, true);
-          enter(symbol.name, static_cast<int>(i));
-        }
+      if (const int id = param.name.empty() ? -1 : declared(param.name.span); id >= 0) {
+        mention(param.name.span, symbol(id), true);
+        enter(param.name.text, id);
+      }
   }
   void body(const ast::Body& body) {
     if (body.expression) expr(*body.expression);
@@ -305,9 +328,7 @@ private:
   }
   void function(const ast::Stmt& s, const ast::Function& function) {
     scopes_.push_back({s.span, {}});
-    int owner = -1;
-    for (size_t i = 0; i < index_.symbols.size(); ++i)
-      if (index_.symbols[i].span == function.name.span) owner = static_cast<int>(i);
+    const int owner = declared(function.name.span);
     enter_parameters(function.params);
     signature(function.type_params, function.params, function.result, owner);
     body(function.body);
@@ -321,7 +342,7 @@ private:
     for (const ast::Ident& size : record.sizes)
       if (const int id = find_size(size.text); id >= 0) mention(size.span, symbol(id), size.span == symbol(id).span);
     for (const ast::StructField& field : record.fields) {
-      if (const Symbol* found = index_.find(field.name.span)) mention(field.name.span, *found, true);
+      if (const int id = declared(field.name.span); id >= 0) mention(field.name.span, symbol(id), true);
       type(field.type);
     }
     scopes_.pop_back();
@@ -359,14 +380,12 @@ private:
     bind_sizes(let.type, -1);
     type(let.type);
     const bool is_top = scopes_.size() == 1; // whose symbols are in the outline
-    const size_t before = index_.symbols.size();
     if (!is_top) outline_.variable(*let.pattern, s, let, from(s.span.end));
     outline_.pattern(*let.pattern, [&](const ast::Pattern& name) {
-      for (size_t i = is_top ? 0 : before; i < index_.symbols.size(); ++i)
-        if (index_.symbols[i].span == name.span) {
-          mention(name.span, index_.symbols[i], true);
-          enter(name.name, static_cast<int>(i));
-        }
+      if (const int id = declared(name.span); id >= 0) {
+        mention(name.span, symbol(id), true);
+        enter(name.name, id);
+      }
     });
   }
   void target(const ast::Expr& e) {
@@ -453,7 +472,9 @@ private:
   }
   void expr(const ast::Expr& e) {
     if (auto* name = ast::as<ast::Name>(e)) {
-      if (const auto found = named(name->name))
+      if (const int id = find(name->name); id >= 0)
+        mention(e.span, symbol(id));
+      else if (const Symbol* found = in_file(options_.prelude, name->name))
         mention(e.span, *found);
       else
         built_in(e.span, SymbolKind::Function);
@@ -462,7 +483,8 @@ private:
     } else if (auto* call = ast::as<ast::Call>(e)) {
       expr(*call->callee);
       auto* callee = ast::as<ast::Name>(call->callee);
-      const auto found = callee ? named(callee->name) : std::nullopt;
+      const bool names_any = !call->arguments.empty() && !call->arguments.back().name.empty();
+      const auto found = callee && names_any ? named(callee->name) : std::nullopt;
       arguments(call->arguments, found);
     } else if (auto* method = ast::as<ast::MethodCall>(e)) {
       method_call(*method);
@@ -495,6 +517,9 @@ private:
   Outline outline_;
   std::vector<Scope> scopes_;
   std::unordered_map<uint32_t, const Type*> variables_; // by the place of the name
+  std::unordered_map<uint32_t, int> places_;            // of the first `placed_` symbols
+  size_t placed_ = 0;
+  mutable std::map<const ast::File*, std::unordered_map<std::string_view, std::vector<const Symbol*>>> by_name_;
 };
 
 } // namespace

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <map>
 #include <optional>
+#include <unordered_map>
 
 namespace tl::lint {
 namespace {
@@ -26,14 +27,6 @@ std::vector<Argument> arguments_of(const std::vector<ast::Argument>& written, co
   if (receiver) all.push_back({{}, receiver});
   for (const ast::Argument& argument : written)
     all.push_back({argument.name.text, argument.value});
-  return all;
-}
-
-std::vector<const ast::Function*> functions_of(const ast::File& file, std::string_view name) {
-  std::vector<const ast::Function*> all;
-  for (const ast::Stmt* s : file.statements)
-    if (const auto* function = ast::as<ast::Function>(s); function && function->name.text == name)
-      all.push_back(function);
   return all;
 }
 
@@ -74,7 +67,7 @@ public:
 
   bool draws(const Call& call, size_t argument) {
     if (!call.file) return false;
-    const auto overloads = functions_of(*call.file, call.name.text);
+    const auto& overloads = functions_of(*call.file, call.name.text);
     return std::any_of(overloads.begin(), overloads.end(), [&](const ast::Function* function) {
       const auto at = position_of(*function, call.arguments[argument], argument);
       return at && is_key(function->params[*at]) && draws(*call.file, *function, *at);
@@ -117,6 +110,17 @@ private:
     return found;
   }
 
+  using Functions = std::unordered_map<std::string_view, std::vector<const ast::Function*>>; // at the top of a file
+  const std::vector<const ast::Function*>& functions_of(const ast::File& file, std::string_view name) const {
+    static const std::vector<const ast::Function*> kNone;
+    const auto [all, is_new] = functions_.try_emplace(&file);
+    if (is_new)
+      for (const ast::Stmt* s : file.statements)
+        if (const auto* function = ast::as<ast::Function>(s)) all->second[function->name.text].push_back(function);
+    const auto found = all->second.find(name);
+    return found == all->second.end() ? kNone : found->second;
+  }
+
   const ast::File* declaring(std::string_view name, const ast::File& file) const {
     if (!functions_of(file, name).empty()) return &file;
     return functions_of(input_.prelude, name).empty() ? nullptr : &input_.prelude;
@@ -134,6 +138,7 @@ private:
   }
 
   const Input& input_;
+  mutable std::map<const ast::File*, Functions> functions_;
   std::map<std::pair<const ast::Function*, size_t>, bool> known_;
 };
 
@@ -184,6 +189,7 @@ private:
     if (const auto* comprehension = ast::as<ast::Comprehension>(e)) return this->comprehension(*comprehension);
     if (ast::as<ast::Lambda>(e)) return apart([&] { parts(e); }); // who knows when it is called, and how often
     parts(e);
+    if (!ast::as<ast::Call>(e) && !ast::as<ast::MethodCall>(e)) return;
     const auto call = drawing_.call_of(e, names_.input.file);
     for (size_t i = 0; call && i < call->arguments.size(); ++i)
       if (const Symbol* key = key_of(*call->arguments[i].value); key && drawing_.draws(*call, i))

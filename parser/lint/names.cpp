@@ -168,10 +168,11 @@ std::multimap<std::string_view, Span> library_calls(const Names& names) {
 // Does the function around this variable call the one of the prelude that it hides? In its own value it may: `let mean
 // = mean(x)`.
 bool hides_called(const Names& names, const Symbol& symbol, const std::multimap<std::string_view, Span>& calls) {
+  const auto [first, last] = calls.equal_range(symbol.name);
+  if (first == last) return false;
   const auto& statements = names.input.file.statements;
   const auto around = std::find_if(statements.begin(), statements.end(),
                                    [&](const ast::Stmt* s) { return symbol.span.begin < s->span.end; });
-  const auto [first, last] = calls.equal_range(symbol.name);
   return around != statements.end() && std::any_of(first, last, [&](const auto& call) {
            const Span place = call.second;
            const bool is_in_value = symbol.whole.begin <= place.begin && place.end <= symbol.whole.end;

@@ -34,7 +34,7 @@ const vscode = {
     ...Object.fromEntries(["Open", "Change", "Save", "Close"].map((what) => [`onDid${what}TextDocument`, (f) => { noted.listeners[what] = f; return disposable; }]))
   },
   window: {
-    createOutputChannel: () => ({ append: (text) => { noted.output += text; }, appendLine: (text) => { noted.output += text + "\n"; } }),
+    createOutputChannel: () => ({ append: (text) => { noted.output += text; }, appendLine: (text) => { noted.output += text + "\n"; }, show: () => {} }),
     showErrorMessage: (text) => noted.errors.push(text), showInformationMessage() {}
   },
   commands: { registerCommand: (name, f) => { noted.commands[name] = f; return disposable; } }

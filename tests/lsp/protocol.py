@@ -136,7 +136,7 @@ def parameters_that_do_not_fit(tl):
 METHODS = {
     f"textDocument/{name}"
     for name in (
-        "hover definition references documentHighlight prepareRename rename documentSymbol foldingRange completion signatureHelp inlayHint semanticTokens/full codeAction formatting"
+        "hover definition references documentHighlight prepareRename rename documentSymbol foldingRange completion signatureHelp inlayHint semanticTokens/full codeAction codeLens formatting"
     ).split()
 }
 
@@ -217,6 +217,53 @@ def what_only_lowering_says(tl):
     (action,) = client.request("textDocument/codeAction", textDocument={"uri": uri("/tmp/a.tl")}, range={"start": place, "end": place}, context={"diagnostics": []})
     expect(action["title"], "write `b.to(a.device)` in place of `b`")
     expect(client.end(), 0)
+
+
+@test
+def programs_that_run(tl):
+    def said(client, method):
+        while True:
+            for message in client.asked:
+                if message["method"] == method:
+                    client.asked.remove(message)
+                    return message["params"]["message"]
+            message = client.receive()
+            assert message is not None, f"no {method}"
+            client.take(message)
+
+    with tempfile.TemporaryDirectory() as folder:
+        client = Client(tl, folder)
+        path = f"{folder}/main.tl"
+        run = lambda name, *more: client.call("workspace/executeCommand", {"command": name, "arguments": [uri(path), *more]})  # noqa: E731
+        text = 'print("begun")\ntest "right" { assert 1 == 1 }\ntest "wrong" { assert 1 == 2 }\n'
+        client.open(path, text)
+        expect(code(run("tl.run")), -32803)  # not saved
+        open(path, "w").write(text)
+        expect(run("tl.run")["result"], True)
+        expect(said(client, "window/logMessage"), "begun")
+        expect(said(client, "window/showMessage"), "tl: done")
+        run("tl.test", "right")
+        expect(said(client, "window/showMessage"), "tl: done")
+        run("tl.test", "wrong")
+        expect(said(client, "window/showMessage"), "tl: exit code 1")
+        expect(run("tl.stop")["result"], False)
+        client.change(path, {"text": text + "\n"})
+        expect(code(run("tl.run")), -32803)
+        endless = 'print("begun")\nvar i = 0\nwhile i >= 0 { i = (i + 1) % 7 }\n'
+        open(path, "w").write(endless)
+        client.change(path, {"text": endless})
+        client.asked.clear()
+        run("tl.run")
+        expect(client.request("textDocument/hover", textDocument={"uri": uri(path)}, position={"line": 1, "character": 4})["range"]["start"]["line"], 1)
+        expect(run("tl.stop")["result"], True)
+        expect(said(client, "window/showMessage"), "tl: stopped")
+        run("tl.run")  # the next one ends it
+        run("tl.run")
+        expect(said(client, "window/showMessage"), "tl: stopped")
+        for name, arguments in (("tl.fly", [uri(path)]), ("tl.run", []), ("tl.run", [5]), ("tl.test", [uri(path), 5]), ("tl.run", [uri("/not/open.tl")])):
+            expect((name, code(client.call("workspace/executeCommand", {"command": name, "arguments": arguments}))), (name, INVALID_PARAMS))
+        expect(code(client.call("workspace/executeCommand", {})), INVALID_PARAMS)
+        expect(client.end(), 0)  # and what still runs
 
 
 @test

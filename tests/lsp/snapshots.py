@@ -171,6 +171,11 @@ def formatting(case, answer):
     return case.edited(answer)
 
 
+@request("textDocument/codeLens")
+def lenses(case, answer):
+    return "\n".join(" ".join([case.here(one["range"]), "|", one["command"]["title"], *map(repr, one["command"]["arguments"][1:])]) for one in answer) or "nothing"
+
+
 KINDS = {2: "module", 3: "function", 5: "field", 6: "variable or test", 7: "struct", 8: "field", 12: "function", 13: "variable", 14: "const", 23: "struct"}
 
 
@@ -279,6 +284,7 @@ ANSWERS = {
     "tokens": tokens,
     "actions": actions,
     "diagnostics": diagnostics,
+    "lenses": lenses,
 }
 
 
