@@ -211,7 +211,7 @@ ValueId FunctionLowerer::eye(const typed::Expr& e) {
   auto along = [&](int64_t axis) {
     return here().one(Op::Broadcast, {i}, Type::tensor(DType::I64, square), AxesAttrs{{axis}}, at);
   };
-  return convert(elementwise(ScalarOp::Eq, {along(0), along(1)}, square, at), e.type.dtype, at);
+  return convert(elementwise(ScalarOp::Eq, {along(0), along(1)}, square, at), part_of(e.type.dtype), at);
 }
 
 ValueId FunctionLowerer::arange(const typed::Expr& e, ValueId start, ValueId step) {

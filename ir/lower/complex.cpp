@@ -207,9 +207,8 @@ Leaves FunctionLowerer::as_in_files(const tl::Type& type, const Leaves& leaves, 
   return result;
 }
 
-ValueId FunctionLowerer::format_complex(const typed::Expr& e, const std::vector<Leaves>& operands) {
+Leaves FunctionLowerer::as_shown(const typed::Expr& e, const std::vector<Leaves>& operands, FormatTemplate& format) {
   const LocId at = loc(e.span);
-  FormatTemplate format = e.as<typed::InterpExpr>().format;
   Leaves shown;
   for (size_t i = 0; i < operands.size(); ++i) {
     if (!is_complex_operand(e.operands[i])) {
@@ -219,7 +218,7 @@ ValueId FunctionLowerer::format_complex(const typed::Expr& e, const std::vector<
     shown.push_back(parts_together(operands[i].at(0), operands[i].at(1), 0, at));
     format.specs[i].insert(0, kComplexParts);
   }
-  return here().one(Op::Format, std::move(shown), Type::str(), FormatAttrs{std::move(format)}, at);
+  return shown;
 }
 
 // ---- built-in functions
@@ -237,6 +236,10 @@ Leaves FunctionLowerer::complex_builtin(const typed::Expr& e, const std::vector<
   case Builtin::Complex: return complex_of_parts(e, operands);
   case Builtin::RealPart: return {operands.at(0).at(0)};
   case Builtin::ImaginaryPart: return {operands.at(0).at(1)};
+  case Builtin::Eye: {
+    const ValueId one = eye(e);
+    return {one, splat(here().constant(type(one).dtype, {}), std::vector<Dim>(type(one).dims), loc(e.span))};
+  }
   case Builtin::FftRows: return fourier(e, LinalgOp::Fft, operands.at(0));
   case Builtin::InverseFftRows: return fourier(e, LinalgOp::InverseFft, operands.at(0));
   case Builtin::Load: // which know their leaves

@@ -82,9 +82,11 @@ Leaves FunctionLowerer::operation(const typed::Expr& e) {
   if (const auto* size = e.get_if<typed::SizeExpr>()) return {size_value(size->size)};
   if (e.is<typed::RangeExpr>()) return {};
   if (e.is<typed::CallExpr>()) return call(e, std::move(operands));
-  if (e.is<typed::InterpExpr>() && works_on_complex(e)) return {format_complex(e, operands)};
-  if (const auto* interp = e.get_if<typed::InterpExpr>())
-    return {here().one(Op::Format, std::move(flat), Type::str(), FormatAttrs{interp->format}, loc(e.span))};
+  if (const auto* interp = e.get_if<typed::InterpExpr>()) {
+    FormatAttrs attrs{interp->format};
+    Leaves shown = as_shown(e, operands, attrs.format);
+    return {here().one(Op::Format, std::move(shown), Type::str(), std::move(attrs), loc(e.span))};
+  }
   if (e.is<typed::TupleExpr>()) {
     result = std::move(flat);
   } else if (e.is<typed::RecastExpr>()) {

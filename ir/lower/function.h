@@ -455,7 +455,8 @@ private:
   ValueId part_of_pairs(ValueId x, int64_t part, LocId at);
   // The leaves of a value that is saved, and their names, one a line, with a mark for what are pairs.
   Leaves as_in_files(const tl::Type& type, const Leaves& leaves, std::string& names, LocId at);
-  ValueId format_complex(const typed::Expr& e, const std::vector<Leaves>& operands);
+  // The operands of a text with values in it: of complex numbers one, as the format then says.
+  Leaves as_shown(const typed::Expr& text, const std::vector<Leaves>& operands, FormatTemplate& format);
   Leaves complex_builtin(const typed::Expr& e, const std::vector<Leaves>& operands);
   Leaves complex_of_parts(const typed::Expr& e, const std::vector<Leaves>& operands);
   Leaves fourier(const typed::Expr& e, LinalgOp op, const Leaves& z);

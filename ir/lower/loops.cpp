@@ -204,7 +204,8 @@ void FunctionLowerer::for_loop(const typed::Stmt& stmt, const Loop& exits, bool 
   LocId at = loc(stmt.span);
   at_ = over.span.valid() ? over.span : stmt.span; // where the sizes of the range fail
   bool is_range = over.type.is_range();
-  ValueId lo, hi, step, rows;
+  ValueId lo, hi, step;
+  Leaves rows; // of complex numbers two
   std::optional<int64_t> constant_lo, constant_step;
   if (is_range) {
     expr(over); // a variable, or the atoms in its bounds
@@ -218,9 +219,9 @@ void FunctionLowerer::for_loop(const typed::Stmt& stmt, const Loop& exits, bool 
       step = guard(step, scalar(ScalarOp::Ne, {step, i64(0)}, at),
                    site("WrongArguments", "the step of a range cannot be 0", over.span), {}, over.span);
   } else {
-    rows = one(over);
+    rows = expr(over);
     lo = i64(0);
-    hi = here().size(type(rows).dims.at(0));
+    hi = here().size(type(rows.at(0)).dims.at(0));
     step = i64(1);
     constant_lo = 0;
     constant_step = 1;
@@ -231,9 +232,12 @@ void FunctionLowerer::for_loop(const typed::Stmt& stmt, const Loop& exits, bool 
     if (is_range) return loop_body(stmt, exits, {i}, tl::Type::scalar(DType::I64));
     tl::Type row = over.type;
     row.shape.erase(row.shape.begin());
-    Type t = type(rows);
+    Type t = type(rows[0]);
     t.dims.erase(t.dims.begin());
-    return loop_body(stmt, exits, {here().one(Op::Index, {rows, i}, t, {}, at)}, row);
+    Leaves values;
+    for (ValueId leaf : rows)
+      values.push_back(here().one(Op::Index, {leaf, i}, Type(t), {}, at));
+    return loop_body(stmt, exits, values, row);
   };
 
   if (!leaves_early) {

@@ -182,8 +182,11 @@ void FunctionLowerer::assertion(const typed::Stmt& stmt, ValueId condition) {
     attrs.format.literals = {"`" + stmt.text + "` is false"};
     if (stmt.message && stmt.message->is<typed::InterpExpr>()) {
       attrs.format = stmt.message->as<typed::InterpExpr>().format;
+      std::vector<Leaves> shown;
       for (const typed::ExprPtr& e : stmt.message->operands)
-        operands.push_back(one(*e));
+        shown.push_back(expr(*e));
+      const Leaves values = as_shown(*stmt.message, shown, attrs.format);
+      operands.insert(operands.end(), values.begin(), values.end());
     } else if (stmt.message && stmt.message->is<typed::StrExpr>()) {
       attrs.format.literals = {stmt.message->as<typed::StrExpr>().text};
     } else if (stmt.message) {

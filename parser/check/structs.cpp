@@ -352,7 +352,7 @@ ExprPtr struct_op(Context& cx, ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span
   // Of a scalar: is it a float, or a literal that may be any number?
   const Type scalar = both ? Type::error() : cx.open.resolved(left.is_struct() ? right : left);
   bool any_number = scalar.open && cx.open.kind_of(scalar) == LiteralKind::Int;
-  bool is_float_scalar = !both && !any_number && is_float(scalar.dtype);
+  bool is_float_scalar = !both && !any_number && is_float(part_of(scalar.dtype));
   auto scalar_operand = [&](const typed::Expr& side) -> ExprPtr {
     ExprPtr copy = copy_simple(side);
     if (copy->is<typed::LiteralExpr>() && scalar.open) // each leaf has a literal of its own type
@@ -366,8 +366,9 @@ ExprPtr struct_op(Context& cx, ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span
   ExprPtr result =
       rebuild(cx, std::move(sides), span, [&](const Type& t, bool in_state, std::vector<ExprPtr> parts) -> ExprPtr {
         Type leaf = cx.open.resolved(t);
-        bool works = fine && !in_state && leaf.is_tensor() && (leaf.open || is_num(leaf.dtype));
-        if (is_float_scalar || op == ast::BinaryOp::Divide) works = works && (leaf.open || is_float(leaf.dtype));
+        bool works = fine && !in_state && leaf.is_tensor() && (leaf.open || is_num(part_of(leaf.dtype)));
+        if (is_float_scalar || op == ast::BinaryOp::Divide)
+          works = works && (leaf.open || is_float(part_of(leaf.dtype)));
         if (!works) return std::move(parts[0]);
         ExprPtr x = left.is_struct() ? std::move(parts[0]) : scalar_operand(*a);
         ExprPtr y = both ? std::move(parts[1]) : left.is_struct() ? scalar_operand(*b) : std::move(parts[0]);
@@ -392,7 +393,8 @@ ExprPtr unary_struct(Context& cx, ast::UnaryOp op, ExprPtr operand, Span span) {
   one.push_back(std::move(operand));
   ExprPtr result =
       rebuild(cx, std::move(one), span, [&](const Type& t, bool in_state, std::vector<ExprPtr> leaf) -> ExprPtr {
-        if (!fine || in_state || !t.is_tensor() || !is_num(cx.open.resolved(t).dtype)) return std::move(leaf[0]);
+        if (!fine || in_state || !t.is_tensor() || !is_num(part_of(cx.open.resolved(t).dtype)))
+          return std::move(leaf[0]);
         ExprPtr v = scalar_node(cx, ScalarOp::Neg, std::move(leaf), span, "`-`");
         fine = fine && !v->type.is_error();
         return v;

@@ -228,8 +228,17 @@ def systems(m):
     a = numbers(m, type, (n, n)) + 5 * np.eye(n, dtype=functions.COMPLEX[type])
     b = numbers(m, type, (n, k))
     text, function = m.pick([("linalg.solve(a, b)", lambda: np.linalg.solve(a, b)), ("linalg.solve(a, b[:, 0])", lambda: np.linalg.solve(a, b[:, 0])),
-                             ("linalg.inv(a)", lambda: np.linalg.inv(a))])
+                             ("linalg.inv(a)", lambda: np.linalg.inv(a)), ("linalg.det(a)", lambda: np.linalg.det(a))])
     return Case(text, {"a": a, "b": b}, function, 100)
+
+
+def distances(m):
+    z = numbers(m, element(m), m.shape(1, 3, empty=False))
+    axis, keep = m.axis(z.ndim), m.pick([True, False])
+    name, function = m.pick([("std", np.std), ("variance", np.var), ("norm", None)])
+    if name == "norm":
+        return Case(call(name, "z", axis=axis, keep=keep), {"z": z}, lambda: np.sqrt((np.abs(z) ** 2).sum(axis=axis, keepdims=keep)), 8)
+    return Case(call(name, "z", axis=axis, keep=keep), {"z": z}, lambda: function(z, axis=axis, keepdims=keep), 8)
 
 
 def subjects():
@@ -240,7 +249,7 @@ def subjects():
                   "cumsum": lambda m: running(m, "cumsum", np.cumsum), "cumprod": lambda m: running(m, "cumprod", np.cumprod)})
     for name, make, times in [("arithmetic", arithmetic, 5), ("literals", literals, 5), ("view", view, 6), ("update", update, 6), ("accumulated", accumulated, 1),
                               ("product", product, 3), ("comprehension", comprehension, 4), ("frequencies", frequencies, 2), ("eigenvalues", eigenvalues, 1),
-                              ("systems", systems, 2)]:
+                              ("systems", systems, 2), ("distances", distances, 2)]:
         table.update({f"{name} {k}": make for k in range(times)})
     table.update({f"{name} {k}": lambda m, name=name: transform(m, name) for name in ("fft", "ifft", "rfft", "irfft") for k in range(8)})
     return table

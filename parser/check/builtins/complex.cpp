@@ -91,6 +91,7 @@ bool takes_complex(Builtin builtin) {
   case Builtin::Pad:
   case Builtin::Flip:
   case Builtin::Full:
+  case Builtin::Eye:
   case Builtin::Take:
   case Builtin::Gather:
   case Builtin::ScatterAdd:
@@ -115,6 +116,8 @@ std::string refuses_complex(const typed::Expr& e) {
   if (!is_complex_type(e.type) && std::none_of(e.operands.begin(), e.operands.end(), is_complex_operand)) return "";
   if (const auto* function = e.get_if<typed::BuiltinExpr>(); function && !takes_complex(function->builtin))
     return fmt::format("`{}` works on real numbers, not on complex ones", info(function->builtin).name);
+  if (const auto* list = e.get_if<typed::ListExpr>(); list && list->op == typed::ListOp::Join)
+    return "tensors of complex numbers are joined from a tuple, not from a list";
   if (const auto* fold = e.get_if<typed::ComprehensionExpr>();
       fold && fold->is_reduction && fold->reduce != ReduceOp::Sum)
     return fmt::format("`{}` works on real numbers, not on complex ones", info(fold->reduce).name);
