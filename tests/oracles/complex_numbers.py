@@ -204,6 +204,23 @@ def transform_2d(m, name):
     return Case(f"{name}(x)", {"x": x}, want, 60)
 
 
+def transform_nd(m, name):
+    x = numbers(m, m.pick(["c64", "c128", "f64"]), m.pick([(4,), (5, 7), (2, 8, 3)]))
+    axes = m.pick([None, (0,), tuple(int(k) for k in m.rng.permutation(x.ndim))])
+    function, norm = getattr(np.fft, name), m.pick([None, "ortho"])
+
+    def want():
+        result = function(x.astype(np.complex128), axes=axes, norm=norm)
+        return result.astype(np.complex64) if x.dtype == np.complex64 else result
+    return Case(call(name, "x", axes=axes, norm=norm), {"x": x}, want, 60)
+
+
+def convolution(m):
+    type, mode = m.pick(["c64", "c128", "f32", "f64"]), m.pick([None, "full", "same", "valid"])
+    a, b = (numbers(m, type, (m.pick([1, 2, 9, 100]),)) for _ in range(2))
+    return Case(call("fftconvolve", "a", "b", mode=mode), {"a": a, "b": b}, lambda: np.convolve(a, b, mode or "full"), 200)
+
+
 def frequencies(m):
     n = m.pick([1, 2, 5, 8, 9])
     x = np.arange(float(n))
@@ -247,7 +264,8 @@ def subjects():
     table.update({name: lambda m, name=name: transform_2d(m, name) for name in ("fft2", "ifft2", "rfft2")})
     table.update({"sum": lambda m: reduction(m, "sum", np.sum), "mean": lambda m: reduction(m, "mean", np.mean), "prod": lambda m: reduction(m, "prod", np.prod),
                   "cumsum": lambda m: running(m, "cumsum", np.cumsum), "cumprod": lambda m: running(m, "cumprod", np.cumprod)})
-    for name, make, times in [("arithmetic", arithmetic, 5), ("literals", literals, 5), ("view", view, 6), ("update", update, 6), ("accumulated", accumulated, 1),
+    table.update({name: lambda m, name=name: transform_nd(m, name) for name in ("fftn", "ifftn")})
+    for name, make, times in [("convolution", convolution, 2), ("arithmetic", arithmetic, 5), ("literals", literals, 5), ("view", view, 6), ("update", update, 6), ("accumulated", accumulated, 1),
                               ("product", product, 3), ("comprehension", comprehension, 4), ("frequencies", frequencies, 2), ("eigenvalues", eigenvalues, 1),
                               ("systems", systems, 2), ("distances", distances, 2)]:
         table.update({f"{name} {k}": make for k in range(times)})
