@@ -102,7 +102,7 @@ def diagnostics(tl, text, folder):
     """The messages about a program: dictionaries with line, message, hint."""
     path = os.path.join(folder, "program.tl")
     pathlib.Path(path).write_text(text)
-    done = subprocess.run([tl, "check", "--message-format=json", path], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([tl, "check", "--warnings=off", "--message-format=json", path], capture_output=True, text=True, timeout=300)
     if done.returncode not in (0, 1):
         sys.exit(f"tl check: exit code {done.returncode}\n{done.stderr[-2000:]}")
     return [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
