@@ -1,7 +1,7 @@
 #include "parser/syntax/highlight.h"
+#include "abi/dtype.h"
 #include "parser/syntax/token.h"
 #include <algorithm>
-#include <array>
 
 namespace tl {
 namespace {
@@ -9,14 +9,15 @@ namespace {
 using syntax::Kind;
 using syntax::Token;
 
-constexpr std::array kTypeNames = {"bool", "u8",   "u16", "u32", "u64", "i8",  "i16",   "i32",    "i64",
-                                   "f16",  "bf16", "f32", "f64", "str", "key", "range", "device", "List"};
+bool is_type_name(const std::string& name) {
+  return dtype_from_name(name) || name == "str" || name == "range" || name == "List";
+}
 
 TextClass class_of(const Token& token, const Token& next) {
   using enum syntax::Grammar::token::token_kind_type;
   switch (token.kind) {
   case NAME:
-    if (std::find(kTypeNames.begin(), kTypeNames.end(), token.text) != kTypeNames.end()) return TextClass::Type;
+    if (is_type_name(token.text)) return TextClass::Type;
     return next.kind == LPAREN && next.span.begin == token.span.end ? TextClass::Call : TextClass::Plain;
   case INT:
   case FLOAT: return TextClass::Number;

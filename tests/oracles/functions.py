@@ -614,21 +614,24 @@ def expressions(text):
     return [one for one in found if one]
 
 
-def derivatives(oracle):
-    lines = ["import linalg", "fn slopes(f, x: f64[n]) -> f64[n] {", "  var d = x", "  for i in 0..n {", "    var a = x", "    var b = x", "    a[i] += 1e-6", "    b[i] -= 1e-6",
-             "    d[i] = (f(a) - f(b)) / 2e-6", "  }", "  d", "}", "let x = f64([0.7, -1.3, 2.1, 0.4, -0.6])"]
-    texts = expressions(SMOOTH)
+def slopes_differ(oracle, head, variable, texts):
+    """Where the derivatives of these texts, functions of a variable, are not the slopes that the program's `slopes` gives."""
+    lines = list(head)
     for text in texts:
-        lines.append(f"print(max(abs(grad(|x| {text})(x) - slopes(|x| {text}, x)) / (1.0 + abs(slopes(|x| {text}, x)))))")
-    complaints = []
+        f, x = f"|{variable}| {text}", variable
+        lines.append(f"print(max(abs(grad({f})({x}) - slopes({f}, {x})) / (1.0 + abs(slopes({f}, {x})))))")
     with oracle.folder() as folder:
         done = oracle.run(folder, "\n".join(lines) + "\n")
-        if done.returncode:
-            return len(texts), [f"derivatives: {done.stdout}{done.stderr}"]
-        for text, error in zip(texts, done.stdout.split(), strict=True):
-            if not float(error) < 1e-5:
-                complaints.append(f"the derivative of {text}: {error}")
-    return len(texts), complaints
+    if done.returncode:
+        return len(texts), [f"derivatives: {done.stdout}{done.stderr}"]
+    errors = zip(texts, done.stdout.split(), strict=True)
+    return len(texts), [f"the derivative of {text}: {error}" for text, error in errors if not float(error) < 1e-5]
+
+
+def derivatives(oracle):
+    head = ["import linalg", "fn slopes(f, x: f64[n]) -> f64[n] {", "  var d = x", "  for i in 0..n {", "    var a = x", "    var b = x", "    a[i] += 1e-6", "    b[i] -= 1e-6",
+             "    d[i] = (f(a) - f(b)) / 2e-6", "  }", "  d", "}", "let x = f64([0.7, -1.3, 2.1, 0.4, -0.6])"]
+    return slopes_differ(oracle, head, "x", expressions(SMOOTH))
 
 
 # ---- wrong arguments: what the message says, and that it is at the user's line

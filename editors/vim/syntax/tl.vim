@@ -7,7 +7,7 @@ syntax keyword tlKeyword let var const fn struct import
 syntax keyword tlControl if else for in while break continue return assert
 syntax keyword tlOperatorWord and or not
 syntax keyword tlConstant true false none new
-syntax keyword tlType bool u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 f64 str List
+syntax keyword tlType bool u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 f64 c64 c128 str List
 " Words that are names elsewhere.
 syntax match tlKeyword "\<test\ze\s\+\""
 syntax match tlKeyword "\<export\ze\s\+fn\>"
@@ -18,7 +18,7 @@ syntax match tlStruct "\%(\<struct\s\+\)\@<=\h\w*"
 " Behind a dot every word is a name; not behind two.
 syntax match tlMember "\%(\%(^\|[^.]\)\.\)\@<=\h\w*"
 
-syntax match tlNumber "\<\d[0-9_]*\%(\.\d[0-9_]*\)\?\%([eE][+-]\?\d[0-9_]*\)\?"
+syntax match tlNumber "\<\d[0-9_]*\%(\.\d[0-9_]*\)\?\%([eE][+-]\?\d[0-9_]*\)\?i\?"
 syntax match tlNumber "\<0[xXoObB]\w\+"
 
 syntax match tlComment "#.*$" contains=tlTodo,@Spell

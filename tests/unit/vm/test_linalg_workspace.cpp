@@ -5,6 +5,17 @@
 
 using namespace tl;
 
+TEST_CASE("the formula of workspaces of Fourier transforms") {
+  for (DType type : {DType::F32, DType::F64})
+    for (LinalgOp op : {LinalgOp::Fft, LinalgOp::InverseFft})
+      for (int64_t n : {1, 2, 31, 64, 65, 67, 122, 1000, 1009, 3721, 4093, 65536, 99991, 1000003}) {
+        int64_t numbers[] = {1, 1, n, n};
+        void* args[] = {&numbers[0], &numbers[1], &numbers[2], &numbers[3]};
+        CAPTURE(n);
+        CHECK(linalg_workspace_formula(op, type).evaluate(args) >= linalg_workspace(op, type, {1, 1, n, n}).value());
+      }
+}
+
 TEST_CASE("formulas of LAPACK's workspaces") {
   for (LinalgOp op : {LinalgOp::Cholesky, LinalgOp::SolveLower, LinalgOp::SolveUpper, LinalgOp::LuFactor,
                       LinalgOp::Solve, LinalgOp::Qr, LinalgOp::Svd, LinalgOp::Eigh, LinalgOp::EigParts})
