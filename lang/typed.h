@@ -419,8 +419,7 @@ struct SaveAttrs {   // Save (path, x)
   std::string names; // of x's leaves, one a line; none for a tensor
 };
 
-// PlotLine PlotScatter PlotHist PlotImage (title, file?, tensors…), as abi/plot_op.h says, in f64 (images of u8 stay
-// so).
+// PlotLine PlotDescribed PlotImage (description, file?, tensors…), as abi/plot_op.h says, in f64 (images of u8 stay so).
 struct PlotAttrs {
   bool has_path = false, has_x = false;
   std::string labels; // of the lines, one a line

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The programs of the tutorial, of the language reference and of the pages on training, derivatives, tables and an afternoon: a block ```tl runs and must print what the block after it says;
+# The programs of the tutorial, of the language reference and of the pages on training, derivatives, tables, plots and an afternoon: a block ```tl runs and must print what the block after it says;
 # of a block ```tl error the message must hold the next block's line. tests/docs.sh TL [FILTER].
 set -uo pipefail
 tl=$(realpath "$1") filter=${2:-}
@@ -9,7 +9,7 @@ needs awk diff
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
-for page in docs/tutorial.md docs/language.md docs/training.md docs/derivatives.md docs/tables.md docs/afternoon.md; do
+for page in docs/tutorial.md docs/language.md docs/training.md docs/derivatives.md docs/tables.md docs/plots.md docs/afternoon.md; do
   rm -f "$out"/*
   awk -v out="$out" '
     /^```tl/ { n += 1; file = sprintf("%s/%03d.%s", out, n, $2 == "error" ? "error" : "tl"); next }

@@ -182,7 +182,7 @@ void Interpreter::plot(const Instruction& i) {
   op->task = [values = std::move(values), &i, this](Operation&) {
     PlotRequest request;
     request.kind = static_cast<PlotKind>(i.index);
-    request.title = values.at(0).node->text;
+    request.description = values.at(0).node->text;
     size_t next = 1;
     if (i.ints[0]) request.path = values.at(next++).node->text;
     request.labels = values.at(next++).node->text;

@@ -117,7 +117,7 @@ void Interpreter::plot(const Node& n, Frame& frame) {
   PlotRequest request;
   const auto& a = n.as<PlotAttrs>();
   request.kind = a.kind;
-  request.title = *in(1).text;
+  request.description = *in(1).text;
   size_t next = 2;
   if (a.has_path) request.path = *in(next++).text;
   request.labels = *in(next++).text;

@@ -286,8 +286,7 @@ Leaves FunctionLowerer::builtin_operation(const typed::Expr& e, const std::vecto
   case Builtin::Debug:
   case Builtin::Progress:
   case Builtin::PlotLine:
-  case Builtin::PlotScatter:
-  case Builtin::PlotHist:
+  case Builtin::PlotDescribed:
   case Builtin::PlotImage:
   case Builtin::StopwatchStart:
   case Builtin::StopwatchLap:

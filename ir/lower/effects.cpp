@@ -130,8 +130,7 @@ Leaves FunctionLowerer::effect_builtin(const typed::Expr& e, const Leaves& opera
     return effect(Op::Progress, with_token(), {Type::token()}, attrs, at);
   }
   case Builtin::PlotLine:
-  case Builtin::PlotScatter:
-  case Builtin::PlotHist:
+  case Builtin::PlotDescribed:
   case Builtin::PlotImage: {
     const auto kind = static_cast<PlotKind>(static_cast<int>(builtin) - static_cast<int>(Builtin::PlotLine));
     const auto& plot = e.attrs<typed::PlotAttrs>();

@@ -282,8 +282,7 @@ DerivativeCases derivative_cases(Builtin op) {
   case Builtin::Join:
   case Builtin::Parse:
   case Builtin::PlotLine:
-  case Builtin::PlotScatter:
-  case Builtin::PlotHist:
+  case Builtin::PlotDescribed:
   case Builtin::PlotImage:
   case Builtin::StopwatchStart:
   case Builtin::StopwatchLap:

@@ -19,8 +19,9 @@ sys.dont_write_bytecode = True
 
 from oracle import Oracle  # noqa: E402 (after the line above)
 
-SUBJECTS = ["extremes", "orders", "layouts", "sorting", "card_sorting", "functions", "complex_numbers", "contractions", "convolutions", "linalg", "products", "tables", "tasks"]
-WITHOUT_NUMPY = ["extremes", "tables"]
+SUBJECTS = ["extremes", "orders", "layouts", "sorting", "card_sorting", "functions", "complex_numbers", "contractions", "convolutions", "linalg", "products",
+            "tables", "tasks", "plots"]
+WITHOUT_NUMPY = ["extremes", "tables", "plots"]
 COMPILERS = ["c++", "g++", "clang++"]  # one of them compiles the kernels of emulated cards
 
 

@@ -1,18 +1,24 @@
-// A small bitmap font for pictures made of pixels: printable ASCII in cells of 6 by 9, glyphs of 5 by 7 and a row for
-// what hangs below the line.
+// The font of pictures made of pixels: outlines of DejaVu Sans for Latin, Greek and Cyrillic text and common signs.
 #pragma once
-#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
 namespace tl::plot {
 
-constexpr int kGlyphWidth = 5, kGlyphHeight = 8, kGlyphAdvance = 6, kGlyphBaseline = 7;
+extern const char kOutlines[]; // outlines.py says what is in it
 
-using Glyph = std::array<uint8_t, kGlyphHeight>; // rows from the top; the leftmost pixel is bit 4
-const Glyph& glyph(uint32_t code);               // a box for what the font lacks
+struct OutlinePoint {
+  double x = 0, y = 0; // in ems, y upwards from the baseline
+  bool on = true;      // the curve goes through it; otherwise it is the control point of a quadratic one
+};
+struct Glyph {
+  double advance = 0; // in ems
+  std::vector<std::vector<OutlinePoint>> contours;
+};
+const Glyph& glyph(uint32_t code); // a box for what the font lacks
 
 std::vector<uint32_t> code_points(std::string_view utf8);
+double text_width(std::string_view utf8); // in ems
 
 } // namespace tl::plot

@@ -1,187 +1,423 @@
 #include "vm/plot/picture.h"
+#include "vm/plot/clip.h"
+#include "vm/plot/font.h"
+#include "vm/plot/legend.h"
 #include <algorithm>
 #include <cmath>
 
 namespace tl::plot {
 namespace {
 
-constexpr Colour kInk{40, 40, 40}, kGrid{221, 221, 221};
+constexpr Colour kInk{40, 40, 40}, kGrid{221, 221, 221}, kPaper{250, 250, 250};
+constexpr double kTickFont = 12, kLabelFont = 13, kTitleFont = 15, kHeadingFont = 17;
+constexpr double kBarGap = 16, kBarWidth = 14; // of the bar of colours
+constexpr double kLineWidth = 2;
+constexpr double kFarthest = 1e7; // what lies farther off the page is as good as there
 
-struct Frame {
-  double left = 70, right = 620, top = 40, bottom = 355;
-};
+Frame grown(const Frame& f, double by) { return {f.left - by, f.right + by, f.top - by, f.bottom + by}; }
 
-class Composer {
+class PanelComposer {
 public:
-  explicit Composer(const Figure& figure) : figure_(figure) {}
+  PanelComposer(const Panel& panel, const Frame& cell, std::vector<Shape>& shapes)
+      : panel_(panel), cell_(cell), shapes_(shapes) {}
 
-  Picture run() {
-    size_t widest = 1;
-    for (const std::string& label : figure_.y.labels)
-      widest = std::max(widest, label.size());
-    frame_.left = 24 + 7 * static_cast<double>(widest);
-    if (figure_.kind == PlotKind::Image) fit_frame();
-    grid();
-    switch (figure_.kind) {
-    case PlotKind::Line:
-      for (size_t i = 0; i < figure_.lines.size(); ++i)
-        curve(figure_.lines[i], line_colour(i));
-      break;
-    case PlotKind::Scatter: dots(); break;
-    case PlotKind::Hist: bars(); break;
-    case PlotKind::Image:
-      add(Shape::Kind::Pixels, kInk, 1, {{frame_.left, frame_.top}, {frame_.right, frame_.bottom}});
-      break;
+  void run() {
+    lay_out();
+    std::optional<Spot> legend;
+    if (panel_.has_legend()) {
+      const LegendSize size = legend_size(panel_);
+      legend = legend_place(size, frame_, occupied());
+      if (!legend) { // beside the panel
+        frame_.right = std::max(frame_.left + 20, frame_.right - size.width - 10);
+        legend = Spot{frame_.right + 10 + bar_room(), frame_.top};
+      }
     }
-    add(Shape::Kind::Curve, kInk, 1,
-        {{frame_.left, frame_.top},
-         {frame_.right, frame_.top},
-         {frame_.right, frame_.bottom},
-         {frame_.left, frame_.bottom},
-         {frame_.left, frame_.top}});
-    if (figure_.has_legend()) legend();
-    text(figure_.title, {(frame_.left + frame_.right) / 2, 24}, Shape::Anchor::Middle, 15);
-    return std::move(picture_);
+    grid();
+    for (const Layer& layer : panel_.layers)
+      draw(layer);
+    border(frame_);
+    if (panel_.bar) colour_bar();
+    if (legend) draw_legend(*legend);
+    labels();
   }
 
 private:
-  void add(Shape::Kind kind, Colour colour, double size, std::vector<Spot> spots) {
-    if (spots.empty()) return;
-    Shape shape;
-    shape.kind = kind;
-    shape.colour = colour;
-    shape.size = size;
-    shape.spots = std::move(spots);
-    picture_.shapes.push_back(std::move(shape));
+  // ---- Layout
+
+  static double widest(const std::vector<std::string>& labels) {
+    double width = 0;
+    for (const std::string& label : labels)
+      width = std::max(width, text_width(label) * kTickFont);
+    return width;
   }
-  void text(const std::string& what, Spot at, Shape::Anchor anchor, double size, Colour colour = kInk) {
-    if (what.empty()) return;
-    add(Shape::Kind::Text, colour, size, {at});
-    picture_.shapes.back().text = what;
-    picture_.shapes.back().anchor = anchor;
+  double bar_room() const { return panel_.bar ? kBarGap + kBarWidth + 8 + widest(panel_.bar->axis.labels) : 0; }
+
+  void lay_out() {
+    frame_.left = cell_.left + 22 + widest(panel_.y.labels) + (panel_.y_label.empty() ? 0 : 20);
+    frame_.right = std::max(frame_.left + 20, cell_.right - 20 - bar_room());
+    frame_.top = cell_.top + (panel_.title.empty() ? 20 : 40);
+    frame_.bottom = std::max(frame_.top + 20, cell_.bottom - (panel_.x_label.empty() ? 32 : 52));
+    if (panel_.square) make_square();
   }
 
-  double across(double x) const { return frame_.left + (frame_.right - frame_.left) * figure_.x.position(x); }
-  double down(double y) const {
-    const double part = figure_.y.position(y);
-    return frame_.top + (frame_.bottom - frame_.top) * (figure_.kind == PlotKind::Image ? part : 1 - part);
-  }
-  Spot spot(const Point& p) const { return {across(p.x), down(p.y)}; }
-
-  // A picture keeps the proportions of its pixels.
-  void fit_frame() {
+  // A unit is as long across as it is down.
+  void make_square() {
     const double wide = frame_.right - frame_.left, high = frame_.bottom - frame_.top;
-    const double ratio = static_cast<double>(std::max<int64_t>(1, figure_.pixels.width)) /
-                         static_cast<double>(std::max<int64_t>(1, figure_.pixels.height));
+    const double ratio = std::abs(panel_.x.hi - panel_.x.lo) / std::abs(panel_.y.hi - panel_.y.lo);
+    if (!std::isfinite(ratio) || ratio <= 0) return; // the axes are beyond the greatest number
     const double width = std::clamp(high * ratio, 20.0, wide), height = std::clamp(width / ratio, 20.0, high);
     frame_.left += (wide - width) / 2;
     frame_.right = frame_.left + width;
     frame_.bottom = frame_.top + height;
   }
 
+  double across(double x) const { return frame_.left + (frame_.right - frame_.left) * placed(panel_.x, x); }
+  double down(double y) const { return frame_.bottom - (frame_.bottom - frame_.top) * placed(panel_.y, y); }
+  static double placed(const Axis& axis, double v) {
+    const double part = axis.position(v);
+    return std::isnan(part) ? 0 : std::clamp(part, -kFarthest, kFarthest);
+  }
+  Spot spot(const Point& p) const { return {across(p.x), down(p.y)}; }
+
+  // ---- Shapes
+
+  Shape& add(Shape::Kind kind, Colour colour, double size, std::vector<Spot> spots) {
+    Shape& shape = shapes_.emplace_back();
+    shape.kind = kind;
+    shape.colour = colour;
+    shape.size = size;
+    shape.spots = std::move(spots);
+    return shape;
+  }
+  // Of the data: what lies outside of the frame is not seen.
+  Shape& add_data(Shape::Kind kind, Colour colour, double size, std::vector<Spot> spots) {
+    Shape& shape = add(kind, colour, size, std::move(spots));
+    const Frame wider = grown(frame_, 0.01);
+    for (const Spot& s : shape.spots)
+      if (s.x < wider.left || s.x > wider.right || s.y < wider.top || s.y > wider.bottom) shape.clip = frame_;
+    return shape;
+  }
+  void text(const std::string& what, Spot at, Shape::Anchor anchor, double size, bool upwards = false) {
+    if (what.empty()) return;
+    Shape& shape = add(Shape::Kind::Text, kInk, size, {at});
+    shape.text = what;
+    shape.anchor = anchor;
+    shape.upwards = upwards;
+  }
+  void border(const Frame& f) {
+    add(Shape::Kind::Curve, kInk, 1,
+        {{f.left, f.top}, {f.right, f.top}, {f.right, f.bottom}, {f.left, f.bottom}, {f.left, f.top}});
+  }
+
+  // ---- Axes
+
+  // Of the ticks every so many, so that their labels do not touch.
+  size_t stride() const {
+    const double room = (frame_.right - frame_.left) / static_cast<double>(std::max<size_t>(1, panel_.x.ticks.size()));
+    return static_cast<size_t>(std::max(1.0, std::ceil((widest(panel_.x.labels) + 8) / std::max(1.0, room))));
+  }
+
   void grid() {
-    const bool lines = figure_.kind != PlotKind::Image;
-    for (size_t i = 0; i < figure_.x.ticks.size(); ++i) {
-      const double x = across(figure_.x.ticks[i]);
-      if (lines) add(Shape::Kind::Curve, kGrid, 1, {{x, frame_.top}, {x, frame_.bottom}});
-      text(figure_.x.labels[i], {x, frame_.bottom + 18}, Shape::Anchor::Middle, 12);
+    std::vector<Spot> lines;
+    const size_t step = stride();
+    for (size_t i = 0; i < panel_.x.ticks.size(); ++i) {
+      const double x = across(panel_.x.ticks[i]);
+      if (panel_.x.scale != Scale::Categories) lines.insert(lines.end(), {{x, frame_.top}, {x, frame_.bottom}});
+      if (i % step == 0) text(panel_.x.labels[i], {x, frame_.bottom + 18}, Shape::Anchor::Middle, kTickFont);
     }
-    for (size_t i = 0; i < figure_.y.ticks.size(); ++i) {
-      const double y = down(figure_.y.ticks[i]);
-      if (lines) add(Shape::Kind::Curve, kGrid, 1, {{frame_.left, y}, {frame_.right, y}});
-      text(figure_.y.labels[i], {frame_.left - 8, y + 4}, Shape::Anchor::End, 12);
+    for (size_t i = 0; i < panel_.y.ticks.size(); ++i) {
+      const double y = down(panel_.y.ticks[i]);
+      lines.insert(lines.end(), {{frame_.left, y}, {frame_.right, y}});
+      text(panel_.y.labels[i], {frame_.left - 8, y + 4}, Shape::Anchor::End, kTickFont);
+    }
+    if (panel_.grid && !lines.empty()) add(Shape::Kind::Segments, kGrid, 1, std::move(lines));
+  }
+
+  void labels() {
+    const double middle = (frame_.left + frame_.right) / 2;
+    text(panel_.title, {middle, frame_.top - 14}, Shape::Anchor::Middle, kTitleFont);
+    text(panel_.x_label, {middle, frame_.bottom + 40}, Shape::Anchor::Middle, kLabelFont);
+    text(panel_.y_label, {frame_.left - 16 - widest(panel_.y.labels), (frame_.top + frame_.bottom) / 2},
+         Shape::Anchor::Middle, kLabelFont, true);
+  }
+
+  void colour_bar() {
+    const Frame f{frame_.right + kBarGap, frame_.right + kBarGap + kBarWidth, frame_.top, frame_.bottom};
+    Shape& strip = add(Shape::Kind::Pixels, kInk, 1, {{f.left, f.top}, {f.right, f.bottom}});
+    strip.pixels.width = 1;
+    strip.pixels.height = 256;
+    for (int i = 255; i >= 0; --i) {
+      const Colour c = colour_at(panel_.bar->map, i / 255.0);
+      strip.pixels.rgba.push_back({c.red, c.green, c.blue, 255});
+    }
+    border(f);
+    const Axis& axis = panel_.bar->axis;
+    for (size_t i = 0; i < axis.ticks.size(); ++i)
+      text(axis.labels[i], {f.right + 6, f.bottom - (f.bottom - f.top) * axis.position(axis.ticks[i]) + 4},
+           Shape::Anchor::Start, kTickFont);
+  }
+
+  // ---- Layers
+
+  void draw(const Layer& layer) {
+    if (!layer.pixels.rgba.empty()) pixels(layer);
+    if (layer.is_area) area(layer);
+    boxes(layer);
+    for (const Contour& c : layer.contours)
+      segments(c);
+    if (!layer.low.empty() && !layer.is_area) whiskers(layer);
+    if (layer.dash != Dash::None) line(layer);
+    if (layer.marker != Marker::None) marks(layer);
+  }
+
+  void pixels(const Layer& layer) {
+    const Box& e = layer.extent;
+    Spot a{across(e.left), down(e.top)}, b{across(e.right), down(e.bottom)};
+    Pixels shown = layer.pixels;
+    if (b.x < a.x) flip_columns(shown), std::swap(a.x, b.x);
+    if (b.y < a.y) flip_rows(shown), std::swap(a.y, b.y);
+    add_data(Shape::Kind::Pixels, kInk, 1, {a, b}).pixels = std::move(shown);
+  }
+  static void flip_rows(Pixels& p) {
+    for (int64_t row = 0; row < p.height / 2; ++row)
+      std::swap_ranges(p.rgba.begin() + row * p.width, p.rgba.begin() + (row + 1) * p.width,
+                       p.rgba.begin() + (p.height - 1 - row) * p.width);
+  }
+  static void flip_columns(Pixels& p) {
+    for (int64_t row = 0; row < p.height; ++row)
+      std::reverse(p.rgba.begin() + row * p.width, p.rgba.begin() + (row + 1) * p.width);
+  }
+
+  void boxes(const Layer& layer) {
+    if (layer.boxes.empty()) return;
+    const double width = std::abs(across(layer.boxes[0].right) - across(layer.boxes[0].left));
+    const double gap = width > 6 ? 1 : 0;
+    for (const Box& box : layer.boxes) {
+      if (box.top == box.bottom) continue;
+      const Spot a{across(box.left), down(box.top)}, b{across(box.right), down(box.bottom)};
+      const Spot low{std::min(a.x, b.x), std::min(a.y, b.y)}, high{std::max(a.x, b.x) - gap, std::max(a.y, b.y)};
+      const Frame& f = frame_; // a rectangle is cut by cutting its corners
+      const Spot from{std::max(low.x, f.left), std::max(low.y, f.top)},
+          to{std::min(high.x, f.right), std::min(high.y, f.bottom)};
+      if (from.x < to.x && from.y <= to.y) add(Shape::Kind::Bar, layer.colour, 1, {from, to}).opacity = layer.opacity;
     }
   }
 
-  // Of the points in one column of a fine raster the first, the lowest, the highest and the last are as good as all.
-  void curve(const Line& line, Colour colour) {
-    std::vector<Spot> spots, column;
-    double column_at = NAN;
-    auto flush = [&] {
-      if (column.size() > 4) {
-        auto higher = [](const Spot& a, const Spot& b) { return a.y < b.y; };
-        auto [top, bottom] = std::minmax_element(column.begin(), column.end(), higher);
+  // Runs of points without a gap.
+  static std::vector<std::pair<size_t, size_t>> runs(const std::vector<Point>& points) {
+    std::vector<std::pair<size_t, size_t>> result;
+    for (size_t i = 0; i < points.size(); ++i) {
+      if (std::isnan(points[i].x)) continue;
+      if (!i || std::isnan(points[i - 1].x)) result.emplace_back(i, i);
+      result.back().second = i + 1;
+    }
+    return result;
+  }
+
+  void area(const Layer& layer) {
+    for (const auto& [begin, end] : runs(layer.points)) {
+      std::vector<Spot> spots;
+      for (size_t i = begin; i < end; ++i)
+        spots.push_back({across(layer.points[i].x), down(layer.high[i])});
+      for (size_t i = end; i-- > begin;)
+        spots.push_back({across(layer.points[i].x), down(layer.low[i])});
+      spots = clipped_polygon(std::move(spots), frame_);
+      if (spots.size() > 2) add(Shape::Kind::Area, layer.colour, 1, std::move(spots)).opacity = layer.opacity;
+    }
+  }
+
+  void segments(const Contour& contour) {
+    std::vector<Spot> spots;
+    for (const auto& [a, b] : contour.segments)
+      for (const auto& part : clipped_line({spot(a), spot(b)}, frame_))
+        spots.insert(spots.end(), {part[0], part[1]});
+    if (!spots.empty()) add(Shape::Kind::Segments, contour.colour, 1.5, std::move(spots));
+  }
+
+  void whiskers(const Layer& layer) {
+    constexpr double half = 4; // of a cap
+    std::vector<Spot> spots;
+    for (size_t i = 0; i < layer.points.size(); ++i) {
+      if (std::isnan(layer.points[i].x)) continue;
+      const double x = across(layer.points[i].x), low = down(layer.low[i]), high = down(layer.high[i]);
+      for (const auto& [a, b] :
+           {std::pair(Spot{x, low}, Spot{x, high}), std::pair(Spot{x - half, low}, Spot{x + half, low}),
+            std::pair(Spot{x - half, high}, Spot{x + half, high})})
+        for (const auto& part : clipped_line({a, b}, grown(frame_, half)))
+          spots.insert(spots.end(), {part[0], part[1]});
+    }
+    if (!spots.empty()) add_data(Shape::Kind::Segments, layer.colour, 1.5, std::move(spots));
+  }
+
+  // Of the spots in one column of a fine raster the first, the lowest, the highest and the last are as good as all.
+  static std::vector<Spot> thinned(const std::vector<Spot>& spots) {
+    std::vector<Spot> result;
+    for (size_t i = 0; i < spots.size();) {
+      const double column = std::floor(spots[i].x * 4);
+      size_t end = i;
+      while (end < spots.size() && std::floor(spots[end].x * 4) == column)
+        ++end;
+      if (end - i <= 4) {
+        result.insert(result.end(), spots.begin() + static_cast<ptrdiff_t>(i),
+                      spots.begin() + static_cast<ptrdiff_t>(end));
+      } else {
+        const auto higher = [](const Spot& a, const Spot& b) { return a.y < b.y; };
+        auto [top, bottom] = std::minmax_element(spots.begin() + static_cast<ptrdiff_t>(i),
+                                                 spots.begin() + static_cast<ptrdiff_t>(end), higher);
         if (bottom < top) std::swap(top, bottom);
-        column = {column.front(), *top, *bottom, column.back()};
+        result.insert(result.end(), {spots[i], *top, *bottom, spots[end - 1]});
       }
-      spots.insert(spots.end(), column.begin(), column.end());
-      column.clear();
-    };
-    auto end = [&] {
-      flush();
-      if (spots.size() == 1)
-        add(Shape::Kind::Dots, colour, 2.5, std::move(spots)); // no line leads to it
-      else
-        add(Shape::Kind::Curve, colour, 2, std::move(spots));
-      spots.clear();
-      column_at = NAN;
-    };
-    for (const Point& p : line.points) {
-      if (std::isnan(p.x)) {
-        end();
+      i = end;
+    }
+    return result;
+  }
+
+  void line(const Layer& layer) {
+    const double width = layer.size > 0 ? layer.size : kLineWidth;
+    for (const auto& [begin, end] : runs(layer.points)) {
+      std::vector<Spot> spots;
+      for (size_t i = begin; i < end; ++i)
+        spots.push_back(spot(layer.points[i]));
+      if (spots.size() == 1) {
+        if (layer.marker == Marker::None)
+          add_data(Shape::Kind::Marks, layer.colour, width * 1.25, std::move(spots)); // no line leads to it
         continue;
       }
-      const Spot s = spot(p);
-      if (const double at = std::floor(s.x * 4); at != column_at) {
-        flush();
-        column_at = at;
-      }
-      column.push_back(s);
+      for (std::vector<Spot>& part : clipped_line(thinned(spots), grown(frame_, width)))
+        add_data(Shape::Kind::Curve, layer.colour, width, std::move(part)).dash = layer.dash;
     }
-    end();
   }
 
-  void dots() {
+  double radius(const Layer& layer) const {
+    if (layer.size > 0) return layer.dash == Dash::None ? layer.size : layer.size * 1.75;
+    return layer.points.size() > 2000 ? 1 : layer.points.size() > 300 ? 2 : 3;
+  }
+
+  void marks(const Layer& layer) {
     std::vector<Spot> spots;
-    for (const Point& p : figure_.lines.at(0).points)
-      if (!std::isnan(p.x)) spots.push_back(spot(p));
-    const double radius = spots.size() > 2000 ? 1 : spots.size() > 300 ? 2 : 3;
-    add(Shape::Kind::Dots, line_colour(0), radius, std::move(spots));
+    const Frame seen = grown(frame_, radius(layer));
+    for (const Point& p : layer.points) {
+      if (std::isnan(p.x)) continue;
+      const Spot s = spot(p);
+      if (s.x >= seen.left && s.x <= seen.right && s.y >= seen.top && s.y <= seen.bottom) spots.push_back(s);
+    }
+    if (spots.empty()) return;
+    Shape& shape = add_data(Shape::Kind::Marks, layer.colour, radius(layer), std::move(spots));
+    shape.marker = layer.marker;
+    shape.opacity = layer.opacity;
   }
 
-  void bars() {
-    const double width = (frame_.right - frame_.left) / static_cast<double>(figure_.counts.size());
-    const double gap = width > 6 ? 1 : 0;
-    for (size_t i = 0; i < figure_.counts.size(); ++i)
-      if (figure_.counts[i] > 0)
-        add(Shape::Kind::Bar, line_colour(0), 1,
-            {{across(figure_.edges[i]), down(figure_.counts[i])}, {across(figure_.edges[i + 1]) - gap, down(0)}});
+  // ---- Legend
+
+  // Spots all over the data, close enough to each other that no legend fits between them.
+  std::vector<Spot> occupied() const {
+    std::vector<Spot> spots;
+    for (const Layer& layer : panel_.layers) {
+      for (size_t i = 0; i < layer.points.size(); ++i)
+        if (!std::isnan(layer.points[i].x)) occupy(spots, layer, i);
+      for (const Box& box : layer.boxes)
+        add_filled(spots, {across(box.left), down(box.top)}, {across(box.right), down(box.top)}, down(box.bottom),
+                   down(box.bottom));
+      if (is_filled(layer))
+        add_filled(spots, {frame_.left, frame_.top}, {frame_.right, frame_.top}, frame_.bottom, frame_.bottom);
+    }
+    return spots;
+  }
+  void occupy(std::vector<Spot>& spots, const Layer& layer, size_t i) const {
+    const Spot here = spot(layer.points[i]);
+    const bool joined = i && !std::isnan(layer.points[i - 1].x);
+    if (layer.is_area && joined) {
+      const double before = across(layer.points[i - 1].x);
+      add_filled(spots, {before, down(layer.high[i - 1])}, {here.x, down(layer.high[i])}, down(layer.low[i - 1]),
+                 down(layer.low[i]));
+      return;
+    }
+    add_between(spots, layer.dash != Dash::None && joined ? spot(layer.points[i - 1]) : here, here);
+    if (!layer.low.empty()) add_between(spots, {here.x, down(layer.low[i])}, {here.x, down(layer.high[i])});
+  }
+  // What lies below a line, down to another from `left` to `right`.
+  void add_filled(std::vector<Spot>& spots, const Spot& a, const Spot& b, double left, double right) const {
+    const int steps = std::max(1, static_cast<int>(std::min(std::abs(b.x - a.x), frame_.right - frame_.left) / 8));
+    for (int i = 0; i <= steps; ++i) {
+      const double part = static_cast<double>(i) / steps, x = a.x + (b.x - a.x) * part;
+      add_between(spots, {x, a.y + (b.y - a.y) * part}, {x, left + (right - left) * part});
+    }
+  }
+  static bool is_filled(const Layer& layer) { return !layer.pixels.rgba.empty() || !layer.contours.empty(); }
+  void add_between(std::vector<Spot>& spots, Spot a, Spot b) const {
+    const auto parts = clipped_line({a, b}, frame_);
+    if (parts.empty()) return;
+    a = parts[0][0];
+    b = parts[0][1];
+    const int steps = std::max(1, static_cast<int>(std::hypot(b.x - a.x, b.y - a.y) / 8));
+    for (int i = 0; i <= steps; ++i)
+      spots.push_back({a.x + (b.x - a.x) * i / steps, a.y + (b.y - a.y) * i / steps});
   }
 
-  // In the corner that the lines leave emptiest.
-  void legend() {
-    size_t widest = 0;
-    for (const Line& line : figure_.lines)
-      widest = std::max(widest, line.label.size());
-    const double width = std::min(44 + 7 * static_cast<double>(widest), frame_.right - frame_.left - 16);
-    const double height = 8 + 18 * static_cast<double>(figure_.lines.size());
-    Spot best{};
-    size_t least = SIZE_MAX;
-    for (double y : {frame_.top + 8, frame_.bottom - 8 - height})
-      for (double x : {frame_.right - 8 - width, frame_.left + 8}) {
-        size_t covered = 0;
-        for (const Line& line : figure_.lines)
-          for (const Point& p : line.points) {
-            const Spot s = spot(p);
-            covered += s.x >= x && s.x <= x + width && s.y >= y && s.y <= y + height;
-          }
-        if (covered < least) least = covered, best = {x, y};
-      }
-    add(Shape::Kind::Bar, {250, 250, 250}, 1, {best, {best.x + width, best.y + height}});
-    for (size_t i = 0; i < figure_.lines.size(); ++i) {
-      const double y = best.y + 16 + 18 * static_cast<double>(i);
-      add(Shape::Kind::Curve, line_colour(i), 2, {{best.x + 8, y - 4}, {best.x + 30, y - 4}});
-      text(figure_.lines[i].label, {best.x + 36, y}, Shape::Anchor::Start, 12);
+  void draw_legend(const Spot& at) {
+    const LegendSize size = legend_size(panel_);
+    add(Shape::Kind::Bar, kPaper, 1, {at, {at.x + size.width, at.y + size.height}}).opacity = 0.9;
+    double y = at.y + 16;
+    for (const Layer& layer : panel_.layers) {
+      if (layer.name.empty()) continue;
+      sample(layer, {at.x + 8, y - 4});
+      text(layer.name, {at.x + 36, y}, Shape::Anchor::Start, kLegendFont);
+      y += kLegendRow;
     }
   }
 
-  const Figure& figure_;
+  void sample(const Layer& layer, const Spot& at) {
+    constexpr double length = 22;
+    const std::vector<Spot> ends{at, {at.x + length, at.y}};
+    if (!layer.boxes.empty() || layer.is_area)
+      add(Shape::Kind::Bar, layer.colour, 1, {{at.x + 3, at.y - 5}, {at.x + length - 3, at.y + 5}}).opacity =
+          layer.opacity;
+    if (layer.dash != Dash::None)
+      add(Shape::Kind::Curve, layer.colour, layer.size > 0 ? layer.size : kLineWidth, ends).dash = layer.dash;
+    if (layer.marker != Marker::None)
+      add(Shape::Kind::Marks, layer.colour, std::clamp(radius(layer), 2.5, 5.0), {{at.x + length / 2, at.y}}).marker =
+          layer.marker;
+  }
+
+  const Panel& panel_;
+  const Frame& cell_;
+  std::vector<Shape>& shapes_;
   Frame frame_;
-  Picture picture_;
 };
 
 } // namespace
 
-Picture compose(const Figure& figure) { return Composer(figure).run(); }
+std::vector<double> dash_pattern(Dash dash, double width) {
+  switch (dash) {
+  case Dash::Dashed: return {width * 4, width * 2.5};
+  case Dash::Dotted: return {width, width * 2};
+  case Dash::DashDot: return {width * 4, width * 2, width, width * 2};
+  case Dash::None:
+  case Dash::Solid: return {};
+  }
+  return {};
+}
+
+Picture compose(const Figure& figure) {
+  Picture picture{figure.width, figure.height, {}};
+  const auto columns = static_cast<size_t>(figure.columns), rows = (figure.panels.size() + columns - 1) / columns;
+  const double top = figure.title.empty() ? 0 : 34;
+  const double width = figure.width / static_cast<double>(columns),
+               height = (figure.height - top) / static_cast<double>(rows);
+  for (size_t i = 0; i < figure.panels.size(); ++i) {
+    const double x = static_cast<double>(i % columns) * width, y = top + static_cast<double>(i / columns) * height;
+    const Frame cell{x, x + width, y, y + height};
+    PanelComposer(figure.panels[i], cell, picture.shapes).run();
+  }
+  if (figure.title.empty()) return picture;
+  Shape& title = picture.shapes.emplace_back();
+  title.kind = Shape::Kind::Text;
+  title.anchor = Shape::Anchor::Middle;
+  title.colour = kInk;
+  title.size = kHeadingFont;
+  title.spots = {{figure.width / 2, 26}};
+  title.text = figure.title;
+  return picture;
+}
 
 } // namespace tl::plot

@@ -8,6 +8,8 @@
 
 namespace tl {
 
+constexpr int kPixelsOfUnit = 2; // of a PNG's page
+
 Terminal terminal() {
   Terminal result;
   if (!::isatty(STDOUT_FILENO)) return result;
@@ -24,10 +26,8 @@ std::string draw_plot(const PlotRequest& request, const Terminal& terminal) {
   const bool svg = path.ends_with(".svg"), png = path.ends_with(".png");
   if (!svg && !png)
     throw IoError(fmt::format("cannot draw to '{}': the name of a picture's file ends in .svg or .png", path));
-  const plot::Figure figure = plot::make_figure(request);
-  const plot::Picture picture = plot::compose(figure);
-  const std::string bytes =
-      svg ? plot::to_svg(picture, figure.pixels) : plot::to_png(plot::to_pixels(picture, figure.pixels, 2));
+  const plot::Picture picture = plot::compose(plot::make_figure(request));
+  const std::string bytes = svg ? plot::to_svg(picture) : plot::to_png(plot::to_pixels(picture, kPixelsOfUnit));
   write_file_atomically(path, [&](int file) { write_bytes(file, bytes.data(), bytes.size()); });
   return "";
 }
@@ -35,8 +35,7 @@ std::string draw_plot(const PlotRequest& request, const Terminal& terminal) {
 bool draw_on_page(const PlotRequest& request, const OutputSink& out) {
   const auto* page = out.target<PageOutput>();
   if (!page || request.path) return false;
-  const plot::Figure figure = plot::make_figure(request);
-  page->picture(plot::to_svg(plot::compose(figure), figure.pixels));
+  page->picture(plot::to_svg(plot::compose(plot::make_figure(request))));
   return true;
 }
 

@@ -12,7 +12,7 @@ namespace tl {
 
 struct PlotRequest {
   PlotKind kind = PlotKind::Line;
-  std::string title;
+  std::string description;         // as abi/plot_op.h says
   std::optional<std::string> path; // .svg or .png; nothing: the terminal
   std::string labels;              // of the lines, for the legend: one a line
   bool has_x = false;              // of Line: the first tensor is x

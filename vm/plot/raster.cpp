@@ -1,6 +1,8 @@
-// Pictures of pixels: curves and dots with smooth edges, text in the built-in font.
+// Pictures of pixels: everything with smooth edges, text in the built-in font.
 #include "vm/io/formats.h"
+#include "vm/plot/coverage.h"
 #include "vm/plot/font.h"
+#include "vm/plot/marks.h"
 #include "vm/plot/picture.h"
 #include <algorithm>
 #include <cmath>
@@ -8,57 +10,49 @@
 namespace tl::plot {
 namespace {
 
+constexpr int64_t kOpaque = 255;
+
 class Raster {
 public:
-  Raster(const Picture& picture, const Pixels& pixels, int scale)
-      : pixels_(pixels), scale_(scale), width_(static_cast<int64_t>(picture.width * scale)),
+  Raster(const Picture& picture, int scale)
+      : scale_(scale), width_(static_cast<int64_t>(picture.width * scale)),
         height_(static_cast<int64_t>(picture.height * scale)),
-        image_(HostTensor::make(DType::U8, {height_, width_, 3})), cover_(static_cast<size_t>(width_ * height_)) {
+        image_(HostTensor::make(DType::U8, {height_, width_, 3})), cover_(width_, height_) {
     std::fill_n(image_.data(), image_.byte_count(), std::byte{255});
   }
 
   HostTensor run(const std::vector<Shape>& shapes) {
     for (const Shape& shape : shapes) {
-      switch (shape.kind) {
-      case Shape::Kind::Curve: curve(shape); break;
-      case Shape::Kind::Dots:
-        for (const Spot& s : shape.spots)
-          segment(scaled(s), scaled(s), shape.size * scale_);
-        blend(shape.colour);
-        break;
-      case Shape::Kind::Bar: bar(shape); break;
-      case Shape::Kind::Text: text(shape); break;
-      case Shape::Kind::Pixels: picture(shape); break;
-      }
+      clip_ = shape.clip ? pixels_of(*shape.clip) : Window{0, width_, 0, height_};
+      draw(shape);
     }
     return image_;
   }
 
 private:
+  struct Window { // of pixels; the ends are outside
+    int64_t left = 0, right = 0, top = 0, bottom = 0;
+  };
+  Window pixels_of(const Frame& f) const {
+    const auto pixel = [&](double at, int64_t most) {
+      return std::clamp<int64_t>(std::lround(std::clamp(at * scale_, -1e9, 1e9)), 0, most);
+    };
+    return {pixel(f.left, width_), pixel(f.right, width_), pixel(f.top, height_), pixel(f.bottom, height_)};
+  }
   Spot scaled(const Spot& s) const { return {s.x * scale_, s.y * scale_}; }
 
-  // Covers what is nearer than `radius` to the segment. Edges take a pixel.
-  void segment(Spot a, Spot b, double radius) {
-    const double reach = radius + 1;
-    const auto left = std::max<int64_t>(0, static_cast<int64_t>(std::min(a.x, b.x) - reach));
-    const auto right = std::min(width_ - 1, static_cast<int64_t>(std::max(a.x, b.x) + reach));
-    const auto top = std::max<int64_t>(0, static_cast<int64_t>(std::min(a.y, b.y) - reach));
-    const auto bottom = std::min(height_ - 1, static_cast<int64_t>(std::max(a.y, b.y) + reach));
-    const double dx = b.x - a.x, dy = b.y - a.y, length = dx * dx + dy * dy;
-    for (int64_t y = top; y <= bottom; ++y)
-      for (int64_t x = left; x <= right; ++x) {
-        const double px = static_cast<double>(x) + 0.5 - a.x, py = static_cast<double>(y) + 0.5 - a.y;
-        const double along = length > 0 ? std::clamp((px * dx + py * dy) / length, 0.0, 1.0) : 0;
-        const double distance = std::hypot(px - along * dx, py - along * dy);
-        const double part = std::clamp(radius + 0.5 - distance, 0.0, 1.0);
-        if (part <= 0) continue;
-        uint8_t& cover = cover_[static_cast<size_t>(y * width_ + x)];
-        cover = std::max(cover, static_cast<uint8_t>(std::lround(part * 255)));
-        touched_.push_back(y * width_ + x);
-      }
-    if (touched_.size() > (size_t{1} << 22)) { // each pixel once
-      std::sort(touched_.begin(), touched_.end());
-      touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
+  void draw(const Shape& shape) {
+    switch (shape.kind) {
+    case Shape::Kind::Curve: return curve(shape);
+    case Shape::Kind::Segments:
+      for (size_t i = 0; i + 1 < shape.spots.size(); i += 2)
+        stroke(shape.spots[i], shape.spots[i + 1], shape.size);
+      return blend(shape);
+    case Shape::Kind::Marks: return marks(shape);
+    case Shape::Kind::Bar: return bar(shape);
+    case Shape::Kind::Area: fill(shape.spots); return blend(shape);
+    case Shape::Kind::Text: return text(shape);
+    case Shape::Kind::Pixels: return picture(shape);
     }
   }
 
@@ -66,84 +60,154 @@ private:
     auto* p = reinterpret_cast<uint8_t*>(image_.data()) + at * 3;
     const uint8_t to[3] = {colour.red, colour.green, colour.blue};
     for (int c = 0; c < 3; ++c)
-      p[c] = static_cast<uint8_t>((p[c] * (255 - cover) + to[c] * cover + 127) / 255);
+      p[c] = static_cast<uint8_t>((p[c] * (kOpaque - cover) + to[c] * cover + kOpaque / 2) / kOpaque);
   }
 
-  void blend(Colour colour) {
-    for (int64_t at : touched_) {
-      uint8_t& cover = cover_[static_cast<size_t>(at)];
-      if (cover) mix(at, colour, cover);
-      cover = 0; // the next time it is done
-    }
-    touched_.clear();
+  // Paints what the shape covers.
+  void blend(const Shape& shape) {
+    cover_.take([&](int64_t x, int64_t y, double part) {
+      if (x >= clip_.left && x < clip_.right && y >= clip_.top && y < clip_.bottom)
+        mix(y * width_ + x, shape.colour, std::lround(part * shape.opacity * kOpaque));
+    });
+  }
+
+  void stroke(const Spot& a, const Spot& b, double width) { cover_.stroke(scaled(a), scaled(b), width * scale_ / 2); }
+
+  void fill(const std::vector<Spot>& corners) {
+    for (size_t i = 0; i < corners.size(); ++i)
+      cover_.edge(scaled(corners[i]), scaled(corners[(i + 1) % corners.size()]));
+    cover_.end_polygon();
   }
 
   void curve(const Shape& shape) {
-    for (size_t i = 0; i + 1 < shape.spots.size(); ++i)
-      segment(scaled(shape.spots[i]), scaled(shape.spots[i + 1]), shape.size * scale_ / 2);
-    blend(shape.colour);
+    const std::vector<double> pattern = dash_pattern(shape.dash, shape.size);
+    if (pattern.empty())
+      for (size_t i = 0; i + 1 < shape.spots.size(); ++i)
+        stroke(shape.spots[i], shape.spots[i + 1], shape.size);
+    else
+      dashed(shape, pattern);
+    blend(shape);
   }
 
-  template <class Paint> void area(const Shape& shape, const Paint& paint) {
+  void dashed(const Shape& shape, const std::vector<double>& pattern) {
+    size_t turn = 0;
+    double left = pattern[0]; // of this stroke or gap
+    for (size_t i = 0; i + 1 < shape.spots.size(); ++i) {
+      const Spot &a = shape.spots[i], &b = shape.spots[i + 1];
+      const double length = std::hypot(b.x - a.x, b.y - a.y);
+      for (double at = 0; at < length;) {
+        const double end = std::min(length, at + left);
+        const auto spot = [&](double d) {
+          return Spot{a.x + (b.x - a.x) * d / length, a.y + (b.y - a.y) * d / length};
+        };
+        if (turn % 2 == 0) stroke(spot(at), spot(end), shape.size);
+        left -= end - at;
+        at = end;
+        if (left <= 1e-9) left = pattern[++turn % pattern.size()];
+      }
+    }
+  }
+
+  void marks(const Shape& shape) {
+    for (const Spot& s : shape.spots) {
+      const MarkOutline outline = mark_outline(shape.marker, s, shape.size);
+      if (shape.marker == Marker::Circle) stroke(s, s, shape.size * 2);
+      if (!outline.corners.empty()) fill(outline.corners);
+      for (const auto& [a, b] : outline.strokes)
+        stroke(a, b, outline.width);
+      if (shape.opacity < 1) blend(shape); // where they overlap they are darker
+    }
+    blend(shape);
+  }
+
+  template <class Paint> void rectangle(const Shape& shape, const Paint& paint) {
     const Spot a = scaled(shape.spots[0]), b = scaled(shape.spots[1]);
     const auto left = static_cast<int64_t>(std::lround(a.x)), top = static_cast<int64_t>(std::lround(a.y));
     const auto right = std::max(left + 1, static_cast<int64_t>(std::lround(b.x)));
     const auto bottom = static_cast<int64_t>(std::lround(b.y));
-    for (int64_t y = std::max<int64_t>(0, top); y < std::min(height_, bottom); ++y)
-      for (int64_t x = std::max<int64_t>(0, left); x < std::min(width_, right); ++x)
+    for (int64_t y = std::max(clip_.top, top); y < std::min(clip_.bottom, bottom); ++y)
+      for (int64_t x = std::max(clip_.left, left); x < std::min(clip_.right, right); ++x)
         paint(y * width_ + x, static_cast<double>(x - left) / static_cast<double>(right - left),
               static_cast<double>(y - top) / static_cast<double>(bottom - top));
   }
 
   void bar(const Shape& shape) {
-    area(shape, [&](int64_t at, double, double) { mix(at, shape.colour, 255); });
+    const int64_t cover = std::lround(shape.opacity * kOpaque);
+    rectangle(shape, [&](int64_t at, double, double) { mix(at, shape.colour, cover); });
   }
 
   void picture(const Shape& shape) {
-    if (pixels_.rgba.empty()) return;
-    area(shape, [&](int64_t at, double across, double down) {
-      const auto x = static_cast<int64_t>(across * static_cast<double>(pixels_.width));
-      const auto y = static_cast<int64_t>(down * static_cast<double>(pixels_.height));
-      const auto& p = pixels_.rgba[static_cast<size_t>(y * pixels_.width + x)];
+    const Pixels& pixels = shape.pixels;
+    if (pixels.rgba.empty()) return;
+    rectangle(shape, [&](int64_t at, double across, double down) {
+      const auto x = static_cast<int64_t>(across * static_cast<double>(pixels.width));
+      const auto y = static_cast<int64_t>(down * static_cast<double>(pixels.height));
+      const auto& p = pixels.rgba[static_cast<size_t>(y * pixels.width + x)];
       mix(at, {p[0], p[1], p[2]}, p[3]);
     });
   }
 
   void text(const Shape& shape) {
-    const std::vector<uint32_t> codes = code_points(shape.text);
-    // A glyph of 7 rows is about the height of capitals of a font of size 10.
-    const int64_t dot = std::max<int64_t>(1, std::lround(shape.size * scale_ / 12));
-    const int64_t width = static_cast<int64_t>(codes.size()) * kGlyphAdvance * dot - dot;
-    const Spot at = scaled(shape.spots[0]);
-    auto x = static_cast<int64_t>(std::lround(at.x));
-    const int64_t top = static_cast<int64_t>(std::lround(at.y)) - kGlyphBaseline * dot;
-    if (shape.anchor == Shape::Anchor::Middle) x -= width / 2;
-    if (shape.anchor == Shape::Anchor::End) x -= width;
-    for (uint32_t code : codes) {
-      const Glyph& rows = glyph(code);
-      for (int64_t row = 0; row < kGlyphHeight * dot; ++row)
-        for (int64_t column = 0; column < kGlyphWidth * dot; ++column) {
-          const bool is_set = rows[static_cast<size_t>(row / dot)] >> (kGlyphWidth - 1 - column / dot) & 1;
-          const int64_t px = x + column, py = top + row;
-          if (is_set && px >= 0 && px < width_ && py >= 0 && py < height_) mix(py * width_ + px, shape.colour, 255);
-        }
-      x += kGlyphAdvance * dot;
+    const double width = text_width(shape.text);
+    double pen = shape.anchor == Shape::Anchor::Middle ? -width / 2 : shape.anchor == Shape::Anchor::End ? -width : 0;
+    for (uint32_t code : code_points(shape.text)) {
+      const Glyph& g = glyph(code);
+      for (const auto& contour : g.contours)
+        outline(shape, contour, pen);
+      cover_.end_polygon();
+      pen += g.advance;
+    }
+    blend(shape);
+  }
+
+  // A closed contour: lines, and quadratic curves around the points that are not on it.
+  void outline(const Shape& shape, const std::vector<OutlinePoint>& contour, double pen) {
+    const auto placed = [&](double x, double y) {
+      const double right = (pen + x) * shape.size, up = y * shape.size;
+      const Spot& at = shape.spots[0];
+      return scaled(shape.upwards ? Spot{at.x - up, at.y - right} : Spot{at.x + right, at.y - up});
+    };
+    const size_t n = contour.size();
+    const auto middle = [](const OutlinePoint& a, const OutlinePoint& b) {
+      return OutlinePoint{(a.x + b.x) / 2, (a.y + b.y) / 2, true};
+    };
+    OutlinePoint last = contour[0];
+    for (size_t i = 1; i <= n; ++i) {
+      const OutlinePoint& p = contour[i % n];
+      if (p.on) {
+        cover_.edge(placed(last.x, last.y), placed(p.x, p.y));
+        last = p;
+        continue;
+      }
+      const OutlinePoint& next = contour[(i + 1) % n];
+      const OutlinePoint end = next.on ? next : middle(p, next);
+      bend(last, p, end, placed);
+      last = end;
+      if (next.on) ++i;
+    }
+  }
+  void bend(const OutlinePoint& a, const OutlinePoint& control, const OutlinePoint& b, const auto& placed) {
+    constexpr int steps = 5;
+    Spot before = placed(a.x, a.y);
+    for (int k = 1; k <= steps; ++k) {
+      const double t = static_cast<double>(k) / steps, s = 1 - t;
+      const Spot here =
+          placed(s * s * a.x + 2 * s * t * control.x + t * t * b.x, s * s * a.y + 2 * s * t * control.y + t * t * b.y);
+      cover_.edge(before, here);
+      before = here;
     }
   }
 
-  const Pixels& pixels_;
   int scale_;
   int64_t width_, height_;
   HostTensor image_;
-  std::vector<uint8_t> cover_; // of the shape being drawn
-  std::vector<int64_t> touched_;
+  Coverage cover_; // of the shape being drawn
+  Window clip_;
 };
 
 } // namespace
 
-HostTensor to_pixels(const Picture& picture, const Pixels& pixels, int scale) {
-  return Raster(picture, pixels, scale).run(picture.shapes);
-}
+HostTensor to_pixels(const Picture& picture, int scale) { return Raster(picture, scale).run(picture.shapes); }
 
 std::string to_png(const HostTensor& image) {
   std::string bytes;

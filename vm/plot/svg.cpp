@@ -1,3 +1,4 @@
+#include "vm/plot/marks.h"
 #include "vm/plot/picture.h"
 #include <fmt/format.h>
 
@@ -48,52 +49,124 @@ std::string embedded(const Pixels& pixels) {
   return base64(to_png(image));
 }
 
-std::string shape_text(const Shape& shape, const Pixels& pixels) {
+std::string place(const Spot& s) { return number(s.x) + "," + number(s.y); }
+
+std::string points(const std::vector<Spot>& spots) {
+  std::string text;
+  for (const Spot& s : spots)
+    text += (text.empty() ? "" : " ") + place(s);
+  return text;
+}
+
+std::string opacity(const Shape& shape) {
+  return shape.opacity < 1 ? fmt::format(" fill-opacity=\"{}\"", number(shape.opacity)) : "";
+}
+
+std::string dashes(const Shape& shape) {
+  std::string text;
+  for (double length : dash_pattern(shape.dash, shape.size))
+    text += (text.empty() ? "" : " ") + number(length);
+  return text.empty() ? "" : fmt::format(" stroke-dasharray=\"{}\"", text);
+}
+
+std::string rectangle(const Spot& a, const Spot& b) {
+  return fmt::format("x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"", number(a.x), number(a.y), number(b.x - a.x),
+                     number(b.y - a.y));
+}
+
+std::string mark_text(const Shape& shape, const Spot& s) {
+  const MarkOutline outline = mark_outline(shape.marker, s, shape.size);
+  if (shape.marker == Marker::Circle)
+    return fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{}\"/>\n", number(s.x), number(s.y), number(shape.size));
+  if (!outline.corners.empty()) return fmt::format("<polygon points=\"{}\"/>\n", points(outline.corners));
+  std::string path;
+  for (const auto& [a, b] : outline.strokes)
+    path += fmt::format("M{}L{}", place(a), place(b));
+  return fmt::format("<path stroke=\"{}\" stroke-width=\"{}\" d=\"{}\"/>\n", colour(shape.colour),
+                     number(outline.width), path);
+}
+
+std::string shape_text(const Shape& shape) {
   const Spot& at = shape.spots[0];
   switch (shape.kind) {
-  case Shape::Kind::Curve: {
-    std::string points;
-    for (const Spot& s : shape.spots)
-      points += fmt::format("{}{},{}", points.empty() ? "" : " ", number(s.x), number(s.y));
-    return fmt::format("<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"{}\" stroke-linejoin=\"round\" "
-                       "points=\"{}\"/>\n",
-                       colour(shape.colour), number(shape.size), points);
+  case Shape::Kind::Curve:
+    return fmt::format(
+        "<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"{} stroke-linejoin=\"round\" points=\"{}\"/>\n",
+        colour(shape.colour), number(shape.size), dashes(shape), points(shape.spots));
+  case Shape::Kind::Segments: {
+    std::string path;
+    for (size_t i = 0; i + 1 < shape.spots.size(); i += 2)
+      path += fmt::format("M{}L{}", place(shape.spots[i]), place(shape.spots[i + 1]));
+    return fmt::format("<path fill=\"none\" stroke=\"{}\" stroke-width=\"{}\" d=\"{}\"/>\n", colour(shape.colour),
+                       number(shape.size), path);
   }
-  case Shape::Kind::Dots: {
-    std::string text = fmt::format("<g fill=\"{}\">\n", colour(shape.colour));
+  case Shape::Kind::Marks: {
+    std::string text = fmt::format("<g fill=\"{}\"{}>\n", colour(shape.colour), opacity(shape));
     for (const Spot& s : shape.spots)
-      text += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{}\"/>\n", number(s.x), number(s.y), number(shape.size));
+      text += mark_text(shape, s);
     return text + "</g>\n";
   }
   case Shape::Kind::Bar:
-    return fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", number(at.x), number(at.y),
-                       number(shape.spots[1].x - at.x), number(shape.spots[1].y - at.y), colour(shape.colour));
+    return fmt::format("<rect {} fill=\"{}\"{}/>\n", rectangle(at, shape.spots[1]), colour(shape.colour),
+                       opacity(shape));
+  case Shape::Kind::Area:
+    return fmt::format("<polygon fill=\"{}\"{} points=\"{}\"/>\n", colour(shape.colour), opacity(shape),
+                       points(shape.spots));
   case Shape::Kind::Text: {
     constexpr const char* anchors[] = {"start", "middle", "end"};
-    return fmt::format("<text x=\"{}\" y=\"{}\" font-size=\"{}\" text-anchor=\"{}\" fill=\"{}\">{}</text>\n",
+    const std::string turned =
+        shape.upwards ? fmt::format(" transform=\"rotate(-90 {} {})\"", number(at.x), number(at.y)) : "";
+    return fmt::format("<text x=\"{}\" y=\"{}\" font-size=\"{}\" text-anchor=\"{}\" fill=\"{}\"{}>{}</text>\n",
                        number(at.x), number(at.y), number(shape.size), anchors[static_cast<int>(shape.anchor)],
-                       colour(shape.colour), escaped(shape.text));
+                       colour(shape.colour), turned, escaped(shape.text));
   }
   case Shape::Kind::Pixels:
-    if (pixels.rgba.empty()) return "";
-    return fmt::format("<image x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" "
-                       "style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{}\"/>\n",
-                       number(at.x), number(at.y), number(shape.spots[1].x - at.x), number(shape.spots[1].y - at.y),
-                       embedded(pixels));
+    if (shape.pixels.rgba.empty()) return "";
+    return fmt::format("<image {} preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" "
+                       "href=\"data:image/png;base64,{}\"/>\n",
+                       rectangle(at, shape.spots[1]), embedded(shape.pixels));
   }
   return "";
 }
 
+bool same(const Frame& a, const Frame& b) {
+  return a.left == b.left && a.right == b.right && a.top == b.top && a.bottom == b.bottom;
+}
+
+// Writes shapes, those with a clip in a group that has it.
+class Writer {
+public:
+  std::string run(const std::vector<Shape>& shapes) {
+    for (const Shape& shape : shapes) {
+      std::string text = shape_text(shape);
+      if (shape.clip) text = fmt::format("<g clip-path=\"url(#clip{})\">\n{}</g>\n", clip(*shape.clip), text);
+      text_ += text;
+    }
+    return std::move(text_);
+  }
+
+private:
+  size_t clip(const Frame& f) {
+    for (size_t i = 0; i < clips_.size(); ++i)
+      if (same(clips_[i], f)) return i;
+    text_ += fmt::format("<clipPath id=\"clip{}\"><rect {}/></clipPath>\n", clips_.size(),
+                         rectangle({f.left, f.top}, {f.right, f.bottom}));
+    clips_.push_back(f);
+    return clips_.size() - 1;
+  }
+
+  std::string text_;
+  std::vector<Frame> clips_;
+};
+
 } // namespace
 
-std::string to_svg(const Picture& picture, const Pixels& pixels) {
+std::string to_svg(const Picture& picture) {
   std::string text = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" "
-                                 "viewBox=\"0 0 {0} {1}\" font-family=\"sans-serif\">\n"
+                                 "viewBox=\"0 0 {0} {1}\" font-family=\"DejaVu Sans, Verdana, sans-serif\">\n"
                                  "<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n",
                                  number(picture.width), number(picture.height));
-  for (const Shape& shape : picture.shapes)
-    text += shape_text(shape, pixels);
-  return text + "</svg>\n";
+  return text + Writer().run(picture.shapes) + "</svg>\n";
 }
 
 } // namespace tl::plot

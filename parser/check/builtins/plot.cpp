@@ -1,5 +1,6 @@
 // The rules of the modules plot and bench.
 #include "parser/check/builtins/plot.h"
+#include "abi/plot_op.h"
 #include "parser/check/arguments.h"
 #include "parser/check/builtins/rules.h"
 #include "parser/check/builtins/shape.h"
@@ -25,9 +26,10 @@ struct Plot {
   ExprPtr vector(ExprPtr x);
   void equal_lengths(const typed::Expr& x, const typed::Expr& y);
   bool lines();
-  void histogram();
+  void described();
   void image();
-  void name(size_t title);
+  void describe(std::initializer_list<const char*> properties);
+  void name_file(size_t parameter);
 };
 
 bool Plot::given(size_t i) {
@@ -88,16 +90,10 @@ bool Plot::lines() {
   return true;
 }
 
-void Plot::histogram() {
-  tensors.push_back(numbers(r.value(0), false));
-  if (!r.ok) return;
-  Span span = tensors[0]->span;
-  Size count(1);
-  for (const Size& size : tensors[0]->type.shape)
-    count = count * size;
-  tensors[0] = reshape_to(cx, std::move(tensors[0]), {count}, span);
-  tensors.push_back(r.has(1) ? to_i64(cx, r.value(1), "a number of bins") : int_value(30, r.span));
-  r.ok = r.ok && !tensors[1]->type.is_error();
+void Plot::described() {
+  tensors.push_back(vector(r.value(1)));
+  if (r.ok) node->operands.push_back(r.text(0, "the description of a figure"));
+  if (r.ok) name_file(2);
 }
 
 void Plot::image() {
@@ -112,22 +108,30 @@ void Plot::image() {
            "a picture without colour is [h, w]");
 }
 
-// The title is this parameter, the file the next.
-void Plot::name(size_t title) {
-  if (given(title)) {
-    node->operands.push_back(r.text(title, "a title"));
-  } else {
-    auto none = new_interp(r.span);
-    node->operands.push_back(finish_interp(std::move(none)));
+// The properties of the figure, as a description. `title` is parameter 1, `file` 2; the others follow in this order.
+void Plot::describe(std::initializer_list<const char*> properties) {
+  auto description = new_interp(r.span);
+  size_t parameter = 1;
+  for (const char* property : properties) {
+    if (r.ok && given(parameter)) {
+      append_text(*description, std::string(property) + kKeyEnd);
+      append_value(cx, *description, r.text(parameter, property), "", r.by[parameter]->span);
+      append_text(*description, std::string(1, kValueEnd));
+    }
+    parameter = parameter == 1 ? 3 : parameter + 1;
   }
-  if (given(title + 1)) {
-    ExprPtr file = r.text(title + 1, "the name of a file", "`file = \"plot.svg\"`");
-    const auto* written = r.ok ? file->get_if<typed::StrExpr>() : nullptr;
-    if (written && !written->text.ends_with(".svg") && !written->text.ends_with(".png"))
-      r.fail("WrongArguments", file->span, "the name of a picture's file ends in .svg or .png");
-    node->operands.push_back(std::move(file));
-    node->attrs<typed::PlotAttrs>().has_path = true;
-  }
+  node->operands.push_back(finish_interp(std::move(description)));
+  if (r.ok) name_file(2);
+}
+
+void Plot::name_file(size_t parameter) {
+  if (!given(parameter)) return;
+  ExprPtr file = r.text(parameter, "the name of a file", "`file = \"plot.svg\"`");
+  const auto* written = r.ok ? file->get_if<typed::StrExpr>() : nullptr;
+  if (written && !written->text.ends_with(".svg") && !written->text.ends_with(".png"))
+    r.fail("WrongArguments", file->span, "the name of a picture's file ends in .svg or .png");
+  node->operands.push_back(std::move(file));
+  node->attrs<typed::PlotAttrs>().has_path = true;
 }
 
 } // namespace
@@ -141,17 +145,16 @@ ExprPtr plot_rule(Context& cx, Rule& r) {
   switch (builtin) {
   case Builtin::PlotLine:
     if (!plot.lines()) return nullptr;
+    plot.describe({"title", "xlabel", "ylabel", "xscale", "yscale"});
     break;
-  case Builtin::PlotScatter:
-    tensors.push_back(plot.vector(r.value(0)));
-    if (r.ok) tensors.push_back(plot.vector(r.value(1)));
-    if (r.ok) plot.equal_lengths(*tensors[0], *tensors[1]);
+  case Builtin::PlotDescribed: plot.described(); break;
+  default:
+    plot.image();
+    if (!r.ok) return nullptr;
+    plot.describe({"title", "xlabel", "ylabel"});
     break;
-  case Builtin::PlotHist: plot.histogram(); break;
-  default: plot.image(); break;
   }
   if (!r.ok) return nullptr;
-  plot.name(builtin == Builtin::PlotScatter || builtin == Builtin::PlotHist ? 2 : 1);
   for (ExprPtr& tensor : tensors)
     plot.node->operands.push_back(std::move(tensor));
   return std::move(plot.node);
