@@ -562,8 +562,7 @@ static bool accepts(Context& cx, const FunctionInfo& info, const std::vector<Arg
       if (!actual.is_list()) return false;
     } else if (named->name.text == "str" && !actual.is_str())
       return false;
-    else if (named->name.text != "str" && !actual.is_tensor() &&
-             !(actual.is_struct() && actual.record->name == named->name.text))
+    else if (named->name.text != "str" && !(actual.is_struct() && actual.record->name == named->name.text))
       return false;
   }
   for (const ast::Param& p : params)

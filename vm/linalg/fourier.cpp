@@ -13,10 +13,11 @@ namespace {
 using blas::kLanes;
 using blas::Vector;
 
-constexpr int64_t kColumns = 16;       // transformed at a time; a multiple of the lanes
+constexpr int64_t kColumns = 16;       // so many at most are transformed at a time; a multiple of the lanes
 constexpr int64_t kGreatestRadix = 61; // prime factors up to this one are summed up directly
 constexpr int64_t kShort = 64;         // so many elements are not split: rows are the lanes
 constexpr int kMostFactors = 64;
+constexpr int kOwnRadix = 5; // radices up to this one have a routine of their own
 
 // ---- numbers on the unit circle
 
@@ -116,11 +117,10 @@ int64_t convolution_length(int64_t n) {
   return best;
 }
 
-// ---- transforms of columns: element i of column c is at [i * kColumns + c]
+// ---- transforms of columns: element i of column c is at [i * width + c], the width is whole vectors
 
 template <class T> struct Columns {
   using V = Vector<T>;
-  static constexpr int64_t kVectors = kColumns / kLanes<T>;
 
   static V load(const T* at) { return blas::load(at); }
   static void store(T* at, V v) { blas::store(at, v); }
@@ -132,14 +132,13 @@ template <class T> struct Columns {
   }
 
   struct Step {
-    int64_t n, stride; // the transforms that are left have this length, their elements are so many columns apart
+    int64_t n, inner;          // the transforms that are left have this length, their elements are so far apart
     const Number<T>* twiddles; // exp(-2 pi i p k / n), at [p * (radix - 1) + k - 1]
     ComplexRow<T> x, y;
-    int64_t inner() const { return stride * kColumns; }
   };
 
   static void by_two(const Step& s) {
-    const int64_t m = s.n / 2, inner = s.inner();
+    const int64_t m = s.n / 2, inner = s.inner;
     for (int64_t p = 0; p < m; ++p) {
       const Number<T> w = s.twiddles[p];
       const int64_t from = p * inner, next = m * inner, to = 2 * p * inner;
@@ -154,7 +153,7 @@ template <class T> struct Columns {
   }
 
   static void by_four(const Step& s) {
-    const int64_t m = s.n / 4, inner = s.inner();
+    const int64_t m = s.n / 4, inner = s.inner;
     for (int64_t p = 0; p < m; ++p) {
       const Number<T>* w = s.twiddles + 3 * p;
       const int64_t next = m * inner;
@@ -176,7 +175,7 @@ template <class T> struct Columns {
 
   static void by_three(const Step& s) {
     const T half = T(0.5), root = T(0.86602540378443864676); // -sin(-2 pi / 3)
-    const int64_t m = s.n / 3, inner = s.inner();
+    const int64_t m = s.n / 3, inner = s.inner;
     for (int64_t p = 0; p < m; ++p) {
       const Number<T>* w = s.twiddles + 2 * p;
       const int64_t from = p * inner, next = m * inner, to = 3 * p * inner;
@@ -194,9 +193,38 @@ template <class T> struct Columns {
     }
   }
 
+  static void by_five(const Step& s) {
+    const T c1 = T(0.30901699437494742410), c2 = T(-0.80901699437494742410); // cos(2 pi / 5), cos(4 pi / 5)
+    const T s1 = T(0.95105651629515357212), s2 = T(0.58778525229247312917);  // the sines
+    const int64_t m = s.n / 5, inner = s.inner;
+    for (int64_t p = 0; p < m; ++p) {
+      const Number<T>* w = s.twiddles + 4 * p;
+      const int64_t from = p * inner, next = m * inner, to = 5 * p * inner;
+      for (int64_t q = 0; q < inner; q += kLanes<T>) {
+        const T *xr = s.x.re + from + q, *xi = s.x.im + from + q;
+        const V ar = load(xr), br = load(xr + next), er = load(xr + 4 * next);
+        const V ai = load(xi), bi = load(xi + next), ei = load(xi + 4 * next);
+        const V cr = load(xr + 2 * next), dr = load(xr + 3 * next);
+        const V ci = load(xi + 2 * next), di = load(xi + 3 * next);
+        const V pr = br + er, pi = bi + ei, qr = cr + dr, qi = ci + di; // sums of pairs
+        const V ur = br - er, ui = bi - ei, vr = cr - dr, vi = ci - di; // their differences
+        const V fr = ar + c1 * pr + c2 * qr, fi = ai + c1 * pi + c2 * qi;
+        const V gr = ar + c2 * pr + c1 * qr, gi = ai + c2 * pi + c1 * qi;
+        const V hr = s1 * ui + s2 * vi, hi = s1 * ur + s2 * vr;
+        const V kr = s2 * ui - s1 * vi, ki = s2 * ur - s1 * vr;
+        store(s.y.re + to + q, ar + pr + qr);
+        store(s.y.im + to + q, ai + pi + qi);
+        store_times(s.y, to + inner + q, fr + hr, fi - hi, w[0]);
+        store_times(s.y, to + 2 * inner + q, gr + kr, gi - ki, w[1]);
+        store_times(s.y, to + 3 * inner + q, gr - kr, gi + ki, w[2]);
+        store_times(s.y, to + 4 * inner + q, fr - hr, fi + hi, w[3]);
+      }
+    }
+  }
+
   // Any odd radix: sums over pairs of elements j and radix - j. `circle` has exp(-2 pi i k / radix).
   static void by_odd(int radix, const Step& s, const Number<T>* circle) {
-    const int64_t m = s.n / radix, inner = s.inner();
+    const int64_t m = s.n / radix, inner = s.inner;
     const int half = radix / 2;
     for (int64_t p = 0; p < m; ++p) {
       const Number<T>* w = s.twiddles + (radix - 1) * p;
@@ -258,7 +286,7 @@ public:
     }
     circles_ = numbers;
     for (int i = 0; i < factors_.count; ++i)
-      if (const int radix = factors_.radix[static_cast<size_t>(i)]; radix > 4)
+      if (const int radix = factors_.radix[static_cast<size_t>(i)]; radix > kOwnRadix)
         for (int k = 0; k < radix; ++k)
           *numbers++ = number(k, radix);
     T* buffers = reinterpret_cast<T*>(numbers);
@@ -269,23 +297,24 @@ public:
 
   ComplexRow<T> input() const { return a_; }
 
-  // Gives where the result is.
-  ComplexRow<T> run() const {
+  // Of so many columns. Gives where the result is.
+  ComplexRow<T> run(int64_t width) const {
     ComplexRow<T> x = a_, y = b_;
     const Number<T>*twiddles = twiddles_, *circle = circles_;
-    int64_t left = n_, stride = 1;
+    int64_t left = n_, inner = width;
     for (int i = 0; i < factors_.count; ++i) {
       const int radix = factors_.radix[static_cast<size_t>(i)];
-      const typename Columns<T>::Step step{left, stride, twiddles, x, y};
+      const typename Columns<T>::Step step{left, inner, twiddles, x, y};
       switch (radix) {
       case 2: Columns<T>::by_two(step); break;
       case 3: Columns<T>::by_three(step); break;
       case 4: Columns<T>::by_four(step); break;
+      case 5: Columns<T>::by_five(step); break;
       default: Columns<T>::by_odd(radix, step, circle); circle += radix;
       }
       twiddles += left / radix * (radix - 1);
       left /= radix;
-      stride *= radix;
+      inner *= radix;
       std::swap(x, y);
     }
     return x;
@@ -304,7 +333,7 @@ private:
   static int64_t circles(const Factors& f) {
     int64_t count = 0;
     for (int i = 0; i < f.count; ++i)
-      if (f.radix[static_cast<size_t>(i)] > 4) count += f.radix[static_cast<size_t>(i)];
+      if (f.radix[static_cast<size_t>(i)] > kOwnRadix) count += f.radix[static_cast<size_t>(i)];
     return count;
   }
 
@@ -325,25 +354,81 @@ template <class T> constexpr int64_t doubles(int64_t count) {
 
 // ---- rows that are short: each is a column
 
-template <class T> void short_rows(int64_t n, int64_t count, ComplexRow<const T> from, ComplexRow<T> to, T* work) {
+// ---- transposition
+
+// Swaps what lies apart by `half` in rows and in lanes; all halves together transpose a square of vectors.
+template <int half, class V> void swap_halves(V* v) {
+  constexpr int lanes = sizeof(V) / sizeof v[0][0];
+#pragma GCC unroll 8
+  for (int i = 0; i < lanes; ++i)
+    if ((i & half) == 0) {
+      const V a = v[i], b = v[i + half];
+      if constexpr (lanes == 4) {
+        constexpr auto low = [](int j) { return j & half ? 4 + j - half : j; };
+        constexpr auto high = [](int j) { return j & half ? 4 + j : j + half; };
+        v[i] = __builtin_shufflevector(a, b, low(0), low(1), low(2), low(3));
+        v[i + half] = __builtin_shufflevector(a, b, high(0), high(1), high(2), high(3));
+      } else {
+        constexpr auto low = [](int j) { return j & half ? 8 + j - half : j; };
+        constexpr auto high = [](int j) { return j & half ? 8 + j : j + half; };
+        v[i] = __builtin_shufflevector(a, b, low(0), low(1), low(2), low(3), low(4), low(5), low(6), low(7));
+        v[i + half] =
+          __builtin_shufflevector(a, b, high(0), high(1), high(2), high(3), high(4), high(5), high(6), high(7));
+      }
+    }
+}
+
+// to[c * to_step + r] = from[r * from_step + c]
+template <class T>
+void transpose(int64_t rows, int64_t columns, const T* from, int64_t from_step, T* to, int64_t to_step) {
+  constexpr int lanes = kLanes<T>;
+  auto singly = [&](int64_t r, int64_t c) { to[c * to_step + r] = from[r * from_step + c]; };
+  int64_t row = 0;
+  for (; row + lanes <= rows; row += lanes) {
+    int64_t column = 0;
+    for (; column + lanes <= columns; column += lanes) {
+      Vector<T> v[lanes];
+#pragma GCC unroll 8
+      for (int i = 0; i < lanes; ++i)
+        v[i] = blas::load(from + (row + i) * from_step + column);
+      swap_halves<1>(v);
+      swap_halves<2>(v);
+      if constexpr (lanes == 8) swap_halves<4>(v);
+#pragma GCC unroll 8
+      for (int i = 0; i < lanes; ++i)
+        blas::store(to + (column + i) * to_step + row, v[i]);
+    }
+    for (; column < columns; ++column)
+      for (int64_t r = row; r < row + lanes; ++r)
+        singly(r, column);
+  }
+  for (; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column)
+      singly(row, column);
+}
+
+// The columns that are computed for so many: whole vectors.
+template <class T> constexpr int64_t width_of(int64_t columns) {
+  return (columns + kLanes<T> - 1) / kLanes<T> * kLanes<T>;
+}
+
+template <class T>
+void short_rows(int64_t n, int64_t count, ComplexRow<const T> from, ComplexRow<T> to, T* work) {
   Circle circle;
   circle.fill(n, reinterpret_cast<double*>(work));
   const ColumnTransform<T> transform(n, circle, work + doubles<T>(Circle::size(n)));
   for (int64_t row = 0; row < count; row += kColumns) {
-    const int64_t rows = std::min(kColumns, count - row);
+    const int64_t rows = std::min(kColumns, count - row), width = width_of<T>(rows);
     const ComplexRow<T> in = transform.input();
-    for (int64_t i = 0; i < n; ++i)
-      for (int64_t c = 0; c < kColumns; ++c) {
-        const int64_t at = (row + std::min(c, rows - 1)) * n + i; // what is no row repeats the last
-        in.re[i * kColumns + c] = from.re[at];
-        in.im[i * kColumns + c] = from.im[at];
-      }
-    const ComplexRow<T> out = transform.run();
-    for (int64_t c = 0; c < rows; ++c)
-      for (int64_t i = 0; i < n; ++i) {
-        to.re[(row + c) * n + i] = out.re[i * kColumns + c];
-        to.im[(row + c) * n + i] = out.im[i * kColumns + c];
-      }
+    if (rows < width) { // what is no row is 0
+      std::fill(in.re, in.re + n * width, T(0));
+      std::fill(in.im, in.im + n * width, T(0));
+    }
+    transpose(rows, n, from.re + row * n, n, in.re, width);
+    transpose(rows, n, from.im + row * n, n, in.im, width);
+    const ComplexRow<T> out = transform.run(width);
+    transpose<T>(n, rows, out.re, width, to.re + row * n, n);
+    transpose<T>(n, rows, out.im, width, to.im + row * n, n);
   }
 }
 
@@ -388,53 +473,54 @@ public:
 private:
   // Columns of `from` as a matrix of outer rows, times twiddles, into rows of the middle one.
   void transform_columns(ComplexRow<const T> from, int64_t column, int64_t count) const {
+    const int64_t width = width_of<T>(count);
     load(columns_->input(), from, outer_, inner_, column, count);
-    const ComplexRow<T> out = columns_->run();
+    const ComplexRow<T> out = columns_->run(width);
     for (int64_t k = 0; k < outer_; ++k) {
       const Number<double> exact = circle_(k * column % n_);
       const Number<T> first{static_cast<T>(exact.re), static_cast<T>(exact.im)};
-      for (int64_t at = k * kColumns; at < (k + 1) * kColumns; at += kLanes<T>) {
+      for (int64_t c = 0; c < width; c += kLanes<T>) {
         using blas::load;
-        const Vector<T> pr = load(powers_.re + at), pi = load(powers_.im + at);
+        const int64_t at = k * width + c;
+        const Vector<T> pr = load(powers_.re + k * kColumns + c), pi = load(powers_.im + k * kColumns + c);
         const Vector<T> wr = pr * first.re - pi * first.im, wi = pr * first.im + pi * first.re;
         const Vector<T> re = load(out.re + at), im = load(out.im + at);
         blas::store(out.re + at, re * wr - im * wi);
         blas::store(out.im + at, re * wi + im * wr);
       }
     }
-    for (int64_t c = 0; c < count; ++c)
-      for (int64_t k = 0; k < outer_; ++k) {
-        middle_.re[(column + c) * outer_ + k] = out.re[k * kColumns + c];
-        middle_.im[(column + c) * outer_ + k] = out.im[k * kColumns + c];
-      }
+    transpose<T>(outer_, count, out.re, width, middle_.re + column * outer_, outer_);
+    transpose<T>(outer_, count, out.im, width, middle_.im + column * outer_, outer_);
   }
 
   void transform_rows(ComplexRow<T> to, int64_t row, int64_t count) const {
+    const int64_t width = width_of<T>(count);
     load(rows_->input(), {middle_.re, middle_.im}, inner_, outer_, row, count);
-    const ComplexRow<T> out = rows_->run();
-    for (int64_t k = 0; k < inner_; ++k)
-      for (int64_t c = 0; c < count; ++c) {
-        to.re[k * outer_ + row + c] = out.re[k * kColumns + c];
-        to.im[k * outer_ + row + c] = out.im[k * kColumns + c];
-      }
+    const ComplexRow<T> out = rows_->run(width);
+    for (int64_t k = 0; k < inner_; ++k) {
+      copy(to.re + k * outer_ + row, out.re + k * width, count);
+      copy(to.im + k * outer_ + row, out.im + k * width, count);
+    }
   }
 
-  // Some columns of a matrix; those that are not there are 0.
+  // Some columns of a matrix; those up to whole vectors that are not there are 0.
   static void load(ComplexRow<T> to, ComplexRow<const T> from, int64_t rows, int64_t columns, int64_t first,
                    int64_t count) {
+    const int64_t width = width_of<T>(count);
     for (int64_t i = 0; i < rows; ++i) {
-      const T *re = from.re + i * columns + first, *im = from.im + i * columns + first;
-      T *into_re = to.re + i * kColumns, *into_im = to.im + i * kColumns;
-      if (count == kColumns) {
-        std::copy(re, re + kColumns, into_re);
-        std::copy(im, im + kColumns, into_im);
-        continue;
-      }
-      for (int64_t c = 0; c < kColumns; ++c) {
-        into_re[c] = c < count ? re[c] : T(0);
-        into_im[c] = c < count ? im[c] : T(0);
-      }
+      copy(to.re + i * width, from.re + i * columns + first, count);
+      copy(to.im + i * width, from.im + i * columns + first, count);
+      for (int64_t c = count; c < width; ++c)
+        to.re[i * width + c] = to.im[i * width + c] = T(0);
     }
+  }
+  // Some columns: too few to call memcpy for.
+  static void copy(T* to, const T* from, int64_t count) {
+    int64_t c = 0;
+    for (; c + kLanes<T> <= count; c += kLanes<T>)
+      blas::store(to + c, blas::load(from + c));
+    for (; c < count; ++c)
+      to[c] = from[c];
   }
 
   int64_t n_, outer_, inner_;
