@@ -41,18 +41,17 @@ std::vector<Cell> Interpreter::run_entry(const std::vector<Argument>& arguments)
 }
 
 Poison Interpreter::fail(RuntimeError error) {
+  constexpr size_t most = 20;
+  for (size_t i = 0; i < calls_.size() && i < most; ++i)
+    error.notes.emplace_back("called from here", calls_[calls_.size() - 1 - i]);
+  if (calls_.size() > most) error.notes.emplace_back(fmt::format("and {} more calls", calls_.size() - most), LocId{});
   auto failure = std::make_shared<const Failure>(Failure{std::move(error), next_order_++});
   if (!first_failure_) first_failure_ = failure;
   return failure;
 }
 
 Poison Interpreter::fail_at(const ErrorSite& site, const std::string& message) {
-  RuntimeError error{site.kind, message, site.hint, site.loc, 3, site.notes};
-  constexpr size_t most = 20;
-  for (size_t i = 0; i < calls_.size() && i < most; ++i)
-    error.notes.emplace_back("called from here", calls_[calls_.size() - 1 - i]);
-  if (calls_.size() > most) error.notes.emplace_back(fmt::format("and {} more calls", calls_.size() - most), LocId{});
-  return fail(std::move(error));
+  return fail({site.kind, message, site.hint, site.loc, 3, site.notes});
 }
 
 std::string Interpreter::filled(std::string text, const std::vector<std::pair<std::string, int64_t>>& holes) {
