@@ -419,7 +419,7 @@ struct SaveAttrs {   // Save (path, x)
   std::string names; // of x's leaves, one a line; none for a tensor
 };
 
-// PlotLine PlotDescribed PlotImage (description, file?, tensors…), as abi/plot_op.h says, in f64 (images of u8 stay so).
+// PlotLine PlotDescribed PlotImage (description, file?, tensors…), as abi/plot_op.h says, in f64 (images also in u8).
 struct PlotAttrs {
   bool has_path = false, has_x = false;
   std::string labels; // of the lines, one a line

@@ -10,6 +10,7 @@
 #include <functional>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
+#include <map>
 #include <optional>
 
 namespace tl::cpu {
@@ -60,6 +61,7 @@ private:
   friend class GemmEmitter;
   friend class LaneArray;
   friend class PanelEmitter;
+  friend class Splitter;
 
   // --- emit_kernel.cpp: functions, parameters, memory
   llvm::Function* begin_function(const std::string& symbol);
@@ -104,6 +106,7 @@ private:
   llvm::Value* floor_division(DType type, llvm::Value* x, llvm::Value* y, bool remainder);
   llvm::Value* unsigned_division(llvm::Value* x, llvm::Value* y, bool remainder);
   llvm::Value* convert(DType from, DType to, llvm::Value* x);
+  llvm::Value* float_to_int(DType to, llvm::Value* x);
   llvm::Value* round16(DType to, llvm::Value* x);
   llvm::Value* half_to_float(llvm::Value* x);
   llvm::Value* float_to_half(llvm::Value* x);
@@ -188,6 +191,7 @@ private:
   std::vector<Val> values_;
   std::vector<bool> varying_;
   std::vector<const kir::Instr*> definition_;
+  std::map<kir::ValueId, bool> known_; // conditions that are decided where code is emitted (emit_split.cpp)
 
   llvm::Function* function_ = nullptr;
   llvm::Instruction* entry_end_ = nullptr; // code for the whole call is inserted before it
@@ -195,6 +199,32 @@ private:
   llvm::Value* argument_array_ = nullptr;
   llvm::Value* errors_ = nullptr;
   std::vector<llvm::MDNode*> scope_, others_; // alias scopes by parameter
+};
+
+// emit_split.cpp: cuts a vector loop over [lo, hi) at the places where conditions on its index change.
+class Splitter {
+public:
+  Splitter(Emitter& emitter, const kir::Block& body);
+  using Piece = std::function<void(llvm::Value* lo, llvm::Value* hi)>; // emits the loop over a part
+  // Loops of few vectors of this width stay whole.
+  void run(llvm::Value* lo, llvm::Value* hi, unsigned width, const Piece& piece);
+
+private:
+  struct Cut { // the condition holds below `at`, or from there on
+    kir::ValueId condition;
+    bool below;
+    llvm::Value* at;
+  };
+  std::optional<bool> known(kir::ValueId condition) const;
+  llvm::Value* uniform(kir::ValueId value) const;
+  llvm::Value* offset(kir::ValueId value) const;
+  std::optional<Cut> cut_by(kir::ValueId condition) const;
+  std::optional<Cut> next(const kir::Block& block) const;
+  void run(llvm::Value* lo, llvm::Value* hi, const Piece& piece, int cuts);
+
+  Emitter& e_;
+  const kir::Block& body_;
+  std::vector<bool> inside_; // by value: is it defined in the body?
 };
 
 } // namespace tl::cpu

@@ -215,12 +215,15 @@ void Emitter::vector_for(const Instr& instr) {
   if (auto panel = panel_of(body)) return panel_for(instr, *panel);
   Value *lo = scalar(instr.operands[0]), *hi = scalar(instr.operands[1]);
   auto [wide, width] = widths(body);
-  vector_loop(body, lo, hi, wide, width, {}, [&](Value* index, const Values&) {
-    set(body.params[0], Val::line(index, b.getInt64(1)));
-    block(body);
-    lanes_ = {};
-    return Values{};
-  });
+  auto piece = [&, wide = wide, width = width](Value* lo, Value* hi) {
+    vector_loop(body, lo, hi, wide, width, {}, [&](Value* index, const Values&) {
+      set(body.params[0], Val::line(index, b.getInt64(1)));
+      block(body);
+      lanes_ = {};
+      return Values{};
+    });
+  };
+  Splitter(*this, body).run(lo, hi, width, piece);
 }
 
 // --- While
@@ -314,6 +317,13 @@ void Emitter::if_instr(const Instr& instr) {
     return;
   }
   Value* condition = scalar(instr.operands[0]);
+  if (auto* decided = llvm::dyn_cast<llvm::ConstantInt>(condition)) {
+    const Block& side = instr.blocks[decided->isZero() ? 1 : 0];
+    block(side);
+    for (size_t i = 0; i < instr.results.size(); ++i)
+      set(instr.results[i], get(side.yields[i]));
+    return;
+  }
   auto* join = new_block("join");
   llvm::BasicBlock *first[2] = {new_block("then"), new_block("else")}, *last[2];
   b.CreateCondBr(condition, first[0], first[1]);

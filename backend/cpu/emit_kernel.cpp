@@ -169,6 +169,9 @@ void Emitter::instruction(const Instr& instr) {
 }
 
 void Emitter::translate(const Instr& instr) {
+  if (!known_.empty() && instr.results.size() == 1)
+    if (auto found = known_.find(instr.results[0]); found != known_.end())
+      return set(instr.results[0], Val::uniform(b.getInt1(found->second)));
   switch (instr.op) {
   case KOp::Const: set(instr.results[0], Val::uniform(constant(instr.dtype, instr.imm))); return;
   case KOp::Arg: set(instr.results[0], Val::uniform(param_[instr.param])); return;

@@ -229,10 +229,40 @@ Value* Emitter::convert(DType from, DType to, Value* x) {
   if (is_float(from)) {
     if (to == DType::F64) return b.CreateFPExt(x, target);
     if (to == DType::F32) return b.CreateFPTrunc(x, target);
-    return b.CreateIntrinsic(is_unsigned(to) ? in::fptoui_sat : in::fptosi_sat, {target, x->getType()}, {x});
+    return float_to_int(to, x);
   }
   if (is_float(to)) return unsigned_type(from) ? b.CreateUIToFP(x, target) : b.CreateSIToFP(x, target);
   return unsigned_type(from) ? b.CreateZExtOrTrunc(x, target) : b.CreateSExtOrTrunc(x, target);
+}
+
+// Toward 0; what is beyond the type becomes its least or its greatest number, NaN 0. LLVM 19 takes vectors apart for
+// fptosi.sat on x86: here they are brought into the range first.
+Value* Emitter::float_to_int(DType to, Value* x) {
+  const bool is_signed = !is_unsigned(to);
+  llvm::Type* target = like(x, value_type(to));
+  if (!x->getType()->isVectorTy())
+    return b.CreateIntrinsic(is_signed ? in::fptosi_sat : in::fptoui_sat, {target, x->getType()}, {x});
+  const auto bits = static_cast<unsigned>(8 * size_of(to));
+  const llvm::APInt least = is_signed ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getZero(bits);
+  const llvm::APInt greatest = is_signed ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);
+  bool is_exact = false;
+  auto bound = [&](const llvm::APInt& value) {
+    llvm::APFloat number(x->getType()->getScalarType()->getFltSemantics());
+    is_exact = number.convertFromAPInt(value, is_signed, llvm::APFloat::rmTowardZero) == llvm::APFloat::opOK;
+    return llvm::ConstantFP::get(x->getType(), number);
+  };
+  Value* low = bound(least); // always exact
+  Value* high = bound(greatest);
+  Value* inside = b.CreateSelect(b.CreateFCmpOGT(x, low), x, low); // NaN becomes low
+  inside = b.CreateSelect(b.CreateFCmpOLT(inside, high), inside, high);
+  Value* result = nullptr;
+  if (bits < 32)
+    result = b.CreateTrunc(b.CreateFPToSI(inside, like(x, b.getInt32Ty())), target);
+  else
+    result = is_signed ? b.CreateFPToSI(inside, target) : b.CreateFPToUI(inside, target);
+  if (!is_exact) result = b.CreateSelect(b.CreateFCmpOGT(x, high), llvm::ConstantInt::get(target, greatest), result);
+  if (!is_signed) return result;
+  return b.CreateSelect(b.CreateFCmpORD(x, x), result, llvm::Constant::getNullValue(target));
 }
 
 // f64 or integers -> f32 toward the neighbour with the last bit set where that is inexact: rounding the result to 16

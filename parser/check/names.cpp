@@ -206,11 +206,10 @@ void unknown_name(Context& cx, const std::string& name, Span span, bool callable
   std::string hint;
   if (auto foreign = foreign_hint(name))
     hint = *foreign;
+  else if (const std::string module = callable ? module_with(name) : ""; !module.empty() && module != "prelude")
+    hint = fmt::format("with `import {0}` it is `{0}.{1}`", module, name);
   else if (std::string other = did_you_mean(cx, name, callable); !other.empty())
     hint = fmt::format("did you mean `{}`?", other);
-  if (callable)
-    if (const std::string module = module_with(name); !module.empty() && module != "prelude")
-      hint = fmt::format("with `import {0}` it is `{0}.{1}`", module, name);
   if (!callable && is_module(name))
     hint = fmt::format("it is a module: write `import {}` at the top of the file", name);
   error(cx, "UnknownName", span, fmt::format("there is no {} `{}` here", callable ? "function" : "name", name), hint);

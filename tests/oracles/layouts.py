@@ -118,10 +118,10 @@ def results(oracle, folder, cases, options, processor):
     return [np.load(os.path.join(folder, f"out{case.number}.npy")) for case in cases]
 
 
-def run(oracle):
+def run(oracle, case_type=Case):
     rng, noise = random.Random(oracle.seed), np.random.default_rng(oracle.seed)
     for begin in range(0, oracle.count, 20):
-        cases = [Case(rng, noise, begin + i) for i in range(20)]
+        cases = [case_type(rng, noise, begin + i) for i in range(20)]
         with oracle.folder() as folder:
             ways = {name: results(oracle, folder, cases, options, processor) for name, options, processor in
                     (("--interp", ["--interp"], None), ("--threads 1", ["--threads", "1"], None), ("--threads 2", ["--threads", "2"], None),

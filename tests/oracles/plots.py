@@ -209,7 +209,7 @@ def run(oracle):
     maps = {"viridis": 1, "grey": 1, "blues": -1}
     for colours in maps:
         layer = f'plot.heat([f64(j) for i in 0..2, j in 0..256], colours = "{colours}")'
-        program.append(f'plot.draw(plot.figure([{layer}], width = 200.0, height = 120.0), file = "{colours}.png")')
+        program.append(f'plot.draw(plot.figure([{layer}], width = 600.0, height = 120.0), file = "{colours}.png")')
     with oracle.folder() as folder:
         result = oracle.run(folder, "\n".join(program) + "\n", rng.choice([[], ["--interp"], ["--threads", "1"]]))
         if result.returncode:

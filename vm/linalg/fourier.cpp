@@ -349,7 +349,7 @@ template <class T> constexpr int64_t aligned_size(int64_t elements) {
   return (elements + line - 1) / line * line;
 }
 template <class T> constexpr int64_t doubles(int64_t count) {
-  return aligned_size<T>(count * static_cast<int64_t>(sizeof(double) / sizeof(T)));
+  return aligned_size<T>(count * static_cast<int64_t>(8 / sizeof(T)));
 }
 
 // ---- rows that are short: each is a column
@@ -357,8 +357,9 @@ template <class T> constexpr int64_t doubles(int64_t count) {
 // ---- transposition
 
 // Swaps what lies apart by `half` in rows and in lanes; all halves together transpose a square of vectors.
-template <int half, class V> void swap_halves(V* v) {
-  constexpr int lanes = sizeof(V) / sizeof v[0][0];
+template <int half, class T> void swap_halves(Vector<T>* v) {
+  using V = Vector<T>;
+  constexpr int lanes = kLanes<T>;
 #pragma GCC unroll 8
   for (int i = 0; i < lanes; ++i)
     if ((i & half) == 0) {
@@ -373,7 +374,7 @@ template <int half, class V> void swap_halves(V* v) {
         constexpr auto high = [](int j) { return j & half ? 8 + j : j + half; };
         v[i] = __builtin_shufflevector(a, b, low(0), low(1), low(2), low(3), low(4), low(5), low(6), low(7));
         v[i + half] =
-          __builtin_shufflevector(a, b, high(0), high(1), high(2), high(3), high(4), high(5), high(6), high(7));
+            __builtin_shufflevector(a, b, high(0), high(1), high(2), high(3), high(4), high(5), high(6), high(7));
       }
     }
 }
@@ -391,9 +392,9 @@ void transpose(int64_t rows, int64_t columns, const T* from, int64_t from_step, 
 #pragma GCC unroll 8
       for (int i = 0; i < lanes; ++i)
         v[i] = blas::load(from + (row + i) * from_step + column);
-      swap_halves<1>(v);
-      swap_halves<2>(v);
-      if constexpr (lanes == 8) swap_halves<4>(v);
+      swap_halves<1, T>(v);
+      swap_halves<2, T>(v);
+      if constexpr (lanes == 8) swap_halves<4, T>(v);
 #pragma GCC unroll 8
       for (int i = 0; i < lanes; ++i)
         blas::store(to + (column + i) * to_step + row, v[i]);
@@ -412,8 +413,7 @@ template <class T> constexpr int64_t width_of(int64_t columns) {
   return (columns + kLanes<T> - 1) / kLanes<T> * kLanes<T>;
 }
 
-template <class T>
-void short_rows(int64_t n, int64_t count, ComplexRow<const T> from, ComplexRow<T> to, T* work) {
+template <class T> void short_rows(int64_t n, int64_t count, ComplexRow<const T> from, ComplexRow<T> to, T* work) {
   Circle circle;
   circle.fill(n, reinterpret_cast<double*>(work));
   const ColumnTransform<T> transform(n, circle, work + doubles<T>(Circle::size(n)));

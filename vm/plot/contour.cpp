@@ -6,7 +6,7 @@ namespace tl::plot {
 namespace {
 
 constexpr int kNone = -1;
-// Edge k leads from corner k to corner k + 1, around the cell. By the corners above (bit k for corner k), the edges that
+// Edge k leads from corner k to corner k + 1 around the cell. By the corners above (bit k for corner k), the edges that
 // are joined; of the two saddles this is how it is where the middle lies below.
 constexpr int kJoined[16][4] = {
     {kNone, kNone, kNone, kNone}, {3, 0, kNone, kNone}, {0, 1, kNone, kNone}, {3, 1, kNone, kNone},
