@@ -9,11 +9,13 @@
 #include "ir/graph/text.h"
 #include "options.h"
 #include "package.h"
+#include "parser/syntax/names.h"
 #include "vm/io/io.h"
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <fmt/format.h>
+#include <set>
 
 namespace tl::cli {
 namespace {
@@ -79,6 +81,27 @@ std::vector<const ast::Function*> exported_functions(const ast::File& file) {
   return result;
 }
 
+// Headers in C have names of ASCII: those of an exported function, its parameters, and the structs that cross.
+void check_c_names(const ast::Function& function, const ProgramInterface& interface, Diagnostics& diagnostics) {
+  auto check = [&](const char* what, const std::string& name, Span where) {
+    if (!is_ascii(name))
+      diagnostics.error(
+          "NotSupported", where,
+          fmt::format("{} `{}` would stand in the header of the library, and C has only ASCII there", what, name),
+          "give it a name of ASCII's letters, digits and `_`");
+  };
+  check("the function", function.name.text, function.name.span);
+  for (const ast::Param& param : function.params)
+    check("the parameter", param.name.text, param.name.span);
+  std::set<std::string> records;
+  for (const auto& param : interface.params)
+    records.insert(param.record);
+  for (const auto& result : interface.results)
+    records.insert(result.record);
+  for (const std::string& record : records)
+    check("the struct", record, function.name.span);
+}
+
 constexpr const char* kWheelVersion = "0.1.0";
 
 // As Python's versions begin: 1, 1.2.0, 1.2rc1, 1.0.dev3, 1.0+local.
@@ -120,6 +143,11 @@ int build_library(BuildFlags& flags) {
       return kRejected;
     }
     const ProgramInterface& interface = program->program.interface;
+    check_c_names(*function, interface, whole.diagnostics);
+    if (whole.diagnostics.has_errors()) {
+      show(whole.diagnostics, whole.sources);
+      return kRejected;
+    }
     library.functions.push_back({function->name.text, interface.doc, interface});
     programs.push_back(std::move(*program));
   }

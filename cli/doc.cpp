@@ -1,6 +1,7 @@
-// tl doc: what a function of the library does, with an example, or a module; without a name, what there is; with --html
-// all of it and the manual as pages.
+// tl doc: the topics of the library, what belongs to one, what a function does, with an example; what has some words in
+// it; the same of a program; with --html all of the library and the manual as pages.
 #include "commands.h"
+#include "doc_index.h"
 #include "documentation.h"
 #include "options.h"
 #include "parser/check/foreign_names.h"
@@ -82,25 +83,120 @@ std::optional<std::string> help_on(compiler::Session& session, const std::string
   return type ? *type + "\n" : "";
 }
 
+namespace {
+
+struct DocFlags {
+  std::string name, inside, search, folder;
+  bool all = false;
+};
+
+int nothing_of(const std::string& name, const std::string& where) {
+  fmt::print(stderr,
+             "tl: there is no documentation of '{}'{}; `tl doc` lists the topics, `tl doc --search WORDS` looks "
+             "for words\n",
+             name, where);
+  return kUsage;
+}
+
+int search(const std::vector<DocTopic>& topics, const std::string& words) {
+  std::string text = found_in(topics, words);
+  if (text.empty()) text = documentation_of_foreign(words);
+  if (!text.empty()) {
+    fmt::print("{}", text);
+    return kFine;
+  }
+  fmt::print(stderr, "tl: no documentation has '{}' in it\n", words);
+  return kUsage;
+}
+
+// Of a program: its summary, or all that there is of one name.
+int document_file(const DocFlags& flags) {
+  const std::optional<DocTopic> topic = file_topic(flags.name);
+  if (!topic) return kRejected;
+  if (!flags.search.empty()) return search({*topic}, flags.search);
+  if (flags.inside.empty()) {
+    fmt::print("{}", summary_of(*topic));
+    return kFine;
+  }
+  for (const Documented& entry : topic->entries)
+    if (entry.name == flags.inside) {
+      fmt::print("{}", documentation_of(entry));
+      return kFine;
+    }
+  return nothing_of(flags.inside, " in " + flags.name);
+}
+
+bool has_entry(const std::vector<DocTopic>& topics, const std::string& name) {
+  for (const DocTopic& topic : topics)
+    for (const Documented& entry : topic.entries)
+      if (entry.name == name) return true;
+  return false;
+}
+
+std::string summaries_of(const std::vector<DocTopic>& topics) {
+  std::string text;
+  for (const DocTopic& topic : topics)
+    text += (text.empty() ? "" : "\n") + summary_of(topic);
+  return text;
+}
+
+int document_library(const DocFlags& flags) {
+  const std::vector<DocTopic> topics = library_topics();
+  if (!flags.search.empty()) return search(topics, flags.search);
+  if (flags.name.empty()) {
+    fmt::print("{}", index_of(topics));
+    return kFine;
+  }
+  const auto module = std::find_if(topics.begin(), topics.end(),
+                                   [&](const DocTopic& t) { return t.is_module && t.title == flags.name; });
+  if (module != topics.end()) {
+    fmt::print("import {}", summary_of(*module));
+    return kFine;
+  }
+  // A whole word of a topic comes before the functions of modules and of other libraries, the beginning of one behind.
+  std::string text = has_entry(topics, flags.name) ? "" : summaries_of(topics_named(topics, flags.name, false));
+  if (text.empty()) text = documentation_of(flags.name);
+  if (text.empty()) text = summaries_of(topics_named(topics, flags.name, true));
+  if (text.empty()) return nothing_of(flags.name, "");
+  fmt::print("{}", text);
+  return kFine;
+}
+
+int document(const DocFlags& flags) {
+  const bool is_file = flags.name.ends_with(".tl") || flags.name.find('/') != std::string::npos;
+  if (!flags.inside.empty() && !is_file)
+    throw UsageError(fmt::format("'{}': a second name is looked for in a program, as in `tl doc FILE.tl {}`",
+                                 flags.inside, flags.inside));
+  if (flags.all) {
+    fmt::print("{}", documentation_of(""));
+    return kFine;
+  }
+  return is_file ? document_file(flags) : document_library(flags);
+}
+
+} // namespace
+
 void add_doc(Command app, int& exit_code) {
   Command command =
-      app.add_command("doc", "documentation of the standard library, of a module or of one function; or all as HTML");
-  auto name = std::make_shared<std::string>();
-  auto folder = std::make_shared<std::string>();
-  Option name_option = command.add_option("NAME", *name, "a function, struct or module");
-  Option folder_option =
-      command.add_option("--html", *folder, "write the manual and the library's reference as pages into this folder")
+      app.add_command("doc", "documentation by topic, by name or by words, of the library or of a program");
+  auto flags = std::make_shared<DocFlags>();
+  Option name = command.add_option(
+      "NAME", flags->name, "a topic, module, function or struct; or a program, FILE.tl (default: list the topics)");
+  command.add_option("INSIDE", flags->inside, "of a program: a function or struct in it");
+  Option words = command.add_option("--search", flags->search, "list what has these words in its name or text")
+                     .placeholder("WORDS");
+  Option all = command.add_flag("--all", flags->all, "the whole reference").excludes(name).excludes(words);
+  Option folder =
+      command
+          .add_option("--html", flags->folder, "write the manual and the library's reference as pages into this folder")
           .placeholder("FOLDER")
-          .excludes(name_option);
-  command.on_chosen([name, folder, folder_option, app, &exit_code] {
-    if (folder_option.given()) {
-      exit_code = write_site(*folder, app);
-    } else if (const std::string text = documentation_of(*name); !text.empty()) {
-      fmt::print("{}", text);
-    } else {
-      fmt::print(stderr, "tl: there is no documentation of '{}'; `tl doc` lists all\n", *name);
-      exit_code = kUsage;
-    }
+          .excludes(name)
+          .excludes(words)
+          .excludes(all);
+  command.on_chosen([flags, folder, words, app, &exit_code] {
+    if (words.given() && flags->search.find_first_not_of(" .,") == std::string::npos)
+      throw UsageError("--search: give the words to look for");
+    exit_code = folder.given() ? write_site(flags->folder, app) : document(*flags);
   });
 }
 

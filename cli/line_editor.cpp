@@ -1,5 +1,6 @@
 #include "line_editor.h"
 #include "cli/editor/terminal.h"
+#include "parser/syntax/cursor.h"
 #include "parser/syntax/parse.h"
 #include "vm/io/input_lines.h"
 #include <algorithm>
@@ -34,7 +35,6 @@ bool is_comment(std::string_view input) {
 // In a text that came as a whole the next line, past comments and blank ones, may begin with `.name` or `else`. What
 // has not arrived is not waited for: somebody may be waiting for an answer to what has.
 bool goes_on() {
-  auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   for (size_t ahead = 0;; ++ahead) {
     std::optional<std::string> line = arrived_input_line(ahead);
     if (!line) return false;

@@ -1,4 +1,5 @@
 #include "lang/diagnostics.h"
+#include "abi/columns.h"
 #include "abi/visible.h"
 #include "lang/json.h"
 #include <algorithm>
@@ -37,9 +38,10 @@ std::vector<Diagnostic> Diagnostics::sorted() const {
 
 namespace {
 
-// A line as it can be shown: one column per character, nothing that disturbs a terminal.
+// A line as it can be shown: nothing that disturbs a terminal.
 struct ShownLine {
   std::vector<std::string> characters;
+  std::vector<int> columns;      // of each character
   std::vector<uint32_t> offsets; // of each character in the line, and of its end
 };
 
@@ -48,6 +50,7 @@ ShownLine show(std::string_view line) {
   for (size_t i = 0; i < line.size();) {
     const Character character = character_at(line, i);
     const bool plain = character.plain || character.code == '\t';
+    out.columns.push_back(plain && character.code != '\t' ? columns_of(character.code) : 1);
     out.characters.push_back(plain ? std::string(line.substr(i, character.length)) : "?");
     out.offsets.push_back(static_cast<uint32_t>(i));
     i += character.length;
@@ -57,7 +60,7 @@ ShownLine show(std::string_view line) {
 }
 
 struct Mark {
-  size_t first, last; // columns [first, last)
+  size_t first, last; // characters [first, last)
   std::string text;
 };
 
@@ -115,11 +118,18 @@ std::string show_line(const SourceManager& sources, FileId file, uint32_t line, 
   auto row = [&](const std::vector<Mark>& together) {
     std::string carets;
     size_t at = 0;
+    auto fill = [&](size_t end, char with) {
+      for (; at < end; ++at) {
+        const bool is_inside = at < shown.characters.size();
+        const bool is_tab = is_inside && shown.characters[at] == "\t" && with == ' ';
+        carets.append(is_inside ? static_cast<size_t>(shown.columns[at]) : 1, is_tab ? '\t' : with);
+      }
+    };
     for (const Mark& mark : together) {
-      for (; at < mark.first; ++at)
-        carets += at < shown.characters.size() && shown.characters[at] == "\t" ? '\t' : ' ';
-      for (; at < mark.last; ++at)
-        carets += '^';
+      fill(mark.first, ' ');
+      const size_t before = carets.size();
+      fill(mark.last, '^');
+      if (carets.size() == before) carets += '^'; // a mark on the letter before it
     }
     out += indent + carets;
     if (!together.back().text.empty()) out += ' ' + visible(together.back().text);

@@ -94,6 +94,13 @@ std::optional<Edit> on_the_device(Span place, const Analysis& analysis, const So
   return Edit{right, fmt::format("{}.to({}.device)", sources.text(right), sources.text(found->left->span))};
 }
 
+// What a character or name that may not stand there is written as.
+std::optional<Edit> edit_of_letters(const Diagnostic& d) {
+  const bool is_letters = d.kind == "BadName" || (d.kind == "BadCharacter" && d.hint.starts_with("write `"));
+  const auto text = is_letters ? quoted_after(d.hint, "write ") : std::nullopt;
+  return text && text->find("…") == std::string::npos ? std::optional(Edit{d.span, *text}) : std::nullopt;
+}
+
 // What a warning says to do.
 std::optional<Edit> edit_of_warning(const Diagnostic& d, std::string_view source) {
   if (const auto name = quoted_after(d.hint, "name it "); name && d.kind == "UnusedName") return Edit{d.span, *name};
@@ -107,6 +114,7 @@ std::optional<Edit> edit_of_warning(const Diagnostic& d, std::string_view source
 std::optional<Edit> edit_of(const Diagnostic& d, const Analysis& analysis, const SourceManager& sources) {
   const FileId file = analysis.file;
   if (const auto edit = edit_of_warning(d, sources.text(file))) return edit;
+  if (const auto edit = edit_of_letters(d)) return edit;
   if (d.kind == "DeviceMismatch") return on_the_device(d.span, analysis, sources);
   if (d.hint.starts_with('`') && d.hint.find("[:, new]` is ") != std::string::npos)
     return replacement(d, *quoted_after(d.hint, ""), file, sources);

@@ -1,7 +1,6 @@
 #include "lsp/names.h"
 #include "parser/syntax/highlight.h"
-#include <algorithm>
-#include <cctype>
+#include "parser/syntax/names.h"
 
 namespace tl::lsp {
 
@@ -11,10 +10,7 @@ bool is_visible_elsewhere(const Symbol& symbol) {
 }
 
 bool is_name(std::string_view text) {
-  const bool is_word = !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
-                       std::all_of(text.begin(), text.end(),
-                                   [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)); });
-  return is_word && text != "_" && highlight(text).front().kind != TextClass::Keyword;
+  return is_name_text(text) && text != "_" && highlight(text).front().kind != TextClass::Keyword;
 }
 
 } // namespace tl::lsp

@@ -33,7 +33,26 @@ print(linalg.inv([[1.0, 2.0], [2.0, 4.0]]))'
 check "data: a wrong share" 3 "a share is from 0 to 1, not 1.5" -- "$tl" -e 'import data
 print(data.train_test_split(key(0), [1, 2], 1.5))'
 check "documentation of a module's function" 0 "linalg.solve<T: float>\(a: T" -- "$tl" doc linalg.solve
-check "documentation of a module" 0 "plot.hist<T: num>\(x: T" -- "$tl" doc plot
+check "topics" 0 "random numbers  .*linalg  +[0-9]+  .*solve" -- sh -c "'$tl' doc | tr '\n' ' '"
+check "a module as a topic: a line for each function" 0 "^import plot .*  plot.hist  +[A-Z].*  plot.figure" -- sh -c "'$tl' doc plot | tr '\n' ' '"
+check "a topic of the prelude" 0 "^fourier transforms .*  fft  +The discrete Fourier transform along an axis" -- sh -c "'$tl' doc fourier | tr '\n' ' '"
+check "several topics" 0 "  normal .*  gamma" -- sh -c "'$tl' doc random | tr '\n' ' '"
+check "words: by name first" 0 "^  quantile " -- sh -c "'$tl' doc --search quantile | head -1"
+check "words: in texts" 0 "  linalg.svd " -- "$tl" doc --search "singular values"
+check "words of another library" 0 "tl has no concatenate: write .concat" -- "$tl" doc --search concatenate
+check "words that are nowhere" 2 "no documentation has 'xyzzy'" -- "$tl" doc --search xyzzy
+check "no words" 2 "give the words" -- "$tl" doc --search " "
+printf '## Of curves.\n\n## A point. On a curve.\nstruct Point { x: f32 }\n\n## The length\n## of a curve. `length([1.0])` is `1.0`.\nfn length(größe: f32[n]) = sum(größe)\n' >"$out/own.tl"
+check "a program's documentation" 0 "own.tl     Of curves..*  Point +A point   length +The length of a curve" -- sh -c "'$tl' doc '$out/own.tl' | tr '\n' ' '"
+check "one of a program's functions" 0 "^length\(größe: f32\[n\]\)" -- "$tl" doc "$out/own.tl" length
+check "a struct of a program" 0 "^struct Point" -- "$tl" doc "$out/own.tl" Point
+check "words in a program" 0 "^  Point " -- "$tl" doc "$out/own.tl" --search curve
+check "what a program does not have" 2 "no documentation of 'width' in .*own.tl" -- "$tl" doc "$out/own.tl" width
+check "documentation of a program that is not there" 2 "no.tl" -- "$tl" doc "$out/no.tl"
+printf 'fn f( = 3\n' >"$out/wrong.tl"
+check "documentation of a program that does not parse" 1 "UnclosedBracket" -- "$tl" doc "$out/wrong.tl"
+check "two names of the library" 2 "a second name is looked for in a program" -- "$tl" doc sum mean
+check "all of the reference" 0 "^linalg.inv<T: float>" -- "$tl" doc --all
 check "documentation of a module says what it is for" 0 "Pictures of data" -- "$tl" doc plot
 check "documentation by the function's own name" 0 "linalg.inv<T: float>" -- "$tl" doc inv
 check "documentation of a struct" 0 "^ *Not trained.*mean, variance" -- "$tl" doc nn.BatchNorm

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The pages of `tl doc --html`: all there, well-formed, every address and anchor in them resolves, nothing comes from the network,
-# and every function of `tl doc` has an entry. tests/doc_site.sh TL [FILTER].
+# and every function of `tl doc --all` has an entry. tests/doc_site.sh TL [FILTER].
 set -uo pipefail
 tl=$(realpath "$1") filter=${2:-}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -75,9 +75,9 @@ nothing "nothing comes from the network" "$out/network"
 
 # Functions: signatures in the pages' text, and an id in the page of the module.
 sed -E 's/<[^>]*>//g' "$site"/*.html | sed 's/&lt;/</g; s/&gt;/>/g; s/&quot;/"/g; s/&amp;/\&/g' >"$out/text"
-"$tl" doc | grep -vE '^( |$|import )' >"$out/functions"
+"$tl" doc --all | grep -vE '^( |$|import )' >"$out/functions"
 sed 's/  /\n/g' "$out/functions" | awk 'NR == FNR { line[$0]; next } !($0 in line)' "$out/text" - >"$out/missing"
-nothing "every signature of tl doc is there" "$out/missing"
+nothing "every signature of tl doc --all is there" "$out/missing"
 sed -nE 's/^([a-z0-9_]+)\.([a-z0-9_]+)[<(].*/\1.html#\2/p; s/^([a-z0-9_]+)[<(].*/prelude.html#\1/p' "$out/functions" | sort -u >"$out/entries"
 check "there are functions to check" 0 -- test "$(wc -l <"$out/entries")" -gt 150
 awk 'NR == FNR { place[$1]; next } !($1 in place)' "$out/places" "$out/entries" >"$out/missing"

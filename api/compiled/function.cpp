@@ -3,12 +3,11 @@
 // checked, inferred and derived is what it would be in a file.
 #include "api/compiled/function.h"
 #include "lang/deep_stack.h"
+#include "parser/syntax/cursor.h"
 #include <algorithm>
 #include <fmt/format.h>
 
 namespace tl::api {
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || (c & 0x80); }
 
 namespace {
 

@@ -7,8 +7,6 @@
 
 namespace tl::api {
 
-bool is_word(char c); // may it stand in a name?
-
 class CompiledFunction : public tl_function {
 public:
   CompiledFunction(CompiledSession& session, std::string source, std::string text, std::string expression,

@@ -3,6 +3,7 @@
 #include "api/compiled/session.h"
 #include "cli/command.h"
 #include "cli/editor/indent.h"
+#include "parser/syntax/names.h"
 #include "parser/syntax/parse.h"
 #include <algorithm>
 #include <cctype>
@@ -31,11 +32,6 @@ void give_text(const char** to, std::string text) {
   if (to) *to = given.c_str();
 }
 
-bool is_name(const char* text) {
-  return *text && !std::isdigit(static_cast<unsigned char>(*text)) &&
-         std::all_of(text, text + std::strlen(text), is_word);
-}
-
 } // namespace
 
 extern "C" {
@@ -60,7 +56,7 @@ int tl_session_run(tl_session* session, const char* name, const char* text) {
 int tl_session_bind(tl_session* session, const char* name, const tl_argument* value) {
   return guarded([&] {
     if (!value) usage(kWrongValue, "the value is null");
-    if (!is_name(text_of(name, "name"))) usage(kWrongValue, fmt::format("'{}' is no name", name));
+    if (!is_name_text(text_of(name, "name"))) usage(kWrongValue, fmt::format("'{}' is no name", name));
     compiled(session)->bind(name, *value);
   });
 }

@@ -1,36 +1,10 @@
 #include "cli/editor/characters.h"
+#include "abi/columns.h"
 #include "abi/visible.h"
-#include <algorithm>
-#include <array>
 #include <cctype>
 
 namespace tl::editor {
 namespace {
-
-struct Range {
-  uint32_t first, last;
-};
-
-constexpr Range kNoColumn[] = {
-#define TL_NO_COLUMN(first, last) {first, last},
-#define TL_TWO_COLUMNS(first, last)
-#include "cli/editor/widths.def"
-#undef TL_NO_COLUMN
-#undef TL_TWO_COLUMNS
-};
-constexpr Range kTwoColumns[] = {
-#define TL_NO_COLUMN(first, last)
-#define TL_TWO_COLUMNS(first, last) {first, last},
-#include "cli/editor/widths.def"
-#undef TL_NO_COLUMN
-#undef TL_TWO_COLUMNS
-};
-
-template <size_t N> bool holds(const Range (&ranges)[N], uint32_t code) {
-  const Range* at = std::lower_bound(std::begin(ranges), std::end(ranges), code,
-                                     [](const Range& range, uint32_t value) { return range.last < value; });
-  return at != std::end(ranges) && at->first <= code;
-}
 
 // Neither a surrogate nor a number in more bytes than it needs (RFC 3629), which Character does not tell.
 bool is_shortest(const Character& character) {
@@ -48,12 +22,10 @@ bool is_joiner(uint32_t code) { return code == kJoiner || code == kNonJoiner; }
 int shown_columns(const Character& character) {
   if (character.code == '\t' && character.length == 1) return kTabColumns;
   if (!character.plain && !is_joiner(character.code)) return 1; // `?`
-  return columns_of(character.code);
+  return tl::columns_of(character.code);
 }
 
 } // namespace
-
-int columns_of(uint32_t code) { return holds(kNoColumn, code) ? 0 : holds(kTwoColumns, code) ? 2 : 1; }
 
 Cluster cluster_at(std::string_view text, size_t at) {
   const Character first = character_at(text, at);

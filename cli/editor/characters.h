@@ -7,9 +7,6 @@
 
 namespace tl::editor {
 
-// 0, 1 or 2, as terminals have them (widths.def).
-int columns_of(uint32_t code);
-
 // A character and the marks on it.
 struct Cluster {
   size_t length; // in bytes

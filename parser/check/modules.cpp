@@ -9,6 +9,7 @@
 #include "parser/check/program.h"
 #include "parser/check/statements.h"
 #include "parser/check/values.h"
+#include "parser/syntax/names.h"
 #include <filesystem>
 #include <fmt/format.h>
 
@@ -41,9 +42,7 @@ void import_names(Context& cx, const ast::Import& import) {
   auto target = cx.options.imports->targets.find(&import);
   if (target == cx.options.imports->targets.end()) return; // has been reported
   const std::string name = name_of_module(import);
-  bool fits = !name.empty() && name != "_" && (std::isalpha(static_cast<unsigned char>(name[0])) || name[0] == '_');
-  for (char c : name)
-    fits = fits && (std::isalnum(static_cast<unsigned char>(c)) || c == '_');
+  const bool fits = is_name_text(name) && name != "_";
   Scope* module = module_scope(cx, *target->second);
   if (!fits) {
     error(cx, "SyntaxError", import.path_span, fmt::format("`{}` cannot be the name of a module", name),

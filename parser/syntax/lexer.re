@@ -1,5 +1,6 @@
 // Text -> tokens (re2c). One function reads code, one reads the inside of strings; a stack of open strings says which is next,
 // since `"{…}"` holds code that may hold strings.
+#include "parser/syntax/names.h"
 #include "parser/syntax/token.h"
 #include <charconv>
 #include <cmath>
@@ -38,24 +39,6 @@ int character_length(const Byte* p) {
     return 4;
   }
   return 0;
-}
-
-void append_utf8(std::string& out, uint32_t c) {
-  if (c < 0x80) {
-    out += static_cast<char>(c);
-  } else if (c < 0x800) {
-    out += static_cast<char>(0xC0 | (c >> 6));
-    out += static_cast<char>(0x80 | (c & 63));
-  } else if (c < 0x10000) {
-    out += static_cast<char>(0xE0 | (c >> 12));
-    out += static_cast<char>(0x80 | ((c >> 6) & 63));
-    out += static_cast<char>(0x80 | (c & 63));
-  } else {
-    out += static_cast<char>(0xF0 | (c >> 18));
-    out += static_cast<char>(0x80 | ((c >> 12) & 63));
-    out += static_cast<char>(0x80 | ((c >> 6) & 63));
-    out += static_cast<char>(0x80 | (c & 63));
-  }
 }
 
 class Lexer {
@@ -176,25 +159,26 @@ private:
       add(BAD);
       return;
     }
-    std::string_view c = lexeme();
-    std::string message, hint;
-    if (*start_ < 0x20 || *start_ == 0x7F)
-      message = fmt::format("stray control character 0x{:02x}", *start_);
-    else
-      message = fmt::format("`{}` is not used in tl", c);
-    if (c == "^") hint = "a power is `**`, exclusive or is `bit_xor(a, b)`";
-    if (c == "&") hint = "write `and`, or `bit_and(a, b)` for the bits of integers";
-    if (c == "~") hint = "write `not`, or `bit_not(a)` for the bits of integers";
-    if (c == "?") hint = "a choice is `if c { a } else { b }`";
-    if (c == "\\") hint = "a line continues after an operator or comma, or inside ( )";
-    if (c == "`" || c == "\xE2\x80\x9C" || c == "\xE2\x80\x9D") hint = "strings stand in straight double quotes";
-    if (c == "\xE2\x89\xA4") hint = "write `<=`";
-    if (c == "\xE2\x89\xA5") hint = "write `>=`";
-    if (c == "\xE2\x89\xA0") hint = "write `!=`";
-    if (c == "\xC3\x97" || c == "\xC2\xB7") hint = "write `*`, or `@` for the product of matrices";
-    if (c == "\xE2\x88\x92") hint = "write the minus sign of the keyboard, `-`";
-    error("BadCharacter", span(), message, hint);
+    if (*start_ < 0x20 || *start_ == 0x7F) {
+      error("BadCharacter", span(), fmt::format("stray control character 0x{:02x}", *start_));
+    } else {
+      StrayCharacter stray = stray_character(lexeme());
+      error("BadCharacter", span(), stray.shown + " is not used in tl", std::move(stray.hint));
+    }
     add(BAD);
+  }
+
+  // A word with other letters than ASCII's, as far as it is one.
+  void unicode_name() {
+    const size_t length = word_length(lexeme());
+    if (length == 0) {
+      cursor_ = start_ + 1;
+      return bad_character();
+    }
+    cursor_ = start_ + length;
+    if (auto problem = problem_of_word(lexeme()))
+      error("BadName", span(), std::move(problem->message), std::move(problem->hint));
+    add(NAME, span(), std::string(lexeme()));
   }
 
   // ---- numbers ----
@@ -330,7 +314,7 @@ private:
     if (problem != std::errc() || rest != digits.data() + digits.size() || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
       error("BadEscape", span(), fmt::format("`{}` names no character", lexeme()), "write hexadecimal digits, as in `\\u{3b1}`");
     else
-      append_utf8(piece, code);
+      piece += utf8_of(code);
   }
 
   void single_quoted() {
@@ -368,6 +352,12 @@ private:
   digits = digit [0-9_]*;
   exponent = [eE] [+-]? digits;
   name = letter [A-Za-z0-9_]*;
+  // Characters in UTF-8 that may be letters: not those up to U+00BF, × and ÷, nor symbols and punctuation from U+2000 to
+  // U+2BFF, before which a name or a keyword ends. Which ones are, unicode_name() sees.
+  tail = [\x80-\xBF];
+  unicode = "\xC3" [\x80-\x96\x98-\xB6\xB8-\xBF] | [\xC4-\xDF] tail | [\xE0-\xE1\xE3-\xEF] tail tail
+          | "\xE2" [\xB0-\xBF] tail | [\xF0-\xF4] tail tail tail;
+  unicode_name = (letter | unicode) ([A-Za-z0-9_] | unicode)*;
 */
 
 // Reads up to the next `{`, or the end of the string.
@@ -489,6 +479,7 @@ void Lexer::lex_code() {
     "new" { return add(NEW); }
     "none" { return add(NONE); }
     name { add(NAME, span(), std::string(lexeme())); return; }
+    unicode_name { return unicode_name(); }
 
     digits "." digits exponent? { return floating(); }
     digits exponent { return floating(); }
@@ -497,7 +488,7 @@ void Lexer::lex_code() {
     "0" [xX] [0-9A-Za-z_]+ { return integer(lexeme().substr(2), 16); }
     "0" [oO] [0-9A-Za-z_]+ { return integer(lexeme().substr(2), 8); }
     "0" [bB] [0-9A-Za-z_]+ { return integer(lexeme().substr(2), 2); }
-    digits ("." digits exponent?)? name { return bad_number(); }
+    digits ("." digits exponent?)? unicode_name { return bad_number(); }
 
     "\"\"\"" { return begin_string(true); }
     "\"" { return begin_string(false); }

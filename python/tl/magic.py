@@ -12,9 +12,9 @@ _KEYWORDS = set("let var const fn struct import as if else for in while break co
                 "none".split())
 # Comments and texts apart from what is between them.
 _PARTS = re.compile(r'#[^\n]*|"""(?:\\.|.)*?"""|"(?:\\.|[^"\\\n])*"|[^#"]+|.', re.S)
-_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?!\w|\s*\()|(?<=\.\.)[A-Za-z_]\w*(?!\w|\s*\()")
+_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*(?!\w|\s*\()|(?<=\.\.)[^\W\d]\w*(?!\w|\s*\()")
 _BINDING = re.compile(r"\b(?:let|var)\b([^=]*)=")
-_ASSIGNED = re.compile(r"(?:^|[;{}\n])\s*([A-Za-z_]\w*)(?=\s*(?:\[[^=]*\]|\.\w+)*\s*(?:[-+*/%@]|//|\*\*)?=(?!=))")
+_ASSIGNED = re.compile(r"(?:^|[;{}\n])\s*([^\W\d]\w*)(?=\s*(?:\[[^=]*\]|\.\w+)*\s*(?:[-+*/%@]|//|\*\*)?=(?!=))")
 
 
 def load_ipython_extension(shell):
@@ -96,7 +96,7 @@ def assigned(plain):
     """The names that a program binds or assigns."""
     found = set(_ASSIGNED.findall(plain))
     for pattern in _BINDING.findall(plain):
-        found |= set(re.findall(r"\b[A-Za-z_]\w*", re.sub(r":[^,)]*", "", pattern)))
+        found |= set(re.findall(r"\b[^\W\d]\w*", re.sub(r":[^,)]*", "", pattern)))
     return found
 
 

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -16,13 +17,21 @@ GRAMMAR = json.loads((ROOT / "editors/vscode/syntaxes/tl.tmLanguage.json").read_
 # ---- TextMate's rules, as far as the grammar uses them: `match`, `begin` and `end`, `include`, captures; line by line
 
 
+# Editors' `\w` holds the marks of letters, too, and Python's does not.
+MARKS = "".join(c for c in map(chr, range(0x300, 0x3000)) if unicodedata.category(c).startswith("M"))
+
+
+def compiled(pattern):
+    return re.compile(pattern.replace(r"\w*", r"[\w%s]*" % MARKS))
+
+
 class Rule:
     def __init__(self, description):
         self.name = description.get("name", "")
         self.includes = description.get("include")
-        self.match = re.compile(description["match"]) if "match" in description else None
-        self.begin = re.compile(description["begin"]) if "begin" in description else None
-        self.end = re.compile(description["end"]) if "end" in description else None
+        self.match = compiled(description["match"]) if "match" in description else None
+        self.begin = compiled(description["begin"]) if "begin" in description else None
+        self.end = compiled(description["end"]) if "end" in description else None
         self.captures = {int(n): c["name"] for n, c in description.get("captures", description.get("endCaptures", {})).items()}
         self.children = description.get("patterns", [])
         self.patterns = None

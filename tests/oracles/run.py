@@ -20,8 +20,8 @@ sys.dont_write_bytecode = True
 from oracle import Oracle  # noqa: E402 (after the line above)
 
 SUBJECTS = ["extremes", "orders", "layouts", "sorting", "card_sorting", "functions", "complex_numbers", "contractions", "convolutions", "linalg", "products",
-            "tables", "tasks", "plots", "pieces"]
-WITHOUT_NUMPY = ["extremes", "tables", "plots"]
+            "tables", "tasks", "plots", "pieces", "names"]
+WITHOUT_NUMPY = ["extremes", "tables", "plots", "names"]
 COMPILERS = ["c++", "g++", "clang++"]  # one of them compiles the kernels of emulated cards
 
 

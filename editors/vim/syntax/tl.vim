@@ -11,12 +11,12 @@ syntax keyword tlType bool u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 f64 c64 c1
 " Words that are names elsewhere.
 syntax match tlKeyword "\<test\ze\s\+\""
 syntax match tlKeyword "\<export\ze\s\+fn\>"
-syntax match tlKeyword "\<as\ze\s\+\h"
-syntax match tlControl "\<on\ze\s\+\h"
-syntax match tlFunction "\%(\<fn\s\+\)\@<=\h\w*"
-syntax match tlStruct "\%(\<struct\s\+\)\@<=\h\w*"
+syntax match tlKeyword "\<as\ze\s\+\%(\h\|[^\x00-\x7f]\)"
+syntax match tlControl "\<on\ze\s\+\%(\h\|[^\x00-\x7f]\)"
+syntax match tlFunction "\%(\<fn\s\+\)\@<=\%(\h\|[^\x00-\x7f]\)\%(\w\|[^\x00-\x7f]\)*"
+syntax match tlStruct "\%(\<struct\s\+\)\@<=\%(\h\|[^\x00-\x7f]\)\%(\w\|[^\x00-\x7f]\)*"
 " Behind a dot every word is a name; not behind two.
-syntax match tlMember "\%(\%(^\|[^.]\)\.\)\@<=\h\w*"
+syntax match tlMember "\%(\%(^\|[^.]\)\.\)\@<=\%(\h\|[^\x00-\x7f]\)\%(\w\|[^\x00-\x7f]\)*"
 
 syntax match tlNumber "\<\d[0-9_]*\%(\.\d[0-9_]*\)\?\%([eE][+-]\?\d[0-9_]*\)\?i\?"
 syntax match tlNumber "\<0[xXoObB]\w\+"
