@@ -72,6 +72,17 @@ void evaluate_as_written(Context& cx, const std::vector<std::string>& names, std
   }
 }
 
+void no_parameter(Context& cx, const std::string& name, const Arg& arg,
+                  const std::vector<const std::vector<ast::Param>*>& functions) {
+  std::string hint;
+  for (const std::vector<ast::Param>* params : functions)
+    for (const ast::Param& p : *params)
+      if (edit_distance(p.name.text, arg.name) <= 2 || (p.name.text == "axis" && arg.name == "dim") ||
+          (p.name.text == "keep" && (arg.name == "keepdim" || arg.name == "keepdims")))
+        hint = fmt::format("did you mean `{} = `?", p.name.text);
+  error(cx, "WrongArguments", arg.name_span, fmt::format("`{}` has no parameter `{}`", name, arg.name), hint);
+}
+
 // Arguments by parameter; null: the default.
 std::vector<Arg*> arrange(Context& cx, FunctionInfo& info, std::vector<Arg>& args, Span span, bool& ok) {
   const auto& params = info.decl->params;
@@ -95,12 +106,7 @@ std::vector<Arg*> arrange(Context& cx, FunctionInfo& info, std::vector<Arg>& arg
     for (size_t i = 0; i < params.size(); ++i)
       if (params[i].name.text == arg.name) found = i;
     if (found == params.size()) {
-      std::string hint;
-      for (const ast::Param& p : params)
-        if (edit_distance(p.name.text, arg.name) <= 2 || (p.name.text == "axis" && arg.name == "dim") ||
-            (p.name.text == "keep" && (arg.name == "keepdim" || arg.name == "keepdims")))
-          hint = fmt::format("did you mean `{} = `?", p.name.text);
-      error(cx, "WrongArguments", arg.name_span, fmt::format("`{}` has no parameter `{}`", name, arg.name), hint);
+      no_parameter(cx, name, arg, {&params});
       ok = false;
       continue;
     }

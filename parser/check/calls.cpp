@@ -578,6 +578,19 @@ static FunctionInfo* choose_overload(Context& cx, const std::vector<FunctionInfo
   }
   for (FunctionInfo* function : functions)
     if (accepts(cx, *function, args)) return function;
+  std::vector<const std::vector<ast::Param>*> params;
+  for (const FunctionInfo* function : functions)
+    params.push_back(&function->decl->params);
+  auto is_named = [](const Arg& arg) {
+    return [&arg](const std::vector<ast::Param>* of) {
+      return std::any_of(of->begin(), of->end(), [&](const ast::Param& p) { return p.name.text == arg.name; });
+    };
+  };
+  for (const Arg& arg : args)
+    if (!arg.name.empty() && std::none_of(params.begin(), params.end(), is_named(arg))) {
+      no_parameter(cx, name, arg, params);
+      return nullptr;
+    }
   std::vector<std::string> types;
   for (const Arg& arg : args)
     types.push_back(arg.value ? show(cx, arg.value->type) : to_string(*arg.constant));

@@ -136,12 +136,31 @@ const std::vector<const ast::Stmt*>& declared(const Context& cx, Builtin builtin
   return cx.names.declared_builtins.at(std::string(info(builtin).name));
 }
 
+// As `tl fmt` would write it in a line that is long enough.
+static std::string on_one_line(const std::string& text) {
+  std::string line;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\n') {
+      line += text[i];
+      continue;
+    }
+    const size_t next = text.find_first_not_of(" \n", i);
+    if (next == std::string::npos) break;
+    if (text[next] == ')' && line.ends_with(','))
+      line.pop_back();
+    else if (!line.ends_with('('))
+      line += ' ';
+    i = next - 1;
+  }
+  return line;
+}
+
 std::string signature_of(const Context& cx, Builtin builtin) {
   const std::string_view name = info(builtin).name;
   std::string all;
   for (const ast::Stmt* function : declared(cx, builtin))
     all += (all.empty() ? "" : ", or ") + std::string(name.substr(0, name.find('.') + 1)) +
-           signature_text(source_text(cx, function->span));
+           on_one_line(signature_text(source_text(cx, function->span)));
   return all;
 }
 
