@@ -2,7 +2,7 @@
 """The language server, as an editor talks to it: tests/lsp/run.py TL [FILTER] [--rewrite].
 
 snapshots.py: requests and their answers (`cases/`); protocol.py: messages as they must be, and wrong ones; edits.py: random edits, after which
-the diagnostics are those of `tl check`. --rewrite writes the answers into `cases/` in place of the expected ones.
+the diagnostics are those of `tl check`. latency.py alone measures how long they take. --rewrite writes the answers into `cases/` in place of the expected ones.
 """
 import argparse
 import os
