@@ -8,6 +8,7 @@
 #include "driver/messages.h"
 #include "line_editor.h"
 #include "options.h"
+#include "parser/check/line_width.h"
 #include "parser/syntax/parse.h"
 #include "shown_values.h"
 #include "vm/interrupt.h"
@@ -134,7 +135,11 @@ private:
 
   // Messages in colour come behind what was printed: a terminal shows both.
   void answer_to(const std::string& input) {
-    if (editor_.is_terminal()) set_line_width(std::max<size_t>(editor::terminal_size().columns, kLeastColumns) - 1);
+    if (editor_.is_terminal()) {
+      const size_t columns = std::max<size_t>(editor::terminal_size().columns, kLeastColumns) - 1;
+      set_line_width(columns);
+      set_table_width(static_cast<int64_t>(columns));
+    }
     std::optional<KeptMessages> messages;
     if (editor_.is_terminal() && editor::has_colours(STDERR_FILENO)) messages.emplace();
     const std::string text = trimmed(input);

@@ -2,6 +2,7 @@
 #include "driver/run.h"
 #include "abi/visible.h"
 #include "backend/cache/disk_cache.h"
+#include "cli/editor/terminal.h"
 #include "commands.h"
 #include "compiler/compile.h"
 #include "driver/confine.h"
@@ -9,8 +10,10 @@
 #include "ir/interpret/interpret.h"
 #include "ir/lower/lower.h"
 #include "options.h"
+#include "parser/check/line_width.h"
 #include "vm/audit.h"
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace tl::cli {
 namespace {
@@ -84,6 +87,7 @@ void add_run(Command app, int& exit_code) {
   add_model_options(command, state->import);
   Option inline_code = command.add_option("-e", state->code, "run this text");
   command.on_chosen([command, state, inline_code, &exit_code] {
+    if (isatty(STDOUT_FILENO)) set_table_width(static_cast<int64_t>(editor::terminal_size().columns));
     state->flags.finish();
     exit_code = run(state->flags, state->import, command.rest(), inline_code.given() ? &state->code : nullptr);
   });

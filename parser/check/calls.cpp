@@ -8,11 +8,13 @@
 #include "parser/check/function_calls.h"
 #include "parser/check/functions.h"
 #include "parser/check/known.h"
+#include "parser/check/line_width.h"
 #include "parser/check/modules.h"
 #include "parser/check/names.h"
 #include "parser/check/operators.h"
 #include "parser/check/sizes.h"
 #include "parser/check/structs.h"
+#include "parser/check/tables.h"
 #include "parser/check/transforms.h"
 #include "parser/check/types.h"
 #include "parser/check/unknown.h"
@@ -184,6 +186,8 @@ ExprPtr check_call(Context& cx, const ast::Expr& e, const ast::Call& c, const Ty
     args.push_back(
         {argument.name.text, argument.value, argument.value->span, argument.name.span, nullptr, std::nullopt});
   if (is_about_axes(callee->name) && is_library(cx, e.span.file)) return axes_value(cx, e);
+  if (callee->name == "each_column" && is_library(cx, e.span.file)) return each_column(cx, e, c, expected);
+  if (callee->name == "line_width" && is_library(cx, e.span.file)) return int_value(table_width(), e.span);
   // How the library, and it alone, fails: at_least(x, a, b, "Kind", "message of {0}") is x where a >= b.
   if (callee->name == "at_least" && is_library(cx, e.span.file) && args.size() == 5) {
     ExprPtr x = take(cx, args[0]);

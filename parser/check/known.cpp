@@ -58,13 +58,18 @@ std::optional<Static> of_binary(Context& cx, const ast::Binary& node) {
   return std::nullopt;
 }
 
-// The type of a tensor that has a name.
-std::optional<Type> tensor_type(Context& cx, const ast::Expr* e) {
+// The type of a variable.
+std::optional<Type> type_of_name(Context& cx, const ast::Expr* e) {
   auto* name = ast::as<ast::Name>(e);
   const Entity* entity = name ? find(cx, name->name) : nullptr;
   if (!entity || entity->kind != Entity::Kind::Variable) return std::nullopt;
-  const Type type = cx.open.resolved(current_type(cx, entity->var));
-  return type.is_tensor() ? std::optional(type) : std::nullopt;
+  return cx.open.resolved(current_type(cx, entity->var));
+}
+
+// The type of a tensor that has a name.
+std::optional<Type> tensor_type(Context& cx, const ast::Expr* e) {
+  auto type = type_of_name(cx, e);
+  return type && type->is_tensor() ? type : std::nullopt;
 }
 
 // ---- axes
@@ -160,8 +165,10 @@ std::optional<Static> of_call(Context& cx, const ast::Call& node) {
   if (const Entity* entity = find(cx, callee->name); entity && !is_prelude_function(*entity)) return std::nullopt;
   if (callee->name == "len") {
     auto tuple = static_of(cx, node.arguments[0].value);
-    if (!tuple || tuple->kind != Kind::Tuple) return std::nullopt;
-    return of_int(static_cast<int64_t>(tuple->elements.size()));
+    if (tuple && tuple->kind == Kind::Tuple) return of_int(static_cast<int64_t>(tuple->elements.size()));
+    auto type = type_of_name(cx, node.arguments[0].value);
+    if (!type || !type->is_tuple()) return std::nullopt;
+    return of_int(static_cast<int64_t>(type->elements.size()));
   }
   if (callee->name != "rank") return std::nullopt;
   auto type = tensor_type(cx, node.arguments[0].value);

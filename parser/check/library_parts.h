@@ -21,7 +21,9 @@ std::vector<std::string> reachable_parts(const std::vector<std::string_view>& pr
 
 // Built-in functions whose work, of some arguments, a function of the library does, or whose result is its struct.
 constexpr std::pair<std::string_view, std::string_view> kWrittenInLibrary[] = {
-    {"gather", "gather_parts"},        {"all_reduce", "sum_on_each"}, {"data_parallel", "run_on_each"},
-    {"data_parallel", "run_on_ranks"}, {"read_table", "Texts"},       {"read_table", "Times"}};
+    {"gather", "gather_parts"},       {"all_reduce", "sum_on_each"},
+    {"data_parallel", "run_on_each"}, {"data_parallel", "run_on_ranks"},
+    {"read_table", "Texts"},          {"read_table", "Times"},
+    {"read_table", "shown"},          {"print", "shown"}};
 
 } // namespace tl

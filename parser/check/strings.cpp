@@ -7,6 +7,7 @@
 #include "parser/check/lists.h"
 #include "parser/check/names.h"
 #include "parser/check/structs.h"
+#include "parser/check/tables.h"
 #include "parser/check/text.h"
 #include "parser/check/values.h"
 #include <fmt/format.h>
@@ -165,6 +166,8 @@ void append_value(Context& cx, typed::Expr& interp, ExprPtr value, const std::st
     interp.type = Type::error();
     return;
   }
+  if (spec.empty())
+    if (ExprPtr text = table_as_text(cx, value, span)) value = std::move(text);
   if (value->type.is_aggregate()) return append_elements(cx, interp, std::move(value), spec, span);
   if (value->type.is_list()) return append_list(cx, interp, std::move(value), spec, span);
   if (value->type.is_range()) return append_range(cx, interp, std::move(value), spec, span);

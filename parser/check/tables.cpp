@@ -1,19 +1,32 @@
 // Tables whose columns the file tells. A struct is declared for them, and the call checked as under an annotation.
 #include "parser/check/tables.h"
 #include "lang/source.h"
+#include "parser/check/calls.h"
 #include "parser/check/expressions.h"
 #include "parser/check/functions.h"
+#include "parser/check/line_width.h"
 #include "parser/check/modules.h"
 #include "parser/check/names.h"
 #include "parser/check/statements.h"
+#include "parser/check/values.h"
+#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+
+namespace tl {
+
+static int64_t columns = kUsualLineWidth;
+void set_table_width(int64_t width) { columns = width; }
+int64_t table_width() { return columns; }
+
+} // namespace tl
 
 namespace tl::checker {
 namespace {
 
 constexpr const char* kModule = "table"; // where the structs of columns of text and of times are declared
 constexpr const char* kSize = "n";
+constexpr std::string_view kTexts = "Texts", kTimes = "Times"; // its structs
 
 bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 
@@ -137,6 +150,70 @@ ExprPtr table_as_found(Context& cx, const std::string& path, const ast::Expr& pa
     }
   TableStruct made(cx, span);
   return made.read(made.declare(path, header.columns, env), path_expr);
+}
+
+// A vector, or a struct of the module `table` for texts and times: its rows.
+static std::optional<Size> rows_of_column(const Type& type) {
+  if (type.is_tensor() && type.rank() == 1) return type.shape[0];
+  const bool is_column = type.is_struct() && (type.record->name == kTexts || type.record->name == kTimes);
+  return is_column ? rows_of_column(type.elements[0]) : std::nullopt;
+}
+
+static bool is_table(const Type& type) {
+  if (!type.is_struct() || type.elements.empty() || rows_of_column(type)) return false;
+  const std::optional<Size> rows = rows_of_column(type.elements[0]);
+  return rows && std::all_of(type.elements.begin(), type.elements.end(),
+                             [&](const Type& column) { return rows_of_column(column) == rows; });
+}
+
+ExprPtr table_as_text(Context& cx, ExprPtr& value, Span span) {
+  constexpr const char* kShown = "shown";
+  if (!is_table(value->type)) return nullptr;
+  Scope* module = module_of_columns(cx);
+  const std::optional<Callable> shown = module ? callable_in(cx, module, kShown) : std::nullopt;
+  if (!shown) return nullptr;
+  std::vector<Arg> args(1);
+  args[0].span = span;
+  args[0].value = std::move(value);
+  return call_named(cx, *shown, kShown, span, std::move(args), span, false, nullptr);
+}
+
+static std::string kind_of_column(const Type& type) {
+  if (type.is_tensor()) return std::string(name_of(type.dtype));
+  return type.record->name == kTexts ? "text" : "time";
+}
+
+static ast::StringLiteral text_literal(const std::string& text) {
+  ast::StringLiteral literal;
+  literal.parts.emplace_back().text = text;
+  return literal;
+}
+
+ExprPtr each_column(Context& cx, const ast::Expr& e, const ast::Call& call, const Type* expected) {
+  ast::Expr* table = call.arguments[0].value;
+  const Type type = refresh(cx, *check_expr(cx, table));
+  if (type.is_error()) return broken(e.span);
+  if (!is_table(type)) {
+    error(cx, "TypeMismatch", e.span,
+          fmt::format("a table is a struct of columns of one length, and this is {}", show(cx, type)));
+    return broken(e.span);
+  }
+  auto made = [&](decltype(ast::Expr::node) node) {
+    cx.functions.made->exprs.push_back({e.span, false, 1, std::move(node)});
+    return &cx.functions.made->exprs.back();
+  };
+  ast::Call list;
+  list.callee = made(ast::Name{"list"});
+  for (const Record::Field& field : type.record->fields) {
+    const Type& column = type.elements[list.arguments.size()];
+    ast::Call one;
+    one.callee = call.arguments[1].value;
+    one.arguments.push_back({{}, made(text_literal(field.name))});
+    one.arguments.push_back({{}, made(text_literal(kind_of_column(column)))});
+    one.arguments.push_back({{}, made(ast::Field{table, {field.name, e.span}})});
+    list.arguments.push_back({{}, made(std::move(one))});
+  }
+  return check_expr(cx, made(std::move(list)), expected);
 }
 
 } // namespace tl::checker

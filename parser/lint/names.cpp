@@ -109,6 +109,7 @@ void unused_import(const Names& names, const Uses& uses, const Symbol& module, D
   const auto* import = ast::as<ast::Import>(module.statement);
   const auto target = import ? names.input.imports.targets.find(import) : names.input.imports.targets.end();
   if (target == names.input.imports.targets.end() || uses.is_read(module)) return;
+  if (import->path == "table") return; // columns of text have its types, and `print` its way to show a table
   if (uses.is_file_used(target->second->id) || acts(*target->second)) return;
   diagnostics.warning("UnusedImport", module.statement->span, fmt::format("nothing of `{}` is used", module.name),
                       "remove the import");

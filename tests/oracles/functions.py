@@ -166,6 +166,12 @@ def elementwise(m, name, function, low=-9.0, high=9.0, kinds=("float",), special
     return Case(call(name, *arrays), arrays, want, 3, type == "f64" and not special)
 
 
+def infinities_replaced(m):
+    case = elementwise(m, "nan_to_num", np.copy)
+    x = case.arrays["x"]
+    return Case("nan_to_num(x, posinf = 9.0, neginf = -9.0)", {"x": x}, lambda: np.nan_to_num(x, posinf=9.0, neginf=-9.0))
+
+
 def rounding(m):
     type, decimals = m.type("float", "int"), m.pick([-2, -1, 0, 1, 2, 3])
     x = m.array(type, m.shape())
@@ -498,6 +504,58 @@ def operators(m, name):
     return Case("reduce_by_index(|a, b| max(a, b), s, i, x)", {"x": x, "s": start, "i": at}, want)
 
 
+def continued(m):
+    type, shape, mode = m.type("float", "int", "bool"), m.shape(1, 3, empty=False), m.pick(["edge", "reflect", "symmetric", "wrap"])
+    x = m.array(type, shape)
+    margins = [(int(a), int(b)) for a, b in m.rng.integers(0, 5, (len(shape), 2))]
+    at = [theirs.continued(n, a, b, mode) for n, (a, b) in zip(shape, margins)]
+    return Case(f'pad(x, {margins}, mode = "{mode}")', {"x": x}, lambda: x[np.ix_(*at)])
+
+
+def repeated(m):
+    x = m.array(m.type("float", "int", "bool"), m.shape(1, 3))
+    axis = m.one_axis(x.ndim)
+    counts = m.rng.integers(0, 4, x.shape[axis])
+    return Case(f"repeat(x, counts = c, axis = {axis})", {"x": x, "c": counts}, lambda: np.repeat(x, counts, axis=axis))
+
+
+def rows_once(m):
+    x = m.array(m.type("int"), m.shape(2, 3, empty=False)) // 5
+    return Case("unique_rows(x)", {"x": x}, lambda: [np.ravel(a) if k == 1 else a for k, a in enumerate(np.unique(x, axis=0, return_inverse=True, return_counts=True))])
+
+
+def ordered_by_keys(m):
+    n = m.pick(SIZES)
+    arrays = {key: m.array(m.type("float", "int"), (n,), 0.1, ties=True) for key in "xyz"[: m.pick([2, 3])]}
+    return Case(f"lexsort(({', '.join(arrays)}))", arrays, lambda: np.lexsort(tuple(arrays.values())))
+
+
+def unwrapped(m):
+    type, shape = m.pick(["f32", "f64"]), m.shape(1, 3)
+    x, axis, period = m.array(type, shape) * 2, m.one_axis(len(shape)), m.pick([None, 4.0, 6.0])
+    named = {} if period is None else {"period": period}
+    return Case(call("unwrap", "x", axis=axis, **named), {"x": x}, lambda: np.unwrap(x, axis=axis, **named).astype(x.dtype), 40)
+
+
+def divided(m):
+    u, v = m.array("f64", (m.pick([1, 2, 3, 5]),)), m.array("f64", (m.pick([1, 2, 3]),))
+    v[0] = m.pick([1.0, 2.0, -4.0])
+    return Case("polydiv(u, v)", {"u": u, "v": v}, lambda: list(np.polydiv(u, v)), 1e3)
+
+
+def zeros_of(m):
+    roots = np.sort(m.rng.permutation(9)[: m.pick([1, 2, 3, 4])].astype(float) - 4)
+    p = np.concatenate((np.zeros(m.pick([0, 1])), np.poly(roots)))
+    return Case("sort(linalg.roots(p).real)", {"p": p}, lambda: np.sort(np.roots(p).real), 1e5)
+
+
+def places(m):
+    sizes = m.pick([(3, 4), (2, 3, 5), (7,)])
+    k = m.rng.integers(0, int(np.prod(sizes)), m.shape(0, 2))
+    return Case(f"(unravel_index(k, {written(sizes)}), ravel_multi_index(unravel_index(k, {written(sizes)}), {written(sizes)}))", {"k": np.asarray(k)},
+                lambda: [*np.unravel_index(k, sizes), k])
+
+
 def averages(m):
     type, shape = m.pick(["f32", "f64"]), m.shape(1, 3, empty=False)
     x, axis = m.array(type, shape), m.one_axis(len(shape))
@@ -577,6 +635,14 @@ def subjects():
         "polyder": lambda m: polynomials(m, "polyder"), "polyint": lambda m: polynomials(m, "polyint"), "polyfit": fitted,
         "sort(descending=)": lambda m: descending(m, "sort"), "argsort(descending=)": lambda m: descending(m, "argsort"),
         "norm(ord=)": norms, "matrix_norm": matrix_norms, "matrix_power": matrix_powers, "matrix_rank": ranks, "cond": conditions,
+        "pad(mode=)": continued, "repeat(counts=)": repeated, "unique_rows": rows_once, "lexsort": ordered_by_keys, "unwrap": unwrapped, "polydiv": divided,
+        "roots": zeros_of, "unravel_index": places,
+        "polyfromroots": lambda m: (lambda r: Case("polyfromroots(r)", {"r": r}, lambda: np.poly(r), 100))(m.array("f64", (m.pick([1, 2, 3, 5]),))),
+        "gcd": lambda m: elementwise(m, "gcd", np.gcd, kinds=("int",), count=2),
+        "lcm": lambda m: elementwise(m, "lcm", lambda x, y: np.lcm(x.astype(np.int64), y.astype(np.int64)).astype(x.dtype), kinds=("int",), count=2),
+        "copysign": lambda m: elementwise(m, "copysign", np.copysign, count=2),
+        "logaddexp": lambda m: elementwise(m, "logaddexp", np.logaddexp, count=2),
+        "nan_to_num": lambda m: infinities_replaced(m),
         "reduce": lambda m: operators(m, "reduce"), "scan": lambda m: operators(m, "scan"),
         "reduce_by_index": lambda m: operators(m, "reduce_by_index"),
     }
@@ -599,7 +665,9 @@ sum(cross(x[:3], x[2:5] ** 2) ** 2) sum(tensordot(x[:, new] * x, x, 1) ** 2) sum
 sum(interp(f64([0.3]), f64([-1.0, 0.0, 1.5]), x[:3]) ** 2) sum(convolve(x, x[:3], "same") ** 2) sum(correlate(x, x[:3]) ** 2) trapezoid(x * x) trapezoid(x, x * x)
 sum(gradient(x) ** 2) sum(gradient(x, 0.5, edge_order = 2) ** 2) sum(polyval(x, x) ** 2) sum(polyder(x) ** 2) sum(polyint(x) ** 2) sum(sort(x, descending = true)[:2])
 norm(x, ord = 1) norm(x, ord = 3) norm(x, ord = inf) norm(x[:, new] * x, ord = 1) linalg.matrix_norm(x[:, new] * x, "nuc") sum(linalg.matrix_power(x[:2, new] + x[2:4], 3))
-sum(linalg.expm((x[:2, new] + x[2:4]) / 9.0)) sum(linalg.polyfit(f64(arange(5)), x, 2) ** 2) reduce(|a, b| a * b, f64(1.0), x) sum(scan(|a, b| a * b, f64(1.0), x) ** 2)
+sum(linalg.expm((x[:2, new] + x[2:4]) / 9.0)) sum(linalg.polyfit(f64(arange(5)), x, 2) ** 2) sum(pad(x, [(1, 2)], mode = "reflect") ** 2)
+sum(repeat(x, counts = [1, 0, 2, 1, 3]) ** 2) sum(logaddexp(x, x * x)) sum(polyfromroots(x) ** 2) sum(unwrap(x) ** 2) sum(copysign(x, -1.0) * x) sum(nan_to_num(x) ** 2)
+sum(polydiv(x, x[:2] + 9.0)[0] ** 2) reduce(|a, b| a * b, f64(1.0), x) sum(scan(|a, b| a * b, f64(1.0), x) ** 2)
 sum(reduce_by_index(|a, b| a * b, f64([1.0, 2.0]), [0, 1, 0, 0, 1], x) ** 2) sum(round(x, 1) + x) sum(histogram(x, f64([-9.0, 0.0, 9.0]), weights = x * x)[0] ** 2)"""
 
 

@@ -51,3 +51,10 @@ def popcount(x):
 def clz(x):
     numbers, width = bits(x)
     return np.array([width - value.bit_length() for value in numbers], np.int64).reshape(x.shape)
+
+
+def continued(n, before, behind, mode):
+    """The positions that margins repeat, as `np.pad` has them (whose versions differ where a margin is wider than the axis)."""
+    once = list(range(n))
+    cycle = {"edge": once, "wrap": once, "symmetric": once + once[::-1], "reflect": once + once[-2:0:-1]}[mode]
+    return [min(max(k, 0), n - 1) if mode == "edge" else cycle[k % len(cycle)] for k in range(-before, n + behind)]

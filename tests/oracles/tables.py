@@ -3,6 +3,7 @@ identifiers), read back by `read_table`, and rows, groups and joins of them agai
 
 Each program prints one line of JSON for each result; floats as their shortest digits.
 """
+import collections
 import csv
 import datetime
 import gzip
@@ -172,6 +173,9 @@ def run_case(oracle, rng, number):
         lines.append("let half = t[::2]\nlet (l, r) = table.inner_join(%s, half.%s)" % (place, names[key]))
         expect("i64", "l", [a for a, _ in pairs])
         expect("i64", "r * 2", [b for _, b in pairs])
+    describe(expect, names, columns)
+    lines.append('print(len("{t}".split("\\n")), max(len(s) for s in "{t}".split("\\n")) <= 80)')
+    wanted.append(("{t}", "shown", columns))
     mask = [rng.random() < 0.5 for _ in range(rows)]
     kept = [k for k in range(rows) if mask[k]]
     lines.append("let m: bool[_] = [%s]" % ", ".join(str(x).lower() for x in mask))
@@ -205,9 +209,34 @@ def run_case(oracle, rng, number):
         compare(oracle, number, again.stdout.splitlines(), [(n, c.kind, c.values) for n, c in zip(names, columns)])
 
 
+def describe(expect, names, columns):
+    """`table.describe` against the columns themselves; kinds of columns that it describes alike."""
+    there = [[v for v in c.values if v is not None] for c in columns]
+    counts = [collections.Counter(there[k]) if c.kind == "text" else {} for k, c in enumerate(columns)]
+    most = [max(c.values(), default=0) if c else 0 for c in counts]
+    expect("text", "table.describe(t).column", names)
+    expect("i64", "table.describe(t).count", [len(v) for v in there])
+    expect("i64", "table.describe(t).missing", [len(c.values) - len(v) for c, v in zip(columns, there)])
+    expect("i64", "table.describe(t).distinct", [len(set(v)) for v in there])
+    expect("i64", "table.describe(t).times", most)
+    expect("text", "table.describe(t).most_frequent",
+           [min((v for v in c if c[v] == m), key=text_order) if m else None for c, m in zip(counts, most)])
+    for name, of, kinds in [("first", min, ["time"]), ("last", max, ["time"])]:
+        expect("time", "table.describe(t)." + name, [of(v) if v and c.kind in kinds else None for c, v in zip(columns, there)])
+    for name, of in [("min", min), ("max", max)]:
+        expect("f64", "table.describe(t)." + name, [float(of(v)) if v and c.kind in ("i64", "f64", "bool") else None for c, v in zip(columns, there)])
+
+
 def read_saved(path):
     with open(path, newline="", encoding="utf-8") as file:
         return next(csv.reader(file))
+
+
+def shown_well(line, rows):
+    """How many lines a table takes, of which columns may need several blocks, and whether they fit."""
+    count, fits = line.split()
+    block = 2 + (rows if rows <= 20 else 11)
+    return fits == "true" and any(int(count) == blocks * (block + 1) for blocks in range(1, 6))
 
 
 def same(kind, got, value):
@@ -220,6 +249,10 @@ def compare(oracle, number, lines, wanted):
     if not oracle.check(len(lines) == len(wanted), "case %d: %d lines, not %d" % (number, len(lines), len(wanted))) and len(lines) != len(wanted):
         return
     for line, (place, kind, values) in zip(lines, wanted):
+        if kind == "shown":
+            rows = len(values[0].values)
+            oracle.check(shown_well(line, rows), "case %d: %d rows in %s" % (number, rows, line))
+            continue
         try:
             got = json.loads(line)
         except ValueError:
