@@ -200,7 +200,7 @@ done
 # function, since their names may be the same.
 mkdir "$out/library"
 imports="$(printf 'import %s\n' bench data linalg nn onnx optim plot table)"
-"$tl" doc | awk -v imports="$imports" -v folder="$out/library" '
+"$tl" doc --all | awk -v imports="$imports" -v folder="$out/library" '
   function take(code, value,   last, before) { # the statements and the expression of an example
     if (code ~ /^devices\("gpu"\)/ || code ~ /^exit/) { print code; return }
     count++
