@@ -16,7 +16,8 @@ check "hello" 0 "^hello$" -- "$out/hello"
 check "the name without .tl" 0 -- sh -c "cd '$out' && mkdir -p here && cd here && '$tl' build ../hello.tl && ./hello"
 check "from standard input" 0 "^3$" -- sh -c "echo 'print(1 + 2)' | '$tl' build - -o '$out/three' && '$out/three'"
 for sample in lenet gpt; do
-  patience=$((3 * patience)) check "the same bytes twice: $sample" 0 -- sh -c "'$tl' build samples/$sample.tl -o '$out/$sample' && '$tl' build --no-cache samples/$sample.tl -o '$out/again' && cmp '$out/$sample' '$out/again'"
+  patience=$((3 * patience)) check "the same bytes twice: $sample" 0 -- \
+    sh -c "'$tl' build samples/$sample.tl -o '$out/$sample' && '$tl' build --no-cache samples/$sample.tl -o '$out/again' && cmp '$out/$sample' '$out/again'"
 done
 [[ -n ${TL_SANITIZED:-} ]] || check "LeNet is at most 2.1 MB" 0 -- test "$(stat -c %s "$out/lenet")" -le 2100000
 for form in "llvm:define .*@" "asm:vmovups|vmulss|ret" "cuda:__global__" "ir:kernel" "bytecode:launch"; do
