@@ -82,6 +82,7 @@ private:
   llvm::Value* from_memory(DType memory, llvm::Value* raw);
   llvm::Value* to_memory(DType memory, llvm::Value* value);
   llvm::Instruction* note_alias(llvm::Instruction* access, uint32_t param);
+  void prefetch(llvm::Value* place, uint32_t locality = 3);        // 3: into the nearest cache
   llvm::Value* local_variable(llvm::Type* type, const char* name); // alloca in the entry block
 
   // --- values

@@ -6,7 +6,9 @@
 
 namespace tl::cpu {
 
-constexpr int64_t kRowsAhead = 16; // about the time that memory takes, while so many are packed
+// Runs that are short and far apart are no stream that the machine would see: they are asked of memory so many rows
+// early, about the time that it takes. What is beyond the factor is not read for that.
+constexpr int64_t kRowsAhead = 16;
 
 void GemmEmitter::emit_pack(const std::string& symbol) {
   begin(symbol);
@@ -79,20 +81,13 @@ Values GemmEmitter::pack_rows(Value* source, Value* target, Value* from, Value* 
       else
         raw = b.CreateMaskedGather(raw_type, b.CreateGEP(memory, base, e.in_lanes(Val::line(number(0), b_col))),
                                    memory_align, mask, zero);
-      if (plan.b_contiguous) ask(b.CreateGEP(memory, base, multiply(b_row, number(kRowsAhead))));
+      if (plan.b_contiguous) e.prefetch(b.CreateGEP(memory, base, multiply(b_row, number(kRowsAhead))));
       Value* place = b.CreateAdd(multiply(row, number(plan.nr)), number(v * plan.lanes));
       b.CreateAlignedStore(e.from_memory(gemm.type, raw), at(target, place), align);
       lanes(0);
     }
   });
   return {};
-}
-
-// Runs that are short and far apart are no stream that the machine would see: they are asked of memory early. What is
-// beyond the factor is not read for that.
-void GemmEmitter::ask(Value* place) {
-  b.CreateIntrinsic(llvm::Intrinsic::prefetch, {place->getType()},
-                    {place, b.getInt32(0), b.getInt32(3), b.getInt32(1)});
 }
 
 void GemmEmitter::pack_transposed(Value* source, Value* target, Value* kk, Value* columns) {
@@ -153,7 +148,7 @@ Values GemmEmitter::pack_a(Value* a_start, Value* length) {
         for (int64_t c = 0; c < count; ++c) {
           Value* place = b.CreateGEP(memory, row[0], from_kk[static_cast<size_t>(c)]);
           Value* raw = b.CreateAlignedLoad(side_by_side, place, memory_align);
-          if (is_even(A)) ask(b.CreateGEP(memory, place, multiply(a_col, number(kRowsAhead))));
+          if (is_even(A)) e.prefetch(b.CreateGEP(memory, place, multiply(a_col, number(kRowsAhead))));
           b.CreateAlignedStore(e.from_memory(gemm.type, raw), target(c), align);
         }
       });

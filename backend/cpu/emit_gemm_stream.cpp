@@ -70,9 +70,7 @@ void GemmEmitter::stream_vectors(Value* a, Value* source, Value* c, int64_t vect
             Values places;
             for (size_t i = 0; i < count; ++i) {
               places.push_back(at(column[v * count + i], kk));
-              if (prefetch)
-                b.CreateIntrinsic(in::prefetch, {b.getPtrTy()},
-                                  {at(places.back(), next_columns), b.getInt32(0), b.getInt32(2), b.getInt32(1)});
+              if (prefetch) e.prefetch(at(places.back(), next_columns), 2);
             }
             const Values x = load_transposed(b, element, places, [](llvm::Instruction*) {});
             for (size_t r = 0; r < count; ++r)

@@ -324,10 +324,8 @@ void Emitter::load(const Instr& instr) {
     result = raw;
     constexpr int64_t line = 64;
     const int64_t bytes = static_cast<int64_t>(lanes_.width) * size_of(memory);
-    for (int64_t at = 0; at < bytes && ahead_ > 0 && !lanes_.mask; at += line) {
-      Value* later = b.CreateConstGEP1_64(b.getInt8Ty(), place, ahead_ * bytes + at);
-      b.CreateIntrinsic(in::prefetch, {b.getPtrTy()}, {later, b.getInt32(0), b.getInt32(3), b.getInt32(1)});
-    }
+    for (int64_t at = 0; at < bytes && ahead_ > 0 && !lanes_.mask; at += line)
+      prefetch(b.CreateConstGEP1_64(b.getInt8Ty(), place, ahead_ * bytes + at));
   } else if (offset.is_line() && is_constant(offset.stride, -1) && !lanes_.mask) {
     Value* first = b.CreateSub(offset.base, b.getInt64(lanes_.width - 1));
     raw = b.CreateAlignedLoad(vector, b.CreateInBoundsGEP(element, base, first), align);
@@ -342,6 +340,10 @@ void Emitter::load(const Instr& instr) {
   }
   if (raw) note_alias(raw, instr.param);
   set(instr.results[0], Val::vector(from_memory(memory, result)));
+}
+
+void Emitter::prefetch(Value* place, uint32_t locality) {
+  b.CreateIntrinsic(in::prefetch, {b.getPtrTy()}, {place, b.getInt32(0), b.getInt32(locality), b.getInt32(1)});
 }
 
 void Emitter::store(const Instr& instr) {

@@ -86,7 +86,6 @@ private:
   // `lanes` rows from row kk on, which begin at `source`, of a vector of the panel, where each column of B is
   // contiguous: vectors along k are loaded and transposed in registers. What is beyond the `columns` is as the last.
   void pack_transposed(Value* source, Value* target, Value* kk, Value* columns);
-  void ask(llvm::Value* place); // prefetches it
 
   // Rows [0, length) of a panel, with tables: as many as a vector has lanes that lie side by side are transposed.
   void pack_blocks(Value* length, const std::function<void(Value* kk)>& transposed,

@@ -72,11 +72,10 @@ void evaluate_as_written(Context& cx, const std::vector<std::string>& names, std
   }
 }
 
-void no_parameter(Context& cx, const std::string& name, const Arg& arg,
-                  const std::vector<const std::vector<ast::Param>*>& functions) {
+void no_parameter(Context& cx, const std::string& name, const Arg& arg, const std::vector<FunctionInfo*>& functions) {
   std::string hint;
-  for (const std::vector<ast::Param>* params : functions)
-    for (const ast::Param& p : *params)
+  for (const FunctionInfo* function : functions)
+    for (const ast::Param& p : function->decl->params)
       if (edit_distance(p.name.text, arg.name) <= 2 || (p.name.text == "axis" && arg.name == "dim") ||
           (p.name.text == "keep" && (arg.name == "keepdim" || arg.name == "keepdims")))
         hint = fmt::format("did you mean `{} = `?", p.name.text);
@@ -106,7 +105,7 @@ std::vector<Arg*> arrange(Context& cx, FunctionInfo& info, std::vector<Arg>& arg
     for (size_t i = 0; i < params.size(); ++i)
       if (params[i].name.text == arg.name) found = i;
     if (found == params.size()) {
-      no_parameter(cx, name, arg, {&params});
+      no_parameter(cx, name, arg, {&info});
       ok = false;
       continue;
     }

@@ -10,8 +10,7 @@ ExprPtr take(Context& cx, Arg& arg, const Type* expected = nullptr);
 void evaluate_as_written(Context& cx, const std::vector<std::string>& names, std::vector<Arg>& args,
                          typed::Block& before);
 // Reports that none of these functions has a parameter of the argument's name.
-void no_parameter(Context& cx, const std::string& name, const Arg& arg,
-                  const std::vector<const std::vector<ast::Param>*>& functions);
+void no_parameter(Context& cx, const std::string& name, const Arg& arg, const std::vector<FunctionInfo*>& functions);
 std::vector<Arg*> arrange(Context& cx, FunctionInfo& info, std::vector<Arg>& args, Span span, bool& ok);
 bool infer_type(Context& cx, const ast::TypeExpr* type, const Type& actual, FunctionInfo& info, Bindings& bindings,
                 const Arg& arg, const std::string& param);

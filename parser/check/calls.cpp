@@ -387,17 +387,20 @@ ExprPtr call_named(Context& cx, const Callable& callable, const std::string& nam
   return call_once(cx, callable, name, unchecked(written), span, is_method, expected); // says what is wrong
 }
 
+static bool has_parameter(const ast::Function& function, const std::string& name) {
+  return std::any_of(function.params.begin(), function.params.end(),
+                     [&](const ast::Param& param) { return param.name.text == name; });
+}
+
 // Is an argument named that only a function has which overloads the builtin?
 static bool names_overload(const Context& cx, const Callable& callable, const std::vector<Arg>& args) {
   if (callable.functions.empty()) return false;
-  auto has = [](const ast::Function& function, const std::string& name) {
-    return std::any_of(function.params.begin(), function.params.end(),
-                       [&](const ast::Param& param) { return param.name.text == name; });
-  };
   const std::vector<const ast::Stmt*>& own = declared(cx, *callable.builtin);
   return std::any_of(args.begin(), args.end(), [&](const Arg& arg) {
-    auto in_builtin = [&](const ast::Stmt* function) { return has(*ast::as<ast::Function>(function), arg.name); };
-    auto in_function = [&](const FunctionInfo* function) { return has(*function->decl, arg.name); };
+    auto in_builtin = [&](const ast::Stmt* function) {
+      return has_parameter(*ast::as<ast::Function>(function), arg.name);
+    };
+    auto in_function = [&](const FunctionInfo* function) { return has_parameter(*function->decl, arg.name); };
     return !arg.name.empty() && std::none_of(own.begin(), own.end(), in_builtin) &&
            std::any_of(callable.functions.begin(), callable.functions.end(), in_function);
   });
@@ -582,19 +585,12 @@ static FunctionInfo* choose_overload(Context& cx, const std::vector<FunctionInfo
   }
   for (FunctionInfo* function : functions)
     if (accepts(cx, *function, args)) return function;
-  std::vector<const std::vector<ast::Param>*> params;
-  for (const FunctionInfo* function : functions)
-    params.push_back(&function->decl->params);
-  auto is_named = [](const Arg& arg) {
-    return [&arg](const std::vector<ast::Param>* of) {
-      return std::any_of(of->begin(), of->end(), [&](const ast::Param& p) { return p.name.text == arg.name; });
-    };
-  };
-  for (const Arg& arg : args)
-    if (!arg.name.empty() && std::none_of(params.begin(), params.end(), is_named(arg))) {
-      no_parameter(cx, name, arg, params);
-      return nullptr;
-    }
+  for (const Arg& arg : args) {
+    auto has = [&](const FunctionInfo* function) { return has_parameter(*function->decl, arg.name); };
+    if (arg.name.empty() || std::any_of(functions.begin(), functions.end(), has)) continue;
+    no_parameter(cx, name, arg, functions);
+    return nullptr;
+  }
   std::vector<std::string> types;
   for (const Arg& arg : args)
     types.push_back(arg.value ? show(cx, arg.value->type) : to_string(*arg.constant));
