@@ -517,8 +517,8 @@ static ExprPtr check_conversion(Context& cx, DType type, std::vector<Arg> args, 
 }
 
 // May these (checked) arguments be meant for this function? Element types and kinds decide; an open literal counts as
-// its default.
-static bool accepts(Context& cx, const FunctionInfo& info, const std::vector<Arg>& args) {
+// its default, or as what it may become.
+static bool accepts(Context& cx, const FunctionInfo& info, const std::vector<Arg>& args, bool by_default) {
   const auto& params = info.decl->params;
   size_t index = 0;
   std::set<std::string> given;
@@ -557,7 +557,8 @@ static bool accepts(Context& cx, const FunctionInfo& info, const std::vector<Arg
     auto type_param = std::find_if(info.decl->type_params.begin(), info.decl->type_params.end(),
                                    [&](const ast::TypeParam& p) { return p.name.text == named->name.text; });
     if (auto dtype = dtype_from_name(named->name.text)) {
-      if (!actual.is_tensor() || actual.dtype != *dtype || !fits_rank()) return false;
+      const bool fits = by_default ? actual.dtype == *dtype : cx.open.may_be(actual, *dtype);
+      if (!actual.is_tensor() || !fits || !fits_rank()) return false;
     } else if (type_param != info.decl->type_params.end() && is_whole(*type_param, *info.decl)) {
       continue;
     } else if (type_param != info.decl->type_params.end()) {
@@ -583,8 +584,9 @@ static FunctionInfo* choose_overload(Context& cx, const std::vector<FunctionInfo
     check_arg(cx, arg);
     if (arg.value && arg.value->type.is_error()) return nullptr;
   }
-  for (FunctionInfo* function : functions)
-    if (accepts(cx, *function, args)) return function;
+  for (const bool by_default : {true, false})
+    for (FunctionInfo* function : functions)
+      if (accepts(cx, *function, args, by_default)) return function;
   for (const Arg& arg : args) {
     auto has = [&](const FunctionInfo* function) { return has_parameter(*function->decl, arg.name); };
     if (arg.name.empty() || std::any_of(functions.begin(), functions.end(), has)) continue;

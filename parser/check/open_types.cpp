@@ -30,6 +30,13 @@ static bool fits(LiteralKind kind, DType type) {
   return type != DType::Key;
 }
 
+bool OpenTypes::may_be(const Type& type, DType dtype) const {
+  const Type now = resolved(type);
+  if (!now.open) return now.dtype == dtype;
+  const Variable& variable = variables_[now.open];
+  return fits(variable.kind, dtype) && !(variable.integer && !is_int(dtype));
+}
+
 // What two that are one have to be: an imaginary literal makes floats complex, a float literal makes integers floats;
 // zeros stays what it is beside an integer literal.
 static LiteralKind both(LiteralKind a, LiteralKind b) {

@@ -23,6 +23,8 @@ public:
   Type resolved(Type type) const;
   // Closes the type by its default.
   void settle(Type& type);
+  // Are its elements of this type, or may what is open become that?
+  bool may_be(const Type& type, DType dtype) const;
   // Is it a complex number, whatever else may still become of it?
   bool is_complex(const Type& type) const;
   // Makes the element types of the two one, and says whether they can be. Shapes are not looked at.
