@@ -1,7 +1,7 @@
 // --trace: a timeline in the trace event format (the "JSON Array Format" of Chrome, which Perfetto opens).
+#include "abi/json.h"
 #include "driver/messages.h"
 #include "driver/profile.h"
-#include "lang/json.h"
 #include "vm/devices.h"
 #include "vm/io/io.h"
 #include "vm/operation.h"

@@ -1,7 +1,7 @@
 #include "lang/diagnostics.h"
 #include "abi/columns.h"
+#include "abi/json.h"
 #include "abi/visible.h"
-#include "lang/json.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -160,25 +160,6 @@ std::string json_place(const SourceManager& sources, Span span) {
 const char* severity_name(Severity severity) { return severity == Severity::Error ? "error" : "warning"; }
 
 } // namespace
-
-std::string json_string(std::string_view text) {
-  std::string out = "\"";
-  for (size_t i = 0; i < text.size();) {
-    const Character c = character_at(text, i);
-    if (!c.valid)
-      out += "\\ufffd";
-    else if (c.code == '"' || c.code == '\\')
-      out += fmt::format("\\{}", static_cast<char>(c.code));
-    else if (c.code == '\n')
-      out += "\\n";
-    else if (!c.plain && c.code <= 0xffff) // all that are not
-      out += fmt::format("\\u{:04x}", c.code);
-    else
-      out += text.substr(i, c.length);
-    i += c.length;
-  }
-  return out + '"';
-}
 
 std::string render(const Diagnostic& diagnostic, const SourceManager& sources) {
   std::string out;

@@ -19,7 +19,7 @@ for sample in lenet gpt; do
   patience=$((3 * patience)) check "the same bytes twice: $sample" 0 -- \
     sh -c "'$tl' build samples/$sample.tl -o '$out/$sample' && '$tl' build --no-cache samples/$sample.tl -o '$out/again' && cmp '$out/$sample' '$out/again'"
 done
-[[ -n ${TL_SANITIZED:-} ]] || check "LeNet is at most 2.1 MB" 0 -- test "$(stat -c %s "$out/lenet")" -le 2100000
+[[ -n ${TL_SANITIZED:-} ]] || check "LeNet is at most 2 MB" 0 -- test "$(stat -c %s "$out/lenet")" -le 2000000
 for form in "llvm:define .*@" "asm:vmovups|vmulss|ret" "cuda:__global__" "ir:kernel" "bytecode:launch"; do
   check "--emit ${form%%:*}" 0 "${form#*:}" -- "$tl" build samples/softmax.tl --emit "${form%%:*}"
 done

@@ -233,9 +233,9 @@ done
 
 # ---- a compiler that fails, and one that makes no library
 mkdir "$out/fails" "$out/odd"
-printf '#!/bin/sh\necho "kernels.cpp:1: error: it is Tuesday" >&2\nexit 1\n' >"$out/fails/c++"
-printf '#!/bin/sh\nwhile [ $# -gt 1 ]; do [ "$1" = -o ] && echo text >"$2"; shift; done\n' >"$out/odd/c++"
-chmod +x "$out"/fails/c++ "$out"/odd/c++
+printf '#!/bin/sh\necho "kernels.cpp:1: error: it is Tuesday" >&2\nexit 1\n' >"$out/fails/clang++-19"
+printf '#!/bin/sh\nwhile [ $# -gt 1 ]; do [ "$1" = -o ] && echo text >"$2"; shift; done\n' >"$out/odd/clang++-19"
+chmod +x "$out"/fails/clang++-19 "$out"/odd/clang++-19
 one=("$tl" run --no-cache --device gpu-emu -e 'print(sum(arange(3.0) * 2.0))')
 check "kernels that do not compile" 3 "DeviceError.*it is Tuesday" -- env PATH="$out/fails:$PATH" "${one[@]}"
 check "a compiler that makes no library" 3 "DeviceError" -- env PATH="$out/odd:$PATH" "${one[@]}"

@@ -1,4 +1,5 @@
 #include "backend/aot/build.h"
+#include "abi/plot_op.h"
 #include "abi/sort_op.h"
 #include "backend/aot/archive.h"
 #include "backend/aot/elf_object.h"
@@ -27,7 +28,7 @@
 // clang-format off
 #define TL_EMBEDDED(X) \
   X(runtime) \
-  X(without_linalg) X(without_sort_values) X(without_sort_order) X(without_sort_top) X(without_plot) X(without_readers) X(without_tables) X(without_writers) X(without_png) X(without_jpeg) X(without_refusal)
+  X(without_linalg) X(without_sort_values) X(without_sort_order) X(without_sort_top) X(without_plot) X(without_plot_text) X(without_plot_layers) X(without_readers) X(without_tables) X(without_writers) X(without_png) X(without_jpeg) X(without_refusal)
 // clang-format on
 extern "C" {
 #define X(name) extern const char tl_##name[], tl_##name##_end[];
@@ -76,8 +77,9 @@ void deliver(const std::string& from, const std::string& to, bool executable) {
 struct Used {
   bool linalg = false, plot = false, readers = false, writers = false, images = false; // images: written
   bool tables = false;                                                                 // read, with names
-  std::array<bool, std::size(kSortOps)> sorts = {};                                    // by SortOp
-  bool refusal = true; // to run on an old processor: ends the process
+  bool plot_text = false, plot_layers = false;      // plots without a file, plots other than lines and images
+  std::array<bool, std::size(kSortOps)> sorts = {}; // by SortOp
+  bool refusal = true;                              // to run on an old processor: ends the process
 };
 
 void used_by_command_line(const ProgramInterface& interface, Used& used) {
@@ -96,7 +98,11 @@ void used_by(const Program& program, Used& used) {
       if (i.op == BcOp::Sort) used.sorts[i.index] = true;
       if (i.op != BcOp::Host) continue;
       switch (i.host_op) {
-      case HostOp::Plot: used.plot = true; break;
+      case HostOp::Plot:
+        used.plot = true;
+        if (i.ints[0] == 0) used.plot_text = true;
+        if (static_cast<PlotKind>(i.index) == PlotKind::Described) used.plot_layers = true;
+        break;
       case HostOp::Save:
         used.writers = true;
         if (i.in.size() <= 3) used.images = true; // a path, names, one tensor or a list; several are no image
@@ -124,6 +130,8 @@ std::vector<std::pair<std::string, std::string_view>> runtime_for(const Used& us
   if (!sorts(SortOp::Order)) add("without_sort_order", tl_without_sort_order, tl_without_sort_order_end);
   if (!sorts(SortOp::Top)) add("without_sort_top", tl_without_sort_top, tl_without_sort_top_end);
   if (!used.plot) add("without_plot", tl_without_plot, tl_without_plot_end);
+  if (used.plot && !used.plot_text) add("without_plot_text", tl_without_plot_text, tl_without_plot_text_end);
+  if (used.plot && !used.plot_layers) add("without_plot_layers", tl_without_plot_layers, tl_without_plot_layers_end);
   if (!used.readers) add("without_readers", tl_without_readers, tl_without_readers_end);
   if (!used.tables) add("without_tables", tl_without_tables, tl_without_tables_end);
   if (!used.writers) add("without_writers", tl_without_writers, tl_without_writers_end);

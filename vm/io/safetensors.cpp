@@ -1,4 +1,5 @@
 // .safetensors files: the size of a header (8 bytes, little-endian), the header as JSON, the elements of all tensors.
+#include "abi/json.h"
 #include "vm/io/formats.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -240,15 +241,18 @@ void write_safetensors(const Output& out, const std::string&, std::span<const Na
     int wide_a = size_of(a->tensor.dtype), wide_b = size_of(b->tensor.dtype);
     return wide_a != wide_b ? wide_a > wide_b : name_of(*a) < name_of(*b);
   });
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  std::string text = "{";
   uint64_t at = 0;
   for (const NamedTensor* x : order) {
-    auto bytes = static_cast<uint64_t>(x->tensor.byte_count());
-    header[name_of(*x)] = {
-        {"dtype", type_name(x->tensor.dtype)}, {"shape", x->tensor.dims}, {"data_offsets", {at, at + bytes}}};
+    const auto bytes = static_cast<uint64_t>(x->tensor.byte_count());
+    std::string dims;
+    for (int64_t n : x->tensor.dims)
+      dims += fmt::format("{}{}", dims.empty() ? "" : ",", n);
+    text += fmt::format(R"({}{}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})", text.size() == 1 ? "" : ",",
+                        json_string(name_of(*x)), type_name(x->tensor.dtype), dims, at, at + bytes);
     at += bytes;
   }
-  std::string text = header.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  text += '}';
   text.append((8 - text.size() % 8) % 8, ' ');
   std::string length;
   for (int i = 0; i < 8; ++i)

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace tl::plot {
 namespace {
@@ -72,8 +71,12 @@ size_t Properties::choice(std::string_view key, std::span<const std::string_view
   const std::string* value = find(key);
   if (!value) return otherwise;
   const auto found = std::find(words.begin(), words.end(), *value);
-  if (found == words.end())
-    refuse(fmt::format("{} of a plot is one of {}, not \"{}\"", key, fmt::join(words, ", "), *value));
+  if (found == words.end()) {
+    std::string all;
+    for (std::string_view word : words)
+      all.append(all.empty() ? "" : ", ").append(word);
+    refuse(fmt::format("{} of a plot is one of {}, not \"{}\"", key, all, *value));
+  }
   return static_cast<size_t>(found - words.begin());
 }
 

@@ -1,5 +1,8 @@
 #include "vm/plot/font.h"
+#include <cstdlib>
+#include <string>
 #include <unordered_map>
+#include <zlib.h>
 
 namespace tl::plot {
 namespace {
@@ -9,9 +12,17 @@ constexpr uint32_t kBox = 0x25A1;
 
 using Glyphs = std::unordered_map<uint32_t, Glyph>;
 
+std::string outlines() {
+  std::string text(kOutlinesTextSize, ' ');
+  uLongf size = text.size();
+  if (::uncompress(reinterpret_cast<Bytef*>(text.data()), &size, kOutlines, kOutlinesSize) != Z_OK) std::abort();
+  return text;
+}
+
 // Reads the text that outlines.py writes.
 class Reader {
 public:
+  explicit Reader(const std::string& text) : at_(text.c_str()) {}
   Glyphs run() {
     Glyphs glyphs;
     uint32_t code = 0;
@@ -55,13 +66,13 @@ private:
     return result;
   }
 
-  const char* at_ = kOutlines;
+  const char* at_;
 };
 
 } // namespace
 
 const Glyph& glyph(uint32_t code) {
-  static const Glyphs glyphs = Reader().run();
+  static const Glyphs glyphs = Reader(outlines()).run();
   auto found = glyphs.find(code);
   return found == glyphs.end() ? glyphs.at(kBox) : found->second;
 }

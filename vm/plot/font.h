@@ -1,12 +1,15 @@
 // The font of pictures made of pixels: outlines of DejaVu Sans for Latin, Greek and Cyrillic text and common signs.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
 namespace tl::plot {
 
-extern const char kOutlines[]; // outlines.py says what is in it
+// The text that outlines.py says, compressed by zlib.
+extern const uint8_t kOutlines[];
+extern const size_t kOutlinesSize, kOutlinesTextSize; // in bytes
 
 struct OutlinePoint {
   double x = 0, y = 0; // in ems, y upwards from the baseline

@@ -38,366 +38,592 @@
 namespace tl::plot {
 
 // clang-format off
-const char kOutlines[] =
-    R"( p}QH Q}Q^#wpiPP07P#P}RYiPP}OWN}O|;PN}Q$ Q}Qm#}Q%}RYP}Oc;PP}Q=#}Q;PP}Oc;PP}Q= Q}Rt#}Qz}Qh+PF&uP#G}QhC}OuuP]}Q+)"
-    R"(dPC}OuwPP=$PF&wPP=$PC}Ou<P]}Q++PC}Ou<P]}Q+)PPc|PZz(PPc}Q$P]}Q+ Q}RA#}QM*DPPv!CP!5VCVPf!]H!jH^PP}Q0!4T!7fPc!Pd!)"
-    R"(kgjRPm\PP4!\O!fLZMP:!FU!:VDPP}Ot!mL!k9P=!P:!385N#D}QWP}Q+!BN!@CPE!PE!^D#l5P}Os!`R!`^P[!P[!A] Q}S8#}RX}QI!EP!D>)"
-    R"(P?!P@!\=[P![P!\cP`!Pa!Db#E`!dP!g4P9!P9!94<P!<P!9lPg!Ph!gk#}O<}QC!EP!D>P?!P@!\=[P![P!\cP`!P`!Dc#}Q]`dP}O4}N@<P#)"
-    R"(T}R`!dP!g5P8!P9!94<P!<P!9lPg!Pg!gl Q}Rf#}Q5}Q[!EF!E<PE!P>!k8dP!\P!dWYX#}Oy}QI}Q6}Oh!X[!XjQ^gP!O@!B/EAs,0P>b!CE)"
-    R"(!4E?P!2P!*sPk!P`!ala\!JX!I`PW!Pd!ligP!ZP!eL[KP9!EV!<VHP!CP!?BPE!PJ!WC Q}Q=#}Q%}RYP}Oc;PP}Q= Q}Q[#}QF}R`!@4!?}O)"
-    R"(pP3!P4!a}Op`3<P!>n!=}Q/Pl!Pl!b}Q0cm Q}Q[#d}R`dP!c3!c}OpP4!P4!=}Oq=2<P!am!a}Q0Pl!Pm!?}Q0 Q}Qw#}Qo}R:$8|7ID&iP}O)"
-    R"(zBPP}Q&&7I\|i$hW\z7P}Q&^PP}Ozzi Q}Rt#}Qm}R>P}Od}Q<PP;}OdPP}Oc;PP}Q=}OcPPe}Q=PP}Q< Q}QH#npjPP:<(@PZx Q}QS#\}QG})"
-    R"(Q;PP<}OeP Q}QH#kpkPP05P Q}QM#}Q8}RYeP}Oh}N/;P Q}RA#}QH}RH!=P!<*P)!P*!d)cP!dP!dwPv!Pw!<v#<d!pP!q}OwP}Oz!P}Oz!/})"
-    R"(Ow0P!1P!/}Q)P}Q&!P}Q&!q}Q) Q}RA#peyPP}R-}O|GPg}Q$YiPP}N\yPP;}O>P Q}RA#}Q(e}QOPP;}O3PPe!^_!}Q)}Q)VX!\]!ZcPY!P_!)"
-    R"(;c?P!DP!6GAHPj!_V!kV[P!mP!r3P8!PD!H<DB!ML!/- Q}RA#}Q_}Q\!bL!d7P>!P5!*1-P!EP!7UCUPh!ZJ!iJ^P!gP!ibPb!Pa!9b<P:PPe)"
-    R"(fP!cP!d_P^!P^!;`>P!EP!8KBLPf!_T!iT[P!lP!r6P:!P@!>; Q}RA#}QX}RC}Oi}OE}Q7P#I}QqpPP}O/jPP;6PP$7PP|}OTPPh Q}RA#l}R)"
-    R"(Y}QZPP:}O]PP}O|!UR![QVP!oP!t.P3!P2!+..P!DP!8TCTPj![J!hJ]P!fP!ifPd!Pc!7g:P!FP!<LFK Q}RA#}QK}Q^!@P!<9P<!P<!d8`P!)"
-    R"(bP!chPd!Pd!=g#q}QFP:!FT!=UFP!7P!6.N.!W[!g[]P!lP!q.P3!P3!.-3P!0P!.}Q)P}Q&!P|!z}Q,sP!ZP!cL Q}RA#e}RY}QoPPE}Oe}NR)"
-    R"(6P}Q7}RC}OOP Q}RA#}QH}QP!>P!<<P?!P@!d<bP!bP!edP`!Pa!<d#$Z!@T!>gP`!Pf!pjkP!lP!p6P:!P@!>9@L!bL!d7P>!P5!/31P!1P!/)"
-    R"(mPk!Pb!ei#Y|!PB!b?`P!aP!baP^!P_!>`?P!@P!>@ Q}RA#lTPg!ZK!cLYP!jP!jqRs!HE!:DCP!4P!/rPm!Pm!rslP!qP!r}OwP}Oz!P$!&})"
-    R"(Ot-P!FP!=T#w}QJ!aP!dgPd!Pe!<g?P!?P!=9P;!P<!c9 Q}QM#npjPP06P#P}Q{jPP16P Q}QM#n}Q{jPP16P#P}OdjPP:<(@PZx Q}Rt#}RY)"
-    R"(}Qu}O(}O{}Qx}O{P:}Nb}Q1Pe}R>}Q1 Q}Rt#k}Qk}R>PP;}NbP#P2}R>PP;}NbP Q}Rt#k}QuPg}R>}OoP;}Nb}OoPf}Qx}Q% Q}R&#}Q(piP)"
-    R"(P07P#i}Q)8PPc!P]!W`[[[[!WW!W[PW!P[!?^CP!FP!9GDGPh!\W!hW]P!gP!l8P<!PF!G?EEEF!JJ!KIOM!ON!PHPJ Q}SE#}QV}Q:!P>!b<_)"
-    R"(P!`P!bdPb!Pb!>d@P!AP!><#}Q;}Or!IF!<GDP!:P!5oPi!Pi!kofP!\P!dGWFPabPP}OM!cS!dlPf!P]!HgHZ!Ca!+a:P!@P!4HDH!=C!9'P8)"
-    R"(!P<!_-]C!^C!rBdP!`P!o[]Z[B!AD!+D=P!9P!'`@`!@_!?yPh!Pg!ay``!`_!zahP!jP!}Q%:_<!YD!Z4P@!P/!(*-O Q}RM#}QO}R@-}OL}Q)"
-    R"(<P#}Ox}QmmP}Q>}NG6P?}Q'}OUP?}Oy5P Q}RN#}Q)}QPP}OeyP!dP!daPa!Pa!<a<P#'}QDP}OqvP!bP!b^P^!P^!>^>P#}Oje}Q8P!lP!p8P)"
-    R"(9!P?!@<@N!cL!e6P=!P7!.50P}OfP Q}RQ#}RC}RJP6!C\!3[@P!0P!.)P+!P+!r)pP!`P!m\]\P5!CG!2G@P!%P!}Ox}Q+P}Q$!P}Q$!}Q(}Q)"
-    R"(+{P!`P!nG Q}Rc#}Q)}RDP}NqoP!wP!ssPv!Pu!-s)P#}Oqe}Q+P!}Q-P!}Q*}O|P}Oy!P}Ox!}Ov}O|}OsP}OuP Q}R@#i}RY}QmPP:}OLPP})"
-    R"(Or}QPPP;}OPPP}Oe}QVPP;}O1P Q}R1#i}RY}QbPP:}OWPP}Or}QAPP;}O_PP}OP7P Q}Rd#}R6kP}Q)'PPe}Q9PP}OX!BF!-E<P!$P!}Ow}Q+)"
-    R"(P}Q$!P}Q%!}Q)}Q*|P!bP!qG]GP5!B\!1\?P!-P!.*P*!P*!r*sP!]P!eU Q}R^#i}RYiPP}O\}QSPP}QDiPP}NG7PP}QP}OMPP}OP7P Q}QC#)"
-    R"(i}RYiPP}NG7P Q}QC#i}RYiPP}NT!P.!723PGPPeXP!`P!^cPh Q}RF#i}RYiPP}OZ}QK}QFqP}OL}OR}QZ}OE/P}OO}QQP}OO7P Q}R-#i}RY)"
-    R"(iPP}N\}QRPP;}O5P Q}R{#i}RYvP}Q&}O*}Q'}QvvPP}NG7PP}RB}Oy}O)7P}Oy}QwP}N^7P Q}R^#i}RYrP}QJ}NeP}R;hPP}NG.P}OW}R:P})"
-    R"(Nf7P Q}Rh#}Q\}RH!4P!0&P-!P-!p'lP!kP!pyPs!Ps!0z#5d!wP!}Q&}OtP$!P$!}Oz}Ot)P!)P!}Oy}Q,P|!P|!}Q'}Q, Q}R8#}Q)}RDP}O)"
-    R"(cpP!bP!cbPa!Pa!=b>P#}Ope}Q0P!pP!p3P5!P4!040P0PP}O^7P Q}Rh#}Q\}RH!4P!0&P-!P-!p'lP!kP!pyPs!Ps!0z#X}N[r,1P4n!LP!L)"
-    R"(ONP!)P!}Oy}Q,P|!P|!}Q'}Q,wP!wP!}Q&}OtP$!P0!6}Oz Q}RP#}Qi}QO!XM!_>X@i}Ov5P9}Q'!Fc!?\AP4PP}OZ7PP}RY}Q0P!pP!p5P5!)"
-    R"(P>!?9#}OZ}QAP}OgpP!bP!c`Pa!P`!=a>P Q}R@#}R'}RRP8!BW!6WDP!<P!9@PA!PC!_DeL_M!lJ!k5P:!P4!,4-P!CP!2V@VPj!_H!mG_P!e)"
-    R"(P!haP`!P]!?`=T@S!4U!7hPf!Pi!slnP!^P!kK Q}R:#O}RY}R<PP:}OgPP}N]7PP}RC}OfP Q}RY#f}RYjPP}O7!P2!e6iP!hP!fjPnP}QiiP)"
-    R"(P}O4!P,!,*-P!,P!,vPt Q}RM#}Q@P}Ob}RYjP}Q3}Ne}Q2}R;jP}Ob}NG Q}SB#X}RYjPw}Ndw}R<mPw}Ndw}R<jP}Oz}NG0P)}R@(}N`0P Q)"
-    R"(}RM#`}RYkP}Q&}Oc}Q%}Q=kP}Om}OO}Q7}OH5P}Ou}QF}Ot}OZ5P}Q9}Q[ Q}R:#P}RYkP}Q*}O\}Q+}QDkP}Og}OGP}OP7PP}QP Q}RM#^}RY)"
-    R"(}R1PP<}O3}Np}QpPP;}NjPPc}Qm}R0}O5P Q}Q[#f}R`}Q,PP?2PP}NAnPP>}OtP Q}QM#e}RY}Q8}N/;P}Oh}Rq Q}Q[#}QE}R`P}Mw}OtPPb)"
-    R"(nPP}R_2PPa Q}Rt#}Qo}RY}Q:}Oc7P}Or}Q(}Or}Ox7P}Q;}Q= Q}Qw#}Qy&P>}O%PPb Q}Qw#}Q%}Rks}Oz=P'}Q& Q}R;#}QO}Q=!4P!:DP@)"
-    R"(!PD!`B^P!dP!gkPfPU#gZP}OY9PPe!HC!8D?P!;P!6hPe!Pg!phoPqPPS!P_!;b=P!DP!9JFJPf!\T!hU[P!oP!n1 Q}R@#}Qt}Q=!Pi!;m>P!)"
-    R"(=P!;3P7!P6!e4cP!bP!el#}OZ}QB!X\!f\_P!jP!o(P/!P/!1'6P!AP!:\H]P;9PP}R`gP Q}R+#}Qt}R%P:!FU!=VFP!9P!74P6!P6!i4gP!Z)"
-    R"(P!cUZVP:!FL!<KDP!0P!+xPr!Pr!vwpP![P!dL Q}R@#}Qk}QnP}QBgPP}N@9PPe!IC!:D@P!7P!0yPq!Pq!pxiP!`P!fD#}Ob}Ol!P6!e4bP!)"
-    R"(bP!elPj!Pi!;m>P!>P!;3 Q}R<#}R.}QCPD}O?P!R9!i7gP!]P!iV\WP:!DK!6JCP!.P!)wPr!Pr!uxpP!lP!q,#97!Pc!;g?P!=P!9:N< Q}Q)"
-    R"(Q#}QV}R`P=:P!DP!FFPCPDvPP>*PP}O/9PP}Qq:PPbfPPZ!Pg!fegP Q}R@#}Qk}Q?!Pi!<k=P!=P!<5P7!P7!d4cP!cP!dl#g2!P-!1-/P!DP)"
-    R"(!:SFTPf!ZK!dKZP!gP!fgPhP\!IC!:D@P!7P!0wPq!Pp!pwiP!`P!fDWDPegP Q}R@#}R*}QKP}OU:PP}QK!Pd!@c@P!>P!:9P;P}OZ9PP}R`g)"
-    R"(PP}O]!Y]!f\_P!hP!h3 Q}Q>#h}R*gPP}Nv9P#P}R`gPP39P Q}Q>#h}R*gPP}Nt!P5!<89PGPPcWP!]P!Y\Pd#P}RbgPP39P Q}R2#g}R`gPP)"
-    R"(}O7}Q<}Q3mP}O_}Og}QE}O_2P}Oa}Q;P}Oe9P Q}Q>#h}R`gPP}N@9P Q}S>#}Q|}Qh!Y`!h^`P!fP!h2P3P}OU8PP}QK!Pd!BcBP!>P!;9P;P)"
-    R"(}OZ9PP}QK!Pd!BcAP!>P!;9P;P}OZ9PP}R*gPP:!X]!f\_P!`P!eA Q}R@#}R*}QKP}OU:PP}QK!Pd!@c@P!>P!:9P;P}OZ9PP}R*gPP:!Y]!f)"
-    R"(\_P!hP!h3 Q}R;#}QE}Qs!>P!:3P7!P7!f3bP!cP!emPi!Pi!;m#=c!nP!s)P.!P.!-(2P!2P!.xPr!Pr!rw Q}R@#}Q%eP}O_9PP}R_gPP;!X)"
-    R"(\!f\_P!jP!o(P/!P/!1'6P!AP!:\#}Q>}Q5!Pi!;m>P!=P!;3P7!P6!e4cP!bP!el Q}R@#v}Q=!P6!e4bP!bP!elPj!Pi!;m>P!>P!;3#}QE})"
-    R"(O_!IC!:D@P!7P!0yPq!Pq!pxiP!`P!fDWDPegPP}NA9P Q}Q`#}Q`}Qm!LS!GRKP!<P!;7P8P}O_9PP}R*gPP:!X]!g\aP!RP!VPSO Q}Q|#}Q)"
-    R"(h}R&P:!GU!;UDP!?P!?FPE!PH!\GcLXN!hK!e=P?!P<!195P!EP!7UCTPh!]I!hJ]P!`P!a[PZ!PY!DZ:UHR!;T!=cP`!Pd!lejP!\P!gM Q}Q)"
-    R"([#}Q&}RRP(}Q&PP>}OzPP}O]!P?!YF_PgPP=9P!5P!<dPjP}QC?PPbaPPx Q}R@#f}Q.P}QLgPP}OU!P<!_<`P!bP!fhPeP}QFgPP}Nv9PPf!H)"
-    R"(C!:CAP!8P!7n#}Q1}Ql Q}R6#X}R*hP|}O3|}QmhP}Ot}Nv1P Q}Ro#[}R*gPl}O<m}QdkPm}O<m}QdgP+}Nv5P2}Qj1}O65P Q}R6#}R*}R*})"
-    R"(Ow}Oe}Q,}Oa5P'}Q.'}Or5P}Q.}Q@}Ow}Q:kPu}Owu}Q) Q}R6#}QIC!G7!=AAP=PPc^P!YP![YVaTZ}Oq}R(hP|}O;|}QehP Q}R$#^}R*}Qd)"
-    R"(PP;}OS}OD}QMPP>}O9PPe}QN}Q\}OUP Q}RA#}Qz8P>HP!1P!;cPkPn!Pc!B_?PHPPbXP!bP!]^PbPn!Pl!eboPXPP?GP!?P!EEP>P1!P<!E?B)"
-    R"(L!^M![>P=P1!P>![EaP Q}QM#}Q-}RbP}M[:PP}SE Q}RA#p8YP!aP![[PbPo!Pc![b^S!BT!EaPdPo!Pb!E[?PGPPaXP!oP!e>P4P2!P>!]Bb)"
-    R"(PXPP>HP!>P!CAP=P2!P5!;=1PHP Q}Rt#}RY}Q]P:!CF!:HDP!BP>W!NPPQ!OPNQ!=WDP!EP!:GDEPg!]Y!gY\P!]PcI!QOQP!QORP!cH\P!ZP)"
-    R"(!eZ r}QH Q}Q^#}Q7}Qc7PPpiP#P}NG7PP}QIR}Q$ePR}O| Q}RA#}QL`P}Qb!=N!<4P9!P9!d3#}Q9}QlP:!GU!?VHPP}O=!XP!aVYUP:!HM!)"
-    R"(?KGOP-CPPt!2R!/wPp!Pp!qvnSPt]PP,!YP!aK Q}RA#}R(}RTP:!FU!?UIP!=P!B=P5P5}Q(PP>}OxPP}Oo}Q<PP;}O-PPenPP}Q17PPbiPPn)"
-    R"(!Pq!jnmP!XP!cL Q}RA#}Qf}Qsjj_B66!TI!UAPH!PH!KBKIj6BB6j!IK!AKIP!HP!AUIT66B_ji!KX!K_PW!PX!U_UW6i^_j6!WU!_TXP!WP!)"
-    R"(_L#[}Ox!P^!=dBP!BP!<<PB!PB!d=^P!^P!cc Q}RA#}R0}Q0}OuPP}Op7PP}Q0}OuPP_}Q+PPWEc'PP_qP(}QAhP}Q&}OQ}Q&}QOhP)}O_qPP)"
-    R"(A&PF=PI}Q+P Q}QM#}Q-}Q*P}OJ:PP}QV#f}QwP}OJ:PP}QV Q}Qw#}Q&}Ql!IJ!HEPJ!PG!a?o?!XV!X[PV!PY!>a#j}QJP;!EU!>UIP!DP!C)"
-    R"(FPG!PEiB!TNRO!jA!`<PD!PE!E>DI!XJ!WBPH!P?!6;;P!GP!<SFTPd!ZK!cLWP!]P!^ZPZ!P\4`MR!6^!@dP\!P\![b[V!IU!I^PY!P`!ideP)"
-    R"(!YP!cL Q}Qw#}QC}R`iPP77P#}OxiiPP77P Q}SE#}Qw}RX!cP!qB^B!]C!^/P=!P=!B/CB!BC!/B=P!=P!/^B]!C^!BqPc!Pc!^q]]!^^!q^#)"
-    R"(cC!@P!3DED!DE!D3P@!P?!\4\D![E!mD`P!`P!m\\[![\!\lPa!P`!DmE[!D\!3\#e1P@!HT!@THP!=P!;:P=!P<!e:dP!XP!_TXTP@!HM!?LG)"
-    R"(P!5P!1oPj!Pj!onkP!YP!aM Q}Qp#a}QA}QMPPA}OSP#}QM}QNP}Oq=PP^!KH!>GDP!@P!=aP^!Pa!hahPfPPQ!P[!B\AP!IP!>KHLP`!YS!bT)"
-    R"(YP!gP!f:#.2!;P!AHPF!PH!\FZP!]P!`bP^PT Q}R;#}Q|}Q{P8*/v/P8}On}Q+PZ#T}Q+P8+/u/P8}Oo}Q+PZ Q}Rt#k}Qc}R>PP}Oa;PP}Q))"
-    R"(}NwP Q}QS#\}QG}Q;PP<}OeP Q}SE#}Qw}RK!@P!3DED!DE!D3P@!P?!\4\D![E!mD`P!`P!m\\[![\!\lPa!P`!DmE[!D\!3\#@]!cP!qB^B!)"
-    R"(]C!^/P=!P=!B/CB!BC!/B=P!=P!/^B]!C^!BqPc!Pc!^q]]!^^!q^#`}Ou@PP-`P!]P![XPY!PZ!EX#D]!fP!eAPA!PE!CBDN!SO!YFUGa4;P@)"
-    R"(j!H\!GWJPGPP}O|=PP}Q` Q}Qw#k}R]}QAPP=}O_P Q}Qw#}Q7}RL!FP!BBPF!PF!^BZP!ZP!^^PZ!PZ!B^#F`!XP!_JUJ!VJ!VBPH!P@!89@P)"
-    R"(!?P!9fPa!Pa!gg Q}Rt#}Qm}R>P}Oy}Q<PP;}OdPP}Ox;PP}Q(}OcPPe}Q=PP}Q'#}Oc}Nw}R>PP;}NbP Q}Q^#r}QY}Q+PPB}O_PP]!TTXW!{)"
-    R"(vP\!PX!CZEP!JP!ALFLP_!ZS!aTWP!bP!f@PB!P?&,!IJ Q}Q^#}Q9}R*![N!]BPF!P@!8@:P!IP!@RGSP_!WL!_MXP!^P!_ZPY!PY!BZBPEPP)"
-    R"(]\P!\P!\XPX!PW!DWDP!KP!CNFMP_!YR!`RWP!bP!eAPD!PG!ED Q}Qw#}QH}RkiP(}Oz<P Q}RA#f}OtP}R_gPP}OR!P>!a=aP!bP!cePeP}Q)"
-    R"(IgPP}O=!PI!TIUP!QP!TQTQP>!KM!FMLP!GP!FZNZ!JF!>FDP!CP!>ZKZP}Od Q}RA#}QF}RY}Q/PP}N.?PP}Rb8PP}N>>PP}Qa!5R!3lPg!Ph)"
-    R"(!pm Q}QH#k}Q`kPP05P Q}Qw#}QAP!WH!WCPJ!PE!AEAP!KP!EQJRP`!UN!YNVP!WP!XVPV!PT!JZKX Q}Q^#d}QXiPP}QD4JP_mUaPP}ONjPP)"
-    R"(C}OdP Q}Qp#a}QA}QMPPA}OSP#{}Qz!gP!i4P8!P9!749P!:P!6lPg!Ph!jl#fB!CP!A<P>!P@!_<]P!^P!_dP`!Pb!Ad Q}R;#h}Q{}Q2}OuP)"
-    R"(F}On}OuPhvq*q#}Q-h}Q2}OuPF}On}OuPhvq*q Q}S=#d}QXiPP}QD4JP_mUaPP}ONjPPC}OdP#}RWU)}OuwP#M}Q:ePP}OfaPPB?PP9>PPg}O)"
-    R"(uPP_#c}R6dP}O5}N@<P Q}S=#d}QXiPP}QD4JP_mUaPP}ONjPPC}OdP#}R=}Oc}Q,PPB}O^PP^!TTXW!{vP[!PY!CZFP!IP!AKGLP`!ZS!`SWP)"
-    R"(!bP!f@PB!P?'-!IJ#E}RJdP}O5}N@<P Q}S=#}Q9}R*![N!]BPF!P@!8@:P!IP!@RGSP_!WL!_MXP!^P!_ZPY!PY!BZBPEPP]\P!\P!\XPX!PW)"
-    R"(!DWDP!KP!CNFMP_!YR!`RWP!bP!eAPD!PG!ED#}Qx}Ot)}OuwP#M}Q:ePP}OfaPPB?PP9>PPg}OuPP_#c}R6dP}O5}N@<P Q}R&#}Q5}QQhPP<)"
-    R"(!PD!I@EEEE!II!IDPJ!PE!aB]P!ZP!gY\XP9!DI!8ICP!9P!4hPd!PY!Ya[[[[!VV!UVQT!QR!PXPV#ir7PPpiP Q}RM#}QO}R@-}OL}Q<P#}O)"
-    R"(x}QmmP}Q>}NG6P?}Q'}OUP?}Oy5P#}QE}S2i/=P3q Q}RM#}QO}R@-}OL}Q<P#}Ox}QmmP}Q>}NG6P?}Q'}OUP?}Oy5P#}QS}S2hP3/=P Q}RM)"
-    R"(#}QO}R@-}OL}Q<P#}Ox}QmmP}Q>}NG6P?}Q'}OUP?}Oy5P#}QA}S3gPk.>P<g;9>P Q}RM#}QO}R@-}OL}Q<P#}Ox}QmmP}Q>}NG6P?}Q'}OUP)"
-    R"(?}Oy5P#}QL}RtIT!MR!LQNP!LP!KJPJPO@P!P]!]_[P!TP!XNVLWM!SN!TORP!TP!UVPUPQ`P!OC!DAEP!LP!IR Q}RM#}QO}R@-}OL}Q<P#}O)"
-    R"(x}QmmP}Q>}NG6P?}Q'}OUP?}Oy5P#}QX}S/jPP66P#}OxjjPP66P Q}RM#}Qa}Ri!PX!E[IP!HP!EEPH!PH![EXP!WP![[#>/.}OL}Q;P#}Ot})"
-    R"(Qa!HU!H^PY!P_!dd_P!^P!d<PA!PG!HBHK}Q:}NS6P?}Q'}OUP?}Oy5P Q}S>#}S,}RYP:}OLPP}Or}QPPP;}OPPP}Oe}QVPP;}O1PP}Q'}OgP)"
-    R"(<}Oy6P}QE}RY#a<'}OG}Q1PP}QY Q}RQ#}RC}RJP6!C\!3[@P!0P!.)P+!P+!r)pP!`P!m\]\P5!CG!2G@P!%P!}Ox}Q+P}Q$!P}Q$!}Q(}Q+{)"
-    R"(P!`P!nG#(}NM!WH!WCPJ!PE!AEAP!JP!EQKRP`!TN!ZNUP!XP!WVPV!PT!KZJX Q}R@#i}RY}QmPP:}OLPP}Or}QPPP;}OPPP}Oe}QVPP;}O1P)"
-    R"(#}Q+}S2h/=P3q Q}R@#i}RY}QmPP:}OLPP}Or}QPPP;}OPPP}Oe}QVPP;}O1P#}Q9}S2gP3/=P Q}R@#i}RY}QmPP:}OLPP}Or}QPPP;}OPPP})"
-    R"(Oe}QVPP;}O1P#}Q&}S3hPj.>P<g;9?P Q}R@#i}RY}QmPP:}OLPP}Or}QPPP;}OPPP}Oe}QVPP;}O1P#}Q>}S/iPP67P#}OxjiPP67P Q}QC#i)"
-    R"(}RYiPP}NG7P#V}S2h/=P3q Q}QC#i}RYiPP}NG7P#d}S2gP3/=P Q}QC#i}RYiPP}NG7P#Q}S3hPj.?P;g;9?P Q}QC#i}RYiPP}NG7P#i}S/i)"
-    R"(PP67P#}OxjiPP67P Q}Rd#j}RY}Q+P!}Q-P!}Q*}O|P}Oy!P}Ox!}Ov}O|}OsP}OuPP}QO7PPbiP#j}Q3P}OmzPP>&PP}OfnP!wP!tsPv!Pu!,)"
-    R"(s)P Q}R^#i}RYrP}QJ}NeP}R;hPP}NG.P}OW}R:P}Nf7P#}Q=}RtIT!MR!LQOP!KP!KJPJPO@P!P]!]_[P!UP!WNVLWM!SN!TORP!TP!UVPUPQ)"
-    R"(`P!PC!CAEP!LP!IR Q}Rh#}Q\}RH!4P!0&P-!P-!p'lP!kP!pyPs!Ps!0z#5d!wP!}Q&}OtP$!P$!}Oz}Ot)P!)P!}Oy}Q,P|!P|!}Q'}Q,#p})"
-    R"(Q&h/=P3q Q}Rh#}Q\}RH!4P!0&P-!P-!p'lP!kP!pyPs!Ps!0z#5d!wP!}Q&}OtP$!P$!}Oz}Ot)P!)P!}Oy}Q,P|!P|!}Q'}Q,#}Q%}Q&gP3/)"
-    R"(=P Q}Rh#}Q\}RH!4P!0&P-!P-!p'lP!kP!pyPs!Ps!0z#5d!wP!}Q&}OtP$!P$!}Oz}Ot)P!)P!}Oy}Q,P|!P|!}Q'}Q,#k}Q'hPj.?P;g;9?P)"
-    R"( Q}Rh#}Q\}RH!4P!0&P-!P-!p'lP!kP!pyPs!Ps!0z#5d!wP!}Q&}OtP$!P$!}Oz}Ot)P!)P!}Oy}Q,P|!P|!}Q'}Q,#vhIT!MR!LQOP!KP!KJ)"
-    R"(PJPOAP!P]!\_[P!UP!WNVLWM!SN!UORP!TP!TVPUPQ`P!PC!CAEP!LP!IR Q}Rh#}Q\}RH!4P!0&P-!P-!p'lP!kP!pyPs!Ps!0z#5d!wP!}Q&)"
-    R"(}OtP$!P$!}Oz}Ot)P!)P!}Oy}Q,P|!P|!}Q'}Q,#}Q*|iPP67P#}OxjiPP67P Q}Rt#}RR}R(}Oo}Oo}Q1}OpAA}Oo}Q0}Op}OpA_}Q0}Q0}Op)"
-    R"(}Q1__}Q0}Oo}Q1}Q1 Q}Rh#}R5}R)}OO}O?!XH!dH\P!kP!pyPs!P^!Lg#@g!IX!<YDP!4P!0&P-!PB!U9UG#?<!F]!FqPd!P|!}Q'}Q,wP!`P)"
-    R"(!lF[Gdh]E:7!ZC!Z/P<!P$!}Oz}Ot)P!@P!4ZEY<8C[ Q}RY#f}RYjPP}O7!P2!e6iP!hP!fjPnP}QiiPP}O4!P,!,*-P!,P!,vPt#}Q8}REh/)"
-    R"(=P3q Q}RY#f}RYjPP}O7!P2!e6iP!hP!fjPnP}QiiPP}O4!P,!,*-P!,P!,vPt#}QF}REgP3/=P Q}RY#f}RYjPP}O7!P2!e6iP!hP!fjPnP}Q)"
-    R"(iiPP}O4!P,!,*-P!,P!,vPt#}Q3}RFhPj.>P<g;9?P Q}RY#f}RYjPP}O7!P2!e6iP!hP!fjPnP}QiiPP}O4!P,!,*-P!,P!,vPt#}QK}RBiPP)"
-    R"(67P#}OxjiPP67P Q}R:#P}RYkP}Q*}O\}Q+}QDkP}Og}OGP}OP7PP}QP#c}R2gP4/=P Q}R9#i}RYiPP/pP!pP!p4P4!P4!040P0PP&7P#i}Q|)"
-    R"(P}OcpP!bP!cbPa!Pa!=b>P Q}R?#g}R,!Pi!nkkP!jP!l4P4!=N!;BPD!PJ!XFXKWK!eC!\>PD!P:!396P!HP!?TGRPe!ZL!aMXP!_P!_\P[!P)"
-    R"(X!IZCXDW!DW!FaP\!P_!dfcS!O]!@^BP!@P!??P@P}Nt8P Q}R;#}QO}Q=!4P!:DP@!PD!`B^P!dP!gkPfPU#gZP}OY9PPe!HC!8D?P!;P!6hP)"
-    R"(e!Pg!phoPqPPS!P_!;b=P!DP!9JFJPf!\T!hU[P!oP!n1#}O[}QTs}Oz=P(}Q& Q}R;#}QO}Q=!4P!:DP@!PD!`B^P!dP!gkPfPU#gZP}OY9PP)"
-    R"(e!HC!8D?P!;P!6hPe!Pg!phoPqPPS!P_!;b=P!DP!9JFJPf!\T!hU[P!oP!n1#&}QThP(}Oz=P Q}R;#}QO}Q=!4P!:DP@!PD!`B^P!dP!gkPf)"
-    R"(PU#gZP}OY9PPe!HC!8D?P!;P!6hPe!Pg!phoPqPPS!P_!;b=P!DP!9JFJPf!\T!hU[P!oP!n1#}Od}QTcPn}Oz?P9n:2>P Q}R;#}QO}Q=!4P!)"
-    R"(:DP@!PD!`B^P!dP!gkPfPU#gZP}OY9PPe!HC!8D?P!;P!6hPe!Pg!phoPqPPS!P_!;b=P!DP!9JFJPf!\T!hU[P!oP!n1#}Om}Q2IW!MS!LRNP)"
-    R"(!KP!LGPF@P!P`!]c[P!UP!XLULWI!SN!TNQP!UP!UYPZ`P!O?!C>EP!KP!HS Q}R;#}QO}Q=!4P!:DP@!PD!`B^P!dP!gkPfPU#gZP}OY9PPe!)"
-    R"(HC!8D?P!;P!6hPe!Pg!phoPqPPS!P_!;b=P!DP!9JFJPf!\T!hU[P!oP!n1#}Oy}QIiPP77P#}OxiiPP77P Q}R;#}QO}Q=!4P!:DP@!PD!`B^)"
-    R"(P!dP!gkPfPU#gZP}OY9PPe!HC!8D?P!;P!6hPe!Pg!phoPqPPS!P_!;b=P!DP!9JFJPf!\T!hU[P!oP!n1#'}QE!PX!E[HP!HP!EEPH!PH![FX)"
-    R"(P!XP![Z#_X!PB!=<AP!BP!<dP^!P_!dd^P!_P!c< Q}S@#}Ru}QI!Pc!;g?P!=P!9:N<#Gv!Z\!j[aP!lP!q,P1PD}O?P!R9!i7gP!]P!iV\WP)"
-    R"(:!DK!6JCP!;P!1`F^!GA!5A>P!9P!5hPe!Pg!phoPqPPS!P_!;b=P!DP!9JFJPf!\T!hU[P!bP!kD#2}Ol!4P!:DP@!PD!`B^P!dP!gkPfPU Q)"
-    R"(}R+#}Qt}R%P:!FU!=VFP!9P!74P6!P6!i4gP!ZP!cUZVP:!FL!<KDP!0P!+xPr!Pr!vwpP![P!dL#9}Nw!WH!WCPJ!PE!AEAP!JP!FQJRP`!TN)"
-    R"(!ZNVP!WP!WVPV!PT!KZKX Q}R<#}R.}QCPD}O?P!R9!i7gP!]P!iV\WP:!DK!6JCP!.P!)wPr!Pr!uxpP!lP!q,#97!Pc!;g?P!=P!9:N<#h}Q)"
-    R"(rs}Oz=P(}Q& Q}R<#}R.}QCPD}O?P!R9!i7gP!]P!iV\WP:!DK!6JCP!.P!)wPr!Pr!uxpP!lP!q,#97!Pc!;g?P!=P!9:N<#}Q3}QriP'}Oz=)"
-    R"(P Q}R<#}R.}QCPD}O?P!R9!i7gP!]P!iV\WP:!DK!6JCP!.P!)wPr!Pr!uxpP!lP!q,#97!Pc!;g?P!=P!9:N<#q}QrcPn}Oz?P9n:2?P Q}R<)"
-    R"(#}R.}QCPD}O?P!R9!i7gP!]P!iV\WP:!DK!6JCP!.P!)wPr!Pr!uxpP!lP!q,#97!Pc!;g?P!=P!9:N<#}Q-}QgiPP77P#}OxijPP76P Q}Q>#)"
-    R"(b}Rks}Oz=P'}Q&#o}OhgPP}Nv9P#\}R- Q}Q>#}Q,}RkiP'}Oz=P#V>gPP}Nv9P#\}R- Q}Q>#h}R*gPP}Nv9P#\}R-#F}Q5cPo}Oz>P:n92?P)"
-    R"( Q}Q>#h}R*gPP}Nv9P#\}R-#[}Q*jPP76P#}OxijPP76P Q}R;#}Q`}Qi!IR!FRJP!<P!86P7!P9!f4bP!bP!flPg!P_!Jh#Qu!_>!_,P:!P0!)"
-    R"(,)3P!4P!,wPp!Po!swkP!RP!WPUO<f(CL]t[9ilP`>z^TD+D Q}R@#}R*}QKP}OU:PP}QK!Pd!@c@P!>P!:9P;P}OZ9PP}R*gPP:!Y]!f\_P!h)"
-    R"(P!h3#}Oo}Q0IW!NS!KROP!KP!LGOFAP!P`!]c[P!UP!XLULWI!RN!UNQP!UP!TYQZ_P!P?!C>EP!KP!HS Q}R;#}QE}Qs!>P!:3P7!P7!f3bP!)"
-    R"(cP!emPi!Pi!;m#=c!nP!s)P.!P.!-(2P!2P!.xPr!Pr!rw#\}Q5t}Oz<P(}Q& Q}R;#}QE}Qs!>P!:3P7!P7!f3bP!cP!emPi!Pi!;m#=c!nP!)"
-    R"(s)P.!P.!-(2P!2P!.xPr!Pr!rw#}Q'}Q5iP'}Oz=P Q}R;#}QE}Qs!>P!:3P7!P7!f3bP!cP!emPi!Pi!;m#=c!nP!s)P.!P.!-(2P!2P!.xPr)"
-    R"(!Pr!rw#e}Q5cPn}Oz?P9n:2>P Q}R;#}QE}Qs!>P!:3P7!P7!f3bP!cP!emPi!Pi!;m#=c!nP!s)P.!P.!-(2P!2P!.xPr!Pr!rw#nlIW!MS!L)"
-    R"(RNP!LP!KGPF@P!P`!]c\P!TP!XLULWI!SN!TNQP!UP!UYPZ`P!O?!D>DP!KP!HS Q}R;#}QE}Qs!>P!:3P7!P7!f3bP!cP!emPi!Pi!;m#=c!n)"
-    R"(P!s)P.!P.!-(2P!2P!.xPr!Pr!rw#z}Q*jPP76P#}OxijPP76P Q}Rt#}QS}R,oPP11P#P}OkoPP21P#}Oh}Q?}R>PP;}NbP Q}R;#}Qh}Q[}O)"
-    R"(l}O_!UK!]KXP!cP!emPi!PZ!N^#Dd!KU!CUHP!>P!:2P6!PG!SBRK#A=!IY!IiP_!Pr!rwnP!\P!dJXIbf\F=9!WG!W7PA!P.!-(2P!DP!<WHV)"
-    R"(?;DZ Q}R@#f}Q.P}QLgPP}OU!P<!_<`P!bP!fhPeP}QFgPP}Nv9PPf!HC!:CAP!8P!7n#}Q1}Ql#=}Q5s}Oz=P(}Q& Q}R@#f}Q.P}QLgPP}OU)"
-    R"(!P<!_<`P!bP!fhPeP}QFgPP}Nv9PPf!HC!:CAP!8P!7n#}Q1}Ql#a}Q5iP'}Oz=P Q}R@#f}Q.P}QLgPP}OU!P<!_<`P!bP!fhPeP}QFgPP}Nv)"
-    R"(9PPf!HC!:CAP!8P!7n#}Q1}Ql#F}Q5cPn}Oz?P9n:2?P Q}R@#f}Q.P}QLgPP}OU!P<!_<`P!bP!fhPeP}QFgPP}Nv9PPf!HC!:CAP!8P!7n#})"
-    R"(Q1}Ql#[}Q*iPP77P#}OxijPP76P Q}R6#}QIC!G7!=AAP=PPc^P!YP![YVaTZ}Oq}R(hP|}O;|}QehP#}Ov}Q8iP'}Oz=P Q}R@#}Q%eP}O_9P)"
-    R"(P}S<gPP}O^!X\!f\_P!jP!o(P/!P/!1'6P!AP!:\#}Q>}Q5!Pi!;m>P!=P!;3P7!P6!e4cP!bP!el Q}R6#}QIC!G7!=AAP=PPc^P!YP![YVaT)"
-    R"(Z}Oq}R(hP|}O;|}QehP#}Oq}Q-iPP77P#}OxiiPP77P Q}RM#}Q)}S+}QBPP>}O^P#v}Ow-}OL}Q<P#}Ox}QmmP}Q>}NG6P?}Q'}OUP?}Oy5P )"
-    R"(Q}R;#t}R]}QBPP=}O^P#}Q+}OC!4P!:DP@!PD!`B^P!dP!gkPfPU#gZP}OY9PPe!HC!8D?P!;P!6hPe!Pg!phoPqPPS!P_!;b=P!DP!9JFJPf!)"
-    R"(\T!hU[P!oP!n1 Q}RM#}Q*}S7^P!RG!\G[P!ZP!\YRY_P!O>!<>>P!>P!<b#t}Ok-}OL}Q<P#}Ox}QmmP}Q>}NG6P?}Q'}OUP?}Oy5P Q}R;#s)"
-    R"(}Rb_P!QF!\G[P![P!\YQZ_P!O>!<>>P!>P!<b#}Q+}O=!4P!:DP@!PD!`B^P!dP!gkPfPU#gZP}OY9PPe!HC!8D?P!;P!6hPe!Pg!phoPqPPS!)"
-    R"(P_!;b=P!DP!9JFJPf!\T!hU[P!oP!n1 Q}RM#}QO}R@-}OL}Q<P#}Ox}QmmP}Q>}NG6P?}Q'}OUP?}Oy5P#}R0P^P!KH!JEPM!PJ!WJWP!TP!X)"
-    R"(RTRP?!KO!GOMP!@P!B[P[!PV!W] Q}R;#}QO}Q=!4P!:DP@!PD!`B^P!dP!gkPfPU#gZP}OY9PPe!HC!8D?P!;P!6hPe!Pg!phoPqPPS!P_!;b)"
-    R"(=P!DP!9JFJPf!\T!hU[P!oP!n1#9}O9_P!JH!KEPM!PJ!WJVP!TP!XRTRP?!KO!HOLP!AP!A[P[!PV!W] Q}RQ#}RC}RJP6!C\!3[@P!0P!.)P)"
-    R"(+!P+!r)pP!`P!m\]\P5!CG!2G@P!%P!}Ox}Q+P}Q$!P}Q$!}Q(}Q+{P!`P!nG#$}Q/hP3/=P Q}R+#}Qt}R%P:!FU!=VFP!9P!74P6!P6!i4gP)"
-    R"(!ZP!cUZVP:!FL!<KDP!0P!+xPr!Pr!vwpP![P!dL#?}Q9iP(}Oz=P Q}RQ#}QU}S3gPk.>P<g;9>P#}QY0P6!C\!3[@P!0P!.)P+!P+!r)pP!`)"
-    R"(P!m\]\P5!CG!2G@P!%P!}Ox}Q+P}Q$!P}Q$!}Q(}Q+{P!`P!nG Q}R+#}Qt}R%P:!FU!=VFP!9P!74P6!P6!i4gP!ZP!cUZVP:!FL!<KDP!0P!)"
-    R"(+xPr!Pr!vwpP![P!dL#(}Q9cPn}Oz?P9n:2?P Q}RQ#}QT}S/iPP67P#}Q?,P6!C\!3[@P!0P!.)P+!P+!r)pP!`P!m\]\P5!CG!2G@P!%P!}O)"
-    R"(x}Q+P}Q$!P}Q$!}Q(}Q+{P!`P!nG Q}R+#}Q@}R`gPP39P#[:#yHP:!FU!=VFP!9P!74P6!P6!i4gP!ZP!cUZVP:!FL!<KDP!0P!+xPr!Pr!vw)"
-    R"(pP![P!dL Q}RQ#}RC}RJP6!C\!3[@P!0P!.)P+!P+!r)pP!`P!m\]\P5!CG!2G@P!%P!}Ox}Q+P}Q$!P}Q$!}Q(}Q+{P!`P!nG#}Okg6raPe9d)"
-    R"(gbP5. Q}R+#}Qt}R%P:!FU!=VFP!9P!74P6!P6!i4gP!ZP!cUZVP:!FL!<KDP!0P!+xPr!Pr!vwpP![P!dL#%c1}Q&bPf1goaP1}Oz Q}Rc#}Q)"
-    R"(I}Rj5rbPe9dgbP5.#}Or*P}NqoP!wP!ssPv!Pu!-s)P#}Oqe}Q+P!}Q-P!}Q*}O|P}Oy!P}Ox!}Ov}O|}OsP}OuP Q}R@#}Qk}QnP}QBgPP}N@)"
-    R"(9PPe!IC!:D@P!7P!0yPq!Pq!pxiP!`P!fD#}Ob}Ol!P6!e4bP!bP!elPj!Pi!;m>P!>P!;3#}Qs}QZiPB}Oz=P Q}Rd#j}RY}Q+P!}Q-P!}Q*})"
-    R"(O|P}Oy!P}Ox!}Ov}O|}OsP}OuPP}QO7PPbiP#j}Q3P}OmzPP>&PP}OfnP!wP!tsPv!Pu!,s)P Q}R@#}Qk}QnPy(PP`xPPbgPP>cPP@=PP}Nb9)"
-    R"(PPe!IC!:D@P!7P!0yPq!Pq!pxiP!`P!fD#}Ob}Ol!P6!e4bP!bP!elPj!Pi!;m>P!>P!;3 Q}R@#i}RY}QmPP:}OLPP}Or}QPPP;}OPPP}Oe}Q)"
-    R"(VPP;}O1P#f}S+}QBPP>}O^P Q}R<#}Q$}R]}QBPP=}O^P#}QZ}OIPD}O?P!R9!i7gP!]P!iV\WP:!DK!6JCP!.P!)wPr!Pr!uxpP!lP!q,#97!)"
-    R"(Pc!;g?P!=P!9:N< Q}R@#}Q$}S3_P!QI!]IZP!ZP!\WRW_P!OA!<@>P!>P!<`#;,}QmPP:}OLPP}Or}QPPP;}OPPP}Oe}QVPP;}O1P Q}R<#|})"
-    R"(Rg^P!RG!\F[P![P!\ZQY_P!O>!<>>P!>P!<b#}QZ}O>PD}O?P!R9!i7gP!]P!iV\WP:!DK!6JCP!.P!)wPr!Pr!uxpP!lP!q,#97!Pc!;g?P!=)"
-    R"(P!9:N< Q}R@#}Q>}S/iPP67P#}O{;}QmPP:}OLPP}Or}QPPP;}OPPP}Oe}QVPP;}O1P Q}R<#}Q>}R`gPP39P#\:#}Q4}OfPD}O?P!R9!i7gP!)"
-    R"(]P!iV\WP:!DK!6JCP!.P!)wPr!Pr!uxpP!lP!q,#97!Pc!;g?P!=P!9:N< Q}R@#i}RY}QmPP:}OLPP}Or}QPPP;}OPPP}Oe}QVPP;}O1P#}QN)"
-    R"(P_P!KH!JEPM!PJ!WJWP!TP!XRTRP?!KO!GOMP!@P!B[P[!PV!W] Q}R<#}R.}QCPD}O?P!R9!i7gP!]P!iV\WP:!DK!6JCP!.P!)wPr!Pr!uxp)"
-    R"(P!lP!q,#97!Pc!;g?P!=P!9:N<#}Q6}OW_P!JH!KEPM!PJ!WJWP!TP!WRTRP?!KO!HOLP!AP!A[P[!PV!W] Q}R@#i}RY}QmPP:}OLPP}Or}QP)"
-    R"(PP;}OPPP}Oe}QVPP;}O1P#}Q'}Rj6qaPe:efaP5/ Q}R<#}R.}QCPD}O?P!R9!i7gP!]P!iV\WP:!DK!6JCP!.P!)wPr!Pr!uxpP!lP!q,#97!)"
-    R"(Pc!;g?P!=P!9:N<#r}QB2}Q&aPf2gnaP2}Oz Q}Rd#}QW}S3gPk.>P<g;9>P#}QJ}NQP}Q)'PPe}Q9PP}OX!BF!-E<P!$P!}Ow}Q+P}Q$!P}Q%)"
-    R"(!}Q)}Q*|P!bP!qG]GP5!B\!1\?P!-P!.*P*!P*!r*sP!]P!eU Q}R@#}Q;}RkbPo}Oz?P9n92?P#}QF}OS!Pi!<k=P!=P!<5P7!P7!d4cP!cP!)"
-    R"(dl#g2!P-!1-/P!DP!:SFTPf!ZK!dKZP!gP!fgPhP\!IC!:D@P!7P!0wPq!Pp!pwiP!`P!fDWDPegP Q}Rd#}R6kP}Q)'PPe}Q9PP}OX!BF!-E<)"
-    R"(P!$P!}Ow}Q+P}Q$!P}Q%!}Q)}Q*|P!bP!qG]GP5!B\!1\?P!-P!.*P*!P*!r*sP!]P!eU#}OU}Rv_P!RI!\IZP![P!\WRW^P!OA!<@>P!>P!=`)"
-    R"( Q}R@#}Qk}Q?!Pi!<k=P!=P!<5P7!P7!d4cP!cP!dl#g2!P-!1-/P!DP!:SFTPf!ZK!dKZP!gP!fgPhP\!IC!:D@P!7P!0wPq!Pp!pwiP!`P!f)"
-    R"(DWDPegP#}OH}Q4_P!QG!\F[P![P!\ZRY^P!O>!=>=P!>P!=b Q}Rd#}QV}S/iPP67P#}Q0}NMP}Q)'PPe}Q9PP}OX!BF!-E<P!$P!}Ow}Q+P}Q)"
-    R"($!P}Q%!}Q)}Q*|P!bP!qG]GP5!B\!1\?P!-P!.*P*!P*!r*sP!]P!eU Q}R@#}Q9}R`fPP3:P#[:#w}Ob!Pi!<k=P!=P!<5P7!P7!d4cP!cP!d)"
-    R"(l#g2!P-!1-/P!DP!:SFTPf!ZK!dKZP!gP!fgPhP\!IC!:D@P!7P!0wPq!Pp!pwiP!`P!fDWDPegP Q}Rd#}QZ8kP;(@P#}Q6}QRP}Q)'PPe}Q9)"
-    R"(PP}OX!BF!-E<P!$P!}Ow}Q+P}Q$!P}Q%!}Q)}Q*|P!bP!qG]GP5!B\!1\?P!-P!.*P*!P*!r*sP!]P!eU Q}R@#}QQ}R=6Pdw`P#`}O+!Pi!<k)"
-    R"(=P!=P!<5P7!P7!d4cP!cP!dl#g2!P-!1-/P!DP!:SFTPf!ZK!dKZP!gP!fgPhP\!IC!:D@P!7P!0wPq!Pp!pwiP!`P!fDWDPegP Q}R^#}QK}S)"
-    R"(3hPj.?P;g<9>P#/?iPP}O\}QSPP}QDiPP}NG7PP}QP}OMPP}OP7P Q}R@#g}S3gPk.?P;g;9?P#}R-}O1P}OU:PP}QK!Pd!@c@P!>P!:9P;P}O)"
-    R"(Z9PP}R`gPP}O]!Y]!f\_P!hP!h3 Q}S/#}Q%}RYiPP4}QSPPliPP4ePP;;PP}Nx7PP}QP}OMPP}OP7PP}R(;PPeeP#i;P4}QSPPl Q}RP#}R2})"
-    R"(QKP}OU9PP}QK!Pd!@cAP!=P!;9P;P}OZ9PP}R=@PPd`PP_gPPA|PP<$PP'!X]!f\_P!hP!i3 Q}QC#u}RtIT!MR!LQOP!KP!KJPJPO@P!P]!]_)"
-    R"([P!UP!WNVLWM!SN!TORP!TP!UVPUPQ`P!PC!CAEP!LP!IR#=9iPP}NG7P Q}Q>#s}RIIW!MS!LROP!KP!KGPF@P!Q`!\c\P!UP!XLTLWI!SN!T)"
-    R"(NRP!TP!UYPZ`P!P?!C>DP!LP!HS#@5gPP}Nv9P#\}R- Q}QC#P}S+}QBPP>}O^P#i7iPP}NG7P Q}Q>#N}R]}QBPP=}O^P#j0gPP}Nv9P#\}R-)"
-    R"( Q}QC#O}S3^P!RI!\I[P!ZP!\WRW_P!OA!<@>P!>P!<`#i,iPP}NG7P Q}Q>#L}Rg_P!RG!\F[P!ZP!\ZRY_P!O>!<>>P!>P!<b#j%gPP}Nv9P)"
-    R"(#\}R- Q}QC#tP^P!KH!JEPM!PJ!WJWP!TP!XRTRP?!KO!GOMP!@P!B[P[!PV!W]#L}RaiPP}NG7P Q}Q>#pP_P!KH!JEPM!PJ!WJWP!TP!XRSR)"
-    R"(P?!LO!GOLP!AP!B[P[!PV!V]#O}R2gPP}Nv9P#P}R`gPP39P Q}QC#i}RYiPP}NG7P#P}S/jPP66P Q}Q>#h}R*gPP}Nv9P#\}R- Q}R5#}Q\})"
-    R"(RYiPP}NT!P.!624PFPPeXP!aP!^cPh#}O]}RLiPP}NG7P Q}R,#}QV}R*gPP}Nt!P5!<89PGPPcVP!^P!Y\Pd#P}RbgPP39P#}Ob7gPP}Nv9P#)"
-    R"(P}R`gPP39P Q}QC#j}S3hPj.>P<g;9?P#i?iPP}NT!P.!723PGPPeXP!`P!^cPh Q}Q>#j}RkcPo}Oz>P:n92?P#l>gPP}Nt!P5!<89PGPPcWP)"
-    R"(!]P!Y\Pd Q}RF#}QR<jP<(@P#}Oq}S<iPP}OZ}QK}QFqP}OL}OR}QZ}OE/P}OO}QQP}OO7P Q}R2#}QD<jP<(@P#$}SCgPP}O7}Q<}Q3mP}O_})"
-    R"(Og}QE}O_2P}Oa}Q;P}Oe9P Q}R2#g}R*gPP}Ol}Q<}Q4mP}O_}Og}QE}O_2P}Oa}Q;P}Oe9P Q}R-#}Q,}S3gP3.=P#M?iPP}N\}QRPP;}O5P )"
-    R"(Q}Q>#}Q)}S3gP4.=P#NFgPP}N@9P Q}R-#}QB<jP<(@P#(}S<iPP}N\}QRPP;}O5P Q}Q>#k<kP;(@P#W}SCgPP}N@9P Q}R-#}QK}RYiPA}Oz)"
-    R"(=P#}Ow}Q&iPP}N\}QRPP;}O5P Q}QW#}Q>}R`iPA}O{=P#*}Q%gPP}N@9P Q}R-#}QY}QojPP06P#}O`}QZiPP}N\}QRPP;}O5P Q}QO#}Q-}Q)"
-    R"(njPP06P#2}QbgPP}N@9P Q}R.#j}RYjPP}O\wkZB}Ox.P}Oe}QRPP;}O4PP}Q>>CF^ld Q}Q@#i}R`gPP}O^`[YC7?P}OE9PP}QJAEF^ia Q}R)"
-    R"(^#}QW}S3gP3.=P#}O{?rP}QJ}NeP}R;hPP}NG.P}OW}R:P}Nf7P Q}R@#}QQ}RlhP(}Oz=P#}QL}O^P}OU:PP}QK!Pd!@c@P!>P!:9P;P}OZ9P)"
-    R"(P}R*gPP:!Y]!f\_P!hP!h3 Q}R^#}QO<jP;(@P#}Ou}S<rP}QJ}NeP}R;hPP}NG.P}OW}R:P}Nf7P Q}R@#}QA<jP;(@P#}QD}R.P}OU:PP}QK)"
-    R"(!Pd!@c@P!>P!:9P;P}OZ9PP}R*gPP:!Y]!f\_P!hP!h3 Q}R^#i}RYrP}QJ}NeP}R;hPP}NG.P}OW}R:P}Nf7P#}Q1}Ri5qbPe:dfbP5/ Q}R@)"
-    R"(#}R*}QKP}OU:PP}QK!Pd!@c@P!>P!:9P;P}OZ9PP}R*gPP:!Y]!f\_P!hP!h3#}Oe|2}Q&aPg1fobP1}Oz Q}Rn#}RU}QKP}OU9PP}QK!Pd!Ac)"
-    R"(@P!=P!;9P;P}OZ9PP}R*gPP:!X]!g\^P!hP!i3#}No}Q@jPP=<(@PZx Q}R^#}R(}Qg!P}Q,*P!9P!51P4P}O?7PP}RYiPP1!Za]Y!]XdP!lP!)"
-    R"(m(P*P}O7!P5FD!FD9PEPPcVP!]P!Z\Pd Q}R@#}R*}QKP}OS!P5FD!FD:P0PPcmP!]PUV!UVPdP}QM!Pd!@c@P!>P!:9P;P}OZ9PP}R*gPP:!Y)"
-    R"(][V![V_P!hP\A!\B Q}Rh#}Q7}S+}QAPP>}O_P#u&!4P!0&P-!P-!p'lP!kP!pyPs!Ps!0z#5d!wP!}Q&}OtP$!P$!}Oz}Ot)P!)P!}Oy}Q,P|)"
-    R"(!P|!}Q'}Q, Q}R;#y}R]}QBPP=}O^P#u}Oy!>P!:3P7!P7!f3bP!cP!emPi!Pi!;m#=c!nP!s)P.!P.!-(2P!2P!.xPr!Pr!rw Q}Rh#}Q5}S3)"
-    R"(^P!RI!\I[P!ZP!\WRW_P!OA!<@>P!>P!<`#v}Ot!4P!0&P-!P-!p'lP!kP!pyPs!Ps!0z#5d!wP!}Q&}OtP$!P$!}Oz}Ot)P!)P!}Oy}Q,P|!P)"
-    R"(|!}Q'}Q, Q}R;#w}Rg_P!QG!]FZP![P!\ZRY_P!N>!<>>P!>P!<b#v}On!>P!:3P7!P7!f3bP!cP!emPi!Pi!;m#=c!nP!s)P.!P.!-(2P!2P!)"
-    R"(.xPr!Pr!rw Q}Rh#}Q{}S2gP4/=P#>qgP4/=P#s.!4P!0&P-!P-!p'lP!kP!pyPs!Ps!0z#5d!wP!}Q&}OtP$!P$!}Oz}Ot)P!)P!}Oy}Q,P|!)"
-    R"(P|!}Q'}Q, Q}R;#}Qk}RkfP1}Oz?P#@}Q&eP4}Oz?P#l.!>P!:3P7!P7!f3bP!cP!emPi!Pi!;m#=c!nP!s)P.!P.!-(2P!2P!.xPr!Pr!rw Q)"
-    R"(}SW#}SD}RYP:}OLPP}Or}QPPP;}OPPP}Oe}QWPP;}N|P!}OsP!}Oq}Q'P}Q%!P}Q$!}Q/}Q'}Q-P#]:@P!(P!(-P,!P+!x,xP`P Q}SK#}S&}Q)"
-    R"(I!Pd!;f?P!=P!9:N<#}Q`JPD}O@P!Q9!j7fP!^P!iV\WP:!CK!6JCP!<P!2^F^!GB!6B>P!2P!.xPr!Pr!rwnP!bP!jCXB!Z]!m^bP!lP!q,#})"
-    R"(NXa!>P!:3P7!P7!f3bP!cP!emPi!Pi!;m Q}RP#}QQ}S3gP3.=P#}Q(}O5!XM!_>X@i}Ov5P9}Q'!Fc!?\AP4PP}OZ7PP}RY}Q0P!pP!p5P5!P)"
-    R"(>!?9#}OZ}QAP}OgpP!bP!c`Pa!P`!=a>P Q}Q`#}QQ}RlhP(}Oz=P#}Q)'!LS!GRKP!<P!;7P8P}O_9PP}R*gPP:!X]!g\aP!RP!VPSO Q}RP#)"
-    R"(}QQ<jP;(@P#s}R2!XM!_>X@i}Ov5P9}Q'!Fc!?\AP4PP}OZ7PP}RY}Q0P!pP!p5P5!P>!?9#}OZ}QAP}OgpP!bP!c`Pa!P`!=a>P Q}Q`#j<kP)"
-    R"(;(@P#}QP}RP!LS!GRKP!<P!;7P8P}O_9PP}R*gPP:!X]!g\aP!RP!VPSO Q}RP#}Qi}QO!XM!_>X@i}Ov5P9}Q'!Fc!?\AP4PP}OZ7PP}RY}Q0)"
-    R"(P!pP!p5P5!P>!?9#}OZ}QAP}OgpP!bP!c`Pa!P`!=a>P#Bu6qaPe:dfbP5/ Q}Q`#}Q`}Qm!LS!GRKP!<P!;7P8P}O_9PP}R*gPP:!X]!g\aP!)"
-    R"(RP!VPSO#}Oz`2}Q&aPf1goaP2}Oz Q}R@#}QQ}S3gP3.=P#}Q?8P8!BW!6WDP!<P!9@PA!PC!_DeL_M!lJ!k5P:!P4!,4-P!CP!2V@VPj!_H!m)"
-    R"(G_P!eP!haP`!P]!?`=T@S!4U!7hPf!Pi!slnP!^P!kK Q}Q|#}QQ}RlhP(}Oz=P#}Q19P:!GU!;UDP!?P!?FPE!PH!\GcLXN!hK!e=P?!P<!19)"
-    R"(5P!EP!7UCTPh!]I!hJ]P!`P!a[PZ!PY!DZ:UHR!;T!=cP`!Pd!lejP!\P!gM Q}R@#}Q>}S3gPj.?P;g<9>P#}QT8P8!BW!6WDP!<P!9@PA!PC)"
-    R"(!_DeL_M!lJ!k5P:!P4!,4-P!CP!2V@VPj!_H!mG_P!eP!haP`!P]!?`=T@S!4U!7hPf!Pi!slnP!^P!kK Q}Q|#}Q2}RkcPn}Oz?P:n92?P#}Q)"
-    R"(K:P:!GU!;UDP!?P!?FPE!PH!\GcLXN!hK!e=P?!P<!195P!EP!7UCTPh!]I!hJ]P!`P!a[PZ!PY!DZ:UHR!;T!=cP`!Pd!lejP!\P!gM Q}R@#)"
-    R"(}R'}RRP8!BW!6WDP!<P!9@PA!PC!_DeL_M!lJ!k5P:!P4!,4-P!CP!2V@VPj!_H!mG_P!eP!haP`!P]!?`=T@S!4U!7hPf!Pi!slnP!^P!kK#1)"
-    R"(}NI!WH!WCPJ!PE!@EBP!JP!EQKRP`!TN!YNVP!WP!XVPV!PT!KZJX Q}Q|#}Qh}R&P:!GU!;UDP!?P!?FPE!PH!\GcLXN!hK!e=P?!P<!195P!)"
-    R"(EP!7UCTPh!]I!hJ]P!`P!a[PZ!PY!DZ:UHR!;T!=cP`!Pd!lejP!\P!gM#5}Nv!WH!WCPJ!PE!AEAP!KP!EQJRP`!UN!YNVP!WP!XVPV!PT!JZ)"
-    R"(JX Q}R@#}R'}RRP8!BW!6WDP!<P!9@PA!PC!_DeL_M!lJ!k5P:!P4!,4-P!CP!2V@VPj!_H!mG_P!eP!haP`!P]!?`=T@S!4U!7hPf!Pi!slnP)"
-    R"(!^P!kK#}Otc5rbPd9egbP5. Q}Q|#}Qh}R&P:!GU!;UDP!?P!?FPE!PH!\GcLXN!hK!e=P?!P<!195P!EP!7UCTPh!]I!hJ]P!`P!a[PZ!PY!D)"
-    R"(Z:UHR!;T!=cP`!Pd!lejP!\P!gM#$b2}Q&aPf1goaP2}Oz#FA Q}R:#}QKP!WH!WCPJ!PE!AEAP!KP!EQJRP`!UN!YNVP!WP!XVPV!PT!JZKX#)"
-    R"(}Ob}RY}R<PP:}OgPP}N]7PP}RC}OfP Q}Q[#}Q>P!WH!VCPJ!PE!AEAP!KP!EQJRP`!UN!YNVP!WP!XVPV!PT!JZKX#G}RRP(}Q&PP>}OzPP}O)"
-    R"(]!P?!YF_PgPP=9P!5P!<dPjP}QC?PPbaPPx Q}R:#O}RY}R<PP:}OgPP}N]7PP}RC}OfP#}Q;v5qbPd:efaP6/ Q}Q[#}Q&}RRP(}Q&PP>}OzP)"
-    R"(P}O]!P?!YF_PgPP=9P!5P!<dPjP}QC?PPbaPPx#}Q&liPA}Oz=P Q}R:#O}RY}R<PP:}OgPP}OaqPP;/PP}Oa7PP}Q?.PPerPP}Q?}OfP Q}Q[)"
-    R"(#}Q&}RRP(}Q&PP>}OzPP3}Q&PP>}OzPP3!P?UK!TK_PgPP=9P!5PFZ!FZPjPm?PPbaPPm?PPbaPPx Q}RY#}QT}RtIT!MR!LQOP!KP!KJPJPO@)"
-    R"(P!P]!]_[P!UP!WNVLWM!SN!TORP!TP!UVPUPQ`P!PC!CAEP!LP!IR#}O[9jPP}O7!P2!e6iP!hP!fjPnP}QiiPP}O4!P,!,*-P!,P!,vPt Q}R)"
-    R"(@#}QG}RIIW!MS!LRNP!LP!KGPF@P!P`!]c\P!TP!XLULWI!SN!TNQP!UP!UYPZ`P!O?!D>DP!KP!HS#}Ok}O9P}QLgPP}OU!P<!_<`P!bP!fhP)"
-    R"(eP}QFgPP}Nv9PPf!HC!:CAP!8P!7n#}Q1}Ql Q}RY#}Q/}S+}QBPP>}O^P#.7jPP}O7!P2!e6iP!hP!fjPnP}QiiPP}O4!P,!,*-P!,P!,vPt )"
-    R"(Q}R@#{}R]}QBPP=}O^P#;}O4P}QLgPP}OU!P<!_<`P!bP!fhPeP}QFgPP}Nv9PPf!HC!:CAP!8P!7n#}Q1}Ql Q}RY#}Q.}S3^P!RI!\I[P!ZP)"
-    R"(!\WRW_P!OA!<@>P!>P!<`#.,jPP}O7!P2!e6iP!hP!fjPnP}QiiPP}O4!P,!,*-P!,P!,vPt Q}R@#y}Rg_P!QG!]FZP![P!\ZRY_P!N>!<>>P)"
-    R"(!>P!<b#<}O)P}QLgPP}OU!P<!_<`P!bP!fhPeP}QFgPP}Nv9PPf!HC!:CAP!8P!7n#}Q1}Ql Q}RY#f}RYjPP}O7!P2!e6iP!hP!fjPnP}QiiP)"
-    R"(P}O4!P,!,*-P!,P!,vPt#}QR}R$!PX!EZHP!HP!EFPH!PH![EXP!XP![[#_X!PA!<<BP!BP!<dP_!P^!dd^P!^P!d< Q}R@#f}Q.P}QLgPP}OU)"
-    R"(!P<!_<`P!bP!fhPeP}QFgPP}Nv9PPf!HC!:CAP!8P!7n#}Q1}Ql#bx!PX!F[HP!GP!EEPH!PH![EYP!XP!Z[#`X!PB!<<BP!AP!<dP^!P^!dd_)"
-    R"(P!^P!d< Q}RY#}Qt}S2gP4/<P#?qgP4/<P#,?jPP}O7!P2!e6iP!hP!fjPnP}QiiPP}O4!P,!,*-P!,P!,vPt Q}R@#}Qm}RkfP1}Oz?P#@}Q&)"
-    R"(eP4}Oz?P#2}OBP}QLgPP}OU!P<!_<`P!bP!fhPeP}QFgPP}Nv9PPf!HC!:CAP!8P!7n#}Q1}Ql Q}RY#f}RYjPP}O7!P2!e6iP!hP!fjPnP}Qi)"
-    R"(iPP}O4!P,!,*-P!,P!,vPt#}Q7}Oc_P!KH!JEPM!PJ!WJWP!TP!XRSRP?!LO!GOLP!AP!B[P[!PV!V] Q}R@#f}Q.P}QLgPP}OU!P<!_<`P!bP)"
-    R"(!fhPeP}QFgPP}Nv9PPf!HC!:CAP!8P!7n#}Q1}Ql#|}Ns_P!JH!KEPM!PJ!WJVP!TP!XRTRP?!KO!HOLP!AP!A[P[!PV!W] Q}SB#}Qj}S3gPk)"
-    R"(/>P<g;9>P#}OY>jPw}Ndw}R<mPw}Ndw}R<jP}Oz}NG0P)}R@(}N`0P Q}Ro#}QV}RlcPn}Oz?P:n92?P#}Os=gPl}O<m}QdkPm}O<m}QdgP+}N)"
-    R"(v5P2}Qj1}O65P Q}R:#}Q9}S3hPj/?P;g<9>P#(>kP}Q*}O\}Q+}QDkP}Og}OGP}OP7PP}QP Q}R6#}Q9}RlcPo}Oz>P:n92?P#}Q%}NV!G7!=)"
-    R"(AAP=PPc^P!YP![YVaTZ}Oq}R(hP|}O;|}QehP Q}R:#P}RYkP}Q*}O\}Q+}QDkP}Og}OGP}OP7PP}QP#h}R/jPP66P#}OxjjPP66P Q}RM#}QQ)"
-    R"(}S3gP3.=P#}Ov?}R1PP<}O3}Np}QpPP;}NjPPc}Qm}R0}O5P Q}R$#}QQ}RlhP(}Oz=P#'=}QdPP;}OS}OD}QMPP>}O9PPe}QN}Q\}OUP Q}RM)"
-    R"(#}QB}S/iPP67P#}Ol;}R1PP<}O3}Np}QpPP;}NjPPc}Qm}R0}O5P Q}R$#}Q.}R`gPP39P#\:#}OtM}QdPP;}OS}OD}QMPP>}O9PPe}QN}Q\}O)"
-    R"(UP Q}RM#^}RY}R1PP<}O3}Np}QpPP;}NjPPc}Qm}R0}O5P#}Q5w6raPe9dgbP6. Q}R$#^}R*}QdPP;}OS}OD}QMPP>}O9PPe}QN}Q\}OUP#|t)"
-    R"(2}Q&aPf1goaP2}Oz Q}QQ#}Q*P9PP}Qq:PPbfPPZ!Pg!fegPfPP=:P!DPKK!KKPC }VL}RM#}QO}R@-}OL}Q<P#}Ox}QmmP}Q>}NG6P?}Q'}OU)"
-    R"(P?}Oy5P Q}RN#}Q)}QPP}OeyP!dP!daPa!Pa!<a<P#'}QDP}OqvP!bP!b^P^!P^!>^>P#}Oje}Q8P!lP!p8P9!P?!@<@N!cL!e6P=!P7!.50P})"
-    R"(OfP Q}R-#iPP}RY}QkPP:}ONPP}N] Q}RM#}QO}R@}Ou}Nu}Q^P#}Ny;}Q>}RYmP}Q>}NG Q}R@#i}RY}QmPP:}OLPP}Or}QPPP;}OPPP}Oe}Q)"
-    R"(VPP;}O1P Q}RM#^}RY}R1PP<}O3}Np}QpPP;}NjPPc}Qm}R0}O5P Q}R^#i}RYiPP}O\}QSPP}QDiPP}NG7PP}QP}OMPP}OP7P Q}Rh#}Q0}Qe)"
-    R"(}QOPP;}OQP#|}QH!4P@;!@;P-!P-!p'lP!kP`d!`ePs!Ps@e!@e#5d!wP!}Q&}OtP$!P$96!85)P!)P8k!8jP|!P|hk!hj Q}QC#i}RYiPP}NG)"
-    R"(7P Q}RF#i}RYiPP}OZ}QK}QFqP}OL}OR}QZ}OE/P}OO}QQP}OO7P Q}RM#mP5P}Q>}RYmP}Q>}NG6P}On}R@ Q}R{#i}RYvP}Q&}O*}Q'}QvvP)"
-    R"(P}NG7PP}RB}Oy}O)7P}Oy}QwP}N^7P Q}R^#i}RYrP}QJ}NeP}R;hPP}NG.P}OW}R:P}Nf7P Q}R@#v}Qe}QPPP;}OPP#C}QY}QjPP:}O6P#P})"
-    R"(Nr}QjPP;}O6P Q}Rh#}Q\}RH!4P!0&P-!P-!p'lP!kP!pyPs!Ps!0z#5d!wP!}Q&}OtP$!P$!}Oz}Ot)P!)P!}Oy}Q,P|!P|!}Q'}Q, Q}R^#})"
-    R"(RE}RYP}NG7PP}RC}OMPP}N]7PP}RY Q}R8#}Q)}RDP}OcpP!bP!cbPa!Pa!=b>P#}Ope}Q0P!pP!p3P5!P4!040P0PP}O^7P R}R@#}Q-e}QRP)"
-    R"(P;}O1PPe}Q3}QE}Om}Q9Pf}QmPP:}OPP}Q3}Oh Q}R:#O}RY}R<PP:}OgPP}N]7PP}RC}OfP Q}R:#P}RYkP}Q*}O\}Q+}QDkP}Og}OGP}OP7P)"
-    R"(P}QP Q}Rh#}QO}R0!>MCE!@BP7!P7`B!]EbN#jP!bR\[!`^Pi!Pi@^!D[>S#6}O+!2R<a!8dPr!Prhd!danSPdjPP<!nMd?!g<P.!P.9<!<?2N)"
-    R"(P<6P Q}RM#`}RYkP}Q&}Oc}Q%}Q=kP}Om}OO}Q7}OH5P}Ou}QF}Ot}OZ5P}Q9}Q[ Q}Rh#}QOP!PaPf!6P8j!9iO}Q%P}Q*kPP}Ov!P,`<!^>a)"
-    R"(NP}QvjPP}O*!aR]b!adPtP}Q*jPP}Ov!P}O{97!866P!OGQ2 Q}Rb#}RXfP:}O^PPf!f\\e!]ePi!Pn?b!@b5P!5P!/,P2!P7\;!\;gDP:}O^P)"
-    R"(PfxP!<bGb!GcPg!Pxhh!hivP!vPh7!h8P)!P8G=!G><> Q}QC#}Q)}S/iPP67P#}OxjiPP67P#h;iPP}NG7P Q}R:#}QQ}S/iPP67P#}OxjiPP)"
-    R"(67P#';kP}Q*}O\}Q+}QDkP}Og}OGP}OP7PP}QP Q}RG#}Qa}Q8Jm!Kn9P!@PHB!F?P9!P4ZC!YC_P!aPYj#e}Q4\ueP6}O]U5!QJTK!VJTPZPP)"
-    R"(<CP!DPEZ!KVN[!KBDE!JK>P!3PBc!AdPr!Pu`a!bchP!wP#@}Q5iP'}Oz=P Q}R(#}QR}RkiP(}Oz<P#I}OW!BRIY!HXP[!Pb_Z!^ZhP!ZP!eL)"
-    R"(\NP;!DSFR!FRGP!APHJ!GJPH!PGXK!YJ^PdPP==P!?PGJ!FIPE!PE[H!ZJcP!\P[R!ZRYUP:!EMEN!FNFP!2P@\!@[Pf!P]!ab Q}R@#}Qa}Rk)"
-    R"(iP'}Oz=P#}Q<}O_P}Ny:PP}R'!Pd!@c@P!>P!:9P;P}OZ9PP}R*gPP:!Y][V![V_P!hP\A!\B Q}QN#|}R*P}ON!P>UK!TJ^P[PP<BP!9PF\!F)"
-    R"(\PkP}QP#u}Q8iP'}Oz=P Q}R2#z}R*P}ON!P?VH!WH^P!cP]j!W_Rg!Q]L`!M_B`hPPP!XEV@!UBP=!P0@9!=30P!:PC_!D_PiP}QP#}Q3}Q-i)"
-    R"(PP77P#}OxijPP76P#}Q.}QHiP'}Oz=P Q}RG#}Qa}Q8Jm!Kn9P!@PHB!F?P9!P4ZC!YC_P!aPYj#e}Q4\ueP6}O]U5!QJTK!VJTPZPP<CP!DPE)"
-    R"(Z!KVN[!KBDE!JK>P!3PBc!AdPr!Pu`a!bchP!wP Q}RA#}Q&YP}Ok9PP}R^!P}Q0}Q,P!}Q.PP}Oy!P.:C!sEP/!P}Om}OmP!5P#Ez!^:iP!tP)"
-    R"(Pw!Pt}OoMPe!}Q$PPx!Pk3P!/PP) Q}R6#}Q$}Qmo}OS|}QchP}Op}NvP}Ot9PP}Q,,}Q_!J`DPJPPdYP!hP Q}R;#}Qu}R@!CY2P!0PPA!PEq)"
-    R"(J!jK_B!b?P.!P/?<!><2P!2P?d!?dPr!Piae!WXYT!=ZPb!Pr}Q.P!kP`G#}Ok}On!HMIG!EAP7!P6[B![BbP!cP!emPh!PiE\!D\@R!HP Q}R)"
-    R"((#}Q(}QC!BRIY!HXP[!Pb_Z!^ZhP!ZP!eL\NP;!DSFR!FRGP!APHJ!GJPH!PGXK!YJ^PdPP==P!?PGJ!FIPE!PE[H!ZJcP!\P[R!ZRYUP:!EME)"
-    R"(N!FNFP!2P@\!@[Pf!P]!ab Q}R)#}QP`!aPZF!ZFPB!PAGF!FE;P!PZPY!YOUV!TTPU!PWLU!LUIP!}O^PO}Q>!P}Q4}Q?{}OfPPg}QdPP9!}O)"
-    R"(N}O|P}On!P}Ov Q}R@#}R*}QKP}Ny:PP}R'!Pd!@c@P!>P!:9P;P}OZ9PP}R*gPP:!Y][V![V_P!hP\A!\B Q}R;#}Qm}QP}OYP!R*YA![<bP!)"
-    R"(cP[d!Ya#Q}Q0!LtJ\!Ed=P!=PF<!H@N0#w}QM!nPb6!a6P}Oz!P}Oz?6!>52P!2P?k!?jP}Q&!P}Q&aj!aj Q}QN#|}R*P}ON!P>UK!TJ^P[PP)"
-    R"(<BP!9PF\!F\PkP}QP Q}R5#h}R*hPP}Oo}Q3}Q1lP}Or}Ot}Q7}OR3P}Ov}Q??@P}Oq8P Q}R6#}QF}RK}Q8}NU8P(}Q_}Oy}OA8P}Q4}R$Gi!)"
-    R"(J`BPDPPc_P!lP Q}RA#f}OtP}R_gPP}OR!P>!a=aP!bP!cePeP}QIgPP}O=!PI!TIUP!QP!TQTQP>!KM!FMLP!GP!FZNZ!JF!>FDP!CP!>ZKZP)"
-    R"(}Od Q}R-#}Q+P%}R*iPt}O3!_`]f!Y`Q^!PVM]!L_C`gPPP!YEV@!UBPF!P8?:!:3@B Q}R-#}QR`!aPZF!ZFPB!PAGF!FE;P!PZPY!YOUV!TT)"
-    R"(PU!PWLU!LUIP!}O[PP}Q.!Puz\!-TPp!PilZ6PPg}QYPP9!}O[PP,!P8}Q9OP;!}OaSP'!Q. Q}R;#}QE}Qs!>P!:3P7!P7!f3bP!cP!emPi!P)"
-    R"(i!;m#=c!nP!s)P.!P.!-(2P!2P!.xPr!Pr!rw Q}R8#Y}R*}R$PP9?PP}OS!PG!VHWP!RP!UQQPP?!LO!FNLP!AP!DaPfP}QJ}OvPP}O48PP}Q)"
-    R"(l>P Q}R@#r}Qj!X]c[!WTgP!jP!o(P/!P/!1'6P!AP!:\H]P}O_9PP}Qq!Pm#}Q]4!Pi!;m>P!=P!;3P7!P6!e4cP!bP!el Q}R4#}QLL!.P!+)"
-    R"(xPr!Pr!vwpP![P!dLZLP:!FU!=VFP!9P!74P6!P6!i4fP!`PZF![FPB!PAGF!FE;P!PZPY!YOUV!TTPU!PWLU!LU Q}R@#}QE}Qq!=PFB!EBP8)"
-    R"(!P7!f3bP!cP!emPi!PgF_!F^#<b}QDPP96P!^=P4!P.?<!><2P!2P?d!?dPr!Prad!^` Q}R8#}QTj!TJ^P[PP<BP!:PE\!F\PkP}Q9}OtPPg})"
-    R"(QyPP9}OsPP}Oe!P> Q}R2#z}R*P}ON!P?VH!WH^P!cP]j!W_Rg!Q]L`!M_B`hPPP!XEV@!UBP=!P0@9!=30P!:PC_!D_PiP}QP Q}RG#}Q_}Qp)"
-    R"(!HPP>P}OT![P\\![\Pl!PjE^!G[#Jd!aP`?!a?P+!P.?<!@=7PP}Ow9PP}Q)!7P?c!?dPr!Ptab!]^dSP<!HMIF!EBP8!P7[A!ZC^PP}QM!Pv )"
-    R"(Q}R2#}QS1=}Q')}Oc5P}Q.}QZ9}Q1!J`=PIPPdYP!pOX;c}Oyv}Q=kP}Os}OFg}On!V@cPVPP=HP!0Q Q}RG#}Q@M!3UB\!@^PoP}QHgPP}OY!)"
-    R"(P9[F!YH`NP}QrgPP}O/!`QXY![ZPfP}QGgPP}OX!P1@B!AC5LP}Ow9P Q}Rt#}Q<L!}OuPP}QB!PmcxiP!>(P2!P}OslP!iPP}Q:fP!P}OfiP!)"
-    R"(lPP}Q-!Pn>xiP!c(P3!P}O^}OuP!.PLv!K* }Q/}R@#i}RY}QmPP:}OLPP}Or}QPPP;}OPPP}Oe}QVPP;}O1P#}Q=}S/jPP66P#}OxjjPP66P )"
-    R"(S}RQ#}RCyP5!5>/P!&P!}Ox}Q+P}Q$!P}Q$!}Q(}Q+zP!rPj>P6!5g0P!0P!2-M2}Q[PP:}OEP!S3!n,pP!pP R}QC#i}RYiPP}NG7P Q}QC#i)"
-    R"(}RYiPP}NG7P#i}S/iPP67P#}OxjiPP67P Y}RM#}QO}R@-}OL}Q<P#}Ox}QmmP}Q>}NG6P?}Q'}OUP?}Oy5P Q}RN#}Qz}Q.!Pa!<a<P'PP}Oe)"
-    R"(yP!dP!da#]}R3P;}OKPP}OqzP!pP!r5P4!P4!/5/P}OfPP}RY Q}RN#}Q)}QPP}OeyP!dP!daPa!Pa!<a<P#'}QDP}OqvP!bP!b^P^!P^!>^>P)"
-    R"(#}Oje}Q8P!lP!p8P9!P?!@<@N!cL!e6P=!P7!.50P}OfP Q}R:#iPP}RY}QkPP:}ONPP}N] Q}Rf#}Q1e}QJPP}R.}OlPP6!P}OjB'!MH#'J!`)"
-    R"(XU_!\wP}Q;Pt}QfPP}N\ePP}Ol;PPx}O%PP(;PP}Q4 Q}R@#i}RY}QmPP:}OLPP}Or}QPPP;}OPPP}Oe}QVPP;}O1P Q}SY#}Qt}RYiPP}OL}Q)"
-    R"(M}QTnP}Oe}O_}Q@}O85P}Ol}QW/-P}Ol7PP}Q40s}Ok}OI6P}Q@}Qh}Od}QAoP}QL}OL Q}RB#}Q@}R\!oP!w6P:!P@!>;@L!bL!d7P>!P4!$2)"
-    R"(2P!AP!,YKSPj!cE!eK`P!gP!jbPb!Pa!9b8P6PPekP!fP!d_P^!P^!;`8P!?P!DM7FPi!^U!mT Q}R^#}RD}RYP}NG8PP}R:}OV}Nf.PP}RYiP)"
-    R"(P}Ne}QI}R; Q}R^#}RD}RYP}NG8PP}R:}OV}Nf.PP}RYiPP}Ne}QI}R;#}O]}Q*^P!RI!\I[P!ZP!\WRW_P!NA!<@?P!>P!<` Q}RT#i}RYiPP)"
-    R"(}OL}QR}QTpP}Oa}O_}QC}O84P}Oh}QW.-P}Ol7P Q}R^#ZPPe!lVWe![pP}QBPp}QfPP}NG7PP}RC}OlPP9!P}OcD/!C0 Q}R{#i}RYvP}Q&}O)"
-    R"(*}Q'}QvvPP}NG7PP}RB}Oy}O)7P}Oy}QwP}N^7P Q}R^#i}RYiPP}O\}QSPP}QDiPP}NG7PP}QP}OMPP}OP7P Q}Rh#}Q\}RH!4P!0&P-!P-!p)"
-    R"('lP!kP!pyPs!Ps!0z#5d!wP!}Q&}OtP$!P$!}Oz}Ot)P!)P!}Oy}Q,P|!P|!}Q'}Q, Q}R^#}RE}RYP}NG7PP}RC}OMPP}N]7PP}RY Q}R8#}Q)"
-    R"()}RDP}OcpP!bP!cbPa!Pa!=b>P#}Ope}Q0P!pP!p3P5!P4!040P0PP}O^7P Q}RQ#}RC}RJP6!C\!3[@P!0P!.)P+!P+!r)pP!`P!m\]\P5!CG)"
-    R"(!2G@P!%P!}Ox}Q+P}Q$!P}Q$!}Q(}Q+{P!`P!nG Q}R:#O}RY}R<PP:}OgPP}N]7PP}RC}OfP Q}R:#}QIg!MILL!FD1PFPPeXP!_PVT!SRSUU)"
-    R"(]}Om}R,lP}Q%}O;}Q%}QelP Q}Rz#}QY}R2!4N!46P8!P7!l7lM#iP!kS!miPi!Ph!3j5R#7}O+!(S!%uPr!Pq!{uxSPbiPP>!xM!z+P/!P.!&)"
-    R"(+(MP:7P Q}RM#`}RYkP}Q&}Oc}Q%}Q=kP}Om}OO}Q7}OH5P}Ou}QF}Ot}OZ5P}Q9}Q[ Q}Re#}REP}NtPP}RYiPP}N\}QSPP}RDiPP}N\fPP}O)"
-    R"(l:P Q}RN#}QtPP}QC}OuP!9P!4nPmP}Q+iPP}Ow!P=!_<`P}Q&PP}QPiPP}NG Q}SW#}R4e}Q@PP}RDjPP}NG}M{PP}RYiPP}N\}QAPP}RDjP )"
-    R"(Q}S]#}S>P}M{PP}RYiPP}N\}QAPP}RDjPP}N\}Q@PP}RDjPP}N\ePP}Ol;P Q}Rs#}Q6PP}RC}OrPPf}QGPP}O\zP!oP!r5P4!P4!.51P#v}Q.)"
-    R"(!PaFY!GX;P(PP}OexP!dPZX!ZY Q}S'#}Qz}Q.!PaFY!FX<P'PP}OeyP!dPZX!ZY#}O?}R3iPP}O\zP!pP!r5P4!P4!.50P}OfP#}R5}RYiPP})"
-    R"(NG7P Q}RN#}Qz}Q.!PaFY!FX<P'PP}OeyP!dPZX!ZY#}O?}R3iPP}O\zP!pP!r5P4!P4!.50P}OfP Q}RQ#^y!j8pP!qP!ntSm}OEPPf}Q[P!M)"
-    R"(n!2s/P!0P69Pj!jbrP!zP!}Q'}OuP}O|!P}O|!}Oy}Ou&P!.P6b Q}SY#}RN}RH!4P@;!@;P-!P-`;!`<lP!kP`d!`ePs!Ps@e!@e#}O8}Og!Q)"
-    R"(sgi!fjxP!wPg6!h5P$!P$86!95)P!(P:j!9jOs*PP}OV6PP}RYjPP}OV Q}RP#}Q*}Q|!P?!c@bPxPP}Q9(P!>P!=?#.}Nm}Q*}QI!DS!0ePk!)"
-    R"(Pj!plpP}Q8PP}NG7PP}QF.P}Ow}OZ Q}R;#}QO}Q=!4P!:DP@!PD!`B^P!dP!gkPfPU#gZP}OY9PPe!HC!8D?P!;P!6hPe!Pg!phoPqPPS!P_!)"
-    R"(;b=P!DP!9JFJPf!\T!hU[P!oP!n1 Q}R<#}QG}R-!nP!r)P.!P.!.(2P!2P!.vOtPl!O_PU!PdW_!\g!wdqQ!_PWRV>!JMKP0N!AOFJ!7BN=OH)"
-    R"(!`_#k=!=P!;3P7!P7!e3cP!bP!fmPi!Pi!:m Q}R5#}Q%}Q7P}O{qP!`P!`\P\!P[!@[@P#/}Q1P)nP!^P!`ZPY!PZ!@ZBP#}Otb}Q.P!iP!j>)"
-    R"(P?!PC!CABO!`L!b>PA!P=!3<5P}OpP Q}R$#gPP}R*}QZPP>}O]PP}O/ Q}RO#}Q.b}Q:PP}Q_}OyPP>!P}OvA4#+I![UU[!]jP}Q-Pj}QUPP})"
-    R"(O/cPP}Ot=PPs}O8PP-=PP}Q, Q}R<#}R.}QCPD}O?P!R9!i7gP!]P!iV\WP:!DK!6JCP!.P!)wPr!Pr!uxpP!lP!q,#97!Pc!;g?P!=P!9:N< )"
-    R"(Q}S,#}Q_}R*gPP}Og}Q4}Q9kP}Ov}Os}Q1}OS7P}Oz}Q>97P}O{9PP}Q%8i}Oz}Ob8P}Q0}QM}Ow}Q-kP}Q4}Og Q}R&#}QO}QC!`L!a>PC!P:)"
-    R"(!092P!FP!;TESPf!YK!eL[P!cP!e^P[!P[!>]>P>PPccP!_P!a[PY!PX!>\AP!HP!<LCMPe!]R!eTYP!iP!l<P>!PE!A? Q}RD#}R-}R*P}Nv9)"
-    R"(PP}Qg}Of}O92PP}R*gPP}O9}Q;}Qg Q}RD#}R-}R*P}Nv9PP}Qg}Of}O92PP}R*gPP}O9}Q;}Qg#}Oc}Q-_P!QG!\G[P![P!\YRY^P!O?!<>>P)"
-    R"(!>P!<b Q}R9#g}R*gPP}Og}Q8}Q9lP}Ot}Os}Q3}OS6P}Ox}Q>77P}O{9P Q}RB#ZPPc!fTW_!YfP}Q0Pg}QUPP}Nv9PP}Qq}OyPPB!P}OsE8!)"
-    R"(D6 Q}R_#g}R*rPx}OKw}QUrPP}Nv9PP}Qm)}ON9P)}QRP}O39P Q}RE#g}R*gPP}Op}QBPP}Q0gPP}Nv9PP}Q7}O^PP}Oi9P Q}R;#}QE}Qs!>)"
-    R"(P!:3P7!P7!f3bP!cP!emPi!Pi!;m#=c!nP!s)P.!P.!-(2P!2P!.xPr!Pr!rw Q}RE#}R.}R*P}Nv9PP}Qq}O^PP}O/9PP}R* Q}R@#}Q%eP}O)"
-    R"(_9PP}R_gPP;!X\!f\_P!jP!o(P/!P/!1'6P!AP!:\#}Q>}Q5!Pi!;m>P!=P!;3P7!P6!e4cP!bP!el Q}R+#}Qt}R%P:!FU!=VFP!9P!74P6!P)"
-    R"(6!i4gP!ZP!cUZVP:!FL!<KDP!0P!+xPr!Pr!vwpP![P!dL Q}R3#X}R*}R$PP>}OqPP}O/9PP}Qq}OrP Q}R6#}QIC!G7!=AAP=PPc^P!YP![Y)"
-    R"(VaTZ}Oq}R(hP|}O;|}QehP Q}Ry#v}Q=!P2!b8_P!]P^eP}Q9!BeCP!AP!>7#}Q3}NjP}Q>!ID!?FFP!;P!3wPr!Ps!mweP!ZP!aGWDP}Q8gPP)"
-    R"(}Oh!W\!`Y[P!eP!m)P-!P.!3);P!EP!@ZI\P}Ob#}Q3}Qr!Pm!>iAP!CPB;P}Og!^;]P!_P!bh Q}R6#}R*}R*}Ow}Oe}Q,}Oa5P'}Q.'}Or5P)"
-    R"(}Q.}Q@}Ow}Q:kPu}Owu}Q) Q}RL#}R.P}O0PP}R*gPP}O/}QBPP}QqgPP}O/bPP}Ot>P Q}R5#}Q`PP}Q2%P!=PC\!E[PfPtgPP/!PAVI!WH]P)"
-    R"(uPP}Q6gPP}Nv Q}S/#}Qxb}Q2PP}QqgPP}Nv}NFPP}R*gPP}O/}Q3PP}QqgP Q}S6#}RqP}NFPP}R*gPP}O/}Q3PP}QqgPP}O/}Q2PP}QqgPP})"
-    R"(O/bPP}Ot>P Q}RS#}Qe}QJ!kP!m;P<!P:!3<5P}OpPP}Qq}O|PPb}Q;PP}Op#q=/PP}O{qP!`P!`\P\!P[!@[ Q}Rh#}R:}R*gPP}Nv9P#\}R-)"
-    R"(#}Op}OD!P[!@[@P/PP}O{qP!`P!`\#}OQ}QegPP}OprP!kP!m;P<!P:!3<5P}OpP Q}R5#}Qfz!P[!@[@P/PP}O{qP!`P!`\#}OQ}QegPP}Opr)"
-    R"(P!kP!m;P<!P:!3<5P}OpP Q}R*#^k!dEdP!bP!jeRk}OcPPc}Q=P!N]!<l8P!<P<EPf!dXdP!qP!v)P.!P.!+(0P!8P>Y Q}Rv#}R'}Qs!>P!:)"
-    R"(3P7!P7!f3bP!cP!emPi!Pi!;m#}OW(!Rh!osnP!nP!s)P.!P.!-(2P!2P!/vOo6PP}Oh9PP}R*gPP}Oq Q}R8#}Q&}Q[!PE!`E_PoPP|1P!AP!)"
-    R"(@D#/}O;{}Q4!BT!=aPb!Pd!jdlP}Q-PP}Nv9PP}Q23P'}On R}R<#}R.}QCPD}O?P!R9!i7gP!]P!iV\WP:!DK!6JCP!.P!)wPr!Pr!uxpP!lP)"
-    R"(!q,#97!Pc!;g?P!=P!9:N<#}Q.}QgjPP76P#}OyiiPP77P S}R*#}QK}R-!ePdHP:!<[=P!7P!<4NC}Q>PP=}OaP!S5!j;cP!cPd[P:!=G9P!0)"
-    R"(P!+xPr!Pr!vw R}Q>#h}R*gPP}Nv9P#P}R`gPP39P Q}Q>#h}R*gPP}Nv9P#\}R-#[}Q*jPP76P#}OxijPP76P ~QG<}Qw#\}QF}Q_PP>}OAP )"
-    R"(Q}SE#\}QF}S-PP>}MsP T}QH#}Q'}Qt6PPfdx`PF( Q}QH#p}RYkPP=;(@PZx S}Q|#}Q'}Qt6PPfdx`PF(#}Q*:6PPfex`PE( Q}Q|#p}RYjP)"
-    R"(P:<(@PZx#}Q*fkPP:;(@PZx Q}Q|#}QJpkPP:;(@PZx#}OvfjPP:<(@PZx T}R5#v}QV!P`!fe`P!_P!f;P@!PA!::AP!@P!:f T}SE#}QjpjP)"
-    R"(P06P#}QLpjPP06P#}NXpjPP06P \}Q1#U}R*f}Q&iP,}Oz Q}QW#U}R*f}Q&iP,}Oz#jPf}Q&jP+}Oz }Q4}Q^#r}RF!IEP;!P:WF!VE!iPV[!)"
-    R"(WZPf!PeI[!J[!7P#\[!dP!f4P6!P5!:5<P!<P!;kPk!Pj!el Q}Q%#_}R@_PP}O[AP#P}Qc_PP@AP S}Q^#}Q3}RK)}OtwP#M}Q;ePP}Oe`PPC)"
-    R"(@PP9>PPg}OuPP_ Q}Q^#b}RZ!PP}Q7PPD}OxPP6!SRTP!SQTP!dP\F![GP?!P?DG!DG:P!IP!@RHRP^!WMXN!WOYP!^P!`\!Pf!@]BP!JP!BMJ)"
-    R"(N Q}Q^#}Q-}R,!EPJI!JIPE!PEVI!VJ[P![PWV!VWP[!P[JW!IW#f|!PPPC!ISJQ!JQJP!@PGG!HFO=!TVXT!WSXP!bP[F!ZGP?!P@EF!EG>P!)"
-    R"(<P!:kPk!Pi]^!]_gP!VPWO!VO Q}Q^#^}RZ!PP}QDPPJ$}OG?Py}QS}OpP Q}Q^#r}Qw!JJPG!PG!]E[P!\PWU!VV!PbJV!IU!9P#KV!FSJV!J)"
-    R"(VPY!P]!d^!tPZI![IPC!PGJJ!JJFM![NWI!WIPF!PAEH!EH<P!<PFX!EXP_!PZWW!VW#Vi!PHVK!VKZP!ZPWU!VUPX!PXJT!JUEP!FPJK!JL Q)"
-    R"(}Q^#b}QM!PPP]!VMVO!WOVP!`PXY!YYQd!LJHL!IMGP!>P!;cP`!Pa[Y![ZbP!eP[B![BP6!P7CA!BB:P!IPJQ!JQ#i}Q%![P!]]P[!P\JV!IW)"
-    R"(EP!FPII!JJPD!PEVI!WJ Q}R%#}QA}RKP)|PPD$PP*CPPv$PP\|PPw Q}R%#a}R$}Q\PPD}ODP Q}R%#a}R3}Q\PPD}ODP#P?}Q\PPD}ODP Q})"
-    R"(Q6#}Q)}R^!F@!E1!P/![1Z@CP!E`J`!J`!PoV`!V`[` Q}Q6#]}R^]P![@V@!V@!P1J@!J@E@CP!Z`U_!V`!PqJ_!K` Q}Q]#}QO}QzP}OzBPP)"
-    R"(}Q%!P\!F[FP!EP!BBPEP$BPP}QE^PPD!UW!^WZP!_P!_? Q}Q^#r}QL!IEP:!P;WE!VE!iPV[!W[Pe!PfI[!JZ!7P#\[!dP!f5P5!P6!:4<P!<)"
-    R"(P!;lPj!Pk!ek Q}Q^#d^iPP}QC4KP_mTaPP}OOjPPB}OdP Q}Q^#r^}Q+PPB}O_PP^!TTXW!{vP[!PY!CZEP!JP!AKFLP`!ZS!aSWP!bP!f@PB)"
-    R"(!P?&-!IJ Q}Q^#}Q9}Q/![N!]CPE!PA!8?:P!IP!@SGRP_!WM!_MXP!^P!_ZPX!PZ!BYBPEPP^\P!\P!\WPX!PW!DXDP!KP!CNFMP^!YR!`RWP)"
-    R"(!bP!eBPC!PH!ED Q}Q^#}Q3}QP)}OuwP#M}Q:ePP}Of`PPB@PP9>PPg}OuPP_ Q}Q^#b}Q_!PP}Q7PPD}OxPP7!SQTQ!SPTP!dP\G![FP@!P?D)"
-    R"(F!DG:P!IP!@RHSP^!WLXO!WNYP!^P!`]!Pe!@]BP!JP!BNJM Q}Q^#}Q-}Q1!EPJJ!JIPE!PDVJ!VI[P![PWW!VVP\!P[JW!IV#f|!PPPD!IRJ)"
-    R"(Q!JRJP!@PGF!HGO=!TVXS!WSXP!bP[G!ZFP@!P@EF!EF>P!<P!:lPj!Pi]_!]^gP!VPWP!VN Q}Q^#^}Q_!PP}QDPPJ$}OG?Py}QS}OpP Q}Q^)"
-    R"(#r|!JKPG!PF!]E[P!\PWV!VU!PcJU!IV!9P#KV!FRJV!JVPZ!P\!d^!tPZI![IPD!PFJJ!JJFN![NWH!WJPF!P@EH!EH<P!<PFX!EXP`!PYWW!)"
-    R"(VW#Vi!PHVL!VKZP!ZPWU!VTPX!PXJU!JTEP!FPJL!JK Q}Q^#bR!PPP]!VNVN!WOVP!`PXY!YZQc!LJHM!IMGP!>P!;bPa!P`[Z![YbP!eP[C!)"
-    R"([BP5!P8CA!BA:P!IPJQ!JQ#i}Q%![P!]^P[!P[JW!IVEP!FPIJ!JIPE!PEVI!WI Q}R%#}QA}QQP)|PPD$PP)CPPw$PP\|PPw Q}R%#a}Q*}Q\)"
-    R"(PPD}ODP Q}R%#a}Q8}Q\PPD}ODP#P?}Q\PPE}ODP Q}Q6#}Q)}Qd!F@!E0!P0![0Z@CP!EaJ`!J_!PpV_!V`[a Q}Q6#]}Qd]P![?V@!VA!P0J)"
-    R"(A!J@E?CP!Z`U`!V`!PpJ`!K` n}RA#}R0}RJP6!D]!;[DP!<P!77L9}Q?PI@}OfP!PM!OKPK!PL!QJPM}Q/PHA}O{P!T9!i6dP!\P!e\\]P5!E)"
-    R"(G!9GDP!2P!)uKp6PW_aP!PS!PVPT!PU!PUPS8PW`cP!Up!wtnP!\P!gG }S)}Rt#\}QBP[}Q)}Q(_A33}R6PP;}NjPm2AB Q}Rt#}Q]}RZ[P}Q)"
-    R"((}OwAA3mP}Nj;PP}R623A_ Q}Rt#}Rh}QMPE}Ox}OxA^mn}NjPPe}R6P3m__ Q}Rt#}QhOEP}Ow}Q(__n3P}R7ePP}Nimm_A }Q6}Rt#}RB}Q:)"
-    R"(^]B]}NmPP_}R%PD\__}Q(}OxPE}Ox}OxA^\\}N{PP_ }Q'}Q{#}Q.L!>PE[!B]Pf!Ph\c!\cfP!_P\G!VJUG!RZP\!PaLY!Gf8P!GPCKPe!^T])"
-    R"(P!rP^1!VAP;!PAM@!I';=!@@#({!PCVJ!VHYP!XPVV!YXW\!U[S[!Ek=P!?PI:!KC U}RI#}QMj}Q+}R&}O@P#w}N`}O`}RV}RKP}Oa}NJ Q}S)"
-    R"($#{}QE!QGXA!Y?aF!bGbO}QNPP=}ORP!8P!$h!8|Ph!Pg!h|!|ihP}QNPP<}ORP!>P>F!?FG?!HAND}R=PP< W}R`#d}RV}R8PP}Mr2PP}Rm}O)"
-    R"(JPP}N33P R}RJ#W}RV}R;PP8}O1P}QK}OO}OS}OJ}QtPP8}N^PPc}QR}Q[}OR}QS Q}Rt#k}QR}R>PP;}NbP V}R>#}QG}Q_!FP!BBPF!PF!^C)"
-    R"(ZP!ZP!^]PZ!PZ!B^#F`!XP!_JUJ!VK!VAPH!P@!99?P!?P!9fPa!Pa!hg R}RA#}R*}RngPPDBP}O^}N9HP(}QeAKMZs\p}OP S}RU#}Q9}Q$!)"
-    R"(dP]n!@q?P!CPJG!IGPC!PBWG!WG#}Q\PP@GP!GPIS!ITJX!LTJ[!GAII!GHAP!?PE]!E]Pf!Pe[^![]bP!YPVL!XLVI!UIUH!X_WV!ZX^PYPP@)"
-    R"(HP!>PA2!`/aP Q}Rs#}Ql|!LTJ[!GAII!GHAP!?PE]!E]Pf!Pe[^![]bP!YPVL!XLVI!UIUH!X_WV!ZX^P!aP[D!\BP:!P<DA!FD>P!GPIS!IT)"
-    R"(#}OpY!dP]n!@q?P!CPJG!IGPC!PBWG!WG#}QT}Q6!>PA2!`/aP!]PVY!WZP\!P^IY!IY ]}Q|#}Q3}R:!Qe!ea!bP!`@S?=N!N`IP!GPO:H}NX)"
-    R"(!O;!<@!=P!@_NbbR!R?WP!YPQf m}Rt#}RY}QEP:!CF!:GDP!BP>W!NQPP!OQNP!=XDP!EP!:FDFPf!]Z!gY\P!]PcH!QPQO!QPRP!cH\P!ZP!)"
-    R"(eY#]}Q2P:!CF!:HDP!BP>W!NQPP!OPNQ!=XDP!EP!:FDFPf!]Z!gX\P!]PcI!QPQO!QPRO!cH\P!ZP!eZ h}Rt#k}Qk}QXPpx_C;5uPP;}OrP8)"
-    R"(2}QFPP;}OIP/)A]ej+PPe}Q.Phn}OZP T}Rt#}RY}Qv}O1-}Qo.P:}Nb}Q%Pe}R>}Q%#}Nb}O)}R>PP;}NbP Q}Rt#k}QvPf}R>}O{P;}Nb}O{)"
-    R"(Pf}Qor#x}ObP;}NbPPe }Yk}S7#v?}RDPP}RE}N\P#A}NLP}Rb}RbPP}N> }W(}Q[#g}QGs}QieP-}O7s}O7;P Q}Q[#}QD}QG-}O7:Pt}Qi,})"
-    R"(QifP)";
+const uint8_t kOutlines[] = {
+    120, 218, 213, 125, 135, 86, 220, 72, 19, 238, 171, 108, 29, 217, 24, 48, 57, 76, 206, 65, 147, 165, 150, 38,
+    231, 28, 97, 200, 193, 198, 214, 125, 246, 91, 85, 173, 25, 6, 140, 119, 13, 198, 254, 239, 221, 163, 197, 146,
+    166, 213, 177, 234, 171, 208, 161, 254, 185, 176, 140, 228, 63, 134, 101, 180, 148, 251, 139, 169, 16, 123, 78,
+    161, 8, 203, 172, 226, 173, 165, 151, 53, 75, 255, 238, 21, 154, 101, 124, 160, 36, 115, 197, 50, 62, 226, 111,
+    248, 75, 223, 139, 191, 27, 126, 124, 65, 55, 139, 71, 76, 100, 222, 224, 187, 7, 203, 152, 124, 22, 234, 218,
+    173, 80, 18, 120, 27, 181, 244, 219, 91, 209, 180, 140, 207, 3, 65, 247, 247, 66, 248, 63, 224, 207, 242, 95,
+    122, 227, 227, 95, 63, 175, 220, 111, 8, 209, 255, 46, 106, 15, 235, 248, 47, 22, 207, 239, 40, 251, 48, 102,
+    159, 219, 140, 9, 113, 7, 81, 1, 199, 165, 104, 73, 140, 160, 153, 132, 89, 178, 69, 85, 216, 131, 163, 2, 56,
+    71, 162, 15, 98, 0, 39, 227, 153, 41, 230, 13, 33, 142, 160, 161, 195, 40, 91, 203, 9, 15, 168, 69, 240, 148,
+    98, 84, 233, 27, 152, 103, 225, 196, 45, 252, 128, 175, 15, 93, 199, 154, 18, 179, 140, 50, 102, 242, 25, 34,
+    26, 132, 162, 34, 14, 120, 181, 98, 202, 233, 49, 166, 190, 134, 142, 9, 157, 150, 168, 3, 94, 225, 38, 214,
+    37, 239, 82, 44, 179, 98, 25, 41, 136, 11, 136, 5, 68, 16, 68, 8, 26, 254, 186, 0, 188, 26, 125, 209, 1, 209,
+    133, 88, 79, 137, 119, 96, 32, 96, 124, 36, 220, 128, 151, 251, 200, 39, 0, 47, 247, 169, 24, 131, 152, 192,
+    248, 68, 177, 116, 159, 101, 68, 127, 158, 75, 7, 98, 125, 108, 118, 179, 51, 192, 122, 28, 89, 90, 200, 39,
+    148, 130, 101, 202, 108, 143, 133, 235, 199, 108, 199, 48, 62, 165, 222, 26, 225, 103, 199, 150, 81, 135, 184,
+    10, 113, 31, 53, 40, 0, 39, 46, 252, 172, 33, 96, 80, 174, 86, 176, 232, 175, 216, 0, 203, 112, 88, 250, 4, 42,
+    117, 168, 204, 140, 214, 88, 128, 30, 130, 200, 110, 60, 124, 189, 181, 39, 2, 61, 136, 198, 225, 40, 30, 20,
+    112, 32, 96, 243, 90, 156, 80, 133, 186, 167, 221, 6, 164, 43, 144, 234, 136, 50, 117, 245, 233, 20, 191, 170,
+    9, 24, 102, 235, 25, 172, 77, 188, 4, 190, 82, 82, 208, 16, 5, 35, 84, 108, 26, 202, 81, 34, 33, 255, 15, 36,
+    68, 111, 235, 248, 86, 165, 6, 133, 142, 32, 104, 233, 23, 226, 16, 112, 204, 186, 120, 215, 57, 196, 54, 5,
+    206, 192, 111, 25, 187, 226, 20, 240, 234, 225, 32, 247, 231, 242, 171, 1, 126, 131, 141, 233, 31, 66, 159,
+    190, 58, 162, 175, 252, 150, 126, 233, 63, 192, 175, 186, 115, 204, 193, 216, 163, 175, 230, 152, 171, 177, 71,
+    223, 220, 99, 73, 231, 150, 233, 249, 224, 250, 238, 76, 197, 214, 166, 88, 143, 135, 8, 213, 99, 109, 205,
+    153, 106, 124, 159, 126, 152, 148, 27, 15, 78, 122, 38, 114, 210, 31, 30, 166, 11, 154, 158, 91, 102, 0, 223,
+    12, 44, 195, 39, 132, 23, 111, 86, 232, 30, 111, 132, 24, 226, 13, 61, 249, 168, 156, 164, 114, 118, 49, 19,
+    194, 227, 91, 15, 137, 218, 23, 122, 147, 87, 26, 150, 145, 96, 126, 241, 89, 250, 80, 200, 84, 39, 23, 39,
+    200, 115, 199, 252, 148, 195, 82, 92, 216, 55, 67, 204, 120, 98, 105, 187, 94, 177, 32, 248, 164, 101, 38, 193,
+    143, 227, 187, 41, 54, 64, 108, 194, 96, 163, 47, 104, 240, 7, 247, 200, 6, 226, 30, 124, 119, 138, 111, 0, 23,
+    2, 46, 45, 253, 158, 170, 13, 252, 103, 23, 159, 246, 4, 236, 11, 188, 51, 54, 168, 81, 192, 127, 46, 241, 73,
+    102, 125, 49, 252, 138, 85, 54, 183, 145, 205, 19, 98, 140, 124, 198, 124, 175, 53, 190, 114, 19, 3, 203, 10,
+    172, 99, 227, 116, 126, 119, 136, 13, 133, 86, 27, 48, 11, 188, 74, 21, 104, 52, 161, 214, 23, 85, 16, 109,
+    240, 246, 145, 72, 98, 2, 28, 137, 112, 82, 204, 160, 93, 130, 147, 18, 18, 241, 92, 192, 213, 33, 81, 105, 12,
+    146, 190, 88, 4, 114, 89, 216, 221, 94, 228, 220, 182, 140, 6, 244, 178, 48, 112, 34, 105, 138, 99, 216, 220,
+    223, 22, 196, 9, 206, 98, 180, 136, 220, 81, 75, 195, 52, 221, 66, 50, 23, 48, 237, 137, 30, 113, 148, 187,
+    231, 19, 30, 172, 197, 8, 7, 30, 187, 160, 45, 90, 128, 151, 183, 19, 224, 239, 92, 153, 72, 22, 17, 161, 93,
+    128, 105, 1, 203, 62, 197, 178, 29, 200, 222, 200, 83, 1, 239, 162, 204, 138, 101, 34, 208, 76, 45, 61, 110,
+    25, 8, 119, 72, 254, 151, 23, 52, 154, 187, 56, 98, 94, 135, 16, 31, 156, 66, 124, 183, 244, 130, 16, 19, 249,
+    201, 41, 142, 138, 101, 212, 112, 60, 45, 189, 73, 41, 191, 67, 209, 132, 186, 81, 18, 112, 46, 224, 102, 135,
+    232, 245, 0, 62, 239, 236, 112, 243, 93, 133, 104, 1, 155, 95, 79, 195, 36, 221, 20, 128, 245, 156, 142, 144,
+    69, 16, 147, 156, 99, 143, 0, 21, 199, 49, 171, 102, 22, 149, 201, 32, 244, 66, 8, 223, 185, 133, 15, 240, 26,
+    184, 58, 2, 122, 216, 182, 9, 125, 51, 0, 255, 88, 193, 241, 82, 9, 185, 10, 224, 47, 226, 215, 78, 236, 225,
+    29, 109, 7, 202, 117, 24, 215, 155, 220, 198, 75, 174, 194, 33, 236, 108, 31, 10, 192, 33, 223, 89, 142, 247,
+    119, 64, 48, 222, 186, 102, 230, 236, 103, 101, 161, 67, 110, 206, 185, 16, 113, 36, 68, 75, 51, 29, 152, 212,
+    201, 125, 162, 175, 144, 156, 129, 140, 135, 213, 242, 73, 68, 26, 248, 122, 92, 173, 225, 64, 226, 154, 111,
+    160, 124, 168, 65, 168, 0, 129, 49, 189, 24, 193, 197, 236, 132, 171, 114, 177, 232, 110, 119, 40, 187, 58,
+    176, 187, 135, 251, 146, 20, 231, 132, 32, 61, 24, 78, 149, 234, 119, 16, 17, 232, 5, 177, 193, 93, 204, 188,
+    75, 35, 217, 134, 64, 7, 169, 8, 59, 36, 16, 178, 59, 191, 128, 112, 86, 203, 96, 237, 171, 2, 102, 120, 93,
+    154, 215, 144, 140, 131, 39, 134, 232, 114, 132, 25, 94, 33, 127, 227, 117, 117, 77, 29, 129, 227, 189, 228,
+    129, 15, 176, 134, 40, 191, 205, 93, 238, 47, 40, 247, 150, 145, 166, 130, 6, 99, 234, 217, 33, 248, 198, 88,
+    16, 94, 126, 183, 240, 82, 207, 247, 221, 146, 11, 153, 115, 247, 28, 36, 7, 141, 111, 120, 187, 239, 176, 217,
+    243, 108, 249, 172, 16, 18, 60, 225, 111, 194, 8, 234, 213, 91, 75, 95, 183, 244, 111, 150, 241, 5, 255, 34,
+    189, 104, 136, 87, 251, 136, 13, 102, 0, 255, 149, 233, 78, 44, 227, 132, 192, 4, 217, 73, 235, 97, 86, 7, 143,
+    15, 203, 4, 183, 200, 141, 248, 137, 126, 206, 239, 233, 223, 17, 101, 105, 124, 164, 20, 107, 196, 145, 11,
+    97, 61, 197, 161, 118, 9, 18, 120, 77, 40, 119, 234, 248, 31, 148, 203, 72, 27, 132, 203, 117, 8, 182, 162,
+    220, 124, 119, 34, 150, 64, 118, 106, 148, 97, 82, 110, 50, 59, 157, 186, 136, 222, 84, 72, 4, 227, 113, 148,
+    14, 233, 52, 100, 82, 122, 14, 116, 13, 68, 82, 164, 73, 188, 197, 177, 152, 146, 101, 120, 72, 104, 244, 124,
+    109, 1, 68, 152, 3, 98, 194, 30, 4, 6, 56, 66, 97, 28, 36, 31, 169, 0, 150, 126, 5, 41, 21, 124, 9, 164, 126,
+    164, 240, 227, 115, 49, 5, 188, 78, 206, 71, 82, 210, 36, 202, 170, 232, 246, 136, 113, 114, 208, 207, 195,
+    224, 20, 233, 5, 171, 155, 28, 39, 107, 16, 237, 194, 231, 174, 135, 71, 252, 40, 25, 67, 152, 139, 130, 251,
+    19, 161, 133, 15, 218, 219, 205, 40, 180, 162, 112, 21, 25, 112, 225, 231, 245, 102, 173, 30, 129, 112, 12, 62,
+    199, 16, 13, 221, 2, 62, 117, 66, 40, 52, 218, 16, 252, 138, 141, 67, 50, 233, 126, 237, 116, 160, 211, 134,
+    135, 238, 132, 105, 5, 59, 204, 211, 246, 65, 53, 6, 181, 35, 164, 73, 177, 11, 235, 155, 219, 58, 245, 33,
+    129, 173, 110, 153, 33, 132, 190, 44, 65, 58, 74, 66, 236, 222, 249, 28, 199, 60, 96, 105, 9, 135, 64, 137,
+    241, 201, 210, 139, 248, 175, 254, 149, 241, 217, 212, 20, 6, 61, 106, 6, 194, 38, 227, 111, 23, 57, 129, 152,
+    161, 139, 25, 124, 178, 140, 24, 254, 116, 121, 199, 124, 210, 107, 73, 92, 10, 180, 2, 148, 247, 12, 1, 212,
+    37, 249, 195, 69, 122, 64, 16, 66, 190, 144, 134, 52, 13, 67, 7, 41, 32, 78, 216, 57, 222, 195, 175, 71, 92,
+    146, 161, 16, 55, 154, 105, 225, 128, 104, 3, 14, 235, 33, 201, 212, 27, 226, 51, 224, 117, 181, 113, 193, 221,
+    49, 111, 52, 27, 200, 88, 209, 4, 28, 36, 48, 197, 71, 108, 46, 181, 225, 51, 54, 225, 3, 240, 31, 36, 19, 124,
+    254, 198, 169, 207, 18, 148, 115, 159, 219, 96, 98, 69, 181, 75, 132, 174, 123, 1, 215, 215, 36, 67, 110, 97,
+    251, 122, 131, 42, 122, 57, 164, 28, 240, 203, 109, 250, 179, 137, 80, 135, 181, 250, 74, 242, 228, 11, 102,
+    127, 135, 207, 168, 10, 225, 211, 45, 87, 52, 132, 228, 71, 84, 63, 103, 104, 204, 82, 215, 92, 81, 15, 145,
+    164, 16, 220, 81, 72, 66, 252, 180, 207, 233, 247, 237, 244, 61, 78, 95, 182, 211, 135, 57, 69, 155, 158, 132,
+    147, 211, 13, 176, 3, 28, 39, 216, 134, 141, 79, 44, 88, 221, 244, 91, 5, 34, 42, 108, 163, 26, 3, 31, 168,
+    169, 247, 43, 77, 253, 40, 229, 209, 230, 119, 238, 251, 203, 68, 51, 129, 29, 19, 105, 192, 126, 3, 249, 27,
+    91, 178, 179, 137, 82, 19, 175, 43, 212, 95, 0, 233, 127, 88, 164, 82, 90, 92, 27, 214, 116, 81, 54, 231, 73,
+    120, 199, 88, 254, 37, 156, 116, 79, 228, 250, 88, 39, 35, 186, 76, 77, 191, 63, 123, 83, 0, 177, 3, 206, 131,
+    67, 145, 192, 250, 86, 184, 195, 91, 125, 41, 62, 212, 199, 82, 106, 12, 247, 234, 165, 32, 162, 211, 77, 20,
+    41, 40, 131, 118, 241, 73, 183, 12, 42, 78, 151, 173, 223, 126, 204, 23, 235, 101, 114, 239, 72, 18, 252, 198,
+    191, 220, 17, 180, 91, 250, 38, 81, 168, 113, 119, 183, 172, 177, 25, 33, 117, 78, 223, 112, 10, 86, 235, 16,
+    5, 181, 150, 204, 81, 182, 244, 10, 191, 75, 91, 26, 234, 23, 166, 119, 194, 95, 237, 144, 146, 143, 234, 16,
+    222, 143, 100, 202, 9, 18, 72, 131, 212, 13, 68, 214, 189, 53, 177, 13, 120, 93, 124, 66, 186, 69, 116, 191,
+    248, 42, 174, 1, 175, 189, 7, 229, 120, 64, 180, 195, 213, 184, 65, 156, 197, 11, 17, 23, 239, 55, 4, 108, 208,
+    224, 96, 241, 91, 40, 123, 240, 226, 74, 110, 81, 214, 174, 37, 237, 233, 253, 11, 41, 227, 122, 146, 127, 252,
+    61, 102, 146, 139, 33, 233, 107, 164, 199, 92, 28, 226, 248, 161, 50, 183, 119, 180, 39, 246, 168, 231, 90,
+    175, 170, 93, 197, 210, 234, 87, 91, 251, 226, 232, 12, 178, 2, 178, 186, 246, 147, 90, 221, 139, 167, 173,
+    216, 3, 212, 131, 31, 168, 32, 172, 142, 129, 200, 170, 67, 37, 7, 237, 64, 37, 132, 202, 194, 221, 177, 112,
+    227, 103, 160, 246, 33, 216, 8, 139, 35, 30, 80, 238, 246, 234, 178, 218, 199, 84, 237, 0, 4, 221, 10, 15, 118,
+    24, 147, 140, 237, 166, 118, 168, 169, 29, 240, 119, 3, 54, 231, 88, 230, 39, 203, 52, 17, 233, 34, 101, 112,
+    148, 99, 82, 123, 15, 137, 48, 136, 40, 180, 99, 195, 108, 59, 7, 167, 105, 56, 57, 38, 113, 122, 4, 91, 71,
+    219, 172, 78, 31, 148, 66, 37, 210, 173, 146, 48, 79, 32, 36, 15, 5, 76, 186, 36, 128, 155, 16, 236, 248, 11,
+    161, 60, 28, 21, 193, 57, 33, 124, 157, 194, 245, 233, 25, 146, 33, 118, 14, 43, 27, 30, 69, 167, 170, 154, 62,
+    230, 189, 49, 141, 127, 147, 171, 31, 93, 192, 78, 85, 25, 225, 159, 25, 53, 204, 73, 10, 205, 208, 49, 197,
+    236, 81, 131, 153, 137, 51, 36, 157, 41, 211, 48, 42, 217, 91, 176, 181, 137, 181, 217, 194, 235, 78, 220, 44,
+    208, 52, 132, 63, 246, 248, 123, 203, 56, 68, 42, 179, 12, 20, 108, 222, 25, 191, 213, 8, 124, 242, 17, 28, 24,
+    250, 253, 222, 210, 6, 247, 88, 145, 249, 242, 142, 82, 61, 96, 170, 61, 129, 4, 18, 90, 183, 180, 206, 158,
+    144, 249, 118, 240, 139, 19, 73, 239, 125, 50, 29, 12, 63, 62, 233, 115, 102, 25, 167, 165, 39, 201, 52, 187,
+    37, 235, 65, 191, 193, 46, 199, 39, 3, 7, 169, 46, 219, 43, 236, 111, 55, 153, 191, 63, 35, 119, 211, 183, 99,
+    75, 79, 72, 174, 38, 30, 151, 165, 180, 184, 103, 246, 89, 53, 199, 186, 163, 77, 124, 193, 18, 121, 198, 214,
+    39, 170, 254, 123, 54, 7, 162, 209, 129, 125, 212, 33, 58, 18, 193, 3, 234, 195, 240, 153, 16, 1, 162, 31, 169,
+    35, 72, 221, 202, 197, 234, 59, 169, 241, 230, 229, 194, 192, 137, 227, 119, 194, 202, 221, 83, 90, 209, 59,
+    163, 158, 111, 99, 14, 221, 133, 129, 113, 206, 95, 226, 208, 244, 157, 18, 22, 215, 233, 175, 254, 133, 172,
+    17, 175, 109, 40, 145, 249, 242, 117, 141, 202, 251, 136, 121, 44, 222, 160, 65, 117, 114, 141, 29, 232, 23,
+    72, 212, 107, 148, 159, 151, 165, 155, 225, 39, 62, 241, 196, 72, 242, 197, 160, 19, 105, 177, 208, 26, 159,
+    136, 145, 40, 42, 227, 26, 150, 82, 117, 147, 58, 159, 140, 130, 43, 134, 64, 233, 69, 197, 114, 130, 207, 40,
+    72, 47, 38, 231, 226, 82, 136, 60, 171, 245, 61, 63, 235, 181, 238, 180, 154, 70, 194, 106, 20, 96, 82, 172,
+    179, 230, 123, 182, 111, 147, 178, 113, 67, 133, 33, 201, 121, 231, 168, 51, 98, 114, 239, 33, 138, 52, 20, 95,
+    195, 163, 190, 84, 27, 79, 37, 71, 68, 160, 210, 128, 81, 163, 205, 210, 249, 124, 29, 5, 50, 94, 251, 159, 28,
+    172, 76, 120, 26, 201, 166, 240, 18, 214, 155, 157, 49, 143, 204, 103, 206, 218, 252, 40, 237, 118, 127, 73,
+    101, 169, 239, 60, 194, 156, 241, 154, 30, 73, 163, 179, 95, 172, 149, 40, 69, 22, 124, 153, 24, 139, 202, 207,
+    95, 196, 21, 224, 117, 119, 127, 193, 118, 244, 32, 187, 168, 40, 234, 86, 68, 203, 17, 166, 255, 16, 55, 63,
+    21, 197, 62, 10, 177, 94, 189, 247, 85, 92, 2, 94, 23, 95, 166, 140, 225, 163, 152, 66, 228, 171, 159, 202,
+    182, 216, 42, 240, 41, 50, 224, 162, 173, 1, 106, 43, 101, 142, 138, 144, 137, 106, 119, 84, 196, 44, 29, 251,
+    210, 116, 195, 212, 57, 102, 97, 51, 45, 53, 202, 88, 189, 88, 6, 28, 105, 228, 96, 52, 18, 54, 238, 101, 245,
+    110, 191, 92, 72, 245, 125, 75, 113, 59, 201, 64, 240, 146, 74, 74, 170, 141, 71, 99, 51, 210, 96, 21, 12, 233,
+    198, 239, 225, 33, 80, 85, 129, 5, 32, 226, 7, 54, 217, 96, 161, 190, 50, 46, 209, 26, 234, 141, 132, 168, 209,
+    192, 141, 134, 99, 177, 210, 214, 32, 85, 212, 119, 226, 231, 92, 125, 199, 52, 40, 78, 24, 208, 160, 144, 237,
+    116, 170, 140, 15, 8, 66, 247, 183, 119, 57, 123, 79, 94, 45, 224, 8, 163, 178, 61, 200, 212, 88, 75, 28, 141,
+    197, 68, 52, 158, 116, 209, 61, 117, 209, 5, 92, 220, 47, 186, 8, 177, 235, 177, 80, 19, 165, 82, 6, 171, 86,
+    244, 80, 213, 50, 100, 193, 132, 250, 33, 238, 39, 15, 234, 217, 132, 153, 139, 1, 198, 251, 38, 84, 155, 146,
+    28, 16, 102, 38, 212, 143, 70, 64, 65, 166, 217, 228, 225, 185, 115, 179, 47, 138, 146, 30, 186, 197, 179, 31,
+    111, 200, 168, 240, 185, 220, 36, 113, 251, 101, 238, 232, 106, 67, 12, 232, 131, 222, 242, 3, 243, 64, 25, 47,
+    202, 114, 162, 154, 135, 200, 132, 26, 158, 222, 38, 20, 64, 134, 212, 145, 1, 45, 189, 75, 70, 57, 170, 42,
+    43, 69, 116, 22, 228, 65, 176, 21, 192, 174, 252, 110, 25, 19, 168, 118, 96, 210, 234, 176, 69, 55, 57, 16,
+    135, 212, 74, 215, 178, 149, 145, 126, 68, 82, 195, 74, 43, 23, 191, 132, 127, 248, 133, 27, 225, 129, 138,
+    221, 122, 204, 116, 24, 126, 101, 15, 202, 28, 158, 247, 31, 179, 62, 218, 181, 215, 156, 254, 80, 14, 248,
+    232, 176, 199, 3, 62, 156, 75, 197, 220, 59, 87, 252, 125, 64, 225, 128, 58, 223, 14, 105, 46, 219, 235, 7,
+    236, 222, 217, 177, 249, 230, 234, 126, 65, 67, 31, 201, 27, 209, 230, 2, 219, 88, 160, 247, 223, 249, 87, 33,
+    237, 217, 56, 254, 119, 36, 144, 89, 223, 49, 98, 252, 27, 87, 41, 114, 136, 254, 157, 63, 37, 241, 17, 14,
+    203, 225, 235, 224, 87, 8, 207, 115, 200, 230, 33, 97, 102, 88, 170, 122, 157, 194, 181, 108, 197, 178, 227,
+    199, 13, 180, 5, 77, 1, 37, 145, 39, 139, 192, 248, 142, 95, 226, 208, 175, 225, 175, 137, 34, 120, 139, 49,
+    54, 14, 131, 42, 185, 175, 146, 208, 72, 244, 179, 21, 13, 38, 25, 24, 250, 201, 34, 246, 193, 190, 251, 120,
+    225, 169, 40, 160, 245, 209, 76, 73, 115, 159, 140, 217, 58, 241, 98, 21, 98, 53, 79, 49, 105, 130, 23, 237,
+    118, 246, 227, 13, 224, 116, 56, 99, 139, 104, 156, 91, 72, 133, 53, 210, 1, 80, 75, 95, 99, 41, 242, 32, 153,
+    2, 11, 168, 170, 109, 129, 53, 69, 219, 20, 176, 24, 223, 64, 144, 88, 141, 6, 145, 211, 187, 66, 124, 145, 93,
+    136, 38, 33, 42, 112, 70, 150, 201, 187, 200, 22, 147, 79, 58, 15, 70, 8, 227, 248, 139, 186, 96, 35, 100, 106,
+    4, 121, 79, 20, 7, 9, 173, 16, 231, 25, 22, 188, 111, 25, 60, 18, 14, 18, 202, 155, 19, 114, 120, 28, 34, 149,
+    207, 39, 228, 25, 197, 143, 164, 194, 126, 174, 212, 185, 203, 78, 45, 221, 55, 183, 140, 193, 137, 152, 219,
+    119, 99, 241, 25, 83, 29, 163, 245, 106, 204, 246, 45, 221, 33, 21, 84, 7, 211, 47, 94, 168, 158, 147, 242,
+    191, 133, 236, 117, 76, 98, 105, 7, 141, 169, 43, 18, 207, 136, 145, 33, 86, 222, 61, 39, 2, 141, 229, 251, 91,
+    219, 25, 133, 95, 26, 56, 210, 9, 39, 248, 195, 97, 225, 71, 166, 70, 113, 133, 22, 127, 189, 90, 234, 22, 80,
+    79, 190, 180, 204, 117, 174, 165, 23, 107, 57, 156, 112, 105, 31, 72, 112, 35, 187, 12, 88, 69, 206, 91, 122,
+    12, 69, 48, 119, 164, 155, 205, 6, 141, 180, 69, 180, 225, 22, 78, 141, 7, 151, 8, 36, 217, 11, 225, 237, 139,
+    19, 113, 70, 144, 27, 105, 7, 209, 224, 21, 189, 10, 119, 92, 179, 37, 122, 244, 254, 20, 134, 189, 115, 81,
+    65, 33, 159, 96, 50, 136, 199, 69, 64, 236, 83, 23, 199, 131, 145, 44, 180, 114, 80, 15, 96, 37, 247, 73, 219,
+    171, 199, 187, 75, 255, 221, 54, 162, 15, 10, 249, 58, 241, 110, 62, 110, 59, 217, 92, 85, 118, 112, 212, 235,
+    152, 247, 57, 149, 89, 239, 181, 242, 16, 41, 0, 126, 56, 160, 55, 61, 136, 215, 131, 4, 100, 221, 10, 203,
+    213, 97, 0, 213, 203, 3, 202, 187, 25, 233, 81, 45, 168, 214, 200, 19, 81, 234, 152, 3, 2, 62, 175, 127, 31,
+    107, 189, 226, 119, 104, 34, 217, 70, 85, 240, 36, 145, 108, 35, 34, 80, 6, 77, 8, 3, 116, 161, 25, 224, 39,
+    229, 18, 9, 213, 147, 136, 197, 81, 66, 52, 171, 48, 70, 164, 68, 192, 236, 167, 192, 208, 13, 129, 127, 144,
+    13, 250, 201, 134, 244, 224, 214, 254, 185, 90, 78, 9, 144, 142, 101, 160, 62, 34, 46, 166, 4, 197, 182, 97,
+    148, 66, 203, 229, 195, 80, 152, 104, 12, 46, 122, 54, 139, 170, 141, 209, 3, 191, 6, 62, 219, 207, 61, 32,
+    254, 69, 93, 236, 84, 242, 83, 176, 148, 36, 42, 245, 3, 182, 176, 91, 170, 22, 241, 109, 50, 7, 193, 76, 66,
+    23, 219, 81, 33, 110, 224, 192, 132, 221, 123, 148, 43, 120, 93, 222, 157, 229, 197, 77, 83, 160, 162, 73, 61,
+    183, 112, 149, 153, 235, 150, 89, 144, 154, 64, 176, 152, 98, 112, 137, 248, 5, 170, 220, 168, 42, 241, 160,
+    127, 161, 18, 206, 23, 14, 218, 109, 36, 1, 210, 178, 140, 125, 172, 116, 15, 117, 215, 51, 66, 142, 217, 217,
+    92, 80, 29, 22, 190, 48, 203, 64, 46, 186, 158, 205, 218, 17, 135, 3, 10, 41, 40, 134, 145, 217, 241, 202, 68,
+    50, 169, 153, 35, 18, 113, 204, 32, 149, 129, 112, 6, 203, 195, 49, 8, 23, 83, 5, 135, 35, 210, 158, 77, 33,
+    83, 129, 76, 155, 156, 44, 21, 40, 182, 139, 101, 199, 180, 213, 158, 57, 160, 92, 132, 118, 1, 179, 71, 129,
+    212, 206, 34, 239, 160, 213, 44, 90, 224, 31, 68, 104, 84, 200, 153, 22, 33, 151, 215, 192, 223, 98, 197, 188,
+    223, 95, 52, 109, 15, 77, 8, 50, 170, 177, 1, 23, 220, 199, 242, 169, 77, 54, 174, 40, 199, 251, 104, 6, 183,
+    47, 9, 39, 194, 19, 169, 12, 27, 244, 215, 208, 39, 168, 48, 235, 248, 139, 8, 175, 9, 213, 47, 82, 148, 254,
+    145, 22, 141, 77, 204, 47, 205, 114, 164, 68, 104, 113, 255, 248, 184, 208, 29, 49, 147, 83, 72, 165, 33, 25,
+    23, 105, 16, 9, 232, 6, 207, 131, 80, 41, 65, 165, 46, 74, 132, 97, 129, 174, 50, 67, 171, 17, 129, 63, 94,
+    132, 0, 117, 59, 18, 83, 84, 197, 148, 34, 62, 141, 64, 65, 51, 117, 152, 133, 161, 227, 67, 13, 19, 145, 50,
+    30, 136, 165, 160, 146, 134, 114, 132, 186, 49, 8, 14, 47, 42, 149, 200, 66, 62, 210, 44, 6, 210, 141, 39, 133,
+    117, 171, 70, 32, 217, 56, 234, 228, 76, 112, 180, 32, 52, 64, 53, 3, 175, 122, 175, 94, 130, 84, 17, 82, 45,
+    242, 41, 119, 96, 58, 24, 50, 12, 240, 120, 113, 141, 163, 40, 158, 113, 52, 157, 78, 246, 217, 76, 229, 237,
+    194, 95, 133, 198, 68, 133, 36, 221, 101, 164, 21, 1, 242, 30, 237, 146, 119, 197, 15, 145, 221, 104, 4, 34,
+    81, 216, 141, 72, 85, 104, 183, 21, 105, 66, 180, 5, 145, 75, 242, 156, 245, 161, 117, 217, 108, 66, 171, 5,
+    151, 45, 165, 31, 37, 95, 212, 97, 44, 30, 131, 88, 28, 98, 135, 164, 61, 7, 161, 113, 212, 136, 33, 167, 195,
+    60, 214, 177, 157, 47, 141, 58, 212, 27, 208, 56, 149, 118, 93, 108, 30, 175, 67, 172, 1, 135, 13, 101, 184,
+    143, 159, 36, 11, 16, 42, 36, 165, 4, 244, 80, 29, 124, 48, 244, 12, 152, 244, 144, 64, 10, 148, 2, 201, 63,
+    155, 96, 120, 223, 63, 39, 217, 55, 131, 243, 179, 19, 110, 108, 151, 197, 195, 133, 130, 154, 73, 152, 17, 45,
+    140, 232, 70, 38, 105, 14, 49, 141, 124, 76, 8, 143, 45, 200, 36, 33, 64, 30, 55, 172, 173, 159, 125, 167, 93,
+    180, 5, 209, 244, 35, 198, 23, 117, 136, 160, 145, 10, 56, 94, 129, 76, 50, 139, 21, 172, 230, 161, 87, 168,
+    74, 165, 206, 163, 236, 28, 144, 182, 31, 78, 10, 149, 133, 155, 90, 227, 49, 233, 244, 68, 75, 20, 22, 90, 4,
+    226, 236, 55, 225, 218, 220, 189, 219, 21, 46, 75, 63, 35, 210, 170, 41, 5, 250, 199, 245, 121, 247, 150, 95,
+    158, 243, 203, 165, 215, 178, 207, 158, 76, 132, 124, 158, 22, 217, 176, 180, 123, 241, 147, 169, 143, 197, 96,
+    101, 126, 179, 175, 67, 205, 223, 28, 237, 14, 242, 89, 72, 136, 237, 14, 119, 64, 189, 66, 84, 87, 131, 120,
+    69, 137, 53, 73, 207, 27, 134, 201, 32, 143, 67, 52, 18, 211, 32, 175, 163, 88, 46, 38, 186, 71, 94, 17, 154,
+    65, 178, 1, 137, 114, 154, 80, 27, 113, 144, 103, 126, 58, 146, 68, 79, 44, 179, 201, 78, 45, 63, 57, 181, 22,
+    100, 235, 180, 204, 44, 121, 98, 35, 17, 234, 115, 21, 90, 145, 26, 227, 109, 171, 69, 124, 80, 131, 72, 75,
+    81, 59, 76, 30, 233, 98, 26, 74, 120, 49, 11, 133, 192, 229, 14, 177, 8, 114, 143, 164, 179, 100, 60, 126, 54,
+    37, 245, 245, 201, 148, 212, 23, 238, 251, 245, 39, 83, 82, 159, 20, 178, 158, 181, 251, 39, 142, 102, 132,
+    119, 4, 250, 42, 35, 76, 132, 221, 111, 77, 40, 20, 42, 101, 248, 118, 71, 172, 88, 129, 104, 13, 133, 70, 26,
+    169, 36, 171, 102, 209, 12, 172, 229, 161, 91, 40, 75, 245, 34, 68, 56, 22, 92, 219, 66, 228, 88, 8, 10, 55,
+    74, 98, 168, 107, 40, 177, 168, 125, 88, 237, 144, 135, 201, 47, 100, 38, 242, 248, 117, 57, 11, 237, 92, 133,
+    81, 175, 93, 163, 78, 174, 66, 164, 22, 17, 113, 44, 181, 193, 42, 81, 163, 130, 69, 34, 158, 146, 70, 7, 168,
+    183, 69, 53, 53, 135, 223, 85, 77, 232, 152, 178, 84, 28, 139, 24, 65, 84, 60, 182, 232, 211, 36, 26, 190, 83,
+    68, 69, 253, 193, 103, 203, 248, 17, 89, 215, 82, 85, 181, 116, 147, 36, 104, 215, 223, 149, 14, 152, 33, 171,
+    68, 169, 177, 20, 67, 34, 133, 104, 95, 68, 217, 39, 160, 96, 20, 12, 76, 152, 201, 129, 154, 203, 50, 90, 169,
+    53, 173, 6, 105, 21, 2, 106, 140, 157, 46, 129, 90, 134, 172, 229, 193, 66, 100, 168, 44, 114, 119, 73, 185,
+    218, 9, 146, 82, 217, 35, 59, 64, 11, 16, 241, 27, 93, 56, 54, 225, 208, 158, 221, 189, 152, 219, 243, 124, 72,
+    29, 143, 51, 125, 84, 119, 100, 206, 114, 18, 202, 81, 130, 221, 56, 132, 227, 97, 110, 117, 220, 72, 155, 72,
+    225, 69, 13, 170, 90, 137, 197, 72, 165, 68, 64, 92, 128, 116, 45, 83, 145, 125, 61, 176, 140, 202, 148, 157,
+    149, 71, 105, 209, 158, 23, 187, 212, 34, 114, 85, 68, 137, 4, 94, 68, 142, 111, 168, 251, 240, 28, 218, 145,
+    156, 45, 118, 30, 185, 217, 83, 239, 176, 171, 57, 59, 85, 70, 17, 106, 105, 216, 71, 179, 53, 33, 84, 36, 155,
+    114, 172, 120, 186, 167, 7, 225, 129, 68, 133, 9, 98, 2, 57, 118, 80, 56, 169, 132, 9, 248, 239, 228, 238, 114,
+    243, 146, 196, 205, 228, 165, 31, 136, 215, 253, 255, 81, 101, 148, 127, 229, 226, 6, 47, 12, 80, 16, 225, 60,
+    67, 250, 117, 132, 105, 34, 216, 185, 110, 236, 212, 177, 20, 134, 10, 226, 139, 131, 230, 192, 143, 121, 14,
+    252, 23, 179, 246, 179, 231, 104, 139, 137, 188, 69, 184, 185, 32, 242, 58, 17, 97, 180, 166, 50, 153, 134, 51,
+    9, 66, 73, 36, 242, 78, 254, 9, 145, 127, 218, 70, 34, 87, 226, 150, 153, 126, 94, 242, 223, 165, 121, 133,
+    167, 148, 110, 222, 212, 77, 60, 99, 132, 106, 146, 49, 17, 52, 233, 19, 131, 84, 40, 142, 255, 65, 42, 5, 169,
+    152, 36, 192, 110, 164, 201, 112, 132, 170, 97, 5, 9, 4, 165, 184, 43, 21, 101, 111, 203, 17, 79, 68, 86, 161,
+    218, 229, 201, 165, 82, 9, 138, 37, 163, 0, 6, 114, 87, 69, 148, 148, 233, 149, 84, 15, 223, 48, 169, 194, 6,
+    94, 254, 96, 186, 235, 23, 135, 151, 111, 251, 62, 143, 223, 79, 196, 33, 230, 240, 182, 239, 195, 86, 254,
+    112, 44, 78, 118, 2, 194, 55, 246, 186, 3, 111, 204, 37, 139, 120, 156, 42, 0, 106, 50, 89, 148, 207, 228, 115,
+    206, 164, 69, 90, 232, 8, 220, 8, 170, 205, 118, 29, 65, 6, 57, 89, 43, 101, 203, 57, 200, 107, 80, 32, 133,
+    27, 223, 20, 75, 162, 40, 12, 20, 61, 122, 20, 98, 225, 56, 127, 153, 50, 223, 86, 135, 138, 149, 167, 249,
+    107, 135, 131, 211, 206, 228, 237, 34, 171, 174, 101, 78, 9, 210, 227, 117, 169, 199, 162, 57, 195, 90, 110,
+    61, 46, 117, 213, 122, 93, 9, 236, 238, 112, 89, 94, 250, 254, 134, 96, 44, 89, 132, 100, 75, 206, 236, 15, 6,
+    109, 38, 227, 129, 143, 196, 97, 2, 146, 145, 100, 134, 124, 149, 90, 254, 133, 137, 50, 114, 152, 228, 183,
+    104, 145, 199, 127, 206, 9, 9, 254, 118, 76, 106, 193, 87, 154, 133, 142, 147, 19, 186, 235, 195, 119, 9, 154,
+    54, 197, 55, 213, 63, 55, 31, 166, 172, 91, 90, 238, 7, 16, 78, 19, 8, 103, 8, 132, 11, 26, 212, 180, 34, 171,
+    108, 101, 27, 132, 51, 181, 116, 229, 181, 243, 94, 10, 185, 158, 145, 74, 151, 84, 254, 202, 143, 221, 248,
+    241, 120, 73, 226, 175, 252, 120, 13, 233, 123, 34, 102, 54, 125, 7, 223, 146, 69, 0, 9, 11, 1, 214, 33, 245,
+    237, 153, 188, 253, 113, 66, 76, 41, 173, 54, 242, 249, 143, 131, 213, 70, 60, 255, 209, 176, 43, 25, 20, 222,
+    69, 37, 159, 39, 153, 254, 164, 18, 230, 0, 205, 19, 179, 250, 171, 115, 150, 72, 5, 186, 180, 6, 201, 170, 33,
+    15, 222, 252, 1, 77, 199, 53, 70, 210, 51, 158, 13, 186, 177, 231, 67, 183, 174, 55, 94, 49, 117, 166, 208, 42,
+    160, 71, 16, 208, 25, 206, 127, 0, 1, 36, 166, 242, 207, 65, 64, 68, 209, 192, 95, 5, 129, 63, 52, 23, 167, 92,
+    96, 218, 71, 114, 252, 83, 165, 240, 108, 205, 218, 35, 229, 254, 169, 114, 80, 181, 250, 244, 140, 122, 254,
+    88, 89, 119, 147, 151, 70, 56, 204, 35, 220, 248, 97, 132, 139, 246, 8, 23, 254, 250, 8, 211, 84, 248, 139,
+    236, 66, 222, 34, 147, 60, 41, 104, 186, 145, 245, 182, 111, 233, 23, 225, 48, 223, 238, 225, 45, 61, 181, 233,
+    86, 62, 25, 251, 109, 126, 146, 41, 229, 250, 21, 172, 178, 121, 108, 153, 27, 52, 3, 167, 7, 161, 146, 132, 1,
+    121, 142, 150, 21, 110, 65, 118, 172, 132, 198, 144, 170, 128, 175, 26, 19, 143, 45, 139, 64, 209, 93, 76, 40,
+    65, 31, 168, 77, 80, 47, 73, 169, 88, 153, 135, 197, 222, 57, 85, 235, 137, 193, 164, 25, 247, 56, 161, 22,
+    133, 218, 46, 169, 42, 43, 45, 165, 5, 34, 181, 120, 213, 231, 138, 214, 223, 62, 89, 41, 151, 216, 197, 31,
+    169, 255, 205, 217, 160, 13, 16, 127, 36, 238, 55, 103, 115, 104, 153, 234, 115, 128, 126, 115, 102, 25, 203,
+    140, 188, 56, 236, 191, 54, 23, 74, 138, 35, 162, 244, 145, 221, 38, 247, 2, 130, 119, 47, 228, 236, 246, 145,
+    92, 97, 105, 79, 202, 175, 201, 197, 71, 223, 95, 158, 206, 167, 12, 130, 52, 249, 178, 69, 78, 253, 179, 147,
+    19, 158, 49, 56, 165, 44, 252, 26, 120, 35, 164, 214, 166, 161, 162, 86, 50, 229, 12, 12, 163, 208, 8, 208, 27,
+    15, 28, 186, 29, 172, 161, 4, 11, 9, 83, 12, 161, 150, 133, 46, 169, 208, 168, 126, 180, 27, 164, 177, 87, 32,
+    85, 139, 86, 98, 164, 51, 131, 218, 37, 67, 21, 181, 147, 81, 63, 15, 122, 19, 66, 173, 8, 147, 73, 48, 40, 66,
+    52, 67, 228, 18, 127, 117, 46, 20, 251, 188, 110, 25, 5, 57, 19, 187, 254, 183, 103, 98, 149, 53, 44, 123, 194,
+    198, 176, 255, 175, 183, 27, 141, 176, 66, 95, 160, 213, 247, 16, 20, 238, 51, 207, 65, 224, 175, 215, 96, 142,
+    198, 103, 170, 12, 185, 60, 100, 77, 141, 177, 57, 155, 16, 42, 201, 222, 14, 52, 251, 18, 153, 43, 217, 98,
+    182, 156, 98, 217, 171, 25, 252, 166, 88, 21, 53, 82, 191, 131, 16, 13, 196, 249, 171, 100, 254, 111, 215, 156,
+    22, 96, 191, 228, 207, 252, 139, 149, 64, 12, 142, 75, 243, 32, 249, 212, 60, 80, 43, 172, 254, 214, 107, 74,
+    187, 66, 8, 238, 247, 133, 165, 35, 123, 32, 215, 106, 14, 6, 45, 230, 205, 62, 205, 86, 231, 105, 242, 242,
+    150, 214, 195, 63, 155, 201, 86, 18, 119, 80, 107, 192, 172, 222, 181, 103, 187, 197, 254, 127, 206, 146, 99,
+    51, 246, 59, 106, 11, 18, 97, 56, 14, 7, 216, 16, 61, 254, 245, 102, 33, 24, 157, 196, 148, 3, 154, 184, 255,
+    105, 231, 189, 239, 250, 2, 197, 109, 105, 247, 47, 25, 19, 170, 244, 232, 176, 49, 33, 61, 58, 143, 198, 4,
+    123, 116, 222, 127, 229, 0, 121, 105, 174, 158, 194, 208, 251, 151, 65, 162, 203, 184, 154, 138, 79, 75, 192,
+    121, 255, 50, 46, 177, 132, 85, 88, 9, 138, 63, 213, 150, 109, 203, 24, 175, 48, 33, 202, 94, 167, 195, 94, 14,
+    208, 123, 178, 186, 70, 65, 189, 105, 178, 92, 157, 128, 186, 219, 182, 76, 69, 83, 157, 228, 140, 148, 221,
+    161, 148, 2, 47, 164, 121, 178, 176, 129, 94, 43, 170, 101, 28, 247, 5, 102, 249, 16, 16, 158, 51, 183, 108,
+    224, 139, 41, 81, 178, 108, 202, 90, 61, 173, 32, 163, 68, 7, 149, 2, 212, 40, 65, 69, 19, 153, 38, 188, 93,
+    14, 154, 115, 119, 195, 200, 158, 91, 31, 177, 155, 175, 13, 233, 137, 98, 220, 66, 59, 0, 237, 45, 90, 85,
+    182, 7, 91, 27, 135, 172, 161, 109, 241, 204, 219, 57, 92, 223, 159, 240, 156, 120, 89, 20, 117, 223, 104, 61,
+    154, 109, 222, 212, 221, 211, 83, 209, 9, 60, 180, 10, 177, 207, 177, 223, 95, 162, 160, 72, 93, 19, 161, 90,
+    203, 67, 198, 212, 109, 168, 214, 213, 240, 75, 80, 109, 162, 18, 109, 67, 117, 161, 106, 212, 48, 19, 241, 18,
+    84, 191, 195, 122, 7, 154, 162, 56, 190, 97, 79, 242, 170, 232, 126, 143, 156, 89, 199, 61, 94, 229, 148, 247,
+    202, 121, 200, 228, 243, 146, 216, 125, 143, 220, 207, 78, 87, 4, 42, 249, 180, 86, 4, 106, 67, 122, 180, 254,
+    69, 160, 198, 2, 177, 63, 48, 74, 15, 63, 99, 131, 27, 118, 6, 154, 91, 231, 66, 236, 239, 243, 250, 252, 19,
+    188, 61, 32, 15, 134, 142, 112, 24, 124, 186, 198, 222, 203, 107, 61, 140, 58, 10, 8, 90, 97, 82, 204, 64, 51,
+    83, 89, 169, 76, 13, 180, 150, 18, 27, 64, 166, 8, 209, 162, 156, 123, 247, 28, 144, 80, 72, 64, 62, 98, 102,
+    148, 176, 31, 82, 85, 64, 177, 221, 150, 245, 58, 147, 235, 220, 211, 149, 84, 111, 212, 80, 253, 110, 40, 39,
+    160, 236, 36, 95, 153, 221, 10, 90, 222, 89, 78, 150, 130, 222, 88, 237, 157, 214, 110, 40, 126, 28, 252, 167,
+    32, 255, 30, 185, 118, 159, 145, 234, 123, 228, 169, 62, 35, 211, 224, 187, 229, 76, 168, 248, 18, 108, 191,
+    122, 53, 137, 66, 126, 34, 195, 245, 180, 229, 171, 171, 159, 242, 62, 174, 101, 235, 157, 214, 63, 189, 161,
+    126, 40, 12, 183, 95, 212, 19, 115, 188, 174, 58, 143, 54, 93, 132, 151, 65, 180, 132, 114, 103, 233, 247, 175,
+    216, 217, 224, 85, 110, 120, 206, 50, 194, 115, 150, 45, 233, 178, 212, 163, 127, 101, 245, 40, 213, 126, 211,
+    202, 59, 49, 123, 51, 1, 141, 68, 157, 85, 174, 70, 213, 172, 98, 39, 235, 1, 240, 5, 228, 122, 48, 95, 15, 43,
+    169, 159, 188, 170, 85, 215, 150, 217, 195, 92, 12, 85, 230, 75, 27, 42, 165, 20, 121, 154, 47, 183, 214, 255,
+    215, 90, 251, 42, 191, 190, 185, 39, 176, 42, 153, 36, 164, 227, 34, 199, 251, 40, 211, 101, 137, 189, 102,
+    193, 68, 97, 152, 209, 33, 161, 231, 216, 236, 141, 212, 201, 64, 46, 65, 185, 249, 119, 173, 7, 183, 165, 187,
+    177, 79, 211, 73, 200, 44, 235, 88, 122, 86, 199, 164, 158, 101, 22, 9, 63, 169, 227, 31, 242, 235, 127, 176,
+    140, 221, 199, 73, 161, 119, 212, 241, 113, 112, 220, 211, 21, 19, 155, 150, 231, 22, 159, 205, 32, 225, 171,
+    234, 222, 251, 111, 220, 121, 199, 86, 96, 214, 238, 31, 225, 152, 218, 82, 88, 241, 178, 27, 193, 173, 63,
+    211, 138, 208, 114, 69, 175, 82, 247, 40, 95, 147, 239, 179, 182, 251, 15, 145, 18, 34, 206, 216, 113, 213, 21,
+    67, 247, 96, 220, 19, 199, 59, 239, 60, 20, 31, 251, 40, 198, 214, 122, 98, 180, 63, 62, 239, 138, 125, 123,
+    243, 9, 109, 210, 74, 89, 230, 236, 248, 170, 183, 44, 24, 107, 114, 181, 249, 110, 187, 182, 254, 208, 58,
+    120, 204, 247, 218, 50, 106, 83, 154, 106, 183, 89, 228, 143, 207, 207, 44, 27, 243, 117, 93, 136, 206, 23,
+    252, 24, 155, 20, 232, 11, 17, 162, 165, 47, 90, 239, 29, 151, 248, 191, 106, 226, 108, 244, 68, 34, 219, 118,
+    171, 241, 225, 185, 156, 69, 89, 159, 122, 207, 45, 3, 220, 31, 31, 16, 147, 72, 238, 165, 160, 153, 146, 171,
+    140, 26, 101, 179, 76, 114, 47, 12, 190, 144, 45, 247, 58, 138, 119, 235, 215, 119, 238, 249, 148, 239, 150,
+    57, 182, 133, 180, 106, 11, 211, 154, 81, 125, 65, 152, 214, 104, 231, 248, 123, 55, 233, 201, 44, 228, 55,
+    239, 107, 42, 78, 31, 47, 33, 167, 225, 193, 231, 35, 218, 241, 244, 190, 53, 124, 213, 148, 170, 38, 218, 111,
+    146, 233, 127, 194, 243, 225, 176, 244, 242, 115, 233, 45, 107, 83, 254, 15, 233, 253, 202, 70, 127, 66, 68,
+    115, 92, 34, 148, 122, 134, 163, 174, 56, 222, 253, 51, 13, 194, 26, 68, 14, 16, 83, 187, 98, 116, 48, 62, 235,
+    138, 3, 27, 83, 7, 88, 131, 242, 143, 162, 58, 109, 161, 225, 250, 135, 183, 153, 134, 120, 139, 180, 121, 210,
+    99, 71, 15, 201, 92, 114, 244, 240, 20, 146, 158, 255, 171, 251, 115, 254, 252, 182, 90, 100, 206, 162, 101,
+    222, 33, 65, 153, 41, 104, 16, 248, 212, 37, 248, 180, 158, 128, 143, 191, 243, 63, 217, 163, 132, 181, 75, 34,
+    247, 19, 52, 174, 162, 152, 89, 109, 49, 138, 249, 3, 126, 89, 187, 222, 130, 98, 74, 171, 10, 209, 158, 165,
+    229, 254, 6, 173, 184, 17, 173, 70, 136, 86, 30, 86, 144, 238, 81, 58, 253, 109, 34, 49, 106, 174, 19, 225, 93,
+    15, 9, 198, 7, 195, 252, 27, 173, 198, 127, 252, 14, 49, 184, 239, 8, 90, 147, 251, 249, 175, 54, 185, 197,
+    115, 167, 143, 139, 80, 124, 4, 14, 187, 193, 95, 220, 25, 142, 213, 31, 219, 200, 178, 88, 131, 160, 240, 153,
+    42, 251, 191, 177, 15, 46, 191, 107, 159, 148, 131, 197, 30, 113, 21, 78, 233, 110, 136, 120, 74, 11, 124, 181,
+    47, 207, 43, 130, 121, 173, 227, 47, 195, 161, 80, 166, 222, 197, 39, 246, 86, 102, 243, 192, 246, 215, 186,
+    87, 42, 19, 150, 238, 137, 213, 202, 248, 67, 66, 12, 58, 66, 208, 242, 217, 240, 119, 33, 124, 31, 132, 248,
+    180, 220, 164, 134, 85, 155, 30, 202, 181, 57, 183, 239, 186, 214, 69, 241, 187, 87, 183, 213, 7, 200, 110, 79,
+    45, 124, 143, 118, 246, 210, 247, 104, 116, 160, 65, 190, 71, 246, 16, 23, 150, 190, 71, 59, 115, 233, 123,
+    100, 15, 113, 140, 179, 78, 230, 149, 208, 241, 15, 142, 248, 168, 34, 158, 122, 75, 166, 206, 167, 197, 107,
+    79, 149, 180, 217, 222, 11, 89, 232, 56, 226, 45, 27, 229, 234, 63, 87, 177, 166, 91, 79, 179, 206, 162, 18,
+    213, 126, 84, 162, 106, 18, 126, 126, 80, 162, 102, 31, 95, 40, 242, 230, 13, 158, 0, 42, 176, 251, 180, 10,
+    23, 63, 85, 62, 242, 148, 77, 150, 178, 145, 226, 126, 145, 77, 169, 73, 91, 199, 15, 126, 178, 39, 243, 217,
+    74, 45, 177, 92, 135, 248, 147, 169, 12, 162, 201, 99, 185, 238, 101, 229, 236, 4, 199, 193, 145, 80, 229, 217,
+    9, 93, 121, 118, 2, 130, 117, 211, 50, 179, 43, 149, 55, 183, 228, 118, 216, 23, 54, 128, 150, 120, 121, 226,
+    179, 13, 160, 164, 216, 59, 127, 90, 235, 217, 179, 165, 113, 202, 52, 248, 31, 71, 57, 96, 107, 208, 152, 57,
+    121, 58, 97, 163, 156, 6, 254, 109, 63, 170, 60, 1, 2, 49, 212, 55, 19, 62, 70, 84, 253, 210, 202, 251, 94,
+    115, 28, 196, 1, 126, 30, 91, 124, 142, 170, 125, 244, 21, 219, 89, 229, 6, 88, 238, 48, 253, 148, 191, 56,
+    250, 175, 47, 182, 121, 46, 139, 240, 236, 112, 199, 47, 148, 92, 240, 133, 131, 40, 120, 194, 107, 131, 19,
+    29, 81, 34, 77, 93, 217, 48, 203, 57, 68, 22, 21, 94, 183, 91, 251, 99, 14, 39, 62, 91, 200, 148, 237, 54, 173,
+    126, 159, 97, 234, 8, 203, 217, 52, 150, 49, 107, 47, 229, 82, 182, 181, 123, 78, 250, 13, 147, 110, 34, 106,
+    62, 207, 139, 14, 59, 178, 143, 244, 177, 244, 14, 27, 168, 63, 230, 164, 203, 89, 192, 51, 59, 33, 34, 102,
+    111, 53, 159, 29, 182, 99, 121, 77, 78, 227, 254, 164, 134, 6, 238, 151, 29, 169, 226, 202, 76, 232, 56, 8, 35,
+    16, 136, 170, 173, 83, 26, 115, 131, 149, 99, 9, 238, 173, 78, 189, 26, 117, 6, 241, 46, 206, 248, 155, 14,
+    199, 213, 214, 180, 187, 16, 60, 229, 199, 190, 198, 38, 4, 127, 229, 144, 14, 91, 94, 158, 46, 150, 123, 240,
+    18, 100, 132, 170, 55, 111, 26, 166, 122, 232, 56, 98, 82, 230, 235, 183, 56, 102, 191, 90, 143, 240, 242, 51,
+    35, 134, 221, 244, 59, 117, 248, 197, 133, 150, 251, 150, 57, 61, 190, 236, 161, 33, 49, 24, 245, 108, 67, 226,
+    183, 39, 37, 135, 223, 165, 213, 48, 222, 31, 157, 247, 150, 158, 152, 51, 204, 182, 248, 131, 236, 12, 83,
+    182, 254, 159, 109, 232, 30, 55, 90, 182, 172, 84, 44, 237, 28, 41, 1, 137, 198, 255, 120, 78, 84, 139, 55, 50,
+    26, 99, 210, 150, 182, 54, 229, 194, 134, 125, 113, 132, 249, 4, 229, 97, 34, 72, 156, 251, 80, 235, 54, 171,
+    208, 172, 12, 216, 210, 153, 175, 139, 77, 185, 22, 236, 88, 141, 129, 26, 115, 211, 22, 2, 130, 60, 90, 178,
+    111, 99, 204, 74, 7, 228, 23, 233, 60, 180, 76, 171, 63, 167, 116, 69, 90, 181, 47, 6, 88, 102, 238, 63, 59,
+    166, 94, 130, 122, 137, 187, 166, 17, 134, 70, 100, 177, 78, 209, 201, 66, 51, 204, 66, 179, 45, 148, 219, 181,
+    63, 112, 68, 140, 87, 249, 250, 84, 246, 222, 146, 163, 232, 247, 119, 178, 79, 120, 255, 195, 47, 73, 236, 59,
+    58, 24, 242, 79, 180, 236, 94, 138, 126, 180, 60, 154, 106, 109, 105, 121, 224, 27, 237, 137, 232, 199, 242,
+    207, 222, 169, 197, 223, 120, 209, 53, 45, 231, 83, 2, 151, 246, 205, 245, 206, 31, 105, 28, 31, 105, 118, 50,
+    98, 198, 65, 153, 24, 194, 239, 135, 168, 132, 242, 195, 233, 206, 239, 183, 39, 143, 64, 159, 143, 253, 235,
+    158, 130, 50, 207, 239, 126, 167, 58, 94, 211, 159, 75, 172, 31, 91, 36, 182, 95, 119, 151, 235, 187, 45, 148,
+    166, 7, 137, 127, 29, 175, 109, 177, 69, 206, 225, 47, 91, 95, 68, 135, 55, 46, 100, 176, 144, 53, 94, 192, 52,
+    0, 239, 232, 137, 155, 164, 147, 38, 31, 5, 169, 160, 110, 152, 57, 71, 172, 110, 216, 62, 138, 168, 237, 163,
+    64, 123, 232, 160, 69, 75, 150, 34, 224, 136, 4, 158, 181, 225, 140, 13, 162, 89, 180, 18, 129, 90, 19, 230,
+    173, 222, 194, 135, 97, 105, 149, 238, 191, 247, 207, 226, 60, 34, 99, 69, 80, 208, 6, 191, 227, 63, 117, 56,
+    17, 31, 162, 240, 76, 190, 108, 124, 122, 245, 137, 10, 178, 210, 11, 241, 128, 58, 253, 193, 31, 172, 240,
+    204, 183, 180, 88, 49, 15, 241, 182, 202, 254, 177, 19, 159, 148, 200, 173, 116, 125, 45, 37, 214, 27, 15, 170,
+    192, 82, 30, 58, 182, 127, 139, 231, 12, 22, 254, 173, 208, 115, 2, 9, 186, 254, 218, 209, 82, 124, 116, 198,
+    51, 122, 217, 119, 255, 181, 115, 52, 22, 254, 97, 108, 251, 138, 249, 110, 25, 133, 191, 220, 3, 7, 108, 27,
+    200, 121, 53, 207, 194, 199, 151, 241, 252, 213, 126, 248, 139, 103, 138, 41, 251, 150, 150, 90, 93, 241, 24,
+    138, 71, 158, 109, 159, 122, 190, 135, 213, 222, 62, 245, 151, 143, 90, 81, 142, 209, 0, 124, 237, 102, 219,
+    197, 62, 175, 191, 218, 163, 40, 102, 251, 52, 233, 55, 112, 15, 23, 179, 141, 127, 187, 175, 62, 244, 158,
+    163, 139, 162, 134, 229, 22, 2, 210, 46, 95, 191, 103, 89, 145, 167, 194, 253, 203, 185, 115, 124, 14, 78, 128,
+    179, 46, 189, 46, 235, 196, 155, 15, 207, 249, 247, 195, 240, 200, 97, 127, 71, 38, 198, 128, 231, 42, 28, 187,
+    191, 119, 90, 15, 125, 120, 186, 48, 102, 95, 46, 93, 239, 94, 162, 250, 178, 203, 119, 236, 217, 11, 238, 8,
+    49, 188, 226, 187, 213, 110, 250, 161, 2, 135, 171, 247, 88, 149, 98, 6, 10, 153, 149, 202, 168, 53, 64, 109,
+    115, 38, 230, 118, 101, 230, 171, 189, 80, 229, 57, 255, 119, 117, 229, 89, 122, 221, 253, 150, 19, 4, 9, 195,
+    19, 43, 110, 191, 223, 91, 114, 72, 243, 246, 116, 8, 208, 239, 30, 142, 68, 29, 180, 251, 212, 89, 184, 227,
+    124, 91, 243, 190, 61, 53, 108, 216, 101, 240, 30, 213, 219, 249, 53, 179, 102, 103, 235, 109, 213, 254, 250,
+    107, 86, 139, 207, 210, 55, 222, 161, 57, 111, 220, 247, 100, 90, 230, 7, 222, 191, 80, 179, 247, 47, 168, 43,
+    219, 155, 43, 188, 189, 153, 246, 47, 96, 135, 248, 34, 139, 253, 11, 109, 218, 170, 198, 251, 23, 120, 95,
+    243, 123, 173, 72, 236, 125, 161, 138, 168, 180, 145, 34, 177, 186, 207, 186, 202, 21, 169, 213, 149, 14, 111,
+    164, 224, 138, 132, 23, 27, 41, 90, 43, 27, 172, 23, 227, 122, 99, 27, 111, 62, 161, 4, 47, 237, 155, 173, 224,
+    91, 89, 107, 254, 83, 235, 12, 33, 62, 242, 191, 27, 57, 167, 165, 247, 95, 239, 142, 126, 175, 193, 250, 110,
+    105, 215, 111, 90, 185, 150, 143, 96, 22, 51, 57, 233, 179, 251, 56, 157, 172, 87, 3, 175, 57, 221, 244, 92,
+    186, 179, 79, 159, 43, 141, 250, 181, 255, 215, 79, 92, 243, 200, 45, 226, 228, 202, 222, 93, 42, 191, 235,
+    129, 95, 57, 247, 212, 33, 39, 27, 79, 159, 57, 180, 105, 222, 73, 43, 189, 238, 36, 182, 95, 220, 96, 136,
+    138, 204, 207, 15, 41, 88, 53, 95, 244, 187, 224, 47, 157, 199, 106, 126, 120, 110, 122, 124, 242, 255, 218,
+    121, 112, 84, 98, 100, 117, 81, 201, 169, 247, 215, 75, 220, 121, 186, 160, 68, 191, 201, 253, 106, 161, 191,
+    118, 210, 44, 185, 171, 238, 31, 215, 157, 57, 118, 94, 115, 218, 157, 242, 253, 230, 5, 11, 145, 207, 18, 221,
+    20, 47, 159, 24, 138, 247, 242, 132, 209, 76, 6, 50, 25, 17, 253, 199, 42, 101, 255, 31, 63, 35, 125, 91, 153,
+    218, 150, 248, 9, 107, 81, 26, 235, 112, 171, 107, 108, 201, 143, 173, 221, 90, 6, 173, 179, 210, 190, 122,
+    121, 162, 160, 186, 168, 252, 91, 78, 47, 127, 197, 57, 193, 175, 59, 91, 156, 189, 117, 123, 200, 76, 139, 40,
+    27, 200, 42, 200, 91, 180, 45, 60, 228, 133, 144, 247, 137, 179, 174, 51, 128, 206, 144, 221, 117, 161, 33,
+    132, 134, 63, 58, 236, 220, 14, 112, 29, 179, 187, 206, 117, 2, 174, 25, 59, 235, 38, 39, 48, 153, 189, 120,
+    138, 249, 27, 206, 39, 207, 41, 115, 113, 44, 158, 246, 167, 67, 208, 169, 63, 102, 232, 239, 156, 82, 206,
+    199, 135, 14, 31, 199, 74, 137, 242, 44, 207, 140, 7, 146, 195, 51, 104, 87, 252, 232, 165, 199, 63, 124, 174,
+    57, 121, 244, 227, 28, 211, 198, 110, 96, 84, 14, 174, 109, 81, 84, 223, 227, 236, 115, 83, 138, 241, 237, 229,
+    124, 211, 62, 179, 252, 33, 79, 226, 205, 105, 93, 198, 104, 65, 199, 130, 207, 223, 214, 39, 191, 118, 230,
+    247, 175, 159, 146, 61, 145, 108, 181, 7, 129, 92, 20, 141, 253, 8, 187, 43, 59, 17, 104, 198, 123, 154, 130,
+    246, 99, 207, 108, 212, 41, 64, 18, 121, 45, 67, 45, 136, 213, 3, 121, 197, 65, 43, 57, 14, 76, 95, 23, 92, 3,
+    246, 132, 78, 6, 8, 8, 103, 121, 65, 193, 51, 124, 112, 150, 27, 4, 97, 236, 99, 191, 175, 219, 7, 190, 224,
+    129, 38, 124, 142, 223, 62, 249, 155, 107, 138, 86, 3, 34, 32, 56, 132, 107, 6, 238, 41, 126, 243, 145, 218,
+    120, 66, 29, 122, 135, 138, 72, 199, 7, 173, 64, 87, 195, 119, 119, 172, 182, 108, 66, 215, 108, 246, 160, 59,
+    16, 55, 66, 238, 49, 226, 116, 150, 254, 205, 237, 4, 23, 74, 41, 208, 19, 198, 1, 229, 222, 163, 168, 79, 35,
+    234, 207, 22, 41, 22, 163, 70, 99, 8, 205, 33, 53, 251, 44, 216, 131, 80, 239, 152, 109, 192, 221, 45, 58, 168,
+    211, 217, 240, 66, 195, 59, 142, 45, 82, 127, 33, 101, 57, 209, 131, 68, 159, 54, 228, 125, 153, 76, 96, 50,
+    69, 44, 188, 19, 19, 39, 76, 92, 20, 220, 199, 149, 240, 67, 34, 224, 11, 72, 94, 229, 73, 214, 31, 15, 62, 81,
+    38, 222, 85, 14, 246, 72, 225, 249, 66, 186, 79, 222, 95, 25, 217, 4, 159, 16, 100, 184, 210, 115, 200, 156,
+    185, 105, 5, 65, 50, 2, 106, 144, 48, 248, 168, 22, 133, 106, 180, 77, 147, 242, 213, 25, 237, 55, 59, 106,
+    220, 14, 5, 14, 107, 179, 120, 12, 70, 186, 144, 129, 82, 186, 32, 106, 56, 152, 81, 18, 31, 241, 26, 100, 74,
+    90, 29, 50, 145, 88, 28, 210, 25, 180, 13, 14, 69, 164, 15, 97, 30, 252, 219, 78, 23, 122, 253, 9, 173, 226,
+    37, 21, 244, 201, 54, 163, 117, 169, 197, 47, 79, 115, 83, 82, 200, 242, 16, 49, 83, 85, 72, 86, 72, 241, 234,
+    181, 107, 208, 170, 77, 236, 32, 83, 13, 77, 120, 33, 150, 87, 105, 203, 99, 130, 212, 179, 100, 26, 18, 105,
+    210, 181, 19, 149, 12, 84, 211, 45, 129, 66, 210, 239, 39, 87, 73, 34, 13, 106, 138, 67, 121, 213, 147, 80, 75,
+    247, 201, 209, 81, 55, 1, 141, 24, 58, 131, 52, 158, 139, 107, 160, 106, 42, 121, 235, 67, 13, 8, 213, 101,
+    100, 146, 110, 111, 161, 56, 119, 87, 119, 117, 210, 4, 186, 222, 198, 142, 255, 74, 115, 140, 230, 167, 55,
+    76, 165, 25, 26, 45, 164, 165, 233, 60, 13, 68, 128, 172, 117, 172, 108, 29, 251, 47, 66, 83, 129, 106, 3, 212,
+    134, 56, 97, 93, 233, 246, 217, 126, 164, 3, 229, 97, 249, 97, 176, 148, 132, 114, 146, 78, 16, 21, 205, 25,
+    148, 219, 230, 24, 140, 102, 182, 3, 185, 118, 164, 131, 152, 137, 250, 107, 188, 20, 130, 98, 132, 196, 230,
+    94, 200, 13, 254, 195, 61, 58, 239, 45, 218, 134, 88, 91, 76, 57, 123, 6, 143, 237, 31, 54, 79, 177, 114, 99,
+    36, 87, 11, 254, 251, 228, 177, 56, 103, 111, 141, 226, 132, 157, 112, 143, 182, 128, 15, 69, 69, 244, 5, 82,
+    251, 229, 2, 242, 29, 79, 20, 174, 227, 180, 9, 139, 129, 97, 78, 156, 167, 196, 31, 160, 229, 65, 243, 227,
+    70, 136, 123, 16, 136, 13, 231, 57, 49, 4, 138, 33, 39, 208, 54, 59, 57, 68, 222, 20, 98, 121, 228, 240, 7,
+    132, 77, 212, 126, 243, 40, 110, 251, 116, 244, 241, 5, 170, 216, 116, 2, 50, 235, 73, 91, 91, 150, 209, 134,
+    116, 39, 38, 210, 66, 12, 170, 52, 142, 139, 233, 174, 91, 36, 15, 136, 86, 15, 104, 101, 63, 31, 17, 121, 153,
+    134, 89, 166, 77, 225, 140, 8, 206, 118, 131, 62, 8, 248, 120, 34, 43, 56, 128, 32, 55, 112, 218, 29, 66, 185,
+    82, 45, 128, 191, 70, 65, 116, 174, 168, 29, 36, 207, 19, 210, 91, 113, 6, 201, 92, 42, 1, 241, 48, 239, 23,
+    171, 71, 160, 30, 89, 206, 4, 77, 240, 235, 120, 3, 98, 141, 144, 9, 201, 37, 195, 172, 83, 212, 184, 255, 49,
+    143, 108, 208, 132, 75, 7, 199, 191, 166, 66, 77, 165, 19, 243, 194, 9, 21, 212, 184, 23, 241, 151, 206, 188,
+    171, 234, 197, 18, 20, 10, 2, 237, 179, 114, 182, 8, 89, 58, 65, 150, 176, 16, 1, 57, 64, 67, 122, 100, 25,
+    193, 111, 36, 140, 40, 252, 24, 86, 200, 141, 191, 106, 114, 135, 192, 25, 13, 235, 221, 211, 201, 237, 223,
+    224, 60, 30, 182, 57, 171, 94, 56, 146, 230, 102, 53, 12, 117, 31, 247, 112, 125, 0, 213, 174, 98, 80, 244,
+    192, 236, 77, 186, 1, 241, 1, 175, 59, 84, 125, 144, 12, 105, 123, 20, 55, 42, 7, 103, 162, 231, 128, 174, 99,
+    25, 92, 45, 232, 128, 192, 177, 28, 223, 19, 8, 206, 150, 193, 213, 186, 51, 232, 206, 94, 195, 231, 114, 57,
+    212, 132, 207, 224, 150, 199, 23, 35, 95, 238, 159, 178, 46, 74, 231, 176, 161, 168, 51, 105, 35, 4, 42, 60,
+    193, 32, 197, 216, 184, 116, 45, 141, 55, 213, 50, 51, 28, 108, 162, 232, 34, 167, 96, 155, 21, 171, 176, 139,
+    187, 213, 252, 144, 152, 34, 233, 70, 68, 12, 117, 211, 54, 169, 213, 127, 235, 132, 76, 90, 114, 243, 89, 124,
+    196, 22, 77, 137, 253, 14, 161, 221, 105, 142, 160, 218, 49, 144, 135, 75, 185, 38, 100, 219, 81, 50, 158, 208,
+    166, 180, 65, 74, 69, 177, 23, 244, 128, 231, 48, 20, 89, 124, 111, 190, 154, 164, 234, 196, 176, 200, 121,
+    183, 15, 13, 216, 46, 208, 118, 246, 233, 105, 205, 193, 100, 85, 149, 100, 85, 167, 3, 165, 133, 11, 245, 4,
+    29, 57, 195, 210, 187, 121, 241, 9, 140, 157, 119, 62, 52, 223, 165, 84, 249, 8, 116, 132, 27, 55, 157, 13, 74,
+    203, 49, 18, 80, 74, 150, 121, 14, 175, 136, 122, 180, 244, 106, 168, 154, 244, 43, 196, 80, 75, 97, 141, 87,
+    191, 99, 39, 9, 71, 20, 56, 93, 4, 137, 33, 45, 22, 42, 205, 126, 29, 202, 133, 241, 207, 131, 102, 216, 115,
+    134, 198, 37, 8, 10, 210, 217, 60, 250, 239, 29, 168, 71, 180, 104, 40, 75, 11, 235, 127, 220, 151, 84, 203,
+    254, 108, 111, 211, 136, 102, 18, 112, 92, 234, 191, 50, 46, 11, 25, 26, 167, 138, 33, 63, 69, 32, 30, 161,
+    243, 71, 159, 247, 237, 88, 109, 131, 218, 82, 124, 61, 178, 14, 5, 29, 0, 212, 242, 211, 81, 67, 59, 47, 128,
+    232, 85, 119, 0, 173, 206, 66, 165, 46, 204, 86, 249, 202, 35, 226, 75, 190, 114, 115, 152, 21, 28, 252, 175,
+    152, 35, 173, 8, 32, 115, 14, 169, 253, 253, 37, 233, 66, 68, 182, 209, 24, 68, 112, 22, 116, 36, 111, 1, 251,
+    177, 209, 128, 122, 131, 162, 79, 206, 226, 45, 72, 212, 149, 244, 0, 73, 186, 19, 132, 110, 144, 246, 164, 81,
+    219, 66, 126, 210, 193, 244, 123, 30, 186, 13, 112, 138, 96, 223, 110, 229, 77, 183, 7, 205, 214, 32, 143, 58,
+    50, 10, 5, 117, 209, 111, 245, 48, 212, 162, 28, 231, 52, 7, 226, 110, 177, 54, 48, 191, 239, 71, 99, 100, 3,
+    213, 100, 251, 124, 253, 26, 42, 194, 251, 200, 251, 126, 145, 146, 98, 235, 66, 175, 120, 251, 8, 14, 119,
+    182, 18, 125, 109, 233, 234, 152, 0, 182, 20, 234, 11, 180, 112, 253, 73, 20, 99, 198, 162, 33, 161, 28, 28,
+    22, 35, 8, 244, 45, 113, 142, 25, 38, 25, 15, 170, 32, 220, 117, 21, 170, 201, 14, 233, 204, 87, 252, 110, 23,
+    58, 70, 165, 10, 245, 26, 83, 112, 98, 44, 215, 134, 139, 253, 80, 4, 194, 209, 227, 172, 108, 218, 98, 115,
+    190, 47, 11, 246, 14, 47, 36, 156, 121, 159, 118, 95, 5, 214, 73, 71, 198, 234, 160, 25, 198, 71, 184, 122,
+    144, 188, 200, 192, 159, 18, 92, 225, 51, 90, 105, 103, 1, 74, 217, 95, 167, 201, 13, 148, 27, 148, 5, 210,
+    108, 246, 14, 50, 155, 255, 144, 111, 254, 181, 187, 80, 252, 47, 30, 147, 153, 183, 55, 16, 126, 69, 211, 235,
+    56, 176, 43, 96, 237, 103, 59, 3, 31, 4, 92, 137, 89, 0, 153, 225, 120, 188, 199, 219, 250, 14, 182, 115, 7,
+    104, 120, 112, 241, 113, 1, 249, 67, 56, 219, 226, 3, 179, 208, 104, 251, 247, 160, 97, 63, 63, 216, 176, 250,
+    102, 231, 203, 3, 131, 160, 116, 183, 124, 122, 226, 134, 81, 154, 22, 10, 18, 236, 135, 12, 189, 190, 124, 96,
+    99, 243, 234, 88, 158, 233, 181, 123, 188, 203, 158, 149, 133, 189, 250, 247, 252, 56, 158, 159, 250, 113, 40,
+    120, 237, 254, 144, 14, 159, 23, 180, 75, 72, 71, 146, 112, 16, 17, 204, 34, 159, 32, 151, 84, 62, 165, 161,
+    83, 41, 182, 161, 113, 79, 1, 146, 80, 210, 24, 35, 94, 214, 201, 199, 226, 158, 122, 81, 219, 227, 40, 73,
+    235, 124, 30, 246, 209, 27, 252, 61, 121, 233, 134, 183, 125, 35, 89, 62, 125, 189, 112, 198, 201, 244, 54, 71,
+    177, 112, 29, 203, 101, 181, 229, 221, 109, 186, 97, 139, 234, 104, 239, 154, 213, 185, 20, 157, 103, 26, 162,
+    185, 91, 58, 29, 43, 76, 156, 148, 197, 92, 168, 30, 17, 185, 11, 182, 65, 251, 167, 239, 151, 209, 73, 87,
+    195, 101, 30, 193, 135, 131, 3, 134, 247, 173, 106, 38, 47, 102, 208, 143, 195, 48, 211, 225, 173, 13, 179,
+    101, 28, 84, 151, 64, 249, 54, 60, 225, 128, 52, 143, 113, 80, 93, 60, 65, 28, 203, 57, 85, 196, 214, 86, 17,
+    230, 133, 133, 147, 34, 102, 59, 41, 72, 196, 152, 216, 3, 37, 75, 27, 237, 44, 214, 28, 114, 196, 174, 20,
+    138, 194, 215, 165, 230, 85, 218, 198, 230, 139, 51, 80, 26, 205, 64, 5, 237, 25, 40, 202, 182, 240, 232, 106,
+    202, 146, 189, 103, 20, 46, 120, 249, 49, 117, 103, 20, 187, 243, 136, 67, 102, 25, 229, 29, 187, 59, 101, 85,
+    106, 180, 131, 243, 180, 84, 30, 66, 253, 130, 224, 67, 92, 216, 67, 189, 244, 182, 156, 146, 128, 39, 215, 74,
+    108, 23, 162, 123, 191, 239, 130, 122, 141, 219, 238, 255, 99, 167, 210, 31, 141, 52, 249, 43, 174, 39, 82, 54,
+    33, 151, 66, 53, 68, 141, 237, 47, 150, 255, 183, 69, 169, 0, 121, 51, 95, 44, 54, 201, 170, 51, 183, 78, 105,
+    21, 159, 165, 123, 217, 9, 52, 148, 122, 236, 3, 47, 235, 54, 15, 224, 72, 131, 35, 135, 84, 42, 78, 157, 167,
+    57, 4, 19, 56, 201, 195, 124, 74, 122, 197, 4, 14, 103, 199, 166, 226, 36, 39, 212, 122, 30, 62, 222, 146, 104,
+    189, 132, 111, 183, 95, 242, 28, 16, 36, 0, 95, 114, 240, 240, 153, 244, 169, 29, 88, 251, 188, 158, 19, 30,
+    231, 111, 59, 159, 134, 52, 112, 180, 31, 224, 145, 85, 108, 74, 50, 37, 37, 53, 70, 12, 80, 158, 37, 100, 83,
+    74, 34, 255, 91, 121, 220, 246, 153, 32, 140, 255, 204, 52, 120, 79, 209, 12, 104, 86, 139, 103, 249, 145, 254,
+    36, 45, 218, 11, 34, 205, 163, 33, 133, 221, 163, 156, 103, 252, 222, 202, 125, 123, 82, 106, 216, 254, 141,
+    210, 55, 21, 43, 143, 170, 201, 79, 82, 200, 167, 149, 188, 150, 48, 74, 181, 188, 166, 125, 96, 246, 216, 93,
+    9, 114, 53, 114, 212, 131, 198, 3, 31, 1, 177, 144, 33, 59, 199, 251, 116, 242, 8, 203, 31, 181, 10, 137, 138,
+    87, 172, 51, 170, 126, 33, 1, 82, 171, 64, 141, 168, 54, 255, 233, 81, 74, 97, 42, 181, 242, 68, 78, 113, 42,
+    164, 220, 32, 202, 170, 233, 162, 140, 139, 213, 50, 164, 228, 144, 135, 144, 62, 241, 99, 107, 239, 145, 175,
+    228, 137, 214, 87, 152, 185, 46, 56, 154, 240, 217, 77, 126, 78, 114, 157, 26, 141, 224, 150, 59, 131, 131,
+    235, 93, 98, 18, 135, 27, 97, 121, 214, 187, 18, 240, 32, 152, 111, 113, 252, 40, 48, 52, 255, 97, 120, 185,
+    93, 35, 85, 197, 209, 179, 69, 137, 169, 73, 164, 120, 244, 232, 119, 188, 208, 241, 189, 232, 211, 71, 44, 68,
+    158, 1, 227, 122, 60, 133, 209, 236, 11, 249, 68, 198, 14, 152, 28, 51, 122, 184, 28, 224, 38, 255, 254, 186,
+    240, 204, 192, 61, 211, 175, 57, 22, 92, 137, 7, 72, 206, 193, 150, 22, 11, 26, 17, 249, 190, 147, 0, 238, 135,
+    122, 130, 162, 227, 24, 238, 117, 185, 195, 49, 168, 236, 88, 218, 156, 19, 164, 32, 150, 135, 189, 33, 69,
+    101, 158, 193, 197, 41, 65, 172, 235, 17, 241, 84, 114, 190, 223, 35, 141, 255, 245, 176, 130, 62, 185, 34,
+    100, 155, 76, 174, 43, 219, 228, 218, 89, 152, 92, 119, 136, 164, 167, 160, 183, 201, 216, 24, 148, 81, 9, 24,
+    195, 253, 224, 210, 64, 240, 40, 155, 165, 0, 164, 115, 25, 177, 167, 65, 88, 87, 211, 224, 140, 104, 126, 61,
+    9, 157, 182, 114, 226, 127, 52, 135, 156, 48, 60, 148, 230, 208, 200, 182, 239, 60, 243, 197, 206, 164, 143,
+    20, 22, 220, 210, 191, 93, 50, 156, 117, 26, 116, 202, 104, 29, 66, 8, 142, 202, 46, 29, 75, 190, 33, 23, 108,
+    117, 106, 50, 88, 72, 168, 22, 225, 51, 211, 123, 236, 208, 65, 0, 66, 245, 48, 40, 151, 197, 68, 116, 232,
+    160, 88, 15, 144, 135, 200, 15, 135, 62, 130, 141, 11, 123, 22, 113, 204, 238, 10, 14, 43, 30, 176, 195, 138,
+    243, 86, 6, 218, 136, 178, 131, 121, 241, 54, 6, 50, 233, 9, 168, 200, 1, 16, 62, 82, 62, 167, 160, 94, 44,
+    214, 161, 73, 14, 135, 109, 49, 179, 140, 34, 127, 215, 167, 191, 55, 126, 33, 80, 247, 192, 193, 219, 230,
+    168, 31, 91, 127, 42, 44, 97, 126, 139, 205, 29, 123, 91, 209, 152, 157, 56, 238, 19, 246, 81, 160, 105, 65,
+    103, 10, 231, 157, 60, 229, 109, 4, 220, 220, 145, 108, 224, 124, 116, 77, 89, 236, 245, 92, 210, 147, 151,
+    227, 93, 61, 219, 39, 236, 173, 208, 199, 139, 48, 5, 58, 57, 181, 176, 211, 186, 1, 236, 65, 172, 223, 158,
+    251, 128, 35, 88, 123, 11, 241, 60, 146, 73, 53, 3, 195, 108, 93, 26, 143, 45, 114, 122, 213, 33, 208, 12, 160,
+    209, 37, 250, 125, 62, 138, 178, 91, 167, 81, 169, 64, 128, 194, 223, 36, 41, 214, 122, 148, 252, 127, 77, 19,
+    134, 20, 254, 134, 76, 11, 142, 113, 17, 135, 112, 144, 202, 140, 241, 94, 77, 50, 7, 121, 165, 128, 101, 160,
+    97, 52, 178, 116, 247, 193, 194, 155, 132, 247, 28, 128, 115, 252, 186, 212, 28, 114, 197, 216, 182, 247, 26,
+    47, 143, 31, 146, 123, 141, 131, 43, 107, 103, 228, 81, 187, 227, 149, 238, 36, 23, 197, 41, 135, 97, 163, 238,
+    60, 196, 238, 36, 191, 19, 10, 220, 128, 211, 238, 78, 169, 69, 214, 40, 236, 247, 168, 128, 228, 95, 37, 3,
+    108, 143, 204, 221, 162, 88, 86, 237, 146, 105, 39, 194, 22, 86, 220, 5, 49, 7, 125, 213, 230, 146, 174, 72,
+    57, 206, 96, 247, 23, 175, 30, 211, 207, 209, 132, 212, 220, 98, 131, 55, 252, 234, 118, 0, 197, 248, 99, 205,
+    46, 120, 249, 18, 150, 51, 126, 252, 198, 201, 243, 26, 150, 62, 117, 139, 119, 246, 163, 196, 153, 112, 87,
+    122, 250, 210, 46, 106, 87, 250, 249, 254, 112, 128, 194, 247, 141, 60, 122, 200, 65, 246, 216, 41, 132, 188,
+    126, 185, 18, 187, 147, 4, 234, 91, 195, 223, 125, 181, 131, 40, 30, 64, 207, 213, 38, 158, 110, 145, 255, 206,
+    13, 145, 97, 84, 6, 103, 119, 178, 151, 95, 35, 176, 8, 64, 42, 6, 65, 85, 101, 56, 62, 100, 70, 191, 134, 249,
+    253, 144, 155, 209, 77, 148, 99, 4, 251, 60, 204, 19, 40, 55, 160, 83, 173, 243, 178, 213, 249, 6, 73, 170, 29,
+    56, 220, 240, 242, 170, 210, 80, 45, 213, 160, 136, 190, 246, 241, 159, 104, 201, 67, 96, 26, 38, 23, 96, 132,
+    124, 176, 99, 104, 121, 155, 204, 134, 189, 201, 239, 133, 3, 204, 42, 114, 51, 217, 222, 35, 99, 237, 218,
+    244, 119, 41, 159, 56, 158, 252, 77, 64, 44, 80, 187, 67, 191, 29, 124, 164, 49, 69, 85, 54, 94, 71, 113, 116,
+    131, 41, 145, 0, 194, 37, 90, 167, 220, 20, 236, 125, 112, 72, 234, 93, 108, 177, 254, 130, 72, 123, 176, 204,
+    85, 187, 179, 52, 245, 73, 137, 135, 246, 111, 148, 158, 90, 115, 41, 126, 150, 66, 62, 29, 252, 164, 134, 121,
+    133, 39, 172, 211, 100, 26, 204, 189, 116, 180, 185, 103, 41, 15, 36, 29, 124, 23, 162, 199, 49, 178, 240, 149,
+    114, 233, 231, 181, 160, 63, 136, 160, 197, 9, 236, 158, 31, 14, 8, 229, 211, 219, 99, 11, 65, 245, 244, 107,
+    133, 227, 197, 13, 37, 23, 95, 137, 151, 234, 176, 232, 197, 209, 195, 111, 101, 177, 169, 180, 78, 96, 16, 31,
+    200, 221, 46, 67, 243, 132, 227, 80, 245, 41, 14, 21, 104, 77, 240, 157, 186, 104, 5, 181, 47, 142, 72, 62,
+    160, 221, 109, 152, 253, 157, 13, 3, 159, 215, 247, 104, 121, 86, 128, 77, 155, 59, 94, 120, 253, 159, 64, 98,
+    233, 229, 117, 48, 39, 112, 126, 141, 120, 242, 2, 164, 236, 222, 233, 231, 14, 38, 106, 247, 227, 152, 93, 46,
+    108, 167, 53, 84, 233, 72, 16, 116, 226, 109, 113, 46, 196, 247, 125, 230, 154, 80, 12, 165, 188, 238, 253,
+    134, 98, 137, 98, 52, 250, 187, 100, 110, 15, 96, 54, 56, 101, 153, 187, 196, 163, 131, 67, 154, 35, 59, 163,
+    169, 249, 63, 113, 46, 11, 230, 55, 94, 158, 116, 249, 117, 113, 220, 95, 158, 186, 152, 119, 199, 110, 35,
+    123, 14, 232, 240, 44, 95, 221, 207, 7, 28, 248, 142, 180, 40, 173, 163, 166, 5, 166, 93, 1, 249, 99, 152, 121,
+    249, 188, 132, 65, 29, 83, 249, 19, 238, 103, 248, 68, 238, 169, 95, 13, 182, 251, 31, 199, 208, 254, 31, 35,
+    225, 163, 168, 86, 13, 178, 136, 140, 54, 131, 92, 216, 14, 243, 198, 239, 242, 219, 244, 46, 119, 45, 254, 41,
+    80, 52, 44, 54, 115, 111, 112, 96, 70, 131, 47, 29, 161, 174, 203, 24, 89, 23, 108, 115, 9, 191, 87, 238, 149,
+    204, 203, 181, 239, 79, 83, 146, 78, 235, 161, 199, 33, 62, 198, 215, 229, 2, 249, 11, 169, 247, 122, 228, 38,
+    75, 74, 50, 34, 95, 146, 119, 177, 231, 146, 243, 73, 95, 60, 190, 163, 245, 101, 163, 199, 47, 176, 82, 72,
+    251, 136, 165, 37, 90, 105, 60, 26, 118, 24, 193, 70, 94, 82, 112, 195, 224, 241, 132, 121, 83, 189, 103, 132,
+    233, 56, 110, 221, 236, 98, 177, 155, 216, 200, 46, 111, 181, 138, 125, 251, 15, 182, 120, 95, 41, 98, 215,
+    141, 120, 211, 242, 150, 189, 254, 170, 252, 236, 157, 50, 35, 155, 98, 109, 38, 62, 83, 2, 86, 162, 40, 34,
+    155, 169, 66, 42, 142, 98, 76, 120, 202, 42, 148, 226, 168, 176, 148, 234, 80, 174, 209, 156, 219, 48, 85, 135,
+    116, 29, 199, 90, 105, 212, 73, 229, 30, 177, 52, 58, 6, 207, 177, 79, 110, 31, 58, 145, 74, 60, 75, 48, 227,
+    163, 130, 42, 90, 168, 77, 20, 95, 15, 211, 216, 26, 125, 124, 8, 133, 137, 136, 56, 98, 219, 161, 101, 102,
+    80, 228, 223, 200, 112, 82, 94, 54, 248, 176, 237, 34, 26, 122, 18, 78, 74, 6, 29, 235, 89, 102, 13, 88, 226,
+    11, 162, 242, 47, 228, 139, 203, 155, 5, 164, 51, 163, 64, 250, 127, 67, 133, 122, 130, 212, 222, 96, 44, 1,
+    177, 196, 34, 14, 86, 210, 20, 45, 40, 231, 42, 26, 148, 105, 214, 141, 180, 102, 68, 178, 17, 132, 154, 114,
+    175, 72, 36, 151, 214, 22, 17, 228, 182, 41, 88, 64, 92, 164, 83, 144, 150, 147, 145, 8, 219, 165, 52, 43, 78,
+    229, 18, 148, 202, 172, 237, 165, 203, 144, 42, 43, 35, 180, 106, 176, 162, 144, 202, 167, 13, 72, 27, 105, 26,
+    160, 68, 2, 146, 170, 238, 135, 66, 169, 82, 128, 114, 158, 227, 185, 214, 85, 168, 113, 173, 66, 113, 21, 226,
+    137, 0, 119, 147, 135, 187, 105, 218, 108, 65, 19, 53, 6, 40, 137, 178, 14, 37, 93, 214, 162, 181, 104, 102,
+    76, 136, 244, 7, 75, 79, 4, 197, 87, 58, 88, 86, 194, 155, 12, 153, 119, 15, 233, 52, 197, 191, 76, 64, 51, 78,
+    58, 157, 40, 23, 41, 42, 150, 232, 165, 57, 114, 37, 178, 74, 166, 4, 106, 30, 159, 210, 37, 210, 69, 155, 48,
+    104, 193, 141, 168, 161, 238, 158, 34, 157, 54, 145, 78, 99, 14, 106, 14, 234, 90, 25, 5, 83, 138, 230, 191,
+    194, 241, 36, 196, 147, 60, 140, 106, 5, 226, 21, 90, 158, 92, 43, 151, 177, 213, 74, 9, 193, 46, 89, 202, 64,
+    41, 195, 71, 121, 81, 97, 69, 10, 27, 86, 73, 23, 32, 93, 140, 147, 114, 156, 206, 64, 58, 187, 24, 39, 154,
+    27, 160, 88, 126, 165, 92, 73, 199, 94, 47, 17, 128, 87, 170, 80, 173, 26, 3, 200, 166, 147, 89, 72, 229, 18,
+    242, 80, 51, 222, 253, 209, 173, 147, 7, 159, 244, 30, 193, 115, 206, 68, 82, 206, 104, 24, 34, 17, 30, 67,
+    238, 95, 138, 243, 240, 145, 180, 153, 102, 147, 6, 161, 65, 13, 45, 115, 201, 169, 20, 117, 70, 76, 14, 86,
+    153, 130, 1, 154, 31, 57, 172, 150, 153, 17, 27, 40, 209, 98, 168, 241, 108, 70, 133, 184, 195, 127, 27, 248,
+    124, 47, 83, 116, 81, 21, 178, 140, 6, 147, 82, 76, 44, 223, 29, 62, 190, 83, 200, 191, 189, 146, 192, 112, 72,
+    103, 87, 11, 212, 16, 196, 247, 73, 171, 171, 239, 215, 66, 136, 169, 241, 78, 186, 3, 120, 137, 243, 82, 7,
+    74, 157, 122, 71, 166, 110, 98, 90, 138, 232, 24, 42, 133, 0, 47, 177, 159, 14, 65, 58, 20, 167, 47, 106, 157,
+    98, 27, 83, 130, 184, 76, 183, 33, 195, 233, 155, 210, 242, 120, 32, 179, 133, 149, 140, 143, 20, 140, 84, 173,
+    171, 172, 245, 68, 40, 104, 219, 7, 126, 31, 71, 29, 52, 6, 197, 50, 180, 144, 39, 57, 44, 69, 112, 73, 24, 89,
+    226, 92, 15, 8, 111, 57, 254, 200, 185, 117, 178, 124, 71, 196, 185, 181, 21, 206, 229, 109, 131, 14, 240, 28,
+    217, 156, 203, 231, 205, 157, 192, 240, 196, 14, 241, 215, 226, 249, 144, 232, 81, 70, 180, 231, 5, 14, 105,
+    167, 207, 56, 130, 221, 96, 65, 135, 173, 149, 192, 141, 63, 196, 180, 179, 3, 55, 102, 84, 59, 166, 93, 247,
+    105, 76, 187, 181, 237, 39, 129, 27, 141, 93, 14, 98, 23, 37, 166, 11, 131, 43, 104, 51, 111, 62, 97, 82, 16,
+    187, 220, 106, 16, 187, 10, 135, 170, 172, 114, 16, 187, 150, 29, 196, 174, 108, 7, 177, 171, 172, 4, 177, 107,
+    61, 9, 98, 23, 33, 178, 79, 218, 129, 27, 37, 244, 24, 226, 135, 72, 118, 8, 61, 145, 151, 161, 199, 104, 63,
+    133, 30, 39, 161, 142, 1, 121, 33, 161, 39, 65, 211, 145, 20, 57, 52, 166, 174, 66, 79, 158, 160, 39, 91, 65,
+    38, 208, 108, 232, 105, 34, 134, 62, 66, 143, 150, 206, 61, 66, 143, 177, 79, 208, 147, 182, 161, 39, 70, 241,
+    55, 83, 18, 122, 144, 9, 75, 172, 126, 17, 244, 148, 108, 232, 137, 65, 202, 36, 214, 48, 37, 244, 168, 144,
+    76, 72, 232, 201, 47, 161, 39, 65, 147, 215, 33, 27, 122, 84, 27, 122, 228, 185, 130, 205, 54, 52, 91, 18, 122,
+    240, 143, 182, 128, 30, 187, 153, 63, 133, 158, 239, 144, 206, 16, 240, 168, 75, 224, 65, 88, 44, 162, 238,
+    144, 46, 98, 205, 22, 192, 99, 74, 224, 161, 224, 186, 171, 192, 131, 60, 170, 74, 224, 209, 8, 120, 146, 200,
+    173, 28, 180, 240, 57, 240, 32, 91, 84, 87, 129, 39, 187, 10, 60, 5, 9, 60, 69, 72, 23, 36, 240, 100, 177, 74,
+    246, 40, 153, 54, 236, 104, 37, 109, 21, 118, 106, 70, 159, 96, 39, 247, 8, 59, 236, 163, 238, 212, 107, 104,
+    219, 72, 216, 137, 18, 236, 32, 63, 184, 8, 118, 194, 47, 193, 78, 107, 137, 253, 37, 9, 59, 233, 21, 25, 81,
+    78, 61, 194, 142, 97, 44, 97, 103, 3, 97, 231, 254, 57, 236, 144, 195, 235, 57, 236, 144, 189, 253, 28, 118,
+    226, 79, 97, 7, 161, 147, 96, 103, 143, 206, 204, 175, 239, 73, 216, 233, 18, 236, 224, 136, 93, 148, 8, 76,
+    234, 221, 5, 236, 24, 3, 130, 157, 32, 193, 78, 24, 211, 167, 195, 4, 59, 65, 9, 59, 29, 134, 157, 11, 252, 18,
+    97, 231, 108, 17, 250, 153, 221, 239, 177, 38, 120, 235, 114, 127, 161, 211, 153, 69, 166, 12, 138, 84, 136,
+    92, 146, 32, 114, 160, 103, 68, 6, 68, 22, 80, 210, 229, 40, 240, 104, 146, 78, 59, 17, 80, 64, 69, 211, 49,
+    96, 46, 28, 54, 26, 77, 236, 195, 120, 2, 220, 20, 19, 24, 117, 223, 141, 219, 204, 133, 67, 148, 219, 168, 11,
+    146, 195, 173, 36, 10, 64, 222, 178, 162, 200, 187, 68, 185, 131, 154, 97, 241, 2, 238, 111, 228, 201, 229,
+    227, 196, 63, 86, 126, 131, 38, 106, 27, 100, 100, 213, 185, 205, 235, 237, 240, 33, 234, 8, 14, 123, 133, 243,
+    252, 32, 28, 89, 76, 230, 34, 184, 214, 234, 50, 204, 236, 125, 56, 76, 135, 208, 104, 51, 178, 92, 76, 199,
+    193, 97, 184, 189, 8, 52, 53, 161, 245, 233, 113, 242, 92, 232, 95, 194, 173, 249, 25, 175, 147, 30, 82, 142,
+    135, 243, 246, 34, 149, 49, 209, 227, 236, 98, 196, 242, 218, 103, 135, 152, 135, 147, 224, 64, 155, 206, 231,
+    237, 240, 63, 116, 254, 24, 231, 21, 65, 152, 104, 53, 35, 77, 75, 155, 83, 88, 108, 52, 204, 99, 13, 10, 78,
+    181, 78, 128, 176, 44, 163, 209, 176, 180, 111, 4, 28, 172, 55, 126, 35, 53, 58, 139, 52, 23, 175, 67, 164, 73,
+    26, 212, 164, 209, 135, 70, 127, 68, 192, 141, 168, 81, 74, 23, 19, 96, 214, 136, 185, 187, 217, 42, 36, 70,
+    46, 90, 219, 18, 205, 32, 72, 180, 10, 77, 154, 232, 109, 237, 227, 32, 146, 50, 22, 206, 133, 32, 245, 201,
+    235, 135, 80, 72, 89, 255, 6, 34, 74, 0, 145, 228, 77, 61, 40, 250, 171, 21, 52, 153, 139, 245, 124, 29, 226,
+    39, 188, 160, 42, 229, 129, 76, 244, 31, 212, 247, 82, 20, 180, 121, 70, 139, 47, 205, 53, 58, 62, 64, 185,
+    183, 180, 14, 29, 66, 99, 150, 72, 68, 210, 228, 151, 70, 72, 156, 255, 64, 49, 90, 227, 96, 36, 42, 97, 168,
+    6, 187, 42, 244, 18, 61, 157, 78, 138, 36, 117, 222, 228, 125, 43, 31, 38, 224, 250, 78, 75, 193, 198, 48, 249,
+    14, 223, 167, 20, 9, 92, 227, 165, 232, 38, 49, 86, 64, 69, 251, 62, 17, 132, 100, 88, 139, 89, 166, 31, 127,
+    248, 167, 140, 250, 188, 50, 224, 178, 200, 165, 155, 187, 98, 55, 213, 220, 210, 105, 74, 85, 59, 60, 228,
+    117, 197, 105, 165, 204, 41, 112, 252, 92, 124, 102, 25, 90, 23, 20, 219, 11, 145, 39, 205, 147, 19, 46, 75,
+    107, 177, 13, 103, 242, 137, 249, 248, 55, 191, 140, 248, 108, 174, 156, 171, 143, 121, 4, 216, 103, 139, 56,
+    182, 26, 232, 56, 106, 7, 58, 110, 190, 24, 232, 56, 67, 61, 204, 129, 142, 221, 238, 224, 147, 64, 199, 147,
+    49, 85, 47, 44, 93, 8, 103, 104, 135, 196, 34, 188, 4, 64, 115, 39, 105, 181, 211, 48, 156, 201, 213, 174, 27,
+    104, 245, 178, 89, 84, 148, 162, 236, 3, 10, 132, 230, 25, 132, 46, 131, 228, 148, 72, 39, 32, 149, 32, 225,
+    19, 161, 3, 249, 105, 113, 3, 242, 118, 40, 65, 195, 156, 202, 67, 170, 144, 174, 64, 182, 128, 42, 117, 34,
+    140, 138, 76, 34, 25, 166, 242, 227, 77, 136, 51, 177, 12, 235, 45, 168, 55, 123, 228, 134, 65, 20, 172, 100,
+    17, 106, 138, 169, 98, 18, 42, 109, 196, 221, 90, 165, 37, 170, 152, 23, 7, 7, 8, 31, 64, 103, 183, 187, 156,
+    42, 57, 253, 254, 59, 185, 66, 87, 212, 99, 208, 136, 144, 38, 225, 139, 133, 65, 141, 5, 150, 245, 37, 43,
+    191, 250, 31, 45, 68, 11, 203, 241, 88, 39, 52, 66, 75, 85, 178, 31, 144, 200, 91, 20, 179, 160, 250, 79, 83,
+    26, 68, 200, 218, 30, 48, 134, 48, 236, 146, 140, 238, 132, 242, 65, 191, 6, 90, 39, 69, 133, 233, 158, 36, 26,
+    52, 160, 123, 193, 23, 34, 155, 52, 212, 214, 122, 8, 240, 102, 176, 76, 245, 54, 70, 255, 204, 37, 87, 86,
+    145, 102, 233, 4, 12, 21, 60, 132, 58, 17, 17, 40, 131, 102, 8, 1, 58, 197, 65, 245, 147, 70, 128, 120, 237,
+    81, 99, 42, 54, 189, 89, 163, 232, 178, 84, 163, 126, 18, 12, 97, 232, 248, 7, 41, 183, 79, 225, 227, 104, 197,
+    98, 149, 192, 243, 192, 206, 46, 249, 52, 59, 161, 25, 47, 101, 87, 145, 217, 165, 150, 217, 233, 143, 217,
+    213, 254, 153, 216, 68, 138, 87, 69, 92, 124, 105, 71, 189, 199, 183, 60, 189, 127, 37, 92, 7, 104, 150, 242,
+    125, 74, 236, 110, 132, 155, 195, 217, 103, 94, 80, 191, 35, 38, 103, 150, 94, 35, 59, 117, 209, 192, 59, 100,
+    10, 212, 15, 206, 119, 132, 7, 201, 156, 214, 145, 35, 132, 5, 200, 190, 162, 71, 125, 227, 105, 100, 9, 46,
+    240, 14, 45, 59, 76, 130, 16, 237, 229, 52, 223, 200, 210, 59, 191, 82, 16, 164, 122, 50, 169, 24, 254, 99, 85,
+    79, 172, 188, 83, 161, 141, 78, 49, 98, 203, 184, 165, 53, 132, 18, 182, 180, 44, 157, 96, 134, 23, 135, 148,
+    254, 199, 42, 175, 211, 214, 223, 49, 50, 214, 181, 101, 76, 135, 98, 219, 210, 157, 215, 248, 191, 119, 185,
+    41, 56, 134, 191, 209, 91, 15, 45, 130, 152, 110, 225, 255, 35, 241, 127, 1, 94, 45, 60, 198,
+};
 // clang-format on
+const size_t kOutlinesSize = sizeof kOutlines;
+const size_t kOutlinesTextSize = 39384;
 
 } // namespace tl::plot

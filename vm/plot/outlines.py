@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes outlines.cpp, the font of pictures made of pixels: outlines.py DejaVuSans.ttf > outlines.cpp (needs fontTools)."""
 import sys
+import zlib
 
 from fontTools.pens.recordingPen import DecomposingRecordingPen
 from fontTools.ttLib import TTFont
@@ -98,11 +99,12 @@ def main():
         advance = round(glyphs[names[code]].width * scale)
         text += " " + number(code - before) + number(advance) + outline(glyphs, names[code], scale)
         before = code
-    pieces = []
-    while text:
-        size = min(WIDTH, len(text))
-        pieces.append(text[:size])
-        text = text[size:]
+    packed = zlib.compress(text.encode(), 9)
+    lines = [[]]
+    for byte in packed:
+        if len(", ".join(lines[-1] + [str(byte)])) > WIDTH:
+            lines.append([])
+        lines[-1].append(str(byte))
     print("// Made by outlines.py from DejaVu Sans: do not change it by hand. The licence of its outlines:")
     print("//")
     for line in LICENCE.strip().splitlines():
@@ -110,9 +112,11 @@ def main():
     print('#include "vm/plot/font.h"\n')
     print("namespace tl::plot {\n")
     print("// clang-format off")
-    print("const char kOutlines[] =")
-    print("\n".join(f'    R"({piece})"' for piece in pieces) + ";")
-    print("// clang-format on\n")
+    print("const uint8_t kOutlines[] = {")
+    print("\n".join(f"    {', '.join(line)}," for line in lines) + "\n};")
+    print("// clang-format on")
+    print("const size_t kOutlinesSize = sizeof kOutlines;")
+    print(f"const size_t kOutlinesTextSize = {len(text)};\n")
     print("} // namespace tl::plot")
 
 

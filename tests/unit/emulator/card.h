@@ -144,7 +144,7 @@ inline bool contains(const std::string& text, const std::string& part) { return 
 
 // Tests of kernels begin with it.
 #define TL_NEEDS_COMPILER()                                                                                            \
-  if (emulator::find_compiler("").empty()) {                                                                           \
+  if (emulator::find_compiler({}).empty()) {                                                                           \
     MESSAGE("skipped: this machine has no C++ compiler");                                                              \
     return;                                                                                                            \
   }

@@ -25,7 +25,7 @@ TEST_CASE("no compiler: the log says so") {
   emulator::Compiled made = emulator::compile(text_of("1"), {});
   setenv("PATH", path.c_str(), 1);
   CHECK(!made.ok);
-  CHECK(contains(made.log, "no C++ compiler: none of c++, g++, clang++ is on the PATH"));
+  CHECK(contains(made.log, "no C++ compiler: none of clang++-19, c++, g++, clang++ is on the PATH"));
   made = emulator::compile(text_of("1"), {"/nowhere/c++", ""});
   CHECK(!made.ok);
   CHECK(contains(made.log, "/nowhere/c++, which is no program"));

@@ -162,9 +162,11 @@ std::string key_of(const std::string& text, const std::string& compiler, const s
 
 } // namespace
 
-std::string find_compiler(const std::string& compiler) {
-  if (!compiler.empty()) return on_path(compiler);
-  for (const char* name : {"c++", "g++", "clang++"})
+std::string find_compiler(const CompileOptions& options) {
+  if (!options.compiler.empty()) return on_path(options.compiler);
+  std::vector<std::string> names = {"clang++-19", "c++", "g++", "clang++"}; // clang takes half the time of g++
+  if (options.racecheck) names = {"c++", "g++"};                            // clang calls what races.cpp has not
+  for (const std::string& name : names)
     if (std::string found = on_path(name); !found.empty()) return found;
   return "";
 }
@@ -173,9 +175,7 @@ static std::string level_of(const CompileOptions& options) {
   return fmt::format("-O{}{}", options.optimize, options.racecheck ? " with races" : "");
 }
 
-std::string description(const CompileOptions& options) {
-  return key_of("", find_compiler(options.compiler), level_of(options));
-}
+std::string description(const CompileOptions& options) { return key_of("", find_compiler(options), level_of(options)); }
 
 std::string temporary_folder() { return temporary().path; }
 
@@ -183,11 +183,11 @@ Compiled compile(const std::string& text, const CompileOptions& options) {
   const auto& [wanted, cache, optimize, racecheck] = options;
   const std::string level = level_of(options);
   Compiled result;
-  std::string compiler = find_compiler(wanted);
+  std::string compiler = find_compiler(options);
   if (compiler.empty()) {
     result.log = wanted.empty()
                      ? "the emulated card compiles kernels for the host, and there is no C++ compiler: none of "
-                       "c++, g++, clang++ is on the PATH"
+                       "clang++-19, c++, g++, clang++ is on the PATH"
                      : fmt::format("the emulated card compiles kernels for the host with {}, which is no "
                                    "program that can be run",
                                    wanted);

@@ -12,7 +12,7 @@ struct Compiled {
 
 // How and where: as in emulator::Options.
 struct CompileOptions {
-  std::string compiler; // a path or a name; empty: the first of c++, g++, clang++ on the path
+  std::string compiler; // a path or a name; empty: the first of clang++-19, c++, g++, clang++ on the path
   std::string cache;    // a folder, made where it is not there; empty: one in $TMPDIR that goes with the process
   int optimize = 0;
   bool racecheck = false;
@@ -25,6 +25,6 @@ Compiled compile(const std::string& text, const CompileOptions& options);
 std::string description(const CompileOptions& options);
 
 // The path of the compiler that would be taken; empty: there is none.
-std::string find_compiler(const std::string& compiler);
+std::string find_compiler(const CompileOptions& options);
 
 } // namespace tl::emulator

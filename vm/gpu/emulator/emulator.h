@@ -17,7 +17,7 @@ struct Options {
   int devices = 1;
   uint64_t memory = uint64_t{8} << 30; // bytes of each
   uint64_t seed = 0;                   // of every choice of a schedule
-  std::string compiler;                // of C++, for the host; empty: the first of c++, g++, clang++ on the path
+  std::string compiler; // of C++, for the host; empty: the first of clang++-19, c++, g++, clang++ on the path
   // The compiler's -O. 0 compiles twice to three times as fast; with 1, kernels run two to four times as fast, which
   // pays from some 200,000 elements that one kernel computes in its life (in a cache, that may be long).
   int optimize = 0;

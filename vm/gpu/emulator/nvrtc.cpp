@@ -120,7 +120,7 @@ std::string description() {
 
 std::string compiler_path() {
   std::lock_guard held(lock);
-  return find_compiler(compiling.compiler);
+  return find_compiler(compiling);
 }
 
 void* nvrtc_symbol(const char* name) {
