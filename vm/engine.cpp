@@ -113,7 +113,7 @@ void Engine::leave() {
 // whenever it waits.
 void Engine::call_in(std::unique_lock<std::mutex> lock, int64_t pieces) {
   const int64_t ready = static_cast<int64_t>(ready_.load(std::memory_order_relaxed)) - 1 + pieces;
-  const int64_t here = threads_ - static_cast<int64_t>(absent_.size());
+  const int64_t here = threads_ - static_cast<int64_t>(absent_.size()) + issuer_looks_;
   int64_t wanted = std::min<int64_t>(ready, threads_ - active_) - (here - busy_);
   while (wanted-- > 0 && !absent_.empty()) {
     Worker* worker = absent_.back();
@@ -316,22 +316,32 @@ void Engine::wait_until(const std::function<bool()>& reached, Profile::Doing why
   if (reached()) return;
   auto start = std::chrono::steady_clock::now();
   const Profile::Time begun = options_.profile ? options_.profile->now() : 0;
-  int spins = 0;
+  std::unique_lock work(mutex_);
+  issuer_works_ = false;
   while (!reached()) {
-    if (help()) {
-      spins = 0;
-      continue;
+    work.unlock();
+    const bool helped = help();
+    work.lock();
+    if (helped) continue;
+    issuer_looks_ = true;
+    look_for_work(work, reached);
+    issuer_looks_ = false;
+    if (next_queue() || reached()) continue;
+    work.unlock();
+    {
+      std::unique_lock lock(wait_mutex_);
+      waiting_.store(true, std::memory_order_seq_cst);
+      if (why != Profile::Doing::Memory) awaited_ = &reached; // whether there is room only this thread can tell
+      // The time limit only covers work that became ready while nothing completed, which workers take in any case.
+      if (!reached()) progress_.wait_for(lock, std::chrono::milliseconds(20));
+      waiting_.store(false, std::memory_order_relaxed);
+      awaited_ = nullptr;
     }
-    if (++spins < 100) {
-      _mm_pause();
-      continue;
-    }
-    std::unique_lock lock(wait_mutex_);
-    waiting_.store(true, std::memory_order_seq_cst);
-    // The time limit only covers work that became ready while nothing completed, which workers take in any case.
-    if (!reached()) progress_.wait_for(lock, std::chrono::milliseconds(20));
-    waiting_.store(false, std::memory_order_relaxed);
+    work.lock();
   }
+  issuer_works_ = true;
+  if (next_queue()) call_in(std::move(work), 1); // what came while it looked may have been left to it
+  if (work.owns_lock()) work.unlock();
   Stats::Waits& waits = stats_.waits[static_cast<size_t>(why)];
   waits.count += !options_.sync; // with --sync every operation is a wait, which says nothing
   waits.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

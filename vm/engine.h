@@ -124,6 +124,7 @@ private:
   // ---- engine_run.cpp ----
   void work(Worker& self);
   void work(Lane& self);
+  void look_for_work(std::unique_lock<std::mutex>& lock, const std::function<bool()>& ends);
   bool help(); // runs one piece of ready work if a worker's place is free
   void push(Operation* op);
   void push_to_lane(Operation* op);
@@ -157,7 +158,7 @@ private:
   int threads_ = 1;
   uint32_t max_in_flight_;
 
-  std::mutex mutex_; // the heaps, lanes_, active_, absent_, inside_
+  std::mutex mutex_; // the heaps, lanes_, inside_, and who computes
   std::condition_variable left_;
   std::deque<Queue> queues_;     // by device
   std::atomic<size_t> ready_{0}; // operations in them
@@ -165,6 +166,9 @@ private:
   std::vector<Worker> workers_;  // the last one is the issuing thread's
   std::vector<Worker*> absent_;  // of the others, those without a thread
   int busy_ = 0;                 // those that compute
+  int looking_ = 0;              // threads that have found no work and look for some
+  bool issuer_looks_ = false;    // the issuing thread is one of them
+  bool issuer_works_ = true;     // it issues
   std::atomic<int> inside_{0};   // threads of the crew (vm/crew.h) that are here or called in: workers, lanes
   std::atomic<bool> ends_{false};
   int left_to_issuer_ = 0; // operations for which no thread was called in
@@ -177,7 +181,8 @@ private:
   uint64_t enlisted_ = 0; // operations that others may run, by the issuing thread alone
   std::atomic<uint64_t> completed_{0};
   uint64_t in_flight() const { return enlisted_ - completed_.load(std::memory_order_seq_cst); }
-  std::atomic<bool> waiting_{false};
+  std::atomic<bool> waiting_{false};               // the issuing thread sleeps
+  const std::function<bool()>* awaited_ = nullptr; // until this (wait_mutex_); null: until something is complete
   std::mutex wait_mutex_;
   std::condition_variable progress_;
 

@@ -14,6 +14,7 @@ namespace {
 
 constexpr int64_t kCopyTile = 256 << 10;
 constexpr int kLeftToIssuer = 16;
+constexpr std::chrono::microseconds kPatience{50}, kShortPatience{4};
 
 struct Later {
   bool operator()(const Operation* a, const Operation* b) const {
@@ -100,15 +101,28 @@ Operation* Engine::take(Queue& queue, int64_t& begin, int64_t& end) {
   return op;
 }
 
+// A little patience: the next operation often comes within microseconds. Where no core would have less for it, it lasts
+// longer than putting a thread to sleep and waking it.
+void Engine::look_for_work(std::unique_lock<std::mutex>& lock, const std::function<bool()>& ends) {
+  const bool has_core = active_ + looking_ + issuer_works_ < threads_ && !options_.schedule_seed;
+  const auto end = std::chrono::steady_clock::now() + (has_core ? kPatience : kShortPatience);
+  ++looking_;
+  lock.unlock();
+  const auto found = [&] { return ready_.load(std::memory_order_relaxed) != 0 || ends(); };
+  do
+    for (int i = 0; i < 16 && !found(); ++i)
+      _mm_pause();
+  while (!found() && std::chrono::steady_clock::now() < end);
+  lock.lock();
+  --looking_;
+}
+
 void Engine::work(Worker& self) {
   std::unique_lock lock(mutex_);
   while (true) {
     Queue* queue = next_queue();
-    if (!queue) { // a little patience: the next operation often comes within microseconds
-      lock.unlock();
-      for (int i = 0; i < 200 && ready_.load(std::memory_order_relaxed) == 0 && !ends_; ++i)
-        _mm_pause();
-      lock.lock();
+    if (!queue) {
+      look_for_work(lock, [this] { return ends_.load(std::memory_order_relaxed); });
       queue = next_queue();
     }
     if (!queue) break;
@@ -471,7 +485,7 @@ void Engine::complete(Worker& self, Operation* op, Ready& ready) {
   completed_.fetch_add(1, std::memory_order_seq_cst);
   if (waiting_.load(std::memory_order_seq_cst)) {
     std::lock_guard lock(wait_mutex_);
-    progress_.notify_all();
+    if (!awaited_ || (*awaited_)()) progress_.notify_all();
   }
 }
 
