@@ -281,6 +281,15 @@ static bool fits_solved(Context& cx, const Type& written, const Type& actual, co
   return true;
 }
 
+// Are all tensors in it of the ranks that are wanted? Otherwise sizes cannot be solved, and `coerce` says why.
+static bool has_same_ranks(const Type& wanted, const Type& actual) {
+  if (wanted.rank() != actual.rank()) return false;
+  if (wanted.is_list() || wanted.is_function() || (wanted.elements.empty() && actual.elements.empty())) return true;
+  return wanted.kind == actual.kind && wanted.record == actual.record &&
+         std::equal(wanted.elements.begin(), wanted.elements.end(), actual.elements.begin(), actual.elements.end(),
+                    has_same_ranks);
+}
+
 // Solves the callee's sizes from the arguments, checks the arguments against the parameters, makes the node.
 ExprPtr finish_call(Context& cx, FunctionInfo& info, const Signature& original, std::vector<ExprPtr> args, Span span,
                     InstanceId instance) {
@@ -336,7 +345,7 @@ ExprPtr finish_call(Context& cx, FunctionInfo& info, const Signature& original, 
       known[atom] = Size::of(atom); // only in a shape that cannot be solved, or where an argument does not fit
       bool fits = true, differs = false;
       for (size_t i = 0; i < params.size(); ++i) {
-        fits = fits && params[i].type.rank() == args[i]->type.rank();
+        fits = fits && has_same_ranks(params[i].type, args[i]->type);
         differs = differs || has_list(cx, params[i].type);
       }
       if (fits && differs) {

@@ -14,7 +14,8 @@ DType OpenTypes::Variable::standard() const {
   case LiteralKind::Int: return DType::I64;
   case LiteralKind::Complex: return prefers_f64 ? DType::C128 : DType::C64;
   case LiteralKind::Float:
-  case LiteralKind::Builder: break;
+  case LiteralKind::Builder:
+  case LiteralKind::Any: break;
   }
   return prefers_f64 ? DType::F64 : DType::F32;
 }
@@ -25,7 +26,8 @@ static bool fits(LiteralKind kind, DType type) {
   case LiteralKind::Int: return is_num(type) || is_complex(type);
   case LiteralKind::Float: return is_float(type) || is_complex(type);
   case LiteralKind::Complex: return is_complex(type);
-  case LiteralKind::Builder: break;
+  case LiteralKind::Builder:
+  case LiteralKind::Any: break;
   }
   return type != DType::Key;
 }
@@ -42,6 +44,7 @@ bool OpenTypes::may_be(const Type& type, DType dtype) const {
 static LiteralKind both(LiteralKind a, LiteralKind b) {
   for (LiteralKind strong : {LiteralKind::Complex, LiteralKind::Float})
     if (a == strong || b == strong) return strong;
+  if (a == LiteralKind::Any || b == LiteralKind::Any) return a == LiteralKind::Any ? b : a;
   return a == LiteralKind::Int ? b : a;
 }
 

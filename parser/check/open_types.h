@@ -12,6 +12,7 @@ enum class LiteralKind : uint8_t {
   Float,   // may become any float or complex number; f32
   Complex, // imaginary: may become any complex number; c64
   Builder, // zeros, ones: any element type; f32
+  Any,     // a type parameter of a struct: what its fields are; f32
 };
 
 // The variables that Type::open numbers; 0 is none.

@@ -1,5 +1,6 @@
 // The checker's course: declarations, top-level statements, main, tests, and every instance that these need.
 #include "parser/check/program.h"
+#include "lang/typed_walk.h"
 #include "parser/check/check.h"
 #include "parser/check/export.h"
 #include "parser/check/expressions.h"
@@ -379,6 +380,22 @@ static void infer_result(Context& cx, InstanceState& state, typed::Block& body, 
   signature.result = result;
 }
 
+// The first expression without a type.
+static const typed::Expr* find_broken(const typed::Block& block) {
+  const typed::Expr* found = nullptr;
+  const auto in_block = [&](const typed::Block& inner) { found = found ? found : find_broken(inner); };
+  const auto in_expr = [&](auto& self, const typed::Expr& e) -> void {
+    if (found) return;
+    typed::each_part(e, [&](const typed::Expr& part) { self(self, part); }, in_block);
+    if (!found && e.type.is_error()) found = &e;
+  };
+  const auto look = [&](const typed::Expr& e) { in_expr(in_expr, e); };
+  for (const typed::Stmt& s : block.statements)
+    typed::each_part_of_statement(s, look, in_block);
+  if (block.result) look(*block.result);
+  return found;
+}
+
 void flush_reports(Context& cx, Diagnostics& diagnostics) {
   std::vector<bool> reachable = reachable_instances(cx);
   for (Diagnostic& d : cx.top->reports)
@@ -387,6 +404,18 @@ void flush_reports(Context& cx, Diagnostics& diagnostics) {
     if (reachable[i])
       for (Diagnostic& d : cx.instances.states[i].reports)
         diagnostics.report(d);
+  if (diagnostics.has_errors() || cx.is_incomplete) return;
+  // What has no type has been refused. Where nothing was said of it, a rule of the checker lacks its message: better a
+  // poor one than a program that leaves it out.
+  const auto refuse = [&](const typed::Block& block) {
+    if (const typed::Expr* e = find_broken(block))
+      diagnostics.error("NotSupported", e->span, "this is refused, and the checker has no message that says why",
+                        "look at the types of what is in it");
+  };
+  refuse(cx.program.top_level);
+  refuse(cx.program.main_call);
+  for (size_t i = 0; i < cx.program.instances.size() && i < reachable.size(); ++i)
+    if (reachable[i]) refuse(cx.program.instances[i].body);
 }
 
 } // namespace tl::checker

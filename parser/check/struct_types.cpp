@@ -165,7 +165,7 @@ std::shared_ptr<const Record> record_of(Context& cx, StructInfo& info) {
   // The fields for parameters that stand for anything, to see where these show.
   std::map<std::string, Type> types;
   for (const ast::TypeParam& param : decl.type_params)
-    types[param.name.text] = cx.open.new_open(LiteralKind::Builder);
+    types[param.name.text] = cx.open.new_open(LiteralKind::Any);
   std::vector<Size> sizes;
   std::vector<AtomId> bound;
   for (const ast::Ident& size : decl.sizes) {

@@ -38,7 +38,7 @@ public:
       sizes.push_back(Size::of(bound.back()));
     }
     for (const ast::TypeParam& param : decl.type_params)
-      types[param.name.text] = cx.open.new_open(LiteralKind::Builder);
+      types[param.name.text] = cx.open.new_open(LiteralKind::Any);
   }
   ExprPtr run();
 

@@ -20,8 +20,8 @@ sys.dont_write_bytecode = True
 from oracle import Oracle  # noqa: E402 (after the line above)
 
 SUBJECTS = ["extremes", "orders", "layouts", "sorting", "card_sorting", "functions", "complex_numbers", "contractions", "convolutions", "linalg", "products",
-            "tables", "tasks", "examples", "plots", "pieces", "names"]
-WITHOUT_NUMPY = ["extremes", "tables", "plots", "names"]
+            "tables", "tasks", "examples", "plots", "pieces", "names", "arguments"]
+WITHOUT_NUMPY = ["extremes", "tables", "plots", "names", "arguments"]
 COMPILERS = ["c++", "g++", "clang++"]  # one of them compiles the kernels of emulated cards
 
 
